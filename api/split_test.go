@@ -352,6 +352,7 @@ func TestSplittingIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ config, pointer string }{
 		"compact":    {`{"instances":2,"splitting":{"max_parts":2,"merge_cost":0},"compact":{"degree":1}}`, "/splitting/max_parts"},
 		"engine":     {`{"instances":2,"table_owner":"engine","splitting":{"max_parts":2,"merge_cost":0}}`, "/splitting/max_parts"},
+		"price":      {`{"instances":2,"splitting":{"max_parts":1,"price":3}}`, "/splitting/price"},
 		"merge cost": {`{"instances":2,"splitting":{"max_parts":1,"merge_cost":3}}`, "/splitting/merge_cost"},
 		"ring":       {`{"instances":2,"scheme":"ring","splitting":{"max_parts":2,"merge_cost":0}}`, "/splitting"},
 	} {
@@ -369,4 +370,46 @@ func TestSplittingIsRefused(t *testing.T) {
 	e.do("POST", "/v1/operators/clicks/plans",
 		`{"interval":2,"compact":{"degree":1,"cost_scale":1,"state_scale":1,"records":[[0,0,8,4,3],[1,1,1,1,9]]}}`).
 		fails(http.StatusConflict, "keys_not_known", "")
+}
+
+// TestPriceOfParts: under a price of parts a key that would fit whole is split where moving
+// others costs more, in plans, what-ifs and replays.
+func TestPriceOfParts(t *testing.T) {
+	e := newEnv(t)
+	const keys = `"keys":[{"key":"big","cost":30,"state":1000,"hash_instance":0},{"key":"mid","cost":20,"state":500,"hash_instance":0},` +
+		`{"key":"a","cost":25,"state":500,"hash_instance":1},{"key":"b","cost":25,"state":500,"hash_instance":2},` +
+		`{"key":"c","cost":10,"state":500,"hash_instance":3},{"key":"d","cost":10,"state":500,"hash_instance":3}]}`
+	config := func(price string) string {
+		return strings.Replace(splitting, `"merge_cost":0`, `"merge_cost":0,"price":`+price, 1)
+	}
+	e.operator("dear", config("1e6"))
+	e.operator("clicks", config("5"))
+	if a := string(e.do("GET", "/v1/operators/clicks", "").want(http.StatusOK).body); !strings.Contains(a,
+		`"splitting":{"max_parts":4,"merge_cost":0,"price":5}`) {
+		t.Errorf("%s", a)
+	}
+	if p := e.parted("/v1/operators/dear/plans", `{"interval":1,`+keys, http.StatusCreated); p.Merges != 0 ||
+		p.Migration.State < 500 {
+		t.Errorf("to move costs less: %+v", p)
+	}
+	p := e.parted("/v1/operators/clicks/plans", `{"interval":1,`+keys, http.StatusCreated)
+	if !p.Balanced || p.Migration.State != 0 || p.Merges < 1 || len(p.Splits) < 1 || p.Splits[0].Cause != "cheaper_split" {
+		t.Errorf("%+v", p)
+	}
+	var replayed struct{ Results []parted }
+	e.do("POST", "/v1/plans/"+p.ID+"/replay", `{"parameters":{"split_price":[5,1e6,null]}}`).want(http.StatusOK).into(&replayed)
+	if r := replayed.Results; len(r) != 3 || r[0].Merges != p.Merges || r[1].Merges != 0 || r[2].Merges != 0 {
+		t.Errorf("%+v", r)
+	}
+	e.verb(p.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
+	e.finish(p.ID)
+	if p = e.parted("/v1/operators/clicks/plans", `{"interval":2,`+keys, http.StatusCreated); p.Status != "no_action" ||
+		p.Splits[0].Cause != "kept" {
+		t.Errorf("%+v", p)
+	}
+	e.do("PATCH", "/v1/operators/clicks", `{"splitting":{"price":null}}`).want(http.StatusOK)
+	if a := string(e.do("GET", "/v1/operators/clicks", "").want(http.StatusOK).body); !strings.Contains(a,
+		`"splitting":{"max_parts":4,"merge_cost":0},`) {
+		t.Errorf("%s", a)
+	}
 }

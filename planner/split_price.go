@@ -133,12 +133,18 @@ func (x *prepared) partsKept() map[int32]int {
 }
 
 // relieving lists the rows of keys of which a further part may save more than its price:
-// for each instance that more has to leave, the costliest key that has a part there,
-// and the costliest that is whole. Those whose instance is left by most come first.
+// for each instance that more has to leave, or that is above its bound all the same, the
+// costliest key that has a part there, and the costliest that is whole. Those whose instance
+// is left by most come first.
 func (x *prepared) relieving(v division) []int32 {
 	s, leaves := x.s, make([]float64, len(x.s.Instances))
 	for _, m := range v.a.Moves() {
 		leaves[m.From] += float64(v.p.Weight(m.Item) * float64(m.Units))
+	}
+	for d, load := range v.a.Load {
+		if load > v.p.Maximum[d] {
+			leaves[d] = math.Inf(1)
+		}
 	}
 	saved := map[int32]float64{}
 	parted, whole := make([]bool, len(leaves)), make([]bool, len(leaves))

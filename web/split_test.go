@@ -36,3 +36,25 @@ func TestSplitKeys(t *testing.T) {
 	page.WaitText("main", "it was split over instances")
 	look(t, site.URL, "/#/operators/counted/key?key=airport", "key-split", ".operator-story")
 }
+
+// TestCheaperSplit: the page of a plan says why a key is split that would fit whole.
+func TestCheaperSplit(t *testing.T) {
+	site := browsertest.Filled(t)
+	api := site.URL + "/v1/operators/priced"
+	tell(t, http.MethodPut, api, "", object{"instances": 4, "hash": object{"function": "reported"}, "theta_max": 0.05,
+		"splitting": object{"max_parts": 4, "merge_cost": 0, "price": 5}}, nil)
+	var keys []object
+	for i, k := range []struct{ cost, state, home int }{
+		{30, 1000, 0}, {20, 500, 0}, {25, 500, 1}, {25, 500, 2}, {10, 500, 3}, {10, 500, 3},
+	} {
+		keys = append(keys, object{"key": fmt.Sprintf("key-%d", i), "cost": k.cost, "state": k.state, "hash_instance": k.home})
+	}
+	var p struct{ ID string }
+	tell(t, http.MethodPost, api+"/plans", "", object{"interval": 1, "keys": keys}, &p)
+	page := open(t, site.URL, "/#/plans/"+p.ID, ".plan")
+	page.WaitText("main", "it spares moving more state than its parts are worth")
+	page.WaitText("main", "is worth more than a part, 5 of state")
+	page.WaitText(".plan-facts", "each but the first is worth moving 5 of state")
+	page.Goto("/#/operators/priced/configuration")
+	page.WaitText("main", "Price of a part")
+}

@@ -97,6 +97,7 @@ func (g Grid) Trials(strategies []string, base Values, longest time.Duration) (t
 		problems = append(problems, &planner.InputError{Row: -1, Field: field, Detail: detail})
 	}
 	g.checkObjectives(strategies, base, bad)
+	g.checkPrices(base, bad)
 	combinations := len(strategies) * max(1, len(g[Instances]))
 	for i := range list {
 		p := &list[i]
@@ -163,6 +164,18 @@ func (g Grid) checkObjectives(strategies []string, base Values, bad func(field, 
 	}
 }
 
+// checkPrices finds prices of parts where no key may have several.
+func (g Grid) checkPrices(base Values, bad func(field, detail string)) {
+	parts := g["splitting/max_parts"]
+	splits := func(n any) bool { return n.(int64) > 1 }
+	if slices.ContainsFunc(parts, splits) || parts == nil && base.Splitting.Allowed() {
+		return
+	}
+	if slices.ContainsFunc(g["splitting/price"], func(price any) bool { return price != nil }) {
+		bad("split_price", "is for max_parts above 1")
+	}
+}
+
 // expand returns the combinations for one strategy.
 func (g Grid) expand(info planner.Info, base Values) []Values {
 	all := []Values{base}
@@ -184,7 +197,9 @@ func (p *Parameter) expand(in []Values, info planner.Info, values []any) []Value
 		if len(of) == 0 {
 			of = []any{p.Get(&v)}
 		}
-		if p.Name == "migration_limit" && v.Objective != planner.MinImbalance {
+		switch {
+		case p.Name == "migration_limit" && v.Objective != planner.MinImbalance,
+			p.Name == "splitting/price" && !v.Splitting.Allowed():
 			of = []any{nil}
 		}
 		for _, value := range of {
@@ -197,7 +212,7 @@ func (p *Parameter) expand(in []Values, info planner.Info, values []any) []Value
 				one.Compact = Compact{} // scales are for a degree above 0
 			}
 			if !one.Splitting.Allowed() {
-				one.Splitting.MergeCost = 0 // that of parts
+				one.Splitting.MergeCost, one.Splitting.Price = 0, nil // those of parts
 			}
 			out = append(out, one)
 		}

@@ -229,6 +229,17 @@ var list = []Parameter{
 		Name: "splitting/merge_cost", Label: "Merge cost", Type: Number, Maximum: planner.MaxAmount, Default: 0.0,
 		Help: "What each part of a split key adds to the load of its instance.",
 	}, {
+		Name: "splitting/price", Label: "Price of a part", Type: Number, Unit: State, Minimum: 1 / planner.MaxAmount,
+		Maximum: planner.MaxAmount, None: "infinite", Schema: "SplitPrice",
+		Help: "Optimal splits any key, and further, where a part more saves moving more state than this; infinite: only " +
+			"keys that no instance can carry whole are split.",
+		Doc: "What a part of a key beyond its first adds to what a plan minimises, `migration.objective`, in the unit of " +
+			"state. Strategy `optimal` then also splits keys that some instance could carry whole, with the cause " +
+			"`cheaper_split`, and gives others further parts, where that saves moving more; other strategies split keys as " +
+			"without a price. Not with `max_parts` 1, and of no effect under objective `min_imbalance`. null: infinite, so " +
+			"only keys are split that no instance can carry whole.",
+		Grid: "split_price", GridDoc: "In place of `splitting.price` of the operator, where keys may be split.",
+	}, {
 		Name: "ring/method", Label: "Method", Type: Choice, Default: string(ring.Halving),
 		Choices: []Word{
 			{string(ring.Halving), "Token halving", "An overloaded instance gives up half of its tokens."},

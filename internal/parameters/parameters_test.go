@@ -186,6 +186,11 @@ func TestTrials(t *testing.T) {
 			"mixed min_migration none 1s|optimal min_migration none 1s|optimal min_imbalance 5% 1s|optimal min_imbalance " +
 				"7keys 1s"},
 		{"optimal", `{"effort":["fast","thorough"]}`, "optimal fast|optimal thorough"},
+		{"optimal", `{"max_parts":[1,4],"split_price":[7,null]}`, "optimal 1 infinite|optimal 4 7|optimal 4 infinite"},
+		{"optimal", `{"max_parts":1,"split_price":7}`, "split_price: is for max_parts above 1"},
+		{"optimal", `{"split_price":[7,null]}`, "split_price: is for max_parts above 1"},
+		{"optimal", `{"split_price":[null]}`, "optimal infinite"},
+		{"optimal", `{"max_parts":4,"split_price":0}`, "split_price: must be a number from 1e-290 to 1e+290, or infinite"},
 		{"readj", `{"sigma":[null,0.5],"compact_degree":[0,8]}`, "readj auto 0|readj auto 8|readj 0.5 0|readj 0.5 8"},
 		{"mixed", `{"objective":"min_imbalance"}`, "objective: min_imbalance is known to strategy optimal only"},
 		{"mixed,optimal", `{"objective":"min_imbalance"}`, "objective: min_imbalance is known to strategy optimal only"},
@@ -244,6 +249,9 @@ func TestCheck(t *testing.T) {
 		{"mixed", `{"compact":{"degree":3}}`, "compact/degree: must be a power of two from 1 to 2^30"},
 		{"mixed", `{"compact":{"degree":0,"cost_scale":1}}`, "compact/cost_scale: is for a degree above 0"},
 		{"mixed", `{"compact":{"degree":0,"state_scale":1}}`, "compact/state_scale: is for a degree above 0"},
+		{"mixed", `{"splitting":{"max_parts":4,"merge_cost":1,"price":2}}`, ""},
+		{"mixed", `{"splitting":{"max_parts":4,"price":1e300}}`, "splitting/price: must be from 0 to 1e290"},
+		{"mixed", `{"splitting":{"max_parts":1,"price":2}}`, "splitting/price: is for max_parts above 1"},
 		{"best", `{}`, "strategy: is not a strategy"},
 	} {
 		v, got := Defaults(), ""

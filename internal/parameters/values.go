@@ -43,6 +43,9 @@ type Compact struct {
 type Splitting struct {
 	MaxParts  int     `json:"max_parts"`
 	MergeCost float64 `json:"merge_cost"` // 0 where no key is split
+	// Price is what a part beyond the first of a key adds to the objective, in units of
+	// state; nil: only keys that no instance can carry whole are split.
+	Price *float64 `json:"price,omitzero"`
 }
 
 // Allowed reports whether keys may be split.
@@ -53,7 +56,7 @@ func (s Splitting) Planner() *planner.Splitting {
 	if !s.Allowed() {
 		return nil
 	}
-	return &planner.Splitting{MaxParts: s.MaxParts, MergeCost: s.MergeCost}
+	return &planner.Splitting{MaxParts: s.MaxParts, MergeCost: s.MergeCost, Price: s.Price}
 }
 
 // check finds what is wrong with how to split keys of a compact form.
@@ -63,6 +66,8 @@ func (s Splitting) check(c Compact) error {
 		return invalid("splitting/max_parts", "above 1 is for plans on keys, of compact degree 0")
 	case !s.Allowed() && s.MergeCost > 0:
 		return invalid("splitting/merge_cost", "is for max_parts above 1")
+	case !s.Allowed() && s.Price != nil:
+		return invalid("splitting/price", "is for max_parts above 1")
 	}
 	return nil
 }
@@ -103,7 +108,7 @@ func Of(o planner.Options) Values {
 	v := Values{Options: o}
 	v.Splitting.MaxParts = 1
 	if x := o.Splitting; x != nil {
-		v.Options.Splitting, v.Splitting = nil, Splitting{cmp.Or(x.MaxParts, MostParts), x.MergeCost}
+		v.Options.Splitting, v.Splitting = nil, Splitting{cmp.Or(x.MaxParts, MostParts), x.MergeCost, x.Price}
 	}
 	if o.MigrationLimit == nil {
 		return v

@@ -1305,13 +1305,16 @@ func (e Shortage) Valid() bool {
 
 // Defines values for SplitKeyCause.
 const (
-	SplitKeyCauseHotKey SplitKeyCause = "hot_key"
-	SplitKeyCauseKept   SplitKeyCause = "kept"
+	SplitKeyCauseCheaperSplit SplitKeyCause = "cheaper_split"
+	SplitKeyCauseHotKey       SplitKeyCause = "hot_key"
+	SplitKeyCauseKept         SplitKeyCause = "kept"
 )
 
 // Valid indicates whether the value is a known member of the SplitKeyCause enum.
 func (e SplitKeyCause) Valid() bool {
 	switch e {
+	case SplitKeyCauseCheaperSplit:
+		return true
 	case SplitKeyCauseHotKey:
 		return true
 	case SplitKeyCauseKept:
@@ -5730,7 +5733,7 @@ type SmallIntervals = int32
 
 // SplitKey defines model for SplitKey.
 type SplitKey struct {
-	// Cause `hot_key`: no instance can carry it within its limit; `kept`: it is split from earlier on, and nothing asks for another plan of it.
+	// Cause `hot_key`: no instance can carry it within its limit; `cheaper_split`: whole, or in other parts, more state would move than the parts cost, see `splitting.price`; `kept`: it is split from earlier on, and nothing asks for another plan of it.
 	Cause SplitKeyCause `json:"cause"`
 
 	// Changed The committed table has it whole, or in other parts or weights.
@@ -5743,11 +5746,18 @@ type SplitKey struct {
 	Parts Parts `json:"parts"`
 }
 
-// SplitKeyCause `hot_key`: no instance can carry it within its limit; `kept`: it is split from earlier on, and nothing asks for another plan of it.
+// SplitKeyCause `hot_key`: no instance can carry it within its limit; `cheaper_split`: whole, or in other parts, more state would move than the parts cost, see `splitting.price`; `kept`: it is split from earlier on, and nothing asks for another plan of it.
 type SplitKeyCause string
 
 // SplitKeys The keys that go to several instances under the plan, in descending cost.
 type SplitKeys = []SplitKey
+
+// SplitPrice What a part of a key beyond its first adds to what a plan minimises, `migration.objective`, in the unit of
+// state. Strategy `optimal` then also splits keys that some instance could carry whole, with the cause
+// `cheaper_split`, and gives others further parts, where that saves moving more; other strategies split keys as
+// without a price. Not with `max_parts` 1, and of no effect under objective `min_imbalance`. null: infinite, so
+// only keys are split that no instance can carry whole.
+type SplitPrice = float64
 
 // Splitting Whether hot keys may be split over several instances, and how. Only where the service holds the routing table.
 type Splitting struct {
@@ -5758,6 +5768,13 @@ type Splitting struct {
 
 	// MergeCost What each part of a split key adds to the load of its instance, in units of cost; 0 where measured costs contain it. It is no part of the mean load. Not with `max_parts` 1.
 	MergeCost *float64 `json:"merge_cost,omitempty"`
+
+	// Price What a part of a key beyond its first adds to what a plan minimises, `migration.objective`, in the unit of
+	// state. Strategy `optimal` then also splits keys that some instance could carry whole, with the cause
+	// `cheaper_split`, and gives others further parts, where that saves moving more; other strategies split keys as
+	// without a price. Not with `max_parts` 1, and of no effect under objective `min_imbalance`. null: infinite, so
+	// only keys are split that no instance can carry whole.
+	Price *SplitPrice `json:"price,omitempty"`
 }
 
 // Spread A figure over several runs. Of an even number of them the median is the lower one.
@@ -6380,6 +6397,9 @@ type SigmaValuesParameter = []string
 
 // SkipParameter defines model for SkipParameter.
 type SkipParameter = int64
+
+// SplitPriceValuesParameter defines model for SplitPriceValuesParameter.
+type SplitPriceValuesParameter = []string
 
 // StateScaleParameter The real value of a discretised 1, from 1e-290 to 1e290.
 type StateScaleParameter = Scale

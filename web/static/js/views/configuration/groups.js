@@ -177,7 +177,8 @@ function rowOf(p, o) {
   // The method has none of them, or they are for what is not done.
   const needless = (p.name.startsWith('ring/') || p.name.startsWith('ranges/')) && valueIn(o, p.name) === undefined
   if (!p.schemes.includes(o.scheme) || needless || (p.name.endsWith('_scale') && !o.compact?.degree)) return null
-  if (p.name === 'splitting/merge_cost' && (o.splitting?.max_parts ?? 1) < 2) return null
+  const ofParts = p.name === 'splitting/merge_cost' || p.name === 'splitting/price'
+  if (ofParts && (o.splitting?.max_parts ?? 1) < 2) return null
   const note = p.choices.find((c) => c.value === value)?.help ?? p.help
   return { label: p.label, value: exactText(p, value), note, usual: value === p.default }
 }

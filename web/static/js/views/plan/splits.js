@@ -8,6 +8,13 @@ import { Card, PlainTable } from '../../parts.js'
 
 const whole = 65536 // the weight of a whole key
 
+/** @type {Record<API['SplitKey']['cause'], string>} */
+const causes = {
+  hot_key: 'no instance can carry it',
+  cheaper_split: 'split, it spares moving more state than its parts are worth',
+  kept: 'it is split already',
+}
+
 /** @param {{ plan: AnyPlan }} props */
 export function Splits({ plan }) {
   const keys = plan.splits
@@ -15,9 +22,14 @@ export function Splits({ plan }) {
   return html`<${Card} title="Split keys" aside=${counted(plan.merges, 'merge') + ' an interval'}>
     <p>
       ${keys.length === 1 ? 'This key is' : 'These keys are'} split rather than moved: wherever it went, a key that
-      costs more than an instance may carry would overload it. Each of its instances holds a part of its state and
-      gets a share of its messages, and sends a partial result in each interval to where they are merged. Other
-      shares move no state; an instance that loses its part hands the state on.
+      costs more than an instance may carry would overload it. ${
+        keys.some((k) => k.cause === 'cheaper_split') &&
+        `Others would fit somewhere, but what would have to move for that is worth more than a part,
+      ${amount(plan.parameters.splitting?.price)} of state: a new part starts empty, and moves nothing.`
+      } Each of its
+      instances holds a part of its state and gets a share of its messages, and sends a partial result in each
+      interval to where they are merged. Other shares move no state; an instance that loses its part hands the state
+      on.
     </p>
     <${PlainTable}
       caption="Split keys, the costliest first"
@@ -27,7 +39,7 @@ export function Splits({ plan }) {
           { head: 'Key', of: (k) => html`<code class="plan-key" title=${k.key}>${k.key}</code>` },
           { head: 'Cost', number: true, of: (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>` },
           { head: 'Goes to instance', of: (k) => partsText(k.parts) },
-          { head: 'Why', of: (k) => (k.cause === 'hot_key' ? 'no instance can carry it' : 'it is split already') },
+          { head: 'Why', of: (k) => causes[k.cause] },
           { head: 'In the table', of: (k) => (k.changed ? 'changes' : 'stays as it is') },
         ])
       }

@@ -282,7 +282,8 @@ function tableParameters(q, strategy) {
 function partsOf(splitting) {
   if (splitting === undefined || splitting.max_parts === 1) return 'one: no key is split'
   const cost = splitting.merge_cost ? `, each adds ${exactly(splitting.merge_cost)} to its load` : ''
-  return `at most ${count(splitting.max_parts)}${cost}`
+  const price = splitting.price ? `, each but the first is worth moving ${amount(splitting.price)} of state` : ''
+  return `at most ${count(splitting.max_parts)}${cost}${price}`
 }
 
 /**
