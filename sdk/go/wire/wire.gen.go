@@ -3133,6 +3133,9 @@ type ParameterGrid struct {
 	// Sigma null stands for auto.
 	Sigma []*Sigma `json:"sigma,omitempty"`
 
+	// SplitPrice In place of `splitting.price` of the operator, where keys may be split. null stands for infinite.
+	SplitPrice []*SplitPrice `json:"split_price,omitempty"`
+
 	// TableLimit null stands for none.
 	TableLimit []*TableLimit `json:"table_limit,omitempty"`
 	ThetaMax   []ThetaMax    `json:"theta_max,omitempty"`
@@ -6074,6 +6077,9 @@ type WhatIfGrid struct {
 
 	// Sigma null stands for auto.
 	Sigma []*Sigma `json:"sigma,omitempty"`
+
+	// SplitPrice In place of `splitting.price` of the operator, where keys may be split. null stands for infinite.
+	SplitPrice []*SplitPrice `json:"split_price,omitempty"`
 
 	// TableLimit null stands for none.
 	TableLimit []*TableLimit `json:"table_limit,omitempty"`
