@@ -30,7 +30,7 @@ func (s process) readyz(w http.ResponseWriter, c *call) error {
 }
 
 func (s *shared) healthy(w http.ResponseWriter) error {
-	out := wire.Health{Status: wire.Ok}
+	out := wire.Health{Status: wire.HealthStatusOk}
 	if s.version != "" {
 		out.Version = &s.version
 	}

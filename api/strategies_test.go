@@ -30,7 +30,7 @@ func TestListStrategies(t *testing.T) {
 		body := `{"operator":{"instances":2},"keys":[{"key":"a","cost":1}],"strategies":["` + string(s.Name) + `"],` +
 			`"parameters":{"objective":["min_migration","min_imbalance"],"migration_limit":{"fraction":0.5}}}`
 		status := e.do("POST", "/v1/what-if", body).status
-		if knows := slices.Contains(s.Objectives, wire.MinImbalance); knows != (status == http.StatusOK) {
+		if knows := slices.Contains(s.Objectives, wire.ObjectiveMinImbalance); knows != (status == http.StatusOK) {
 			t.Errorf("%s knows min_imbalance: %v, but a what-if answers %d", s.Name, knows, status)
 		}
 	}

@@ -24,19 +24,19 @@ func (e AnswerKeyEncoding) Valid() bool {
 
 // Defines values for ApprovalAuto.
 const (
-	Always       ApprovalAuto = "always"
-	Never        ApprovalAuto = "never"
-	WithinLimits ApprovalAuto = "within_limits"
+	ApprovalAutoAlways       ApprovalAuto = "always"
+	ApprovalAutoNever        ApprovalAuto = "never"
+	ApprovalAutoWithinLimits ApprovalAuto = "within_limits"
 )
 
 // Valid indicates whether the value is a known member of the ApprovalAuto enum.
 func (e ApprovalAuto) Valid() bool {
 	switch e {
-	case Always:
+	case ApprovalAutoAlways:
 		return true
-	case Never:
+	case ApprovalAutoNever:
 		return true
-	case WithinLimits:
+	case ApprovalAutoWithinLimits:
 		return true
 	default:
 		return false
@@ -306,19 +306,19 @@ func (e ComparedScheme) Valid() bool {
 
 // Defines values for CostClass.
 const (
-	Linear    CostClass = "linear"
-	Quadratic CostClass = "quadratic"
-	Search    CostClass = "search"
+	CostClassLinear    CostClass = "linear"
+	CostClassQuadratic CostClass = "quadratic"
+	CostClassSearch    CostClass = "search"
 )
 
 // Valid indicates whether the value is a known member of the CostClass enum.
 func (e CostClass) Valid() bool {
 	switch e {
-	case Linear:
+	case CostClassLinear:
 		return true
-	case Quadratic:
+	case CostClassQuadratic:
 		return true
-	case Search:
+	case CostClassSearch:
 		return true
 	default:
 		return false
@@ -327,16 +327,16 @@ func (e CostClass) Valid() bool {
 
 // Defines values for Coverage.
 const (
-	Complete Coverage = "complete"
-	Partial  Coverage = "partial"
+	CoverageComplete Coverage = "complete"
+	CoveragePartial  Coverage = "partial"
 )
 
 // Valid indicates whether the value is a known member of the Coverage enum.
 func (e Coverage) Valid() bool {
 	switch e {
-	case Complete:
+	case CoverageComplete:
 		return true
-	case Partial:
+	case CoveragePartial:
 		return true
 	default:
 		return false
@@ -387,22 +387,22 @@ func (e EndReason) Valid() bool {
 
 // Defines values for ForecastMethodMethod.
 const (
-	Ewma     ForecastMethodMethod = "ewma"
-	Last     ForecastMethodMethod = "last"
-	Level    ForecastMethodMethod = "level"
-	Seasonal ForecastMethodMethod = "seasonal"
+	ForecastMethodMethodEwma     ForecastMethodMethod = "ewma"
+	ForecastMethodMethodLast     ForecastMethodMethod = "last"
+	ForecastMethodMethodLevel    ForecastMethodMethod = "level"
+	ForecastMethodMethodSeasonal ForecastMethodMethod = "seasonal"
 )
 
 // Valid indicates whether the value is a known member of the ForecastMethodMethod enum.
 func (e ForecastMethodMethod) Valid() bool {
 	switch e {
-	case Ewma:
+	case ForecastMethodMethodEwma:
 		return true
-	case Last:
+	case ForecastMethodMethodLast:
 		return true
-	case Level:
+	case ForecastMethodMethodLevel:
 		return true
-	case Seasonal:
+	case ForecastMethodMethodSeasonal:
 		return true
 	default:
 		return false
@@ -438,13 +438,13 @@ func (e HashFunction) Valid() bool {
 
 // Defines values for HealthStatus.
 const (
-	Ok HealthStatus = "ok"
+	HealthStatusOk HealthStatus = "ok"
 )
 
 // Valid indicates whether the value is a known member of the HealthStatus enum.
 func (e HealthStatus) Valid() bool {
 	switch e {
-	case Ok:
+	case HealthStatusOk:
 		return true
 	default:
 		return false
@@ -471,19 +471,19 @@ func (e KeyEncoding) Valid() bool {
 
 // Defines values for KeyType.
 const (
-	Int    KeyType = "int"
-	Long   KeyType = "long"
-	String KeyType = "string"
+	KeyTypeInt    KeyType = "int"
+	KeyTypeLong   KeyType = "long"
+	KeyTypeString KeyType = "string"
 )
 
 // Valid indicates whether the value is a known member of the KeyType enum.
 func (e KeyType) Valid() bool {
 	switch e {
-	case Int:
+	case KeyTypeInt:
 		return true
-	case Long:
+	case KeyTypeLong:
 		return true
-	case String:
+	case KeyTypeString:
 		return true
 	default:
 		return false
@@ -537,31 +537,31 @@ func (e Migrates) Valid() bool {
 
 // Defines values for MigrationReason.
 const (
-	Drain    MigrationReason = "drain"
-	Exchange MigrationReason = "exchange"
-	Fill     MigrationReason = "fill"
-	Gather   MigrationReason = "gather"
-	MoveBack MigrationReason = "move_back"
-	Overload MigrationReason = "overload"
-	Rehash   MigrationReason = "rehash"
+	MigrationReasonDrain    MigrationReason = "drain"
+	MigrationReasonExchange MigrationReason = "exchange"
+	MigrationReasonFill     MigrationReason = "fill"
+	MigrationReasonGather   MigrationReason = "gather"
+	MigrationReasonMoveBack MigrationReason = "move_back"
+	MigrationReasonOverload MigrationReason = "overload"
+	MigrationReasonRehash   MigrationReason = "rehash"
 )
 
 // Valid indicates whether the value is a known member of the MigrationReason enum.
 func (e MigrationReason) Valid() bool {
 	switch e {
-	case Drain:
+	case MigrationReasonDrain:
 		return true
-	case Exchange:
+	case MigrationReasonExchange:
 		return true
-	case Fill:
+	case MigrationReasonFill:
 		return true
-	case Gather:
+	case MigrationReasonGather:
 		return true
-	case MoveBack:
+	case MigrationReasonMoveBack:
 		return true
-	case Overload:
+	case MigrationReasonOverload:
 		return true
-	case Rehash:
+	case MigrationReasonRehash:
 		return true
 	default:
 		return false
@@ -570,19 +570,19 @@ func (e MigrationReason) Valid() bool {
 
 // Defines values for MissingReports.
 const (
-	Carry  MissingReports = "carry"
-	Fail   MissingReports = "fail"
-	Freeze MissingReports = "freeze"
+	MissingReportsCarry  MissingReports = "carry"
+	MissingReportsFail   MissingReports = "fail"
+	MissingReportsFreeze MissingReports = "freeze"
 )
 
 // Valid indicates whether the value is a known member of the MissingReports enum.
 func (e MissingReports) Valid() bool {
 	switch e {
-	case Carry:
+	case MissingReportsCarry:
 		return true
-	case Fail:
+	case MissingReportsFail:
 		return true
-	case Freeze:
+	case MissingReportsFreeze:
 		return true
 	default:
 		return false
@@ -591,16 +591,16 @@ func (e MissingReports) Valid() bool {
 
 // Defines values for Objective.
 const (
-	MinImbalance Objective = "min_imbalance"
-	MinMigration Objective = "min_migration"
+	ObjectiveMinImbalance Objective = "min_imbalance"
+	ObjectiveMinMigration Objective = "min_migration"
 )
 
 // Valid indicates whether the value is a known member of the Objective enum.
 func (e Objective) Valid() bool {
 	switch e {
-	case MinImbalance:
+	case ObjectiveMinImbalance:
 		return true
-	case MinMigration:
+	case ObjectiveMinMigration:
 		return true
 	default:
 		return false
@@ -609,16 +609,16 @@ func (e Objective) Valid() bool {
 
 // Defines values for OnPending.
 const (
-	Keep    OnPending = "keep"
-	Replace OnPending = "replace"
+	OnPendingKeep    OnPending = "keep"
+	OnPendingReplace OnPending = "replace"
 )
 
 // Valid indicates whether the value is a known member of the OnPending enum.
 func (e OnPending) Valid() bool {
 	switch e {
-	case Keep:
+	case OnPendingKeep:
 		return true
-	case Replace:
+	case OnPendingReplace:
 		return true
 	default:
 		return false
@@ -645,16 +645,16 @@ func (e PKGHeadDetection) Valid() bool {
 
 // Defines values for PKGOrder.
 const (
-	Independent PKGOrder = "independent"
-	Shuffled    PKGOrder = "shuffled"
+	PKGOrderIndependent PKGOrder = "independent"
+	PKGOrderShuffled    PKGOrder = "shuffled"
 )
 
 // Valid indicates whether the value is a known member of the PKGOrder enum.
 func (e PKGOrder) Valid() bool {
 	switch e {
-	case Independent:
+	case PKGOrderIndependent:
 		return true
-	case Shuffled:
+	case PKGOrderShuffled:
 		return true
 	default:
 		return false
@@ -912,25 +912,25 @@ func (e PlanStrategy) Valid() bool {
 
 // Defines values for RangesEvent.
 const (
-	Crash  RangesEvent = "crash"
-	Create RangesEvent = "create"
-	Drift  RangesEvent = "drift"
-	Join   RangesEvent = "join"
-	Leave  RangesEvent = "leave"
+	RangesEventCrash  RangesEvent = "crash"
+	RangesEventCreate RangesEvent = "create"
+	RangesEventDrift  RangesEvent = "drift"
+	RangesEventJoin   RangesEvent = "join"
+	RangesEventLeave  RangesEvent = "leave"
 )
 
 // Valid indicates whether the value is a known member of the RangesEvent enum.
 func (e RangesEvent) Valid() bool {
 	switch e {
-	case Crash:
+	case RangesEventCrash:
 		return true
-	case Create:
+	case RangesEventCreate:
 		return true
-	case Drift:
+	case RangesEventDrift:
 		return true
-	case Join:
+	case RangesEventJoin:
 		return true
-	case Leave:
+	case RangesEventLeave:
 		return true
 	default:
 		return false
@@ -981,19 +981,19 @@ func (e RangesPlanCauses) Valid() bool {
 
 // Defines values for RangesStatus.
 const (
-	Crashed RangesStatus = "crashed"
-	Joined  RangesStatus = "joined"
-	Left    RangesStatus = "left"
+	RangesStatusCrashed RangesStatus = "crashed"
+	RangesStatusJoined  RangesStatus = "joined"
+	RangesStatusLeft    RangesStatus = "left"
 )
 
 // Valid indicates whether the value is a known member of the RangesStatus enum.
 func (e RangesStatus) Valid() bool {
 	switch e {
-	case Crashed:
+	case RangesStatusCrashed:
 		return true
-	case Joined:
+	case RangesStatusJoined:
 		return true
-	case Left:
+	case RangesStatusLeft:
 		return true
 	default:
 		return false
@@ -1086,19 +1086,19 @@ func (e RingMethod) Valid() bool {
 
 // Defines values for RingReachMethodBalances.
 const (
-	No      RingReachMethodBalances = "no"
-	Unknown RingReachMethodBalances = "unknown"
-	Yes     RingReachMethodBalances = "yes"
+	RingReachMethodBalancesNo      RingReachMethodBalances = "no"
+	RingReachMethodBalancesUnknown RingReachMethodBalances = "unknown"
+	RingReachMethodBalancesYes     RingReachMethodBalances = "yes"
 )
 
 // Valid indicates whether the value is a known member of the RingReachMethodBalances enum.
 func (e RingReachMethodBalances) Valid() bool {
 	switch e {
-	case No:
+	case RingReachMethodBalancesNo:
 		return true
-	case Unknown:
+	case RingReachMethodBalancesUnknown:
 		return true
-	case Yes:
+	case RingReachMethodBalancesYes:
 		return true
 	default:
 		return false
@@ -1125,16 +1125,16 @@ func (e RingReachMethodEvidence) Valid() bool {
 
 // Defines values for RingStateScheme.
 const (
-	FinalMerge      RingStateScheme = "final_merge"
-	StateForwarding RingStateScheme = "state_forwarding"
+	RingStateSchemeFinalMerge      RingStateScheme = "final_merge"
+	RingStateSchemeStateForwarding RingStateScheme = "state_forwarding"
 )
 
 // Valid indicates whether the value is a known member of the RingStateScheme enum.
 func (e RingStateScheme) Valid() bool {
 	switch e {
-	case FinalMerge:
+	case RingStateSchemeFinalMerge:
 		return true
-	case StateForwarding:
+	case RingStateSchemeStateForwarding:
 		return true
 	default:
 		return false
@@ -1218,28 +1218,28 @@ func (e Scheme) Valid() bool {
 
 // Defines values for SchemeRecommendationRule.
 const (
-	Closest          SchemeRecommendationRule = "closest"
-	HashIsBalanced   SchemeRecommendationRule = "hash_is_balanced"
-	IntervalsBalance SchemeRecommendationRule = "intervals_balance"
-	SplitKeysBalance SchemeRecommendationRule = "split_keys_balance"
-	TableBalances    SchemeRecommendationRule = "table_balances"
-	TokensBalance    SchemeRecommendationRule = "tokens_balance"
+	SchemeRecommendationRuleClosest          SchemeRecommendationRule = "closest"
+	SchemeRecommendationRuleHashIsBalanced   SchemeRecommendationRule = "hash_is_balanced"
+	SchemeRecommendationRuleIntervalsBalance SchemeRecommendationRule = "intervals_balance"
+	SchemeRecommendationRuleSplitKeysBalance SchemeRecommendationRule = "split_keys_balance"
+	SchemeRecommendationRuleTableBalances    SchemeRecommendationRule = "table_balances"
+	SchemeRecommendationRuleTokensBalance    SchemeRecommendationRule = "tokens_balance"
 )
 
 // Valid indicates whether the value is a known member of the SchemeRecommendationRule enum.
 func (e SchemeRecommendationRule) Valid() bool {
 	switch e {
-	case Closest:
+	case SchemeRecommendationRuleClosest:
 		return true
-	case HashIsBalanced:
+	case SchemeRecommendationRuleHashIsBalanced:
 		return true
-	case IntervalsBalance:
+	case SchemeRecommendationRuleIntervalsBalance:
 		return true
-	case SplitKeysBalance:
+	case SchemeRecommendationRuleSplitKeysBalance:
 		return true
-	case TableBalances:
+	case SchemeRecommendationRuleTableBalances:
 		return true
-	case TokensBalance:
+	case SchemeRecommendationRuleTokensBalance:
 		return true
 	default:
 		return false
@@ -1644,7 +1644,7 @@ type BacktestInterval struct {
 
 	// KeyEncoding How keys are written.
 	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
-	Keys        *[]Row       `json:"keys,omitempty"`
+	Keys        []Row        `json:"keys,omitempty"`
 }
 
 // BacktestIntervalsRequest defines model for BacktestIntervalsRequest.
@@ -1656,7 +1656,7 @@ type BacktestIntervalsRequest struct {
 	Operator OperatorConfiguration `json:"operator"`
 
 	// Policies As of `BacktestRequest`.
-	Policies *[]Policy `json:"policies,omitempty"`
+	Policies []Policy `json:"policies,omitempty"`
 
 	// Window For how many intervals keys keep their state.
 	Window *int64 `json:"window,omitempty"`
@@ -1693,7 +1693,7 @@ type BacktestRequest struct {
 	FromInterval *int64 `json:"from_interval,omitempty"`
 
 	// Policies The policies. Defaults to a family of them, forecasts by `last`, `ewma` and `seasonal`, with targets of 0.6 and 0.2 times θ_max.
-	Policies *[]Policy `json:"policies,omitempty"`
+	Policies []Policy `json:"policies,omitempty"`
 
 	// ThetaMax The tolerance θ_max. Defaults to that of the operator.
 	ThetaMax *float64 `json:"theta_max,omitempty"`
@@ -1947,8 +1947,8 @@ type CompactStatistics struct {
 
 	// Degree Required beside keys. With records it says how they were made and is not 0; the plan shows it in `compaction`. It changes nothing else: records that were planned on with
 	// another degree, or without, answer with that plan.
-	Degree  *CompactDegree   `json:"degree,omitempty"`
-	Records *[]CompactRecord `json:"records,omitempty"`
+	Degree  *CompactDegree  `json:"degree,omitempty"`
+	Records []CompactRecord `json:"records,omitempty"`
 
 	// StateScale The real state of a discretised 1. Defaults to 1 with records, else to the smallest positive state.
 	StateScale *Scale `json:"state_scale,omitempty"`
@@ -2916,7 +2916,7 @@ type PKGRequest struct {
 
 	// KeyEncoding How keys are written.
 	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
-	Keys        *[]Row       `json:"keys,omitempty"`
+	Keys        []Row        `json:"keys,omitempty"`
 
 	// LoadInformation What sources know under pkg, d_choices and w_choices. Defaults to `global`.
 	LoadInformation *PKGLoadInformation `json:"load_information,omitempty"`
@@ -2960,7 +2960,7 @@ type PKGRequest struct {
 	Sources *PKGSources `json:"sources,omitempty"`
 
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
-	Stream *AnalysisStream `json:"stream,omitempty"`
+	Stream AnalysisStream `json:"stream,omitempty"`
 
 	// Target Asks for advice: the smallest d with which pkg keeps the imbalance I(m)/m within it, for `share` of `trials` seeds.
 	Target *PKGTarget `json:"target,omitempty"`
@@ -4342,14 +4342,14 @@ type RangesRequest struct {
 	EventFollowers *RangesEventFollowers `json:"event_followers,omitempty"`
 
 	// Followers The followers that there are, in their order. Defaults to 8.
-	Followers *RangesFollowers `json:"followers,omitempty"`
+	Followers RangesFollowers `json:"followers,omitempty"`
 
 	// Interval The interval of these statistics. Those of its newest plan count.
 	Interval *AnalysisInterval `json:"interval,omitempty"`
 
 	// KeyEncoding How this message writes keys, and the lows of `owners`.
 	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
-	Keys        *[]Row       `json:"keys,omitempty"`
+	Keys        []Row        `json:"keys,omitempty"`
 
 	// MaxIntervals Bounds the intervals of each follower under `min_movement`.
 	MaxIntervals *RangesMaxIntervals `json:"max_intervals,omitempty"`
@@ -4377,7 +4377,7 @@ type RangesRequest struct {
 	Sketches *RangesSketchCount `json:"sketches,omitempty"`
 
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
-	Stream *AnalysisStream `json:"stream,omitempty"`
+	Stream AnalysisStream `json:"stream,omitempty"`
 
 	// Table Whether to tell what every join to 1…`table_followers` others and every leave of one of them moves, by both methods, beside the formulas.
 	Table *bool `json:"table,omitempty"`
@@ -4607,7 +4607,7 @@ type ReplayRequest struct {
 	Replace *bool `json:"replace,omitempty"`
 
 	// Strategies Defaults to that of the plan.
-	Strategies *[]Strategy `json:"strategies,omitempty"`
+	Strategies []Strategy `json:"strategies,omitempty"`
 }
 
 // Report What was stored, and which instances have reported the interval by now.
@@ -5079,7 +5079,7 @@ type RingRequest struct {
 
 	// KeyEncoding How keys are written.
 	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
-	Keys        *[]Row       `json:"keys,omitempty"`
+	Keys        []Row        `json:"keys,omitempty"`
 
 	// Mappers The number of mappers of a simulation.
 	Mappers *RingMappers `json:"mappers,omitempty"`
@@ -5102,7 +5102,7 @@ type RingRequest struct {
 	NodeTokenLimit *RingNodeTokenLimit `json:"node_token_limit,omitempty"`
 
 	// Nodes The nodes of the ring, one of which stays at least. Defaults to 4, as in the paper.
-	Nodes *RingNodes `json:"nodes,omitempty"`
+	Nodes RingNodes `json:"nodes,omitempty"`
 
 	// Operator With `interval`, in place of keys, the statistics from which a plan of this operator was made.
 	Operator *AnalysisOperator `json:"operator,omitempty"`
@@ -5135,7 +5135,7 @@ type RingRequest struct {
 	StateSchemes *RingStateSchemes `json:"state_schemes,omitempty"`
 
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
-	Stream *AnalysisStream `json:"stream,omitempty"`
+	Stream AnalysisStream `json:"stream,omitempty"`
 
 	// TableLimit The greatest size of the routing table, in entries. null stands for none.
 	TableLimit *TableLimit `json:"table_limit,omitempty"`
@@ -5622,14 +5622,14 @@ type SchemesRequest struct {
 	Hash *SchemesHash `json:"hash,omitempty"`
 
 	// Instances The instances of the operator. Defaults to 8.
-	Instances *SchemesInstances `json:"instances,omitempty"`
+	Instances SchemesInstances `json:"instances,omitempty"`
 
 	// Interval The interval of these statistics. Those of its newest plan count.
 	Interval *AnalysisInterval `json:"interval,omitempty"`
 
 	// KeyEncoding How keys are written.
 	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
-	Keys        *[]Row       `json:"keys,omitempty"`
+	Keys        []Row        `json:"keys,omitempty"`
 
 	// LoadInformation What the sources of pkg know.
 	LoadInformation *SchemesLoadInformation `json:"load_information,omitempty"`
@@ -5666,7 +5666,7 @@ type SchemesRequest struct {
 	Sources *SchemesSources `json:"sources,omitempty"`
 
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
-	Stream *AnalysisStream `json:"stream,omitempty"`
+	Stream AnalysisStream `json:"stream,omitempty"`
 
 	// TableLimit The greatest size of the routing table, in entries. null stands for none.
 	TableLimit *TableLimit `json:"table_limit,omitempty"`
@@ -6117,7 +6117,7 @@ type WhatIfRequest struct {
 
 	// KeyEncoding How keys are written.
 	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
-	Keys        *[]Row       `json:"keys,omitempty"`
+	Keys        []Row        `json:"keys,omitempty"`
 
 	// Operator The configuration, of scheme `table`.
 	Operator OperatorConfiguration `json:"operator"`
@@ -6129,13 +6129,13 @@ type WhatIfRequest struct {
 	Plans *bool `json:"plans,omitempty"`
 
 	// Residual Only with `"coverage":"partial"`; an instance that is not named has no other keys.
-	Residual *[]Residual `json:"residual,omitempty"`
+	Residual []Residual `json:"residual,omitempty"`
 
 	// RoutingTable The current routing table. Only when no row carries `instance`, and not with compact records.
-	RoutingTable *[]RoutingTableEntry `json:"routing_table,omitempty"`
+	RoutingTable []RoutingTableEntry `json:"routing_table,omitempty"`
 
 	// Strategies Defaults to the operator's strategy alone.
-	Strategies *[]Strategy `json:"strategies,omitempty"`
+	Strategies []Strategy `json:"strategies,omitempty"`
 }
 
 // WhatIfResult defines model for WhatIfResult.

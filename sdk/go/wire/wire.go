@@ -74,3 +74,6 @@ func (m AnalysisMessage) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal([]any{m.Key, *m.Cost})
 }
+
+// Error makes each code an error, so that errors.Is tells what was refused.
+func (c Code) Error() string { return string(c) }

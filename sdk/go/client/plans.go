@@ -1,0 +1,257 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+
+	"plannerd/sdk/go/wire"
+)
+
+// CreatePlan has an interval planned: on the keys of the request, or without any on what
+// the instances have reported. The same request again returns the same plan.
+func (c *Client) CreatePlan(
+	ctx context.Context, operator string, request wire.PlanRequest, options ...Option,
+) (*wire.Plan, error) {
+	r := change(http.MethodPost, request, "v1", "operators", operator, "plans")
+	return call[wire.Plan](ctx, c, r, options)
+}
+
+// CreatePlanFrom is CreatePlan on statistics that are sent while they are made. The
+// request has neither Keys nor Columns nor Records.
+func (c *Client) CreatePlanFrom(
+	ctx context.Context, operator string, request wire.PlanRequest, rows Statistics, options ...Option,
+) (*wire.Plan, error) {
+	r := change(http.MethodPost, nil, "v1", "operators", operator, "plans")
+	r.send, r.once = rows.send(), rows.Once
+	compact := value(request.Compact)
+	r.query = statisticsParameters{
+		Interval: &request.Interval, Epoch: request.Epoch, TableVersion: request.TableVersion,
+		ConfigVersion: request.ConfigVersion, Coverage: request.Coverage, Residual: residuals(request.Residual),
+		CompactDegree: compact.Degree, CostScale: compact.CostScale, StateScale: compact.StateScale,
+		Missing: request.Missing, KeyEncoding: wire.KeyEncodingBase64,
+	}
+	return call[wire.Plan](ctx, c, r, options)
+}
+
+// ListPlansOptions are the parameters of ListPlans.
+type ListPlansOptions struct {
+	Status    wire.PlanStatus `query:"status"`
+	Interval  *int64          `query:"interval"`
+	PageSize  int64           `query:"page_size"`
+	PageToken string          `query:"page_token"`
+}
+
+// ListPlans returns a page of an operator's plans.
+func (c *Client) ListPlans(
+	ctx context.Context, operator string, list ListPlansOptions, options ...Option,
+) (*wire.PlanList, error) {
+	return call[wire.PlanList](ctx, c, get(list, "v1", "operators", operator, "plans"), options)
+}
+
+// Plans yields all plans of an operator, page by page.
+func (c *Client) Plans(
+	ctx context.Context, operator string, list ListPlansOptions, options ...Option,
+) iter.Seq2[wire.PlanSummary, error] {
+	return pages(list.PageToken, 0, func(token string, _ int64) ([]wire.PlanSummary, *string, error) {
+		list.PageToken = token
+		page, err := c.ListPlans(ctx, operator, list, options...)
+		if err != nil {
+			return nil, nil, err
+		}
+		return page.Plans, page.NextPageToken, nil
+	})
+}
+
+// GetPlanOptions are the parameters of GetPlan.
+type GetPlanOptions struct {
+	// Include "migrations" and "routing_table", the long lists.
+	Include []string `query:"include"`
+	// KeyEncoding is how the answer writes keys.
+	KeyEncoding wire.KeyEncoding `query:"key_encoding"`
+}
+
+// GetPlan returns a plan.
+func (c *Client) GetPlan(ctx context.Context, id string, with GetPlanOptions, options ...Option) (*wire.Plan, error) {
+	return call[wire.Plan](ctx, c, get(with, "v1", "plans", id), options)
+}
+
+// ListMigrationsOptions are the parameters of ListMigrations.
+type ListMigrationsOptions struct {
+	Sort        string               `query:"sort"`
+	Order       string               `query:"order"`
+	KeyPrefix   string               `query:"key_prefix"`
+	KeyContains string               `query:"key_contains"`
+	Instance    *int32               `query:"instance"`
+	From        *int32               `query:"from"`
+	To          *int32               `query:"to"`
+	MinCost     float64              `query:"min_cost"`
+	MinState    float64              `query:"min_state"`
+	Reason      wire.MigrationReason `query:"reason"`
+	KeyEncoding wire.KeyEncoding     `query:"key_encoding"`
+	PageSize    int64                `query:"page_size"`
+	PageToken   string               `query:"page_token"`
+	Skip        int64                `query:"skip"`
+}
+
+// ListMigrations returns a page of what a plan moves.
+func (c *Client) ListMigrations(
+	ctx context.Context, id string, list ListMigrationsOptions, options ...Option,
+) (*wire.MigrationList, error) {
+	return call[wire.MigrationList](ctx, c, get(list, "v1", "plans", id, "migrations"), options)
+}
+
+// Migrations yields all that a plan moves, page by page. The strings of keys hold their
+// bytes, whatever these are; the KeyEncoding of the list does not matter.
+func (c *Client) Migrations(
+	ctx context.Context, id string, list ListMigrationsOptions, options ...Option,
+) iter.Seq2[wire.PlanMigration, error] {
+	return pages(list.PageToken, list.Skip, func(token string, skip int64) ([]wire.PlanMigration, *string, error) {
+		list.PageToken, list.Skip, list.KeyEncoding = token, skip, wire.KeyEncodingBase64
+		page, err := c.ListMigrations(ctx, id, list, options...)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range page.Migrations {
+			if err := decodeKey(&page.Migrations[i].Key); err != nil {
+				return nil, nil, err
+			}
+		}
+		return page.Migrations, page.NextPageToken, nil
+	})
+}
+
+// ListTableChangesOptions are the parameters of ListTableChanges.
+type ListTableChangesOptions struct {
+	KeyPrefix   string           `query:"key_prefix"`
+	Instance    *int32           `query:"instance"`
+	KeyEncoding wire.KeyEncoding `query:"key_encoding"`
+	PageSize    int64            `query:"page_size"`
+	PageToken   string           `query:"page_token"`
+	Skip        int64            `query:"skip"`
+}
+
+// ListTableChanges returns a page of what a plan changes in the routing table.
+func (c *Client) ListTableChanges(
+	ctx context.Context, id string, list ListTableChangesOptions, options ...Option,
+) (*wire.TableChangeList, error) {
+	return call[wire.TableChangeList](ctx, c, get(list, "v1", "plans", id, "routing-table"), options)
+}
+
+// TableChanges yields all that a plan changes in the routing table, page by page. The
+// strings of keys hold their bytes, as those of [Client.Migrations] do.
+func (c *Client) TableChanges(
+	ctx context.Context, id string, list ListTableChangesOptions, options ...Option,
+) iter.Seq2[wire.TableChange, error] {
+	return pages(list.PageToken, list.Skip, func(token string, skip int64) ([]wire.TableChange, *string, error) {
+		list.PageToken, list.Skip, list.KeyEncoding = token, skip, wire.KeyEncodingBase64
+		page, err := c.ListTableChanges(ctx, id, list, options...)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range page.Changes {
+			if err := decodeKey(&page.Changes[i].Key); err != nil {
+				return nil, nil, err
+			}
+		}
+		return page.Changes, page.NextPageToken, nil
+	})
+}
+
+// ListFlowsOptions are the parameters of ListFlows.
+type ListFlowsOptions struct {
+	PageSize  int64  `query:"page_size"`
+	PageToken string `query:"page_token"`
+	Skip      int64  `query:"skip"`
+}
+
+// ListFlows returns a page of how much a plan moves from which instance to which.
+func (c *Client) ListFlows(
+	ctx context.Context, id string, list ListFlowsOptions, options ...Option,
+) (*wire.FlowList, error) {
+	return call[wire.FlowList](ctx, c, get(list, "v1", "plans", id, "flows"), options)
+}
+
+// Flows yields all flows of a plan, page by page.
+func (c *Client) Flows(
+	ctx context.Context, id string, list ListFlowsOptions, options ...Option,
+) iter.Seq2[wire.Flow, error] {
+	return pages(list.PageToken, list.Skip, func(token string, skip int64) ([]wire.Flow, *string, error) {
+		list.PageToken, list.Skip = token, skip
+		page, err := c.ListFlows(ctx, id, list, options...)
+		if err != nil {
+			return nil, nil, err
+		}
+		return page.Flows, page.NextPageToken, nil
+	})
+}
+
+// ResolvePlan says which keys the classes of a plan are.
+func (c *Client) ResolvePlan(
+	ctx context.Context, id string, resolution Resolution, options ...Option,
+) (*wire.Plan, error) {
+	r := change(http.MethodPut, nil, "v1", "plans", id, "resolution")
+	r.send, r.once = resolution.send(), resolution.Once
+	r.query = statisticsParameters{KeyEncoding: wire.KeyEncodingBase64}
+	return call[wire.Plan](ctx, c, r, options)
+}
+
+// ApprovePlan lets a plan be carried out.
+func (c *Client) ApprovePlan(
+	ctx context.Context, id string, request wire.Transition, options ...Option,
+) (*wire.Plan, error) {
+	return c.transition(ctx, id, "approve", request, options)
+}
+
+// RejectPlan decides that a plan is not carried out.
+func (c *Client) RejectPlan(
+	ctx context.Context, id string, request wire.Transition, options ...Option,
+) (*wire.Plan, error) {
+	return c.transition(ctx, id, "reject", request, options)
+}
+
+// StartPlan says that the caller carries a plan out.
+func (c *Client) StartPlan(
+	ctx context.Context, id string, request wire.StartRequest, options ...Option,
+) (*wire.Plan, error) {
+	return c.transition(ctx, id, "start", request, options)
+}
+
+// AckPlan says that instances have done their part of a plan. Once all have, it is
+// committed.
+func (c *Client) AckPlan(
+	ctx context.Context, id string, request wire.AckRequest, options ...Option,
+) (*wire.Plan, error) {
+	return c.transition(ctx, id, "acks", request, options)
+}
+
+// CommitPlan makes the planned routing table the operator's.
+func (c *Client) CommitPlan(
+	ctx context.Context, id string, request wire.CommitRequest, options ...Option,
+) (*wire.Plan, error) {
+	return c.transition(ctx, id, "commit", request, options)
+}
+
+// AbortPlan gives a plan up: first it is being aborted, and with RolledBack it is.
+func (c *Client) AbortPlan(
+	ctx context.Context, id string, request wire.AbortRequest, options ...Option,
+) (*wire.Plan, error) {
+	return c.transition(ctx, id, "abort", request, options)
+}
+
+func (c *Client) transition(ctx context.Context, id, verb string, request any, options []Option) (*wire.Plan, error) {
+	return call[wire.Plan](ctx, c, change(http.MethodPost, request, "v1", "plans", id, verb), options)
+}
+
+// ListTransitions returns what has become of a plan, and by whom.
+func (c *Client) ListTransitions(ctx context.Context, id string, options ...Option) (*wire.TransitionList, error) {
+	return call[wire.TransitionList](ctx, c, get(nil, "v1", "plans", id, "transitions"), options)
+}
+
+// ReplayPlan plans the interval of a plan again, in other ways; or proposes what comes of
+// it in its place.
+func (c *Client) ReplayPlan(
+	ctx context.Context, id string, request wire.ReplayRequest, options ...Option,
+) (*wire.ReplayResult, error) {
+	return call[wire.ReplayResult](ctx, c, change(http.MethodPost, request, "v1", "plans", id, "replay"), options)
+}

@@ -1,0 +1,85 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"plannerd/sdk/go/wire"
+)
+
+// ListReportsOptions are the parameters of ListReports.
+type ListReportsOptions struct {
+	Epoch int64 `query:"epoch"`
+}
+
+// ListReports says which instances have reported an interval.
+func (c *Client) ListReports(
+	ctx context.Context, operator string, interval int64, with ListReportsOptions, options ...Option,
+) (*wire.ReportList, error) {
+	r := get(with, "v1", "operators", operator, "intervals", strconv.FormatInt(interval, 10), "reports")
+	return call[wire.ReportList](ctx, c, r, options)
+}
+
+// PutReport reports what the keys of one instance have cost.
+func (c *Client) PutReport(
+	ctx context.Context, operator string, interval int64, instance int32, report wire.ReportRequest, options ...Option,
+) (*wire.Report, error) {
+	r := change(http.MethodPut, report, reportPath(operator, interval, instance)...)
+	return call[wire.Report](ctx, c, r, options)
+}
+
+// PutReportFrom is PutReport of statistics that are sent while they are made. The report
+// has neither Keys nor Columns.
+func (c *Client) PutReportFrom(
+	ctx context.Context, operator string, interval int64, instance int32, report wire.ReportRequest, rows Statistics,
+	options ...Option,
+) (*wire.Report, error) {
+	r := change(http.MethodPut, nil, reportPath(operator, interval, instance)...)
+	r.send, r.once = rows.send(), rows.Once
+	r.query = statisticsParameters{
+		Epoch: report.Epoch, TableVersion: report.TableVersion, ConfigVersion: report.ConfigVersion,
+		Coverage: report.Coverage, Residual: residuals(report.Residual), KeyEncoding: wire.KeyEncodingBase64,
+	}
+	return call[wire.Report](ctx, c, r, options)
+}
+
+func reportPath(operator string, interval int64, instance int32) []string {
+	return []string{"v1", "operators", operator, "intervals", strconv.FormatInt(interval, 10), "reports",
+		strconv.FormatInt(int64(instance), 10)}
+}
+
+// statisticsParameters are what stands beside rows that are a body of their own.
+type statisticsParameters struct {
+	Interval      *int64                        `query:"interval"`
+	Epoch         *wire.Epoch                   `query:"epoch"`
+	TableVersion  *wire.Version                 `query:"table_version"`
+	ConfigVersion *wire.StatisticsConfigVersion `query:"config_version"`
+	Coverage      *wire.Coverage                `query:"coverage"`
+	Residual      []string                      `query:"residual"`
+	CompactDegree *wire.CompactDegree           `query:"compact_degree"`
+	CostScale     *wire.Scale                   `query:"cost_scale"`
+	StateScale    *wire.Scale                   `query:"state_scale"`
+	Missing       *wire.MissingReports          `query:"missing"`
+	KeyEncoding   wire.KeyEncoding              `query:"key_encoding"`
+}
+
+// residuals writes the sums of what has no row, instance:cost:state:keys each.
+func residuals(all []wire.Residual) []string {
+	out := make([]string, len(all))
+	for i, r := range all {
+		out[i] = strings.Join([]string{strconv.FormatInt(int64(r.Instance), 10), number(r.Cost), number(r.State),
+			strconv.FormatInt(value(r.Keys), 10)}, ":")
+	}
+	return out
+}
+
+func number(x *float64) string { return strconv.FormatFloat(value(x), 'g', -1, 64) }
+
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

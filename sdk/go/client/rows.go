@@ -1,0 +1,178 @@
+package client
+
+import (
+	"bufio"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Row is what a key cost in an interval.
+type Row struct {
+	Key  []byte
+	Cost float64
+	// State is what migrating the key moves. See [Statistics].
+	State float64
+	// Instance is where the key is, HashInstance where its hash would put it.
+	Instance, HashInstance int32
+}
+
+// Statistics are rows that are sent while they are made, as compressed NDJSON.
+type Statistics struct {
+	// Rows yields each key once. An error ends the call, and nothing is planned. Every
+	// attempt of a call asks for all rows anew, and has to get the same. The rows are asked
+	// for by another goroutine, which ends before the call returns; keys may be reused from
+	// one row to the next.
+	Rows iter.Seq2[Row, error]
+	// Once: the rows can be asked for once only, so that the call is not repeated.
+	Once bool
+	// Count is about how many rows there are, which saves the server memory; 0: unknown.
+	Count int
+	// Stateless: the rows have no State; each key counts 1.
+	Stateless bool
+	// Located: the rows have an Instance. Hashed: they have a HashInstance, too.
+	Located, Hashed bool
+}
+
+// Rows yields rows that are there already.
+func Rows(rows []Row) iter.Seq2[Row, error] { return infallible(rows) }
+
+func infallible[T any](all []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, one := range all {
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
+}
+
+// send returns what streams the statistics.
+func (s Statistics) send() func() (*body, error) {
+	return ndjson(s.Rows, s.Count, func(line []byte, r Row) ([]byte, error) {
+		line = appendKey(append(line, '{'), r.Key)
+		line, err := appendNumber(append(line, `,"cost":`...), r.Cost)
+		if err != nil {
+			return nil, fmt.Errorf("the cost of key %q: %w", r.Key, err)
+		}
+		if !s.Stateless {
+			if line, err = appendNumber(append(line, `,"state":`...), r.State); err != nil {
+				return nil, fmt.Errorf("the state of key %q: %w", r.Key, err)
+			}
+		}
+		if s.Located {
+			line = strconv.AppendInt(append(line, `,"instance":`...), int64(r.Instance), 10)
+		}
+		if s.Hashed {
+			line = strconv.AppendInt(append(line, `,"hash_instance":`...), int64(r.HashInstance), 10)
+		}
+		return append(line, '}'), nil
+	})
+}
+
+// Move is a key that a plan of classes moves.
+type Move struct {
+	Key      []byte
+	From, To int32
+	// HashInstance is where the key's hash would put it. See [Resolution].
+	HashInstance int32
+}
+
+// Resolution says which keys the classes of a plan are.
+type Resolution struct {
+	// Moves yields each key once, as Rows of [Statistics] do.
+	Moves iter.Seq2[Move, error]
+	// Hashed: the moves have a HashInstance, which the hash function "reported" asks for.
+	Hashed bool
+	// Once: the moves can be asked for once only, so that the call is not repeated.
+	Once bool
+	// Count is about how many there are; 0: unknown.
+	Count int
+}
+
+// Moves yields moves that are there already.
+func Moves(moves []Move) iter.Seq2[Move, error] { return infallible(moves) }
+
+func (r Resolution) send() func() (*body, error) {
+	return ndjson(r.Moves, r.Count, func(line []byte, m Move) ([]byte, error) {
+		line = appendKey(append(line, '{'), m.Key)
+		line = strconv.AppendInt(append(line, `,"from":`...), int64(m.From), 10)
+		line = strconv.AppendInt(append(line, `,"to":`...), int64(m.To), 10)
+		if r.Hashed {
+			line = strconv.AppendInt(append(line, `,"hash_instance":`...), int64(m.HashInstance), 10)
+		}
+		return append(line, '}'), nil
+	})
+}
+
+// appendKey writes a key in base64: it may be any bytes.
+func appendKey(line, key []byte) []byte {
+	line = base64.StdEncoding.AppendEncode(append(line, `"key":"`...), key)
+	return append(line, '"')
+}
+
+var errNotFinite = errors.New("must be a finite number")
+
+func appendNumber(line []byte, x float64) ([]byte, error) {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil, errNotFinite
+	}
+	return strconv.AppendFloat(line, x, 'g', -1, 64), nil
+}
+
+// ndjson returns what sends a line for each row, compressed. A pipe connects the rows to
+// the request, so that they wait for the network.
+func ndjson[T any](
+	rows iter.Seq2[T, error], count int, appendRow func([]byte, T) ([]byte, error),
+) func() (*body, error) {
+	return func() (*body, error) {
+		if rows == nil {
+			return nil, errors.New("there are no rows to ask for")
+		}
+		r, w := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			broken, unsent := write(w, rows, appendRow)
+			// The server sees a body that was cut, which it refuses, unless all went well.
+			w.CloseWithError(errors.Join(broken, unsent))
+			ended <- broken
+		}()
+		return &body{
+			Reader: r, contentType: "application/x-ndjson", encoding: "zstd", rows: count,
+			close: func() error {
+				r.CloseWithError(io.ErrClosedPipe)
+				return <-ended
+			},
+		}, nil
+	}
+}
+
+// write writes all rows. The errors say why rows could not be made, or not be sent.
+func write[T any](
+	to io.Writer, rows iter.Seq2[T, error], appendRow func([]byte, T) ([]byte, error),
+) (broken, unsent error) {
+	compressed, err := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err, nil
+	}
+	lines := bufio.NewWriterSize(compressed, 1<<16)
+	var line []byte
+	for row, err := range rows {
+		if err == nil {
+			line, err = appendRow(line[:0], row)
+		}
+		if err != nil {
+			return err, nil // the end of the compression is missing
+		}
+		if _, err := lines.Write(append(line, '\n')); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.Join(lines.Flush(), compressed.Close())
+}
