@@ -46,6 +46,10 @@ var (
 	ErrNotAwaited = errors.New("the plan does not wait for the instance")
 	// ErrAcksMissing: not all instances that the plan waits for have finished.
 	ErrAcksMissing = errors.New("acks of instances are missing")
+	// ErrRouterFenced: the router was registered again since, or removed.
+	ErrRouterFenced = errors.New("the router has a newer epoch, or none")
+	// ErrRouterAwaited: a plan that is being applied names the router.
+	ErrRouterAwaited = errors.New("a plan that is being applied names the router")
 	// ErrReportsChanged: reports came, or were replaced, since the plan was begun.
 	ErrReportsChanged = errors.New("the reports of the interval changed")
 	// ErrUnresolved: which keys the plan's classes are is not known yet.
@@ -183,6 +187,9 @@ type Plan struct {
 	// the time nil before it is started.
 	Executor      Executor
 	ExecutorSince *time.Time
+	// Routers are the routers that the operator had when the plan was started, with their
+	// epochs then; nil: none.
+	Routers map[string]int64
 	// Awaited are the instances that must acknowledge the plan, ascending, and
 	// Acked those of them that are done.
 	Awaited []int32
@@ -298,6 +305,17 @@ type Report struct {
 	// Revision is set by the store: no other report, nor one that replaces it, has
 	// the same.
 	Revision int64
+}
+
+// Router is a router of an engine that ends the messages of a pending plan by markers.
+type Router struct {
+	Name string
+	// Epoch tells the router from who used its name before: no other registration of any
+	// router of the operator has had the same, and later ones have higher ones.
+	Epoch int64
+	// RegisteredAt is when it got the epoch. At ExpiresAt it counts as lost unless it has
+	// extended its lease. It stays registered: messages of it may be on their way.
+	RegisteredAt, ExpiresAt time.Time
 }
 
 // Retention says how much of an operator's history is kept; 0 keeps all. Plans
@@ -423,6 +441,20 @@ type Store interface {
 	// replaced or removed.
 	ReportData(ctx context.Context, operator string, revision int64) ([]byte, error)
 
+	// RegisterRouter registers a router until at+lease: a new one, or, with the next epoch,
+	// one that is there already. With an epoch it extends the lease of that registration,
+	// also of one that has run out: ErrRouterFenced, if it is not the router's last one.
+	// created tells whether the router was not there before. ErrNotFound when there is no
+	// such operator.
+	RegisterRouter(ctx context.Context, operator, router string, epoch *int64, lease time.Duration, at time.Time) (
+		r Router, created bool, err error)
+	// Routers lists the routers of an operator in ascending byte order of their names,
+	// those with leases that have run out included. ErrNotFound when there is no such operator.
+	Routers(ctx context.Context, operator string) ([]Router, error)
+	// DeleteRouter removes a router. ErrNotFound, also when there is no such operator;
+	// ErrRouterAwaited as long as a plan that is being applied or aborted has it in Routers.
+	DeleteRouter(ctx context.Context, operator, router string) error
+
 	// FindPlan returns the plan of this operator, epoch, interval and
 	// fingerprint, unless it has [Status.Ended], or leaves an interval open that has
 	// another one now. ErrNotFound.
@@ -435,7 +467,7 @@ type Store interface {
 	// status committed, commits it at once. If FindPlan finds a plan with the same
 	// operator, epoch, interval and fingerprint, that one is returned and created
 	// is false. by becomes the first transition; its From and To are set by the
-	// store, as are the plan's Version, ResolvedKeys, Executor and Acked; ExpiresAt
+	// store, as are the plan's Version, ResolvedKeys, Executor, Routers and Acked; ExpiresAt
 	// is kept of a plan that is proposed or approved, WaitsFor of a proposed one only,
 	// LeavesOpen of one that is no_action;
 	// SupersededBy, Latest and LimitsChanged are set by the store. A lower epoch than the newest is fenced, a
@@ -453,7 +485,7 @@ type Store interface {
 	// Plan returns one plan. ErrNotFound, ErrPurged.
 	Plan(ctx context.Context, id string) (Plan, error)
 	// Plans lists plans, newest first, without what grows with the operator: their
-	// Instances, HotKeys, Splits, Reports, Awaited and Acked are nil, Plan has them. next is the
+	// Instances, HotKeys, Splits, Reports, Routers, Awaited and Acked are nil, Plan has them. next is the
 	// cursor of the following page, 0 after the last. ErrNotFound when there is no such operator.
 	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
 	// Changes returns what the plan does to the table, in ascending bytes of the
@@ -492,7 +524,8 @@ type Store interface {
 	// TableWithinLimit become the resolution's, the others stay. ErrTransition also for
 	// a plan that is of keys, or with EngineTable: those need none; ErrBaseChanged.
 	ResolvePlan(ctx context.Context, id string, r Resolution, by Transition, guards ...PlanGuard) (Plan, error)
-	// StartPlan says that an executor applies an approved plan. Other plans stay as
+	// StartPlan says that an executor applies an approved plan. Its Routers are those that
+	// the operator has now, and stay so. Other plans stay as
 	// they are: the end of this one supersedes them. An executor with a higher epoch
 	// takes over a plan that is being applied or aborted, whose status stays; the one
 	// that has it may start it again. ErrTransition also for any other executor;

@@ -23,6 +23,8 @@ var refusals = []error{
 	store.ErrPlanInFlight,
 	store.ErrNotAwaited,
 	store.ErrAcksMissing,
+	store.ErrRouterFenced,
+	store.ErrRouterAwaited,
 	store.ErrReportsChanged,
 	store.ErrUnresolved,
 	store.ErrIdempotencyRunning,
@@ -106,6 +108,24 @@ func (s *Store) Reports(ctx context.Context, operator string, epoch int64, inter
 func (s *Store) ReportData(ctx context.Context, operator string, revision int64) (r0 []byte, err error) {
 	defer s.timed(ctx, "report_data")(&err)
 	return s.next.ReportData(ctx, operator, revision)
+}
+
+// RegisterRouter implements store.Store.
+func (s *Store) RegisterRouter(ctx context.Context, operator string, router string, epoch *int64, lease time.Duration, at time.Time) (r0 store.Router, r1 bool, err error) {
+	defer s.timed(ctx, "register_router")(&err)
+	return s.next.RegisterRouter(ctx, operator, router, epoch, lease, at)
+}
+
+// Routers implements store.Store.
+func (s *Store) Routers(ctx context.Context, operator string) (r0 []store.Router, err error) {
+	defer s.timed(ctx, "routers")(&err)
+	return s.next.Routers(ctx, operator)
+}
+
+// DeleteRouter implements store.Store.
+func (s *Store) DeleteRouter(ctx context.Context, operator string, router string) (err error) {
+	defer s.timed(ctx, "delete_router")(&err)
+	return s.next.DeleteRouter(ctx, operator, router)
 }
 
 // FindPlan implements store.Store.

@@ -256,7 +256,7 @@ func summaries(plans []store.Plan) []store.Plan {
 	short := slices.Clone(plans)
 	for i := range short {
 		short[i].Instances, short[i].HotKeys, short[i].Splits, short[i].Reports = nil, nil, nil, nil
-		short[i].Awaited, short[i].Acked = nil, nil
+		short[i].Awaited, short[i].Acked, short[i].Routers = nil, nil, nil
 	}
 	return short
 }

@@ -16,6 +16,7 @@ var schemaCases = []testCase{
 	{name: "what identities told is written down by the migration", run: factsLeaveIdentities},
 	{name: "what a migration taken back cannot hold is given up", run: unheldIsAborted},
 	{name: "split keys become whole without the columns that tell of them", run: splitsBecomeWhole},
+	{name: "without the table of routers there are none", run: routersAreForgotten},
 	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted},
 	{name: "what there is can be counted at every version", run: countedAtEveryVersion},
 	{name: "without a schema the store is unavailable", run: unmigratedIsUnavailable, unmigrated: true},
@@ -69,12 +70,7 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 	f.create(t, f.plan(t, "clicks", 1, store.StatusNoAction))
 	f.commit(t, "clicks", set("a", 1))
 	want := read(t, f)
-	for version := int64(0); version != 1; {
-		var err error
-		if version, err = f.Migrator().Down(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f.down(t, 1)
 	must(f.Migrator().Up(ctx))(t)
 	for i := range want.Plans {
 		one := &want.Plans[i].Plan
@@ -115,12 +111,7 @@ func factsLeaveIdentities(t *testing.T, f *fixture) {
 		p.Splits, p.Merges = nil, 0
 		want = append(want, f.create(t, p))
 	}
-	for version := int64(0); version != 5; {
-		var err error
-		if version, err = f.Migrator().Down(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f.down(t, 5)
 	must(f.Migrator().Up(ctx))(t)
 	for _, p := range want {
 		same(t, p.Strategy, p, must(f.Plan(ctx, p.ID))(t))
@@ -141,12 +132,7 @@ func unheldIsAborted(t *testing.T, f *fixture) {
 	resolved := f.create(t, f.classes(t, 3))
 	f.resolve(t, resolved.ID, 5, set("b", 2))
 	f.create(t, f.plan(t, "clicks", 4, store.StatusApproved))
-	for version := int64(0); version != 2; {
-		var err error
-		if version, err = f.Migrator().Down(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f.down(t, 2)
 	must(f.Migrator().Up(ctx))(t)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusAborted, store.StatusAborted, store.StatusApproved,
 		store.StatusApproved)
@@ -163,18 +149,32 @@ func unheldIsAborted(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", -1, "a=1", "b=2")
 }
 
+// down takes migrations back until the schema has a version.
+func (f *fixture) down(t *testing.T, to int64) {
+	t.Helper()
+	for version := int64(-1); version != to; {
+		var err error
+		if version, err = f.Migrator().Down(t.Context()); err != nil || version < to {
+			t.Fatal(version, err)
+		}
+	}
+}
+
+// wantOldestProgram looks up which version of the schema programs must know.
+func (f *fixture) wantOldestProgram(t *testing.T, want int64) {
+	t.Helper()
+	got := int64(-1)
+	err := database(t, f).QueryRowContext(t.Context(), `SELECT version FROM oldest_program`).Scan(&got)
+	if err != nil || got != want {
+		t.Errorf("the oldest program knows version %d (error %v), want %d", got, err, want)
+	}
+}
+
 // splitsBecomeWhole takes back the column that says in which parts a key goes to several
 // instances. Until some do, programs that know nothing of it may serve.
 func splitsBecomeWhole(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	oldest := func(want int64) {
-		t.Helper()
-		got := int64(-1)
-		if err := database(t, f).QueryRowContext(ctx, `SELECT version FROM oldest_program`).Scan(&got); err != nil ||
-			got != want {
-			t.Errorf("the oldest program knows version %d (error %v), want %d", got, err, want)
-		}
-	}
+	oldest := func(want int64) { t.Helper(); f.wantOldestProgram(t, want) }
 	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1), set("c", 1))
 	oldest(8)
@@ -186,9 +186,7 @@ func splitsBecomeWhole(t *testing.T, f *fixture) {
 	back.OldParts, back.NewParts = back.NewParts, ""
 	waiting := f.create(t, f.plan(t, "clicks", 7, store.StatusApproved, back))
 	f.create(t, f.plan(t, "clicks", 8, store.StatusApproved, set("d", 2)))
-	if version, err := f.Migrator().Down(ctx); err != nil || version != 12 {
-		t.Fatal(version, err)
-	}
+	f.down(t, 12)
 	oldest(8)
 	must(f.Migrator().Up(ctx))(t)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusCommitted, store.StatusCommitted, store.StatusAborted,
@@ -205,6 +203,33 @@ func splitsBecomeWhole(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", -1, "a=3", "b=2", "c=1")
 }
 
+// routersAreForgotten takes back the table of routers. Programs that know nothing of routers
+// may serve before the first is registered, and again when the table is gone.
+func routersAreForgotten(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	f.wantOldestProgram(t, 8)
+	f.register(t, "clicks", "r")
+	f.wantOldestProgram(t, 14)
+	in := f.create(t, f.awaiting(t, "clicks", 1, store.StatusApproved, set("a", 1)))
+	f.start(t, in.ID)
+	f.down(t, 13)
+	f.wantOldestProgram(t, 8)
+	must(f.Migrator().Up(ctx))(t)
+	if p := must(f.Plan(ctx, in.ID))(t); p.Routers != nil || p.Status != store.StatusApplying {
+		t.Errorf("the plan is %s and has routers %v", p.Status, p.Routers)
+	}
+	if all := must(f.Routers(ctx, "clicks"))(t); len(all) > 0 {
+		t.Errorf("routers %v", all)
+	}
+	f.acks(t, in.ID, 0, 2)
+	f.commit(t, "clicks", store.Change{Key: []byte("a"), Old: 1, New: 1, NewParts: "1:2"})
+	f.register(t, "clicks", "r")
+	f.wantOldestProgram(t, 14)
+	f.down(t, 13) // which keeps split keys
+	f.wantOldestProgram(t, 13)
+}
+
 // underWayIsAborted takes back what plans under way need, and makes it again.
 func underWayIsAborted(t *testing.T, f *fixture) {
 	ctx := t.Context()
@@ -214,12 +239,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 	}
 	must2(f.AckPlan(ctx, before[3].ID, []int32{0}, f.by("x"), store.Retention{}))(t)
 	f.begin(t, request("running"))
-	for version := int64(0); version != 4; {
-		var err error
-		if version, err = f.Migrator().Down(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f.down(t, 4)
 	if _, err := database(t, f).
 		ExecContext(ctx, `UPDATE plans SET status = 'proposed' WHERE status = 'approved'`); err == nil {
 		t.Error("a former version of the schema lets plans be proposed")

@@ -33,7 +33,7 @@ type Open func(t testing.TB, options ...store.Option) Store
 // empty database without any schema and returns what opens it.
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
-		operatorCases, planCases, lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases,
+		operatorCases, planCases, lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases, routerCases,
 		retentionCases,
 		idempotencyCases, concurrencyCases, schemaCases,
 	} {
@@ -129,7 +129,7 @@ func (f *fixture) plan(t testing.TB, operator string, interval int64, status sto
 	p.Operator, p.Epoch, p.Interval, p.Status = operator, 0, interval, status
 	p.BaseVersion, p.Version, p.ConfigVersion = op.TableVersion, nil, op.ConfigVersion
 	p.Classes, p.EngineTable, p.Executor, p.ExecutorSince, p.Acked = false, false, store.Executor{}, nil, nil
-	p.LeavesOpen, p.SupersededBy, p.Latest, p.LimitsChanged = false, "", nil, false
+	p.LeavesOpen, p.SupersededBy, p.Latest, p.LimitsChanged, p.Routers = false, "", nil, false, nil
 	if status != store.StatusProposed {
 		p.WaitsFor = nil
 	}
@@ -173,6 +173,7 @@ func fill(v reflect.Value, n *int) {
 		default:
 			panic("storetest: no value for a field of type " + v.Type().String())
 		}
+	case reflect.Map: // the store's
 	case reflect.Pointer: // of others, a version, a number of resolved keys: none yet
 		if v.Type() == reflect.TypeFor[*float64]() {
 			v.Set(reflect.ValueOf(new(1 / float64(*n))))

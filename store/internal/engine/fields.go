@@ -26,6 +26,7 @@ func PlanFields(p *store.Plan, at func(**time.Time) any) []Field {
 		Field{"splits", JSON{&p.Splits}},
 		Field{"reports", JSON{&p.Reports}},
 		Field{"awaited", numbers{&p.Awaited}},
+		Field{"routers", epochs{&p.Routers}},
 	)
 }
 
@@ -212,6 +213,29 @@ func (n numbers) Scan(src any) error {
 		return nil
 	}
 	return json.Unmarshal(text, n.p)
+}
+
+// epochs keeps numbers by names as a JSON object. An empty one is NULL, read as nil.
+type epochs struct{ p *map[string]int64 }
+
+func (e epochs) Value() (driver.Value, error) {
+	if len(*e.p) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(*e.p)
+	return string(text), err
+}
+
+func (e epochs) Scan(src any) error {
+	var text []byte
+	if err := (JSON{&text}).Scan(src); err != nil {
+		return err
+	}
+	*e.p = nil
+	if text == nil {
+		return nil
+	}
+	return json.Unmarshal(text, e.p)
 }
 
 // noTime stands in for a driver's times where only the other fields matter.

@@ -14,6 +14,7 @@ import (
 func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Transition) (p store.Plan,
 	created bool, err error) {
 	in.Version, in.ResolvedKeys, in.Executor, in.ExecutorSince, in.Acked = nil, nil, store.Executor{}, nil, nil
+	in.Routers = nil
 	in.SupersededBy, in.Latest, in.LimitsChanged = "", nil, false
 	if in.Status != store.StatusProposed {
 		in.WaitsFor = nil

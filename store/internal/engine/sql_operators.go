@@ -175,6 +175,7 @@ func (s Statements) DeleteHistory(ctx context.Context, operator int64, at time.T
 		`DELETE FROM plans WHERE operator_id = $1`, // with their transitions and blobs
 		`DELETE FROM table_versions WHERE operator_id = $1`,
 		`DELETE FROM reports WHERE operator_id = $1`,
+		`DELETE FROM routers WHERE operator_id = $1`,
 		`DELETE FROM table_entries WHERE operator_id = $1`,
 		`DELETE FROM diffs WHERE operator_id = $1`,
 		`DELETE FROM configurations WHERE operator_id = $1`,

@@ -111,6 +111,11 @@ func (s *Store) StartPlan(
 		if err := ready(ctx, q, r, p); err != nil {
 			return false, err
 		}
+		if next != p.Status {
+			if err := freezeRouters(ctx, q, r, p); err != nil {
+				return false, err
+			}
+		}
 		if err := q.SetExecutor(ctx, p.Seq, executor, by.At); err != nil {
 			return false, err
 		}

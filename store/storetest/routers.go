@@ -1,0 +1,256 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"plannerd/store"
+)
+
+var routerCases = []testCase{
+	{name: "a router has another epoch each time that it is registered", run: routerEpochs},
+	{name: "a router extends the lease of its registration", run: routerLeases},
+	{name: "a plan is started with the routers that there are", run: routersOfPlans},
+	{name: "routers that are registered, deleted and named in any order", run: routersInAnyOrder},
+	{name: "routers that are registered together have different epochs", run: routersTogether},
+}
+
+// register registers a router, which gets another epoch.
+func (f *fixture) register(t testing.TB, operator, name string) store.Router {
+	t.Helper()
+	r, _, err := f.RegisterRouter(t.Context(), operator, name, nil, lease, f.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// acks says that instances have finished with a plan.
+func (f *fixture) acks(t testing.TB, id string, instances ...int32) store.Plan {
+	t.Helper()
+	p, _, err := f.AckPlan(t.Context(), id, instances, f.by("engine"), store.Retention{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func routerEpochs(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	_, _, err := f.RegisterRouter(ctx, "clicks", "r", nil, lease, f.now())
+	fails(t, "without an operator", err, store.ErrNotFound)
+	_, err = f.Routers(ctx, "clicks")
+	fails(t, "a list without an operator", err, store.ErrNotFound)
+	f.put(t, "clicks", `{}`)
+	if all := must(f.Routers(ctx, "clicks"))(t); len(all) != 0 {
+		t.Errorf("routers %v of a new operator", all)
+	}
+	for _, name := range []string{"", "a\x00b", "\xff"} {
+		if _, _, err := f.RegisterRouter(ctx, "clicks", name, nil, lease, f.now()); err == nil {
+			t.Errorf("a router has the name %q", name)
+		}
+	}
+	at := f.now()
+	first, created, err := f.RegisterRouter(ctx, "clicks", "r", nil, lease, at)
+	want := store.Router{Name: "r", Epoch: first.Epoch, RegisteredAt: kept(at), ExpiresAt: kept(at.Add(lease))}
+	if err != nil || !created || first != want || first.Epoch < 1 {
+		t.Errorf("%+v, created %t, error %v; want %+v", first, created, err, want)
+	}
+	capital := f.register(t, "clicks", "R") // another one
+	again, created, err := f.RegisterRouter(ctx, "clicks", "r", nil, lease, f.now())
+	if err != nil || created || again.Epoch <= first.Epoch || again.Epoch == capital.Epoch {
+		t.Errorf("%+v, created %t, error %v; before it was %+v, and R is %+v", again, created, err, first, capital)
+	}
+	same(t, "routers", []store.Router{capital, again}, must(f.Routers(ctx, "clicks"))(t))
+	f.put(t, "other", `{}`)
+	if all := must(f.Routers(ctx, "other"))(t); len(all) != 0 {
+		t.Errorf("another operator has the routers %v", all)
+	}
+
+	fails(t, "deleting an unknown one", f.DeleteRouter(ctx, "clicks", "s"), store.ErrNotFound)
+	fails(t, "deleting one of no operator", f.DeleteRouter(ctx, "nothing", "r"), store.ErrNotFound)
+	ok(t, f.DeleteRouter(ctx, "clicks", "r"))
+	fails(t, "deleting it again", f.DeleteRouter(ctx, "clicks", "r"), store.ErrNotFound)
+	same(t, "routers", []store.Router{capital}, must(f.Routers(ctx, "clicks"))(t))
+	if back := f.register(t, "clicks", "r"); back.Epoch <= again.Epoch {
+		t.Errorf("epoch %d after %d was deleted", back.Epoch, again.Epoch)
+	}
+	newest := f.register(t, "clicks", "R").Epoch
+	ok(t, f.DeleteOperator(ctx, "clicks", f.now()))
+	f.put(t, "clicks", `{}`)
+	if all := must(f.Routers(ctx, "clicks"))(t); len(all) != 0 {
+		t.Errorf("the operator was deleted, but not its routers %v", all)
+	}
+	if r := f.register(t, "clicks", "r"); r.Epoch <= newest {
+		t.Errorf("epoch %d after %d was given to a router of the operator that was deleted", r.Epoch, newest)
+	}
+}
+
+func routerLeases(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	extend := func(epoch int64) (store.Router, error) {
+		r, created, err := f.RegisterRouter(ctx, "clicks", "r", &epoch, 2*lease, f.now())
+		if created {
+			t.Errorf("epoch %d: what was to be extended is new", epoch)
+		}
+		return r, err
+	}
+	_, err := extend(1)
+	fails(t, "a router that is not registered", err, store.ErrRouterFenced)
+	first := f.register(t, "clicks", "r")
+	f.ticks.Add(int64(2 * lease / time.Second)) // nobody took it for lost
+	want := first
+	got, err := extend(first.Epoch)
+	want.ExpiresAt = kept(f.clock().Add(2 * lease))
+	if err != nil || got != want {
+		t.Errorf("%+v, error %v, want %+v", got, err, want)
+	}
+	second := f.register(t, "clicks", "r")
+	for _, epoch := range []int64{first.Epoch, second.Epoch + 1} {
+		_, err = extend(epoch)
+		fails(t, fmt.Sprintf("epoch %d", epoch), err, store.ErrRouterFenced)
+	}
+	same(t, "routers", []store.Router{second}, must(f.Routers(ctx, "clicks"))(t))
+	ok(t, f.DeleteRouter(ctx, "clicks", "r"))
+	_, err = extend(second.Epoch)
+	fails(t, "a router that was deleted", err, store.ErrRouterFenced)
+}
+
+func routersOfPlans(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	without := f.create(t, f.awaiting(t, "clicks", 1, store.StatusApproved, set("a", 1)))
+	if p := f.start(t, without.ID); p.Routers != nil {
+		t.Errorf("an engine without routers: the plan has %v", p.Routers)
+	}
+	f.acks(t, without.ID, 0, 2)
+
+	lost, kept := f.register(t, "clicks", "lost"), f.register(t, "clicks", "kept")
+	f.ticks.Add(int64(2 * lease / time.Second)) // the leases of both have run out
+	in := f.awaiting(t, "clicks", 2, store.StatusApproved, set("b", 1))
+	in.Routers = map[string]int64{"nobody": 7}
+	p := f.create(t, in)
+	if p.Routers != nil {
+		t.Errorf("a plan that was not started has routers %v", p.Routers)
+	}
+	want := map[string]int64{"lost": lost.Epoch, "kept": kept.Epoch}
+	check := func(what string) {
+		t.Helper()
+		same(t, what+": routers", want, must(f.Plan(ctx, p.ID))(t).Routers)
+	}
+	same(t, "routers at the start", want, f.start(t, p.ID).Routers)
+	feed := must(f.TableChanges(ctx, "clicks", 0))(t)
+	same(t, "routers of what is pending", want, feed.Pending.Plan.Routers)
+	f.register(t, "clicks", "lost")
+	f.register(t, "clicks", "new")
+	check("registered again")
+	must(f.StartPlan(ctx, p.ID, store.Executor{Name: "successor", Epoch: 1}, f.by("x")))(t)
+	check("taken over")
+	for range 2 {
+		fails(t, "deleting one that is named", f.DeleteRouter(ctx, "clicks", "lost"), store.ErrRouterAwaited)
+		must(f.AbortPlan(ctx, p.ID, false, f.by("x")))(t) // the second time it is aborting
+	}
+	ok(t, f.DeleteRouter(ctx, "clicks", "new"))
+	must(f.AbortPlan(ctx, p.ID, true, f.by("x")))(t)
+	ok(t, f.DeleteRouter(ctx, "clicks", "lost"))
+	check("aborted, and a router deleted")
+	plans, _ := must2(f.Plans(ctx, store.PlanFilter{Operator: "clicks", Limit: 1}))(t)
+	if plans[0].Routers != nil {
+		t.Errorf("a list of plans has routers %v", plans[0].Routers)
+	}
+}
+
+// routersInAnyOrder compares random histories with what a map remembers.
+func routersInAnyOrder(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	rng := rand.New(rand.NewPCG(14, 1))
+	f.put(t, "clicks", `{}`)
+	var newest int64
+	var frozen map[string]int64 // of the plan in flight
+	var plan string
+	epochs := map[string]int64{}
+	for step := range 300 {
+		name := fmt.Sprintf("r%d", rng.IntN(4))
+		epoch, known := epochs[name]
+		switch rng.IntN(6) {
+		case 0, 1:
+			r, created, err := f.RegisterRouter(ctx, "clicks", name, nil, lease, f.now())
+			if err != nil || created == known || r.Epoch <= newest {
+				t.Fatalf("step %d: %+v, created %t, error %v; the newest epoch was %d", step, r, created, err, newest)
+			}
+			newest, epochs[name] = r.Epoch, r.Epoch
+		case 2:
+			old := epoch - int64(rng.IntN(2))
+			_, _, err := f.RegisterRouter(ctx, "clicks", name, &old, lease, f.now())
+			if valid := known && old == epoch; valid != (err == nil) || !valid && !errors.Is(err, store.ErrRouterFenced) {
+				t.Fatalf("step %d: extending %s at %d with %d: %v", step, name, epoch, old, err)
+			}
+		case 3:
+			_, named := frozen[name]
+			var want error
+			switch {
+			case !known:
+				want = store.ErrNotFound
+			case named:
+				want = store.ErrRouterAwaited
+			default:
+				delete(epochs, name)
+			}
+			if err := f.DeleteRouter(ctx, "clicks", name); !errors.Is(err, want) {
+				t.Fatalf("step %d: deleting %s: %v, want %v", step, name, err, want)
+			}
+		case 4:
+			if plan != "" {
+				break
+			}
+			plan = f.create(t, f.awaiting(t, "clicks", f.next(t, "clicks"), store.StatusApproved)).ID
+			frozen = f.start(t, plan).Routers
+			if !maps.Equal(frozen, epochs) {
+				t.Fatalf("step %d: the plan was started with %v, and there are %v", step, frozen, epochs)
+			}
+		case 5:
+			if plan == "" {
+				break
+			}
+			if p := f.acks(t, plan, 0, 2); !maps.Equal(p.Routers, frozen) {
+				t.Fatalf("step %d: the plan has %v, and was started with %v", step, p.Routers, frozen)
+			}
+			plan, frozen = "", nil
+		}
+		all := must(f.Routers(ctx, "clicks"))(t)
+		got := map[string]int64{}
+		for _, r := range all {
+			got[r.Name] = r.Epoch
+		}
+		if !maps.Equal(got, epochs) || len(all) != len(got) ||
+			!slices.IsSortedFunc(all, func(a, b store.Router) int { return int(a.Name[1]) - int(b.Name[1]) }) {
+			t.Fatalf("step %d: routers %v, want %v", step, all, epochs)
+		}
+	}
+}
+
+func routersTogether(t *testing.T, f *fixture) {
+	const n = 12
+	f.put(t, "clicks", `{}`)
+	got := make([]store.Router, n)
+	f.together(t, n, func(i int, s store.Store) {
+		var err error
+		if got[i], _, err = s.RegisterRouter(t.Context(), "clicks", "r", nil, lease, f.clock()); err != nil {
+			t.Error(err)
+		}
+	})
+	slices.SortFunc(got, func(a, b store.Router) int { return int(a.Epoch - b.Epoch) })
+	for i, r := range got[1:] {
+		if r.Epoch == got[i].Epoch {
+			t.Errorf("epoch %d was given twice", r.Epoch)
+		}
+	}
+	all := must(f.Routers(t.Context(), "clicks"))(t)
+	same(t, "routers", got[n-1:], all)
+}
