@@ -60,8 +60,8 @@ type operation struct {
 
 // target is a request for the operation: of an operator and of a plan.
 func (o operation) target(operator, plan string) string {
-	target := strings.NewReplacer("{operator}", operator, "{id}", plan, "{interval}", "1", "{instance}", "0", "{asset}",
-		"LICENSE").Replace(o.path)
+	target := strings.NewReplacer("{operator}", operator, "{id}", plan, "{interval}", "1", "{instance}", "0", "{router}",
+		"r", "{asset}", "LICENSE").Replace(o.path)
 	if o.OperationID == "route" {
 		target += "?key=a"
 	}

@@ -176,8 +176,8 @@ func TestQueries(t *testing.T) {
 	e := newEnv(t)
 	doc, _ := spec()
 	for path, item := range doc.Paths.Map() {
-		target := strings.NewReplacer("{operator}", "clicks", "{id}", "p", "{interval}", "1", "{instance}", "0", "{asset}",
-			"LICENSE").Replace(path)
+		target := strings.NewReplacer("{operator}", "clicks", "{id}", "p", "{interval}", "1", "{instance}", "0", "{router}",
+			"r", "{asset}", "LICENSE").Replace(path)
 		for method, o := range item.Operations() {
 			for _, status := range []string{"400", "422"} {
 				if o.Responses.Value(status) == nil {
@@ -214,7 +214,8 @@ func (e *env) exampleTarget(method, path string) string {
 	if path == "/v1/operators/{operator}" && method == "PUT" {
 		operator = "other"
 	}
-	return strings.NewReplacer("{operator}", operator, "{id}", p.ID, "{interval}", "2", "{instance}", "0").Replace(path)
+	return strings.NewReplacer("{operator}", operator, "{id}", p.ID, "{interval}", "2", "{instance}", "0", "{router}", "r").
+		Replace(path)
 }
 
 // TestStoreFailures: what the store reports reaches the client as documented,
@@ -241,6 +242,9 @@ func TestStoreFailures(t *testing.T) {
 		{"Plans", "GET", "/v1/operators/clicks/plans", ""},
 		{"PutReport", "PUT", reportTarget(2, 0), `{"keys":[]}`},
 		{"Reports", "GET", "/v1/operators/clicks/intervals/2/reports", ""},
+		{"RegisterRouter", "PUT", clickRouters + "/r", `{"lease":"30s"}`},
+		{"Routers", "GET", clickRouters, ""},
+		{"DeleteRouter", "DELETE", clickRouters + "/r", ""},
 		{"TableChanges", "GET", "/v1/operators/clicks/routing-table", ""},
 		{"Table", "GET", "/v1/operators/clicks/routing-table?version=0", ""},
 		{"Route", "GET", "/v1/operators/clicks/route?key=a", ""},

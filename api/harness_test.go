@@ -431,6 +431,29 @@ func (f *faults) Reports(ctx context.Context, operator string, epoch, interval i
 	return f.Store.Reports(ctx, operator, epoch, interval)
 }
 
+func (f *faults) RegisterRouter(
+	ctx context.Context, operator, router string, epoch *int64, lease time.Duration, at time.Time,
+) (store.Router, bool, error) {
+	if err := f.fault("RegisterRouter"); err != nil {
+		return store.Router{}, false, err
+	}
+	return f.Store.RegisterRouter(ctx, operator, router, epoch, lease, at)
+}
+
+func (f *faults) Routers(ctx context.Context, operator string) ([]store.Router, error) {
+	if err := f.fault("Routers"); err != nil {
+		return nil, err
+	}
+	return f.Store.Routers(ctx, operator)
+}
+
+func (f *faults) DeleteRouter(ctx context.Context, operator, router string) error {
+	if err := f.fault("DeleteRouter"); err != nil {
+		return err
+	}
+	return f.Store.DeleteRouter(ctx, operator, router)
+}
+
 func (f *faults) ReportData(ctx context.Context, operator string, revision int64) ([]byte, error) {
 	if err := f.fault("ReportData"); err != nil {
 		return nil, err

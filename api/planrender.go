@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -57,8 +58,9 @@ type planHead struct {
 	WaitsFor      []string          `json:"waits_for"`
 	LimitsChanged bool              `json:"limits_changed"`
 	SupersededBy  *string           `json:"superseded_by"`
-	Awaits        []int32           `json:"awaits,omitzero"` // like Reports
-	Acked         []ack             `json:"acked,omitzero"`  // like Reports
+	Routers       map[string]int64  `json:"routers,omitzero"` // like Reports
+	Awaits        []int32           `json:"awaits,omitzero"`  // like Reports
+	Acked         []ack             `json:"acked,omitzero"`   // like Reports
 	figures
 	Forecast        jsontext.Value `json:"forecast"`
 	Pending         jsontext.Value `json:"pending"`
@@ -196,6 +198,8 @@ func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Dur
 		if head.Reports = p.Reports; head.Reports == nil {
 			head.Reports = jsontext.Value("null")
 		}
+		head.Routers = map[string]int64{}
+		maps.Copy(head.Routers, p.Routers)
 		head.Awaits, head.Acked = append([]int32{}, p.Awaited...), acksOf(p.Acked)
 	}
 	if persist != nil {

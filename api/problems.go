@@ -38,6 +38,7 @@ var notConflicts = map[planning.Reason]int{
 	planning.OperatorNotFound:     http.StatusNotFound,
 	planning.PlanNotFound:         http.StatusNotFound,
 	planning.Purged:               http.StatusGone,
+	planning.RouterNotFound:       http.StatusNotFound,
 	planning.StorageFull:          http.StatusServiceUnavailable,
 	planning.TooLarge:             http.StatusRequestEntityTooLarge,
 	planning.Unavailable:          http.StatusServiceUnavailable,

@@ -69,7 +69,7 @@ func (c keyCoder) decodeKey(text string) ([]byte, bool) {
 func openObject(parts ...any) ([]byte, error) {
 	out := []byte{'{'}
 	for i, part := range parts {
-		text, err := json.Marshal(part)
+		text, err := json.Marshal(part, json.Deterministic(true))
 		if err != nil {
 			return nil, err
 		}

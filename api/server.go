@@ -142,7 +142,7 @@ type route struct {
 }
 
 func routes(s *shared) []route {
-	operators, plans, reports, tables := operators{s}, plans{s}, reports{s}, tables{s}
+	operators, plans, reports, tables, routers := operators{s}, plans{s}, reports{s}, tables{s}, routers{s}
 	analysesOf, process := analysesOf{s}, process{s}
 	return []route{
 		{"POST", "/v1/what-if", whatIf{s}.post},
@@ -166,6 +166,9 @@ func routes(s *shared) []route {
 		{"PUT", "/v1/operators/{operator}/intervals/{interval}/reports/{instance}", reports.put},
 		{"GET", "/v1/operators/{operator}/routing-table", tables.get},
 		{"GET", "/v1/operators/{operator}/route", tables.route},
+		{"GET", "/v1/operators/{operator}/routers", routers.list},
+		{"PUT", "/v1/operators/{operator}/routers/{router}", routers.put},
+		{"DELETE", "/v1/operators/{operator}/routers/{router}", routers.delete},
 		{"GET", "/v1/plans/{id}", plans.get},
 		{"GET", "/v1/plans/{id}/migrations", plans.listing("migrations", plans.migrations)},
 		{"GET", "/v1/plans/{id}/routing-table", plans.listing("changes", plans.tableChanges)},

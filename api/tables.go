@@ -138,6 +138,7 @@ type pendingHead struct {
 	Phase         string              `json:"phase"`
 	Executor      string              `json:"executor"`
 	ExecutorEpoch int64               `json:"executor_epoch"`
+	Routers       map[string]int64    `json:"routers"`
 	Hash          *planning.Hash      `json:"hash,omitzero"` // nil where there is no routing table
 	Instances     []planning.Instance `json:"instances"`
 	Choices       int                 `json:"choices,omitzero"`
@@ -147,7 +148,7 @@ type pendingHead struct {
 func newPendingHead(version int64, t *planning.PendingTable) pendingHead {
 	out := pendingHead{
 		Plan: t.Plan.ID, Version: version, ConfigVersion: t.Plan.ConfigVersion, Phase: "handing_over",
-		Executor: t.Plan.Executor.Name, ExecutorEpoch: t.Plan.Executor.Epoch, Hash: t.Hash, Instances: t.Instances,
+		Executor: t.Plan.Executor.Name, ExecutorEpoch: t.Plan.Executor.Epoch, Routers: t.Plan.Routers, Hash: t.Hash, Instances: t.Instances,
 		Choices: t.Choices, Awaits: append([]int32{}, t.Plan.Awaited...),
 	}
 	if t.Plan.Status == planning.Status(wire.PlanStatusAborting) {

@@ -1343,6 +1343,9 @@ type RingVerdict struct {
 	Cause RingCause `json:"cause"`
 }
 
+// RouterName The name of a router.
+type RouterName = string
+
 // SchemeFigures What came of one scheme.
 type SchemeFigures struct {
 	// Scheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that

@@ -46,6 +46,8 @@ const (
 	ReportsMissing           Reason = "reports_missing"
 	ResolutionNotNeeded      Reason = "resolution_not_needed"
 	ResolutionRequired       Reason = "resolution_required"
+	RouterAwaited            Reason = "router_awaited"
+	RouterNotFound           Reason = "router_not_found"
 	SchemeFixed              Reason = "scheme_fixed"
 	StorageFull              Reason = "storage_full"
 	TableNotHeld             Reason = "table_not_held"
@@ -118,6 +120,9 @@ var storeRefusals = []storeRefusal{
 	{store.ErrNotAwaited, NotAwaited, "The plan does not await every one of the instances."},
 	{store.ErrAcksMissing, AcksMissing,
 		"The plan is being carried out: it is committed once all the instances that it awaits have acknowledged it."},
+	{store.ErrRouterAwaited, RouterAwaited, "A plan that is being carried out names the router."},
+	{store.ErrRouterFenced, Fenced, "The router was registered again since, or removed: this one was taken for lost. " +
+		"Register it without an epoch, and read the routing table before you send anything more."},
 	{store.ErrTransition, TransitionNotAllowed, "The status of the plan does not allow this."},
 	{store.ErrUnresolved, ResolutionRequired, "Which keys the plan's classes are is not known yet."},
 	{store.ErrFull, StorageFull, "The disk of the store is full: what it has can be read, but nothing new be kept."},

@@ -132,6 +132,8 @@ const (
 	CodeResolutionNotNeeded      Code = "resolution_not_needed"
 	CodeResolutionRequired       Code = "resolution_required"
 	CodeRoleForbidden            Code = "role_forbidden"
+	CodeRouterAwaited            Code = "router_awaited"
+	CodeRouterNotFound           Code = "router_not_found"
 	CodeSchemeFixed              Code = "scheme_fixed"
 	CodeStorageFull              Code = "storage_full"
 	CodeTableNotHeld             Code = "table_not_held"
@@ -234,6 +236,10 @@ func (e Code) Valid() bool {
 	case CodeResolutionRequired:
 		return true
 	case CodeRoleForbidden:
+		return true
+	case CodeRouterAwaited:
+		return true
+	case CodeRouterNotFound:
 		return true
 	case CodeSchemeFixed:
 		return true
@@ -1847,6 +1853,7 @@ type ClassMove = []float64
 // | `plan_not_found` | 404 | no such plan |
 // | `version_not_found` | 404 | no such version of the routing table |
 // | `interval_not_found` | 404 | the interval has no plan, or none that is still kept |
+// | `router_not_found` | 404 | no such router |
 // | `method_not_allowed` | 405 | the path does not know this method; `Allow` names those it knows |
 // | `not_acceptable` | 406 | no representation that `Accept` allows |
 // | `scheme_fixed` | 409 | the scheme is decided when an operator is created |
@@ -1856,7 +1863,7 @@ type ClassMove = []float64
 // | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
-// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over: this one was taken for dead |
+// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over, or a router was registered again or removed: this one was taken for dead |
 // | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 // | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay, statistics or reports are of an older one |
@@ -1866,6 +1873,7 @@ type ClassMove = []float64
 // | `other_executor` | 409 | somebody else carries the plan out; the detail says who, and since when |
 // | `not_awaited` | 409 | the plan does not await an instance that acknowledges it |
 // | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
+// | `router_awaited` | 409 | a plan that is being carried out names the router |
 // | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has agreed to: approve it again, or wait for the plan of the next statistics |
 // | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
@@ -3362,8 +3370,11 @@ type PendingTable struct {
 	Phase PendingTablePhase `json:"phase"`
 
 	// Plan The id of the plan.
-	Plan string               `json:"plan"`
-	Set  *[]RoutingTableEntry `json:"set,omitempty"`
+	Plan string `json:"plan"`
+
+	// Routers By their names the routers that were registered when the plan was started, with their epochs then; empty before, and where the engine registers none. Instances wait for a marker of each of them with at least that epoch; see `PUT /v1/operators/{operator}/routers/{router}`.
+	Routers RouterEpochs         `json:"routers"`
+	Set     *[]RoutingTableEntry `json:"set,omitempty"`
 
 	// Tokens All that there will be.
 	Tokens *[]RingTokens `json:"tokens,omitempty"`
@@ -3572,6 +3583,9 @@ type Plan struct {
 	// Ring What a plan of scheme `ring` changes.
 	Ring *RingDiff `json:"ring,omitempty"`
 
+	// Routers By their names the routers that were registered when the plan was started, with their epochs then; empty before, and where the engine registers none. Instances wait for a marker of each of them with at least that epoch; see `PUT /v1/operators/{operator}/routers/{router}`.
+	Routers RouterEpochs `json:"routers"`
+
 	// RoutingTable Of a plan with `"migrates": "classes"`, `size_after` counts an entry for every key that is elsewhere than its hash instance, until the plan is resolved: then it is the size of the
 	// real table, and `set` and `unset` are there.
 	RoutingTable TableDiff `json:"routing_table,omitempty"`
@@ -3720,7 +3734,7 @@ type PlanStatus string
 // PlanStrategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 type PlanStrategy string
 
-// PlanSummary A plan as it is listed, without `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
+// PlanSummary A plan as it is listed, without `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
 type PlanSummary struct {
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 	Balanced Balanced `json:"balanced"`
@@ -4011,6 +4025,7 @@ type Problem struct {
 	// | `plan_not_found` | 404 | no such plan |
 	// | `version_not_found` | 404 | no such version of the routing table |
 	// | `interval_not_found` | 404 | the interval has no plan, or none that is still kept |
+	// | `router_not_found` | 404 | no such router |
 	// | `method_not_allowed` | 405 | the path does not know this method; `Allow` names those it knows |
 	// | `not_acceptable` | 406 | no representation that `Accept` allows |
 	// | `scheme_fixed` | 409 | the scheme is decided when an operator is created |
@@ -4020,7 +4035,7 @@ type Problem struct {
 	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
-	// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over: this one was taken for dead |
+	// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over, or a router was registered again or removed: this one was taken for dead |
 	// | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay, statistics or reports are of an older one |
@@ -4030,6 +4045,7 @@ type Problem struct {
 	// | `other_executor` | 409 | somebody else carries the plan out; the detail says who, and since when |
 	// | `not_awaited` | 409 | the plan does not await an instance that acknowledges it |
 	// | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
+	// | `router_awaited` | 409 | a plan that is being carried out names the router |
 	// | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has agreed to: approve it again, or wait for the plan of the next statistics |
 	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
@@ -5428,6 +5444,49 @@ type Route struct {
 
 // RouteSource `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in; `candidates`: it goes to any of them.
 type RouteSource string
+
+// Router defines model for Router.
+type Router struct {
+	// Epoch The number of a registration. It is no other router's.
+	Epoch RouterEpoch `json:"epoch"`
+
+	// Expired Its lease has run out: it counts as lost, and stays registered all the same.
+	Expired bool `json:"expired"`
+
+	// ExpiresAt When its lease runs out.
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// RegisteredAt When it got the epoch.
+	RegisteredAt time.Time `json:"registered_at"`
+
+	// Router The name of a router.
+	Router RouterName `json:"router"`
+}
+
+// RouterEpoch The number of a registration. It is no other router's.
+type RouterEpoch = int64
+
+// RouterEpochs By their names the routers that were registered when the plan was started, with their epochs then; empty before, and where the engine registers none. Instances wait for a marker of each of them with at least that epoch; see `PUT /v1/operators/{operator}/routers/{router}`.
+type RouterEpochs map[string]RouterEpoch
+
+// RouterList defines model for RouterList.
+type RouterList struct {
+	// Operator The name of an operator.
+	Operator OperatorName `json:"operator"`
+	Routers  []Router     `json:"routers"`
+}
+
+// RouterName The name of a router.
+type RouterName = string
+
+// RouterRequest defines model for RouterRequest.
+type RouterRequest struct {
+	// Epoch That of the registration whose lease is extended. Without it the router is registered anew.
+	Epoch *RouterEpoch `json:"epoch,omitempty"`
+
+	// Lease For how long the router counts as alive from now on, such as `30s`, from `1s` to `24h`.
+	Lease string `json:"lease"`
+}
 
 // RoutingTable defines model for RoutingTable.
 type RoutingTable struct {

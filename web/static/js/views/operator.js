@@ -11,9 +11,12 @@ import { Figures } from './operator/figures.js'
 import { Page } from './operator/page.js'
 import { History } from './operator/history.js'
 import { intervalsOf, useNewest, usePlans } from './operator/plans.js'
+import { Routers } from './operator/routers.js'
 import { fillingWords } from './plan/filling.js'
 
 /** @import { Operator } from './operator/page.js' */
+
+const inFlight = ['applying', 'aborting']
 
 const sizes = [30, 100, 500, 1000]
 
@@ -37,6 +40,10 @@ export default function View({ operator: name, query }) {
                 rows=${8}
                 render=${(/** @type {{ plans: PlanSummary[] }} */ { plans }) =>
                   html`<${Intervals} operator=${operator} plans=${plans} size=${size} />`}
+              />
+              <${Routers}
+                operator=${name}
+                plan=${inFlight.includes(operator.current_plan_status ?? '') ? operator.current_plan : null}
               />
               ${stamp !== null && html`<${History} name=${name} query=${query} stamp=${stamp} />`}
             `

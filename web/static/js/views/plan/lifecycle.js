@@ -128,6 +128,7 @@ export function Progress({ plan, steps }) {
       <strong>${words}</strong>
     </div>
     ${movesOn(plan.status) && html`<${Aloud} words=${words} />`}
+    <${Routers} routers=${plan.routers} />
     ${
       rows.length > 0 &&
       html`<details class="plan-acks" open=${rows.length <= 12}>
@@ -156,6 +157,30 @@ export function Progress({ plan, steps }) {
       </details>`
     }
   <//>`
+}
+
+/**
+ * The routers whose markers instances wait for.
+ *
+ * @param {{ routers: Plan['routers'] }} props
+ */
+function Routers({ routers }) {
+  const names = Object.keys(routers).sort()
+  if (names.length === 0) return null
+  return html`<details class="plan-acks">
+    <summary>${counted(names.length, 'router')}</summary>
+    <${PlainTable}
+      caption="Routers whose markers the instances wait for"
+      rows=${names}
+      rowKey=${(/** @type {string} */ name) => name}
+      columns=${
+        /** @type {Column<string>[]} */ ([
+          { head: 'Router', of: (name) => name },
+          { head: 'Epoch at the start', number: true, of: (name) => count(routers[name]) },
+        ])
+      }
+    />
+  </details>`
 }
 
 /**

@@ -1,0 +1,65 @@
+package planning
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// Router is a router of an engine, as it stands.
+type Router struct {
+	store.Router
+	Expired bool // its lease has run out: it counts as lost, and stays registered
+	Created bool // it is new
+}
+
+// What leases of routers may be.
+const (
+	shortestLease = time.Second
+	longestLease  = 24 * time.Hour
+)
+
+// RegisterRouter registers a router under another epoch; or, with the epoch of its last
+// registration, extends its lease.
+func (s *Service) RegisterRouter(
+	ctx context.Context, operator, router string, epoch *int64, lease time.Duration,
+) (Router, error) {
+	if lease < shortestLease || lease > longestLease {
+		return Router{}, planner.Invalid("lease", fmt.Sprintf("must be from %v to %v", shortestLease, longestLease))
+	}
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return Router{}, aboutStore(err)
+	}
+	r, created, err := s.store.RegisterRouter(ctx, operator, router, epoch, lease, now)
+	return Router{Router: r, Created: created}, aboutOperator(operator, err)
+}
+
+// Routers lists the routers of an operator.
+func (s *Service) Routers(ctx context.Context, operator string) ([]Router, error) {
+	all, err := s.store.Routers(ctx, operator)
+	if err != nil {
+		return nil, aboutOperator(operator, err)
+	}
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return nil, aboutStore(err)
+	}
+	out := make([]Router, len(all))
+	for i, r := range all {
+		out[i] = Router{Router: r, Expired: !now.Before(r.ExpiresAt)}
+	}
+	return out, nil
+}
+
+// RemoveRouter removes a router that no plan which is being carried out names.
+func (s *Service) RemoveRouter(ctx context.Context, operator, router string) error {
+	if _, err := s.operator(ctx, operator); err != nil {
+		return err
+	}
+	return about(s.store.DeleteRouter(ctx, operator, router), RouterNotFound,
+		fmt.Sprintf("router %q of operator %q", router, operator))
+}
