@@ -214,8 +214,8 @@ func (e *env) exampleTarget(method, path string) string {
 	if path == "/v1/operators/{operator}" && method == "PUT" {
 		operator = "other"
 	}
-	return strings.NewReplacer("{operator}", operator, "{id}", p.ID, "{interval}", "2", "{instance}", "0", "{router}", "r").
-		Replace(path)
+	return strings.NewReplacer("{operator}", operator, "{id}", p.ID, "{interval}", "2", "{instance}", "0",
+		"{router}", "r").Replace(path)
 }
 
 // TestStoreFailures: what the store reports reaches the client as documented,

@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"time"
 
-	"plannerd/api/wire"
 	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/sdk/go/wire"
 )
 
 // routers answers what is asked about the routers of an engine.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"plannerd/api/wire"
+	"plannerd/sdk/go/wire"
 )
 
 const clickRouters = "/v1/operators/clicks/routers"
@@ -46,7 +46,8 @@ func TestRegisteredRouters(t *testing.T) {
 		t.Errorf("routers %v of a new operator", all)
 	}
 	first := e.router("r1", `{"lease":"30s"}`).want(http.StatusCreated).router()
-	if first.Router != "r1" || first.Epoch < 1 || first.Expired || first.ExpiresAt.Sub(first.RegisteredAt) != 30*time.Second {
+	if first.Router != "r1" || first.Epoch < 1 || first.Expired ||
+		first.ExpiresAt.Sub(first.RegisteredAt) != 30*time.Second {
 		t.Errorf("%+v", first)
 	}
 	again := e.router("r1", `{"lease":"1s"}`).want(http.StatusOK).router()
@@ -140,7 +141,8 @@ func TestRoutersOfAPlan(t *testing.T) {
 	if list := e.do("GET", plans, "").want(http.StatusOK); strings.Contains(string(list.body), `"routers"`) {
 		t.Errorf("%s", list.body)
 	}
-	if table := e.do("GET", "/v1/operators/clicks/routing-table?since=1", ""); strings.Contains(string(table.body), "kept") {
+	table := e.do("GET", "/v1/operators/clicks/routing-table?since=1", "").want(http.StatusOK)
+	if strings.Contains(string(table.body), "kept") {
 		t.Errorf("nothing is pending: %s", table.body)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,10 +21,10 @@ var routerCases = []testCase{
 	{name: "routers that are registered together have different epochs", run: routersTogether},
 }
 
-// register registers a router, which gets another epoch.
-func (f *fixture) register(t testing.TB, operator, name string) store.Router {
+// register registers a router of the operator clicks, which gets another epoch.
+func (f *fixture) register(t testing.TB, name string) store.Router {
 	t.Helper()
-	r, _, err := f.RegisterRouter(t.Context(), operator, name, nil, lease, f.now())
+	r, _, err := f.RegisterRouter(t.Context(), "clicks", name, nil, lease, f.now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func routerEpochs(t *testing.T, f *fixture) {
 	if err != nil || !created || first != want || first.Epoch < 1 {
 		t.Errorf("%+v, created %t, error %v; want %+v", first, created, err, want)
 	}
-	capital := f.register(t, "clicks", "R") // another one
+	capital := f.register(t, "R") // another one
 	again, created, err := f.RegisterRouter(ctx, "clicks", "r", nil, lease, f.now())
 	if err != nil || created || again.Epoch <= first.Epoch || again.Epoch == capital.Epoch {
 		t.Errorf("%+v, created %t, error %v; before it was %+v, and R is %+v", again, created, err, first, capital)
@@ -77,16 +78,16 @@ func routerEpochs(t *testing.T, f *fixture) {
 	ok(t, f.DeleteRouter(ctx, "clicks", "r"))
 	fails(t, "deleting it again", f.DeleteRouter(ctx, "clicks", "r"), store.ErrNotFound)
 	same(t, "routers", []store.Router{capital}, must(f.Routers(ctx, "clicks"))(t))
-	if back := f.register(t, "clicks", "r"); back.Epoch <= again.Epoch {
+	if back := f.register(t, "r"); back.Epoch <= again.Epoch {
 		t.Errorf("epoch %d after %d was deleted", back.Epoch, again.Epoch)
 	}
-	newest := f.register(t, "clicks", "R").Epoch
+	newest := f.register(t, "R").Epoch
 	ok(t, f.DeleteOperator(ctx, "clicks", f.now()))
 	f.put(t, "clicks", `{}`)
 	if all := must(f.Routers(ctx, "clicks"))(t); len(all) != 0 {
 		t.Errorf("the operator was deleted, but not its routers %v", all)
 	}
-	if r := f.register(t, "clicks", "r"); r.Epoch <= newest {
+	if r := f.register(t, "r"); r.Epoch <= newest {
 		t.Errorf("epoch %d after %d was given to a router of the operator that was deleted", r.Epoch, newest)
 	}
 }
@@ -103,7 +104,7 @@ func routerLeases(t *testing.T, f *fixture) {
 	}
 	_, err := extend(1)
 	fails(t, "a router that is not registered", err, store.ErrRouterFenced)
-	first := f.register(t, "clicks", "r")
+	first := f.register(t, "r")
 	f.ticks.Add(int64(2 * lease / time.Second)) // nobody took it for lost
 	want := first
 	got, err := extend(first.Epoch)
@@ -111,7 +112,7 @@ func routerLeases(t *testing.T, f *fixture) {
 	if err != nil || got != want {
 		t.Errorf("%+v, error %v, want %+v", got, err, want)
 	}
-	second := f.register(t, "clicks", "r")
+	second := f.register(t, "r")
 	for _, epoch := range []int64{first.Epoch, second.Epoch + 1} {
 		_, err = extend(epoch)
 		fails(t, fmt.Sprintf("epoch %d", epoch), err, store.ErrRouterFenced)
@@ -131,7 +132,7 @@ func routersOfPlans(t *testing.T, f *fixture) {
 	}
 	f.acks(t, without.ID, 0, 2)
 
-	lost, kept := f.register(t, "clicks", "lost"), f.register(t, "clicks", "kept")
+	lost, kept := f.register(t, "lost"), f.register(t, "kept")
 	f.ticks.Add(int64(2 * lease / time.Second)) // the leases of both have run out
 	in := f.awaiting(t, "clicks", 2, store.StatusApproved, set("b", 1))
 	in.Routers = map[string]int64{"nobody": 7}
@@ -147,8 +148,8 @@ func routersOfPlans(t *testing.T, f *fixture) {
 	same(t, "routers at the start", want, f.start(t, p.ID).Routers)
 	feed := must(f.TableChanges(ctx, "clicks", 0))(t)
 	same(t, "routers of what is pending", want, feed.Pending.Plan.Routers)
-	f.register(t, "clicks", "lost")
-	f.register(t, "clicks", "new")
+	f.register(t, "lost")
+	f.register(t, "new")
 	check("registered again")
 	must(f.StartPlan(ctx, p.ID, store.Executor{Name: "successor", Epoch: 1}, f.by("x")))(t)
 	check("taken over")
@@ -168,70 +169,104 @@ func routersOfPlans(t *testing.T, f *fixture) {
 
 // routersInAnyOrder compares random histories with what a map remembers.
 func routersInAnyOrder(t *testing.T, f *fixture) {
-	ctx := t.Context()
-	rng := rand.New(rand.NewPCG(14, 1))
 	f.put(t, "clicks", `{}`)
-	var newest int64
-	var frozen map[string]int64 // of the plan in flight
-	var plan string
-	epochs := map[string]int64{}
-	for step := range 300 {
-		name := fmt.Sprintf("r%d", rng.IntN(4))
-		epoch, known := epochs[name]
-		switch rng.IntN(6) {
+	h := &routerHistory{fixture: f, T: t, random: rand.New(rand.NewPCG(14, 1)), epochs: map[string]int64{}}
+	for range 300 {
+		name := fmt.Sprintf("r%d", h.random.IntN(4))
+		switch h.random.IntN(6) {
 		case 0, 1:
-			r, created, err := f.RegisterRouter(ctx, "clicks", name, nil, lease, f.now())
-			if err != nil || created == known || r.Epoch <= newest {
-				t.Fatalf("step %d: %+v, created %t, error %v; the newest epoch was %d", step, r, created, err, newest)
-			}
-			newest, epochs[name] = r.Epoch, r.Epoch
+			h.registers(name)
 		case 2:
-			old := epoch - int64(rng.IntN(2))
-			_, _, err := f.RegisterRouter(ctx, "clicks", name, &old, lease, f.now())
-			if valid := known && old == epoch; valid != (err == nil) || !valid && !errors.Is(err, store.ErrRouterFenced) {
-				t.Fatalf("step %d: extending %s at %d with %d: %v", step, name, epoch, old, err)
-			}
+			h.extends(name)
 		case 3:
-			_, named := frozen[name]
-			var want error
-			switch {
-			case !known:
-				want = store.ErrNotFound
-			case named:
-				want = store.ErrRouterAwaited
-			default:
-				delete(epochs, name)
-			}
-			if err := f.DeleteRouter(ctx, "clicks", name); !errors.Is(err, want) {
-				t.Fatalf("step %d: deleting %s: %v, want %v", step, name, err, want)
-			}
+			h.deletes(name)
 		case 4:
-			if plan != "" {
-				break
-			}
-			plan = f.create(t, f.awaiting(t, "clicks", f.next(t, "clicks"), store.StatusApproved)).ID
-			frozen = f.start(t, plan).Routers
-			if !maps.Equal(frozen, epochs) {
-				t.Fatalf("step %d: the plan was started with %v, and there are %v", step, frozen, epochs)
-			}
+			h.starts()
 		case 5:
-			if plan == "" {
-				break
-			}
-			if p := f.acks(t, plan, 0, 2); !maps.Equal(p.Routers, frozen) {
-				t.Fatalf("step %d: the plan has %v, and was started with %v", step, p.Routers, frozen)
-			}
-			plan, frozen = "", nil
+			h.ends()
 		}
-		all := must(f.Routers(ctx, "clicks"))(t)
-		got := map[string]int64{}
-		for _, r := range all {
-			got[r.Name] = r.Epoch
-		}
-		if !maps.Equal(got, epochs) || len(all) != len(got) ||
-			!slices.IsSortedFunc(all, func(a, b store.Router) int { return int(a.Name[1]) - int(b.Name[1]) }) {
-			t.Fatalf("step %d: routers %v, want %v", step, all, epochs)
-		}
+		h.check()
+	}
+}
+
+// routerHistory is what should be known of the routers of an operator.
+type routerHistory struct {
+	*fixture
+	*testing.T
+	random *rand.Rand
+	epochs map[string]int64
+	newest int64
+	plan   string           // in flight
+	frozen map[string]int64 // its routers
+}
+
+func (h *routerHistory) registers(name string) {
+	_, known := h.epochs[name]
+	r, created, err := h.RegisterRouter(h.Context(), "clicks", name, nil, lease, h.now())
+	if err != nil || created == known || r.Epoch <= h.newest {
+		h.Fatalf("%+v, created %t, error %v; the newest epoch was %d", r, created, err, h.newest)
+	}
+	h.newest, h.epochs[name] = r.Epoch, r.Epoch
+}
+
+func (h *routerHistory) extends(name string) {
+	epoch, known := h.epochs[name]
+	said := epoch - int64(h.random.IntN(2))
+	_, _, err := h.RegisterRouter(h.Context(), "clicks", name, &said, lease, h.now())
+	var want error
+	if !known || said != epoch {
+		want = store.ErrRouterFenced
+	}
+	if !errors.Is(err, want) {
+		h.Fatalf("extending %s of epoch %d with %d: %v, want %v", name, epoch, said, err, want)
+	}
+}
+
+func (h *routerHistory) deletes(name string) {
+	var want error
+	if _, known := h.epochs[name]; !known {
+		want = store.ErrNotFound
+	} else if _, named := h.frozen[name]; named {
+		want = store.ErrRouterAwaited
+	} else {
+		delete(h.epochs, name)
+	}
+	if err := h.DeleteRouter(h.Context(), "clicks", name); !errors.Is(err, want) {
+		h.Fatalf("deleting %s: %v, want %v", name, err, want)
+	}
+}
+
+func (h *routerHistory) starts() {
+	if h.plan != "" {
+		return
+	}
+	h.plan = h.create(h, h.awaiting(h, "clicks", h.next(h, "clicks"), store.StatusApproved)).ID
+	h.frozen = h.start(h, h.plan).Routers
+	if !maps.Equal(h.frozen, h.epochs) {
+		h.Fatalf("the plan was started with %v, and there are %v", h.frozen, h.epochs)
+	}
+}
+
+func (h *routerHistory) ends() {
+	if h.plan == "" {
+		return
+	}
+	if p := h.acks(h, h.plan, 0, 2); !maps.Equal(p.Routers, h.frozen) {
+		h.Fatalf("the plan has %v, and was started with %v", p.Routers, h.frozen)
+	}
+	h.plan, h.frozen = "", nil
+}
+
+// check compares what the store has with what it should have.
+func (h *routerHistory) check() {
+	all := must(h.Routers(h.Context(), "clicks"))(h.T)
+	got := map[string]int64{}
+	for _, r := range all {
+		got[r.Name] = r.Epoch
+	}
+	sorted := slices.IsSortedFunc(all, func(a, b store.Router) int { return strings.Compare(a.Name, b.Name) })
+	if !maps.Equal(got, h.epochs) || len(all) != len(got) || !sorted {
+		h.Fatalf("routers %v, want %v", all, h.epochs)
 	}
 }
 

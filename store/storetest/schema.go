@@ -209,7 +209,7 @@ func routersAreForgotten(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.put(t, "clicks", `{}`)
 	f.wantOldestProgram(t, 8)
-	f.register(t, "clicks", "r")
+	f.register(t, "r")
 	f.wantOldestProgram(t, 14)
 	in := f.create(t, f.awaiting(t, "clicks", 1, store.StatusApproved, set("a", 1)))
 	f.start(t, in.ID)
@@ -224,7 +224,7 @@ func routersAreForgotten(t *testing.T, f *fixture) {
 	}
 	f.acks(t, in.ID, 0, 2)
 	f.commit(t, "clicks", store.Change{Key: []byte("a"), Old: 1, New: 1, NewParts: "1:2"})
-	f.register(t, "clicks", "r")
+	f.register(t, "r")
 	f.wantOldestProgram(t, 14)
 	f.down(t, 13) // which keeps split keys
 	f.wantOldestProgram(t, 13)

@@ -76,12 +76,12 @@ func (s *Store) Routers(ctx context.Context, operator string) (all []store.Route
 
 // DeleteRouter implements [store.Store].
 func (s *Store) DeleteRouter(ctx context.Context, operator, router string) error {
-	err := error(store.ErrNotFound)
-	if storable(operator) && storable(router) {
-		err = s.update(ctx, func(q Statements) (store.Outcome, error) {
-			return store.Outcome{}, deleteRouter(ctx, q, operator, router)
-		})
-	}
+	err := s.update(ctx, func(q Statements) (store.Outcome, error) {
+		if !storable(operator) || !storable(router) {
+			return store.Outcome{}, store.ErrNotFound
+		}
+		return store.Outcome{}, deleteRouter(ctx, q, operator, router)
+	})
 	if err != nil {
 		return fmt.Errorf("router %q of operator %q: %w", router, operator, err)
 	}
