@@ -286,7 +286,7 @@ func TestAllBodies(t *testing.T) {
 		bulk["POST "+k.path()] = large
 	}
 	bulk["POST /v1/analyses/backtest?instances=2"] = large
-	slow := map[string]string{"PUT /v1/operators/homed": "",
+	slow := map[string]string{"PUT /v1/operators/homed": "", "PUT /v1/operators/homed/routers/r": "",
 		"PATCH /v1/operators/homed": "Content-Type: application/merge-patch+json"}
 	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {
 		slow["POST /v1/plans/"+id+"/"+verb] = ""

@@ -71,6 +71,12 @@ func TestRegisteredRouters(t *testing.T) {
 	} {
 		e.router("r1", body).fails(http.StatusUnprocessableEntity, "invalid", pointer)
 	}
+	target := clickRouters + "/r1"
+	e.do("PUT", target, `{"lease":"30s"}`, csv).fails(http.StatusUnsupportedMediaType, "unsupported_media_type", "")
+	e.do("PUT", target, `{"lease":"30s"}`, "Accept: text/html").fails(http.StatusNotAcceptable, "not_acceptable", "")
+	e.do("GET", clickRouters, "", "Accept: text/html").fails(http.StatusNotAcceptable, "not_acceptable", "")
+	long := `{"lease":"` + strings.Repeat("1", 9<<20) + `"}`
+	e.do("PUT", target, long).fails(http.StatusRequestEntityTooLarge, "too_large", "")
 	e.router("-", `{"lease":"30s"}`).fails(http.StatusUnprocessableEntity, "invalid", "?router")
 	e.do("DELETE", clickRouters+"/r2", "").fails(http.StatusNotFound, "router_not_found", "")
 	e.do("DELETE", clickRouters+"/r1", "").want(http.StatusNoContent)

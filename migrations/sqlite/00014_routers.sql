@@ -16,7 +16,7 @@ CREATE TABLE routers (
 ALTER TABLE operators ADD COLUMN router_epoch INTEGER NOT NULL DEFAULT 0;
 -- routers: the routers that there were when the plan was started, with their epochs. NULL:
 -- there were none. It is last, as it may be long and lists of plans do not read it.
-ALTER TABLE plans ADD COLUMN routers TEXT CHECK (json_valid(routers));
+ALTER TABLE plans ADD COLUMN routers TEXT CHECK (routers IS NULL OR json_valid(routers));
 
 -- +goose Down
 
