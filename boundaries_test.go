@@ -56,6 +56,8 @@ var boundaries = []boundary{
 	}, reach: impure},
 	{place: "sdk/go/wire", imports: []string{"bytes", "encoding/json", "time"}},
 	{place: "sdk/go/client", project: []string{"sdk/go/wire"}, reach: []string{anySQL}},
+	{place: "sdk/go/handoff", imports: []string{"errors", "fmt", "iter", "maps", "slices"},
+		project: []string{"sdk/go/route"}, reach: []string{"context", "net/...", "os/exec", "time"}},
 	{place: "planner/...", project: []string{"internal/exact", "sdk/go/route"}, reach: impure},
 	{place: "planner/internal/ablation", reach: impure},
 	{place: "planner/internal/assign", project: []string{"internal/exact"}, reach: impure},

@@ -120,6 +120,14 @@ func (t *Table) Lookup(key []byte) (Destination, error) {
 	return d, err
 }
 
+// Pending returns the table that a plan will make of this one; nil: nothing is pending.
+func (t *Table) Pending() *Table {
+	if t.next == nil {
+		return nil
+	}
+	return t.next.table
+}
+
 // at is Lookup without what is pending.
 func (t *Table) at(key []byte, hash uint64) (Destination, error) {
 	d := Destination{Version: t.version}
