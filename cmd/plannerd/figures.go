@@ -142,6 +142,7 @@ type migration struct {
 	Cost   float64 `json:"cost"`
 	State  float64 `json:"state"`
 	Reason string  `json:"reason"`
+	Batch  int     `json:"batch,omitzero"` // from 1; 0: the plan was not cut into batches
 }
 
 // planHead is one plan without its lists.
@@ -166,8 +167,9 @@ type planDocument struct {
 		Set   []tableEntry `json:"set"`
 		Unset []string     `json:"unset"`
 	} `json:"routing_table"`
-	SplitKeys  []splitKey  `json:"split_keys,omitzero"`
-	Migrations []migration `json:"migrations"`
+	Schedule   *scheduleFigures `json:"schedule,omitzero"` // nil: the plan was not cut into batches
+	SplitKeys  []splitKey       `json:"split_keys,omitzero"`
+	Migrations []migration      `json:"migrations"`
 }
 
 // classDocument is one plan of compact records. Their keys have no table entries
@@ -265,14 +267,22 @@ func documentOf(st step, inputHash [16]byte, keys keyEncoder) planDocument {
 	if keys {
 		d.KeyEncoding = "base64"
 	}
-	d.Table.tableSizes, d.Table.Set, d.Table.Unset = d.RoutingTable, []tableEntry{}, []string{}
-	for _, set := range p.Set {
-		d.Table.Set = append(d.Table.Set, tableEntry{key(set.Item), s.Instances[set.To].ID})
+	d.Table.tableSizes = d.RoutingTable
+	d.Table.Set, d.Table.Unset = tableChangesOf(p, keys)
+	return d
+}
+
+// tableChangesOf lists what a plan does to the entries of whole keys. The lists are never
+// null.
+func tableChangesOf(p *planner.Plan, keys keyEncoder) (set []tableEntry, unset []string) {
+	set, unset = []tableEntry{}, []string{}
+	for _, x := range p.Set {
+		set = append(set, tableEntry{keys.encode(p.Snapshot.Keys.At(int(x.Item))), p.Snapshot.Instances[x.To].ID})
 	}
 	for i := range p.Unset {
-		d.Table.Unset = append(d.Table.Unset, keys.encode(p.UnsetKey(i)))
+		unset = append(unset, keys.encode(p.UnsetKey(i)))
 	}
-	return d
+	return set, unset
 }
 
 // migrationsOf lists the moves of keys.
@@ -281,7 +291,7 @@ func migrationsOf(p *planner.Plan, keys keyEncoder) []migration {
 	for i, m := range p.Moves {
 		out[i] = migration{
 			keys.encode(s.Keys.At(int(m.Item))), s.Instances[m.From].ID, s.Instances[m.To].ID,
-			s.Cost[m.Item], s.StateOf(m), m.Reason.String(),
+			s.Cost[m.Item], s.StateOf(m), m.Reason.String(), 0,
 		}
 	}
 	return out

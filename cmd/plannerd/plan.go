@@ -13,10 +13,12 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
+	"plannerd/planner/batches"
 )
 
 type planCmd struct {
 	driveFlags
+	batchFlags
 	Strategy string        `default:"optimal" help:"Strategy: one of those above."`
 	Timeout  time.Duration `least:"0" default:"0s" group:"Parameters" help:"Bound on the time of each plan: the best one so far counts; 0: none."`
 
@@ -82,6 +84,9 @@ func (c *planCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	if _, err := c.bounds(); err != nil {
+		return err
+	}
 	report := planReport{cmd: c, op: drivers[0].Operator()}
 	err = c.drive(env, func(in *input) (source, []*driver, error) {
 		report.input = in
@@ -91,6 +96,9 @@ func (c *planCmd) Run(env *environment) error {
 		report.add(s)
 	})
 	if err != nil {
+		return err
+	}
+	if err := report.cut(); err != nil {
 		return err
 	}
 	if err := report.print(env); err != nil {
@@ -111,6 +119,7 @@ type planReport struct {
 	intervals []figures
 	summary   summary
 	last      step
+	schedule  *batches.Schedule // of the last plan; nil: it was not cut into batches
 	input     *input
 }
 
@@ -147,10 +156,20 @@ func (r *planReport) print(env *environment) error {
 			return statsio.Records[statsio.ClassMove](statsio.ClassMovesOf(r.last.classes.Moves(r.last.Plan))).WriteCSV(w, false)
 		})
 	}
-	return env.output(form, func() any { return documentOf(r.last, r.input.last.Stats.Fingerprint(), keys) },
-		r.writePlan, func(w io.Writer) error {
-			return csvOf(migrationsOf(r.last.Plan, keys), "key from to cost state reason")(w)
-		})
+	columns := "key from to cost state reason"
+	if r.schedule != nil {
+		columns += " batch"
+	}
+	return env.output(form, func() any {
+		d := documentOf(r.last, r.input.last.Stats.Fingerprint(), keys)
+		r.numberMigrations(d.Migrations)
+		d.Schedule = r.scheduleOf(d.KeyEncoding != "")
+		return d
+	}, r.writePlan, func(w io.Writer) error {
+		list := migrationsOf(r.last.Plan, keys)
+		r.numberMigrations(list)
+		return csvOf(list, columns)(w)
+	})
 }
 
 // columns are those of intervals in CSV.

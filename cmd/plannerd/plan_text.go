@@ -30,6 +30,7 @@ func (r *planReport) writePlan(w *page) {
 	}
 	for _, part := range []func(*page, *planner.Plan){
 		r.writeHotKeys, r.writeSplits, writeInstances, migrations, r.writeTableChanges,
+		r.writeBatches,
 	} {
 		part(w, p)
 	}

@@ -21,6 +21,7 @@ func TestTablesFit(t *testing.T) {
 		"curve":    "compare " + streamFile + " --instances 4 --curve 1%,5%,20% --strategies mixed,lpt",
 		"stream":   "plan " + streamFile + " --instances 4 --strategy mixed --table-limit 3 --compact 4",
 		"plan":     "plan " + intervalFile + " --instances 12 --all",
+		"batches":  "plan " + intervalFile + " --instances 4 --batch-pause 2s --transfer-rate 10 --top 3",
 		"schemes":  "analyze schemes " + intervalFile + " --instances 4",
 		"pkg":      "analyze pkg " + intervalFile + " --instances 4 --sources 1,3 --seeds 3 --compare-global",
 		"ranges":   "analyze ranges " + intervalFile + " --instances 4 --table --table-instances 3",

@@ -174,7 +174,7 @@ func (c *cutter) close(s *Schedule) {
 			b.Splits = append(b.Splits, c.p.Splits[x.split])
 		case x.unset >= 0:
 			b.Unset = append(b.Unset, c.p.Unset[x.unset])
-		case c.pinned[i]:
+		case c.pinned[i] && len(s.Batches) > 0: // else it never had its pin
 			b.Unset = append(b.Unset, planner.Removal{Item: x.item, Entry: -1})
 		}
 	}

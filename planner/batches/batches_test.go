@@ -59,16 +59,20 @@ func stateOf(s *planner.Snapshot, item int32) float64 {
 	return s.State[item]
 }
 
+// key is that of an entry that goes.
+func (*state) key(p *planner.Plan, u planner.Removal) string {
+	if u.Item >= 0 {
+		return string(p.Snapshot.Keys.At(int(u.Item)))
+	}
+	return string(p.Snapshot.Table.At(int(u.Entry)).Key)
+}
+
 // apply carries out a batch.
 func (x *state) apply(p *planner.Plan, b batches.Batch) {
 	s := p.Snapshot
 	key := func(item int32) string { return string(s.Keys.At(int(item))) }
 	for _, u := range b.Unset {
-		if u.Item >= 0 {
-			delete(x.table, key(u.Item))
-		} else {
-			delete(x.table, string(s.Table.At(int(u.Entry)).Key))
-		}
+		delete(x.table, x.key(p, u))
 	}
 	for _, y := range slices.Concat(b.Set, b.Pins) {
 		x.table[key(y.Item)] = fmt.Sprint(s.Instances[y.To].ID)
@@ -110,6 +114,11 @@ func check(p *planner.Plan, bounds batches.Bounds, s *batches.Schedule) error {
 	for n, b := range s.Batches {
 		if err := checkBounds(p, x, b, s.Bounds, most, limit); err != nil {
 			return fmt.Errorf("batch %d: %w", n, err)
+		}
+		for _, u := range b.Unset {
+			if _, has := x.table[x.key(p, u)]; !has {
+				return fmt.Errorf("batch %d drops the entry of %q, which has none", n, x.key(p, u))
+			}
 		}
 		x.apply(p, b)
 		if n > 0 && b.Pins != nil {
