@@ -29,6 +29,7 @@
 //
 //   - What a router appends to one instance is read in this order. An append under a lower
 //     epoch than the highest of that channel is refused, and the router learns of it.
+//   - A source stays with its router, which appends its messages of a key in their order.
 //   - A message is acknowledged to its source when it has been appended, not when it is
 //     held. The source numbers the messages of a key; an instance drops a number that is
 //     not above the last, and that number is part of the state of the key, so that it

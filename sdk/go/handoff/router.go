@@ -48,12 +48,12 @@ func (r *Router[M]) Registered(epoch int64) { r.epoch, r.view, r.marked = epoch,
 func (r *Router[M]) Holds() int { return len(r.held) }
 
 // See tells the router what the service says now, and returns what to append, in this
-// order. Views of an older version than what it knows change nothing.
+// order. A view of an older time than what it knows changes nothing.
 func (r *Router[M]) See(v View) ([]Append[M], error) {
 	if r.epoch == 0 {
 		return nil, ErrUnregistered
 	}
-	if v.Version < r.view.Version {
+	if v.isBefore(r.view) {
 		return nil, nil
 	}
 	r.view = v

@@ -24,6 +24,15 @@ type View struct {
 	Pending *Pending // nil: none
 }
 
+// isBefore reports whether a view is of an older time than another. Every end of a
+// hand-over makes a version: what is pending does not go without one.
+func (v View) isBefore(w View) bool {
+	if v.Version != w.Version || w.Pending == nil {
+		return v.Version < w.Version
+	}
+	return v.Pending == nil || w.Pending.Aborting && !v.Pending.Aborting
+}
+
 // Pending is a plan, or a batch of one, that is being handed over. All but Aborting and
 // ExecutorEpoch is fixed when it begins.
 type Pending struct {
