@@ -51,11 +51,12 @@ var boundaries = []boundary{
 	{place: "", imports: []string{"embed"}},
 	{place: "internal/exact", reach: impure},
 	{place: "sdk/go/route", imports: []string{
-		"bytes", "cmp", "errors", "math", "math/bits", "slices", "strconv", "sync/atomic",
+		"bytes", "cmp", "errors", "iter", "math", "math/bits", "slices", "strconv", "sync/atomic",
 		"unicode/utf16", "unicode/utf8", murmur,
 	}, reach: impure},
 	{place: "sdk/go/wire", imports: []string{"bytes", "encoding/json", "time"}},
 	{place: "sdk/go/client", project: []string{"sdk/go/wire"}, reach: []string{anySQL}},
+	{place: "sdk/go/router", project: []string{"sdk/go/client", "sdk/go/route", "sdk/go/wire"}, reach: []string{anySQL}},
 	{place: "sdk/go/handoff", imports: []string{"errors", "fmt", "iter", "maps", "slices"},
 		project: []string{"sdk/go/route"}, reach: []string{"context", "net/..."}},
 	{place: "planner/...", project: []string{"internal/exact", "sdk/go/route"}, reach: impure},

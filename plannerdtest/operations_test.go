@@ -266,6 +266,10 @@ func scenario(t *testing.T, c *client.Client) []step {
 		{"listOperators", func() (any, error) {
 			return result(c.ListOperators(ctx, client.ListOperatorsOptions{Include: "recent"}))
 		}},
+		{"putRouter", func() (any, error) {
+			return result(c.PutRouter(ctx, "clicks", "r1", wire.RouterRequest{Lease: "30s"}))
+		}},
+		{"listRouters", func() (any, error) { return result(c.ListRouters(ctx, "clicks")) }},
 		{"createPlan", func() (any, error) {
 			out, err := c.CreatePlan(ctx, "clicks", wire.PlanRequest{Interval: 1, Keys: keys})
 			plan = out
@@ -283,6 +287,7 @@ func scenario(t *testing.T, c *client.Client) []step {
 		{"ackPlan", func() (any, error) {
 			return result(c.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: []int32{1}}))
 		}},
+		{"deleteRouter", func() (any, error) { return nil, c.DeleteRouter(ctx, "clicks", "r1") }},
 		{"getPlan", func() (any, error) {
 			out, err := c.GetPlan(ctx, plan.Id, client.GetPlanOptions{Include: []string{"migrations", "routing_table"}})
 			plan = out

@@ -63,6 +63,15 @@ func (l *layer) find(key []byte, hash uint64) *slot {
 
 func (l *layer) textOf(s *slot) []byte { return l.text[s.offset:][:s.length] }
 
+// entry is what a slot that is taken says.
+func (l *layer) entry(s *slot) Entry {
+	e := Entry{Key: l.textOf(s), Instance: s.instance}
+	if s.kind == divided {
+		e.Instance, e.Parts = l.splits[s.instance].heaviest, l.splits[s.instance].parts
+	}
+	return e
+}
+
 // put adds or replaces the entry of a key, for which there is room. The turn is that of
 // the key so far; nil: it was not split.
 func (l *layer) put(e Entry, hash, router uint64, turn *atomic.Uint32) error {

@@ -2,6 +2,7 @@ package route
 
 import (
 	"errors"
+	"iter"
 	"strconv"
 	"sync/atomic"
 )
@@ -108,6 +109,26 @@ func NewTable(version int64, hash Function, entries []Entry, router string) (*Ta
 
 // Version is the table's.
 func (t *Table) Version() int64 { return t.version }
+
+// Entries yields all entries, in no order. What they share with the table must not be
+// changed.
+func (t *Table) Entries() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for at, l := range []*layer{t.changes, t.entries} {
+			for i := range l.slots {
+				s := &l.slots[i]
+				key := l.textOf(s)
+				hidden := at == 1 && s.kind != free && t.changes.find(key, KeyHash(key)) != nil
+				if s.kind == free || s.kind == unset || hidden {
+					continue
+				}
+				if !yield(l.entry(s)) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Lookup returns where a key goes. It does not allocate. The error says why no route is
 // known; whether the key is paused is known nevertheless.

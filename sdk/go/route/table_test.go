@@ -43,6 +43,18 @@ type literal map[string]Entry
 
 func (l literal) check(t *testing.T, table *Table, hash Function, keys int) {
 	t.Helper()
+	listed := literal{}
+	for e := range table.Entries() {
+		if _, twice := listed[string(e.Key)]; twice {
+			t.Fatalf("version %d lists %s twice", table.Version(), e.Key)
+		}
+		listed[string(e.Key)] = e
+	}
+	if !maps.EqualFunc(listed, l, func(a, b Entry) bool {
+		return a.Instance == b.Instance && slices.Equal(a.Parts, b.Parts)
+	}) {
+		t.Fatalf("version %d lists %d entries, want %d, or others", table.Version(), len(listed), len(l))
+	}
 	for i := range keys {
 		key := []byte(fmt.Sprint("key-", i))
 		d, err := table.Lookup(key)

@@ -156,10 +156,10 @@ func (f *Follower) Ready(ctx context.Context) error {
 // server says that the operator has no such table and never will: [wire.CodeTableNotHeld],
 // or [ErrScheme]. All other failures pass.
 func (f *Follower) Run(ctx context.Context) error {
-	failures := 0
+	failures, wait := 0, time.Duration(0)
 	for {
 		begin := time.Now()
-		news, err := f.ask(ctx)
+		news, err := f.ask(ctx, wait)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -173,11 +173,15 @@ func (f *Follower) Run(ctx context.Context) error {
 			}
 		})
 		// A server that shuts down answers before the time is up that there is nothing new.
-		if err == nil && (news || time.Since(begin) >= f.config.Wait/2) {
-			failures = 0
+		if err == nil && (news || time.Since(begin) >= wait/2) {
+			if news || wait > 0 {
+				failures = 0
+			}
+			wait = f.config.Wait
 			continue
 		}
 		failures++
+		wait = 0 // so that it is soon known how things are
 		if err := sleep(ctx, f.config.pause(failures, err)); err != nil {
 			return err
 		}
@@ -208,28 +212,27 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ask asks for what is new, and reports whether anything was.
-func (f *Follower) ask(ctx context.Context) (news bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, f.config.Wait+answerTime)
+// ask asks for what is new, for which the server may wait, and reports whether anything was.
+func (f *Follower) ask(ctx context.Context, wait time.Duration) (news bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, wait+answerTime)
 	defer cancel()
 	with := client.GetRoutingTableOptions{KeyEncoding: wire.KeyEncodingBase64}
 	var got client.Answer
 	options := []client.Option{client.ReadAnswer(&got)}
-	if f.state.table != nil {
-		with.Since, with.Wait = new(f.state.table.Version()), f.config.Wait
-		if f.etag != "" {
-			options = append(options, client.IfNoneMatch(f.etag))
-		}
+	if f.etag != "" { // the version alone does not tell what was pending
+		with.Since, with.Wait = new(f.state.table.Version()), wait
+		options = append(options, client.IfNoneMatch(f.etag))
 	}
 	answer, err := f.config.Source.GetRoutingTable(ctx, f.config.Operator, with, options...)
 	if errors.Is(err, client.ErrNotModified) {
-		return false, f.confirm()
+		f.confirm()
+		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	if err := f.take(answer, false); err != nil {
-		f.etag, f.state.table = "", nil // whatever it is, the whole table mends it
+		f.etag = "" // whatever it is, the whole table mends it
 		return false, err
 	}
 	f.etag = got.ETag
@@ -239,11 +242,10 @@ func (f *Follower) ask(ctx context.Context) (news bool, err error) {
 }
 
 // confirm notes that the table is still right.
-func (f *Follower) confirm() error {
+func (f *Follower) confirm() {
 	if v := f.current.Load(); v != nil && v.Kept {
 		f.publish(f.state.view(false))
 	}
-	return nil
 }
 
 // take applies an answer, or what was kept of answers.
