@@ -123,16 +123,26 @@ func (h *history) final() error {
 		if s.left > 0 || len(s.unacknowledged) > 0 || h.running(r).machine.Holds() > 0 {
 			return fmt.Errorf("source %d: %d messages are left, %d are not acknowledged", s.id, s.left, len(s.unacknowledged))
 		}
-		for k, n := range s.last {
-			if got := h.instances[h.table[k]].states[k].Counted[s.id]; got != n {
-				return fmt.Errorf("key %d of source %d: %d of %d counted at instance %d", k, s.id, got, n, h.table[k])
+	}
+	var counted [keyCount][routerCount]int
+	for _, p := range h.instances {
+		for k, s := range p.states {
+			if s.Kept.There || s.Provisional.There || !slices.Contains(h.table[k], p.id) {
+				return fmt.Errorf("instance %d has of key %d, whose route is %v: %+v", p.id, k, h.table[k], s)
+			}
+			for r, n := range s.Active.Counted {
+				counted[k][r] += n
 			}
 		}
 	}
-	for _, p := range h.instances {
-		for k, s := range p.states {
-			if h.table[k] != p.id || s.Status != "active" {
-				return fmt.Errorf("key %d is %s at instance %d, its route is %d", k, s.Status, p.id, h.table[k])
+	for _, s := range h.sources {
+		for k, n := range s.last {
+			got, most := counted[k][s.id], n
+			if h.divided[k] { // another part does not know the numbers
+				most += h.repeated[k][s.id]
+			}
+			if got < n || got > most {
+				return fmt.Errorf("key %d of source %d: %d of %d counted at %v", k, s.id, got, n, h.table[k])
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,12 +51,12 @@ type Do int
 // (inactive), or provisional.
 const (
 	Process  Do = iota // apply a message to the key's state, unless its number is not new
-	Import             // take the state in; it is provisional, but messages may be processed on it
+	Import             // take the state in, as provisional; where there is none else, messages are processed on it
 	Export             // send the state of keys elsewhere: see [Instance.Exports]
 	Activate           // what was kept is active again, as the plan is aborted
 	Drop               // what was provisional goes, as the plan is aborted
 	Forget             // what was kept goes, as the plan is committed
-	Keep               // what was provisional is active, as the plan is committed
+	Keep               // what was provisional is active, as the plan is committed; it joins what was active before
 	SendEnd            // send the transfer: nothing more comes from here
 	SendAck            // tell the driver that the instance has everything
 	SendVote           // tell the driver that the instance is back where it was
@@ -98,11 +99,22 @@ type Doing[M any] struct {
 	Awaits        []int32          `json:"awaits"`
 	ExecutorEpoch int64            `json:"executor_epoch"`
 	Given         []string         `json:"given,omitempty"` // keys that were sent away, ascending
-	Taken         []string         `json:"taken,omitempty"` // keys whose state came, ascending
+	Taken         []Origin         `json:"taken,omitempty"` // keys whose state came, and of whom, ascending
 	Ends          []int32          `json:"ends,omitempty"`  // instances of which nothing more comes
 	Exported      bool             `json:"exported"`
 	Voted         bool             `json:"voted"`
 	Parked        []Read[M]        `json:"parked,omitempty"` // messages whose key's state may still come
+}
+
+// Origin is where state of a key came from: that of a split key, or of one that was found
+// at two instances, may come from several.
+type Origin struct {
+	Key  string `json:"key"`
+	From int32  `json:"from"`
+}
+
+func (o Origin) compare(p Origin) int {
+	return cmp.Or(cmp.Compare(o.Key, p.Key), cmp.Compare(o.From, p.From))
 }
 
 // NewInstance returns the machine of an instance: as its record was made durable last, or
@@ -151,7 +163,7 @@ func (x *Instance[M]) finish() (out []Action[M]) {
 	d := x.Doing
 	if !d.Voted {
 		out = with(out, Forget, d.Given)
-		out = with(out, Keep, d.Taken)
+		out = with(out, Keep, d.takenKeys())
 	}
 	x.Ended, x.Doing, x.table = d.Version, nil, nil
 	return out
@@ -161,7 +173,7 @@ func (x *Instance[M]) finish() (out []Action[M]) {
 func (x *Instance[M]) rollBack(out []Action[M]) []Action[M] {
 	d := x.Doing
 	out = with(out, Activate, d.Given)
-	out = with(out, Drop, d.Taken)
+	out = with(out, Drop, d.takenKeys())
 	d.Given, d.Taken, d.Voted = nil, nil, true
 	return x.owed(out)
 }
@@ -240,14 +252,24 @@ func (x *Instance[M]) parks(m Read[M]) bool {
 		return false
 	}
 	_, moves, err := x.table.Route(m.Key)
-	goal, otherwise := x.table.Pending(m.Key)
+	goal, otherwise := x.table.Goal(m.Key, x.id)
 	return moves && err == nil && otherwise == nil && goal == x.id
 }
 
-// has reports whether the state of a key came.
+// has reports whether state of a key came.
 func (d *Doing[M]) has(key []byte) bool {
-	_, found := slices.BinarySearch(d.Taken, string(key))
+	_, found := slices.BinarySearchFunc(d.Taken, string(key), func(o Origin, key string) int {
+		return cmp.Compare(o.Key, key)
+	})
 	return found
+}
+
+// takenKeys are the keys whose state came, ascending.
+func (d *Doing[M]) takenKeys() (keys []string) {
+	for _, o := range d.Taken {
+		keys = append(keys, o.Key)
+	}
+	return slices.Compact(keys)
 }
 
 // allEnded reports whether nothing more comes from any other instance.
@@ -346,11 +368,12 @@ func (x *Instance[M]) Receive(t Transfer) (out []Action[M], waits bool) {
 		slices.Sort(d.Ends)
 		return x.owed(x.unpark(nil)), false
 	}
-	i, found := slices.BinarySearch(d.Taken, t.Key)
+	origin := Origin{t.Key, t.From}
+	i, found := slices.BinarySearchFunc(d.Taken, origin, Origin.compare)
 	if found {
 		return nil, false
 	}
-	d.Taken = slices.Insert(d.Taken, i, t.Key)
+	d.Taken = slices.Insert(d.Taken, i, origin)
 	return x.unpark([]Action[M]{{Do: Import, Transfer: t}}), false
 }
 

@@ -66,9 +66,11 @@ type history struct {
 
 	// The service. A revision is whatever it says anew.
 	version, revision int64
-	table, goals      []int32 // where keys are, and where the plan puts them
-	batches           [][]int // the keys of the plan's batches that are left
-	batch             []int   // and of the one that is pending
+	table, goals      [][]int32                  // the instances of keys now, and by the plan; ascending
+	divided           [keyCount]bool             // keys that were split at any time
+	repeated          [keyCount][routerCount]int // messages that were handed over again
+	batches           [][]int                    // the keys of the plan's batches that are left
+	batch             []int                      // and of the one that is pending
 	plans             int
 	pending           *handoff.Pending
 	acked             map[int32]bool
@@ -92,7 +94,7 @@ func newHistory(seed uint64, mode handoff.Mode, without assumption) *history {
 	h := &history{rng: rand.New(rand.NewPCG(seed, 22)), mode: mode, without: without, version: 1, executor: 1,
 		plans: planCount, tally: map[string]int{}}
 	for range keyCount {
-		h.table = append(h.table, h.anyInstance())
+		h.table = append(h.table, []int32{h.anyInstance()})
 	}
 	for r := range h.sources {
 		h.sources[r] = &source{id: r, left: perRouter, keys: rand.NewZipf(h.rng, 1.2, 2, keyCount-1)}
@@ -124,8 +126,8 @@ func (h *history) check(err error) {
 
 func (h *history) view() handoff.View {
 	var all, set []route.Entry
-	for k, i := range h.table {
-		all = append(all, route.Entry{Key: keyName(k), Instance: i})
+	for k, at := range h.table {
+		all = append(all, entry(k, at))
 	}
 	t, err := route.NewTable(h.version, nil, all, "")
 	h.check(err)
@@ -133,7 +135,7 @@ func (h *history) view() handoff.View {
 		return handoff.View{Version: h.version, Table: handoff.Routes{Table: t}}
 	}
 	for _, k := range h.batch {
-		set = append(set, route.Entry{Key: keyName(k), Instance: h.goals[k]})
+		set = append(set, entry(k, h.goals[k]))
 	}
 	pending := *h.pending
 	t, err = t.WithPending(&route.Pending{Version: pending.Version, Set: set})
@@ -141,15 +143,32 @@ func (h *history) view() handoff.View {
 	return handoff.View{Version: h.version, Table: handoff.Routes{Table: t}, Pending: &pending}
 }
 
+// entry sends a key to instances in equal parts.
+func entry(k int, at []int32) route.Entry {
+	e := route.Entry{Key: keyName(k), Instance: at[0]}
+	if n := int32(len(at)); n > 1 {
+		for _, i := range at {
+			e.Parts = append(e.Parts, route.Part{Instance: i, Weight: route.PartUnits / n})
+		}
+		e.Parts[0].Weight += route.PartUnits % n
+	}
+	return e
+}
+
 // start begins the next batch, or else the next plan: some keys go anywhere, in up to
-// three batches.
+// three batches. Every fourth key may be split.
 func (h *history) start() {
 	if len(h.batches) == 0 {
 		h.plans--
 		h.goals = slices.Clone(h.table)
 		keys := h.rng.Perm(keyCount)[:1+h.rng.IntN(keyCount)]
 		for _, k := range keys {
-			h.goals[k] = h.anyInstance()
+			h.goals[k] = []int32{h.anyInstance()}
+			for k%4 == 3 && h.chance(40) {
+				h.goals[k], h.divided[k] = append(h.goals[k], h.anyInstance()), true
+			}
+			slices.Sort(h.goals[k])
+			h.goals[k] = slices.Compact(h.goals[k])
 		}
 		for n := 1 + h.rng.IntN(3); n > 0; n-- {
 			size := len(keys) / n
@@ -161,11 +180,13 @@ func (h *history) start() {
 
 // begin begins the next batch.
 func (h *history) begin() {
-	h.batch = slices.DeleteFunc(h.batches[0], func(k int) bool { return h.goals[k] == h.table[k] })
+	h.batch = slices.DeleteFunc(h.batches[0], func(k int) bool { return slices.Equal(h.goals[k], h.table[k]) })
 	h.batches = h.batches[1:]
 	awaits := map[int32]bool{}
 	for _, k := range h.batch {
-		awaits[h.table[k]], awaits[h.goals[k]] = true, true
+		for _, i := range slices.Concat(h.table[k], h.goals[k]) {
+			awaits[i] = true
+		}
 	}
 	if all := len(awaits) == 0 || h.chance(10); all {
 		for i := range int32(instanceCount) {
@@ -415,6 +436,7 @@ func (p *router) take() bool {
 		h.tally["messages"]++
 	} else {
 		m, s.again = s.again[0], s.again[1:]
+		h.repeated[m.key][s.id]++
 		h.tally["messages taken again"]++
 	}
 	a, isHeld, err := p.machine.Take(keyName(m.key), numbered{s.id, m.n})
@@ -431,11 +453,22 @@ func (p *router) take() bool {
 	return true
 }
 
-// state is what an instance has of a key. The engine goes by Seen, the last number of each
-// source; Counted is what was processed, by which the test judges.
-type state struct {
-	Status        string // "active", "kept" or "provisional"
+// state is what an instance has of a key.
+type state struct{ Active, Kept, Provisional part }
+
+// part is a state of a key. The engine goes by Seen, the last number of each source; Counted
+// is how many messages were processed, by which the test judges.
+type part struct {
+	There         bool
 	Seen, Counted [routerCount]int
+}
+
+// add merges a part of the same key.
+func (x *part) add(y part) {
+	x.There = true
+	for r := range routerCount {
+		x.Seen[r], x.Counted[r] = max(x.Seen[r], y.Seen[r]), x.Counted[r]+y.Counted[r]
+	}
 }
 
 // stored is what an instance makes durable.
@@ -485,7 +518,7 @@ func (p *instance) step() bool {
 	case p.exports:
 		p.exports = false
 		for _, t := range p.given {
-			p.turn([]string{t.Key}, "active", "kept")
+			p.turn([]string{t.Key}, func(s *state) (from, to *part) { return &s.Active, &s.Kept })
 		}
 		p.do(p.machine.Exported(p.given))
 		return true
@@ -635,14 +668,16 @@ func (p *instance) change(a handoff.Action[numbered]) {
 		p.process(index(a.Key), a.Message)
 	case handoff.Import:
 		k := index(a.Transfer.Key)
-		if s, found := p.states[k]; found {
-			p.h.fail("instance %d imports key %d, which is %s there", p.id, k, s.Status)
+		s := p.states[k]
+		if (s.Active.There || s.Provisional.There) && !p.h.divided[k] {
+			p.h.fail("instance %d imports key %d, which it has: %+v", p.id, k, s)
 		}
-		var s state
-		p.h.check(json.Unmarshal(a.Transfer.State, &s))
-		if s.Status = "provisional"; p.h.without == numbersMove {
-			s.Seen = [routerCount]int{}
+		var came part
+		p.h.check(json.Unmarshal(a.Transfer.State, &came))
+		if p.h.without == numbersMove {
+			came.Seen = [routerCount]int{}
 		}
+		s.Provisional.add(came)
 		p.states[k] = s
 		p.h.tally["moves of keys"]++
 	case handoff.Export:
@@ -651,28 +686,31 @@ func (p *instance) change(a handoff.Action[numbered]) {
 		}
 		p.collect()
 	case handoff.Activate:
-		p.turn(a.Keys, "kept", "active")
+		p.turn(a.Keys, func(s *state) (from, to *part) { return &s.Kept, &s.Active })
 	case handoff.Keep:
-		p.turn(a.Keys, "provisional", "active")
+		p.turn(a.Keys, func(s *state) (from, to *part) { return &s.Provisional, &s.Active })
 	case handoff.Forget:
-		p.turn(a.Keys, "kept", "")
+		p.turn(a.Keys, func(s *state) (from, to *part) { return &s.Kept, nil })
 	case handoff.Drop:
-		p.turn(a.Keys, "provisional", "")
+		p.turn(a.Keys, func(s *state) (from, to *part) { return &s.Provisional, nil })
 	}
 }
 
-// turn changes what keys are; to "", they go.
-func (p *instance) turn(keys []string, from, to string) {
+// turn makes one part of the state of keys another, or, where that is nil, drops it.
+func (p *instance) turn(keys []string, which func(*state) (from, to *part)) {
 	for _, key := range keys {
 		k := index(key)
 		s := p.states[k]
-		if s.Status != from {
-			p.h.fail("key %d of instance %d is %q, and not %s", k, p.id, s.Status, from)
+		from, to := which(&s)
+		if !from.There {
+			p.h.fail("key %d of instance %d is not what it is taken for: %+v", k, p.id, s)
 		}
-		if s.Status = to; to == "" {
+		if to != nil {
+			to.add(*from)
+		}
+		*from = part{}
+		if p.states[k] = s; s == (state{}) {
 			delete(p.states, k)
-		} else {
-			p.states[k] = s
 		}
 	}
 }
@@ -681,13 +719,13 @@ func (p *instance) turn(keys []string, from, to string) {
 func (p *instance) collect() {
 	active := func(yield func(string) bool) {
 		for _, k := range slices.Sorted(maps.Keys(p.states)) {
-			if p.states[k].Status == "active" && !yield(string(keyName(k))) {
+			if p.states[k].Active.There && !yield(string(keyName(k))) {
 				return
 			}
 		}
 	}
 	list, err := p.machine.Exports(active, func(key string) ([]byte, error) {
-		return json.Marshal(p.states[index(key)])
+		return json.Marshal(p.states[index(key)].Active)
 	})
 	p.h.check(err)
 	p.exports, p.unsent, p.given = true, list, list
@@ -695,20 +733,24 @@ func (p *instance) collect() {
 
 func (p *instance) process(k int, m numbered) {
 	h := p.h
-	s, found := p.states[k]
+	s := p.states[k]
+	x := &s.Active
 	switch {
-	case !found:
-		s.Status = "active"
-	case s.Status == "kept":
+	case x.There:
+	case s.Provisional.There:
+		x = &s.Provisional
+	case s.Kept.There:
 		h.fail("message %d of source %d and key %d reached instance %d after the state left", m.N, m.Source, k, p.id)
-	case m.N <= s.Seen[m.Source] && h.without != numbersChecked:
+	}
+	if m.N <= x.Seen[m.Source] && h.without != numbersChecked {
 		h.tally["duplicates dropped"]++
 		return
 	}
-	if last := s.Counted[m.Source]; m.N != last+1 {
-		h.fail("instance %d counts message %d of source %d and key %d after %d", p.id, m.N, m.Source, k, last)
+	if n := x.Counted[m.Source]; m.N != n+1 && !h.divided[k] {
+		h.fail("instance %d counts message %d of source %d and key %d after %d", p.id, m.N, m.Source, k, n)
 	}
-	s.Seen[m.Source], s.Counted[m.Source] = m.N, m.N
+	x.There, x.Seen[m.Source] = true, m.N
+	x.Counted[m.Source]++
 	p.states[k] = s
 }
 

@@ -490,7 +490,7 @@ func (w *world) receive(i, j int) bool {
 	t := w.transfer[j][i][0]
 	x := w.instance[i]
 	if d := x.Doing; w.broken == importOnce && d != nil {
-		d.Taken = slices.DeleteFunc(d.Taken, func(k string) bool { return k == t.Key })
+		d.Taken = slices.DeleteFunc(d.Taken, func(o Origin) bool { return o.Key == t.Key })
 	}
 	var parked []Read[message]
 	if x.Doing != nil {
@@ -739,11 +739,13 @@ func (w *world) key() string {
 			num(d.ExecutorEpoch)
 			flag(d.Exported)
 			flag(d.Voted)
-			for _, list := range [][]string{d.Given, d.Taken} {
-				b = append(b, byte(len(list)))
-				for _, k := range list {
-					b = append(b, k[0])
-				}
+			b = append(b, byte(len(d.Given)))
+			for _, k := range d.Given {
+				b = append(b, k[0])
+			}
+			b = append(b, byte(len(d.Taken)))
+			for _, o := range d.Taken {
+				b = append(b, o.Key[0], byte(o.From))
 			}
 			b = append(b, byte(len(d.Ends)))
 			for _, e := range d.Ends {
