@@ -57,7 +57,7 @@ var boundaries = []boundary{
 	{place: "sdk/go/wire", imports: []string{"bytes", "encoding/json", "time"}},
 	{place: "sdk/go/client", project: []string{"sdk/go/wire"}, reach: []string{anySQL}},
 	{place: "sdk/go/router", project: []string{"sdk/go/client", "sdk/go/route", "sdk/go/wire"}, reach: []string{anySQL}},
-	{place: "sdk/go/handoff", imports: []string{"errors", "fmt", "iter", "maps", "slices"},
+	{place: "sdk/go/handoff", imports: []string{"cmp", "errors", "fmt", "iter", "maps", "slices"},
 		project: []string{"sdk/go/route"}, reach: []string{"context", "net/..."}},
 	{place: "planner/...", project: []string{"internal/exact", "sdk/go/route"}, reach: impure},
 	{place: "planner/internal/ablation", reach: impure},
