@@ -76,6 +76,7 @@ type Follower struct {
 	// Of Run alone.
 	state state
 	etag  string
+	file  file
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when there is another view
@@ -100,13 +101,25 @@ func Open(c Config) (*Follower, error) {
 	if c.File == "" {
 		return f, nil
 	}
-	kept, err := readFile(c.File)
-	if err == nil && kept != nil {
-		err = f.take(kept.Table, true)
-		f.etag = kept.ETag
-	}
-	f.status.FileErr = err // the server has the table, too
+	f.file.path = c.File
+	f.status.FileErr = f.recall() // the server has the table, too
 	return f, nil
+}
+
+// recall reads the table from the file.
+func (f *Follower) recall() error {
+	lines, err := readFile(f.config.File)
+	if err != nil || lines == nil {
+		return err
+	}
+	for _, line := range lines {
+		if err := f.take(line.Table); err != nil {
+			return err
+		}
+	}
+	f.etag = lines[len(lines)-1].ETag
+	f.publish(f.state.view(true))
+	return nil
 }
 
 // Lookup returns where a key goes now, by the table as it was last heard of.
@@ -155,7 +168,8 @@ func (f *Follower) Ready(ctx context.Context) error {
 // Run follows the table until the context ends, whose error it returns, or until the
 // server says that the operator has no such table and never will: [wire.CodeTableNotHeld],
 // or [ErrScheme]. All other failures pass.
-func (f *Follower) Run(ctx context.Context) error {
+func (f *Follower) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, f.file.close()) }()
 	failures, wait := 0, time.Duration(0)
 	for {
 		begin := time.Now()
@@ -231,12 +245,12 @@ func (f *Follower) ask(ctx context.Context, wait time.Duration) (news bool, err 
 	if err != nil {
 		return false, err
 	}
-	if err := f.take(answer, false); err != nil {
+	if err := f.take(answer); err != nil {
 		f.etag = "" // whatever it is, the whole table mends it
 		return false, err
 	}
 	f.etag = got.ETag
-	f.keep()
+	f.keep(answer)
 	f.publish(f.state.view(false))
 	return true, nil
 }
@@ -248,29 +262,26 @@ func (f *Follower) confirm() {
 	}
 }
 
-// take applies an answer, or what was kept of answers.
-func (f *Follower) take(answer *wire.RoutingTable, kept bool) error {
+// take applies an answer, or a line of the file.
+func (f *Follower) take(answer *wire.RoutingTable) error {
 	if answer.Operator != f.config.Operator {
 		return fmt.Errorf("router: the table is of operator %q, not of %q", answer.Operator, f.config.Operator)
 	}
 	next, err := f.state.apply(answer, f.config.Router)
-	if err != nil {
-		return err
+	if err == nil {
+		f.state = next
 	}
-	f.state = next
-	if kept {
-		f.publish(next.view(true))
-	}
-	return nil
+	return err
 }
 
-// keep writes the table to the file before it is used: a router that is restarted must
-// not go by an older one.
-func (f *Follower) keep() {
+// keep writes what is new to the file before it is gone by: a router that is restarted must
+// not go by an older table.
+func (f *Follower) keep(answer *wire.RoutingTable) {
 	if f.config.File == "" {
 		return
 	}
-	err := writeFile(f.config.File, kept{Format: format, ETag: f.etag, Table: f.state.whole(f.config.Operator)})
+	err := f.file.add(kept{Format: format, ETag: f.etag, Table: answer},
+		func() *wire.RoutingTable { return f.state.whole(f.config.Operator) })
 	f.note(func(s *Status) { s.FileErr = err })
 }
 

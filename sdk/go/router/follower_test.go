@@ -586,6 +586,103 @@ func TestFile(t *testing.T) {
 	})
 }
 
+// TestGrowth: changes are appended to the file, which is written anew before it is twice as
+// long as the table, and a change that was not finished is left out.
+func TestGrowth(t *testing.T) {
+	const keys, commits = 2000, 400
+	file := filepath.Join(t.TempDir(), "table")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		follower := open(t, f, file)
+		stop := run(t, follower)
+		v, err := follower.Next(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest, appended := int64(0), 0
+		for i := range commits {
+			set := map[string]int32{}
+			for j := range 20 {
+				set[string(keyOf((20*i+j)%keys))] = int32(i % 3)
+			}
+			before, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.do(func() { f.commit(set) })
+			if v, err = follower.Next(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+			after, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if longest = max(longest, after.Size()); os.SameFile(before, after) {
+				appended++
+			}
+		}
+		stop()
+		if appended < commits*9/10 || appended == commits {
+			t.Errorf("%d of %d changes were appended", appended, commits)
+		}
+		if longest > 250<<10 { // the table is 90 kB
+			t.Errorf("the file was %d bytes long", longest)
+		}
+		log, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = log.WriteString(`{"format":1,"etag":"x","table":{"operator":"clicks","sch`)
+		if err := errors.Join(err, log.Close()); err != nil {
+			t.Fatal(err)
+		}
+		sameView(t, v, open(t, f, file), keys)
+	})
+}
+
+// BenchmarkKeep is the time from an answer until the router goes by it, with the table in a
+// file: of a table of so many entries, 100 of which change.
+func BenchmarkKeep(b *testing.B) {
+	for _, entries := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprint("entries=", entries), func(b *testing.B) {
+			feed := newFeed()
+			set := map[string]int32{}
+			for i := range entries {
+				set[fmt.Sprint("key-", i)] = 1
+			}
+			feed.commit(set)
+			c, err := client.New("http://plannerd.example", client.Config{HTTP: &http.Client{Transport: feed}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			follower, err := router.Open(router.Config{
+				Source: c, Operator: "clicks", File: filepath.Join(b.TempDir(), "table")})
+			if err != nil {
+				b.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(b.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- follower.Run(ctx) }()
+			v, err := follower.Next(ctx, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := 0; b.Loop(); i++ {
+				change := map[string]int32{}
+				for j := range 100 {
+					change[fmt.Sprint("key-", (100*i+j)%entries)] = int32(2 + i%5)
+				}
+				feed.do(func() { feed.commit(change) })
+				if v, err = follower.Next(ctx, v); err != nil {
+					b.Fatal(err)
+				}
+			}
+			cancel()
+			<-ended
+		})
+	}
+}
+
 // keptBy returns a file with the table of an operator.
 func keptBy(t *testing.T, operator string) string {
 	t.Helper()
