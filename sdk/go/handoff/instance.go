@@ -34,10 +34,12 @@ type Action[M any] struct {
 	Do Do
 	// Keys of Activate, Drop, Forget and Keep; ascending.
 	Keys []string
-	// Router, Key and Message of Process.
+	// Router, Key and Message of Process. Early: it was sent before the hand-over, so that it
+	// must not be processed on provisional state, which an abort drops.
 	Router  string
 	Key     []byte
 	Message M
+	Early   bool
 	// Transfer of Import, and the end of SendEnd.
 	Transfer Transfer
 	// Version is that of the hand-over of SendAck and SendVote, and Epoch that of its executor.
@@ -51,7 +53,7 @@ type Do int
 // (inactive), or provisional.
 const (
 	Process  Do = iota // apply a message to the key's state, unless its number is not new
-	Import             // take the state in, as provisional; where there is none else, messages are processed on it
+	Import             // take the state in, as provisional: where none is active, messages are processed on it
 	Export             // send the state of keys elsewhere: see [Instance.Exports]
 	Activate           // what was kept is active again, as the plan is aborted
 	Drop               // what was provisional goes, as the plan is aborted
@@ -203,12 +205,19 @@ func (x *Instance[M]) mayExport() bool {
 	if d == nil || d.Exported || d.Voted {
 		return false
 	}
-	for router, epoch := range d.Routers {
-		if m := x.Markers[router]; m.Version != d.Version || m.Epoch < epoch {
+	for router := range d.Routers {
+		if x.isEarly(router) {
 			return false
 		}
 	}
 	return true
+}
+
+// isEarly reports whether a router has not announced the hand-over yet that waits for it.
+func (x *Instance[M]) isEarly(router string) bool {
+	m := x.Markers[router]
+	epoch, awaited := x.Doing.Routers[router]
+	return awaited && (m.Version != x.Doing.Version || m.Epoch < epoch)
 }
 
 // isDone reports whether the instance has sent and received everything.
@@ -237,7 +246,9 @@ func (x *Instance[M]) Read(m Read[M]) (out []Action[M], waits bool) {
 		x.Doing.Parked = append(x.Doing.Parked, m)
 		return nil, false
 	}
-	return []Action[M]{process(m)}, false
+	a := process(m)
+	a.Early = x.Doing != nil && x.isEarly(m.Router)
+	return []Action[M]{a}, false
 }
 
 func process[M any](m Read[M]) Action[M] {

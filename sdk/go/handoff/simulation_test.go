@@ -29,6 +29,7 @@ const (
 	machineWithState              // the machine is durable with the state
 	numbersChecked                // a message whose number is not new is dropped
 	numbersMove                   // the last numbers are part of the state that moves
+	earlyApart                    // a message that was sent before a plan is not processed on imported state
 	followingFinished             // a plan whose messages follow is not aborted
 )
 
@@ -67,7 +68,8 @@ type history struct {
 	// The service. A revision is whatever it says anew.
 	version, revision int64
 	table, goals      [][]int32                  // the instances of keys now, and by the plan; ascending
-	divided           [keyCount]bool             // keys that were split at any time
+	merged            [keyCount]bool             // keys that were split, or at two places, at any time
+	astray            [keyCount]int32            // where more state of a key is than the table knows; -1: nowhere
 	repeated          [keyCount][routerCount]int // messages that were handed over again
 	batches           [][]int                    // the keys of the plan's batches that are left
 	batch             []int                      // and of the one that is pending
@@ -102,6 +104,12 @@ func newHistory(seed uint64, mode handoff.Mode, without assumption) *history {
 	h.startRouter(1) // the others join later
 	for i := range h.instances {
 		h.instances[i] = &instance{h: h, id: int32(i), durable: stored{states: map[int]state{}, record: []byte("{}")}}
+	}
+	for k := range h.astray {
+		if h.astray[k] = -1; k%4 == 1 {
+			h.astray[k], h.merged[k] = h.anyInstance(), true
+			h.instances[h.astray[k]].durable.states[k] = state{Active: part{There: true, Astray: 1}}
+		}
 	}
 	h.startDriver()
 	return h
@@ -156,7 +164,8 @@ func entry(k int, at []int32) route.Entry {
 }
 
 // start begins the next batch, or else the next plan: some keys go anywhere, in up to
-// three batches. Every fourth key may be split.
+// three batches. Every fourth key may be split, and every other
+// fourth has state elsewhere at first.
 func (h *history) start() {
 	if len(h.batches) == 0 {
 		h.plans--
@@ -165,7 +174,7 @@ func (h *history) start() {
 		for _, k := range keys {
 			h.goals[k] = []int32{h.anyInstance()}
 			for k%4 == 3 && h.chance(40) {
-				h.goals[k], h.divided[k] = append(h.goals[k], h.anyInstance()), true
+				h.goals[k], h.merged[k] = append(h.goals[k], h.anyInstance()), true
 			}
 			slices.Sort(h.goals[k])
 			h.goals[k] = slices.Compact(h.goals[k])
@@ -180,12 +189,17 @@ func (h *history) start() {
 
 // begin begins the next batch.
 func (h *history) begin() {
-	h.batch = slices.DeleteFunc(h.batches[0], func(k int) bool { return slices.Equal(h.goals[k], h.table[k]) })
+	h.batch = slices.DeleteFunc(h.batches[0], func(k int) bool {
+		return slices.Equal(h.goals[k], h.table[k]) && h.astray[k] < 0
+	})
 	h.batches = h.batches[1:]
 	awaits := map[int32]bool{}
 	for _, k := range h.batch {
 		for _, i := range slices.Concat(h.table[k], h.goals[k]) {
 			awaits[i] = true
+		}
+		if h.astray[k] >= 0 {
+			awaits[h.astray[k]] = true
 		}
 	}
 	if all := len(awaits) == 0 || h.chance(10); all {
@@ -227,7 +241,7 @@ func (h *history) call(c handoff.Call) (fencedBy int64) {
 			h.tally["commits"]++
 			h.table = slices.Clone(h.table)
 			for _, k := range h.batch {
-				h.table[k] = h.goals[k]
+				h.table[k], h.astray[k] = h.goals[k], -1
 			}
 			h.end()
 		}
@@ -461,11 +475,12 @@ type state struct{ Active, Kept, Provisional part }
 type part struct {
 	There         bool
 	Seen, Counted [routerCount]int
+	Astray        int // what was elsewhere at first
 }
 
 // add merges a part of the same key.
 func (x *part) add(y part) {
-	x.There = true
+	x.There, x.Astray = true, x.Astray+y.Astray
 	for r := range routerCount {
 		x.Seen[r], x.Counted[r] = max(x.Seen[r], y.Seen[r]), x.Counted[r]+y.Counted[r]
 	}
@@ -665,11 +680,11 @@ func (p *instance) do(actions []handoff.Action[numbered]) {
 func (p *instance) change(a handoff.Action[numbered]) {
 	switch a.Do {
 	case handoff.Process:
-		p.process(index(a.Key), a.Message)
+		p.process(index(a.Key), a.Message, a.Early)
 	case handoff.Import:
 		k := index(a.Transfer.Key)
 		s := p.states[k]
-		if (s.Active.There || s.Provisional.There) && !p.h.divided[k] {
+		if (s.Active.There || s.Provisional.There) && !p.h.merged[k] {
 			p.h.fail("instance %d imports key %d, which it has: %+v", p.id, k, s)
 		}
 		var came part
@@ -731,13 +746,13 @@ func (p *instance) collect() {
 	p.exports, p.unsent, p.given = true, list, list
 }
 
-func (p *instance) process(k int, m numbered) {
+func (p *instance) process(k int, m numbered, early bool) {
 	h := p.h
 	s := p.states[k]
 	x := &s.Active
 	switch {
 	case x.There:
-	case s.Provisional.There:
+	case s.Provisional.There && (!early || h.without == earlyApart):
 		x = &s.Provisional
 	case s.Kept.There:
 		h.fail("message %d of source %d and key %d reached instance %d after the state left", m.N, m.Source, k, p.id)
@@ -746,7 +761,7 @@ func (p *instance) process(k int, m numbered) {
 		h.tally["duplicates dropped"]++
 		return
 	}
-	if n := x.Counted[m.Source]; m.N != n+1 && !h.divided[k] {
+	if n := x.Counted[m.Source]; m.N != n+1 && !h.merged[k] {
 		h.fail("instance %d counts message %d of source %d and key %d after %d", p.id, m.N, m.Source, k, n)
 	}
 	x.There, x.Seen[m.Source] = true, m.N
