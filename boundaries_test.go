@@ -146,7 +146,7 @@ var boundaries = []boundary{
 	{place: "web/...", reach: []string{anySQL}},
 	{
 		place:   "plannerdtest", // the whole server, for tests of engines
-		project: []string{"api", "web", "store", "store/sqlite", "internal/httpkit", "sdk/go/client"},
+		project: []string{"api", "web", "store", "store/sqlite", "internal/access", "internal/httpkit", "sdk/go/client"},
 		never:   []string{anySQL, chi, pgx, sqlite},
 	},
 	{

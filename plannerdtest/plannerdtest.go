@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"plannerd/api"
+	"plannerd/internal/access"
 	"plannerd/internal/httpkit"
 	"plannerd/sdk/go/client"
 	"plannerd/store"
@@ -31,10 +32,12 @@ type Config struct {
 	Now func() time.Time
 	// Logger gets what the server logs. Defaults to nothing.
 	Logger *slog.Logger
+	// Access: the server asks for tokens. See [Server.Token].
+	Access bool
 }
 
 // Server is a plannerd on a port of loopback. Its data is in a file of SQLite in the
-// test's temporary folder. It asks for no tokens.
+// test's temporary folder.
 type Server struct {
 	// URL is where it is, such as "http://127.0.0.1:1234". A restart does not change it.
 	URL string
@@ -43,6 +46,8 @@ type Server struct {
 	config  Config
 	address string
 	path    string
+	secrets map[access.Role]string // nil: it asks for no tokens
+	tokens  access.Tokens
 	running *running // nil: it is stopped
 }
 
@@ -68,15 +73,40 @@ func NewServerWith(t testing.TB, c Config) *Server {
 		c.Now = time.Now
 	}
 	s := &Server{t: t, config: c, address: "127.0.0.1:0", path: filepath.Join(t.TempDir(), "plannerd.db")}
+	if c.Access {
+		s.secrets = map[access.Role]string{}
+		for _, role := range []access.Role{access.Viewer, access.Engine, access.Approver, access.Admin} {
+			caller := access.Caller{Name: string(role), Role: role, Operators: []string{access.Everywhere}}
+			s.secrets[role] = access.NewSecret()
+			if err := s.tokens.Add(s.secrets[role], caller); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	s.Start()
 	t.Cleanup(s.Stop)
 	return s
 }
 
-// Client returns a client of the server.
+// Token returns the token of a caller with a role: viewer, engine, approver or admin, which
+// is the caller's name as well. The server has to be one with Access.
+func (s *Server) Token(role string) string {
+	s.t.Helper()
+	secret, found := s.secrets[access.Role(role)]
+	if !found {
+		s.t.Fatalf("plannerdtest: there is no token of the role %q", role)
+	}
+	return secret
+}
+
+// Client returns a client of the server, which may do everything.
 func (s *Server) Client() *client.Client {
 	s.t.Helper()
-	c, err := client.New(s.URL, client.Config{})
+	var config client.Config
+	if s.secrets != nil {
+		config.Token = client.StaticToken(s.Token("admin"))
+	}
+	c, err := client.New(s.URL, config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -137,6 +167,9 @@ func (s *Server) handler(ctx context.Context, r *running) (*api.Server, api.Conf
 		return nil, api.Config{}, err
 	}
 	config := api.Config{Logger: s.config.Logger, Dashboard: dashboard, Version: "plannerdtest", Now: s.config.Now}
+	if s.secrets != nil {
+		config.Access.Tokens = func() *access.Tokens { return &s.tokens }
+	}
 	r.gate = api.NewGate(config)
 	config.Store, config.Draining = r.store, r.gate.Draining()
 	handler, err := api.New(config)

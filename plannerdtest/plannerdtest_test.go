@@ -56,3 +56,25 @@ func TestClock(t *testing.T) {
 		t.Errorf("%+v %v", o, err)
 	}
 }
+
+// TestAccess: tokens are sent, and those of another role are refused.
+func TestAccess(t *testing.T) {
+	server := plannerdtest.NewServerWith(t, plannerdtest.Config{Access: true})
+	for token, want := range map[string]error{
+		"": wire.CodeUnauthenticated, server.Token("viewer"): wire.CodeRoleForbidden,
+		server.Token("engine"): wire.CodeRoleForbidden, server.Token("admin"): nil,
+	} {
+		c, err := client.New(server.URL, client.Config{Token: client.StaticToken(token)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.PutOperator(t.Context(), "clicks", wire.OperatorConfiguration{Instances: []wire.Instance{{Id: 0}}})
+		if !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	caller, err := server.Client().GetCaller(t.Context())
+	if err != nil || !caller.Access || caller.Role != wire.RoleAdmin || *caller.Name != "admin" {
+		t.Errorf("%+v %v", caller, err)
+	}
+}

@@ -640,6 +640,52 @@ func TestGrowth(t *testing.T) {
 	})
 }
 
+// TestCutFile: wherever a machine failed while it wrote a change, the table is the one of
+// before or the one of after it.
+func TestCutFile(t *testing.T) {
+	folder := t.TempDir()
+	file, part := filepath.Join(folder, "table"), filepath.Join(folder, "part")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		f.commit(map[string]int32{"a": 2, "b": 1})
+		follower := open(t, f, file)
+		stop := run(t, follower)
+		v, err := follower.Next(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		views := []*router.View{v}
+		for i := range 6 {
+			f.do(func() {
+				if i%2 == 0 {
+					f.pend(map[string]int32{string(keyOf(i)): 2}, []string{"b"}, 3)
+				} else {
+					f.commit(map[string]int32{string(keyOf(i)): 2}, "b")
+				}
+			})
+			if v, err = follower.Next(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+			views = append(views, v)
+		}
+		stop()
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := strings.IndexByte(string(text), '\n') + 1
+		for n := first; n <= len(text); n++ {
+			if err := os.WriteFile(part, text[:n], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			sameView(t, views[strings.Count(string(text[:n]), "\n")-1], open(t, f, part), 10)
+		}
+		if len(text) < first+600 {
+			t.Errorf("only %d bytes were appended", len(text)-first)
+		}
+	})
+}
+
 // BenchmarkKeep is the time from an answer until the router goes by it, with the table in a
 // file: of a table of so many entries, 100 of which change.
 func BenchmarkKeep(b *testing.B) {
