@@ -88,6 +88,9 @@ func Open(c Config) (*Follower, error) {
 	if c.Source == nil || c.Operator == "" {
 		return nil, errors.New("router: a follower needs a Source and an Operator")
 	}
+	if c.Wait > time.Minute {
+		return nil, errors.New("router: Wait must be at most a minute")
+	}
 	if c.Wait <= 0 {
 		c.Wait = 30 * time.Second
 	}

@@ -508,6 +508,17 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+func TestConfig(t *testing.T) {
+	for _, c := range []router.Config{
+		{}, {Operator: "clicks"}, {Source: new(client.Client)},
+		{Source: new(client.Client), Operator: "clicks", Wait: time.Hour},
+	} {
+		if _, err := router.Open(c); err == nil {
+			t.Errorf("%+v is taken", c)
+		}
+	}
+}
+
 // TestFinal: what never mends ends following.
 func TestFinal(t *testing.T) {
 	for body, want := range map[string]error{
