@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"plannerd/sdk/go/client"
+	"plannerd/sdk/go/handoff"
+	"plannerd/sdk/go/router"
+	"plannerd/sdk/go/wire"
+)
+
+const operator = "counts"
+
+// driver sends statistics, starts plans, and sees them to their end.
+type driver struct {
+	config
+	bus      *bus
+	api      *client.Client
+	epoch    int64
+	machine  *handoff.Driver
+	view     *router.View
+	interval int64
+	latest   map[int32]statistics
+	began    time.Time // of the plan that is pending
+	history  *history
+}
+
+// history is what the driver has done so far.
+type history struct {
+	plans atomic.Int64
+	last  atomic.Pointer[string] // how long the last plan took
+}
+
+// runDriver runs until the context ends, or another driver takes over.
+func runDriver(ctx context.Context, c config, h *history) error {
+	b, err := connect(c.nats)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	api, err := client.New(c.plannerd, client.Config{})
+	if err != nil {
+		return err
+	}
+	epoch := time.Now().UnixMilli() // higher than that of any driver before
+	d := &driver{config: c, bus: b, api: api, epoch: epoch, machine: handoff.NewDriver(epoch),
+		latest: map[int32]statistics{}, history: h}
+	return d.run(ctx)
+}
+
+func (d *driver) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	inbox := make(chan *nats.Msg, 1024)
+	for _, subject := range []string{ackSubject, statsSubject} {
+		if _, err := d.bus.ChanSubscribe(subject, inbox); err != nil {
+			return err
+		}
+	}
+	if err := patiently(ctx, func() error { return d.takeOver(ctx) }); err != nil {
+		return err
+	}
+	views, err := follow(ctx, d.api, "")
+	if err != nil {
+		return err
+	}
+	plan, watch := time.NewTicker(d.config.interval), time.NewTicker(time.Second)
+	defer plan.Stop()
+	defer watch.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case v := <-views:
+			err = d.see(ctx, v)
+		case m := <-inbox:
+			err = d.hear(ctx, m)
+		case <-plan.C:
+			err = d.plan(ctx)
+		case <-watch.C:
+			err = d.watch(ctx)
+		}
+		switch {
+		case errors.Is(err, errFenced):
+			return err
+		case err != nil && ctx.Err() == nil:
+			log.Printf("driver: %v", err) // the service may be away; what is owed is asked for again
+		}
+	}
+}
+
+// takeOver takes over what a driver before has started.
+func (d *driver) takeOver(ctx context.Context) error {
+	o, err := d.api.GetOperator(ctx, operator, client.GetOperatorOptions{})
+	if err != nil {
+		return err
+	}
+	if o.LastInterval != nil {
+		d.interval = *o.LastInterval + 1
+	}
+	if o.CurrentPlan == nil || o.CurrentPlanStatus == nil || *o.CurrentPlanStatus == "proposed" {
+		return nil
+	}
+	return d.start(ctx, *o.CurrentPlan)
+}
+
+func (d *driver) start(ctx context.Context, plan string) error {
+	_, err := d.api.StartPlan(ctx, plan, wire.StartRequest{Executor: "driver", ExecutorEpoch: &d.epoch})
+	return err
+}
+
+func (d *driver) see(ctx context.Context, v *router.View) error {
+	old := d.view
+	d.view = v
+	if v.Pending != nil && (old == nil || old.Pending == nil) {
+		d.began = time.Now()
+	}
+	if v.Pending == nil && old != nil && old.Pending != nil {
+		d.history.plans.Add(1)
+		d.history.last.Store(new(fmt.Sprintf("%.0f ms", time.Since(d.began).Seconds()*1000)))
+	}
+	calls, stopped := d.machine.See(v.Handover().Pending)
+	if stopped && v.Pending != nil {
+		return errFenced
+	}
+	return d.call(ctx, calls)
+}
+
+// hear takes what instances say.
+func (d *driver) hear(ctx context.Context, m *nats.Msg) error {
+	if m.Subject == statsSubject {
+		var s statistics
+		if err := json.Unmarshal(m.Data, &s); err != nil {
+			return err
+		}
+		d.latest[s.Instance] = s
+		return nil
+	}
+	var r reply
+	if err := json.Unmarshal(m.Data, &r); err != nil {
+		return err
+	}
+	if r.Vote {
+		return d.call(ctx, d.machine.Voted(r.Instance, r.Version))
+	}
+	return d.call(ctx, d.machine.Acked(r.Instance, r.Version))
+}
+
+// call does what the machine says.
+func (d *driver) call(ctx context.Context, calls []handoff.Call) error {
+	for _, c := range calls {
+		p := d.view.Pending
+		if p == nil || p.Version != c.Version {
+			continue
+		}
+		var err error
+		switch c.Do {
+		case handoff.PostAck:
+			_, err = d.api.AckPlan(ctx, p.Plan, wire.AckRequest{Instances: []int32{c.Instance}, ExecutorEpoch: &d.epoch})
+		case handoff.PostAbort:
+			_, err = d.api.AbortPlan(ctx, p.Plan, wire.AbortRequest{ExecutorEpoch: &d.epoch})
+		case handoff.PostRolledBack:
+			_, err = d.api.AbortPlan(ctx, p.Plan, wire.AbortRequest{ExecutorEpoch: &d.epoch, RolledBack: new(true)})
+		case handoff.Fence:
+			err = d.fence(ctx, c)
+		}
+		switch {
+		case errors.Is(err, wire.CodeFenced):
+			return errFenced
+		case errors.Is(err, wire.CodeTransitionNotAllowed): // it has ended meanwhile
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// fence announces the plan for a router that is lost.
+func (d *driver) fence(ctx context.Context, c handoff.Call) error {
+	for _, to := range c.To {
+		f := frame{epoch: c.RouterEpoch, marker: c.Version}
+		m, err := d.bus.last(ctx, channels, evSubject(to, c.Router))
+		if err != nil {
+			return err
+		}
+		if m != nil { // the router looks there how far it came
+			last, err := decodeFrame(m.Data)
+			if err != nil {
+				return err
+			}
+			f.floor = last.floor
+		}
+		if _, err := d.bus.js.Publish(ctx, evSubject(to, c.Router), f.encode()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch looks after a plan that takes long: routers may be lost, and answers.
+func (d *driver) watch(ctx context.Context) error {
+	if d.view == nil || d.view.Pending == nil || time.Since(d.began) < time.Second {
+		return nil
+	}
+	if err := d.bus.Publish(askSubject, nil); err != nil {
+		return err
+	}
+	list, err := d.api.ListRouters(ctx, operator)
+	if err != nil {
+		return err
+	}
+	for _, r := range list.Routers {
+		epoch, awaited := d.view.Pending.Routers[r.Router]
+		if !awaited || !r.Expired || r.Epoch > epoch {
+			continue
+		}
+		own, err := d.api.PutRouter(ctx, operator, r.Router, wire.RouterRequest{Lease: lease})
+		if err != nil {
+			return err
+		}
+		if err := d.call(ctx, d.machine.Lost(r.Router, own.Epoch)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan sends the statistics of the last interval, and starts the plan that is made of them.
+func (d *driver) plan(ctx context.Context) error {
+	if d.view == nil || d.view.Pending != nil {
+		return nil
+	}
+	version := d.view.Table.Version()
+	var rows []client.Row
+	for i := range int32(d.instances) {
+		s, ok := d.latest[i]
+		if !ok || s.Version != version {
+			return nil // an interval in which the table changed says nothing of where keys are
+		}
+		for _, k := range s.Keys {
+			rows = append(rows, client.Row{Key: []byte(k.Key), Cost: k.Cost, State: float64(k.State), Instance: i})
+		}
+	}
+	clear(d.latest)
+	if len(rows) == 0 {
+		return nil
+	}
+	p, err := d.api.CreatePlanFrom(ctx, operator, wire.PlanRequest{Interval: d.interval, TableVersion: &version},
+		client.Statistics{Rows: client.Rows(rows), Located: true})
+	d.interval++
+	if err != nil {
+		return err
+	}
+	if p.Status != wire.PlanStatusApproved {
+		return nil
+	}
+	return d.start(ctx, p.Id)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"go.etcd.io/bbolt"
+
+	"plannerd/sdk/go/handoff"
+)
+
+var (
+	keysBucket = []byte("keys")
+	metaBucket = []byte("meta")
+)
+
+// status says what the state of a key is.
+type status byte
+
+const (
+	active      status = iota
+	kept               // its key has been handed over, and its plan may still be aborted
+	provisional        // it came, and its plan may still be aborted
+)
+
+// count is the state of a key: the last number of each source's messages of it, which is
+// how many have been counted. Ballast makes it as large as the state of a real job.
+type count struct {
+	last    map[string]uint64
+	ballast int
+}
+
+func (c count) encode() []byte {
+	b := binary.AppendUvarint(nil, uint64(len(c.last)))
+	for source, n := range c.last {
+		b = binary.AppendUvarint(b, uint64(len(source)))
+		b = append(b, source...)
+		b = binary.AppendUvarint(b, n)
+	}
+	return append(b, make([]byte, c.ballast)...)
+}
+
+func decodeCount(b []byte) (count, error) {
+	r := reader{b: b}
+	n := r.uint()
+	c := count{last: map[string]uint64{}}
+	for range n {
+		source := r.text()
+		c.last[source] = r.uint()
+	}
+	if r.bad {
+		return c, errFrame
+	}
+	c.ballast = len(r.b)
+	return c, nil
+}
+
+// meta is what is durable besides the states of keys, in the same transaction: so the
+// state is that of a part of the log up to the position, whatever happens.
+type meta struct {
+	Channel  uint64                `json:"channel"`  // position in the channels
+	Transfer uint64                `json:"transfer"` // position in the transfers
+	Machine  handoff.Record[event] `json:"machine"`
+}
+
+// MarshalJSON writes an event that waits for its key's state.
+func (e event) MarshalJSON() ([]byte, error) { return json.Marshal([]any{e.key, e.n, e.at}) }
+
+// UnmarshalJSON reads it again.
+func (e *event) UnmarshalJSON(b []byte) error {
+	return json.Unmarshal(b, &[]any{&e.key, &e.n, &e.at})
+}
+
+type database struct{ *bbolt.DB }
+
+func openDatabase(dir string, id int32) (database, meta, error) {
+	// What the kernel has taken survives the process, which is what dies here; a real job
+	// syncs.
+	db, err := bbolt.Open(filepath.Join(dir, fmt.Sprintf("instance-%d.db", id)), 0o600,
+		&bbolt.Options{NoSync: true, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	if err != nil {
+		return database{}, meta{}, err
+	}
+	var m meta
+	err = db.Update(func(tx *bbolt.Tx) error {
+		if _, err := tx.CreateBucketIfNotExists(keysBucket); err != nil {
+			return err
+		}
+		b, err := tx.CreateBucketIfNotExists(metaBucket)
+		if err != nil {
+			return err
+		}
+		if content := b.Get(metaBucket); content != nil {
+			return json.Unmarshal(content, &m)
+		}
+		return nil
+	})
+	return database{db}, m, err
+}
+
+// states are the states of keys in a transaction.
+type states struct{ tx *bbolt.Tx }
+
+func (s states) get(key string) (count, status, bool, error) {
+	b := s.tx.Bucket(keysBucket).Get([]byte(key))
+	if b == nil {
+		return count{last: map[string]uint64{}}, active, false, nil
+	}
+	c, err := decodeCount(b[1:])
+	return c, status(b[0]), true, err
+}
+
+func (s states) put(key string, c count, as status) error {
+	return s.tx.Bucket(keysBucket).Put([]byte(key), append([]byte{byte(as)}, c.encode()...))
+}
+
+func (s states) mark(key string, as status) error {
+	c, _, found, err := s.get(key)
+	if err != nil || !found {
+		return err
+	}
+	return s.put(key, c, as)
+}
+
+func (s states) drop(key string) error { return s.tx.Bucket(keysBucket).Delete([]byte(key)) }
+
+func (s states) save(m meta) error {
+	content, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return s.tx.Bucket(metaBucket).Put(metaBucket, content)
+}
+
+// each visits all keys.
+func (s states) each(visit func(key string, c count, as status) bool) error {
+	cursor := s.tx.Bucket(keysBucket).Cursor()
+	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
+		c, err := decodeCount(v[1:])
+		if err != nil {
+			return err
+		}
+		if !visit(string(k), c, status(v[0])) {
+			return nil
+		}
+	}
+	return nil
+}
