@@ -245,7 +245,7 @@ func (x *counter) carryOut(s states, actions []handoff.Action[event]) error {
 		case a.Do == handoff.Export:
 			x.exports = true
 		case a.Do == handoff.Process:
-			if err := x.process(s, a.Router, a.Message); err != nil {
+			if err := x.process(s, a); err != nil {
 				return err
 			}
 		case a.Do == handoff.Import:
@@ -255,12 +255,12 @@ func (x *counter) carryOut(s states, actions []handoff.Action[event]) error {
 			}
 			x.live.Moved++
 			x.live.MovedSize += len(a.Transfer.State)
-			if err := s.put(a.Transfer.Key, c, provisional); err != nil {
+			if err := s.putIncoming(a.Transfer.Key, c); err != nil {
 				return err
 			}
 		}
 		for _, key := range a.Keys {
-			if err := x.settle(s, a.Do, key); err != nil {
+			if err := s.settle(key, a.Do); err != nil {
 				return err
 			}
 		}
@@ -268,32 +268,37 @@ func (x *counter) carryOut(s states, actions []handoff.Action[event]) error {
 	return nil
 }
 
-func (x *counter) settle(s states, do handoff.Do, key string) error {
-	if do == handoff.Drop || do == handoff.Forget {
-		return s.drop(key)
-	}
-	return s.mark(key, active)
-}
-
-// process counts a message, and demands the numbers of its source and key one by one.
-func (x *counter) process(s states, source string, e event) error {
+// process counts a message, and demands the numbers of its source and key one by one. It
+// counts on state that is provisional where none is active.
+func (x *counter) process(s states, a handoff.Action[event]) error {
+	e := a.Message
 	c, as, found, err := s.get(e.key)
 	if err != nil {
 		return err
 	}
-	last := c.last[source]
+	isIncoming := false
+	if (!found || as == kept) && !a.Early {
+		came, ok, err := s.incoming(e.key)
+		if err != nil {
+			return err
+		}
+		if isIncoming = ok; ok {
+			c, as, found = came, active, true
+		}
+	}
+	last := c.last[a.Router]
 	switch {
 	case found && as == kept:
 		return x.complain("message %d of %q comes to instance %d, which has handed the key over", e.n, e.key, x.id)
 	case e.n <= last:
 		return nil // it came again
 	case e.n > last+1:
-		err := x.complain("message %d of %q and %s follows %d at instance %d", e.n, e.key, source, last, x.id)
+		err := x.complain("message %d of %q and %s follows %d at instance %d", e.n, e.key, a.Router, last, x.id)
 		if err != nil {
 			return err
 		}
 	}
-	c.last[source] = e.n
+	c.last[a.Router] = e.n
 	if !found {
 		c.ballast = x.stateBytes
 	}
@@ -302,7 +307,10 @@ func (x *counter) process(s states, source string, e event) error {
 	if x.live.Processed%64 == 0 && len(x.live.Latencies) < 10_000 {
 		x.live.Latencies = append(x.live.Latencies, time.Now().UnixNano()-e.at)
 	}
-	return s.put(e.key, c, as)
+	if isIncoming {
+		return s.putIncoming(e.key, c)
+	}
+	return s.put(e.key, c, active)
 }
 
 // complain tells everybody that a message was lost, reordered, or in the wrong place.
@@ -379,7 +387,11 @@ func (x *counter) export(ctx context.Context, s states) error {
 		if err := x.transfer(ctx, t); err != nil {
 			return err
 		}
-		if err := s.mark(t.Key, kept); err != nil {
+		c, _, _, err := s.get(t.Key)
+		if err == nil {
+			err = s.put(t.Key, c, kept)
+		}
+		if err != nil {
 			return err
 		}
 	}

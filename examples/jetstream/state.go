@@ -12,17 +12,17 @@ import (
 )
 
 var (
-	keysBucket = []byte("keys")
-	metaBucket = []byte("meta")
+	keysBucket     = []byte("keys")
+	incomingBucket = []byte("incoming") // provisional states: they came, and their plan may still be aborted
+	metaBucket     = []byte("meta")
 )
 
 // status says what the state of a key is.
 type status byte
 
 const (
-	active      status = iota
-	kept               // its key has been handed over, and its plan may still be aborted
-	provisional        // it came, and its plan may still be aborted
+	active status = iota
+	kept          // its key has been handed over, and its plan may still be aborted
 )
 
 // count is the state of a key: the last number of each source's messages of it, which is
@@ -85,8 +85,10 @@ func openDatabase(dir string, id int32) (database, meta, error) {
 	}
 	var m meta
 	err = db.Update(func(tx *bbolt.Tx) error {
-		if _, err := tx.CreateBucketIfNotExists(keysBucket); err != nil {
-			return err
+		for _, name := range [][]byte{keysBucket, incomingBucket} {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
 		}
 		b, err := tx.CreateBucketIfNotExists(metaBucket)
 		if err != nil {
@@ -103,12 +105,13 @@ func openDatabase(dir string, id int32) (database, meta, error) {
 // states are the states of keys in a transaction.
 type states struct{ tx *bbolt.Tx }
 
-func (s states) get(key string) (count, status, bool, error) {
+// get returns the state of a key that is active or kept.
+func (s states) get(key string) (c count, as status, found bool, err error) {
 	b := s.tx.Bucket(keysBucket).Get([]byte(key))
 	if b == nil {
 		return count{last: map[string]uint64{}}, active, false, nil
 	}
-	c, err := decodeCount(b[1:])
+	c, err = decodeCount(b[1:])
 	return c, status(b[0]), true, err
 }
 
@@ -116,15 +119,50 @@ func (s states) put(key string, c count, as status) error {
 	return s.tx.Bucket(keysBucket).Put([]byte(key), append([]byte{byte(as)}, c.encode()...))
 }
 
-func (s states) mark(key string, as status) error {
-	c, _, found, err := s.get(key)
+// incoming returns the provisional state of a key.
+func (s states) incoming(key string) (c count, found bool, err error) {
+	b := s.tx.Bucket(incomingBucket).Get([]byte(key))
+	if b == nil {
+		return count{}, false, nil
+	}
+	c, err = decodeCount(b)
+	return c, true, err
+}
+
+func (s states) putIncoming(key string, c count) error {
+	return s.tx.Bucket(incomingBucket).Put([]byte(key), c.encode())
+}
+
+// settle does with the state of a key what the end of a plan demands.
+func (s states) settle(key string, do handoff.Do) error {
+	switch do {
+	case handoff.Drop:
+		return s.tx.Bucket(incomingBucket).Delete([]byte(key))
+	case handoff.Forget:
+		return s.tx.Bucket(keysBucket).Delete([]byte(key))
+	case handoff.Activate:
+		c, _, found, err := s.get(key)
+		if err != nil || !found {
+			return err
+		}
+		return s.put(key, c, active)
+	}
+	c, found, err := s.incoming(key)
 	if err != nil || !found {
 		return err
 	}
-	return s.put(key, c, as)
+	before, _, _, err := s.get(key)
+	if err != nil {
+		return err
+	}
+	for source, n := range before.last {
+		c.last[source] = max(c.last[source], n)
+	}
+	if err := s.put(key, c, active); err != nil {
+		return err
+	}
+	return s.tx.Bucket(incomingBucket).Delete([]byte(key))
 }
-
-func (s states) drop(key string) error { return s.tx.Bucket(keysBucket).Delete([]byte(key)) }
 
 func (s states) save(m meta) error {
 	content, err := json.Marshal(m)
@@ -134,7 +172,7 @@ func (s states) save(m meta) error {
 	return s.tx.Bucket(metaBucket).Put(metaBucket, content)
 }
 
-// each visits all keys.
+// each visits all keys that are active or kept.
 func (s states) each(visit func(key string, c count, as status) bool) error {
 	cursor := s.tx.Bucket(keysBucket).Cursor()
 	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
