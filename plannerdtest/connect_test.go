@@ -1,0 +1,77 @@
+package plannerdtest_test
+
+import (
+	"context"
+	"testing"
+
+	"plannerd/plannerdtest"
+	"plannerd/sdk/go/client"
+	"plannerd/sdk/go/router"
+	"plannerd/sdk/go/wire"
+)
+
+// TestConnect takes the steps of docs/connect.md.
+func TestConnect(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := plannerdtest.NewServer(t)
+	api, err := client.New(server.URL, client.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = api.PutOperator(ctx, "clicks", wire.OperatorConfiguration{
+		Instances: []wire.Instance{{Id: 0}, {Id: 1}}, ThetaMax: new(0.05),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	rows := []client.Row{
+		{Key: []byte("user:1"), Cost: 12, State: 900, Instance: 0},
+		{Key: []byte("user:2"), Cost: 9, State: 400, Instance: 0},
+		{Key: []byte("user:3"), Cost: 3, State: 100, Instance: 1},
+	}
+	plan, err := api.CreatePlanFrom(ctx, "clicks", wire.PlanRequest{Interval: 1},
+		client.Statistics{Rows: client.Rows(rows), Located: true})
+	if err != nil || plan.Status != wire.PlanStatusApproved || !plan.Balanced {
+		t.Fatalf("%+v %v", plan, err)
+	}
+
+	follower, err := router.Open(router.Config{Source: api, Operator: "clicks", Router: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- follower.Run(ctx) }()
+	defer func() { cancel(); <-ended }()
+	if err := follower.Ready(ctx); err != nil {
+		t.Fatal(err)
+	}
+	before := follower.View()
+
+	_, err = api.StartPlan(ctx, plan.Id, wire.StartRequest{Executor: "engine", ExecutorEpoch: new(int64(1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]int32{"user:1": 0, "user:2": 0, "user:3": 1}
+	for move, err := range api.Migrations(ctx, plan.Id, client.ListMigrationsOptions{}) {
+		if err != nil || at[string(move.Key)] != move.From {
+			t.Fatalf("%+v %v", move, err)
+		}
+		at[string(move.Key)] = move.To
+	}
+	_, err = api.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: plan.Awaits, ExecutorEpoch: new(int64(1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for view := before; view.Pending != nil || view.Table.Version() != plan.BaseVersion+1; {
+		if view, err = follower.Next(ctx, view); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key, want := range at {
+		if to, err := follower.Lookup([]byte(key)); err != nil || to.Instance != want {
+			t.Errorf("%s goes to %+v, %v; its state is at %d", key, to, err, want)
+		}
+	}
+}
