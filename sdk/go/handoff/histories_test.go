@@ -229,3 +229,38 @@ func TestAssumptions(t *testing.T) {
 		})
 	}
 }
+
+// TestEarly: a message is early when who sent it registered before the hand-over, and has
+// not announced it under the same epoch.
+func TestEarly(t *testing.T) {
+	t.Parallel()
+	view := handoff.View{Version: 1, Pending: &handoff.Pending{
+		Version: 2, Routers: map[string]int64{"r": 5}, Awaits: []int32{0},
+	}}
+	for _, x := range []struct {
+		name   string
+		router string
+		marker int64 // under this epoch comes first; 0: none
+		epoch  int64
+		want   bool
+	}{
+		{"before the marker", "r", 0, 5, true},
+		{"behind it", "r", 5, 5, false},
+		{"of an older process, before its marker", "r", 0, 4, true},
+		{"of an older process, behind its marker", "r", 4, 4, false},
+		{"of the newer process, behind the marker of the older one", "r", 4, 5, true},
+		{"of a process that registered later", "r", 0, 6, false},
+		{"the same, behind a marker of the driver", "r", 6, 7, false},
+		{"of a router that nobody waits for", "s", 0, 1, false},
+	} {
+		m := handoff.NewInstance(0, handoff.Holding, handoff.Record[int]{})
+		m.See(view)
+		if x.marker > 0 {
+			m.Read(handoff.Read[int]{Router: x.router, Epoch: x.marker, Marker: 2})
+		}
+		got, _ := m.Read(handoff.Read[int]{Router: x.router, Epoch: x.epoch, Key: []byte("k")})
+		if len(got) != 1 || got[0].Early != x.want {
+			t.Errorf("%s: %+v", x.name, got)
+		}
+	}
+}

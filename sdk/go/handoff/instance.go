@@ -205,19 +205,22 @@ func (x *Instance[M]) mayExport() bool {
 	if d == nil || d.Exported || d.Voted {
 		return false
 	}
-	for router := range d.Routers {
-		if x.isEarly(router) {
+	for router, epoch := range d.Routers {
+		if m := x.Markers[router]; m.Version != d.Version || m.Epoch < epoch {
 			return false
 		}
 	}
 	return true
 }
 
-// isEarly reports whether a router has not announced the hand-over yet that waits for it.
-func (x *Instance[M]) isEarly(router string) bool {
-	m := x.Markers[router]
-	epoch, awaited := x.Doing.Routers[router]
-	return awaited && (m.Version != x.Doing.Version || m.Epoch < epoch)
+// isEarly reports whether a message may have been sent by one who did not know the hand-over:
+// who registered before that began, and has not announced it under the same epoch.
+func (x *Instance[M]) isEarly(m Read[M]) bool {
+	if x.Doing == nil {
+		return false
+	}
+	epoch, awaited := x.Doing.Routers[m.Router]
+	return awaited && m.Epoch <= epoch && x.Markers[m.Router] != Marker{x.Doing.Version, m.Epoch}
 }
 
 // isDone reports whether the instance has sent and received everything.
@@ -247,7 +250,7 @@ func (x *Instance[M]) Read(m Read[M]) (out []Action[M], waits bool) {
 		return nil, false
 	}
 	a := process(m)
-	a.Early = x.Doing != nil && x.isEarly(m.Router)
+	a.Early = x.isEarly(m)
 	return []Action[M]{a}, false
 }
 
