@@ -1,0 +1,121 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+)
+
+// zipf draws a key.
+func zipf(z *rand.Zipf) []byte { return fmt.Appendf(nil, "key-%d", z.Uint64()) }
+
+// TestExact counts from several goroutines, over two intervals.
+func TestExact(t *testing.T) {
+	t.Parallel()
+	e := NewExact()
+	for interval := range 2 {
+		literal, mu := map[string]float64{}, sync.Mutex{}
+		var all sync.WaitGroup
+		for g := range 4 {
+			all.Go(func() {
+				z := rand.NewZipf(rand.New(rand.NewPCG(uint64(interval), uint64(g))), 1.1, 1, 1000)
+				for range 5000 {
+					key := zipf(z)
+					e.Add(key, 2)
+					e.SetState(key, float64(len(key)))
+					mu.Lock()
+					literal[string(key)] += 2
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		if interval == 1 {
+			e.Forget([]byte("key-0"))
+			delete(literal, "key-0")
+		}
+		last := ""
+		for _, row := range e.Close() {
+			key := string(row.Key)
+			if row.Cost != literal[key] || row.State != float64(len(key)) || key <= last {
+				t.Fatalf("interval %d: %+v, after %q; it cost %v", interval, row, last, literal[key])
+			}
+			delete(literal, key)
+			last = key
+		}
+		if len(literal) > 0 {
+			t.Errorf("interval %d: keys are missing: %v", interval, literal)
+		}
+	}
+}
+
+// TestHeavy holds what is kept against the bounds that it promises.
+func TestHeavy(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		z := rand.NewZipf(r, 1.05+r.Float64(), 1, 5000)
+		most := 1 + r.IntN(200)
+		h := NewHeavy(most)
+		for interval := range 2 {
+			literal, total := map[string]float64{}, 0.0
+			for range 20_000 {
+				key, cost := zipf(z), math.Ceil(10*r.ExpFloat64())
+				h.Add(key, cost)
+				literal[string(key)] += cost
+				total += cost
+			}
+			rows, residual := h.Close(3, func([]byte) float64 { return 1 }, float64(len(literal)), int64(len(literal)))
+			sum, bound := *residual.Cost, total/float64(most)
+			for _, row := range rows {
+				key := string(row.Key)
+				if row.Cost > literal[key] || row.Cost < literal[key]-bound || row.Instance != 3 {
+					t.Fatalf("seed %d, interval %d: %+v costs %v, all %v", seed, interval, row, literal[key], total)
+				}
+				sum += row.Cost
+				delete(literal, key)
+			}
+			for key, cost := range literal {
+				if cost > bound {
+					t.Errorf("seed %d, interval %d: %q costs %v of %v, and is not kept", seed, interval, key, cost, total)
+				}
+			}
+			if len(rows) > most || sum != total || *residual.Keys != int64(len(literal)) ||
+				*residual.State != float64(len(literal)) {
+				t.Errorf("seed %d: %d rows, %v of %v, %d other keys of %d", seed, len(rows), sum, total, *residual.Keys,
+					len(literal))
+			}
+		}
+	}
+}
+
+func TestAddDoesNotAllocate(t *testing.T) {
+	e, h, key := NewExact(), NewHeavy(10), []byte("key")
+	e.Add(key, 1)
+	h.Add(key, 1)
+	if n := testing.AllocsPerRun(100, func() { e.Add(key, 1); h.Add(key, 1) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	keys := make([][]byte, 1<<16)
+	z := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 1, 100_000)
+	for i := range keys {
+		keys[i] = zipf(z)
+	}
+	for name, add := range map[string]func([]byte, float64){
+		"exact": NewExact().Add, "heavy=1000": NewHeavy(1000).Add,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(p *testing.PB) {
+				for i := 0; p.Next(); i++ {
+					add(keys[i%len(keys)], 1)
+				}
+			})
+		})
+	}
+}
