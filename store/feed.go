@@ -22,7 +22,8 @@ type Feed struct {
 // that is being aborted stays pending until the state is back.
 type PendingChange struct {
 	Plan    Plan
-	Changes []Change
+	Changes []Change // of the batch that is being handed over, if it has several
+	Held    []Change // see [NewBatch]
 }
 
 // Event says that the version of a routing table, or what is pending on it, has

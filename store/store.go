@@ -190,11 +190,38 @@ type Plan struct {
 	// Routers are the routers that the operator had when the plan was started, with their
 	// epochs then; nil: none.
 	Routers map[string]int64
-	// Awaited are the instances that must acknowledge the plan, ascending, and
-	// Acked those of them that are done.
+	// BatchCount is in how many batches the plan is handed over; 0: at once. BatchesDone is
+	// how many have been: a plan that is committed with fewer was stopped. Stopping: it ends
+	// after the batch that is being handed over. Batches are all of them.
+	BatchCount, BatchesDone int64
+	Stopping                bool
+	Batches                 []Batch
+	// Awaited are the instances that must acknowledge the plan, ascending, or the batch of it
+	// that is handed over, last or first; and Acked those of them that are done.
 	Awaited []int32
 	Acked   []Ack
 	Figures
+}
+
+// Batch is a part of a plan that is handed over, and becomes a version of the table, on its
+// own. Units are those of [Figures].
+type Batch struct {
+	Keys       int64   // that change their route, or have state moved
+	State      float64 // that moves
+	Busiest    float64 // the most that any instance sends or receives
+	ThetaAfter float64
+	TableAfter int64
+	Version    *int64  // the table version that it became; nil: it did not
+	Awaited    []int32 // the instances that must acknowledge it, ascending
+}
+
+// NewBatch is a batch of a plan that is created.
+type NewBatch struct {
+	Batch
+	// Changes turn the table that the batch before left into that of this one.
+	Changes []Change
+	// Held are keys whose state moves while their routes stay, as changes without Old.
+	Held []Change
 }
 
 // Figures are what a plan reports about itself. Units are those of the
@@ -244,6 +271,8 @@ type NewPlan struct {
 	// Changes turn the table of BaseVersion into the planned one. A plan of
 	// classes is created without any.
 	Changes []Change
+	// NewBatches come to Changes, one after the other; none: the plan is handed over at once.
+	NewBatches []NewBatch
 	// Migrations and Input are opaque to the store. Input may be nil.
 	Migrations, Input []byte
 	// Absences tell how long the keys of table entries have been absent. Opaque, too.
@@ -467,7 +496,8 @@ type Store interface {
 	// status committed, commits it at once. If FindPlan finds a plan with the same
 	// operator, epoch, interval and fingerprint, that one is returned and created
 	// is false. by becomes the first transition; its From and To are set by the
-	// store, as are the plan's Version, ResolvedKeys, Executor, Routers and Acked; ExpiresAt
+	// store, as are the plan's Version, ResolvedKeys, Executor, Routers, BatchesDone,
+	// Stopping and Acked; ExpiresAt
 	// is kept of a plan that is proposed or approved, WaitsFor of a proposed one only,
 	// LeavesOpen of one that is no_action;
 	// SupersededBy, Latest and LimitsChanged are set by the store. A lower epoch than the newest is fenced, a
@@ -485,7 +515,7 @@ type Store interface {
 	// Plan returns one plan. ErrNotFound, ErrPurged.
 	Plan(ctx context.Context, id string) (Plan, error)
 	// Plans lists plans, newest first, without what grows with the operator: their
-	// Instances, HotKeys, Splits, Reports, Routers, Awaited and Acked are nil, Plan has them. next is the
+	// Instances, HotKeys, Splits, Reports, Routers, Batches, Awaited and Acked are nil, Plan has them. next is the
 	// cursor of the following page, 0 after the last. ErrNotFound when there is no such operator.
 	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
 	// Changes returns what the plan does to the table, in ascending bytes of the
@@ -531,13 +561,15 @@ type Store interface {
 	// that has it may start it again. ErrTransition also for any other executor;
 	// ErrBaseChanged, ErrUnresolved, ErrPlanInFlight.
 	StartPlan(ctx context.Context, id string, executor Executor, by Transition, guards ...PlanGuard) (Plan, error)
-	// AckPlan notes that instances have finished their migrations. An instance that
+	// AckPlan notes that instances have finished their migrations of a batch, from 1; that of
+	// a plan that is handed over at once is 1. An instance that
 	// has done so before stays noted as it was. Once none of Awaited is missing, the
-	// plan is committed in the same transaction; committed tells whether this call did
-	// it. Acks of a plan that was committed meanwhile change nothing and succeed.
-	// ErrNotAwaited; and those of CommitPlan.
+	// batch is committed in the same transaction, and with the last one the plan;
+	// committed tells whether this call made a version of the table.
+	// Acks of what was committed meanwhile change nothing and succeed. ErrTransition also
+	// for a batch that has not begun. ErrNotAwaited; and those of CommitPlan.
 	AckPlan(
-		ctx context.Context, id string, instances []int32, by Transition, keep Retention, guards ...PlanGuard,
+		ctx context.Context, id string, batch int64, instances []int32, by Transition, keep Retention, guards ...PlanGuard,
 	) (p Plan, committed bool, err error)
 	// CommitPlan makes the table of an approved plan, or of one that is being applied,
 	// the operator's, under the plan's configuration version, and supersedes the
@@ -547,6 +579,9 @@ type Store interface {
 	// has EngineTable), ErrPlanInFlight.
 	CommitPlan(ctx context.Context, id string, to Transition, keep Retention, guards ...PlanGuard) (p Plan,
 		committed bool, err error)
+	// StopPlan has a plan that is being applied end, committed, with the batch that is being
+	// handed over.
+	StopPlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)
 	// AbortPlan gives an approved plan up. One that is being applied is first aborting:
 	// no ack counts any more, and its engine takes the state back. Once the engine says
 	// so by rolledBack, the plan is aborted. That makes a new table version with the same

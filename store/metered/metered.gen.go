@@ -219,15 +219,21 @@ func (s *Store) StartPlan(ctx context.Context, id string, executor store.Executo
 }
 
 // AckPlan implements store.Store.
-func (s *Store) AckPlan(ctx context.Context, id string, instances []int32, by store.Transition, keep store.Retention, guards ...store.PlanGuard) (r0 store.Plan, r1 bool, err error) {
+func (s *Store) AckPlan(ctx context.Context, id string, batch int64, instances []int32, by store.Transition, keep store.Retention, guards ...store.PlanGuard) (r0 store.Plan, r1 bool, err error) {
 	defer s.timed(ctx, "ack_plan")(&err)
-	return s.next.AckPlan(ctx, id, instances, by, keep, guards...)
+	return s.next.AckPlan(ctx, id, batch, instances, by, keep, guards...)
 }
 
 // CommitPlan implements store.Store.
 func (s *Store) CommitPlan(ctx context.Context, id string, to store.Transition, keep store.Retention, guards ...store.PlanGuard) (r0 store.Plan, r1 bool, err error) {
 	defer s.timed(ctx, "commit_plan")(&err)
 	return s.next.CommitPlan(ctx, id, to, keep, guards...)
+}
+
+// StopPlan implements store.Store.
+func (s *Store) StopPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (r0 store.Plan, err error) {
+	defer s.timed(ctx, "stop_plan")(&err)
+	return s.next.StopPlan(ctx, id, by, guards...)
 }
 
 // AbortPlan implements store.Store.

@@ -54,7 +54,7 @@ func (f *fixture) commitPlan(t testing.TB, id string) store.Plan {
 // finish acks a plan that is being applied for all that it awaits.
 func (f *fixture) finish(t testing.TB, p store.Plan) {
 	t.Helper()
-	if _, committed, err := f.AckPlan(t.Context(), p.ID, p.Awaited, f.by("x"), store.Retention{}); err != nil ||
+	if _, committed, err := f.AckPlan(t.Context(), p.ID, 1, p.Awaited, f.by("x"), store.Retention{}); err != nil ||
 		!committed {
 		t.Fatalf("committed = %v, error %v", committed, err)
 	}

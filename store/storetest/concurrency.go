@@ -205,7 +205,7 @@ func oneAckCommits(t *testing.T, f *fixture) {
 	by := f.by("x")
 	var commits atomic.Int32
 	f.together(t, 2*n, func(i int, s store.Store) {
-		_, committed, err := s.AckPlan(t.Context(), p.ID, []int32{int32(i % n)}, by, store.Retention{})
+		_, committed, err := s.AckPlan(t.Context(), p.ID, 1, []int32{int32(i % n)}, by, store.Retention{})
 		if err != nil {
 			t.Error(err)
 		}
@@ -235,7 +235,7 @@ func abortOrCommit(t *testing.T, f *fixture) {
 			if k == 0 {
 				_, results[k] = s.AbortPlan(t.Context(), p.ID, false, by)
 			} else {
-				_, _, results[k] = s.AckPlan(t.Context(), p.ID, []int32{0, 2}, by, store.Retention{})
+				_, _, results[k] = s.AckPlan(t.Context(), p.ID, 1, []int32{0, 2}, by, store.Retention{})
 			}
 		})
 		got := must(f.Plan(t.Context(), p.ID))(t)

@@ -221,7 +221,7 @@ func watchersAreTold(t *testing.T, f *fixture) {
 	p = f.create(t, f.awaiting(t, "clicks", 8, store.StatusApproved, set("b", 1)))
 	f.start(t, p.ID)
 	told("a start", "clicks")
-	must2(f.AckPlan(ctx, p.ID, []int32{0, 2}, f.by("x"), store.Retention{}))(t)
+	must2(f.AckPlan(ctx, p.ID, 1, []int32{0, 2}, f.by("x"), store.Retention{}))(t)
 	told("the last ack", "clicks")
 	ok(t, f.DeleteOperator(ctx, "clicks", f.now()))
 	told("a deletion", "clicks")

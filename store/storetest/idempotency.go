@@ -286,7 +286,7 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 		},
 			`plan "` + proposed.ID + `" applying, operator "", 0 reports, created true`},
 		{"ack", func(ctx context.Context) error {
-			return errorOf2(f.AckPlan(ctx, proposed.ID, []int32{0}, f.by("x"), keep))
+			return errorOf2(f.AckPlan(ctx, proposed.ID, 1, []int32{0}, f.by("x"), keep))
 		}, `plan "` + proposed.ID + `" applying, operator "", 0 reports, created false`},
 		{"abort", func(ctx context.Context) error { _, err := f.AbortPlan(ctx, proposed.ID, false, f.by("x")); return err },
 			`plan "` + proposed.ID + `" aborting, operator "", 0 reports, created true`},
@@ -394,7 +394,7 @@ func effectAndAnswer(t *testing.T, f *fixture) {
 	for looks := 1; ; looks += 1 + looks/5 {
 		ctx, cancel := context.WithCancel(t.Context())
 		counted := &countedContext{Context: ctx, left: looks, end: cancel}
-		_, committed, err := f.AckPlan(finishing(counted, i, c), p.ID, []int32{0, 2}, f.by("x"), store.Retention{})
+		_, committed, err := f.AckPlan(finishing(counted, i, c), p.ID, 1, []int32{0, 2}, f.by("x"), store.Retention{})
 		cancel()
 		if err == nil && committed {
 			break

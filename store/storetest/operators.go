@@ -233,7 +233,7 @@ func planErrors(t *testing.T, f *fixture, id string) map[string]error {
 	_, failures["the approval"] = f.ApprovePlan(ctx, id, unchanged, f.by("x"))
 	_, failures["the rejection"] = f.RejectPlan(ctx, id, f.by("x"))
 	_, failures["the start"] = f.StartPlan(ctx, id, jobManager, f.by("x"))
-	_, _, failures["the ack"] = f.AckPlan(ctx, id, nil, f.by("x"), store.Retention{})
+	_, _, failures["the ack"] = f.AckPlan(ctx, id, 1, nil, f.by("x"), store.Retention{})
 	return failures
 }
 

@@ -257,6 +257,7 @@ func summaries(plans []store.Plan) []store.Plan {
 	for i := range short {
 		short[i].Instances, short[i].HotKeys, short[i].Splits, short[i].Reports = nil, nil, nil, nil
 		short[i].Awaited, short[i].Acked, short[i].Routers = nil, nil, nil
+		short[i].Batches = nil
 	}
 	return short
 }

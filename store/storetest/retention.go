@@ -205,7 +205,7 @@ func applyingPlanIsKept(t *testing.T, f *fixture) {
 	}
 	f.wantStatuses(t, "clicks", store.StatusApplying, store.StatusNoAction)
 	f.wantChanges(t, running.ID, set("a", 1))
-	must2(f.AckPlan(t.Context(), running.ID, []int32{0, 2}, f.by("x"), store.Retention{Plans: 1}))(t)
+	must2(f.AckPlan(t.Context(), running.ID, 1, []int32{0, 2}, f.by("x"), store.Retention{Plans: 1}))(t)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusNoAction)
 	// Its acks go with it, and so does what is only proposed.
 	f.keeping(t, store.Retention{Plans: 1}, 1)

@@ -34,7 +34,7 @@ func (f *fixture) register(t testing.TB, name string) store.Router {
 // acks says that instances have finished with a plan.
 func (f *fixture) acks(t testing.TB, id string, instances ...int32) store.Plan {
 	t.Helper()
-	p, _, err := f.AckPlan(t.Context(), id, instances, f.by("engine"), store.Retention{})
+	p, _, err := f.AckPlan(t.Context(), id, 1, instances, f.by("engine"), store.Retention{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ var schemaCases = []testCase{
 	{name: "what identities told is written down by the migration", run: factsLeaveIdentities},
 	{name: "what a migration taken back cannot hold is given up", run: unheldIsAborted},
 	{name: "split keys become whole without the columns that tell of them", run: splitsBecomeWhole},
+	{name: "what is under way in batches is given up with the table of batches", run: batchesAreAborted},
 	{name: "without the table of routers there are none", run: routersAreForgotten},
 	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted},
 	{name: "what there is can be counted at every version", run: countedAtEveryVersion},
@@ -203,6 +204,30 @@ func splitsBecomeWhole(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", -1, "a=3", "b=2", "c=1")
 }
 
+// batchesAreAborted takes back the table of batches. Programs that know nothing of batches may
+// serve before the first is made, and again when the table is gone.
+func batchesAreAborted(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)}))
+	f.wantOldestProgram(t, 15)
+	f.start(t, p.ID)
+	f.acks(t, p.ID, 0)
+	f.down(t, 14)
+	f.wantOldestProgram(t, 8)
+	must(f.Migrator().Up(ctx))(t)
+	f.wantStatuses(t, "clicks", store.StatusAborted)
+	f.wantTable(t, "clicks", -1, "a=1")
+	if p := must(f.Plan(ctx, p.ID))(t); p.BatchCount != 0 || p.Batches != nil {
+		t.Errorf("batches %v", p.Batches)
+	}
+	f.register(t, "r")
+	f.create(t, f.batched(t, 2, []store.Change{set("c", 1)}, []store.Change{set("d", 2)}))
+	f.wantOldestProgram(t, 15)
+	f.down(t, 14) // which keeps routers
+	f.wantOldestProgram(t, 14)
+}
+
 // routersAreForgotten takes back the table of routers. Programs that know nothing of routers
 // may serve before the first is registered, and again when the table is gone.
 func routersAreForgotten(t *testing.T, f *fixture) {
@@ -237,7 +262,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 	for _, status := range allStatuses {
 		before = append(before, f.inStatus(t, string(status), status))
 	}
-	must2(f.AckPlan(ctx, before[3].ID, []int32{0}, f.by("x"), store.Retention{}))(t)
+	must2(f.AckPlan(ctx, before[3].ID, 1, []int32{0}, f.by("x"), store.Retention{}))(t)
 	f.begin(t, request("running"))
 	f.down(t, 4)
 	if _, err := database(t, f).
@@ -337,7 +362,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["ApprovePlan"] = s.ApprovePlan(ctx, "plan", unchanged, by)
 	_, failures["RejectPlan"] = s.RejectPlan(ctx, "proposed", by)
 	_, failures["StartPlan"] = s.StartPlan(ctx, "plan", jobManager, by)
-	_, _, failures["AckPlan"] = s.AckPlan(ctx, "plan", nil, by, store.Retention{})
+	_, _, failures["AckPlan"] = s.AckPlan(ctx, "plan", 1, nil, by, store.Retention{})
 	_, failures["Expire"] = s.Expire(ctx, at)
 	_, failures["TableChanges"] = s.TableChanges(ctx, "clicks", 0)
 	i := store.Idempotency{Key: "key"}
@@ -377,7 +402,7 @@ func story(t *testing.T, f *fixture) {
 	f.create(t, engines)
 	running := f.create(t, f.awaiting(t, "Other", 2, store.StatusApproved, set("b", 1)))
 	f.start(t, running.ID)
-	must2(f.AckPlan(t.Context(), running.ID, []int32{2}, f.by("two"), store.Retention{}))(t)
+	must2(f.AckPlan(t.Context(), running.ID, 1, []int32{2}, f.by("two"), store.Retention{}))(t)
 }
 
 func reopeningGivesTheSame(t *testing.T, f *fixture) {

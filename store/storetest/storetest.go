@@ -34,7 +34,7 @@ type Open func(t testing.TB, options ...store.Option) Store
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
 		operatorCases, planCases, lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases,
-		routerCases, retentionCases,
+		routerCases, batchCases, retentionCases,
 		idempotencyCases, concurrencyCases, schemaCases,
 	} {
 		for _, c := range group {
@@ -130,6 +130,7 @@ func (f *fixture) plan(t testing.TB, operator string, interval int64, status sto
 	p.BaseVersion, p.Version, p.ConfigVersion = op.TableVersion, nil, op.ConfigVersion
 	p.Classes, p.EngineTable, p.Executor, p.ExecutorSince, p.Acked = false, false, store.Executor{}, nil, nil
 	p.LeavesOpen, p.SupersededBy, p.Latest, p.LimitsChanged, p.Routers = false, "", nil, false, nil
+	p.BatchCount, p.BatchesDone, p.Stopping = 0, 0, false
 	if status != store.StatusProposed {
 		p.WaitsFor = nil
 	}
@@ -169,7 +170,7 @@ func fill(v reflect.Value, n *int) {
 			v.Set(reflect.ValueOf([]string{fmt.Sprintf("cause %d", *n), `"quoted", 'twice' <&>`}))
 		case reflect.TypeFor[[]int32]():
 			v.Set(reflect.ValueOf([]int32{0, 7, 1<<31 - 1}))
-		case reflect.TypeFor[[]store.Ack](): // the store's
+		case reflect.TypeFor[[]store.Ack](), reflect.TypeFor[[]store.Batch](): // the store's
 		default:
 			panic("storetest: no value for a field of type " + v.Type().String())
 		}

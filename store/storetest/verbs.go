@@ -51,7 +51,7 @@ var verbs = []verb{
 		[]store.Status{store.StatusApplying, store.StatusAborting}},
 	{"ack", func(ctx context.Context, s store.Store, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
-		p, _, err := s.AckPlan(ctx, id, []int32{2, 0}, by, store.Retention{}, guards...)
+		p, _, err := s.AckPlan(ctx, id, 1, []int32{2, 0}, by, store.Retention{}, guards...)
 		return p, err
 	}, store.StatusCommitted, []store.Status{store.StatusApplying}, []store.Status{store.StatusCommitted}},
 	{"commit", func(ctx context.Context, s store.Store, id string, by store.Transition,
@@ -214,7 +214,7 @@ func allTheWay(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", -1)
 
 	first, second := f.by("zero"), f.by("two")
-	p, committed, e := f.AckPlan(ctx, p.ID, []int32{0}, first, store.Retention{})
+	p, committed, e := f.AckPlan(ctx, p.ID, 1, []int32{0}, first, store.Retention{})
 	want.Acked = []store.Ack{{Instance: 0, Actor: "zero", At: kept(first.At)}}
 	same(t, "acked plans", want, p)
 	current(p.ID, store.StatusApplying)
@@ -222,7 +222,7 @@ func allTheWay(t *testing.T, f *fixture) {
 		t.Fatalf("committed = %v, error %v", committed, err)
 	}
 	second.Reason = ""
-	p, committed, err = f.AckPlan(ctx, p.ID, []int32{2, 0}, second, store.Retention{})
+	p, committed, err = f.AckPlan(ctx, p.ID, 1, []int32{2, 0}, second, store.Retention{})
 	want.Acked = append(want.Acked, store.Ack{Instance: 2, Actor: "two", At: kept(second.At)})
 	want.Status, want.Version = store.StatusCommitted, new(int64(1))
 	same(t, "committed plans", want, p)
@@ -368,33 +368,33 @@ func lastAckCommits(t *testing.T, f *fixture) {
 	f.keeping(t, store.Retention{}, 3)
 	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
 	f.start(t, p.ID)
-	want, committed, err := f.AckPlan(ctx, p.ID, []int32{2, 2}, f.by("two"), store.Retention{})
+	want, committed, err := f.AckPlan(ctx, p.ID, 1, []int32{2, 2}, f.by("two"), store.Retention{})
 	if err != nil || committed {
 		t.Fatalf("committed = %v, error %v", committed, err)
 	}
 	before := read(t, f)
 	for _, instances := range [][]int32{{2}, {2, 2}, nil} {
-		got, committed, err := f.AckPlan(ctx, p.ID, instances, f.by("again"), store.Retention{})
+		got, committed, err := f.AckPlan(ctx, p.ID, 1, instances, f.by("again"), store.Retention{})
 		if err != nil || committed {
 			t.Errorf("again: committed = %v, error %v", committed, err)
 		}
 		same(t, "plans", want, got)
 		same(t, "contents", before, read(t, f))
 	}
-	_, committed, err = f.AckPlan(ctx, p.ID, []int32{0}, f.by("zero"), store.Retention{Plans: 1})
+	_, committed, err = f.AckPlan(ctx, p.ID, 1, []int32{0}, f.by("zero"), store.Retention{Plans: 1})
 	if err != nil || !committed {
 		t.Fatalf("committed = %v, error %v", committed, err)
 	}
 	f.wantStatuses(t, "clicks", store.StatusCommitted) // with retention
 	before = read(t, f)
-	got, committed, err := f.AckPlan(ctx, p.ID, []int32{0, 2}, f.by("late"), store.Retention{})
+	got, committed, err := f.AckPlan(ctx, p.ID, 1, []int32{0, 2}, f.by("late"), store.Retention{})
 	if err != nil || committed || got.Status != store.StatusCommitted {
 		t.Errorf("late acks: committed = %v, error %v", committed, err)
 	}
 	same(t, "contents", before, read(t, f))
 	// Acks that come after a commit without them are not noted.
 	p = f.commitPlan(t, f.create(t, f.awaiting(t, "clicks", 6, store.StatusApproved)).ID)
-	got, committed, err = f.AckPlan(ctx, p.ID, []int32{2}, f.by("late"), store.Retention{})
+	got, committed, err = f.AckPlan(ctx, p.ID, 1, []int32{2}, f.by("late"), store.Retention{})
 	if err != nil || committed {
 		t.Errorf("an ack after the commit: committed = %v, error %v", committed, err)
 	}
@@ -409,7 +409,7 @@ func refusedAcks(t *testing.T, f *fixture) {
 		t.Helper()
 		before := read(t, f)
 		for _, instances := range [][]int32{{1}, {0, 3}, {-1}} {
-			_, committed, err := f.AckPlan(ctx, p.ID, instances, f.by("x"), store.Retention{})
+			_, committed, err := f.AckPlan(ctx, p.ID, 1, instances, f.by("x"), store.Retention{})
 			fails(t, fmt.Sprint("instances ", instances), err, want)
 			if committed {
 				t.Error("committed = true")
@@ -433,7 +433,7 @@ func (f *fixture) abort(t testing.TB, id string) {
 }
 
 func (f *fixture) ackPlan(ctx context.Context, id string, instances ...int32) error {
-	return errorOf2(f.AckPlan(ctx, id, instances, f.by("x"), store.Retention{}))
+	return errorOf2(f.AckPlan(ctx, id, 1, instances, f.by("x"), store.Retention{}))
 }
 
 func abortInTwoSteps(t *testing.T, f *fixture) {

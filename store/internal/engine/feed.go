@@ -96,8 +96,13 @@ func pending(ctx context.Context, q Statements, r Row) (*store.PendingChange, er
 	if err != nil {
 		return nil, err
 	}
-	changes, err := planChanges(ctx, q, p)
-	return &store.PendingChange{Plan: p.Plan, Changes: changes}, err
+	out := &store.PendingChange{Plan: p.Plan}
+	if p.BatchCount > 0 {
+		_, out.Changes, out.Held, err = pendingBatch(ctx, q, p)
+	} else {
+		out.Changes, err = planChanges(ctx, q, p)
+	}
+	return out, err
 }
 
 // maxEvents is how many events a mailbox holds before it forgets which.

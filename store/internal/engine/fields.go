@@ -61,6 +61,9 @@ func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
 		{"superseded_by", &p.SupersededBy},
 		{"limits_changed", &p.LimitsChanged},
 		{"latest", JSON{&p.Latest}},
+		{"batch_count", &p.BatchCount},
+		{"batches_done", &p.BatchesDone},
+		{"stopping", &p.Stopping},
 	}, figureFields(&p.Figures)...)
 }
 

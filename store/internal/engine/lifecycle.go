@@ -14,7 +14,7 @@ import (
 func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Transition) (p store.Plan,
 	created bool, err error) {
 	in.Version, in.ResolvedKeys, in.Executor, in.ExecutorSince, in.Acked = nil, nil, store.Executor{}, nil, nil
-	in.Routers = nil
+	in.Routers, in.Batches, in.BatchCount, in.BatchesDone, in.Stopping = nil, nil, int64(len(in.NewBatches)), 0, false
 	in.SupersededBy, in.Latest, in.LimitsChanged = "", nil, false
 	if in.Status != store.StatusProposed {
 		in.WaitsFor = nil
@@ -24,6 +24,9 @@ func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Trans
 	}
 	in.LeavesOpen = in.LeavesOpen && in.Status == store.StatusNoAction
 	in.Awaited = slices.Compact(slices.Sorted(slices.Values(in.Awaited)))
+	if in.BatchCount > 0 {
+		in.Awaited = in.NewBatches[0].Awaited
+	}
 	if err := checkPlan(&in); err != nil {
 		return store.Plan{}, false, err
 	}
@@ -99,7 +102,7 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 	if err := retainReports(ctx, q, r, in.Retention); err != nil {
 		return store.Plan{}, false, err
 	}
-	p, err = q.Plan(ctx, in.ID)
+	p, err = whole(ctx, q, in.ID)
 	return p.Plan, true, err
 }
 
@@ -137,6 +140,9 @@ func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan,
 		if err := q.InsertBlob(ctx, p.Seq, part.kind, part.data); err != nil {
 			return p, err
 		}
+	}
+	if err := insertBatches(ctx, q, p.Seq, in.NewBatches); err != nil {
+		return p, err
 	}
 	by.From, by.To = "", in.Status
 	return p, q.InsertTransition(ctx, p.Seq, by)
@@ -213,6 +219,21 @@ func commit(ctx context.Context, q Statements, r *Row, p PlanRow, changes []stor
 			return err
 		}
 	}
+	version := r.TableVersion + 1
+	if err := q.SetStatus(ctx, p.Seq, store.StatusCommitted, &version); err != nil {
+		return err
+	}
+	if p.BatchCount > 0 { // they were handed over at once
+		if err := q.SetBatchesDone(ctx, p.Seq, 1, p.BatchCount, version); err != nil {
+			return err
+		}
+	}
+	return advance(ctx, q, r, p, changes, by)
+}
+
+// advance makes the newest table version of a plan's changes, or those of a batch of it,
+// whose diff p has. The caller saves r.
+func advance(ctx context.Context, q Statements, r *Row, p PlanRow, changes []store.Change, by store.Transition) error {
 	sets, moves, unsets := split(changes)
 	if err := q.Apply(ctx, r.ID, sets, moves, unsets); err != nil {
 		return err
@@ -225,9 +246,6 @@ func commit(ctx context.Context, q Statements, r *Row, p PlanRow, changes []stor
 		Version: r.TableVersion, ConfigVersion: p.ConfigVersion, PlanID: &p.ID, DiffID: p.DiffID, CreatedAt: by.At,
 	}
 	if err := q.InsertTableVersion(ctx, r.ID, version); err != nil {
-		return err
-	}
-	if err := q.SetStatus(ctx, p.Seq, store.StatusCommitted, &version.Version); err != nil {
 		return err
 	}
 	by.Reason = fmt.Sprintf("plan %s was committed", p.ID)

@@ -65,7 +65,7 @@ func livePlan(
 // Plan implements [store.Store].
 func (s *Store) Plan(ctx context.Context, id string) (store.Plan, error) {
 	p, err := s.aboutPlan(ctx, s.db.Read, id, nil)
-	if err != nil || p.Executor.Name == "" {
+	if err != nil || p.Executor.Name == "" && p.BatchCount == 0 {
 		return asOf(p.Plan, s.now()), err
 	}
 	_, err = s.aboutPlan(ctx, s.db.Snapshot, id, func(q Statements, _ PlanRow) error { // one state of it and its acks

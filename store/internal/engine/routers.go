@@ -116,12 +116,12 @@ func deleteRouter(ctx context.Context, q Statements, operator, name string) erro
 	return nil
 }
 
-// freezeRouters notes which routers there are when a plan is started. Those whose leases
+// freezeRouters notes which routers there are when a plan is started, or a batch of it begins. Those whose leases
 // have run out are among them: messages that they sent before may be on their way still.
 // One that is registered later reads the table later, and holds back what the plan moves.
 func freezeRouters(ctx context.Context, q Statements, r Row, p PlanRow) error {
 	all, err := q.Routers(ctx, r.ID)
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return err
 	}
 	frozen := make(map[string]int64, len(all))

@@ -129,12 +129,22 @@ func (s *Store) StartPlan(
 
 // AckPlan implements [store.Store].
 func (s *Store) AckPlan(
-	ctx context.Context, id string, instances []int32, by store.Transition, keep store.Retention,
+	ctx context.Context, id string, batch int64, instances []int32, by store.Transition, keep store.Retention,
 	guards ...store.PlanGuard,
 ) (p store.Plan, committed bool, err error) {
 	return s.change(ctx, id, by, guards, func(q Statements, r Row, p PlanRow, by store.Transition) (bool, error) {
 		if p.Status != store.StatusApplying && p.Status != store.StatusCommitted {
 			return false, fmt.Errorf("an ack of what is %s: %w", p.Status, store.ErrTransition)
+		}
+		pending := p.BatchesDone + 1
+		if p.Status == store.StatusCommitted && p.BatchCount > 0 {
+			pending-- // its last one
+		}
+		switch {
+		case batch > pending:
+			return false, fmt.Errorf("an ack of batch %d during batch %d: %w", batch, pending, store.ErrTransition)
+		case batch < pending:
+			return false, awaitedBy(p.Batches[batch-1].Awaited, instances)
 		}
 		fresh, err := freshAcks(p.Plan, instances)
 		if err != nil || p.Status == store.StatusCommitted {
@@ -149,7 +159,7 @@ func (s *Store) AckPlan(
 		if by.Reason == "" {
 			by.Reason = "all instances have finished"
 		}
-		return true, commitPlan(ctx, q, r, p, by, keep)
+		return true, commitNext(ctx, q, r, p, by, keep)
 	})
 }
 
@@ -159,16 +169,24 @@ func freshAcks(p store.Plan, instances []int32) ([]int32, error) {
 	fresh := slices.Clone(instances)
 	slices.Sort(fresh)
 	fresh = slices.Compact(fresh)
-	for _, instance := range fresh {
-		if _, awaited := slices.BinarySearch(p.Awaited, instance); !awaited {
-			return nil, fmt.Errorf("instance %d: %w", instance, store.ErrNotAwaited)
-		}
+	if err := awaitedBy(p.Awaited, fresh); err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(fresh, func(instance int32) bool {
 		_, acked := slices.BinarySearchFunc(p.Acked, instance,
 			func(a store.Ack, i int32) int { return cmp.Compare(a.Instance, i) })
 		return acked
 	}), nil
+}
+
+// awaitedBy refuses instances that are not awaited.
+func awaitedBy(awaited, instances []int32) error {
+	for _, instance := range instances {
+		if _, found := slices.BinarySearch(awaited, instance); !found {
+			return fmt.Errorf("instance %d: %w", instance, store.ErrNotAwaited)
+		}
+	}
+	return nil
 }
 
 // CommitPlan implements [store.Store].
@@ -182,7 +200,7 @@ func (s *Store) CommitPlan(
 		if p.Status == store.StatusApplying && len(p.Acked) < len(p.Awaited) {
 			return false, store.ErrAcksMissing
 		}
-		return true, commitPlan(ctx, q, r, p, to, keep)
+		return true, commitNext(ctx, q, r, p, to, keep)
 	})
 }
 
@@ -214,7 +232,7 @@ func commitPlan(ctx context.Context, q Statements, r Row, p PlanRow, to store.Tr
 // ready tells whether a plan can be started or committed, as far as its status
 // does not say.
 func ready(ctx context.Context, q Statements, r Row, p PlanRow) error {
-	if p.BaseVersion != r.TableVersion {
+	if p.BaseVersion+p.BatchesDone != r.TableVersion { // its batches have made a version each
 		return store.ErrBaseChanged
 	}
 	if unresolved(p.Plan) {
@@ -288,11 +306,14 @@ func lockPlan(ctx context.Context, q Statements, id string, at time.Time) (Row, 
 	return r, p, err
 }
 
-// whole is plan with the plan's acks.
+// whole is plan with the plan's acks and batches.
 func whole(ctx context.Context, q Statements, id string) (PlanRow, error) {
 	p, err := plan(ctx, q, id)
 	if err == nil && p.Executor.Name != "" {
 		p.Acked, err = q.Acks(ctx, p.Seq)
+	}
+	if err == nil && p.BatchCount > 0 {
+		p.Batches, err = q.Batches(ctx, p.Seq)
 	}
 	return p, err
 }
