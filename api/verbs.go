@@ -15,6 +15,7 @@ type verbRequest struct {
 	Executor   string  `json:"executor"`
 	Epoch      int64   `json:"executor_epoch"`
 	Instances  []int32 `json:"instances"`
+	Batch      int64   `json:"batch"`
 	Stopped    bool    `json:"stopped"`
 	RolledBack bool    `json:"rolled_back"`
 }
@@ -46,7 +47,7 @@ func (s plans) start(ctx context.Context, step planning.Step, in verbRequest) (p
 }
 
 func (s plans) acknowledge(ctx context.Context, step planning.Step, in verbRequest) (planning.Plan, error) {
-	return s.service.Acknowledge(ctx, step, in.Epoch, in.Instances)
+	return s.service.Acknowledge(ctx, step, in.Epoch, in.Batch, in.Instances)
 }
 
 func (s plans) commit(ctx context.Context, step planning.Step, in verbRequest) (planning.Plan, error) {
@@ -55,4 +56,8 @@ func (s plans) commit(ctx context.Context, step planning.Step, in verbRequest) (
 
 func (s plans) abort(ctx context.Context, step planning.Step, in verbRequest) (planning.Plan, error) {
 	return s.service.Abort(ctx, step, in.Epoch, in.RolledBack)
+}
+
+func (s plans) stop(ctx context.Context, step planning.Step, in verbRequest) (planning.Plan, error) {
+	return s.service.Stop(ctx, step, in.Epoch)
 }

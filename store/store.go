@@ -206,9 +206,10 @@ type Plan struct {
 // Batch is a part of a plan that is handed over, and becomes a version of the table, on its
 // own. Units are those of [Figures].
 type Batch struct {
-	Keys       int64   // that change their route, or have state moved
-	State      float64 // that moves
-	Busiest    float64 // the most that any instance sends or receives
+	Keys       int64    // that change their route, or have state moved
+	State      float64  // that moves
+	Busiest    float64  // the most that any instance sends or receives
+	Seconds    *float64 // how long that takes; nil: it is not known
 	ThetaAfter float64
 	TableAfter int64
 	Version    *int64  // the table version that it became; nil: it did not

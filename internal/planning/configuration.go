@@ -100,6 +100,11 @@ type Configuration struct {
 	// EntryGrace is for how many intervals in a row a key must be absent before its entry
 	// may be dropped.
 	EntryGrace int `json:"entry_grace"`
+	// Batches bound the batches in which plans are handed over; nil: each goes at once.
+	Batches *BatchBounds `json:"batches,omitzero"`
+	// TransferRate is how much state an instance sends and receives in a second; 0: it is not
+	// known.
+	TransferRate float64 `json:"transfer_rate,omitzero"`
 	// StoreInputs: the statistics of each interval are stored beside its plan.
 	StoreInputs bool `json:"store_inputs"`
 }

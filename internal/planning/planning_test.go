@@ -78,10 +78,10 @@ func TestLifeOfAPlan(t *testing.T) {
 	if stands.Status != "no_action" || !slices.Equal(stands.Causes, []string{"plan_in_flight"}) {
 		t.Errorf("%s because of %v", stands.Status, stands.Causes)
 	}
-	e.want("applying")(e.Acknowledge(e.Context(), step(p), 0, []int32{1}))
-	_, err = e.Acknowledge(e.Context(), step(p), 0, []int32{7})
+	e.want("applying")(e.Acknowledge(e.Context(), step(p), 0, 0, []int32{1}))
+	_, err = e.Acknowledge(e.Context(), step(p), 0, 0, []int32{7})
 	e.refused(err, planning.NotAwaited)
-	done := e.want("committed")(e.Acknowledge(e.Context(), step(p), 0, []int32{0}))
+	done := e.want("committed")(e.Acknowledge(e.Context(), step(p), 0, 0, []int32{0}))
 	if done.Version == nil || *done.Version != 1 || e.observed.sizes["clicks"] != p.MigrationKeys {
 		t.Errorf("version %v with %d entries", done.Version, e.observed.sizes["clicks"])
 	}

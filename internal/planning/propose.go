@@ -260,12 +260,16 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 		p.Status, p.ExpiresAt = firstStatus(len(p.WaitsFor) > 0), b.newest.expiry(at)
 		p.Awaited = b.awaited(d.PlanResult)
 	}
+	batched, err := b.batches(d.PlanResult, p.Status)
+	if err != nil {
+		return store.NewPlan{}, err
+	}
 	evaluated, err := d.evaluation(p)
 	if err != nil {
 		return store.NewPlan{}, err
 	}
 	out := store.NewPlan{
-		Plan: p, Evaluated: evaluated, Changes: d.changes(), Retention: b.newest.retention(), OnPending: b.newest.onPending(),
+		Plan: p, Evaluated: evaluated, Changes: d.changes(), NewBatches: batched, Retention: b.newest.retention(), OnPending: b.newest.onPending(),
 		Replaces:   d.replaces,
 		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: b.storedInput(d.Statistics),
 		Absences: b.absencesIn(d.Statistics, d.Snapshot).Encode(),

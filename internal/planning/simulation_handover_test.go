@@ -14,6 +14,7 @@ type flight struct {
 	executor planning.Executor
 	crashed  bool // its executor
 	aborting bool
+	batches  int64            // that are committed
 	done     map[int32]bool   // instances that have exported what is routed elsewhere
 	at       map[string]int32 // where state was
 	strays   map[string]int32
@@ -48,6 +49,8 @@ func (s *simulation) progress() {
 			s.note("the executor crashes")
 		case 1:
 			s.abort()
+		case 2, 3:
+			s.took(s.Stop(s.Context(), on(f.plan), f.executor.Epoch))
 		default:
 			s.acknowledge(view.NextPlan.Plan)
 		}
@@ -102,16 +105,32 @@ func (s *simulation) acknowledge(p planning.Plan) {
 		return
 	}
 	s.traffic()
-	s.ended(s.took(s.Acknowledge(s.Context(), on(f.plan), f.executor.Epoch, []int32{id})))
+	s.ended(s.took(s.Acknowledge(s.Context(), on(f.plan), f.executor.Epoch, p.BatchesDone+1, []int32{id})))
 }
 
-// ended notes a commit, and what faults it mended.
+// ended notes a commit of a batch or of the plan, and what faults the plan mended.
 func (s *simulation) ended(p planning.Plan) {
-	if p.Status != "committed" {
+	f := s.flight
+	switch {
+	case p.Status != "committed" && p.BatchesDone == f.batches:
+		return
+	case p.Status != "committed":
+		f.batches, f.done = p.BatchesDone, map[int32]bool{}
+		s.look()
+		f.at, f.strays = maps.Clone(s.at), maps.Clone(s.strays)
+		s.batches++
+		if _, err := s.Acknowledge(s.Context(), on(f.plan), f.executor.Epoch, 0, p.Awaited); err == nil {
+			s.Errorf("an ack of no batch in particular was taken")
+		}
 		return
 	}
 	s.flight = nil
-	s.mended(p.ID)
+	if p.BatchesDone == p.BatchCount {
+		s.mended(p.ID)
+		return
+	}
+	s.committed++
+	s.stopped++
 }
 
 func (s *simulation) mended(plan string) {
@@ -130,7 +149,7 @@ func (s *simulation) succeed() {
 	s.executor++
 	f.executor, f.crashed = planning.Executor{Name: "successor", Epoch: s.executor}, false
 	s.took(s.Start(s.Context(), on(f.plan), f.executor))
-	if _, err := s.Acknowledge(s.Context(), on(f.plan), older, nil); err == nil {
+	if _, err := s.Acknowledge(s.Context(), on(f.plan), older, f.batches+1, nil); err == nil {
 		s.Errorf("an ack with the epoch %d was taken after %d", older, s.executor)
 	}
 	if _, err := s.Abort(s.Context(), on(f.plan), older, false); err == nil {
@@ -144,7 +163,7 @@ func (s *simulation) abort() {
 	f.aborting = true
 	s.took(s.Abort(s.Context(), on(f.plan), f.executor.Epoch, false))
 	view := s.look()
-	if _, err := s.Acknowledge(s.Context(), on(f.plan), f.executor.Epoch, view.NextPlan.Plan.Awaited); err == nil {
+	if _, err := s.Acknowledge(s.Context(), on(f.plan), f.executor.Epoch, f.batches+1, view.NextPlan.Plan.Awaited); err == nil {
 		s.Errorf("an ack was taken of a plan that is given up")
 	}
 }

@@ -281,7 +281,7 @@ func (s *partsSimulation) carryOut(id string, seen map[string]int) {
 		}
 		s.export(d, awaited, next)
 		s.traffic(20, now, next)
-		s.must(s.Acknowledge(s.Context(), on(id), s.epoch, []int32{d}))
+		s.must(s.Acknowledge(s.Context(), on(id), s.epoch, 0, []int32{d}))
 	}
 	if p, err := s.Plan(s.Context(), id); err != nil || p.Status != "committed" {
 		s.must(s.Commit(s.Context(), on(id), false))

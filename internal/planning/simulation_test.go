@@ -38,6 +38,7 @@ func TestStateFollowsTheRoute(t *testing.T) {
 	}
 	var mu sync.Mutex
 	committed := map[planning.SchemeName]int{}
+	batches, stopped := 0, 0
 	t.Run("histories", func(t *testing.T) {
 		const perStore = 100 // so that it stays small
 		for from := 0; from < n; from += perStore {
@@ -49,12 +50,17 @@ func TestStateFollowsTheRoute(t *testing.T) {
 					s.run()
 					mu.Lock()
 					committed[s.config.Scheme] += s.committed
+					batches, stopped = batches+s.batches, stopped+s.stopped
 					mu.Unlock()
 				}
 			})
 		}
 	})
-	t.Logf("%d histories, commits by scheme: %v", n, committed)
+	t.Logf("%d histories, commits by scheme: %v, %d batches before the last, %d plans stopped", n, committed, batches,
+		stopped)
+	if n > 100 && (batches == 0 || stopped == 0) {
+		t.Errorf("%d batches before the last, %d plans stopped", batches, stopped)
+	}
 	for _, scheme := range []planning.SchemeName{planning.SchemeTable, planning.SchemeRing, planning.SchemeRanges} {
 		if n > 10 && committed[scheme] == 0 {
 			t.Errorf("no plan under %s was committed", scheme)
@@ -76,6 +82,8 @@ type simulation struct {
 	known     map[string]map[string]int
 	configs   map[int64]planning.Configuration // by version
 	committed int
+	batches   int // that were committed before the last of their plan
+	stopped   int // plans that ended before their last batch
 	log       []string
 }
 
@@ -111,6 +119,9 @@ func newSimulation(e *env, seed uint64) *simulation {
 	if s.config.Scheme == planning.SchemeTable && random.IntN(3) == 0 {
 		limit := int64(random.IntN(4))
 		s.config.TableLimit = &limit
+	}
+	if s.config.Scheme == planning.SchemeTable && random.IntN(3) > 0 {
+		s.config.Batches = &planning.BatchBounds{Keys: 1}
 	}
 	s.configs[s.configure(s.name, s.config).ConfigVersion] = s.config
 	return s

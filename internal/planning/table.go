@@ -27,7 +27,7 @@ func (tableScheme) check(c Configuration) error {
 	if c.TableOwner == OwnerEngine && c.Splitting.Allowed() {
 		return planner.Invalid("splitting/max_parts", "above 1 is for a routing table that the service holds")
 	}
-	return cmp.Or(c.Parameters.Check(c.Strategy), c.checkPolicy(), c.checkHash())
+	return cmp.Or(c.Parameters.Check(c.Strategy), c.checkPolicy(), c.checkHash(), c.checkBatches())
 }
 
 func (tableScheme) hashFunction(c Configuration) (planner.HashFunction, error) {
@@ -270,6 +270,9 @@ func (tableScheme) table(c Configuration, entries []store.Entry) (TableContent, 
 // change of the hash routers compare the routes themselves, so that only the latter count
 // beside the entries.
 func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *Hash, error) {
+	if in.Plan.BatchCount > 0 {
+		return changeParts(in.withHeld()), &in.target.Hash, nil
+	}
 	if in.Plan.Classes || in.Plan.DriftedKeys == 0 && !in.hidesDrift() {
 		return changeParts(in.Changes), &in.target.Hash, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"plannerd/planner"
 	"plannerd/store"
 )
 
@@ -144,19 +145,38 @@ func heldWith(epoch int64) store.PlanGuard {
 	}
 }
 
-// Acknowledge notes that instances have finished their migrations, as the executor with
-// that epoch says. Once all have the plan is committed.
-func (s *Service) Acknowledge(ctx context.Context, step Step, epoch int64, instances []int32) (Plan, error) {
+// Acknowledge notes that instances have finished their migrations of a batch, from 1, as the
+// executor with that epoch says; 0 stands for the only one. Once all have it is committed, and
+// the plan with its last batch.
+func (s *Service) Acknowledge(ctx context.Context, step Step, epoch, batch int64, instances []int32) (Plan, error) {
+	ofBatch := func(p store.Plan) error {
+		switch pending := p.BatchesDone + 1; {
+		case batch == 0 && p.BatchCount > 1:
+			return planner.Invalid("batch", fmt.Sprintf("is needed: the plan is handed over in %d batches", p.BatchCount))
+		case batch > pending:
+			return refuse(TransitionNotAllowed, fmt.Sprintf("Batch %d has not begun: batch %d is handed over.", batch, pending))
+		}
+		return nil
+	}
 	acknowledged := func(p store.Plan) bool {
-		return p.Status == store.StatusCommitted || !slices.ContainsFunc(instances, func(id int32) bool {
+		return p.Status == store.StatusCommitted || batch != 0 && batch <= p.BatchesDone || !slices.ContainsFunc(instances, func(id int32) bool {
 			return !slices.ContainsFunc(p.Acked, func(a store.Ack) bool { return a.Instance == id })
 		})
 	}
 	return s.take(ctx, step, acknowledged, s.committing(func(
 		ctx context.Context, id string, by store.Transition, keep store.Retention, guards ...store.PlanGuard,
 	) (store.Plan, bool, error) {
-		return s.store.AckPlan(ctx, id, instances, by, keep, guards...)
-	}), heldWith(epoch))
+		return s.store.AckPlan(ctx, id, max(batch, 1), instances, by, keep, guards...)
+	}), heldWith(epoch), ofBatch)
+}
+
+// Stop has a plan that is being carried out end with the batch that is handed over, as the
+// executor with that epoch says.
+func (s *Service) Stop(ctx context.Context, step Step, epoch int64) (Plan, error) {
+	stopping := func(p store.Plan) bool {
+		return p.Status == store.StatusCommitted || p.Status == store.StatusApplying && p.Stopping
+	}
+	return s.take(ctx, step, stopping, s.store.StopPlan, heldWith(epoch))
 }
 
 // Commit makes the table of a plan the operator's. One that was not started is committed
@@ -203,11 +223,17 @@ func (s *Service) configurationNow(ctx context.Context, plan string) (Configurat
 	return decodeConfiguration(op.Config)
 }
 
-// observeCommit tells that a plan became the operator's table just now.
+// observeCommit tells that a plan, or a batch of it, became the operator's table just now.
 func (s *Service) observeCommit(p store.Plan) {
-	s.observer.Committed(p)
+	size := p.TableAfter
+	if p.BatchCount > 0 {
+		size = p.Batches[p.BatchesDone-1].TableAfter
+	}
+	if p.Status == store.StatusCommitted {
+		s.observer.Committed(p)
+	}
 	if !p.EngineTable && schemeOf(p).countsEntries() {
-		s.observer.TableSize(p.Operator, p.TableAfter)
+		s.observer.TableSize(p.Operator, size)
 	}
 }
 

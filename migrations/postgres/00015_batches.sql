@@ -6,7 +6,7 @@ ALTER TABLE plans
     ADD COLUMN batch_count bigint NOT NULL DEFAULT 0 CHECK (batch_count >= 0),
     ADD COLUMN batches_done bigint NOT NULL DEFAULT 0 CHECK (batches_done >= 0),
     ADD COLUMN stopping boolean NOT NULL DEFAULT false;
--- The batches of a plan, from 1. version: the table version that it became. changes are those
+-- The batches of a plan, from 1. seconds: how long the busiest instance transfers state. version: the table version that it became. changes are those
 -- of table entries, held the keys besides that are held back while it is handed over.
 CREATE TABLE plan_batches (
     plan_seq    bigint NOT NULL REFERENCES plans (seq) ON DELETE CASCADE,
@@ -14,6 +14,7 @@ CREATE TABLE plan_batches (
     key_count   bigint NOT NULL,
     state       double precision NOT NULL,
     busiest     double precision NOT NULL,
+    seconds     double precision,
     theta_after double precision NOT NULL,
     table_after bigint NOT NULL,
     version     bigint,

@@ -5,7 +5,7 @@
 ALTER TABLE plans ADD COLUMN batch_count INTEGER NOT NULL DEFAULT 0 CHECK (batch_count >= 0);
 ALTER TABLE plans ADD COLUMN batches_done INTEGER NOT NULL DEFAULT 0 CHECK (batches_done >= 0);
 ALTER TABLE plans ADD COLUMN stopping INTEGER NOT NULL DEFAULT 0;
--- The batches of a plan, from 1. version: the table version that it became. changes are those
+-- The batches of a plan, from 1. seconds: how long the busiest instance transfers state. version: the table version that it became. changes are those
 -- of table entries, held the keys besides that are held back while it is handed over.
 CREATE TABLE plan_batches (
     plan_seq    INTEGER NOT NULL REFERENCES plans (seq) ON DELETE CASCADE,
@@ -13,6 +13,7 @@ CREATE TABLE plan_batches (
     key_count   INTEGER NOT NULL,
     state       REAL NOT NULL,
     busiest     REAL NOT NULL,
+    seconds     REAL,
     theta_after REAL NOT NULL,
     table_after INTEGER NOT NULL,
     version     INTEGER,

@@ -29,6 +29,9 @@ func (f *fixture) batched(t testing.TB, interval int64, changes ...[]store.Chang
 	for i, c := range changes {
 		b := store.NewBatch{Changes: c, Held: []store.Change{{Key: fmt.Appendf(nil, "held %d", i), Old: -1, New: 3}}}
 		b.Keys, b.State, b.Busiest = int64(i+1), float64(i)+0.5, float64(i)/3
+		if i > 0 {
+			b.Seconds = new(float64(i) / 7)
+		}
 		b.ThetaAfter, b.TableAfter = 1/float64(i+1), int64(len(c))
 		for id := range i + 1 {
 			b.Awaited = append(b.Awaited, int32(id))

@@ -11,17 +11,17 @@ const withBatches = 15
 
 // InsertBatch adds a batch of a plan.
 func (s Statements) InsertBatch(ctx context.Context, seq, n int64, b store.Batch, changes, held []byte) error {
-	return s.exec(ctx, `INSERT INTO plan_batches (plan_seq, n, key_count, state, busiest, theta_after, table_after, awaited,
-			held, changes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		seq, n, b.Keys, b.State, b.Busiest, b.ThetaAfter, b.TableAfter, numbers{&b.Awaited}, held, changes)
+	return s.exec(ctx, `INSERT INTO plan_batches (plan_seq, n, key_count, state, busiest, seconds, theta_after, table_after, awaited,
+			held, changes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		seq, n, b.Keys, b.State, b.Busiest, b.Seconds, b.ThetaAfter, b.TableAfter, numbers{&b.Awaited}, held, changes)
 }
 
 // Batches lists the batches of a plan in their order.
 func (s Statements) Batches(ctx context.Context, seq int64) ([]store.Batch, error) {
 	return collect(ctx, s, func(row Scanner) (b store.Batch, err error) {
-		err = row.Scan(&b.Keys, &b.State, &b.Busiest, &b.ThetaAfter, &b.TableAfter, &b.Version, numbers{&b.Awaited})
+		err = row.Scan(&b.Keys, &b.State, &b.Busiest, &b.Seconds, &b.ThetaAfter, &b.TableAfter, &b.Version, numbers{&b.Awaited})
 		return b, err
-	}, `SELECT key_count, state, busiest, theta_after, table_after, version, awaited FROM plan_batches
+	}, `SELECT key_count, state, busiest, seconds, theta_after, table_after, version, awaited FROM plan_batches
 		WHERE plan_seq = $1 ORDER BY n`, seq)
 }
 
