@@ -58,6 +58,8 @@ func checkScheme(text jsontext.Value, scheme planning.SchemeName, prefix string)
 		refuse("strategy")
 		refuse("table_owner")
 		refuse("entry_grace")
+		refuse("batches")
+		refuse("transfer_rate")
 	}
 	if scheme == planning.SchemeRanges || scheme == planning.SchemePkg {
 		refuse("hash")

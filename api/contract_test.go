@@ -204,7 +204,7 @@ func (e *env) exampleTarget(method, path string) string {
 	e.operator(operator, config)
 	var p struct{ ID string }
 	e.do("POST", "/v1/operators/clicks/plans", body).want(http.StatusCreated).into(&p)
-	if strings.HasSuffix(path, "/acks") {
+	if strings.HasSuffix(path, "/acks") || strings.HasSuffix(path, "/stop") {
 		e.do("POST", "/v1/plans/"+p.ID+"/start", `{"executor":"e"}`).want(http.StatusOK)
 	}
 	if path == "/v1/operators/{operator}/plans" {
@@ -262,6 +262,7 @@ func TestStoreFailures(t *testing.T) {
 		{"Input", "POST", "/v1/operators/clicks/backtest", ""},
 		{"Input", "GET", "/v1/operators/clicks/advice", ""},
 		{"CommitPlan", "POST", "/v1/plans/" + p.Id + "/commit", stopped},
+		{"StopPlan", "POST", "/v1/plans/" + p.Id + "/stop", ""},
 		{"AbortPlan", "POST", "/v1/plans/" + p.Id + "/abort", ""},
 		{"Ready", "GET", "/readyz", ""},
 	} {
@@ -311,6 +312,7 @@ func TestStoreFailures(t *testing.T) {
 		{"CommitPlan", "/v1/plans/" + p.Id + "/commit", stopped, "base_changed", store.ErrBaseChanged, http.StatusConflict},
 		{"CommitPlan", "/v1/plans/" + p.Id + "/commit", stopped, "purged", store.ErrPurged, http.StatusGone},
 		{"AbortPlan", "/v1/plans/" + p.Id + "/abort", "", "purged", store.ErrPurged, http.StatusGone},
+		{"StopPlan", "/v1/plans/" + p.Id + "/stop", "", "purged", store.ErrPurged, http.StatusGone},
 	} {
 		f.set(call.fault, call.err)
 		e.do("POST", call.target, call.body).fails(call.status, call.code, "")

@@ -545,13 +545,21 @@ func (f *faults) StartPlan(ctx context.Context, id string, executor store.Execut
 }
 
 func (f *faults) AckPlan(
-	ctx context.Context, id string, instances []int32, by store.Transition, keep store.Retention,
+	ctx context.Context, id string, batch int64, instances []int32, by store.Transition, keep store.Retention,
 	guards ...store.PlanGuard,
 ) (store.Plan, bool, error) {
 	if err := f.fault("AckPlan"); err != nil {
 		return store.Plan{}, false, err
 	}
-	return f.Store.AckPlan(ctx, id, instances, by, keep, guards...)
+	return f.Store.AckPlan(ctx, id, batch, instances, by, keep, guards...)
+}
+
+func (f *faults) StopPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan,
+	error) {
+	if err := f.fault("StopPlan"); err != nil {
+		return store.Plan{}, err
+	}
+	return f.Store.StopPlan(ctx, id, by, guards...)
 }
 
 func (f *faults) Expire(ctx context.Context, at time.Time) (int, error) {

@@ -74,6 +74,7 @@ func mutations() []mutation {
 		verb("start", betaTwo, "start", `{"executor":"e"}`),
 		verb("ack", betaTwo, "acks", `{"instances":[0]}`, "start", `{"executor":"e"}`),
 		verb("commit", betaTwo, "commit", stopped),
+		verb("stop", betaTwo, "stop", "", "start", `{"executor":"e"}`),
 		verb("abort", betaTwo, "abort", ""),
 		{"propose", "POST", func(e *env) (string, string) {
 			target := "/v1/plans/" + waitingPlan(betaTwo)(e).Id

@@ -288,7 +288,7 @@ func TestAllBodies(t *testing.T) {
 	bulk["POST /v1/analyses/backtest?instances=2"] = large
 	slow := map[string]string{"PUT /v1/operators/homed": "", "PUT /v1/operators/homed/routers/r": "",
 		"PATCH /v1/operators/homed": "Content-Type: application/merge-patch+json"}
-	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {
+	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "stop", "abort", "replay"} {
 		slow["POST /v1/plans/"+id+"/"+verb] = ""
 	}
 	slow["POST /v1/operators/stored/backtest"] = ""

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -58,6 +59,10 @@ type planHead struct {
 	WaitsFor      []string          `json:"waits_for"`
 	LimitsChanged bool              `json:"limits_changed"`
 	SupersededBy  *string           `json:"superseded_by"`
+	StoppedAfter  *int64            `json:"stopped_after_batch"`
+	Stopping      bool              `json:"stopping"`
+	Batch         jsontext.Value    `json:"batch,omitzero"`   // like Reports
+	Batches       []batch           `json:"batches,omitzero"` // like Reports
 	Routers       map[string]int64  `json:"routers,omitzero"` // like Reports
 	Awaits        []int32           `json:"awaits,omitzero"`  // like Reports
 	Acked         []ack             `json:"acked,omitzero"`   // like Reports
@@ -72,6 +77,26 @@ type planHead struct {
 	Timing          wire.Timing    `json:"timing"`
 	CreatedAt       time.Time      `json:"created_at"`
 	KeyEncoding     string         `json:"key_encoding,omitzero"`
+}
+
+// batch is a part of a plan that is handed over on its own.
+type batch struct {
+	Keys      int64    `json:"keys"`
+	State     float64  `json:"state"`
+	Busiest   float64  `json:"busiest"`
+	Seconds   *float64 `json:"seconds"`
+	Theta     float64  `json:"theta"`
+	TableSize int64    `json:"table_size"`
+	Version   *int64   `json:"version"`
+	Awaits    []int32  `json:"awaits"`
+}
+
+func batchesOf(batches []planning.Batch) []batch {
+	out := make([]batch, len(batches))
+	for i, b := range batches {
+		out[i] = batch{b.Keys, b.State, b.Busiest, b.Seconds, b.ThetaAfter, b.TableAfter, b.Version, b.Awaited}
+	}
+	return out
 }
 
 // ack is an instance that has finished.
@@ -193,10 +218,18 @@ func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Dur
 	if p.SupersededBy != "" {
 		head.SupersededBy = &p.SupersededBy
 	}
+	head.Stopping = p.Stopping
+	if p.Status == planning.Status(wire.PlanStatusCommitted) && p.BatchesDone < p.BatchCount {
+		head.StoppedAfter = &p.BatchesDone
+	}
 	head.ExpiresAt, head.IdleEntries = utc(p.ExpiresAt), &p.IdleEntries
 	if p.Instances != nil {
 		if head.Reports = p.Reports; head.Reports == nil {
 			head.Reports = jsontext.Value("null")
+		}
+		head.Batch, head.Batches = jsontext.Value("null"), batchesOf(p.Batches)
+		if p.Status.InFlight() {
+			head.Batch = jsontext.Value(strconv.FormatInt(p.BatchesDone+1, 10))
 		}
 		head.Routers = map[string]int64{}
 		maps.Copy(head.Routers, p.Routers)

@@ -386,7 +386,7 @@ func TestRefusedReads(t *testing.T) {
 	with := func(verb, member string) string {
 		return strings.Replace("{"+member+strings.Replace(needs[verb], "{", ",", 1)+"}", "}}", "}", 1)
 	}
-	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "abort", "replay"} {
+	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "stop", "abort", "replay"} {
 		cases = append(cases,
 			post(verb, `{`, badRequest, "malformed", ""),
 			post(verb, `{"force":true}`, unprocessable, "invalid", "/force"),

@@ -179,6 +179,7 @@ func routes(s *shared) []route {
 		{"POST", "/v1/plans/{id}/start", plans.verb(plans.start)},
 		{"POST", "/v1/plans/{id}/acks", plans.verb(plans.acknowledge)},
 		{"POST", "/v1/plans/{id}/commit", plans.verb(plans.commit)},
+		{"POST", "/v1/plans/{id}/stop", plans.verb(plans.stop)},
 		{"POST", "/v1/plans/{id}/abort", plans.verb(plans.abort)},
 		{"GET", "/v1/plans/{id}/transitions", plans.transitions},
 		{"POST", "/v1/plans/{id}/replay", plans.replay},

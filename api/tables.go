@@ -133,6 +133,7 @@ type tableHead struct {
 // pendingHead is what stands of a plan that is being carried out before its lists.
 type pendingHead struct {
 	Plan          string              `json:"plan"`
+	Batch         int64               `json:"batch"`
 	Version       int64               `json:"version"`
 	ConfigVersion int64               `json:"config_version"`
 	Phase         string              `json:"phase"`
@@ -147,7 +148,7 @@ type pendingHead struct {
 
 func newPendingHead(version int64, t *planning.PendingTable) pendingHead {
 	out := pendingHead{
-		Plan: t.Plan.ID, Version: version, ConfigVersion: t.Plan.ConfigVersion, Phase: "handing_over",
+		Plan: t.Plan.ID, Batch: t.Plan.BatchesDone + 1, Version: version, ConfigVersion: t.Plan.ConfigVersion, Phase: "handing_over",
 		Executor: t.Plan.Executor.Name, ExecutorEpoch: t.Plan.Executor.Epoch, Routers: t.Plan.Routers,
 		Hash: t.Hash, Instances: t.Instances, Choices: t.Choices, Awaits: append([]int32{}, t.Plan.Awaited...),
 	}

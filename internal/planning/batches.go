@@ -20,6 +20,12 @@ type BatchBounds struct {
 	Pause parameters.Duration `json:"pause,omitzero"` // for which any instance sends or receives
 }
 
+// What the pause of a batch may be.
+const (
+	shortestPause = parameters.Duration(time.Millisecond)
+	longestPause  = parameters.Duration(24 * time.Hour)
+)
+
 // bounds are those of the planner.
 func (c Configuration) bounds() batches.Bounds {
 	if c.Batches == nil {
@@ -40,6 +46,9 @@ func (c Configuration) checkBatches() error {
 		return planner.Invalid("batches", "are of a routing table that the service holds")
 	case *c.Batches == BatchBounds{}:
 		return planner.Invalid("batches", "must have keys, state or pause")
+	case c.Batches.Pause != 0 && (c.Batches.Pause < shortestPause || c.Batches.Pause > longestPause):
+		return planner.Invalid("batches/pause", fmt.Sprintf("must be from %v to %v", time.Duration(shortestPause),
+			time.Duration(longestPause)))
 	case c.Batches.Pause > 0 && c.TransferRate == 0:
 		return planner.Invalid("batches/pause", "needs transfer_rate")
 	case c.bounds().Busiest > planner.MaxAmount:

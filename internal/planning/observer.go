@@ -23,6 +23,7 @@ type (
 	Status = store.Status
 	// Transition is a step of a plan's life.
 	Transition = store.Transition
+	Batch      = store.Batch
 	// Executor is who carries a plan out.
 	Executor = store.Executor
 	// Ack says that an instance has finished the migrations of a plan.

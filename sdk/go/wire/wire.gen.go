@@ -1480,6 +1480,9 @@ type AckRequest struct {
 	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
+	// Batch The batch that they have finished, from 1. Needed where the plan has several.
+	Batch *int64 `json:"batch,omitempty"`
+
 	// ExecutorEpoch The epoch of the executor. One that takes over from another has a higher one.
 	ExecutorEpoch *ExecutorEpoch `json:"executor_epoch,omitempty"`
 
@@ -1742,6 +1745,46 @@ type BacktestResult struct {
 
 // Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 type Balanced = bool
+
+// Batch A part of a plan that is handed over on its own.
+type Batch struct {
+	// Awaits The instances that must acknowledge it.
+	Awaits []int32 `json:"awaits"`
+
+	// Busiest The most that any instance sends or receives. Of all batches, one after the other, that is no less than the most that any instance sends or receives in the whole plan, `state_out` and `state_in` of its `instances`: no order of transfers takes less.
+	Busiest float64 `json:"busiest"`
+
+	// Keys How many keys change their route, or have state moved.
+	Keys int64 `json:"keys"`
+
+	// Seconds How long that takes by the `transfer_rate` of the operator when the plan was made; null where it had none.
+	Seconds *float64 `json:"seconds"`
+
+	// State How much state moves.
+	State float64 `json:"state"`
+
+	// TableSize The size of the routing table after the batch.
+	TableSize int64 `json:"table_size"`
+
+	// Theta θ after the batch.
+	Theta float64 `json:"theta"`
+
+	// Version The table version that it became; null before.
+	Version *int64 `json:"version"`
+}
+
+// BatchBounds Bounds on the batches in which plans are handed over, see `POST /v1/plans/{id}/start`. A key that is more than they allow, and keys that can only change together, are a batch of their own; a plan has 1 000
+// batches at most, and wider bounds where that is not enough. Under the scheme `table`, where the service holds the table. Left out, plans are handed over at once.
+type BatchBounds struct {
+	// Keys How many keys change their route at most, or have state moved.
+	Keys *int64 `json:"keys,omitempty"`
+
+	// Pause For how long any instance sends or receives state at most, such as `500ms`, by `transfer_rate`; from `1ms` to `24h`.
+	Pause *string `json:"pause,omitempty"`
+
+	// State How much state moves at most, in the unit of state.
+	State *float64 `json:"state,omitempty"`
+}
 
 // Beta β in γ(k) = cost^β / state, by which keys to move are chosen.
 type Beta = float64
@@ -2459,6 +2502,10 @@ type OnPending string
 type Operator struct {
 	Approval Approval `json:"approval"`
 
+	// Batches Bounds on the batches in which plans are handed over, see `POST /v1/plans/{id}/start`. A key that is more than they allow, and keys that can only change together, are a batch of their own; a plan has 1 000
+	// batches at most, and wider bounds where that is not enough. Under the scheme `table`, where the service holds the table. Left out, plans are handed over at once.
+	Batches *BatchBounds `json:"batches,omitempty"`
+
 	// Beta β in γ(k) = cost^β / state, by which keys to move are chosen.
 	Beta *Beta `json:"beta,omitempty"`
 
@@ -2608,8 +2655,11 @@ type Operator struct {
 	// as far as `theta_max`, the table limit and the migration limit allow; no plan is withheld because that is not
 	// far enough, see `unfilled`. `balanced` and `trigger` are about overload alone. null: no instance is filled,
 	// but for those that were added, see `filling`.
-	ThetaMin  *ThetaMin `json:"theta_min,omitempty"`
-	UpdatedAt time.Time `json:"updated_at"`
+	ThetaMin *ThetaMin `json:"theta_min,omitempty"`
+
+	// TransferRate How much state an instance sends, and receives, in a second, in the unit of state. Batches of plans then say how long they take.
+	TransferRate *TransferRate `json:"transfer_rate,omitempty"`
+	UpdatedAt    time.Time     `json:"updated_at"`
 
 	// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
 	// by then gives the best one, with the end reason `work_budget`; others leave everything where it is, with the
@@ -2621,7 +2671,11 @@ type Operator struct {
 // OperatorConfiguration defines model for OperatorConfiguration.
 type OperatorConfiguration struct {
 	// Approval Which plans wait for a person's approval, and how.
-	Approval    *ApprovalOptions  `json:"approval,omitempty"`
+	Approval *ApprovalOptions `json:"approval,omitempty"`
+
+	// Batches Bounds on the batches in which plans are handed over, see `POST /v1/plans/{id}/start`. A key that is more than they allow, and keys that can only change together, are a batch of their own; a plan has 1 000
+	// batches at most, and wider bounds where that is not enough. Under the scheme `table`, where the service holds the table. Left out, plans are handed over at once.
+	Batches     *BatchBounds      `json:"batches,omitempty"`
 	Beta        *Beta             `json:"beta,omitempty"`
 	Certificate *CertificateLevel `json:"certificate,omitempty"`
 
@@ -2710,6 +2764,9 @@ type OperatorConfiguration struct {
 	// far enough, see `unfilled`. `balanced` and `trigger` are about overload alone. null: no instance is filled,
 	// but for those that were added, see `filling`.
 	ThetaMin *ThetaMin `json:"theta_min,omitempty"`
+
+	// TransferRate How much state an instance sends, and receives, in a second, in the unit of state. Batches of plans then say how long they take.
+	TransferRate *TransferRate `json:"transfer_rate,omitempty"`
 
 	// Trigger Short for a `policy` with `{forecast: {method: last}}` and these two. Not with `policy`, as which it is answered.
 	Trigger    *Trigger    `json:"trigger,omitempty"`
@@ -3342,6 +3399,9 @@ type PendingTable struct {
 	// Awaits The instances that must acknowledge the plan before it is committed. Which have, `acked` of the plan says.
 	Awaits []InstanceID `json:"awaits"`
 
+	// Batch The batch of the plan that is handed over, from 1; 1 also of a plan that goes at once.
+	Batch int64 `json:"batch"`
+
 	// Choices The number of candidates of keys outside of the head; as many as there are instances, if these are fewer. Of scheme `pkg`.
 	Choices *Choices `json:"choices,omitempty"`
 
@@ -3450,6 +3510,12 @@ type Plan struct {
 
 	// BaseVersion The table version that the plan changes.
 	BaseVersion int64 `json:"base_version"`
+
+	// Batch The batch that is handed over, from 1; null unless the plan is being carried out.
+	Batch *int64 `json:"batch"`
+
+	// Batches The batches in which the plan is handed over, in their order; empty: it goes at once.
+	Batches []Batch `json:"batches"`
 
 	// Causes Coded reasons why the plan does not do or reach something. More may come.
 	//
@@ -3610,6 +3676,12 @@ type Plan struct {
 	// | `expired` | was not approved in time, or not started | |
 	Status PlanStatus `json:"status"`
 
+	// StoppedAfterBatch The last batch of a plan that was committed before it had handed over all; null of others.
+	StoppedAfterBatch *int64 `json:"stopped_after_batch"`
+
+	// Stopping The plan ends, or ended, with the batch that was handed over when it was told to stop.
+	Stopping bool `json:"stopping"`
+
 	// Strategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 	Strategy PlanStrategy `json:"strategy"`
 
@@ -3734,7 +3806,7 @@ type PlanStatus string
 // PlanStrategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 type PlanStrategy string
 
-// PlanSummary A plan as it is listed, without `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
+// PlanSummary A plan as it is listed, without `batch`, `batches`, `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
 type PlanSummary struct {
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
 	Balanced Balanced `json:"balanced"`
@@ -3867,6 +3939,12 @@ type PlanSummary struct {
 	// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
 	// | `expired` | was not approved in time, or not started | |
 	Status PlanStatus `json:"status"`
+
+	// StoppedAfterBatch The last batch of a plan that was committed before it had handed over all; null of others.
+	StoppedAfterBatch *int64 `json:"stopped_after_batch"`
+
+	// Stopping The plan ends, or ended, with the batch that was handed over when it was told to stop.
+	Stopping bool `json:"stopping"`
 
 	// Strategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 	Strategy PlanStrategy `json:"strategy"`
@@ -5864,6 +5942,18 @@ type StartRequest struct {
 // StatisticsConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
 type StatisticsConfigVersion = int64
 
+// StopRequest defines model for StopRequest.
+type StopRequest struct {
+	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	Actor *Actor `json:"actor,omitempty"`
+
+	// ExecutorEpoch The epoch of the executor. One that takes over from another has a higher one.
+	ExecutorEpoch *ExecutorEpoch `json:"executor_epoch,omitempty"`
+
+	// Reason Why.
+	Reason *TransitionReason `json:"reason,omitempty"`
+}
+
 // StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
 type StoreInputs = bool
 
@@ -6033,6 +6123,9 @@ type Timing struct {
 
 // TotalSize How many items there are on all pages, after the filters.
 type TotalSize = int64
+
+// TransferRate How much state an instance sends, and receives, in a second, in the unit of state. Batches of plans then say how long they take.
+type TransferRate = float64
 
 // Transition defines model for Transition.
 type Transition struct {
