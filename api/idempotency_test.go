@@ -220,10 +220,10 @@ func (e *env) doneOnce(t *testing.T, m mutation) {
 		e.do("GET", "/v1/plans/"+p.Id+"/transitions", "").want(http.StatusOK).into(&life)
 		seen := map[string]bool{}
 		for _, s := range life.Transitions {
-			if seen[s.To] {
+			if seen[s.From+" "+s.To] {
 				t.Errorf("a step was taken twice: %+v", life)
 			}
-			seen[s.To] = true
+			seen[s.From+" "+s.To] = true
 		}
 	}
 }

@@ -360,6 +360,9 @@ func scenario(t *testing.T, c *client.Client) []step {
 		{"startPlan", func() (any, error) {
 			return result(c.StartPlan(ctx, third.Id, wire.StartRequest{Executor: "driver", ExecutorEpoch: new(int64(2))}))
 		}},
+		{"stopPlan", func() (any, error) {
+			return result(c.StopPlan(ctx, third.Id, wire.StopRequest{ExecutorEpoch: new(int64(2))}))
+		}},
 		{"abortPlan", func() (any, error) {
 			return result(c.AbortPlan(ctx, third.Id, wire.AbortRequest{ExecutorEpoch: new(int64(2))}))
 		}},

@@ -232,6 +232,13 @@ func (c *Client) CommitPlan(
 	return c.transition(ctx, id, "commit", request, options)
 }
 
+// StopPlan has a plan that is being carried out end, committed, with its current batch.
+func (c *Client) StopPlan(
+	ctx context.Context, id string, request wire.StopRequest, options ...Option,
+) (*wire.Plan, error) {
+	return c.transition(ctx, id, "stop", request, options)
+}
+
 // AbortPlan gives a plan up: first it is being aborted, and with RolledBack it is.
 func (c *Client) AbortPlan(
 	ctx context.Context, id string, request wire.AbortRequest, options ...Option,

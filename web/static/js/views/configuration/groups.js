@@ -1,6 +1,6 @@
 // The settings of an operator in words, by what they are for.
 
-import { count, counted, exactly, percent } from '../../format.js'
+import { count, counted, exactly, percent, state } from '../../format.js'
 import { forecastWords } from '../backtest/table.js'
 import { parameters, strategyTitle, textOf, valueIn, valueOf } from '../../strategies.js'
 import { capital } from '../../words.js'
@@ -76,7 +76,7 @@ export function groupsOf(operator) {
       ? null
       : { label, value: words(get(name)), note: typeof note === 'function' ? note(get(name)) : note, usual }
   /** @type {((setting: Say, operator: Operator) => Group)[]} */
-  const groups = [placement, planning, policy, approval, reports, retention, versions]
+  const groups = [placement, planning, policy, approval, batches, reports, retention, versions]
   return groups
     .map((group) => group(setting, operator))
     .map(({ title, rows }) => ({ title, rows: rows.filter(Boolean) }))
@@ -306,6 +306,20 @@ const reports = (setting, o) => ({
       (x) => `For ${counted(x, 'interval')} at most`,
       o.reports.missing === 'carry' ? undefined : 'Counts where missing reports are carried.',
     ),
+  ],
+})
+
+/**
+ * @param {Say} setting
+ * @returns {Group}
+ */
+const batches = (setting) => ({
+  title: 'Handing over in batches',
+  rows: [
+    setting('batches.keys', 'Keys of a batch', (x) => `At most ${count(x)}`),
+    setting('batches.state', 'State of a batch', (x) => `At most ${state(x)}`),
+    setting('batches.pause', 'Transfers of an instance in a batch', (x) => `At most ${span(x)}`),
+    setting('transfer_rate', 'An instance sends and receives', (x) => `${state(x)} of state in a second`),
   ],
 })
 

@@ -1,7 +1,7 @@
 // The life of a plan: what can be done with it, how far it is, and what became of it.
 
 import { useResource } from '../../api.js'
-import { count, counted, duration, some } from '../../format.js'
+import { count, counted, duration, some, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Card, PlainTable, Resource, Status, Time, useNow } from '../../parts.js'
 import { link } from '../../route.js'
@@ -129,6 +129,7 @@ export function Progress({ plan, steps }) {
     </div>
     ${movesOn(plan.status) && html`<${Aloud} words=${words} />`}
     <${Routers} routers=${plan.routers} />
+    <${Batches} plan=${plan} />
     ${
       rows.length > 0 &&
       html`<details class="plan-acks" open=${rows.length <= 12}>
@@ -157,6 +158,44 @@ export function Progress({ plan, steps }) {
       </details>`
     }
   <//>`
+}
+
+/**
+ * The batches in which a plan is handed over, if it has several.
+ *
+ * @param {{ plan: Plan }} props
+ */
+function Batches({ plan }) {
+  if (plan.batches.length === 0) return null
+  const done = plan.batches.filter((b) => b.version !== null).length
+  const last = plan.stopped_after_batch ?? (plan.stopping ? plan.batch : null)
+  const ends = last === null ? '' : `; it ${plan.stopped_after_batch === null ? 'ends' : 'ended'} with batch ${count(last)}`
+  return html`<details class="plan-acks" open=${movesOn(plan.status) && plan.batches.length <= 12}>
+    <summary>${`${count(done)} of ${counted(plan.batches.length, 'batch', 'batches')} committed${ends}`}</summary>
+    <${PlainTable}
+      caption="Batches in which the plan is handed over"
+      rows=${plan.batches.map((b, i) => ({ ...b, n: i + 1 }))}
+      rowKey=${(/** @type {{ n: number }} */ b) => b.n}
+      columns=${
+        /** @type {Column<API['Batch'] & { n: number }>[]} */ ([
+          { head: 'Batch', number: true, of: (b) => count(b.n) },
+          { head: 'Keys', number: true, of: (b) => count(b.keys) },
+          { head: 'State', number: true, of: (b) => state(b.state) },
+          {
+            head: 'Busiest instance',
+            number: true,
+            of: (b) => (b.seconds === null ? state(b.busiest) : duration(1000 * b.seconds)),
+          },
+          { head: 'θ after', number: true, of: (b) => b.theta.toFixed(3) },
+          { head: 'Table', number: true, of: (b) => count(b.table_size) },
+          {
+            head: 'Version',
+            of: (b) => (b.version !== null ? count(b.version) : b.n === plan.batch ? 'handed over' : '–'),
+          },
+        ])
+      }
+    />
+  </details>`
 }
 
 /**
