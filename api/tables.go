@@ -148,7 +148,8 @@ type pendingHead struct {
 
 func newPendingHead(version int64, t *planning.PendingTable) pendingHead {
 	out := pendingHead{
-		Plan: t.Plan.ID, Batch: t.Plan.BatchesDone + 1, Version: version, ConfigVersion: t.Plan.ConfigVersion, Phase: "handing_over",
+		Plan: t.Plan.ID, Batch: t.Plan.BatchesDone + 1, Version: version, ConfigVersion: t.Plan.ConfigVersion,
+		Phase:    "handing_over",
 		Executor: t.Plan.Executor.Name, ExecutorEpoch: t.Plan.Executor.Epoch, Routers: t.Plan.Routers,
 		Hash: t.Hash, Instances: t.Instances, Choices: t.Choices, Awaits: append([]int32{}, t.Plan.Awaited...),
 	}

@@ -23,7 +23,8 @@ type (
 	Status = store.Status
 	// Transition is a step of a plan's life.
 	Transition = store.Transition
-	Batch      = store.Batch
+	// Batch is a part of a plan that is handed over on its own.
+	Batch = store.Batch
 	// Executor is who carries a plan out.
 	Executor = store.Executor
 	// Ack says that an instance has finished the migrations of a plan.

@@ -269,8 +269,8 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 		return store.NewPlan{}, err
 	}
 	out := store.NewPlan{
-		Plan: p, Evaluated: evaluated, Changes: d.changes(), NewBatches: batched, Retention: b.newest.retention(), OnPending: b.newest.onPending(),
-		Replaces:   d.replaces,
+		Plan: p, Evaluated: evaluated, Changes: d.changes(), NewBatches: batched, Retention: b.newest.retention(),
+		OnPending: b.newest.onPending(), Replaces: d.replaces,
 		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: b.storedInput(d.Statistics),
 		Absences: b.absencesIn(d.Statistics, d.Snapshot).Encode(),
 	}

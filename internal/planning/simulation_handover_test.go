@@ -163,7 +163,8 @@ func (s *simulation) abort() {
 	f.aborting = true
 	s.took(s.Abort(s.Context(), on(f.plan), f.executor.Epoch, false))
 	view := s.look()
-	if _, err := s.Acknowledge(s.Context(), on(f.plan), f.executor.Epoch, f.batches+1, view.NextPlan.Plan.Awaited); err == nil {
+	_, err := s.Acknowledge(s.Context(), on(f.plan), f.executor.Epoch, f.batches+1, view.NextPlan.Plan.Awaited)
+	if err == nil {
 		s.Errorf("an ack was taken of a plan that is given up")
 	}
 }

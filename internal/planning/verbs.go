@@ -159,7 +159,10 @@ func (s *Service) Acknowledge(ctx context.Context, step Step, epoch, batch int64
 		return nil
 	}
 	acknowledged := func(p store.Plan) bool {
-		return p.Status == store.StatusCommitted || batch != 0 && batch <= p.BatchesDone || !slices.ContainsFunc(instances, func(id int32) bool {
+		if p.Status == store.StatusCommitted || batch != 0 && batch <= p.BatchesDone {
+			return true
+		}
+		return !slices.ContainsFunc(instances, func(id int32) bool {
 			return !slices.ContainsFunc(p.Acked, func(a store.Ack) bool { return a.Instance == id })
 		})
 	}

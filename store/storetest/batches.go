@@ -56,7 +56,8 @@ func batchesInOrder(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1), set("z", 9))
 	waiting := f.create(t, f.plan(t, "clicks", 5, store.StatusApproved, set("w", 1)))
-	in := f.batched(t, 6, []store.Change{move("a", 1, 2), set("b", 1)}, []store.Change{unset("z", 9)}, []store.Change{set("c", 3)})
+	in := f.batched(t, 6, []store.Change{move("a", 1, 2), set("b", 1)}, []store.Change{unset("z", 9)},
+		[]store.Change{set("c", 3)})
 	p := f.create(t, in)
 	want := make([]store.Batch, 3)
 	for i := range want {
@@ -141,7 +142,8 @@ func acksOfBatches(t *testing.T, f *fixture) {
 func stoppedAfterABatch(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.put(t, "clicks", `{}`)
-	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)}, []store.Change{set("c", 3)}))
+	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)},
+		[]store.Change{set("c", 3)}))
 	fails(t, "stopping what was not started", errorOf(f.StopPlan(ctx, p.ID, f.by("x"))), store.ErrTransition)
 	f.start(t, p.ID)
 	f.ackBatch(t, p.ID, 1, 0)
@@ -198,7 +200,8 @@ func batchesAtOnce(t *testing.T, f *fixture) {
 func routersOfBatches(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	first := f.register(t, "r")
-	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)}, []store.Change{set("c", 3)}))
+	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)},
+		[]store.Change{set("c", 3)}))
 	want := map[string]int64{"r": first.Epoch}
 	same(t, "the first batch", want, f.start(t, p.ID).Routers)
 	again, other := f.register(t, "r"), f.register(t, "s")
@@ -210,57 +213,70 @@ func routersOfBatches(t *testing.T, f *fixture) {
 
 // batchesInAnyOrder compares random plans in batches with what a map remembers.
 func batchesInAnyOrder(t *testing.T, f *fixture) {
-	ctx := t.Context()
-	rng := rand.New(rand.NewPCG(15, 1))
 	f.put(t, "clicks", `{}`)
-	table := map[string]int32{}
-	versions := []map[string]int32{{}}
-	next := func() { versions = append(versions, maps.Clone(table)) }
+	h := &batchHistory{fixture: f, T: t, random: rand.New(rand.NewPCG(15, 1)), table: map[string]int32{},
+		versions: []map[string]int32{{}}}
 	for range 25 {
-		batches := randomBatches(rng, table)
-		p := f.create(t, f.batched(t, f.next(t, "clicks"), batches...))
-		f.start(t, p.ID)
-		for n, changes := range batches {
-			switch rng.IntN(8) {
-			case 0:
-				must(f.AbortPlan(ctx, p.ID, false, f.by("x")))(t)
-				p = must(f.AbortPlan(ctx, p.ID, true, f.by("x")))(t)
-				next()
-			case 1:
-				must(f.StopPlan(ctx, p.ID, f.by("x")))(t)
-			}
-			if p.Status == store.StatusAborted {
-				break
-			}
-			for _, id := range rng.Perm(n + 1) {
-				p, _ = f.ackBatch(t, p.ID, int64(n+1), int32(id))
-			}
-			for _, c := range changes {
-				if delete(table, string(c.Key)); c.New != store.NoInstance {
-					table[string(c.Key)] = c.New
-				}
-			}
-			next()
-			if p.Status == store.StatusCommitted {
-				break
-			}
-		}
-		if !p.Status.Ended() && p.Status != store.StatusCommitted {
-			t.Fatalf("the plan is %s after all of its batches", p.Status)
-		}
+		h.plan()
 	}
-	for version, want := range versions {
+	for version, want := range h.versions {
 		got := map[string]int32{}
-		for _, e := range must(f.Table(ctx, "clicks", new(int64(version))))(t).Entries {
+		for _, e := range must(f.Table(t.Context(), "clicks", new(int64(version))))(t).Entries {
 			got[string(e.Key)] = e.Instance
 		}
 		if !maps.Equal(got, want) {
 			t.Errorf("version %d is %v, want %v", version, got, want)
 		}
 	}
-	if op := f.operator(t, "clicks"); op.TableVersion != int64(len(versions)-1) || op.TableSize != int64(len(table)) {
-		t.Errorf("version %d of %d entries, want %d of %d", op.TableVersion, op.TableSize, len(versions)-1, len(table))
+	if op := f.operator(t, "clicks"); op.TableVersion != int64(len(h.versions)-1) ||
+		op.TableSize != int64(len(h.table)) {
+		t.Errorf("version %d of %d entries, want %d of %d", op.TableVersion, op.TableSize, len(h.versions)-1, len(h.table))
 	}
+}
+
+// batchHistory is what should be known of the table of an operator.
+type batchHistory struct {
+	*fixture
+	*testing.T
+	random   *rand.Rand
+	table    map[string]int32
+	versions []map[string]int32
+}
+
+// plan carries a plan out, which may be stopped or aborted in any batch.
+func (h *batchHistory) plan() {
+	batches := randomBatches(h.random, h.table)
+	p := h.create(h, h.batched(h, h.next(h, "clicks"), batches...))
+	h.start(h, p.ID)
+	for n := 0; p.Status != store.StatusCommitted && p.Status != store.StatusAborted; n++ {
+		if n == len(batches) {
+			h.Fatalf("the plan is %s after all of its batches", p.Status)
+		}
+		switch h.random.IntN(8) {
+		case 0:
+			must(h.AbortPlan(h.Context(), p.ID, false, h.by("x")))(h.T)
+			p = must(h.AbortPlan(h.Context(), p.ID, true, h.by("x")))(h.T)
+		case 1:
+			must(h.StopPlan(h.Context(), p.ID, h.by("x")))(h.T)
+			p = h.batch(p, n, batches[n])
+		default:
+			p = h.batch(p, n, batches[n])
+		}
+		h.versions = append(h.versions, maps.Clone(h.table))
+	}
+}
+
+// batch has all instances acknowledge a batch.
+func (h *batchHistory) batch(p store.Plan, n int, changes []store.Change) store.Plan {
+	for _, id := range h.random.Perm(n + 1) {
+		p, _ = h.ackBatch(h, p.ID, int64(n+1), int32(id))
+	}
+	for _, c := range changes {
+		if delete(h.table, string(c.Key)); c.New != store.NoInstance {
+			h.table[string(c.Key)] = c.New
+		}
+	}
+	return p
 }
 
 // randomBatches change some entries, each key in one batch.

@@ -19,7 +19,8 @@ func (s Statements) InsertBatch(ctx context.Context, seq, n int64, b store.Batch
 // Batches lists the batches of a plan in their order.
 func (s Statements) Batches(ctx context.Context, seq int64) ([]store.Batch, error) {
 	return collect(ctx, s, func(row Scanner) (b store.Batch, err error) {
-		err = row.Scan(&b.Keys, &b.State, &b.Busiest, &b.Seconds, &b.ThetaAfter, &b.TableAfter, &b.Version, numbers{&b.Awaited})
+		err = row.Scan(&b.Keys, &b.State, &b.Busiest, &b.Seconds, &b.ThetaAfter, &b.TableAfter, &b.Version,
+			numbers{&b.Awaited})
 		return b, err
 	}, `SELECT key_count, state, busiest, seconds, theta_after, table_after, version, awaited FROM plan_batches
 		WHERE plan_seq = $1 ORDER BY n`, seq)
