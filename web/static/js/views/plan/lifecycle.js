@@ -169,7 +169,8 @@ function Batches({ plan }) {
   if (plan.batches.length === 0) return null
   const done = plan.batches.filter((b) => b.version !== null).length
   const last = plan.stopped_after_batch ?? (plan.stopping ? plan.batch : null)
-  const ends = last === null ? '' : `; it ${plan.stopped_after_batch === null ? 'ends' : 'ended'} with batch ${count(last)}`
+  const ends =
+    last === null ? '' : `; it ${plan.stopped_after_batch === null ? 'ends' : 'ended'} with batch ${count(last)}`
   return html`<details class="plan-acks" open=${movesOn(plan.status) && plan.batches.length <= 12}>
     <summary>${`${count(done)} of ${counted(plan.batches.length, 'batch', 'batches')} committed${ends}`}</summary>
     <${PlainTable}
