@@ -72,6 +72,7 @@ func batchesInOrder(t *testing.T, f *fixture) {
 		}
 	}
 	check("created", p, 0, 0)
+	check("found", must(f.FindPlan(ctx, "clicks", p.Epoch, p.Interval, p.Fingerprint))(t), 0, 0)
 	check("started", f.start(t, p.ID), 0, 0)
 	feed := must(f.TableChanges(ctx, "clicks", 1))(t)
 	same(t, "what is pending first", in.NewBatches[0].Changes, feed.Pending.Changes)

@@ -3502,7 +3502,7 @@ type Plan struct {
 	// Acked Those that have acknowledged.
 	Acked []Ack `json:"acked"`
 
-	// Awaits The instances that may hold state of a key whose route changes, or get it, ascending; once all have acknowledged, the plan is committed. After a change of the hash or of the instances these are all instances of both configurations.
+	// Awaits The instances that may hold state of a key whose route changes, or get it, ascending; once all have acknowledged, the plan is committed. After a change of the hash or of the instances these are all instances of both configurations. Of a plan in several batches they are those of the batch that is handed over, of the first one before, and of the last one afterwards.
 	Awaits []int32 `json:"awaits"`
 
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.

@@ -24,7 +24,7 @@ func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval i
 	if err != nil {
 		return store.Plan{}, fmt.Errorf("plan of interval %d: %w", interval, err)
 	}
-	if live.Executor.Name != "" {
+	if live.Executor.Name != "" || live.BatchCount > 0 {
 		return s.Plan(ctx, live.ID)
 	}
 	return live.Plan, nil
