@@ -55,10 +55,10 @@ func TestConnect(t *testing.T) {
 	}
 	at := map[string]int32{"user:1": 0, "user:2": 0, "user:3": 1}
 	for move, err := range api.Migrations(ctx, plan.Id, client.ListMigrationsOptions{}) {
-		if err != nil || at[string(move.Key)] != move.From {
+		if err != nil || at[move.Key] != move.From {
 			t.Fatalf("%+v %v", move, err)
 		}
-		at[string(move.Key)] = move.To
+		at[move.Key] = move.To
 	}
 	_, err = api.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: plan.Awaits, ExecutorEpoch: new(int64(1))})
 	if err != nil {
