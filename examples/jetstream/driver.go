@@ -165,7 +165,9 @@ func (d *driver) call(ctx context.Context, calls []handoff.Call) error {
 		var err error
 		switch c.Do {
 		case handoff.PostAck:
-			_, err = d.api.AckPlan(ctx, p.Plan, wire.AckRequest{Instances: []int32{c.Instance}, ExecutorEpoch: &d.epoch})
+			_, err = d.api.AckPlan(ctx, p.Plan, wire.AckRequest{
+				Instances: []int32{c.Instance}, ExecutorEpoch: &d.epoch, Batch: &p.Batch,
+			})
 		case handoff.PostAbort:
 			_, err = d.api.AbortPlan(ctx, p.Plan, wire.AbortRequest{ExecutorEpoch: &d.epoch})
 		case handoff.PostRolledBack:
@@ -236,7 +238,7 @@ func (d *driver) watch(ctx context.Context) error {
 
 // plan sends the statistics of the last interval, and starts the plan that is made of them.
 func (d *driver) plan(ctx context.Context) error {
-	if d.view == nil || d.view.Pending != nil {
+	if d.view == nil || d.view.Pending != nil || d.idle {
 		return nil
 	}
 	version := d.view.Table.Version()

@@ -35,6 +35,8 @@ type config struct {
 	stateBytes          int
 	interval            time.Duration
 	theta               float64
+	batch               int64 // keys of a batch of a plan
+	idle                bool  // nothing is planned
 }
 
 func (c *config) flags(f *flag.FlagSet) {
@@ -50,6 +52,8 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.DurationVar(&c.service, "service", 100*time.Microsecond, "how long an event takes, beside its counting")
 	f.IntVar(&c.stateBytes, "state", 100, "bytes of state of a key")
 	f.DurationVar(&c.interval, "interval", 2*time.Second, "how often plannerd is asked")
+	f.Int64Var(&c.batch, "batch", 0, "how many keys move at once, in batches of a plan; 0: all of a plan")
+	f.BoolVar(&c.idle, "idle", false, "no keys are moved: all go by their hash")
 	f.Float64Var(&c.theta, "theta", 0.05, "the imbalance that is allowed")
 }
 
@@ -241,10 +245,14 @@ func (j *job) configure(ctx context.Context) error {
 	for i := range int32(j.instances) {
 		instances = append(instances, wire.Instance{Id: i})
 	}
+	configuration := wire.OperatorConfiguration{
+		Instances: instances, ThetaMax: &j.theta, Strategy: new(wire.Strategy("optimal")),
+	}
+	if j.batch > 0 {
+		configuration.Batches = &wire.BatchBounds{Keys: &j.batch}
+	}
 	return patiently(ctx, func() error {
-		_, err := api.PutOperator(ctx, operator, wire.OperatorConfiguration{
-			Instances: instances, ThetaMax: &j.theta, Strategy: new(wire.Strategy("optimal")),
-		})
+		_, err := api.PutOperator(ctx, operator, configuration)
 		return err
 	})
 }

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 // itself demands every number of every key, at the place where its route is.
 func TestRebalanced(t *testing.T) {
 	c := config{dir: t.TempDir(), routers: 2, instances: 3, keys: 2000, zipf: 1, rate: 2000, shift: 3 * time.Second,
-		service: 50 * time.Microsecond, stateBytes: 200, interval: time.Second, theta: 0.01}
+		service: 50 * time.Microsecond, stateBytes: 200, interval: time.Second, theta: 0.01, batch: 2}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	done, err := runJob(ctx, c, 12*time.Second, 8)
