@@ -39,6 +39,8 @@ func TestBatches(t *testing.T) {
 	if got := column(p, "Batches in", 6); fmt.Sprint(got) != "[1 2 –]" {
 		t.Errorf("versions %q", got)
 	}
+	p.WaitText("main", "all instances have finished batch 1")
+	p.WaitText("main", "it ends with batch 2")
 	p.Goto("/#/operators/parts/configuration")
 	p.WaitText("main", "Handing over in batches")
 }

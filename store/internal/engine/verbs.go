@@ -158,6 +158,9 @@ func (s *Store) AckPlan(
 		}
 		if by.Reason == "" {
 			by.Reason = "all instances have finished"
+			if p.BatchCount > 1 {
+				by.Reason += fmt.Sprintf(" batch %d", p.BatchesDone+1)
+			}
 		}
 		return true, commitNext(ctx, q, r, p, by, keep)
 	})

@@ -1,7 +1,7 @@
 // The life of a plan: what can be done with it, how far it is, and what became of it.
 
 import { useResource } from '../../api.js'
-import { count, counted, duration, some, state } from '../../format.js'
+import { count, counted, duration, percent, some, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Card, PlainTable, Resource, Status, Time, useNow } from '../../parts.js'
 import { link } from '../../route.js'
@@ -187,7 +187,7 @@ function Batches({ plan }) {
             number: true,
             of: (b) => (b.seconds === null ? state(b.busiest) : duration(1000 * b.seconds)),
           },
-          { head: 'θ after', number: true, of: (b) => b.theta.toFixed(3) },
+          { head: 'θ after', number: true, of: (b) => percent(b.theta) },
           { head: 'Table', number: true, of: (b) => count(b.table_size) },
           {
             head: 'Version',
@@ -245,8 +245,10 @@ function Aloud({ words }) {
  * @param {Plan | null} plan
  * @returns {Steps}
  */
-export const useSteps = (plan) =>
-  useResource(plan && `v1/plans/${encodeURIComponent(plan.id)}/transitions#${plan.status}.${plan.resolved_keys}`)
+export function useSteps(plan) {
+  const step = plan && [plan.status, plan.resolved_keys, plan.batch, plan.stopping].join('.')
+  return useResource(plan && `v1/plans/${encodeURIComponent(plan.id)}/transitions#${step}`)
+}
 
 /** @param {{ steps: Steps }} props */
 export function History({ steps }) {
@@ -274,7 +276,10 @@ export function History({ steps }) {
 /** @param {API['PlanTransition']} step */
 function stepOf({ from, to }) {
   if (from === null) return html`made, <${Status} status=${to} />`
-  return from === to ? 'resolved: the engine said which keys its classes are' : html`<${Status} status=${to} />`
+  // A plan that goes on being applied has gone on to its next batch, or was asked to stop.
+  return from === to && to !== 'applying'
+    ? 'resolved: the engine said which keys its classes are'
+    : html`<${Status} status=${to} />`
 }
 
 /**
