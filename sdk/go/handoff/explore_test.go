@@ -212,64 +212,78 @@ type result struct {
 	trace        []string
 }
 
-// explore goes through every order in which things may happen, the fewest steps first, up
-// to a number of worlds.
-func explore(s *scenario, most int) result {
+// order is the order in which worlds are explored: depth first few of them are held at a
+// time, breadth first what goes wrong is found in the fewest steps.
+type order bool
+
+const (
+	breadthFirst order = false
+	depthFirst   order = true
+)
+
+// explore goes through every order in which things may happen, up to a number of worlds.
+func explore(s *scenario, most int, order order) result {
 	type node struct {
 		parent int32
 		name   string
 	}
-	seed := maphash.MakeSeed()
+	type open struct {
+		w  *world
+		at int32
+	}
 	type id [2]uint64
-	other := maphash.MakeSeed()
+	seed, other := maphash.MakeSeed(), maphash.MakeSeed()
 	identify := func(w *world) id {
 		key := w.key()
 		return id{maphash.String(seed, key), maphash.String(other, key)}
 	}
 	first := newWorld(s)
-	visited, worlds, nodes := map[id]struct{}{identify(first): {}}, []*world{first}, []node{{-1, ""}}
+	visited, nodes, left := map[id]struct{}{identify(first): {}}, []node{{-1, ""}}, []open{{first, 0}}
+	texts := map[string]string{} // of steps, which repeat
 	var out result
-	trace := func(at int32, last string) (list []string) {
-		for list = []string{last}; at > 0; at = nodes[at].parent {
-			list = append(list, nodes[at].name)
+	end := func(wrong string, at int32, last string) result {
+		out.states, out.wrong, out.trace = len(nodes), wrong, []string{last}
+		for ; at > 0; at = nodes[at].parent {
+			out.trace = append(out.trace, nodes[at].name)
 		}
-		slices.Reverse(list)
-		return list
+		slices.Reverse(out.trace)
+		return out
 	}
-	for at := int32(0); int(at) < len(worlds); at++ {
-		w := worlds[at]
-		worlds[at] = nil
+	for len(left) > 0 && len(nodes) < most {
+		now := left[0]
+		if order == depthFirst {
+			now, left = left[len(left)-1], left[:len(left)-1]
+		} else {
+			left[0].w, left = nil, left[1:]
+		}
 		happened := false
-		for _, x := range w.steps() {
-			c := w.clone()
+		for _, x := range now.w.steps() {
+			c := now.w.clone()
 			if !x.does(c) {
 				continue
 			}
 			happened = true
 			if c.wrong != "" {
-				out.states, out.wrong, out.trace = len(worlds), c.wrong, trace(at, x.name)
-				return out
+				return end(c.wrong, now.at, x.name)
 			}
 			key := identify(c)
 			if _, ok := visited[key]; ok {
 				continue
 			}
 			visited[key] = struct{}{}
-			worlds, nodes = append(worlds, c), append(nodes, node{at, x.name})
+			if _, ok := texts[x.name]; !ok {
+				texts[x.name] = x.name
+			}
+			left, nodes = append(left, open{c, int32(len(nodes))}), append(nodes, node{now.at, texts[x.name]})
 		}
 		if !happened {
 			out.ends++
-			if wrong := w.final(); wrong != "" {
-				out.states, out.wrong, out.trace = len(worlds), wrong, trace(at, "nothing more happens")
-				return out
+			if wrong := now.w.final(); wrong != "" {
+				return end(wrong, now.at, "nothing more happens")
 			}
 		}
-		if len(worlds) >= most {
-			out.states = len(worlds)
-			return out
-		}
 	}
-	out.states, out.complete = len(worlds), true
+	out.states, out.complete = len(nodes), len(left) == 0
 	return out
 }
 
@@ -379,10 +393,10 @@ func scenarios() []scenario {
 // by orders that chance draws to their end.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
-	most, walks := 10_000, 1000
+	most, walks, order := 10_000, 1000, breadthFirst
 	switch {
 	case *whole:
-		most = 20_000_000
+		most, order = 30_000_000, depthFirst
 	case testing.Short():
 		most, walks = 2000, 100
 	}
@@ -391,7 +405,7 @@ func TestProtocol(t *testing.T) {
 			continue
 		}
 		begin := time.Now()
-		got := explore(&s, most)
+		got := explore(&s, most, order)
 		if got.wrong != "" {
 			t.Errorf("%s: after %d states: %s\n\t%s", s.name, got.states, got.wrong, strings.Join(got.trace, "\n\t"))
 		}
@@ -466,7 +480,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 		if !strings.HasPrefix(s.name, *only) {
 			continue
 		}
-		got := explore(&s, 200_000)
+		got := explore(&s, 200_000, breadthFirst)
 		if got.wrong == "" {
 			t.Errorf("%s: nothing is wrong in %d states without it", s.name, got.states)
 			continue
