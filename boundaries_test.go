@@ -93,7 +93,7 @@ var boundaries = []boundary{
 	},
 	{
 		place:   "internal/demo", // it talks HTTP like any client
-		project: []string{"sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/statsio", "internal/streams"},
+		project: []string{"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/statsio", "internal/streams"},
 		reach:   []string{anySQL, pgx, sqlite, cdp},
 	},
 	{place: "internal/streams", project: []string{"planner", "internal/workload"}, reach: []string{anyHTTP, anySQL}},

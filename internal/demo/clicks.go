@@ -3,10 +3,10 @@ package demo
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"plannerd/planner"
+	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/wire"
 )
 
@@ -18,35 +18,36 @@ const (
 )
 
 // clicksConfiguration is that of Clicks while its plans are committed.
-func clicksConfiguration() object {
-	return object{
-		"instances": 8, "strategy": planner.Mixed, "theta_max": 0.08, "table_limit": 400,
-		"trigger": object{"theta": 0.15}, "retention": object{"inputs": 0},
-	}
+func clicksConfiguration() wire.OperatorConfiguration {
+	c := balanced(numbered(8), 0.08, 400)
+	c.Strategy = new(wire.Strategy(planner.Mixed))
+	c.Trigger = &wire.Trigger{Theta: new(0.15)}
+	c.Retention = &wire.Retention{Inputs: new(int32(0))}
+	return c
 }
 
 // clicksApproved is the configuration with plans that wait so long for approval.
-func clicksApproved(ttl, onPending string) object {
+func clicksApproved(ttl string, onPending wire.OnPending) wire.OperatorConfiguration {
 	c := clicksConfiguration()
-	c["strategy"], c["theta_max"], c["trigger"] = planner.Optimal, 0.02, object{}
-	c["require_approval"], c["approval"] = true, object{"ttl": ttl, "on_pending": onPending}
+	c.Strategy, c.ThetaMax, c.Trigger = new(wire.Strategy(planner.Optimal)), new(0.02), &wire.Trigger{}
+	c.RequireApproval, c.Approval = new(true), &wire.ApprovalOptions{Ttl: &ttl, OnPending: &onPending}
 	return c
 }
 
 // clicks makes the history of Clicks, and a plan that is about to expire.
-func (f *filler) clicks(ctx context.Context, intervals []*interval) error {
+func (f *filler) clicks(ctx context.Context, intervals []wire.PlanRequest) error {
 	if err := f.put(ctx, Clicks, clicksConfiguration()); err != nil {
 		return err
 	}
 	driven, next := intervals[:clicksDriven], intervals[clicksDriven]
 	for _, in := range driven {
-		p, err := f.drive(ctx, Clicks, []*interval{in})
+		p, err := f.drive(ctx, Clicks, []wire.PlanRequest{in})
 		switch {
 		case err != nil:
 			return err
-		case p.Status == committed && p.Migration.Keys > 0:
+		case p.Status == wire.PlanStatusCommitted && p.Migration.Keys > 0:
 			f.plans.Committed = p.Id
-		case p.Status == noAction:
+		case p.Status == wire.PlanStatusNoAction:
 			f.plans.NoAction = p.Id
 		}
 	}
@@ -56,7 +57,7 @@ func (f *filler) clicks(ctx context.Context, intervals []*interval) error {
 	if err := f.put(ctx, Clicks, clicksApproved("1s", "keep")); err != nil {
 		return err
 	}
-	p, err := f.planAs(ctx, Clicks, proposed, next)
+	p, err := f.planAs(ctx, Clicks, wire.PlanStatusProposed, next)
 	if err != nil {
 		return err
 	}
@@ -65,39 +66,40 @@ func (f *filler) clicks(ctx context.Context, intervals []*interval) error {
 }
 
 // approvals lets plans of Clicks be rejected and superseded, and the last one wait.
-func (f *filler) approvals(ctx context.Context, intervals []*interval) error {
-	if err := f.await(ctx, f.plans.Expired, expired); err != nil {
+func (f *filler) approvals(ctx context.Context, intervals []wire.PlanRequest) error {
+	if err := f.await(ctx, f.plans.Expired, wire.PlanStatusExpired); err != nil {
 		return err
 	}
 	if err := f.put(ctx, Clicks, clicksApproved("12h", "replace")); err != nil {
 		return err
 	}
-	p, err := f.planAs(ctx, Clicks, proposed, intervals[0])
+	p, err := f.planAs(ctx, Clicks, wire.PlanStatusProposed, intervals[0])
 	if err != nil {
 		return err
 	}
 	f.plans.Rejected = p.Id
-	if _, err := f.step(ctx, p.Id, "reject", object{"actor": "ann", "reason": "not during the sale"}); err != nil {
+	if _, err := f.api.RejectPlan(ctx, p.Id,
+		wire.Transition{Actor: new("ann"), Reason: new("not during the sale")}); err != nil {
 		return err
 	}
 	for _, id := range []*string{&f.plans.Superseded, &f.plans.Proposed} {
 		intervals = intervals[1:]
-		if p, err = f.planAs(ctx, Clicks, proposed, intervals[0]); err != nil {
+		if p, err = f.planAs(ctx, Clicks, wire.PlanStatusProposed, intervals[0]); err != nil {
 			return err
 		}
 		*id = p.Id
 	}
-	if err := f.await(ctx, f.plans.Superseded, superseded); err != nil {
+	if err := f.await(ctx, f.plans.Superseded, wire.PlanStatusSuperseded); err != nil {
 		return err
 	}
 	if err := f.put(ctx, Clicks, clicksApproved("12h", "keep")); err != nil {
 		return err
 	}
-	if p, err = f.planAs(ctx, Clicks, noAction, intervals[1]); err != nil {
+	if p, err = f.planAs(ctx, Clicks, wire.PlanStatusNoAction, intervals[1]); err != nil {
 		return err
 	}
 	f.plans.Pending = p.Id
-	return f.await(ctx, f.plans.Proposed, proposed)
+	return f.await(ctx, f.plans.Proposed, wire.PlanStatusProposed)
 }
 
 // await returns when a plan is of the status, or an error when it does not become
@@ -105,11 +107,11 @@ func (f *filler) approvals(ctx context.Context, intervals []*interval) error {
 func (f *filler) await(ctx context.Context, id string, status wire.PlanStatus) error {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		p := new(plan)
-		if err := f.call(ctx, http.MethodGet, "/v1/plans/"+id, nil, p); err != nil {
+		p, err := f.api.GetPlan(ctx, id, client.GetPlanOptions{})
+		if err != nil {
 			return err
 		}
-		err := p.is(status)
+		err = is(p, status)
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}

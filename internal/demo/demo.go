@@ -5,8 +5,11 @@ package demo
 
 import (
 	"context"
+	"fmt"
 
 	"plannerd/internal/streams"
+	"plannerd/sdk/go/client"
+	"plannerd/sdk/go/wire"
 )
 
 // The operators. What each is for is told with the plans of [Filled], and by [Filled.Sights].
@@ -65,28 +68,24 @@ func (f Filled) Sights() []Sight {
 	}
 }
 
-// The status of plans.
-const (
-	proposed   = "proposed"
-	approved   = "approved"
-	applying   = "applying"
-	committed  = "committed"
-	rejected   = "rejected"
-	superseded = "superseded"
-	expired    = "expired"
-	noAction   = "no_action"
-)
-
 // filler fills one server.
 type filler struct {
-	client
+	api   *client.Client
 	plans Filled
 }
 
 // Fill fills the empty server at a URL. The token is that of an admin, or empty where
 // the server asks for none.
 func Fill(ctx context.Context, url, token string) (Filled, error) {
-	f := &filler{client: client{base: url, token: token}}
+	var config client.Config
+	if token != "" {
+		config.Token = client.StaticToken(token)
+	}
+	api, err := client.New(url, config)
+	if err != nil {
+		return Filled{}, err
+	}
+	f := &filler{api: api}
 	clicks, err := first(streams.Generated(streams.Season), clicksIntervals)
 	if err != nil {
 		return Filled{}, err
@@ -103,4 +102,50 @@ func Fill(ctx context.Context, url, token string) (Filled, error) {
 		}
 	}
 	return f.plans, nil
+}
+
+// put configures an operator.
+func (f *filler) put(ctx context.Context, operator string, c wire.OperatorConfiguration) error {
+	_, err := f.api.PutOperator(ctx, operator, c)
+	return err
+}
+
+// planAs has an interval planned, and the plan must be of the status.
+func (f *filler) planAs(
+	ctx context.Context, operator string, status wire.PlanStatus, in wire.PlanRequest,
+) (*wire.Plan, error) {
+	p, err := f.api.CreatePlan(ctx, operator, in)
+	if err == nil {
+		err = is(p, status)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", operator, err)
+	}
+	return p, nil
+}
+
+// is returns an error unless the plan is of the status.
+func is(p *wire.Plan, status wire.PlanStatus) error {
+	if p.Status != status {
+		return fmt.Errorf("plan %s of interval %d is %s, not %s", p.Id, p.Interval, p.Status, status)
+	}
+	return nil
+}
+
+// drive has intervals planned, commits every plan that asks for it, and returns the
+// last one.
+func (f *filler) drive(
+	ctx context.Context, operator string, intervals []wire.PlanRequest,
+) (last *wire.Plan, err error) {
+	for _, in := range intervals {
+		if last, err = f.api.CreatePlan(ctx, operator, in); err != nil {
+			return nil, err
+		}
+		if last.Status == wire.PlanStatusApproved {
+			if last, err = f.api.CommitPlan(ctx, last.Id, wire.CommitRequest{Stopped: new(true)}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return last, nil
 }

@@ -3,26 +3,43 @@ package demo
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
+	"slices"
 
 	"plannerd/compact"
 	"plannerd/internal/statsio"
 	"plannerd/internal/streams"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/sdk/go/wire"
 )
+
+// numbered are n instances, from 0.
+func numbered(n int) wire.Instances {
+	instances := make(wire.Instances, n)
+	for i := range instances {
+		instances[i].Id = wire.InstanceID(i)
+	}
+	return instances
+}
+
+// balanced is the configuration of instances with the paper's two limits.
+func balanced(instances wire.Instances, thetaMax float64, tableLimit int64) wire.OperatorConfiguration {
+	return wire.OperatorConfiguration{Instances: instances, ThetaMax: &thetaMax, TableLimit: &tableLimit}
+}
 
 // functions has four instances of twice the speed of the others, and functions
 // that are called more often than any instance can serve.
 func (f *filler) functions(ctx context.Context) error {
-	instances := make([]object, 24)
-	for id := range instances {
-		instances[id] = object{"id": id, "capacity": 1 + id/20}
+	instances := numbered(24)
+	for i := range instances {
+		instances[i].Capacity = new(float64(1 + i/20))
 	}
-	if err := f.put(ctx, Functions, object{"instances": instances, "theta_max": 0.1, "table_limit": 300,
-		"strategy": planner.Optimal}); err != nil {
+	c := balanced(instances, 0.1, 300)
+	c.Strategy = new(wire.Strategy(planner.Optimal))
+	if err := f.put(ctx, Functions, c); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Phases), 6)
@@ -42,13 +59,15 @@ func (f *filler) functions(ctx context.Context) error {
 }
 
 // byMixed is the configuration of instances whose plans are the paper's.
-func byMixed(instances any) object {
-	return object{"instances": instances, "strategy": planner.Mixed, "theta_max": 0.05, "table_limit": 2000}
+func byMixed(instances wire.Instances) wire.OperatorConfiguration {
+	c := balanced(instances, 0.05, 2000)
+	c.Strategy = new(wire.Strategy(planner.Mixed))
+	return c
 }
 
 // pages loses an instance and gets three.
 func (f *filler) pages(ctx context.Context) error {
-	if err := f.put(ctx, Pages, byMixed(8)); err != nil {
+	if err := f.put(ctx, Pages, byMixed(numbered(8))); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Fluctuation), 6)
@@ -59,14 +78,10 @@ func (f *filler) pages(ctx context.Context) error {
 	if _, err := f.drive(ctx, Pages, intervals[:last]); err != nil {
 		return err
 	}
-	var instances []object
-	for _, id := range []int{0, 1, 2, 4, 5, 6, 7, 8, 9, 10} {
-		instances = append(instances, object{"id": id})
-	}
-	if err := f.put(ctx, Pages, byMixed(instances)); err != nil {
+	if err := f.put(ctx, Pages, byMixed(slices.Delete(numbered(11), 3, 4))); err != nil {
 		return err
 	}
-	p, err := f.planAs(ctx, Pages, approved, intervals[last])
+	p, err := f.planAs(ctx, Pages, wire.PlanStatusApproved, intervals[last])
 	if err != nil {
 		return err
 	}
@@ -76,7 +91,7 @@ func (f *filler) pages(ctx context.Context) error {
 
 // volume is in the middle of a migration.
 func (f *filler) volume(ctx context.Context) error {
-	if err := f.put(ctx, Volume, object{"instances": 12, "theta_max": 0.02, "table_limit": 200}); err != nil {
+	if err := f.put(ctx, Volume, balanced(numbered(12), 0.02, 200)); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Bursts), 4)
@@ -87,24 +102,24 @@ func (f *filler) volume(ctx context.Context) error {
 	if _, err := f.drive(ctx, Volume, intervals[:last]); err != nil {
 		return err
 	}
-	p, err := f.planAs(ctx, Volume, approved, intervals[last])
+	p, err := f.planAs(ctx, Volume, wire.PlanStatusApproved, intervals[last])
 	if err != nil {
 		return err
 	}
-	if p, err = f.step(ctx, p.Id, "start", object{"executor": "job-manager-1"}); err != nil {
+	if p, err = f.api.StartPlan(ctx, p.Id, wire.StartRequest{Executor: "job-manager-1"}); err != nil {
 		return err
 	}
 	if len(p.Awaits) < 2 {
 		return fmt.Errorf("plan %s awaits %d instances only", p.Id, len(p.Awaits))
 	}
 	for _, instance := range p.Awaits[:len(p.Awaits)/2] {
-		ack := object{"instances": []int32{instance}, "actor": fmt.Sprintf("task-%d", instance)}
-		if p, err = f.step(ctx, p.Id, "acks", ack); err != nil {
+		ack := wire.AckRequest{Instances: []wire.InstanceID{instance}, Actor: new(fmt.Sprintf("task-%d", instance))}
+		if p, err = f.api.AckPlan(ctx, p.Id, ack); err != nil {
 			return err
 		}
 	}
 	f.plans.Applying = p.Id
-	return p.is(applying)
+	return is(p, wire.PlanStatusApplying)
 }
 
 // products are spread by the tokens of a ring.
@@ -113,9 +128,9 @@ func (f *filler) products(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.plans.Ring, err = f.shifting(ctx, Products, intervals, object{
-		"instances": 8, "scheme": "ring", "theta_max": 0.05,
-		"hash": object{"tokens_per_instance": 16}, "ring": object{"method": "fitted"},
+	f.plans.Ring, err = f.shifting(ctx, Products, intervals, wire.OperatorConfiguration{
+		Instances: numbered(8), Scheme: new(wire.SchemeRing), ThetaMax: new(0.05),
+		Hash: &wire.Hash{TokensPerInstance: new(int32(16))}, Ring: &wire.RingOptions{Method: new(wire.RingMethodFitted)},
 	})
 	return err
 }
@@ -128,8 +143,8 @@ func (f *filler) files(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.plans.Ranges, err = f.shifting(ctx, Files, intervals[1:], object{
-		"instances": 8, "scheme": "ranges", "theta_max": 0.05,
+	f.plans.Ranges, err = f.shifting(ctx, Files, intervals[1:], wire.OperatorConfiguration{
+		Instances: numbered(8), Scheme: new(wire.SchemeRanges), ThetaMax: new(0.05),
 	})
 	return err
 }
@@ -137,7 +152,7 @@ func (f *filler) files(ctx context.Context) error {
 // shifting drives an operator without a routing table and leaves the last plan
 // to be carried out.
 func (f *filler) shifting(
-	ctx context.Context, operator string, intervals []*interval, configuration object,
+	ctx context.Context, operator string, intervals []wire.PlanRequest, configuration wire.OperatorConfiguration,
 ) (string, error) {
 	if err := f.put(ctx, operator, configuration); err != nil {
 		return "", err
@@ -146,7 +161,7 @@ func (f *filler) shifting(
 	if _, err := f.drive(ctx, operator, intervals[:last]); err != nil {
 		return "", err
 	}
-	p, err := f.planAs(ctx, operator, approved, intervals[last])
+	p, err := f.planAs(ctx, operator, wire.PlanStatusApproved, intervals[last])
 	if err != nil {
 		return "", err
 	}
@@ -157,54 +172,56 @@ const namesInstances = 8
 
 // names sends compact statistics.
 func (f *filler) names(ctx context.Context) error {
-	if err := f.put(ctx, Names, byMixed(namesInstances)); err != nil {
+	if err := f.put(ctx, Names, byMixed(numbered(namesInstances))); err != nil {
 		return err
 	}
 	intervals, err := streams.Generated(streams.Fluctuation).First(1)
 	if err != nil {
 		return err
 	}
-	body, err := compressed(intervals[0].Number, intervals[0].Statistics)
+	in, err := compressed(intervals[0].Number, intervals[0].Statistics)
 	if err != nil {
 		return err
 	}
-	p := new(plan)
-	if err := f.send(ctx, http.MethodPost, "/v1/operators/"+Names+"/plans", body, p); err != nil {
+	p, err := f.planAs(ctx, Names, wire.PlanStatusApproved, in)
+	if err != nil {
 		return err
 	}
 	f.plans.Classes = p.Id
-	return p.is(approved)
+	return nil
 }
 
-// compressed is the compact form of statistics whose keys are where the default
+// compressed has the compact form of statistics planned, whose keys are where the default
 // hash puts them.
-func compressed(number int64, s *planner.Statistics) (*bytes.Buffer, error) {
+func compressed(number int64, s *planner.Statistics) (in wire.PlanRequest, err error) {
 	var on [namesInstances]partitioner.Instance
 	var target planner.Configuration
 	for i := range on {
 		on[i].ID = int32(i)
 		target.Instances = append(target.Instances, planner.Instance{ID: int32(i), Capacity: 1})
 	}
-	var err error
 	if target.Hash, err = partitioner.New(partitioner.Config{}, on[:]); err != nil {
-		return nil, err
+		return in, err
 	}
 	snapshot, err := planner.NewSnapshot(s, target, planner.Base{Configuration: target})
 	if err != nil {
-		return nil, err
+		return in, err
 	}
 	c, err := compact.Compress(snapshot, compact.Options{Degree: 8, Scales: compact.Scales{Cost: 1, State: 1}})
 	if err != nil {
-		return nil, err
+		return in, err
 	}
-	body := new(bytes.Buffer)
-	return body, statsio.WriteCompactJSON(body, number,
-		&compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree})
+	var text bytes.Buffer
+	records := &compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}
+	if err := statsio.WriteCompactJSON(&text, number, records); err != nil {
+		return in, err
+	}
+	return in, json.Unmarshal(text.Bytes(), &in)
 }
 
 // edits has a channel that makes more than a quarter of all edits.
 func (f *filler) edits(ctx context.Context) error {
-	if err := f.put(ctx, Edits, object{"instances": 8, "theta_max": 0.08, "table_limit": 20}); err != nil {
+	if err := f.put(ctx, Edits, balanced(numbered(8), 0.08, 20)); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Hot), 1)
@@ -230,26 +247,21 @@ const (
 
 // big has a plan that moves nearly everything.
 func (f *filler) big(ctx context.Context) error {
-	configuration := func(instances int) object {
-		return object{
-			"instances": instances, "hash": object{"function": "modulo"}, "theta_max": 0.2, "table_limit": 0,
-			"certificate":      "off",
-			"require_approval": true, "approval": object{"ttl": "12h"},
-		}
-	}
-	in := &interval{Columns: columns{
-		Key: make([]string, bigKeys), Cost: make([]float64, bigKeys), State: make([]float64, bigKeys),
-	}}
+	keys, cost, state := make([]string, bigKeys), make([]float64, bigKeys), make([]float64, bigKeys)
 	for i := range bigKeys {
-		in.Columns.Key[i] = fmt.Sprintf("session:%06d", i)
-		in.Columns.Cost[i], in.Columns.State[i] = float64(1+i%7), float64(64+i%1000)
+		keys[i], cost[i], state[i] = fmt.Sprintf("session:%06d", i), float64(1+i%7), float64(64+i%1000)
 	}
+	in := wire.PlanRequest{Columns: &wire.Columns{Key: keys, Cost: &cost, State: &state}}
 	for _, instances := range []int{8, 9} {
-		if err := f.put(ctx, Big, configuration(instances)); err != nil {
+		c := balanced(numbered(instances), 0.2, 0)
+		c.Hash = &wire.Hash{Function: new(wire.HashFunctionModulo)}
+		c.Certificate = new(wire.CertificateLevelOff)
+		c.RequireApproval, c.Approval = new(true), &wire.ApprovalOptions{Ttl: new("12h")}
+		if err := f.put(ctx, Big, c); err != nil {
 			return err
 		}
 	}
-	p, err := f.planAs(ctx, Big, proposed, in)
+	p, err := f.planAs(ctx, Big, wire.PlanStatusProposed, in)
 	if err != nil {
 		return err
 	}
@@ -261,4 +273,6 @@ func (f *filler) big(ctx context.Context) error {
 }
 
 // idle has not said anything yet.
-func (f *filler) idle(ctx context.Context) error { return f.put(ctx, Idle, object{"instances": 4}) }
+func (f *filler) idle(ctx context.Context) error {
+	return f.put(ctx, Idle, wire.OperatorConfiguration{Instances: numbered(4)})
+}

@@ -3,35 +3,27 @@ package demo
 import (
 	"plannerd/internal/streams"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
-// interval is the body of a request with the statistics of one.
-type interval struct {
-	Interval int64   `json:"interval"`
-	Columns  columns `json:"columns"`
-}
-
-type columns struct {
-	Key   []string  `json:"key"`
-	Cost  []float64 `json:"cost"`
-	State []float64 `json:"state,omitempty"`
-}
-
-// asInterval makes a body of statistics.
-func asInterval(number int64, s *planner.Statistics) *interval {
-	in := &interval{Interval: number, Columns: columns{Key: make([]string, s.Len()), Cost: s.Cost, State: s.State}}
-	for i := range in.Columns.Key {
-		in.Columns.Key[i] = string(s.Keys.At(i))
+// asRequest has the statistics of an interval planned.
+func asRequest(number int64, s *planner.Statistics) wire.PlanRequest {
+	columns := &wire.Columns{Key: make([]string, s.Len()), Cost: &s.Cost}
+	if s.State != nil {
+		columns.State = &s.State
 	}
-	return in
+	for i := range columns.Key {
+		columns.Key[i] = string(s.Keys.At(i))
+	}
+	return wire.PlanRequest{Interval: number, Columns: columns}
 }
 
-// first makes bodies of the first n intervals of a stream.
-func first(s streams.Stream, n int) ([]*interval, error) {
+// first makes requests of the first n intervals of a stream.
+func first(s streams.Stream, n int) ([]wire.PlanRequest, error) {
 	intervals, err := s.First(n)
-	out := make([]*interval, len(intervals))
+	out := make([]wire.PlanRequest, len(intervals))
 	for i, in := range intervals {
-		out[i] = asInterval(in.Number, in.Statistics)
+		out[i] = asRequest(in.Number, in.Statistics)
 	}
 	return out, err
 }
