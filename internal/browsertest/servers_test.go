@@ -54,6 +54,7 @@ func TestFilled(t *testing.T) {
 		"Ranges":     {demo.Files, "approved", "ranges"},
 		"Classes":    {demo.Names, "approved", "classes"},
 		"Unbalanced": {demo.Edits, "committed", "keys"},
+		"Split":      {demo.Channels, "applying", "keys"},
 		"Big":        {demo.Big, "proposed", "keys"},
 	}
 	if len(want) != plans.NumField() {

@@ -22,6 +22,7 @@ const (
 	Files     = "files"     // scheme ranges
 	Names     = "names"     // compact statistics: plans of classes
 	Edits     = "edits"     // a key hotter than any instance may carry
+	Channels  = "channels"  // the same stream, whose hottest keys are split; plans go in batches
 	Big       = "big"       // a plan of more than 100 000 migrations
 	Idle      = "idle"      // no plan yet
 )
@@ -41,6 +42,7 @@ type Filled struct {
 	Ranges     string // of Files, approved
 	Classes    string // of Names, approved, not resolved yet
 	Unbalanced string // of Edits
+	Split      string // of Channels: its first batch is committed, its second is under way
 	Big        string // of Big, proposed
 }
 
@@ -64,6 +66,7 @@ func (f Filled) Sights() []Sight {
 		plan(Files, "scheme ranges: the history of plannerd's own repository, by path", f.Ranges),
 		plan(Names, "compact statistics: classes of keys instead of keys", f.Classes),
 		plan(Edits, "no balance to be had: the proof, and the key in the way", f.Unbalanced),
+		plan(Channels, "the same stream with that key split; plans are handed over in batches", f.Split),
 		plan(Big, "more than 100,000 migrations in one list", f.Big),
 	}
 }
@@ -92,7 +95,7 @@ func Fill(ctx context.Context, url, token string) (Filled, error) {
 	}
 	steps := []func(context.Context) error{
 		func(ctx context.Context) error { return f.clicks(ctx, clicks[:clicksDriven+1]) },
-		f.functions, f.pages, f.volume, f.products, f.files, f.names, f.edits, f.big, f.idle,
+		f.functions, f.pages, f.volume, f.products, f.files, f.names, f.edits, f.channels, f.big, f.idle,
 		// The plan that the first step left to itself has expired by now, or soon will have.
 		func(ctx context.Context) error { return f.approvals(ctx, clicks[clicksDriven+1:]) },
 	}

@@ -239,6 +239,36 @@ func (f *filler) edits(ctx context.Context) error {
 	return nil
 }
 
+// channels has the stream of edits, and may split its hottest key.
+func (f *filler) channels(ctx context.Context) error {
+	c := balanced(numbered(8), 0.08, 200)
+	c.Splitting = &wire.Splitting{MaxParts: 8, MergeCost: new(1.0)}
+	c.Batches = &wire.BatchBounds{Keys: new(int64(12))}
+	if err := f.put(ctx, Channels, c); err != nil {
+		return err
+	}
+	intervals, err := first(streams.Generated(streams.Hot), 1)
+	if err != nil {
+		return err
+	}
+	p, err := f.planAs(ctx, Channels, wire.PlanStatusApproved, intervals[0])
+	if err != nil {
+		return err
+	}
+	if p, err = f.api.StartPlan(ctx, p.Id, wire.StartRequest{Executor: "job-manager-1"}); err != nil {
+		return err
+	}
+	ack := wire.AckRequest{Instances: p.Awaits, Batch: new(int64(1))}
+	if p, err = f.api.AckPlan(ctx, p.Id, ack); err != nil {
+		return err
+	}
+	if len(p.Splits) == 0 {
+		return errors.New("no channel is split")
+	}
+	f.plans.Split = p.Id
+	return is(p, wire.PlanStatusApplying)
+}
+
 // A modulus that grows from eight to nine moves eight keys of nine.
 const (
 	bigKeys       = 120_000
