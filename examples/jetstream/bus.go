@@ -26,6 +26,7 @@ const (
 	liveSubject  = "ctl.live"
 	wrongSubject = "ctl.wrong"
 	dumpSubject  = "ctl.dump"  // .<instance>: answered with all that it holds
+	mergeSubject = "ctl.merge" // .<instance>: partial counts of keys that are merged there
 	askSubject   = "ctl.again" // what is owed to the driver is said again
 )
 

@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,16 +28,20 @@ type driver struct {
 	epoch    int64
 	machine  *handoff.Driver
 	view     *router.View
+	places   *placement
 	interval int64
 	latest   map[int32]statistics
 	began    time.Time // of the plan that is pending
 	history  *history
+	// The instances that have acknowledged the pending version.
+	acked        []int32
+	ackedVersion int64
 }
 
-// history is what the driver has done so far.
+// history is what the drivers have done so far.
 type history struct {
 	plans atomic.Int64
-	last  atomic.Pointer[string] // how long the last plan took
+	last  atomic.Int64 // how long the last plan took, in nanoseconds
 }
 
 // runDriver runs until the context ends, or another driver takes over.
@@ -52,7 +57,7 @@ func runDriver(ctx context.Context, c config, h *history) error {
 	}
 	epoch := time.Now().UnixMilli() // higher than that of any driver before
 	d := &driver{config: c, bus: b, api: api, epoch: epoch, machine: handoff.NewDriver(epoch),
-		latest: map[int32]statistics{}, history: h}
+		latest: map[int32]statistics{}, history: h, places: newPlacement(c)}
 	return d.run(ctx)
 }
 
@@ -126,7 +131,7 @@ func (d *driver) see(ctx context.Context, v *router.View) error {
 	}
 	if v.Pending == nil && old != nil && old.Pending != nil {
 		d.history.plans.Add(1)
-		d.history.last.Store(new(fmt.Sprintf("%.0f ms", time.Since(d.began).Seconds()*1000)))
+		d.history.last.Store(int64(time.Since(d.began)))
 	}
 	calls, stopped := d.machine.See(v.Handover().Pending)
 	if stopped && v.Pending != nil {
@@ -165,9 +170,7 @@ func (d *driver) call(ctx context.Context, calls []handoff.Call) error {
 		var err error
 		switch c.Do {
 		case handoff.PostAck:
-			_, err = d.api.AckPlan(ctx, p.Plan, wire.AckRequest{
-				Instances: []int32{c.Instance}, ExecutorEpoch: &d.epoch, Batch: &p.Batch,
-			})
+			err = d.ack(ctx, p, c.Instance)
 		case handoff.PostAbort:
 			_, err = d.api.AbortPlan(ctx, p.Plan, wire.AbortRequest{ExecutorEpoch: &d.epoch})
 		case handoff.PostRolledBack:
@@ -184,6 +187,24 @@ func (d *driver) call(ctx context.Context, calls []handoff.Call) error {
 		}
 	}
 	return nil
+}
+
+// ack acknowledges for all instances at once, when all have: each request takes the service
+// a transaction, while keys wait. What a driver forgets that ends, instances say again.
+func (d *driver) ack(ctx context.Context, p *wire.PendingTable, instance int32) error {
+	if d.ackedVersion != p.Version {
+		d.ackedVersion, d.acked = p.Version, nil
+	}
+	if !slices.Contains(d.acked, instance) {
+		d.acked = append(d.acked, instance)
+	}
+	if len(d.acked) < len(p.Awaits) {
+		return nil
+	}
+	_, err := d.api.AckPlan(ctx, p.Plan, wire.AckRequest{
+		Instances: d.acked, ExecutorEpoch: &d.epoch, Batch: &p.Batch,
+	})
+	return err
 }
 
 // fence announces the plan for a router that is lost.
@@ -238,26 +259,43 @@ func (d *driver) watch(ctx context.Context) error {
 
 // plan sends the statistics of the last interval, and starts the plan that is made of them.
 func (d *driver) plan(ctx context.Context) error {
-	if d.view == nil || d.view.Pending != nil || d.idle {
+	if d.view == nil || d.view.Pending != nil || !d.policy.plans {
 		return nil
 	}
 	version := d.view.Table.Version()
-	var rows []client.Row
+	rows := map[string]*client.Row{}
 	for i := range int32(d.instances) {
 		s, ok := d.latest[i]
 		if !ok || s.Version != version {
 			return nil // an interval in which the table changed says nothing of where keys are
 		}
 		for _, k := range s.Keys {
-			rows = append(rows, client.Row{Key: []byte(k.Key), Cost: k.Cost, State: float64(k.State), Instance: i})
+			unit := d.places.unit([]byte(k.Key))
+			r := rows[string(unit)]
+			if r == nil {
+				r = &client.Row{Key: unit, Instance: i}
+				rows[string(unit)] = r
+			} else if r.Instance != i { // parts of a key
+				at, err := d.view.Table.Lookup(unit)
+				if err != nil {
+					return err
+				}
+				r.Instance = at.Instance
+			}
+			r.Cost += k.Cost
+			r.State += k.State
 		}
 	}
 	clear(d.latest)
 	if len(rows) == 0 {
 		return nil
 	}
+	var sorted []client.Row
+	for _, unit := range slices.Sorted(maps.Keys(rows)) {
+		sorted = append(sorted, *rows[unit])
+	}
 	p, err := d.api.CreatePlanFrom(ctx, operator, wire.PlanRequest{Interval: d.interval, TableVersion: &version},
-		client.Statistics{Rows: client.Rows(rows), Located: true})
+		client.Statistics{Rows: client.Rows(sorted), Located: true})
 	d.interval++
 	if err != nil {
 		return err

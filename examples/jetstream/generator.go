@@ -2,76 +2,118 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"math"
-	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// generator makes the events of one source: keys by Zipf's law, whose ranks change from
-// time to time, and numbers that go up by key.
+// generator makes the events of one source, and numbers those of each key.
 type generator struct {
-	config
+	bus     *bus
 	name    string
+	keys    keys
+	begin   time.Time
 	mu      sync.Mutex
 	numbers map[string]uint64
 	made    atomic.Uint64
+	window  *window
 }
 
-// frameTime is how much time a frame of a source is about.
-const frameTime = 5 * time.Millisecond
+// window bounds how many events are on their way, as engines do against overload: at
+// saturation the busiest instance sets the pace of all.
+type window struct {
+	size            uint64
+	made, processed atomic.Uint64
+}
 
-// run makes events at a steady rate until so many are made, or the context ends.
-func (g *generator) run(ctx context.Context, seed uint64, events uint64) error {
-	b, err := connect(g.nats)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	r := rand.New(rand.NewPCG(seed, 1))
-	shared := rand.New(rand.NewPCG(1, 1)) // all sources agree which keys are hot
-	cumulated, sum := make([]float64, g.keys), 0.0
-	for i := range cumulated {
-		sum += math.Pow(float64(i+1), -g.zipf)
-		cumulated[i] = sum
-	}
-	ranks := shared.Perm(g.keys)
+// room is how many more events may be made.
+func (w *window) room() uint64 {
+	onTheirWay := w.made.Load() - min(w.made.Load(), w.processed.Load())
+	return w.size - min(w.size, onTheirWay)
+}
+
+// frameTime is how much time a frame of a source is about, and frameEvents the most events
+// of one.
+const (
+	frameTime   = 5 * time.Millisecond
+	frameEvents = 256
+)
+
+// load is how many events come.
+type load struct {
+	events uint64        // in all, of one source; 0: no bound
+	rate   float64       // a second, of one source; 0: as the window allows
+	during time.Duration // 0: no bound
+}
+
+// run makes events until there are so many, the time is over, the keys end, or the context
+// ends.
+func (g *generator) run(ctx context.Context, l load) error {
 	tick := time.NewTicker(frameTime)
 	defer tick.Stop()
-	begin, shifted := time.Now(), time.Duration(0)
-	for g.made.Load() < events {
+	begin, made := time.Now(), uint64(0)
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
 		passed := time.Since(begin)
-		for ; g.shift > 0 && passed-shifted >= g.shift; shifted += g.shift {
-			for range 1 + g.keys/100 { // some keys become what others were
-				i, j := shared.IntN(g.keys), shared.IntN(min(g.keys, 20))
-				ranks[i], ranks[j] = ranks[j], ranks[i]
-			}
+		if l.during > 0 && passed >= l.during || l.events > 0 && made >= l.events {
+			return nil
 		}
-		due := min(events, uint64(passed.Seconds()*g.rate/float64(g.routers)))
-		for due > g.made.Load() {
-			n := min(due-g.made.Load(), 512)
-			list := make([]event, n)
-			g.mu.Lock()
-			for i := range list {
-				rank, _ := slices.BinarySearch(cumulated, r.Float64()*sum)
-				key := fmt.Sprintf("word-%d", ranks[min(rank, g.keys-1)])
-				g.numbers[key]++
-				list[i] = event{key: key, n: g.numbers[key], at: time.Now().UnixNano()}
-			}
-			g.mu.Unlock()
-			if _, err := b.js.Publish(ctx, "src."+g.name, appendEvents(nil, list)); err != nil {
-				return err
-			}
-			g.made.Add(n)
+		due := made + 64*frameEvents
+		if l.rate > 0 {
+			due = uint64(passed.Seconds() * l.rate)
 		}
+		if l.events > 0 {
+			due = min(due, l.events)
+		}
+		n, ended, err := g.send(ctx, due-made, l.rate == 0)
+		if ended || err != nil {
+			return err
+		}
+		made += n
 	}
-	return nil
+}
+
+// send sends so many events, or as many as the window allows; ended: there are no more keys.
+func (g *generator) send(ctx context.Context, due uint64, windowed bool) (sent uint64, ended bool, err error) {
+	for sent < due && ctx.Err() == nil {
+		room := min(due-sent, frameEvents)
+		if windowed {
+			room = min(room, g.window.room())
+		}
+		if room == 0 {
+			break
+		}
+		list := g.make(int(room))
+		if len(list) == 0 {
+			return sent, true, nil
+		}
+		if _, err := g.bus.js.Publish(ctx, "src."+g.name, appendEvents(nil, list)); err != nil {
+			return sent, false, err
+		}
+		sent += uint64(len(list))
+	}
+	return sent, false, nil
+}
+
+// make makes up to n events; fewer, where there are no more keys.
+func (g *generator) make(n int) []event {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	list := make([]event, 0, n)
+	for range n {
+		key, ok := g.keys.next(now.Sub(g.begin))
+		if !ok {
+			break
+		}
+		g.numbers[key]++
+		list = append(list, event{key: key, n: g.numbers[key], at: now.UnixNano()})
+	}
+	g.made.Add(uint64(len(list)))
+	g.window.made.Add(uint64(len(list)))
+	return list
 }

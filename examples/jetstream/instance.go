@@ -13,33 +13,44 @@ import (
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/handoff"
 	"plannerd/sdk/go/router"
+	"plannerd/sdk/go/stats"
 )
 
 // counter is an instance: it counts the messages of its keys.
 type counter struct {
 	config
-	id      int32
-	bus     *bus
-	db      database
-	meta    meta
-	machine *handoff.Instance[event]
-	costs   map[string]float64 // since the statistics were sent last
-	live    live
-	unsent  []handoff.Action[event]
-	exports bool
+	id        int32
+	bus       *bus
+	db        database
+	meta      meta
+	machine   *handoff.Instance[event]
+	placement *placement
+	costs     *stats.Exact // since the statistics were sent last
+	live      live         // since it was sent last
+	said      time.Time
+	unsent    []handoff.Action[event]
+	sent      []jetstream.PubAckFuture // transfers
+	exports   bool
 
 	views  <-chan *router.View
 	view   *router.View
 	stable int64 // the version of the table since the last report; 0: it changed
 	inputs [2]input
 	asked  chan *nats.Msg
+
+	pace    pacer
+	busy    <-chan time.Time // until then messages that were taken have their service time; nil: none
+	working []event          // these messages
+	parked  pauses
+	partial map[string]uint64 // counted since the last merge, of keys that are merged elsewhere
+	merges  chan *nats.Msg
 }
 
 // input is a stream that an instance reads: its channels, or transfers.
 type input struct {
 	messages <-chan jetstream.Msg
 	waiting  jetstream.Msg // was read before its hand-over was seen
-	take     func(context.Context, jetstream.Msg) (waits bool, err error)
+	take     func(context.Context, jetstream.Msg) (waiting jetstream.Msg, err error)
 }
 
 // next is where the next message comes from: nowhere, while one waits.
@@ -51,21 +62,20 @@ func (in *input) next() <-chan jetstream.Msg {
 }
 
 // read takes a message, or keeps it until it need not wait.
-func (in *input) read(ctx context.Context, m jetstream.Msg) error {
-	waits, err := in.take(ctx, m)
-	if in.waiting = nil; waits {
-		in.waiting = m
-	}
+func (in *input) read(ctx context.Context, m jetstream.Msg) (err error) {
+	in.waiting, err = in.take(ctx, m)
 	return err
 }
 
-// live is what an instance says of itself a few times a second.
+// live is what an instance, or a router, says of itself many times a second.
 type live struct {
-	Instance  int32   `json:"instance"`
-	Processed uint64  `json:"processed"`
-	Latencies []int64 `json:"latencies"` // of some messages, in nanoseconds
-	Moved     int     `json:"moved"`     // states that came
-	MovedSize int     `json:"moved_size"`
+	Instance int32 `json:"instance"` // −1: a router
+	Done     done  `json:"done"`
+	// Of messages that were counted: from when they came up. During: while a plan was pending,
+	// of keys that it did not move.
+	Latencies histogram `json:"latencies,omitempty"`
+	During    histogram `json:"during,omitempty"`
+	Pauses    histogram `json:"pauses,omitempty"` // for how long keys waited that moved
 }
 
 // statistics are what an instance measured of its keys.
@@ -78,7 +88,7 @@ type statistics struct {
 type keyStatistics struct {
 	Key   string  `json:"key"`
 	Cost  float64 `json:"cost"`
-	State int     `json:"state"`
+	State float64 `json:"state"`
 }
 
 // reply tells the driver that an instance has done its part of a plan, or has gone back.
@@ -104,8 +114,19 @@ func runInstance(ctx context.Context, c config, id int32) error {
 		return err
 	}
 	defer db.Close()
-	x := &counter{config: c, id: id, bus: b, db: db, meta: m, costs: map[string]float64{}, live: live{Instance: id},
-		machine: handoff.NewInstance(id, handoff.Holding, m.Machine)}
+	x := &counter{config: c, id: id, bus: b, db: db, meta: m, machine: handoff.NewInstance(id, c.mode(), m.Machine),
+		placement: newPlacement(c), costs: stats.NewExact(), parked: newPauses(), partial: map[string]uint64{}}
+	err = db.View(func(tx *bbolt.Tx) error { // what it holds is in the statistics, idle or not
+		return states{tx}.each(func(key string, c count, as status) bool {
+			if as == active {
+				x.costs.SetState([]byte(key), float64(len(c.encode())))
+			}
+			return true
+		})
+	})
+	if err != nil {
+		return err
+	}
 	return x.run(ctx, api)
 }
 
@@ -131,6 +152,10 @@ func (x *counter) run(ctx context.Context, api *client.Client) error {
 			return err
 		}
 	}
+	x.merges = make(chan *nats.Msg, 1024)
+	if _, err := x.bus.ChanSubscribe(fmt.Sprintf("%s.%d", mergeSubject, x.id), x.merges); err != nil {
+		return err
+	}
 	select {
 	case x.view = <-x.views:
 	case <-ctx.Done():
@@ -138,7 +163,7 @@ func (x *counter) run(ctx context.Context, api *client.Client) error {
 	}
 	x.stable = x.view.Table.Version()
 	err = x.step(ctx, func() ([]handoff.Action[event], error) {
-		return append(x.machine.See(x.view.Handover()), x.machine.Resume()...), nil
+		return append(x.machine.See(x.placement.view(x.view)), x.machine.Resume()...), nil
 	})
 	if err == nil {
 		err = x.loop(ctx)
@@ -151,19 +176,29 @@ func (x *counter) run(ctx context.Context, api *client.Client) error {
 
 // loop does one thing after the other until the context ends.
 func (x *counter) loop(ctx context.Context) error {
-	tick, report := time.NewTicker(200*time.Millisecond), time.NewTicker(x.interval)
+	tick, report, merge := time.NewTicker(200*time.Millisecond), time.NewTicker(x.interval), time.NewTicker(x.merge)
 	defer tick.Stop()
 	defer report.Stop()
+	defer merge.Stop()
 	for {
+		var channel <-chan jetstream.Msg
+		var merges <-chan *nats.Msg
+		if x.busy == nil {
+			channel, merges = x.inputs[0].next(), x.merges
+		}
+		nothing := len(channel) == 0 && len(merges) == 0
 		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case x.view = <-x.views:
 			err = x.see(ctx)
-		case m, ok := <-x.inputs[0].next():
+		case m, ok := <-channel:
 			if !ok {
 				return nil
+			}
+			if nothing {
+				x.pace.idle()
 			}
 			err = x.inputs[0].read(ctx, m)
 		case m, ok := <-x.inputs[1].next():
@@ -171,11 +206,19 @@ func (x *counter) loop(ctx context.Context) error {
 				return nil
 			}
 			err = x.inputs[1].read(ctx, m)
+		case m := <-merges:
+			if nothing {
+				x.pace.idle()
+			}
+			err = x.takePartial(m)
+		case <-x.busy:
+			err = x.finish()
 		case m := <-x.asked:
 			err = x.answer(ctx, m)
 		case <-tick.C:
-			err = x.say(liveSubject, x.live)
-			x.live.Latencies = nil
+			err = x.sayLive()
+		case <-merge.C:
+			err = x.sendPartial()
 		case <-report.C:
 			err = x.report()
 		}
@@ -185,12 +228,83 @@ func (x *counter) loop(ctx context.Context) error {
 	}
 }
 
+// spend has the messages that were taken, and so many partial counts, have their service time.
+func (x *counter) spend(partial int) error {
+	until := x.pace.work(time.Duration(len(x.working)+partial) * x.service)
+	if wait := time.Until(until); wait > 0 {
+		x.busy = time.After(wait)
+		return nil
+	}
+	return x.finish()
+}
+
+// finish ends the work on the messages that were taken.
+func (x *counter) finish() error {
+	x.busy = nil
+	now := time.Now()
+	in := &x.live.Latencies
+	if x.view.Pending != nil {
+		in = &x.live.During
+	}
+	if *in == nil {
+		*in = histogram{}
+	}
+	for _, e := range x.working {
+		in.add(time.Duration(now.UnixNano() - e.at))
+	}
+	x.working = x.working[:0]
+	if now.Sub(x.said) < 10*time.Millisecond {
+		return nil
+	}
+	return x.sayLive()
+}
+
+// sayLive says what the instance did.
+func (x *counter) sayLive() error {
+	x.live.Instance, x.live.Done, x.live.Pauses = x.id, x.meta.Done, x.parked.took
+	err := x.say(liveSubject, x.live)
+	x.live, x.said, x.parked.took = live{}, time.Now(), histogram{}
+	return err
+}
+
+// sendPartial sends what was counted of keys whose parts are merged at another instance.
+func (x *counter) sendPartial() error {
+	lists := map[int32][]event{}
+	for key, n := range x.partial {
+		to, err := x.placement.owner(x.view, []byte(key))
+		if err != nil {
+			return err
+		}
+		if to != x.id {
+			lists[to] = append(lists[to], event{key: key, n: n})
+		}
+	}
+	clear(x.partial)
+	for to, list := range lists {
+		if err := x.bus.Publish(fmt.Sprintf("%s.%d", mergeSubject, to), appendEvents(nil, list)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takePartial merges what another instance counted. Each count takes as long as a message.
+// What comes of it is not kept here: a real job sends it on.
+func (x *counter) takePartial(m *nats.Msg) error {
+	list, err := decodeEvents(m.Data)
+	if err != nil {
+		return err
+	}
+	x.meta.Done.Merged += uint64(len(list))
+	return x.spend(len(list))
+}
+
 // see takes a new view, and what waited for it.
 func (x *counter) see(ctx context.Context) error {
 	if x.view.Table.Version() != x.stable || x.view.Pending != nil {
 		x.stable = 0
 	}
-	err := x.step(ctx, func() ([]handoff.Action[event], error) { return x.machine.See(x.view.Handover()), nil })
+	err := x.step(ctx, func() ([]handoff.Action[event], error) { return x.machine.See(x.placement.view(x.view)), nil })
 	for i := range x.inputs {
 		if in := &x.inputs[i]; err == nil && in.waiting != nil {
 			err = in.read(ctx, in.waiting)
@@ -225,7 +339,7 @@ func (x *counter) step(ctx context.Context, do func() ([]handoff.Action[event], 
 	}
 	for _, a := range x.unsent {
 		if a.Do == handoff.SendEnd {
-			err = x.transfer(ctx, a.Transfer)
+			err = x.transfer(a.Transfer)
 		} else {
 			err = x.say(ackSubject, reply{x.id, a.Version, a.Epoch, a.Do == handoff.SendVote})
 		}
@@ -234,7 +348,7 @@ func (x *counter) step(ctx context.Context, do func() ([]handoff.Action[event], 
 		}
 	}
 	x.unsent = nil
-	return nil
+	return x.arrived(ctx)
 }
 
 func (x *counter) carryOut(s states, actions []handoff.Action[event]) error {
@@ -253,19 +367,41 @@ func (x *counter) carryOut(s states, actions []handoff.Action[event]) error {
 			if err != nil {
 				return err
 			}
-			x.live.Moved++
-			x.live.MovedSize += len(a.Transfer.State)
+			x.meta.Done.Moved++
+			x.meta.Done.MovedSize += len(a.Transfer.State)
+			part, found, err := s.incoming(a.Transfer.Key)
+			if err != nil {
+				return err
+			}
+			if found { // of a split key several parts may come
+				c.join(part)
+			}
 			if err := s.putIncoming(a.Transfer.Key, c); err != nil {
 				return err
 			}
 		}
 		for _, key := range a.Keys {
-			if err := s.settle(key, a.Do); err != nil {
+			if err := x.settle(s, key, a.Do); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// settle does with the state of a key what the end of a plan demands, and with its
+// statistics.
+func (x *counter) settle(s states, key string, do handoff.Do) error {
+	if err := s.settle(key, do); err != nil {
+		return err
+	}
+	c, _, found, err := s.get(key)
+	if found {
+		x.costs.SetState([]byte(key), float64(len(c.encode())))
+	} else {
+		x.costs.Forget([]byte(key))
+	}
+	return err
 }
 
 // process counts a message, and demands the numbers of its source and key one by one. It
@@ -292,20 +428,24 @@ func (x *counter) process(s states, a handoff.Action[event]) error {
 		return x.complain("message %d of %q comes to instance %d, which has handed the key over", e.n, e.key, x.id)
 	case e.n <= last:
 		return nil // it came again
-	case e.n > last+1:
+	case e.n > last+1 && !x.policy.partial:
 		err := x.complain("message %d of %q and %s follows %d at instance %d", e.n, e.key, a.Router, last, x.id)
 		if err != nil {
 			return err
 		}
 	}
 	c.last[a.Router] = e.n
+	c.n++
 	if !found {
 		c.ballast = x.stateBytes
+		x.costs.SetState(a.Key, float64(len(c.encode())))
 	}
-	x.costs[e.key]++
-	x.live.Processed++
-	if x.live.Processed%64 == 0 && len(x.live.Latencies) < 10_000 {
-		x.live.Latencies = append(x.live.Latencies, time.Now().UnixNano()-e.at)
+	x.costs.Add(a.Key, 1)
+	x.meta.Done.Processed++
+	x.working = append(x.working, e)
+	x.parked.goOn(e.key)
+	if x.policy.merged {
+		x.partial[e.key]++
 	}
 	if isIncoming {
 		return s.putIncoming(e.key, c)
@@ -318,57 +458,87 @@ func (x *counter) complain(format string, args ...any) error {
 	return x.bus.Publish(wrongSubject, fmt.Appendf(nil, format, args...))
 }
 
-// read takes a frame of a channel, unless it has to wait.
-func (x *counter) read(ctx context.Context, m jetstream.Msg) (waits bool, err error) {
-	at, err := sequence(m)
-	if err != nil {
-		return false, err
-	}
-	f, err := decodeFrame(m.Data())
-	if err != nil {
-		return false, err
-	}
-	source := routerOf(m.Subject())
+// read takes a frame of a channel, and those that came behind it meanwhile, in one
+// transaction. It returns the one that has to wait, if there is one.
+func (x *counter) read(ctx context.Context, m jetstream.Msg) (waiting jetstream.Msg, err error) {
 	err = x.step(ctx, func() (out []handoff.Action[event], err error) {
-		if f.marker != 0 {
-			out, waits = x.machine.Read(handoff.Read[event]{Router: source, Epoch: f.epoch, Marker: f.marker})
-		}
-		for _, e := range f.events {
-			var more []handoff.Action[event]
-			more, waits = x.machine.Read(handoff.Read[event]{Router: source, Epoch: f.epoch, Key: []byte(e.key), Message: e})
-			if waits {
-				return nil, nil // of the first already: all events of a frame come behind the same marker
+		for taken := 0; ; {
+			at, err := sequence(m)
+			if err != nil {
+				return nil, err
 			}
-			out = append(out, more...)
-		}
-		if !waits {
+			f, err := decodeFrame(m.Data())
+			if err != nil {
+				return nil, err
+			}
+			actions, waits := x.readFrame(routerOf(m.Subject()), f)
+			if waits {
+				waiting = m
+				return out, nil
+			}
 			x.meta.Channel = at
+			out = append(out, actions...)
+			taken += len(f.events)
+			if f.marker != 0 || taken >= x.together {
+				return out, nil
+			}
+			select {
+			case next, ok := <-x.inputs[0].messages:
+				if !ok {
+					return out, nil
+				}
+				m = next
+			default:
+				return out, nil
+			}
 		}
-		return out, nil
 	})
-	if !waits {
-		time.Sleep(time.Duration(len(f.events)) * x.service)
+	if err != nil || len(x.working) == 0 {
+		return waiting, err
 	}
-	return waits, err
+	return waiting, x.spend(0)
 }
 
-// receive takes a transfer, unless it has to wait.
-func (x *counter) receive(ctx context.Context, m jetstream.Msg) (waits bool, err error) {
+func (x *counter) readFrame(source string, f frame) (out []handoff.Action[event], waits bool) {
+	if f.marker != 0 {
+		return x.machine.Read(handoff.Read[event]{Router: source, Epoch: f.epoch, Marker: f.marker})
+	}
+	for _, e := range f.events {
+		more, waits := x.machine.Read(handoff.Read[event]{Router: source, Epoch: f.epoch, Key: []byte(e.key), Message: e})
+		if waits {
+			return nil, true // of the first already: all events of a frame come behind the same marker
+		}
+		if len(more) == 0 {
+			x.parked.wait(e.key)
+		}
+		out = append(out, more...)
+	}
+	return out, false
+}
+
+// receive takes a transfer. It returns it if it has to wait.
+func (x *counter) receive(ctx context.Context, m jetstream.Msg) (waiting jetstream.Msg, err error) {
 	at, err := sequence(m)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	var t handoff.Transfer
 	if err := json.Unmarshal(m.Data(), &t); err != nil {
-		return false, err
+		return nil, err
 	}
 	err = x.step(ctx, func() (out []handoff.Action[event], err error) {
-		if out, waits = x.machine.Receive(t); !waits {
+		out, waits := x.machine.Receive(t)
+		if waits {
+			waiting = m
+		} else {
 			x.meta.Transfer = at
 		}
 		return out, nil
 	})
-	return waits, err
+	if err != nil || len(x.working) == 0 || x.busy != nil {
+		return waiting, err
+	}
+	return waiting, x.spend(0) // messages waited for the state
 }
 
 // export sends the states of keys that belong elsewhere.
@@ -384,7 +554,7 @@ func (x *counter) export(ctx context.Context, s states) error {
 		return err
 	}
 	for _, t := range list {
-		if err := x.transfer(ctx, t); err != nil {
+		if err := x.transfer(t); err != nil {
 			return err
 		}
 		c, _, _, err := s.get(t.Key)
@@ -395,16 +565,36 @@ func (x *counter) export(ctx context.Context, s states) error {
 			return err
 		}
 	}
+	if err := x.arrived(ctx); err != nil {
+		return err
+	}
 	return x.carryOut(s, x.machine.Exported(list))
 }
 
-func (x *counter) transfer(ctx context.Context, t handoff.Transfer) error {
+// transfer sends a transfer, see arrived.
+func (x *counter) transfer(t handoff.Transfer) error {
 	content, err := json.Marshal(t)
 	if err != nil {
 		return err
 	}
-	_, err = x.bus.js.Publish(ctx, fmt.Sprintf("tr.%d.%d", t.To, t.From), content)
+	ack, err := x.bus.js.PublishAsync(fmt.Sprintf("tr.%d.%d", t.To, t.From), content)
+	x.sent = append(x.sent, ack)
 	return err
+}
+
+// arrived waits until all transfers that were sent are in the stream.
+func (x *counter) arrived(ctx context.Context) error {
+	for _, ack := range x.sent {
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	x.sent = x.sent[:0]
+	return nil
 }
 
 func (x *counter) say(subject string, what any) error {
@@ -421,17 +611,8 @@ func (x *counter) report() error {
 	if x.stable = x.view.Table.Version(); x.view.Pending != nil {
 		x.stable = 0
 	}
-	err := x.db.View(func(tx *bbolt.Tx) error {
-		return states{tx}.each(func(key string, c count, as status) bool {
-			if as != kept {
-				out.Keys = append(out.Keys, keyStatistics{key, x.costs[key], len(c.encode())})
-			}
-			return true
-		})
-	})
-	clear(x.costs)
-	if err != nil {
-		return err
+	for _, r := range x.costs.Close() {
+		out.Keys = append(out.Keys, keyStatistics{string(r.Key), r.Cost, r.State})
 	}
 	return x.say(statsSubject, out)
 }
@@ -441,11 +622,11 @@ func (x *counter) answer(ctx context.Context, m *nats.Msg) error {
 	if m.Subject == askSubject {
 		return x.step(ctx, func() ([]handoff.Action[event], error) { return x.machine.Resume(), nil })
 	}
-	dump := map[string]map[string]uint64{}
+	all := dump{Done: x.meta.Done, Keys: map[string]dumped{}}
 	err := x.db.View(func(tx *bbolt.Tx) error {
 		return states{tx}.each(func(key string, c count, as status) bool {
 			if as == active {
-				dump[key] = c.last
+				all.Keys[key] = dumped{c.n, c.last}
 			}
 			return true
 		})
@@ -453,9 +634,20 @@ func (x *counter) answer(ctx context.Context, m *nats.Msg) error {
 	if err != nil {
 		return err
 	}
-	content, err := json.Marshal(dump)
+	content, err := json.Marshal(all)
 	if err != nil {
 		return err
 	}
 	return m.Respond(content)
+}
+
+// dump is all that an instance holds.
+type dump struct {
+	Done done              `json:"done"`
+	Keys map[string]dumped `json:"keys"`
+}
+
+type dumped struct {
+	N    uint64            `json:"n"`
+	Last map[string]uint64 `json:"last"`
 }

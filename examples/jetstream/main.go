@@ -20,67 +20,110 @@ import (
 	"time"
 
 	"plannerd/sdk/go/client"
-	"plannerd/sdk/go/wire"
 )
 
 // config is what all roles know.
 type config struct {
 	nats, plannerd, dir string
+	program             string // of plannerd; empty: it is built
 	routers, instances  int
 	keys                int
 	zipf                float64
-	rate                float64 // events a second, of all sources
+	stream              string  // a recording
+	rate                float64 // events a second, of all sources; 0: as many as may be on their way
+	window              uint64  // events on their way
 	shift               time.Duration
+	swaps               int           // of hot keys, in a shift
 	service             time.Duration // per event
+	together            int           // events of one transaction
 	stateBytes          int
-	interval            time.Duration
+	interval, merge     time.Duration
 	theta               float64
 	batch               int64 // keys of a batch of a plan
-	idle                bool  // nothing is planned
+	policy              policy
+	follows             bool
+	seed                uint64
+}
+
+// defaults are the flags' defaults.
+func defaults() config {
+	c := config{routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000, window: 2000, shift: 10 * time.Second,
+		swaps:   100,
+		service: 100 * time.Microsecond, together: 64, stateBytes: 100, interval: 2 * time.Second, merge: time.Second,
+		theta: 0.05, seed: 1}
+	_ = c.setPolicy("optimal")
+	return c
 }
 
 func (c *config) flags(f *flag.FlagSet) {
-	f.StringVar(&c.nats, "nats", "", "the address of the NATS server; empty: one is started")
-	f.StringVar(&c.plannerd, "plannerd", "", "the address of plannerd; empty: one is built and started")
-	f.StringVar(&c.dir, "dir", "", "the folder for data; empty: a temporary one")
-	f.IntVar(&c.routers, "routers", 2, "how many routers")
-	f.IntVar(&c.instances, "instances", 4, "how many instances")
-	f.IntVar(&c.keys, "keys", 10_000, "how many keys")
-	f.Float64Var(&c.zipf, "zipf", 0.9, "the exponent of Zipf's law")
-	f.Float64Var(&c.rate, "rate", 5000, "events a second")
-	f.DurationVar(&c.shift, "shift", 10*time.Second, "how often the hot keys change; 0: never")
-	f.DurationVar(&c.service, "service", 100*time.Microsecond, "how long an event takes, beside its counting")
-	f.IntVar(&c.stateBytes, "state", 100, "bytes of state of a key")
-	f.DurationVar(&c.interval, "interval", 2*time.Second, "how often plannerd is asked")
-	f.Int64Var(&c.batch, "batch", 0, "how many keys move at once, in batches of a plan; 0: all of a plan")
-	f.BoolVar(&c.idle, "idle", false, "no keys are moved: all go by their hash")
-	f.Float64Var(&c.theta, "theta", 0.05, "the imbalance that is allowed")
+	f.StringVar(&c.nats, "nats", c.nats, "the address of the NATS server; empty: one is started")
+	f.StringVar(&c.plannerd, "plannerd", c.plannerd, "the address of plannerd; empty: one is built and started")
+	f.StringVar(&c.dir, "dir", c.dir, "the folder for data; empty: a temporary one")
+	f.IntVar(&c.routers, "routers", c.routers, "how many routers")
+	f.IntVar(&c.instances, "instances", c.instances, "how many instances")
+	f.IntVar(&c.keys, "keys", c.keys, "how many keys")
+	f.Float64Var(&c.zipf, "zipf", c.zipf, "the exponent of Zipf's law")
+	f.StringVar(&c.stream, "stream", c.stream, "a recorded stream to replay in place of Zipf's law: statistics in CSV "+
+		"or NDJSON, or keys, one a line; gzip if .gz")
+	f.Float64Var(&c.rate, "rate", c.rate, "events a second; 0: as many as -window allows")
+	f.Uint64Var(&c.window, "window", c.window, "how many events may be on their way where there is no rate")
+	f.DurationVar(&c.shift, "shift", c.shift, "how often the hot keys change, or how long each interval of a recorded "+
+		"stream lasts; 0: never, or each is played once")
+	f.IntVar(&c.swaps, "swaps", c.swaps, "how many hot keys change places with any others when they change")
+	f.DurationVar(&c.service, "service", c.service, "how long an event takes, its counting included")
+	f.IntVar(&c.together, "together", c.together, "how many events are appended, or counted, in one step")
+	f.IntVar(&c.stateBytes, "state", c.stateBytes, "bytes of state of a key")
+	f.DurationVar(&c.interval, "interval", c.interval, "how often plannerd is asked")
+	f.DurationVar(&c.merge, "merge", c.merge, "how often parts of the state of keys are merged, where there are any")
+	f.Int64Var(&c.batch, "batch", c.batch, "how many keys move at once, in batches of a plan; 0: all of a plan")
+	f.Float64Var(&c.theta, "theta", c.theta, "the imbalance that is allowed")
+	f.BoolVar(&c.follows, "follow", c.follows, "messages of keys that move follow them, and are not held by routers")
+	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random")
+	f.Func("policy", "how keys are placed: hash, sticky, pkg, mixed, optimal (default), split or shuffle", c.setPolicy)
+}
+
+// arguments are the flags by which another process gets the same configuration.
+func (c config) arguments() []string {
+	f := flag.NewFlagSet("", flag.PanicOnError)
+	c.flags(f)
+	out := []string{"-policy=" + c.policy.name}
+	f.VisitAll(func(x *flag.Flag) {
+		if x.Name != "policy" {
+			out = append(out, "-"+x.Name+"="+x.Value.String())
+		}
+	})
+	return out
 }
 
 func main() {
 	log.SetFlags(log.Ltime)
-	var c config
+	c := defaults()
 	c.flags(flag.CommandLine)
 	role := flag.String("role", "", "router or instance: one process of those that are started")
 	id := flag.String("id", "", "its name or id")
 	duration := flag.Duration("duration", 40*time.Second, "for how long events come")
 	kills := flag.Int("kills", 0, "how many processes are killed meanwhile")
+	var cmp comparison
+	compares := flag.Bool("compare", false, "run the job under all policies, one after the other, and compare them")
+	cmp.flags(flag.CommandLine)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	var err error
-	switch *role {
-	case "router":
+	switch {
+	case *role == "router":
 		err = runRouter(ctx, c, *id)
-	case "instance":
+	case *role == "instance":
 		var n int
 		if n, err = strconv.Atoi(*id); err == nil {
 			err = runInstance(ctx, c, int32(n))
 		}
+	case *compares:
+		err = cmp.run(ctx, c, os.Stdout)
 	default:
-		var done outcome
-		if done, err = runJob(ctx, c, *duration, *kills); err == nil {
+		var all outcome
+		if all, err = runJob(ctx, c, *duration, *kills); err == nil {
 			fmt.Printf("%d messages, %d plans, %d states moved: nothing lost, doubled, reordered or misplaced\n",
-				done.messages, done.plans, done.moved)
+				all.messages, all.plans, all.moved)
 		}
 	}
 	stop()
@@ -95,36 +138,57 @@ type outcome struct {
 	plans, moved int
 }
 
-// runJob starts everything, and checks in the end that nothing was lost.
+// runJob runs the job, and checks in the end that nothing was lost.
 func runJob(ctx context.Context, c config, duration time.Duration, kills int) (outcome, error) {
+	var out outcome
+	err := withJob(ctx, c, func(j *job) error {
+		log.Printf("dashboard: %s", j.plannerd)
+		l := load{rate: j.rate / float64(j.routers), during: duration}
+		if kills > 0 {
+			var end context.CancelFunc
+			ctx, end = context.WithCancel(ctx)
+			defer end()
+			go j.killSome(ctx, duration, kills)
+		}
+		if err := j.load(ctx, l); err != nil {
+			return err
+		}
+		made, err := j.await(ctx)
+		out = outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved}
+		return err
+	})
+	return out, err
+}
+
+// withJob starts everything, does something with it, and stops it.
+func withJob(ctx context.Context, c config, do func(*job) error) error {
 	if c.dir == "" {
 		dir, err := os.MkdirTemp("", "jetstream-")
 		if err != nil {
-			return outcome{}, err
+			return err
 		}
 		defer os.RemoveAll(dir)
 		c.dir = dir
 	}
 	server, err := startBus(ctx, filepath.Join(c.dir, "nats"))
 	if err != nil {
-		return outcome{}, err
+		return err
 	}
 	defer server.Shutdown()
 	c.nats = server.ClientURL()
-	j := &job{config: c, processes: map[string]*exec.Cmd{}}
+	j := &job{config: c, processes: map[string]*exec.Cmd{}, window: window{size: c.window}}
 	defer j.stop()
 	if c.plannerd == "" {
 		if err := j.startPlannerd(ctx); err != nil {
-			return outcome{}, err
+			return err
 		}
 	}
 	if err := j.configure(ctx); err != nil {
-		return outcome{}, err
+		return err
 	}
-	log.Printf("dashboard: %s", j.plannerd)
 	executable, err := os.Executable()
 	if err != nil {
-		return outcome{}, err
+		return err
 	}
 	for r := range c.routers {
 		j.startRole(ctx, executable, "router", routerName(r))
@@ -132,7 +196,19 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills int) (o
 	for i := range c.instances {
 		j.startRole(ctx, executable, "instance", strconv.Itoa(i))
 	}
-	return j.run(ctx, duration, kills)
+	if j.bus, err = connect(j.nats); err != nil {
+		return err
+	}
+	defer j.bus.Close()
+	if err := j.listen(); err != nil {
+		return err
+	}
+	if err := j.openSources(); err != nil {
+		return err
+	}
+	j.drivers = newDrivers(ctx, j)
+	defer j.drivers.stop()
+	return do(j)
 }
 
 func routerName(r int) string { return fmt.Sprintf("router-%d", r) }
@@ -143,17 +219,33 @@ type job struct {
 	mu        sync.Mutex
 	processes map[string]*exec.Cmd
 	stopped   bool
-	done      sync.WaitGroup
+	ended     sync.WaitGroup
 	history   history
+	bus       *bus
+	window    window
+	sources   []*generator
+	monitor   *monitor
+	drivers   *drivers
+	wrong     chan string
 }
 
-// startPlannerd builds plannerd and starts it on a free port of loopback.
-func (j *job) startPlannerd(ctx context.Context) error {
-	program := filepath.Join(j.dir, "plannerd")
+// buildPlannerd builds plannerd into a folder.
+func buildPlannerd(ctx context.Context, dir string) (string, error) {
+	program := filepath.Join(dir, "plannerd")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/plannerd")
 	build.Dir = filepath.Join("..", "..")
 	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building plannerd: %w\n%s", err, said)
+		return "", fmt.Errorf("building plannerd: %w\n%s", err, said)
+	}
+	return program, nil
+}
+
+// startPlannerd starts plannerd on a free port of loopback.
+func (j *job) startPlannerd(ctx context.Context) (err error) {
+	if j.program == "" {
+		if j.program, err = buildPlannerd(ctx, j.dir); err != nil {
+			return err
+		}
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -164,22 +256,20 @@ func (j *job) startPlannerd(ctx context.Context) error {
 		return err
 	}
 	j.plannerd = "http://" + address
-	j.start(ctx, "plannerd", program, "serve", "--listen="+address,
+	j.start(ctx, "plannerd", j.program, "serve", "--listen="+address,
 		"--database-url=sqlite:"+filepath.Join(j.dir, "plannerd.db"))
 	return nil
 }
 
 func (j *job) startRole(ctx context.Context, program, role, id string) {
-	j.start(ctx, role+" "+id, program, "-role", role, "-id", id, "-nats", j.nats, "-plannerd", j.plannerd, "-dir", j.dir,
-		"-routers", strconv.Itoa(j.routers), "-instances", strconv.Itoa(j.instances), "-service", j.service.String(),
-		"-state", strconv.Itoa(j.stateBytes), "-interval", j.interval.String())
+	j.start(ctx, role+" "+id, program, append([]string{"-role", role, "-id", id}, j.arguments()...)...)
 }
 
 // start keeps a process running: one that ends is started again.
 func (j *job) start(ctx context.Context, name, program string, arguments ...string) {
-	j.done.Add(1)
+	j.ended.Add(1)
 	go func() {
-		defer j.done.Done()
+		defer j.ended.Done()
 		for {
 			cmd := exec.CommandContext(ctx, program, arguments...)
 			if name != "plannerd" {
@@ -210,7 +300,7 @@ func (j *job) stop() {
 		_ = cmd.Process.Kill()
 	}
 	j.mu.Unlock()
-	j.done.Wait()
+	j.ended.Wait()
 }
 
 // kill kills one of the processes, if it runs.
@@ -241,103 +331,83 @@ func (j *job) configure(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	var instances []wire.Instance
-	for i := range int32(j.instances) {
-		instances = append(instances, wire.Instance{Id: i})
-	}
-	configuration := wire.OperatorConfiguration{
-		Instances: instances, ThetaMax: &j.theta, Strategy: new(wire.Strategy("optimal")),
-	}
-	if j.batch > 0 {
-		configuration.Batches = &wire.BatchBounds{Keys: &j.batch}
-	}
 	return patiently(ctx, func() error {
-		_, err := api.PutOperator(ctx, operator, configuration)
+		_, err := api.PutOperator(ctx, operator, j.operator())
 		return err
 	})
 }
 
-// run lets events come for a time, shows how it goes, and checks the counts.
-func (j *job) run(ctx context.Context, duration time.Duration, kills int) (outcome, error) {
-	b, err := connect(j.nats)
-	if err != nil {
-		return outcome{}, err
-	}
-	defer b.Close()
-	wrong := make(chan string, 1000)
-	m := newMonitor(j)
+// listen listens to what the processes say.
+func (j *job) listen() error {
+	j.monitor, j.wrong = newMonitor(j), make(chan string, 1000)
 	for subject, take := range map[string]func([]byte){
 		wrongSubject: func(text []byte) {
 			select {
-			case wrong <- string(text):
+			case j.wrong <- string(text):
 			default:
 			}
 		},
-		liveSubject: m.take,
+		liveSubject: j.monitor.take,
 	} {
-		if _, err := b.Subscribe(subject, natsHandler(take)); err != nil {
-			return outcome{}, err
+		if _, err := j.bus.Subscribe(subject, natsHandler(take)); err != nil {
+			return err
 		}
 	}
-	drivers := newDrivers(ctx, j)
-	defer drivers.stop()
-	events := uint64(duration.Seconds() * j.rate / float64(j.routers))
-	var sources []*generator
-	var making sync.WaitGroup
+	return nil
+}
+
+// openSources makes the sources of events, one for each router.
+func (j *job) openSources() (err error) {
+	var recording [][]string
+	if j.stream != "" {
+		if recording, err = readRecording(j.stream, j.seed); err != nil {
+			return err
+		}
+	}
 	for r := range j.routers {
-		g := &generator{config: j.config, name: routerName(r), numbers: map[string]uint64{}}
-		sources = append(sources, g)
+		j.sources = append(j.sources, &generator{bus: j.bus, name: routerName(r), keys: j.newKeys(recording, r),
+			begin: time.Now(), numbers: map[string]uint64{}, window: &j.window})
+	}
+	return nil
+}
+
+// load lets events come, and shows how it goes.
+func (j *job) load(ctx context.Context, l load) error {
+	var making sync.WaitGroup
+	for _, g := range j.sources {
 		making.Go(func() {
-			if err := g.run(ctx, uint64(r+1), events); err != nil && ctx.Err() == nil {
-				log.Printf("source %d: %v", r, err)
+			if err := g.run(ctx, l); err != nil && ctx.Err() == nil {
+				log.Printf("source of %s: %v", g.name, err)
 			}
 		})
 	}
 	finished := make(chan struct{})
 	go func() { making.Wait(); close(finished) }()
-	if kills > 0 {
-		go j.killSome(ctx, finished, duration, kills, drivers)
-	}
-	for going := true; going; {
+	for {
 		select {
 		case <-finished:
-			going = false
-		case <-ctx.Done():
-			return outcome{}, ctx.Err()
+			return ctx.Err()
 		case <-time.After(time.Second):
-			m.print()
+			j.monitor.print()
 		}
 	}
-	total, err := j.await(ctx, b, sources, m)
-	if err != nil {
-		return outcome{}, err
-	}
-	select {
-	case text := <-wrong:
-		return outcome{}, errors.New(text)
-	default:
-	}
-	return outcome{total, int(j.history.plans.Load()), m.movedInAll()}, nil
 }
 
 // await waits until everything that was made is counted, and checks where, and how often.
-func (j *job) await(ctx context.Context, b *bus, sources []*generator, m *monitor) (uint64, error) {
-	made := uint64(0)
-	for _, g := range sources {
-		made += g.made.Load()
-	}
+func (j *job) await(ctx context.Context) (made uint64, err error) {
+	made = j.window.made.Load()
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		counted, problem, err := j.check(ctx, b, sources)
+		counted, problem, err := j.check(ctx)
 		switch {
 		case err == nil && counted == made && problem == "":
-			return made, nil
+			return made, j.complaint()
 		case time.Now().After(deadline) && err != nil:
 			return made, err
 		case time.Now().After(deadline):
 			return made, fmt.Errorf("%d events were made, %d counted; %s", made, counted, problem)
 		}
-		m.print()
+		j.monitor.print()
 		select {
 		case <-ctx.Done():
 			return made, ctx.Err()
@@ -346,39 +416,55 @@ func (j *job) await(ctx context.Context, b *bus, sources []*generator, m *monito
 	}
 }
 
+// complaint is the first that a process had.
+func (j *job) complaint() error {
+	select {
+	case text := <-j.wrong:
+		return errors.New(text)
+	default:
+		return nil
+	}
+}
+
 // check asks all instances for their counts, and holds them against what was made and
 // against the routes of the service.
-func (j *job) check(ctx context.Context, b *bus, sources []*generator) (counted uint64, problem string, err error) {
-	owner, counts := map[string]int{}, map[string]map[string]uint64{}
+func (j *job) check(ctx context.Context) (counted uint64, problem string, err error) {
+	owner, counts := map[string]int{}, map[string]dumped{}
 	for i := range j.instances {
-		answer, err := b.Request(fmt.Sprintf("%s.%d", dumpSubject, i), nil, 2*time.Second)
+		answer, err := j.bus.Request(fmt.Sprintf("%s.%d", dumpSubject, i), nil, 2*time.Second)
 		if err != nil {
 			return 0, "", err
 		}
-		var dump map[string]map[string]uint64
-		if err := json.Unmarshal(answer.Data, &dump); err != nil {
+		var all dump
+		if err := json.Unmarshal(answer.Data, &all); err != nil {
 			return 0, "", err
 		}
-		for key, last := range dump {
-			if _, twice := owner[key]; twice {
+		for key, here := range all.Keys {
+			counted += here.N
+			there, twice := counts[key]
+			if twice && !j.policy.partial {
 				problem = fmt.Sprintf("%q is at instances %d and %d", key, owner[key], i)
 			}
-			owner[key], counts[key] = i, last
-			for _, n := range last {
-				counted += n
-			}
+			owner[key], counts[key] = i, dumped{here.N + there.N, here.Last}
 		}
 	}
-	for r, g := range sources {
+	numbers := map[string]uint64{} // of all sources
+	for _, g := range j.sources {
 		g.mu.Lock()
 		for key, n := range g.numbers {
-			if got := counts[key][routerName(r)]; got != n {
-				problem = fmt.Sprintf("%q of %s: %d were made, %d counted", key, routerName(r), n, got)
+			numbers[key] += n
+			if got := counts[key].Last[g.name]; got != n && !j.policy.partial {
+				problem = fmt.Sprintf("%q of %s: %d were made, %d counted", key, g.name, n, got)
 			}
 		}
 		g.mu.Unlock()
 	}
-	if problem == "" {
+	for key, n := range numbers {
+		if got := counts[key].N; got != n {
+			problem = fmt.Sprintf("%q: %d were made, %d counted", key, n, got)
+		}
+	}
+	if problem == "" && !j.policy.partial {
 		problem, err = j.checkRoutes(ctx, owner)
 	}
 	return counted, problem, err
@@ -390,12 +476,12 @@ func (j *job) checkRoutes(ctx context.Context, owner map[string]int) (problem st
 	if err != nil {
 		return "", err
 	}
-	asked := 0
+	asked, units := 0, newPlacement(j.config)
 	for key, at := range owner {
 		if asked++; asked > 500 {
 			break
 		}
-		to, err := api.Route(ctx, operator, []byte(key))
+		to, err := api.Route(ctx, operator, units.unit([]byte(key)))
 		if err != nil {
 			return "", err
 		}

@@ -19,8 +19,9 @@ func TestMain(m *testing.M) {
 // TestRebalanced runs a job whose keys are moved while processes are killed. The job
 // itself demands every number of every key, at the place where its route is.
 func TestRebalanced(t *testing.T) {
-	c := config{dir: t.TempDir(), routers: 2, instances: 3, keys: 2000, zipf: 1, rate: 2000, shift: 3 * time.Second,
-		service: 50 * time.Microsecond, stateBytes: 200, interval: time.Second, theta: 0.01, batch: 2}
+	c := defaults()
+	c.dir, c.instances, c.keys, c.zipf, c.rate, c.shift = t.TempDir(), 3, 2000, 1, 2000, 3*time.Second
+	c.service, c.stateBytes, c.interval, c.theta, c.batch = 50*time.Microsecond, 200, time.Second, 0.01, 2
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	done, err := runJob(ctx, c, 12*time.Second, 8)

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,20 +16,61 @@ import (
 
 func natsHandler(take func([]byte)) nats.MsgHandler { return func(m *nats.Msg) { take(m.Data) } }
 
-// monitor adds up what instances say of themselves.
+// monitor adds up what instances and routers say of themselves.
 type monitor struct {
-	job       *job
-	mu        sync.Mutex
-	latest    map[int32]live
-	before    map[int32]live
-	latencies []int64
-	lines     int
-	begin     time.Time
-	earlier   int // states that moved, as processes told that were killed since
+	job    *job
+	mu     sync.Mutex
+	latest map[int32]done
+	line   figures // since the last line
+	phase  figures // since the last reset
+	lines  int
+	begin  time.Time
+}
+
+// figures are what was done in a time.
+type figures struct {
+	begin                     time.Time
+	before                    map[int32]done
+	latencies, during, pauses histogram
+	plans                     int64     // that had ended before
+	thetas                    []float64 // of each line
 }
 
 func newMonitor(j *job) *monitor {
-	return &monitor{job: j, latest: map[int32]live{}, before: map[int32]live{}, begin: time.Now()}
+	m := &monitor{job: j, latest: map[int32]done{}, begin: time.Now()}
+	m.line, m.phase = m.newFigures(), m.newFigures()
+	return m
+}
+
+func (m *monitor) newFigures() figures {
+	return figures{begin: time.Now(), before: maps.Clone(m.latest), latencies: histogram{}, during: histogram{},
+		pauses: histogram{}, plans: m.job.history.plans.Load()}
+}
+
+func (f *figures) take(x live) {
+	f.latencies.join(x.Latencies)
+	f.during.join(x.During)
+	f.pauses.join(x.Pauses)
+}
+
+// since is what the instances did: in all, and how far the busiest is above the mean in
+// messages and partial counts.
+func (m *monitor) since(f figures) (sum done, theta float64) {
+	work, most := uint64(0), uint64(0)
+	for i, x := range m.latest {
+		old := f.before[i]
+		sum.Processed += x.Processed - old.Processed
+		sum.Merged += x.Merged - old.Merged
+		sum.Moved += x.Moved - old.Moved
+		sum.MovedSize += x.MovedSize - old.MovedSize
+		own := x.Processed + x.Merged - old.Processed - old.Merged
+		work += own
+		most = max(most, own)
+	}
+	if work > 0 {
+		theta = float64(most)/(float64(work)/float64(m.job.instances)) - 1
+	}
+	return sum, theta
 }
 
 func (m *monitor) take(content []byte) {
@@ -40,23 +81,44 @@ func (m *monitor) take(content []byte) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.latencies = append(m.latencies, x.Latencies...)
-	x.Latencies = nil
-	if old := m.latest[x.Instance]; x.Processed < old.Processed { // it was started again
-		m.before[x.Instance] = live{}
-		m.earlier += old.Moved
+	m.line.take(x)
+	m.phase.take(x)
+	if x.Instance < 0 {
+		return
 	}
-	m.latest[x.Instance] = x
+	m.latest[x.Instance] = x.Done
+	sum := uint64(0)
+	for _, x := range m.latest {
+		sum += x.Processed
+	}
+	m.job.window.processed.Store(sum)
 }
 
-func (m *monitor) movedInAll() int {
+// done is what was done in all.
+func (m *monitor) done() done {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := m.earlier
-	for _, x := range m.latest {
-		n += x.Moved
+	sum, _ := m.since(figures{})
+	return sum
+}
+
+// reset begins another phase, and returns what was done in the one before.
+func (m *monitor) reset() (f figures, sum done, seconds float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f = m.phase
+	sum, _ = m.since(f)
+	m.phase = m.newFigures()
+	return f, sum, time.Since(f.begin).Seconds()
+}
+
+// theta is the θ that leaves as much of the throughput as those of all lines did.
+func (f figures) theta() float64 {
+	left := 0.0
+	for _, theta := range f.thetas {
+		left += 1 / (1 + theta)
 	}
-	return n
+	return float64(len(f.thetas))/left - 1
 }
 
 // print prints a line: what was counted since the last one, how late, and how evenly.
@@ -64,37 +126,18 @@ func (m *monitor) print() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.lines%20 == 0 {
-		fmt.Printf("%6s %10s %9s %9s %7s %7s %8s %10s %9s\n",
-			"s", "events/s", "p50 ms", "p99 ms", "θ", "plans", "moved", "moved kB", "last took")
+		fmt.Fprintf(log.Writer(), "%6s %10s %9s %9s %7s %7s %8s %10s %9s %9s\n", "s", "events/s", "p50 ms", "p99 ms",
+			"θ", "plans", "moved", "moved kB", "pause p99", "last took")
 	}
 	m.lines++
-	sum, most, moved, size := 0.0, 0.0, 0, 0
-	for i, x := range m.latest {
-		n := float64(x.Processed - m.before[i].Processed)
-		sum += n
-		most = max(most, n)
-		moved += x.Moved - m.before[i].Moved
-		size += x.MovedSize - m.before[i].MovedSize
-		m.before[i] = x
-	}
-	theta := 0.0
-	if sum > 0 {
-		theta = most/(sum/float64(m.job.instances)) - 1
-	}
-	slices.Sort(m.latencies)
-	at := func(q float64) float64 {
-		if len(m.latencies) == 0 {
-			return 0
-		}
-		return float64(m.latencies[int(q*float64(len(m.latencies)-1))]) / 1e6
-	}
-	last := "-"
-	if text := m.job.history.last.Load(); text != nil {
-		last = *text
-	}
-	fmt.Printf("%6.0f %10.0f %9.1f %9.1f %7.3f %7d %8d %10.1f %9s\n", time.Since(m.begin).Seconds(), sum,
-		at(0.5), at(0.99), theta, m.job.history.plans.Load(), moved, float64(size)/1000, last)
-	m.latencies = m.latencies[:0]
+	sum, theta := m.since(m.line)
+	m.phase.thetas = append(m.phase.thetas, theta)
+	m.line.latencies.join(m.line.during)
+	fmt.Fprintf(log.Writer(), "%6.0f %10.0f %9.1f %9.1f %7.3f %7d %8d %10.1f %9.1f %9.1f\n", time.Since(m.begin).Seconds(),
+		float64(sum.Processed)/time.Since(m.line.begin).Seconds(), m.line.latencies.quantile(0.5),
+		m.line.latencies.quantile(0.99), theta, m.job.history.plans.Load(), sum.Moved, float64(sum.MovedSize)/1000,
+		m.line.pauses.quantile(0.99), float64(m.job.history.last.Load())/1e6)
+	m.line = m.newFigures()
 }
 
 // drivers keeps a driver running: one that is stopped has a successor.
@@ -139,22 +182,19 @@ func (d *drivers) stop() {
 }
 
 // killSome kills processes at random times, the driver among them.
-func (j *job) killSome(ctx context.Context, finished <-chan struct{}, duration time.Duration, kills int, d *drivers) {
-	r := rand.New(rand.NewPCG(uint64(kills), 2))
+func (j *job) killSome(ctx context.Context, duration time.Duration, kills int) {
+	r := rand.New(rand.NewPCG(j.seed, uint64(kills)))
 	for range kills {
-		pause := time.Duration(float64(duration) / float64(kills) * (0.5 + r.Float64()))
 		select {
 		case <-ctx.Done():
 			return
-		case <-finished:
-			return
-		case <-time.After(pause):
+		case <-time.After(time.Duration(float64(duration) / float64(kills) * (0.5 + r.Float64()))):
 		}
 		names := j.names()
 		if n := r.IntN(len(names) + 1); n < len(names) {
 			j.kill(names[n])
 		} else {
-			d.kill()
+			j.drivers.kill()
 		}
 	}
 }

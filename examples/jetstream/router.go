@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,6 +27,8 @@ type sender struct {
 	bus     *bus
 	api     *client.Client
 	machine *handoff.Router[event]
+	places  *placement
+	held    pauses
 	epoch   int64
 	ends    map[int32]uint64 // the position of the last message of each channel
 	source  <-chan jetstream.Msg
@@ -46,8 +49,8 @@ func runRouter(ctx context.Context, c config, name string) error {
 	if err != nil {
 		return err
 	}
-	s := &sender{config: c, name: name, bus: b, api: api, machine: handoff.NewRouter[event](handoff.Holding),
-		ends: map[int32]uint64{}, open: map[uint64]int{}}
+	s := &sender{config: c, name: name, bus: b, api: api, machine: handoff.NewRouter[event](c.mode()),
+		places: newPlacement(c), held: newPauses(), ends: map[int32]uint64{}, open: map[uint64]int{}}
 	return s.run(ctx)
 }
 
@@ -120,8 +123,9 @@ func (s *sender) forward(ctx context.Context) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	renew := time.NewTicker(time.Second)
+	renew, tick := time.NewTicker(time.Second), time.NewTicker(200*time.Millisecond)
 	defer renew.Stop()
+	defer tick.Stop()
 	for {
 		var err error
 		select {
@@ -134,6 +138,8 @@ func (s *sender) forward(ctx context.Context) error {
 				return nil
 			}
 			err = s.take(ctx, m)
+		case <-tick.C:
+			err = s.say()
 		case <-renew.C:
 			err = s.renew(ctx)
 		}
@@ -180,84 +186,163 @@ func (s *sender) renew(ctx context.Context) error {
 }
 
 func (s *sender) see(ctx context.Context, v *router.View) error {
-	list, err := s.machine.See(v.Handover())
+	list, err := s.machine.See(s.places.view(v))
 	if err != nil {
 		return err
 	}
 	return s.append(ctx, list)
 }
 
-// take takes a frame of the source.
+// say tells for how long keys waited.
+func (s *sender) say() error {
+	content, err := json.Marshal(live{Instance: -1, Pauses: s.held.took})
+	if err != nil {
+		return err
+	}
+	s.held.took = histogram{}
+	return s.bus.Publish(liveSubject, content)
+}
+
+// take takes a frame of the source, and what came behind it meanwhile.
 func (s *sender) take(ctx context.Context, m jetstream.Msg) error {
-	at, err := sequence(m)
-	if err != nil {
-		return err
-	}
-	events, err := decodeEvents(m.Data())
-	if err != nil {
-		return err
-	}
-	s.order = append(s.order, at)
-	s.open[at] = len(events)
 	var list []handoff.Append[event]
-	for _, e := range events {
-		e.from = at
-		a, held, err := s.machine.Take([]byte(e.key), e)
+	for {
+		at, err := sequence(m)
 		if err != nil {
 			return err
 		}
-		if !held {
-			list = append(list, a)
+		events, err := decodeEvents(m.Data())
+		if err != nil {
+			return err
+		}
+		s.order = append(s.order, at)
+		s.open[at] = len(events)
+		for _, e := range events {
+			e.from = at
+			a, held, err := s.machine.Take([]byte(e.key), e)
+			if err != nil {
+				return err
+			}
+			if held {
+				s.held.wait(e.key)
+			} else {
+				list = append(list, a)
+			}
+		}
+		if len(list) >= s.together {
+			return s.append(ctx, list)
+		}
+		select {
+		case next, ok := <-s.source:
+			if !ok {
+				return s.append(ctx, list)
+			}
+			m = next
+		default:
+			return s.append(ctx, list)
 		}
 	}
-	return s.append(ctx, list)
 }
 
 // append appends to channels, in the order of each: a frame for the events that come
-// one after the other.
+// one after the other. Frames of different channels are appended at the same time.
 func (s *sender) append(ctx context.Context, list []handoff.Append[event]) error {
-	type batch struct {
-		frame
-		to   int32
-		list []handoff.Append[event]
-	}
-	var batches []*batch
-	lastOf := map[int32]*batch{}
-	for _, a := range list {
-		b := lastOf[a.To]
-		if b == nil || a.Marker != 0 || b.marker != 0 {
-			b = &batch{frame: frame{epoch: a.Epoch, marker: a.Marker}, to: a.To}
-			lastOf[a.To] = b
-			batches = append(batches, b)
-		}
-		if a.Marker == 0 {
-			b.events = append(b.events, a.Message)
-		}
-		b.list = append(b.list, a)
-	}
-	for i, b := range batches {
-		b.floor = s.floor
-		err := s.publish(ctx, b.to, b.frame)
-		if errors.Is(err, errFenced) {
-			var rest []handoff.Append[event]
-			for _, left := range batches[i:] {
-				rest = append(rest, left.list...)
+	for len(list) > 0 {
+		var rest []handoff.Append[event]
+		batches := map[int32]*appending{}
+		for _, a := range list {
+			b := batches[a.To]
+			switch {
+			case b == nil:
+				b = &appending{frame: frame{epoch: a.Epoch, marker: a.Marker, floor: s.floor}}
+				batches[a.To] = b
+			case b.isFull || a.Marker != 0 || b.marker != 0:
+				b.isFull = true
+				rest = append(rest, a)
+				continue
 			}
-			s.machine.Refused(rest...)
+			if a.Marker == 0 {
+				b.events = append(b.events, a.Message)
+			}
+			b.list = append(b.list, a)
+		}
+		if err := s.appendAll(ctx, batches); err != nil {
+			if errors.Is(err, errFenced) {
+				var back []handoff.Append[event]
+				for _, b := range batches {
+					if !b.done {
+						back = append(back, b.list...)
+					}
+				}
+				s.machine.Refused(append(back, rest...)...)
+			}
 			return err
+		}
+		list = rest
+	}
+	return nil
+}
+
+// appending is a frame that is appended to a channel.
+type appending struct {
+	frame
+	list         []handoff.Append[event]
+	isFull, done bool
+	ack          jetstream.PubAckFuture
+}
+
+// appendAll appends a frame to each of some channels. What was not appended is not done.
+func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) (err error) {
+	for to, b := range batches {
+		b.ack, err = s.bus.js.PublishAsync(evSubject(to, s.name), b.encode(),
+			jetstream.WithExpectLastSequencePerSubject(s.ends[to]))
+		if err != nil {
+			return err
+		}
+	}
+	var fenced error
+	for to, b := range batches {
+		err := s.await(ctx, to, b)
+		if errors.Is(err, errFenced) {
+			fenced = err
+			continue
 		}
 		if err != nil {
 			return err
 		}
+		b.done = true
 		for _, e := range b.events {
+			s.held.goOn(e.key)
 			s.open[e.from]--
 		}
-		for len(s.order) > 0 && s.open[s.order[0]] == 0 {
-			delete(s.open, s.order[0])
-			s.floor, s.order = s.order[0], s.order[1:]
-		}
 	}
-	return nil
+	for len(s.order) > 0 && s.open[s.order[0]] == 0 {
+		delete(s.open, s.order[0])
+		s.floor, s.order = s.order[0], s.order[1:]
+	}
+	return fenced
+}
+
+// await waits until a frame is appended. One that was refused is appended again, if it may be.
+func (s *sender) await(ctx context.Context, to int32, b *appending) error {
+	select {
+	case ack := <-b.ack.Ok():
+		s.ends[to] = ack.Sequence
+		return nil
+	case err := <-b.ack.Err():
+		if !isOutdated(err) {
+			return fmt.Errorf("appending to the channel of instance %d: %w", to, err)
+		}
+		return s.publish(ctx, to, b.frame)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// isOutdated reports whether an append was refused as there is another last message.
+func isOutdated(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
 }
 
 // publish appends a frame to a channel, unless another router has one of a higher epoch
@@ -270,8 +355,7 @@ func (s *sender) publish(ctx context.Context, to int32, f frame) error {
 			s.ends[to] = ack.Sequence
 			return nil
 		}
-		var refused *jetstream.APIError
-		if !errors.As(err, &refused) || refused.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequence {
+		if !isOutdated(err) {
 			return fmt.Errorf("appending to %s: %w", subject, err)
 		}
 		m, err := s.bus.last(ctx, channels, subject)

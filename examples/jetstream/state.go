@@ -25,15 +25,26 @@ const (
 	kept          // its key has been handed over, and its plan may still be aborted
 )
 
-// count is the state of a key: the last number of each source's messages of it, which is
-// how many have been counted. Ballast makes it as large as the state of a real job.
+// count is the state of a key: how many messages have been counted, and the last number of
+// each source's. Ballast makes it as large as the state of a real job.
 type count struct {
+	n       uint64
 	last    map[string]uint64
 	ballast int
 }
 
+// join adds what was counted elsewhere.
+func (c *count) join(other count) {
+	c.n += other.n
+	for source, n := range other.last {
+		c.last[source] = max(c.last[source], n)
+	}
+	c.ballast = max(c.ballast, other.ballast)
+}
+
 func (c count) encode() []byte {
-	b := binary.AppendUvarint(nil, uint64(len(c.last)))
+	b := binary.AppendUvarint(nil, c.n)
+	b = binary.AppendUvarint(b, uint64(len(c.last)))
 	for source, n := range c.last {
 		b = binary.AppendUvarint(b, uint64(len(source)))
 		b = append(b, source...)
@@ -44,9 +55,8 @@ func (c count) encode() []byte {
 
 func decodeCount(b []byte) (count, error) {
 	r := reader{b: b}
-	n := r.uint()
-	c := count{last: map[string]uint64{}}
-	for range n {
+	c := count{n: r.uint(), last: map[string]uint64{}}
+	for range r.uint() {
 		source := r.text()
 		c.last[source] = r.uint()
 	}
@@ -62,6 +72,7 @@ func decodeCount(b []byte) (count, error) {
 type meta struct {
 	Channel  uint64                `json:"channel"`  // position in the channels
 	Transfer uint64                `json:"transfer"` // position in the transfers
+	Done     done                  `json:"done"`
 	Machine  handoff.Record[event] `json:"machine"`
 }
 
@@ -71,6 +82,14 @@ func (e event) MarshalJSON() ([]byte, error) { return json.Marshal([]any{e.key, 
 // UnmarshalJSON reads it again.
 func (e *event) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &[]any{&e.key, &e.n, &e.at})
+}
+
+// done is what an instance has done since there is one of its number.
+type done struct {
+	Processed uint64 `json:"processed"` // messages
+	Merged    uint64 `json:"merged"`    // partial counts that came from other instances
+	Moved     int    `json:"moved"`     // states that came
+	MovedSize int    `json:"moved_size"`
 }
 
 type database struct{ *bbolt.DB }
@@ -155,9 +174,7 @@ func (s states) settle(key string, do handoff.Do) error {
 	if err != nil {
 		return err
 	}
-	for source, n := range before.last {
-		c.last[source] = max(c.last[source], n)
-	}
+	c.join(before)
 	if err := s.put(key, c, active); err != nil {
 		return err
 	}
