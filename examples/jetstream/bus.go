@@ -23,11 +23,15 @@ const (
 const (
 	ackSubject   = "ctl.acks"
 	statsSubject = "ctl.statistics"
-	liveSubject  = "ctl.live"
-	wrongSubject = "ctl.wrong"
-	dumpSubject  = "ctl.dump"  // .<instance>: answered with all that it holds
-	mergeSubject = "ctl.merge" // .<instance>: partial counts of keys that are merged there
-	askSubject   = "ctl.again" // what is owed to the driver is said again
+	// Statistics are asked for here.
+	reportSubject = "ctl.report"
+	liveSubject   = "ctl.live"
+	wrongSubject  = "ctl.wrong"
+	dumpSubject   = "ctl.dump"  // .<instance>: answered with all that it holds
+	dieSubject    = "ctl.die"   // .<role>.<name>: a step at which the process kills itself
+	diedSubject   = "ctl.died"  // it did
+	mergeSubject  = "ctl.merge" // .<instance>: partial counts of keys that are merged there
+	askSubject    = "ctl.again" // what is owed to the driver is said again
 )
 
 // startBus starts a NATS server with JetStream on loopback, and makes the streams.

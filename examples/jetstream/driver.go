@@ -7,6 +7,7 @@ import (
 	"log"
 	"maps"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -31,8 +32,10 @@ type driver struct {
 	places   *placement
 	interval int64
 	latest   map[int32]statistics
+	asked    int
 	began    time.Time // of the plan that is pending
 	history  *history
+	dooms    []*doom // its own, and plannerd's
 	// The instances that have acknowledged the pending version.
 	acked        []int32
 	ackedVersion int64
@@ -45,7 +48,7 @@ type history struct {
 }
 
 // runDriver runs until the context ends, or another driver takes over.
-func runDriver(ctx context.Context, c config, h *history) error {
+func runDriver(ctx context.Context, c config, h *history, dooms []*doom) error {
 	b, err := connect(c.nats)
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func runDriver(ctx context.Context, c config, h *history) error {
 	}
 	epoch := time.Now().UnixMilli() // higher than that of any driver before
 	d := &driver{config: c, bus: b, api: api, epoch: epoch, machine: handoff.NewDriver(epoch),
-		latest: map[int32]statistics{}, history: h, places: newPlacement(c)}
+		latest: map[int32]statistics{}, history: h, places: newPlacement(c), dooms: dooms}
 	return d.run(ctx)
 }
 
@@ -73,6 +76,7 @@ func (d *driver) run(ctx context.Context) error {
 	if err := patiently(ctx, func() error { return d.takeOver(ctx) }); err != nil {
 		return err
 	}
+	d.at("takes over")
 	views, err := follow(ctx, d.api, "")
 	if err != nil {
 		return err
@@ -90,7 +94,7 @@ func (d *driver) run(ctx context.Context) error {
 		case m := <-inbox:
 			err = d.hear(ctx, m)
 		case <-plan.C:
-			err = d.plan(ctx)
+			err = d.ask()
 		case <-watch.C:
 			err = d.watch(ctx)
 		}
@@ -116,6 +120,12 @@ func (d *driver) takeOver(ctx context.Context) error {
 		return nil
 	}
 	return d.start(ctx, *o.CurrentPlan)
+}
+
+func (d *driver) at(step string) {
+	for _, x := range d.dooms {
+		x.at(step)
+	}
 }
 
 func (d *driver) start(ctx context.Context, plan string) error {
@@ -147,8 +157,11 @@ func (d *driver) hear(ctx context.Context, m *nats.Msg) error {
 		if err := json.Unmarshal(m.Data, &s); err != nil {
 			return err
 		}
+		if s.Asked != d.asked {
+			return nil
+		}
 		d.latest[s.Instance] = s
-		return nil
+		return d.plan(ctx)
 	}
 	var r reply
 	if err := json.Unmarshal(m.Data, &r); err != nil {
@@ -201,9 +214,11 @@ func (d *driver) ack(ctx context.Context, p *wire.PendingTable, instance int32) 
 	if len(d.acked) < len(p.Awaits) {
 		return nil
 	}
+	d.at("before acknowledgement")
 	_, err := d.api.AckPlan(ctx, p.Plan, wire.AckRequest{
 		Instances: d.acked, ExecutorEpoch: &d.epoch, Batch: &p.Batch,
 	})
+	d.at("acknowledged")
 	return err
 }
 
@@ -257,30 +272,31 @@ func (d *driver) watch(ctx context.Context) error {
 	return nil
 }
 
-// plan sends the statistics of the last interval, and starts the plan that is made of them.
-func (d *driver) plan(ctx context.Context) error {
+// ask asks all instances for the statistics of the interval that is over.
+func (d *driver) ask() error {
 	if d.view == nil || d.view.Pending != nil || !d.policy.plans {
 		return nil
 	}
-	version := d.view.Table.Version()
+	clear(d.latest)
+	d.asked++
+	return d.bus.Publish(reportSubject, []byte(strconv.Itoa(d.asked)))
+}
+
+// plan sends the statistics, once all instances have answered, and starts the plan that is
+// made of them. What a key cost at two instances, between which it has moved, is added up:
+// now it is where the table says.
+func (d *driver) plan(ctx context.Context) error {
+	if len(d.latest) < d.instances || d.view.Pending != nil {
+		return nil
+	}
 	rows := map[string]*client.Row{}
-	for i := range int32(d.instances) {
-		s, ok := d.latest[i]
-		if !ok || s.Version != version {
-			return nil // an interval in which the table changed says nothing of where keys are
-		}
+	for _, s := range d.latest {
 		for _, k := range s.Keys {
 			unit := d.places.unit([]byte(k.Key))
 			r := rows[string(unit)]
 			if r == nil {
-				r = &client.Row{Key: unit, Instance: i}
+				r = &client.Row{Key: unit}
 				rows[string(unit)] = r
-			} else if r.Instance != i { // parts of a key
-				at, err := d.view.Table.Lookup(unit)
-				if err != nil {
-					return err
-				}
-				r.Instance = at.Instance
 			}
 			r.Cost += k.Cost
 			r.State += k.State
@@ -294,8 +310,9 @@ func (d *driver) plan(ctx context.Context) error {
 	for _, unit := range slices.Sorted(maps.Keys(rows)) {
 		sorted = append(sorted, *rows[unit])
 	}
+	version := d.view.Table.Version()
 	p, err := d.api.CreatePlanFrom(ctx, operator, wire.PlanRequest{Interval: d.interval, TableVersion: &version},
-		client.Statistics{Rows: client.Rows(sorted), Located: true})
+		client.Statistics{Rows: client.Rows(sorted)})
 	d.interval++
 	if err != nil {
 		return err
@@ -303,5 +320,8 @@ func (d *driver) plan(ctx context.Context) error {
 	if p.Status != wire.PlanStatusApproved {
 		return nil
 	}
-	return d.start(ctx, p.Id)
+	d.at("plan made")
+	err = d.start(ctx, p.Id)
+	d.at("started")
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -31,10 +32,11 @@ type counter struct {
 	unsent    []handoff.Action[event]
 	sent      []jetstream.PubAckFuture // transfers
 	exports   bool
+	doom      *doom
+	doing     []string // steps that are not durable yet
 
 	views  <-chan *router.View
 	view   *router.View
-	stable int64 // the version of the table since the last report; 0: it changed
 	inputs [2]input
 	asked  chan *nats.Msg
 
@@ -81,7 +83,7 @@ type live struct {
 // statistics are what an instance measured of its keys.
 type statistics struct {
 	Instance int32           `json:"instance"`
-	Version  int64           `json:"version"` // of the table; 0: it changed meanwhile
+	Asked    int             `json:"asked"` // the question that this answers
 	Keys     []keyStatistics `json:"keys"`
 }
 
@@ -114,12 +116,17 @@ func runInstance(ctx context.Context, c config, id int32) error {
 		return err
 	}
 	defer db.Close()
-	x := &counter{config: c, id: id, bus: b, db: db, meta: m, machine: handoff.NewInstance(id, c.mode(), m.Machine),
+	end, err := newDoom(c, b, fmt.Sprintf("instance.%d", id))
+	if err != nil {
+		return err
+	}
+	x := &counter{config: c, doom: end, id: id, bus: b, db: db, meta: m,
+		machine:   handoff.NewInstance(id, c.mode(), m.Machine),
 		placement: newPlacement(c), costs: stats.NewExact(), parked: newPauses(), partial: map[string]uint64{}}
 	err = db.View(func(tx *bbolt.Tx) error { // what it holds is in the statistics, idle or not
 		return states{tx}.each(func(key string, c count, as status) bool {
 			if as == active {
-				x.costs.SetState([]byte(key), float64(len(c.encode())))
+				x.costs.SetState([]byte(key), c.size())
 			}
 			return true
 		})
@@ -147,7 +154,7 @@ func (x *counter) run(ctx context.Context, api *client.Client) error {
 		return err
 	}
 	x.asked = make(chan *nats.Msg, 16)
-	for _, subject := range []string{fmt.Sprintf("%s.%d", dumpSubject, x.id), askSubject} {
+	for _, subject := range []string{fmt.Sprintf("%s.%d", dumpSubject, x.id), askSubject, reportSubject} {
 		if _, err := x.bus.ChanSubscribe(subject, x.asked); err != nil {
 			return err
 		}
@@ -161,7 +168,6 @@ func (x *counter) run(ctx context.Context, api *client.Client) error {
 	case <-ctx.Done():
 		return nil
 	}
-	x.stable = x.view.Table.Version()
 	err = x.step(ctx, func() ([]handoff.Action[event], error) {
 		return append(x.machine.See(x.placement.view(x.view)), x.machine.Resume()...), nil
 	})
@@ -176,9 +182,8 @@ func (x *counter) run(ctx context.Context, api *client.Client) error {
 
 // loop does one thing after the other until the context ends.
 func (x *counter) loop(ctx context.Context) error {
-	tick, report, merge := time.NewTicker(200*time.Millisecond), time.NewTicker(x.interval), time.NewTicker(x.merge)
+	tick, merge := time.NewTicker(200*time.Millisecond), time.NewTicker(x.merge)
 	defer tick.Stop()
-	defer report.Stop()
 	defer merge.Stop()
 	for {
 		var channel <-chan jetstream.Msg
@@ -219,8 +224,6 @@ func (x *counter) loop(ctx context.Context) error {
 			err = x.sayLive()
 		case <-merge.C:
 			err = x.sendPartial()
-		case <-report.C:
-			err = x.report()
 		}
 		if err != nil {
 			return err
@@ -301,9 +304,6 @@ func (x *counter) takePartial(m *nats.Msg) error {
 
 // see takes a new view, and what waited for it.
 func (x *counter) see(ctx context.Context) error {
-	if x.view.Table.Version() != x.stable || x.view.Pending != nil {
-		x.stable = 0
-	}
 	err := x.step(ctx, func() ([]handoff.Action[event], error) { return x.machine.See(x.placement.view(x.view)), nil })
 	for i := range x.inputs {
 		if in := &x.inputs[i]; err == nil && in.waiting != nil {
@@ -332,23 +332,42 @@ func (x *counter) step(ctx context.Context, do func() ([]handoff.Action[event], 
 			}
 		}
 		x.meta.Machine = x.machine.Record
+		for _, step := range x.doing {
+			x.doom.at(step + ", not durable")
+		}
 		return s.save(x.meta)
 	})
 	if err != nil {
 		return err
 	}
+	for _, step := range x.doing {
+		x.doom.at(step + ", durable")
+	}
+	x.doing = x.doing[:0]
+	return x.send(ctx)
+}
+
+// send sends what is told others.
+func (x *counter) send(ctx context.Context) (err error) {
 	for _, a := range x.unsent {
 		if a.Do == handoff.SendEnd {
 			err = x.transfer(a.Transfer)
 		} else {
+			x.doom.at("before acknowledgement")
 			err = x.say(ackSubject, reply{x.id, a.Version, a.Epoch, a.Do == handoff.SendVote})
+			x.doom.at("acknowledgement sent")
 		}
 		if err != nil {
 			return err
 		}
 	}
 	x.unsent = nil
-	return x.arrived(ctx)
+	if len(x.sent) == 0 {
+		return nil
+	}
+	err = x.arrived(ctx)
+	x.doom.at("ends sent")
+	return err
 }
 
 func (x *counter) carryOut(s states, actions []handoff.Action[event]) error {
@@ -358,27 +377,21 @@ func (x *counter) carryOut(s states, actions []handoff.Action[event]) error {
 			x.unsent = append(x.unsent, a)
 		case a.Do == handoff.Export:
 			x.exports = true
+			x.doing = append(x.doing, "exports")
 		case a.Do == handoff.Process:
 			if err := x.process(s, a); err != nil {
 				return err
 			}
 		case a.Do == handoff.Import:
-			c, err := decodeCount(a.Transfer.State)
-			if err != nil {
-				return err
-			}
+			x.doing = append(x.doing, "import")
 			x.meta.Done.Moved++
 			x.meta.Done.MovedSize += len(a.Transfer.State)
-			part, found, err := s.incoming(a.Transfer.Key)
-			if err != nil {
+			if err := s.takeIn(a.Transfer.Key, a.Transfer.State); err != nil {
 				return err
 			}
-			if found { // of a split key several parts may come
-				c.join(part)
-			}
-			if err := s.putIncoming(a.Transfer.Key, c); err != nil {
-				return err
-			}
+		}
+		if len(a.Keys) > 0 {
+			x.doing = append(x.doing, "plan's end")
 		}
 		for _, key := range a.Keys {
 			if err := x.settle(s, key, a.Do); err != nil {
@@ -397,7 +410,7 @@ func (x *counter) settle(s states, key string, do handoff.Do) error {
 	}
 	c, _, found, err := s.get(key)
 	if found {
-		x.costs.SetState([]byte(key), float64(len(c.encode())))
+		x.costs.SetState([]byte(key), c.size())
 	} else {
 		x.costs.Forget([]byte(key))
 	}
@@ -438,7 +451,10 @@ func (x *counter) process(s states, a handoff.Action[event]) error {
 	c.n++
 	if !found {
 		c.ballast = x.stateBytes
-		x.costs.SetState(a.Key, float64(len(c.encode())))
+		if err := s.putBallast(e.key, make([]byte, c.ballast)); err != nil {
+			return err
+		}
+		x.costs.SetState(a.Key, c.size())
 	}
 	x.costs.Add(a.Key, 1)
 	x.meta.Done.Processed++
@@ -462,7 +478,8 @@ func (x *counter) complain(format string, args ...any) error {
 // transaction. It returns the one that has to wait, if there is one.
 func (x *counter) read(ctx context.Context, m jetstream.Msg) (waiting jetstream.Msg, err error) {
 	err = x.step(ctx, func() (out []handoff.Action[event], err error) {
-		for taken := 0; ; {
+		x.doing = append(x.doing, "frame")
+		for taken := 0; m != nil; m = x.nextFrame() {
 			at, err := sequence(m)
 			if err != nil {
 				return nil, err
@@ -474,29 +491,34 @@ func (x *counter) read(ctx context.Context, m jetstream.Msg) (waiting jetstream.
 			actions, waits := x.readFrame(routerOf(m.Subject()), f)
 			if waits {
 				waiting = m
-				return out, nil
+				break
 			}
 			x.meta.Channel = at
 			out = append(out, actions...)
-			taken += len(f.events)
-			if f.marker != 0 || taken >= x.together {
-				return out, nil
+			if f.marker != 0 {
+				x.doing = append(x.doing, "marker")
+				break
 			}
-			select {
-			case next, ok := <-x.inputs[0].messages:
-				if !ok {
-					return out, nil
-				}
-				m = next
-			default:
-				return out, nil
+			if taken += len(f.events); taken >= x.together {
+				break
 			}
 		}
+		return out, nil
 	})
 	if err != nil || len(x.working) == 0 {
 		return waiting, err
 	}
 	return waiting, x.spend(0)
+}
+
+// nextFrame is the next frame that is there already; nil: none.
+func (x *counter) nextFrame() jetstream.Msg {
+	select {
+	case m := <-x.inputs[0].messages:
+		return m
+	default:
+		return nil
+	}
 }
 
 func (x *counter) readFrame(source string, f frame) (out []handoff.Action[event], waits bool) {
@@ -546,10 +568,7 @@ func (x *counter) export(ctx context.Context, s states) error {
 	held := func(yield func(string) bool) {
 		_ = s.each(func(key string, _ count, as status) bool { return as != active || yield(key) })
 	}
-	list, err := x.machine.Exports(held, func(key string) ([]byte, error) {
-		c, _, _, err := s.get(key)
-		return c.encode(), err
-	})
+	list, err := x.machine.Exports(held, s.export)
 	if err != nil {
 		return err
 	}
@@ -606,10 +625,11 @@ func (x *counter) say(subject string, what any) error {
 }
 
 // report sends what the keys cost since the last report, and how large they are.
-func (x *counter) report() error {
-	out := statistics{Instance: x.id, Version: x.stable}
-	if x.stable = x.view.Table.Version(); x.view.Pending != nil {
-		x.stable = 0
+func (x *counter) report(m *nats.Msg) error {
+	out := statistics{Instance: x.id}
+	var err error
+	if out.Asked, err = strconv.Atoi(string(m.Data)); err != nil {
+		return err
 	}
 	for _, r := range x.costs.Close() {
 		out.Keys = append(out.Keys, keyStatistics{string(r.Key), r.Cost, r.State})
@@ -619,7 +639,10 @@ func (x *counter) report() error {
 
 // answer answers what is asked: all counts, or what is owed to the driver.
 func (x *counter) answer(ctx context.Context, m *nats.Msg) error {
-	if m.Subject == askSubject {
+	switch m.Subject {
+	case reportSubject:
+		return x.report(m)
+	case askSubject:
 		return x.step(ctx, func() ([]handoff.Action[event], error) { return x.machine.Resume(), nil })
 	}
 	all := dump{Done: x.meta.Done, Keys: map[string]dumped{}}

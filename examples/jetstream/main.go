@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -124,6 +125,9 @@ func main() {
 		if all, err = runJob(ctx, c, *duration, *kills); err == nil {
 			fmt.Printf("%d messages, %d plans, %d states moved: nothing lost, doubled, reordered or misplaced\n",
 				all.messages, all.plans, all.moved)
+			for _, step := range slices.Sorted(maps.Keys(all.killed)) {
+				fmt.Printf("%4d killed at %s\n", all.killed[step], step)
+			}
 		}
 	}
 	stop()
@@ -136,6 +140,7 @@ func main() {
 type outcome struct {
 	messages     uint64
 	plans, moved int
+	killed       map[string]int // by step
 }
 
 // runJob runs the job, and checks in the end that nothing was lost.
@@ -148,13 +153,15 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills int) (o
 			var end context.CancelFunc
 			ctx, end = context.WithCancel(ctx)
 			defer end()
-			go j.killSome(ctx, duration, kills)
+			go j.killAtSteps(ctx, kills)
 		}
 		if err := j.load(ctx, l); err != nil {
 			return err
 		}
 		made, err := j.await(ctx)
-		out = outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved}
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		out = outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed}
 		return err
 	})
 	return out, err
@@ -206,7 +213,9 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 	if err := j.openSources(); err != nil {
 		return err
 	}
-	j.drivers = newDrivers(ctx, j)
+	if j.drivers, err = newDrivers(ctx, j); err != nil {
+		return err
+	}
 	defer j.drivers.stop()
 	return do(j)
 }
@@ -226,6 +235,7 @@ type job struct {
 	sources   []*generator
 	monitor   *monitor
 	drivers   *drivers
+	killed    map[string]int // how often, by step
 	wrong     chan string
 }
 
@@ -310,17 +320,6 @@ func (j *job) kill(name string) {
 	if cmd := j.processes[name]; cmd != nil && cmd.Process != nil {
 		_ = cmd.Process.Kill()
 	}
-}
-
-func (j *job) names() []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	var list []string
-	for name := range j.processes {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
 }
 
 // configure makes the operator.

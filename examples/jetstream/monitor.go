@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log"
 	"maps"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -148,23 +147,33 @@ type drivers struct {
 	done   sync.WaitGroup
 }
 
-func newDrivers(ctx context.Context, j *job) *drivers {
+func newDrivers(ctx context.Context, j *job) (*drivers, error) {
 	ctx, end := context.WithCancel(ctx)
 	d := &drivers{end: end}
+	dooms := []*doom{
+		{bus: j.bus, name: "driver", die: d.kill},
+		{bus: j.bus, name: "plannerd", die: func() { j.kill("plannerd") }},
+	}
+	for _, x := range dooms {
+		if err := x.listen(); err != nil {
+			end()
+			return nil, err
+		}
+	}
 	d.done.Go(func() {
 		for ctx.Err() == nil {
 			one, cancel := context.WithCancel(ctx)
 			d.mu.Lock()
 			d.cancel = cancel
 			d.mu.Unlock()
-			if err := runDriver(one, j.config, &j.history); err != nil && !errors.Is(err, context.Canceled) {
+			if err := runDriver(one, j.config, &j.history, dooms); err != nil && !errors.Is(err, context.Canceled) {
 				log.Printf("driver: %v", err)
 			}
 			cancel()
 			time.Sleep(50 * time.Millisecond)
 		}
 	})
-	return d
+	return d, nil
 }
 
 // kill ends the driver at once; its successor takes over.
@@ -179,22 +188,4 @@ func (d *drivers) kill() {
 func (d *drivers) stop() {
 	d.end()
 	d.done.Wait()
-}
-
-// killSome kills processes at random times, the driver among them.
-func (j *job) killSome(ctx context.Context, duration time.Duration, kills int) {
-	r := rand.New(rand.NewPCG(j.seed, uint64(kills)))
-	for range kills {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Duration(float64(duration) / float64(kills) * (0.5 + r.Float64()))):
-		}
-		names := j.names()
-		if n := r.IntN(len(names) + 1); n < len(names) {
-			j.kill(names[n])
-		} else {
-			j.drivers.kill()
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type sender struct {
 	machine *handoff.Router[event]
 	places  *placement
 	held    pauses
+	doom    *doom
 	epoch   int64
 	ends    map[int32]uint64 // the position of the last message of each channel
 	source  <-chan jetstream.Msg
@@ -49,7 +51,11 @@ func runRouter(ctx context.Context, c config, name string) error {
 	if err != nil {
 		return err
 	}
-	s := &sender{config: c, name: name, bus: b, api: api, machine: handoff.NewRouter[event](c.mode()),
+	end, err := newDoom(c, b, "router."+name)
+	if err != nil {
+		return err
+	}
+	s := &sender{config: c, doom: end, name: name, bus: b, api: api, machine: handoff.NewRouter[event](c.mode()),
 		places: newPlacement(c), held: newPauses(), ends: map[int32]uint64{}, open: map[uint64]int{}}
 	return s.run(ctx)
 }
@@ -100,6 +106,7 @@ func (s *sender) register(ctx context.Context) error {
 		if err == nil {
 			s.epoch = r.Epoch
 			s.machine.Registered(r.Epoch)
+			s.doom.at("registered")
 		}
 		return err
 	})
@@ -117,6 +124,7 @@ func (s *sender) forward(ctx context.Context) error {
 	}
 	select {
 	case v := <-views:
+		s.doom.at("table read")
 		err = s.see(ctx, v)
 	case <-ctx.Done():
 	}
@@ -190,7 +198,24 @@ func (s *sender) see(ctx context.Context, v *router.View) error {
 	if err != nil {
 		return err
 	}
-	return s.append(ctx, list)
+	announces := slices.ContainsFunc(list, func(a handoff.Append[event]) bool { return a.Marker != 0 })
+	releases := slices.ContainsFunc(list, func(a handoff.Append[event]) bool { return a.Marker == 0 })
+	if announces {
+		s.doom.at("before markers")
+	}
+	if releases {
+		s.doom.at("before release")
+	}
+	if err := s.append(ctx, list); err != nil {
+		return err
+	}
+	if announces {
+		s.doom.at("markers appended")
+	}
+	if releases {
+		s.doom.at("released")
+	}
+	return nil
 }
 
 // say tells for how long keys waited.
@@ -225,6 +250,7 @@ func (s *sender) take(ctx context.Context, m jetstream.Msg) error {
 			}
 			if held {
 				s.held.wait(e.key)
+				s.doom.at("message held")
 			} else {
 				list = append(list, a)
 			}
@@ -302,6 +328,7 @@ func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) (e
 	}
 	var fenced error
 	for to, b := range batches {
+		s.doom.at("frame appended")
 		err := s.await(ctx, to, b)
 		if errors.Is(err, errFenced) {
 			fenced = err

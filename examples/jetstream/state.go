@@ -14,6 +14,7 @@ import (
 var (
 	keysBucket     = []byte("keys")
 	incomingBucket = []byte("incoming") // provisional states: they came, and their plan may still be aborted
+	ballastBucket  = []byte("ballast")
 	metaBucket     = []byte("meta")
 )
 
@@ -26,7 +27,8 @@ const (
 )
 
 // count is the state of a key: how many messages have been counted, and the last number of
-// each source's. Ballast makes it as large as the state of a real job.
+// each source's. Ballast makes it as large as the state of a real job: it has a bucket of its
+// own, as a message changes a small part of a large state.
 type count struct {
 	n       uint64
 	last    map[string]uint64
@@ -50,8 +52,11 @@ func (c count) encode() []byte {
 		b = append(b, source...)
 		b = binary.AppendUvarint(b, n)
 	}
-	return append(b, make([]byte, c.ballast)...)
+	return binary.AppendUvarint(b, uint64(c.ballast))
 }
+
+// size is how large the whole state is.
+func (c count) size() float64 { return float64(len(c.encode()) + c.ballast) }
 
 func decodeCount(b []byte) (count, error) {
 	r := reader{b: b}
@@ -60,11 +65,45 @@ func decodeCount(b []byte) (count, error) {
 		source := r.text()
 		c.last[source] = r.uint()
 	}
+	c.ballast = int(r.uint())
 	if r.bad {
 		return c, errFrame
 	}
-	c.ballast = len(r.b)
 	return c, nil
+}
+
+// export is a state as it goes to another instance: with its ballast.
+func (s states) export(key string) ([]byte, error) {
+	c, _, _, err := s.get(key)
+	ballast := s.tx.Bucket(ballastBucket).Get([]byte(key))
+	if err == nil && len(ballast) != c.ballast {
+		err = fmt.Errorf("the state of key %q has %d bytes of ballast, not %d", key, len(ballast), c.ballast)
+	}
+	return append(c.encode(), ballast...), err
+}
+
+// takeIn takes a state in that came from another instance, as provisional. Of a split key
+// several parts may come.
+func (s states) takeIn(key string, state []byte) error {
+	c, err := decodeCount(state)
+	if err != nil {
+		return err
+	}
+	part, found, err := s.incoming(key)
+	if err != nil {
+		return err
+	}
+	if err := s.putBallast(key, state[len(state)-c.ballast:]); err != nil {
+		return err
+	}
+	if found {
+		c.join(part)
+	}
+	return s.putIncoming(key, c)
+}
+
+func (s states) putBallast(key string, ballast []byte) error {
+	return s.tx.Bucket(ballastBucket).Put([]byte(key), ballast)
 }
 
 // meta is what is durable besides the states of keys, in the same transaction: so the
@@ -104,7 +143,7 @@ func openDatabase(dir string, id int32) (database, meta, error) {
 	}
 	var m meta
 	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{keysBucket, incomingBucket} {
+		for _, name := range [][]byte{keysBucket, incomingBucket, ballastBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -156,9 +195,21 @@ func (s states) putIncoming(key string, c count) error {
 func (s states) settle(key string, do handoff.Do) error {
 	switch do {
 	case handoff.Drop:
-		return s.tx.Bucket(incomingBucket).Delete([]byte(key))
+		if err := s.tx.Bucket(incomingBucket).Delete([]byte(key)); err != nil {
+			return err
+		}
+		if s.tx.Bucket(keysBucket).Get([]byte(key)) != nil {
+			return nil
+		}
+		return s.tx.Bucket(ballastBucket).Delete([]byte(key))
 	case handoff.Forget:
-		return s.tx.Bucket(keysBucket).Delete([]byte(key))
+		if err := s.tx.Bucket(keysBucket).Delete([]byte(key)); err != nil {
+			return err
+		}
+		if s.tx.Bucket(incomingBucket).Get([]byte(key)) != nil {
+			return nil
+		}
+		return s.tx.Bucket(ballastBucket).Delete([]byte(key))
 	case handoff.Activate:
 		c, _, found, err := s.get(key)
 		if err != nil || !found {

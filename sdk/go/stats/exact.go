@@ -23,7 +23,10 @@ type Exact struct {
 }
 
 // counted is what is known of a key.
-type counted struct{ cost, state float64 }
+type counted struct {
+	cost, state float64
+	gone        bool // it has no state here any more
+}
 
 // NewExact returns counters of no keys.
 func NewExact() *Exact {
@@ -45,6 +48,7 @@ func (e *Exact) do(key []byte, change func(*counted, float64), amount float64) {
 		s.keys[string(key)] = c
 	}
 	change(c, amount)
+	c.gone = false
 }
 
 // Add adds to the cost of a key in this interval: 1 for a message, or the time that it
@@ -59,12 +63,15 @@ func (e *Exact) SetState(key []byte, size float64) {
 	e.do(key, func(c *counted, x float64) { c.state = x }, size)
 }
 
-// Forget says that the key has no state here any more. What it cost so far is not told.
+// Forget says that the key has no state here any more. What it cost so far in this interval
+// is told at its end, with no state: where it went, it costs the rest.
 func (e *Exact) Forget(key []byte) {
 	s := &e.shards[route.KeyHash(key)%shards]
 	s.Lock()
 	defer s.Unlock()
-	delete(s.keys, string(key))
+	if c := s.keys[string(key)]; c != nil {
+		c.state, c.gone = 0, true
+	}
 }
 
 // Close ends the interval: it returns all keys that were not forgotten, idle ones too, in
@@ -76,8 +83,12 @@ func (e *Exact) Close() []client.Row {
 		s := &e.shards[i]
 		s.Lock()
 		for key, c := range s.keys {
-			rows = append(rows, client.Row{Key: []byte(key), Cost: c.cost, State: c.state})
-			c.cost = 0
+			if !c.gone || c.cost > 0 {
+				rows = append(rows, client.Row{Key: []byte(key), Cost: c.cost, State: c.state})
+			}
+			if c.cost = 0; c.gone {
+				delete(s.keys, key)
+			}
 		}
 		s.Unlock()
 	}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"log"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// The steps at which a process may be told to die, by its role. Plannerd dies at those of the
+// driver.
+var steps = map[string][]string{
+	"router": {"registered", "table read", "before markers", "markers appended", "before release", "released",
+		"message held", "frame appended"},
+	"instance": {"frame, not durable", "frame, durable", "marker, not durable", "marker, durable",
+		"exports, not durable", "exports, durable", "import, not durable", "import, durable", "ends sent",
+		"before acknowledgement", "acknowledgement sent", "plan's end, not durable", "plan's end, durable"},
+	"driver":   driverSteps,
+	"plannerd": driverSteps,
+}
+
+var driverSteps = []string{"plan made", "started", "before acknowledgement", "acknowledged", "takes over"}
+
+// startSteps are those that a process comes to when it has been started again only.
+var startSteps = []string{"registered", "table read", "takes over"}
+
+// doom kills a process at a step, once it is told so.
+type doom struct {
+	bus  *bus
+	name string
+	step atomic.Pointer[string]
+	die  func() // nil: the process kills itself
+}
+
+// newDoom listens to what a process is told. Of a step right after its start it was told
+// before, by a file.
+func newDoom(c config, b *bus, name string) (*doom, error) {
+	d := &doom{bus: b, name: name}
+	file := c.doomFile(name)
+	if step, err := os.ReadFile(file); err == nil {
+		d.step.Store(new(string(step)))
+		if err := os.Remove(file); err != nil {
+			return nil, err
+		}
+	}
+	err := d.listen()
+	return d, err
+}
+
+func (c config) doomFile(name string) string { return filepath.Join(c.dir, "die."+name) }
+
+func (d *doom) listen() error {
+	_, err := d.bus.Subscribe(dieSubject+"."+d.name, func(m *nats.Msg) { d.step.Store(new(string(m.Data))) })
+	return err
+}
+
+// at is called at each step. Of a process that dies it does not return; the driver, which is
+// none, is stopped.
+func (d *doom) at(step string) {
+	told := d.step.Load()
+	if told == nil || *told != step {
+		return
+	}
+	d.step.Store(nil)
+	role, _, _ := strings.Cut(d.name, ".")
+	_ = d.bus.Publish(diedSubject, []byte(role+": "+step))
+	_ = d.bus.Flush()
+	if d.die != nil {
+		d.die()
+		return
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+// patience is how long a step is waited for at which a process is told to die: what does
+// not happen meanwhile is given up.
+const patience = 1500 * time.Millisecond
+
+// killAtSteps has processes kill themselves at steps of the protocol, so often, and plannerd
+// at those of the driver. It counts them by step.
+func (j *job) killAtSteps(ctx context.Context, kills int) {
+	died := make(chan *nats.Msg, 16)
+	if _, err := j.bus.ChanSubscribe(diedSubject, died); err != nil {
+		log.Printf("kills: %v", err)
+		return
+	}
+	r := rand.New(rand.NewPCG(j.seed, uint64(kills)))
+	names := map[string][]string{"driver": {"driver"}, "plannerd": {"plannerd"}}
+	for i := range j.routers {
+		names["router"] = append(names["router"], "router."+routerName(i))
+	}
+	for i := range j.instances {
+		names["instance"] = append(names["instance"], "instance."+strconv.Itoa(i))
+	}
+	var all [][2]string // roles and their steps
+	for _, role := range slices.Sorted(maps.Keys(steps)) {
+		for _, step := range steps[role] {
+			all = append(all, [2]string{role, step})
+		}
+	}
+	for n := 0; n < kills; {
+		for _, i := range r.Perm(len(all)) { // all steps come in turn
+			role, step := all[i][0], all[i][1]
+			victim := names[role][r.IntN(len(names[role]))]
+			_ = j.bus.Publish(dieSubject+"."+victim, []byte(step))
+			if slices.Contains(startSteps, step) {
+				if role == "router" {
+					_ = os.WriteFile(j.doomFile(victim), []byte(step), 0o600)
+					j.kill(strings.Replace(victim, ".", " ", 1))
+				} else {
+					role = "driver"
+					j.drivers.kill()
+				}
+				n++
+				j.count(role + ": at any time")
+			}
+			select {
+			case m := <-died:
+				n++
+				j.count(string(m.Data))
+				sleep(ctx, time.Duration(r.Float64()*float64(500*time.Millisecond)))
+			case <-time.After(patience):
+				_ = j.bus.Publish(dieSubject+"."+victim, nil)
+			case <-ctx.Done():
+			}
+			if n >= kills || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// count counts a kill.
+func (j *job) count(what string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.killed == nil {
+		j.killed = map[string]int{}
+	}
+	j.killed[what]++
+}
