@@ -61,6 +61,12 @@ type Walk struct {
 	Deviation float64
 }
 
+// Next returns φ(x).
+func (w *Walk) Next(x float64) float64 {
+	lower, upper := w.Levels.Neighbours(x)
+	return w.choose(x, lower, upper)
+}
+
 // choose returns φ(x), the neighbour of x that leaves |δ| smaller; on a tie the
 // lower one.
 func (w *Walk) choose(x, lower, upper float64) float64 {

@@ -47,19 +47,20 @@ not balanced or exceeds the table limit.`
 
 // cli is the whole command line.
 type cli struct {
-	Serve    serveCmd    `cmd:"" help:"Serve the HTTP API."`
-	Demo     demoCmd     `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
-	Plan     planCmd     `cmd:"" help:"Plan the statistics in a file or on standard input."`
-	Compare  compareCmd  `cmd:"" help:"Plan with several strategies and compare the outcomes."`
-	Backtest backtestCmd `cmd:"" help:"Run policies over recorded intervals and recommend one."`
-	Compact  compactCmd  `cmd:"" help:"Turn statistics of keys into compact records."`
-	Analyze  analyzeCmd  `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
-	Resolve  resolveCmd  `cmd:"" help:"Name the keys that carry out a plan of compact records."`
-	Generate generateCmd `cmd:"" help:"Generate a synthetic, drifting key stream."`
-	Migrate  migrateCmd  `cmd:"" help:"Change the database schema."`
-	Backup   backupCmd   `cmd:"" help:"Copy a SQLite database while it is served."`
-	Restore  restoreCmd  `cmd:"" help:"Make a SQLite database of a backup."`
-	Token    tokenCmd    `cmd:"" help:"Make tokens that let callers of the service in."`
+	Serve     serveCmd     `cmd:"" help:"Serve the HTTP API."`
+	Demo      demoCmd      `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
+	Plan      planCmd      `cmd:"" help:"Plan the statistics in a file or on standard input."`
+	Compare   compareCmd   `cmd:"" help:"Plan with several strategies and compare the outcomes."`
+	Backtest  backtestCmd  `cmd:"" help:"Run policies over recorded intervals and recommend one."`
+	Compact   compactCmd   `cmd:"" help:"Turn statistics of keys into compact records."`
+	Analyze   analyzeCmd   `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
+	Reproduce reproduceCmd `cmd:"" help:"Measure what the papers' tables and figures show, beside what they published."`
+	Resolve   resolveCmd   `cmd:"" help:"Name the keys that carry out a plan of compact records."`
+	Generate  generateCmd  `cmd:"" help:"Generate a synthetic, drifting key stream."`
+	Migrate   migrateCmd   `cmd:"" help:"Change the database schema."`
+	Backup    backupCmd    `cmd:"" help:"Copy a SQLite database while it is served."`
+	Restore   restoreCmd   `cmd:"" help:"Make a SQLite database of a backup."`
+	Token     tokenCmd     `cmd:"" help:"Make tokens that let callers of the service in."`
 
 	Healthcheck healthcheckCmd `cmd:"" help:"Ask a running server whether it is well."`
 

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plannerd/internal/reproduce"
+)
+
+type reproduceCmd struct {
+	Documents []reproduce.Document `arg:"" optional:"" name:"document" enum:"mixed,pkg,dpa,shuffler" help:"Papers: mixed, pkg, dpa or shuffler (default: all)."`
+	Only      []string             `placeholder:"ITEM" help:"Items, such as fig8 or pkg/table2 (default: all)."`
+	Full      bool                 `help:"The papers' sizes, which take hours (default: sizes of seconds)."`
+	Seeds     int                  `least:"1" default:"3" help:"How many seeds each point is the median of."`
+	Output    string               `enum:"table,csv,json,html" default:"table" group:"Output" help:"table for people, csv for a spreadsheet, json for programs, html for a page with plots."`
+}
+
+// Help explains the verdicts.
+func (*reproduceCmd) Help() string {
+	return `Measures what the papers' tables and figures show, and what their theorems state, and
+puts the published values beside it:
+
+    mixed     Parallel Stream Processing Against Workload Skewness and Variance
+    pkg       Partial Key Grouping
+    dpa       DPA Load Balancer
+    shuffler  the Shuffler proposal
+
+An item agrees if each published number is met within its tolerance, which is stated with
+its reason, and each claim of the text holds; otherwise it differs, and it says why. Many
+figures are images without numbers: there the claims count.
+
+Examples:
+
+    plannerd reproduce shuffler
+    plannerd reproduce --only fig8,pkg/table2
+    plannerd reproduce mixed --output html > report.html`
+}
+
+// Run measures and reports.
+func (c *reproduceCmd) Run(env *environment) error {
+	items, err := reproduce.Select(c.Documents, c.Only)
+	if err != nil {
+		return usagef("--only: %v", err)
+	}
+	watch := startProgress(env.stderr, int64(len(items)))
+	defer watch.stop()
+	var results []*reproduce.Result
+	for n, item := range items {
+		watch.label.Store(&item.ID)
+		watch.at.Store(int64(n))
+		r, err := item.Run(env.ctx, reproduce.Options{Full: c.Full, Seeds: c.Seeds})
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+	}
+	watch.stop()
+	if c.Output == "html" {
+		return buffered(env.stdout, func(w io.Writer) error { return reproduce.WriteHTML(w, results) })
+	}
+	return env.output(c.Output, func() any { return results }, func(w *page) { writeReproduced(w, results) },
+		reproducedCSV(results))
+}
+
+// figure writes a measurement with four significant digits.
+func figure(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+
+// writeReproduced prints each item with its points, claims and verdict.
+func writeReproduced(w *page, results []*reproduce.Result) {
+	count := map[reproduce.Verdict]int{}
+	for _, r := range results {
+		count[r.Verdict]++
+		fmt.Fprintf(w, "%s, %s: %s\n%s: %s.\n\n", r.ID, r.Place, r.Title, verdictText(r.Verdict), r.Setting)
+		writePoints(w, r)
+		for _, c := range r.Claims {
+			holds := "Holds"
+			if !c.Holds {
+				holds = "Does not hold"
+			}
+			fmt.Fprintf(w, "%s: %s.\n", holds, c.Text)
+		}
+		if r.Why != "" {
+			fmt.Fprintln(w, r.Why)
+		}
+		fmt.Fprintf(w, "Published: %s.\n", r.Source)
+		if r.Tolerance != "" {
+			fmt.Fprintf(w, "Agrees within %s.\n", r.Tolerance)
+		}
+		fmt.Fprintf(w, "Again: %s\n\n", r.Command)
+	}
+	fmt.Fprintf(w, "%s: %d agree, %d differ, of %d there is an image only.\n", plural(len(results), "item"),
+		count[reproduce.Agrees], count[reproduce.Differs], count[reproduce.ImageOnly])
+}
+
+// writePoints prints what was measured. A published value that ours is not near has a "!".
+func writePoints(w *page, r *reproduce.Result) {
+	var rows [][]string
+	for _, s := range r.Series {
+		for _, p := range s.Points {
+			spread, published := "", ""
+			if p.Least != p.Most {
+				spread = figure(p.Least) + " – " + figure(p.Most)
+			}
+			if p.Published != nil {
+				published = figure(*p.Published)
+				if !*p.Agrees {
+					published += " !"
+				}
+			}
+			rows = append(rows, []string{s.Name, p.X, figure(p.Median), spread, published})
+		}
+	}
+	writeTable(w, []column{
+		naming(text(r.Y)), naming(text(r.X)), number("ours"), number("range"), number("published"),
+	}, rows)
+	fmt.Fprintln(w)
+}
+
+func verdictText(v reproduce.Verdict) string {
+	text := strings.ReplaceAll(string(v), "_", " ")
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// reproducedPoint is a point as a line of CSV.
+type reproducedPoint struct {
+	Item    string            `json:"item"`
+	Verdict reproduce.Verdict `json:"verdict"`
+	Series  string            `json:"series"`
+	reproduce.Point
+}
+
+func reproducedCSV(results []*reproduce.Result) func(io.Writer) error {
+	var points []reproducedPoint
+	for _, r := range results {
+		for _, s := range r.Series {
+			for p := range slices.Values(s.Points) {
+				points = append(points, reproducedPoint{r.ID, r.Verdict, s.Name, p})
+			}
+		}
+	}
+	return csvOf(points, "item verdict series x median least most published agrees")
+}

@@ -1,0 +1,185 @@
+// Package queueing simulates messages that sources send to instances of an operator, each
+// of which works on one message at a time, in the order in which they came. The number of
+// messages under way is bounded, as by Storm's "max spout pending", so that an instance
+// that falls behind slows down all sources, and with them the others: the back-pressure of
+// mixed-routing §I.
+package queueing
+
+import (
+	"container/heap"
+	"math"
+	"slices"
+)
+
+// Config is what does not change during a simulation. Times are in seconds.
+type Config struct {
+	Instances int
+	// Pending is the most messages that are under way, sent and not worked off. 0: any
+	// number.
+	Pending int
+	// Gap returns the time that the sources, all together, need between one message and
+	// the next. Nil: none, they send as fast as Pending allows.
+	Gap func() float64
+}
+
+// Simulation is a simulation so far.
+type Simulation struct {
+	config   Config
+	sent     float64   // when the newest message was sent
+	free     []float64 // when each instance has worked off what has reached it
+	busy     []float64 // how long each has worked
+	underWay times     // when the messages under way are finished, but for the held ones
+	held     []message
+	release  float64 // when the held messages reach their instances
+	latency  []float64
+	last     float64 // when all messages that have reached an instance are finished
+	begin    float64 // of what the next figures are about
+}
+
+// message is one that is held.
+type message struct {
+	to   int
+	work float64
+	sent float64
+}
+
+// New begins a simulation.
+func New(c Config) *Simulation {
+	return &Simulation{config: c, free: make([]float64, c.Instances), busy: make([]float64, c.Instances)}
+}
+
+// Now is when the newest message was sent.
+func (s *Simulation) Now() float64 { return s.sent }
+
+// Send sends a message, as soon as the sources may, to an instance that works on it for a
+// time.
+func (s *Simulation) Send(to int, work float64) {
+	s.next()
+	s.reach(message{to, work, s.sent}, s.sent)
+}
+
+// SendHeld is Send of a message that is held back until Hold's time.
+func (s *Simulation) SendHeld(to int, work float64) {
+	s.next()
+	if m := (message{to, work, s.sent}); s.sent < s.release {
+		s.held = append(s.held, m)
+	} else {
+		s.reach(m, s.sent)
+	}
+}
+
+// Hold holds messages of SendHeld back for a time from now on.
+func (s *Simulation) Hold(duration float64) {
+	s.letGo()
+	s.release = s.sent + duration
+}
+
+// Holding says whether messages of SendHeld would be held if they were sent now.
+func (s *Simulation) Holding() bool { return s.sent < s.release }
+
+// Occupy has an instance do other work for a time, before what reaches it from now on.
+func (s *Simulation) Occupy(instance int, work float64) {
+	s.free[instance] = max(s.free[instance], s.sent) + work
+	s.busy[instance] += work
+}
+
+// next moves the clock to when the next message is sent.
+func (s *Simulation) next() {
+	at := s.sent
+	if s.config.Gap != nil {
+		at += s.config.Gap()
+	}
+	if s.config.Pending > 0 {
+		for len(s.underWay) > 0 && s.underWay[0] <= at {
+			heap.Pop(&s.underWay)
+		}
+		for len(s.underWay)+len(s.held) >= s.config.Pending {
+			if len(s.held) > 0 && (len(s.underWay) == 0 || s.release <= s.underWay[0]) {
+				at = max(at, s.release)
+				s.letGo()
+				continue
+			}
+			at = max(at, heap.Pop(&s.underWay).(float64))
+		}
+	}
+	if at >= s.release {
+		s.letGo()
+	}
+	s.sent = at
+}
+
+// letGo has the held messages reach their instances.
+func (s *Simulation) letGo() {
+	for _, m := range s.held {
+		s.reach(m, s.release)
+	}
+	s.held = s.held[:0]
+}
+
+// reach has a message reach its instance.
+func (s *Simulation) reach(m message, at float64) {
+	end := max(s.free[m.to], at) + m.work
+	s.free[m.to] = end
+	s.busy[m.to] += m.work
+	s.last = max(s.last, end)
+	s.latency = append(s.latency, end-m.sent)
+	if s.config.Pending > 0 {
+		heap.Push(&s.underWay, end)
+	}
+}
+
+// Figures are those of the messages since the beginning, or since the last figures.
+type Figures struct {
+	Messages int
+	// Throughput is messages per second, from the end of the figures before to when the
+	// last message was finished.
+	Throughput float64
+	// Latency is from sending to the end of work: its mean, and two of its quantiles.
+	Mean, Median, P99 float64
+	// Busy is the part of that time that each instance has worked.
+	Busy []float64
+}
+
+// Figures waits until all messages are finished, and returns their figures. The sources go
+// on from there.
+func (s *Simulation) Figures() Figures {
+	s.letGo()
+	f := Figures{Messages: len(s.latency)}
+	if f.Messages == 0 {
+		return f
+	}
+	slices.Sort(s.latency)
+	sum := 0.0
+	for _, x := range s.latency {
+		sum += x
+	}
+	f.Mean, f.Median, f.P99 = sum/float64(f.Messages), quantile(s.latency, 0.5), quantile(s.latency, 0.99)
+	took := s.last - s.begin
+	f.Throughput = float64(f.Messages) / took
+	for d := range s.busy {
+		f.Busy = append(f.Busy, s.busy[d]/took)
+		s.busy[d] = 0
+	}
+	s.latency, s.underWay = s.latency[:0], s.underWay[:0]
+	s.sent, s.begin = s.last, s.last
+	return f
+}
+
+// quantile of sorted values.
+func quantile(sorted []float64, q float64) float64 {
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}
+
+// times are a heap, the earliest first.
+type times []float64
+
+func (t times) Len() int           { return len(t) }
+func (t times) Less(i, j int) bool { return t[i] < t[j] }
+func (t times) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
+func (t *times) Push(x any)        { *t = append(*t, x.(float64)) }
+func (t *times) Pop() any {
+	last := len(*t) - 1
+	x := (*t)[last]
+	*t = (*t)[:last]
+	return x
+}

@@ -1,0 +1,246 @@
+package reproduce
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"plannerd/planner"
+	"plannerd/planner/ranges"
+	"plannerd/planner/ring"
+)
+
+var dpaItems = []Item{
+	{"dpa/table1", DPA, "Table 1", "Skew without balancing and with one round of it", dpaTable1},
+	{"dpa/timing", DPA, "Table 1", "The same, when reducers report a tenth as often", dpaTiming},
+	{"dpa/fig3", DPA, "Fig. 3", "Skew over the rounds that each reducer may begin", dpaFig3},
+}
+
+var shufflerItems = []Item{
+	{"shuffler/formula", Shuffler, "Formula", "What a join by quantiles moves, at every place", shufflerFormula},
+	{"shuffler/examples", Shuffler, "Examples", "What moves in the examples and cartoons", shufflerExamples},
+	{"shuffler/middle", Shuffler, "Formula", "(3n−2)/(n²+n), O(1/n), for a join in the middle", shufflerMiddle},
+	{"shuffler/authority", Shuffler, "Authority", "Who answers for a key while a follower joins", shufflerAuthority},
+}
+
+func dpaTable1(m *measurement) error { return dpaRun(m, ring.Timing{}, 1) }
+
+func dpaTiming(m *measurement) error { return dpaRun(m, ring.Timing{Report: 1000}, 1) }
+
+// dpaRun simulates the workloads of §6.2 with both methods.
+func dpaRun(m *measurement, timing ring.Timing, rounds ...int) error {
+	const runs = 101
+	report := "once per message"
+	if timing.Report > 0 {
+		report = fmt.Sprintf("every %d messages", timing.Report/100)
+	}
+	m.setting("four mappers and reducers, τ 0.2, %d seeds, tokens counted from 0; reducers report %s", runs, report)
+	m.axes("workload and method", "S")
+	rows, err := ring.Paper(ring.PaperOptions{MaxRounds: rounds, Runs: runs, Timing: timing,
+		Stop: m.stopped})
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		x := fmt.Sprintf("%s, %s", r.Workload, r.Method)
+		if len(rounds) > 1 {
+			m.add(x, r.MaxRounds, r.Least, r.Median, r.Most)
+			continue
+		}
+		m.add("no balancing", x, r.Baseline)
+		m.add("one round", x, r.Least, r.Median, r.Most)
+	}
+	return nil
+}
+
+func dpaFig3(m *measurement) error {
+	rounds := of(m, []int{1, 2, 3}, []int{1, 2, 3, 4, 5})
+	if err := dpaRun(m, ring.Timing{}, rounds...); err != nil {
+		return err
+	}
+	m.axes("rounds", "S")
+	helped, hurt := 0, 0.0
+	for _, workload := range []string{"WL1", "WL2", "WL3", "WL4", "WL5"} {
+		helps := false
+		for _, method := range []string{"halving", "doubling"} {
+			name := workload + ", " + method
+			for _, n := range rounds[1:] {
+				helps = helps || m.at(name, n) < m.at(name, 1)
+				if method == "halving" {
+					hurt = max(hurt, m.at(name, n)-m.at(name, 1))
+				}
+			}
+		}
+		if helps {
+			helped++
+		}
+	}
+	m.claim(helped == 5, "more rounds help one of the methods at least, in all workloads (here in %d of 5)", helped)
+	m.claim(hurt == 0, "more rounds never hurt halving (here by %.2f at most)", hurt)
+	return nil
+}
+
+// uniform is a CDF in which each key weighs next to nothing.
+func uniform(keys int) (*ranges.CDF, error) {
+	weights := make([]int64, keys)
+	for i := range weights {
+		weights[i] = 1
+	}
+	return ranges.NewCDF(inOrder(keys), weights)
+}
+
+// inOrder names n keys so that their order is that of their numbers.
+func inOrder(n int) *planner.Keys {
+	keys := planner.NewKeys(n)
+	for i := range n {
+		keys.Append(fmt.Appendf(nil, "%08d", i))
+	}
+	return keys
+}
+
+// joins are the rows of a table that are joins.
+func joins(m *measurement, most int) ([]ranges.Row, error) {
+	cdf, err := uniform(of(m, 5040, 50_400))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := ranges.Table(cdf, ranges.TableOptions{MostFollowers: most, Stop: m.stopped})
+	if err != nil {
+		return nil, err
+	}
+	var out []ranges.Row
+	for _, r := range rows {
+		if r.Status == ranges.Joined {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func shufflerFormula(m *measurement) error {
+	most := of(m, 10, 50)
+	m.setting("keys alike, 1 to %d followers, a join at every place", most)
+	m.axes("n", "share that moves, at the first place and in the middle")
+	rows, err := joins(m, most)
+	if err != nil {
+		return err
+	}
+	off, least, greatest := 0.0, 1.0, 0.0
+	for _, r := range rows {
+		off = max(off, math.Abs(r.Quantile-r.Formula)-r.Slack)
+		least, greatest = min(least, r.Formula), max(greatest, r.Formula)
+		if r.Left == 0 {
+			m.add("at the end", r.Followers, r.Quantile)
+		}
+		if r.Left == r.Followers/2 {
+			m.add("in the middle", r.Followers, r.Quantile)
+		}
+	}
+	m.claim(off <= 1e-9, "[i(i+1)+j(j+1)]/[2n(n+1)] holds at every place, but for keys that cannot be cut")
+	m.claim(least >= 0.25 && greatest <= 0.5, "always between ¼ and ½")
+	return nil
+}
+
+func shufflerExamples(m *measurement) error {
+	m.setting("followers with equal shares; the new one at the place of the example")
+	m.axes("example", "share that moves")
+	for _, example := range []struct {
+		name        string
+		left, right int
+	}{
+		{"1 → 2", 1, 0}, {"2 → 3", 1, 1}, {"4 → 5", 3, 1}, {"5 → 6", 2, 3}, {"6 → 7", 3, 3},
+	} {
+		m.add("moved", example.name, ranges.JoinShare(example.left, example.right))
+	}
+	// In 4 → 5 the new follower comes fourth. The border behind follower i goes from i/4 to
+	// i/5, and the last follower gives what is left to make up a fifth.
+	for i := 1; i <= 3; i++ {
+		m.add("transfer of 4 → 5", i, float64(i)/4-float64(i)/5)
+	}
+	m.add("transfer of 4 → 5", 4, 4.0/5-3.0/4)
+	return nil
+}
+
+func shufflerMiddle(m *measurement) error {
+	m.setting("keys alike, n followers, one more joins in the middle")
+	m.axes("n", "share that moves")
+	most := 0.0
+	for _, n := range []int{4, 10, 20, 50, 100} {
+		remark, moves := float64(3*n-2)/float64(n*n+n), ranges.JoinShare(n/2, n/2)
+		m.add("(3n−2)/(n²+n)", n, remark)
+		m.add("moved", n, moves)
+		most = max(most, math.Abs(remark-moves))
+	}
+	m.claim(most < 0.01, "a join in the middle moves (3n−2)/(n²+n)")
+	m.claim(m.at("moved", 100) < m.at("moved", 10)/5, "what it moves falls with 1/n")
+	return nil
+}
+
+func shufflerAuthority(m *measurement) error {
+	m.setting("two followers; a third joins between them while the shuffle is read")
+	m.axes("step", "followers that answer for the key in the middle")
+	cdf, err := uniform(1000)
+	if err != nil {
+		return err
+	}
+	followers := []ranges.Follower{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1}}
+	division, err := ranges.Divide(cdf, nil, followers, ranges.Options{})
+	if err != nil {
+		return err
+	}
+	s, err := ranges.NewShuffle([]int32{0, 1}, division.After)
+	if err != nil {
+		return err
+	}
+	var transcript []string
+	key := inOrder(1000).At(480)
+	step := func(name string, events ...error) error {
+		for _, err := range events {
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		answers := 0.0
+		who, ok := s.Authority(key)
+		if ok {
+			answers = 1
+			name += fmt.Sprintf(": %d answers", who)
+		} else {
+			name += ": nobody answers yet"
+		}
+		transcript = append(transcript, name)
+		m.add("answers", name, answers)
+		return nil
+	}
+	if err := step("put"); err != nil {
+		return err
+	}
+	if err := step("end of input, get", s.EndInput(division.After), s.Ready(0), s.Ready(1), s.StartGet(), s.Enter(0),
+		s.Enter(1)); err != nil {
+		return err
+	}
+	if err := s.Join(2, 1); err != nil {
+		return err
+	}
+	followers = []ranges.Follower{{ID: 0, Capacity: 1}, {ID: 2, Capacity: 1}, {ID: 1, Capacity: 1}}
+	wider, err := ranges.Divide(cdf, division.After, followers, ranges.Options{})
+	if err != nil {
+		return err
+	}
+	if err := step("a follower joins, data are sent", s.Propose(wider.After)); err != nil {
+		return err
+	}
+	var acknowledged []error
+	for _, h := range s.Pending() {
+		acknowledged = append(acknowledged, s.Acknowledge(h))
+	}
+	if err := step("it has acknowledged all of it", acknowledged...); err != nil {
+		return err
+	}
+	if err := step("the leader commits", s.Commit()); err != nil {
+		return err
+	}
+	all := strings.Join(transcript, "\n")
+	m.claim(strings.Count(all, "nobody") <= 1, "from the get phase on exactly one follower answers at every step")
+	return nil
+}

@@ -1,0 +1,483 @@
+package reproduce
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"plannerd/planner"
+	"plannerd/planner/grouping"
+)
+
+var pkgItems = []Item{
+	{"pkg/fig1", PKG, "Fig. 1", "Hashing a skewed stream overloads workers", pkgFig1},
+	{"pkg/theorem5.1", PKG, "Theorem 5.1", "Imbalance of one choice and of two, where no key is heavy", theorem51},
+	{"pkg/table1", PKG, "Table 1", "The share of the most frequent key", pkgTable1},
+	{"pkg/table2", PKG, "Table 2", "Imbalance of six schemes over the number of workers", pkgTable2},
+	{"pkg/fig4", PKG, "Fig. 4", "Local against global knowledge of the loads", pkgFig4},
+	{"pkg/fig5", PKG, "Fig. 5", "Imbalance through time", pkgFig5},
+	{"pkg/agreement", PKG, "§6.2, Q2", "How far local and global decisions agree", pkgAgreement},
+	{"pkg/fig6", PKG, "Fig. 6", "Decisions that differ from the global oracle's, over skew", pkgFig6},
+	{"pkg/fig7", PKG, "Fig. 7", "Imbalance over skew", pkgFig7},
+	{"pkg/fig8", PKG, "Fig. 8", "Sources that get skewed parts of the stream", pkgFig8},
+	{"pkg/fig9", PKG, "Fig. 9", "Imbalance over the number of choices", pkgFig9},
+	{"pkg/fig10a", PKG, "Fig. 10(a)", "Throughput over the time that a message takes", fig10a},
+	{"pkg/table3", PKG, "Table 3", "Latency over the time that a message takes", pkgTable3},
+	{"pkg/counters", PKG, "§6.2, Q5", "Counters that workers hold, over those of key grouping", pkgCounters},
+}
+
+// numbered names n keys.
+func numbered(n int) *planner.Keys {
+	keys := planner.NewKeys(n)
+	for i := range n {
+		keys.Append(strconv.AppendInt([]byte("key:"), int64(i), 10))
+	}
+	return keys
+}
+
+// zipf is a stream of m independent messages of n keys, the one of rank r with a share in
+// proportion to r^−z (§6.1).
+func zipf(n int, z float64, m int64, seed uint64) (*grouping.Stream, error) {
+	weights, sum := make([]int64, n), 0.0
+	for r := 1; r <= n; r++ {
+		sum += math.Pow(float64(r), -z)
+	}
+	for r := range weights {
+		weights[r] = int64(math.Pow(float64(r+1), -z) / sum * (1 << 40))
+	}
+	return grouping.Generate(grouping.Frequencies{
+		Keys: numbered(n), Count: weights, Order: grouping.Independent, Messages: m, Seed: seed,
+	})
+}
+
+// logNormal is a stream of m draws of exp(μ + σ·N(0,1)), rounded to the number of a key.
+func logNormal(mu, sigma float64, m int, seed uint64) (*grouping.Stream, error) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	numbers := map[float64]int32{}
+	sample := make([]int32, m)
+	for i := range sample {
+		x := math.Round(math.Exp(mu + sigma*rng.NormFloat64()))
+		n, ok := numbers[x]
+		if !ok {
+			n = int32(len(numbers))
+			numbers[x] = n
+		}
+		sample[i] = n
+	}
+	return grouping.NewStream(numbered(len(numbers)), sample)
+}
+
+// dataset is a stream of Table 1, or one that stands for it.
+type dataset struct {
+	name string
+	make func(seed uint64) (*grouping.Stream, error)
+}
+
+// datasets are those that formulas make, and for WP and TW, which are not to be had, Zipf
+// streams with the share of the most frequent key that Table 1 gives, and as many messages
+// for each key.
+func (m *measurement) datasets() []dataset {
+	surrogate := func(keys int, p1, perKey float64) func(uint64) (*grouping.Stream, error) {
+		return func(seed uint64) (*grouping.Stream, error) {
+			return zipf(keys, exponent(keys, p1), int64(perKey*float64(keys)), seed)
+		}
+	}
+	logNormal := func(mu, sigma float64) func(uint64) (*grouping.Stream, error) {
+		return func(seed uint64) (*grouping.Stream, error) {
+			return logNormal(mu, sigma, of(m, 500_000, 10_000_000), seed)
+		}
+	}
+	return []dataset{
+		{"WP", surrogate(of(m, 29_000, 290_000), 0.0932, 22/2.9)},
+		{"TW", surrogate(of(m, 15_500, 310_000), 0.0267, 1200/31.0)},
+		{"LN1", logNormal(1.789, 2.366)},
+		{"LN2", logNormal(2.245, 1.133)},
+	}
+}
+
+// exponent is the z at which the most frequent of n keys has a share of p1.
+func exponent(n int, p1 float64) float64 {
+	least, most := 0.0, 3.0
+	for range 40 {
+		z := (least + most) / 2
+		sum := 0.0
+		for r := 1; r <= n; r++ {
+			sum += math.Pow(float64(r), -z)
+		}
+		if 1/sum < p1 {
+			least = z
+		} else {
+			most = z
+		}
+	}
+	return least
+}
+
+// streamOf makes the stream of a seed.
+type streamOf = func(seed uint64) (*grouping.Stream, error)
+
+// imbalance runs options on the stream of each seed and returns I(m)/m.
+func (m *measurement) imbalance(stream streamOf, o grouping.Options) ([]float64, error) {
+	return m.figure(stream, o, func(r *grouping.Result) float64 { return r.Imbalance })
+}
+
+func (m *measurement) figure(stream streamOf, o grouping.Options,
+	figure func(*grouping.Result) float64,
+) ([]float64, error) {
+	return m.each(func(seed uint64) (float64, error) {
+		s, err := stream(seed)
+		if err != nil {
+			return 0, err
+		}
+		o.HashSeed = uint32(seed) << 16
+		o.Stop = m.stopped
+		r, err := grouping.Run(s, o)
+		if err != nil {
+			return 0, err
+		}
+		return figure(r), nil
+	})
+}
+
+// local are options of sources that know what they have sent themselves.
+func local(workers, sources, choices int) grouping.Options {
+	return grouping.Options{Workers: workers, Sources: sources, Choices: choices, LoadInformation: grouping.Local}
+}
+
+func pkgFig1(m *measurement) error {
+	messages := int64(of(m, 300_000, 10_000_000))
+	m.setting("Zipf, 10 000 keys, %d messages, W 10, hashing and two choices", messages)
+	m.axes("z", "I(m)/m")
+	for _, z := range []float64{0.5, 1, 1.5} {
+		stream := func(seed uint64) (*grouping.Stream, error) { return zipf(10_000, z, messages, seed) }
+		for _, scheme := range []grouping.Scheme{grouping.Hash, grouping.PKG} {
+			all, err := m.imbalance(stream, grouping.Options{Scheme: scheme, Workers: 10})
+			if err != nil {
+				return err
+			}
+			m.add(string(scheme), z, all...)
+		}
+	}
+	m.claim(m.at("hash", 1.5) > 0.1, "hashing overloads a worker by more than a tenth of all messages at z = 1.5")
+	return nil
+}
+
+func theorem51(m *measurement) error {
+	m.setting("5W keys alike, so that p1 = 1/(5W), W² messages for each key")
+	m.axes("W", "I(m) over m/W")
+	ratio, most := []float64{}, 0.0
+	for _, w := range of(m, []int{10, 30, 100}, []int{10, 30, 100, 300}) {
+		messages := int64(min(5*w*w*w, of(m, 500_000, 20_000_000)))
+		stream := func(seed uint64) (*grouping.Stream, error) { return zipf(5*w, 0, messages, seed) }
+		for _, o := range []grouping.Options{{Scheme: grouping.Hash, Workers: w}, {Workers: w}} {
+			all, err := m.figure(stream, o, func(r *grouping.Result) float64 { return r.Imbalance * float64(w) })
+			if err != nil {
+				return err
+			}
+			name := "two choices"
+			if o.Scheme == grouping.Hash {
+				name = "one choice"
+				ratio = append(ratio, median(all)/(math.Log(float64(w))/math.Log(math.Log(float64(w)))))
+			} else {
+				most = max(most, median(all))
+			}
+			m.add(name, w, all...)
+		}
+	}
+	m.claim(slices.Max(ratio) <= 3*slices.Min(ratio),
+		"one choice: in proportion to ln W/ln ln W, within a factor of three")
+	m.claim(most <= 1, "two choices: no more than m/W")
+	return nil
+}
+
+func pkgTable1(m *measurement) error {
+	m.setting("LN1 and LN2 of %d messages; %s", of(m, 500_000, 10_000_000), m.surrogates())
+	m.axes("stream", "p1, %")
+	for _, d := range m.datasets() {
+		all, err := m.each(func(seed uint64) (float64, error) {
+			s, err := d.make(seed)
+			if err != nil {
+				return 0, err
+			}
+			return 100 * s.P1(), nil
+		})
+		if err != nil {
+			return err
+		}
+		m.add("p1", d.name, all...)
+	}
+	return nil
+}
+
+// surrogates says what stands for WP and TW.
+func (m *measurement) surrogates() string {
+	return "for WP and TW Zipf streams of " + of(m, "29 000 and 15 500", "290 000 and 310 000") +
+		" keys, with their p1 and as many messages for each key"
+}
+
+func pkgTable2(m *measurement) error {
+	m.setting("%s; I(m)/m at the end", m.surrogates())
+	m.axes("stream and W", "I(m)/m")
+	m.result.Log = true
+	schemes := []grouping.Scheme{grouping.PKG, grouping.OffGreedy, grouping.OnGreedy, grouping.PoTC, grouping.Hash}
+	workers := of(m, []int{5, 50, 100}, []int{5, 10, 50, 100})
+	best := true
+	for _, d := range m.datasets()[:2] {
+		made, err := m.made(d)
+		if err != nil {
+			return err
+		}
+		for _, w := range workers {
+			x := fmt.Sprintf("%s, %d", d.name, w)
+			for _, scheme := range schemes {
+				all, err := m.imbalance(made, grouping.Options{Scheme: scheme, Workers: w})
+				if err != nil {
+					return err
+				}
+				m.add(string(scheme), x, all...)
+			}
+			best = best && m.at("pkg", x) <= m.at("potc", x) && m.at("pkg", x) <= m.at("hash", x)
+		}
+	}
+	m.claim(best, "PKG is never worse than PoTC or hashing")
+	return nil
+}
+
+// made makes the stream of each seed once.
+func (m *measurement) made(d dataset) (func(seed uint64) (*grouping.Stream, error), error) {
+	streams := make([]*grouping.Stream, m.seeds)
+	for i := range streams {
+		var err error
+		if streams[i], err = d.make(uint64(i) + 1); err != nil {
+			return nil, err
+		}
+	}
+	return func(seed uint64) (*grouping.Stream, error) { return streams[seed-1], nil }, nil
+}
+
+func pkgFig4(m *measurement) error {
+	m.setting("LN1 and LN2, %d messages, two choices", of(m, 500_000, 10_000_000))
+	m.axes("stream and W", "I(m)/m")
+	m.result.Log = true
+	lower, near := true, true
+	for _, d := range m.datasets()[2:] {
+		made, err := m.made(d)
+		if err != nil {
+			return err
+		}
+		for _, w := range []int{5, 50} {
+			x := fmt.Sprintf("%s, %d", d.name, w)
+			for name, o := range map[string]grouping.Options{
+				"hash": {Scheme: grouping.Hash, Workers: w}, "global": {Workers: w},
+				"local, S = 5": local(w, 5, 2), "local, S = 20": local(w, 20, 2),
+			} {
+				all, err := m.imbalance(made, o)
+				if err != nil {
+					return err
+				}
+				m.add(name, x, all...)
+			}
+			floor := 200 / float64(of(m, 500_000, 10_000_000)) // some messages of each source
+			for _, name := range []string{"local, S = 5", "local, S = 20"} {
+				lower = lower && m.at(name, x) <= m.at("hash", x)
+				near = near && m.at(name, x) <= 10*max(m.at("global", x), floor)
+			}
+		}
+	}
+	slices.SortFunc(m.result.Series, func(a, b Series) int { return slices.Compare([]rune(a.Name), []rune(b.Name)) })
+	m.claim(lower, "local knowledge is never worse than hashing")
+	m.claim(near, "it is within a factor of ten of global knowledge, or of a few messages of each source")
+	return nil
+}
+
+func pkgFig5(m *measurement) error {
+	m.setting("LN2, %d messages, two choices, S 5", of(m, 500_000, 10_000_000))
+	m.axes("messages so far, %", "I(t)/t")
+	m.result.Log = true
+	made, err := m.made(m.datasets()[3])
+	if err != nil {
+		return err
+	}
+	for _, w := range []int{5, 50} {
+		for _, o := range []grouping.Options{{Workers: w, Sources: 5}, local(w, 5, 2)} {
+			o.Points = new(10)
+			for point := range 10 {
+				all, err := m.figure(made, o, func(r *grouping.Result) float64 {
+					p := r.Series[min(point, len(r.Series)-1)]
+					return p.Imbalance / float64(p.Messages)
+				})
+				if err != nil {
+					return err
+				}
+				name := "global"
+				if o.LoadInformation != "" {
+					name = string(o.LoadInformation)
+				}
+				m.add(fmt.Sprintf("%s, W = %d", name, w), 10*(point+1), all...)
+			}
+		}
+	}
+	m.claim(m.at("local, W = 5", 100) < 1e-2, "with few workers the imbalance is negligible")
+	m.claim(m.at("local, W = 50", 100) > m.at("local, W = 5", 100), "too many workers are out of balance")
+	return nil
+}
+
+func pkgAgreement(m *measurement) error {
+	m.setting("Zipf streams of the p1 of WP and z = 0.8, W 5, S 5")
+	m.axes("stream", "Jaccard overlap of decisions, %")
+	messages := int64(of(m, 300_000, 10_000_000))
+	o := local(5, 5, 2)
+	o.CompareGlobal = true
+	for _, d := range []dataset{m.datasets()[0], {"z = 0.8", func(seed uint64) (*grouping.Stream, error) {
+		return zipf(10_000, 0.8, messages, seed)
+	}}} {
+		all, err := m.figure(d.make, o, func(r *grouping.Result) float64 { return 100 * r.Agreement.Jaccard })
+		if err != nil {
+			return err
+		}
+		m.add("local and global", d.name, all...)
+	}
+	return nil
+}
+
+func pkgFig6(m *measurement) error {
+	messages := int64(of(m, 200_000, 10_000_000))
+	m.setting("Zipf, 10 000 keys, %d messages, W 5", messages)
+	m.axes("z", "decisions that differ, %")
+	falls := true
+	for _, sources := range of(m, []int{5, 20}, []int{5, 10, 20, 50, 100}) {
+		name := fmt.Sprintf("S = %d", sources)
+		for _, z := range []float64{0.4, 0.8, 1.2} {
+			o := local(5, sources, 2)
+			o.CompareGlobal = true
+			all, err := m.figure(func(seed uint64) (*grouping.Stream, error) { return zipf(10_000, z, messages, seed) }, o,
+				func(r *grouping.Result) float64 { return 100 * (1 - float64(r.Agreement.Same)/float64(r.Messages)) })
+			if err != nil {
+				return err
+			}
+			m.add(name, z, all...)
+		}
+		falls = falls && m.at(name, 1.2) < m.at(name, 0.4)
+	}
+	m.claim(falls, "the disagreement falls with skew, whatever the number of sources")
+	return nil
+}
+
+func pkgFig7(m *measurement) error {
+	messages := int64(of(m, 300_000, 10_000_000))
+	m.setting("Zipf, %d messages, two choices, S 5, W 10 and 50", messages)
+	m.axes("z", "I(m)/m")
+	m.result.Log = true
+	for _, keys := range of(m, []int{10_000}, []int{1000, 10_000, 100_000, 1_000_000}) {
+		for _, w := range []int{10, 50} {
+			for _, z := range []float64{0.4, 0.8, 1, 1.2, 1.6, 2} {
+				all, err := m.imbalance(func(seed uint64) (*grouping.Stream, error) { return zipf(keys, z, messages, seed) },
+					local(w, 5, 2))
+				if err != nil {
+					return err
+				}
+				m.add(fmt.Sprintf("K = %d, W = %d", keys, w), z, all...)
+			}
+		}
+	}
+	m.claim(m.at("K = 10000, W = 10", 0.8) < 1e-2 && m.at("K = 10000, W = 10", 2.0) > 0.1,
+		"loads are balanced up to a skew about z = 1.2, and no further")
+	return nil
+}
+
+func pkgFig8(m *measurement) error {
+	messages := of(m, 200_000, 10_000_000)
+	m.setting("LN2, %d messages, W 10; sources get messages in turn, or by a key of Zipf z = 1 of their own", messages)
+	m.axes("S", "I(m)/m")
+	m.result.Log = true
+	origins := numbered(10_000)
+	cumulative := make([]float64, origins.Len())
+	sum := 0.0
+	for i := range cumulative {
+		sum += 1 / float64(i+1)
+		cumulative[i] = sum
+	}
+	harmless := true
+	for _, sources := range []int{5, 10, 20} {
+		for _, skewed := range []bool{false, true} {
+			name := "even"
+			if skewed {
+				name = "skewed"
+			}
+			all, err := m.imbalance(func(seed uint64) (*grouping.Stream, error) {
+				s, err := logNormal(2.245, 1.133, messages, seed)
+				if err != nil || !skewed {
+					return s, err
+				}
+				rng := rand.New(rand.NewPCG(seed, 8))
+				from := make([]int32, messages)
+				for i := range from {
+					at, _ := slices.BinarySearch(cumulative, rng.Float64()*sum)
+					from[i] = int32(min(at, len(cumulative)-1))
+				}
+				return s.WithSourceKeys(origins, from)
+			}, local(10, sources, 2))
+			if err != nil {
+				return err
+			}
+			m.add(name, sources, all...)
+		}
+		harmless = harmless && m.at("skewed", sources) <= 3*max(m.at("even", sources), 10*float64(sources)/float64(messages))
+	}
+	m.claim(harmless, "skew of the sources does no harm: within a factor of three, or of a few messages of each source")
+	return nil
+}
+
+func pkgFig9(m *measurement) error {
+	keys, messages := of(m, 100_000, 1_000_000), int64(of(m, 400_000, 10_000_000))
+	m.setting("Zipf z 1.2, %d keys, %d messages, S 5", keys, messages)
+	m.axes("d", "I(m)/m")
+	m.result.Log = true
+	made, err := m.made(dataset{"ZF", func(seed uint64) (*grouping.Stream, error) {
+		return zipf(keys, 1.2, messages, seed)
+	}})
+	if err != nil {
+		return err
+	}
+	for _, w := range of(m, []int{5, 40}, []int{5, 10, 40, 50, 100}) {
+		for _, d := range []int{2, 4, 9, 20, 40} {
+			all, err := m.imbalance(made, local(w, 5, d))
+			if err != nil {
+				return err
+			}
+			m.add(fmt.Sprintf("W = %d", w), d, all...)
+		}
+	}
+	m.claim(m.at("W = 5", 4) < 1e-3, "four choices balance five workers")
+	m.claim(m.at("W = 40", 9) < of(m, 1e-2, 1e-3) && m.at("W = 40", 2) > 5*m.at("W = 40", 9),
+		"nine choices balance forty workers")
+	return nil
+}
+
+func pkgCounters(m *measurement) error {
+	m.setting("%s; W 8, S 8", m.surrogates())
+	m.axes("scheme", "counters over those of key grouping")
+	made, err := m.made(m.datasets()[0])
+	if err != nil {
+		return err
+	}
+	o := local(8, 8, 2)
+	for scheme, held := range map[string]func(grouping.Memory) int64{
+		"pkg":     func(x grouping.Memory) int64 { return x.Pairs },
+		"shuffle": func(x grouping.Memory) int64 { return x.ShuffleGrouping },
+	} {
+		all, err := m.figure(made, o, func(r *grouping.Result) float64 {
+			return float64(held(r.Memory)) / float64(r.Memory.KeyGrouping)
+		})
+		if err != nil {
+			return err
+		}
+		m.add(scheme, "WP", all...)
+	}
+	slices.SortFunc(m.result.Series, func(a, b Series) int { return slices.Compare([]rune(a.Name), []rune(b.Name)) })
+	m.claim(m.at("pkg", "WP") <= 2, "PKG holds at most twice the counters of key grouping")
+	m.claim(m.at("shuffle", "WP") > m.at("pkg", "WP"), "shuffle grouping holds more than PKG")
+	return nil
+}

@@ -1,0 +1,257 @@
+// Package reproduce measures what the four papers state, each statement, table and figure
+// as an item of its own, and puts what they published beside it.
+//
+// An item is a function that measures series of points and checks claims. What a paper
+// published, and how near ours has to come to agree, is data: published.json. Which
+// statement of which paper has an item, or why it has none, is data too: statements.json.
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Document is one of the papers.
+type Document string
+
+// The papers, by their names in the glossary.
+const (
+	Mixed    Document = "mixed"    // Parallel Stream Processing Against Workload Skewness and Variance
+	PKG      Document = "pkg"      // Partial Key Grouping
+	DPA      Document = "dpa"      // DPA Load Balancer
+	Shuffler Document = "shuffler" // the Shuffler proposal
+)
+
+// Item is what one place of a paper states.
+type Item struct {
+	ID       string // the document and the place, such as mixed/fig8
+	Document Document
+	Place    string // as the paper names it
+	Title    string
+	measure  func(*measurement) error
+}
+
+// Items returns all, by document, in the order of the papers.
+func Items() []Item {
+	return slices.Concat(mixedItems, pkgItems, dpaItems, shufflerItems)
+}
+
+// Select returns the items of some documents; of these, those that only names: by id, or
+// by what follows the document in it. Without documents or names it is all.
+func Select(documents []Document, only []string) ([]Item, error) {
+	items := Items()
+	if len(documents) > 0 {
+		items = slices.DeleteFunc(items, func(i Item) bool { return !slices.Contains(documents, i.Document) })
+	}
+	if len(only) == 0 {
+		return items, nil
+	}
+	named := func(i Item, name string) bool {
+		_, place, _ := strings.Cut(i.ID, "/")
+		return name == i.ID || name == place
+	}
+	for _, name := range only {
+		if !slices.ContainsFunc(items, func(i Item) bool { return named(i, name) }) {
+			return nil, fmt.Errorf("there is no item %q", name)
+		}
+	}
+	return slices.DeleteFunc(items, func(i Item) bool {
+		return !slices.ContainsFunc(only, func(name string) bool { return named(i, name) })
+	}), nil
+}
+
+// Verdict says how ours compares to what was published.
+type Verdict string
+
+// The verdicts. Something agrees if every published number is met within its tolerance
+// and every claim holds.
+const (
+	Agrees  Verdict = "agrees"
+	Differs Verdict = "differs"
+	// ImageOnly: the paper has a figure without numbers and claims nothing about it that
+	// could be checked.
+	ImageOnly Verdict = "image_only"
+)
+
+// Result is what came of an item.
+type Result struct {
+	ID       string   `json:"id"`
+	Document Document `json:"document"`
+	Place    string   `json:"place"`
+	Title    string   `json:"title"`
+	Setting  string   `json:"setting"`
+	X        string   `json:"x"` // what the points are over
+	Y        string   `json:"y"` // what is measured, with its unit
+	Log      bool     `json:"log,omitempty"`
+	Series   []Series `json:"series"`
+	Claims   []Claim  `json:"claims"`
+	// Source says where in the paper the published values stand.
+	Source string `json:"source,omitempty"`
+	// Tolerance says in words how near a published value has to be.
+	Tolerance string  `json:"tolerance,omitempty"`
+	Verdict   Verdict `json:"verdict"`
+	// Why says why ours differs, where that is known.
+	Why     string `json:"why,omitempty"`
+	Command string `json:"command"` // measures the item again
+}
+
+// Series are points over x.
+type Series struct {
+	Name   string  `json:"name"`
+	Points []Point `json:"points"`
+}
+
+// Point is one measurement, over several seeds where chance has a part in it.
+type Point struct {
+	X string `json:"x"`
+	// At is where X lies on its axis; nil where it is a name.
+	At     *float64 `json:"at,omitempty"`
+	Median float64  `json:"median"` // of an even number of seeds the lower one
+	Least  float64  `json:"least"`
+	Most   float64  `json:"most"`
+	// Published is what the paper has there. Nil: nothing but an image.
+	Published *float64 `json:"published,omitempty"`
+	// Agrees says whether the median is near enough to Published.
+	Agrees *bool `json:"agrees,omitempty"`
+}
+
+// Claim is a sentence about the figures, and whether it holds for ours.
+type Claim struct {
+	Text  string `json:"text"`
+	Holds bool   `json:"holds"`
+}
+
+// Options are the parameters of [Run].
+type Options struct {
+	// Full takes the papers' sizes, which needs minutes to hours. Otherwise all items
+	// together take less than a minute.
+	Full bool
+	// Seeds is how many seeds each point is the median of. 0: 3.
+	Seeds int
+}
+
+// Run measures an item. The error is that of ctx, or one of the item's own planning.
+func (i Item) Run(ctx context.Context, o Options) (*Result, error) {
+	if o.Seeds == 0 {
+		o.Seeds = 3
+	}
+	m := &measurement{ctx: ctx, full: o.Full, seeds: o.Seeds, result: &Result{
+		ID: i.ID, Document: i.Document, Place: i.Place, Title: i.Title, Series: []Series{}, Claims: []Claim{},
+		Command: "plannerd reproduce --only " + i.ID,
+	}}
+	if o.Full {
+		m.result.Command += " --full"
+	}
+	if o.Seeds != 3 {
+		m.result.Command += fmt.Sprintf(" --seeds %d", o.Seeds)
+	}
+	err := i.measure(m)
+	if ctx.Err() != nil {
+		err = ctx.Err() // what was measured until then says nothing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", i.ID, err)
+	}
+	return m.result, judge(m.result)
+}
+
+// measurement collects what an item measures.
+type measurement struct {
+	ctx    context.Context
+	full   bool
+	seeds  int
+	result *Result
+}
+
+// stopped is asked by what takes long.
+func (m *measurement) stopped() bool { return m.ctx.Err() != nil }
+
+// of returns the one value or, at the paper's size, the other.
+func of[T any](m *measurement, reduced, full T) T {
+	if m.full {
+		return full
+	}
+	return reduced
+}
+
+func (m *measurement) setting(format string, a ...any) { m.result.Setting = fmt.Sprintf(format, a...) }
+
+func (m *measurement) axes(x, y string) { m.result.X, m.result.Y = x, y }
+
+// add adds a point to a series; x is a number or a name.
+func (m *measurement) add(series string, x any, ours ...float64) {
+	i := slices.IndexFunc(m.result.Series, func(s Series) bool { return s.Name == series })
+	if i < 0 {
+		i = len(m.result.Series)
+		m.result.Series = append(m.result.Series, Series{Name: series})
+	}
+	p := Point{X: fmt.Sprint(x), Least: slices.Min(ours), Most: slices.Max(ours), Median: median(ours)}
+	switch x := x.(type) {
+	case int:
+		p.At = new(float64(x))
+	case float64:
+		p.At = &x
+	}
+	m.result.Series[i].Points = append(m.result.Series[i].Points, p)
+}
+
+// claim states something that the paper does.
+func (m *measurement) claim(holds bool, format string, a ...any) {
+	m.result.Claims = append(m.result.Claims, Claim{fmt.Sprintf(format, a...), holds})
+}
+
+// medians are those of a series, by x.
+func (m *measurement) medians(series string) map[string]float64 {
+	out := map[string]float64{}
+	for _, s := range m.result.Series {
+		if s.Name == series {
+			for _, p := range s.Points {
+				out[p.X] = p.Median
+			}
+		}
+	}
+	return out
+}
+
+// at is the median of a series at x.
+func (m *measurement) at(series string, x any) float64 { return m.medians(series)[fmt.Sprint(x)] }
+
+// each calls measure with every seed, 1, 2, …, and returns what it returns.
+func (m *measurement) each(measure func(seed uint64) (float64, error)) ([]float64, error) {
+	all, err := m.eachOf(func(seed uint64) ([]float64, error) {
+		x, err := measure(seed)
+		return []float64{x}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// eachOf calls measure with every seed. The figures are by what is measured, then by seed.
+func (m *measurement) eachOf(measure func(seed uint64) ([]float64, error)) (all [][]float64, err error) {
+	for seed := range uint64(m.seeds) {
+		if err := m.ctx.Err(); err != nil {
+			return nil, err
+		}
+		figures, err := measure(seed + 1)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = make([][]float64, len(figures))
+		}
+		for i, x := range figures {
+			all[i] = append(all[i], x)
+		}
+	}
+	return all, nil
+}
+
+// median returns the lower median.
+func median(x []float64) float64 {
+	sorted := slices.Sorted(slices.Values(x))
+	return sorted[(len(sorted)-1)/2]
+}
