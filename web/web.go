@@ -107,3 +107,6 @@ func policyOf(page []byte) (string, error) {
 		"'; style-src 'self'; " +
 		"img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", nil
 }
+
+// ECharts returns the library that draws the dashboard's charts, a module of JavaScript.
+func ECharts() ([]byte, error) { return static.ReadFile("static/vendor/echarts/echarts.esm.min.mjs") }

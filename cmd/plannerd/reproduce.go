@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plannerd/internal/reproduce"
+	"plannerd/web"
 )
 
 type reproduceCmd struct {
@@ -59,7 +60,11 @@ func (c *reproduceCmd) Run(env *environment) error {
 	}
 	watch.stop()
 	if c.Output == "html" {
-		return buffered(env.stdout, func(w io.Writer) error { return reproduce.WriteHTML(w, results) })
+		charts, err := web.ECharts()
+		if err != nil {
+			return err
+		}
+		return buffered(env.stdout, func(w io.Writer) error { return reproduce.WriteHTML(w, results, charts) })
 	}
 	return env.output(c.Output, func() any { return results }, func(w *page) { writeReproduced(w, results) },
 		reproducedCSV(results))
