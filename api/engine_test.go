@@ -175,7 +175,7 @@ func TestEngineTableRescale(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := e.do("POST", "/v1/operators/clicks/plans", string(body)).want(http.StatusCreated).plan()
-		if p.Status != "approved" || !p.Balanced || len(p.Migrations) == 0 || p.DriftedKeys != 0 {
+		if p.Status != "approved" || p.Balanced == nil || !*p.Balanced || len(p.Migrations) == 0 || p.DriftedKeys != 0 {
 			t.Fatalf("%s: %+v", function, p)
 		}
 		for _, m := range p.Migrations {

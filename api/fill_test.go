@@ -129,8 +129,8 @@ func TestScaleOutFills(t *testing.T) {
 	switch {
 	case last.Filling == nil || !*last.Filling || last.LeastLoad == nil || last.LoadAfter < 0.92*37.5:
 		t.Fatalf("instance 15 is %+v", last)
-	case p.Filled == nil || !*p.Filled || !p.Balanced || p.Migration.State != 35:
-		t.Errorf("filled %v, balanced %t, %v moves", *p.Filled, p.Balanced, p.Migration.State)
+	case p.Filled == nil || !*p.Filled || p.Balanced == nil || !*p.Balanced || p.Migration.State != 35:
+		t.Errorf("filled %v, balanced %t, %v moves", *p.Filled, *p.Balanced, p.Migration.State)
 	case p.Certificate == nil || *p.Certificate.LowerBound != 35:
 		t.Errorf("35 keys have to move, and the certificate says %+v", p.Certificate)
 	}

@@ -30,7 +30,7 @@ func TestLifecycle(t *testing.T) {
 	created := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated)
 	p := created.plan()
 	if p.Status != "approved" || p.Version != nil || p.BaseVersion != 0 || p.Timing.PersistMs == nil ||
-		p.Theta.After != 0 || !p.Balanced {
+		p.Theta.After != 0 || p.Balanced == nil || !*p.Balanced {
 		t.Errorf("%s", created.body)
 	}
 	if got := created.header.Get("Location"); got != "/v1/plans/"+p.Id {
@@ -357,7 +357,7 @@ func TestTrigger(t *testing.T) {
 	// 16 of 20 on one instance: θ = 0.6.
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
 	if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"balanced"}) || p.Theta.Before < 0.59 ||
-		p.Theta.After != p.Theta.Before || p.Balanced {
+		p.Theta.After != p.Theta.Before || p.Balanced == nil || *p.Balanced {
 		t.Errorf("%+v", p)
 	}
 	e.do("PUT", "/v1/operators/clicks", strings.Replace(reported, "{", `{"trigger":{"theta":0.5,"cooldown_intervals":3},`,

@@ -20,7 +20,7 @@ import (
 type figures struct {
 	EndReason        string                      `json:"end_reason"`
 	Causes           []string                    `json:"causes"`
-	Balanced         bool                        `json:"balanced"`
+	Balanced         *bool                       `json:"balanced"` // nil: loads are expectations
 	TableWithinLimit bool                        `json:"table_within_limit"`
 	Filled           *bool                       `json:"filled,omitzero"` // nil where no load has a lower bound
 	Unfilled         []planning.UnfilledInstance `json:"unfilled,omitzero"`
@@ -106,11 +106,11 @@ type ack struct {
 	At       time.Time `json:"at"`
 }
 
-// figuresOut brings figures into an answer.
-func figuresOut(f planning.Figures, named namedKeys, keys keyCoder) (figures, error) {
+// figuresOut brings figures into an answer, with what is claimed of the balance.
+func figuresOut(f planning.Figures, balanced *bool, named namedKeys, keys keyCoder) (figures, error) {
 	unfilled, err := planning.UnfilledOf(f)
 	out := figures{
-		EndReason: f.EndReason, Causes: f.Causes, Balanced: f.Balanced, TableWithinLimit: f.TableWithinLimit,
+		EndReason: f.EndReason, Causes: f.Causes, Balanced: balanced, TableWithinLimit: f.TableWithinLimit,
 		Theta:     wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
 		Underload: wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
 		Skewness:  wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
@@ -199,7 +199,11 @@ func utc(at *time.Time) *time.Time {
 // openPlan renders a plan up to its long parts, and leaves the object open. A plan
 // as it is listed has neither instances nor hot keys.
 func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Duration) ([]byte, error) {
-	f, err := figuresOut(p.Figures, named, keys)
+	balanced, err := planning.BalancedOf(p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := figuresOut(p.Figures, balanced, named, keys)
 	if err != nil {
 		return nil, err
 	}

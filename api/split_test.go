@@ -352,6 +352,7 @@ func TestSplittingIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ config, pointer string }{
 		"compact":    {`{"instances":2,"splitting":{"max_parts":2,"merge_cost":0},"compact":{"degree":1}}`, "/splitting/max_parts"},
 		"engine":     {`{"instances":2,"table_owner":"engine","splitting":{"max_parts":2,"merge_cost":0}}`, "/splitting/max_parts"},
+		"routing":    {`{"instances":2,"splitting":{"max_parts":1,"routing":"least_loaded"}}`, "/splitting/routing"},
 		"price":      {`{"instances":2,"splitting":{"max_parts":1,"price":3}}`, "/splitting/price"},
 		"merge cost": {`{"instances":2,"splitting":{"max_parts":1,"merge_cost":3}}`, "/splitting/merge_cost"},
 		"ring":       {`{"instances":2,"scheme":"ring","splitting":{"max_parts":2,"merge_cost":0}}`, "/splitting"},
@@ -412,4 +413,67 @@ func TestPriceOfParts(t *testing.T) {
 		`"splitting":{"max_parts":4,"merge_cost":0},`) {
 		t.Errorf("%s", a)
 	}
+}
+
+// TestLeastLoadedRouting: where routers choose the least loaded part, tables say so, and of the
+// balance of a plan that splits keys nothing is claimed.
+func TestLeastLoadedRouting(t *testing.T) {
+	e := newEnv(t)
+	body := func(path string) string {
+		t.Helper()
+		return string(e.do("GET", path, "").want(http.StatusOK).body)
+	}
+	has := func(what, text string, wanted ...string) {
+		t.Helper()
+		for _, x := range wanted {
+			if !strings.Contains(text, x) {
+				t.Errorf("%s has no %s: %s", what, x, text)
+			}
+		}
+	}
+	config := func(routing string) string {
+		return strings.Replace(splitting, `"merge_cost":0`, `"merge_cost":0,"routing":"`+routing+`"`, 1)
+	}
+	e.operator("clicks", config("weighted"))
+	if a := e.do("PUT", "/v1/operators/clicks", splitting).want(http.StatusOK); !strings.Contains(string(a.body),
+		`"config_version":1`) || strings.Contains(string(a.body), `"routing"`) {
+		t.Errorf("weighted is the default: %s", a.body)
+	}
+	e.do("PUT", "/v1/operators/clicks", config("least_loaded")).want(http.StatusOK)
+	a := e.do("POST", "/v1/operators/clicks/plans", hotStatistics(1, 120)).want(http.StatusCreated)
+	var p parted
+	a.into(&p)
+	if p.Status != "approved" || p.Merges != 1 || p.Theta.After > 0.05 || len(p.Causes) > 0 {
+		t.Errorf("%+v", p)
+	}
+	has("the plan", string(a.body), `"balanced":null`, `"routing":"least_loaded"`)
+	has("the list", body("/v1/operators/clicks/plans"), `"balanced":null`)
+	e.do("POST", "/v1/operators/clicks/plans", hotStatistics(2, 121)).want(http.StatusCreated)
+	has("the waiting plan", body("/v1/plans/"+p.ID), `"figures":{"balanced":null,`, `"breaks":[]`, `"limits_changed":false`)
+	e.verb(p.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
+	feed := body("/v1/operators/clicks/routing-table?since=0")
+	if before, pending, _ := strings.Cut(feed, `"pending":`); strings.Contains(before, `"routing"`) ||
+		!strings.Contains(pending, `"routing":"least_loaded"`) {
+		t.Errorf("the table still pins the first configuration: %s", feed)
+	}
+	e.finish(p.ID)
+	has("the table", body("/v1/operators/clicks/routing-table"), `"routing":"least_loaded"`)
+	has("the feed", body("/v1/operators/clicks/routing-table?since=0"), `"full":true`, `"routing":"least_loaded"`)
+	has("the route", body("/v1/operators/clicks/route?key=hot"), `"routing":"least_loaded"`)
+	if a := body("/v1/operators/clicks/route?key=k00"); strings.Contains(a, "routing") {
+		t.Errorf("a whole key: %s", a)
+	}
+	replay := string(e.do("POST", "/v1/plans/"+p.ID+"/replay", `{"parameters":{"max_parts":[1,4]}}`).want(http.StatusOK).body)
+	has("a replay", replay, `"balanced":false`, `"balanced":null`)
+	csvOut := string(e.do("POST", "/v1/what-if", `{"operator":{"instances":4,"hash":{"function":"reported"},"theta_max":0.05,`+
+		`"splitting":{"max_parts":4,"routing":"least_loaded"}},`+strings.SplitN(hotStatistics(1, 120), ",", 2)[1],
+		"Accept: text/csv").want(http.StatusOK).body)
+	lines := strings.Split(csvOut, "\n")
+	if column := slices.Index(strings.Split(lines[0], ","), "balanced"); strings.Split(lines[1], ",")[column] != "" {
+		t.Errorf("%s", csvOut)
+	}
+	// What is expected to be too much is told, and waits.
+	e.do("PATCH", "/v1/operators/clicks", `{"splitting":{"max_parts":2}}`).want(http.StatusOK)
+	a = e.do("POST", "/v1/operators/clicks/plans", hotStatistics(3, 600)).want(http.StatusCreated)
+	has("a plan with too few parts", string(a.body), `"parts_limit"`, `"balanced":null`)
 }

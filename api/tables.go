@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plannerd/internal/httpkit"
+	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
@@ -125,6 +126,7 @@ type tableHead struct {
 	ConfigVersion int64               `json:"config_version"`
 	Full          *bool               `json:"full,omitzero"`
 	Hash          *planning.Hash      `json:"hash,omitzero"` // nil where there is no routing table
+	Routing       parameters.Routing  `json:"routing,omitzero"`
 	Instances     []planning.Instance `json:"instances,omitzero"`
 	Choices       int                 `json:"choices,omitzero"`
 	KeyEncoding   string              `json:"key_encoding,omitzero"`
@@ -141,6 +143,7 @@ type pendingHead struct {
 	ExecutorEpoch int64               `json:"executor_epoch"`
 	Routers       map[string]int64    `json:"routers"`
 	Hash          *planning.Hash      `json:"hash,omitzero"` // nil where there is no routing table
+	Routing       parameters.Routing  `json:"routing,omitzero"`
 	Instances     []planning.Instance `json:"instances"`
 	Choices       int                 `json:"choices,omitzero"`
 	Awaits        []int32             `json:"awaits"`
@@ -151,7 +154,8 @@ func newPendingHead(version int64, t *planning.PendingTable) pendingHead {
 		Plan: t.Plan.ID, Batch: t.Plan.BatchesDone + 1, Version: version, ConfigVersion: t.Plan.ConfigVersion,
 		Phase:    "handing_over",
 		Executor: t.Plan.Executor.Name, ExecutorEpoch: t.Plan.Executor.Epoch, Routers: t.Plan.Routers,
-		Hash: t.Hash, Instances: t.Instances, Choices: t.Choices, Awaits: append([]int32{}, t.Plan.Awaited...),
+		Hash: t.Hash, Routing: t.Routing, Instances: t.Instances, Choices: t.Choices,
+		Awaits: append([]int32{}, t.Plan.Awaited...),
 	}
 	if t.Plan.Status == planning.Status(wire.PlanStatusAborting) {
 		out.Phase = "aborting"
@@ -188,7 +192,7 @@ func (q tableRequest) writeShared(
 func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableView, send writeTable) error {
 	keys := keyCoder{base64: q.keys.base64 || v.Base64}
 	head := tableHead{
-		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, ConfigVersion: v.ConfigVersion, Hash: v.Hash,
+		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, ConfigVersion: v.ConfigVersion, Hash: v.Hash, Routing: v.Routing,
 		Instances: v.Instances, Choices: v.Choices, KeyEncoding: keys.member(),
 	}
 	if q.Since != planning.NotAsked {
@@ -257,6 +261,9 @@ func (s tables) route(w http.ResponseWriter, c *call) error {
 	}
 	if r.Parts != nil {
 		out.Parts = new(partsOut(r.Parts))
+		if r.Routing != "" {
+			out.Routing = new(wire.PartsRouting(r.Routing))
+		}
 	}
 	if r.Candidates != nil {
 		out.Candidates = &r.Candidates

@@ -257,7 +257,11 @@ func renderTrials(
 		if err != nil {
 			return nil, err
 		}
-		shown, err := figuresOut(f, namedKeys{p.HotKeyList(), p.SplitKeys()}, out.keys)
+		balanced := &f.Balanced
+		if in.Trials[i].Splitting.Expects(f.Merges) {
+			balanced = nil
+		}
+		shown, err := figuresOut(f, balanced, namedKeys{p.HotKeyList(), p.SplitKeys()}, out.keys)
 		if err != nil {
 			return nil, err
 		}

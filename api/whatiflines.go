@@ -50,6 +50,10 @@ func (r *resultText) row() (names, cells []string) {
 			}
 		case float64:
 			text = strconv.FormatFloat(v, 'g', -1, 64)
+		case *bool:
+			if v != nil {
+				text = strconv.FormatBool(*v)
+			}
 		default:
 			text = fmt.Sprint(v)
 		}
@@ -69,11 +73,7 @@ func (r *resultText) row() (names, cells []string) {
 	add("causes", strings.Join(f.Causes, " "))
 	add("balanced", f.Balanced)
 	add("table_within_limit", f.TableWithinLimit)
-	if f.Filled == nil {
-		add("filled", "")
-	} else {
-		add("filled", *f.Filled)
-	}
+	add("filled", f.Filled)
 	add("theta_before", f.Theta.Before)
 	add("theta_after", f.Theta.After)
 	add("migrated_keys", f.Migration.Keys)

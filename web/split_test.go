@@ -42,7 +42,7 @@ func TestCheaperSplit(t *testing.T) {
 	site := browsertest.Filled(t)
 	api := site.URL + "/v1/operators/priced"
 	tell(t, http.MethodPut, api, "", object{"instances": 4, "hash": object{"function": "reported"}, "theta_max": 0.05,
-		"splitting": object{"max_parts": 4, "merge_cost": 0, "price": 5}}, nil)
+		"splitting": object{"max_parts": 4, "merge_cost": 0, "price": 5, "routing": "least_loaded"}}, nil)
 	var keys []object
 	for i, k := range []struct{ cost, state, home int }{
 		{30, 1000, 0}, {20, 500, 0}, {25, 500, 1}, {25, 500, 2}, {10, 500, 3}, {10, 500, 3},
@@ -55,6 +55,9 @@ func TestCheaperSplit(t *testing.T) {
 	page.WaitText("main", "it spares moving more state than its parts are worth")
 	page.WaitText("main", "is worth more than a part, 5 of state")
 	page.WaitText(".plan-facts", "each but the first is worth moving 5 of state")
+	page.WaitText("main", "The loads of split keys are expectations")
+	page.WaitText("main", "as far as is to be expected")
 	page.Goto("/#/operators/priced/configuration")
+	page.WaitText("main", "To the least loaded")
 	page.WaitText("main", "Price of a part")
 }

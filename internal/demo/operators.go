@@ -232,7 +232,7 @@ func (f *filler) edits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.Balanced || len(p.HotKeys) == 0 {
+	if p.Balanced == nil || *p.Balanced || len(p.HotKeys) == 0 {
 		return fmt.Errorf("plan %s is balanced", p.Id)
 	}
 	f.plans.Unbalanced = p.Id

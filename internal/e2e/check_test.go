@@ -207,7 +207,7 @@ func (c *checker) loads() {
 	c.near("underload.after", c.p.Underload.After, want.Underload.After)
 	c.near("skewness.before", c.p.Skewness.Before, want.Skewness.Before)
 	c.near("skewness.after", c.p.Skewness.After, want.Skewness.After)
-	if balanced := want.Theta.After <= c.s.thetaMax*(1+1e-8)+1e-8; balanced != c.p.Balanced {
+	if balanced := want.Theta.After <= c.s.thetaMax*(1+1e-8)+1e-8; c.p.Balanced == nil || balanced != *c.p.Balanced {
 		c.fail("balanced is %v at θ = %v", c.p.Balanced, want.Theta.After)
 	}
 	c.hotKeys(total, capacities)

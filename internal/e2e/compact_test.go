@@ -269,7 +269,7 @@ func (e *engine) comparePlans(n int64) {
 		for _, err := range errs {
 			e.t.Errorf("R = %d: %v", degree, err)
 		}
-		if !p.Balanced || p.Status != "approved" {
+		if p.Balanced == nil || !*p.Balanced || p.Status != "approved" {
 			e.t.Errorf("R = %d: status %s, θ %v", degree, p.Status, p.Theta)
 		}
 		e.t.Logf("R = %d: θ %v, %d keys and %v state move", degree, p.Theta, p.Migration.Keys, p.Migration.State)

@@ -212,7 +212,7 @@ func (p *Parameter) expand(in []Values, info planner.Info, values []any) []Value
 				one.Compact = Compact{} // scales are for a degree above 0
 			}
 			if !one.Splitting.Allowed() {
-				one.Splitting.MergeCost, one.Splitting.Price = 0, nil // those of parts
+				one.Splitting = Splitting{MaxParts: one.Splitting.MaxParts} // the others are of parts
 			}
 			out = append(out, one)
 		}

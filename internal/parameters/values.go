@@ -10,6 +10,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/planner"
+	"plannerd/sdk/go/route"
 )
 
 // Values are the parameters of one plan under the scheme table. In JSON they are
@@ -46,7 +47,33 @@ type Splitting struct {
 	// Price is what a part beyond the first of a key adds to the objective, in units of
 	// state; nil: only keys that no instance can carry whole are split.
 	Price *float64 `json:"price,omitzero"`
+	// Routing is how routers choose among the parts.
+	Routing Routing `json:"routing,omitzero"`
 }
+
+// Routing is how routers choose among the parts of a split key. In memory, as in what is
+// stored, the empty one is by weights.
+type Routing string
+
+// LeastLoaded routing goes by what each router has sent to each instance, so that loads
+// are no more than expected.
+const LeastLoaded = Routing(route.LeastLoaded)
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (r *Routing) UnmarshalText(text []byte) error {
+	switch name := route.Routing(text); name {
+	case route.Weighted:
+		*r = ""
+	case route.LeastLoaded:
+		*r = LeastLoaded
+	default:
+		return fmt.Errorf("%q is no way to choose among parts", name)
+	}
+	return nil
+}
+
+// Expects reports whether the loads of a plan with so many merges are expectations.
+func (s Splitting) Expects(merges int64) bool { return merges > 0 && s.Routing == LeastLoaded }
 
 // Allowed reports whether keys may be split.
 func (s Splitting) Allowed() bool { return s.MaxParts > 1 }
@@ -68,6 +95,8 @@ func (s Splitting) check(c Compact) error {
 		return invalid("splitting/merge_cost", "is for max_parts above 1")
 	case !s.Allowed() && s.Price != nil:
 		return invalid("splitting/price", "is for max_parts above 1")
+	case !s.Allowed() && s.Routing != "":
+		return invalid("splitting/routing", "is for max_parts above 1")
 	}
 	return nil
 }
@@ -108,7 +137,9 @@ func Of(o planner.Options) Values {
 	v := Values{Options: o}
 	v.Splitting.MaxParts = 1
 	if x := o.Splitting; x != nil {
-		v.Options.Splitting, v.Splitting = nil, Splitting{cmp.Or(x.MaxParts, MostParts), x.MergeCost, x.Price}
+		v.Options.Splitting, v.Splitting = nil, Splitting{
+			MaxParts: cmp.Or(x.MaxParts, MostParts), MergeCost: x.MergeCost, Price: x.Price,
+		}
 	}
 	if o.MigrationLimit == nil {
 		return v

@@ -125,7 +125,9 @@ func (s *Service) computeOrWait(ctx context.Context, b *base, st *Statistics) (o
 	}
 	out.evaluated = &evaluatedPlan{id: waiting.ID}
 	if out.evaluated.agreed, err = agreedTo(*waiting); then != nil && err == nil {
-		out.evaluated.figures = evaluatedFiguresOf(then)
+		if out.evaluated.figures, err = evaluatedFiguresOf(*waiting, then); err != nil {
+			return nil, err
+		}
 		out.evaluated.breaks = b.newest.breaksBeyond(out.evaluated.agreed, then)
 		out.evaluated.changed = b.newest.Approval.Auto != AutoAlways && len(out.evaluated.breaks) > 0
 	}
@@ -153,12 +155,15 @@ func (s *Service) waiting(ctx context.Context, b *base, made *PlanResult) (*stor
 	return &p, err
 }
 
-func evaluatedFiguresOf(p *planner.Plan) *evaluatedFigures {
+// evaluatedFiguresOf are those of a waiting plan under newer statistics.
+func evaluatedFiguresOf(waiting store.Plan, p *planner.Plan) (*evaluatedFigures, error) {
+	waiting.Balanced = p.Balanced
+	balanced, err := BalancedOf(waiting)
 	between := func(c planner.Comparison) Comparison { return Comparison{Before: c.Before, After: c.After} }
 	return &evaluatedFigures{
-		Balanced: p.Balanced, Theta: between(p.Theta), Underload: between(p.Underload), Skewness: between(p.Skewness),
+		Balanced: balanced, Theta: between(p.Theta), Underload: between(p.Underload), Skewness: between(p.Skewness),
 		Migration: MigrationFigures{
 			Keys: p.Migration.Keys, State: p.Migration.State, Fraction: p.Migration.Fraction, Objective: p.Migration.Objective,
 		},
-	}
+	}, err
 }

@@ -131,7 +131,7 @@ type latestFigures struct {
 
 // evaluatedFigures are what would come of the moves of a plan.
 type evaluatedFigures struct {
-	Balanced  bool             `json:"balanced"`
+	Balanced  *bool            `json:"balanced"` // nil: loads are expectations
 	Theta     Comparison       `json:"theta"`
 	Underload Comparison       `json:"underload"`
 	Skewness  Comparison       `json:"skewness"`

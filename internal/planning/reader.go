@@ -148,6 +148,18 @@ func (r *reader) migrations(ctx context.Context, p store.Plan) ([]byte, error) {
 	return blob, aboutPlan(p.ID, err)
 }
 
+// BalancedOf is what is claimed of the balance of a plan; nil: its loads are expectations,
+// as routers send split keys where they see the least load.
+func BalancedOf(p Plan) (*bool, error) {
+	if p.Merges > 0 {
+		under, err := parametersOf(p)
+		if err != nil || under.Splitting.Expects(p.Merges) {
+			return nil, err
+		}
+	}
+	return &p.Balanced, nil
+}
+
 // parametersOf are the parameters that a stored plan was made under.
 func parametersOf(p store.Plan) (under Parameters, err error) {
 	if err := json.Unmarshal(p.Parameters, &under); err != nil {

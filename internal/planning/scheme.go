@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -80,6 +81,8 @@ type pendingPlan struct {
 type TableContent struct {
 	Part
 	Hash *Hash // that places keys without an entry; nil: there is none
+	// Routing is how routers choose among the parts of split keys.
+	Routing parameters.Routing
 }
 
 // Route is where a key goes.
@@ -88,7 +91,8 @@ type Route struct {
 	Source   string // that says so: "table", "hash", "ring", "range" or "candidates"
 	Version  int64  // of the table
 	// Parts are where a split key goes, each with its weight; nil: it is whole.
-	Parts []planner.Part
+	Parts   []planner.Part
+	Routing parameters.Routing // how routers choose among Parts
 	// Candidates are all that the key may go to, Instance first; nil: it goes to one.
 	Candidates []int32
 }

@@ -262,7 +262,7 @@ func (tableScheme) migrations(ctx context.Context, r *reader, p store.Plan) (mig
 func (tableScheme) refuseTable() error { return nil }
 
 func (tableScheme) table(c Configuration, entries []store.Entry) (TableContent, error) {
-	return TableContent{Part{"entries", entriesOf(entries)}, &c.Hash}, nil
+	return TableContent{Part{"entries", entriesOf(entries)}, &c.Hash, c.Splitting.Routing}, nil
 }
 
 // pending names every key that must be held back while its state moves: those whose
@@ -326,19 +326,29 @@ func (in pendingPlan) mayStay(ctx context.Context, r *reader) (func(key []byte, 
 	}, nil
 }
 
-func (tableScheme) changesTell(then, now Configuration) bool { return samePlacement(then, now) }
-func (tableScheme) countsEntries() bool                      { return true }
+// changesTell: of whole tables only it is said how parts are chosen.
+func (tableScheme) changesTell(then, now Configuration) bool {
+	return samePlacement(then, now) && then.Splitting.Routing == now.Splitting.Routing
+}
+
+func (tableScheme) countsEntries() bool { return true }
 
 func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *store.Entry) (
 	Route, error,
 ) {
-	if entry != nil {
-		parts, err := decodeParts(entry.Parts)
-		return Route{Instance: entry.Instance, Parts: parts, Source: "table", Version: op.TableVersion}, err
+	if entry != nil && entry.Parts == "" {
+		return Route{Instance: entry.Instance, Source: "table", Version: op.TableVersion}, nil
 	}
 	pinned, err := r.pinned(ctx, op)
 	if err != nil {
 		return Route{}, err
+	}
+	if entry != nil {
+		parts, err := decodeParts(entry.Parts)
+		return Route{
+			Instance: entry.Instance, Parts: parts, Routing: pinned.Splitting.Routing, Source: "table",
+			Version: op.TableVersion,
+		}, err
 	}
 	if pinned.planner.Hash == nil {
 		return Route{}, refuse(HashNotKnown,

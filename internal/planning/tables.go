@@ -97,7 +97,7 @@ func (s *Service) view(ctx context.Context, q TableQuery, f store.Feed) (*TableV
 			return nil, err
 		}
 		v.Parts, v.Instances, v.Hash = []Part{content.Part}, config.Instances, content.Hash
-		v.Choices = config.choices()
+		v.Choices, v.Routing = config.choices(), content.Routing
 	} else {
 		v.Parts = changeParts(f.Changes)
 	}
@@ -114,7 +114,9 @@ func (s *Service) view(ctx context.Context, q TableQuery, f store.Feed) (*TableV
 		return nil, err
 	}
 	v.Pending, v.Phase, v.ExecutorEpoch = f.Pending.Plan.ID, f.Pending.Plan.Status, f.Pending.Plan.Executor.Epoch
-	v.NextPlan = &PendingTable{f.Pending.Plan, hash, target.Instances, target.choices(), parts}
+	v.NextPlan = &PendingTable{
+		f.Pending.Plan, hash, target.Splitting.Routing, target.Instances, target.choices(), parts,
+	}
 	v.Base64 = v.Base64 || partsNeedBase64(parts)
 	return v, nil
 }

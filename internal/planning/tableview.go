@@ -3,6 +3,7 @@ package planning
 import (
 	"sync"
 
+	"plannerd/internal/parameters"
 	"plannerd/store"
 )
 
@@ -47,6 +48,8 @@ type TableView struct {
 	Instances []Instance
 	Hash      *Hash // nil where there is no routing table
 	Choices   int   // of keys that Parts do not list; 0: they have one instance
+	// Routing is how routers choose among the parts of split keys.
+	Routing parameters.Routing
 	// NextPlan is what the plan that is being carried out will make of it; nil: none is.
 	NextPlan *PendingTable
 	// Base64: some key is not valid UTF-8.
@@ -78,6 +81,7 @@ func (v *TableView) Text(base64 bool, encode func() ([]byte, error)) (text []byt
 type PendingTable struct {
 	Plan      Plan
 	Hash      *Hash // under the plan's configuration; nil: there is none
+	Routing   parameters.Routing
 	Instances []Instance
 	Choices   int // as that of the view
 	Parts     []Part

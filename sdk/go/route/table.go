@@ -52,6 +52,7 @@ type Destination struct {
 	// Version is the table's.
 	Version int64
 	split   *split
+	sent    *counts // that messages are counted in; nil: they are not
 }
 
 // Parts are where the messages of a split key go; nil: all go to the one instance. The
@@ -64,10 +65,16 @@ func (d Destination) Parts() []Part {
 }
 
 // Next returns the instance of the next message of the key. Those of a split key go to
-// all of its parts by weighted round-robin.
+// all of its parts by weighted round-robin, or as [Table.WithRouting] says.
 func (d Destination) Next() int32 {
-	if d.split == nil {
+	switch {
+	case d.split == nil:
+		if d.sent != nil {
+			d.sent.at(d.Instance).Add(1)
+		}
 		return d.Instance
+	case d.sent != nil:
+		return d.sent.next(d.split)
 	}
 	return d.split.next()
 }
@@ -81,6 +88,7 @@ type Table struct {
 	entries *layer
 	changes *layer   // entries that were set or unset since, which hide those of entries
 	next    *pending // nil: nothing is pending
+	sent    *counts  // nil: parts are chosen by their weights
 }
 
 // pending is the table that a plan will make, and what it names.
@@ -151,7 +159,7 @@ func (t *Table) Pending() *Table {
 
 // at is Lookup without what is pending.
 func (t *Table) at(key []byte, hash uint64) (Destination, error) {
-	d := Destination{Version: t.version}
+	d := Destination{Version: t.version, sent: t.sent}
 	l := t.changes
 	found := l.find(key, hash)
 	if found == nil {
@@ -191,6 +199,9 @@ func (p *pending) pauses(key []byte, hash uint64, now Destination) bool {
 func (t *Table) Changed(version int64, set []Entry, unset [][]byte) (*Table, error) {
 	next := *t
 	next.version, next.next = version, nil
+	if t.sent != nil {
+		next.sent = newCounts()
+	}
 	changes, err := t.changes.with(len(set) + len(unset))
 	if err != nil {
 		return nil, err

@@ -499,3 +499,113 @@ func replace(b *testing.B, current *Current, entries []Entry) (stop func()) {
 	})
 	return func() { close(done); writer.Wait() }
 }
+
+// Routers that choose the least loaded part send a skewed stream, message by message, while
+// the table changes under them: a whole key goes to one instance only, a split key to its
+// parts only, and loads come out nearly level where the parts can level them.
+func TestLeastLoadedRoutersOverZipfStreams(t *testing.T) {
+	const keys, routers, messages, instances = 5000, 5, 300_000, 8
+	for _, z := range []float64{0.8, 1.0, 1.5} {
+		hash := mustNew(t, Config{Function: Modulo}, upTo(instances))
+		rng := rand.New(rand.NewPCG(uint64(10*z), 10))
+		draw := zipf(uint64(100*z), keys, z)
+		var everywhere []Part
+		for d := range int32(instances) {
+			everywhere = append(everywhere, Part{3 * d, PartUnits / instances})
+		}
+		split := map[string][]Part{}
+		var entries []Entry
+		for i := range 8 { // the hottest; most of them may go anywhere
+			key := fmt.Sprint("key-", i)
+			if split[key] = everywhere; i%4 == 3 {
+				split[key] = []Part{{0, 1}, {3, PartUnits/2 - 1}, {21, PartUnits / 2}}
+			}
+			entries = append(entries, Entry{[]byte(key), split[key][0].Instance, split[key]})
+		}
+		var tables [routers]*Table
+		for r := range tables {
+			tables[r] = mustTable(t, 0, hash, entries, fmt.Sprint("router-", r)).WithRouting(LeastLoaded)
+		}
+		home, loads := map[string]int32{}, make([]int, instances)
+		for m := range messages {
+			if m == messages/3 { // some keys move, and what was sent before counts no more
+				var set []Entry
+				for _, k := range rng.Perm(keys - 8)[:200] {
+					set = append(set, Entry{Key: fmt.Append(nil, "key-", 8+k), Instance: 3 * rng.Int32N(instances)})
+				}
+				for r := range tables {
+					tables[r] = changed(t, tables[r], set)
+				}
+				clear(home)
+				clear(loads)
+			}
+			key := fmt.Sprint("key-", draw())
+			d, err := tables[rng.IntN(routers)].Lookup([]byte(key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := d.Next()
+			loads[to/3]++
+			if parts := split[key]; parts != nil {
+				if !slices.ContainsFunc(parts, func(x Part) bool { return x.Instance == to }) {
+					t.Fatalf("%s goes to %d, its parts are %v", key, to, parts)
+				}
+				continue
+			}
+			if at, ok := home[key]; ok && at != to {
+				t.Fatalf("%s goes to %d and to %d", key, at, to)
+			}
+			home[key] = to
+		}
+		mean := float64(messages-messages/3) / instances
+		if most := float64(slices.Max(loads)); most > 1.01*mean {
+			t.Errorf("z=%v: θ is %.4f: %v", z, most/mean-1, loads)
+		}
+	}
+}
+
+// TestWithRouting: parts are chosen by their weights again, and nothing is counted, where a
+// table says so.
+func TestWithRouting(t *testing.T) {
+	parts := []Part{{1, PartUnits / 4}, {2, PartUnits / 4 * 3}}
+	weighted := mustTable(t, 0, nil, []Entry{{[]byte("hot"), 2, parts}, {Key: []byte("whole"), Instance: 1}}, "")
+	table := weighted.WithRouting(LeastLoaded)
+	whole, err := table.Lookup([]byte("whole"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if whole.Next() != 1 {
+			t.Fatal("a whole key goes elsewhere")
+		}
+	}
+	if got := shares(t, table, "hot", 3000); got[1] != 1000 || got[2] != 2000 {
+		t.Errorf("the shares are %v: instance 1 has 1 000 messages of another key", got)
+	}
+	if got := shares(t, changed(t, table, nil), "hot", 1000); got[1] != 500 {
+		t.Errorf("a later version counts anew: %v", got)
+	}
+	for _, by := range []Routing{Weighted, ""} {
+		if got := shares(t, table.WithRouting(by), "hot", PartUnits); got[1] != PartUnits/4 {
+			t.Errorf("by weights: %v", got)
+		}
+	}
+	hot, err := table.Lookup([]byte("hot"))
+	if n := testing.AllocsPerRun(1000, func() { hot.Next(); whole.Next() }); n > 0 || err != nil {
+		t.Errorf("%v allocations, %v", n, err)
+	}
+	var sent sync.WaitGroup
+	table = changed(t, table, nil)
+	hot, _ = table.Lookup([]byte("hot"))
+	for range 4 {
+		sent.Go(func() {
+			for range 1000 {
+				hot.Next()
+			}
+		})
+	}
+	sent.Wait()
+	if one, two := table.sent.at(1).Load(), table.sent.at(2).Load(); one+two != 4000 || max(one, two)-min(one, two) > 8 {
+		t.Errorf("at the same time: %d and %d", one, two)
+	}
+}

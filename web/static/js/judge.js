@@ -38,6 +38,15 @@ export function judge({ before, after }, bound) {
 export const isWithin = (theta, bound) => theta <= bound + grain
 
 /**
+ * Whether a plan leaves every instance within its bound: as it says, or where it claims
+ * nothing, as loads are expectations, by these.
+ *
+ * @param {Pick<AnyPlan, 'parameters'> & Partial<AnyPlan>} plan
+ */
+export const fits = ({ balanced, theta, parameters }) =>
+  balanced ?? (theta !== undefined && isWithin(theta.after, parameters.theta_max))
+
+/**
  * Both judgements as words in their colours.
  *
  * @param {{ theta: API['Theta'], bound: number }} props

@@ -1,6 +1,7 @@
 // What coded values mean, in words.
 
 import { amount, count, counted, percent, state } from './format.js'
+import { fits } from './judge.js'
 
 /** @type {Record<string, string>} */
 export const statusWords = {
@@ -153,7 +154,7 @@ export function certificate(plan) {
   const out = []
   if (proof.infeasible) {
     out.push('It is proven that no plan satisfies all limits.')
-  } else if (proof.gap === null && (plan.balanced === false || plan.table_within_limit === false)) {
+  } else if (proof.gap === null && (!fits(plan) || plan.table_within_limit === false)) {
     out.push('This plan breaks a limit, so it cannot be compared with plans that satisfy them all.')
   } else if (proof.gap === null) {
     out.push(

@@ -162,7 +162,16 @@ const runs = (assignment) => `${assignment.slice(0, 24).join(', ')}${assignment.
  */
 const planning = (setting, o) => ({
   title: 'Planning',
-  rows: [setting('strategy', 'Strategy', strategyTitle), ...parameters().map((p) => rowOf(p, o))],
+  rows: [
+    setting('strategy', 'Strategy', strategyTitle),
+    ...parameters().map((p) => rowOf(p, o)),
+    o.splitting?.routing && {
+      label: 'Routing of parts',
+      value: 'To the least loaded',
+      note: 'Each router sends a message of a split key to the part whose instance it has sent the fewest.',
+      usual: false,
+    },
+  ],
 })
 
 /**

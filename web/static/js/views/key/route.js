@@ -116,8 +116,8 @@ function Answer({ operator, asked, encoding }) {
 }
 
 /** @param {API['Route']} route */
-function destination({ instance, parts, candidates }) {
-  if (parts) return `instances ${partsText(parts)}, split`
+function destination({ instance, parts, routing, candidates }) {
+  if (parts) return `instances ${partsText(parts)}, split${routing ? ', each message to the least loaded' : ''}`
   return candidates?.[1] === undefined ? `instance ${instance}` : `any of the instances ${candidates.join(', ')}`
 }
 

@@ -3,7 +3,7 @@
 import { axis, boundLine, boundMark, Chart } from '../../chart.js'
 import { amount, count, counted, percent, state, stateOnly, stateUnit, useStateUnit } from '../../format.js'
 import { html, useMemo, useRef, useState } from '../../html.js'
-import { isWithin } from '../../judge.js'
+import { fits, isWithin } from '../../judge.js'
 import { Card, Empty, Status } from '../../parts.js'
 import { link } from '../../route.js'
 import { certificate, statusWords, tableOf } from '../../words.js'
@@ -604,7 +604,7 @@ function noGap({ plan, any }) {
   if (plan === null) return 'the plan came to nothing'
   if (plan.certificate === null) return any.pending ? 'nothing was planned' : 'there is no proof'
   if (plan.certificate.infeasible) return 'no plan satisfies all limits'
-  return plan.balanced && (plan.table_within_limit ?? true) ? 'the lower bound is 0' : 'the plan breaks a limit'
+  return fits(plan) && (plan.table_within_limit ?? true) ? 'the lower bound is 0' : 'the plan breaks a limit'
 }
 
 /**

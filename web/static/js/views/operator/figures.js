@@ -3,7 +3,7 @@
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { useResource } from '../../api.js'
 import { html, useEffect, useRef } from '../../html.js'
-import { Course, isWithin, judge, Marks } from '../../judge.js'
+import { Course, fits, isWithin, judge, Marks } from '../../judge.js'
 import { Stats } from '../../parts.js'
 import { link } from '../../route.js'
 import { certificate, movesOn, tableOf } from '../../words.js'
@@ -160,7 +160,7 @@ function proof(plans) {
   return {
     label,
     value,
-    tone: infeasible ? 'bad' : gap === 0 && last.balanced && last.table_within_limit ? 'good' : '',
+    tone: infeasible ? 'bad' : gap === 0 && fits(last) && last.table_within_limit ? 'good' : '',
     note: html`${certificate(last)[0]} From ${to(last)}.`,
   }
 }

@@ -2,7 +2,7 @@
 
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { html, useMemo } from '../../html.js'
-import { Course, judge, Marks } from '../../judge.js'
+import { Course, fits, judge, Marks } from '../../judge.js'
 import { newerOf, NewerFigures } from '../../newer.js'
 import { Stats } from '../../parts.js'
 import { useRoute } from '../../route.js'
@@ -155,7 +155,7 @@ function proof(plan) {
     return {
       value: 'Optimal',
       note: `no plan has less ${what}`,
-      tone: plan.balanced && plan.table_within_limit ? 'good' : undefined,
+      tone: fits(plan) && plan.table_within_limit ? 'good' : undefined,
     }
   if (proven.gap === null) return { value: 'No gap', note: 'see the verdict' }
   return { value: `Gap ${percent(proven.gap)}`, note: `at most so much more ${what} than needed` }

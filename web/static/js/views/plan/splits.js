@@ -29,7 +29,10 @@ export function Splits({ plan }) {
       } Each of its
       instances holds a part of its state and gets a share of its messages, and sends a partial result in each
       interval to where they are merged. Other shares move no state; an instance that loses its part hands the state
-      on.
+      on.${
+        plan.parameters.splitting?.routing === 'least_loaded' &&
+        ' Routers send each message to the part whose instance they have sent the fewest: shares are what to expect.'
+      }
     </p>
     <${PlainTable}
       caption="Split keys, the costliest first"

@@ -3,7 +3,7 @@
 import { request, useResource } from '../../api.js'
 import { amount, count, counted, duration, exactly, percent, some, state } from '../../format.js'
 import { html } from '../../html.js'
-import { Marks } from '../../judge.js'
+import { fits, Marks } from '../../judge.js'
 import { Card } from '../../parts.js'
 import { link } from '../../route.js'
 import { minds, strategyTitle } from '../../strategies.js'
@@ -23,7 +23,7 @@ import { fillingWords } from './filling.js'
 export function Verdict({ plan }) {
   const [first, ...others] = certificate(plan)
   const kept = [
-    plan.balanced
+    fits(plan)
       ? null
       : `Some instance is above its bound: θ is ${percent(plan.theta.after)} after the plan,` +
         ` ${percent(plan.parameters.theta_max)} is allowed.`,
@@ -36,7 +36,18 @@ export function Verdict({ plan }) {
     <p class="plan-first">${first}</p>
     ${others.map((text) => html`<p key=${text}>${text}</p>`)}
     ${kept.map((text) => html`<p class="plan-broken" key=${text}>${text}</p>`)}
-    ${plan.balanced && plan.table_within_limit && html`<p>All limits hold under its own statistics.</p>`}
+    ${
+      fits(plan) &&
+      plan.table_within_limit &&
+      html`<p>All limits hold under its own statistics${plan.balanced === null && ', as far as is to be expected'}.</p>`
+    }
+    ${
+      plan.balanced === null &&
+      html`<p>
+      The loads of split keys are expectations: each router sends them where it sees the least load, so whether all
+      instances keep to their bounds shows in the statistics that follow.
+    </p>`
+    }
     ${fillingWords(plan).map((text) => html`<p key=${text}>${text}</p>`)}
     ${plan.causes.map((code) => html`<p key=${code}>${cause(code)}</p>`)}
     ${plan.end_reason !== 'completed' && html`<p>${endWords[plan.end_reason] ?? plan.end_reason}</p>`}
@@ -283,7 +294,8 @@ function partsOf(splitting) {
   if (splitting === undefined || splitting.max_parts === 1) return 'one: no key is split'
   const cost = splitting.merge_cost ? `, each adds ${exactly(splitting.merge_cost)} to its load` : ''
   const price = splitting.price ? `, each but the first is worth moving ${amount(splitting.price)} of state` : ''
-  return `at most ${count(splitting.max_parts)}${cost}${price}`
+  const routing = splitting.routing === 'least_loaded' ? ', routers choose the least loaded' : ''
+  return `at most ${count(splitting.max_parts)}${cost}${price}${routing}`
 }
 
 /**

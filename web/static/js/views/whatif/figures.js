@@ -1,6 +1,7 @@
 // What a result is read by: its figures, its parameters, and whether it keeps to its limits.
 
 import { count, duration, percent, state, stateOnly } from '../../format.js'
+import { fits } from '../../judge.js'
 import { lower, strategies, strategyTitle, textOf, valueOf, varied } from '../../strategies.js'
 
 /**
@@ -155,7 +156,7 @@ export function merged(results) {
 }
 
 /** @param {Result} r */
-export const keeps = (r) => r.balanced && r.table_within_limit
+export const keeps = (r) => fits(r) && r.table_within_limit
 
 /**
  * Whether a result keeps to its limits, in words.
@@ -163,7 +164,7 @@ export const keeps = (r) => r.balanced && r.table_within_limit
  * @param {Result} r
  */
 export function verdict(r) {
-  const broken = [!r.balanced && 'unbalanced', !r.table_within_limit && 'table too large'].filter(Boolean)
+  const broken = [!fits(r) && 'unbalanced', !r.table_within_limit && 'table too large'].filter(Boolean)
   if (broken.length === 0) return 'within its limits'
   return `${broken.join(', ')}${r.certificate?.infeasible ? '; proven: no plan can' : ''}`
 }
