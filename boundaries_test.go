@@ -92,9 +92,11 @@ var boundaries = []boundary{
 		reach:   []string{anySQL, pgx, sqlite},
 	},
 	{
-		place:   "internal/demo", // it talks HTTP like any client
-		project: []string{"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/statsio", "internal/streams"},
-		reach:   []string{anySQL, pgx, sqlite, cdp},
+		place: "internal/demo", // it talks HTTP like any client
+		project: []string{
+			"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/statsio", "internal/streams",
+		},
+		reach: []string{anySQL, pgx, sqlite, cdp},
 	},
 	{place: "internal/streams", project: []string{"planner", "internal/workload"}, reach: []string{anyHTTP, anySQL}},
 	{

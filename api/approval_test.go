@@ -34,7 +34,8 @@ func TestLatest(t *testing.T) {
 	}
 	newer := post(2, 11)
 	l := e.latest(p.ID)
-	if l == nil || l.Plan != newer.Id || l.Interval != 2 || l.Figures == nil || !reflect.DeepEqual(l.Figures, newer.Pending.Figures) {
+	if l == nil || l.Plan != newer.Id || l.Interval != 2 || l.Figures == nil ||
+		!reflect.DeepEqual(l.Figures, newer.Pending.Figures) {
 		t.Fatalf("%+v, want the figures of %+v", l, newer.Pending)
 	}
 	// It takes k1 to an instance that would be the heavier one then.

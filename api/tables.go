@@ -192,8 +192,8 @@ func (q tableRequest) writeShared(
 func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableView, send writeTable) error {
 	keys := keyCoder{base64: q.keys.base64 || v.Base64}
 	head := tableHead{
-		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, ConfigVersion: v.ConfigVersion, Hash: v.Hash, Routing: v.Routing,
-		Instances: v.Instances, Choices: v.Choices, KeyEncoding: keys.member(),
+		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, ConfigVersion: v.ConfigVersion, Hash: v.Hash,
+		Routing: v.Routing, Instances: v.Instances, Choices: v.Choices, KeyEncoding: keys.member(),
 	}
 	if q.Since != planning.NotAsked {
 		head.FromVersion, head.Full = &q.Since, &v.Full

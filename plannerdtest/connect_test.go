@@ -33,7 +33,7 @@ func TestConnect(t *testing.T) {
 	}
 	plan, err := api.CreatePlanFrom(ctx, "clicks", wire.PlanRequest{Interval: 1},
 		client.Statistics{Rows: client.Rows(rows), Located: true})
-	if err != nil || plan.Status != wire.PlanStatusApproved || !plan.Balanced {
+	if err != nil || plan.Status != wire.PlanStatusApproved || plan.Balanced == nil || !*plan.Balanced {
 		t.Fatalf("%+v %v", plan, err)
 	}
 

@@ -216,7 +216,8 @@ func compressed(number int64, s *planner.Statistics) (in wire.PlanRequest, err e
 	if err := statsio.WriteCompactJSON(&text, number, records); err != nil {
 		return in, err
 	}
-	return in, json.Unmarshal(text.Bytes(), &in)
+	err = json.Unmarshal(text.Bytes(), &in)
+	return in, err
 }
 
 // edits has a channel that makes more than a quarter of all edits.

@@ -47,8 +47,9 @@ type Splitting struct {
 	// Price is what a part beyond the first of a key adds to the objective, in units of
 	// state; nil: only keys that no instance can carry whole are split.
 	Price *float64 `json:"price,omitzero"`
-	// Routing is how routers choose among the parts.
-	Routing Routing `json:"routing,omitzero"`
+	// Routing is how routers choose among the parts. Plans do not depend on it, so it is no
+	// parameter of theirs.
+	Routing Routing `json:"routing,omitzero" parameter:"-"`
 }
 
 // Routing is how routers choose among the parts of a split key. In memory, as in what is
@@ -276,7 +277,7 @@ func fieldsOf(t reflect.Type, prefix string, at []int) map[string][]int {
 			for name, path := range fieldsOf(f.Type, prefix, path) {
 				out[name] = path
 			}
-		case name == "-":
+		case name == "-" || f.Tag.Get("parameter") == "-":
 		case f.Type.Kind() == reflect.Struct:
 			for name, path := range fieldsOf(f.Type, prefix+name+"/", path) {
 				out[name] = path

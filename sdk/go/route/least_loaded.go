@@ -2,7 +2,6 @@ package route
 
 import (
 	"maps"
-	"sync"
 	"sync/atomic"
 )
 
@@ -32,11 +31,17 @@ func (t *Table) WithRouting(by Routing) *Table {
 	return &now
 }
 
-// counts are how many messages a router has sent to each instance.
-type counts struct {
-	of atomic.Pointer[map[int32]*atomic.Int64] // the map is replaced, not changed
-	mu sync.Mutex                              // held while it is
+// Routing is how the table has routers choose among the parts of a split key.
+func (t *Table) Routing() Routing {
+	if t.sent == nil {
+		return Weighted
+	}
+	return LeastLoaded
 }
+
+// counts are how many messages a router has sent to each instance. The map is replaced when
+// an instance comes, not changed.
+type counts struct{ of atomic.Pointer[map[int32]*atomic.Int64] }
 
 func newCounts() *counts {
 	c := new(counts)
@@ -46,19 +51,17 @@ func newCounts() *counts {
 
 // at is the count of an instance.
 func (c *counts) at(instance int32) *atomic.Int64 {
-	if n := (*c.of.Load())[instance]; n != nil {
-		return n
+	for {
+		old := c.of.Load()
+		if n := (*old)[instance]; n != nil {
+			return n
+		}
+		of := maps.Clone(*old)
+		of[instance] = new(atomic.Int64)
+		if c.of.CompareAndSwap(old, &of) {
+			return of[instance]
+		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	of := *c.of.Load()
-	if n := of[instance]; n != nil {
-		return n
-	}
-	of = maps.Clone(of)
-	of[instance] = new(atomic.Int64)
-	c.of.Store(&of)
-	return of[instance]
 }
 
 // next chooses the part with the fewest messages, and counts. Among equals they take turns,

@@ -37,6 +37,8 @@ type Pending struct {
 	Unset [][]byte
 	// Hash places the keys without an entry then.
 	Hash Function
+	// Routing is how parts of split keys are chosen then; "" is [Weighted].
+	Routing Routing
 	// Rehashed: the hash places keys differently than now. All keys whose route will be
 	// another are held back, too.
 	Rehashed bool
@@ -199,7 +201,7 @@ func (p *pending) pauses(key []byte, hash uint64, now Destination) bool {
 func (t *Table) Changed(version int64, set []Entry, unset [][]byte) (*Table, error) {
 	next := *t
 	next.version, next.next = version, nil
-	if t.sent != nil {
+	if t.sent != nil && version != t.version {
 		next.sent = newCounts()
 	}
 	changes, err := t.changes.with(len(set) + len(unset))
@@ -245,6 +247,7 @@ func (t *Table) WithPending(p *Pending) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	then = then.WithRouting(p.Routing)
 	then.hash = p.Hash
 	named := newLayer(len(p.Set) + len(p.Unset))
 	for _, e := range p.Set {

@@ -783,7 +783,10 @@ func keptBy(t *testing.T, operator string) string {
 // TestSplitKeys: parts of keys survive the file.
 func TestSplitKeys(t *testing.T) {
 	const table = `{"operator":"clicks","scheme":"table","version":4,"config_version":2,"hash":{"function":"reported"},
-		"instances":[{"id":0},{"id":1},{"id":2}],"pending":null,"entries":[{"key":"a","instance":2,
+		"routing":"least_loaded","instances":[{"id":0},{"id":1},{"id":2}],"pending":{"plan":"p","batch":1,"version":5,
+		"config_version":3,"phase":"handing_over","executor":"e","executor_epoch":0,"routers":{},"awaits":[0],
+		"hash":{"function":"reported"},"instances":[{"id":0},{"id":1},{"id":2}],"set":[],"unset":[]},
+		"entries":[{"key":"a","instance":2,
 		"parts":[{"instance":0,"weight":16384},{"instance":2,"weight":49152}]},{"key":"b","instance":1}]}`
 	file := filepath.Join(t.TempDir(), "table")
 	synctest.Test(t, func(t *testing.T) {
@@ -819,6 +822,10 @@ func TestSplitKeys(t *testing.T) {
 			if want := []route.Part{{Instance: 0, Weight: 16384}, {Instance: 2, Weight: 49152}}; err != nil ||
 				at.Instance != 2 || at.Version != 4 || !slices.Equal(at.Parts(), want) {
 				t.Errorf("%+v %v %v", at, at.Parts(), err)
+			}
+			now := f.View().Table
+			if by, then := now.Routing(), now.Pending().Routing(); by != route.LeastLoaded || then != route.Weighted {
+				t.Errorf("parts are chosen by %s, and then by %s", by, then)
 			}
 			if _, err := f.Lookup([]byte("c")); !errors.Is(err, route.ErrNoRoute) {
 				t.Errorf("a key without an entry: %v", err)

@@ -17,6 +17,7 @@ type state struct {
 	table         *route.Table // with what is pending
 	configVersion int64
 	hash          *wire.Hash
+	routing       *wire.PartsRouting // of the parts of split keys; nil: by their weights
 	instances     []wire.Instance
 	pending       *wire.PendingTable // with its lists
 }
@@ -70,6 +71,9 @@ func (s state) apply(answer *wire.RoutingTable, router string) (state, error) {
 			return s, err
 		}
 	}
+	if next.routing = answer.Routing; next.table.Routing() != routing(next.routing) {
+		next.table = next.table.WithRouting(routing(next.routing))
+	}
 	then, err := next.pendingRoutes(keys)
 	if err != nil {
 		return s, err
@@ -87,7 +91,7 @@ func (s state) pendingRoutes(keys decoder) (*route.Pending, error) {
 	if p.Hash == nil {
 		return nil, errors.New("router: what is pending comes without its hash")
 	}
-	out := &route.Pending{Version: p.Version}
+	out := &route.Pending{Version: p.Version, Routing: routing(p.Routing)}
 	var err error
 	if out.Hash, err = function(p.Hash, p.Instances); err != nil {
 		return nil, err
@@ -108,8 +112,9 @@ func (s state) pendingRoutes(keys decoder) (*route.Pending, error) {
 func (s state) whole(operator string) *wire.RoutingTable {
 	out := &wire.RoutingTable{
 		Operator: operator, Scheme: wire.SchemeTable, Version: s.table.Version(), ConfigVersion: s.configVersion,
-		Hash: s.hash, Instances: &s.instances, Pending: s.pending, KeyEncoding: new(wire.AnswerKeyEncodingBase64),
-		Entries: []wire.RoutingTableEntry{},
+		Hash: s.hash, Routing: s.routing, Instances: &s.instances, Pending: s.pending,
+		KeyEncoding: new(wire.AnswerKeyEncodingBase64),
+		Entries:     []wire.RoutingTableEntry{},
 	}
 	for e := range s.table.Entries() {
 		entry := wire.RoutingTableEntry{Key: base64.StdEncoding.EncodeToString(e.Key), Instance: e.Instance}
@@ -170,6 +175,14 @@ func (d decoder) entries(all []wire.RoutingTableEntry) ([]route.Entry, error) {
 // function is the hash function of a table; nil: only the engine knows it.
 func function(h *wire.Hash, over []wire.Instance) (route.Function, error) {
 	return route.New(config(h), instances(over))
+}
+
+// routing is how a router chooses among parts.
+func routing(by *wire.PartsRouting) route.Routing {
+	if by == nil {
+		return route.Weighted
+	}
+	return route.Routing(*by)
 }
 
 func config(h *wire.Hash) route.Config {

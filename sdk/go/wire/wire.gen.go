@@ -754,6 +754,24 @@ func (e ParameterUnit) Valid() bool {
 	}
 }
 
+// Defines values for PartsRouting.
+const (
+	PartsRoutingLeastLoaded PartsRouting = "least_loaded"
+	PartsRoutingWeighted    PartsRouting = "weighted"
+)
+
+// Valid indicates whether the value is a known member of the PartsRouting enum.
+func (e PartsRouting) Valid() bool {
+	switch e {
+	case PartsRoutingLeastLoaded:
+		return true
+	case PartsRoutingWeighted:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PendingStatus.
 const (
 	PendingStatusAborting PendingStatus = "aborting"
@@ -1330,6 +1348,24 @@ func (e SplitKeyCause) Valid() bool {
 	}
 }
 
+// Defines values for SplittingRouting.
+const (
+	SplittingRoutingLeastLoaded SplittingRouting = "least_loaded"
+	SplittingRoutingWeighted    SplittingRouting = "weighted"
+)
+
+// Valid indicates whether the value is a known member of the SplittingRouting enum.
+func (e SplittingRouting) Valid() bool {
+	switch e {
+	case SplittingRoutingLeastLoaded:
+		return true
+	case SplittingRoutingWeighted:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Strategy.
 const (
 	StrategyLlfd     Strategy = "llfd"
@@ -1743,7 +1779,8 @@ type BacktestResult struct {
 	Tuning RealisedFigures `json:"tuning"`
 }
 
-// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
+// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
+// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 type Balanced = bool
 
 // Batch A part of a plan that is handed over on its own.
@@ -3354,8 +3391,12 @@ type Part struct {
 }
 
 // Parts Only of a split key: the instances that it goes to, by ascending ids, with weights that sum up to 65 536. A router sends to each the share of the key's messages that its weight
-// says, by weighted round-robin; each holds a part of the key's state.
+// says, by weighted round-robin, unless `routing` says otherwise; each holds a part of the key's state.
 type Parts = []Part
+
+// PartsRouting How a router chooses among the parts of a split key. Absent stands for `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from this
+// router, whatever their keys, counted since the table has this version; weights count for nothing. It is as `splitting.routing` was in the configuration that the table pins.
+type PartsRouting string
 
 // Pending With the causes `pending_approval` and `plan_in_flight`: the plan that is in the way; null without them.
 type Pending struct {
@@ -3376,8 +3417,9 @@ type PendingStatus string
 // PendingFigures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
 // null where its moves or these statistics are of classes, so that no keys are known.
 type PendingFigures struct {
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
-	Balanced Balanced `json:"balanced"`
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
+	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+	Balanced *Balanced `json:"balanced"`
 
 	// Migration What the plan moves.
 	Migration MigrationFigures `json:"migration"`
@@ -3433,7 +3475,11 @@ type PendingTable struct {
 	Plan string `json:"plan"`
 
 	// Routers By their names the routers that were registered when the plan was started, with their epochs then; empty before, and where the engine registers none. Instances wait for a marker of each of them with at least that epoch; see `PUT /v1/operators/{operator}/routers/{router}`.
-	Routers RouterEpochs         `json:"routers"`
+	Routers RouterEpochs `json:"routers"`
+
+	// Routing How a router chooses among the parts of a split key. Absent stands for `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from this
+	// router, whatever their keys, counted since the table has this version; weights count for nothing. It is as `splitting.routing` was in the configuration that the table pins.
+	Routing *PartsRouting        `json:"routing,omitempty"`
 	Set     *[]RoutingTableEntry `json:"set,omitempty"`
 
 	// Tokens All that there will be.
@@ -3505,8 +3551,9 @@ type Plan struct {
 	// Awaits The instances that may hold state of a key whose route changes, or get it, ascending; once all have acknowledged, the plan is committed. After a change of the hash or of the instances these are all instances of both configurations. Of a plan in several batches they are those of the batch that is handed over, of the first one before, and of the last one afterwards.
 	Awaits []int32 `json:"awaits"`
 
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
-	Balanced Balanced `json:"balanced"`
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
+	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+	Balanced *Balanced `json:"balanced"`
 
 	// BaseVersion The table version that the plan changes.
 	BaseVersion int64 `json:"base_version"`
@@ -3808,8 +3855,9 @@ type PlanStrategy string
 
 // PlanSummary A plan as it is listed, without `batch`, `batches`, `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
 type PlanSummary struct {
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
-	Balanced Balanced `json:"balanced"`
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
+	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+	Balanced *Balanced `json:"balanced"`
 
 	// BaseVersion The table version that the plan changes.
 	BaseVersion int64 `json:"base_version"`
@@ -5510,8 +5558,12 @@ type Route struct {
 	Operator OperatorName `json:"operator"`
 
 	// Parts Only of a split key: the instances that it goes to, by ascending ids, with weights that sum up to 65 536. A router sends to each the share of the key's messages that its weight
-	// says, by weighted round-robin; each holds a part of the key's state.
+	// says, by weighted round-robin, unless `routing` says otherwise; each holds a part of the key's state.
 	Parts *Parts `json:"parts,omitempty"`
+
+	// Routing How a router chooses among the parts of a split key. Absent stands for `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from this
+	// router, whatever their keys, counted since the table has this version; weights count for nothing. It is as `splitting.routing` was in the configuration that the table pins.
+	Routing *PartsRouting `json:"routing,omitempty"`
 
 	// Source `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in; `candidates`: it goes to any of them.
 	Source RouteSource `json:"source"`
@@ -5598,6 +5650,10 @@ type RoutingTable struct {
 	// routers compare the route by this `hash`, these `instances` and the entries with the committed one.
 	Pending *PendingTable `json:"pending"`
 
+	// Routing How a router chooses among the parts of a split key. Absent stands for `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from this
+	// router, whatever their keys, counted since the table has this version; weights count for nothing. It is as `splitting.routing` was in the configuration that the table pins.
+	Routing *PartsRouting `json:"routing,omitempty"`
+
 	// Scheme How keys are placed, and so what a version of the table says. `table`: a routing table over a hash function, `hash`; `ring`: a token ring, whose tokens plans add and remove;
 	// `ranges`: intervals of the key space, which plans hand over; `pkg`: partial key grouping, where a key has several candidates, and plans give more to heavy keys.
 	//
@@ -5624,7 +5680,7 @@ type RoutingTableEntry struct {
 	Key string `json:"key"`
 
 	// Parts Only of a split key: the instances that it goes to, by ascending ids, with weights that sum up to 65 536. A router sends to each the share of the key's messages that its weight
-	// says, by weighted round-robin; each holds a part of the key's state.
+	// says, by weighted round-robin, unless `routing` says otherwise; each holds a part of the key's state.
 	Parts *Parts `json:"parts,omitempty"`
 }
 
@@ -5882,7 +5938,7 @@ type SplitKey struct {
 	Key     string  `json:"key"`
 
 	// Parts Only of a split key: the instances that it goes to, by ascending ids, with weights that sum up to 65 536. A router sends to each the share of the key's messages that its weight
-	// says, by weighted round-robin; each holds a part of the key's state.
+	// says, by weighted round-robin, unless `routing` says otherwise; each holds a part of the key's state.
 	Parts Parts `json:"parts"`
 }
 
@@ -5915,7 +5971,17 @@ type Splitting struct {
 	// without a price. Not with `max_parts` 1, and of no effect under objective `min_imbalance`. null: infinite, so
 	// only keys are split that no instance can carry whole.
 	Price *SplitPrice `json:"price,omitempty"`
+
+	// Routing How routers choose among the parts of a split key; absent where it is `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from the
+	// router, so that parts make up for what costs were not foreseen. The loads of a plan are then what to expect of its weights, and `balanced` is null where it splits keys. Tables say
+	// it from the next committed version on. Not with `max_parts` 1.
+	Routing *SplittingRouting `json:"routing,omitempty"`
 }
+
+// SplittingRouting How routers choose among the parts of a split key; absent where it is `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from the
+// router, so that parts make up for what costs were not foreseen. The loads of a plan are then what to expect of its weights, and `balanced` is null where it splits keys. Tables say
+// it from the next committed version on. Not with `max_parts` 1.
+type SplittingRouting string
 
 // Spread A figure over several runs. Of an even number of them the median is the lower one.
 type Spread struct {
@@ -6292,8 +6358,9 @@ type WhatIfRequest struct {
 
 // WhatIfResult defines model for WhatIfResult.
 type WhatIfResult struct {
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load.
-	Balanced Balanced `json:"balanced"`
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
+	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+	Balanced *Balanced `json:"balanced"`
 
 	// Causes Coded reasons why the plan does not do or reach something. More may come.
 	//

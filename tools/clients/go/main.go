@@ -86,7 +86,8 @@ func plan(ctx context.Context, c *client.ClientWithResponses, operator string) (
 	if p == nil {
 		return "", fmt.Errorf("no plan was made: %s: %s", planned.Status(), planned.Body)
 	}
-	if p.Balanced == nil || !*p.Balanced || p.Status != client.PlanStatusApproved || p.Migrations == nil || len(*p.Migrations) != 1 {
+	if p.Balanced == nil || !*p.Balanced || p.Status != client.PlanStatusApproved ||
+		p.Migrations == nil || len(*p.Migrations) != 1 {
 		return "", fmt.Errorf("planned %s", planned.Body)
 	}
 	m, err := (*p.Migrations)[0].AsMigration()
