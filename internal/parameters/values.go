@@ -10,7 +10,6 @@ import (
 
 	"plannerd/compact"
 	"plannerd/planner"
-	"plannerd/sdk/go/route"
 )
 
 // Values are the parameters of one plan under the scheme table. In JSON they are
@@ -58,14 +57,14 @@ type Routing string
 
 // LeastLoaded routing goes by what each router has sent to each instance, so that loads
 // are no more than expected.
-const LeastLoaded = Routing(route.LeastLoaded)
+const LeastLoaded Routing = "least_loaded"
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (r *Routing) UnmarshalText(text []byte) error {
-	switch name := route.Routing(text); name {
-	case route.Weighted:
+	switch name := Routing(text); name {
+	case "weighted":
 		*r = ""
-	case route.LeastLoaded:
+	case LeastLoaded:
 		*r = LeastLoaded
 	default:
 		return fmt.Errorf("%q is no way to choose among parts", name)

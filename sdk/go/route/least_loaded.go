@@ -1,9 +1,6 @@
 package route
 
-import (
-	"maps"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Routing is how routers choose among the parts of a split key.
 type Routing string
@@ -41,7 +38,9 @@ func (t *Table) Routing() Routing {
 
 // counts are how many messages a router has sent to each instance. The map is replaced when
 // an instance comes, not changed.
-type counts struct{ of atomic.Pointer[map[int32]*atomic.Int64] }
+type counts struct {
+	of atomic.Pointer[map[int32]*atomic.Int64]
+}
 
 func newCounts() *counts {
 	c := new(counts)
@@ -56,7 +55,10 @@ func (c *counts) at(instance int32) *atomic.Int64 {
 		if n := (*old)[instance]; n != nil {
 			return n
 		}
-		of := maps.Clone(*old)
+		of := make(map[int32]*atomic.Int64, len(*old)+1)
+		for id, n := range *old {
+			of[id] = n
+		}
 		of[instance] = new(atomic.Int64)
 		if c.of.CompareAndSwap(old, &of) {
 			return of[instance]
