@@ -231,7 +231,12 @@ func draw(results []result) []byte {
 	for i, r := range results {
 		x, y := at(1/(1+r.Theta), r.Throughput/full)
 		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="4" fill="#2b6cb0"/>`, x, y)
-		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" fill="#2b6cb0">%d</text>`, x+6, y+4-float64(10*(i%2)), i+1)
+		if i%2 == 0 { // neighbours have their numbers on different sides
+			x, y = x+5, y+12
+		} else {
+			x, y = x-12, y-5
+		}
+		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" fill="#2b6cb0">%d</text>`, x, y, i+1)
 		fmt.Fprintf(&b, `<text x="%d" y="%d">%d  %s</text>`+"\n", left+side+16, top+16+18*i, i+1, r.Policy)
 	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#718096">dashed: as predicted</text>`+"\n", left+side+16, top+28+18*len(results))

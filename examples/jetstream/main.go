@@ -125,6 +125,15 @@ func main() {
 		if all, err = runJob(ctx, c, *duration, *kills); err == nil {
 			fmt.Printf("%d messages, %d plans, %d states moved: nothing lost, doubled, reordered or misplaced\n",
 				all.messages, all.plans, all.moved)
+			f := all.figures
+			fmt.Printf("keys that moved waited %.1f ms in the median, 99 %% of them up to %.1f ms (%d waited)\n",
+				f.pauses.quantile(0.5), f.pauses.quantile(0.99), f.pauses.count())
+			for _, x := range []struct {
+				when string
+				histogram
+			}{{"while no plan was pending", f.latencies}, {"while one was", f.during}} {
+				fmt.Printf("messages %s: p50 %.1f ms, p99 %.1f ms (%d)\n", x.when, x.quantile(0.5), x.quantile(0.99), x.count())
+			}
 			for _, step := range slices.Sorted(maps.Keys(all.killed)) {
 				fmt.Printf("%4d killed at %s\n", all.killed[step], step)
 			}
@@ -141,6 +150,7 @@ type outcome struct {
 	messages     uint64
 	plans, moved int
 	killed       map[string]int // by step
+	figures      figures
 }
 
 // runJob runs the job, and checks in the end that nothing was lost.
@@ -148,7 +158,7 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills int) (o
 	var out outcome
 	err := withJob(ctx, c, func(j *job) error {
 		log.Printf("dashboard: %s", j.plannerd)
-		l := load{rate: j.rate / float64(j.routers), during: duration}
+		l := load{rate: j.rate / float64(j.routers), during: duration / 2}
 		if kills > 0 {
 			var end context.CancelFunc
 			ctx, end = context.WithCancel(ctx)
@@ -158,10 +168,15 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills int) (o
 		if err := j.load(ctx, l); err != nil {
 			return err
 		}
+		j.monitor.reset() // latencies and pauses are those of the second half
+		if err := j.load(ctx, l); err != nil {
+			return err
+		}
 		made, err := j.await(ctx)
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		out = outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed}
+		out = outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed, figures{}}
+		out.figures, _, _ = j.monitor.reset()
 		return err
 	})
 	return out, err

@@ -52,7 +52,9 @@ func (c *config) setPolicy(name string) error {
 
 // operator is what plannerd is told of the job.
 func (c config) operator() wire.OperatorConfiguration {
-	out := wire.OperatorConfiguration{ThetaMax: &c.theta, Hash: &wire.Hash{Function: new(wire.HashFunctionModulo)}}
+	out := wire.OperatorConfiguration{ThetaMax: &c.theta, Hash: &wire.Hash{Function: new(wire.HashFunctionModulo)},
+		// Nobody is here to approve of what is made of a short interval after a crash.
+		Approval: &wire.ApprovalOptions{Auto: new(wire.ApprovalAutoAlways), OnPending: new(wire.OnPendingReplace)}}
 	for i := range int32(c.instances) {
 		out.Instances = append(out.Instances, wire.Instance{Id: i})
 	}
