@@ -19,8 +19,8 @@ func TestComplete(t *testing.T) {
 	}{
 		{"pl", "plan"},
 		{"",
-			"serve demo plan compare backtest compact analyze resolve generate migrate backup restore token healthcheck " +
-				"version help completion man"},
+			"serve demo plan compare backtest compact analyze reproduce resolve generate migrate backup restore token " +
+				"healthcheck version help completion man"},
 		{"analyze ", "ring pkg ranges schemes"},
 		{"analyze r", "ring ranges"},
 		{"help analyze s", "schemes"},
@@ -35,8 +35,8 @@ func TestComplete(t *testing.T) {
 		{"plan --routing-table x", ":files"},
 		{"plan --instances ", ""},
 		{"completion ", "bash zsh fish"},
-		{"dance ", "serve demo plan compare backtest compact analyze resolve generate migrate backup restore token " +
-			"healthcheck version help completion man"},
+		{"dance ", "serve demo plan compare backtest compact analyze reproduce resolve generate migrate backup restore " +
+			"token healthcheck version help completion man"},
 		{"plan --nonsense=x", ""},
 	} {
 		var got []string

@@ -16,7 +16,7 @@ type reproduceCmd struct {
 	Only      []string             `placeholder:"ITEM" help:"Items, such as fig8 or pkg/table2 (default: all)."`
 	Full      bool                 `help:"The papers' sizes, which take hours (default: sizes of seconds)."`
 	Seeds     int                  `least:"1" default:"3" help:"How many seeds each point is the median of."`
-	Output    string               `enum:"table,csv,json,html" default:"table" group:"Output" help:"table for people, csv for a spreadsheet, json for programs, html for a page with plots."`
+	Output    string               `own:"" enum:"table,csv,json,html" default:"table" group:"Output" help:"table for people, csv for a spreadsheet, json for programs, html for a page with plots."`
 }
 
 // Help explains the verdicts.
