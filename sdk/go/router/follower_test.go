@@ -462,8 +462,9 @@ func TestPromptly(t *testing.T) {
 		}
 		stop()
 		follower = open(t, f, file)
+		kept := follower.View()
 		defer run(t, follower)()
-		if v, err = follower.Next(t.Context(), follower.View()); err != nil || v.Kept {
+		if v, err = follower.Next(t.Context(), kept); err != nil || v.Kept {
 			t.Fatalf("%+v %v", v, err)
 		}
 		if f.full != 1 {
