@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
@@ -95,15 +96,44 @@ func (p *Page) intercept(r *rule) (undo func()) {
 	p.rules = append(p.rules, r)
 	p.faults.mu.Unlock()
 	if first {
-		if err := call(p.ctx, fetch.Enable, fetch.EnableParams{}); err != nil {
-			p.t.Fatal(err)
+		p.interpose()
+	}
+	return func() { p.remove(r) }
+}
+
+// probe is a request that the server answers with 200.
+const probe = "/?probe"
+
+// interpose lets the browser ask about every request from now on. The browser agrees
+// to it before the process that draws the page knows of it, and a request that the
+// page sends meanwhile goes to the server. So the page sends probes until one comes
+// here.
+func (p *Page) interpose() {
+	p.t.Helper()
+	if err := call(p.ctx, fetch.Enable, fetch.EnableParams{}); err != nil {
+		p.t.Fatal(err)
+	}
+	if Eval[string](p, "location.origin") != p.records.origin { // what is loaded next is asked about
+		return
+	}
+	r := &rule{url: regexp.MustCompile(regexp.QuoteMeta(probe) + "$"), status: http.StatusNoContent}
+	p.faults.mu.Lock()
+	p.rules = append(p.rules, r)
+	p.faults.mu.Unlock()
+	defer p.remove(r)
+	asked := "fetch(" + quote(probe) + ", {cache: 'no-store'}).then(answer => answer.status === 204)"
+	for begin := time.Now(); !Eval[bool](p, asked); {
+		if time.Since(begin) > Patience {
+			p.t.Fatal("the page's requests go past the rules")
 		}
 	}
-	return func() {
-		p.faults.mu.Lock()
-		defer p.faults.mu.Unlock()
-		p.rules = slices.DeleteFunc(p.rules, func(x *rule) bool { return x == r })
-	}
+}
+
+// remove removes a rule.
+func (f *faults) remove(r *rule) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rules = slices.DeleteFunc(f.rules, func(x *rule) bool { return x == r })
 }
 
 // match returns the rule of a URL, nil if there is none.

@@ -208,5 +208,5 @@ func (p *Page) situation() string {
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("The page:\n%.1500s\n%s", text, strings.Join(p.Problems(), "\n"))
+	return fmt.Sprintf("The page:\n%.6000s\n%s", text, strings.Join(p.Problems(), "\n"))
 }
