@@ -5,11 +5,7 @@
 // mixed-routing §I.
 package queueing
 
-import (
-	"container/heap"
-	"math"
-	"slices"
-)
+import "container/heap"
 
 // Config is what does not change during a simulation. Times are in seconds.
 type Config struct {
@@ -31,7 +27,8 @@ type Simulation struct {
 	underWay times     // when the messages under way are finished, but for the held ones
 	held     []message
 	release  float64 // when the held messages reach their instances
-	latency  []float64
+	messages int
+	latency  float64 // of all messages, summed up
 	last     float64 // when all messages that have reached an instance are finished
 	begin    float64 // of what the next figures are about
 }
@@ -73,9 +70,6 @@ func (s *Simulation) Hold(duration float64) {
 	s.letGo()
 	s.release = s.sent + duration
 }
-
-// Holding says whether messages of SendHeld would be held if they were sent now.
-func (s *Simulation) Holding() bool { return s.sent < s.release }
 
 // Occupy has an instance do other work for a time, before what reaches it from now on.
 func (s *Simulation) Occupy(instance int, work float64) {
@@ -122,7 +116,8 @@ func (s *Simulation) reach(m message, at float64) {
 	s.free[m.to] = end
 	s.busy[m.to] += m.work
 	s.last = max(s.last, end)
-	s.latency = append(s.latency, end-m.sent)
+	s.messages++
+	s.latency += end - m.sent
 	if s.config.Pending > 0 {
 		heap.Push(&s.underWay, end)
 	}
@@ -134,8 +129,8 @@ type Figures struct {
 	// Throughput is messages per second, from the end of the figures before to when the
 	// last message was finished.
 	Throughput float64
-	// Latency is from sending to the end of work: its mean, and two of its quantiles.
-	Mean, Median, P99 float64
+	// Mean is the mean latency, from sending to the end of work.
+	Mean float64
 	// Busy is the part of that time that each instance has worked.
 	Busy []float64
 }
@@ -144,30 +139,20 @@ type Figures struct {
 // on from there.
 func (s *Simulation) Figures() Figures {
 	s.letGo()
-	f := Figures{Messages: len(s.latency)}
+	f := Figures{Messages: s.messages}
 	if f.Messages == 0 {
 		return f
 	}
-	slices.Sort(s.latency)
-	sum := 0.0
-	for _, x := range s.latency {
-		sum += x
-	}
-	f.Mean, f.Median, f.P99 = sum/float64(f.Messages), quantile(s.latency, 0.5), quantile(s.latency, 0.99)
+	f.Mean = s.latency / float64(f.Messages)
 	took := s.last - s.begin
 	f.Throughput = float64(f.Messages) / took
 	for d := range s.busy {
 		f.Busy = append(f.Busy, s.busy[d]/took)
 		s.busy[d] = 0
 	}
-	s.latency, s.underWay = s.latency[:0], s.underWay[:0]
+	s.messages, s.latency, s.underWay = 0, 0, s.underWay[:0]
 	s.sent, s.begin = s.last, s.last
 	return f
-}
-
-// quantile of sorted values.
-func quantile(sorted []float64, q float64) float64 {
-	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
 // times are a heap, the earliest first.

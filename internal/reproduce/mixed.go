@@ -101,7 +101,7 @@ func (s synthetic) drive(m *measurement, tell func(step)) error {
 	if err != nil {
 		return err
 	}
-	current, err := places(target.Hash, g.Keys())
+	current, err := g.Assign(target.Hash)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s synthetic) drive(m *measurement, tell func(step)) error {
 			return err
 		}
 		statistics.Instance = current
-		next, err := s.step(statistics, target, base, o)
+		next, err := s.step(g, statistics, target, base, o)
 		if err != nil {
 			return err
 		}
@@ -137,12 +137,12 @@ func (s synthetic) drive(m *measurement, tell func(step)) error {
 }
 
 // step plans one interval.
-func (s synthetic) step(
-	statistics *planner.Statistics, target, base planner.Configuration, o planner.Options,
+func (s synthetic) step(g *workload.Generator, statistics *planner.Statistics,
+	target, base planner.Configuration, o planner.Options,
 ) (next step, err error) {
 	next = step{costs: statistics.Cost, before: statistics.Instance, instances: len(target.Instances)}
 	if s.strategy == "" {
-		next.after, err = places(target.Hash, statistics.Keys)
+		next.after, err = g.Assign(target.Hash)
 		return next, err
 	}
 	snapshot, err := planner.NewSnapshot(statistics, target, planner.Base{Configuration: base})
@@ -172,18 +172,6 @@ func (s synthetic) configuration(instances int) (c planner.Configuration, err er
 	}
 	c.Hash, err = partitioner.New(function, nodes)
 	return c, err
-}
-
-// places are the instances that a hash function puts keys on.
-func places(h planner.HashFunction, keys *planner.Keys) (out []int32, err error) {
-	out = make([]int32, keys.Len())
-	for i := range out {
-		key := keys.At(i)
-		if out[i], err = h.Instance(key, planner.KeyHash(key)); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // plan plans a step.

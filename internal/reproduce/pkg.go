@@ -37,15 +37,24 @@ func numbered(n int) *planner.Keys {
 	return keys
 }
 
-// zipf is a stream of m independent messages of n keys, the one of rank r with a share in
-// proportion to r^−z (§6.1).
-func zipf(n int, z float64, m int64, seed uint64) (*grouping.Stream, error) {
-	weights, sum := make([]int64, n), 0.0
-	for r := 1; r <= n; r++ {
-		sum += math.Pow(float64(r), -z)
+// shares are those of n keys in a Zipf stream, in proportion to r^−z for the rank r.
+func shares(n int, z float64) []float64 {
+	out, sum := make([]float64, n), 0.0
+	for i := range out {
+		out[i] = math.Pow(float64(i+1), -z)
+		sum += out[i]
 	}
-	for r := range weights {
-		weights[r] = int64(math.Pow(float64(r+1), -z) / sum * (1 << 40))
+	for i := range out {
+		out[i] /= sum
+	}
+	return out
+}
+
+// zipf is a stream of m independent messages of n keys (§6.1).
+func zipf(n int, z float64, m int64, seed uint64) (*grouping.Stream, error) {
+	weights := make([]int64, n)
+	for i, share := range shares(n, z) {
+		weights[i] = int64(share * (1 << 40))
 	}
 	return grouping.Generate(grouping.Frequencies{
 		Keys: numbered(n), Count: weights, Order: grouping.Independent, Messages: m, Seed: seed,
@@ -102,11 +111,7 @@ func exponent(n int, p1 float64) float64 {
 	least, most := 0.0, 3.0
 	for range 40 {
 		z := (least + most) / 2
-		sum := 0.0
-		for r := 1; r <= n; r++ {
-			sum += math.Pow(float64(r), -z)
-		}
-		if 1/sum < p1 {
+		if shares(n, z)[0] < p1 {
 			least = z
 		} else {
 			most = z
@@ -126,18 +131,29 @@ func (m *measurement) imbalance(stream streamOf, o grouping.Options) ([]float64,
 func (m *measurement) figure(stream streamOf, o grouping.Options,
 	figure func(*grouping.Result) float64,
 ) ([]float64, error) {
-	return m.each(func(seed uint64) (float64, error) {
+	all, err := m.figures(stream, o, func(r *grouping.Result) []float64 { return []float64{figure(r)} })
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// figures are by what is measured, then by seed.
+func (m *measurement) figures(stream streamOf, o grouping.Options,
+	figures func(*grouping.Result) []float64,
+) ([][]float64, error) {
+	return m.eachOf(func(seed uint64) ([]float64, error) {
 		s, err := stream(seed)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		o.HashSeed = uint32(seed) << 16
 		o.Stop = m.stopped
 		r, err := grouping.Run(s, o)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		return figure(r), nil
+		return figures(r), nil
 	})
 }
 
@@ -286,7 +302,7 @@ func pkgFig4(m *measurement) error {
 			}
 		}
 	}
-	slices.SortFunc(m.result.Series, func(a, b Series) int { return slices.Compare([]rune(a.Name), []rune(b.Name)) })
+	m.sortSeries()
 	m.claim(lower, "local knowledge is never worse than hashing")
 	m.claim(near, "it is within a factor of ten of global knowledge, or of a few messages of each source")
 	return nil
@@ -303,19 +319,23 @@ func pkgFig5(m *measurement) error {
 	for _, w := range []int{5, 50} {
 		for _, o := range []grouping.Options{{Workers: w, Sources: 5}, local(w, 5, 2)} {
 			o.Points = new(10)
-			for point := range 10 {
-				all, err := m.figure(made, o, func(r *grouping.Result) float64 {
-					p := r.Series[min(point, len(r.Series)-1)]
-					return p.Imbalance / float64(p.Messages)
-				})
-				if err != nil {
-					return err
+			all, err := m.figures(made, o, func(r *grouping.Result) []float64 {
+				out := make([]float64, 10)
+				for i := range out {
+					p := r.Series[min(i, len(r.Series)-1)]
+					out[i] = p.Imbalance / float64(p.Messages)
 				}
-				name := "global"
-				if o.LoadInformation != "" {
-					name = string(o.LoadInformation)
-				}
-				m.add(fmt.Sprintf("%s, W = %d", name, w), 10*(point+1), all...)
+				return out
+			})
+			if err != nil {
+				return err
+			}
+			name := "global"
+			if o.LoadInformation != "" {
+				name = string(o.LoadInformation)
+			}
+			for i := range all {
+				m.add(fmt.Sprintf("%s, W = %d", name, w), 10*(i+1), all[i]...)
 			}
 		}
 	}
@@ -393,12 +413,7 @@ func pkgFig8(m *measurement) error {
 	m.axes("S", "I(m)/m")
 	m.result.Log = true
 	origins := numbered(10_000)
-	cumulative := make([]float64, origins.Len())
-	sum := 0.0
-	for i := range cumulative {
-		sum += 1 / float64(i+1)
-		cumulative[i] = sum
-	}
+	ofOrigins := shares(origins.Len(), 1)
 	harmless := true
 	for _, sources := range []int{5, 10, 20} {
 		for _, skewed := range []bool{false, true} {
@@ -411,11 +426,10 @@ func pkgFig8(m *measurement) error {
 				if err != nil || !skewed {
 					return s, err
 				}
-				rng := rand.New(rand.NewPCG(seed, 8))
+				draw := drawing(ofOrigins, rand.New(rand.NewPCG(seed, 8)))
 				from := make([]int32, messages)
 				for i := range from {
-					at, _ := slices.BinarySearch(cumulative, rng.Float64()*sum)
-					from[i] = int32(min(at, len(cumulative)-1))
+					from[i] = int32(draw())
 				}
 				return s.WithSourceKeys(origins, from)
 			}, local(10, sources, 2))
@@ -476,7 +490,7 @@ func pkgCounters(m *measurement) error {
 		}
 		m.add(scheme, "WP", all...)
 	}
-	slices.SortFunc(m.result.Series, func(a, b Series) int { return slices.Compare([]rune(a.Name), []rune(b.Name)) })
+	m.sortSeries()
 	m.claim(m.at("pkg", "WP") <= 2, "PKG holds at most twice the counters of key grouping")
 	m.claim(m.at("shuffle", "WP") > m.at("pkg", "WP"), "shuffle grouping holds more than PKG")
 	return nil

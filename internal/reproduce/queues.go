@@ -1,8 +1,8 @@
 package reproduce
 
 import (
+	"cmp"
 	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -17,8 +17,8 @@ const (
 	messageTime = 0.001
 	// pendingPerInstance is how many messages are under way at most, for each instance.
 	pendingPerInstance = 10
-	// noticed is the part of an interval that is over when its plan takes effect.
-	noticed = 0.1
+	// planDelay is from the begin of an interval until its plan takes effect, as a part of it.
+	planDelay = 0.1
 	// mergeTime is how long an instance takes to send a partial result on, as a part of the
 	// time of a message, and mergePeriod how often it does: the 10 ms of mixed-routing §V.
 	mergeTime   = 0.1
@@ -51,17 +51,12 @@ func (s synthetic) flow(m *measurement, policy string, messages int) (flow, erro
 		if q == nil || len(out.throughput) == s.grow && s.grow > 0 {
 			q = queueing.New(queueing.Config{Instances: next.instances, Pending: pendingPerInstance * next.instances})
 		}
-		cumulative, sum := make([]float64, len(next.costs)), 0.0
-		for k, cost := range next.costs {
-			sum += cost
-			cumulative[k] = sum
-		}
+		draw := drawing(next.costs, rng)
 		choose := newChoices(next.instances)
+		takesEffect := int(planDelay * float64(messages))
 		for i := range messages {
-			k, _ := slices.BinarySearch(cumulative, rng.Float64()*sum)
-			k = min(k, len(cumulative)-1)
-			planned := i >= int(noticed*float64(messages))
-			if planned && i == int(noticed*float64(messages)) && next.plan != nil {
+			k := draw()
+			if i == takesEffect && next.plan != nil {
 				q.Hold(next.plan.Migration.Fraction * float64(messages) * messageTime / float64(next.instances))
 			}
 			switch at := next.before[k]; {
@@ -70,9 +65,7 @@ func (s synthetic) flow(m *measurement, policy string, messages int) (flow, erro
 				turn++
 			case policy == twoOf:
 				q.Send(choose.of(q, int32(k)), messageTime)
-			case !planned:
-				q.Send(int(at), messageTime)
-			case next.after[k] != at:
+			case i >= takesEffect && next.after[k] != at:
 				q.SendHeld(int(next.after[k]), messageTime)
 			default:
 				q.Send(int(at), messageTime)
@@ -88,13 +81,16 @@ func (s synthetic) flow(m *measurement, policy string, messages int) (flow, erro
 // choices are those of partial key grouping: the less loaded of two candidates, which now
 // and then send on a partial result for each key that they have had.
 type choices struct {
-	loads  []int64
-	had    []map[int32]struct{}
-	merged float64
+	candidates *grouping.Candidates
+	row        []int32
+	loads      []int64
+	had        []map[int32]struct{} // by instance
+	merged     float64              // when
 }
 
 func newChoices(instances int) *choices {
-	c := &choices{loads: make([]int64, instances), had: make([]map[int32]struct{}, instances), merged: -1}
+	c := &choices{candidates: grouping.Layout{Workers: instances, Choices: 2}.Candidates(),
+		loads: make([]int64, instances), had: make([]map[int32]struct{}, instances), merged: -1}
 	for d := range c.had {
 		c.had[d] = map[int32]struct{}{}
 	}
@@ -112,14 +108,11 @@ func (c *choices) of(q *queueing.Simulation, key int32) int {
 			clear(c.had[d])
 		}
 	}
-	hash, n := planner.KeyHash(binary.LittleEndian.AppendUint32(nil, uint32(key))), uint64(len(c.loads))
-	at := int(hash >> 32 % n)
-	if other := int(hash & math.MaxUint32 % n); c.loads[other] < c.loads[at] {
-		at = other
-	}
+	c.row = c.candidates.Append(c.row[:0], binary.LittleEndian.AppendUint32(nil, uint32(key)))
+	at := slices.MinFunc(c.row, func(a, b int32) int { return cmp.Compare(c.loads[a], c.loads[b]) })
 	c.loads[at]++
 	c.had[at][key] = struct{}{}
-	return at
+	return int(at)
 }
 
 func (m *measurement) assumptions() string {
@@ -131,7 +124,7 @@ func (m *measurement) assumptions() string {
 func mixedFig1(m *measurement) error {
 	messages := of(m, 20_000, 500_000)
 	s := m.synthetic("", 1)
-	m.setting("hash alone over shuffling; K %d, N_D %d, f %v; %s", s.keys, s.instances, s.fluctuation, m.assumptions())
+	m.setting("hash alone over shuffling; K %d, N_D %d, f 0; %s", s.keys, s.instances, m.assumptions())
 	m.axes("z", "throughput over that of shuffling")
 	near := true
 	for _, z := range []float64{0, 0.4, 0.85, 1.1} {
@@ -171,6 +164,21 @@ func mixedFig1(m *measurement) error {
 // policies are those of Figs 13 to 15.
 var policies = []string{ideal, planner.Optimal, planner.Mixed, planner.MinTable, planner.Readj, twoOf, hashAlone}
 
+// flows are the median throughput and latency of the intervals under a policy, by seed. set
+// changes the workload.
+func (m *measurement) flows(policy string, messages int, set func(*synthetic)) ([][]float64, error) {
+	return m.eachOf(func(seed uint64) ([]float64, error) {
+		s := m.synthetic("", seed)
+		s.intervals = of(m, 3, 10)
+		set(&s)
+		x, err := s.flow(m, policy, messages)
+		if err != nil {
+			return nil, err
+		}
+		return []float64{median(x.throughput), median(x.latency)}, nil
+	})
+}
+
 func fig13(m *measurement) error {
 	messages := of(m, 20_000, 500_000)
 	m.setting("%v; f varies; %s", m.synthetic("", 1), m.assumptions())
@@ -178,15 +186,7 @@ func fig13(m *measurement) error {
 	fs := of(m, []float64{0.1, 1}, []float64{0.1, 0.5, 1, 1.5, 2})
 	for _, policy := range policies {
 		for _, f := range fs {
-			all, err := m.eachOf(func(seed uint64) ([]float64, error) {
-				s := m.synthetic("", seed)
-				s.fluctuation, s.intervals = f, of(m, 3, 10)
-				x, err := s.flow(m, policy, messages)
-				if err != nil {
-					return nil, err
-				}
-				return []float64{median(x.throughput), median(x.latency)}, nil
-			})
+			all, err := m.flows(policy, messages, func(s *synthetic) { s.fluctuation = f })
 			if err != nil {
 				return err
 			}
@@ -206,18 +206,12 @@ func fig14(m *measurement) error {
 	messages, keys := of(m, 20_000, 1_000_000), of(m, 18_000, 180_000)
 	m.setting("for Social a Zipf stream of %d words, z 1, f 0.5, N_D 10; %s", keys, m.assumptions())
 	m.axes("θ_max", "throughput, messages a second")
-	var latency = map[string][]float64{}
+	latency := map[string][]float64{}
 	limits := []float64{0.02, 0.08, 0.15, 0.3}
 	for _, policy := range policies {
 		for _, theta := range limits {
-			all, err := m.eachOf(func(seed uint64) ([]float64, error) {
-				s := m.synthetic("", seed)
-				s.keys, s.instances, s.z, s.fluctuation, s.theta, s.intervals = keys, 10, 1, 0.5, theta, of(m, 3, 10)
-				x, err := s.flow(m, policy, messages)
-				if err != nil {
-					return nil, err
-				}
-				return []float64{median(x.throughput), median(x.latency)}, nil
+			all, err := m.flows(policy, messages, func(s *synthetic) {
+				s.keys, s.instances, s.z, s.fluctuation, s.theta = keys, 10, 1, 0.5, theta
 			})
 			if err != nil {
 				return err

@@ -3,12 +3,13 @@
 //
 // An item is a function that measures series of points and checks claims. What a paper
 // published, and how near ours has to come to agree, is data: published.json. Which
-// statement of which paper has an item, or why it has none, is data too: statements.json.
+// statement of which paper has an item, or why it has none, is data too: statements.tsv.
 package reproduce
 
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 )
@@ -123,7 +124,7 @@ type Claim struct {
 	Holds bool   `json:"holds"`
 }
 
-// Options are the parameters of [Run].
+// Options are the parameters of [Item.Run].
 type Options struct {
 	// Full takes the papers' sizes, which needs minutes to hours. Otherwise all items
 	// together take less than a minute.
@@ -248,6 +249,24 @@ func (m *measurement) eachOf(measure func(seed uint64) ([]float64, error)) (all 
 		}
 	}
 	return all, nil
+}
+
+// sortSeries brings series that were measured in no order into that of their names.
+func (m *measurement) sortSeries() {
+	slices.SortFunc(m.result.Series, func(a, b Series) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// drawing draws indices, each with a chance in proportion to its weight.
+func drawing(weights []float64, r *rand.Rand) func() int {
+	cumulative, sum := make([]float64, len(weights)), 0.0
+	for i, w := range weights {
+		sum += w
+		cumulative[i] = sum
+	}
+	return func() int {
+		i, _ := slices.BinarySearch(cumulative, r.Float64()*sum)
+		return min(i, len(weights)-1)
+	}
 }
 
 // median returns the lower median.
