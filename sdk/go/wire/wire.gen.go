@@ -1348,24 +1348,6 @@ func (e SplitKeyCause) Valid() bool {
 	}
 }
 
-// Defines values for SplittingRouting.
-const (
-	SplittingRoutingLeastLoaded SplittingRouting = "least_loaded"
-	SplittingRoutingWeighted    SplittingRouting = "weighted"
-)
-
-// Valid indicates whether the value is a known member of the SplittingRouting enum.
-func (e SplittingRouting) Valid() bool {
-	switch e {
-	case SplittingRoutingLeastLoaded:
-		return true
-	case SplittingRoutingWeighted:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for Strategy.
 const (
 	StrategyLlfd     Strategy = "llfd"
@@ -5972,16 +5954,10 @@ type Splitting struct {
 	// only keys are split that no instance can carry whole.
 	Price *SplitPrice `json:"price,omitempty"`
 
-	// Routing How routers choose among the parts of a split key; absent where it is `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from the
-	// router, so that parts make up for what costs were not foreseen. The loads of a plan are then what to expect of its weights, and `balanced` is null where it splits keys. Tables say
-	// it from the next committed version on. Not with `max_parts` 1.
-	Routing *SplittingRouting `json:"routing,omitempty"`
+	// Routing How routers choose among the parts of a split key; absent where it is `weighted`. Under `least_loaded` parts make up for what costs were not foreseen: the loads of a plan are then
+	// what to expect of its weights, and `balanced` is null where it splits keys. Tables say it from the next committed version on. Not with `max_parts` 1.
+	Routing *PartsRouting `json:"routing,omitempty"`
 }
-
-// SplittingRouting How routers choose among the parts of a split key; absent where it is `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from the
-// router, so that parts make up for what costs were not foreseen. The loads of a plan are then what to expect of its weights, and `balanced` is null where it splits keys. Tables say
-// it from the next committed version on. Not with `max_parts` 1.
-type SplittingRouting string
 
 // Spread A figure over several runs. Of an even number of them the median is the lower one.
 type Spread struct {
