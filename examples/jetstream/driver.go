@@ -24,18 +24,18 @@ const operator = "counts"
 // driver sends statistics, starts plans, and sees them to their end.
 type driver struct {
 	config
-	bus      *bus
-	api      *client.Client
-	epoch    int64
-	machine  *handoff.Driver
-	view     *router.View
-	places   *placement
-	interval int64
-	latest   map[int32]statistics
-	asked    int
-	began    time.Time // of the plan that is pending
-	history  *history
-	dooms    []*doom // its own, and plannerd's
+	bus        *bus
+	api        *client.Client
+	epoch      int64
+	machine    *handoff.Driver
+	view       *router.View
+	places     *placement
+	interval   int64
+	latest     map[int32]statistics
+	asked      int
+	began      time.Time // of the plan that is pending
+	history    *history
+	failpoints []*failpoint // its own, and plannerd's
 	// The instances that have acknowledged the pending version.
 	acked        []int32
 	ackedVersion int64
@@ -48,7 +48,7 @@ type history struct {
 }
 
 // runDriver runs until the context ends, or another driver takes over.
-func runDriver(ctx context.Context, c config, h *history, dooms []*doom) error {
+func runDriver(ctx context.Context, c config, h *history, failpoints []*failpoint) error {
 	b, err := connect(c.nats)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func runDriver(ctx context.Context, c config, h *history, dooms []*doom) error {
 	}
 	epoch := time.Now().UnixMilli() // higher than that of any driver before
 	d := &driver{config: c, bus: b, api: api, epoch: epoch, machine: handoff.NewDriver(epoch),
-		latest: map[int32]statistics{}, history: h, places: newPlacement(c), dooms: dooms}
+		latest: map[int32]statistics{}, history: h, places: newPlacement(c), failpoints: failpoints}
 	return d.run(ctx)
 }
 
@@ -123,7 +123,7 @@ func (d *driver) takeOver(ctx context.Context) error {
 }
 
 func (d *driver) at(step string) {
-	for _, x := range d.dooms {
+	for _, x := range d.failpoints {
 		x.at(step)
 	}
 }

@@ -32,7 +32,7 @@ type counter struct {
 	unsent    []handoff.Action[event]
 	sent      []jetstream.PubAckFuture // transfers
 	exports   bool
-	doom      *doom
+	failpoint *failpoint
 	doing     []string // steps that are not durable yet
 
 	views  <-chan *router.View
@@ -116,11 +116,11 @@ func runInstance(ctx context.Context, c config, id int32) error {
 		return err
 	}
 	defer db.Close()
-	end, err := newDoom(c, b, fmt.Sprintf("instance.%d", id))
+	end, err := newFailpoint(c, b, fmt.Sprintf("instance.%d", id))
 	if err != nil {
 		return err
 	}
-	x := &counter{config: c, doom: end, id: id, bus: b, db: db, meta: m,
+	x := &counter{config: c, failpoint: end, id: id, bus: b, db: db, meta: m,
 		machine:   handoff.NewInstance(id, c.mode(), m.Machine),
 		placement: newPlacement(c), costs: stats.NewExact(), parked: newPauses(), partial: map[string]uint64{}}
 	err = db.View(func(tx *bbolt.Tx) error { // what it holds is in the statistics, idle or not
@@ -333,7 +333,7 @@ func (x *counter) step(ctx context.Context, do func() ([]handoff.Action[event], 
 		}
 		x.meta.Machine = x.machine.Record
 		for _, step := range x.doing {
-			x.doom.at(step + ", not durable")
+			x.failpoint.at(step + ", not durable")
 		}
 		return s.save(x.meta)
 	})
@@ -341,7 +341,7 @@ func (x *counter) step(ctx context.Context, do func() ([]handoff.Action[event], 
 		return err
 	}
 	for _, step := range x.doing {
-		x.doom.at(step + ", durable")
+		x.failpoint.at(step + ", durable")
 	}
 	x.doing = x.doing[:0]
 	return x.send(ctx)
@@ -353,9 +353,9 @@ func (x *counter) send(ctx context.Context) (err error) {
 		if a.Do == handoff.SendEnd {
 			err = x.transfer(a.Transfer)
 		} else {
-			x.doom.at("before acknowledgement")
+			x.failpoint.at("before acknowledgement")
 			err = x.say(ackSubject, reply{x.id, a.Version, a.Epoch, a.Do == handoff.SendVote})
-			x.doom.at("acknowledgement sent")
+			x.failpoint.at("acknowledgement sent")
 		}
 		if err != nil {
 			return err
@@ -366,7 +366,7 @@ func (x *counter) send(ctx context.Context) (err error) {
 		return nil
 	}
 	err = x.arrived(ctx)
-	x.doom.at("ends sent")
+	x.failpoint.at("ends sent")
 	return err
 }
 

@@ -150,11 +150,11 @@ type drivers struct {
 func newDrivers(ctx context.Context, j *job) (*drivers, error) {
 	ctx, end := context.WithCancel(ctx)
 	d := &drivers{end: end}
-	dooms := []*doom{
+	failpoints := []*failpoint{
 		{bus: j.bus, name: "driver", die: d.kill},
 		{bus: j.bus, name: "plannerd", die: func() { j.kill("plannerd") }},
 	}
-	for _, x := range dooms {
+	for _, x := range failpoints {
 		if err := x.listen(); err != nil {
 			end()
 			return nil, err
@@ -166,7 +166,7 @@ func newDrivers(ctx context.Context, j *job) (*drivers, error) {
 			d.mu.Lock()
 			d.cancel = cancel
 			d.mu.Unlock()
-			if err := runDriver(one, j.config, &j.history, dooms); err != nil && !errors.Is(err, context.Canceled) {
+			if err := runDriver(one, j.config, &j.history, failpoints); err != nil && !errors.Is(err, context.Canceled) {
 				log.Printf("driver: %v", err)
 			}
 			cancel()

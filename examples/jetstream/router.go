@@ -24,16 +24,16 @@ const lease = "5s"
 // the instances that the table names.
 type sender struct {
 	config
-	name    string
-	bus     *bus
-	api     *client.Client
-	machine *handoff.Router[event]
-	places  *placement
-	held    pauses
-	doom    *doom
-	epoch   int64
-	ends    map[int32]uint64 // the position of the last message of each channel
-	source  <-chan jetstream.Msg
+	name      string
+	bus       *bus
+	api       *client.Client
+	machine   *handoff.Router[event]
+	places    *placement
+	held      pauses
+	failpoint *failpoint
+	epoch     int64
+	ends      map[int32]uint64 // the position of the last message of each channel
+	source    <-chan jetstream.Msg
 	// What was taken from the source and not appended yet, by position: events are
 	// acknowledged by the position before which nothing is left.
 	open  map[uint64]int
@@ -51,11 +51,11 @@ func runRouter(ctx context.Context, c config, name string) error {
 	if err != nil {
 		return err
 	}
-	end, err := newDoom(c, b, "router."+name)
+	end, err := newFailpoint(c, b, "router."+name)
 	if err != nil {
 		return err
 	}
-	s := &sender{config: c, doom: end, name: name, bus: b, api: api, machine: handoff.NewRouter[event](c.mode()),
+	s := &sender{config: c, failpoint: end, name: name, bus: b, api: api, machine: handoff.NewRouter[event](c.mode()),
 		places: newPlacement(c), held: newPauses(), ends: map[int32]uint64{}, open: map[uint64]int{}}
 	return s.run(ctx)
 }
@@ -106,7 +106,7 @@ func (s *sender) register(ctx context.Context) error {
 		if err == nil {
 			s.epoch = r.Epoch
 			s.machine.Registered(r.Epoch)
-			s.doom.at("registered")
+			s.failpoint.at("registered")
 		}
 		return err
 	})
@@ -124,7 +124,7 @@ func (s *sender) forward(ctx context.Context) error {
 	}
 	select {
 	case v := <-views:
-		s.doom.at("table read")
+		s.failpoint.at("table read")
 		err = s.see(ctx, v)
 	case <-ctx.Done():
 	}
@@ -201,19 +201,19 @@ func (s *sender) see(ctx context.Context, v *router.View) error {
 	announces := slices.ContainsFunc(list, func(a handoff.Append[event]) bool { return a.Marker != 0 })
 	releases := slices.ContainsFunc(list, func(a handoff.Append[event]) bool { return a.Marker == 0 })
 	if announces {
-		s.doom.at("before markers")
+		s.failpoint.at("before markers")
 	}
 	if releases {
-		s.doom.at("before release")
+		s.failpoint.at("before release")
 	}
 	if err := s.append(ctx, list); err != nil {
 		return err
 	}
 	if announces {
-		s.doom.at("markers appended")
+		s.failpoint.at("markers appended")
 	}
 	if releases {
-		s.doom.at("released")
+		s.failpoint.at("released")
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func (s *sender) take(ctx context.Context, m jetstream.Msg) error {
 			}
 			if held {
 				s.held.wait(e.key)
-				s.doom.at("message held")
+				s.failpoint.at("message held")
 			} else {
 				list = append(list, a)
 			}
@@ -328,7 +328,7 @@ func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) (e
 	}
 	var fenced error
 	for to, b := range batches {
-		s.doom.at("frame appended")
+		s.failpoint.at("frame appended")
 		err := s.await(ctx, to, b)
 		if errors.Is(err, errFenced) {
 			fenced = err

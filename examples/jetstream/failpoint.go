@@ -34,19 +34,19 @@ var driverSteps = []string{"plan made", "started", "before acknowledgement", "ac
 // startSteps are those that a process comes to when it has been started again only.
 var startSteps = []string{"registered", "table read", "takes over"}
 
-// doom kills a process at a step, once it is told so.
-type doom struct {
+// failpoint kills a process at a step, once it is told so.
+type failpoint struct {
 	bus  *bus
 	name string
 	step atomic.Pointer[string]
 	die  func() // nil: the process kills itself
 }
 
-// newDoom listens to what a process is told. Of a step right after its start it was told
+// newFailpoint listens to what a process is told. Of a step right after its start it was told
 // before, by a file.
-func newDoom(c config, b *bus, name string) (*doom, error) {
-	d := &doom{bus: b, name: name}
-	file := c.doomFile(name)
+func newFailpoint(c config, b *bus, name string) (*failpoint, error) {
+	d := &failpoint{bus: b, name: name}
+	file := c.failpointFile(name)
 	if step, err := os.ReadFile(file); err == nil {
 		d.step.Store(new(string(step)))
 		if err := os.Remove(file); err != nil {
@@ -57,16 +57,16 @@ func newDoom(c config, b *bus, name string) (*doom, error) {
 	return d, err
 }
 
-func (c config) doomFile(name string) string { return filepath.Join(c.dir, "die."+name) }
+func (c config) failpointFile(name string) string { return filepath.Join(c.dir, "die."+name) }
 
-func (d *doom) listen() error {
+func (d *failpoint) listen() error {
 	_, err := d.bus.Subscribe(dieSubject+"."+d.name, func(m *nats.Msg) { d.step.Store(new(string(m.Data))) })
 	return err
 }
 
 // at is called at each step. Of a process that dies it does not return; the driver, which is
 // none, is stopped.
-func (d *doom) at(step string) {
+func (d *failpoint) at(step string) {
 	told := d.step.Load()
 	if told == nil || *told != step {
 		return
@@ -116,7 +116,7 @@ func (j *job) killAtSteps(ctx context.Context, kills int) {
 			_ = j.bus.Publish(dieSubject+"."+victim, []byte(step))
 			if slices.Contains(startSteps, step) {
 				if role == "router" {
-					_ = os.WriteFile(j.doomFile(victim), []byte(step), 0o600)
+					_ = os.WriteFile(j.failpointFile(victim), []byte(step), 0o600)
 					j.kill(strings.Replace(victim, ".", " ", 1))
 				} else {
 					role = "driver"
