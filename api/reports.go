@@ -1,7 +1,9 @@
 package api
 
 import (
+	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -73,20 +75,16 @@ func (s reports) readReport(w http.ResponseWriter, c *call, by reporter) (*stati
 	if err != nil {
 		return nil, err
 	}
-	if in.Records != nil {
-		where := "/compact"
-		if in.query {
-			where = "/0/count"
-		}
-		return nil, httpkit.Invalid().With(where, "a report names keys: compact records are for statistics that come whole")
-	}
 	in.needRows()
+	if in.Compact != nil {
+		in.refuse("compact/records", "is needed: a report has keys or records, and says nothing of how keys are compacted")
+	}
 	if in.has("interval") && in.Interval != by.Interval {
 		in.refuse("interval", "must be that of the path, "+strconv.FormatInt(by.Interval, 10))
 	}
 	in.Interval = by.Interval
 	other := "must be " + strconv.Itoa(int(by.Instance)) + ", the instance that reports"
-	for i, d := range in.Instance {
+	for i, d := range in.reporters() {
 		if d != planner.NoInstance && d != by.Instance && len(in.bad.Errors) < httpkit.MaxFieldErrors {
 			in.bad.AtLine(in.document.Pointer(i, "instance"), in.document.Location(i, "instance").Line, other)
 		}
@@ -99,6 +97,20 @@ func (s reports) readReport(w http.ResponseWriter, c *call, by reporter) (*stati
 	}
 	err = in.problem()
 	return in, err
+}
+
+// reporters yields the instances that rows or records name.
+func (st *statisticsRequest) reporters() iter.Seq2[int, int32] {
+	if st.Records == nil {
+		return slices.All(st.Instance)
+	}
+	return func(yield func(int, int32) bool) {
+		for i, r := range st.Records.Records {
+			if !yield(i, r.Current) {
+				return
+			}
+		}
+	}
 }
 
 func (s reports) list(w http.ResponseWriter, c *call) error {

@@ -48,7 +48,7 @@ func (st *Statistics) classes() (*Classes, *planner.Statistics) {
 	rows := &planner.Statistics{
 		Keys: planner.NewKeys(n), Cost: make([]float64, n), State: make([]float64, n), Count: make([]int64, n),
 		Instance: make([]int32, n), HashInstance: make([]int32, n),
-		Partial: st.Partial, Residual: st.Residual,
+		Partial: st.Partial, Residual: st.Residual, Frozen: st.Frozen,
 	}
 	for i, r := range c.Records {
 		rows.Keys.Append(r.name())

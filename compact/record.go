@@ -75,4 +75,7 @@ type Statistics struct {
 	// Partial: keys exist that no record counts; Residual sums them up.
 	Partial  bool
 	Residual []planner.Residual
+	// Frozen are the ids of instances of which nothing is known, ascending: no record is of
+	// one of them.
+	Frozen []int32
 }

@@ -19,6 +19,7 @@ import (
 type resolveCmd struct {
 	inputFlags
 	Moves  string `required:"true" type:"path" placeholder:"FILE" help:"The moves of classes: what plannerd plan or the service answered on compact records, as JSON, NDJSON or CSV; - for standard input (default: none; it must be given)."`
+	From   *int32 `placeholder:"ID" help:"Name the keys of this instance alone: the statistics are those that it reported (default: of all)."`
 	Degree int    `default:"8" group:"Compact form" help:"The degree R of discretisation with which the records were made."`
 	scaleFlags
 	operatorFlags
@@ -39,12 +40,16 @@ from, the keys that stay elsewhere than the new hash puts them.
 Keys that are not UTF-8 are written in base64, and so are then all: the service has to be
 told with ?key_encoding=base64.
 
+Where every instance reports records of its own, each resolves its own with --from and the
+statistics that it reported; what all of them name, one after the other, is the resolution.
+
 Examples:
 
     plannerd compact stats.csv --instances 16 --output csv > records.csv
     plannerd plan records.csv --instances 16 --output csv > moves.csv
     plannerd resolve stats.csv --instances 16 --moves moves.csv > keys.csv
-    plannerd resolve stats.csv --instances 16 --moves plan.json --degree 4 --output ndjson`
+    plannerd resolve stats.csv --instances 16 --moves plan.json --degree 4 --output ndjson
+    plannerd resolve own.csv --instances 16 --moves plan.json --from 3 --cost-scale 1 --state-scale 1`
 }
 
 // Run writes the keys.
@@ -104,6 +109,9 @@ func (c *resolveCmd) Run(env *environment) error {
 func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) ([]resolvedKey, error) {
 	if err := c.checkForm(compression, in.form); err != nil {
 		return nil, err
+	}
+	if c.From != nil {
+		in.moves = slices.DeleteFunc(in.moves, func(m compact.Record) bool { return m.Current != *c.From })
 	}
 	moves, err := compression.Resolve(in.moves)
 	if row := parameters.InputError(err); row != nil {

@@ -428,3 +428,73 @@ func TestEnginesTable(t *testing.T) {
 		t.Error(refused)
 	}
 }
+
+// TestClassReports: every instance reports records of its own keys, and names those of them
+// that move.
+func TestClassReports(t *testing.T) {
+	e := newEngine(t, "sqlite", "reported", `{"instances":8}`)
+	e.degree = 8
+	for i := range int64(3) {
+		e.next()
+		own := make([]*compact.Compression, driveInstances)
+		rows := make([][]int, driveInstances) // by instance: the rows of its keys
+		for d := range own {
+			own[d], rows[d] = e.compressionOf(int32(d))
+			var body bytes.Buffer
+			if err := statsio.WriteCompactJSON(&body, i,
+				&compact.Statistics{Records: own[d].Records, Scales: own[d].Scales, Degree: own[d].Degree}); err != nil {
+				t.Fatal(err)
+			}
+			e.call("PUT", fmt.Sprintf("/v1/operators/reported/intervals/%d/reports/%d", i, d), "application/json",
+				body.Bytes(), 201, nil)
+		}
+		var p classPlan
+		e.call("POST", "/v1/operators/reported/plans", "application/json", fmt.Appendf(nil, `{"interval":%d}`, i), 201, &p)
+		if p.Status != "approved" || !p.Balanced || p.Migrates != "classes" || p.Migration.Keys == 0 {
+			t.Fatalf("interval %d: %+v", i, p)
+		}
+		resolution := bytes.NewBufferString("key,from,to\n")
+		for d, c := range own {
+			moves, err := c.Resolve(slices.DeleteFunc(p.moves(), func(m compact.Record) bool { return m.Current != int32(d) }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range moves {
+				k, to := e.rows[rows[d][m.Item]], c.Keys.Instances[m.To].ID
+				fmt.Fprintf(resolution, "%s,%d,%d\n", e.workload.Keys().At(k), d, to)
+				e.at[k] = to
+			}
+		}
+		e.call("PUT", "/v1/plans/"+p.ID+"/resolution", "text/csv", resolution.Bytes(), 200, nil)
+		e.call("POST", "/v1/plans/"+p.ID+"/commit", "application/json", []byte(`{"stopped":true}`), 200, nil)
+		e.plans = append(e.plans, p.ID)
+		e.committed(e.entries())
+		e.compareTable()
+		if got := e.theta(); got > driveThetaMax+0.01 {
+			t.Errorf("interval %d: θ is %v", i, got)
+		}
+	}
+}
+
+// compressionOf is what an instance makes of its own keys, and the rows that these are.
+func (e *engine) compressionOf(d int32) (*compact.Compression, []int) {
+	e.t.Helper()
+	own, rows := &planner.Statistics{Keys: planner.NewKeys(0)}, []int(nil)
+	for i, k := range e.rows {
+		if e.at[k] != d {
+			continue
+		}
+		own.Keys.Append(e.statistics.Keys.At(i))
+		own.Cost, own.State = append(own.Cost, e.statistics.Cost[i]), append(own.State, e.statistics.State[i])
+		own.Instance, rows = append(own.Instance, d), append(rows, i)
+	}
+	s, err := planner.NewSnapshot(own, e.wanted.configuration(), planner.Base{Configuration: e.pinned.configuration()})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	c, err := compact.Compress(s, compact.Options{Degree: e.degree, Scales: compact.Scales{Cost: 1, State: 1}})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return c, rows
+}

@@ -55,6 +55,9 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 		return nil, err
 	}
 	defer release()
+	if statsio.AnyCompact(reports) {
+		return m, m.mergeCompact(in, reports)
+	}
 	merged, err := statsio.MergeReports(ctx, reports, m.frozen, b.newest.scheme().place(b))
 	if errors.Is(err, statsio.ErrMixedState) {
 		return nil, refuse(ReportsDiffer, "Some reports name the state of their keys and others do not.")
@@ -73,6 +76,22 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 		m.drifted = 0
 	}
 	return m, nil
+}
+
+// mergeCompact merges reports that count keys instead of naming them.
+func (m *mergedReports) mergeCompact(in Proposal, reports []statsio.Report) error {
+	records, err := statsio.MergeCompact(reports, m.frozen)
+	if errors.Is(err, statsio.ErrMixedForms) {
+		return refuse(ReportsDiffer, "Some reports name keys and others have compact records, or records of other degrees or "+
+			"scales.")
+	}
+	if err != nil {
+		return err
+	}
+	st := *in.Statistics
+	st.Statistics, st.Records = commonOf(records), records
+	m.Statistics = &st
+	return nil
 }
 
 // choose finds out which reports a plan is made of, and what becomes of instances whose
@@ -198,11 +217,10 @@ func (s *Service) readReports(ctx context.Context, b *base, m *mergedReports,
 	rows := int64(0)
 	for _, one := range chosen {
 		rows += one.Rows
-		if one.TableVersion < b.op.TableVersion && b.engineHolds() {
-			return nil, refuse(TableVersionOutdated, fmt.Sprintf(
-				"The report of instance %d is of table version %d, and nothing else tells where its keys are; the committed one "+
-					"is %d.",
-				one.Instance, one.TableVersion, b.op.TableVersion))
+		if b.engineHolds() {
+			if err := outdatedReport(b, one); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if rows > int64(s.limits.Rows) {
@@ -223,12 +241,27 @@ func (s *Service) readReports(ctx context.Context, b *base, m *mergedReports,
 		if err := memory.Reserve(int64(len(data))); err != nil {
 			return nil, err
 		}
+		if statsio.IsCompact(data) { // the table does not say where keys are that nobody names
+			if err := outdatedReport(b, one); err != nil {
+				return nil, err
+			}
+		}
 		out[i] = statsio.Report{
 			Instance: one.Instance, Blob: data, Outdated: one.TableVersion < b.op.TableVersion, Carried: i >= len(m.received),
 		}
 	}
 	slices.SortFunc(out, func(a, b statsio.Report) int { return cmp.Compare(a.Instance, b.Instance) })
 	return out, nil
+}
+
+// outdatedReport refuses a report of an older table than the committed one.
+func outdatedReport(b *base, one store.Report) error {
+	if one.TableVersion >= b.op.TableVersion {
+		return nil
+	}
+	return refuse(TableVersionOutdated, fmt.Sprintf(
+		"The report of instance %d is of table version %d, and nothing else tells where its keys are; the committed one is %d.",
+		one.Instance, one.TableVersion, b.op.TableVersion))
 }
 
 // note has a plan say what it was made of.
@@ -273,7 +306,10 @@ func (m *mergedReports) refusal(err error) error {
 		return err
 	}
 	detail := input.Field + ": " + input.Detail
-	if input.Row >= 0 {
+	switch {
+	case input.Row >= 0 && m.Records != nil:
+		detail = fmt.Sprintf("record of instance %d: %s", m.Records.Records[input.Row].Current, detail)
+	case input.Row >= 0:
 		detail = fmt.Sprintf("key %q: %s", m.Keys.At(input.Row), detail)
 	}
 	return &Error{

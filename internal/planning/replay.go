@@ -117,7 +117,7 @@ func (s *Service) inputOf(ctx context.Context, p store.Plan, memory *admission.L
 		if st.Records, err = statsio.DecodeCompact(blob); err != nil {
 			return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
 		}
-		st.Statistics = &planner.Statistics{Partial: st.Records.Partial, Residual: st.Records.Residual}
+		st.Statistics = commonOf(st.Records)
 		return st, memory.Reserve(int64(len(blob)) + int64(len(st.Records.Records))*storedRowBytes)
 	}
 	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {

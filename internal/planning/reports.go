@@ -1,9 +1,13 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
+	"plannerd/compact"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -106,13 +110,18 @@ func (s *Service) PutReport(
 	if err != nil {
 		return ReportReceipt{}, err
 	}
+	if st.rows() > 0 && st.Records != nil {
+		if err := s.checkForm(ctx, op, r, instance, st); err != nil {
+			return ReportReceipt{}, err
+		}
+	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
 		return ReportReceipt{}, aboutStore(err)
 	}
 	report := store.Report{
 		Epoch: st.Epoch, Interval: st.Interval, Instance: instance, TableVersion: op.TableVersion,
-		Rows: int64(st.Len()), At: now,
+		Rows: int64(st.rows()), At: now,
 	}
 	if st.TableVersion != nil {
 		report.TableVersion = *st.TableVersion
@@ -148,12 +157,15 @@ const smallReport = 1 << 14
 
 // encodeReport checks the rows of a report and returns it as the store keeps it.
 func (s *Service) encodeReport(ctx context.Context, r reporters, st *Statistics) ([]byte, error) {
-	if st.Len() > smallReport { // hashing and sorting many keys keeps a processor busy
+	if st.rows() > smallReport { // hashing and sorting many keys keeps a processor busy
 		release, err := s.turn(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer release()
+	}
+	if st.Records != nil {
+		return encodeRecords(r, st)
 	}
 	target := r.newest.planner
 	target.Hash = r.newest.scheme().rowHash(r.newest)
@@ -162,6 +174,60 @@ func (s *Service) encodeReport(ctx context.Context, r reporters, st *Statistics)
 		return nil, err
 	}
 	return statsio.EncodeReport(st.Statistics), nil
+}
+
+// encodeRecords checks the records of a report and returns them as the store keeps them.
+func encodeRecords(r reporters, st *Statistics) ([]byte, error) {
+	switch {
+	case r.newest.Scheme != SchemeTable:
+		return nil, planner.Invalid("compact", meansNothing(r.newest.Scheme)+", where statistics are of keys")
+	case r.newest.Splitting.Allowed():
+		return nil, refuse(KeysNotKnown, "The operator splits keys, and a compact report does not say which keys these are.")
+	}
+	_, err := compact.NewClasses(st.Records, planner.Configuration{Instances: r.newest.planner.Instances},
+		planner.Base{Configuration: r.pinned.planner})
+	if err != nil {
+		return nil, err
+	}
+	return statsio.EncodeCompact(st.Records), nil
+}
+
+// checkForm refuses records of another form than those that another instance has reported
+// for the interval: records are planned on together. It looks at one report, as that one
+// was held against the others.
+func (s *Service) checkForm(ctx context.Context, op store.Operator, r reporters, instance int32, st *Statistics) error {
+	last, err := s.store.Reports(ctx, op.Name, st.Epoch, st.Interval)
+	if err != nil {
+		return aboutOperator(op.Name, err)
+	}
+	received, _, _ := r.split(last, st.Interval)
+	received = slices.DeleteFunc(received, func(o store.Report) bool { return o.Instance == instance || o.Rows == 0 })
+	if len(received) == 0 {
+		return nil
+	}
+	other := slices.MinFunc(received, func(a, b store.Report) int { return cmp.Compare(a.Rows, b.Rows) })
+	data, err := s.store.ReportData(ctx, op.Name, other.Revision)
+	if errors.Is(err, store.ErrNotFound) { // it was replaced meanwhile; the plan holds them against each other
+		return nil
+	}
+	if err != nil {
+		return aboutOperator(op.Name, err)
+	}
+	if !statsio.IsCompact(data) {
+		return planner.Invalid("compact", fmt.Sprintf(
+			"is of records, but instance %d has reported keys for the interval", other.Instance))
+	}
+	of, err := statsio.DecodeCompact(data)
+	if err != nil {
+		return fmt.Errorf("reading the report of instance %d: %w", other.Instance, err)
+	}
+	said := func(field string, same bool, value any) error {
+		return planner.Require(same, "compact/"+field,
+			fmt.Sprintf("must be %v, as instance %d has reported for the interval", value, other.Instance))
+	}
+	return cmp.Or(said("degree", of.Degree == st.Records.Degree, of.Degree),
+		said("cost_scale", of.Scales.Cost == st.Records.Scales.Cost, of.Scales.Cost),
+		said("state_scale", of.Scales.State == st.Records.Scales.State, of.Scales.State))
 }
 
 // IntervalReports are the reports that an interval has.

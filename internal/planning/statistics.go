@@ -94,6 +94,19 @@ func (st *Statistics) outdated(version int64) bool {
 	return st.older || st.TableVersion != nil && *st.TableVersion < version
 }
 
+// rows is the number of keys or records.
+func (st *Statistics) rows() int {
+	if st.Records != nil {
+		return len(st.Records.Records)
+	}
+	return st.Len()
+}
+
+// commonOf is what records have in common with statistics of keys.
+func commonOf(r *compact.Statistics) *planner.Statistics {
+	return &planner.Statistics{Partial: r.Partial, Residual: r.Residual, Frozen: r.Frozen}
+}
+
 // Over returns the parameters of a plan of these statistics: p, but for what they say
 // themselves.
 func (st *Statistics) Over(p Parameters) Parameters {

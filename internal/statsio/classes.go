@@ -28,12 +28,18 @@ func EncodeCompact(s *compact.Statistics) []byte {
 	if s.Partial {
 		flags = inputPartial
 	}
+	if len(s.Frozen) > 0 {
+		flags |= inputFrozen
+	}
 	w.number(flags)
 	w.number(s.Degree)
 	w.float(s.Scales.Cost)
 	w.float(s.Scales.State)
 	w.records(s.Records, false)
 	writeList(w, s.Residual, residualPlanes)
+	if len(s.Frozen) > 0 {
+		writeList(w, s.Frozen, idPlanes)
+	}
 	return w.finish()
 }
 
@@ -41,7 +47,8 @@ func EncodeCompact(s *compact.Statistics) []byte {
 // fails with [ErrCorrupt].
 func DecodeCompact(blob []byte) (*compact.Statistics, error) {
 	r := newBlobReader(blob, compactMagic)
-	s := &compact.Statistics{Partial: r.number(inputPartial)&inputPartial != 0}
+	flags := r.number(inputPartial | inputFrozen)
+	s := &compact.Statistics{Partial: flags&inputPartial != 0}
 	s.Degree = r.number(math.MaxInt)
 	s.Scales.Cost, s.Scales.State = r.float(), r.float()
 	s.Records = readList(r, recordPlanes)
@@ -49,6 +56,9 @@ func DecodeCompact(blob []byte) (*compact.Statistics, error) {
 		s.Records[i].Planned = s.Records[i].Current
 	}
 	s.Residual = readList(r, residualPlanes)
+	if flags&inputFrozen != 0 {
+		s.Frozen = readList(r, idPlanes)
+	}
 	if err := r.finish(); err != nil {
 		return nil, err
 	}

@@ -1946,7 +1946,7 @@ type ClassMove = []float64
 // | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry; after a change of the hash or of the instances a row needs its `instance` |
 // | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer taken |
 // | `reports_missing` | 409 | some instances have not reported the interval; `missing` names them |
-// | `reports_differ` | 409 | some reports name the state of their keys and others do not |
+// | `reports_differ` | 409 | some reports name the state of their keys and others do not, or some have compact records and others keys, or records of other degrees or scales |
 // | `reports_changed` | 409 | reports keep coming while planning: try again |
 // | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
 // | `precondition_failed` | 412 | `If-Match` or `If-None-Match` does not hold |
@@ -2009,6 +2009,19 @@ type CompactDegree = int32
 // CompactRecord Keys that count as equal: `[d, d_h, v_c, v_S, #]`, the instance that they are on, their hash instance, cost and state of each in units of the scales, and their number, from 1 on. All
 // records together count at most 2^53−1 keys. In CSV and Arrow the columns `instance`, `hash_instance`, `cost`, `state` and `count`. Records of the same class add up.
 type CompactRecord = []float64
+
+// CompactReport The keys of an instance in compact form. It has `records`.
+type CompactReport struct {
+	// CostScale The real cost of a discretised 1. Defaults to 1.
+	CostScale *Scale `json:"cost_scale,omitempty"`
+
+	// Degree Says how the records were made, and is not 0.
+	Degree  *CompactDegree   `json:"degree,omitempty"`
+	Records *[]CompactRecord `json:"records,omitempty"`
+
+	// StateScale The real state of a discretised 1. Defaults to 1.
+	StateScale *Scale `json:"state_scale,omitempty"`
+}
 
 // CompactStatistics Beside `keys` or `columns`: how to compact them, in place of the operator's `compact`. With `records`: the statistics, in compact form.
 type CompactStatistics struct {
@@ -4164,7 +4177,7 @@ type Problem struct {
 	// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry; after a change of the hash or of the instances a row needs its `instance` |
 	// | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer taken |
 	// | `reports_missing` | 409 | some instances have not reported the interval; `missing` names them |
-	// | `reports_differ` | 409 | some reports name the state of their keys and others do not |
+	// | `reports_differ` | 409 | some reports name the state of their keys and others do not, or some have compact records and others keys, or records of other degrees or scales |
 	// | `reports_changed` | 409 | reports keep coming while planning: try again |
 	// | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
 	// | `precondition_failed` | 412 | `If-Match` or `If-None-Match` does not hold |
@@ -4702,7 +4715,7 @@ type ReceivedReport struct {
 	// Interval The number of an interval. Intervals are ordered within an epoch.
 	Interval Interval `json:"interval"`
 
-	// Rows The number of keys.
+	// Rows The number of keys; in a compact report, of records.
 	Rows int64 `json:"rows"`
 
 	// TableVersion The table version that the report is of.
@@ -4755,7 +4768,7 @@ type Report struct {
 	// Received The ids of the instances that have reported, ascending.
 	Received []int32 `json:"received"`
 
-	// Rows The number of keys.
+	// Rows The number of keys; in a compact report, of records.
 	Rows int64 `json:"rows"`
 
 	// TableVersion The table version that the report is of.
@@ -4791,10 +4804,13 @@ type ReportOptions struct {
 	Missing *MissingReports `json:"missing,omitempty"`
 }
 
-// ReportRequest The report of one instance, in `keys` or in `columns`.
+// ReportRequest The report of one instance, in `keys`, in `columns` or in the records of `compact`.
 type ReportRequest struct {
 	// Columns The same fields as rows, one array each, of equal lengths.
 	Columns *Columns `json:"columns,omitempty"`
+
+	// Compact The keys of an instance in compact form. It has `records`.
+	Compact *CompactReport `json:"compact,omitempty"`
 
 	// ConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
 	ConfigVersion *StatisticsConfigVersion `json:"config_version,omitempty"`
