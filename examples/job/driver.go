@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/handoff"
 	"plannerd/sdk/go/router"
@@ -24,7 +22,7 @@ const operator = "counts"
 // driver sends statistics, starts plans, and sees them to their end.
 type driver struct {
 	config
-	bus        *bus
+	bus        Bus
 	api        *client.Client
 	epoch      int64
 	machine    *handoff.Driver
@@ -49,7 +47,7 @@ type history struct {
 
 // runDriver runs until the context ends, or another driver takes over.
 func runDriver(ctx context.Context, c config, h *history, failpoints []*failpoint) error {
-	b, err := connect(c.nats)
+	b, err := c.transport.Connect(ctx, c.address)
 	if err != nil {
 		return err
 	}
@@ -67,11 +65,9 @@ func runDriver(ctx context.Context, c config, h *history, failpoints []*failpoin
 func (d *driver) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	inbox := make(chan *nats.Msg, 1024)
-	for _, subject := range []string{ackSubject, statsSubject} {
-		if _, err := d.bus.ChanSubscribe(subject, inbox); err != nil {
-			return err
-		}
+	heard, err := inbox(d.bus, 1024, ackSubject, statsSubject)
+	if err != nil {
+		return err
 	}
 	if err := patiently(ctx, func() error { return d.takeOver(ctx) }); err != nil {
 		return err
@@ -91,7 +87,7 @@ func (d *driver) run(ctx context.Context) error {
 			return nil
 		case v := <-views:
 			err = d.see(ctx, v)
-		case m := <-inbox:
+		case m := <-heard:
 			err = d.hear(ctx, m)
 		case <-plan.C:
 			err = d.ask()
@@ -99,7 +95,7 @@ func (d *driver) run(ctx context.Context) error {
 			err = d.watch(ctx)
 		}
 		switch {
-		case errors.Is(err, errFenced):
+		case errors.Is(err, ErrFenced):
 			return err
 		case err != nil && ctx.Err() == nil:
 			log.Printf("driver: %v", err) // the service may be away; what is owed is asked for again
@@ -145,16 +141,16 @@ func (d *driver) see(ctx context.Context, v *router.View) error {
 	}
 	calls, stopped := d.machine.See(v.Handover().Pending)
 	if stopped && v.Pending != nil {
-		return errFenced
+		return ErrFenced
 	}
 	return d.call(ctx, calls)
 }
 
 // hear takes what instances say.
-func (d *driver) hear(ctx context.Context, m *nats.Msg) error {
+func (d *driver) hear(ctx context.Context, m Message) error {
 	if m.Subject == statsSubject {
 		var s statistics
-		if err := json.Unmarshal(m.Data, &s); err != nil {
+		if err := json.Unmarshal(m.Content, &s); err != nil {
 			return err
 		}
 		if s.Asked != d.asked {
@@ -164,7 +160,7 @@ func (d *driver) hear(ctx context.Context, m *nats.Msg) error {
 		return d.plan(ctx)
 	}
 	var r reply
-	if err := json.Unmarshal(m.Data, &r); err != nil {
+	if err := json.Unmarshal(m.Content, &r); err != nil {
 		return err
 	}
 	if r.Vote {
@@ -193,7 +189,7 @@ func (d *driver) call(ctx context.Context, calls []handoff.Call) error {
 		}
 		switch {
 		case errors.Is(err, wire.CodeFenced):
-			return errFenced
+			return ErrFenced
 		case errors.Is(err, wire.CodeTransitionNotAllowed): // it has ended meanwhile
 		case err != nil:
 			return err
@@ -222,26 +218,31 @@ func (d *driver) ack(ctx context.Context, p *wire.PendingTable, instance int32) 
 	return err
 }
 
-// fence announces the plan for a router that is lost.
+// fence announces the plan for a router that is lost. One that is not, and has registered
+// again meanwhile, announces it itself.
 func (d *driver) fence(ctx context.Context, c handoff.Call) error {
-	for _, to := range c.To {
-		f := frame{epoch: c.RouterEpoch, marker: c.Version}
-		m, err := d.bus.last(ctx, channels, evSubject(to, c.Router))
-		if err != nil {
-			return err
-		}
-		if m != nil { // the router looks there how far it came
-			last, err := decodeFrame(m.Data)
-			if err != nil {
-				return err
-			}
-			f.floor = last.floor
-		}
-		if _, err := d.bus.js.Publish(ctx, evSubject(to, c.Router), f.encode()); err != nil {
-			return err
-		}
+	channels, err := open(ctx, d.bus, d.api, c.Router, c.RouterEpoch)
+	if err == nil {
+		defer channels.Close()
+		err = d.announce(ctx, channels, c)
 	}
-	return nil
+	if errors.Is(err, ErrFenced) {
+		return nil
+	}
+	return err
+}
+
+// announce appends the markers of a router.
+func (d *driver) announce(ctx context.Context, channels Appender, c handoff.Call) error {
+	floor, err := d.bus.Floor(ctx, c.Router) // the router looks there how far it came
+	if err != nil {
+		return err
+	}
+	var list []*Outgoing
+	for _, to := range c.To {
+		list = append(list, &Outgoing{Frame: Frame{Epoch: c.RouterEpoch, Marker: c.Version, Floor: floor}, To: to})
+	}
+	return channels.Append(ctx, list, func() {})
 }
 
 // watch looks after a plan that takes long: routers may be lost, and answers.
@@ -257,8 +258,7 @@ func (d *driver) watch(ctx context.Context) error {
 		return err
 	}
 	for _, r := range list.Routers {
-		epoch, awaited := d.view.Pending.Routers[r.Router]
-		if !awaited || !r.Expired || r.Epoch > epoch {
+		if _, awaited := d.view.Pending.Routers[r.Router]; !awaited || !r.Expired {
 			continue
 		}
 		own, err := d.api.PutRouter(ctx, operator, r.Router, wire.RouterRequest{Lease: lease})

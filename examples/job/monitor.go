@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -9,11 +9,7 @@ import (
 	"maps"
 	"sync"
 	"time"
-
-	"github.com/nats-io/nats.go"
 )
-
-func natsHandler(take func([]byte)) nats.MsgHandler { return func(m *nats.Msg) { take(m.Data) } }
 
 // monitor adds up what instances and routers say of themselves.
 type monitor struct {
@@ -72,9 +68,9 @@ func (m *monitor) since(f figures) (sum done, theta float64) {
 	return sum, theta
 }
 
-func (m *monitor) take(content []byte) {
+func (m *monitor) take(heard Message) {
 	var x live
-	if err := json.Unmarshal(content, &x); err != nil {
+	if err := json.Unmarshal(heard.Content, &x); err != nil {
 		log.Printf("monitor: %v", err)
 		return
 	}

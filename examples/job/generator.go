@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 // generator makes the events of one source, and numbers those of each key.
 type generator struct {
-	bus     *bus
+	bus     Bus
 	name    string
 	keys    keys
 	begin   time.Time
@@ -91,7 +91,7 @@ func (g *generator) send(ctx context.Context, due uint64, windowed bool) (sent u
 		if len(list) == 0 {
 			return sent, true, nil
 		}
-		if _, err := g.bus.js.Publish(ctx, "src."+g.name, appendEvents(nil, list)); err != nil {
+		if err := g.bus.Feed(ctx, g.name, appendEvents(nil, list)); err != nil {
 			return sent, false, err
 		}
 		sent += uint64(len(list))

@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -13,15 +13,13 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/nats-io/nats.go"
 )
 
 // The steps at which a process may be told to die, by its role. Plannerd dies at those of the
 // driver.
 var steps = map[string][]string{
 	"router": {"registered", "table read", "before markers", "markers appended", "before release", "released",
-		"message held", "frame appended"},
+		"message held", "frames sent", "frames appended"},
 	"instance": {"frame, not durable", "frame, durable", "marker, not durable", "marker, durable",
 		"exports, not durable", "exports, durable", "import, not durable", "import, durable", "ends sent",
 		"before acknowledgement", "acknowledgement sent", "plan's end, not durable", "plan's end, durable"},
@@ -36,7 +34,7 @@ var startSteps = []string{"registered", "table read", "takes over"}
 
 // failpoint kills a process at a step, once it is told so.
 type failpoint struct {
-	bus  *bus
+	bus  Bus
 	name string
 	step atomic.Pointer[string]
 	die  func() // nil: the process kills itself
@@ -44,7 +42,7 @@ type failpoint struct {
 
 // newFailpoint listens to what a process is told. Of a step right after its start it was told
 // before, by a file.
-func newFailpoint(c config, b *bus, name string) (*failpoint, error) {
+func newFailpoint(c config, b Bus, name string) (*failpoint, error) {
 	d := &failpoint{bus: b, name: name}
 	file := c.failpointFile(name)
 	if step, err := os.ReadFile(file); err == nil {
@@ -60,8 +58,7 @@ func newFailpoint(c config, b *bus, name string) (*failpoint, error) {
 func (c config) failpointFile(name string) string { return filepath.Join(c.dir, "die."+name) }
 
 func (d *failpoint) listen() error {
-	_, err := d.bus.Subscribe(dieSubject+"."+d.name, func(m *nats.Msg) { d.step.Store(new(string(m.Data))) })
-	return err
+	return d.bus.Listen(dieSubject+"."+d.name, func(m Message) { d.step.Store(new(string(m.Content))) })
 }
 
 // at is called at each step. Of a process that dies it does not return; the driver, which is
@@ -74,7 +71,9 @@ func (d *failpoint) at(step string) {
 	d.step.Store(nil)
 	role, _, _ := strings.Cut(d.name, ".")
 	_ = d.bus.Publish(diedSubject, []byte(role+": "+step))
-	_ = d.bus.Flush()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = d.bus.Flush(ctx)
 	if d.die != nil {
 		d.die()
 		return
@@ -90,8 +89,8 @@ const patience = 1500 * time.Millisecond
 // killAtSteps has processes kill themselves at steps of the protocol, so often, and plannerd
 // at those of the driver. It counts them by step.
 func (j *job) killAtSteps(ctx context.Context, kills int) {
-	died := make(chan *nats.Msg, 16)
-	if _, err := j.bus.ChanSubscribe(diedSubject, died); err != nil {
+	died, err := inbox(j.bus, 16, diedSubject)
+	if err != nil {
 		log.Printf("kills: %v", err)
 		return
 	}
@@ -128,7 +127,7 @@ func (j *job) killAtSteps(ctx context.Context, kills int) {
 			select {
 			case m := <-died:
 				n++
-				j.count(string(m.Data))
+				j.count(string(m.Content))
 				sleep(ctx, time.Duration(r.Float64()*float64(500*time.Millisecond)))
 			case <-time.After(patience):
 				_ = j.bus.Publish(dieSubject+"."+victim, nil)

@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -89,7 +89,7 @@ func middle(all []float64, q float64) float64 {
 // run compares. The policies take turns, so that what disturbs the machine for a while
 // disturbs one run of each at most.
 func (x *comparison) run(ctx context.Context, c config, out io.Writer) error {
-	dir, err := os.MkdirTemp("", "jetstream-")
+	dir, err := os.MkdirTemp("", "job-")
 	if err != nil {
 		return err
 	}

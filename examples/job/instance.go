@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"go.etcd.io/bbolt"
 
 	"plannerd/sdk/go/client"
@@ -21,7 +19,7 @@ import (
 type counter struct {
 	config
 	id        int32
-	bus       *bus
+	bus       Bus
 	db        database
 	meta      meta
 	machine   *handoff.Instance[event]
@@ -30,7 +28,7 @@ type counter struct {
 	live      live         // since it was sent last
 	said      time.Time
 	unsent    []handoff.Action[event]
-	sent      []jetstream.PubAckFuture // transfers
+	outbox    []Addressed // transfers
 	exports   bool
 	failpoint *failpoint
 	doing     []string // steps that are not durable yet
@@ -38,25 +36,25 @@ type counter struct {
 	views  <-chan *router.View
 	view   *router.View
 	inputs [2]input
-	asked  chan *nats.Msg
+	asked  <-chan Message
 
 	pace    pacer
 	busy    <-chan time.Time // until then messages that were taken have their service time; nil: none
 	working []event          // these messages
 	parked  pauses
 	partial map[string]uint64 // counted since the last merge, of keys that are merged elsewhere
-	merges  chan *nats.Msg
+	merges  <-chan Message
 }
 
 // input is a stream that an instance reads: its channels, or transfers.
 type input struct {
-	messages <-chan jetstream.Msg
-	waiting  jetstream.Msg // was read before its hand-over was seen
-	take     func(context.Context, jetstream.Msg) (waiting jetstream.Msg, err error)
+	messages <-chan *Message
+	waiting  *Message // was read before its hand-over was seen
+	take     func(context.Context, *Message) (waiting *Message, err error)
 }
 
 // next is where the next message comes from: nowhere, while one waits.
-func (in *input) next() <-chan jetstream.Msg {
+func (in *input) next() <-chan *Message {
 	if in.waiting != nil {
 		return nil
 	}
@@ -64,7 +62,7 @@ func (in *input) next() <-chan jetstream.Msg {
 }
 
 // read takes a message, or keeps it until it need not wait.
-func (in *input) read(ctx context.Context, m jetstream.Msg) (err error) {
+func (in *input) read(ctx context.Context, m *Message) (err error) {
 	in.waiting, err = in.take(ctx, m)
 	return err
 }
@@ -102,7 +100,7 @@ type reply struct {
 }
 
 func runInstance(ctx context.Context, c config, id int32) error {
-	b, err := connect(c.nats)
+	b, err := c.transport.Connect(ctx, c.address)
 	if err != nil {
 		return err
 	}
@@ -146,21 +144,17 @@ func (x *counter) run(ctx context.Context, api *client.Client) error {
 		return err
 	}
 	x.inputs[0].take, x.inputs[1].take = x.read, x.receive
-	in := fmt.Sprintf("%d.*", x.id)
-	if x.inputs[0].messages, err = x.bus.follow(ctx, channels, "ev."+in, x.meta.Channel); err != nil {
+	self := strconv.Itoa(int(x.id))
+	if x.inputs[0].messages, err = x.bus.Follow(ctx, Channels, self, x.meta.Channel); err != nil {
 		return err
 	}
-	if x.inputs[1].messages, err = x.bus.follow(ctx, transfers, "tr."+in, x.meta.Transfer); err != nil {
+	if x.inputs[1].messages, err = x.bus.Follow(ctx, Transfers, self, x.meta.Transfer); err != nil {
 		return err
 	}
-	x.asked = make(chan *nats.Msg, 16)
-	for _, subject := range []string{fmt.Sprintf("%s.%d", dumpSubject, x.id), askSubject, reportSubject} {
-		if _, err := x.bus.ChanSubscribe(subject, x.asked); err != nil {
-			return err
-		}
+	if x.asked, err = inbox(x.bus, 16, dumpSubject, askSubject, reportSubject); err != nil {
+		return err
 	}
-	x.merges = make(chan *nats.Msg, 1024)
-	if _, err := x.bus.ChanSubscribe(fmt.Sprintf("%s.%d", mergeSubject, x.id), x.merges); err != nil {
+	if x.merges, err = inbox(x.bus, 1024, mergeSubject+"."+self); err != nil {
 		return err
 	}
 	select {
@@ -186,8 +180,8 @@ func (x *counter) loop(ctx context.Context) error {
 	defer tick.Stop()
 	defer merge.Stop()
 	for {
-		var channel <-chan jetstream.Msg
-		var merges <-chan *nats.Msg
+		var channel <-chan *Message
+		var merges <-chan Message
 		if x.busy == nil {
 			channel, merges = x.inputs[0].next(), x.merges
 		}
@@ -293,8 +287,8 @@ func (x *counter) sendPartial() error {
 
 // takePartial merges what another instance counted. Each count takes as long as a message.
 // What comes of it is not kept here: a real job sends it on.
-func (x *counter) takePartial(m *nats.Msg) error {
-	list, err := decodeEvents(m.Data)
+func (x *counter) takePartial(m Message) error {
+	list, err := decodeEvents(m.Content)
 	if err != nil {
 		return err
 	}
@@ -362,10 +356,10 @@ func (x *counter) send(ctx context.Context) (err error) {
 		}
 	}
 	x.unsent = nil
-	if len(x.sent) == 0 {
+	if len(x.outbox) == 0 {
 		return nil
 	}
-	err = x.arrived(ctx)
+	err = x.deliver(ctx)
 	x.failpoint.at("ends sent")
 	return err
 }
@@ -476,26 +470,22 @@ func (x *counter) complain(format string, args ...any) error {
 
 // read takes a frame of a channel, and those that came behind it meanwhile, in one
 // transaction. It returns the one that has to wait, if there is one.
-func (x *counter) read(ctx context.Context, m jetstream.Msg) (waiting jetstream.Msg, err error) {
+func (x *counter) read(ctx context.Context, m *Message) (waiting *Message, err error) {
 	err = x.step(ctx, func() (out []handoff.Action[event], err error) {
 		x.doing = append(x.doing, "frame")
 		for taken := 0; m != nil; m = x.nextFrame() {
-			at, err := sequence(m)
+			f, err := DecodeFrame(m.Content)
 			if err != nil {
 				return nil, err
 			}
-			f, err := decodeFrame(m.Data())
-			if err != nil {
-				return nil, err
-			}
-			actions, waits := x.readFrame(routerOf(m.Subject()), f)
+			actions, waits := x.readFrame(m.From, f)
 			if waits {
 				waiting = m
 				break
 			}
-			x.meta.Channel = at
+			x.meta.Channel = m.At
 			out = append(out, actions...)
-			if f.marker != 0 {
+			if f.Marker != 0 {
 				x.doing = append(x.doing, "marker")
 				break
 			}
@@ -512,7 +502,7 @@ func (x *counter) read(ctx context.Context, m jetstream.Msg) (waiting jetstream.
 }
 
 // nextFrame is the next frame that is there already; nil: none.
-func (x *counter) nextFrame() jetstream.Msg {
+func (x *counter) nextFrame() *Message {
 	select {
 	case m := <-x.inputs[0].messages:
 		return m
@@ -521,12 +511,12 @@ func (x *counter) nextFrame() jetstream.Msg {
 	}
 }
 
-func (x *counter) readFrame(source string, f frame) (out []handoff.Action[event], waits bool) {
-	if f.marker != 0 {
-		return x.machine.Read(handoff.Read[event]{Router: source, Epoch: f.epoch, Marker: f.marker})
+func (x *counter) readFrame(source string, f Frame) (out []handoff.Action[event], waits bool) {
+	if f.Marker != 0 {
+		return x.machine.Read(handoff.Read[event]{Router: source, Epoch: f.Epoch, Marker: f.Marker})
 	}
 	for _, e := range f.events {
-		more, waits := x.machine.Read(handoff.Read[event]{Router: source, Epoch: f.epoch, Key: []byte(e.key), Message: e})
+		more, waits := x.machine.Read(handoff.Read[event]{Router: source, Epoch: f.Epoch, Key: []byte(e.key), Message: e})
 		if waits {
 			return nil, true // of the first already: all events of a frame come behind the same marker
 		}
@@ -539,13 +529,9 @@ func (x *counter) readFrame(source string, f frame) (out []handoff.Action[event]
 }
 
 // receive takes a transfer. It returns it if it has to wait.
-func (x *counter) receive(ctx context.Context, m jetstream.Msg) (waiting jetstream.Msg, err error) {
-	at, err := sequence(m)
-	if err != nil {
-		return nil, err
-	}
+func (x *counter) receive(ctx context.Context, m *Message) (waiting *Message, err error) {
 	var t handoff.Transfer
-	if err := json.Unmarshal(m.Data(), &t); err != nil {
+	if err := json.Unmarshal(m.Content, &t); err != nil {
 		return nil, err
 	}
 	err = x.step(ctx, func() (out []handoff.Action[event], err error) {
@@ -553,7 +539,7 @@ func (x *counter) receive(ctx context.Context, m jetstream.Msg) (waiting jetstre
 		if waits {
 			waiting = m
 		} else {
-			x.meta.Transfer = at
+			x.meta.Transfer = m.At
 		}
 		return out, nil
 	})
@@ -584,36 +570,24 @@ func (x *counter) export(ctx context.Context, s states) error {
 			return err
 		}
 	}
-	if err := x.arrived(ctx); err != nil {
+	if err := x.deliver(ctx); err != nil {
 		return err
 	}
 	return x.carryOut(s, x.machine.Exported(list))
 }
 
-// transfer sends a transfer, see arrived.
+// transfer notes a transfer to be sent.
 func (x *counter) transfer(t handoff.Transfer) error {
 	content, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
-	ack, err := x.bus.js.PublishAsync(fmt.Sprintf("tr.%d.%d", t.To, t.From), content)
-	x.sent = append(x.sent, ack)
+	x.outbox = append(x.outbox, Addressed{t.To, content})
 	return err
 }
 
-// arrived waits until all transfers that were sent are in the stream.
-func (x *counter) arrived(ctx context.Context) error {
-	for _, ack := range x.sent {
-		select {
-		case <-ack.Ok():
-		case err := <-ack.Err():
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	x.sent = x.sent[:0]
-	return nil
+// deliver sends the transfers, and waits until all are in the streams.
+func (x *counter) deliver(ctx context.Context) error {
+	list := x.outbox
+	x.outbox = nil
+	return x.bus.Transfer(ctx, x.id, list)
 }
 
 func (x *counter) say(subject string, what any) error {
@@ -625,10 +599,10 @@ func (x *counter) say(subject string, what any) error {
 }
 
 // report sends what the keys cost since the last report, and how large they are.
-func (x *counter) report(m *nats.Msg) error {
+func (x *counter) report(m Message) error {
 	out := statistics{Instance: x.id}
 	var err error
-	if out.Asked, err = strconv.Atoi(string(m.Data)); err != nil {
+	if out.Asked, err = strconv.Atoi(string(m.Content)); err != nil {
 		return err
 	}
 	for _, r := range x.costs.Close() {
@@ -638,15 +612,19 @@ func (x *counter) report(m *nats.Msg) error {
 }
 
 // answer answers what is asked: all counts, or what is owed to the driver.
-func (x *counter) answer(ctx context.Context, m *nats.Msg) error {
+func (x *counter) answer(ctx context.Context, m Message) error {
 	switch m.Subject {
 	case reportSubject:
 		return x.report(m)
 	case askSubject:
 		return x.step(ctx, func() ([]handoff.Action[event], error) { return x.machine.Resume(), nil })
 	}
-	all := dump{Done: x.meta.Done, Keys: map[string]dumped{}}
-	err := x.db.View(func(tx *bbolt.Tx) error {
+	asked, err := strconv.Atoi(string(m.Content))
+	if err != nil {
+		return err
+	}
+	all := dump{Instance: x.id, Asked: asked, Keys: map[string]dumped{}}
+	err = x.db.View(func(tx *bbolt.Tx) error {
 		return states{tx}.each(func(key string, c count, as status) bool {
 			if as == active {
 				all.Keys[key] = dumped{c.n, c.last}
@@ -657,17 +635,14 @@ func (x *counter) answer(ctx context.Context, m *nats.Msg) error {
 	if err != nil {
 		return err
 	}
-	content, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
-	return m.Respond(content)
+	return x.say(dumpedSubject, all)
 }
 
 // dump is all that an instance holds.
 type dump struct {
-	Done done              `json:"done"`
-	Keys map[string]dumped `json:"keys"`
+	Instance int32             `json:"instance"`
+	Asked    int               `json:"asked"` // the question that this answers
+	Keys     map[string]dumped `json:"keys"`
 }
 
 type dumped struct {

@@ -1,15 +1,12 @@
-package main
+package job
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/handoff"
@@ -25,15 +22,15 @@ const lease = "5s"
 type sender struct {
 	config
 	name      string
-	bus       *bus
+	bus       Bus
 	api       *client.Client
 	machine   *handoff.Router[event]
 	places    *placement
 	held      pauses
 	failpoint *failpoint
 	epoch     int64
-	ends      map[int32]uint64 // the position of the last message of each channel
-	source    <-chan jetstream.Msg
+	channels  Appender // of this epoch
+	source    <-chan *Message
 	// What was taken from the source and not appended yet, by position: events are
 	// acknowledged by the position before which nothing is left.
 	open  map[uint64]int
@@ -42,7 +39,7 @@ type sender struct {
 }
 
 func runRouter(ctx context.Context, c config, name string) error {
-	b, err := connect(c.nats)
+	b, err := c.transport.Connect(ctx, c.address)
 	if err != nil {
 		return err
 	}
@@ -56,46 +53,31 @@ func runRouter(ctx context.Context, c config, name string) error {
 		return err
 	}
 	s := &sender{config: c, failpoint: end, name: name, bus: b, api: api, machine: handoff.NewRouter[event](c.mode()),
-		places: newPlacement(c), held: newPauses(), ends: map[int32]uint64{}, open: map[uint64]int{}}
+		places: newPlacement(c), held: newPauses(), open: map[uint64]int{}}
 	return s.run(ctx)
 }
 
-func (s *sender) run(ctx context.Context) error {
-	if err := s.recover(ctx); err != nil {
+func (s *sender) run(ctx context.Context) (err error) {
+	if err := s.register(ctx); err != nil {
 		return err
 	}
-	source, err := s.bus.follow(ctx, sources, "src."+s.name, s.floor)
-	if err != nil {
+	// What another process of this router is appending, the channels refuse from now on.
+	if s.floor, err = s.bus.Floor(ctx, s.name); err != nil {
 		return err
 	}
-	s.source = source
+	if s.source, err = s.bus.Follow(ctx, Sources, s.name, s.floor); err != nil {
+		return err
+	}
 	for {
+		err := s.forward(ctx)
+		s.channels.Close()
+		if !errors.Is(err, ErrFenced) {
+			return err
+		}
 		if err := s.register(ctx); err != nil {
 			return err
 		}
-		if err := s.forward(ctx); !errors.Is(err, errFenced) {
-			return err
-		}
 	}
-}
-
-// recover finds how far the source has been appended: each frame says it.
-func (s *sender) recover(ctx context.Context) error {
-	for i := range int32(s.instances) {
-		m, err := s.bus.last(ctx, channels, evSubject(i, s.name))
-		if err != nil {
-			return err
-		}
-		if m == nil {
-			continue
-		}
-		f, err := decodeFrame(m.Data)
-		if err != nil {
-			return err
-		}
-		s.floor = max(s.floor, f.floor)
-	}
-	return nil
 }
 
 // register gets a new epoch. Only then the table is read: a plan that starts later waits
@@ -103,16 +85,34 @@ func (s *sender) recover(ctx context.Context) error {
 func (s *sender) register(ctx context.Context) error {
 	return patiently(ctx, func() error {
 		r, err := s.api.PutRouter(ctx, operator, s.name, wire.RouterRequest{Lease: lease})
-		if err == nil {
-			s.epoch = r.Epoch
-			s.machine.Registered(r.Epoch)
-			s.failpoint.at("registered")
+		if err != nil {
+			return err
 		}
+		s.epoch = r.Epoch
+		s.machine.Registered(r.Epoch)
+		s.failpoint.at("registered")
+		s.channels, err = open(ctx, s.bus, s.api, s.name, r.Epoch)
 		return err
 	})
 }
 
-var errFenced = errors.New("another has a higher epoch")
+// open opens the channels of a router under an epoch. The order in which a log was asked
+// may be another than that of epochs: who finds a higher epoch afterwards is not first.
+func open(ctx context.Context, bus Bus, api *client.Client, name string, epoch int64) (Appender, error) {
+	channels, err := bus.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	_, err = api.PutRouter(ctx, operator, name, wire.RouterRequest{Lease: lease, Epoch: &epoch})
+	if err == nil {
+		return channels, nil
+	}
+	channels.Close()
+	if errors.Is(err, wire.CodeFenced) {
+		err = ErrFenced
+	}
+	return nil, err
+}
 
 // forward follows the table, and appends what comes.
 func (s *sender) forward(ctx context.Context) error {
@@ -188,7 +188,7 @@ func (s *sender) renew(ctx context.Context) error {
 	_, err := s.api.PutRouter(ctx, operator, s.name, wire.RouterRequest{Lease: lease, Epoch: &s.epoch})
 	if errors.Is(err, wire.CodeFenced) {
 		s.machine.Refused()
-		return errFenced
+		return ErrFenced
 	}
 	return nil
 }
@@ -229,21 +229,17 @@ func (s *sender) say() error {
 }
 
 // take takes a frame of the source, and what came behind it meanwhile.
-func (s *sender) take(ctx context.Context, m jetstream.Msg) error {
+func (s *sender) take(ctx context.Context, m *Message) error {
 	var list []handoff.Append[event]
 	for {
-		at, err := sequence(m)
+		events, err := decodeEvents(m.Content)
 		if err != nil {
 			return err
 		}
-		events, err := decodeEvents(m.Data())
-		if err != nil {
-			return err
-		}
-		s.order = append(s.order, at)
-		s.open[at] = len(events)
+		s.order = append(s.order, m.At)
+		s.open[m.At] = len(events)
 		for _, e := range events {
-			e.from = at
+			e.from = m.At
 			a, held, err := s.machine.Take([]byte(e.key), e)
 			if err != nil {
 				return err
@@ -280,9 +276,9 @@ func (s *sender) append(ctx context.Context, list []handoff.Append[event]) error
 			b := batches[a.To]
 			switch {
 			case b == nil:
-				b = &appending{frame: frame{epoch: a.Epoch, marker: a.Marker, floor: s.floor}}
+				b = &appending{Outgoing: Outgoing{To: a.To, Frame: Frame{Epoch: a.Epoch, Marker: a.Marker, Floor: s.floor}}}
 				batches[a.To] = b
-			case b.isFull || a.Marker != 0 || b.marker != 0:
+			case b.isFull || a.Marker != 0 || b.Marker != 0:
 				b.isFull = true
 				rest = append(rest, a)
 				continue
@@ -293,10 +289,10 @@ func (s *sender) append(ctx context.Context, list []handoff.Append[event]) error
 			b.list = append(b.list, a)
 		}
 		if err := s.appendAll(ctx, batches); err != nil {
-			if errors.Is(err, errFenced) {
+			if errors.Is(err, ErrFenced) {
 				var back []handoff.Append[event]
 				for _, b := range batches {
-					if !b.done {
+					if !b.Done {
 						back = append(back, b.list...)
 					}
 				}
@@ -311,34 +307,26 @@ func (s *sender) append(ctx context.Context, list []handoff.Append[event]) error
 
 // appending is a frame that is appended to a channel.
 type appending struct {
-	frame
-	list         []handoff.Append[event]
-	isFull, done bool
-	ack          jetstream.PubAckFuture
+	Outgoing
+	list   []handoff.Append[event]
+	isFull bool
 }
 
 // appendAll appends a frame to each of some channels. What was not appended is not done.
-func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) (err error) {
-	for to, b := range batches {
-		b.ack, err = s.bus.js.PublishAsync(evSubject(to, s.name), b.encode(),
-			jetstream.WithExpectLastSequencePerSubject(s.ends[to]))
-		if err != nil {
-			return err
-		}
+func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) error {
+	var frames []*Outgoing
+	for _, to := range slices.Sorted(maps.Keys(batches)) {
+		frames = append(frames, &batches[to].Outgoing)
 	}
-	var fenced error
-	for to, b := range batches {
-		s.failpoint.at("frame appended")
-		err := s.await(ctx, to, b)
-		if errors.Is(err, errFenced) {
-			fenced = err
+	err := s.channels.Append(ctx, frames, func() { s.failpoint.at("frames sent") })
+	if err == nil {
+		s.failpoint.at("frames appended")
+	}
+	for _, f := range frames {
+		if !f.Done {
 			continue
 		}
-		if err != nil {
-			return err
-		}
-		b.done = true
-		for _, e := range b.events {
+		for _, e := range f.events {
 			s.held.goOn(e.key)
 			s.open[e.from]--
 		}
@@ -347,61 +335,7 @@ func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) (e
 		delete(s.open, s.order[0])
 		s.floor, s.order = s.order[0], s.order[1:]
 	}
-	return fenced
-}
-
-// await waits until a frame is appended. One that was refused is appended again, if it may be.
-func (s *sender) await(ctx context.Context, to int32, b *appending) error {
-	select {
-	case ack := <-b.ack.Ok():
-		s.ends[to] = ack.Sequence
-		return nil
-	case err := <-b.ack.Err():
-		if !isOutdated(err) {
-			return fmt.Errorf("appending to the channel of instance %d: %w", to, err)
-		}
-		return s.publish(ctx, to, b.frame)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// isOutdated reports whether an append was refused as there is another last message.
-func isOutdated(err error) bool {
-	var refused *jetstream.APIError
-	return errors.As(err, &refused) && refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
-}
-
-// publish appends a frame to a channel, unless another router has one of a higher epoch
-// there: the append says which message it takes for the last.
-func (s *sender) publish(ctx context.Context, to int32, f frame) error {
-	subject, content := evSubject(to, s.name), f.encode()
-	for {
-		ack, err := s.bus.js.Publish(ctx, subject, content, jetstream.WithExpectLastSequencePerSubject(s.ends[to]))
-		if err == nil {
-			s.ends[to] = ack.Sequence
-			return nil
-		}
-		if !isOutdated(err) {
-			return fmt.Errorf("appending to %s: %w", subject, err)
-		}
-		m, err := s.bus.last(ctx, channels, subject)
-		if err != nil {
-			return err
-		}
-		if m == nil {
-			s.ends[to] = 0
-			continue
-		}
-		there, err := decodeFrame(m.Data)
-		switch {
-		case err != nil:
-			return err
-		case there.epoch > f.epoch:
-			return errFenced
-		}
-		s.ends[to] = m.Sequence
-	}
+	return err
 }
 
 // patiently tries something until it succeeds or the context ends.
@@ -418,6 +352,3 @@ func patiently(ctx context.Context, try func() error) error {
 		}
 	}
 }
-
-// routerOf is the router of a channel's subject.
-func routerOf(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }

@@ -1,4 +1,4 @@
-module plannerd/examples/jetstream
+module plannerd/examples
 
 go 1.26.0
 
@@ -23,4 +23,4 @@ require (
 	golang.org/x/time v0.16.0 // indirect
 )
 
-replace plannerd/sdk/go => ../../sdk/go
+replace plannerd/sdk/go => ../sdk/go

@@ -1,0 +1,527 @@
+// Package job counts words on a log, with keys that plannerd moves between instances while
+// messages come. See README.md.
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"plannerd/sdk/go/client"
+)
+
+// config is what all roles know.
+type config struct {
+	transport              Transport
+	address, plannerd, dir string
+	program                string // of plannerd; empty: it is built
+	routers, instances     int
+	keys                   int
+	zipf                   float64
+	stream                 string  // a recording
+	rate                   float64 // events a second, of all sources; 0: as many as may be on their way
+	window                 uint64  // events on their way
+	shift                  time.Duration
+	swaps                  int           // of hot keys, in a shift
+	service                time.Duration // per event
+	together               int           // events of one transaction
+	stateBytes             int
+	interval, merge        time.Duration
+	theta                  float64
+	batch                  int64 // keys of a batch of a plan
+	policy                 policy
+	follows                bool
+	seed                   uint64
+}
+
+// defaults are the flags' defaults.
+func defaults(t Transport) config {
+	c := config{transport: t, routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000, window: 2000,
+		shift: 10 * time.Second, swaps: 100, service: 100 * time.Microsecond, together: 64, stateBytes: 100,
+		interval: 2 * time.Second, merge: time.Second, theta: 0.05, seed: 1}
+	_ = c.setPolicy("optimal")
+	return c
+}
+
+func (c *config) flags(f *flag.FlagSet) {
+	f.StringVar(&c.address, "log", c.address, "the address of the log, for the processes that are started")
+	f.StringVar(&c.plannerd, "plannerd", c.plannerd, "the address of plannerd; empty: one is built and started")
+	f.StringVar(&c.dir, "dir", c.dir, "the folder for data; empty: a temporary one")
+	f.IntVar(&c.routers, "routers", c.routers, "how many routers")
+	f.IntVar(&c.instances, "instances", c.instances, "how many instances")
+	f.IntVar(&c.keys, "keys", c.keys, "how many keys")
+	f.Float64Var(&c.zipf, "zipf", c.zipf, "the exponent of Zipf's law")
+	f.StringVar(&c.stream, "stream", c.stream, "a recorded stream to replay in place of Zipf's law: statistics in CSV "+
+		"or NDJSON, or keys, one a line; gzip if .gz")
+	f.Float64Var(&c.rate, "rate", c.rate, "events a second; 0: as many as -window allows")
+	f.Uint64Var(&c.window, "window", c.window, "how many events may be on their way where there is no rate")
+	f.DurationVar(&c.shift, "shift", c.shift, "how often the hot keys change, or how long each interval of a recorded "+
+		"stream lasts; 0: never, or each is played once")
+	f.IntVar(&c.swaps, "swaps", c.swaps, "how many hot keys change places with any others when they change")
+	f.DurationVar(&c.service, "service", c.service, "how long an event takes, its counting included")
+	f.IntVar(&c.together, "together", c.together, "how many events are appended, or counted, in one step")
+	f.IntVar(&c.stateBytes, "state", c.stateBytes, "bytes of state of a key")
+	f.DurationVar(&c.interval, "interval", c.interval, "how often plannerd is asked")
+	f.DurationVar(&c.merge, "merge", c.merge, "how often parts of the state of keys are merged, where there are any")
+	f.Int64Var(&c.batch, "batch", c.batch, "how many keys move at once, in batches of a plan; 0: all of a plan")
+	f.Float64Var(&c.theta, "theta", c.theta, "the imbalance that is allowed")
+	f.BoolVar(&c.follows, "follow", c.follows, "messages of keys that move follow them, and are not held by routers")
+	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random")
+	f.Func("policy", "how keys are placed: hash, sticky, pkg, mixed, optimal (default), split or shuffle", c.setPolicy)
+}
+
+// arguments are the flags by which another process gets the same configuration.
+func (c config) arguments() []string {
+	f := flag.NewFlagSet("", flag.PanicOnError)
+	c.flags(f)
+	out := []string{"-policy=" + c.policy.name}
+	f.VisitAll(func(x *flag.Flag) {
+		if x.Name != "policy" {
+			out = append(out, "-"+x.Name+"="+x.Value.String())
+		}
+	})
+	return out
+}
+
+// Outcome is what a job did.
+type Outcome struct {
+	Messages     uint64
+	Plans, Moved int
+	killed       map[string]int // by step
+	figures      figures
+}
+
+// Run runs a job, or one process of it, as its flags say, and prints what came of it.
+func Run(ctx context.Context, t Transport, out io.Writer, arguments ...string) (all Outcome, err error) {
+	c := defaults(t)
+	f := flag.NewFlagSet(filepath.Base(os.Args[0]), flag.ContinueOnError)
+	c.flags(f)
+	role := f.String("role", "", "router or instance: one process of those that are started")
+	id := f.String("id", "", "its name or id")
+	duration := f.Duration("duration", 40*time.Second, "for how long events come")
+	kills := f.Int("kills", 0, "how many processes are killed meanwhile")
+	var cmp comparison
+	compares := f.Bool("compare", false, "run the job under all policies, one after the other, and compare them")
+	cmp.flags(f)
+	if err := f.Parse(arguments); err != nil {
+		return all, err
+	}
+	switch {
+	case *role == "router":
+		return all, runRouter(ctx, c, *id)
+	case *role == "instance":
+		n, err := strconv.Atoi(*id)
+		if err != nil {
+			return all, err
+		}
+		return all, runInstance(ctx, c, int32(n))
+	case *compares:
+		return all, cmp.run(ctx, c, out)
+	}
+	if all, err = runJob(ctx, c, *duration, *kills); err == nil {
+		all.print(out)
+	}
+	return all, err
+}
+
+func (o Outcome) print(out io.Writer) {
+	fmt.Fprintf(out, "%d messages, %d plans, %d states moved: nothing lost, doubled, reordered or misplaced\n",
+		o.Messages, o.Plans, o.Moved)
+	f := o.figures
+	fmt.Fprintf(out, "keys that moved waited %.1f ms in the median, 99 %% of them up to %.1f ms (%d waited)\n",
+		f.pauses.quantile(0.5), f.pauses.quantile(0.99), f.pauses.count())
+	for _, x := range []struct {
+		when string
+		histogram
+	}{{"while no plan was pending", f.latencies}, {"while one was", f.during}} {
+		fmt.Fprintf(out, "messages %s: p50 %.1f ms, p99 %.1f ms (%d)\n", x.when, x.quantile(0.5), x.quantile(0.99), x.count())
+	}
+	for _, step := range slices.Sorted(maps.Keys(o.killed)) {
+		fmt.Fprintf(out, "%4d killed at %s\n", o.killed[step], step)
+	}
+}
+
+// runJob runs the job, and checks in the end that nothing was lost.
+func runJob(ctx context.Context, c config, duration time.Duration, kills int) (Outcome, error) {
+	var out Outcome
+	err := withJob(ctx, c, func(j *job) error {
+		log.Printf("dashboard: %s", j.plannerd)
+		l := load{rate: j.rate / float64(j.routers), during: duration / 2}
+		if kills > 0 {
+			var end context.CancelFunc
+			ctx, end = context.WithCancel(ctx)
+			defer end()
+			go j.killAtSteps(ctx, kills)
+		}
+		if err := j.load(ctx, l); err != nil {
+			return err
+		}
+		j.monitor.reset() // latencies and pauses are those of the second half
+		if err := j.load(ctx, l); err != nil {
+			return err
+		}
+		made, err := j.await(ctx)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		out = Outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed, figures{}}
+		out.figures, _, _ = j.monitor.reset()
+		return err
+	})
+	return out, err
+}
+
+// withJob starts everything, does something with it, and stops it.
+func withJob(ctx context.Context, c config, do func(*job) error) error {
+	if c.dir == "" {
+		dir, err := os.MkdirTemp("", "job-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		c.dir = dir
+	}
+	address, stop, err := c.transport.Start(ctx, filepath.Join(c.dir, "log"), c.routers, c.instances)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	c.address = address
+	j := &job{config: c, processes: map[string]*exec.Cmd{}, window: window{size: c.window}}
+	defer j.stop()
+	if c.plannerd == "" {
+		if err := j.startPlannerd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := j.configure(ctx); err != nil {
+		return err
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for r := range c.routers {
+		j.startRole(ctx, executable, "router", routerName(r))
+	}
+	for i := range c.instances {
+		j.startRole(ctx, executable, "instance", strconv.Itoa(i))
+	}
+	if j.bus, err = c.transport.Connect(ctx, j.address); err != nil {
+		return err
+	}
+	defer j.bus.Close()
+	if err := j.listen(); err != nil {
+		return err
+	}
+	if err := j.openSources(); err != nil {
+		return err
+	}
+	if j.drivers, err = newDrivers(ctx, j); err != nil {
+		return err
+	}
+	defer j.drivers.stop()
+	return do(j)
+}
+
+func routerName(r int) string { return fmt.Sprintf("router-%d", r) }
+
+// job is everything that runs.
+type job struct {
+	config
+	mu        sync.Mutex
+	processes map[string]*exec.Cmd
+	stopped   bool
+	ended     sync.WaitGroup
+	history   history
+	bus       Bus
+	window    window
+	sources   []*generator
+	monitor   *monitor
+	drivers   *drivers
+	killed    map[string]int // how often, by step
+	wrong     <-chan Message
+	dumped    <-chan Message
+	asked     int // for dumps
+}
+
+// buildPlannerd builds plannerd into a folder.
+func buildPlannerd(ctx context.Context, dir string) (string, error) {
+	program := filepath.Join(dir, "plannerd")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/plannerd")
+	build.Dir = filepath.Join("..", "..")
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building plannerd: %w\n%s", err, said)
+	}
+	return program, nil
+}
+
+// startPlannerd starts plannerd on a free port of loopback.
+func (j *job) startPlannerd(ctx context.Context) (err error) {
+	if j.program == "" {
+		if j.program, err = buildPlannerd(ctx, j.dir); err != nil {
+			return err
+		}
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		return err
+	}
+	j.plannerd = "http://" + address
+	j.start(ctx, "plannerd", j.program, "serve", "--listen="+address,
+		"--database-url=sqlite:"+filepath.Join(j.dir, "plannerd.db"))
+	return nil
+}
+
+func (j *job) startRole(ctx context.Context, program, role, id string) {
+	j.start(ctx, role+" "+id, program, append([]string{"-role", role, "-id", id}, j.arguments()...)...)
+}
+
+// start keeps a process running: one that ends is started again.
+func (j *job) start(ctx context.Context, name, program string, arguments ...string) {
+	j.ended.Add(1)
+	go func() {
+		defer j.ended.Done()
+		for {
+			cmd := exec.CommandContext(ctx, program, arguments...)
+			if name != "plannerd" {
+				cmd.Stderr = log.Writer()
+			}
+			j.mu.Lock()
+			if j.stopped || ctx.Err() != nil {
+				j.mu.Unlock()
+				return
+			}
+			err := cmd.Start()
+			j.processes[name] = cmd
+			j.mu.Unlock()
+			if err != nil {
+				log.Printf("%s: %v", name, err)
+				return
+			}
+			_ = cmd.Wait() // killed, or gone: either way it comes again
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+}
+
+func (j *job) stop() {
+	j.mu.Lock()
+	j.stopped = true
+	for _, cmd := range j.processes {
+		_ = cmd.Process.Kill()
+	}
+	j.mu.Unlock()
+	j.ended.Wait()
+}
+
+// kill kills one of the processes, if it runs.
+func (j *job) kill(name string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if cmd := j.processes[name]; cmd != nil && cmd.Process != nil {
+		_ = cmd.Process.Kill()
+	}
+}
+
+// configure makes the operator.
+func (j *job) configure(ctx context.Context) error {
+	api, err := client.New(j.plannerd, client.Config{})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return patiently(ctx, func() error {
+		_, err := api.PutOperator(ctx, operator, j.operator())
+		return err
+	})
+}
+
+// listen listens to what the processes say.
+func (j *job) listen() (err error) {
+	j.monitor = newMonitor(j)
+	if err := j.bus.Listen(liveSubject, j.monitor.take); err != nil {
+		return err
+	}
+	if j.wrong, err = inbox(j.bus, 1000, wrongSubject); err != nil {
+		return err
+	}
+	j.dumped, err = inbox(j.bus, 1000, dumpedSubject)
+	return err
+}
+
+// openSources makes the sources of events, one for each router.
+func (j *job) openSources() (err error) {
+	var recording [][]string
+	if j.stream != "" {
+		if recording, err = readRecording(j.stream, j.seed); err != nil {
+			return err
+		}
+	}
+	for r := range j.routers {
+		j.sources = append(j.sources, &generator{bus: j.bus, name: routerName(r), keys: j.newKeys(recording, r),
+			begin: time.Now(), numbers: map[string]uint64{}, window: &j.window})
+	}
+	return nil
+}
+
+// load lets events come, and shows how it goes.
+func (j *job) load(ctx context.Context, l load) error {
+	var making sync.WaitGroup
+	for _, g := range j.sources {
+		making.Go(func() {
+			if err := g.run(ctx, l); err != nil && ctx.Err() == nil {
+				log.Printf("source of %s: %v", g.name, err)
+			}
+		})
+	}
+	finished := make(chan struct{})
+	go func() { making.Wait(); close(finished) }()
+	for {
+		select {
+		case <-finished:
+			return ctx.Err()
+		case <-time.After(time.Second):
+			j.monitor.print()
+		}
+	}
+}
+
+// await waits until everything that was made is counted, and checks where, and how often.
+func (j *job) await(ctx context.Context) (made uint64, err error) {
+	made = j.window.made.Load()
+	deadline := time.Now().Add(2 * time.Minute)
+	for {
+		counted, problem, err := j.check(ctx)
+		switch {
+		case err == nil && counted == made && problem == "":
+			return made, j.complaint()
+		case time.Now().After(deadline) && err != nil:
+			return made, err
+		case time.Now().After(deadline):
+			return made, fmt.Errorf("%d events were made, %d counted; %s", made, counted, problem)
+		}
+		j.monitor.print()
+		select {
+		case <-ctx.Done():
+			return made, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// complaint is the first that a process had.
+func (j *job) complaint() error {
+	select {
+	case m := <-j.wrong:
+		return errors.New(string(m.Content))
+	default:
+		return nil
+	}
+}
+
+// dumps asks all instances for what they hold.
+func (j *job) dumps(ctx context.Context) (map[int32]dump, error) {
+	j.asked++
+	if err := j.bus.Publish(dumpSubject, []byte(strconv.Itoa(j.asked))); err != nil {
+		return nil, err
+	}
+	all := map[int32]dump{}
+	late := time.After(5 * time.Second)
+	for len(all) < j.instances {
+		select {
+		case m := <-j.dumped:
+			var one dump
+			if err := json.Unmarshal(m.Content, &one); err != nil {
+				return nil, err
+			}
+			if one.Asked == j.asked {
+				all[one.Instance] = one
+			}
+		case <-late:
+			return nil, fmt.Errorf("%d of %d instances answered", len(all), j.instances)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return all, nil
+}
+
+// check asks all instances for their counts, and holds them against what was made and
+// against the routes of the service.
+func (j *job) check(ctx context.Context) (counted uint64, problem string, err error) {
+	owner, counts := map[string]int{}, map[string]dumped{}
+	dumps, err := j.dumps(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	for i := range j.instances {
+		for key, here := range dumps[int32(i)].Keys {
+			counted += here.N
+			there, twice := counts[key]
+			if twice && !j.policy.partial {
+				problem = fmt.Sprintf("%q is at instances %d and %d", key, owner[key], i)
+			}
+			owner[key], counts[key] = i, dumped{here.N + there.N, here.Last}
+		}
+	}
+	numbers := map[string]uint64{} // of all sources
+	for _, g := range j.sources {
+		g.mu.Lock()
+		for key, n := range g.numbers {
+			numbers[key] += n
+			if got := counts[key].Last[g.name]; got != n && !j.policy.partial {
+				problem = fmt.Sprintf("%q of %s: %d were made, %d counted", key, g.name, n, got)
+			}
+		}
+		g.mu.Unlock()
+	}
+	for key, n := range numbers {
+		if got := counts[key].N; got != n {
+			problem = fmt.Sprintf("%q: %d were made, %d counted", key, n, got)
+		}
+	}
+	if problem == "" && !j.policy.partial {
+		problem, err = j.checkRoutes(ctx, owner)
+	}
+	return counted, problem, err
+}
+
+// checkRoutes asks the service for the routes of some keys.
+func (j *job) checkRoutes(ctx context.Context, owner map[string]int) (problem string, err error) {
+	api, err := client.New(j.plannerd, client.Config{})
+	if err != nil {
+		return "", err
+	}
+	asked, units := 0, newPlacement(j.config)
+	for key, at := range owner {
+		if asked++; asked > 500 {
+			break
+		}
+		to, err := api.Route(ctx, operator, units.unit([]byte(key)))
+		if err != nil {
+			return "", err
+		}
+		if int(to.Instance) != at {
+			return fmt.Sprintf("%q is at instance %d, and its route is %d", key, at, to.Instance), nil
+		}
+	}
+	return "", nil
+}
