@@ -48,7 +48,7 @@ var notConflicts = map[planning.Reason]int{
 
 // retryAfter are the seconds after which what is refused may be tried again.
 var retryAfter = map[planning.Reason]int{planning.Busy: 1, planning.IdempotencyKeyRunning: 1, planning.Unavailable: 5,
-	planning.StorageFull: 60}
+	planning.NotServing: 1, planning.StorageFull: 60}
 
 // refusalProblem is what a refusal is answered with. Reasons are codes of the contract.
 // Its problems are left to who knows where in the request they are; those that are
@@ -65,6 +65,9 @@ func refusalProblem(e *planning.Error) *httpkit.Problem {
 	}
 	if e.Missing != nil {
 		p.Extensions = map[string]any{"missing": e.Missing}
+	}
+	if e.Owner != nil {
+		p.Extensions = map[string]any{"owner": *e.Owner}
 	}
 	for _, one := range e.Problems {
 		p.Errors = append(p.Errors, httpkit.FieldError{Detail: one.Detail})

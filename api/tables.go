@@ -129,6 +129,7 @@ type tableHead struct {
 	Routing       parameters.Routing  `json:"routing,omitzero"`
 	Instances     []planning.Instance `json:"instances,omitzero"`
 	Choices       int                 `json:"choices,omitzero"`
+	Phase         string              `json:"phase,omitzero"`
 	KeyEncoding   string              `json:"key_encoding,omitzero"`
 }
 
@@ -193,7 +194,8 @@ func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableVie
 	keys := keyCoder{base64: q.keys.base64 || v.Base64}
 	head := tableHead{
 		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, ConfigVersion: v.ConfigVersion, Hash: v.Hash,
-		Routing: v.Routing, Instances: v.Instances, Choices: v.Choices, KeyEncoding: keys.member(),
+		Routing: v.Routing, Instances: v.Instances, Choices: v.Choices, Phase: string(v.Serves),
+		KeyEncoding: keys.member(),
 	}
 	if q.Since != planning.NotAsked {
 		head.FromVersion, head.Full = &q.Since, &v.Full
@@ -244,7 +246,12 @@ func (s tables) list(w http.ResponseWriter, c *call, q tableRequest) error {
 
 // route answers where a key goes.
 func (s tables) route(w http.ResponseWriter, c *call) error {
-	keys, name := c.keys(), c.param("operator")
+	var of struct {
+		Operator string
+		Instance *int32
+	}
+	c.Decode(&of)
+	keys, name := c.keys(), of.Operator
 	key, err := c.key("key")
 	if err != nil {
 		return err
@@ -252,7 +259,10 @@ func (s tables) route(w http.ResponseWriter, c *call) error {
 	if len(key) == 0 || len(key) > planner.MaxKeyBytes {
 		return httpkit.Invalid().WithParameter("key", fmt.Sprintf("must be 1 to %d bytes long", planner.MaxKeyBytes))
 	}
-	r, err := s.service.Route(c.Context(), name, key)
+	r, err := s.service.Route(c.Context(), name, key, of.Instance)
+	if input := parameters.InputError(err); input != nil && input.Field == "instance" {
+		return aboutParameter(err, "instance")
+	}
 	if err != nil {
 		return aboutParameter(err, "key")
 	}

@@ -267,6 +267,13 @@ var list = []Parameter{
 		Default: int64(ranges.DefaultMaxIntervals), Help: "The most ranges that an instance may own.",
 		Schemes: []string{SchemeRanges},
 	}, {
+		Name: "ranges/phase", Label: "Phase", Type: Choice, Default: "get",
+		Choices: []Word{
+			{"put", "Put", "Records come to any instance; nobody answers for keys yet."},
+			{"get", "Get", "Every key has one instance that answers for it. It never becomes put again."},
+		},
+		Help: "Whether the owners of ranges answer for their keys.", Schemes: []string{SchemeRanges},
+	}, {
 		Name: "pkg/method", Label: "Method", Type: Choice, Default: string(grouping.DChoices),
 		Choices: []Word{
 			{string(grouping.PKG), "Partial key grouping", "All keys have as many candidates."},

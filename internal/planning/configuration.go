@@ -294,8 +294,11 @@ func (c Configuration) withSchemeDefaults() Configuration {
 		tau := ring.DefaultTau
 		p.Tau, p.MaxRounds = cmp.Or(p.Tau, &tau), cmp.Or(p.MaxRounds, ring.DefaultMaxRounds)
 	}
-	if p := c.Ranges; p != nil && p.Method != ranges.Quantile {
-		p.MaxIntervals = cmp.Or(p.MaxIntervals, ranges.DefaultMaxIntervals)
+	if p := c.Ranges; p != nil {
+		p.Phase = cmp.Or(p.Phase, PhaseGet)
+		if p.Method != ranges.Quantile {
+			p.MaxIntervals = cmp.Or(p.MaxIntervals, ranges.DefaultMaxIntervals)
+		}
 	}
 	return c
 }
@@ -384,6 +387,9 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 		c.Effort = cmp.Or(c.Effort, planner.DefaultEffort)
 		c.Splitting.MaxParts = cmp.Or(c.Splitting.MaxParts, 1)
 	}
+	if c.Ranges != nil {
+		c.Ranges.Phase = cmp.Or(c.Ranges.Phase, PhaseGet)
+	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
 	c.Reports = ReportOptions{
 		cmp.Or(c.Reports.Missing, defaultReports.Missing), cmp.Or(c.Reports.MaxAge, defaultReports.MaxAge),
@@ -421,10 +427,12 @@ func membersOf(text jsontext.Value) map[string]jsontext.Value {
 	return members
 }
 
-// fixedChoices are decided about an operator when it is created.
+// fixedChoices are decided about an operator when it is created, but for the phase of its
+// ranges, which only goes on.
 type fixedChoices struct {
-	Scheme     SchemeName `json:"scheme"`
-	TableOwner TableOwner `json:"table_owner"`
+	Scheme     SchemeName        `json:"scheme"`
+	TableOwner TableOwner        `json:"table_owner"`
+	Ranges     *RangesParameters `json:"ranges"`
 }
 
 func fixedChoicesOf(op store.Operator) (fixedChoices, error) {
@@ -432,7 +440,7 @@ func fixedChoicesOf(op store.Operator) (fixedChoices, error) {
 	if err := json.Unmarshal(op.Config, &f); err != nil {
 		return f, fmt.Errorf("reading a stored configuration: %w", err)
 	}
-	f = fixedChoices{cmp.Or(f.Scheme, SchemeTable), cmp.Or(f.TableOwner, OwnerPlanner)}
+	f.Scheme, f.TableOwner = cmp.Or(f.Scheme, SchemeTable), cmp.Or(f.TableOwner, OwnerPlanner)
 	return f, f.Scheme.check()
 }
 
@@ -449,6 +457,8 @@ func (f fixedChoices) guard(op *store.Operator) error {
 		return refuse(SchemeFixed, "The scheme was decided when the operator was created: it is "+string(was.Scheme)+".")
 	case was.TableOwner != f.TableOwner:
 		return refuse(TableOwnerFixed, "Who holds the routing table was decided when the operator was created.")
+	case f.Ranges != nil && f.Ranges.Phase == PhasePut && was.Ranges.Phase != PhasePut:
+		return planner.Invalid("ranges/phase", "must not become put again: the input has ended")
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ const (
 	NoRoutingTable           Reason = "no_routing_table"
 	NobodyOwns               Reason = "nobody_owns"
 	NotAwaited               Reason = "not_awaited"
+	NotOwner                 Reason = "not_owner"
+	NotServing               Reason = "not_serving"
 	OperatorNotFound         Reason = "operator_not_found"
 	OtherExecutor            Reason = "other_executor"
 	PlanInFlight             Reason = "plan_in_flight"
@@ -67,6 +69,8 @@ type Error struct {
 	Detail string // a sentence; "": Problems say it all
 	// Missing are the instances without a report, for [ReportsMissing].
 	Missing []int32
+	// Owner is the instance that answers, for [NotOwner].
+	Owner *int32
 	// Problems are what is wrong with the input, for [Invalid]. One without a field
 	// is about the whole.
 	Problems []planner.InputError

@@ -474,6 +474,6 @@ func (s layoutScheme) route(ctx context.Context, r *reader, op store.Operator, k
 		return Route{}, err
 	}
 	out, err := s.routeBy(ctx, r, config, held, key)
-	out.Version = table.Version
+	out.Version, out.pins = table.Version, table.ConfigVersion
 	return out, err
 }

@@ -62,7 +62,7 @@ func (s *Service) Configure(
 	if err != nil {
 		return Operator{}, aboutStore(err)
 	}
-	op, created, err := s.store.PutOperator(ctx, name, text, now, guarded, fixedChoices{c.Scheme, c.TableOwner}.guard)
+	op, created, err := s.store.PutOperator(ctx, name, text, now, guarded, fixedChoices{c.Scheme, c.TableOwner, c.Ranges}.guard)
 	if err != nil {
 		return Operator{}, aboutOperator(name, err)
 	}

@@ -41,7 +41,20 @@ func (p *RingParameters) options(thetaMax float64, instances int) ring.Rebalance
 type RangesParameters struct {
 	Method       ranges.Method `json:"method"`
 	MaxIntervals int           `json:"max_intervals,omitzero"` // 0 under quantile
+	Phase        RangesPhase   `json:"phase"`
 }
+
+// RangesPhase says whether the owners of ranges answer for their keys.
+type RangesPhase string
+
+// The phases, in their order.
+const (
+	// PhasePut: records come to any instance, and each sends on what it does not own;
+	// nobody answers.
+	PhasePut RangesPhase = "put"
+	// PhaseGet: every key has one instance that answers for it.
+	PhaseGet RangesPhase = "get"
+)
 
 // options are those of a plan of the ranges for so many instances, without Stop:
 // there are never more ranges than can be planned on.

@@ -97,11 +97,11 @@ func TestLifeOfAPlan(t *testing.T) {
 	}
 	// Keys are routed by the new table, and the same load is balanced under it.
 	moved, _, _ := strings.Cut(strings.SplitN(set, `"key":"`, 2)[1], `"`)
-	if r, err := e.Route(e.Context(), "clicks", []byte(moved)); err != nil ||
+	if r, err := e.Route(e.Context(), "clicks", []byte(moved), nil); err != nil ||
 		!reflect.DeepEqual(r, planning.Route{Instance: 1, Source: "table", Version: 1}) {
 		t.Errorf("%q goes to %+v, %v", moved, r, err)
 	}
-	if r, err := e.Route(e.Context(), "clicks", []byte("none of them")); err != nil || r.Source != "hash" {
+	if r, err := e.Route(e.Context(), "clicks", []byte("none of them"), nil); err != nil || r.Source != "hash" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if next := e.propose("clicks", skewed(3)); next.Status != "no_action" || next.BaseVersion != 1 {
@@ -428,7 +428,7 @@ func TestLayouts(t *testing.T) {
 			if err != nil || !view.Full || view.Hash != nil || len(view.Parts) != 1 || view.Parts[0].Name == "entries" {
 				t.Fatalf("%+v, %v", view, err)
 			}
-			if r, err := e.Route(e.Context(), "clicks", st.Keys.At(0)); err != nil || r.Source == "table" || r.Source == "hash" {
+			if r, err := e.Route(e.Context(), "clicks", st.Keys.At(0), nil); err != nil || r.Source == "table" || r.Source == "hash" {
 				t.Errorf("%+v, %v", r, err)
 			}
 			_, err = e.Replay(e.Context(), p.ID, e.lease())

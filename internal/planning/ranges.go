@@ -27,7 +27,7 @@ func (rangesKind) name() SchemeName { return SchemeRanges }
 func (rangesKind) restrict(c Configuration) Configuration {
 	p := RangesParameters{Method: ranges.MinMovement}
 	if c.Ranges != nil {
-		p = RangesParameters{cmp.Or(c.Ranges.Method, p.Method), c.Ranges.MaxIntervals}
+		p = RangesParameters{cmp.Or(c.Ranges.Method, p.Method), c.Ranges.MaxIntervals, c.Ranges.Phase}
 	}
 	c.Ranges, c.Hash = &p, Hash{Function: partitioner.Reported}
 	return withLayoutParameters(c)
@@ -56,6 +56,12 @@ func (rangesKind) shownHash(Configuration) *Hash   { return nil }
 func (rangesKind) migrates(bool) Migrates          { return MigratesRanges }
 func (rangesKind) countsEntries() bool             { return true }
 
+// sameRoutes looks at the phase: with the end of the input all instances begin to answer,
+// so that each has to say first that it holds nothing that it does not own.
+func (rangesKind) sameRoutes(then, now Configuration) bool {
+	return then.Ranges.Phase == now.Ranges.Phase
+}
+
 // layout reads owners. Without entries ranges belong to nobody.
 func (rangesKind) layout(_ Configuration, entries []store.Entry) (layout, error) {
 	return readOwners(entries)
@@ -64,6 +70,14 @@ func (rangesKind) layout(_ Configuration, entries []store.Entry) (layout, error)
 func (rangesKind) diff(blob []byte, _ func() ([]store.Change, error)) (layoutDiff, error) {
 	p, err := statsio.DecodeRangesPlan(blob)
 	return rangesDiff{p}, err
+}
+
+// phase is that of the ranges; "": there are none.
+func (c Configuration) phase() RangesPhase {
+	if c.Ranges == nil {
+		return ""
+	}
+	return c.Ranges.Phase
 }
 
 // replan divides the key space.
@@ -79,7 +93,7 @@ func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 	}
 	after := aboveLowest(p.After)
 	next := &replanned{
-		after: after, cause: causeGranularity,
+		after: after, cause: causeGranularity, rerouted: b.pinned.Ranges.Phase != b.newest.Ranges.Phase,
 		diff: rangesDiff{statsio.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
 	}
 	if len(held) > 0 && b.newest.Ranges.Method == ranges.MinMovement {

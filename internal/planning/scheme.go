@@ -3,6 +3,7 @@ package planning
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
@@ -95,6 +96,14 @@ type Route struct {
 	Routing parameters.Routing // how routers choose among Parts
 	// Candidates are all that the key may go to, Instance first; nil: it goes to one.
 	Candidates []int32
+
+	pins int64 // the version of the configuration that the table pins
+}
+
+// has reports whether the key goes to an instance.
+func (r Route) has(instance int32) bool {
+	return r.Instance == instance || slices.Contains(r.Candidates, instance) ||
+		slices.ContainsFunc(r.Parts, func(p planner.Part) bool { return p.Instance == instance })
 }
 
 // base is what a plan of an operator starts from.

@@ -1,10 +1,14 @@
 package planning
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"plannerd/internal/admission"
+	"plannerd/planner"
 	"plannerd/store"
 )
 
@@ -97,7 +101,7 @@ func (s *Service) view(ctx context.Context, q TableQuery, f store.Feed) (*TableV
 			return nil, err
 		}
 		v.Parts, v.Instances, v.Hash = []Part{content.Part}, config.Instances, content.Hash
-		v.Choices, v.Routing = config.choices(), content.Routing
+		v.Choices, v.Routing, v.Serves = config.choices(), content.Routing, config.phase()
 	} else {
 		v.Parts = changeParts(f.Changes)
 	}
@@ -196,8 +200,9 @@ func (s *Service) answerChange(
 	return true, answer(v)
 }
 
-// Route says where the committed table of an operator puts a key.
-func (s *Service) Route(ctx context.Context, operator string, key []byte) (Route, error) {
+// Route says where the committed table of an operator puts a key. Of an instance that is
+// asked it refuses that, unless it answers for the key.
+func (s *Service) Route(ctx context.Context, operator string, key []byte, asked *int32) (Route, error) {
 	op, entry, err := s.store.Route(ctx, operator, key)
 	if err != nil {
 		return Route{}, aboutOperator(operator, err)
@@ -209,5 +214,42 @@ func (s *Service) Route(ctx context.Context, operator string, key []byte) (Route
 	if err != nil {
 		return Route{}, err
 	}
-	return schemes[f.Scheme].route(ctx, s.reader, op, key, entry)
+	r, err := schemes[f.Scheme].route(ctx, s.reader, op, key, entry)
+	if asked == nil {
+		return r, err
+	}
+	r.pins = cmp.Or(r.pins, op.TableConfigVersion)
+	return r, s.answers(ctx, op, r, err, *asked)
+}
+
+// answers refuses that an instance answers for a key with a route, or with the reason why
+// it has none.
+func (s *Service) answers(ctx context.Context, op store.Operator, r Route, noRoute error, id int32) error {
+	pinned, err := s.configuration(ctx, op.Name, r.pins)
+	if err != nil {
+		return err
+	}
+	if !pinned.Has(id) {
+		newest, err := decodeConfiguration(op.Config)
+		switch {
+		case err != nil:
+			return err
+		case !newest.Has(id):
+			return planner.Invalid("instance", "is not a known instance")
+		}
+		return refuse(NotServing, "The instance joins: it answers for nothing before a plan that it is part of is committed.")
+	}
+	var refusal *Error
+	switch {
+	case errors.As(noRoute, &refusal) && refusal.Reason == NobodyOwns:
+		return refuse(NotServing, "No plan of the operator's key ranges was committed yet: nobody answers.")
+	case noRoute != nil:
+		return noRoute
+	case pinned.Ranges != nil && pinned.Ranges.Phase == PhasePut:
+		return refuse(NotServing, "The input has not ended, or not all of it is where it belongs: nobody answers yet.")
+	case !r.has(id):
+		return &Error{Reason: NotOwner, Detail: fmt.Sprintf("Instance %d answers for the key, by version %d of the table.",
+			r.Instance, r.Version), Owner: &r.Instance}
+	}
+	return nil
 }

@@ -46,8 +46,9 @@ type TableView struct {
 	Parts []Part
 	// Of the whole table:
 	Instances []Instance
-	Hash      *Hash // nil where there is no routing table
-	Choices   int   // of keys that Parts do not list; 0: they have one instance
+	Hash      *Hash       // nil where there is no routing table
+	Choices   int         // of keys that Parts do not list; 0: they have one instance
+	Serves    RangesPhase // "": there are no ranges
 	// Routing is how routers choose among the parts of split keys.
 	Routing parameters.Routing
 	// NextPlan is what the plan that is being carried out will make of it; nil: none is.

@@ -186,7 +186,14 @@ func (s *Service) Stop(ctx context.Context, step Step, epoch int64) (Plan, error
 // if its engine has stopped, and has moved what the plan routes elsewhere.
 func (s *Service) Commit(ctx context.Context, step Step, stopped bool) (Plan, error) {
 	handedOver := func(p store.Plan) error {
-		if p.Status == store.StatusApproved && !stopped {
+		if p.Status != store.StatusApproved || stopped {
+			return nil
+		}
+		under, err := parametersOf(p)
+		if err != nil {
+			return err
+		}
+		if under.Ranges == nil || under.Ranges.Phase != PhasePut { // else nobody answers, so that nothing has to wait
 			return refuse(TransitionNotAllowed,
 				"The plan is approved: start it, and acknowledge its migrations; or stop the engine, "+
 					`move what the plan routes elsewhere, and commit it with "stopped": true.`)

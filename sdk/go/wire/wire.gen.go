@@ -116,6 +116,8 @@ const (
 	CodeNotAcceptable            Code = "not_acceptable"
 	CodeNotAwaited               Code = "not_awaited"
 	CodeNotFound                 Code = "not_found"
+	CodeNotOwner                 Code = "not_owner"
+	CodeNotServing               Code = "not_serving"
 	CodeOperatorForbidden        Code = "operator_forbidden"
 	CodeOperatorNotFound         Code = "operator_not_found"
 	CodeOtherExecutor            Code = "other_executor"
@@ -204,6 +206,10 @@ func (e Code) Valid() bool {
 	case CodeNotAwaited:
 		return true
 	case CodeNotFound:
+		return true
+	case CodeNotOwner:
+		return true
+	case CodeNotServing:
 		return true
 	case CodeOperatorForbidden:
 		return true
@@ -973,6 +979,24 @@ func (e RangesMethod) Valid() bool {
 	case RangesMethodMinMovement:
 		return true
 	case RangesMethodQuantile:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RangesPhase.
+const (
+	RangesPhaseGet RangesPhase = "get"
+	RangesPhasePut RangesPhase = "put"
+)
+
+// Valid indicates whether the value is a known member of the RangesPhase enum.
+func (e RangesPhase) Valid() bool {
+	switch e {
+	case RangesPhaseGet:
+		return true
+	case RangesPhasePut:
 		return true
 	default:
 		return false
@@ -1940,9 +1964,11 @@ type ClassMove = []float64
 // | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
+// | `not_serving` | 409 | the instance answers for no key yet: the input has not ended, or it joins; try again |
 // | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
 // | `no_routing_table` | 409 | the scheme is `ring`, `ranges` or `pkg`: there is no routing table that the plan could change |
 // | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
+// | `not_owner` | 409 | another instance than the one that was asked answers for the key; `owner` names it |
 // | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry; after a change of the hash or of the instances a row needs its `instance` |
 // | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer taken |
 // | `reports_missing` | 409 | some instances have not reported the interval; `missing` names them |
@@ -4171,9 +4197,11 @@ type Problem struct {
 	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
+	// | `not_serving` | 409 | the instance answers for no key yet: the input has not ended, or it joins; try again |
 	// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
 	// | `no_routing_table` | 409 | the scheme is `ring`, `ranges` or `pkg`: there is no routing table that the plan could change |
 	// | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
+	// | `not_owner` | 409 | another instance than the one that was asked answers for the key; `owner` names it |
 	// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry; after a change of the hash or of the instances a row needs its `instance` |
 	// | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer taken |
 	// | `reports_missing` | 409 | some instances have not reported the interval; `missing` names them |
@@ -4202,6 +4230,9 @@ type Problem struct {
 
 	// Missing With `reports_missing`: the ids of the instances whose report is missing.
 	Missing *[]int32 `json:"missing,omitempty"`
+
+	// Owner With `not_owner`: the id of the instance that answers for the key.
+	Owner *int32 `json:"owner,omitempty"`
 
 	// RequestId The `X-Request-Id` of the answer.
 	RequestId *string `json:"request_id,omitempty"`
@@ -4353,6 +4384,7 @@ type RangesOptions struct {
 	// MaxIntervals The most ranges that an instance may own; all together own 16 384 at most. Not with `quantile`.
 	MaxIntervals *int32        `json:"max_intervals,omitempty"`
 	Method       *RangesMethod `json:"method,omitempty"`
+	Phase        *RangesPhase  `json:"phase,omitempty"`
 }
 
 // RangesOwner Begins an interval of the key space, which ends where the next one begins.
@@ -4376,6 +4408,11 @@ type RangesParameters struct {
 	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
 	ThetaMax ThetaMax `json:"theta_max"`
 }
+
+// RangesPhase Whether the owners of ranges answer for their keys. `put`: records come to any instance, and each sends on what it does not own, by divisions that may change at any time; nobody answers, so that a plan can be committed as
+// soon as it is approved. `get`: every key has one instance that answers for it. When `put` becomes `get`, the input has ended: the next plan is the last division, awaits all instances, and with its commit they begin to answer.
+// `get` never becomes `put`.
+type RangesPhase string
 
 // RangesPlan A new division by one method.
 type RangesPlan struct {
@@ -5647,6 +5684,11 @@ type RoutingTable struct {
 	// `unset` name every key that must be held back: those whose route changes, and those that are elsewhere than they are routed and move there. Across a change of the hash the route of any key may change:
 	// routers compare the route by this `hash`, these `instances` and the entries with the committed one.
 	Pending *PendingTable `json:"pending"`
+
+	// Phase Whether the owners of ranges answer for their keys. `put`: records come to any instance, and each sends on what it does not own, by divisions that may change at any time; nobody answers, so that a plan can be committed as
+	// soon as it is approved. `get`: every key has one instance that answers for it. When `put` becomes `get`, the input has ended: the next plan is the last division, awaits all instances, and with its commit they begin to answer.
+	// `get` never becomes `put`.
+	Phase *RangesPhase `json:"phase,omitempty"`
 
 	// Routing How a router chooses among the parts of a split key. Absent stands for `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from this
 	// router, whatever their keys, counted since the table has this version; weights count for nothing. It is as `splitting.routing` was in the configuration that the table pins.
