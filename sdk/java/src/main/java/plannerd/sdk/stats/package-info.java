@@ -1,2 +1,0 @@
-/** What keys cost in an interval, counted exactly, for reports to the service. */
-package plannerd.sdk.stats;
