@@ -202,3 +202,131 @@ func TestBatchBounds(t *testing.T) {
 		t.Errorf("%s", patched.body)
 	}
 }
+
+// shrunk makes a plan that empties instance 2, which was removed, key by key, and starts it.
+func (e *env) shrunk() wire.Plan {
+	e.Helper()
+	e.operator("clicks", strings.Replace(batched, `"instances":2`, `"instances":3,"table_limit":2`, 1))
+	e.do("PATCH", "/v1/operators/clicks", `{"instances":2}`).want(http.StatusOK)
+	p := e.do("POST", "/v1/operators/clicks/plans", leaving).want(http.StatusCreated).wired()
+	if len(p.WaitsFor) > 0 || len(p.Batches) < 3 || *p.TablePeak <= p.RoutingTable.SizeAfter || *p.TablePeak < 3 {
+		e.Fatalf("%+v", p)
+	}
+	return e.verb(p.Id, "start", `{"executor":"e"}`).want(http.StatusOK).wired()
+}
+
+// leaving is an interval in which k0 to k3 are on instance 2, of two instances that remain.
+const leaving = `{"interval":1,"keys":[{"key":"k0","cost":10,"state":1,"hash_instance":0,"instance":2},
+	{"key":"k1","cost":10,"state":2,"hash_instance":1,"instance":2},
+	{"key":"k2","cost":10,"state":3,"hash_instance":0,"instance":2},
+	{"key":"k3","cost":10,"state":4,"hash_instance":1,"instance":2}]}`
+
+// TestBatchesAcrossAChange: the first batch brings the instances into force, and entries
+// leave keys on the one that was removed until their batch.
+func TestBatchesAcrossAChange(t *testing.T) {
+	e := newEnv(t)
+	p := e.shrunk()
+	for n := 1; n <= len(p.Batches); n++ {
+		pending := e.followed("").Pending
+		if pending == nil || pending.Batch != int64(n) || len(pending.Instances) != 2 {
+			t.Fatalf("batch %d: %+v", n, pending)
+		}
+		if n == 1 && !slices.Equal(pending.Awaits, []int32{0, 1, 2}) {
+			t.Errorf("the change awaits %v", pending.Awaits)
+		}
+		e.verb(p.Id, "acks", fmt.Sprintf(`{"instances":%s,"batch":%d}`,
+			strings.ReplaceAll(fmt.Sprint(pending.Awaits), " ", ","), n)).want(http.StatusOK)
+		table := e.followed("")
+		if len(*table.Instances) != 2 || int64(len(table.Entries)) != p.Batches[n-1].TableSize {
+			t.Errorf("after batch %d of %+v: %+v", n, p.Batches[n-1], table)
+		}
+		left := 0
+		for _, x := range table.Entries {
+			if x.Instance == 2 {
+				left++
+			}
+		}
+		if left != max(0, len(p.Batches)-n) && left != 4-n {
+			t.Errorf("%d entries name instance 2 after batch %d of %d", left, n, len(p.Batches))
+		}
+	}
+	got := e.do("GET", "/v1/plans/"+p.Id, "").want(http.StatusOK).wired()
+	if got.Status != "committed" || got.RoutingTable.SizeAfter > 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestStopAcrossAChange: what is left on an instance that was removed is moved by the next
+// plan, and until then it reports.
+func TestStopAcrossAChange(t *testing.T) {
+	for _, end := range []string{"stop", "abort"} {
+		t.Run(end, func(t *testing.T) {
+			e := newEnv(t)
+			p := e.shrunk()
+			if end == "stop" {
+				e.verb(p.Id, "stop", `{}`).want(http.StatusOK)
+			}
+			e.verb(p.Id, "acks", `{"instances":[0,1,2],"batch":1}`).want(http.StatusOK)
+			if end == "abort" {
+				e.verb(p.Id, "abort", `{}`).want(http.StatusOK)
+				e.verb(p.Id, "abort", `{"rolled_back":true}`).want(http.StatusOK)
+			}
+			if table := e.followed(""); len(*table.Instances) != 2 || table.Pending != nil {
+				t.Fatalf("%+v", table)
+			}
+			at := map[string]int32{"k0": 0, "k1": 1, "k2": 0, "k3": 1}
+			left := int64(0)
+			for _, x := range e.followed("").Entries {
+				if at[x.Key] = x.Instance; x.Instance == 2 {
+					left++
+				}
+			}
+			for id := range int32(3) {
+				var rows []string
+				for i := range 4 {
+					if key := fmt.Sprint("k", i); at[key] == id {
+						rows = append(rows, fmt.Sprintf(`{"key":%q,"cost":10,"state":%d,"hash_instance":%d}`, key, i+1, i%2))
+					}
+				}
+				e.report(2, int(id), `{"keys":[`+strings.Join(rows, ",")+`]}`).want(http.StatusCreated)
+			}
+			next := e.do("POST", "/v1/operators/clicks/plans", `{"interval":2}`).
+				want(http.StatusCreated).wired()
+			if left == 0 || next.Migration.Keys < left || next.RoutingTable.SizeAfter > 2 {
+				t.Errorf("%+v", next)
+			}
+			e.verb(next.Id, "commit", `{"stopped":true}`).want(http.StatusOK)
+			e.do("PUT", "/v1/operators/clicks/intervals/3/reports/2", `{"keys":[]}`).
+				fails(http.StatusUnprocessableEntity, "invalid", "?instance")
+		})
+	}
+}
+
+// TestStopWhileFilling: an instance that a stopped plan was to fill is filled by the next
+// one, although no load is too high.
+func TestStopWhileFilling(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", strings.Replace(batched, `"theta_max":0`, `"theta_max":0.5`, 1))
+	e.do("PATCH", "/v1/operators/clicks", `{"instances":3}`).want(http.StatusOK)
+	full := func(interval int, last bool) string {
+		var rows []string
+		for i := range 12 {
+			rows = append(rows, fmt.Sprintf(`{"key":"k%02d","cost":10,"state":1,"hash_instance":%d}`, i, i%2))
+			if !last {
+				rows[i] = strings.Replace(rows[i], "}", fmt.Sprintf(`,"instance":%d}`, i%2), 1)
+			}
+		}
+		return fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, interval, strings.Join(rows, ","))
+	}
+	p := e.do("POST", "/v1/operators/clicks/plans", full(1, false)).want(http.StatusCreated).wired()
+	if p.Migration.Keys != 2 || len(p.Batches) != 2 {
+		t.Fatalf("%+v", p)
+	}
+	e.verb(p.Id, "start", `{"executor":"e"}`).want(http.StatusOK)
+	e.verb(p.Id, "stop", `{}`).want(http.StatusOK)
+	e.verb(p.Id, "acks", `{"instances":[0,1,2],"batch":1}`).want(http.StatusOK)
+	next := e.do("POST", "/v1/operators/clicks/plans", full(2, true)).want(http.StatusCreated).wired()
+	if next.Migration.Keys != 1 || next.Instances[2].Filling == nil || next.Instances[2].LoadAfter != 20 {
+		t.Errorf("%+v", next)
+	}
+}

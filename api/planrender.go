@@ -63,6 +63,7 @@ type planHead struct {
 	Stopping      bool              `json:"stopping"`
 	Batch         jsontext.Value    `json:"batch,omitzero"`   // like Reports
 	Batches       []batch           `json:"batches,omitzero"` // like Reports
+	TablePeak     jsontext.Value    `json:"table_peak,omitzero"`
 	Routers       map[string]int64  `json:"routers,omitzero"` // like Reports
 	Awaits        []int32           `json:"awaits,omitzero"`  // like Reports
 	Acked         []ack             `json:"acked,omitzero"`   // like Reports
@@ -89,6 +90,18 @@ type batch struct {
 	TableSize int64    `json:"table_size"`
 	Version   *int64   `json:"version"`
 	Awaits    []int32  `json:"awaits"`
+}
+
+// tablePeakOf is the largest size of the table after any batch, and null without batches.
+func tablePeakOf(batches []planning.Batch) jsontext.Value {
+	if len(batches) == 0 {
+		return jsontext.Value("null")
+	}
+	peak := int64(0)
+	for _, b := range batches {
+		peak = max(peak, b.TableAfter)
+	}
+	return jsontext.Value(strconv.FormatInt(peak, 10))
 }
 
 func batchesOf(batches []planning.Batch) []batch {
@@ -235,6 +248,7 @@ func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Dur
 		if p.Status.InFlight() {
 			head.Batch = jsontext.Value(strconv.FormatInt(p.BatchesDone+1, 10))
 		}
+		head.TablePeak = tablePeakOf(p.Batches)
 		head.Routers = map[string]int64{}
 		maps.Copy(head.Routers, p.Routers)
 		head.Awaits, head.Acked = append([]int32{}, p.Awaited...), acksOf(p.Acked)

@@ -14,11 +14,23 @@ import (
 // a change of the hash or of the instances that is every instance of both
 // configurations, as the routes of keys change that no statistics name.
 func (b *base) awaited(o *PlanResult) []int32 {
-	all := instanceSet(b.pinned.Instances)
-	maps.Copy(all, instanceSet(b.newest.Instances))
+	all := b.instances()
 	if b.changed || len(all) > len(b.pinned.Instances) || len(all) > len(b.newest.Instances) {
 		return slices.Sorted(maps.Keys(all))
 	}
+	return b.concerned(o)
+}
+
+// instances are those of both configurations.
+func (b *base) instances() map[int32]bool {
+	all := instanceSet(b.pinned.Instances)
+	maps.Copy(all, instanceSet(b.newest.Instances))
+	return all
+}
+
+// concerned returns the instances that hold state of a key whose route the plan changes, or
+// get it, in ascending order. Keys that no statistics name stay where they are.
+func (b *base) concerned(o *PlanResult) []int32 {
 	seen := map[int32]bool{}
 	for id := range o.affected() {
 		seen[id] = true
@@ -27,7 +39,7 @@ func (b *base) awaited(o *PlanResult) []int32 {
 	if o.diff == nil && o.classes == nil {
 		routes := b.routes(o.Plan)
 		if routes[planner.NoInstance] { // nobody knows where the hash puts a key
-			return slices.Sorted(maps.Keys(all))
+			return slices.Sorted(maps.Keys(b.instances()))
 		}
 		maps.Copy(seen, routes)
 	}

@@ -2,8 +2,10 @@ package planning
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -54,17 +56,18 @@ func added(before, after *placement) (ids []int32) {
 }
 
 // toFill lists the instances that plans are to fill: those that the configuration adds to the
-// committed one, and those that the last committed plan was to fill and left below their
-// least load without a proof that no plan fills them.
+// committed one, and those that the last plan in force was to fill and left below their
+// least load without a proof that no plan fills them. One that ended before its last batch
+// proves nothing.
 func (r *reader) toFill(ctx context.Context, b *base) ([]int32, error) {
 	ids := added(b.pinned, b.newest)
-	plans, _, err := r.store.Plans(ctx, store.PlanFilter{Operator: b.op.Name, Status: store.StatusCommitted, Limit: 1})
-	if err != nil || len(plans) == 0 {
-		return ids, aboutOperator(b.op.Name, err)
+	last, err := r.lastInForce(ctx, b.op)
+	if last == nil || err != nil {
+		return ids, err
 	}
-	last, err := r.Plan(ctx, plans[0].ID)
-	if err != nil {
-		return nil, err
+	if cutShort(*last) {
+		left, err := filledBy(*last)
+		return append(ids, left...), err
 	}
 	loads, err := loadsWith(last.Figures, "filling")
 	for _, l := range loads {
@@ -74,6 +77,46 @@ func (r *reader) toFill(ctx context.Context, b *base) ([]int32, error) {
 	}
 	return ids, err
 }
+
+// mostAborted is how many plans that were given up are looked through for one of which
+// batches are in force.
+const mostAborted = 20
+
+// lastInForce is the newest plan of which all or some batches are in force; nil: there is none.
+func (r *reader) lastInForce(ctx context.Context, op store.Operator) (*store.Plan, error) {
+	if op.CurrentStatus.InFlight() {
+		if p, err := r.Plan(ctx, op.CurrentPlan); err != nil || p.BatchesDone > 0 {
+			return &p, err
+		}
+	}
+	committed, _, err := r.store.Plans(ctx, store.PlanFilter{
+		Operator: op.Name, Status: store.StatusCommitted, Limit: 1,
+	})
+	if err != nil {
+		return nil, aboutOperator(op.Name, err)
+	}
+	aborted, _, err := r.store.Plans(ctx, store.PlanFilter{
+		Operator: op.Name, Status: store.StatusAborted, Limit: mostAborted,
+	})
+	if err != nil {
+		return nil, aboutOperator(op.Name, err)
+	}
+	for _, p := range aborted {
+		if p.BatchesDone > 0 {
+			committed = append(committed, p)
+			break
+		}
+	}
+	if len(committed) == 0 {
+		return nil, nil
+	}
+	newest := slices.MaxFunc(committed, func(a, b store.Plan) int { return cmp.Compare(a.BaseVersion, b.BaseVersion) })
+	p, err := r.Plan(ctx, newest.ID)
+	return &p, err
+}
+
+// cutShort reports whether some batches of a plan are in force, and others are not.
+func cutShort(p store.Plan) bool { return p.BatchesDone > 0 && p.BatchesDone < p.BatchCount }
 
 // filledBy lists the instances that a stored plan was to fill.
 func filledBy(p store.Plan) (ids []int32, err error) {

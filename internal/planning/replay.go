@@ -98,6 +98,7 @@ func (s *Service) baseOf(ctx context.Context, p store.Plan, memory *admission.Le
 	if b.table, err = plannerTable(table.Entries); err != nil {
 		return nil, err
 	}
+	b.pinned = b.pinned.knowing(b.table)
 	b.absences.before, err = s.absencesAfter(ctx, p)
 	b.absences.counted = true
 	return b, err

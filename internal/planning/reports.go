@@ -24,7 +24,16 @@ func (r *reader) reporters(ctx context.Context, operator string) (op store.Opera
 	if of.newest, err = r.newest(ctx, op); err != nil {
 		return op, of, err
 	}
-	of.pinned, err = r.pinned(ctx, op)
+	if of.pinned, err = r.pinned(ctx, op); err != nil || of.pinned.Batches == nil {
+		return op, of, err
+	}
+	if last, err := r.lastInForce(ctx, op); err != nil || last == nil || !cutShort(*last) {
+		return op, of, err
+	}
+	table, err := r.table(ctx, op)
+	if err == nil {
+		of.pinned = of.pinned.knowing(table)
+	}
 	return op, of, err
 }
 
@@ -33,7 +42,7 @@ func (r reporters) known(id int32) bool { return r.pinned.Has(id) || r.newest.Ha
 
 // split splits the last reports up to an interval into those of the interval itself and
 // the last ones of instances that are missing. Those that have to report are the
-// instances that the committed table pins: no others hold keys. Reports of instances
+// instances that the committed table pins or names: no others hold keys. Reports of instances
 // that are known no more say nothing.
 func (r reporters) split(last []store.Report, interval int64) (received, late []store.Report, missing []int32) {
 	has := make(map[int32]bool, len(last))

@@ -13,6 +13,7 @@ import (
 
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )
@@ -38,7 +39,7 @@ func TestStateFollowsTheRoute(t *testing.T) {
 	}
 	var mu sync.Mutex
 	committed := map[planning.SchemeName]int{}
-	batches, stopped := 0, 0
+	batches, stopped, removed := 0, 0, 0
 	t.Run("histories", func(t *testing.T) {
 		const perStore = 100 // so that it stays small
 		for from := 0; from < n; from += perStore {
@@ -50,16 +51,17 @@ func TestStateFollowsTheRoute(t *testing.T) {
 					s.run()
 					mu.Lock()
 					committed[s.config.Scheme] += s.committed
-					batches, stopped = batches+s.batches, stopped+s.stopped
+					batches, stopped, removed = batches+s.batches, stopped+s.stopped, removed+s.removed
 					mu.Unlock()
 				}
 			})
 		}
 	})
-	t.Logf("%d histories, commits by scheme: %v, %d batches before the last, %d plans stopped", n, committed, batches,
-		stopped)
-	if n > 100 && (batches == 0 || stopped == 0) {
-		t.Errorf("%d batches before the last, %d plans stopped", batches, stopped)
+	t.Logf("%d histories, commits by scheme: %v, %d batches before the last, %d plans stopped, %d plans of a table that "+
+		"names removed instances", n, committed, batches, stopped, removed)
+	if n > 100 && (batches == 0 || stopped == 0 || removed == 0) {
+		t.Errorf("%d batches before the last, %d plans stopped, %d plans of a table that names removed instances", batches,
+			stopped, removed)
 	}
 	for _, scheme := range []planning.SchemeName{planning.SchemeTable, planning.SchemeRing, planning.SchemeRanges} {
 		if n > 10 && committed[scheme] == 0 {
@@ -84,6 +86,7 @@ type simulation struct {
 	committed int
 	batches   int // that were committed before the last of their plan
 	stopped   int // plans that ended before their last batch
+	removed   int // plans that started from a table whose entries name instances that are removed
 	log       []string
 }
 
@@ -243,6 +246,9 @@ func (s *simulation) propose(st *closed, view *planning.TableView) {
 	if err != nil {
 		s.note("interval %d: %v", st.Interval, err)
 		return
+	}
+	if s.flight == nil && len(instancesOf(view)) > len(view.Instances) {
+		s.removed++
 	}
 	s.note("interval %d of %d keys (partial %v, version %v, reports %v, tells %v): %s %s %v, awaits %v, %d keys move, "+
 		"table %d→%d\n%s", st.Interval, st.Len(), st.Partial, st.TableVersion, in.Reports != nil, tells, p.ID, p.Status,
@@ -415,8 +421,25 @@ func (s *simulation) took(p planning.Plan, err error) planning.Plan {
 	return p
 }
 
-// instancesOf are the ids of the instances that the committed table pins.
+// instancesOf are the ids of the instances that the committed table pins, and of those that
+// its entries name besides, ascending.
 func instancesOf(view *planning.TableView) []int32 {
+	out := pinnedBy(view)
+	for _, part := range view.Parts {
+		if list, ok := part.List.(statsio.Records[statsio.Entry]); ok {
+			for e := range list {
+				out = append(out, e.Instance)
+				for _, part := range e.Parts {
+					out = append(out, part.Instance)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func pinnedBy(view *planning.TableView) []int32 {
 	out := make([]int32, len(view.Instances))
 	for i, d := range view.Instances {
 		out[i] = d.ID

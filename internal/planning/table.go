@@ -42,8 +42,11 @@ func (tableScheme) read(ctx context.Context, r *reader, b *base) (err error) {
 	if b.filling, err = r.toFill(ctx, b); b.engineHolds() || err != nil {
 		return err
 	}
-	b.table, err = r.table(ctx, b.op)
-	return err
+	if b.table, err = r.table(ctx, b.op); err != nil {
+		return err
+	}
+	b.pinned = b.pinned.knowing(b.table)
+	return nil
 }
 
 func (tableScheme) admit(b *base, st *Statistics) error {
@@ -316,14 +319,22 @@ func (in pendingPlan) mayStay(ctx context.Context, r *reader) (func(key []byte, 
 		return nil, err
 	}
 	next, err := r.hash(ctx, in.target)
-	if now == nil || next == nil || err != nil {
+	if err != nil {
 		return anyway, err
 	}
+	return mayStayBetween(now, next), nil
+}
+
+// mayStayBetween is mayStay where one hash function takes the place of another.
+func mayStayBetween(now, next planner.HashFunction) func(key []byte, to int32) bool {
 	return func(key []byte, to int32) bool {
+		if now == nil || next == nil {
+			return true
+		}
 		hash := planner.KeyHash(key)
 		return instanceBy(next, key, hash) != to || // it has an entry
 			instanceBy(now, key, hash) == to
-	}, nil
+	}
 }
 
 // changesTell: of whole tables only it is said how parts are chosen.

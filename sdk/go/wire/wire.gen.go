@@ -3569,7 +3569,7 @@ type Plan struct {
 	// Acked Those that have acknowledged.
 	Acked []Ack `json:"acked"`
 
-	// Awaits The instances that may hold state of a key whose route changes, or get it, ascending; once all have acknowledged, the plan is committed. After a change of the hash or of the instances these are all instances of both configurations. Of a plan in several batches they are those of the batch that is handed over, of the first one before, and of the last one afterwards.
+	// Awaits The instances that may hold state of a key whose route changes, or get it, ascending; once all have acknowledged, the plan is committed. After a change of the hash or of the instances these are all instances of both configurations. Of a plan in several batches they are those of the batch that is handed over, of the first one before, and of the last one afterwards; a change of the hash or of the instances is part of the first one.
 	Awaits []int32 `json:"awaits"`
 
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
@@ -3756,6 +3756,9 @@ type Plan struct {
 	// SupersededBy The plan that took the place of one that is superseded; null of others, and where an abort made the routing table another one.
 	SupersededBy *string `json:"superseded_by"`
 
+	// TablePeak The largest size of the routing table after any of the batches; null of a plan that goes at once. After a change of the hash or of the instances it may be above `table_limit`, as entries leave the keys of later batches where they are.
+	TablePeak *int64 `json:"table_peak"`
+
 	// TableWithinLimit The planned table, of `size_after` entries, is within its limit.
 	TableWithinLimit TableWithinLimit `json:"table_within_limit"`
 
@@ -3874,7 +3877,7 @@ type PlanStatus string
 // PlanStrategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 type PlanStrategy string
 
-// PlanSummary A plan as it is listed, without `batch`, `batches`, `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
+// PlanSummary A plan as it is listed, without `batch`, `batches`, `table_peak`, `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
 type PlanSummary struct {
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.

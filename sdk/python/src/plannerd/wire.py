@@ -909,6 +909,7 @@ class Plan(TypedDict):
     stopping: bool
     strategy: PlanStrategy
     superseded_by: str | None
+    table_peak: int | None
     table_within_limit: TableWithinLimit
     theta: Theta
     timing: Timing
