@@ -58,6 +58,7 @@ func checkScheme(text jsontext.Value, scheme planning.SchemeName, prefix string)
 		refuse("strategy")
 		refuse("table_owner")
 		refuse("entry_grace")
+		refuse("window")
 		refuse("batches")
 		refuse("transfer_rate")
 	}

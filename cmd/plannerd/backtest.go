@@ -25,6 +25,7 @@ type backtestCmd struct {
 	Forecasts  forecasts `placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
 	Targets    []share   `placeholder:"PART" group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
 	Window     int       `own:"" least:"1" default:"5" group:"Parameters" help:"For how many intervals keys keep their state. Where none is reported it is the cost of these intervals."`
+	Added      bool      `name:"added-state" group:"Parameters" help:"The rows' state is what their interval added: keys have the sum over --window intervals (default: it is all state that they have)."`
 	outputFlag
 }
 
@@ -178,11 +179,17 @@ func (c *backtestCmd) read(env *environment) (*backtest.History, error) {
 	}
 	defer in.close()
 	in.operator, in.keysOnly = &c.operatorFlags, true
-	history := backtest.NewHistory(c.Window)
+	history, sums := backtest.NewHistory(c.Window), drive.NewSums(c.Window)
+	if c.Added {
+		history = backtest.NewHistory(1) // the sums are those of all keys that have any
+	}
 	for next := in.source(); ; {
 		interval, document, err := next()
 		if errors.Is(err, io.EOF) {
 			return history, nil
+		}
+		if err == nil && c.Added {
+			document.Stats, err = sums.Add(document.Stats)
 		}
 		if err == nil {
 			err = history.Add(interval, document.Stats)

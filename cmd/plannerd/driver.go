@@ -109,6 +109,7 @@ type driveFlags struct {
 	formFlags
 	splitFlags
 	EntryGrace int `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
+	Window     int `own:"" least:"1" default:"1" group:"Operator" help:"For how many intervals what an interval added to the state of a key moves with it. Above 1 the rows' state is what their interval added, and plans are made on the sums."`
 }
 
 // drivers returns a driver for each trial, with the bounds on time of like; needKeys
@@ -153,6 +154,12 @@ func (f *driveFlags) drive(
 	next, drivers, err := begin(in)
 	if err == nil {
 		window := drive.NewWindow(drive.DefaultWindow)
+		if f.Window > 1 {
+			if f.Interval != nil {
+				return usagef("--window: the states of several intervals are added up, and --interval picks one")
+			}
+			window, next = drive.NewWindow(1), next.summedUp(f.Window)
+		}
 		err = runDrivers(env.ctx, next, drivers, func(d *statsio.Document) (*planner.Statistics, error) {
 			if alone := f.Interval != nil || !in.stream.HasInterval(); alone || f.Split || d.Records != nil {
 				return nil, nil
@@ -165,6 +172,22 @@ func (f *driveFlags) drive(
 
 // source yields one interval after the other, and io.EOF after the last.
 type source func() (interval int64, input *statsio.Document, err error)
+
+// summedUp is the source with S(k,w), the sum of what the last w intervals added, for the
+// state that rows tell.
+func (next source) summedUp(w int) source {
+	window := drive.NewSums(w)
+	return func() (interval int64, input *statsio.Document, err error) {
+		if interval, input, err = next(); err != nil {
+			return interval, input, err
+		}
+		if input.Records != nil {
+			return interval, input, usagef("--window: compact records do not say which keys they are of")
+		}
+		input.Stats, err = window.Add(input.Stats)
+		return interval, input, err
+	}
+}
 
 // runDrivers carries the drivers through the input side by side, reading it once.
 // whole tells the state of all keys, as [drive.Window] does, or nil. visit sees each step of

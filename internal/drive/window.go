@@ -27,6 +27,7 @@ type Window struct {
 	// Reserve is told of memory, in bytes, before it is taken. Nil: nobody asks.
 	Reserve func(bytes int64) error
 
+	sums      bool // rows tell the state that their interval added
 	size      int
 	intervals int
 	numbers   map[string]int
@@ -37,7 +38,7 @@ type Window struct {
 // remembered is what an interval needs to know of a key that it does not name.
 type remembered struct {
 	key   []byte
-	costs []float64 // of the last intervals of the window, a ring
+	added []float64 // cost, or added state, in the last intervals of the window, a ring
 	state float64   // as reported last
 	home  int32     // its hash instance, likewise
 	until int       // the interval from which on it has no state
@@ -46,6 +47,14 @@ type remembered struct {
 // NewWindow returns a window of so many intervals that has seen none.
 func NewWindow(intervals int) *Window {
 	return &Window{size: max(1, intervals), numbers: map[string]int{}}
+}
+
+// NewSums returns a window whose rows tell the state that their interval has added. A key's
+// is S(k,w), the sum of what the last w intervals have added (mixed-routing Eq. 2).
+func NewSums(w int) *Window {
+	out := NewWindow(w)
+	out.sums = true
+	return out
 }
 
 // Bytes is what the window and what it returned hold, beside the statistics that it was
@@ -81,7 +90,12 @@ func (w *Window) Add(stats *planner.Statistics) (*planner.Statistics, error) {
 	out.Partial = stats.Partial || len(stats.PartialOn) > 0 || len(stats.Frozen) > 0
 	out.PartialOn, out.Frozen = nil, nil
 	out.Shares = nil // the state of a key is their sum already
-	reported := out.State != nil
+	amounts, reported := stats.Cost, out.State != nil && !w.sums
+	if w.sums {
+		if amounts = stats.State; amounts == nil && stats.Len() > 0 {
+			return nil, planner.InvalidRow(0, "State", "is needed: the states of several intervals are added up")
+		}
+	}
 	if !reported {
 		if err := w.hold(int64(stats.Len()) * stateBytes); err != nil {
 			return nil, err
@@ -102,12 +116,12 @@ func (w *Window) Add(stats *planner.Statistics) (*planner.Statistics, error) {
 		if stats.HashInstance != nil {
 			k.home = stats.HashInstance[row]
 		}
-		k.until, k.costs[now%w.size] = now+w.size, stats.Cost[row]
+		k.until, k.added[now%w.size] = now+w.size, amounts[row]
 		if reported {
 			k.state = out.State[row]
 			continue
 		}
-		out.State[row] = k.total()
+		out.State[row] = k.total(now)
 	}
 	if err := w.addAbsent(&out, named, reported); err != nil {
 		return nil, err
@@ -125,26 +139,26 @@ func (w *Window) key(key []byte) (k *remembered, id int, err error) {
 		}
 		id = len(w.keys)
 		w.numbers[string(key)] = id
-		w.keys = append(w.keys, remembered{key: slices.Clone(key), costs: make([]float64, w.size),
+		w.keys = append(w.keys, remembered{key: slices.Clone(key), added: make([]float64, w.size),
 			home: planner.NoInstance})
 	}
 	return &w.keys[id], id, nil
 }
 
-// total is what the key cost in the window.
-func (k *remembered) total() (sum float64) {
-	for _, c := range k.costs {
-		sum += c
+// total is the sum over the window that ends with an interval, its oldest first.
+func (k *remembered) total(now int) (sum float64) {
+	for i := range k.added {
+		sum += k.added[(now+1+i)%len(k.added)]
 	}
 	return sum
 }
 
 // stateIf is the state of the key when it is absent, if states are reported or not.
-func (k *remembered) stateIf(reported bool) float64 {
+func (k *remembered) stateIf(reported bool, now int) float64 {
 	if reported {
 		return k.state
 	}
-	return k.total()
+	return k.total(now)
 }
 
 // addAbsent gives keys that are not named but still have state a row without cost.
@@ -157,9 +171,9 @@ func (w *Window) addAbsent(out *planner.Statistics, named []bool, reported bool)
 		if named[id] {
 			continue
 		}
-		k.costs[now%w.size] = 0
+		k.added[now%w.size] = 0
 		homeless := out.HashInstance != nil && k.home == planner.NoInstance
-		if k.until > now && !out.Partial && !homeless && k.stateIf(reported) != 0 {
+		if k.until > now && !out.Partial && !homeless && k.stateIf(reported, now) != 0 {
 			absent = append(absent, id)
 			text += len(k.key)
 		}
@@ -176,7 +190,7 @@ func (w *Window) addAbsent(out *planner.Statistics, named []bool, reported bool)
 	for _, id := range absent {
 		k := &w.keys[id]
 		out.Keys.Append(k.key)
-		out.Cost, out.State = append(out.Cost, 0), append(out.State, k.stateIf(reported))
+		out.Cost, out.State = append(out.Cost, 0), append(out.State, k.stateIf(reported, now))
 		if out.Instance != nil {
 			out.Instance = append(out.Instance, planner.NoInstance)
 		}

@@ -30,8 +30,15 @@ func TestWindow(t *testing.T) {
 		"reported": {
 			[]*planner.Statistics{of([]float64{10, 20}, "a", 1, "b", 2), of([]float64{30}, "b", 3), of([]float64{40}, "b", 4)},
 			[]string{"a 1 10, b 2 20", "b 3 30, a 0 10", "b 4 40"}},
+		"added": {
+			[]*planner.Statistics{of([]float64{10, 20}, "a", 1, "b", 2), of([]float64{30}, "b", 3), of([]float64{0}, "b", 4),
+				of([]float64{1}, "a", 4)},
+			[]string{"a 1 10, b 2 20", "b 3 50, a 0 10", "b 4 30", "a 4 1"}},
 	} {
 		w := NewWindow(2)
+		if name == "added" {
+			w = NewSums(2)
+		}
 		for i, in := range c.intervals {
 			s, err := w.Add(in)
 			if err != nil {
@@ -56,6 +63,9 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	var input *planner.InputError
+	if _, err := NewSums(2).Add(of(nil, "a", 1)); !errors.As(err, &input) || input.Field != "State" {
+		t.Errorf("without states that add up: %v", err)
+	}
 	counted := of(nil, "a", 1)
 	counted.Count = []int64{2}
 	if _, err := NewWindow(1).Add(counted); !errors.As(err, &input) {

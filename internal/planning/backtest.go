@@ -153,7 +153,11 @@ func (s *Service) history(ctx context.Context, operator string, in Backtest) (*b
 	if err != nil {
 		return nil, "", err
 	}
-	h := backtest.NewHistory(drive.DefaultWindow)
+	window := drive.DefaultWindow
+	if intervals[len(intervals)-1].added != nil { // the states are those of all keys that have any
+		window = 1
+	}
+	h := backtest.NewHistory(window)
 	h.Reserve = in.Memory.Reserve
 	for _, x := range intervals {
 		if err := x.needKeys(); err != nil {

@@ -77,6 +77,9 @@ func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics, memo
 		return nil, err
 	}
 	b.absences.counted = small // they do not tell which keys are absent
+	if err := s.addUp(ctx, b, st, memory); err != nil {
+		return nil, err
+	}
 	if small && others < b.newest.Approval.SmallIntervals {
 		if out, err = b.newest.scheme().noAction(ctx, s.engine, b, st, causeSmall); err == nil {
 			out.small = true

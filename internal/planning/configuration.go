@@ -100,6 +100,9 @@ type Configuration struct {
 	// EntryGrace is for how many intervals in a row a key must be absent before its entry
 	// may be dropped.
 	EntryGrace int `json:"entry_grace"`
+	// Window is the number of intervals whose added states are the state of a key. 0: one, so
+	// rows tell all state.
+	Window int `json:"window,omitzero"`
 	// Batches bound the batches in which plans are handed over; nil: each goes at once.
 	Batches *BatchBounds `json:"batches,omitzero"`
 	// TransferRate is how much state an instance sends and receives in a second; 0: it is not

@@ -120,7 +120,7 @@ const remembering = 32
 // foresightBefore returns the newest plan of an earlier interval that has a forecast, and
 // what it tells; nil: there is none.
 func (s *Service) foresightBefore(ctx context.Context, b *base, st *Statistics) (*store.Plan, *Foresight, error) {
-	for p, err := range s.earlierPlans(ctx, b, st) {
+	for p, err := range s.earlierPlans(ctx, b, st, remembering) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -132,11 +132,11 @@ func (s *Service) foresightBefore(ctx context.Context, b *base, st *Statistics) 
 }
 
 // earlierPlans yields the newest plans of earlier intervals, newest first, up to the first
-// error.
-func (s *Service) earlierPlans(ctx context.Context, b *base, st *Statistics) iter.Seq2[store.Plan, error] {
+// error. It looks at so many plans, and the rest of those that it read with them.
+func (s *Service) earlierPlans(ctx context.Context, b *base, st *Statistics, most int) iter.Seq2[store.Plan, error] {
 	return func(yield func(store.Plan, error) bool) {
 		filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
-		for left := remembering; left > 0; {
+		for left := most; left > 0; {
 			plans, next, err := s.store.Plans(ctx, filter)
 			if err != nil {
 				yield(store.Plan{}, aboutOperator(b.op.Name, err))
@@ -170,7 +170,7 @@ func (s *Service) stateBefore(
 		return state, err
 	}
 	var plans []store.Plan // newest first
-	for p, err := range s.earlierPlans(ctx, b, st) {
+	for p, err := range s.earlierPlans(ctx, b, st, remembering) {
 		if err != nil {
 			return nil, err
 		}

@@ -171,7 +171,7 @@ func (s *Service) AnalysisInput(
 	if statsio.IsCompact(blob) {
 		return nil, refuse(KeysNotKnown, "The statistics of that interval are in compact form, which names no keys.")
 	}
-	stats, err := statsio.DecodeInput(blob)
+	stats, _, err := statsio.DecodeInput(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored input of plan %s: %w", plan, err)
 	}

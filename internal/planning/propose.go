@@ -292,7 +292,7 @@ func (b *base) storedInput(st *Statistics) []byte {
 	case st.Records != nil:
 		return statsio.EncodeCompact(st.Records)
 	}
-	return statsio.EncodeInputUntil(st.Statistics, b.stop)
+	return statsio.EncodeInputUntil(st.Statistics, st.added, b.stop)
 }
 
 // Milliseconds is a duration in milliseconds, to the microsecond.

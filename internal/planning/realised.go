@@ -91,7 +91,7 @@ func (s *Service) returned(ctx context.Context, b *base, st *Statistics, p *Plan
 	var left drive.Departures
 	intervals := 0
 	last := store.Plan{Epoch: -1}
-	for q, err := range s.earlierPlans(ctx, b, st) {
+	for q, err := range s.earlierPlans(ctx, b, st, remembering) {
 		if err != nil {
 			return 0, err
 		}

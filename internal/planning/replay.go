@@ -124,7 +124,7 @@ func (s *Service) inputOf(ctx context.Context, p store.Plan, memory *admission.L
 	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
 		return nil, err
 	}
-	if st.Statistics, err = statsio.DecodeInput(blob); err != nil {
+	if st.Statistics, st.added, err = statsio.DecodeInput(blob); err != nil {
 		return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
 	}
 	return st, nil

@@ -31,6 +31,10 @@ type Statistics struct {
 	// planned on the statistics as they are.
 	foreseen *forecast.Forecast
 
+	// added is the state that the interval itself added to each row, where their states are
+	// those of the operator's window; nil: they are not.
+	added []float64
+
 	// older: the rows' instances are older than the table that is planned on. That is
 	// all that is stored of TableVersion.
 	older bool

@@ -18,7 +18,12 @@ import (
 // tableScheme places keys by a hash function and a routing table of exceptions.
 type tableScheme struct{}
 
-func (tableScheme) restrict(c Configuration) Configuration { return c }
+func (tableScheme) restrict(c Configuration) Configuration {
+	if c.Window == 1 {
+		c.Window = 0
+	}
+	return c
+}
 
 func (tableScheme) check(c Configuration) error {
 	if _, ok := planner.Lookup(c.Strategy); !ok {
@@ -27,7 +32,8 @@ func (tableScheme) check(c Configuration) error {
 	if c.TableOwner == OwnerEngine && c.Splitting.Allowed() {
 		return planner.Invalid("splitting/max_parts", "above 1 is for a routing table that the service holds")
 	}
-	return cmp.Or(c.Parameters.Check(c.Strategy), c.checkPolicy(), c.checkHash(), c.checkBatches())
+	return cmp.Or(c.Parameters.Check(c.Strategy), c.checkPolicy(), c.checkHash(), c.checkBatches(),
+		c.checkWindow())
 }
 
 func (tableScheme) hashFunction(c Configuration) (planner.HashFunction, error) {

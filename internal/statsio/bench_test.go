@@ -213,7 +213,7 @@ func BenchmarkEncode(b *testing.B) {
 		})
 	}
 	stored("input/keys=1e6", s.Len(), input, func() { encodeInput(s) })
-	stored("input_decode/keys=1e6", s.Len(), input, func() { _, _ = DecodeInput(input) })
+	stored("input_decode/keys=1e6", s.Len(), input, func() { _, _, _ = DecodeInput(input) })
 	stored("migrations/moves=5e4", len(p.Moves), moves, func() { EncodeMigrations(p) })
 	stored("migrations_decode/moves=5e4", len(p.Moves), moves, func() { _, _ = DecodeMigrations(moves) })
 	w := bufio.NewWriterSize(io.Discard, writeBytes)

@@ -106,7 +106,7 @@ func TestInputRoundTrip(t *testing.T) {
 		if n := InputRows(encodeInput(s)); n != s.Len() {
 			t.Errorf("%d rows of %d", n, s.Len())
 		}
-		got, err := DecodeInput(encodeInput(s))
+		got, _, err := DecodeInput(encodeInput(s))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -122,7 +122,7 @@ func TestCorruption(t *testing.T) {
 		blob   []byte
 		decode func([]byte) error
 	}{
-		"input": {encodeInput(s), func(b []byte) error { _, err := DecodeInput(b); return err }},
+		"input": {encodeInput(s), func(b []byte) error { _, _, err := DecodeInput(b); return err }},
 		"report": {EncodeReport(s), func(b []byte) error {
 			_, err := MergeReports(t.Context(), []Report{{Blob: b}}, nil, nil)
 			return err
@@ -346,5 +346,23 @@ func TestInputWithoutLists(t *testing.T) {
 	s.PartialOn, s.Frozen = []int32{1}, []int32{4}
 	if with := encodeInput(s); !bytes.HasPrefix(with[blobHeader+1:], plain[blobHeader+1:]) {
 		t.Errorf("%q does not begin as %q", with, plain)
+	}
+}
+
+// What an interval added to states that are sums comes back beside them.
+func TestStoredAddedState(t *testing.T) {
+	s := statisticsOf(zipfRows(70_000)) // several blocks
+	added := make([]float64, s.Len())
+	for i := range added {
+		added[i] = float64(i) / 3
+	}
+	blob := EncodeInputUntil(s, added, func() bool { return false })
+	back, got, err := DecodeInput(blob)
+	if err != nil || !slices.Equal(got, added) {
+		t.Fatalf("%d rows of %d: %v", len(got), len(added), err)
+	}
+	sameStatistics(t, "added", back, s)
+	if _, none, err := DecodeInput(encodeInput(s)); none != nil || err != nil {
+		t.Errorf("of states that are no sums %d came back: %v", len(none), err)
 	}
 }

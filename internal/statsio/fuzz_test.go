@@ -234,14 +234,14 @@ func FuzzDecodeInput(f *testing.F) {
 	f.Add([]byte("\x0f\x02\xff\xff\x02\x01\x01\x00\x00ab" + strings.Repeat("\x01", 2*24)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, blob := range sealed(inputMagic, data) {
-			s, err := DecodeInput(blob)
+			s, _, err := DecodeInput(blob)
 			if err != nil {
 				if !errors.Is(err, ErrCorrupt) {
 					t.Fatal(err)
 				}
 				continue
 			}
-			back, err := DecodeInput(encodeInput(s))
+			back, _, err := DecodeInput(encodeInput(s))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -63,7 +63,7 @@ func planOf(s *planner.Statistics, n int) *planner.Plan {
 }
 
 func encodeInput(s *planner.Statistics) []byte {
-	return EncodeInputUntil(s, func() bool { return false })
+	return EncodeInputUntil(s, nil, func() bool { return false })
 }
 
 func listOf[R Record](s iter.Seq[R]) Records[R] { return Records[R](s) }

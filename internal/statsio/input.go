@@ -17,6 +17,7 @@ const (
 	inputPartialOn
 	inputFrozen
 	inputShares
+	inputAdded
 	inputFlags = 1<<iota - 1
 )
 
@@ -24,7 +25,10 @@ const (
 // small blob, for storing: rows keep their order and every bit of their values. When
 // stop asks it to give up, it returns nil. It asks once for each block of rows, from
 // several goroutines.
-func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
+//
+// added is the state that the interval itself added to each row, where the states are sums
+// over several intervals; nil: they are not.
+func EncodeInputUntil(s *planner.Statistics, added []float64, stop func() bool) []byte {
 	w := newBlobWriter(inputMagic)
 	flags := 0
 	set := func(bit int, on bool) {
@@ -39,12 +43,13 @@ func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	set(inputPartialOn, len(s.PartialOn) > 0)
 	set(inputFrozen, len(s.Frozen) > 0)
 	set(inputShares, len(s.Shares) > 0)
+	set(inputAdded, added != nil)
 	w.number(flags)
 	w.number(s.Len())
 	keyLen := func(i int) int { return len(s.Keys.At(i)) }
 	if !w.blocksAtOnce(s.Len(), keyLen, stop, func(w *blobWriter, from, to,
 		keyBytes int) {
-		w.inputBlock(s, from, to, keyBytes)
+		w.inputBlock(s, added, from, to, keyBytes)
 	}) {
 		return nil
 	}
@@ -60,7 +65,7 @@ func EncodeInputUntil(s *planner.Statistics, stop func() bool) []byte {
 	return w.finish()
 }
 
-func (w *blobWriter) inputBlock(s *planner.Statistics, from, to, keyBytes int) {
+func (w *blobWriter) inputBlock(s *planner.Statistics, added []float64, from, to, keyBytes int) {
 	n := to - from
 	w.begin(n, keyBytes)
 	w.keys(n, func(i int) []byte { return s.Keys.At(from + i) })
@@ -73,6 +78,9 @@ func (w *blobWriter) inputBlock(s *planner.Statistics, from, to, keyBytes int) {
 	}
 	if s.HashInstance != nil {
 		w.ints(s.HashInstance[from:to])
+	}
+	if added != nil {
+		w.floats(added[from:to])
 	}
 	w.end()
 }
@@ -94,11 +102,11 @@ func InputRows(blob []byte) int {
 }
 
 // DecodeInput is the inverse of [EncodeInputUntil]. It fails with [ErrCorrupt].
-func DecodeInput(blob []byte) (*planner.Statistics, error) {
+func DecodeInput(blob []byte) (s *planner.Statistics, added []float64, err error) {
 	r := newBlobReader(blob, inputMagic)
 	flags := r.number(inputFlags)
 	rows := r.number(math.MaxInt32)
-	s := &planner.Statistics{Keys: planner.NewKeys(min(rows, blockRows)), Partial: flags&inputPartial != 0}
+	s = &planner.Statistics{Keys: planner.NewKeys(min(rows, blockRows)), Partial: flags&inputPartial != 0}
 	if flags&inputState != 0 {
 		s.State = []float64{}
 	}
@@ -108,8 +116,11 @@ func DecodeInput(blob []byte) (*planner.Statistics, error) {
 	if flags&inputHashInstance != 0 {
 		s.HashInstance = []int32{}
 	}
+	if flags&inputAdded != 0 {
+		added = []float64{}
+	}
 	for s.Len() < rows && r.err == nil {
-		r.inputBlock(s, rows-s.Len())
+		added = r.inputBlock(s, added, rows-s.Len())
 	}
 	s.Residual = readList(r, residualPlanes)
 	if flags&inputPartialOn != 0 {
@@ -122,12 +133,12 @@ func DecodeInput(blob []byte) (*planner.Statistics, error) {
 		s.Shares = readList(r, sharePlanes)
 	}
 	if err := r.finish(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s, nil
+	return s, added, nil
 }
 
-func (r *blobReader) inputBlock(s *planner.Statistics, limit int) {
+func (r *blobReader) inputBlock(s *planner.Statistics, added []float64, limit int) []float64 {
 	n := r.begin(limit)
 	r.keys(s.Keys, n)
 	s.Cost = r.floats(s.Cost, n)
@@ -140,7 +151,11 @@ func (r *blobReader) inputBlock(s *planner.Statistics, limit int) {
 	if s.HashInstance != nil {
 		s.HashInstance = r.ints(s.HashInstance, n)
 	}
+	if added != nil {
+		added = r.floats(added, n)
+	}
 	r.end()
+	return added
 }
 
 var residualPlanes = []plane[planner.Residual]{

@@ -396,7 +396,7 @@ func BenchmarkMerge(b *testing.B) {
 		for b.Loop() {
 			all := &planner.Statistics{Keys: planner.NewKeys(rows)}
 			for d, input := range inputs {
-				s, err := DecodeInput(input)
+				s, _, err := DecodeInput(input)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -383,7 +383,7 @@ func TestBlobKinds(t *testing.T) {
 			t.Errorf("%s: compact %t, class moves %t", name, IsCompact(blob), IsClassMoves(blob))
 		}
 		for want, decode := range map[string]func() error{
-			"input":       func() error { _, err := DecodeInput(blob); return err },
+			"input":       func() error { _, _, err := DecodeInput(blob); return err },
 			"compact":     func() error { _, err := DecodeCompact(blob); return err },
 			"migrations":  func() error { _, err := DecodeMigrations(blob); return err },
 			"class moves": func() error { _, err := DecodeClassMoves(blob); return err },

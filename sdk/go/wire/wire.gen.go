@@ -2719,6 +2719,13 @@ type Operator struct {
 	TransferRate *TransferRate `json:"transfer_rate,omitempty"`
 	UpdatedAt    time.Time     `json:"updated_at"`
 
+	// Window w: for how many intervals what an interval added to the state of a key has to move with the key. With 1 the `state` of a row is all state that the key has. Above 1 it is what the interval
+	// added, 0 if nothing, and the service plans on S(k,w), the sum over the last w accepted intervals, the rows' own included; a key that only earlier ones name has its state still, and keeps its
+	// place or moves with the others. Such statistics must be complete, name keys, and have `state` on every row. What is stored with a plan, analysed, replayed and tested back is the sum. Intervals
+	// that were too small to be acted upon do not count, nor do those before the window was above 1: then it fills anew. Needs `store_inputs`, `retention.inputs` of 0 or at least w,
+	// `table_owner` `planner`, a hash function that the service knows, `reports.missing` `fail`, and keys that are not split. Answered where it is above 1.
+	Window *Window `json:"window,omitempty"`
+
 	// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
 	// by then gives the best one, with the end reason `work_budget`; others leave everything where it is, with the
 	// cause `unfinished`. The same budget gives the same plan on every machine: the `work_units` of a plan that a
@@ -2827,8 +2834,15 @@ type OperatorConfiguration struct {
 	TransferRate *TransferRate `json:"transfer_rate,omitempty"`
 
 	// Trigger Short for a `policy` with `{forecast: {method: last}}` and these two. Not with `policy`, as which it is answered.
-	Trigger    *Trigger    `json:"trigger,omitempty"`
-	UpdatedAt  *time.Time  `json:"updated_at,omitempty"`
+	Trigger   *Trigger   `json:"trigger,omitempty"`
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+
+	// Window w: for how many intervals what an interval added to the state of a key has to move with the key. With 1 the `state` of a row is all state that the key has. Above 1 it is what the interval
+	// added, 0 if nothing, and the service plans on S(k,w), the sum over the last w accepted intervals, the rows' own included; a key that only earlier ones name has its state still, and keeps its
+	// place or moves with the others. Such statistics must be complete, name keys, and have `state` on every row. What is stored with a plan, analysed, replayed and tested back is the sum. Intervals
+	// that were too small to be acted upon do not count, nor do those before the window was above 1: then it fills anew. Needs `store_inputs`, `retention.inputs` of 0 or at least w,
+	// `table_owner` `planner`, a hash function that the service knows, `reports.missing` `fail`, and keys that are not split. Answered where it is above 1.
+	Window     *Window     `json:"window,omitempty"`
 	WorkBudget *WorkBudget `json:"work_budget,omitempty"`
 }
 
@@ -6525,6 +6539,13 @@ type WhatIfResults struct {
 	// Timing Durations in milliseconds.
 	Timing Timing `json:"timing"`
 }
+
+// Window w: for how many intervals what an interval added to the state of a key has to move with the key. With 1 the `state` of a row is all state that the key has. Above 1 it is what the interval
+// added, 0 if nothing, and the service plans on S(k,w), the sum over the last w accepted intervals, the rows' own included; a key that only earlier ones name has its state still, and keeps its
+// place or moves with the others. Such statistics must be complete, name keys, and have `state` on every row. What is stored with a plan, analysed, replayed and tested back is the sum. Intervals
+// that were too small to be acted upon do not count, nor do those before the window was above 1: then it fills anew. Needs `store_inputs`, `retention.inputs` of 0 or at least w,
+// `table_owner` `planner`, a hash function that the service knows, `reports.missing` `fail`, and keys that are not split. Answered where it is above 1.
+type Window = int32
 
 // WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
 // by then gives the best one, with the end reason `work_budget`; others leave everything where it is, with the

@@ -351,6 +351,9 @@ const retention = (setting) => ({
     setting('entry_grace', 'Table entries of absent keys', (x) =>
       x === 0 ? 'Until another plan is made' : `Until they were absent for ${counted(x, 'interval')}`,
     ),
+    setting('window', 'State of a key', (x = 1) =>
+      x === 1 ? 'What its rows tell' : `What the rows of ${counted(x, 'interval')} have added`,
+    ),
   ],
 })
 

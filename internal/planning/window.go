@@ -1,0 +1,140 @@
+package planning
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"plannerd/internal/admission"
+	"plannerd/internal/drive"
+	"plannerd/planner"
+	"plannerd/planner/partitioner"
+	"plannerd/store"
+)
+
+// checkWindow finds what does not go together with states that are added up.
+func (c Configuration) checkWindow() error {
+	const field = "window"
+	switch {
+	case c.Window <= 1:
+		return nil
+	case !c.StoreInputs:
+		return planner.Invalid(field, "above 1 needs store_inputs: what the intervals before have added is in their statistics")
+	case c.Retention.Inputs > 0 && c.Retention.Inputs < c.Window:
+		return planner.Invalid(field, "must be at most retention.inputs: the statistics of as many intervals are added up")
+	case c.TableOwner == OwnerEngine:
+		return planner.Invalid(field, "above 1 is for a routing table that the service holds: it says where the state of "+
+			"keys is that an interval does not name")
+	case c.Hash.Function == partitioner.Reported:
+		return planner.Invalid(field, "above 1 is not for a hash function that is reported: nothing says where it puts keys "+
+			"that an interval does not name")
+	case c.Splitting.Allowed():
+		return planner.Invalid(field, "above 1 is not for split keys, whose parts have states of their own")
+	case c.Reports.Missing != MissingFail:
+		return planner.Invalid(field, "above 1 needs reports.missing fail: a report that is missing hides what was added")
+	}
+	return nil
+}
+
+// addUp has the rows' states, which are what the interval added, be what the last intervals
+// of the operator's window have added, and adds rows without cost for the keys that only
+// earlier ones name. Intervals that were too small to be acted upon do not count, nor do
+// those before the window was set, or whose statistics are no longer kept.
+func (s *Service) addUp(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) error {
+	if b.newest.Window <= 1 {
+		return nil
+	}
+	switch {
+	case st.Records != nil:
+		return refuse(KeysNotKnown, "The operator adds up the states of keys over several intervals, and statistics in compact "+
+			"form do not say which keys these are.")
+	case st.Partial || len(st.PartialOn) > 0 || len(st.Frozen) > 0:
+		return refuse(CompleteCoverageRequired,
+			"The operator adds up the states of keys over several intervals: only complete statistics tell what was added.")
+	}
+	window := drive.NewSums(b.newest.Window)
+	window.Reserve = memory.Reserve
+	before, err := s.windowBefore(ctx, b, st)
+	if err != nil {
+		return err
+	}
+	for _, p := range before {
+		if err := s.addInterval(ctx, window, p, memory); err != nil {
+			return err
+		}
+	}
+	own := st.Statistics
+	if st.Statistics, err = window.Add(own); err != nil {
+		return err
+	}
+	if err := memory.Reserve(int64(st.Len()-own.Len()) * planRowBytes); err != nil {
+		return err
+	}
+	for i := own.Len(); i < st.Len(); i++ { // errors point at rows of the request, and this is none
+		if _, err := b.newest.planner.Hash.Instance(st.Keys.At(i), st.Keys.Hash(i)); err != nil {
+			return planner.Invalid("interval", fmt.Sprintf("key %q, which has state of intervals before, %v", st.Keys.At(i), err))
+		}
+	}
+	st.added = append(slices.Clone(own.State), make([]float64, st.Len()-own.Len())...)
+	st.Shares = sharesOf(own, st.State)
+	return nil
+}
+
+// sharesOf are the shares of rows once their states are others: what earlier intervals
+// added is where the key is.
+func sharesOf(own *planner.Statistics, state []float64) []planner.Share {
+	out := slices.Clone(own.Shares)
+	for i, x := range out {
+		if own.Instance != nil && x.Instance == own.Instance[x.Row] {
+			out[i].State += state[x.Row] - own.State[x.Row]
+		}
+	}
+	return out
+}
+
+// addInterval has a window know what a stored interval added.
+func (s *Service) addInterval(ctx context.Context, window *drive.Window, p store.Plan, memory *admission.Lease) error {
+	held := memory.Used()
+	in, err := s.inputOf(ctx, p, memory)
+	if isPurged(err) || err == nil && in.added == nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	input := memory.Used() - held
+	_, err = window.Add(&planner.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.added})
+	if err != nil {
+		return err
+	}
+	return memory.Settle(memory.Used() - input)
+}
+
+// windowBefore are the newest plans of the intervals whose states the statistics add to,
+// oldest first.
+func (s *Service) windowBefore(ctx context.Context, b *base, st *Statistics) (plans []store.Plan, err error) {
+	for p, err := range s.earlierPlans(ctx, b, st, math.MaxInt) {
+		if err != nil {
+			return nil, err
+		}
+		n := len(plans)
+		switch {
+		case n == b.newest.Window-1:
+		case isSmall(p) || n > 0 && plans[n-1].Epoch == p.Epoch && plans[n-1].Interval == p.Interval:
+			continue
+		default:
+			c, err := s.placement(ctx, p.Operator, p.ConfigVersion)
+			if err != nil {
+				return nil, err
+			}
+			if c.Window > 1 {
+				plans = append(plans, p)
+				continue
+			}
+		}
+		break
+	}
+	slices.Reverse(plans)
+	return plans, nil
+}
