@@ -1,0 +1,528 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// slots is how many slots a Redis Cluster has.
+const slots = 16384
+
+// node is a redis-server that runs.
+type node struct {
+	*redis.Client
+	instance int32  // its number in plannerd
+	id       string // its name in the cluster
+	port     int
+	process  *exec.Cmd
+}
+
+func (n *node) address() string { return "127.0.0.1:" + strconv.Itoa(n.port) }
+
+// cluster is a Redis Cluster on loopback that keeps nothing on disk but its configuration.
+type cluster struct {
+	nodes []*node
+	batch int // keys that one MIGRATE moves
+}
+
+// startCluster starts so many masters, each with an equal range of the slots.
+func startCluster(ctx context.Context, c config) (*cluster, error) {
+	out := &cluster{batch: c.batch}
+	for i := range c.nodes {
+		n, err := startNode(ctx, filepath.Join(c.dir, "node-"+strconv.Itoa(i)))
+		if err != nil {
+			out.stop()
+			return nil, err
+		}
+		n.instance = int32(i)
+		out.nodes = append(out.nodes, n)
+	}
+	if err := out.form(ctx); err != nil {
+		out.stop()
+		return nil, err
+	}
+	return out, nil
+}
+
+// home is the instance that has a slot at first.
+func home(slot, nodes int) int32 { return int32(slot * nodes / slots) }
+
+// startNode starts a server on two free ports. Another program may take one of them before
+// the server does; then there are others.
+func startNode(ctx context.Context, dir string) (n *node, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	for range 5 {
+		if n, err = tryNode(ctx, dir); err == nil || ctx.Err() != nil {
+			return n, err
+		}
+	}
+	return nil, err
+}
+
+func tryNode(ctx context.Context, dir string) (*node, error) {
+	ports, err := freePorts(ctx, 2)
+	if err != nil {
+		return nil, err
+	}
+	said, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return nil, err
+	}
+	defer said.Close()
+	// DEBUG is needed for the time that commands take, see service.go.
+	cmd := exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(ports[0]),
+		"--cluster-port", strconv.Itoa(ports[1]), "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+		"--dir", dir, "--save", "", "--appendonly", "no", "--enable-debug-command", "local", "--loglevel", "warning")
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("redis-server, of Debian's package of this name: %w", err)
+	}
+	n := &node{port: ports[0], process: cmd, Client: redis.NewClient(options("127.0.0.1:" + strconv.Itoa(ports[0])))}
+	err = patiently(ctx, 10*time.Second, func() error {
+		// What answers may be another program's.
+		var pid int
+		info, err := n.InfoMap(ctx, "server").Result()
+		if err == nil {
+			pid, err = strconv.Atoi(info["Server"]["process_id"])
+		}
+		if err == nil && pid != cmd.Process.Pid {
+			err = errors.New("another server has the port")
+		}
+		return err
+	})
+	if err == nil {
+		n.id, err = n.Do(ctx, "cluster", "myid").Text()
+	}
+	if err != nil {
+		n.stop()
+		text, _ := os.ReadFile(said.Name())
+		return nil, fmt.Errorf("redis-server: %w\n%s", err, text)
+	}
+	return n, nil
+}
+
+// options are those of a connection to one node. Commands are not given up while a node is
+// busy: a write that is sent again could come after a later one.
+func options(address string) *redis.Options {
+	return &redis.Options{Addr: address, ReadTimeout: time.Minute, WriteTimeout: time.Minute, MaxRetries: -1}
+}
+
+func (n *node) stop() {
+	_ = n.Close()
+	_ = n.process.Process.Kill()
+	_ = n.process.Wait()
+}
+
+func (c *cluster) stop() {
+	for _, n := range c.nodes {
+		n.stop()
+	}
+}
+
+// freePorts finds free ports of loopback.
+func freePorts(ctx context.Context, n int) (ports []int, err error) {
+	var open []net.Listener
+	defer func() {
+		for _, l := range open {
+			_ = l.Close()
+		}
+	}()
+	for range n {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, l)
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// patiently tries until something works, or the time is over.
+func patiently(ctx context.Context, most time.Duration, try func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// form makes a cluster of the nodes: each gets a range of the slots and an epoch of its own,
+// and meets the first.
+func (c *cluster) form(ctx context.Context) error {
+	first := c.nodes[0]
+	for i, n := range c.nodes {
+		low := 0
+		for home(low, len(c.nodes)) != int32(i) {
+			low++
+		}
+		high := low
+		for high+1 < slots && home(high+1, len(c.nodes)) == int32(i) {
+			high++
+		}
+		for _, command := range [][]any{
+			{"cluster", "addslotsrange", low, high}, {"cluster", "set-config-epoch", i + 1},
+		} {
+			if err := n.Do(ctx, command...).Err(); err != nil {
+				return err
+			}
+		}
+		bus, err := n.ConfigGet(ctx, "cluster-port").Result()
+		if err != nil {
+			return err
+		}
+		if err := first.Do(ctx, "cluster", "meet", "127.0.0.1", n.port, bus["cluster-port"]).Err(); n != first && err != nil {
+			return err
+		}
+	}
+	return patiently(ctx, 30*time.Second, func() error { return c.agreed(ctx) })
+}
+
+// agreed says whether all nodes know each other and the place of each slot.
+func (c *cluster) agreed(ctx context.Context) error {
+	for _, n := range c.nodes {
+		info, err := n.ClusterInfo(ctx).Result()
+		if err != nil {
+			return err
+		}
+		for _, want := range []string{"cluster_state:ok", fmt.Sprintf("cluster_known_nodes:%d", len(c.nodes)),
+			fmt.Sprintf("cluster_size:%d", len(c.nodes))} {
+			if !strings.Contains(info, want) {
+				return fmt.Errorf("node %d has no %s yet", n.instance, want)
+			}
+		}
+	}
+	return nil
+}
+
+// places are where slots are.
+type places struct {
+	owner []*node
+	// open are the slots whose move is not over, and where they go: at least one node still
+	// has a mark of it.
+	open map[int]*node
+}
+
+// look asks every node which slots it has, and which it is giving or getting. Where two
+// claim a slot, the one of the higher epoch has it, as the nodes themselves will agree.
+func (c *cluster) look(ctx context.Context) (*places, error) {
+	out, epochs := &places{make([]*node, slots), map[int]*node{}}, make([]int, slots)
+	byID := map[string]*node{}
+	for _, n := range c.nodes {
+		byID[n.id] = n
+	}
+	for _, n := range c.nodes {
+		text, err := n.ClusterNodes(ctx).Result()
+		if err != nil {
+			return nil, err
+		}
+		own, err := parseMyself(text)
+		if err != nil {
+			return nil, fmt.Errorf("node %d: %w", n.instance, err)
+		}
+		for _, slot := range own.slots {
+			if out.owner[slot] == nil || epochs[slot] < own.epoch {
+				out.owner[slot], epochs[slot] = n, own.epoch
+			}
+		}
+		for slot, to := range own.migrating {
+			out.open[slot] = byID[to]
+		}
+		for slot := range own.importing {
+			out.open[slot] = n
+		}
+	}
+	if at := slices.Index(out.owner, nil); at >= 0 {
+		return nil, fmt.Errorf("nobody has slot %d", at)
+	}
+	return out, nil
+}
+
+// myself is what a node says of itself in CLUSTER NODES.
+type myself struct {
+	epoch                int
+	slots                []int
+	migrating, importing map[int]string // the other node of each slot
+}
+
+// parseMyself reads the line that a node has of itself: eight fields, then ranges of slots,
+// and marks such as [93->-id] and [77-<-id].
+func parseMyself(text string) (out myself, err error) {
+	out.migrating, out.importing = map[int]string{}, map[int]string{}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) < 8 || !slices.Contains(strings.Split(fields[2], ","), "myself") {
+			continue
+		}
+		if out.epoch, err = strconv.Atoi(fields[6]); err != nil {
+			return out, err
+		}
+		for _, f := range fields[8:] {
+			if err := out.add(f); err != nil {
+				return out, fmt.Errorf("%q: %w", f, err)
+			}
+		}
+		return out, nil
+	}
+	return out, errors.New("CLUSTER NODES has no line of the node itself")
+}
+
+func (m *myself) add(field string) error {
+	for sign, marks := range map[string]map[int]string{"->-": m.migrating, "-<-": m.importing} {
+		if slot, id, found := strings.Cut(strings.Trim(field, "[]"), sign); found {
+			at, err := strconv.Atoi(slot)
+			marks[at] = id
+			return err
+		}
+	}
+	low, high, isRange := strings.Cut(field, "-")
+	from, err := strconv.Atoi(low)
+	to := from
+	if err == nil && isRange {
+		to, err = strconv.Atoi(high)
+	}
+	for slot := from; err == nil && slot <= to; slot++ {
+		m.slots = append(m.slots, slot)
+	}
+	return err
+}
+
+// migrateTimeout is for how long a node waits for another one while it moves keys.
+const migrateTimeout = 10 * time.Second
+
+// move moves a slot to a node, while clients use it, and returns how many keys went. Each
+// step may be repeated: a move that was broken off anywhere is finished by another. At is
+// told of each step before it is made.
+//
+// REPLACE is right because a node that gives a slot away answers for the keys that it still
+// has: what the other one has of such a key is a copy that a broken MIGRATE left.
+func (c *cluster) move(ctx context.Context, slot int, from, to *node, at func(step string) error) (
+	keys int, err error,
+) {
+	set := func(n *node, what ...any) error {
+		if err := at(fmt.Sprint(what[0])); err != nil {
+			return err
+		}
+		if err := n.Do(ctx, append([]any{"cluster", "setslot", slot}, what...)...).Err(); err != nil {
+			return fmt.Errorf("setslot %d %v at node %d: %w", slot, what, n.instance, err)
+		}
+		return nil
+	}
+	if from != to {
+		if err := set(to, "importing", from.id); err != nil {
+			return 0, err
+		}
+		if err := set(from, "migrating", to.id); err != nil {
+			return 0, err
+		}
+		if keys, err = c.migrate(ctx, slot, from, to, at); err != nil {
+			return keys, err
+		}
+	}
+	// The receiver learns first that the slot is its own: else there would be a moment in which
+	// each of the two sends clients to the other.
+	if err := set(to, "node", to.id); err != nil {
+		return keys, err
+	}
+	for _, n := range c.nodes {
+		if n != to {
+			err = errors.Join(err, set(n, "node", to.id))
+		}
+	}
+	return keys, err
+}
+
+// migrate moves all keys of a slot in batches.
+func (c *cluster) migrate(ctx context.Context, slot int, from, to *node, at func(string) error) (keys int, err error) {
+	for {
+		list, err := from.ClusterGetKeysInSlot(ctx, slot, c.batch).Result()
+		if err != nil || len(list) == 0 {
+			return keys, err
+		}
+		if err := at("migrate"); err != nil {
+			return keys, err
+		}
+		command := []any{"migrate", "127.0.0.1", to.port, "", 0, migrateTimeout.Milliseconds(), "replace", "keys"}
+		for _, key := range list {
+			command = append(command, key)
+		}
+		if err := from.Do(ctx, command...).Err(); err != nil {
+			return keys, fmt.Errorf("migrate %d keys of slot %d from node %d to %d: %w", len(list), slot, from.instance,
+				to.instance, err)
+		}
+		keys += len(list)
+	}
+}
+
+// sampled is how many keys of a slot are asked for their size, and rounds in how many turns
+// all slots are asked.
+const (
+	sampled = 3
+	rounds  = 8
+)
+
+// content is what slots hold: their keys, and about how many bytes these take.
+type content struct {
+	keys  [slots]int
+	bytes [slots]float64
+	round int
+}
+
+// measure brings up to date what is known of some slots, of all in the first round: the
+// number of keys, and their size by a sample.
+func (c *cluster) measure(ctx context.Context, at *places, known *content) error {
+	of := map[*node][]int{}
+	for slot, n := range at.owner {
+		if known.round == 0 || slot%rounds == known.round%rounds {
+			of[n] = append(of[n], slot)
+		}
+	}
+	known.round++
+	for n, list := range of {
+		for some := range slices.Chunk(list, 512) {
+			if err := measureSome(ctx, n, some, known); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func measureSome(ctx context.Context, n *node, list []int, known *content) error {
+	counts, names := map[int]*redis.IntCmd{}, map[int]*redis.StringSliceCmd{}
+	if _, err := n.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, slot := range list {
+			counts[slot], names[slot] = p.ClusterCountKeysInSlot(ctx, slot), p.ClusterGetKeysInSlot(ctx, slot, sampled)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	sizes := map[int][]*redis.IntCmd{}
+	if _, err := n.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, slot := range list {
+			for _, key := range names[slot].Val() {
+				sizes[slot] = append(sizes[slot], p.MemoryUsage(ctx, key))
+			}
+		}
+		return nil
+	}); err != nil && !gone(err) {
+		return err
+	}
+	for _, slot := range list {
+		known.keys[slot], known.bytes[slot] = int(counts[slot].Val()), 0
+		for _, size := range sizes[slot] {
+			known.bytes[slot] += float64(size.Val()) * float64(known.keys[slot]) / float64(len(sizes[slot]))
+		}
+	}
+	return nil
+}
+
+// gone says that a key is not at a node, or not any more.
+func gone(err error) bool {
+	text := err.Error()
+	return errors.Is(err, redis.Nil) || strings.HasPrefix(text, "MOVED ") || strings.HasPrefix(text, "ASK ")
+}
+
+// work is what a node has done since it was started.
+type work struct {
+	commands float64       // of clients
+	received float64       // keys that came by MIGRATE
+	cpu      time.Duration // of its process
+}
+
+// works asks all nodes.
+func (c *cluster) works(ctx context.Context) ([]work, error) {
+	out := make([]work, len(c.nodes))
+	for i, n := range c.nodes {
+		text, err := n.Info(ctx, "commandstats", "cpu").Result()
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(text) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+			switch name {
+			case "cmdstat_get", "cmdstat_set":
+				out[i].commands += calls(value)
+			case "cmdstat_restore-asking":
+				out[i].received += calls(value)
+			case "used_cpu_sys", "used_cpu_user":
+				seconds, err := strconv.ParseFloat(value, 64)
+				if err != nil {
+					return nil, err
+				}
+				out[i].cpu += time.Duration(seconds * float64(time.Second))
+			}
+		}
+	}
+	return out, nil
+}
+
+// calls reads the number of calls in a line such as "calls=21175,usec=…".
+func calls(value string) float64 {
+	first, _, _ := strings.Cut(strings.TrimPrefix(value, "calls="), ",")
+	n, _ := strconv.ParseFloat(first, 64)
+	return n
+}
+
+// balance is how much more than the mean the busiest node did between two looks, in
+// commands and in CPU time: 1 where all did as much.
+func balance(before, after []work) (commands, cpu float64) {
+	return ratio(before, after, func(w work) float64 { return w.commands }),
+		ratio(before, after, func(w work) float64 { return float64(w.cpu) })
+}
+
+func ratio(before, after []work, of func(work) float64) float64 {
+	most, sum := 0.0, 0.0
+	for i := range after {
+		x := of(after[i]) - of(before[i])
+		most, sum = max(most, x), sum+x
+	}
+	if sum == 0 {
+		return 1
+	}
+	return most * float64(len(after)) / sum
+}
+
+// moved compares where slots were and are.
+func moved(before, after *places, of *content) (n, keys int, bytes float64) {
+	for slot := range slots {
+		if before.owner[slot] != after.owner[slot] {
+			n, keys, bytes = n+1, keys+of.keys[slot], bytes+of.bytes[slot]
+		}
+	}
+	return n, keys, bytes
+}
+
+// openSlots are the slots whose move is not over, ascending.
+func (p *places) openSlots() []int { return slices.Sorted(maps.Keys(p.open)) }
+
+// sum is how many commands of clients all nodes did between two looks.
+func sum(before, after []work) (n float64) {
+	for i := range after {
+		n += after[i].commands - before[i].commands
+	}
+	return n
+}
