@@ -9,3 +9,5 @@ import (
 func TestMain(m *testing.M) { jobtest.Main(m, main) }
 
 func TestRebalanced(t *testing.T) { jobtest.Rebalanced(t, transport{}) }
+
+func TestRescaled(t *testing.T) { jobtest.Rescaled(t, transport{}) }

@@ -27,8 +27,10 @@ type comparison struct {
 }
 
 func (x *comparison) flags(f *flag.FlagSet) {
-	f.IntVar(&x.runs, "runs", 3, "with -compare: how often each policy runs; figures are medians")
-	f.DurationVar(&x.warmup, "warmup", 15*time.Second, "with -compare: how long a run is not measured at first")
+	f.IntVar(&x.runs, "runs", 3, "with -compare or -compare-batches: how often each runs; figures are "+
+		"medians")
+	f.DurationVar(&x.warmup, "warmup", 15*time.Second, "with -compare or -compare-batches: how long a run is "+
+		"not measured at first")
 	f.DurationVar(&x.seconds, "seconds", 10*time.Second, "with -compare: how long each measurement takes")
 	f.StringVar(&x.only, "policies", "", "with -compare: names of policies, with commas; empty: all")
 	f.StringVar(&x.out, "output", "table", "with -compare: table, csv or json")

@@ -38,6 +38,10 @@ type counter struct {
 	inputs [2]input
 	asked  <-chan Message
 
+	given   []handoff.Transfer // were sent: their keys are about to be kept
+	going   *export            // exports that are being sent; nil: none
+	link    pacer              // of state that it receives
+	linked  <-chan time.Time   // until then the link is busy; nil: it is not
 	pace    pacer
 	busy    <-chan time.Time // until then messages that were taken have their service time; nil: none
 	working []event          // these messages
@@ -185,6 +189,10 @@ func (x *counter) loop(ctx context.Context) error {
 		if x.busy == nil {
 			channel, merges = x.inputs[0].next(), x.merges
 		}
+		var transfers <-chan *Message
+		if x.linked == nil {
+			transfers = x.inputs[1].next()
+		}
 		nothing := len(channel) == 0 && len(merges) == 0
 		var err error
 		select {
@@ -200,11 +208,15 @@ func (x *counter) loop(ctx context.Context) error {
 				x.pace.idle()
 			}
 			err = x.inputs[0].read(ctx, m)
-		case m, ok := <-x.inputs[1].next():
+		case m, ok := <-transfers:
 			if !ok {
 				return nil
 			}
 			err = x.inputs[1].read(ctx, m)
+		case <-x.linked:
+			x.linked = nil
+		case sent := <-x.going.over():
+			err = x.exported(ctx, sent)
 		case m := <-merges:
 			if nothing {
 				x.pace.idle()
@@ -307,8 +319,8 @@ func (x *counter) see(ctx context.Context) error {
 	return err
 }
 
-// step has the machine do something, and makes all of it durable at once. What it
-// exports is sent first, what it tells others last.
+// step has the machine do something, and makes all of it durable at once. What it tells
+// others is sent last; what it exports was sent before.
 func (x *counter) step(ctx context.Context, do func() ([]handoff.Action[event], error)) error {
 	err := x.db.Update(func(tx *bbolt.Tx) error {
 		s := states{tx}
@@ -319,11 +331,8 @@ func (x *counter) step(ctx context.Context, do func() ([]handoff.Action[event], 
 		if err := x.carryOut(s, actions); err != nil {
 			return err
 		}
-		if x.exports {
-			x.exports = false
-			if err := x.export(ctx, s); err != nil {
-				return err
-			}
+		if err := x.keep(s); err != nil {
+			return err
 		}
 		x.meta.Machine = x.machine.Record
 		for _, step := range x.doing {
@@ -338,7 +347,11 @@ func (x *counter) step(ctx context.Context, do func() ([]handoff.Action[event], 
 		x.failpoint.at(step + ", durable")
 	}
 	x.doing = x.doing[:0]
-	return x.send(ctx)
+	if err := x.send(ctx); err != nil || !x.exports {
+		return err
+	}
+	x.exports = false
+	return x.export(ctx)
 }
 
 // send sends what is told others.
@@ -371,7 +384,6 @@ func (x *counter) carryOut(s states, actions []handoff.Action[event]) error {
 			x.unsent = append(x.unsent, a)
 		case a.Do == handoff.Export:
 			x.exports = true
-			x.doing = append(x.doing, "exports")
 		case a.Do == handoff.Process:
 			if err := x.process(s, a); err != nil {
 				return err
@@ -528,52 +540,50 @@ func (x *counter) readFrame(source string, f Frame) (out []handoff.Action[event]
 	return out, false
 }
 
-// receive takes a transfer. It returns it if it has to wait.
+// receive takes a transfer, and those that came behind it meanwhile, in one transaction. It
+// returns the one that has to wait, if there is one.
 func (x *counter) receive(ctx context.Context, m *Message) (waiting *Message, err error) {
-	var t handoff.Transfer
-	if err := json.Unmarshal(m.Content, &t); err != nil {
-		return nil, err
-	}
+	size := 0
 	err = x.step(ctx, func() (out []handoff.Action[event], err error) {
-		out, waits := x.machine.Receive(t)
-		if waits {
-			waiting = m
-		} else {
+		for ; m != nil; m = x.nextTransfer(size < x.mostTransferred()) {
+			var t handoff.Transfer
+			if err := json.Unmarshal(m.Content, &t); err != nil {
+				return nil, err
+			}
+			actions, waits := x.machine.Receive(t)
+			if waits {
+				waiting = m
+				break
+			}
 			x.meta.Transfer = m.At
+			size += len(t.State)
+			out = append(out, actions...)
 		}
 		return out, nil
 	})
-	if err != nil || len(x.working) == 0 || x.busy != nil {
+	if err != nil {
 		return waiting, err
+	}
+	if wait := time.Until(x.link.work(x.transferTime(size))); wait > 0 {
+		x.linked = time.After(wait)
+	}
+	if len(x.working) == 0 || x.busy != nil {
+		return waiting, nil
 	}
 	return waiting, x.spend(0) // messages waited for the state
 }
 
-// export sends the states of keys that belong elsewhere.
-func (x *counter) export(ctx context.Context, s states) error {
-	held := func(yield func(string) bool) {
-		_ = s.each(func(key string, _ count, as status) bool { return as != active || yield(key) })
+// nextTransfer is the next transfer that is there already, if more are taken; nil: none.
+func (x *counter) nextTransfer(more bool) *Message {
+	if !more {
+		return nil
 	}
-	list, err := x.machine.Exports(held, s.export)
-	if err != nil {
-		return err
+	select {
+	case m := <-x.inputs[1].messages:
+		return m
+	default:
+		return nil
 	}
-	for _, t := range list {
-		if err := x.transfer(t); err != nil {
-			return err
-		}
-		c, _, _, err := s.get(t.Key)
-		if err == nil {
-			err = s.put(t.Key, c, kept)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := x.deliver(ctx); err != nil {
-		return err
-	}
-	return x.carryOut(s, x.machine.Exported(list))
 }
 
 // transfer notes a transfer to be sent.

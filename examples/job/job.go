@@ -41,7 +41,9 @@ type config struct {
 	stateBytes             int
 	interval, merge        time.Duration
 	theta                  float64
-	batch                  int64 // keys of a batch of a plan
+	batch                  int64         // keys of a batch of a plan
+	batchPause             time.Duration // for which an instance receives in a batch of a plan
+	transferRate           float64       // bytes of state that an instance sends, and receives, in a second; 0: no bound
 	policy                 policy
 	follows                bool
 	seed                   uint64
@@ -77,6 +79,10 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.DurationVar(&c.interval, "interval", c.interval, "how often plannerd is asked")
 	f.DurationVar(&c.merge, "merge", c.merge, "how often parts of the state of keys are merged, where there are any")
 	f.Int64Var(&c.batch, "batch", c.batch, "how many keys move at once, in batches of a plan; 0: all of a plan")
+	f.DurationVar(&c.batchPause, "batch-pause", c.batchPause, "for how long an instance sends or receives state in a "+
+		"batch of a plan, by -transfer-rate; 0: all of a plan")
+	f.Float64Var(&c.transferRate, "transfer-rate", c.transferRate, "how many bytes of state an instance sends, and "+
+		"receives, in a second; 0: as many as it can")
 	f.Float64Var(&c.theta, "theta", c.theta, "the imbalance that is allowed")
 	f.BoolVar(&c.follows, "follow", c.follows, "messages of keys that move follow them, and are not held by routers")
 	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random")
@@ -102,6 +108,7 @@ type Outcome struct {
 	Plans, Moved int
 	killed       map[string]int // by step
 	figures      figures
+	phases       [len(phases)]histogram
 }
 
 // Run runs a job, or one process of it, as its flags say, and prints what came of it.
@@ -116,6 +123,9 @@ func Run(ctx context.Context, t Transport, out io.Writer, arguments ...string) (
 	var cmp comparison
 	compares := f.Bool("compare", false, "run the job under all policies, one after the other, and compare them")
 	cmp.flags(f)
+	var scale rescaling
+	scales := f.Bool("compare-batches", false, "remove instances from the job, at once and in batches, and compare that")
+	scale.flags(f)
 	if err := f.Parse(arguments); err != nil {
 		return all, err
 	}
@@ -130,6 +140,8 @@ func Run(ctx context.Context, t Transport, out io.Writer, arguments ...string) (
 		return all, runInstance(ctx, c, int32(n))
 	case *compares:
 		return all, cmp.run(ctx, c, out)
+	case *scales:
+		return all, scale.run(ctx, c, cmp, out)
 	}
 	if all, err = runJob(ctx, c, *duration, *kills); err == nil {
 		all.print(out)
@@ -148,6 +160,9 @@ func (o Outcome) print(out io.Writer) {
 		histogram
 	}{{"while no plan was pending", f.latencies}, {"while one was", f.during}} {
 		fmt.Fprintf(out, "messages %s: p50 %.1f ms, p99 %.1f ms (%d)\n", x.when, x.quantile(0.5), x.quantile(0.99), x.count())
+	}
+	for i, x := range o.phases {
+		fmt.Fprintf(out, "%22s: p50 %.1f ms, p99 %.1f ms (%d)\n", phases[i], x.quantile(0.5), x.quantile(0.99), x.count())
 	}
 	for _, step := range slices.Sorted(maps.Keys(o.killed)) {
 		fmt.Fprintf(out, "%4d killed at %s\n", o.killed[step], step)
@@ -169,14 +184,15 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills int) (O
 		if err := j.load(ctx, l); err != nil {
 			return err
 		}
-		j.monitor.reset() // latencies and pauses are those of the second half
+		j.monitor.reset() // latencies, pauses and phases are those of the second half
+		j.history.reset()
 		if err := j.load(ctx, l); err != nil {
 			return err
 		}
 		made, err := j.await(ctx)
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		out = Outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed, figures{}}
+		out = Outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed, figures{}, j.history.reset()}
 		out.figures, _, _ = j.monitor.reset()
 		return err
 	})
@@ -206,7 +222,7 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 			return err
 		}
 	}
-	if err := j.configure(ctx); err != nil {
+	if err := j.configure(ctx, j.instances); err != nil {
 		return err
 	}
 	executable, err := os.Executable()
@@ -340,8 +356,8 @@ func (j *job) kill(name string) {
 	}
 }
 
-// configure makes the operator.
-func (j *job) configure(ctx context.Context) error {
+// configure makes the operator, or changes it, with so many instances.
+func (j *job) configure(ctx context.Context, instances int) error {
 	api, err := client.New(j.plannerd, client.Config{})
 	if err != nil {
 		return err
@@ -349,7 +365,7 @@ func (j *job) configure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	return patiently(ctx, func() error {
-		_, err := api.PutOperator(ctx, operator, j.operator())
+		_, err := api.PutOperator(ctx, operator, j.operator(instances))
 		return err
 	})
 }

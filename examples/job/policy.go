@@ -50,12 +50,12 @@ func (c *config) setPolicy(name string) error {
 	return nil
 }
 
-// operator is what plannerd is told of the job.
-func (c config) operator() wire.OperatorConfiguration {
+// operator is what plannerd is told of the job on so many instances.
+func (c config) operator(instances int) wire.OperatorConfiguration {
 	out := wire.OperatorConfiguration{ThetaMax: &c.theta, Hash: &wire.Hash{Function: new(wire.HashFunctionModulo)},
 		// Nobody is here to approve of what is made of a short interval after a crash.
 		Approval: &wire.ApprovalOptions{Auto: new(wire.ApprovalAutoAlways), OnPending: new(wire.OnPendingReplace)}}
-	for i := range int32(c.instances) {
+	for i := range int32(instances) {
 		out.Instances = append(out.Instances, wire.Instance{Id: i})
 	}
 	if c.policy.strategy != "" {
@@ -67,8 +67,17 @@ func (c config) operator() wire.OperatorConfiguration {
 	if c.policy.maxParts > 0 {
 		out.Splitting = &wire.Splitting{MaxParts: c.policy.maxParts}
 	}
+	if c.transferRate > 0 {
+		out.TransferRate = &c.transferRate
+	}
+	if c.batch > 0 || c.batchPause > 0 {
+		out.Batches = &wire.BatchBounds{}
+	}
 	if c.batch > 0 {
-		out.Batches = &wire.BatchBounds{Keys: &c.batch}
+		out.Batches.Keys = &c.batch
+	}
+	if c.batchPause > 0 {
+		out.Batches.Pause = new(c.batchPause.String())
 	}
 	return out
 }

@@ -1,0 +1,138 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"plannerd/sdk/go/handoff"
+)
+
+// export is what is being exported: messages of other keys are counted meanwhile. No message
+// of the keys that go can come, as all routers have announced that they hold them.
+type export struct {
+	version int64
+	list    []handoff.Transfer
+	end     context.CancelFunc
+	sent    chan error
+}
+
+// over is when everything was sent; nil: nothing is.
+func (e *export) over() <-chan error {
+	if e == nil {
+		return nil
+	}
+	return e.sent
+}
+
+// export sends the states of keys that belong elsewhere.
+func (x *counter) export(ctx context.Context) error {
+	version := x.machine.Doing.Version
+	if x.going != nil {
+		if x.going.version == version {
+			return nil
+		}
+		x.going.end() // its hand-over was aborted
+		<-x.going.sent
+	}
+	e := &export{version: version, sent: make(chan error, 1)}
+	err := x.db.View(func(tx *bbolt.Tx) (err error) {
+		s := states{tx}
+		held := func(yield func(string) bool) {
+			_ = s.each(func(key string, _ count, as status) bool { return as != active || yield(key) })
+		}
+		e.list, err = x.machine.Exports(held, s.export)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ctx, e.end = context.WithCancel(ctx)
+	x.going = e
+	go func() { e.sent <- x.sendStates(ctx, e.list) }()
+	return nil
+}
+
+// sendStates sends states, no faster than the rate of a transfer allows.
+func (x *counter) sendStates(ctx context.Context, list []handoff.Transfer) error {
+	var link pacer
+	link.idle()
+	for len(list) > 0 {
+		var some []Addressed
+		size := 0
+		for size < x.mostTransferred() && len(list) > 0 {
+			content, err := json.Marshal(list[0])
+			if err != nil {
+				return err
+			}
+			some = append(some, Addressed{list[0].To, content})
+			size += len(list[0].State)
+			list = list[1:]
+		}
+		if err := x.bus.Transfer(ctx, x.id, some); err != nil {
+			return err
+		}
+		sleep(ctx, time.Until(link.work(x.transferTime(size))))
+	}
+	return ctx.Err()
+}
+
+// mostTransferred is how many bytes of states are sent, or taken in, in one step.
+func (x *counter) mostTransferred() int {
+	const most = 128 << 10
+	if x.transferRate == 0 {
+		return most
+	}
+	return min(most, int(x.transferRate/100))
+}
+
+// transferTime is how long so many bytes take.
+func (x *counter) transferTime(size int) time.Duration {
+	if x.transferRate == 0 {
+		return 0
+	}
+	return time.Duration(float64(size) / x.transferRate * float64(time.Second))
+}
+
+// exported has the keys of what was sent be kept, unless the hand-over ended meanwhile.
+func (x *counter) exported(ctx context.Context, err error) error {
+	e := x.going
+	x.going = nil
+	e.end()
+	d := x.machine.Doing
+	if d == nil || d.Version != e.version || d.Voted || ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return x.step(ctx, func() ([]handoff.Action[event], error) {
+		x.given = e.list
+		if x.given == nil {
+			x.given = []handoff.Transfer{}
+		}
+		x.doing = append(x.doing, "exports")
+		return nil, nil
+	})
+}
+
+// keep does what follows from the states that were sent, if any were just now.
+func (x *counter) keep(s states) error {
+	if x.given == nil {
+		return nil
+	}
+	list := x.given
+	x.given = nil
+	for _, t := range list {
+		c, _, _, err := s.get(t.Key)
+		if err == nil {
+			err = s.put(t.Key, c, kept)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return x.carryOut(s, x.machine.Exported(list))
+}

@@ -1,0 +1,9 @@
+package client_test
+
+import (
+	"testing"
+
+	"plannerd/sdk/go/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
