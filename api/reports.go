@@ -123,9 +123,14 @@ func (s reports) list(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	var lost *[]int32
+	if found.Lost != nil {
+		lost = &found.Lost
+	}
 	return httpkit.WriteJSON(w, http.StatusOK, wire.ReportList{
 		Operator: of.Operator, Epoch: of.Epoch, Interval: of.Interval,
 		Received: receivedReports(found.Received), Missing: found.Missing, Last: receivedReports(found.Last),
+		Lost: lost,
 	})
 }
 

@@ -3,7 +3,10 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 const mergePatch = "Content-Type: application/merge-patch+json"
@@ -148,5 +151,178 @@ func TestAskedInstance(t *testing.T) {
 			t.Errorf("%s: %d instances answer, the key goes to %v", name, answer, at.Candidates)
 		}
 		e.do("GET", route+"&instance=3", "").fails(http.StatusUnprocessableEntity, "invalid", "?instance")
+	}
+}
+
+// shuffleReport sends the report of an instance of the operator shuffle: forty keys for each
+// letter, of cost 1 each.
+func (e *env) shuffleReport(interval int64, instance int, letters string) *answer {
+	e.Helper()
+	var rows []string
+	for _, letter := range letters {
+		for i := range 40 {
+			rows = append(rows, fmt.Sprintf(`{"key":"%c%03d","cost":1}`, letter, i))
+		}
+	}
+	return e.do("PUT", fmt.Sprintf("/v1/operators/shuffle/intervals/%d/reports/%d", interval, instance),
+		`{"keys":[`+strings.Join(rows, ",")+`]}`)
+}
+
+// planOf asks for the plan of an interval of the operator shuffle.
+func (e *env) planOf(interval int64) *answer {
+	e.Helper()
+	return e.do("POST", "/v1/operators/shuffle/plans", fmt.Sprintf(`{"interval":%d}`, interval))
+}
+
+// TestLostInstance: an instance that stops reporting is missing until its lease runs out.
+// Then the next instance has its ranges at once, and whatever waits for approval is not in
+// the way; later plans spread the load, and give the instance its share when it is back.
+func TestLostInstance(t *testing.T) {
+	e := newEnv(t)
+	const operator = "/v1/operators/shuffle"
+	config := `{"instances":4,"scheme":"ranges","theta_max":0.1,"approval":{"max_migration":{"keys":0}},
+		"reports":{"lease":"10s"}}`
+	e.operator("shuffle", config)
+	all := func(interval int64, without ...int) { // the next ones have what these had
+		var letters [4]string
+		for id := range 4 {
+			at := id
+			for slices.Contains(without, at) {
+				at = (at + 1) % 4
+			}
+			letters[at] += string(rune('a' + id))
+		}
+		for id := range 4 {
+			if letters[id] != "" {
+				e.shuffleReport(interval, id, letters[id]).want(http.StatusCreated)
+			}
+		}
+	}
+	all(1)
+	first := e.planOf(1).want(http.StatusCreated).shifted()
+	e.do("POST", "/v1/plans/"+first.ID+"/commit", stopped).want(http.StatusOK)
+	e.answersAlone("c000", 2, 4)
+
+	// It is missing, and then lost.
+	all(2, 2)
+	e.planOf(2).fails(http.StatusConflict, "reports_missing", "")
+	e.clock.pass(8 * time.Second)
+	all(3, 2)
+	e.planOf(3).fails(http.StatusConflict, "reports_missing", "")
+	var standing struct{ Missing, Lost []int32 }
+	if e.do("GET", operator+"/intervals/3/reports", "").want(http.StatusOK).into(&standing); len(standing.Lost) > 0 {
+		t.Errorf("%+v", standing)
+	}
+	e.clock.pass(2 * time.Second)
+	e.do("GET", operator+"/intervals/3/reports", "").want(http.StatusOK).into(&standing)
+	if !slices.Equal(standing.Missing, []int32{2}) || !slices.Equal(standing.Lost, []int32{2}) {
+		t.Errorf("%+v", standing)
+	}
+	made := e.planOf(3).want(http.StatusCreated)
+	var of struct {
+		Awaits  []int32
+		Reports struct{ Received, Lost []int32 }
+	}
+	made.into(&of)
+	p := made.shifted()
+	if p.Status != "approved" || len(p.Migrations) == 0 || !slices.Equal(of.Awaits, []int32{3}) ||
+		!slices.Equal(of.Reports.Received, []int32{0, 1, 3}) || !slices.Equal(of.Reports.Lost, []int32{2}) {
+		t.Fatalf("%s", made.body)
+	}
+	for _, m := range p.Migrations {
+		if m.From != 2 || m.To != 3 || m.Reason != "takeover" {
+			t.Errorf("%+v", m)
+		}
+	}
+	e.do("POST", "/v1/plans/"+p.ID+"/start", `{"executor":"leader"}`).want(http.StatusOK)
+	e.answersAlone("c000", 2, 4) // until the one with the copy has acknowledged
+	e.do("POST", "/v1/plans/"+p.ID+"/acks", `{"instances":[3]}`).want(http.StatusOK)
+	e.answersAlone("c000", 3, 4)
+
+	// The load is spread over those that are there, by a plan like any other; a plan that
+	// waits is not in the way when another one is lost.
+	all(4, 2)
+	spread := e.planOf(4).want(http.StatusCreated).shifted()
+	if spread.Status != "proposed" || spread.Theta.Before < 0.1 || spread.Theta.After > 0.1 {
+		t.Fatalf("%+v", spread)
+	}
+	for _, m := range spread.Migrations {
+		if m.From != 3 || m.To == 2 || m.Reason != "overload" {
+			t.Errorf("%+v", m)
+		}
+	}
+	e.clock.pass(10 * time.Second)
+	all(5, 2, 3)
+	second := e.planOf(5).want(http.StatusCreated).shifted()
+	for _, m := range second.Migrations {
+		if m.From != 3 || m.To != 0 || m.Reason != "takeover" {
+			t.Errorf("%+v", m)
+		}
+	}
+	if second.Status != "approved" || len(second.Migrations) == 0 || len(second.Causes) > 0 && second.Balanced {
+		t.Fatalf("%+v", second)
+	}
+	e.do("POST", "/v1/plans/"+second.ID+"/commit", stopped).want(http.StatusOK)
+	e.answersAlone("c000", 0, 4)
+
+	// They are back, and have their share in time.
+	e.do("PUT", operator, strings.Replace(config, `"max_migration":{"keys":0}`, `"auto":"always"`, 1)).want(http.StatusOK)
+	all(6)
+	back := e.planOf(6).want(http.StatusCreated).shifted()
+	if back.Status != "approved" || !back.Balanced {
+		t.Fatalf("%+v", back)
+	}
+	e.do("POST", "/v1/plans/"+back.ID+"/commit", stopped).want(http.StatusOK)
+
+	// Two neighbours at once: one of them had the copy of the other.
+	e.clock.pass(10 * time.Second)
+	all(7, 1, 2)
+	both := e.planOf(7).want(http.StatusCreated).shifted()
+	if !slices.Contains(both.Causes, "state_lost") || both.Status != "approved" {
+		t.Fatalf("%+v", both)
+	}
+}
+
+// TestLostBesidesOthers: where the instances change at the same time one plan does it all,
+// and waits for nobody who is lost.
+func TestLostBesidesOthers(t *testing.T) {
+	e := newEnv(t)
+	config := `{"instances":3,"scheme":"ranges","theta_max":0.1,"reports":{"lease":"10s"}}`
+	e.operator("shuffle", config)
+	for id := range 3 {
+		e.shuffleReport(1, id, "abc"[id:id+1]).want(http.StatusCreated)
+	}
+	e.do("POST", "/v1/plans/"+e.planOf(1).want(http.StatusCreated).shifted().ID+"/commit", stopped).want(http.StatusOK)
+	e.clock.pass(10 * time.Second)
+	e.do("PATCH", "/v1/operators/shuffle", `{"instances":4}`, mergePatch).want(http.StatusOK)
+	e.shuffleReport(2, 0, "a").want(http.StatusCreated)
+	e.shuffleReport(2, 2, "bc").want(http.StatusCreated)
+	made := e.planOf(2).want(http.StatusCreated)
+	var of struct{ Awaits []int32 }
+	made.into(&of)
+	if !slices.Equal(of.Awaits, []int32{0, 2, 3}) {
+		t.Errorf("awaits %v", of.Awaits)
+	}
+	filled := false
+	for _, m := range made.shifted().Migrations {
+		filled = filled || m.To == 3
+		if (m.Reason == "takeover") != (m.From == 1) || m.To == 1 {
+			t.Errorf("%+v", m)
+		}
+	}
+	if !filled {
+		t.Errorf("%s", made.body)
+	}
+}
+
+// TestLeaseBounds: a lease is of key ranges, and neither too short nor too long.
+func TestLeaseBounds(t *testing.T) {
+	e := newEnv(t)
+	for _, config := range []string{
+		`{"instances":2,"reports":{"lease":"10s"}}`, `{"instances":2,"scheme":"ring","reports":{"lease":"10s"}}`,
+		`{"instances":2,"scheme":"ranges","reports":{"lease":"999ms"}}`,
+		`{"instances":2,"scheme":"ranges","reports":{"lease":"8761h"}}`,
+	} {
+		e.do("PUT", "/v1/operators/x", config).fails(http.StatusUnprocessableEntity, "invalid", "/reports/lease")
 	}
 }

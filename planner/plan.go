@@ -45,9 +45,10 @@ const (
 	ReasonOverload               // its instance exceeded its bound
 	ReasonExchange               // it makes room for another key
 	ReasonGather                 // a share of the state of an item goes where the rest is
+	ReasonTakeover               // its instance is lost, and another has a copy; no plan of this package has it
 )
 
-var reasonNames = [...]string{"drain", "rehash", "fill", "move_back", "overload", "exchange", "gather"}
+var reasonNames = [...]string{"drain", "rehash", "fill", "move_back", "overload", "exchange", "gather", "takeover"}
 
 // String returns the reason as the HTTP API spells it.
 func (r Reason) String() string { return reasonNames[r] }

@@ -12,13 +12,15 @@ import (
 // awaited returns the instances that must acknowledge a plan before it is committed, in
 // ascending order: whoever may hold state of a key whose route changes, or gets it. After
 // a change of the hash or of the instances that is every instance of both
-// configurations, as the routes of keys change that no statistics name.
+// configurations, as the routes of keys change that no statistics name. Nobody waits for
+// lost ones.
 func (b *base) awaited(o *PlanResult) []int32 {
+	lost := func(id int32) bool { return slices.Contains(b.lost, id) }
 	all := b.instances()
-	if b.changed || len(all) > len(b.pinned.Instances) || len(all) > len(b.newest.Instances) {
-		return slices.Sorted(maps.Keys(all))
+	if !b.takesOver && (b.changed || len(all) > len(b.pinned.Instances) || len(all) > len(b.newest.Instances)) {
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), lost)
 	}
-	return b.concerned(o)
+	return slices.DeleteFunc(b.concerned(o), lost)
 }
 
 // instances are those of both configurations.

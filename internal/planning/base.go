@@ -76,7 +76,8 @@ func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics, memo
 	if err != nil {
 		return nil, err
 	}
-	b.absences.counted = small // they do not tell which keys are absent
+	small = small && !b.takesOver // that rests on no statistics
+	b.absences.counted = small    // they do not tell which keys are absent
 	if err := s.addUp(ctx, b, st, memory); err != nil {
 		return nil, err
 	}

@@ -191,6 +191,8 @@ var defaultApproval = ApprovalOptions{MinStatistics: MinStatistics{Keys: 1, Cost
 type ReportOptions struct {
 	Missing MissingReports `json:"missing"`
 	MaxAge  int64          `json:"max_age"`
+	// Lease is for how long an instance counts as there after a report; nil: for ever.
+	Lease *parameters.Duration `json:"lease,omitzero"`
 }
 
 // Retention says how much of an operator's history is kept; 0 keeps all.
@@ -352,11 +354,30 @@ func samePlacement(a, b Configuration) bool {
 	return partitioner.Same(ac, ai, bc, bi)
 }
 
-// retention is how much the store is to keep.
+// retention is how much the store is to keep. Where the last report of an instance tells
+// whether it is lost, that is kept however old it is.
 func (c Configuration) retention() store.Retention {
-	return store.Retention{
+	out := store.Retention{
 		Inputs: c.Retention.Inputs, Plans: c.Retention.Plans, Versions: c.Retention.Versions, ReportAge: c.Reports.MaxAge,
 	}
+	if c.Reports.Lease != nil {
+		out.ReportAge = math.MaxInt64
+	}
+	return out
+}
+
+// checkLease finds what is wrong with the lease of reports.
+func (c Configuration) checkLease() error {
+	const field = "reports/lease"
+	switch lease := c.Reports.Lease; {
+	case lease == nil:
+		return nil
+	case c.Scheme != SchemeRanges:
+		return planner.Invalid(field, meansNothing(c.Scheme))
+	case time.Duration(*lease) < shortestTTL || time.Duration(*lease) > longestTTL:
+		return planner.Invalid(field, fmt.Sprintf("must be from %v to %v", shortestTTL, longestTTL))
+	}
+	return nil
 }
 
 // keptReports is how many reports of each instance are kept; 0: all.
@@ -396,6 +417,7 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
 	c.Reports = ReportOptions{
 		cmp.Or(c.Reports.Missing, defaultReports.Missing), cmp.Or(c.Reports.MaxAge, defaultReports.MaxAge),
+		c.Reports.Lease,
 	}
 	return c, nil
 }

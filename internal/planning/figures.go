@@ -104,6 +104,7 @@ type planReports struct {
 	Carried  []carriedReport `json:"carried"`
 	Frozen   []int32         `json:"frozen"`
 	Received []int32         `json:"received"`
+	Lost     []int32         `json:"lost,omitzero"`
 }
 
 // carriedReport is an earlier report that stands in for one that is missing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
@@ -54,6 +55,7 @@ type replanned struct {
 	diff  layoutDiff
 	cause planner.Cause // why it leaves some instance above its bound, if it does
 	work  int64
+	lost  bool // of some of what moves nobody has a copy
 	// Where the entries do not tell all that changes: see [PlanResult].
 	rerouted bool
 	touched  []int32
@@ -120,13 +122,39 @@ func (s layoutScheme) read(ctx context.Context, r *reader, b *base) error {
 		return err
 	}
 	b.stored = table.Entries
-	has := b.layout.ids()
+	b.changed = s.changed(b)
+	return nil
+}
+
+// changed reports whether the newest configuration places keys otherwise than the layout.
+func (s layoutScheme) changed(b *base) bool {
+	has, joined := b.layout.ids(), false
 	for _, d := range b.newest.Instances {
-		b.changed = b.changed || joins(b, has, d.ID)
+		joined = joined || joins(b, has, d.ID)
 		delete(has, d.ID)
 	}
-	b.changed = b.changed || len(has) > 0 || !s.sameRoutes(b.pinned.Configuration, b.newest.Configuration)
-	return nil
+	return joined || len(has) > 0 || !s.sameRoutes(b.pinned.Configuration, b.newest.Configuration)
+}
+
+// without takes instances for lost: a plan is made as if they were removed, but nothing
+// waits for them. What they own others have a copy of; these own it from then on, which
+// breaks no limit, and nothing that waits for approval is in the way of.
+func (s layoutScheme) without(b *base, lost []int32) {
+	gone := func(id int32) bool { return slices.Contains(lost, id) }
+	left := *b.newest
+	left.Instances = slices.DeleteFunc(slices.Clone(left.Instances), func(d Instance) bool { return gone(d.ID) })
+	left.planner.Instances = slices.DeleteFunc(slices.Clone(left.planner.Instances),
+		func(d planner.Instance) bool { return gone(d.ID) })
+	has := b.layout.ids()
+	b.takesOver = !b.changed && slices.ContainsFunc(lost, func(id int32) bool { return has[id] })
+	if b.takesOver {
+		left.Approval.OnPending = PendingReplace
+		if left.Approval.Auto == AutoWithinLimits {
+			left.Approval.Auto = AutoAlways
+		}
+	}
+	b.newest, b.lost = &left, lost
+	b.changed = s.changed(b)
 }
 
 // joins reports whether an instance is new beside those that have a part in the
@@ -367,6 +395,9 @@ func (s layoutScheme) result(b *base, st *Statistics, next *replanned) (*PlanRes
 		out.changed = changesTo(next.after, b.stored)
 	}
 	p.Causes = causesOf(p, out.changed == nil && !out.rerouted, next.cause)
+	if next.lost {
+		p.Causes = append(p.Causes, causeStateLost)
+	}
 	if next.certificate != nil {
 		out.certificate = next.certificate(p)
 	}

@@ -95,7 +95,7 @@ func (o *PlanResult) forced() (keys int64, state float64) {
 	var times []int64
 	add := func(reason planner.Reason, n int64, amount float64, count int64) {
 		switch reason {
-		case planner.ReasonDrain, planner.ReasonRehash, planner.ReasonGather:
+		case planner.ReasonDrain, planner.ReasonRehash, planner.ReasonGather, planner.ReasonTakeover:
 			keys, states, times = keys+n, append(states, amount), append(times, count)
 		}
 	}

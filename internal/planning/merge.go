@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -27,6 +28,7 @@ type mergedReports struct {
 	received []store.Report
 	carried  []store.Report
 	frozen   []int32
+	lost     []int32
 	drifted  int64 // keys in several reports that nobody else counts
 }
 
@@ -37,7 +39,11 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 	if m.last, err = s.store.Reports(ctx, b.op.Name, in.Epoch, in.Interval); err != nil {
 		return nil, aboutOperator(b.op.Name, err)
 	}
-	if err := m.choose(b, in.Interval, cmp.Or(in.Reports.Missing, b.newest.Reports.Missing)); err != nil {
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return nil, aboutStore(err)
+	}
+	if err := m.choose(b, in.Interval, cmp.Or(in.Reports.Missing, b.newest.Reports.Missing), now); err != nil {
 		return nil, err
 	}
 	if err := m.admit(b); err != nil {
@@ -96,9 +102,17 @@ func (m *mergedReports) mergeCompact(in Proposal, reports []statsio.Report) erro
 
 // choose finds out which reports a plan is made of, and what becomes of instances whose
 // report is missing.
-func (m *mergedReports) choose(b *base, interval int64, mode MissingReports) error {
-	received, late, missing := reporters{b.newest, b.pinned}.split(m.last, interval)
+func (m *mergedReports) choose(b *base, interval int64, mode MissingReports, now time.Time) error {
+	from := reporters{b.newest, b.pinned}
+	received, late, missing := from.split(m.last, interval)
 	m.received = received
+	if m.lost = from.lost(late, missing, now); len(m.lost) > 0 && len(received) > 0 {
+		missing = slices.DeleteFunc(missing, func(id int32) bool { return slices.Contains(m.lost, id) })
+		layoutScheme{rangesKind{}}.without(b, m.lost) // no other scheme has leases
+		if len(b.newest.Instances) == 0 {
+			return missingReports(m.lost, "The lease of every instance has run out.")
+		}
+	}
 	switch {
 	case len(received) == 0:
 		return missingReports(missing, "No instance has reported the interval.")
@@ -284,7 +298,7 @@ func (m *mergedReports) encode() ([]byte, error) {
 		return nil, nil
 	}
 	out := planReports{Received: instancesOf(m.received), Carried: make([]carriedReport, len(m.carried)),
-		Frozen: []int32{}}
+		Frozen: []int32{}, Lost: m.lost}
 	for i, one := range m.carried {
 		out.Carried[i] = carriedReport{Instance: one.Instance, Interval: one.Interval}
 	}

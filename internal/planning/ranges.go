@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"plannerd/internal/exact"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -83,6 +84,9 @@ func (c Configuration) phase() RangesPhase {
 // replan divides the key space.
 func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, error) {
 	held := b.layout.(owners)
+	if b.takesOver {
+		return takeOver(b, st, held)
+	}
 	o := b.newest.Ranges.options(b.newest.ThetaMax, len(b.newest.Instances))
 	if len(held) > 0 { // to create a division takes no time
 		o.Stop = stop
@@ -93,7 +97,7 @@ func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 	}
 	after := aboveLowest(p.After)
 	next := &replanned{
-		after: after, cause: causeGranularity, rerouted: b.pinned.Ranges.Phase != b.newest.Ranges.Phase,
+		after: after, cause: causeGranularity, lost: p.Lost > 0, rerouted: b.pinned.Ranges.Phase != b.newest.Ranges.Phase,
 		diff: rangesDiff{statsio.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
 	}
 	if len(held) > 0 && b.newest.Ranges.Method == ranges.MinMovement {
@@ -116,7 +120,11 @@ func rangeFollowers(b *base, held owners) []ranges.Follower {
 		out = append(out, f)
 	}
 	for id := range has {
-		out = append(out, ranges.Follower{ID: id, Status: ranges.Left})
+		f := ranges.Follower{ID: id, Status: ranges.Left}
+		if slices.Contains(b.lost, id) {
+			f.Status = ranges.Crashed
+		}
+		out = append(out, f)
 	}
 	slices.SortFunc(out, func(x, y ranges.Follower) int { return cmp.Compare(x.ID, y.ID) })
 	return out
@@ -148,6 +156,8 @@ func rangesOf(p *ranges.Division) []statsio.RangeMove {
 // reasonOf says why a follower hands something over to another.
 func reasonOf(p *ranges.Division, from, to int) planner.Reason {
 	switch {
+	case p.Followers[from].Status == ranges.Crashed:
+		return planner.ReasonTakeover
 	case p.Followers[from].Status == ranges.Left:
 		return planner.ReasonDrain
 	case p.Followers[to].Status == ranges.Joined:
@@ -156,6 +166,71 @@ func reasonOf(p *ranges.Division, from, to int) planner.Reason {
 		return planner.ReasonOverload
 	}
 	return planner.ReasonExchange
+}
+
+// takeOver gives what lost instances own to those that have a copy, and leaves all else as
+// it is: nothing has to be sent, so that somebody answers again at once. A copy is with the
+// next instance, in the order of their ids, of those that the committed table pins. If that
+// one is lost or removed too, the next one that is there owns the ranges.
+func takeOver(b *base, st *Statistics, held owners) (*replanned, error) {
+	next := &replanned{cause: causeGranularity}
+	heirs := map[int32]int32{}
+	for i, d := range b.pinned.Instances {
+		if !slices.Contains(b.lost, d.ID) {
+			continue
+		}
+		for step := 1; step < len(b.pinned.Instances); step++ {
+			id := b.pinned.Instances[(i+step)%len(b.pinned.Instances)].ID
+			if b.newest.Has(id) {
+				heirs[d.ID] = id
+				break
+			}
+			next.lost = next.lost || held.ids()[d.ID] && slices.Contains(b.lost, id)
+		}
+	}
+	var after ranges.Owners
+	var moves []statsio.RangeMove
+	place := make([]int32, len(held)) // the move of a range
+	for i, x := range held {
+		place[i] = -1
+		if to, gone := heirs[x.Follower]; gone {
+			v := ranges.Owners(held).Interval(i)
+			place[i] = int32(len(moves))
+			moves = append(moves, statsio.RangeMove{Range: statsio.Range{From: v.Low, To: v.High}, From: x.Follower, To: to,
+				Reason: planner.ReasonTakeover})
+			x.Follower = to
+		}
+		if n := len(after); n == 0 || after[n-1].Follower != x.Follower {
+			after = append(after, x)
+		}
+	}
+	sumMoves(moves, st.Statistics, func(key []byte) int32 { return place[ranges.Owners(held).At(key)] })
+	next.after = owners(after)
+	next.diff = rangesDiff{statsio.RangesPlan{Owners: owners(after).records(), Moves: moves}}
+	return next, nil
+}
+
+// sumMoves adds up the keys of the statistics that each move is of; moveOf says which, −1
+// is none.
+func sumMoves(moves []statsio.RangeMove, st *planner.Statistics, moveOf func(key []byte) int32) {
+	var of []int32
+	var costs, states []float64
+	for i := range st.Cost {
+		m := moveOf(st.Keys.At(i))
+		if m < 0 {
+			continue
+		}
+		state := 1.0
+		if st.State != nil {
+			state = st.State[i]
+		}
+		of, costs, states = append(of, m), append(costs, st.Cost[i]), append(states, state)
+		moves[m].Keys++
+	}
+	cost, state := exact.SumsBy(len(moves), of, costs, nil), exact.SumsBy(len(moves), of, states, nil)
+	for i := range moves {
+		moves[i].Cost, moves[i].State = cost[i], state[i]
+	}
 }
 
 // leastMovement is the proof of how little cost any division could have moved.

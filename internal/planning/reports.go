@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"plannerd/compact"
 	"plannerd/internal/statsio"
@@ -62,6 +63,22 @@ func (r reporters) split(last []store.Report, interval int64) (received, late []
 		}
 	}
 	return received, late, missing
+}
+
+// lost returns which of the missing instances are gone: whose last report is older than
+// the lease. One without any report of the epoch has none.
+func (r reporters) lost(late []store.Report, missing []int32, now time.Time) []int32 {
+	if r.newest.Reports.Lease == nil {
+		return nil
+	}
+	since := now.Add(-time.Duration(*r.newest.Reports.Lease))
+	var out []int32
+	for _, one := range late {
+		if slices.Contains(missing, one.Instance) && !one.At.After(since) {
+			out = append(out, one.Instance)
+		}
+	}
+	return out
 }
 
 func instancesOf(reports []store.Report) []int32 {
@@ -244,6 +261,7 @@ type IntervalReports struct {
 	Received []Report // of the interval
 	Last     []Report // of instances that are missing: the last ones
 	Missing  []int32
+	Lost     []int32 // those of the missing ones whose lease has run out
 }
 
 // Reports tells which instances have reported an interval.
@@ -256,6 +274,10 @@ func (s *Service) Reports(ctx context.Context, operator string, epoch, interval 
 	if err != nil {
 		return IntervalReports{}, aboutOperator(operator, err)
 	}
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return IntervalReports{}, aboutStore(err)
+	}
 	received, late, missing := r.split(last, interval)
-	return IntervalReports{received, late, missing}, nil
+	return IntervalReports{received, late, missing, r.lost(late, missing, now)}, nil
 }

@@ -28,6 +28,7 @@ const (
 	causeLittleGain      planner.Cause = "little_gain" // it would move too much for what it improves
 	causeCarried         planner.Cause = "carried"     // earlier reports stood in for missing ones
 	causeGranularity     planner.Cause = "granularity" // of whole keys, and of the number of ranges
+	causeStateLost       planner.Cause = "state_lost"  // an instance is lost, and so is the one that had a copy
 )
 
 // leavesAll reports whether a plan leaves everything alone, whatever there would be

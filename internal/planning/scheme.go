@@ -115,6 +115,10 @@ type base struct {
 	absences absentKeys
 	changed  bool    // pinned and newest place some key differently
 	filling  []int32 // ids of instances that are to be filled
+	// lost are the ids of instances that are gone, as their leases have run out; newest is
+	// without them. takesOver: some of them own something, and nothing else has changed.
+	lost      []int32
+	takesOver bool
 	// Under the schemes without a routing table the layout is what the entries that the
 	// store holds say.
 	layout layout

@@ -43,7 +43,7 @@ func NewConfiguration(c Configuration) (Configuration, error) {
 		return Configuration{}, err
 	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
-	if err := c.settlePolicy(); err != nil {
+	if err := cmp.Or(c.checkLease(), c.settlePolicy()); err != nil {
 		return Configuration{}, err
 	}
 	c = c.scheme().restrict(c)

@@ -374,7 +374,7 @@ func idPlane[T any](at func(*T) *int32) plane[T]        { return intPlane(4, mat
 func positionPlane[T any](at func(*T) *uint32) plane[T] { return intPlane(4, math.MaxUint64, at) }
 func countPlane[T any](at func(*T) *int64) plane[T]     { return intPlane(8, math.MaxUint64, at) }
 func reasonPlane[T any](at func(*T) *planner.Reason) plane[T] {
-	return intPlane(1, uint64(planner.ReasonGather), at)
+	return intPlane(1, uint64(planner.ReasonTakeover), at)
 }
 
 func floatPlane[T any](at func(*T) *float64) plane[T] {

@@ -90,15 +90,15 @@ func (o Owners) Interval(i int) Interval {
 
 // Find returns the ID of the follower that owns key; false when nobody does.
 func (o Owners) Find(key []byte) (follower int32, ok bool) {
-	i := o.at(key)
+	i := o.At(key)
 	if i < 0 {
 		return 0, false
 	}
 	return o[i].Follower, true
 }
 
-// at returns the index of the interval that holds key; −1 without any.
-func (o Owners) at(key []byte) int {
+// At returns the index of the interval that holds key; −1 without any.
+func (o Owners) At(key []byte) int {
 	i, found := slices.BinarySearchFunc(o, key, func(x Owner, key []byte) int { return bytes.Compare(x.Low, key) })
 	if found {
 		return i

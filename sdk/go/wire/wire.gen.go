@@ -556,6 +556,7 @@ const (
 	MigrationReasonMoveBack MigrationReason = "move_back"
 	MigrationReasonOverload MigrationReason = "overload"
 	MigrationReasonRehash   MigrationReason = "rehash"
+	MigrationReasonTakeover MigrationReason = "takeover"
 )
 
 // Valid indicates whether the value is a known member of the MigrationReason enum.
@@ -574,6 +575,8 @@ func (e MigrationReason) Valid() bool {
 	case MigrationReasonOverload:
 		return true
 	case MigrationReasonRehash:
+		return true
+	case MigrationReasonTakeover:
 		return true
 	default:
 		return false
@@ -1677,7 +1680,8 @@ type ArcMigration struct {
 
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
-	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
+	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several; `takeover`, its instance is
+	// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends.
 	Reason MigrationReason `json:"reason"`
 
 	// State Their state.
@@ -1880,6 +1884,7 @@ type CarriedReport struct {
 // | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
 // | `no_improvement` | what was tried is not better | `ring` |
 // | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+// | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 type Causes = []string
 
 // Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
@@ -2461,7 +2466,8 @@ type Migration struct {
 
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
-	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
+	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several; `takeover`, its instance is
+	// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends.
 	Reason MigrationReason `json:"reason"`
 	State  float64         `json:"state"`
 	To     int32           `json:"to"`
@@ -2515,7 +2521,8 @@ type MigrationList struct {
 
 // MigrationReason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 // is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
-// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
+// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several; `takeover`, its instance is
+// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends.
 type MigrationReason string
 
 // Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
@@ -3623,6 +3630,7 @@ type Plan struct {
 	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
 	// | `no_improvement` | what was tried is not better | `ring` |
 	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+	// | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 	Causes Causes `json:"causes"`
 
 	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
@@ -3835,6 +3843,9 @@ type PlanReports struct {
 	// Frozen The instances of which nothing is known.
 	Frozen []int32 `json:"frozen"`
 
+	// Lost The instances whose `lease` had run out. Left out where there are none.
+	Lost *[]int32 `json:"lost,omitempty"`
+
 	// Received The instances that reported the interval.
 	Received []int32 `json:"received"`
 }
@@ -3924,6 +3935,7 @@ type PlanSummary struct {
 	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
 	// | `no_improvement` | what was tried is not better | `ring` |
 	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+	// | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 	Causes Causes `json:"causes"`
 
 	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
@@ -4276,7 +4288,8 @@ type RangeMigration struct {
 
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
-	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several.
+	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several; `takeover`, its instance is
+	// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends.
 	Reason MigrationReason `json:"reason"`
 
 	// State Their state.
@@ -4840,6 +4853,9 @@ type ReportList struct {
 	// Last Of the missing instances that reported an earlier interval of the epoch, the last report that is kept.
 	Last []ReceivedReport `json:"last"`
 
+	// Lost The missing instances whose `lease` has run out. Left out where there are none.
+	Lost *[]int32 `json:"lost,omitempty"`
+
 	// Missing The ids of the instances that have not reported and have to, ascending: those of the configuration that the committed table pins. Instances that only the newest configuration has hold no
 	// keys yet; they may report.
 	Missing ReportsMissing `json:"missing"`
@@ -4853,6 +4869,11 @@ type ReportList struct {
 
 // ReportOptions For engines whose instances report for themselves.
 type ReportOptions struct {
+	// Lease Only under the scheme `ranges`: for how long after its last report of the epoch an instance counts as there, from `1s` to `8760h`. One that is missing after that is lost. The next plan of reports is made without it and waits for nobody who is
+	// lost: it gives the ranges of a lost instance to the next instance by id, which has a copy of what that one held, with the reason `takeover`, and changes nothing else, so that nothing has to be sent; other changes come with later plans. It needs no approval unless
+	// all plans do, and replaces a plan that waits. If the instances or the phase have changed as well, one plan does it all. When a lost instance reports again, it is there again. null, the default: nobody is ever lost.
+	Lease *string `json:"lease,omitempty"`
+
 	// MaxAge How many intervals old a report may be to be carried.
 	MaxAge  *int64          `json:"max_age,omitempty"`
 	Missing *MissingReports `json:"missing,omitempty"`
@@ -6437,6 +6458,7 @@ type WhatIfResult struct {
 	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
 	// | `no_improvement` | what was tried is not better | `ring` |
 	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+	// | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 	Causes Causes `json:"causes"`
 
 	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads

@@ -49,6 +49,7 @@ const causeWords = {
   token_limit: 'There would be too many tokens.',
   max_rounds: 'The overloaded instance was relieved as often as it may be.',
   no_improvement: 'What was tried is not better.',
+  state_lost: 'An instance is lost, and so is the next one, which had the copy: the state of some ranges is gone.',
   granularity: 'Whole keys and the number of ranges leave some instance above its bound.',
 }
 
@@ -99,6 +100,7 @@ export const reasonWords = {
   move_back: 'move back: its entry goes, back to its hash',
   overload: 'overload: its instance exceeded its bound',
   exchange: 'exchange: it makes room for another key',
+  takeover: 'takeover: its instance is lost, another has a copy',
   gather: 'gather: a share of its state joins the rest',
 }
 

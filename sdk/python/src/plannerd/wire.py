@@ -444,7 +444,7 @@ class MigrationList(TypedDict):
     next_page_token: NextPageToken
     total_size: TotalSize
 
-MigrationReason: TypeAlias = 'Literal["drain", "rehash", "fill", "move_back", "overload", "exchange", "gather"]'
+MigrationReason: TypeAlias = 'Literal["drain", "rehash", "fill", "move_back", "overload", "exchange", "gather", "takeover"]'
 
 Migrations: TypeAlias = 'list[PlanMigration]'
 
@@ -507,6 +507,7 @@ class Operator(TypedDict):
     theta_min: NotRequired[ThetaMin]
     transfer_rate: NotRequired[TransferRate]
     updated_at: str
+    window: NotRequired[Window]
     work_budget: NotRequired[WorkBudget]
 
 class OperatorConfiguration(TypedDict):
@@ -552,6 +553,7 @@ class OperatorConfiguration(TypedDict):
     transfer_rate: NotRequired[TransferRate]
     trigger: NotRequired[Trigger]
     updated_at: NotRequired[str]
+    window: NotRequired[Window]
     work_budget: NotRequired[WorkBudget]
 
 class OperatorList(TypedDict):
@@ -942,6 +944,7 @@ PlanParameters: TypeAlias = 'Parameters | RingParameters | RangesParameters | Pk
 class PlanReports(TypedDict):
     carried: list[CarriedReport]
     frozen: list[int]
+    lost: NotRequired[list[int]]
     received: list[int]
 
 class PlanRequest(TypedDict):
@@ -1341,11 +1344,13 @@ class ReportList(TypedDict):
     epoch: Epoch
     interval: Interval
     last: list[ReceivedReport]
+    lost: NotRequired[list[int]]
     missing: ReportsMissing
     operator: OperatorName
     received: list[ReceivedReport]
 
 class ReportOptions(TypedDict):
+    lease: NotRequired[str | None]
     max_age: NotRequired[int]
     missing: NotRequired[MissingReports]
 
@@ -2082,6 +2087,8 @@ class WhatIfResults(TypedDict):
     planner_revision: PlannerRevision
     results: list[WhatIfResult]
     timing: Timing
+
+Window: TypeAlias = 'int'
 
 WorkBudget: TypeAlias = 'int'
 
