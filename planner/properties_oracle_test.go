@@ -236,7 +236,7 @@ func TestTheorem1(t *testing.T) {
 		c := planted(r, n, r.IntN(2) == 0)
 		s := c.Snapshot()
 		bound := max(c.Options.ThetaMax, (1-1/float64(n))/3)
-		for _, strategy := range []string{planner.LLFD, planner.MinMig, planner.MinTable} {
+		for _, strategy := range []string{planner.LLFD, planner.MinMig, planner.MinTable, planner.LPT} {
 			p := run(t, strategy, s, c.Options)
 			if p.Theta.After > bound+1e-9 {
 				t.Fatalf("%s: θ = %v, above %v\n%s", strategy, p.Theta.After, bound, c)

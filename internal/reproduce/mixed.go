@@ -17,6 +17,7 @@ import (
 
 var mixedItems = []Item{
 	{"mixed/fig1", Mixed, "Fig. 1", "One overloaded instance slows down all others", mixedFig1},
+	{"mixed/fig2", Mixed, "Fig. 2", "What a split key costs an aggregate, and a join", fig2},
 	{"mixed/fig4", Mixed, "Fig. 4", "LLFD and MinTable on the running example", fig4},
 	{"mixed/fig6", Mixed, "Fig. 6", "Rounding values one by one, and so that their sum comes out right", fig6},
 	{"mixed/theorem1", Mixed, "Theorem 1", "θ of LLFD where a perfect assignment exists", theorem1},
@@ -32,8 +33,10 @@ var mixedItems = []Item{
 	{"mixed/fig12a", Mixed, "Fig. 12(a)", "Time to plan over the fluctuation", fig12a},
 	{"mixed/fig12b", Mixed, "Fig. 12(b)", "Migration over the fluctuation", fig12b},
 	{"mixed/fig13", Mixed, "Fig. 13", "Throughput and latency over the fluctuation", fig13},
-	{"mixed/fig14", Mixed, "Fig. 14", "Throughput on words over θ_max", fig14},
+	{"mixed/fig14", Mixed, "Fig. 14(a)", "Throughput on words over θ_max", fig14},
+	{"mixed/fig14b", Mixed, "Fig. 14(b)", "Throughput on stock transactions over θ_max", fig14b},
 	{"mixed/fig15", Mixed, "Fig. 15", "Throughput while an instance is added", fig15},
+	{"mixed/fig16", Mixed, "Fig. 16", "Throughput of a query of three joins over θ_max", fig16},
 	{"mixed/fig17", Mixed, "Fig. 17", "Migration of Mixed over the table limit", fig17},
 	{"mixed/fig18", Mixed, "Fig. 18", "The table of MinMig over the number of adjustments", fig18},
 	{"mixed/fig19", Mixed, "Fig. 19", "Migration over the window of the state", fig19},

@@ -3,6 +3,10 @@ package reproduce
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -125,6 +129,40 @@ func TestStatements(t *testing.T) {
 		if !named[i.ID] && !slices.Contains(parts, i.ID) {
 			t.Errorf("no statement names %s", i.ID)
 		}
+	}
+}
+
+// TestNamedTests: a reason names tests that there are.
+func TestNamedTests(t *testing.T) {
+	all, err := Statements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]bool{}
+	named, declaration := regexp.MustCompile(`\bTest[A-Z]\w*`), regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(`)
+	err = filepath.WalkDir(filepath.Join("..", ".."), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, match := range declaration.FindAllSubmatch(source, -1) {
+			declared[string(match[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, s := range all {
+		for _, test := range named.FindAllString(s.Reason, -1) {
+			if n++; !declared[test] {
+				t.Errorf("%s, %s names %s, which there is not", s.Document, s.Place, test)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d tests are named", n)
 	}
 }
 
