@@ -11,3 +11,5 @@ func TestMain(m *testing.M) { jobtest.Main(m, main) }
 func TestRebalanced(t *testing.T) { jobtest.Rebalanced(t, transport{}) }
 
 func TestRescaled(t *testing.T) { jobtest.Rescaled(t, transport{}) }
+
+func TestLog(t *testing.T) { jobtest.Log(t, transport{}) }

@@ -26,7 +26,7 @@ var streams = map[job.Stream]struct{ name, subject string }{
 }
 
 // Start implements [job.Transport].
-func (transport) Start(ctx context.Context, dir string, _, _ int) (address string, stop func(), err error) {
+func (transport) Start(ctx context.Context, dir string, _ []string, _ int) (address string, stop func(), err error) {
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: dir,
 		NoSigs: true, NoLog: true, MaxPayload: 8 << 20})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 // Transport is a log on which a job runs.
 type Transport interface {
 	// Start starts a server of it on loopback, with its data in a folder, and makes what a job
-	// of so many routers and instances needs there. Stop ends it.
-	Start(ctx context.Context, dir string, routers, instances int) (address string, stop func(), err error)
+	// of these routers and so many instances needs there. Stop ends it.
+	Start(ctx context.Context, dir string, routers []string, instances int) (address string, stop func(), err error)
 	// Connect connects a process.
 	Connect(ctx context.Context, address string) (Bus, error)
 }

@@ -209,7 +209,11 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 		defer os.RemoveAll(dir)
 		c.dir = dir
 	}
-	address, stop, err := c.transport.Start(ctx, filepath.Join(c.dir, "log"), c.routers, c.instances)
+	var routers []string
+	for r := range c.routers {
+		routers = append(routers, routerName(r))
+	}
+	address, stop, err := c.transport.Start(ctx, filepath.Join(c.dir, "log"), routers, c.instances)
 	if err != nil {
 		return err
 	}
@@ -229,8 +233,8 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 	if err != nil {
 		return err
 	}
-	for r := range c.routers {
-		j.startRole(ctx, executable, "router", routerName(r))
+	for _, router := range routers {
+		j.startRole(ctx, executable, "router", router)
 	}
 	for i := range c.instances {
 		j.startRole(ctx, executable, "instance", strconv.Itoa(i))

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/template"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// pom names the broker for Maven.
+//
+//go:embed pom.xml
+var pom []byte
+
+// properties are those of a broker that is its own controller.
+var properties = template.Must(template.New("").Parse(`process.roles=broker,controller
+node.id=1
+listeners=PLAINTEXT://{{.Broker}},CONTROLLER://{{.Controller}}
+controller.listener.names=CONTROLLER
+controller.quorum.voters=1@{{.Controller}}
+log.dirs={{.Data}}
+auto.create.topics.enable=false
+message.max.bytes=16777216
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+add.partitions.to.txn.retry.backoff.ms=1
+`))
+
+// broker is a process of Apache Kafka.
+type broker struct {
+	address string
+	cmd     *exec.Cmd
+	output  string        // a file
+	ended   chan struct{} // closed when the process has ended
+}
+
+// errMissing says what a machine lacks.
+var errMissing = errors.New("the broker needs Java (17 or newer) and Maven: programs java and mvn must be in PATH")
+
+// startBroker starts a broker on free ports of loopback, with all it has in a folder.
+func startBroker(ctx context.Context, dir string) (*broker, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	classes, err := classPath(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &broker{output: filepath.Join(dir, "broker.log"), ended: make(chan struct{})}
+	config := filepath.Join(dir, "server.properties")
+	if b.address, err = configure(ctx, config, filepath.Join(dir, "data")); err != nil {
+		return nil, err
+	}
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // it never fails
+	if err := run(ctx, "java", "-cp", classes, "kafka.tools.StorageTool", "format", "--config", config,
+		"--cluster-id="+base64.RawURLEncoding.EncodeToString(id)); err != nil {
+		return nil, fmt.Errorf("formatting the broker's storage: %w", err)
+	}
+	output, err := os.Create(b.output)
+	if err != nil {
+		return nil, err
+	}
+	defer output.Close()
+	// It ends by stop, and not with the context: what still runs writes to it.
+	b.cmd = exec.CommandContext(context.WithoutCancel(ctx), "java", "-Xmx512m", "-XX:+UseSerialGC",
+		"-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classes, "kafka.Kafka", config)
+	b.cmd.Stdout, b.cmd.Stderr = output, output
+	if err := b.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { _ = b.cmd.Wait(); close(b.ended) }()
+	if err := b.ready(ctx); err != nil {
+		b.stop()
+		return nil, err
+	}
+	return b, nil
+}
+
+// classPath asks Maven for the broker, which it keeps in its local repository, and for what
+// that needs.
+func classPath(ctx context.Context, dir string) (string, error) {
+	for _, program := range []string{"java", "mvn"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return "", errMissing
+		}
+	}
+	project, list := filepath.Join(dir, "pom.xml"), filepath.Join(dir, "classes")
+	if err := os.WriteFile(project, pom, 0o600); err != nil {
+		return "", err
+	}
+	err := run(ctx, "mvn", "--batch-mode", "--quiet", "--file", project, "dependency:build-classpath",
+		"-Dmdep.outputFile="+list)
+	if err != nil {
+		return "", fmt.Errorf("asking Maven for Apache Kafka: %w", err)
+	}
+	classes, err := os.ReadFile(list)
+	return strings.TrimSpace(string(classes)), err
+}
+
+// run runs a program, of whose output an error has the end.
+func run(ctx context.Context, program string, arguments ...string) error {
+	said, err := exec.CommandContext(ctx, program, arguments...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, tail(said))
+	}
+	return nil
+}
+
+// tail is the end of an output.
+func tail(said []byte) []byte { return said[max(0, len(said)-4000):] }
+
+// configure writes the broker's configuration, and returns its address.
+func configure(ctx context.Context, file, data string) (address string, err error) {
+	var free [2]string
+	for i := range free {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", err
+		}
+		defer l.Close() // after both have been found
+		free[i] = l.Addr().String()
+	}
+	var text bytes.Buffer
+	err = properties.Execute(&text, struct{ Broker, Controller, Data string }{free[0], free[1], data})
+	if err != nil {
+		return "", err
+	}
+	return free[0], os.WriteFile(file, text.Bytes(), 0o600)
+}
+
+// ready waits until the broker answers.
+func (b *broker) ready(ctx context.Context) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.address))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	late := time.After(time.Minute)
+	for {
+		soon, cancel := context.WithTimeout(ctx, time.Second)
+		brokers, err := kadm.NewClient(client).ListBrokers(soon)
+		cancel()
+		if err == nil && len(brokers) == 1 {
+			return nil
+		}
+		select {
+		case <-b.ended:
+			said, _ := os.ReadFile(b.output)
+			return fmt.Errorf("the broker has ended\n%s", tail(said))
+		case <-late:
+			return fmt.Errorf("the broker does not come up: %w", err)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// stop ends the broker: by itself, or by force where that takes long.
+func (b *broker) stop() {
+	_ = b.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-b.ended:
+	case <-time.After(10 * time.Second):
+		_ = b.cmd.Process.Kill()
+		<-b.ended
+	}
+}
