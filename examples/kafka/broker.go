@@ -51,8 +51,11 @@ type broker struct {
 	ended   chan struct{} // closed when the process has ended
 }
 
-// errMissing says what a machine lacks.
-var errMissing = errors.New("the broker needs Java (17 or newer) and Maven: programs java and mvn must be in PATH")
+// programs are what brings and runs the broker, and errMissing says that one is not there.
+var (
+	programs   = []string{"java", "mvn"}
+	errMissing = errors.New("the broker needs Java (17 or newer) and Maven: programs java and mvn must be in PATH")
+)
 
 // startBroker starts a broker on free ports of loopback, with all it has in a folder.
 func startBroker(ctx context.Context, dir string) (*broker, error) {
@@ -97,7 +100,7 @@ func startBroker(ctx context.Context, dir string) (*broker, error) {
 // classPath asks Maven for the broker, which it keeps in its local repository, and for what
 // that needs.
 func classPath(ctx context.Context, dir string) (string, error) {
-	for _, program := range []string{"java", "mvn"} {
+	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
 			return "", errMissing
 		}
@@ -135,8 +138,10 @@ func configure(ctx context.Context, file, data string) (address string, err erro
 		if err != nil {
 			return "", err
 		}
-		defer l.Close() // after both have been found
 		free[i] = l.Addr().String()
+		if err := l.Close(); err != nil {
+			return "", err
+		}
 	}
 	var text bytes.Buffer
 	err = properties.Execute(&text, struct{ Broker, Controller, Data string }{free[0], free[1], data})

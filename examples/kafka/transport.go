@@ -113,7 +113,9 @@ func partition(subject string) int32 {
 
 // Publish implements [job.Bus].
 func (b *bus) Publish(subject string, content []byte) error {
-	b.Produce(b.hearing, &kgo.Record{Topic: control, Partition: partition(subject), Key: []byte(subject), Value: content}, nil)
+	b.Produce(b.hearing, &kgo.Record{
+		Topic: control, Partition: partition(subject), Key: []byte(subject), Value: content,
+	}, nil)
 	return nil
 }
 
