@@ -15,7 +15,7 @@ const root = "../.."
 func pages(t *testing.T) map[string]Page {
 	t.Helper()
 	found := map[string]Page{}
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/*.md"} {
 		names, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
