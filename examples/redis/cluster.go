@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -315,64 +316,76 @@ const migrateTimeout = 10 * time.Second
 // move moves a slot to a node, while clients use it, and returns how many keys went. Each
 // step may be repeated: a move that was broken off anywhere is finished by another. At is
 // told of each step before it is made.
-//
-// REPLACE is right because a node that gives a slot away answers for the keys that it still
-// has: what the other one has of such a key is a copy that a broken MIGRATE left.
 func (c *cluster) move(ctx context.Context, slot int, from, to *node, at func(step string) error) (
 	keys int, err error,
 ) {
-	set := func(n *node, what ...any) error {
-		if err := at(fmt.Sprint(what[0])); err != nil {
-			return err
-		}
-		if err := n.Do(ctx, append([]any{"cluster", "setslot", slot}, what...)...).Err(); err != nil {
-			return fmt.Errorf("setslot %d %v at node %d: %w", slot, what, n.instance, err)
-		}
-		return nil
-	}
 	if from != to {
-		if err := set(to, "importing", from.id); err != nil {
-			return 0, err
+		if keys, err = c.empty(ctx, slot, from, to, at); err != nil {
+			return keys, fmt.Errorf("slot %d from node %d to %d: %w", slot, from.instance, to.instance, err)
 		}
-		if err := set(from, "migrating", to.id); err != nil {
-			return 0, err
+	}
+	// The receiver learns first that the slot is its own, and the giver next: else there would
+	// be a moment in which each of the two sends clients to the other. From others clients find
+	// it by way of the giver until they know.
+	others := slices.DeleteFunc(slices.Clone(c.nodes), func(n *node) bool { return n == to || n == from })
+	for _, some := range [][]*node{{to}, {from}, others} {
+		if err := at("node"); err != nil {
+			return keys, err
 		}
-		if keys, err = c.migrate(ctx, slot, from, to, at); err != nil {
+		if err := told(ctx, slot, to, some); err != nil {
 			return keys, err
 		}
 	}
-	// The receiver learns first that the slot is its own: else there would be a moment in which
-	// each of the two sends clients to the other.
-	if err := set(to, "node", to.id); err != nil {
-		return keys, err
-	}
-	for _, n := range c.nodes {
-		if n != to {
-			err = errors.Join(err, set(n, "node", to.id))
-		}
-	}
-	return keys, err
+	return keys, nil
 }
 
-// migrate moves all keys of a slot in batches.
-func (c *cluster) migrate(ctx context.Context, slot int, from, to *node, at func(string) error) (keys int, err error) {
+// told tells nodes where a slot is, all at the same time.
+func told(ctx context.Context, slot int, owner *node, nodes []*node) error {
+	var all sync.WaitGroup
+	errs := make([]error, len(nodes))
+	for i, n := range nodes {
+		all.Go(func() {
+			if err := n.Do(ctx, "cluster", "setslot", slot, "node", owner.id).Err(); err != nil {
+				errs[i] = fmt.Errorf("telling node %d that node %d has slot %d: %w", n.instance, owner.instance, slot, err)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// empty moves all keys of a slot in batches.
+//
+// REPLACE is right because a node that gives a slot away answers for the keys that it still
+// has: what the other one has of such a key is a copy that a broken MIGRATE left.
+func (c *cluster) empty(ctx context.Context, slot int, from, to *node, at func(string) error) (keys int, err error) {
+	if err := at("importing"); err != nil {
+		return 0, err
+	}
+	if err := to.Do(ctx, "cluster", "setslot", slot, "importing", from.id).Err(); err != nil {
+		return 0, err
+	}
+	if err := at("migrating"); err != nil {
+		return 0, err
+	}
+	next := []any{"cluster", "setslot", slot, "migrating", to.id}
 	for {
-		list, err := from.ClusterGetKeysInSlot(ctx, slot, c.batch).Result()
-		if err != nil || len(list) == 0 {
+		var left *redis.StringSliceCmd
+		if _, err := from.Pipelined(ctx, func(p redis.Pipeliner) error {
+			p.Do(ctx, next...)
+			left = p.ClusterGetKeysInSlot(ctx, slot, c.batch)
+			return nil
+		}); err != nil || len(left.Val()) == 0 {
 			return keys, err
 		}
 		if err := at("migrate"); err != nil {
 			return keys, err
 		}
-		command := []any{"migrate", "127.0.0.1", to.port, "", 0, migrateTimeout.Milliseconds(), "replace", "keys"}
-		for _, key := range list {
-			command = append(command, key)
+		next = []any{"migrate", "127.0.0.1", to.port, "", 0, migrateTimeout.Milliseconds(), "replace", "keys"}
+		for _, key := range left.Val() {
+			next = append(next, key)
 		}
-		if err := from.Do(ctx, command...).Err(); err != nil {
-			return keys, fmt.Errorf("migrate %d keys of slot %d from node %d to %d: %w", len(list), slot, from.instance,
-				to.instance, err)
-		}
-		keys += len(list)
+		keys += len(left.Val())
 	}
 }
 

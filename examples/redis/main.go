@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"plannerd/sdk/go/client"
@@ -73,7 +74,7 @@ func main() {
 	compares := flag.Bool("compare", false, "compare ways to balance the cluster")
 	cmp.flags(flag.CommandLine)
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var err error
 	if *compares {
 		err = cmp.run(ctx, c, os.Stdout)
