@@ -9,6 +9,7 @@ FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 COPY sdk/go/go.mod sdk/go/go.sum sdk/go/
+COPY sdk/go/arrow/go.mod sdk/go/arrow/go.sum sdk/go/arrow/
 RUN go mod download
 COPY . .
 # The program is static, and knows its commit if .git came along.

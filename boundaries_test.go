@@ -56,6 +56,7 @@ var boundaries = []boundary{
 	}, reach: impure},
 	{place: "sdk/go/wire", imports: []string{"bytes", "encoding/json", "time"}},
 	{place: "sdk/go/client", project: []string{"sdk/go/wire"}, reach: []string{anySQL}},
+	{place: "sdk/go/arrow", project: []string{"sdk/go/client"}, reach: []string{anySQL}},
 	{place: "sdk/go/router", project: []string{"sdk/go/client", "sdk/go/handoff", "sdk/go/route", "sdk/go/wire"},
 		reach: []string{anySQL}},
 	{place: "sdk/go/stats", project: []string{"sdk/go/client", "sdk/go/route", "sdk/go/wire"}, reach: []string{anySQL}},
@@ -171,7 +172,7 @@ var drivers = map[string][]string{
 // TestBoundaries holds the table against what go list says. The test cache does
 // not see what go list reads: run it with -count=1.
 func TestBoundaries(t *testing.T) {
-	for _, p := range slices.Concat(listPackages(t, "."), listPackages(t, "sdk/go")) {
+	for _, p := range slices.Concat(listPackages(t, "."), listPackages(t, "sdk/go"), listPackages(t, "sdk/go/arrow")) {
 		b, ok := boundaryOf(p)
 		if !ok {
 			t.Errorf("%s has no place in the table of boundaries", p.ImportPath)

@@ -38,7 +38,7 @@ require (
 	google.golang.org/protobuf v1.36.12
 	modernc.org/sqlite v1.60.1
 	pgregory.net/rapid v1.3.0
-	plannerd/sdk/go v0.0.0-00010101000000-000000000000
+	plannerd/sdk/go v0.0.0
 )
 
 require (
@@ -88,7 +88,10 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
+	plannerd/sdk/go/arrow v0.0.0
 )
 
 // The SDK is a module of its own, so that an engine that uses it needs little else.
 replace plannerd/sdk/go => ./sdk/go
+
+replace plannerd/sdk/go/arrow => ./sdk/go/arrow

@@ -23,7 +23,18 @@ type Row struct {
 	Instance, HashInstance int32
 }
 
-// Statistics are rows that are sent while they are made, as compressed NDJSON.
+// Encoding is a form in which statistics are sent. [plannerd/sdk/go/arrow] has another one.
+//
+// [plannerd/sdk/go/arrow]: https://pkg.go.dev/plannerd/sdk/go/arrow
+type Encoding interface {
+	// ContentType is its media type.
+	ContentType() string
+	// Encode writes all rows of the statistics, with what they say to have. It returns the
+	// first error, of a row or of the writer.
+	Encode(to io.Writer, s Statistics) error
+}
+
+// Statistics are rows that are sent while they are made, compressed with zstd.
 type Statistics struct {
 	// Rows yields each key once. An error ends the call, and nothing is planned. Every
 	// attempt of a call asks for all rows anew, and has to get the same. The rows are asked
@@ -38,6 +49,8 @@ type Statistics struct {
 	Stateless bool
 	// Located: the rows have an Instance. Hashed: they have a HashInstance, too.
 	Located, Hashed bool
+	// Encoding is how they are written. Defaults to NDJSON.
+	Encoding Encoding
 }
 
 // Rows yields rows that are there already.
@@ -55,6 +68,9 @@ func infallible[T any](all []T) iter.Seq2[T, error] {
 
 // send returns what streams the statistics.
 func (s Statistics) send() func() (*body, error) {
+	if s.Encoding != nil && s.Rows != nil {
+		return stream(s.Encoding.ContentType(), s.Count, func(to io.Writer) error { return s.Encoding.Encode(to, s) })
+	}
 	return ndjson(s.Rows, s.Count, func(line []byte, r Row) ([]byte, error) {
 		line = appendKey(append(line, '{'), r.Key)
 		line, err := appendNumber(append(line, `,"cost":`...), r.Cost)
@@ -126,25 +142,49 @@ func appendNumber(line []byte, x float64) ([]byte, error) {
 	return strconv.AppendFloat(line, x, 'g', -1, 64), nil
 }
 
-// ndjson returns what sends a line for each row, compressed. A pipe connects the rows to
-// the request, so that they wait for the network.
+// ndjson returns what sends a line for each row.
 func ndjson[T any](
 	rows iter.Seq2[T, error], count int, appendRow func([]byte, T) ([]byte, error),
 ) func() (*body, error) {
-	return func() (*body, error) {
-		if rows == nil {
-			return nil, errors.New("there are no rows to ask for")
+	if rows == nil {
+		return func() (*body, error) { return nil, errors.New("there are no rows to ask for") }
+	}
+	return stream("application/x-ndjson", count, func(to io.Writer) error {
+		lines := bufio.NewWriterSize(to, 1<<16)
+		var line []byte
+		for row, err := range rows {
+			if err == nil {
+				line, err = appendRow(line[:0], row)
+			}
+			if err != nil {
+				return err
+			}
+			if _, err := lines.Write(append(line, '\n')); err != nil {
+				return err
+			}
 		}
+		return lines.Flush()
+	})
+}
+
+// stream returns what sends what is encoded, compressed. A pipe connects the encoder to the
+// request, so that it waits for the network.
+func stream(contentType string, count int, encode func(io.Writer) error) func() (*body, error) {
+	return func() (*body, error) {
 		r, w := io.Pipe()
 		ended := make(chan error, 1)
 		go func() {
-			broken, unsent := write(w, rows, appendRow)
+			to := &sending{to: w}
+			err := compress(to, encode)
 			// The server sees a body that was cut, which it refuses, unless all went well.
-			w.CloseWithError(errors.Join(broken, unsent))
-			ended <- broken
+			w.CloseWithError(err)
+			if to.failed {
+				err = nil // the call knows better why
+			}
+			ended <- err
 		}()
 		return &body{
-			Reader: r, contentType: "application/x-ndjson", encoding: "zstd", rows: count,
+			Reader: r, contentType: contentType, encoding: "zstd", rows: count,
 			close: func() error {
 				r.CloseWithError(io.ErrClosedPipe)
 				return <-ended
@@ -153,26 +193,27 @@ func ndjson[T any](
 	}
 }
 
-// write writes all rows. The errors say why rows could not be made, or not be sent.
-func write[T any](
-	to io.Writer, rows iter.Seq2[T, error], appendRow func([]byte, T) ([]byte, error),
-) (broken, unsent error) {
-	compressed, err := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return err, nil
+// compress compresses what is encoded. After an error the end of the compression is missing.
+func compress(to io.Writer, encode func(io.Writer) error) error {
+	z, err := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err == nil {
+		err = encode(z)
 	}
-	lines := bufio.NewWriterSize(compressed, 1<<16)
-	var line []byte
-	for row, err := range rows {
-		if err == nil {
-			line, err = appendRow(line[:0], row)
-		}
-		if err != nil {
-			return err, nil // the end of the compression is missing
-		}
-		if _, err := lines.Write(append(line, '\n')); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = z.Close()
 	}
-	return nil, errors.Join(lines.Flush(), compressed.Close())
+	return err
+}
+
+// sending is a writer that remembers whether it failed.
+type sending struct {
+	to     io.Writer
+	failed bool
+}
+
+// Write implements [io.Writer].
+func (s *sending) Write(p []byte) (int, error) {
+	n, err := s.to.Write(p)
+	s.failed = s.failed || err != nil
+	return n, err
 }
