@@ -32,7 +32,7 @@ type analyzeRingCmd struct {
 	TableLimit *int64 `placeholder:"N" group:"Analyses" help:"Greatest size of that table (default: no limit)."`
 
 	Simulate     bool               `group:"Simulation" help:"Simulate the stream, without and with balancing."`
-	StateSchemes []ring.StateScheme `placeholder:"NAME" group:"Simulation" help:"What becomes of the state of keys that move: final_merge, state_forwarding (default: both)."`
+	StateSchemes []ring.StateScheme `placeholder:"NAME" group:"Simulation" help:"What becomes of the state of keys that move: final_merge, state_forwarding, old_owner (default: the first two)."`
 	Mappers      int                `default:"4" group:"Simulation" help:"Number of mappers."`
 	Timing       timing             `placeholder:"ACTION=TICKS,…" group:"Simulation" help:"How long actions take, such as process=50,report=200: map, process, forward, network, report, merge, state, and jitter, a fraction (default: map, forward and network 1, process and report 100, merge and state 10, jitter 0.2)."`
 	Joins        ringJoins          `placeholder:"TICK:ID:TOKENS,…" group:"Simulation" help:"Instances that join while it runs (default: none)."`

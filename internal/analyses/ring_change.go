@@ -126,8 +126,8 @@ func (a *ringJob) simulate() error {
 	if schemes == nil {
 		schemes = []ring.StateScheme{ring.FinalMerge, ring.StateForwarding}
 	}
-	if len(schemes) > 2 {
-		return planner.Invalid("state_schemes", "must be two at most")
+	if len(schemes) > 3 {
+		return planner.Invalid("state_schemes", "must be three at most")
 	}
 	o := ring.SimulationOptions{
 		Nodes: a.nodes(), Mappers: a.r.Mappers, Method: a.r.Method, Policy: a.policy(), MaxRounds: a.r.MaxRounds,
@@ -139,7 +139,7 @@ func (a *ringJob) simulate() error {
 	}
 	for _, scheme := range schemes {
 		if scheme == "" {
-			return planner.Invalid("state_schemes", "must be final_merge or state_forwarding")
+			return planner.Invalid("state_schemes", "must be final_merge, state_forwarding or old_owner")
 		}
 		o.State, o.Progress = scheme, a.tell("simulate "+string(scheme))
 		x, err := ring.Simulate(s, o)
@@ -182,6 +182,9 @@ func (a *ringJob) run(r *ring.Run) RingRun {
 		Processed: r.Processed, MergeTicks: r.MergeTicks, EventCount: int64(len(r.History)), Exhausted: r.Exhausted,
 		OutOfRounds: r.OutOfRounds, OverTokenLimit: r.OverTokenLimit, Stages: (*RingStages)(r.Stages),
 		Consistent: r.Consistent,
+	}
+	for _, n := range r.Partial {
+		out.MergedMessages += n
 	}
 	for _, x := range r.Reducers {
 		out.Rounds += int64(x.Rounds)

@@ -58,8 +58,10 @@ func TestRing(t *testing.T) {
 	request := RingRequest{
 		Nodes:    RingNodes{{ID: 0}, {ID: 1}, {ID: 2, Leaves: true}, {ID: 3, Capacity: 2}, {ID: 9, Joins: true}},
 		ThetaMax: ptr(0.1), Top: ptr(3),
-		Plan: true, Reach: true, MaxStates: 2000, Simulate: true, Messages: 1000, Joins: []RingJoin{{Tick: 500, ID: 30}},
-		Paper: true, PaperRuns: 3,
+		Plan: true, Reach: true, MaxStates: 2000, Simulate: true, Messages: 1000,
+		StateSchemes: []ring.StateScheme{ring.FinalMerge, ring.StateForwarding, ring.OldOwner},
+		Joins:        []RingJoin{{Tick: 500, ID: 30}},
+		Paper:        true, PaperRuns: 3,
 	}
 	r, err := RunRing(t.Context(), in, request, nil)
 	if err != nil {
@@ -93,7 +95,7 @@ func TestRing(t *testing.T) {
 	if got := len(r.Reach.Methods); got != 3 || r.Reach.Theta != want.Effect.Theta.After {
 		t.Errorf("reach of %d methods from θ %v, want %v", got, r.Reach.Theta, want.Effect.Theta.After)
 	}
-	if len(r.Simulations) != 2 || r.Simulations[0].Messages != 1000 || !r.Simulations[1].Balanced.Consistent ||
+	if len(r.Simulations) != 3 || !r.Simulations[2].Balanced.Consistent || r.Simulations[0].Messages != 1000 || !r.Simulations[1].Balanced.Consistent ||
 		r.Simulations[0].Baseline.Nodes[4].ID != 30 {
 		t.Errorf("simulations %+v", r.Simulations)
 	}

@@ -1104,7 +1104,7 @@ type RingRequest struct {
 	// Simulate Whether to simulate the stream, without and with balancing, on the nodes that do not join.
 	Simulate bool `json:"simulate,omitzero"`
 
-	// StateSchemes What becomes of the state of keys that move; one simulation each. Defaults to both.
+	// StateSchemes What becomes of the state of keys that move; one simulation each. Defaults to `final_merge` and `state_forwarding`.
 	StateSchemes RingStateSchemes `json:"state_schemes,omitzero"`
 
 	// Mappers The number of mappers of a simulation.
@@ -1195,6 +1195,9 @@ type RingRun struct {
 	// Merges Partial states beyond each key's first.
 	Merges int64 `json:"merges"`
 
+	// MergedMessages Of how many messages they are, beside each key's largest: what is taken over where a state grows with its messages, as a list does.
+	MergedMessages int64 `json:"merged_messages"`
+
 	// Rounds Rounds of redistribution.
 	Rounds int64 `json:"rounds"`
 
@@ -1224,7 +1227,7 @@ type RingRun struct {
 	// OverTokenLimit Likewise: there would be too many tokens.
 	OverTokenLimit int64 `json:"over_token_limit"`
 
-	// Stages What state forwarding cost; absent under `final_merge`.
+	// Stages What moving states cost; absent under `final_merge`. Under `old_owner` there are no stages, and only states are counted.
 	Stages *RingStages `json:"stages,omitzero"`
 
 	// Consistent Whether the merged counts equal a direct count of the stream.
@@ -1233,7 +1236,8 @@ type RingRun struct {
 
 // RingSimulation A stream processed without and with balancing.
 type RingSimulation struct {
-	// StateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys.
+	// StateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys, in stages on which all nodes agree;
+	// `old_owner`, mappers go on sending a key to the node that it was on at the beginning, which sends its state ahead of the first message that it forwards.
 	StateScheme RingStateScheme `json:"state_scheme"`
 
 	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
@@ -1248,7 +1252,7 @@ type RingSimulation struct {
 	Balanced RingRun `json:"balanced"`
 }
 
-// RingStages What state forwarding cost.
+// RingStages What moving states cost.
 type RingStages struct {
 	Stages      int64 `json:"stages"`
 	StatesMoved int64 `json:"states_moved"`
@@ -1265,10 +1269,11 @@ type RingStages struct {
 	Waited int64 `json:"waited"`
 }
 
-// RingStateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys.
+// RingStateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys, in stages on which all nodes agree;
+// `old_owner`, mappers go on sending a key to the node that it was on at the beginning, which sends its state ahead of the first message that it forwards.
 type RingStateScheme = ring.StateScheme
 
-// RingStateSchemes What becomes of the state of keys that move; one simulation each. Defaults to both.
+// RingStateSchemes What becomes of the state of keys that move; one simulation each. Defaults to `final_merge` and `state_forwarding`.
 type RingStateSchemes = []RingStateScheme
 
 // RingTable What a routing table on top of the ring does instead: a plan of strategy optimal.

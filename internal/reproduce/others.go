@@ -15,6 +15,9 @@ var dpaItems = []Item{
 	{"dpa/table1", DPA, "Table 1", "Skew without balancing and with one round of it", dpaTable1},
 	{"dpa/timing", DPA, "Table 1", "The same, when reducers report a tenth as often", dpaTiming},
 	{"dpa/fig3", DPA, "Fig. 3", "Skew over the rounds that each reducer may begin", dpaFig3},
+	{"dpa/time", DPA, "§6.1", "Time to finish over the skew of what reducers processed", dpaTime},
+	{"dpa/merge", DPA, "§1, §7", "What the final merge takes over, by kind of function", dpaMerge},
+	{"dpa/states", DPA, "§7", "What forwarding and moving states cost, by scheme", dpaStates},
 }
 
 var shufflerItems = []Item{

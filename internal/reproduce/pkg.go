@@ -13,6 +13,7 @@ import (
 
 var pkgItems = []Item{
 	{"pkg/fig1", PKG, "Fig. 1", "Hashing a skewed stream overloads workers", pkgFig1},
+	{"pkg/idle", PKG, "§5.1", "As many keys alike as workers: workers that get nothing", pkgIdle},
 	{"pkg/theorem5.1", PKG, "Theorem 5.1", "Imbalance of one choice and of two, where no key is heavy", theorem51},
 	{"pkg/table1", PKG, "Table 1", "The share of the most frequent key", pkgTable1},
 	{"pkg/table2", PKG, "Table 2", "Imbalance of six schemes over the number of workers", pkgTable2},
@@ -23,6 +24,7 @@ var pkgItems = []Item{
 	{"pkg/fig7", PKG, "Fig. 7", "Imbalance over skew", pkgFig7},
 	{"pkg/fig8", PKG, "Fig. 8", "Sources that get skewed parts of the stream", pkgFig8},
 	{"pkg/fig9", PKG, "Fig. 9", "Imbalance over the number of choices", pkgFig9},
+	{"pkg/memory", PKG, "§6.2, Q4", "What workers hold over the number of choices", pkgMemory},
 	{"pkg/fig10a", PKG, "Fig. 10(a)", "Throughput over the time that a message takes", fig10a},
 	{"pkg/table3", PKG, "Table 3", "Latency over the time that a message takes", pkgTable3},
 	{"pkg/counters", PKG, "§6.2, Q5", "Counters that workers hold, over those of key grouping", pkgCounters},

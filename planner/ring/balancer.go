@@ -144,7 +144,7 @@ func (s *simulation) changeRing(nodes []Node, c Event) {
 		}
 	}
 	b.history = append(b.history, c)
-	if s.o.State == FinalMerge {
+	if s.o.State != StateForwarding {
 		s.owner = owner
 		return
 	}

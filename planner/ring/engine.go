@@ -36,6 +36,7 @@ type simulation struct {
 	reports  pipe[report]
 	balancer balancer
 	stage    stage
+	tracks   tracks // under OldOwner
 
 	fed        int   // messages that mappers have taken
 	processed  int64 // messages
@@ -47,6 +48,7 @@ type reducer struct {
 	queue, held queue // held: put back during a stage
 	message     int32 // that it works on, or none
 	forwardTo   int32 // where it forwards the message, or none when it processes it
+	withState   bool  // it sends the key's state ahead of the message
 	rng         rand.PCG
 	began       int64 // its work on the message
 	idleSince   int64 // tick since which it waits although there are messages; never if not
@@ -63,6 +65,7 @@ type mapper struct {
 type flight struct {
 	at          int64
 	message, to int32
+	state       bool // the state of its key arrives just before it
 }
 
 // report is a reducer's queue length on its way to the load balancer.
@@ -86,6 +89,9 @@ func newSimulation(s *Stream, o SimulationOptions) *simulation {
 	}
 	sim.balancer = newBalancer(o, reducers)
 	sim.locate(sim.owner)
+	if o.State == OldOwner {
+		sim.tracks = newTracks(sim.owner)
+	}
 	for i := range sim.reducers {
 		r := &sim.reducers[i]
 		r.message, r.idleSince = none, never
@@ -170,17 +176,22 @@ func (s *simulation) feed(i int) {
 	s.set(s.mapperActor(i), s.now+s.jittered(s.o.Timing.Map, &m.rng))
 }
 
-// send lets a mapper send its message to the reducer that owns the key now.
+// send lets a mapper send its message to the reducer that owns the key now, or under
+// OldOwner owned it at the beginning.
 func (s *simulation) send(i int) {
 	m := s.mappers[i].message
 	s.lastMapped = s.now
-	s.transmit(m, s.owner[s.stream.Messages[m]])
+	owner := s.owner
+	if s.o.State == OldOwner {
+		owner = s.tracks.home
+	}
+	s.transmit(m, owner[s.stream.Messages[m]], false)
 	s.feed(i)
 }
 
 // transmit puts a message on its way.
-func (s *simulation) transmit(m, to int32) {
-	s.flying.push(flight{s.now + s.o.Timing.Network, m, to})
+func (s *simulation) transmit(m, to int32, state bool) {
+	s.flying.push(flight{s.now + s.o.Timing.Network, m, to, state})
 	if s.flying.n == 1 {
 		s.set(messageNetwork, s.flying.front().at)
 	}
@@ -194,6 +205,9 @@ func (s *simulation) deliver() {
 		next = s.flying.front().at
 	}
 	s.set(messageNetwork, next)
+	if f.state {
+		s.tracks.holder[s.stream.Messages[f.message]] = f.to
+	}
 	r := &s.reducers[f.to]
 	s.queued.push(&r.queue, f.message)
 	r.maxQueue = max(r.maxQueue, r.queue.length+r.held.length)
@@ -219,12 +233,20 @@ func (s *simulation) begin(i int) {
 		s.stage.waited += s.now - r.idleSince
 		r.idleSince = never
 	}
-	r.message, r.forwardTo, r.began = m, none, s.now
-	ticks := s.o.Timing.Forward
-	if to := s.owner[s.stream.Messages[m]]; to != int32(i) {
-		r.forwardTo = to
-	} else {
+	r.message, r.forwardTo, r.withState, r.began = m, none, false, s.now
+	key, ticks := s.stream.Messages[m], s.o.Timing.Forward
+	to := s.owner[key]
+	if s.o.State == OldOwner {
+		to, r.withState = s.track(key, int32(i))
+	}
+	switch {
+	case to == int32(i):
 		ticks = s.jittered(s.processing(m), &r.rng)
+	case r.withState && s.states.first[key] != none:
+		ticks += s.o.Timing.State
+	}
+	if to != int32(i) {
+		r.forwardTo = to
 	}
 	s.set(s.reducerActor(i), s.now+ticks)
 }
@@ -269,7 +291,10 @@ func (s *simulation) finish(i int) {
 	s.set(s.reducerActor(i), never)
 	if r.forwardTo != none {
 		r.forwarded++
-		s.transmit(m, r.forwardTo)
+		if r.withState {
+			s.release(s.stream.Messages[m], int32(i), r.forwardTo)
+		}
+		s.transmit(m, r.forwardTo, r.withState)
 	} else {
 		r.processed++
 		r.busy += s.now - r.began

@@ -45,10 +45,13 @@ type naiveReducer struct {
 	working        bool
 	message        int32
 	forwardTo      int32
+	parts          bool // with the state of the message's key
 	began, until   int64
 	rng            *rand.PCG
 	nextReport     int64
 	state          map[int32]int64
+	mine           map[int32]bool  // the keys whose state it may change, under OldOwner
+	gone           map[int32]int32 // where it sent those that it has no more
 	rounds         int
 	done, fwd      int64
 	busy, maxQueue int64
@@ -65,6 +68,7 @@ type naiveFlight struct {
 	at      int64
 	message int32
 	to      int32
+	state   *int64 // of the key of the message; nil: it stays
 }
 
 type naiveReport struct {
@@ -81,6 +85,11 @@ func naiveRun(s *Stream, o SimulationOptions) Run {
 	for _, x := range o.Nodes {
 		n.addReducer(x)
 	}
+	for k := range s.Keys.Len() {
+		for _, r := range n.reducers {
+			r.mine[int32(k)] = naiveOwner(o.Nodes, Position(s.Keys.At(k))) == r.id
+		}
+	}
 	for i := range o.Mappers {
 		n.mappers = append(n.mappers, &naiveMapper{rng: rand.NewPCG(o.Seed, 2*uint64(i)+2)})
 		n.read(n.mappers[i])
@@ -93,7 +102,8 @@ func naiveRun(s *Stream, o SimulationOptions) Run {
 }
 
 func (n *naive) addReducer(x Node) {
-	r := &naiveReducer{id: x.ID, rng: rand.NewPCG(n.o.Seed, 2*uint64(len(n.reducers))+1), state: map[int32]int64{}}
+	r := &naiveReducer{id: x.ID, rng: rand.NewPCG(n.o.Seed, 2*uint64(len(n.reducers))+1), state: map[int32]int64{},
+		mine: map[int32]bool{}, gone: map[int32]int32{}}
 	if n.o.Method != None {
 		high, _ := bits.Mul64(r.rng.Uint64(), uint64(n.o.Timing.Report))
 		r.nextReport = n.tick + 1 + int64(high)
@@ -148,6 +158,12 @@ func (n *naive) oneTick() {
 		f := n.flying[0]
 		n.flying = n.flying[1:]
 		r := n.reducers[f.to]
+		if key := n.stream.Messages[f.message]; f.state != nil {
+			r.mine[key] = true
+			if *f.state > 0 {
+				r.state[key] = *f.state
+			}
+		}
 		r.queue = append(r.queue, f.message)
 		r.maxQueue = max(r.maxQueue, int64(len(r.queue)+len(r.held)))
 		n.takeUp(int(f.to))
@@ -183,7 +199,11 @@ func (n *naive) oneTick() {
 	for _, m := range n.mappers {
 		if m.working && m.until == n.tick {
 			n.lastMapped = n.tick
-			n.flying = append(n.flying, naiveFlight{n.tick + n.o.Timing.Network, m.message, n.owner(m.message)})
+			to := n.owner(m.message)
+			if n.o.State == OldOwner {
+				to = n.ownerAtFirst(m.message)
+			}
+			n.flying = append(n.flying, naiveFlight{n.tick + n.o.Timing.Network, m.message, to, nil})
 			n.read(m)
 		}
 	}
@@ -209,9 +229,17 @@ func (n *naive) takeUp(i int) {
 			n.sync.HeldBack++
 			continue
 		}
+		key := n.stream.Messages[m]
+		if n.o.State == OldOwner && !r.mine[key] {
+			to = r.gone[key]
+		}
 		r.working, r.message, r.forwardTo, r.began = true, m, to, n.tick
+		r.parts = n.o.State == OldOwner && r.mine[key] && to != int32(i)
 		if to != int32(i) {
 			r.until = n.tick + n.o.Timing.Forward
+			if r.parts && r.state[key] > 0 {
+				r.until += n.o.Timing.State
+			}
 			return
 		}
 		mean := n.o.Timing.Process
@@ -227,7 +255,7 @@ func (n *naive) complete(i int, r *naiveReducer) {
 	r.working = false
 	if r.forwardTo != int32(i) {
 		r.fwd++
-		n.flying = append(n.flying, naiveFlight{n.tick + n.o.Timing.Network, r.message, r.forwardTo})
+		n.flying = append(n.flying, naiveFlight{n.tick + n.o.Timing.Network, r.message, r.forwardTo, n.parting(r)})
 	} else {
 		r.done++
 		r.busy += n.tick - r.began
@@ -237,6 +265,28 @@ func (n *naive) complete(i int, r *naiveReducer) {
 	}
 	n.settleIfIdle()
 	n.takeUp(i)
+}
+
+// parting is the state that leaves ahead of the message that a reducer forwards.
+func (n *naive) parting(r *naiveReducer) *int64 {
+	key := n.stream.Messages[r.message]
+	if !r.parts {
+		return nil
+	}
+	count := r.state[key]
+	if count > 0 {
+		n.sync.StatesMoved++
+		n.sync.MessagesMoved += count
+	}
+	delete(r.state, key)
+	r.mine[key], r.gone[key] = false, r.forwardTo
+	return &count
+}
+
+// ownerAtFirst is the owner of a message's key when the run began.
+func (n *naive) ownerAtFirst(m int32) int32 {
+	id := naiveOwner(n.o.Nodes, Position(n.stream.Keys.At(int(n.stream.Messages[m]))))
+	return int32(slices.IndexFunc(n.o.Nodes, func(x Node) bool { return x.ID == id }))
 }
 
 // settleIfIdle: once nobody works any more, agreement takes one more message.
@@ -308,7 +358,7 @@ func (n *naive) change(after []Node, e Event) {
 	}
 	n.out.History = append(n.out.History, e)
 	n.nodes = after
-	if n.o.State == FinalMerge {
+	if n.o.State != StateForwarding {
 		n.adopted = after
 		return
 	}
@@ -366,6 +416,18 @@ func (n *naive) nextPhase() {
 	}
 }
 
+// lesserParts are the parts of a key's state but for the largest.
+func (n *naive) lesserParts(key int32) (parts []int64) {
+	for _, x := range n.reducers {
+		if count, ok := x.state[key]; ok {
+			parts = append(parts, count)
+		}
+	}
+	slices.Sort(parts)
+	slices.Reverse(parts)
+	return parts[1:]
+}
+
 func (n *naive) result() Run {
 	r := n.out
 	r.Counts = make([]int64, n.stream.Keys.Len())
@@ -384,10 +446,11 @@ func (n *naive) result() Run {
 	if total > ideal {
 		r.Skew = float64(most-ideal) / float64(total-ideal)
 	}
-	for _, h := range holders {
+	for k, h := range holders {
 		if h > 1 {
 			r.SplitKeys++
 			r.Merges += h - 1
+			r.Partial = append(r.Partial, n.lesserParts(int32(k))...)
 		}
 	}
 	direct := make([]int64, len(r.Counts))
@@ -398,7 +461,7 @@ func (n *naive) result() Run {
 	r.Mapped, r.Processed = n.lastMapped, n.lastDone
 	r.MergeTicks = r.Merges * n.o.Timing.Merge
 	r.Ticks = r.Processed + r.MergeTicks
-	if n.o.State == StateForwarding {
+	if n.o.State != FinalMerge {
 		r.Stages = &n.sync
 	}
 	return r

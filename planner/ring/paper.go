@@ -48,6 +48,10 @@ type PaperOptions struct {
 	Runs int
 	// Timing is that of the simulations; the paper's is not known.
 	Timing Timing
+	// State is the scheme for the state of keys that move. Empty: FinalMerge.
+	State StateScheme
+	// Each is told every simulation. Nil: nobody.
+	Each func(workload string, method Method, x *Simulation)
 	// Stop is asked now and then; true ends with planner.ErrStopped. Nil: never.
 	Stop func() bool
 	// Progress is told how many rows of how many are done. Nil: nobody.
@@ -121,7 +125,7 @@ const paperTokens = 1 << 16
 
 // simulate fills in the figures of a row.
 func (row *PaperRow) simulate(w paperWorkload, o PaperOptions) error {
-	options := SimulationOptions{Method: row.Method, MaxRounds: row.MaxRounds, Timing: o.Timing,
+	options := SimulationOptions{Method: row.Method, MaxRounds: row.MaxRounds, Timing: o.Timing, State: o.State,
 		TokenLimit: paperTokens, Stop: o.Stop}
 	var skews []float64
 	var forwarded, split, rounds []int64
@@ -134,6 +138,9 @@ func (row *PaperRow) simulate(w paperWorkload, o PaperOptions) error {
 		x, err := Simulate(stream, options)
 		if err != nil {
 			return err
+		}
+		if o.Each != nil {
+			o.Each(row.Workload, row.Method, x)
 		}
 		row.Baseline = x.Baseline.Skew
 		skews = append(skews, x.Balanced.Skew)

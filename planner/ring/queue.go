@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -148,20 +149,22 @@ func (s *states) add(key, reducer int32) {
 	s.first[key] = int32(len(s.all) - 1)
 }
 
-// merged adds up the partial states of all keys: the counts, how many keys have
-// more than one, and how many there are beyond the first.
-func (s *states) merged() (counts []int64, split, merges int64) {
+// merged adds up the partial states of all keys: the counts, how many messages each part
+// beyond a key's largest is of, and how many keys have such parts.
+func (s *states) merged() (counts, partial []int64, split int64) {
 	counts = make([]int64, len(s.first))
+	var parts []int64 // of a key
 	for key, i := range s.first {
-		n := int64(0)
+		parts = parts[:0]
 		for ; i != none; i = s.all[i].next {
 			counts[key] += s.all[i].count
-			n++
+			parts = append(parts, s.all[i].count)
 		}
-		if n > 1 {
+		if len(parts) > 1 {
 			split++
-			merges += n - 1
+			slices.SortFunc(parts, func(a, b int64) int { return cmp.Compare(b, a) })
+			partial = append(partial, parts[1:]...)
 		}
 	}
-	return counts, split, merges
+	return counts, partial, split
 }

@@ -21,8 +21,11 @@ type Run struct {
 	Forwarded int64
 	// SplitKeys is how many keys have state on more than one reducer at the end, and
 	// Merges how many partial states there are beyond each key's first: the work of
-	// the final merge. 0 under StateForwarding.
+	// the final merge. 0 under the other schemes.
 	SplitKeys, Merges int64
+	// Partial is of how many messages each partial state beyond a key's largest is, by
+	// key, then descending: what the final merge takes over.
+	Partial []int64
 	// History are the changes of the ring, in order.
 	History []Event
 	// Exhausted, OutOfRounds and OverTokenLimit count the reports upon which the
@@ -33,7 +36,7 @@ type Run struct {
 	// processed, MergeTicks how long the final merge took, Ticks the time to finish,
 	// merge included.
 	Mapped, Processed, MergeTicks, Ticks int64
-	// Stages is what state forwarding cost; nil under FinalMerge.
+	// Stages is what moving states cost; nil under FinalMerge.
 	Stages *Stages
 	// Counts are the merged counts, by key of the stream.
 	Counts []int64
@@ -66,7 +69,8 @@ type Event struct {
 	Keys int64
 }
 
-// Stages is what state forwarding cost.
+// Stages is what moving states cost. Under OldOwner there are no stages, and states alone
+// are counted.
 type Stages struct {
 	Stages int64 // ring changes that all reducers agreed on
 	// StatesMoved is how many keys' states were sent, and MessagesMoved how many
@@ -132,11 +136,12 @@ func (s *simulation) result() Run {
 		r.Reducers = append(r.Reducers, Reducer{n.ID, n.Tokens, b.rounds[i], x.processed, x.forwarded, x.busy, x.maxQueue})
 	}
 	r.Skew = Skew(loads)
-	r.Counts, r.SplitKeys, r.Merges = s.states.merged()
+	r.Counts, r.Partial, r.SplitKeys = s.states.merged()
+	r.Merges = int64(len(r.Partial))
 	r.Consistent = slices.Equal(r.Counts, s.stream.Counts())
 	r.MergeTicks = r.Merges * s.o.Timing.Merge
 	r.Ticks = r.Processed + r.MergeTicks
-	if x := &s.stage; s.o.State == StateForwarding {
+	if x := &s.stage; s.o.State != FinalMerge {
 		r.Stages = &Stages{x.stages, x.statesMoved, x.messagesMoved, x.heldBack, x.agreeTicks, x.exchangeTicks, x.waited}
 	}
 	return r

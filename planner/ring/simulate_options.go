@@ -48,7 +48,8 @@ type Timing struct {
 	// Merge is how long the final merge takes for each partial state beyond a key's
 	// first. 0: 10.
 	Merge int64
-	// State is how long a reducer is sending one key's state under StateForwarding.
+	// State is how long a reducer is sending one key's state under StateForwarding and
+	// OldOwner.
 	// 0: 10.
 	State int64
 	// Jitter is the random deviation of Map and Process, as a fraction of them:
@@ -94,6 +95,12 @@ const (
 	// node are put back; then all goes on, what was put back first. A key's state
 	// always is on one node, and nothing is to merge.
 	StateForwarding StateScheme = "state_forwarding"
+	// OldOwner has mappers go on sending a key to the node that owned it at the beginning
+	// ("DPA Load Balancer" §7, which expects needless traffic of it). Before a node forwards
+	// a message of a key whose state it has, it sends the state; from then on it forwards
+	// the key's messages to where the state went. States move with the first message after
+	// a change of the ring, nobody waits for anybody, and nothing is to merge.
+	OldOwner StateScheme = "old_owner"
 )
 
 // Join is a node that joins while a simulation runs.
@@ -142,7 +149,7 @@ func (o SimulationOptions) Validate() error {
 		planner.RequireOneOf("Method", cmp.Or(o.Method, Halving), Halving, Doubling, None),
 		planner.RequireWithin("Mappers", o.Mappers, 0, maxActors),
 		planner.RequireWithin("MaxRounds", o.MaxRounds, 0, 1<<20),
-		planner.RequireOneOf("State", cmp.Or(o.State, FinalMerge), FinalMerge, StateForwarding),
+		planner.RequireOneOf("State", cmp.Or(o.State, FinalMerge), FinalMerge, StateForwarding, OldOwner),
 		o.Policy.Validate(),
 		planner.RequireWithin("TokenLimit", o.TokenLimit, 0, MaxTokens),
 		o.Timing.validate(),

@@ -37,7 +37,7 @@ func randomCase(rng *rand.Rand) (*Stream, SimulationOptions) {
 	o := SimulationOptions{
 		Mappers: 1 + rng.IntN(5), MaxRounds: 1 + rng.IntN(4), Seed: rng.Uint64(), TokenLimit: 1 << (4 + rng.IntN(6)),
 		Method: []Method{Halving, Doubling, Halving, Doubling, None}[rng.IntN(5)],
-		State:  []StateScheme{FinalMerge, StateForwarding}[rng.IntN(2)],
+		State:  []StateScheme{FinalMerge, StateForwarding, OldOwner}[rng.IntN(3)],
 		Policy: Policy{Tau: &tau, MinQueue: float64(rng.IntN(4))},
 		Timing: Timing{
 			Map: 1 + rng.Int64N(4), Process: 1 + rng.Int64N(20), Forward: 1 + rng.Int64N(4), Network: 1 + rng.Int64N(6),
@@ -167,7 +167,7 @@ func checkPlaces(t *testing.T, s *simulation) {
 	for key, i := range s.states.first {
 		for ; i != none; i = s.states.all[i].next {
 			counted += s.states.all[i].count
-			if s.o.State == StateForwarding && s.states.all[i].next != none {
+			if s.o.State != FinalMerge && s.states.all[i].next != none {
 				t.Fatalf("the state of key %d is in two places", key)
 			}
 		}

@@ -1177,6 +1177,7 @@ func (e RingReachMethodEvidence) Valid() bool {
 // Defines values for RingStateScheme.
 const (
 	RingStateSchemeFinalMerge      RingStateScheme = "final_merge"
+	RingStateSchemeOldOwner        RingStateScheme = "old_owner"
 	RingStateSchemeStateForwarding RingStateScheme = "state_forwarding"
 )
 
@@ -1184,6 +1185,8 @@ const (
 func (e RingStateScheme) Valid() bool {
 	switch e {
 	case RingStateSchemeFinalMerge:
+		return true
+	case RingStateSchemeOldOwner:
 		return true
 	case RingStateSchemeStateForwarding:
 		return true
@@ -5346,7 +5349,7 @@ type RingRequest struct {
 	// Simulate Whether to simulate the stream, without and with balancing, on the nodes that do not join.
 	Simulate *bool `json:"simulate,omitempty"`
 
-	// StateSchemes What becomes of the state of keys that move; one simulation each. Defaults to both.
+	// StateSchemes What becomes of the state of keys that move; one simulation each. Defaults to `final_merge` and `state_forwarding`.
 	StateSchemes *RingStateSchemes `json:"state_schemes,omitempty"`
 
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
@@ -5444,6 +5447,9 @@ type RingRun struct {
 	Mapped     int64 `json:"mapped"`
 	MergeTicks int64 `json:"merge_ticks"`
 
+	// MergedMessages Of how many messages they are, beside each key's largest: what is taken over where a state grows with its messages, as a list does.
+	MergedMessages int64 `json:"merged_messages"`
+
 	// Merges Partial states beyond each key's first.
 	Merges int64         `json:"merges"`
 	Nodes  []RingReducer `json:"nodes"`
@@ -5466,7 +5472,7 @@ type RingRun struct {
 	// SplitKeys Keys with state on several nodes at the end.
 	SplitKeys int64 `json:"split_keys"`
 
-	// Stages What state forwarding cost; absent under `final_merge`.
+	// Stages What moving states cost; absent under `final_merge`. Under `old_owner` there are no stages, and only states are counted.
 	Stages *RingStages `json:"stages,omitempty"`
 
 	// Ticks Until all is done, merge included.
@@ -5486,7 +5492,8 @@ type RingSimulation struct {
 	// only.
 	Method RingAnalysisMethod `json:"method"`
 
-	// StateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys.
+	// StateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys, in stages on which all nodes agree;
+	// `old_owner`, mappers go on sending a key to the node that it was on at the beginning, which sends its state ahead of the first message that it forwards.
 	StateScheme RingStateScheme `json:"state_scheme"`
 }
 
@@ -5499,7 +5506,7 @@ type RingSizes struct {
 	SizeBefore int64 `json:"size_before"`
 }
 
-// RingStages What state forwarding cost.
+// RingStages What moving states cost.
 type RingStages struct {
 	AgreeTicks    int64 `json:"agree_ticks"`
 	ExchangeTicks int64 `json:"exchange_ticks"`
@@ -5516,10 +5523,11 @@ type RingStages struct {
 	Waited int64 `json:"waited"`
 }
 
-// RingStateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys.
+// RingStateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys, in stages on which all nodes agree;
+// `old_owner`, mappers go on sending a key to the node that it was on at the beginning, which sends its state ahead of the first message that it forwards.
 type RingStateScheme string
 
-// RingStateSchemes What becomes of the state of keys that move; one simulation each. Defaults to both.
+// RingStateSchemes What becomes of the state of keys that move; one simulation each. Defaults to `final_merge` and `state_forwarding`.
 type RingStateSchemes = []RingStateScheme
 
 // RingTable What a routing table on top of the ring does instead: a plan of strategy optimal.

@@ -1627,6 +1627,7 @@ class RingRun(TypedDict):
     forwarded: int
     mapped: int
     merge_ticks: int
+    merged_messages: int
     merges: int
     nodes: list[RingReducer]
     out_of_rounds: int
@@ -1658,7 +1659,7 @@ class RingStages(TypedDict):
     states_moved: int
     waited: int
 
-RingStateScheme: TypeAlias = 'Literal["final_merge", "state_forwarding"]'
+RingStateScheme: TypeAlias = 'Literal["final_merge", "state_forwarding", "old_owner"]'
 
 RingStateSchemes: TypeAlias = 'list[RingStateScheme]'
 

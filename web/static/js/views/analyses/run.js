@@ -97,6 +97,7 @@ const phaseWords = {
   paper: "Repeating the paper's experiments",
   'simulate final_merge': 'Simulating, with a final merge',
   'simulate state_forwarding': 'Simulating, with state forwarding',
+  'simulate old_owner': 'Simulating, with mappers that keep to the old owner',
   hash_modulo: 'Hashing',
   hash_ring: 'Hashing on a ring',
   ring: 'Redistributing tokens',

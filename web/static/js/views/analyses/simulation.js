@@ -7,7 +7,7 @@ import { Card, PlainTable } from '../../parts.js'
 /** @import { Column } from '../../parts.js' */
 
 /** @type {Record<string, string>} */
-const schemeWords = { final_merge: 'Final merge', state_forwarding: 'State forwarding' }
+const schemeWords = { final_merge: 'Final merge', state_forwarding: 'State forwarding', old_owner: 'Old owner' }
 /** @type {Record<string, string>} */
 const methodWords = { halving: 'Halving', doubling: 'Doubling', none: 'None' }
 
