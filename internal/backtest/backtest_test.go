@@ -204,9 +204,14 @@ func TestRunIsDeterministic(t *testing.T) {
 		t.Errorf("%d intervals done", last)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	b, err := Search(context.Background(), history(t, other...), operator(5, 0.05), candidates, nil)
+	resting, rests := operator(5, 0.05), 0
+	resting.Rest = func() { rests++ }
+	b, err := Search(context.Background(), history(t, other...), resting, candidates, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if rests != last {
+		t.Errorf("%d rests after %d intervals", rests, last)
 	}
 	if !near(reflect.ValueOf(*a), reflect.ValueOf(*b)) {
 		t.Errorf("%+v\nand\n%+v", a, b)

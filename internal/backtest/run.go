@@ -24,8 +24,9 @@ type Operator struct {
 	// Options are those of all plans. ThetaMax is what loads are held against.
 	Options    planner.Options
 	EntryGrace int
-	// Serial: one candidate after the other, so that processors are left to others.
-	Serial bool
+	// Rest is called after each interval of each candidate, if there is one, so that processors
+	// are left to others: then one candidate runs after the other.
+	Rest func()
 }
 
 // Candidate is one way to plan.
@@ -73,7 +74,7 @@ func Run(ctx context.Context, h *History, op Operator, candidates []Candidate, d
 		}
 	}
 	workers := runtime.GOMAXPROCS(0)
-	if op.Serial {
+	if op.Rest != nil {
 		workers = 1
 	}
 	each(len(candidates), workers, func(i int) {
@@ -139,7 +140,9 @@ func run(ctx context.Context, h *History, op Operator, c Candidate, tell func())
 			return Track{}, &drive.StepError{Interval: in.number, Strategy: c.Strategy, Err: err}
 		}
 		r.moved(&step)
-		tell()
+		if tell(); op.Rest != nil {
+			op.Rest()
+		}
 	}
 	r.track.Floor = state.Floor(len(op.Target.Instances))
 	return r.track, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"plannerd/internal/admission"
 	"plannerd/internal/backtest"
@@ -146,11 +147,27 @@ func (s *Service) chooseOne(ctx context.Context, name string) (p policy.Policy, 
 	return p, made, nil
 }
 
+// restsPerWork is for how long choosing rests after each interval, by how long that took: who
+// waits for an answer, or for the messages of an engine on the same machine, is before it.
+const restsPerWork = 3
+
+// rests returns what rests after work, which begins now; no longer than until ctx ends.
+func rests(ctx context.Context) func() {
+	began := time.Now()
+	return func() {
+		select {
+		case <-time.After(restsPerWork * time.Since(began)):
+		case <-ctx.Done():
+		}
+		began = time.Now()
+	}
+}
+
 // pick chooses a policy, and says how it came to it.
 func (s *Service) pick(ctx context.Context, op Operator, made *Choice, memory *admission.Lease) (
 	p policy.Policy, err error,
 ) {
-	ctx, cancel := context.WithTimeout(ctx, s.longest)
+	ctx, cancel := context.WithTimeout(ctx, (1+restsPerWork)*s.longest)
 	defer cancel()
 	h, first, err := s.history(ctx, op.Name, Backtest{Memory: memory})
 	if err != nil {
@@ -172,7 +189,7 @@ func (s *Service) pick(ctx context.Context, op Operator, made *Choice, memory *a
 	if err != nil {
 		return p, err
 	}
-	run.Serial = true
+	run.Rest = rests(ctx)
 	candidates := backtest.Candidates(policy.DefaultGrid().Policies(made.ThetaMax))
 	for i := range candidates {
 		candidates[i].Strategy = op.Configuration.Strategy
