@@ -60,7 +60,7 @@ var boundaries = []boundary{
 	{place: "sdk/go/router", project: []string{"sdk/go/client", "sdk/go/handoff", "sdk/go/route", "sdk/go/wire"},
 		reach: []string{anySQL}},
 	{place: "sdk/go/stats", project: []string{"sdk/go/client", "sdk/go/route", "sdk/go/wire"}, reach: []string{anySQL}},
-	{place: "sdk/go/internal/leaktest", imports: []string{"fmt", "os", "runtime", "strings", "testing", "time"}},
+	{place: "sdk/go/internal/leaktest", imports: []string{"fmt", "io", "runtime", "strings", "testing", "time"}},
 	{place: "sdk/go/handoff", imports: []string{"cmp", "errors", "fmt", "iter", "maps", "slices"},
 		project: []string{"sdk/go/route"}, reach: []string{"context", "net/..."}},
 	{place: "planner/...", project: []string{"internal/exact", "sdk/go/route"}, reach: impure},

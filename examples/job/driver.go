@@ -53,7 +53,8 @@ type history struct {
 // phases are what plans spend their time on, one after the other: from the statistics of the
 // last instance on. Those from the start on, but for the first, are of each batch.
 var phases = [...]string{
-	"plannerd plans", "it starts the plan", "it tells of it", "instances hand over", "plannerd commits", "it tells of it again",
+	"plannerd plans", "it starts the plan", "it tells of it", "instances hand over", "plannerd commits",
+	"it tells of it again",
 }
 
 // add notes how long a phase took. What began before this driver is not known.

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -35,7 +36,9 @@ func (x *counter) export(ctx context.Context) error {
 			return nil
 		}
 		x.going.end() // its hand-over was aborted
-		<-x.going.sent
+		if err := <-x.going.sent; err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
 	}
 	e := &export{version: version, sent: make(chan error, 1)}
 	err := x.db.View(func(tx *bbolt.Tx) (err error) {
@@ -101,12 +104,11 @@ func (x *counter) exported(ctx context.Context, err error) error {
 	e := x.going
 	x.going = nil
 	e.end()
-	d := x.machine.Doing
-	if d == nil || d.Version != e.version || d.Voted || ctx.Err() != nil {
-		return nil
-	}
 	if err != nil {
 		return err
+	}
+	if d := x.machine.Doing; d == nil || d.Version != e.version || d.Voted {
+		return nil
 	}
 	return x.step(ctx, func() ([]handoff.Action[event], error) {
 		x.given = e.list

@@ -53,8 +53,10 @@ func (c *config) setPolicy(name string) error {
 // operator is what plannerd is told of the job on so many instances.
 func (c config) operator(instances int) wire.OperatorConfiguration {
 	out := wire.OperatorConfiguration{ThetaMax: &c.theta, Hash: &wire.Hash{Function: new(wire.HashFunctionModulo)},
-		// Nobody is here to approve of what is made of a short interval after a crash.
-		Approval: &wire.ApprovalOptions{Auto: new(wire.ApprovalAutoAlways), OnPending: new(wire.OnPendingReplace)}}
+		// Nobody is here to approve of plans. After a crash an interval may have many times the
+		// messages of others, beside which these would be too small to be acted upon.
+		Approval: &wire.ApprovalOptions{Auto: new(wire.ApprovalAutoAlways), OnPending: new(wire.OnPendingReplace),
+			MinStatistics: &wire.MinStatistics{CostShare: new(0.0)}}}
 	for i := range int32(instances) {
 		out.Instances = append(out.Instances, wire.Instance{Id: i})
 	}

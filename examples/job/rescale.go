@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -105,7 +106,9 @@ func (x *rescaling) measure(ctx context.Context, c config, warmup time.Duration)
 			r.bound = max(r.bound, 1000*d.StateIn/c.transferRate, 1000*d.StateOut/c.transferRate)
 		}
 		end()
-		<-loaded
+		if err := <-loaded; err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
 		_, err = j.await(ctx)
 		return err
 	})
@@ -149,7 +152,8 @@ func (j *job) emptied(ctx context.Context) (p *wire.Plan, took time.Duration, er
 
 func printRescaled(out io.Writer, all [2][]rescaled) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "handed over\tbatches\tof all state\ttook s\t÷ bound\tp99 ms before\tp99 ms\tpause p99 ms\tlongest ms\t")
+	fmt.Fprintln(w, "handed over\tbatches\tof all state\ttook s\t÷ bound\tp99 ms before\tp99 ms\tpause p99 ms\t"+
+		"longest ms\t")
 	for i, list := range all {
 		name := []string{"at once", "in batches"}[i]
 		of := func(get func(rescaled) float64) float64 {

@@ -46,9 +46,9 @@ func Rescaled(t *testing.T, log job.Transport) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var out strings.Builder
-	_, err := job.Run(ctx, log, &out, "-compare-batches", "-runs=1", "-warmup=4s", "-instances=3", "-removed=1", "-keys=300",
-		"-zipf=0.5", "-rate=1000", "-shift=0", "-service=50us", "-state=1000", "-interval=1s", "-transfer-rate=100000",
-		"-batch-pause=200ms")
+	_, err := job.Run(ctx, log, &out, "-compare-batches", "-runs=1", "-warmup=4s", "-instances=3", "-removed=1",
+		"-keys=300", "-zipf=0.5", "-rate=1000", "-shift=0", "-service=50us", "-state=1000", "-interval=1s",
+		"-transfer-rate=100000", "-batch-pause=200ms")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,10 @@
 package router_test
 
 import (
+	"os"
 	"testing"
 
 	"plannerd/sdk/go/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m, os.Stderr)) }

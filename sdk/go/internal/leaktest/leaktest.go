@@ -3,22 +3,22 @@ package leaktest
 
 import (
 	"fmt"
-	"os"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 )
 
-// Main runs the tests of a package of the SDK, and fails unless all goroutines that the SDK
-// has started end within some seconds.
-func Main(m *testing.M) {
+// Run runs the tests of a package of the SDK, and returns the exit code of the process: that
+// of the tests, and 1 where goroutines that the SDK has started do not end within some seconds.
+func Run(m *testing.M, out io.Writer) int {
 	code := m.Run()
 	if left := Left(5 * time.Second); code == 0 && len(left) > 0 {
-		fmt.Fprintf(os.Stderr, "FAIL: %d goroutines are left:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
-		code = 1
+		fmt.Fprintf(out, "FAIL: %d goroutines are left:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+		return 1
 	}
-	os.Exit(code)
+	return code
 }
 
 // Left returns the stacks of those goroutines, but for its own, that are in the SDK, or were
