@@ -1,0 +1,70 @@
+package plannerd.examples.storm;
+
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** A way to send tuples to instances. */
+enum Grouping {
+  /** Storm's own: a hash of the word. */
+  FIELDS("fields", "fields grouping", null, 0),
+  /** Storm's own: partial key grouping, each message goes to one of two instances. Nothing is merged. */
+  PKG("pkg", "partial key grouping", null, 0),
+  /** By the table, strategy readj, made of the last interval. */
+  READJ("readj", "readj", "readj", 0),
+  /** By the table, strategy mintable, made of the last interval. */
+  MINTABLE("mintable", "mintable", "mintable", 0),
+  /** By the table, strategy mixed, made of the last interval. */
+  MIXED("mixed", "mixed", "mixed", 0),
+  /** By the table, the default: strategy optimal, policy auto. */
+  OPTIMAL("optimal", "optimal, auto", "optimal", 0),
+  /** The same, and hot words may be split. */
+  SPLIT("split", "split", "optimal", 8),
+  /** Storm's own: any instance takes any message. There is no state by word: this is the ideal. */
+  SHUFFLE("shuffle", "shuffle", null, 0);
+
+  final String id;
+  final String label;
+  private final String strategy; // null: plannerd has no part in it
+  final int maxParts; // of a hot word; 0: it stays whole
+
+  Grouping(String id, String label, String strategy, int maxParts) {
+    this.id = id;
+    this.label = label;
+    this.strategy = strategy;
+    this.maxParts = maxParts;
+  }
+
+  static Grouping of(String id) {
+    return Arrays.stream(values()).filter(g -> g.id.equals(id)).findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("there is no grouping " + id));
+  }
+
+  /** Reports whether plannerd says where tuples go. */
+  boolean planned() {
+    return strategy != null;
+  }
+
+  /** Reports whether all messages of a word go to one instance. */
+  boolean isWhole() {
+    return this == FIELDS || planned() && maxParts == 0;
+  }
+
+  /** Returns what plannerd is told of the job. */
+  Map<String, Object> operator(int instances, double theta) {
+    Map<String, Object> out = new LinkedHashMap<>();
+    out.put("instances", instances);
+    out.put("theta_max", theta);
+    out.put("hash", Map.of("function", "modulo"));
+    out.put("strategy", strategy);
+    // Nobody is here to approve of what is made of a short interval.
+    out.put("approval", Map.of("auto", "always", "on_pending", "replace"));
+    if (!strategy.equals("optimal")) {
+      out.put("policy", Map.of("forecast", Map.of("method", "last")));
+    }
+    if (maxParts > 0) {
+      out.put("splitting", Map.of("max_parts", maxParts));
+    }
+    return out;
+  }
+}
