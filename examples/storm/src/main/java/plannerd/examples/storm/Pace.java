@@ -9,7 +9,7 @@ import java.util.concurrent.locks.LockSupport;
  * in which nothing waits. It is a delay and not work, so that many instances fit on few cores.
  */
 final class Pace {
-  private static final long SLACK = 10_000_000;
+  private static final long SLACK = 50_000_000;
   private static final long LEAST_SLEEP = 300_000;
 
   private final long service;
