@@ -36,7 +36,7 @@ final class Planner implements AutoCloseable {
   private final BlockingQueue<Said> inbox = new LinkedBlockingQueue<>();
   private final Random random;
   private final Thread thread = new Thread(this::run, "driver");
-  private volatile boolean plans = true; // it makes new ones
+  private boolean plans = true; // it makes new ones
   private volatile boolean closed;
   private View seen;
   private long interval = 1;
@@ -63,7 +63,9 @@ final class Planner implements AutoCloseable {
 
   /** Makes no more plans, and waits until none is pending. */
   void finish() throws InterruptedException {
-    plans = false;
+    synchronized (this) { // a plan that is being made is pending after this
+      plans = false;
+    }
     while (thread.isAlive() && job.follower().view().pending() != null) {
       Thread.sleep(20);
     }
@@ -110,9 +112,11 @@ final class Planner implements AutoCloseable {
       renewed = now;
       job.renew();
     }
-    if (plans && seen.pending() == null && now - asked > job.options.interval.toNanos()) {
-      asked = now;
-      plan();
+    synchronized (this) {
+      if (plans && seen.pending() == null && now - asked > job.options.interval.toNanos()) {
+        asked = now;
+        plan();
+      }
     }
   }
 
