@@ -25,8 +25,8 @@ type appender struct {
 
 // patience is how long a transaction may take. One that is left open, by a process that
 // died, hides what comes behind it in its partitions until the next producer of its name
-// comes, or this time is up.
-const patience = 10 * time.Second
+// comes, which may be the driver's, or this time is up.
+const patience = time.Minute
 
 // Open implements [job.Bus].
 func (b *bus) Open(ctx context.Context, router string) (job.Appender, error) {

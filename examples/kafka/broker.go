@@ -41,6 +41,7 @@ transaction.state.log.num.partitions=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 add.partitions.to.txn.retry.backoff.ms=1
+broker.session.timeout.ms=120000
 `))
 
 // broker is a process of Apache Kafka.
