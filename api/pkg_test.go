@@ -195,7 +195,6 @@ func TestPkgLife(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	e.checkSplit(q, second, second, heavyLoad(2, 200, 0.5))
-	e.do("GET", "/v1/operators/split/advice", "").fails(http.StatusConflict, "no_routing_table", "")
 	e.do("POST", "/v1/plans/"+p.ID+"/replay", `{}`).fails(http.StatusConflict, "no_routing_table", "")
 	e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "").fails(http.StatusConflict, "no_routing_table", "")
 	// Another key is hot: the first one leaves the head, and its state what is no candidate.
@@ -534,5 +533,41 @@ func TestPkgStateFollowsTheRoute(t *testing.T) {
 	}
 	if commits < 12 || moved < 100 {
 		t.Errorf("%d commits, %d moves", commits, moved)
+	}
+}
+
+// TestPkgAdvice: a key with 60 % of all cost is on two candidates at least 20 % above a fair
+// share of four instances, and on three below one.
+func TestPkgAdvice(t *testing.T) {
+	e := newEnv(t)
+	for _, c := range []struct {
+		operator, method string
+		hot              float64
+		most, head       int
+		words            string
+	}{
+		{"grown", "d_choices", 0, 0, 1, "One key with more candidates than others keeps θ_max of 10 %"},
+		{"all", "w_choices", 0, 0, 1, "One key with more candidates than others keeps θ_max of 10 %"},
+		{"plain", "pkg", 0.2, 3, 0, "θ_max of 10 % is not kept: a θ of 3"},
+	} {
+		e.operator(c.operator, `{"instances":4,"scheme":"pkg","theta_max":0.1,"pkg":{"method":"`+c.method+`"}}`)
+		e.do("POST", "/v1/operators/"+c.operator+"/plans", heavyLoad(1, 200, 0.6), "").want(http.StatusCreated)
+		a := e.advised(c.operator, "?instance_load=200")
+		if a.Choices == nil || a.Choices.Head != int64(c.head) || a.Choices.Least < 3 || a.Choices.Least > 4 ||
+			math.Abs(a.HotTheta-c.hot) > 0.005 || a.Choices.Theta < a.HotTheta || !strings.Contains(a.Advice, c.words) {
+			t.Errorf("%s: %+v %+v", c.operator, a, a.Choices)
+		}
+		if (a.MostInstances != nil) != (c.most > 0) || c.most > 0 && a.MostInstances.P95 != c.most {
+			t.Errorf("%s: %+v, want %d", c.operator, a.MostInstances, c.most)
+		}
+		if a.NoiseFloor != nil || a.Expected != nil || a.LongerIntervals != nil || a.LeastInstances == nil {
+			t.Errorf("%s: %+v", c.operator, a)
+		}
+	}
+	e.operator("even", `{"instances":4,"scheme":"pkg","theta_max":0.1}`)
+	e.do("POST", "/v1/operators/even/plans", heavyLoad(1, 200, 0.1), "").want(http.StatusCreated)
+	if a := e.advised("even", ""); a.Choices.Least > 2 || a.Choices.Head != 0 ||
+		!strings.Contains(a.Advice, "candidates of each key keep θ_max") || a.LeastInstances != nil {
+		t.Errorf("%+v %+v", a, a.Choices)
 	}
 }

@@ -44,6 +44,8 @@ type Advice struct {
 	// Floor is that of the forecast, HotTheta what the heaviest key alone comes to.
 	Floor    *forecast.Floor `json:"noise_floor"`
 	HotTheta float64         `json:"hot_theta"`
+	// Choices are about candidates of scheme pkg, nil under others.
+	Choices *AdviceChoices `json:"choices"`
 	// Expected is of the next interval if nothing moves. Nil: too little is known.
 	Expected *forecast.Prediction `json:"expected"`
 	Realised Realised             `json:"realised"`
@@ -69,8 +71,8 @@ func (s *Service) Advise(ctx context.Context, operator string, in AdviceRequest)
 	if err != nil {
 		return nil, err
 	}
-	if op.Configuration.Scheme != SchemeTable {
-		return nil, refuse(NoRoutingTable, "Advice is about routing tables.")
+	if scheme := op.Configuration.Scheme; scheme != SchemeTable && scheme != SchemePkg {
+		return nil, refuse(NoRoutingTable, "Advice is about routing tables and partial key grouping.")
 	}
 	l, err := s.lookAhead(ctx, op, in.Memory)
 	if err != nil {
@@ -80,7 +82,12 @@ func (s *Service) Advise(ctx context.Context, operator string, in AdviceRequest)
 		Operator: operator, Epoch: l.newest.Epoch, Interval: l.newest.Interval, Intervals: l.state.Intervals(),
 		ThetaMax: op.Configuration.ThetaMax, Instances: len(op.Configuration.Instances),
 	}
-	if out.Expected, err = s.expected(ctx, op, l.forecast, in.Memory); err != nil {
+	if op.Configuration.Scheme == SchemePkg {
+		err = out.adviseChoices(ctx, op.Configuration, l, in.InstanceLoad)
+	} else if out.Expected, err = s.expected(ctx, op, l.forecast, in.Memory); err == nil {
+		out.count(l, in.InstanceLoad)
+	}
+	if err != nil {
 		return nil, err
 	}
 	recent, err := s.Recent(ctx, []Operator{op}, RecentPlans)
@@ -88,7 +95,6 @@ func (s *Service) Advise(ctx context.Context, operator string, in AdviceRequest)
 		return nil, err
 	}
 	out.Realised = recent[0].Realised
-	out.count(l, in.InstanceLoad)
 	return out, nil
 }
 
@@ -191,24 +197,31 @@ func (a *Advice) count(l *outlook, instanceLoad float64) {
 		return forecast.Floor{Median: max(hot(n), f.Median), P95: max(hot(n), f.P95)}
 	}
 	a.MostInstances = &AdviceInstances{
-		Median: sort.Search(mostInstances, func(i int) bool { return floor(i+1).Median > a.ThetaMax }),
-		P95:    sort.Search(mostInstances, func(i int) bool { return floor(i+1).P95 > a.ThetaMax }),
+		Median: mostWith(func(n int) bool { return floor(n).Median <= a.ThetaMax }),
+		P95:    mostWith(func(n int) bool { return floor(n).P95 <= a.ThetaMax }),
 	}
-	if instanceLoad > 0 {
-		carries := func(i int) bool {
-			n := i + 1
-			return cost/float64(n)*(1+max(a.ThetaMax, floor(n).P95)) <= instanceLoad
-		}
-		if i := sort.Search(mostInstances, carries); i < mostInstances {
-			a.LeastInstances = new(i + 1)
-		}
-	}
+	a.LeastInstances = leastThatCarry(cost, instanceLoad, func(n int) float64 { return max(a.ThetaMax, floor(n).P95) })
 	if now := a.Floor; now != nil && a.ThetaMax > 0 && a.HotTheta <= a.ThetaMax {
 		// Errors of independent messages fall with the root of their number.
 		longer := func(theta float64) float64 { return max(1, math.Pow(theta/a.ThetaMax, 2)) }
 		a.LongerIntervals = &forecast.Floor{Median: longer(now.Median), P95: longer(now.P95)}
 	}
 	a.Text = a.words(heaviest)
+}
+
+// mostWith is the greatest number of instances that keeps what more of them do not keep.
+func mostWith(keeps func(instances int) bool) int {
+	return sort.Search(mostInstances, func(i int) bool { return !keeps(i + 1) })
+}
+
+// leastThatCarry is the least number of instances that carry a cost if the busiest has so
+// much of a θ. Nil: nobody said what one carries, or no number does.
+func leastThatCarry(cost, instanceLoad float64, theta func(instances int) float64) *int {
+	i := sort.Search(mostInstances, func(i int) bool { return cost/float64(i+1)*(1+theta(i+1)) <= instanceLoad })
+	if instanceLoad <= 0 || i == mostInstances {
+		return nil
+	}
+	return new(i + 1)
 }
 
 // costs are the cost of the last interval, and the part of all that the heaviest key is

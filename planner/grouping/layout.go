@@ -73,6 +73,18 @@ type Expected struct {
 	MostRate, BoundRate float64
 }
 
+// Theta is how far the busiest worker is above its share; 0 without any cost.
+func (e *Expected) Theta(capacity []float64) float64 {
+	total, room := 0.0, 0.0
+	for w, c := range capacity {
+		total, room = total+e.Loads[w], room+c
+	}
+	if total == 0 {
+		return 0
+	}
+	return max(0, float64(e.MostRate*(room/total))-1)
+}
+
 // Expect works out the loads of an interval for workers with capacities > 0. The error
 // is planner.ErrStopped.
 func (l Layout) Expect(s *planner.Statistics, capacity []float64, stop func() bool) (*Expected, error) {

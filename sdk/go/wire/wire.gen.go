@@ -1549,13 +1549,16 @@ type Advice struct {
 	// Advice In words, what follows, with its numbers.
 	Advice string `json:"advice"`
 
+	// Choices With how many candidates the keys of scheme `pkg` keep θ_max, at the costs that are expected. Null under other schemes, and without any cost.
+	Choices *AdviceChoices `json:"choices"`
+
 	// Epoch Of `interval`.
 	Epoch int64 `json:"epoch"`
 
 	// Expected θ of the next interval under the committed table, if nothing moves. Null while too little is known.
 	Expected *Prediction `json:"expected"`
 
-	// HotTheta How far the heaviest key alone, as expected, is above a fair share: no plan comes below this θ.
+	// HotTheta How far the heaviest key alone, as expected, is above a fair share: no plan comes below this θ. Under the method `pkg` it is spread over `pkg.choices` instances; the other methods let it be on all.
 	HotTheta float64 `json:"hot_theta"`
 
 	// Instances The instances of the newest configuration.
@@ -1573,7 +1576,7 @@ type Advice struct {
 	// LongerIntervals How many times as long intervals would have to be for θ_max to be kept on the instances that there are, if costs come independently of each other; 1 where it is. Null while too little is known, where θ_max is 0, and where the heaviest key alone breaks it.
 	LongerIntervals *LongerIntervals `json:"longer_intervals"`
 
-	// MostInstances The greatest number of instances of one capacity with which θ_max can be kept, by the noise floor and by the heaviest key. Null while too little is known.
+	// MostInstances The greatest number of instances of one capacity with which θ_max can be kept, by the noise floor and by the heaviest key; under the scheme `pkg` by the heaviest key alone, and null where that may be on all instances. Null while too little is known.
 	MostInstances *AdviceInstances `json:"most_instances"`
 
 	// NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
@@ -1586,7 +1589,19 @@ type Advice struct {
 	ThetaMax float64  `json:"theta_max"`
 }
 
-// AdviceInstances The greatest number of instances of one capacity with which θ_max can be kept, by the noise floor and by the heaviest key. Null while too little is known.
+// AdviceChoices With how many candidates the keys of scheme `pkg` keep θ_max, at the costs that are expected. Null under other schemes, and without any cost.
+type AdviceChoices struct {
+	// Head How many keys have more candidates than others in the plan that these costs lead to, by `pkg.method` and `pkg.choices`.
+	Head int64 `json:"head"`
+
+	// Least So many candidates of every key keep θ_max without a head.
+	Least int `json:"least"`
+
+	// Theta The θ that is left under that plan.
+	Theta float64 `json:"theta"`
+}
+
+// AdviceInstances The greatest number of instances of one capacity with which θ_max can be kept, by the noise floor and by the heaviest key; under the scheme `pkg` by the heaviest key alone, and null where that may be on all instances. Null while too little is known.
 type AdviceInstances struct {
 	// Median In half of the intervals.
 	Median int `json:"median"`

@@ -32,6 +32,7 @@ Actor: TypeAlias = 'str'
 
 class Advice(TypedDict):
     advice: str
+    choices: AdviceChoices | None
     epoch: int
     expected: Prediction | None
     hot_theta: float
@@ -45,6 +46,11 @@ class Advice(TypedDict):
     operator: str
     realised: Realised
     theta_max: float
+
+class AdviceChoices(TypedDict):
+    head: int
+    least: int
+    theta: float
 
 class AdviceInstances(TypedDict):
     median: int
