@@ -33,7 +33,8 @@ type part struct {
 
 const (
 	mostPriced = 8192 // keys that have prices of their own, of those that may stay
-	rootSteps  = 1500
+	rootSteps  = 10_000
+	coarsePart = 4 // of the work: for coming near the maximum
 	childSteps = 40
 	// throughKeys is the work of choosing the keys that have prices, for each key.
 	throughKeys = 4
@@ -117,18 +118,51 @@ func (s *branching) whole() *part {
 	if w := s.f.Whole; w != nil {
 		free.Table = w.price
 	}
+	if s.f.prices != nil {
+		free.Table = s.f.prices.table
+	}
 	n := &part{bound: math.Inf(-1), y: *s.leaving(&free)}
-	for _, scale := range []float64{tableScale, coarseTable} {
+	if s.f.prices != nil {
+		s.f.prices.recall(s.keys[:s.priced], &n.y)
+	}
+	for _, by := range [...]method{coarse, fine} {
 		if s.work >= s.most {
 			break
 		}
-		c := s.newAscent(&n.y)
-		c.tableScale = scale
-		c.climb(rootSteps, s.reached(), s.most)
+		most := s.most
+		if !by.mean {
+			most /= coarsePart
+		}
+		c := s.newAscent(by, &n.y)
+		c.climb(rootSteps, s.reached(), most)
 		n.bound = max(n.bound, c.best)
 		n.y.set(&c.at)
 	}
+	s.f.prices = s.known(&n.y)
 	return n
+}
+
+// knownPrices are those that an ascent came to.
+type knownPrices struct {
+	ofItem map[int32]float64
+	table  float64
+}
+
+func (s *branching) known(y *assignmentPrices) *knownPrices {
+	known := &knownPrices{make(map[int32]float64, len(y.key)), y.table}
+	for i, v := range y.key {
+		known.ofItem[s.keys[i].item] = v
+	}
+	return known
+}
+
+// recall sets the prices that are known.
+func (known *knownPrices) recall(keys []assignedKey, y *assignmentPrices) {
+	for i := range keys {
+		if v, ok := known.ofItem[keys[i].item]; ok {
+			y.key[i] = v
+		}
+	}
 }
 
 // leaving are prices at which each key pays just what leaving costs it.
@@ -147,7 +181,7 @@ func (s *branching) leaving(y *Prices) *assignmentPrices {
 // part for being divided, or closes it.
 func (s *branching) climb(n *part, steps int) {
 	s.restrict(n.restrictions)
-	c := s.newAscent(&n.y)
+	c := s.newAscent(brief, &n.y)
 	met := c.climb(steps, s.reached(), s.most)
 	n.bound = max(n.bound, c.best)
 	n.y.set(&c.at)

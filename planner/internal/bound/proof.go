@@ -14,10 +14,11 @@ type Proof struct {
 	Level      Level
 	core       []Choice
 	member     []bool
-	Divided    bool    // a branch and bound went over it
-	Bound      float64 // scaled; a lower bound on the objective of every plan that meets all constraints
-	Y          Prices  // the best known
-	root       float64 // scaled; the bound under them
+	Divided    bool         // a branch and bound went over it
+	prices     *knownPrices // nil: none did
+	Bound      float64      // scaled; a lower bound on the objective of every plan that meets all constraints
+	Y          Prices       // the best known
+	root       float64      // scaled; the bound under them
 	infeasible bool
 
 	Entries  float64    // no plan has fewer; 0 where that was not looked at
@@ -199,6 +200,9 @@ func (f *Proof) Or(g *Proof) *Proof {
 	}
 	if !f.Infeasible() {
 		f.Bound = max(f.Bound, g.Bound)
+	}
+	if f.prices == nil {
+		f.prices = g.prices
 	}
 	return f
 }
