@@ -54,6 +54,8 @@ var boundaries = []boundary{
 		"bytes", "cmp", "errors", "iter", "math", "math/bits", "slices", "strconv", "sync/atomic",
 		"unicode/utf16", "unicode/utf8", murmur,
 	}, reach: impure},
+	{place: "sdk/go/sketch", reach: impure, imports: []string{
+		"bytes", "cmp", "encoding/binary", "errors", "iter", "math", "math/bits", "math/rand/v2", "slices", "strconv"}},
 	{place: "sdk/go/wire", imports: []string{"bytes", "encoding/json", "time"}},
 	{place: "sdk/go/client", project: []string{"sdk/go/wire"}, reach: []string{anySQL}},
 	{place: "sdk/go/arrow", project: []string{"sdk/go/client"}, reach: []string{anySQL}},
@@ -63,7 +65,7 @@ var boundaries = []boundary{
 	{place: "sdk/go/internal/leaktest", imports: []string{"fmt", "io", "runtime", "strings", "testing", "time"}},
 	{place: "sdk/go/handoff", imports: []string{"cmp", "errors", "fmt", "iter", "maps", "slices"},
 		project: []string{"sdk/go/route"}, reach: []string{"context", "net/..."}},
-	{place: "planner/...", project: []string{"internal/exact", "sdk/go/route"}, reach: impure},
+	{place: "planner/...", project: []string{"internal/exact", "sdk/go/route", "sdk/go/sketch"}, reach: impure},
 	{place: "planner/internal/ablation", reach: impure},
 	{place: "planner/internal/assign", project: []string{"internal/exact"}, reach: impure},
 	{place: "planner/internal/knapsack", project: []string{"internal/exact"}, reach: impure},

@@ -3,7 +3,9 @@ package analyses
 import (
 	"math"
 
+	"plannerd/planner"
 	"plannerd/planner/ranges"
+	"plannerd/sdk/go/sketch"
 )
 
 // weights are the costs as integers: whole numbers as they are if their sum is small
@@ -45,12 +47,15 @@ func (a *rangesJob) summarize() error {
 	if n == 0 {
 		n = min(len(a.r.Followers), MaxSketches)
 	}
-	sketches := make([]*ranges.Sketch, n)
+	if err := planner.RequireWithin("K", a.r.SketchK, sketch.MinK, sketch.MaxK); err != nil {
+		return a.failure(err, map[string]string{"k": "sketch_k"})
+	}
+	sketches := make([]*sketch.Sketch, n)
 	for i := range sketches {
 		var err error
-		if sketches[i], err = ranges.NewSketch(ranges.SketchOptions{K: a.r.SketchK, Seed: a.r.Seed,
+		if sketches[i], err = sketch.New(sketch.Options{K: a.r.SketchK, Seed: a.r.Seed,
 			Stream: uint64(i)}); err != nil {
-			return a.failure(err, map[string]string{"k": "sketch_k"})
+			return err
 		}
 	}
 	if err := a.receive(sketches); err != nil {
@@ -63,7 +68,7 @@ func (a *rangesJob) summarize() error {
 		}
 	}
 	var err error
-	if a.sketch, err = merged.CDF(a.r.Confidence); err != nil {
+	if a.sketch, err = ranges.FromSketch(merged, a.r.Confidence); err != nil {
 		return err
 	}
 	blob, err := merged.MarshalBinary()
@@ -76,7 +81,7 @@ func (a *rangesJob) summarize() error {
 }
 
 // receive spreads the messages, or the rows, over the sketches.
-func (a *rangesJob) receive(sketches []*ranges.Sketch) error {
+func (a *rangesJob) receive(sketches []*sketch.Sketch) error {
 	in := a.input
 	cost, count := in.Cost, in.Len()
 	if in.Messages != nil {

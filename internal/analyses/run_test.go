@@ -21,6 +21,7 @@ import (
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
 	"plannerd/planner/schemes"
+	"plannerd/sdk/go/sketch"
 )
 
 // frequencies are n keys of whole, skewed cost with some state.
@@ -339,7 +340,7 @@ func TestRangesSketch(t *testing.T) {
 	}
 	s := r.Sketch
 	if s.RankError <= 0 || s.ActualError <= 0 || s.ActualError > s.RankError || s.Kept == 0 || s.Bytes == 0 ||
-		s.Confidence != ranges.DefaultConfidence {
+		s.Confidence != sketch.DefaultConfidence {
 		t.Errorf("%+v", s)
 	}
 	for _, p := range r.Plans {

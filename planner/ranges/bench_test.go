@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plannerd/planner"
+	"plannerd/sdk/go/sketch"
 )
 
 const benchmarkKeys = 1_000_000
@@ -25,11 +26,11 @@ func benchmarkStream(b *testing.B) stream {
 // One operation is a million keys of 16 bytes.
 func BenchmarkSketchAdd(b *testing.B) {
 	s := benchmarkStream(b)
-	for _, k := range []int{256, DefaultSketchK} {
+	for _, k := range []int{256, sketch.DefaultK} {
 		for _, weighted := range []bool{false, true} {
 			b.Run("keys=1e6/k="+strconv.Itoa(k)+"/weighted="+strconv.FormatBool(weighted), func(b *testing.B) {
 				b.ReportAllocs()
-				var sketch *Sketch
+				var sketch *sketch.Sketch
 				for b.Loop() {
 					sketch = newSketch(b, k, 1)
 					for i, w := range s.weights {
@@ -53,7 +54,7 @@ func BenchmarkSketchAdd(b *testing.B) {
 // One operation merges the reports of 50 followers of 20 000 keys each.
 func BenchmarkSketchMerge(b *testing.B) {
 	s := benchmarkStream(b)
-	reports := make([]*Sketch, 50)
+	reports := make([]*sketch.Sketch, 50)
 	for f := range reports {
 		reports[f] = newSketch(b, 0, uint64(f))
 		for i := f; i < benchmarkKeys; i += len(reports) {
@@ -64,7 +65,7 @@ func BenchmarkSketchMerge(b *testing.B) {
 	}
 	b.Run("followers=50/keys=1e6", func(b *testing.B) {
 		b.ReportAllocs()
-		var leader *Sketch
+		var leader *sketch.Sketch
 		for b.Loop() {
 			leader = newSketch(b, 0, 1000)
 			for _, r := range reports {

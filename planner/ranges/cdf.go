@@ -9,10 +9,11 @@ import (
 	"strconv"
 
 	"plannerd/planner"
+	"plannerd/sdk/go/sketch"
 )
 
 // MaxWeight bounds the sum of all weights: sums of two of them do not overflow.
-const MaxWeight = 1 << 61
+const MaxWeight = sketch.MaxWeight
 
 // CDF says how the weight of all keys is distributed over the key space: exactly,
 // or with the error of the summary it was taken from. It is immutable.

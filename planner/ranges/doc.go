@@ -1,7 +1,7 @@
 // Package ranges divides an ordered key space among followers, as the Shuffler
 // proposal does, and says what every change of the division moves.
 //
-// Followers count what they receive in a [Sketch], a mergeable quantile summary,
+// Followers count what they receive in a [sketch.Sketch], a mergeable quantile summary,
 // and send it to the leader as the difference to their last report. The leader
 // merges the reports and takes the [CDF] of all keys from them; where all keys
 // are known, [NewCDF] makes an exact one. [Divide] cuts the key space by it: by

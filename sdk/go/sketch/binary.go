@@ -1,11 +1,15 @@
-package ranges
+package sketch
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/bits"
+)
 
-	"plannerd/planner"
+var (
+	errVersion = errors.New("sketch: it is not of a known version")
+	errForm    = errors.New("sketch: it is not in the binary form of one")
 )
 
 // sketchVersion is the first byte of a sketch in its binary form.
@@ -45,16 +49,15 @@ func (s *Sketch) appendKey(b []byte, x sample) []byte {
 }
 
 // UnmarshalBinary replaces the sketch by one that [Sketch.MarshalBinary] wrote. It
-// returns a [planner.InputError] for what cannot be one; the sketch is then as it
-// was. Who makes up a sketch can lie about what it has seen, but cannot make this
+// returns an error for what cannot be one; the sketch is then as it was. Who makes up a sketch can lie about what it has seen, but cannot make this
 // or any other method fail.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := sketchReader{data: data}
 	if r.byte() != sketchVersion {
-		return planner.Invalid("Sketch", "is not of a known version")
+		return errVersion
 	}
-	d := &Sketch{k: int(r.number(MaxSketchK)), tidyAt: leastArena}
-	if d.k < MinSketchK {
+	d := &Sketch{k: int(r.number(MaxK)), tidyAt: leastArena}
+	if d.k < MinK {
 		r.failed = true
 	}
 	if err := d.coins.UnmarshalBinary(r.bytes(64)); err != nil {
@@ -65,7 +68,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	for range r.number(uint64(2 * d.k)) {
 		weight := r.number(MaxWeight)
 		d.count(&r, weight)
-		d.recent = append(d.recent, weighted{d.intern(r.bytes(planner.MaxKeyBytes)), int64(weight)})
+		d.recent = append(d.recent, weighted{d.intern(r.bytes(MaxKeyBytes)), int64(weight)})
 	}
 	levels := int(r.number(uint64(bits.Len64(MaxWeight))))
 	if !r.failed {
@@ -74,7 +77,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	for h := range d.levels {
 		for range r.number(uint64(len(data))) {
 			d.count(&r, 1<<h)
-			d.levels[h] = append(d.levels[h], d.intern(r.bytes(planner.MaxKeyBytes)))
+			d.levels[h] = append(d.levels[h], d.intern(r.bytes(MaxKeyBytes)))
 			d.size++
 			if r.failed {
 				break
@@ -82,7 +85,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 		}
 	}
 	if r.failed || len(r.data) > 0 || !(d.variance >= 0 && d.variance <= math.MaxFloat64) {
-		return planner.Invalid("Sketch", "is not in the binary form of one")
+		return errForm
 	}
 	d.shrink()
 	*s = *d

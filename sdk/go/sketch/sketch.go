@@ -1,42 +1,53 @@
-package ranges
+// Package sketch counts keys in little memory, so that an instance can report how the keys
+// that it receives are distributed over the key space without sending them all.
+package sketch
 
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
+	"errors"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
-
-	"plannerd/planner"
 )
 
-// Limits and defaults of [SketchOptions].
+// MaxKeyBytes is the greatest length of a key, and MaxWeight bounds the sum of all weights:
+// sums of two of them do not overflow.
 const (
-	// DefaultSketchK states an error of 0.09 % of a million keys, with 99 %, and holds
+	MaxKeyBytes = 1024
+	MaxWeight   = 1 << 61
+)
+
+var (
+	errK      = errors.New("sketch: K must be from " + strconv.Itoa(MinK) + " to " + strconv.Itoa(MaxK))
+	errKey    = errors.New("sketch: a key must be at most " + strconv.Itoa(MaxKeyBytes) + " bytes long")
+	errWeight = errors.New("sketch: a weight must be ≥ 0, and all together at most " + strconv.FormatInt(MaxWeight, 10))
+	errItself = errors.New("sketch: it must not be merged with itself")
+)
+
+// Limits and defaults of [Options].
+const (
+	// DefaultK states an error of 0.09 % of a million keys, with 99 %, and holds
 	// 12 000 of them.
-	DefaultSketchK    = 4096
-	MinSketchK        = 8
-	MaxSketchK        = 1 << 20
+	DefaultK          = 4096
+	MinK              = 8
+	MaxK              = 1 << 20
 	DefaultConfidence = 0.99
 )
 
-// SketchOptions are the parameters of a [Sketch].
-type SketchOptions struct {
-	// K is k of the KLL sketch: the capacity of its top level, from MinSketchK to
-	// MaxSketchK. A sketch keeps about 3k keys, exactly as long as there are at
-	// most k different ones. Defaults to DefaultSketchK.
+// Options are the parameters of a [Sketch].
+type Options struct {
+	// K is k of the KLL sketch: the capacity of its top level, from MinK to
+	// MaxK. A sketch keeps about 3k keys, exactly as long as there are at
+	// most k different ones. Defaults to DefaultK.
 	K int
 	// Seed and Stream give the coins. Sketches that are to be merged need
 	// different ones, for instance the same seed and the follower as the stream:
 	// their errors cancel out only if their coins are independent.
 	Seed, Stream uint64
-}
-
-// Validate reports the first field that is out of range as a
-// [planner.InputError].
-func (o SketchOptions) Validate() error {
-	return planner.RequireWithin("K", cmp.Or(o.K, DefaultSketchK), MinSketchK, MaxSketchK)
 }
 
 // Sketch is a mergeable summary of the distribution of weighted keys: the KLL
@@ -49,7 +60,7 @@ func (o SketchOptions) Validate() error {
 // the weight of that level at most, up or down with the same probability. A
 // sketch adds up the squares of these weights, those of what was merged into it
 // included, and so knows a bound on its own error which is proven for whatever
-// came in and however it was merged; see [Sketch.CDF].
+// came in and however it was merged; see [Sketch.RankError].
 //
 // The same keys in the same order with the same coins give the same sketch. Its
 // methods must not be called at the same time.
@@ -75,7 +86,7 @@ type Sketch struct {
 
 // sample is a key of a sketch.
 type sample struct {
-	prefix uint64 // prefixOf the key
+	prefix uint64 // its first eight bytes
 	ref    uint64 // where it lies in the arena: offset<<11 | length
 }
 
@@ -89,12 +100,13 @@ const (
 	leastArena = 1 << 16 // bytes
 )
 
-// NewSketch returns an empty sketch.
-func NewSketch(o SketchOptions) (*Sketch, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
+// New returns an empty sketch.
+func New(o Options) (*Sketch, error) {
+	k := cmp.Or(o.K, DefaultK)
+	if k < MinK || k > MaxK {
+		return nil, errK
 	}
-	s := &Sketch{k: cmp.Or(o.K, DefaultSketchK), tidyAt: leastArena}
+	s := &Sketch{k: k, tidyAt: leastArena}
 	s.coins.Seed(o.Seed, o.Stream)
 	return s, nil
 }
@@ -108,10 +120,10 @@ func (s *Sketch) Len() int { return s.size + len(s.recent) }
 // Add adds a key of the given weight ≥ 0. The bytes are copied.
 func (s *Sketch) Add(key []byte, weight int64) error {
 	switch {
-	case len(key) > planner.MaxKeyBytes:
-		return planner.Invalid("Key", "must be at most "+strconv.Itoa(planner.MaxKeyBytes)+" bytes long")
+	case len(key) > MaxKeyBytes:
+		return errKey
 	case weight < 0 || weight > MaxWeight-s.total:
-		return planner.Invalid("Weight", "must be ≥ 0, and all together at most "+strconv.FormatInt(MaxWeight, 10))
+		return errWeight
 	case weight > 0:
 		s.total += weight
 		s.add(key, weight)
@@ -304,10 +316,10 @@ func (s *Sketch) tidy() {
 // copy.
 func (s *Sketch) Merge(other *Sketch) error {
 	if other == s {
-		return planner.Invalid("Sketch", "must not be merged with itself")
+		return errItself
 	}
 	if other.total > MaxWeight-s.total {
-		return planner.Invalid("Weight", "must all together be at most "+strconv.FormatInt(MaxWeight, 10))
+		return errWeight
 	}
 	s.total += other.total
 	s.variance += other.variance
@@ -327,43 +339,39 @@ func (s *Sketch) Merge(other *Sketch) error {
 	return nil
 }
 
-// CDF returns the distribution by the sketch, exact if it never held more than k
-// different keys. Otherwise every rank, of all keys at once, is within its error
-// with that confidence, above 0 and below 1; 0 stands for DefaultConfidence.
+// All yields the keys that the sketch holds, in no order and some of them several times,
+// with the weights that they stand for, which add up to the total. The bytes are shared.
+func (s *Sketch) All() iter.Seq2[[]byte, int64] {
+	return func(yield func([]byte, int64) bool) {
+		for _, x := range s.recent {
+			if !yield(s.key(x.sample), x.weight) {
+				return
+			}
+		}
+		for h, level := range s.levels {
+			for _, x := range level {
+				if !yield(s.key(x), 1<<h) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Variance bounds the variance of every rank. 0: the ranks are exact.
+func (s *Sketch) Variance() float64 { return s.variance }
+
+// RankError bounds by how much the weight of all keys below one is off, for all keys at once
+// with that confidence, above 0 and below 1. It is 0 if the sketch never held more than k
+// different keys.
 //
 // A rank is the truth and a sum of independent changes, each ±2^h or none, so by
 // Azuma's and Hoeffding's inequality it is off by more than t with a probability
 // of at most 2·exp(−t²/2V), V being the sum of the squares 4^h. Taken at the G−1
 // keys that divide the weight into G parts, just before and just after each, this
-// covers all keys: between two of them ranks differ by a G-th of the weight.
-func (s *Sketch) CDF(confidence float64) (*CDF, error) {
-	if confidence == 0 {
-		confidence = DefaultConfidence
-	}
-	if !(confidence > 0 && confidence < 1) {
-		return nil, planner.Invalid("Confidence", "must be above 0 and below 1")
-	}
-	keys := planner.NewKeys(s.Len())
-	weights := make([]int64, 0, s.Len())
-	for _, x := range s.recent {
-		keys.Append(s.key(x.sample))
-		weights = append(weights, x.weight)
-	}
-	for h, level := range s.levels {
-		for _, x := range level {
-			keys.Append(s.key(x))
-			weights = append(weights, 1<<h)
-		}
-	}
-	e := s.rankError(confidence)
-	if e == 0 {
-		confidence = 1
-	}
-	return NewApproximateCDF(keys, weights, e, confidence)
-}
-
-// rankError is the best of the bounds over G.
-func (s *Sketch) rankError(confidence float64) int64 {
+// covers all keys: between two of them ranks differ by a G-th of the weight. It is the
+// best of the bounds over G.
+func (s *Sketch) RankError(confidence float64) int64 {
 	if s.variance == 0 {
 		return 0
 	}
@@ -374,4 +382,12 @@ func (s *Sketch) rankError(confidence float64) int64 {
 		best = math.Min(best, off)
 	}
 	return int64(math.Ceil(best))
+}
+
+// prefixOf returns the first eight bytes of a key as a number. It orders keys that differ
+// there; a key and its continuation by zero bytes have the same.
+func prefixOf(key []byte) uint64 {
+	var b [8]byte
+	copy(b[:], key)
+	return binary.BigEndian.Uint64(b[:])
 }
