@@ -81,7 +81,7 @@ var boundaries = []boundary{
 	{place: "planner/plannertest", project: []string{ // support for tests
 		"planner", "planner/internal/...", "internal/exact"}},
 	{place: "compact/...", project: []string{"planner", "internal/exact"}, reach: impure},
-	{place: "internal/...", project: []string{"planner/...", "compact"}},
+	{place: "internal/...", project: []string{"planner/...", "compact", "sdk/go/sketch"}},
 	{
 		place: "internal/backtest",
 		project: []string{"planner", "planner/forecast", "planner/hindsight", "planner/policy", "internal/drive",
@@ -130,7 +130,7 @@ var boundaries = []boundary{
 		never: []string{anyHTTP, anySQL}},
 	{
 		place:   "internal/planning",
-		project: []string{"planner/...", "compact", "store", "store/metered", "internal/..."},
+		project: []string{"planner/...", "compact", "store", "store/metered", "internal/...", "sdk/go/sketch"},
 		never:   []string{anyHTTP, chi, anySQL},
 		reach:   []string{pgx, sqlite},
 	},

@@ -75,7 +75,7 @@ func (s reports) readReport(w http.ResponseWriter, c *call, by reporter) (*stati
 	if err != nil {
 		return nil, err
 	}
-	in.needRows()
+	in.readSketch(by.Interval)
 	if in.Compact != nil {
 		in.refuse("compact/records", "is needed: a report has keys or records, and says nothing of how keys are compacted")
 	}
@@ -97,6 +97,28 @@ func (s reports) readReport(w http.ResponseWriter, c *call, by reporter) (*stati
 	}
 	err = in.problem()
 	return in, err
+}
+
+// readSketch reads what stands in place of keys, if anything does.
+func (st *statisticsRequest) readSketch(interval int64) {
+	text := member[[]byte](st.members, "sketch")
+	st.Since = member[int64](st.members, "since")
+	switch {
+	case text == nil && st.Since != nil:
+		st.refuse("since", "belongs to a sketch")
+	case text == nil:
+		st.needRows()
+		return
+	case !st.bare:
+		st.refuse("sketch", "stands in place of keys, columns and the records of compact")
+	case st.Partial:
+		st.refuse("coverage", "must be complete: a sketch is of all keys")
+	case st.Since != nil && *st.Since >= interval:
+		st.refuse("since", "must be an interval before")
+	}
+	if text != nil {
+		st.Sketch = *text
+	}
 }
 
 // reporters yields the instances that rows or records name.

@@ -105,6 +105,7 @@ type planReports struct {
 	Frozen   []int32         `json:"frozen"`
 	Received []int32         `json:"received"`
 	Lost     []int32         `json:"lost,omitzero"`
+	Estimate *estimate       `json:"estimate,omitzero"` // nil: the reports name keys
 }
 
 // carriedReport is an earlier report that stands in for one that is missing.

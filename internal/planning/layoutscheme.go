@@ -367,7 +367,7 @@ func (s layoutScheme) named(b *base, st *Statistics, o *PlanResult, after layout
 		o.firsts = &firstsOf{first, s.firsts(st, all, after)}
 	}
 	o.Strategy, o.Set, o.Unset = s.strategy(b.newest.Configuration), nil, nil
-	o.TableBefore, o.TableAfter, o.TableWithinLimit = b.layout.size(), after.size(), true
+	o.TableBefore, o.TableAfter, o.TableWithinLimit, o.layout = b.layout.size(), after.size(), true, after
 	return o
 }
 

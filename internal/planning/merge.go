@@ -29,6 +29,7 @@ type mergedReports struct {
 	carried  []store.Report
 	frozen   []int32
 	lost     []int32
+	stale    bool  // only sketches may be carried
 	drifted  int64 // keys in several reports that nobody else counts
 }
 
@@ -46,14 +47,20 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 	if err := m.choose(b, in.Interval, cmp.Or(in.Reports.Missing, b.newest.Reports.Missing), now); err != nil {
 		return nil, err
 	}
+	reports, err := s.readReports(ctx, b, m, in.Memory)
+	if err != nil {
+		return nil, err
+	}
+	if ok, err := m.mergeSketches(in, reports); ok || err != nil { // these say nothing of where keys are
+		return m, err
+	}
+	if m.stale {
+		return nil, b.newest.scheme().admitPartial()
+	}
 	if err := m.admit(b); err != nil {
 		return nil, err
 	}
 	if err := s.refuseOlderHomes(ctx, b, m); err != nil {
-		return nil, err
-	}
-	reports, err := s.readReports(ctx, b, m, in.Memory)
-	if err != nil {
 		return nil, err
 	}
 	release, err := s.turn(ctx)
@@ -120,6 +127,9 @@ func (m *mergedReports) choose(b *base, interval int64, mode MissingReports, now
 		return nil
 	case mode == MissingFail:
 		return missingReports(missing, "Reports of the interval are missing, of "+idsText(missing)+".")
+	}
+	if m.stale = b.newest.Scheme == SchemeRanges && mode == MissingCarry; m.stale {
+		return m.carry(late, missing, interval, b.newest.Reports.MaxAge)
 	}
 	if err := b.newest.scheme().admitPartial(); err != nil {
 		return err
@@ -293,12 +303,12 @@ func (m *mergedReports) note(o *PlanResult) {
 }
 
 // encode returns what a plan was made of as JSON; nil for statistics that came whole.
-func (m *mergedReports) encode() ([]byte, error) {
+func (m *mergedReports) encode(o *PlanResult) ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
 	out := planReports{Received: instancesOf(m.received), Carried: make([]carriedReport, len(m.carried)),
-		Frozen: []int32{}, Lost: m.lost}
+		Frozen: []int32{}, Lost: m.lost, Estimate: m.estimate.after(o.layout)}
 	for i, one := range m.carried {
 		out.Carried[i] = carriedReport{Instance: one.Instance, Interval: one.Interval}
 	}

@@ -84,7 +84,7 @@ func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) 
 		return nil, d.merged.refusal(err)
 	}
 	d.merged.note(out)
-	if d.reports, err = d.merged.encode(); err != nil {
+	if d.reports, err = d.merged.encode(out); err != nil {
 		return nil, err
 	}
 	if err := in.Memory.Reserve(out.answerBytes()); err != nil {

@@ -100,7 +100,7 @@ func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 		after: after, cause: causeGranularity, lost: p.Lost > 0, rerouted: b.pinned.Ranges.Phase != b.newest.Ranges.Phase,
 		diff: rangesDiff{statsio.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
 	}
-	if len(held) > 0 && b.newest.Ranges.Method == ranges.MinMovement {
+	if len(held) > 0 && b.newest.Ranges.Method == ranges.MinMovement && st.estimate == nil {
 		next.certificate = func(judged *planner.Plan) *Certificate { return leastMovement(p, judged) }
 	}
 	return next, nil

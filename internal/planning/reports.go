@@ -132,7 +132,7 @@ func (s *Service) PutReport(
 			return ReportReceipt{}, err
 		}
 	}
-	data, err := s.encodeReport(ctx, r, st)
+	data, rows, err := s.encodeReport(ctx, operator, r, instance, st)
 	if err != nil {
 		return ReportReceipt{}, err
 	}
@@ -147,7 +147,7 @@ func (s *Service) PutReport(
 	}
 	report := store.Report{
 		Epoch: st.Epoch, Interval: st.Interval, Instance: instance, TableVersion: op.TableVersion,
-		Rows: int64(st.rows()), At: now,
+		Rows: int64(rows), At: now,
 	}
 	if st.TableVersion != nil {
 		report.TableVersion = *st.TableVersion
@@ -182,7 +182,17 @@ func closed(err error) error {
 const smallReport = 1 << 14
 
 // encodeReport checks the rows of a report and returns it as the store keeps it.
-func (s *Service) encodeReport(ctx context.Context, r reporters, st *Statistics) ([]byte, error) {
+func (s *Service) encodeReport(
+	ctx context.Context, operator string, r reporters, instance int32, st *Statistics,
+) (blob []byte, rows int, err error) {
+	if st.Sketch != nil {
+		return s.encodeSketch(ctx, operator, r, instance, st)
+	}
+	blob, err = s.encodeRows(ctx, r, st)
+	return blob, st.rows(), err
+}
+
+func (s *Service) encodeRows(ctx context.Context, r reporters, st *Statistics) ([]byte, error) {
 	if st.rows() > smallReport { // hashing and sorting many keys keeps a processor busy
 		release, err := s.turn(ctx)
 		if err != nil {

@@ -136,6 +136,7 @@ type PlanResult struct {
 	changed     []store.Change // of the entries that the store holds
 	rerouted    bool           // routes change beside those that the entries tell
 	touched     []int32        // instances that must know of it beside those of its migrations
+	layout      layout         // after the plan, of schemes without a routing table
 	firsts      *firstsOf      // nil: each key has one instance
 	certificate *Certificate   // nil: nothing is proven
 }

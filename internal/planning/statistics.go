@@ -16,8 +16,12 @@ type Statistics struct {
 	*planner.Statistics                     // of keys; with Records only what they have in common
 	Records             *compact.Statistics // nil: they are of keys
 	Compact             *parameters.Compact // in place of the operator's; nil: as that says
-	Interval            int64
-	Epoch               int64
+	// Sketch is a report's in place of keys, in its binary form; nil: it names keys. With Since
+	// it adds to the report of that interval.
+	Sketch   []byte
+	Since    *int64
+	Interval int64
+	Epoch    int64
 	// TableVersion is the version of the routing table that the rows' instances are
 	// of; nil: the committed one.
 	TableVersion *int64
@@ -34,6 +38,9 @@ type Statistics struct {
 	// added is the state that the interval itself added to each row, where their states are
 	// those of the operator's window; nil: they are not.
 	added []float64
+
+	// estimate is nil where the figures are exact.
+	estimate *estimate
 
 	// older: the rows' instances are older than the table that is planned on. That is
 	// all that is stored of TableVersion.

@@ -2559,7 +2559,7 @@ type MinStatistics struct {
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
 // a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
-// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
+// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`; but sketches are carried under the scheme `ranges`, even then.
 type MissingReports string
 
 // NextPageToken The `page_token` of the next page; null after the last.
@@ -3858,6 +3858,9 @@ type PlanReports struct {
 	// Carried The instances whose last report stood in.
 	Carried []CarriedReport `json:"carried"`
 
+	// Estimate How far the figures of a plan of sketches may be off. Left out where reports name their keys.
+	Estimate *SketchEstimate `json:"estimate,omitempty"`
+
 	// Frozen The instances of which nothing is known.
 	Frozen []int32 `json:"frozen"`
 
@@ -4922,6 +4925,14 @@ type ReportRequest struct {
 
 	// Residual Only with `"coverage":"partial"`, of the instance that reports.
 	Residual []Residual `json:"residual,omitempty"`
+
+	// Since With `sketch`, which then holds only what came since the report of that interval; it is merged with that, and is refused (`interval_not_found`) where that is not kept any more. Each sketch needs coins of its own.
+	Since *Interval `json:"since,omitempty"`
+
+	// Sketch In place of `keys`, and only under the scheme `ranges`: a sketch of the keys that came in, from those who sent them and not from other instances, so that lists of keys need not travel. It is the binary form of package `sketch`
+	// of the Go SDK, in base64. A plan of sketches is an estimate: it cuts the key space at keys that the sketches hold; cost and state of a range are the weight of its keys, and `keys` counts those that the sketches hold. `reports.estimate`
+	// of the plan says how far it may be off; there is no certificate. All reports of an interval are sketches, or none is.
+	Sketch *[]byte `json:"sketch,omitempty"`
 
 	// TableVersion The table version that the instance was running on. Defaults to the one that is committed when the report comes.
 	TableVersion *Version `json:"table_version,omitempty"`
@@ -6022,6 +6033,18 @@ type ShortageProven = bool
 // auto.
 type Sigma = float64
 
+// SketchEstimate How far the figures of a plan of sketches may be off. Left out where reports name their keys.
+type SketchEstimate struct {
+	// Confidence The probability that no rank is off by more.
+	Confidence float64 `json:"confidence"`
+
+	// LoadError By how much the load of any instance after the plan is off at most, as a share of all weight: `rank_error` for each end of its ranges within the key space.
+	LoadError float64 `json:"load_error"`
+
+	// RankError By how much the weight of all keys below one is off at most, as a share of all weight, for all keys at once. 0: nothing is off.
+	RankError float64 `json:"rank_error"`
+}
+
 // Skewness Greatest load over mean load; 1 without any cost.
 type Skewness = Comparison
 
@@ -6681,7 +6704,7 @@ type MigrationLimitValuesParameter = []string
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
 // a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
-// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`.
+// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`; but sketches are carried under the scheme `ranges`, even then.
 type MissingParameter = MissingReports
 
 // ObjectiveValuesParameter defines model for ObjectiveValuesParameter.

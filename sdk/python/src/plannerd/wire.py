@@ -949,6 +949,7 @@ PlanParameters: TypeAlias = 'Parameters | RingParameters | RangesParameters | Pk
 
 class PlanReports(TypedDict):
     carried: list[CarriedReport]
+    estimate: NotRequired[SketchEstimate]
     frozen: list[int]
     lost: NotRequired[list[int]]
     received: list[int]
@@ -1370,6 +1371,8 @@ class ReportRequest(TypedDict):
     key_encoding: NotRequired[KeyEncoding]
     keys: NotRequired[list[Row]]
     residual: NotRequired[list[Residual]]
+    since: NotRequired[Interval]
+    sketch: NotRequired[str]
     table_version: NotRequired[Version]
 
 ReportsMissing: TypeAlias = 'list[int]'
@@ -1872,6 +1875,11 @@ Shortage: TypeAlias = 'Literal["few_keys", "table_limit", "budget"]'
 ShortageProven: TypeAlias = 'bool'
 
 Sigma: TypeAlias = 'float | None'
+
+class SketchEstimate(TypedDict):
+    confidence: float
+    load_error: float
+    rank_error: float
 
 Skewness: TypeAlias = 'Comparison'
 
