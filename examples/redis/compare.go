@@ -177,41 +177,43 @@ func (x *comparison) measure(ctx context.Context, c config, w way) (r result, er
 		if err := j.startPlannerd(ctx); err != nil {
 			return err
 		}
-		loaded, end := context.WithCancel(ctx)
-		defer end()
-		ended := make(chan struct{})
-		go func() { j.load.run(loaded); close(ended) }()
-		p := phase{ctx: ctx, job: j}
-		p.watch(0, x.warmup)
-		p.watch(0, x.seconds)
-		r.Commands, r.CPU, r.Throughput = p.even, p.cpu, p.throughput
-		rate := int64(0.8 * p.throughput)
-		p.watch(rate, x.warmup) // the backlog goes
-		p.watch(rate, x.seconds)
-		r.P99 = p.p99
-		before, known := p.look()
-		p.do(func() error {
-			took, err := w.do(ctx, j, x)
-			r.Seconds = took.Seconds()
+		if err := j.underLoad(ctx, func() error { return x.phases(ctx, j, w, &r) }); err != nil {
 			return err
-		})
-		r.P99During = p.p99
-		after, _ := p.look()
-		p.watch(rate, x.warmup)
-		p.watch(rate, x.seconds)
-		r.P99After = p.p99
-		p.watch(0, x.seconds)
-		r.After, r.CPUAfter, r.Faster = p.even, p.cpu, p.throughput
-		end()
-		<-ended
-		if p.err != nil {
-			return p.err
 		}
-		n, keys, bytes := moved(before, after, known)
-		r.Slots, r.Keys, r.MB, r.Errors = float64(n), float64(keys), bytes/1e6, float64(j.load.errs.Load())
+		r.Errors = float64(j.load.errs.Load())
 		return j.load.verify(ctx, j.cluster.nodes)
 	})
 	return r, err
+}
+
+// phases measures a cluster that clients use before, while and after it is balanced.
+func (x *comparison) phases(ctx context.Context, j *job, w way, r *result) error {
+	p := phase{ctx: ctx, job: j}
+	p.watch(0, x.warmup)
+	p.watch(0, x.seconds)
+	r.Commands, r.CPU, r.Throughput = p.even, p.cpu, p.throughput
+	rate := int64(0.8 * p.throughput)
+	p.watch(rate, x.warmup) // the backlog goes
+	p.watch(rate, x.seconds)
+	r.P99 = p.p99
+	before, known := p.look()
+	p.do(func() error {
+		took, err := w.do(ctx, j, x)
+		r.Seconds = took.Seconds()
+		return err
+	})
+	r.P99During = p.p99
+	after, _ := p.look()
+	p.watch(rate, x.warmup)
+	p.watch(rate, x.seconds)
+	r.P99After = p.p99
+	p.watch(0, x.seconds)
+	r.After, r.CPUAfter, r.Faster = p.even, p.cpu, p.throughput
+	if p.err == nil {
+		n, keys, bytes := moved(before, after, known)
+		r.Slots, r.Keys, r.MB = float64(n), float64(keys), bytes/1e6
+	}
+	return p.err
 }
 
 // phase is a part of a measurement. After an error it does nothing more.

@@ -122,25 +122,22 @@ func runJob(ctx context.Context, c config, duration time.Duration, enough func(*
 		log.Printf("dashboard: %s", j.plannerd)
 		filled := j.monitor.works
 		j.load.rate.Store(j.rate)
-		loaded, end := context.WithCancel(ctx)
-		defer end()
-		ended := make(chan struct{})
-		go func() { j.load.run(loaded); close(ended) }()
-		if out.before, err = j.watch(ctx, j.interval); err != nil {
+		if err := j.underLoad(ctx, func() (err error) {
+			if out.before, err = j.watch(ctx, j.interval); err != nil {
+				return err
+			}
+			if err := j.balance(ctx, duration-2*j.interval, enough); err != nil {
+				return err
+			}
+			out.after, err = j.watch(ctx, j.interval)
+			return err
+		}); err != nil {
 			return err
 		}
-		if err := j.balance(ctx, duration-2*j.interval, enough); err != nil {
-			return err
-		}
-		if out.after, err = j.watch(ctx, j.interval); err != nil {
-			return err
-		}
-		end()
-		<-ended
 		h := &j.history
 		out.plans, out.slots, out.keys, out.broken = h.plans.Load(), h.slots.Load(), h.keys.Load(), h.broken.Load()
 		out.commands = sum(filled, j.monitor.works)
-		return errors.Join(j.load.verify(ctx, j.cluster.nodes), checkRoutes(ctx, j.config, j.cluster))
+		return errors.Join(j.load.complaint(), j.load.verify(ctx, j.cluster.nodes), checkRoutes(ctx, j.config, j.cluster))
 	})
 	return out, err
 }
@@ -178,6 +175,17 @@ func withJob(ctx context.Context, c config, do func(*job) error) (err error) {
 	}
 	defer j.stopPlannerd()
 	return do(j)
+}
+
+// underLoad does something while clients use the cluster. They have ended when it returns.
+func (j *job) underLoad(ctx context.Context, do func() error) error {
+	loaded, end := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() { j.load.run(loaded); close(ended) }()
+	err := do()
+	end()
+	<-ended
+	return err
 }
 
 // never says that a job goes on until its time is over.

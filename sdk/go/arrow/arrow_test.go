@@ -62,9 +62,12 @@ func read(t *testing.T, stream io.Reader) (out []string) {
 // TestEncode reads every row back, over several batches, with any columns.
 func TestEncode(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 1, 1<<16 - 1, 1 << 16, 1<<16 + 1, 150_000} {
+	for _, n := range []int{0, 1, 100, 1 << 16, 1<<16 + 1} {
 		for columns := range 4 {
 			s := client.Statistics{Rows: made(n), Stateless: columns == 1, Located: columns >= 2, Hashed: columns == 3}
+			if n > 100 && columns > 0 {
+				continue // batches do not depend on columns
+			}
 			var stream bytes.Buffer
 			if err := (arrow.IPC{}).Encode(&stream, s); err != nil {
 				t.Fatal(err)
@@ -148,7 +151,7 @@ func BenchmarkSend(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			received.Store(0)
 			for b.Loop() {
-				s := client.Statistics{Rows: made(rows), Located: true, Encoding: encoding}
+				s := client.Statistics{Rows: made(rows), Count: rows, Located: true, Encoding: encoding}
 				if _, err := api.CreatePlanFrom(b.Context(), "clicks", wire.PlanRequest{Interval: 1}, s); err != nil {
 					b.Fatal(err)
 				}
