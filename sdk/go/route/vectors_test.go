@@ -52,9 +52,10 @@ func awkwardKeys() [][]byte {
 		"", "0", "-1", "7", "42", "-2089875627", "2147483647", "-2147483648", "2147483648", "-2147483649",
 		"9223372036854775807", "-9223372036854775808", "9223372036854775808", "+1", "01", "-0", " 1", "1 ",
 		"a", "ab", "abc", "abcd", "abcde", "abcdefg", "abcdefgh", "abcdefghijklmno", "abcdefghijklmnop",
-		"abcdefghijklmnopq", "user:1", "polygenelubricants", "straße", "café", "cafe\u0301", "Ελλάς", "日本語", "😀", "a😀b",
-		"😀😀😀😀", "\u00ff", "\u0800", "\uffff", "\U00010000", "\U0010ffff", "\ufeffbom", "tab\tand\nline", "\x00", "a\x00b",
-		"token-0-0", "\u2028", `"quoted\"`, strings.Repeat("x", 31), strings.Repeat("x", 32), strings.Repeat("x", 33),
+		"abcdefghijklmnopq", "user:1", "polygenelubricants", "straße", "café", "cafe\u0301", "Ελλάς", "日本語",
+		"😀", "a😀b", "😀😀😀😀", "\u00ff", "\u0800", "\uffff", "\U00010000", "\U0010ffff", "\ufeffbom",
+		"tab\tand\nline", "\x00", "a\x00b", "token-0-0", "\u2028", `"quoted\"`,
+		strings.Repeat("x", 31), strings.Repeat("x", 32), strings.Repeat("x", 33),
 		strings.Repeat("long key ", 100), strings.Repeat("é", MaxKeyBytes/2),
 	}
 	var keys [][]byte
@@ -66,8 +67,8 @@ func awkwardKeys() [][]byte {
 		all[i] = byte(i)
 	}
 	// Of bytes that are no UTF-8: alone, cut off, overlong, a surrogate, beyond the last code point.
-	keys = append(keys, all, all[128:], []byte{0xff}, []byte{0x80}, []byte("abcd\xc3"), []byte{0xe2, 0x82}, []byte{0xc0, 0x80},
-		[]byte{0xed, 0xa0, 0x80}, []byte{0xf4, 0x90, 0x80, 0x80}, []byte{0xf0, 0x9f, 0x98})
+	keys = append(keys, all, all[128:], []byte{0xff}, []byte{0x80}, []byte("abcd\xc3"), []byte{0xe2, 0x82},
+		[]byte{0xc0, 0x80}, []byte{0xed, 0xa0, 0x80}, []byte{0xf4, 0x90, 0x80, 0x80}, []byte{0xf0, 0x9f, 0x98})
 	for n := range 17 { // each length of the last block, all bits set
 		keys = append(keys, bytes.Repeat([]byte{0xfe}, n))
 	}
@@ -148,7 +149,8 @@ func functionVectors(t *testing.T) any {
 		{Hash: vectorHash{Function: Flink, KeyType: Int, MaxParallelism: 100}, Instances: some(0, 1, 2)},
 		{Hash: vectorHash{Function: Flink, KeyType: Long}, Instances: some(0, 1, 2, 3)},
 		{Hash: vectorHash{Function: Kafka, Partitions: 12}, Instances: some(0, 1, 2, 3, 4)},
-		{Hash: vectorHash{Function: Kafka, Partitions: 7, Assignment: []int32{4, 4, 2, 9, 2, 2, 4}}, Instances: some(2, 4, 9)},
+		{Hash: vectorHash{Function: Kafka, Partitions: 7, Assignment: []int32{4, 4, 2, 9, 2, 2, 4}},
+			Instances: some(2, 4, 9)},
 	} {
 		place := f.Hash.function(t, f.Instances)
 		for _, key := range keys {
@@ -434,7 +436,9 @@ func hexes(keys ...string) (out []string) {
 	return out
 }
 
-func pendingOf(version int64, hash vectorHash, instances []vectorInstance, set []vectorEntry, unset []string) *vectorPending {
+func pendingOf(
+	version int64, hash vectorHash, instances []vectorInstance, set []vectorEntry, unset []string,
+) *vectorPending {
 	return &vectorPending{Plan: "plan-1", Batch: 1, Version: version, ConfigVersion: 1, Phase: "handing_over",
 		Executor: "engine", ExecutorEpoch: 1, Routers: map[string]int64{"r1": 1}, Awaits: []int32{0, 1}, Hash: hash,
 		Instances: instances, Set: set, Unset: unset}

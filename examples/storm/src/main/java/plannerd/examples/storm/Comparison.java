@@ -37,9 +37,10 @@ final class Comparison {
 
   private static void print(Map<Grouping, Result> medians) {
     Result base = medians.getOrDefault(Grouping.FIELDS, medians.values().iterator().next());
-    System.out.printf("%-22s %10s %6s %8s %8s %8s %7s %6s %7s %8s %8s %8s%n", "grouping", "messages/s", "ratio", "mean ms",
-        "p50 ms", "p99 ms", "θ", "plans", "moved", "kB", "pause50", "pause99");
-    medians.forEach((g, r) -> System.out.printf("%-22s %10.0f %6.2f %8.1f %8.1f %8.1f %7.3f %6.0f %7.0f %8.0f %8.0f %8.0f%n",
+    System.out.printf("%-22s %10s %6s %8s %8s %8s %7s %6s %7s %8s %8s %8s%n", "grouping", "messages/s", "ratio",
+        "mean ms", "p50 ms", "p99 ms", "θ", "plans", "moved", "kB", "pause50", "pause99");
+    medians.forEach((g, r) -> System.out.printf(
+        "%-22s %10.0f %6.2f %8.1f %8.1f %8.1f %7.3f %6.0f %7.0f %8.0f %8.0f %8.0f%n",
         g.label, r.throughput(), r.throughput() / base.throughput(), r.mean(), r.p50(), r.p99(), r.theta(), r.plans(),
         r.moved(), r.movedKb(), r.pause50(), r.pause99()));
   }

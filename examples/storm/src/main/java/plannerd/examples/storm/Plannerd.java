@@ -38,7 +38,8 @@ final class Plannerd implements AutoCloseable {
     process = new ProcessBuilder(List.of(program.toString(), "serve", "--listen=127.0.0.1:" + port,
         "--database-url=sqlite:" + dir.resolve("plannerd.db"))).redirectErrorStream(true).redirectOutput(log).start();
     Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
-    Client client = new Client(address, null, new Retry(60, Duration.ofMillis(200), Duration.ofMillis(200), Duration.ZERO));
+    Retry patient = new Retry(300, Duration.ofMillis(200), Duration.ofMillis(200), Duration.ZERO);
+    Client client = new Client(address, null, patient);
     client.call(Client.request("GET", "operators"));
   }
 

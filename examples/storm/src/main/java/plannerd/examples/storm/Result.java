@@ -36,16 +36,16 @@ record Result(String grouping, double throughput, double mean, double p50, doubl
   }
 
   private Result with(int allViolations, double made) {
-    return new Result(grouping, throughput, mean, p50, p99, theta, plans, aborts, moved, movedKb, pause50, pause99, made,
-        allViolations);
+    return new Result(grouping, throughput, mean, p50, p99, theta, plans, aborts, moved, movedKb, pause50, pause99,
+        made, allViolations);
   }
 
   String report() {
     String outcome = violations == 0 ? "nothing lost, doubled, reordered or misplaced" : violations + " VIOLATIONS";
     return String.format("%s: %.0f messages/s, latency %.1f ms in the mean, p50 %.1f, p99 %.1f, θ %.3f%n"
         + "%.0f plans, %.0f aborted, %.0f states moved (%.0f kB), words that moved waited p50 %.0f, p99 %.0f ms%n"
-        + "%.0f messages in all: %s", grouping, throughput, mean, p50, p99, theta, plans, aborts, moved, movedKb, pause50,
-        pause99, messages, outcome);
+        + "%.0f messages in all: %s", grouping, throughput, mean, p50, p99, theta, plans, aborts, moved, movedKb,
+        pause50, pause99, messages, outcome);
   }
 
   /** Returns the median of each figure; of violations the sum. */

@@ -10,8 +10,8 @@ import org.junit.jupiter.api.Test;
 class OptionsTest {
   @Test
   void optionsAreRead() {
-    Options o = Options.parse(new String[] {"--grouping", "mixed", "--state-bytes", "7", "--follow", "--service", "0.4ms",
-        "--zipf", "1.2"});
+    Options o = Options.parse(new String[] {"--grouping", "mixed", "--state-bytes", "7", "--follow", "--service",
+        "0.4ms", "--zipf", "1.2"});
     assertEquals(Grouping.MIXED, o.grouping);
     assertEquals(7, o.stateBytes);
     assertTrue(o.follow);

@@ -325,7 +325,8 @@ public final class Client {
     if (answer.statusCode() == 304 || answer.statusCode() >= 200 && answer.statusCode() < 300) {
       return new Response(answer);
     }
-    throw new ApiException(r.method + " " + r.target, answer.statusCode(), problem(answer), retryAfter(answer), attempt);
+    String request = r.method + " " + r.target;
+    throw new ApiException(request, answer.statusCode(), problem(answer), retryAfter(answer), attempt);
   }
 
   private static JsonNode problem(HttpResponse<byte[]> answer) {

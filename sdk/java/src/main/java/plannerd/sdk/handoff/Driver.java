@@ -111,6 +111,7 @@ public final class Driver {
       return List.of();
     }
     fences.put(router, routerEpoch);
-    return List.of(new Call(Post.FENCE, pending.version(), epoch, 0, router, routerEpoch, List.copyOf(pending.awaits())));
+    List<Integer> to = List.copyOf(pending.awaits());
+    return List.of(new Call(Post.FENCE, pending.version(), epoch, 0, router, routerEpoch, to));
   }
 }

@@ -1,7 +1,6 @@
 package plannerd.sdk.handoff;
 
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 
 /**
@@ -67,14 +66,16 @@ public final class Router<M> {
 
   /** Appends the messages that need not wait any longer. */
   private void release(List<Append<M>> out) {
-    for (Iterator<Held<M>> all = held.iterator(); all.hasNext(); ) {
-      Held<M> h = all.next();
+    List<Held<M>> left = new ArrayList<>();
+    for (Held<M> h : held) {
       Append<M> a = place(h.key, h.message);
-      if (a != null) {
+      if (a == null) {
+        left.add(h);
+      } else {
         out.add(a);
-        all.remove();
       }
     }
+    held = left;
   }
 
   /** Returns where a message goes; null: it waits. */

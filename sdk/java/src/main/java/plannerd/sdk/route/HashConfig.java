@@ -138,7 +138,7 @@ public record HashConfig(String function, int tokensPerInstance, int maxParallel
     for (int p = 0; p < partitions; p++) {
       owners[p] = assignment == null ? ids[p % ids.length] : assignment.get(p);
       if (Arrays.binarySearch(ids, owners[p]) < 0) {
-        throw new IllegalArgumentException("partition " + p + " is assigned to " + owners[p] + ", which is no instance");
+        throw new IllegalArgumentException("partition " + p + " belongs to " + owners[p] + ", which is no instance");
       }
     }
     return owners;

@@ -1,6 +1,7 @@
 package plannerd.sdk.route;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
@@ -64,7 +65,8 @@ final class Layer {
     Split split = null;
     if (e.parts() != null) {
       Part.check(e.parts());
-      split = new Split(e.instance(), java.util.List.copyOf(e.parts()), turn == null ? Split.newTurn(hash, router) : turn);
+      AtomicInteger own = turn == null ? Split.newTurn(hash, router) : turn;
+      split = new Split(e.instance(), List.copyOf(e.parts()), own);
     }
     put(new Slot(e.key(), hash, e.instance(), split, false));
   }

@@ -233,7 +233,8 @@ public final class Follower implements AutoCloseable {
   private boolean ask(Duration wait) throws IOException, InterruptedException {
     // The version alone does not tell what was pending.
     Long since = etag == null ? null : state.table().version();
-    Client.Answer<RoutingTable> answer = config.source.get(config.operator, since, etag == null ? Duration.ZERO : wait, etag);
+    Duration atMost = etag == null ? Duration.ZERO : wait;
+    Client.Answer<RoutingTable> answer = config.source.get(config.operator, since, atMost, etag);
     if (answer == null) {
       View v = view;
       if (v != null && v.kept()) {
@@ -255,7 +256,8 @@ public final class Follower implements AutoCloseable {
 
   private void take(RoutingTable answer) {
     if (!config.operator.equals(answer.operator())) {
-      throw new IllegalArgumentException("the table is of operator " + answer.operator() + ", not of " + config.operator);
+      String other = "the table is of operator " + answer.operator() + ", not of " + config.operator;
+      throw new IllegalArgumentException(other);
     }
     state = state.apply(answer, config.router);
   }

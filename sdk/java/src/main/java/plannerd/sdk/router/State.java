@@ -43,7 +43,8 @@ record State(Table table, long configVersion, HashConfig hash, String routing, L
       all.addAll(entries(a.set(), base64));
       next = Table.of(a.version(), nextHash.over(over), all, router);
     } else if (table == null || table.version() != a.fromVersion()) {
-      throw new IllegalArgumentException("changes since version " + a.fromVersion() + ", which is not the one that there is");
+      String since = "changes since version " + a.fromVersion();
+      throw new IllegalArgumentException(since + ", which is not the one that there is");
     } else {
       next = table.changed(a.version(), entries(a.set(), base64), keys(a.unset(), base64));
     }
@@ -66,7 +67,8 @@ record State(Table table, long configVersion, HashConfig hash, String routing, L
   /** The state as an answer that has all of it. */
   RoutingTable whole(String operator) {
     List<RoutingTable.Entry> all = new ArrayList<>();
-    table.forEach(e -> all.add(new RoutingTable.Entry(Base64.getEncoder().encodeToString(e.key()), e.instance(), e.parts())));
+    Base64.Encoder base64 = Base64.getEncoder();
+    table.forEach(e -> all.add(new RoutingTable.Entry(base64.encodeToString(e.key()), e.instance(), e.parts())));
     return new RoutingTable(operator, "table", "base64", table.version(), null, null, configVersion, hash, routing,
         instances, all, null, null, pending);
   }

@@ -63,8 +63,9 @@ class ClientTest {
       in = new GZIPInputStream(in);
     }
     JsonNode body = Json.MAPPER.readTree(in.readAllBytes());
-    seen.add(new Seen(x.getRequestMethod(), x.getRequestURI().toString(), x.getRequestHeaders().getFirst("Idempotency-Key"),
-        x.getRequestHeaders().getFirst("If-None-Match"), x.getRequestHeaders().getFirst("Authorization"), body));
+    seen.add(new Seen(x.getRequestMethod(), x.getRequestURI().toString(),
+        x.getRequestHeaders().getFirst("Idempotency-Key"), x.getRequestHeaders().getFirst("If-None-Match"),
+        x.getRequestHeaders().getFirst("Authorization"), body));
     Scripted next = script.remove(0);
     if (next.status == 0) { // the connection breaks
       x.close();
@@ -89,7 +90,7 @@ class ClientTest {
   void aCallIsRepeatedUnderOneKey() throws Exception {
     script.add(Scripted.problem(503, "unavailable"));
     script.add(new Scripted(0, null, null, null, ""));
-    script.add(Scripted.ok("{\"id\":\"p\",\"status\":\"applying\",\"awaits\":[0,2],\"routers\":{\"r\":3},\"theta\":{}}"));
+    script.add(Scripted.ok("{\"id\":\"p\",\"status\":\"applying\",\"awaits\":[0,2],\"routers\":{\"r\":3},\"x\":{}}"));
     Plan p = client.startPlan("p", "engine", 5);
     assertEquals(new Plan("p", null, "applying", List.of(0, 2), java.util.Map.of("r", 3L), null, null), p);
     assertEquals(3, seen.size());

@@ -168,7 +168,8 @@ class HistoriesTest {
       pendingTable = table.withPending(new plannerd.sdk.route.Pending(versions, set, List.of(),
           HashConfig.of("modulo").over(IntStream.range(0, INSTANCES).mapToObj(i -> new Node(i, 0)).toList()),
           Routing.WEIGHTED, false));
-      pending = new Pending(versions, Map.copyOf(epochs), IntStream.range(0, INSTANCES).boxed().toList(), false, executor);
+      List<Integer> all = IntStream.range(0, INSTANCES).boxed().toList();
+      pending = new Pending(versions, Map.copyOf(epochs), all, false, executor);
       driver = new Driver(executor);
       assertEquals(List.of(), driver.see(pending));
     }

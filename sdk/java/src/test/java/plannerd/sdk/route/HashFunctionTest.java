@@ -48,17 +48,20 @@ class HashFunctionTest {
     Random random = new Random(1);
     for (int i = 0; i < 20_000; i++) {
       int number = random.nextInt() >> random.nextInt(32);
-      assertEquals(Integer.hashCode(number), HashCodes.of("int").of(Integer.toString(number).getBytes(StandardCharsets.UTF_8)));
+      assertEquals(Integer.hashCode(number), HashCodes.of("int").of(bytes(Integer.toString(number))));
       long great = random.nextLong() >> random.nextInt(64);
-      assertEquals(Long.hashCode(great), HashCodes.of("long").of(Long.toString(great).getBytes(StandardCharsets.UTF_8)));
+      assertEquals(Long.hashCode(great), HashCodes.of("long").of(bytes(Long.toString(great))));
       StringBuilder text = new StringBuilder();
       for (int n = random.nextInt(12); n > 0; n--) {
         int point = random.nextInt(Character.MAX_CODE_POINT + 1) >> random.nextInt(20);
         text.appendCodePoint(Character.getType(point) == Character.SURROGATE ? 'x' : point);
       }
-      assertEquals(text.toString().hashCode(),
-          HashCodes.of("string").of(text.toString().getBytes(StandardCharsets.UTF_8)), text::toString);
+      assertEquals(text.toString().hashCode(), HashCodes.of("string").of(bytes(text.toString())), text::toString);
     }
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
   }
 
   @Test

@@ -54,7 +54,8 @@ class FollowerTest {
 
   private static RoutingTable whole(long version, String key, int instance) {
     return new RoutingTable("o", "table", "base64", version, null, null, 1, HashConfig.of("modulo"), null,
-        List.of(new Node(0, 0), new Node(1, 0)), List.of(new RoutingTable.Entry(key(key), instance, null)), null, null, null);
+        List.of(new Node(0, 0), new Node(1, 0)), List.of(new RoutingTable.Entry(key(key), instance, null)), null, null,
+        null);
   }
 
   private static RoutingTable change(long from, long version, String key, int instance) {

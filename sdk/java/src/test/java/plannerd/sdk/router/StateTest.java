@@ -41,8 +41,8 @@ class StateTest {
       String where = history.get("name").asText() + ", version " + step.get("answer").get("version");
       state = state.apply(Json.MAPPER.treeToValue(step.get("answer"), RoutingTable.class), router);
       if (restarts) {
-        RoutingTable kept = Json.MAPPER.readValue(Json.MAPPER.writeValueAsBytes(state.whole("clicks")), RoutingTable.class);
-        state = State.NONE.apply(kept, router);
+        byte[] kept = Json.MAPPER.writeValueAsBytes(state.whole("clicks"));
+        state = State.NONE.apply(Json.MAPPER.readValue(kept, RoutingTable.class), router);
       }
       for (int i = 0; i < keys.size(); i++) {
         check(step.get("lookups").get(i), state.table(), keys.get(i), where + ", key " + i);
@@ -86,7 +86,8 @@ class StateTest {
     State state = State.NONE.apply(first, "r");
     RoutingTable later = Json.MAPPER.treeToValue(steps.get(3).get("answer"), RoutingTable.class);
     assertThrows(IllegalArgumentException.class, () -> state.apply(later, "r"));
-    RoutingTable pkg = new RoutingTable("clicks", "pkg", null, 1, null, null, 1, null, null, null, null, null, null, null);
+    RoutingTable pkg = new RoutingTable("clicks", "pkg", null, 1, null, null, 1, null,
+        null, null, null, null, null, null);
     assertThrows(State.SchemeException.class, () -> state.apply(pkg, "r"));
   }
 }
