@@ -15,6 +15,7 @@ type analyzePKGCmd struct {
 	Schemes           []grouping.Scheme          `placeholder:"NAME" help:"Schemes to run (default: all of those above)."`
 	Choices           []int                      `default:"2" help:"d, the candidates of a key: one or several values."`
 	Sources           []int                      `default:"1" help:"S, the number of sources: one or several values."`
+	SourceSkew        *float64                   `placeholder:"Z" help:"Group messages onto sources by keys of their own, drawn from 10,000 with a Zipf distribution of this exponent; needs --stream (default: sources send in turn)."`
 	LoadInformation   []grouping.LoadInformation `default:"global" help:"What sources know of the loads: global, local, local_probing; one or several."`
 	ProbePeriod       int64                      `placeholder:"N" help:"T_p of local_probing, in messages (default: none; local_probing needs it)."`
 	Distinct          bool                       `help:"Move candidates of a key that coincide apart."`
@@ -80,7 +81,7 @@ func (c *analyzePKGCmd) Run(env *environment) error {
 func (c *analyzePKGCmd) request() analyses.PKGRequest {
 	return analyses.PKGRequest{
 		Schemes: c.Schemes, LoadInformation: c.LoadInformation, Workers: c.Instances, Choices: c.Choices,
-		Sources: c.Sources, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
+		Sources: c.Sources, SourceSkew: c.SourceSkew, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
 		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: c.Head,
 		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.float(), Order: c.Order, Messages: c.Messages, Seed: c.Seed,
 		Seeds:  c.Seeds,

@@ -172,6 +172,9 @@ func BoundPKG(in *Input, r *PKGRequest) (int64, error) {
 	}
 	all := rows(in) + headed(in, r, workers) + grouped(in, r.Order, r.Messages, workers, sources, choices,
 		r.AggregationPeriod > 0) + runs*(workerBytes*amount(workers)+pointBytes*amount(points))
+	if r.SourceSkew != nil && in != nil {
+		all += 4 * amount(len(in.Messages))
+	}
 	if r.Head == grouping.HeadSketch {
 		all += counterBytes * amount(sources) * amount(counters)
 	}

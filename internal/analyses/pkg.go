@@ -211,6 +211,14 @@ func (a *pkgJob) open() error {
 	if err != nil {
 		return err
 	}
+	if z := a.r.SourceSkew; z != nil {
+		if a.input.Messages == nil {
+			return planner.Invalid("source_skew", "needs a stream, whose order is given")
+		}
+		if s, err = s.WithSkewedSources(*z, a.r.Seed); err != nil {
+			return a.failure(err, nil)
+		}
+	}
 	a.stream = s
 	a.out = &PKGResult{
 		KeyEncoding: a.keys.encoding(), Messages: s.Len(), Keys: int64(s.Distinct()), P1: s.P1(), Order: order,

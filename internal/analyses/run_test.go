@@ -213,6 +213,39 @@ func TestStreamAndFrequencies(t *testing.T) {
 	}
 }
 
+// TestSourceSkew: the sources of a skewed run are those of the stream that package grouping makes.
+func TestSourceSkew(t *testing.T) {
+	in := streamed(frequencies(200))
+	request := PKGRequest{
+		Schemes: []grouping.Scheme{grouping.PKG}, Sources: []int{5}, LoadInformation: []grouping.LoadInformation{grouping.Local},
+		Seed: 7,
+	}
+	even, err := RunPKG(t.Context(), in, request, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.SourceSkew = ptr(1.0)
+	skewed, err := RunPKG(t.Context(), in, request, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := grouping.NewStream(in.Keys, in.Messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = s.WithSkewedSources(1, 7); err != nil {
+		t.Fatal(err)
+	}
+	r, err := grouping.Run(s, grouping.Options{Workers: DefaultWorkers, Sources: 5, LoadInformation: grouping.Local})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if skewed.Runs[0].AverageImbalance != r.AverageImbalance || even.Runs[0].AverageImbalance == r.AverageImbalance {
+		t.Errorf("%v skewed, %v even, expected %v", skewed.Runs[0].AverageImbalance, even.Runs[0].AverageImbalance,
+			r.AverageImbalance)
+	}
+}
+
 func TestPKG(t *testing.T) {
 	in := streamed(frequencies(200))
 	request := PKGRequest{
@@ -512,6 +545,8 @@ func TestInputErrors(t *testing.T) {
 		{pkgOf(in, PKGRequest{Choices: []int{2, 0}}), "choices/1"},
 		{pkgOf(in, PKGRequest{Choices: []int{9}, Distinct: true}), "choices"},
 		{pkgOf(in, PKGRequest{Sources: []int{0}}), "sources/0"},
+		{pkgOf(in, PKGRequest{SourceSkew: ptr(1.0)}), "source_skew"},
+		{pkgOf(streamed(in), PKGRequest{SourceSkew: ptr(-1.0)}), "source_skew"},
 		{pkgOf(in, PKGRequest{LoadInformation: []grouping.LoadInformation{"none"}}), "load_information/0"},
 		{pkgOf(in, PKGRequest{LoadInformation: []grouping.LoadInformation{grouping.LocalProbing}}), "probe_period"},
 		{pkgOf(in, PKGRequest{ProbePeriod: 5}), "probe_period"},

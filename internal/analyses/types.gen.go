@@ -231,8 +231,12 @@ type PKGRequest struct {
 	// Choices Values of d, the number of candidates of a key under potc and pkg, and of keys outside of the head under d_choices and w_choices. Defaults to 2.
 	Choices PKGChoices `json:"choices,omitzero"`
 
-	// Sources Values of S; message i comes from source i mod S. Defaults to 1.
+	// Sources Values of S; message i comes from source i mod S, unless `source_skew` says otherwise. Defaults to 1.
 	Sources PKGSources `json:"sources,omitzero"`
+
+	// SourceSkew Key grouping onto the sources: each message has a source key of its own, drawn by `seed` from 10 000 with a Zipf distribution of this exponent, and comes from the source that the source key belongs
+	// to. So sources send unequal shares. Only for a stream, whose order is given.
+	SourceSkew *PKGSourceSkew `json:"source_skew,omitzero"`
 
 	// LoadInformation What sources know under pkg, d_choices and w_choices. Defaults to `global`.
 	LoadInformation PKGLoadInformation `json:"load_information,omitzero"`
@@ -401,7 +405,11 @@ type PKGShare = float64
 // PKGSketchCounters Counters of each sketch. Defaults to 50 for each worker.
 type PKGSketchCounters = int
 
-// PKGSources Values of S; message i comes from source i mod S. Defaults to 1.
+// PKGSourceSkew Key grouping onto the sources: each message has a source key of its own, drawn by `seed` from 10 000 with a Zipf distribution of this exponent, and comes from the source that the source key belongs
+// to. So sources send unequal shares. Only for a stream, whose order is given.
+type PKGSourceSkew = float64
+
+// PKGSources Values of S; message i comes from source i mod S, unless `source_skew` says otherwise. Defaults to 1.
 type PKGSources = []int
 
 // PKGTarget Asks for advice: the smallest d with which pkg keeps the imbalance I(m)/m within it, for `share` of `trials` seeds.

@@ -414,8 +414,6 @@ func pkgFig8(m *measurement) error {
 	m.setting("LN2, %d messages, W 10; sources get messages in turn, or by a key of Zipf z = 1 of their own", messages)
 	m.axes("S", "I(m)/m")
 	m.result.Log = true
-	origins := numbered(10_000)
-	ofOrigins := shares(origins.Len(), 1)
 	harmless := true
 	for _, sources := range []int{5, 10, 20} {
 		for _, skewed := range []bool{false, true} {
@@ -428,12 +426,7 @@ func pkgFig8(m *measurement) error {
 				if err != nil || !skewed {
 					return s, err
 				}
-				draw := drawing(ofOrigins, rand.New(rand.NewPCG(seed, 8)))
-				from := make([]int32, messages)
-				for i := range from {
-					from[i] = int32(draw())
-				}
-				return s.WithSourceKeys(origins, from)
+				return s.WithSkewedSources(1, seed)
 			}, local(10, sources, 2))
 			if err != nil {
 				return err

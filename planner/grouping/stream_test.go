@@ -193,3 +193,51 @@ func TestStreamErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestSkewedSources(t *testing.T) {
+	const messages = 200_000
+	s, err := NewStream(planner.KeysOf("a"), make([]int32, messages))
+	if err != nil {
+		t.Fatal(err)
+	}
+	harmonic := 0.0
+	for r := range sourceKeys {
+		harmonic += 1 / float64(r+1)
+	}
+	skewed := func(z float64, seed uint64) *Stream {
+		with, err := s.WithSkewedSources(z, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return with
+	}
+	for z, expected := range map[float64]float64{0: 1.0 / sourceKeys, 1: 1 / harmonic, MaxSourceSkew: 1} {
+		first := 0.0
+		for _, k := range skewed(z, 1).sourceKey {
+			if k == 0 {
+				first++
+			}
+		}
+		if sigma := math.Sqrt(messages * expected * (1 - expected)); math.Abs(first-messages*expected) > 4*sigma {
+			t.Errorf("z %v: %v messages have the first source key, not %v", z, first, messages*expected)
+		}
+	}
+	if !slices.Equal(skewed(1, 1).sourceKey, skewed(1, 1).sourceKey) ||
+		slices.Equal(skewed(1, 1).sourceKey, skewed(1, 2).sourceKey) || s.sourceKey != nil {
+		t.Error("the draws depend on the seed alone, and the stream is left as it is")
+	}
+	generated, err := Generate(Frequencies{Keys: planner.KeysOf("a"), Count: []int64{5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, refused := range []func() (*Stream, error){
+		func() (*Stream, error) { return s.WithSkewedSources(-1, 0) },
+		func() (*Stream, error) { return s.WithSkewedSources(MaxSourceSkew+1, 0) },
+		func() (*Stream, error) { return s.WithSkewedSources(math.NaN(), 0) },
+		func() (*Stream, error) { return generated.WithSkewedSources(1, 0) },
+	} {
+		if _, err := refused(); err == nil {
+			t.Error("not refused")
+		}
+	}
+}

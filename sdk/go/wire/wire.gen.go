@@ -3118,7 +3118,11 @@ type PKGRequest struct {
 	// SketchCounters Counters of each sketch. Defaults to 50 for each worker.
 	SketchCounters *PKGSketchCounters `json:"sketch_counters,omitempty"`
 
-	// Sources Values of S; message i comes from source i mod S. Defaults to 1.
+	// SourceSkew Key grouping onto the sources: each message has a source key of its own, drawn by `seed` from 10 000 with a Zipf distribution of this exponent, and comes from the source that the source key belongs
+	// to. So sources send unequal shares. Only for a stream, whose order is given.
+	SourceSkew *PKGSourceSkew `json:"source_skew,omitempty"`
+
+	// Sources Values of S; message i comes from source i mod S, unless `source_skew` says otherwise. Defaults to 1.
 	Sources *PKGSources `json:"sources,omitempty"`
 
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
@@ -3244,7 +3248,11 @@ type PKGShare = float64
 // PKGSketchCounters Counters of each sketch. Defaults to 50 for each worker.
 type PKGSketchCounters = int64
 
-// PKGSources Values of S; message i comes from source i mod S. Defaults to 1.
+// PKGSourceSkew Key grouping onto the sources: each message has a source key of its own, drawn by `seed` from 10 000 with a Zipf distribution of this exponent, and comes from the source that the source key belongs
+// to. So sources send unequal shares. Only for a stream, whose order is given.
+type PKGSourceSkew = float64
+
+// PKGSources Values of S; message i comes from source i mod S, unless `source_skew` says otherwise. Defaults to 1.
 type PKGSources = []int32
 
 // PKGTarget Asks for advice: the smallest d with which pkg keeps the imbalance I(m)/m within it, for `share` of `trials` seeds.

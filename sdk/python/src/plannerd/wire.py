@@ -677,6 +677,7 @@ class PKGRequest(TypedDict):
     seeds: NotRequired[PKGSeeds]
     share: NotRequired[PKGShare]
     sketch_counters: NotRequired[PKGSketchCounters]
+    source_skew: NotRequired[PKGSourceSkew]
     sources: NotRequired[PKGSources]
     stream: NotRequired[AnalysisStream]
     target: NotRequired[PKGTarget]
@@ -729,6 +730,8 @@ PKGSeriesLength: TypeAlias = 'int'
 PKGShare: TypeAlias = 'float'
 
 PKGSketchCounters: TypeAlias = 'int'
+
+PKGSourceSkew: TypeAlias = 'float'
 
 PKGSources: TypeAlias = 'list[int]'
 
@@ -2139,6 +2142,7 @@ class AnalysePKGParameters(Call, total=False):
     schemes: Sequence[PKGScheme]
     choices: Sequence[int]
     sources: Sequence[int]
+    source_skew: PKGSourceSkew
     load_information: Sequence[LoadInformation]
     probe_period: PKGProbePeriod
     distinct: bool

@@ -207,6 +207,15 @@ const parameters = {
     },
     { name: 'sources', words: 'Sources S', kind: 'list', before: '1', hint: 'One or several.' },
     {
+      name: 'source_skew',
+      words: 'Skew of the sources',
+      kind: 'number',
+      min: 0,
+      max: 100,
+      before: 'in turn',
+      hint: 'Of a stream: a Zipf exponent by which its messages are spread over the sources.',
+    },
+    {
       name: 'load_information',
       words: 'What sources know of loads',
       kind: 'checks',
