@@ -537,7 +537,8 @@ func fig10(m *measurement) error {
 
 func fig11(m *measurement) error {
 	m.setting("%v; mixed on keys and on classes of keys", m.synthetic("", 1))
-	m.axes("R", "error of the loads, %; time to plan, ms")
+	m.axes("R", "time to plan, ms")
+	m.result.Log = true
 	worst := 0.0
 	for _, degree := range []int{0, 1, 8, 64, 256} {
 		all, err := m.eachOf(func(seed uint64) ([]float64, error) {
@@ -553,6 +554,7 @@ func fig11(m *measurement) error {
 			continue
 		}
 		m.add("error, %", degree, all[0]...)
+		m.unit("error, %", "error of the loads, %")
 		m.add("time, ms", degree, all[1]...)
 		worst = max(worst, slices.Max(all[0]))
 	}

@@ -16,7 +16,8 @@ func fig2(m *measurement) error {
 	m.setting("one key of a share of %d tuples in 10 s, %d others evenly, N_D %d, θ_max %v; parts by strategy optimal; "+
 		"a partial result of each part every 10 ms; the other stream of a join is as fast, with the same keys",
 		tuples, keys, instances, theta)
-	m.axes("share of the key", "messages more, % of the tuples; parts of the key")
+	m.axes("share of the key", "messages more, % of the tuples")
+	m.result.Log = true
 	cheaper, whole := true, true
 	for _, share := range []float64{0.05, 0.15, 0.3, 0.5, 0.8} {
 		s := &planner.Statistics{Keys: planner.KeysOf("hot"), Cost: []float64{share * tuples}}
@@ -41,13 +42,13 @@ func fig2(m *measurement) error {
 		for _, y := range plan.Splits {
 			parts = float64(len(y.Parts))
 		}
-		merged, broadcast := 0.0, 100*(parts-1)*share
-		if parts > 1 {
-			merged = 100 * parts * merges / tuples
-		}
+		merged, broadcast := 100*parts*merges/tuples, 100*(parts-1)*share
 		m.add("parts", share, parts)
-		m.add("merges of an aggregate, %", share, merged)
-		m.add("broadcast of a join, %", share, broadcast)
+		m.unit("parts", "parts of the key")
+		if parts > 1 {
+			m.add("merges of an aggregate, %", share, merged)
+			m.add("broadcast of a join, %", share, broadcast)
+		}
 		whole = whole && (parts == 1) == (share <= (1+theta)/instances)
 		cheaper = cheaper && (parts == 1 || merged < broadcast)
 	}

@@ -182,7 +182,7 @@ func (m *measurement) flows(policy string, messages int, set func(*synthetic)) (
 func fig13(m *measurement) error {
 	messages := of(m, 20_000, 500_000)
 	m.setting("%v; f varies; %s", m.synthetic("", 1), m.assumptions())
-	m.axes("f", "throughput, messages a second; latency, ms")
+	m.axes("f", "throughput, messages a second")
 	fs := of(m, []float64{0.1, 1}, []float64{0.1, 0.5, 1, 1.5, 2})
 	for _, policy := range policies {
 		for _, f := range fs {
@@ -192,6 +192,7 @@ func fig13(m *measurement) error {
 			}
 			m.add(policy, f, all[0]...)
 			m.add(policy+", latency", f, all[1]...)
+			m.unit(policy+", latency", "latency, ms")
 		}
 	}
 	last := fs[len(fs)-1]

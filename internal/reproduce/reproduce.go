@@ -100,7 +100,10 @@ type Result struct {
 
 // Series are points over x.
 type Series struct {
-	Name   string  `json:"name"`
+	Name string `json:"name"`
+	// Y is what it measures, with its unit, where that is not [Result].Y: it has a plot of
+	// its own.
+	Y      string  `json:"y,omitempty"`
 	Points []Point `json:"points"`
 }
 
@@ -196,6 +199,15 @@ func (m *measurement) add(series string, x any, ours ...float64) {
 		p.At = &x
 	}
 	m.result.Series[i].Points = append(m.result.Series[i].Points, p)
+}
+
+// unit says what a series measures that has points, where it is not what the others do.
+func (m *measurement) unit(series, y string) {
+	for i := range m.result.Series {
+		if m.result.Series[i].Name == series {
+			m.result.Series[i].Y = y
+		}
+	}
 }
 
 // claim states something that the paper does.
