@@ -95,8 +95,8 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 func (m *mergedReports) mergeCompact(in Proposal, reports []statsio.Report) error {
 	records, err := statsio.MergeCompact(reports, m.frozen)
 	if errors.Is(err, statsio.ErrMixedForms) {
-		return refuse(ReportsDiffer, "Some reports name keys and others have compact records, or records of other degrees or "+
-			"scales.")
+		return refuse(ReportsDiffer,
+			"Some reports name keys and others have compact records, or records of other degrees or scales.")
 	}
 	if err != nil {
 		return err
@@ -284,7 +284,8 @@ func outdatedReport(b *base, one store.Report) error {
 		return nil
 	}
 	return refuse(TableVersionOutdated, fmt.Sprintf(
-		"The report of instance %d is of table version %d, and nothing else tells where its keys are; the committed one is %d.",
+		"The report of instance %d is of table version %d, and nothing else tells where its keys are; the committed one "+
+			"is %d.",
 		one.Instance, one.TableVersion, b.op.TableVersion))
 }
 

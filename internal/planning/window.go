@@ -22,7 +22,8 @@ func (c Configuration) checkWindow() error {
 	case !c.StoreInputs:
 		return planner.Invalid(field, "above 1 needs store_inputs: what the intervals before have added is in their statistics")
 	case c.Retention.Inputs > 0 && c.Retention.Inputs < c.Window:
-		return planner.Invalid(field, "must be at most retention.inputs: the statistics of as many intervals are added up")
+		return planner.Invalid(field,
+			"must be at most retention.inputs: the statistics of as many intervals are added up")
 	case c.TableOwner == OwnerEngine:
 		return planner.Invalid(field, "above 1 is for a routing table that the service holds: it says where the state of "+
 			"keys is that an interval does not name")
@@ -47,8 +48,8 @@ func (s *Service) addUp(ctx context.Context, b *base, st *Statistics, memory *ad
 	}
 	switch {
 	case st.Records != nil:
-		return refuse(KeysNotKnown, "The operator adds up the states of keys over several intervals, and statistics in compact "+
-			"form do not say which keys these are.")
+		return refuse(KeysNotKnown, "The operator adds up the states of keys over several intervals, and statistics in "+
+			"compact form do not say which keys these are.")
 	case st.Partial || len(st.PartialOn) > 0 || len(st.Frozen) > 0:
 		return refuse(CompleteCoverageRequired,
 			"The operator adds up the states of keys over several intervals: only complete statistics tell what was added.")
@@ -73,7 +74,8 @@ func (s *Service) addUp(ctx context.Context, b *base, st *Statistics, memory *ad
 	}
 	for i := own.Len(); i < st.Len(); i++ { // errors point at rows of the request, and this is none
 		if _, err := b.newest.planner.Hash.Instance(st.Keys.At(i), st.Keys.Hash(i)); err != nil {
-			return planner.Invalid("interval", fmt.Sprintf("key %q, which has state of intervals before, %v", st.Keys.At(i), err))
+			return planner.Invalid("interval",
+				fmt.Sprintf("key %q, which has state of intervals before, %v", st.Keys.At(i), err))
 		}
 	}
 	st.added = append(slices.Clone(own.State), make([]float64, st.Len()-own.Len())...)

@@ -103,7 +103,9 @@ func TestPipelineAgainstLiteral(t *testing.T) {
 func TestPipelineBackPressure(t *testing.T) {
 	p := queueing.NewPipeline([]int{2, 4, 3}, 60)
 	for i := range 30_000 {
-		p.Send([]queueing.Visit{{Instance: i % 2, Work: 0.001}, {Instance: i % 4, Work: 0.001}, {Instance: i % 3, Work: 0.003}})
+		p.Send([]queueing.Visit{
+			{Instance: i % 2, Work: 0.001}, {Instance: i % 4, Work: 0.001}, {Instance: i % 3, Work: 0.003},
+		})
 	}
 	f := p.Figures()
 	if math.Abs(f.Throughput/1000-1) > 0.01 || math.Abs(f.Throughput*f.Mean/60-1) > 0.02 {
