@@ -23,6 +23,7 @@ final class Options implements Cloneable {
   boolean follow = false;
   double abort = 0;
   int join = 0;
+  int plans = 0;
   Duration warmup = Duration.ofSeconds(8);
   Duration duration = Duration.ofSeconds(12);
   long seed = 1;
@@ -30,7 +31,6 @@ final class Options implements Cloneable {
   int runs = 3;
   String groupings = "fields,pkg,readj,mixed,optimal,split,shuffle";
   String csv = "";
-  boolean series = false;
   String plannerd = "";
 
   Mode mode() {

@@ -22,13 +22,19 @@ record Result(String grouping, double throughput, double mean, double p50, doubl
   static Result measure(Options options, LocalCluster cluster, String plannerd, boolean live) throws Exception {
     try (Job job = new Job(options, cluster, plannerd)) {
       Shifts shifts = new Shifts(job);
-      Monitor monitor = new Monitor(job, live || options.series);
+      Monitor monitor = new Monitor(job, live);
       monitor.run(options.warmup.toSeconds(), shifts);
       if (options.join > 0) {
         job.join();
       }
       monitor.reset();
       monitor.run(options.duration.toSeconds(), shifts);
+      for (int s = 0; s < 120 && job.plans.get() < options.plans; s++) { // on a machine that is busy otherwise
+        monitor.run(1, shifts);
+      }
+      if (job.plans.get() < options.plans) {
+        job.violated("there were " + job.plans + " plans in two minutes");
+      }
       Result r = monitor.result();
       job.finish();
       return r.with(job.violations.get(), job.made.get());
