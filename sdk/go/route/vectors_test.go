@@ -367,7 +367,7 @@ func (a vectorAnswer) apply(t *testing.T, table *Table, router string) *Table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := Routing(cmp.Or(a.Routing, Weighted))
+	by := cmp.Or(a.Routing, Weighted)
 	if table.Routing() != by {
 		table = table.WithRouting(by)
 	}
