@@ -24,9 +24,11 @@ type comparison struct {
 	runs                     int
 	warmup, seconds, balance time.Duration
 	only, out                string
+	enough                   func(*history) bool // ends what plannerd does before -balance is over
 }
 
 func (x *comparison) flags(f *flag.FlagSet) {
+	x.enough = never
 	f.IntVar(&x.runs, "runs", 3, "with -compare: how often each way is measured; figures are medians")
 	f.DurationVar(&x.warmup, "warmup", 3*time.Second, "with -compare: how long a run is not measured at first")
 	f.DurationVar(&x.seconds, "seconds", 6*time.Second, "with -compare: how long each measurement takes")
@@ -58,7 +60,7 @@ var ways = []way{
 	}},
 	{"optimal", "plannerd, optimal", func(ctx context.Context, j *job, x *comparison) (time.Duration, error) {
 		j.load.counters.Close() // what the slots cost so far is no interval
-		if err := j.balance(ctx, x.balance, never); err != nil {
+		if err := j.balance(ctx, x.balance, x.enough); err != nil {
 			return 0, err
 		}
 		return time.Duration(j.history.took.Load()), checkRoutes(ctx, j.config, j.cluster)

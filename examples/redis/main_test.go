@@ -135,7 +135,8 @@ func TestWays(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
 	const moment = 300 * time.Millisecond
-	x := comparison{warmup: moment, seconds: moment, balance: 4 * moment}
+	x := comparison{warmup: moment, seconds: moment, balance: time.Minute,
+		enough: func(h *history) bool { return h.slots.Load() > 0 && h.plans.Load() > 0 }}
 	for _, w := range ways {
 		if w.name == "weights3" { // it is weights, repeated
 			continue
