@@ -75,7 +75,8 @@ func (p estimated) within(t *testing.T, keys []string) {
 	}
 	for id, x := range p.Instances {
 		if off := x.LoadAfter - count[id]; max(off, -off) > e.LoadError*float64(len(keys)) {
-			t.Errorf("instance %d gets %v keys, the plan says %v ± %v", id, count[id], x.LoadAfter, e.LoadError*float64(len(keys)))
+			t.Errorf("instance %d gets %v keys, the plan says %v ± %v", id, count[id], x.LoadAfter,
+				e.LoadError*float64(len(keys)))
 		}
 	}
 	for _, x := range p.Ranges.Owners[1:] {

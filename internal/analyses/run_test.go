@@ -96,8 +96,8 @@ func TestRing(t *testing.T) {
 	if got := len(r.Reach.Methods); got != 3 || r.Reach.Theta != want.Effect.Theta.After {
 		t.Errorf("reach of %d methods from θ %v, want %v", got, r.Reach.Theta, want.Effect.Theta.After)
 	}
-	if len(r.Simulations) != 3 || !r.Simulations[2].Balanced.Consistent || r.Simulations[0].Messages != 1000 || !r.Simulations[1].Balanced.Consistent ||
-		r.Simulations[0].Baseline.Nodes[4].ID != 30 {
+	if len(r.Simulations) != 3 || !r.Simulations[2].Balanced.Consistent || r.Simulations[0].Messages != 1000 ||
+		!r.Simulations[1].Balanced.Consistent || r.Simulations[0].Baseline.Nodes[4].ID != 30 {
 		t.Errorf("simulations %+v", r.Simulations)
 	}
 	if len(r.Paper) != 10 || r.Paper[5].Workload != "WL3" {
@@ -217,8 +217,8 @@ func TestStreamAndFrequencies(t *testing.T) {
 func TestSourceSkew(t *testing.T) {
 	in := streamed(frequencies(200))
 	request := PKGRequest{
-		Schemes: []grouping.Scheme{grouping.PKG}, Sources: []int{5}, LoadInformation: []grouping.LoadInformation{grouping.Local},
-		Seed: 7,
+		Schemes: []grouping.Scheme{grouping.PKG}, Sources: []int{5},
+		LoadInformation: []grouping.LoadInformation{grouping.Local}, Seed: 7,
 	}
 	even, err := RunPKG(t.Context(), in, request, nil)
 	if err != nil {

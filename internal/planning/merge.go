@@ -69,7 +69,8 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 	}
 	defer release()
 	if statsio.AnyCompact(reports) {
-		return m, m.mergeCompact(in, reports)
+		err = m.mergeCompact(in, reports)
+		return m, err
 	}
 	merged, err := statsio.MergeReports(ctx, reports, m.frozen, b.newest.scheme().place(b))
 	if errors.Is(err, statsio.ErrMixedState) {

@@ -62,7 +62,8 @@ func (s *Service) Configure(
 	if err != nil {
 		return Operator{}, aboutStore(err)
 	}
-	op, created, err := s.store.PutOperator(ctx, name, text, now, guarded, fixedChoices{c.Scheme, c.TableOwner, c.Ranges}.guard)
+	choices := fixedChoices{c.Scheme, c.TableOwner, c.Ranges}
+	op, created, err := s.store.PutOperator(ctx, name, text, now, guarded, choices.guard)
 	if err != nil {
 		return Operator{}, aboutOperator(name, err)
 	}

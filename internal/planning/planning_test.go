@@ -428,7 +428,8 @@ func TestLayouts(t *testing.T) {
 			if err != nil || !view.Full || view.Hash != nil || len(view.Parts) != 1 || view.Parts[0].Name == "entries" {
 				t.Fatalf("%+v, %v", view, err)
 			}
-			if r, err := e.Route(e.Context(), "clicks", st.Keys.At(0), nil); err != nil || r.Source == "table" || r.Source == "hash" {
+			r, err := e.Route(e.Context(), "clicks", st.Keys.At(0), nil)
+			if err != nil || r.Source == "table" || r.Source == "hash" {
 				t.Errorf("%+v, %v", r, err)
 			}
 			_, err = e.Replay(e.Context(), p.ID, e.lease())

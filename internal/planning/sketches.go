@@ -30,7 +30,8 @@ func decodeSketch(blob []byte) (s *sketch.Sketch, ok bool, err error) {
 		return nil, false, nil
 	}
 	s = new(sketch.Sketch)
-	return s, true, s.UnmarshalBinary(text)
+	err = s.UnmarshalBinary(text)
+	return s, true, err
 }
 
 // encodeSketch returns the sketch that an instance reports as the store keeps it, and how many

@@ -20,7 +20,8 @@ func (c Configuration) checkWindow() error {
 	case c.Window <= 1:
 		return nil
 	case !c.StoreInputs:
-		return planner.Invalid(field, "above 1 needs store_inputs: what the intervals before have added is in their statistics")
+		return planner.Invalid(field,
+			"above 1 needs store_inputs: what the intervals before have added is in their statistics")
 	case c.Retention.Inputs > 0 && c.Retention.Inputs < c.Window:
 		return planner.Invalid(field,
 			"must be at most retention.inputs: the statistics of as many intervals are added up")

@@ -29,10 +29,10 @@ func TestPipelineOfOne(t *testing.T) {
 
 // piped is a message of the literal pipeline.
 type piped struct {
-	path    []queueing.Visit
-	at, end int
-	stage   int
-	left    int // of the work on it
+	path  []queueing.Visit
+	at    int
+	stage int
+	left  int // of the work on it
 }
 
 // pipe moves a clock by ticks: instances work, pass on what they have worked off, and

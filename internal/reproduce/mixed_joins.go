@@ -134,8 +134,8 @@ func fig16(m *measurement) error {
 	messages := of(m, 6_000, 500_000)
 	operators := m.q5(planner.Mixed, 0, 1)
 	m.setting("three joins in a row, of %d, %d and %d keys, z 0.8, %d instances each; an hour, f 1 every 15 minutes, a "+
-		"plan takes effect after a minute, moving all state takes a minute; simulated queues: 1 ms for a message at each join, "+
-		"%d messages under way for each instance", operators[0].keys, operators[1].keys, operators[2].keys, q5Instances,
+		"plan takes effect after a minute, moving all state takes a minute; simulated queues: 1 ms for a message at each "+
+		"join, %d messages under way for each instance", operators[0].keys, operators[1].keys, operators[2].keys, q5Instances,
 		pendingPerInstance)
 	m.axes("θ_max", "throughput, messages a second")
 	thetas := of(m, []float64{0.02, 0.1, 0.3}, []float64{0.02, 0.08, 0.1, 0.2, 0.3})
