@@ -49,8 +49,8 @@ func (s *Sketch) appendKey(b []byte, x sample) []byte {
 }
 
 // UnmarshalBinary replaces the sketch by one that [Sketch.MarshalBinary] wrote. It
-// returns an error for what cannot be one; the sketch is then as it was. Who makes up a sketch can lie about what it has seen, but cannot make this
-// or any other method fail.
+// returns an error for what cannot be one; the sketch is then as it was. Whoever makes up
+// a sketch can lie about what it has seen, but cannot make this or any other method fail.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := sketchReader{data: data}
 	if r.byte() != sketchVersion {
