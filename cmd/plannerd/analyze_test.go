@@ -285,7 +285,7 @@ func (r *interrupting) Read(b []byte) (int, error) {
 
 // Every flag of the analyses tells its default and its variable; see TestHelpOfFlags.
 func TestAnalyzeHelp(t *testing.T) {
-	for command, flags := range map[string]int{"analyze": 1, "analyze ring": 34, "analyze pkg": 30, "analyze ranges": 23,
+	for command, flags := range map[string]int{"analyze": 1, "analyze ring": 34, "analyze pkg": 31, "analyze ranges": 23,
 		"analyze schemes": 23} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		if !strings.Contains(help, "Examples:") {

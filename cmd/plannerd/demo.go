@@ -31,44 +31,47 @@ Examples:
 }
 
 // Run serves the demonstration until the context ends.
-func (c *demoCmd) Run(env *environment) (err error) {
+func (c *demoCmd) Run(env *environment) error {
 	if beyond, err := beyondLoopback(env.ctx, c.Listen); err != nil {
 		return err
 	} else if beyond {
 		return usagef("--listen %s: the demonstration is for this machine alone; listen on 127.0.0.1", c.Listen)
 	}
-	folder, err := os.MkdirTemp("", "plannerd-demo-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	ctx, cancel := context.WithCancelCause(env.ctx)
 	defer cancel(nil)
 	var filling sync.WaitGroup
-	server := &environment{
-		ctx: ctx, now: env.now, stdin: env.stdin, stdout: io.Discard, stderr: env.stderr,
-		ready: func(url string) {
-			filling.Go(func() {
-				fmt.Fprintf(env.stdout, "Filling the demonstration at %s ...\n", url)
-				plans, err := demo.Fill(ctx, url, "")
-				if err == nil {
-					err = describe(env.stdout, url, plans)
-				}
-				if err != nil {
-					cancel(fmt.Errorf("filling the demonstration: %w", err))
-				}
-			})
-		},
-	}
-	err = parseAndRun(server, []string{
-		"serve", "--listen=" + c.Listen, "--log-level=warn",
-		"--database-url=sqlite:" + filepath.Join(folder, "plannerd.db"),
+	err := serveEmpty(ctx, env, c.Listen, func(url string) {
+		filling.Go(func() {
+			fmt.Fprintf(env.stdout, "Filling the demonstration at %s ...\n", url)
+			plans, err := demo.Fill(ctx, url, "")
+			if err == nil {
+				err = describe(env.stdout, url, plans)
+			}
+			if err != nil {
+				cancel(fmt.Errorf("filling the demonstration: %w", err))
+			}
+		})
 	})
 	filling.Wait()
 	if cause := context.Cause(ctx); env.ctx.Err() == nil && cause != nil {
 		err = errors.Join(cause, err)
 	}
 	return err
+}
+
+// serveEmpty serves with an empty store, of which nothing is kept, until the context ends.
+// ready is told the server's URL.
+func serveEmpty(ctx context.Context, env *environment, listen string, ready func(url string)) (err error) {
+	folder, err := os.MkdirTemp("", "plannerd-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	server := &environment{ctx: ctx, now: env.now, stdin: env.stdin, stdout: io.Discard, stderr: env.stderr, ready: ready}
+	return parseAndRun(server, []string{
+		"serve", "--listen=" + listen, "--log-level=warn",
+		"--database-url=sqlite:" + filepath.Join(folder, "plannerd.db"),
+	})
 }
 
 // describe says what there is to see.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -52,7 +53,7 @@ func (c *reproduceCmd) Run(env *environment) error {
 	for n, item := range items {
 		watch.label.Store(&item.ID)
 		watch.at.Store(int64(n))
-		r, err := item.Run(env.ctx, reproduce.Options{Full: c.Full, Seeds: c.Seeds})
+		r, err := item.Run(env.ctx, reproduce.Options{Full: c.Full, Seeds: c.Seeds, Server: env.emptyServer})
 		if err != nil {
 			return err
 		}
@@ -68,6 +69,21 @@ func (c *reproduceCmd) Run(env *environment) error {
 	}
 	return env.output(c.Output, func() any { return results }, func(w *page) { writeReproduced(w, results) },
 		reproducedCSV(results))
+}
+
+// emptyServer starts a server on a free port of loopback whose store is empty, and of
+// which nothing is kept. It returns its URL and how to stop it.
+func (env *environment) emptyServer(ctx context.Context) (url string, stop func() error, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	go func() { ended <- serveEmpty(ctx, env, "127.0.0.1:0", func(url string) { ready <- url }) }()
+	select {
+	case url := <-ready:
+		return url, func() error { cancel(); return <-ended }, nil
+	case err := <-ended:
+		cancel()
+		return "", nil, err
+	}
 }
 
 // figure writes a measurement with four significant digits.

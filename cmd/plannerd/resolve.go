@@ -49,7 +49,8 @@ Examples:
     plannerd plan records.csv --instances 16 --output csv > moves.csv
     plannerd resolve stats.csv --instances 16 --moves moves.csv > keys.csv
     plannerd resolve stats.csv --instances 16 --moves plan.json --degree 4 --output ndjson
-    plannerd resolve own.csv --instances 16 --moves plan.json --from 3 --cost-scale 1 --state-scale 1`
+    plannerd resolve own.csv --instances 16 --moves plan.json --from 3 \
+      --cost-scale 1 --state-scale 1`
 }
 
 // Run writes the keys.

@@ -3,8 +3,6 @@ package reproduce
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -24,7 +22,7 @@ var shufflerItems = []Item{
 	{"shuffler/formula", Shuffler, "Formula", "What a join by quantiles moves, at every place", shufflerFormula},
 	{"shuffler/examples", Shuffler, "Examples", "What moves in the examples and cartoons", shufflerExamples},
 	{"shuffler/middle", Shuffler, "Formula", "(3n−2)/(n²+n), O(1/n), for a join in the middle", shufflerMiddle},
-	{"shuffler/authority", Shuffler, "Authority", "Who answers for a key while a follower joins", shufflerAuthority},
+	{"shuffler/authority", Shuffler, "Authority", "Who answers for a record, from put to a crash", shufflerAuthority},
 }
 
 func dpaTable1(m *measurement) error { return dpaRun(m, ring.Timing{}, 1) }
@@ -177,75 +175,5 @@ func shufflerMiddle(m *measurement) error {
 	}
 	m.claim(most < 0.01, "a join in the middle moves (3n−2)/(n²+n)")
 	m.claim(m.at("moved", 100) < m.at("moved", 10)/5, "what it moves falls with 1/n")
-	return nil
-}
-
-func shufflerAuthority(m *measurement) error {
-	m.setting("two followers; a third joins between them while the shuffle is read")
-	m.axes("step", "followers that answer for the key in the middle")
-	cdf, err := uniform(1000)
-	if err != nil {
-		return err
-	}
-	followers := []ranges.Follower{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1}}
-	division, err := ranges.Divide(cdf, nil, followers, ranges.Options{})
-	if err != nil {
-		return err
-	}
-	s, err := ranges.NewShuffle([]int32{0, 1}, division.After)
-	if err != nil {
-		return err
-	}
-	const nobody = ": nobody answers yet"
-	var transcript []string
-	key := inOrder(1000).At(480)
-	step := func(name string, events ...error) error {
-		for _, err := range events {
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		answers := 0.0
-		who, ok := s.Authority(key)
-		if ok {
-			answers = 1
-			name += fmt.Sprintf(": %d answers", who)
-		} else {
-			name += nobody
-		}
-		transcript = append(transcript, name)
-		m.add("answers", name, answers)
-		return nil
-	}
-	if err := step("put"); err != nil {
-		return err
-	}
-	if err := step("end of input, get", s.EndInput(division.After), s.Ready(0), s.Ready(1), s.StartGet(), s.Enter(0),
-		s.Enter(1)); err != nil {
-		return err
-	}
-	if err := s.Join(2, 1); err != nil {
-		return err
-	}
-	followers = []ranges.Follower{{ID: 0, Capacity: 1}, {ID: 2, Capacity: 1}, {ID: 1, Capacity: 1}}
-	wider, err := ranges.Divide(cdf, division.After, followers, ranges.Options{})
-	if err != nil {
-		return err
-	}
-	if err := step("a follower joins, data are sent", s.Propose(wider.After)); err != nil {
-		return err
-	}
-	var acknowledged []error
-	for _, h := range s.Pending() {
-		acknowledged = append(acknowledged, s.Acknowledge(h))
-	}
-	if err := step("it has acknowledged all of it", acknowledged...); err != nil {
-		return err
-	}
-	if err := step("the leader commits", s.Commit()); err != nil {
-		return err
-	}
-	answered := !slices.ContainsFunc(transcript[1:], func(x string) bool { return strings.HasSuffix(x, nobody) })
-	m.claim(answered, "from the get phase on exactly one follower answers at every step")
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plannerd/plannerdtest"
 )
 
 // timed are items whose verdicts depend on how fast a machine is.
@@ -23,6 +25,13 @@ var different = []string{
 	"shuffler/examples", "shuffler/middle",
 }
 
+// server is how an item gets a server, which ends with the test.
+func server(t *testing.T) func(context.Context) (string, func() error, error) {
+	return func(context.Context) (string, func() error, error) {
+		return plannerdtest.NewServer(t).URL, func() error { return nil }, nil
+	}
+}
+
 func TestItems(t *testing.T) {
 	known, err := publications()
 	if err != nil {
@@ -30,7 +39,7 @@ func TestItems(t *testing.T) {
 	}
 	var results []*Result
 	for _, item := range Items() {
-		r, err := item.Run(t.Context(), Options{})
+		r, err := item.Run(t.Context(), Options{Server: server(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@
 // quantiles, one interval for each follower, or so that as little as possible
 // moves, several intervals for each. [DivideKeys] does the same for keys with cost
 // and state. [Table] compares what the two move with the proposal's formulas.
-// [Shuffle] is the protocol by which followers hand intervals over.
 //
 // Keys are ordered as bytes. The key space begins with the empty key and has no
 // end. Weights are integers of any unit; shares are parts of their sum.

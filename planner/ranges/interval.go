@@ -35,18 +35,6 @@ func compareEnds(a, b []byte) int {
 	return bytes.Compare(a, b)
 }
 
-// intersect returns what two intervals share, and whether they share anything.
-func (v Interval) intersect(w Interval) (Interval, bool) {
-	both := Interval{v.Low, v.High}
-	if bytes.Compare(w.Low, v.Low) > 0 {
-		both.Low = w.Low
-	}
-	if compareEnds(w.High, v.High) < 0 {
-		both.High = w.High
-	}
-	return both, below(both.Low, both.High)
-}
-
 // Owner begins an interval of the key space: it ends where the next one begins.
 type Owner struct {
 	Low      []byte // the least key of the interval

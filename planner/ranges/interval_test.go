@@ -5,53 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 )
-
-// letters are all keys of the naive sets: what lies between two of them is in a
-// set if the lower one is.
-var letters = [][]byte{{}, []byte("a"), []byte("b"), []byte("c"), []byte("d"), []byte("e"), []byte("f"), []byte("g")}
-
-func drawSet(t *rapid.T) (set, []bool) {
-	in := rapid.SliceOfN(rapid.Bool(), len(letters), len(letters)).Draw(t, "set")
-	var s set
-	for i, b := range in {
-		if b {
-			v := Interval{Low: letters[i]}
-			if i+1 < len(letters) {
-				v.High = letters[i+1]
-			}
-			s = s.or(set{v})
-		}
-	}
-	return s, in
-}
-
-func TestSetsAgreeWithNaiveOnes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		a, inA := drawSet(t)
-		b, inB := drawSet(t)
-		for i, key := range letters {
-			for name, x := range map[string]struct {
-				set  set
-				want bool
-			}{
-				"a": {a, inA[i]}, "or": {a.or(b), inA[i] || inB[i]}, "and": {a.and(b), inA[i] && inB[i]},
-				"without": {a.without(b), inA[i] && !inB[i]},
-			} {
-				if x.set.contains(key) != x.want {
-					t.Fatalf("%s: %q in %q: %v", name, key, x.set, !x.want)
-				}
-				for k := 1; k < len(x.set); k++ {
-					if x.set[k-1].High == nil || name == "or" && bytes.Compare(x.set[k-1].High, x.set[k].Low) >= 0 {
-						t.Fatalf("%s: %q is not in order", name, x.set)
-					}
-				}
-			}
-		}
-	})
-}
 
 func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 	o := Owners{{[]byte{}, 1}, {[]byte("f"), 2}, {[]byte("m"), 1}}

@@ -120,15 +120,24 @@ func (c *Client) GetRoutingTable(
 // Route asks the server where one key goes, and why. Package route answers the same
 // without a request.
 func (c *Client) Route(ctx context.Context, operator string, key []byte, options ...Option) (*wire.Route, error) {
-	return call[wire.Route](ctx, c, get(base64Key(key), "v1", "operators", operator, "route"), options)
+	return call[wire.Route](ctx, c, get(routeOf(key, nil), "v1", "operators", operator, "route"), options)
 }
 
-// routeParameters are those of Route.
+// Answers asks whether an instance answers for a key. If it does not, the error is an
+// [Error]: not_owner, which has the Owner, or not_serving, which has a RetryAfter.
+func (c *Client) Answers(
+	ctx context.Context, operator string, key []byte, instance int32, options ...Option,
+) (*wire.Route, error) {
+	return call[wire.Route](ctx, c, get(routeOf(key, &instance), "v1", "operators", operator, "route"), options)
+}
+
+// routeParameters are those of Route and Answers.
 type routeParameters struct {
 	Key         string           `query:"key"`
 	KeyEncoding wire.KeyEncoding `query:"key_encoding"`
+	Instance    *int32           `query:"instance"`
 }
 
-func base64Key(key []byte) routeParameters {
-	return routeParameters{base64.StdEncoding.EncodeToString(key), wire.KeyEncodingBase64}
+func routeOf(key []byte, instance *int32) routeParameters {
+	return routeParameters{base64.StdEncoding.EncodeToString(key), wire.KeyEncodingBase64, instance}
 }
