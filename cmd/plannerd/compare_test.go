@@ -28,6 +28,23 @@ func TestCompareTables(t *testing.T) {
 	}
 }
 
+// Where no key has to be split, a stream comes to the same whether keys may be or not.
+func TestNothingToSplit(t *testing.T) {
+	moved := func(more ...string) string {
+		args := append([]string{"plan", streamFile, "--instances", "4", "--theta-max", "30%", "--output", "json"}, more...)
+		var d struct {
+			Summary struct{ Realised json.RawMessage }
+		}
+		if err := json.Unmarshal([]byte(succeed(t, "", args...)), &d); err != nil {
+			t.Fatal(err)
+		}
+		return string(d.Summary.Realised)
+	}
+	if whole, split := moved(), moved("--split"); whole != split || !strings.Contains(whole, `"moved": 0.`) {
+		t.Errorf("%s, and where keys may be split %s", whole, split)
+	}
+}
+
 func TestCompareForPrograms(t *testing.T) {
 	args := []string{"compare", streamFile, "--instances", "4", "--strategies", "mixed,lpt"}
 	var d comparison

@@ -161,7 +161,7 @@ func (f *driveFlags) drive(
 			window, next = drive.NewWindow(1), next.summedUp(f.Window)
 		}
 		err = runDrivers(env.ctx, next, drivers, func(d *statsio.Document) (*planner.Statistics, error) {
-			if alone := f.Interval != nil || !in.stream.HasInterval(); alone || f.Split || d.Records != nil {
+			if alone := f.Interval != nil || !in.stream.HasInterval(); alone || d.Records != nil {
 				return nil, nil
 			}
 			return window.Add(d.Stats)

@@ -347,6 +347,30 @@ func TestReturned(t *testing.T) {
 	}
 }
 
+// Of a key that is split a part moves: as much of what the key has in all, as of the state
+// that was planned on.
+func TestMovedParts(t *testing.T) {
+	whole := &planner.Statistics{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 1}, State: []float64{8, 24}}
+	for name, c := range map[string]struct {
+		state []float64
+		share float64
+		want  float64
+	}{
+		"of a state":      {[]float64{4, 4}, 1, 8.0 / 4 / 32},
+		"of a number":     {nil, 0.5, 8.0 / 2 / 32},
+		"without a state": {[]float64{0, 4}, 0, 0},
+	} {
+		p := &planner.Plan{
+			Moves: []planner.Move{{Item: 0, From: 1, To: 0, Reason: planner.ReasonGather}},
+			Snapshot: &planner.Snapshot{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 1}, State: c.state,
+				Shares: []planner.Share{{Row: 0, Instance: 0, State: 1}, {Row: 0, Instance: 1, State: c.share}}},
+		}
+		if got, _ := new(Departures).Add(&Step{Plan: p}, whole); got != c.want {
+			t.Errorf("a part %s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 // Over a stream the gap is that of the totals, over the plans that keep to every
 // constraint.
 func TestGap(t *testing.T) {

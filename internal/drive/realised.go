@@ -82,6 +82,21 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + float64((at-float64(i))*(sorted[next]-sorted[i]))
 }
 
+// shareOf is how much of a key's state a move moves: of a key that is split, a part of it.
+func shareOf(s *planner.Snapshot, m planner.Move) float64 {
+	if m.Reason != planner.ReasonGather {
+		return 1
+	}
+	all := 1.0
+	if s.State != nil {
+		all = s.State[m.Item]
+	}
+	if all == 0 {
+		return 0
+	}
+	return min(1, s.StateOf(m)/all)
+}
+
 // Departures remember which instances keys moved away from, and when. The zero value is
 // empty.
 type Departures struct {
@@ -135,7 +150,7 @@ func (d *Departures) Add(step *Step, whole *planner.Statistics) (moved, returned
 		case whole == nil:
 			count(p.Snapshot.Keys.At(int(m.Item)), m.From, m.To, p.Snapshot.StateOf(m))
 		case int(m.Item) < whole.Len():
-			count(p.Snapshot.Keys.At(int(m.Item)), m.From, m.To, whole.State[m.Item])
+			count(p.Snapshot.Keys.At(int(m.Item)), m.From, m.To, float64(whole.State[m.Item]*shareOf(p.Snapshot, m)))
 		}
 	}
 	if whole == nil {
