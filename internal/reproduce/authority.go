@@ -35,6 +35,9 @@ const (
 func shufflerAuthority(m *measurement) error {
 	m.setting("a server, two followers, 100 records; then a third follower joins, and the owner of the middle crashes")
 	m.axes("step", "followers that answer for the record in the middle")
+	if m.server == nil {
+		return errors.New("it asks a server, and Options.Server starts none")
+	}
 	url, stop, err := m.server(m.ctx)
 	if err != nil {
 		return err
