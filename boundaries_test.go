@@ -88,6 +88,12 @@ var boundaries = []boundary{
 			"internal/exact"},
 		reach: []string{anyHTTP, anySQL},
 	},
+	{
+		place: "internal/reproduce", // it asks a server like any client
+		project: []string{"sdk/go/client", "sdk/go/wire", "planner/...", "compact", "internal/queueing",
+			"internal/workload"},
+		reach: []string{anySQL, pgx, sqlite},
+	},
 	{place: "internal/openapi", project: []string{""}, reach: []string{anySQL}}, // support for tests
 	{place: "internal/tools/...", project: []string{"sdk/go/wire", "planner/...", "compact", "internal/..."}},
 	{
