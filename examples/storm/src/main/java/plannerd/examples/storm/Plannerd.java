@@ -38,7 +38,8 @@ final class Plannerd implements AutoCloseable {
     process = new ProcessBuilder(List.of(program.toString(), "serve", "--listen=127.0.0.1:" + port,
         "--database-url=sqlite:" + dir.resolve("plannerd.db"))).redirectErrorStream(true).redirectOutput(log).start();
     Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
-    Retry patient = new Retry(300, Duration.ofMillis(200), Duration.ofMillis(200), Duration.ZERO);
+    // Until its database is open it answers 503 with a Retry-After, which is waited for.
+    Retry patient = new Retry(300, Duration.ofMillis(200), Duration.ofMillis(200), Duration.ofSeconds(5));
     Client client = new Client(address, null, patient);
     client.call(Client.request("GET", "operators"));
   }
