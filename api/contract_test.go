@@ -148,7 +148,7 @@ func TestExamples(t *testing.T) {
 			for media, content := range op.RequestBody.Value.Content {
 				for name, example := range content.Examples {
 					e := newEnv(t)
-					target := e.exampleTarget(method, path)
+					target := e.exampleTarget(method, path, name)
 					body, text := example.Value.Value.(string)
 					if !text {
 						b, err := json.Marshal(example.Value.Value)
@@ -191,12 +191,15 @@ func TestQueries(t *testing.T) {
 }
 
 // exampleTarget prepares what an example for a path is about.
-func (e *env) exampleTarget(method, path string) string {
+func (e *env) exampleTarget(method, path, name string) string {
 	e.Helper()
 	operator, config, body := "clicks", `{"instances":2,"theta_max":0}`,
 		`{"interval":1,"keys":[{"key":"a","cost":1},{"key":"b","cost":2},{"key":"c","cost":4}]}`
 	if strings.HasSuffix(path, "/approve") || strings.HasSuffix(path, "/reject") {
 		config = strings.Replace(config, "{", `{"require_approval":true,`, 1)
+	}
+	if strings.HasPrefix(name, "queue") {
+		config = `{"instances":3,"scheme":"ring"}`
 	}
 	if strings.HasSuffix(path, "/resolution") {
 		config, body = allAtHome, `{"interval":1,"compact":{"records":[[0,0,4,1,4]]}}`

@@ -68,16 +68,17 @@ type planHead struct {
 	Awaits        []int32           `json:"awaits,omitzero"`  // like Reports
 	Acked         []ack             `json:"acked,omitzero"`   // like Reports
 	figures
-	Forecast        jsontext.Value `json:"forecast"`
-	Pending         jsontext.Value `json:"pending"`
-	Latest          jsontext.Value `json:"latest"`
-	Reports         jsontext.Value `json:"reports,omitzero"` // left out where plans are listed
-	InputHash       string         `json:"input_hash"`
-	PlannerRevision string         `json:"planner_revision"`
-	WorkUnits       int64          `json:"work_units"`
-	Timing          wire.Timing    `json:"timing"`
-	CreatedAt       time.Time      `json:"created_at"`
-	KeyEncoding     string         `json:"key_encoding,omitzero"`
+	Forecast        jsontext.Value     `json:"forecast"`
+	Pending         jsontext.Value     `json:"pending"`
+	Latest          jsontext.Value     `json:"latest"`
+	Reports         jsontext.Value     `json:"reports,omitzero"` // left out where plans are listed
+	Queues          *wire.QueueFigures `json:"queues,omitzero"`  // nil: the plan was made of keys
+	InputHash       string             `json:"input_hash"`
+	PlannerRevision string             `json:"planner_revision"`
+	WorkUnits       int64              `json:"work_units"`
+	Timing          wire.Timing        `json:"timing"`
+	CreatedAt       time.Time          `json:"created_at"`
+	KeyEncoding     string             `json:"key_encoding,omitzero"`
 }
 
 // batch is a part of a plan that is handed over on its own.
@@ -209,6 +210,18 @@ func utc(at *time.Time) *time.Time {
 	return &out
 }
 
+// queuesOut brings what the policy of a ring says to queue lengths into an answer.
+func queuesOut(p planning.Plan) (*wire.QueueFigures, error) {
+	q, err := planning.QueuesOf(p)
+	if q == nil || err != nil {
+		return nil, err
+	}
+	return &wire.QueueFigures{Skew: q.Skew, Verdict: wire.RingVerdict{
+		Fires: q.Fires, Node: q.Longest, Longest: q.Max, Second: q.Second, Threshold: q.Threshold,
+		Cause: wire.RingCause(q.Cause),
+	}}, nil
+}
+
 // openPlan renders a plan up to its long parts, and leaves the object open. A plan
 // as it is listed has neither instances nor hot keys.
 func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Duration) ([]byte, error) {
@@ -252,6 +265,9 @@ func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Dur
 		head.Routers = map[string]int64{}
 		maps.Copy(head.Routers, p.Routers)
 		head.Awaits, head.Acked = append([]int32{}, p.Awaited...), acksOf(p.Acked)
+	}
+	if head.Queues, err = queuesOut(p); err != nil {
+		return nil, err
 	}
 	if persist != nil {
 		ms := planning.Milliseconds(*persist)

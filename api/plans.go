@@ -14,6 +14,8 @@ import (
 	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
 // plans answers what is asked about plans.
@@ -30,6 +32,7 @@ func (s plans) create(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
+	in.readQueues()
 	asked := planning.Proposal{
 		Statistics: &in.Statistics, Reports: in.reports(), Memory: c.memory,
 		By: attributed(c.Context(), planning.Transition{}),
@@ -44,12 +47,40 @@ func (s plans) create(w http.ResponseWriter, c *call) error {
 	})
 }
 
+// readQueues reads the queue lengths that stand in place of keys, if any do.
+func (st *statisticsRequest) readQueues() {
+	in := member[[]wire.Queue](st.members, "queues")
+	switch {
+	case !st.has("queues"):
+		return
+	case !st.bare:
+		st.refuse("queues", "stands in place of keys, columns and the records of compact")
+	case in != nil:
+		lengths := make([]planner.Residual, len(*in))
+		for i, q := range *in {
+			lengths[i] = planner.Residual{Instance: q.Instance, Cost: q.Length}
+		}
+		st.ofQueues(lengths)
+	}
+}
+
+// ofQueues has the request be about queue lengths, beside which only what says when and where
+// they were measured has a meaning.
+func (st *statisticsRequest) ofQueues(lengths []planner.Residual) {
+	for _, name := range []string{"coverage", "residual", "config_version", "compact", "key_encoding"} {
+		if st.has(name) {
+			st.refuse(name, "is for statistics of keys: here are queue lengths")
+		}
+	}
+	st.Queues, st.Statistics.Statistics = true, planning.OfQueues(lengths)
+}
+
 // reports is how a plan is to be made of reports; nil: the statistics come whole.
 func (st *statisticsRequest) reports() *planning.ReportsQuery {
 	if !st.has("interval") {
 		st.refuse("interval", "is needed")
 	}
-	if !st.bare {
+	if !st.bare || st.Queues {
 		if st.has("missing") {
 			st.refuse("missing", "is for plans made of reports: here are statistics")
 		}

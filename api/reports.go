@@ -75,7 +75,7 @@ func (s reports) readReport(w http.ResponseWriter, c *call, by reporter) (*stati
 	if err != nil {
 		return nil, err
 	}
-	in.readSketch(by.Interval)
+	in.readInPlace(by)
 	if in.Compact != nil {
 		in.refuse("compact/records", "is needed: a report has keys or records, and says nothing of how keys are compacted")
 	}
@@ -99,7 +99,20 @@ func (s reports) readReport(w http.ResponseWriter, c *call, by reporter) (*stati
 	return in, err
 }
 
-// readSketch reads what stands in place of keys, if anything does.
+// readInPlace reads what stands in place of keys, if anything does.
+func (st *statisticsRequest) readInPlace(by reporter) {
+	queue := member[float64](st.members, "queue")
+	switch {
+	case !st.has("queue"):
+		st.readSketch(by.Interval)
+	case !st.bare || st.has("sketch"):
+		st.refuse("queue", "stands in place of keys, columns, the records of compact and a sketch")
+	case queue != nil:
+		st.ofQueues([]planner.Residual{{Instance: by.Instance, Cost: *queue}})
+	}
+}
+
+// readSketch reads a sketch, if there is one, else wants keys.
 func (st *statisticsRequest) readSketch(interval int64) {
 	text := member[[]byte](st.members, "sketch")
 	st.Since = member[int64](st.members, "since")

@@ -36,6 +36,9 @@ func (b *base) admit(st *Statistics) error {
 	if err := st.byConfiguration(b.op.ConfigVersion); err != nil {
 		return err
 	}
+	if st.Queues {
+		return b.admitQueues(st)
+	}
 	return b.newest.scheme().admit(b, st)
 }
 
@@ -93,6 +96,9 @@ func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics, memo
 		}
 	}
 	out, err = s.computeOrWait(ctx, b, st)
+	if err == nil && st.Queues {
+		out.ofQueues()
+	}
 	if err == nil && small {
 		if out.small = true; out.status() == store.StatusNoAction {
 			out.Causes = append(out.Causes, causeSmall)
@@ -161,7 +167,7 @@ func (s *Service) waiting(ctx context.Context, b *base, made *PlanResult) (*stor
 
 // evaluatedFiguresOf are those of a waiting plan under newer statistics.
 func evaluatedFiguresOf(waiting store.Plan, p *planner.Plan) (*evaluatedFigures, error) {
-	waiting.Balanced = p.Balanced
+	waiting.Balanced, waiting.Causes = p.Balanced, nil
 	balanced, err := BalancedOf(waiting)
 	between := func(c planner.Comparison) Comparison { return Comparison{Before: c.Before, After: c.After} }
 	return &evaluatedFigures{

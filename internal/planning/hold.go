@@ -28,7 +28,7 @@ func sinceMoved(ctx context.Context, r *reader, b *base, st *Statistics) (int, e
 			if p.Epoch != st.Epoch || since > cooldown {
 				return 0, nil
 			}
-			if p.MigrationKeys > 0 {
+			if p.MigrationKeys > 0 || madeOfQueues(p) {
 				return int(since), nil
 			}
 		}

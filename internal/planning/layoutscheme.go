@@ -253,6 +253,9 @@ func (s layoutScheme) noAction(
 
 func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statistics, _ *PlanResult,
 	other store.Plan) (*planner.Plan, error) {
+	if st.Queues { // they say nothing of keys
+		return nil, nil
+	}
 	config, p, err := termsOf(ctx, e.reader, other)
 	if err != nil {
 		return nil, err
@@ -394,6 +397,7 @@ func (s layoutScheme) result(b *base, st *Statistics, next *replanned) (*PlanRes
 	if len(changesTo(next.after, b.layout.entries())) > 0 {
 		out.changed = changesTo(next.after, b.stored)
 	}
+	p.Balanced = p.Balanced && !st.Queues
 	p.Causes = causesOf(p, out.changed == nil && !out.rerouted, next.cause)
 	if next.lost {
 		p.Causes = append(p.Causes, causeStateLost)

@@ -41,7 +41,11 @@ func (c Configuration) waitsFor(o *PlanResult) []WaitReason {
 	if !o.TableWithinLimit && o.TableAfter >= o.TableBefore {
 		out = append(out, WaitTableLimit)
 	}
-	return append(out, c.breaks(o.Plan)...)
+	out = append(out, c.breaks(o.Plan)...)
+	if c.Approval.MaxMigration != nil && slices.Contains(o.Causes, causeQueues) { // nobody knows what it moves
+		out = append(out, WaitMaxMigration)
+	}
+	return out
 }
 
 // breaks tells which limits a plan breaks, as far as its statistics tell.

@@ -29,7 +29,7 @@ type mergedReports struct {
 	carried  []store.Report
 	frozen   []int32
 	lost     []int32
-	stale    bool  // only sketches may be carried
+	stale    bool  // only sketches and queues may be carried
 	drifted  int64 // keys in several reports that nobody else counts
 }
 
@@ -53,6 +53,11 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 	}
 	if ok, err := m.mergeSketches(in, reports); ok || err != nil { // these say nothing of where keys are
 		return m, err
+	}
+	if b.newest.Scheme == SchemeRing {
+		if ok, err := m.mergeQueues(in, reports); ok || err != nil {
+			return m, err
+		}
 	}
 	if m.stale {
 		return nil, b.newest.scheme().admitPartial()
@@ -129,7 +134,7 @@ func (m *mergedReports) choose(b *base, interval int64, mode MissingReports, now
 	case mode == MissingFail:
 		return missingReports(missing, "Reports of the interval are missing, of "+idsText(missing)+".")
 	}
-	if m.stale = b.newest.Scheme == SchemeRanges && mode == MissingCarry; m.stale {
+	if m.stale = (b.newest.Scheme == SchemeRanges || b.newest.Scheme == SchemeRing) && mode == MissingCarry; m.stale {
 		return m.carry(late, missing, interval, b.newest.Reports.MaxAge)
 	}
 	if err := b.newest.scheme().admitPartial(); err != nil {

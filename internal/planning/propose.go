@@ -68,7 +68,7 @@ func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) 
 		d.hash = d.Hash()
 	}
 	if err := b.admit(d.Statistics); err != nil {
-		return nil, s.unlessStale(ctx, b, err)
+		return nil, s.unlessStale(ctx, b, d.merged.refusal(err))
 	}
 	if b.absences.before, err = s.absencesBefore(ctx, b, d.Statistics); err != nil {
 		return nil, err

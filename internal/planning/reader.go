@@ -148,9 +148,12 @@ func (r *reader) migrations(ctx context.Context, p store.Plan) ([]byte, error) {
 	return blob, aboutPlan(p.ID, err)
 }
 
-// BalancedOf is what is claimed of the balance of a plan; nil: its loads are expectations,
-// as routers send split keys where they see the least load.
+// BalancedOf is what is claimed of the balance of a plan; nil: it was made of queue lengths, or
+// its loads are expectations, as routers send split keys where they see the least load.
 func BalancedOf(p Plan) (*bool, error) {
+	if madeOfQueues(p) {
+		return nil, nil
+	}
 	if p.Merges > 0 {
 		under, err := parametersOf(p)
 		if err != nil || under.Splitting.Expects(p.Merges) {

@@ -127,7 +127,7 @@ func (s *Service) PutReport(
 	if err := st.byConfiguration(op.ConfigVersion); err != nil {
 		return ReportReceipt{}, err
 	}
-	if st.Partial {
+	if st.Partial && !st.Queues {
 		if err := r.newest.scheme().admitPartial(); err != nil {
 			return ReportReceipt{}, err
 		}
@@ -185,8 +185,11 @@ const smallReport = 1 << 14
 func (s *Service) encodeReport(
 	ctx context.Context, operator string, r reporters, instance int32, st *Statistics,
 ) (blob []byte, rows int, err error) {
-	if st.Sketch != nil {
+	switch {
+	case st.Sketch != nil:
 		return s.encodeSketch(ctx, operator, r, instance, st)
+	case st.Queues:
+		return statsio.EncodeReport(st.Statistics), 0, r.newest.takesQueues("queue")
 	}
 	blob, err = s.encodeRows(ctx, r, st)
 	return blob, st.rows(), err

@@ -79,8 +79,11 @@ func (ringKind) diff(blob []byte, _ func() ([]store.Change, error)) (layoutDiff,
 }
 
 // replan plans the tokens.
-func (ringKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, error) {
+func (k ringKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, error) {
 	held := b.layout.(tokens)
+	if st.Queues {
+		return k.relieve(b, held, st)
+	}
 	members := ringMembers(b, held)
 	o := b.newest.Ring.options(b.newest.ThetaMax, len(members))
 	o.Stop = stop
@@ -94,7 +97,7 @@ func (ringKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, e
 	}
 	return &replanned{
 		after: after, cause: cause, work: max(p.Searched, int64(len(p.Tried))),
-		diff: ringDiff{statsio.RingPlan{Tokens: held.changes(after), Arcs: arcsOf(p)}},
+		diff: ringDiff{statsio.RingPlan{Tokens: held.changes(after), Arcs: arcsOf(p.Change.Arcs, p.Reason)}},
 	}, nil
 }
 
@@ -122,14 +125,14 @@ func ringMembers(b *base, held tokens) []ring.Member {
 	return members
 }
 
-func arcsOf(p *ring.Rebalancing) []statsio.ArcMove {
-	arcs := make([]statsio.ArcMove, len(p.Change.Arcs))
+func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []statsio.ArcMove {
+	arcs := make([]statsio.ArcMove, len(moved))
 	reasons := map[[2]int32]planner.Reason{} // they depend on the instances only
-	for i, a := range p.Change.Arcs {
+	for i, a := range moved {
 		way := [2]int32{a.From, a.To}
 		reason, known := reasons[way]
 		if !known {
-			reason = p.Reason(a)
+			reason = reasonOf(a)
 			reasons[way] = reason
 		}
 		arcs[i] = statsio.ArcMove{

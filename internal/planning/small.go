@@ -44,6 +44,9 @@ func (st *Statistics) size() size {
 // tooSmall tells whether statistics are too small to be acted upon, and for how many
 // intervals in a row others were: so is what a pipeline reports that broke.
 func (s *Service) tooSmall(ctx context.Context, b *base, st *Statistics) (small bool, others int, err error) {
+	if st.Queues { // empty ones are as good as any
+		return false, 0, nil
+	}
 	least, is := b.newest.Approval.MinStatistics, st.size()
 	few := is.keys < least.Keys
 	b.before, others, err = s.lastAccepted(ctx, b, st)
@@ -74,7 +77,7 @@ func (s *Service) lastAccepted(ctx context.Context, b *base, st *Statistics) (p 
 		for _, p := range plans {
 			at := [2]int64{p.Epoch, p.Interval}
 			switch {
-			case at == [2]int64{st.Epoch, st.Interval}:
+			case at == [2]int64{st.Epoch, st.Interval}, madeOfQueues(p):
 			case !isSmall(p):
 				return &p, len(small), nil
 			case len(small) < mostSmall:

@@ -18,8 +18,10 @@ type Statistics struct {
 	Compact             *parameters.Compact // in place of the operator's; nil: as that says
 	// Sketch is a report's in place of keys, in its binary form; nil: it names keys. With Since
 	// it adds to the report of that interval.
-	Sketch   []byte
-	Since    *int64
+	Sketch []byte
+	Since  *int64
+	// Queues: nothing is known but how long the queues of instances are, as [OfQueues] says.
+	Queues   bool
 	Interval int64
 	Epoch    int64
 	// TableVersion is the version of the routing table that the rows' instances are

@@ -47,6 +47,16 @@ func EncodeReport(s *planner.Statistics) []byte {
 	return w.finish()
 }
 
+// DecodeQueue returns the residual of a report that names no key and has one, which is the queue
+// length that an instance reports; false: it is another report. The error is [ErrCorrupt].
+func DecodeQueue(blob []byte) (q planner.Residual, ok bool, err error) {
+	r, err := openReport(blob)
+	if err != nil || r.flags&reportPartial == 0 || r.left > 0 || len(r.residual) != 1 {
+		return q, false, err
+	}
+	return r.residual[0], true, nil
+}
+
 func (w *blobWriter) reportBlock(s *planner.Statistics, rows []int32, keyBytes int) {
 	n := len(rows)
 	w.begin(n, keyBytes)

@@ -1807,7 +1807,7 @@ type BacktestResult struct {
 	Tuning RealisedFigures `json:"tuning"`
 }
 
-// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
+// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 // see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 type Balanced = bool
 
@@ -1896,6 +1896,7 @@ type CarriedReport struct {
 // | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 // | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
 // | `carried` | last reports stood in for missing ones | plans of reports |
+// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
 // | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 // | `exhausted` | the overloaded instance has one token left | `ring` |
 // | `token_limit` | there would be too many tokens | `ring` |
@@ -2413,9 +2414,13 @@ type Load struct {
 	KeysBefore int64 `json:"keys_before"`
 
 	// LeastLoad What the instance should carry at least, by `theta_min` or as it is being filled. Absent where nothing is asked for.
-	LeastLoad  *float64 `json:"least_load,omitempty"`
-	LoadAfter  float64  `json:"load_after"`
-	LoadBefore float64  `json:"load_before"`
+	LeastLoad *float64 `json:"least_load,omitempty"`
+
+	// LoadAfter As `load_before`; of a plan with `queues` the same as before, as nobody knows better.
+	LoadAfter float64 `json:"load_after"`
+
+	// LoadBefore Cost of its keys; of a plan with `queues` its queue.
+	LoadBefore float64 `json:"load_before"`
 
 	// LoadError How far the load that the records come to is off: |estimated − actual| / actual, 0 where both are 0. Only where the service made the records; `load_before` and `load_after` are
 	// actual ones then.
@@ -2559,7 +2564,7 @@ type MinStatistics struct {
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
 // a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
-// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`; but sketches are carried under the scheme `ranges`, even then.
+// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`; but sketches are carried under the scheme `ranges`, and queues under `ring`, even then.
 type MissingReports string
 
 // NextPageToken The `page_token` of the next page; null after the last.
@@ -3485,7 +3490,7 @@ type PendingStatus string
 // PendingFigures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
 // null where its moves or these statistics are of classes, so that no keys are known.
 type PendingFigures struct {
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
@@ -3619,7 +3624,7 @@ type Plan struct {
 	// Awaits The instances that may hold state of a key whose route changes, or get it, ascending; once all have acknowledged, the plan is committed. After a change of the hash or of the instances these are all instances of both configurations. Of a plan in several batches they are those of the batch that is handed over, of the first one before, and of the last one afterwards; a change of the hash or of the instances is part of the first one.
 	Awaits []int32 `json:"awaits"`
 
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
@@ -3650,6 +3655,7 @@ type Plan struct {
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
 	// | `carried` | last reports stood in for missing ones | plans of reports |
+	// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
 	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 	// | `exhausted` | the overloaded instance has one token left | `ring` |
 	// | `token_limit` | there would be too many tokens | `ring` |
@@ -3752,6 +3758,9 @@ type Plan struct {
 
 	// PlannerRevision Changes whenever the same input may lead to another plan.
 	PlannerRevision PlannerRevision `json:"planner_revision"`
+
+	// Queues What the policy of the ring says to the queue lengths that the plan was made of. Absent of other plans, and where plans are listed.
+	Queues *QueueFigures `json:"queues,omitempty"`
 
 	// Ranges What a plan of scheme `ranges` leads to.
 	Ranges *RangesDiff `json:"ranges,omitempty"`
@@ -3879,7 +3888,7 @@ type PlanReports struct {
 	Received []int32 `json:"received"`
 }
 
-// PlanRequest The statistics of one interval, in `keys`, in `columns` or in the `records` of `compact`; with none of them, those that the instances have reported.
+// PlanRequest The statistics of one interval, in `keys`, in `columns`, in the `records` of `compact` or in `queues`; with none of them, those that the instances have reported.
 type PlanRequest struct {
 	// Columns The same fields as rows, one array each, of equal lengths.
 	Columns *Columns `json:"columns,omitempty"`
@@ -3904,6 +3913,10 @@ type PlanRequest struct {
 
 	// Missing For a plan made of reports only. Defaults to the operator's `reports`.
 	Missing *MissingReports `json:"missing,omitempty"`
+
+	// Queues In place of `keys`, and only under the scheme `ring` with the methods `halving` and `doubling`: the queue of every instance that is on the ring, each once. Instances that are to join may have one, too.
+	// Beside it stands nothing but `interval`, `epoch` and `table_version`.
+	Queues *[]Queue `json:"queues,omitempty"`
 
 	// Residual Only with `"coverage":"partial"`; an instance that is not named has no other keys.
 	Residual []Residual `json:"residual,omitempty"`
@@ -3933,7 +3946,7 @@ type PlanStrategy string
 
 // PlanSummary A plan as it is listed, without `batch`, `batches`, `table_peak`, `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
 type PlanSummary struct {
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
@@ -3958,6 +3971,7 @@ type PlanSummary struct {
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
 	// | `carried` | last reports stood in for missing ones | plans of reports |
+	// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
 	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 	// | `exhausted` | the overloaded instance has one token left | `ring` |
 	// | `token_limit` | there would be too many tokens | `ring` |
@@ -4302,6 +4316,27 @@ type Problem struct {
 	// Type Always `about:blank`; `code` tells more.
 	Type string `json:"type"`
 }
+
+// Queue The queue of one instance.
+type Queue struct {
+	// Instance The id of an instance.
+	Instance InstanceID `json:"instance"`
+
+	// Length How many messages wait for the instance, or any other measure of that which all instances share.
+	Length QueueLength `json:"length"`
+}
+
+// QueueFigures What the policy of the ring says to the queue lengths that the plan was made of. Absent of other plans, and where plans are listed.
+type QueueFigures struct {
+	// Skew S of the queues on the ring, from 0 to 1: (W−U)/(M−U) of the longest W, the sum M and U = M/n of n queues, rounded up where all are whole numbers; 0 if M = U.
+	Skew float64 `json:"skew"`
+
+	// Verdict What the policy says about some queues.
+	Verdict RingVerdict `json:"verdict"`
+}
+
+// QueueLength How many messages wait for the instance, or any other measure of that which all instances share.
+type QueueLength = float64
 
 // RangeMigration A part of the key space that goes to another instance, with all keys that lie in it now or later.
 type RangeMigration struct {
@@ -4811,7 +4846,7 @@ type ReceivedReport struct {
 	// Interval The number of an interval. Intervals are ordered within an epoch.
 	Interval Interval `json:"interval"`
 
-	// Rows The number of keys; in a compact report, of records.
+	// Rows The number of keys; in a compact report, of records; 0 of a queue.
 	Rows int64 `json:"rows"`
 
 	// TableVersion The table version that the report is of.
@@ -4864,7 +4899,7 @@ type Report struct {
 	// Received The ids of the instances that have reported, ascending.
 	Received []int32 `json:"received"`
 
-	// Rows The number of keys; in a compact report, of records.
+	// Rows The number of keys; in a compact report, of records; 0 of a queue.
 	Rows int64 `json:"rows"`
 
 	// TableVersion The table version that the report is of.
@@ -4908,7 +4943,7 @@ type ReportOptions struct {
 	Missing *MissingReports `json:"missing,omitempty"`
 }
 
-// ReportRequest The report of one instance, in `keys`, in `columns` or in the records of `compact`.
+// ReportRequest The report of one instance, in `keys`, in `columns`, in the records of `compact`, as a `sketch` or as a `queue`.
 type ReportRequest struct {
 	// Columns The same fields as rows, one array each, of equal lengths.
 	Columns *Columns `json:"columns,omitempty"`
@@ -4930,6 +4965,9 @@ type ReportRequest struct {
 	// KeyEncoding How keys are written.
 	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
 	Keys        []Row        `json:"keys,omitzero"`
+
+	// Queue In place of `keys`, and only under the scheme `ring` with the methods `halving` and `doubling`. How long the queue of the instance is; see `queues` of a plan request.
+	Queue *QueueLength `json:"queue,omitempty"`
 
 	// Residual Only with `"coverage":"partial"`, of the instance that reports.
 	Residual []Residual `json:"residual,omitempty"`
@@ -6390,7 +6428,7 @@ type Version = int64
 // | `approval_required` | every plan of the operator waits |
 // | `table_limit` | the table would be larger than its limit, and no smaller than it is |
 // | `theta_worse` | θ after the plan is above `theta_max`, above θ before it under the new configuration, and above what hot keys force |
-// | `max_migration` | it moves more than `max_migration` of the operator's `approval`; what has to move counts |
+// | `max_migration` | it moves more than `max_migration` of the operator's `approval`, or, made of queue lengths, nobody knows how much; what has to move counts |
 type WaitReason string
 
 // WhatIfGrid As `ParameterGrid`, and numbers of instances, each of which is planned with every combination.
@@ -6484,7 +6522,7 @@ type WhatIfRequest struct {
 
 // WhatIfResult defines model for WhatIfResult.
 type WhatIfResult struct {
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: loads are expectations, and nothing is claimed, as the plan splits keys and routers send them where they
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
@@ -6506,6 +6544,7 @@ type WhatIfResult struct {
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
 	// | `carried` | last reports stood in for missing ones | plans of reports |
+	// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
 	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 	// | `exhausted` | the overloaded instance has one token left | `ring` |
 	// | `token_limit` | there would be too many tokens | `ring` |
@@ -6712,7 +6751,7 @@ type MigrationLimitValuesParameter = []string
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
 // a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
-// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`; but sketches are carried under the scheme `ranges`, even then.
+// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`; but sketches are carried under the scheme `ranges`, and queues under `ring`, even then.
 type MissingParameter = MissingReports
 
 // ObjectiveValuesParameter defines model for ObjectiveValuesParameter.

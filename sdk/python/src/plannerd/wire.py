@@ -907,6 +907,7 @@ class Plan(TypedDict):
     pending: Pending | None
     pkg: NotRequired[PkgDiff]
     planner_revision: PlannerRevision
+    queues: NotRequired[QueueFigures]
     ranges: NotRequired[RangesDiff]
     reports: PlanReports | None
     resolved_keys: int | None
@@ -967,6 +968,7 @@ class PlanRequest(TypedDict):
     key_encoding: NotRequired[KeyEncoding]
     keys: NotRequired[list[Row]]
     missing: NotRequired[MissingReports]
+    queues: NotRequired[list[Queue]]
     residual: NotRequired[list[Residual]]
     table_version: NotRequired[Version]
 
@@ -1073,6 +1075,16 @@ class Problem(TypedDict):
     status: int
     title: str
     type: str
+
+class Queue(TypedDict):
+    instance: InstanceID
+    length: QueueLength
+
+class QueueFigures(TypedDict):
+    skew: float
+    verdict: RingVerdict
+
+QueueLength: TypeAlias = 'float'
 
 RangeMigration = TypedDict(
     'RangeMigration',
@@ -1373,6 +1385,7 @@ class ReportRequest(TypedDict):
     interval: NotRequired[Interval]
     key_encoding: NotRequired[KeyEncoding]
     keys: NotRequired[list[Row]]
+    queue: NotRequired[QueueLength]
     residual: NotRequired[list[Residual]]
     since: NotRequired[Interval]
     sketch: NotRequired[str]

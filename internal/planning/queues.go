@@ -1,0 +1,173 @@
+package planning
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/internal/statsio"
+	"plannerd/planner"
+	"plannerd/planner/ring"
+)
+
+// causeQueues is that of every plan that is made of queue lengths alone: which keys move is
+// not known, nor what comes of it.
+const causeQueues planner.Cause = "queue_lengths"
+
+// OfQueues are statistics of queue lengths alone: what is known of the keys of an instance is
+// how much of their work waits for it.
+func OfQueues(lengths []planner.Residual) *planner.Statistics {
+	return &planner.Statistics{Keys: planner.NewKeys(0), Partial: true, Residual: lengths}
+}
+
+// takesQueues refuses queue lengths where nobody relieves an instance because of them. field
+// is where the request has them.
+func (c Configuration) takesQueues(field string) error {
+	switch {
+	case c.Scheme != SchemeRing:
+		return planner.Invalid(field, meansNothing(c.Scheme))
+	case c.Ring.Method == ring.Fitted:
+		return planner.Invalid(field, "means nothing with the method fitted, which weighs keys")
+	}
+	return nil
+}
+
+// admitQueues refuses queue lengths unless there is one of each instance on the ring.
+func (b *base) admitQueues(st *Statistics) error {
+	const field = "queues"
+	if err := b.newest.takesQueues(field); err != nil {
+		return err
+	}
+	on, has := b.layout.ids(), map[int32]bool{}
+	for i, q := range st.Residual {
+		at := fmt.Sprintf("%s/%d/instance", field, i)
+		switch {
+		case has[q.Instance]:
+			return planner.Invalid(at, "stands twice")
+		case !on[q.Instance] && !b.newest.Has(q.Instance):
+			return planner.Invalid(at, "is not a known instance")
+		}
+		has[q.Instance] = true
+	}
+	var without []int32
+	for id := range on {
+		if !has[id] {
+			without = append(without, id)
+		}
+	}
+	if slices.Sort(without); len(without) > 0 {
+		return planner.Invalid(field, "lacks the queue of "+idsText(without)+", which the ring has")
+	}
+	return nil
+}
+
+// mergeQueues merges reports that are queue lengths; false if none is one.
+func (m *mergedReports) mergeQueues(in Proposal, reports []statsio.Report) (bool, error) {
+	var lengths []planner.Residual
+	for _, r := range reports {
+		q, ok, err := statsio.DecodeQueue(r.Blob)
+		if err != nil {
+			return false, fmt.Errorf("reading the report of instance %d: %w", r.Instance, err)
+		}
+		if ok {
+			lengths = append(lengths, q)
+		}
+	}
+	switch len(lengths) {
+	case 0:
+		return false, nil
+	case len(reports):
+		st := *in.Statistics
+		st.Statistics, st.Queues = OfQueues(lengths), true
+		m.Statistics = &st
+		return true, nil
+	}
+	return true, refuse(ReportsDiffer, "Some reports are queue lengths and others name keys.")
+}
+
+// ofQueues has a plan claim no more than queue lengths tell.
+func (o *PlanResult) ofQueues() {
+	if o.Balanced = false; !slices.Contains(o.Causes, causeQueues) {
+		o.Causes = append(o.Causes, causeQueues)
+	}
+}
+
+// relieve plans the tokens by queue lengths alone. Where members join or leave the ring changes
+// anyway, and the queues are those of the ring before.
+func (ringKind) relieve(b *base, held tokens, st *Statistics) (*replanned, error) {
+	members := ringMembers(b, held)
+	queues := make([]float64, len(held))
+	for i, n := range held {
+		at := slices.IndexFunc(st.Residual, func(q planner.Residual) bool { return q.Instance == n.ID })
+		queues[i] = st.Residual[at].Cost
+	}
+	o := ring.RedistributeOptions{Method: b.newest.Ring.Method, Policy: ring.Policy{Tau: b.newest.Ring.Tau}}
+	verdict := o.Policy.Judge(queues)
+	var p *ring.Redistribution
+	var err error
+	if relieves := verdict.Fires && !b.changed; relieves {
+		p, err = ring.Redistribute(held, queues, o, nil)
+	} else {
+		verdict.At = -1
+		p, err = ring.Rescale(members, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	after := tokens(p.Change.After)
+	next := &replanned{after: after, cause: cmp.Or(planner.Cause(p.Cause), planner.Cause(verdict.Cause))}
+	changed := held.changes(after)
+	if len(changed) > 0 {
+		next.cause, next.work = causeQueues, 1
+	}
+	next.diff = ringDiff{statsio.RingPlan{Tokens: changed, Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
+		switch {
+		case !b.newest.Has(a.From):
+			return planner.ReasonDrain
+		case !b.layout.ids()[a.To]:
+			return planner.ReasonFill
+		case verdict.At >= 0 && a.From == held[verdict.At].ID:
+			return planner.ReasonOverload
+		}
+		return planner.ReasonExchange
+	})}}
+	return next, nil
+}
+
+// QueueFigures are what the policy of a ring says to the queue lengths that a plan was made of.
+type QueueFigures struct {
+	ring.Verdict
+	Longest *int32  // the instance of the longest queue; nil: several share it
+	Skew    float64 // S of the queues
+}
+
+// madeOfQueues reports whether a plan was made of queue lengths alone.
+func madeOfQueues(p Plan) bool { return slices.Contains(p.Causes, string(causeQueues)) }
+
+// QueuesOf are the queue figures of a plan; nil where it was made of keys, or is listed
+// without its instances.
+func QueuesOf(p Plan) (*QueueFigures, error) {
+	if p.Instances == nil || !madeOfQueues(p) {
+		return nil, nil
+	}
+	under, err := parametersOf(p)
+	if err != nil {
+		return nil, err
+	}
+	var loads []Load
+	if err := json.Unmarshal(p.Instances, &loads); err != nil {
+		return nil, fmt.Errorf("reading stored loads: %w", err)
+	}
+	loads = slices.DeleteFunc(loads, func(l Load) bool { return l.Added != nil })
+	queues := make([]float64, len(loads))
+	for i, l := range loads {
+		queues[i] = l.LoadBefore
+	}
+	out := &QueueFigures{Verdict: ring.Policy{Tau: under.Ring.Tau}.Judge(queues), Skew: ring.Skew(queues)}
+	if out.At >= 0 && (out.Max != out.Second || len(queues) == 1) {
+		out.Longest = &loads[out.At].ID
+	}
+	return out, nil
+}
