@@ -101,7 +101,7 @@ func TestPlansOfRandomCases(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 101))
 	ofClasses, ofKeys, asPlanned, infeasible := 0, 0, 0, 0
-	for n := range cases(2000) {
+	for n := range cases(800) {
 		c, strategy := keyCase(r)
 		s, o, degree := c.Snapshot(), c.Options, 1<<r.IntN(9)
 		z := compress(t, s, degree)
@@ -210,8 +210,9 @@ func describe(p *compact.KeyPlan) []string {
 func TestPlansDoNotDependOnRowOrder(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 9))
-	for range cases(400) {
+	for range cases(150) {
 		c, strategy := keyCase(r)
+		c.Options.Certificate = planner.CertificateOff
 		d, degree := c.Clone(), 1<<r.IntN(9)
 		r.Shuffle(len(d.Items), func(i, j int) { d.Items[i], d.Items[j] = d.Items[j], d.Items[i] })
 		p, err := compress(t, c.Snapshot(), degree).Plan(strategy, c.Options)
@@ -287,7 +288,7 @@ func TestPlanErrors(t *testing.T) {
 func TestPlansWithWorkBudgets(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 11))
-	for range cases(500) {
+	for range cases(200) {
 		c, strategy := keyCase(r)
 		z := compress(t, c.Snapshot(), 1<<r.IntN(9))
 		p, err := z.Plan(strategy, c.Options)

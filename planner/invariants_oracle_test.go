@@ -75,7 +75,7 @@ func TestInvariantsTiny(t *testing.T) {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(7, 7))
-			for range casesOf(20_000) {
+			for range casesOf(5000) {
 				c := plannertest.Tiny(r)
 				if checkCase(strategy, c) != nil {
 					failShrunk(t, strategy, c, func(d *plannertest.Case) error { return checkCase(strategy, d) })

@@ -1,13 +1,18 @@
 package planner_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"plannerd/planner"
 )
+
+// The tests of this file have so many keys that the planner starts goroutines
+// (assign.PartItems). The race detector runs no others of this package.
 
 // shuffled is the snapshot with its rows in another order.
 func shuffled(s *planner.Snapshot, seed uint64) *planner.Snapshot {
@@ -65,5 +70,21 @@ func TestPartsMakeNoDifference(t *testing.T) {
 					other.Migration, other.Certificate, other.WorkUnits, alone.Migration, alone.Certificate, alone.WorkUnits)
 			}
 		}
+	}
+}
+
+// TestNewSnapshotStops: it asks more than once where there are many rows.
+func TestNewSnapshotStops(t *testing.T) {
+	keys, n := planner.NewKeys(0), 1<<17
+	for i := range n {
+		keys.Append([]byte{byte(i >> 16), byte(i >> 8), byte(i)})
+	}
+	stats := &planner.Statistics{Keys: keys, Cost: make([]float64, n), HashInstance: make([]int32, n)}
+	var asked atomic.Int64 // by several goroutines
+	_, err := planner.NewSnapshot(stats, planner.Configuration{Instances: instances(0)}, planner.Base{Stop: func() bool {
+		return asked.Add(1) == 2
+	}})
+	if !errors.Is(err, planner.ErrStopped) || asked.Load() < 2 {
+		t.Errorf("%v, asked %d times", err, asked.Load())
 	}
 }

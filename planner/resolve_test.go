@@ -3,7 +3,6 @@ package planner_test
 import (
 	"errors"
 	"math"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,22 +74,6 @@ func TestNewSnapshotResolvesPlaces(t *testing.T) {
 	}
 	if err := plannertest.CheckSnapshot(s); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestNewSnapshotStops: it asks more than once where there are many rows.
-func TestNewSnapshotStops(t *testing.T) {
-	keys, n := planner.NewKeys(0), 1<<17
-	for i := range n {
-		keys.Append([]byte{byte(i >> 16), byte(i >> 8), byte(i)})
-	}
-	stats := &planner.Statistics{Keys: keys, Cost: make([]float64, n), HashInstance: make([]int32, n)}
-	var asked atomic.Int64 // by several goroutines
-	_, err := planner.NewSnapshot(stats, planner.Configuration{Instances: instances(0)}, planner.Base{Stop: func() bool {
-		return asked.Add(1) == 2
-	}})
-	if !errors.Is(err, planner.ErrStopped) || asked.Load() < 2 {
-		t.Errorf("%v, asked %d times", err, asked.Load())
 	}
 }
 
