@@ -2,12 +2,11 @@ package store
 
 // Feed is what happened to a routing table since an older version.
 type Feed struct {
-	// From is the older version, Version the committed one.
-	From, Version int64
+	Version int64 // the committed one
 	// FromConfigVersion and ConfigVersion are the configurations that they pin. Where
 	// the hashes of the two differ, changes of entries alone mean little.
 	FromConfigVersion, ConfigVersion int64
-	// Full: From is unknown or purged, and Entries is the whole table. Otherwise
+	// Full: the older version is unknown or purged, and Entries is the whole table. Otherwise
 	// Changes lead from one version to the other, each key at most once. Both are in
 	// ascending bytes of the keys.
 	Full    bool

@@ -68,7 +68,7 @@ func (c *compareCmd) points(env *environment, in *input, like *driver) (source, 
 		in.progress.describe("looking for the best balance")
 		best, err := newDriver(op, like.form, like.needKeys).step(env.ctx, interval, document)
 		if err != nil {
-			return nil, nil, &drive.StepError{Interval: interval, Strategy: op.Strategy, Err: err}
+			return nil, nil, &drive.StepError{Interval: interval, Err: err}
 		}
 		limits = ladder(best.Plan)
 	}

@@ -206,12 +206,12 @@ func runDrivers(
 		}
 		all, err := whole(input)
 		if err != nil {
-			return &drive.StepError{Interval: interval, Strategy: drivers[0].Operator().Strategy, Err: err}
+			return &drive.StepError{Interval: interval, Err: err}
 		}
 		for i, d := range drivers {
 			s, err := d.step(ctx, interval, input)
 			if err != nil {
-				return &drive.StepError{Interval: interval, Strategy: d.Operator().Strategy, Err: err}
+				return &drive.StepError{Interval: interval, Err: err}
 			}
 			s.Whole = all
 			visit(i, s)

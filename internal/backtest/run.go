@@ -38,9 +38,7 @@ type Candidate struct {
 
 // Step is what became of one interval under a candidate.
 type Step struct {
-	Interval int64
 	drive.Effect
-	Reason policy.Reason
 	// Expected is what the plan expects of the next interval. Nil: too little is known.
 	Expected *forecast.Prediction
 }
@@ -134,10 +132,10 @@ func run(ctx context.Context, h *History, op Operator, c Candidate, tell func())
 			return Track{}, err
 		}
 		r.track.tables = append(r.track.tables, r.driver.Table())
-		r.track.Steps = append(r.track.Steps, Step{Interval: in.number})
+		r.track.Steps = append(r.track.Steps, Step{})
 		step, err := r.driver.Step(ctx, in.number, r.forecast.Statistics)
 		if err != nil {
-			return Track{}, &drive.StepError{Interval: in.number, Strategy: c.Strategy, Err: err}
+			return Track{}, &drive.StepError{Interval: in.number, Err: err}
 		}
 		r.moved(&step)
 		if tell(); op.Rest != nil {
@@ -161,7 +159,7 @@ func (r *runner) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, er
 	step := r.last()
 	step.Theta = Theta(s, s.Current, r.forecast.Observed.Cost)
 	step.Forced = forced(s, r.forecast.Observed)
-	step.Reason, step.Expected = d.Reason, d.With
+	step.Expected = d.With
 	return d.Plan, nil
 }
 

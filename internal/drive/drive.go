@@ -236,10 +236,9 @@ func toFill(p *planner.Plan) (ids []int32) {
 	return ids
 }
 
-// StepError says at which interval of a stream, under which strategy, a run failed.
+// StepError says at which interval of a stream a run failed.
 type StepError struct {
 	Interval int64
-	Strategy string
 	Err      error
 }
 

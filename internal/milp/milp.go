@@ -53,7 +53,6 @@ type Result struct {
 	Bound      float64
 	Assignment plannertest.Assignment // nil unless Optimal or Feasible
 	Time       time.Duration          // of the solver alone, reading its input included
-	Variables  int
 }
 
 // Available reports whether the solver is installed.
@@ -101,7 +100,7 @@ var errContradiction = errors.New("milp: the solver contradicts itself")
 
 // judge turns the solver's answer into an assignment and recounts it.
 func (f *formulation) judge(a answer) (Result, error) {
-	r := Result{Status: a.status, Bound: a.bound/f.scale + f.constant, Time: a.time, Variables: len(f.variables)}
+	r := Result{Status: a.status, Bound: a.bound/f.scale + f.constant, Time: a.time}
 	switch a.status {
 	case Infeasible:
 		r.Bound = 0

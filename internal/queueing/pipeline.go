@@ -1,9 +1,6 @@
 package queueing
 
-import (
-	"cmp"
-	"container/heap"
-)
+import "plannerd/internal/exact"
 
 // Pipeline simulates messages that pass through several operators, one after the other:
 // what an instance of one has worked off reaches an instance of the next. The number of
@@ -13,9 +10,9 @@ import (
 // The sources send as fast as that bound allows. Times are in seconds.
 type Pipeline struct {
 	pending  int
-	free     [][]float64 // by operator and instance: when it has worked off what has reached it
-	release  []float64   // by operator: when messages of keys that move reach their instances
-	events   events
+	free     [][]float64       // by operator and instance: when it has worked off what has reached it
+	release  []float64         // by operator: when messages of keys that move reach their instances
+	events   exact.Heap[event] // the earliest first
 	number   int
 	now      float64
 	underWay int
@@ -37,6 +34,7 @@ type Visit struct {
 // messages, 1 or more, are under way.
 func NewPipeline(instances []int, pending int) *Pipeline {
 	p := &Pipeline{pending: pending, release: make([]float64, len(instances))}
+	p.events.Before = func(a, b event) bool { return a.at < b.at || a.at == b.at && a.number < b.number }
 	for _, n := range instances {
 		p.free = append(p.free, make([]float64, n))
 	}
@@ -67,12 +65,12 @@ func (p *Pipeline) Hold(operator int, duration float64) { p.release[operator] = 
 func (p *Pipeline) push(e event) {
 	p.number++
 	e.number = p.number
-	heap.Push(&p.events, e)
+	p.events.Push(e)
 }
 
 // step goes on to the next event.
 func (p *Pipeline) step() {
-	e := heap.Pop(&p.events).(event)
+	e := p.events.Pop()
 	p.now = e.at
 	if len(e.path) == 0 {
 		p.underWay--
@@ -103,20 +101,4 @@ func (p *Pipeline) Figures() Figures {
 	}
 	p.messages, p.latency, p.begin = 0, 0, p.now
 	return f
-}
-
-// events are a heap, the earliest first.
-type events []event
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(e[i].at, e[j].at), cmp.Compare(e[i].number, e[j].number)) < 0
-}
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	last := len(*e) - 1
-	x := (*e)[last]
-	*e = (*e)[:last]
-	return x
 }

@@ -5,7 +5,11 @@
 // mixed-routing §I.
 package queueing
 
-import "container/heap"
+import (
+	"cmp"
+
+	"plannerd/internal/exact"
+)
 
 // Config is what does not change during a simulation. Times are in seconds.
 type Config struct {
@@ -21,10 +25,10 @@ type Config struct {
 // Simulation is a simulation so far.
 type Simulation struct {
 	config   Config
-	sent     float64   // when the newest message was sent
-	free     []float64 // when each instance has worked off what has reached it
-	busy     []float64 // how long each has worked
-	underWay times     // when the messages under way are finished, but for the held ones
+	sent     float64             // when the newest message was sent
+	free     []float64           // when each instance has worked off what has reached it
+	busy     []float64           // how long each has worked
+	underWay exact.Heap[float64] // when the messages under way are finished, but for the held ones
 	held     []message
 	release  float64 // when the held messages reach their instances
 	messages int
@@ -42,7 +46,8 @@ type message struct {
 
 // New begins a simulation.
 func New(c Config) *Simulation {
-	return &Simulation{config: c, free: make([]float64, c.Instances), busy: make([]float64, c.Instances)}
+	return &Simulation{config: c, free: make([]float64, c.Instances), busy: make([]float64, c.Instances),
+		underWay: exact.Heap[float64]{Before: cmp.Less[float64]}}
 }
 
 // Now is when the newest message was sent.
@@ -84,16 +89,16 @@ func (s *Simulation) next() {
 		at += s.config.Gap()
 	}
 	if s.config.Pending > 0 {
-		for len(s.underWay) > 0 && s.underWay[0] <= at {
-			heap.Pop(&s.underWay)
+		for len(s.underWay.E) > 0 && s.underWay.E[0] <= at {
+			s.underWay.Pop()
 		}
-		for len(s.underWay)+len(s.held) >= s.config.Pending {
-			if len(s.held) > 0 && (len(s.underWay) == 0 || s.release <= s.underWay[0]) {
+		for len(s.underWay.E)+len(s.held) >= s.config.Pending {
+			if len(s.held) > 0 && (len(s.underWay.E) == 0 || s.release <= s.underWay.E[0]) {
 				at = max(at, s.release)
 				s.letGo()
 				continue
 			}
-			at = max(at, heap.Pop(&s.underWay).(float64))
+			at = max(at, s.underWay.Pop())
 		}
 	}
 	if at >= s.release {
@@ -119,7 +124,7 @@ func (s *Simulation) reach(m message, at float64) {
 	s.messages++
 	s.latency += end - m.sent
 	if s.config.Pending > 0 {
-		heap.Push(&s.underWay, end)
+		s.underWay.Push(end)
 	}
 }
 
@@ -150,21 +155,7 @@ func (s *Simulation) Figures() Figures {
 		f.Busy = append(f.Busy, s.busy[d]/took)
 		s.busy[d] = 0
 	}
-	s.messages, s.latency, s.underWay = 0, 0, s.underWay[:0]
+	s.messages, s.latency, s.underWay.E = 0, 0, s.underWay.E[:0]
 	s.sent, s.begin = s.last, s.last
 	return f
-}
-
-// times are a heap, the earliest first.
-type times []float64
-
-func (t times) Len() int           { return len(t) }
-func (t times) Less(i, j int) bool { return t[i] < t[j] }
-func (t times) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
-func (t *times) Push(x any)        { *t = append(*t, x.(float64)) }
-func (t *times) Pop() any {
-	last := len(*t) - 1
-	x := (*t)[last]
-	*t = (*t)[:last]
-	return x
 }

@@ -20,13 +20,10 @@ const (
 
 	String = route.String
 	Int    = route.Int
-	Long   = route.Long
 
 	DefaultTokensPerInstance = route.DefaultTokensPerInstance
 	DefaultMaxParallelism    = route.DefaultMaxParallelism
-	MaxMaxParallelism        = route.MaxMaxParallelism
 	MaxRingTokens            = route.MaxRingTokens
-	MaxPartitions            = route.MaxPartitions
 )
 
 type (

@@ -45,7 +45,7 @@ func changesLeadOn(t *testing.T, f *fixture) {
 			config = 1
 		}
 		same(t, fmt.Sprintf("feeds since version %d", since), store.Feed{
-			From: int64(since), Version: 3, FromConfigVersion: config, ConfigVersion: 2, Changes: want,
+			Version: 3, FromConfigVersion: config, ConfigVersion: 2, Changes: want,
 		}, f.feed(t, int64(since)))
 	}
 }
@@ -58,7 +58,7 @@ func feedOfNothing(t *testing.T, f *fixture) {
 	table := must(f.Table(t.Context(), "clicks", nil))(t)
 	for _, since := range []int64{-1, 0, 2, 5, 1 << 60} {
 		same(t, fmt.Sprintf("feeds since version %d", since), store.Feed{
-			From: since, Version: 4, ConfigVersion: 1, Full: true, Entries: table.Entries,
+			Version: 4, ConfigVersion: 1, Full: true, Entries: table.Entries,
 		}, f.feed(t, since))
 	}
 	if got := f.feed(t, 3); got.Full || len(got.Changes) != 1 {

@@ -32,7 +32,7 @@ func (s *Store) TableChanges(ctx context.Context, operator string, since int64) 
 }
 
 func feed(ctx context.Context, q Statements, r Row, since int64) (store.Feed, error) {
-	f := store.Feed{From: since, Version: r.TableVersion, ConfigVersion: r.TableConfigVersion}
+	f := store.Feed{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion}
 	from, err := q.TableVersion(ctx, r.ID, since)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
