@@ -12,7 +12,7 @@ import (
 )
 
 // The tests of this file have so many keys that the planner starts goroutines
-// (assign.PartItems). The race detector runs no others of this package.
+// (assign.PartItems). The race detector runs them, but few others of this package.
 
 // shuffled is the snapshot with its rows in another order.
 func shuffled(s *planner.Snapshot, seed uint64) *planner.Snapshot {
