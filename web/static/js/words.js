@@ -44,6 +44,9 @@ const causeWords = {
   frozen:
     'Of some instances nothing is known in this interval: what is on them stays there, and nothing is placed on them.',
   carried: 'Last reports stood in for missing ones.',
+  queue_lengths:
+    'The plan was made of queue lengths alone: which keys move is not known, nor what comes of it. The queues of the' +
+    ' intervals that follow tell.',
   within_threshold: 'No instance is overloaded by the policy, so no further round was tried.',
   exhausted: 'The overloaded instance has one token left.',
   token_limit: 'There would be too many tokens.',
@@ -52,6 +55,13 @@ const causeWords = {
   state_lost: 'An instance is lost, and so is the next one, which had the copy: the state of some ranges is gone.',
   granularity: 'Whole keys and the number of ranges leave some instance above its bound.',
 }
+
+/**
+ * Whether a plan was made of queue lengths alone: what moves, and what comes of it, is not known.
+ *
+ * @param {Pick<AnyPlan, 'causes'>} plan
+ */
+export const ofQueues = (plan) => plan.causes.includes('queue_lengths')
 
 /**
  * A cause that a newer server knows is still told.

@@ -7,7 +7,7 @@ import { Card, Empty, Resource, Status, Time } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { explained } from '../../terms.js'
-import { capital, cause, statuses, statusWords, tableOf } from '../../words.js'
+import { capital, cause, ofQueues, statuses, statusWords, tableOf } from '../../words.js'
 import { usePlans } from './plans.js'
 
 const step = 50
@@ -136,7 +136,9 @@ const columns = [
     head: 'θ before → after',
     number: true,
     of: (p) =>
-      html`
+      ofQueues(p)
+        ? html`<span class="muted nowrap">queues alone</span>`
+        : html`
         <span class="nowrap">
           ${percent(p.theta.before)} → <strong class="toned ${judge(p.theta, p.parameters.theta_max).tone}">
             ${percent(p.theta.after)}
@@ -149,9 +151,11 @@ const columns = [
     head: 'Migration',
     number: true,
     of: (p) =>
-      p.migration.keys === 0
-        ? html`<span class="muted">none</span>`
-        : html`
+      ofQueues(p) && p.status !== 'no_action'
+        ? html`<span class="muted nowrap">not known</span>`
+        : p.migration.keys === 0
+          ? html`<span class="muted">none</span>`
+          : html`
             <span class="nowrap">
               ${stateOnly(p.migration.state)}
               ${stateUnit() === 'bytes' ? '' : ' of state'}

@@ -8,7 +8,7 @@ import { newerOf, NewerShort } from '../../newer.js'
 import { Empty, Resource, Tabs, Time } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
-import { concern } from '../../words.js'
+import { concern, ofQueues } from '../../words.js'
 import { intervalWords } from './plans.js'
 
 /** @typedef {API['Operator']} Operator */
@@ -153,6 +153,10 @@ function Now({ operator: o, plan: known }) {
  * @param {{ plan: PlanSummary }} props
  */
 function Does({ plan }) {
+  if (ofQueues(plan))
+    return html`<p class="operator-does">
+      Made of queue lengths alone: what moves, and what comes of it, is not known.
+    </p>`
   const bound = plan.parameters.theta_max
   const newer = newerOf(plan)
   const waits = concern(plan, ['theta_worse'])

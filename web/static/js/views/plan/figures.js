@@ -12,6 +12,7 @@ import { Flows, flowsOf } from './flow.js'
 import { Headline } from './headline.js'
 import { HotKeys } from './hotkeys.js'
 import { Loads } from './loads.js'
+import { isOfQueues, Queues, QueuesHeadline, QueuesStats, QueuesVerdict } from './queues.js'
 import { Splits } from './splits.js'
 import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
 
@@ -50,6 +51,15 @@ export function PlanFigures({ plan, flows, counts, children }) {
         : {},
     [plan, flows],
   )
+  if (isOfQueues(plan))
+    return html`
+      <${QueuesHeadline} plan=${plan} />
+      <${QueuesStats} plan=${plan} />
+      <${InTheWay} pending=${plan.pending} thetaMax=${plan.parameters.theta_max} />
+      <div class="grid plan-row"><${Queues} plan=${plan} /><${QueuesVerdict} plan=${plan} /></div>
+      ${children}
+      <${Making} plan=${plan} />
+    `
   const newer = newerOf(plan)
   const shownFlows = flows ?? own.flows
   return html`

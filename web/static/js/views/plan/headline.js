@@ -7,7 +7,7 @@ import { newerOf, NewerShort } from '../../newer.js'
 import { capital, concern, tableOf } from '../../words.js'
 
 /** @param {number[]} ids */
-const named = (ids) => `${ids.length === 1 ? 'instance' : 'instances'} ${some(ids, 4)}`
+export const instances = (ids) => `${ids.length === 1 ? 'instance' : 'instances'} ${some(ids, 4)}`
 
 /** @param {string | undefined} status */
 const cameToNothing = (status) => ['rejected', 'aborted', 'superseded', 'expired'].includes(status ?? '')
@@ -32,8 +32,8 @@ export function Headline({ plan }) {
   const drained = plan.instances.filter((i) => i.drained).map((i) => i.id)
   const bound = plan.parameters.theta_max
   const does = [
-    added.length > 0 && `adds ${named(added)}`,
-    drained.length > 0 && `empties ${named(drained)}, to be removed`,
+    added.length > 0 && `adds ${instances(added)}`,
+    drained.length > 0 && `empties ${instances(drained)}, to be removed`,
     movement(plan),
   ].filter(Boolean)
   const table = plan.table_within_limit === false && tableOf(plan)

@@ -1,0 +1,136 @@
+// A plan that was made of queue lengths alone: which keys move is not known, nor what comes of it.
+
+import { axis, boundMark, Chart } from '../../chart.js'
+import { count, exactly, percent } from '../../format.js'
+import { html } from '../../html.js'
+import { Card, Stats } from '../../parts.js'
+import { capital, cause } from '../../words.js'
+import { instances } from './headline.js'
+
+/** @import { Palette } from '../../chart.js' */
+
+/** @typedef {AnyPlan & { queues: API['QueueFigures'], ring: API['RingSizes'] }} OfQueues */
+
+/**
+ * @param {AnyPlan} plan
+ * @returns {plan is OfQueues}
+ */
+export const isOfQueues = (plan) => plan.queues !== undefined
+
+/** @param {{ plan: OfQueues }} props */
+export function QueuesHeadline({ plan }) {
+  const {
+    ring,
+    queues: { verdict },
+  } = plan
+  const added = plan.instances.filter((i) => i.added).map((i) => i.id)
+  const drained = plan.instances.filter((i) => i.drained).map((i) => i.id)
+  const relieves = added.length + drained.length === 0 && ring.size_before !== ring.size_after
+  const does = [
+    added.length > 0 && `adds ${instances(added)}`,
+    drained.length > 0 && `empties ${instances(drained)}, to be removed`,
+    relieves &&
+      `relieves instance ${verdict.node}: ${
+        ring.size_after < ring.size_before ? 'it gives up half of its tokens' : 'all others double their tokens'
+      }`,
+  ].filter(Boolean)
+  return html`<p class="plan-headline">
+    ${capital(does.length > 0 ? does.join('; ') : 'leaves the ring as it is')}; made of queue lengths alone, so that
+    what moves is not known.
+  </p>`
+}
+
+/** @param {{ plan: OfQueues }} props */
+export const QueuesStats = ({
+  plan: {
+    queues: { verdict, skew },
+    ring,
+  },
+}) =>
+  html`<${Stats}
+    items=${[
+      {
+        label: 'Longest queue',
+        value: exactly(verdict.longest),
+        note: `the threshold is ${exactly(verdict.threshold)}`,
+        tone: verdict.fires ? 'bad' : 'good',
+      },
+      { label: 'Skew S of the queues', value: percent(skew), note: '0 is even, 100 % is all in one' },
+      {
+        label: 'Tokens',
+        value:
+          ring.size_before === ring.size_after
+            ? count(ring.size_after)
+            : `${count(ring.size_before)} → ${count(ring.size_after)}`,
+        note: 'on the ring',
+      },
+      { label: 'Migration', value: 'Not known', note: 'no key was counted' },
+    ]}
+  />`
+
+/** @param {{ plan: OfQueues }} props */
+export function Queues({ plan }) {
+  const { verdict } = plan.queues
+  const rows = plan.instances.filter((i) => !i.added)
+  const longest =
+    verdict.node === null ? 'Several instances share the longest queue' : `Instance ${verdict.node} has it`
+  return html`<${Card} title="Queue of each instance" class="two-thirds">
+    <${Chart}
+      height=${250}
+      label=${`Queues of ${count(rows.length)} instances. The longest is ${exactly(verdict.longest)}: ${longest}.`}
+      depends=${[plan.id]}
+      option=${(/** @type {Palette} */ p) => chart(p, rows, verdict)}
+      data=${{
+        columns: [
+          { head: 'Instance', of: (/** @type {API['Load']} */ i) => `${i.id}` },
+          { head: 'Queue', number: true, of: (/** @type {API['Load']} */ i) => exactly(i.load_before) },
+        ],
+        rows,
+      }}
+    />
+  <//>`
+}
+
+/**
+ * @param {Palette} p
+ * @param {API['Load'][]} rows
+ * @param {API['RingVerdict']} verdict
+ */
+const chart = (p, rows, verdict) => ({
+  grid: { left: 54, right: 10, top: 24, bottom: 26 },
+  tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' } },
+  xAxis: axis(p, { type: 'category', data: rows.map((i) => i.id) }),
+  yAxis: axis(p, { type: 'value', min: 0 }),
+  series: [
+    {
+      name: 'Queue',
+      type: 'bar',
+      color: p.before,
+      barMaxWidth: 34,
+      data: rows.map((i) => ({
+        value: i.load_before,
+        itemStyle: verdict.fires && i.id === verdict.node ? { color: p.bad } : undefined,
+      })),
+      markLine: boundMark(p, [{ yAxis: verdict.threshold, name: 'threshold' }]),
+    },
+  ],
+})
+
+/** @param {{ plan: OfQueues }} props */
+export function QueuesVerdict({ plan }) {
+  const { longest, second, threshold, fires, node } = plan.queues.verdict
+  return html`<${Card} title="Verdict" class="third">
+    <p class="plan-first">
+      ${
+        fires
+          ? `Instance ${node} is overloaded: its queue of ${exactly(longest)} is longer than ${exactly(threshold)}.`
+          : `No instance is overloaded: the longest queue is ${exactly(longest)}, the threshold ${exactly(threshold)}.`
+      }
+    </p>
+    <p>
+      The threshold is ${exactly(1 + (plan.parameters.ring?.tau ?? 0))} times the second longest queue,
+      ${' '}${exactly(second)}.
+    </p>
+    ${plan.causes.map((code) => html`<p key=${code}>${cause(code)}</p>`)}
+  <//>`
+}
