@@ -455,6 +455,11 @@ type Store interface {
 	// slow gets events merged and keeps nobody waiting. ErrUnavailable.
 	Watch(ctx context.Context) (<-chan Event, error)
 
+	// RequireForms has programs refuse to serve from now on that know reports of keys alone, and
+	// no windows or phases in configurations: they would take the former for damaged, and
+	// pass over the latter. Who stores one of these has called it before.
+	RequireForms(ctx context.Context) error
+
 	// PutReport stores the report of one instance for an interval, in place of the
 	// one that it sent before, and returns what Reports returns after it. created
 	// tells whether there was none. Of the instance's reports the newest keep are

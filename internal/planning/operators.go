@@ -58,6 +58,11 @@ func (s *Service) Configure(
 		error) {
 		return newOperator(out.Operator, out.Created)
 	})
+	if c.Window > 1 || c.Ranges != nil && c.Ranges.Phase == PhasePut {
+		if err := s.requireForms(ctx); err != nil {
+			return Operator{}, err
+		}
+	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
 		return Operator{}, aboutStore(err)

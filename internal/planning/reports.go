@@ -141,6 +141,11 @@ func (s *Service) PutReport(
 			return ReportReceipt{}, err
 		}
 	}
+	if st.Records != nil || st.Sketch != nil {
+		if err := s.requireForms(ctx); err != nil {
+			return ReportReceipt{}, err
+		}
+	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
 		return ReportReceipt{}, aboutStore(err)

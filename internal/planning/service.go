@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plannerd/internal/admission"
@@ -49,6 +50,21 @@ type Service struct {
 	draining <-chan struct{}
 	hub      *hub
 	chooser  *chooser
+	// forms: programs that know reports of keys alone refuse to serve.
+	forms atomic.Bool
+}
+
+// requireForms has programs refuse to serve that know reports of keys alone, and neither
+// windows nor phases.
+func (s *Service) requireForms(ctx context.Context) error {
+	if s.forms.Load() {
+		return nil
+	}
+	if err := s.store.RequireForms(ctx); err != nil {
+		return aboutStore(err)
+	}
+	s.forms.Store(true)
+	return nil
 }
 
 // New returns a service.

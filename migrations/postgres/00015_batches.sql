@@ -34,6 +34,8 @@ INSERT INTO transitions (plan_seq, n, from_status, to_status, actor, reason, at)
 UPDATE plans SET status = 'aborted' WHERE status IN ('proposed', 'approved', 'applying', 'aborting') AND batch_count > 0;
 DROP TABLE plan_batches;
 ALTER TABLE plans DROP COLUMN batch_count, DROP COLUMN batches_done, DROP COLUMN stopping;
+-- Reports in compact form and sketches are nothing but damaged reports to older programs.
+DELETE FROM reports WHERE substring(data FROM 1 FOR 4) IN ('PLCS'::bytea, 'PLSK'::bytea);
 -- Routers need a program that knows version 14, split keys one that knows 13.
 UPDATE oldest_program SET version = CASE WHEN EXISTS (SELECT 1 FROM operators WHERE router_epoch > 0) THEN 14
     WHEN EXISTS (SELECT 1 FROM diffs d WHERE get_byte(d.data, 0) = 2)

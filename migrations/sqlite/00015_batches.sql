@@ -35,6 +35,8 @@ DROP TABLE plan_batches;
 ALTER TABLE plans DROP COLUMN batch_count;
 ALTER TABLE plans DROP COLUMN batches_done;
 ALTER TABLE plans DROP COLUMN stopping;
+-- Reports in compact form and sketches are nothing but damaged reports to older programs.
+DELETE FROM reports WHERE substr(data, 1, 4) IN (CAST('PLCS' AS BLOB), CAST('PLSK' AS BLOB));
 -- Routers need a program that knows version 14, split keys one that knows 13.
 UPDATE oldest_program SET version = CASE WHEN EXISTS (SELECT 1 FROM operators WHERE router_epoch > 0) THEN 14
     WHEN EXISTS (SELECT 1 FROM diffs d WHERE substr(d.data, 1, 1) = x'02')

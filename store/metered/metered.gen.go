@@ -92,6 +92,12 @@ func (s *Store) Watch(ctx context.Context) (r0 <-chan store.Event, err error) {
 	return s.next.Watch(ctx)
 }
 
+// RequireForms implements store.Store.
+func (s *Store) RequireForms(ctx context.Context) (err error) {
+	defer s.timed(ctx, "require_forms")(&err)
+	return s.next.RequireForms(ctx)
+}
+
 // PutReport implements store.Store.
 func (s *Store) PutReport(ctx context.Context, operator string, r store.Report, data []byte, keep int) (r0 []store.Report, r1 bool, err error) {
 	defer s.timed(ctx, "put_report")(&err)

@@ -17,6 +17,7 @@ var schemaCases = []testCase{
 	{name: "what a migration taken back cannot hold is given up", run: unheldIsAborted},
 	{name: "split keys become whole without the columns that tell of them", run: splitsBecomeWhole},
 	{name: "what is under way in batches is given up with the table of batches", run: batchesAreAborted},
+	{name: "forms of reports that older programs do not know", run: formsAreRequired},
 	{name: "without the table of routers there are none", run: routersAreForgotten},
 	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted},
 	{name: "what there is can be counted at every version", run: countedAtEveryVersion},
@@ -228,6 +229,32 @@ func batchesAreAborted(t *testing.T, f *fixture) {
 	f.wantOldestProgram(t, 14)
 }
 
+// formsAreRequired has programs stop that know reports of keys alone, until the schema is that of
+// one of them: then the reports that it would take for damaged are gone.
+func formsAreRequired(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	put := func(instance int32, data string) {
+		t.Helper()
+		r := store.Report{Interval: 1, Instance: instance, At: f.now()}
+		must2(f.PutReport(ctx, "clicks", r, []byte(data), 0))(t)
+	}
+	put(0, "PLRP of keys")
+	f.wantOldestProgram(t, 8)
+	for range 2 {
+		ok(t, f.RequireForms(ctx))
+		f.wantOldestProgram(t, 15)
+	}
+	put(1, "PLCS of records")
+	put(2, "PLSK of a sketch")
+	f.down(t, 14)
+	f.wantOldestProgram(t, 8)
+	must(f.Migrator().Up(ctx))(t)
+	if left := must(f.Reports(ctx, "clicks", 0, 1))(t); len(left) != 1 || left[0].Instance != 0 {
+		t.Errorf("reports %v are left", left)
+	}
+}
+
 // routersAreForgotten takes back the table of routers. Programs that know nothing of routers
 // may serve before the first is registered, and again when the table is gone.
 func routersAreForgotten(t *testing.T, f *fixture) {
@@ -365,6 +392,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, _, failures["AckPlan"] = s.AckPlan(ctx, "plan", 1, nil, by, store.Retention{})
 	_, failures["Expire"] = s.Expire(ctx, at)
 	_, failures["TableChanges"] = s.TableChanges(ctx, "clicks", 0)
+	failures["RequireForms"] = s.RequireForms(ctx)
 	i := store.Idempotency{Key: "key"}
 	_, failures["BeginIdempotent"] = s.BeginIdempotent(ctx, i, lease, at)
 	failures["ExtendIdempotent"] = s.ExtendIdempotent(ctx, i, "token", lease, at)

@@ -9,6 +9,21 @@ import (
 	"plannerd/store"
 )
 
+// withForms is the version of the schema from which on reports may be in compact form or
+// sketches, and configurations have windows and phases.
+const withForms = 15
+
+// RequireForms implements [store.Store].
+func (s *Store) RequireForms(ctx context.Context) error {
+	err := s.update(ctx, func(q Statements) (store.Outcome, error) {
+		return store.Outcome{}, q.RaiseOldestProgram(ctx, withForms)
+	})
+	if err != nil {
+		return fmt.Errorf("requiring programs that know all forms of reports: %w", err)
+	}
+	return nil
+}
+
 // PutReport implements [store.Store].
 func (s *Store) PutReport(
 	ctx context.Context, operator string, in store.Report, data []byte, keep int,

@@ -1,0 +1,73 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"plannerd/api"
+	"plannerd/store"
+)
+
+// requiring counts how often older programs are locked out, and fails then if it is to.
+type requiring struct {
+	store.Store
+	times int
+	err   error
+}
+
+func (r *requiring) RequireForms(ctx context.Context) error {
+	r.times++
+	if r.err != nil {
+		return r.err
+	}
+	return r.Store.RequireForms(ctx)
+}
+
+// TestFormsAreRequired: programs that would misread it are locked out before anything is
+// stored that they do not know, once, and by nothing else.
+func TestFormsAreRequired(t *testing.T) {
+	sketched := fmt.Sprintf(`{"sketch":%q}`, sketchOf(t, 8, 0, []string{"a"}))
+	for name, c := range map[string]struct {
+		config, report string
+		requires       bool
+	}{
+		"keys":   {`{"instances":2}`, `{"keys":[{"key":"a","cost":1}]}`, false},
+		"window": {`{"instances":2,"window":5}`, "", true},
+		"phase":  {`{"instances":2,"scheme":"ranges","ranges":{"phase":"put"}}`, "", true},
+		"get":    {`{"instances":2,"scheme":"ranges"}`, `{"keys":[{"key":"a","cost":1}]}`, false},
+		"record": {`{"instances":2}`, `{"compact":{"records":[[0,1,4,16,900]]}}`, true},
+		"sketch": {`{"instances":2,"scheme":"ranges"}`, sketched, true},
+		"queue":  {`{"instances":2,"scheme":"ring"}`, `{"queue":4}`, false},
+	} {
+		f := &requiring{}
+		e := newEnv(t, func(c *api.Config) {
+			f.Store = c.Store
+			c.Store = f
+		})
+		for i, err := range []error{store.ErrUnavailable, nil, nil} {
+			e.operator("plain", `{"instances":2}`)
+			e.do("DELETE", "/v1/operators/plain", "").want(http.StatusNoContent)
+			f.err = err
+			status := http.StatusCreated
+			if err != nil && c.requires {
+				status = http.StatusServiceUnavailable
+			}
+			if c.report == "" {
+				e.do("PUT", fmt.Sprintf("/v1/operators/clicks-%d", i), c.config).want(status)
+				continue
+			}
+			operator := fmt.Sprintf("clicks-%d", i)
+			e.operator(operator, c.config)
+			e.do("PUT", "/v1/operators/"+operator+"/intervals/1/reports/0", c.report).want(status)
+		}
+		want := 0
+		if c.requires {
+			want = 2 // one that failed, one that did not
+		}
+		if f.times != want {
+			t.Errorf("%s: programs are locked out %d times, want %d", name, f.times, want)
+		}
+	}
+}
