@@ -57,6 +57,13 @@ const causeWords = {
 }
 
 /**
+ * What the phase of an operator of key ranges means.
+ *
+ * @type {Record<string, string>}
+ */
+export const phaseWords = { put: 'nobody answers yet', get: 'the owners of ranges answer' }
+
+/**
  * Whether a plan was made of queue lengths alone: what moves, and what comes of it, is not known.
  *
  * @param {Pick<AnyPlan, 'causes'>} plan

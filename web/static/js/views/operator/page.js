@@ -8,7 +8,7 @@ import { newerOf, NewerShort } from '../../newer.js'
 import { Empty, Resource, Tabs, Time } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
-import { concern, ofQueues } from '../../words.js'
+import { concern, ofQueues, phaseWords } from '../../words.js'
 import { intervalWords } from './plans.js'
 
 /** @typedef {API['Operator']} Operator */
@@ -184,8 +184,9 @@ function Facts({ operator: o }) {
     o.last_interval === null
       ? 'no interval yet'
       : `newest interval ${count(o.last_interval)}, epoch ${count(o.last_epoch)}`,
+    o.ranges && `phase ${o.ranges.phase}: ${phaseWords[o.ranges.phase ?? '']}`,
     approvalWords[o.approval.auto],
-  ]
+  ].filter(Boolean)
   return html`<ul class="operator-facts" aria-label="The operator in short">
     ${facts.map((fact) => html`<li key=${fact}>${fact}</li>`)}
   </ul>`

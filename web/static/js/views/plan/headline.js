@@ -13,8 +13,12 @@ export const instances = (ids) => `${ids.length === 1 ? 'instance' : 'instances'
 const cameToNothing = (status) => ['rejected', 'aborted', 'superseded', 'expired'].includes(status ?? '')
 
 /** @param {AnyPlan} plan */
-function movement({ migration: { keys, state: moved, fraction } }) {
-  if (keys === 0 && moved === 0) return 'moves nothing'
+function movement({ migration: { keys, state: moved, fraction }, ranges, status, parameters }) {
+  if (ranges?.size_before === 0) return 'gives every key its first owner'
+  if (keys === 0 && moved === 0)
+    return ranges && status && status !== 'no_action' && parameters.ranges?.phase === 'get'
+      ? 'moves nothing; with it, the owners of ranges answer'
+      : 'moves nothing'
   return moved === 0
     ? `moves ${counted(keys, 'key')} without state`
     : `moves ${percent(fraction)} of all state (${counted(keys, 'key')}, ${state(moved)})`

@@ -45,7 +45,7 @@ const standings = {
     `,
   approved: (plan) => html`
     ${`Approved: the engine is to start it${unresolved(plan) ? whenResolved : ''}. ${runsOn(plan)}`}
-    ${plan.expires_at && html`Unless it is started, <${Countdown} until=${plan.expires_at} />.`}
+    ${plan.expires_at && html`${' '}Unless it is started, <${Countdown} until=${plan.expires_at} />.`}
     ${plan.limits_changed && html`<strong class="toned bad">${' '}It cannot be started as it is.</strong>`}
   `,
   applying: (plan) => html`<strong>${plan.executor}</strong> carries it out. ${runsOn(plan)}`,

@@ -8,7 +8,7 @@ import { Card } from '../../parts.js'
 import { link } from '../../route.js'
 import { minds, strategyTitle } from '../../strategies.js'
 import { explained } from '../../terms.js'
-import { cause, certificate, endWords, reasonWords, reasons, tableOf } from '../../words.js'
+import { cause, certificate, endWords, phaseWords, reasons, reasonWords, tableOf } from '../../words.js'
 import { fillingWords } from './filling.js'
 
 /** @import { Resource } from '../../api.js' */
@@ -259,10 +259,10 @@ function parametersOf(plan) {
       ['Rounds per instance', q.ring.max_rounds !== undefined && `at most ${count(q.ring.max_rounds)}`],
     )
   if (q.ranges)
-    out.push([
-      'Ranges per instance',
-      q.ranges.max_intervals !== undefined && `at most ${count(q.ranges.max_intervals)}`,
-    ])
+    out.push(
+      ['Ranges per instance', q.ranges.max_intervals !== undefined && `at most ${count(q.ranges.max_intervals)}`],
+      ['Phase', `${q.ranges.phase}: ${phaseWords[q.ranges.phase ?? '']}`],
+    )
   if (q.pkg) out.push(['Candidates of a key', `${count(q.pkg.choices)}, more of the head`])
   if ('table_limit' in q) out.push(...tableParameters(q, plan.strategy))
   out.push(['Deadline', q.deadline ?? 'that of the server'])
