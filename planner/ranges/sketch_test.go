@@ -2,6 +2,7 @@ package ranges
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -277,29 +278,16 @@ func TestSketchGoesOnAfterDecoding(t *testing.T) {
 	}
 }
 
-func TestSketchRefuses(t *testing.T) {
+// TestCertaintyIsRefused: nothing is certain of a sketch that has forgotten keys, and no
+// probability is below 0. What sketches refuse themselves is tested where they are.
+func TestCertaintyIsRefused(t *testing.T) {
 	s := newSketch(t, 8, 1)
-	if err := s.Add([]byte("a"), MaxWeight-5); err != nil {
-		t.Fatal(err)
-	}
-	other := newSketch(t, 8, 2)
-	addAll(t, other, []arrival{{1, 6}})
-	for name, err := range map[string]error{
-		"k":         func() error { _, err := sketch.New(sketch.Options{K: 7}); return err }(),
-		"negative":  s.Add([]byte("a"), -1),
-		"overflow":  s.Add([]byte("a"), 6),
-		"long key":  s.Add(make([]byte, planner.MaxKeyBytes+1), 1),
-		"itself":    s.Merge(s),
-		"too heavy": s.Merge(other),
-		"certainty": func() error { _, err := FromSketch(s, 1); return err }(),
-		"empty":     s.UnmarshalBinary(nil),
-	} {
-		if err == nil {
-			t.Errorf("%s is accepted", name)
+	addAll(t, s, distributions["random"](rand.New(rand.NewPCG(1, 1)), 100))
+	for _, confidence := range []float64{1, 1.5, -0.1, math.NaN()} {
+		var input *planner.InputError
+		if _, err := FromSketch(s, confidence); !errors.As(err, &input) || input.Field != "Confidence" {
+			t.Errorf("confidence %v: error %v", confidence, err)
 		}
-	}
-	if s.Total() != MaxWeight-5 {
-		t.Error("what was refused was counted")
 	}
 }
 
