@@ -22,9 +22,10 @@ var update = flag.Bool("update", false, "write the vectors of sdk/vectors anew")
 // test their hash functions, rings and tables against the same files.
 func TestVectors(t *testing.T) {
 	for name, content := range map[string]any{
-		"functions.json": functionVectors(t),
-		"rings.json":     ringVectors(),
-		"tables.json":    tableVectors(t),
+		"candidates.json": candidateVectors(),
+		"functions.json":  functionVectors(t),
+		"rings.json":      ringVectors(),
+		"tables.json":     tableVectors(t),
 	} {
 		var text bytes.Buffer
 		e := json.NewEncoder(&text)
@@ -161,6 +162,36 @@ func functionVectors(t *testing.T) any {
 			}
 		}
 		out.Functions = append(out.Functions, f)
+	}
+	return out
+}
+
+// vectorGrouping is partial key grouping over some instances.
+type vectorGrouping struct {
+	Instances []int32 `json:"instances"` // ids, ascending
+	Choices   int     `json:"choices"`
+	// Candidates are those of each key, the first one first.
+	Candidates [][]int32 `json:"candidates"`
+}
+
+func candidateVectors() any {
+	var out struct {
+		Keys   []string         `json:"keys"` // hexadecimal
+		Groups []vectorGrouping `json:"groups"`
+	}
+	keys := awkwardKeys()
+	for _, key := range keys {
+		out.Keys = append(out.Keys, hex.EncodeToString(key))
+	}
+	for _, g := range []vectorGrouping{
+		{Instances: []int32{0}, Choices: 2}, {Instances: []int32{0, 1, 2, 3, 4}, Choices: 2},
+		{Instances: []int32{0, 1, 2, 3, 4}, Choices: 4}, {Instances: []int32{2, 3, 5, 7, 11, 13, math.MaxInt32}, Choices: 7},
+		{Instances: []int32{1, 8, 9}, Choices: 100},
+	} {
+		for _, key := range keys {
+			g.Candidates = append(g.Candidates, Candidates(nil, key, g.Instances, g.Choices))
+		}
+		out.Groups = append(out.Groups, g)
 	}
 	return out
 }

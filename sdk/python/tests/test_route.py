@@ -43,6 +43,14 @@ def test_functions() -> None:
     assert refused > 100
 
 
+def test_candidates() -> None:
+    vectors = read("candidates.json")
+    assert len(vectors["groups"]) > 3
+    for group in vectors["groups"]:
+        for key, expected in zip(vectors["keys"], group["candidates"], strict=True):
+            assert route.candidates(bytes.fromhex(key), group["instances"], group["choices"]) == expected, key
+
+
 def test_rings() -> None:
     for r in read("rings.json")["rings"]:
         ring = route.TokenRing({node["id"]: node.get("tokens", 0) for node in r["nodes"]})

@@ -23,6 +23,7 @@ __all__ = [
     "Token",
     "TokenRing",
     "Unplaceable",
+    "candidates",
     "hash_function",
     "key_hash",
     "murmur2",
@@ -84,9 +85,28 @@ def ring_position(key: str | bytes) -> int:
 
 def key_hash(key: str | bytes) -> int:
     """The first half of murmur3_x64_128 with seed 0 of the key, which places keys under "modulo"."""
-    key = _bytes(key)
+    return _seeded_hash(_bytes(key), 0)
+
+
+def candidates(key: str | bytes, instances: Sequence[int], choices: int) -> list[int]:
+    """The ids of the instances to which partial key grouping may send the key, the first candidate first.
+
+    Instances are ids in ascending order. There are as many candidates as choices, at most all instances; keys of the
+    head have choices of their own.
+    """
+    key, out = _bytes(key), list[int]()
+    for seed in range(min(choices, len(instances))):
+        at = _seeded_hash(key, seed) % len(instances)
+        while instances[at] in out:
+            at = (at + 1) % len(instances)
+        out.append(instances[at])
+    return out
+
+
+def _seeded_hash(key: bytes, seed: int) -> int:
+    """The first half of murmur3_x64_128."""
     c1, c2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
-    h1 = h2 = 0
+    h1 = h2 = seed
     whole = len(key) & ~15
     for at in range(0, whole, 16):
         k1 = int.from_bytes(key[at : at + 8], "little") * c1 & M64

@@ -9,10 +9,36 @@ public final class Hashes {
    * It places keys under {@link HashConfig#MODULO} and indexes routing tables.
    */
   public static long keyHash(byte[] key) {
+    return seeded(key, 0);
+  }
+
+  /**
+   * Returns the ids of the instances to which partial key grouping may send a key, the first
+   * candidate first: as many as there are choices, at most all. Keys of the head have choices of
+   * their own.
+   *
+   * @param instances ids in ascending order
+   */
+  public static int[] candidates(byte[] key, int[] instances, int choices) {
+    int[] out = new int[Math.min(choices, instances.length)];
+    boolean[] taken = new boolean[instances.length];
+    for (int seed = 0; seed < out.length; seed++) {
+      int at = (int) Long.remainderUnsigned(seeded(key, seed), instances.length);
+      while (taken[at]) {
+        at = (at + 1) % instances.length;
+      }
+      taken[at] = true;
+      out[seed] = instances[at];
+    }
+    return out;
+  }
+
+  /** The first half of murmur3_x64_128. */
+  private static long seeded(byte[] key, long seed) {
     final long c1 = 0x87c37b91114253d5L;
     final long c2 = 0x4cf5ad432745937fL;
-    long h1 = 0;
-    long h2 = 0;
+    long h1 = seed;
+    long h2 = seed;
     int at = 0;
     for (; at + 16 <= key.length; at += 16) {
       h1 ^= Long.rotateLeft(littleEndian(key, at, 8) * c1, 31) * c2;

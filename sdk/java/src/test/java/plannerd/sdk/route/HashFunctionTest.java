@@ -1,5 +1,6 @@
 package plannerd.sdk.route;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -41,6 +42,28 @@ class HashFunctionTest {
         }
       }
     }
+  }
+
+  @Test
+  void candidatesAreThoseOfTheGoPackage() throws Exception {
+    JsonNode all = Vectors.read("candidates.json");
+    assertTrue(all.get("groups").size() > 3);
+    for (JsonNode group : all.get("groups")) {
+      int[] instances = ids(group.get("instances"));
+      for (int i = 0; i < all.get("keys").size(); i++) {
+        byte[] key = Vectors.key(all.get("keys").get(i));
+        assertArrayEquals(ids(group.get("candidates").get(i)),
+            Hashes.candidates(key, instances, group.get("choices").asInt()), all.get("keys").get(i).asText());
+      }
+    }
+  }
+
+  private static int[] ids(JsonNode list) {
+    int[] out = new int[list.size()];
+    for (int i = 0; i < out.length; i++) {
+      out[i] = list.get(i).asInt();
+    }
+    return out;
   }
 
   @Test
