@@ -149,7 +149,7 @@ func verify(ctx context.Context, path string) error {
 	case version <= migrations.Latest:
 		return nil
 	}
-	oldest, err := engine.Statements{Session: session{db: db}}.OldestProgram(ctx)
+	oldest, err := engine.Statements{Session: session{runner: &runner{known: newPrepared(db)}}}.OldestProgram(ctx)
 	if err == nil && oldest > migrations.Latest {
 		err = errors.New("it needs a newer plannerd than this one")
 	}

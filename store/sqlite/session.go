@@ -12,21 +12,13 @@ import (
 
 // session implements [engine.Session].
 type session struct {
-	db queryer
+	*runner
 	// told are the operators that watchers are told of after the commit.
 	told *[]string
 }
 
-// queryer is what [sql.DB] and [sql.Tx] have in common.
-type queryer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	return affected(s.db.ExecContext(ctx, query, args...))
+	return affected(s.exec(ctx, query, args...))
 }
 
 func affected(result sql.Result, err error) (int64, error) {
@@ -41,12 +33,12 @@ type rows struct{ *sql.Rows }
 func (r rows) Close() { _ = r.Rows.Close() } // Err has told what there was to tell
 
 func (s session) Query(ctx context.Context, query string, args ...any) (engine.Rows, error) {
-	found, err := s.db.QueryContext(ctx, query, args...) //nolint:rowserrcheck // the engine does
+	found, err := s.query(ctx, query, args...) //nolint:rowserrcheck // the engine does
 	return rows{found}, err
 }
 
 func (s session) QueryRow(ctx context.Context, query string, args ...any) engine.Scanner {
-	return s.db.QueryRowContext(ctx, query, args...)
+	return s.queryRow(ctx, query, args...)
 }
 
 // ForUpdate is empty: an immediate transaction is alone in changing anything.
@@ -77,7 +69,10 @@ func (s session) Apply(ctx context.Context, operator int64, sets, moves, unsets 
 // change runs a statement on each change. It must touch the entry: if it misses,
 // the entry is not what Old says.
 func (s session) change(ctx context.Context, operator int64, changes []store.Change, query string) error {
-	statement, err := s.db.PrepareContext(ctx, query)
+	if len(changes) == 0 {
+		return nil
+	}
+	statement, err := s.prepare(ctx, query)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type Store struct {
 type database struct {
 	file            file
 	writer, readers *sql.DB
+	changes, reads  *prepared // statements of writer, and of readers
 	watchers        watchers
 }
 
@@ -67,6 +68,7 @@ func Open(ctx context.Context, path string, options ...store.Option) (*Store, er
 	}
 	db.readers.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
 	db.readers.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
+	db.changes, db.reads = newPrepared(db.writer), newPrepared(db.readers)
 	if err := db.writer.PingContext(ctx); err != nil {
 		if explained := db.explain(ctx, err); !db.file.damaged.Load() { // waiting does not mend that
 			err = explained
@@ -142,7 +144,10 @@ func (d *database) Read(ctx context.Context, f func(engine.Statements) error) er
 	if err := d.file.check(); err != nil {
 		return err
 	}
-	return d.explain(ctx, f(engine.Statements{Session: session{db: d.readers}}))
+	run := &runner{known: d.reads}
+	err := f(engine.Statements{Session: session{runner: run}})
+	d.reads.add(ctx, run.fresh)
+	return d.explain(ctx, err)
 }
 
 // Snapshot implements [engine.Database].
@@ -150,7 +155,7 @@ func (d *database) Snapshot(ctx context.Context, f func(engine.Statements) error
 	if err := d.file.check(); err != nil {
 		return err
 	}
-	return d.transact(ctx, d.readers, func(tx *sql.Tx) error { return f(engine.Statements{Session: session{db: tx}}) })
+	return d.transact(ctx, d.reads, func(r *runner) error { return f(engine.Statements{Session: session{runner: r}}) })
 }
 
 // Update implements [engine.Database].
@@ -159,7 +164,7 @@ func (d *database) Update(ctx context.Context, f func(engine.Statements) error) 
 		return err
 	}
 	var told []string
-	err := d.transact(ctx, d.writer, func(tx *sql.Tx) error { return f(engine.Statements{Session: session{tx, &told}}) })
+	err := d.transact(ctx, d.changes, func(r *runner) error { return f(engine.Statements{Session: session{r, &told}}) })
 	if err == nil {
 		d.watchers.tell(told)
 		err = d.file.check() // or else what was committed is lost
@@ -167,18 +172,21 @@ func (d *database) Update(ctx context.Context, f func(engine.Statements) error) 
 	return err
 }
 
-func (d *database) transact(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
+func (d *database) transact(ctx context.Context, in *prepared, f func(*runner) error) error {
+	tx, err := in.db.BeginTx(ctx, nil)
 	if err != nil {
 		return d.explain(ctx, err)
 	}
 	defer tx.Rollback() // does nothing after Commit
-	if err := f(tx); err != nil {
+	run := &runner{known: in, tx: tx}
+	if err := f(run); err != nil {
 		// The connection is free again before explain may want to use it.
 		_ = tx.Rollback()
 		return d.explain(ctx, err)
 	}
-	return d.explain(ctx, tx.Commit())
+	err = d.explain(ctx, tx.Commit())
+	in.add(ctx, run.fresh)
+	return err
 }
 
 // SchemaVersion implements [engine.Database].
