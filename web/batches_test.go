@@ -27,6 +27,7 @@ func TestBatches(t *testing.T) {
 	}
 	do("start", object{"executor": "job-manager-1"})
 	p.WaitText("main", "0 of 3 batches committed")
+	p.WaitText("main", "Routing table between batches: 3 entries at most.")
 	if got := column(p, "Batches in", 6); fmt.Sprint(got) != "[handed over – –]" {
 		t.Errorf("versions %q", got)
 	}

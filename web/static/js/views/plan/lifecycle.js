@@ -173,6 +173,7 @@ function Batches({ plan }) {
     last === null ? '' : `; it ${plan.stopped_after_batch === null ? 'ends' : 'ended'} with batch ${count(last)}`
   return html`<details class="plan-acks" open=${movesOn(plan.status) && plan.batches.length <= 12}>
     <summary>${`${count(done)} of ${counted(plan.batches.length, 'batch', 'batches')} committed${ends}`}</summary>
+    <p class="muted">${tablePeak(plan)}</p>
     <${PlainTable}
       caption="Batches in which the plan is handed over"
       rows=${plan.batches.map((b, i) => ({ ...b, n: i + 1 }))}
@@ -197,6 +198,19 @@ function Batches({ plan }) {
       }
     />
   </details>`
+}
+
+/**
+ * How large the table is while the batches are under way.
+ *
+ * @param {Plan} plan
+ */
+function tablePeak(plan) {
+  const { name, one, unit } = tableOf(plan)
+  const peak = plan.table_peak ?? 0
+  const above = peak - (plan.parameters.table_limit ?? Infinity)
+  const words = `${name} between batches: ${counted(peak, one, unit)} at most`
+  return above > 0 ? `${words}, ${count(above)} above its limit.` : `${words}.`
 }
 
 /**
