@@ -98,6 +98,7 @@ const (
 	diedSubject   = "ctl.died"   // it did
 	mergeSubject  = "ctl.merge"  // .<instance>: partial counts of keys that are merged there
 	askSubject    = "ctl.again"  // what is owed to the driver is said again
+	takenSubject  = "ctl.taken"  // instances tell routers how far they have come
 )
 
 // inbox listens to subjects. What comes while so much waits is lost.

@@ -17,7 +17,9 @@ type event struct {
 type Frame struct {
 	Epoch, Marker int64
 	// Floor is the position in its source up to which the router has appended everything.
-	Floor  uint64
+	Floor uint64
+	// Sent is how many events the router has appended to the channel under this epoch.
+	Sent   uint64
 	events []event
 }
 
@@ -26,6 +28,7 @@ func (f Frame) Encode() []byte {
 	b := binary.AppendVarint(nil, f.Epoch)
 	b = binary.AppendVarint(b, f.Marker)
 	b = binary.AppendUvarint(b, f.Floor)
+	b = binary.AppendUvarint(b, f.Sent)
 	return appendEvents(b, f.events)
 }
 
@@ -95,7 +98,7 @@ var errFrame = errors.New("a frame is broken")
 // DecodeFrame reads what Encode wrote.
 func DecodeFrame(b []byte) (Frame, error) {
 	r := reader{b: b}
-	f := Frame{Epoch: r.int(), Marker: r.int(), Floor: r.uint(), events: r.events()}
+	f := Frame{Epoch: r.int(), Marker: r.int(), Floor: r.uint(), Sent: r.uint(), events: r.events()}
 	if r.bad {
 		return f, errFrame
 	}

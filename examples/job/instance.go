@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -27,6 +28,7 @@ type counter struct {
 	costs     *stats.Exact // since the statistics were sent last
 	live      live         // since it was sent last
 	said      time.Time
+	told      time.Time // when it told routers how far it has come
 	unsent    []handoff.Action[event]
 	outbox    []Addressed // transfers
 	exports   bool
@@ -227,7 +229,7 @@ func (x *counter) loop(ctx context.Context) error {
 		case m := <-x.asked:
 			err = x.answer(ctx, m)
 		case <-tick.C:
-			err = x.sayLive()
+			err = errors.Join(x.sayLive(), x.tell())
 		case <-merge.C:
 			err = x.sendPartial()
 		}
@@ -262,6 +264,11 @@ func (x *counter) finish() error {
 		in.add(time.Duration(now.UnixNano() - e.at))
 	}
 	x.working = x.working[:0]
+	if now.Sub(x.told) >= tellEvery || len(x.inputs[0].messages) == 0 {
+		if err := x.tell(); err != nil {
+			return err
+		}
+	}
 	if now.Sub(x.said) < 10*time.Millisecond {
 		return nil
 	}
@@ -496,6 +503,7 @@ func (x *counter) read(ctx context.Context, m *Message) (waiting *Message, err e
 				break
 			}
 			x.meta.Channel = m.At
+			x.meta.Channels[m.From] = progress{f.Epoch, f.Sent}
 			out = append(out, actions...)
 			if f.Marker != 0 {
 				x.doing = append(x.doing, "marker")

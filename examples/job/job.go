@@ -34,6 +34,7 @@ type config struct {
 	stream                 string  // a recording
 	rate                   float64 // events a second, of all sources; 0: as many as may be on their way
 	window                 uint64  // events on their way
+	ahead                  uint64  // events on their way from a router to an instance; 0: no bound
 	shift                  time.Duration
 	swaps                  int           // of hot keys, in a shift
 	service                time.Duration // per event
@@ -51,7 +52,7 @@ type config struct {
 
 // defaults are the flags' defaults.
 func defaults(t Transport) config {
-	c := config{transport: t, routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000, window: 2000,
+	c := config{transport: t, routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000, window: 2000, ahead: 128,
 		shift: 10 * time.Second, swaps: 100, service: 100 * time.Microsecond, together: 64, stateBytes: 100,
 		interval: 2 * time.Second, merge: time.Second, theta: 0.05, seed: 1}
 	_ = c.setPolicy("optimal")
@@ -70,6 +71,7 @@ func (c *config) flags(f *flag.FlagSet) {
 		"or NDJSON, or keys, one a line; gzip if .gz")
 	f.Float64Var(&c.rate, "rate", c.rate, "events a second; 0: as many as -window allows")
 	f.Uint64Var(&c.window, "window", c.window, "how many events may be on their way where there is no rate")
+	f.Uint64Var(&c.ahead, "ahead", c.ahead, "how many events may be on their way from a router to an instance; 0: any")
 	f.DurationVar(&c.shift, "shift", c.shift, "how often the hot keys change, or how long each interval of a recorded "+
 		"stream lasts; 0: never, or each is played once")
 	f.IntVar(&c.swaps, "swaps", c.swaps, "how many hot keys change places with any others when they change")

@@ -27,6 +27,7 @@ type sender struct {
 	machine   *handoff.Router[event]
 	places    *placement
 	held      pauses
+	ahead     *ahead
 	failpoint *failpoint
 	epoch     int64
 	channels  Appender // of this epoch
@@ -53,7 +54,10 @@ func runRouter(ctx context.Context, c config, name string) error {
 		return err
 	}
 	s := &sender{config: c, failpoint: end, name: name, bus: b, api: api, machine: handoff.NewRouter[event](c.mode()),
-		places: newPlacement(c), held: newPauses(), open: map[uint64]int{}}
+		places: newPlacement(c), held: newPauses(), ahead: newAhead(c.ahead), open: map[uint64]int{}}
+	if err := b.Listen(takenSubject, func(m Message) { s.ahead.hear(m, name) }); err != nil {
+		return err
+	}
 	return s.run(ctx)
 }
 
@@ -90,6 +94,7 @@ func (s *sender) register(ctx context.Context) error {
 		}
 		s.epoch = r.Epoch
 		s.machine.Registered(r.Epoch)
+		s.ahead.begin(r.Epoch)
 		s.failpoint.at("registered")
 		s.channels, err = open(ctx, s.bus, s.api, s.name, r.Epoch)
 		return err
@@ -135,13 +140,18 @@ func (s *sender) forward(ctx context.Context) error {
 	defer renew.Stop()
 	defer tick.Stop()
 	for {
+		source := s.source
+		if s.ahead.isFull() {
+			source = nil
+		}
 		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case v := <-views:
 			err = s.see(ctx, v)
-		case m, ok := <-s.source:
+		case <-s.ahead.changed:
+		case m, ok := <-source:
 			if !ok {
 				return nil
 			}
@@ -316,7 +326,9 @@ type appending struct {
 func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) error {
 	var frames []*Outgoing
 	for _, to := range slices.Sorted(maps.Keys(batches)) {
-		frames = append(frames, &batches[to].Outgoing)
+		f := &batches[to].Outgoing
+		f.Sent = s.ahead.add(to, len(f.events))
+		frames = append(frames, f)
 	}
 	err := s.channels.Append(ctx, frames, func() { s.failpoint.at("frames sent") })
 	if err == nil {

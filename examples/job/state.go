@@ -110,6 +110,7 @@ func (s states) putBallast(key string, ballast []byte) error {
 // state is that of a part of the log up to the position, whatever happens.
 type meta struct {
 	Channel  uint64                `json:"channel"`  // position in the channels
+	Channels map[string]progress   `json:"channels"` // by router
 	Transfer uint64                `json:"transfer"` // position in the transfers
 	Done     done                  `json:"done"`
 	Machine  handoff.Record[event] `json:"machine"`
@@ -141,7 +142,7 @@ func openDatabase(dir string, id int32) (database, meta, error) {
 	if err != nil {
 		return database{}, meta{}, err
 	}
-	var m meta
+	m := meta{Channels: map[string]progress{}}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{keysBucket, incomingBucket, ballastBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
