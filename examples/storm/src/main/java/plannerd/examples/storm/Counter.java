@@ -58,7 +58,7 @@ public final class Counter extends BaseRichBolt {
     sources = new HashMap<>();
     context.getComponentTasks(Job.SOURCES).stream().sorted().forEach(t -> sources.put(t, sources.size()));
     machine = new Instance<>(id, job.options.mode(), new Durable<>());
-    pace = new Pace(job.options.service.toNanos());
+    pace = new Pace();
     costs = job.costs.get(id);
     active = new TreeMap<>();
     kept = new HashMap<>();
@@ -162,6 +162,7 @@ public final class Counter extends BaseRichBolt {
       }
       c = new Count(job.options.sources, job.options.stateBytes);
       active.put(key, c);
+      job.kept.set(id, active.size());
       costs.setState(key, c.size());
     }
     long last = c.last[m.source];
@@ -173,7 +174,7 @@ public final class Counter extends BaseRichBolt {
     c.last[m.source] = m.n;
     c.n++;
     costs.add(key, 1);
-    long done = pace.serve(m.sent);
+    long done = pace.serve(m.sent, job.options.service.toNanos());
     job.latencies.add(done - m.made);
     job.processed.incrementAndGet(id);
   }

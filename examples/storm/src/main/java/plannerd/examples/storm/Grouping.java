@@ -10,6 +10,8 @@ enum Grouping {
   FIELDS("fields", "fields grouping", null, 0),
   /** Storm's own: partial key grouping, each message goes to one of two instances. Nothing is merged. */
   PKG("pkg", "partial key grouping", null, 0),
+  /** The same, and aggregators merge the parts of a word. */
+  PKG_MERGED("pkg-merged", "the same, merged", null, 0),
   /** By the table, strategy readj, made of the last interval. */
   READJ("readj", "readj", "readj", 0),
   /** By the table, strategy mintable, made of the last interval. */
@@ -21,7 +23,9 @@ enum Grouping {
   /** The same, and hot words may be split. */
   SPLIT("split", "split", "optimal", 8),
   /** Storm's own: any instance takes any message. There is no state by word: this is the ideal. */
-  SHUFFLE("shuffle", "shuffle", null, 0);
+  SHUFFLE("shuffle", "shuffle", null, 0),
+  /** The same, and aggregators merge the parts of a word. */
+  SHUFFLE_MERGED("shuffle-merged", "the same, merged", null, 0);
 
   final String id;
   final String label;
@@ -48,6 +52,11 @@ enum Grouping {
   /** Reports whether all messages of a word go to one instance. */
   boolean isWhole() {
     return this == FIELDS || planned() && maxParts == 0;
+  }
+
+  /** Reports whether parts of counts are merged. */
+  boolean merges() {
+    return this == PKG_MERGED || this == SHUFFLE_MERGED;
   }
 
   /** Returns what plannerd is told of the job. */

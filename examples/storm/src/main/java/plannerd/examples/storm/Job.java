@@ -31,6 +31,7 @@ import plannerd.sdk.stats.Exact;
 final class Job implements AutoCloseable {
   static final String SOURCES = "sources";
   static final String COUNTERS = "counters";
+  static final String AGGREGATORS = "aggregators";
   private static final Duration LEASE = Duration.ofMinutes(2);
   private static volatile Job current;
 
@@ -38,12 +39,17 @@ final class Job implements AutoCloseable {
   final Words words;
   final Map<Integer, Forwarder> forwarders = new ConcurrentHashMap<>(); // by task
   final AtomicReferenceArray<Map<String, Long>> numbers; // of messages, by source
-  final AtomicReferenceArray<Map<Key, Count>> counts; // by instance
+  final AtomicReferenceArray<Map<Key, Count>> counts; // by instance; null: it sends what it counts to aggregators
+  final AtomicReferenceArray<Map<String, Long>> totals; // by aggregator
   final List<Exact> costs = new ArrayList<>(); // by instance
   final AtomicLong made = new AtomicLong();
   final AtomicLong sent = new AtomicLong(); // that are not held
   final AtomicLongArray processed; // by instance
+  final AtomicLongArray kept; // how many counts an instance has, or had when it sent them to aggregators
   final AtomicLongArray versions; // of the table that instances have seen
+  final AtomicLong merges = new AtomicLong(); // of parts of counts
+  final AtomicLong merged = new AtomicLong(); // messages
+  final AtomicLong ages = new AtomicLong(); // of messages that were merged, in nanoseconds, added up
   final Histogram latencies = new Histogram();
   final Histogram pauses = new Histogram();
   final AtomicLong moved = new AtomicLong();
@@ -59,17 +65,22 @@ final class Job implements AutoCloseable {
   private final Map<String, Long> epochs = new ConcurrentHashMap<>(); // of routers
   private volatile Follower follower;
   private volatile Planner planner;
+  private final long started = System.nanoTime();
+  private volatile int instances;
   private volatile boolean runs;
 
   Job(Options options, LocalCluster cluster, String plannerd) throws Exception {
     this.options = options;
     this.cluster = cluster;
     name = "words-" + System.nanoTime();
-    int all = options.instances + options.join;
+    int all = options.most();
+    instances = options.counters();
     words = new Words(options.keys, options.zipf, options.instances, options.seed);
     numbers = new AtomicReferenceArray<>(options.sources);
     counts = new AtomicReferenceArray<>(all);
+    totals = new AtomicReferenceArray<>(options.grouping.merges() ? options.aggregators : 0);
     processed = new AtomicLongArray(all);
+    kept = new AtomicLongArray(all);
     versions = new AtomicLongArray(all);
     for (int i = 0; i < all; i++) {
       costs.add(new Exact());
@@ -77,7 +88,7 @@ final class Job implements AutoCloseable {
     ready = new CountDownLatch(options.sources);
     client = options.grouping.planned() ? new Client(plannerd) : null;
     if (client != null) {
-      client.putOperator(name, options.grouping.operator(options.instances, options.theta));
+      client.putOperator(name, options.grouping.operator(instances, options.theta));
     }
     current = this;
     start();
@@ -94,14 +105,20 @@ final class Job implements AutoCloseable {
   private void start() throws Exception {
     TopologyBuilder b = new TopologyBuilder();
     b.setSpout(SOURCES, new Source(), options.sources);
-    BoltDeclarer counters = b.setBolt(COUNTERS, new Counter(), options.instances + options.join);
+    boolean merges = options.grouping.merges();
+    BoltDeclarer counters = b.setBolt(COUNTERS, merges ? new PartialCounter() : new Counter(), options.most());
     switch (options.grouping) {
       case FIELDS -> counters.fieldsGrouping(SOURCES, new Fields("word"));
-      case PKG -> counters.partialKeyGrouping(SOURCES, new Fields("word"));
-      case SHUFFLE -> counters.shuffleGrouping(SOURCES);
+      case PKG, PKG_MERGED -> counters.partialKeyGrouping(SOURCES, new Fields("word"));
+      case SHUFFLE, SHUFFLE_MERGED -> counters.shuffleGrouping(SOURCES);
       default -> counters.customGrouping(SOURCES, new PlannerGrouping());
     }
-    counters.directGrouping(COUNTERS, Tuples.TRANSFERS);
+    if (merges) {
+      b.setBolt(AGGREGATORS, new Aggregator(), options.aggregators)
+          .fieldsGrouping(COUNTERS, Tuples.PARTS, new Fields("word"));
+    } else {
+      counters.directGrouping(COUNTERS, Tuples.TRANSFERS);
+    }
     Config conf = new Config();
     conf.setNumWorkers(1);
     conf.setNumAckers(0);
@@ -153,14 +170,28 @@ final class Job implements AutoCloseable {
     return runs;
   }
 
-  /** Lets the job have all instances from now on, those that joined included. */
+  /** Returns how many instances count. */
+  int instances() {
+    return instances;
+  }
+
+  /** Lets the job have all instances from now on, those that join included. */
   void join() throws IOException, InterruptedException {
-    client.putOperator(name, options.grouping.operator(options.instances + options.join, options.theta));
+    instances = options.most();
+    if (client != null) {
+      client.putOperator(name, options.grouping.operator(instances, options.theta));
+    }
+  }
+
+  /** Returns a time of {@link System#nanoTime} in nanoseconds since the job was made: many of these can be added up. */
+  long sinceStart(long time) {
+    return time - started;
   }
 
   /** Reports whether another message may be on its way. */
   boolean hasRoom() {
-    return sent.get() - processed() < options.window;
+    boolean untilMerged = options.anchored && options.grouping.merges();
+    return sent.get() - (untilMerged ? merged.get() : processed()) < options.window;
   }
 
   long processed() {
@@ -201,7 +232,7 @@ final class Job implements AutoCloseable {
         return false;
       }
     }
-    return processed() == made.get();
+    return processed() == made.get() && (!options.grouping.merges() || merged.get() == made.get());
   }
 
   private void check() {
@@ -209,7 +240,10 @@ final class Job implements AutoCloseable {
     for (int s = 0; s < numbers.length(); s++) {
       numbers.get(s).forEach((word, n) -> want.merge(Key.of(word), n, Long::sum));
     }
-    for (int i = 0; i < counts.length(); i++) {
+    for (int i = 0; i < totals.length(); i++) {
+      totals.get(i).forEach((word, n) -> want.merge(Key.of(word), -n, Long::sum));
+    }
+    for (int i = 0; i < counts.length() && totals.length() == 0; i++) {
       int instance = i;
       counts.get(i).forEach((key, c) -> {
         long left = want.merge(key, -c.n, Long::sum);

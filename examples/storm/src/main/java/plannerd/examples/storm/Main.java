@@ -32,7 +32,7 @@ public final class Main {
     if (options.grouping.planned()) {
       System.out.println("dashboard: " + address);
     }
-    Result r = Result.measure(options, cluster, address, true);
+    Result r = Result.measure("", options, cluster, address, true);
     System.out.println(r.report());
     return r.violations();
   }

@@ -2,7 +2,9 @@ package plannerd.examples.storm;
 
 import java.lang.reflect.Field;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.Locale;
+import java.util.Map;
 import plannerd.sdk.handoff.Mode;
 
 /** What the command line says. Fields that are not private are options; README.md says what they are. */
@@ -23,6 +25,11 @@ final class Options implements Cloneable {
   boolean follow = false;
   double abort = 0;
   int join = 0;
+  Duration merge = Duration.ofMillis(10);
+  Duration mergeService = Duration.ZERO;
+  int aggregators = 2;
+  boolean equal = false;
+  boolean anchored = false;
   int plans = 0;
   Duration warmup = Duration.ofSeconds(8);
   Duration duration = Duration.ofSeconds(12);
@@ -30,7 +37,9 @@ final class Options implements Cloneable {
   boolean compare = false;
   int runs = 3;
   String groupings = "fields,pkg,readj,mixed,optimal,split,shuffle";
+  String vary = "";
   String csv = "";
+  String seconds = "";
   String plannerd = "";
 
   Mode mode() {
@@ -39,6 +48,45 @@ final class Options implements Cloneable {
 
   boolean isWhole() {
     return grouping.isWhole();
+  }
+
+  /** Returns how many instances count before any join. */
+  int counters() {
+    return instances + (equal && isWhole() ? aggregators : 0);
+  }
+
+  /** Returns how many may count in the end. Storm's own groupings do not learn of another. */
+  int most() {
+    return counters() + (grouping.planned() ? join : 0);
+  }
+
+  /** Returns the options that {@code --vary} makes of these, by their name and value; without it, these alone. */
+  Map<String, Options> settings() {
+    if (vary.isEmpty()) {
+      return Map.of("", this);
+    }
+    int at = vary.indexOf('=');
+    if (at < 0) {
+      throw new IllegalArgumentException("--vary is such as theta=0.02,0.08, not " + vary);
+    }
+    Map<String, Options> out = new LinkedHashMap<>();
+    for (String text : vary.substring(at + 1).split(",")) {
+      out.put(vary.substring(0, at + 1) + text, with(vary.substring(0, at), text));
+    }
+    return out;
+  }
+
+  private Options with(String name, String text) {
+    try {
+      Options o = (Options) clone();
+      Field f = Options.class.getDeclaredField(camel(name));
+      f.set(o, value(f.getType(), text));
+      return o;
+    } catch (NoSuchFieldException e) {
+      throw new IllegalArgumentException("there is no option --" + name, e);
+    } catch (CloneNotSupportedException | IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   Options with(Grouping other, long otherSeed) {
@@ -72,6 +120,11 @@ final class Options implements Cloneable {
         throw new IllegalStateException(e);
       }
     }
+    for (Options each : o.settings().values()) { // what cannot be read of it is told now
+      if (each.follow && each.abort > 0) {
+        throw new IllegalArgumentException("plans whose tuples --follow cannot be aborted: see Mode.FOLLOWING");
+      }
+    }
     return o;
   }
 
@@ -90,12 +143,16 @@ final class Options implements Cloneable {
       return Long.parseLong(text);
     } else if (type == double.class) {
       return Double.parseDouble(text);
+    } else if (type == boolean.class && (text.equals("true") || text.equals("false"))) {
+      return Boolean.parseBoolean(text);
     } else if (type == Grouping.class) {
       return Grouping.of(text);
     } else if (type == Duration.class) {
       return duration(text);
+    } else if (type == String.class) {
+      return text;
     }
-    return text;
+    throw new IllegalArgumentException(text + " is no value of the option");
   }
 
   /** Reads a duration such as 400us, 2ms, 10s or 0. */

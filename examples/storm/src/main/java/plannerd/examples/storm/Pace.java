@@ -12,19 +12,13 @@ final class Pace {
   private static final long SLACK = 50_000_000;
   private static final long LEAST_SLEEP = 300_000;
 
-  private final long service;
   private long free = System.nanoTime();
 
-  /** Takes the time of a message in nanoseconds. */
-  Pace(long service) {
-    this.service = service;
-  }
-
   /**
-   * Serves a message that came at a time of {@link System#nanoTime}, and returns when it is done:
-   * by now or, where sleeping does not pay, soon.
+   * Gives what came at a time of {@link System#nanoTime} so many nanoseconds, and returns when it is
+   * done: by now or, where sleeping does not pay, soon.
    */
-  long serve(long came) {
+  long serve(long came, long service) {
     long now = System.nanoTime();
     free = Math.max(Math.max(free, came), now - SLACK) + service;
     if (free - now > LEAST_SLEEP) {

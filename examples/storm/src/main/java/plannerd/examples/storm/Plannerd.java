@@ -1,21 +1,21 @@
 package plannerd.examples.storm;
 
+import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import plannerd.sdk.client.Client;
-import plannerd.sdk.client.Retry;
 
 /** A plannerd that is built from this repository, and runs on a free port of loopback. */
 final class Plannerd implements AutoCloseable {
+  private static final Pattern READY = Pattern.compile(" is at (http\\S+) ");
+
   final String address;
   private final Path dir;
   private final Process process;
@@ -29,19 +29,25 @@ final class Plannerd implements AutoCloseable {
     if (build.waitFor() != 0) {
       throw new IOException("plannerd could not be built in " + repository);
     }
-    int port;
-    try (ServerSocket s = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = s.getLocalPort();
-    }
-    address = "http://127.0.0.1:" + port;
     File log = dir.resolve("log").toFile();
-    process = new ProcessBuilder(List.of(program.toString(), "serve", "--listen=127.0.0.1:" + port,
-        "--database-url=sqlite:" + dir.resolve("plannerd.db"))).redirectErrorStream(true).redirectOutput(log).start();
+    process = new ProcessBuilder(List.of(program.toString(), "serve", "--listen=127.0.0.1:0",
+        "--database-url=sqlite:" + dir.resolve("plannerd.db"))).redirectError(log).start();
     Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
-    // Until its database is open it answers 503 with a Retry-After, which is waited for.
-    Retry patient = new Retry(300, Duration.ofMillis(200), Duration.ofMillis(200), Duration.ofSeconds(5));
-    Client client = new Client(address, null, patient);
-    client.call(Client.request("GET", "operators"));
+    address = ready(process.inputReader());
+    if (address == null) {
+      throw new IOException("plannerd has ended: " + Files.readString(log.toPath()));
+    }
+  }
+
+  /** Returns the address, which it prints when its database is open; null: it has ended before. */
+  private static String ready(BufferedReader output) throws IOException {
+    for (String line = output.readLine(); line != null; line = output.readLine()) {
+      Matcher found = READY.matcher(line);
+      if (found.find()) {
+        return found.group(1);
+      }
+    }
+    return null;
   }
 
   @Override

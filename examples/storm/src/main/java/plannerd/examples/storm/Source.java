@@ -70,7 +70,7 @@ public final class Source extends BaseRichSpout {
   }
 
   private void emit(Values values) {
-    if (!collector.emit(values).isEmpty() && (long) values.get(5) == 0) {
+    if (!collector.emit(values).isEmpty() && (long) values.get(Tuples.MARKER) == 0) {
       job.sent.incrementAndGet();
     }
   }

@@ -10,9 +10,16 @@ final class Tuples {
   /** States of words, between instances. */
   static final Fields TRANSFER = new Fields("version", "end", "word", "state");
 
+  /** Parts of counts, from instances to aggregators. */
+  static final Fields PART = new Fields("word", "number", "made");
+
   static final String TRANSFERS = "transfers";
+  static final String PARTS = "parts";
   /** The positions of fields in a message. */
+  static final int WORD = 0;
+  static final int MADE = 2;
   static final int SENT = 3;
+  static final int MARKER = 5;
   static final int TO = 6;
   /** A message that names no instance, and one that is held. */
   static final int ANYWHERE = -1;

@@ -35,11 +35,11 @@ class CountTest {
   /** An instance that is late takes no more time for it all, as long as it is not late by much. */
   @Test
   void paceIsKept() {
-    Pace p = new Pace(2_000_000);
+    Pace p = new Pace();
     long begin = System.nanoTime();
     long done = 0;
     for (int i = 0; i < 50; i++) {
-      done = p.serve(begin);
+      done = p.serve(begin, 2_000_000);
     }
     assertTrue(done - begin >= 100_000_000, () -> "50 messages of 2 ms were served too fast");
   }

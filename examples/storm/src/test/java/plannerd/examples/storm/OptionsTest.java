@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class OptionsTest {
@@ -21,9 +22,30 @@ class OptionsTest {
   }
 
   @Test
+  void anOptionIsVaried() {
+    Options o = Options.parse(new String[] {"--vary", "merge=10ms,1s", "--keys", "7"});
+    assertEquals(List.of("merge=10ms", "merge=1s"), List.copyOf(o.settings().keySet()));
+    assertEquals(Duration.ofSeconds(1), o.settings().get("merge=1s").merge);
+    assertEquals(7, o.settings().get("merge=1s").keys);
+    assertEquals(1, Options.parse(new String[0]).settings().size());
+  }
+
+  /** Aggregators are replaced, and instances join, where that is asked for and the grouping can do it. */
+  @Test
+  void instancesAreCounted() {
+    Options o = Options.parse(new String[] {"--instances", "8", "--equal", "--join", "3"});
+    assertEquals(10, o.with(Grouping.FIELDS, 1).most());
+    assertEquals(13, o.with(Grouping.OPTIMAL, 1).most());
+    assertEquals(8, o.with(Grouping.PKG_MERGED, 1).most());
+    assertEquals(11, o.with(Grouping.SPLIT, 1).most());
+  }
+
+  @Test
   void whatIsWrongIsSaid() {
     for (String[] args : new String[][] {{"--no-such", "1"}, {"--keys"}, {"--keys", "many"}, {"--service", "4"},
-        {"--grouping", "all"}}) {
+        {"--grouping", "all"}, {"--vary", "theta"},
+        {"--vary", "theta=0.02,small"}, {"--vary", "no-such=1"},
+        {"--follow", "--abort", "0.1"}, {"--abort", "0.1", "--vary", "follow=false,true"}}) {
       assertThrows(IllegalArgumentException.class, () -> Options.parse(args));
     }
   }
