@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/template"
@@ -52,11 +53,16 @@ type broker struct {
 	ended   chan struct{} // closed when the process has ended
 }
 
-// programs are what brings and runs the broker, and errMissing says that one is not there.
+// programs are what brings and runs the broker. errMissing says that one is not there, and
+// errTaken that the broker has ended because another program listens where it should.
 var (
 	programs   = []string{"java", "mvn"}
+	errTaken   = errors.New("a port of the broker is taken")
 	errMissing = errors.New("the broker needs Java (17 or newer) and Maven: programs java and mvn must be in PATH")
 )
+
+// attempts is how often a broker is started whose ports another program takes.
+const attempts = 3
 
 // startBroker starts a broker on free ports of loopback, with all it has in a folder.
 func startBroker(ctx context.Context, dir string) (*broker, error) {
@@ -67,8 +73,24 @@ func startBroker(ctx context.Context, dir string) (*broker, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The broker does not say which ports it has, so it is given free ones. They are free no more
+	// where another program takes one before the broker does.
+	for attempt := 1; ; attempt++ {
+		b, err := tryBroker(ctx, classes, filepath.Join(dir, strconv.Itoa(attempt)))
+		if !errors.Is(err, errTaken) || attempt == attempts {
+			return b, err
+		}
+	}
+}
+
+// tryBroker starts a broker on ports that are free now, with all it has in a new folder.
+func tryBroker(ctx context.Context, classes, dir string) (*broker, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
 	b := &broker{output: filepath.Join(dir, "broker.log"), ended: make(chan struct{})}
 	config := filepath.Join(dir, "server.properties")
+	var err error
 	if b.address, err = configure(ctx, config, filepath.Join(dir, "data")); err != nil {
 		return nil, err
 	}
@@ -159,7 +181,7 @@ func (b *broker) ready(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	late := time.After(time.Minute)
+	late := time.After(3 * time.Minute) // where other programs compute, a JVM starts slowly
 	for {
 		soon, cancel := context.WithTimeout(ctx, time.Second)
 		brokers, err := kadm.NewClient(client).ListBrokers(soon)
@@ -170,6 +192,9 @@ func (b *broker) ready(ctx context.Context) error {
 		select {
 		case <-b.ended:
 			said, _ := os.ReadFile(b.output)
+			if bytes.Contains(said, []byte("Address already in use")) {
+				return fmt.Errorf("%w\n%s", errTaken, tail(said))
+			}
 			return fmt.Errorf("the broker has ended\n%s", tail(said))
 		case <-late:
 			return fmt.Errorf("the broker does not come up: %w", err)

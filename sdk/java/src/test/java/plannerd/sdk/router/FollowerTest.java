@@ -28,7 +28,7 @@ import plannerd.sdk.route.Node;
 import plannerd.sdk.route.RouteException;
 
 class FollowerTest {
-  private static final Duration SOON = Duration.ofSeconds(10);
+  private static final Duration SOON = Duration.ofMinutes(1);
   private static final Retry RETRY = new Retry(1, Duration.ofMillis(1), Duration.ofMillis(2), Duration.ZERO);
 
   /** Gives answers as they are offered: a table, an exception, or that nothing is new. */
