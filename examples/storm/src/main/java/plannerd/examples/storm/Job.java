@@ -31,6 +31,7 @@ import plannerd.sdk.stats.Exact;
 final class Job implements AutoCloseable {
   static final String SOURCES = "sources";
   static final String COUNTERS = "counters";
+  static final String CLOCK = "clock";
   static final String AGGREGATORS = "aggregators";
   private static final Duration LEASE = Duration.ofMinutes(2);
   private static volatile Job current;
@@ -114,6 +115,8 @@ final class Job implements AutoCloseable {
       default -> counters.customGrouping(SOURCES, new PlannerGrouping());
     }
     if (merges) {
+      b.setSpout(CLOCK, new Clock());
+      counters.allGrouping(CLOCK);
       b.setBolt(AGGREGATORS, new Aggregator(), options.aggregators)
           .fieldsGrouping(COUNTERS, Tuples.PARTS, new Fields("word"));
     } else {

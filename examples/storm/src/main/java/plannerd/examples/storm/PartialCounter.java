@@ -2,14 +2,12 @@ package plannerd.examples.storm;
 
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.storm.Config;
 import org.apache.storm.task.OutputCollector;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.topology.base.BaseRichBolt;
 import org.apache.storm.tuple.Tuple;
 import org.apache.storm.tuple.Values;
-import org.apache.storm.utils.TupleUtils;
 
 /**
  * An instance under a grouping that sends a word to several: it counts a part of each, and sends
@@ -21,7 +19,6 @@ public final class PartialCounter extends BaseRichBolt {
   private transient int id;
   private transient Pace pace;
   private transient Map<String, Part> parts;
-  private transient long due;
 
   /** How often a word came since it was sent on, and the sum of the times at which its messages were made. */
   private static final class Part {
@@ -36,7 +33,6 @@ public final class PartialCounter extends BaseRichBolt {
     id = context.getThisTaskIndex();
     pace = new Pace();
     parts = new HashMap<>();
-    due = System.nanoTime() + job.options.merge.toNanos();
   }
 
   @Override
@@ -45,31 +41,23 @@ public final class PartialCounter extends BaseRichBolt {
   }
 
   @Override
-  public Map<String, Object> getComponentConfiguration() {
-    return Map.of(Config.TOPOLOGY_TICK_TUPLE_FREQ_SECS, 1); // what is due is sent, whether or not messages come
-  }
-
-  @Override
   public void execute(Tuple t) {
-    if (!TupleUtils.isTick(t)) {
-      long made = t.getLong(Tuples.MADE);
-      Part p = parts.computeIfAbsent(t.getString(Tuples.WORD), k -> new Part());
-      p.n++;
-      p.made += job.sinceStart(made);
-      long done = pace.serve(t.getLong(Tuples.SENT), job.options.service.toNanos());
-      job.latencies.add(done - made);
-      job.processed.incrementAndGet(id);
+    if (t.getSourceComponent().equals(Job.CLOCK)) {
+      send();
+      return;
     }
-    long now = System.nanoTime();
-    if (now >= due || !job.runs()) {
-      due = now + job.options.merge.toNanos();
-      send(now);
-    }
+    long made = t.getLong(Tuples.MADE);
+    Part p = parts.computeIfAbsent(t.getString(Tuples.WORD), k -> new Part());
+    p.n++;
+    p.made += job.sinceStart(made);
+    long done = pace.serve(t.getLong(Tuples.SENT), job.options.service.toNanos());
+    job.latencies.add(done - made);
+    job.processed.incrementAndGet(id);
   }
 
-  private void send(long now) {
+  private void send() {
     job.kept.set(id, parts.size());
-    pace.serve(now, parts.size() * job.options.mergeService.toNanos());
+    pace.serve(System.nanoTime(), parts.size() * job.options.mergeService.toNanos());
     parts.forEach((word, p) -> collector.emit(Tuples.PARTS, new Values(word, p.n, p.made)));
     parts.clear();
   }

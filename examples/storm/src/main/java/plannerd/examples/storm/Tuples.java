@@ -13,6 +13,9 @@ final class Tuples {
   /** Parts of counts, from instances to aggregators. */
   static final Fields PART = new Fields("word", "number", "made");
 
+  /** From the clock. */
+  static final Fields TIME = new Fields("now");
+
   static final String TRANSFERS = "transfers";
   static final String PARTS = "parts";
   /** The positions of fields in a message. */
