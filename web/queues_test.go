@@ -11,7 +11,8 @@ import (
 func TestQueues(t *testing.T) {
 	site := browsertest.Filled(t)
 	api := site.URL + "/v1/operators/reducers"
-	tell(t, http.MethodPut, api, "", object{"instances": 4, "scheme": "ring", "hash": object{"tokens_per_instance": 8}}, nil)
+	tell(t, http.MethodPut, api, "", object{"instances": 4, "scheme": "ring",
+		"hash": object{"tokens_per_instance": 8}}, nil)
 	var p struct{ ID string }
 	queues := func(interval int, lengths ...int) {
 		list := []object{}

@@ -22,8 +22,12 @@ func TestRanges(t *testing.T) {
 		keys = append(keys, object{"key": fmt.Sprintf("user:%04d", i*i%1000*1000+i), "cost": 1 + i%7, "state": 3})
 	}
 	var p struct{ ID string }
-	plan := func(interval int) { tell(t, http.MethodPost, api+"/plans", "", object{"interval": interval, "keys": keys}, &p) }
-	step := func(verb string, body object) { tell(t, http.MethodPost, site.URL+"/v1/plans/"+p.ID+"/"+verb, "", body, nil) }
+	plan := func(interval int) {
+		tell(t, http.MethodPost, api+"/plans", "", object{"interval": interval, "keys": keys}, &p)
+	}
+	step := func(verb string, body object) {
+		tell(t, http.MethodPost, site.URL+"/v1/plans/"+p.ID+"/"+verb, "", body, nil)
+	}
 	configure(3, "put")
 	plan(1)
 	step("commit", object{"stopped": true})
