@@ -124,9 +124,16 @@ func (x *prepared) split() (settled bool) {
 	}
 	if len(x.s.Splits) > 0 {
 		x.adopt(newDivider(x, x.p.Before).reweighed(x.s.Splits))
-		if x.p.Settled() {
+		if x.p.Settled() && (x.p.Goal.Imbalance || !newDivider(x, x.p.Before).excessive()) {
 			return true
 		}
+	}
+	if kept := newDivider(x, x.p.Before); len(x.s.Splits) > 0 && !x.p.Goal.Imbalance && kept.keepParts() {
+		fresh := newDivider(x, x.p.Before)
+		fresh.divideHot()
+		x.other = division{splits: fresh.splits, crowded: fresh.crowded}
+		x.adopt(kept.splits)
+		return x.p.Settled()
 	}
 	v, packed := newDivider(x, x.p.Before), newDivider(x, x.p.Before)
 	packed.packs = true
@@ -231,6 +238,8 @@ type divider struct {
 	crowded []int32 // rows of keys that are split into as many parts as they may, which is not enough
 	// more are by row parts beyond those that a key needs; see [prepared.cheaper].
 	more map[int32]int
+	// alone: parts are weighed as if no key were whole, and instances had any room.
+	alone bool
 }
 
 // newDivider starts with the loads of an assignment of x.p. The parts of split keys are on
@@ -248,6 +257,14 @@ func newDivider(x *prepared, load []int64) *divider {
 	return v
 }
 
+// load is that of an instance: of whole keys, too, unless parts are weighed alone.
+func (v *divider) load(d int32) int64 {
+	if v.alone {
+		return v.fixed[d] + v.parts[d]
+	}
+	return v.fixed[d] + v.parts[d] + v.whole[d]
+}
+
 // room is what a part on an instance may cost. What counts as within L_max beyond it is
 // left to rounding.
 func (v *divider) room(d int32) int64 {
@@ -260,26 +277,20 @@ func (v *divider) room(d int32) int64 {
 
 // reweighed divides keys over the same instances, with weights that level the loads.
 func (v *divider) reweighed(splits []Split) []Split {
-	for _, y := range splits {
+	for _, y := range v.costliestFirst(splits) {
 		v.splits = append(v.splits, v.place(y))
 	}
-	return v.level()
+	v.spread(true)
+	v.spread(false)
+	return v.splits
 }
 
-// level weighs the parts of each key anew, given those of the others, until loads are as
-// level as parts can make them, or nearly.
-func (v *divider) level() []Split {
-	for range 3 {
-		for i, y := range v.splits {
-			if v.x.frozen(y) {
-				continue
-			}
-			v.take(y)
-			y.Parts = v.weigh(y.Item, instancesOf(y.Parts))
-			v.splits[i] = v.place(y)
-		}
-	}
-	return v.splits
+// costliestFirst are splits in an order that does not depend on that of rows.
+func (v *divider) costliestFirst(splits []Split) []Split {
+	s := v.x.s
+	return slices.SortedFunc(slices.Values(splits), func(a, b Split) int {
+		return cmp.Or(cmp.Compare(s.Cost[b.Item], s.Cost[a.Item]), s.Keys.Compare(a.Item, b.Item))
+	})
 }
 
 func instancesOf(parts []Part) []int32 {
@@ -336,7 +347,7 @@ func (v *divider) divideHot() {
 		}
 	}
 	if !v.packs {
-		v.level()
+		v.spread(false)
 	}
 }
 
@@ -492,9 +503,12 @@ func (v *divider) weigh(row int32, at []int32) []Part {
 	bins, room, least := make([]bin, len(at)), int64(0), v.x.leastWeight(row)
 	for i, d := range at {
 		bins[i] = bin{
-			base: float64(float64(v.fixed[d]+v.parts[d]+v.whole[d])*PartUnits) / float64(cost),
+			base: float64(float64(v.load(d))*PartUnits) / float64(cost),
 			wide: v.p.Instances[d].Capacity, least: min(least, PartUnits/int64(len(at))),
 			most: max(1, unitsIn(v.room(d), cost)),
+		}
+		if v.alone {
+			bins[i].most = PartUnits
 		}
 		bins[i].most = max(bins[i].most, bins[i].least)
 		room += bins[i].most
@@ -532,8 +546,10 @@ func level(bins []bin, n int64) {
 	}
 	for range 60 {
 		middle := (low + high) / 2
-		if fillTo(bins, middle) <= n {
-			low = middle
+		if taken := fillTo(bins, middle); taken <= n {
+			if low = middle; taken == n {
+				break
+			}
 		} else {
 			high = middle
 		}

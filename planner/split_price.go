@@ -110,7 +110,11 @@ func (x *prepared) dividedBy(info Info, more map[int32]int) (division, bool) {
 	x.p = x.before
 	v := newDivider(x, x.before.Before)
 	v.more = more
-	v.divideHot()
+	if len(x.s.Splits) == 0 || !v.keepParts() {
+		v = newDivider(x, x.before.Before)
+		v.more = more
+		v.divideHot()
+	}
 	x.adopt(v.splits)
 	x.crowded = v.crowded
 	a, _ := x.run(info.proves, info.algorithm)

@@ -57,7 +57,7 @@ func (x *prepared) shifted(price []float64, share float64) (splits []Split, any 
 		return nil, false
 	}
 	v := newDivider(x, x.p.Before)
-	for _, y := range x.splits {
+	for _, y := range v.costliestFirst(x.splits) {
 		splits = append(splits, v.place(Split{y.Item, slices.Clone(y.Parts)}))
 	}
 	for _, y := range splits {

@@ -1,0 +1,370 @@
+package planner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A part that is removed has to be moved, and the parts of hot keys may hold most of the
+// state that there is. What moves nothing are other weights, and a further part, which
+// starts empty. So keys stay on the instances that they are on: weights follow the load, a
+// part is added where weights cannot, and one is removed where there are more than may be,
+// the one that costs least.
+
+// keeper looks for a division near the committed one.
+type keeper struct {
+	*divider
+	hot    map[int32]bool // rows of keys that fit on no instance
+	budget int            // of merges: one more than hot keys need if each has the roomiest instances
+	ratio  float64        // state per cost
+	price  float64        // of a merge
+}
+
+// Bounds of the search.
+const (
+	// keptTries is how many parts are tried to be removed in the place of one.
+	keptTries = 8
+	// negligible is a weight that says nothing about where load can go.
+	negligible = PartUnits / 1024
+)
+
+// keepParts divides keys near the way in which the committed table does. It reports whether
+// that is possible with no more merges than there may be.
+func (v *divider) keepParts() bool {
+	k := keeper{divider: v, hot: map[int32]bool{}}
+	k.measure()
+	if !k.begin() {
+		return false
+	}
+	for !k.spread(true) {
+		if d := k.fullest(); d == NoInstance || !k.addNear(d) {
+			return false
+		}
+	}
+	k.spread(false)
+	for k.merges() > k.budget {
+		if !k.shrink(math.Inf(1)) {
+			return false
+		}
+	}
+	for shrinks := k.price > 0; shrinks; {
+		shrinks = k.shrink(k.moving())
+	}
+	return true
+}
+
+// excessive reports whether there are more merges than there may be.
+func (v *divider) excessive() bool {
+	k := keeper{divider: v, hot: map[int32]bool{}}
+	k.measure()
+	v.splits = v.x.splits
+	return v.merges() > k.budget
+}
+
+// measure works out which keys are hot, and what merges and movement are worth.
+func (k *keeper) measure() {
+	x, p := k.x, k.p
+	most, beside := k.greatestRoom()+k.merge, make([]int64, len(k.fixed))
+	for d := range beside {
+		beside[d] = k.fixed[d] + k.merge
+	}
+	sums := rooms(p, beside)
+	k.budget = 1
+	for _, row := range k.costly() {
+		cost := p.Cost.Fixed(x.s.Cost[row])
+		if cost <= most {
+			break
+		}
+		k.hot[row] = true
+		n := piecesOf(cost, sums)
+		if n == 0 {
+			n = len(p.Live)
+		}
+		k.budget += max(n, 2) - 1
+	}
+	k.ratio = p.State.Float(p.TotalState) / max(1, float64(p.Total))
+	if x.priced() {
+		k.budget, k.price = math.MaxInt, *x.o.Splitting.Price
+	}
+}
+
+// begin takes over the parts of the committed table, and adds those that hot keys and those
+// of more need at once. It reports whether there is room for them.
+func (k *keeper) begin() bool {
+	s := k.x.s
+	for _, y := range s.Splits {
+		k.whole[s.Current[y.Item]] += k.p.Cost.Fixed(s.Cost[y.Item])
+	}
+	for _, y := range s.Splits {
+		if k.x.frozen(y) {
+			k.divideFrom(y)
+		}
+	}
+	for _, row := range k.costly() {
+		var at []int32
+		if old := splitOf(s.Splits, row); old != nil {
+			at = slices.DeleteFunc(instancesOf(old.Parts), func(d int32) bool { return !k.p.IsLive[d] })
+		}
+		if d := s.Current[row]; len(at) == 0 && k.p.IsLive[d] {
+			at = []int32{d}
+		}
+		for range k.more[row] {
+			at = k.further(at)
+		}
+		for range 2 - len(at) {
+			if k.hot[row] {
+				at = k.further(at)
+			}
+		}
+		switch {
+		case len(at) > 1:
+			k.divideFrom(Split{row, even(at)})
+		case k.hot[row]:
+			return false
+		}
+	}
+	return true
+}
+
+// further adds to instances the one with most room.
+func (k *keeper) further(at []int32) []int32 {
+	in := make([]bool, len(k.fixed))
+	for _, d := range at {
+		in[d] = true
+	}
+	if d := k.freest(in); d != NoInstance && len(at) < k.x.mostParts() {
+		at = append(at, d)
+		slices.Sort(at)
+	}
+	return at
+}
+
+// even are parts of one weight, or nearly.
+func even(at []int32) []Part {
+	parts, left := make([]Part, len(at)), int32(PartUnits)
+	for i, d := range at {
+		parts[i] = Part{Instance: d, Weight: left / int32(len(at)-i)}
+		left -= parts[i].Weight
+	}
+	return parts
+}
+
+// divideFrom divides a key that was whole.
+func (k *keeper) divideFrom(y Split) {
+	k.whole[k.x.s.Current[y.Item]] -= k.p.Cost.Fixed(k.x.s.Cost[y.Item])
+	k.splits = append(k.splits, k.place(y))
+}
+
+// moving is what is gathered and, about, what else has to leave, with the price of merges.
+func (k *keeper) moving() float64 {
+	s, excess, state := k.x.s, int64(0), int64(0)
+	for _, d := range k.p.Live {
+		excess += max(0, k.load(d)-k.p.Limit[d])
+	}
+	divided := map[int32]Split{}
+	for _, y := range k.splits {
+		divided[y.Item] = y
+		if d := s.Current[y.Item]; !y.isOn(d) {
+			state += k.p.State.Fixed(at(s.State, int(y.Item), 1))
+		}
+	}
+	for _, share := range s.Shares {
+		if y, is := divided[share.Row]; !is || !y.isOn(share.Instance) {
+			state += k.p.State.Fixed(share.State)
+		}
+	}
+	return k.p.State.Float(state) + float64(k.ratio*float64(excess)) + float64(k.price*float64(k.merges()))
+}
+
+// tight tells which instances share keys with d, directly or by way of others: what is above
+// their bounds together, other weights cannot take away.
+func (k *keeper) tight(d int32) []bool {
+	in, next := make([]bool, len(k.fixed)), []int32{d}
+	in[d] = true
+	for len(next) > 0 {
+		d, next = next[0], next[1:]
+		for _, y := range k.splits {
+			if !slices.ContainsFunc(y.Parts, func(x Part) bool { return x.Instance == d && x.Weight > negligible }) {
+				continue
+			}
+			for _, part := range y.Parts {
+				if !in[part.Instance] {
+					in[part.Instance] = true
+					next = append(next, part.Instance)
+				}
+			}
+		}
+	}
+	return in
+}
+
+// freest is the live instance with most room that is not among those.
+func (k *keeper) freest(not []bool) int32 {
+	best, most := NoInstance, math.Inf(-1)
+	for _, d := range k.p.Live {
+		if free := k.p.Rate(d, k.p.Limit[d]-k.load(d)); !not[d] && free > most && k.room(d) > 0 {
+			best, most = d, free
+		}
+	}
+	return best
+}
+
+// fullest is the instance whose parts are most above its bound; NoInstance if none are.
+func (k *keeper) fullest() int32 {
+	best, most := NoInstance, 0.0
+	for _, d := range k.p.Live {
+		if over := k.p.Rate(d, -k.room(d)-k.merge); over > most && k.parts[d] > 0 {
+			best, most = d, over
+		}
+	}
+	return best
+}
+
+// addNear adds a part to the costliest hot key that can take load off d: it is on the
+// instance with most room of those that are not tight with d.
+func (k *keeper) addNear(d int32) bool {
+	in := k.tight(d)
+	to := k.freest(in)
+	if to == NoInstance {
+		return false
+	}
+	for i, y := range k.splits {
+		if k.hot[y.Item] && len(y.Parts) < k.x.mostParts() && !k.x.frozen(y) && !y.isOn(to) &&
+			slices.ContainsFunc(y.Parts, func(x Part) bool { return in[x.Instance] }) {
+			k.take(y)
+			k.splits[i] = k.place(Split{y.Item, even(slices.Sorted(slices.Values(append(instancesOf(y.Parts), to))))})
+			return true
+		}
+	}
+	return false
+}
+
+// saved is what a trial changes.
+type saved struct {
+	splits       []Split
+	parts, whole []int64
+}
+
+func (k *keeper) save() saved {
+	return saved{slices.Clone(k.splits), slices.Clone(k.parts), slices.Clone(k.whole)}
+}
+
+func (k *keeper) restore(s saved) {
+	k.splits, k.parts, k.whole = slices.Clone(s.splits), slices.Clone(s.parts), slices.Clone(s.whole)
+}
+
+// shrink removes the part without which least has to move, if that is less than most.
+func (k *keeper) shrink(most float64) bool {
+	was, found, tried := k.save(), false, 0
+	best := was
+	for _, c := range k.removable() {
+		if tried == keptTries || c.State >= most {
+			break
+		}
+		if !k.remove(c) {
+			k.restore(was)
+			continue
+		}
+		tried++
+		if m := k.moving(); m < most {
+			most, best, found = m, k.save(), true
+		}
+		k.restore(was)
+	}
+	k.restore(best)
+	return found
+}
+
+// removable lists the parts that keys can do without, perhaps, by ascending state. A key
+// that fits whole is so where most of its state is.
+func (k *keeper) removable() []Share {
+	var list []Share
+	for _, y := range k.splits {
+		if k.x.frozen(y) || k.hot[y.Item] && len(y.Parts) == 2 {
+			continue
+		}
+		for _, part := range y.Parts {
+			if len(y.Parts) > 2 || part.Instance != k.x.s.Current[y.Item] {
+				list = append(list, Share{y.Item, part.Instance, k.heldBy(y.Item, part.Instance)})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Share) int { return cmp.Compare(a.State, b.State) })
+	return list
+}
+
+// heldBy is the state of a row's key on an instance.
+func (v *divider) heldBy(row, d int32) float64 {
+	s, sum := v.x.s, 0.0
+	if s.Current[row] == d {
+		sum = at(s.State, int(row), 1)
+	}
+	if i, found := slices.BinarySearchFunc(s.Shares, Share{Row: row, Instance: d}, Share.compare); found {
+		sum += s.Shares[i].State
+	}
+	return sum
+}
+
+// remove removes a part of a key, which is whole if one other is left. It reports whether
+// the others can do without it.
+func (k *keeper) remove(c Share) bool {
+	i := slices.IndexFunc(k.splits, func(y Split) bool { return y.Item == c.Row })
+	y := k.splits[i]
+	k.take(y)
+	if at := slices.DeleteFunc(instancesOf(y.Parts), func(d int32) bool { return d == c.Instance }); len(at) > 1 {
+		k.splits[i] = k.place(Split{c.Row, k.weigh(c.Row, at)})
+	} else {
+		k.whole[k.x.s.Current[c.Row]] += k.p.Cost.Fixed(k.x.s.Cost[c.Row])
+		k.splits = slices.Delete(k.splits, i, i+1)
+	}
+	return (k.fit() || k.spread(true)) && k.spread(false)
+}
+
+// spreadRounds bounds how often all keys are weighed anew, and worthShifting is the weight
+// below which a change is none.
+const (
+	spreadRounds  = 60
+	worthShifting = PartUnits / 4096
+)
+
+// spread weighs the parts of each key anew, given those of the others, until loads are as
+// level as parts can make them, or nearly; alone: as if no key were whole, until the parts
+// fit. It reports whether they do.
+func (v *divider) spread(alone bool) bool {
+	v.alone = alone
+	defer func() { v.alone = false }()
+	now := slices.Repeat([]bool{true}, len(v.parts)) // the load has changed since keys there were weighed
+	for changed, round := true, 0; changed && round < spreadRounds; round++ {
+		then := make([]bool, len(v.parts))
+		changed = false
+		for i, y := range v.splits {
+			if v.x.frozen(y) || !slices.ContainsFunc(y.Parts, func(x Part) bool { return now[x.Instance] }) {
+				continue
+			}
+			v.take(y)
+			parts := v.weigh(y.Item, instancesOf(y.Parts))
+			v.splits[i] = v.place(Split{y.Item, parts})
+			for j, x := range parts {
+				if shift := x.Weight - y.Parts[j].Weight; max(shift, -shift) > worthShifting {
+					now[x.Instance], then[x.Instance], changed = true, true, true
+				}
+			}
+		}
+		if alone && v.fit() {
+			return true
+		}
+		now = then
+	}
+	return v.fit()
+}
+
+// fit reports whether the parts fit, if no key were whole.
+func (v *divider) fit() bool {
+	for _, d := range v.p.Live {
+		if v.parts[d] > 0 && v.room(d)+v.merge < 0 {
+			return false
+		}
+	}
+	return true
+}
