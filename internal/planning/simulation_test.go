@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", 300, "simulated histories of engines")
+	histories = flag.Int("histories", 150, "simulated histories of engines")
 	first     = flag.Uint64("first-history", 0, "the seed of the first one")
 )
 
