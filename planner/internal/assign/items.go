@@ -56,8 +56,10 @@ const (
 	Thorough
 )
 
-// Rounds is how often a search may start anew after its first candidates.
-func (e Effort) Rounds() int { return [...]int{Fast: 0, Normal: 10, Thorough: 40}[e] }
+// RoundEvaluations is how many shifts a search may evaluate after its first candidates.
+func (e Effort) RoundEvaluations() int64 {
+	return [...]int64{Fast: 2_000_000, Normal: 10_000_000, Thorough: 130_000_000}[e]
+}
 
 // Allowance bounds what may be moved.
 type Allowance struct {

@@ -83,7 +83,7 @@ func (b *primal) search(r Rivals) {
 	if b.enough == 0 && b.worthwhile() {
 		b.branchAndBound()
 	}
-	if b.effort != assign.Fast && b.worthwhile() {
+	if b.worthwhile() {
 		b.searchOn()
 	}
 	b.finish(b.Best)
@@ -162,14 +162,15 @@ func (b *primal) branchAndBound() {
 // primal looks for assignments, led by a proof.
 type primal struct {
 	assign.Incumbent
-	p      *assign.Problem
-	enough float64              // an objective of that or less will do; 0: the least is asked for
-	effort assign.Effort        // that is looked with
-	rounds int                  // of the search that were made
-	proof  *bound.Proof         // nil at first
-	pool   []*assign.Assignment // what was made of the proof, and what rounds of the search made of that
-	fresh  []*assign.Assignment // those of the pool that no round has started from
-	rivals []*assign.Assignment
+	p         *assign.Problem
+	enough    float64       // an objective of that or less will do; 0: the least is asked for
+	effort    assign.Effort // that is looked with
+	rounds    int           // of the search that were made, and what these evaluated
+	evaluated int64
+	proof     *bound.Proof         // nil at first
+	pool      []*assign.Assignment // what was made of the proof, and what rounds of the search made of that
+	fresh     []*assign.Assignment // those of the pool that no round has started from
+	rivals    []*assign.Assignment
 }
 
 // closed reports whether there is hardly a gap left, or what is asked for is

@@ -2,6 +2,7 @@ package optimal
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
@@ -13,10 +14,15 @@ const (
 	roundMost   = 1_000_000 // … but no more of them
 	lateRound   = 10        // from which on rounds are lateLonger times as long
 	lateLonger  = 4
+
+	coreEvaluations = 2   // that gathering the core counts as, for each item
+	fewKeys         = 100 // below which there is less to search
+	mostPooled      = 16  // assignments that are kept to be crossed
 )
 
-// searchOn searches on in rounds while there is a gap: from each candidate, and from crosses
-// of the best with another one, late rounds by turns. Chance differs from round to round, and the
+// searchOn searches on in rounds while there is a gap and the effort allows: many short rounds
+// on few keys, few long ones on many. They start from each candidate, and from crosses of the best
+// with another good one, late rounds by turns. Chance differs from round to round, and the
 // prices, which mislead the search where heavy keys decide, guide every other one.
 func (b *primal) searchOn() {
 	f := b.proof
@@ -28,7 +34,9 @@ func (b *primal) searchOn() {
 		b.pool = append(b.pool, b.rivals...)
 	}
 	random := rand.New(rand.NewPCG(2, uint64(1+b.rounds)))
-	for ; b.rounds < b.effort.Rounds(); b.rounds++ {
+	n := int64(b.p.Items.Len())
+	gather, most := coreEvaluations*n, b.effort.RoundEvaluations()*min(n, fewKeys)/fewKeys
+	for ; b.evaluated+gather < most; b.rounds++ {
 		if b.closed() || b.p.Meter.End != assign.Running {
 			return
 		}
@@ -42,10 +50,22 @@ func (b *primal) searchOn() {
 		if b.rounds%2 == 1 {
 			y = nil
 		}
-		search.Improve(b.p, a, core, y, b.roundEffort(b.rounds))
+		b.evaluated += gather + search.Improve(b.p, a, core, y, b.roundEffort(b.rounds))
 		b.Offer(a)
-		b.pool = append(b.pool, a)
+		b.admit(a)
 	}
+}
+
+// admit takes an assignment into the pool, from which the worst one leaves when it is full.
+func (b *primal) admit(a *assign.Assignment) {
+	b.pool = append(b.pool, a)
+	if len(b.pool) <= mostPooled {
+		return
+	}
+	worst := slices.MaxFunc(assign.UpTo(len(b.pool)), func(i, j int32) int {
+		return b.pool[i].Score().Compare(b.pool[j].Score())
+	})
+	b.pool = slices.Delete(b.pool, int(worst), int(worst)+1)
 }
 
 func (b *primal) roundEffort(round int) search.Effort {

@@ -46,6 +46,8 @@ type search struct {
 	shifts []step // that are being tried
 	random *rand.Rand
 	owed   int64 // evaluations that the meter has not been told of
+
+	evaluated int64
 }
 
 // Effort bounds a search.
@@ -70,14 +72,15 @@ type step struct{ key, at, to int32 }
 // Improve searches the neighbourhood of a complete assignment, which may violate
 // limits, and changes it into the best one that it meets. It moves no other
 // pieces than those of the core; nil stands for all that are not hot. y are
-// prices of the relaxation; without them it estimates some.
-func Improve(p *assign.Problem, a *assign.Assignment, core []int32, y *bound.Prices, effort Effort) {
+// prices of the relaxation; without them it estimates some. It returns how many shifts it
+// evaluated.
+func Improve(p *assign.Problem, a *assign.Assignment, core []int32, y *bound.Prices, effort Effort) int64 {
 	if len(p.Live) < 2 {
-		return
+		return 0
 	}
 	s := newSearch(a, core, effort)
 	if len(s.piece) == 0 {
-		return
+		return 0
 	}
 	s.tallyUp()
 	s.setPenalties(y)
@@ -93,6 +96,7 @@ func Improve(p *assign.Problem, a *assign.Assignment, core []int32, y *bound.Pri
 	for k, d := range s.at {
 		a.At[s.piece[k]] = d
 	}
+	return s.evaluated
 }
 
 const evaluationsPerUnit = 64 // evaluations of a shift that count as one work unit
@@ -100,6 +104,7 @@ const evaluationsPerUnit = 64 // evaluations of a shift that count as one work u
 // spend counts evaluations. It reports false when the search is to end.
 func (s *search) spend(n int64) bool {
 	s.Evaluations -= n
+	s.evaluated += n
 	s.owed += n
 	if s.owed >= evaluationsPerUnit {
 		units := s.owed / evaluationsPerUnit
