@@ -16,7 +16,7 @@ const (
 	lateLonger  = 4
 
 	coreEvaluations = 2   // that gathering the core counts as, for each item
-	fewKeys         = 100 // below which there is less to search
+	fewKeys         = 100 // below which there are fewer pairs of them to search through
 	mostPooled      = 16  // assignments that are kept to be crossed
 )
 
@@ -35,7 +35,7 @@ func (b *primal) searchOn() {
 	}
 	random := rand.New(rand.NewPCG(2, uint64(1+b.rounds)))
 	n := int64(b.p.Items.Len())
-	gather, most := coreEvaluations*n, b.effort.RoundEvaluations()*min(n, fewKeys)/fewKeys
+	gather, most := coreEvaluations*n, b.effort.RoundEvaluations()*min(n*n, fewKeys*fewKeys)/(fewKeys*fewKeys)
 	for ; b.evaluated+gather < most; b.rounds++ {
 		if b.closed() || b.p.Meter.End != assign.Running {
 			return
