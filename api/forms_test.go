@@ -71,3 +71,16 @@ func TestFormsAreRequired(t *testing.T) {
 		}
 	}
 }
+
+// TestFormsAreRequiredOfRetries: an answer is kept under its idempotency key, and not that programs
+// were locked out on the way.
+func TestFormsAreRequiredOfRetries(t *testing.T) {
+	e := newEnv(t)
+	for _, again := range []bool{false, true} {
+		a := e.do("PUT", "/v1/operators/clicks", `{"instances":2,"window":5}`, "Idempotency-Key: once")
+		a.want(http.StatusCreated)
+		if a.header.Get("Idempotent-Replayed") != "" != again {
+			t.Errorf("again: %v, and the answer was replayed: %q", again, a.header.Get("Idempotent-Replayed"))
+		}
+	}
+}

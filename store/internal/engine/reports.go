@@ -13,11 +13,10 @@ import (
 // sketches, and configurations have windows and phases.
 const withForms = 15
 
-// RequireForms implements [store.Store].
+// RequireForms implements [store.Store]. It is on the way of a request, whose answer is kept
+// under its idempotency key by what it stores afterwards.
 func (s *Store) RequireForms(ctx context.Context) error {
-	err := s.update(ctx, func(q Statements) (store.Outcome, error) {
-		return store.Outcome{}, q.RaiseOldestProgram(ctx, withForms)
-	})
+	err := s.db.Update(ctx, func(q Statements) error { return q.RaiseOldestProgram(ctx, withForms) })
 	if err != nil {
 		return fmt.Errorf("requiring programs that know all forms of reports: %w", err)
 	}
