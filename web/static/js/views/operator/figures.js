@@ -156,7 +156,7 @@ function proof(plans) {
   const { gap, infeasible, scope, lower_bound } = last.certificate
   if (scope === 'candidates')
     return { label, value: `θ ≥ ${percent(lower_bound)}`, note: html`${certificate(last)[0]} From ${to(last)}.` }
-  const value = infeasible ? 'Infeasible' : gap === null ? 'No gap' : gap === 0 ? 'Optimal' : `Gap ${percent(gap)}`
+  const value = infeasible ? 'Infeasible' : gap === null ? 'No bound' : gap === 0 ? 'Optimal' : `Gap ${percent(gap)}`
   return {
     label,
     value,

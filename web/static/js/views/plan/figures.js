@@ -167,6 +167,6 @@ function proof(plan) {
       note: `no plan has less ${what}`,
       tone: fits(plan) && plan.table_within_limit ? 'good' : undefined,
     }
-  if (proven.gap === null) return { value: 'No gap', note: 'see the verdict' }
+  if (proven.gap === null) return { value: 'No bound', note: 'see the verdict' }
   return { value: `Gap ${percent(proven.gap)}`, note: `at most so much more ${what} than needed` }
 }
