@@ -107,7 +107,7 @@ func (ringKind) relieve(b *base, held tokens, st *Statistics) (*replanned, error
 	verdict := o.Policy.Judge(queues)
 	var p *ring.Redistribution
 	var err error
-	if relieves := verdict.Fires && !b.changed; relieves {
+	if verdict.Fires && !b.changed {
 		p, err = ring.Redistribute(held, queues, o, nil)
 	} else {
 		verdict.At = -1

@@ -15,8 +15,8 @@ const (
 	lateRound   = 10        // from which on rounds are lateLonger times as long
 	lateLonger  = 4
 
-	coreEvaluations = 2   // that gathering the core counts as, for each item
-	fewKeys         = 100 // below which there are fewer pairs of them to search through
+	coreEvaluations = 2   // evaluations that gathering the core counts as, for each item
+	fewKeys         = 100 // with fewer keys than these, rounds are bounded by the number of pairs of keys
 	mostPooled      = 16  // assignments that are kept to be crossed
 )
 

@@ -47,7 +47,7 @@ type search struct {
 	random *rand.Rand
 	owed   int64 // evaluations that the meter has not been told of
 
-	evaluated int64
+	evaluated int64 // shifts so far; Evaluations is also set to 0 to end the search
 }
 
 // Effort bounds a search.
