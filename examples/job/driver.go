@@ -39,7 +39,6 @@ type driver struct {
 	// The instances that have acknowledged the pending version.
 	acked        []int32
 	ackedVersion int64
-	early        []reply // to hand-overs that the driver has not seen yet
 }
 
 // history is what the drivers have done so far.
@@ -181,17 +180,7 @@ func (d *driver) see(ctx context.Context, v *router.View) error {
 	if stopped && v.Pending != nil {
 		return ErrFenced
 	}
-	if err := d.call(ctx, calls); err != nil || v.Pending == nil {
-		return err
-	}
-	early := d.early
-	d.early = nil
-	for _, r := range early {
-		if err := d.take(ctx, r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.call(ctx, calls)
 }
 
 // hear takes what instances say.
@@ -211,26 +200,10 @@ func (d *driver) hear(ctx context.Context, m Message) error {
 	if err := json.Unmarshal(m.Content, &r); err != nil {
 		return err
 	}
-	return d.take(ctx, r)
-}
-
-// take takes what an instance replies, or keeps it until the driver has seen the hand-over:
-// instances may see it before, and be done.
-func (d *driver) take(ctx context.Context, r reply) error {
-	if d.isAhead(r.Version) {
-		d.early = append(d.early, r)
-		return nil
-	}
 	if r.Vote {
 		return d.call(ctx, d.machine.Voted(r.Instance, r.Version))
 	}
 	return d.call(ctx, d.machine.Acked(r.Instance, r.Version))
-}
-
-// isAhead reports whether a version is newer than what the driver has seen.
-func (d *driver) isAhead(version int64) bool {
-	v := d.view
-	return v == nil || v.Table.Version() < version && (v.Pending == nil || v.Pending.Version < version)
 }
 
 // call does what the machine says.

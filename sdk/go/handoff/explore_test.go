@@ -42,10 +42,10 @@ func (w *world) steps() []step {
 			w.takeovers--
 			w.epoch++
 			w.pending.ExecutorEpoch = w.epoch
-			w.driver = NewDriver(w.epoch)
-			w.call(w.driver.See(w.view().Pending))
+			w.startDriver()
 			return true
 		}, "the driver crashes, and a successor takes over")
+		may(w.behind && w.drove != w.now(), func(w *world) bool { w.drive(); return true }, "the driver sees %+v", w.now())
 		for r := range routers {
 			lost := w.life[r] == slow
 			may(lost && p.Routers[names[r]] != 0 && w.driver.fences[names[r]] == 0, func(w *world) bool {
@@ -364,6 +364,9 @@ func scenarios() []scenario {
 			s.routes = [][keys]int32{{0, 2, 2}, {1, 2, 2}, {1, 0, 2}}
 			s.at, s.send = [keys]int32{0, 2, -1}, [routers][keys]uint8{{0, 0, 0}, {0, 2, 0}}
 		})
+		add("a driver is behind", func(s *scenario) {
+			s.behind, s.takeovers, s.send = true, 1, [routers][keys]uint8{{1, 0, 0}}
+		})
 		faults := func(s *scenario) {
 			s.routerCrashes, s.instanceCrashes, s.takeovers, s.expiries = 1, 1, 1, 1
 			s.send = [routers][keys]uint8{{1, 0, 0}, {1, 0, 0}}
@@ -381,6 +384,9 @@ func scenarios() []scenario {
 		})
 		add("an abort, a router crashes", func(s *scenario) {
 			s.aborts, s.routerCrashes, s.send = 1, 1, [routers][keys]uint8{{2, 0, 0}, {0, 0, 0}}
+		})
+		add("an abort, a driver is behind", func(s *scenario) {
+			s.behind, s.aborts, s.takeovers, s.send = true, 1, 1, [routers][keys]uint8{{1, 0, 0}}
 		})
 		add("every fault, and an abort", func(s *scenario) { faults(s); s.aborts = 1 })
 	}
@@ -427,7 +433,7 @@ func TestProtocol(t *testing.T) {
 }
 
 // TestEveryRuleIsNeeded: without any one of the rules there is an order of things that
-// loses, doubles or strands something.
+// loses, doubles or strands something. Depth first, one is found among fewer worlds.
 func TestEveryRuleIsNeeded(t *testing.T) {
 	t.Parallel()
 	type sends = [routers][keys]uint8
@@ -436,6 +442,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 	}
 	expiry := faults(func(s *scenario) *int { return &s.expiries }, sends{1: {1, 0, 0}})
 	instanceCrash := faults(func(s *scenario) *int { return &s.instanceCrashes }, sends{1: {1, 0, 0}})
+	behind := func(s *scenario) { s.behind, s.send = true, sends{0: {1, 0, 0}} }
 	abort := faults(func(s *scenario) *int { return &s.aborts }, sends{0: {1, 0, 0}})
 	for _, x := range []struct {
 		broken rule
@@ -475,12 +482,16 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 			s.mode, s.send = Following, sends{0: {0, 1, 0}}
 		}},
 		{recordIsDurable, "the machine is durable with the state", instanceCrash},
+		{earlyIsKept, "what instances say before the driver sees the plan is kept", behind},
+		{earlyIsKept, "the same of votes", func(s *scenario) {
+			s.behind, s.aborts, s.takeovers = true, 1, 1
+		}},
 	} {
 		s := moveOne(x.name, func(s *scenario) { s.broken = x.broken; x.change(s) })
 		if !strings.HasPrefix(s.name, *only) {
 			continue
 		}
-		got := explore(&s, 200_000, breadthFirst)
+		got := explore(&s, 200_000, depthFirst)
 		if got.wrong == "" {
 			t.Errorf("%s: nothing is wrong in %d states without it", s.name, got.states)
 			continue

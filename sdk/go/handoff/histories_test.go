@@ -177,6 +177,7 @@ func TestHistories(t *testing.T) {
 			happens := []string{
 				"acknowledgements refused", "commits", "crashes of drivers", "crashes of instances", "crashes of routers",
 				"duplicates dropped", "markers for lost routers", "messages taken again", "moves of keys", "refusals of routers",
+				"words that overtook the view of a driver",
 			}
 			if mode == handoff.Holding {
 				happens = append(happens, "aborts", "messages held")

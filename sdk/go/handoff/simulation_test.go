@@ -829,6 +829,10 @@ func (h *history) takeOver() {
 
 func (d *driver) step() bool {
 	h := d.h
+	if len(d.inbox) > 0 && h.chance(30) { // it may be of what the driver has not seen
+		d.hear()
+		return true
+	}
 	if v, acted := d.feed.next(h); acted {
 		if v != nil {
 			calls, stopped := d.machine.See(v.Pending)
@@ -842,16 +846,7 @@ func (d *driver) step() bool {
 		return true
 	}
 	if len(d.inbox) > 0 {
-		m := d.inbox[0]
-		d.inbox = d.inbox[1:]
-		switch {
-		case d.epoch < h.executor:
-			h.instances[m.instance].fenced(m.version, h.executor)
-		case m.vote:
-			d.calls = append(d.calls, d.machine.Voted(m.instance, m.version)...)
-		default:
-			d.calls = append(d.calls, d.machine.Acked(m.instance, m.version)...)
-		}
+		d.hear()
 		return true
 	}
 	switch {
@@ -877,6 +872,23 @@ func (d *driver) step() bool {
 		}
 	}
 	return false
+}
+
+// hear takes what an instance says.
+func (d *driver) hear() {
+	h, m := d.h, d.inbox[0]
+	d.inbox = d.inbox[1:]
+	if h.pending != nil && h.pending.Version == m.version && d.feed.known != h.revision {
+		h.tally["words that overtook the view of a driver"]++
+	}
+	switch {
+	case d.epoch < h.executor:
+		h.instances[m.instance].fenced(m.version, h.executor)
+	case m.vote:
+		d.calls = append(d.calls, d.machine.Voted(m.instance, m.version)...)
+	default:
+		d.calls = append(d.calls, d.machine.Acked(m.instance, m.version)...)
+	}
 }
 
 // mayAbort reports whether the driver may abort what is pending.

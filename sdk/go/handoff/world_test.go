@@ -49,6 +49,7 @@ type scenario struct {
 	all    bool          // a change of the hash: all instances are awaited
 	at     [keys]int32   // where state is at first; −1: there is none yet
 	send   [routers][keys]uint8
+	behind bool // the driver sees what is new in its own time; otherwise at once
 	// How often it may happen.
 	aborts, routerCrashes, instanceCrashes, expiries, takeovers, joins int
 	broken                                                             rule
@@ -76,6 +77,7 @@ const (
 	unnamedFollow             // only keys of the plan's list wait for their state
 	endsFree                  // messages wait for state that never comes
 	recordIsDurable           // an instance forgets the machine in a crash
+	earlyIsKept               // a driver drops what instances say of a hand-over that it has not seen
 )
 
 type status uint8
@@ -130,6 +132,7 @@ type world struct {
 	epoch            int64 // of the executor
 	registered       [routers]int64
 	driver           *Driver
+	drove            seen // what the driver saw
 	// Routers, their sources and their channels.
 	router   [routers]*Router[message]
 	life     [routers]life
@@ -204,7 +207,7 @@ func (w *world) clone() *world {
 	c.mail = slices.Clone(w.mail)
 	if w.driver != nil {
 		d := *w.driver
-		d.votes, d.fences = maps.Clone(d.votes), maps.Clone(d.fences)
+		d.acks, d.votes, d.fences = maps.Clone(d.acks), maps.Clone(d.votes), maps.Clone(d.fences)
 		c.driver = &d
 	}
 	if w.pending != nil {
@@ -589,7 +592,24 @@ func (w *world) start() {
 	}
 	w.pending.Awaits = w.awaited()
 	w.acks = 0
-	w.driver = NewDriver(w.epoch)
+	w.startDriver()
+}
+
+func (w *world) startDriver() {
+	w.driver, w.drove = NewDriver(w.epoch), seen{}
+	w.inform()
+}
+
+// inform has the driver see what is new, unless it does so in its own time.
+func (w *world) inform() {
+	if !w.behind {
+		w.drive()
+	}
+}
+
+// drive has the driver see the view.
+func (w *world) drive() {
+	w.drove = w.now()
 	w.call(w.driver.See(w.view().Pending))
 }
 
@@ -614,7 +634,7 @@ func (w *world) call(calls []Call, _ bool) {
 				w.end()
 				continue
 			}
-			w.call(w.driver.See(w.view().Pending))
+			w.inform()
 		case PostRolledBack:
 			w.end()
 		case Fence:
@@ -661,6 +681,9 @@ func (w *world) deliver(n int) {
 		w.call([]Call{{Do: PostAck, Version: m.version, Epoch: w.epoch, Instance: m.instance}}, false)
 		return
 	}
+	if w.broken == earlyIsKept && w.drove.pending < m.version {
+		return
+	}
 	if m.vote {
 		w.call(w.driver.Voted(m.instance, m.version), false)
 	} else {
@@ -690,11 +713,14 @@ func (w *world) key() string {
 	b = append(b, w.acks)
 	view(w.now())
 	if w.pending != nil {
+		view(w.drove)
+		flag(w.driver.aborts)
 		for r := range routers {
 			num(w.pending.Routers[names[r]])
 		}
 		for i := range int32(instances) {
 			flag(w.driver.votes[i])
+			flag(w.behind && w.driver.acks[i])
 		}
 		for r := range routers {
 			num(w.driver.fences[names[r]])
