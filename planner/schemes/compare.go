@@ -58,7 +58,11 @@ func Compare(load *planner.Statistics, stream *grouping.Stream, o Options) (*Com
 		func() (Figures, error) { return l.pkg(stream) },
 		func() (Figures, error) { return l.table(Mixed, snapshot) },
 		func() (Figures, error) { return l.table(Optimal, snapshot) },
-		func() (Figures, error) { return l.split(snapshot) },
+		func() (Figures, error) { return l.split(Split, snapshot, nil) },
+		func() (Figures, error) {
+			price := l.state.Float(l.state.Total) / mergesForAll
+			return l.split(SplitPriced, snapshot, &price)
+		},
 		l.ranges,
 	} {
 		f, err := run()
@@ -245,18 +249,19 @@ func (l *ledger) table(s Scheme, snapshot *planner.Snapshot) (Figures, error) {
 	return f, nil
 }
 
-// split plans one in which keys that are too costly for any instance are split.
-func (l *ledger) split(snapshot *planner.Snapshot) (Figures, error) {
-	l.o.tell(Split)(0, 1)
+// split plans one in which keys that are too costly for any instance are split, and with a
+// price of merges, in units of state, those, too, whose splitting is cheaper than moving.
+func (l *ledger) split(s Scheme, snapshot *planner.Snapshot, price *float64) (Figures, error) {
+	l.o.tell(s)(0, 1)
 	p, err := planner.Run(planner.Optimal, snapshot, planner.Options{
 		ThetaMax: l.o.ThetaMax, TableLimit: l.o.TableLimit, Certificate: planner.CertificateOff, Stop: l.o.Stop,
-		Splitting: &planner.Splitting{},
+		Splitting: &planner.Splitting{Price: price},
 	})
 	if err != nil {
 		return Figures{}, err
 	}
 	f := Figures{
-		Scheme: Split, Theta: p.Theta.After, Balanced: p.Balanced, WithinLimit: p.TableWithinLimit, Whole: len(p.Splits) == 0,
+		Scheme: s, Theta: p.Theta.After, Balanced: p.Balanced, WithinLimit: p.TableWithinLimit, Whole: len(p.Splits) == 0,
 		Pairs: int64(snapshot.Len()) + p.Merges(), TableEntries: p.TableAfter, KeysMoved: p.Migration.Keys,
 		State: p.Migration.State, Fraction: p.Migration.Fraction,
 		Imbalance: max(0, p.Skewness.After-1) / float64(len(p.Instances)),

@@ -154,6 +154,10 @@ func TestSplitIsMeasured(t *testing.T) {
 	case math.Abs(f.Imbalance-f.Theta/6) > 1e-9:
 		t.Errorf("imbalance %v, θ %v", f.Imbalance, f.Theta)
 	}
+	if p := c.Of(SplitPriced); !p.Balanced || p.State >= f.State || p.Aggregation <= f.Aggregation ||
+		p.Aggregation > pkg.Aggregation/10 {
+		t.Errorf("with a price of merges %+v, without %+v", p, f)
+	}
 	if f := compare(t, zipf(800, 0.5, 4), Options{Instances: equal(6), ThetaMax: 0.05, Seeds: 1}).Of(Split); !f.Whole ||
 		f.Pairs != 800 || f.Aggregation != 0 {
 		t.Errorf("nothing to split: %+v", f)
@@ -309,7 +313,7 @@ func TestStop(t *testing.T) {
 	if _, err := Compare(l, stream, o); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Scheme{Ring, PKG, Mixed, Optimal, Split, Ranges}, seen); diff != "" {
+	if diff := cmp.Diff([]Scheme{Ring, PKG, Mixed, Optimal, Split, SplitPriced, Ranges}, seen); diff != "" {
 		t.Error(diff)
 	}
 	for i := range 12 {

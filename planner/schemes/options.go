@@ -33,6 +33,9 @@ const (
 	Optimal Scheme = planner.Optimal
 	// Split is one by strategy optimal in which keys that no instance can carry are split.
 	Split Scheme = "split"
+	// SplitPriced is as Split, but a merge counts as much as a thousandth of all state
+	// ([planner.Splitting.Price]): more keys are split, and less has to move.
+	SplitPriced Scheme = "split_priced"
 	// Ranges is intervals of the ordered keys, several for each instance, by
 	// min_movement.
 	Ranges Scheme = "ranges"
@@ -40,7 +43,7 @@ const (
 
 // Schemes lists all schemes in the order of a [Comparison].
 func Schemes() []Scheme {
-	return []Scheme{HashModulo, HashRing, Ring, PKG, Mixed, Optimal, Split, Ranges}
+	return []Scheme{HashModulo, HashRing, Ring, PKG, Mixed, Optimal, Split, SplitPriced, Ranges}
 }
 
 // Defaults and bounds of Options.
@@ -50,6 +53,8 @@ const (
 	MaxSeeds         = 1000
 	// MostChoices bounds the default of Options.MaxChoices.
 	MostChoices = 256
+	// mergesForAll is how many merges count as much as all state does under SplitPriced.
+	mergesForAll = 1000
 	// maxStates is how many token counts Ring evaluates under fitted.
 	maxStates = 1 << 14
 )
@@ -68,7 +73,7 @@ type Options struct {
 	// TableLimit is A_max of the routing table. Nil: no limit.
 	TableLimit *int64
 	// Whole: a key must be on one instance, since partial results of it cannot be
-	// merged. [Recommend] then never says PKG or Split.
+	// merged. [Recommend] then never says PKG, Split or SplitPriced.
 	Whole bool
 	// MaxChoices is the most choices of PKG to try, from 1 to the number of instances.
 	// 0: that number, at most MostChoices.

@@ -67,7 +67,8 @@ func Recommend(c *Comparison) Recommendation {
 	case split.Balanced && split.WithinLimit && !c.Options.Whole:
 		return Recommendation{Split, RuleSplit, "Use a routing table that splits the costliest keys: " + c.wholeFails() +
 			", while that brings it to " + number(split.Theta) + " at " + number(split.Aggregation) +
-			" messages to merge in each period, where partial key grouping has " + number(grouped.Aggregation) + "."}
+			" messages to merge in each period, where partial key grouping has " + number(grouped.Aggregation) + "." +
+			c.lessToMove()}
 	case grouped.Balanced && !c.Options.Whole:
 		return Recommendation{PKG, RuleSplit, "Use partial key grouping with " +
 			count(int64(grouped.Choices), "choice", "choices") + ": " + c.wholeFails() +
@@ -77,6 +78,16 @@ func Recommend(c *Comparison) Recommendation {
 	best := c.closest()
 	return Recommendation{best.Scheme, RuleClosest, "Nothing meets " + goal + ": " + string(best.Scheme) +
 		" comes closest with θ = " + number(best.Theta) + "; " + c.wayOut() + "."}
+}
+
+// lessToMove says what a price of merges saves, if anything.
+func (c *Comparison) lessToMove() string {
+	split, priced := c.Of(Split), c.Of(SplitPriced)
+	if !priced.Balanced || !priced.WithinLimit || priced.State >= split.State {
+		return ""
+	}
+	return " With a price of merges there are " + number(priced.Aggregation) + " of them, and " +
+		percent(priced.Fraction) + " of the state moves instead of " + percent(split.Fraction) + "."
 }
 
 // bestTable is the better of the routing tables that balance within their limit.

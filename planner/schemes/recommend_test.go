@@ -10,18 +10,20 @@ import (
 func figures(given ...Figures) []Figures {
 	var out []Figures
 	for i, s := range Schemes() {
-		f := Figures{Scheme: s, Theta: 1 + float64(i)/10, WithinLimit: true, Whole: s != PKG && s != Split, State: 100,
+		f := Figures{Scheme: s, Theta: 1 + float64(i)/10, WithinLimit: true, Whole: !splits(s), State: 100,
 			Fraction: 0.5, Choices: 2, Method: "halving"}
 		for _, g := range given {
 			if g.Scheme == s {
 				f = g
-				f.Whole = s != PKG && s != Split
+				f.Whole = !splits(s)
 			}
 		}
 		out = append(out, f)
 	}
 	return out
 }
+
+func splits(s Scheme) bool { return s == PKG || s == Split || s == SplitPriced }
 
 // Each rule, and what it depends on.
 func TestRecommend(t *testing.T) {
@@ -69,6 +71,9 @@ func TestRecommend(t *testing.T) {
 			"no scheme that keeps keys whole was found"},
 		{"a table that splits keys before partial key grouping", Options{}, 0.4, figures(pkg, table(Split, 80, 7)), Split,
 			RuleSplit, "where partial key grouping has 1,234"},
+		{"more merges, and less to move", Options{}, 0.4,
+			figures(pkg, table(Split, 80, 7), Figures{Scheme: SplitPriced, Balanced: true, WithinLimit: true, State: 2, Fraction: 0.01,
+				Aggregation: 9}), Split, RuleSplit, "of merges there are 9 of them, and 1 % of the state moves"},
 		{"a table that splits keys, over its limit", Options{}, 0.4, figures(pkg, tooLarge), PKG, RuleSplit, "3 choices"},
 		{"keys must stay whole, though splitting them would do", Options{Whole: true}, 0.4, figures(table(Split, 80, 7)),
 			HashModulo, RuleClosest, "unless it can be split"},

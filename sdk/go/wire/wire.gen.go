@@ -282,14 +282,15 @@ func (e Code) Valid() bool {
 
 // Defines values for ComparedScheme.
 const (
-	ComparedSchemeHashModulo ComparedScheme = "hash_modulo"
-	ComparedSchemeHashRing   ComparedScheme = "hash_ring"
-	ComparedSchemeMixed      ComparedScheme = "mixed"
-	ComparedSchemeOptimal    ComparedScheme = "optimal"
-	ComparedSchemePkg        ComparedScheme = "pkg"
-	ComparedSchemeRanges     ComparedScheme = "ranges"
-	ComparedSchemeRing       ComparedScheme = "ring"
-	ComparedSchemeSplit      ComparedScheme = "split"
+	ComparedSchemeHashModulo  ComparedScheme = "hash_modulo"
+	ComparedSchemeHashRing    ComparedScheme = "hash_ring"
+	ComparedSchemeMixed       ComparedScheme = "mixed"
+	ComparedSchemeOptimal     ComparedScheme = "optimal"
+	ComparedSchemePkg         ComparedScheme = "pkg"
+	ComparedSchemeRanges      ComparedScheme = "ranges"
+	ComparedSchemeRing        ComparedScheme = "ring"
+	ComparedSchemeSplit       ComparedScheme = "split"
+	ComparedSchemeSplitPriced ComparedScheme = "split_priced"
 )
 
 // Valid indicates whether the value is a known member of the ComparedScheme enum.
@@ -310,6 +311,8 @@ func (e ComparedScheme) Valid() bool {
 	case ComparedSchemeRing:
 		return true
 	case ComparedSchemeSplit:
+		return true
+	case ComparedSchemeSplitPriced:
 		return true
 	default:
 		return false
@@ -2115,7 +2118,8 @@ type CompactionError struct {
 }
 
 // ComparedScheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
-// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
+// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `split_priced`: the same with a merge as dear
+// as moving a thousandth of all state, so that more keys are split and less has to move; `ranges`: intervals of the key space.
 type ComparedScheme string
 
 // Comparison defines model for Comparison.
@@ -5906,7 +5910,8 @@ type SchemeFigures struct {
 	Pairs int64 `json:"pairs"`
 
 	// Scheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
-	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
+	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `split_priced`: the same with a merge as dear
+	// as moving a thousandth of all state, so that more keys are split and less has to move; `ranges`: intervals of the key space.
 	Scheme        ComparedScheme `json:"scheme"`
 	StateFraction float64        `json:"state_fraction"`
 	StateMoved    float64        `json:"state_moved"`
@@ -5929,7 +5934,8 @@ type SchemeRecommendation struct {
 	Rule SchemeRecommendationRule `json:"rule"`
 
 	// Scheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
-	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
+	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `split_priced`: the same with a merge as dear
+	// as moving a thousandth of all state, so that more keys are split and less has to move; `ranges`: intervals of the key space.
 	Scheme ComparedScheme `json:"scheme"`
 }
 

@@ -244,7 +244,7 @@ class CompactionError(TypedDict):
     after: float
     before: float
 
-ComparedScheme: TypeAlias = 'Literal["hash_modulo", "hash_ring", "ring", "pkg", "mixed", "optimal", "split", "ranges"]'
+ComparedScheme: TypeAlias = 'Literal["hash_modulo", "hash_ring", "ring", "pkg", "mixed", "optimal", "split", "split_priced", "ranges"]'
 
 class Comparison(TypedDict):
     after: float

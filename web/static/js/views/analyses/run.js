@@ -105,6 +105,7 @@ const phaseWords = {
   mixed: 'Planning by Mixed',
   optimal: 'Planning the optimum',
   split: 'Splitting keys',
+  split_priced: 'Splitting rather than moving',
   ranges: 'Dividing key ranges',
 }
 

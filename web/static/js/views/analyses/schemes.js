@@ -22,6 +22,7 @@ const schemeWords = {
   mixed: 'Routing table, Mixed',
   optimal: 'Routing table, optimal',
   split: 'Routing table, keys split',
+  split_priced: 'Routing table, split rather than moved',
   ranges: 'Key ranges',
 }
 
