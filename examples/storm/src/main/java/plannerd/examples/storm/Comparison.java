@@ -23,11 +23,11 @@ final class Comparison {
     for (int turn = 0; turn < options.runs; turn++) {
       // What disturbs the machine for a while disturbs one run of each at most.
       for (Map.Entry<String, Options> s : settings.entrySet()) {
-        for (String id : options.groupings.split(",")) {
-          Options o = s.getValue().with(Grouping.of(id), options.seed + turn);
+        for (Grouping grouping : options.groupings()) {
+          Options o = s.getValue().with(grouping, options.seed + turn);
           Result r = Result.measure(s.getKey(), o, cluster, plannerd, false);
           System.err.println(r.csv(Integer.toString(turn + 1)));
-          runs.computeIfAbsent(s.getKey() + " " + id, k -> new ArrayList<>()).add(r);
+          runs.computeIfAbsent(s.getKey() + " " + grouping.id, k -> new ArrayList<>()).add(r);
         }
       }
     }
@@ -47,13 +47,13 @@ final class Comparison {
     List<Figure> columns = Arrays.stream(Figure.values())
         .filter(f -> medians.stream().anyMatch(r -> r.figures().containsKey(f))).toList();
     System.out.println("Medians of " + runs + " runs");
-    System.out.printf("%-20s %-22s %6s", "setting", "grouping", "ratio");
+    System.out.printf("%-20s %-18s %6s", "setting", "grouping", "ratio");
     columns.forEach(f -> System.out.printf(" %10s", f.label));
     System.out.println();
     Result base = medians.get(0);
     for (Result r : medians) {
       base = r.setting().equals(base.setting()) ? base : r;
-      System.out.printf("%-20s %-22s %6.2f", r.setting(), r.grouping().label,
+      System.out.printf("%-20s %-18s %6.2f", r.setting(), r.grouping().id,
           r.of(Figure.THROUGHPUT) / base.of(Figure.THROUGHPUT));
       columns.forEach(f -> System.out.printf(" %10s", r.figures().containsKey(f) ? f.text(r.of(f)) : ""));
       System.out.println();

@@ -2,39 +2,39 @@ package plannerd.examples.storm;
 
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 
 /** A way to send tuples to instances. */
 enum Grouping {
   /** Storm's own: a hash of the word. */
-  FIELDS("fields", "fields grouping", null, 0),
+  FIELDS(null, 0),
   /** Storm's own: partial key grouping, each message goes to one of two instances. Nothing is merged. */
-  PKG("pkg", "partial key grouping", null, 0),
+  PKG(null, 0),
   /** The same, and aggregators merge the parts of a word. */
-  PKG_MERGED("pkg-merged", "the same, merged", null, 0),
+  PKG_MERGED(null, 0),
   /** By the table, strategy readj, made of the last interval. */
-  READJ("readj", "readj", "readj", 0),
+  READJ("readj", 0),
   /** By the table, strategy mintable, made of the last interval. */
-  MINTABLE("mintable", "mintable", "mintable", 0),
+  MINTABLE("mintable", 0),
   /** By the table, strategy mixed, made of the last interval. */
-  MIXED("mixed", "mixed", "mixed", 0),
+  MIXED("mixed", 0),
   /** By the table, the default: strategy optimal, policy auto. */
-  OPTIMAL("optimal", "optimal, auto", "optimal", 0),
-  /** The same, and hot words may be split. */
-  SPLIT("split", "split", "optimal", 8),
+  OPTIMAL("optimal", 0),
+  /** The same, and hot words may be split: a part gets as many messages as the plan says. */
+  SPLIT("optimal", 8),
+  /** The same, but each message of a split word goes to the part whose instance has got the fewest. */
+  SPLIT_LEAST_LOADED("optimal", 8),
   /** Storm's own: any instance takes any message. There is no state by word: this is the ideal. */
-  SHUFFLE("shuffle", "shuffle", null, 0),
+  SHUFFLE(null, 0),
   /** The same, and aggregators merge the parts of a word. */
-  SHUFFLE_MERGED("shuffle-merged", "the same, merged", null, 0);
+  SHUFFLE_MERGED(null, 0);
 
-  final String id;
-  final String label;
+  final String id = name().toLowerCase(Locale.ROOT).replace('_', '-');
   private final String strategy; // null: plannerd has no part in it
   final int maxParts; // of a hot word; 0: it stays whole
 
-  Grouping(String id, String label, String strategy, int maxParts) {
-    this.id = id;
-    this.label = label;
+  Grouping(String strategy, int maxParts) {
     this.strategy = strategy;
     this.maxParts = maxParts;
   }
@@ -59,11 +59,11 @@ enum Grouping {
     return this == PKG_MERGED || this == SHUFFLE_MERGED;
   }
 
-  /** Returns what plannerd is told of the job. */
-  Map<String, Object> operator(int instances, double theta) {
+  /** Returns what plannerd is told of the job, which has so many instances now. */
+  Map<String, Object> operator(int instances, Options options) {
     Map<String, Object> out = new LinkedHashMap<>();
     out.put("instances", instances);
-    out.put("theta_max", theta);
+    out.put("theta_max", options.theta);
     out.put("hash", Map.of("function", "modulo"));
     out.put("strategy", strategy);
     // Nobody is here to approve of what is made of a short interval.
@@ -72,7 +72,18 @@ enum Grouping {
       out.put("policy", Map.of("forecast", Map.of("method", "last")));
     }
     if (maxParts > 0) {
-      out.put("splitting", Map.of("max_parts", maxParts));
+      out.put("splitting", splitting(options.splitPrice));
+    }
+    return out;
+  }
+
+  private Map<String, Object> splitting(double price) {
+    Map<String, Object> out = new LinkedHashMap<>(Map.of("max_parts", maxParts));
+    if (Double.isFinite(price)) {
+      out.put("price", price);
+    }
+    if (this == SPLIT_LEAST_LOADED) {
+      out.put("routing", "least_loaded");
     }
     return out;
   }

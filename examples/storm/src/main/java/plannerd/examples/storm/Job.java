@@ -89,7 +89,7 @@ final class Job implements AutoCloseable {
     ready = new CountDownLatch(options.sources);
     client = options.grouping.planned() ? new Client(plannerd) : null;
     if (client != null) {
-      client.putOperator(name, options.grouping.operator(instances, options.theta));
+      client.putOperator(name, options.grouping.operator(instances, options));
     }
     current = this;
     start();
@@ -182,7 +182,7 @@ final class Job implements AutoCloseable {
   void join() throws IOException, InterruptedException {
     instances = options.most();
     if (client != null) {
-      client.putOperator(name, options.grouping.operator(instances, options.theta));
+      client.putOperator(name, options.grouping.operator(instances, options));
     }
   }
 

@@ -2,12 +2,14 @@ package plannerd.examples.storm;
 
 import java.lang.reflect.Field;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import plannerd.sdk.handoff.Mode;
 
-/** What the command line says. Fields that are not private are options; README.md says what they are. */
+/** What the command line says. Its fields are the options; README.md says what they are. */
 final class Options implements Cloneable {
   Grouping grouping = Grouping.OPTIMAL;
   int instances = 8;
@@ -22,6 +24,7 @@ final class Options implements Cloneable {
   int stateBytes = 100;
   Duration interval = Duration.ofSeconds(1);
   double theta = 0.05;
+  double splitPrice = Double.POSITIVE_INFINITY;
   boolean follow = false;
   double abort = 0;
   int join = 0;
@@ -77,24 +80,21 @@ final class Options implements Cloneable {
   }
 
   private Options with(String name, String text) {
-    try {
-      Options o = (Options) clone();
-      Field f = Options.class.getDeclaredField(camel(name));
-      f.set(o, value(f.getType(), text));
-      return o;
-    } catch (NoSuchFieldException e) {
-      throw new IllegalArgumentException("there is no option --" + name, e);
-    } catch (CloneNotSupportedException | IllegalAccessException e) {
-      throw new IllegalStateException(e);
-    }
+    Options o = copy();
+    o.set(name, text);
+    return o;
   }
 
   Options with(Grouping other, long otherSeed) {
+    Options o = copy();
+    o.grouping = other;
+    o.seed = otherSeed;
+    return o;
+  }
+
+  private Options copy() {
     try {
-      Options o = (Options) clone();
-      o.grouping = other;
-      o.seed = otherSeed;
-      return o;
+      return (Options) clone();
     } catch (CloneNotSupportedException e) {
       throw new IllegalStateException(e);
     }
@@ -105,27 +105,53 @@ final class Options implements Cloneable {
     Options o = new Options();
     for (int i = 0; i < args.length; i++) {
       String name = args[i].replaceFirst("^--", "");
-      try {
-        Field f = Options.class.getDeclaredField(camel(name));
-        if (f.getType() == boolean.class) {
-          f.setBoolean(o, true);
-        } else if (++i == args.length) {
-          throw new IllegalArgumentException("--" + name + " needs a value");
-        } else {
-          f.set(o, value(f.getType(), args[i]));
-        }
-      } catch (NoSuchFieldException e) {
-        throw new IllegalArgumentException("there is no option --" + name, e);
-      } catch (IllegalAccessException e) {
-        throw new IllegalStateException(e);
+      if (field(name).getType() == boolean.class) {
+        o.set(name, "true");
+      } else if (++i == args.length) {
+        throw new IllegalArgumentException("--" + name + " needs a value");
+      } else {
+        o.set(name, args[i]);
       }
     }
-    for (Options each : o.settings().values()) { // what cannot be read of it is told now
-      if (each.follow && each.abort > 0) {
-        throw new IllegalArgumentException("plans whose tuples --follow cannot be aborted: see Mode.FOLLOWING");
-      }
-    }
+    o.settings().values().forEach(Options::check); // what is wrong with any is told now
     return o;
+  }
+
+  private void check() {
+    if (follow && abort > 0) {
+      throw new IllegalArgumentException("plans whose tuples --follow cannot be aborted: see Mode.FOLLOWING");
+    }
+    if (Math.min(Math.min(instances, sources), Math.min(Math.min(keys, window), runs)) < 1) {
+      throw new IllegalArgumentException("--instances, --sources, --keys, --window and --runs are 1 at least");
+    }
+    if (duration.toSeconds() < 1) {
+      throw new IllegalArgumentException("--duration is 1s at least: what is measured is measured second by second");
+    }
+    groupings();
+  }
+
+  /** Returns the groupings that are compared. */
+  List<Grouping> groupings() {
+    return Arrays.stream(groupings.split(",")).map(Grouping::of).toList();
+  }
+
+  private static Field field(String name) {
+    try {
+      return Options.class.getDeclaredField(camel(name));
+    } catch (NoSuchFieldException e) {
+      throw new IllegalArgumentException("there is no option --" + name, e);
+    }
+  }
+
+  private void set(String name, String text) {
+    Field f = field(name);
+    try {
+      f.set(this, value(f.getType(), text));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("--" + name + ": " + e.getMessage(), e);
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private static String camel(String name) {

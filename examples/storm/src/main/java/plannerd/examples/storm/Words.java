@@ -40,8 +40,7 @@ final class Words {
 
   /** Returns the word at a number from 0 to 1 that is drawn evenly. */
   synchronized String at(double drawn) {
-    int r = Arrays.binarySearch(below, drawn);
-    return words[Math.min(r >= 0 ? r : -r - 1, words.length - 1)];
+    return words[rank(drawn)];
   }
 
   private double share(int rank) {

@@ -1,11 +1,14 @@
 package plannerd.examples.storm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class OptionsTest {
@@ -43,10 +46,26 @@ class OptionsTest {
   @Test
   void whatIsWrongIsSaid() {
     for (String[] args : new String[][] {{"--no-such", "1"}, {"--keys"}, {"--keys", "many"}, {"--service", "4"},
-        {"--grouping", "all"}, {"--vary", "theta"},
-        {"--vary", "theta=0.02,small"}, {"--vary", "no-such=1"},
+        {"--grouping", "all"}, {"--groupings", "fields,all"}, {"--vary", "theta"},
+        {"--vary", "theta=0.02,small"}, {"--vary", "no-such=1"}, {"--vary", "runs=1,0"}, {"--duration", "500ms"},
         {"--follow", "--abort", "0.1"}, {"--abort", "0.1", "--vary", "follow=false,true"}}) {
       assertThrows(IllegalArgumentException.class, () -> Options.parse(args));
+      assertEquals(2, Main.run(args, Path.of(".")));
     }
+  }
+
+  /** What fails outside the job, where nothing is counted, is no success. */
+  @Test
+  void aRunThatCannotBeginFails() {
+    assertEquals(1, Main.run(new String[0], Path.of("no such repository")));
+  }
+
+  @Test
+  void splittingIsAskedFor() {
+    Options o = Options.parse(new String[] {"--split-price", "3"});
+    assertEquals(Map.of("max_parts", 8, "price", 3.0), Grouping.SPLIT.operator(8, o).get("splitting"));
+    assertEquals(Map.of("max_parts", 8, "routing", "least_loaded"),
+        Grouping.SPLIT_LEAST_LOADED.operator(8, new Options()).get("splitting"));
+    assertNull(Grouping.OPTIMAL.operator(8, o).get("splitting"));
   }
 }
