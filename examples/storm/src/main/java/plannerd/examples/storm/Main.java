@@ -3,6 +3,7 @@ package plannerd.examples.storm;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.storm.Config;
 import org.apache.storm.DaemonConfig;
 import org.apache.storm.LocalCluster;
 
@@ -35,9 +36,10 @@ public final class Main {
     }
   }
 
-  /** Starts Storm in this process. It looks for new topologies each second, and not each ten. */
+  /** Starts Storm in this process. It looks for new topologies, and waits for old ones, a second and not up to ten. */
   private static LocalCluster cluster() throws Exception {
-    return new LocalCluster.Builder().withDaemonConf(Map.of(DaemonConfig.NIMBUS_MONITOR_FREQ_SECS, 1)).build();
+    return new LocalCluster.Builder().withDaemonConf(Map.of(DaemonConfig.NIMBUS_MONITOR_FREQ_SECS, 1,
+        Config.SUPERVISOR_WORKER_SHUTDOWN_SLEEP_SECS, 1)).build();
   }
 
   private static int one(Options options, LocalCluster cluster, String address) throws Exception {
