@@ -136,15 +136,8 @@ final class Planner implements AutoCloseable {
       if (random.nextDouble() < job.options.abort) {
         job.aborts.incrementAndGet();
         Thread.sleep(random.nextInt(50)); // some instances have exported by then
-        abort(p.version());
+        call(machine.abort());
       }
-    }
-  }
-
-  private void abort(long version) throws IOException, InterruptedException {
-    RoutingTable.Pending p = seen.pending();
-    if (p.version() == version) {
-      tell(() -> client.abortPlan(p.plan(), epoch, false));
     }
   }
 

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * The driver's side of a hand-over: it tells the service what instances say. The service keeps all
@@ -39,13 +40,33 @@ public final class Driver {
 
   private final long epoch;
   private Pending pending;
-  private boolean aborts; // asked for
+  private boolean aborts; // asked for, and not begun
+  // What instances have said of the newest hand-over that they have said anything of. They may see
+  // it before the driver does.
+  private long version;
+  private final Set<Integer> acks = new TreeSet<>();
   private final Set<Integer> votes = new HashSet<>();
   private final Map<String, Long> fences = new HashMap<>(); // by router that is lost: the epoch it was fenced by
 
-  /** Makes a driver with an epoch of its own, by which it has started, or taken over, a plan. */
+  /** Makes a driver with an epoch of its own, by which it has started, or taken over, plans. */
   public Driver(long epoch) {
     this.epoch = epoch;
+  }
+
+  /** Reports whether no newer hand-over is known. What was said of an older one counts no more. */
+  private boolean isNewest(long of) {
+    if (of > version) {
+      version = of;
+      acks.clear();
+      votes.clear();
+      fences.clear();
+    }
+    return of == version;
+  }
+
+  /** Reports whether the driver has seen the newest hand-over, and not its end. */
+  private boolean isPending() {
+    return pending != null && pending.version() == version;
   }
 
   /**
@@ -54,18 +75,26 @@ public final class Driver {
    */
   public List<Call> see(Pending p) {
     if (p == null || p.executorEpoch() > epoch) {
+      aborts = aborts && pending == null;
+      pending = null;
       return null;
     }
-    if (pending == null || pending.version() != p.version()) {
-      votes.clear();
-      fences.clear();
+    if (!isNewest(p.version())) {
+      return List.of();
     }
+    boolean isNew = pending == null || pending.version() != p.version();
     pending = p;
+    if (p.aborting()) {
+      aborts = false;
+      return rolledBack();
+    }
     List<Call> calls = new ArrayList<>();
-    if (aborts && !p.aborting()) {
+    if (aborts) {
       calls.add(call(Post.ABORT, 0));
     }
-    rolledBack(calls);
+    if (isNew) {
+      acks.forEach(instance -> calls.add(call(Post.ACK, instance)));
+    }
     return calls;
   }
 
@@ -75,31 +104,41 @@ public final class Driver {
 
   /** Asks for the hand-over to be aborted, which must be one with routers that hold. */
   public List<Call> abort() {
-    aborts = true;
-    return pending == null || pending.aborting() ? List.of() : List.of(call(Post.ABORT, 0));
-  }
-
-  /** Takes the acknowledgement of an instance. */
-  public List<Call> acked(int instance, long version) {
-    boolean counts = pending != null && pending.version() == version && !pending.aborting();
-    return counts ? List.of(call(Post.ACK, instance)) : List.of();
-  }
-
-  /** Takes the vote of an instance. */
-  public List<Call> voted(int instance, long version) {
-    List<Call> calls = new ArrayList<>();
-    if (pending != null && pending.version() == version) {
-      votes.add(instance);
-      rolledBack(calls);
+    if (pending != null && pending.aborting()) {
+      return List.of();
     }
-    return calls;
+    aborts = true;
+    return pending == null ? List.of() : List.of(call(Post.ABORT, 0));
+  }
+
+  /**
+   * Takes the acknowledgement of an instance. One of a hand-over that the driver has not seen yet is
+   * kept until it does.
+   */
+  public List<Call> acked(int instance, long of) {
+    if (!isNewest(of)) {
+      return List.of();
+    }
+    acks.add(instance);
+    return isPending() && !pending.aborting() ? List.of(call(Post.ACK, instance)) : List.of();
+  }
+
+  /**
+   * Takes the vote of an instance. One of a hand-over that the driver has not seen yet is kept until
+   * it does.
+   */
+  public List<Call> voted(int instance, long of) {
+    if (!isNewest(of)) {
+      return List.of();
+    }
+    votes.add(instance);
+    return rolledBack();
   }
 
   /** Ends the abort where all have voted. */
-  private void rolledBack(List<Call> calls) {
-    if (pending.aborting() && votes.containsAll(pending.awaits())) {
-      calls.add(call(Post.ROLLED_BACK, 0));
-    }
+  private List<Call> rolledBack() {
+    boolean all = isPending() && pending.aborting() && votes.containsAll(pending.awaits());
+    return all ? List.of(call(Post.ROLLED_BACK, 0)) : List.of();
   }
 
   /**
@@ -107,7 +146,7 @@ public final class Driver {
    * has registered in its place, by a higher epoch.
    */
   public List<Call> lost(String router, long routerEpoch) {
-    if (pending == null || !pending.routers().containsKey(router) || fences.getOrDefault(router, 0L) >= routerEpoch) {
+    if (!isPending() || !pending.routers().containsKey(router) || fences.getOrDefault(router, 0L) >= routerEpoch) {
       return List.of();
     }
     fences.put(router, routerEpoch);
