@@ -22,8 +22,10 @@ func (f *finisher) certify(known bound.Evidence) {
 		reached = plan.Theta.After
 		c.LowerBound = known.LeastTheta
 		if len(f.splits) > 0 {
-			c.LowerBound = optimal.ProveTheta(f.undivided(f.meter), reached)
+			p = f.undivided(f.meter)
+			c.LowerBound = optimal.ProveTheta(p, reached)
 		}
+		c.LowerBound = bound.NewPacking(p).LeastTheta(c.LowerBound, reached)
 	} else {
 		f.certifyMigration(known.Proof)
 	}
@@ -42,7 +44,7 @@ func (f *finisher) certify(known bound.Evidence) {
 }
 
 func (f *finisher) certifyMigration(x *bound.Proof) {
-	p, c, forced := f.p, f.plan.Certificate, 0.0
+	p, c, forced, hot := f.p, f.plan.Certificate, 0.0, f.plan.HotKeys
 	switch {
 	case len(f.splits) == 0:
 	case x != nil:
@@ -50,10 +52,16 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 	default:
 		p = f.undivided(f.meter)
 	}
-	for _, k := range f.plan.HotKeys {
+	if len(f.splits) > 0 { // others may fit where keys are divided otherwise
+		hot = append(hotKeys(p), f.crowdedKeys()...)
+	}
+	for _, k := range hot {
 		forced = max(forced, k.ForcedTheta)
 	}
 	if forced > 0 {
+		if !f.priced() {
+			forced = bound.NewPacking(p).LeastTheta(forced, f.plan.Theta.After)
+		}
 		c.Unmet = append(c.Unmet, Unmet{ConstraintTheta, f.o.ThetaMax, forced})
 	}
 	if f.priced() {
@@ -71,7 +79,8 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 		x.Meter(&assign.Meter{Stop: p.Meter.Stop}) // a budget of work is for the plan
 		x.BranchAndBound(tightWork, f.objective, func([]bound.Placement) {})
 	}
-	if !x.Infeasible() {
+	overfull := !x.Infeasible() && f.plan.score.Violated > 0 && bound.Overfull(p)
+	if !x.Infeasible() && !overfull {
 		if p.Fill.Least != nil {
 			x = bound.ProveFill(p, x, f.plan.Migration.Objective)
 		}
@@ -79,7 +88,7 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 		return
 	}
 	c.Infeasible = true
-	c.Unmet = f.unmet(p, x)
+	c.Unmet = f.unmet(p, x, overfull)
 }
 
 // level is that of the proof.
@@ -102,13 +111,17 @@ func (f *finisher) objective() float64 {
 	return f.plan.Migration.Objective
 }
 
-// unmet are the constraints of an infeasible problem that could give way.
-func (f *finisher) unmet(p *assign.Problem, x *bound.Proof) []Unmet {
+// unmet are the constraints of an infeasible problem that could give way. Overfull: no table
+// is large enough.
+func (f *finisher) unmet(p *assign.Problem, x *bound.Proof, overfull bool) []Unmet {
 	limit := p.Goal.TableLimit
 	if limit == nil {
 		return []Unmet{f.leastTheta(p, x)}
 	}
-	table := Unmet{ConstraintTable, float64(*limit), x.LeastTable()}
+	table := Unmet{ConstraintTable, float64(*limit), math.Inf(1)}
+	if !overfull {
+		table.AtLeast = x.LeastTable()
+	}
 	fewest := float64(bound.FewestEntries(p))
 	fits, never := f.withoutTableLimit(p, table.AtLeast)
 	if fewest <= table.Limit { // θ can give way
@@ -165,5 +178,6 @@ func (f *finisher) leastTheta(p *assign.Problem, x *bound.Proof) Unmet {
 		}
 		least = max(least, optimal.ProveTheta(p, reached))
 	}
+	least = bound.NewPacking(p).LeastTheta(least, f.plan.Theta.After)
 	return Unmet{ConstraintTheta, f.o.ThetaMax, least}
 }

@@ -187,6 +187,12 @@ func (x *prepared) improve(info Info, a *assign.Assignment) *assign.Assignment {
 			best = best.orBetter(x.refine(info, b))
 		}
 	}
+	if !best.a.WithinLimits() {
+		x.splits, x.crowded, x.p = best.splits, best.crowded, best.p
+		if v, ok := x.pour(info); ok {
+			best = best.orBetter(v)
+		}
+	}
 	x.splits, x.crowded, x.p = best.splits, best.crowded, best.p
 	return best.a
 }
@@ -213,6 +219,11 @@ func (x *prepared) refine(info Info, a *assign.Assignment) division {
 // levelled is the assignment under weights that level the loads that it makes.
 func (x *prepared) levelled(a *assign.Assignment) *assign.Assignment {
 	x.adopt(newDivider(x, a.Load).reweighed(x.splits))
+	return x.counted(a)
+}
+
+// counted is the assignment with the keys divided as they are now.
+func (x *prepared) counted(a *assign.Assignment) *assign.Assignment {
 	b := a.Clone()
 	b.Problem, b.Load = x.p, slices.Clone(x.p.Residual)
 	for _, y := range x.splits {

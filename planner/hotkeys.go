@@ -82,7 +82,7 @@ func (x *prepared) crowdedKeys() []HotKey {
 
 // forcedByParts is the least θ at which a key has room on as many instances as it may
 // have parts: that of the best instances, one more at a time, until the next would be
-// above it anyway.
+// above it anyway. Where parts cost much it may be that of a whole key.
 func (x *prepared) forcedByParts(row int32) float64 {
 	p, cost := x.before, x.s.Cost[row]
 	type bin struct{ base, fair float64 }
@@ -91,9 +91,10 @@ func (x *prepared) forcedByParts(row int32) float64 {
 	for _, d := range p.Live {
 		bins = append(bins, bin{x.s.Instances[d].ResidualCost + x.mergeCost(), float64(p.Fair[d] * scale)})
 	}
-	low, high := -1.0, 0.0
+	low, high, whole := -1.0, 0.0, math.Inf(1)
 	for _, b := range bins {
 		high = max(high, (b.base+cost)/b.fair-1)
+		whole = min(whole, (b.base-x.mergeCost()+cost)/b.fair-1)
 	}
 	for range 100 { // room grows with θ
 		theta := low + float64((high-low)/2)
@@ -108,7 +109,7 @@ func (x *prepared) forcedByParts(row int32) float64 {
 			high = theta
 		}
 	}
-	return max(0, low)
+	return max(0, min(low, whole))
 }
 
 func sumPositive(list []float64) float64 {

@@ -17,7 +17,7 @@ import (
 func TestSplitOracle(t *testing.T) {
 	t.Parallel()
 	n := oracleCases(t, 3000)
-	splits, cheaper, optimal, infeasible := 0, 0, 0, 0
+	splits, cheaper, optimal, infeasible, refuted := 0, 0, 0, 0, 0
 	for seed := range n {
 		r := rand.New(rand.NewPCG(uint64(seed), 77))
 		c := newSplitCase(r)
@@ -33,6 +33,11 @@ func TestSplitOracle(t *testing.T) {
 				t.Fatalf("case %d, plan %d of %s: %v\n%s", seed, round, strategy, err, p.Describe())
 			}
 			best := c.leastMoved(s)
+			if u, ok := thetaUnmet(p); ok {
+				if refuted++; !c.none(s, u) {
+					t.Fatalf("case %d, plan %d of %s: θ %v is not the least\n%s", seed, round, strategy, u, p.Describe())
+				}
+			}
 			switch x := p.Certificate; {
 			case x == nil:
 			case x.Infeasible && !math.IsInf(best, 1):
@@ -60,8 +65,8 @@ func TestSplitOracle(t *testing.T) {
 			c.change(r)
 		}
 	}
-	t.Logf("%d cases: %d split keys, %d of them cheaper so, %d plans as good as any, %d proven infeasible",
-		n, splits, cheaper, optimal, infeasible)
+	t.Logf("%d cases: %d split keys, %d of them cheaper so, %d plans as good as any, %d proven infeasible, %d with a least θ",
+		n, splits, cheaper, optimal, infeasible, refuted)
 	if splits < n/2 || cheaper < n/300 {
 		t.Errorf("only %d keys were split in %d cases, %d for the price", splits, n, cheaper)
 	}
@@ -314,6 +319,29 @@ func (c *splitCase) leastMoved(s *planner.Snapshot) float64 {
 	x := newSplitSearch(s, c.options)
 	x.place(0, 0, 0)
 	return x.best
+}
+
+// thetaUnmet is what θ comes to at least, as a plan has it proven.
+func thetaUnmet(p *planner.Plan) (float64, bool) {
+	if p.Certificate == nil {
+		return 0, false
+	}
+	i := slices.IndexFunc(p.Certificate.Unmet, func(u planner.Unmet) bool { return u.Constraint == planner.ConstraintTheta })
+	if i < 0 {
+		return 0, false
+	}
+	return p.Certificate.Unmet[i].AtLeast, true
+}
+
+// none reports whether no plan has a θ below the given one that splits no other keys than
+// those that are hot under θ_max, and keeps to the table limit.
+func (c *splitCase) none(s *planner.Snapshot, theta float64) bool {
+	o, hotAbove := c.options, newSplitSearch(s, c.options).hotAbove
+	o.ThetaMax = theta - 1e-6*(1+theta)
+	x := newSplitSearch(s, o)
+	x.hotAbove = hotAbove
+	x.place(0, 0, 0)
+	return math.IsInf(x.best, 1)
 }
 
 func newSplitSearch(s *planner.Snapshot, o planner.Options) *splitSearch {
