@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -50,14 +53,29 @@ class OptionsTest {
         {"--vary", "theta=0.02,small"}, {"--vary", "no-such=1"}, {"--vary", "runs=1,0"}, {"--duration", "500ms"},
         {"--follow", "--abort", "0.1"}, {"--abort", "0.1", "--vary", "follow=false,true"}}) {
       assertThrows(IllegalArgumentException.class, () -> Options.parse(args));
-      assertEquals(2, Main.run(args, Path.of(".")));
+      assertEquals(2, run(args), () -> String.join(" ", args));
+    }
+  }
+
+  private String said; // by the last run, to people
+
+  private int run(String... args) {
+    PrintStream before = System.err;
+    ByteArrayOutputStream err = new ByteArrayOutputStream();
+    System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+    try {
+      return Main.run(args, Path.of("no such repository"));
+    } finally {
+      System.setErr(before);
+      said = err.toString(StandardCharsets.UTF_8);
     }
   }
 
   /** What fails outside the job, where nothing is counted, is no success. */
   @Test
   void aRunThatCannotBeginFails() {
-    assertEquals(1, Main.run(new String[0], Path.of("no such repository")));
+    assertEquals(1, run());
+    assertTrue(said.contains("no such repository"), said);
   }
 
   @Test
