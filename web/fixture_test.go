@@ -49,7 +49,11 @@ func look(t *testing.T, server, place, view, ready string, prepare ...func(*brow
 		p.WaitUntil(settled)
 		browsertest.Eval[bool](p,
 			`new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))`)
-		p.Axe()
+		if l.dark { // after the same in light colours
+			p.AxeColours()
+		} else {
+			p.Axe()
+		}
 		if over := browsertest.Eval[int64](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 			t.Errorf("the page is %d pixels wider than the window", over)
 		}

@@ -36,18 +36,35 @@ func (v *violation) String() string {
 	return text.String()
 }
 
-const axeRun = `axe.run(document, {
-	runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']},
-	resultTypes: ['violations'],
-}).then(found => found.violations.map(v => ({
+// axeRun runs axe-core as its options say.
+const axeRun = `axe.run(document, {runOnly: %s, resultTypes: ['violations']}).then(found => found.violations.map(v => ({
 	rule: v.id, impact: v.impact, help: v.help,
 	nodes: v.nodes.map(n => ({target: n.target.join(' '), summary: n.failureSummary})),
 })))`
+
+// The rules of axe-core for WCAG 2.1 AA and its best practices, and those of them that look
+// at colours.
+const (
+	allRules    = `{type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']}`
+	colourRules = `{type: 'rule', values: ['color-contrast', 'link-in-text-block']}`
+)
 
 // Axe looks for what keeps people from using the page as it is now, by the rules
 // of axe-core for WCAG 2.1 AA and its best practices. What is serious or critical
 // fails the test, the rest is logged.
 func (p *Page) Axe() {
+	p.t.Helper()
+	p.axe(allRules)
+}
+
+// AxeColours looks for that by the rules alone that look at colours: nothing else is
+// otherwise in a page that [Page.Axe] has looked at in other colours.
+func (p *Page) AxeColours() {
+	p.t.Helper()
+	p.axe(colourRules)
+}
+
+func (p *Page) axe(rules string) {
 	p.t.Helper()
 	script, err := axeScript()
 	if err != nil {
@@ -56,7 +73,7 @@ func (p *Page) Axe() {
 	if !Eval[bool](p, "'axe' in window") {
 		Eval[*bool](p, script+";null")
 	}
-	for _, v := range Eval[[]violation](p, axeRun) {
+	for _, v := range Eval[[]violation](p, fmt.Sprintf(axeRun, rules)) {
 		if v.Impact == "serious" || v.Impact == "critical" {
 			p.t.Error(v.String())
 		} else {

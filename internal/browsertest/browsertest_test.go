@@ -315,6 +315,7 @@ func TestAxe(t *testing.T) {
 	server := site(t, map[string]string{
 		"/good": document(`<p>All is well.</p><button>Press</button>`),
 		"/bad":  document(`<button></button><img src="data:," id="bare">`),
+		"/dim":  document(`<h1>dim</h1><p>Words <a href="/">to follow</a> and more of them.</p><button></button>`),
 	})
 	if got := errorsOf(t, server, func(p *Page) {
 		p.Goto("/good")
@@ -330,6 +331,31 @@ func TestAxe(t *testing.T) {
 	for _, want := range []string{"button-name (critical)", "image-alt (critical)", "#bare", "accessibility"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	for _, dark := range []bool{false, true} {
+		got := strings.Join(errorsOf(t, server, func(p *Page) {
+			p.Viewport(1280, 800, dark)
+			p.Goto("/dim")
+			Eval[*bool](p, `(() => {
+				const dark = matchMedia('(prefers-color-scheme: dark)').matches
+				const colour = (what, light, other) => { document.querySelector(what).style.color = dark ? other : light }
+				document.body.style.background = dark ? 'black' : 'white'
+				colour('h1', 'black', '#333')
+				colour('p', 'black', 'white')
+				colour('a', '#c30', '#eee')
+				document.querySelector('a').style.textDecoration = 'none'
+				return null
+			})()`)
+			p.AxeColours()
+		}), "\n")
+		for _, want := range []string{"color-contrast (serious)", "link-in-text-block (serious)"} {
+			if strings.Contains(got, want) != dark {
+				t.Errorf("dark: %t, %s in %q", dark, want, got)
+			}
+		}
+		if strings.Contains(got, "button-name") {
+			t.Errorf("dark: %t, %s", dark, got)
 		}
 	}
 }
