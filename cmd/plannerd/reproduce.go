@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,7 +33,9 @@ puts the published values beside it:
 
 An item agrees if each published number is met within its tolerance, which is stated with
 its reason, and each claim of the text holds; otherwise it differs, and it says why. Many
-figures are images without numbers: there the claims count.
+figures are images without numbers: there the claims count. Where an item differs it shows
+what makes the difference: the same with something changed, on which its verdict does not
+rest.
 
 Examples:
 
@@ -94,7 +97,8 @@ func writeReproduced(w *page, results []*reproduce.Result) {
 	count := map[reproduce.Verdict]int{}
 	for _, r := range results {
 		count[r.Verdict]++
-		fmt.Fprintf(w, "%s, %s: %s\n%s: %s.\n\n", r.ID, r.Place, r.Title, verdictText(r.Verdict), r.Setting)
+		fmt.Fprintf(w, "%s, %s: %s\n%s (%s): %s.\n\n", r.ID, r.Place, r.Title, verdictText(r.Verdict),
+			cmp.Or(r.Counts.String(), "an image without numbers"), r.Setting)
 		writePoints(w, r)
 		for _, c := range r.Claims {
 			holds := "Holds"
@@ -116,28 +120,36 @@ func writeReproduced(w *page, results []*reproduce.Result) {
 		count[reproduce.Agrees], count[reproduce.Differs], count[reproduce.ImageOnly])
 }
 
-// writePoints prints what was measured. A published value that ours is not near has a "!".
+// writePoints prints what was measured, a table for each unit. A published value that ours
+// is not near has a "!".
 func writePoints(w *page, r *reproduce.Result) {
-	var rows [][]string
-	for _, s := range r.Series {
-		for _, p := range s.Points {
-			spread, published := "", ""
-			if p.Least != p.Most {
-				spread = figure(p.Least) + " – " + figure(p.Most)
-			}
-			if p.Published != nil {
-				published = figure(*p.Published)
-				if !*p.Agrees {
-					published += " !"
-				}
-			}
-			rows = append(rows, []string{s.Name, p.X, figure(p.Median), spread, published})
+	varied := false
+	for _, part := range r.Parts() {
+		if part.Variation && !varied {
+			fmt.Fprint(w, "With something changed, to show what makes a difference:\n\n")
+			varied = true
 		}
+		var rows [][]string
+		for _, s := range part.Series {
+			for _, p := range s.Points {
+				spread, published := "", ""
+				if p.Least != p.Most {
+					spread = figure(p.Least) + " – " + figure(p.Most)
+				}
+				if p.Published != nil {
+					published = figure(*p.Published)
+					if !*p.Agrees {
+						published += " !"
+					}
+				}
+				rows = append(rows, []string{s.Name, p.X, figure(p.Median), spread, published})
+			}
+		}
+		writeTable(w, []column{
+			naming(text(part.Y)), naming(text(r.X)), number("ours"), number("range"), number("published"),
+		}, rows)
+		fmt.Fprintln(w)
 	}
-	writeTable(w, []column{
-		naming(text(r.Y)), naming(text(r.X)), number("ours"), number("range"), number("published"),
-	}, rows)
-	fmt.Fprintln(w)
 }
 
 func verdictText(v reproduce.Verdict) string {
@@ -145,22 +157,32 @@ func verdictText(v reproduce.Verdict) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// reproducedPoint is a point as a line of CSV.
-type reproducedPoint struct {
-	Item    string            `json:"item"`
-	Verdict reproduce.Verdict `json:"verdict"`
-	Series  string            `json:"series"`
-	reproduce.Point
+// reproducedRow is a point or a claim as a line of CSV.
+type reproducedRow struct {
+	Item        string            `json:"item"`
+	ItemVerdict reproduce.Verdict `json:"item_verdict"`
+	Kind        string            `json:"kind"`   // point, variation or claim
+	Series      string            `json:"series"` // of a claim its text
+	Point       *reproduce.Point  `json:"point,omitempty"`
+	Agrees      *bool             `json:"agrees,omitempty"` // the point with what was published; whether the claim holds
 }
 
 func reproducedCSV(results []*reproduce.Result) func(io.Writer) error {
-	var points []reproducedPoint
+	var rows []reproducedRow
 	for _, r := range results {
 		for _, s := range r.Series {
+			kind := "point"
+			if s.Variation {
+				kind = "variation"
+			}
 			for p := range slices.Values(s.Points) {
-				points = append(points, reproducedPoint{r.ID, r.Verdict, s.Name, p})
+				rows = append(rows, reproducedRow{r.ID, r.Verdict, kind, s.Name, &p, p.Agrees})
 			}
 		}
+		for _, c := range r.Claims {
+			rows = append(rows, reproducedRow{r.ID, r.Verdict, "claim", c.Text, nil, &c.Holds})
+		}
 	}
-	return csvOf(points, "item verdict series x median least most published agrees")
+	return csvOf(rows, "item item_verdict kind series x=point/x median=point/median least=point/least most=point/most "+
+		"published=point/published agrees")
 }

@@ -20,6 +20,9 @@ type Config struct {
 	// Gap returns the time that the sources, all together, need between one message and
 	// the next. Nil: none, they send as fast as Pending allows.
 	Gap func() float64
+	// Network is how long a message is under way besides: to its instance, and its
+	// acknowledgement back. No instance is busy with it meanwhile.
+	Network float64
 }
 
 // Simulation is a simulation so far.
@@ -33,7 +36,7 @@ type Simulation struct {
 	release  float64 // when the held messages reach their instances
 	messages int
 	latency  float64 // of all messages, summed up
-	last     float64 // when all messages that have reached an instance are finished
+	last     float64 // when all messages that have reached an instance are acknowledged
 	begin    float64 // of what the next figures are about
 }
 
@@ -120,9 +123,10 @@ func (s *Simulation) reach(m message, at float64) {
 	end := max(s.free[m.to], at) + m.work
 	s.free[m.to] = end
 	s.busy[m.to] += m.work
-	s.last = max(s.last, end)
 	s.messages++
+	end += s.config.Network
 	s.latency += end - m.sent
+	s.last = max(s.last, end)
 	if s.config.Pending > 0 {
 		s.underWay.Push(end)
 	}

@@ -59,7 +59,7 @@ type sent struct {
 }
 
 // literal moves a clock by ticks: instances finish, held messages are let go, sources send.
-func literal(instances, pending, gap int, messages []sent, holdAt, holdFor int) []sent {
+func literal(instances, pending, gap, network int, messages []sent, holdAt, holdFor int) []sent {
 	queues := make([][]int, instances)
 	working := make([]int, instances)
 	for d := range working {
@@ -68,18 +68,21 @@ func literal(instances, pending, gap int, messages []sent, holdAt, holdFor int) 
 	var held []int
 	next, underWay, earliest, release := 0, 0, gap, -1
 	done := 0
+	acknowledged := map[int]int{} // messages, by tick
 	for tick := 0; done < len(messages); tick++ {
 		for changed := true; changed; {
 			changed = false
 			for d, i := range working {
 				if i >= 0 && messages[i].begun+messages[i].work == tick {
-					messages[i].end = tick
+					messages[i].end = tick + network
 					working[d] = -1
-					underWay--
-					done++
+					acknowledged[tick+network]++
 					changed = true
 				}
 			}
+			underWay -= acknowledged[tick]
+			done += acknowledged[tick]
+			delete(acknowledged, tick)
 			if release == tick {
 				for _, i := range held {
 					queues[messages[i].to] = append(queues[messages[i].to], i)
@@ -118,15 +121,16 @@ func literal(instances, pending, gap int, messages []sent, holdAt, holdFor int) 
 func TestAgainstLiteral(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for n := range 400 {
-		instances, pending, gap := 1+rng.IntN(5), 1+rng.IntN(12), 1+rng.IntN(3)
+		instances, pending, gap, network := 1+rng.IntN(5), 1+rng.IntN(12), 1+rng.IntN(3), rng.IntN(6)
 		messages := make([]sent, 60)
 		for i := range messages {
 			messages[i] = sent{to: rng.IntN(instances), work: 1 + rng.IntN(9), held: rng.IntN(3) == 0}
 		}
 		holdAt, holdFor := rng.IntN(60), 1+rng.IntN(80)
-		want := literal(instances, pending, gap, messages, holdAt, holdFor)
+		want := literal(instances, pending, gap, network, messages, holdAt, holdFor)
 		every := func() float64 { return float64(gap) }
-		s := queueing.New(queueing.Config{Instances: instances, Pending: pending, Gap: every})
+		s := queueing.New(queueing.Config{Instances: instances, Pending: pending, Gap: every,
+			Network: float64(network)})
 		sum := 0.0
 		for i, m := range want {
 			sum += float64(m.end - m.at)

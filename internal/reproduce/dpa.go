@@ -8,6 +8,160 @@ import (
 	"plannerd/planner/ring"
 )
 
+var dpaItems = []Item{
+	{"dpa/table1", DPA, "Table 1", "Skew without balancing and with one round of it", dpaTable1},
+	{"dpa/fig3", DPA, "Fig. 3", "Skew over the rounds that each reducer may begin", dpaFig3},
+	{"dpa/time", DPA, "§6.1", "Time to finish over the skew of what reducers processed", dpaTime},
+	{"dpa/merge", DPA, "§1, §7", "What the final merge takes over, by kind of function", dpaMerge},
+	{"dpa/states", DPA, "§7", "What forwarding and moving states cost, by scheme", dpaStates},
+}
+
+// dpaRows simulates the workloads of §6.2 with both methods.
+func dpaRows(m *measurement, report int64, rounds ...int) ([]ring.PaperRow, error) {
+	return ring.Paper(ring.PaperOptions{MaxRounds: rounds, Runs: dpaRuns, Timing: ring.Timing{Report: report},
+		Stop: m.stopped})
+}
+
+// dpaSetting says what is assumed.
+func (m *measurement) dpaSetting() {
+	m.setting("four mappers and reducers, τ 0.2, N 16, %d seeds, nodes and tokens counted from 0; a message takes 100 "+
+		"ticks, reducers report every 100", dpaRuns)
+}
+
+// dpaRuns is how many seeds Table 1 and Fig. 3 are the median of.
+const dpaRuns = 101
+
+// seldom is ten times as long as a report takes otherwise.
+const seldom = 1000
+
+func dpaTable1(m *measurement) error {
+	m.dpaSetting()
+	m.axes("workload and method", "S")
+	for _, report := range []int64{0, seldom} {
+		rows, err := dpaRows(m, report, 1)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			x := fmt.Sprintf("%s, %s", r.Workload, r.Method)
+			if report == 0 {
+				m.add("no balancing", x, r.Baseline)
+				m.add("one round", x, r.Least, r.Median, r.Most)
+			} else {
+				m.vary("one round, reports every 1000 ticks", x, r.Least, r.Median, r.Most)
+			}
+		}
+	}
+	for _, w := range starts {
+		sets := w.letters(of(m, 8, 40))
+		for i, method := range methods {
+			var all []float64
+			for _, x := range sets {
+				skew, err := x.skew(m, method, [2]int{16, 1}[i], 0, 1, 0)
+				if err != nil {
+					return err
+				}
+				all = append(all, skew)
+			}
+			m.vary("one round, other letters", fmt.Sprintf("%s, %s", w.name, method), all...)
+		}
+	}
+	m.dpaCounting()
+	// WL3 is the only workload whose letter the report gives.
+	for i, method := range methods {
+		skew, err := wl3.skew(m, method, [2]int{8, 1}[i], 1, 1, seldom)
+		if err != nil {
+			return err
+		}
+		m.vary("one round, nodes from 1, N 8, reports every 1000 ticks", "WL3, "+string(method), skew)
+	}
+	return nil
+}
+
+// dpaCounting asks of each way of counting nodes and tokens whether WL2 and WL3 can be on
+// its rings: WL2 by doubling needs letters on every node, and of WL3, the letter a, doubling
+// moves it, as S falls to 0.75, and halving does not.
+func (m *measurement) dpaCounting() {
+	const wl2, doubled, halved = "letters of the node with fewest, one token each", "doubling moves the letter a",
+		"halving moves the letter a, N 8"
+	for node := range 2 {
+		for token := range 2 {
+			x := fmt.Sprintf("nodes from %d, tokens from %d", node, token)
+			one := counted{node, token, [4]int{1, 1, 1, 1}}
+			var letters [4]float64
+			for letter := range 26 {
+				letters[one.owner(byte('a'+letter))]++
+			}
+			m.vary(wl2, x, slices.Min(letters[:]))
+			m.vary(doubled, x, float64(count(one.relieved('a', func(d, at int) int { return 2 - count(d == at) }))))
+			eight := counted{node, token, [4]int{8, 8, 8, 8}}
+			m.vary(halved, x, float64(count(eight.relieved('a', func(d, at int) int { return 8 - 4*count(d == at) }))))
+		}
+	}
+	m.unit(wl2, "letters")
+	m.unit(doubled, "1: it does")
+	m.unit(halved, "1: it does")
+}
+
+func dpaFig3(m *measurement) error {
+	rounds := of(m, []int{1, 2, 3}, []int{1, 2, 3, 4, 5})
+	m.dpaSetting()
+	m.axes("rounds", "S")
+	rows, err := dpaRows(m, 0, rounds...)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		m.add(fmt.Sprintf("%s, %s", r.Workload, r.Method), r.MaxRounds, r.Least, r.Median, r.Most)
+	}
+	helped, hurt := 0, 0.0
+	for _, w := range starts {
+		helps := false
+		for _, method := range methods {
+			name := w.name + ", " + string(method)
+			for _, n := range rounds[1:] {
+				helps = helps || m.at(name, n) < m.at(name, 1)
+				if method == ring.Halving {
+					hurt = max(hurt, m.at(name, n)-m.at(name, 1))
+				}
+			}
+		}
+		if helps {
+			helped++
+		}
+	}
+	m.claim(helped == 5, "more rounds help one of the methods at least, in all workloads (here in %d of 5)", helped)
+	m.claim(hurt == 0, "more rounds never hurt halving (here by %.2f at most)", hurt)
+	return m.dpaOtherLetters()
+}
+
+// dpaOtherLetters counts by workload how many sets of other letters two rounds help.
+func (m *measurement) dpaOtherLetters() error {
+	for _, w := range starts {
+		sets, helped, hurt := w.letters(of(m, 8, 40)), 0, 0
+		for _, x := range sets {
+			helps, hurts := false, false
+			for i, method := range methods {
+				one, err := x.skew(m, method, [2]int{16, 1}[i], 0, 1, 0)
+				if err != nil {
+					return err
+				}
+				two, err := x.skew(m, method, [2]int{16, 1}[i], 0, 2, 0)
+				if err != nil {
+					return err
+				}
+				helps, hurts = helps || two < one, hurts || method == ring.Halving && two > one
+			}
+			helped, hurt = helped+count(helps), hurt+count(hurts)
+		}
+		m.vary("a second round helps a method", w.name, 100*float64(helped)/float64(len(sets)))
+		m.vary("a second round hurts halving", w.name, 100*float64(hurt)/float64(len(sets)))
+	}
+	m.unit("a second round helps a method", "% of sets of other letters")
+	m.unit("a second round hurts halving", "% of sets of other letters")
+	return nil
+}
+
 // dpaEach simulates the workloads of §6.2 with both methods and one round.
 func dpaEach(m *measurement, state ring.StateScheme, each func(name string, x *ring.Simulation)) error {
 	_, err := ring.Paper(ring.PaperOptions{
@@ -47,13 +201,6 @@ func dpaTime(m *measurement) error {
 
 // correlation is Pearson's.
 func correlation(x, y []float64) float64 {
-	mean := func(all []float64) float64 {
-		sum := 0.0
-		for _, v := range all {
-			sum += v
-		}
-		return sum / float64(len(all))
-	}
 	mx, my := mean(x), mean(y)
 	var xx, yy, xy float64
 	for i := range x {

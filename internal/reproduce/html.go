@@ -14,6 +14,7 @@ var reportText string
 var report = template.Must(template.New("report").Funcs(template.FuncMap{
 	"number":  func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) },
 	"plotted": plotted,
+	"deref":   func(b *bool) bool { return *b },
 }).Parse(reportText))
 
 // WriteHTML writes results as one page that needs nothing else, with a plot of each item

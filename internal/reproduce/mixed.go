@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -85,6 +86,7 @@ type step struct {
 	before, after []int32
 	instances     int
 	error         float64 // of the loads by which the compact form was planned, the greatest
+	records       int     // that were planned: keys, or their classes
 	took          time.Duration
 }
 
@@ -145,7 +147,10 @@ func (s synthetic) step(g *workload.Generator, statistics *planner.Statistics,
 ) (next step, err error) {
 	next = step{costs: statistics.Cost, before: statistics.Instance, instances: len(target.Instances)}
 	if s.strategy == "" {
-		next.after, err = g.Assign(target.Hash)
+		next.after = next.before
+		if len(target.Instances) != len(base.Instances) {
+			next.after, err = g.Assign(target.Hash)
+		}
 		return next, err
 	}
 	snapshot, err := planner.NewSnapshot(statistics, target, planner.Base{Configuration: base})
@@ -180,7 +185,7 @@ func (s synthetic) configuration(instances int) (c planner.Configuration, err er
 // plan plans a step.
 func (s synthetic) plan(next *step, snapshot *planner.Snapshot, o planner.Options) (err error) {
 	begin := time.Now()
-	if s.degree == 0 {
+	if next.records = s.keys; s.degree == 0 {
 		next.plan, err = planner.Run(s.strategy, snapshot, o)
 		next.took = time.Since(begin)
 		return err
@@ -194,15 +199,16 @@ func (s synthetic) plan(next *step, snapshot *planner.Snapshot, o planner.Option
 	if err != nil {
 		return err
 	}
-	next.plan, next.took = p.Plan, time.Since(begin)
+	next.plan, next.took, next.records = p.Plan, time.Since(begin), len(c.Records)
 	for _, e := range p.Error {
 		next.error = max(next.error, e.After)
 	}
 	return nil
 }
 
-// median drives a workload and returns the median of figures over its intervals.
-func (s synthetic) median(m *measurement, figures ...func(step) float64) ([]float64, error) {
+// means drives a workload and returns the averages of figures over its intervals, which is
+// what §V reports.
+func (s synthetic) means(m *measurement, figures ...func(step) float64) ([]float64, error) {
 	all := make([][]float64, len(figures))
 	err := s.drive(m, func(next step) {
 		for i, f := range figures {
@@ -212,7 +218,7 @@ func (s synthetic) median(m *measurement, figures ...func(step) float64) ([]floa
 	out := make([]float64, len(figures))
 	for i := range all {
 		if err == nil {
-			out[i] = median(all[i])
+			out[i] = mean(all[i])
 		}
 	}
 	return out, err
@@ -231,7 +237,7 @@ func sweep[X any](m *measurement, figure func(step) float64, strategies []string
 			all, err := m.each(func(seed uint64) (float64, error) {
 				s := m.synthetic(strategy, seed)
 				set(&s, x)
-				out, err := s.median(m, figure)
+				out, err := s.means(m, figure)
 				return out[0], err
 			})
 			if err != nil {
@@ -411,17 +417,16 @@ func theorem2(m *measurement) error {
 	return nil
 }
 
-// skewOfHash is the ratio of the greatest to the least mean load of instances, which have
-// no table and never plan.
+// skewOfHash is the ratio of the greatest to the least mean load of instances by hash alone.
 func skewOfHash(m *measurement, set func(*synthetic)) ([]float64, error) {
 	return m.each(func(seed uint64) (float64, error) {
-		s := m.synthetic(planner.Mixed, seed)
-		s.theta, s.window, s.intervals = math.MaxFloat64, 1, of(m, 10, 49)
+		s := m.synthetic("", seed)
+		s.window, s.intervals = 1, of(m, 10, 49)
 		set(&s)
 		sums := make([]float64, s.instances)
 		err := s.drive(m, func(next step) {
-			for d, load := range next.plan.Instances {
-				sums[d] += load.Before
+			for k, cost := range next.costs {
+				sums[next.after[k]] += cost
 			}
 		})
 		return slices.Max(sums) / slices.Min(sums), err
@@ -429,22 +434,32 @@ func skewOfHash(m *measurement, set func(*synthetic)) ([]float64, error) {
 }
 
 func fig7a(m *measurement) error {
-	s := m.synthetic(planner.Mixed, 1)
+	s := m.synthetic("", 1)
 	m.setting("hash alone, K %d, z %v, f %v, mean loads of %d intervals", s.keys, s.z, s.fluctuation, of(m, 10, 49))
 	m.axes("N_D", "greatest over least mean load")
-	for _, instances := range []int{5, 10, 20, 40} {
-		all, err := skewOfHash(m, func(s *synthetic) { s.instances = instances })
-		if err != nil {
-			return err
+	over := func(name string, add func(string, any, ...float64), set func(*synthetic), instances ...int) error {
+		for _, n := range instances {
+			all, err := skewOfHash(m, func(s *synthetic) { set(s); s.instances = n })
+			if err != nil {
+				return err
+			}
+			add(name, n, all...)
 		}
-		m.add("hash", instances, all...)
+		return nil
 	}
+	still := func(s *synthetic) { s.fluctuation, s.intervals = 0, 1 }
+	const million = 1_000_000
+	err := cmp.Or(
+		over("hash", m.add, func(*synthetic) {}, 5, 10, 20, 40),
+		over("f 0", m.vary, still, 5, 10, 20, 40),
+		over("f 0, K 1000000", m.vary, func(s *synthetic) { still(s); s.keys = million }, 5, 40),
+	)
 	m.claim(m.at("hash", 40) > m.at("hash", 5), "the skewness grows with the number of instances")
-	return nil
+	return err
 }
 
 func fig7b(m *measurement) error {
-	s := m.synthetic(planner.Mixed, 1)
+	s := m.synthetic("", 1)
 	m.setting("hash alone, N_D %d, z %v, f %v, mean loads of %d intervals", s.instances, s.z, s.fluctuation, of(m, 10, 49))
 	m.axes("K", "greatest over least mean load")
 	for _, keys := range of(m, []int{5000, 10_000, 100_000}, []int{5000, 10_000, 100_000, 1_000_000}) {
@@ -498,17 +513,26 @@ func fig9a(m *measurement) error {
 func fig9b(m *measurement) error {
 	m.setting("%v; θ_max and w vary", m.synthetic("", 1))
 	m.axes("θ_max", "state moved, %")
+	mixed, minTable := 0.0, 0.0
 	for _, w := range windows {
-		err := sweep(m, moved, mixedAndMinTable, fmt.Sprintf(", w = %d", w), thetas, func(s *synthetic, theta float64) {
+		suffix := fmt.Sprintf(", w = %d", w)
+		err := sweep(m, moved, mixedAndMinTable, suffix, thetas, func(s *synthetic, theta float64) {
 			s.theta, s.window = theta, w
 		})
 		if err != nil {
 			return err
 		}
+		ratio := "MinTable / Mixed" + suffix
+		for _, theta := range thetas {
+			x, y := m.at(planner.MinTable+suffix, theta), m.at(planner.Mixed+suffix, theta)
+			minTable, mixed = minTable+x, mixed+y
+			m.add(ratio, theta, x/y)
+		}
+		m.unit(ratio, "state moved by MinTable over that of Mixed")
 	}
 	m.claim(m.at("mixed, w = 5", 0.02) > m.at("mixed, w = 5", 0.3), "a stricter balance moves more")
 	m.claim(m.at("mixed, w = 5", 0.08) < m.at("mixed, w = 1", 0.08), "with a larger window less is moved")
-	m.add("MinTable / Mixed", "θ_max 0.08, w = 5", m.at("mintable, w = 5", 0.08)/m.at("mixed, w = 5", 0.08))
+	m.add("MinTable / Mixed", "all θ_max and w", minTable/mixed)
 	return nil
 }
 
@@ -539,25 +563,48 @@ func fig11(m *measurement) error {
 	m.setting("%v; mixed on keys and on classes of keys", m.synthetic("", 1))
 	m.axes("R", "time to plan, ms")
 	m.result.Log = true
-	worst := 0.0
-	for _, degree := range []int{0, 1, 8, 64, 256} {
-		all, err := m.eachOf(func(seed uint64) ([]float64, error) {
+	figures := func(degree int, set func(*synthetic)) ([][]float64, error) {
+		return m.eachOf(func(seed uint64) ([]float64, error) {
 			s := m.synthetic(planner.Mixed, seed)
 			s.degree = degree
-			return s.median(m, func(next step) float64 { return 100 * next.error }, millis)
+			set(&s)
+			return s.means(m, func(next step) float64 { return 100 * next.error }, millis,
+				func(next step) float64 { return float64(next.records) })
 		})
+	}
+	worst := 0.0
+	for _, degree := range []int{0, 1, 8, 64, 256} {
+		all, err := figures(degree, func(*synthetic) {})
 		if err != nil {
 			return err
 		}
+		x := any(degree)
 		if degree == 0 {
-			m.add("time, ms", "keys", all[1]...)
-			continue
+			x = "keys"
+		} else {
+			m.add("error, %", x, all[0]...)
+			worst = max(worst, slices.Max(all[0]))
 		}
-		m.add("error, %", degree, all[0]...)
-		m.unit("error, %", "error of the loads, %")
-		m.add("time, ms", degree, all[1]...)
-		worst = max(worst, slices.Max(all[0]))
+		m.add("time, ms", x, all[1]...)
+		m.vary("records", x, all[2]...)
 	}
+	m.seeds = 1
+	for _, x := range []string{"keys", "8", "256"} {
+		degree, _ := strconv.Atoi(x)
+		all, err := figures(degree, func(s *synthetic) { s.keys, s.intervals = 100_000, 2 })
+		if err != nil {
+			return err
+		}
+		if degree > 0 {
+			m.vary("error, % (K 100000)", x, all[0]...)
+		}
+		m.vary("time, ms (K 100000)", x, all[1]...)
+		m.vary("records (K 100000)", x, all[2]...)
+	}
+	m.unit("error, % (K 100000)", "error of the loads, %")
+	m.unit("error, %", "error of the loads, %")
+	m.unit("records", "records that are planned")
+	m.unit("records (K 100000)", "records that are planned")
 	m.claim(worst <= 1, "the error is at most 1 %% up to R = 256")
 	m.claim(m.at("time, ms", 8) <= m.at("time, ms", "keys")/5, "planning at R = 8 is about ten times as fast as on keys")
 	return nil

@@ -68,10 +68,7 @@ const (
 
 // q5 are the operators of the query for a policy, by the numbers of foreign keys.
 func (m *measurement) q5(policy string, theta float64, seed uint64) (operators []synthetic) {
-	strategy := policy
-	if policy == hashAlone || policy == ideal {
-		strategy = ""
-	}
+	strategy := strategyOf(policy)
 	for i, keys := range of(m, []int{1500, 15_000, 500}, []int{150_000, 1_500_000, 10_000}) {
 		s := m.synthetic(strategy, 10*seed+uint64(i))
 		s.keys, s.instances, s.z, s.theta, s.fluctuation = keys, q5Instances, 0.8, theta, 1
@@ -82,7 +79,7 @@ func (m *measurement) q5(policy string, theta float64, seed uint64) (operators [
 }
 
 // pipeline simulates the messages of operators one after the other, interval by interval, and
-// returns the median throughput, and the mean latency in ms.
+// returns the mean throughput and latency, in ms.
 func (m *measurement) pipeline(operators []synthetic, policy string, messages int, seed uint64) ([]float64, error) {
 	var steps [][]step // by operator and interval
 	var instances []int
@@ -94,7 +91,7 @@ func (m *measurement) pipeline(operators []synthetic, policy string, messages in
 		steps, instances = append(steps, own), append(instances, s.instances)
 	}
 	rng := rand.New(rand.NewPCG(seed, 16))
-	p := queueing.NewPipeline(instances, pendingPerInstance*slices.Max(instances)*len(operators))
+	p := queueing.NewPipeline(instances, assumed.pending)
 	var throughput, latency []float64
 	for i := range steps[0] {
 		draws := make([]func() int, len(operators))
@@ -116,7 +113,7 @@ func (m *measurement) pipeline(operators []synthetic, policy string, messages in
 		f := p.Figures()
 		throughput, latency = append(throughput, f.Throughput), append(latency, 1000*f.Mean)
 	}
-	return []float64{median(throughput), median(latency)}, m.ctx.Err()
+	return []float64{mean(throughput), mean(latency)}, m.ctx.Err()
 }
 
 // visit is where a message of a key goes that is sent as the n-th of its interval.
@@ -135,25 +132,18 @@ func fig16(m *measurement) error {
 	operators := m.q5(planner.Mixed, 0, 1)
 	m.setting("three joins in a row, of %d, %d and %d keys, z 0.8, %d instances each; an hour, f 1 every 15 minutes, a "+
 		"plan takes effect after a minute, moving all state takes a minute; simulated queues: 1 ms for a message at each "+
-		"join, %d messages under way for each instance", operators[0].keys, operators[1].keys, operators[2].keys, q5Instances,
-		pendingPerInstance)
+		"join, %d messages under way", operators[0].keys, operators[1].keys, operators[2].keys, q5Instances, assumed.pending)
 	m.axes("θ_max", "throughput, messages a second")
 	thetas := of(m, []float64{0.02, 0.1, 0.3}, []float64{0.02, 0.08, 0.1, 0.2, 0.3})
 	best, above := true, true
-	for _, policy := range []string{ideal, planner.Optimal, planner.Mixed, planner.MinTable, planner.Readj, hashAlone} {
-		var all [][]float64
-		var err error
-		for _, theta := range thetas {
-			if all == nil || policy != ideal && policy != hashAlone { // which do not depend on it
-				all, err = m.eachOf(func(seed uint64) ([]float64, error) {
-					return m.pipeline(m.q5(policy, theta, seed), policy, messages, seed)
-				})
-			}
-			if err != nil {
-				return err
-			}
-			m.add(policy, theta, all[0]...)
-		}
+	without := slices.DeleteFunc(slices.Clone(policies), func(policy string) bool { return policy == twoOf })
+	_, err := m.overTheta(without, thetas, func(policy string, theta float64) ([][]float64, error) {
+		return m.eachOf(func(seed uint64) ([]float64, error) {
+			return m.pipeline(m.q5(policy, theta, seed), policy, messages, seed)
+		})
+	})
+	if err != nil {
+		return err
 	}
 	for _, theta := range thetas {
 		best = best && m.at(planner.Mixed, theta) >= 0.98*max(m.at(planner.Readj, theta), m.at(planner.MinTable, theta))

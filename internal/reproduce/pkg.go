@@ -347,19 +347,22 @@ func pkgFig5(m *measurement) error {
 }
 
 func pkgAgreement(m *measurement) error {
-	m.setting("Zipf streams of the p1 of WP and z = 0.8, W 5, S 5")
-	m.axes("stream", "Jaccard overlap of decisions, %")
-	messages := int64(of(m, 300_000, 10_000_000))
-	o := local(5, 5, 2)
-	o.CompareGlobal = true
-	for _, d := range []dataset{m.datasets()[0], {"z = 0.8", func(seed uint64) (*grouping.Stream, error) {
-		return zipf(10_000, 0.8, messages, seed)
-	}}} {
-		all, err := m.figure(d.make, o, func(r *grouping.Result) float64 { return 100 * r.Agreement.Jaccard })
-		if err != nil {
-			return err
+	m.setting("%s; WP, with numbers of sources and workers of Figs 4 and 5", m.surrogates())
+	m.axes("W", "Jaccard overlap of decisions, %")
+	made, err := m.made(m.datasets()[0])
+	if err != nil {
+		return err
+	}
+	for _, sources := range []int{5, 20} {
+		for _, w := range []int{5, 10, 50} {
+			o := local(w, sources, 2)
+			o.CompareGlobal = true
+			all, err := m.figure(made, o, func(r *grouping.Result) float64 { return 100 * r.Agreement.Jaccard })
+			if err != nil {
+				return err
+			}
+			m.add(fmt.Sprintf("local and global, S = %d", sources), w, all...)
 		}
-		m.add("local and global", d.name, all...)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 )
 
@@ -71,9 +72,8 @@ func judge(r *Result) error {
 	}
 	p := all[r.ID]
 	r.Source = p.Source
-	agrees := true
 	for _, v := range p.Values {
-		point := r.find(v.Series, v.X)
+		series, point := r.find(v.Series, v.X)
 		if point == nil {
 			continue // another size measures other points
 		}
@@ -83,19 +83,23 @@ func judge(r *Result) error {
 		}
 		ok := near.allows(point.Median, v.Value)
 		point.Published, point.Agrees = &v.Value, &ok
-		agrees = agrees && ok
 		r.Tolerance = p.Within.String()
 		if p.Because != "" {
 			r.Tolerance += ": " + p.Because
 		}
+		if !series.Variation {
+			r.Counts.Values++
+			r.Counts.ValuesAgree += count(ok)
+		}
 	}
 	for _, c := range r.Claims {
-		agrees = agrees && c.Holds
+		r.Counts.Claims++
+		r.Counts.ClaimsHold += count(c.Holds)
 	}
-	switch {
-	case !agrees:
+	switch n := r.Counts; {
+	case n.ValuesAgree < n.Values || n.ClaimsHold < n.Claims:
 		r.Verdict, r.Why = Differs, p.Differs
-	case r.Tolerance == "" && len(r.Claims) == 0:
+	case n.Values+n.Claims == 0:
 		r.Verdict = ImageOnly
 	default:
 		r.Verdict = Agrees
@@ -103,16 +107,41 @@ func judge(r *Result) error {
 	return nil
 }
 
-func (r *Result) find(series, x string) *Point {
-	for s := range r.Series {
-		if r.Series[s].Name != series {
-			continue
+// String says how many agree, such as "3 of 4 published values and 2 of 2 claims agree".
+func (c Counts) String() string {
+	var parts []string
+	for _, x := range []struct {
+		agree, of int
+		what      string
+	}{{c.ValuesAgree, c.Values, "published value"}, {c.ClaimsHold, c.Claims, "claim"}} {
+		if x.of > 1 {
+			x.what += "s"
 		}
+		if x.of > 0 {
+			parts = append(parts, fmt.Sprintf("%d of %d %s", x.agree, x.of, x.what))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return strings.Join(parts, " and ") + " agree"
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// find returns a point and its series, or nil.
+func (r *Result) find(series, x string) (*Series, *Point) {
+	for s := range r.Series {
 		for p := range r.Series[s].Points {
-			if point := &r.Series[s].Points[p]; point.X == x {
-				return point
+			if point := &r.Series[s].Points[p]; r.Series[s].Name == series && point.X == x {
+				return &r.Series[s], point
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }

@@ -7,6 +7,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -93,9 +94,19 @@ type Result struct {
 	// Tolerance says in words how near a published value has to be.
 	Tolerance string  `json:"tolerance,omitempty"`
 	Verdict   Verdict `json:"verdict"`
+	Counts    Counts  `json:"counts"`
 	// Why says why ours differs, where that is known.
 	Why     string `json:"why,omitempty"`
 	Command string `json:"command"` // measures the item again
+}
+
+// Counts are what a verdict rests on: the published numbers that ours are held against and
+// the claims, and how many of them agree.
+type Counts struct {
+	Values      int `json:"values"`
+	ValuesAgree int `json:"values_agree"`
+	Claims      int `json:"claims"`
+	ClaimsHold  int `json:"claims_hold"`
 }
 
 // Series are points over x.
@@ -103,8 +114,37 @@ type Series struct {
 	Name string `json:"name"`
 	// Y is what it measures, with its unit, where that is not [Result].Y: it has a plot of
 	// its own.
-	Y      string  `json:"y,omitempty"`
-	Points []Point `json:"points"`
+	Y string `json:"y,omitempty"`
+	// Variation: it is measured with something changed, to show what makes a difference.
+	// Published values stand beside it, too, but the verdict does not rest on them.
+	Variation bool    `json:"variation,omitempty"`
+	Points    []Point `json:"points"`
+}
+
+// Part are series of a result of one kind that measure the same, in one unit.
+type Part struct {
+	Y         string
+	Variation bool
+	Series    []Series
+}
+
+// Parts divides the series by what they measure, variations last.
+func (r *Result) Parts() (parts []Part) {
+	for _, variation := range []bool{false, true} {
+		for _, s := range r.Series {
+			if s.Variation != variation {
+				continue
+			}
+			y := cmp.Or(s.Y, r.Y)
+			i := slices.IndexFunc(parts, func(p Part) bool { return p.Y == y && p.Variation == variation })
+			if i < 0 {
+				i = len(parts)
+				parts = append(parts, Part{Y: y, Variation: variation})
+			}
+			parts[i].Series = append(parts[i].Series, s)
+		}
+	}
+	return parts
 }
 
 // Point is one measurement, over several seeds where chance has a part in it.
@@ -188,13 +228,19 @@ func (m *measurement) setting(format string, a ...any) { m.result.Setting = fmt.
 
 func (m *measurement) axes(x, y string) { m.result.X, m.result.Y = x, y }
 
-// add adds a point to a series; x is a number or a name.
-func (m *measurement) add(series string, x any, ours ...float64) {
-	i := slices.IndexFunc(m.result.Series, func(s Series) bool { return s.Name == series })
+// series returns the one of a name, a new one where there is none; it is valid until the
+// next call.
+func (m *measurement) series(name string) *Series {
+	i := slices.IndexFunc(m.result.Series, func(s Series) bool { return s.Name == name })
 	if i < 0 {
 		i = len(m.result.Series)
-		m.result.Series = append(m.result.Series, Series{Name: series})
+		m.result.Series = append(m.result.Series, Series{Name: name})
 	}
+	return &m.result.Series[i]
+}
+
+// add adds a point to a series; x is a number or a name.
+func (m *measurement) add(series string, x any, ours ...float64) {
 	p := Point{X: fmt.Sprint(x), Least: slices.Min(ours), Most: slices.Max(ours), Median: median(ours)}
 	switch x := x.(type) {
 	case int:
@@ -202,38 +248,31 @@ func (m *measurement) add(series string, x any, ours ...float64) {
 	case float64:
 		p.At = &x
 	}
-	m.result.Series[i].Points = append(m.result.Series[i].Points, p)
+	s := m.series(series)
+	s.Points = append(s.Points, p)
 }
 
-// unit says what a series measures that has points, where it is not what the others do.
-func (m *measurement) unit(series, y string) {
-	for i := range m.result.Series {
-		if m.result.Series[i].Name == series {
-			m.result.Series[i].Y = y
-		}
-	}
+// vary adds a point to a series that is a variation.
+func (m *measurement) vary(series string, x any, ours ...float64) {
+	m.add(series, x, ours...)
+	m.series(series).Variation = true
 }
+
+// unit says what a series measures, where it is not what the others do.
+func (m *measurement) unit(series, y string) { m.series(series).Y = y }
 
 // claim states something that the paper does.
 func (m *measurement) claim(holds bool, format string, a ...any) {
 	m.result.Claims = append(m.result.Claims, Claim{fmt.Sprintf(format, a...), holds})
 }
 
-// medians are those of a series, by x.
-func (m *measurement) medians(series string) map[string]float64 {
-	out := map[string]float64{}
-	for _, s := range m.result.Series {
-		if s.Name == series {
-			for _, p := range s.Points {
-				out[p.X] = p.Median
-			}
-		}
-	}
-	return out
-}
-
 // at is the median of a series at x.
-func (m *measurement) at(series string, x any) float64 { return m.medians(series)[fmt.Sprint(x)] }
+func (m *measurement) at(series string, x any) float64 {
+	if _, p := m.result.find(series, fmt.Sprint(x)); p != nil {
+		return p.Median
+	}
+	return 0
+}
 
 // each calls measure with every seed, 1, 2, …, and returns what it returns.
 func (m *measurement) each(measure func(seed uint64) (float64, error)) ([]float64, error) {
@@ -283,6 +322,15 @@ func drawing(weights []float64, r *rand.Rand) func() int {
 		i, _ := slices.BinarySearch(cumulative, r.Float64()*sum)
 		return min(i, len(weights)-1)
 	}
+}
+
+// mean returns the arithmetic mean.
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
 }
 
 // median returns the lower median.

@@ -6,80 +6,13 @@ import (
 
 	"plannerd/planner"
 	"plannerd/planner/ranges"
-	"plannerd/planner/ring"
 )
-
-var dpaItems = []Item{
-	{"dpa/table1", DPA, "Table 1", "Skew without balancing and with one round of it", dpaTable1},
-	{"dpa/timing", DPA, "Table 1", "The same, when reducers report a tenth as often", dpaTiming},
-	{"dpa/fig3", DPA, "Fig. 3", "Skew over the rounds that each reducer may begin", dpaFig3},
-	{"dpa/time", DPA, "§6.1", "Time to finish over the skew of what reducers processed", dpaTime},
-	{"dpa/merge", DPA, "§1, §7", "What the final merge takes over, by kind of function", dpaMerge},
-	{"dpa/states", DPA, "§7", "What forwarding and moving states cost, by scheme", dpaStates},
-}
 
 var shufflerItems = []Item{
 	{"shuffler/formula", Shuffler, "Formula", "What a join by quantiles moves, at every place", shufflerFormula},
 	{"shuffler/examples", Shuffler, "Examples", "What moves in the examples and cartoons", shufflerExamples},
 	{"shuffler/middle", Shuffler, "Formula", "(3n−2)/(n²+n), O(1/n), for a join in the middle", shufflerMiddle},
 	{"shuffler/authority", Shuffler, "Authority", "Who answers for a record, from put to a crash", shufflerAuthority},
-}
-
-func dpaTable1(m *measurement) error { return dpaRun(m, ring.Timing{}, 1) }
-
-func dpaTiming(m *measurement) error { return dpaRun(m, ring.Timing{Report: 1000}, 1) }
-
-// dpaRun simulates the workloads of §6.2 with both methods.
-func dpaRun(m *measurement, timing ring.Timing, rounds ...int) error {
-	const runs = 101
-	report := "once per message"
-	if timing.Report > 0 {
-		report = fmt.Sprintf("every %d messages", timing.Report/100)
-	}
-	m.setting("four mappers and reducers, τ 0.2, %d seeds, tokens counted from 0; reducers report %s", runs, report)
-	m.axes("workload and method", "S")
-	rows, err := ring.Paper(ring.PaperOptions{MaxRounds: rounds, Runs: runs, Timing: timing,
-		Stop: m.stopped})
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		x := fmt.Sprintf("%s, %s", r.Workload, r.Method)
-		if len(rounds) > 1 {
-			m.add(x, r.MaxRounds, r.Least, r.Median, r.Most)
-			continue
-		}
-		m.add("no balancing", x, r.Baseline)
-		m.add("one round", x, r.Least, r.Median, r.Most)
-	}
-	return nil
-}
-
-func dpaFig3(m *measurement) error {
-	rounds := of(m, []int{1, 2, 3}, []int{1, 2, 3, 4, 5})
-	if err := dpaRun(m, ring.Timing{}, rounds...); err != nil {
-		return err
-	}
-	m.axes("rounds", "S")
-	helped, hurt := 0, 0.0
-	for _, workload := range []string{"WL1", "WL2", "WL3", "WL4", "WL5"} {
-		helps := false
-		for _, method := range []string{"halving", "doubling"} {
-			name := workload + ", " + method
-			for _, n := range rounds[1:] {
-				helps = helps || m.at(name, n) < m.at(name, 1)
-				if method == "halving" {
-					hurt = max(hurt, m.at(name, n)-m.at(name, 1))
-				}
-			}
-		}
-		if helps {
-			helped++
-		}
-	}
-	m.claim(helped == 5, "more rounds help one of the methods at least, in all workloads (here in %d of 5)", helped)
-	m.claim(hurt == 0, "more rounds never hurt halving (here by %.2f at most)", hurt)
-	return nil
 }
 
 // uniform is a CDF in which each key weighs next to nothing.
