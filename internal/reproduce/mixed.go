@@ -27,12 +27,10 @@ var mixedItems = []Item{
 	{"mixed/fig7a", Mixed, "Fig. 7(a)", "Skewness of hashing over the number of instances", fig7a},
 	{"mixed/fig7b", Mixed, "Fig. 7(b)", "Skewness of hashing over the number of keys", fig7b},
 	{"mixed/fig8", Mixed, "Fig. 8(b)", "Migration over the number of instances", fig8},
-	{"mixed/fig9a", Mixed, "Fig. 9(a)", "Time to plan over θ_max", fig9a},
-	{"mixed/fig9b", Mixed, "Fig. 9(b)", "Migration over θ_max", fig9b},
+	{"mixed/fig9", Mixed, "Fig. 9", "Migration and time to plan over θ_max", fig9},
 	{"mixed/fig10", Mixed, "Fig. 10", "Migration over the number of keys", fig10},
 	{"mixed/fig11", Mixed, "Fig. 11", "Error and time of the compact form over the degree of discretisation", fig11},
-	{"mixed/fig12a", Mixed, "Fig. 12(a)", "Time to plan over the fluctuation", fig12a},
-	{"mixed/fig12b", Mixed, "Fig. 12(b)", "Migration over the fluctuation", fig12b},
+	{"mixed/fig12", Mixed, "Fig. 12", "Migration and time to plan over the fluctuation", fig12},
 	{"mixed/fig13", Mixed, "Fig. 13", "Throughput and latency over the fluctuation", fig13},
 	{"mixed/fig14", Mixed, "Fig. 14(a)", "Throughput on words over θ_max", fig14},
 	{"mixed/fig14b", Mixed, "Fig. 14(b)", "Throughput on stock transactions over θ_max", fig14b},
@@ -228,22 +226,27 @@ func moved(s step) float64     { return 100 * s.plan.Migration.Fraction }
 func tableSize(s step) float64 { return float64(s.plan.TableAfter) }
 func millis(s step) float64    { return float64(s.took.Nanoseconds()) / 1e6 }
 
-// sweep measures strategies over x. set changes the workload to that of an x.
-func sweep[X any](m *measurement, figure func(step) float64, strategies []string, suffix string, xs []X,
+// sweep measures strategies over x: what moves, and for timed, the time to plan as well. set
+// changes the workload to that of an x.
+func sweep[X any](m *measurement, timed bool, strategies []string, suffix string, xs []X,
 	set func(*synthetic, X),
 ) error {
 	for _, strategy := range strategies {
+		name := strategy + suffix
 		for _, x := range xs {
-			all, err := m.each(func(seed uint64) (float64, error) {
+			all, err := m.eachOf(func(seed uint64) ([]float64, error) {
 				s := m.synthetic(strategy, seed)
 				set(&s, x)
-				out, err := s.means(m, figure)
-				return out[0], err
+				return s.means(m, moved, millis)
 			})
 			if err != nil {
 				return err
 			}
-			m.add(strategy+suffix, x, all...)
+			m.add(name, x, all[0]...)
+			if timed {
+				m.add("time: "+name, x, all[1]...)
+				m.unit("time: "+name, "time to plan, ms")
+			}
 		}
 	}
 	return nil
@@ -482,7 +485,7 @@ func fig8(m *measurement) error {
 	below := []int{5, 15, 25, 35}
 	for _, w := range windows {
 		suffix := fmt.Sprintf(", w = %d", w)
-		err := sweep(m, moved, mixedAndMinTable, suffix, append(slices.Clone(below), 40), func(s *synthetic, n int) {
+		err := sweep(m, false, mixedAndMinTable, suffix, append(slices.Clone(below), 40), func(s *synthetic, n int) {
 			s.window, s.instances = w, n
 		})
 		if err != nil {
@@ -502,21 +505,13 @@ func fig8(m *measurement) error {
 
 var thetas = []float64{0.02, 0.08, 0.15, 0.2, 0.3}
 
-func fig9a(m *measurement) error {
-	m.setting("%v; θ_max varies", m.synthetic("", 1))
-	m.axes("θ_max", "time to plan, ms")
-	err := sweep(m, millis, mixedAndMinTable, "", thetas, func(s *synthetic, theta float64) { s.theta = theta })
-	m.claim(m.at(planner.Mixed, 0.02) < 1000, "a plan for θ_max 0.02 takes less than a second")
-	return err
-}
-
-func fig9b(m *measurement) error {
+func fig9(m *measurement) error {
 	m.setting("%v; θ_max and w vary", m.synthetic("", 1))
 	m.axes("θ_max", "state moved, %")
 	mixed, minTable := 0.0, 0.0
 	for _, w := range windows {
 		suffix := fmt.Sprintf(", w = %d", w)
-		err := sweep(m, moved, mixedAndMinTable, suffix, thetas, func(s *synthetic, theta float64) {
+		err := sweep(m, true, mixedAndMinTable, suffix, thetas, func(s *synthetic, theta float64) {
 			s.theta, s.window = theta, w
 		})
 		if err != nil {
@@ -532,6 +527,7 @@ func fig9b(m *measurement) error {
 	}
 	m.claim(m.at("mixed, w = 5", 0.02) > m.at("mixed, w = 5", 0.3), "a stricter balance moves more")
 	m.claim(m.at("mixed, w = 5", 0.08) < m.at("mixed, w = 1", 0.08), "with a larger window less is moved")
+	m.claim(m.at("time: mixed, w = 5", 0.02) < 1000, "a plan for θ_max 0.02 takes less than a second")
 	m.add("MinTable / Mixed", "all θ_max and w", minTable/mixed)
 	return nil
 }
@@ -541,7 +537,7 @@ func fig10(m *measurement) error {
 	m.axes("K", "state moved, %")
 	keys := of(m, []int{5000, 10_000, 50_000}, []int{5000, 10_000, 50_000, 100_000, 500_000, 1_000_000})
 	for _, w := range windows {
-		err := sweep(m, moved, mixedAndMinTable, fmt.Sprintf(", w = %d", w), keys, func(s *synthetic, k int) {
+		err := sweep(m, false, mixedAndMinTable, fmt.Sprintf(", w = %d", w), keys, func(s *synthetic, k int) {
 			s.keys, s.window = k, w
 		})
 		if err != nil {
@@ -562,7 +558,6 @@ func fig10(m *measurement) error {
 func fig11(m *measurement) error {
 	m.setting("%v; mixed on keys and on classes of keys", m.synthetic("", 1))
 	m.axes("R", "time to plan, ms")
-	m.result.Log = true
 	figures := func(degree int, set func(*synthetic)) ([][]float64, error) {
 		return m.eachOf(func(seed uint64) ([]float64, error) {
 			s := m.synthetic(planner.Mixed, seed)
@@ -614,23 +609,15 @@ var mixedAndRivals = []string{planner.Mixed, planner.Readj, planner.MixedBruteFo
 
 var fluctuations = []float64{0.1, 0.5, 1, 2}
 
-func fig12a(m *measurement) error {
-	m.setting("%v; f varies", m.synthetic("", 1))
-	m.axes("f", "time to plan, ms")
-	m.result.Log = true
-	err := sweep(m, millis, mixedAndRivals, "", of(m, fluctuations[1:3], fluctuations),
-		func(s *synthetic, f float64) { s.fluctuation, s.intervals = f, of(m, 2, 10) })
-	m.claim(m.at(planner.Mixed, 1.0) < m.at(planner.Readj, 1.0)/2, "Mixed is much faster than Readj")
-	m.claim(m.at(planner.Mixed, 1.0) < m.at(planner.MixedBruteForce, 1.0)/2, "Mixed is much faster than MixedBF")
-	return err
-}
-
-func fig12b(m *measurement) error {
+func fig12(m *measurement) error {
 	m.setting("%v; f varies", m.synthetic("", 1))
 	m.axes("f", "state moved, %")
 	fs := of(m, fluctuations[1:3], fluctuations)
-	err := sweep(m, moved, mixedAndRivals, "", fs,
+	err := sweep(m, true, mixedAndRivals, "", fs,
 		func(s *synthetic, f float64) { s.fluctuation, s.intervals = f, of(m, 2, 10) })
+	time := func(strategy string) float64 { return m.at("time: "+strategy, 1.0) }
+	m.claim(time(planner.Mixed) < time(planner.Readj)/2, "Mixed is much faster than Readj")
+	m.claim(time(planner.Mixed) < time(planner.MixedBruteForce)/2, "Mixed is much faster than MixedBF")
 	last := fs[len(fs)-1]
 	m.claim(m.at(planner.Mixed, last) < m.at(planner.Readj, last), "Mixed moves less than Readj at f = %v", last)
 	m.claim(math.Abs(m.at(planner.Mixed, last)-m.at(planner.MixedBruteForce, last)) < 0.1*m.at(planner.Mixed, last)+0.2,
@@ -643,7 +630,7 @@ func fig17(m *measurement) error {
 	m.axes("i", "state moved, %")
 	exponents := of(m, []int{5, 7, 9, 11}, []int{1, 3, 5, 7, 9, 11, 13, 15})
 	for _, theta := range []float64{0.02, 0.08, 0.15, 0.3} {
-		err := sweep(m, moved, []string{planner.Mixed}, fmt.Sprintf(", θ_max = %v", theta), exponents,
+		err := sweep(m, false, []string{planner.Mixed}, fmt.Sprintf(", θ_max = %v", theta), exponents,
 			func(s *synthetic, i int) { s.theta, s.table = theta, 1<<i })
 		if err != nil {
 			return err
@@ -686,7 +673,7 @@ func fig19(m *measurement) error {
 	m.setting("%v; w varies", m.synthetic("", 1))
 	m.axes("w", "state moved, %")
 	ws := of(m, []int{1, 5, 15}, []int{1, 5, 10, 15, 20})
-	err := sweep(m, moved, mixedAndMinTable, "", ws, func(s *synthetic, w int) { s.window = w })
+	err := sweep(m, false, mixedAndMinTable, "", ws, func(s *synthetic, w int) { s.window = w })
 	last := ws[len(ws)-1]
 	m.claim(m.at(planner.Mixed, last) < m.at(planner.Mixed, 1), "with a larger window Mixed moves less")
 	m.claim(m.at(planner.Mixed, last) < m.at(planner.MinTable, last), "Mixed moves less than MinTable")
@@ -718,7 +705,7 @@ func fig20(m *measurement) error {
 func fig21(m *measurement) error {
 	m.setting("%v, without A_max; β varies", m.synthetic("", 1))
 	m.axes("β", "state moved, %")
-	err := sweep(m, moved, []string{planner.MinMig}, "", betas, func(s *synthetic, beta float64) {
+	err := sweep(m, false, []string{planner.MinMig}, "", betas, func(s *synthetic, beta float64) {
 		s.beta, s.table, s.intervals = beta, -1, 10-s.window
 	})
 	m.claim(m.at(planner.MinMig, 1.0) < m.at(planner.MinMig, 3.0), "a larger β moves more state")

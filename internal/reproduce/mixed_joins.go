@@ -17,7 +17,6 @@ func fig2(m *measurement) error {
 		"a partial result of each part every 10 ms; the other stream of a join is as fast, with the same keys",
 		tuples, keys, instances, theta)
 	m.axes("share of the key", "messages more, % of the tuples")
-	m.result.Log = true
 	cheaper, whole := true, true
 	for _, share := range []float64{0.05, 0.15, 0.3, 0.5, 0.8} {
 		s := &planner.Statistics{Keys: planner.KeysOf("hot"), Cost: []float64{share * tuples}}

@@ -238,7 +238,6 @@ func (m *measurement) surrogates() string {
 func pkgTable2(m *measurement) error {
 	m.setting("%s; I(m)/m at the end", m.surrogates())
 	m.axes("stream and W", "I(m)/m")
-	m.result.Log = true
 	schemes := []grouping.Scheme{grouping.PKG, grouping.OffGreedy, grouping.OnGreedy, grouping.PoTC, grouping.Hash}
 	workers := of(m, []int{5, 50, 100}, []int{5, 10, 50, 100})
 	best := true
@@ -278,7 +277,6 @@ func (m *measurement) made(d dataset) (func(seed uint64) (*grouping.Stream, erro
 func pkgFig4(m *measurement) error {
 	m.setting("LN1 and LN2, %d messages, two choices", of(m, 500_000, 10_000_000))
 	m.axes("stream and W", "I(m)/m")
-	m.result.Log = true
 	lower, near := true, true
 	for _, d := range m.datasets()[2:] {
 		made, err := m.made(d)
@@ -313,7 +311,6 @@ func pkgFig4(m *measurement) error {
 func pkgFig5(m *measurement) error {
 	m.setting("LN2, %d messages, two choices, S 5", of(m, 500_000, 10_000_000))
 	m.axes("messages so far, %", "I(t)/t")
-	m.result.Log = true
 	made, err := m.made(m.datasets()[3])
 	if err != nil {
 		return err
@@ -394,7 +391,6 @@ func pkgFig7(m *measurement) error {
 	messages := int64(of(m, 300_000, 10_000_000))
 	m.setting("Zipf, %d messages, two choices, S 5, W 10 and 50", messages)
 	m.axes("z", "I(m)/m")
-	m.result.Log = true
 	for _, keys := range of(m, []int{10_000}, []int{1000, 10_000, 100_000, 1_000_000}) {
 		for _, w := range []int{10, 50} {
 			for _, z := range []float64{0.4, 0.8, 1, 1.2, 1.6, 2} {
@@ -416,7 +412,6 @@ func pkgFig8(m *measurement) error {
 	messages := of(m, 200_000, 10_000_000)
 	m.setting("LN2, %d messages, W 10; sources get messages in turn, or by a key of Zipf z = 1 of their own", messages)
 	m.axes("S", "I(m)/m")
-	m.result.Log = true
 	harmless := true
 	for _, sources := range []int{5, 10, 20} {
 		for _, skewed := range []bool{false, true} {
@@ -446,7 +441,6 @@ func pkgFig9(m *measurement) error {
 	keys, messages := of(m, 100_000, 1_000_000), int64(of(m, 400_000, 10_000_000))
 	m.setting("Zipf z 1.2, %d keys, %d messages, S 5", keys, messages)
 	m.axes("d", "I(m)/m")
-	m.result.Log = true
 	made, err := m.made(dataset{"ZF", func(seed uint64) (*grouping.Stream, error) {
 		return zipf(keys, 1.2, messages, seed)
 	}})

@@ -86,7 +86,6 @@ type Result struct {
 	Setting  string   `json:"setting"`
 	X        string   `json:"x"` // what the points are over
 	Y        string   `json:"y"` // what is measured, with its unit
-	Log      bool     `json:"log,omitempty"`
 	Series   []Series `json:"series"`
 	Claims   []Claim  `json:"claims"`
 	// Source says where in the paper the published values stand.
