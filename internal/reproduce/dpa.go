@@ -54,10 +54,10 @@ func dpaTable1(m *measurement) error {
 	}
 	for _, w := range starts {
 		sets := w.letters(of(m, 8, 40))
-		for i, method := range methods {
+		for _, method := range methods {
 			var all []float64
 			for _, x := range sets {
-				skew, err := x.skew(m, method, [2]int{16, 1}[i], 0, 1, 0)
+				skew, err := x.skew(m, trial{method: method, tokens: 16, rounds: 1})
 				if err != nil {
 					return err
 				}
@@ -68,8 +68,8 @@ func dpaTable1(m *measurement) error {
 	}
 	m.dpaCounting()
 	// WL3 is the only workload whose letter the report gives.
-	for i, method := range methods {
-		skew, err := wl3.skew(m, method, [2]int{8, 1}[i], 1, 1, seldom)
+	for _, method := range methods {
+		skew, err := wl3.skew(m, trial{method, 8, 1, 1, seldom})
 		if err != nil {
 			return err
 		}
@@ -141,12 +141,12 @@ func (m *measurement) dpaOtherLetters() error {
 		sets, helped, hurt := w.letters(of(m, 8, 40)), 0, 0
 		for _, x := range sets {
 			helps, hurts := false, false
-			for i, method := range methods {
-				one, err := x.skew(m, method, [2]int{16, 1}[i], 0, 1, 0)
+			for _, method := range methods {
+				one, err := x.skew(m, trial{method: method, tokens: 16, rounds: 1})
 				if err != nil {
 					return err
 				}
-				two, err := x.skew(m, method, [2]int{16, 1}[i], 0, 2, 0)
+				two, err := x.skew(m, trial{method: method, tokens: 16, rounds: 2})
 				if err != nil {
 					return err
 				}

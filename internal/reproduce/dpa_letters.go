@@ -82,12 +82,23 @@ func randomLetters(rng *rand.Rand) lettered {
 	return x
 }
 
-// skew is the median S with balancing over a few seeds, on nodes that are counted from first
-// on and have so many tokens each.
-func (x lettered) skew(m *measurement, method ring.Method, tokens int, first int32, rounds int, report int64) (float64, error) {
-	nodes := ring.EqualNodes(4, tokens)
+// trial is how a workload is balanced.
+type trial struct {
+	method ring.Method
+	tokens int   // of a node by halving; by doubling it is 1
+	first  int32 // the ID of the first node
+	rounds int
+	report int64 // ticks between two reports; 0: 100
+}
+
+// skew is the median S with balancing over a few seeds.
+func (x lettered) skew(m *measurement, t trial) (float64, error) {
+	if t.method == ring.Doubling {
+		t.tokens = 1
+	}
+	nodes := ring.EqualNodes(4, t.tokens)
 	for i := range nodes {
-		nodes[i].ID += first
+		nodes[i].ID += t.first
 	}
 	keys := planner.NewKeys(len(x.letters))
 	for _, letter := range x.letters {
@@ -99,8 +110,8 @@ func (x lettered) skew(m *measurement, method ring.Method, tokens int, first int
 		if err != nil {
 			return 0, err
 		}
-		s, err := ring.Simulate(stream, ring.SimulationOptions{Nodes: nodes, Method: method, MaxRounds: rounds, Seed: seed,
-			Timing: ring.Timing{Report: report}, Stop: m.stopped})
+		s, err := ring.Simulate(stream, ring.SimulationOptions{Nodes: nodes, Method: t.method, MaxRounds: t.rounds, Seed: seed,
+			Timing: ring.Timing{Report: t.report}, Stop: m.stopped})
 		if err != nil {
 			return 0, err
 		}
