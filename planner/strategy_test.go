@@ -62,12 +62,16 @@ func TestAnytime(t *testing.T) {
 func TestEffort(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(93, 93))
-	efforts := []planner.Effort{planner.EffortFast, planner.EffortNormal, planner.EffortThorough, ""}
+	efforts := []planner.Effort{planner.EffortFast, planner.EffortNormal, planner.EffortThorough}
 	better, closed := [2]int{}, 0
-	for range 8 {
+	for n := range 8 {
 		c := plannertest.Medium(r, 100, 4)
 		var plans []*planner.Plan
-		for _, effort := range efforts {
+		tried := efforts
+		if n == 0 {
+			tried = append(tried[:3:3], "")
+		}
+		for _, effort := range tried {
 			o := c.Options
 			o.Effort, o.Certificate = effort, planner.CertificateFast
 			p, err := planner.Run(planner.Optimal, c.Snapshot(), o)
@@ -90,7 +94,7 @@ func TestEffort(t *testing.T) {
 				t.Errorf("thorough does %d work units on a proven plan, fast %d", plans[2].WorkUnits, plans[0].WorkUnits)
 			}
 		}
-		if d := plans[3]; !plannertest.AssignmentOf(d).Equal(plannertest.AssignmentOf(plans[1])) {
+		if n == 0 && !plannertest.AssignmentOf(plans[3]).Equal(plannertest.AssignmentOf(plans[1])) {
 			t.Error("the default is not normal")
 		}
 	}
