@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"plannerd/internal/reproduce"
 	"plannerd/web"
@@ -50,19 +53,10 @@ func (c *reproduceCmd) Run(env *environment) error {
 	if err != nil {
 		return usagef("--only: %v", err)
 	}
-	watch := startProgress(env.stderr, int64(len(items)))
-	defer watch.stop()
-	var results []*reproduce.Result
-	for n, item := range items {
-		watch.label.Store(&item.ID)
-		watch.at.Store(int64(n))
-		r, err := item.Run(env.ctx, reproduce.Options{Full: c.Full, Seeds: c.Seeds, Server: env.emptyServer})
-		if err != nil {
-			return err
-		}
-		results = append(results, r)
+	results, err := c.measure(env, items)
+	if err != nil {
+		return err
 	}
-	watch.stop()
 	if c.Output == "html" {
 		charts, err := web.ECharts()
 		if err != nil {
@@ -72,6 +66,35 @@ func (c *reproduceCmd) Run(env *environment) error {
 	}
 	return env.output(c.Output, func() any { return results }, func(w *page) { writeReproduced(w, results) },
 		reproducedCSV(results))
+}
+
+// measure runs items, as many at a time as there are processors, but those that measure time
+// one by one, after the others.
+func (c *reproduceCmd) measure(env *environment, items []reproduce.Item) ([]*reproduce.Result, error) {
+	watch := startProgress(env.stderr, int64(len(items)))
+	defer watch.stop()
+	results := make([]*reproduce.Result, len(items))
+	for _, timed := range []bool{false, true} {
+		group, ctx := errgroup.WithContext(env.ctx)
+		if group.SetLimit(runtime.GOMAXPROCS(0)); timed {
+			group.SetLimit(1)
+		}
+		for i, item := range items {
+			if item.Timed() != timed {
+				continue
+			}
+			group.Go(func() (err error) {
+				watch.label.Store(&item.ID)
+				results[i], err = item.Run(ctx, reproduce.Options{Full: c.Full, Seeds: c.Seeds, Server: env.emptyServer})
+				watch.at.Add(1)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, cmp.Or(env.ctx.Err(), err)
+		}
+	}
+	return results, nil
 }
 
 // emptyServer starts a server on a free port of loopback whose store is empty, and of

@@ -35,6 +35,12 @@ type Item struct {
 	measure  func(*measurement) error
 }
 
+// Timed says whether an item measures how long plans take, so that nothing should run beside
+// it.
+func (i Item) Timed() bool {
+	return slices.Contains([]string{"mixed/fig9", "mixed/fig11", "mixed/fig12"}, i.ID)
+}
+
 // Items returns all, by document, in the order of the papers.
 func Items() []Item {
 	return slices.Concat(mixedItems, pkgItems, dpaItems, shufflerItems)

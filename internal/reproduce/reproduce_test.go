@@ -14,12 +14,9 @@ import (
 	"plannerd/plannerdtest"
 )
 
-// timed are items whose verdicts depend on how fast a machine is; of their claims, those do
-// that have such words.
-var (
-	timed      = []string{"mixed/fig9", "mixed/fig11", "mixed/fig12"}
-	timedClaim = regexp.MustCompile("second|fast")
-)
+// timedClaim finds the claims, of items that measure time, which depend on how fast a machine
+// is.
+var timedClaim = regexp.MustCompile("second|fast")
 
 // different are the items that do not agree with what was published, as they come out on
 // every machine. Each says why.
@@ -84,7 +81,7 @@ func TestItems(t *testing.T) {
 		}
 		checkCounts(t, r)
 		differs := slices.Contains(different, item.ID)
-		if !slices.Contains(timed, item.ID) && differs != (r.Verdict == Differs) {
+		if !item.Timed() && differs != (r.Verdict == Differs) {
 			t.Errorf("%s: %s, %+v", item.ID, r.Verdict, r.Claims)
 		}
 		for _, c := range r.Claims {
