@@ -21,13 +21,16 @@ func (f *finisher) certify(known bound.Evidence) {
 	if p.Goal.Imbalance {
 		reached = plan.Theta.After
 		c.LowerBound = known.LeastTheta
-		if len(f.splits) > 0 {
+		if len(f.splits) > 0 || f.leavesParts() {
 			p = f.undivided(f.meter)
 			c.LowerBound = optimal.ProveTheta(p, reached)
 		}
 		c.LowerBound = bound.NewPacking(p).LeastTheta(c.LowerBound, reached)
 	} else {
 		f.certifyMigration(known.Proof)
+	}
+	if n := len(f.s.Splits); n > 0 && f.o.Splitting != nil && f.o.Splitting.Expire && !p.Goal.Imbalance {
+		c.LowerBound = max(0, c.LowerBound-float64(f.o.KeyOverhead*float64(n))) // of keys that become whole, and do not move
 	}
 	plan.proven = c.LowerBound
 	if plan.score.Violated == 0 {
@@ -45,14 +48,18 @@ func (f *finisher) certify(known bound.Evidence) {
 
 func (f *finisher) certifyMigration(x *bound.Proof) {
 	p, c, forced, hot := f.p, f.plan.Certificate, 0.0, f.plan.HotKeys
+	leaves := f.leavesParts()
+	if leaves {
+		x = nil // other plans need not leave what this one does
+	}
 	switch {
-	case len(f.splits) == 0:
+	case len(f.splits) == 0 && !leaves:
 	case x != nil:
 		p = x.Relaxation.Problem
 	default:
 		p = f.undivided(f.meter)
 	}
-	if len(f.splits) > 0 { // others may fit where keys are divided otherwise
+	if len(f.splits) > 0 || leaves { // others may fit where keys are divided otherwise
 		hot = append(hotKeys(p), f.crowdedKeys()...)
 	}
 	for _, k := range hot {
@@ -152,7 +159,7 @@ func (f *finisher) withoutTableLimit(p *assign.Problem, least float64) (fits, ne
 	q := *f.p
 	q.Goal.TableLimit, q.Goal.Effort, q.Meter = nil, assign.Fast, &assign.Meter{Stop: f.p.Meter.Stop}
 	a, known := optimally(&q, f.o)
-	if len(f.splits) > 0 {
+	if len(f.splits) > 0 || f.leavesParts() {
 		q = *p
 		q.Goal.TableLimit, q.Goal.Effort = nil, assign.Fast
 		known.Proof = bound.Prove(&q, bound.Quick)
@@ -162,6 +169,23 @@ func (f *finisher) withoutTableLimit(p *assign.Problem, least float64) (fits, ne
 
 // fewForTheta is up to how many items θ is bisected, with a proof at each step.
 const fewForTheta = 20_000
+
+// wholeTheta is the least θ at which some key that the plan splits fits on an instance, where
+// that counts: the table of plans with more need not have room for its parts.
+func (f *finisher) wholeTheta() float64 {
+	least := math.Inf(1)
+	if f.o.TableLimit == nil {
+		return least
+	}
+	for _, y := range f.splits {
+		cost := f.before.Cost.Fixed(f.s.Cost[y.Item])
+		for _, d := range f.before.Live {
+			residual := f.before.Cost.Fixed(f.s.Instances[d].ResidualCost)
+			least = min(least, assign.Relative(float64(residual+cost), f.before.Fair[d]))
+		}
+	}
+	return max(least, f.o.ThetaMax)
+}
 
 // leastTheta is what θ comes to at least, for plans within the table limit of p, in
 // which θ_max cannot be met. The proof, if any, is of p.
@@ -178,6 +202,6 @@ func (f *finisher) leastTheta(p *assign.Problem, x *bound.Proof) Unmet {
 		}
 		least = max(least, optimal.ProveTheta(p, reached))
 	}
-	least = bound.NewPacking(p).LeastTheta(least, f.plan.Theta.After)
+	least = bound.NewPacking(p).LeastTheta(min(least, f.wholeTheta()), f.plan.Theta.After)
 	return Unmet{ConstraintTheta, f.o.ThetaMax, least}
 }

@@ -265,6 +265,7 @@ func newDivider(x *prepared, load []int64) *divider {
 		v.fixed[d] = p.Cost.Fixed(x.s.Instances[d].ResidualCost)
 		v.whole[d] = load[d] - p.Residual[d]
 	}
+	x.runningOut(x.s.Splits, func(_, d int32) { v.fixed[d] += v.merge })
 	return v
 }
 

@@ -73,6 +73,9 @@ func (x *prepared) moves(a *assign.Assignment) []Move {
 	}
 	moves := make([]Move, 0, len(changes))
 	for _, m := range changes {
+		if x.expires(m.Item, m.From) {
+			continue
+		}
 		moves = append(moves, Move{m.Item, m.From, m.To, m.Units, x.reason(m.Item, m.From, m.To)})
 	}
 	return moves
@@ -84,7 +87,7 @@ func (x *prepared) gather(a *assign.Assignment, moves []Move) []Move {
 	before := len(moves)
 	for _, y := range x.splits {
 		from := x.s.Current[y.Item]
-		if !y.isOn(from) {
+		if !y.isOn(from) && !x.expires(y.Item, from) {
 			to := x.seat(y)
 			moves = append(moves, Move{y.Item, from, to, 1, x.reason(y.Item, from, to)})
 		}
@@ -97,7 +100,7 @@ func (x *prepared) gather(a *assign.Assignment, moves []Move) []Move {
 			}
 			to = x.seat(*split)
 		}
-		if to != y.Instance {
+		if to != y.Instance && !x.expires(y.Row, y.Instance) {
 			moves = append(moves, Move{y.Row, y.Instance, to, 1, ReasonGather})
 		}
 	}
@@ -192,6 +195,13 @@ func (f *finisher) migration() {
 		f.plan.Instances[x.From].KeysAfter -= x.Count
 		f.plan.Instances[x.To].KeysAfter += x.Count
 	}
+	for _, x := range f.s.Splits { // a key may become whole elsewhere, and move nothing
+		from, to := f.s.Current[x.Item], f.a.At[x.Item]
+		if splitOf(f.splits, x.Item) == nil && from != to && f.expires(x.Item, from) {
+			f.plan.Instances[from].KeysAfter--
+			f.plan.Instances[to].KeysAfter++
+		}
+	}
 	for d := range in {
 		f.plan.Instances[d].StateIn, f.plan.Instances[d].StateOut = p.State.Float(in[d]), p.State.Float(out[d])
 	}
@@ -272,7 +282,7 @@ func (f *finisher) causes() {
 func (f *finisher) balanced() bool {
 	strays := slices.ContainsFunc(f.s.Shares, func(y Share) bool {
 		split := splitOf(f.splits, y.Row)
-		return split == nil || !split.isOn(y.Instance)
+		return (split == nil || !split.isOn(y.Instance)) && !f.expires(y.Row, y.Instance)
 	})
 	return f.settled() && f.before.Fill.Reached(f.before.Before) && !strays
 }

@@ -165,12 +165,13 @@ func (k *keeper) moving() float64 {
 	divided := map[int32]Split{}
 	for _, y := range k.splits {
 		divided[y.Item] = y
-		if d := s.Current[y.Item]; !y.isOn(d) {
+		if d := s.Current[y.Item]; !y.isOn(d) && !k.x.expires(y.Item, d) {
 			state += k.p.State.Fixed(at(s.State, int(y.Item), 1))
 		}
 	}
 	for _, share := range s.Shares {
-		if y, is := divided[share.Row]; !is || !y.isOn(share.Instance) {
+		y, is := divided[share.Row]
+		if (!is || !y.isOn(share.Instance)) && !k.x.expires(share.Row, share.Instance) {
 			state += k.p.State.Fixed(share.State)
 		}
 	}
@@ -286,7 +287,7 @@ func (k *keeper) removable() []Share {
 		}
 		for _, part := range y.Parts {
 			if len(y.Parts) > 2 || part.Instance != k.x.s.Current[y.Item] {
-				list = append(list, Share{y.Item, part.Instance, k.heldBy(y.Item, part.Instance)})
+				list = append(list, Share{Row: y.Item, Instance: part.Instance, State: k.heldBy(y.Item, part.Instance)})
 			}
 		}
 	}
@@ -294,9 +295,12 @@ func (k *keeper) removable() []Share {
 	return list
 }
 
-// heldBy is the state of a row's key on an instance.
+// heldBy is the state of a row's key that would have to leave an instance.
 func (v *divider) heldBy(row, d int32) float64 {
 	s, sum := v.x.s, 0.0
+	if v.x.expires(row, d) {
+		return 0
+	}
 	if s.Current[row] == d {
 		sum = at(s.State, int(row), 1)
 	}

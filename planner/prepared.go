@@ -46,6 +46,7 @@ func (x *prepared) problem(splits []Split) *assign.Problem {
 			entries += int64(len(y.Parts))
 		}
 	}
+	x.addRunningOut(instances, splits)
 	return assign.NewProblem(items, instances, entries, x.o.goal(), x.meter)
 }
 
@@ -65,6 +66,7 @@ func (x *prepared) whole() (*assign.Items, []assign.Instance) {
 	for _, x := range s.Shares { // they move whatever the plan, or stay where a part is
 		instances[x.Instance].State += x.State
 	}
+	x.leaveState(items, instances)
 	return items, instances
 }
 

@@ -58,6 +58,7 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 		return nil, err
 	}
 	r.divideState()
+	r.runOut()
 	return &r.s, nil
 }
 
@@ -418,6 +419,9 @@ func (s *Statistics) Fingerprint() [16]byte {
 	}
 	for _, x := range s.Shares {
 		sum.add(6, s.Keys.Hash(int(x.Row)), uint64(uint32(x.Instance)), math.Float64bits(x.State))
+		if x.Idle {
+			sum.add(7, s.Keys.Hash(int(x.Row)), uint64(uint32(x.Instance)))
+		}
 	}
 	for _, id := range s.PartialOn {
 		sum.add(4, uint64(uint32(id)))

@@ -72,7 +72,7 @@ func (r *resolver) divideState() {
 				if s.State == nil {
 					state = 1
 				}
-				s.Shares = append(s.Shares, Share{x.Item, y.Instance, state})
+				s.Shares = append(s.Shares, Share{Row: x.Item, Instance: y.Instance, State: state})
 			case s.State != nil:
 				if &s.State[0] == &r.stats.State[0] {
 					s.State = slices.Clone(s.State)

@@ -25,6 +25,11 @@ type Splitting struct {
 	// that only keys that no instance can carry whole are split. It counts under
 	// MinMigration alone.
 	Price *float64 `json:"split_price"`
+	// Expire: parts that a plan takes away stay where they are and run out, as the state of a
+	// window does: the instance gets no messages of the key any more, and goes on emitting
+	// what it has. They are no migration, and count MergeCost there. Parts on drained
+	// instances are migrated all the same.
+	Expire bool `json:"expire,omitzero"`
 }
 
 func (s *Splitting) validate() error {

@@ -16,11 +16,21 @@ import (
 // second on the table of the first with other costs.
 func TestSplitOracle(t *testing.T) {
 	t.Parallel()
-	n := oracleCases(t, 3000)
+	checkSplits(t, oracleCases(t, 3000), false)
+}
+
+// TestExpiringPartsOracle is TestSplitOracle where parts that are taken away run out.
+func TestExpiringPartsOracle(t *testing.T) {
+	t.Parallel()
+	checkSplits(t, oracleCases(t, 1500), true)
+}
+
+func checkSplits(t *testing.T, n int, expire bool) {
+	t.Helper()
 	splits, cheaper, optimal, infeasible, refuted := 0, 0, 0, 0, 0
 	for seed := range n {
 		r := rand.New(rand.NewPCG(uint64(seed), 77))
-		c := newSplitCase(r)
+		c := newSplitCase(r, expire)
 		strategy := names()[r.IntN(len(names()))]
 		var table *planner.RoutingTable
 		for round := range 2 {
@@ -82,7 +92,7 @@ type splitCase struct {
 	drains      int32 // the instance that goes before the second plan, or −1
 }
 
-func newSplitCase(r *rand.Rand) *splitCase {
+func newSplitCase(r *rand.Rand, expire bool) *splitCase {
 	c := &splitCase{drains: -1, options: planner.Options{
 		ThetaMax: float64(r.IntN(4)) / 10, Splitting: &planner.Splitting{}, Effort: planner.EffortFast,
 	}}
@@ -95,6 +105,7 @@ func newSplitCase(r *rand.Rand) *splitCase {
 	if r.IntN(3) == 0 {
 		c.options.Splitting.MergeCost = r.Float64()
 	}
+	c.options.Splitting.Expire = expire
 	if r.IntN(3) == 0 {
 		price := float64(r.IntN(6))
 		c.options.Splitting.Price = &price
@@ -229,6 +240,11 @@ func recountSplits(p *planner.Plan) error {
 			}
 		}
 	}
+	for i, parts := range at {
+		for _, d := range left(p, i, parts) {
+			load[d] += o.Splitting.MergeCost
+		}
+	}
 	capacity := 0.0
 	for _, d := range s.Instances {
 		if d.Live() {
@@ -244,10 +260,11 @@ func recountSplits(p *planner.Plan) error {
 		if near := math.Abs(load[d]-p.Instances[d].After) <= 1e-9*(1+load[d]); !near {
 			return fmt.Errorf("instance %d carries %v, said to be %v", d, load[d], p.Instances[d].After)
 		}
-		if fair := total * x.Capacity / capacity; x.Live() && fair > 0 {
+		fair := total * x.Capacity / capacity
+		if x.Live() && fair > 0 {
 			theta = max(theta, load[d]/fair-1)
-			balanced = balanced && load[d] <= (1+o.ThetaMax)*fair*(1+1e-9)
 		}
+		balanced = balanced && (!x.Live() || load[d] <= (1+o.ThetaMax)*fair*(1+1e-9))
 	}
 	switch {
 	case math.Abs(theta-p.Theta.After) > 1e-9*(1+theta):
@@ -263,6 +280,27 @@ func recountSplits(p *planner.Plan) error {
 		}
 	}
 	return recountState(p, at)
+}
+
+// left are the instances on which parts of an item run out once its key goes to these.
+func left(p *planner.Plan, item int, parts []planner.Part) []int32 {
+	return leftOf(p.Snapshot, p.Options, item, len(parts), func(d int32) bool {
+		return slices.ContainsFunc(parts, func(x planner.Part) bool { return x.Instance == d })
+	})
+}
+
+func leftOf(s *planner.Snapshot, o planner.Options, item, parts int, on func(int32) bool) (at []int32) {
+	if o.Splitting == nil || !o.Splitting.Expire {
+		return nil
+	}
+	for _, old := range s.Splits {
+		for _, x := range old.Parts {
+			if int(old.Item) == item && s.Instances[x.Instance].Live() && (parts == 1 || !on(x.Instance)) {
+				at = append(at, x.Instance)
+			}
+		}
+	}
+	return at
 }
 
 // recountState carries all state where the moves say, and looks whether it ends where its
@@ -287,10 +325,14 @@ func recountState(p *planner.Plan, at [][]planner.Part) error {
 		held[m.Item][m.To] += state
 		in[m.To] += state
 		moved, keys = moved+state, keys+1
+		if slices.Contains(left(p, int(m.Item), at[m.Item]), m.From) {
+			return fmt.Errorf("move %d: a part of item %d that runs out moves", n, m.Item)
+		}
 	}
 	for i, by := range held {
 		for d := range by {
-			if !slices.ContainsFunc(at[i], func(x planner.Part) bool { return x.Instance == d }) {
+			if !slices.ContainsFunc(at[i], func(x planner.Part) bool { return x.Instance == d }) &&
+				!slices.Contains(left(p, i, at[i]), d) {
 				return fmt.Errorf("state of item %d stays on instance %d, to which nothing goes", i, d)
 			}
 		}
@@ -400,9 +442,12 @@ func (x *splitSearch) place(i int, moved float64, entries int64) {
 				at = append(at, d)
 			}
 		}
+		runsOut := leftOf(x.s, x.o, i, len(at), func(d int32) bool { return slices.Contains(at, d) })
+		for _, d := range runsOut {
+			x.room[d] -= x.o.Splitting.MergeCost
+		}
 		switch n := len(at); {
 		case n > 1 && (!splittable || most > 0 && n > most):
-			continue
 		case n > 1:
 			for _, d := range at {
 				x.room[d] -= x.o.Splitting.MergeCost
@@ -422,6 +467,9 @@ func (x *splitSearch) place(i int, moved float64, entries int64) {
 			x.place(i+1, moved+x.leaves(i, at, false), entries+entry)
 			x.room[at[0]] += cost
 		}
+		for _, d := range runsOut {
+			x.room[d] += x.o.Splitting.MergeCost
+		}
 	}
 }
 
@@ -438,11 +486,13 @@ func (x *splitSearch) price(parts int) float64 {
 // a price.
 func (x *splitSearch) leaves(i int, at []int32, divided bool) float64 {
 	sum := 0.0
-	if !slices.Contains(at, x.s.Current[i]) {
+	runsOut := leftOf(x.s, x.o, i, len(at), func(d int32) bool { return slices.Contains(at, d) })
+	if d := x.s.Current[i]; !slices.Contains(at, d) && !slices.Contains(runsOut, d) {
 		sum += x.s.State[i] + x.o.KeyOverhead
 	}
 	for _, y := range x.s.Shares {
-		if (divided || x.o.Splitting.Price != nil) && int(y.Row) == i && !slices.Contains(at, y.Instance) {
+		if (divided || x.o.Splitting.Price != nil) && int(y.Row) == i && !slices.Contains(at, y.Instance) &&
+			!slices.Contains(runsOut, y.Instance) {
 			sum += y.State + x.o.KeyOverhead
 		}
 	}

@@ -45,6 +45,9 @@ type Share struct {
 	Row      int32   // of the key
 	Instance int32   // id; in a [Snapshot] an index into Instances
 	State    float64 // from 0 to MaxAmount; counts 1 where no state is reported
+	// Idle: the key has cost the instance nothing. Outside of where the table sends the key
+	// it is a part that runs out then, where parts do.
+	Idle bool
 }
 
 func (x Share) compare(y Share) int {
@@ -100,6 +103,9 @@ type Base struct {
 	// Filling are the ids of instances that are to be filled, see [Instance]; ids of others
 	// count for nothing.
 	Filling []int32
+	// PartsExpire: parts of keys run out where the table sends these no more, see
+	// [Splitting]; what is idle there is no drift.
+	PartsExpire bool
 	// PinHomeless: when HashChanged, rows without a HashInstance that need one are of keys
 	// whose home nobody knows yet. Each has an entry wherever it is.
 	PinHomeless bool

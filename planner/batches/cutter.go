@@ -176,6 +176,7 @@ func (c *cutter) weigh(x *change) {
 	default:
 		c.place(x, before, s.Current[x.item], -1)
 		c.place(x, after, c.goal(x), 1)
+		c.leave(x, before, after)
 		x.loads = slices.DeleteFunc(x.loads, func(y delta) bool { return y.amount == 0 })
 	}
 	x.entries = int64(c.entriesAfter(x, after) - c.entriesBefore(x, before))
@@ -211,6 +212,12 @@ func (c *cutter) goal(x *change) int32 {
 			return m.To
 		}
 	}
+	switch { // a part runs out where the key was
+	case x.set >= 0:
+		return c.p.Set[x.set].To
+	case x.unset >= 0:
+		return c.p.Snapshot.Hash[x.item]
+	}
 	return c.p.Snapshot.Current[x.item]
 }
 
@@ -240,6 +247,19 @@ func (c *cutter) place(x *change, parts []planner.Part, whole int32, sign int64)
 		if !s.Instances[y.Instance].Frozen {
 			share := s.Cost[x.item] * (float64(y.Weight) / float64(known))
 			add(y.Instance, sign*(c.cost.Fixed(share)+c.cost.Fixed(c.mergeCost())))
+		}
+	}
+}
+
+// leave adds what it costs to merge the parts that a change takes away and that run out.
+func (c *cutter) leave(x *change, before, after []planner.Part) {
+	if o := c.p.Options.Splitting; o == nil || !o.Expire {
+		return
+	}
+	for _, y := range before {
+		kept := slices.ContainsFunc(after, func(z planner.Part) bool { return z.Instance == y.Instance })
+		if !kept && c.p.Snapshot.Instances[y.Instance].Live() {
+			x.loads = append(x.loads, delta{y.Instance, c.cost.Fixed(c.mergeCost())})
 		}
 	}
 }
