@@ -355,6 +355,7 @@ func TestSplittingIsRefused(t *testing.T) {
 		"routing":    {`{"instances":2,"splitting":{"max_parts":1,"routing":"least_loaded"}}`, "/splitting/routing"},
 		"price":      {`{"instances":2,"splitting":{"max_parts":1,"price":3}}`, "/splitting/price"},
 		"merge cost": {`{"instances":2,"splitting":{"max_parts":1,"merge_cost":3}}`, "/splitting/merge_cost"},
+		"parts":      {`{"instances":2,"splitting":{"max_parts":1,"parts":"expire"}}`, "/splitting/parts"},
 		"ring":       {`{"instances":2,"scheme":"ring","splitting":{"max_parts":2,"merge_cost":0}}`, "/splitting"},
 	} {
 		a := e.do("PUT", "/v1/operators/x", c.config).want(http.StatusUnprocessableEntity)

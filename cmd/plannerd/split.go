@@ -14,13 +14,14 @@ type splitFlags struct {
 	MaxParts   int      `least:"0" default:"0" group:"Operator" help:"With --split: the most parts of a key; 0: one for each instance."`
 	MergeCost  float64  `default:"0" group:"Operator" help:"With --split: what each part of a split key adds to the load of its instance, in units of cost."`
 	SplitPrice *float64 `placeholder:"X" group:"Operator" help:"With --split and strategy optimal: split any key, and further, where a part more saves moving more than so much state (default: only keys that no instance can carry whole)."`
+	SplitParts string   `enum:"migrate,expire" default:"migrate" group:"Operator" help:"With --split: what becomes of parts that a plan takes away: they migrate to another one, or expire where they are, as the state of a window does."`
 }
 
 // splitting is what the flags allow; nil: no key may be split.
 func (f *splitFlags) splitting(compacts bool) (*planner.Splitting, error) {
 	switch {
-	case !f.Split && (f.MaxParts != 0 || f.MergeCost != 0 || f.SplitPrice != nil):
-		return nil, usagef("--max-parts, --merge-cost and --split-price belong to --split")
+	case !f.Split && (f.MaxParts != 0 || f.MergeCost != 0 || f.SplitPrice != nil || f.SplitParts != "migrate"):
+		return nil, usagef("--max-parts, --merge-cost, --split-price and --split-parts belong to --split")
 	case !f.Split:
 		return nil, nil //nolint:nilnil // not to split is no error
 	case compacts:
@@ -32,7 +33,9 @@ func (f *splitFlags) splitting(compacts bool) (*planner.Splitting, error) {
 	case f.SplitPrice != nil && !(*f.SplitPrice >= 0 && *f.SplitPrice <= planner.MaxAmount):
 		return nil, usagef("--split-price: must be from 0 to 1e290")
 	}
-	return &planner.Splitting{MaxParts: f.MaxParts, MergeCost: f.MergeCost, Price: f.SplitPrice}, nil
+	return &planner.Splitting{
+		MaxParts: f.MaxParts, MergeCost: f.MergeCost, Price: f.SplitPrice, Expire: f.SplitParts == "expire",
+	}, nil
 }
 
 // splitKey is a key that a plan has split.

@@ -49,7 +49,33 @@ type Splitting struct {
 	// Routing is how routers choose among the parts. Plans do not depend on it, so it is no
 	// parameter of theirs.
 	Routing Routing `json:"routing,omitzero" parameter:"-"`
+	// Parts says what becomes of parts that a plan takes away. It is a property of the
+	// engine, and no parameter to vary.
+	Parts PartsEnd `json:"parts,omitzero" parameter:"-"`
 }
+
+// PartsEnd is what becomes of parts that a plan takes away. In memory, as in what is stored,
+// the empty one is that they migrate.
+type PartsEnd string
+
+// Expire has parts run out where they are.
+const Expire PartsEnd = "expire"
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (e *PartsEnd) UnmarshalText(text []byte) error {
+	switch name := PartsEnd(text); name {
+	case "migrate":
+		*e = ""
+	case Expire:
+		*e = Expire
+	default:
+		return fmt.Errorf("%q is nothing that becomes of parts", name)
+	}
+	return nil
+}
+
+// Expires reports whether parts that are taken away run out.
+func (s Splitting) Expires() bool { return s.Allowed() && s.Parts == Expire }
 
 // Routing is how routers choose among the parts of a split key. In memory, as in what is
 // stored, the empty one is by weights.
@@ -83,7 +109,9 @@ func (s Splitting) Planner() *planner.Splitting {
 	if !s.Allowed() {
 		return nil
 	}
-	return &planner.Splitting{MaxParts: s.MaxParts, MergeCost: s.MergeCost, Price: s.Price}
+	return &planner.Splitting{
+		MaxParts: s.MaxParts, MergeCost: s.MergeCost, Price: s.Price, Expire: s.Expires(),
+	}
 }
 
 // check finds what is wrong with how to split keys of a compact form.
@@ -97,6 +125,8 @@ func (s Splitting) check(c Compact) error {
 		return invalid("splitting/price", "is for max_parts above 1")
 	case !s.Allowed() && s.Routing != "":
 		return invalid("splitting/routing", "is for max_parts above 1")
+	case !s.Allowed() && s.Parts != "":
+		return invalid("splitting/parts", "is for max_parts above 1")
 	}
 	return nil
 }
@@ -139,6 +169,9 @@ func Of(o planner.Options) Values {
 	if x := o.Splitting; x != nil {
 		v.Options.Splitting, v.Splitting = nil, Splitting{
 			MaxParts: cmp.Or(x.MaxParts, MostParts), MergeCost: x.MergeCost, Price: x.Price,
+		}
+		if x.Expire {
+			v.Splitting.Parts = Expire
 		}
 	}
 	if o.MigrationLimit == nil {

@@ -172,6 +172,7 @@ func (s *Service) expected(ctx context.Context, op Operator, f *forecast.Forecas
 	}
 	snapshot, err := planner.NewSnapshot(f.Statistics, b.newest.planner, planner.Base{
 		Configuration: b.pinned.planner, Table: b.table, HashChanged: b.changed, PinHomeless: true,
+		PartsExpire:     b.newest.Splitting.Expires(),
 		IgnoreInstances: !b.engineHolds(), Stop: b.stop,
 	})
 	if err != nil {

@@ -126,6 +126,7 @@ func (s *Service) outset(ctx context.Context, op Operator, first string, memory 
 	case err == nil:
 		run.Base = planner.Base{
 			Configuration: before.pinned.planner, Table: before.table, PinHomeless: true,
+			PartsExpire: newest.Splitting.Expires(),
 			HashChanged: !samePlacement(before.pinned.Configuration, newest.Configuration),
 		}
 	}

@@ -89,6 +89,11 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 		return nil, err
 	}
 	st := *in.Statistics
+	if !b.newest.Splitting.Expires() { // all that is elsewhere moves, idle or not
+		for i := range merged.Shares {
+			merged.Shares[i].Idle = false
+		}
+	}
 	st.Statistics, st.Decode = merged.Statistics, st.Decode+s.now().Sub(begin)
 	m.Statistics, m.drifted = &st, merged.Drifted
 	if b.newest.Pkg != nil { // keys are on several instances anyway

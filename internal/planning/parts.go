@@ -96,8 +96,8 @@ func (o *PlanResult) SplitKeys() []SplitKey {
 	return out
 }
 
-// inItsParts counts the split keys that stand in several reports, all of instances that have
-// a part of them: that is not drift.
+// inItsParts counts the keys that stand in several reports, all of instances that have a part
+// of them, or had one that runs out: that is not drift.
 func inItsParts(s *planner.Snapshot) (n int64) {
 	for _, x := range s.Splits {
 		on := func(d int32) bool {
@@ -108,11 +108,30 @@ func inItsParts(s *planner.Snapshot) (n int64) {
 			return cmp.Compare(y.Row, row)
 		}); i < len(s.Shares) && s.Shares[i].Row == x.Item; i++ {
 			shares++
-			if !on(s.Shares[i].Instance) {
+			if !on(s.Shares[i].Instance) && !s.Shares[i].Idle {
 				strays++
 			}
 		}
 		if shares > 0 && strays == 0 && s.Current[x.Item] == x.Heaviest().Instance {
+			n++
+		}
+	}
+	return n + leftByWhole(s)
+}
+
+// leftByWhole counts the whole keys that stand in several reports, of which all but that of
+// where they are tell of parts that run out: that is not drift either.
+func leftByWhole(s *planner.Snapshot) (n int64) {
+	for i := 0; i < len(s.Shares); {
+		row, first, idle := s.Shares[i].Row, i, true
+		for ; i < len(s.Shares) && s.Shares[i].Row == row; i++ {
+			idle = idle && s.Shares[i].Idle
+		}
+		_, split := slices.BinarySearchFunc(s.Splits, row, func(x planner.Split, row int32) int {
+			return cmp.Compare(x.Item, row)
+		})
+		alone := i-first == 1 && s.Cost[row] == 0 && s.State != nil && s.State[row] == 0 // it stands in one report
+		if idle && !split && !alone {
 			n++
 		}
 	}

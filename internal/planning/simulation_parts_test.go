@@ -22,13 +22,26 @@ import (
 // that the routers made of what they were told is the one that the service has.
 func TestPartsKeepTheirState(t *testing.T) {
 	t.Parallel()
+	simulateParts(t, false)
+}
+
+// TestPartsRunOut is the same of an operator with windows, whose parts expire: what a plan
+// takes away stays, and no message comes to it. When the window has passed each instance
+// emits what it has of a key as a partial result, and each message is in exactly one.
+func TestPartsRunOut(t *testing.T) {
+	t.Parallel()
+	simulateParts(t, true)
+}
+
+func simulateParts(t *testing.T, expire bool) {
+	t.Helper()
 	n := *histories / 10
 	if testing.Short() {
 		n = min(n, 10)
 	}
 	e, seen := newEnv(t), map[string]int{}
 	for i := range n {
-		s := newPartsSimulation(e, *first+uint64(i))
+		s := newPartsSimulation(e, *first+uint64(i), expire)
 		for range 20 {
 			s.step(seen)
 		}
@@ -41,6 +54,9 @@ func TestPartsKeepTheirState(t *testing.T) {
 		if n > 5 && seen[what] == 0 {
 			t.Errorf("nothing was %s", what)
 		}
+	}
+	if expire && n > 5 && seen["ran out"] == 0 {
+		t.Error("no part ran out")
 	}
 }
 
@@ -61,13 +77,16 @@ type partsSimulation struct {
 	log      []string
 }
 
-func newPartsSimulation(e *env, seed uint64) *partsSimulation {
+func newPartsSimulation(e *env, seed uint64, expire bool) *partsSimulation {
 	random := rand.New(rand.NewPCG(seed, 23))
 	s := &partsSimulation{
-		env: e, random: random, name: fmt.Sprintf("parts-%d", seed), config: configuration(3 + random.IntN(3)),
+		env: e, random: random, name: fmt.Sprintf("parts-%d-%t", seed, expire), config: configuration(3 + random.IntN(3)),
 		held: map[string]map[int32]float64{}, sent: map[string]float64{}, cost: map[string]map[int32]float64{},
 	}
 	s.config.Splitting = parameters.Splitting{MaxParts: 2 + random.IntN(4), MergeCost: float64(random.IntN(3))}
+	if expire {
+		s.config.Splitting.Parts = parameters.Expire
+	}
 	s.config.Strategy = []string{"mixed", "optimal", "minmig"}[random.IntN(3)]
 	s.config.EntryGrace = random.IntN(3)
 	s.configure(s.name, s.config)
@@ -186,6 +205,26 @@ func (s *partsSimulation) step(seen map[string]int) {
 	s.plan(seen)
 	_, now, _ = s.look()
 	s.check(now)
+	if s.interval%simulatedWindow == 0 && s.config.Splitting.Expires() {
+		s.emit(now, seen)
+	}
+}
+
+// simulatedWindow is how many intervals a window has.
+const simulatedWindow = 3
+
+// emit ends the window: instances send partial results of all that they have, which check
+// has found to be all messages that were sent, each once, and begin anew.
+func (s *partsSimulation) emit(now routeOf, seen map[string]int) {
+	for key, by := range s.held {
+		for d := range by {
+			if !isPart(now[key], d) {
+				seen["ran out"]++
+			}
+		}
+	}
+	clear(s.held)
+	clear(s.sent)
 }
 
 // plan closes the interval and carries out what is planned.
@@ -279,7 +318,7 @@ func (s *partsSimulation) carryOut(id string, seen map[string]int) {
 			seen["aborted"]++
 			return
 		}
-		s.export(d, awaited, next)
+		s.export(d, awaited, now, next)
 		s.traffic(20, now, next)
 		s.must(s.Acknowledge(s.Context(), on(id), s.epoch, 0, []int32{d}))
 	}
@@ -313,17 +352,25 @@ func count(seen map[string]int, before, after routeOf) {
 }
 
 // export has an instance hand over to the heaviest part what is routed elsewhere.
-func (s *partsSimulation) export(d int32, awaited []int32, next routeOf) {
+func (s *partsSimulation) export(d int32, awaited []int32, now, next routeOf) {
 	for _, key := range slices.Sorted(maps.Keys(s.held)) {
 		state, has := s.held[key][d]
 		to := planner.Split{Parts: next[key]}.Heaviest().Instance
-		if !has || isPart(next[key], d) || !slices.Contains(awaited, to) {
+		if !has || isPart(next[key], d) || !slices.Contains(awaited, to) || s.runsOut(key, d, now) {
 			continue
 		}
 		delete(s.held[key], d)
 		s.held[key][to] += state
 		s.note("%v of %s go from %d to %d", state, key, d, to)
 	}
+}
+
+// runsOut reports whether what an instance has of a key stays there where nothing of it is
+// sent any more: a part, or what is left of one.
+func (s *partsSimulation) runsOut(key string, d int32, now routeOf) bool {
+	stays := slices.ContainsFunc(s.config.Instances, func(x planning.Instance) bool { return x.ID == d })
+	whole := len(now[key]) == 1 && isPart(now[key], d)
+	return s.config.Splitting.Expires() && stays && !whole
 }
 
 func isPart(parts []planner.Part, d int32) bool {
@@ -355,7 +402,7 @@ func (s *partsSimulation) check(now routeOf) {
 			s.Errorf("%v messages of %s were sent, %v are counted", s.sent[key], key, all)
 		}
 		for d, state := range by {
-			if !isPart(now[key], d) {
+			if !isPart(now[key], d) && !s.config.Splitting.Expires() {
 				s.Errorf("%v messages of %s are counted on %d, and it goes to %v", state, key, d, now[key])
 			}
 		}

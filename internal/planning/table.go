@@ -157,6 +157,7 @@ func tableInput(b *base, st *Statistics) (*planInput, error) {
 		Configuration: b.pinned.planner, Table: b.table, Filling: b.filling,
 		Kept: b.absent(st).Kept(b.newest.EntryGrace), HashChanged: b.changed,
 		IgnoreInstances: st.outdated(b.op.TableVersion), PinHomeless: true, Stop: b.stop,
+		PartsExpire: b.newest.Splitting.Expires(),
 	}
 	switch {
 	case st.Records != nil && !b.engineHolds():

@@ -18,6 +18,7 @@ const (
 	inputFrozen
 	inputShares
 	inputAdded
+	inputIdle  // shares that have cost nothing, by their places in the list
 	inputFlags = 1<<iota - 1
 )
 
@@ -44,6 +45,8 @@ func EncodeInputUntil(s *planner.Statistics, added []float64, stop func() bool) 
 	set(inputFrozen, len(s.Frozen) > 0)
 	set(inputShares, len(s.Shares) > 0)
 	set(inputAdded, added != nil)
+	idle := idleShares(s.Shares)
+	set(inputIdle, len(idle) > 0)
 	w.number(flags)
 	w.number(s.Len())
 	keyLen := func(i int) int { return len(s.Keys.At(i)) }
@@ -61,6 +64,9 @@ func EncodeInputUntil(s *planner.Statistics, added []float64, stop func() bool) 
 	}
 	if len(s.Shares) > 0 {
 		writeList(w, s.Shares, sharePlanes)
+	}
+	if len(idle) > 0 {
+		writeList(w, idle, idPlanes)
 	}
 	return w.finish()
 }
@@ -132,6 +138,14 @@ func DecodeInput(blob []byte) (s *planner.Statistics, added []float64, err error
 	if flags&inputShares != 0 {
 		s.Shares = readList(r, sharePlanes)
 	}
+	if flags&inputIdle != 0 {
+		for _, i := range readList(r, idPlanes) {
+			if i < 0 || int(i) >= len(s.Shares) {
+				return nil, nil, ErrCorrupt
+			}
+			s.Shares[i].Idle = true
+		}
+	}
 	if err := r.finish(); err != nil {
 		return nil, nil, err
 	}
@@ -156,6 +170,16 @@ func (r *blobReader) inputBlock(s *planner.Statistics, added []float64, limit in
 	}
 	r.end()
 	return added
+}
+
+// idleShares are the places of those that have cost nothing.
+func idleShares(shares []planner.Share) (at []int32) {
+	for i, x := range shares {
+		if x.Idle {
+			at = append(at, int32(i))
+		}
+	}
+	return at
 }
 
 var residualPlanes = []plane[planner.Residual]{

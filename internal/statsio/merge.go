@@ -270,7 +270,7 @@ func (m *merger) addShares(at int32) {
 		return
 	}
 	for _, s := range m.shares {
-		x := planner.Share{Row: row, Instance: m.reports[s.report].Instance, State: s.state}
+		x := planner.Share{Row: row, Instance: m.reports[s.report].Instance, State: s.state, Idle: s.cost == 0}
 		switch {
 		case x.Instance == at && m.out.State != nil:
 			x.State += rest

@@ -1381,6 +1381,24 @@ func (e SplitKeyCause) Valid() bool {
 	}
 }
 
+// Defines values for SplittingParts.
+const (
+	SplittingPartsExpire  SplittingParts = "expire"
+	SplittingPartsMigrate SplittingParts = "migrate"
+)
+
+// Valid indicates whether the value is a known member of the SplittingParts enum.
+func (e SplittingParts) Valid() bool {
+	switch e {
+	case SplittingPartsExpire:
+		return true
+	case SplittingPartsMigrate:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Strategy.
 const (
 	StrategyLlfd     Strategy = "llfd"
@@ -6141,6 +6159,12 @@ type Splitting struct {
 	// MergeCost What each part of a split key adds to the load of its instance, in units of cost; 0 where measured costs contain it. It is no part of the mean load. Not with `max_parts` 1.
 	MergeCost *float64 `json:"merge_cost,omitempty"`
 
+	// Parts What becomes of a part of a key that a plan takes away, and of the parts of a key that becomes whole; absent where it is `migrate`: their state is moved to another part.
+	// `expire`: it stays and runs out by itself, as that of a window does. The instance gets no messages of the key any more, goes on emitting what it has, with `merge_cost` as load,
+	// and drops it with the window; it is no migration. Reports that tell of state of a key without cost, where the table does not send it, tell of such a part: it is not drift. What
+	// is on an instance that goes is migrated all the same. Not with `max_parts` 1.
+	Parts *SplittingParts `json:"parts,omitempty"`
+
 	// Price What a part of a key beyond its first adds to what a plan minimises, `migration.objective`, in the unit of
 	// state. Strategy `optimal` then also splits keys that some instance could carry whole, with the cause
 	// `cheaper_split`, and gives others further parts, where that saves moving more; other strategies split keys as
@@ -6152,6 +6176,12 @@ type Splitting struct {
 	// what to expect of its weights, and `balanced` is null where it splits keys. Tables say it from the next committed version on. Not with `max_parts` 1.
 	Routing *PartsRouting `json:"routing,omitempty"`
 }
+
+// SplittingParts What becomes of a part of a key that a plan takes away, and of the parts of a key that becomes whole; absent where it is `migrate`: their state is moved to another part.
+// `expire`: it stays and runs out by itself, as that of a window does. The instance gets no messages of the key any more, goes on emitting what it has, with `merge_cost` as load,
+// and drops it with the window; it is no migration. Reports that tell of state of a key without cost, where the table does not send it, tell of such a part: it is not drift. What
+// is on an instance that goes is migrated all the same. Not with `max_parts` 1.
+type SplittingParts string
 
 // Spread A figure over several runs. Of an even number of them the median is the lower one.
 type Spread struct {

@@ -1915,6 +1915,7 @@ SplitPrice: TypeAlias = 'float | None'
 class Splitting(TypedDict):
     max_parts: MaxParts
     merge_cost: NotRequired[float]
+    parts: NotRequired[Literal["migrate", "expire"]]
     price: NotRequired[SplitPrice]
     routing: NotRequired[PartsRouting]
 

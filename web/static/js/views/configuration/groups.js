@@ -171,6 +171,12 @@ const planning = (setting, o) => ({
       note: 'Each router sends a message of a split key to the part whose instance it has sent the fewest.',
       usual: false,
     },
+    o.splitting?.parts && {
+      label: 'Parts taken away',
+      value: 'Run out',
+      note: 'The state of a part that a plan takes away is not moved: it stays and runs out with the window.',
+      usual: false,
+    },
   ],
 })
 

@@ -28,8 +28,11 @@ export function Splits({ plan }) {
       ${amount(plan.parameters.splitting?.price)} of state: a new part starts empty, and moves nothing.`
       } Each of its
       instances holds a part of its state and gets a share of its messages, and sends a partial result in each
-      interval to where they are merged. Other shares move no state; an instance that loses its part hands the state
-      on.${
+      interval to where they are merged. Other shares move no state; an instance that loses its part ${
+        plan.parameters.splitting?.parts === 'expire'
+          ? 'gets no more messages of the key, and emits what it has until that runs out'
+          : 'hands the state on'
+      }.${
         plan.parameters.splitting?.routing === 'least_loaded' &&
         ' Routers send each message to the part whose instance they have sent the fewest: shares are what to expect.'
       }

@@ -295,7 +295,8 @@ function partsOf(splitting) {
   const cost = splitting.merge_cost ? `, each adds ${exactly(splitting.merge_cost)} to its load` : ''
   const price = splitting.price ? `, each but the first is worth moving ${amount(splitting.price)} of state` : ''
   const routing = splitting.routing === 'least_loaded' ? ', routers choose the least loaded' : ''
-  return `at most ${count(splitting.max_parts)}${cost}${price}${routing}`
+  const end = splitting.parts === 'expire' ? ', those taken away run out' : ''
+  return `at most ${count(splitting.max_parts)}${cost}${price}${routing}${end}`
 }
 
 /**
