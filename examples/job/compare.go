@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -11,11 +10,12 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"plannerd/examples/internal/trial"
 )
 
 // comparison runs the job under several policies.
@@ -55,30 +55,6 @@ type result struct {
 	PauseP99   float64 `json:"pause_p99"`
 }
 
-// columns are the names of a result's figures, and their values.
-func (r result) columns() (names []string, values []float64) {
-	v := reflect.ValueOf(r)
-	for i := 1; i < v.NumField(); i++ {
-		names = append(names, v.Type().Field(i).Tag.Get("json"))
-		values = append(values, v.Field(i).Float())
-	}
-	return names, values
-}
-
-// median takes the median of each figure.
-func median(runs []result) result {
-	out := runs[0]
-	v := reflect.ValueOf(&out).Elem()
-	for i := 1; i < v.NumField(); i++ {
-		var all []float64
-		for _, r := range runs {
-			all = append(all, reflect.ValueOf(r).Field(i).Float())
-		}
-		v.Field(i).SetFloat(middle(all, 0.5))
-	}
-	return out
-}
-
 // middle is the value that so large a part of the others is below.
 func middle(all []float64, q float64) float64 {
 	if len(all) == 0 {
@@ -96,7 +72,7 @@ func (x *comparison) run(ctx context.Context, c config, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if c.program, err = buildPlannerd(ctx, dir); err != nil {
+	if c.program, err = trial.BuildPlannerd(ctx, dir); err != nil {
 		return err
 	}
 	runs := make([][]result, len(policies))
@@ -124,7 +100,7 @@ func (x *comparison) run(ctx context.Context, c config, out io.Writer) error {
 	var results []result
 	for _, list := range runs {
 		if len(list) > 0 {
-			results = append(results, median(list))
+			results = append(results, trial.Median(list))
 		}
 	}
 	if len(results) == 0 {
@@ -181,18 +157,7 @@ func (x *comparison) print(out io.Writer, results []result) error {
 		e.SetIndent("", "  ")
 		return e.Encode(results)
 	case "csv":
-		w := csv.NewWriter(out)
-		names, _ := results[0].columns()
-		lines := [][]string{append([]string{"policy"}, names...)}
-		for _, r := range results {
-			line := []string{r.Policy}
-			_, values := r.columns()
-			for _, v := range values {
-				line = append(line, fmt.Sprint(v))
-			}
-			lines = append(lines, line)
-		}
-		return w.WriteAll(lines)
+		return trial.WriteCSV(out, results)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "policy\tmessages/s\tθ\tθ p95\tp50 ms\tp99 ms\tp99.9 ms\tplans\tmoved\tkB\tmerges\tpause p50\tp99\t")

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"plannerd/examples/internal/trial"
 	"plannerd/sdk/go/client"
 )
 
@@ -279,21 +280,10 @@ type job struct {
 	asked     int // for dumps
 }
 
-// buildPlannerd builds plannerd into a folder.
-func buildPlannerd(ctx context.Context, dir string) (string, error) {
-	program := filepath.Join(dir, "plannerd")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/plannerd")
-	build.Dir = filepath.Join("..", "..")
-	if said, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building plannerd: %w\n%s", err, said)
-	}
-	return program, nil
-}
-
 // startPlannerd starts plannerd on a free port of loopback.
 func (j *job) startPlannerd(ctx context.Context) (err error) {
 	if j.program == "" {
-		if j.program, err = buildPlannerd(ctx, j.dir); err != nil {
+		if j.program, err = trial.BuildPlannerd(ctx, j.dir); err != nil {
 			return err
 		}
 	}

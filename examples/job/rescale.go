@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"plannerd/examples/internal/trial"
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/wire"
 )
@@ -44,7 +45,7 @@ func (x *rescaling) run(ctx context.Context, c config, as comparison, out io.Wri
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if c.program, err = buildPlannerd(ctx, dir); err != nil {
+	if c.program, err = trial.BuildPlannerd(ctx, dir); err != nil {
 		return err
 	}
 	var all [2][]rescaled

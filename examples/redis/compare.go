@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,12 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"plannerd/examples/internal/trial"
 )
 
 // comparison balances clusters in several ways.
@@ -141,7 +141,7 @@ func (x *comparison) run(ctx context.Context, c config, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if c.program, err = buildPlannerd(ctx, dir); err != nil {
+	if c.program, err = trial.BuildPlannerd(ctx, dir); err != nil {
 		return err
 	}
 	runs := make([][]result, len(ways))
@@ -163,7 +163,7 @@ func (x *comparison) run(ctx context.Context, c config, out io.Writer) error {
 	var results []result
 	for _, list := range runs {
 		if len(list) > 0 {
-			results = append(results, median(list))
+			results = append(results, trial.Median(list))
 		}
 	}
 	if len(results) == 0 {
@@ -268,45 +268,9 @@ func (p *phase) look() (*places, *content) {
 	return at, known
 }
 
-// columns are the names of a result's figures, and their values.
-func (r result) columns() (names []string, values []float64) {
-	v := reflect.ValueOf(r)
-	for i := 1; i < v.NumField(); i++ {
-		names = append(names, v.Type().Field(i).Tag.Get("json"))
-		values = append(values, v.Field(i).Float())
-	}
-	return names, values
-}
-
-// median takes the median of each figure.
-func median(runs []result) result {
-	out := runs[0]
-	v := reflect.ValueOf(&out).Elem()
-	for i := 1; i < v.NumField(); i++ {
-		var all []float64
-		for _, r := range runs {
-			all = append(all, reflect.ValueOf(r).Field(i).Float())
-		}
-		slices.Sort(all)
-		v.Field(i).SetFloat(all[len(all)/2])
-	}
-	return out
-}
-
 func (x *comparison) print(out io.Writer, results []result) error {
 	if x.out == "csv" {
-		w := csv.NewWriter(out)
-		names, _ := results[0].columns()
-		lines := [][]string{append([]string{"way"}, names...)}
-		for _, r := range results {
-			line := []string{r.Way}
-			_, values := r.columns()
-			for _, v := range values {
-				line = append(line, strconv.FormatFloat(v, 'g', -1, 64))
-			}
-			lines = append(lines, line)
-		}
-		return w.WriteAll(lines)
+		return trial.WriteCSV(out, results)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "way\tmax/mean\tafter\tCPU\tafter\tcommands/s\tafter\tp99 ms\tduring\tafter\t"+

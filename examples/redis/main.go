@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"plannerd/examples/internal/trial"
 	"plannerd/sdk/go/client"
 )
 
@@ -222,23 +223,12 @@ func (j *job) balance(ctx context.Context, during time.Duration, enough func(*hi
 	return last.takeOver(ctx)
 }
 
-// buildPlannerd builds plannerd into a folder.
-func buildPlannerd(ctx context.Context, dir string) (string, error) {
-	program := filepath.Join(dir, "plannerd")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/plannerd")
-	build.Dir = filepath.Join("..", "..")
-	if said, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building plannerd: %w\n%s", err, said)
-	}
-	return program, nil
-}
-
 // startPlannerd starts plannerd on a free port of loopback, unless there is one, and makes
 // the operator.
 func (j *job) startPlannerd(ctx context.Context) (err error) {
 	if j.plannerd == "" {
 		if j.program == "" {
-			if j.program, err = buildPlannerd(ctx, j.dir); err != nil {
+			if j.program, err = trial.BuildPlannerd(ctx, j.dir); err != nil {
 				return err
 			}
 		}

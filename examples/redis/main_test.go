@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"plannerd/examples/internal/trial"
 )
 
 // needRedis skips a test where there is no redis-server, unless there has to be one.
@@ -33,7 +35,7 @@ var program = sync.OnceValues(func() (_ string, err error) {
 	if programs, err = os.MkdirTemp("", "redis-"); err != nil {
 		return "", err
 	}
-	return buildPlannerd(context.Background(), programs)
+	return trial.BuildPlannerd(context.Background(), programs)
 })
 
 func TestMain(m *testing.M) {
