@@ -24,7 +24,7 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, met ...Constrai
 	if x.split() && x.p.Fill.Reached(x.p.Before) {
 		return x.unmoved(name), nil
 	}
-	a, known := x.run(false, placing(func(p *assign.Problem, o Options) *assign.Assignment {
+	a, known := x.run(x.p, false, placing(func(p *assign.Problem, o Options) *assign.Assignment {
 		gamma := largestGamma(o)
 		a := assign.NewAssignment(p)
 		carryOut(a, moves)

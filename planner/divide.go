@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
 )
 
 // A key that no instance can carry is divided before the others are planned: no strategy
@@ -135,14 +136,9 @@ func (x *prepared) split() (settled bool) {
 		x.adopt(kept.splits)
 		return x.p.Settled()
 	}
-	v, packed := newDivider(x, x.p.Before), newDivider(x, x.p.Before)
-	packed.packs = true
+	v := newDivider(x, x.p.Before)
 	v.divideHot()
-	packed.divideHot()
-	if packed.merges() < v.merges() {
-		v, packed = packed, v
-	}
-	x.other, x.crowded = division{splits: packed.splits, crowded: packed.crowded}, v.crowded
+	x.crowded = v.crowded
 	if len(v.splits) > 0 || len(x.splits) > 0 {
 		x.adopt(v.splits)
 	}
@@ -176,44 +172,59 @@ func (v division) orBetter(w division) division {
 	return v
 }
 
-// improve divides keys otherwise as long as an algorithm leaves some instance above its
-// bound.
-func (x *prepared) improve(info Info, a *assign.Assignment) *assign.Assignment {
-	best := x.refine(info, a)
-	if !best.a.WithinLimits() {
+// take makes a division that of the plan.
+func (x *prepared) take(v division) *assign.Assignment {
+	x.splits, x.crowded, x.p = v.splits, v.crowded, v.p
+	return v.a
+}
+
+// solve runs an algorithm on the keys that are whole. Where that leaves some instance above
+// its bound, keys are divided otherwise. The assignment is nil where there was no time.
+func (x *prepared) solve(info Info) (*assign.Assignment, bound.Evidence) {
+	if len(x.splits) == 0 {
+		return x.run(x.p, info.proves, info.algorithm)
+	}
+	best, known := x.beside(info)
+	if best.a != nil && !best.a.WithinLimits() && len(x.other.splits) > 0 {
 		x.adopt(slices.Clone(x.other.splits))
 		x.crowded = x.other.crowded
-		if b, _ := x.run(info.proves, info.algorithm); b != nil {
-			best = best.orBetter(x.refine(info, b))
+		if v, _ := x.beside(info); v.a != nil {
+			best = best.orBetter(v)
 		}
 	}
-	if !best.a.WithinLimits() {
-		x.splits, x.crowded, x.p = best.splits, best.crowded, best.p
+	if best.a != nil && !best.a.WithinLimits() {
+		x.take(best)
 		if v, ok := x.pour(info); ok {
 			best = best.orBetter(v)
 		}
 	}
-	x.splits, x.crowded, x.p = best.splits, best.crowded, best.p
-	return best.a
+	if info.proves {
+		known = bound.Evidence{} // of this division alone
+	}
+	return x.take(best), known
 }
 
-// refine gives the parts weights for where an algorithm has put the other keys, and runs it
-// again under them, as long as some instance is above its bound.
-func (x *prepared) refine(info Info, a *assign.Assignment) division {
-	best := x.division(a)
-	for range 2 {
-		if best.a.WithinLimits() {
-			break
-		}
-		if best = best.orBetter(x.division(x.levelled(a))); best.a.WithinLimits() {
-			break
-		}
-		if a, _ = x.run(info.proves, info.algorithm); a == nil {
-			break
-		}
-		best = best.orBetter(x.division(a))
+// beside runs an algorithm on the keys beside the parts: on pools, and where that does not meet
+// all limits, on instances.
+func (x *prepared) beside(info Info) (division, bound.Evidence) {
+	was := x.division(nil)
+	a, known := x.pooled(info)
+	pooled := x.division(a)
+	if a != nil && a.Score().Violated == 0 {
+		return pooled, known
 	}
-	return best
+	x.take(was)
+	if a, known = x.run(x.p, info.proves, info.algorithm); a == nil {
+		return x.division(nil), known
+	}
+	best := x.division(a)
+	if !a.WithinLimits() && !x.p.Goal.Imbalance {
+		best = best.orBetter(x.division(x.levelled(a)))
+	}
+	if pooled.a != nil {
+		best = best.orBetter(pooled)
+	}
+	return best, known
 }
 
 // levelled is the assignment under weights that level the loads that it makes.
@@ -358,9 +369,7 @@ func (v *divider) divideHot() {
 			v.splits = append(v.splits, v.place(Split{row, v.weigh(row, at)}))
 		}
 	}
-	if !v.packs {
-		v.spread(false)
-	}
+	v.spread(false)
 }
 
 // merges is how many parts there are beyond the first of each key.
@@ -397,6 +406,11 @@ func (v *divider) costly() []int32 {
 		}
 		return rows
 	})
+	for _, y := range s.Splits { // they may stay divided
+		if s.Cost[y.Item] <= least && s.Cost[y.Item] > 0 {
+			rows = append(rows, y.Item)
+		}
+	}
 	rows = slices.DeleteFunc(rows, func(row int32) bool {
 		y := splitOf(s.Splits, row)
 		return y != nil && v.x.frozen(*y)
@@ -461,16 +475,6 @@ func (v *divider) sites(row int32, cost int64) []site {
 	return sites
 }
 
-// unitsIn is the greatest weight of a key of that cost that room allows.
-func unitsIn(room, cost int64) int64 {
-	if room = min(room, cost); room <= 0 {
-		return 0
-	}
-	hi, lo := bits.Mul64(uint64(room), PartUnits)
-	units, _ := bits.Div64(hi, lo, uint64(cost))
-	return int64(units)
-}
-
 // roomier orders sites by how much of a key they have room for.
 func (x site) roomier(y site) int {
 	return cmp.Or(cmp.Compare(y.units, x.units), cmp.Compare(x.load, y.load), cmp.Compare(x.instance, y.instance))
@@ -505,114 +509,4 @@ func (v *divider) preferred(sites []site, n int) []site {
 		}
 	}
 	return chosen
-}
-
-// weigh weighs the parts of a key on these instances, so that they fill the least loaded
-// first, within the rooms of all. Where these do not suffice, loads that cannot leave are
-// levelled without regard to them.
-func (v *divider) weigh(row int32, at []int32) []Part {
-	cost := max(1, v.p.Cost.Fixed(v.x.s.Cost[row]))
-	bins, room, least := make([]bin, len(at)), int64(0), v.x.leastWeight(row)
-	for i, d := range at {
-		bins[i] = bin{
-			base: float64(float64(v.load(d))*PartUnits) / float64(cost),
-			wide: v.p.Instances[d].Capacity, least: min(least, PartUnits/int64(len(at))),
-			most: max(1, unitsIn(v.room(d), cost)),
-		}
-		if v.alone {
-			bins[i].most = PartUnits
-		}
-		bins[i].most = max(bins[i].most, bins[i].least)
-		room += bins[i].most
-	}
-	if room < PartUnits {
-		for i, d := range at {
-			bins[i].base = float64(float64(v.fixed[d]+v.parts[d])*PartUnits) / float64(cost)
-			bins[i].most = PartUnits
-		}
-	}
-	if v.packs && room >= PartUnits {
-		fill(bins, PartUnits)
-	} else {
-		level(bins, PartUnits)
-	}
-	parts := make([]Part, len(at))
-	for i, d := range at {
-		parts[i] = Part{Instance: d, Weight: int32(bins[i].units)}
-	}
-	return parts
-}
-
-// bin takes units on top of its base, from least ≥ 1 to most.
-type bin struct {
-	base, wide         float64
-	least, most, units int64
-}
-
-// level spreads n units so that the fullest bin is as low as can be, (base+units)/wide.
-// The bins can take them.
-func level(bins []bin, n int64) {
-	low, high := math.Inf(1), 0.0
-	for _, x := range bins {
-		low, high = min(low, x.base/x.wide), max(high, (x.base+float64(n))/x.wide)
-	}
-	for range 60 {
-		middle := (low + high) / 2
-		if taken := fillTo(bins, middle); taken <= n {
-			if low = middle; taken == n {
-				break
-			}
-		} else {
-			high = middle
-		}
-	}
-	for left := n - fillTo(bins, low); left != 0; {
-		step := int64(1)
-		if left < 0 { // as each has its least
-			step = -1
-		}
-		best := -1
-		for i, x := range bins {
-			if y := x.units + step; y < x.least || y > x.most {
-				continue
-			}
-			if best < 0 || float64(step)*(x.height()-bins[best].height()) < 0 {
-				best = i
-			}
-		}
-		bins[best].units += step
-		left -= step
-	}
-}
-
-// fill puts n units into the bins, as many as they take, the lowest base first. Each keeps
-// its least.
-func fill(bins []bin, n int64) {
-	order := assign.UpTo(len(bins))
-	slices.SortStableFunc(order, func(a, b int32) int {
-		return cmp.Compare(bins[a].base/bins[a].wide, bins[b].base/bins[b].wide)
-	})
-	kept := int64(0)
-	for _, x := range bins {
-		kept += x.least
-	}
-	for _, at := range order {
-		x := &bins[at]
-		kept -= x.least
-		x.units = min(x.most, n-kept)
-		n -= x.units
-	}
-}
-
-func (x bin) height() float64 { return (x.base + float64(x.units)) / x.wide }
-
-// fillTo fills the bins up to a level, and returns how many units it takes.
-func fillTo(bins []bin, level float64) int64 {
-	sum := int64(0)
-	for i := range bins {
-		x := &bins[i]
-		x.units = min(x.most, max(x.least, int64(float64(level*x.wide)-x.base)))
-		sum += x.units
-	}
-	return sum
 }

@@ -93,21 +93,21 @@ var efforts = map[Effort]assign.Effort{
 // unmoved is the plan that moves nothing.
 func (x *prepared) unmoved(name string) *Plan { return x.finish(name, x.p.Unmoved(), bound.Evidence{}) }
 
-// run runs an algorithm, and meanwhile proves what the certificate rests on, unless
+// run runs an algorithm on p, and meanwhile proves what the certificate rests on, unless
 // the algorithm does that itself or takes so little that it can wait. The assignment
 // is nil when the meter ran out before the algorithm had a complete one.
-func (x *prepared) run(proves bool, a algorithm) (*assign.Assignment, bound.Evidence) {
-	if proves || x.o.Certificate == CertificateOff || x.p.Goal.Imbalance || !x.p.Concurrent() {
-		return a(x.p, x.o)
+func (x *prepared) run(p *assign.Problem, proves bool, a algorithm) (*assign.Assignment, bound.Evidence) {
+	if proves || x.o.Certificate == CertificateOff || p.Goal.Imbalance || !p.Concurrent() {
+		return a(p, x.o)
 	}
 	var known bound.Evidence
-	wait := x.p.Fork(func(q *assign.Problem) {
+	wait := p.Fork(func(q *assign.Problem) {
 		if len(x.splits) > 0 {
 			q = x.undivided(q.Meter)
 		}
 		known.Proof = bound.Prove(q, x.o.Certificate.level())
 	})
-	found, _ := a(x.p, x.o)
+	found, _ := a(p, x.o)
 	wait()
 	return found, known
 }

@@ -244,7 +244,7 @@ func (x *splitSearch) divide(p *milp.Program, i int, loads []map[int]float64) (p
 	parts = map[int]float64{}
 	all := map[int]float64{}
 	for _, d := range x.live {
-		y, weight := p.Variable(0), p.Fraction()
+		y, weight := p.Variable(0), p.Fraction(0)
 		all[weight], parts[y] = 1, 1
 		loads[d][weight], loads[d][y] = x.s.Cost[i], x.o.Splitting.MergeCost
 		p.AtMost(0, map[int]float64{weight: 1, y: -1})

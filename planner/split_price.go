@@ -100,8 +100,7 @@ func (x *prepared) cheaper(info Info, a *assign.Assignment) *assign.Assignment {
 			break
 		}
 	}
-	x.splits, x.crowded, x.p = best.splits, best.crowded, best.p
-	return best.a
+	return x.take(best)
 }
 
 // dividedBy divides keys with further parts, and runs an algorithm on the others. It
@@ -117,11 +116,9 @@ func (x *prepared) dividedBy(info Info, more map[int32]int) (division, bool) {
 	}
 	x.adopt(v.splits)
 	x.crowded = v.crowded
-	a, _ := x.run(info.proves, info.algorithm)
-	if a == nil {
-		return division{}, false
-	}
-	return x.refine(info, a), true
+	x.other = division{}
+	a, _ := x.solve(info)
+	return x.division(a), a != nil
 }
 
 // partsKept are the parts beyond the first of keys that are split already and would fit

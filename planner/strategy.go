@@ -176,17 +176,10 @@ func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
 	settled := x.split()
 	a, known := x.p.Unmoved(), bound.Evidence{}
 	if !settled {
-		a, known = x.run(info.proves, info.algorithm)
+		a, known = x.solve(info)
 	}
 	if a == nil {
 		return nil, ErrStopped
-	}
-	if len(x.splits) > 0 && !settled {
-		proof := known
-		if a = x.improve(info, a); info.proves {
-			a = x.cheaperWeights(info, a, proof)
-			known = bound.Evidence{} // of this division alone
-		}
 	}
 	if info.proves && !settled && x.priced() {
 		a, known = x.cheaper(info, a), bound.Evidence{}

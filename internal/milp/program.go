@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Program is one of variables between 0 and 1, numbered from 0, that tests formulate
-// themselves.
+// Program is one of variables between 0 and 1, numbered from 0, for those who formulate
+// one themselves.
 type Program struct {
 	objective  []float64
 	continuous []bool
@@ -22,9 +22,9 @@ func (p *Program) Variable(coefficient float64) int {
 	return len(p.objective) - 1
 }
 
-// Fraction adds one that may have any value from 0 to 1 and costs nothing.
-func (p *Program) Fraction() int {
-	v := p.Variable(0)
+// Fraction adds one that may have any value from 0 to 1.
+func (p *Program) Fraction(coefficient float64) int {
+	v := p.Variable(coefficient)
 	p.continuous[v] = true
 	return v
 }
