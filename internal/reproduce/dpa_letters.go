@@ -110,8 +110,8 @@ func (x lettered) skew(m *measurement, t trial) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		s, err := ring.Simulate(stream, ring.SimulationOptions{Nodes: nodes, Method: t.method, MaxRounds: t.rounds, Seed: seed,
-			Timing: ring.Timing{Report: t.report}, Stop: m.stopped})
+		s, err := ring.Simulate(stream, ring.SimulationOptions{Nodes: nodes, Method: t.method, MaxRounds: t.rounds,
+			Seed: seed, Timing: ring.Timing{Report: t.report}, Stop: m.stopped})
 		if err != nil {
 			return 0, err
 		}
