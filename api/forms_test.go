@@ -17,12 +17,12 @@ type requiring struct {
 	err   error
 }
 
-func (r *requiring) RequireForms(ctx context.Context) error {
+func (r *requiring) RequireForms(ctx context.Context, named bool) error {
 	r.times++
 	if r.err != nil {
 		return r.err
 	}
-	return r.Store.RequireForms(ctx)
+	return r.Store.RequireForms(ctx, named)
 }
 
 // TestFormsAreRequired: programs that would misread it are locked out before anything is
@@ -37,6 +37,7 @@ func TestFormsAreRequired(t *testing.T) {
 		"window": {`{"instances":2,"window":5}`, "", true},
 		"phase":  {`{"instances":2,"scheme":"ranges","ranges":{"phase":"put"}}`, "", true},
 		"get":    {`{"instances":2,"scheme":"ranges"}`, `{"keys":[{"key":"a","cost":1}]}`, false},
+		"named":  {`{"instances":2}`, `{"keys":[{"key":"a","cost":1}],"compact":{"records":[[0,1,4,16,900]]}}`, true},
 		"record": {`{"instances":2}`, `{"compact":{"records":[[0,1,4,16,900]]}}`, true},
 		"sketch": {`{"instances":2,"scheme":"ranges"}`, sketched, true},
 		"queue":  {`{"instances":2,"scheme":"ring"}`, `{"queue":4}`, false},

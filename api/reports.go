@@ -145,6 +145,11 @@ func (st *statisticsRequest) reporters() iter.Seq2[int, int32] {
 				return
 			}
 		}
+		for i, d := range st.Instance {
+			if !yield(len(st.Records.Records)+i, d) {
+				return
+			}
+		}
 	}
 }
 

@@ -85,7 +85,7 @@ func TestCompactReportsOfOneForm(t *testing.T) {
 	e.planOfReports(3, "").fails(http.StatusConflict, "reports_differ", "")
 
 	e.do("PUT", "/v1/operators/clicks", `{"instances":1,"splitting":{"max_parts":2}}`).want(http.StatusOK)
-	e.report(4, 0, compactReport("", "[0,0,1,1,1]")).fails(http.StatusConflict, "keys_not_known", "")
+	e.report(4, 0, compactReport("", "[0,0,1,1,1]")).want(http.StatusCreated)
 	e.operator("ring", `{"instances":1,"scheme":"ring"}`)
 	e.do("PUT", "/v1/operators/ring/intervals/1/reports/0", compactReport("", "[0,0,1,1,1]")).
 		fails(unprocessable, "invalid", "/compact")

@@ -350,7 +350,6 @@ func TestWhatIfSplits(t *testing.T) {
 func TestSplittingIsRefused(t *testing.T) {
 	e := newEnv(t)
 	for name, c := range map[string]struct{ config, pointer string }{
-		"compact":    {`{"instances":2,"splitting":{"max_parts":2,"merge_cost":0},"compact":{"degree":1}}`, "/splitting/max_parts"},
 		"engine":     {`{"instances":2,"table_owner":"engine","splitting":{"max_parts":2,"merge_cost":0}}`, "/splitting/max_parts"},
 		"routing":    {`{"instances":2,"splitting":{"max_parts":1,"routing":"least_loaded"}}`, "/splitting/routing"},
 		"price":      {`{"instances":2,"splitting":{"max_parts":1,"price":3}}`, "/splitting/price"},
@@ -365,10 +364,6 @@ func TestSplittingIsRefused(t *testing.T) {
 	}
 	e.operator("short", `{"instances":2,"splitting":{"max_parts":2}}`)
 	splitOperator(e)
-	again := strings.Replace(hotStatistics(2, 120), `{"interval":2,`, `{"interval":2,"compact":{"degree":4},`, 1)
-	e.do("POST", "/v1/operators/clicks/plans", again).fails(http.StatusUnprocessableEntity, "invalid", "/compact/degree")
-	e.do("POST", "/v1/what-if", `{"operator":{"instances":4},"parameters":{"max_parts":4,"compact_degree":[0,4]},"keys":`+
-		`[{"key":"a","cost":1}]}`).fails(http.StatusUnprocessableEntity, "invalid", "/parameters/max_parts")
 	e.do("POST", "/v1/operators/clicks/plans",
 		`{"interval":2,"compact":{"degree":1,"cost_scale":1,"state_scale":1,"records":[[0,0,8,4,3],[1,1,1,1,9]]}}`).
 		fails(http.StatusConflict, "keys_not_known", "")

@@ -171,6 +171,9 @@ func (st *statisticsRequest) readCompact() {
 			Records: st.document.Records, Scales: compact.Scales{Cost: or(form.CostScale, 1), State: or(form.StateScale, 1)},
 			Degree: or(form.Degree, 0), Partial: st.Partial, Residual: st.Residual,
 		}
+		if st.Len() > 0 {
+			st.Records.Named = st.Statistics.Statistics
+		}
 		if form.Degree != nil {
 			err = parameters.CheckDegree(*form.Degree)
 		}
@@ -189,7 +192,7 @@ func (st *statisticsRequest) readCompact() {
 // instanceIn is the instance that a row names in a field, "" where it names none.
 func (st *statisticsRequest) instanceIn(row int, field string) string {
 	ids := map[string][]int32{"instance": st.Instance, "hash_instance": st.HashInstance}[field]
-	if row >= len(ids) || ids[row] == planner.NoInstance {
+	if row -= st.Rows() - st.Len(); row < 0 || row >= len(ids) || ids[row] == planner.NoInstance {
 		return ""
 	}
 	return strconv.Itoa(int(ids[row]))

@@ -144,7 +144,7 @@ func (st *statisticsRequest) routingTable(config planning.Configuration) *planne
 	if len(config.Instances) == 0 { // refused already
 		return nil
 	}
-	if st.Instance != nil || st.Records != nil {
+	if st.Instance != nil || st.Records != nil && st.Len() == 0 {
 		st.refuse("routing_table", "must not be given when rows carry instance, as compact records do")
 		return nil
 	}
@@ -169,6 +169,8 @@ func (st *statisticsRequest) routingTable(config planning.Configuration) *planne
 			st.refuse(at+"/key", "must be in the encoding that key_encoding names")
 		case len(key) == 0 || len(key) > planner.MaxKeyBytes:
 			st.refuse(at+"/key", fmt.Sprintf("must be 1 to %d bytes long", planner.MaxKeyBytes))
+		case st.Records != nil && !st.Names(key):
+			st.refuse(at+"/key", "must be one of keys: which keys compact records are of is not known")
 		case !config.Has(*e.Instance):
 			st.refuse(at+"/instance", "is not a known instance")
 		default:

@@ -15,7 +15,8 @@ type Classes struct {
 	// Items is the snapshot that strategies take: item i stands for the keys of
 	// Records[i]. Its costs and states are real values: those of the record, or,
 	// where the keys are known, the means of theirs, so that loads are right and
-	// moving a whole class is, too. Its keys only name items.
+	// moving a whole class is, too. Its keys only name items. Behind the classes are the
+	// keys that are named, each an item of its own with its exact values: Items.Named of them.
 	Items *planner.Snapshot
 	// Records in ascending order of d, d_h, v_c and v_S. Planned is Current.
 	Records []Record
@@ -26,7 +27,8 @@ type Classes struct {
 type Compression struct {
 	Classes
 	Keys    *planner.Snapshot
-	ClassOf []int32 // by key: index into Records
+	ClassOf []int32 // by key: its item
+	Named   []int32 // the keys that are items of their own, ascending
 	Degree  int     // R
 }
 
@@ -37,6 +39,8 @@ type Options struct {
 	// Scales. 0 in either: the smallest positive value, but at least 2^−53 of the
 	// greatest. Keys without a state count 1 each, whatever the scale.
 	Scales Scales
+	// Named are rows of keys, ascending, that stay as they are: see [planner.Divisible].
+	Named []int32
 }
 
 // Validate reports the first option that is out of range as a
@@ -47,8 +51,8 @@ func (o Options) Validate() error {
 
 // Compress discretises the costs and states of a snapshot's keys by HLHE, walked
 // instance by instance under common levels, and makes records of keys that have
-// become equal. The items of s must be keys, without counts. The error is a
-// [planner.InputError].
+// become equal, but for those that are named. The items of s must be keys, without counts.
+// The error is a [planner.InputError].
 func Compress(s *planner.Snapshot, o Options) (*Compression, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -56,7 +60,7 @@ func Compress(s *planner.Snapshot, o Options) (*Compression, error) {
 	if s.Count != nil {
 		return nil, planner.Invalid("Count", "must not be given: records are of keys")
 	}
-	c := &Compression{Keys: s, Degree: o.Degree, ClassOf: make([]int32, s.Len())}
+	c := &Compression{Keys: s, Degree: o.Degree, ClassOf: make([]int32, s.Len()), Named: o.Named}
 	cost, err := newScaled("Scales.Cost", s.Cost, o.Scales.Cost, o.Degree)
 	if err != nil {
 		return nil, err
@@ -67,7 +71,7 @@ func Compress(s *planner.Snapshot, o Options) (*Compression, error) {
 	}
 	c.Scales = Scales{cost.scale, state.scale}
 
-	parts := newParts(s)
+	parts := newParts(s, o.Named)
 	inParallel(len(parts), func(d int) {
 		parts[d].discretise(cost, state)
 		parts[d].classify(c.ClassOf)
@@ -122,12 +126,16 @@ type part struct {
 	meanCost, meanState []float64
 }
 
-// newParts groups the keys by the instance on which they are.
-func newParts(s *planner.Snapshot) []part {
-	n := s.Len()
+// newParts groups the keys, but for those that are named, by the instance on which they
+// are.
+func newParts(s *planner.Snapshot, named []int32) []part {
+	n := s.Len() - len(named)
 	start := make([]int, len(s.Instances)+1)
 	for _, d := range s.Current {
 		start[d+1]++
+	}
+	for _, k := range named {
+		start[s.Current[k]+1]--
 	}
 	for d := range s.Instances {
 		start[d+1] += start[d]
@@ -138,6 +146,10 @@ func newParts(s *planner.Snapshot) []part {
 	}
 	next := slices.Clone(start)
 	for i, d := range s.Current {
+		if len(named) > 0 && named[0] == int32(i) {
+			named = named[1:]
+			continue
+		}
 		at := next[d]
 		next[d]++
 		all.keys[at], all.hash[at], all.tie[at], all.cost[at] = int32(i), s.Hash[i], uint32(s.Keys.Hash(i)>>32), s.Cost[i]
@@ -298,7 +310,7 @@ func (c *Compression) assemble(parts []part) {
 	c.Records = make([]Record, 0, n)
 	c.Items = &planner.Snapshot{
 		Instances: s.Instances, Retained: s.RetainedEntries(), Partial: s.Partial, HashChanged: s.HashChanged,
-		Drifted: s.Drifted,
+		Drifted: s.Drifted, Named: len(c.Named),
 		Current: make([]int32, 0, n), Hash: make([]int32, 0, n),
 	}
 	for d, p := range parts {
@@ -312,10 +324,71 @@ func (c *Compression) assemble(parts []part) {
 	if s.State == nil {
 		c.Items.State = nil
 	}
-	c.Items.Keys, c.Items.Count = planner.NewKeys(n), make([]int64, n)
+	c.Items.Keys, c.Items.Count = planner.NewKeys(n+len(c.Named)), make([]int64, n)
+	name := classNames(func(yield func([]byte) bool) {
+		for _, k := range c.Named {
+			if !yield(s.Keys.At(int(k))) {
+				return
+			}
+		}
+	})
 	for i, r := range c.Records {
-		c.Items.Keys.Append(r.name())
+		c.Items.Keys.Append(name(r))
 		c.Items.Count[i] = r.Count
+	}
+	c.addNamed()
+}
+
+// Statistics are the compression as an engine posts it. homes: the keys that are named say
+// where their hash puts them.
+func (c *Compression) Statistics(homes bool) Statistics {
+	out := Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}
+	if len(c.Named) == 0 {
+		return out
+	}
+	s, n := c.Keys, len(c.Named)
+	out.Named = &planner.Statistics{Keys: planner.NewKeys(n), Cost: make([]float64, n), Instance: make([]int32, n)}
+	if s.State != nil {
+		out.Named.State = make([]float64, n)
+	}
+	if homes {
+		out.Named.HashInstance = make([]int32, n)
+	}
+	for i, k := range c.Named {
+		out.Named.Keys.Append(s.Keys.At(int(k)))
+		out.Named.Cost[i] = s.Cost[k]
+		out.Named.Instance[i] = s.Instances[s.Current[k]].ID
+		if homes {
+			out.Named.HashInstance[i] = s.Instances[s.Hash[k]].ID
+		}
+		if s.State != nil {
+			out.Named.State[i] = s.State[k]
+		}
+	}
+	return out
+}
+
+// addNamed adds the keys that stay as they are to the items.
+func (c *Compression) addNamed() {
+	s, items, first := c.Keys, c.Items, int32(len(c.Records))
+	for i, k := range c.Named {
+		c.ClassOf[k] = first + int32(i)
+		items.Keys.Append(s.Keys.At(int(k)))
+		items.Cost, items.Count = append(items.Cost, s.Cost[k]), append(items.Count, 1)
+		if s.State != nil {
+			items.State = append(items.State, s.State[k])
+		}
+		items.Current, items.Hash = append(items.Current, s.Current[k]), append(items.Hash, s.Hash[k])
+	}
+	for _, x := range s.Shares {
+		if x.Row = c.ClassOf[x.Row]; c.IsNamed(x.Row) {
+			items.Shares = append(items.Shares, x)
+		}
+	}
+	for _, x := range s.Splits {
+		if x.Item = c.ClassOf[x.Item]; c.IsNamed(x.Item) {
+			items.Splits = append(items.Splits, x)
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ func (c *Compression) keysOf(moves []planner.Move, slack []float64) []planner.Mo
 // departures gathers the moves by class, in ascending order, with the keys that
 // there are to choose from in canonical order where there is a choice.
 func (c *Compression) departures(moves []planner.Move) []departure {
-	at := make([]int32, len(c.Records)) // 1 + index into out
+	at := make([]int32, c.Items.Len()) // 1 + index into out
 	var out []departure
 	for _, m := range moves {
 		if at[m.Item] == 0 {

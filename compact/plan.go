@@ -40,7 +40,8 @@ func (c *Compression) Plan(strategy string, o planner.Options) (*KeyPlan, error)
 		repair = nil // then it does no work
 	}
 	o.WorkBudget = w.left()
-	plan, err := planner.Complete(strategy, c.Keys, o, c.keysOf(classes.Moves, slack(classes)), repair...)
+	moves := c.keysOf(c.ofClasses(classes.Moves), slack(classes))
+	plan, err := planner.Complete(strategy, c.Keys, o, append(moves, c.ofKeys(classes)...), c.splitsOf(classes), repair...)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +63,39 @@ func (c *Compression) Plan(strategy string, o planner.Options) (*KeyPlan, error)
 	plan.Options.WorkBudget, plan.WorkUnits = coarse.WorkBudget, w.used
 	plan.EndReason = cmp.Or(w.end, planner.EndCompleted)
 	return &KeyPlan{plan, classes, c.errors(plan)}, nil
+}
+
+// ofClasses are the moves of classes among those of items.
+func (c *Compression) ofClasses(moves []planner.Move) []planner.Move {
+	return slices.DeleteFunc(slices.Clone(moves), func(m planner.Move) bool { return c.IsNamed(m.Item) })
+}
+
+// ofKeys are the moves of whole keys that are named, as moves of keys.
+func (c *Compression) ofKeys(p *planner.Plan) (moves []planner.Move) {
+	split := make(map[int32]bool, len(p.Splits))
+	for _, x := range p.Splits {
+		split[x.Item] = true
+	}
+	for _, m := range c.MovesNamed(p) {
+		if m.Reason != planner.ReasonGather && !split[m.Item] {
+			m.Item = c.keyOf(m.Item)
+			moves = append(moves, m)
+		}
+	}
+	return moves
+}
+
+// keyOf is the key that an item is, of those that are named.
+func (c *Compression) keyOf(item int32) int32 { return c.Named[int(item)-len(c.Records)] }
+
+// splitsOf are the splits of a plan of the items, of keys.
+func (c *Compression) splitsOf(p *planner.Plan) []planner.Split {
+	splits := make([]planner.Split, len(p.Splits))
+	for i, x := range p.Splits {
+		splits[i] = planner.Split{Item: c.keyOf(x.Item), Parts: x.Parts}
+	}
+	slices.SortFunc(splits, func(a, b planner.Split) int { return cmp.Compare(a.Item, b.Item) })
+	return splits
 }
 
 // work is what was done under a budget.
@@ -122,9 +156,10 @@ func (c *Compression) errors(p *planner.Plan) []planner.Comparison {
 	for d := range estimated {
 		estimated[d].After = estimated[d].Before
 	}
+	c.addExact(p, estimated)
 	for _, m := range p.Moves {
-		if m.Reason == planner.ReasonGather {
-			continue // its cost counts where the key is
+		if m.Reason == planner.ReasonGather || c.IsNamed(c.ClassOf[m.Item]) {
+			continue // its cost counts where the key is, or that is known
 		}
 		cost := float64(c.Records[c.ClassOf[m.Item]].Cost * c.Scales.Cost)
 		estimated[m.From].After -= cost
@@ -135,6 +170,48 @@ func (c *Compression) errors(p *planner.Plan) []planner.Comparison {
 		estimated[d].After = relativeError(estimated[d].After, x.After)
 	}
 	return estimated
+}
+
+// addExact adds what the keys that are named cost, which is known.
+func (c *Compression) addExact(p *planner.Plan, loads []planner.Comparison) {
+	if len(c.Named) == 0 {
+		return
+	}
+	before, after := make(map[int32][]planner.Part), make(map[int32][]planner.Part)
+	for _, k := range c.Named {
+		before[k] = []planner.Part{{Instance: c.Keys.Current[k], Weight: planner.PartUnits}}
+		after[k] = before[k]
+	}
+	for _, m := range p.Moves {
+		if _, named := after[m.Item]; named && m.Reason != planner.ReasonGather {
+			after[m.Item] = []planner.Part{{Instance: m.To, Weight: planner.PartUnits}}
+		}
+	}
+	for _, x := range c.Keys.Splits {
+		before[x.Item] = x.Parts
+	}
+	for _, x := range p.Splits {
+		after[x.Item] = x.Parts
+	}
+	merging := 0.0
+	if s := p.Options.Splitting; s != nil {
+		merging = s.MergeCost
+	}
+	costOn := func(k int32, parts []planner.Part, x planner.Part) float64 {
+		cost := float64(c.Keys.Cost[k] * (float64(x.Weight) / planner.PartUnits))
+		if len(parts) > 1 {
+			cost += merging
+		}
+		return cost
+	}
+	for _, k := range c.Named {
+		for _, x := range before[k] {
+			loads[x.Instance].Before += costOn(k, before[k], x)
+		}
+		for _, x := range after[k] {
+			loads[x.Instance].After += costOn(k, after[k], x)
+		}
+	}
 }
 
 // relativeError is |estimated − actual| / actual. No load at all is estimated

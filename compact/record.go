@@ -72,6 +72,9 @@ type Statistics struct {
 	Scales  Scales
 	// Degree is R, for the record: the values are discretised already. 0: not said.
 	Degree int
+	// Named are keys that no record counts: each is a record of its own, with exact values,
+	// and can be split. Their coverage is that below. Nil: there are none.
+	Named *planner.Statistics
 	// Partial: keys exist that no record counts; Residual sums them up.
 	Partial  bool
 	Residual []planner.Residual

@@ -9,20 +9,25 @@ import (
 )
 
 // Complete makes a plan of moves that were decided on for another snapshot, which is
-// like s: for classes of its keys, for example. The moves are carried out, but for those
+// like s: for classes of its keys, for example. Where keys may be split, splits are those
+// that were decided on, rows ascending; with none, keys are split as every strategy begins
+// to. The moves are carried out, but for those
 // of hot keys, which go where every strategy puts them. met are the constraints that the
 // moves meet there. Where they do not meet one here, or leave keys on instances that are
 // not live, the plan is repaired, as far as least-load fit and a local search around the moves and the
 // instances above their limits can. Only Item, To and Count of a move matter.
 // name is what the plan says about its strategy. The error is an [InputError] or
 // [ErrStopped].
-func Complete(name string, s *Snapshot, o Options, moves []Move, met ...Constraint) (*Plan, error) {
+func Complete(name string, s *Snapshot, o Options, moves []Move, splits []Split, met ...Constraint) (*Plan, error) {
 	x, err := prepare(s, o)
 	if err != nil {
 		return nil, err
 	}
 	if x.split() && x.p.Fill.Reached(x.p.Before) {
 		return x.unmoved(name), nil
+	}
+	if o.Splitting != nil && len(splits) > 0 {
+		x.adopt(slices.Clone(splits))
 	}
 	a, known := x.run(x.p, false, placing(func(p *assign.Problem, o Options) *assign.Assignment {
 		gamma := largestGamma(o)
@@ -36,7 +41,10 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, met ...Constrai
 		return nil, ErrStopped
 	}
 	if len(x.splits) > 0 {
-		a, known = x.levelled(a), bound.Evidence{}
+		best := x.division(a)
+		best = best.orBetter(x.division(x.levelled(a)))
+		x.splits, x.p = best.splits, best.p
+		a, known = best.a, bound.Evidence{}
 	}
 	if x.p.Goal.Imbalance && o.Certificate != CertificateOff {
 		known.LeastTheta = optimal.ProveTheta(x.p, a.Score().Theta)

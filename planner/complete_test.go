@@ -32,7 +32,7 @@ func TestCompleteMendsWhatWasMet(t *testing.T) {
 		c, strategy := completeCase(r)
 		s := c.Snapshot()
 		want := run(t, strategy, s, c.Options)
-		got, err := planner.Complete("given", s, c.Options, want.Moves)
+		got, err := planner.Complete("given", s, c.Options, want.Moves, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func completeCase(r *rand.Rand) (*plannertest.Case, string) {
 func completed(t *testing.T, s *planner.Snapshot, c *plannertest.Case, moves []planner.Move) *planner.Plan {
 	t.Helper()
 	given := slices.Clone(moves)
-	p, err := planner.Complete("given", s, c.Options, moves, everything...)
+	p, err := planner.Complete("given", s, c.Options, moves, nil, everything...)
 	if err != nil {
 		t.Fatalf("%v\n%v\n%s", err, moves, c)
 	}
@@ -185,7 +185,7 @@ func TestCompleteWithinMigrationLimit(t *testing.T) {
 		plannertest.LimitMigration(r, c)
 		s := c.Snapshot()
 		p, err := planner.Complete("given", s, c.Options, anyMoves(r, s, plannertest.ProblemOf(s, c.Options).Live),
-			everything...)
+			nil, everything...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestCompleteStops(t *testing.T) {
 		stopped := c.Clone()
 		stopped.Options.Stop = func() bool { calls++; return calls > last }
 		for _, x := range []*plannertest.Case{budgeted, stopped} {
-			p, err := planner.Complete("given", s, x.Options, moves, everything...)
+			p, err := planner.Complete("given", s, x.Options, moves, nil, everything...)
 			switch {
 			case errors.Is(err, planner.ErrStopped):
 				none++
@@ -262,7 +262,7 @@ func TestCompleteStops(t *testing.T) {
 func TestCompleteErrors(t *testing.T) {
 	c := plannertest.Tiny(rand.New(rand.NewPCG(65, 65)))
 	var in *planner.InputError
-	if _, err := planner.Complete("given", c.Snapshot(), planner.Options{ThetaMax: -1}, nil); !errors.As(err, &in) ||
+	if _, err := planner.Complete("given", c.Snapshot(), planner.Options{ThetaMax: -1}, nil, nil); !errors.As(err, &in) ||
 		in.Field != "ThetaMax" {
 		t.Errorf("got %v", err)
 	}

@@ -61,10 +61,10 @@ func (r *resolver) refuseFrozen() error {
 // RetainedEntries is the number of table entries of other keys than the items
 // that stay and count.
 func (s *Snapshot) RetainedEntries() int64 {
+	n := s.Retained
 	if s.Table == nil {
-		return s.Retained
+		return n
 	}
-	n := int64(0)
 	for e, stays := range s.absentEntries() {
 		if stays {
 			n += s.Table.entrySize(e)

@@ -394,13 +394,13 @@ func (v *divider) greatestRoom() int64 {
 	return most
 }
 
-// costly lists the rows of single keys of some cost, the costliest first: all that could
+// costly lists the rows of keys of some cost, the costliest first: all that could
 // have to be divided are among them.
 func (v *divider) costly() []int32 {
 	s, least := v.x.s, v.p.Cost.Float(v.p.Total/int64(8*len(v.p.Live)))
 	rows := assign.Collect(s.Len(), func(from, to int) (rows []int32) {
 		for i := from; i < to; i++ {
-			if s.Cost[i] > least && at(s.Count, i, 1) == 1 {
+			if s.Cost[i] > least && s.isKey(i) {
 				rows = append(rows, int32(i))
 			}
 		}

@@ -27,7 +27,7 @@ func (x *prepared) judge(name string, a *assign.Assignment, moves []Move, known 
 	f := finisher{x, a, plan}
 	plan.Moves = moves
 	plan.Splits = x.plannedSplits()
-	if x.s.Count == nil {
+	if x.s.Count == nil || x.s.Named > 0 {
 		f.entries()
 	}
 	f.migration()
@@ -117,7 +117,7 @@ func (x *prepared) reason(item, from, to int32) Reason {
 	switch {
 	case s.Instances[from].Drained:
 		return ReasonDrain
-	case home && s.HashChanged && s.Table != nil && (s.Entry == nil || s.Entry[item] < 0):
+	case home && s.HashChanged && s.Table != nil && s.isKey(int(item)) && (s.Entry == nil || s.Entry[item] < 0):
 		return ReasonRehash
 	case s.Instances[to].Added:
 		return ReasonFill
@@ -132,7 +132,8 @@ func (x *prepared) reason(item, from, to int32) Reason {
 // entries collects how the table changes.
 func (f *finisher) entries() {
 	s, plan := f.s, f.plan
-	for i, d := range f.a.At {
+	for i := s.firstKey(); i < s.Len(); i++ { // one that is whole has one piece
+		d := f.a.At[i]
 		entry, old := int32(-1), NoInstance // the committed entry's index and instance
 		switch {
 		case f.p.Items.Divided != nil && f.p.Items.Divided[i]:
@@ -260,7 +261,7 @@ func imbalance(p *assign.Problem, load []int64) (theta, underload, skewness floa
 func (f *finisher) table() {
 	p, plan := f.p, f.plan
 	plan.TableBefore = f.s.Table.Size()
-	if f.s.Table == nil {
+	if f.s.Table == nil || f.s.Count != nil {
 		plan.TableBefore = f.before.Entries
 	}
 	plan.TableAfter = f.plan.score.Table
@@ -292,6 +293,9 @@ func (f *finisher) unreached() {
 	plan := f.plan
 	if len(plan.HotKeys) > 0 {
 		plan.Causes = append(plan.Causes, CauseHotKey)
+	}
+	if f.o.Splitting != nil && slices.ContainsFunc(plan.HotKeys, func(k HotKey) bool { return !f.s.isKey(int(k.Item)) }) {
+		plan.Causes = append(plan.Causes, CauseUnnamed)
 	}
 	if len(f.crowded) > 0 {
 		plan.Causes = append(plan.Causes, CausePartsLimit)

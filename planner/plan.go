@@ -27,6 +27,7 @@ const (
 	CauseTableLimit     Cause = "table_limit"     // no plan was found within the table limit
 	CauseKept           Cause = "kept"            // of a split: nothing asks for another
 	CauseCheaperSplit   Cause = "cheaper_split"   // of a split: without it more would move than its price
+	CauseUnnamed        Cause = "unnamed_keys"    // a class of keys is hot, and what has no name cannot be split
 	CausePartsLimit     Cause = "parts_limit"     // a key would have to be split into more parts than it may
 	CauseNothingMovable Cause = "nothing_movable" // some instance stays above its bound: nothing that fits can be moved
 	// of some instances nothing is known: what is there stays there, drained or not
@@ -265,7 +266,7 @@ func (p *Plan) HeldAgainst(thetaMax float64) *Plan {
 	out.HotKeys = slices.DeleteFunc(slices.Clone(p.HotKeys), func(k HotKey) bool { return within(k.ForcedTheta) })
 	out.Balanced = within(p.Theta.After)
 	out.Causes = slices.DeleteFunc(slices.Clone(p.Causes), func(c Cause) bool {
-		return c == CauseHotKey && len(out.HotKeys) == 0 || c == CauseNothingMovable && out.Balanced
+		return (c == CauseHotKey || c == CauseUnnamed) && len(out.HotKeys) == 0 || c == CauseNothingMovable && out.Balanced
 	})
 	return &out
 }

@@ -39,6 +39,7 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	}
 	n := stats.Len()
 	r.s.Keys, r.s.Cost, r.s.State, r.s.Count = stats.Keys, stats.Cost, stats.State, stats.Count
+	r.s.Named = stats.Named
 	r.s.Retained = base.Retained
 	r.s.Current, r.s.Hash = make([]int32, n), make([]int32, n)
 	r.s.Table, r.s.Kept, r.s.Partial, r.s.HashChanged = base.Table, base.Kept, stats.Partial, base.HashChanged
@@ -101,7 +102,7 @@ func (r *resolver) addShares() error {
 	for i, x := range shares {
 		x.Instance = r.index.find(x.Instance)
 		switch {
-		case x.Row < 0 || int(x.Row) >= r.s.Len() || r.s.Count != nil || !isAmount(x.State) ||
+		case x.Row < 0 || int(x.Row) >= r.s.Len() || !r.s.isKey(int(x.Row)) || !isAmount(x.State) ||
 			i > 0 && shares[i-1].compare(shares[i]) >= 0:
 			return Invalid("Shares", "must ascend, and have amounts of rows that count one key")
 		case x.Instance < 0 || r.s.Instances[x.Instance].Frozen:
@@ -136,10 +137,16 @@ func (s *Statistics) validateColumns() error {
 		s.Count != nil && len(s.Count) != n {
 		return Invalid("Keys", "the columns differ in length")
 	}
+	if s.Named < 0 || s.Named > len(s.Count) {
+		return Invalid("Named", "must be at most the number of rows with a count")
+	}
 	units := int64(0)
 	for i, count := range s.Count {
 		if count < 1 || count > MaxCount-units {
 			return InvalidRow(i, "Count", mustBeCount)
+		}
+		if i >= n-s.Named && count != 1 {
+			return InvalidRow(i, "Count", "must be 1 of a key that is named")
 		}
 		units += count
 	}
@@ -256,7 +263,8 @@ func (r *resolver) row(i int) (drifts bool, err error) {
 	key, hash := r.stats.Keys.At(i), r.stats.Keys.Hash(i)
 	reported := at(r.stats.HashInstance, i, NoInstance)
 	h := reported
-	if r.target.Hash != nil {
+	class := r.s.Named > 0 && !r.s.isKey(i)
+	if r.target.Hash != nil && !class {
 		if reported != NoInstance {
 			return bad("HashInstance", `is taken only with the hash function "reported"`)
 		}
@@ -277,11 +285,17 @@ func (r *resolver) row(i int) (drifts bool, err error) {
 	}
 	r.s.Hash[i] = home
 
-	entry := r.base.Table.Find(key, hash)
+	entry := -1
+	if !class {
+		entry = r.base.Table.Find(key, hash)
+	}
 	if r.s.Entry != nil {
 		r.s.Entry[i] = int32(entry)
 	}
 	said := at(r.stats.Instance, i, NoInstance)
+	if class {
+		return false, r.classAt(i, said)
+	}
 	if r.base.IgnoreInstances {
 		said = NoInstance
 	}
@@ -299,6 +313,16 @@ func (r *resolver) row(i int) (drifts bool, err error) {
 	}
 	r.s.Current[i] = current
 	return err == nil && r.base.Table != nil && placed != current, nil
+}
+
+// classAt has the class of row i be where it says.
+func (r *resolver) classAt(i int, said int32) error {
+	current := r.index.find(said)
+	if current < 0 {
+		return InvalidRow(i, "Instance", "is not a known instance")
+	}
+	r.s.Current[i] = current
+	return nil
 }
 
 // placed is where the committed table, else the committed hash puts row i, as an
@@ -416,6 +440,9 @@ func (s *Statistics) Fingerprint() [16]byte {
 	}
 	if s.Partial {
 		sum.add(2)
+	}
+	if s.Named > 0 {
+		sum.add(7, uint64(s.Named))
 	}
 	for _, x := range s.Shares {
 		sum.add(6, s.Keys.Hash(int(x.Row)), uint64(uint32(x.Instance)), math.Float64bits(x.State))

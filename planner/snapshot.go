@@ -60,6 +60,9 @@ type Snapshot struct {
 	// Count is the number of equal keys that an item stands for, ≥ 1. Nil: 1
 	// each. Units of one item may go to different instances.
 	Count []int64
+	// Named is, beside a Count, how many items are keys, the last ones; the others are
+	// classes, which have no entries and cannot be split. See [Statistics.Named].
+	Named int
 	// Shares are the parts of the state of keys that are elsewhere than Current, in
 	// addition to State; rows ascending, then instances. Wherever a key goes, or stays,
 	// they go there too. Nil: there is none.
@@ -78,8 +81,8 @@ type Snapshot struct {
 	// Kept tells for each entry of Table that it stays and counts if no item has its
 	// key, unless its instance is drained. Nil: none stays for that.
 	Kept []bool
-	// Retained is the number of entries of other keys than the items, which stay
-	// and count, when Table is nil.
+	// Retained is the number of entries beside those of Table that are of other keys than
+	// the items, and stay and count.
 	Retained int64
 	// Partial: the statistics do not name every key, so table entries whose key
 	// is absent stay and count. Otherwise they are dropped, but for those that
@@ -97,6 +100,17 @@ type Snapshot struct {
 
 // Len is the number of items.
 func (s *Snapshot) Len() int { return len(s.Cost) }
+
+// firstKey is the first item that is a key, not a class of keys.
+func (s *Snapshot) firstKey() int {
+	if s.Count == nil {
+		return 0
+	}
+	return s.Len() - s.Named
+}
+
+// isKey reports whether an item is a key, not a class of keys.
+func (s *Snapshot) isKey(item int) bool { return item >= s.firstKey() }
 
 // StateOf is the state that a move of one unit moves.
 func (s *Snapshot) StateOf(m Move) float64 {

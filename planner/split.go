@@ -96,6 +96,22 @@ func splitOf(splits []Split, row int32) *Split {
 	return &splits[i]
 }
 
+// Divisible lists the rows, ascending, of the keys that plans of a snapshot may have to
+// split, under whatever limits, and of those that are split: they are few. The error is an
+// [InputError].
+func Divisible(s *Snapshot) ([]int32, error) {
+	x, err := prepare(s, Options{})
+	if err != nil {
+		return nil, err
+	}
+	rows := newDivider(x, x.p.Before).costly()
+	for _, y := range s.Splits {
+		rows = append(rows, y.Item)
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows), nil
+}
+
 // Merges is how many partial results are merged per interval: one for each part of a key
 // but its first.
 func (p *Plan) Merges() int64 {

@@ -196,7 +196,7 @@ func (f *finisher) pricedBound() float64 {
 		if s.Instances[s.Current[i]].Live() {
 			items.State[i] = min(items.State[i], price)
 		}
-		if at(s.Count, i, 1) > 1 {
+		if !s.isKey(i) {
 			continue
 		}
 		cost := f.before.Cost.Fixed(s.Cost[i])

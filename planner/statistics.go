@@ -26,6 +26,10 @@ type Statistics struct {
 	// Count is how many keys a row stands for, all in the same place and of the
 	// same cost and state, ≥ 1: the row's key is then a name for them. Nil: 1 each.
 	Count []int64
+	// Named is, beside a Count, how many rows are of one key that Key names: the last ones. The
+	// others are of classes of keys, whatever their count: they say their Instance and their
+	// HashInstance, and have no entries in a routing table.
+	Named int
 	// Partial: keys without a row exist; Residual sums them up.
 	Partial  bool
 	Residual []Residual
@@ -94,8 +98,8 @@ type Base struct {
 	// Kept tells for each entry of Table that it stays if no row names its key, unless
 	// its instance was removed: the key may come back. Nil: none stays for that.
 	Kept []bool
-	// Retained is the number of entries of keys without a row, which stay and
-	// count, when Table is nil.
+	// Retained is the number of entries beside those of Table that are of keys without a
+	// row, and stay and count.
 	Retained int64
 	// HashChanged: the new configuration's instances or hash function differ
 	// from Configuration's.

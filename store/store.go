@@ -457,8 +457,9 @@ type Store interface {
 
 	// RequireForms has programs refuse to serve from now on that know reports of keys alone, and
 	// no windows or phases in configurations: they would take the former for damaged, and
-	// pass over the latter. Who stores one of these has called it before.
-	RequireForms(ctx context.Context) error
+	// pass over the latter. named: and those that know no keys that are named beside compact
+	// records, in reports, inputs and plans. Who stores one of these has called it before.
+	RequireForms(ctx context.Context, named bool) error
 
 	// PutReport stores the report of one instance for an interval, in place of the
 	// one that it sent before, and returns what Reports returns after it. created

@@ -20,6 +20,7 @@ type compactCmd struct {
 	Degree int `default:"8" group:"Compact form" help:"The degree R of discretisation, a power of two; 1 is the finest."`
 	scaleFlags
 	operatorFlags
+	nameFlags
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table shows people what there is to gain; json is the body of a request with compact records, csv the records alone."`
 	Quiet  bool   `group:"Output" help:"Leave out what json and csv have on standard error: the table."`
 }
@@ -45,7 +46,14 @@ Examples:
     plannerd compact stats.csv.zst --instances 16
     plannerd compact stats.csv --instances 16 --degree 4 --output json > body.json
     plannerd compact stats.csv --instances 16 --output json --quiet | plannerd plan - --instances 16
-    plannerd generate | plannerd compact - --cost-scale 1 --state-scale 1 --output csv`
+    plannerd generate | plannerd compact - --cost-scale 1 --state-scale 1 --output csv
+    plannerd compact stats.csv --instances 16 --split --output json --quiet |
+      plannerd plan - --instances 16 --split`
+}
+
+// nameFlags say which keys are named beside records.
+type nameFlags struct {
+	Split bool `group:"Compact form" help:"Leave the few keys out of the records that a plan may have to split, and those that --routing-table splits: they are named beside the records."`
 }
 
 // compactor makes records of the intervals of an input.
@@ -54,15 +62,16 @@ type compactor struct {
 	operator *operatorFlags
 	op       drive.Operator
 	options  compact.Options
+	names    bool // keys that may have to be split
 }
 
-func newCompactor(in *inputFlags, of *operatorFlags, scales *scaleFlags, degree int) (*compactor, error) {
+func newCompactor(in *inputFlags, of *operatorFlags, scales *scaleFlags, degree int, names nameFlags) (*compactor, error) {
 	form, err := scales.form("--degree", degree)
 	if err != nil {
 		return nil, err
 	}
 	op, err := of.operator(planner.Options{}, in.keys())
-	return &compactor{in, of, op, form.options()}, err
+	return &compactor{in, of, op, form.options(), names.Split}, err
 }
 
 // compacted is one interval in compact form.
@@ -71,6 +80,8 @@ type compacted struct {
 	interval int64
 	input    *statsio.Document
 	elapsed  time.Duration // of making the records
+	keys     keyEncoder
+	homes    bool // rows say where the hash puts keys
 }
 
 // run hands visit one interval after the other.
@@ -84,7 +95,7 @@ func (k *compactor) run(env *environment, visit func(in *input, c compacted) err
 	in.keysOnly = true
 	next := in.source()
 	for {
-		c := compacted{}
+		c := compacted{keys: k.flags.keys(), homes: k.op.Target.Hash == nil}
 		c.interval, c.input, err = next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -108,15 +119,23 @@ func (k *compactor) compress(env *environment, c *compacted) error {
 	if err != nil {
 		return err
 	}
-	start := env.now()
-	c.Compression, err = compact.Compress(s, k.options)
+	start, options := env.now(), k.options
+	if k.names {
+		if options.Named, err = planner.Divisible(s); err != nil {
+			return err
+		}
+	}
+	c.Compression, err = compact.Compress(s, options)
 	c.elapsed = env.now().Sub(start)
 	return err
 }
 
 // Run writes the records, and how they compare with the keys.
 func (c *compactCmd) Run(env *environment) error {
-	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree)
+	if c.Split && c.Output == "csv" {
+		return usagef("--split: csv has no place for keys that are named; json has")
+	}
+	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
 	if err != nil {
 		return err
 	}
@@ -152,10 +171,11 @@ func (c *compactCmd) Run(env *environment) error {
 type intervalRecords struct {
 	interval int64 // −1: the input names none
 	compact.Statistics
+	keys keyEncoder
 }
 
 func recordsOf(in *input, c compacted) intervalRecords {
-	r := intervalRecords{-1, compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}}
+	r := intervalRecords{-1, c.Statistics(c.homes), c.keys}
 	if in.stream.HasInterval() {
 		r.interval = c.interval
 	}
@@ -168,7 +188,7 @@ func (r *compactReport) writeRecords(w io.Writer) error {
 		return r.writeRecordsCSV(w)
 	}
 	for _, x := range r.records {
-		if err := statsio.WriteCompactJSON(w, x.interval, &x.Statistics); err != nil {
+		if err := statsio.WriteCompactJSON(w, x.interval, &x.Statistics, bool(x.keys)); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(w, "\n"); err != nil {
@@ -228,6 +248,12 @@ func loadsOf(c *compact.Compression) []loadOf {
 		l.records++
 		l.keys += r.Count
 		l.estimated += float64(r.Count) * (r.Cost * c.Scales.Cost)
+	}
+	for _, k := range c.Named {
+		l := &loads[s.Current[k]]
+		l.records++
+		l.keys++
+		l.estimated += s.Cost[k]
 	}
 	return loads
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -150,7 +151,10 @@ func TestCompareCompactTimeout(t *testing.T) {
 
 func TestPlanRecordsForPrograms(t *testing.T) {
 	args := []string{"plan", "-", "--instances", "3"}
-	var d classDocument
+	var d struct {
+		classDocument
+		Migrations [][6]float64
+	}
 	decode(t, succeed(t, records, append(args, "--output", "json")...), &d)
 	c := d.Compaction
 	if d.Migrates != "classes" || d.Certificate.Scope != "classes" || d.Interval != 7 || d.Keys != 23 ||
@@ -348,7 +352,10 @@ func TestCompactPlanResolve(t *testing.T) {
 	stats := file("stats.csv", succeed(t, "", "generate", "--keys", "4000", "--instances", "5", "--intervals", "1"))
 	const on = "--instances=5"
 	body := succeed(t, "", "compact", stats, on, "--degree", degree, "--output", "json", "--quiet")
-	var plan classDocument
+	var plan struct {
+		classDocument
+		Migrations [][6]float64
+	}
 	answer := succeed(t, body, "plan", "-", on, "--output", "json", "--check")
 	decode(t, answer, &plan)
 	resolved := succeed(t, "", "resolve", stats, on, "--degree", degree, "--moves", file("plan.json", answer))
@@ -417,4 +424,81 @@ func keysOf(t *testing.T, path string, instances int32) (place map[string]int32,
 		total += cost[key]
 	}
 	return place, cost, loads, total
+}
+
+// TestNamedKeysBesideRecords: compact leaves the keys out of records that a plan may split, the
+// plan of classes splits them as that of keys does, and resolve names the keys of classes alone.
+func TestNamedKeysBesideRecords(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	rows := "key,cost,state\nairport,1000,900\nstation,30,5\n"
+	for i := range 300 {
+		rows += fmt.Sprintf("k%03d,%d,%d\n", i, 1+i%7, 1+i%3)
+	}
+	stats := file("stats.csv", rows)
+	flags := []string{"--instances", "4", "--split"}
+	body := succeed(t, "", append([]string{"compact", stats, "--degree", "1", "--output", "json", "--quiet"}, flags...)...)
+	if !strings.HasPrefix(body, `{"keys":[{"key":"airport","cost":1000,"state":900,"instance":`) ||
+		strings.Count(body, `"key":`) > 4 || !strings.Contains(body, `],"compact":{"degree":1,`) {
+		t.Fatalf("%s", body)
+	}
+	var whole planDocument
+	decode(t, succeed(t, "", append([]string{"plan", stats, "--output", "json"}, flags...)...), &whole)
+	var plan struct {
+		classDocument
+		Migrations []json.RawMessage
+	}
+	text := succeed(t, body, append([]string{"plan", "-", "--output", "json"}, flags...)...)
+	decode(t, text, &plan)
+	if *plan.Merges != *whole.Merges || *plan.Merges < 1 || plan.SplitKeys[0].Key != "airport" || !plan.Balanced ||
+		plan.Keys != 302 || plan.Compaction.Keys != 302 || plan.Migration.Objective > whole.Migration.Objective*1.05+1 {
+		t.Errorf("of classes %+v, of keys %+v", plan.planHead, whole.planHead)
+	}
+	classes := int64(0)
+	for _, m := range plan.Migrations {
+		var numbers []float64
+		if json.Unmarshal(m, &numbers) == nil {
+			classes += int64(numbers[5])
+		}
+	}
+	csvText := succeed(t, body, append([]string{"plan", "-", "--output", "csv"}, flags...)...)
+	for _, moves := range []string{text, csvText} {
+		keys := succeed(t, "", append([]string{"resolve", stats, "--degree", "1", "--moves", file("moves", moves)}, flags...)...)
+		if int64(strings.Count(keys, "\n"))-1 != classes || strings.Contains(keys, "airport") {
+			t.Errorf("%d keys of classes: %s", classes, keys)
+		}
+	}
+	for _, says := range []string{"Split keys: ", "airport", "from d to d'"} {
+		if people := succeed(t, body, append([]string{"plan", "-"}, flags...)...); !strings.Contains(people, says) {
+			t.Errorf("the plan does not say %q:\n%s", says, people)
+		}
+	}
+	table := file("table.csv", "key,instance,weight\nairport,0,30000\nairport,1,35536\n")
+	kept := succeed(t, body, append([]string{"plan", "-", "--routing-table", table}, flags...)...)
+	if !strings.Contains(kept, "Split keys: ") {
+		t.Errorf("%s", kept)
+	}
+	other := file("other.csv", "key,instance,weight\nnobody,0,30000\nnobody,1,35536\n")
+	for says, args := range map[string][]string{
+		"does not name":     {"plan", "-", "--routing-table", other},
+		"no place for keys": {"compact", stats, "--output", "csv"},
+	} {
+		if r := exec(t, strings.NewReader(body), nil, append(args, flags...)...); r.code == exitOK ||
+			!strings.Contains(r.stderr, says) {
+			t.Errorf("%v: exit %d, %q", args, r.code, r.stderr)
+		}
+	}
+
+	// Keys that the command compacts itself: those that may have to be split stay as they are.
+	var compacted planDocument
+	decode(t, succeed(t, "", append([]string{"plan", stats, "--compact", "4", "--output", "json"}, flags...)...), &compacted)
+	if *compacted.Merges != *whole.Merges || !compacted.Balanced || compacted.SplitKeys[0].Key != "airport" {
+		t.Errorf("compacted: %+v", compacted.planHead)
+	}
 }

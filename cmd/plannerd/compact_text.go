@@ -45,15 +45,15 @@ func (s textSize) add(o textSize) textSize { return textSize{s.plain + o.plain, 
 func (r *compactReport) measure(c compacted) error {
 	r.loads = loadsOf(c.Compression)
 	x := compactedFigures{
-		interval: c.interval, keys: c.Keys.Len(), records: len(c.Records), scales: c.Scales,
+		interval: c.interval, keys: c.Keys.Len(), records: c.Items.Len(), scales: c.Scales,
 		worst: greatest(r.loads, loadOf.error), elapsed: c.elapsed,
 	}
 	var err error
 	if x.before, err = sizeOf(func(w io.Writer) error { return writeRows(w, c.input) }); err != nil {
 		return err
 	}
-	st := compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}
-	x.after, err = sizeOf(func(w io.Writer) error { return statsio.WriteCompactJSON(w, -1, &st) })
+	st := c.Statistics(c.homes)
+	x.after, err = sizeOf(func(w io.Writer) error { return statsio.WriteCompactJSON(w, -1, &st, bool(c.keys)) })
 	r.intervals = append(r.intervals, x)
 	return err
 }

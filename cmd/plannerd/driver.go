@@ -37,7 +37,14 @@ func newDriver(op drive.Operator, form compactForm, needKeys []string) *driver {
 
 // planCompacted plans on the classes of the keys.
 func (d *driver) planCompacted(strategy string, s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
-	c, err := compact.Compress(s, d.form.options())
+	options := d.form.options()
+	if o.Splitting != nil || len(s.Splits) > 0 {
+		var err error
+		if options.Named, err = planner.Divisible(s); err != nil {
+			return nil, err
+		}
+	}
+	c, err := compact.Compress(s, options)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +69,17 @@ type step struct {
 	hash [16]byte
 }
 
+// moves are those of classes, and of keys that are named where any are.
+func (s *step) moves() statsio.List {
+	classes := s.classes.Moves(s.Plan)
+	if s.classes.Items.Named == 0 {
+		return statsio.Records[statsio.ClassMove](statsio.ClassMovesOf(classes))
+	}
+	named := *s.Plan
+	named.Moves = s.classes.MovesNamed(s.Plan)
+	return statsio.ItemMovesOf(classes, statsio.MigrationsOf(&named))
+}
+
 // step plans one interval and applies the plan.
 func (d *driver) step(ctx context.Context, interval int64, input *statsio.Document) (step, error) {
 	switch {
@@ -81,14 +99,20 @@ func (d *driver) step(ctx context.Context, interval int64, input *statsio.Docume
 
 // stepRecords plans on compact records.
 func (d *driver) stepRecords(ctx context.Context, interval int64, input *statsio.Document) (step, error) {
-	if len(d.needKeys) > 0 {
-		return step{}, usagef("%s: needs keys, and the input holds compact records", d.needKeys[0])
-	}
 	st, err := d.form.statistics(input)
 	if err != nil {
 		return step{}, err
 	}
+	for _, flag := range d.needKeys {
+		if flag != tableFlag || st.Named == nil {
+			return step{}, usagef("%s: needs keys, and the input holds compact records", flag)
+		}
+	}
 	op := d.Operator()
+	if missing := st.Unnamed(op.Base.Table); len(missing) > 0 {
+		return step{}, usagef("%s: it splits keys that the input does not name beside its records: %s", tableFlag,
+			cutList(missing))
+	}
 	c, err := compact.NewClasses(st, op.Target, op.Base)
 	if err != nil {
 		return step{}, err
@@ -119,14 +143,11 @@ func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, nee
 	if err != nil {
 		return nil, err
 	}
-	if f.Split {
-		needKeys = append(needKeys, "--split")
-	}
 	op, err := f.operator(planner.Options{}, f.keys())
 	if err != nil {
 		return nil, err
 	}
-	splitting, err := f.splitting(form.degree > 0)
+	splitting, err := f.splitting()
 	if err != nil {
 		return nil, err
 	}

@@ -173,10 +173,12 @@ type planDocument struct {
 }
 
 // classDocument is one plan of compact records. Their keys have no table entries
-// to list; each migration is [d', d, d_h, v_c, v_S, #].
+// to list; each migration is [d', d, d_h, v_c, v_S, #], or that of a key that is named.
 type classDocument struct {
 	planHead
-	Migrations [][6]float64 `json:"migrations"`
+	SplitKeys   []splitKey `json:"splits,omitempty"`
+	Migrations  []any      `json:"migrations"`
+	KeyEncoding string     `json:"key_encoding,omitzero"`
 }
 
 // keyEncoder writes keys as they are, or all in base64: when that is asked for, and in
@@ -298,17 +300,31 @@ func migrationsOf(p *planner.Plan, keys keyEncoder) []migration {
 }
 
 // classDocumentOf writes a plan of compact records out.
-func classDocumentOf(st step) classDocument {
+func classDocumentOf(st step, keys keyEncoder) classDocument {
+	named := *st.Plan
+	named.Moves = st.classes.MovesNamed(st.Plan)
+	named.HotKeys = slices.DeleteFunc(slices.Clone(named.HotKeys),
+		func(h planner.HotKey) bool { return !st.classes.IsNamed(h.Item) })
+	keys = keys || encoderFor(&named)
 	d := classDocument{
 		planHead: headOf(st, "classes", st.hash, func(h *planner.HotKey) hotKey {
+			if st.classes.IsNamed(h.Item) {
+				return hotKey{Key: keys.encode(st.classes.Items.Keys.At(int(h.Item)))}
+			}
 			r := st.classes.Records[h.Item]
 			return hotKey{Class: []float64{float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)}}
 		}),
-		Migrations: [][6]float64{},
+		SplitKeys: splitKeysOf(st.Plan, keys), Migrations: []any{},
+	}
+	if keys {
+		d.KeyEncoding = "base64"
 	}
 	for _, r := range st.classes.Moves(st.Plan) {
 		d.Migrations = append(d.Migrations, [6]float64{float64(r.Planned), float64(r.Current), float64(r.Hash), r.Cost,
 			r.State, float64(r.Count)})
+	}
+	for _, m := range migrationsOf(&named, keys) {
+		d.Migrations = append(d.Migrations, m)
 	}
 	return d
 }

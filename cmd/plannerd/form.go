@@ -108,6 +108,9 @@ func (f compactForm) statistics(input *statsio.Document) (*compact.Statistics, e
 		return nil, err
 	}
 	st := &compact.Statistics{Records: input.Records}
+	if input.Stats != nil && input.Stats.Len() > 0 {
+		st.Named = input.Stats
+	}
 	if named.Degree != nil {
 		st.Degree = *named.Degree
 	}
@@ -172,12 +175,12 @@ type compactionFigures struct {
 // compactionOf describes classes. greatest is the greatest error of their loads, or
 // nil where the keys are not known.
 func compactionOf(c *compact.Classes, degree int, greatest *planner.Comparison) *compactionFigures {
-	f := &compactionFigures{CostScale: c.Scales.Cost, StateScale: c.Scales.State, Records: len(c.Records), Error: greatest}
+	f := &compactionFigures{CostScale: c.Scales.Cost, StateScale: c.Scales.State, Records: c.Items.Len(), Error: greatest}
 	if degree > 0 {
 		f.Degree = &degree
 	}
-	for _, r := range c.Records {
-		f.Keys += r.Count
+	for _, n := range c.Items.Count {
+		f.Keys += n
 	}
 	return f
 }

@@ -94,10 +94,18 @@ func (c *classMoves) add(value json.RawMessage) error {
 		return c.addPlan(value)
 	}
 	var list []json.RawMessage
-	if err := json.Unmarshal(value, &list); err != nil || len(list) > 0 && list[0][0] != '[' {
+	if err := json.Unmarshal(value, &list); err != nil || len(list) > 0 && list[0][0] != '[' && list[0][0] != '{' {
 		return c.addMove(value)
 	}
+	return c.addMoves(list)
+}
+
+// addMoves takes in the moves of a list, but for those of keys that are named.
+func (c *classMoves) addMoves(list []json.RawMessage) error {
 	for _, move := range list {
+		if move[0] == '{' {
+			continue
+		}
 		if err := c.addMove(move); err != nil {
 			return err
 		}
@@ -109,6 +117,7 @@ func (c *classMoves) add(value json.RawMessage) error {
 // its migrations.
 func (c *classMoves) addPlan(value json.RawMessage) error {
 	var plan struct {
+		Key           *string            `json:"key"` // of a migration in the place of a plan
 		Migrates      string             `json:"migrates"`
 		Migrations    *[]json.RawMessage `json:"migrations"`
 		Compaction    *compactionFigures `json:"compaction"`
@@ -119,6 +128,8 @@ func (c *classMoves) addPlan(value json.RawMessage) error {
 		return fmt.Errorf("not a plan: %w", err)
 	}
 	switch {
+	case plan.Key != nil:
+		return nil // what becomes of a key that is named is known
 	case plan.Migrates == "keys":
 		return errors.New("the plan moves keys, not classes of them: there is nothing to resolve")
 	case plan.Code != "":
@@ -129,12 +140,7 @@ func (c *classMoves) addPlan(value json.RawMessage) error {
 		return errors.New("this is one page of several: ask the service for the whole list, with Accept: text/csv")
 	}
 	c.form = plan.Compaction
-	for _, move := range *plan.Migrations {
-		if err := c.addMove(move); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.addMoves(*plan.Migrations)
 }
 
 // refusal is what the service answers in the place of a plan.
@@ -191,9 +197,12 @@ func decodeMovesCSV(r io.Reader) ([]compact.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := make([]int, len(moveColumns))
+	at, key, known := make([]int, len(moveColumns)), slices.Index(header, "key"), len(moveColumns)
+	if key >= 0 {
+		known += 2 // the reason, too
+	}
 	for i, name := range moveColumns {
-		if at[i] = slices.Index(header, name); at[i] < 0 || len(header) != len(moveColumns) {
+		if at[i] = slices.Index(header, name); at[i] < 0 || len(header) != known {
 			return nil, errors.New("its first line must be the header " + strings.Join(moveColumns, ","))
 		}
 	}
@@ -206,6 +215,9 @@ func decodeMovesCSV(r io.Reader) ([]compact.Record, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if key >= 0 && line[key] != "" {
+			continue // what becomes of a key that is named is known
 		}
 		for i := range at {
 			fields[i] = line[at[i]]

@@ -196,10 +196,13 @@ func (f *operatorFlags) operator(options planner.Options, keys keyEncoder) (driv
 	return op, err
 }
 
+// tableFlag names the routing table.
+const tableFlag = "--routing-table"
+
 // needKeys are the flags given that say something about keys.
 func (f *operatorFlags) needKeys() []string {
 	if f.RoutingTable != "" {
-		return []string{"--routing-table"}
+		return []string{tableFlag}
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"plannerd/internal/drive"
 	"plannerd/internal/parameters"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/batches"
 )
@@ -152,8 +151,8 @@ func (r *planReport) print(env *environment) error {
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy",
 			r.op.Strategy, r.cmd.Timeout)
 	case r.last.classes != nil:
-		return env.output(form, func() any { return classDocumentOf(r.last) }, r.writePlan, func(w io.Writer) error {
-			return statsio.Records[statsio.ClassMove](statsio.ClassMovesOf(r.last.classes.Moves(r.last.Plan))).WriteCSV(w, false)
+		return env.output(form, func() any { return classDocumentOf(r.last, keys) }, r.writePlan, func(w io.Writer) error {
+			return r.last.moves().WriteCSV(w, bool(keys))
 		})
 	}
 	columns := "key from to cost state reason"

@@ -336,7 +336,6 @@ func TestPlanSplits(t *testing.T) {
 		{"belong to --split", []string{"--split-price", "2"}},
 		{"must be from 0", []string{"--split", "--merge-cost=-1"}},
 		{"must be from 0", []string{"--split", "--split-price=-1"}},
-		{"not classes", []string{"--split", "--compact", "4"}},
 	} {
 		r := exec(t, strings.NewReader(stats), nil, append([]string{"plan", "-", "--instances", "4"}, c.args...)...)
 		if r.code != exitUsage || !strings.Contains(r.stderr, c.says) {

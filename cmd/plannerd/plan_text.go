@@ -26,7 +26,12 @@ func (r *planReport) writePlan(w *page) {
 	r.writeFigures(w, p)
 	migrations := r.writeMigrations
 	if r.last.classes != nil {
-		migrations = r.writeClassMoves
+		migrations = func(w *page, p *planner.Plan) {
+			r.writeClassMoves(w, p)
+			named := *p
+			named.Moves = r.last.classes.MovesNamed(p)
+			r.writeMigrations(w, &named)
+		}
 	}
 	for _, part := range []func(*page, *planner.Plan){
 		r.writeHotKeys, r.writeSplits, writeInstances, migrations, r.writeTableChanges,
@@ -132,7 +137,15 @@ func (r *planReport) writeHotKeys(w *page, p *planner.Plan) {
 	title := "key"
 	if classes := r.last.classes; classes != nil {
 		title = "class [d, d_h, v_c, v_S]"
-		name = func(item int32) string { return classText(classes.Records[item]) }
+		if classes.Items.Named > 0 {
+			title = "key, or " + title
+		}
+		name = func(item int32) string {
+			if classes.IsNamed(item) {
+				return keyText(p.Snapshot.Keys.At(int(item)))
+			}
+			return classText(classes.Records[item])
+		}
 	}
 	var rows [][]string
 	for _, h := range p.HotKeys {
@@ -224,8 +237,12 @@ func (r *planReport) writeClassMoves(w *page, p *planner.Plan) {
 	if len(moves) == 0 {
 		return
 	}
+	count := int64(0)
+	for _, m := range moves {
+		count += m.Count
+	}
 	fmt.Fprintf(w, "\nMigrations: %s in %s from d to d', of cost v_c and state v_S in the scales\n\n",
-		plural(p.Migration.Keys, "key"), plural(len(moves), "move"))
+		plural(count, "key"), plural(len(moves), "move"))
 	state := func(m compact.Record) float64 { return m.State * float64(m.Count) }
 	slices.SortStableFunc(moves, func(a, b compact.Record) int { return cmp.Compare(state(b), state(a)) })
 	columns := []column{number("d'"), number("d"), number("d_h"), number("v_c"), number("v_S"), number("#")}

@@ -23,6 +23,7 @@ type resolveCmd struct {
 	Degree int    `default:"8" group:"Compact form" help:"The degree R of discretisation with which the records were made."`
 	scaleFlags
 	operatorFlags
+	nameFlags
 	Output string `own:"" enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
 }
 
@@ -58,7 +59,7 @@ func (c *resolveCmd) Run(env *environment) error {
 	if c.File == "-" && c.Moves == "-" {
 		return usagef("--moves: the statistics and the moves cannot both be on standard input")
 	}
-	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree)
+	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) (
 	if err != nil {
 		return nil, err
 	}
-	return c.resolvedKeys(compression.Keys, moves), nil
+	return c.resolvedKeys(compression, moves), nil
 }
 
 // checkForm holds what a plan says about its records against those of the flags. One
@@ -161,14 +162,16 @@ type resolvedKey struct {
 }
 
 // resolvedKeys returns the keys that move and, when the hash changed, those that
-// stay elsewhere than it puts them, in the order of the statistics.
-func (c *resolveCmd) resolvedKeys(s *planner.Snapshot, moves []planner.Move) (keys []resolvedKey) {
+// stay elsewhere than it puts them, in the order of the statistics. What becomes of keys that
+// are named beside the records is known.
+func (c *resolveCmd) resolvedKeys(of *compact.Compression, moves []planner.Move) (keys []resolvedKey) {
+	s := of.Keys
 	to := slices.Clone(s.Current)
 	for _, m := range moves {
 		to[m.Item] = m.To
 	}
 	for i, d := range to {
-		if d == s.Current[i] && (!s.HashChanged || d == s.Hash[i]) {
+		if of.IsNamed(of.ClassOf[i]) || d == s.Current[i] && (!s.HashChanged || d == s.Hash[i]) {
 			continue
 		}
 		k := resolvedKey{Key: string(s.Keys.At(i)), From: s.Instances[s.Current[i]].ID, To: s.Instances[d].ID}

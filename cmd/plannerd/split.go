@@ -10,7 +10,7 @@ import (
 
 // splitFlags say whether keys may be split, and how.
 type splitFlags struct {
-	Split      bool     `group:"Operator" help:"Keys that no instance can carry whole may be split over several: the operator's partial results of a key can be merged. Of plan and compare, on keys."`
+	Split      bool     `group:"Operator" help:"Keys that no instance can carry whole may be split over several: the operator's partial results of a key can be merged. Of compact records only keys that are named beside them."`
 	MaxParts   int      `least:"0" default:"0" group:"Operator" help:"With --split: the most parts of a key; 0: one for each instance."`
 	MergeCost  float64  `default:"0" group:"Operator" help:"With --split: what each part of a split key adds to the load of its instance, in units of cost."`
 	SplitPrice *float64 `placeholder:"X" group:"Operator" help:"With --split and strategy optimal: split any key, and further, where a part more saves moving more than so much state (default: only keys that no instance can carry whole)."`
@@ -18,14 +18,12 @@ type splitFlags struct {
 }
 
 // splitting is what the flags allow; nil: no key may be split.
-func (f *splitFlags) splitting(compacts bool) (*planner.Splitting, error) {
+func (f *splitFlags) splitting() (*planner.Splitting, error) {
 	switch {
 	case !f.Split && (f.MaxParts != 0 || f.MergeCost != 0 || f.SplitPrice != nil || f.SplitParts != "migrate"):
 		return nil, usagef("--max-parts, --merge-cost, --split-price and --split-parts belong to --split")
 	case !f.Split:
 		return nil, nil //nolint:nilnil // not to split is no error
-	case compacts:
-		return nil, usagef("--split: needs keys, not classes of keys as with --compact")
 	case f.MaxParts == 1:
 		return nil, usagef("--max-parts: must be 0, or 2 or more")
 	case !(f.MergeCost >= 0 && f.MergeCost <= planner.MaxAmount):

@@ -148,7 +148,7 @@ func (e *engine) post(number int64, c *compact.Compression) (p classPlan) {
 	e.t.Helper()
 	var body bytes.Buffer
 	if err := statsio.WriteCompactJSON(&body, number,
-		&compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}); err != nil {
+		&compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}, false); err != nil {
 		e.t.Fatal(err)
 	}
 	e.call("POST", "/v1/operators/"+e.operator+"/plans", "application/json", body.Bytes(), 201, &p)
@@ -442,7 +442,7 @@ func TestClassReports(t *testing.T) {
 			own[d], rows[d] = e.compressionOf(int32(d))
 			var body bytes.Buffer
 			if err := statsio.WriteCompactJSON(&body, i,
-				&compact.Statistics{Records: own[d].Records, Scales: own[d].Scales, Degree: own[d].Degree}); err != nil {
+				&compact.Statistics{Records: own[d].Records, Scales: own[d].Scales, Degree: own[d].Degree}, false); err != nil {
 				t.Fatal(err)
 			}
 			e.call("PUT", fmt.Sprintf("/v1/operators/reported/intervals/%d/reports/%d", i, d), "application/json",

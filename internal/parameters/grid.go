@@ -126,7 +126,7 @@ func (g Grid) Trials(strategies []string, base Values, longest time.Duration) (t
 	for _, name := range strategies {
 		info, _ := planner.Lookup(name) // callers have checked the names
 		for _, v := range g.expand(info, base) {
-			if err := v.Splitting.check(v.Compact); err != nil {
+			if err := v.Splitting.check(); err != nil {
 				bad("max_parts", detailOf(err))
 				return nil, problems
 			}

@@ -223,8 +223,8 @@ var list = []Parameter{
 		Help: "The most instances that a key may be split over if none can carry it whole; 1: no key is split.",
 		Doc: "The most instances that a key may be split over if none can carry it whole. Each then holds a part of its " +
 			"state, and something behind the operator merges their results: its aggregate has to be commutative and " +
-			"associative. 1: no key is split, and keys that are become whole. Above 1, plans are made on keys only.",
-		Grid: "max_parts", GridDoc: "In place of `splitting.max_parts` of the operator. Above 1 not with a compact degree.",
+			"associative. 1: no key is split, and keys that are become whole.",
+		Grid: "max_parts", GridDoc: "In place of `splitting.max_parts` of the operator.",
 	}, {
 		Name: "splitting/merge_cost", Label: "Merge cost", Type: Number, Maximum: planner.MaxAmount, Default: 0.0,
 		Help: "What each part of a split key adds to the load of its instance.",

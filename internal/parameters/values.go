@@ -114,11 +114,9 @@ func (s Splitting) Planner() *planner.Splitting {
 	}
 }
 
-// check finds what is wrong with how to split keys of a compact form.
-func (s Splitting) check(c Compact) error {
+// check finds what is wrong with how to split keys.
+func (s Splitting) check() error {
 	switch {
-	case s.Allowed() && c.Degree > 0:
-		return invalid("splitting/max_parts", "above 1 is for plans on keys, of compact degree 0")
 	case !s.Allowed() && s.MergeCost > 0:
 		return invalid("splitting/merge_cost", "is for max_parts above 1")
 	case !s.Allowed() && s.Price != nil:
@@ -258,7 +256,7 @@ func (v *Values) Check(strategy string) error {
 	if !info.Knows(v.Objective) {
 		return invalid("objective", planner.OnlyKnowing(v.Objective))
 	}
-	return cmp.Or(v.Compact.Check(), v.Splitting.check(v.Compact))
+	return cmp.Or(v.Compact.Check(), v.Splitting.check())
 }
 
 // CheckDeadline finds whether the deadline, if there is one, is within the server's own

@@ -38,7 +38,7 @@ func (b *base) concerned(o *PlanResult) []int32 {
 		seen[id] = true
 	}
 	delete(seen, planner.NoInstance)
-	if o.diff == nil && o.classes == nil {
+	if o.diff == nil {
 		routes := b.routes(o.Plan)
 		if routes[planner.NoInstance] { // nobody knows where the hash puts a key
 			return slices.Sorted(maps.Keys(b.instances()))

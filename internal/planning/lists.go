@@ -83,8 +83,15 @@ type migrations interface {
 // decodeMigrations reads the migrations of a plan of a routing table.
 func decodeMigrations(id string, blob []byte) (migrations, error) {
 	if statsio.IsClassMoves(blob) {
-		records, err := decodeClassMoves(id, blob)
-		return classMigrations(slices.DeleteFunc(records, func(r compact.Record) bool { return r.Planned == r.Current })), err
+		m, err := decodeClassMoves(id, blob)
+		if err != nil {
+			return nil, err
+		}
+		records := slices.DeleteFunc(m.Classes, func(r compact.Record) bool { return r.Planned == r.Current })
+		if m.Named == nil {
+			return classMigrations(records), nil
+		}
+		return itemMigrations{records, keyMigrations{m.Named}, m.Scales}, nil
 	}
 	m, err := statsio.DecodeMigrations(blob)
 	if err != nil {
@@ -94,12 +101,12 @@ func decodeMigrations(id string, blob []byte) (migrations, error) {
 }
 
 // decodeClassMoves reads what the store keeps of the moves of a plan of classes.
-func decodeClassMoves(id string, blob []byte) ([]compact.Record, error) {
-	records, err := statsio.DecodeClassMoves(blob)
+func decodeClassMoves(id string, blob []byte) (*statsio.ItemMoves, error) {
+	m, err := statsio.DecodeItemMoves(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
 	}
-	return records, nil
+	return m, nil
 }
 
 // layoutDiff is what a plan of a scheme without a routing table changes, in place of
@@ -117,8 +124,15 @@ type (
 	// classMigrations are the moves of a plan of classes, in ascending order of d, d_h,
 	// v_c, v_S and d′.
 	classMigrations []compact.Record
-	ringDiff        struct{ statsio.RingPlan }
-	rangesDiff      struct{ statsio.RangesPlan }
+	// itemMigrations are those of classes, and behind them of keys that are named. What these
+	// cost is filtered, sorted and summed up in units of the scales, as that of classes is.
+	itemMigrations struct {
+		classes classMigrations
+		named   keyMigrations
+		scales  compact.Scales
+	}
+	ringDiff   struct{ statsio.RingPlan }
+	rangesDiff struct{ statsio.RangesPlan }
 	// pkgDiff has the blob of its migrations, and what changes in the head.
 	pkgDiff struct {
 		keyMigrations
@@ -131,6 +145,10 @@ func (m keyMigrations) list() statsio.List { return statsio.Records[statsio.Migr
 func (m classMigrations) list() statsio.List {
 	return statsio.Records[statsio.ClassMove](statsio.ClassMovesOf(m))
 }
+func (m itemMigrations) list() statsio.List {
+	return statsio.ItemMovesOf(m.classes, m.named.All())
+}
+
 func (d ringDiff) list() statsio.List   { return listOf(d.Arcs) }
 func (d rangesDiff) list() statsio.List { return listOf(d.Moves) }
 
@@ -185,10 +203,7 @@ func tokenList(changes []statsio.TokenChange, span func(statsio.TokenChange) (fr
 
 // moves are migrations of keys by ascending key, in whatever order the plan has them.
 func (m keyMigrations) moves() moveIndex {
-	out := newMoves(m.Len(), m.Bytes(), m.At, func(i int) moveOf {
-		x := m.Keyless(i)
-		return moveOf{x.From, x.To, 1, x.Cost, x.State, 1, x.Reason}
-	})
+	out := newMoves(m.Len(), m.Bytes(), m.At, m.moveOf)
 	out.key, out.usual = m.Key, m.byKey()
 	return out
 }
@@ -234,13 +249,41 @@ func (m keyMigrations) sharedPrefix() int {
 	return len(shared)
 }
 
-func (m classMigrations) moves() moveIndex {
-	const recordBytes = 40
-	return newMoves(len(m), recordBytes*len(m), func(i int) statsio.ClassMove { return statsio.ClassMove(m[i]) },
-		func(i int) moveOf {
-			return moveOf{from: m[i].Current, to: m[i].Planned, keys: m[i].Count, cost: m[i].Cost, state: m[i].State,
-				times: m[i].Count}
+// recordBytes is what a move of a class takes.
+const recordBytes = 40
+
+func (m itemMigrations) moves() moveIndex {
+	n := len(m.classes)
+	return newMoves(n+m.named.Len(), recordBytes*n+m.named.Bytes(),
+		func(i int) statsio.ItemMove {
+			if i < n {
+				return statsio.ItemMove{Class: m.classes[i]}
+			}
+			named := m.named.At(i - n)
+			return statsio.ItemMove{Named: &named}
+		}, func(i int) moveOf {
+			if i < n {
+				return m.classes.moveOf(i)
+			}
+			x := m.named.moveOf(i - n)
+			x.cost, x.state = x.cost/m.scales.Cost, x.state/m.scales.State
+			return x
 		})
+}
+
+func (m classMigrations) moveOf(i int) moveOf {
+	return moveOf{from: m[i].Current, to: m[i].Planned, keys: m[i].Count, cost: m[i].Cost, state: m[i].State,
+		times: m[i].Count}
+}
+
+func (m keyMigrations) moveOf(i int) moveOf {
+	x := m.Keyless(i)
+	return moveOf{x.From, x.To, 1, x.Cost, x.State, 1, x.Reason}
+}
+
+func (m classMigrations) moves() moveIndex {
+	return newMoves(len(m), recordBytes*len(m), func(i int) statsio.ClassMove { return statsio.ClassMove(m[i]) },
+		m.moveOf)
 }
 
 func (d ringDiff) moves() moveIndex {

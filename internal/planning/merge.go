@@ -74,15 +74,12 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 	}
 	defer release()
 	if statsio.AnyCompact(reports) {
-		err = m.mergeCompact(in, reports)
+		err = m.mergeCompact(ctx, b, in, reports)
 		return m, err
 	}
 	merged, err := statsio.MergeReports(ctx, reports, m.frozen, b.newest.scheme().place(b))
-	if errors.Is(err, statsio.ErrMixedState) {
-		return nil, refuse(ReportsDiffer, "Some reports name the state of their keys and others do not.")
-	}
 	if err != nil {
-		return nil, err
+		return nil, reportsDiffer(err)
 	}
 	// How long the keys are shows only now. Few reports are merged at a time.
 	if err := in.Memory.Reserve(int64(merged.Keys.Bytes())); err != nil {
@@ -102,20 +99,28 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 	return m, nil
 }
 
-// mergeCompact merges reports that count keys instead of naming them.
-func (m *mergedReports) mergeCompact(in Proposal, reports []statsio.Report) error {
-	records, err := statsio.MergeCompact(reports, m.frozen)
-	if errors.Is(err, statsio.ErrMixedForms) {
+// reportsDiffer tells that reports do not go together, if that is what err says.
+func reportsDiffer(err error) error {
+	switch {
+	case errors.Is(err, statsio.ErrMixedState):
+		return refuse(ReportsDiffer, "Some reports name the state of their keys and others do not.")
+	case errors.Is(err, statsio.ErrMixedForms):
 		return refuse(ReportsDiffer,
 			"Some reports name keys and others have compact records, or records of other degrees or scales.")
 	}
+	return err
+}
+
+// mergeCompact merges reports that count keys instead of naming them, but for some.
+func (m *mergedReports) mergeCompact(ctx context.Context, b *base, in Proposal, reports []statsio.Report) error {
+	records, drifted, err := statsio.MergeCompact(ctx, reports, m.frozen, b.newest.scheme().place(b))
 	if err != nil {
-		return err
+		return reportsDiffer(err)
 	}
 	st := *in.Statistics
-	st.Statistics, st.Records = commonOf(records), records
-	m.Statistics = &st
-	return nil
+	st.Statistics, st.Records = namedOf(records), records
+	m.Statistics, m.drifted = &st, drifted
+	return in.Memory.Reserve(int64(st.Keys.Bytes()))
 }
 
 // choose finds out which reports a plan is made of, and what becomes of instances whose
@@ -342,11 +347,13 @@ func (m *mergedReports) refusal(err error) error {
 		return err
 	}
 	detail := input.Field + ": " + input.Detail
-	switch {
-	case input.Row >= 0 && m.Records != nil:
-		detail = fmt.Sprintf("record of instance %d: %s", m.Records.Records[input.Row].Current, detail)
-	case input.Row >= 0:
-		detail = fmt.Sprintf("key %q: %s", m.Keys.At(input.Row), detail)
+	if row := input.Row; row >= 0 {
+		records := m.Rows() - m.Len()
+		if row < records {
+			detail = fmt.Sprintf("record of instance %d: %s", m.Records.Records[row].Current, detail)
+		} else {
+			detail = fmt.Sprintf("key %q: %s", m.Keys.At(row-records), detail)
+		}
 	}
 	return &Error{
 		Reason: Invalid, Detail: "The reports do not fit the operator as it is now; see errors.",

@@ -59,7 +59,7 @@ func (s *Service) Configure(
 		return newOperator(out.Operator, out.Created)
 	})
 	if c.Window > 1 || c.Ranges != nil && c.Ranges.Phase == PhasePut {
-		if err := s.requireForms(ctx); err != nil {
+		if err := s.requireForms(ctx, false); err != nil {
 			return Operator{}, err
 		}
 	}

@@ -201,6 +201,11 @@ var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", errOvertaken)
 // keep stores a plan.
 func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, error) {
 	begin := s.now()
+	if d.classes != nil && d.Snapshot.Named > 0 {
+		if err := s.requireForms(ctx, true); err != nil {
+			return nil, err
+		}
+	}
 	at, err := s.store.Now(ctx)
 	if err != nil {
 		return nil, aboutStore(err)
@@ -252,7 +257,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 		Scheme: string(b.newest.Scheme), Strategy: d.Strategy, Parameters: parameters,
 		BaseVersion: b.op.TableVersion, ConfigVersion: b.op.ConfigVersion,
 		Fingerprint: d.fingerprint, Source: d.source, Outdated: d.outdated(b.op.TableVersion), CreatedAt: at, Figures: f,
-		Classes: d.classes != nil, EngineTable: b.engineHolds(),
+		Classes: d.ofClasses(), EngineTable: b.engineHolds(),
 	}
 	p.LeavesOpen = d.small && p.Status == store.StatusNoAction
 	if p.Status == store.StatusApproved {

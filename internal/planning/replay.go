@@ -118,8 +118,8 @@ func (s *Service) inputOf(ctx context.Context, p store.Plan, memory *admission.L
 		if st.Records, err = statsio.DecodeCompact(blob); err != nil {
 			return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
 		}
-		st.Statistics = commonOf(st.Records)
-		return st, memory.Reserve(int64(len(blob)) + int64(len(st.Records.Records))*storedRowBytes)
+		st.Statistics = namedOf(st.Records)
+		return st, memory.Reserve(int64(len(blob)) + int64(st.Rows())*storedRowBytes)
 	}
 	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
 		return nil, err

@@ -136,13 +136,13 @@ func (s *Service) PutReport(
 	if err != nil {
 		return ReportReceipt{}, err
 	}
-	if st.rows() > 0 && st.Records != nil {
+	if st.Rows() > 0 && st.Records != nil {
 		if err := s.checkForm(ctx, op, r, instance, st); err != nil {
 			return ReportReceipt{}, err
 		}
 	}
 	if st.Records != nil || st.Sketch != nil {
-		if err := s.requireForms(ctx); err != nil {
+		if err := s.requireForms(ctx, statsio.NamesKeys(data)); err != nil {
 			return ReportReceipt{}, err
 		}
 	}
@@ -197,11 +197,11 @@ func (s *Service) encodeReport(
 		return statsio.EncodeReport(st.Statistics), 0, r.newest.takesQueues("queue")
 	}
 	blob, err = s.encodeRows(ctx, r, st)
-	return blob, st.rows(), err
+	return blob, st.Rows(), err
 }
 
 func (s *Service) encodeRows(ctx context.Context, r reporters, st *Statistics) ([]byte, error) {
-	if st.rows() > smallReport { // hashing and sorting many keys keeps a processor busy
+	if st.Rows() > smallReport { // hashing and sorting many keys keeps a processor busy
 		release, err := s.turn(ctx)
 		if err != nil {
 			return nil, err
@@ -222,18 +222,14 @@ func (s *Service) encodeRows(ctx context.Context, r reporters, st *Statistics) (
 
 // encodeRecords checks the records of a report and returns them as the store keeps them.
 func encodeRecords(r reporters, st *Statistics) ([]byte, error) {
-	switch {
-	case r.newest.Scheme != SchemeTable:
+	if r.newest.Scheme != SchemeTable {
 		return nil, planner.Invalid("compact", meansNothing(r.newest.Scheme)+", where statistics are of keys")
-	case r.newest.Splitting.Allowed():
-		return nil, refuse(KeysNotKnown, "The operator splits keys, and a compact report does not say which keys these are.")
 	}
-	_, err := compact.NewClasses(st.Records, planner.Configuration{Instances: r.newest.planner.Instances},
-		planner.Base{Configuration: r.pinned.planner})
+	_, err := compact.NewClasses(st.Records, r.newest.planner, planner.Base{Configuration: r.pinned.planner})
 	if err != nil {
 		return nil, err
 	}
-	return statsio.EncodeCompact(st.Records), nil
+	return statsio.EncodeCompactReport(st.Records), nil
 }
 
 // checkForm refuses records of another form than those that another instance has reported
@@ -261,7 +257,7 @@ func (s *Service) checkForm(ctx context.Context, op store.Operator, r reporters,
 		return planner.Invalid("compact", fmt.Sprintf(
 			"is of records, but instance %d has reported keys for the interval", other.Instance))
 	}
-	of, err := statsio.DecodeCompact(data)
+	of, err := statsio.DecodeCompactForm(data)
 	if err != nil {
 		return fmt.Errorf("reading the report of instance %d: %w", other.Instance, err)
 	}

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -72,6 +73,7 @@ type resolver struct {
 	table   *planner.RoutingTable // of its base version
 	changed bool                  // pinned and planned place some key differently
 	want    map[flow]int64        // keys that the plan counts
+	after   []planner.Entry       // of the keys that the statistics name, by ascending bytes
 	bad     []planner.InputError
 
 	got     map[flow]int64
@@ -108,11 +110,12 @@ func (s *Service) resolution(ctx context.Context, p store.Plan, in *statsio.Reso
 	if err != nil {
 		return store.Resolution{}, err
 	}
-	records, err := decodeClassMoves(p.ID, blob)
+	moves, err := decodeClassMoves(p.ID, blob)
 	if err != nil {
 		return store.Resolution{}, err
 	}
-	for _, m := range records {
+	r.after = moves.After
+	for _, m := range moves.Classes {
 		r.want[flow{m.Current, m.Hash, m.Planned}] += m.Count
 	}
 	release, err := s.turn(ctx) // hashing many keys keeps a processor busy
@@ -132,16 +135,32 @@ func (s *Service) resolution(ctx context.Context, p store.Plan, in *statsio.Reso
 
 // tableAfter is the number of entries of the table that the changes make.
 func (r *resolver) tableAfter() int64 {
-	n := int64(r.table.Len())
-	for _, c := range r.changes {
-		switch store.NoInstance {
-		case c.Old:
-			n++
-		case c.New:
-			n--
+	n := r.table.Size()
+	size := func(e store.Entry) int64 {
+		if e.Instance == store.NoInstance {
+			return 0
 		}
+		return max(1, int64(len(partsOf(e.Parts))))
+	}
+	for _, c := range r.changes {
+		n += size(after(c)) - size(before(c))
 	}
 	return n
+}
+
+// addNamed adds what the plan does to keys that the statistics name.
+func (r *resolver) addNamed() {
+	for _, e := range r.after {
+		c := store.Change{Key: e.Key, Old: store.NoInstance, New: e.Instance, NewParts: encodeParts(e.Parts)}
+		if at := r.table.Find(e.Key, planner.KeyHash(e.Key)); at >= 0 {
+			r.named[at] = true
+			was := r.table.At(at)
+			c.Old, c.OldParts = was.Instance, encodeParts(was.Parts)
+		}
+		if c.Old != c.New || c.OldParts != c.NewParts {
+			r.changes = append(r.changes, c)
+		}
+	}
 }
 
 // resolve goes through the keys.
@@ -163,6 +182,7 @@ func (r *resolver) resolve(ctx context.Context) error {
 	if err := r.compare(); err != nil {
 		return err
 	}
+	r.addNamed()
 	if r.changed {
 		r.unsetOthers()
 	}
@@ -183,7 +203,8 @@ func (r *resolver) unsetOthers() {
 	for i, named := range r.named {
 		if !named {
 			e := r.table.At(i)
-			r.changes = append(r.changes, store.Change{Key: e.Key, Old: e.Instance, New: store.NoInstance})
+			r.changes = append(r.changes, store.Change{Key: e.Key, Old: e.Instance, OldParts: encodeParts(e.Parts),
+				New: store.NoInstance})
 		}
 	}
 }
@@ -210,8 +231,13 @@ func (r *resolver) home(row int) (id int32, ok bool) {
 	return id, true
 }
 
-// known reports whether the instances of a row are.
+// known reports whether the instances of a row are, and the key is none that the statistics
+// name.
 func (r *resolver) known(row int) bool {
+	if _, named := slices.BinarySearchFunc(r.after, r.in.Keys.At(row),
+		func(e planner.Entry, key []byte) int { return bytes.Compare(e.Key, key) }); named {
+		return r.refuse(row, "key", "is one that the statistics name: what becomes of it is known")
+	}
 	from, to := r.in.From[row], r.in.To[row]
 	return (r.pinned.Has(from) || r.planned.Has(from) || r.refuse(row, "from", "is not a known instance")) &&
 		(r.planned.Has(to) || r.refuse(row, "to", "is not an instance of the plan's configuration"))

@@ -50,7 +50,8 @@ const (
 	MigratesRanges  Migrates = "ranges"
 )
 
-// planInput is what a plan of a routing table is made of: keys, or classes of them.
+// planInput is what a plan of a routing table is made of: keys, or classes of them and keys
+// that are named.
 type planInput struct {
 	*planner.Snapshot
 	classes *compact.Classes // whose items the snapshot has; nil: it has keys
@@ -65,7 +66,14 @@ type planInput struct {
 	// compression is the compact form of the keys that was used last, made as
 	// compressed says.
 	compression *compact.Compression
-	compressed  compact.Options
+	compressed  compressed
+}
+
+// compressed is how a compact form was made. names: keys that may be split are as they are.
+type compressed struct {
+	degree int
+	scales compact.Scales
+	names  bool
 }
 
 // newPlanInput brings statistics into the form that strategies take.
@@ -74,8 +82,6 @@ func newPlanInput(in *Statistics, target planner.Configuration, from planner.Bas
 		s, err := planner.NewSnapshot(in.planned(), target, from)
 		return &planInput{Snapshot: s}, err
 	}
-	// Records say where their keys are, and where the hash puts them.
-	from.Configuration.Hash, from.Table, from.Kept = nil, nil, nil
 	c, err := compact.NewClasses(in.Records, target, from)
 	if err != nil {
 		return nil, err
@@ -85,17 +91,23 @@ func newPlanInput(in *Statistics, target planner.Configuration, from planner.Bas
 
 // planCompact plans on the compact form of the keys.
 func (in *planInput) planCompact(strategy string, p parameters.Compact, o planner.Options) (*compact.KeyPlan, error) {
-	options := p.Options()
-	if in.compression == nil || in.compressed != options {
+	options, names := p.Options(), o.Splitting != nil || len(in.Splits) > 0
+	if in.compression == nil || in.compressed != (compressed{options.Degree, options.Scales, names}) {
 		if err := in.checkScales(options.Scales); err != nil {
 			return nil, err
 		}
 		in.compression = nil // it need not be in memory beside the new one
+		if names {
+			var err error
+			if options.Named, err = planner.Divisible(in.Snapshot); err != nil {
+				return nil, err
+			}
+		}
 		c, err := compact.Compress(in.Snapshot, options)
 		if err != nil {
 			return nil, err
 		}
-		in.compression, in.compressed = c, options
+		in.compression, in.compressed = c, compressed{options.Degree, options.Scales, names}
 	}
 	return in.compression.Plan(strategy, o)
 }
@@ -148,8 +160,8 @@ func (in *planInput) result(p *planner.Plan) *PlanResult {
 		return out
 	}
 	out.compaction = &Compaction{
-		CostScale: in.classes.Scales.Cost, StateScale: in.classes.Scales.State, Records: int64(len(in.classes.Records)),
-		Keys: countOf(in.classes.Records),
+		CostScale: in.classes.Scales.Cost, StateScale: in.classes.Scales.State, Records: int64(in.Snapshot.Len()),
+		Keys: countOf(in.classes.Records) + int64(in.Named),
 	}
 	if in.degree != 0 {
 		degree := int32(in.degree)
@@ -171,13 +183,20 @@ func (o *PlanResult) compacted(c *compact.Compression, p *compact.KeyPlan) {
 	o.loadErrors = p.Error
 	o.compaction = &Compaction{
 		Degree: &degree, CostScale: c.Scales.Cost, StateScale: c.Scales.State,
-		Records: int64(len(c.Records)), Keys: int64(c.Keys.Len()),
+		Records: int64(c.Items.Len()), Keys: int64(c.Keys.Len()),
 		Error: &Comparison{Before: worst.Before, After: worst.After},
 	}
 }
 
 // Migrates is what the plan moves: of a routing table, keys or classes of them.
-func (o *PlanResult) Migrates() Migrates { return migratesKeys(o.classes != nil) }
+func (o *PlanResult) Migrates() Migrates { return migratesKeys(o.ofClasses()) }
+
+// ofClasses reports whether it takes the engine to say which keys the plan changes. Where all
+// of them are named, one that was made of classes is a plan of keys.
+func (o *PlanResult) ofClasses() bool {
+	return o.classes != nil && (o.Snapshot.Named == 0 || o.Snapshot.HashChanged ||
+		slices.ContainsFunc(o.Moves, func(m planner.Move) bool { return !o.classes.IsNamed(m.Item) }))
+}
 
 func migratesKeys(classes bool) Migrates {
 	if classes {
@@ -191,7 +210,7 @@ func (o *PlanResult) changes() []store.Change {
 	switch {
 	case o.diff != nil:
 		return o.changed
-	case o.classes != nil:
+	case o.ofClasses():
 		return nil
 	}
 	out := slices.AppendSeq(make([]store.Change, 0, len(o.Set)+len(o.Unset)), unsortedChanges(o.Plan))
@@ -217,8 +236,8 @@ func (o *PlanResult) Lists() Lists { return o.lists(o.changes()) }
 // NeedsBase64 tells whether a key of the lists is not valid UTF-8, without making
 // them.
 func (o *PlanResult) NeedsBase64() bool {
-	if o.classes != nil {
-		return false
+	if o.ofClasses() {
+		return o.migrations().NeedsBase64()
 	}
 	var keys statsio.Records[statsio.UnsetKey] = func(yield func(statsio.UnsetKey) bool) {
 		for c := range unsortedChanges(o.Plan) {
@@ -264,13 +283,19 @@ func unsortedChanges(p *planner.Plan) iter.Seq[store.Change] {
 
 // committed is where the committed entry of an item sends it; NoInstance if there is none.
 func committed(s *planner.Snapshot, item int32) (instance int32, parts string) {
+	instance, split := committedEntry(s, item)
+	return instance, encodeParts(split)
+}
+
+func committedEntry(s *planner.Snapshot, item int32) (instance int32, parts []planner.Part) {
 	switch {
 	case s.Table == nil && s.Current[item] != s.Hash[item]:
-		return s.Instances[s.Current[item]].ID, ""
+		return s.Instances[s.Current[item]].ID, nil
 	case s.Entry != nil && s.Entry[item] >= 0:
-		return entryAt(s, s.Entry[item])
+		e := s.Table.At(int(s.Entry[item]))
+		return e.Instance, e.Parts
 	}
-	return store.NoInstance, ""
+	return store.NoInstance, nil
 }
 
 func entryAt(s *planner.Snapshot, entry int32) (instance int32, parts string) {
@@ -283,10 +308,21 @@ func (o *PlanResult) migrations() statsio.List {
 	switch {
 	case o.diff != nil:
 		return o.diff.list()
-	case o.classes != nil:
-		return classMigrations(o.classes.Moves(o.Plan)).list()
+	case o.ofClasses():
+		if moves := o.classes.Moves(o.Plan); o.Snapshot.Named == 0 {
+			return classMigrations(moves).list()
+		} else {
+			return statsio.ItemMovesOf(moves, statsio.MigrationsOf(o.named()))
+		}
 	}
 	return statsio.Records[statsio.Migration](statsio.MigrationsOf(o.Plan))
+}
+
+// named is the plan with the moves of keys that are named alone.
+func (o *PlanResult) named() *planner.Plan {
+	p := *o.Plan
+	p.Moves = o.classes.MovesNamed(o.Plan)
+	return &p
 }
 
 // stays are the keys that the plan leaves elsewhere than their hash instance, as
@@ -312,14 +348,40 @@ func (o *PlanResult) encodedMigrations(withStays bool) []byte {
 	switch {
 	case o.diff != nil:
 		return o.diff.Encode()
-	case o.classes == nil:
+	case !o.ofClasses():
 		return statsio.EncodeMigrations(o.Plan)
 	}
-	named := o.classes.Moves(o.Plan)
+	moves := o.classes.Moves(o.Plan)
 	if withStays {
-		named = compact.Merge(append(named, o.stays()...))
+		moves = compact.Merge(append(moves, o.stays()...))
 	}
-	return statsio.EncodeClassMoves(named)
+	if o.Snapshot.Named == 0 {
+		return statsio.EncodeClassMoves(moves)
+	}
+	return statsio.EncodeItemMoves(moves, o.classes.Scales, o.named(), o.namedAfter())
+}
+
+// namedAfter are the keys that are named, by ascending bytes, with their entries after the
+// plan: of NoInstance where a key has none.
+func (o *PlanResult) namedAfter() []planner.Entry {
+	s := o.Snapshot
+	first := s.Len() - s.Named
+	out := make([]planner.Entry, s.Named)
+	for i := range out {
+		out[i] = planner.Entry{Key: s.Keys.At(first + i), Instance: planner.NoInstance}
+		out[i].Instance, out[i].Parts = committedEntry(s, int32(first+i))
+	}
+	for _, x := range o.Unset {
+		out[int(x.Item)-first].Instance, out[int(x.Item)-first].Parts = planner.NoInstance, nil
+	}
+	for _, x := range o.Set {
+		out[int(x.Item)-first].Instance, out[int(x.Item)-first].Parts = s.Instances[x.To].ID, nil
+	}
+	for _, x := range o.Splits {
+		out[int(x.Item)-first].Instance, out[int(x.Item)-first].Parts = s.Instances[x.Heaviest().Instance].ID, x.OnIDs(s)
+	}
+	slices.SortFunc(out, func(a, b planner.Entry) int { return bytes.Compare(a.Key, b.Key) })
+	return out
 }
 
 // within reports whether a table of that size is within a limit; nil: there is none.
@@ -428,7 +490,7 @@ func (o *PlanResult) scope() string {
 	if _, splits := o.diff.(pkgDiff); splits {
 		return scopeCandidates
 	}
-	return string(o.Migrates())
+	return string(migratesKeys(o.classes != nil))
 }
 
 // scopeCandidates is that of proofs over all ways to divide keys over their candidates.
@@ -483,7 +545,7 @@ func (o *PlanResult) HotKeyList() []HotKey {
 	out := make([]HotKey, len(o.HotKeys))
 	for i, h := range o.HotKeys {
 		out[i] = HotKey{Instance: o.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta}
-		if o.classes == nil {
+		if o.classes == nil || o.classes.IsNamed(h.Item) {
 			out[i].Key = o.Snapshot.Keys.At(int(h.Item))
 		} else {
 			out[i].Class = classOf(o.classes.Records[h.Item])

@@ -50,20 +50,25 @@ type Service struct {
 	draining <-chan struct{}
 	hub      *hub
 	chooser  *chooser
-	// forms: programs that know reports of keys alone refuse to serve.
-	forms atomic.Bool
+	// forms: programs that know reports of keys alone refuse to serve. named: those that know no
+	// keys beside records, too.
+	forms, named atomic.Bool
 }
 
 // requireForms has programs refuse to serve that know reports of keys alone, and neither
-// windows nor phases.
-func (s *Service) requireForms(ctx context.Context) error {
-	if s.forms.Load() {
+// windows nor phases; named: nor keys that are named beside records.
+func (s *Service) requireForms(ctx context.Context, named bool) error {
+	required := &s.forms
+	if named {
+		required = &s.named
+	}
+	if required.Load() {
 		return nil
 	}
-	if err := s.store.RequireForms(ctx); err != nil {
+	if err := s.store.RequireForms(ctx, named); err != nil {
 		return aboutStore(err)
 	}
-	s.forms.Store(true)
+	required.Store(true)
 	return nil
 }
 

@@ -21,9 +21,9 @@ type size struct {
 func (st *Statistics) size() size {
 	costs, counts, residual := st.Cost, []int64(nil), st.Residual
 	if r := st.Records; r != nil {
-		costs, counts, residual = make([]float64, len(r.Records)), make([]int64, len(r.Records)), r.Residual
-		for i, one := range r.Records {
-			costs[i], counts[i] = one.Cost*r.Scales.Cost, one.Count
+		costs, counts = slices.Clone(costs), slices.Repeat([]int64{1}, len(costs))
+		for _, one := range r.Records {
+			costs, counts = append(costs, one.Cost*r.Scales.Cost), append(counts, one.Count)
 		}
 	}
 	out, scale, sum := size{}, exact.ScaleOf(costs, counts), int64(0)

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"time"
@@ -13,8 +14,8 @@ import (
 
 // Statistics are what is known of one interval, and how it is to be planned on.
 type Statistics struct {
-	*planner.Statistics                     // of keys; with Records only what they have in common
-	Records             *compact.Statistics // nil: they are of keys
+	*planner.Statistics                     // of keys; with Records of those that are named
+	Records             *compact.Statistics // of all others; nil: all are named
 	Compact             *parameters.Compact // in place of the operator's; nil: as that says
 	// Sketch is a report's in place of keys, in its binary form; nil: it names keys. With Since
 	// it adds to the report of that interval.
@@ -107,17 +108,33 @@ func (st *Statistics) outdated(version int64) bool {
 	return st.older || st.TableVersion != nil && *st.TableVersion < version
 }
 
-// rows is the number of keys or records.
-func (st *Statistics) rows() int {
+// Rows is the number of keys and records.
+func (st *Statistics) Rows() int {
+	n := st.Len()
 	if st.Records != nil {
-		return len(st.Records.Records)
+		n += len(st.Records.Records)
 	}
-	return st.Len()
+	return n
 }
 
-// commonOf is what records have in common with statistics of keys.
-func commonOf(r *compact.Statistics) *planner.Statistics {
-	return &planner.Statistics{Partial: r.Partial, Residual: r.Residual, Frozen: r.Frozen}
+// Names reports whether a row is of the key. It looks at all.
+func (st *Statistics) Names(key []byte) bool {
+	for i := range st.Len() {
+		if bytes.Equal(st.Keys.At(i), key) {
+			return true
+		}
+	}
+	return false
+}
+
+// namedOf are the keys that are named beside records, with what is said of all.
+func namedOf(r *compact.Statistics) *planner.Statistics {
+	out := planner.Statistics{}
+	if r.Named != nil {
+		out = *r.Named
+	}
+	out.Partial, out.Residual, out.Frozen = r.Partial, r.Residual, r.Frozen
+	return &out
 }
 
 // Over returns the parameters of a plan of these statistics: p, but for what they say
@@ -134,10 +151,10 @@ func (st *Statistics) Over(p Parameters) Parameters {
 
 // planBytes is what planning on the statistics takes.
 func (st *Statistics) planBytes() int64 {
-	if st.Records != nil {
-		return int64(len(st.Records.Records)) * (planRowBytes + compactRowBytes)
-	}
 	n := int64(st.Len())*planRowBytes + int64(st.Keys.Bytes())
+	if st.Records != nil {
+		return n + int64(st.Rows())*compactRowBytes + int64(len(st.Records.Records))*planRowBytes
+	}
 	if st.Compact != nil && st.Compact.Degree > 0 {
 		n += int64(st.Len()) * compactRowBytes
 	}

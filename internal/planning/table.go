@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
-	"plannerd/compact"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -58,11 +58,6 @@ func (tableScheme) read(ctx context.Context, r *reader, b *base) (err error) {
 func (tableScheme) admit(b *base, st *Statistics) error {
 	committed := b.op.TableVersion
 	switch {
-	case st.Records != nil && (b.newest.Splitting.Allowed() || b.table.Size() > int64(b.table.Len())):
-		return refuse(KeysNotKnown,
-			"The operator splits keys, or has done so, and statistics in compact form do not say which keys these are.")
-	case st.Compact != nil && b.newest.Splitting.Allowed() && st.Compact.Degree > 0:
-		return planner.Invalid("compact/degree", "must be 0 where keys may be split")
 	case st.outdated(committed) && (st.Records != nil || b.engineHolds()):
 		return refuse(TableVersionOutdated,
 			fmt.Sprintf(
@@ -73,14 +68,32 @@ func (tableScheme) admit(b *base, st *Statistics) error {
 			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell "+
 				"what moves.")
 	}
-	return unplaced(b, st)
+	return cmp.Or(unnamed(b, st), unplaced(b, st))
+}
+
+// unnamed refuses statistics in compact form that do not name every key that is split: its
+// parts are planned on.
+func unnamed(b *base, st *Statistics) error {
+	if st.Records == nil || b.table.Size() == int64(b.table.Len()) {
+		return nil
+	}
+	missing, most := st.Records.Unnamed(b.table), 20
+	if len(missing) == 0 {
+		return nil
+	}
+	more := ""
+	if len(missing) > most {
+		more = fmt.Sprintf(" and %d more", len(missing)-most)
+	}
+	return refuse(KeysNotKnown, "Statistics in compact form have to name the keys that are split, in keys beside compact; "+
+		"these are not named: "+strings.Join(missing[:min(len(missing), most)], ", ")+more+".")
 }
 
 // unplaced refuses statistics after a change of the hash if a key of theirs may be
 // anywhere: neither its row nor the table says where it is, and the hash that was
 // committed is the engine's own.
 func unplaced(b *base, st *Statistics) error {
-	if !b.changed || b.pinned.planner.Hash != nil || st.Records != nil {
+	if !b.changed || b.pinned.planner.Hash != nil {
 		return nil
 	}
 	for i := range st.Len() {
@@ -159,11 +172,8 @@ func tableInput(b *base, st *Statistics) (*planInput, error) {
 		IgnoreInstances: st.outdated(b.op.TableVersion), PinHomeless: true, Stop: b.stop,
 		PartsExpire: b.newest.Splitting.Expires(),
 	}
-	switch {
-	case st.Records != nil && !b.engineHolds():
-		from.Retained = retained(b, st.Records)
-	case st.Records == nil && b.engineHolds() && b.changed:
-		var err error
+	var err error
+	if st.Records == nil && b.engineHolds() && b.changed {
 		if from.Table, err = enginesTable(b, st); err != nil {
 			return nil, err
 		}
@@ -176,24 +186,6 @@ func tableInput(b *base, st *Statistics) (*planInput, error) {
 		return newPlanInput(st, b.newest.planner, from)
 	}
 	return in, err
-}
-
-// retained is the number of entries of the committed table that cannot be those of
-// the keys that records count: keys that nobody can name, so they stay. When the hash
-// changes none does, as every key that needs an entry is named then.
-func retained(b *base, st *compact.Statistics) int64 {
-	if b.changed {
-		return 0
-	}
-	n := b.table.Size()
-	for _, r := range st.Records {
-		if r.Current != r.Hash {
-			if n -= r.Count; n <= 0 {
-				return 0
-			}
-		}
-	}
-	return n
 }
 
 // enginesTable is the table that the engine must hold before the hash changes: an
@@ -245,7 +237,7 @@ func correctSizes(b *base, o *PlanResult) {
 	default:
 		return
 	}
-	if leavesAll(o.Causes) || len(o.Moves) == 0 && !b.changed {
+	if leavesAll(o.Causes) || !o.Acts() {
 		o.TableAfter = o.TableBefore
 		o.TableWithinLimit = within(o.Options.TableLimit, o.TableAfter)
 	}
@@ -283,18 +275,22 @@ func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]
 	if in.Plan.BatchCount > 0 {
 		return changeParts(in.withHeld()), &in.target.Hash, nil
 	}
-	if in.Plan.Classes || in.Plan.DriftedKeys == 0 && !in.hidesDrift() {
+	if in.Plan.DriftedKeys == 0 && !in.hidesDrift() {
 		return changeParts(in.Changes), &in.target.Hash, nil
 	}
 	moved, err := s.migrations(ctx, r, in.Plan)
 	if err != nil {
 		return nil, nil, err
 	}
+	all, named := namedMigrations(moved)
+	if !named {
+		return changeParts(in.Changes), &in.target.Hash, nil
+	}
 	mayStay, err := in.mayStay(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	held, all := slices.Clone(in.Changes), moved.(keyMigrations)
+	held := slices.Clone(in.Changes)
 	for i := range all.Len() {
 		key, to := all.Key(i), all.Keyless(i).To
 		_, changes := slices.BinarySearchFunc(in.Changes, key,
@@ -306,6 +302,15 @@ func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]
 	slices.SortFunc(held, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
 	held = slices.CompactFunc(held, func(a, b store.Change) bool { return bytes.Equal(a.Key, b.Key) })
 	return changeParts(held), &in.target.Hash, nil
+}
+
+// namedMigrations are those of keys; false: none has a name.
+func namedMigrations(m migrations) (keyMigrations, bool) {
+	if items, is := m.(itemMigrations); is {
+		return items.named, true
+	}
+	keys, is := m.(keyMigrations)
+	return keys, is
 }
 
 // hidesDrift reports whether nobody knows which keys are drifted: under the engine's own

@@ -80,6 +80,12 @@ func (w *blobWriter) float(x float64) {
 	w.out = binary.LittleEndian.AppendUint64(w.out, math.Float64bits(x))
 }
 
+// bytes writes a text among the numbers.
+func (w *blobWriter) bytes(text []byte) {
+	w.number(len(text))
+	w.out = append(w.out, text...)
+}
+
 // finish returns the blob.
 func (w *blobWriter) finish() []byte {
 	sum := crc32.Checksum(w.out[blobHeader:], castagnoli)
@@ -198,6 +204,9 @@ func (r *blobReader) float() float64 {
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(bits))
 }
+
+// bytes reads a text among the numbers. It is shared with the blob.
+func (r *blobReader) bytes() []byte { return r.take(&r.rest, r.number(math.MaxInt32)) }
 
 // finish returns the first error, or one if anything is left.
 func (r *blobReader) finish() error {

@@ -70,7 +70,9 @@ func describeDocument(d *Document) string {
 	}
 	switch {
 	case d.Stats != nil && d.Records != nil:
-		return "both statistics and records"
+		keys := *d
+		keys.Records = nil
+		return describeDocument(&keys) + "\nrecords\n" + strings.TrimSuffix(describeRecords(d.Records), "\n")
 	case d.Records != nil:
 		return strings.TrimSuffix("records\n"+describeRecords(d.Records), "\n")
 	case d.Stats == nil:
@@ -106,7 +108,7 @@ func describeRecords(records []compact.Record) string {
 type rule struct{ name, body, want string }
 
 // exclusive is the detail of rows named twice over.
-const exclusive = `"keys", "columns" and the "records" of "compact" exclude each other`
+const exclusive = `"keys" and "columns" exclude each other`
 
 const (
 	k1024 = 1024

@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeJSON reads a JSON object whose member "keys" is a list of rows, whose
-// member "columns" has a list of values per field, or whose member "compact" has
-// a list "records" of [d, d_h, v_c, v_S, #]. Its member "key_encoding", when
+// DecodeJSON reads a JSON object whose member "keys" is a list of rows, or whose
+// member "columns" has a list of values per field, and whose member "compact" may have
+// a list "records" of [d, d_h, v_c, v_S, #], also beside keys. Its member "key_encoding", when
 // "base64", says how keys are written, wherever it stands.
 func DecodeJSON(r io.Reader, o Options) (*Document, error) {
 	p := newJSON(r, o)
@@ -25,6 +25,7 @@ type jsonParser struct {
 	rowsSeen    bool // "keys" was read
 	columnsSeen bool
 	recordsSeen bool
+	aside       *builder // of keys, or of records, that were read before those at hand
 }
 
 func newJSON(r io.Reader, o Options) *jsonParser {
@@ -96,8 +97,40 @@ func (p *jsonParser) finish() (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.aside != nil {
+		if d, err = p.beside(d); err != nil {
+			return nil, err
+		}
+	}
 	d.Members = p.members
 	return d, nil
+}
+
+// beside is a document together with what was read before it.
+func (p *jsonParser) beside(d *Document) (*Document, error) {
+	p.aside.base64, p.aside.problems = p.base64, nil
+	keys, err := p.aside.document()
+	if err != nil {
+		return nil, err
+	}
+	if keys.Stats == nil {
+		keys, d = d, keys
+	}
+	keys.Records = d.Records
+	return keys, nil
+}
+
+// turn makes room for rows of another kind where some were read.
+func (p *jsonParser) turn(read bool, s shape, fields field) {
+	if !read {
+		p.shape, p.fields = s, fields
+		return
+	}
+	before := p.builder
+	p.aside = &before
+	p.first, p.rows = 0, 0
+	p.begin(p.options, s, fields)
+	p.base64, p.late = before.base64, !before.base64
 }
 
 // object reads the members of an object up to its closing brace; the opening
@@ -171,10 +204,10 @@ func (p *jsonParser) bodyMember(name string) error {
 	switch name {
 	case "keys":
 		p.rowsSeen = true
-		return p.exclusive(p.columnsSeen || p.recordsSeen, p.rowList)
+		return p.exclusive(p.columnsSeen, p.rowList)
 	case "columns":
 		p.columnsSeen = true
-		return p.exclusive(p.rowsSeen || p.recordsSeen, p.columns)
+		return p.exclusive(p.rowsSeen, p.columns)
 	}
 	if name == "compact" && p.buf[p.pos] == '{' && len(p.members) < maxMembers {
 		return p.compact()
@@ -205,12 +238,12 @@ func tooManyMembers(pointer string) error {
 	return &Error{TooLarge, []Problem{at(pointer, "more than "+strconv.Itoa(maxMembers)+" members")}}
 }
 
-// exclusive reads "keys", "columns" or "records", unless another one was there.
+// exclusive reads "keys" or "columns", unless the other one was there.
 func (p *jsonParser) exclusive(other bool, read func() error) error {
 	if !other {
 		return read()
 	}
-	p.problemAt(p.context(), `"keys", "columns" and the "records" of "compact" exclude each other`)
+	p.problemAt(p.context(), `"keys" and "columns" exclude each other`)
 	return p.skip()
 }
 
@@ -260,6 +293,7 @@ func (p *jsonParser) rowList() error {
 		p.problemAt("/keys", "must be a list of rows")
 		return p.skip()
 	}
+	p.turn(p.recordsSeen, shapeKeys, statisticsRow)
 	p.context = func() string { return p.pointer(p.rows, "") }
 	var r row
 	return p.list(

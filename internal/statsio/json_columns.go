@@ -16,7 +16,7 @@ type columnsReader struct {
 
 // columns reads the value of "columns".
 func (p *jsonParser) columns() error {
-	p.shape = shapeColumns
+	p.turn(p.recordsSeen, shapeColumns, statisticsRow)
 	if p.buf[p.pos] != '{' {
 		p.problemAt("/columns", "must be an object of lists")
 		return p.skip()

@@ -16,12 +16,13 @@ func TestMergeCompact(t *testing.T) {
 		if change != nil {
 			change(s)
 		}
-		return Report{Instance: d, Blob: EncodeCompact(s)}
+		return Report{Instance: d, Blob: EncodeCompactReport(s)}
 	}
 	idle := Report{Instance: 2, Blob: EncodeReport(&planner.Statistics{Keys: planner.NewKeys(0), Partial: true,
 		Residual: []planner.Residual{{Instance: 2, Cost: 1, Keys: 1}}})}
 	keys := Report{Instance: 3, Blob: EncodeReport(&planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}})}
-	got, err := MergeCompact([]Report{idle, of(0, nil), of(1, nil)}, []int32{4})
+	nowhere := func([]byte, uint64, int32) int32 { return planner.NoInstance }
+	got, _, err := MergeCompact(t.Context(), []Report{idle, of(0, nil), of(1, nil)}, []int32{4}, nowhere)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,13 +45,13 @@ func TestMergeCompact(t *testing.T) {
 		if !AnyCompact(reports) {
 			t.Errorf("%s: no report is compact", name)
 		}
-		if _, err := MergeCompact(reports, nil); !errors.Is(err, ErrMixedForms) {
+		if _, _, err := MergeCompact(t.Context(), reports, nil, nowhere); !errors.Is(err, ErrMixedForms) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	cut := of(1, nil)
 	cut.Blob = cut.Blob[:len(cut.Blob)-1]
-	if _, err := MergeCompact([]Report{of(0, nil), cut}, nil); !errors.Is(err, ErrCorrupt) {
+	if _, _, err := MergeCompact(t.Context(), []Report{of(0, nil), cut}, nil, nowhere); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a cut report: %v", err)
 	}
 }

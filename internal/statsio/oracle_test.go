@@ -89,12 +89,14 @@ func oracleJSON(body []byte, base64Keys bool) (read oracleBody, err error) {
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return read, refuse("trailing text")
 	}
+	if records != nil {
+		if read.records, err = oracleRecords(records); err != nil {
+			return read, err
+		}
+	}
 	switch {
-	case keys != nil && columns != nil, records != nil && (keys != nil || columns != nil):
+	case keys != nil && columns != nil:
 		return read, refuse("both")
-	case records != nil:
-		read.records, err = oracleRecords(records)
-		return read, err
 	case columns != nil:
 		read.rows, err = oracleColumns(columns)
 	case keys != nil:

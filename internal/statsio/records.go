@@ -46,7 +46,7 @@ func (p *jsonParser) compact() error {
 		names[name] = true
 		if name == "records" {
 			p.recordsSeen = true
-			return p.exclusive(p.rowsSeen || p.columnsSeen, p.recordList)
+			return p.recordList()
 		}
 		value, err := p.raw(maxMemberBytes)
 		if err != nil {
@@ -72,7 +72,7 @@ func (p *jsonParser) recordList() error {
 		p.problemAt("/compact/records", "must be a list of records")
 		return p.skip()
 	}
-	p.shape, p.fields = shapeRecords, recordRow
+	p.turn(p.rowsSeen || p.columnsSeen, shapeRecords, recordRow)
 	p.context = func() string { return p.pointer(p.rows, "") }
 	var r row
 	return p.list(

@@ -40,7 +40,7 @@ func recordBodies(tb testing.TB, records []compact.Record) map[string][]byte {
 	tb.Helper()
 	var j, c bytes.Buffer
 	if err := WriteCompactJSON(&j, 42, &compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1},
-		Degree: 8}); err != nil {
+		Degree: 8}, false); err != nil {
 		tb.Fatal(err)
 	}
 	if err := WriteCompactCSV(&c, records); err != nil {
@@ -99,12 +99,23 @@ func TestRecordsJSON(t *testing.T) {
 		{"records no list", `{"compact":{"records":{}}}`, "invalid\n/compact/records: must be a list of records"},
 		{"records null", `{"compact":{"records":null,"degree":8}}`, "invalid\n/compact/records: must be a list of records"},
 		{"with keys before", `{"keys":[{"key":"a","cost":1}],"compact":{"records":[[0,1,2,3,4]]}}`,
-			"invalid\n/compact/records: " + exclusive},
-		{"with keys behind", `{"compact":{"records":[[0,1,2,3,4]]},"keys":[]}`, "invalid\n/keys: " + exclusive},
-		{"with columns", `{"columns":{"key":[],"cost":[]},"compact":{"records":5}}`,
-			"invalid\n/compact/records: " + exclusive},
-		{"with everything", `{"compact":{"records":[]},"columns":{},"keys":[]}`, "invalid\n/columns: " + exclusive +
-			"\n/keys: " + exclusive},
+			"\"a\" 1\nrecords\n0: 0 1 2 3 4"},
+		{"with keys behind", `{"compact":{"records":[[0,1,2,3,4]]},"keys":[{"key":"a","cost":1,"instance":2}]}`,
+			"\"a\" 1 at=2\nrecords\n0: 0 1 2 3 4"},
+		{"with columns", `{"columns":{"key":["a","b"],"cost":[1,2]},"compact":{"records":[]}}`,
+			"\"a\" 1\n\"b\" 2\nrecords\n"},
+		{"keys in base64 behind both", `{"keys":[{"key":"YQ==","cost":1}],"compact":{"records":[[0,1,2,3,4]]},` +
+			`"key_encoding":"base64"}`, "\"a\" 1\nrecords\n0: 0 1 2 3 4"},
+		{"keys in base64 between both", `{"compact":{"records":[[0,1,2,3,4]]},"key_encoding":"base64",` +
+			`"keys":[{"key":"YQ==","cost":1}]}`, "\"a\" 1\nrecords\n0: 0 1 2 3 4"},
+		{"wrong keys behind", `{"compact":{"records":[[0,1,2,3,4],[0,1,2,3,4]]},"keys":[{"key":"a","cost":1},{"key":"a"}]}`,
+			"invalid\n/keys/1/cost: is required, or frequency in its place"},
+		{"keys twice, before", `{"keys":[{"key":"a","cost":1},{"key":"a","cost":1}],"compact":{"records":[[0,1,2,3,4]]}}`,
+			"invalid\n/keys/1/key: is the same as /keys/0/key"},
+		{"wrong records behind", `{"keys":[{"key":"a","cost":1},{"key":"b","cost":1}],"compact":{"records":[[0,1,2,3,0]]}}`,
+			"invalid\n/compact/records/0/4: must be an integer from 1 to 9007199254740991"},
+		{"with everything", `{"compact":{"records":[]},"columns":{"key":[],"cost":[]},"keys":[]}`,
+			"invalid\n/keys: " + exclusive},
 		{"no lists", two(`{},"x",null,5`), "invalid\n/compact/records/1: " + five + "\n/compact/records/2: " + five +
 			"\n/compact/records/3: " + five + "\n/compact/records/4: " + five},
 		{"wrong lengths", two(`[],[0],[-1,1,2,3],[0,1,2,3,4,5],[[]]`), "invalid\n/compact/records/1: " + five +
@@ -414,7 +425,7 @@ func TestWriteCompactJSON(t *testing.T) {
 			`{"interval":0,"compact":{"cost_scale":1e-09,"state_scale":1,"records":[]}}`},
 	} {
 		var b bytes.Buffer
-		if err := WriteCompactJSON(&b, c.interval, &c.s); err != nil {
+		if err := WriteCompactJSON(&b, c.interval, &c.s, false); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(c.want, b.String()); diff != "" {
@@ -460,7 +471,7 @@ func TestWriteCompactErrors(t *testing.T) {
 	records := recordsOf(10_000)
 	for _, room := range []int{0, 100_000} {
 		for name, err := range map[string]error{
-			"json": WriteCompactJSON(&brokenWriter{room}, 1, &compact.Statistics{Records: records}),
+			"json": WriteCompactJSON(&brokenWriter{room}, 1, &compact.Statistics{Records: records}, false),
 			"csv":  WriteCompactCSV(&brokenWriter{room}, records),
 			"intervals": WriteCompactIntervals(&brokenWriter{room},
 				func(yield func(int64, []compact.Record) bool) { yield(1, records) }),
@@ -521,7 +532,7 @@ func BenchmarkRecords(b *testing.B) {
 	}
 	s := &compact.Statistics{Records: records}
 	b.Run("write/format=json/records=1e5", func(b *testing.B) {
-		measure(b, recordBodies(b, records)["json"], n, func() error { return WriteCompactJSON(io.Discard, 1, s) })
+		measure(b, recordBodies(b, records)["json"], n, func() error { return WriteCompactJSON(io.Discard, 1, s, false) })
 	})
 	blob := EncodeCompact(s)
 	b.Run("encode/records=1e5", func(b *testing.B) {

@@ -152,8 +152,8 @@ func (f Format) String() string {
 
 // Document is what a decoder made of a body.
 type Document struct {
-	// Stats are the rows of keys; nil for rows of records and for a JSON body with
-	// neither "keys" nor "columns". Keys are distinct and 1 to planner.MaxKeyBytes
+	// Stats are the rows of keys, those that are named beside records included; nil where
+	// there are none, as in a JSON body with neither "keys" nor "columns". Keys are distinct and 1 to planner.MaxKeyBytes
 	// long; costs and states are 0 to planner.MaxAmount and never −0. Partial and
 	// Residual are not set.
 	Stats *planner.Statistics
@@ -171,9 +171,9 @@ type Document struct {
 	// members. Nil for other formats.
 	Members map[string][]byte
 
-	shape     shape
-	first     int // number of the first row, when the document is a part of a file
-	firstLine int // line of the first row; 0: which lines the rows are on is not known
+	shape     shape // of the keys, where there are keys and records
+	first     int   // number of the first row, when the document is a part of a file
+	firstLine int   // line of the first row; 0: which lines the rows are on is not known
 	base64    bool
 }
 
@@ -194,16 +194,27 @@ func (d *Document) Bytes() int64 {
 }
 
 // Pointer returns the JSON pointer to a field of a row, or for row −1 to a
-// member of the body.
+// member of the body. The rows of keys come behind those of records.
 func (d *Document) Pointer(row int, field string) string {
 	if row < 0 {
 		return "/" + field
 	}
-	return d.shape.pointer(d.first+row, field)
+	if d.Records == nil || d.Stats == nil {
+		return d.shape.pointer(d.first+row, field)
+	}
+	if keys := row - len(d.Records); keys >= 0 {
+		return d.shape.pointer(keys, field)
+	}
+	return shapeRecords.pointer(row, field)
 }
 
 // Location returns where a field of a row, counted from 0, is in the text.
 func (d *Document) Location(row int, field string) Location {
+	if d.Records != nil && d.Stats != nil {
+		if row -= len(d.Records); row < 0 {
+			return Location{Row: row + len(d.Records) + 1, Column: field}
+		}
+	}
 	p := Location{Row: d.first + row + 1, Column: field}
 	if d.firstLine > 0 {
 		p.Line = d.firstLine + row

@@ -5,8 +5,10 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"plannerd/compact"
+	"plannerd/planner"
 )
 
 // ClassMove is a move of a class: Count keys go from Current to Planned.
@@ -56,12 +58,16 @@ func appendRecord(dst []byte, r compact.Record) []byte {
 // WriteCompactJSON writes the body of a request with compact statistics, which
 // must be complete: {"interval": …, "compact": {"degree": …, "cost_scale": …,
 // "state_scale": …, "records": […]}}, without the interval when it is negative,
-// and without a degree of 0.
-func WriteCompactJSON(w io.Writer, interval int64, s *compact.Statistics) error {
+// and without a degree of 0. Keys that are named stand in "keys" before "compact"; with
+// base64, or where one is not UTF-8, "key_encoding" says that they are in base64.
+func WriteCompactJSON(w io.Writer, interval int64, s *compact.Statistics, base64 bool) error {
 	head := []byte{'{'}
 	if interval >= 0 {
 		head = append(head, `"interval":`...)
 		head = append(strconv.AppendInt(head, interval, 10), ',')
+	}
+	if s.Named != nil && s.Named.Len() > 0 {
+		head = appendNamed(head, s.Named, base64)
 	}
 	head = append(head, `"compact":{`...)
 	if s.Degree != 0 {
@@ -84,6 +90,35 @@ func WriteCompactJSON(w io.Writer, interval int64, s *compact.Statistics) error 
 	}
 	_, err = io.WriteString(w, "]}}")
 	return err
+}
+
+// appendNamed appends rows of keys as a member, and how their keys are written.
+func appendNamed(dst []byte, s *planner.Statistics, base64 bool) []byte {
+	for i := range s.Len() {
+		base64 = base64 || !utf8.Valid(s.Keys.At(i))
+	}
+	if base64 {
+		dst = append(dst, `"key_encoding":"base64",`...)
+	}
+	opening := `"keys":[`
+	for i := range s.Len() {
+		dst = append(append(dst, opening...), `{"key":`...)
+		dst = append(appendText(dst, s.Keys.At(i), base64), `,"cost":`...)
+		dst = appendNumber(dst, s.Cost[i])
+		if s.State != nil {
+			dst = appendNumber(append(dst, `,"state":`...), s.State[i])
+		}
+		for _, id := range []struct {
+			name   string
+			column []int32
+		}{{`,"instance":`, s.Instance}, {`,"hash_instance":`, s.HashInstance}} {
+			if id.column != nil && id.column[i] != planner.NoInstance {
+				dst = strconv.AppendInt(append(dst, id.name...), int64(id.column[i]), 10)
+			}
+		}
+		dst, opening = append(dst, '}'), ","
+	}
+	return append(dst, "],"...)
 }
 
 // WriteCompactCSV writes a header and each record as a line: instance,

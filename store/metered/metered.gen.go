@@ -93,9 +93,9 @@ func (s *Store) Watch(ctx context.Context) (r0 <-chan store.Event, err error) {
 }
 
 // RequireForms implements store.Store.
-func (s *Store) RequireForms(ctx context.Context) (err error) {
+func (s *Store) RequireForms(ctx context.Context, named bool) (err error) {
 	defer s.timed(ctx, "require_forms")(&err)
-	return s.next.RequireForms(ctx)
+	return s.next.RequireForms(ctx, named)
 }
 
 // PutReport implements store.Store.

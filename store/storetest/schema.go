@@ -242,7 +242,7 @@ func formsAreRequired(t *testing.T, f *fixture) {
 	put(0, "PLRP of keys")
 	f.wantOldestProgram(t, 8)
 	for range 2 {
-		ok(t, f.RequireForms(ctx))
+		ok(t, f.RequireForms(ctx, false))
 		f.wantOldestProgram(t, 15)
 	}
 	put(1, "PLCS of records")
@@ -392,7 +392,7 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, _, failures["AckPlan"] = s.AckPlan(ctx, "plan", 1, nil, by, store.Retention{})
 	_, failures["Expire"] = s.Expire(ctx, at)
 	_, failures["TableChanges"] = s.TableChanges(ctx, "clicks", 0)
-	failures["RequireForms"] = s.RequireForms(ctx)
+	failures["RequireForms"] = s.RequireForms(ctx, false)
 	i := store.Idempotency{Key: "key"}
 	_, failures["BeginIdempotent"] = s.BeginIdempotent(ctx, i, lease, at)
 	failures["ExtendIdempotent"] = s.ExtendIdempotent(ctx, i, "token", lease, at)

@@ -116,7 +116,7 @@ func (c *config) compactForm(kase *cases.Case, degree int) (f form, err error) {
 	}
 	stats := &compact.Statistics{Records: com.Records, Scales: com.Scales, Degree: degree}
 	var body bytes.Buffer
-	if err := statsio.WriteCompactJSON(&body, 1, stats); err != nil {
+	if err := statsio.WriteCompactJSON(&body, 1, stats, false); err != nil {
 		return f, err
 	}
 	f.records, f.bytes, f.small = len(com.Records), body.Len(), gzipped(body.Bytes())

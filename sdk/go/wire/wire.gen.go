@@ -1911,6 +1911,7 @@ type CarriedReport struct {
 // | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 // | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 // | `hot_key` | a single key exceeds what any instance may carry | all |
+// | `unnamed_keys` | keys may be split, and a class of keys of compact records is hot, which has no names: see `class` of `hot_keys` | `table` |
 // | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
 // | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 // | `table_limit` | no plan was found within the table limit | `table` |
@@ -2010,7 +2011,7 @@ type ClassMove = []float64
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
 // | `not_serving` | 409 | the instance answers for no key yet: the input has not ended, or it joins; try again |
-// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
+// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known, or not those that are split |
 // | `no_routing_table` | 409 | the scheme is `ring`, `ranges` or `pkg`: there is no routing table that the plan could change |
 // | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
 // | `not_owner` | 409 | another instance than the one that was asked answers for the key; `owner` names it |
@@ -2081,7 +2082,7 @@ type CompactDegree = int32
 // records together count at most 2^53−1 keys. In CSV and Arrow the columns `instance`, `hash_instance`, `cost`, `state` and `count`. Records of the same class add up.
 type CompactRecord = []float64
 
-// CompactReport The keys of an instance in compact form. It has `records`.
+// CompactReport The keys of an instance in compact form, but for those that it names in `keys` or `columns`. It has `records`.
 type CompactReport struct {
 	// CostScale The real cost of a discretised 1. Defaults to 1.
 	CostScale *Scale `json:"cost_scale,omitempty"`
@@ -2094,12 +2095,13 @@ type CompactReport struct {
 	StateScale *Scale `json:"state_scale,omitempty"`
 }
 
-// CompactStatistics Beside `keys` or `columns`: how to compact them, in place of the operator's `compact`. With `records`: the statistics, in compact form.
+// CompactStatistics Without `records`: how to compact `keys` or `columns`, in place of the operator's `compact`. With `records`: the statistics, in compact form. Then `keys` or `columns` beside it name
+// a few keys that no record counts, with their exact costs and states: those that are split, which have to be named, and those that may have to be.
 type CompactStatistics struct {
 	// CostScale The real cost of a discretised 1. Defaults to 1 with records, else to the smallest positive cost.
 	CostScale *Scale `json:"cost_scale,omitempty"`
 
-	// Degree Required beside keys. With records it says how they were made and is not 0; the plan shows it in `compaction`. It changes nothing else: records that were planned on with
+	// Degree Required without records. With records it says how they were made and is not 0; the plan shows it in `compaction`. It changes nothing else: records that were planned on with
 	// another degree, or without, answer with that plan.
 	Degree  *CompactDegree  `json:"degree,omitempty"`
 	Records []CompactRecord `json:"records,omitempty"`
@@ -2313,7 +2315,7 @@ type HindsightBracket struct {
 
 // HotKey A key that no instance can carry within its limit; of compact records, each of the keys of a class.
 type HotKey struct {
-	// Class The record, `[d, d_h, v_c, v_S, #]`. Only of compact records, in place of `key`.
+	// Class The record, `[d, d_h, v_c, v_S, #]`. Only of compact records, in place of `key`. It is not split: an engine that names its keys in `keys` beside the records of the next interval has them split then.
 	Class *[]float64 `json:"class,omitempty"`
 	Cost  float64    `json:"cost"`
 
@@ -2323,7 +2325,7 @@ type HotKey struct {
 	// Instance Where the plan places it.
 	Instance int32 `json:"instance"`
 
-	// Key The key. Absent of compact records.
+	// Key The key. Absent of the classes of compact records.
 	Key *string `json:"key,omitempty"`
 
 	// Pieces The least number of instances that could carry it, were it split; null when all together could not.
@@ -2494,13 +2496,13 @@ type MaxMigration struct {
 
 // MaxParts The most instances that a key may be split over if none can carry it whole. Each then holds a part of its
 // state, and something behind the operator merges their results: its aggregate has to be commutative and
-// associative. 1: no key is split, and keys that are become whole. Above 1, plans are made on keys only.
+// associative. 1: no key is split, and keys that are become whole.
 type MaxParts = int32
 
 // Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
 type Merges = int64
 
-// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
+// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records, among which are objects for the keys that are named beside these; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
 type Migrates string
 
 // Migration defines model for Migration.
@@ -2554,7 +2556,7 @@ type MigrationList struct {
 	// KeyEncoding Present when the keys of this answer are base64.
 	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
 
-	// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
+	// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says; behind classes come keys that are named beside records.
 	Migrations Migrations `json:"migrations"`
 
 	// NextPageToken The `page_token` of the next page; null after the last.
@@ -2570,7 +2572,7 @@ type MigrationList struct {
 // lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends.
 type MigrationReason string
 
-// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
+// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says; behind classes come keys that are named beside records.
 type Migrations = []PlanMigration
 
 // MinStatistics The least statistics that are acted upon. Smaller ones are kept and answered with `no_action` and the cause `statistics_too_small`; their interval takes other statistics. So what a broken pipeline reports moves nothing.
@@ -3318,7 +3320,7 @@ type ParameterGrid struct {
 	Effort      []Effort      `json:"effort,omitempty"`
 	KeyOverhead []KeyOverhead `json:"key_overhead,omitempty"`
 
-	// MaxParts In place of `splitting.max_parts` of the operator. Above 1 not with a compact degree.
+	// MaxParts In place of `splitting.max_parts` of the operator.
 	MaxParts []MaxParts `json:"max_parts,omitempty"`
 
 	// MigrationLimit A list is a trade-off curve. Combined with objective `min_imbalance` only. null stands for none.
@@ -3671,6 +3673,7 @@ type Plan struct {
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
+	// | `unnamed_keys` | keys may be split, and a class of keys of compact records is hot, which has no names: see `class` of `hot_keys` | `table` |
 	// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
 	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
@@ -3757,13 +3760,13 @@ type Plan struct {
 	// Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
 	Merges Merges `json:"merges"`
 
-	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
+	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records, among which are objects for the keys that are named beside these; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
 	Migrates Migrates `json:"migrates"`
 
 	// Migration What the plan moves.
 	Migration MigrationFigures `json:"migration"`
 
-	// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
+	// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says; behind classes come keys that are named beside records.
 	Migrations Migrations `json:"migrations,omitempty"`
 
 	// Operator The name of an operator.
@@ -3910,12 +3913,13 @@ type PlanReports struct {
 	Received []int32 `json:"received"`
 }
 
-// PlanRequest The statistics of one interval, in `keys`, in `columns`, in the `records` of `compact` or in `queues`; with none of them, those that the instances have reported.
+// PlanRequest The statistics of one interval, in `keys`, in `columns`, in the `records` of `compact`, beside which `keys` or `columns` may name some, or in `queues`; with none of them, those that the instances have reported.
 type PlanRequest struct {
 	// Columns The same fields as rows, one array each, of equal lengths.
 	Columns *Columns `json:"columns,omitempty"`
 
-	// Compact Beside `keys` or `columns`: how to compact them, in place of the operator's `compact`. With `records`: the statistics, in compact form.
+	// Compact Without `records`: how to compact `keys` or `columns`, in place of the operator's `compact`. With `records`: the statistics, in compact form. Then `keys` or `columns` beside it name
+	// a few keys that no record counts, with their exact costs and states: those that are split, which have to be named, and those that may have to be.
 	Compact *CompactStatistics `json:"compact,omitempty"`
 
 	// ConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
@@ -3987,6 +3991,7 @@ type PlanSummary struct {
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
+	// | `unnamed_keys` | keys may be split, and a class of keys of compact records is hot, which has no names: see `class` of `hot_keys` | `table` |
 	// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
 	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
@@ -4061,7 +4066,7 @@ type PlanSummary struct {
 	// Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
 	Merges Merges `json:"merges"`
 
-	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
+	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records, among which are objects for the keys that are named beside these; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
 	Migrates Migrates `json:"migrates"`
 
 	// Migration What the plan moves.
@@ -4292,7 +4297,7 @@ type Problem struct {
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
 	// | `not_serving` | 409 | the instance answers for no key yet: the input has not ended, or it joins; try again |
-	// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known |
+	// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known, or not those that are split |
 	// | `no_routing_table` | 409 | the scheme is `ring`, `ranges` or `pkg`: there is no routing table that the plan could change |
 	// | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
 	// | `not_owner` | 409 | another instance than the one that was asked answers for the key; `owner` names it |
@@ -4868,7 +4873,7 @@ type ReceivedReport struct {
 	// Interval The number of an interval. Intervals are ordered within an epoch.
 	Interval Interval `json:"interval"`
 
-	// Rows The number of keys; in a compact report, of records; 0 of a queue.
+	// Rows The number of keys; in a compact report, of records and of keys that are named; 0 of a queue.
 	Rows int64 `json:"rows"`
 
 	// TableVersion The table version that the report is of.
@@ -4921,7 +4926,7 @@ type Report struct {
 	// Received The ids of the instances that have reported, ascending.
 	Received []int32 `json:"received"`
 
-	// Rows The number of keys; in a compact report, of records; 0 of a queue.
+	// Rows The number of keys; in a compact report, of records and of keys that are named; 0 of a queue.
 	Rows int64 `json:"rows"`
 
 	// TableVersion The table version that the report is of.
@@ -4965,12 +4970,12 @@ type ReportOptions struct {
 	Missing *MissingReports `json:"missing,omitempty"`
 }
 
-// ReportRequest The report of one instance, in `keys`, in `columns`, in the records of `compact`, as a `sketch` or as a `queue`.
+// ReportRequest The report of one instance, in `keys`, in `columns`, in the records of `compact`, beside which `keys` or `columns` may name some, as a `sketch` or as a `queue`.
 type ReportRequest struct {
 	// Columns The same fields as rows, one array each, of equal lengths.
 	Columns *Columns `json:"columns,omitempty"`
 
-	// Compact The keys of an instance in compact form. It has `records`.
+	// Compact The keys of an instance in compact form, but for those that it names in `keys` or `columns`. It has `records`.
 	Compact *CompactReport `json:"compact,omitempty"`
 
 	// ConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
@@ -6153,7 +6158,7 @@ type SplitPrice = float64
 type Splitting struct {
 	// MaxParts The most instances that a key may be split over if none can carry it whole. Each then holds a part of its
 	// state, and something behind the operator merges their results: its aggregate has to be commutative and
-	// associative. 1: no key is split, and keys that are become whole. Above 1, plans are made on keys only.
+	// associative. 1: no key is split, and keys that are become whole.
 	MaxParts MaxParts `json:"max_parts"`
 
 	// MergeCost What each part of a split key adds to the load of its instance, in units of cost; 0 where measured costs contain it. It is no part of the mean load. Not with `max_parts` 1.
@@ -6484,7 +6489,7 @@ type WhatIfGrid struct {
 	Instances   []TargetInstances `json:"instances,omitempty"`
 	KeyOverhead []KeyOverhead     `json:"key_overhead,omitempty"`
 
-	// MaxParts In place of `splitting.max_parts` of the operator. Above 1 not with a compact degree.
+	// MaxParts In place of `splitting.max_parts` of the operator.
 	MaxParts []MaxParts `json:"max_parts,omitempty"`
 
 	// MigrationLimit A list is a trade-off curve. Combined with objective `min_imbalance` only. null stands for none.
@@ -6510,7 +6515,7 @@ type WhatIfGrid struct {
 
 // WhatIfPlan The long lists of a result, when `plans` asked for them.
 type WhatIfPlan struct {
-	// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says.
+	// Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says; behind classes come keys that are named beside records.
 	Migrations Migrations `json:"migrations"`
 
 	// RoutingTable Of a plan with `"migrates": "classes"`, `size_after` counts an entry for every key that is elsewhere than its hash instance, until the plan is resolved: then it is the size of the
@@ -6523,7 +6528,8 @@ type WhatIfRequest struct {
 	// Columns The same fields as rows, one array each, of equal lengths.
 	Columns *Columns `json:"columns,omitempty"`
 
-	// Compact Beside `keys` or `columns`: how to compact them, in place of the operator's `compact`. With `records`: the statistics, in compact form.
+	// Compact Without `records`: how to compact `keys` or `columns`, in place of the operator's `compact`. With `records`: the statistics, in compact form. Then `keys` or `columns` beside it name
+	// a few keys that no record counts, with their exact costs and states: those that are split, which have to be named, and those that may have to be.
 	Compact *CompactStatistics `json:"compact,omitempty"`
 
 	// Coverage `complete`: the rows name every key that holds state, idle ones too. `partial`: only some, the rest is summed up in `residual`.
@@ -6549,7 +6555,7 @@ type WhatIfRequest struct {
 	// Residual Only with `"coverage":"partial"`; an instance that is not named has no other keys.
 	Residual []Residual `json:"residual,omitempty"`
 
-	// RoutingTable The current routing table. Only when no row carries `instance`, and not with compact records.
+	// RoutingTable The current routing table. Only when no row carries `instance`, and of the keys of compact records only those that `keys` or `columns` name beside them.
 	RoutingTable []RoutingTableEntry `json:"routing_table,omitempty"`
 
 	// Strategies Defaults to the operator's strategy alone.
@@ -6574,6 +6580,7 @@ type WhatIfResult struct {
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
+	// | `unnamed_keys` | keys may be split, and a class of keys of compact records is hot, which has no names: see `class` of `hot_keys` | `table` |
 	// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
 	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
@@ -6617,7 +6624,7 @@ type WhatIfResult struct {
 	// Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
 	Merges Merges `json:"merges"`
 
-	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
+	// Migrates What the plan's `migrations` are: `keys`, or `classes` of keys for compact records, among which are objects for the keys that are named beside these; under the scheme `ring` `arcs`, under `ranges` `ranges`, under `pkg` `keys`.
 	Migrates Migrates `json:"migrates"`
 
 	// Migration What the plan moves.
