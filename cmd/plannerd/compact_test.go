@@ -153,7 +153,7 @@ func TestPlanRecordsForPrograms(t *testing.T) {
 	args := []string{"plan", "-", "--instances", "3"}
 	var d struct {
 		classDocument
-		Migrations [][6]float64
+		Migrations [][6]float64 `json:"migrations"`
 	}
 	decode(t, succeed(t, records, append(args, "--output", "json")...), &d)
 	c := d.Compaction
@@ -354,7 +354,7 @@ func TestCompactPlanResolve(t *testing.T) {
 	body := succeed(t, "", "compact", stats, on, "--degree", degree, "--output", "json", "--quiet")
 	var plan struct {
 		classDocument
-		Migrations [][6]float64
+		Migrations [][6]float64 `json:"migrations"`
 	}
 	answer := succeed(t, body, "plan", "-", on, "--output", "json", "--check")
 	decode(t, answer, &plan)
@@ -452,7 +452,7 @@ func TestNamedKeysBesideRecords(t *testing.T) {
 	decode(t, succeed(t, "", append([]string{"plan", stats, "--output", "json"}, flags...)...), &whole)
 	var plan struct {
 		classDocument
-		Migrations []json.RawMessage
+		Migrations []json.RawMessage `json:"migrations"`
 	}
 	text := succeed(t, body, append([]string{"plan", "-", "--output", "json"}, flags...)...)
 	decode(t, text, &plan)

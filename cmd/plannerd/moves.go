@@ -97,13 +97,20 @@ func (c *classMoves) add(value json.RawMessage) error {
 	if err := json.Unmarshal(value, &list); err != nil || len(list) > 0 && list[0][0] != '[' && list[0][0] != '{' {
 		return c.addMove(value)
 	}
-	return c.addMoves(list)
+	before := len(c.moves)
+	if err := c.addMoves(list); err != nil || len(c.moves) > before || len(list) == 0 {
+		return err
+	}
+	return c.addMove(list[0]) // they are all of keys
 }
 
 // addMoves takes in the moves of a list, but for those of keys that are named.
 func (c *classMoves) addMoves(list []json.RawMessage) error {
 	for _, move := range list {
-		if move[0] == '{' {
+		var named struct {
+			Key *string `json:"key"`
+		}
+		if json.Unmarshal(move, &named) == nil && named.Key != nil {
 			continue
 		}
 		if err := c.addMove(move); err != nil {

@@ -16,6 +16,8 @@ UPDATE plans SET status = 'aborted' WHERE status IN ('proposed', 'approved', 'ap
     AND seq IN (SELECT plan_seq FROM plan_blobs WHERE substring(data FROM 1 FOR 4) = 'PLNM'::bytea);
 -- What they moved is no longer known: the blob is that of no moves.
 UPDATE plan_blobs SET data = '\x504c434d0151537d5200'::bytea WHERE substring(data FROM 1 FOR 4) = 'PLNM'::bytea;
+UPDATE plans SET input_state = 'purged'
+    WHERE seq IN (SELECT plan_seq FROM plan_blobs WHERE kind = 'input' AND substring(data FROM 1 FOR 4) = 'PLCN'::bytea);
 DELETE FROM plan_blobs WHERE kind = 'input' AND substring(data FROM 1 FOR 4) = 'PLCN'::bytea;
 DELETE FROM reports WHERE substring(data FROM 1 FOR 4) = 'PLCN'::bytea;
 UPDATE oldest_program SET version = 15 WHERE version = 16;

@@ -16,6 +16,8 @@ UPDATE plans SET status = 'aborted' WHERE status IN ('proposed', 'approved', 'ap
     AND seq IN (SELECT plan_seq FROM plan_blobs WHERE substr(data, 1, 4) = CAST('PLNM' AS BLOB));
 -- What they moved is no longer known: the blob is that of no moves.
 UPDATE plan_blobs SET data = x'504c434d0151537d5200' WHERE substr(data, 1, 4) = CAST('PLNM' AS BLOB);
+UPDATE plans SET input_state = 'purged'
+    WHERE seq IN (SELECT plan_seq FROM plan_blobs WHERE kind = 'input' AND substr(data, 1, 4) = CAST('PLCN' AS BLOB));
 DELETE FROM plan_blobs WHERE kind = 'input' AND substr(data, 1, 4) = CAST('PLCN' AS BLOB);
 DELETE FROM reports WHERE substr(data, 1, 4) = CAST('PLCN' AS BLOB);
 UPDATE oldest_program SET version = 15 WHERE version = 16;

@@ -18,6 +18,7 @@ var schemaCases = []testCase{
 	{name: "split keys become whole without the columns that tell of them", run: splitsBecomeWhole},
 	{name: "what is under way in batches is given up with the table of batches", run: batchesAreAborted},
 	{name: "forms of reports that older programs do not know", run: formsAreRequired},
+	{name: "named keys beside records, which older programs do not know", run: namedKeysAreRequired},
 	{name: "without the table of routers there are none", run: routersAreForgotten},
 	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted},
 	{name: "what there is can be counted at every version", run: countedAtEveryVersion},
@@ -251,6 +252,45 @@ func formsAreRequired(t *testing.T, f *fixture) {
 	f.wantOldestProgram(t, 8)
 	must(f.Migrator().Up(ctx))(t)
 	if left := must(f.Reports(ctx, "clicks", 0, 1))(t); len(left) != 1 || left[0].Instance != 0 {
+		t.Errorf("reports %v are left", left)
+	}
+}
+
+// namedKeysAreRequired has programs stop that know no keys that are named beside records, until the
+// schema is that of one of them: then nothing is left that it cannot read.
+func namedKeysAreRequired(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.put(t, "clicks", `{}`)
+	ok(t, f.RequireForms(ctx, true))
+	f.wantOldestProgram(t, 16)
+	ok(t, f.RequireForms(ctx, false))
+	f.wantOldestProgram(t, 16)
+	in := f.plan(t, "clicks", 1, store.StatusApproved)
+	in.Classes, in.Migrations, in.Input = true, []byte("PLNM of classes and keys"), []byte("PLCN of records and keys")
+	named := f.create(t, in)
+	f.commit(t, "clicks", set("a", 1)) // which ends it
+	in = f.plan(t, "clicks", 3, store.StatusApproved)
+	in.Classes, in.Migrations, in.Input = true, []byte("PLNM of classes and keys"), []byte("PLCN of records and keys")
+	waiting := f.create(t, in)
+	for i, data := range []string{"PLCN of records and keys", "PLCS of records"} {
+		r := store.Report{Interval: 4, Instance: int32(i), At: f.now()}
+		must2(f.PutReport(ctx, "clicks", r, []byte(data), 0))(t)
+	}
+	f.down(t, 15)
+	f.wantOldestProgram(t, 15)
+	must(f.Migrator().Up(ctx))(t)
+	if p := must(f.Plan(ctx, waiting.ID))(t); p.Status != store.StatusAborted {
+		t.Errorf("what was approved is %s", p.Status)
+	}
+	for _, id := range []string{named.ID, waiting.ID} {
+		if blob := must(f.Migrations(ctx, id))(t); string(blob[:4]) != "PLCM" {
+			t.Errorf("migrations %q", blob)
+		}
+		if _, err := f.Input(ctx, id); !errors.Is(err, store.ErrPurged) {
+			t.Errorf("the input: error %v", err)
+		}
+	}
+	if left := must(f.Reports(ctx, "clicks", 0, 4))(t); len(left) != 1 || left[0].Instance != 1 {
 		t.Errorf("reports %v are left", left)
 	}
 }

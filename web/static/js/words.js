@@ -37,6 +37,8 @@ const causeWords = {
   plan_in_flight: 'Another plan was being carried out, so nothing was planned.',
   statistics_too_small: 'Too little was reported to act upon: a source of statistics may have failed.',
   hot_key: 'A single key costs more than any instance may carry.',
+  unnamed_keys:
+    'Keys that are too costly for any instance have no names in the statistics: with names they could be split.',
   parts_limit: 'A single key costs more than as many instances may carry as it may have parts.',
   nothing_movable: 'Some instance stays above its bound, and nothing that fits can be moved.',
   table_limit: 'No plan was found within the table limit.',

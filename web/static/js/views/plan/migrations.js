@@ -253,12 +253,12 @@ function Count({ found, all, filtered }) {
 function Scales({ plan: { migrates, compaction } }) {
   if (migrates !== 'classes') return null
   return html`<p class="muted">
-    Which keys of a class move is the engine’s choice.
+    Which keys of a class move is the engine’s choice. Keys that the statistics name are listed by themselves.
     ${
       compaction &&
       (compaction.cost_scale !== 1 || compaction.state_scale !== 1) &&
       ` Cost and state are in units of the scales: 1 stands for ${exactly(compaction.cost_scale)} of cost` +
-        ` and ${exactly(compaction.state_scale)} of state.`
+        ` and ${exactly(compaction.state_scale)} of state. Those of keys that are named are what they are.`
     }
   </p>`
 }

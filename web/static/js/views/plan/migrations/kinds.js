@@ -110,6 +110,12 @@ const reason = {
   bare: true,
   of: (m) => html`<${Reason} of=${m.reason} />`,
 }
+/**
+ * How many keys of a class, or which key it is that has a name.
+ *
+ * @type {Column}
+ */
+const keysOrKey = { ...keys, of: (m) => (m.key ? html`<${Key} of=${m.key} />` : count(m.count)) }
 /** @type {Column} */
 const hash = { id: 'hash', head: 'Hash instance', width: 'minmax(110px, 0.8fr)', number: true, of: (m) => m.hash }
 
@@ -193,16 +199,21 @@ export const kinds = {
     order: (a, b) => compareKeys(a.key, b.key),
   },
   classes: {
-    columns: [from, to, hash, keys, { ...cost, head: 'Cost of a key' }, { ...state, head: 'State of a key' }],
+    columns: [from, to, hash, keysOrKey, { ...cost, head: 'Cost of a key' }, { ...state, head: 'State of a key' }],
     natural: '',
     first: 'state',
     filters: moved.filter((name) => name !== 'reason'),
-    of: ([planned, instance, hashed, c, s, n]) => ({
-      ...common({ from: instance, to: planned, cost: c, state: s, reason: '' }),
-      hash: hashed,
-      count: n,
-    }),
+    of: (m, encoding) => {
+      if (!Array.isArray(m)) return { ...common(m), count: 1, key: keyOf(m.key, encoding) }
+      const [planned, instance, hashed, c, s, n] = m
+      return {
+        ...common({ from: instance, to: planned, cost: c, state: s, reason: '' }),
+        hash: hashed,
+        count: n,
+      }
+    },
     order: tuple(
+      (m) => (m.key ? 1 : 0),
       (m) => m.from,
       (m) => m.hash,
       (m) => m.cost,

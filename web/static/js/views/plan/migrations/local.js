@@ -72,6 +72,7 @@ export function select(items, kind, filters, { by, order }) {
 const heads = {
   keys: ['key', 'from', 'to', 'cost', 'state', 'reason'],
   classes: ['planned', 'instance', 'hash_instance', 'cost', 'state', 'count'],
+  items: ['key', 'planned', 'instance', 'hash_instance', 'cost', 'state', 'count', 'reason'],
   arcs: ['arc_start', 'arc_end', 'from', 'to', 'keys', 'cost', 'state', 'reason'],
   ranges: ['range_from', 'range_to', 'from', 'to', 'keys', 'cost', 'state', 'reason'],
 }
@@ -80,6 +81,7 @@ const heads = {
 const fields = {
   keys: (m) => [m.key, m.from, m.to, m.cost, m.state, m.reason],
   classes: (m) => m,
+  items: (m) => (Array.isArray(m) ? ['', ...m, ''] : [m.key, m.to, m.from, '', m.cost, m.state, 1, m.reason]),
   arcs: (m) => [m.arc.start, m.arc.end, m.from, m.to, m.keys, m.cost, m.state, m.reason],
   ranges: (m) => [m.range.from, m.range.to ?? '', m.from, m.to, m.keys, m.cost, m.state, m.reason],
 }
@@ -95,10 +97,11 @@ const quoted = (field) => (/[",\r\n]|^\s|\s$/.test(String(field)) ? `"${String(f
  * @param {API['Migrations']} migrations
  */
 export function fileOf(type, migrates, migrations) {
+  const kind = migrates === 'classes' && migrations.some((m) => !Array.isArray(m)) ? 'items' : migrates
   /** @type {(m: unknown) => string} */
   const line =
-    type === 'text/csv' ? (m) => `${fields[migrates](m).map(quoted).join(',')}\n` : (m) => `${JSON.stringify(m)}\n`
-  const parts = type === 'text/csv' ? [`${heads[migrates].join(',')}\n`] : []
+    type === 'text/csv' ? (m) => `${fields[kind](m).map(quoted).join(',')}\n` : (m) => `${JSON.stringify(m)}\n`
+  const parts = type === 'text/csv' ? [`${heads[kind].join(',')}\n`] : []
   // In pieces, as one text of all might be longer than texts can be.
   for (let i = 0; i < migrations.length; i += 10_000)
     parts.push(
