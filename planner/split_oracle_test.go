@@ -75,8 +75,8 @@ func checkSplits(t *testing.T, n int, expire bool) {
 			c.change(r)
 		}
 	}
-	t.Logf("%d cases: %d split keys, %d of them cheaper so, %d plans as good as any, %d proven infeasible, %d with a least θ",
-		n, splits, cheaper, optimal, infeasible, refuted)
+	t.Logf("%d cases: %d split keys, %d of them cheaper so, %d plans as good as any, %d proven infeasible, "+
+		"%d with a least θ", n, splits, cheaper, optimal, infeasible, refuted)
 	if splits < n/2 || cheaper < n/300 {
 		t.Errorf("only %d keys were split in %d cases, %d for the price", splits, n, cheaper)
 	}
@@ -368,7 +368,9 @@ func thetaUnmet(p *planner.Plan) (float64, bool) {
 	if p.Certificate == nil {
 		return 0, false
 	}
-	i := slices.IndexFunc(p.Certificate.Unmet, func(u planner.Unmet) bool { return u.Constraint == planner.ConstraintTheta })
+	i := slices.IndexFunc(p.Certificate.Unmet, func(u planner.Unmet) bool {
+		return u.Constraint == planner.ConstraintTheta
+	})
 	if i < 0 {
 		return 0, false
 	}
