@@ -110,8 +110,8 @@ func (q question) read(s streams.Stream) ([]streams.Interval, error) {
 // overTime prints a row for each stream and number of instances with hot keys, and the median
 // of what splitting moves over what whole keys move.
 func (q question) overTime(w io.Writer, all []streams.Stream) error {
-	fmt.Fprint(w, "| stream | instances | with hot keys | θ whole | realised | θ split | realised | above θ_max | merges | "+
-		"too many | moved whole | split | of it parts | split / whole | more a plan | least |\n"+
+	fmt.Fprint(w, "| stream | instances | with hot keys | θ whole | realised | θ split | realised | above θ_max | "+
+		"merges | too many | moved whole | split | of it parts | split / whole | more a plan | least |\n"+
 		"|---|"+strings.Repeat("--:|", 15)+"\n")
 	ratios := map[int][]float64{}
 	for _, s := range all {
@@ -137,7 +137,8 @@ func (q question) overTime(w io.Writer, all []streams.Stream) error {
 		}
 	}
 	for _, n := range append([]int{0}, q.instances...) {
-		fmt.Fprintf(w, "\n%d cells, %d instances (0: all): median of split / whole %.2f", len(ratios[n]), n, median(ratios[n]))
+		fmt.Fprintf(w, "\n%d cells, %d instances (0: all): median of split / whole %.2f",
+			len(ratios[n]), n, median(ratios[n]))
 	}
 	fmt.Fprintln(w)
 	return nil
