@@ -179,8 +179,8 @@ func TestNamedKeysAreSplit(t *testing.T) {
 	e.resolve(p, 500)
 	e.verb(p.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
 	e.finish(p.ID)
-	if table := string(e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).body); strings.Contains(table,
-		"parts") {
+	table = string(e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).body)
+	if strings.Contains(table, "parts") {
 		t.Errorf("%s", table)
 	}
 	e.ofItems(plans, beside(6, "", records...), http.StatusCreated)

@@ -11,9 +11,9 @@ import (
 // NewClasses merges posted records and resolves their instances, and those of the keys
 // that are named. target.Hash places the latter only: records carry their hash instances,
 // which must be target's. Which keys the entries of base.Table are of that are not of named
-// ones cannot be told: those that cannot be of keys that records count stay. The error is a [planner.InputError]; its Row is an index into
-// st.Records, or beyond them into the named keys, its Field one of Instance, HashInstance,
-// Key, Cost, State and Count.
+// ones cannot be told: those that cannot be of keys that records count stay. The error is a
+// [planner.InputError]; its Row is an index into st.Records, or beyond them into the named
+// keys, its Field one of Instance, HashInstance, Key, Cost, State and Count.
 func NewClasses(st *Statistics, target planner.Configuration, base planner.Base) (*Classes, error) {
 	if err := st.Scales.Validate(); err != nil {
 		return nil, err

@@ -65,7 +65,9 @@ type compactor struct {
 	names    bool // keys that may have to be split
 }
 
-func newCompactor(in *inputFlags, of *operatorFlags, scales *scaleFlags, degree int, names nameFlags) (*compactor, error) {
+func newCompactor(
+	in *inputFlags, of *operatorFlags, scales *scaleFlags, degree int, names nameFlags,
+) (*compactor, error) {
 	form, err := scales.form("--degree", degree)
 	if err != nil {
 		return nil, err

@@ -469,7 +469,8 @@ func TestNamedKeysBesideRecords(t *testing.T) {
 	}
 	csvText := succeed(t, body, append([]string{"plan", "-", "--output", "csv"}, flags...)...)
 	for _, moves := range []string{text, csvText} {
-		keys := succeed(t, "", append([]string{"resolve", stats, "--degree", "1", "--moves", file("moves", moves)}, flags...)...)
+		args := append([]string{"resolve", stats, "--degree", "1", "--moves", file("moves", moves)}, flags...)
+		keys := succeed(t, "", args...)
 		if int64(strings.Count(keys, "\n"))-1 != classes || strings.Contains(keys, "airport") {
 			t.Errorf("%d keys of classes: %s", classes, keys)
 		}
@@ -497,7 +498,8 @@ func TestNamedKeysBesideRecords(t *testing.T) {
 
 	// Keys that the command compacts itself: those that may have to be split stay as they are.
 	var compacted planDocument
-	decode(t, succeed(t, "", append([]string{"plan", stats, "--compact", "4", "--output", "json"}, flags...)...), &compacted)
+	args := append([]string{"plan", stats, "--compact", "4", "--output", "json"}, flags...)
+	decode(t, succeed(t, "", args...), &compacted)
 	if *compacted.Merges != *whole.Merges || !compacted.Balanced || compacted.SplitKeys[0].Key != "airport" {
 		t.Errorf("compacted: %+v", compacted.planHead)
 	}

@@ -309,11 +309,11 @@ func (o *PlanResult) migrations() statsio.List {
 	case o.diff != nil:
 		return o.diff.list()
 	case o.ofClasses():
-		if moves := o.classes.Moves(o.Plan); o.Snapshot.Named == 0 {
+		moves := o.classes.Moves(o.Plan)
+		if o.Snapshot.Named == 0 {
 			return classMigrations(moves).list()
-		} else {
-			return statsio.ItemMovesOf(moves, statsio.MigrationsOf(o.named()))
 		}
+		return statsio.ItemMovesOf(moves, statsio.MigrationsOf(o.named()))
 	}
 	return statsio.Records[statsio.Migration](statsio.MigrationsOf(o.Plan))
 }

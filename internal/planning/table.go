@@ -85,8 +85,8 @@ func unnamed(b *base, st *Statistics) error {
 	if len(missing) > most {
 		more = fmt.Sprintf(" and %d more", len(missing)-most)
 	}
-	return refuse(KeysNotKnown, "Statistics in compact form have to name the keys that are split, in keys beside compact; "+
-		"these are not named: "+strings.Join(missing[:min(len(missing), most)], ", ")+more+".")
+	return refuse(KeysNotKnown, "Statistics in compact form have to name the keys that are split, in keys beside "+
+		"compact; these are not named: "+strings.Join(missing[:min(len(missing), most)], ", ")+more+".")
 }
 
 // unplaced refuses statistics after a change of the hash if a key of theirs may be

@@ -58,7 +58,7 @@ func DecodeItemMoves(blob []byte) (m *ItemMoves, err error) {
 	for n := r.number(math.MaxInt32); n > 0 && r.err == nil; n-- {
 		m.After = append(m.After, r.entry())
 	}
-	if err = r.finish(); err != nil {
+	if err := r.finish(); err != nil {
 		return nil, err
 	}
 	if m.Classes, err = DecodeClassMoves(classes); err != nil {

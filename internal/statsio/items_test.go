@@ -36,7 +36,7 @@ func TestNamedKeysAreStored(t *testing.T) {
 	if plain := EncodeCompact(&compact.Statistics{Records: recordsOf(3)}); NamesKeys(plain) || !IsCompact(plain) {
 		t.Error("records alone name keys")
 	}
-	for n := range len(blob) {
+	for n := range blob {
 		if _, err := DecodeCompact(blob[:n]); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("cut to %d bytes: %v", n, err)
 		}
@@ -89,7 +89,7 @@ func TestItemMoves(t *testing.T) {
 		Instances: []planner.Instance{{ID: 3, Capacity: 1}, {ID: 7, Capacity: 1}}, Keys: planner.KeysOf("hot"),
 		Cost: []float64{120}, State: []float64{600}, Count: []int64{1}, Named: 1, Current: []int32{0}, Hash: []int32{0},
 	}
-	p := &planner.Plan{Snapshot: s, Moves: []planner.Move{{Item: 0, From: 0, To: 1, Count: 1, Reason: planner.ReasonOverload}}}
+	p := &planner.Plan{Snapshot: s, Moves: []planner.Move{{To: 1, Count: 1, Reason: planner.ReasonOverload}}}
 	after := []planner.Entry{
 		{Key: []byte("cold"), Instance: planner.NoInstance},
 		{Key: []byte("hot"), Instance: 3, Parts: []planner.Part{{Instance: 3, Weight: 40000}, {Instance: 7, Weight: 25536}}},
@@ -100,7 +100,7 @@ func TestItemMoves(t *testing.T) {
 		!reflect.DeepEqual(m.After, after) || m.Scales != (compact.Scales{Cost: 2, State: 3}) {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	for n := range len(blob) {
+	for n := range blob {
 		if _, err := DecodeItemMoves(blob[:n]); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("cut to %d bytes: %v", n, err)
 		}
@@ -111,8 +111,9 @@ func TestItemMoves(t *testing.T) {
 	}
 	list := ItemMovesOf(m.Classes, m.Named.All())
 	var csv, lines bytes.Buffer
-	if err := list.WriteCSV(&csv, false); err != nil || csv.String() != "key,planned,instance,hash_instance,cost,state,count,"+
-		"reason\n,2,0,1,4,8,3,\nhot,7,3,,120,600,1,overload\n" {
+	const want = "key,planned,instance,hash_instance,cost,state,count,reason\n" +
+		",2,0,1,4,8,3,\nhot,7,3,,120,600,1,overload\n"
+	if err := list.WriteCSV(&csv, false); err != nil || csv.String() != want {
 		t.Errorf("%q, %v", csv.String(), err)
 	}
 	if err := list.WriteNDJSON(&lines, false); err != nil || !strings.HasPrefix(lines.String(),
