@@ -94,6 +94,39 @@ func BenchmarkMillion(b *testing.B) {
 }
 
 // BenchmarkCertificate tells what a fast certificate adds to a plan of mixed.
+// BenchmarkSplit plans a million keys on 128 instances, 50 of which cost 1.06 to 1.42 fair
+// loads each, with these split and whole.
+func BenchmarkSplit(b *testing.B) {
+	const hot, instances = 50, 128
+	s := zipfSnapshot(1e6, instances)
+	rest := 0.0
+	for _, c := range s.Cost[hot:] {
+		rest += c
+	}
+	for i := range hot { // these are 62 of 128 fair loads together
+		s.Cost[i] = math.Ceil(rest / (instances - 62) * (1.06 + 0.36*float64(i)/(hot-1)))
+	}
+	for _, name := range []string{planner.Mixed, planner.Optimal} {
+		for _, splitting := range []*planner.Splitting{nil, {}} {
+			b.Run(fmt.Sprintf("strategy=%s/split=%t", name, splitting != nil), func(b *testing.B) {
+				var plan *planner.Plan
+				for b.Loop() {
+					var err error
+					plan, err = planner.Run(name, s, planner.Options{
+						ThetaMax: 0.05, Effort: planner.EffortFast, Splitting: splitting,
+					})
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(100*plan.Migration.Fraction, "%moved")
+				b.ReportMetric(float64(plan.Merges()), "merges")
+				b.ReportMetric(plan.Theta.After, "θ")
+			})
+		}
+	}
+}
+
 func BenchmarkCertificate(b *testing.B) {
 	limit := int64(3000)
 	for _, size := range planSizes {

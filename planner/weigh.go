@@ -130,7 +130,7 @@ func unitsIn(room, cost int64) int64 {
 }
 
 // spreadRounds bounds how often all keys are weighed anew, and worthShifting is the weight
-// below which a change is none.
+// below which a change is none, unless parts fit only with it.
 const (
 	spreadRounds  = 60
 	worthShifting = PartUnits / 4096
@@ -142,29 +142,49 @@ const (
 func (v *divider) spread(alone bool) bool {
 	v.alone = alone
 	defer func() { v.alone = false }()
-	now := slices.Repeat([]bool{true}, len(v.parts)) // the load has changed since keys there were weighed
-	for changed, round := true, 0; changed && round < spreadRounds; round++ {
-		then := make([]bool, len(v.parts))
-		changed = false
-		for i, y := range v.splits {
-			if v.x.frozen(y) || !slices.ContainsFunc(y.Parts, func(x Part) bool { return now[x.Instance] }) {
-				continue
-			}
-			v.take(y)
-			parts := v.weigh(y.Item, instancesOf(y.Parts))
-			v.splits[i] = v.place(Split{y.Item, parts})
-			for j, x := range parts {
-				if shift := x.Weight - y.Parts[j].Weight; max(shift, -shift) > worthShifting {
-					now[x.Instance], then[x.Instance], changed = true, true, true
-				}
-			}
-		}
-		if alone && v.fit() {
+	everywhere := slices.Repeat([]bool{true}, len(v.parts))
+	now, worth := everywhere, int32(worthShifting) // the load has changed since keys there were weighed
+	for range spreadRounds {
+		then, changed := v.round(now, worth)
+		switch {
+		case alone && v.fit():
 			return true
+		case changed:
+			now = then
+		case worth > 1 && !alone && v.overfull():
+			now, worth = everywhere, 1
+		default:
+			return v.fit()
 		}
-		now = then
 	}
 	return v.fit()
+}
+
+// round weighs the keys once that have a part where the load has changed, and tells where it
+// has changed by that, by as much as a weight that is worth it.
+func (v *divider) round(now []bool, worth int32) (then []bool, changed bool) {
+	now, then = slices.Clone(now), make([]bool, len(now))
+	for i, y := range v.splits {
+		if v.x.frozen(y) || !slices.ContainsFunc(y.Parts, func(x Part) bool { return now[x.Instance] }) {
+			continue
+		}
+		v.take(y)
+		parts := v.weigh(y.Item, instancesOf(y.Parts))
+		v.splits[i] = v.place(Split{y.Item, parts})
+		for j, x := range parts {
+			if shift := x.Weight - y.Parts[j].Weight; max(shift, -shift) >= worth {
+				now[x.Instance], then[x.Instance], changed = true, true, true
+			}
+		}
+	}
+	return then, changed
+}
+
+// overfull reports whether some instance with parts is above its bound, whole keys included.
+func (v *divider) overfull() bool {
+	return slices.ContainsFunc(v.p.Live, func(d int32) bool {
+		return v.parts[d] > 0 && v.room(d)+v.merge < v.whole[d]
+	})
 }
 
 // fit reports whether the parts fit, if no key were whole.
