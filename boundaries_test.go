@@ -90,7 +90,7 @@ var boundaries = []boundary{
 	},
 	{
 		place: "internal/reproduce", // it asks a server like any client
-		project: []string{"sdk/go/client", "sdk/go/wire", "planner/...", "compact", "internal/queueing",
+		project: []string{"sdk/go/client", "sdk/go/route", "sdk/go/wire", "planner/...", "compact", "internal/queueing",
 			"internal/workload"},
 		reach: []string{anySQL, pgx, sqlite},
 	},
