@@ -52,7 +52,8 @@ type AnalysisTop = int
 type AnswerKeyEncoding = KeyEncoding
 
 // ComparedScheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
-// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
+// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `split_priced`: the same with a merge as dear
+// as moving a thousandth of all state, so that more keys are split and less has to move; `ranges`: intervals of the key space.
 type ComparedScheme = schemes.Scheme
 
 // Comparison defines model for Comparison.
@@ -1362,7 +1363,8 @@ type RouterName = string
 // SchemeFigures What came of one scheme.
 type SchemeFigures struct {
 	// Scheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
-	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
+	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `split_priced`: the same with a merge as dear
+	// as moving a thousandth of all state, so that more keys are split and less has to move; `ranges`: intervals of the key space.
 	Scheme ComparedScheme `json:"scheme"`
 
 	// Theta max L(d)/L̄_d − 1 over the instances d.
@@ -1408,7 +1410,8 @@ type SchemeFigures struct {
 // SchemeRecommendation Which scheme to use, and why.
 type SchemeRecommendation struct {
 	// Scheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
-	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `ranges`: intervals of the key space.
+	// strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `split_priced`: the same with a merge as dear
+	// as moving a thousandth of all state, so that more keys are split and less has to move; `ranges`: intervals of the key space.
 	Scheme ComparedScheme `json:"scheme"`
 
 	// Rule By which it was chosen.
