@@ -135,8 +135,8 @@ func (x *prepared) partsKept() map[int32]int {
 
 // relieving lists the rows of keys of which a further part may save more than its price:
 // for each instance that more has to leave, or that is above its bound all the same, the
-// costliest key that has a part there, and the costliest that is whole. Those whose instance
-// is left by most come first.
+// costliest key that has a part there, the costliest that is whole, and the costliest that
+// comes, which others have to make room for. Those whose instance is left by most come first.
 func (x *prepared) relieving(v division) []int32 {
 	s, leaves := x.s, make([]float64, len(x.s.Instances))
 	for _, m := range v.a.Moves() {
@@ -148,7 +148,7 @@ func (x *prepared) relieving(v division) []int32 {
 		}
 	}
 	saved := map[int32]float64{}
-	parted, whole := make([]bool, len(leaves)), make([]bool, len(leaves))
+	parted, whole, come := make([]bool, len(leaves)), make([]bool, len(leaves)), make([]bool, len(leaves))
 	note := func(row, d int32, seen []bool) {
 		if leaves[d] > *x.o.Splitting.Price && x.before.IsLive[d] && !seen[d] {
 			seen[d] = true
@@ -159,6 +159,9 @@ func (x *prepared) relieving(v division) []int32 {
 		split := splitOf(v.splits, row)
 		if split == nil {
 			note(row, s.Current[row], whole)
+			if to := v.a.At[row]; to != s.Current[row] {
+				note(row, to, come)
+			}
 			continue
 		}
 		for _, part := range split.Parts {

@@ -72,8 +72,9 @@ func TestRecommend(t *testing.T) {
 		{"a table that splits keys before partial key grouping", Options{}, 0.4, figures(pkg, table(Split, 80, 7)), Split,
 			RuleSplit, "where partial key grouping has 1,234"},
 		{"more merges, and less to move", Options{}, 0.4,
-			figures(pkg, table(Split, 80, 7), Figures{Scheme: SplitPriced, Balanced: true, WithinLimit: true, State: 2, Fraction: 0.01,
-				Aggregation: 9}), Split, RuleSplit, "of merges there are 9 of them, and 1 % of the state moves"},
+			figures(pkg, table(Split, 80, 7), Figures{
+				Scheme: SplitPriced, Balanced: true, WithinLimit: true, State: 2, Fraction: 0.01, Aggregation: 9,
+			}), Split, RuleSplit, "of merges there are 9 of them, and 1 % of the state moves"},
 		{"a table that splits keys, over its limit", Options{}, 0.4, figures(pkg, tooLarge), PKG, RuleSplit, "3 choices"},
 		{"keys must stay whole, though splitting them would do", Options{Whole: true}, 0.4, figures(table(Split, 80, 7)),
 			HashModulo, RuleClosest, "unless it can be split"},
