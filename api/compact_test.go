@@ -525,7 +525,6 @@ func TestRefusedCompact(t *testing.T) {
 		keys("statistics, small scale", `{"degree":8,"cost_scale":1e-291}`, "/compact/cost_scale"),
 		keys("statistics, unknown field", `{"degree":8,"rows":[]}`, "/compact/rows"),
 		keys("statistics, no object", `8`, "/compact"),
-		keys("statistics and records", `{"records":[[0,0,1,1,1]]}`, "/compact/records"),
 		keys("scale too small for the costs", `{"degree":1,"cost_scale":1e-290}`, "/compact/cost_scale"),
 
 		records("degree 0 of records", `"degree":0,`, `[0,0,1,1,1]`, "/compact/degree"),

@@ -579,7 +579,7 @@ func TestRefusedReports(t *testing.T) {
 			"invalid", "/residual/1/instance"),
 		put("residual of complete", with(`"residual":[{"instance":1}]`), unprocessable, "invalid", "/residual"),
 		put("no keys", `{}`, unprocessable, "invalid", "/keys"),
-		put("records beside keys", with(`"compact":{"records":[[1,1,1,1,1]]}`), unprocessable, "invalid", "/compact/records"),
+		put("records beside keys", with(`"compact":{"records":[[1,1,1,1,1]]}`), unprocessable, "invalid", "/compact"),
 		put("records of another instance", `{"compact":{"records":[[1,1,1,1,1],[0,1,1,1,1]]}}`, unprocessable, "invalid",
 			"/compact/records/1/0"),
 		put("records of another instance in CSV", "instance,hash_instance,cost,state,count\n0,1,1,1,1\n", unprocessable,

@@ -84,7 +84,7 @@ func (x *prepared) contracted(in pools) *assign.Problem {
 	}
 	for _, y := range x.splits {
 		if pool := in.of[y.Parts[0].Instance]; len(in.members[pool]) > 1 {
-			sites[pool].Merging += float64(x.s.Cost[y.Item]*float64(len(y.Parts))) / PartUnits
+			sites[pool].Merging += float64(float64(x.s.Cost[y.Item]*float64(len(y.Parts))) / PartUnits)
 		}
 	}
 	return assign.NewProblem(&items, sites, entries, p.Goal, p.Meter)

@@ -108,10 +108,8 @@ func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) 
 func (s *Service) unlessStale(ctx context.Context, b *base, refusal error) error {
 	op, err := s.store.Operator(ctx, b.op.Name)
 	switch {
-	case err != nil && refusal == nil:
+	case err != nil: // who cannot look cannot say either that a refusal holds
 		return aboutOperator(b.op.Name, err)
-	case err != nil:
-		return refusal
 	case refusal == nil && op.ConfigVersion != b.op.ConfigVersion:
 		return aboutOperator(b.op.Name, overtaken(store.ErrConfigurationChanged))
 	case refusal != nil && (op.ConfigVersion != b.op.ConfigVersion || op.TableVersion != b.op.TableVersion):

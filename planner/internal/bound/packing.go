@@ -100,7 +100,7 @@ func merged(list []counted) []counted {
 func (x *Packing) LeastTheta(low, high float64) float64 {
 	x.under(low)
 	for _, f := range x.functions() {
-		if next := low + packingStep*(1+low); next < high && x.refutesUnder(next, f) {
+		if next := low + float64(packingStep*(1+low)); next < high && x.refutesUnder(next, f) {
 			low = x.raise(f, next, high)
 		}
 	}
