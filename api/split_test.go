@@ -398,7 +398,8 @@ func TestPriceOfParts(t *testing.T) {
 		t.Errorf("to move costs less: %+v", dear)
 	}
 	p := e.parted("/v1/operators/clicks/plans", `{"interval":1,`+keys, http.StatusCreated)
-	if !p.Balanced || p.Migration.State != 0 || p.Merges <= dear.Merges || len(p.Splits) < 1 || p.Splits[0].Cause != "cheaper_split" {
+	if !p.Balanced || p.Migration.State != 0 || p.Merges <= dear.Merges || len(p.Splits) < 1 ||
+		p.Splits[0].Cause != "cheaper_split" {
 		t.Errorf("%+v", p)
 	}
 	var replayed struct{ Results []parted }
