@@ -22,7 +22,7 @@ const schemeWords = {
   mixed: 'Routing table, Mixed',
   optimal: 'Routing table, optimal',
   split: 'Routing table, keys split',
-  split_priced: 'Routing table, split rather than moved',
+  split_priced: 'Routing table, more split',
   ranges: 'Key ranges',
 }
 
