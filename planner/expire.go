@@ -14,11 +14,12 @@ import (
 // state that has cost nothing there: it runs out.
 func (r *resolver) runOut() {
 	s := &r.s
-	if !r.base.PartsExpire || r.base.IgnoreInstances || r.stats.Instance == nil || s.Count != nil {
+	if !r.base.PartsExpire || r.base.IgnoreInstances || r.stats.Instance == nil {
 		return
 	}
 	before := len(s.Shares)
-	for i, said := range r.stats.Instance {
+	for i := s.firstKey(); i < s.Len(); i++ {
+		said := r.stats.Instance[i]
 		if said == NoInstance || !r.idleAt(int32(i), said) {
 			continue
 		}

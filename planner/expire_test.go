@@ -10,7 +10,8 @@ import (
 // leftSnapshot has key a whole on instance 0, as the table says, with state on instance 1
 // that costs nothing there, and key b on instance 1. Of key c only such state is told, on
 // instance 0, and the hash has it on 1.
-func leftSnapshot(t *testing.T, expire bool) *planner.Snapshot {
+// They are keys that are named beside a class of two that cost nothing, if so said.
+func leftSnapshot(t *testing.T, expire, named bool) *planner.Snapshot {
 	t.Helper()
 	c := planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1}}}
 	table, err := planner.NewRoutingTable([]planner.Entry{{Key: []byte("a"), Instance: 0}})
@@ -21,6 +22,15 @@ func leftSnapshot(t *testing.T, expire bool) *planner.Snapshot {
 		Keys: planner.KeysOf("a", "b", "c"), Cost: []float64{10, 9, 0}, State: []float64{7, 3, 2},
 		Instance: []int32{0, 1, 0}, HashInstance: []int32{1, 1, 1},
 		Shares: []planner.Share{{Row: 0, Instance: 0, State: 5}, {Row: 0, Instance: 1, State: 2, Idle: true}},
+	}
+	if named {
+		stats.Keys = planner.KeysOf("class", "a", "b", "c")
+		stats.Cost, stats.State = append([]float64{0}, stats.Cost...), append([]float64{1}, stats.State...)
+		stats.Instance, stats.HashInstance = append([]int32{0}, stats.Instance...), append([]int32{0}, stats.HashInstance...)
+		stats.Count, stats.Named = []int64{2, 1, 1, 1}, 3
+		for i := range stats.Shares {
+			stats.Shares[i].Row++
+		}
 	}
 	s, err := planner.NewSnapshot(stats, c, planner.Base{Configuration: c, Table: table, PartsExpire: expire})
 	if err != nil {
@@ -35,18 +45,20 @@ func leftSnapshot(t *testing.T, expire bool) *planner.Snapshot {
 func TestPartsThatRunOut(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range names() {
-		o := planner.Options{ThetaMax: 0.2, Splitting: &planner.Splitting{MergeCost: 0.5, Expire: true}}
-		s := leftSnapshot(t, true)
-		p := planOf(t, strategy, s, o)
-		if len(p.Moves) > 0 || s.Drifted != 0 || !slices.Contains(p.Causes, planner.CauseBalanced) ||
-			p.Instances[0].After != 10.5 || p.Instances[1].After != 9.5 {
-			t.Errorf("%s: drifted %d, causes %v, %+v\n%s", strategy, s.Drifted, p.Causes, p.Instances, p.Describe())
-		}
-		o.Splitting.Expire = false
-		s = leftSnapshot(t, false)
-		p = planOf(t, strategy, s, o)
-		if len(p.Moves) == 0 || p.Moves[0].Reason != planner.ReasonGather || s.Drifted != 1 {
-			t.Errorf("%s: where parts migrate: drifted %d\n%s", strategy, s.Drifted, p.Describe())
+		for _, named := range []bool{false, true} {
+			o := planner.Options{ThetaMax: 0.2, Splitting: &planner.Splitting{MergeCost: 0.5, Expire: true}}
+			s := leftSnapshot(t, true, named)
+			p := planOf(t, strategy, s, o)
+			if len(p.Moves) > 0 || s.Drifted != 0 || !slices.Contains(p.Causes, planner.CauseBalanced) ||
+				p.Instances[0].After != 10.5 || p.Instances[1].After != 9.5 {
+				t.Errorf("%s: drifted %d, causes %v, %+v\n%s", strategy, s.Drifted, p.Causes, p.Instances, p.Describe())
+			}
+			o.Splitting.Expire = false
+			s = leftSnapshot(t, false, named)
+			p = planOf(t, strategy, s, o)
+			if len(p.Moves) == 0 || p.Moves[0].Reason != planner.ReasonGather || s.Drifted != 1 {
+				t.Errorf("%s: where parts migrate: drifted %d\n%s", strategy, s.Drifted, p.Describe())
+			}
 		}
 	}
 }
