@@ -89,33 +89,33 @@ var boundaries = []boundary{
 		reach: []string{anyHTTP, anySQL},
 	},
 	{
-		place: "internal/reproduce", // it asks a server like any client
-		project: []string{"sdk/go/client", "sdk/go/route", "sdk/go/wire", "planner/...", "compact", "internal/queueing",
-			"internal/workload"},
+		place: "internal/lab/reproduce", // it asks a server like any client
+		project: []string{"sdk/go/client", "sdk/go/route", "sdk/go/wire", "planner/...", "compact", "internal/lab/queueing",
+			"internal/lab/workload"},
 		reach: []string{anySQL, pgx, sqlite},
 	},
-	{place: "internal/openapi", project: []string{""}, reach: []string{anySQL}}, // support for tests
-	{place: "internal/tools/...", project: []string{"sdk/go/wire", "planner/...", "compact", "internal/..."}},
+	{place: "internal/lab/openapi", project: []string{""}, reach: []string{anySQL}}, // support for tests
+	{place: "internal/lab/...", project: []string{"sdk/go/wire", "planner/...", "compact", "internal/..."}},
 	{
-		place:   "internal/browsertest/...", // support for tests; the server is another process
-		project: []string{"internal/access", "internal/demo", "internal/service"},
+		place:   "internal/lab/browsertest/...", // support for tests; the server is another process
+		project: []string{"internal/web/access", "internal/demo", "internal/lab/process"},
 		reach:   []string{anySQL, pgx, sqlite},
 	},
 	{
 		place: "internal/demo", // it talks HTTP like any client
 		project: []string{
-			"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/statsio", "internal/streams",
+			"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/statsio", "internal/lab/streams",
 		},
 		reach: []string{anySQL, pgx, sqlite, cdp},
 	},
-	{place: "internal/streams", project: []string{"planner", "internal/workload"}, reach: []string{anyHTTP, anySQL}},
+	{place: "internal/lab/streams", project: []string{"planner", "internal/lab/workload"}, reach: []string{anyHTTP, anySQL}},
 	{
 		place:   "internal/statsio/...",
 		project: []string{"planner", "compact", "internal/nearest"},
 		reach:   []string{anyHTTP, anySQL},
 	},
 	{
-		place: "internal/httpkit", // HTTP alone: it imports nothing of this module
+		place: "internal/web/httpkit", // HTTP alone: it imports nothing of this module
 		imports: []string{
 			"bufio", "cmp", "context", "crypto/rand", "crypto/sha256", "encoding/base64", "encoding/hex", "errors", "fmt", "io",
 			"log/slog", "net", anyHTTP, "net/url", "os", "runtime/debug", "slices", "strconv", "strings", "sync", "time",
@@ -125,14 +125,14 @@ var boundaries = []boundary{
 		},
 		reach: []string{anySQL, pgx, sqlite},
 	},
-	{place: "internal/contract", project: []string{"internal/httpkit", "internal/nearest"}, reach: []string{anySQL}},
+	{place: "internal/web/contract", project: []string{"internal/web/httpkit", "internal/nearest"}, reach: []string{anySQL}},
 	{
 		place:   "api/...",
 		project: []string{"", "planner/...", "compact", "internal/...", "sdk/go/wire"}, // the store is below planning only
 		never:   []string{anySQL},
 		reach:   []string{pgx, sqlite},
 	},
-	{place: "internal/observe", project: []string{"planner", "internal/admission", "internal/planning"},
+	{place: "internal/web/observe", project: []string{"planner", "internal/web/admission", "internal/planning"},
 		never: []string{anyHTTP, anySQL}},
 	{
 		place:   "internal/planning",
@@ -159,7 +159,7 @@ var boundaries = []boundary{
 	{place: "web/...", reach: []string{anySQL}},
 	{
 		place:   "plannerdtest", // the whole server, for tests of engines
-		project: []string{"api", "web", "store", "store/sqlite", "internal/access", "internal/httpkit", "sdk/go/client"},
+		project: []string{"api", "web", "store", "store/sqlite", "internal/web/access", "internal/web/httpkit", "sdk/go/client"},
 		never:   []string{anySQL, chi, pgx, sqlite},
 	},
 	{
@@ -172,8 +172,8 @@ var boundaries = []boundary{
 // drivers names the places that alone may import what drives a database or a
 // browser, in tests too.
 var drivers = map[string][]string{
-	cdp:    {"internal/browsertest"},
-	pgx:    {"store/postgres/...", "internal/pgserver", "internal/pgtest"},
+	cdp:    {"internal/lab/browsertest"},
+	pgx:    {"store/postgres/...", "internal/lab/pgserver", "internal/lab/pgtest"},
 	sqlite: {"store/sqlite/..."},
 }
 

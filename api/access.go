@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"strings"
 
-	"plannerd/internal/access"
-	"plannerd/internal/admission"
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
-	"plannerd/internal/reload"
+	"plannerd/internal/web/access"
+	"plannerd/internal/web/admission"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
+	"plannerd/internal/web/reload"
 	"plannerd/sdk/go/wire"
 )
 

@@ -22,7 +22,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api"
-	"plannerd/internal/access"
+	"plannerd/internal/web/access"
 	"plannerd/sdk/go/wire"
 	"plannerd/store"
 )

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/httpkit"
 )
 
 // advice answers how many instances an operator needs, and what it can hold.

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/analyses"
-	"plannerd/internal/contract"
+	"plannerd/internal/web/contract"
 )
 
 // analysis is one of the analyses: a function of keys and of a request Q.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/httpkit"
+	"plannerd/internal/web/httpkit"
 )
 
 // progressPause is the least time between two lines of progress.

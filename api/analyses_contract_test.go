@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/analyses"
-	"plannerd/internal/httpkit"
+	"plannerd/internal/web/httpkit"
 )
 
 // ofTheBody are the members of a request that are no field of the analysis.

@@ -11,10 +11,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/analyses"
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
 )
 
 const howToAnalyse = "This operation takes application/json, application/x-ndjson, text/csv, and text/plain with a " +

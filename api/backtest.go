@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/httpkit"
 	"plannerd/planner/policy"
 )
 

@@ -11,12 +11,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/backtest"
-	"plannerd/internal/contract"
 	"plannerd/internal/drive"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
 	"plannerd/planner/partitioner"
 	"plannerd/planner/policy"
 )

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
 )
 
 const howToEncode = "This operation takes the Content-Encoding gzip and zstd: " +

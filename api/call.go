@@ -11,11 +11,11 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"plannerd/internal/admission"
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
-	"plannerd/internal/observe"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/admission"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
+	"plannerd/internal/web/observe"
 )
 
 // shared is what the handlers of all resources have in common.

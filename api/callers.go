@@ -4,9 +4,9 @@ import (
 	"errors"
 	"net/http"
 
-	"plannerd/internal/access"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/access"
+	"plannerd/internal/web/httpkit"
 )
 
 // callers answers who callers are.

@@ -9,9 +9,9 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/httpkit"
 )
 
 // Limits bound what one request may ask for. Zero values mean the defaults.

@@ -7,10 +7,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
 )
 
 // readConfiguration reads a configuration that is within the contract, and checks what

@@ -5,8 +5,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"plannerd/internal/access"
-	"plannerd/internal/contract"
+	"plannerd/internal/web/access"
+	"plannerd/internal/web/contract"
 )
 
 // TestRequiredRoleOf: an operation of which the contract says nothing is for admins, and one

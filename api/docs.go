@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"plannerd"
-	"plannerd/internal/guides"
-	"plannerd/internal/httpkit"
+	"plannerd/internal/web/guides"
+	"plannerd/internal/web/httpkit"
 	"plannerd/sdk/go/wire"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 
-	"plannerd/internal/httpkit"
+	"plannerd/internal/web/httpkit"
 )
 
 // NewGate returns the gate of a process that starts. Of the configuration it needs

@@ -24,7 +24,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api"
-	"plannerd/internal/openapi"
+	"plannerd/internal/lab/openapi"
 	"plannerd/sdk/go/wire"
 	"plannerd/store"
 	"plannerd/store/sqlite"

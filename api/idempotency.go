@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"strings"
 
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
 )
 

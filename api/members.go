@@ -11,9 +11,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
 )
 
 // members are the parts of a request beside its rows: members of a JSON body, or what

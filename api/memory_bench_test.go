@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"plannerd/api"
-	"plannerd/internal/livememory"
+	"plannerd/internal/lab/livememory"
 	"plannerd/store/sqlite"
 )
 

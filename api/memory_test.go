@@ -18,7 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"plannerd/api"
-	"plannerd/internal/livememory"
+	"plannerd/internal/lab/livememory"
 	"plannerd/internal/statsio"
 	"plannerd/store"
 )

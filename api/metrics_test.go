@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"plannerd/api"
-	"plannerd/internal/httpkit"
-	"plannerd/internal/reload"
+	"plannerd/internal/web/httpkit"
+	"plannerd/internal/web/reload"
 )
 
 // names are the distinct matches of a pattern's only group, sorted.

@@ -22,8 +22,8 @@ import (
 
 	"plannerd/api"
 	"plannerd/compact"
-	"plannerd/internal/access"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/access"
 	"plannerd/planner"
 	"plannerd/store"
 )

@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
 	"plannerd/planner/partitioner"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
 )

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"plannerd/internal/httpkit"
+	"plannerd/internal/web/httpkit"
 	"plannerd/sdk/go/wire"
 )
 

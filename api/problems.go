@@ -9,11 +9,11 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"plannerd/internal/admission"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/admission"
+	"plannerd/internal/web/httpkit"
 	"plannerd/sdk/go/wire"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/httpkit"
 )
 
 // The media types of bodies.

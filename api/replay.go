@@ -5,9 +5,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/internal/access"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/access"
 )
 
 // noRows points at what a request without rows says besides.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/httpkit"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/httpkit"
 )
 
 // reply is the answer to a request that changes something. What it says in full

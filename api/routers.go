@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"time"
 
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/httpkit"
 	"plannerd/sdk/go/wire"
 )
 

@@ -23,13 +23,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"plannerd"
-	"plannerd/internal/admission"
 	"plannerd/internal/analyses"
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
-	"plannerd/internal/observe"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/admission"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
+	"plannerd/internal/web/observe"
 	"plannerd/sdk/go/wire"
 )
 

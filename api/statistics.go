@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"plannerd/compact"
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
 )
 

@@ -3,8 +3,8 @@ package api
 import (
 	"net/http"
 
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
+	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
 )

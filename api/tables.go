@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
 )

@@ -10,10 +10,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/internal/contract"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/contract"
+	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 	"plannerd/sdk/go/wire"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"plannerd/compact"
-	"plannerd/internal/workload"
+	"plannerd/internal/lab/workload"
 	"plannerd/planner"
 )
 

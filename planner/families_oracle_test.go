@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"plannerd/internal/tools/quality/cases"
+	"plannerd/internal/lab/quality/cases"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"plannerd/internal/workload"
+	"plannerd/internal/lab/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )

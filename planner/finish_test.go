@@ -3,7 +3,7 @@ package planner_test
 import (
 	"testing"
 
-	"plannerd/internal/tools/quality/cases"
+	"plannerd/internal/lab/quality/cases"
 	"plannerd/planner"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"plannerd/internal/workload"
+	"plannerd/internal/lab/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plannerd/internal/milp"
-	"plannerd/internal/workload"
+	"plannerd/internal/lab/milp"
+	"plannerd/internal/lab/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 	"plannerd/planner/plannertest"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/workload"
+	"plannerd/internal/lab/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 	"plannerd/planner/plannertest"

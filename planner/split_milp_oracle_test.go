@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plannerd/internal/milp"
+	"plannerd/internal/lab/milp"
 	"plannerd/planner"
 )
 

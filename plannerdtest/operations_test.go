@@ -19,7 +19,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 	"go.uber.org/goleak"
 
-	"plannerd/internal/openapi"
+	"plannerd/internal/lab/openapi"
 	"plannerd/plannerdtest"
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/wire"

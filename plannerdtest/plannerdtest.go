@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"plannerd/api"
-	"plannerd/internal/access"
-	"plannerd/internal/httpkit"
+	"plannerd/internal/web/access"
+	"plannerd/internal/web/httpkit"
 	"plannerd/sdk/go/client"
 	"plannerd/store"
 	"plannerd/store/sqlite"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 // answered says that an analysis is on the page.

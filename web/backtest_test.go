@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 const backtestRows = ".backtest-table tbody tr"

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 // TestBatches: a plan in batches shows them, which one is handed over, and where it stopped.

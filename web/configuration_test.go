@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 func TestConfiguration(t *testing.T) {

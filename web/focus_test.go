@@ -3,8 +3,8 @@ package web_test
 import (
 	"testing"
 
-	"plannerd/internal/access"
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
+	"plannerd/internal/web/access"
 )
 
 const focused = "document.activeElement"

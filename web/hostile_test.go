@@ -8,8 +8,8 @@ import (
 	"testing"
 	"unicode"
 
-	"plannerd/internal/access"
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
+	"plannerd/internal/web/access"
 )
 
 // script writes a value in JavaScript.

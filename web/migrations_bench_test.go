@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 // BenchmarkMigrations measures the list of more than 100 000 migrations in the browser:

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/access"
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
+	"plannerd/internal/web/access"
 )
 
 // migration is one of keys, as the API writes it.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 // listedPlan is a plan of a list.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 // TestPkg: the pages of an operator by partial key grouping, and of its plans.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/access"
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
+	"plannerd/internal/web/access"
 )
 
 // planned is what the tests read of a plan of the API.

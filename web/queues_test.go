@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 // TestQueues: the pages of a ring that is planned for by queue lengths alone, and of its plans.

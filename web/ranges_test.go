@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 // TestRanges: the pages of an operator of key ranges in which an instance joins, and of its

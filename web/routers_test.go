@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 // TestRouters: the page of an operator shows its routers, those of which the lease has run

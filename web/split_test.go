@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 // TestSplitKeys: pages of an operator that splits keys say who holds which share, and why.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/browsertest"
+	"plannerd/internal/lab/browsertest"
 )
 
 const (

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"plannerd/api"
-	"plannerd/internal/access"
-	"plannerd/internal/reload"
+	"plannerd/internal/web/access"
+	"plannerd/internal/web/reload"
 )
 
 // accessFlags say who may talk to the server, and how.

@@ -7,7 +7,7 @@ import (
 	"net/http/pprof"
 	"time"
 
-	"plannerd/internal/httpkit"
+	"plannerd/internal/web/httpkit"
 )
 
 // forHosts refuses requests for other hosts: the page of a stranger can have its own name

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"plannerd/internal/guides"
-	"plannerd/internal/streams"
+	"plannerd/internal/lab/streams"
+	"plannerd/internal/web/guides"
 )
 
 // The pages speak to a server at this address and to a program that lies in the

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"plannerd/internal/lab/workload"
 	"plannerd/internal/statsio"
-	"plannerd/internal/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )

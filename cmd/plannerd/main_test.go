@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plannerd/internal/pgtest"
+	"plannerd/internal/lab/pgtest"
 )
 
 func TestMain(m *testing.M) {

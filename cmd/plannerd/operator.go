@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"plannerd/internal/drive"
+	"plannerd/internal/lab/workload"
 	"plannerd/internal/parameters"
-	"plannerd/internal/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )

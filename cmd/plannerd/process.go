@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"plannerd/api"
-	"plannerd/internal/httpkit"
+	"plannerd/internal/web/httpkit"
 )
 
 // process is a server from the moment that it listens until it has ended.

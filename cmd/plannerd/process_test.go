@@ -21,8 +21,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"plannerd/internal/pgtest"
-	"plannerd/internal/tcpproxy"
+	"plannerd/internal/lab/pgtest"
+	"plannerd/internal/lab/tcpproxy"
 )
 
 // asProgram is the variable that makes the test binary the program itself.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"plannerd/internal/reproduce"
+	"plannerd/internal/lab/reproduce"
 	"plannerd/web"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"plannerd/api"
-	"plannerd/internal/httpkit"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/httpkit"
 	"plannerd/web"
 )
 

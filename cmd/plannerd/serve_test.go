@@ -17,7 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"plannerd/internal/pgtest"
+	"plannerd/internal/lab/pgtest"
 )
 
 // server is a running plannerd serve.

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"plannerd/internal/access"
+	"plannerd/internal/web/access"
 )
 
 type tokenCmd struct {

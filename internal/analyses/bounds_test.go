@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"plannerd/internal/livememory"
+	"plannerd/internal/lab/livememory"
 	"plannerd/planner/grouping"
 	"plannerd/planner/ring"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/lab/streams"
 	"plannerd/internal/statsio"
-	"plannerd/internal/streams"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
 	"plannerd/planner/ranges"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"plannerd/internal/drive"
-	"plannerd/internal/livememory"
+	"plannerd/internal/lab/livememory"
 	"plannerd/planner"
 	"plannerd/planner/policy"
 )

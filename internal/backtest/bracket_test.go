@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"plannerd/internal/drive"
-	"plannerd/internal/streams"
+	"plannerd/internal/lab/streams"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 	"plannerd/planner/hindsight"

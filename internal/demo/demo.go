@@ -7,7 +7,7 @@ import (
 	"context"
 	"fmt"
 
-	"plannerd/internal/streams"
+	"plannerd/internal/lab/streams"
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/wire"
 )

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"plannerd/compact"
+	"plannerd/internal/lab/streams"
 	"plannerd/internal/statsio"
-	"plannerd/internal/streams"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 	"plannerd/sdk/go/wire"

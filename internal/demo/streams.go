@@ -1,7 +1,7 @@
 package demo
 
 import (
-	"plannerd/internal/streams"
+	"plannerd/internal/lab/streams"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"plannerd/internal/admission"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 	"plannerd/planner/policy"

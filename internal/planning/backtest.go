@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"slices"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/backtest"
 	"plannerd/internal/drive"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
 	"plannerd/store"

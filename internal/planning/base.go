@@ -3,7 +3,7 @@ package planning
 import (
 	"context"
 
-	"plannerd/internal/admission"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
 )

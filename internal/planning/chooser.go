@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/backtest"
+	"plannerd/internal/web/admission"
 	"plannerd/planner/policy"
 	"plannerd/store"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"plannerd/compact"
-	"plannerd/internal/admission"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
 )

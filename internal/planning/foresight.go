@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/backtest"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 	"plannerd/planner/policy"

@@ -12,9 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
 	"plannerd/store/sqlite"

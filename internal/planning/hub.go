@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"plannerd/internal/admission"
+	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
 

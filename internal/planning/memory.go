@@ -1,7 +1,7 @@
 package planning
 
 import (
-	"plannerd/internal/admission"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
 )

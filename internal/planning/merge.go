@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
 )

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"plannerd/internal/admission"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 )
 

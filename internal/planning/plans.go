@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/analyses"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
 

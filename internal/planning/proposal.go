@@ -3,7 +3,7 @@ package planning
 import (
 	"time"
 
-	"plannerd/internal/admission"
+	"plannerd/internal/web/admission"
 )
 
 // Proposal is what a plan is asked of.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/drive"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
 

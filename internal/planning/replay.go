@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
 	"plannerd/store"

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/statsio"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
 )

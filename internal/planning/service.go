@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"plannerd/internal/admission"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
 	"plannerd/store/metered"

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"plannerd/internal/admission"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
 )

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"plannerd/internal/admission"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"plannerd/internal/admission"
 	"plannerd/internal/drive"
+	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 	"plannerd/store"

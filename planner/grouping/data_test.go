@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"plannerd/internal/streams"
+	"plannerd/internal/lab/streams"
 )
 
 // scale is the size of the experiments as a part of the paper's, with 20 seeds and

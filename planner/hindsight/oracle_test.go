@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"plannerd/internal/milp"
+	"plannerd/internal/lab/milp"
 	"plannerd/planner/hindsight"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"plannerd/internal/streams"
+	"plannerd/internal/lab/streams"
 	"plannerd/planner"
 )
 

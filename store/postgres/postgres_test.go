@@ -13,8 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"plannerd/internal/pgtest"
-	"plannerd/internal/tcpproxy"
+	"plannerd/internal/lab/pgtest"
+	"plannerd/internal/lab/tcpproxy"
 	"plannerd/migrations"
 	"plannerd/store"
 	"plannerd/store/postgres"
