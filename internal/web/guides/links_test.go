@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,7 +16,7 @@ const root = "../../.."
 func pages(t *testing.T) map[string]Page {
 	t.Helper()
 	found := map[string]Page{}
-	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples/*/*.md"} {
 		names, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +77,7 @@ func TestLinks(t *testing.T) {
 // would have to scroll far for; the readme stays short.
 func TestReadable(t *testing.T) {
 	all := pages(t)
-	index := strings.Join(all["docs/README.md"].Links, " ")
+	index := strings.Join(slices.Concat(all["docs/README.md"].Links, all["BENCHMARKS.md"].Links), " ")
 	for name := range all {
 		if guide, ok := strings.CutPrefix(name, "docs/"); ok && guide != "README.md" && !strings.Contains(index, guide) {
 			t.Errorf("the index does not name %s", name)
