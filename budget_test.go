@@ -1,0 +1,237 @@
+package plannerd
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// room is a folder with all below it that no other room has.
+type room struct {
+	place string
+	limit int // of lines of Go that are neither test nor generated
+	// product: it is what users run. The rest measures, tries or demonstrates the product.
+	product bool
+}
+
+// rooms are the budget of the house. A limit is raised only by lowering another one, or with a
+// comment that says what users get for it.
+var rooms = []room{
+	{"", 50, true},
+	{"api", 5_100, true},
+	{"cmd", 9_700, true},
+	{"compact", 1_400, true},
+	{"internal", 33_500, true},
+	{"internal/lab", 16_500, false},
+	{"migrations", 40, true},
+	{"planner", 29_000, true},
+	{"planner/plannertest", 2_600, false},
+	{"plannerdtest", 200, false},
+	{"sdk", 9_000, true},
+	{"store", 7_500, true},
+	{"store/storetest", 6_000, false},
+	{"tools", 1_000, false},
+	{"examples", 7_200, false},
+	{"web", 120, true},
+}
+
+// Limits of the whole.
+const (
+	allLines       = 119_700
+	productLines   = 87_500
+	dashboardLines = 18_000 // of JavaScript and CSS that are written here
+)
+
+// Limits of each package and type.
+const (
+	packageLines = 3_500
+	packageFiles = 20
+	typeMethods  = 20
+)
+
+// larger are the packages and types that may exceed these limits, and why.
+var larger = map[string]string{}
+
+// source is a file of Go that is neither test nor generated.
+type source struct {
+	folder string
+	lines  int
+	syntax *ast.File
+}
+
+// sources reads all such files of the project.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var found []source
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, entry fs.DirEntry, err error) error {
+		base := path.Base(name)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && (base[0] == '.' || base == "node_modules" || base == "testdata"):
+			return fs.SkipDir
+		case entry.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil || ast.IsGenerated(syntax) {
+			return err
+		}
+		folder := path.Dir(name)
+		if folder == "." {
+			folder = ""
+		}
+		found = append(found, source{folder: folder, lines: bytes.Count(text, []byte("\n")), syntax: syntax})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 100 {
+		t.Fatalf("only %d files", len(found))
+	}
+	return found
+}
+
+// TestRooms: each room and the whole keep to their limits, and each file is in a room.
+func TestRooms(t *testing.T) {
+	lines := map[string]int{}
+	var all, product int
+	for _, s := range sources(t) {
+		in := slices.MaxFunc(rooms, func(a, b room) int { return holds(a, s.folder) - holds(b, s.folder) })
+		if holds(in, s.folder) == 0 {
+			t.Errorf("%s is in no room", s.folder)
+		}
+		lines[in.place] += s.lines
+		all += s.lines
+		if in.product {
+			product += s.lines
+		}
+	}
+	for _, r := range rooms {
+		t.Logf("%-22s %6d of %6d", r.place, lines[r.place], r.limit)
+		if lines[r.place] > r.limit {
+			t.Errorf("%q has %d lines, more than %d", r.place, lines[r.place], r.limit)
+		}
+	}
+	t.Logf("%-22s %6d of %6d", "product", product, productLines)
+	t.Logf("%-22s %6d of %6d", "all", all, allLines)
+	if all > allLines || product > productLines {
+		t.Errorf("%d lines in all, %d of the product: more than %d and %d", all, product, allLines, productLines)
+	}
+}
+
+// holds is how closely a room holds a folder; 0: it does not. The root holds no folder but itself.
+func holds(r room, folder string) int {
+	if folder == r.place || r.place != "" && strings.HasPrefix(folder, r.place+"/") {
+		return len(r.place) + 1
+	}
+	return 0
+}
+
+// TestPackagesAndTypes: no package has more lines or files, and no type more methods, than one
+// can read in an evening, but for those that are listed with a reason. What is listed has to
+// be larger.
+func TestPackagesAndTypes(t *testing.T) {
+	lines, files, methods := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, s := range sources(t) {
+		lines[s.folder] += s.lines
+		files[s.folder]++
+		for name, n := range methodsOf(s.syntax) {
+			methods[s.folder+"."+name] += n
+		}
+	}
+	tooLarge := map[string]string{}
+	for folder, n := range lines {
+		if n > packageLines || files[folder] > packageFiles {
+			tooLarge[folder] = fmt.Sprintf("%d lines in %d files", n, files[folder])
+		}
+	}
+	for name, n := range methods {
+		if n > typeMethods {
+			tooLarge[name] = fmt.Sprintf("%d methods", n)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tooLarge)) {
+		if larger[name] == "" {
+			t.Errorf("%s has %s: divide it, or list it with a reason", name, tooLarge[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(larger)) {
+		if tooLarge[name] == "" {
+			t.Errorf("%s keeps to the limits: it need not be listed", name)
+		}
+	}
+}
+
+// methodsOf counts the methods that a file declares, by their types; those of interfaces, too.
+func methodsOf(file *ast.File) map[string]int {
+	counts := map[string]int{}
+	for _, declaration := range file.Decls {
+		switch d := declaration.(type) {
+		case *ast.FuncDecl:
+			if d.Recv != nil {
+				counts[receiver(d.Recv.List[0].Type)]++
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if s, ok := spec.(*ast.TypeSpec); ok {
+					if i, ok := s.Type.(*ast.InterfaceType); ok {
+						counts[s.Name.Name] += len(i.Methods.List)
+					}
+				}
+			}
+		}
+	}
+	return counts
+}
+
+// receiver is the name of a receiver's type.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+// TestDashboardLines: so much JavaScript and CSS is written here for the dashboard.
+func TestDashboardLines(t *testing.T) {
+	var lines int
+	err := fs.WalkDir(os.DirFS("web/static"), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch extension := path.Ext(name); {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "vendor":
+			return fs.SkipDir
+		case extension == ".js" || extension == ".css":
+			text, err := os.ReadFile(path.Join("web/static", name))
+			lines += bytes.Count(text, []byte("\n"))
+			return err
+		}
+		return nil
+	})
+	t.Logf("%d lines", lines)
+	if err != nil || lines == 0 || lines > dashboardLines {
+		t.Errorf("%d lines of JavaScript and CSS, more than %d: %v", lines, dashboardLines, err)
+	}
+}
