@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/access"
 	"plannerd/internal/web/httpkit"
 )
@@ -48,10 +48,10 @@ func (s *shared) seesNamed(c *call) error {
 		return nil
 	}
 	p, err := s.service.Plan(c.Context(), id)
-	var refused *planning.Error
-	purged := errors.As(err, &refused) && refused.Reason == planning.Purged // of which operator, nobody knows
+	var refused *refusal.Error
+	purged := errors.As(err, &refused) && refused.Reason == refusal.Purged // of which operator, nobody knows
 	if purged || err == nil && !caller.Sees(p.Operator) {
-		err = planning.NoPlan(id)
+		err = refusal.NoPlan(id)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/planning"
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -270,7 +271,7 @@ func (s plans) readResolution(w http.ResponseWriter, c *call) (*statsio.Resoluti
 
 // pointed points the problems of a refusal at the rows of the request.
 func pointed(err error, pointer func(row int, field string) string) error {
-	var refused *planning.Error
+	var refused *refusal.Error
 	if !errors.As(err, &refused) || len(refused.Problems) == 0 {
 		return err
 	}

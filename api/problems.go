@@ -10,7 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/internal/web/httpkit"
@@ -30,36 +30,36 @@ func retryable(status int, code wire.Code, detail string, seconds int) *httpkit.
 }
 
 // notConflicts are the statuses of refusals that are no conflict with what there is.
-var notConflicts = map[planning.Reason]int{
-	planning.Busy:                 http.StatusServiceUnavailable,
-	planning.IdempotencyKeyReused: http.StatusUnprocessableEntity,
-	planning.IntervalNotFound:     http.StatusNotFound,
-	planning.Invalid:              http.StatusUnprocessableEntity,
-	planning.OperatorNotFound:     http.StatusNotFound,
-	planning.PlanNotFound:         http.StatusNotFound,
-	planning.Purged:               http.StatusGone,
-	planning.RouterNotFound:       http.StatusNotFound,
-	planning.StorageFull:          http.StatusServiceUnavailable,
-	planning.TooLarge:             http.StatusRequestEntityTooLarge,
-	planning.Unavailable:          http.StatusServiceUnavailable,
-	planning.Unfinished:           http.StatusUnprocessableEntity,
-	planning.VersionNotFound:      http.StatusNotFound,
+var notConflicts = map[refusal.Reason]int{
+	refusal.Busy:                 http.StatusServiceUnavailable,
+	refusal.IdempotencyKeyReused: http.StatusUnprocessableEntity,
+	refusal.IntervalNotFound:     http.StatusNotFound,
+	refusal.Invalid:              http.StatusUnprocessableEntity,
+	refusal.OperatorNotFound:     http.StatusNotFound,
+	refusal.PlanNotFound:         http.StatusNotFound,
+	refusal.Purged:               http.StatusGone,
+	refusal.RouterNotFound:       http.StatusNotFound,
+	refusal.StorageFull:          http.StatusServiceUnavailable,
+	refusal.TooLarge:             http.StatusRequestEntityTooLarge,
+	refusal.Unavailable:          http.StatusServiceUnavailable,
+	refusal.Unfinished:           http.StatusUnprocessableEntity,
+	refusal.VersionNotFound:      http.StatusNotFound,
 }
 
 // retryAfter are the seconds after which what is refused may be tried again.
-var retryAfter = map[planning.Reason]int{planning.Busy: 1, planning.IdempotencyKeyRunning: 1, planning.Unavailable: 5,
-	planning.NotServing: 1, planning.StorageFull: 60}
+var retryAfter = map[refusal.Reason]int{refusal.Busy: 1, refusal.IdempotencyKeyRunning: 1, refusal.Unavailable: 5,
+	refusal.NotServing: 1, refusal.StorageFull: 60}
 
 // refusalProblem is what a refusal is answered with. Reasons are codes of the contract.
 // Its problems are left to who knows where in the request they are; those that are
 // about no row and no field are the same wherever they are.
-func refusalProblem(e *planning.Error) *httpkit.Problem {
+func refusalProblem(e *refusal.Error) *httpkit.Problem {
 	status, found := notConflicts[e.Reason]
 	if !found {
 		status = http.StatusConflict
 	}
 	p := retryable(status, wire.Code(e.Reason), e.Detail, retryAfter[e.Reason])
-	p.Logged = e.Reason == planning.Unavailable // when it began
+	p.Logged = e.Reason == refusal.Unavailable // when it began
 	if e.Detail == "" {
 		p.Detail = httpkit.Invalid().Detail
 	}
@@ -80,7 +80,7 @@ func problemOf(err error) *httpkit.Problem {
 	var (
 		known   *httpkit.Problem
 		failed  *httpkit.PreconditionError
-		refused *planning.Error
+		refused *refusal.Error
 		input   = parameters.InputError(err)
 		body    *statsio.Error
 		length  *http.MaxBytesError

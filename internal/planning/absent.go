@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"plannerd/internal/absence"
+	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -30,7 +31,7 @@ func (s *Service) absencesBefore(ctx context.Context, b *base, st *Statistics) (
 	for {
 		plans, next, err := s.store.Plans(ctx, filter)
 		if err != nil {
-			return nil, aboutOperator(b.op.Name, err)
+			return nil, refusal.AboutOperator(b.op.Name, err)
 		}
 		for _, p := range plans {
 			if p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval {
@@ -52,7 +53,7 @@ func (r *reader) absencesAfter(ctx context.Context, p store.Plan) (absence.Count
 		return nil, nil // it begins anew
 	}
 	if err != nil {
-		return nil, aboutPlan(p.ID, err)
+		return nil, refusal.AboutPlan(p.ID, err)
 	}
 	counts, err := absence.Decode(data)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
@@ -72,7 +73,7 @@ func (s *Service) Advise(ctx context.Context, operator string, in AdviceRequest)
 		return nil, err
 	}
 	if scheme := op.Configuration.Scheme; scheme != SchemeTable && scheme != SchemePkg {
-		return nil, refuse(NoRoutingTable, "Advice is about routing tables and partial key grouping.")
+		return nil, refusal.New(refusal.NoRoutingTable, "Advice is about routing tables and partial key grouping.")
 	}
 	l, err := s.lookAhead(ctx, op, in.Memory)
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *Service) lookAhead(ctx context.Context, op Operator, memory *admission.
 // lookBack forecasts from the newest stored intervals, unless there was an error.
 func (s *Service) lookBack(ctx context.Context, op Operator, memory *admission.Lease, err error) (*outlook, error) {
 	if err != nil {
-		return nil, aboutOperator(op.Name, err)
+		return nil, refusal.AboutOperator(op.Name, err)
 	}
 	intervals, err := s.storedIntervals(ctx, op.Name, Backtest{Memory: memory}, adviceIntervals)
 	if err != nil {

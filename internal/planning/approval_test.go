@@ -10,6 +10,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/refusal"
 	"plannerd/planner"
 )
 
@@ -144,11 +145,11 @@ func TestLimitsAtStart(t *testing.T) {
 		t.Errorf("%s", now.Latest)
 	}
 	_, err := start()
-	if refused := e.refused(err, planning.LimitsChanged); !strings.Contains(refused.Detail, "interval 2") {
+	if refused := e.refused(err, refusal.LimitsChanged); !strings.Contains(refused.Detail, "interval 2") {
 		t.Error(refused)
 	}
 	_, err = e.Commit(e.Context(), step(p), true)
-	e.refused(err, planning.LimitsChanged)
+	e.refused(err, refusal.LimitsChanged)
 	guarded, stale := step(p), errors.New("read again")
 	guarded.Guard = func(planning.Plan) error { return stale }
 	if _, err := e.Approve(e.Context(), guarded); !errors.Is(err, stale) {
@@ -172,7 +173,7 @@ func TestLimitsAtStart(t *testing.T) {
 		t.Errorf("%s", now.Latest)
 	}
 	_, err = start()
-	e.refused(err, planning.LimitsChanged)
+	e.refused(err, refusal.LimitsChanged)
 	load = 5
 	kept(worse(5)) // it is back at what was agreed to
 	e.want("applying")(start())
@@ -189,7 +190,7 @@ func TestLimitsAtStart(t *testing.T) {
 	moved = moves(p)
 	worse(8)
 	_, err = start()
-	e.refused(err, planning.LimitsChanged)
+	e.refused(err, refusal.LimitsChanged)
 	as(9)
 	e.want("applying")(start())
 }

@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/backtest"
 	"plannerd/internal/drive"
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -43,7 +44,7 @@ func (s *Service) Backtest(ctx context.Context, operator string, in Backtest) (*
 		return nil, err
 	}
 	if op.Configuration.Scheme != SchemeTable {
-		return nil, refuse(NoRoutingTable, "A backtest plans routing tables.")
+		return nil, refusal.New(refusal.NoRoutingTable, "A backtest plans routing tables.")
 	}
 	h, first, err := s.history(ctx, operator, in)
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *Service) BacktestRows(ctx context.Context, c Configuration, h *backtest
 func unfit(err error) error {
 	var input *planner.InputError
 	if errors.As(err, &input) {
-		return refuse(ConfigurationChanged, fmt.Sprintf(
+		return refusal.New(refusal.ConfigurationChanged, fmt.Sprintf(
 			"The stored statistics do not fit the newest configuration: %v. Begin at a later interval.", input))
 	}
 	return err
@@ -144,7 +145,7 @@ func (x stored) needKeys() error {
 	if x.Records == nil {
 		return nil
 	}
-	return refuse(KeysNotKnown, fmt.Sprintf(
+	return refusal.New(refusal.KeysNotKnown, fmt.Sprintf(
 		"The statistics of interval %d are in compact form, which names no keys.", x.Plan.Interval))
 }
 
@@ -180,7 +181,7 @@ func (s *Service) storedIntervals(ctx context.Context, operator string, in Backt
 	for more := true; more; more = more && filter.Before > 0 {
 		plans, next, err := s.store.Plans(ctx, filter)
 		if err != nil {
-			return nil, aboutOperator(operator, err)
+			return nil, refusal.AboutOperator(operator, err)
 		}
 		filter.Before = next
 		for _, p := range plans {
@@ -201,13 +202,13 @@ func (s *Service) storedIntervals(ctx context.Context, operator string, in Backt
 		}
 	}
 	if len(out) == 0 {
-		return nil, refuse(Purged, fmt.Sprintf("No statistics of operator %q are kept for these intervals.", operator))
+		return nil, refusal.New(refusal.Purged, fmt.Sprintf("No statistics of operator %q are kept for these intervals.", operator))
 	}
 	slices.Reverse(out)
 	return out, nil
 }
 
 func isPurged(err error) bool {
-	var refusal *Error
-	return errors.As(err, &refusal) && refusal.Reason == Purged
+	var refused *refusal.Error
+	return errors.As(err, &refused) && refused.Reason == refusal.Purged
 }

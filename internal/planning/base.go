@@ -3,6 +3,7 @@ package planning
 import (
 	"context"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -55,7 +56,7 @@ func (s *Service) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 	case b.op.CurrentStatus == store.StatusApproved: // an older one may wait beside it
 		waiting, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: b.op.Name, Status: store.StatusProposed, Limit: 1})
 		if err != nil || len(waiting) == 0 {
-			return nil, aboutOperator(b.op.Name, err)
+			return nil, refusal.AboutOperator(b.op.Name, err)
 		}
 		id = waiting[0].ID
 	}

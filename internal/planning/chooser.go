@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plannerd/internal/backtest"
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner/policy"
 	"plannerd/store"
@@ -132,14 +133,14 @@ func (s *Service) chooseOne(ctx context.Context, name string) (p policy.Policy, 
 	c := op.Configuration
 	made = &Choice{ThetaMax: c.ThetaMax}
 	p, err = s.pick(ctx, op, made, memory)
-	var refusal *Error
+	var refused *refusal.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		made.Reason = fmt.Sprintf("running policies over the kept intervals takes longer than %v, so it is one that does "+
 			"well on most streams", s.longest)
 		return policy.Default(c.ThetaMax), made, nil
-	case errors.As(err, &refusal): // that is so until other intervals came
-		made.Reason = refusal.Detail
+	case errors.As(err, &refused): // that is so until other intervals came
+		made.Reason = refused.Detail
 		return onLast, made, nil
 	case err != nil:
 		return p, nil, err

@@ -14,6 +14,7 @@ import (
 
 	"plannerd/internal/absence"
 	"plannerd/internal/parameters"
+	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 	"plannerd/planner/ranges"
@@ -479,9 +480,9 @@ func (f fixedChoices) guard(op *store.Operator) error {
 	case err != nil:
 		return err
 	case was.Scheme != f.Scheme:
-		return refuse(SchemeFixed, "The scheme was decided when the operator was created: it is "+string(was.Scheme)+".")
+		return refusal.New(refusal.SchemeFixed, "The scheme was decided when the operator was created: it is "+string(was.Scheme)+".")
 	case was.TableOwner != f.TableOwner:
-		return refuse(TableOwnerFixed, "Who holds the routing table was decided when the operator was created.")
+		return refusal.New(refusal.TableOwnerFixed, "Who holds the routing table was decided when the operator was created.")
 	case f.Ranges != nil && f.Ranges.Phase == PhasePut && was.Ranges.Phase != PhasePut:
 		return planner.Invalid("ranges/phase", "must not become put again: the input has ended")
 	}
@@ -493,5 +494,5 @@ func refuseNotHeld(op store.Operator) error {
 	if f, err := fixedChoicesOf(op); f.TableOwner != OwnerEngine || err != nil {
 		return err
 	}
-	return refuse(TableNotHeld, "The engine of the operator holds the routing table.")
+	return refusal.New(refusal.TableNotHeld, "The engine of the operator holds the routing table.")
 }

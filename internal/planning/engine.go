@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -147,7 +148,7 @@ func (s *Service) Analyse(ctx context.Context, name string, run func(context.Con
 	case ctx.Err() != nil: // nobody waits for it any more
 		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return refuse(Unfinished,
+		return refusal.New(refusal.Unfinished,
 			fmt.Sprintf("The analysis takes longer than %v, the most that this server allows; ask for less.", e.longest))
 	case err == nil:
 		e.observer.Analysed(name, time.Since(begin))

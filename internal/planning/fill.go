@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/refusal"
 	"plannerd/store"
 )
 
@@ -93,13 +94,13 @@ func (r *reader) lastInForce(ctx context.Context, op store.Operator) (*store.Pla
 		Operator: op.Name, Status: store.StatusCommitted, Limit: 1,
 	})
 	if err != nil {
-		return nil, aboutOperator(op.Name, err)
+		return nil, refusal.AboutOperator(op.Name, err)
 	}
 	aborted, _, err := r.store.Plans(ctx, store.PlanFilter{
 		Operator: op.Name, Status: store.StatusAborted, Limit: mostAborted,
 	})
 	if err != nil {
-		return nil, aboutOperator(op.Name, err)
+		return nil, refusal.AboutOperator(op.Name, err)
 	}
 	for _, p := range aborted {
 		if p.BatchesDone > 0 {

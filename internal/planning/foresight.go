@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/backtest"
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
@@ -79,7 +80,7 @@ func (s *Service) foresee(ctx context.Context, b *base, st *Statistics, memory *
 	}
 	if st.Records != nil {
 		if m := f.policy.Forecast.Method; m != forecast.Last {
-			return refuse(KeysNotKnown, fmt.Sprintf(
+			return refusal.New(refusal.KeysNotKnown, fmt.Sprintf(
 				"Statistics in compact form name no keys, and the operator's policy forecasts these by %s.", m))
 		}
 		return nil
@@ -139,7 +140,7 @@ func (s *Service) earlierPlans(ctx context.Context, b *base, st *Statistics, mos
 		for left := most; left > 0; {
 			plans, next, err := s.store.Plans(ctx, filter)
 			if err != nil {
-				yield(store.Plan{}, aboutOperator(b.op.Name, err))
+				yield(store.Plan{}, refusal.AboutOperator(b.op.Name, err))
 				return
 			}
 			for _, p := range plans {
@@ -203,7 +204,7 @@ func (s *Service) stateAfter(ctx context.Context, p store.Plan, memory *admissio
 	case errors.Is(err, store.ErrPurged):
 		return nil, nil
 	case err != nil:
-		return nil, aboutPlan(p.ID, err)
+		return nil, refusal.AboutPlan(p.ID, err)
 	case data == nil:
 		return nil, nil
 	}

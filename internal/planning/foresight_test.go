@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/drive"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 	"plannerd/planner/partitioner"
@@ -277,7 +278,7 @@ func TestClassesAreNotForecast(t *testing.T) {
 		e.configure("clicks", foresighted(planning.PolicyChoice{Policy: p}))
 		made, err := e.tryPropose("clicks", records())
 		if p.Forecast.Method != forecast.Last {
-			e.refused(err, planning.KeysNotKnown)
+			e.refused(err, refusal.KeysNotKnown)
 		} else if err != nil || made.Status != "approved" || made.Forecast != nil {
 			t.Errorf("%s: %v, %v", name, made, err)
 		}

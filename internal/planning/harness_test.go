@@ -14,6 +14,7 @@ import (
 
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -204,13 +205,13 @@ func (e *env) want(status planning.Status) func(planning.Plan, error) planning.P
 }
 
 // refused fails unless an error is a refusal for that reason.
-func (e *env) refused(err error, reason planning.Reason) *planning.Error {
+func (e *env) refused(err error, reason refusal.Reason) *refusal.Error {
 	e.Helper()
-	var refusal *planning.Error
-	if !errors.As(err, &refusal) || refusal.Reason != reason {
+	var refused *refusal.Error
+	if !errors.As(err, &refused) || refused.Reason != reason {
 		e.Fatalf("%v, want %s", err, reason)
 	}
-	return refusal
+	return refused
 }
 
 // invalid fails unless an error is about that field of the input.

@@ -3,6 +3,7 @@ package planning
 import (
 	"context"
 
+	"plannerd/internal/refusal"
 	"plannerd/planner/policy"
 	"plannerd/store"
 )
@@ -21,7 +22,7 @@ func sinceMoved(ctx context.Context, r *reader, b *base, st *Statistics) (int, e
 	for {
 		plans, next, err := r.store.Plans(ctx, filter)
 		if err != nil {
-			return 0, aboutOperator(b.op.Name, err)
+			return 0, refusal.AboutOperator(b.op.Name, err)
 		}
 		for _, p := range plans {
 			since := st.Interval - p.Interval

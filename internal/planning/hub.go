@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
@@ -78,7 +79,7 @@ func (h *hub) subscribe(ctx context.Context, operator string) (*subscription, er
 	h.mu.Lock()
 	if h.waiting >= h.most {
 		h.mu.Unlock()
-		return nil, refuse(Busy, "As many requests wait for routing tables as may.")
+		return nil, refusal.New(refusal.Busy, "As many requests wait for routing tables as may.")
 	}
 	h.waiting++
 	t := h.topics[operator]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"plannerd/internal/refusal"
 	"plannerd/store"
 )
 
@@ -53,11 +54,11 @@ func Begin[T any](ctx context.Context, s *Service, r IdempotentRequest,
 	answer func(T) (int, []byte, error)) (*Claim[T], error) {
 	now, err := s.store.Now(ctx)
 	if err != nil {
-		return nil, aboutStore(err)
+		return nil, refusal.AboutStore(err)
 	}
 	claimed, err := s.store.BeginIdempotent(ctx, r, idempotencyLease, now)
 	if err != nil {
-		return nil, aboutStore(err)
+		return nil, refusal.AboutStore(err)
 	}
 	if claimed.Done {
 		_, decoder := answerCoder()
@@ -144,7 +145,7 @@ func packed(text []byte) []byte {
 
 // Finish keeps the answer to a request that had nothing to change.
 func (c *Claim[T]) Finish(ctx context.Context, status int, answer []byte) error {
-	return aboutStore(c.service.store.FinishIdempotent(ctx, c.request, c.token, status, packed(answer)))
+	return refusal.AboutStore(c.service.store.FinishIdempotent(ctx, c.request, c.token, status, packed(answer)))
 }
 
 // Release ends the claim. The key of a request that failed, or whose fate is unknown,

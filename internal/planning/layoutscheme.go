@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"plannerd/internal/parameters"
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -174,7 +175,7 @@ func (s layoutScheme) admit(_ *base, st *Statistics) error {
 }
 
 func (s layoutScheme) admitPartial() error {
-	return refuse(CompleteCoverageRequired, "Under the scheme "+string(s.name())+
+	return refusal.New(refusal.CompleteCoverageRequired, "Under the scheme "+string(s.name())+
 		" only complete statistics tell what moves.")
 }
 
@@ -262,7 +263,7 @@ func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Stat
 	}
 	changes, err := e.store.Changes(ctx, other.ID)
 	if err != nil {
-		return nil, aboutPlan(other.ID, err)
+		return nil, refusal.AboutPlan(other.ID, err)
 	}
 	after, err := s.layout(config.Configuration, entriesAfter(b.stored, changes))
 	if err != nil {
@@ -473,7 +474,7 @@ func (s layoutScheme) readDiff(ctx context.Context, r *reader, p store.Plan) (la
 }
 
 func (s layoutScheme) refuseTable() error {
-	return refuse(NoRoutingTable, "Under the scheme "+string(s.name())+
+	return refusal.New(refusal.NoRoutingTable, "Under the scheme "+string(s.name())+
 		" plans change no routing table, and cannot be replayed; GET the plan with include=routing_table.")
 }
 
@@ -498,7 +499,7 @@ func (s layoutScheme) route(ctx context.Context, r *reader, op store.Operator, k
 ) {
 	table, err := r.store.Table(ctx, op.Name, nil)
 	if err != nil {
-		return Route{}, aboutOperator(op.Name, err)
+		return Route{}, refusal.AboutOperator(op.Name, err)
 	}
 	config, err := r.configuration(ctx, op.Name, table.ConfigVersion)
 	if err != nil {

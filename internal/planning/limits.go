@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/exact"
 	"plannerd/internal/parameters"
+	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -136,7 +137,7 @@ func limitsHold(p store.Plan) error {
 	if err != nil {
 		return err
 	}
-	return refuse(LimitsChanged, fmt.Sprintf("Under the statistics of interval %d the plan breaks limits: %s. "+
+	return refusal.New(refusal.LimitsChanged, fmt.Sprintf("Under the statistics of interval %d the plan breaks limits: %s. "+
 		"Somebody who may approve it can approve it again; the next statistics may lead to another plan.",
 		latest.Interval, strings.Join(latest.Breaks, ", ")))
 }

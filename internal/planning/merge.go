@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/parameters"
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -38,11 +39,11 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 	begin, m := s.now(), &mergedReports{}
 	var err error
 	if m.last, err = s.store.Reports(ctx, b.op.Name, in.Epoch, in.Interval); err != nil {
-		return nil, aboutOperator(b.op.Name, err)
+		return nil, refusal.AboutOperator(b.op.Name, err)
 	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
-		return nil, aboutStore(err)
+		return nil, refusal.AboutStore(err)
 	}
 	if err := m.choose(b, in.Interval, cmp.Or(in.Reports.Missing, b.newest.Reports.Missing), now); err != nil {
 		return nil, err
@@ -103,9 +104,9 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 func reportsDiffer(err error) error {
 	switch {
 	case errors.Is(err, statsio.ErrMixedState):
-		return refuse(ReportsDiffer, "Some reports name the state of their keys and others do not.")
+		return refusal.New(refusal.ReportsDiffer, "Some reports name the state of their keys and others do not.")
 	case errors.Is(err, statsio.ErrMixedForms):
-		return refuse(ReportsDiffer,
+		return refusal.New(refusal.ReportsDiffer,
 			"Some reports name keys and others have compact records, or records of other degrees or scales.")
 	}
 	return err
@@ -152,7 +153,7 @@ func (m *mergedReports) choose(b *base, interval int64, mode MissingReports, now
 	}
 	switch {
 	case b.changed:
-		return refuse(CompleteCoverageRequired,
+		return refusal.New(refusal.CompleteCoverageRequired,
 			"The instances or the hash function changed since the routing table was committed, and reports are missing, of "+
 				idsText(missing)+
 				": they alone tell what moves. A removed instance that cannot report has to be put back first.")
@@ -179,7 +180,7 @@ func (m *mergedReports) admit(b *base) error {
 	if len(outdated) == 0 {
 		return nil
 	}
-	return refuse(CompleteCoverageRequired,
+	return refusal.New(refusal.CompleteCoverageRequired,
 		"The instances or the hash function changed since the routing table was committed, and reports are of an older "+
 			"one, of "+idsText(outdated)+
 			": they do not tell what came since.")
@@ -193,7 +194,7 @@ func (s *Service) refuseOlderHomes(ctx context.Context, b *base, m *mergedReport
 	}
 	newest, err := s.store.Configuration(ctx, b.op.Name, b.op.ConfigVersion)
 	if err != nil {
-		return aboutOperator(b.op.Name, err)
+		return refusal.AboutOperator(b.op.Name, err)
 	}
 	var older []int32
 	for _, one := range m.received {
@@ -204,7 +205,7 @@ func (s *Service) refuseOlderHomes(ctx context.Context, b *base, m *mergedReport
 	if len(older) == 0 {
 		return nil
 	}
-	return refuse(ConfigurationChanged, "Reports came before the newest configuration, of "+idsText(older)+
+	return refusal.New(refusal.ConfigurationChanged, "Reports came before the newest configuration, of "+idsText(older)+
 		": where they say that the hash puts keys is by an older one. They have to be sent again.")
 }
 
@@ -230,7 +231,7 @@ func (m *mergedReports) carry(late []store.Report, missing []int32, interval, ma
 
 // missingReports refuses a plan for the lack of reports.
 func missingReports(ids []int32, detail string) error {
-	return &Error{Reason: ReportsMissing, Detail: detail, Missing: ids}
+	return &refusal.Error{Reason: refusal.ReportsMissing, Detail: detail, Missing: ids}
 }
 
 // idsText names instances, many of them by their number.
@@ -264,7 +265,7 @@ func (s *Service) readReports(ctx context.Context, b *base, m *mergedReports,
 		}
 	}
 	if rows > int64(s.limits.Rows) {
-		return nil, refuse(TooLarge, fmt.Sprintf("The reports have more than %d rows together.", s.limits.Rows))
+		return nil, refusal.New(refusal.TooLarge, fmt.Sprintf("The reports have more than %d rows together.", s.limits.Rows))
 	}
 	if err := memory.Reserve(rows * (mergedRowBytes + planRowBytes)); err != nil {
 		return nil, err
@@ -273,10 +274,10 @@ func (s *Service) readReports(ctx context.Context, b *base, m *mergedReports,
 	for i, one := range chosen {
 		data, err := s.store.ReportData(ctx, b.op.Name, one.Revision)
 		if errors.Is(err, store.ErrNotFound) {
-			err = overtaken(fmt.Errorf("instance %d: %w", one.Instance, store.ErrReportsChanged))
+			err = refusal.Overtaken(fmt.Errorf("instance %d: %w", one.Instance, store.ErrReportsChanged))
 		}
 		if err != nil {
-			return nil, aboutOperator(b.op.Name, err)
+			return nil, refusal.AboutOperator(b.op.Name, err)
 		}
 		if err := memory.Reserve(int64(len(data))); err != nil {
 			return nil, err
@@ -299,7 +300,7 @@ func outdatedReport(b *base, one store.Report) error {
 	if one.TableVersion >= b.op.TableVersion {
 		return nil
 	}
-	return refuse(TableVersionOutdated, fmt.Sprintf(
+	return refusal.New(refusal.TableVersionOutdated, fmt.Sprintf(
 		"The report of instance %d is of table version %d, and nothing else tells where its keys are; the committed one "+
 			"is %d.",
 		one.Instance, one.TableVersion, b.op.TableVersion))
@@ -355,8 +356,8 @@ func (m *mergedReports) refusal(err error) error {
 			detail = fmt.Sprintf("key %q: %s", m.Keys.At(row-records), detail)
 		}
 	}
-	return &Error{
-		Reason: Invalid, Detail: "The reports do not fit the operator as it is now; see errors.",
+	return &refusal.Error{
+		Reason: refusal.Invalid, Detail: "The reports do not fit the operator as it is now; see errors.",
 		Problems: []planner.InputError{{Row: -1, Detail: detail}},
 	}
 }

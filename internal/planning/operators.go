@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 
+	"plannerd/internal/refusal"
 	"plannerd/store"
 )
 
@@ -19,7 +20,7 @@ type Operator struct {
 
 func newOperator(op store.Operator, created bool) (Operator, error) {
 	config, err := decodeConfiguration(op.Config)
-	return Operator{op, config, created}, aboutOperator(op.Name, err)
+	return Operator{op, config, created}, refusal.AboutOperator(op.Name, err)
 }
 
 // OperatorGuard refuses to change an operator as it stands; nil: there is none of the
@@ -65,12 +66,12 @@ func (s *Service) Configure(
 	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
-		return Operator{}, aboutStore(err)
+		return Operator{}, refusal.AboutStore(err)
 	}
 	choices := fixedChoices{c.Scheme, c.TableOwner, c.Ranges}
 	op, created, err := s.store.PutOperator(ctx, name, text, now, guarded, choices.guard)
 	if err != nil {
-		return Operator{}, aboutOperator(name, err)
+		return Operator{}, refusal.AboutOperator(name, err)
 	}
 	if c.TableOwner == OwnerPlanner && c.scheme().countsEntries() {
 		s.observer.TableSize(name, op.TableSize)
@@ -81,7 +82,7 @@ func (s *Service) Configure(
 // configureAttempts is how often a configuration is changed when others are faster.
 const configureAttempts = 3
 
-var errReconfigured = refuse(ConfigurationChanged, "The operator's configuration keeps changing; try again.")
+var errReconfigured = refusal.New(refusal.ConfigurationChanged, "The operator's configuration keeps changing; try again.")
 
 // Reconfigure gives an operator the configuration that change makes of the JSON of its
 // newest one.
@@ -156,7 +157,7 @@ func (s *Service) Operators(
 			}
 			ops, err := s.store.Operators(ctx, after, operatorsAtATime)
 			if err != nil {
-				yield(Operator{}, aboutStore(err))
+				yield(Operator{}, refusal.AboutStore(err))
 				return
 			}
 			for _, op := range ops {
@@ -197,7 +198,7 @@ func (s *Service) Recent(ctx context.Context, operators []Operator, most int) ([
 			err = cmp.Or(err, SchemeOf(p).check())
 		}
 	}
-	return out, aboutStore(err)
+	return out, refusal.AboutStore(err)
 }
 
 // Delete removes an operator with all its history.
@@ -206,10 +207,10 @@ func (s *Service) Delete(ctx context.Context, name string, guard OperatorGuard, 
 	guarded := guard.guarding(func(store.Operator) bool { return false })
 	now, err := s.store.Now(ctx)
 	if err != nil {
-		return aboutStore(err)
+		return refusal.AboutStore(err)
 	}
 	if err := s.store.DeleteOperator(ctx, name, now, guarded); err != nil {
-		return aboutOperator(name, err)
+		return refusal.AboutOperator(name, err)
 	}
 	s.observer.Deleted(name)
 	return nil

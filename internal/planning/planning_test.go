@@ -13,6 +13,7 @@ import (
 
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
@@ -57,14 +58,14 @@ func TestLifeOfAPlan(t *testing.T) {
 	other := skewed(1)
 	other.Cost[0] = 2
 	_, err := e.tryPropose("clicks", other)
-	e.refused(err, planning.IntervalPlanned)
+	e.refused(err, refusal.IntervalPlanned)
 
 	applying := e.want("applying")(e.Start(e.Context(), step(p), planning.Executor{Name: "engine"}))
 	if applying.Executor.Name != "engine" {
 		t.Errorf("%v carries it out", applying.Executor)
 	}
 	_, err = e.Start(e.Context(), step(p), planning.Executor{Name: "another"})
-	e.refused(err, planning.OtherExecutor)
+	e.refused(err, refusal.OtherExecutor)
 	// Another plan now leaves all as it is, and tells what would come of the first.
 	stands := e.propose("clicks", skewed(2))
 	var blocking struct {
@@ -80,7 +81,7 @@ func TestLifeOfAPlan(t *testing.T) {
 	}
 	e.want("applying")(e.Acknowledge(e.Context(), step(p), 0, 0, []int32{1}))
 	_, err = e.Acknowledge(e.Context(), step(p), 0, 0, []int32{7})
-	e.refused(err, planning.NotAwaited)
+	e.refused(err, refusal.NotAwaited)
 	done := e.want("committed")(e.Acknowledge(e.Context(), step(p), 0, 0, []int32{0}))
 	if done.Version == nil || *done.Version != 1 || e.observed.sizes["clicks"] != p.MigrationKeys {
 		t.Errorf("version %v with %d entries", done.Version, e.observed.sizes["clicks"])
@@ -120,20 +121,20 @@ func TestApproval(t *testing.T) {
 		t.Fatalf("%s until %v", p.Status, p.ExpiresAt)
 	}
 	_, err := e.Commit(e.Context(), step(p), true)
-	e.refused(err, planning.TransitionNotAllowed)
+	e.refused(err, refusal.TransitionNotAllowed)
 	e.want("rejected")(e.Reject(e.Context(), step(p)))
 	p = e.propose("clicks", skewed(1)) // a plan that ended makes room for another
 	e.want("approved")(e.Approve(e.Context(), step(p)))
 	e.want("applying")(e.Start(e.Context(), step(p), planning.Executor{Name: "engine"}))
 	_, err = e.Abort(e.Context(), step(p), 0, true)
-	e.refused(err, planning.TransitionNotAllowed)
+	e.refused(err, refusal.TransitionNotAllowed)
 	e.want("aborting")(e.Abort(e.Context(), step(p), 0, false))
 	e.want("aborted")(e.Abort(e.Context(), step(p), 0, true))
 
 	p = e.propose("clicks", skewed(2))
 	e.pass(10 * time.Minute)
 	_, err = e.Approve(e.Context(), step(p))
-	e.refused(err, planning.TransitionNotAllowed)
+	e.refused(err, refusal.TransitionNotAllowed)
 	ctx, cancel := context.WithCancel(e.Context())
 	cancel()
 	e.Service.Run(ctx) // it sweeps once before it looks whether to end
@@ -152,7 +153,7 @@ func TestNotStarted(t *testing.T) {
 	}
 	e.pass(10 * time.Minute)
 	_, err := e.Start(e.Context(), step(born), planning.Executor{Name: "engine"})
-	if refused := e.refused(err, planning.TransitionNotAllowed); !strings.Contains(refused.Detail, "expired") {
+	if refused := e.refused(err, refusal.TransitionNotAllowed); !strings.Contains(refused.Detail, "expired") {
 		t.Error(refused)
 	}
 	if again := e.propose("clicks", skewed(1)); again.ID == born.ID || again.Status != "approved" {
@@ -193,7 +194,7 @@ func TestSkewedClock(t *testing.T) {
 		}
 		answer := func(planning.Plan) (int, []byte, error) { return 0, nil, nil }
 		_, err := planning.Begin(e.Context(), e.Service, request, answer)
-		e.refused(err, planning.IdempotencyKeyRunning)
+		e.refused(err, refusal.IdempotencyKeyRunning)
 		done, cancel := context.WithCancel(e.Context())
 		swept := make(chan struct{})
 		go func() {
@@ -280,7 +281,7 @@ func TestReplay(t *testing.T) {
 		t.Errorf("%s instead of %s", text(t, same.Change...), text(t, p.Lists.Change...))
 	}
 	_, err = r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1]})
-	e.refused(err, planning.IntervalPlanned)
+	e.refused(err, refusal.IntervalPlanned)
 	e.want("aborted")(e.Abort(e.Context(), step(p), 0, false))
 	q, err := r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1], By: planning.Transition{Actor: "somebody"}})
 	if err != nil || q.Strategy != "optimal" || q.InputHash != p.InputHash || q.Source != p.Source ||
@@ -360,15 +361,15 @@ func TestReports(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	_, err = ask(1, "")
-	if refusal := e.refused(err, planning.ReportsMissing); !slices.Equal(refusal.Missing, []int32{1}) {
-		t.Errorf("%v are missing", refusal.Missing)
+	if refused := e.refused(err, refusal.ReportsMissing); !slices.Equal(refused.Missing, []int32{1}) {
+		t.Errorf("%v are missing", refused.Missing)
 	}
 	frozen, err := ask(1, planning.MissingFreeze)
 	if err != nil || !slices.Contains(frozen.Causes, "frozen") {
 		t.Fatalf("%+v, %v", frozen, err)
 	}
 	_, err = report(1, 1)
-	e.refused(err, planning.ReportClosed)
+	e.refused(err, refusal.ReportClosed)
 	for instance := range int32(2) {
 		if _, err := report(instance, 2); err != nil {
 			t.Fatal(err)
@@ -433,13 +434,13 @@ func TestLayouts(t *testing.T) {
 				t.Errorf("%+v, %v", r, err)
 			}
 			_, err = e.Replay(e.Context(), p.ID, e.lease())
-			e.refused(err, planning.NoRoutingTable)
+			e.refused(err, refusal.NoRoutingTable)
 			_, err = e.TableChanges(e.Context(), p.Plan, planning.KeyFilter{}, e.lease())
-			e.refused(err, planning.NoRoutingTable)
+			e.refused(err, refusal.NoRoutingTable)
 			partial := skewed(2)
 			partial.Partial = true
 			_, err = e.tryPropose("clicks", partial)
-			e.refused(err, planning.CompleteCoverageRequired)
+			e.refused(err, refusal.CompleteCoverageRequired)
 			compacted := skewed(2)
 			compacted.Compact = &parameters.Compact{Degree: 8}
 			_, err = e.tryPropose("clicks", compacted)
@@ -449,7 +450,7 @@ func TestLayouts(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = e.Configure(e.Context(), "clicks", complete, anyway, true, nil)
-			e.refused(err, planning.SchemeFixed)
+			e.refused(err, refusal.SchemeFixed)
 		})
 	}
 }
@@ -489,7 +490,7 @@ func TestFollow(t *testing.T) {
 		}
 	}
 	_, _, err = e.Follow(e.Context(), planning.TableQuery{Operator: "none"}, time.Second, e.lease(), changed, nil)
-	e.refused(err, planning.OperatorNotFound)
+	e.refused(err, refusal.OperatorNotFound)
 }
 
 // TestClaims: what is done under an idempotency key and its answer happen together.
@@ -532,7 +533,7 @@ func TestClaims(t *testing.T) {
 	}
 	request.Body[0]++
 	_, err = propose()
-	e.refused(err, planning.IdempotencyKeyReused)
+	e.refused(err, refusal.IdempotencyKeyReused)
 }
 
 // TestWhatIf: trials are planned in their order and change nothing.
@@ -577,29 +578,29 @@ func TestWhatIf(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	e := newEnv(t)
 	_, err := e.Operator(e.Context(), "none")
-	e.refused(err, planning.OperatorNotFound)
+	e.refused(err, refusal.OperatorNotFound)
 	_, err = e.Plan(e.Context(), "none")
-	e.refused(err, planning.PlanNotFound)
+	e.refused(err, refusal.PlanNotFound)
 	e.configure("clicks", configuration(2))
 	_, err = e.Table(e.Context(), planning.TableQuery{Operator: "clicks", Version: 7, Since: planning.NotAsked}, e.lease())
-	e.refused(err, planning.VersionNotFound)
+	e.refused(err, refusal.VersionNotFound)
 	ahead, version := skewed(1), int64(3)
 	ahead.TableVersion = &version
 	_, err = e.tryPropose("clicks", ahead)
-	e.refused(err, planning.TableVersionAhead)
+	e.refused(err, refusal.TableVersionAhead)
 	c := configuration(2)
 	c.Strategy = "none"
 	_, err = planning.NewConfiguration(c)
 	e.invalid(err, "strategy")
 	p := e.propose("clicks", skewed(5))
 	_, err = e.tryPropose("clicks", skewed(4))
-	e.refused(err, planning.IntervalOutdated)
-	e.refused(e.CheckResolvable(e.Context(), p.ID, func(planning.Plan) error { return nil }), planning.ResolutionNotNeeded)
+	e.refused(err, refusal.IntervalOutdated)
+	e.refused(e.CheckResolvable(e.Context(), p.ID, func(planning.Plan) error { return nil }), refusal.ResolutionNotNeeded)
 	if err := e.Delete(e.Context(), "clicks", anyway, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, err = e.Plan(e.Context(), p.ID)
-	e.refused(err, planning.Purged)
+	e.refused(err, refusal.Purged)
 	if !slices.Equal(e.observed.deleted, []string{"clicks"}) {
 		t.Errorf("%q were deleted", e.observed.deleted)
 	}
@@ -656,7 +657,7 @@ func TestUnknownScheme(t *testing.T) {
 		},
 	}
 	for name, call := range read {
-		var refused *planning.Error
+		var refused *refusal.Error
 		if err := call(); err == nil || errors.As(err, &refused) || !strings.Contains(err.Error(), `scheme "spiral"`) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -667,8 +668,8 @@ func TestUnknownScheme(t *testing.T) {
 // is told from one that refuses.
 func TestStoreIsGone(t *testing.T) {
 	e := newEnv(t, func(c *planning.Config) { c.Store = gone{c.Store} })
-	e.refused(e.Ready(e.Context(), time.Millisecond), planning.Unavailable)
+	e.refused(e.Ready(e.Context(), time.Millisecond), refusal.Unavailable)
 	for _, err := range e.Operators(e.Context(), "", nil) {
-		e.refused(err, planning.Unavailable)
+		e.refused(err, refusal.Unavailable)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -26,13 +27,13 @@ func (s *Service) Plans(ctx context.Context, f PlanFilter) (plans []Plan, next i
 	for _, p := range plans {
 		err = cmp.Or(err, SchemeOf(p).check())
 	}
-	return plans, next, aboutOperator(f.Operator, err)
+	return plans, next, refusal.AboutOperator(f.Operator, err)
 }
 
 // Transitions are the life of a plan so far, oldest first.
 func (s *Service) Transitions(ctx context.Context, id string) ([]Transition, error) {
 	all, err := s.store.Transitions(ctx, id)
-	return all, aboutPlan(id, err)
+	return all, refusal.AboutPlan(id, err)
 }
 
 // Lists reads what a plan does to the table and what it migrates, so far as they are
@@ -143,9 +144,9 @@ func refuseUnresolved(p store.Plan) error {
 	case !p.Classes || p.ResolvedKeys != nil:
 		return nil
 	case p.EngineTable:
-		return refuse(TableNotHeld, "The plan moves classes of keys, and the engine holds the routing table.")
+		return refusal.New(refusal.TableNotHeld, "The plan moves classes of keys, and the engine holds the routing table.")
 	}
-	return aboutPlan(p.ID, store.ErrUnresolved)
+	return refusal.AboutPlan(p.ID, store.ErrUnresolved)
 }
 
 // AnalysisInput reads the stored statistics of an interval as analyses take them; epoch
@@ -159,24 +160,24 @@ func (s *Service) AnalysisInput(
 	}
 	blob, err := s.store.Input(ctx, plan)
 	if err != nil {
-		return nil, aboutInterval(operator, interval, err)
+		return nil, refusal.AboutInterval(operator, interval, err)
 	}
 	if blob == nil {
-		return nil, refuse(Purged,
+		return nil, refusal.New(refusal.Purged,
 			fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator))
 	}
 	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
 		return nil, err
 	}
 	if statsio.IsCompact(blob) {
-		return nil, refuse(KeysNotKnown, "The statistics of that interval are in compact form, which names no keys.")
+		return nil, refusal.New(refusal.KeysNotKnown, "The statistics of that interval are in compact form, which names no keys.")
 	}
 	stats, _, err := statsio.DecodeInput(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored input of plan %s: %w", plan, err)
 	}
 	if stats.Partial {
-		return nil, refuse(KeysNotKnown, "The statistics of that interval are partial: they do not name all keys.")
+		return nil, refusal.New(refusal.KeysNotKnown, "The statistics of that interval are partial: they do not name all keys.")
 	}
 	in, err := analyses.FromStatistics(stats)
 	if err != nil {
@@ -192,7 +193,7 @@ func (s *Service) newestPlan(ctx context.Context, operator string, interval int6
 	for {
 		plans, next, err := s.store.Plans(ctx, filter)
 		if err != nil {
-			return "", aboutOperator(operator, err)
+			return "", refusal.AboutOperator(operator, err)
 		}
 		for _, p := range plans {
 			if epoch == nil || p.Epoch == *epoch {
@@ -200,7 +201,7 @@ func (s *Service) newestPlan(ctx context.Context, operator string, interval int6
 			}
 		}
 		if next == 0 {
-			return "", aboutInterval(operator, interval, store.ErrNotFound)
+			return "", refusal.AboutInterval(operator, interval, store.ErrNotFound)
 		}
 		filter.Before = next
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/store"
 )
@@ -31,12 +32,12 @@ func (s *Service) Propose(ctx context.Context, operator string, in Proposal) (*S
 		if p, err = s.tryPropose(ctx, operator, in); err == nil {
 			return p, nil
 		}
-		if !errors.Is(err, errOvertaken) {
+		if !errors.Is(err, refusal.ErrOvertaken) {
 			break
 		}
 	}
 	if errors.Is(err, errTwin) { // its configuration or its table changed each time
-		err = refuse(ConfigurationChanged, "The operator keeps changing while planning; try again.")
+		err = refusal.New(refusal.ConfigurationChanged, "The operator keeps changing while planning; try again.")
 	}
 	return nil, err
 }
@@ -105,17 +106,17 @@ func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) 
 // unlessStale returns a refusal, or none, and marks what rests on a configuration or a
 // table that is no longer the operator's: together with what was read after them it may
 // never have been true. A plan that was found rests on the configuration alone.
-func (s *Service) unlessStale(ctx context.Context, b *base, refusal error) error {
+func (s *Service) unlessStale(ctx context.Context, b *base, refused error) error {
 	op, err := s.store.Operator(ctx, b.op.Name)
 	switch {
 	case err != nil: // who cannot look cannot say either that a refusal holds
-		return aboutOperator(b.op.Name, err)
-	case refusal == nil && op.ConfigVersion != b.op.ConfigVersion:
-		return aboutOperator(b.op.Name, overtaken(store.ErrConfigurationChanged))
-	case refusal != nil && (op.ConfigVersion != b.op.ConfigVersion || op.TableVersion != b.op.TableVersion):
-		return fmt.Errorf("%w: %w", errOvertaken, refusal)
+		return refusal.AboutOperator(b.op.Name, err)
+	case refused == nil && op.ConfigVersion != b.op.ConfigVersion:
+		return refusal.AboutOperator(b.op.Name, refusal.Overtaken(store.ErrConfigurationChanged))
+	case refused != nil && (op.ConfigVersion != b.op.ConfigVersion || op.TableVersion != b.op.TableVersion):
+		return fmt.Errorf("%w: %w", refusal.ErrOvertaken, refused)
 	}
-	return refusal
+	return refused
 }
 
 // mostPlansOfInterval is how many plans of one interval are looked through.
@@ -131,7 +132,7 @@ func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash st
 		return s.load(ctx, p)
 	}
 	if !errors.Is(err, store.ErrNotFound) {
-		return nil, aboutOperator(name, err)
+		return nil, refusal.AboutOperator(name, err)
 	}
 	refused := s.store.CheckInterval(ctx, name, epoch, interval)
 	if refused == nil {
@@ -142,7 +143,7 @@ func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash st
 		earlier, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: name, Interval: &interval,
 			Limit: mostPlansOfInterval})
 		if err != nil {
-			return nil, aboutOperator(name, err)
+			return nil, refusal.AboutOperator(name, err)
 		}
 		planned := errors.Is(refused, store.ErrIntervalPlanned)
 		for _, p := range earlier {
@@ -162,14 +163,14 @@ func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash st
 			return s.load(ctx, whole)
 		}
 	}
-	return nil, aboutOperator(name, refused)
+	return nil, refusal.AboutOperator(name, refused)
 }
 
 // intervalPlanned refuses another plan of an interval that has one.
 func intervalPlanned(p store.Plan, err error) error {
-	return &Error{Reason: IntervalPlanned, Detail: fmt.Sprintf(
+	return &refusal.Error{Reason: refusal.IntervalPlanned, Detail: fmt.Sprintf(
 		"The interval has plan %s, which is %s: it was made of other statistics or under another configuration.", p.ID,
-		p.Status), err: err}
+		p.Status), Err: err}
 }
 
 // load adds its lists to a stored plan.
@@ -194,7 +195,7 @@ type draft struct {
 }
 
 // errTwin: another request has made the same plan; its lists are not at hand yet.
-var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", errOvertaken)
+var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", refusal.ErrOvertaken)
 
 // keep stores a plan.
 func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, error) {
@@ -206,7 +207,7 @@ func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, erro
 	}
 	at, err := s.store.Now(ctx)
 	if err != nil {
-		return nil, aboutStore(err)
+		return nil, refusal.AboutStore(err)
 	}
 	record, err := b.record(d, at)
 	if err != nil {
@@ -224,7 +225,7 @@ func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, erro
 		return &StoredPlan{Plan: out.Plan, Lists: lists, Created: true}, nil
 	}), record, d.by)
 	if err != nil {
-		return nil, aboutOperator(b.op.Name, overtaken(err))
+		return nil, refusal.AboutOperator(b.op.Name, refusal.Overtaken(err))
 	}
 	if !created {
 		return s.load(ctx, p)

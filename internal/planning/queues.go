@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ring"
@@ -84,7 +85,7 @@ func (m *mergedReports) mergeQueues(in Proposal, reports []statsio.Report) (bool
 		m.Statistics = &st
 		return true, nil
 	}
-	return true, refuse(ReportsDiffer, "Some reports are queue lengths and others name keys.")
+	return true, refusal.New(refusal.ReportsDiffer, "Some reports are queue lengths and others name keys.")
 }
 
 // ofQueues has a plan claim no more than queue lengths tell.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"plannerd/internal/exact"
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -262,7 +263,7 @@ func (rangesKind) routeBy(
 ) (Route, error) {
 	id, err := held.placed().Instance(key, planner.KeyHash(key))
 	if errors.Is(err, errNobody) {
-		return Route{}, refuse(NobodyOwns, "No plan of the operator's key ranges was committed yet: nobody owns the key.")
+		return Route{}, refusal.New(refusal.NobodyOwns, "No plan of the operator's key ranges was committed yet: nobody owns the key.")
 	}
 	return Route{Instance: id, Source: "range"}, err
 }

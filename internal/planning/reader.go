@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -32,7 +33,7 @@ type tableKey struct {
 
 func (r *reader) operator(ctx context.Context, name string) (store.Operator, error) {
 	op, err := r.store.Operator(ctx, name)
-	return op, aboutOperator(name, err)
+	return op, refusal.AboutOperator(name, err)
 }
 
 // Plan reads a plan.
@@ -41,7 +42,7 @@ func (r *reader) Plan(ctx context.Context, id string) (store.Plan, error) {
 	if err == nil {
 		err = SchemeOf(p).check()
 	}
-	return p, aboutPlan(id, err)
+	return p, refusal.AboutPlan(id, err)
 }
 
 // SchemeOf is the scheme that a plan was made under.
@@ -51,7 +52,7 @@ func SchemeOf(p Plan) SchemeName { return SchemeName(p.Scheme) }
 func (r *reader) configuration(ctx context.Context, operator string, version int64) (Configuration, error) {
 	c, err := r.store.Configuration(ctx, operator, version)
 	if err != nil {
-		return Configuration{}, aboutOperator(operator, err)
+		return Configuration{}, refusal.AboutOperator(operator, err)
 	}
 	return decodeConfiguration(c.Config)
 }
@@ -60,7 +61,7 @@ func (r *reader) configuration(ctx context.Context, operator string, version int
 func (r *reader) placement(ctx context.Context, operator string, version int64) (*placement, error) {
 	c, err := r.store.Configuration(ctx, operator, version)
 	if err != nil {
-		return nil, aboutOperator(operator, err)
+		return nil, refusal.AboutOperator(operator, err)
 	}
 	return r.placements.get(ctx, c.Config)
 }
@@ -95,9 +96,9 @@ func (r *reader) pinned(ctx context.Context, op store.Operator) (*placement, err
 func (r *reader) committed(ctx context.Context, op store.Operator) (store.Table, error) {
 	table, err := r.store.Table(ctx, op.Name, nil)
 	if err == nil && table.Version != op.TableVersion {
-		err = fmt.Errorf("reading operator %s: %w: %w", op.Name, errOvertaken, store.ErrBaseChanged)
+		err = fmt.Errorf("reading operator %s: %w: %w", op.Name, refusal.ErrOvertaken, store.ErrBaseChanged)
 	}
-	return table, aboutOperator(op.Name, err)
+	return table, refusal.AboutOperator(op.Name, err)
 }
 
 // table is the committed routing table as the planner takes it.
@@ -139,13 +140,13 @@ func (r *reader) changes(ctx context.Context, p store.Plan) ([]store.Change, err
 	if changes == nil {
 		changes = []store.Change{}
 	}
-	return changes, aboutPlan(p.ID, err)
+	return changes, refusal.AboutPlan(p.ID, err)
 }
 
 // migrations returns what the store keeps of the migrations of a plan.
 func (r *reader) migrations(ctx context.Context, p store.Plan) ([]byte, error) {
 	blob, err := r.store.Migrations(ctx, p.ID)
-	return blob, aboutPlan(p.ID, err)
+	return blob, refusal.AboutPlan(p.ID, err)
 }
 
 // BalancedOf is what is claimed of the balance of a plan; nil: it was made of queue lengths, or

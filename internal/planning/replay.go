@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -60,7 +61,7 @@ func (r *Replay) foresee(ctx context.Context) error {
 		return err
 	}
 	if f.state == nil {
-		return refuse(Purged, "What the forecast of the plan was made of is no longer kept.")
+		return refusal.New(refusal.Purged, "What the forecast of the plan was made of is no longer kept.")
 	}
 	if f.forecast, err = f.state.Again(r.Statistics.Statistics); err == nil {
 		r.base.foreseeOf(r.Statistics, f)
@@ -82,7 +83,7 @@ func (s *Service) baseOf(ctx context.Context, p store.Plan, memory *admission.Le
 	}
 	table, err := s.store.Table(ctx, p.Operator, &p.BaseVersion)
 	if err != nil {
-		return nil, aboutVersion(p.Operator, p.BaseVersion, err)
+		return nil, refusal.AboutVersion(p.Operator, p.BaseVersion, err)
 	}
 	b.op.TableConfigVersion = table.ConfigVersion
 	if b.newest, err = s.placement(ctx, p.Operator, p.ConfigVersion); err != nil {
@@ -108,10 +109,10 @@ func (s *Service) baseOf(ctx context.Context, p store.Plan, memory *admission.Le
 func (s *Service) inputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*Statistics, error) {
 	blob, err := s.store.Input(ctx, p.ID)
 	if err != nil {
-		return nil, aboutPlan(p.ID, err)
+		return nil, refusal.AboutPlan(p.ID, err)
 	}
 	if blob == nil {
-		return nil, refuse(Purged, "The input of the plan was not stored: store_inputs was false.")
+		return nil, refusal.New(refusal.Purged, "The input of the plan was not stored: store_inputs was false.")
 	}
 	st := &Statistics{Interval: p.Interval, Epoch: p.Epoch, older: p.Outdated}
 	if statsio.IsCompact(blob) {
@@ -208,7 +209,7 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*StoredPlan, er
 	case err == nil:
 		return s.load(ctx, p)
 	case !errors.Is(err, store.ErrNotFound):
-		return nil, aboutOperator(r.Operator, err)
+		return nil, refusal.AboutOperator(r.Operator, err)
 	case refused != nil:
 		return nil, refused
 	}
@@ -248,11 +249,11 @@ func (s *Service) proposable(ctx context.Context, p store.Plan) error {
 	case err != nil:
 		return err
 	case op.TableVersion != p.BaseVersion:
-		return aboutPlan(p.ID, store.ErrBaseChanged)
+		return refusal.AboutPlan(p.ID, store.ErrBaseChanged)
 	case op.ConfigVersion != p.ConfigVersion:
-		return refuse(ConfigurationChanged, "The plan was made under an older configuration of the operator.")
+		return refusal.New(refusal.ConfigurationChanged, "The plan was made under an older configuration of the operator.")
 	}
-	return aboutOperator(p.Operator, s.store.CheckInterval(ctx, p.Operator, p.Epoch, p.Interval))
+	return refusal.AboutOperator(p.Operator, s.store.CheckInterval(ctx, p.Operator, p.Epoch, p.Interval))
 }
 
 // fingerprint identifies what a replay makes of the plan's statistics.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -119,7 +120,7 @@ func (s *Service) PutReport(
 		return ReportReceipt{}, err
 	}
 	if err := s.store.CheckInterval(ctx, operator, st.Epoch, st.Interval); err != nil {
-		return ReportReceipt{}, aboutOperator(operator, closed(err))
+		return ReportReceipt{}, refusal.AboutOperator(operator, closed(err))
 	}
 	if st.ahead(op.TableVersion) {
 		return ReportReceipt{}, tableAhead(*st.TableVersion, op.TableVersion)
@@ -148,7 +149,7 @@ func (s *Service) PutReport(
 	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
-		return ReportReceipt{}, aboutStore(err)
+		return ReportReceipt{}, refusal.AboutStore(err)
 	}
 	report := store.Report{
 		Epoch: st.Epoch, Interval: st.Interval, Instance: instance, TableVersion: op.TableVersion,
@@ -167,7 +168,7 @@ func (s *Service) PutReport(
 	})
 	last, created, err := s.store.PutReport(ctx, operator, report, data, r.newest.keptReports())
 	if err != nil {
-		return ReportReceipt{}, aboutOperator(operator, closed(err))
+		return ReportReceipt{}, refusal.AboutOperator(operator, closed(err))
 	}
 	return receipt(last, created), nil
 }
@@ -176,9 +177,9 @@ func (s *Service) PutReport(
 func closed(err error) error {
 	switch {
 	case errors.Is(err, store.ErrIntervalPlanned):
-		return refuse(ReportClosed, "The interval has a plan: its reports are no longer taken.")
+		return refusal.New(refusal.ReportClosed, "The interval has a plan: its reports are no longer taken.")
 	case errors.Is(err, store.ErrIntervalOutdated):
-		return refuse(ReportClosed, "A newer interval was planned already: reports of this one are no longer taken.")
+		return refusal.New(refusal.ReportClosed, "A newer interval was planned already: reports of this one are no longer taken.")
 	}
 	return err
 }
@@ -238,7 +239,7 @@ func encodeRecords(r reporters, st *Statistics) ([]byte, error) {
 func (s *Service) checkForm(ctx context.Context, op store.Operator, r reporters, instance int32, st *Statistics) error {
 	last, err := s.store.Reports(ctx, op.Name, st.Epoch, st.Interval)
 	if err != nil {
-		return aboutOperator(op.Name, err)
+		return refusal.AboutOperator(op.Name, err)
 	}
 	received, _, _ := r.split(last, st.Interval)
 	received = slices.DeleteFunc(received, func(o store.Report) bool { return o.Instance == instance || o.Rows == 0 })
@@ -251,7 +252,7 @@ func (s *Service) checkForm(ctx context.Context, op store.Operator, r reporters,
 		return nil
 	}
 	if err != nil {
-		return aboutOperator(op.Name, err)
+		return refusal.AboutOperator(op.Name, err)
 	}
 	if !statsio.IsCompact(data) {
 		return planner.Invalid("compact", fmt.Sprintf(
@@ -286,11 +287,11 @@ func (s *Service) Reports(ctx context.Context, operator string, epoch, interval 
 	}
 	last, err := s.store.Reports(ctx, operator, epoch, interval)
 	if err != nil {
-		return IntervalReports{}, aboutOperator(operator, err)
+		return IntervalReports{}, refusal.AboutOperator(operator, err)
 	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
-		return IntervalReports{}, aboutStore(err)
+		return IntervalReports{}, refusal.AboutStore(err)
 	}
 	received, late, missing := r.split(last, interval)
 	return IntervalReports{received, late, missing, r.lost(late, missing, now)}, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -30,13 +31,13 @@ func (s *Service) resolvable(ctx context.Context, id string, guard PlanGuard) (s
 	}
 	switch {
 	case !p.Classes:
-		err = refuse(ResolutionNotNeeded, "The plan moves keys, not classes of them.")
+		err = refusal.New(refusal.ResolutionNotNeeded, "The plan moves keys, not classes of them.")
 	case p.EngineTable:
-		err = refuse(ResolutionNotNeeded, "The engine holds the routing table: it alone has to know the keys.")
+		err = refusal.New(refusal.ResolutionNotNeeded, "The engine holds the routing table: it alone has to know the keys.")
 	case p.Status == store.StatusNoAction:
-		err = refuse(TransitionNotAllowed, "There is nothing to resolve: the plan is no_action.")
+		err = refusal.New(refusal.TransitionNotAllowed, "There is nothing to resolve: the plan is no_action.")
 	case p.Status != store.StatusApproved:
-		err = aboutPlan(p.ID, store.ErrTransition)
+		err = refusal.AboutPlan(p.ID, store.ErrTransition)
 	}
 	return p, err
 }
@@ -57,11 +58,11 @@ func (s *Service) Resolve(
 		return p, err
 	}
 	if step.By.At, err = s.store.Now(ctx); err != nil {
-		return Plan{}, aboutStore(err)
+		return Plan{}, refusal.AboutStore(err)
 	}
 	ctx = step.Claim.completing(ctx, func(out store.Outcome) (Plan, error) { return out.Plan, nil })
 	p, err = s.store.ResolvePlan(ctx, step.Plan, r, step.By, store.PlanGuard(step.Guard))
-	return p, aboutPlan(step.Plan, err)
+	return p, refusal.AboutPlan(step.Plan, err)
 }
 
 // resolver checks a resolution against its plan, and finds out what it does to
@@ -96,7 +97,7 @@ func (s *Service) resolution(ctx context.Context, p store.Plan, in *statsio.Reso
 		return store.Resolution{}, err
 	}
 	if b.op.TableVersion != p.BaseVersion {
-		return store.Resolution{}, aboutPlan(p.ID, store.ErrBaseChanged)
+		return store.Resolution{}, refusal.AboutPlan(p.ID, store.ErrBaseChanged)
 	}
 	r := &resolver{
 		in: in, pinned: b.pinned, table: b.table, named: make([]bool, b.table.Len()),
@@ -169,7 +170,7 @@ func (r *resolver) resolve(ctx context.Context) error {
 		if i%(1<<16) == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if len(r.bad) >= MaxProblems {
+		if len(r.bad) >= refusal.MaxProblems {
 			break
 		}
 		if home, ok := r.home(i); ok && r.known(i) {
@@ -194,7 +195,7 @@ func (r *resolver) refusal() error {
 	if len(r.bad) == 0 {
 		return nil
 	}
-	return &Error{Reason: Invalid, Problems: r.bad}
+	return &refusal.Error{Reason: refusal.Invalid, Problems: r.bad}
 }
 
 // unsetOthers removes the entries of keys that were not named. Those keys are
@@ -280,7 +281,7 @@ func (r *resolver) compare() error {
 		}
 	}
 	slices.SortFunc(flows, flow.compare)
-	for _, f := range flows[:min(len(flows), MaxProblems)] {
+	for _, f := range flows[:min(len(flows), refusal.MaxProblems)] {
 		r.bad = append(r.bad, planner.InputError{Row: -1, Detail: fmt.Sprintf(
 			"from %d, with hash instance %d, to %d: the plan has %d keys, %d are named", f.from, f.hash, f.to,
 			r.want[f], r.got[f])})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -32,21 +33,21 @@ func (s *Service) RegisterRouter(
 	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
-		return Router{}, aboutStore(err)
+		return Router{}, refusal.AboutStore(err)
 	}
 	r, created, err := s.store.RegisterRouter(ctx, operator, router, epoch, lease, now)
-	return Router{Router: r, Created: created}, aboutOperator(operator, err)
+	return Router{Router: r, Created: created}, refusal.AboutOperator(operator, err)
 }
 
 // Routers lists the routers of an operator.
 func (s *Service) Routers(ctx context.Context, operator string) ([]Router, error) {
 	all, err := s.store.Routers(ctx, operator)
 	if err != nil {
-		return nil, aboutOperator(operator, err)
+		return nil, refusal.AboutOperator(operator, err)
 	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
-		return nil, aboutStore(err)
+		return nil, refusal.AboutStore(err)
 	}
 	out := make([]Router, len(all))
 	for i, r := range all {
@@ -60,6 +61,6 @@ func (s *Service) RemoveRouter(ctx context.Context, operator, router string) err
 	if _, err := s.operator(ctx, operator); err != nil {
 		return err
 	}
-	return about(s.store.DeleteRouter(ctx, operator, router), RouterNotFound,
+	return refusal.About(s.store.DeleteRouter(ctx, operator, router), refusal.RouterNotFound,
 		fmt.Sprintf("router %q of operator %q", router, operator))
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -66,7 +67,7 @@ func (s *Service) requireForms(ctx context.Context, named bool) error {
 		return nil
 	}
 	if err := s.store.RequireForms(ctx, named); err != nil {
-		return aboutStore(err)
+		return refusal.AboutStore(err)
 	}
 	required.Store(true)
 	return nil
@@ -112,7 +113,7 @@ func (s *Service) Ready(ctx context.Context, within time.Duration) error {
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, store.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
-	return aboutStore(err)
+	return refusal.AboutStore(err)
 }
 
 // Run does until ctx ends what no call does: it writes down what has expired, removes what

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -66,7 +67,7 @@ func (s *Service) reportedSketch(
 ) (*sketch.Sketch, error) {
 	last, err := s.store.Reports(ctx, operator, epoch, interval)
 	if err != nil {
-		return nil, aboutOperator(operator, err)
+		return nil, refusal.AboutOperator(operator, err)
 	}
 	for _, one := range last {
 		if one.Instance != instance || one.Interval != interval {
@@ -77,13 +78,13 @@ func (s *Service) reportedSketch(
 			break
 		}
 		if err != nil {
-			return nil, aboutOperator(operator, err)
+			return nil, refusal.AboutOperator(operator, err)
 		}
 		if of, ok, err := decodeSketch(data); ok {
 			return of, err
 		}
 	}
-	return nil, refuse(IntervalNotFound, fmt.Sprintf(
+	return nil, refusal.New(refusal.IntervalNotFound, fmt.Sprintf(
 		"Of instance %d there is no sketch of interval %d that this one could add to: send one of all keys, without since.",
 		instance, interval))
 }
@@ -98,7 +99,7 @@ func (m *mergedReports) mergeSketches(in Proposal, reports []statsio.Report) (bo
 		case err != nil:
 			return ok, fmt.Errorf("reading the report of instance %d: %w", r.Instance, err)
 		case ok != (all != nil) && i > 0:
-			return true, refuse(ReportsDiffer, "Some reports are sketches and others name keys.")
+			return true, refusal.New(refusal.ReportsDiffer, "Some reports are sketches and others name keys.")
 		case !ok:
 		case all == nil:
 			all = of

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/exact"
+	"plannerd/internal/refusal"
 	"plannerd/store"
 )
 
@@ -72,7 +73,7 @@ func (s *Service) lastAccepted(ctx context.Context, b *base, st *Statistics) (p 
 	for {
 		plans, next, err := s.store.Plans(ctx, filter)
 		if err != nil {
-			return nil, 0, aboutOperator(b.op.Name, err)
+			return nil, 0, refusal.AboutOperator(b.op.Name, err)
 		}
 		for _, p := range plans {
 			at := [2]int64{p.Epoch, p.Interval}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plannerd/internal/planning"
+	"plannerd/internal/refusal"
 	"plannerd/store"
 )
 
@@ -34,5 +35,5 @@ func TestUncheckedRefusal(t *testing.T) {
 	e.configure("clicks", configuration(2))
 	e.propose("clicks", skewed(2))
 	_, err := e.tryPropose("clicks", skewed(1))
-	e.refused(err, planning.Unavailable)
+	e.refused(err, refusal.Unavailable)
 }

@@ -8,6 +8,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/parameters"
+	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 )
@@ -89,7 +90,7 @@ func (st *Statistics) ahead(version int64) bool {
 }
 
 func tableAhead(said, committed int64) error {
-	return refuse(TableVersionAhead, fmt.Sprintf("The statistics are of table version %d; the committed one is %d.",
+	return refusal.New(refusal.TableVersionAhead, fmt.Sprintf("The statistics are of table version %d; the committed one is %d.",
 		said, committed))
 }
 
@@ -99,7 +100,7 @@ func (st *Statistics) byConfiguration(newest int64) error {
 	if st.ConfigVersion == nil || *st.ConfigVersion == newest {
 		return nil
 	}
-	return refuse(ConfigurationChanged, fmt.Sprintf(
+	return refusal.New(refusal.ConfigurationChanged, fmt.Sprintf(
 		"The statistics are of version %d of the configuration; the newest is %d.", *st.ConfigVersion, newest))
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -59,12 +60,12 @@ func (tableScheme) admit(b *base, st *Statistics) error {
 	committed := b.op.TableVersion
 	switch {
 	case st.outdated(committed) && (st.Records != nil || b.engineHolds()):
-		return refuse(TableVersionOutdated,
+		return refusal.New(refusal.TableVersionOutdated,
 			fmt.Sprintf(
 				"The statistics are of table version %d, and nothing else tells where keys are; the committed one is %d.",
 				*st.TableVersion, committed))
 	case st.Partial && b.changed:
-		return refuse(CompleteCoverageRequired,
+		return refusal.New(refusal.CompleteCoverageRequired,
 			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell "+
 				"what moves.")
 	}
@@ -85,7 +86,7 @@ func unnamed(b *base, st *Statistics) error {
 	if len(missing) > most {
 		more = fmt.Sprintf(" and %d more", len(missing)-most)
 	}
-	return refuse(KeysNotKnown, "Statistics in compact form have to name the keys that are split, in keys beside "+
+	return refusal.New(refusal.KeysNotKnown, "Statistics in compact form have to name the keys that are split, in keys beside "+
 		"compact; these are not named: "+strings.Join(missing[:min(len(missing), most)], ", ")+more+".")
 }
 
@@ -99,7 +100,7 @@ func unplaced(b *base, st *Statistics) error {
 	for i := range st.Len() {
 		said := st.Instance != nil && st.Instance[i] != planner.NoInstance && !st.outdated(b.op.TableVersion)
 		if key := st.Keys.At(i); !said && b.table.Find(key, st.Keys.Hash(i)) < 0 {
-			return refuse(HashNotKnown, fmt.Sprintf("The instances or the hash function changed, the one before is the "+
+			return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The instances or the hash function changed, the one before is the "+
 				"engine's own, and neither the statistics nor the routing table say where key %q is.", key))
 		}
 	}
@@ -374,7 +375,7 @@ func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key 
 		}, err
 	}
 	if pinned.planner.Hash == nil {
-		return Route{}, refuse(HashNotKnown,
+		return Route{}, refusal.New(refusal.HashNotKnown,
 			"The key has no entry in the routing table, and the hash function is the engine's own.")
 	}
 	id, err := pinned.planner.Hash.Instance(key, planner.KeyHash(key))

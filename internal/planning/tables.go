@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -57,18 +58,18 @@ func (s *Service) readFeed(ctx context.Context, q TableQuery) (store.Feed, error
 	if q.Version != NotAsked {
 		t, err := s.store.Table(ctx, q.Operator, &q.Version)
 		return store.Feed{Version: t.Version, ConfigVersion: t.ConfigVersion, Full: true, Entries: t.Entries},
-			aboutVersion(q.Operator, q.Version, err)
+			refusal.AboutVersion(q.Operator, q.Version, err)
 	}
 	feed, err := s.store.TableChanges(ctx, q.Operator, q.Since)
 	if err != nil || feed.Full {
-		return feed, aboutOperator(q.Operator, err)
+		return feed, refusal.AboutOperator(q.Operator, err)
 	}
 	enough, err := s.changesTell(ctx, q.Operator, feed)
 	if err != nil || enough {
 		return feed, err
 	}
 	feed, err = s.store.TableChanges(ctx, q.Operator, NotAsked)
-	return feed, aboutOperator(q.Operator, err)
+	return feed, refusal.AboutOperator(q.Operator, err)
 }
 
 // changesTell reports whether keys without an entry are where they were.
@@ -134,7 +135,7 @@ func (s *Service) Follow(
 ) (state TableState, answered bool, err error) {
 	sub, err := s.hub.subscribe(ctx, q.Operator)
 	if err != nil {
-		return state, false, aboutStore(err)
+		return state, false, refusal.AboutStore(err)
 	}
 	defer sub.leave()
 	changed, generation := sub.mark()
@@ -205,7 +206,7 @@ func (s *Service) answerChange(
 func (s *Service) Route(ctx context.Context, operator string, key []byte, asked *int32) (Route, error) {
 	op, entry, err := s.store.Route(ctx, operator, key)
 	if err != nil {
-		return Route{}, aboutOperator(operator, err)
+		return Route{}, refusal.AboutOperator(operator, err)
 	}
 	if err := refuseNotHeld(op); err != nil {
 		return Route{}, err
@@ -237,18 +238,18 @@ func (s *Service) answers(ctx context.Context, op store.Operator, r Route, noRou
 		case !newest.Has(id):
 			return planner.Invalid("instance", "is not a known instance")
 		}
-		return refuse(NotServing, "The instance joins: it answers for nothing before a plan that it is part of is committed.")
+		return refusal.New(refusal.NotServing, "The instance joins: it answers for nothing before a plan that it is part of is committed.")
 	}
-	var refusal *Error
+	var refused *refusal.Error
 	switch {
-	case errors.As(noRoute, &refusal) && refusal.Reason == NobodyOwns:
-		return refuse(NotServing, "No plan of the operator's key ranges was committed yet: nobody answers.")
+	case errors.As(noRoute, &refused) && refused.Reason == refusal.NobodyOwns:
+		return refusal.New(refusal.NotServing, "No plan of the operator's key ranges was committed yet: nobody answers.")
 	case noRoute != nil:
 		return noRoute
 	case pinned.Ranges != nil && pinned.Ranges.Phase == PhasePut:
-		return refuse(NotServing, "The input has not ended, or not all of it is where it belongs: nobody answers yet.")
+		return refusal.New(refusal.NotServing, "The input has not ended, or not all of it is where it belongs: nobody answers yet.")
 	case !r.has(id):
-		return &Error{Reason: NotOwner, Detail: fmt.Sprintf("Instance %d answers for the key, by version %d of the table.",
+		return &refusal.Error{Reason: refusal.NotOwner, Detail: fmt.Sprintf("Instance %d answers for the key, by version %d of the table.",
 			r.Instance, r.Version), Owner: &r.Instance}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -34,7 +35,7 @@ func (s *Service) take(
 ) (Plan, error) {
 	var err error
 	if step.By.At, err = s.store.Now(ctx); err != nil {
-		return Plan{}, aboutStore(err)
+		return Plan{}, refusal.AboutStore(err)
 	}
 	var from store.Status
 	ctx = step.Claim.completing(ctx, func(out store.Outcome) (Plan, error) { return out.Plan, nil })
@@ -47,10 +48,10 @@ func (s *Service) take(
 	}
 	p, err := do(ctx, step.Plan, step.By, append([]store.PlanGuard{guard}, held...)...)
 	if errors.Is(err, store.ErrTransition) {
-		return p, &Error{Reason: TransitionNotAllowed, Detail: "The plan is " + string(from) + ": " + allowed(from), err: err}
+		return p, &refusal.Error{Reason: refusal.TransitionNotAllowed, Detail: "The plan is " + string(from) + ": " + allowed(from), Err: err}
 	}
 	if err != nil {
-		return p, aboutPlan(step.Plan, err)
+		return p, refusal.AboutPlan(step.Plan, err)
 	}
 	if p.Status != from {
 		s.observer.Moved(p, from)
@@ -112,7 +113,7 @@ func (s *Service) Start(ctx context.Context, step Step, executor Executor) (Plan
 		case executor.Epoch < p.Executor.Epoch:
 			return fenced(p)
 		}
-		return refuse(OtherExecutor, holder(p)+" A successor takes it over with a higher executor_epoch.")
+		return refusal.New(refusal.OtherExecutor, holder(p)+" A successor takes it over with a higher executor_epoch.")
 	}
 	return s.take(ctx, step, started, func(
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
@@ -130,7 +131,9 @@ func holder(p store.Plan) string {
 	return text + "."
 }
 
-func fenced(p store.Plan) error { return refuse(Fenced, holder(p)+" It took over from an older one.") }
+func fenced(p store.Plan) error {
+	return refusal.New(refusal.Fenced, holder(p)+" It took over from an older one.")
+}
 
 // heldWith refuses a step of an executor that does not have the plan which is in flight.
 func heldWith(epoch int64) store.PlanGuard {
@@ -141,7 +144,7 @@ func heldWith(epoch int64) store.PlanGuard {
 		case epoch < p.Executor.Epoch:
 			return fenced(p)
 		}
-		return refuse(OtherExecutor, holder(p)+" Start it first to take it over.")
+		return refusal.New(refusal.OtherExecutor, holder(p)+" Start it first to take it over.")
 	}
 }
 
@@ -154,7 +157,7 @@ func (s *Service) Acknowledge(ctx context.Context, step Step, epoch, batch int64
 		case batch == 0 && p.BatchCount > 1:
 			return planner.Invalid("batch", fmt.Sprintf("is needed: the plan is handed over in %d batches", p.BatchCount))
 		case batch > pending:
-			return refuse(TransitionNotAllowed, fmt.Sprintf("Batch %d has not begun: batch %d is handed over.", batch, pending))
+			return refusal.New(refusal.TransitionNotAllowed, fmt.Sprintf("Batch %d has not begun: batch %d is handed over.", batch, pending))
 		}
 		return nil
 	}
@@ -194,7 +197,7 @@ func (s *Service) Commit(ctx context.Context, step Step, stopped bool) (Plan, er
 			return err
 		}
 		if under.Ranges == nil || under.Ranges.Phase != PhasePut { // else nobody answers, so that nothing has to wait
-			return refuse(TransitionNotAllowed,
+			return refusal.New(refusal.TransitionNotAllowed,
 				"The plan is approved: start it, and acknowledge its migrations; or stop the engine, "+
 					`move what the plan routes elsewhere, and commit it with "stopped": true.`)
 		}

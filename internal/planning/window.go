@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"plannerd/internal/drive"
+	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -49,10 +50,10 @@ func (s *Service) addUp(ctx context.Context, b *base, st *Statistics, memory *ad
 	}
 	switch {
 	case st.Records != nil:
-		return refuse(KeysNotKnown, "The operator adds up the states of keys over several intervals, and statistics in "+
+		return refusal.New(refusal.KeysNotKnown, "The operator adds up the states of keys over several intervals, and statistics in "+
 			"compact form do not say which keys these are.")
 	case st.Partial || len(st.PartialOn) > 0 || len(st.Frozen) > 0:
-		return refuse(CompleteCoverageRequired,
+		return refusal.New(refusal.CompleteCoverageRequired,
 			"The operator adds up the states of keys over several intervals: only complete statistics tell what was added.")
 	}
 	window := drive.NewSums(b.newest.Window)

@@ -1,4 +1,4 @@
-package planning
+package refusal
 
 import (
 	"cmp"
@@ -75,7 +75,7 @@ type Error struct {
 	// is about the whole.
 	Problems []planner.InputError
 
-	err error
+	Err error
 }
 
 func (e *Error) Error() string {
@@ -83,16 +83,16 @@ func (e *Error) Error() string {
 	for _, p := range e.Problems {
 		parts = append(parts, p.Error())
 	}
-	if e.err != nil {
-		parts = append(parts, e.err.Error())
+	if e.Err != nil {
+		parts = append(parts, e.Err.Error())
 	}
 	return strings.Join(parts, "; ")
 }
 
 // Unwrap returns the error of the store behind the refusal, if there is one.
-func (e *Error) Unwrap() error { return e.err }
+func (e *Error) Unwrap() error { return e.Err }
 
-func refuse(reason Reason, detail string) error { return &Error{Reason: reason, Detail: detail} }
+func New(reason Reason, detail string) error { return &Error{Reason: reason, Detail: detail} }
 
 // MaxProblems is the most problems that are looked for in one input.
 const MaxProblems = 100
@@ -134,9 +134,9 @@ var storeRefusals = []storeRefusal{
 	{store.ErrUnavailable, Unavailable, "The store cannot be reached or is not migrated."},
 }
 
-// about makes a refusal of an error of the store. what is its subject, missing the
+// About makes a refusal of an error of the store. what is its subject, missing the
 // reason when that does not exist. It returns other errors wrapped.
-func about(err error, missing Reason, what string) error {
+func About(err error, missing Reason, what string) error {
 	var known *Error
 	if err == nil || errors.As(err, &known) {
 		return err
@@ -146,46 +146,46 @@ func about(err error, missing Reason, what string) error {
 			continue
 		}
 		detail := strings.Replace(r.detail, "%s", "The "+what, 1)
-		return &Error{Reason: cmp.Or(r.reason, missing), Detail: detail, err: err}
+		return &Error{Reason: cmp.Or(r.reason, missing), Detail: detail, Err: err}
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-func aboutStore(err error) error { return about(err, Unavailable, "store") }
+func AboutStore(err error) error { return About(err, Unavailable, "store") }
 
-func aboutOperator(name string, err error) error {
-	return about(err, OperatorNotFound, "operator "+strconv.Quote(name))
+func AboutOperator(name string, err error) error {
+	return About(err, OperatorNotFound, "operator "+strconv.Quote(name))
 }
 
-func aboutPlan(id string, err error) error {
-	return about(err, PlanNotFound, "plan "+strconv.Quote(id))
+func AboutPlan(id string, err error) error {
+	return About(err, PlanNotFound, "plan "+strconv.Quote(id))
 }
 
 // NoPlan refuses a plan as if it did not exist.
-func NoPlan(id string) error { return aboutPlan(id, store.ErrNotFound) }
+func NoPlan(id string) error { return AboutPlan(id, store.ErrNotFound) }
 
-func aboutVersion(operator string, version int64, err error) error {
-	return about(err, VersionNotFound, fmt.Sprintf("version %d of operator %q", version, operator))
+func AboutVersion(operator string, version int64, err error) error {
+	return About(err, VersionNotFound, fmt.Sprintf("version %d of operator %q", version, operator))
 }
 
-func aboutInterval(operator string, interval int64, err error) error {
-	return about(err, IntervalNotFound, fmt.Sprintf("input of interval %d of operator %q", interval, operator))
+func AboutInterval(operator string, interval int64, err error) error {
+	return About(err, IntervalNotFound, fmt.Sprintf("input of interval %d of operator %q", interval, operator))
 }
 
-// errOvertaken: the table, the configuration or the interval's plan changed while
+// ErrOvertaken: the table, the configuration or the interval's plan changed while
 // planning. Another attempt finds the plan that is now there, or sees what refuses
 // this one.
-var errOvertaken = errors.New("overtaken by another request")
+var ErrOvertaken = errors.New("overtaken by another request")
 
-// overtaken marks the refusals of CreatePlan that another attempt may answer.
-func overtaken(err error) error {
+// Overtaken marks the refusals of CreatePlan that another attempt may answer.
+func Overtaken(err error) error {
 	for _, changed := range []error{
 		store.ErrBaseChanged, store.ErrConfigurationChanged, store.ErrIntervalPlanned, store.ErrIntervalOutdated,
 		store.ErrFenced,
 		store.ErrReportsChanged, store.ErrPlanInFlight, store.ErrPlanPending,
 	} {
 		if errors.Is(err, changed) {
-			return fmt.Errorf("%w: %w", errOvertaken, err)
+			return fmt.Errorf("%w: %w", ErrOvertaken, err)
 		}
 	}
 	return err
