@@ -12,6 +12,7 @@ import (
 
 	"plannerd/internal/backtest"
 	"plannerd/internal/drive"
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
@@ -38,7 +39,7 @@ var settings = map[string]string{
 
 // intervalsRequest is a backtest of intervals that come in the body.
 type intervalsRequest struct {
-	planning.Configuration
+	operator.Configuration
 	history  *backtest.History
 	policies []policy.Policy
 }
@@ -144,7 +145,7 @@ func (s analysesOf) readBacktest(m *members, intervals int) (*intervalsRequest, 
 		var err error
 		if in.Configuration, err = readConfiguration(text, "/operator", partitioner.Ring, s.limits.PlanTime); err != nil {
 			m.add(err)
-		} else if in.Scheme != planning.SchemeTable {
+		} else if in.Scheme != operator.SchemeTable {
 			m.refuse("operator/scheme", "must be table: a backtest plans routing tables")
 		}
 	}
@@ -153,7 +154,7 @@ func (s analysesOf) readBacktest(m *members, intervals int) (*intervalsRequest, 
 }
 
 // backtestConfiguration is what the query says of the operator.
-func (s analysesOf) backtestConfiguration(c *call) (planning.Configuration, error) {
+func (s analysesOf) backtestConfiguration(c *call) (operator.Configuration, error) {
 	m := &members{query: true, bad: httpkit.Invalid()}
 	tree := map[string]any{}
 	for name, value := range c.Values() {
@@ -166,12 +167,12 @@ func (s analysesOf) backtestConfiguration(c *call) (planning.Configuration, erro
 	}
 	text, err := json.Marshal(tree["operator"])
 	if err != nil {
-		return planning.Configuration{}, err
+		return operator.Configuration{}, err
 	}
 	var within jsontext.Value
 	err = contract.Decode(text, &within, "/operator", c.op.Component("OperatorConfiguration"))
 	if m.add(err); err != nil {
-		return planning.Configuration{}, m.problem()
+		return operator.Configuration{}, m.problem()
 	}
 	config, err := readConfiguration(within, "/operator", partitioner.Ring, s.limits.PlanTime)
 	m.add(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 )
@@ -18,8 +18,8 @@ import (
 // its hash function, longest the greatest deadline.
 func readConfiguration(
 	text jsontext.Value, prefix, hash string, longest time.Duration,
-) (planning.Configuration, error) {
-	c, err := planning.ParseConfiguration(text, hash)
+) (operator.Configuration, error) {
+	c, err := operator.ParseConfiguration(text, hash)
 	if err != nil {
 		return c, contract.JSONProblem(err, prefix)
 	}
@@ -27,7 +27,7 @@ func readConfiguration(
 		return c, err
 	}
 	if err = c.CheckDeadline(longest); err == nil {
-		c, err = planning.NewConfiguration(c)
+		c, err = operator.NewConfiguration(c)
 	}
 	if input := parameters.InputError(err); input != nil {
 		err = httpkit.Invalid().With(prefix+"/"+input.Field, input.Detail)
@@ -36,7 +36,7 @@ func readConfiguration(
 }
 
 // checkScheme refuses what means nothing under the scheme of a configuration.
-func checkScheme(text jsontext.Value, scheme planning.SchemeName, prefix string) error {
+func checkScheme(text jsontext.Value, scheme operator.SchemeName, prefix string) error {
 	var said map[string]jsontext.Value
 	if err := json.Unmarshal(text, &said); err != nil {
 		return contract.JSONProblem(err, prefix)
@@ -54,7 +54,7 @@ func checkScheme(text jsontext.Value, scheme planning.SchemeName, prefix string)
 			refuse(name)
 		}
 	}
-	if scheme != planning.SchemeTable {
+	if scheme != operator.SchemeTable {
 		refuse("strategy")
 		refuse("table_owner")
 		refuse("entry_grace")
@@ -62,7 +62,7 @@ func checkScheme(text jsontext.Value, scheme planning.SchemeName, prefix string)
 		refuse("batches")
 		refuse("transfer_rate")
 	}
-	if scheme == planning.SchemeRanges || scheme == planning.SchemePkg {
+	if scheme == operator.SchemeRanges || scheme == operator.SchemePkg {
 		refuse("hash")
 	}
 	return bad.OrNil()

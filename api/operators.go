@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/planning"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -114,8 +115,8 @@ func (s operators) patch(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	change := func(was []byte) (out planning.Configuration, err error) {
-		text, err := planning.PatchedFrom(was, patch)
+	change := func(was []byte) (out operator.Configuration, err error) {
+		text, err := operator.PatchedFrom(was, patch)
 		if err == nil {
 			text, err = httpkit.MergePatch(text, patch)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/planning"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
@@ -312,9 +313,9 @@ func planBody(p planning.Plan, keys keyCoder) ([]byte, error) {
 
 // appendSizes appends the member that says what a plan does to the table, or to what
 // there is in its place, up to its lists.
-func appendSizes(b []byte, scheme planning.SchemeName, before, after int64) []byte {
+func appendSizes(b []byte, scheme operator.SchemeName, before, after int64) []byte {
 	name := "routing_table"
-	if scheme != planning.SchemeTable {
+	if scheme != operator.SchemeTable {
 		name = string(scheme)
 	}
 	return fmt.Appendf(b, `,%q:{"size_before":%d,"size_after":%d`, name, before, after)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
@@ -92,7 +93,7 @@ func (st *statisticsRequest) reports() *planning.ReportsQuery {
 			st.refuse(name, "is for statistics: reports say it for themselves")
 		}
 	}
-	return &planning.ReportsQuery{Missing: optional(st.members, "missing", planning.MissingReports(""))}
+	return &planning.ReportsQuery{Missing: optional(st.members, "missing", operator.MissingReports(""))}
 }
 
 func (s plans) get(w http.ResponseWriter, c *call) error {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/web/httpkit"
@@ -120,14 +121,14 @@ func (s tables) follow(w http.ResponseWriter, c *call, q tableRequest) error {
 // contract.
 type tableHead struct {
 	Operator      string              `json:"operator"`
-	Scheme        planning.SchemeName `json:"scheme"`
+	Scheme        operator.SchemeName `json:"scheme"`
 	FromVersion   *int64              `json:"from_version,omitzero"`
 	Version       int64               `json:"version"`
 	ConfigVersion int64               `json:"config_version"`
 	Full          *bool               `json:"full,omitzero"`
-	Hash          *planning.Hash      `json:"hash,omitzero"` // nil where there is no routing table
+	Hash          *operator.Hash      `json:"hash,omitzero"` // nil where there is no routing table
 	Routing       parameters.Routing  `json:"routing,omitzero"`
-	Instances     []planning.Instance `json:"instances,omitzero"`
+	Instances     []operator.Instance `json:"instances,omitzero"`
 	Choices       int                 `json:"choices,omitzero"`
 	Phase         string              `json:"phase,omitzero"`
 	KeyEncoding   string              `json:"key_encoding,omitzero"`
@@ -143,9 +144,9 @@ type pendingHead struct {
 	Executor      string              `json:"executor"`
 	ExecutorEpoch int64               `json:"executor_epoch"`
 	Routers       map[string]int64    `json:"routers"`
-	Hash          *planning.Hash      `json:"hash,omitzero"` // nil where there is no routing table
+	Hash          *operator.Hash      `json:"hash,omitzero"` // nil where there is no routing table
 	Routing       parameters.Routing  `json:"routing,omitzero"`
-	Instances     []planning.Instance `json:"instances"`
+	Instances     []operator.Instance `json:"instances"`
 	Choices       int                 `json:"choices,omitzero"`
 	Awaits        []int32             `json:"awaits"`
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 )
@@ -13,7 +14,7 @@ import (
 // its strategy, and its parameters, under which records are planned on if they are compact.
 // Deadlines are at most longest.
 func readTrials(
-	m *members, records bool, strategy string, under planning.Parameters, longest time.Duration,
+	m *members, records bool, strategy string, under operator.Parameters, longest time.Duration,
 ) []planning.Trial {
 	strategies := optional(m, "strategies", []string{strategy})
 	grid := optional(m, "parameters", parameters.Grid{})
@@ -36,7 +37,7 @@ func readTrials(
 	for _, n := range numbers {
 		for _, t := range trials {
 			out = append(out, planning.Trial{
-				Strategy: t.Strategy, Parameters: planning.Parameters{Values: t.Values}, Instances: n.(int),
+				Strategy: t.Strategy, Parameters: operator.Parameters{Values: t.Values}, Instances: n.(int),
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/web/contract"
@@ -26,7 +27,7 @@ type whatIf struct{ *shared }
 // sizes of the table and the lists, in the order of the contract.
 type whatIfResult struct {
 	Strategy   string              `json:"strategy"`
-	Parameters planning.Parameters `json:"parameters"`
+	Parameters operator.Parameters `json:"parameters"`
 	Instances  int                 `json:"target_instances,omitzero"`
 	Pareto     bool                `json:"pareto"`
 	Migrates   planning.Migrates   `json:"migrates"`
@@ -69,7 +70,7 @@ func readWhatIf(st *statisticsRequest, longest time.Duration) (planning.WhatIf, 
 		var err error
 		if in.Configuration, err = readConfiguration(text, "/operator", st.defaultHash(text), longest); err != nil {
 			st.add(err)
-		} else if in.Configuration.Scheme != planning.SchemeTable {
+		} else if in.Configuration.Scheme != operator.SchemeTable {
 			st.refuse("operator/scheme", "must be table: a what-if plans routing tables")
 		}
 	}
@@ -125,7 +126,7 @@ type part struct {
 }
 
 // parts are those of the entry; known tells whether all their instances are.
-func (e tableEntry) parts(config planning.Configuration) (parts []planner.Part, known bool) {
+func (e tableEntry) parts(config operator.Configuration) (parts []planner.Part, known bool) {
 	for _, x := range e.Parts {
 		if !config.Has(x.Instance) {
 			return nil, false
@@ -136,7 +137,7 @@ func (e tableEntry) parts(config planning.Configuration) (parts []planner.Part, 
 }
 
 // routingTable reads the member of that name; nil when there is none.
-func (st *statisticsRequest) routingTable(config planning.Configuration) *planner.RoutingTable {
+func (st *statisticsRequest) routingTable(config operator.Configuration) *planner.RoutingTable {
 	raw, ok := st.raw["routing_table"]
 	if !ok {
 		return nil
@@ -269,7 +270,7 @@ func renderTrials(
 		}
 		r := &out.results[i]
 		r.before, r.after = p.TableBefore, p.TableAfter
-		r.sizes = appendSizes(nil, planning.SchemeTable, p.TableBefore, p.TableAfter)
+		r.sizes = appendSizes(nil, operator.SchemeTable, p.TableBefore, p.TableAfter)
 		r.figures = whatIfResult{
 			Strategy: p.Strategy, Parameters: in.Trials[i].Parameters, Instances: in.Trials[i].Instances, Pareto: front[i],
 			Migrates: p.Migrates(),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -67,12 +68,12 @@ const (
 )
 
 // Advise tells how many instances an operator needs, and what it can hold.
-func (s *Service) Advise(ctx context.Context, operator string, in AdviceRequest) (*Advice, error) {
-	op, err := s.Operator(ctx, operator)
+func (s *Service) Advise(ctx context.Context, name string, in AdviceRequest) (*Advice, error) {
+	op, err := s.Operator(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if scheme := op.Configuration.Scheme; scheme != SchemeTable && scheme != SchemePkg {
+	if scheme := op.Configuration.Scheme; scheme != operator.SchemeTable && scheme != operator.SchemePkg {
 		return nil, refusal.New(refusal.NoRoutingTable, "Advice is about routing tables and partial key grouping.")
 	}
 	l, err := s.lookAhead(ctx, op, in.Memory)
@@ -80,10 +81,10 @@ func (s *Service) Advise(ctx context.Context, operator string, in AdviceRequest)
 		return nil, err
 	}
 	out := &Advice{
-		Operator: operator, Epoch: l.newest.Epoch, Interval: l.newest.Interval, Intervals: l.state.Intervals(),
+		Operator: name, Epoch: l.newest.Epoch, Interval: l.newest.Interval, Intervals: l.state.Intervals(),
 		ThetaMax: op.Configuration.ThetaMax, Instances: len(op.Configuration.Instances),
 	}
-	if op.Configuration.Scheme == SchemePkg {
+	if op.Configuration.Scheme == operator.SchemePkg {
 		err = out.adviseChoices(ctx, op.Configuration, l, in.InstanceLoad)
 	} else if out.Expected, err = s.expected(ctx, op, l.forecast, in.Memory); err == nil {
 		out.count(l, in.InstanceLoad)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"plannerd/internal/exact"
+	"plannerd/internal/operator"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
 )
@@ -23,7 +24,7 @@ type AdviceChoices struct {
 // adviseChoices advises on scheme pkg. Routers send each message to the least loaded
 // candidate, so they even out what fluctuates: there is no noise floor, and no prediction.
 // What limits balance is a key of which all candidates are overloaded.
-func (a *Advice) adviseChoices(ctx context.Context, c Configuration, l *outlook, instanceLoad float64) (err error) {
+func (a *Advice) adviseChoices(ctx context.Context, c operator.Configuration, l *outlook, instanceLoad float64) (err error) {
 	cost, heaviest := l.costs()
 	if cost == 0 {
 		a.Text = "Nothing is known of costs yet."
@@ -49,7 +50,7 @@ func (a *Advice) adviseChoices(ctx context.Context, c Configuration, l *outlook,
 }
 
 // choicesFor finds the numbers of candidates for the costs that are expected.
-func choicesFor(ctx context.Context, c Configuration, st *planner.Statistics) (*AdviceChoices, error) {
+func choicesFor(ctx context.Context, c operator.Configuration, st *planner.Statistics) (*AdviceChoices, error) {
 	now := candidatesOf(c)
 	capacities, stop := now.capacities(), func() bool { return ctx.Err() != nil }
 	theta := func(l grouping.Layout) (float64, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/operator"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -69,8 +70,8 @@ func agreeToLatest(p store.Plan) ([]byte, error) {
 
 // breaksBeyond tells which limits a plan breaks by more than somebody agreed to, as far as
 // its statistics tell.
-func (c Configuration) breaksBeyond(a agreement, p *planner.Plan) []WaitReason {
-	return slices.DeleteFunc(c.breaks(p), func(r WaitReason) bool {
+func breaksBeyond(c operator.ApprovalRule, a agreement, p *planner.Plan) []WaitReason {
+	return slices.DeleteFunc(breaks(c, p), func(r WaitReason) bool {
 		if r == WaitThetaWorse {
 			return a.Theta != nil && p.Theta.After <= *a.Theta
 		}

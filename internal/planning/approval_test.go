@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"plannerd/compact"
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
@@ -37,9 +38,9 @@ func costing(interval int64, n int, costs ...[]float64) *planning.Statistics {
 }
 
 // careful is a configuration that acts on no statistics which are too small.
-func careful(n int) planning.Configuration {
+func careful(n int) operator.Configuration {
 	c := configuration(n)
-	c.Approval.MinStatistics = planning.MinStatistics{Keys: 1, CostShare: 0.2}
+	c.Approval.MinStatistics = operator.MinStatistics{Keys: 1, CostShare: 0.2}
 	c.Approval.SmallIntervals = 2
 	return c
 }
@@ -48,20 +49,20 @@ func careful(n int) planning.Configuration {
 func TestLimitsAtBirth(t *testing.T) {
 	three := int64(3)
 	for name, c := range map[string]struct {
-		change func(*planning.Configuration)
+		change func(*operator.Configuration)
 		st     *planning.Statistics
 		waits  []string
 	}{
-		"within limits": {func(*planning.Configuration) {}, skewed(2), nil},
-		"a table over its limit": {func(c *planning.Configuration) { c.TableLimit = &three }, skewed(2),
+		"within limits": {func(*operator.Configuration) {}, skewed(2), nil},
+		"a table over its limit": {func(c *operator.Configuration) { c.TableLimit = &three }, skewed(2),
 			[]string{"table_limit"}},
-		"more keys than need no approval": {func(c *planning.Configuration) {
+		"more keys than need no approval": {func(c *operator.Configuration) {
 			c.Approval.MaxMigration = &parameters.MigrationLimit{Keys: &three}
 		}, skewed(2), []string{"max_migration"}},
-		"always": {func(c *planning.Configuration) { c.TableLimit, c.Approval.Auto = &three, planning.AutoAlways },
+		"always": {func(c *operator.Configuration) { c.TableLimit, c.Approval.Auto = &three, operator.AutoAlways },
 			skewed(2), nil},
 		// The live instances are below the new fair load, and one of them gets the drained key.
-		"a drain that worsens θ": {func(c *planning.Configuration) { c.Instances = c.Instances[:2] },
+		"a drain that worsens θ": {func(c *operator.Configuration) { c.Instances = c.Instances[:2] },
 			costing(2, 3, []float64{10}, []float64{10}, []float64{15}), []string{"theta_worse"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +201,7 @@ func TestLimitsAtStart(t *testing.T) {
 func TestSmallStatistics(t *testing.T) {
 	e := newEnv(t)
 	c := careful(2)
-	c.Approval.Auto = planning.AutoAlways
+	c.Approval.Auto = operator.AutoAlways
 	e.configure("clicks", c)
 	// Where there was nothing, the number of keys alone tells.
 	none := func(interval int64) *planning.Statistics { return costing(interval, 2) }
@@ -253,7 +254,7 @@ func TestSmallStatistics(t *testing.T) {
 func TestWhatIsAccepted(t *testing.T) {
 	e := newEnv(t)
 	c := careful(2)
-	c.Approval.Auto = planning.AutoNever
+	c.Approval.Auto = operator.AutoNever
 	e.configure("clicks", c)
 	e.want("rejected")(e.Reject(e.Context(), step(e.propose("clicks", skewed(1)))))
 	wrong := e.propose("clicks", costing(2, 2, []float64{500, 500, 500}))
@@ -263,7 +264,7 @@ func TestWhatIsAccepted(t *testing.T) {
 	}
 
 	c = careful(2)
-	c.Scheme, c.Strategy, c.Hash = planning.SchemeRanges, "", planning.Hash{}
+	c.Scheme, c.Strategy, c.Hash = operator.SchemeRanges, "", operator.Hash{}
 	e.configure("views", c)
 	if p := e.propose("views", skewed(1)); p.Status != "approved" {
 		t.Fatalf("%s waits for %q", p.Status, p.WaitsFor)
@@ -349,7 +350,7 @@ func TestSmallStatisticsAndGrace(t *testing.T) {
 	e.configure("clicks", c)
 	p := e.propose("clicks", skewed(1))
 	e.want("committed")(e.Commit(e.Context(), step(p), true))
-	c.Trigger = &planning.Trigger{Theta: new(5.)} // nothing else is to be done
+	c.Trigger = &operator.Trigger{Theta: new(5.)} // nothing else is to be done
 	e.configure("clicks", c)
 	for i, x := range []struct {
 		cost float64

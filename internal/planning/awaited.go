@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"plannerd/internal/operator"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -48,7 +49,7 @@ func (b *base) concerned(o *PlanResult) []int32 {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-func instanceSet(instances []Instance) map[int32]bool {
+func instanceSet(instances []operator.Instance) map[int32]bool {
 	out := make(map[int32]bool, len(instances))
 	for _, d := range instances {
 		out[d.ID] = true

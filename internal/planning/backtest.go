@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/backtest"
 	"plannerd/internal/drive"
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -38,15 +39,15 @@ type BacktestReport struct {
 
 // Backtest runs policies over the newest stored intervals of an operator, up to the first
 // one whose statistics are not kept. The configuration is the newest one.
-func (s *Service) Backtest(ctx context.Context, operator string, in Backtest) (*BacktestReport, error) {
-	op, err := s.Operator(ctx, operator)
+func (s *Service) Backtest(ctx context.Context, name string, in Backtest) (*BacktestReport, error) {
+	op, err := s.Operator(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if op.Configuration.Scheme != SchemeTable {
+	if op.Configuration.Scheme != operator.SchemeTable {
 		return nil, refusal.New(refusal.NoRoutingTable, "A backtest plans routing tables.")
 	}
-	h, first, err := s.history(ctx, operator, in)
+	h, first, err := s.history(ctx, name, in)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (s *Service) Backtest(ctx context.Context, operator string, in Backtest) (*
 	if in.ThetaMax != nil {
 		run.Options.ThetaMax = *in.ThetaMax
 	}
-	out := &BacktestReport{Operator: operator}
+	out := &BacktestReport{Operator: name}
 	out.Report, err = in.search(ctx, h, run)
 	return out, unfit(err)
 }
@@ -78,7 +79,7 @@ func (in Backtest) search(ctx context.Context, h *backtest.History, op backtest.
 
 // BacktestRows runs policies over intervals that are not stored, for an operator of that
 // configuration.
-func (s *Service) BacktestRows(ctx context.Context, c Configuration, h *backtest.History, in Backtest) (
+func (s *Service) BacktestRows(ctx context.Context, c operator.Configuration, h *backtest.History, in Backtest) (
 	*backtest.Report, error,
 ) {
 	text, err := c.Encode()
@@ -128,7 +129,7 @@ func (s *Service) outset(ctx context.Context, op Operator, first string, memory 
 		run.Base = planner.Base{
 			Configuration: before.pinned.planner, Table: before.table, PinHomeless: true,
 			PartsExpire: newest.Splitting.Expires(),
-			HashChanged: !samePlacement(before.pinned.Configuration, newest.Configuration),
+			HashChanged: !operator.SamePlacement(before.pinned.Configuration, newest.Configuration),
 		}
 	}
 	return run, err
@@ -150,8 +151,8 @@ func (x stored) needKeys() error {
 }
 
 // history reads the stored intervals, oldest first. It returns the plan of the first one, too.
-func (s *Service) history(ctx context.Context, operator string, in Backtest) (*backtest.History, string, error) {
-	intervals, err := s.storedIntervals(ctx, operator, in, math.MaxInt)
+func (s *Service) history(ctx context.Context, name string, in Backtest) (*backtest.History, string, error) {
+	intervals, err := s.storedIntervals(ctx, name, in, math.MaxInt)
 	if err != nil {
 		return nil, "", err
 	}
@@ -175,13 +176,13 @@ func (s *Service) history(ctx context.Context, operator string, in Backtest) (*b
 // storedIntervals are the newest plans of the intervals whose statistics are kept, oldest
 // first, so many at most. One that is not kept ends them: those before it are not followed
 // by the next.
-func (s *Service) storedIntervals(ctx context.Context, operator string, in Backtest, most int) ([]stored, error) {
+func (s *Service) storedIntervals(ctx context.Context, name string, in Backtest, most int) ([]stored, error) {
 	var out []stored
-	filter := store.PlanFilter{Operator: operator, Limit: plansAtATime}
+	filter := store.PlanFilter{Operator: name, Limit: plansAtATime}
 	for more := true; more; more = more && filter.Before > 0 {
 		plans, next, err := s.store.Plans(ctx, filter)
 		if err != nil {
-			return nil, refusal.AboutOperator(operator, err)
+			return nil, refusal.AboutOperator(name, err)
 		}
 		filter.Before = next
 		for _, p := range plans {
@@ -202,7 +203,7 @@ func (s *Service) storedIntervals(ctx context.Context, operator string, in Backt
 		}
 	}
 	if len(out) == 0 {
-		return nil, refusal.New(refusal.Purged, fmt.Sprintf("No statistics of operator %q are kept for these intervals.", operator))
+		return nil, refusal.New(refusal.Purged, fmt.Sprintf("No statistics of operator %q are kept for these intervals.", name))
 	}
 	slices.Reverse(out)
 	return out, nil

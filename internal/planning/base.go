@@ -3,6 +3,7 @@ package planning
 import (
 	"context"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -11,8 +12,8 @@ import (
 
 // loadBase reads what a plan of the operator starts from, into memory that the lease
 // holds.
-func (s *Service) loadBase(ctx context.Context, operator string, memory *admission.Lease) (*base, error) {
-	op, err := s.operator(ctx, operator)
+func (s *Service) loadBase(ctx context.Context, name string, memory *admission.Lease) (*base, error) {
+	op, err := s.operator(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +27,7 @@ func (s *Service) loadBase(ctx context.Context, operator string, memory *admissi
 	if b.pinned, err = s.pinned(ctx, op); err != nil {
 		return nil, err
 	}
-	return b, b.newest.scheme().read(ctx, s.reader, b)
+	return b, schemeNamed(b.newest.Scheme).read(ctx, s.reader, b)
 }
 
 // admit refuses statistics that do not fit the table and the configuration.
@@ -40,7 +41,7 @@ func (b *base) admit(st *Statistics) error {
 	if st.Queues {
 		return b.admitQueues(st)
 	}
-	return b.newest.scheme().admit(b, st)
+	return schemeNamed(b.newest.Scheme).admit(b, st)
 }
 
 // blocking returns the plan that forbids to make another one now, if there is one: that
@@ -51,7 +52,7 @@ func (s *Service) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 	case id == "":
 		return nil, nil
 	case b.op.CurrentStatus.InFlight():
-	case b.newest.onPending() == store.PendingReplace:
+	case b.newest.OnPending() == store.PendingReplace:
 		return nil, nil
 	case b.op.CurrentStatus == store.StatusApproved: // an older one may wait beside it
 		waiting, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: b.op.Name, Status: store.StatusProposed, Limit: 1})
@@ -86,7 +87,7 @@ func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics, memo
 		return nil, err
 	}
 	if small && others < b.newest.Approval.SmallIntervals {
-		if out, err = b.newest.scheme().noAction(ctx, s.engine, b, st, causeSmall); err == nil {
+		if out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, causeSmall); err == nil {
 			out.small = true
 		}
 		return out, err
@@ -115,11 +116,11 @@ func (s *Service) computeOrWait(ctx context.Context, b *base, st *Statistics) (o
 	case err != nil:
 		return nil, err
 	case other == nil:
-		out, err = b.newest.scheme().plan(ctx, s.engine, b, st)
+		out, err = schemeNamed(b.newest.Scheme).plan(ctx, s.engine, b, st)
 	case other.Status.InFlight():
-		out, err = b.newest.scheme().noAction(ctx, s.engine, b, st, causePlanInFlight)
+		out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, causePlanInFlight)
 	default:
-		out, err = b.newest.scheme().noAction(ctx, s.engine, b, st, causePendingApproval)
+		out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, causePendingApproval)
 	}
 	if err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func (s *Service) computeOrWait(ctx context.Context, b *base, st *Statistics) (o
 			return out, err
 		}
 	}
-	then, err := b.newest.scheme().evaluate(ctx, s.engine, b, st, out, *waiting)
+	then, err := schemeNamed(b.newest.Scheme).evaluate(ctx, s.engine, b, st, out, *waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +140,8 @@ func (s *Service) computeOrWait(ctx context.Context, b *base, st *Statistics) (o
 		if out.evaluated.figures, err = evaluatedFiguresOf(*waiting, then); err != nil {
 			return nil, err
 		}
-		out.evaluated.breaks = b.newest.breaksBeyond(out.evaluated.agreed, then)
-		out.evaluated.changed = b.newest.Approval.Auto != AutoAlways && len(out.evaluated.breaks) > 0
+		out.evaluated.breaks = breaksBeyond(b.newest.ApprovalRule, out.evaluated.agreed, then)
+		out.evaluated.changed = b.newest.Approval.Auto != operator.AutoAlways && len(out.evaluated.breaks) > 0
 	}
 	if other != nil {
 		out.blocking = &blockingPlan{Plan: other.ID, Status: string(other.Status), Figures: out.evaluated.figures}
@@ -152,7 +153,7 @@ func (s *Service) computeOrWait(ctx context.Context, b *base, st *Statistics) (o
 func (s *Service) waiting(ctx context.Context, b *base, made *PlanResult) (*store.Plan, error) {
 	switch b.op.CurrentStatus {
 	case store.StatusApproved:
-		if b.newest.Approval.Auto == AutoAlways { // nobody asks how it does
+		if b.newest.Approval.Auto == operator.AutoAlways { // nobody asks how it does
 			return nil, nil
 		}
 	case store.StatusProposed:

@@ -5,62 +5,17 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
-	"plannerd/internal/parameters"
+	"plannerd/internal/operator"
 	"plannerd/planner"
 	"plannerd/planner/batches"
 	"plannerd/store"
 )
 
-// BatchBounds limit each of the batches in which a plan is handed over; 0: no limit.
-type BatchBounds struct {
-	Keys  int64               `json:"keys,omitzero"`
-	State float64             `json:"state,omitzero"`
-	Pause parameters.Duration `json:"pause,omitzero"` // for which any instance sends or receives
-}
-
-// What the pause of a batch may be.
-const (
-	shortestPause = parameters.Duration(time.Millisecond)
-	longestPause  = parameters.Duration(24 * time.Hour)
-)
-
-// bounds are those of the planner.
-func (c Configuration) bounds() batches.Bounds {
-	if c.Batches == nil {
-		return batches.Bounds{}
-	}
-	return batches.Bounds{
-		Keys: c.Batches.Keys, State: c.Batches.State,
-		Busiest: float64(time.Duration(c.Batches.Pause).Seconds() * c.TransferRate),
-	}
-}
-
-// checkBatches finds what is wrong with the bounds of batches.
-func (c Configuration) checkBatches() error {
-	switch {
-	case c.Batches == nil:
-		return nil
-	case c.TableOwner == OwnerEngine:
-		return planner.Invalid("batches", "are of a routing table that the service holds")
-	case *c.Batches == BatchBounds{}:
-		return planner.Invalid("batches", "must have keys, state or pause")
-	case c.Batches.Pause != 0 && (c.Batches.Pause < shortestPause || c.Batches.Pause > longestPause):
-		return planner.Invalid("batches/pause", fmt.Sprintf("must be from %v to %v", time.Duration(shortestPause),
-			time.Duration(longestPause)))
-	case c.Batches.Pause > 0 && c.TransferRate == 0:
-		return planner.Invalid("batches/pause", "needs transfer_rate")
-	case c.bounds().Busiest > planner.MaxAmount:
-		return planner.Invalid("batches/pause", "is too long for the transfer_rate")
-	}
-	return nil
-}
-
 // batches cuts a plan that is to be carried out into the batches in which it is handed
 // over; none: it goes at once.
 func (b *base) batches(o *PlanResult, status store.Status) ([]store.NewBatch, error) {
-	bounds := b.newest.bounds()
+	bounds := b.newest.Bounds()
 	if bounds == (batches.Bounds{}) || status == store.StatusNoAction || o.diff != nil || o.classes != nil {
 		return nil, nil
 	}
@@ -160,10 +115,10 @@ func (p *placement) knowing(table *planner.RoutingTable) *placement {
 	out := *p
 	out.Instances, out.planner.Instances = slices.Clone(p.Instances), slices.Clone(p.planner.Instances)
 	for _, id := range left {
-		out.Instances = append(out.Instances, Instance{ID: id, Capacity: 1})
+		out.Instances = append(out.Instances, operator.Instance{ID: id, Capacity: 1})
 		out.planner.Instances = append(out.planner.Instances, planner.Instance{ID: id, Capacity: 1})
 	}
-	slices.SortFunc(out.Instances, func(x, y Instance) int { return cmp.Compare(x.ID, y.ID) })
+	slices.SortFunc(out.Instances, func(x, y operator.Instance) int { return cmp.Compare(x.ID, y.ID) })
 	slices.SortFunc(out.planner.Instances, func(x, y planner.Instance) int { return cmp.Compare(x.ID, y.ID) })
 	return &out
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plannerd/internal/backtest"
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner/policy"
@@ -58,7 +59,7 @@ func (c *chooser) inEffect(b *base, before *Foresight) (policy.Policy, *Choice) 
 		return made.policy, made.choice
 	}
 	if before == nil || before.Chosen == nil || before.Chosen.ThetaMax != b.newest.ThetaMax {
-		return onLast, nil
+		return operator.OnLast, nil
 	}
 	choice := *before.Chosen
 	choice.Age++
@@ -90,14 +91,14 @@ func (c *chooser) planned(b *base) {
 }
 
 // chose keeps a choice; nil: there is none.
-func (c *chooser) chose(operator string, p policy.Policy, choice *Choice) {
+func (c *chooser) chose(name string, p policy.Policy, choice *Choice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if choice == nil {
-		delete(c.made, operator)
+		delete(c.made, name)
 		return
 	}
-	c.made[operator] = chosenPolicy{p, choice}
+	c.made[name] = chosenPolicy{p, choice}
 }
 
 // choose chooses policies as they become due, until ctx ends.
@@ -141,7 +142,7 @@ func (s *Service) chooseOne(ctx context.Context, name string) (p policy.Policy, 
 		return policy.Default(c.ThetaMax), made, nil
 	case errors.As(err, &refused): // that is so until other intervals came
 		made.Reason = refused.Detail
-		return onLast, made, nil
+		return operator.OnLast, made, nil
 	case err != nil:
 		return p, nil, err
 	}
@@ -180,7 +181,7 @@ func (s *Service) pick(ctx context.Context, op Operator, made *Choice, memory *a
 	case h.Len() < backtest.LeastIntervals:
 		made.Reason = fmt.Sprintf("the statistics of %d intervals are kept without a gap, and a policy is chosen by %d at "+
 			"least", h.Len(), backtest.LeastIntervals)
-		return onLast, nil
+		return operator.OnLast, nil
 	case h.Rows() > mostChoosingRows:
 		made.Reason = fmt.Sprintf("the kept intervals have %d rows: too many for running policies over them, so it is one "+
 			"that does well on most streams", h.Rows())

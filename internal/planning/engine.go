@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -25,7 +26,7 @@ type engine struct {
 }
 
 // run computes one plan of a routing table when a slot is free.
-func (e *engine) run(ctx context.Context, strategy string, in *planInput, p Parameters) (*PlanResult, error) {
+func (e *engine) run(ctx context.Context, strategy string, in *planInput, p operator.Parameters) (*PlanResult, error) {
 	if _, ok := planner.Lookup(strategy); !ok {
 		return nil, fmt.Errorf("there is no strategy %q", strategy) // what is stored was checked
 	}
@@ -80,7 +81,7 @@ func (o *PlanResult) decided(why policy.Reason) {
 // compute runs a strategy when a slot is free, within the time that the parameters
 // and the service allow.
 func (e *engine) compute(ctx context.Context, strategy planner.Strategy, snapshot *planner.Snapshot,
-	p Parameters) (*planner.Plan, error) {
+	p operator.Parameters) (*planner.Plan, error) {
 	w, options := e.watch(ctx, p), p.Planner()
 	release, err := e.slots.Take(ctx, p.Time(e.longest))
 	if err != nil {
@@ -105,7 +106,7 @@ type watch struct {
 }
 
 // watch starts the time that the parameters and the service allow for a plan.
-func (e *engine) watch(ctx context.Context, p Parameters) *watch {
+func (e *engine) watch(ctx context.Context, p operator.Parameters) *watch {
 	w, end := &watch{}, e.now().Add(p.Time(e.longest))
 	w.stop = func() bool {
 		w.late = w.late || !e.now().Before(end)

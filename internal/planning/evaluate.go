@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"plannerd/internal/operator"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -24,7 +25,7 @@ func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statist
 		return nil, err
 	}
 	f := &projection{Snapshot: now.Snapshot, stats: st.planned(), config: config,
-		changed: !samePlacement(b.pinned.Configuration, config.Configuration)}
+		changed: !operator.SamePlacement(b.pinned.Configuration, config.Configuration)}
 	if f.routed, err = routes(changes); err != nil {
 		return nil, fmt.Errorf("reading the stored changes of plan %s: %w", other.ID, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/backtest"
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -73,9 +74,9 @@ func live(instances []planner.Instance) (n int) {
 func (s *Service) foresee(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) error {
 	f := &foreseen{policy: b.newest.Policy.Policy}
 	if b.newest.Policy.Auto {
-		f.policy = onLast
+		f.policy = operator.OnLast
 	}
-	if b.foreseen = f; b.newest.Scheme != SchemeTable {
+	if b.foreseen = f; b.newest.Scheme != operator.SchemeTable {
 		return nil
 	}
 	if st.Records != nil {

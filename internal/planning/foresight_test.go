@@ -14,6 +14,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/backtest"
 	"plannerd/internal/drive"
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
@@ -37,7 +38,7 @@ func wave(interval int64) *planning.Statistics {
 }
 
 // foresighted is an operator of four instances with a policy.
-func foresighted(p planning.PolicyChoice) planning.Configuration {
+func foresighted(p operator.PolicyChoice) operator.Configuration {
 	c := configuration(4)
 	c.Trigger, c.Policy = nil, &p
 	c.Strategy, c.Effort, c.Certificate = planner.Optimal, planner.EffortFast, planner.CertificateOff
@@ -82,7 +83,7 @@ func TestPolicies(t *testing.T) {
 	const intervals = 14
 	for name, p := range policies {
 		e := newEnv(t)
-		op := e.configure("clicks", foresighted(planning.PolicyChoice{Policy: p}))
+		op := e.configure("clicks", foresighted(operator.PolicyChoice{Policy: p}))
 		h := backtest.NewHistory(drive.DefaultWindow)
 		for i := range int64(intervals) {
 			if err := h.Add(i, wave(i).Statistics); err != nil {
@@ -166,7 +167,7 @@ func (e *env) sameReplay(p *planning.StoredPlan) {
 func TestHeldAgainstThetaMax(t *testing.T) {
 	e := newEnv(t)
 	p := policy.Policy{Forecast: forecast.Config{Method: forecast.Last}, TargetTheta: new(0.)}
-	e.configure("clicks", foresighted(planning.PolicyChoice{Policy: p}))
+	e.configure("clicks", foresighted(operator.PolicyChoice{Policy: p}))
 	made := e.propose("clicks", wave(1))
 	if made.ThetaAfter == 0 || made.ThetaAfter > 0.02 || !made.Balanced || len(made.Causes) != 0 ||
 		made.Status != "approved" {
@@ -178,12 +179,12 @@ func TestHeldAgainstThetaMax(t *testing.T) {
 // not stored, as after a change of the policy.
 func TestForecastBegunAnew(t *testing.T) {
 	e := newEnv(t)
-	e.configure("clicks", foresighted(planning.PolicyChoice{Policy: policies["last"]}))
+	e.configure("clicks", foresighted(operator.PolicyChoice{Policy: policies["last"]}))
 	for i := range int64(6) {
 		e.carriedOut("clicks", wave(i))
 	}
 	fresh := policy.Policy{Forecast: forecast.Config{Method: forecast.EWMA, Alpha: 0.25}}
-	e.configure("clicks", foresighted(planning.PolicyChoice{Policy: fresh}))
+	e.configure("clicks", foresighted(operator.PolicyChoice{Policy: fresh}))
 	told := e.told(e.propose("clicks", wave(6)))
 	state, err := forecast.New(fresh.Forecast)
 	if err != nil {
@@ -202,7 +203,7 @@ func TestForecastBegunAnew(t *testing.T) {
 // TestChosenPolicy: a policy is chosen once there are enough intervals, and again later.
 func TestChosenPolicy(t *testing.T) {
 	e := newEnv(t)
-	c := foresighted(planning.PolicyChoice{Auto: true})
+	c := foresighted(operator.PolicyChoice{Auto: true})
 	e.configure("clicks", c)
 	next := int64(0)
 	interval := func() *planning.Foresight {
@@ -249,7 +250,7 @@ func TestChosenPolicy(t *testing.T) {
 // TestNothingToChooseBy: without stored statistics nothing is chosen, and why is told.
 func TestNothingToChooseBy(t *testing.T) {
 	e := newEnv(t)
-	c := foresighted(planning.PolicyChoice{Auto: true})
+	c := foresighted(operator.PolicyChoice{Auto: true})
 	c.Retention.Inputs = 3
 	e.configure("clicks", c)
 	var told *planning.Foresight
@@ -275,7 +276,7 @@ func TestClassesAreNotForecast(t *testing.T) {
 	}
 	for name, p := range policies {
 		e := newEnv(t)
-		e.configure("clicks", foresighted(planning.PolicyChoice{Policy: p}))
+		e.configure("clicks", foresighted(operator.PolicyChoice{Policy: p}))
 		made, err := e.tryPropose("clicks", records())
 		if p.Forecast.Method != forecast.Last {
 			e.refused(err, refusal.KeysNotKnown)
@@ -287,11 +288,11 @@ func TestClassesAreNotForecast(t *testing.T) {
 
 // TestPolicyOfConfiguration: what is wrong with a policy, and what a trigger is short for.
 func TestPolicyOfConfiguration(t *testing.T) {
-	last := planning.PolicyChoice{Policy: policies["last"]}
-	for field, change := range map[string]func(*planning.Configuration){
-		"trigger":                func(c *planning.Configuration) { c.Policy, c.Trigger = &last, &planning.Trigger{} },
-		"policy/forecast/method": func(c *planning.Configuration) { c.Policy = &planning.PolicyChoice{} },
-		"policy/budget": func(c *planning.Configuration) {
+	last := operator.PolicyChoice{Policy: policies["last"]}
+	for field, change := range map[string]func(*operator.Configuration){
+		"trigger":                func(c *operator.Configuration) { c.Policy, c.Trigger = &last, &operator.Trigger{} },
+		"policy/forecast/method": func(c *operator.Configuration) { c.Policy = &operator.PolicyChoice{} },
+		"policy/budget": func(c *operator.Configuration) {
 			p := last
 			c.Strategy = planner.Optimal
 			p.Budget, c.Policy, c.Objective = new(0.1), &p, planner.MinImbalance
@@ -301,22 +302,22 @@ func TestPolicyOfConfiguration(t *testing.T) {
 		c := configuration(2)
 		c.Trigger = nil
 		change(&c)
-		_, err := planning.NewConfiguration(c)
+		_, err := operator.NewConfiguration(c)
 		var input *planner.InputError
 		if !errors.As(err, &input) || input.Field != field {
 			t.Errorf("%v, want one about %s", err, field)
 		}
 	}
 	c := configuration(2) // θ_max is 0.1
-	c.Trigger = &planning.Trigger{Theta: new(0.1), CooldownIntervals: 3}
-	made, err := planning.NewConfiguration(c)
+	c.Trigger = &operator.Trigger{Theta: new(0.1), CooldownIntervals: 3}
+	made, err := operator.NewConfiguration(c)
 	want := policies["last"]
 	want.CooldownIntervals = 3
 	if err != nil || made.Trigger != nil || !reflect.DeepEqual(made.Policy.Policy, want) {
 		t.Errorf("%+v, %v", made.Policy, err)
 	}
 	c.Trigger = nil
-	if made, err := planning.NewConfiguration(c); err != nil || !made.Policy.Auto {
+	if made, err := operator.NewConfiguration(c); err != nil || !made.Policy.Auto {
 		t.Errorf("%+v, %v", made.Policy, err)
 	}
 }

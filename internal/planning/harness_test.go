@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
@@ -61,11 +62,11 @@ func (o *observed) Moved(p planning.Plan, from planning.Status) {
 func (o *observed) Committed(p planning.Plan) {
 	o.note(func() { o.committed = append(o.committed, p.ID) })
 }
-func (o *observed) TableSize(operator string, entries int64) {
-	o.note(func() { o.sizes[operator] = entries })
+func (o *observed) TableSize(name string, entries int64) {
+	o.note(func() { o.sizes[name] = entries })
 }
-func (o *observed) Deleted(operator string) {
-	o.note(func() { o.deleted = append(o.deleted, operator) })
+func (o *observed) Deleted(name string) {
+	o.note(func() { o.deleted = append(o.deleted, name) })
 }
 func (o *observed) Expired(n int) { o.note(func() { o.expired += n }) }
 
@@ -127,18 +128,18 @@ func (e *env) lease() *admission.Lease {
 }
 
 // configuration has n instances and keys that hash to key modulo n.
-func configuration(n int) planning.Configuration {
-	c := planning.Configuration{
-		Scheme: planning.SchemeTable, Strategy: "mixed",
-		Parameters: planning.Parameters{Values: parameters.Defaults()},
-		Hash:       planning.Hash{Function: "modulo"}, Trigger: &planning.Trigger{Theta: new(0.1)},
-		TableOwner: planning.OwnerPlanner,
-		Reports:    planning.ReportOptions{Missing: planning.MissingFail, MaxAge: 3},
-		Retention:  planning.Retention{Inputs: 20, Plans: 100, Versions: 100}, StoreInputs: true,
+func configuration(n int) operator.Configuration {
+	c := operator.Configuration{
+		Scheme: operator.SchemeTable, Strategy: "mixed",
+		Parameters: operator.Parameters{Values: parameters.Defaults()},
+		Hash:       operator.Hash{Function: "modulo"}, Trigger: &operator.Trigger{Theta: new(0.1)},
+		TableOwner: operator.OwnerPlanner,
+		Reports:    operator.ReportOptions{Missing: operator.MissingFail, MaxAge: 3},
+		Retention:  operator.Retention{Inputs: 20, Plans: 100, Versions: 100}, StoreInputs: true,
 	}
 	c.ThetaMax = 0.1
 	for i := range n {
-		c.Instances = append(c.Instances, planning.Instance{ID: int32(i), Capacity: 1})
+		c.Instances = append(c.Instances, operator.Instance{ID: int32(i), Capacity: 1})
 	}
 	return c
 }
@@ -146,9 +147,9 @@ func configuration(n int) planning.Configuration {
 func anyway(*planning.Operator) error { return nil }
 
 // configure creates or changes an operator.
-func (e *env) configure(name string, c planning.Configuration) planning.Operator {
+func (e *env) configure(name string, c operator.Configuration) planning.Operator {
 	e.Helper()
-	complete, err := planning.NewConfiguration(c)
+	complete, err := operator.NewConfiguration(c)
 	if err != nil {
 		e.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"plannerd/internal/parameters"
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -20,22 +20,18 @@ type layoutScheme struct{ layoutKind }
 
 // layoutKind is what differs between them.
 type layoutKind interface {
-	name() SchemeName
+	name() operator.SchemeName
 	// strategy is what plans under the configuration are said to be made by.
-	strategy(c Configuration) string
-	restrict(c Configuration) Configuration
-	check(c Configuration) error
-	hashFunction(c Configuration) (planner.HashFunction, error)
+	strategy(c operator.Configuration) string
 	rowHash(p *placement) planner.HashFunction
-	shownHash(c Configuration) *Hash
 	migrates(classes bool) Migrates
 	countsEntries() bool
 	// layout reads a version of the table; c is the configuration that it pins.
-	layout(c Configuration, entries []store.Entry) (layout, error)
+	layout(c operator.Configuration, entries []store.Entry) (layout, error)
 	// diff reads what a stored plan changes, head among the entries.
 	diff(blob []byte, head func() ([]store.Change, error)) (layoutDiff, error)
 	// sameRoutes reports whether two configurations of the same instances route alike.
-	sameRoutes(then, now Configuration) bool
+	sameRoutes(then, now operator.Configuration) bool
 	// snapshot says where keys are by one layout, and where they go by another under a
 	// configuration.
 	snapshot(b *base, st *Statistics, config *placement, before, after layout) (*planner.Snapshot, error)
@@ -47,7 +43,7 @@ type layoutKind interface {
 	// replan makes a new layout.
 	replan(b *base, st *Statistics, stop func() bool) (*replanned, error)
 	// routeBy says where a layout puts a key.
-	routeBy(ctx context.Context, r *reader, c Configuration, held layout, key []byte) (Route, error)
+	routeBy(ctx context.Context, r *reader, c operator.Configuration, held layout, key []byte) (Route, error)
 }
 
 // replanned is a new layout, and how it comes about.
@@ -65,54 +61,6 @@ type replanned struct {
 	// certificate proves how little could have moved at best; nil: nothing is proven.
 	certificate func(judged *planner.Plan) *Certificate
 }
-
-// layoutParameters are the parameters of a scheme without a routing table, and only those.
-type layoutParameters struct {
-	ThetaMax float64              `json:"theta_max"`
-	Deadline *parameters.Duration `json:"deadline"`
-	Ring     *RingParameters      `json:"ring,omitzero"`
-	Ranges   *RangesParameters    `json:"ranges,omitzero"`
-	Pkg      *PkgParameters       `json:"pkg,omitzero"`
-}
-
-// layoutConfiguration is a configuration of such a scheme as JSON, in the order of the
-// contract.
-type layoutConfiguration struct {
-	Scheme    SchemeName `json:"scheme"`
-	Instances []Instance `json:"instances"`
-	layoutParameters
-	Hash   *Hash         `json:"hash,omitzero"`
-	Policy *PolicyChoice `json:"policy"`
-	ApprovalRule
-	Reports     ReportOptions `json:"reports"`
-	Retention   Retention     `json:"retention"`
-	StoreInputs bool          `json:"store_inputs"`
-}
-
-func layoutParametersOf(p Parameters) layoutParameters {
-	return layoutParameters{ThetaMax: p.ThetaMax, Deadline: p.Deadline, Ring: p.Ring, Ranges: p.Ranges, Pkg: p.Pkg}
-}
-
-// withLayoutParameters leaves of the parameters what the schemes without a routing
-// table know.
-func withLayoutParameters(c Configuration) Configuration {
-	c.Strategy = ""
-	c.Parameters = Parameters{
-		Values: parameters.Values{Options: planner.Options{ThetaMax: c.ThetaMax}, Deadline: c.Deadline}, Ring: c.Ring,
-		Ranges: c.Ranges, Pkg: c.Pkg,
-	}
-	return c
-}
-
-func (s layoutScheme) configurationForm(c Configuration) any {
-	return layoutConfiguration{
-		Scheme: c.Scheme, Instances: c.Instances, layoutParameters: layoutParametersOf(c.Parameters), Hash: s.shownHash(c),
-		Policy: c.Policy, ApprovalRule: c.ApprovalRule, Reports: c.Reports, Retention: c.Retention,
-		StoreInputs: c.StoreInputs,
-	}
-}
-
-func (layoutScheme) parametersForm(p Parameters) any { return layoutParametersOf(p) }
 
 func (s layoutScheme) read(ctx context.Context, r *reader, b *base) error {
 	table, err := r.committed(ctx, b.op)
@@ -143,15 +91,15 @@ func (s layoutScheme) changed(b *base) bool {
 func (s layoutScheme) without(b *base, lost []int32) {
 	gone := func(id int32) bool { return slices.Contains(lost, id) }
 	left := *b.newest
-	left.Instances = slices.DeleteFunc(slices.Clone(left.Instances), func(d Instance) bool { return gone(d.ID) })
+	left.Instances = slices.DeleteFunc(slices.Clone(left.Instances), func(d operator.Instance) bool { return gone(d.ID) })
 	left.planner.Instances = slices.DeleteFunc(slices.Clone(left.planner.Instances),
 		func(d planner.Instance) bool { return gone(d.ID) })
 	has := b.layout.ids()
 	b.takesOver = !b.changed && slices.ContainsFunc(lost, func(id int32) bool { return has[id] })
 	if b.takesOver {
-		left.Approval.OnPending = PendingReplace
-		if left.Approval.Auto == AutoWithinLimits {
-			left.Approval.Auto = AutoAlways
+		left.Approval.OnPending = operator.PendingReplace
+		if left.Approval.Auto == operator.AutoWithinLimits {
+			left.Approval.Auto = operator.AutoAlways
 		}
 	}
 	b.newest, b.lost = &left, lost
@@ -169,7 +117,7 @@ func (s layoutScheme) admit(_ *base, st *Statistics) error {
 	case st.Partial:
 		return s.admitPartial()
 	case st.Records != nil || st.Compact != nil:
-		return planner.Invalid("compact", meansNothing(s.name())+", where statistics are of keys")
+		return planner.Invalid("compact", operator.MeansNothing(s.name())+", where statistics are of keys")
 	}
 	return nil
 }
@@ -292,7 +240,7 @@ func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Stat
 // the hash.
 type wholeKeys struct{}
 
-func (wholeKeys) sameRoutes(Configuration, Configuration) bool { return true }
+func (wholeKeys) sameRoutes(operator.Configuration, operator.Configuration) bool { return true }
 
 func (wholeKeys) firsts(*Statistics, []planner.Instance, layout) []int64 { return nil }
 
@@ -478,7 +426,7 @@ func (s layoutScheme) refuseTable() error {
 		" plans change no routing table, and cannot be replayed; GET the plan with include=routing_table.")
 }
 
-func (s layoutScheme) table(c Configuration, entries []store.Entry) (TableContent, error) {
+func (s layoutScheme) table(c operator.Configuration, entries []store.Entry) (TableContent, error) {
 	held, err := s.layout(c, entries)
 	if err != nil {
 		return TableContent{}, err
@@ -487,12 +435,12 @@ func (s layoutScheme) table(c Configuration, entries []store.Entry) (TableConten
 }
 
 // pending is all that there will be.
-func (s layoutScheme) pending(_ context.Context, _ *reader, in pendingPlan) ([]Part, *Hash, error) {
+func (s layoutScheme) pending(_ context.Context, _ *reader, in pendingPlan) ([]Part, *operator.Hash, error) {
 	content, err := s.table(in.target, entriesAfter(in.entries, in.Changes))
 	return []Part{content.Part}, nil, err
 }
 
-func (layoutScheme) changesTell(Configuration, Configuration) bool { return false }
+func (layoutScheme) changesTell(operator.Configuration, operator.Configuration) bool { return false }
 
 func (s layoutScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, _ *store.Entry) (
 	Route, error,

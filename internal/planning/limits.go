@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/exact"
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
 	"plannerd/planner"
@@ -28,21 +29,21 @@ const (
 
 // waitsFor tells why a plan that is to be carried out waits for approval; nil: it is
 // approved.
-func (c Configuration) waitsFor(o *PlanResult) []WaitReason {
+func waitsFor(c operator.ApprovalRule, o *PlanResult) []WaitReason {
 	var out []WaitReason
 	if o.small {
 		out = append(out, WaitSmall)
 	}
 	switch c.Approval.Auto {
-	case AutoAlways:
+	case operator.AutoAlways:
 		return out
-	case AutoNever:
+	case operator.AutoNever:
 		out = append(out, WaitApproval)
 	}
 	if !o.TableWithinLimit && o.TableAfter >= o.TableBefore {
 		out = append(out, WaitTableLimit)
 	}
-	out = append(out, c.breaks(o.Plan)...)
+	out = append(out, breaks(c, o.Plan)...)
 	if c.Approval.MaxMigration != nil && slices.Contains(o.Causes, causeQueues) { // nobody knows what it moves
 		out = append(out, WaitMaxMigration)
 	}
@@ -50,7 +51,7 @@ func (c Configuration) waitsFor(o *PlanResult) []WaitReason {
 }
 
 // breaks tells which limits a plan breaks, as far as its statistics tell.
-func (c Configuration) breaks(p *planner.Plan) []WaitReason {
+func breaks(c operator.ApprovalRule, p *planner.Plan) []WaitReason {
 	out := []WaitReason{}
 	allowed := p.Theta.Before
 	for _, h := range p.HotKeys {
@@ -71,26 +72,6 @@ func (c Configuration) breaks(p *planner.Plan) []WaitReason {
 func moreThan(limit parameters.MigrationLimit, m planner.Migration) bool {
 	return limit.State != nil && m.State > *limit.State || limit.Fraction != nil && m.Fraction > *limit.Fraction ||
 		limit.Keys != nil && m.Keys > *limit.Keys
-}
-
-// planned are the parameters that plans are made under. One that may move as much as a
-// migration limit says moves no more than needs no approval, if that is counted alike.
-func (c Configuration) planned() Parameters {
-	p, most := c.Parameters, c.Approval.MaxMigration
-	if p.MigrationLimit == nil || most == nil || c.Approval.Auto == AutoAlways {
-		return p
-	}
-	limit := *p.MigrationLimit
-	switch {
-	case limit.State != nil && most.State != nil:
-		limit.State = new(min(*limit.State, *most.State))
-	case limit.Fraction != nil && most.Fraction != nil:
-		limit.Fraction = new(min(*limit.Fraction, *most.Fraction))
-	case limit.Keys != nil && most.Keys != nil:
-		limit.Keys = new(min(*limit.Keys, *most.Keys))
-	}
-	p.MigrationLimit = &limit
-	return p
 }
 
 // forced sums up what a plan has to move: off instances that were removed, after a

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 	"plannerd/store"
@@ -24,62 +25,62 @@ func TestWaitsFor(t *testing.T) {
 	}
 	state, fraction, keys := 40.0, 0.2, int64(4)
 	for name, c := range map[string]struct {
-		rule   ApprovalOptions
+		rule   operator.ApprovalOptions
 		change func(*PlanResult)
 		want   []WaitReason
 	}{
-		"within limits": {ApprovalOptions{Auto: AutoWithinLimits}, func(*PlanResult) {}, nil},
-		"never":         {ApprovalOptions{Auto: AutoNever}, func(*PlanResult) {}, []WaitReason{WaitApproval}},
-		"a larger table over its limit": {ApprovalOptions{Auto: AutoWithinLimits},
+		"within limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(*PlanResult) {}, nil},
+		"never":         {operator.ApprovalOptions{Auto: operator.AutoNever}, func(*PlanResult) {}, []WaitReason{WaitApproval}},
+		"a larger table over its limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *PlanResult) { o.TableWithinLimit = false }, []WaitReason{WaitTableLimit}},
-		"as large a one": {ApprovalOptions{Auto: AutoWithinLimits},
+		"as large a one": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *PlanResult) { o.TableWithinLimit, o.TableAfter = false, 3 }, []WaitReason{WaitTableLimit}},
-		"a smaller one": {ApprovalOptions{Auto: AutoWithinLimits},
+		"a smaller one": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *PlanResult) { o.TableWithinLimit, o.TableAfter = false, 2 }, nil},
-		"better, above the limit": {ApprovalOptions{Auto: AutoWithinLimits},
+		"better, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *PlanResult) { o.Balanced, o.Theta.After = false, 0.4 }, nil},
-		"no better, above the limit": {ApprovalOptions{Auto: AutoWithinLimits},
+		"no better, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *PlanResult) { o.Balanced, o.Theta.After = false, 0.5 }, nil},
-		"worse, above the limit": {ApprovalOptions{Auto: AutoWithinLimits},
+		"worse, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *PlanResult) { o.Balanced, o.Theta.After = false, 0.6 }, []WaitReason{WaitThetaWorse}},
-		"worse, within the limit": {ApprovalOptions{Auto: AutoWithinLimits},
+		"worse, within the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *PlanResult) { o.Theta.After = 0.6 }, nil},
-		"worse, as a hot key forces": {ApprovalOptions{Auto: AutoWithinLimits}, func(o *PlanResult) {
+		"worse, as a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *PlanResult) {
 			o.Balanced, o.Theta.After, o.HotKeys = false, 0.6, []planner.HotKey{{ForcedTheta: 0.3}, {ForcedTheta: 0.6}}
 		}, nil},
-		"worse than a hot key forces": {ApprovalOptions{Auto: AutoWithinLimits}, func(o *PlanResult) {
+		"worse than a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *PlanResult) {
 			o.Balanced, o.Theta.After, o.HotKeys = false, 0.7, []planner.HotKey{{ForcedTheta: 0.6}}
 		}, []WaitReason{WaitThetaWorse}},
-		"of what nobody carried": {ApprovalOptions{Auto: AutoWithinLimits}, func(o *PlanResult) {
+		"of what nobody carried": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *PlanResult) {
 			o.Balanced, o.Theta, o.Instances = false, planner.Comparison{After: 0.6}, []planner.Load{{After: 3}}
 		}, nil},
-		"as much as the limits": {ApprovalOptions{Auto: AutoWithinLimits,
+		"as much as the limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{State: &state, Fraction: &fraction, Keys: &keys}},
 			func(*PlanResult) {}, nil},
-		"more state": {ApprovalOptions{Auto: AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{State: &state}},
+		"more state": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{State: &state}},
 			func(o *PlanResult) { o.Migration.State = 41 }, []WaitReason{WaitMaxMigration}},
-		"a larger fraction": {ApprovalOptions{Auto: AutoWithinLimits,
+		"a larger fraction": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{Fraction: &fraction}},
 			func(o *PlanResult) { o.Migration.Fraction = 0.21 }, []WaitReason{WaitMaxMigration}},
-		"nothing of nothing": {ApprovalOptions{Auto: AutoWithinLimits,
+		"nothing of nothing": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{Fraction: new(0.0)}},
 			func(o *PlanResult) { o.Migration = planner.Migration{Keys: 4} }, nil},
-		"more keys": {ApprovalOptions{Auto: AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
+		"more keys": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
 			func(o *PlanResult) { o.Migration.Keys = 5 }, []WaitReason{WaitMaxMigration}},
-		"all at once": {ApprovalOptions{Auto: AutoNever, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
+		"all at once": {operator.ApprovalOptions{Auto: operator.AutoNever, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
 			func(o *PlanResult) {
 				o.small, o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = true, false, false, 0.6, 5
 			}, []WaitReason{WaitSmall, WaitApproval, WaitTableLimit, WaitThetaWorse, WaitMaxMigration}},
-		"all at once, but always": {ApprovalOptions{Auto: AutoAlways, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
+		"all at once, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
 			func(o *PlanResult) {
 				o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = false, false, 0.6, 5
 			}, nil},
-		"too small, but always": {ApprovalOptions{Auto: AutoAlways}, func(o *PlanResult) { o.small = true },
+		"too small, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways}, func(o *PlanResult) { o.small = true },
 			[]WaitReason{WaitSmall}},
 	} {
 		o := within()
 		c.change(&o)
-		if got := (Configuration{ApprovalRule: ApprovalRule{Approval: c.rule}}).waitsFor(&o); !slices.Equal(got, c.want) {
+		if got := waitsFor(operator.ApprovalRule{Approval: c.rule}, &o); !slices.Equal(got, c.want) {
 			t.Errorf("%s: waits for %v, want %v", name, got, c.want)
 		}
 	}
@@ -112,8 +113,8 @@ func TestAgreedLimits(t *testing.T) {
 		"a smaller share": {agreement{Migration: &MigrationFigures{Keys: 9}},
 			parameters.MigrationLimit{Fraction: new(0.1)}, both},
 	} {
-		rule := Configuration{ApprovalRule: ApprovalRule{Approval: ApprovalOptions{MaxMigration: &c.limit}}}
-		if got := strings.Join(reasons(rule.breaksBeyond(c.agreed, then)), " "); got != c.want {
+		rule := operator.ApprovalRule{Approval: operator.ApprovalOptions{MaxMigration: &c.limit}}
+		if got := strings.Join(reasons(breaksBeyond(rule, c.agreed, then)), " "); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -163,24 +164,24 @@ func TestSmallerOfBothLimits(t *testing.T) {
 	for i, small := range limits(0.1, 1) {
 		for j, large := range limits(0.2, 2) {
 			for _, both := range [][2]*parameters.MigrationLimit{{small, large}, {large, small}} {
-				var c Configuration
-				c.Approval.Auto, c.MigrationLimit, c.Approval.MaxMigration = AutoWithinLimits, both[0], both[1]
+				var c operator.Configuration
+				c.Approval.Auto, c.MigrationLimit, c.Approval.MaxMigration = operator.AutoWithinLimits, both[0], both[1]
 				want := *both[0]
 				if i == j {
 					want = *small
 				}
-				if got := *c.planned().MigrationLimit; !sameLimit(got, want) {
+				if got := *c.Planned().MigrationLimit; !sameLimit(got, want) {
 					t.Errorf("under %+v and %+v: %+v", both[0], both[1], got)
 				}
-				if c.Approval.Auto = AutoAlways; !sameLimit(*c.planned().MigrationLimit, *both[0]) {
+				if c.Approval.Auto = operator.AutoAlways; !sameLimit(*c.Planned().MigrationLimit, *both[0]) {
 					t.Error("a limit matters that nobody asks for")
 				}
 			}
 		}
 	}
-	var c Configuration
+	var c operator.Configuration
 	c.Approval.MaxMigration = limits(0.1, 1)[0]
-	if c.planned().MigrationLimit != nil {
+	if c.Planned().MigrationLimit != nil {
 		t.Error("a plan that has no limit gets one")
 	}
 }

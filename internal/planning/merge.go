@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
@@ -55,13 +56,13 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 	if ok, err := m.mergeSketches(in, reports); ok || err != nil { // these say nothing of where keys are
 		return m, err
 	}
-	if b.newest.Scheme == SchemeRing {
+	if b.newest.Scheme == operator.SchemeRing {
 		if ok, err := m.mergeQueues(in, reports); ok || err != nil {
 			return m, err
 		}
 	}
 	if m.stale {
-		return nil, b.newest.scheme().admitPartial()
+		return nil, schemeNamed(b.newest.Scheme).admitPartial()
 	}
 	if err := m.admit(b); err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedRepor
 		err = m.mergeCompact(ctx, b, in, reports)
 		return m, err
 	}
-	merged, err := statsio.MergeReports(ctx, reports, m.frozen, b.newest.scheme().place(b))
+	merged, err := statsio.MergeReports(ctx, reports, m.frozen, schemeNamed(b.newest.Scheme).place(b))
 	if err != nil {
 		return nil, reportsDiffer(err)
 	}
@@ -114,7 +115,7 @@ func reportsDiffer(err error) error {
 
 // mergeCompact merges reports that count keys instead of naming them, but for some.
 func (m *mergedReports) mergeCompact(ctx context.Context, b *base, in Proposal, reports []statsio.Report) error {
-	records, drifted, err := statsio.MergeCompact(ctx, reports, m.frozen, b.newest.scheme().place(b))
+	records, drifted, err := statsio.MergeCompact(ctx, reports, m.frozen, schemeNamed(b.newest.Scheme).place(b))
 	if err != nil {
 		return reportsDiffer(err)
 	}
@@ -126,7 +127,7 @@ func (m *mergedReports) mergeCompact(ctx context.Context, b *base, in Proposal, 
 
 // choose finds out which reports a plan is made of, and what becomes of instances whose
 // report is missing.
-func (m *mergedReports) choose(b *base, interval int64, mode MissingReports, now time.Time) error {
+func (m *mergedReports) choose(b *base, interval int64, mode operator.MissingReports, now time.Time) error {
 	from := reporters{b.newest, b.pinned}
 	received, late, missing := from.split(m.last, interval)
 	m.received = received
@@ -142,13 +143,13 @@ func (m *mergedReports) choose(b *base, interval int64, mode MissingReports, now
 		return missingReports(missing, "No instance has reported the interval.")
 	case len(missing) == 0:
 		return nil
-	case mode == MissingFail:
+	case mode == operator.MissingFail:
 		return missingReports(missing, "Reports of the interval are missing, of "+idsText(missing)+".")
 	}
-	if m.stale = (b.newest.Scheme == SchemeRanges || b.newest.Scheme == SchemeRing) && mode == MissingCarry; m.stale {
+	if m.stale = (b.newest.Scheme == operator.SchemeRanges || b.newest.Scheme == operator.SchemeRing) && mode == operator.MissingCarry; m.stale {
 		return m.carry(late, missing, interval, b.newest.Reports.MaxAge)
 	}
-	if err := b.newest.scheme().admitPartial(); err != nil {
+	if err := schemeNamed(b.newest.Scheme).admitPartial(); err != nil {
 		return err
 	}
 	switch {
@@ -157,7 +158,7 @@ func (m *mergedReports) choose(b *base, interval int64, mode MissingReports, now
 			"The instances or the hash function changed since the routing table was committed, and reports are missing, of "+
 				idsText(missing)+
 				": they alone tell what moves. A removed instance that cannot report has to be put back first.")
-	case mode == MissingFreeze:
+	case mode == operator.MissingFreeze:
 		m.frozen = missing
 	default:
 		return m.carry(late, missing, interval, b.newest.Reports.MaxAge)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/store"
 )
@@ -14,12 +15,12 @@ import (
 // Operator is an operator as it stands.
 type Operator struct {
 	store.Operator
-	Configuration Configuration // the newest
-	Created       bool          // it is new
+	Configuration operator.Configuration // the newest
+	Created       bool                   // it is new
 }
 
 func newOperator(op store.Operator, created bool) (Operator, error) {
-	config, err := decodeConfiguration(op.Config)
+	config, err := operator.DecodeConfiguration(op.Config)
 	return Operator{op, config, created}, refusal.AboutOperator(op.Name, err)
 }
 
@@ -48,7 +49,7 @@ func (g OperatorGuard) guarding(happened func(store.Operator) bool) store.Operat
 // Configure creates an operator, or gives it a new configuration. guard is asked
 // whether it may; where unlessSame is set it is not asked about the same configuration.
 func (s *Service) Configure(
-	ctx context.Context, name string, c Configuration, guard OperatorGuard, unlessSame bool, claim *Claim[Operator],
+	ctx context.Context, name string, c operator.Configuration, guard OperatorGuard, unlessSame bool, claim *Claim[Operator],
 ) (Operator, error) {
 	text, err := c.Encode()
 	if err != nil {
@@ -59,7 +60,7 @@ func (s *Service) Configure(
 		error) {
 		return newOperator(out.Operator, out.Created)
 	})
-	if c.Window > 1 || c.Ranges != nil && c.Ranges.Phase == PhasePut {
+	if c.Window > 1 || c.Ranges != nil && c.Ranges.Phase == operator.PhasePut {
 		if err := s.requireForms(ctx, false); err != nil {
 			return Operator{}, err
 		}
@@ -68,12 +69,12 @@ func (s *Service) Configure(
 	if err != nil {
 		return Operator{}, refusal.AboutStore(err)
 	}
-	choices := fixedChoices{c.Scheme, c.TableOwner, c.Ranges}
-	op, created, err := s.store.PutOperator(ctx, name, text, now, guarded, choices.guard)
+	choices := operator.FixedChoices{Scheme: c.Scheme, TableOwner: c.TableOwner, Ranges: c.Ranges}
+	op, created, err := s.store.PutOperator(ctx, name, text, now, guarded, choices.Guard)
 	if err != nil {
 		return Operator{}, refusal.AboutOperator(name, err)
 	}
-	if c.TableOwner == OwnerPlanner && c.scheme().countsEntries() {
+	if c.TableOwner == operator.OwnerPlanner && schemeNamed(c.Scheme).countsEntries() {
 		s.observer.TableSize(name, op.TableSize)
 	}
 	return newOperator(op, created)
@@ -87,7 +88,7 @@ var errReconfigured = refusal.New(refusal.ConfigurationChanged, "The operator's 
 // Reconfigure gives an operator the configuration that change makes of the JSON of its
 // newest one.
 func (s *Service) Reconfigure(
-	ctx context.Context, name string, change func(was []byte) (Configuration, error), guard OperatorGuard,
+	ctx context.Context, name string, change func(was []byte) (operator.Configuration, error), guard OperatorGuard,
 	claim *Claim[Operator],
 ) (op Operator, err error) {
 	for range configureAttempts {
@@ -99,7 +100,7 @@ func (s *Service) Reconfigure(
 }
 
 func (s *Service) tryReconfigure(
-	ctx context.Context, name string, change func([]byte) (Configuration, error), guard OperatorGuard,
+	ctx context.Context, name string, change func([]byte) (operator.Configuration, error), guard OperatorGuard,
 	claim *Claim[Operator],
 ) (Operator, error) {
 	was, err := s.Operator(ctx, name)
@@ -195,7 +196,7 @@ func (s *Service) Recent(ctx context.Context, operators []Operator, most int) ([
 	for i, r := range recent {
 		out[i] = Recent{r, realisedOf(r.Brief, operators[i].Configuration.ThetaMax)}
 		for _, p := range r.Plans {
-			err = cmp.Or(err, SchemeOf(p).check())
+			err = cmp.Or(err, SchemeOf(p).Check())
 		}
 	}
 	return out, refusal.AboutStore(err)

@@ -8,53 +8,32 @@ import (
 	"slices"
 
 	"plannerd/internal/exact"
+	"plannerd/internal/operator"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
-	"plannerd/planner/partitioner"
 	"plannerd/store"
 )
 
 // pkgKind gives each key several candidates, and heavy ones more.
 type pkgKind struct{}
 
-func (pkgKind) name() SchemeName { return SchemePkg }
-
-func (pkgKind) restrict(c Configuration) Configuration {
-	p := PkgParameters{Method: grouping.DChoices, Choices: grouping.DefaultChoices}
-	if c.Pkg != nil {
-		p = PkgParameters{cmp.Or(c.Pkg.Method, p.Method), cmp.Or(c.Pkg.Choices, p.Choices)}
-	}
-	c.Pkg, c.Hash = &p, Hash{Function: partitioner.Reported}
-	return withLayoutParameters(c)
-}
-
-func (pkgKind) check(c Configuration) error { return cmp.Or(c.checkHash(), c.checkLayoutPolicy()) }
-
-func (pkgKind) hashFunction(Configuration) (planner.HashFunction, error) { return nil, nil }
+func (pkgKind) name() operator.SchemeName { return operator.SchemePkg }
 
 // rowHash takes every key.
 func (pkgKind) rowHash(p *placement) planner.HashFunction {
 	return allOf(p.planner.Instances[0].ID).placed()
 }
 
-func (pkgKind) strategy(c Configuration) string { return string(c.Pkg.Method) }
-func (pkgKind) shownHash(Configuration) *Hash   { return nil }
-func (pkgKind) migrates(bool) Migrates          { return MigratesKeys }
-func (pkgKind) countsEntries() bool             { return true }
+func (pkgKind) strategy(c operator.Configuration) string { return string(c.Pkg.Method) }
 
-// choices is the number of candidates of a key outside of the head; 0: there is no head.
-func (c Configuration) choices() int {
-	if c.Pkg == nil {
-		return 0
-	}
-	return c.Pkg.Choices
-}
+func (pkgKind) migrates(bool) Migrates { return MigratesKeys }
+func (pkgKind) countsEntries() bool    { return true }
 
 // sameRoutes looks at capacities, too: routers do.
-func (pkgKind) sameRoutes(then, now Configuration) bool {
+func (pkgKind) sameRoutes(then, now operator.Configuration) bool {
 	return slices.Equal(then.Instances, now.Instances) &&
-		min(then.choices(), len(then.Instances)) == min(now.choices(), len(now.Instances))
+		min(then.Choices(), len(then.Instances)) == min(now.Choices(), len(now.Instances))
 }
 
 // candidates is the layout of scheme pkg: the instances of a configuration, which are its
@@ -62,14 +41,14 @@ func (pkgKind) sameRoutes(then, now Configuration) bool {
 // its number of candidates for its instance.
 type candidates struct {
 	grouping.Layout
-	instances Instances
+	instances operator.Instances
 }
 
-func candidatesOf(c Configuration) candidates {
+func candidatesOf(c operator.Configuration) candidates {
 	return candidates{grouping.Layout{Workers: len(c.Instances), Choices: c.Pkg.Choices}, c.Instances}
 }
 
-func (pkgKind) layout(c Configuration, entries []store.Entry) (layout, error) {
+func (pkgKind) layout(c operator.Configuration, entries []store.Entry) (layout, error) {
 	out := candidatesOf(c)
 	for _, e := range entries {
 		out.Head = append(out.Head, grouping.HeadKey{Key: e.Key, Choices: int(e.Instance)})
@@ -374,7 +353,7 @@ func (pkgKind) firsts(st *Statistics, all []planner.Instance, at layout) []int64
 	return out
 }
 
-func (k pkgKind) routeBy(_ context.Context, _ *reader, _ Configuration, held layout, key []byte) (Route, error) {
+func (k pkgKind) routeBy(_ context.Context, _ *reader, _ operator.Configuration, held layout, key []byte) (Route, error) {
 	c := held.(candidates)
 	out := Route{Source: "candidates"}
 	for _, w := range c.Candidates().Append(nil, key) {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 )
@@ -19,7 +20,7 @@ const maxPlacementBytes = 256 << 20
 
 // placement is a configuration with its hash function, ready to place keys.
 type placement struct {
-	Configuration
+	operator.Configuration
 	planner planner.Configuration
 }
 

@@ -6,14 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"plannerd/internal/operator"
 	"plannerd/planner/partitioner"
 )
 
 // ringOf returns a configuration of one instance and its text.
-func ringOf(t *testing.T, tokens int) (Configuration, []byte) {
+func ringOf(t *testing.T, tokens int) (operator.Configuration, []byte) {
 	t.Helper()
-	c := Configuration{Scheme: SchemeTable, Instances: []Instance{{ID: 0, Capacity: 1}},
-		Hash: Hash{Function: partitioner.Ring, TokensPerInstance: tokens}}
+	c := operator.Configuration{Scheme: operator.SchemeTable, Instances: []operator.Instance{{ID: 0, Capacity: 1}},
+		Hash: operator.Hash{Function: partitioner.Ring, TokensPerInstance: tokens}}
 	text, err := c.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -93,9 +94,9 @@ func TestPlacementsAreBoundedBySize(t *testing.T) {
 
 func TestPlacementSizeCountsEveryToken(t *testing.T) {
 	c, _ := ringOf(t, 100)
-	c.Instances = append(c.Instances, Instance{ID: 1, Tokens: 1000})
+	c.Instances = append(c.Instances, operator.Instance{ID: 1, Tokens: 1000})
 	p, one := placement{Configuration: c},
-		placement{Configuration: Configuration{Instances: c.Instances[:1], Hash: c.Hash}}
+		placement{Configuration: operator.Configuration{Instances: c.Instances[:1], Hash: c.Hash}}
 	if got := p.size() - one.size(); got < 12*1000 {
 		t.Errorf("%d bytes for 1000 tokens", got)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
@@ -114,7 +115,7 @@ func TestLifeOfAPlan(t *testing.T) {
 func TestApproval(t *testing.T) {
 	e := newEnv(t)
 	c := configuration(2)
-	c.Approval.Auto = planning.AutoNever
+	c.Approval.Auto = operator.AutoNever
 	e.configure("clicks", c)
 	p := e.propose("clicks", skewed(1))
 	if p.Status != "proposed" || p.ExpiresAt == nil || !p.ExpiresAt.Equal(e.clock().Add(10*time.Minute)) {
@@ -160,7 +161,7 @@ func TestNotStarted(t *testing.T) {
 		t.Errorf("%s is %s", again.ID, again.Status)
 	}
 	c := configuration(2)
-	c.Approval.Auto = planning.AutoNever
+	c.Approval.Auto = operator.AutoNever
 	e.configure("views", c)
 	p := e.propose("views", skewed(1))
 	e.pass(9 * time.Minute)
@@ -181,7 +182,7 @@ func TestSkewedClock(t *testing.T) {
 			c.Now = func() time.Time { return now().Add(skew) }
 		})
 		c := configuration(2)
-		c.Approval.Auto = planning.AutoNever
+		c.Approval.Auto = operator.AutoNever
 		e.configure("clicks", c)
 		p := e.propose("clicks", skewed(1))
 		if !p.CreatedAt.Equal(now()) || !p.ExpiresAt.Equal(now().Add(10*time.Minute)) {
@@ -225,7 +226,7 @@ func TestGuards(t *testing.T) {
 	e.want("committed")(e.Commit(e.Context(), guarded, true))
 
 	refuse := func(*planning.Operator) error { return no }
-	complete, err := planning.NewConfiguration(configuration(3))
+	complete, err := operator.NewConfiguration(configuration(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +349,7 @@ func TestReports(t *testing.T) {
 		}
 		return e.PutReport(e.Context(), "clicks", instance, &planning.Statistics{Statistics: st, Interval: interval}, nil)
 	}
-	ask := func(interval int64, missing planning.MissingReports) (*planning.StoredPlan, error) {
+	ask := func(interval int64, missing operator.MissingReports) (*planning.StoredPlan, error) {
 		return e.Propose(e.Context(), "clicks", planning.Proposal{
 			Statistics: &planning.Statistics{Statistics: &planner.Statistics{}, Interval: interval},
 			Reports:    &planning.ReportsQuery{Missing: missing}, Memory: e.lease(),
@@ -364,7 +365,7 @@ func TestReports(t *testing.T) {
 	if refused := e.refused(err, refusal.ReportsMissing); !slices.Equal(refused.Missing, []int32{1}) {
 		t.Errorf("%v are missing", refused.Missing)
 	}
-	frozen, err := ask(1, planning.MissingFreeze)
+	frozen, err := ask(1, operator.MissingFreeze)
 	if err != nil || !slices.Contains(frozen.Causes, "frozen") {
 		t.Fatalf("%+v, %v", frozen, err)
 	}
@@ -393,14 +394,14 @@ func TestReports(t *testing.T) {
 // TestLayouts: under the schemes ring and ranges a plan changes tokens or owners.
 func TestLayouts(t *testing.T) {
 	tau := ring.DefaultTau
-	for name, c := range map[planning.SchemeName]func(*planning.Configuration){
-		planning.SchemeRing: func(c *planning.Configuration) {
-			c.Scheme, c.Hash = planning.SchemeRing, planning.Hash{Function: "ring", TokensPerInstance: 4}
-			c.Ring = &planning.RingParameters{Method: ring.Doubling, Tau: &tau, MaxRounds: ring.DefaultMaxRounds}
+	for name, c := range map[operator.SchemeName]func(*operator.Configuration){
+		operator.SchemeRing: func(c *operator.Configuration) {
+			c.Scheme, c.Hash = operator.SchemeRing, operator.Hash{Function: "ring", TokensPerInstance: 4}
+			c.Ring = &operator.RingParameters{Method: ring.Doubling, Tau: &tau, MaxRounds: ring.DefaultMaxRounds}
 		},
-		planning.SchemeRanges: func(c *planning.Configuration) {
-			c.Scheme, c.Hash = planning.SchemeRanges, planning.Hash{}
-			c.Ranges = &planning.RangesParameters{Method: ranges.Quantile}
+		operator.SchemeRanges: func(c *operator.Configuration) {
+			c.Scheme, c.Hash = operator.SchemeRanges, operator.Hash{}
+			c.Ranges = &operator.RangesParameters{Method: ranges.Quantile}
 		},
 	} {
 		t.Run(string(name), func(t *testing.T) {
@@ -445,7 +446,7 @@ func TestLayouts(t *testing.T) {
 			compacted.Compact = &parameters.Compact{Degree: 8}
 			_, err = e.tryPropose("clicks", compacted)
 			e.invalid(err, "compact")
-			complete, err := planning.NewConfiguration(configuration(2))
+			complete, err := operator.NewConfiguration(configuration(2))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -539,7 +540,7 @@ func TestClaims(t *testing.T) {
 // TestWhatIf: trials are planned in their order and change nothing.
 func TestWhatIf(t *testing.T) {
 	e := newEnv(t)
-	complete, err := planning.NewConfiguration(configuration(2))
+	complete, err := operator.NewConfiguration(configuration(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -590,7 +591,7 @@ func TestRefusals(t *testing.T) {
 	e.refused(err, refusal.TableVersionAhead)
 	c := configuration(2)
 	c.Strategy = "none"
-	_, err = planning.NewConfiguration(c)
+	_, err = operator.NewConfiguration(c)
 	e.invalid(err, "strategy")
 	p := e.propose("clicks", skewed(5))
 	_, err = e.tryPropose("clicks", skewed(4))

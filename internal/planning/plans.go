@@ -25,7 +25,7 @@ func (s *Service) Plans(ctx context.Context, f PlanFilter) (plans []Plan, next i
 	}
 	plans, next, err = s.store.Plans(ctx, f)
 	for _, p := range plans {
-		err = cmp.Or(err, SchemeOf(p).check())
+		err = cmp.Or(err, SchemeOf(p).Check())
 	}
 	return plans, next, refusal.AboutOperator(f.Operator, err)
 }

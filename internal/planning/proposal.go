@@ -3,6 +3,7 @@ package planning
 import (
 	"time"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/web/admission"
 )
 
@@ -19,7 +20,7 @@ type Proposal struct {
 
 // ReportsQuery says how the reports of an interval are to be merged.
 type ReportsQuery struct {
-	Missing MissingReports // "": as the operator says
+	Missing operator.MissingReports // "": as the operator says
 }
 
 // StoredPlan is a plan that the store has, with its lists.

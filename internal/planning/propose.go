@@ -7,9 +7,9 @@ import (
 	"math"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/store"
@@ -21,7 +21,7 @@ const planAttempts = 3
 
 // Propose makes and stores the plan of an operator's statistics, or finds the one that
 // was made of them before.
-func (s *Service) Propose(ctx context.Context, operator string, in Proposal) (*StoredPlan, error) {
+func (s *Service) Propose(ctx context.Context, name string, in Proposal) (*StoredPlan, error) {
 	var err error
 	decoded := in.Memory.Used()
 	for range planAttempts {
@@ -29,7 +29,7 @@ func (s *Service) Propose(ctx context.Context, operator string, in Proposal) (*S
 			break
 		}
 		var p *StoredPlan
-		if p, err = s.tryPropose(ctx, operator, in); err == nil {
+		if p, err = s.tryPropose(ctx, name, in); err == nil {
 			return p, nil
 		}
 		if !errors.Is(err, refusal.ErrOvertaken) {
@@ -42,8 +42,8 @@ func (s *Service) Propose(ctx context.Context, operator string, in Proposal) (*S
 	return nil, err
 }
 
-func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) (*StoredPlan, error) {
-	b, err := s.loadBase(ctx, operator, in.Memory)
+func (s *Service) tryPropose(ctx context.Context, name string, in Proposal) (*StoredPlan, error) {
+	b, err := s.loadBase(ctx, name, in.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *Service) tryPropose(ctx context.Context, operator string, in Proposal) 
 		return nil, err
 	}
 	out.Took = s.now().Sub(begin)
-	d.PlanResult, d.parameters = out, d.Over(b.newest.planned())
+	d.PlanResult, d.parameters = out, d.Over(b.newest.Planned())
 	return s.keep(ctx, b, d)
 }
 
@@ -183,7 +183,7 @@ func (s *Service) load(ctx context.Context, p store.Plan) (*StoredPlan, error) {
 type draft struct {
 	*PlanResult
 	*Statistics
-	parameters  Parameters
+	parameters  operator.Parameters
 	merged      *mergedReports // nil: the statistics came whole
 	hash        string         // of the statistics
 	fingerprint string         // of the plan
@@ -247,7 +247,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 	if err != nil {
 		return store.NewPlan{}, fmt.Errorf("making an id: %w", err)
 	}
-	parameters, err := json.Marshal(b.newest.scheme().parametersForm(d.parameters))
+	parameters, err := b.newest.EncodeParameters(d.parameters)
 	if err != nil {
 		return store.NewPlan{}, err
 	}
@@ -260,8 +260,8 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 	}
 	p.LeavesOpen = d.small && p.Status == store.StatusNoAction
 	if p.Status == store.StatusApproved {
-		p.WaitsFor = reasons(b.newest.waitsFor(d.PlanResult))
-		p.Status, p.ExpiresAt = firstStatus(len(p.WaitsFor) > 0), b.newest.expiry(at)
+		p.WaitsFor = reasons(waitsFor(b.newest.ApprovalRule, d.PlanResult))
+		p.Status, p.ExpiresAt = operator.FirstStatus(len(p.WaitsFor) > 0), b.newest.Expiry(at)
 		p.Awaited = b.awaited(d.PlanResult)
 	}
 	batched, err := b.batches(d.PlanResult, p.Status)
@@ -273,8 +273,8 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 		return store.NewPlan{}, err
 	}
 	out := store.NewPlan{
-		Plan: p, Evaluated: evaluated, Changes: d.changes(), NewBatches: batched, Retention: b.newest.retention(),
-		OnPending: b.newest.onPending(), Replaces: d.replaces,
+		Plan: p, Evaluated: evaluated, Changes: d.changes(), NewBatches: batched, Retention: b.newest.StoreRetention(),
+		OnPending: b.newest.OnPending(), Replaces: d.replaces,
 		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: b.storedInput(d.Statistics),
 		Absences: b.absencesIn(d.Statistics, d.Snapshot).Encode(),
 	}

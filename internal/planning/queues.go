@@ -23,22 +23,10 @@ func OfQueues(lengths []planner.Residual) *planner.Statistics {
 	return &planner.Statistics{Keys: planner.NewKeys(0), Partial: true, Residual: lengths}
 }
 
-// takesQueues refuses queue lengths where nobody relieves an instance because of them. field
-// is where the request has them.
-func (c Configuration) takesQueues(field string) error {
-	switch {
-	case c.Scheme != SchemeRing:
-		return planner.Invalid(field, meansNothing(c.Scheme))
-	case c.Ring.Method == ring.Fitted:
-		return planner.Invalid(field, "means nothing with the method fitted, which weighs keys")
-	}
-	return nil
-}
-
 // admitQueues refuses queue lengths unless there is one of each instance on the ring.
 func (b *base) admitQueues(st *Statistics) error {
 	const field = "queues"
-	if err := b.newest.takesQueues(field); err != nil {
+	if err := b.newest.TakesQueues(field); err != nil {
 		return err
 	}
 	on, has := b.layout.ids(), map[int32]bool{}

@@ -5,67 +5,40 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"plannerd/internal/exact"
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
-	"plannerd/planner/partitioner"
 	"plannerd/planner/ranges"
 	"plannerd/store"
 )
 
-// maxRangesInstances is the greatest number of instances under the scheme ranges: a
-// plan is about those that are there and those that are to be.
-const maxRangesInstances = ranges.MaxFollowers / 2
-
 // rangesKind lays keys out by owners of ranges of the key space.
 type rangesKind struct{ wholeKeys }
 
-func (rangesKind) name() SchemeName { return SchemeRanges }
-
-func (rangesKind) restrict(c Configuration) Configuration {
-	p := RangesParameters{Method: ranges.MinMovement}
-	if c.Ranges != nil {
-		p = RangesParameters{cmp.Or(c.Ranges.Method, p.Method), c.Ranges.MaxIntervals, c.Ranges.Phase}
-	}
-	c.Ranges, c.Hash = &p, Hash{Function: partitioner.Reported}
-	return withLayoutParameters(c)
-}
-
-// check sees that instances are not too many, and have no tokens.
-func (rangesKind) check(c Configuration) error {
-	switch {
-	case len(c.Instances) > maxRangesInstances:
-		return planner.Invalid("instances", fmt.Sprintf("must be at most %d under the scheme ranges", maxRangesInstances))
-	case c.Ranges.Method == ranges.Quantile && c.Ranges.MaxIntervals != 0:
-		return planner.Invalid("ranges/max_intervals", "means nothing with the method quantile")
-	}
-	return cmp.Or(c.checkHash(), c.checkLayoutPolicy())
-}
-
-func (rangesKind) hashFunction(Configuration) (planner.HashFunction, error) { return nil, nil }
+func (rangesKind) name() operator.SchemeName { return operator.SchemeRanges }
 
 // rowHash takes every key: there is no hash, and keys may be anything.
 func (rangesKind) rowHash(p *placement) planner.HashFunction {
 	return allOf(p.planner.Instances[0].ID).placed()
 }
 
-func (rangesKind) strategy(c Configuration) string { return string(c.Ranges.Method) }
-func (rangesKind) shownHash(Configuration) *Hash   { return nil }
-func (rangesKind) migrates(bool) Migrates          { return MigratesRanges }
-func (rangesKind) countsEntries() bool             { return true }
+func (rangesKind) strategy(c operator.Configuration) string { return string(c.Ranges.Method) }
+
+func (rangesKind) migrates(bool) Migrates { return MigratesRanges }
+func (rangesKind) countsEntries() bool    { return true }
 
 // sameRoutes looks at the phase: with the end of the input all instances begin to answer,
 // so that each has to say first that it holds nothing that it does not own.
-func (rangesKind) sameRoutes(then, now Configuration) bool {
+func (rangesKind) sameRoutes(then, now operator.Configuration) bool {
 	return then.Ranges.Phase == now.Ranges.Phase
 }
 
 // layout reads owners. Without entries ranges belong to nobody.
-func (rangesKind) layout(_ Configuration, entries []store.Entry) (layout, error) {
+func (rangesKind) layout(_ operator.Configuration, entries []store.Entry) (layout, error) {
 	return readOwners(entries)
 }
 
@@ -74,21 +47,13 @@ func (rangesKind) diff(blob []byte, _ func() ([]store.Change, error)) (layoutDif
 	return rangesDiff{p}, err
 }
 
-// phase is that of the ranges; "": there are none.
-func (c Configuration) phase() RangesPhase {
-	if c.Ranges == nil {
-		return ""
-	}
-	return c.Ranges.Phase
-}
-
 // replan divides the key space.
 func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, error) {
 	held := b.layout.(owners)
 	if b.takesOver {
 		return takeOver(b, st, held)
 	}
-	o := b.newest.Ranges.options(b.newest.ThetaMax, len(b.newest.Instances))
+	o := b.newest.Ranges.Options(b.newest.ThetaMax, len(b.newest.Instances))
 	if len(held) > 0 { // to create a division takes no time
 		o.Stop = stop
 	}
@@ -259,7 +224,7 @@ func leastMovement(p *ranges.Division, judged *planner.Plan) *Certificate {
 
 // routeBy asks the owners.
 func (rangesKind) routeBy(
-	_ context.Context, _ *reader, _ Configuration, held layout, key []byte,
+	_ context.Context, _ *reader, _ operator.Configuration, held layout, key []byte,
 ) (Route, error) {
 	id, err := held.placed().Instance(key, planner.KeyHash(key))
 	if errors.Is(err, errNobody) {

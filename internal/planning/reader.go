@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/store"
@@ -40,34 +41,34 @@ func (r *reader) operator(ctx context.Context, name string) (store.Operator, err
 func (r *reader) Plan(ctx context.Context, id string) (store.Plan, error) {
 	p, err := r.store.Plan(ctx, id)
 	if err == nil {
-		err = SchemeOf(p).check()
+		err = SchemeOf(p).Check()
 	}
 	return p, refusal.AboutPlan(id, err)
 }
 
 // SchemeOf is the scheme that a plan was made under.
-func SchemeOf(p Plan) SchemeName { return SchemeName(p.Scheme) }
+func SchemeOf(p Plan) operator.SchemeName { return operator.SchemeName(p.Scheme) }
 
 // configuration reads a version of an operator's configuration.
-func (r *reader) configuration(ctx context.Context, operator string, version int64) (Configuration, error) {
-	c, err := r.store.Configuration(ctx, operator, version)
+func (r *reader) configuration(ctx context.Context, name string, version int64) (operator.Configuration, error) {
+	c, err := r.store.Configuration(ctx, name, version)
 	if err != nil {
-		return Configuration{}, refusal.AboutOperator(operator, err)
+		return operator.Configuration{}, refusal.AboutOperator(name, err)
 	}
-	return decodeConfiguration(c.Config)
+	return operator.DecodeConfiguration(c.Config)
 }
 
 // placement returns a version of an operator's configuration, ready to place keys.
-func (r *reader) placement(ctx context.Context, operator string, version int64) (*placement, error) {
-	c, err := r.store.Configuration(ctx, operator, version)
+func (r *reader) placement(ctx context.Context, name string, version int64) (*placement, error) {
+	c, err := r.store.Configuration(ctx, name, version)
 	if err != nil {
-		return nil, refusal.AboutOperator(operator, err)
+		return nil, refusal.AboutOperator(name, err)
 	}
 	return r.placements.get(ctx, c.Config)
 }
 
 // hash is the hash function of a configuration; nil: the engine has its own.
-func (r *reader) hash(ctx context.Context, c Configuration) (planner.HashFunction, error) {
+func (r *reader) hash(ctx context.Context, c operator.Configuration) (planner.HashFunction, error) {
 	text, err := c.Encode()
 	if err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func BalancedOf(p Plan) (*bool, error) {
 }
 
 // parametersOf are the parameters that a stored plan was made under.
-func parametersOf(p store.Plan) (under Parameters, err error) {
+func parametersOf(p store.Plan) (under operator.Parameters, err error) {
 	if err := json.Unmarshal(p.Parameters, &under); err != nil {
 		return under, fmt.Errorf("reading the stored parameters of plan %s: %w", p.ID, err)
 	}

@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json"
-
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
@@ -92,7 +91,7 @@ func (s *Service) baseOf(ctx context.Context, p store.Plan, memory *admission.Le
 	if b.pinned, err = s.placement(ctx, p.Operator, table.ConfigVersion); err != nil {
 		return nil, err
 	}
-	b.changed = !samePlacement(b.pinned.Configuration, b.newest.Configuration)
+	b.changed = !operator.SamePlacement(b.pinned.Configuration, b.newest.Configuration)
 	if b.filling, err = filledBy(p); b.engineHolds() || err != nil {
 		return b, err
 	}
@@ -133,7 +132,7 @@ func (s *Service) inputOf(ctx context.Context, p store.Plan, memory *admission.L
 
 // Parameters are those that the plan was made under. One that its deadline cut off did
 // as much work as it says.
-func (r *Replay) Parameters() (Parameters, error) {
+func (r *Replay) Parameters() (operator.Parameters, error) {
 	p, err := parametersOf(r.Plan)
 	if err == nil && r.EndReason == string(planner.EndStopped) {
 		p.Deadline, p.WorkBudget = nil, max(1, r.WorkUnits)
@@ -258,7 +257,7 @@ func (s *Service) proposable(ctx context.Context, p store.Plan) error {
 
 // fingerprint identifies what a replay makes of the plan's statistics.
 func (r *Replay) fingerprint(t Trial) (string, error) {
-	text, err := json.Marshal(r.base.newest.scheme().parametersForm(t.Parameters))
+	text, err := r.base.newest.EncodeParameters(t.Parameters)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -19,8 +20,8 @@ import (
 type reporters struct{ newest, pinned *placement }
 
 // reporters reads an operator, and which instances report for it.
-func (r *reader) reporters(ctx context.Context, operator string) (op store.Operator, of reporters, err error) {
-	if op, err = r.operator(ctx, operator); err != nil {
+func (r *reader) reporters(ctx context.Context, name string) (op store.Operator, of reporters, err error) {
+	if op, err = r.operator(ctx, name); err != nil {
 		return op, of, err
 	}
 	if of.newest, err = r.newest(ctx, op); err != nil {
@@ -98,13 +99,13 @@ type ReportReceipt struct {
 }
 
 // CheckReporter refuses instances that may not report.
-func (s *Service) CheckReporter(ctx context.Context, operator string, instance int32) error {
-	_, _, err := s.reporter(ctx, operator, instance)
+func (s *Service) CheckReporter(ctx context.Context, name string, instance int32) error {
+	_, _, err := s.reporter(ctx, name, instance)
 	return err
 }
 
-func (s *Service) reporter(ctx context.Context, operator string, instance int32) (store.Operator, reporters, error) {
-	op, r, err := s.reporters(ctx, operator)
+func (s *Service) reporter(ctx context.Context, name string, instance int32) (store.Operator, reporters, error) {
+	op, r, err := s.reporters(ctx, name)
 	if err == nil && !r.known(instance) {
 		err = planner.Invalid("instance", "is not a known instance")
 	}
@@ -113,14 +114,14 @@ func (s *Service) reporter(ctx context.Context, operator string, instance int32)
 
 // PutReport stores the report of an instance.
 func (s *Service) PutReport(
-	ctx context.Context, operator string, instance int32, st *Statistics, claim *Claim[ReportReceipt],
+	ctx context.Context, name string, instance int32, st *Statistics, claim *Claim[ReportReceipt],
 ) (ReportReceipt, error) {
-	op, r, err := s.reporter(ctx, operator, instance)
+	op, r, err := s.reporter(ctx, name, instance)
 	if err != nil {
 		return ReportReceipt{}, err
 	}
-	if err := s.store.CheckInterval(ctx, operator, st.Epoch, st.Interval); err != nil {
-		return ReportReceipt{}, refusal.AboutOperator(operator, closed(err))
+	if err := s.store.CheckInterval(ctx, name, st.Epoch, st.Interval); err != nil {
+		return ReportReceipt{}, refusal.AboutOperator(name, closed(err))
 	}
 	if st.ahead(op.TableVersion) {
 		return ReportReceipt{}, tableAhead(*st.TableVersion, op.TableVersion)
@@ -129,11 +130,11 @@ func (s *Service) PutReport(
 		return ReportReceipt{}, err
 	}
 	if st.Partial && !st.Queues {
-		if err := r.newest.scheme().admitPartial(); err != nil {
+		if err := schemeNamed(r.newest.Scheme).admitPartial(); err != nil {
 			return ReportReceipt{}, err
 		}
 	}
-	data, rows, err := s.encodeReport(ctx, operator, r, instance, st)
+	data, rows, err := s.encodeReport(ctx, name, r, instance, st)
 	if err != nil {
 		return ReportReceipt{}, err
 	}
@@ -166,9 +167,9 @@ func (s *Service) PutReport(
 		error) {
 		return receipt(out.Reports, out.Created), nil
 	})
-	last, created, err := s.store.PutReport(ctx, operator, report, data, r.newest.keptReports())
+	last, created, err := s.store.PutReport(ctx, name, report, data, r.newest.KeptReports())
 	if err != nil {
-		return ReportReceipt{}, refusal.AboutOperator(operator, closed(err))
+		return ReportReceipt{}, refusal.AboutOperator(name, closed(err))
 	}
 	return receipt(last, created), nil
 }
@@ -189,13 +190,13 @@ const smallReport = 1 << 14
 
 // encodeReport checks the rows of a report and returns it as the store keeps it.
 func (s *Service) encodeReport(
-	ctx context.Context, operator string, r reporters, instance int32, st *Statistics,
+	ctx context.Context, name string, r reporters, instance int32, st *Statistics,
 ) (blob []byte, rows int, err error) {
 	switch {
 	case st.Sketch != nil:
-		return s.encodeSketch(ctx, operator, r, instance, st)
+		return s.encodeSketch(ctx, name, r, instance, st)
 	case st.Queues:
-		return statsio.EncodeReport(st.Statistics), 0, r.newest.takesQueues("queue")
+		return statsio.EncodeReport(st.Statistics), 0, r.newest.TakesQueues("queue")
 	}
 	blob, err = s.encodeRows(ctx, r, st)
 	return blob, st.Rows(), err
@@ -213,7 +214,7 @@ func (s *Service) encodeRows(ctx context.Context, r reporters, st *Statistics) (
 		return encodeRecords(r, st)
 	}
 	target := r.newest.planner
-	target.Hash = r.newest.scheme().rowHash(r.newest)
+	target.Hash = schemeNamed(r.newest.Scheme).rowHash(r.newest)
 	if _, err := planner.NewSnapshot(st.Statistics, target,
 		planner.Base{Configuration: r.pinned.planner, IgnoreInstances: true}); err != nil {
 		return nil, err
@@ -223,8 +224,8 @@ func (s *Service) encodeRows(ctx context.Context, r reporters, st *Statistics) (
 
 // encodeRecords checks the records of a report and returns them as the store keeps them.
 func encodeRecords(r reporters, st *Statistics) ([]byte, error) {
-	if r.newest.Scheme != SchemeTable {
-		return nil, planner.Invalid("compact", meansNothing(r.newest.Scheme)+", where statistics are of keys")
+	if r.newest.Scheme != operator.SchemeTable {
+		return nil, planner.Invalid("compact", operator.MeansNothing(r.newest.Scheme)+", where statistics are of keys")
 	}
 	_, err := compact.NewClasses(st.Records, r.newest.planner, planner.Base{Configuration: r.pinned.planner})
 	if err != nil {
@@ -280,14 +281,14 @@ type IntervalReports struct {
 }
 
 // Reports tells which instances have reported an interval.
-func (s *Service) Reports(ctx context.Context, operator string, epoch, interval int64) (IntervalReports, error) {
-	_, r, err := s.reporters(ctx, operator)
+func (s *Service) Reports(ctx context.Context, name string, epoch, interval int64) (IntervalReports, error) {
+	_, r, err := s.reporters(ctx, name)
 	if err != nil {
 		return IntervalReports{}, err
 	}
-	last, err := s.store.Reports(ctx, operator, epoch, interval)
+	last, err := s.store.Reports(ctx, name, epoch, interval)
 	if err != nil {
-		return IntervalReports{}, refusal.AboutOperator(operator, err)
+		return IntervalReports{}, refusal.AboutOperator(name, err)
 	}
 	now, err := s.store.Now(ctx)
 	if err != nil {

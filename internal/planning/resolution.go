@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
@@ -106,7 +107,7 @@ func (s *Service) resolution(ctx context.Context, p store.Plan, in *statsio.Reso
 	if r.planned, err = s.placement(ctx, p.Operator, p.ConfigVersion); err != nil {
 		return store.Resolution{}, err
 	}
-	r.changed = !samePlacement(r.pinned.Configuration, r.planned.Configuration)
+	r.changed = !operator.SamePlacement(r.pinned.Configuration, r.planned.Configuration)
 	blob, err := s.migrations(ctx, p)
 	if err != nil {
 		return store.Resolution{}, err

@@ -1,14 +1,11 @@
 package planning
 
 import (
-	"cmp"
 	"context"
 
-	"github.com/go-json-experiment/json"
-
+	"plannerd/internal/operator"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
-	"plannerd/planner/partitioner"
 	"plannerd/planner/ring"
 	"plannerd/store"
 )
@@ -16,59 +13,19 @@ import (
 // ringKind lays keys out by tokens on a consistent-hash ring.
 type ringKind struct{ wholeKeys }
 
-func (ringKind) name() SchemeName { return SchemeRing }
-
-func (ringKind) restrict(c Configuration) Configuration {
-	p := RingParameters{Method: ring.Halving}
-	if c.Ring != nil {
-		p = RingParameters{cmp.Or(c.Ring.Method, p.Method), c.Ring.Tau, c.Ring.MaxRounds}
-	}
-	c.Ring = &p
-	return withLayoutParameters(c)
-}
-
-// check finds what is wrong with the hash, the tokens and the parameters of a ring.
-func (ringKind) check(c Configuration) error {
-	if c.Hash.Function != partitioner.Ring {
-		return planner.Invalid("hash/function", "must be ring under the scheme ring")
-	}
-	if err := cmp.Or(c.checkHash(), c.checkLayoutPolicy()); err != nil {
-		return err
-	}
-	const needless = "means nothing with the method fitted"
-	switch {
-	case c.Ring.Method != ring.Fitted:
-		return nil
-	case c.Ring.Tau != nil:
-		return planner.Invalid("ring/tau", needless)
-	case c.Ring.MaxRounds != 0:
-		return planner.Invalid("ring/max_rounds", needless)
-	}
-	most := 0
-	for _, n := range c.withSchemeDefaults().nodes() {
-		most = max(most, n.Tokens)
-	}
-	if most > ring.MaxTokens/len(c.Instances) {
-		return planner.Invalid("ring/method", "fitted cannot search as many tokens for as many instances")
-	}
-	return nil
-}
-
-func (ringKind) hashFunction(c Configuration) (planner.HashFunction, error) {
-	return ring.New(c.nodes()), nil
-}
+func (ringKind) name() operator.SchemeName { return operator.SchemeRing }
 
 func (ringKind) rowHash(p *placement) planner.HashFunction { return p.planner.Hash }
 
-func (ringKind) strategy(c Configuration) string { return string(c.Ring.Method) }
-func (ringKind) shownHash(c Configuration) *Hash { return &c.Hash }
-func (ringKind) migrates(bool) Migrates          { return MigratesArcs }
-func (ringKind) countsEntries() bool             { return false }
+func (ringKind) strategy(c operator.Configuration) string { return string(c.Ring.Method) }
+
+func (ringKind) migrates(bool) Migrates { return MigratesArcs }
+func (ringKind) countsEntries() bool    { return false }
 
 // layout reads tokens. Without entries a ring is that of the configuration.
-func (ringKind) layout(c Configuration, entries []store.Entry) (layout, error) {
+func (ringKind) layout(c operator.Configuration, entries []store.Entry) (layout, error) {
 	if len(entries) == 0 {
-		return tokens(c.nodes()), nil
+		return tokens(c.Nodes()), nil
 	}
 	return readTokens(entries)
 }
@@ -85,7 +42,7 @@ func (k ringKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 		return k.relieve(b, held, st)
 	}
 	members := ringMembers(b, held)
-	o := b.newest.Ring.options(b.newest.ThetaMax, len(members))
+	o := b.newest.Ring.Options(b.newest.ThetaMax, len(members))
 	o.Stop = stop
 	p, err := ring.Rebalance(members, st.Statistics, o)
 	if err != nil {
@@ -109,7 +66,7 @@ func ringMembers(b *base, held tokens) []ring.Member {
 		counts[n.ID] = n.Tokens
 	}
 	members := make([]ring.Member, 0, len(b.newest.Instances))
-	for i, n := range b.newest.nodes() {
+	for i, n := range b.newest.Nodes() {
 		m := ring.Member{ID: n.ID, Tokens: n.Tokens, Capacity: b.newest.Instances[i].Capacity, Joins: true}
 		if count, on := counts[n.ID]; on {
 			m.Tokens, m.Joins = count, false
@@ -144,13 +101,13 @@ func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []statsio.
 
 // routeBy asks a ring that is kept beside those of configurations: building a large one
 // takes long.
-func (k ringKind) routeBy(ctx context.Context, r *reader, c Configuration, held layout, key []byte) (Route, error) {
+func (k ringKind) routeBy(ctx context.Context, r *reader, c operator.Configuration, held layout, key []byte) (Route, error) {
 	nodes := held.(tokens)
-	c.Instances = make([]Instance, len(nodes))
+	c.Instances = make([]operator.Instance, len(nodes))
 	for i, n := range nodes {
-		c.Instances[i] = Instance{ID: n.ID, Capacity: 1, Tokens: n.Tokens}
+		c.Instances[i] = operator.Instance{ID: n.ID, Capacity: 1, Tokens: n.Tokens}
 	}
-	text, err := json.Marshal(layoutScheme{k}.configurationForm(c))
+	text, err := c.Encode()
 	if err != nil {
 		return Route{}, err
 	}

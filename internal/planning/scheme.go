@@ -2,9 +2,9 @@ package planning
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -15,19 +15,6 @@ import (
 // candidates.
 // Its methods know all that differs between them. They have no state.
 type scheme interface {
-	// restrict leaves of a configuration what the scheme knows.
-	restrict(c Configuration) Configuration
-	// check finds what is wrong with a configuration. The error is a
-	// [planner.InputError].
-	check(c Configuration) error
-	// hashFunction returns what places keys without an entry; nil: it is not known, or
-	// there is none.
-	hashFunction(c Configuration) (planner.HashFunction, error)
-	// configurationForm and parametersForm are what JSON shows of a configuration and
-	// of the parameters of a plan.
-	configurationForm(c Configuration) any
-	parametersForm(p Parameters) any
-
 	// read reads what a plan starts from: the rest of b, whose configurations are there.
 	read(ctx context.Context, r *reader, b *base) error
 	// admit refuses statistics that no plan can be made of.
@@ -57,13 +44,13 @@ type scheme interface {
 	refuseTable() error
 
 	// table describes a version of the committed table.
-	table(c Configuration, entries []store.Entry) (TableContent, error)
+	table(c operator.Configuration, entries []store.Entry) (TableContent, error)
 	// pending describes what a plan that is being carried out will make of the table, and
 	// the hash function that will place keys without an entry; nil: there is none.
-	pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *Hash, error)
+	pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *operator.Hash, error)
 	// changesTell reports whether the changes of entries tell all that changes between
 	// two configurations.
-	changesTell(then, now Configuration) bool
+	changesTell(then, now operator.Configuration) bool
 	// countsEntries reports whether the size of a table is its number of entries.
 	countsEntries() bool
 	// route says where the committed table puts a key; entry is that of the key, nil:
@@ -75,13 +62,13 @@ type scheme interface {
 type pendingPlan struct {
 	store.PendingChange
 	entries     []store.Entry
-	now, target Configuration // that the committed table pins, and that the plan will pin
+	now, target operator.Configuration // that the committed table pins, and that the plan will pin
 }
 
 // TableContent is what a version of a table says.
 type TableContent struct {
 	Part
-	Hash *Hash // that places keys without an entry; nil: there is none
+	Hash *operator.Hash // that places keys without an entry; nil: there is none
 	// Routing is how routers choose among the parts of split keys.
 	Routing parameters.Routing
 }
@@ -133,7 +120,7 @@ type base struct {
 }
 
 // engineHolds reports whether the engine holds the routing table.
-func (b *base) engineHolds() bool { return b.newest.TableOwner == OwnerEngine }
+func (b *base) engineHolds() bool { return b.newest.TableOwner == operator.OwnerEngine }
 
 // ended reports whether a call has ended.
 func ended(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
@@ -150,14 +137,14 @@ func instanceBy(h planner.HashFunction, key []byte, hash uint64) int32 {
 // unevaluated takes it that statistics which do not fit another plan's configuration
 // tell nothing about it: they fit the newest.
 func unevaluated(err error) error {
-	if isInputError(err) {
+	if operator.IsInputError(err) {
 		return nil
 	}
 	return err
 }
 
 // termsOf are the configuration and the parameters that a stored plan was made under.
-func termsOf(ctx context.Context, r *reader, p store.Plan) (*placement, Parameters, error) {
+func termsOf(ctx context.Context, r *reader, p store.Plan) (*placement, operator.Parameters, error) {
 	under, err := parametersOf(p)
 	if err != nil {
 		return nil, under, err
@@ -170,6 +157,3 @@ func termsOf(ctx context.Context, r *reader, p store.Plan) (*placement, Paramete
 func hashProblem(row int, err error) error {
 	return planner.InvalidRow(row, "key", err.Error())
 }
-
-// meansNothing is why an input is refused under a scheme.
-func meansNothing(s SchemeName) string { return fmt.Sprintf("means nothing under the scheme %s", s) }

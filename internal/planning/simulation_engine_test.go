@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -68,7 +69,7 @@ func (r *router) route(key string) int32 {
 }
 
 // hashOf is the hash function of an engine; its own is modulo.
-func hashOf(instances []planning.Instance, h *planning.Hash) planner.HashFunction {
+func hashOf(instances []operator.Instance, h *operator.Hash) planner.HashFunction {
 	if h == nil {
 		return nil
 	}

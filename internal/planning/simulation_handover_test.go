@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/planning"
 	"plannerd/store"
 )
@@ -198,13 +199,13 @@ func (s *simulation) stopTheWorld(id string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if s.config.Scheme == planning.SchemeRing {
+	if s.config.Scheme == operator.SchemeRing {
 		s.start(id) // the plan tells the tokens that it changes, not all
 		return
 	}
 	config := s.configs[p.ConfigVersion]
 	next := &router{entries: maps.Clone(s.routes.entries)}
-	if s.config.Scheme == planning.SchemeTable {
+	if s.config.Scheme == operator.SchemeTable {
 		next.hash = hashOf(config.Instances, &config.Hash)
 	}
 	next.follow(s.T, lists.Change)

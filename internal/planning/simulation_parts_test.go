@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
@@ -67,7 +68,7 @@ type partsSimulation struct {
 	*env
 	random   *rand.Rand
 	name     string
-	config   planning.Configuration
+	config   operator.Configuration
 	interval int64
 	epoch    int64
 	hot      int                          // the key that has most messages
@@ -238,7 +239,7 @@ func (s *partsSimulation) plan(seen map[string]int) {
 	} else {
 		in.Statistics = &planning.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)},
 			Interval: s.interval}
-		in.Reports = &planning.ReportsQuery{Missing: planning.MissingFail}
+		in.Reports = &planning.ReportsQuery{Missing: operator.MissingFail}
 		s.report(view)
 	}
 	s.interval++
@@ -368,7 +369,7 @@ func (s *partsSimulation) export(d int32, awaited []int32, now, next routeOf) {
 // runsOut reports whether what an instance has of a key stays there where nothing of it is
 // sent any more: a part, or what is left of one.
 func (s *partsSimulation) runsOut(key string, d int32, now routeOf) bool {
-	stays := slices.ContainsFunc(s.config.Instances, func(x planning.Instance) bool { return x.ID == d })
+	stays := slices.ContainsFunc(s.config.Instances, func(x operator.Instance) bool { return x.ID == d })
 	whole := len(now[key]) == 1 && isPart(now[key], d)
 	return s.config.Splitting.Expires() && stays && !whole
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
@@ -38,7 +39,7 @@ func TestStateFollowsTheRoute(t *testing.T) {
 		n = min(n, 20)
 	}
 	var mu sync.Mutex
-	committed := map[planning.SchemeName]int{}
+	committed := map[operator.SchemeName]int{}
 	batches, stopped, removed := 0, 0, 0
 	t.Run("histories", func(t *testing.T) {
 		const perStore = 100 // so that it stays small
@@ -63,7 +64,7 @@ func TestStateFollowsTheRoute(t *testing.T) {
 		t.Errorf("%d batches before the last, %d plans stopped, %d plans of a table that names removed instances", batches,
 			stopped, removed)
 	}
-	for _, scheme := range []planning.SchemeName{planning.SchemeTable, planning.SchemeRing, planning.SchemeRanges} {
+	for _, scheme := range []operator.SchemeName{operator.SchemeTable, operator.SchemeRing, operator.SchemeRanges} {
 		if n > 10 && committed[scheme] == 0 {
 			t.Errorf("no plan under %s was committed", scheme)
 		}
@@ -75,14 +76,14 @@ type simulation struct {
 	*env
 	*engine
 	name     string
-	config   planning.Configuration
+	config   operator.Configuration
 	interval int64
 	executor int64 // the epoch of the newest
 	flight   *flight
 	late     *closed // statistics that arrive later
 	// known are the faults that the statistics of plans told of.
 	known     map[string]map[string]int
-	configs   map[int64]planning.Configuration // by version
+	configs   map[int64]operator.Configuration // by version
 	committed int
 	batches   int // that were committed before the last of their plan
 	stopped   int // plans that ended before their last batch
@@ -94,13 +95,13 @@ func newSimulation(e *env, seed uint64) *simulation {
 	random := rand.New(rand.NewPCG(seed, 17))
 	s := &simulation{
 		env: e, engine: newEngine(random), name: fmt.Sprintf("engine-%d", seed), known: map[string]map[string]int{},
-		configs: map[int64]planning.Configuration{},
+		configs: map[int64]operator.Configuration{},
 	}
 	s.config = configuration(2 + random.IntN(5))
 	s.config.EntryGrace = random.IntN(3)
 	s.config.ThetaMax = []float64{0.05, 0.3, 1}[random.IntN(3)] // the greater, the fewer keys move
 	if random.IntN(3) == 0 {
-		s.config.Approval.Auto = planning.AutoNever
+		s.config.Approval.Auto = operator.AutoNever
 	}
 	ttl := parameters.Duration(2 * time.Minute)
 	s.config.Approval.TTL = &ttl
@@ -109,22 +110,22 @@ func newSimulation(e *env, seed uint64) *simulation {
 	}
 	switch random.IntN(6) {
 	case 0:
-		s.config.Scheme, s.config.Hash = planning.SchemeRing, planning.Hash{Function: partitioner.Ring, TokensPerInstance: 8}
+		s.config.Scheme, s.config.Hash = operator.SchemeRing, operator.Hash{Function: partitioner.Ring, TokensPerInstance: 8}
 		s.config.Strategy = ""
 	case 1:
-		s.config.Scheme, s.config.Hash = planning.SchemeRanges, planning.Hash{}
+		s.config.Scheme, s.config.Hash = operator.SchemeRanges, operator.Hash{}
 		s.config.Strategy = ""
 	case 2:
-		s.config.Hash = planning.Hash{Function: partitioner.Reported} // it is modulo
+		s.config.Hash = operator.Hash{Function: partitioner.Reported} // it is modulo
 	case 3:
-		s.config.Hash = planning.Hash{Function: partitioner.Ring, TokensPerInstance: 8}
+		s.config.Hash = operator.Hash{Function: partitioner.Ring, TokensPerInstance: 8}
 	}
-	if s.config.Scheme == planning.SchemeTable && random.IntN(3) == 0 {
+	if s.config.Scheme == operator.SchemeTable && random.IntN(3) == 0 {
 		limit := int64(random.IntN(4))
 		s.config.TableLimit = &limit
 	}
-	if s.config.Scheme == planning.SchemeTable && random.IntN(3) > 0 {
-		s.config.Batches = &planning.BatchBounds{Keys: 1}
+	if s.config.Scheme == operator.SchemeTable && random.IntN(3) > 0 {
+		s.config.Batches = &operator.BatchBounds{Keys: 1}
 	}
 	s.configs[s.configure(s.name, s.config).ConfigVersion] = s.config
 	return s
@@ -182,7 +183,7 @@ func (s *simulation) step() {
 func (s *simulation) rescale() {
 	n := 1 + s.random.IntN(6)
 	s.config.Instances = configuration(n).Instances
-	complete, err := planning.NewConfiguration(s.config)
+	complete, err := operator.NewConfiguration(s.config)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func (s *simulation) rescale() {
 func (s *simulation) plan(view *planning.TableView) {
 	s.Helper()
 	fault := ""
-	if s.flight == nil && s.config.Scheme == planning.SchemeTable && s.random.IntN(4) == 0 {
+	if s.flight == nil && s.config.Scheme == operator.SchemeTable && s.random.IntN(4) == 0 {
 		fault = s.fault(instancesOf(view))
 	}
 	st := s.close(view.Version)
@@ -234,7 +235,7 @@ func (s *simulation) propose(st *closed, view *planning.TableView) {
 			s.note("report of interval %d: %v", st.Interval, err)
 			return
 		}
-		tells = tells && missing == planning.MissingFail
+		tells = tells && missing == operator.MissingFail
 		for _, at := range slices.Concat(st.Instance, slices.Collect(maps.Values(st.strays))) {
 			tells = tells && slices.Contains(instancesOf(view), at) // one that was removed says nothing
 		}
@@ -285,11 +286,11 @@ func (s *simulation) post(in planning.Proposal) (*planning.StoredPlan, error) {
 
 // report has instances report their shares, and says what is asked to become of missing
 // ones.
-func (s *simulation) report(st *closed, view *planning.TableView) (planning.MissingReports, error) {
-	missing := planning.MissingFail
+func (s *simulation) report(st *closed, view *planning.TableView) (operator.MissingReports, error) {
+	missing := operator.MissingFail
 	for _, id := range instancesOf(view) {
 		if s.random.IntN(8) == 0 {
-			missing = []planning.MissingReports{planning.MissingFreeze, planning.MissingCarry}[s.random.IntN(2)]
+			missing = []operator.MissingReports{operator.MissingFreeze, operator.MissingCarry}[s.random.IntN(2)]
 			continue
 		}
 		share := &planner.Statistics{Keys: planner.NewKeys(st.Len()), Cost: []float64{}, State: []float64{}}
@@ -307,8 +308,8 @@ func (s *simulation) report(st *closed, view *planning.TableView) (planning.Miss
 			}
 		}
 		report := &planning.Statistics{Statistics: share, Interval: st.Interval, TableVersion: st.TableVersion}
-		if missing == planning.MissingFail && s.random.IntN(10) == 0 {
-			missing = planning.MissingFreeze // some are partial
+		if missing == operator.MissingFail && s.random.IntN(10) == 0 {
+			missing = operator.MissingFreeze // some are partial
 			share.Partial = true
 			last := share.Len() - 1
 			if last >= 0 {

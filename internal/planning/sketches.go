@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -38,17 +39,17 @@ func decodeSketch(blob []byte) (s *sketch.Sketch, ok bool, err error) {
 // encodeSketch returns the sketch that an instance reports as the store keeps it, and how many
 // keys it holds. One that adds to an earlier report is merged with that.
 func (s *Service) encodeSketch(
-	ctx context.Context, operator string, r reporters, instance int32, st *Statistics,
+	ctx context.Context, name string, r reporters, instance int32, st *Statistics,
 ) (blob []byte, keys int, err error) {
-	if r.newest.Scheme != SchemeRanges {
-		return nil, 0, planner.Invalid("sketch", meansNothing(r.newest.Scheme))
+	if r.newest.Scheme != operator.SchemeRanges {
+		return nil, 0, planner.Invalid("sketch", operator.MeansNothing(r.newest.Scheme))
 	}
 	of := new(sketch.Sketch)
 	if err := of.UnmarshalBinary(st.Sketch); err != nil {
 		return nil, 0, planner.Invalid("sketch", "must be the binary form of a sketch")
 	}
 	if st.Since != nil {
-		all, err := s.reportedSketch(ctx, operator, instance, st.Epoch, *st.Since)
+		all, err := s.reportedSketch(ctx, name, instance, st.Epoch, *st.Since)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -63,22 +64,22 @@ func (s *Service) encodeSketch(
 
 // reportedSketch reads the sketch that an instance has reported for an interval.
 func (s *Service) reportedSketch(
-	ctx context.Context, operator string, instance int32, epoch, interval int64,
+	ctx context.Context, name string, instance int32, epoch, interval int64,
 ) (*sketch.Sketch, error) {
-	last, err := s.store.Reports(ctx, operator, epoch, interval)
+	last, err := s.store.Reports(ctx, name, epoch, interval)
 	if err != nil {
-		return nil, refusal.AboutOperator(operator, err)
+		return nil, refusal.AboutOperator(name, err)
 	}
 	for _, one := range last {
 		if one.Instance != instance || one.Interval != interval {
 			continue
 		}
-		data, err := s.store.ReportData(ctx, operator, one.Revision)
+		data, err := s.store.ReportData(ctx, name, one.Revision)
 		if errors.Is(err, store.ErrNotFound) {
 			break
 		}
 		if err != nil {
-			return nil, refusal.AboutOperator(operator, err)
+			return nil, refusal.AboutOperator(name, err)
 		}
 		if of, ok, err := decodeSketch(data); ok {
 			return of, err

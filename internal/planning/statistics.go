@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
 	"plannerd/planner"
@@ -140,7 +141,7 @@ func namedOf(r *compact.Statistics) *planner.Statistics {
 
 // Over returns the parameters of a plan of these statistics: p, but for what they say
 // themselves.
-func (st *Statistics) Over(p Parameters) Parameters {
+func (st *Statistics) Over(p operator.Parameters) operator.Parameters {
 	switch {
 	case st.Records != nil:
 		p.Compact = parameters.Compact{} // they are compact already

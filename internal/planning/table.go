@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -19,33 +20,8 @@ import (
 // tableScheme places keys by a hash function and a routing table of exceptions.
 type tableScheme struct{}
 
-func (tableScheme) restrict(c Configuration) Configuration {
-	if c.Window == 1 {
-		c.Window = 0
-	}
-	return c
-}
-
-func (tableScheme) check(c Configuration) error {
-	if _, ok := planner.Lookup(c.Strategy); !ok {
-		return planner.Invalid("strategy", "is not a strategy")
-	}
-	if c.TableOwner == OwnerEngine && c.Splitting.Allowed() {
-		return planner.Invalid("splitting/max_parts", "above 1 is for a routing table that the service holds")
-	}
-	return cmp.Or(c.Parameters.Check(c.Strategy), c.checkPolicy(), c.checkHash(), c.checkBatches(),
-		c.checkWindow())
-}
-
-func (tableScheme) hashFunction(c Configuration) (planner.HashFunction, error) {
-	return partitioner.New(c.partitioner())
-}
-
-func (tableScheme) configurationForm(c Configuration) any { return c }
-func (tableScheme) parametersForm(p Parameters) any       { return p }
-
 func (tableScheme) read(ctx context.Context, r *reader, b *base) (err error) {
-	b.changed = !samePlacement(b.pinned.Configuration, b.newest.Configuration)
+	b.changed = !operator.SamePlacement(b.pinned.Configuration, b.newest.Configuration)
 	if b.filling, err = r.toFill(ctx, b); b.engineHolds() || err != nil {
 		return err
 	}
@@ -138,7 +114,7 @@ func (tableScheme) plan(ctx context.Context, e *engine, b *base, st *Statistics)
 	if in.since, err = sinceMoved(ctx, e.reader, b, st); err != nil {
 		return nil, err
 	}
-	out, err := e.run(ctx, b.newest.Strategy, in, st.Over(b.newest.planned()))
+	out, err := e.run(ctx, b.newest.Strategy, in, st.Over(b.newest.Planned()))
 	return concluded(b, out, err)
 }
 
@@ -264,7 +240,7 @@ func (tableScheme) migrations(ctx context.Context, r *reader, p store.Plan) (mig
 
 func (tableScheme) refuseTable() error { return nil }
 
-func (tableScheme) table(c Configuration, entries []store.Entry) (TableContent, error) {
+func (tableScheme) table(c operator.Configuration, entries []store.Entry) (TableContent, error) {
 	return TableContent{Part{"entries", entriesOf(entries)}, &c.Hash, c.Splitting.Routing}, nil
 }
 
@@ -272,7 +248,7 @@ func (tableScheme) table(c Configuration, entries []store.Entry) (TableContent, 
 // route changes, and drifted ones that move to where they are routed already. After a
 // change of the hash routers compare the routes themselves, so that only the latter count
 // beside the entries.
-func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *Hash, error) {
+func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *operator.Hash, error) {
 	if in.Plan.BatchCount > 0 {
 		return changeParts(in.withHeld()), &in.target.Hash, nil
 	}
@@ -317,14 +293,14 @@ func namedMigrations(m migrations) (keyMigrations, bool) {
 // hidesDrift reports whether nobody knows which keys are drifted: under the engine's own
 // hash that shows only while the rows tell what it says.
 func (in pendingPlan) hidesDrift() bool {
-	return in.now.Hash.Function == partitioner.Reported && !samePlacement(in.now, in.target)
+	return in.now.Hash.Function == partitioner.Reported && !operator.SamePlacement(in.now, in.target)
 }
 
 // mayStay tells of keys without a change of their entry that go to an instance whether
 // they may be routed there already. The engine's own hash leaves that open.
 func (in pendingPlan) mayStay(ctx context.Context, r *reader) (func(key []byte, to int32) bool, error) {
 	anyway := func([]byte, int32) bool { return true }
-	if samePlacement(in.now, in.target) {
+	if operator.SamePlacement(in.now, in.target) {
 		return anyway, nil
 	}
 	now, err := r.hash(ctx, in.now)
@@ -351,8 +327,8 @@ func mayStayBetween(now, next planner.HashFunction) func(key []byte, to int32) b
 }
 
 // changesTell: of whole tables only it is said how parts are chosen.
-func (tableScheme) changesTell(then, now Configuration) bool {
-	return samePlacement(then, now) && then.Splitting.Routing == now.Splitting.Routing
+func (tableScheme) changesTell(then, now operator.Configuration) bool {
+	return operator.SamePlacement(then, now) && then.Splitting.Routing == now.Splitting.Routing
 }
 
 func (tableScheme) countsEntries() bool { return true }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -19,12 +20,12 @@ func (s *Service) heldByService(ctx context.Context, name string) (store.Operato
 	if err != nil {
 		return op, err
 	}
-	return op, refuseNotHeld(op)
+	return op, operator.RefuseNotHeld(op)
 }
 
 // TableState tells how the committed table of an operator stands.
-func (s *Service) TableState(ctx context.Context, operator string) (TableState, error) {
-	op, err := s.heldByService(ctx, operator)
+func (s *Service) TableState(ctx context.Context, name string) (TableState, error) {
+	op, err := s.heldByService(ctx, name)
 	return stateOf(op), err
 }
 
@@ -73,18 +74,18 @@ func (s *Service) readFeed(ctx context.Context, q TableQuery) (store.Feed, error
 }
 
 // changesTell reports whether keys without an entry are where they were.
-func (s *Service) changesTell(ctx context.Context, operator string, f store.Feed) (bool, error) {
-	now, err := s.configuration(ctx, operator, f.ConfigVersion)
+func (s *Service) changesTell(ctx context.Context, name string, f store.Feed) (bool, error) {
+	now, err := s.configuration(ctx, name, f.ConfigVersion)
 	if err != nil {
 		return false, err
 	}
 	then := now
 	if f.FromConfigVersion != f.ConfigVersion {
-		if then, err = s.configuration(ctx, operator, f.FromConfigVersion); err != nil {
+		if then, err = s.configuration(ctx, name, f.FromConfigVersion); err != nil {
 			return false, err
 		}
 	}
-	return now.scheme().changesTell(then, now), nil
+	return schemeNamed(now.Scheme).changesTell(then, now), nil
 }
 
 // view makes of a feed what there is to say.
@@ -97,12 +98,12 @@ func (s *Service) view(ctx context.Context, q TableQuery, f store.Feed) (*TableV
 		TableState: TableState{Version: f.Version}, Scheme: config.Scheme, ConfigVersion: f.ConfigVersion, Full: f.Full,
 	}
 	if f.Full {
-		content, err := config.scheme().table(config, f.Entries)
+		content, err := schemeNamed(config.Scheme).table(config, f.Entries)
 		if err != nil {
 			return nil, err
 		}
 		v.Parts, v.Instances, v.Hash = []Part{content.Part}, config.Instances, content.Hash
-		v.Choices, v.Routing, v.Serves = config.choices(), content.Routing, config.phase()
+		v.Choices, v.Routing, v.Serves = config.Choices(), content.Routing, config.Phase()
 	} else {
 		v.Parts = changeParts(f.Changes)
 	}
@@ -114,13 +115,13 @@ func (s *Service) view(ctx context.Context, q TableQuery, f store.Feed) (*TableV
 	if err != nil {
 		return nil, err
 	}
-	parts, hash, err := target.scheme().pending(ctx, s.reader, pendingPlan{*f.Pending, f.Entries, config, target})
+	parts, hash, err := schemeNamed(target.Scheme).pending(ctx, s.reader, pendingPlan{*f.Pending, f.Entries, config, target})
 	if err != nil {
 		return nil, err
 	}
 	v.Pending, v.Phase, v.ExecutorEpoch = f.Pending.Plan.ID, f.Pending.Plan.Status, f.Pending.Plan.Executor.Epoch
 	v.NextPlan = &PendingTable{
-		f.Pending.Plan, hash, target.Splitting.Routing, target.Instances, target.choices(), parts,
+		f.Pending.Plan, hash, target.Splitting.Routing, target.Instances, target.Choices(), parts,
 	}
 	v.Base64 = v.Base64 || partsNeedBase64(parts)
 	return v, nil
@@ -203,15 +204,15 @@ func (s *Service) answerChange(
 
 // Route says where the committed table of an operator puts a key. Of an instance that is
 // asked it refuses that, unless it answers for the key.
-func (s *Service) Route(ctx context.Context, operator string, key []byte, asked *int32) (Route, error) {
-	op, entry, err := s.store.Route(ctx, operator, key)
+func (s *Service) Route(ctx context.Context, name string, key []byte, asked *int32) (Route, error) {
+	op, entry, err := s.store.Route(ctx, name, key)
 	if err != nil {
-		return Route{}, refusal.AboutOperator(operator, err)
+		return Route{}, refusal.AboutOperator(name, err)
 	}
-	if err := refuseNotHeld(op); err != nil {
+	if err := operator.RefuseNotHeld(op); err != nil {
 		return Route{}, err
 	}
-	f, err := fixedChoicesOf(op)
+	f, err := operator.FixedChoicesOf(op)
 	if err != nil {
 		return Route{}, err
 	}
@@ -231,7 +232,7 @@ func (s *Service) answers(ctx context.Context, op store.Operator, r Route, noRou
 		return err
 	}
 	if !pinned.Has(id) {
-		newest, err := decodeConfiguration(op.Config)
+		newest, err := operator.DecodeConfiguration(op.Config)
 		switch {
 		case err != nil:
 			return err
@@ -246,7 +247,7 @@ func (s *Service) answers(ctx context.Context, op store.Operator, r Route, noRou
 		return refusal.New(refusal.NotServing, "No plan of the operator's key ranges was committed yet: nobody answers.")
 	case noRoute != nil:
 		return noRoute
-	case pinned.Ranges != nil && pinned.Ranges.Phase == PhasePut:
+	case pinned.Ranges != nil && pinned.Ranges.Phase == operator.PhasePut:
 		return refusal.New(refusal.NotServing, "The input has not ended, or not all of it is where it belongs: nobody answers yet.")
 	case !r.has(id):
 		return &refusal.Error{Reason: refusal.NotOwner, Detail: fmt.Sprintf("Instance %d answers for the key, by version %d of the table.",

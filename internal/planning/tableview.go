@@ -3,6 +3,7 @@ package planning
 import (
 	"sync"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/store"
 )
@@ -38,17 +39,17 @@ func stateOf(op store.Operator) TableState {
 // TableView is what there is to say about a committed table.
 type TableView struct {
 	TableState
-	Scheme        SchemeName
+	Scheme        operator.SchemeName
 	ConfigVersion int64
 	// Full: Parts are the whole table. Else they are what changed since the version that
 	// was asked for.
 	Full  bool
 	Parts []Part
 	// Of the whole table:
-	Instances []Instance
-	Hash      *Hash       // nil where there is no routing table
-	Choices   int         // of keys that Parts do not list; 0: they have one instance
-	Serves    RangesPhase // "": there are no ranges
+	Instances []operator.Instance
+	Hash      *operator.Hash       // nil where there is no routing table
+	Choices   int                  // of keys that Parts do not list; 0: they have one instance
+	Serves    operator.RangesPhase // "": there are no ranges
 	// Routing is how routers choose among the parts of split keys.
 	Routing parameters.Routing
 	// NextPlan is what the plan that is being carried out will make of it; nil: none is.
@@ -81,9 +82,9 @@ func (v *TableView) Text(base64 bool, encode func() ([]byte, error)) (text []byt
 // PendingTable is what a plan that is being carried out will make of a table.
 type PendingTable struct {
 	Plan      Plan
-	Hash      *Hash // under the plan's configuration; nil: there is none
+	Hash      *operator.Hash // under the plan's configuration; nil: there is none
 	Routing   parameters.Routing
-	Instances []Instance
+	Instances []operator.Instance
 	Choices   int // as that of the view
 	Parts     []Part
 }

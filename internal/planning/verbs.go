@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/planner"
 	"plannerd/store"
@@ -41,7 +42,7 @@ func (s *Service) take(
 	ctx = step.Claim.completing(ctx, func(out store.Outcome) (Plan, error) { return out.Plan, nil })
 	guard := func(p store.Plan) error {
 		from = p.Status
-		if err := SchemeOf(p).check(); err != nil || happened(p) {
+		if err := SchemeOf(p).Check(); err != nil || happened(p) {
 			return err
 		}
 		return step.Guard(p)
@@ -90,7 +91,7 @@ func (s *Service) Approve(ctx context.Context, step Step) (Plan, error) {
 			return store.Plan{}, err
 		}
 		return s.store.ApprovePlan(ctx, id, func(p store.Plan) (terms store.Approval, err error) {
-			terms.ExpiresAt = config.expiry(by.At)
+			terms.ExpiresAt = config.Expiry(by.At)
 			terms.Latest, err = agreeToLatest(p)
 			return terms, err
 		}, by, guards...)
@@ -196,7 +197,7 @@ func (s *Service) Commit(ctx context.Context, step Step, stopped bool) (Plan, er
 		if err != nil {
 			return err
 		}
-		if under.Ranges == nil || under.Ranges.Phase != PhasePut { // else nobody answers, so that nothing has to wait
+		if under.Ranges == nil || under.Ranges.Phase != operator.PhasePut { // else nobody answers, so that nothing has to wait
 			return refusal.New(refusal.TransitionNotAllowed,
 				"The plan is approved: start it, and acknowledge its migrations; or stop the engine, "+
 					`move what the plan routes elsewhere, and commit it with "stopped": true.`)
@@ -215,7 +216,7 @@ func (s *Service) committing(
 		if err != nil {
 			return store.Plan{}, err
 		}
-		p, committed, err := do(ctx, id, by, config.retention(), guards...)
+		p, committed, err := do(ctx, id, by, config.StoreRetention(), guards...)
 		if committed {
 			s.observeCommit(p)
 		}
@@ -224,16 +225,16 @@ func (s *Service) committing(
 }
 
 // configurationNow is the newest configuration of the operator of a plan.
-func (s *Service) configurationNow(ctx context.Context, plan string) (Configuration, error) {
+func (s *Service) configurationNow(ctx context.Context, plan string) (operator.Configuration, error) {
 	p, err := s.Plan(ctx, plan)
 	if err != nil {
-		return Configuration{}, err
+		return operator.Configuration{}, err
 	}
 	op, err := s.operator(ctx, p.Operator)
 	if err != nil {
-		return Configuration{}, err
+		return operator.Configuration{}, err
 	}
-	return decodeConfiguration(op.Config)
+	return operator.DecodeConfiguration(op.Config)
 }
 
 // observeCommit tells that a plan, or a batch of it, became the operator's table just now.

@@ -5,22 +5,22 @@ import (
 	"context"
 	"slices"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
-	"plannerd/planner/partitioner"
 )
 
 // Trial is one thing that a what-if plans.
 type Trial struct {
 	Strategy string
-	Parameters
+	operator.Parameters
 	Instances int // to plan for; 0: those of the configuration
 }
 
 // WhatIf asks what strategies and parameters would come to.
 type WhatIf struct {
 	*Statistics
-	Configuration Configuration
+	Configuration operator.Configuration
 	Table         *planner.RoutingTable // nil: the statistics say where keys are
 	Trials        []Trial
 	Lists         bool // of the plans are asked for, too
@@ -37,23 +37,6 @@ func (in *WhatIf) Targets() []int {
 		}
 	}
 	return numbers
-}
-
-// ScaledTo is the configuration with so many instances: those of the lowest ids, and, if
-// they are too few, others of the lowest free ids. The error is a [planner.InputError].
-func (c Configuration) ScaledTo(n int) (Configuration, error) {
-	if c.Hash.Function == partitioner.Reported {
-		return c, planner.Invalid("hash/function", "must be one that can place keys, not "+partitioner.Reported)
-	}
-	instances := slices.Clone(c.Instances[:min(n, len(c.Instances))])
-	for id := int32(0); len(instances) < n; id++ {
-		if !c.Has(id) {
-			instances = append(instances, Instance{ID: id, Capacity: 1})
-		}
-	}
-	slices.SortFunc(instances, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
-	c.Instances = instances
-	return c, c.checkHash()
 }
 
 // WhatIf plans all that is to be tried. The results are in the order of the trials;
@@ -77,13 +60,13 @@ func (s *Service) WhatIf(ctx context.Context, in WhatIf) (results []*PlanResult,
 		// How long keys have been absent is not known: their entries stay.
 		return newPlanInput(in.Statistics, target.planner, planner.Base{
 			Configuration: own.planner, Table: in.Table, Kept: slices.Repeat([]bool{true}, in.Table.Len()), Stop: ended(ctx),
-			HashChanged: !samePlacement(own.Configuration, target.Configuration), Filling: added(own, target),
+			HashChanged: !operator.SamePlacement(own.Configuration, target.Configuration), Filling: added(own, target),
 		})
 	}, func(*PlanResult) {})
 }
 
 // placementOf is a configuration that is not stored, ready to place keys.
-func (s *Service) placementOf(ctx context.Context, c Configuration) (*placement, error) {
+func (s *Service) placementOf(ctx context.Context, c operator.Configuration) (*placement, error) {
 	text, err := c.Encode()
 	if err != nil {
 		return nil, err

@@ -10,35 +10,8 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
-	"plannerd/planner/partitioner"
 	"plannerd/store"
 )
-
-// checkWindow finds what does not go together with states that are added up.
-func (c Configuration) checkWindow() error {
-	const field = "window"
-	switch {
-	case c.Window <= 1:
-		return nil
-	case !c.StoreInputs:
-		return planner.Invalid(field,
-			"above 1 needs store_inputs: what the intervals before have added is in their statistics")
-	case c.Retention.Inputs > 0 && c.Retention.Inputs < c.Window:
-		return planner.Invalid(field,
-			"must be at most retention.inputs: the statistics of as many intervals are added up")
-	case c.TableOwner == OwnerEngine:
-		return planner.Invalid(field, "above 1 is for a routing table that the service holds: it says where the state of "+
-			"keys is that an interval does not name")
-	case c.Hash.Function == partitioner.Reported:
-		return planner.Invalid(field, "above 1 is not for a hash function that is reported: nothing says where it puts keys "+
-			"that an interval does not name")
-	case c.Splitting.Allowed():
-		return planner.Invalid(field, "above 1 is not for split keys, whose parts have states of their own")
-	case c.Reports.Missing != MissingFail:
-		return planner.Invalid(field, "above 1 needs reports.missing fail: a report that is missing hides what was added")
-	}
-	return nil
-}
 
 // addUp has the rows' states, which are what the interval added, be what the last intervals
 // of the operator's window have added, and adds rows without cost for the keys that only

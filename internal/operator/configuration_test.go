@@ -1,4 +1,4 @@
-package planning
+package operator
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ func TestStoredWithoutEffort(t *testing.T) {
 		`{"instances":[{"id":0,"capacity":1}],"strategy":"optimal","effort":"thorough"}`: planner.EffortThorough,
 		`{"instances":[{"id":0,"capacity":1}],"scheme":"ranges"}`:                        "",
 	} {
-		if c, err := decodeConfiguration([]byte(text)); err != nil || c.Effort != want {
+		if c, err := DecodeConfiguration([]byte(text)); err != nil || c.Effort != want {
 			t.Errorf("%s has effort %q, want %q: %v", text, c.Effort, want, err)
 		}
 	}

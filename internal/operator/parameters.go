@@ -1,4 +1,4 @@
-package planning
+package operator
 
 import (
 	"errors"
@@ -26,8 +26,8 @@ type RingParameters struct {
 	MaxRounds int         `json:"max_rounds,omitzero"` // 0 under fitted
 }
 
-// options are those of a plan of the ring for so many instances, without Stop.
-func (p *RingParameters) options(thetaMax float64, instances int) ring.RebalanceOptions {
+// Options are those of a plan of the ring for so many instances, without Stop.
+func (p *RingParameters) Options(thetaMax float64, instances int) ring.RebalanceOptions {
 	o := ring.RebalanceOptions{
 		ThetaMax: min(thetaMax, planner.MaxAmount), Method: p.Method, Policy: ring.Policy{Tau: p.Tau}, MaxRounds: p.MaxRounds,
 	}
@@ -56,9 +56,9 @@ const (
 	PhaseGet RangesPhase = "get"
 )
 
-// options are those of a plan of the ranges for so many instances, without Stop:
+// Options are those of a plan of the ranges for so many instances, without Stop:
 // there are never more ranges than can be planned on.
-func (p *RangesParameters) options(thetaMax float64, instances int) ranges.Options {
+func (p *RangesParameters) Options(thetaMax float64, instances int) ranges.Options {
 	return ranges.Options{
 		Method: p.Method, ThetaMax: min(thetaMax, planner.MaxAmount),
 		MaxIntervals: min(p.MaxIntervals, ranges.MaxOwners/instances),
@@ -71,7 +71,7 @@ type PkgParameters struct {
 	Choices int             `json:"choices"`
 }
 
-func isInputError(err error) bool {
+func IsInputError(err error) bool {
 	var input *planner.InputError
 	return errors.As(err, &input)
 }

@@ -1,4 +1,4 @@
-package planning
+package operator
 
 import (
 	"cmp"
@@ -33,9 +33,9 @@ const (
 	SchemePkg    SchemeName = "pkg"    // several candidates for each key
 )
 
-// check finds that this program does not know the scheme, which a newer one may have
+// Check finds that this program does not know the scheme, which a newer one may have
 // stored.
-func (s SchemeName) check() error {
+func (s SchemeName) Check() error {
 	if slices.Contains(parameters.Schemes(), string(s)) {
 		return nil
 	}
@@ -261,25 +261,25 @@ func (a ApprovalRule) withDefaults() ApprovalRule {
 	return a
 }
 
-// firstStatus is that of a plan that is to be carried out.
-func firstStatus(waits bool) store.Status {
+// FirstStatus is that of a plan that is to be carried out.
+func FirstStatus(waits bool) store.Status {
 	if waits {
 		return store.StatusProposed
 	}
 	return store.StatusApproved
 }
 
-// expiry is when a plan expires that waits since a time, for approval or to be started; nil:
+// Expiry is when a plan expires that waits since a time, for approval or to be started; nil:
 // never.
-func (a ApprovalRule) expiry(at time.Time) *time.Time {
+func (a ApprovalRule) Expiry(at time.Time) *time.Time {
 	if *a.Approval.TTL == 0 {
 		return nil
 	}
 	return new(at.Add(time.Duration(*a.Approval.TTL)))
 }
 
-// onPending says what becomes of a plan that waits when another is stored.
-func (a ApprovalRule) onPending() store.PendingPolicy {
+// OnPending says what becomes of a plan that waits when another is stored.
+func (a ApprovalRule) OnPending() store.PendingPolicy {
 	if a.Approval.OnPending == PendingReplace {
 		return store.PendingReplace
 	}
@@ -336,8 +336,8 @@ func (c Configuration) checkHash() error {
 	return err
 }
 
-// nodes are the instances as nodes of a ring, with the tokens they begin with.
-func (c Configuration) nodes() []ring.Node {
+// Nodes are the instances as nodes of a ring, with the tokens they begin with.
+func (c Configuration) Nodes() []ring.Node {
 	out := make([]ring.Node, len(c.Instances))
 	for i, d := range c.Instances {
 		out[i] = ring.Node{ID: d.ID, Tokens: d.Tokens}
@@ -348,16 +348,16 @@ func (c Configuration) nodes() []ring.Node {
 	return out
 }
 
-// samePlacement reports whether two configurations place every key alike.
-func samePlacement(a, b Configuration) bool {
+// SamePlacement reports whether two configurations place every key alike.
+func SamePlacement(a, b Configuration) bool {
 	ac, ai := a.partitioner()
 	bc, bi := b.partitioner()
 	return partitioner.Same(ac, ai, bc, bi)
 }
 
-// retention is how much the store is to keep. Where the last report of an instance tells
+// StoreRetention is how much the store is to keep. Where the last report of an instance tells
 // whether it is lost, that is kept however old it is.
-func (c Configuration) retention() store.Retention {
+func (c Configuration) StoreRetention() store.Retention {
 	out := store.Retention{
 		Inputs: c.Retention.Inputs, Plans: c.Retention.Plans, Versions: c.Retention.Versions, ReportAge: c.Reports.MaxAge,
 	}
@@ -368,29 +368,29 @@ func (c Configuration) retention() store.Retention {
 }
 
 // checkLease finds what is wrong with the lease of reports.
-func (c Configuration) checkLease() error {
+func checkLease(c Configuration) error {
 	const field = "reports/lease"
 	switch lease := c.Reports.Lease; {
 	case lease == nil:
 		return nil
 	case c.Scheme != SchemeRanges:
-		return planner.Invalid(field, meansNothing(c.Scheme))
+		return planner.Invalid(field, MeansNothing(c.Scheme))
 	case time.Duration(*lease) < shortestTTL || time.Duration(*lease) > longestTTL:
 		return planner.Invalid(field, fmt.Sprintf("must be from %v to %v", shortestTTL, longestTTL))
 	}
 	return nil
 }
 
-// keptReports is how many reports of each instance are kept; 0: all.
-func (c Configuration) keptReports() int {
+// KeptReports is how many reports of each instance are kept; 0: all.
+func (c Configuration) KeptReports() int {
 	if c.Retention.Inputs == 0 {
 		return 0
 	}
 	return max(c.Retention.Inputs, int(min(c.Reports.MaxAge, math.MaxInt32-1))+1)
 }
 
-// decodeConfiguration reads a stored configuration.
-func decodeConfiguration(text []byte) (Configuration, error) {
+// DecodeConfiguration reads a stored configuration.
+func DecodeConfiguration(text []byte) (Configuration, error) {
 	c := Configuration{ // it is older than the choices
 		StoreInputs: true, EntryGrace: absence.DefaultGrace, ApprovalRule: ApprovalRule{Approval: defaultApproval},
 	}
@@ -399,7 +399,7 @@ func decodeConfiguration(text []byte) (Configuration, error) {
 	}
 	c.TableOwner = cmp.Or(c.TableOwner, OwnerPlanner) // likewise
 	c.Scheme = cmp.Or(c.Scheme, SchemeTable)
-	if err := c.Scheme.check(); err != nil {
+	if err := c.Scheme.Check(); err != nil {
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
 	if c.Policy == nil && c.Trigger == nil {
@@ -453,29 +453,29 @@ func membersOf(text jsontext.Value) map[string]jsontext.Value {
 	return members
 }
 
-// fixedChoices are decided about an operator when it is created, but for the phase of its
+// FixedChoices are decided about an operator when it is created, but for the phase of its
 // ranges, which only goes on.
-type fixedChoices struct {
+type FixedChoices struct {
 	Scheme     SchemeName        `json:"scheme"`
 	TableOwner TableOwner        `json:"table_owner"`
 	Ranges     *RangesParameters `json:"ranges"`
 }
 
-func fixedChoicesOf(op store.Operator) (fixedChoices, error) {
-	var f fixedChoices
+func FixedChoicesOf(op store.Operator) (FixedChoices, error) {
+	var f FixedChoices
 	if err := json.Unmarshal(op.Config, &f); err != nil {
 		return f, fmt.Errorf("reading a stored configuration: %w", err)
 	}
 	f.Scheme, f.TableOwner = cmp.Or(f.Scheme, SchemeTable), cmp.Or(f.TableOwner, OwnerPlanner)
-	return f, f.Scheme.check()
+	return f, f.Scheme.Check()
 }
 
-// guard refuses to change what was decided when an operator was created.
-func (f fixedChoices) guard(op *store.Operator) error {
+// Guard refuses to change what was decided when an operator was created.
+func (f FixedChoices) Guard(op *store.Operator) error {
 	if op == nil {
 		return nil
 	}
-	was, err := fixedChoicesOf(*op)
+	was, err := FixedChoicesOf(*op)
 	switch {
 	case err != nil:
 		return err
@@ -489,10 +489,104 @@ func (f fixedChoices) guard(op *store.Operator) error {
 	return nil
 }
 
-// refuseNotHeld refuses to read the table of an operator whose engine holds it.
-func refuseNotHeld(op store.Operator) error {
-	if f, err := fixedChoicesOf(op); f.TableOwner != OwnerEngine || err != nil {
+// RefuseNotHeld refuses to read the table of an operator whose engine holds it.
+func RefuseNotHeld(op store.Operator) error {
+	if f, err := FixedChoicesOf(op); f.TableOwner != OwnerEngine || err != nil {
 		return err
 	}
 	return refusal.New(refusal.TableNotHeld, "The engine of the operator holds the routing table.")
 }
+
+// Planned are the parameters that plans are made under. One that may move as much as a
+// migration limit says moves no more than needs no approval, if that is counted alike.
+func (c Configuration) Planned() Parameters {
+	p, most := c.Parameters, c.Approval.MaxMigration
+	if p.MigrationLimit == nil || most == nil || c.Approval.Auto == AutoAlways {
+		return p
+	}
+	limit := *p.MigrationLimit
+	switch {
+	case limit.State != nil && most.State != nil:
+		limit.State = new(min(*limit.State, *most.State))
+	case limit.Fraction != nil && most.Fraction != nil:
+		limit.Fraction = new(min(*limit.Fraction, *most.Fraction))
+	case limit.Keys != nil && most.Keys != nil:
+		limit.Keys = new(min(*limit.Keys, *most.Keys))
+	}
+	p.MigrationLimit = &limit
+	return p
+}
+
+// ScaledTo is the configuration with so many instances: those of the lowest ids, and, if
+// they are too few, others of the lowest free ids. The error is a [planner.InputError].
+func (c Configuration) ScaledTo(n int) (Configuration, error) {
+	if c.Hash.Function == partitioner.Reported {
+		return c, planner.Invalid("hash/function", "must be one that can place keys, not "+partitioner.Reported)
+	}
+	instances := slices.Clone(c.Instances[:min(n, len(c.Instances))])
+	for id := int32(0); len(instances) < n; id++ {
+		if !c.Has(id) {
+			instances = append(instances, Instance{ID: id, Capacity: 1})
+		}
+	}
+	slices.SortFunc(instances, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
+	c.Instances = instances
+	return c, c.checkHash()
+}
+
+// Phase is that of the ranges; "": there are none.
+func (c Configuration) Phase() RangesPhase {
+	if c.Ranges == nil {
+		return ""
+	}
+	return c.Ranges.Phase
+}
+
+// Choices is the number of candidates of a key outside of the head; 0: there is no head.
+func (c Configuration) Choices() int {
+	if c.Pkg == nil {
+		return 0
+	}
+	return c.Pkg.Choices
+}
+
+// TakesQueues refuses queue lengths where nobody relieves an instance because of them. field
+// is where the request has them.
+func (c Configuration) TakesQueues(field string) error {
+	switch {
+	case c.Scheme != SchemeRing:
+		return planner.Invalid(field, MeansNothing(c.Scheme))
+	case c.Ring.Method == ring.Fitted:
+		return planner.Invalid(field, "means nothing with the method fitted, which weighs keys")
+	}
+	return nil
+}
+
+// checkWindow finds what does not go together with states that are added up.
+func checkWindow(c Configuration) error {
+	const field = "window"
+	switch {
+	case c.Window <= 1:
+		return nil
+	case !c.StoreInputs:
+		return planner.Invalid(field,
+			"above 1 needs store_inputs: what the intervals before have added is in their statistics")
+	case c.Retention.Inputs > 0 && c.Retention.Inputs < c.Window:
+		return planner.Invalid(field,
+			"must be at most retention.inputs: the statistics of as many intervals are added up")
+	case c.TableOwner == OwnerEngine:
+		return planner.Invalid(field, "above 1 is for a routing table that the service holds: it says where the state of "+
+			"keys is that an interval does not name")
+	case c.Hash.Function == partitioner.Reported:
+		return planner.Invalid(field, "above 1 is not for a hash function that is reported: nothing says where it puts keys "+
+			"that an interval does not name")
+	case c.Splitting.Allowed():
+		return planner.Invalid(field, "above 1 is not for split keys, whose parts have states of their own")
+	case c.Reports.Missing != MissingFail:
+		return planner.Invalid(field, "above 1 needs reports.missing fail: a report that is missing hides what was added")
+	}
+	return nil
+}
+
+// MeansNothing is why an input is refused under a scheme.
+func MeansNothing(s SchemeName) string { return fmt.Sprintf("means nothing under the scheme %s", s) }

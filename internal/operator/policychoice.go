@@ -1,4 +1,4 @@
-package planning
+package operator
 
 import (
 	"fmt"
@@ -22,8 +22,8 @@ type PolicyChoice struct {
 	policy.Policy
 }
 
-// onLast is the policy that plans on the last interval whenever something is to be done.
-var onLast = policy.Policy{Forecast: forecast.Config{Method: forecast.Last}}
+// OnLast is the policy that plans on the last interval whenever something is to be done.
+var OnLast = policy.Policy{Forecast: forecast.Config{Method: forecast.Last}}
 
 // MarshalJSONTo writes the policy or "auto".
 func (p PolicyChoice) MarshalJSONTo(enc *jsontext.Encoder) error {
@@ -54,7 +54,7 @@ type Trigger struct {
 }
 
 func (t Trigger) policy() policy.Policy {
-	p := onLast
+	p := OnLast
 	p.Trigger.Theta, p.CooldownIntervals = t.Theta, t.CooldownIntervals
 	return p
 }
@@ -72,14 +72,14 @@ func (c *Configuration) settlePolicy() error {
 	case c.Policy == nil && c.Scheme == SchemeTable:
 		c.Policy = &PolicyChoice{Auto: true}
 	case c.Policy == nil:
-		c.Policy = &PolicyChoice{Policy: onLast}
+		c.Policy = &PolicyChoice{Policy: OnLast}
 	}
 	c.Trigger = nil
 	return nil
 }
 
 // checkPolicy finds what is wrong with the policy of a routing table.
-func (c Configuration) checkPolicy() error {
+func checkPolicy(c Configuration) error {
 	if c.Policy.Auto {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (c Configuration) checkPolicy() error {
 
 // checkLayoutPolicy finds what is wrong with the policy of a scheme without keys to
 // forecast.
-func (c Configuration) checkLayoutPolicy() error {
+func checkLayoutPolicy(c Configuration) error {
 	p := c.Policy
 	known := Trigger{p.Trigger.Theta, p.CooldownIntervals}.policy()
 	if p.Auto || p.Policy != known {
