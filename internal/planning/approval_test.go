@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
 	"plannerd/planner"
+	"plannerd/store"
 )
 
 // costing are statistics of an interval in which keys that hash to instances 0, 1 and so
@@ -75,7 +76,7 @@ func TestLimitsAtBirth(t *testing.T) {
 			c.change(&first)
 			e.configure("clicks", first)
 			p := e.propose("clicks", c.st)
-			status := planning.Status("approved")
+			status := store.Status("approved")
 			if c.waits != nil {
 				status = "proposed"
 			}
@@ -125,7 +126,7 @@ func TestLimitsAtStart(t *testing.T) {
 	}
 	// What it moves weighs as much as all else does where it goes.
 	load := 5.0
-	worse := func(interval int64) planning.Plan {
+	worse := func(interval int64) store.Plan {
 		st := costing(interval, 2, []float64{.5, .5, .5, .5, .5, .5}, []float64{12})
 		for i := range st.Cost {
 			if _, there := moved[string(st.Keys.At(i))]; there {
@@ -139,8 +140,8 @@ func TestLimitsAtStart(t *testing.T) {
 		}
 		return now
 	}
-	start := func() (planning.Plan, error) {
-		return e.Start(e.Context(), step(p), planning.Executor{Name: "engine"})
+	start := func() (store.Plan, error) {
+		return e.Start(e.Context(), step(p), store.Executor{Name: "engine"})
 	}
 	if now := worse(2); !now.LimitsChanged || !strings.Contains(string(now.Latest), `"breaks":["theta_worse"]`) {
 		t.Errorf("%s", now.Latest)
@@ -152,12 +153,12 @@ func TestLimitsAtStart(t *testing.T) {
 	_, err = e.Commit(e.Context(), step(p), true)
 	e.refused(err, refusal.LimitsChanged)
 	guarded, stale := step(p), errors.New("read again")
-	guarded.Guard = func(planning.Plan) error { return stale }
+	guarded.Guard = func(store.Plan) error { return stale }
 	if _, err := e.Approve(e.Context(), guarded); !errors.Is(err, stale) {
 		t.Errorf("approved again: %v", err)
 	}
 	e.want("approved")(e.Approve(e.Context(), step(p)))
-	kept := func(now planning.Plan) {
+	kept := func(now store.Plan) {
 		t.Helper()
 		if now.LimitsChanged || !strings.Contains(string(now.Latest), `"breaks":[],"agreed":{"theta":`) {
 			t.Errorf("changed: %v; %s", now.LimitsChanged, now.Latest)

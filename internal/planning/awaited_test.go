@@ -7,6 +7,7 @@ import (
 
 	"plannerd/internal/planning"
 	"plannerd/planner"
+	"plannerd/store"
 )
 
 // at says where the keys of statistics are.
@@ -66,7 +67,7 @@ func TestDriftedKeysArePending(t *testing.T) {
 	if changes := text(t, p.Lists.Change...); strings.Contains(changes, `"key"`) {
 		t.Fatalf("the table changes by %s", changes)
 	}
-	e.want("applying")(e.Start(e.Context(), step(p), planning.Executor{Name: "engine"}))
+	e.want("applying")(e.Start(e.Context(), step(p), store.Executor{Name: "engine"}))
 	if got := text(t, e.pendingOf("clicks").Parts...); strings.Count(got, `"instance":1`) != 1 {
 		t.Errorf("pending is %s, which does not name the key that moves back to instance 1", got)
 	}

@@ -21,7 +21,7 @@ type UnfilledInstance struct {
 
 // UnfilledOf lists the instances that a plan leaves below their least load, ascending; nil
 // where no load has a lower bound.
-func UnfilledOf(f Figures) ([]UnfilledInstance, error) {
+func UnfilledOf(f store.Figures) ([]UnfilledInstance, error) {
 	loads, err := loadsWith(f, "least_load")
 	if loads == nil || err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func UnfilledOf(f Figures) ([]UnfilledInstance, error) {
 }
 
 // loadsWith reads the loads of a plan; nil where none has that member.
-func loadsWith(f Figures, member string) (loads []Load, err error) {
+func loadsWith(f store.Figures, member string) (loads []Load, err error) {
 	if !bytes.Contains(f.Instances, []byte(`"`+member+`"`)) {
 		return nil, nil
 	}

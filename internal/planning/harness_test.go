@@ -19,6 +19,7 @@ import (
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
+	"plannerd/store/metered"
 	"plannerd/store/sqlite"
 )
 
@@ -55,11 +56,11 @@ func (*observed) Waited(string, time.Duration)   {}
 func (o *observed) Planned(strategy string, _ time.Duration) {
 	o.note(func() { o.planned = append(o.planned, strategy) })
 }
-func (o *observed) Created(p planning.Plan, _ *planner.Plan, _ *float64) { o.Moved(p, "") }
-func (o *observed) Moved(p planning.Plan, from planning.Status) {
+func (o *observed) Created(p store.Plan, _ *planner.Plan, _ *float64) { o.Moved(p, "") }
+func (o *observed) Moved(p store.Plan, from store.Status) {
 	o.note(func() { o.moved = append(o.moved, fmt.Sprintf("%s→%s", from, p.Status)) })
 }
-func (o *observed) Committed(p planning.Plan) {
+func (o *observed) Committed(p store.Plan) {
 	o.note(func() { o.committed = append(o.committed, p.ID) })
 }
 func (o *observed) TableSize(name string, entries int64) {
@@ -94,7 +95,7 @@ func newEnv(t *testing.T, options ...func(*planning.Config)) *env {
 	e.store, e.budget = s, admission.NewBudget(1<<30, time.Second)
 	log := slog.New(slog.DiscardHandler)
 	c := planning.Config{
-		Store: s, Measured: planning.Measurements{Registry: prometheus.NewRegistry(), Log: log},
+		Store: s, Measured: metered.Options{Registry: prometheus.NewRegistry(), Log: log},
 		Observer: e.observed, Logger: log,
 		Now: e.clock, Memory: e.budget,
 		Limits: planning.Limits{Plans: 2, Analyses: 2, Queue: 10, PlanTime: time.Minute, Rows: 1000, Waiting: 10,
@@ -191,12 +192,12 @@ func (e *env) propose(name string, st *planning.Statistics) *planning.StoredPlan
 
 // step is a step on a plan that nothing guards.
 func step(p *planning.StoredPlan) planning.Step {
-	return planning.Step{Plan: p.ID, Guard: func(planning.Plan) error { return nil }}
+	return planning.Step{Plan: p.ID, Guard: func(store.Plan) error { return nil }}
 }
 
 // want fails unless a step brought the plan there.
-func (e *env) want(status planning.Status) func(planning.Plan, error) planning.Plan {
-	return func(p planning.Plan, err error) planning.Plan {
+func (e *env) want(status store.Status) func(store.Plan, error) store.Plan {
+	return func(p store.Plan, err error) store.Plan {
 		e.Helper()
 		if err != nil || p.Status != status {
 			e.Fatalf("%s, want %s: %v", p.Status, status, err)

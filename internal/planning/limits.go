@@ -107,7 +107,7 @@ func (o *PlanResult) forced() (keys int64, state float64) {
 
 // LimitsHaveChanged tells whether a plan is approved, and newer statistics say that it
 // breaks limits which nobody has agreed to.
-func LimitsHaveChanged(p Plan) bool { return p.Status == store.StatusApproved && p.LimitsChanged }
+func LimitsHaveChanged(p store.Plan) bool { return p.Status == store.StatusApproved && p.LimitsChanged }
 
 // limitsHold refuses to carry such a plan out.
 func limitsHold(p store.Plan) error {

@@ -61,11 +61,11 @@ func TestLifeOfAPlan(t *testing.T) {
 	_, err := e.tryPropose("clicks", other)
 	e.refused(err, refusal.IntervalPlanned)
 
-	applying := e.want("applying")(e.Start(e.Context(), step(p), planning.Executor{Name: "engine"}))
+	applying := e.want("applying")(e.Start(e.Context(), step(p), store.Executor{Name: "engine"}))
 	if applying.Executor.Name != "engine" {
 		t.Errorf("%v carries it out", applying.Executor)
 	}
-	_, err = e.Start(e.Context(), step(p), planning.Executor{Name: "another"})
+	_, err = e.Start(e.Context(), step(p), store.Executor{Name: "another"})
 	e.refused(err, refusal.OtherExecutor)
 	// Another plan now leaves all as it is, and tells what would come of the first.
 	stands := e.propose("clicks", skewed(2))
@@ -126,7 +126,7 @@ func TestApproval(t *testing.T) {
 	e.want("rejected")(e.Reject(e.Context(), step(p)))
 	p = e.propose("clicks", skewed(1)) // a plan that ended makes room for another
 	e.want("approved")(e.Approve(e.Context(), step(p)))
-	e.want("applying")(e.Start(e.Context(), step(p), planning.Executor{Name: "engine"}))
+	e.want("applying")(e.Start(e.Context(), step(p), store.Executor{Name: "engine"}))
 	_, err = e.Abort(e.Context(), step(p), 0, true)
 	e.refused(err, refusal.TransitionNotAllowed)
 	e.want("aborting")(e.Abort(e.Context(), step(p), 0, false))
@@ -153,7 +153,7 @@ func TestNotStarted(t *testing.T) {
 		t.Fatalf("%s until %v", born.Status, born.ExpiresAt)
 	}
 	e.pass(10 * time.Minute)
-	_, err := e.Start(e.Context(), step(born), planning.Executor{Name: "engine"})
+	_, err := e.Start(e.Context(), step(born), store.Executor{Name: "engine"})
 	if refused := e.refused(err, refusal.TransitionNotAllowed); !strings.Contains(refused.Detail, "expired") {
 		t.Error(refused)
 	}
@@ -167,7 +167,7 @@ func TestNotStarted(t *testing.T) {
 	e.pass(9 * time.Minute)
 	e.want("approved")(e.Approve(e.Context(), step(p)))
 	e.pass(9 * time.Minute)
-	e.want("applying")(e.Start(e.Context(), step(p), planning.Executor{Name: "engine"}))
+	e.want("applying")(e.Start(e.Context(), step(p), store.Executor{Name: "engine"}))
 	e.pass(9 * time.Minute)
 	e.want("aborting")(e.Abort(e.Context(), step(p), 0, false))
 }
@@ -193,7 +193,7 @@ func TestSkewedClock(t *testing.T) {
 		if _, err := e.store.BeginIdempotent(e.Context(), request, time.Minute, at); err != nil {
 			t.Fatal(err)
 		}
-		answer := func(planning.Plan) (int, []byte, error) { return 0, nil, nil }
+		answer := func(store.Plan) (int, []byte, error) { return 0, nil, nil }
 		_, err := planning.Begin(e.Context(), e.Service, request, answer)
 		e.refused(err, refusal.IdempotencyKeyRunning)
 		done, cancel := context.WithCancel(e.Context())
@@ -218,7 +218,7 @@ func TestGuards(t *testing.T) {
 	e.configure("clicks", configuration(2))
 	p := e.propose("clicks", skewed(1))
 	no := errors.New("not this one")
-	guarded := planning.Step{Plan: p.ID, Guard: func(planning.Plan) error { return no }}
+	guarded := planning.Step{Plan: p.ID, Guard: func(store.Plan) error { return no }}
 	if _, err := e.Commit(e.Context(), guarded, true); !errors.Is(err, no) {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestReplay(t *testing.T) {
 	_, err = r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1]})
 	e.refused(err, refusal.IntervalPlanned)
 	e.want("aborted")(e.Abort(e.Context(), step(p), 0, false))
-	q, err := r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1], By: planning.Transition{Actor: "somebody"}})
+	q, err := r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1], By: store.Transition{Actor: "somebody"}})
 	if err != nil || q.Strategy != "optimal" || q.InputHash != p.InputHash || q.Source != p.Source ||
 		q.Fingerprint == p.Fingerprint {
 		t.Fatalf("%+v, %v", q, err)
@@ -513,7 +513,7 @@ func TestClaims(t *testing.T) {
 	if _, err := propose(); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	if found, _, err := e.Plans(e.Context(), planning.PlanFilter{Operator: "clicks", Limit: 1}); err != nil ||
+	if found, _, err := e.Plans(e.Context(), store.PlanFilter{Operator: "clicks", Limit: 1}); err != nil ||
 		len(found) > 0 {
 		t.Fatalf("there is a plan without an answer: %v", err)
 	}
@@ -596,7 +596,7 @@ func TestRefusals(t *testing.T) {
 	p := e.propose("clicks", skewed(5))
 	_, err = e.tryPropose("clicks", skewed(4))
 	e.refused(err, refusal.IntervalOutdated)
-	e.refused(e.CheckResolvable(e.Context(), p.ID, func(planning.Plan) error { return nil }), refusal.ResolutionNotNeeded)
+	e.refused(e.CheckResolvable(e.Context(), p.ID, func(store.Plan) error { return nil }), refusal.ResolutionNotNeeded)
 	if err := e.Delete(e.Context(), "clicks", anyway, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -634,17 +634,17 @@ func TestUnknownScheme(t *testing.T) {
 	read := map[string]func() error{
 		"Plan": func() error { _, err := e.Plan(e.Context(), "strange"); return err },
 		"Plans": func() error {
-			_, _, err := e.Plans(e.Context(), planning.PlanFilter{Operator: "clicks", Limit: 10})
+			_, _, err := e.Plans(e.Context(), store.PlanFilter{Operator: "clicks", Limit: 10})
 			return err
 		},
 		"Replay": func() error { _, err := e.Replay(e.Context(), "strange", e.lease()); return err },
 		"Commit": func() error {
-			_, err := e.Commit(e.Context(), planning.Step{Plan: "strange", Guard: func(planning.Plan) error { return nil }},
+			_, err := e.Commit(e.Context(), planning.Step{Plan: "strange", Guard: func(store.Plan) error { return nil }},
 				true)
 			return err
 		},
 		"Approve": func() error {
-			_, err := e.Approve(e.Context(), planning.Step{Plan: "strange", Guard: func(planning.Plan) error { return nil }})
+			_, err := e.Approve(e.Context(), planning.Step{Plan: "strange", Guard: func(store.Plan) error { return nil }})
 			return err
 		},
 		"Operator": func() error {

@@ -15,11 +15,11 @@ import (
 func schemeOf(p store.Plan) scheme { return schemes[SchemeOf(p)] }
 
 // MigratesOf is what the migrations of a stored plan are.
-func MigratesOf(p Plan) Migrates { return schemeOf(p).migrates(p.Classes) }
+func MigratesOf(p store.Plan) Migrates { return schemeOf(p).migrates(p.Classes) }
 
 // Plans lists plans of an operator, newest first; next is where the list goes on, 0
 // after its end.
-func (s *Service) Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error) {
+func (s *Service) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Plan, next int64, err error) {
 	if err := s.CheckOperator(ctx, f.Operator); err != nil {
 		return nil, 0, err
 	}
@@ -31,14 +31,14 @@ func (s *Service) Plans(ctx context.Context, f PlanFilter) (plans []Plan, next i
 }
 
 // Transitions are the life of a plan so far, oldest first.
-func (s *Service) Transitions(ctx context.Context, id string) ([]Transition, error) {
+func (s *Service) Transitions(ctx context.Context, id string) ([]store.Transition, error) {
 	all, err := s.store.Transitions(ctx, id)
 	return all, refusal.AboutPlan(id, err)
 }
 
 // Lists reads what a plan does to the table and what it migrates, so far as they are
 // asked for.
-func (s *Service) Lists(ctx context.Context, p Plan, change, moves bool, memory *admission.Lease) (Lists, error) {
+func (s *Service) Lists(ctx context.Context, p store.Plan, change, moves bool, memory *admission.Lease) (Lists, error) {
 	if change || moves {
 		if err := holdLists(memory, p); err != nil {
 			return Lists{}, err
@@ -62,7 +62,7 @@ func (s *Service) lists(ctx context.Context, p store.Plan, change, moves bool) (
 
 // index returns the migrations of a plan. As they never change, they are kept: decoding
 // them takes longer than all else about a page.
-func (s *Service) index(ctx context.Context, p Plan, memory *admission.Lease) (moveIndex, error) {
+func (s *Service) index(ctx context.Context, p store.Plan, memory *admission.Lease) (moveIndex, error) {
 	if found, ok := s.moves.get(p.ID); ok {
 		return found, nil
 	}
@@ -81,7 +81,7 @@ func (s *Service) index(ctx context.Context, p Plan, memory *admission.Lease) (m
 }
 
 // Migrations lists what a plan moves.
-func (s *Service) Migrations(ctx context.Context, p Plan, filter MoveFilter, order Sorting,
+func (s *Service) Migrations(ctx context.Context, p store.Plan, filter MoveFilter, order Sorting,
 	memory *admission.Lease) (Listing, error) {
 	all, err := s.index(ctx, p, memory)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Service) Migrations(ctx context.Context, p Plan, filter MoveFilter, ord
 }
 
 // Flows sums up what a plan moves by where it comes from and where it goes.
-func (s *Service) Flows(ctx context.Context, p Plan, memory *admission.Lease) (Listing, error) {
+func (s *Service) Flows(ctx context.Context, p store.Plan, memory *admission.Lease) (Listing, error) {
 	all, err := s.index(ctx, p, memory)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *Service) Flows(ctx context.Context, p Plan, memory *admission.Lease) (L
 }
 
 // TableChanges lists what a plan does to the entries of the routing table.
-func (s *Service) TableChanges(ctx context.Context, p Plan, filter KeyFilter,
+func (s *Service) TableChanges(ctx context.Context, p store.Plan, filter KeyFilter,
 	memory *admission.Lease) (Listing, error) {
 	if err := schemeOf(p).refuseTable(); err != nil {
 		return nil, err

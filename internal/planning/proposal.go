@@ -5,6 +5,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/web/admission"
+	"plannerd/store"
 )
 
 // Proposal is what a plan is asked of.
@@ -13,7 +14,7 @@ type Proposal struct {
 	// Reports asks for a plan made of the reports of the interval; nil: the statistics
 	// come whole.
 	Reports *ReportsQuery
-	By      Transition // who asks
+	By      store.Transition // who asks
 	Memory  *admission.Lease
 	Claim   *Claim[*StoredPlan]
 }
@@ -25,7 +26,7 @@ type ReportsQuery struct {
 
 // StoredPlan is a plan that the store has, with its lists.
 type StoredPlan struct {
-	Plan
+	store.Plan
 	Lists   Lists
 	Created bool           // it was made now
 	Persist *time.Duration // that storing it took; nil: it is not known (yet)

@@ -190,7 +190,7 @@ type draft struct {
 	source      string         // the fingerprint of the plan that has the statistics
 	reports     []byte         // JSON; nil: the statistics came whole
 	replaces    string         // the plan whose place it takes; "": none
-	by          Transition
+	by          store.Transition
 	claim       *Claim[*StoredPlan]
 }
 

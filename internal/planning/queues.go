@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ring"
+	"plannerd/store"
 )
 
 // causeQueues is that of every plan that is made of queue lengths alone: which keys move is
@@ -133,11 +134,11 @@ type QueueFigures struct {
 }
 
 // madeOfQueues reports whether a plan was made of queue lengths alone.
-func madeOfQueues(p Plan) bool { return slices.Contains(p.Causes, string(causeQueues)) }
+func madeOfQueues(p store.Plan) bool { return slices.Contains(p.Causes, string(causeQueues)) }
 
 // QueuesOf are the queue figures of a plan; nil where it was made of keys, or is listed
 // without its instances.
-func QueuesOf(p Plan) (*QueueFigures, error) {
+func QueuesOf(p store.Plan) (*QueueFigures, error) {
 	if p.Instances == nil || !madeOfQueues(p) {
 		return nil, nil
 	}

@@ -47,7 +47,7 @@ func (r *reader) Plan(ctx context.Context, id string) (store.Plan, error) {
 }
 
 // SchemeOf is the scheme that a plan was made under.
-func SchemeOf(p Plan) operator.SchemeName { return operator.SchemeName(p.Scheme) }
+func SchemeOf(p store.Plan) operator.SchemeName { return operator.SchemeName(p.Scheme) }
 
 // configuration reads a version of an operator's configuration.
 func (r *reader) configuration(ctx context.Context, name string, version int64) (operator.Configuration, error) {
@@ -152,7 +152,7 @@ func (r *reader) migrations(ctx context.Context, p store.Plan) ([]byte, error) {
 
 // BalancedOf is what is claimed of the balance of a plan; nil: it was made of queue lengths, or
 // its loads are expectations, as routers send split keys where they see the least load.
-func BalancedOf(p Plan) (*bool, error) {
+func BalancedOf(p store.Plan) (*bool, error) {
 	if madeOfQueues(p) {
 		return nil, nil
 	}

@@ -69,7 +69,7 @@ func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
 }
 
 // tookEffect reports whether the next interval ran under what a plan had planned.
-func tookEffect(s Status) bool { return s == store.StatusCommitted || s == store.StatusNoAction }
+func tookEffect(s store.Status) bool { return s == store.StatusCommitted || s == store.StatusNoAction }
 
 // thetaPlanned is the θ that the plan before had planned for the interval that is planned on
 // now; nil: none had.
@@ -117,7 +117,7 @@ func (s *Service) returned(ctx context.Context, b *base, st *Statistics, p *Plan
 }
 
 // departed notes where the keys of a committed plan moved away from.
-func (s *Service) departed(ctx context.Context, p Plan, left *drive.Departures, memory *admission.Lease) error {
+func (s *Service) departed(ctx context.Context, p store.Plan, left *drive.Departures, memory *admission.Lease) error {
 	if err := memory.Reserve(p.MigrationKeys * listedBytes); err != nil {
 		return err
 	}

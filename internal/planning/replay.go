@@ -19,7 +19,7 @@ import (
 
 // Replay is a stored plan with what it was made of, ready to be planned again.
 type Replay struct {
-	Plan
+	store.Plan
 	Statistics *Statistics
 
 	service *Service
@@ -171,7 +171,7 @@ func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results [
 // ReplayProposal is a result of a replay that is to be a plan of the operator.
 type ReplayProposal struct {
 	Trial
-	By Transition
+	By store.Transition
 	// Replace: it takes the place of the plan that was replayed, if that waits for approval
 	// still. Both happen, or neither does.
 	Replace bool

@@ -93,7 +93,7 @@ func instancesOf(reports []store.Report) []int32 {
 
 // ReportReceipt says that a report is stored, and how its interval stands.
 type ReportReceipt struct {
-	Report
+	store.Report
 	Received, Missing []int32 // instances
 	Created           bool    // it does not replace another
 }
@@ -274,8 +274,8 @@ func (s *Service) checkForm(ctx context.Context, op store.Operator, r reporters,
 
 // IntervalReports are the reports that an interval has.
 type IntervalReports struct {
-	Received []Report // of the interval
-	Last     []Report // of instances that are missing: the last ones
+	Received []store.Report // of the interval
+	Last     []store.Report // of instances that are missing: the last ones
 	Missing  []int32
 	Lost     []int32 // those of the missing ones whose lease has run out
 }

@@ -46,9 +46,9 @@ func (s *Service) resolvable(ctx context.Context, id string, guard PlanGuard) (s
 // Resolve takes the keys of a plan of classes.
 func (s *Service) Resolve(
 	ctx context.Context, step Step, in *statsio.Resolution, memory *admission.Lease,
-) (Plan, error) {
+) (store.Plan, error) {
 	if err := memory.Settle(in.Bytes() + int64(in.Len())*changeBytes); err != nil {
-		return Plan{}, err
+		return store.Plan{}, err
 	}
 	p, err := s.resolvable(ctx, step.Plan, step.Guard)
 	if err != nil {
@@ -59,9 +59,9 @@ func (s *Service) Resolve(
 		return p, err
 	}
 	if step.By.At, err = s.store.Now(ctx); err != nil {
-		return Plan{}, refusal.AboutStore(err)
+		return store.Plan{}, refusal.AboutStore(err)
 	}
-	ctx = step.Claim.completing(ctx, func(out store.Outcome) (Plan, error) { return out.Plan, nil })
+	ctx = step.Claim.completing(ctx, func(out store.Outcome) (store.Plan, error) { return out.Plan, nil })
 	p, err = s.store.ResolvePlan(ctx, step.Plan, r, step.By, store.PlanGuard(step.Guard))
 	return p, refusal.AboutPlan(step.Plan, err)
 }

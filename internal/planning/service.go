@@ -30,7 +30,7 @@ type Limits struct {
 // Config is what a service needs. Draining alone may be nil.
 type Config struct {
 	Store    store.Store
-	Measured Measurements // of the store
+	Measured metered.Options // of the store
 	Observer Observer
 	Logger   *slog.Logger
 	Now      func() time.Time

@@ -5,14 +5,13 @@ import (
 	"slices"
 
 	"plannerd/internal/operator"
-	"plannerd/internal/planning"
 	"plannerd/store"
 )
 
 // flight is a plan that the simulated engine carries out.
 type flight struct {
 	plan     string
-	executor planning.Executor
+	executor store.Executor
 	crashed  bool // its executor
 	aborting bool
 	batches  int64            // that are committed
@@ -24,7 +23,7 @@ type flight struct {
 func (s *simulation) start(id string) {
 	s.Helper()
 	s.executor++
-	f := &flight{plan: id, executor: planning.Executor{Name: "first", Epoch: s.executor}, done: map[int32]bool{},
+	f := &flight{plan: id, executor: store.Executor{Name: "first", Epoch: s.executor}, done: map[int32]bool{},
 		at: maps.Clone(s.at), strays: maps.Clone(s.strays)}
 	if s.took(s.Start(s.Context(), on(id), f.executor)).Status == "applying" {
 		s.flight = f
@@ -83,7 +82,7 @@ func (s *simulation) export(id int32, awaits []int32) {
 
 // acknowledge has one more of the awaited instances say that it is done, or, after a
 // crash, one say it once more.
-func (s *simulation) acknowledge(p planning.Plan) {
+func (s *simulation) acknowledge(p store.Plan) {
 	s.Helper()
 	f := s.flight
 	var left []int32
@@ -110,7 +109,7 @@ func (s *simulation) acknowledge(p planning.Plan) {
 }
 
 // ended notes a commit of a batch or of the plan, and what faults the plan mended.
-func (s *simulation) ended(p planning.Plan) {
+func (s *simulation) ended(p store.Plan) {
 	f := s.flight
 	switch {
 	case p.Status != "committed" && p.BatchesDone == f.batches:
@@ -148,7 +147,7 @@ func (s *simulation) succeed() {
 	s.Helper()
 	f, older := s.flight, s.executor
 	s.executor++
-	f.executor, f.crashed = planning.Executor{Name: "successor", Epoch: s.executor}, false
+	f.executor, f.crashed = store.Executor{Name: "successor", Epoch: s.executor}, false
 	s.took(s.Start(s.Context(), on(f.plan), f.executor))
 	if _, err := s.Acknowledge(s.Context(), on(f.plan), older, f.batches+1, nil); err == nil {
 		s.Errorf("an ack with the epoch %d was taken after %d", older, s.executor)

@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
+	"plannerd/store"
 )
 
 // TestPartsKeepTheirState: whatever becomes of split keys, no message that an engine has
@@ -257,7 +258,7 @@ func (s *partsSimulation) plan(seen map[string]int) {
 	}
 }
 
-func (s *partsSimulation) must(p planning.Plan, err error) planning.Plan {
+func (s *partsSimulation) must(p store.Plan, err error) store.Plan {
 	s.Helper()
 	if err != nil {
 		s.Fatalf("%v\n%s", err, strings.Join(s.log, "\n"))
@@ -305,7 +306,7 @@ func (s *partsSimulation) report(view *planning.TableView) {
 func (s *partsSimulation) carryOut(id string, seen map[string]int) {
 	s.Helper()
 	s.epoch++
-	s.must(s.Start(s.Context(), on(id), planning.Executor{Name: "engine", Epoch: s.epoch}))
+	s.must(s.Start(s.Context(), on(id), store.Executor{Name: "engine", Epoch: s.epoch}))
 	view, now, next := s.look()
 	before := map[string]map[int32]float64{}
 	for key, by := range s.held {

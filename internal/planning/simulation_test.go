@@ -17,6 +17,7 @@ import (
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/store"
 )
 
 var (
@@ -339,7 +340,7 @@ func head(keys *planner.Keys, n int) *planner.Keys {
 // replay proposes another plan of earlier statistics.
 func (s *simulation) replay() {
 	s.Helper()
-	plans, _, err := s.Plans(s.Context(), planning.PlanFilter{Operator: s.name, Limit: 3})
+	plans, _, err := s.Plans(s.Context(), store.PlanFilter{Operator: s.name, Limit: 3})
 	if err != nil || len(plans) == 0 {
 		return
 	}
@@ -384,11 +385,11 @@ func (s *simulation) resume() {
 
 // on is a step on a plan that nothing guards.
 func on(id string) planning.Step {
-	return planning.Step{Plan: id, Guard: func(planning.Plan) error { return nil }}
+	return planning.Step{Plan: id, Guard: func(store.Plan) error { return nil }}
 }
 
 // decide approves or rejects a plan, and has it carried out, if it is not left alone.
-func (s *simulation) decide(id string, status planning.Status) {
+func (s *simulation) decide(id string, status store.Status) {
 	s.Helper()
 	if status == "proposed" {
 		switch s.random.IntN(6) {
@@ -412,11 +413,11 @@ func (s *simulation) decide(id string, status planning.Status) {
 	}
 }
 
-func (s *simulation) took(p planning.Plan, err error) planning.Plan {
+func (s *simulation) took(p store.Plan, err error) store.Plan {
 	s.Helper()
 	if err != nil {
 		s.note("refused: %v", err)
-		return planning.Plan{}
+		return store.Plan{}
 	}
 	s.note("%s is %s", p.ID, p.Status)
 	return p

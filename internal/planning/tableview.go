@@ -81,7 +81,7 @@ func (v *TableView) Text(base64 bool, encode func() ([]byte, error)) (text []byt
 
 // PendingTable is what a plan that is being carried out will make of a table.
 type PendingTable struct {
-	Plan      Plan
+	Plan      store.Plan
 	Hash      *operator.Hash // under the plan's configuration; nil: there is none
 	Routing   parameters.Routing
 	Instances []operator.Instance

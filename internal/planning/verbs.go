@@ -14,16 +14,16 @@ import (
 )
 
 // PlanGuard refuses a step on a plan as it stands.
-type PlanGuard func(Plan) error
+type PlanGuard func(store.Plan) error
 
 // Step is a step of a plan's life that is asked for.
 type Step struct {
 	Plan string // its id
-	By   Transition
+	By   store.Transition
 	// Guard is asked whether the plan may take the step, unless it is where the step
 	// would bring it.
 	Guard PlanGuard
-	Claim *Claim[Plan]
+	Claim *Claim[store.Plan]
 }
 
 // act takes the step in the store, whose method that does it must be given the guards.
@@ -33,13 +33,13 @@ type act = func(ctx context.Context, id string, by store.Transition, guards ...s
 // left to do, held whether the plan is another executor's.
 func (s *Service) take(
 	ctx context.Context, step Step, happened func(store.Plan) bool, do act, held ...store.PlanGuard,
-) (Plan, error) {
+) (store.Plan, error) {
 	var err error
 	if step.By.At, err = s.store.Now(ctx); err != nil {
-		return Plan{}, refusal.AboutStore(err)
+		return store.Plan{}, refusal.AboutStore(err)
 	}
 	var from store.Status
-	ctx = step.Claim.completing(ctx, func(out store.Outcome) (Plan, error) { return out.Plan, nil })
+	ctx = step.Claim.completing(ctx, func(out store.Outcome) (store.Plan, error) { return out.Plan, nil })
 	guard := func(p store.Plan) error {
 		from = p.Status
 		if err := SchemeOf(p).Check(); err != nil || happened(p) {
@@ -81,7 +81,7 @@ func is(status store.Status) func(store.Plan) bool {
 
 // Approve approves a proposed plan, or agrees to limits of an approved one that have
 // changed. From then on it has the time to be started that it had to be approved.
-func (s *Service) Approve(ctx context.Context, step Step) (Plan, error) {
+func (s *Service) Approve(ctx context.Context, step Step) (store.Plan, error) {
 	agreed := func(p store.Plan) bool { return p.Status == store.StatusApproved && !p.LimitsChanged }
 	return s.take(ctx, step, agreed, func(
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
@@ -99,13 +99,13 @@ func (s *Service) Approve(ctx context.Context, step Step) (Plan, error) {
 }
 
 // Reject ends a proposed plan.
-func (s *Service) Reject(ctx context.Context, step Step) (Plan, error) {
+func (s *Service) Reject(ctx context.Context, step Step) (store.Plan, error) {
 	return s.take(ctx, step, is(store.StatusRejected), s.store.RejectPlan)
 }
 
 // Start says that an executor carries an approved plan out, or takes it over from one
 // with a lower epoch.
-func (s *Service) Start(ctx context.Context, step Step, executor Executor) (Plan, error) {
+func (s *Service) Start(ctx context.Context, step Step, executor store.Executor) (store.Plan, error) {
 	started := func(p store.Plan) bool { return p.Status.InFlight() && p.Executor == executor }
 	takesOver := func(p store.Plan) error {
 		switch {
@@ -152,7 +152,7 @@ func heldWith(epoch int64) store.PlanGuard {
 // Acknowledge notes that instances have finished their migrations of a batch, from 1, as the
 // executor with that epoch says; 0 stands for the only one. Once all have it is committed, and
 // the plan with its last batch.
-func (s *Service) Acknowledge(ctx context.Context, step Step, epoch, batch int64, instances []int32) (Plan, error) {
+func (s *Service) Acknowledge(ctx context.Context, step Step, epoch, batch int64, instances []int32) (store.Plan, error) {
 	ofBatch := func(p store.Plan) error {
 		switch pending := p.BatchesDone + 1; {
 		case batch == 0 && p.BatchCount > 1:
@@ -179,7 +179,7 @@ func (s *Service) Acknowledge(ctx context.Context, step Step, epoch, batch int64
 
 // Stop has a plan that is being carried out end with the batch that is handed over, as the
 // executor with that epoch says.
-func (s *Service) Stop(ctx context.Context, step Step, epoch int64) (Plan, error) {
+func (s *Service) Stop(ctx context.Context, step Step, epoch int64) (store.Plan, error) {
 	stopping := func(p store.Plan) bool {
 		return p.Status == store.StatusCommitted || p.Status == store.StatusApplying && p.Stopping
 	}
@@ -188,7 +188,7 @@ func (s *Service) Stop(ctx context.Context, step Step, epoch int64) (Plan, error
 
 // Commit makes the table of a plan the operator's. One that was not started is committed
 // if its engine has stopped, and has moved what the plan routes elsewhere.
-func (s *Service) Commit(ctx context.Context, step Step, stopped bool) (Plan, error) {
+func (s *Service) Commit(ctx context.Context, step Step, stopped bool) (store.Plan, error) {
 	handedOver := func(p store.Plan) error {
 		if p.Status != store.StatusApproved || stopped {
 			return nil
@@ -254,7 +254,7 @@ func (s *Service) observeCommit(p store.Plan) {
 // Abort gives a plan up. One that is being carried out is given up in two steps, by the
 // executor with that epoch: the first stops its acknowledgements, and with the second,
 // rolledBack, its engine says that the state is back.
-func (s *Service) Abort(ctx context.Context, step Step, epoch int64, rolledBack bool) (Plan, error) {
+func (s *Service) Abort(ctx context.Context, step Step, epoch int64, rolledBack bool) (store.Plan, error) {
 	happened := func(p store.Plan) bool {
 		return p.Status == store.StatusAborted || p.Status == store.StatusAborting && !rolledBack
 	}

@@ -1,0 +1,34 @@
+package planning
+
+import (
+	"plannerd/store"
+	"plannerd/store/metered"
+)
+
+// The records of the store that callers see as they are.
+type (
+	// Store keeps everything.
+	Store = store.Store
+	// Measurements say where the measurements of the store go.
+	Measurements = metered.Options
+	// Plan is a stored plan.
+	Plan = store.Plan
+	// Figures are what a plan reports about itself.
+	Figures = store.Figures
+	// Status is where a plan stands in its life.
+	Status = store.Status
+	// Transition is a step of a plan's life.
+	Transition = store.Transition
+	// Batch is a part of a plan that is handed over on its own.
+	Batch = store.Batch
+	// Executor is who carries a plan out.
+	Executor = store.Executor
+	// Ack says that an instance has finished the migrations of a plan.
+	Ack = store.Ack
+	// Report is the share of one instance in the statistics of an interval.
+	Report = store.Report
+	// PlanFilter selects and pages through plans.
+	PlanFilter = store.PlanFilter
+	// Change is what a plan does to one entry of a routing table.
+	Change = store.Change
+)
