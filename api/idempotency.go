@@ -95,7 +95,7 @@ func begin[T any](s *shared, c *call, answer func(T) (*reply, error)) (*planning
 		return nil, readProblem(c.Context(), err)
 	}
 	r.sum.Sum(r.Body[:0])
-	claim, err := planning.Begin(c.Context(), s.service, r.IdempotentRequest, func(v T) (int, []byte, error) {
+	claim, err := planning.Begin(c.Context(), s.service.Claims, r.IdempotentRequest, func(v T) (int, []byte, error) {
 		var err error
 		if r.reply, err = answer(v); err != nil {
 			return 0, nil, err

@@ -2,8 +2,6 @@ package planning
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"plannerd/internal/absence"
 	"plannerd/internal/refusal"
@@ -18,12 +16,8 @@ type absentKeys struct {
 	counted bool
 }
 
-// plansBefore is how many plans are read at once to find that of the interval before: it
-// is mostly the newest.
-const plansBefore = 2
-
 // absencesBefore reads how long keys were absent before an interval.
-func (s *Service) absencesBefore(ctx context.Context, b *base, st *Statistics) (absence.Counts, error) {
+func (s *Intake) absencesBefore(ctx context.Context, b *base, st *Statistics) (absence.Counts, error) {
 	if b.table.Len() == 0 {
 		return nil, nil
 	}
@@ -35,7 +29,7 @@ func (s *Service) absencesBefore(ctx context.Context, b *base, st *Statistics) (
 		}
 		for _, p := range plans {
 			if p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval {
-				return s.absencesAfter(ctx, p)
+				return absencesAfter(ctx, s.reader, p)
 			}
 		}
 		if next == 0 {
@@ -43,23 +37,6 @@ func (s *Service) absencesBefore(ctx context.Context, b *base, st *Statistics) (
 		}
 		filter.Before = next
 	}
-}
-
-// absencesAfter reads how long keys were absent when a plan was made, its own interval
-// included.
-func (r *reader) absencesAfter(ctx context.Context, p store.Plan) (absence.Counts, error) {
-	data, err := r.store.Absences(ctx, p.ID)
-	if errors.Is(err, store.ErrPurged) {
-		return nil, nil // it begins anew
-	}
-	if err != nil {
-		return nil, refusal.AboutPlan(p.ID, err)
-	}
-	counts, err := absence.Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("reading what plan %s keeps: %w", p.ID, err)
-	}
-	return counts, nil
 }
 
 // absent is what the statistics say about the keys of the table that they do not name.

@@ -68,7 +68,7 @@ const (
 )
 
 // Advise tells how many instances an operator needs, and what it can hold.
-func (s *Service) Advise(ctx context.Context, name string, in AdviceRequest) (*Advice, error) {
+func (s *Forecaster) Advise(ctx context.Context, name string, in AdviceRequest) (*Advice, error) {
 	op, err := s.Operator(ctx, name)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ type outlook struct {
 
 // lookAhead forecasts as the newest plan did. One that planned on the last interval alone
 // knows little of noise: then it looks back over the newest stored intervals.
-func (s *Service) lookAhead(ctx context.Context, op Operator, memory *admission.Lease) (*outlook, error) {
+func (s *Forecaster) lookAhead(ctx context.Context, op Operator, memory *admission.Lease) (*outlook, error) {
 	plans, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: op.Name, Limit: 1})
 	if err != nil || len(plans) == 0 {
 		return s.lookBack(ctx, op, memory, err)
@@ -131,7 +131,7 @@ func (s *Service) lookAhead(ctx context.Context, op Operator, memory *admission.
 }
 
 // lookBack forecasts from the newest stored intervals, unless there was an error.
-func (s *Service) lookBack(ctx context.Context, op Operator, memory *admission.Lease, err error) (*outlook, error) {
+func (s *Forecaster) lookBack(ctx context.Context, op Operator, memory *admission.Lease, err error) (*outlook, error) {
 	if err != nil {
 		return nil, refusal.AboutOperator(op.Name, err)
 	}
@@ -162,10 +162,10 @@ func (s *Service) lookBack(ctx context.Context, op Operator, memory *admission.L
 }
 
 // expected is what a forecast comes to under the committed table.
-func (s *Service) expected(ctx context.Context, op Operator, f *forecast.Forecast, memory *admission.Lease) (
+func (s *Forecaster) expected(ctx context.Context, op Operator, f *forecast.Forecast, memory *admission.Lease) (
 	*forecast.Prediction, error,
 ) {
-	b, err := s.loadBase(ctx, op.Name, memory)
+	b, err := loadBase(ctx, s.reader, op.Name, memory)
 	if err != nil {
 		return nil, err
 	}

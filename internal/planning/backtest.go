@@ -39,7 +39,7 @@ type BacktestReport struct {
 
 // Backtest runs policies over the newest stored intervals of an operator, up to the first
 // one whose statistics are not kept. The configuration is the newest one.
-func (s *Service) Backtest(ctx context.Context, name string, in Backtest) (*BacktestReport, error) {
+func (s *Forecaster) Backtest(ctx context.Context, name string, in Backtest) (*BacktestReport, error) {
 	op, err := s.Operator(ctx, name)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (in Backtest) search(ctx context.Context, h *backtest.History, op backtest.
 
 // BacktestRows runs policies over intervals that are not stored, for an operator of that
 // configuration.
-func (s *Service) BacktestRows(ctx context.Context, c operator.Configuration, h *backtest.History, in Backtest) (
+func (s *Forecaster) BacktestRows(ctx context.Context, c operator.Configuration, h *backtest.History, in Backtest) (
 	*backtest.Report, error,
 ) {
 	text, err := c.Encode()
@@ -106,7 +106,7 @@ func unfit(err error) error {
 }
 
 // outset is what the plan of the first interval ran on, and the newest configuration.
-func (s *Service) outset(ctx context.Context, op Operator, first string, memory *admission.Lease) (
+func (s *Forecaster) outset(ctx context.Context, op Operator, first string, memory *admission.Lease) (
 	run backtest.Operator, err error,
 ) {
 	newest, err := s.placement(ctx, op.Name, op.ConfigVersion)
@@ -121,7 +121,7 @@ func (s *Service) outset(ctx context.Context, op Operator, first string, memory 
 	if err != nil {
 		return run, err
 	}
-	before, err := s.baseOf(ctx, p, memory)
+	before, err := baseOf(ctx, s.reader, p, memory)
 	switch {
 	case isPurged(err): // the table is: rows say where keys are, or the hash
 		err = nil
@@ -151,7 +151,7 @@ func (x stored) needKeys() error {
 }
 
 // history reads the stored intervals, oldest first. It returns the plan of the first one, too.
-func (s *Service) history(ctx context.Context, name string, in Backtest) (*backtest.History, string, error) {
+func (s *Forecaster) history(ctx context.Context, name string, in Backtest) (*backtest.History, string, error) {
 	intervals, err := s.storedIntervals(ctx, name, in, math.MaxInt)
 	if err != nil {
 		return nil, "", err
@@ -176,7 +176,7 @@ func (s *Service) history(ctx context.Context, name string, in Backtest) (*backt
 // storedIntervals are the newest plans of the intervals whose statistics are kept, oldest
 // first, so many at most. One that is not kept ends them: those before it are not followed
 // by the next.
-func (s *Service) storedIntervals(ctx context.Context, name string, in Backtest, most int) ([]stored, error) {
+func (s *Forecaster) storedIntervals(ctx context.Context, name string, in Backtest, most int) ([]stored, error) {
 	var out []stored
 	filter := store.PlanFilter{Operator: name, Limit: plansAtATime}
 	for more := true; more; more = more && filter.Before > 0 {
@@ -207,9 +207,4 @@ func (s *Service) storedIntervals(ctx context.Context, name string, in Backtest,
 	}
 	slices.Reverse(out)
 	return out, nil
-}
-
-func isPurged(err error) bool {
-	var refused *refusal.Error
-	return errors.As(err, &refused) && refused.Reason == refusal.Purged
 }

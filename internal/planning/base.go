@@ -10,26 +10,6 @@ import (
 	"plannerd/store"
 )
 
-// loadBase reads what a plan of the operator starts from, into memory that the lease
-// holds.
-func (s *Service) loadBase(ctx context.Context, name string, memory *admission.Lease) (*base, error) {
-	op, err := s.operator(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if err := holdTable(memory, op); err != nil {
-		return nil, err
-	}
-	b := &base{op: op, stop: ended(ctx)}
-	if b.newest, err = s.newest(ctx, op); err != nil {
-		return nil, err
-	}
-	if b.pinned, err = s.pinned(ctx, op); err != nil {
-		return nil, err
-	}
-	return b, schemeNamed(b.newest.Scheme).read(ctx, s.reader, b)
-}
-
 // admit refuses statistics that do not fit the table and the configuration.
 func (b *base) admit(st *Statistics) error {
 	if st.ahead(b.op.TableVersion) {
@@ -46,7 +26,7 @@ func (b *base) admit(st *Statistics) error {
 
 // blocking returns the plan that forbids to make another one now, if there is one: that
 // which is being carried out, or waits for approval and is to be kept.
-func (s *Service) blocking(ctx context.Context, b *base) (*store.Plan, error) {
+func (s *Proposer) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 	id := b.op.CurrentPlan
 	switch {
 	case id == "":
@@ -74,7 +54,7 @@ func (s *Service) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 // computePlan plans by the operator's scheme, unless the statistics are too small for it or
 // another plan is in the way. It tells what would come of a plan that waits or is carried
 // out.
-func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) (
+func (s *Proposer) computePlan(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) (
 	out *PlanResult, err error,
 ) {
 	small, others, err := s.tooSmall(ctx, b, st)
@@ -110,7 +90,7 @@ func (s *Service) computePlan(ctx context.Context, b *base, st *Statistics, memo
 }
 
 // computeOrWait plans by the operator's scheme, unless another plan is in the way.
-func (s *Service) computeOrWait(ctx context.Context, b *base, st *Statistics) (out *PlanResult, err error) {
+func (s *Proposer) computeOrWait(ctx context.Context, b *base, st *Statistics) (out *PlanResult, err error) {
 	other, err := s.blocking(ctx, b)
 	switch {
 	case err != nil:
@@ -150,7 +130,7 @@ func (s *Service) computeOrWait(ctx context.Context, b *base, st *Statistics) (o
 }
 
 // waiting returns the current plan if it can be carried out though another one was made.
-func (s *Service) waiting(ctx context.Context, b *base, made *PlanResult) (*store.Plan, error) {
+func (s *Proposer) waiting(ctx context.Context, b *base, made *PlanResult) (*store.Plan, error) {
 	switch b.op.CurrentStatus {
 	case store.StatusApproved:
 		if b.newest.Approval.Auto == operator.AutoAlways { // nobody asks how it does

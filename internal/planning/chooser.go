@@ -102,7 +102,7 @@ func (c *chooser) chose(name string, p policy.Policy, choice *Choice) {
 }
 
 // choose chooses policies as they become due, until ctx ends.
-func (s *Service) choose(ctx context.Context) {
+func (s *Forecaster) choose(ctx context.Context) {
 	for {
 		select {
 		case name := <-s.chooser.due:
@@ -123,7 +123,7 @@ const mostChoosingRows = 3_000_000
 
 // chooseOne runs the policies over the stored intervals of an operator, one after the other,
 // as long as a plan may take: it is in nobody's way.
-func (s *Service) chooseOne(ctx context.Context, name string) (p policy.Policy, made *Choice, err error) {
+func (s *Forecaster) chooseOne(ctx context.Context, name string) (p policy.Policy, made *Choice, err error) {
 	memory := s.memory.Lease(ctx)
 	defer memory.Release()
 	memory.Open() // as of an analysis
@@ -166,7 +166,7 @@ func rests(ctx context.Context) func() {
 }
 
 // pick chooses a policy, and says how it came to it.
-func (s *Service) pick(ctx context.Context, op Operator, made *Choice, memory *admission.Lease) (
+func (s *Forecaster) pick(ctx context.Context, op Operator, made *Choice, memory *admission.Lease) (
 	p policy.Policy, err error,
 ) {
 	ctx, cancel := context.WithTimeout(ctx, (1+restsPerWork)*s.longest)

@@ -9,7 +9,6 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/operator"
-	"plannerd/internal/refusal"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -131,39 +130,7 @@ func unfinished(snapshot *planner.Snapshot, options planner.Options, late bool) 
 	return plan, nil
 }
 
-// Analyse runs an analysis when a slot for it is free, within the time of a plan.
-func (s *Service) Analyse(ctx context.Context, name string, run func(context.Context) error) error {
-	e := s.trials
-	limited, cancel := context.WithTimeout(ctx, e.longest)
-	defer cancel()
-	release, err := e.slots.Take(ctx, e.longest)
-	if err != nil {
-		return err
-	}
-	defer release()
-	begin := time.Now()
-	limited, end := e.observer.Start(limited, "analyse", "plannerd.analysis", name)
-	err = run(limited)
-	end(err)
-	switch {
-	case ctx.Err() != nil: // nobody waits for it any more
-		return ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
-		return refusal.New(refusal.Unfinished,
-			fmt.Sprintf("The analysis takes longer than %v, the most that this server allows; ask for less.", e.longest))
-	case err == nil:
-		e.observer.Analysed(name, time.Since(begin))
-	}
-	return err
-}
-
 // turn waits for a slot as long as a plan may take.
 func (e *engine) turn(ctx context.Context) (release func(), err error) {
 	return e.slots.Take(ctx, e.longest)
 }
-
-// PlanSlots tells how the slots of plans stand.
-func (s *Service) PlanSlots() admission.SlotUsage { return s.slots.Usage() }
-
-// AnalysisSlots tells how the slots of analyses, what-ifs and replays stand.
-func (s *Service) AnalysisSlots() admission.SlotUsage { return s.trials.slots.Usage() }

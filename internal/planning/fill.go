@@ -60,9 +60,9 @@ func added(before, after *placement) (ids []int32) {
 // committed one, and those that the last plan in force was to fill and left below their
 // least load without a proof that no plan fills them. One that ended before its last batch
 // proves nothing.
-func (r *reader) toFill(ctx context.Context, b *base) ([]int32, error) {
+func toFill(ctx context.Context, r *reader, b *base) ([]int32, error) {
 	ids := added(b.pinned, b.newest)
-	last, err := r.lastInForce(ctx, b.op)
+	last, err := lastInForce(ctx, r, b.op)
 	if last == nil || err != nil {
 		return ids, err
 	}
@@ -84,7 +84,7 @@ func (r *reader) toFill(ctx context.Context, b *base) ([]int32, error) {
 const mostAborted = 20
 
 // lastInForce is the newest plan of which all or some batches are in force; nil: there is none.
-func (r *reader) lastInForce(ctx context.Context, op store.Operator) (*store.Plan, error) {
+func lastInForce(ctx context.Context, r *reader, op store.Operator) (*store.Plan, error) {
 	if op.CurrentStatus.InFlight() {
 		if p, err := r.Plan(ctx, op.CurrentPlan); err != nil || p.BatchesDone > 0 {
 			return &p, err

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"log/slog"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -71,7 +71,7 @@ func live(instances []planner.Instance) (n int) {
 }
 
 // foresee observes an interval after those before it, into memory that the lease holds.
-func (s *Service) foresee(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) error {
+func (s *Forecaster) foresee(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) error {
 	f := &foreseen{policy: b.newest.Policy.Policy}
 	if b.newest.Policy.Auto {
 		f.policy = operator.OnLast
@@ -121,7 +121,7 @@ const remembering = 32
 
 // foresightBefore returns the newest plan of an earlier interval that has a forecast, and
 // what it tells; nil: there is none.
-func (s *Service) foresightBefore(ctx context.Context, b *base, st *Statistics) (*store.Plan, *Foresight, error) {
+func (s *Forecaster) foresightBefore(ctx context.Context, b *base, st *Statistics) (*store.Plan, *Foresight, error) {
 	for p, err := range s.earlierPlans(ctx, b, st, remembering) {
 		if err != nil {
 			return nil, nil, err
@@ -133,34 +133,9 @@ func (s *Service) foresightBefore(ctx context.Context, b *base, st *Statistics) 
 	return nil, nil, nil
 }
 
-// earlierPlans yields the newest plans of earlier intervals, newest first, up to the first
-// error. It looks at so many plans, and the rest of those that it read with them.
-func (s *Service) earlierPlans(ctx context.Context, b *base, st *Statistics, most int) iter.Seq2[store.Plan, error] {
-	return func(yield func(store.Plan, error) bool) {
-		filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
-		for left := most; left > 0; {
-			plans, next, err := s.store.Plans(ctx, filter)
-			if err != nil {
-				yield(store.Plan{}, refusal.AboutOperator(b.op.Name, err))
-				return
-			}
-			for _, p := range plans {
-				earlier := p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval
-				if left--; earlier && !yield(p, nil) {
-					return
-				}
-			}
-			if next == 0 {
-				return
-			}
-			filter.Before, filter.Limit = next, plansAtATime
-		}
-	}
-}
-
 // stateBefore is what a forecast remembers of the intervals before the statistics: as it
 // was stored with a plan before them, or else by the intervals that are stored.
-func (s *Service) stateBefore(
+func (s *Forecaster) stateBefore(
 	ctx context.Context, b *base, before *store.Plan, c forecast.Config, st *Statistics, memory *admission.Lease,
 ) (*forecast.State, error) {
 	begin, err := forecast.New(c)
@@ -199,7 +174,7 @@ func (s *Service) stateBefore(
 
 // stateAfter is what a forecast remembered when a plan was made, its own interval included;
 // nil: it was not stored, or is too old.
-func (s *Service) stateAfter(ctx context.Context, p store.Plan, memory *admission.Lease) (*forecast.State, error) {
+func (s *Forecaster) stateAfter(ctx context.Context, p store.Plan, memory *admission.Lease) (*forecast.State, error) {
 	data, err := s.store.ForecastState(ctx, p.ID)
 	switch {
 	case errors.Is(err, store.ErrPurged):
@@ -229,4 +204,12 @@ func foresightOf(p store.Plan) (*Foresight, error) {
 		return nil, fmt.Errorf("reading what plan %s expects: %w", p.ID, err)
 	}
 	return &out, nil
+}
+
+// Forecaster says what the intervals so far let expect of the next, and which policy to plan by.
+type Forecaster struct {
+	*Intake
+	memory  *admission.Budget
+	log     *slog.Logger
+	chooser *chooser
 }

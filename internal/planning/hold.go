@@ -8,9 +8,6 @@ import (
 	"plannerd/store"
 )
 
-// plansAtATime is how many plans are read at once where as many as needed are.
-const plansAtATime = 100
-
 // sinceMoved is how many intervals of this epoch ago a plan that moved keys was committed;
 // 0: none was, or the policy does not ask.
 func sinceMoved(ctx context.Context, r *reader, b *base, st *Statistics) (int, error) {

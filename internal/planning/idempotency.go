@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -36,11 +37,17 @@ type EarlierAnswer struct {
 
 func (*EarlierAnswer) Error() string { return "the request was made before" }
 
+// Keeper keeps claims in the store.
+type Keeper struct {
+	Store store.Store
+	Log   *slog.Logger
+}
+
 // Claim is an idempotent request that is being worked on. What a method that is given
 // the claim changes happens together with the answer, which the store keeps. A nil
 // claim is a request that may happen several times.
 type Claim[T any] struct {
-	service *Service
+	keeper  *Keeper
 	request IdempotentRequest
 	token   string
 	answer  func(T) (status int, answer []byte, err error)
@@ -50,13 +57,13 @@ type Claim[T any] struct {
 // Begin claims the key of a request. answer makes what the store keeps of the result of
 // the method that is given the claim; it may be called more than once. If the request
 // was made before the error is an [*EarlierAnswer].
-func Begin[T any](ctx context.Context, s *Service, r IdempotentRequest,
+func Begin[T any](ctx context.Context, s *Keeper, r IdempotentRequest,
 	answer func(T) (int, []byte, error)) (*Claim[T], error) {
-	now, err := s.store.Now(ctx)
+	now, err := s.Store.Now(ctx)
 	if err != nil {
 		return nil, refusal.AboutStore(err)
 	}
-	claimed, err := s.store.BeginIdempotent(ctx, r, idempotencyLease, now)
+	claimed, err := s.Store.BeginIdempotent(ctx, r, idempotencyLease, now)
 	if err != nil {
 		return nil, refusal.AboutStore(err)
 	}
@@ -68,7 +75,7 @@ func Begin[T any](ctx context.Context, s *Service, r IdempotentRequest,
 		}
 		return nil, &EarlierAnswer{claimed.Status, text}
 	}
-	return &Claim[T]{service: s, request: r, token: claimed.Token, answer: answer,
+	return &Claim[T]{keeper: s, request: r, token: claimed.Token, answer: answer,
 		rest: s.extending(ctx, r, claimed.Token)}, nil
 }
 
@@ -76,7 +83,7 @@ func Begin[T any](ctx context.Context, s *Service, r IdempotentRequest,
 // function that it returns is called. A server that cannot reach its store for longer
 // than the lease may lose the key; of two requests that are then made at once, the
 // first to finish counts.
-func (s *Service) extending(ctx context.Context, r IdempotentRequest, token string) (rest func()) {
+func (s *Keeper) extending(ctx context.Context, r IdempotentRequest, token string) (rest func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -88,15 +95,15 @@ func (s *Service) extending(ctx context.Context, r IdempotentRequest, token stri
 				return
 			case <-tick.C:
 			}
-			now, err := s.store.Now(ctx)
+			now, err := s.Store.Now(ctx)
 			if err == nil {
-				err = s.store.ExtendIdempotent(ctx, r, token, idempotencyLease, now)
+				err = s.Store.ExtendIdempotent(ctx, r, token, idempotencyLease, now)
 			}
 			if errors.Is(err, store.ErrIdempotencyLost) { // or the answer is there by now
 				return
 			}
 			if err != nil && ctx.Err() == nil {
-				s.log.WarnContext(ctx, "the lease of an idempotency key cannot be extended", "error", err)
+				s.Log.WarnContext(ctx, "the lease of an idempotency key cannot be extended", "error", err)
 			}
 		}
 	})
@@ -145,7 +152,7 @@ func packed(text []byte) []byte {
 
 // Finish keeps the answer to a request that had nothing to change.
 func (c *Claim[T]) Finish(ctx context.Context, status int, answer []byte) error {
-	return refusal.AboutStore(c.service.store.FinishIdempotent(ctx, c.request, c.token, status, packed(answer)))
+	return refusal.AboutStore(c.keeper.Store.FinishIdempotent(ctx, c.request, c.token, status, packed(answer)))
 }
 
 // Release ends the claim. The key of a request that failed, or whose fate is unknown,
@@ -157,7 +164,7 @@ func (c *Claim[T]) Release(ctx context.Context, done bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
-	if err := c.service.store.ReleaseIdempotent(ctx, c.request, c.token); err != nil {
-		c.service.log.WarnContext(ctx, "an idempotency key is held until its lease ends", "error", err)
+	if err := c.keeper.Store.ReleaseIdempotent(ctx, c.request, c.token); err != nil {
+		c.keeper.Log.WarnContext(ctx, "an idempotency key is held until its lease ends", "error", err)
 	}
 }

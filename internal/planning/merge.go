@@ -36,7 +36,7 @@ type mergedReports struct {
 }
 
 // merge reads the reports that a plan is asked of, and merges them.
-func (s *Service) merge(ctx context.Context, b *base, in Proposal) (*mergedReports, error) {
+func (s *Intake) merge(ctx context.Context, b *base, in Proposal) (*mergedReports, error) {
 	begin, m := s.now(), &mergedReports{}
 	var err error
 	if m.last, err = s.store.Reports(ctx, b.op.Name, in.Epoch, in.Interval); err != nil {
@@ -189,7 +189,7 @@ func (m *mergedReports) admit(b *base) error {
 
 // refuseOlderHomes refuses reports that came before the newest configuration if it changed
 // the hash and that is the engine's own: their hash instances are by the one before.
-func (s *Service) refuseOlderHomes(ctx context.Context, b *base, m *mergedReports) error {
+func (s *Intake) refuseOlderHomes(ctx context.Context, b *base, m *mergedReports) error {
 	if !b.changed || b.newest.planner.Hash != nil {
 		return nil
 	}
@@ -253,7 +253,7 @@ func idsText(ids []int32) string {
 }
 
 // readReports reads what the chosen reports say, in ascending order of their instances.
-func (s *Service) readReports(ctx context.Context, b *base, m *mergedReports,
+func (s *Intake) readReports(ctx context.Context, b *base, m *mergedReports,
 	memory *admission.Lease) ([]statsio.Report, error) {
 	chosen := slices.Concat(m.received, m.carried)
 	rows := int64(0)
@@ -265,8 +265,8 @@ func (s *Service) readReports(ctx context.Context, b *base, m *mergedReports,
 			}
 		}
 	}
-	if rows > int64(s.limits.Rows) {
-		return nil, refusal.New(refusal.TooLarge, fmt.Sprintf("The reports have more than %d rows together.", s.limits.Rows))
+	if rows > int64(s.MaxRows) {
+		return nil, refusal.New(refusal.TooLarge, fmt.Sprintf("The reports have more than %d rows together.", s.MaxRows))
 	}
 	if err := memory.Reserve(rows * (mergedRowBytes + planRowBytes)); err != nil {
 		return nil, err

@@ -194,7 +194,7 @@ func TestSkewedClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer := func(store.Plan) (int, []byte, error) { return 0, nil, nil }
-		_, err := planning.Begin(e.Context(), e.Service, request, answer)
+		_, err := planning.Begin(e.Context(), e.Service.Claims, request, answer)
 		e.refused(err, refusal.IdempotencyKeyRunning)
 		done, cancel := context.WithCancel(e.Context())
 		swept := make(chan struct{})
@@ -502,7 +502,7 @@ func TestClaims(t *testing.T) {
 	broken := errors.New("it cannot be written")
 	answer := func(p *planning.StoredPlan) (int, []byte, error) { return 201, []byte(p.ID), broken }
 	propose := func() (*planning.StoredPlan, error) {
-		claim, err := planning.Begin(e.Context(), e.Service, request,
+		claim, err := planning.Begin(e.Context(), e.Service.Claims, request,
 			func(p *planning.StoredPlan) (int, []byte, error) { return answer(p) })
 		if err != nil {
 			return nil, err

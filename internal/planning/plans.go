@@ -19,7 +19,7 @@ func MigratesOf(p store.Plan) Migrates { return schemeOf(p).migrates(p.Classes) 
 
 // Plans lists plans of an operator, newest first; next is where the list goes on, 0
 // after its end.
-func (s *Service) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Plan, next int64, err error) {
+func (s *Archive) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Plan, next int64, err error) {
 	if err := s.CheckOperator(ctx, f.Operator); err != nil {
 		return nil, 0, err
 	}
@@ -31,14 +31,14 @@ func (s *Service) Plans(ctx context.Context, f store.PlanFilter) (plans []store.
 }
 
 // Transitions are the life of a plan so far, oldest first.
-func (s *Service) Transitions(ctx context.Context, id string) ([]store.Transition, error) {
+func (s *Archive) Transitions(ctx context.Context, id string) ([]store.Transition, error) {
 	all, err := s.store.Transitions(ctx, id)
 	return all, refusal.AboutPlan(id, err)
 }
 
 // Lists reads what a plan does to the table and what it migrates, so far as they are
 // asked for.
-func (s *Service) Lists(ctx context.Context, p store.Plan, change, moves bool, memory *admission.Lease) (Lists, error) {
+func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool, memory *admission.Lease) (Lists, error) {
 	if change || moves {
 		if err := holdLists(memory, p); err != nil {
 			return Lists{}, err
@@ -47,7 +47,7 @@ func (s *Service) Lists(ctx context.Context, p store.Plan, change, moves bool, m
 	return s.lists(ctx, p, change, moves)
 }
 
-func (s *Service) lists(ctx context.Context, p store.Plan, change, moves bool) (l Lists, err error) {
+func (s *Archive) lists(ctx context.Context, p store.Plan, change, moves bool) (l Lists, err error) {
 	if change {
 		l.Change, err = schemeOf(p).change(ctx, s.reader, p)
 	}
@@ -62,7 +62,7 @@ func (s *Service) lists(ctx context.Context, p store.Plan, change, moves bool) (
 
 // index returns the migrations of a plan. As they never change, they are kept: decoding
 // them takes longer than all else about a page.
-func (s *Service) index(ctx context.Context, p store.Plan, memory *admission.Lease) (moveIndex, error) {
+func (s *Archive) index(ctx context.Context, p store.Plan, memory *admission.Lease) (moveIndex, error) {
 	if found, ok := s.moves.get(p.ID); ok {
 		return found, nil
 	}
@@ -81,7 +81,7 @@ func (s *Service) index(ctx context.Context, p store.Plan, memory *admission.Lea
 }
 
 // Migrations lists what a plan moves.
-func (s *Service) Migrations(ctx context.Context, p store.Plan, filter MoveFilter, order Sorting,
+func (s *Archive) Migrations(ctx context.Context, p store.Plan, filter MoveFilter, order Sorting,
 	memory *admission.Lease) (Listing, error) {
 	all, err := s.index(ctx, p, memory)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Service) Migrations(ctx context.Context, p store.Plan, filter MoveFilte
 }
 
 // Flows sums up what a plan moves by where it comes from and where it goes.
-func (s *Service) Flows(ctx context.Context, p store.Plan, memory *admission.Lease) (Listing, error) {
+func (s *Archive) Flows(ctx context.Context, p store.Plan, memory *admission.Lease) (Listing, error) {
 	all, err := s.index(ctx, p, memory)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *Service) Flows(ctx context.Context, p store.Plan, memory *admission.Lea
 }
 
 // TableChanges lists what a plan does to the entries of the routing table.
-func (s *Service) TableChanges(ctx context.Context, p store.Plan, filter KeyFilter,
+func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter KeyFilter,
 	memory *admission.Lease) (Listing, error) {
 	if err := schemeOf(p).refuseTable(); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func refuseUnresolved(p store.Plan) error {
 
 // AnalysisInput reads the stored statistics of an interval as analyses take them; epoch
 // nil is the newest that has the interval.
-func (s *Service) AnalysisInput(
+func (s *Archive) AnalysisInput(
 	ctx context.Context, operator string, interval int64, epoch *int64, memory *admission.Lease,
 ) (*analyses.Input, error) {
 	plan, err := s.newestPlan(ctx, operator, interval, epoch)
@@ -187,7 +187,7 @@ func (s *Service) AnalysisInput(
 }
 
 // newestPlan returns the newest plan of an interval.
-func (s *Service) newestPlan(ctx context.Context, operator string, interval int64,
+func (s *Archive) newestPlan(ctx context.Context, operator string, interval int64,
 	epoch *int64) (id string, err error) {
 	filter := store.PlanFilter{Operator: operator, Interval: &interval, Limit: plansAtATime}
 	for {
@@ -206,3 +206,6 @@ func (s *Service) newestPlan(ctx context.Context, operator string, interval int6
 		filter.Before = next
 	}
 }
+
+// Archive reads what is kept of plans.
+type Archive struct{ *Intake }

@@ -21,7 +21,7 @@ const planAttempts = 3
 
 // Propose makes and stores the plan of an operator's statistics, or finds the one that
 // was made of them before.
-func (s *Service) Propose(ctx context.Context, name string, in Proposal) (*StoredPlan, error) {
+func (s *Proposer) Propose(ctx context.Context, name string, in Proposal) (*StoredPlan, error) {
 	var err error
 	decoded := in.Memory.Used()
 	for range planAttempts {
@@ -42,8 +42,8 @@ func (s *Service) Propose(ctx context.Context, name string, in Proposal) (*Store
 	return nil, err
 }
 
-func (s *Service) tryPropose(ctx context.Context, name string, in Proposal) (*StoredPlan, error) {
-	b, err := s.loadBase(ctx, name, in.Memory)
+func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*StoredPlan, error) {
+	b, err := loadBase(ctx, s.reader, name, in.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (s *Service) tryPropose(ctx context.Context, name string, in Proposal) (*St
 // unlessStale returns a refusal, or none, and marks what rests on a configuration or a
 // table that is no longer the operator's: together with what was read after them it may
 // never have been true. A plan that was found rests on the configuration alone.
-func (s *Service) unlessStale(ctx context.Context, b *base, refused error) error {
+func (s *Proposer) unlessStale(ctx context.Context, b *base, refused error) error {
 	op, err := s.store.Operator(ctx, b.op.Name)
 	switch {
 	case err != nil: // who cannot look cannot say either that a refusal holds
@@ -125,7 +125,7 @@ const mostPlansOfInterval = 1000
 // findPlan looks for the plan that was made of the same statistics before: on the
 // committed table, or, when the interval can have no other plan, on the table that was
 // committed then. It returns nil when there is none and one may be made.
-func (s *Service) findPlan(ctx context.Context, b *base, st *Statistics, hash string) (*StoredPlan, error) {
+func (s *Proposer) findPlan(ctx context.Context, b *base, st *Statistics, hash string) (*StoredPlan, error) {
 	name, epoch, interval := b.op.Name, st.Epoch, st.Interval
 	p, err := s.store.FindPlan(ctx, name, epoch, interval, st.identity(hash, b.op.ConfigVersion, b.op.TableVersion))
 	if err == nil {
@@ -174,8 +174,8 @@ func intervalPlanned(p store.Plan, err error) error {
 }
 
 // load adds its lists to a stored plan.
-func (s *Service) load(ctx context.Context, p store.Plan) (*StoredPlan, error) {
-	lists, err := s.lists(ctx, p, true, true)
+func (s *Proposer) load(ctx context.Context, p store.Plan) (*StoredPlan, error) {
+	lists, err := s.archive.lists(ctx, p, true, true)
 	return &StoredPlan{Plan: p, Lists: lists}, err
 }
 
@@ -198,7 +198,7 @@ type draft struct {
 var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", refusal.ErrOvertaken)
 
 // keep stores a plan.
-func (s *Service) keep(ctx context.Context, b *base, d draft) (*StoredPlan, error) {
+func (s *Proposer) keep(ctx context.Context, b *base, d draft) (*StoredPlan, error) {
 	begin := s.now()
 	if d.classes != nil && d.Snapshot.Named > 0 {
 		if err := s.requireForms(ctx, true); err != nil {
@@ -301,3 +301,10 @@ func (b *base) storedInput(st *Statistics) []byte {
 
 // Milliseconds is a duration in milliseconds, to the microsecond.
 func Milliseconds(d time.Duration) float64 { return math.Round(float64(d)/1e3) / 1e3 }
+
+// Proposer makes plans.
+type Proposer struct {
+	*Forecaster
+	archive *Archive
+	trials  *engine // computes what changes nothing
+}

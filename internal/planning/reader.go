@@ -3,6 +3,7 @@ package planning
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 
@@ -24,6 +25,9 @@ type reader struct {
 	placements *placementCache
 	tables     *cache[tableKey, *planner.RoutingTable]
 	moves      *cache[string, moveIndex] // by plan
+	// forms: programs that know reports of keys alone refuse to serve. named: those that know no
+	// keys beside records, too.
+	forms, named atomic.Bool
 }
 
 // tableKey names a version of a routing table.
@@ -171,4 +175,21 @@ func parametersOf(p store.Plan) (under operator.Parameters, err error) {
 		return under, fmt.Errorf("reading the stored parameters of plan %s: %w", p.ID, err)
 	}
 	return under, nil
+}
+
+// requireForms has programs refuse to serve that know reports of keys alone, and neither
+// windows nor phases; named: nor keys that are named beside records.
+func (r *reader) requireForms(ctx context.Context, named bool) error {
+	required := &r.forms
+	if named {
+		required = &r.named
+	}
+	if required.Load() {
+		return nil
+	}
+	if err := r.store.RequireForms(ctx, named); err != nil {
+		return refusal.AboutStore(err)
+	}
+	required.Store(true)
+	return nil
 }

@@ -1,10 +1,12 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"plannerd/internal/drive"
+	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -82,7 +84,7 @@ func (b *base) thetaPlanned() *float64 {
 
 // returned is what of the state that a plan of keys moves goes back to an instance that it
 // left within the last [drive.ReturnWindow] intervals.
-func (s *Service) returned(ctx context.Context, b *base, st *Statistics, p *PlanResult, memory *admission.Lease) (
+func (s *Forecaster) returned(ctx context.Context, b *base, st *Statistics, p *PlanResult, memory *admission.Lease) (
 	state float64, err error,
 ) {
 	if p.diff != nil || p.classes != nil || len(p.Moves) == 0 {
@@ -117,7 +119,7 @@ func (s *Service) returned(ctx context.Context, b *base, st *Statistics, p *Plan
 }
 
 // departed notes where the keys of a committed plan moved away from.
-func (s *Service) departed(ctx context.Context, p store.Plan, left *drive.Departures, memory *admission.Lease) error {
+func (s *Forecaster) departed(ctx context.Context, p store.Plan, left *drive.Departures, memory *admission.Lease) error {
 	if err := memory.Reserve(p.MigrationKeys * listedBytes); err != nil {
 		return err
 	}
@@ -141,4 +143,32 @@ func spreadOf(values []float64) *ThetaSpread {
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	return &ThetaSpread{drive.Quantile(sorted, 0.5), drive.Quantile(sorted, 0.95), values[len(values)-1]}
+}
+
+// RecentPlans is how many of an operator's newest plans tell how it went, unless somebody
+// says.
+const RecentPlans = 40
+
+// Recent is how an operator went lately.
+type Recent struct {
+	store.Recent
+	Realised Realised // over the intervals of these plans
+}
+
+// Recent tells how operators went lately, in their order, by so many of the newest plans of
+// each.
+func (s *Forecaster) Recent(ctx context.Context, operators []Operator, most int) ([]Recent, error) {
+	stored := make([]store.Operator, len(operators))
+	for i, op := range operators {
+		stored[i] = op.Operator
+	}
+	recent, err := s.store.RecentPlans(ctx, stored, most)
+	out := make([]Recent, len(recent))
+	for i, r := range recent {
+		out[i] = Recent{r, realisedOf(r.Brief, operators[i].Configuration.ThetaMax)}
+		for _, p := range r.Plans {
+			err = cmp.Or(err, SchemeOf(p).Check())
+		}
+	}
+	return out, refusal.AboutStore(err)
 }

@@ -5,12 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -22,13 +20,13 @@ type Replay struct {
 	store.Plan
 	Statistics *Statistics
 
-	service *Service
+	planner *Proposer
 	base    *base
 	memory  *admission.Lease
 }
 
 // Replay reads what a stored plan was made of, into memory that the lease holds.
-func (s *Service) Replay(ctx context.Context, id string, memory *admission.Lease) (*Replay, error) {
+func (s *Proposer) Replay(ctx context.Context, id string, memory *admission.Lease) (*Replay, error) {
 	p, err := s.Plan(ctx, id)
 	if err != nil {
 		return nil, err
@@ -36,8 +34,8 @@ func (s *Service) Replay(ctx context.Context, id string, memory *admission.Lease
 	if err := schemeOf(p).refuseTable(); err != nil {
 		return nil, err
 	}
-	r := &Replay{Plan: p, service: s, memory: memory}
-	if r.base, err = s.baseOf(ctx, p, memory); err != nil {
+	r := &Replay{Plan: p, planner: s, memory: memory}
+	if r.base, err = baseOf(ctx, s.reader, p, memory); err != nil {
 		return nil, err
 	}
 	begin := s.now()
@@ -56,7 +54,7 @@ func (r *Replay) foresee(ctx context.Context) error {
 		return err
 	}
 	f := &foreseen{policy: told.Policy, chosen: told.Chosen}
-	if f.state, err = r.service.stateAfter(ctx, r.Plan, r.memory); err != nil {
+	if f.state, err = r.planner.stateAfter(ctx, r.Plan, r.memory); err != nil {
 		return err
 	}
 	if f.state == nil {
@@ -66,68 +64,6 @@ func (r *Replay) foresee(ctx context.Context) error {
 		r.base.foreseeOf(r.Statistics, f)
 	}
 	return err
-}
-
-// baseOf reads what a stored plan of a routing table started from, into memory that the
-// lease holds.
-func (s *Service) baseOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*base, error) {
-	op, err := s.operator(ctx, p.Operator)
-	if err != nil {
-		return nil, err
-	}
-	b := &base{op: op, stop: ended(ctx)}
-	b.op.TableVersion, b.op.ConfigVersion = p.BaseVersion, p.ConfigVersion
-	if err := memory.Reserve(p.TableBefore * entryBytes); err != nil {
-		return nil, err
-	}
-	table, err := s.store.Table(ctx, p.Operator, &p.BaseVersion)
-	if err != nil {
-		return nil, refusal.AboutVersion(p.Operator, p.BaseVersion, err)
-	}
-	b.op.TableConfigVersion = table.ConfigVersion
-	if b.newest, err = s.placement(ctx, p.Operator, p.ConfigVersion); err != nil {
-		return nil, err
-	}
-	if b.pinned, err = s.placement(ctx, p.Operator, table.ConfigVersion); err != nil {
-		return nil, err
-	}
-	b.changed = !operator.SamePlacement(b.pinned.Configuration, b.newest.Configuration)
-	if b.filling, err = filledBy(p); b.engineHolds() || err != nil {
-		return b, err
-	}
-	if b.table, err = plannerTable(table.Entries); err != nil {
-		return nil, err
-	}
-	b.pinned = b.pinned.knowing(b.table)
-	b.absences.before, err = s.absencesAfter(ctx, p)
-	b.absences.counted = true
-	return b, err
-}
-
-// inputOf reads the statistics that a stored plan was made of.
-func (s *Service) inputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*Statistics, error) {
-	blob, err := s.store.Input(ctx, p.ID)
-	if err != nil {
-		return nil, refusal.AboutPlan(p.ID, err)
-	}
-	if blob == nil {
-		return nil, refusal.New(refusal.Purged, "The input of the plan was not stored: store_inputs was false.")
-	}
-	st := &Statistics{Interval: p.Interval, Epoch: p.Epoch, older: p.Outdated}
-	if statsio.IsCompact(blob) {
-		if st.Records, err = statsio.DecodeCompact(blob); err != nil {
-			return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
-		}
-		st.Statistics = namedOf(st.Records)
-		return st, memory.Reserve(int64(len(blob)) + int64(st.Rows())*storedRowBytes)
-	}
-	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
-		return nil, err
-	}
-	if st.Statistics, st.added, err = statsio.DecodeInput(blob); err != nil {
-		return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
-	}
-	return st, nil
 }
 
 // Parameters are those that the plan was made under. One that its deadline cut off did
@@ -165,7 +101,7 @@ func (r *Replay) finish(o *PlanResult) {
 func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*PlanResult, front []bool, err error) {
 	in := WhatIf{Statistics: r.Statistics, Configuration: r.base.newest.Configuration, Trials: trials, Lists: lists,
 		Memory: r.memory}
-	return r.service.tryAll(ctx, in, func(int) (*planInput, error) { return r.input() }, r.finish)
+	return r.planner.tryAll(ctx, in, func(int) (*planInput, error) { return r.input() }, r.finish)
 }
 
 // ReplayProposal is a result of a replay that is to be a plan of the operator.
@@ -188,7 +124,7 @@ func (r *Replay) Propose(ctx context.Context, in ReplayProposal) (*StoredPlan, e
 }
 
 func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*StoredPlan, error) {
-	s := r.service
+	s := r.planner
 	fingerprint, err := r.fingerprint(t.Trial)
 	if err != nil {
 		return nil, err
@@ -242,7 +178,7 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*StoredPlan, er
 }
 
 // proposable refuses what the store would refuse too, before it is planned.
-func (s *Service) proposable(ctx context.Context, p store.Plan) error {
+func (s *Proposer) proposable(ctx context.Context, p store.Plan) error {
 	op, err := s.operator(ctx, p.Operator)
 	switch {
 	case err != nil:

@@ -20,20 +20,20 @@ import (
 type reporters struct{ newest, pinned *placement }
 
 // reporters reads an operator, and which instances report for it.
-func (r *reader) reporters(ctx context.Context, name string) (op store.Operator, of reporters, err error) {
-	if op, err = r.operator(ctx, name); err != nil {
+func (s *Intake) reporters(ctx context.Context, name string) (op store.Operator, of reporters, err error) {
+	if op, err = s.operator(ctx, name); err != nil {
 		return op, of, err
 	}
-	if of.newest, err = r.newest(ctx, op); err != nil {
+	if of.newest, err = s.newest(ctx, op); err != nil {
 		return op, of, err
 	}
-	if of.pinned, err = r.pinned(ctx, op); err != nil || of.pinned.Batches == nil {
+	if of.pinned, err = s.pinned(ctx, op); err != nil || of.pinned.Batches == nil {
 		return op, of, err
 	}
-	if last, err := r.lastInForce(ctx, op); err != nil || last == nil || !cutShort(*last) {
+	if last, err := lastInForce(ctx, s.reader, op); err != nil || last == nil || !cutShort(*last) {
 		return op, of, err
 	}
-	table, err := r.table(ctx, op)
+	table, err := s.table(ctx, op)
 	if err == nil {
 		of.pinned = of.pinned.knowing(table)
 	}
@@ -99,12 +99,12 @@ type ReportReceipt struct {
 }
 
 // CheckReporter refuses instances that may not report.
-func (s *Service) CheckReporter(ctx context.Context, name string, instance int32) error {
+func (s *Intake) CheckReporter(ctx context.Context, name string, instance int32) error {
 	_, _, err := s.reporter(ctx, name, instance)
 	return err
 }
 
-func (s *Service) reporter(ctx context.Context, name string, instance int32) (store.Operator, reporters, error) {
+func (s *Intake) reporter(ctx context.Context, name string, instance int32) (store.Operator, reporters, error) {
 	op, r, err := s.reporters(ctx, name)
 	if err == nil && !r.known(instance) {
 		err = planner.Invalid("instance", "is not a known instance")
@@ -113,7 +113,7 @@ func (s *Service) reporter(ctx context.Context, name string, instance int32) (st
 }
 
 // PutReport stores the report of an instance.
-func (s *Service) PutReport(
+func (s *Intake) PutReport(
 	ctx context.Context, name string, instance int32, st *Statistics, claim *Claim[ReportReceipt],
 ) (ReportReceipt, error) {
 	op, r, err := s.reporter(ctx, name, instance)
@@ -189,7 +189,7 @@ func closed(err error) error {
 const smallReport = 1 << 14
 
 // encodeReport checks the rows of a report and returns it as the store keeps it.
-func (s *Service) encodeReport(
+func (s *Intake) encodeReport(
 	ctx context.Context, name string, r reporters, instance int32, st *Statistics,
 ) (blob []byte, rows int, err error) {
 	switch {
@@ -202,7 +202,7 @@ func (s *Service) encodeReport(
 	return blob, st.Rows(), err
 }
 
-func (s *Service) encodeRows(ctx context.Context, r reporters, st *Statistics) ([]byte, error) {
+func (s *Intake) encodeRows(ctx context.Context, r reporters, st *Statistics) ([]byte, error) {
 	if st.Rows() > smallReport { // hashing and sorting many keys keeps a processor busy
 		release, err := s.turn(ctx)
 		if err != nil {
@@ -237,7 +237,7 @@ func encodeRecords(r reporters, st *Statistics) ([]byte, error) {
 // checkForm refuses records of another form than those that another instance has reported
 // for the interval: records are planned on together. It looks at one report, as that one
 // was held against the others.
-func (s *Service) checkForm(ctx context.Context, op store.Operator, r reporters, instance int32, st *Statistics) error {
+func (s *Intake) checkForm(ctx context.Context, op store.Operator, r reporters, instance int32, st *Statistics) error {
 	last, err := s.store.Reports(ctx, op.Name, st.Epoch, st.Interval)
 	if err != nil {
 		return refusal.AboutOperator(op.Name, err)
@@ -281,7 +281,7 @@ type IntervalReports struct {
 }
 
 // Reports tells which instances have reported an interval.
-func (s *Service) Reports(ctx context.Context, name string, epoch, interval int64) (IntervalReports, error) {
+func (s *Intake) Reports(ctx context.Context, name string, epoch, interval int64) (IntervalReports, error) {
 	_, r, err := s.reporters(ctx, name)
 	if err != nil {
 		return IntervalReports{}, err
@@ -296,4 +296,11 @@ func (s *Service) Reports(ctx context.Context, name string, epoch, interval int6
 	}
 	received, late, missing := r.split(last, interval)
 	return IntervalReports{received, late, missing, r.lost(late, missing, now)}, nil
+}
+
+// Intake takes in what is known of intervals.
+type Intake struct {
+	*engine
+	// MaxRows is how many rows the reports of an interval may have together.
+	MaxRows int
 }

@@ -16,13 +16,13 @@ import (
 )
 
 // CheckResolvable refuses plans that take no resolution.
-func (s *Service) CheckResolvable(ctx context.Context, id string, guard PlanGuard) error {
+func (s *Life) CheckResolvable(ctx context.Context, id string, guard PlanGuard) error {
 	_, err := s.resolvable(ctx, id, guard)
 	return err
 }
 
 // resolvable reads a plan that may be resolved.
-func (s *Service) resolvable(ctx context.Context, id string, guard PlanGuard) (store.Plan, error) {
+func (s *Life) resolvable(ctx context.Context, id string, guard PlanGuard) (store.Plan, error) {
 	p, err := s.Plan(ctx, id)
 	if err != nil {
 		return p, err
@@ -44,7 +44,7 @@ func (s *Service) resolvable(ctx context.Context, id string, guard PlanGuard) (s
 }
 
 // Resolve takes the keys of a plan of classes.
-func (s *Service) Resolve(
+func (s *Life) Resolve(
 	ctx context.Context, step Step, in *statsio.Resolution, memory *admission.Lease,
 ) (store.Plan, error) {
 	if err := memory.Settle(in.Bytes() + int64(in.Len())*changeBytes); err != nil {
@@ -91,9 +91,9 @@ func (f flow) compare(o flow) int {
 }
 
 // resolution is what the keys of a plan come to.
-func (s *Service) resolution(ctx context.Context, p store.Plan, in *statsio.Resolution,
+func (s *Life) resolution(ctx context.Context, p store.Plan, in *statsio.Resolution,
 	memory *admission.Lease) (store.Resolution, error) {
-	b, err := s.loadBase(ctx, p.Operator, memory)
+	b, err := loadBase(ctx, s.reader, p.Operator, memory)
 	if err != nil {
 		return store.Resolution{}, err
 	}

@@ -25,7 +25,7 @@ const (
 
 // RegisterRouter registers a router under another epoch; or, with the epoch of its last
 // registration, extends its lease.
-func (s *Service) RegisterRouter(
+func (s *Feed) RegisterRouter(
 	ctx context.Context, operator, router string, epoch *int64, lease time.Duration,
 ) (Router, error) {
 	if lease < shortestLease || lease > longestLease {
@@ -40,7 +40,7 @@ func (s *Service) RegisterRouter(
 }
 
 // Routers lists the routers of an operator.
-func (s *Service) Routers(ctx context.Context, operator string) ([]Router, error) {
+func (s *Feed) Routers(ctx context.Context, operator string) ([]Router, error) {
 	all, err := s.store.Routers(ctx, operator)
 	if err != nil {
 		return nil, refusal.AboutOperator(operator, err)
@@ -57,7 +57,7 @@ func (s *Service) Routers(ctx context.Context, operator string) ([]Router, error
 }
 
 // RemoveRouter removes a router that no plan which is being carried out names.
-func (s *Service) RemoveRouter(ctx context.Context, operator, router string) error {
+func (s *Feed) RemoveRouter(ctx context.Context, operator, router string) error {
 	if _, err := s.operator(ctx, operator); err != nil {
 		return err
 	}

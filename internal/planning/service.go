@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"plannerd/internal/refusal"
@@ -43,34 +42,19 @@ type Config struct {
 
 // Service is what can be done with operators and their plans.
 type Service struct {
-	*engine
-	trials   *engine // computes what changes nothing
-	log      *slog.Logger
-	limits   Limits
-	memory   *admission.Budget
-	draining <-chan struct{}
-	hub      *hub
-	chooser  *chooser
-	// forms: programs that know reports of keys alone refuse to serve. named: those that know no
-	// keys beside records, too.
-	forms, named atomic.Bool
-}
+	*reader
+	*Intake
+	*Forecaster
+	*Archive
+	*Feed
+	*Proposer
+	*Life
+	Claims *Keeper
 
-// requireForms has programs refuse to serve that know reports of keys alone, and neither
-// windows nor phases; named: nor keys that are named beside records.
-func (s *Service) requireForms(ctx context.Context, named bool) error {
-	required := &s.forms
-	if named {
-		required = &s.named
-	}
-	if required.Load() {
-		return nil
-	}
-	if err := s.store.RequireForms(ctx, named); err != nil {
-		return refusal.AboutStore(err)
-	}
-	required.Store(true)
-	return nil
+	plans, trials *engine
+	observer      Observer
+	log           *slog.Logger
+	limits        Limits
 }
 
 // New returns a service.
@@ -94,10 +78,17 @@ func New(c Config) *Service {
 		slots := admission.NewSlots(size, c.Limits.Queue, func(d time.Duration) { c.Observer.Waited(kind, d) })
 		return &engine{reader: r, slots: slots, longest: c.Limits.PlanTime, now: c.Now, observer: c.Observer}
 	}
+	plans, trials := engineOf("plans", c.Limits.Plans), engineOf("analyses", c.Limits.Analyses)
+	intake := &Intake{engine: plans, MaxRows: c.Limits.Rows}
+	forecaster := &Forecaster{Intake: intake, memory: c.Memory, log: c.Logger, chooser: newChooser()}
+	archive := &Archive{Intake: intake}
 	return &Service{
-		engine: engineOf("plans", c.Limits.Plans), trials: engineOf("analyses", c.Limits.Analyses),
-		log: c.Logger, limits: c.Limits, memory: c.Memory, draining: c.Draining,
-		hub: newHub(measured.Watch, c.Limits.Waiting), chooser: newChooser(),
+		reader: r, Intake: intake, Forecaster: forecaster, Archive: archive,
+		Feed:     &Feed{reader: r, hub: newHub(measured.Watch, c.Limits.Waiting), memory: c.Memory, draining: c.Draining},
+		Proposer: &Proposer{Forecaster: forecaster, archive: archive, trials: trials},
+		Life:     &Life{engine: plans},
+		Claims:   &Keeper{Store: measured, Log: c.Logger},
+		plans:    plans, trials: trials, observer: c.Observer, log: c.Logger, limits: c.Limits,
 	}
 }
 
@@ -154,3 +145,35 @@ func (s *Service) sweep(ctx context.Context) {
 		s.log.WarnContext(ctx, "sweeping failed, it is tried again", "in", s.limits.SweepEvery.String(), "error", err)
 	}
 }
+
+// Analyse runs an analysis when a slot for it is free, within the time of a plan.
+func (s *Service) Analyse(ctx context.Context, name string, run func(context.Context) error) error {
+	e := s.trials
+	limited, cancel := context.WithTimeout(ctx, e.longest)
+	defer cancel()
+	release, err := e.slots.Take(ctx, e.longest)
+	if err != nil {
+		return err
+	}
+	defer release()
+	begin := time.Now()
+	limited, end := e.observer.Start(limited, "analyse", "plannerd.analysis", name)
+	err = run(limited)
+	end(err)
+	switch {
+	case ctx.Err() != nil: // nobody waits for it any more
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return refusal.New(refusal.Unfinished,
+			fmt.Sprintf("The analysis takes longer than %v, the most that this server allows; ask for less.", e.longest))
+	case err == nil:
+		e.observer.Analysed(name, time.Since(begin))
+	}
+	return err
+}
+
+// PlanSlots tells how the slots of plans stand.
+func (s *Service) PlanSlots() admission.SlotUsage { return s.plans.slots.Usage() }
+
+// AnalysisSlots tells how the slots of analyses, what-ifs and replays stand.
+func (s *Service) AnalysisSlots() admission.SlotUsage { return s.trials.slots.Usage() }

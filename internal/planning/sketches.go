@@ -38,7 +38,7 @@ func decodeSketch(blob []byte) (s *sketch.Sketch, ok bool, err error) {
 
 // encodeSketch returns the sketch that an instance reports as the store keeps it, and how many
 // keys it holds. One that adds to an earlier report is merged with that.
-func (s *Service) encodeSketch(
+func (s *Intake) encodeSketch(
 	ctx context.Context, name string, r reporters, instance int32, st *Statistics,
 ) (blob []byte, keys int, err error) {
 	if r.newest.Scheme != operator.SchemeRanges {
@@ -63,7 +63,7 @@ func (s *Service) encodeSketch(
 }
 
 // reportedSketch reads the sketch that an instance has reported for an interval.
-func (s *Service) reportedSketch(
+func (s *Intake) reportedSketch(
 	ctx context.Context, name string, instance int32, epoch, interval int64,
 ) (*sketch.Sketch, error) {
 	last, err := s.store.Reports(ctx, name, epoch, interval)

@@ -44,7 +44,7 @@ func (st *Statistics) size() size {
 
 // tooSmall tells whether statistics are too small to be acted upon, and for how many
 // intervals in a row others were: so is what a pipeline reports that broke.
-func (s *Service) tooSmall(ctx context.Context, b *base, st *Statistics) (small bool, others int, err error) {
+func (s *Intake) tooSmall(ctx context.Context, b *base, st *Statistics) (small bool, others int, err error) {
 	if st.Queues { // empty ones are as good as any
 		return false, 0, nil
 	}
@@ -67,7 +67,7 @@ const mostSmall = 1000
 
 // lastAccepted returns the newest plan of another interval whose statistics were not too
 // small, and how many intervals there were since; nil: there is none, or they are too many.
-func (s *Service) lastAccepted(ctx context.Context, b *base, st *Statistics) (p *store.Plan, since int, err error) {
+func (s *Intake) lastAccepted(ctx context.Context, b *base, st *Statistics) (p *store.Plan, since int, err error) {
 	small := map[[2]int64]bool{}
 	filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
 	for {
@@ -105,7 +105,7 @@ func isSmall(p store.Plan) bool {
 }
 
 // costOf is what the statistics of a stored plan cost.
-func (s *Service) costOf(ctx context.Context, id string) (cost float64, err error) {
+func (s *Intake) costOf(ctx context.Context, id string) (cost float64, err error) {
 	p, err := s.Plan(ctx, id)
 	if err != nil {
 		return 0, err

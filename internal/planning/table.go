@@ -22,7 +22,7 @@ type tableScheme struct{}
 
 func (tableScheme) read(ctx context.Context, r *reader, b *base) (err error) {
 	b.changed = !operator.SamePlacement(b.pinned.Configuration, b.newest.Configuration)
-	if b.filling, err = r.toFill(ctx, b); b.engineHolds() || err != nil {
+	if b.filling, err = toFill(ctx, r, b); b.engineHolds() || err != nil {
 		return err
 	}
 	if b.table, err = r.table(ctx, b.op); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // heldByService reads an operator whose routing table the service holds.
-func (s *Service) heldByService(ctx context.Context, name string) (store.Operator, error) {
+func (s *Feed) heldByService(ctx context.Context, name string) (store.Operator, error) {
 	op, err := s.operator(ctx, name)
 	if err != nil {
 		return op, err
@@ -24,13 +24,13 @@ func (s *Service) heldByService(ctx context.Context, name string) (store.Operato
 }
 
 // TableState tells how the committed table of an operator stands.
-func (s *Service) TableState(ctx context.Context, name string) (TableState, error) {
+func (s *Feed) TableState(ctx context.Context, name string) (TableState, error) {
 	op, err := s.heldByService(ctx, name)
 	return stateOf(op), err
 }
 
 // Table reads what a query asks for, into memory that the lease holds.
-func (s *Service) Table(ctx context.Context, q TableQuery, memory *admission.Lease) (*TableView, error) {
+func (s *Feed) Table(ctx context.Context, q TableQuery, memory *admission.Lease) (*TableView, error) {
 	op, err := s.heldByService(ctx, q.Operator)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *Service) Table(ctx context.Context, q TableQuery, memory *admission.Lea
 }
 
 // readFeed reads the table that q asks for, or its changes where they tell enough.
-func (s *Service) readFeed(ctx context.Context, q TableQuery) (store.Feed, error) {
+func (s *Feed) readFeed(ctx context.Context, q TableQuery) (store.Feed, error) {
 	if q.Version != NotAsked {
 		t, err := s.store.Table(ctx, q.Operator, &q.Version)
 		return store.Feed{Version: t.Version, ConfigVersion: t.ConfigVersion, Full: true, Entries: t.Entries},
@@ -74,7 +74,7 @@ func (s *Service) readFeed(ctx context.Context, q TableQuery) (store.Feed, error
 }
 
 // changesTell reports whether keys without an entry are where they were.
-func (s *Service) changesTell(ctx context.Context, name string, f store.Feed) (bool, error) {
+func (s *Feed) changesTell(ctx context.Context, name string, f store.Feed) (bool, error) {
 	now, err := s.configuration(ctx, name, f.ConfigVersion)
 	if err != nil {
 		return false, err
@@ -89,7 +89,7 @@ func (s *Service) changesTell(ctx context.Context, name string, f store.Feed) (b
 }
 
 // view makes of a feed what there is to say.
-func (s *Service) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView, error) {
+func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView, error) {
 	config, err := s.configuration(ctx, q.Operator, f.ConfigVersion)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *Service) view(ctx context.Context, q TableQuery, f store.Feed) (*TableV
 // Follow waits until the table has changed in the eyes of the caller, but no longer
 // than wait, and hands it to answer, which must not keep it. If it has not changed the
 // state is returned, and answered is false.
-func (s *Service) Follow(
+func (s *Feed) Follow(
 	ctx context.Context, q TableQuery, wait time.Duration, memory *admission.Lease,
 	hasChanged func(TableState) bool, answer func(*TableView) error,
 ) (state TableState, answered bool, err error) {
@@ -165,7 +165,7 @@ func (s *Service) Follow(
 
 // answerState answers if the table has changed by now. Many come at once, as after a
 // commit, so that what others read will do if it is as new.
-func (s *Service) answerState(
+func (s *Feed) answerState(
 	ctx context.Context, sub *subscription, key viewKey, memory *admission.Lease, hasChanged func(TableState) bool,
 	answer func(*TableView) error,
 ) (state TableState, answered bool, err error) {
@@ -185,7 +185,7 @@ func (s *Service) answerState(
 
 // answerChange answers if there is a change after an event. What all that want the same
 // see is read once.
-func (s *Service) answerChange(
+func (s *Feed) answerChange(
 	ctx context.Context, sub *subscription, key viewKey, hasChanged func(TableState) bool, answer func(*TableView) error,
 ) (answered bool, err error) {
 	v, release, err := sub.view(ctx, key, s.memory,
@@ -204,7 +204,7 @@ func (s *Service) answerChange(
 
 // Route says where the committed table of an operator puts a key. Of an instance that is
 // asked it refuses that, unless it answers for the key.
-func (s *Service) Route(ctx context.Context, name string, key []byte, asked *int32) (Route, error) {
+func (s *Feed) Route(ctx context.Context, name string, key []byte, asked *int32) (Route, error) {
 	op, entry, err := s.store.Route(ctx, name, key)
 	if err != nil {
 		return Route{}, refusal.AboutOperator(name, err)
@@ -226,7 +226,7 @@ func (s *Service) Route(ctx context.Context, name string, key []byte, asked *int
 
 // answers refuses that an instance answers for a key with a route, or with the reason why
 // it has none.
-func (s *Service) answers(ctx context.Context, op store.Operator, r Route, noRoute error, id int32) error {
+func (s *Feed) answers(ctx context.Context, op store.Operator, r Route, noRoute error, id int32) error {
 	pinned, err := s.configuration(ctx, op.Name, r.pins)
 	if err != nil {
 		return err
@@ -254,4 +254,12 @@ func (s *Service) answers(ctx context.Context, op store.Operator, r Route, noRou
 			r.Instance, r.Version), Owner: &r.Instance}
 	}
 	return nil
+}
+
+// Feed tells routers of the committed tables.
+type Feed struct {
+	*reader
+	hub      *hub
+	memory   *admission.Budget
+	draining <-chan struct{}
 }

@@ -31,7 +31,7 @@ type act = func(ctx context.Context, id string, by store.Transition, guards ...s
 
 // take takes a step and counts what came of it. happened tells whether there is nothing
 // left to do, held whether the plan is another executor's.
-func (s *Service) take(
+func (s *Life) take(
 	ctx context.Context, step Step, happened func(store.Plan) bool, do act, held ...store.PlanGuard,
 ) (store.Plan, error) {
 	var err error
@@ -81,7 +81,7 @@ func is(status store.Status) func(store.Plan) bool {
 
 // Approve approves a proposed plan, or agrees to limits of an approved one that have
 // changed. From then on it has the time to be started that it had to be approved.
-func (s *Service) Approve(ctx context.Context, step Step) (store.Plan, error) {
+func (s *Life) Approve(ctx context.Context, step Step) (store.Plan, error) {
 	agreed := func(p store.Plan) bool { return p.Status == store.StatusApproved && !p.LimitsChanged }
 	return s.take(ctx, step, agreed, func(
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
@@ -99,13 +99,13 @@ func (s *Service) Approve(ctx context.Context, step Step) (store.Plan, error) {
 }
 
 // Reject ends a proposed plan.
-func (s *Service) Reject(ctx context.Context, step Step) (store.Plan, error) {
+func (s *Life) Reject(ctx context.Context, step Step) (store.Plan, error) {
 	return s.take(ctx, step, is(store.StatusRejected), s.store.RejectPlan)
 }
 
 // Start says that an executor carries an approved plan out, or takes it over from one
 // with a lower epoch.
-func (s *Service) Start(ctx context.Context, step Step, executor store.Executor) (store.Plan, error) {
+func (s *Life) Start(ctx context.Context, step Step, executor store.Executor) (store.Plan, error) {
 	started := func(p store.Plan) bool { return p.Status.InFlight() && p.Executor == executor }
 	takesOver := func(p store.Plan) error {
 		switch {
@@ -152,7 +152,7 @@ func heldWith(epoch int64) store.PlanGuard {
 // Acknowledge notes that instances have finished their migrations of a batch, from 1, as the
 // executor with that epoch says; 0 stands for the only one. Once all have it is committed, and
 // the plan with its last batch.
-func (s *Service) Acknowledge(ctx context.Context, step Step, epoch, batch int64, instances []int32) (store.Plan, error) {
+func (s *Life) Acknowledge(ctx context.Context, step Step, epoch, batch int64, instances []int32) (store.Plan, error) {
 	ofBatch := func(p store.Plan) error {
 		switch pending := p.BatchesDone + 1; {
 		case batch == 0 && p.BatchCount > 1:
@@ -179,7 +179,7 @@ func (s *Service) Acknowledge(ctx context.Context, step Step, epoch, batch int64
 
 // Stop has a plan that is being carried out end with the batch that is handed over, as the
 // executor with that epoch says.
-func (s *Service) Stop(ctx context.Context, step Step, epoch int64) (store.Plan, error) {
+func (s *Life) Stop(ctx context.Context, step Step, epoch int64) (store.Plan, error) {
 	stopping := func(p store.Plan) bool {
 		return p.Status == store.StatusCommitted || p.Status == store.StatusApplying && p.Stopping
 	}
@@ -188,7 +188,7 @@ func (s *Service) Stop(ctx context.Context, step Step, epoch int64) (store.Plan,
 
 // Commit makes the table of a plan the operator's. One that was not started is committed
 // if its engine has stopped, and has moved what the plan routes elsewhere.
-func (s *Service) Commit(ctx context.Context, step Step, stopped bool) (store.Plan, error) {
+func (s *Life) Commit(ctx context.Context, step Step, stopped bool) (store.Plan, error) {
 	handedOver := func(p store.Plan) error {
 		if p.Status != store.StatusApproved || stopped {
 			return nil
@@ -208,7 +208,7 @@ func (s *Service) Commit(ctx context.Context, step Step, stopped bool) (store.Pl
 }
 
 // committing is a step that may commit the plan, under the retention of its operator.
-func (s *Service) committing(
+func (s *Life) committing(
 	do func(context.Context, string, store.Transition, store.Retention, ...store.PlanGuard) (store.Plan, bool, error),
 ) act {
 	return func(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
@@ -225,7 +225,7 @@ func (s *Service) committing(
 }
 
 // configurationNow is the newest configuration of the operator of a plan.
-func (s *Service) configurationNow(ctx context.Context, plan string) (operator.Configuration, error) {
+func (s *Life) configurationNow(ctx context.Context, plan string) (operator.Configuration, error) {
 	p, err := s.Plan(ctx, plan)
 	if err != nil {
 		return operator.Configuration{}, err
@@ -238,7 +238,7 @@ func (s *Service) configurationNow(ctx context.Context, plan string) (operator.C
 }
 
 // observeCommit tells that a plan, or a batch of it, became the operator's table just now.
-func (s *Service) observeCommit(p store.Plan) {
+func (s *Life) observeCommit(p store.Plan) {
 	size := p.TableAfter
 	if p.BatchCount > 0 {
 		size = p.Batches[p.BatchesDone-1].TableAfter
@@ -254,7 +254,7 @@ func (s *Service) observeCommit(p store.Plan) {
 // Abort gives a plan up. One that is being carried out is given up in two steps, by the
 // executor with that epoch: the first stops its acknowledgements, and with the second,
 // rolledBack, its engine says that the state is back.
-func (s *Service) Abort(ctx context.Context, step Step, epoch int64, rolledBack bool) (store.Plan, error) {
+func (s *Life) Abort(ctx context.Context, step Step, epoch int64, rolledBack bool) (store.Plan, error) {
 	happened := func(p store.Plan) bool {
 		return p.Status == store.StatusAborted || p.Status == store.StatusAborting && !rolledBack
 	}
@@ -264,3 +264,6 @@ func (s *Service) Abort(ctx context.Context, step Step, epoch int64, rolledBack 
 		return s.store.AbortPlan(ctx, id, rolledBack, by, guards...)
 	}, heldWith(epoch))
 }
+
+// Life carries plans from a proposal to a committed table.
+type Life struct{ *engine }

@@ -41,7 +41,7 @@ func (in *WhatIf) Targets() []int {
 
 // WhatIf plans all that is to be tried. The results are in the order of the trials;
 // front tells which of them no other one for as many instances beats in every respect.
-func (s *Service) WhatIf(ctx context.Context, in WhatIf) (results []*PlanResult, front []bool, err error) {
+func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*PlanResult, front []bool, err error) {
 	own, err := s.placementOf(ctx, in.Configuration)
 	if err != nil {
 		return nil, nil, err
@@ -66,7 +66,7 @@ func (s *Service) WhatIf(ctx context.Context, in WhatIf) (results []*PlanResult,
 }
 
 // placementOf is a configuration that is not stored, ready to place keys.
-func (s *Service) placementOf(ctx context.Context, c operator.Configuration) (*placement, error) {
+func (s *Proposer) placementOf(ctx context.Context, c operator.Configuration) (*placement, error) {
 	text, err := c.Encode()
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *Service) placementOf(ctx context.Context, c operator.Configuration) (*p
 
 // tryAll plans all that is to be tried, on what prepare makes of the statistics for a number
 // of instances, and finishes each plan.
-func (s *Service) tryAll(
+func (s *Proposer) tryAll(
 	ctx context.Context, in WhatIf, prepare func(instances int) (*planInput, error), finish func(*PlanResult),
 ) (results []*PlanResult, front []bool, err error) {
 	loads := int64(0)
@@ -103,7 +103,7 @@ func (s *Service) tryAll(
 }
 
 // tryGroup plans trials of one number of instances.
-func (s *Service) tryGroup(ctx context.Context, in WhatIf, group []int, prepare func(int) (*planInput, error),
+func (s *Proposer) tryGroup(ctx context.Context, in WhatIf, group []int, prepare func(int) (*planInput, error),
 	finish func(*PlanResult), results []*PlanResult) error {
 	prepared, err := prepare(in.Trials[group[0]].Instances)
 	switch {

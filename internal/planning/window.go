@@ -17,7 +17,7 @@ import (
 // of the operator's window have added, and adds rows without cost for the keys that only
 // earlier ones name. Intervals that were too small to be acted upon do not count, nor do
 // those before the window was set, or whose statistics are no longer kept.
-func (s *Service) addUp(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) error {
+func (s *Intake) addUp(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) error {
 	if b.newest.Window <= 1 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func sharesOf(own *planner.Statistics, state []float64) []planner.Share {
 }
 
 // addInterval has a window know what a stored interval added.
-func (s *Service) addInterval(ctx context.Context, window *drive.Window, p store.Plan, memory *admission.Lease) error {
+func (s *Intake) addInterval(ctx context.Context, window *drive.Window, p store.Plan, memory *admission.Lease) error {
 	held := memory.Used()
 	in, err := s.inputOf(ctx, p, memory)
 	if isPurged(err) || err == nil && in.added == nil {
@@ -90,7 +90,7 @@ func (s *Service) addInterval(ctx context.Context, window *drive.Window, p store
 
 // windowBefore are the newest plans of the intervals whose states the statistics add to,
 // oldest first.
-func (s *Service) windowBefore(ctx context.Context, b *base, st *Statistics) (plans []store.Plan, err error) {
+func (s *Intake) windowBefore(ctx context.Context, b *base, st *Statistics) (plans []store.Plan, err error) {
 	for p, err := range s.earlierPlans(ctx, b, st, math.MaxInt) {
 		if err != nil {
 			return nil, err

@@ -1,0 +1,76 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"plannerd/internal/refusal"
+	"plannerd/internal/statsio"
+	"plannerd/internal/web/admission"
+	"plannerd/store"
+)
+
+// inputOf reads the statistics that a stored plan was made of.
+func (s *Intake) inputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*Statistics, error) {
+	blob, err := s.store.Input(ctx, p.ID)
+	if err != nil {
+		return nil, refusal.AboutPlan(p.ID, err)
+	}
+	if blob == nil {
+		return nil, refusal.New(refusal.Purged, "The input of the plan was not stored: store_inputs was false.")
+	}
+	st := &Statistics{Interval: p.Interval, Epoch: p.Epoch, older: p.Outdated}
+	if statsio.IsCompact(blob) {
+		if st.Records, err = statsio.DecodeCompact(blob); err != nil {
+			return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
+		}
+		st.Statistics = namedOf(st.Records)
+		return st, memory.Reserve(int64(len(blob)) + int64(st.Rows())*storedRowBytes)
+	}
+	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
+		return nil, err
+	}
+	if st.Statistics, st.added, err = statsio.DecodeInput(blob); err != nil {
+		return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
+	}
+	return st, nil
+}
+
+// earlierPlans yields the newest plans of earlier intervals, newest first, up to the first
+// error. It looks at so many plans, and the rest of those that it read with them.
+func (s *Intake) earlierPlans(ctx context.Context, b *base, st *Statistics, most int) iter.Seq2[store.Plan, error] {
+	return func(yield func(store.Plan, error) bool) {
+		filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
+		for left := most; left > 0; {
+			plans, next, err := s.store.Plans(ctx, filter)
+			if err != nil {
+				yield(store.Plan{}, refusal.AboutOperator(b.op.Name, err))
+				return
+			}
+			for _, p := range plans {
+				earlier := p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval
+				if left--; earlier && !yield(p, nil) {
+					return
+				}
+			}
+			if next == 0 {
+				return
+			}
+			filter.Before, filter.Limit = next, plansAtATime
+		}
+	}
+}
+
+func isPurged(err error) bool {
+	var refused *refusal.Error
+	return errors.As(err, &refused) && refused.Reason == refusal.Purged
+}
+
+// plansAtATime is how many plans are read at once where as many as needed are.
+const plansAtATime = 100
+
+// plansBefore is how many plans are read at once to find that of the interval before: it
+// is mostly the newest.
+const plansBefore = 2
