@@ -5,16 +5,8 @@ import (
 
 	"plannerd/internal/absence"
 	"plannerd/internal/refusal"
-	"plannerd/planner"
 	"plannerd/store"
 )
-
-// absentKeys are the absences that a plan starts from. counted: they include those of its
-// interval.
-type absentKeys struct {
-	before  absence.Counts
-	counted bool
-}
 
 // absencesBefore reads how long keys were absent before an interval.
 func (s *Intake) absencesBefore(ctx context.Context, b *base, st *Statistics) (absence.Counts, error) {
@@ -37,21 +29,4 @@ func (s *Intake) absencesBefore(ctx context.Context, b *base, st *Statistics) (a
 		}
 		filter.Before = next
 	}
-}
-
-// absent is what the statistics say about the keys of the table that they do not name.
-func (b *base) absent(st *Statistics) absence.Interval {
-	i := absence.Interval{Before: b.absences.before, Table: b.table}
-	if !b.absences.counted && st.Records == nil && !st.outdated(b.op.TableVersion) {
-		i.Statistics = st.Statistics
-	}
-	return i
-}
-
-// absencesIn counts those of an interval for the next one. Records name no keys.
-func (b *base) absencesIn(st *Statistics, s *planner.Snapshot) absence.Counts {
-	if st.Records != nil {
-		return b.absent(st).After(nil)
-	}
-	return b.absent(st).After(s.Entry[:min(st.Len(), len(s.Entry))])
 }

@@ -6,8 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/operator"
-	"plannerd/planner"
 	"plannerd/store"
 )
 
@@ -68,25 +66,23 @@ func agreeToLatest(p store.Plan) ([]byte, error) {
 	return json.Marshal(latest)
 }
 
-// breaksBeyond tells which limits a plan breaks by more than somebody agreed to, as far as
-// its statistics tell.
-func breaksBeyond(c operator.ApprovalRule, a agreement, p *planner.Plan) []WaitReason {
-	return slices.DeleteFunc(breaks(c, p), func(r WaitReason) bool {
-		if r == WaitThetaWorse {
-			return a.Theta != nil && p.Theta.After <= *a.Theta
-		}
-		limit, m := *c.Approval.MaxMigration, a.Migration
-		if m == nil {
-			return false
-		}
-		switch {
-		case limit.Keys != nil:
-			limit.Keys = &m.Keys
-		case limit.State != nil:
-			limit.State = &m.State
-		default:
-			limit.Fraction = &m.Fraction
-		}
-		return !moreThan(limit, p.Migration)
-	})
+// WaitReason is why a plan waits for a person's approval.
+type WaitReason string
+
+// The reasons. Those of limits stand for a limit that the plan breaks.
+const (
+	WaitApproval     WaitReason = "approval_required" // every plan of its operator waits
+	WaitTableLimit   WaitReason = "table_limit"       // the table is over its limit, and no smaller than before
+	WaitThetaWorse   WaitReason = "theta_worse"       // θ gets worse, and is above θ_max
+	WaitMaxMigration WaitReason = "max_migration"     // it moves more than needs no approval
+	WaitSmall        WaitReason = "statistics_too_small"
+)
+
+// reasons are waiting reasons as the store keeps them.
+func reasons(all []WaitReason) []string {
+	out := make([]string, len(all))
+	for i, r := range all {
+		out[i] = string(r)
+	}
+	return out
 }

@@ -1,11 +1,9 @@
 package planning
 
 import (
-	"iter"
 	"maps"
 	"slices"
 
-	"plannerd/internal/operator"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -49,14 +47,6 @@ func (b *base) concerned(o *PlanResult) []int32 {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-func instanceSet(instances []operator.Instance) map[int32]bool {
-	out := make(map[int32]bool, len(instances))
-	for _, d := range instances {
-		out[d.ID] = true
-	}
-	return out
-}
-
 // routes are the instances to which the keys whose entries change go before the plan and
 // after it; NoInstance among them where that is not known.
 func (b *base) routes(p *planner.Plan) map[int32]bool {
@@ -90,29 +80,4 @@ func (b *base) routes(p *planner.Plan) map[int32]bool {
 		ids[home] = true
 	}
 	return ids
-}
-
-// affected yields the instances that the migrations of the plan concern, some of them
-// several times.
-func (o *PlanResult) affected() iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		if o.diff != nil {
-			for _, f := range o.diff.moves().flows() {
-				if !yield(f.From) || !yield(f.To) {
-					return
-				}
-			}
-			for _, id := range o.touched {
-				if !yield(id) {
-					return
-				}
-			}
-			return
-		}
-		for _, m := range o.Moves {
-			if !yield(o.Snapshot.Instances[m.From].ID) || !yield(o.Snapshot.Instances[m.To].ID) {
-				return
-			}
-		}
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"plannerd/internal/operator"
 	"plannerd/planner"
 	"plannerd/planner/batches"
 	"plannerd/store"
@@ -85,48 +84,3 @@ func afterPins(changes []store.Change, s *planner.Snapshot, pins []planner.Setti
 }
 
 func compareKey(c store.Change, key []byte) int { return bytes.Compare(c.Key, key) }
-
-// withHeld are the changes of the batch that is handed over, and the keys that are held back
-// besides.
-func (in pendingPlan) withHeld() []store.Change {
-	all := slices.Concat(in.Changes, in.Held)
-	slices.SortFunc(all, func(x, y store.Change) int { return bytes.Compare(x.Key, y.Key) })
-	return all
-}
-
-// knowing is the committed configuration with the instances that it lacks and entries name:
-// they were removed, and a plan ended before the batch that would have emptied them.
-func (p *placement) knowing(table *planner.RoutingTable) *placement {
-	var left []int32
-	if p.Batches != nil { // else the plan before this table went at once
-		for i := range table.Len() {
-			e := table.At(i)
-			if left = p.without(left, e.Instance); e.Parts == nil {
-				continue
-			}
-			for _, part := range e.Parts {
-				left = p.without(left, part.Instance)
-			}
-		}
-	}
-	if left == nil {
-		return p
-	}
-	out := *p
-	out.Instances, out.planner.Instances = slices.Clone(p.Instances), slices.Clone(p.planner.Instances)
-	for _, id := range left {
-		out.Instances = append(out.Instances, operator.Instance{ID: id, Capacity: 1})
-		out.planner.Instances = append(out.planner.Instances, planner.Instance{ID: id, Capacity: 1})
-	}
-	slices.SortFunc(out.Instances, func(x, y operator.Instance) int { return cmp.Compare(x.ID, y.ID) })
-	slices.SortFunc(out.planner.Instances, func(x, y planner.Instance) int { return cmp.Compare(x.ID, y.ID) })
-	return &out
-}
-
-// without adds an instance to a list of those that the configuration lacks.
-func (p *placement) without(list []int32, id int32) []int32 {
-	if p.Has(id) || slices.Contains(list, id) {
-		return list
-	}
-	return append(list, id)
-}

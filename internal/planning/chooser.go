@@ -15,18 +15,6 @@ import (
 	"plannerd/store"
 )
 
-// Choice tells how a policy was chosen.
-type Choice struct {
-	// Intervals is by how many it was chosen, the newest of which is Interval.
-	Intervals int   `json:"intervals"`
-	Interval  int64 `json:"interval"`
-	// ThetaMax is the tolerance that it was chosen for.
-	ThetaMax float64 `json:"theta_max"`
-	Reason   string  `json:"reason"` // in words
-	// Age is how many plans were made since.
-	Age int `json:"age"`
-}
-
 // chooser chooses policies of operators by their stored intervals, and keeps the choices
 // until plans are made by them: from then on they are stored with these.
 type chooser struct {

@@ -139,3 +139,10 @@ type evaluatedFigures struct {
 	Skewness  Comparison       `json:"skewness"`
 	Migration MigrationFigures `json:"migration"`
 }
+
+// estimate says how far figures of sketches may be off.
+type estimate struct {
+	RankError  float64 `json:"rank_error"` // of the weight below a key, as a share of all
+	LoadError  float64 `json:"load_error"` // of the load of any instance after the plan, likewise
+	Confidence float64 `json:"confidence"` // that no rank is off by more
+}

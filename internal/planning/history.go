@@ -67,10 +67,3 @@ func isPurged(err error) bool {
 	var refused *refusal.Error
 	return errors.As(err, &refused) && refused.Reason == refusal.Purged
 }
-
-// plansAtATime is how many plans are read at once where as many as needed are.
-const plansAtATime = 100
-
-// plansBefore is how many plans are read at once to find that of the interval before: it
-// is mostly the newest.
-const plansBefore = 2

@@ -44,3 +44,10 @@ func (b *base) policy() policy.Policy {
 	}
 	return b.newest.Policy.Policy
 }
+
+// plansAtATime is how many plans are read at once where as many as needed are.
+const plansAtATime = 100
+
+// plansBefore is how many plans are read at once to find that of the interval before: it
+// is mostly the newest.
+const plansBefore = 2

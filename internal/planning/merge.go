@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -235,23 +233,6 @@ func missingReports(ids []int32, detail string) error {
 	return &refusal.Error{Reason: refusal.ReportsMissing, Detail: detail, Missing: ids}
 }
 
-// idsText names instances, many of them by their number.
-func idsText(ids []int32) string {
-	const most = 20
-	text := make([]string, min(len(ids), most))
-	for i := range text {
-		text[i] = strconv.Itoa(int(ids[i]))
-	}
-	out := strings.Join(text, ", ")
-	if len(ids) == 1 {
-		return "instance " + out
-	}
-	if len(ids) > most {
-		out += fmt.Sprintf(" and %d more", len(ids)-most)
-	}
-	return "instances " + out
-}
-
 // readReports reads what the chosen reports say, in ascending order of their instances.
 func (s *Intake) readReports(ctx context.Context, b *base, m *mergedReports,
 	memory *admission.Lease) ([]statsio.Report, error) {
@@ -327,7 +308,7 @@ func (m *mergedReports) encode(o *PlanResult) ([]byte, error) {
 		return nil, nil
 	}
 	out := planReports{Received: instancesOf(m.received), Carried: make([]carriedReport, len(m.carried)),
-		Frozen: []int32{}, Lost: m.lost, Estimate: m.estimate.after(o.layout)}
+		Frozen: []int32{}, Lost: m.lost, Estimate: estimateAfter(m.estimate, o.layout)}
 	for i, one := range m.carried {
 		out.Carried[i] = carriedReport{Instance: one.Instance, Interval: one.Interval}
 	}
@@ -361,4 +342,28 @@ func (m *mergedReports) refusal(err error) error {
 		Reason: refusal.Invalid, Detail: "The reports do not fit the operator as it is now; see errors.",
 		Problems: []planner.InputError{{Row: -1, Detail: detail}},
 	}
+}
+
+// mergeQueues merges reports that are queue lengths; false if none is one.
+func (m *mergedReports) mergeQueues(in Proposal, reports []statsio.Report) (bool, error) {
+	var lengths []planner.Residual
+	for _, r := range reports {
+		q, ok, err := statsio.DecodeQueue(r.Blob)
+		if err != nil {
+			return false, fmt.Errorf("reading the report of instance %d: %w", r.Instance, err)
+		}
+		if ok {
+			lengths = append(lengths, q)
+		}
+	}
+	switch len(lengths) {
+	case 0:
+		return false, nil
+	case len(reports):
+		st := *in.Statistics
+		st.Statistics, st.Queues = OfQueues(lengths), true
+		m.Statistics = &st
+		return true, nil
+	}
+	return true, refusal.New(refusal.ReportsDiffer, "Some reports are queue lengths and others name keys.")
 }

@@ -84,18 +84,6 @@ func after(c store.Change) store.Entry {
 	return store.Entry{Key: c.Key, Instance: c.New, Parts: c.NewParts}
 }
 
-// SplitKeys are the keys that the plan has go to several instances.
-func (o *PlanResult) SplitKeys() []SplitKey {
-	out := make([]SplitKey, 0, len(o.Splits))
-	s := o.Snapshot
-	for _, x := range o.Splits {
-		out = append(out, SplitKey{
-			Key: s.Keys.At(int(x.Item)), Cost: s.Cost[x.Item], Cause: string(x.Cause), Changed: x.Changed, Parts: x.OnIDs(s),
-		})
-	}
-	return out
-}
-
 // inItsParts counts the keys that stand in several reports, all of instances that have a part
 // of them, or had one that runs out: that is not drift.
 func inItsParts(s *planner.Snapshot) (n int64) {

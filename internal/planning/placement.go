@@ -1,10 +1,13 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 
 	"golang.org/x/sync/singleflight"
 
@@ -95,4 +98,58 @@ func (c *placementCache) build(ctx context.Context, key placementKey, text []byt
 	}
 	c.kept.put(key, built)
 	return built, nil
+}
+
+// buildPlacement makes a stored configuration ready to place keys.
+func buildPlacement(text []byte) (*placement, error) {
+	c, err := operator.DecodeConfiguration(text)
+	if err != nil {
+		return nil, err
+	}
+	h, err := c.HashFunction()
+	if err != nil {
+		return nil, fmt.Errorf("building the hash function of a configuration: %w", err)
+	}
+	out := planner.Configuration{Instances: make([]planner.Instance, len(c.Instances)), Hash: h}
+	for i, d := range c.Instances {
+		out.Instances[i] = planner.Instance{ID: d.ID, Capacity: d.Capacity}
+	}
+	return &placement{Configuration: c, planner: out}, nil
+}
+
+// knowing is the committed configuration with the instances that it lacks and entries name:
+// they were removed, and a plan ended before the batch that would have emptied them.
+func (p *placement) knowing(table *planner.RoutingTable) *placement {
+	var left []int32
+	if p.Batches != nil { // else the plan before this table went at once
+		for i := range table.Len() {
+			e := table.At(i)
+			if left = p.without(left, e.Instance); e.Parts == nil {
+				continue
+			}
+			for _, part := range e.Parts {
+				left = p.without(left, part.Instance)
+			}
+		}
+	}
+	if left == nil {
+		return p
+	}
+	out := *p
+	out.Instances, out.planner.Instances = slices.Clone(p.Instances), slices.Clone(p.planner.Instances)
+	for _, id := range left {
+		out.Instances = append(out.Instances, operator.Instance{ID: id, Capacity: 1})
+		out.planner.Instances = append(out.planner.Instances, planner.Instance{ID: id, Capacity: 1})
+	}
+	slices.SortFunc(out.Instances, func(x, y operator.Instance) int { return cmp.Compare(x.ID, y.ID) })
+	slices.SortFunc(out.planner.Instances, func(x, y planner.Instance) int { return cmp.Compare(x.ID, y.ID) })
+	return &out
+}
+
+// without adds an instance to a list of those that the configuration lacks.
+func (p *placement) without(list []int32, id int32) []int32 {
+	if p.Has(id) || slices.Contains(list, id) {
+		return list
+	}
+	return append(list, id)
 }

@@ -12,11 +12,6 @@ import (
 	"plannerd/store"
 )
 
-func schemeOf(p store.Plan) scheme { return schemes[SchemeOf(p)] }
-
-// MigratesOf is what the migrations of a stored plan are.
-func MigratesOf(p store.Plan) Migrates { return schemeOf(p).migrates(p.Classes) }
-
 // Plans lists plans of an operator, newest first; next is where the list goes on, 0
 // after its end.
 func (s *Archive) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Plan, next int64, err error) {

@@ -4,19 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/refusal"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ring"
 	"plannerd/store"
 )
-
-// causeQueues is that of every plan that is made of queue lengths alone: which keys move is
-// not known, nor what comes of it.
-const causeQueues planner.Cause = "queue_lengths"
 
 // OfQueues are statistics of queue lengths alone: what is known of the keys of an instance is
 // how much of their work waits for it.
@@ -51,30 +48,6 @@ func (b *base) admitQueues(st *Statistics) error {
 		return planner.Invalid(field, "lacks the queue of "+idsText(without)+", which the ring has")
 	}
 	return nil
-}
-
-// mergeQueues merges reports that are queue lengths; false if none is one.
-func (m *mergedReports) mergeQueues(in Proposal, reports []statsio.Report) (bool, error) {
-	var lengths []planner.Residual
-	for _, r := range reports {
-		q, ok, err := statsio.DecodeQueue(r.Blob)
-		if err != nil {
-			return false, fmt.Errorf("reading the report of instance %d: %w", r.Instance, err)
-		}
-		if ok {
-			lengths = append(lengths, q)
-		}
-	}
-	switch len(lengths) {
-	case 0:
-		return false, nil
-	case len(reports):
-		st := *in.Statistics
-		st.Statistics, st.Queues = OfQueues(lengths), true
-		m.Statistics = &st
-		return true, nil
-	}
-	return true, refusal.New(refusal.ReportsDiffer, "Some reports are queue lengths and others name keys.")
 }
 
 // ofQueues has a plan claim no more than queue lengths tell.
@@ -133,9 +106,6 @@ type QueueFigures struct {
 	Skew    float64 // S of the queues
 }
 
-// madeOfQueues reports whether a plan was made of queue lengths alone.
-func madeOfQueues(p store.Plan) bool { return slices.Contains(p.Causes, string(causeQueues)) }
-
 // QueuesOf are the queue figures of a plan; nil where it was made of keys, or is listed
 // without its instances.
 func QueuesOf(p store.Plan) (*QueueFigures, error) {
@@ -160,4 +130,21 @@ func QueuesOf(p store.Plan) (*QueueFigures, error) {
 		out.Longest = &loads[out.At].ID
 	}
 	return out, nil
+}
+
+// idsText names instances, many of them by their number.
+func idsText(ids []int32) string {
+	const most = 20
+	text := make([]string, min(len(ids), most))
+	for i := range text {
+		text[i] = strconv.Itoa(int(ids[i]))
+	}
+	out := strings.Join(text, ", ")
+	if len(ids) == 1 {
+		return "instance " + out
+	}
+	if len(ids) > most {
+		out += fmt.Sprintf(" and %d more", len(ids)-most)
+	}
+	return "instances " + out
 }

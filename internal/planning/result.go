@@ -10,34 +10,13 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/compact"
+	"plannerd/internal/exact"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
 	"plannerd/store"
 )
-
-// Causes of plans that the service itself knows.
-const (
-	causeCooldown        planner.Cause = "cooldown"
-	causeUnfinished      planner.Cause = "unfinished"       // no plan was complete in time
-	causePendingApproval planner.Cause = "pending_approval" // another plan waits for approval
-	causePlanInFlight    planner.Cause = "plan_in_flight"   // another plan is being carried out
-	causeSmall           planner.Cause = "statistics_too_small"
-	causeImprobable      planner.Cause = "improbable"  // θ_max is not likely enough to be broken
-	causeLittleGain      planner.Cause = "little_gain" // it would move too much for what it improves
-	causeCarried         planner.Cause = "carried"     // earlier reports stood in for missing ones
-	causeGranularity     planner.Cause = "granularity" // of whole keys, and of the number of ranges
-	causeStateLost       planner.Cause = "state_lost"  // an instance is lost, and so is the one that had a copy
-)
-
-// leavesAll reports whether a plan leaves everything alone, whatever there would be
-// to do.
-func leavesAll(causes []planner.Cause) bool {
-	return slices.ContainsFunc(causes, func(c planner.Cause) bool {
-		return c == causeUnfinished || c == causePendingApproval || c == causePlanInFlight || c == causeSmall
-	})
-}
 
 // Migrates is what the migrations of a plan are.
 type Migrates string
@@ -556,4 +535,97 @@ func (o *PlanResult) HotKeyList() []HotKey {
 		}
 	}
 	return out
+}
+
+// SplitKeys are the keys that the plan has go to several instances.
+func (o *PlanResult) SplitKeys() []SplitKey {
+	out := make([]SplitKey, 0, len(o.Splits))
+	s := o.Snapshot
+	for _, x := range o.Splits {
+		out = append(out, SplitKey{
+			Key: s.Keys.At(int(x.Item)), Cost: s.Cost[x.Item], Cause: string(x.Cause), Changed: x.Changed, Parts: x.OnIDs(s),
+		})
+	}
+	return out
+}
+
+// forced sums up what a plan has to move: off instances that were removed, after a
+// changed hash, and where the state of a key is on several instances.
+func (o *PlanResult) forced() (keys int64, state float64) {
+	var states []float64
+	var times []int64
+	add := func(reason planner.Reason, n int64, amount float64, count int64) {
+		switch reason {
+		case planner.ReasonDrain, planner.ReasonRehash, planner.ReasonGather, planner.ReasonTakeover:
+			keys, states, times = keys+n, append(states, amount), append(times, count)
+		}
+	}
+	switch d := o.diff.(type) {
+	case ringDiff:
+		for _, m := range d.Arcs {
+			add(m.Reason, m.Keys, m.State, 1)
+		}
+	case rangesDiff:
+		for _, m := range d.Moves {
+			add(m.Reason, m.Keys, m.State, 1)
+		}
+	default:
+		for _, m := range o.Moves {
+			add(m.Reason, m.Count, o.Snapshot.StateOf(m), m.Count)
+		}
+	}
+	if keys == 0 {
+		return 0, 0
+	}
+	return keys, exact.SumsBy(1, make([]int32, len(states)), states, times)[0]
+}
+
+// evaluatedPlan is another plan, and how it does under the statistics of a new one.
+type evaluatedPlan struct {
+	id      string
+	figures *evaluatedFigures // nil: they cannot be told
+	breaks  []WaitReason      // that nobody has agreed to
+	agreed  agreement
+	changed bool // it must be approved again
+}
+
+// evaluation is what the store keeps of how another plan does under the statistics of p.
+func (o *PlanResult) evaluation(p store.Plan) (*store.Evaluation, error) {
+	e := o.evaluated
+	if e == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(latestFigures{
+		Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.figures, Breaks: reasons(e.breaks),
+		Agreed: e.agreed,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding how plan %s does: %w", e.id, err)
+	}
+	return &store.Evaluation{Plan: e.id, Latest: text, LimitsChanged: e.changed}, nil
+}
+
+// affected yields the instances that the migrations of the plan concern, some of them
+// several times.
+func (o *PlanResult) affected() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		if o.diff != nil {
+			for _, f := range o.diff.moves().flows() {
+				if !yield(f.From) || !yield(f.To) {
+					return
+				}
+			}
+			for _, id := range o.touched {
+				if !yield(id) {
+					return
+				}
+			}
+			return
+		}
+		for _, m := range o.Moves {
+			if !yield(o.Snapshot.Instances[m.From].ID) || !yield(o.Snapshot.Instances[m.To].ID) {
+				return
+			}
+		}
+	}
 }

@@ -1,9 +1,11 @@
 package planning
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
+	"plannerd/internal/absence"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
@@ -156,4 +158,44 @@ func termsOf(ctx context.Context, r *reader, p store.Plan) (*placement, operator
 // hashProblem points an error of a hash function at the key of a row.
 func hashProblem(row int, err error) error {
 	return planner.InvalidRow(row, "key", err.Error())
+}
+
+// withHeld are the changes of the batch that is handed over, and the keys that are held back
+// besides.
+func (in pendingPlan) withHeld() []store.Change {
+	all := slices.Concat(in.Changes, in.Held)
+	slices.SortFunc(all, func(x, y store.Change) int { return bytes.Compare(x.Key, y.Key) })
+	return all
+}
+
+func instanceSet(instances []operator.Instance) map[int32]bool {
+	out := make(map[int32]bool, len(instances))
+	for _, d := range instances {
+		out[d.ID] = true
+	}
+	return out
+}
+
+// absentKeys are the absences that a plan starts from. counted: they include those of its
+// interval.
+type absentKeys struct {
+	before  absence.Counts
+	counted bool
+}
+
+// absent is what the statistics say about the keys of the table that they do not name.
+func (b *base) absent(st *Statistics) absence.Interval {
+	i := absence.Interval{Before: b.absences.before, Table: b.table}
+	if !b.absences.counted && st.Records == nil && !st.outdated(b.op.TableVersion) {
+		i.Statistics = st.Statistics
+	}
+	return i
+}
+
+// absencesIn counts those of an interval for the next one. Records name no keys.
+func (b *base) absencesIn(st *Statistics, s *planner.Snapshot) absence.Counts {
+	if st.Records != nil {
+		return b.absent(st).After(nil)
+	}
+	return b.absent(st).After(s.Entry[:min(st.Len(), len(s.Entry))])
 }

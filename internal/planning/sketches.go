@@ -18,13 +18,6 @@ import (
 // sketchMagic begins a report that is a sketch, as the store keeps it.
 const sketchMagic = "PLSK"
 
-// estimate says how far figures of sketches may be off.
-type estimate struct {
-	RankError  float64 `json:"rank_error"` // of the weight below a key, as a share of all
-	LoadError  float64 `json:"load_error"` // of the load of any instance after the plan, likewise
-	Confidence float64 `json:"confidence"` // that no rank is off by more
-}
-
 // decodeSketch is the inverse of encodeSketch; false for reports that are none.
 func decodeSketch(blob []byte) (s *sketch.Sketch, ok bool, err error) {
 	text, ok := bytes.CutPrefix(blob, []byte(sketchMagic))
@@ -129,9 +122,9 @@ func (m *mergedReports) mergeSketches(in Proposal, reports []statsio.Report) (bo
 	return true, nil
 }
 
-// after is the estimate of a plan after which keys are where a layout says: each end of a
+// estimateAfter is the estimate of a plan after which keys are where a layout says: each end of a
 // range within the key space is off by the error of a rank.
-func (e *estimate) after(held layout) *estimate {
+func estimateAfter(e *estimate, held layout) *estimate {
 	o, ok := held.(owners)
 	if e == nil || !ok {
 		return e

@@ -6,41 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/exact"
 	"plannerd/internal/refusal"
 	"plannerd/store"
 )
-
-// size is how much statistics tell of.
-type size struct {
-	keys int64
-	cost float64
-}
-
-// size counts the keys of the statistics, those that residuals stand for included, and
-// sums up what they cost.
-func (st *Statistics) size() size {
-	costs, counts, residual := st.Cost, []int64(nil), st.Residual
-	if r := st.Records; r != nil {
-		costs, counts = slices.Clone(costs), slices.Repeat([]int64{1}, len(costs))
-		for _, one := range r.Records {
-			costs, counts = append(costs, one.Cost*r.Scales.Cost), append(counts, one.Count)
-		}
-	}
-	out, scale, sum := size{}, exact.ScaleOf(costs, counts), int64(0)
-	for i, cost := range costs {
-		n := int64(1)
-		if counts != nil {
-			n = counts[i]
-		}
-		out.keys, sum = out.keys+n, sum+scale.Fixed(cost)*n
-	}
-	out.cost = scale.Float(sum)
-	for _, r := range residual {
-		out.keys, out.cost = out.keys+r.Keys, out.cost+r.Cost
-	}
-	return out
-}
 
 // tooSmall tells whether statistics are too small to be acted upon, and for how many
 // intervals in a row others were: so is what a pipeline reports that broke.

@@ -1,0 +1,96 @@
+package planning
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/internal/backtest"
+	"plannerd/planner"
+	"plannerd/planner/forecast"
+	"plannerd/planner/policy"
+	"plannerd/store"
+)
+
+// Foresight is by which policy a plan was made, and what it expects of the next interval.
+type Foresight struct {
+	Policy policy.Policy `json:"policy"`
+	// Chosen tells how the service came to the policy; nil: somebody said it, or there
+	// is too little to choose by.
+	Chosen *Choice `json:"chosen"`
+	// RealisedTheta is the θ of the loads that came.
+	RealisedTheta float64 `json:"realised_theta"`
+	// Without and With are what to expect if nothing moves, and if the plan is carried
+	// out; nil: too little is known.
+	Without *forecast.Prediction `json:"without"`
+	With    *forecast.Prediction `json:"with"`
+	// NoiseFloor is what no plan can do anything about; nil: too little is known.
+	NoiseFloor *forecast.Floor `json:"noise_floor"`
+}
+
+// foreseen is what the intervals up to one let expect of the next, and by which policy
+// that is planned on.
+type foreseen struct {
+	policy   policy.Policy
+	chosen   *Choice
+	state    *forecast.State // nil: keys are not known
+	forecast *forecast.Forecast
+}
+
+// told is what a plan tells of what is foreseen.
+func (f *foreseen) told(p *planner.Plan, without, with *forecast.Prediction) *Foresight {
+	if f == nil || f.forecast == nil {
+		return nil
+	}
+	out := &Foresight{
+		Policy: f.policy, Chosen: f.chosen, RealisedTheta: p.Theta.Before, Without: without, With: with,
+		NoiseFloor: f.state.Floor(live(p.Snapshot.Instances)),
+	}
+	if s := p.Snapshot; f.policy.Forecast.Method != forecast.Last {
+		out.RealisedTheta = backtest.Theta(s, s.Current, f.forecast.Observed.Cost)
+	}
+	return out
+}
+
+// live is the number of instances that may carry load.
+func live(instances []planner.Instance) (n int) {
+	for _, d := range instances {
+		if d.Live() {
+			n++
+		}
+	}
+	return n
+}
+
+// foreseeOf has a plan made on what is expected. Where the engine holds the table nobody
+// knows where keys are that it does not name.
+func (b *base) foreseeOf(st *Statistics, f *foreseen) {
+	if b.engineHolds() {
+		f.forecast = f.forecast.Named()
+	}
+	b.foreseen, st.foreseen = f, f.forecast
+}
+
+// foresightOf is what a stored plan tells; nil: nothing was foreseen.
+func foresightOf(p store.Plan) (*Foresight, error) {
+	if p.Forecast == nil {
+		return nil, nil
+	}
+	var out Foresight
+	if err := json.Unmarshal(p.Forecast, &out); err != nil {
+		return nil, fmt.Errorf("reading what plan %s expects: %w", p.ID, err)
+	}
+	return &out, nil
+}
+
+// Choice tells how a policy was chosen.
+type Choice struct {
+	// Intervals is by how many it was chosen, the newest of which is Interval.
+	Intervals int   `json:"intervals"`
+	Interval  int64 `json:"interval"`
+	// ThetaMax is the tolerance that it was chosen for.
+	ThetaMax float64 `json:"theta_max"`
+	Reason   string  `json:"reason"` // in words
+	// Age is how many plans were made since.
+	Age int `json:"age"`
+}

@@ -1,0 +1,61 @@
+package planning
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"plannerd/store"
+)
+
+// UnfilledInstance is an instance that a plan leaves below its least load.
+type UnfilledInstance struct {
+	Instance int32 `json:"instance"`
+	Shortage
+}
+
+// UnfilledOf lists the instances that a plan leaves below their least load, ascending; nil
+// where no load has a lower bound.
+func UnfilledOf(f store.Figures) ([]UnfilledInstance, error) {
+	loads, err := loadsWith(f, "least_load")
+	if loads == nil || err != nil {
+		return nil, err
+	}
+	list := []UnfilledInstance{}
+	for _, l := range loads {
+		if l.Unfilled != nil {
+			list = append(list, UnfilledInstance{l.ID, *l.Unfilled})
+		}
+	}
+	return list, nil
+}
+
+// loadsWith reads the loads of a plan; nil where none has that member.
+func loadsWith(f store.Figures, member string) (loads []Load, err error) {
+	if !bytes.Contains(f.Instances, []byte(`"`+member+`"`)) {
+		return nil, nil
+	}
+	if err := json.Unmarshal(f.Instances, &loads); err != nil {
+		return nil, fmt.Errorf("reading stored loads: %w", err)
+	}
+	return loads, nil
+}
+
+// cutShort reports whether some batches of a plan are in force, and others are not.
+func cutShort(p store.Plan) bool { return p.BatchesDone > 0 && p.BatchesDone < p.BatchCount }
+
+// filledBy lists the instances that a stored plan was to fill.
+func filledBy(p store.Plan) (ids []int32, err error) {
+	loads, err := loadsWith(p.Figures, "filling")
+	for _, l := range loads {
+		if l.Filling != nil {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids, err
+}
+
+// madeOfQueues reports whether a plan was made of queue lengths alone.
+func madeOfQueues(p store.Plan) bool { return slices.Contains(p.Causes, string(causeQueues)) }
