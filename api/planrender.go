@@ -12,31 +12,32 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/figures"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
 )
 
-// figures are what a plan reports about itself, in the order of the contract.
+// planFigures are what a plan reports about itself, in the order of the contract.
 // Instances, HotKeys and Splits are nil, and left out, where plans are listed.
-type figures struct {
-	EndReason        string                      `json:"end_reason"`
-	Causes           []string                    `json:"causes"`
-	Balanced         *bool                       `json:"balanced"` // nil: loads are expectations
-	TableWithinLimit bool                        `json:"table_within_limit"`
-	Filled           *bool                       `json:"filled,omitzero"` // nil where no load has a lower bound
-	Unfilled         []planning.UnfilledInstance `json:"unfilled,omitzero"`
-	Theta            wire.Comparison             `json:"theta"`
-	Underload        wire.Comparison             `json:"underload"`
-	Skewness         wire.Comparison             `json:"skewness"`
-	Migration        wire.MigrationFigures       `json:"migration"`
-	Certificate      jsontext.Value              `json:"certificate"`
-	Compaction       jsontext.Value              `json:"compaction"`
-	Instances        jsontext.Value              `json:"instances,omitzero"`
-	HotKeys          []wire.HotKey               `json:"hot_keys,omitzero"`
-	Merges           int64                       `json:"merges"`
-	Splits           []wire.SplitKey             `json:"splits,omitzero"`
-	DriftedKeys      int64                       `json:"drifted_keys"`
-	IdleEntries      *int64                      `json:"idle_entries,omitzero"` // nil in a what-if
+type planFigures struct {
+	EndReason        string                     `json:"end_reason"`
+	Causes           []string                   `json:"causes"`
+	Balanced         *bool                      `json:"balanced"` // nil: loads are expectations
+	TableWithinLimit bool                       `json:"table_within_limit"`
+	Filled           *bool                      `json:"filled,omitzero"` // nil where no load has a lower bound
+	Unfilled         []figures.UnfilledInstance `json:"unfilled,omitzero"`
+	Theta            wire.Comparison            `json:"theta"`
+	Underload        wire.Comparison            `json:"underload"`
+	Skewness         wire.Comparison            `json:"skewness"`
+	Migration        wire.MigrationFigures      `json:"migration"`
+	Certificate      jsontext.Value             `json:"certificate"`
+	Compaction       jsontext.Value             `json:"compaction"`
+	Instances        jsontext.Value             `json:"instances,omitzero"`
+	HotKeys          []wire.HotKey              `json:"hot_keys,omitzero"`
+	Merges           int64                      `json:"merges"`
+	Splits           []wire.SplitKey            `json:"splits,omitzero"`
+	DriftedKeys      int64                      `json:"drifted_keys"`
+	IdleEntries      *int64                     `json:"idle_entries,omitzero"` // nil in a what-if
 }
 
 // planHead is a plan without its long lists, in the order of the contract.
@@ -68,7 +69,7 @@ type planHead struct {
 	Routers       map[string]int64  `json:"routers,omitzero"` // like Reports
 	Awaits        []int32           `json:"awaits,omitzero"`  // like Reports
 	Acked         []ack             `json:"acked,omitzero"`   // like Reports
-	figures
+	planFigures
 	Forecast        jsontext.Value     `json:"forecast"`
 	Pending         jsontext.Value     `json:"pending"`
 	Latest          jsontext.Value     `json:"latest"`
@@ -122,9 +123,9 @@ type ack struct {
 }
 
 // figuresOut brings figures into an answer, with what is claimed of the balance.
-func figuresOut(f planning.Figures, balanced *bool, named namedKeys, keys keyCoder) (figures, error) {
-	unfilled, err := planning.UnfilledOf(f)
-	out := figures{
+func figuresOut(f planning.Figures, balanced *bool, named namedKeys, keys keyCoder) (planFigures, error) {
+	unfilled, err := figures.UnfilledOf(f)
+	out := planFigures{
 		EndReason: f.EndReason, Causes: f.Causes, Balanced: balanced, TableWithinLimit: f.TableWithinLimit,
 		Theta:     wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
 		Underload: wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
@@ -173,8 +174,8 @@ func partsOut(parts []planner.Part) wire.Parts {
 
 // namedKeys are the keys that the figures of a plan name.
 type namedKeys struct {
-	hot   []planning.HotKey
-	split []planning.SplitKey
+	hot   []figures.HotKey
+	split []figures.SplitKey
 }
 
 // readNamedKeys reads them from the figures of a stored plan.
@@ -237,7 +238,7 @@ func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Dur
 	head := planHead{
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
-		Migrates: planning.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, figures: f,
+		Migrates: planning.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, planFigures: f,
 		WaitsFor: p.WaitsFor, Forecast: p.Forecast, Pending: p.Pending, Latest: p.Latest,
 		InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),

@@ -31,7 +31,7 @@ type whatIfResult struct {
 	Instances  int                 `json:"target_instances,omitzero"`
 	Pareto     bool                `json:"pareto"`
 	Migrates   planning.Migrates   `json:"migrates"`
-	figures
+	planFigures
 	WorkUnits int64       `json:"work_units"`
 	Timing    wire.Timing `json:"timing"`
 }
@@ -273,8 +273,8 @@ func renderTrials(
 		r.sizes = appendSizes(nil, operator.SchemeTable, p.TableBefore, p.TableAfter)
 		r.figures = whatIfResult{
 			Strategy: p.Strategy, Parameters: in.Trials[i].Parameters, Instances: in.Trials[i].Instances, Pareto: front[i],
-			Migrates: p.Migrates(),
-			figures:  shown, WorkUnits: p.WorkUnits, Timing: timing(p.Took),
+			Migrates:    p.Migrates(),
+			planFigures: shown, WorkUnits: p.WorkUnits, Timing: timing(p.Took),
 		}
 		if r.head, err = openObject(r.figures); err != nil {
 			return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service/figures"
 )
 
 // writeLines writes a line for each result.
@@ -60,7 +60,7 @@ func (r *resultText) row() (names, cells []string) {
 		names, cells = append(names, name), append(cells, text)
 	}
 	f := &r.figures
-	var proven planning.Certificate
+	var proven figures.Certificate
 	_ = json.Unmarshal(f.Certificate, &proven) // it was made of one, or is null
 	add("strategy", f.Strategy)
 	for _, p := range parameters.All() {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"plannerd/internal/service/figures"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -52,11 +53,11 @@ func (b *base) concerned(o *PlanResult) []int32 {
 func (b *base) routes(p *planner.Plan) map[int32]bool {
 	s, ids := p.Snapshot, map[int32]bool{}
 	for c := range unsortedChanges(p) {
-		for _, e := range [2]store.Entry{before(c), after(c)} {
+		for _, e := range [2]store.Entry{figures.Before(c), figures.After(c)} {
 			if e.Parts == "" && e.Instance != store.NoInstance {
 				ids[e.Instance] = true
 			}
-			for _, part := range partsOf(e.Parts) {
+			for _, part := range figures.PartsOf(e.Parts) {
 				ids[part.Instance] = true
 			}
 		}

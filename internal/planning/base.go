@@ -5,6 +5,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -67,7 +68,7 @@ func (s *Proposer) computePlan(ctx context.Context, b *base, st *Statistics, mem
 		return nil, err
 	}
 	if small && others < b.newest.Approval.SmallIntervals {
-		if out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, causeSmall); err == nil {
+		if out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, figures.CauseSmall); err == nil {
 			out.small = true
 		}
 		return out, err
@@ -83,7 +84,7 @@ func (s *Proposer) computePlan(ctx context.Context, b *base, st *Statistics, mem
 	}
 	if err == nil && small {
 		if out.small = true; out.status() == store.StatusNoAction {
-			out.Causes = append(out.Causes, causeSmall)
+			out.Causes = append(out.Causes, figures.CauseSmall)
 		}
 	}
 	return out, err
@@ -98,9 +99,9 @@ func (s *Proposer) computeOrWait(ctx context.Context, b *base, st *Statistics) (
 	case other == nil:
 		out, err = schemeNamed(b.newest.Scheme).plan(ctx, s.engine, b, st)
 	case other.Status.InFlight():
-		out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, causePlanInFlight)
+		out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, figures.CausePlanInFlight)
 	default:
-		out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, causePendingApproval)
+		out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, figures.CausePendingApproval)
 	}
 	if err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (s *Proposer) computeOrWait(ctx context.Context, b *base, st *Statistics) (
 		return nil, err
 	}
 	out.evaluated = &evaluatedPlan{id: waiting.ID}
-	if out.evaluated.agreed, err = agreedTo(*waiting); then != nil && err == nil {
+	if out.evaluated.agreed, err = figures.AgreedTo(*waiting); then != nil && err == nil {
 		if out.evaluated.figures, err = evaluatedFiguresOf(*waiting, then); err != nil {
 			return nil, err
 		}
@@ -124,7 +125,7 @@ func (s *Proposer) computeOrWait(ctx context.Context, b *base, st *Statistics) (
 		out.evaluated.changed = b.newest.Approval.Auto != operator.AutoAlways && len(out.evaluated.breaks) > 0
 	}
 	if other != nil {
-		out.blocking = &blockingPlan{Plan: other.ID, Status: string(other.Status), Figures: out.evaluated.figures}
+		out.blocking = &figures.BlockingPlan{Plan: other.ID, Status: string(other.Status), Figures: out.evaluated.figures}
 	}
 	return out, err
 }
@@ -148,13 +149,15 @@ func (s *Proposer) waiting(ctx context.Context, b *base, made *PlanResult) (*sto
 }
 
 // evaluatedFiguresOf are those of a waiting plan under newer statistics.
-func evaluatedFiguresOf(waiting store.Plan, p *planner.Plan) (*evaluatedFigures, error) {
+func evaluatedFiguresOf(waiting store.Plan, p *planner.Plan) (*figures.EvaluatedFigures, error) {
 	waiting.Balanced, waiting.Causes = p.Balanced, nil
 	balanced, err := BalancedOf(waiting)
-	between := func(c planner.Comparison) Comparison { return Comparison{Before: c.Before, After: c.After} }
-	return &evaluatedFigures{
+	between := func(c planner.Comparison) figures.Comparison {
+		return figures.Comparison{Before: c.Before, After: c.After}
+	}
+	return &figures.EvaluatedFigures{
 		Balanced: balanced, Theta: between(p.Theta), Underload: between(p.Underload), Skewness: between(p.Skewness),
-		Migration: MigrationFigures{
+		Migration: figures.MigrationFigures{
 			Keys: p.Migration.Keys, State: p.Migration.State, Fraction: p.Migration.Fraction, Objective: p.Migration.Objective,
 		},
 	}, err

@@ -9,6 +9,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/operator"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -69,8 +70,8 @@ func (e *engine) run(ctx context.Context, strategy string, in *planInput, p oper
 // decided says why a policy leaves everything where it is, if it does.
 func (o *PlanResult) decided(why policy.Reason) {
 	cause, ok := map[policy.Reason]planner.Cause{
-		policy.Balanced: planner.CauseBalanced, policy.Cooldown: causeCooldown, policy.Improbable: causeImprobable,
-		policy.LittleWorth: causeLittleGain,
+		policy.Balanced: planner.CauseBalanced, policy.Cooldown: figures.CauseCooldown, policy.Improbable: figures.CauseImprobable,
+		policy.LittleWorth: figures.CauseLittleGain,
 	}[why]
 	if ok && !slices.Contains(o.Causes, cause) {
 		o.Causes = []planner.Cause{cause}
@@ -122,7 +123,7 @@ func unfinished(snapshot *planner.Snapshot, options planner.Options, late bool) 
 	if err != nil {
 		return nil, err
 	}
-	plan.Causes, plan.EndReason = []planner.Cause{causeUnfinished}, planner.EndWorkBudget
+	plan.Causes, plan.EndReason = []planner.Cause{figures.CauseUnfinished}, planner.EndWorkBudget
 	if late {
 		plan.EndReason = planner.EndStopped
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"plannerd/internal/operator"
+	"plannerd/internal/service/figures"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -52,7 +53,7 @@ func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statist
 func routes(changes []store.Change) (*planner.RoutingTable, error) {
 	entries := make([]planner.Entry, len(changes))
 	for i, c := range changes {
-		entries[i] = planner.Entry{Key: c.Key, Instance: c.New, Parts: partsOf(c.NewParts)}
+		entries[i] = planner.Entry{Key: c.Key, Instance: c.New, Parts: figures.PartsOf(c.NewParts)}
 	}
 	return planner.NewRoutingTable(entries)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/store"
 )
 
@@ -29,11 +30,11 @@ func toFill(ctx context.Context, r *reader, b *base) ([]int32, error) {
 	if last == nil || err != nil {
 		return ids, err
 	}
-	if cutShort(*last) {
-		left, err := filledBy(*last)
+	if figures.CutShort(*last) {
+		left, err := figures.FilledBy(*last)
 		return append(ids, left...), err
 	}
-	loads, err := loadsWith(last.Figures, "filling")
+	loads, err := figures.LoadsWith(last.Figures, "filling")
 	for _, l := range loads {
 		if l.Filling != nil && l.Unfilled != nil && !l.Unfilled.Proven {
 			ids = append(ids, l.ID)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/planner/policy"
 	"plannerd/store"
 )
@@ -26,7 +27,7 @@ func sinceMoved(ctx context.Context, r *reader, b *base, st *Statistics) (int, e
 			if p.Epoch != st.Epoch || since > cooldown {
 				return 0, nil
 			}
-			if p.MigrationKeys > 0 || madeOfQueues(p) {
+			if p.MigrationKeys > 0 || figures.MadeOfQueues(p) {
 				return int(since), nil
 			}
 		}

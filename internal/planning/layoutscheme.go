@@ -8,6 +8,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -59,7 +60,7 @@ type replanned struct {
 	// moved makes the diff of what was judged; nil: it is there.
 	moved func(judged *planner.Plan) (layoutDiff, error)
 	// certificate proves how little could have moved at best; nil: nothing is proven.
-	certificate func(judged *planner.Plan) *Certificate
+	certificate func(judged *planner.Plan) *figures.Certificate
 }
 
 func (s layoutScheme) read(ctx context.Context, r *reader, b *base) error {
@@ -155,7 +156,7 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 		case err != nil:
 			return nil, err
 		case why == policy.Cooldown:
-			return s.unmoved(b, st, stay, causeCooldown)
+			return s.unmoved(b, st, stay, figures.CauseCooldown)
 		case why != policy.Planned:
 			return s.unmoved(b, st, stay, planner.CauseBalanced)
 		}
@@ -178,7 +179,7 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 		if err != nil {
 			return nil, err
 		}
-		out, err := s.unmoved(b, st, stay, causeUnfinished)
+		out, err := s.unmoved(b, st, stay, figures.CauseUnfinished)
 		if err == nil {
 			out.EndReason = planner.EndStopped
 		}
@@ -349,7 +350,7 @@ func (s layoutScheme) result(b *base, st *Statistics, next *replanned) (*PlanRes
 	p.Balanced = p.Balanced && !st.Queues
 	p.Causes = causesOf(p, out.changed == nil && !out.rerouted, next.cause)
 	if next.lost {
-		p.Causes = append(p.Causes, causeStateLost)
+		p.Causes = append(p.Causes, figures.CauseStateLost)
 	}
 	if next.certificate != nil {
 		out.certificate = next.certificate(p)

@@ -8,36 +8,37 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/planner"
 	"plannerd/store"
 )
 
 // waitsFor tells why a plan that is to be carried out waits for approval; nil: it is
 // approved.
-func waitsFor(c operator.ApprovalRule, o *PlanResult) []WaitReason {
-	var out []WaitReason
+func waitsFor(c operator.ApprovalRule, o *PlanResult) []figures.WaitReason {
+	var out []figures.WaitReason
 	if o.small {
-		out = append(out, WaitSmall)
+		out = append(out, figures.WaitSmall)
 	}
 	switch c.Approval.Auto {
 	case operator.AutoAlways:
 		return out
 	case operator.AutoNever:
-		out = append(out, WaitApproval)
+		out = append(out, figures.WaitApproval)
 	}
 	if !o.TableWithinLimit && o.TableAfter >= o.TableBefore {
-		out = append(out, WaitTableLimit)
+		out = append(out, figures.WaitTableLimit)
 	}
 	out = append(out, breaks(c, o.Plan)...)
-	if c.Approval.MaxMigration != nil && slices.Contains(o.Causes, causeQueues) { // nobody knows what it moves
-		out = append(out, WaitMaxMigration)
+	if c.Approval.MaxMigration != nil && slices.Contains(o.Causes, figures.CauseQueues) { // nobody knows what it moves
+		out = append(out, figures.WaitMaxMigration)
 	}
 	return out
 }
 
 // breaks tells which limits a plan breaks, as far as its statistics tell.
-func breaks(c operator.ApprovalRule, p *planner.Plan) []WaitReason {
-	out := []WaitReason{}
+func breaks(c operator.ApprovalRule, p *planner.Plan) []figures.WaitReason {
+	out := []figures.WaitReason{}
 	allowed := p.Theta.Before
 	for _, h := range p.HotKeys {
 		allowed = max(allowed, h.ForcedTheta)
@@ -45,10 +46,10 @@ func breaks(c operator.ApprovalRule, p *planner.Plan) []WaitReason {
 	// Where nobody carried anything before there is nothing that could get worse.
 	carried := slices.ContainsFunc(p.Instances, func(l planner.Load) bool { return l.Before > 0 })
 	if !p.Balanced && carried && p.Theta.After > allowed {
-		out = append(out, WaitThetaWorse)
+		out = append(out, figures.WaitThetaWorse)
 	}
 	if m := c.Approval.MaxMigration; m != nil && moreThan(*m, p.Migration) {
-		out = append(out, WaitMaxMigration)
+		out = append(out, figures.WaitMaxMigration)
 	}
 	return out
 }
@@ -68,7 +69,7 @@ func limitsHold(p store.Plan) error {
 	if !LimitsHaveChanged(p) {
 		return nil
 	}
-	latest, err := latestOf(p)
+	latest, err := figures.LatestOf(p)
 	if err != nil {
 		return err
 	}
@@ -79,9 +80,9 @@ func limitsHold(p store.Plan) error {
 
 // breaksBeyond tells which limits a plan breaks by more than somebody agreed to, as far as
 // its statistics tell.
-func breaksBeyond(c operator.ApprovalRule, a agreement, p *planner.Plan) []WaitReason {
-	return slices.DeleteFunc(breaks(c, p), func(r WaitReason) bool {
-		if r == WaitThetaWorse {
+func breaksBeyond(c operator.ApprovalRule, a figures.Agreement, p *planner.Plan) []figures.WaitReason {
+	return slices.DeleteFunc(breaks(c, p), func(r figures.WaitReason) bool {
+		if r == figures.WaitThetaWorse {
 			return a.Theta != nil && p.Theta.After <= *a.Theta
 		}
 		limit, m := *c.Approval.MaxMigration, a.Migration

@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
+	"plannerd/internal/service/figures"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -27,14 +28,14 @@ func TestWaitsFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule   operator.ApprovalOptions
 		change func(*PlanResult)
-		want   []WaitReason
+		want   []figures.WaitReason
 	}{
 		"within limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(*PlanResult) {}, nil},
-		"never":         {operator.ApprovalOptions{Auto: operator.AutoNever}, func(*PlanResult) {}, []WaitReason{WaitApproval}},
+		"never":         {operator.ApprovalOptions{Auto: operator.AutoNever}, func(*PlanResult) {}, []figures.WaitReason{figures.WaitApproval}},
 		"a larger table over its limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *PlanResult) { o.TableWithinLimit = false }, []WaitReason{WaitTableLimit}},
+			func(o *PlanResult) { o.TableWithinLimit = false }, []figures.WaitReason{figures.WaitTableLimit}},
 		"as large a one": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *PlanResult) { o.TableWithinLimit, o.TableAfter = false, 3 }, []WaitReason{WaitTableLimit}},
+			func(o *PlanResult) { o.TableWithinLimit, o.TableAfter = false, 3 }, []figures.WaitReason{figures.WaitTableLimit}},
 		"a smaller one": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *PlanResult) { o.TableWithinLimit, o.TableAfter = false, 2 }, nil},
 		"better, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
@@ -42,7 +43,7 @@ func TestWaitsFor(t *testing.T) {
 		"no better, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *PlanResult) { o.Balanced, o.Theta.After = false, 0.5 }, nil},
 		"worse, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *PlanResult) { o.Balanced, o.Theta.After = false, 0.6 }, []WaitReason{WaitThetaWorse}},
+			func(o *PlanResult) { o.Balanced, o.Theta.After = false, 0.6 }, []figures.WaitReason{figures.WaitThetaWorse}},
 		"worse, within the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *PlanResult) { o.Theta.After = 0.6 }, nil},
 		"worse, as a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *PlanResult) {
@@ -50,7 +51,7 @@ func TestWaitsFor(t *testing.T) {
 		}, nil},
 		"worse than a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *PlanResult) {
 			o.Balanced, o.Theta.After, o.HotKeys = false, 0.7, []planner.HotKey{{ForcedTheta: 0.6}}
-		}, []WaitReason{WaitThetaWorse}},
+		}, []figures.WaitReason{figures.WaitThetaWorse}},
 		"of what nobody carried": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *PlanResult) {
 			o.Balanced, o.Theta, o.Instances = false, planner.Comparison{After: 0.6}, []planner.Load{{After: 3}}
 		}, nil},
@@ -58,25 +59,25 @@ func TestWaitsFor(t *testing.T) {
 			MaxMigration: &parameters.MigrationLimit{State: &state, Fraction: &fraction, Keys: &keys}},
 			func(*PlanResult) {}, nil},
 		"more state": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{State: &state}},
-			func(o *PlanResult) { o.Migration.State = 41 }, []WaitReason{WaitMaxMigration}},
+			func(o *PlanResult) { o.Migration.State = 41 }, []figures.WaitReason{figures.WaitMaxMigration}},
 		"a larger fraction": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{Fraction: &fraction}},
-			func(o *PlanResult) { o.Migration.Fraction = 0.21 }, []WaitReason{WaitMaxMigration}},
+			func(o *PlanResult) { o.Migration.Fraction = 0.21 }, []figures.WaitReason{figures.WaitMaxMigration}},
 		"nothing of nothing": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{Fraction: new(0.0)}},
 			func(o *PlanResult) { o.Migration = planner.Migration{Keys: 4} }, nil},
 		"more keys": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
-			func(o *PlanResult) { o.Migration.Keys = 5 }, []WaitReason{WaitMaxMigration}},
+			func(o *PlanResult) { o.Migration.Keys = 5 }, []figures.WaitReason{figures.WaitMaxMigration}},
 		"all at once": {operator.ApprovalOptions{Auto: operator.AutoNever, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
 			func(o *PlanResult) {
 				o.small, o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = true, false, false, 0.6, 5
-			}, []WaitReason{WaitSmall, WaitApproval, WaitTableLimit, WaitThetaWorse, WaitMaxMigration}},
+			}, []figures.WaitReason{figures.WaitSmall, figures.WaitApproval, figures.WaitTableLimit, figures.WaitThetaWorse, figures.WaitMaxMigration}},
 		"all at once, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
 			func(o *PlanResult) {
 				o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = false, false, 0.6, 5
 			}, nil},
 		"too small, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways}, func(o *PlanResult) { o.small = true },
-			[]WaitReason{WaitSmall}},
+			[]figures.WaitReason{figures.WaitSmall}},
 	} {
 		o := within()
 		c.change(&o)
@@ -89,32 +90,32 @@ func TestWaitsFor(t *testing.T) {
 // TestAgreedLimits: who approved a plan that broke a limit has agreed to that, and to as
 // high a θ or as much migration.
 func TestAgreedLimits(t *testing.T) {
-	theta, some := 0.6, MigrationFigures{Keys: 5, State: 50, Fraction: 0.5}
+	theta, some := 0.6, figures.MigrationFigures{Keys: 5, State: 50, Fraction: 0.5}
 	then := &planner.Plan{
 		Theta: planner.Comparison{After: 0.6}, Migration: planner.Migration{Keys: 5, State: 50, Fraction: 0.5},
 		Instances: []planner.Load{{Before: 1}},
 	}
 	const both = "theta_worse max_migration"
 	for name, c := range map[string]struct {
-		agreed agreement
+		agreed figures.Agreement
 		limit  parameters.MigrationLimit
 		want   string
 	}{
-		"nothing was":      {agreement{}, parameters.MigrationLimit{Keys: new(int64(1))}, both},
-		"as high a θ was":  {agreement{Theta: &theta}, parameters.MigrationLimit{State: new(1.0)}, "max_migration"},
-		"a lower θ was":    {agreement{Theta: new(0.5)}, parameters.MigrationLimit{State: new(1.0)}, both},
-		"as many keys":     {agreement{Migration: &some}, parameters.MigrationLimit{Keys: new(int64(1))}, "theta_worse"},
-		"as much state":    {agreement{Migration: &some}, parameters.MigrationLimit{State: new(1.0)}, "theta_worse"},
-		"as large a share": {agreement{Migration: &some}, parameters.MigrationLimit{Fraction: new(0.1)}, "theta_worse"},
-		"fewer keys": {agreement{Migration: &MigrationFigures{Keys: 4, State: 99}},
+		"nothing was":      {figures.Agreement{}, parameters.MigrationLimit{Keys: new(int64(1))}, both},
+		"as high a θ was":  {figures.Agreement{Theta: &theta}, parameters.MigrationLimit{State: new(1.0)}, "max_migration"},
+		"a lower θ was":    {figures.Agreement{Theta: new(0.5)}, parameters.MigrationLimit{State: new(1.0)}, both},
+		"as many keys":     {figures.Agreement{Migration: &some}, parameters.MigrationLimit{Keys: new(int64(1))}, "theta_worse"},
+		"as much state":    {figures.Agreement{Migration: &some}, parameters.MigrationLimit{State: new(1.0)}, "theta_worse"},
+		"as large a share": {figures.Agreement{Migration: &some}, parameters.MigrationLimit{Fraction: new(0.1)}, "theta_worse"},
+		"fewer keys": {figures.Agreement{Migration: &figures.MigrationFigures{Keys: 4, State: 99}},
 			parameters.MigrationLimit{Keys: new(int64(1))}, both},
-		"less state": {agreement{Migration: &MigrationFigures{State: 49}},
+		"less state": {figures.Agreement{Migration: &figures.MigrationFigures{State: 49}},
 			parameters.MigrationLimit{State: new(1.0)}, both},
-		"a smaller share": {agreement{Migration: &MigrationFigures{Keys: 9}},
+		"a smaller share": {figures.Agreement{Migration: &figures.MigrationFigures{Keys: 9}},
 			parameters.MigrationLimit{Fraction: new(0.1)}, both},
 	} {
 		rule := operator.ApprovalRule{Approval: operator.ApprovalOptions{MaxMigration: &c.limit}}
-		if got := strings.Join(reasons(breaksBeyond(rule, c.agreed, then)), " "); got != c.want {
+		if got := strings.Join(figures.ReasonsText(breaksBeyond(rule, c.agreed, then)), " "); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -126,7 +127,7 @@ func TestAgreement(t *testing.T) {
 	p := store.Plan{Status: store.StatusProposed, WaitsFor: []string{"theta_worse", "max_migration"},
 		Figures: store.Figures{ThetaAfter: 0.5, MigrationKeys: 7, MigrationState: 30, MigrationFraction: 0.3}}
 	show := func() string {
-		a, err := agreedTo(p)
+		a, err := figures.AgreedTo(p)
 		if err != nil {
 			return err.Error()
 		}
@@ -142,7 +143,7 @@ func TestAgreement(t *testing.T) {
 	p.Latest = []byte(`{"breaks":["theta_worse","max_migration"],"figures":{"theta":{"before":1,"after":0.6},` +
 		`"migration":{"keys":5,"state":50,"fraction":0.1,"objective":50}}}`)
 	var err error
-	if p.Latest, err = agreeToLatest(p); err != nil || !strings.Contains(string(p.Latest), `"breaks":[]`) {
+	if p.Latest, err = figures.AgreeToLatest(p); err != nil || !strings.Contains(string(p.Latest), `"breaks":[]`) {
 		t.Errorf("%s, %v", p.Latest, err)
 	}
 	p.Status = store.StatusApproved
@@ -150,7 +151,7 @@ func TestAgreement(t *testing.T) {
 		t.Errorf("after it: %s", got)
 	}
 	p.Latest = []byte(`{`)
-	if _, err := agreeToLatest(p); err == nil || !strings.Contains(show(), "reading how plan") {
+	if _, err := figures.AgreeToLatest(p); err == nil || !strings.Contains(show(), "reading how plan") {
 		t.Errorf("what is damaged is read: %v, %s", err, show())
 	}
 }

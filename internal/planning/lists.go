@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"plannerd/compact"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/planner/ring"
 	"plannerd/store"
@@ -47,7 +48,7 @@ func listOf[R statsio.Record](records []R) statsio.List {
 func entriesOf(entries []store.Entry) statsio.List {
 	return statsio.Records[statsio.Entry](func(yield func(statsio.Entry) bool) {
 		for _, e := range entries {
-			if !yield(entryOf(e)) {
+			if !yield(figures.EntryOf(e)) {
 				return
 			}
 		}
@@ -59,7 +60,7 @@ func entriesOf(entries []store.Entry) statsio.List {
 func changeParts(changes []store.Change) []Part {
 	set := func(yield func(statsio.Entry) bool) {
 		for _, c := range changes {
-			if c.New != store.NoInstance && !yield(entryOf(after(c))) {
+			if c.New != store.NoInstance && !yield(figures.EntryOf(figures.After(c))) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"plannerd/internal/absence"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
@@ -56,7 +57,7 @@ func baseOf(ctx context.Context, r *reader, p store.Plan, memory *admission.Leas
 		return nil, err
 	}
 	b.changed = !operator.SamePlacement(b.pinned.Configuration, b.newest.Configuration)
-	if b.filling, err = filledBy(p); b.engineHolds() || err != nil {
+	if b.filling, err = figures.FilledBy(p); b.engineHolds() || err != nil {
 		return b, err
 	}
 	if b.table, err = plannerTable(table.Entries); err != nil {

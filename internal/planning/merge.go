@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -293,9 +294,9 @@ func (m *mergedReports) note(o *PlanResult) {
 	if m == nil {
 		return
 	}
-	o.Snapshot.Drifted += max(0, m.drifted-inItsParts(o.Snapshot))
+	o.Snapshot.Drifted += max(0, m.drifted-figures.InItsParts(o.Snapshot))
 	if len(m.carried) > 0 {
-		o.Causes = append(o.Causes, causeCarried)
+		o.Causes = append(o.Causes, figures.CauseCarried)
 	}
 	if len(m.frozen) > 0 && !slices.Contains(o.Causes, planner.CauseFrozen) {
 		o.Causes = append(o.Causes, planner.CauseFrozen)
@@ -307,10 +308,10 @@ func (m *mergedReports) encode(o *PlanResult) ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	out := planReports{Received: instancesOf(m.received), Carried: make([]carriedReport, len(m.carried)),
+	out := figures.PlanReports{Received: instancesOf(m.received), Carried: make([]figures.CarriedReport, len(m.carried)),
 		Frozen: []int32{}, Lost: m.lost, Estimate: estimateAfter(m.estimate, o.layout)}
 	for i, one := range m.carried {
-		out.Carried[i] = carriedReport{Instance: one.Instance, Interval: one.Interval}
+		out.Carried[i] = figures.CarriedReport{Instance: one.Instance, Interval: one.Interval}
 	}
 	if m.frozen != nil {
 		out.Frozen = m.frozen

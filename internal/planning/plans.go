@@ -7,6 +7,7 @@ import (
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -120,7 +121,7 @@ func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter KeyFilt
 	list := selection[statsio.TableChange]{n: len(changes), at: func(i int) statsio.TableChange {
 		x := changes[i]
 		return statsio.TableChange{
-			Key: x.Key, Instance: x.New, Previous: x.Old, Parts: partsOf(x.NewParts), PreviousParts: partsOf(x.OldParts),
+			Key: x.Key, Instance: x.New, Previous: x.Old, Parts: figures.PartsOf(x.NewParts), PreviousParts: figures.PartsOf(x.OldParts),
 		}
 	}}
 	if !filter.takesAll() {

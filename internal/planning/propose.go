@@ -11,6 +11,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/store"
 )
@@ -260,7 +261,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 	}
 	p.LeavesOpen = d.small && p.Status == store.StatusNoAction
 	if p.Status == store.StatusApproved {
-		p.WaitsFor = reasons(waitsFor(b.newest.ApprovalRule, d.PlanResult))
+		p.WaitsFor = figures.ReasonsText(waitsFor(b.newest.ApprovalRule, d.PlanResult))
 		p.Status, p.ExpiresAt = operator.FirstStatus(len(p.WaitsFor) > 0), b.newest.Expiry(at)
 		p.Awaited = b.awaited(d.PlanResult)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ring"
@@ -52,8 +53,8 @@ func (b *base) admitQueues(st *Statistics) error {
 
 // ofQueues has a plan claim no more than queue lengths tell.
 func (o *PlanResult) ofQueues() {
-	if o.Balanced = false; !slices.Contains(o.Causes, causeQueues) {
-		o.Causes = append(o.Causes, causeQueues)
+	if o.Balanced = false; !slices.Contains(o.Causes, figures.CauseQueues) {
+		o.Causes = append(o.Causes, figures.CauseQueues)
 	}
 }
 
@@ -83,7 +84,7 @@ func (ringKind) relieve(b *base, held tokens, st *Statistics) (*replanned, error
 	next := &replanned{after: after, cause: cmp.Or(planner.Cause(p.Cause), planner.Cause(verdict.Cause))}
 	changed := held.changes(after)
 	if len(changed) > 0 {
-		next.cause, next.work = causeQueues, 1
+		next.cause, next.work = figures.CauseQueues, 1
 	}
 	next.diff = ringDiff{statsio.RingPlan{Tokens: changed, Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
 		switch {
@@ -109,18 +110,18 @@ type QueueFigures struct {
 // QueuesOf are the queue figures of a plan; nil where it was made of keys, or is listed
 // without its instances.
 func QueuesOf(p store.Plan) (*QueueFigures, error) {
-	if p.Instances == nil || !madeOfQueues(p) {
+	if p.Instances == nil || !figures.MadeOfQueues(p) {
 		return nil, nil
 	}
 	under, err := parametersOf(p)
 	if err != nil {
 		return nil, err
 	}
-	var loads []Load
+	var loads []figures.Load
 	if err := json.Unmarshal(p.Instances, &loads); err != nil {
 		return nil, fmt.Errorf("reading stored loads: %w", err)
 	}
-	loads = slices.DeleteFunc(loads, func(l Load) bool { return l.Added != nil })
+	loads = slices.DeleteFunc(loads, func(l figures.Load) bool { return l.Added != nil })
 	queues := make([]float64, len(loads))
 	for i, l := range loads {
 		queues[i] = l.LoadBefore

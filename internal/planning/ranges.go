@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/exact"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -63,11 +64,11 @@ func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 	}
 	after := aboveLowest(p.After)
 	next := &replanned{
-		after: after, cause: causeGranularity, lost: p.Lost > 0, rerouted: b.pinned.Ranges.Phase != b.newest.Ranges.Phase,
+		after: after, cause: figures.CauseGranularity, lost: p.Lost > 0, rerouted: b.pinned.Ranges.Phase != b.newest.Ranges.Phase,
 		diff: rangesDiff{statsio.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
 	}
 	if len(held) > 0 && b.newest.Ranges.Method == ranges.MinMovement && st.estimate == nil {
-		next.certificate = func(judged *planner.Plan) *Certificate { return leastMovement(p, judged) }
+		next.certificate = func(judged *planner.Plan) *figures.Certificate { return leastMovement(p, judged) }
 	}
 	return next, nil
 }
@@ -139,7 +140,7 @@ func reasonOf(p *ranges.Division, from, to int) planner.Reason {
 // next instance, in the order of their ids, of those that the committed table pins. If that
 // one is lost or removed too, the next one that is there owns the ranges.
 func takeOver(b *base, st *Statistics, held owners) (*replanned, error) {
-	next := &replanned{cause: causeGranularity}
+	next := &replanned{cause: figures.CauseGranularity}
 	heirs := map[int32]int32{}
 	for i, d := range b.pinned.Instances {
 		if !slices.Contains(b.lost, d.ID) {
@@ -200,13 +201,13 @@ func sumMoves(moves []statsio.RangeMove, st *planner.Statistics, moveOf func(key
 }
 
 // leastMovement is the proof of how little cost any division could have moved.
-func leastMovement(p *ranges.Division, judged *planner.Plan) *Certificate {
+func leastMovement(p *ranges.Division, judged *planner.Plan) *figures.Certificate {
 	total := 0.0 // whatever the order of the rows
 	for _, l := range judged.Instances {
 		total += l.After
 	}
 	bound := p.LowerBound * total
-	c := &Certificate{LowerBound: &bound, Scope: string(MigratesRanges), Unmet: []Unmet{}}
+	c := &figures.Certificate{LowerBound: &bound, Scope: string(MigratesRanges), Unmet: []figures.Unmet{}}
 	excess := p.Moved - p.LowerBound
 	if excess < 0 && excess > -1e-9 {
 		excess = 0 // both are rounded

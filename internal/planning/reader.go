@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -127,7 +128,7 @@ func (r *reader) table(ctx context.Context, op store.Operator) (*planner.Routing
 func plannerTable(entries []store.Entry) (*planner.RoutingTable, error) {
 	list := make([]planner.Entry, len(entries))
 	for i, e := range entries {
-		parts, err := decodeParts(e.Parts)
+		parts, err := figures.DecodeParts(e.Parts)
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +158,7 @@ func (r *reader) migrations(ctx context.Context, p store.Plan) ([]byte, error) {
 // BalancedOf is what is claimed of the balance of a plan; nil: it was made of queue lengths, or
 // its loads are expectations, as routers send split keys where they see the least load.
 func BalancedOf(p store.Plan) (*bool, error) {
-	if madeOfQueues(p) {
+	if figures.MadeOfQueues(p) {
 		return nil, nil
 	}
 	if p.Merges > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -92,8 +93,8 @@ func (r *Replay) input() (*planInput, error) {
 func (r *Replay) finish(o *PlanResult) {
 	correctSizes(r.base, o)
 	o.leaveIdle()
-	if slices.Contains(r.Causes, string(causeCarried)) {
-		o.Causes = append(o.Causes, causeCarried)
+	if slices.Contains(r.Causes, string(figures.CauseCarried)) {
+		o.Causes = append(o.Causes, figures.CauseCarried)
 	}
 }
 

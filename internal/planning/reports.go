@@ -11,6 +11,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -30,7 +31,7 @@ func (s *Intake) reporters(ctx context.Context, name string) (op store.Operator,
 	if of.pinned, err = s.pinned(ctx, op); err != nil || of.pinned.Batches == nil {
 		return op, of, err
 	}
-	if last, err := lastInForce(ctx, s.reader, op); err != nil || last == nil || !cutShort(*last) {
+	if last, err := lastInForce(ctx, s.reader, op); err != nil || last == nil || !figures.CutShort(*last) {
 		return op, of, err
 	}
 	table, err := s.table(ctx, op)

@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -142,10 +143,10 @@ func (r *resolver) tableAfter() int64 {
 		if e.Instance == store.NoInstance {
 			return 0
 		}
-		return max(1, int64(len(partsOf(e.Parts))))
+		return max(1, int64(len(figures.PartsOf(e.Parts))))
 	}
 	for _, c := range r.changes {
-		n += size(after(c)) - size(before(c))
+		n += size(figures.After(c)) - size(figures.Before(c))
 	}
 	return n
 }
@@ -153,11 +154,11 @@ func (r *resolver) tableAfter() int64 {
 // addNamed adds what the plan does to keys that the statistics name.
 func (r *resolver) addNamed() {
 	for _, e := range r.after {
-		c := store.Change{Key: e.Key, Old: store.NoInstance, New: e.Instance, NewParts: encodeParts(e.Parts)}
+		c := store.Change{Key: e.Key, Old: store.NoInstance, New: e.Instance, NewParts: figures.EncodeParts(e.Parts)}
 		if at := r.table.Find(e.Key, planner.KeyHash(e.Key)); at >= 0 {
 			r.named[at] = true
 			was := r.table.At(at)
-			c.Old, c.OldParts = was.Instance, encodeParts(was.Parts)
+			c.Old, c.OldParts = was.Instance, figures.EncodeParts(was.Parts)
 		}
 		if c.Old != c.New || c.OldParts != c.NewParts {
 			r.changes = append(r.changes, c)
@@ -205,7 +206,7 @@ func (r *resolver) unsetOthers() {
 	for i, named := range r.named {
 		if !named {
 			e := r.table.At(i)
-			r.changes = append(r.changes, store.Change{Key: e.Key, Old: e.Instance, OldParts: encodeParts(e.Parts),
+			r.changes = append(r.changes, store.Change{Key: e.Key, Old: e.Instance, OldParts: figures.EncodeParts(e.Parts),
 				New: store.NoInstance})
 		}
 	}

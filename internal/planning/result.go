@@ -12,6 +12,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/exact"
 	"plannerd/internal/parameters"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -111,25 +112,25 @@ type PlanResult struct {
 	*planner.Plan
 	Took time.Duration
 
-	classes    *compact.Classes     // what its items are; nil: keys
-	compaction *Compaction          // nil: it was made on keys
-	loadErrors []planner.Comparison // by instance; nil: not known
-	blocking   *blockingPlan        // nil: no other plan was in the way
-	evaluated  *evaluatedPlan       // nil: no other plan waits or is carried out
-	small      bool                 // its statistics are too small to be acted upon
-	foresight  *Foresight           // nil: nobody looks ahead
-	returned   float64              // of the state that moves, what goes back; see Service.returned
+	classes    *compact.Classes      // what its items are; nil: keys
+	compaction *figures.Compaction   // nil: it was made on keys
+	loadErrors []planner.Comparison  // by instance; nil: not known
+	blocking   *figures.BlockingPlan // nil: no other plan was in the way
+	evaluated  *evaluatedPlan        // nil: no other plan waits or is carried out
+	small      bool                  // its statistics are too small to be acted upon
+	foresight  *Foresight            // nil: nobody looks ahead
+	returned   float64               // of the state that moves, what goes back; see Service.returned
 	// idleEntries are those of keys that have been absent for long.
 	idleEntries int64
 
 	// Of the schemes without a routing table:
-	diff        layoutDiff     // nil: it is of a routing table
-	changed     []store.Change // of the entries that the store holds
-	rerouted    bool           // routes change beside those that the entries tell
-	touched     []int32        // instances that must know of it beside those of its migrations
-	layout      layout         // after the plan, of schemes without a routing table
-	firsts      *firstsOf      // nil: each key has one instance
-	certificate *Certificate   // nil: nothing is proven
+	diff        layoutDiff           // nil: it is of a routing table
+	changed     []store.Change       // of the entries that the store holds
+	rerouted    bool                 // routes change beside those that the entries tell
+	touched     []int32              // instances that must know of it beside those of its migrations
+	layout      layout               // after the plan, of schemes without a routing table
+	firsts      *firstsOf            // nil: each key has one instance
+	certificate *figures.Certificate // nil: nothing is proven
 }
 
 // result is what was planned on the input.
@@ -138,7 +139,7 @@ func (in *planInput) result(p *planner.Plan) *PlanResult {
 	if in.classes == nil {
 		return out
 	}
-	out.compaction = &Compaction{
+	out.compaction = &figures.Compaction{
 		CostScale: in.classes.Scales.Cost, StateScale: in.classes.Scales.State, Records: int64(in.Snapshot.Len()),
 		Keys: countOf(in.classes.Records) + int64(in.Named),
 	}
@@ -160,10 +161,10 @@ func countOf(records []compact.Record) (n int64) {
 func (o *PlanResult) compacted(c *compact.Compression, p *compact.KeyPlan) {
 	degree, worst := int32(c.Degree), p.GreatestError()
 	o.loadErrors = p.Error
-	o.compaction = &Compaction{
+	o.compaction = &figures.Compaction{
 		Degree: &degree, CostScale: c.Scales.Cost, StateScale: c.Scales.State,
 		Records: int64(c.Items.Len()), Keys: int64(c.Keys.Len()),
-		Error: &Comparison{Before: worst.Before, After: worst.After},
+		Error: &figures.Comparison{Before: worst.Before, After: worst.After},
 	}
 }
 
@@ -240,7 +241,7 @@ func unsortedChanges(p *planner.Plan) iter.Seq[store.Change] {
 		}
 		for _, x := range p.Splits {
 			c := store.Change{
-				Key: s.Keys.At(int(x.Item)), New: s.Instances[x.Heaviest().Instance].ID, NewParts: encodeParts(x.OnIDs(s)),
+				Key: s.Keys.At(int(x.Item)), New: s.Instances[x.Heaviest().Instance].ID, NewParts: figures.EncodeParts(x.OnIDs(s)),
 			}
 			if c.Old, c.OldParts = committed(s, x.Item); x.Changed && !yield(c) {
 				return
@@ -263,7 +264,7 @@ func unsortedChanges(p *planner.Plan) iter.Seq[store.Change] {
 // committed is where the committed entry of an item sends it; NoInstance if there is none.
 func committed(s *planner.Snapshot, item int32) (instance int32, parts string) {
 	instance, split := committedEntry(s, item)
-	return instance, encodeParts(split)
+	return instance, figures.EncodeParts(split)
 }
 
 func committedEntry(s *planner.Snapshot, item int32) (instance int32, parts []planner.Part) {
@@ -279,7 +280,7 @@ func committedEntry(s *planner.Snapshot, item int32) (instance int32, parts []pl
 
 func entryAt(s *planner.Snapshot, entry int32) (instance int32, parts string) {
 	e := s.Table.At(int(entry))
-	return e.Instance, encodeParts(e.Parts)
+	return e.Instance, figures.EncodeParts(e.Parts)
 }
 
 // migrations lists what the plan moves.
@@ -369,7 +370,7 @@ func within(limit *int64, size int64) bool { return limit == nil || size <= *lim
 // leaveIdle has a plan of a routing table that is not to be carried out leave the table
 // alone, and counts the entries of absent keys that another plan may drop.
 func (o *PlanResult) leaveIdle() {
-	if leavesAll(o.Causes) || o.Acts() {
+	if figures.LeavesAll(o.Causes) || o.Acts() {
 		return
 	}
 	for _, u := range o.Unset {
@@ -384,7 +385,7 @@ func (o *PlanResult) leaveIdle() {
 func (o *PlanResult) status() store.Status {
 	acts := o.rerouted || len(o.changed) > 0
 	if o.diff == nil {
-		acts = !leavesAll(o.Causes) && o.Acts()
+		acts = !figures.LeavesAll(o.Causes) && o.Acts()
 	}
 	if acts {
 		return store.StatusApproved
@@ -448,18 +449,18 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 }
 
 // proof is the certificate of the plan; nil when there is none.
-func (o *PlanResult) proof() *Certificate {
+func (o *PlanResult) proof() *figures.Certificate {
 	c := o.Certificate
 	if o.certificate != nil || c == nil {
 		return o.certificate
 	}
-	out := &Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: o.scope(), Infeasible: c.Infeasible,
-		Unmet: make([]Unmet, len(c.Unmet))}
+	out := &figures.Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: o.scope(), Infeasible: c.Infeasible,
+		Unmet: make([]figures.Unmet, len(c.Unmet))}
 	if c.Infeasible {
 		out.LowerBound = nil
 	}
 	for i, u := range c.Unmet {
-		out.Unmet[i] = Unmet{Constraint: string(u.Constraint), Limit: u.Limit, AtLeast: u.AtLeast}
+		out.Unmet[i] = figures.Unmet{Constraint: string(u.Constraint), Limit: u.Limit, AtLeast: u.AtLeast}
 	}
 	return out
 }
@@ -479,11 +480,11 @@ const scopeCandidates = "candidates"
 // after it.
 type firstsOf struct{ before, after []int64 }
 
-func (o *PlanResult) loads() []Load {
-	out := make([]Load, len(o.Instances))
+func (o *PlanResult) loads() []figures.Load {
+	out := make([]figures.Load, len(o.Instances))
 	for i, l := range o.Instances {
 		d := o.Snapshot.Instances[i]
-		out[i] = Load{
+		out[i] = figures.Load{
 			ID: d.ID, Capacity: d.Capacity, LoadBefore: l.Before, LoadAfter: l.After,
 			KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
 		}
@@ -504,11 +505,11 @@ func (o *PlanResult) loads() []Load {
 			out[i].LeastLoad = &l.Least
 		}
 		if o.loadErrors != nil {
-			out[i].LoadError = &Comparison{Before: o.loadErrors[i].Before, After: o.loadErrors[i].After}
+			out[i].LoadError = &figures.Comparison{Before: o.loadErrors[i].Before, After: o.loadErrors[i].After}
 		}
 	}
 	for _, y := range o.Unfilled {
-		out[y.Instance].Unfilled = &Shortage{string(y.Cause), y.Proven}
+		out[y.Instance].Unfilled = &figures.Shortage{Cause: string(y.Cause), Proven: y.Proven}
 	}
 	return out
 }
@@ -520,14 +521,14 @@ func (o *PlanResult) asksToFill() bool {
 }
 
 // HotKeyList are the hot keys of the plan.
-func (o *PlanResult) HotKeyList() []HotKey {
-	out := make([]HotKey, len(o.HotKeys))
+func (o *PlanResult) HotKeyList() []figures.HotKey {
+	out := make([]figures.HotKey, len(o.HotKeys))
 	for i, h := range o.HotKeys {
-		out[i] = HotKey{Instance: o.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta}
+		out[i] = figures.HotKey{Instance: o.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta}
 		if o.classes == nil || o.classes.IsNamed(h.Item) {
 			out[i].Key = o.Snapshot.Keys.At(int(h.Item))
 		} else {
-			out[i].Class = classOf(o.classes.Records[h.Item])
+			out[i].Class = figures.ClassOf(o.classes.Records[h.Item])
 		}
 		if h.Pieces > 0 {
 			pieces := int32(h.Pieces)
@@ -538,11 +539,11 @@ func (o *PlanResult) HotKeyList() []HotKey {
 }
 
 // SplitKeys are the keys that the plan has go to several instances.
-func (o *PlanResult) SplitKeys() []SplitKey {
-	out := make([]SplitKey, 0, len(o.Splits))
+func (o *PlanResult) SplitKeys() []figures.SplitKey {
+	out := make([]figures.SplitKey, 0, len(o.Splits))
 	s := o.Snapshot
 	for _, x := range o.Splits {
-		out = append(out, SplitKey{
+		out = append(out, figures.SplitKey{
 			Key: s.Keys.At(int(x.Item)), Cost: s.Cost[x.Item], Cause: string(x.Cause), Changed: x.Changed, Parts: x.OnIDs(s),
 		})
 	}
@@ -583,9 +584,9 @@ func (o *PlanResult) forced() (keys int64, state float64) {
 // evaluatedPlan is another plan, and how it does under the statistics of a new one.
 type evaluatedPlan struct {
 	id      string
-	figures *evaluatedFigures // nil: they cannot be told
-	breaks  []WaitReason      // that nobody has agreed to
-	agreed  agreement
+	figures *figures.EvaluatedFigures // nil: they cannot be told
+	breaks  []figures.WaitReason      // that nobody has agreed to
+	agreed  figures.Agreement
 	changed bool // it must be approved again
 }
 
@@ -595,8 +596,8 @@ func (o *PlanResult) evaluation(p store.Plan) (*store.Evaluation, error) {
 	if e == nil {
 		return nil, nil
 	}
-	text, err := json.Marshal(latestFigures{
-		Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.figures, Breaks: reasons(e.breaks),
+	text, err := json.Marshal(figures.LatestFigures{
+		Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.figures, Breaks: figures.ReasonsText(e.breaks),
 		Agreed: e.agreed,
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -35,7 +36,7 @@ func (f KeyFilter) takes(key []byte, instances ...int32) bool {
 
 // takesParts reports whether a change of a key that is split is wanted for one of its parts.
 func (f KeyFilter) takesParts(c store.Change) bool {
-	return slices.ContainsFunc(append(partsOf(c.OldParts), partsOf(c.NewParts)...), func(x planner.Part) bool {
+	return slices.ContainsFunc(append(figures.PartsOf(c.OldParts), figures.PartsOf(c.NewParts)...), func(x planner.Part) bool {
 		return f.takes(c.Key, x.Instance)
 	})
 }

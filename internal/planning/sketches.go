@@ -8,6 +8,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -117,14 +118,14 @@ func (m *mergedReports) mergeSketches(in Proposal, reports []statsio.Report) (bo
 	}
 	of.State = of.Cost
 	st := *in.Statistics
-	st.Statistics, st.estimate = of, &estimate{RankError: cdf.Error(), Confidence: cdf.Confidence()}
+	st.Statistics, st.estimate = of, &figures.Estimate{RankError: cdf.Error(), Confidence: cdf.Confidence()}
 	m.Statistics = &st
 	return true, nil
 }
 
 // estimateAfter is the estimate of a plan after which keys are where a layout says: each end of a
 // range within the key space is off by the error of a rank.
-func estimateAfter(e *estimate, held layout) *estimate {
+func estimateAfter(e *figures.Estimate, held layout) *figures.Estimate {
 	o, ok := held.(owners)
 	if e == nil || !ok {
 		return e

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/store"
 )
 
@@ -46,7 +47,7 @@ func (s *Intake) lastAccepted(ctx context.Context, b *base, st *Statistics) (p *
 		for _, p := range plans {
 			at := [2]int64{p.Epoch, p.Interval}
 			switch {
-			case at == [2]int64{st.Epoch, st.Interval}, madeOfQueues(p):
+			case at == [2]int64{st.Epoch, st.Interval}, figures.MadeOfQueues(p):
 			case !isSmall(p):
 				return &p, len(small), nil
 			case len(small) < mostSmall:
@@ -67,7 +68,7 @@ func isSmall(p store.Plan) bool {
 	case store.StatusNoAction:
 		return p.LeavesOpen
 	case store.StatusProposed, store.StatusRejected, store.StatusSuperseded, store.StatusExpired:
-		return slices.Contains(p.WaitsFor, string(WaitSmall))
+		return slices.Contains(p.WaitsFor, string(figures.WaitSmall))
 	}
 	return false
 }
@@ -78,7 +79,7 @@ func (s *Intake) costOf(ctx context.Context, id string) (cost float64, err error
 	if err != nil {
 		return 0, err
 	}
-	var loads []Load
+	var loads []figures.Load
 	if err := json.Unmarshal(p.Instances, &loads); err != nil {
 		return 0, err
 	}

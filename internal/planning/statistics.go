@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 )
@@ -47,7 +48,7 @@ type Statistics struct {
 	added []float64
 
 	// estimate is nil where the figures are exact.
-	estimate *estimate
+	estimate *figures.Estimate
 
 	// older: the rows' instances are older than the table that is planned on. That is
 	// all that is stored of TableVersion.

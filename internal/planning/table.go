@@ -11,6 +11,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -214,7 +215,7 @@ func correctSizes(b *base, o *PlanResult) {
 	default:
 		return
 	}
-	if leavesAll(o.Causes) || !o.Acts() {
+	if figures.LeavesAll(o.Causes) || !o.Acts() {
 		o.TableAfter = o.TableBefore
 		o.TableWithinLimit = within(o.Options.TableLimit, o.TableAfter)
 	}
@@ -344,7 +345,7 @@ func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key 
 		return Route{}, err
 	}
 	if entry != nil {
-		parts, err := decodeParts(entry.Parts)
+		parts, err := figures.DecodeParts(entry.Parts)
 		return Route{
 			Instance: entry.Instance, Parts: parts, Routing: pinned.Splitting.Routing, Source: "table",
 			Version: op.TableVersion,

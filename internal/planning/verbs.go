@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -92,7 +93,7 @@ func (s *Life) Approve(ctx context.Context, step Step) (store.Plan, error) {
 		}
 		return s.store.ApprovePlan(ctx, id, func(p store.Plan) (terms store.Approval, err error) {
 			terms.ExpiresAt = config.Expiry(by.At)
-			terms.Latest, err = agreeToLatest(p)
+			terms.Latest, err = figures.AgreeToLatest(p)
 			return terms, err
 		}, by, guards...)
 	})

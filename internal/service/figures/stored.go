@@ -1,4 +1,4 @@
-package planning
+package figures
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ type UnfilledInstance struct {
 // UnfilledOf lists the instances that a plan leaves below their least load, ascending; nil
 // where no load has a lower bound.
 func UnfilledOf(f store.Figures) ([]UnfilledInstance, error) {
-	loads, err := loadsWith(f, "least_load")
+	loads, err := LoadsWith(f, "least_load")
 	if loads == nil || err != nil {
 		return nil, err
 	}
@@ -32,8 +32,8 @@ func UnfilledOf(f store.Figures) ([]UnfilledInstance, error) {
 	return list, nil
 }
 
-// loadsWith reads the loads of a plan; nil where none has that member.
-func loadsWith(f store.Figures, member string) (loads []Load, err error) {
+// LoadsWith reads the loads of a plan; nil where none has that member.
+func LoadsWith(f store.Figures, member string) (loads []Load, err error) {
 	if !bytes.Contains(f.Instances, []byte(`"`+member+`"`)) {
 		return nil, nil
 	}
@@ -43,12 +43,12 @@ func loadsWith(f store.Figures, member string) (loads []Load, err error) {
 	return loads, nil
 }
 
-// cutShort reports whether some batches of a plan are in force, and others are not.
-func cutShort(p store.Plan) bool { return p.BatchesDone > 0 && p.BatchesDone < p.BatchCount }
+// CutShort reports whether some batches of a plan are in force, and others are not.
+func CutShort(p store.Plan) bool { return p.BatchesDone > 0 && p.BatchesDone < p.BatchCount }
 
-// filledBy lists the instances that a stored plan was to fill.
-func filledBy(p store.Plan) (ids []int32, err error) {
-	loads, err := loadsWith(p.Figures, "filling")
+// FilledBy lists the instances that a stored plan was to fill.
+func FilledBy(p store.Plan) (ids []int32, err error) {
+	loads, err := LoadsWith(p.Figures, "filling")
 	for _, l := range loads {
 		if l.Filling != nil {
 			ids = append(ids, l.ID)
@@ -57,5 +57,5 @@ func filledBy(p store.Plan) (ids []int32, err error) {
 	return ids, err
 }
 
-// madeOfQueues reports whether a plan was made of queue lengths alone.
-func madeOfQueues(p store.Plan) bool { return slices.Contains(p.Causes, string(causeQueues)) }
+// MadeOfQueues reports whether a plan was made of queue lengths alone.
+func MadeOfQueues(p store.Plan) bool { return slices.Contains(p.Causes, string(CauseQueues)) }

@@ -1,4 +1,4 @@
-package planning
+package figures
 
 import (
 	"cmp"
@@ -16,10 +16,10 @@ import (
 // errParts: the bytes are not what encodeParts made.
 var errParts = errors.New("the parts of a stored entry cannot be read")
 
-// encodeParts is how the store keeps where a split key goes: for each part, by ascending
+// EncodeParts is how the store keeps where a split key goes: for each part, by ascending
 // ids, how much greater its id is than the one before, and its weight, as uvarints. Those
 // of a key that is whole are "".
-func encodeParts(parts []planner.Part) string {
+func EncodeParts(parts []planner.Part) string {
 	var text []byte
 	last := int32(0)
 	for _, x := range parts {
@@ -30,8 +30,8 @@ func encodeParts(parts []planner.Part) string {
 	return string(text)
 }
 
-// decodeParts is the inverse of encodeParts.
-func decodeParts(text string) ([]planner.Part, error) {
+// DecodeParts is the inverse of encodeParts.
+func DecodeParts(text string) ([]planner.Part, error) {
 	var parts []planner.Part
 	rest, last := []byte(text), uint64(0)
 	number := func() uint64 {
@@ -60,33 +60,33 @@ func decodeParts(text string) ([]planner.Part, error) {
 	return parts, nil
 }
 
-// partsOf are the parts of an entry that the store gave. They were checked when they were
+// PartsOf are the parts of an entry that the store gave. They were checked when they were
 // stored.
-func partsOf(text string) []planner.Part {
-	parts, err := decodeParts(text)
+func PartsOf(text string) []planner.Part {
+	parts, err := DecodeParts(text)
 	if err != nil {
 		panic(err)
 	}
 	return parts
 }
 
-func entryOf(e store.Entry) statsio.Entry {
-	return statsio.Entry{Key: e.Key, Instance: e.Instance, Parts: partsOf(e.Parts)}
+func EntryOf(e store.Entry) statsio.Entry {
+	return statsio.Entry{Key: e.Key, Instance: e.Instance, Parts: PartsOf(e.Parts)}
 }
 
-// before is the entry that a change finds, and after the one that it leaves; of NoInstance
+// Before is the entry that a change finds, and after the one that it leaves; of NoInstance
 // where there is none.
-func before(c store.Change) store.Entry {
+func Before(c store.Change) store.Entry {
 	return store.Entry{Key: c.Key, Instance: c.Old, Parts: c.OldParts}
 }
 
-func after(c store.Change) store.Entry {
+func After(c store.Change) store.Entry {
 	return store.Entry{Key: c.Key, Instance: c.New, Parts: c.NewParts}
 }
 
-// inItsParts counts the keys that stand in several reports, all of instances that have a part
+// InItsParts counts the keys that stand in several reports, all of instances that have a part
 // of them, or had one that runs out: that is not drift.
-func inItsParts(s *planner.Snapshot) (n int64) {
+func InItsParts(s *planner.Snapshot) (n int64) {
 	for _, x := range s.Splits {
 		on := func(d int32) bool {
 			return slices.ContainsFunc(x.Parts, func(part planner.Part) bool { return part.Instance == d })

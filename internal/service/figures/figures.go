@@ -1,4 +1,4 @@
-package planning
+package figures
 
 import (
 	"plannerd/compact"
@@ -94,45 +94,45 @@ type SplitKey struct {
 	Parts   []planner.Part `json:"parts"`   // with the ids of instances
 }
 
-// classOf is a record as hot keys name it.
-func classOf(r compact.Record) []float64 {
+// ClassOf is a record as hot keys name it.
+func ClassOf(r compact.Record) []float64 {
 	return []float64{float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)}
 }
 
-// planReports are the reports that a plan was made of.
-type planReports struct {
-	Carried  []carriedReport `json:"carried"`
+// PlanReports are the reports that a plan was made of.
+type PlanReports struct {
+	Carried  []CarriedReport `json:"carried"`
 	Frozen   []int32         `json:"frozen"`
 	Received []int32         `json:"received"`
 	Lost     []int32         `json:"lost,omitzero"`
-	Estimate *estimate       `json:"estimate,omitzero"` // nil: the reports name keys
+	Estimate *Estimate       `json:"estimate,omitzero"` // nil: the reports name keys
 }
 
-// carriedReport is an earlier report that stands in for one that is missing.
-type carriedReport struct {
+// CarriedReport is an earlier report that stands in for one that is missing.
+type CarriedReport struct {
 	Instance int32 `json:"instance"`
 	Interval int64 `json:"interval"`
 }
 
-// blockingPlan is a plan because of which nothing else is planned.
-type blockingPlan struct {
+// BlockingPlan is a plan because of which nothing else is planned.
+type BlockingPlan struct {
 	Plan    string            `json:"plan"`
 	Status  string            `json:"status"`
-	Figures *evaluatedFigures `json:"figures"` // nil: they cannot be told
+	Figures *EvaluatedFigures `json:"figures"` // nil: they cannot be told
 }
 
-// latestFigures are how a plan does under newer statistics than it was made of.
-type latestFigures struct {
+// LatestFigures are how a plan does under newer statistics than it was made of.
+type LatestFigures struct {
 	Plan     string            `json:"plan"` // that was made of them
 	Epoch    int64             `json:"epoch"`
 	Interval int64             `json:"interval"`
-	Figures  *evaluatedFigures `json:"figures"` // nil: they cannot be told
+	Figures  *EvaluatedFigures `json:"figures"` // nil: they cannot be told
 	Breaks   []string          `json:"breaks"`  // but for those that keep to Agreed
-	Agreed   agreement         `json:"agreed,omitzero"`
+	Agreed   Agreement         `json:"agreed,omitzero"`
 }
 
-// evaluatedFigures are what would come of the moves of a plan.
-type evaluatedFigures struct {
+// EvaluatedFigures are what would come of the moves of a plan.
+type EvaluatedFigures struct {
 	Balanced  *bool            `json:"balanced"` // nil: loads are expectations
 	Theta     Comparison       `json:"theta"`
 	Underload Comparison       `json:"underload"`
@@ -140,8 +140,8 @@ type evaluatedFigures struct {
 	Migration MigrationFigures `json:"migration"`
 }
 
-// estimate says how far figures of sketches may be off.
-type estimate struct {
+// Estimate says how far figures of sketches may be off.
+type Estimate struct {
 	RankError  float64 `json:"rank_error"` // of the weight below a key, as a share of all
 	LoadError  float64 `json:"load_error"` // of the load of any instance after the plan, likewise
 	Confidence float64 `json:"confidence"` // that no rank is off by more

@@ -1,4 +1,4 @@
-package planning
+package figures
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"plannerd/store"
 )
 
-// agreement is how far over its limits somebody agreed that a plan may go: whoever approves
+// Agreement is how far over its limits somebody agreed that a plan may go: whoever approves
 // it agrees to what it waited for, and to what newer statistics said of it by then.
-type agreement struct {
+type Agreement struct {
 	Theta     *float64          `json:"theta,omitzero"`     // the greatest; nil: none over the limit
 	Migration *MigrationFigures `json:"migration,omitzero"` // the greatest amounts; nil: none over the limit
 }
 
 // extend agrees to limits that are broken by that much.
-func (a *agreement) extend(breaks []string, theta float64, m MigrationFigures) {
+func (a *Agreement) extend(breaks []string, theta float64, m MigrationFigures) {
 	if slices.Contains(breaks, string(WaitThetaWorse)) {
 		if a.Theta != nil {
 			theta = max(theta, *a.Theta)
@@ -33,8 +33,8 @@ func (a *agreement) extend(breaks []string, theta float64, m MigrationFigures) {
 	}
 }
 
-// latestOf is how a plan does under newer statistics; nothing where there are none.
-func latestOf(p store.Plan) (l latestFigures, err error) {
+// LatestOf is how a plan does under newer statistics; nothing where there are none.
+func LatestOf(p store.Plan) (l LatestFigures, err error) {
 	if p.Latest == nil {
 		return l, nil
 	}
@@ -44,9 +44,9 @@ func latestOf(p store.Plan) (l latestFigures, err error) {
 	return l, err
 }
 
-// agreedTo is what somebody who approved a plan agreed to; nothing as long as it waits.
-func agreedTo(p store.Plan) (agreement, error) {
-	latest, err := latestOf(p)
+// AgreedTo is what somebody who approved a plan agreed to; nothing as long as it waits.
+func AgreedTo(p store.Plan) (Agreement, error) {
+	latest, err := LatestOf(p)
 	if p.Status != store.StatusProposed {
 		latest.Agreed.extend(p.WaitsFor, p.ThetaAfter, MigrationFigures{
 			Keys: p.MigrationKeys, State: p.MigrationState, Fraction: p.MigrationFraction, Objective: p.Objective,
@@ -55,9 +55,9 @@ func agreedTo(p store.Plan) (agreement, error) {
 	return latest.Agreed, err
 }
 
-// agreeToLatest is what newer statistics say of a plan once somebody agrees to that.
-func agreeToLatest(p store.Plan) ([]byte, error) {
-	latest, err := latestOf(p)
+// AgreeToLatest is what newer statistics say of a plan once somebody agrees to that.
+func AgreeToLatest(p store.Plan) ([]byte, error) {
+	latest, err := LatestOf(p)
 	if err != nil || len(latest.Breaks) == 0 {
 		return p.Latest, err
 	}
@@ -78,8 +78,8 @@ const (
 	WaitSmall        WaitReason = "statistics_too_small"
 )
 
-// reasons are waiting reasons as the store keeps them.
-func reasons(all []WaitReason) []string {
+// ReasonsText are waiting reasons as the store keeps them.
+func ReasonsText(all []WaitReason) []string {
 	out := make([]string, len(all))
 	for i, r := range all {
 		out[i] = string(r)
