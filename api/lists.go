@@ -10,13 +10,14 @@ import (
 	"strconv"
 
 	"plannerd/internal/planning"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
 )
 
 // readKeyFilter reads what the long lists have in common.
-func readKeyFilter(c *call) (f planning.KeyFilter, err error) {
+func readKeyFilter(c *call) (f listing.KeyFilter, err error) {
 	c.Decode(&f)
 	f.Prefix, err = c.key("key_prefix")
 	return f, err
@@ -24,7 +25,7 @@ func readKeyFilter(c *call) (f planning.KeyFilter, err error) {
 
 // readMoveFilter reads which migrations are asked for, and in which order: greatest
 // first by what counts.
-func readMoveFilter(c *call) (f planning.MoveFilter, s planning.Sorting, err error) {
+func readMoveFilter(c *call) (f listing.MoveFilter, s listing.Sorting, err error) {
 	var q struct {
 		From, To            *int32
 		MinCost, MinState   float64
@@ -91,17 +92,17 @@ func wholeOnly(query url.Values) error {
 
 // writeListing answers with a page of a listing, as the member of that name, or with
 // all of it as NDJSON or CSV.
-func writeListing(w http.ResponseWriter, c *call, name string, listing planning.Listing) error {
+func writeListing(w http.ResponseWriter, c *call, name string, listed listing.Listing) error {
 	keys := c.keys()
 	if c.media == mediaNDJSON || c.media == mediaCSV {
-		return streamList(w, c, listing.All(), keys)
+		return streamList(w, c, listed.All(), keys)
 	}
 	token, err := httpkit.ReadPageToken(c.URL.Path, c.Query)
 	if err != nil {
 		return err
 	}
 	offset := token.Offset + min(httpkit.Skip(c.Query), math.MaxInt-token.Offset)
-	list, n, total := listing.Page(offset, httpkit.PageSize(c.Query))
+	list, n, total := listed.Page(offset, httpkit.PageSize(c.Query))
 	keys.base64 = keys.base64 || list.NeedsBase64()
 	encoding, next := "", "null"
 	if keys.base64 {

@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/planning"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/listing"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
 )
@@ -289,13 +290,13 @@ func acksOf(acked []planning.Ack) []ack {
 // planText is a plan that is ready to be written: all that may fail has been done.
 type planText struct {
 	head  []byte // up to the sizes of the table, both objects open
-	lists planning.Lists
+	lists listing.Lists
 	keys  keyCoder
 }
 
 // newPlanText renders a plan with the lists that are given. keys starts as the
 // request asks and turns to base64 when some key needs it.
-func newPlanText(p planning.Plan, l planning.Lists, keys keyCoder, persist *time.Duration) (t planText, err error) {
+func newPlanText(p planning.Plan, l listing.Lists, keys keyCoder, persist *time.Duration) (t planText, err error) {
 	named, err := readNamedKeys(p.Figures)
 	if err != nil {
 		return t, err
@@ -308,7 +309,7 @@ func newPlanText(p planning.Plan, l planning.Lists, keys keyCoder, persist *time
 
 // planBody is a plan without its lists.
 func planBody(p planning.Plan, keys keyCoder) ([]byte, error) {
-	t, err := newPlanText(p, planning.Lists{}, keys, nil)
+	t, err := newPlanText(p, listing.Lists{}, keys, nil)
 	return append(t.head, "}}"...), err
 }
 
@@ -331,10 +332,10 @@ func (t planText) write(out *bufio.Writer) error {
 
 // plan writes the lists of what appendSizes has opened, and closes it, and then the
 // migrations.
-func (a answer) plan(l planning.Lists) {
+func (a answer) plan(l listing.Lists) {
 	a.lists(l.Change...)
 	a.text([]byte{'}'})
 	if l.Migrations != nil {
-		a.lists(planning.Part{Name: "migrations", List: l.Migrations})
+		a.lists(listing.Part{Name: "migrations", List: l.Migrations})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -161,21 +162,21 @@ func (s plans) list(w http.ResponseWriter, c *call) error {
 }
 
 // listing is the handler of a long list of a plan, which is the member of that name.
-func (s plans) listing(name string, read func(*call, planning.Plan) (planning.Listing, error)) handler {
+func (s plans) listing(name string, read func(*call, planning.Plan) (listing.Listing, error)) handler {
 	return func(w http.ResponseWriter, c *call) error {
 		p, err := s.service.Plan(c.Context(), c.param("id"))
 		if err != nil {
 			return err
 		}
-		listing, err := read(c, p)
+		listed, err := read(c, p)
 		if err != nil {
 			return err
 		}
-		return writeListing(w, c, name, listing)
+		return writeListing(w, c, name, listed)
 	}
 }
 
-func (s plans) migrations(c *call, p planning.Plan) (planning.Listing, error) {
+func (s plans) migrations(c *call, p planning.Plan) (listing.Listing, error) {
 	filter, order, err := readMoveFilter(c)
 	if err != nil {
 		return nil, err
@@ -186,7 +187,7 @@ func (s plans) migrations(c *call, p planning.Plan) (planning.Listing, error) {
 	return s.service.Migrations(c.Context(), p, filter, order, c.memory)
 }
 
-func (s plans) tableChanges(c *call, p planning.Plan) (planning.Listing, error) {
+func (s plans) tableChanges(c *call, p planning.Plan) (listing.Listing, error) {
 	filter, err := readKeyFilter(c)
 	if err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func (s plans) tableChanges(c *call, p planning.Plan) (planning.Listing, error) 
 	return s.service.TableChanges(c.Context(), p, filter, c.memory)
 }
 
-func (s plans) flows(c *call, p planning.Plan) (planning.Listing, error) {
+func (s plans) flows(c *call, p planning.Plan) (listing.Listing, error) {
 	return s.service.Flows(c.Context(), p, c.memory)
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/web/httpkit"
 )
 
@@ -91,7 +91,7 @@ type answer struct {
 func (a answer) text(text []byte) { _, _ = a.Write(text) }
 
 // lists writes lists as further members of an object.
-func (a answer) lists(parts ...planning.Part) {
+func (a answer) lists(parts ...listing.Part) {
 	for _, p := range parts {
 		a.text([]byte(`,"` + p.Name + `":`))
 		_ = p.List.WriteJSON(a.Writer, a.keys.base64)

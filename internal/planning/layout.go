@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -29,9 +30,9 @@ type layout interface {
 	// ids are the instances that have a part in it.
 	ids() map[int32]bool
 	// part is the layout as answers list it.
-	part() Part
+	part() listing.Part
 	// unchanged is what a plan changes that leaves it as it is.
-	unchanged() layoutDiff
+	unchanged() listing.LayoutDiff
 }
 
 // changesTo returns what turns stored entries into those of a layout.
@@ -131,14 +132,14 @@ func (t tokens) changes(after tokens) (out []statsio.TokenChange) {
 	return out
 }
 
-func (t tokens) unchanged() layoutDiff { return ringDiff{} }
+func (t tokens) unchanged() listing.LayoutDiff { return listing.RingDiff{} }
 
-func (t tokens) part() Part {
+func (t tokens) part() listing.Part {
 	out := make([]statsio.RingTokens, len(t))
 	for i, x := range t {
 		out[i] = statsio.RingTokens{Instance: x.ID, Tokens: int32(x.Tokens)}
 	}
-	return Part{"tokens", listOf(out)}
+	return listing.Part{Name: "tokens", List: listing.ListOf(out)}
 }
 
 // owners are the ranges of the key space. An entry has the least key of a range
@@ -210,9 +211,13 @@ func (o owners) ids() map[int32]bool {
 // allOf are the ranges that one instance owns all of.
 func allOf(id int32) owners { return owners{{Low: []byte{}, Follower: id}} }
 
-func (o owners) unchanged() layoutDiff { return rangesDiff{statsio.RangesPlan{Owners: o.records()}} }
+func (o owners) unchanged() listing.LayoutDiff {
+	return listing.RangesDiff{RangesPlan: statsio.RangesPlan{Owners: o.records()}}
+}
 
-func (o owners) part() Part { return Part{"owners", listOf(o.records())} }
+func (o owners) part() listing.Part {
+	return listing.Part{Name: "owners", List: listing.ListOf(o.records())}
+}
 
 // records are the ranges as answers list them.
 func (o owners) records() []statsio.RangeOwner {

@@ -9,6 +9,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -30,7 +31,7 @@ type layoutKind interface {
 	// layout reads a version of the table; c is the configuration that it pins.
 	layout(c operator.Configuration, entries []store.Entry) (layout, error)
 	// diff reads what a stored plan changes, head among the entries.
-	diff(blob []byte, head func() ([]store.Change, error)) (layoutDiff, error)
+	diff(blob []byte, head func() ([]store.Change, error)) (listing.LayoutDiff, error)
 	// sameRoutes reports whether two configurations of the same instances route alike.
 	sameRoutes(then, now operator.Configuration) bool
 	// snapshot says where keys are by one layout, and where they go by another under a
@@ -50,7 +51,7 @@ type layoutKind interface {
 // replanned is a new layout, and how it comes about.
 type replanned struct {
 	after layout
-	diff  layoutDiff
+	diff  listing.LayoutDiff
 	cause planner.Cause // why it leaves some instance above its bound, if it does
 	work  int64
 	lost  bool // of some of what moves nobody has a copy
@@ -58,7 +59,7 @@ type replanned struct {
 	rerouted bool
 	touched  []int32
 	// moved makes the diff of what was judged; nil: it is there.
-	moved func(judged *planner.Plan) (layoutDiff, error)
+	moved func(judged *planner.Plan) (listing.LayoutDiff, error)
 	// certificate proves how little could have moved at best; nil: nothing is proven.
 	certificate func(judged *planner.Plan) *figures.Certificate
 }
@@ -397,20 +398,20 @@ func toNobody(p *planner.Plan) {
 		p.Skewness.Before, true
 }
 
-func (s layoutScheme) change(ctx context.Context, r *reader, p store.Plan) ([]Part, error) {
+func (s layoutScheme) change(ctx context.Context, r *reader, p store.Plan) ([]listing.Part, error) {
 	d, err := s.readDiff(ctx, r, p)
 	if err != nil {
 		return nil, err
 	}
-	return d.parts(), nil
+	return d.Parts(), nil
 }
 
-func (s layoutScheme) migrations(ctx context.Context, r *reader, p store.Plan) (migrations, error) {
+func (s layoutScheme) migrations(ctx context.Context, r *reader, p store.Plan) (listing.Migrations, error) {
 	return s.readDiff(ctx, r, p)
 }
 
 // readDiff reads what a stored plan changes.
-func (s layoutScheme) readDiff(ctx context.Context, r *reader, p store.Plan) (layoutDiff, error) {
+func (s layoutScheme) readDiff(ctx context.Context, r *reader, p store.Plan) (listing.LayoutDiff, error) {
 	blob, err := r.migrations(ctx, p)
 	if err != nil {
 		return nil, err
@@ -436,9 +437,9 @@ func (s layoutScheme) table(c operator.Configuration, entries []store.Entry) (Ta
 }
 
 // pending is all that there will be.
-func (s layoutScheme) pending(_ context.Context, _ *reader, in pendingPlan) ([]Part, *operator.Hash, error) {
+func (s layoutScheme) pending(_ context.Context, _ *reader, in pendingPlan) ([]listing.Part, *operator.Hash, error) {
 	content, err := s.table(in.target, entriesAfter(in.entries, in.Changes))
-	return []Part{content.Part}, nil, err
+	return []listing.Part{content.Part}, nil, err
 }
 
 func (layoutScheme) changesTell(operator.Configuration, operator.Configuration) bool { return false }

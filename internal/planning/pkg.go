@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/exact"
 	"plannerd/internal/operator"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
@@ -64,7 +65,9 @@ func (c candidates) Instance(_ []byte, hash uint64) (int32, error) {
 func (c candidates) placed() planner.HashFunction { return c }
 func (c candidates) size() int64                  { return int64(len(c.Head)) }
 func (c candidates) nobody() bool                 { return false }
-func (c candidates) part() Part                   { return Part{"head", headList(slices.Values(c.entries()))} }
+func (c candidates) part() listing.Part {
+	return listing.Part{Name: "head", List: listing.HeadList(slices.Values(c.entries()))}
+}
 
 func (c candidates) entries() []store.Entry {
 	out := make([]store.Entry, len(c.Head))
@@ -76,7 +79,7 @@ func (c candidates) entries() []store.Entry {
 
 func (c candidates) ids() map[int32]bool { return instanceSet(c.instances) }
 
-func (c candidates) unchanged() layoutDiff {
+func (c candidates) unchanged() listing.LayoutDiff {
 	d, err := pkgKind{}.diff(statsio.EncodeMigrations(&planner.Plan{}), func() ([]store.Change, error) { return nil, nil })
 	if err != nil {
 		panic(err) // of what was just encoded
@@ -97,13 +100,13 @@ func (c candidates) capacities() []float64 {
 	return out
 }
 
-func (pkgKind) diff(blob []byte, head func() ([]store.Change, error)) (layoutDiff, error) {
+func (pkgKind) diff(blob []byte, head func() ([]store.Change, error)) (listing.LayoutDiff, error) {
 	m, err := statsio.DecodeMigrations(blob)
 	if err != nil {
 		return nil, err
 	}
 	changes, err := head()
-	return pkgDiff{keyMigrations{m}, blob, changes}, err
+	return listing.PkgDiff{KeyMigrations: listing.KeyMigrations{Migrations: m}, Blob: blob, Head: changes}, err
 }
 
 // replan decides on the head: anew after a change of the instances, as all candidates are
@@ -125,7 +128,7 @@ func (k pkgKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, 
 	changes := changesTo(next, b.stored)
 	return &replanned{
 		after: next, cause: planner.CauseNothingMovable, rerouted: b.changed, touched: k.touched(held, next, changes),
-		moved: func(judged *planner.Plan) (layoutDiff, error) {
+		moved: func(judged *planner.Plan) (listing.LayoutDiff, error) {
 			return k.diff(statsio.EncodeMigrations(judged), func() ([]store.Change, error) { return changes, nil })
 		},
 	}, nil

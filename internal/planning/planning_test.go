@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/listing"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
@@ -22,7 +23,7 @@ import (
 )
 
 // text is a list as NDJSON.
-func text(t *testing.T, parts ...planning.Part) string {
+func text(t *testing.T, parts ...listing.Part) string {
 	t.Helper()
 	var out bytes.Buffer
 	for _, p := range parts {
@@ -436,7 +437,7 @@ func TestLayouts(t *testing.T) {
 			}
 			_, err = e.Replay(e.Context(), p.ID, e.lease())
 			e.refused(err, refusal.NoRoutingTable)
-			_, err = e.TableChanges(e.Context(), p.Plan, planning.KeyFilter{}, e.lease())
+			_, err = e.TableChanges(e.Context(), p.Plan, listing.KeyFilter{}, e.lease())
 			e.refused(err, refusal.NoRoutingTable)
 			partial := skewed(2)
 			partial.Partial = true

@@ -8,6 +8,7 @@ import (
 	"plannerd/internal/analyses"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -34,23 +35,23 @@ func (s *Archive) Transitions(ctx context.Context, id string) ([]store.Transitio
 
 // Lists reads what a plan does to the table and what it migrates, so far as they are
 // asked for.
-func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool, memory *admission.Lease) (Lists, error) {
+func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool, memory *admission.Lease) (listing.Lists, error) {
 	if change || moves {
 		if err := holdLists(memory, p); err != nil {
-			return Lists{}, err
+			return listing.Lists{}, err
 		}
 	}
 	return s.lists(ctx, p, change, moves)
 }
 
-func (s *Archive) lists(ctx context.Context, p store.Plan, change, moves bool) (l Lists, err error) {
+func (s *Archive) lists(ctx context.Context, p store.Plan, change, moves bool) (l listing.Lists, err error) {
 	if change {
 		l.Change, err = schemeOf(p).change(ctx, s.reader, p)
 	}
 	if moves && err == nil {
-		var m migrations
+		var m listing.Migrations
 		if m, err = schemeOf(p).migrations(ctx, s.reader, p); err == nil {
-			l.Migrations = m.list()
+			l.Migrations = m.List()
 		}
 	}
 	return l, err
@@ -58,7 +59,7 @@ func (s *Archive) lists(ctx context.Context, p store.Plan, change, moves bool) (
 
 // index returns the migrations of a plan. As they never change, they are kept: decoding
 // them takes longer than all else about a page.
-func (s *Archive) index(ctx context.Context, p store.Plan, memory *admission.Lease) (moveIndex, error) {
+func (s *Archive) index(ctx context.Context, p store.Plan, memory *admission.Lease) (listing.MoveIndex, error) {
 	if found, ok := s.moves.get(p.ID); ok {
 		return found, nil
 	}
@@ -69,42 +70,42 @@ func (s *Archive) index(ctx context.Context, p store.Plan, memory *admission.Lea
 	if err != nil {
 		return nil, err
 	}
-	read := m.moves()
-	if read.bytes() <= s.moves.limit {
+	read := m.Index()
+	if read.Bytes() <= s.moves.limit {
 		s.moves.put(p.ID, read)
 	}
 	return read, nil
 }
 
 // Migrations lists what a plan moves.
-func (s *Archive) Migrations(ctx context.Context, p store.Plan, filter MoveFilter, order Sorting,
-	memory *admission.Lease) (Listing, error) {
+func (s *Archive) Migrations(ctx context.Context, p store.Plan, filter listing.MoveFilter, order listing.Sorting,
+	memory *admission.Lease) (listing.Listing, error) {
 	all, err := s.index(ctx, p, memory)
 	if err != nil {
 		return nil, err
 	}
-	return all.listing(filter, order), nil
+	return all.Listing(filter, order), nil
 }
 
 // Flows sums up what a plan moves by where it comes from and where it goes.
-func (s *Archive) Flows(ctx context.Context, p store.Plan, memory *admission.Lease) (Listing, error) {
+func (s *Archive) Flows(ctx context.Context, p store.Plan, memory *admission.Lease) (listing.Listing, error) {
 	all, err := s.index(ctx, p, memory)
 	if err != nil {
 		return nil, err
 	}
-	if err := memory.Reserve(int64(all.len()) * summedBytes); err != nil {
+	if err := memory.Reserve(int64(all.Len()) * summedBytes); err != nil {
 		return nil, err
 	}
-	flows := all.flows()
+	flows := all.Flows()
 	if err := memory.Reserve(int64(len(flows)) * flowBytes); err != nil {
 		return nil, err
 	}
-	return selection[statsio.Flow]{n: len(flows), at: func(i int) statsio.Flow { return flows[i] }}, nil
+	return listing.Selection[statsio.Flow]{Count: len(flows), At: func(i int) statsio.Flow { return flows[i] }}, nil
 }
 
 // TableChanges lists what a plan does to the entries of the routing table.
-func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter KeyFilter,
-	memory *admission.Lease) (Listing, error) {
+func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter listing.KeyFilter,
+	memory *admission.Lease) (listing.Listing, error) {
 	if err := schemeOf(p).refuseTable(); err != nil {
 		return nil, err
 	}
@@ -118,16 +119,16 @@ func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter KeyFilt
 	if err != nil {
 		return nil, err
 	}
-	list := selection[statsio.TableChange]{n: len(changes), at: func(i int) statsio.TableChange {
+	list := listing.Selection[statsio.TableChange]{Count: len(changes), At: func(i int) statsio.TableChange {
 		x := changes[i]
 		return statsio.TableChange{
 			Key: x.Key, Instance: x.New, Previous: x.Old, Parts: figures.PartsOf(x.NewParts), PreviousParts: figures.PartsOf(x.OldParts),
 		}
 	}}
-	if !filter.takesAll() {
-		list.takes = func(i int) bool {
+	if !filter.TakesAll() {
+		list.Takes = func(i int) bool {
 			x := changes[i]
-			return filter.takes(x.Key, x.New, x.Old) || x.HasParts() && filter.takesParts(x)
+			return filter.Takes(x.Key, x.New, x.Old) || x.HasParts() && filter.TakesParts(x)
 		}
 	}
 	return list, nil

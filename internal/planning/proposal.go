@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"plannerd/internal/operator"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
@@ -27,7 +28,7 @@ type ReportsQuery struct {
 // StoredPlan is a plan that the store has, with its lists.
 type StoredPlan struct {
 	store.Plan
-	Lists   Lists
+	Lists   listing.Lists
 	Created bool           // it was made now
 	Persist *time.Duration // that storing it took; nil: it is not known (yet)
 }

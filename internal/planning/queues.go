@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ring"
@@ -86,7 +87,7 @@ func (ringKind) relieve(b *base, held tokens, st *Statistics) (*replanned, error
 	if len(changed) > 0 {
 		next.cause, next.work = figures.CauseQueues, 1
 	}
-	next.diff = ringDiff{statsio.RingPlan{Tokens: changed, Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
+	next.diff = listing.RingDiff{RingPlan: statsio.RingPlan{Tokens: changed, Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
 		switch {
 		case !b.newest.Has(a.From):
 			return planner.ReasonDrain

@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -43,9 +44,9 @@ func (rangesKind) layout(_ operator.Configuration, entries []store.Entry) (layou
 	return readOwners(entries)
 }
 
-func (rangesKind) diff(blob []byte, _ func() ([]store.Change, error)) (layoutDiff, error) {
+func (rangesKind) diff(blob []byte, _ func() ([]store.Change, error)) (listing.LayoutDiff, error) {
 	p, err := statsio.DecodeRangesPlan(blob)
-	return rangesDiff{p}, err
+	return listing.RangesDiff{RangesPlan: p}, err
 }
 
 // replan divides the key space.
@@ -65,7 +66,7 @@ func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 	after := aboveLowest(p.After)
 	next := &replanned{
 		after: after, cause: figures.CauseGranularity, lost: p.Lost > 0, rerouted: b.pinned.Ranges.Phase != b.newest.Ranges.Phase,
-		diff: rangesDiff{statsio.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
+		diff: listing.RangesDiff{RangesPlan: statsio.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
 	}
 	if len(held) > 0 && b.newest.Ranges.Method == ranges.MinMovement && st.estimate == nil {
 		next.certificate = func(judged *planner.Plan) *figures.Certificate { return leastMovement(p, judged) }
@@ -173,7 +174,7 @@ func takeOver(b *base, st *Statistics, held owners) (*replanned, error) {
 	}
 	sumMoves(moves, st.Statistics, func(key []byte) int32 { return place[ranges.Owners(held).At(key)] })
 	next.after = owners(after)
-	next.diff = rangesDiff{statsio.RangesPlan{Owners: owners(after).records(), Moves: moves}}
+	next.diff = listing.RangesDiff{RangesPlan: statsio.RangesPlan{Owners: owners(after).records(), Moves: moves}}
 	return next, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/listing"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -25,7 +26,7 @@ type reader struct {
 	store      store.Store
 	placements *placementCache
 	tables     *cache[tableKey, *planner.RoutingTable]
-	moves      *cache[string, moveIndex] // by plan
+	moves      *cache[string, listing.MoveIndex] // by plan
 	// forms: programs that know reports of keys alone refuse to serve. named: those that know no
 	// keys beside records, too.
 	forms, named atomic.Bool

@@ -7,6 +7,7 @@ import (
 
 	"plannerd/internal/drive"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -130,7 +131,7 @@ func (s *Forecaster) departed(ctx context.Context, p store.Plan, left *drive.Dep
 	if err != nil {
 		return err
 	}
-	for move := range m.(keyMigrations).All() {
+	for move := range m.(listing.KeyMigrations).All() {
 		left.Leave(move.Key, move.From)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -113,7 +114,7 @@ func (s *Life) resolution(ctx context.Context, p store.Plan, in *statsio.Resolut
 	if err != nil {
 		return store.Resolution{}, err
 	}
-	moves, err := decodeClassMoves(p.ID, blob)
+	moves, err := listing.DecodeClassMoves(p.ID, blob)
 	if err != nil {
 		return store.Resolution{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/exact"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -124,7 +125,7 @@ type PlanResult struct {
 	idleEntries int64
 
 	// Of the schemes without a routing table:
-	diff        layoutDiff           // nil: it is of a routing table
+	diff        listing.LayoutDiff   // nil: it is of a routing table
 	changed     []store.Change       // of the entries that the store holds
 	rerouted    bool                 // routes change beside those that the entries tell
 	touched     []int32              // instances that must know of it beside those of its migrations
@@ -199,19 +200,19 @@ func (o *PlanResult) changes() []store.Change {
 }
 
 // lists are the lists of the plan, with what it does to the table.
-func (o *PlanResult) lists(changes []store.Change) Lists {
-	l := Lists{Migrations: o.migrations()}
+func (o *PlanResult) lists(changes []store.Change) listing.Lists {
+	l := listing.Lists{Migrations: o.migrations()}
 	switch {
 	case o.diff != nil:
-		l.Change = o.diff.parts()
+		l.Change = o.diff.Parts()
 	case changes != nil:
-		l.Change = changeParts(changes)
+		l.Change = listing.ChangeParts(changes)
 	}
 	return l
 }
 
 // Lists are the lists of the plan. They are made anew each time that it is called.
-func (o *PlanResult) Lists() Lists { return o.lists(o.changes()) }
+func (o *PlanResult) Lists() listing.Lists { return o.lists(o.changes()) }
 
 // NeedsBase64 tells whether a key of the lists is not valid UTF-8, without making
 // them.
@@ -287,11 +288,11 @@ func entryAt(s *planner.Snapshot, entry int32) (instance int32, parts string) {
 func (o *PlanResult) migrations() statsio.List {
 	switch {
 	case o.diff != nil:
-		return o.diff.list()
+		return o.diff.List()
 	case o.ofClasses():
 		moves := o.classes.Moves(o.Plan)
 		if o.Snapshot.Named == 0 {
-			return classMigrations(moves).list()
+			return listing.ClassMigrations(moves).List()
 		}
 		return statsio.ItemMovesOf(moves, statsio.MigrationsOf(o.named()))
 	}
@@ -467,7 +468,7 @@ func (o *PlanResult) proof() *figures.Certificate {
 
 // scope is what the certificate of the planner is over.
 func (o *PlanResult) scope() string {
-	if _, splits := o.diff.(pkgDiff); splits {
+	if _, splits := o.diff.(listing.PkgDiff); splits {
 		return scopeCandidates
 	}
 	return string(migratesKeys(o.classes != nil))
@@ -562,11 +563,11 @@ func (o *PlanResult) forced() (keys int64, state float64) {
 		}
 	}
 	switch d := o.diff.(type) {
-	case ringDiff:
+	case listing.RingDiff:
 		for _, m := range d.Arcs {
 			add(m.Reason, m.Keys, m.State, 1)
 		}
-	case rangesDiff:
+	case listing.RangesDiff:
 		for _, m := range d.Moves {
 			add(m.Reason, m.Keys, m.State, 1)
 		}
@@ -611,7 +612,7 @@ func (o *PlanResult) evaluation(p store.Plan) (*store.Evaluation, error) {
 func (o *PlanResult) affected() iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		if o.diff != nil {
-			for _, f := range o.diff.moves().flows() {
+			for _, f := range o.diff.Index().Flows() {
 				if !yield(f.From) || !yield(f.To) {
 					return
 				}

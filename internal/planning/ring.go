@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"plannerd/internal/operator"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ring"
@@ -30,9 +31,9 @@ func (ringKind) layout(c operator.Configuration, entries []store.Entry) (layout,
 	return readTokens(entries)
 }
 
-func (ringKind) diff(blob []byte, _ func() ([]store.Change, error)) (layoutDiff, error) {
+func (ringKind) diff(blob []byte, _ func() ([]store.Change, error)) (listing.LayoutDiff, error) {
 	p, err := statsio.DecodeRingPlan(blob)
-	return ringDiff{p}, err
+	return listing.RingDiff{RingPlan: p}, err
 }
 
 // replan plans the tokens.
@@ -54,7 +55,7 @@ func (k ringKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 	}
 	return &replanned{
 		after: after, cause: cause, work: max(p.Searched, int64(len(p.Tried))),
-		diff: ringDiff{statsio.RingPlan{Tokens: held.changes(after), Arcs: arcsOf(p.Change.Arcs, p.Reason)}},
+		diff: listing.RingDiff{RingPlan: statsio.RingPlan{Tokens: held.changes(after), Arcs: arcsOf(p.Change.Arcs, p.Reason)}},
 	}, nil
 }
 

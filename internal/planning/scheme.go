@@ -8,6 +8,7 @@ import (
 	"plannerd/internal/absence"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -39,9 +40,9 @@ type scheme interface {
 	// migrates is what the migrations of a plan are.
 	migrates(classes bool) Migrates
 	// change reads what a stored plan does to the table; nil: that is not known.
-	change(ctx context.Context, r *reader, p store.Plan) ([]Part, error)
+	change(ctx context.Context, r *reader, p store.Plan) ([]listing.Part, error)
 	// migrations reads the migrations of a stored plan.
-	migrations(ctx context.Context, r *reader, p store.Plan) (migrations, error)
+	migrations(ctx context.Context, r *reader, p store.Plan) (listing.Migrations, error)
 	// refuseTable refuses what needs plans of a routing table, where there is none.
 	refuseTable() error
 
@@ -49,7 +50,7 @@ type scheme interface {
 	table(c operator.Configuration, entries []store.Entry) (TableContent, error)
 	// pending describes what a plan that is being carried out will make of the table, and
 	// the hash function that will place keys without an entry; nil: there is none.
-	pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *operator.Hash, error)
+	pending(ctx context.Context, r *reader, in pendingPlan) ([]listing.Part, *operator.Hash, error)
 	// changesTell reports whether the changes of entries tell all that changes between
 	// two configurations.
 	changesTell(then, now operator.Configuration) bool
@@ -69,7 +70,7 @@ type pendingPlan struct {
 
 // TableContent is what a version of a table says.
 type TableContent struct {
-	Part
+	listing.Part
 	Hash *operator.Hash // that places keys without an entry; nil: there is none
 	// Routing is how routers choose among the parts of split keys.
 	Routing parameters.Routing

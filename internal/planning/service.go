@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -72,7 +73,7 @@ func New(c Config) *Service {
 		store:      measured,
 		placements: newPlacementCache(min(maxPlacementBytes, room/4), c.Limits.Plans, build),
 		tables:     newCache[tableKey](int(min(maxTableBytes, room/16)), (*planner.RoutingTable).Bytes),
-		moves:      newCache[string](int(min(maxMovesBytes, room/16)), moveIndex.bytes),
+		moves:      newCache[string](int(min(maxMovesBytes, room/16)), listing.MoveIndex.Bytes),
 	}
 	engineOf := func(kind string, size int) *engine {
 		slots := admission.NewSlots(size, c.Limits.Queue, func(d time.Duration) { c.Observer.Waited(kind, d) })

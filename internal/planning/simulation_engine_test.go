@@ -11,6 +11,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -108,7 +109,7 @@ func (s *simulation) look() *planning.TableView {
 }
 
 // follow takes over what parts of an answer say.
-func (r *router) follow(t *testing.T, parts []planning.Part) {
+func (r *router) follow(t *testing.T, parts []listing.Part) {
 	t.Helper()
 	r.named = map[string]bool{}
 	for _, part := range parts {

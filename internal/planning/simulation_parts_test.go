@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -119,7 +120,7 @@ func (s *partsSimulation) look() (view *planning.TableView, now, next routeOf) {
 }
 
 // told changes entries as parts of an answer say.
-func (s *partsSimulation) told(entries routeOf, parts []planning.Part) routeOf {
+func (s *partsSimulation) told(entries routeOf, parts []listing.Part) routeOf {
 	s.Helper()
 	for _, part := range parts {
 		switch list := part.List.(type) {

@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -223,38 +224,38 @@ func correctSizes(b *base, o *PlanResult) {
 
 func (tableScheme) migrates(classes bool) Migrates { return migratesKeys(classes) }
 
-func (tableScheme) change(ctx context.Context, r *reader, p store.Plan) ([]Part, error) {
+func (tableScheme) change(ctx context.Context, r *reader, p store.Plan) ([]listing.Part, error) {
 	changes, err := r.changes(ctx, p)
 	if changes == nil || err != nil {
 		return nil, err
 	}
-	return changeParts(changes), nil
+	return listing.ChangeParts(changes), nil
 }
 
-func (tableScheme) migrations(ctx context.Context, r *reader, p store.Plan) (migrations, error) {
+func (tableScheme) migrations(ctx context.Context, r *reader, p store.Plan) (listing.Migrations, error) {
 	blob, err := r.migrations(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return decodeMigrations(p.ID, blob)
+	return listing.Decode(p.ID, blob)
 }
 
 func (tableScheme) refuseTable() error { return nil }
 
 func (tableScheme) table(c operator.Configuration, entries []store.Entry) (TableContent, error) {
-	return TableContent{Part{"entries", entriesOf(entries)}, &c.Hash, c.Splitting.Routing}, nil
+	return TableContent{listing.Part{Name: "entries", List: listing.EntriesOf(entries)}, &c.Hash, c.Splitting.Routing}, nil
 }
 
 // pending names every key that must be held back while its state moves: those whose
 // route changes, and drifted ones that move to where they are routed already. After a
 // change of the hash routers compare the routes themselves, so that only the latter count
 // beside the entries.
-func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]Part, *operator.Hash, error) {
+func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]listing.Part, *operator.Hash, error) {
 	if in.Plan.BatchCount > 0 {
-		return changeParts(in.withHeld()), &in.target.Hash, nil
+		return listing.ChangeParts(in.withHeld()), &in.target.Hash, nil
 	}
 	if in.Plan.DriftedKeys == 0 && !in.hidesDrift() {
-		return changeParts(in.Changes), &in.target.Hash, nil
+		return listing.ChangeParts(in.Changes), &in.target.Hash, nil
 	}
 	moved, err := s.migrations(ctx, r, in.Plan)
 	if err != nil {
@@ -262,7 +263,7 @@ func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]
 	}
 	all, named := namedMigrations(moved)
 	if !named {
-		return changeParts(in.Changes), &in.target.Hash, nil
+		return listing.ChangeParts(in.Changes), &in.target.Hash, nil
 	}
 	mayStay, err := in.mayStay(ctx, r)
 	if err != nil {
@@ -279,15 +280,15 @@ func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]
 	}
 	slices.SortFunc(held, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
 	held = slices.CompactFunc(held, func(a, b store.Change) bool { return bytes.Equal(a.Key, b.Key) })
-	return changeParts(held), &in.target.Hash, nil
+	return listing.ChangeParts(held), &in.target.Hash, nil
 }
 
 // namedMigrations are those of keys; false: none has a name.
-func namedMigrations(m migrations) (keyMigrations, bool) {
-	if items, is := m.(itemMigrations); is {
-		return items.named, true
+func namedMigrations(m listing.Migrations) (listing.KeyMigrations, bool) {
+	if items, is := m.(listing.ItemMigrations); is {
+		return items.Named, true
 	}
-	keys, is := m.(keyMigrations)
+	keys, is := m.(listing.KeyMigrations)
 	return keys, is
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/listing"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -102,12 +103,12 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView
 		if err != nil {
 			return nil, err
 		}
-		v.Parts, v.Instances, v.Hash = []Part{content.Part}, config.Instances, content.Hash
+		v.Parts, v.Instances, v.Hash = []listing.Part{content.Part}, config.Instances, content.Hash
 		v.Choices, v.Routing, v.Serves = config.Choices(), content.Routing, config.Phase()
 	} else {
-		v.Parts = changeParts(f.Changes)
+		v.Parts = listing.ChangeParts(f.Changes)
 	}
-	v.Base64 = partsNeedBase64(v.Parts)
+	v.Base64 = listing.PartsNeedBase64(v.Parts)
 	if f.Pending == nil {
 		return v, nil
 	}
@@ -123,7 +124,7 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView
 	v.NextPlan = &PendingTable{
 		f.Pending.Plan, hash, target.Splitting.Routing, target.Instances, target.Choices(), parts,
 	}
-	v.Base64 = v.Base64 || partsNeedBase64(parts)
+	v.Base64 = v.Base64 || listing.PartsNeedBase64(parts)
 	return v, nil
 }
 

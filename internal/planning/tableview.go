@@ -5,6 +5,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
+	"plannerd/internal/service/listing"
 	"plannerd/store"
 )
 
@@ -44,7 +45,7 @@ type TableView struct {
 	// Full: Parts are the whole table. Else they are what changed since the version that
 	// was asked for.
 	Full  bool
-	Parts []Part
+	Parts []listing.Part
 	// Of the whole table:
 	Instances []operator.Instance
 	Hash      *operator.Hash       // nil where there is no routing table
@@ -86,5 +87,5 @@ type PendingTable struct {
 	Routing   parameters.Routing
 	Instances []operator.Instance
 	Choices   int // as that of the view
-	Parts     []Part
+	Parts     []listing.Part
 }

@@ -1,4 +1,4 @@
-package planning
+package listing
 
 import (
 	"bytes"
@@ -33,19 +33,19 @@ type Lists struct {
 
 // NeedsBase64 tells whether some key is not valid UTF-8.
 func (l Lists) NeedsBase64() bool {
-	return partsNeedBase64(l.Change) || l.Migrations != nil && l.Migrations.NeedsBase64()
+	return PartsNeedBase64(l.Change) || l.Migrations != nil && l.Migrations.NeedsBase64()
 }
 
-func partsNeedBase64(parts []Part) bool {
+func PartsNeedBase64(parts []Part) bool {
 	return slices.ContainsFunc(parts, func(p Part) bool { return p.List.NeedsBase64() })
 }
 
-func listOf[R statsio.Record](records []R) statsio.List {
+func ListOf[R statsio.Record](records []R) statsio.List {
 	return statsio.Records[R](slices.Values(records))
 }
 
-// entriesOf lists stored entries.
-func entriesOf(entries []store.Entry) statsio.List {
+// EntriesOf lists stored entries.
+func EntriesOf(entries []store.Entry) statsio.List {
 	return statsio.Records[statsio.Entry](func(yield func(statsio.Entry) bool) {
 		for _, e := range entries {
 			if !yield(figures.EntryOf(e)) {
@@ -55,9 +55,9 @@ func entriesOf(entries []store.Entry) statsio.List {
 	})
 }
 
-// changeParts lists the entries that changes set, and the keys of those that they
+// ChangeParts lists the entries that changes set, and the keys of those that they
 // unset.
-func changeParts(changes []store.Change) []Part {
+func ChangeParts(changes []store.Change) []Part {
 	set := func(yield func(statsio.Entry) bool) {
 		for _, c := range changes {
 			if c.New != store.NoInstance && !yield(figures.EntryOf(figures.After(c))) {
@@ -75,34 +75,34 @@ func changeParts(changes []store.Change) []Part {
 	return []Part{{"set", statsio.Records[statsio.Entry](set)}, {"unset", statsio.Records[statsio.UnsetKey](unset)}}
 }
 
-// migrations are what a plan moves, of one kind.
-type migrations interface {
-	list() statsio.List
-	moves() moveIndex
+// Migrations are what a plan moves, of one kind.
+type Migrations interface {
+	List() statsio.List
+	Index() MoveIndex
 }
 
-// decodeMigrations reads the migrations of a plan of a routing table.
-func decodeMigrations(id string, blob []byte) (migrations, error) {
+// Decode reads the migrations of a plan of a routing table.
+func Decode(id string, blob []byte) (Migrations, error) {
 	if statsio.IsClassMoves(blob) {
-		m, err := decodeClassMoves(id, blob)
+		m, err := DecodeClassMoves(id, blob)
 		if err != nil {
 			return nil, err
 		}
 		records := slices.DeleteFunc(m.Classes, func(r compact.Record) bool { return r.Planned == r.Current })
 		if m.Named == nil {
-			return classMigrations(records), nil
+			return ClassMigrations(records), nil
 		}
-		return itemMigrations{records, keyMigrations{m.Named}, m.Scales}, nil
+		return ItemMigrations{records, KeyMigrations{m.Named}, m.Scales}, nil
 	}
 	m, err := statsio.DecodeMigrations(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
 	}
-	return keyMigrations{m}, nil
+	return KeyMigrations{m}, nil
 }
 
-// decodeClassMoves reads what the store keeps of the moves of a plan of classes.
-func decodeClassMoves(id string, blob []byte) (*statsio.ItemMoves, error) {
+// DecodeClassMoves reads what the store keeps of the moves of a plan of classes.
+func DecodeClassMoves(id string, blob []byte) (*statsio.ItemMoves, error) {
 	m, err := statsio.DecodeItemMoves(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
@@ -110,63 +110,63 @@ func decodeClassMoves(id string, blob []byte) (*statsio.ItemMoves, error) {
 	return m, nil
 }
 
-// layoutDiff is what a plan of a scheme without a routing table changes, in place of
+// LayoutDiff is what a plan of a scheme without a routing table changes, in place of
 // entries of one.
-type layoutDiff interface {
-	migrations
+type LayoutDiff interface {
+	Migrations
 	Encode() []byte
-	// parts is what the plan does to the layout.
-	parts() []Part
+	// Parts is what the plan does to the layout.
+	Parts() []Part
 }
 
 type (
-	// keyMigrations are the migrations of a plan of keys, as the store has them.
-	keyMigrations struct{ *statsio.Migrations }
-	// classMigrations are the moves of a plan of classes, in ascending order of d, d_h,
+	// KeyMigrations are the migrations of a plan of keys, as the store has them.
+	KeyMigrations struct{ *statsio.Migrations }
+	// ClassMigrations are the moves of a plan of classes, in ascending order of d, d_h,
 	// v_c, v_S and d′.
-	classMigrations []compact.Record
-	// itemMigrations are those of classes, and behind them of keys that are named. What these
+	ClassMigrations []compact.Record
+	// ItemMigrations are those of classes, and behind them of keys that are named. What these
 	// cost is filtered, sorted and summed up in units of the scales, as that of classes is.
-	itemMigrations struct {
-		classes classMigrations
-		named   keyMigrations
+	ItemMigrations struct {
+		classes ClassMigrations
+		Named   KeyMigrations
 		scales  compact.Scales
 	}
-	ringDiff   struct{ statsio.RingPlan }
-	rangesDiff struct{ statsio.RangesPlan }
-	// pkgDiff has the blob of its migrations, and what changes in the head.
-	pkgDiff struct {
-		keyMigrations
-		blob []byte
-		head []store.Change
+	RingDiff   struct{ statsio.RingPlan }
+	RangesDiff struct{ statsio.RangesPlan }
+	// PkgDiff has the blob of its migrations, and what changes in the head.
+	PkgDiff struct {
+		KeyMigrations
+		Blob []byte
+		Head []store.Change
 	}
 )
 
-func (m keyMigrations) list() statsio.List { return statsio.Records[statsio.Migration](m.All()) }
-func (m classMigrations) list() statsio.List {
+func (m KeyMigrations) List() statsio.List { return statsio.Records[statsio.Migration](m.All()) }
+func (m ClassMigrations) List() statsio.List {
 	return statsio.Records[statsio.ClassMove](statsio.ClassMovesOf(m))
 }
-func (m itemMigrations) list() statsio.List {
-	return statsio.ItemMovesOf(m.classes, m.named.All())
+func (m ItemMigrations) List() statsio.List {
+	return statsio.ItemMovesOf(m.classes, m.Named.All())
 }
 
-func (d ringDiff) list() statsio.List   { return listOf(d.Arcs) }
-func (d rangesDiff) list() statsio.List { return listOf(d.Moves) }
+func (d RingDiff) List() statsio.List   { return ListOf(d.Arcs) }
+func (d RangesDiff) List() statsio.List { return ListOf(d.Moves) }
 
-func (d ringDiff) parts() []Part {
+func (d RingDiff) Parts() []Part {
 	added := func(c statsio.TokenChange) (from, to int32) { return c.Before, c.After }
 	removed := func(c statsio.TokenChange) (from, to int32) { return c.After, c.Before }
 	return []Part{{"tokens_added", tokenList(d.Tokens, added)}, {"tokens_removed", tokenList(d.Tokens, removed)}}
 }
 
-func (d rangesDiff) parts() []Part { return []Part{{"owners", listOf(d.Owners)}} }
+func (d RangesDiff) Parts() []Part { return []Part{{"owners", ListOf(d.Owners)}} }
 
-func (d pkgDiff) Encode() []byte { return d.blob }
+func (d PkgDiff) Encode() []byte { return d.Blob }
 
-func (d pkgDiff) parts() []Part {
-	parts := changeParts(d.head)
-	parts[0].List = headList(func(yield func(store.Entry) bool) {
-		for _, c := range d.head {
+func (d PkgDiff) Parts() []Part {
+	parts := ChangeParts(d.Head)
+	parts[0].List = HeadList(func(yield func(store.Entry) bool) {
+		for _, c := range d.Head {
 			if c.New != store.NoInstance && !yield(store.Entry{Key: c.Key, Instance: c.New}) {
 				return
 			}
@@ -175,8 +175,8 @@ func (d pkgDiff) parts() []Part {
 	return parts
 }
 
-// headList lists keys of a head, whose entries have a number of candidates.
-func headList(entries iter.Seq[store.Entry]) statsio.List {
+// HeadList lists keys of a head, whose entries have a number of candidates.
+func HeadList(entries iter.Seq[store.Entry]) statsio.List {
 	return statsio.Records[statsio.HeadKey](func(yield func(statsio.HeadKey) bool) {
 		for e := range entries {
 			if !yield(statsio.HeadKey{Key: e.Key, Choices: e.Instance}) {
@@ -202,8 +202,8 @@ func tokenList(changes []statsio.TokenChange, span func(statsio.TokenChange) (fr
 	})
 }
 
-// moves are migrations of keys by ascending key, in whatever order the plan has them.
-func (m keyMigrations) moves() moveIndex {
+// Index are migrations of keys by ascending key, in whatever order the plan has them.
+func (m KeyMigrations) Index() MoveIndex {
 	out := newMoves(m.Len(), m.Bytes(), m.At, m.moveOf)
 	out.key, out.usual = m.Key, m.byKey()
 	return out
@@ -211,7 +211,7 @@ func (m keyMigrations) moves() moveIndex {
 
 // byKey returns where the migrations are by ascending key. Eight bytes behind what all
 // keys begin with mostly tell them apart.
-func (m keyMigrations) byKey() []int32 {
+func (m KeyMigrations) byKey() []int32 {
 	type headed struct {
 		head uint64
 		at   int32
@@ -236,7 +236,7 @@ func (m keyMigrations) byKey() []int32 {
 }
 
 // sharedPrefix is the number of bytes with which all keys begin alike.
-func (m keyMigrations) sharedPrefix() int {
+func (m KeyMigrations) sharedPrefix() int {
 	if m.Len() == 0 {
 		return 0
 	}
@@ -253,41 +253,41 @@ func (m keyMigrations) sharedPrefix() int {
 // recordBytes is what a move of a class takes.
 const recordBytes = 40
 
-func (m itemMigrations) moves() moveIndex {
+func (m ItemMigrations) Index() MoveIndex {
 	n := len(m.classes)
-	return newMoves(n+m.named.Len(), recordBytes*n+m.named.Bytes(),
+	return newMoves(n+m.Named.Len(), recordBytes*n+m.Named.Bytes(),
 		func(i int) statsio.ItemMove {
 			if i < n {
 				return statsio.ItemMove{Class: m.classes[i]}
 			}
-			named := m.named.At(i - n)
+			named := m.Named.At(i - n)
 			return statsio.ItemMove{Named: &named}
 		}, func(i int) moveOf {
 			if i < n {
 				return m.classes.moveOf(i)
 			}
-			x := m.named.moveOf(i - n)
+			x := m.Named.moveOf(i - n)
 			x.cost, x.state = x.cost/m.scales.Cost, x.state/m.scales.State
 			return x
 		})
 }
 
-func (m classMigrations) moveOf(i int) moveOf {
+func (m ClassMigrations) moveOf(i int) moveOf {
 	return moveOf{from: m[i].Current, to: m[i].Planned, keys: m[i].Count, cost: m[i].Cost, state: m[i].State,
 		times: m[i].Count}
 }
 
-func (m keyMigrations) moveOf(i int) moveOf {
+func (m KeyMigrations) moveOf(i int) moveOf {
 	x := m.Keyless(i)
 	return moveOf{x.From, x.To, 1, x.Cost, x.State, 1, x.Reason}
 }
 
-func (m classMigrations) moves() moveIndex {
+func (m ClassMigrations) Index() MoveIndex {
 	return newMoves(len(m), recordBytes*len(m), func(i int) statsio.ClassMove { return statsio.ClassMove(m[i]) },
 		m.moveOf)
 }
 
-func (d ringDiff) moves() moveIndex {
+func (d RingDiff) Index() MoveIndex {
 	const arcBytes = 48
 	return newMoves(len(d.Arcs), arcBytes*len(d.Arcs), func(i int) statsio.ArcMove { return d.Arcs[i] },
 		func(i int) moveOf {
@@ -296,7 +296,7 @@ func (d ringDiff) moves() moveIndex {
 		})
 }
 
-func (d rangesDiff) moves() moveIndex {
+func (d RangesDiff) Index() MoveIndex {
 	const rangeBytes = 88 + 2*16 // its keys are rounded up
 	all, size := d.Moves, rangeBytes*len(d.Moves)
 	for _, x := range all {

@@ -1,4 +1,4 @@
-package planning
+package listing
 
 import (
 	"bytes"
@@ -26,31 +26,31 @@ type KeyFilter struct {
 	Instance *int32 // that they name; nil: any
 }
 
-// takesAll reports whether nothing is filtered out.
-func (f KeyFilter) takesAll() bool { return len(f.Prefix) == 0 && f.Instance == nil }
+// TakesAll reports whether nothing is filtered out.
+func (f KeyFilter) TakesAll() bool { return len(f.Prefix) == 0 && f.Instance == nil }
 
-// takes reports whether a record of this key that names these instances is wanted.
-func (f KeyFilter) takes(key []byte, instances ...int32) bool {
+// Takes reports whether a record of this key that names these instances is wanted.
+func (f KeyFilter) Takes(key []byte, instances ...int32) bool {
 	return bytes.HasPrefix(key, f.Prefix) && (f.Instance == nil || slices.Contains(instances, *f.Instance))
 }
 
-// takesParts reports whether a change of a key that is split is wanted for one of its parts.
-func (f KeyFilter) takesParts(c store.Change) bool {
+// TakesParts reports whether a change of a key that is split is wanted for one of its parts.
+func (f KeyFilter) TakesParts(c store.Change) bool {
 	return slices.ContainsFunc(append(figures.PartsOf(c.OldParts), figures.PartsOf(c.NewParts)...), func(x planner.Part) bool {
-		return f.takes(c.Key, x.Instance)
+		return f.Takes(c.Key, x.Instance)
 	})
 }
 
-// selection is the [Listing] of records of one kind.
-type selection[R statsio.Record] struct {
-	n     int
-	at    func(i int) R
+// Selection is the [Listing] of records of one kind.
+type Selection[R statsio.Record] struct {
+	Count int
+	At    func(i int) R
 	order []int32          // where the records are, in their order; nil: as they are
-	takes func(i int) bool // nil: all
+	Takes func(i int) bool // nil: all
 }
 
 // index returns where the record is at a place of the order.
-func (s selection[R]) index(place int) int {
+func (s Selection[R]) index(place int) int {
 	if s.order == nil {
 		return place
 	}
@@ -58,10 +58,10 @@ func (s selection[R]) index(place int) int {
 }
 
 // indices yields where the records that are wanted are, in their order.
-func (s selection[R]) indices() iter.Seq[int] {
+func (s Selection[R]) indices() iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for place := range s.n {
-			if i := s.index(place); (s.takes == nil || s.takes(i)) && !yield(i) {
+		for place := range s.Count {
+			if i := s.index(place); (s.Takes == nil || s.Takes(i)) && !yield(i) {
 				return
 			}
 		}
@@ -69,10 +69,10 @@ func (s selection[R]) indices() iter.Seq[int] {
 }
 
 // records yields what is at the indices.
-func (s selection[R]) records(indices iter.Seq[int]) iter.Seq[R] {
+func (s Selection[R]) records(indices iter.Seq[int]) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		for i := range indices {
-			if !yield(s.at(i)) {
+			if !yield(s.At(i)) {
 				return
 			}
 		}
@@ -80,23 +80,23 @@ func (s selection[R]) records(indices iter.Seq[int]) iter.Seq[R] {
 }
 
 // All implements [Listing].
-func (s selection[R]) All() statsio.List { return statsio.Records[R](s.records(s.indices())) }
+func (s Selection[R]) All() statsio.List { return statsio.Records[R](s.records(s.indices())) }
 
 // Page implements [Listing].
-func (s selection[R]) Page(offset, size int) (list statsio.List, n, total int) {
+func (s Selection[R]) Page(offset, size int) (list statsio.List, n, total int) {
 	page, total := s.page(offset, size)
 	return statsio.Records[R](s.records(slices.Values(page))), len(page), total
 }
 
 // page returns where so many of the records that are wanted are, behind the first
 // offset ones, and how many are wanted in all.
-func (s selection[R]) page(offset, size int) (page []int, total int) {
-	if s.takes == nil { // no need to look at the others
-		from := min(offset, s.n)
-		for place := from; place < min(from+size, s.n); place++ {
+func (s Selection[R]) page(offset, size int) (page []int, total int) {
+	if s.Takes == nil { // no need to look at the others
+		from := min(offset, s.Count)
+		for place := from; place < min(from+size, s.Count); place++ {
 			page = append(page, s.index(place))
 		}
-		return page, s.n
+		return page, s.Count
 	}
 	for i := range s.indices() {
 		if total >= offset && len(page) < size {

@@ -1,4 +1,4 @@
-package planning
+package listing
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ type MoveFilter struct {
 
 // takesAll reports whether nothing is filtered out.
 func (f MoveFilter) takesAll() bool {
-	return f.KeyFilter.takesAll() && len(f.Contains) == 0 && f.From == nil && f.To == nil && f.Reason == nil &&
+	return f.KeyFilter.TakesAll() && len(f.Contains) == 0 && f.From == nil && f.To == nil && f.Reason == nil &&
 		f.MinCost <= 0 && f.MinState <= 0
 }
 
@@ -48,14 +48,14 @@ func (f MoveFilter) takesKey(key []byte) bool {
 	return bytes.HasPrefix(key, f.Prefix) && bytes.Contains(key, f.Contains)
 }
 
-// moveIndex are the migrations of a plan, of whatever kind, ready to be filtered and
+// MoveIndex are the migrations of a plan, of whatever kind, ready to be filtered and
 // sorted. They never change.
-type moveIndex interface {
-	listing(filter MoveFilter, order Sorting) Listing
-	len() int
-	flows() []statsio.Flow
-	// bytes is about how much memory it takes, with all the orders it may be asked for.
-	bytes() int
+type MoveIndex interface {
+	Listing(filter MoveFilter, order Sorting) Listing
+	Len() int
+	Flows() []statsio.Flow
+	// Bytes is about how much memory it takes, with all the orders it may be asked for.
+	Bytes() int
 }
 
 // moves are migrations of one kind. The orders that they are asked for in are made
@@ -79,14 +79,14 @@ func newMoves[R statsio.Record](n, size int, at func(i int) R, of func(i int) mo
 	return m
 }
 
-func (m *moves[R]) len() int { return m.n }
+func (m *moves[R]) Len() int { return m.n }
 
-func (m *moves[R]) bytes() int { return m.size + 4*m.n*(len(m.orders)+1) }
+func (m *moves[R]) Bytes() int { return m.size + 4*m.n*(len(m.orders)+1) }
 
-func (m *moves[R]) listing(filter MoveFilter, order Sorting) Listing {
-	s := selection[R]{n: m.n, at: m.at, order: m.orders[order]()}
+func (m *moves[R]) Listing(filter MoveFilter, order Sorting) Listing {
+	s := Selection[R]{Count: m.n, At: m.at, order: m.orders[order]()}
 	if !filter.takesAll() {
-		s.takes = func(i int) bool { return filter.takes(m.of(i)) && (m.key == nil || filter.takesKey(m.key(i))) }
+		s.Takes = func(i int) bool { return filter.takes(m.of(i)) && (m.key == nil || filter.takesKey(m.key(i))) }
 	}
 	return s
 }
@@ -163,9 +163,9 @@ func (m *moves[R]) usually(place int) int {
 	return int(m.usual[place])
 }
 
-// flows sums the migrations up by where they come from and where they go, greatest
+// Flows sums the migrations up by where they come from and where they go, greatest
 // state first.
-func (m *moves[R]) flows() []statsio.Flow {
+func (m *moves[R]) Flows() []statsio.Flow {
 	type pair struct{ from, to int32 }
 	var (
 		out         []statsio.Flow
