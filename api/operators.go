@@ -15,6 +15,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner/partitioner"
@@ -37,7 +38,7 @@ type operatorStatus struct {
 	UpdatedAt          time.Time        `json:"updated_at"`
 }
 
-func operatorStatusOf(op planning.Operator) operatorStatus {
+func operatorStatusOf(op reading.Operator) operatorStatus {
 	out := operatorStatus{
 		ConfigVersion: op.ConfigVersion, TableVersion: op.TableVersion, TableConfigVersion: op.TableConfigVersion,
 		TableSize: op.TableSize, LastEpoch: op.LastEpoch, LastInterval: op.LastInterval,
@@ -51,7 +52,7 @@ func operatorStatusOf(op planning.Operator) operatorStatus {
 
 // operatorBody renders an operator as the contract shows it: its name, its
 // configuration, and how it stands.
-func operatorBody(op planning.Operator) ([]byte, error) {
+func operatorBody(op reading.Operator) ([]byte, error) {
 	text, err := op.Configuration.Encode()
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func operatorBody(op planning.Operator) ([]byte, error) {
 }
 
 // operatorReply is the answer with an operator that was put.
-func operatorReply(op planning.Operator) (*reply, error) {
+func operatorReply(op reading.Operator) (*reply, error) {
 	body, err := operatorBody(op)
 	if err != nil {
 		return nil, err
@@ -77,8 +78,8 @@ func operatorReply(op planning.Operator) (*reply, error) {
 }
 
 // operatorGuard holds the preconditions of a request against the operator.
-func operatorGuard(c *call) planning.OperatorGuard {
-	return func(current *planning.Operator) error {
+func operatorGuard(c *call) reading.OperatorGuard {
+	return func(current *reading.Operator) error {
 		if current == nil {
 			return httpkit.CheckPreconditions(c.Request, nil)
 		}
@@ -100,7 +101,7 @@ func (s operators) put(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	unlessSame := c.Header.Get("If-None-Match") == ""
-	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[planning.Operator]) (planning.Operator, error) {
+	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[reading.Operator]) (reading.Operator, error) {
 		return s.service.Configure(c.Context(), c.param("operator"), config, operatorGuard(c), unlessSame, claim)
 	})
 }
@@ -128,7 +129,7 @@ func (s operators) patch(w http.ResponseWriter, c *call) error {
 		}
 		return readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime)
 	}
-	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[planning.Operator]) (planning.Operator, error) {
+	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[reading.Operator]) (reading.Operator, error) {
 		return s.service.Reconfigure(c.Context(), c.param("operator"), change, operatorGuard(c), claim)
 	})
 }
@@ -182,7 +183,7 @@ func (s operators) get(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	bodies := []jsontext.Value{body}
-	if err := s.includeRecent(c, []planning.Operator{op}, bodies); err != nil {
+	if err := s.includeRecent(c, []reading.Operator{op}, bodies); err != nil {
 		return err
 	}
 	httpkit.WriteTagged(w, c.Request, mediaJSON, bodies[0])
@@ -213,7 +214,7 @@ func (s operators) list(w http.ResponseWriter, c *call) error {
 		Operators []jsontext.Value `json:"operators"`
 		Next      *string          `json:"next_page_token"`
 	}{make([]jsontext.Value, len(found)), next}
-	ops := make([]planning.Operator, len(found))
+	ops := make([]reading.Operator, len(found))
 	for i, op := range found {
 		ops[i], page.Operators[i] = op.Operator, op.body
 	}
@@ -224,7 +225,7 @@ func (s operators) list(w http.ResponseWriter, c *call) error {
 }
 
 // includeRecent adds to operators how they went lately, if that is asked for.
-func (s operators) includeRecent(c *call, ops []planning.Operator, bodies []jsontext.Value) error {
+func (s operators) includeRecent(c *call, ops []reading.Operator, bodies []jsontext.Value) error {
 	if c.Query.Get("include") != "recent" {
 		return nil
 	}
@@ -262,7 +263,7 @@ func (s operators) includeRecent(c *call, ops []planning.Operator, bodies []json
 
 // listedOperator is an operator and how it is shown.
 type listedOperator struct {
-	planning.Operator
+	reading.Operator
 	body jsontext.Value
 }
 

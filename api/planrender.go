@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
 )
@@ -228,7 +229,7 @@ func queuesOut(p planning.Plan) (*wire.QueueFigures, error) {
 // openPlan renders a plan up to its long parts, and leaves the object open. A plan
 // as it is listed has neither instances nor hot keys.
 func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Duration) ([]byte, error) {
-	balanced, err := planning.BalancedOf(p)
+	balanced, err := reading.BalancedOf(p)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +305,7 @@ func newPlanText(p planning.Plan, l listing.Lists, keys keyCoder, persist *time.
 	named.see(&keys)
 	keys.base64 = keys.base64 || l.NeedsBase64()
 	head, err := openPlan(p, named, keys, persist)
-	return planText{appendSizes(head, planning.SchemeOf(p), p.TableBefore, p.TableAfter), l, keys}, err
+	return planText{appendSizes(head, reading.SchemeOf(p), p.TableBefore, p.TableAfter), l, keys}, err
 }
 
 // planBody is a plan without its lists.

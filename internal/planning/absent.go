@@ -15,13 +15,13 @@ func (s *Intake) absencesBefore(ctx context.Context, b *base, st *Statistics) (a
 	}
 	filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
 	for {
-		plans, next, err := s.store.Plans(ctx, filter)
+		plans, next, err := s.Store.Plans(ctx, filter)
 		if err != nil {
 			return nil, refusal.AboutOperator(b.op.Name, err)
 		}
 		for _, p := range plans {
 			if p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval {
-				return absencesAfter(ctx, s.reader, p)
+				return absencesAfter(ctx, s.Reader, p)
 			}
 		}
 		if next == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
@@ -92,7 +93,7 @@ func (s *Forecaster) Advise(ctx context.Context, name string, in AdviceRequest) 
 	if err != nil {
 		return nil, err
 	}
-	recent, err := s.Recent(ctx, []Operator{op}, RecentPlans)
+	recent, err := s.Recent(ctx, []reading.Operator{op}, RecentPlans)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +110,8 @@ type outlook struct {
 
 // lookAhead forecasts as the newest plan did. One that planned on the last interval alone
 // knows little of noise: then it looks back over the newest stored intervals.
-func (s *Forecaster) lookAhead(ctx context.Context, op Operator, memory *admission.Lease) (*outlook, error) {
-	plans, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: op.Name, Limit: 1})
+func (s *Forecaster) lookAhead(ctx context.Context, op reading.Operator, memory *admission.Lease) (*outlook, error) {
+	plans, _, err := s.Store.Plans(ctx, store.PlanFilter{Operator: op.Name, Limit: 1})
 	if err != nil || len(plans) == 0 {
 		return s.lookBack(ctx, op, memory, err)
 	}
@@ -131,7 +132,7 @@ func (s *Forecaster) lookAhead(ctx context.Context, op Operator, memory *admissi
 }
 
 // lookBack forecasts from the newest stored intervals, unless there was an error.
-func (s *Forecaster) lookBack(ctx context.Context, op Operator, memory *admission.Lease, err error) (*outlook, error) {
+func (s *Forecaster) lookBack(ctx context.Context, op reading.Operator, memory *admission.Lease, err error) (*outlook, error) {
 	if err != nil {
 		return nil, refusal.AboutOperator(op.Name, err)
 	}
@@ -151,7 +152,7 @@ func (s *Forecaster) lookBack(ctx context.Context, op Operator, memory *admissio
 		if err := x.needKeys(); err != nil {
 			return nil, err
 		}
-		if err := memory.Reserve(int64(x.Len()) * forecastRowBytes); err != nil {
+		if err := memory.Reserve(int64(x.Len()) * reading.ForecastRowBytes); err != nil {
 			return nil, err
 		}
 		if out.forecast, err = out.state.Observe(x.Statistics.Statistics); err != nil {
@@ -162,18 +163,18 @@ func (s *Forecaster) lookBack(ctx context.Context, op Operator, memory *admissio
 }
 
 // expected is what a forecast comes to under the committed table.
-func (s *Forecaster) expected(ctx context.Context, op Operator, f *forecast.Forecast, memory *admission.Lease) (
+func (s *Forecaster) expected(ctx context.Context, op reading.Operator, f *forecast.Forecast, memory *admission.Lease) (
 	*forecast.Prediction, error,
 ) {
-	b, err := loadBase(ctx, s.reader, op.Name, memory)
+	b, err := loadBase(ctx, s.Reader, op.Name, memory)
 	if err != nil {
 		return nil, err
 	}
-	if err := memory.Reserve(int64(f.Statistics.Len()) * planRowBytes); err != nil {
+	if err := memory.Reserve(int64(f.Statistics.Len()) * reading.PlanRowBytes); err != nil {
 		return nil, err
 	}
-	snapshot, err := planner.NewSnapshot(f.Statistics, b.newest.planner, planner.Base{
-		Configuration: b.pinned.planner, Table: b.table, HashChanged: b.changed, PinHomeless: true,
+	snapshot, err := planner.NewSnapshot(f.Statistics, b.newest.Model, planner.Base{
+		Configuration: b.pinned.Model, Table: b.table, HashChanged: b.changed, PinHomeless: true,
 		PartsExpire:     b.newest.Splitting.Expires(),
 		IgnoreInstances: !b.engineHolds(), Stop: b.stop,
 	})

@@ -74,7 +74,7 @@ func (b *base) routes(p *planner.Plan) map[int32]bool {
 		home := planner.NoInstance
 		if u.Item >= 0 {
 			home = s.Instances[s.Hash[u.Item]].ID
-		} else if h := b.newest.planner.Hash; h != nil {
+		} else if h := b.newest.Model.Hash; h != nil {
 			key := p.UnsetKey(i)
 			home = instanceBy(h, key, planner.KeyHash(key))
 		}

@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/drive"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -86,12 +87,12 @@ func (s *Forecaster) BacktestRows(ctx context.Context, c operator.Configuration,
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.placements.get(ctx, text)
+	p, err := s.Placements.Get(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	return in.search(ctx, h, backtest.Operator{
-		Target: p.planner, Base: planner.Base{Configuration: p.planner}, Options: c.Planner(), EntryGrace: c.EntryGrace,
+		Target: p.Model, Base: planner.Base{Configuration: p.Model}, Options: c.Planner(), EntryGrace: c.EntryGrace,
 	})
 }
 
@@ -106,28 +107,28 @@ func unfit(err error) error {
 }
 
 // outset is what the plan of the first interval ran on, and the newest configuration.
-func (s *Forecaster) outset(ctx context.Context, op Operator, first string, memory *admission.Lease) (
+func (s *Forecaster) outset(ctx context.Context, op reading.Operator, first string, memory *admission.Lease) (
 	run backtest.Operator, err error,
 ) {
-	newest, err := s.placement(ctx, op.Name, op.ConfigVersion)
+	newest, err := s.Placement(ctx, op.Name, op.ConfigVersion)
 	if err != nil {
 		return run, err
 	}
 	run = backtest.Operator{
-		Target: newest.planner, Base: planner.Base{Configuration: newest.planner},
+		Target: newest.Model, Base: planner.Base{Configuration: newest.Model},
 		Options: op.Configuration.Planner(), EntryGrace: op.Configuration.EntryGrace,
 	}
 	p, err := s.Plan(ctx, first)
 	if err != nil {
 		return run, err
 	}
-	before, err := baseOf(ctx, s.reader, p, memory)
+	before, err := baseOf(ctx, s.Reader, p, memory)
 	switch {
 	case isPurged(err): // the table is: rows say where keys are, or the hash
 		err = nil
 	case err == nil:
 		run.Base = planner.Base{
-			Configuration: before.pinned.planner, Table: before.table, PinHomeless: true,
+			Configuration: before.pinned.Model, Table: before.table, PinHomeless: true,
 			PartsExpire: newest.Splitting.Expires(),
 			HashChanged: !operator.SamePlacement(before.pinned.Configuration, newest.Configuration),
 		}
@@ -180,7 +181,7 @@ func (s *Forecaster) storedIntervals(ctx context.Context, name string, in Backte
 	var out []stored
 	filter := store.PlanFilter{Operator: name, Limit: plansAtATime}
 	for more := true; more; more = more && filter.Before > 0 {
-		plans, next, err := s.store.Plans(ctx, filter)
+		plans, next, err := s.Store.Plans(ctx, filter)
 		if err != nil {
 			return nil, refusal.AboutOperator(name, err)
 		}

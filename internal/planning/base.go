@@ -6,6 +6,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -36,7 +37,7 @@ func (s *Proposer) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 	case b.newest.OnPending() == store.PendingReplace:
 		return nil, nil
 	case b.op.CurrentStatus == store.StatusApproved: // an older one may wait beside it
-		waiting, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: b.op.Name, Status: store.StatusProposed, Limit: 1})
+		waiting, _, err := s.Store.Plans(ctx, store.PlanFilter{Operator: b.op.Name, Status: store.StatusProposed, Limit: 1})
 		if err != nil || len(waiting) == 0 {
 			return nil, refusal.AboutOperator(b.op.Name, err)
 		}
@@ -151,7 +152,7 @@ func (s *Proposer) waiting(ctx context.Context, b *base, made *PlanResult) (*sto
 // evaluatedFiguresOf are those of a waiting plan under newer statistics.
 func evaluatedFiguresOf(waiting store.Plan, p *planner.Plan) (*figures.EvaluatedFigures, error) {
 	waiting.Balanced, waiting.Causes = p.Balanced, nil
-	balanced, err := BalancedOf(waiting)
+	balanced, err := reading.BalancedOf(waiting)
 	between := func(c planner.Comparison) figures.Comparison {
 		return figures.Comparison{Before: c.Before, After: c.After}
 	}

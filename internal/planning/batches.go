@@ -54,7 +54,7 @@ func (b *base) batch(o *PlanResult, all *batches.Schedule, n int) store.NewBatch
 	}
 	mayStay := func([]byte, int32) bool { return true }
 	if n == 0 && b.changed {
-		mayStay = mayStayBetween(b.pinned.planner.Hash, b.newest.planner.Hash)
+		mayStay = mayStayBetween(b.pinned.Model.Hash, b.newest.Model.Hash)
 	}
 	for _, m := range x.Moves {
 		key, to := plan.Snapshot.Keys.At(int(m.Item)), plan.Snapshot.Instances[m.To].ID

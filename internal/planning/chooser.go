@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/backtest"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner/policy"
 	"plannerd/store"
@@ -154,7 +155,7 @@ func rests(ctx context.Context) func() {
 }
 
 // pick chooses a policy, and says how it came to it.
-func (s *Forecaster) pick(ctx context.Context, op Operator, made *Choice, memory *admission.Lease) (
+func (s *Forecaster) pick(ctx context.Context, op reading.Operator, made *Choice, memory *admission.Lease) (
 	p policy.Policy, err error,
 ) {
 	ctx, cancel := context.WithTimeout(ctx, (1+restsPerWork)*s.longest)

@@ -10,6 +10,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/operator"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -18,11 +19,11 @@ import (
 // engine computes plans: so many at the same time, each within its time, which begins
 // when it is asked for.
 type engine struct {
-	*reader
+	*reading.Reader
 	slots    *admission.Slots
 	longest  time.Duration // that a plan or an analysis may take
 	now      func() time.Time
-	observer Observer
+	observer reading.Observer
 }
 
 // run computes one plan of a routing table when a slot is free.

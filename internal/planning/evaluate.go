@@ -8,6 +8,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/reading"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -17,11 +18,11 @@ func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statist
 	if other.Classes || now.classes != nil {
 		return nil, nil
 	}
-	config, p, err := termsOf(ctx, e.reader, other)
+	config, p, err := termsOf(ctx, e.Reader, other)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := e.changes(ctx, other)
+	changes, err := e.StoredChanges(ctx, other)
 	if err != nil {
 		return nil, err
 	}
@@ -34,8 +35,8 @@ func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statist
 	if err != nil {
 		return nil, unevaluated(err)
 	}
-	snapshot, err := planner.NewSnapshot(moved, planner.Configuration{Instances: config.planner.Instances},
-		planner.Base{Configuration: planner.Configuration{Instances: b.pinned.planner.Instances}, HashChanged: true,
+	snapshot, err := planner.NewSnapshot(moved, planner.Configuration{Instances: config.Model.Instances},
+		planner.Base{Configuration: planner.Configuration{Instances: b.pinned.Model.Instances}, HashChanged: true,
 			Stop: b.stop})
 	if err != nil {
 		return nil, unevaluated(err)
@@ -62,7 +63,7 @@ func routes(changes []store.Change) (*planner.RoutingTable, error) {
 type projection struct {
 	*planner.Snapshot
 	stats   *planner.Statistics   // that are planned on
-	config  *placement            // of the plan
+	config  *reading.Placement    // of the plan
 	routed  *planner.RoutingTable // what it changes; NoInstance: to the hash instance
 	changed bool                  // the plan follows a change of the hash
 	split   []planner.Split       // the keys that are split then, on ids
@@ -162,7 +163,7 @@ func (f *projection) goes(row int, at int32) (int32, error) {
 
 // home is the hash instance of a key under the plan's configuration.
 func (f *projection) home(row int) (int32, error) {
-	if h := f.config.planner.Hash; h != nil {
+	if h := f.config.Model.Hash; h != nil {
 		return h.Instance(f.stats.Keys.At(row), f.stats.Keys.Hash(row))
 	}
 	if f.stats.HashInstance == nil {

@@ -7,11 +7,12 @@ import (
 
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/reading"
 	"plannerd/store"
 )
 
 // added lists the instances that one configuration has and another has not.
-func added(before, after *placement) (ids []int32) {
+func added(before, after *reading.Placement) (ids []int32) {
 	for _, d := range after.Instances {
 		if !before.Has(d.ID) {
 			ids = append(ids, d.ID)
@@ -24,7 +25,7 @@ func added(before, after *placement) (ids []int32) {
 // committed one, and those that the last plan in force was to fill and left below their
 // least load without a proof that no plan fills them. One that ended before its last batch
 // proves nothing.
-func toFill(ctx context.Context, r *reader, b *base) ([]int32, error) {
+func toFill(ctx context.Context, r *reading.Reader, b *base) ([]int32, error) {
 	ids := added(b.pinned, b.newest)
 	last, err := lastInForce(ctx, r, b.op)
 	if last == nil || err != nil {
@@ -48,19 +49,19 @@ func toFill(ctx context.Context, r *reader, b *base) ([]int32, error) {
 const mostAborted = 20
 
 // lastInForce is the newest plan of which all or some batches are in force; nil: there is none.
-func lastInForce(ctx context.Context, r *reader, op store.Operator) (*store.Plan, error) {
+func lastInForce(ctx context.Context, r *reading.Reader, op store.Operator) (*store.Plan, error) {
 	if op.CurrentStatus.InFlight() {
 		if p, err := r.Plan(ctx, op.CurrentPlan); err != nil || p.BatchesDone > 0 {
 			return &p, err
 		}
 	}
-	committed, _, err := r.store.Plans(ctx, store.PlanFilter{
+	committed, _, err := r.Store.Plans(ctx, store.PlanFilter{
 		Operator: op.Name, Status: store.StatusCommitted, Limit: 1,
 	})
 	if err != nil {
 		return nil, refusal.AboutOperator(op.Name, err)
 	}
-	aborted, _, err := r.store.Plans(ctx, store.PlanFilter{
+	aborted, _, err := r.Store.Plans(ctx, store.PlanFilter{
 		Operator: op.Name, Status: store.StatusAborted, Limit: mostAborted,
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner/forecast"
 	"plannerd/store"
@@ -38,7 +39,7 @@ func (s *Forecaster) foresee(ctx context.Context, b *base, st *Statistics, memor
 	if b.newest.Policy.Auto {
 		f.policy, f.chosen = s.chooser.inEffect(b, told)
 	}
-	if err := memory.Reserve(int64(st.Len()) * forecastRowBytes); err != nil {
+	if err := memory.Reserve(int64(st.Len()) * reading.ForecastRowBytes); err != nil {
 		return err
 	}
 	if f.state, err = s.stateBefore(ctx, b, before, f.policy.Forecast, st, memory); err != nil {
@@ -111,7 +112,7 @@ func (s *Forecaster) stateBefore(
 // stateAfter is what a forecast remembered when a plan was made, its own interval included;
 // nil: it was not stored, or is too old.
 func (s *Forecaster) stateAfter(ctx context.Context, p store.Plan, memory *admission.Lease) (*forecast.State, error) {
-	data, err := s.store.ForecastState(ctx, p.ID)
+	data, err := s.Store.ForecastState(ctx, p.ID)
 	switch {
 	case errors.Is(err, store.ErrPurged):
 		return nil, nil

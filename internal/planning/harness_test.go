@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -145,10 +146,10 @@ func configuration(n int) operator.Configuration {
 	return c
 }
 
-func anyway(*planning.Operator) error { return nil }
+func anyway(*reading.Operator) error { return nil }
 
 // configure creates or changes an operator.
-func (e *env) configure(name string, c operator.Configuration) planning.Operator {
+func (e *env) configure(name string, c operator.Configuration) reading.Operator {
 	e.Helper()
 	complete, err := operator.NewConfiguration(c)
 	if err != nil {

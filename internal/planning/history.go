@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -14,7 +15,7 @@ import (
 
 // inputOf reads the statistics that a stored plan was made of.
 func (s *Intake) inputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*Statistics, error) {
-	blob, err := s.store.Input(ctx, p.ID)
+	blob, err := s.Store.Input(ctx, p.ID)
 	if err != nil {
 		return nil, refusal.AboutPlan(p.ID, err)
 	}
@@ -27,9 +28,9 @@ func (s *Intake) inputOf(ctx context.Context, p store.Plan, memory *admission.Le
 			return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
 		}
 		st.Statistics = namedOf(st.Records)
-		return st, memory.Reserve(int64(len(blob)) + int64(st.Rows())*storedRowBytes)
+		return st, memory.Reserve(int64(len(blob)) + int64(st.Rows())*reading.StoredRowBytes)
 	}
-	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
+	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*reading.StoredRowBytes); err != nil {
 		return nil, err
 	}
 	if st.Statistics, st.added, err = statsio.DecodeInput(blob); err != nil {
@@ -44,7 +45,7 @@ func (s *Intake) earlierPlans(ctx context.Context, b *base, st *Statistics, most
 	return func(yield func(store.Plan, error) bool) {
 		filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
 		for left := most; left > 0; {
-			plans, next, err := s.store.Plans(ctx, filter)
+			plans, next, err := s.Store.Plans(ctx, filter)
 			if err != nil {
 				yield(store.Plan{}, refusal.AboutOperator(b.op.Name, err))
 				return

@@ -5,20 +5,21 @@ import (
 
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/reading"
 	"plannerd/planner/policy"
 	"plannerd/store"
 )
 
 // sinceMoved is how many intervals of this epoch ago a plan that moved keys was committed;
 // 0: none was, or the policy does not ask.
-func sinceMoved(ctx context.Context, r *reader, b *base, st *Statistics) (int, error) {
+func sinceMoved(ctx context.Context, r *reading.Reader, b *base, st *Statistics) (int, error) {
 	cooldown := int64(b.policy().CooldownIntervals)
 	if cooldown == 0 {
 		return 0, nil
 	}
 	filter := store.PlanFilter{Operator: b.op.Name, Status: store.StatusCommitted, Limit: plansAtATime}
 	for {
-		plans, next, err := r.store.Plans(ctx, filter)
+		plans, next, err := r.Store.Plans(ctx, filter)
 		if err != nil {
 			return 0, refusal.AboutOperator(b.op.Name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -25,7 +26,7 @@ type layoutKind interface {
 	name() operator.SchemeName
 	// strategy is what plans under the configuration are said to be made by.
 	strategy(c operator.Configuration) string
-	rowHash(p *placement) planner.HashFunction
+	rowHash(p *reading.Placement) planner.HashFunction
 	migrates(classes bool) Migrates
 	countsEntries() bool
 	// layout reads a version of the table; c is the configuration that it pins.
@@ -36,16 +37,16 @@ type layoutKind interface {
 	sameRoutes(then, now operator.Configuration) bool
 	// snapshot says where keys are by one layout, and where they go by another under a
 	// configuration.
-	snapshot(b *base, st *Statistics, config *placement, before, after layout) (*planner.Snapshot, error)
+	snapshot(b *base, st *Statistics, config *reading.Placement, before, after layout) (*planner.Snapshot, error)
 	// firsts is of how many keys each instance is the first candidate; nil: each key has one
 	// instance.
 	firsts(st *Statistics, all []planner.Instance, at layout) []int64
 	// judge works out what comes of going from one layout to another.
-	judge(b *base, st *Statistics, config *placement, before, after layout, thetaMax float64) (*planner.Plan, error)
+	judge(b *base, st *Statistics, config *reading.Placement, before, after layout, thetaMax float64) (*planner.Plan, error)
 	// replan makes a new layout.
 	replan(b *base, st *Statistics, stop func() bool) (*replanned, error)
 	// routeBy says where a layout puts a key.
-	routeBy(ctx context.Context, r *reader, c operator.Configuration, held layout, key []byte) (Route, error)
+	routeBy(ctx context.Context, r *reading.Reader, c operator.Configuration, held layout, key []byte) (Route, error)
 }
 
 // replanned is a new layout, and how it comes about.
@@ -64,8 +65,8 @@ type replanned struct {
 	certificate func(judged *planner.Plan) *figures.Certificate
 }
 
-func (s layoutScheme) read(ctx context.Context, r *reader, b *base) error {
-	table, err := r.committed(ctx, b.op)
+func (s layoutScheme) read(ctx context.Context, r *reading.Reader, b *base) error {
+	table, err := r.Committed(ctx, b.op)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (s layoutScheme) without(b *base, lost []int32) {
 	gone := func(id int32) bool { return slices.Contains(lost, id) }
 	left := *b.newest
 	left.Instances = slices.DeleteFunc(slices.Clone(left.Instances), func(d operator.Instance) bool { return gone(d.ID) })
-	left.planner.Instances = slices.DeleteFunc(slices.Clone(left.planner.Instances),
+	left.Model.Instances = slices.DeleteFunc(slices.Clone(left.Model.Instances),
 		func(d planner.Instance) bool { return gone(d.ID) })
 	has := b.layout.ids()
 	b.takesOver = !b.changed && slices.ContainsFunc(lost, func(id int32) bool { return has[id] })
@@ -146,7 +147,7 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 		if err != nil {
 			return nil, err
 		}
-		since, err := sinceMoved(ctx, e.reader, b, st)
+		since, err := sinceMoved(ctx, e.Reader, b, st)
 		if err != nil {
 			return nil, err
 		}
@@ -207,11 +208,11 @@ func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Stat
 	if st.Queues { // they say nothing of keys
 		return nil, nil
 	}
-	config, p, err := termsOf(ctx, e.reader, other)
+	config, p, err := termsOf(ctx, e.Reader, other)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := e.store.Changes(ctx, other.ID)
+	changes, err := e.Store.Changes(ctx, other.ID)
 	if err != nil {
 		return nil, refusal.AboutPlan(other.ID, err)
 	}
@@ -247,7 +248,7 @@ func (wholeKeys) sameRoutes(operator.Configuration, operator.Configuration) bool
 func (wholeKeys) firsts(*Statistics, []planner.Instance, layout) []int64 { return nil }
 
 func (wholeKeys) judge(
-	b *base, st *Statistics, config *placement, before, after layout, thetaMax float64,
+	b *base, st *Statistics, config *reading.Placement, before, after layout, thetaMax float64,
 ) (*planner.Plan, error) {
 	snapshot, err := wholeKeys{}.snapshot(b, st, config, before, after)
 	if err != nil {
@@ -256,15 +257,15 @@ func (wholeKeys) judge(
 	return planner.Rehash(snapshot, planner.Options{ThetaMax: thetaMax}, nil)
 }
 
-func (wholeKeys) snapshot(b *base, st *Statistics, config *placement, before, after layout) (*planner.Snapshot, error) {
+func (wholeKeys) snapshot(b *base, st *Statistics, config *reading.Placement, before, after layout) (*planner.Snapshot, error) {
 	empty, err := planner.NewRoutingTable(nil)
 	if err != nil {
 		return nil, err
 	}
 	s, err := planner.NewSnapshot(st.Statistics,
-		planner.Configuration{Instances: config.planner.Instances, Hash: after.placed()},
+		planner.Configuration{Instances: config.Model.Instances, Hash: after.placed()},
 		planner.Base{
-			Configuration: planner.Configuration{Instances: b.pinned.planner.Instances, Hash: before.placed()},
+			Configuration: planner.Configuration{Instances: b.pinned.Model.Instances, Hash: before.placed()},
 			Table:         empty, HashChanged: true, IgnoreInstances: true, Stop: b.stop,
 		})
 	if err != nil || st.Instance == nil || st.outdated(b.op.TableVersion) {
@@ -398,7 +399,7 @@ func toNobody(p *planner.Plan) {
 		p.Skewness.Before, true
 }
 
-func (s layoutScheme) change(ctx context.Context, r *reader, p store.Plan) ([]listing.Part, error) {
+func (s layoutScheme) change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
 	d, err := s.readDiff(ctx, r, p)
 	if err != nil {
 		return nil, err
@@ -406,17 +407,17 @@ func (s layoutScheme) change(ctx context.Context, r *reader, p store.Plan) ([]li
 	return d.Parts(), nil
 }
 
-func (s layoutScheme) migrations(ctx context.Context, r *reader, p store.Plan) (listing.Migrations, error) {
+func (s layoutScheme) migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
 	return s.readDiff(ctx, r, p)
 }
 
 // readDiff reads what a stored plan changes.
-func (s layoutScheme) readDiff(ctx context.Context, r *reader, p store.Plan) (listing.LayoutDiff, error) {
-	blob, err := r.migrations(ctx, p)
+func (s layoutScheme) readDiff(ctx context.Context, r *reading.Reader, p store.Plan) (listing.LayoutDiff, error) {
+	blob, err := r.StoredMigrations(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.diff(blob, func() ([]store.Change, error) { return r.changes(ctx, p) })
+	d, err := s.diff(blob, func() ([]store.Change, error) { return r.StoredChanges(ctx, p) })
 	if err != nil {
 		return nil, fmt.Errorf("reading what plan %s changes: %w", p.ID, err)
 	}
@@ -437,21 +438,21 @@ func (s layoutScheme) table(c operator.Configuration, entries []store.Entry) (Ta
 }
 
 // pending is all that there will be.
-func (s layoutScheme) pending(_ context.Context, _ *reader, in pendingPlan) ([]listing.Part, *operator.Hash, error) {
+func (s layoutScheme) pending(_ context.Context, _ *reading.Reader, in pendingPlan) ([]listing.Part, *operator.Hash, error) {
 	content, err := s.table(in.target, entriesAfter(in.entries, in.Changes))
 	return []listing.Part{content.Part}, nil, err
 }
 
 func (layoutScheme) changesTell(operator.Configuration, operator.Configuration) bool { return false }
 
-func (s layoutScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, _ *store.Entry) (
+func (s layoutScheme) route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, _ *store.Entry) (
 	Route, error,
 ) {
-	table, err := r.store.Table(ctx, op.Name, nil)
+	table, err := r.Store.Table(ctx, op.Name, nil)
 	if err != nil {
 		return Route{}, refusal.AboutOperator(op.Name, err)
 	}
-	config, err := r.configuration(ctx, op.Name, table.ConfigVersion)
+	config, err := r.Configuration(ctx, op.Name, table.ConfigVersion)
 	if err != nil {
 		return Route{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -38,10 +39,10 @@ type mergedReports struct {
 func (s *Intake) merge(ctx context.Context, b *base, in Proposal) (*mergedReports, error) {
 	begin, m := s.now(), &mergedReports{}
 	var err error
-	if m.last, err = s.store.Reports(ctx, b.op.Name, in.Epoch, in.Interval); err != nil {
+	if m.last, err = s.Store.Reports(ctx, b.op.Name, in.Epoch, in.Interval); err != nil {
 		return nil, refusal.AboutOperator(b.op.Name, err)
 	}
-	now, err := s.store.Now(ctx)
+	now, err := s.Store.Now(ctx)
 	if err != nil {
 		return nil, refusal.AboutStore(err)
 	}
@@ -189,10 +190,10 @@ func (m *mergedReports) admit(b *base) error {
 // refuseOlderHomes refuses reports that came before the newest configuration if it changed
 // the hash and that is the engine's own: their hash instances are by the one before.
 func (s *Intake) refuseOlderHomes(ctx context.Context, b *base, m *mergedReports) error {
-	if !b.changed || b.newest.planner.Hash != nil {
+	if !b.changed || b.newest.Model.Hash != nil {
 		return nil
 	}
-	newest, err := s.store.Configuration(ctx, b.op.Name, b.op.ConfigVersion)
+	newest, err := s.Store.Configuration(ctx, b.op.Name, b.op.ConfigVersion)
 	if err != nil {
 		return refusal.AboutOperator(b.op.Name, err)
 	}
@@ -250,12 +251,12 @@ func (s *Intake) readReports(ctx context.Context, b *base, m *mergedReports,
 	if rows > int64(s.MaxRows) {
 		return nil, refusal.New(refusal.TooLarge, fmt.Sprintf("The reports have more than %d rows together.", s.MaxRows))
 	}
-	if err := memory.Reserve(rows * (mergedRowBytes + planRowBytes)); err != nil {
+	if err := memory.Reserve(rows * (reading.MergedRowBytes + reading.PlanRowBytes)); err != nil {
 		return nil, err
 	}
 	out := make([]statsio.Report, len(chosen))
 	for i, one := range chosen {
-		data, err := s.store.ReportData(ctx, b.op.Name, one.Revision)
+		data, err := s.Store.ReportData(ctx, b.op.Name, one.Revision)
 		if errors.Is(err, store.ErrNotFound) {
 			err = refusal.Overtaken(fmt.Errorf("instance %d: %w", one.Instance, store.ErrReportsChanged))
 		}

@@ -7,41 +7,42 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/reading"
 	"plannerd/store"
 )
 
 // Configure creates an operator, or gives it a new configuration. guard is asked
 // whether it may; where unlessSame is set it is not asked about the same configuration.
 func (s *Life) Configure(
-	ctx context.Context, name string, c operator.Configuration, guard OperatorGuard, unlessSame bool, claim *Claim[Operator],
-) (Operator, error) {
+	ctx context.Context, name string, c operator.Configuration, guard reading.OperatorGuard, unlessSame bool, claim *Claim[reading.Operator],
+) (reading.Operator, error) {
 	text, err := c.Encode()
 	if err != nil {
-		return Operator{}, err
+		return reading.Operator{}, err
 	}
-	guarded := guard.guarding(func(op store.Operator) bool { return unlessSame && bytes.Equal(op.Config, text) })
-	ctx = claim.completing(ctx, func(out store.Outcome) (Operator,
+	guarded := guard.Guarding(func(op store.Operator) bool { return unlessSame && bytes.Equal(op.Config, text) })
+	ctx = claim.completing(ctx, func(out store.Outcome) (reading.Operator,
 		error) {
-		return newOperator(out.Operator, out.Created)
+		return reading.NewOperator(out.Operator, out.Created)
 	})
 	if c.Window > 1 || c.Ranges != nil && c.Ranges.Phase == operator.PhasePut {
-		if err := s.requireForms(ctx, false); err != nil {
-			return Operator{}, err
+		if err := s.RequireForms(ctx, false); err != nil {
+			return reading.Operator{}, err
 		}
 	}
-	now, err := s.store.Now(ctx)
+	now, err := s.Store.Now(ctx)
 	if err != nil {
-		return Operator{}, refusal.AboutStore(err)
+		return reading.Operator{}, refusal.AboutStore(err)
 	}
 	choices := operator.FixedChoices{Scheme: c.Scheme, TableOwner: c.TableOwner, Ranges: c.Ranges}
-	op, created, err := s.store.PutOperator(ctx, name, text, now, guarded, choices.Guard)
+	op, created, err := s.Store.PutOperator(ctx, name, text, now, guarded, choices.Guard)
 	if err != nil {
-		return Operator{}, refusal.AboutOperator(name, err)
+		return reading.Operator{}, refusal.AboutOperator(name, err)
 	}
 	if c.TableOwner == operator.OwnerPlanner && schemeNamed(c.Scheme).countsEntries() {
 		s.observer.TableSize(name, op.TableSize)
 	}
-	return newOperator(op, created)
+	return reading.NewOperator(op, created)
 }
 
 // configureAttempts is how often a configuration is changed when others are faster.
@@ -52,9 +53,9 @@ var errReconfigured = refusal.New(refusal.ConfigurationChanged, "The operator's 
 // Reconfigure gives an operator the configuration that change makes of the JSON of its
 // newest one.
 func (s *Life) Reconfigure(
-	ctx context.Context, name string, change func(was []byte) (operator.Configuration, error), guard OperatorGuard,
-	claim *Claim[Operator],
-) (op Operator, err error) {
+	ctx context.Context, name string, change func(was []byte) (operator.Configuration, error), guard reading.OperatorGuard,
+	claim *Claim[reading.Operator],
+) (op reading.Operator, err error) {
 	for range configureAttempts {
 		if op, err = s.tryReconfigure(ctx, name, change, guard, claim); !errors.Is(err, errReconfigured) {
 			break
@@ -64,9 +65,9 @@ func (s *Life) Reconfigure(
 }
 
 func (s *Life) tryReconfigure(
-	ctx context.Context, name string, change func([]byte) (operator.Configuration, error), guard OperatorGuard,
-	claim *Claim[Operator],
-) (Operator, error) {
+	ctx context.Context, name string, change func([]byte) (operator.Configuration, error), guard reading.OperatorGuard,
+	claim *Claim[reading.Operator],
+) (reading.Operator, error) {
 	was, err := s.Operator(ctx, name)
 	if err != nil {
 		return was, err
@@ -79,7 +80,7 @@ func (s *Life) tryReconfigure(
 	if err != nil {
 		return was, err
 	}
-	return s.Configure(ctx, name, config, func(now *Operator) error {
+	return s.Configure(ctx, name, config, func(now *reading.Operator) error {
 		if now == nil || now.ConfigVersion != was.ConfigVersion {
 			return errReconfigured
 		}
@@ -88,14 +89,14 @@ func (s *Life) tryReconfigure(
 }
 
 // Delete removes an operator with all its history.
-func (s *Life) Delete(ctx context.Context, name string, guard OperatorGuard, claim *Claim[struct{}]) error {
+func (s *Life) Delete(ctx context.Context, name string, guard reading.OperatorGuard, claim *Claim[struct{}]) error {
 	ctx = claim.completing(ctx, func(store.Outcome) (struct{}, error) { return struct{}{}, nil })
-	guarded := guard.guarding(func(store.Operator) bool { return false })
-	now, err := s.store.Now(ctx)
+	guarded := guard.Guarding(func(store.Operator) bool { return false })
+	now, err := s.Store.Now(ctx)
 	if err != nil {
 		return refusal.AboutStore(err)
 	}
-	if err := s.store.DeleteOperator(ctx, name, now, guarded); err != nil {
+	if err := s.Store.DeleteOperator(ctx, name, now, guarded); err != nil {
 		return refusal.AboutOperator(name, err)
 	}
 	s.observer.Deleted(name)

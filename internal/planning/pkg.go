@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/exact"
 	"plannerd/internal/operator"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
@@ -22,8 +23,8 @@ type pkgKind struct{}
 func (pkgKind) name() operator.SchemeName { return operator.SchemePkg }
 
 // rowHash takes every key.
-func (pkgKind) rowHash(p *placement) planner.HashFunction {
-	return allOf(p.planner.Instances[0].ID).placed()
+func (pkgKind) rowHash(p *reading.Placement) planner.HashFunction {
+	return allOf(p.Model.Instances[0].ID).placed()
 }
 
 func (pkgKind) strategy(c operator.Configuration) string { return string(c.Pkg.Method) }
@@ -150,7 +151,7 @@ func (pkgKind) touched(held, next candidates, changes []store.Change) (ids []int
 
 // snapshot has what is expected of each instance under the layout before as load of keys
 // that nobody names.
-func (pkgKind) snapshot(b *base, st *Statistics, config *placement, before, after layout) (*planner.Snapshot, error) {
+func (pkgKind) snapshot(b *base, st *Statistics, config *reading.Placement, before, after layout) (*planner.Snapshot, error) {
 	s, err := wholeKeys{}.snapshot(b, st, config, before, after)
 	if err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func (pkgKind) snapshot(b *base, st *Statistics, config *placement, before, afte
 // judge compares what is expected under both layouts. Parts of state that are on none of
 // the candidates after are merged into that of the first one.
 func (pkgKind) judge(
-	b *base, st *Statistics, config *placement, before, after layout, thetaMax float64,
+	b *base, st *Statistics, config *reading.Placement, before, after layout, thetaMax float64,
 ) (*planner.Plan, error) {
 	s, err := wholeKeys{}.snapshot(b, st, config, before, after)
 	if err != nil {
@@ -356,7 +357,7 @@ func (pkgKind) firsts(st *Statistics, all []planner.Instance, at layout) []int64
 	return out
 }
 
-func (k pkgKind) routeBy(_ context.Context, _ *reader, _ operator.Configuration, held layout, key []byte) (Route, error) {
+func (k pkgKind) routeBy(_ context.Context, _ *reading.Reader, _ operator.Configuration, held layout, key []byte) (Route, error) {
 	c := held.(candidates)
 	out := Route{Source: "candidates"}
 	for _, w := range c.Candidates().Append(nil, key) {

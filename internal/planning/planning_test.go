@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
@@ -226,7 +227,7 @@ func TestGuards(t *testing.T) {
 	e.want("committed")(e.Commit(e.Context(), step(p), true))
 	e.want("committed")(e.Commit(e.Context(), guarded, true))
 
-	refuse := func(*planning.Operator) error { return no }
+	refuse := func(*reading.Operator) error { return no }
 	complete, err := operator.NewConfiguration(configuration(3))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -20,16 +21,16 @@ func (s *Archive) Plans(ctx context.Context, f store.PlanFilter) (plans []store.
 	if err := s.CheckOperator(ctx, f.Operator); err != nil {
 		return nil, 0, err
 	}
-	plans, next, err = s.store.Plans(ctx, f)
+	plans, next, err = s.Store.Plans(ctx, f)
 	for _, p := range plans {
-		err = cmp.Or(err, SchemeOf(p).Check())
+		err = cmp.Or(err, reading.SchemeOf(p).Check())
 	}
 	return plans, next, refusal.AboutOperator(f.Operator, err)
 }
 
 // Transitions are the life of a plan so far, oldest first.
 func (s *Archive) Transitions(ctx context.Context, id string) ([]store.Transition, error) {
-	all, err := s.store.Transitions(ctx, id)
+	all, err := s.Store.Transitions(ctx, id)
 	return all, refusal.AboutPlan(id, err)
 }
 
@@ -37,7 +38,7 @@ func (s *Archive) Transitions(ctx context.Context, id string) ([]store.Transitio
 // asked for.
 func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool, memory *admission.Lease) (listing.Lists, error) {
 	if change || moves {
-		if err := holdLists(memory, p); err != nil {
+		if err := reading.HoldLists(memory, p); err != nil {
 			return listing.Lists{}, err
 		}
 	}
@@ -46,11 +47,11 @@ func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool, m
 
 func (s *Archive) lists(ctx context.Context, p store.Plan, change, moves bool) (l listing.Lists, err error) {
 	if change {
-		l.Change, err = schemeOf(p).change(ctx, s.reader, p)
+		l.Change, err = schemeOf(p).change(ctx, s.Reader, p)
 	}
 	if moves && err == nil {
 		var m listing.Migrations
-		if m, err = schemeOf(p).migrations(ctx, s.reader, p); err == nil {
+		if m, err = schemeOf(p).migrations(ctx, s.Reader, p); err == nil {
 			l.Migrations = m.List()
 		}
 	}
@@ -60,19 +61,19 @@ func (s *Archive) lists(ctx context.Context, p store.Plan, change, moves bool) (
 // index returns the migrations of a plan. As they never change, they are kept: decoding
 // them takes longer than all else about a page.
 func (s *Archive) index(ctx context.Context, p store.Plan, memory *admission.Lease) (listing.MoveIndex, error) {
-	if found, ok := s.moves.get(p.ID); ok {
+	if found, ok := s.Moves.Get(p.ID); ok {
 		return found, nil
 	}
-	if err := holdLists(memory, p); err != nil {
+	if err := reading.HoldLists(memory, p); err != nil {
 		return nil, err
 	}
-	m, err := schemeOf(p).migrations(ctx, s.reader, p)
+	m, err := schemeOf(p).migrations(ctx, s.Reader, p)
 	if err != nil {
 		return nil, err
 	}
 	read := m.Index()
-	if read.Bytes() <= s.moves.limit {
-		s.moves.put(p.ID, read)
+	if read.Bytes() <= s.Moves.Limit {
+		s.Moves.Put(p.ID, read)
 	}
 	return read, nil
 }
@@ -93,11 +94,11 @@ func (s *Archive) Flows(ctx context.Context, p store.Plan, memory *admission.Lea
 	if err != nil {
 		return nil, err
 	}
-	if err := memory.Reserve(int64(all.Len()) * summedBytes); err != nil {
+	if err := memory.Reserve(int64(all.Len()) * reading.SummedBytes); err != nil {
 		return nil, err
 	}
 	flows := all.Flows()
-	if err := memory.Reserve(int64(len(flows)) * flowBytes); err != nil {
+	if err := memory.Reserve(int64(len(flows)) * reading.FlowBytes); err != nil {
 		return nil, err
 	}
 	return listing.Selection[statsio.Flow]{Count: len(flows), At: func(i int) statsio.Flow { return flows[i] }}, nil
@@ -112,10 +113,10 @@ func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter listing
 	if err := refuseUnresolved(p); err != nil {
 		return nil, err
 	}
-	if err := holdLists(memory, p); err != nil {
+	if err := reading.HoldLists(memory, p); err != nil {
 		return nil, err
 	}
-	changes, err := s.changes(ctx, p)
+	changes, err := s.StoredChanges(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func (s *Archive) AnalysisInput(
 	if err != nil {
 		return nil, err
 	}
-	blob, err := s.store.Input(ctx, plan)
+	blob, err := s.Store.Input(ctx, plan)
 	if err != nil {
 		return nil, refusal.AboutInterval(operator, interval, err)
 	}
@@ -163,7 +164,7 @@ func (s *Archive) AnalysisInput(
 		return nil, refusal.New(refusal.Purged,
 			fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator))
 	}
-	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*storedRowBytes); err != nil {
+	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*reading.StoredRowBytes); err != nil {
 		return nil, err
 	}
 	if statsio.IsCompact(blob) {
@@ -188,7 +189,7 @@ func (s *Archive) newestPlan(ctx context.Context, operator string, interval int6
 	epoch *int64) (id string, err error) {
 	filter := store.PlanFilter{Operator: operator, Interval: &interval, Limit: plansAtATime}
 	for {
-		plans, next, err := s.store.Plans(ctx, filter)
+		plans, next, err := s.Store.Plans(ctx, filter)
 		if err != nil {
 			return "", refusal.AboutOperator(operator, err)
 		}

@@ -44,7 +44,7 @@ func (s *Proposer) Propose(ctx context.Context, name string, in Proposal) (*Stor
 }
 
 func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*StoredPlan, error) {
-	b, err := loadBase(ctx, s.reader, name, in.Memory)
+	b, err := loadBase(ctx, s.Reader, name, in.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*S
 // table that is no longer the operator's: together with what was read after them it may
 // never have been true. A plan that was found rests on the configuration alone.
 func (s *Proposer) unlessStale(ctx context.Context, b *base, refused error) error {
-	op, err := s.store.Operator(ctx, b.op.Name)
+	op, err := s.Store.Operator(ctx, b.op.Name)
 	switch {
 	case err != nil: // who cannot look cannot say either that a refusal holds
 		return refusal.AboutOperator(b.op.Name, err)
@@ -128,20 +128,20 @@ const mostPlansOfInterval = 1000
 // committed then. It returns nil when there is none and one may be made.
 func (s *Proposer) findPlan(ctx context.Context, b *base, st *Statistics, hash string) (*StoredPlan, error) {
 	name, epoch, interval := b.op.Name, st.Epoch, st.Interval
-	p, err := s.store.FindPlan(ctx, name, epoch, interval, st.identity(hash, b.op.ConfigVersion, b.op.TableVersion))
+	p, err := s.Store.FindPlan(ctx, name, epoch, interval, st.identity(hash, b.op.ConfigVersion, b.op.TableVersion))
 	if err == nil {
 		return s.load(ctx, p)
 	}
 	if !errors.Is(err, store.ErrNotFound) {
 		return nil, refusal.AboutOperator(name, err)
 	}
-	refused := s.store.CheckInterval(ctx, name, epoch, interval)
+	refused := s.Store.CheckInterval(ctx, name, epoch, interval)
 	if refused == nil {
 		return nil, nil
 	}
 	if errors.Is(refused, store.ErrIntervalPlanned) || errors.Is(refused, store.ErrIntervalOutdated) ||
 		errors.Is(refused, store.ErrFenced) {
-		earlier, _, err := s.store.Plans(ctx, store.PlanFilter{Operator: name, Interval: &interval,
+		earlier, _, err := s.Store.Plans(ctx, store.PlanFilter{Operator: name, Interval: &interval,
 			Limit: mostPlansOfInterval})
 		if err != nil {
 			return nil, refusal.AboutOperator(name, err)
@@ -202,11 +202,11 @@ var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", refusal.ErrOver
 func (s *Proposer) keep(ctx context.Context, b *base, d draft) (*StoredPlan, error) {
 	begin := s.now()
 	if d.classes != nil && d.Snapshot.Named > 0 {
-		if err := s.requireForms(ctx, true); err != nil {
+		if err := s.RequireForms(ctx, true); err != nil {
 			return nil, err
 		}
 	}
-	at, err := s.store.Now(ctx)
+	at, err := s.Store.Now(ctx)
 	if err != nil {
 		return nil, refusal.AboutStore(err)
 	}
@@ -219,7 +219,7 @@ func (s *Proposer) keep(ctx context.Context, b *base, d draft) (*StoredPlan, err
 	}
 	d.by.At = at
 	lists := d.lists(record.Changes)
-	p, created, err := s.store.CreatePlan(d.claim.completing(ctx, func(out store.Outcome) (*StoredPlan, error) {
+	p, created, err := s.Store.CreatePlan(d.claim.completing(ctx, func(out store.Outcome) (*StoredPlan, error) {
 		if !out.Created {
 			return nil, errTwin
 		}

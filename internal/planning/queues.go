@@ -11,6 +11,7 @@ import (
 
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ring"
@@ -114,7 +115,7 @@ func QueuesOf(p store.Plan) (*QueueFigures, error) {
 	if p.Instances == nil || !figures.MadeOfQueues(p) {
 		return nil, nil
 	}
-	under, err := parametersOf(p)
+	under, err := reading.ParametersOf(p)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -24,8 +25,8 @@ type rangesKind struct{ wholeKeys }
 func (rangesKind) name() operator.SchemeName { return operator.SchemeRanges }
 
 // rowHash takes every key: there is no hash, and keys may be anything.
-func (rangesKind) rowHash(p *placement) planner.HashFunction {
-	return allOf(p.planner.Instances[0].ID).placed()
+func (rangesKind) rowHash(p *reading.Placement) planner.HashFunction {
+	return allOf(p.Model.Instances[0].ID).placed()
 }
 
 func (rangesKind) strategy(c operator.Configuration) string { return string(c.Ranges.Method) }
@@ -226,7 +227,7 @@ func leastMovement(p *ranges.Division, judged *planner.Plan) *figures.Certificat
 
 // routeBy asks the owners.
 func (rangesKind) routeBy(
-	_ context.Context, _ *reader, _ operator.Configuration, held layout, key []byte,
+	_ context.Context, _ *reading.Reader, _ operator.Configuration, held layout, key []byte,
 ) (Route, error) {
 	id, err := held.placed().Instance(key, planner.KeyHash(key))
 	if errors.Is(err, errNobody) {

@@ -8,6 +8,7 @@ import (
 	"plannerd/internal/drive"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -121,10 +122,10 @@ func (s *Forecaster) returned(ctx context.Context, b *base, st *Statistics, p *P
 
 // departed notes where the keys of a committed plan moved away from.
 func (s *Forecaster) departed(ctx context.Context, p store.Plan, left *drive.Departures, memory *admission.Lease) error {
-	if err := memory.Reserve(p.MigrationKeys * listedBytes); err != nil {
+	if err := memory.Reserve(p.MigrationKeys * reading.ListedBytes); err != nil {
 		return err
 	}
-	m, err := schemeOf(p).migrations(ctx, s.reader, p)
+	m, err := schemeOf(p).migrations(ctx, s.Reader, p)
 	if isPurged(err) {
 		return nil
 	}
@@ -158,17 +159,17 @@ type Recent struct {
 
 // Recent tells how operators went lately, in their order, by so many of the newest plans of
 // each.
-func (s *Forecaster) Recent(ctx context.Context, operators []Operator, most int) ([]Recent, error) {
+func (s *Forecaster) Recent(ctx context.Context, operators []reading.Operator, most int) ([]Recent, error) {
 	stored := make([]store.Operator, len(operators))
 	for i, op := range operators {
 		stored[i] = op.Operator
 	}
-	recent, err := s.store.RecentPlans(ctx, stored, most)
+	recent, err := s.Store.RecentPlans(ctx, stored, most)
 	out := make([]Recent, len(recent))
 	for i, r := range recent {
 		out[i] = Recent{r, realisedOf(r.Brief, operators[i].Configuration.ThetaMax)}
 		for _, p := range r.Plans {
-			err = cmp.Or(err, SchemeOf(p).Check())
+			err = cmp.Or(err, reading.SchemeOf(p).Check())
 		}
 	}
 	return out, refusal.AboutStore(err)

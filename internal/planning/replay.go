@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -36,7 +37,7 @@ func (s *Proposer) Replay(ctx context.Context, id string, memory *admission.Leas
 		return nil, err
 	}
 	r := &Replay{Plan: p, planner: s, memory: memory}
-	if r.base, err = baseOf(ctx, s.reader, p, memory); err != nil {
+	if r.base, err = baseOf(ctx, s.Reader, p, memory); err != nil {
 		return nil, err
 	}
 	begin := s.now()
@@ -70,7 +71,7 @@ func (r *Replay) foresee(ctx context.Context) error {
 // Parameters are those that the plan was made under. One that its deadline cut off did
 // as much work as it says.
 func (r *Replay) Parameters() (operator.Parameters, error) {
-	p, err := parametersOf(r.Plan)
+	p, err := reading.ParametersOf(r.Plan)
 	if err == nil && r.EndReason == string(planner.EndStopped) {
 		p.Deadline, p.WorkBudget = nil, max(1, r.WorkUnits)
 	}
@@ -140,7 +141,7 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*StoredPlan, er
 	if replaces != "" && errors.Is(refused, store.ErrIntervalPlanned) {
 		refused = nil // by the plan that is replaced, or else the store says so
 	}
-	p, err := s.store.FindPlan(ctx, r.Operator, r.Epoch, r.Interval, fingerprint)
+	p, err := s.Store.FindPlan(ctx, r.Operator, r.Epoch, r.Interval, fingerprint)
 	switch {
 	case err == nil:
 		return s.load(ctx, p)
@@ -180,7 +181,7 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*StoredPlan, er
 
 // proposable refuses what the store would refuse too, before it is planned.
 func (s *Proposer) proposable(ctx context.Context, p store.Plan) error {
-	op, err := s.operator(ctx, p.Operator)
+	op, err := s.StoredOperator(ctx, p.Operator)
 	switch {
 	case err != nil:
 		return err
@@ -189,7 +190,7 @@ func (s *Proposer) proposable(ctx context.Context, p store.Plan) error {
 	case op.ConfigVersion != p.ConfigVersion:
 		return refusal.New(refusal.ConfigurationChanged, "The plan was made under an older configuration of the operator.")
 	}
-	return refusal.AboutOperator(p.Operator, s.store.CheckInterval(ctx, p.Operator, p.Epoch, p.Interval))
+	return refusal.AboutOperator(p.Operator, s.Store.CheckInterval(ctx, p.Operator, p.Epoch, p.Interval))
 }
 
 // fingerprint identifies what a replay makes of the plan's statistics.

@@ -12,31 +12,32 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
 )
 
 // reporters tell which instances report for themselves.
-type reporters struct{ newest, pinned *placement }
+type reporters struct{ newest, pinned *reading.Placement }
 
 // reporters reads an operator, and which instances report for it.
 func (s *Intake) reporters(ctx context.Context, name string) (op store.Operator, of reporters, err error) {
-	if op, err = s.operator(ctx, name); err != nil {
+	if op, err = s.StoredOperator(ctx, name); err != nil {
 		return op, of, err
 	}
-	if of.newest, err = s.newest(ctx, op); err != nil {
+	if of.newest, err = s.Newest(ctx, op); err != nil {
 		return op, of, err
 	}
-	if of.pinned, err = s.pinned(ctx, op); err != nil || of.pinned.Batches == nil {
+	if of.pinned, err = s.Pinned(ctx, op); err != nil || of.pinned.Batches == nil {
 		return op, of, err
 	}
-	if last, err := lastInForce(ctx, s.reader, op); err != nil || last == nil || !figures.CutShort(*last) {
+	if last, err := lastInForce(ctx, s.Reader, op); err != nil || last == nil || !figures.CutShort(*last) {
 		return op, of, err
 	}
-	table, err := s.table(ctx, op)
+	table, err := s.RoutingTable(ctx, op)
 	if err == nil {
-		of.pinned = of.pinned.knowing(table)
+		of.pinned = of.pinned.Knowing(table)
 	}
 	return op, of, err
 }
@@ -121,7 +122,7 @@ func (s *Intake) PutReport(
 	if err != nil {
 		return ReportReceipt{}, err
 	}
-	if err := s.store.CheckInterval(ctx, name, st.Epoch, st.Interval); err != nil {
+	if err := s.Store.CheckInterval(ctx, name, st.Epoch, st.Interval); err != nil {
 		return ReportReceipt{}, refusal.AboutOperator(name, closed(err))
 	}
 	if st.ahead(op.TableVersion) {
@@ -145,11 +146,11 @@ func (s *Intake) PutReport(
 		}
 	}
 	if st.Records != nil || st.Sketch != nil {
-		if err := s.requireForms(ctx, statsio.NamesKeys(data)); err != nil {
+		if err := s.RequireForms(ctx, statsio.NamesKeys(data)); err != nil {
 			return ReportReceipt{}, err
 		}
 	}
-	now, err := s.store.Now(ctx)
+	now, err := s.Store.Now(ctx)
 	if err != nil {
 		return ReportReceipt{}, refusal.AboutStore(err)
 	}
@@ -168,7 +169,7 @@ func (s *Intake) PutReport(
 		error) {
 		return receipt(out.Reports, out.Created), nil
 	})
-	last, created, err := s.store.PutReport(ctx, name, report, data, r.newest.KeptReports())
+	last, created, err := s.Store.PutReport(ctx, name, report, data, r.newest.KeptReports())
 	if err != nil {
 		return ReportReceipt{}, refusal.AboutOperator(name, closed(err))
 	}
@@ -214,10 +215,10 @@ func (s *Intake) encodeRows(ctx context.Context, r reporters, st *Statistics) ([
 	if st.Records != nil {
 		return encodeRecords(r, st)
 	}
-	target := r.newest.planner
+	target := r.newest.Model
 	target.Hash = schemeNamed(r.newest.Scheme).rowHash(r.newest)
 	if _, err := planner.NewSnapshot(st.Statistics, target,
-		planner.Base{Configuration: r.pinned.planner, IgnoreInstances: true}); err != nil {
+		planner.Base{Configuration: r.pinned.Model, IgnoreInstances: true}); err != nil {
 		return nil, err
 	}
 	return statsio.EncodeReport(st.Statistics), nil
@@ -228,7 +229,7 @@ func encodeRecords(r reporters, st *Statistics) ([]byte, error) {
 	if r.newest.Scheme != operator.SchemeTable {
 		return nil, planner.Invalid("compact", operator.MeansNothing(r.newest.Scheme)+", where statistics are of keys")
 	}
-	_, err := compact.NewClasses(st.Records, r.newest.planner, planner.Base{Configuration: r.pinned.planner})
+	_, err := compact.NewClasses(st.Records, r.newest.Model, planner.Base{Configuration: r.pinned.Model})
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +240,7 @@ func encodeRecords(r reporters, st *Statistics) ([]byte, error) {
 // for the interval: records are planned on together. It looks at one report, as that one
 // was held against the others.
 func (s *Intake) checkForm(ctx context.Context, op store.Operator, r reporters, instance int32, st *Statistics) error {
-	last, err := s.store.Reports(ctx, op.Name, st.Epoch, st.Interval)
+	last, err := s.Store.Reports(ctx, op.Name, st.Epoch, st.Interval)
 	if err != nil {
 		return refusal.AboutOperator(op.Name, err)
 	}
@@ -249,7 +250,7 @@ func (s *Intake) checkForm(ctx context.Context, op store.Operator, r reporters, 
 		return nil
 	}
 	other := slices.MinFunc(received, func(a, b store.Report) int { return cmp.Compare(a.Rows, b.Rows) })
-	data, err := s.store.ReportData(ctx, op.Name, other.Revision)
+	data, err := s.Store.ReportData(ctx, op.Name, other.Revision)
 	if errors.Is(err, store.ErrNotFound) { // it was replaced meanwhile; the plan holds them against each other
 		return nil
 	}
@@ -287,11 +288,11 @@ func (s *Intake) Reports(ctx context.Context, name string, epoch, interval int64
 	if err != nil {
 		return IntervalReports{}, err
 	}
-	last, err := s.store.Reports(ctx, name, epoch, interval)
+	last, err := s.Store.Reports(ctx, name, epoch, interval)
 	if err != nil {
 		return IntervalReports{}, refusal.AboutOperator(name, err)
 	}
-	now, err := s.store.Now(ctx)
+	now, err := s.Store.Now(ctx)
 	if err != nil {
 		return IntervalReports{}, refusal.AboutStore(err)
 	}

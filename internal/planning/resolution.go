@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -49,7 +50,7 @@ func (s *Life) resolvable(ctx context.Context, id string, guard PlanGuard) (stor
 func (s *Life) Resolve(
 	ctx context.Context, step Step, in *statsio.Resolution, memory *admission.Lease,
 ) (store.Plan, error) {
-	if err := memory.Settle(in.Bytes() + int64(in.Len())*changeBytes); err != nil {
+	if err := memory.Settle(in.Bytes() + int64(in.Len())*reading.ChangeBytes); err != nil {
 		return store.Plan{}, err
 	}
 	p, err := s.resolvable(ctx, step.Plan, step.Guard)
@@ -60,11 +61,11 @@ func (s *Life) Resolve(
 	if err != nil {
 		return p, err
 	}
-	if step.By.At, err = s.store.Now(ctx); err != nil {
+	if step.By.At, err = s.Store.Now(ctx); err != nil {
 		return store.Plan{}, refusal.AboutStore(err)
 	}
 	ctx = step.Claim.completing(ctx, func(out store.Outcome) (store.Plan, error) { return out.Plan, nil })
-	p, err = s.store.ResolvePlan(ctx, step.Plan, r, step.By, store.PlanGuard(step.Guard))
+	p, err = s.Store.ResolvePlan(ctx, step.Plan, r, step.By, store.PlanGuard(step.Guard))
 	return p, refusal.AboutPlan(step.Plan, err)
 }
 
@@ -72,8 +73,8 @@ func (s *Life) Resolve(
 // the table.
 type resolver struct {
 	in      *statsio.Resolution
-	planned *placement            // the plan's configuration
-	pinned  *placement            // that of its base version
+	planned *reading.Placement    // the plan's configuration
+	pinned  *reading.Placement    // that of its base version
 	table   *planner.RoutingTable // of its base version
 	changed bool                  // pinned and planned place some key differently
 	want    map[flow]int64        // keys that the plan counts
@@ -95,7 +96,7 @@ func (f flow) compare(o flow) int {
 // resolution is what the keys of a plan come to.
 func (s *Life) resolution(ctx context.Context, p store.Plan, in *statsio.Resolution,
 	memory *admission.Lease) (store.Resolution, error) {
-	b, err := loadBase(ctx, s.reader, p.Operator, memory)
+	b, err := loadBase(ctx, s.Reader, p.Operator, memory)
 	if err != nil {
 		return store.Resolution{}, err
 	}
@@ -106,11 +107,11 @@ func (s *Life) resolution(ctx context.Context, p store.Plan, in *statsio.Resolut
 		in: in, pinned: b.pinned, table: b.table, named: make([]bool, b.table.Len()),
 		want: map[flow]int64{}, got: map[flow]int64{},
 	}
-	if r.planned, err = s.placement(ctx, p.Operator, p.ConfigVersion); err != nil {
+	if r.planned, err = s.Placement(ctx, p.Operator, p.ConfigVersion); err != nil {
 		return store.Resolution{}, err
 	}
 	r.changed = !operator.SamePlacement(r.pinned.Configuration, r.planned.Configuration)
-	blob, err := s.migrations(ctx, p)
+	blob, err := s.StoredMigrations(ctx, p)
 	if err != nil {
 		return store.Resolution{}, err
 	}
@@ -130,7 +131,7 @@ func (s *Life) resolution(ctx context.Context, p store.Plan, in *statsio.Resolut
 	if err := r.resolve(ctx); err != nil {
 		return store.Resolution{}, err
 	}
-	under, err := parametersOf(p)
+	under, err := reading.ParametersOf(p)
 	after := r.tableAfter()
 	return store.Resolution{
 		Keys: int64(in.Len()), Changes: r.changes, TableAfter: after, TableWithinLimit: within(under.TableLimit, after),
@@ -219,7 +220,7 @@ func (r *resolver) home(row int) (id int32, ok bool) {
 	if r.in.HashInstance != nil {
 		said = r.in.HashInstance[row]
 	}
-	h := r.planned.planner.Hash
+	h := r.planned.Model.Hash
 	switch {
 	case h == nil && said == planner.NoInstance:
 		return 0, r.refuse(row, "hash_instance", `is needed with the hash function "reported"`)

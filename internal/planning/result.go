@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -396,15 +397,15 @@ func (o *PlanResult) status() store.Status {
 
 // answerBytes is what keeping and answering the plan takes.
 func (o *PlanResult) answerBytes() int64 {
-	return int64(len(o.Moves)+len(o.Set)+len(o.Unset))*moveBytes/2 + moveKeyTimes*movedKeyBytes(o.Plan) +
-		int64(len(o.Instances))*loadBytes
+	return int64(len(o.Moves)+len(o.Set)+len(o.Unset))*reading.MoveBytes/2 + reading.MoveKeyTimes*reading.MovedKeyBytes(o.Plan) +
+		int64(len(o.Instances))*reading.LoadBytes
 }
 
 // trialBytes is what the plan takes as one of a what-if until all are answered.
 func (o *PlanResult) trialBytes(withLists bool) int64 {
-	n := int64(len(o.Moves)) * trialMoveBytes
+	n := int64(len(o.Moves)) * reading.TrialMoveBytes
 	if withLists {
-		n += int64(len(o.Moves))*trialTextBytes + moveKeyTimes*movedKeyBytes(o.Plan)
+		n += int64(len(o.Moves))*reading.TrialTextBytes + reading.MoveKeyTimes*reading.MovedKeyBytes(o.Plan)
 	}
 	return n
 }

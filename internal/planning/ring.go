@@ -5,6 +5,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ring"
@@ -16,7 +17,7 @@ type ringKind struct{ wholeKeys }
 
 func (ringKind) name() operator.SchemeName { return operator.SchemeRing }
 
-func (ringKind) rowHash(p *placement) planner.HashFunction { return p.planner.Hash }
+func (ringKind) rowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
 
 func (ringKind) strategy(c operator.Configuration) string { return string(c.Ring.Method) }
 
@@ -102,7 +103,7 @@ func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []statsio.
 
 // routeBy asks a ring that is kept beside those of configurations: building a large one
 // takes long.
-func (k ringKind) routeBy(ctx context.Context, r *reader, c operator.Configuration, held layout, key []byte) (Route, error) {
+func (k ringKind) routeBy(ctx context.Context, r *reading.Reader, c operator.Configuration, held layout, key []byte) (Route, error) {
 	nodes := held.(tokens)
 	c.Instances = make([]operator.Instance, len(nodes))
 	for i, n := range nodes {
@@ -112,10 +113,10 @@ func (k ringKind) routeBy(ctx context.Context, r *reader, c operator.Configurati
 	if err != nil {
 		return Route{}, err
 	}
-	p, err := r.placements.get(ctx, text)
+	p, err := r.Placements.Get(ctx, text)
 	if err != nil {
 		return Route{}, err
 	}
-	id, err := p.planner.Hash.Instance(key, planner.KeyHash(key))
+	id, err := p.Model.Hash.Instance(key, planner.KeyHash(key))
 	return Route{Instance: id, Source: "ring"}, err
 }

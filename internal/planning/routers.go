@@ -31,21 +31,21 @@ func (s *Feed) RegisterRouter(
 	if lease < shortestLease || lease > longestLease {
 		return Router{}, planner.Invalid("lease", fmt.Sprintf("must be from %v to %v", shortestLease, longestLease))
 	}
-	now, err := s.store.Now(ctx)
+	now, err := s.Store.Now(ctx)
 	if err != nil {
 		return Router{}, refusal.AboutStore(err)
 	}
-	r, created, err := s.store.RegisterRouter(ctx, operator, router, epoch, lease, now)
+	r, created, err := s.Store.RegisterRouter(ctx, operator, router, epoch, lease, now)
 	return Router{Router: r, Created: created}, refusal.AboutOperator(operator, err)
 }
 
 // Routers lists the routers of an operator.
 func (s *Feed) Routers(ctx context.Context, operator string) ([]Router, error) {
-	all, err := s.store.Routers(ctx, operator)
+	all, err := s.Store.Routers(ctx, operator)
 	if err != nil {
 		return nil, refusal.AboutOperator(operator, err)
 	}
-	now, err := s.store.Now(ctx)
+	now, err := s.Store.Now(ctx)
 	if err != nil {
 		return nil, refusal.AboutStore(err)
 	}
@@ -58,9 +58,9 @@ func (s *Feed) Routers(ctx context.Context, operator string) ([]Router, error) {
 
 // RemoveRouter removes a router that no plan which is being carried out names.
 func (s *Feed) RemoveRouter(ctx context.Context, operator, router string) error {
-	if _, err := s.operator(ctx, operator); err != nil {
+	if _, err := s.StoredOperator(ctx, operator); err != nil {
 		return err
 	}
-	return refusal.About(s.store.DeleteRouter(ctx, operator, router), refusal.RouterNotFound,
+	return refusal.About(s.Store.DeleteRouter(ctx, operator, router), refusal.RouterNotFound,
 		fmt.Sprintf("router %q of operator %q", router, operator))
 }

@@ -9,6 +9,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -19,13 +20,13 @@ import (
 // Its methods know all that differs between them. They have no state.
 type scheme interface {
 	// read reads what a plan starts from: the rest of b, whose configurations are there.
-	read(ctx context.Context, r *reader, b *base) error
+	read(ctx context.Context, r *reading.Reader, b *base) error
 	// admit refuses statistics that no plan can be made of.
 	admit(b *base, st *Statistics) error
 	// admitPartial refuses statistics that do not name all keys.
 	admitPartial() error
 	// rowHash is what the keys of a report are checked with; nil: nothing.
-	rowHash(p *placement) planner.HashFunction
+	rowHash(p *reading.Placement) planner.HashFunction
 	// place returns where the committed table, else the committed hash puts keys.
 	place(b *base) statsio.Place
 	// plan makes a plan that no other one is in the way of.
@@ -40,9 +41,9 @@ type scheme interface {
 	// migrates is what the migrations of a plan are.
 	migrates(classes bool) Migrates
 	// change reads what a stored plan does to the table; nil: that is not known.
-	change(ctx context.Context, r *reader, p store.Plan) ([]listing.Part, error)
+	change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error)
 	// migrations reads the migrations of a stored plan.
-	migrations(ctx context.Context, r *reader, p store.Plan) (listing.Migrations, error)
+	migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error)
 	// refuseTable refuses what needs plans of a routing table, where there is none.
 	refuseTable() error
 
@@ -50,7 +51,7 @@ type scheme interface {
 	table(c operator.Configuration, entries []store.Entry) (TableContent, error)
 	// pending describes what a plan that is being carried out will make of the table, and
 	// the hash function that will place keys without an entry; nil: there is none.
-	pending(ctx context.Context, r *reader, in pendingPlan) ([]listing.Part, *operator.Hash, error)
+	pending(ctx context.Context, r *reading.Reader, in pendingPlan) ([]listing.Part, *operator.Hash, error)
 	// changesTell reports whether the changes of entries tell all that changes between
 	// two configurations.
 	changesTell(then, now operator.Configuration) bool
@@ -58,7 +59,7 @@ type scheme interface {
 	countsEntries() bool
 	// route says where the committed table puts a key; entry is that of the key, nil:
 	// it has none.
-	route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *store.Entry) (Route, error)
+	route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (Route, error)
 }
 
 // pendingPlan is a plan that is being carried out, and what it starts from.
@@ -99,8 +100,8 @@ func (r Route) has(instance int32) bool {
 // base is what a plan of an operator starts from.
 type base struct {
 	op       store.Operator
-	newest   *placement            // what is planned for
-	pinned   *placement            // what the committed table was committed under
+	newest   *reading.Placement    // what is planned for
+	pinned   *reading.Placement    // what the committed table was committed under
 	table    *planner.RoutingTable // nil: the engine holds it, or the scheme has none
 	absences absentKeys
 	changed  bool    // pinned and newest place some key differently
@@ -147,12 +148,12 @@ func unevaluated(err error) error {
 }
 
 // termsOf are the configuration and the parameters that a stored plan was made under.
-func termsOf(ctx context.Context, r *reader, p store.Plan) (*placement, operator.Parameters, error) {
-	under, err := parametersOf(p)
+func termsOf(ctx context.Context, r *reading.Reader, p store.Plan) (*reading.Placement, operator.Parameters, error) {
+	under, err := reading.ParametersOf(p)
 	if err != nil {
 		return nil, under, err
 	}
-	config, err := r.placement(ctx, p.Operator, p.ConfigVersion)
+	config, err := r.Placement(ctx, p.Operator, p.ConfigVersion)
 	return config, under, err
 }
 

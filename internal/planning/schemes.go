@@ -2,6 +2,7 @@ package planning
 
 import (
 	"plannerd/internal/operator"
+	"plannerd/internal/service/reading"
 	"plannerd/store"
 )
 
@@ -14,7 +15,7 @@ var schemes = map[operator.SchemeName]scheme{
 
 func schemeNamed(name operator.SchemeName) scheme { return schemes[name] }
 
-func schemeOf(p store.Plan) scheme { return schemes[SchemeOf(p)] }
+func schemeOf(p store.Plan) scheme { return schemes[reading.SchemeOf(p)] }
 
 // MigratesOf is what the migrations of a stored plan are.
 func MigratesOf(p store.Plan) Migrates { return schemeOf(p).migrates(p.Classes) }

@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -31,7 +32,7 @@ type Limits struct {
 type Config struct {
 	Store    store.Store
 	Measured metered.Options // of the store
-	Observer Observer
+	Observer reading.Observer
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Limits   Limits
@@ -43,7 +44,7 @@ type Config struct {
 
 // Service is what can be done with operators and their plans.
 type Service struct {
-	*reader
+	*reading.Reader
 	*Intake
 	*Forecaster
 	*Archive
@@ -53,7 +54,7 @@ type Service struct {
 	Claims *Keeper
 
 	plans, trials *engine
-	observer      Observer
+	observer      reading.Observer
 	log           *slog.Logger
 	limits        Limits
 }
@@ -61,31 +62,31 @@ type Service struct {
 // New returns a service.
 func New(c Config) *Service {
 	room := c.Memory.Usage().Budget
-	build := func(text []byte) (*placement, error) {
-		p, err := buildPlacement(text)
+	build := func(text []byte) (*reading.Placement, error) {
+		p, err := reading.BuildPlacement(text)
 		if err == nil {
 			c.Observer.HashBuilt()
 		}
 		return p, err
 	}
 	measured := metered.New(c.Store, c.Measured)
-	r := &reader{
-		store:      measured,
-		placements: newPlacementCache(min(maxPlacementBytes, room/4), c.Limits.Plans, build),
-		tables:     newCache[tableKey](int(min(maxTableBytes, room/16)), (*planner.RoutingTable).Bytes),
-		moves:      newCache[string](int(min(maxMovesBytes, room/16)), listing.MoveIndex.Bytes),
+	r := &reading.Reader{
+		Store:      measured,
+		Placements: reading.NewPlacementCache(min(reading.MaxPlacementBytes, room/4), c.Limits.Plans, build),
+		Tables:     reading.NewCache[reading.TableKey](int(min(reading.MaxTableBytes, room/16)), (*planner.RoutingTable).Bytes),
+		Moves:      reading.NewCache[string](int(min(reading.MaxMovesBytes, room/16)), listing.MoveIndex.Bytes),
 	}
 	engineOf := func(kind string, size int) *engine {
 		slots := admission.NewSlots(size, c.Limits.Queue, func(d time.Duration) { c.Observer.Waited(kind, d) })
-		return &engine{reader: r, slots: slots, longest: c.Limits.PlanTime, now: c.Now, observer: c.Observer}
+		return &engine{Reader: r, slots: slots, longest: c.Limits.PlanTime, now: c.Now, observer: c.Observer}
 	}
 	plans, trials := engineOf("plans", c.Limits.Plans), engineOf("analyses", c.Limits.Analyses)
 	intake := &Intake{engine: plans, MaxRows: c.Limits.Rows}
 	forecaster := &Forecaster{Intake: intake, memory: c.Memory, log: c.Logger, chooser: newChooser()}
 	archive := &Archive{Intake: intake}
 	return &Service{
-		reader: r, Intake: intake, Forecaster: forecaster, Archive: archive,
-		Feed:     &Feed{reader: r, hub: newHub(measured.Watch, c.Limits.Waiting), memory: c.Memory, draining: c.Draining},
+		Reader: r, Intake: intake, Forecaster: forecaster, Archive: archive,
+		Feed:     &Feed{Reader: r, hub: newHub(measured.Watch, c.Limits.Waiting), memory: c.Memory, draining: c.Draining},
 		Proposer: &Proposer{Forecaster: forecaster, archive: archive, trials: trials},
 		Life:     &Life{engine: plans},
 		Claims:   &Keeper{Store: measured, Log: c.Logger},
@@ -101,7 +102,7 @@ func (s *Service) Waiting() int { return s.hub.count() }
 func (s *Service) Ready(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, store.ErrUnavailable)
 	defer cancel()
-	err := s.store.Ready(ctx)
+	err := s.Store.Ready(ctx)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, store.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
@@ -132,14 +133,14 @@ var keep = store.Keep{Keys: 24 * time.Hour, MostKeys: 1_000_000, Purged: 30 * 24
 
 // sweep does once what Run does again and again.
 func (s *Service) sweep(ctx context.Context) {
-	now, err := s.store.Now(ctx)
+	now, err := s.Store.Now(ctx)
 	if err == nil {
 		var n int
-		n, err = s.store.Expire(ctx, now)
+		n, err = s.Store.Expire(ctx, now)
 		s.observer.Expired(n)
 	}
 	if err == nil {
-		err = s.store.Tidy(ctx, now, keep)
+		err = s.Store.Tidy(ctx, now, keep)
 	}
 	// of that the log has it from when it began
 	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnavailable) {

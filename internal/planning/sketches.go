@@ -60,7 +60,7 @@ func (s *Intake) encodeSketch(
 func (s *Intake) reportedSketch(
 	ctx context.Context, name string, instance int32, epoch, interval int64,
 ) (*sketch.Sketch, error) {
-	last, err := s.store.Reports(ctx, name, epoch, interval)
+	last, err := s.Store.Reports(ctx, name, epoch, interval)
 	if err != nil {
 		return nil, refusal.AboutOperator(name, err)
 	}
@@ -68,7 +68,7 @@ func (s *Intake) reportedSketch(
 		if one.Instance != instance || one.Interval != interval {
 			continue
 		}
-		data, err := s.store.ReportData(ctx, name, one.Revision)
+		data, err := s.Store.ReportData(ctx, name, one.Revision)
 		if errors.Is(err, store.ErrNotFound) {
 			break
 		}

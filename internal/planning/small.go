@@ -40,7 +40,7 @@ func (s *Intake) lastAccepted(ctx context.Context, b *base, st *Statistics) (p *
 	small := map[[2]int64]bool{}
 	filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
 	for {
-		plans, next, err := s.store.Plans(ctx, filter)
+		plans, next, err := s.Store.Plans(ctx, filter)
 		if err != nil {
 			return nil, 0, refusal.AboutOperator(b.op.Name, err)
 		}

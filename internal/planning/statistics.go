@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/reading"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 )
@@ -156,12 +157,12 @@ func (st *Statistics) Over(p operator.Parameters) operator.Parameters {
 
 // planBytes is what planning on the statistics takes.
 func (st *Statistics) planBytes() int64 {
-	n := int64(st.Len())*planRowBytes + int64(st.Keys.Bytes())
+	n := int64(st.Len())*reading.PlanRowBytes + int64(st.Keys.Bytes())
 	if st.Records != nil {
-		return n + int64(st.Rows())*compactRowBytes + int64(len(st.Records.Records))*planRowBytes
+		return n + int64(st.Rows())*reading.CompactRowBytes + int64(len(st.Records.Records))*reading.PlanRowBytes
 	}
 	if st.Compact != nil && st.Compact.Degree > 0 {
-		n += int64(st.Len()) * compactRowBytes
+		n += int64(st.Len()) * reading.CompactRowBytes
 	}
 	return n
 }

@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -22,15 +23,15 @@ import (
 // tableScheme places keys by a hash function and a routing table of exceptions.
 type tableScheme struct{}
 
-func (tableScheme) read(ctx context.Context, r *reader, b *base) (err error) {
+func (tableScheme) read(ctx context.Context, r *reading.Reader, b *base) (err error) {
 	b.changed = !operator.SamePlacement(b.pinned.Configuration, b.newest.Configuration)
 	if b.filling, err = toFill(ctx, r, b); b.engineHolds() || err != nil {
 		return err
 	}
-	if b.table, err = r.table(ctx, b.op); err != nil {
+	if b.table, err = r.RoutingTable(ctx, b.op); err != nil {
 		return err
 	}
-	b.pinned = b.pinned.knowing(b.table)
+	b.pinned = b.pinned.Knowing(b.table)
 	return nil
 }
 
@@ -72,7 +73,7 @@ func unnamed(b *base, st *Statistics) error {
 // anywhere: neither its row nor the table says where it is, and the hash that was
 // committed is the engine's own.
 func unplaced(b *base, st *Statistics) error {
-	if !b.changed || b.pinned.planner.Hash != nil {
+	if !b.changed || b.pinned.Model.Hash != nil {
 		return nil
 	}
 	for i := range st.Len() {
@@ -87,14 +88,14 @@ func unplaced(b *base, st *Statistics) error {
 
 func (tableScheme) admitPartial() error { return nil }
 
-func (tableScheme) rowHash(p *placement) planner.HashFunction { return p.planner.Hash }
+func (tableScheme) rowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
 
 func (tableScheme) place(b *base) statsio.Place {
 	return func(key []byte, hash uint64, home int32) int32 {
 		if i := b.table.Find(key, hash); i >= 0 {
 			return b.table.At(i).Instance
 		}
-		switch h := b.pinned.planner.Hash; {
+		switch h := b.pinned.Model.Hash; {
 		case b.engineHolds():
 			return planner.NoInstance
 		case h != nil:
@@ -113,7 +114,7 @@ func (tableScheme) plan(ctx context.Context, e *engine, b *base, st *Statistics)
 		return nil, err
 	}
 	in.foreseen, in.policy = b.foreseen, b.policy()
-	if in.since, err = sinceMoved(ctx, e.reader, b, st); err != nil {
+	if in.since, err = sinceMoved(ctx, e.Reader, b, st); err != nil {
 		return nil, err
 	}
 	out, err := e.run(ctx, b.newest.Strategy, in, st.Over(b.newest.Planned()))
@@ -146,7 +147,7 @@ func (tableScheme) noAction(
 // tableInput is what a plan of a routing table is made of.
 func tableInput(b *base, st *Statistics) (*planInput, error) {
 	from := planner.Base{
-		Configuration: b.pinned.planner, Table: b.table, Filling: b.filling,
+		Configuration: b.pinned.Model, Table: b.table, Filling: b.filling,
 		Kept: b.absent(st).Kept(b.newest.EntryGrace), HashChanged: b.changed,
 		IgnoreInstances: st.outdated(b.op.TableVersion), PinHomeless: true, Stop: b.stop,
 		PartsExpire: b.newest.Splitting.Expires(),
@@ -157,12 +158,12 @@ func tableInput(b *base, st *Statistics) (*planInput, error) {
 			return nil, err
 		}
 	}
-	in, err := newPlanInput(st, b.newest.planner, from)
+	in, err := newPlanInput(st, b.newest.Model, from)
 	var input *planner.InputError
 	if errors.As(err, &input) && st.foreseen != nil && input.Row >= st.Len() { // what was possible once no longer is
 		st.foreseen = st.foreseen.Named()
 		b.foreseen.forecast = st.foreseen
-		return newPlanInput(st, b.newest.planner, from)
+		return newPlanInput(st, b.newest.Model, from)
 	}
 	return in, err
 }
@@ -173,7 +174,7 @@ func tableInput(b *base, st *Statistics) (*planInput, error) {
 // there is to be.
 func enginesTable(b *base, st *Statistics) (*planner.RoutingTable, error) {
 	var entries []planner.Entry
-	if h := b.pinned.planner.Hash; h != nil {
+	if h := b.pinned.Model.Hash; h != nil {
 		for i, d := range st.Instance {
 			if d == planner.NoInstance {
 				continue
@@ -206,7 +207,7 @@ func correctSizes(b *base, o *PlanResult) {
 	switch {
 	case o.classes != nil && !b.engineHolds():
 		o.TableBefore = b.table.Size()
-	case o.classes == nil && b.engineHolds() && b.changed && b.pinned.planner.Hash == nil:
+	case o.classes == nil && b.engineHolds() && b.changed && b.pinned.Model.Hash == nil:
 		o.TableBefore = 0
 		for i, d := range o.Snapshot.Current {
 			if d != o.Snapshot.Hash[i] {
@@ -224,16 +225,16 @@ func correctSizes(b *base, o *PlanResult) {
 
 func (tableScheme) migrates(classes bool) Migrates { return migratesKeys(classes) }
 
-func (tableScheme) change(ctx context.Context, r *reader, p store.Plan) ([]listing.Part, error) {
-	changes, err := r.changes(ctx, p)
+func (tableScheme) change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
+	changes, err := r.StoredChanges(ctx, p)
 	if changes == nil || err != nil {
 		return nil, err
 	}
 	return listing.ChangeParts(changes), nil
 }
 
-func (tableScheme) migrations(ctx context.Context, r *reader, p store.Plan) (listing.Migrations, error) {
-	blob, err := r.migrations(ctx, p)
+func (tableScheme) migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
+	blob, err := r.StoredMigrations(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +251,7 @@ func (tableScheme) table(c operator.Configuration, entries []store.Entry) (Table
 // route changes, and drifted ones that move to where they are routed already. After a
 // change of the hash routers compare the routes themselves, so that only the latter count
 // beside the entries.
-func (s tableScheme) pending(ctx context.Context, r *reader, in pendingPlan) ([]listing.Part, *operator.Hash, error) {
+func (s tableScheme) pending(ctx context.Context, r *reading.Reader, in pendingPlan) ([]listing.Part, *operator.Hash, error) {
 	if in.Plan.BatchCount > 0 {
 		return listing.ChangeParts(in.withHeld()), &in.target.Hash, nil
 	}
@@ -300,16 +301,16 @@ func (in pendingPlan) hidesDrift() bool {
 
 // mayStay tells of keys without a change of their entry that go to an instance whether
 // they may be routed there already. The engine's own hash leaves that open.
-func (in pendingPlan) mayStay(ctx context.Context, r *reader) (func(key []byte, to int32) bool, error) {
+func (in pendingPlan) mayStay(ctx context.Context, r *reading.Reader) (func(key []byte, to int32) bool, error) {
 	anyway := func([]byte, int32) bool { return true }
 	if operator.SamePlacement(in.now, in.target) {
 		return anyway, nil
 	}
-	now, err := r.hash(ctx, in.now)
+	now, err := r.Hash(ctx, in.now)
 	if err != nil {
 		return nil, err
 	}
-	next, err := r.hash(ctx, in.target)
+	next, err := r.Hash(ctx, in.target)
 	if err != nil {
 		return anyway, err
 	}
@@ -335,13 +336,13 @@ func (tableScheme) changesTell(then, now operator.Configuration) bool {
 
 func (tableScheme) countsEntries() bool { return true }
 
-func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key []byte, entry *store.Entry) (
+func (tableScheme) route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (
 	Route, error,
 ) {
 	if entry != nil && entry.Parts == "" {
 		return Route{Instance: entry.Instance, Source: "table", Version: op.TableVersion}, nil
 	}
-	pinned, err := r.pinned(ctx, op)
+	pinned, err := r.Pinned(ctx, op)
 	if err != nil {
 		return Route{}, err
 	}
@@ -352,11 +353,11 @@ func (tableScheme) route(ctx context.Context, r *reader, op store.Operator, key 
 			Version: op.TableVersion,
 		}, err
 	}
-	if pinned.planner.Hash == nil {
+	if pinned.Model.Hash == nil {
 		return Route{}, refusal.New(refusal.HashNotKnown,
 			"The key has no entry in the routing table, and the hash function is the engine's own.")
 	}
-	id, err := pinned.planner.Hash.Instance(key, planner.KeyHash(key))
+	id, err := pinned.Model.Hash.Instance(key, planner.KeyHash(key))
 	if err != nil {
 		return Route{}, hashProblem(-1, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -17,7 +18,7 @@ import (
 
 // heldByService reads an operator whose routing table the service holds.
 func (s *Feed) heldByService(ctx context.Context, name string) (store.Operator, error) {
-	op, err := s.operator(ctx, name)
+	op, err := s.StoredOperator(ctx, name)
 	if err != nil {
 		return op, err
 	}
@@ -37,7 +38,7 @@ func (s *Feed) Table(ctx context.Context, q TableQuery, memory *admission.Lease)
 		return nil, err
 	}
 	if q.Since != op.TableVersion {
-		if err := holdTable(memory, op); err != nil {
+		if err := reading.HoldTable(memory, op); err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +50,7 @@ func (s *Feed) Table(ctx context.Context, q TableQuery, memory *admission.Lease)
 	if feed.Pending != nil {
 		length += len(feed.Pending.Changes) + int(feed.Pending.Plan.MigrationKeys)
 	}
-	if err := memory.Settle(int64(length) * entryBytes); err != nil {
+	if err := memory.Settle(int64(length) * reading.EntryBytes); err != nil {
 		return nil, err
 	}
 	return s.view(ctx, q, feed)
@@ -58,11 +59,11 @@ func (s *Feed) Table(ctx context.Context, q TableQuery, memory *admission.Lease)
 // readFeed reads the table that q asks for, or its changes where they tell enough.
 func (s *Feed) readFeed(ctx context.Context, q TableQuery) (store.Feed, error) {
 	if q.Version != NotAsked {
-		t, err := s.store.Table(ctx, q.Operator, &q.Version)
+		t, err := s.Store.Table(ctx, q.Operator, &q.Version)
 		return store.Feed{Version: t.Version, ConfigVersion: t.ConfigVersion, Full: true, Entries: t.Entries},
 			refusal.AboutVersion(q.Operator, q.Version, err)
 	}
-	feed, err := s.store.TableChanges(ctx, q.Operator, q.Since)
+	feed, err := s.Store.TableChanges(ctx, q.Operator, q.Since)
 	if err != nil || feed.Full {
 		return feed, refusal.AboutOperator(q.Operator, err)
 	}
@@ -70,19 +71,19 @@ func (s *Feed) readFeed(ctx context.Context, q TableQuery) (store.Feed, error) {
 	if err != nil || enough {
 		return feed, err
 	}
-	feed, err = s.store.TableChanges(ctx, q.Operator, NotAsked)
+	feed, err = s.Store.TableChanges(ctx, q.Operator, NotAsked)
 	return feed, refusal.AboutOperator(q.Operator, err)
 }
 
 // changesTell reports whether keys without an entry are where they were.
 func (s *Feed) changesTell(ctx context.Context, name string, f store.Feed) (bool, error) {
-	now, err := s.configuration(ctx, name, f.ConfigVersion)
+	now, err := s.Configuration(ctx, name, f.ConfigVersion)
 	if err != nil {
 		return false, err
 	}
 	then := now
 	if f.FromConfigVersion != f.ConfigVersion {
-		if then, err = s.configuration(ctx, name, f.FromConfigVersion); err != nil {
+		if then, err = s.Configuration(ctx, name, f.FromConfigVersion); err != nil {
 			return false, err
 		}
 	}
@@ -91,7 +92,7 @@ func (s *Feed) changesTell(ctx context.Context, name string, f store.Feed) (bool
 
 // view makes of a feed what there is to say.
 func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView, error) {
-	config, err := s.configuration(ctx, q.Operator, f.ConfigVersion)
+	config, err := s.Configuration(ctx, q.Operator, f.ConfigVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +113,11 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView
 	if f.Pending == nil {
 		return v, nil
 	}
-	target, err := s.configuration(ctx, q.Operator, f.Pending.Plan.ConfigVersion)
+	target, err := s.Configuration(ctx, q.Operator, f.Pending.Plan.ConfigVersion)
 	if err != nil {
 		return nil, err
 	}
-	parts, hash, err := schemeNamed(target.Scheme).pending(ctx, s.reader, pendingPlan{*f.Pending, f.Entries, config, target})
+	parts, hash, err := schemeNamed(target.Scheme).pending(ctx, s.Reader, pendingPlan{*f.Pending, f.Entries, config, target})
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +207,7 @@ func (s *Feed) answerChange(
 // Route says where the committed table of an operator puts a key. Of an instance that is
 // asked it refuses that, unless it answers for the key.
 func (s *Feed) Route(ctx context.Context, name string, key []byte, asked *int32) (Route, error) {
-	op, entry, err := s.store.Route(ctx, name, key)
+	op, entry, err := s.Store.Route(ctx, name, key)
 	if err != nil {
 		return Route{}, refusal.AboutOperator(name, err)
 	}
@@ -217,7 +218,7 @@ func (s *Feed) Route(ctx context.Context, name string, key []byte, asked *int32)
 	if err != nil {
 		return Route{}, err
 	}
-	r, err := schemes[f.Scheme].route(ctx, s.reader, op, key, entry)
+	r, err := schemes[f.Scheme].route(ctx, s.Reader, op, key, entry)
 	if asked == nil {
 		return r, err
 	}
@@ -228,7 +229,7 @@ func (s *Feed) Route(ctx context.Context, name string, key []byte, asked *int32)
 // answers refuses that an instance answers for a key with a route, or with the reason why
 // it has none.
 func (s *Feed) answers(ctx context.Context, op store.Operator, r Route, noRoute error, id int32) error {
-	pinned, err := s.configuration(ctx, op.Name, r.pins)
+	pinned, err := s.Configuration(ctx, op.Name, r.pins)
 	if err != nil {
 		return err
 	}
@@ -259,7 +260,7 @@ func (s *Feed) answers(ctx context.Context, op store.Operator, r Route, noRoute 
 
 // Feed tells routers of the committed tables.
 type Feed struct {
-	*reader
+	*reading.Reader
 	hub      *hub
 	memory   *admission.Budget
 	draining <-chan struct{}

@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/reading"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -36,14 +37,14 @@ func (s *Life) take(
 	ctx context.Context, step Step, happened func(store.Plan) bool, do act, held ...store.PlanGuard,
 ) (store.Plan, error) {
 	var err error
-	if step.By.At, err = s.store.Now(ctx); err != nil {
+	if step.By.At, err = s.Store.Now(ctx); err != nil {
 		return store.Plan{}, refusal.AboutStore(err)
 	}
 	var from store.Status
 	ctx = step.Claim.completing(ctx, func(out store.Outcome) (store.Plan, error) { return out.Plan, nil })
 	guard := func(p store.Plan) error {
 		from = p.Status
-		if err := SchemeOf(p).Check(); err != nil || happened(p) {
+		if err := reading.SchemeOf(p).Check(); err != nil || happened(p) {
 			return err
 		}
 		return step.Guard(p)
@@ -91,7 +92,7 @@ func (s *Life) Approve(ctx context.Context, step Step) (store.Plan, error) {
 		if err != nil {
 			return store.Plan{}, err
 		}
-		return s.store.ApprovePlan(ctx, id, func(p store.Plan) (terms store.Approval, err error) {
+		return s.Store.ApprovePlan(ctx, id, func(p store.Plan) (terms store.Approval, err error) {
 			terms.ExpiresAt = config.Expiry(by.At)
 			terms.Latest, err = figures.AgreeToLatest(p)
 			return terms, err
@@ -101,7 +102,7 @@ func (s *Life) Approve(ctx context.Context, step Step) (store.Plan, error) {
 
 // Reject ends a proposed plan.
 func (s *Life) Reject(ctx context.Context, step Step) (store.Plan, error) {
-	return s.take(ctx, step, is(store.StatusRejected), s.store.RejectPlan)
+	return s.take(ctx, step, is(store.StatusRejected), s.Store.RejectPlan)
 }
 
 // Start says that an executor carries an approved plan out, or takes it over from one
@@ -120,7 +121,7 @@ func (s *Life) Start(ctx context.Context, step Step, executor store.Executor) (s
 	return s.take(ctx, step, started, func(
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
 	) (store.Plan, error) {
-		return s.store.StartPlan(ctx, id, executor, by, guards...)
+		return s.Store.StartPlan(ctx, id, executor, by, guards...)
 	}, takesOver, limitsHold)
 }
 
@@ -174,7 +175,7 @@ func (s *Life) Acknowledge(ctx context.Context, step Step, epoch, batch int64, i
 	return s.take(ctx, step, acknowledged, s.committing(func(
 		ctx context.Context, id string, by store.Transition, keep store.Retention, guards ...store.PlanGuard,
 	) (store.Plan, bool, error) {
-		return s.store.AckPlan(ctx, id, max(batch, 1), instances, by, keep, guards...)
+		return s.Store.AckPlan(ctx, id, max(batch, 1), instances, by, keep, guards...)
 	}), heldWith(epoch), ofBatch)
 }
 
@@ -184,7 +185,7 @@ func (s *Life) Stop(ctx context.Context, step Step, epoch int64) (store.Plan, er
 	stopping := func(p store.Plan) bool {
 		return p.Status == store.StatusCommitted || p.Status == store.StatusApplying && p.Stopping
 	}
-	return s.take(ctx, step, stopping, s.store.StopPlan, heldWith(epoch))
+	return s.take(ctx, step, stopping, s.Store.StopPlan, heldWith(epoch))
 }
 
 // Commit makes the table of a plan the operator's. One that was not started is committed
@@ -194,7 +195,7 @@ func (s *Life) Commit(ctx context.Context, step Step, stopped bool) (store.Plan,
 		if p.Status != store.StatusApproved || stopped {
 			return nil
 		}
-		under, err := parametersOf(p)
+		under, err := reading.ParametersOf(p)
 		if err != nil {
 			return err
 		}
@@ -205,7 +206,7 @@ func (s *Life) Commit(ctx context.Context, step Step, stopped bool) (store.Plan,
 		}
 		return nil
 	}
-	return s.take(ctx, step, is(store.StatusCommitted), s.committing(s.store.CommitPlan), handedOver, limitsHold)
+	return s.take(ctx, step, is(store.StatusCommitted), s.committing(s.Store.CommitPlan), handedOver, limitsHold)
 }
 
 // committing is a step that may commit the plan, under the retention of its operator.
@@ -231,7 +232,7 @@ func (s *Life) configurationNow(ctx context.Context, plan string) (operator.Conf
 	if err != nil {
 		return operator.Configuration{}, err
 	}
-	op, err := s.operator(ctx, p.Operator)
+	op, err := s.StoredOperator(ctx, p.Operator)
 	if err != nil {
 		return operator.Configuration{}, err
 	}
@@ -262,7 +263,7 @@ func (s *Life) Abort(ctx context.Context, step Step, epoch int64, rolledBack boo
 	return s.take(ctx, step, happened, func(
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
 	) (store.Plan, error) {
-		return s.store.AbortPlan(ctx, id, rolledBack, by, guards...)
+		return s.Store.AbortPlan(ctx, id, rolledBack, by, guards...)
 	}, heldWith(epoch))
 }
 

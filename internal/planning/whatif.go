@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plannerd/internal/operator"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 )
@@ -58,20 +59,20 @@ func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*PlanResult
 			}
 		}
 		// How long keys have been absent is not known: their entries stay.
-		return newPlanInput(in.Statistics, target.planner, planner.Base{
-			Configuration: own.planner, Table: in.Table, Kept: slices.Repeat([]bool{true}, in.Table.Len()), Stop: ended(ctx),
+		return newPlanInput(in.Statistics, target.Model, planner.Base{
+			Configuration: own.Model, Table: in.Table, Kept: slices.Repeat([]bool{true}, in.Table.Len()), Stop: ended(ctx),
 			HashChanged: !operator.SamePlacement(own.Configuration, target.Configuration), Filling: added(own, target),
 		})
 	}, func(*PlanResult) {})
 }
 
 // placementOf is a configuration that is not stored, ready to place keys.
-func (s *Proposer) placementOf(ctx context.Context, c operator.Configuration) (*placement, error) {
+func (s *Proposer) placementOf(ctx context.Context, c operator.Configuration) (*reading.Placement, error) {
 	text, err := c.Encode()
 	if err != nil {
 		return nil, err
 	}
-	return s.placements.get(ctx, text)
+	return s.Placements.Get(ctx, text)
 }
 
 // tryAll plans all that is to be tried, on what prepare makes of the statistics for a number
@@ -81,7 +82,7 @@ func (s *Proposer) tryAll(
 ) (results []*PlanResult, front []bool, err error) {
 	loads := int64(0)
 	for _, t := range in.Trials {
-		loads += int64(max(t.Instances, len(in.Configuration.Instances))) * loadBytes
+		loads += int64(max(t.Instances, len(in.Configuration.Instances))) * reading.LoadBytes
 	}
 	if err := in.Memory.Settle(in.Memory.Used() + in.planBytes() + loads); err != nil {
 		return nil, nil, err

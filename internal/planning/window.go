@@ -8,6 +8,7 @@ import (
 
 	"plannerd/internal/drive"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -44,11 +45,11 @@ func (s *Intake) addUp(ctx context.Context, b *base, st *Statistics, memory *adm
 	if st.Statistics, err = window.Add(own); err != nil {
 		return err
 	}
-	if err := memory.Reserve(int64(st.Len()-own.Len()) * planRowBytes); err != nil {
+	if err := memory.Reserve(int64(st.Len()-own.Len()) * reading.PlanRowBytes); err != nil {
 		return err
 	}
 	for i := own.Len(); i < st.Len(); i++ { // errors point at rows of the request, and this is none
-		if _, err := b.newest.planner.Hash.Instance(st.Keys.At(i), st.Keys.Hash(i)); err != nil {
+		if _, err := b.newest.Model.Hash.Instance(st.Keys.At(i), st.Keys.Hash(i)); err != nil {
 			return planner.Invalid("interval",
 				fmt.Sprintf("key %q, which has state of intervals before, %v", st.Keys.At(i), err))
 		}
@@ -101,7 +102,7 @@ func (s *Intake) windowBefore(ctx context.Context, b *base, st *Statistics) (pla
 		case isSmall(p) || n > 0 && plans[n-1].Epoch == p.Epoch && plans[n-1].Interval == p.Interval:
 			continue
 		default:
-			c, err := s.placement(ctx, p.Operator, p.ConfigVersion)
+			c, err := s.Placement(ctx, p.Operator, p.ConfigVersion)
 			if err != nil {
 				return nil, err
 			}

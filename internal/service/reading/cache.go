@@ -1,4 +1,4 @@
-package planning
+package reading
 
 import (
 	linked "container/list"
@@ -8,7 +8,7 @@ import (
 // cache keeps what was used last of things that never change, up to a number of
 // bytes, and the last one in any case.
 type cache[K comparable, V any] struct {
-	limit int
+	Limit int
 	size  func(V) int // about how much memory it takes, in bytes
 
 	mu    sync.Mutex
@@ -22,12 +22,12 @@ type kept[K comparable, V any] struct {
 	value V
 }
 
-func newCache[K comparable, V any](limit int, size func(V) int) *cache[K, V] {
-	return &cache[K, V]{limit: limit, size: size, byKey: make(map[K]*linked.Element), used: linked.New()}
+func NewCache[K comparable, V any](limit int, size func(V) int) *cache[K, V] {
+	return &cache[K, V]{Limit: limit, size: size, byKey: make(map[K]*linked.Element), used: linked.New()}
 }
 
-// get returns what is kept under a key.
-func (c *cache[K, V]) get(key K) (value V, ok bool) {
+// Get returns what is kept under a key.
+func (c *cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found := c.byKey[key]
@@ -38,9 +38,9 @@ func (c *cache[K, V]) get(key K) (value V, ok bool) {
 	return found.Value.(kept[K, V]).value, true
 }
 
-// put keeps a value and forgets those used longest ago that have no room beside
+// Put keeps a value and forgets those used longest ago that have no room beside
 // it.
-func (c *cache[K, V]) put(key K, value V) {
+func (c *cache[K, V]) Put(key K, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byKey[key] != nil { // another request was as fast
@@ -48,7 +48,7 @@ func (c *cache[K, V]) put(key K, value V) {
 	}
 	c.byKey[key] = c.used.PushFront(kept[K, V]{key, value})
 	c.bytes += c.size(value)
-	for c.bytes > c.limit && c.used.Len() > 1 {
+	for c.bytes > c.Limit && c.used.Len() > 1 {
 		oldest := c.used.Remove(c.used.Back()).(kept[K, V])
 		delete(c.byKey, oldest.key)
 		c.bytes -= c.size(oldest.value)

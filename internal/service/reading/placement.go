@@ -1,4 +1,4 @@
-package planning
+package reading
 
 import (
 	"cmp"
@@ -16,19 +16,19 @@ import (
 	"plannerd/planner"
 )
 
-// maxPlacementBytes is about how much memory the placements that are kept may take at
+// MaxPlacementBytes is about how much memory the placements that are kept may take at
 // most, in bytes. The greatest hash ring takes half of it, one of the usual size some
 // hundred kilobytes.
-const maxPlacementBytes = 256 << 20
+const MaxPlacementBytes = 256 << 20
 
-// placement is a configuration with its hash function, ready to place keys.
-type placement struct {
+// Placement is a configuration with its hash function, ready to place keys.
+type Placement struct {
 	operator.Configuration
-	planner planner.Configuration
+	Model planner.Configuration
 }
 
 // size is about what the placement takes in memory, in bytes.
-func (p *placement) size() int {
+func (p *Placement) size() int {
 	const perInstance, perToken, perSlot = 64, 48, 4 // a token takes 12, and its index up to 32
 	tokens := 0
 	for _, d := range p.Instances {
@@ -45,32 +45,32 @@ func (p *placement) size() int {
 // many calls want a placement at the same time, it is built once.
 type placementCache struct {
 	slots    *admission.Slots // a build takes one, as it keeps a processor busy
-	make     func(text []byte) (*placement, error)
+	make     func(text []byte) (*Placement, error)
 	building singleflight.Group
-	kept     *cache[placementKey, *placement]
+	kept     *cache[placementKey, *Placement]
 }
 
 type placementKey [sha256.Size]byte
 
-func newPlacementCache(limit int64, builds int, build func([]byte) (*placement, error)) *placementCache {
+func NewPlacementCache(limit int64, builds int, build func([]byte) (*Placement, error)) *placementCache {
 	return &placementCache{
 		slots: admission.NewSlots(builds, math.MaxInt, nil), make: build,
-		kept: newCache[placementKey](int(limit), (*placement).size),
+		kept: NewCache[placementKey](int(limit), (*Placement).size),
 	}
 }
 
-// get returns the placement of a stored configuration.
-func (c *placementCache) get(ctx context.Context, text []byte) (*placement, error) {
+// Get returns the placement of a stored configuration.
+func (c *placementCache) Get(ctx context.Context, text []byte) (*Placement, error) {
 	key := placementKey(sha256.Sum256(text))
 	for {
-		if found, ok := c.kept.get(key); ok {
+		if found, ok := c.kept.Get(key); ok {
 			return found, nil
 		}
 		built := c.building.DoChan(string(key[:]), func() (any, error) { return c.build(ctx, key, text) })
 		select {
 		case result := <-built:
 			if result.Err == nil {
-				return result.Val.(*placement), nil
+				return result.Val.(*Placement), nil
 			}
 			if ctx.Err() != nil || !errors.Is(result.Err, context.Canceled) && !errors.Is(result.Err, context.DeadlineExceeded) {
 				return nil, result.Err
@@ -83,25 +83,25 @@ func (c *placementCache) get(ctx context.Context, text []byte) (*placement, erro
 }
 
 // build makes a placement and keeps it.
-func (c *placementCache) build(ctx context.Context, key placementKey, text []byte) (*placement, error) {
+func (c *placementCache) build(ctx context.Context, key placementKey, text []byte) (*Placement, error) {
 	release, err := c.slots.Take(ctx, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if found, ok := c.kept.get(key); ok { // the build before this one has just ended
+	if found, ok := c.kept.Get(key); ok { // the build before this one has just ended
 		return found, nil
 	}
 	built, err := c.make(text)
 	if err != nil {
 		return nil, err
 	}
-	c.kept.put(key, built)
+	c.kept.Put(key, built)
 	return built, nil
 }
 
-// buildPlacement makes a stored configuration ready to place keys.
-func buildPlacement(text []byte) (*placement, error) {
+// BuildPlacement makes a stored configuration ready to place keys.
+func BuildPlacement(text []byte) (*Placement, error) {
 	c, err := operator.DecodeConfiguration(text)
 	if err != nil {
 		return nil, err
@@ -114,12 +114,12 @@ func buildPlacement(text []byte) (*placement, error) {
 	for i, d := range c.Instances {
 		out.Instances[i] = planner.Instance{ID: d.ID, Capacity: d.Capacity}
 	}
-	return &placement{Configuration: c, planner: out}, nil
+	return &Placement{Configuration: c, Model: out}, nil
 }
 
-// knowing is the committed configuration with the instances that it lacks and entries name:
+// Knowing is the committed configuration with the instances that it lacks and entries name:
 // they were removed, and a plan ended before the batch that would have emptied them.
-func (p *placement) knowing(table *planner.RoutingTable) *placement {
+func (p *Placement) Knowing(table *planner.RoutingTable) *Placement {
 	var left []int32
 	if p.Batches != nil { // else the plan before this table went at once
 		for i := range table.Len() {
@@ -136,18 +136,18 @@ func (p *placement) knowing(table *planner.RoutingTable) *placement {
 		return p
 	}
 	out := *p
-	out.Instances, out.planner.Instances = slices.Clone(p.Instances), slices.Clone(p.planner.Instances)
+	out.Instances, out.Model.Instances = slices.Clone(p.Instances), slices.Clone(p.Model.Instances)
 	for _, id := range left {
 		out.Instances = append(out.Instances, operator.Instance{ID: id, Capacity: 1})
-		out.planner.Instances = append(out.planner.Instances, planner.Instance{ID: id, Capacity: 1})
+		out.Model.Instances = append(out.Model.Instances, planner.Instance{ID: id, Capacity: 1})
 	}
 	slices.SortFunc(out.Instances, func(x, y operator.Instance) int { return cmp.Compare(x.ID, y.ID) })
-	slices.SortFunc(out.planner.Instances, func(x, y planner.Instance) int { return cmp.Compare(x.ID, y.ID) })
+	slices.SortFunc(out.Model.Instances, func(x, y planner.Instance) int { return cmp.Compare(x.ID, y.ID) })
 	return &out
 }
 
 // without adds an instance to a list of those that the configuration lacks.
-func (p *placement) without(list []int32, id int32) []int32 {
+func (p *Placement) without(list []int32, id int32) []int32 {
 	if p.Has(id) || slices.Contains(list, id) {
 		return list
 	}

@@ -1,4 +1,4 @@
-package planning
+package reading
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func ringOf(t *testing.T, tokens int) (operator.Configuration, []byte) {
 // A build waits for a slot. When the request that began it gives up
 // meanwhile, others that want the same placement are not drawn into it.
 func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
-	c := newPlacementCache(maxPlacementBytes, 1, buildPlacement)
+	c := NewPlacementCache(MaxPlacementBytes, 1, BuildPlacement)
 	release, err := c.slots.Take(t.Context(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	first, second := make(chan error, 1), make(chan error, 1)
 	get := func(ctx context.Context, to chan error) {
-		_, err := c.get(ctx, text)
+		_, err := c.Get(ctx, text)
 		to <- err
 	}
 	go get(ctx, first)
@@ -56,14 +56,14 @@ func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
 
 // What was used longest ago goes first, by size and not by number.
 func TestPlacementsAreBoundedBySize(t *testing.T) {
-	c := newPlacementCache(maxPlacementBytes, 1, buildPlacement)
+	c := NewPlacementCache(MaxPlacementBytes, 1, BuildPlacement)
 	key := func(i int) placementKey { return placementKey{byte(i)} }
-	has := func(i int) bool { _, ok := c.kept.get(key(i)); return ok }
+	has := func(i int) bool { _, ok := c.kept.Get(key(i)); return ok }
 	add := func(i, tokens int) {
 		config, _ := ringOf(t, tokens)
-		c.kept.put(key(i), &placement{Configuration: config})
+		c.kept.Put(key(i), &Placement{Configuration: config})
 	}
-	const quarter = (maxPlacementBytes - 1<<20) / 4 / 48 // of the room, in tokens; the rest is for small ones
+	const quarter = (MaxPlacementBytes - 1<<20) / 4 / 48 // of the room, in tokens; the rest is for small ones
 	for i := range 3 {
 		add(i, quarter)
 	}
@@ -85,7 +85,7 @@ func TestPlacementsAreBoundedBySize(t *testing.T) {
 	}
 	sum := 0
 	for _, e := range c.kept.byKey {
-		sum += e.Value.(kept[placementKey, *placement]).value.size()
+		sum += e.Value.(kept[placementKey, *Placement]).value.size()
 	}
 	if c.kept.bytes != sum {
 		t.Errorf("%d bytes counted, %d kept", c.kept.bytes, sum)
@@ -95,8 +95,8 @@ func TestPlacementsAreBoundedBySize(t *testing.T) {
 func TestPlacementSizeCountsEveryToken(t *testing.T) {
 	c, _ := ringOf(t, 100)
 	c.Instances = append(c.Instances, operator.Instance{ID: 1, Tokens: 1000})
-	p, one := placement{Configuration: c},
-		placement{Configuration: operator.Configuration{Instances: c.Instances[:1], Hash: c.Hash}}
+	p, one := Placement{Configuration: c},
+		Placement{Configuration: operator.Configuration{Instances: c.Instances[:1], Hash: c.Hash}}
 	if got := p.size() - one.size(); got < 12*1000 {
 		t.Errorf("%d bytes for 1000 tokens", got)
 	}

@@ -1,4 +1,4 @@
-package planning
+package reading
 
 import (
 	"context"
@@ -16,7 +16,7 @@ type Operator struct {
 	Created       bool                   // it is new
 }
 
-func newOperator(op store.Operator, created bool) (Operator, error) {
+func NewOperator(op store.Operator, created bool) (Operator, error) {
 	config, err := operator.DecodeConfiguration(op.Config)
 	return Operator{op, config, created}, refusal.AboutOperator(op.Name, err)
 }
@@ -25,9 +25,9 @@ func newOperator(op store.Operator, created bool) (Operator, error) {
 // name.
 type OperatorGuard func(current *Operator) error
 
-// guarding returns the guard as the store asks it, unless the operator is as happened
+// Guarding returns the guard as the store asks it, unless the operator is as happened
 // says.
-func (g OperatorGuard) guarding(happened func(store.Operator) bool) store.OperatorGuard {
+func (g OperatorGuard) Guarding(happened func(store.Operator) bool) store.OperatorGuard {
 	return func(current *store.Operator) error {
 		if current == nil {
 			return g(nil)
@@ -35,7 +35,7 @@ func (g OperatorGuard) guarding(happened func(store.Operator) bool) store.Operat
 		if happened(*current) {
 			return nil
 		}
-		op, err := newOperator(*current, false)
+		op, err := NewOperator(*current, false)
 		if err != nil {
 			return err
 		}
@@ -44,17 +44,17 @@ func (g OperatorGuard) guarding(happened func(store.Operator) bool) store.Operat
 }
 
 // Operator reads an operator.
-func (r *reader) Operator(ctx context.Context, name string) (Operator, error) {
-	op, err := r.operator(ctx, name)
+func (r *Reader) Operator(ctx context.Context, name string) (Operator, error) {
+	op, err := r.StoredOperator(ctx, name)
 	if err != nil {
 		return Operator{}, err
 	}
-	return newOperator(op, false)
+	return NewOperator(op, false)
 }
 
 // CheckOperator refuses operators that do not exist.
-func (r *reader) CheckOperator(ctx context.Context, name string) error {
-	_, err := r.operator(ctx, name)
+func (r *Reader) CheckOperator(ctx context.Context, name string) error {
+	_, err := r.StoredOperator(ctx, name)
 	return err
 }
 
@@ -65,7 +65,7 @@ const operatorsAtATime = 10
 // Operators yields the operators after a name, in ascending order of their names, up to
 // the first error. Unless ahead is nil it returns after which name there may be one that is
 // wanted, from a name on, and whether there may be one at all; not all others are left out.
-func (r *reader) Operators(
+func (r *Reader) Operators(
 	ctx context.Context, after string, ahead func(after string) (string, bool),
 ) iter.Seq2[Operator, error] {
 	return func(yield func(Operator, error) bool) {
@@ -76,14 +76,14 @@ func (r *reader) Operators(
 					return
 				}
 			}
-			ops, err := r.store.Operators(ctx, after, operatorsAtATime)
+			ops, err := r.Store.Operators(ctx, after, operatorsAtATime)
 			if err != nil {
 				yield(Operator{}, refusal.AboutStore(err))
 				return
 			}
 			for _, op := range ops {
 				after = op.Name
-				if read, err := newOperator(op, false); !yield(read, err) || err != nil {
+				if read, err := NewOperator(op, false); !yield(read, err) || err != nil {
 					return
 				}
 			}
