@@ -12,6 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"plannerd/internal/planning"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/web/admission"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -49,7 +50,7 @@ type call struct {
 
 // idempotentRequest is a request that its Idempotency-Key lets happen only once.
 type idempotentRequest struct {
-	planning.IdempotentRequest
+	claim.Request
 	sum     hash.Hash                            // of the request, as far as its body was read
 	reply   *reply                               // what the store keeps, once it was made
 	done    bool                                 // the store has the answer

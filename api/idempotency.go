@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 )
@@ -49,13 +49,13 @@ func newIdempotentRequest(c *call) (*idempotentRequest, error) {
 // a key, that happens together with the answer, which the store keeps; if it happened
 // before, the error is that answer.
 func once[T any](
-	s *shared, w http.ResponseWriter, c *call, answer func(T) (*reply, error), do func(*planning.Claim[T]) (T, error),
+	s *shared, w http.ResponseWriter, c *call, answer func(T) (*reply, error), do func(*claim.Claim[T]) (T, error),
 ) error {
-	claim, err := begin(s, c, answer)
+	held, err := begin(s, c, answer)
 	if err != nil {
 		return err
 	}
-	v, err := do(claim)
+	v, err := do(held)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func once[T any](
 		if err != nil {
 			return err
 		}
-		if err := claim.Finish(c.Context(), r.status, text); err != nil {
+		if err := held.Finish(c.Context(), r.status, text); err != nil {
 			return err
 		}
 		i.done = true
@@ -82,7 +82,7 @@ func once[T any](
 }
 
 // begin claims the key of a request, if it has one, once its body was read.
-func begin[T any](s *shared, c *call, answer func(T) (*reply, error)) (*planning.Claim[T], error) {
+func begin[T any](s *shared, c *call, answer func(T) (*reply, error)) (*claim.Claim[T], error) {
 	r := c.idempotent
 	if r == nil {
 		return nil, nil
@@ -95,7 +95,7 @@ func begin[T any](s *shared, c *call, answer func(T) (*reply, error)) (*planning
 		return nil, readProblem(c.Context(), err)
 	}
 	r.sum.Sum(r.Body[:0])
-	claim, err := planning.Begin(c.Context(), s.service.Claims, r.IdempotentRequest, func(v T) (int, []byte, error) {
+	held, err := claim.Begin(c.Context(), s.service.Claims, r.Request, func(v T) (int, []byte, error) {
 		var err error
 		if r.reply, err = answer(v); err != nil {
 			return 0, nil, err
@@ -104,9 +104,9 @@ func begin[T any](s *shared, c *call, answer func(T) (*reply, error)) (*planning
 		return r.reply.status, text, err
 	})
 	if err == nil {
-		r.release = claim.Release
+		r.release = held.Release
 	}
-	return claim, err
+	return held, err
 }
 
 // end gives up the claim of a request that has one.
@@ -118,7 +118,7 @@ func (r *idempotentRequest) end(ctx context.Context) {
 
 // again gives a stored answer again. Long lists are not in it; they are read from
 // where they are.
-func (s *shared) again(w http.ResponseWriter, c *call, e *planning.EarlierAnswer) error {
+func (s *shared) again(w http.ResponseWriter, c *call, e *claim.EarlierAnswer) error {
 	r, err := decodeReply(e)
 	if err != nil {
 		return fmt.Errorf("reading the stored answer to a request: %w", err)

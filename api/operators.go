@@ -15,6 +15,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -101,8 +102,8 @@ func (s operators) put(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	unlessSame := c.Header.Get("If-None-Match") == ""
-	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[reading.Operator]) (reading.Operator, error) {
-		return s.service.Configure(c.Context(), c.param("operator"), config, operatorGuard(c), unlessSame, claim)
+	return once(s.shared, w, c, operatorReply, func(held *claim.Claim[reading.Operator]) (reading.Operator, error) {
+		return s.service.Configure(c.Context(), c.param("operator"), config, operatorGuard(c), unlessSame, held)
 	})
 }
 
@@ -129,8 +130,8 @@ func (s operators) patch(w http.ResponseWriter, c *call) error {
 		}
 		return readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime)
 	}
-	return once(s.shared, w, c, operatorReply, func(claim *planning.Claim[reading.Operator]) (reading.Operator, error) {
-		return s.service.Reconfigure(c.Context(), c.param("operator"), change, operatorGuard(c), claim)
+	return once(s.shared, w, c, operatorReply, func(held *claim.Claim[reading.Operator]) (reading.Operator, error) {
+		return s.service.Reconfigure(c.Context(), c.param("operator"), change, operatorGuard(c), held)
 	})
 }
 
@@ -192,8 +193,8 @@ func (s operators) get(w http.ResponseWriter, c *call) error {
 
 func (s operators) delete(w http.ResponseWriter, c *call) error {
 	gone := func(struct{}) (*reply, error) { return &reply{status: http.StatusNoContent}, nil }
-	return once(s.shared, w, c, gone, func(claim *planning.Claim[struct{}]) (struct{}, error) {
-		return struct{}{}, s.service.Delete(c.Context(), c.param("operator"), operatorGuard(c), claim)
+	return once(s.shared, w, c, gone, func(held *claim.Claim[struct{}]) (struct{}, error) {
+		return struct{}{}, s.service.Delete(c.Context(), c.param("operator"), operatorGuard(c), held)
 	})
 }
 

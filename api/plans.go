@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
@@ -43,8 +44,8 @@ func (s plans) create(w http.ResponseWriter, c *call) error {
 	if err := in.problem(); err != nil {
 		return err
 	}
-	return once(s.shared, w, c, planReply, func(claim *planning.Claim[storedPlan]) (storedPlan, error) {
-		asked.Claim = claim
+	return once(s.shared, w, c, planReply, func(held *claim.Claim[storedPlan]) (storedPlan, error) {
+		asked.Claim = held
 		p, err := s.service.Propose(c.Context(), name, asked)
 		return p, in.problemOf(err)
 	})
@@ -240,9 +241,9 @@ func (s plans) resolve(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return once(s.shared, w, c, stepReply, func(claim *planning.Claim[planning.Plan]) (planning.Plan, error) {
+	return once(s.shared, w, c, stepReply, func(held *claim.Claim[planning.Plan]) (planning.Plan, error) {
 		by := attributed(c.Context(), planning.Transition{})
-		step := planning.Step{Plan: id, By: by, Guard: planGuard(c), Claim: claim}
+		step := planning.Step{Plan: id, By: by, Guard: planGuard(c), Claim: held}
 		p, err := s.service.Resolve(c.Context(), step, in, c.memory)
 		return p, pointed(err, in.Pointer)
 	})

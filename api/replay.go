@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/planning"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/access"
 )
@@ -21,7 +22,7 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 	}
 	c.memory.Open() // as of an analysis
 	if string(m.raw["propose"]) == "true" {
-		return once(s.shared, w, c, planReply, func(claim *planning.Claim[storedPlan]) (storedPlan, error) {
+		return once(s.shared, w, c, planReply, func(held *claim.Claim[storedPlan]) (storedPlan, error) {
 			r, asked, err := s.readReplayed(c, m)
 			if err != nil {
 				return nil, err
@@ -30,7 +31,7 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 				return nil, err
 			}
 			p, err := r.Propose(c.Context(), planning.ReplayProposal{
-				Trial: asked.trials[0], By: attributed(c.Context(), asked.by), Replace: asked.replace, Claim: claim,
+				Trial: asked.trials[0], By: attributed(c.Context(), asked.by), Replace: asked.replace, Claim: held,
 			})
 			return p, noRows.problemOf(err)
 		})

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/planning"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/web/httpkit"
 )
 
@@ -80,7 +81,7 @@ func (r *reply) write(w http.ResponseWriter, request *http.Request) error {
 // encode returns what the store keeps of the answer.
 func (r *reply) encode() ([]byte, error) { return json.Marshal(r) }
 
-func decodeReply(e *planning.EarlierAnswer) (*reply, error) {
+func decodeReply(e *claim.EarlierAnswer) (*reply, error) {
 	r := &reply{status: e.Status}
 	return r, json.Unmarshal(e.Answer, r)
 }

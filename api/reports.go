@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/planning"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
@@ -45,13 +46,13 @@ func (s reports) put(w http.ResponseWriter, c *call) error {
 	}
 	answer := func(r planning.ReportReceipt) (*reply, error) { return reportReply(by.Operator, r) }
 	type receipt = planning.ReportReceipt
-	return once(s.shared, w, c, answer, func(claim *planning.Claim[receipt]) (r receipt, err error) {
+	return once(s.shared, w, c, answer, func(held *claim.Claim[receipt]) (r receipt, err error) {
 		if c.idempotent != nil {
 			if err := check(); err != nil {
 				return r, err
 			}
 		}
-		r, err = s.service.PutReport(c.Context(), by.Operator, by.Instance, &in.Statistics, claim)
+		r, err = s.service.PutReport(c.Context(), by.Operator, by.Instance, &in.Statistics, held)
 		return r, in.problemOf(err)
 	})
 }

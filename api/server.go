@@ -25,6 +25,7 @@ import (
 	"plannerd"
 	"plannerd/internal/analyses"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/internal/web/contract"
@@ -222,7 +223,7 @@ func checked(s *shared, op *contract.Operation, need requiredRole, handle handle
 			}
 			defer c.idempotent.end(c.Context())
 			err = handle(w, c)
-			if e := (*planning.EarlierAnswer)(nil); errors.As(err, &e) {
+			if e := (*claim.EarlierAnswer)(nil); errors.As(err, &e) {
 				return s.again(w, c, e)
 			}
 			return err

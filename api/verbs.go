@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"plannerd/internal/planning"
+	"plannerd/internal/service/claim"
 )
 
 // verbRequest is the body of any verb. The contract says which verb has which members.
@@ -29,8 +30,8 @@ func (s plans) verb(do func(context.Context, planning.Step, verbRequest) (planni
 		}
 		by := attributed(c.Context(), planning.Transition{Actor: in.Actor, Reason: in.Reason})
 		by.Actor = cmp.Or(by.Actor, in.Executor)
-		return once(s.shared, w, c, stepReply, func(claim *planning.Claim[planning.Plan]) (planning.Plan, error) {
-			return do(c.Context(), planning.Step{Plan: c.param("id"), By: by, Guard: planGuard(c), Claim: claim}, in)
+		return once(s.shared, w, c, stepReply, func(held *claim.Claim[planning.Plan]) (planning.Plan, error) {
+			return do(c.Context(), planning.Step{Plan: c.param("id"), By: by, Guard: planGuard(c), Claim: held}, in)
 		})
 	}
 }

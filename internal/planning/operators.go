@@ -7,6 +7,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/reading"
 	"plannerd/store"
 )
@@ -14,14 +15,14 @@ import (
 // Configure creates an operator, or gives it a new configuration. guard is asked
 // whether it may; where unlessSame is set it is not asked about the same configuration.
 func (s *Life) Configure(
-	ctx context.Context, name string, c operator.Configuration, guard reading.OperatorGuard, unlessSame bool, claim *Claim[reading.Operator],
+	ctx context.Context, name string, c operator.Configuration, guard reading.OperatorGuard, unlessSame bool, held *claim.Claim[reading.Operator],
 ) (reading.Operator, error) {
 	text, err := c.Encode()
 	if err != nil {
 		return reading.Operator{}, err
 	}
 	guarded := guard.Guarding(func(op store.Operator) bool { return unlessSame && bytes.Equal(op.Config, text) })
-	ctx = claim.completing(ctx, func(out store.Outcome) (reading.Operator,
+	ctx = held.Completing(ctx, func(out store.Outcome) (reading.Operator,
 		error) {
 		return reading.NewOperator(out.Operator, out.Created)
 	})
@@ -54,10 +55,10 @@ var errReconfigured = refusal.New(refusal.ConfigurationChanged, "The operator's 
 // newest one.
 func (s *Life) Reconfigure(
 	ctx context.Context, name string, change func(was []byte) (operator.Configuration, error), guard reading.OperatorGuard,
-	claim *Claim[reading.Operator],
+	held *claim.Claim[reading.Operator],
 ) (op reading.Operator, err error) {
 	for range configureAttempts {
-		if op, err = s.tryReconfigure(ctx, name, change, guard, claim); !errors.Is(err, errReconfigured) {
+		if op, err = s.tryReconfigure(ctx, name, change, guard, held); !errors.Is(err, errReconfigured) {
 			break
 		}
 	}
@@ -66,7 +67,7 @@ func (s *Life) Reconfigure(
 
 func (s *Life) tryReconfigure(
 	ctx context.Context, name string, change func([]byte) (operator.Configuration, error), guard reading.OperatorGuard,
-	claim *Claim[reading.Operator],
+	held *claim.Claim[reading.Operator],
 ) (reading.Operator, error) {
 	was, err := s.Operator(ctx, name)
 	if err != nil {
@@ -85,12 +86,12 @@ func (s *Life) tryReconfigure(
 			return errReconfigured
 		}
 		return guard(now)
-	}, true, claim)
+	}, true, held)
 }
 
 // Delete removes an operator with all its history.
-func (s *Life) Delete(ctx context.Context, name string, guard reading.OperatorGuard, claim *Claim[struct{}]) error {
-	ctx = claim.completing(ctx, func(store.Outcome) (struct{}, error) { return struct{}{}, nil })
+func (s *Life) Delete(ctx context.Context, name string, guard reading.OperatorGuard, held *claim.Claim[struct{}]) error {
+	ctx = held.Completing(ctx, func(store.Outcome) (struct{}, error) { return struct{}{}, nil })
 	guarded := guard.Guarding(func(store.Operator) bool { return false })
 	now, err := s.Store.Now(ctx)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/planner"
@@ -190,13 +191,13 @@ func TestSkewedClock(t *testing.T) {
 		if !p.CreatedAt.Equal(now()) || !p.ExpiresAt.Equal(now().Add(10*time.Minute)) {
 			t.Errorf("made at %v, expires at %v", p.CreatedAt, p.ExpiresAt)
 		}
-		request := planning.IdempotentRequest{Key: "key"}
+		request := claim.Request{Key: "key"}
 		at := now()
 		if _, err := e.store.BeginIdempotent(e.Context(), request, time.Minute, at); err != nil {
 			t.Fatal(err)
 		}
 		answer := func(store.Plan) (int, []byte, error) { return 0, nil, nil }
-		_, err := planning.Begin(e.Context(), e.Service.Claims, request, answer)
+		_, err := claim.Begin(e.Context(), e.Service.Claims, request, answer)
 		e.refused(err, refusal.IdempotencyKeyRunning)
 		done, cancel := context.WithCancel(e.Context())
 		swept := make(chan struct{})
@@ -500,17 +501,17 @@ func TestFollow(t *testing.T) {
 func TestClaims(t *testing.T) {
 	e := newEnv(t)
 	e.configure("clicks", configuration(2))
-	request := planning.IdempotentRequest{Scope: "somebody", Key: "key", Body: [32]byte{1}}
+	request := claim.Request{Scope: "somebody", Key: "key", Body: [32]byte{1}}
 	broken := errors.New("it cannot be written")
 	answer := func(p *planning.StoredPlan) (int, []byte, error) { return 201, []byte(p.ID), broken }
 	propose := func() (*planning.StoredPlan, error) {
-		claim, err := planning.Begin(e.Context(), e.Service.Claims, request,
+		held, err := claim.Begin(e.Context(), e.Service.Claims, request,
 			func(p *planning.StoredPlan) (int, []byte, error) { return answer(p) })
 		if err != nil {
 			return nil, err
 		}
-		defer claim.Release(e.Context(), false)
-		return e.Propose(e.Context(), "clicks", planning.Proposal{Statistics: skewed(1), Memory: e.lease(), Claim: claim})
+		defer held.Release(e.Context(), false)
+		return e.Propose(e.Context(), "clicks", planning.Proposal{Statistics: skewed(1), Memory: e.lease(), Claim: held})
 	}
 	if _, err := propose(); !errors.Is(err, broken) {
 		t.Fatal(err)
@@ -530,7 +531,7 @@ func TestClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = propose()
-	var earlier *planning.EarlierAnswer
+	var earlier *claim.EarlierAnswer
 	if !errors.As(err, &earlier) || earlier.Status != 201 || string(earlier.Answer) != p.ID {
 		t.Fatalf("%+v, %v", earlier, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"plannerd/internal/operator"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -17,7 +18,7 @@ type Proposal struct {
 	Reports *ReportsQuery
 	By      store.Transition // who asks
 	Memory  *admission.Lease
-	Claim   *Claim[*StoredPlan]
+	Claim   *claim.Claim[*StoredPlan]
 }
 
 // ReportsQuery says how the reports of an interval are to be merged.

@@ -11,6 +11,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/statsio"
 	"plannerd/store"
@@ -192,7 +193,7 @@ type draft struct {
 	reports     []byte         // JSON; nil: the statistics came whole
 	replaces    string         // the plan whose place it takes; "": none
 	by          store.Transition
-	claim       *Claim[*StoredPlan]
+	claim       *claim.Claim[*StoredPlan]
 }
 
 // errTwin: another request has made the same plan; its lists are not at hand yet.
@@ -219,7 +220,7 @@ func (s *Proposer) keep(ctx context.Context, b *base, d draft) (*StoredPlan, err
 	}
 	d.by.At = at
 	lists := d.lists(record.Changes)
-	p, created, err := s.Store.CreatePlan(d.claim.completing(ctx, func(out store.Outcome) (*StoredPlan, error) {
+	p, created, err := s.Store.CreatePlan(d.claim.Completing(ctx, func(out store.Outcome) (*StoredPlan, error) {
 		if !out.Created {
 			return nil, errTwin
 		}

@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
@@ -113,7 +114,7 @@ type ReplayProposal struct {
 	// Replace: it takes the place of the plan that was replayed, if that waits for approval
 	// still. Both happen, or neither does.
 	Replace bool
-	Claim   *Claim[*StoredPlan]
+	Claim   *claim.Claim[*StoredPlan]
 }
 
 // Propose makes the result of one trial a plan of the operator.

@@ -11,6 +11,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
@@ -116,7 +117,7 @@ func (s *Intake) reporter(ctx context.Context, name string, instance int32) (sto
 
 // PutReport stores the report of an instance.
 func (s *Intake) PutReport(
-	ctx context.Context, name string, instance int32, st *Statistics, claim *Claim[ReportReceipt],
+	ctx context.Context, name string, instance int32, st *Statistics, held *claim.Claim[ReportReceipt],
 ) (ReportReceipt, error) {
 	op, r, err := s.reporter(ctx, name, instance)
 	if err != nil {
@@ -165,7 +166,7 @@ func (s *Intake) PutReport(
 		received, _, missing := r.split(last, st.Interval)
 		return ReportReceipt{Report: report, Received: instancesOf(received), Missing: missing, Created: created}
 	}
-	ctx = claim.completing(ctx, func(out store.Outcome) (ReportReceipt,
+	ctx = held.Completing(ctx, func(out store.Outcome) (ReportReceipt,
 		error) {
 		return receipt(out.Reports, out.Created), nil
 	})

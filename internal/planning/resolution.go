@@ -64,7 +64,7 @@ func (s *Life) Resolve(
 	if step.By.At, err = s.Store.Now(ctx); err != nil {
 		return store.Plan{}, refusal.AboutStore(err)
 	}
-	ctx = step.Claim.completing(ctx, func(out store.Outcome) (store.Plan, error) { return out.Plan, nil })
+	ctx = step.Claim.Completing(ctx, func(out store.Outcome) (store.Plan, error) { return out.Plan, nil })
 	p, err = s.Store.ResolvePlan(ctx, step.Plan, r, step.By, store.PlanGuard(step.Guard))
 	return p, refusal.AboutPlan(step.Plan, err)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
@@ -51,7 +52,7 @@ type Service struct {
 	*Feed
 	*Proposer
 	*Life
-	Claims *Keeper
+	Claims *claim.Keeper
 
 	plans, trials *engine
 	observer      reading.Observer
@@ -89,7 +90,7 @@ func New(c Config) *Service {
 		Feed:     &Feed{Reader: r, hub: newHub(measured.Watch, c.Limits.Waiting), memory: c.Memory, draining: c.Draining},
 		Proposer: &Proposer{Forecaster: forecaster, archive: archive, trials: trials},
 		Life:     &Life{engine: plans},
-		Claims:   &Keeper{Store: measured, Log: c.Logger},
+		Claims:   &claim.Keeper{Store: measured, Log: c.Logger},
 		plans:    plans, trials: trials, observer: c.Observer, log: c.Logger, limits: c.Limits,
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
 	"plannerd/planner"
@@ -25,7 +26,7 @@ type Step struct {
 	// Guard is asked whether the plan may take the step, unless it is where the step
 	// would bring it.
 	Guard PlanGuard
-	Claim *Claim[store.Plan]
+	Claim *claim.Claim[store.Plan]
 }
 
 // act takes the step in the store, whose method that does it must be given the guards.
@@ -41,7 +42,7 @@ func (s *Life) take(
 		return store.Plan{}, refusal.AboutStore(err)
 	}
 	var from store.Status
-	ctx = step.Claim.completing(ctx, func(out store.Outcome) (store.Plan, error) { return out.Plan, nil })
+	ctx = step.Claim.Completing(ctx, func(out store.Outcome) (store.Plan, error) { return out.Plan, nil })
 	guard := func(p store.Plan) error {
 		from = p.Status
 		if err := reading.SchemeOf(p).Check(); err != nil || happened(p) {

@@ -1,4 +1,4 @@
-package planning
+package claim
 
 import (
 	"context"
@@ -24,9 +24,9 @@ const (
 	releaseTime = 5 * time.Second
 )
 
-// IdempotentRequest names a request that happens at most once: Scope says whose Key it
+// Request names a request that happens at most once: Scope says whose Key it
 // is, and for what, and Body is a digest of the request.
-type IdempotentRequest = store.Idempotency
+type Request = store.Idempotency
 
 // EarlierAnswer is the error of a request that was made before: its answer, as it was
 // kept.
@@ -48,7 +48,7 @@ type Keeper struct {
 // claim is a request that may happen several times.
 type Claim[T any] struct {
 	keeper  *Keeper
-	request IdempotentRequest
+	request Request
 	token   string
 	answer  func(T) (status int, answer []byte, err error)
 	rest    func() // ends what extends the lease
@@ -57,7 +57,7 @@ type Claim[T any] struct {
 // Begin claims the key of a request. answer makes what the store keeps of the result of
 // the method that is given the claim; it may be called more than once. If the request
 // was made before the error is an [*EarlierAnswer].
-func Begin[T any](ctx context.Context, s *Keeper, r IdempotentRequest,
+func Begin[T any](ctx context.Context, s *Keeper, r Request,
 	answer func(T) (int, []byte, error)) (*Claim[T], error) {
 	now, err := s.Store.Now(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func Begin[T any](ctx context.Context, s *Keeper, r IdempotentRequest,
 // function that it returns is called. A server that cannot reach its store for longer
 // than the lease may lose the key; of two requests that are then made at once, the
 // first to finish counts.
-func (s *Keeper) extending(ctx context.Context, r IdempotentRequest, token string) (rest func()) {
+func (s *Keeper) extending(ctx context.Context, r Request, token string) (rest func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -113,9 +113,9 @@ func (s *Keeper) extending(ctx context.Context, r IdempotentRequest, token strin
 	}
 }
 
-// completing returns a context under which the method of the store that changes
+// Completing returns a context under which the method of the store that changes
 // something keeps the answer, too. result makes the result of what the store returns.
-func (c *Claim[T]) completing(ctx context.Context, result func(store.Outcome) (T, error)) context.Context {
+func (c *Claim[T]) Completing(ctx context.Context, result func(store.Outcome) (T, error)) context.Context {
 	if c == nil {
 		return ctx
 	}
