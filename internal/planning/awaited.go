@@ -9,48 +9,48 @@ import (
 	"plannerd/store"
 )
 
-// awaited returns the instances that must acknowledge a plan before it is committed, in
+// awaitedBy returns the instances that must acknowledge a plan before it is committed, in
 // ascending order: whoever may hold state of a key whose route changes, or gets it. After
 // a change of the hash or of the instances that is every instance of both
 // configurations, as the routes of keys change that no statistics name. Nobody waits for
 // lost ones.
-func (b *base) awaited(o *PlanResult) []int32 {
+func awaitedBy(b *base, o *PlanResult) []int32 {
 	lost := func(id int32) bool { return slices.Contains(b.lost, id) }
-	all := b.instances()
+	all := bothInstances(b)
 	if !b.takesOver && (b.changed || len(all) > len(b.pinned.Instances) || len(all) > len(b.newest.Instances)) {
 		return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), lost)
 	}
-	return slices.DeleteFunc(b.concerned(o), lost)
+	return slices.DeleteFunc(concernedBy(b, o), lost)
 }
 
-// instances are those of both configurations.
-func (b *base) instances() map[int32]bool {
+// bothInstances are those of both configurations.
+func bothInstances(b *base) map[int32]bool {
 	all := instanceSet(b.pinned.Instances)
 	maps.Copy(all, instanceSet(b.newest.Instances))
 	return all
 }
 
-// concerned returns the instances that hold state of a key whose route the plan changes, or
+// concernedBy returns the instances that hold state of a key whose route the plan changes, or
 // get it, in ascending order. Keys that no statistics name stay where they are.
-func (b *base) concerned(o *PlanResult) []int32 {
+func concernedBy(b *base, o *PlanResult) []int32 {
 	seen := map[int32]bool{}
 	for id := range o.affected() {
 		seen[id] = true
 	}
 	delete(seen, planner.NoInstance)
 	if o.diff == nil {
-		routes := b.routes(o.Plan)
+		routes := routesOf(b, o.Plan)
 		if routes[planner.NoInstance] { // nobody knows where the hash puts a key
-			return slices.Sorted(maps.Keys(b.instances()))
+			return slices.Sorted(maps.Keys(bothInstances(b)))
 		}
 		maps.Copy(seen, routes)
 	}
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// routes are the instances to which the keys whose entries change go before the plan and
+// routesOf are the instances to which the keys whose entries change go before the plan and
 // after it; NoInstance among them where that is not known.
-func (b *base) routes(p *planner.Plan) map[int32]bool {
+func routesOf(b *base, p *planner.Plan) map[int32]bool {
 	s, ids := p.Snapshot, map[int32]bool{}
 	for c := range unsortedChanges(p) {
 		for _, e := range [2]store.Entry{figures.Before(c), figures.After(c)} {

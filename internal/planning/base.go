@@ -12,20 +12,6 @@ import (
 	"plannerd/store"
 )
 
-// admit refuses statistics that do not fit the table and the configuration.
-func (b *base) admit(st *Statistics) error {
-	if st.ahead(b.op.TableVersion) {
-		return tableAhead(*st.TableVersion, b.op.TableVersion)
-	}
-	if err := st.byConfiguration(b.op.ConfigVersion); err != nil {
-		return err
-	}
-	if st.Queues {
-		return b.admitQueues(st)
-	}
-	return schemeNamed(b.newest.Scheme).admit(b, st)
-}
-
 // blocking returns the plan that forbids to make another one now, if there is one: that
 // which is being carried out, or waits for approval and is to be kept.
 func (s *Proposer) blocking(ctx context.Context, b *base) (*store.Plan, error) {

@@ -11,9 +11,9 @@ import (
 	"plannerd/store"
 )
 
-// batches cuts a plan that is to be carried out into the batches in which it is handed
+// batchesOf cuts a plan that is to be carried out into the batches in which it is handed
 // over; none: it goes at once.
-func (b *base) batches(o *PlanResult, status store.Status) ([]store.NewBatch, error) {
+func batchesOf(b *base, o *PlanResult, status store.Status) ([]store.NewBatch, error) {
 	bounds := b.newest.Bounds()
 	if bounds == (batches.Bounds{}) || status == store.StatusNoAction || o.diff != nil || o.classes != nil {
 		return nil, nil
@@ -27,7 +27,7 @@ func (b *base) batches(o *PlanResult, status store.Status) ([]store.NewBatch, er
 	}
 	out := make([]store.NewBatch, len(schedule.Batches))
 	for i, x := range schedule.Batches {
-		out[i] = b.batch(o, schedule, i)
+		out[i] = batchOf(b, o, schedule, i)
 		if b.newest.TransferRate > 0 {
 			out[i].Seconds = new(x.Busiest / b.newest.TransferRate)
 		}
@@ -35,10 +35,10 @@ func (b *base) batches(o *PlanResult, status store.Status) ([]store.NewBatch, er
 	return out, nil
 }
 
-// batch is a batch of a schedule as the store takes it. The first one brings the hash and
+// batchOf is a batch of a schedule as the store takes it. The first one brings the hash and
 // the instances of the plan into force, so all instances are awaited. Those that are
 // removed remain known as long as an entry names them.
-func (b *base) batch(o *PlanResult, all *batches.Schedule, n int) store.NewBatch {
+func batchOf(b *base, o *PlanResult, all *batches.Schedule, n int) store.NewBatch {
 	x, plan := all.Batches[n], *o.Plan
 	plan.Moves, plan.Set, plan.Unset, plan.Splits = x.Moves, slices.Concat(x.Set, x.Pins), x.Unset, x.Splits
 	part := *o
@@ -47,10 +47,10 @@ func (b *base) batch(o *PlanResult, all *batches.Schedule, n int) store.NewBatch
 		Keys: x.Keys, State: x.State, Busiest: x.Busiest, ThetaAfter: x.Theta, TableAfter: x.Table,
 	}}
 	if n == 0 {
-		out.Awaited = b.awaited(&part)
+		out.Awaited = awaitedBy(b, &part)
 	} else {
 		out.Changes = afterPins(out.Changes, plan.Snapshot, all.Batches[0].Pins)
-		out.Awaited = b.concerned(&part)
+		out.Awaited = concernedBy(b, &part)
 	}
 	mayStay := func([]byte, int32) bool { return true }
 	if n == 0 && b.changed {

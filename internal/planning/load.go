@@ -86,3 +86,17 @@ func absencesAfter(ctx context.Context, r *reading.Reader, p store.Plan) (absenc
 	}
 	return counts, nil
 }
+
+// admit refuses statistics that do not fit the table and the configuration.
+func admit(b *base, st *Statistics) error {
+	if st.ahead(b.op.TableVersion) {
+		return tableAhead(*st.TableVersion, b.op.TableVersion)
+	}
+	if err := st.byConfiguration(b.op.ConfigVersion); err != nil {
+		return err
+	}
+	if st.Queues {
+		return b.admitQueues(st)
+	}
+	return schemeNamed(b.newest.Scheme).admit(b, st)
+}

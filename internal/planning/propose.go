@@ -70,7 +70,7 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*S
 		d.Statistics = d.merged.Statistics
 		d.hash = d.Hash()
 	}
-	if err := b.admit(d.Statistics); err != nil {
+	if err := admit(b, d.Statistics); err != nil {
 		return nil, s.unlessStale(ctx, b, d.merged.refusal(err))
 	}
 	if b.absences.before, err = s.absencesBefore(ctx, b, d.Statistics); err != nil {
@@ -211,7 +211,7 @@ func (s *Proposer) keep(ctx context.Context, b *base, d draft) (*StoredPlan, err
 	if err != nil {
 		return nil, refusal.AboutStore(err)
 	}
-	record, err := b.record(d, at)
+	record, err := recordOf(b, d, at)
 	if err != nil {
 		return nil, err
 	}
@@ -232,14 +232,14 @@ func (s *Proposer) keep(ctx context.Context, b *base, d draft) (*StoredPlan, err
 	if !created {
 		return s.load(ctx, p)
 	}
-	s.observer.Created(p, d.PlanResult.Plan, b.thetaPlanned())
+	s.observer.Created(p, d.PlanResult.Plan, thetaPlanned(b))
 	s.chooser.planned(b)
 	took := s.now().Sub(begin)
 	return &StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil
 }
 
-// record is a plan as the store takes it.
-func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
+// recordOf is a plan as the store takes it.
+func recordOf(b *base, d draft, at time.Time) (store.NewPlan, error) {
 	f, err := d.Figures()
 	if err != nil {
 		return store.NewPlan{}, err
@@ -264,9 +264,9 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 	if p.Status == store.StatusApproved {
 		p.WaitsFor = figures.ReasonsText(waitsFor(b.newest.ApprovalRule, d.PlanResult))
 		p.Status, p.ExpiresAt = operator.FirstStatus(len(p.WaitsFor) > 0), b.newest.Expiry(at)
-		p.Awaited = b.awaited(d.PlanResult)
+		p.Awaited = awaitedBy(b, d.PlanResult)
 	}
-	batched, err := b.batches(d.PlanResult, p.Status)
+	batched, err := batchesOf(b, d.PlanResult, p.Status)
 	if err != nil {
 		return store.NewPlan{}, err
 	}
@@ -277,7 +277,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 	out := store.NewPlan{
 		Plan: p, Evaluated: evaluated, Changes: d.changes(), NewBatches: batched, Retention: b.newest.StoreRetention(),
 		OnPending: b.newest.OnPending(), Replaces: d.replaces,
-		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: b.storedInput(d.Statistics),
+		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: storedInput(b, d.Statistics),
 		Absences: b.absencesIn(d.Statistics, d.Snapshot).Encode(),
 	}
 	if b.foreseen != nil && b.foreseen.state != nil {
@@ -291,7 +291,7 @@ func (b *base) record(d draft, at time.Time) (store.NewPlan, error) {
 
 // storedInput returns the statistics as the store keeps them; nil when it is to keep
 // none, or nobody waits for the plan any more.
-func (b *base) storedInput(st *Statistics) []byte {
+func storedInput(b *base, st *Statistics) []byte {
 	switch {
 	case !b.newest.StoreInputs:
 		return nil

@@ -77,7 +77,7 @@ func tookEffect(s store.Status) bool { return s == store.StatusCommitted || s ==
 
 // thetaPlanned is the θ that the plan before had planned for the interval that is planned on
 // now; nil: none had.
-func (b *base) thetaPlanned() *float64 {
+func thetaPlanned(b *base) *float64 {
 	if b.before == nil || !tookEffect(b.before.Status) {
 		return nil
 	}

@@ -1,9 +1,12 @@
 package planning
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"plannerd/internal/operator"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/statsio"
@@ -119,4 +122,46 @@ func (k ringKind) routeBy(ctx context.Context, r *reading.Reader, c operator.Con
 	}
 	id, err := p.Model.Hash.Instance(key, planner.KeyHash(key))
 	return Route{Instance: id, Source: "ring"}, err
+}
+
+// relieve plans the tokens by queue lengths alone. Where members join or leave the ring changes
+// anyway, and the queues are those of the ring before.
+func (ringKind) relieve(b *base, held tokens, st *Statistics) (*replanned, error) {
+	members := ringMembers(b, held)
+	queues := make([]float64, len(held))
+	for i, n := range held {
+		at := slices.IndexFunc(st.Residual, func(q planner.Residual) bool { return q.Instance == n.ID })
+		queues[i] = st.Residual[at].Cost
+	}
+	o := ring.RedistributeOptions{Method: b.newest.Ring.Method, Policy: ring.Policy{Tau: b.newest.Ring.Tau}}
+	verdict := o.Policy.Judge(queues)
+	var p *ring.Redistribution
+	var err error
+	if verdict.Fires && !b.changed {
+		p, err = ring.Redistribute(held, queues, o, nil)
+	} else {
+		verdict.At = -1
+		p, err = ring.Rescale(members, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	after := tokens(p.Change.After)
+	next := &replanned{after: after, cause: cmp.Or(planner.Cause(p.Cause), planner.Cause(verdict.Cause))}
+	changed := held.changes(after)
+	if len(changed) > 0 {
+		next.cause, next.work = figures.CauseQueues, 1
+	}
+	next.diff = listing.RingDiff{RingPlan: statsio.RingPlan{Tokens: changed, Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
+		switch {
+		case !b.newest.Has(a.From):
+			return planner.ReasonDrain
+		case !b.layout.ids()[a.To]:
+			return planner.ReasonFill
+		case verdict.At >= 0 && a.From == held[verdict.At].ID:
+			return planner.ReasonOverload
+		}
+		return planner.ReasonExchange
+	})}}
+	return next, nil
 }

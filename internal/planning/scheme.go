@@ -201,3 +201,23 @@ func (b *base) absencesIn(st *Statistics, s *planner.Snapshot) absence.Counts {
 	}
 	return b.absent(st).After(s.Entry[:min(st.Len(), len(s.Entry))])
 }
+
+// layout is what a version of the table says under a scheme without a routing
+// table: where every key belongs. The store keeps it as entries, so that
+// versions, differences and history are those of routing tables.
+type layout interface {
+	// placed returns what places keys by it; ready to place many.
+	placed() planner.HashFunction
+	// size is the number of tokens, of ranges, or of keys of the head.
+	size() int64
+	// nobody reports whether no key has an instance.
+	nobody() bool
+	// entries is what the store keeps, in ascending order.
+	entries() []store.Entry
+	// ids are the instances that have a part in it.
+	ids() map[int32]bool
+	// part is the layout as answers list it.
+	part() listing.Part
+	// unchanged is what a plan changes that leaves it as it is.
+	unchanged() listing.LayoutDiff
+}
