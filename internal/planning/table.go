@@ -255,7 +255,7 @@ func (s tableScheme) pending(ctx context.Context, r *reading.Reader, in pendingP
 	if in.Plan.BatchCount > 0 {
 		return listing.ChangeParts(in.withHeld()), &in.target.Hash, nil
 	}
-	if in.Plan.DriftedKeys == 0 && !in.hidesDrift() {
+	if in.Plan.DriftedKeys == 0 && !hidesDrift(in) {
 		return listing.ChangeParts(in.Changes), &in.target.Hash, nil
 	}
 	moved, err := s.migrations(ctx, r, in.Plan)
@@ -266,7 +266,7 @@ func (s tableScheme) pending(ctx context.Context, r *reading.Reader, in pendingP
 	if !named {
 		return listing.ChangeParts(in.Changes), &in.target.Hash, nil
 	}
-	mayStay, err := in.mayStay(ctx, r)
+	mayStay, err := mayStay(ctx, r, in)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -295,13 +295,13 @@ func namedMigrations(m listing.Migrations) (listing.KeyMigrations, bool) {
 
 // hidesDrift reports whether nobody knows which keys are drifted: under the engine's own
 // hash that shows only while the rows tell what it says.
-func (in pendingPlan) hidesDrift() bool {
+func hidesDrift(in pendingPlan) bool {
 	return in.now.Hash.Function == partitioner.Reported && !operator.SamePlacement(in.now, in.target)
 }
 
 // mayStay tells of keys without a change of their entry that go to an instance whether
 // they may be routed there already. The engine's own hash leaves that open.
-func (in pendingPlan) mayStay(ctx context.Context, r *reading.Reader) (func(key []byte, to int32) bool, error) {
+func mayStay(ctx context.Context, r *reading.Reader, in pendingPlan) (func(key []byte, to int32) bool, error) {
 	anyway := func([]byte, int32) bool { return true }
 	if operator.SamePlacement(in.now, in.target) {
 		return anyway, nil
