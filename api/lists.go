@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"plannerd/internal/planning"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
@@ -52,24 +52,24 @@ func readMoveFilter(c *call) (f listing.MoveFilter, s listing.Sorting, err error
 type meaningless struct {
 	name, value string // "": whatever the value
 	detail      string
-	of          []planning.Migrates
+	of          []scheme.Migrates
 }
 
 var (
-	keyless   = []planning.Migrates{planning.MigratesClasses, planning.MigratesArcs, planning.MigratesRanges}
+	keyless   = []scheme.Migrates{scheme.MigratesClasses, scheme.MigratesArcs, scheme.MigratesRanges}
 	senseless = []meaningless{
 		{"key_prefix", "", "is for plans of keys", keyless},
 		{"key_contains", "", "is for plans of keys", keyless},
-		{"key_encoding", "", "is for plans with keys", []planning.Migrates{planning.MigratesClasses, planning.MigratesArcs}},
-		{"reason", "", "is not known of classes", []planning.Migrates{planning.MigratesClasses}},
+		{"key_encoding", "", "is for plans with keys", []scheme.Migrates{scheme.MigratesClasses, scheme.MigratesArcs}},
+		{"reason", "", "is not known of classes", []scheme.Migrates{scheme.MigratesClasses}},
 		{"sort", "key", "by key is for plans of keys", keyless},
-		{"sort", "reason", "by reason is not for plans of classes", []planning.Migrates{planning.MigratesClasses}},
-		{"sort", "count", "by count is for plans of classes, arcs and ranges", []planning.Migrates{planning.MigratesKeys}},
+		{"sort", "reason", "by reason is not for plans of classes", []scheme.Migrates{scheme.MigratesClasses}},
+		{"sort", "count", "by count is for plans of classes, arcs and ranges", []scheme.Migrates{scheme.MigratesKeys}},
 	}
 )
 
 // refuseMeaningless refuses what says nothing about migrations of a kind.
-func refuseMeaningless(query url.Values, kind planning.Migrates) error {
+func refuseMeaningless(query url.Values, kind scheme.Migrates) error {
 	bad := httpkit.Invalid()
 	for _, m := range senseless {
 		if query.Has(m.name) && (m.value == "" || m.value == query.Get(m.name)) && slices.Contains(m.of, kind) {

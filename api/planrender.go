@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
 )
@@ -44,33 +45,33 @@ type planFigures struct {
 
 // planHead is a plan without its long lists, in the order of the contract.
 type planHead struct {
-	ID            string            `json:"id"`
-	Operator      string            `json:"operator"`
-	Epoch         int64             `json:"epoch"`
-	Interval      int64             `json:"interval"`
-	Status        planning.Status   `json:"status"`
-	Strategy      string            `json:"strategy"`
-	Parameters    jsontext.Value    `json:"parameters"`
-	BaseVersion   int64             `json:"base_version"`
-	Version       *int64            `json:"version"`
-	ConfigVersion int64             `json:"config_version"`
-	Migrates      planning.Migrates `json:"migrates"`
-	ResolvedKeys  *int64            `json:"resolved_keys"`
-	Executor      *string           `json:"executor"`
-	ExecutorEpoch *int64            `json:"executor_epoch"`
-	ExecutorSince *time.Time        `json:"executor_since"`
-	ExpiresAt     *time.Time        `json:"expires_at"`
-	WaitsFor      []string          `json:"waits_for"`
-	LimitsChanged bool              `json:"limits_changed"`
-	SupersededBy  *string           `json:"superseded_by"`
-	StoppedAfter  *int64            `json:"stopped_after_batch"`
-	Stopping      bool              `json:"stopping"`
-	Batch         jsontext.Value    `json:"batch,omitzero"`   // like Reports
-	Batches       []batch           `json:"batches,omitzero"` // like Reports
-	TablePeak     jsontext.Value    `json:"table_peak,omitzero"`
-	Routers       map[string]int64  `json:"routers,omitzero"` // like Reports
-	Awaits        []int32           `json:"awaits,omitzero"`  // like Reports
-	Acked         []ack             `json:"acked,omitzero"`   // like Reports
+	ID            string           `json:"id"`
+	Operator      string           `json:"operator"`
+	Epoch         int64            `json:"epoch"`
+	Interval      int64            `json:"interval"`
+	Status        planning.Status  `json:"status"`
+	Strategy      string           `json:"strategy"`
+	Parameters    jsontext.Value   `json:"parameters"`
+	BaseVersion   int64            `json:"base_version"`
+	Version       *int64           `json:"version"`
+	ConfigVersion int64            `json:"config_version"`
+	Migrates      scheme.Migrates  `json:"migrates"`
+	ResolvedKeys  *int64           `json:"resolved_keys"`
+	Executor      *string          `json:"executor"`
+	ExecutorEpoch *int64           `json:"executor_epoch"`
+	ExecutorSince *time.Time       `json:"executor_since"`
+	ExpiresAt     *time.Time       `json:"expires_at"`
+	WaitsFor      []string         `json:"waits_for"`
+	LimitsChanged bool             `json:"limits_changed"`
+	SupersededBy  *string          `json:"superseded_by"`
+	StoppedAfter  *int64           `json:"stopped_after_batch"`
+	Stopping      bool             `json:"stopping"`
+	Batch         jsontext.Value   `json:"batch,omitzero"`   // like Reports
+	Batches       []batch          `json:"batches,omitzero"` // like Reports
+	TablePeak     jsontext.Value   `json:"table_peak,omitzero"`
+	Routers       map[string]int64 `json:"routers,omitzero"` // like Reports
+	Awaits        []int32          `json:"awaits,omitzero"`  // like Reports
+	Acked         []ack            `json:"acked,omitzero"`   // like Reports
 	planFigures
 	Forecast        jsontext.Value     `json:"forecast"`
 	Pending         jsontext.Value     `json:"pending"`
@@ -216,7 +217,7 @@ func utc(at *time.Time) *time.Time {
 
 // queuesOut brings what the policy of a ring says to queue lengths into an answer.
 func queuesOut(p planning.Plan) (*wire.QueueFigures, error) {
-	q, err := planning.QueuesOf(p)
+	q, err := scheme.QueuesOf(p)
 	if q == nil || err != nil {
 		return nil, err
 	}
@@ -316,10 +317,10 @@ func planBody(p planning.Plan, keys keyCoder) ([]byte, error) {
 
 // appendSizes appends the member that says what a plan does to the table, or to what
 // there is in its place, up to its lists.
-func appendSizes(b []byte, scheme operator.SchemeName, before, after int64) []byte {
+func appendSizes(b []byte, chosen operator.SchemeName, before, after int64) []byte {
 	name := "routing_table"
-	if scheme != operator.SchemeTable {
-		name = string(scheme)
+	if chosen != operator.SchemeTable {
+		name = string(chosen)
 	}
 	return fmt.Appendf(b, `,%q:{"size_before":%d,"size_after":%d`, name, before, after)
 }

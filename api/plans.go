@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -76,7 +77,7 @@ func (st *statisticsRequest) ofQueues(lengths []planner.Residual) {
 			st.refuse(name, "is for statistics of keys: here are queue lengths")
 		}
 	}
-	st.Queues, st.Statistics.Statistics = true, planning.OfQueues(lengths)
+	st.Queues, st.Statistics.Statistics = true, scheme.OfQueues(lengths)
 }
 
 // reports is how a plan is to be made of reports; nil: the statistics come whole.

@@ -8,7 +8,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -20,7 +20,7 @@ const howToSend = "This operation takes application/json, application/x-ndjson, 
 
 // statisticsRequest is what a request says about one interval.
 type statisticsRequest struct {
-	planning.Statistics
+	scheme.Statistics
 	*members
 	document *statsio.Document
 	bare     bool // there are neither keys nor records

@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
@@ -30,7 +31,7 @@ type whatIfResult struct {
 	Parameters operator.Parameters `json:"parameters"`
 	Instances  int                 `json:"target_instances,omitzero"`
 	Pareto     bool                `json:"pareto"`
-	Migrates   planning.Migrates   `json:"migrates"`
+	Migrates   scheme.Migrates     `json:"migrates"`
 	planFigures
 	WorkUnits int64       `json:"work_units"`
 	Timing    wire.Timing `json:"timing"`
@@ -208,15 +209,15 @@ type whatIfText struct {
 // resultText is one result.
 type resultText struct {
 	figures       whatIfResult
-	before, after int64                // entries of the table
-	head          []byte               // open
-	sizes         []byte               // a member of the head, open
-	plan          *planning.PlanResult // nil: its lists are not asked for
+	before, after int64          // entries of the table
+	head          []byte         // open
+	sizes         []byte         // a member of the head, open
+	plan          *scheme.Result // nil: its lists are not asked for
 }
 
 // writeTrials answers with results, which are in the order of the trials.
 func writeTrials(
-	w http.ResponseWriter, c *call, in planning.WhatIf, interval *int64, results []*planning.PlanResult, front []bool,
+	w http.ResponseWriter, c *call, in planning.WhatIf, interval *int64, results []*scheme.Result, front []bool,
 ) error {
 	answer, err := renderTrials(in, interval, results, front)
 	if err != nil {
@@ -234,7 +235,7 @@ func writeTrials(
 
 // renderTrials renders the answer up to its lists.
 func renderTrials(
-	in planning.WhatIf, interval *int64, results []*planning.PlanResult, front []bool,
+	in planning.WhatIf, interval *int64, results []*scheme.Result, front []bool,
 ) (*whatIfText, error) {
 	out, total := &whatIfText{results: make([]resultText, len(results))}, time.Duration(0)
 	for i, p := range results {

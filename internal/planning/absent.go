@@ -5,19 +5,20 @@ import (
 
 	"plannerd/internal/absence"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/scheme"
 	"plannerd/store"
 )
 
 // absencesBefore reads how long keys were absent before an interval.
-func (s *Intake) absencesBefore(ctx context.Context, b *base, st *Statistics) (absence.Counts, error) {
-	if b.table.Len() == 0 {
+func (s *Intake) absencesBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (absence.Counts, error) {
+	if b.Table.Len() == 0 {
 		return nil, nil
 	}
-	filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
+	filter := store.PlanFilter{Operator: b.Op.Name, Limit: scheme.PlansBefore}
 	for {
 		plans, next, err := s.Store.Plans(ctx, filter)
 		if err != nil {
-			return nil, refusal.AboutOperator(b.op.Name, err)
+			return nil, refusal.AboutOperator(b.Op.Name, err)
 		}
 		for _, p := range plans {
 			if p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval {

@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
@@ -74,7 +75,7 @@ func (s *Forecaster) Advise(ctx context.Context, name string, in AdviceRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if scheme := op.Configuration.Scheme; scheme != operator.SchemeTable && scheme != operator.SchemePkg {
+	if chosen := op.Configuration.Scheme; chosen != operator.SchemeTable && chosen != operator.SchemePkg {
 		return nil, refusal.New(refusal.NoRoutingTable, "Advice is about routing tables and partial key grouping.")
 	}
 	l, err := s.lookAhead(ctx, op, in.Memory)
@@ -116,7 +117,7 @@ func (s *Forecaster) lookAhead(ctx context.Context, op reading.Operator, memory 
 		return s.lookBack(ctx, op, memory, err)
 	}
 	out := &outlook{newest: plans[0]}
-	told, err := foresightOf(plans[0])
+	told, err := scheme.ForesightOf(plans[0])
 	if told == nil || err != nil || told.Policy.Forecast.Method == forecast.Last {
 		return s.lookBack(ctx, op, memory, err)
 	}
@@ -173,10 +174,10 @@ func (s *Forecaster) expected(ctx context.Context, op reading.Operator, f *forec
 	if err := memory.Reserve(int64(f.Statistics.Len()) * reading.PlanRowBytes); err != nil {
 		return nil, err
 	}
-	snapshot, err := planner.NewSnapshot(f.Statistics, b.newest.Model, planner.Base{
-		Configuration: b.pinned.Model, Table: b.table, HashChanged: b.changed, PinHomeless: true,
-		PartsExpire:     b.newest.Splitting.Expires(),
-		IgnoreInstances: !b.engineHolds(), Stop: b.stop,
+	snapshot, err := planner.NewSnapshot(f.Statistics, b.Newest.Model, planner.Base{
+		Configuration: b.Pinned.Model, Table: b.Table, HashChanged: b.Changed, PinHomeless: true,
+		PartsExpire:     b.Newest.Splitting.Expires(),
+		IgnoreInstances: !b.EngineHolds(), Stop: b.Stop,
 	})
 	if err != nil {
 		return nil, unfit(err)

@@ -12,13 +12,14 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
 )
 
 // costing are statistics of an interval in which keys that hash to instances 0, 1 and so
 // on modulo n cost so much, one key for each number.
-func costing(interval int64, n int, costs ...[]float64) *planning.Statistics {
+func costing(interval int64, n int, costs ...[]float64) *scheme.Statistics {
 	st := &planner.Statistics{Keys: planner.NewKeys(n)}
 	next := make([]int, len(costs))
 	for i, left := 0, costs; ; i++ {
@@ -33,7 +34,7 @@ func costing(interval int64, n int, costs ...[]float64) *planning.Statistics {
 			done = done && next[home] == len(costs[home])
 		}
 		if done {
-			return &planning.Statistics{Statistics: st, Interval: interval}
+			return &scheme.Statistics{Statistics: st, Interval: interval}
 		}
 	}
 }
@@ -51,7 +52,7 @@ func TestLimitsAtBirth(t *testing.T) {
 	three := int64(3)
 	for name, c := range map[string]struct {
 		change func(*operator.Configuration)
-		st     *planning.Statistics
+		st     *scheme.Statistics
 		waits  []string
 	}{
 		"within limits": {func(*operator.Configuration) {}, skewed(2), nil},
@@ -205,7 +206,7 @@ func TestSmallStatistics(t *testing.T) {
 	c.Approval.Auto = operator.AutoAlways
 	e.configure("clicks", c)
 	// Where there was nothing, the number of keys alone tells.
-	none := func(interval int64) *planning.Statistics { return costing(interval, 2) }
+	none := func(interval int64) *scheme.Statistics { return costing(interval, 2) }
 	withheld := func(p *planning.StoredPlan) {
 		t.Helper()
 		if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"statistics_too_small"}) || !p.LeavesOpen ||
@@ -220,7 +221,7 @@ func TestSmallStatistics(t *testing.T) {
 		t.Errorf("%s with %q", p.Status, p.Causes)
 	}
 	// All cost of the interval before is 4.2 now.
-	little := func(interval int64) *planning.Statistics { return costing(interval, 2, nil, []float64{.4, .4}) }
+	little := func(interval int64) *scheme.Statistics { return costing(interval, 2, nil, []float64{.4, .4}) }
 	first := e.propose("clicks", little(3))
 	withheld(first)
 	if again := e.propose("clicks", little(3)); again.ID != first.ID || again.Created {
@@ -277,19 +278,19 @@ func TestWhatIsAccepted(t *testing.T) {
 
 // TestSmallPartialAndCompact: keys and cost of residuals and records count.
 func TestSmallPartialAndCompact(t *testing.T) {
-	partial := func(cost float64, keys int64) *planning.Statistics {
+	partial := func(cost float64, keys int64) *scheme.Statistics {
 		st := costing(2, 2, []float64{1})
 		st.Partial, st.Residual = true, []planner.Residual{{Instance: 1, Cost: cost, Keys: keys}}
 		return st
 	}
-	records := func(count int64) *planning.Statistics {
-		return &planning.Statistics{Interval: 2, Statistics: &planner.Statistics{}, Records: &compact.Statistics{
+	records := func(count int64) *scheme.Statistics {
+		return &scheme.Statistics{Interval: 2, Statistics: &planner.Statistics{}, Records: &compact.Statistics{
 			Records: []compact.Record{{Planned: planner.NoInstance, Cost: 1, State: 1, Count: count}},
 			Scales:  compact.Scales{Cost: .5, State: 1},
 		}}
 	}
 	for name, c := range map[string]struct {
-		st    *planning.Statistics
+		st    *scheme.Statistics
 		small bool
 	}{
 		"too little beside the keys": {partial(3.1, 4), true},
@@ -313,7 +314,7 @@ func TestSmallReports(t *testing.T) {
 	e := newEnv(t)
 	e.configure("clicks", careful(2))
 	e.propose("clicks", skewed(1))
-	report := func(instance int32, st *planning.Statistics) {
+	report := func(instance int32, st *scheme.Statistics) {
 		t.Helper()
 		if _, err := e.PutReport(e.Context(), "clicks", instance, st, nil); err != nil {
 			t.Fatal(err)
@@ -322,7 +323,7 @@ func TestSmallReports(t *testing.T) {
 	plan := func() *planning.StoredPlan {
 		t.Helper()
 		p, err := e.Propose(e.Context(), "clicks", planning.Proposal{
-			Statistics: &planning.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)}, Interval: 2},
+			Statistics: &scheme.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)}, Interval: 2},
 			Reports:    &planning.ReportsQuery{}, Memory: e.lease(),
 		})
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -14,31 +15,31 @@ import (
 // a change of the hash or of the instances that is every instance of both
 // configurations, as the routes of keys change that no statistics name. Nobody waits for
 // lost ones.
-func awaitedBy(b *base, o *PlanResult) []int32 {
-	lost := func(id int32) bool { return slices.Contains(b.lost, id) }
+func awaitedBy(b *scheme.Base, o *scheme.Result) []int32 {
+	lost := func(id int32) bool { return slices.Contains(b.Lost, id) }
 	all := bothInstances(b)
-	if !b.takesOver && (b.changed || len(all) > len(b.pinned.Instances) || len(all) > len(b.newest.Instances)) {
+	if !b.TakesOver && (b.Changed || len(all) > len(b.Pinned.Instances) || len(all) > len(b.Newest.Instances)) {
 		return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), lost)
 	}
 	return slices.DeleteFunc(concernedBy(b, o), lost)
 }
 
 // bothInstances are those of both configurations.
-func bothInstances(b *base) map[int32]bool {
-	all := instanceSet(b.pinned.Instances)
-	maps.Copy(all, instanceSet(b.newest.Instances))
+func bothInstances(b *scheme.Base) map[int32]bool {
+	all := scheme.InstanceSet(b.Pinned.Instances)
+	maps.Copy(all, scheme.InstanceSet(b.Newest.Instances))
 	return all
 }
 
 // concernedBy returns the instances that hold state of a key whose route the plan changes, or
 // get it, in ascending order. Keys that no statistics name stay where they are.
-func concernedBy(b *base, o *PlanResult) []int32 {
+func concernedBy(b *scheme.Base, o *scheme.Result) []int32 {
 	seen := map[int32]bool{}
-	for id := range o.affected() {
+	for id := range o.Affected() {
 		seen[id] = true
 	}
 	delete(seen, planner.NoInstance)
-	if o.diff == nil {
+	if o.Diff == nil {
 		routes := routesOf(b, o.Plan)
 		if routes[planner.NoInstance] { // nobody knows where the hash puts a key
 			return slices.Sorted(maps.Keys(bothInstances(b)))
@@ -50,9 +51,9 @@ func concernedBy(b *base, o *PlanResult) []int32 {
 
 // routesOf are the instances to which the keys whose entries change go before the plan and
 // after it; NoInstance among them where that is not known.
-func routesOf(b *base, p *planner.Plan) map[int32]bool {
+func routesOf(b *scheme.Base, p *planner.Plan) map[int32]bool {
 	s, ids := p.Snapshot, map[int32]bool{}
-	for c := range unsortedChanges(p) {
+	for c := range scheme.UnsortedChanges(p) {
 		for _, e := range [2]store.Entry{figures.Before(c), figures.After(c)} {
 			if e.Parts == "" && e.Instance != store.NoInstance {
 				ids[e.Instance] = true
@@ -74,9 +75,9 @@ func routesOf(b *base, p *planner.Plan) map[int32]bool {
 		home := planner.NoInstance
 		if u.Item >= 0 {
 			home = s.Instances[s.Hash[u.Item]].ID
-		} else if h := b.newest.Model.Hash; h != nil {
+		} else if h := b.Newest.Model.Hash; h != nil {
 			key := p.UnsetKey(i)
-			home = instanceBy(h, key, planner.KeyHash(key))
+			home = scheme.InstanceBy(h, key, planner.KeyHash(key))
 		}
 		ids[home] = true
 	}

@@ -6,18 +6,19 @@ import (
 	"testing"
 
 	"plannerd/internal/planning"
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
 )
 
 // at says where the keys of statistics are.
-func at(st *planning.Statistics, instances ...int32) *planning.Statistics {
+func at(st *scheme.Statistics, instances ...int32) *scheme.Statistics {
 	st.Instance = instances
 	return st
 }
 
 // keysAt are n keys of cost 1 whose hash instances are alternately 0 and 1.
-func keysAt(interval int64, n int) *planning.Statistics {
+func keysAt(interval int64, n int) *scheme.Statistics {
 	st := &planner.Statistics{Keys: planner.NewKeys(n)}
 	for i := 0; st.Len() < n; i++ {
 		key := []byte{'k', byte('a' + i)}
@@ -26,7 +27,7 @@ func keysAt(interval int64, n int) *planning.Statistics {
 			st.Cost, st.State = append(st.Cost, 1), append(st.State, 1)
 		}
 	}
-	return &planning.Statistics{Statistics: st, Interval: interval}
+	return &scheme.Statistics{Statistics: st, Interval: interval}
 }
 
 // pendingOf is what routers are told of the plan that is being carried out.

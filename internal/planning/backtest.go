@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -128,9 +129,9 @@ func (s *Forecaster) outset(ctx context.Context, op reading.Operator, first stri
 		err = nil
 	case err == nil:
 		run.Base = planner.Base{
-			Configuration: before.pinned.Model, Table: before.table, PinHomeless: true,
+			Configuration: before.Pinned.Model, Table: before.Table, PinHomeless: true,
 			PartsExpire: newest.Splitting.Expires(),
-			HashChanged: !operator.SamePlacement(before.pinned.Configuration, newest.Configuration),
+			HashChanged: !operator.SamePlacement(before.Pinned.Configuration, newest.Configuration),
 		}
 	}
 	return run, err
@@ -139,7 +140,7 @@ func (s *Forecaster) outset(ctx context.Context, op reading.Operator, first stri
 // stored is an interval with its statistics.
 type stored struct {
 	store.Plan
-	*Statistics
+	*scheme.Statistics
 }
 
 // needKeys refuses statistics that name no keys.
@@ -158,7 +159,7 @@ func (s *Forecaster) history(ctx context.Context, name string, in Backtest) (*ba
 		return nil, "", err
 	}
 	window := drive.DefaultWindow
-	if intervals[len(intervals)-1].added != nil { // the states are those of all keys that have any
+	if intervals[len(intervals)-1].Added != nil { // the states are those of all keys that have any
 		window = 1
 	}
 	h := backtest.NewHistory(window)
@@ -179,7 +180,7 @@ func (s *Forecaster) history(ctx context.Context, name string, in Backtest) (*ba
 // by the next.
 func (s *Forecaster) storedIntervals(ctx context.Context, name string, in Backtest, most int) ([]stored, error) {
 	var out []stored
-	filter := store.PlanFilter{Operator: name, Limit: plansAtATime}
+	filter := store.PlanFilter{Operator: name, Limit: scheme.PlansAtATime}
 	for more := true; more; more = more && filter.Before > 0 {
 		plans, next, err := s.Store.Plans(ctx, filter)
 		if err != nil {

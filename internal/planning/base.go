@@ -7,6 +7,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -14,18 +15,18 @@ import (
 
 // blocking returns the plan that forbids to make another one now, if there is one: that
 // which is being carried out, or waits for approval and is to be kept.
-func (s *Proposer) blocking(ctx context.Context, b *base) (*store.Plan, error) {
-	id := b.op.CurrentPlan
+func (s *Proposer) blocking(ctx context.Context, b *scheme.Base) (*store.Plan, error) {
+	id := b.Op.CurrentPlan
 	switch {
 	case id == "":
 		return nil, nil
-	case b.op.CurrentStatus.InFlight():
-	case b.newest.OnPending() == store.PendingReplace:
+	case b.Op.CurrentStatus.InFlight():
+	case b.Newest.OnPending() == store.PendingReplace:
 		return nil, nil
-	case b.op.CurrentStatus == store.StatusApproved: // an older one may wait beside it
-		waiting, _, err := s.Store.Plans(ctx, store.PlanFilter{Operator: b.op.Name, Status: store.StatusProposed, Limit: 1})
+	case b.Op.CurrentStatus == store.StatusApproved: // an older one may wait beside it
+		waiting, _, err := s.Store.Plans(ctx, store.PlanFilter{Operator: b.Op.Name, Status: store.StatusProposed, Limit: 1})
 		if err != nil || len(waiting) == 0 {
-			return nil, refusal.AboutOperator(b.op.Name, err)
+			return nil, refusal.AboutOperator(b.Op.Name, err)
 		}
 		id = waiting[0].ID
 	}
@@ -42,21 +43,21 @@ func (s *Proposer) blocking(ctx context.Context, b *base) (*store.Plan, error) {
 // computePlan plans by the operator's scheme, unless the statistics are too small for it or
 // another plan is in the way. It tells what would come of a plan that waits or is carried
 // out.
-func (s *Proposer) computePlan(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) (
-	out *PlanResult, err error,
+func (s *Proposer) computePlan(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) (
+	out *scheme.Result, err error,
 ) {
 	small, others, err := s.tooSmall(ctx, b, st)
 	if err != nil {
 		return nil, err
 	}
-	small = small && !b.takesOver // that rests on no statistics
-	b.absences.counted = small    // they do not tell which keys are absent
+	small = small && !b.TakesOver // that rests on no statistics
+	b.Absences.Counted = small    // they do not tell which keys are absent
 	if err := s.addUp(ctx, b, st, memory); err != nil {
 		return nil, err
 	}
-	if small && others < b.newest.Approval.SmallIntervals {
-		if out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, figures.CauseSmall); err == nil {
-			out.small = true
+	if small && others < b.Newest.Approval.SmallIntervals {
+		if out, err = schemeNamed(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CauseSmall); err == nil {
+			out.Small = true
 		}
 		return out, err
 	}
@@ -67,10 +68,10 @@ func (s *Proposer) computePlan(ctx context.Context, b *base, st *Statistics, mem
 	}
 	out, err = s.computeOrWait(ctx, b, st)
 	if err == nil && st.Queues {
-		out.ofQueues()
+		out.OfQueues()
 	}
 	if err == nil && small {
-		if out.small = true; out.status() == store.StatusNoAction {
+		if out.Small = true; out.Status() == store.StatusNoAction {
 			out.Causes = append(out.Causes, figures.CauseSmall)
 		}
 	}
@@ -78,17 +79,17 @@ func (s *Proposer) computePlan(ctx context.Context, b *base, st *Statistics, mem
 }
 
 // computeOrWait plans by the operator's scheme, unless another plan is in the way.
-func (s *Proposer) computeOrWait(ctx context.Context, b *base, st *Statistics) (out *PlanResult, err error) {
+func (s *Proposer) computeOrWait(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (out *scheme.Result, err error) {
 	other, err := s.blocking(ctx, b)
 	switch {
 	case err != nil:
 		return nil, err
 	case other == nil:
-		out, err = schemeNamed(b.newest.Scheme).plan(ctx, s.engine, b, st)
+		out, err = schemeNamed(b.Newest.Scheme).Plan(ctx, s.Engine, b, st)
 	case other.Status.InFlight():
-		out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, figures.CausePlanInFlight)
+		out, err = schemeNamed(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CausePlanInFlight)
 	default:
-		out, err = schemeNamed(b.newest.Scheme).noAction(ctx, s.engine, b, st, figures.CausePendingApproval)
+		out, err = schemeNamed(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CausePendingApproval)
 	}
 	if err != nil {
 		return nil, err
@@ -99,39 +100,39 @@ func (s *Proposer) computeOrWait(ctx context.Context, b *base, st *Statistics) (
 			return out, err
 		}
 	}
-	then, err := schemeNamed(b.newest.Scheme).evaluate(ctx, s.engine, b, st, out, *waiting)
+	then, err := schemeNamed(b.Newest.Scheme).Evaluate(ctx, s.Engine, b, st, out, *waiting)
 	if err != nil {
 		return nil, err
 	}
-	out.evaluated = &evaluatedPlan{id: waiting.ID}
-	if out.evaluated.agreed, err = figures.AgreedTo(*waiting); then != nil && err == nil {
-		if out.evaluated.figures, err = evaluatedFiguresOf(*waiting, then); err != nil {
+	out.Evaluated = &scheme.EvaluatedPlan{ID: waiting.ID}
+	if out.Evaluated.Agreed, err = figures.AgreedTo(*waiting); then != nil && err == nil {
+		if out.Evaluated.Figures, err = evaluatedFiguresOf(*waiting, then); err != nil {
 			return nil, err
 		}
-		out.evaluated.breaks = breaksBeyond(b.newest.ApprovalRule, out.evaluated.agreed, then)
-		out.evaluated.changed = b.newest.Approval.Auto != operator.AutoAlways && len(out.evaluated.breaks) > 0
+		out.Evaluated.Breaks = breaksBeyond(b.Newest.ApprovalRule, out.Evaluated.Agreed, then)
+		out.Evaluated.Changed = b.Newest.Approval.Auto != operator.AutoAlways && len(out.Evaluated.Breaks) > 0
 	}
 	if other != nil {
-		out.blocking = &figures.BlockingPlan{Plan: other.ID, Status: string(other.Status), Figures: out.evaluated.figures}
+		out.Blocking = &figures.BlockingPlan{Plan: other.ID, Status: string(other.Status), Figures: out.Evaluated.Figures}
 	}
 	return out, err
 }
 
 // waiting returns the current plan if it can be carried out though another one was made.
-func (s *Proposer) waiting(ctx context.Context, b *base, made *PlanResult) (*store.Plan, error) {
-	switch b.op.CurrentStatus {
+func (s *Proposer) waiting(ctx context.Context, b *scheme.Base, made *scheme.Result) (*store.Plan, error) {
+	switch b.Op.CurrentStatus {
 	case store.StatusApproved:
-		if b.newest.Approval.Auto == operator.AutoAlways { // nobody asks how it does
+		if b.Newest.Approval.Auto == operator.AutoAlways { // nobody asks how it does
 			return nil, nil
 		}
 	case store.StatusProposed:
-		if made.status() != store.StatusNoAction { // it replaces the other
+		if made.Status() != store.StatusNoAction { // it replaces the other
 			return nil, nil
 		}
 	default:
 		return nil, nil
 	}
-	p, err := s.Plan(ctx, b.op.CurrentPlan)
+	p, err := s.Plan(ctx, b.Op.CurrentPlan)
 	return &p, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/planner/batches"
 	"plannerd/store"
@@ -13,9 +14,9 @@ import (
 
 // batchesOf cuts a plan that is to be carried out into the batches in which it is handed
 // over; none: it goes at once.
-func batchesOf(b *base, o *PlanResult, status store.Status) ([]store.NewBatch, error) {
-	bounds := b.newest.Bounds()
-	if bounds == (batches.Bounds{}) || status == store.StatusNoAction || o.diff != nil || o.classes != nil {
+func batchesOf(b *scheme.Base, o *scheme.Result, status store.Status) ([]store.NewBatch, error) {
+	bounds := b.Newest.Bounds()
+	if bounds == (batches.Bounds{}) || status == store.StatusNoAction || o.Diff != nil || o.Classes != nil {
 		return nil, nil
 	}
 	schedule, err := batches.Cut(o.Plan, bounds)
@@ -28,8 +29,8 @@ func batchesOf(b *base, o *PlanResult, status store.Status) ([]store.NewBatch, e
 	out := make([]store.NewBatch, len(schedule.Batches))
 	for i, x := range schedule.Batches {
 		out[i] = batchOf(b, o, schedule, i)
-		if b.newest.TransferRate > 0 {
-			out[i].Seconds = new(x.Busiest / b.newest.TransferRate)
+		if b.Newest.TransferRate > 0 {
+			out[i].Seconds = new(x.Busiest / b.Newest.TransferRate)
 		}
 	}
 	return out, nil
@@ -38,12 +39,12 @@ func batchesOf(b *base, o *PlanResult, status store.Status) ([]store.NewBatch, e
 // batchOf is a batch of a schedule as the store takes it. The first one brings the hash and
 // the instances of the plan into force, so all instances are awaited. Those that are
 // removed remain known as long as an entry names them.
-func batchOf(b *base, o *PlanResult, all *batches.Schedule, n int) store.NewBatch {
+func batchOf(b *scheme.Base, o *scheme.Result, all *batches.Schedule, n int) store.NewBatch {
 	x, plan := all.Batches[n], *o.Plan
 	plan.Moves, plan.Set, plan.Unset, plan.Splits = x.Moves, slices.Concat(x.Set, x.Pins), x.Unset, x.Splits
 	part := *o
 	part.Plan = &plan
-	out := store.NewBatch{Changes: part.changes(), Batch: store.Batch{
+	out := store.NewBatch{Changes: part.Changes(), Batch: store.Batch{
 		Keys: x.Keys, State: x.State, Busiest: x.Busiest, ThetaAfter: x.Theta, TableAfter: x.Table,
 	}}
 	if n == 0 {
@@ -53,8 +54,8 @@ func batchOf(b *base, o *PlanResult, all *batches.Schedule, n int) store.NewBatc
 		out.Awaited = concernedBy(b, &part)
 	}
 	mayStay := func([]byte, int32) bool { return true }
-	if n == 0 && b.changed {
-		mayStay = mayStayBetween(b.pinned.Model.Hash, b.newest.Model.Hash)
+	if n == 0 && b.Changed {
+		mayStay = mayStayBetween(b.Pinned.Model.Hash, b.Newest.Model.Hash)
 	}
 	for _, m := range x.Moves {
 		key, to := plan.Snapshot.Keys.At(int(m.Item)), plan.Snapshot.Instances[m.To].ID

@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner/policy"
 	"plannerd/store"
@@ -26,7 +27,7 @@ type chooser struct {
 
 type chosenPolicy struct {
 	policy policy.Policy
-	choice *Choice
+	choice *scheme.Choice
 }
 
 // mostDue is how many operators wait for a choice; others are due again with their next
@@ -40,14 +41,14 @@ func newChooser() *chooser {
 // inEffect is the policy that an operator plans by whose policy is chosen: the one of
 // this process, or that of the plan before. Until there is one it plans on the last
 // interval.
-func (c *chooser) inEffect(b *base, before *Foresight) (policy.Policy, *Choice) {
+func (c *chooser) inEffect(b *scheme.Base, before *scheme.Foresight) (policy.Policy, *scheme.Choice) {
 	c.mu.Lock()
-	made := c.made[b.op.Name]
+	made := c.made[b.Op.Name]
 	c.mu.Unlock()
-	if made.choice != nil && made.choice.ThetaMax == b.newest.ThetaMax {
+	if made.choice != nil && made.choice.ThetaMax == b.Newest.ThetaMax {
 		return made.policy, made.choice
 	}
-	if before == nil || before.Chosen == nil || before.Chosen.ThetaMax != b.newest.ThetaMax {
+	if before == nil || before.Chosen == nil || before.Chosen.ThetaMax != b.Newest.ThetaMax {
 		return operator.OnLast, nil
 	}
 	choice := *before.Chosen
@@ -56,31 +57,31 @@ func (c *chooser) inEffect(b *base, before *Foresight) (policy.Policy, *Choice) 
 }
 
 // planned notes that a plan was stored, and with it the choice that it was made by.
-func (c *chooser) planned(b *base) {
-	f := b.foreseen
-	if f == nil || f.state == nil || !b.newest.Policy.Auto || !b.newest.StoreInputs {
+func (c *chooser) planned(b *scheme.Base) {
+	f := b.Foreseen
+	if f == nil || f.State == nil || !b.Newest.Policy.Auto || !b.Newest.StoreInputs {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	made, known := c.made[b.op.Name]
-	if used := made.choice; used != nil && (used == f.chosen || used.ThetaMax != b.newest.ThetaMax) {
-		delete(c.made, b.op.Name)
+	made, known := c.made[b.Op.Name]
+	if used := made.choice; used != nil && (used == f.Chosen || used.ThetaMax != b.Newest.ThetaMax) {
+		delete(c.made, b.Op.Name)
 		known = false
 	}
-	fresh := f.chosen != nil && f.chosen.Age < backtest.LeastIntervals
-	if known || fresh || f.state.Intervals() < backtest.LeastIntervals {
+	fresh := f.Chosen != nil && f.Chosen.Age < backtest.LeastIntervals
+	if known || fresh || f.State.Intervals() < backtest.LeastIntervals {
 		return
 	}
 	select {
-	case c.due <- b.op.Name:
-		c.made[b.op.Name] = chosenPolicy{}
+	case c.due <- b.Op.Name:
+		c.made[b.Op.Name] = chosenPolicy{}
 	default:
 	}
 }
 
 // chose keeps a choice; nil: there is none.
-func (c *chooser) chose(name string, p policy.Policy, choice *Choice) {
+func (c *chooser) chose(name string, p policy.Policy, choice *scheme.Choice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if choice == nil {
@@ -112,7 +113,7 @@ const mostChoosingRows = 3_000_000
 
 // chooseOne runs the policies over the stored intervals of an operator, one after the other,
 // as long as a plan may take: it is in nobody's way.
-func (s *Forecaster) chooseOne(ctx context.Context, name string) (p policy.Policy, made *Choice, err error) {
+func (s *Forecaster) chooseOne(ctx context.Context, name string) (p policy.Policy, made *scheme.Choice, err error) {
 	memory := s.memory.Lease(ctx)
 	defer memory.Release()
 	memory.Open() // as of an analysis
@@ -121,13 +122,13 @@ func (s *Forecaster) chooseOne(ctx context.Context, name string) (p policy.Polic
 		return p, nil, err
 	}
 	c := op.Configuration
-	made = &Choice{ThetaMax: c.ThetaMax}
+	made = &scheme.Choice{ThetaMax: c.ThetaMax}
 	p, err = s.pick(ctx, op, made, memory)
 	var refused *refusal.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		made.Reason = fmt.Sprintf("running policies over the kept intervals takes longer than %v, so it is one that does "+
-			"well on most streams", s.longest)
+			"well on most streams", s.Longest)
 		return policy.Default(c.ThetaMax), made, nil
 	case errors.As(err, &refused): // that is so until other intervals came
 		made.Reason = refused.Detail
@@ -155,10 +156,10 @@ func rests(ctx context.Context) func() {
 }
 
 // pick chooses a policy, and says how it came to it.
-func (s *Forecaster) pick(ctx context.Context, op reading.Operator, made *Choice, memory *admission.Lease) (
+func (s *Forecaster) pick(ctx context.Context, op reading.Operator, made *scheme.Choice, memory *admission.Lease) (
 	p policy.Policy, err error,
 ) {
-	ctx, cancel := context.WithTimeout(ctx, (1+restsPerWork)*s.longest)
+	ctx, cancel := context.WithTimeout(ctx, (1+restsPerWork)*s.Longest)
 	defer cancel()
 	h, first, err := s.history(ctx, op.Name, Backtest{Memory: memory})
 	if err != nil {

@@ -9,16 +9,17 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
 )
 
-func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statistics, now *PlanResult,
+func (tableScheme) Evaluate(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, now *scheme.Result,
 	other store.Plan) (*planner.Plan, error) {
-	if other.Classes || now.classes != nil {
+	if other.Classes || now.Classes != nil {
 		return nil, nil
 	}
-	config, p, err := termsOf(ctx, e.Reader, other)
+	config, p, err := scheme.TermsOf(ctx, e.Reader, other)
 	if err != nil {
 		return nil, err
 	}
@@ -26,26 +27,26 @@ func (tableScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statist
 	if err != nil {
 		return nil, err
 	}
-	f := &projection{Snapshot: now.Snapshot, stats: st.planned(), config: config,
-		changed: !operator.SamePlacement(b.pinned.Configuration, config.Configuration)}
+	f := &projection{Snapshot: now.Snapshot, stats: st.Planned(), config: config,
+		changed: !operator.SamePlacement(b.Pinned.Configuration, config.Configuration)}
 	if f.routed, err = routes(changes); err != nil {
 		return nil, fmt.Errorf("reading the stored changes of plan %s: %w", other.ID, err)
 	}
 	moved, err := f.statistics(ctx)
 	if err != nil {
-		return nil, unevaluated(err)
+		return nil, scheme.Unevaluated(err)
 	}
 	snapshot, err := planner.NewSnapshot(moved, planner.Configuration{Instances: config.Model.Instances},
-		planner.Base{Configuration: planner.Configuration{Instances: b.pinned.Model.Instances}, HashChanged: true,
-			Stop: b.stop})
+		planner.Base{Configuration: planner.Configuration{Instances: b.Pinned.Model.Instances}, HashChanged: true,
+			Stop: b.Stop})
 	if err != nil {
-		return nil, unevaluated(err)
+		return nil, scheme.Unevaluated(err)
 	}
 	splits, known := f.divide(snapshot)
 	if !known {
 		return nil, nil
 	}
-	return e.compute(ctx, func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
+	return e.Compute(ctx, func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
 		return planner.Rehash(s, o, splits)
 	}, snapshot, p)
 }

@@ -8,6 +8,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/store"
 )
 
@@ -25,9 +26,9 @@ func added(before, after *reading.Placement) (ids []int32) {
 // committed one, and those that the last plan in force was to fill and left below their
 // least load without a proof that no plan fills them. One that ended before its last batch
 // proves nothing.
-func toFill(ctx context.Context, r *reading.Reader, b *base) ([]int32, error) {
-	ids := added(b.pinned, b.newest)
-	last, err := lastInForce(ctx, r, b.op)
+func toFill(ctx context.Context, r *reading.Reader, b *scheme.Base) ([]int32, error) {
+	ids := added(b.Pinned, b.Newest)
+	last, err := lastInForce(ctx, r, b.Op)
 	if last == nil || err != nil {
 		return ids, err
 	}

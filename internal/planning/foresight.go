@@ -11,22 +11,23 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner/forecast"
 	"plannerd/store"
 )
 
 // foresee observes an interval after those before it, into memory that the lease holds.
-func (s *Forecaster) foresee(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) error {
-	f := &foreseen{policy: b.newest.Policy.Policy}
-	if b.newest.Policy.Auto {
-		f.policy = operator.OnLast
+func (s *Forecaster) foresee(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) error {
+	f := &scheme.Foreseen{Policy: b.Newest.Policy.Policy}
+	if b.Newest.Policy.Auto {
+		f.Policy = operator.OnLast
 	}
-	if b.foreseen = f; b.newest.Scheme != operator.SchemeTable {
+	if b.Foreseen = f; b.Newest.Scheme != operator.SchemeTable {
 		return nil
 	}
 	if st.Records != nil {
-		if m := f.policy.Forecast.Method; m != forecast.Last {
+		if m := f.Policy.Forecast.Method; m != forecast.Last {
 			return refusal.New(refusal.KeysNotKnown, fmt.Sprintf(
 				"Statistics in compact form name no keys, and the operator's policy forecasts these by %s.", m))
 		}
@@ -36,19 +37,19 @@ func (s *Forecaster) foresee(ctx context.Context, b *base, st *Statistics, memor
 	if err != nil {
 		return err
 	}
-	if b.newest.Policy.Auto {
-		f.policy, f.chosen = s.chooser.inEffect(b, told)
+	if b.Newest.Policy.Auto {
+		f.Policy, f.Chosen = s.chooser.inEffect(b, told)
 	}
 	if err := memory.Reserve(int64(st.Len()) * reading.ForecastRowBytes); err != nil {
 		return err
 	}
-	if f.state, err = s.stateBefore(ctx, b, before, f.policy.Forecast, st, memory); err != nil {
+	if f.State, err = s.stateBefore(ctx, b, before, f.Policy.Forecast, st, memory); err != nil {
 		return err
 	}
-	if f.forecast, err = f.state.Observe(st.Statistics); err != nil {
+	if f.Forecast, err = f.State.Observe(st.Statistics); err != nil {
 		return err
 	}
-	b.foreseeOf(st, f)
+	b.ForeseeOf(st, f)
 	return nil
 }
 
@@ -58,12 +59,12 @@ const remembering = 32
 
 // foresightBefore returns the newest plan of an earlier interval that has a forecast, and
 // what it tells; nil: there is none.
-func (s *Forecaster) foresightBefore(ctx context.Context, b *base, st *Statistics) (*store.Plan, *Foresight, error) {
+func (s *Forecaster) foresightBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (*store.Plan, *scheme.Foresight, error) {
 	for p, err := range s.earlierPlans(ctx, b, st, remembering) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if told, err := foresightOf(p); told != nil || err != nil {
+		if told, err := scheme.ForesightOf(p); told != nil || err != nil {
 			return &p, told, err
 		}
 	}
@@ -73,7 +74,7 @@ func (s *Forecaster) foresightBefore(ctx context.Context, b *base, st *Statistic
 // stateBefore is what a forecast remembers of the intervals before the statistics: as it
 // was stored with a plan before them, or else by the intervals that are stored.
 func (s *Forecaster) stateBefore(
-	ctx context.Context, b *base, before *store.Plan, c forecast.Config, st *Statistics, memory *admission.Lease,
+	ctx context.Context, b *scheme.Base, before *store.Plan, c forecast.Config, st *scheme.Statistics, memory *admission.Lease,
 ) (*forecast.State, error) {
 	begin, err := forecast.New(c)
 	if err != nil || before == nil {

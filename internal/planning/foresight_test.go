@@ -18,6 +18,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 	"plannerd/planner/partitioner"
@@ -26,7 +27,7 @@ import (
 
 // wave are statistics of 60 keys whose costs drift and fluctuate; the state of each is 1 to
 // 3.
-func wave(interval int64) *planning.Statistics {
+func wave(interval int64) *scheme.Statistics {
 	r := rand.New(rand.NewPCG(uint64(interval), 7))
 	st := &planner.Statistics{Keys: planner.NewKeys(60)}
 	for i := range 60 {
@@ -34,7 +35,7 @@ func wave(interval int64) *planning.Statistics {
 		mean := 20 * (1 + math.Sin(float64(i)+float64(interval)/6))
 		st.Cost, st.State = append(st.Cost, mean*(0.1+1.8*r.Float64())), append(st.State, float64(1+i%3))
 	}
-	return &planning.Statistics{Statistics: st, Interval: interval}
+	return &scheme.Statistics{Statistics: st, Interval: interval}
 }
 
 // foresighted is an operator of four instances with a policy.
@@ -46,9 +47,9 @@ func foresighted(p operator.PolicyChoice) operator.Configuration {
 }
 
 // told is what a stored plan tells of its policy, and what it expects.
-func (e *env) told(p *planning.StoredPlan) *planning.Foresight {
+func (e *env) told(p *planning.StoredPlan) *scheme.Foresight {
 	e.Helper()
-	out := &planning.Foresight{}
+	out := &scheme.Foresight{}
 	if p.Forecast == nil {
 		e.Fatalf("plan of interval %d expects nothing", p.Interval)
 	}
@@ -59,7 +60,7 @@ func (e *env) told(p *planning.StoredPlan) *planning.Foresight {
 }
 
 // carriedOut makes the plan of an interval, and commits it if there is something to do.
-func (e *env) carriedOut(name string, st *planning.Statistics) *planning.StoredPlan {
+func (e *env) carriedOut(name string, st *scheme.Statistics) *planning.StoredPlan {
 	e.Helper()
 	p := e.propose(name, st)
 	if p.Status == "approved" {
@@ -206,7 +207,7 @@ func TestChosenPolicy(t *testing.T) {
 	c := foresighted(operator.PolicyChoice{Auto: true})
 	e.configure("clicks", c)
 	next := int64(0)
-	interval := func() *planning.Foresight {
+	interval := func() *scheme.Foresight {
 		t.Helper()
 		next++
 		told := e.told(e.carriedOut("clicks", wave(next)))
@@ -222,7 +223,7 @@ func TestChosenPolicy(t *testing.T) {
 	}
 	first := interval()
 	family := policy.DefaultGrid().Policies(c.ThetaMax)
-	of := func(told *planning.Foresight) bool {
+	of := func(told *scheme.Foresight) bool {
 		return slices.ContainsFunc(family, func(p policy.Policy) bool { return reflect.DeepEqual(p, told.Policy) })
 	}
 	if first.Chosen == nil || !of(first) || first.Chosen.Intervals != backtest.LeastIntervals ||
@@ -253,7 +254,7 @@ func TestNothingToChooseBy(t *testing.T) {
 	c := foresighted(operator.PolicyChoice{Auto: true})
 	c.Retention.Inputs = 3
 	e.configure("clicks", c)
-	var told *planning.Foresight
+	var told *scheme.Foresight
 	for i := range int64(backtest.LeastIntervals + 2) {
 		told = e.told(e.carriedOut("clicks", wave(i)))
 		if err := e.ChooseDue(t.Context()); err != nil {
@@ -267,12 +268,12 @@ func TestNothingToChooseBy(t *testing.T) {
 
 // TestClassesAreNotForecast: records name no keys.
 func TestClassesAreNotForecast(t *testing.T) {
-	records := func() *planning.Statistics {
+	records := func() *scheme.Statistics {
 		r := &compact.Statistics{Scales: compact.Scales{Cost: 1, State: 1}, Records: []compact.Record{
 			{Current: 0, Hash: 0, Cost: 4, State: 1, Count: 5}, {Current: 1, Hash: 1, Cost: 1, State: 1, Count: 1},
 			{Current: 2, Hash: 2, Cost: 1, State: 1, Count: 1}, {Current: 3, Hash: 3, Cost: 1, State: 1, Count: 1},
 		}}
-		return &planning.Statistics{Statistics: &planner.Statistics{}, Records: r, Interval: 1}
+		return &scheme.Statistics{Statistics: &planner.Statistics{}, Records: r, Interval: 1}
 	}
 	for name, p := range policies {
 		e := newEnv(t)

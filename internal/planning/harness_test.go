@@ -17,6 +17,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -164,7 +165,7 @@ func (e *env) configure(name string, c operator.Configuration) reading.Operator 
 
 // skewed are statistics of an interval in which 20 keys hash to instance 0 of 2, and
 // one to instance 1.
-func skewed(interval int64) *planning.Statistics {
+func skewed(interval int64) *scheme.Statistics {
 	st := &planner.Statistics{Keys: planner.NewKeys(21)}
 	left := [2]int{20, 1}
 	for i := 0; left[0]+left[1] > 0; i++ {
@@ -175,14 +176,14 @@ func skewed(interval int64) *planning.Statistics {
 			st.Cost, st.State = append(st.Cost, 1), append(st.State, 1)
 		}
 	}
-	return &planning.Statistics{Statistics: st, Interval: interval}
+	return &scheme.Statistics{Statistics: st, Interval: interval}
 }
 
-func (e *env) tryPropose(name string, st *planning.Statistics) (*planning.StoredPlan, error) {
+func (e *env) tryPropose(name string, st *scheme.Statistics) (*planning.StoredPlan, error) {
 	return e.Propose(e.Context(), name, planning.Proposal{Statistics: st, Memory: e.lease()})
 }
 
-func (e *env) propose(name string, st *planning.Statistics) *planning.StoredPlan {
+func (e *env) propose(name string, st *scheme.Statistics) *planning.StoredPlan {
 	e.Helper()
 	p, err := e.tryPropose(name, st)
 	if err != nil {

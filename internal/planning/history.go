@@ -8,13 +8,14 @@ import (
 
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
 
 // inputOf reads the statistics that a stored plan was made of.
-func (s *Intake) inputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*Statistics, error) {
+func (s *Intake) inputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*scheme.Statistics, error) {
 	blob, err := s.Store.Input(ctx, p.ID)
 	if err != nil {
 		return nil, refusal.AboutPlan(p.ID, err)
@@ -22,18 +23,18 @@ func (s *Intake) inputOf(ctx context.Context, p store.Plan, memory *admission.Le
 	if blob == nil {
 		return nil, refusal.New(refusal.Purged, "The input of the plan was not stored: store_inputs was false.")
 	}
-	st := &Statistics{Interval: p.Interval, Epoch: p.Epoch, older: p.Outdated}
+	st := &scheme.Statistics{Interval: p.Interval, Epoch: p.Epoch, Older: p.Outdated}
 	if statsio.IsCompact(blob) {
 		if st.Records, err = statsio.DecodeCompact(blob); err != nil {
 			return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
 		}
-		st.Statistics = namedOf(st.Records)
+		st.Statistics = scheme.NamedOf(st.Records)
 		return st, memory.Reserve(int64(len(blob)) + int64(st.Rows())*reading.StoredRowBytes)
 	}
 	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*reading.StoredRowBytes); err != nil {
 		return nil, err
 	}
-	if st.Statistics, st.added, err = statsio.DecodeInput(blob); err != nil {
+	if st.Statistics, st.Added, err = statsio.DecodeInput(blob); err != nil {
 		return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
 	}
 	return st, nil
@@ -41,13 +42,13 @@ func (s *Intake) inputOf(ctx context.Context, p store.Plan, memory *admission.Le
 
 // earlierPlans yields the newest plans of earlier intervals, newest first, up to the first
 // error. It looks at so many plans, and the rest of those that it read with them.
-func (s *Intake) earlierPlans(ctx context.Context, b *base, st *Statistics, most int) iter.Seq2[store.Plan, error] {
+func (s *Intake) earlierPlans(ctx context.Context, b *scheme.Base, st *scheme.Statistics, most int) iter.Seq2[store.Plan, error] {
 	return func(yield func(store.Plan, error) bool) {
-		filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
+		filter := store.PlanFilter{Operator: b.Op.Name, Limit: scheme.PlansBefore}
 		for left := most; left > 0; {
 			plans, next, err := s.Store.Plans(ctx, filter)
 			if err != nil {
-				yield(store.Plan{}, refusal.AboutOperator(b.op.Name, err))
+				yield(store.Plan{}, refusal.AboutOperator(b.Op.Name, err))
 				return
 			}
 			for _, p := range plans {
@@ -59,7 +60,7 @@ func (s *Intake) earlierPlans(ctx context.Context, b *base, st *Statistics, most
 			if next == 0 {
 				return
 			}
-			filter.Before, filter.Limit = next, plansAtATime
+			filter.Before, filter.Limit = next, scheme.PlansAtATime
 		}
 	}
 }

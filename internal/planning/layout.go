@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -16,8 +17,8 @@ import (
 )
 
 // changesTo returns what turns stored entries into those of a layout.
-func changesTo(after layout, stored []store.Entry) []store.Change {
-	changes, now := []store.Change{}, after.entries()
+func changesTo(after scheme.Layout, stored []store.Entry) []store.Change {
+	changes, now := []store.Change{}, after.Entries()
 	for len(stored) > 0 || len(now) > 0 {
 		var order int
 		switch {
@@ -76,18 +77,18 @@ func readTokens(entries []store.Entry) (tokens, error) {
 	return out, nil
 }
 
-func (t tokens) placed() planner.HashFunction { return ring.New(t) }
+func (t tokens) Placed() planner.HashFunction { return ring.New(t) }
 
-func (t tokens) nobody() bool { return false }
+func (t tokens) Nobody() bool { return false }
 
-func (t tokens) size() (n int64) {
+func (t tokens) Size() (n int64) {
 	for _, x := range t {
 		n += int64(x.Tokens)
 	}
 	return n
 }
 
-func (t tokens) entries() []store.Entry {
+func (t tokens) Entries() []store.Entry {
 	out := make([]store.Entry, len(t))
 	for i, x := range t {
 		out[i] = store.Entry{Key: binary.BigEndian.AppendUint32(nil, uint32(x.ID)), Instance: int32(x.Tokens)}
@@ -95,7 +96,7 @@ func (t tokens) entries() []store.Entry {
 	return out
 }
 
-func (t tokens) ids() map[int32]bool {
+func (t tokens) Ids() map[int32]bool {
 	out := make(map[int32]bool, len(t))
 	for _, x := range t {
 		out[x.ID] = true
@@ -105,16 +106,16 @@ func (t tokens) ids() map[int32]bool {
 
 // changes returns by instance how many tokens it has here and afterwards.
 func (t tokens) changes(after tokens) (out []statsio.TokenChange) {
-	for _, c := range changesTo(after, t.entries()) {
+	for _, c := range changesTo(after, t.Entries()) {
 		id := int32(binary.BigEndian.Uint32(c.Key)) // without an entry it has no tokens
 		out = append(out, statsio.TokenChange{Instance: id, Before: max(0, c.Old), After: max(0, c.New)})
 	}
 	return out
 }
 
-func (t tokens) unchanged() listing.LayoutDiff { return listing.RingDiff{} }
+func (t tokens) Unchanged() listing.LayoutDiff { return listing.RingDiff{} }
 
-func (t tokens) part() listing.Part {
+func (t tokens) Part() listing.Part {
 	out := make([]statsio.RingTokens, len(t))
 	for i, x := range t {
 		out[i] = statsio.RingTokens{Instance: x.ID, Tokens: int32(x.Tokens)}
@@ -153,7 +154,7 @@ func aboveLowest(o ranges.Owners) owners {
 	return owners(o)
 }
 
-func (o owners) placed() planner.HashFunction { return o }
+func (o owners) Placed() planner.HashFunction { return o }
 
 var errNobody = errors.New("nobody owns the key")
 
@@ -166,10 +167,10 @@ func (o owners) Instance(key []byte, _ uint64) (int32, error) {
 	return id, nil
 }
 
-func (o owners) size() int64  { return int64(len(o)) }
-func (o owners) nobody() bool { return len(o) == 0 }
+func (o owners) Size() int64  { return int64(len(o)) }
+func (o owners) Nobody() bool { return len(o) == 0 }
 
-func (o owners) entries() []store.Entry {
+func (o owners) Entries() []store.Entry {
 	out := make([]store.Entry, len(o))
 	for i, x := range o {
 		out[i] = store.Entry{Key: x.Low, Instance: x.Follower}
@@ -180,7 +181,7 @@ func (o owners) entries() []store.Entry {
 	return out
 }
 
-func (o owners) ids() map[int32]bool {
+func (o owners) Ids() map[int32]bool {
 	out := make(map[int32]bool)
 	for _, x := range o {
 		out[x.Follower] = true
@@ -191,11 +192,11 @@ func (o owners) ids() map[int32]bool {
 // allOf are the ranges that one instance owns all of.
 func allOf(id int32) owners { return owners{{Low: []byte{}, Follower: id}} }
 
-func (o owners) unchanged() listing.LayoutDiff {
+func (o owners) Unchanged() listing.LayoutDiff {
 	return listing.RangesDiff{RangesPlan: statsio.RangesPlan{Owners: o.records()}}
 }
 
-func (o owners) part() listing.Part {
+func (o owners) Part() listing.Part {
 	return listing.Part{Name: "owners", List: listing.ListOf(o.records())}
 }
 

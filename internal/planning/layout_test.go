@@ -36,7 +36,7 @@ func TestOwnersRoundTrip(t *testing.T) {
 		if len(after) < len(division) {
 			cut++
 		}
-		stored := after.entries()
+		stored := after.Entries()
 		if !slices.IsSortedFunc(stored, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) }) ||
 			len(stored[0].Key) == 0 {
 			t.Fatalf("%q", stored)
@@ -84,7 +84,7 @@ func difference(before owners, after ranges.Owners) *ranges.Division {
 func TestTokensRoundTrip(t *testing.T) {
 	held := tokens{{ID: 0, Tokens: 1}, {ID: 255, Tokens: 7}, {ID: 256, Tokens: math.MaxUint16},
 		{ID: math.MaxInt32, Tokens: ring.MaxTokens}}
-	stored := held.entries()
+	stored := held.Entries()
 	if !slices.IsSortedFunc(stored, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) }) {
 		t.Fatalf("%q", stored)
 	}
@@ -110,10 +110,10 @@ func TestChangesTo(t *testing.T) {
 			before = aboveLowest(randomOwners(r))
 		}
 		table := map[string]int32{}
-		for _, e := range before.entries() {
+		for _, e := range before.Entries() {
 			table[string(e.Key)] = e.Instance
 		}
-		for _, c := range changesTo(after, before.entries()) {
+		for _, c := range changesTo(after, before.Entries()) {
 			old, there := table[string(c.Key)]
 			if !there {
 				old = store.NoInstance
@@ -126,7 +126,7 @@ func TestChangesTo(t *testing.T) {
 				delete(table, string(c.Key))
 			}
 		}
-		for _, e := range after.entries() {
+		for _, e := range after.Entries() {
 			if got, there := table[string(e.Key)]; !there || got != e.Instance {
 				t.Fatalf("%q is %d", e.Key, got)
 			}

@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -26,32 +27,32 @@ type layoutKind interface {
 	name() operator.SchemeName
 	// strategy is what plans under the configuration are said to be made by.
 	strategy(c operator.Configuration) string
-	rowHash(p *reading.Placement) planner.HashFunction
-	migrates(classes bool) Migrates
-	countsEntries() bool
+	RowHash(p *reading.Placement) planner.HashFunction
+	Migrates(classes bool) scheme.Migrates
+	CountsEntries() bool
 	// layout reads a version of the table; c is the configuration that it pins.
-	layout(c operator.Configuration, entries []store.Entry) (layout, error)
+	layout(c operator.Configuration, entries []store.Entry) (scheme.Layout, error)
 	// diff reads what a stored plan changes, head among the entries.
 	diff(blob []byte, head func() ([]store.Change, error)) (listing.LayoutDiff, error)
 	// sameRoutes reports whether two configurations of the same instances route alike.
 	sameRoutes(then, now operator.Configuration) bool
 	// snapshot says where keys are by one layout, and where they go by another under a
 	// configuration.
-	snapshot(b *base, st *Statistics, config *reading.Placement, before, after layout) (*planner.Snapshot, error)
+	snapshot(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout) (*planner.Snapshot, error)
 	// firsts is of how many keys each instance is the first candidate; nil: each key has one
 	// instance.
-	firsts(st *Statistics, all []planner.Instance, at layout) []int64
+	firsts(st *scheme.Statistics, all []planner.Instance, at scheme.Layout) []int64
 	// judge works out what comes of going from one layout to another.
-	judge(b *base, st *Statistics, config *reading.Placement, before, after layout, thetaMax float64) (*planner.Plan, error)
+	judge(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout, thetaMax float64) (*planner.Plan, error)
 	// replan makes a new layout.
-	replan(b *base, st *Statistics, stop func() bool) (*replanned, error)
+	replan(b *scheme.Base, st *scheme.Statistics, stop func() bool) (*replanned, error)
 	// routeBy says where a layout puts a key.
-	routeBy(ctx context.Context, r *reading.Reader, c operator.Configuration, held layout, key []byte) (Route, error)
+	routeBy(ctx context.Context, r *reading.Reader, c operator.Configuration, held scheme.Layout, key []byte) (scheme.Route, error)
 }
 
 // replanned is a new layout, and how it comes about.
 type replanned struct {
-	after layout
+	after scheme.Layout
 	diff  listing.LayoutDiff
 	cause planner.Cause // why it leaves some instance above its bound, if it does
 	work  int64
@@ -65,96 +66,96 @@ type replanned struct {
 	certificate func(judged *planner.Plan) *figures.Certificate
 }
 
-func (s layoutScheme) read(ctx context.Context, r *reading.Reader, b *base) error {
-	table, err := r.Committed(ctx, b.op)
+func (s layoutScheme) Read(ctx context.Context, r *reading.Reader, b *scheme.Base) error {
+	table, err := r.Committed(ctx, b.Op)
 	if err != nil {
 		return err
 	}
-	if b.layout, err = s.layout(b.pinned.Configuration, table.Entries); err != nil {
+	if b.Layout, err = s.layout(b.Pinned.Configuration, table.Entries); err != nil {
 		return err
 	}
-	b.stored = table.Entries
-	b.changed = s.changed(b)
+	b.Stored = table.Entries
+	b.Changed = s.changed(b)
 	return nil
 }
 
 // changed reports whether the newest configuration places keys otherwise than the layout.
-func (s layoutScheme) changed(b *base) bool {
-	has, joined := b.layout.ids(), false
-	for _, d := range b.newest.Instances {
+func (s layoutScheme) changed(b *scheme.Base) bool {
+	has, joined := b.Layout.Ids(), false
+	for _, d := range b.Newest.Instances {
 		joined = joined || joins(b, has, d.ID)
 		delete(has, d.ID)
 	}
-	return joined || len(has) > 0 || !s.sameRoutes(b.pinned.Configuration, b.newest.Configuration)
+	return joined || len(has) > 0 || !s.sameRoutes(b.Pinned.Configuration, b.Newest.Configuration)
 }
 
 // without takes instances for lost: a plan is made as if they were removed, but nothing
 // waits for them. What they own others have a copy of; these own it from then on, which
 // breaks no limit, and nothing that waits for approval is in the way of.
-func (s layoutScheme) without(b *base, lost []int32) {
+func (s layoutScheme) without(b *scheme.Base, lost []int32) {
 	gone := func(id int32) bool { return slices.Contains(lost, id) }
-	left := *b.newest
+	left := *b.Newest
 	left.Instances = slices.DeleteFunc(slices.Clone(left.Instances), func(d operator.Instance) bool { return gone(d.ID) })
 	left.Model.Instances = slices.DeleteFunc(slices.Clone(left.Model.Instances),
 		func(d planner.Instance) bool { return gone(d.ID) })
-	has := b.layout.ids()
-	b.takesOver = !b.changed && slices.ContainsFunc(lost, func(id int32) bool { return has[id] })
-	if b.takesOver {
+	has := b.Layout.Ids()
+	b.TakesOver = !b.Changed && slices.ContainsFunc(lost, func(id int32) bool { return has[id] })
+	if b.TakesOver {
 		left.Approval.OnPending = operator.PendingReplace
 		if left.Approval.Auto == operator.AutoWithinLimits {
 			left.Approval.Auto = operator.AutoAlways
 		}
 	}
-	b.newest, b.lost = &left, lost
-	b.changed = s.changed(b)
+	b.Newest, b.Lost = &left, lost
+	b.Changed = s.changed(b)
 }
 
 // joins reports whether an instance is new beside those that have a part in the
 // layout.
-func joins(b *base, has map[int32]bool, id int32) bool {
-	return !b.layout.nobody() && !has[id] && !b.pinned.Has(id)
+func joins(b *scheme.Base, has map[int32]bool, id int32) bool {
+	return !b.Layout.Nobody() && !has[id] && !b.Pinned.Has(id)
 }
 
-func (s layoutScheme) admit(_ *base, st *Statistics) error {
+func (s layoutScheme) Admit(_ *scheme.Base, st *scheme.Statistics) error {
 	switch {
 	case st.Partial:
-		return s.admitPartial()
+		return s.AdmitPartial()
 	case st.Records != nil || st.Compact != nil:
 		return planner.Invalid("compact", operator.MeansNothing(s.name())+", where statistics are of keys")
 	}
 	return nil
 }
 
-func (s layoutScheme) admitPartial() error {
+func (s layoutScheme) AdmitPartial() error {
 	return refusal.New(refusal.CompleteCoverageRequired, "Under the scheme "+string(s.name())+
 		" only complete statistics tell what moves.")
 }
 
-func (layoutScheme) place(b *base) statsio.Place {
-	h, empty := b.layout.placed(), b.layout.nobody()
+func (layoutScheme) Place(b *scheme.Base) statsio.Place {
+	h, empty := b.Layout.Placed(), b.Layout.Nobody()
 	return func(key []byte, hash uint64, _ int32) int32 {
 		if empty {
 			return planner.NoInstance
 		}
-		return instanceBy(h, key, hash)
+		return scheme.InstanceBy(h, key, hash)
 	}
 }
 
-// plan plans the tokens or the ranges of an operator.
-func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statistics) (*PlanResult, error) {
-	if !b.changed && !b.layout.nobody() {
-		stay, err := s.snapshot(b, st, b.newest, b.layout, b.layout)
+// Plan plans the tokens or the ranges of an operator.
+func (s layoutScheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics) (*scheme.Result, error) {
+	if !b.Changed && !b.Layout.Nobody() {
+		stay, err := s.snapshot(b, st, b.Newest, b.Layout, b.Layout)
 		if err != nil {
 			return nil, err
 		}
-		since, err := sinceMoved(ctx, e.Reader, b, st)
+		since, err := scheme.SinceMoved(ctx, e.Reader, b, st)
 		if err != nil {
 			return nil, err
 		}
 		as := *stay
 		as.HashChanged = false // the layout stands for the hash, and is what it was
 		situation := policy.Situation{Snapshot: &as, Since: since}
-		switch why, err := b.newest.Policy.Held(situation, b.newest.Planner()); {
+		switch why, err := b.Newest.Policy.Held(situation, b.Newest.Planner()); {
 		case err != nil:
 			return nil, err
 		case why == policy.Cooldown:
@@ -163,15 +164,15 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 			return s.unmoved(b, st, stay, planner.CauseBalanced)
 		}
 	}
-	w := e.watch(ctx, b.newest.Parameters)
-	release, err := e.slots.Take(ctx, b.newest.Time(e.longest))
+	w := e.Watch(ctx, b.Newest.Parameters)
+	release, err := e.Slots.Take(ctx, b.Newest.Time(e.Longest))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	begin, strategy := e.now(), s.strategy(b.newest.Configuration)
-	_, end := e.observer.Start(ctx, "plan", "plannerd.strategy", strategy)
-	next, err := s.replan(b, st, w.stop)
+	begin, strategy := e.Now(), s.strategy(b.Newest.Configuration)
+	_, end := e.Observer.Start(ctx, "plan", "plannerd.strategy", strategy)
+	next, err := s.replan(b, st, w.Stop)
 	end(err)
 	switch {
 	case ctx.Err() != nil: // nobody waits for it any more
@@ -189,13 +190,13 @@ func (s layoutScheme) plan(ctx context.Context, e *engine, b *base, st *Statisti
 	case err != nil:
 		return nil, err
 	}
-	e.observer.Planned(strategy, e.now().Sub(begin))
+	e.Observer.Planned(strategy, e.Now().Sub(begin))
 	return s.result(b, st, next)
 }
 
-func (s layoutScheme) noAction(
-	_ context.Context, _ *engine, b *base, st *Statistics, cause planner.Cause,
-) (*PlanResult, error) {
+func (s layoutScheme) NoAction(
+	_ context.Context, _ *scheme.Engine, b *scheme.Base, st *scheme.Statistics, cause planner.Cause,
+) (*scheme.Result, error) {
 	stay, err := s.anySnapshot(b, st)
 	if err != nil {
 		return nil, err
@@ -203,12 +204,12 @@ func (s layoutScheme) noAction(
 	return s.unmoved(b, st, stay, cause)
 }
 
-func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Statistics, _ *PlanResult,
+func (s layoutScheme) Evaluate(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, _ *scheme.Result,
 	other store.Plan) (*planner.Plan, error) {
 	if st.Queues { // they say nothing of keys
 		return nil, nil
 	}
-	config, p, err := termsOf(ctx, e.Reader, other)
+	config, p, err := scheme.TermsOf(ctx, e.Reader, other)
 	if err != nil {
 		return nil, err
 	}
@@ -216,22 +217,22 @@ func (s layoutScheme) evaluate(ctx context.Context, e *engine, b *base, st *Stat
 	if err != nil {
 		return nil, refusal.AboutPlan(other.ID, err)
 	}
-	after, err := s.layout(config.Configuration, entriesAfter(b.stored, changes))
+	after, err := s.layout(config.Configuration, entriesAfter(b.Stored, changes))
 	if err != nil {
 		return nil, err
 	}
-	before, created := b.layout, b.layout.nobody()
+	before, created := b.Layout, b.Layout.Nobody()
 	if created { // nobody owns anything
 		before = after
 	}
-	release, err := e.slots.Take(ctx, p.Time(e.longest))
+	release, err := e.Slots.Take(ctx, p.Time(e.Longest))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	out, err := s.judge(b, st, config, before, after, p.ThetaMax)
 	if err != nil {
-		return nil, unevaluated(err)
+		return nil, scheme.Unevaluated(err)
 	}
 	if created {
 		fromNobody(out)
@@ -245,10 +246,10 @@ type wholeKeys struct{}
 
 func (wholeKeys) sameRoutes(operator.Configuration, operator.Configuration) bool { return true }
 
-func (wholeKeys) firsts(*Statistics, []planner.Instance, layout) []int64 { return nil }
+func (wholeKeys) firsts(*scheme.Statistics, []planner.Instance, scheme.Layout) []int64 { return nil }
 
 func (wholeKeys) judge(
-	b *base, st *Statistics, config *reading.Placement, before, after layout, thetaMax float64,
+	b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout, thetaMax float64,
 ) (*planner.Plan, error) {
 	snapshot, err := wholeKeys{}.snapshot(b, st, config, before, after)
 	if err != nil {
@@ -257,18 +258,18 @@ func (wholeKeys) judge(
 	return planner.Rehash(snapshot, planner.Options{ThetaMax: thetaMax}, nil)
 }
 
-func (wholeKeys) snapshot(b *base, st *Statistics, config *reading.Placement, before, after layout) (*planner.Snapshot, error) {
+func (wholeKeys) snapshot(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout) (*planner.Snapshot, error) {
 	empty, err := planner.NewRoutingTable(nil)
 	if err != nil {
 		return nil, err
 	}
 	s, err := planner.NewSnapshot(st.Statistics,
-		planner.Configuration{Instances: config.Model.Instances, Hash: after.placed()},
+		planner.Configuration{Instances: config.Model.Instances, Hash: after.Placed()},
 		planner.Base{
-			Configuration: planner.Configuration{Instances: b.pinned.Model.Instances, Hash: before.placed()},
-			Table:         empty, HashChanged: true, IgnoreInstances: true, Stop: b.stop,
+			Configuration: planner.Configuration{Instances: b.Pinned.Model.Instances, Hash: before.Placed()},
+			Table:         empty, HashChanged: true, IgnoreInstances: true, Stop: b.Stop,
 		})
-	if err != nil || st.Instance == nil || st.outdated(b.op.TableVersion) {
+	if err != nil || st.Instance == nil || st.Outdated(b.Op.TableVersion) {
 		return s, err
 	}
 	index := make(map[int32]int32, len(s.Instances))
@@ -283,7 +284,7 @@ func (wholeKeys) snapshot(b *base, st *Statistics, config *reading.Placement, be
 		if !known {
 			return nil, planner.InvalidRow(i, "instance", "is not a known instance")
 		}
-		if at != s.Current[i] && !b.layout.nobody() {
+		if at != s.Current[i] && !b.Layout.Nobody() {
 			s.Drifted++
 		}
 	}
@@ -292,47 +293,47 @@ func (wholeKeys) snapshot(b *base, st *Statistics, config *reading.Placement, be
 
 // anySnapshot is the snapshot of statistics of which nothing is to be planned: where
 // keys would go makes no difference, but that it is there.
-func (s layoutScheme) anySnapshot(b *base, st *Statistics) (*planner.Snapshot, error) {
-	anywhere := allOf(b.newest.Instances[0].ID)
-	if b.layout.nobody() {
-		return s.snapshot(b, st, b.newest, anywhere, anywhere)
+func (s layoutScheme) anySnapshot(b *scheme.Base, st *scheme.Statistics) (*planner.Snapshot, error) {
+	anywhere := allOf(b.Newest.Instances[0].ID)
+	if b.Layout.Nobody() {
+		return s.snapshot(b, st, b.Newest, anywhere, anywhere)
 	}
-	return s.snapshot(b, st, b.newest, b.layout, anywhere)
+	return s.snapshot(b, st, b.Newest, b.Layout, anywhere)
 }
 
 // unmoved is the plan that leaves everything where it is.
 func (s layoutScheme) unmoved(
-	b *base, st *Statistics, snapshot *planner.Snapshot, cause planner.Cause,
-) (*PlanResult, error) {
-	p, err := planner.Inspect(snapshot, planner.Options{ThetaMax: b.newest.ThetaMax, Certificate: planner.CertificateOff})
+	b *scheme.Base, st *scheme.Statistics, snapshot *planner.Snapshot, cause planner.Cause,
+) (*scheme.Result, error) {
+	p, err := planner.Inspect(snapshot, planner.Options{ThetaMax: b.Newest.ThetaMax, Certificate: planner.CertificateOff})
 	if err != nil {
 		return nil, err
 	}
 	p.Causes = []planner.Cause{cause}
-	if b.layout.nobody() {
+	if b.Layout.Nobody() {
 		toNobody(p)
 	}
-	return s.named(b, st, &PlanResult{Plan: p, diff: b.layout.unchanged()}, b.layout), nil
+	return s.named(b, st, &scheme.Result{Plan: p, Diff: b.Layout.Unchanged()}, b.Layout), nil
 }
 
 // named fills in what the plan says about its strategy and sizes.
-func (s layoutScheme) named(b *base, st *Statistics, o *PlanResult, after layout) *PlanResult {
+func (s layoutScheme) named(b *scheme.Base, st *scheme.Statistics, o *scheme.Result, after scheme.Layout) *scheme.Result {
 	all := o.Snapshot.Instances
-	if first := s.firsts(st, all, b.layout); first != nil {
-		o.firsts = &firstsOf{first, s.firsts(st, all, after)}
+	if first := s.firsts(st, all, b.Layout); first != nil {
+		o.Firsts = &scheme.FirstsOf{Before: first, After: s.firsts(st, all, after)}
 	}
-	o.Strategy, o.Set, o.Unset = s.strategy(b.newest.Configuration), nil, nil
-	o.TableBefore, o.TableAfter, o.TableWithinLimit, o.layout = b.layout.size(), after.size(), true, after
+	o.Strategy, o.Set, o.Unset = s.strategy(b.Newest.Configuration), nil, nil
+	o.TableBefore, o.TableAfter, o.TableWithinLimit, o.Layout = b.Layout.Size(), after.Size(), true, after
 	return o
 }
 
 // result works out the figures of a new layout.
-func (s layoutScheme) result(b *base, st *Statistics, next *replanned) (*PlanResult, error) {
-	before, created := b.layout, b.layout.nobody()
+func (s layoutScheme) result(b *scheme.Base, st *scheme.Statistics, next *replanned) (*scheme.Result, error) {
+	before, created := b.Layout, b.Layout.Nobody()
 	if created { // nobody owned anything
 		before = next.after
 	}
-	p, err := s.judge(b, st, b.newest, before, next.after, b.newest.ThetaMax)
+	p, err := s.judge(b, st, b.Newest, before, next.after, b.Newest.ThetaMax)
 	if err != nil {
 		return nil, err
 	}
@@ -340,22 +341,22 @@ func (s layoutScheme) result(b *base, st *Statistics, next *replanned) (*PlanRes
 		fromNobody(p)
 	}
 	p.WorkUnits = next.work
-	out := &PlanResult{Plan: p, diff: next.diff, rerouted: next.rerouted, touched: next.touched}
+	out := &scheme.Result{Plan: p, Diff: next.diff, Rerouted: next.rerouted, Touched: next.touched}
 	if next.moved != nil {
-		if out.diff, err = next.moved(p); err != nil {
+		if out.Diff, err = next.moved(p); err != nil {
 			return nil, err
 		}
 	}
-	if len(changesTo(next.after, b.layout.entries())) > 0 {
-		out.changed = changesTo(next.after, b.stored)
+	if len(changesTo(next.after, b.Layout.Entries())) > 0 {
+		out.Changed = changesTo(next.after, b.Stored)
 	}
 	p.Balanced = p.Balanced && !st.Queues
-	p.Causes = causesOf(p, out.changed == nil && !out.rerouted, next.cause)
+	p.Causes = causesOf(p, out.Changed == nil && !out.Rerouted, next.cause)
 	if next.lost {
 		p.Causes = append(p.Causes, figures.CauseStateLost)
 	}
 	if next.certificate != nil {
-		out.certificate = next.certificate(p)
+		out.Proven = next.certificate(p)
 	}
 	return s.named(b, st, out, next.after), nil
 }
@@ -399,7 +400,7 @@ func toNobody(p *planner.Plan) {
 		p.Skewness.Before, true
 }
 
-func (s layoutScheme) change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
+func (s layoutScheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
 	d, err := s.readDiff(ctx, r, p)
 	if err != nil {
 		return nil, err
@@ -407,7 +408,7 @@ func (s layoutScheme) change(ctx context.Context, r *reading.Reader, p store.Pla
 	return d.Parts(), nil
 }
 
-func (s layoutScheme) migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
+func (s layoutScheme) Migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
 	return s.readDiff(ctx, r, p)
 }
 
@@ -424,43 +425,43 @@ func (s layoutScheme) readDiff(ctx context.Context, r *reading.Reader, p store.P
 	return d, nil
 }
 
-func (s layoutScheme) refuseTable() error {
+func (s layoutScheme) RefuseTable() error {
 	return refusal.New(refusal.NoRoutingTable, "Under the scheme "+string(s.name())+
 		" plans change no routing table, and cannot be replayed; GET the plan with include=routing_table.")
 }
 
-func (s layoutScheme) table(c operator.Configuration, entries []store.Entry) (TableContent, error) {
+func (s layoutScheme) Table(c operator.Configuration, entries []store.Entry) (scheme.TableContent, error) {
 	held, err := s.layout(c, entries)
 	if err != nil {
-		return TableContent{}, err
+		return scheme.TableContent{}, err
 	}
-	return TableContent{Part: held.part()}, nil
+	return scheme.TableContent{Part: held.Part()}, nil
 }
 
-// pending is all that there will be.
-func (s layoutScheme) pending(_ context.Context, _ *reading.Reader, in pendingPlan) ([]listing.Part, *operator.Hash, error) {
-	content, err := s.table(in.target, entriesAfter(in.entries, in.Changes))
+// Pending is all that there will be.
+func (s layoutScheme) Pending(_ context.Context, _ *reading.Reader, in scheme.PendingPlan) ([]listing.Part, *operator.Hash, error) {
+	content, err := s.Table(in.Target, entriesAfter(in.Entries, in.Changes))
 	return []listing.Part{content.Part}, nil, err
 }
 
-func (layoutScheme) changesTell(operator.Configuration, operator.Configuration) bool { return false }
+func (layoutScheme) ChangesTell(operator.Configuration, operator.Configuration) bool { return false }
 
-func (s layoutScheme) route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, _ *store.Entry) (
-	Route, error,
+func (s layoutScheme) Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, _ *store.Entry) (
+	scheme.Route, error,
 ) {
 	table, err := r.Store.Table(ctx, op.Name, nil)
 	if err != nil {
-		return Route{}, refusal.AboutOperator(op.Name, err)
+		return scheme.Route{}, refusal.AboutOperator(op.Name, err)
 	}
 	config, err := r.Configuration(ctx, op.Name, table.ConfigVersion)
 	if err != nil {
-		return Route{}, err
+		return scheme.Route{}, err
 	}
 	held, err := s.layout(config, table.Entries)
 	if err != nil {
-		return Route{}, err
+		return scheme.Route{}, err
 	}
 	out, err := s.routeBy(ctx, r, config, held, key)
-	out.Version, out.pins = table.Version, table.ConfigVersion
+	out.Version, out.Pins = table.Version, table.ConfigVersion
 	return out, err
 }

@@ -9,15 +9,16 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
 )
 
 // waitsFor tells why a plan that is to be carried out waits for approval; nil: it is
 // approved.
-func waitsFor(c operator.ApprovalRule, o *PlanResult) []figures.WaitReason {
+func waitsFor(c operator.ApprovalRule, o *scheme.Result) []figures.WaitReason {
 	var out []figures.WaitReason
-	if o.small {
+	if o.Small {
 		out = append(out, figures.WaitSmall)
 	}
 	switch c.Approval.Auto {

@@ -10,14 +10,15 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
 )
 
 // TestWaitsFor: which plans wait for a person, and why.
 func TestWaitsFor(t *testing.T) {
-	within := func() PlanResult {
-		return PlanResult{Plan: &planner.Plan{
+	within := func() scheme.Result {
+		return scheme.Result{Plan: &planner.Plan{
 			Balanced: true, TableBefore: 3, TableAfter: 5, TableWithinLimit: true,
 			Theta:     planner.Comparison{Before: 0.5, After: 0.05},
 			Migration: planner.Migration{Keys: 4, State: 40, Fraction: 0.2},
@@ -27,56 +28,56 @@ func TestWaitsFor(t *testing.T) {
 	state, fraction, keys := 40.0, 0.2, int64(4)
 	for name, c := range map[string]struct {
 		rule   operator.ApprovalOptions
-		change func(*PlanResult)
+		change func(*scheme.Result)
 		want   []figures.WaitReason
 	}{
-		"within limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(*PlanResult) {}, nil},
-		"never":         {operator.ApprovalOptions{Auto: operator.AutoNever}, func(*PlanResult) {}, []figures.WaitReason{figures.WaitApproval}},
+		"within limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(*scheme.Result) {}, nil},
+		"never":         {operator.ApprovalOptions{Auto: operator.AutoNever}, func(*scheme.Result) {}, []figures.WaitReason{figures.WaitApproval}},
 		"a larger table over its limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *PlanResult) { o.TableWithinLimit = false }, []figures.WaitReason{figures.WaitTableLimit}},
+			func(o *scheme.Result) { o.TableWithinLimit = false }, []figures.WaitReason{figures.WaitTableLimit}},
 		"as large a one": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *PlanResult) { o.TableWithinLimit, o.TableAfter = false, 3 }, []figures.WaitReason{figures.WaitTableLimit}},
+			func(o *scheme.Result) { o.TableWithinLimit, o.TableAfter = false, 3 }, []figures.WaitReason{figures.WaitTableLimit}},
 		"a smaller one": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *PlanResult) { o.TableWithinLimit, o.TableAfter = false, 2 }, nil},
+			func(o *scheme.Result) { o.TableWithinLimit, o.TableAfter = false, 2 }, nil},
 		"better, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *PlanResult) { o.Balanced, o.Theta.After = false, 0.4 }, nil},
+			func(o *scheme.Result) { o.Balanced, o.Theta.After = false, 0.4 }, nil},
 		"no better, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *PlanResult) { o.Balanced, o.Theta.After = false, 0.5 }, nil},
+			func(o *scheme.Result) { o.Balanced, o.Theta.After = false, 0.5 }, nil},
 		"worse, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *PlanResult) { o.Balanced, o.Theta.After = false, 0.6 }, []figures.WaitReason{figures.WaitThetaWorse}},
+			func(o *scheme.Result) { o.Balanced, o.Theta.After = false, 0.6 }, []figures.WaitReason{figures.WaitThetaWorse}},
 		"worse, within the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *PlanResult) { o.Theta.After = 0.6 }, nil},
-		"worse, as a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *PlanResult) {
+			func(o *scheme.Result) { o.Theta.After = 0.6 }, nil},
+		"worse, as a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *scheme.Result) {
 			o.Balanced, o.Theta.After, o.HotKeys = false, 0.6, []planner.HotKey{{ForcedTheta: 0.3}, {ForcedTheta: 0.6}}
 		}, nil},
-		"worse than a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *PlanResult) {
+		"worse than a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *scheme.Result) {
 			o.Balanced, o.Theta.After, o.HotKeys = false, 0.7, []planner.HotKey{{ForcedTheta: 0.6}}
 		}, []figures.WaitReason{figures.WaitThetaWorse}},
-		"of what nobody carried": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *PlanResult) {
+		"of what nobody carried": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *scheme.Result) {
 			o.Balanced, o.Theta, o.Instances = false, planner.Comparison{After: 0.6}, []planner.Load{{After: 3}}
 		}, nil},
 		"as much as the limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{State: &state, Fraction: &fraction, Keys: &keys}},
-			func(*PlanResult) {}, nil},
+			func(*scheme.Result) {}, nil},
 		"more state": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{State: &state}},
-			func(o *PlanResult) { o.Migration.State = 41 }, []figures.WaitReason{figures.WaitMaxMigration}},
+			func(o *scheme.Result) { o.Migration.State = 41 }, []figures.WaitReason{figures.WaitMaxMigration}},
 		"a larger fraction": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{Fraction: &fraction}},
-			func(o *PlanResult) { o.Migration.Fraction = 0.21 }, []figures.WaitReason{figures.WaitMaxMigration}},
+			func(o *scheme.Result) { o.Migration.Fraction = 0.21 }, []figures.WaitReason{figures.WaitMaxMigration}},
 		"nothing of nothing": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{Fraction: new(0.0)}},
-			func(o *PlanResult) { o.Migration = planner.Migration{Keys: 4} }, nil},
+			func(o *scheme.Result) { o.Migration = planner.Migration{Keys: 4} }, nil},
 		"more keys": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
-			func(o *PlanResult) { o.Migration.Keys = 5 }, []figures.WaitReason{figures.WaitMaxMigration}},
+			func(o *scheme.Result) { o.Migration.Keys = 5 }, []figures.WaitReason{figures.WaitMaxMigration}},
 		"all at once": {operator.ApprovalOptions{Auto: operator.AutoNever, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
-			func(o *PlanResult) {
-				o.small, o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = true, false, false, 0.6, 5
+			func(o *scheme.Result) {
+				o.Small, o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = true, false, false, 0.6, 5
 			}, []figures.WaitReason{figures.WaitSmall, figures.WaitApproval, figures.WaitTableLimit, figures.WaitThetaWorse, figures.WaitMaxMigration}},
 		"all at once, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
-			func(o *PlanResult) {
+			func(o *scheme.Result) {
 				o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = false, false, 0.6, 5
 			}, nil},
-		"too small, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways}, func(o *PlanResult) { o.small = true },
+		"too small, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways}, func(o *scheme.Result) { o.Small = true },
 			[]figures.WaitReason{figures.WaitSmall}},
 	} {
 		o := within()

@@ -10,13 +10,14 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
 
 // loadBase reads what a plan of the operator starts from, into memory that the lease
 // holds.
-func loadBase(ctx context.Context, r *reading.Reader, name string, memory *admission.Lease) (*base, error) {
+func loadBase(ctx context.Context, r *reading.Reader, name string, memory *admission.Lease) (*scheme.Base, error) {
 	op, err := r.StoredOperator(ctx, name)
 	if err != nil {
 		return nil, err
@@ -24,25 +25,25 @@ func loadBase(ctx context.Context, r *reading.Reader, name string, memory *admis
 	if err := reading.HoldTable(memory, op); err != nil {
 		return nil, err
 	}
-	b := &base{op: op, stop: ended(ctx)}
-	if b.newest, err = r.Newest(ctx, op); err != nil {
+	b := &scheme.Base{Op: op, Stop: scheme.Ended(ctx)}
+	if b.Newest, err = r.Newest(ctx, op); err != nil {
 		return nil, err
 	}
-	if b.pinned, err = r.Pinned(ctx, op); err != nil {
+	if b.Pinned, err = r.Pinned(ctx, op); err != nil {
 		return nil, err
 	}
-	return b, schemeNamed(b.newest.Scheme).read(ctx, r, b)
+	return b, schemeNamed(b.Newest.Scheme).Read(ctx, r, b)
 }
 
 // baseOf reads what a stored plan of a routing table started from, into memory that the
 // lease holds.
-func baseOf(ctx context.Context, r *reading.Reader, p store.Plan, memory *admission.Lease) (*base, error) {
+func baseOf(ctx context.Context, r *reading.Reader, p store.Plan, memory *admission.Lease) (*scheme.Base, error) {
 	op, err := r.StoredOperator(ctx, p.Operator)
 	if err != nil {
 		return nil, err
 	}
-	b := &base{op: op, stop: ended(ctx)}
-	b.op.TableVersion, b.op.ConfigVersion = p.BaseVersion, p.ConfigVersion
+	b := &scheme.Base{Op: op, Stop: scheme.Ended(ctx)}
+	b.Op.TableVersion, b.Op.ConfigVersion = p.BaseVersion, p.ConfigVersion
 	if err := memory.Reserve(p.TableBefore * reading.EntryBytes); err != nil {
 		return nil, err
 	}
@@ -50,23 +51,23 @@ func baseOf(ctx context.Context, r *reading.Reader, p store.Plan, memory *admiss
 	if err != nil {
 		return nil, refusal.AboutVersion(p.Operator, p.BaseVersion, err)
 	}
-	b.op.TableConfigVersion = table.ConfigVersion
-	if b.newest, err = r.Placement(ctx, p.Operator, p.ConfigVersion); err != nil {
+	b.Op.TableConfigVersion = table.ConfigVersion
+	if b.Newest, err = r.Placement(ctx, p.Operator, p.ConfigVersion); err != nil {
 		return nil, err
 	}
-	if b.pinned, err = r.Placement(ctx, p.Operator, table.ConfigVersion); err != nil {
+	if b.Pinned, err = r.Placement(ctx, p.Operator, table.ConfigVersion); err != nil {
 		return nil, err
 	}
-	b.changed = !operator.SamePlacement(b.pinned.Configuration, b.newest.Configuration)
-	if b.filling, err = figures.FilledBy(p); b.engineHolds() || err != nil {
+	b.Changed = !operator.SamePlacement(b.Pinned.Configuration, b.Newest.Configuration)
+	if b.Filling, err = figures.FilledBy(p); b.EngineHolds() || err != nil {
 		return b, err
 	}
-	if b.table, err = reading.PlannerTable(table.Entries); err != nil {
+	if b.Table, err = reading.PlannerTable(table.Entries); err != nil {
 		return nil, err
 	}
-	b.pinned = b.pinned.Knowing(b.table)
-	b.absences.before, err = absencesAfter(ctx, r, p)
-	b.absences.counted = true
+	b.Pinned = b.Pinned.Knowing(b.Table)
+	b.Absences.Before, err = absencesAfter(ctx, r, p)
+	b.Absences.Counted = true
 	return b, err
 }
 
@@ -88,15 +89,15 @@ func absencesAfter(ctx context.Context, r *reading.Reader, p store.Plan) (absenc
 }
 
 // admit refuses statistics that do not fit the table and the configuration.
-func admit(b *base, st *Statistics) error {
-	if st.ahead(b.op.TableVersion) {
-		return tableAhead(*st.TableVersion, b.op.TableVersion)
+func admit(b *scheme.Base, st *scheme.Statistics) error {
+	if st.Ahead(b.Op.TableVersion) {
+		return scheme.TableAhead(*st.TableVersion, b.Op.TableVersion)
 	}
-	if err := st.byConfiguration(b.op.ConfigVersion); err != nil {
+	if err := st.ByConfiguration(b.Op.ConfigVersion); err != nil {
 		return err
 	}
 	if st.Queues {
-		return b.admitQueues(st)
+		return b.AdmitQueues(st)
 	}
-	return schemeNamed(b.newest.Scheme).admit(b, st)
+	return schemeNamed(b.Newest.Scheme).Admit(b, st)
 }

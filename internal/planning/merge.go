@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -24,7 +25,7 @@ import (
 // mergedReports are the statistics that the reports of an interval make. A nil one
 // stands for statistics that came whole.
 type mergedReports struct {
-	*Statistics
+	*scheme.Statistics
 
 	last     []store.Report // as the store listed them
 	received []store.Report
@@ -36,17 +37,17 @@ type mergedReports struct {
 }
 
 // merge reads the reports that a plan is asked of, and merges them.
-func (s *Intake) merge(ctx context.Context, b *base, in Proposal) (*mergedReports, error) {
-	begin, m := s.now(), &mergedReports{}
+func (s *Intake) merge(ctx context.Context, b *scheme.Base, in Proposal) (*mergedReports, error) {
+	begin, m := s.Now(), &mergedReports{}
 	var err error
-	if m.last, err = s.Store.Reports(ctx, b.op.Name, in.Epoch, in.Interval); err != nil {
-		return nil, refusal.AboutOperator(b.op.Name, err)
+	if m.last, err = s.Store.Reports(ctx, b.Op.Name, in.Epoch, in.Interval); err != nil {
+		return nil, refusal.AboutOperator(b.Op.Name, err)
 	}
 	now, err := s.Store.Now(ctx)
 	if err != nil {
 		return nil, refusal.AboutStore(err)
 	}
-	if err := m.choose(b, in.Interval, cmp.Or(in.Reports.Missing, b.newest.Reports.Missing), now); err != nil {
+	if err := m.choose(b, in.Interval, cmp.Or(in.Reports.Missing, b.Newest.Reports.Missing), now); err != nil {
 		return nil, err
 	}
 	reports, err := s.readReports(ctx, b, m, in.Memory)
@@ -56,13 +57,13 @@ func (s *Intake) merge(ctx context.Context, b *base, in Proposal) (*mergedReport
 	if ok, err := m.mergeSketches(in, reports); ok || err != nil { // these say nothing of where keys are
 		return m, err
 	}
-	if b.newest.Scheme == operator.SchemeRing {
+	if b.Newest.Scheme == operator.SchemeRing {
 		if ok, err := m.mergeQueues(in, reports); ok || err != nil {
 			return m, err
 		}
 	}
 	if m.stale {
-		return nil, schemeNamed(b.newest.Scheme).admitPartial()
+		return nil, schemeNamed(b.Newest.Scheme).AdmitPartial()
 	}
 	if err := m.admit(b); err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (s *Intake) merge(ctx context.Context, b *base, in Proposal) (*mergedReport
 	if err := s.refuseOlderHomes(ctx, b, m); err != nil {
 		return nil, err
 	}
-	release, err := s.turn(ctx)
+	release, err := s.Turn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (s *Intake) merge(ctx context.Context, b *base, in Proposal) (*mergedReport
 		err = m.mergeCompact(ctx, b, in, reports)
 		return m, err
 	}
-	merged, err := statsio.MergeReports(ctx, reports, m.frozen, schemeNamed(b.newest.Scheme).place(b))
+	merged, err := statsio.MergeReports(ctx, reports, m.frozen, schemeNamed(b.Newest.Scheme).Place(b))
 	if err != nil {
 		return nil, reportsDiffer(err)
 	}
@@ -88,14 +89,14 @@ func (s *Intake) merge(ctx context.Context, b *base, in Proposal) (*mergedReport
 		return nil, err
 	}
 	st := *in.Statistics
-	if !b.newest.Splitting.Expires() { // all that is elsewhere moves, idle or not
+	if !b.Newest.Splitting.Expires() { // all that is elsewhere moves, idle or not
 		for i := range merged.Shares {
 			merged.Shares[i].Idle = false
 		}
 	}
-	st.Statistics, st.Decode = merged.Statistics, st.Decode+s.now().Sub(begin)
+	st.Statistics, st.Decode = merged.Statistics, st.Decode+s.Now().Sub(begin)
 	m.Statistics, m.drifted = &st, merged.Drifted
-	if b.newest.Pkg != nil { // keys are on several instances anyway
+	if b.Newest.Pkg != nil { // keys are on several instances anyway
 		m.drifted = 0
 	}
 	return m, nil
@@ -114,27 +115,27 @@ func reportsDiffer(err error) error {
 }
 
 // mergeCompact merges reports that count keys instead of naming them, but for some.
-func (m *mergedReports) mergeCompact(ctx context.Context, b *base, in Proposal, reports []statsio.Report) error {
-	records, drifted, err := statsio.MergeCompact(ctx, reports, m.frozen, schemeNamed(b.newest.Scheme).place(b))
+func (m *mergedReports) mergeCompact(ctx context.Context, b *scheme.Base, in Proposal, reports []statsio.Report) error {
+	records, drifted, err := statsio.MergeCompact(ctx, reports, m.frozen, schemeNamed(b.Newest.Scheme).Place(b))
 	if err != nil {
 		return reportsDiffer(err)
 	}
 	st := *in.Statistics
-	st.Statistics, st.Records = namedOf(records), records
+	st.Statistics, st.Records = scheme.NamedOf(records), records
 	m.Statistics, m.drifted = &st, drifted
 	return in.Memory.Reserve(int64(st.Keys.Bytes()))
 }
 
 // choose finds out which reports a plan is made of, and what becomes of instances whose
 // report is missing.
-func (m *mergedReports) choose(b *base, interval int64, mode operator.MissingReports, now time.Time) error {
-	from := reporters{b.newest, b.pinned}
+func (m *mergedReports) choose(b *scheme.Base, interval int64, mode operator.MissingReports, now time.Time) error {
+	from := reporters{b.Newest, b.Pinned}
 	received, late, missing := from.split(m.last, interval)
 	m.received = received
 	if m.lost = from.lost(late, missing, now); len(m.lost) > 0 && len(received) > 0 {
 		missing = slices.DeleteFunc(missing, func(id int32) bool { return slices.Contains(m.lost, id) })
 		layoutScheme{rangesKind{}}.without(b, m.lost) // no other scheme has leases
-		if len(b.newest.Instances) == 0 {
+		if len(b.Newest.Instances) == 0 {
 			return missingReports(m.lost, "The lease of every instance has run out.")
 		}
 	}
@@ -144,37 +145,37 @@ func (m *mergedReports) choose(b *base, interval int64, mode operator.MissingRep
 	case len(missing) == 0:
 		return nil
 	case mode == operator.MissingFail:
-		return missingReports(missing, "Reports of the interval are missing, of "+idsText(missing)+".")
+		return missingReports(missing, "Reports of the interval are missing, of "+scheme.InstancesText(missing)+".")
 	}
-	if m.stale = (b.newest.Scheme == operator.SchemeRanges || b.newest.Scheme == operator.SchemeRing) && mode == operator.MissingCarry; m.stale {
-		return m.carry(late, missing, interval, b.newest.Reports.MaxAge)
+	if m.stale = (b.Newest.Scheme == operator.SchemeRanges || b.Newest.Scheme == operator.SchemeRing) && mode == operator.MissingCarry; m.stale {
+		return m.carry(late, missing, interval, b.Newest.Reports.MaxAge)
 	}
-	if err := schemeNamed(b.newest.Scheme).admitPartial(); err != nil {
+	if err := schemeNamed(b.Newest.Scheme).AdmitPartial(); err != nil {
 		return err
 	}
 	switch {
-	case b.changed:
+	case b.Changed:
 		return refusal.New(refusal.CompleteCoverageRequired,
 			"The instances or the hash function changed since the routing table was committed, and reports are missing, of "+
-				idsText(missing)+
+				scheme.InstancesText(missing)+
 				": they alone tell what moves. A removed instance that cannot report has to be put back first.")
 	case mode == operator.MissingFreeze:
 		m.frozen = missing
 	default:
-		return m.carry(late, missing, interval, b.newest.Reports.MaxAge)
+		return m.carry(late, missing, interval, b.Newest.Reports.MaxAge)
 	}
 	return nil
 }
 
 // admit refuses reports of an older table when the hash changed: keys may have come to
 // their instances since that nobody names, and the hash would move them.
-func (m *mergedReports) admit(b *base) error {
-	if !b.changed {
+func (m *mergedReports) admit(b *scheme.Base) error {
+	if !b.Changed {
 		return nil
 	}
 	var outdated []int32
 	for _, one := range m.received {
-		if one.TableVersion < b.op.TableVersion {
+		if one.TableVersion < b.Op.TableVersion {
 			outdated = append(outdated, one.Instance)
 		}
 	}
@@ -183,19 +184,19 @@ func (m *mergedReports) admit(b *base) error {
 	}
 	return refusal.New(refusal.CompleteCoverageRequired,
 		"The instances or the hash function changed since the routing table was committed, and reports are of an older "+
-			"one, of "+idsText(outdated)+
+			"one, of "+scheme.InstancesText(outdated)+
 			": they do not tell what came since.")
 }
 
 // refuseOlderHomes refuses reports that came before the newest configuration if it changed
 // the hash and that is the engine's own: their hash instances are by the one before.
-func (s *Intake) refuseOlderHomes(ctx context.Context, b *base, m *mergedReports) error {
-	if !b.changed || b.newest.Model.Hash != nil {
+func (s *Intake) refuseOlderHomes(ctx context.Context, b *scheme.Base, m *mergedReports) error {
+	if !b.Changed || b.Newest.Model.Hash != nil {
 		return nil
 	}
-	newest, err := s.Store.Configuration(ctx, b.op.Name, b.op.ConfigVersion)
+	newest, err := s.Store.Configuration(ctx, b.Op.Name, b.Op.ConfigVersion)
 	if err != nil {
-		return refusal.AboutOperator(b.op.Name, err)
+		return refusal.AboutOperator(b.Op.Name, err)
 	}
 	var older []int32
 	for _, one := range m.received {
@@ -206,7 +207,7 @@ func (s *Intake) refuseOlderHomes(ctx context.Context, b *base, m *mergedReports
 	if len(older) == 0 {
 		return nil
 	}
-	return refusal.New(refusal.ConfigurationChanged, "Reports came before the newest configuration, of "+idsText(older)+
+	return refusal.New(refusal.ConfigurationChanged, "Reports came before the newest configuration, of "+scheme.InstancesText(older)+
 		": where they say that the hash puts keys is by an older one. They have to be sent again.")
 }
 
@@ -225,7 +226,7 @@ func (m *mergedReports) carry(late []store.Report, missing []int32, interval, ma
 	if len(without) > 0 {
 		return missingReports(without, fmt.Sprintf(
 			"Reports of the interval are missing, of %s, and no report of the last %d intervals can stand in.",
-			idsText(without), maxAge))
+			scheme.InstancesText(without), maxAge))
 	}
 	return nil
 }
@@ -236,13 +237,13 @@ func missingReports(ids []int32, detail string) error {
 }
 
 // readReports reads what the chosen reports say, in ascending order of their instances.
-func (s *Intake) readReports(ctx context.Context, b *base, m *mergedReports,
+func (s *Intake) readReports(ctx context.Context, b *scheme.Base, m *mergedReports,
 	memory *admission.Lease) ([]statsio.Report, error) {
 	chosen := slices.Concat(m.received, m.carried)
 	rows := int64(0)
 	for _, one := range chosen {
 		rows += one.Rows
-		if b.engineHolds() {
+		if b.EngineHolds() {
 			if err := outdatedReport(b, one); err != nil {
 				return nil, err
 			}
@@ -256,12 +257,12 @@ func (s *Intake) readReports(ctx context.Context, b *base, m *mergedReports,
 	}
 	out := make([]statsio.Report, len(chosen))
 	for i, one := range chosen {
-		data, err := s.Store.ReportData(ctx, b.op.Name, one.Revision)
+		data, err := s.Store.ReportData(ctx, b.Op.Name, one.Revision)
 		if errors.Is(err, store.ErrNotFound) {
 			err = refusal.Overtaken(fmt.Errorf("instance %d: %w", one.Instance, store.ErrReportsChanged))
 		}
 		if err != nil {
-			return nil, refusal.AboutOperator(b.op.Name, err)
+			return nil, refusal.AboutOperator(b.Op.Name, err)
 		}
 		if err := memory.Reserve(int64(len(data))); err != nil {
 			return nil, err
@@ -272,7 +273,7 @@ func (s *Intake) readReports(ctx context.Context, b *base, m *mergedReports,
 			}
 		}
 		out[i] = statsio.Report{
-			Instance: one.Instance, Blob: data, Outdated: one.TableVersion < b.op.TableVersion, Carried: i >= len(m.received),
+			Instance: one.Instance, Blob: data, Outdated: one.TableVersion < b.Op.TableVersion, Carried: i >= len(m.received),
 		}
 	}
 	slices.SortFunc(out, func(a, b statsio.Report) int { return cmp.Compare(a.Instance, b.Instance) })
@@ -280,18 +281,18 @@ func (s *Intake) readReports(ctx context.Context, b *base, m *mergedReports,
 }
 
 // outdatedReport refuses a report of an older table than the committed one.
-func outdatedReport(b *base, one store.Report) error {
-	if one.TableVersion >= b.op.TableVersion {
+func outdatedReport(b *scheme.Base, one store.Report) error {
+	if one.TableVersion >= b.Op.TableVersion {
 		return nil
 	}
 	return refusal.New(refusal.TableVersionOutdated, fmt.Sprintf(
 		"The report of instance %d is of table version %d, and nothing else tells where its keys are; the committed one "+
 			"is %d.",
-		one.Instance, one.TableVersion, b.op.TableVersion))
+		one.Instance, one.TableVersion, b.Op.TableVersion))
 }
 
 // note has a plan say what it was made of.
-func (m *mergedReports) note(o *PlanResult) {
+func (m *mergedReports) note(o *scheme.Result) {
 	if m == nil {
 		return
 	}
@@ -305,12 +306,12 @@ func (m *mergedReports) note(o *PlanResult) {
 }
 
 // encode returns what a plan was made of as JSON; nil for statistics that came whole.
-func (m *mergedReports) encode(o *PlanResult) ([]byte, error) {
+func (m *mergedReports) encode(o *scheme.Result) ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
 	out := figures.PlanReports{Received: instancesOf(m.received), Carried: make([]figures.CarriedReport, len(m.carried)),
-		Frozen: []int32{}, Lost: m.lost, Estimate: estimateAfter(m.estimate, o.layout)}
+		Frozen: []int32{}, Lost: m.lost, Estimate: estimateAfter(m.Estimate, o.Layout)}
 	for i, one := range m.carried {
 		out.Carried[i] = figures.CarriedReport{Instance: one.Instance, Interval: one.Interval}
 	}
@@ -363,7 +364,7 @@ func (m *mergedReports) mergeQueues(in Proposal, reports []statsio.Report) (bool
 		return false, nil
 	case len(reports):
 		st := *in.Statistics
-		st.Statistics, st.Queues = OfQueues(lengths), true
+		st.Statistics, st.Queues = scheme.OfQueues(lengths), true
 		m.Statistics = &st
 		return true, nil
 	}

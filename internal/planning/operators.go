@@ -40,8 +40,8 @@ func (s *Life) Configure(
 	if err != nil {
 		return reading.Operator{}, refusal.AboutOperator(name, err)
 	}
-	if c.TableOwner == operator.OwnerPlanner && schemeNamed(c.Scheme).countsEntries() {
-		s.observer.TableSize(name, op.TableSize)
+	if c.TableOwner == operator.OwnerPlanner && schemeNamed(c.Scheme).CountsEntries() {
+		s.Observer.TableSize(name, op.TableSize)
 	}
 	return reading.NewOperator(op, created)
 }
@@ -100,6 +100,6 @@ func (s *Life) Delete(ctx context.Context, name string, guard reading.OperatorGu
 	if err := s.Store.DeleteOperator(ctx, name, now, guarded); err != nil {
 		return refusal.AboutOperator(name, err)
 	}
-	s.observer.Deleted(name)
+	s.Observer.Deleted(name)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
@@ -22,15 +23,15 @@ type pkgKind struct{}
 
 func (pkgKind) name() operator.SchemeName { return operator.SchemePkg }
 
-// rowHash takes every key.
-func (pkgKind) rowHash(p *reading.Placement) planner.HashFunction {
-	return allOf(p.Model.Instances[0].ID).placed()
+// RowHash takes every key.
+func (pkgKind) RowHash(p *reading.Placement) planner.HashFunction {
+	return allOf(p.Model.Instances[0].ID).Placed()
 }
 
 func (pkgKind) strategy(c operator.Configuration) string { return string(c.Pkg.Method) }
 
-func (pkgKind) migrates(bool) Migrates { return MigratesKeys }
-func (pkgKind) countsEntries() bool    { return true }
+func (pkgKind) Migrates(bool) scheme.Migrates { return scheme.MigratesKeys }
+func (pkgKind) CountsEntries() bool           { return true }
 
 // sameRoutes looks at capacities, too: routers do.
 func (pkgKind) sameRoutes(then, now operator.Configuration) bool {
@@ -50,7 +51,7 @@ func candidatesOf(c operator.Configuration) candidates {
 	return candidates{grouping.Layout{Workers: len(c.Instances), Choices: c.Pkg.Choices}, c.Instances}
 }
 
-func (pkgKind) layout(c operator.Configuration, entries []store.Entry) (layout, error) {
+func (pkgKind) layout(c operator.Configuration, entries []store.Entry) (scheme.Layout, error) {
 	out := candidatesOf(c)
 	for _, e := range entries {
 		out.Head = append(out.Head, grouping.HeadKey{Key: e.Key, Choices: int(e.Instance)})
@@ -63,14 +64,14 @@ func (c candidates) Instance(_ []byte, hash uint64) (int32, error) {
 	return c.instances[hash%uint64(len(c.instances))].ID, nil
 }
 
-func (c candidates) placed() planner.HashFunction { return c }
-func (c candidates) size() int64                  { return int64(len(c.Head)) }
-func (c candidates) nobody() bool                 { return false }
-func (c candidates) part() listing.Part {
-	return listing.Part{Name: "head", List: listing.HeadList(slices.Values(c.entries()))}
+func (c candidates) Placed() planner.HashFunction { return c }
+func (c candidates) Size() int64                  { return int64(len(c.Head)) }
+func (c candidates) Nobody() bool                 { return false }
+func (c candidates) Part() listing.Part {
+	return listing.Part{Name: "head", List: listing.HeadList(slices.Values(c.Entries()))}
 }
 
-func (c candidates) entries() []store.Entry {
+func (c candidates) Entries() []store.Entry {
 	out := make([]store.Entry, len(c.Head))
 	for i, k := range c.Head {
 		out[i] = store.Entry{Key: k.Key, Instance: int32(k.Choices)}
@@ -78,9 +79,9 @@ func (c candidates) entries() []store.Entry {
 	return out
 }
 
-func (c candidates) ids() map[int32]bool { return instanceSet(c.instances) }
+func (c candidates) Ids() map[int32]bool { return scheme.InstanceSet(c.instances) }
 
-func (c candidates) unchanged() listing.LayoutDiff {
+func (c candidates) Unchanged() listing.LayoutDiff {
 	d, err := pkgKind{}.diff(statsio.EncodeMigrations(&planner.Plan{}), func() ([]store.Change, error) { return nil, nil })
 	if err != nil {
 		panic(err) // of what was just encoded
@@ -90,7 +91,7 @@ func (c candidates) unchanged() listing.LayoutDiff {
 
 // same reports whether two layouts route every key alike.
 func (c candidates) same(as candidates) bool {
-	return slices.Equal(c.instances, as.instances) && c.Choices == as.Choices && len(changesTo(as, c.entries())) == 0
+	return slices.Equal(c.instances, as.instances) && c.Choices == as.Choices && len(changesTo(as, c.Entries())) == 0
 }
 
 func (c candidates) capacities() []float64 {
@@ -112,23 +113,23 @@ func (pkgKind) diff(blob []byte, head func() ([]store.Change, error)) (listing.L
 
 // replan decides on the head: anew after a change of the instances, as all candidates are
 // others then.
-func (k pkgKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, error) {
-	held, next := b.layout.(candidates), candidatesOf(b.newest.Configuration)
-	if maps.Equal(held.ids(), next.ids()) {
+func (k pkgKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool) (*replanned, error) {
+	held, next := b.Layout.(candidates), candidatesOf(b.Newest.Configuration)
+	if maps.Equal(held.Ids(), next.Ids()) {
 		next.Head = slices.DeleteFunc(slices.Clone(held.Head), func(h grouping.HeadKey) bool {
 			return h.Choices <= next.Choices
 		})
 	}
 	var err error
 	next.Layout, err = next.Replan(st.Statistics, next.capacities(), grouping.LayoutOptions{
-		Scheme: b.newest.Pkg.Method, ThetaMax: b.newest.ThetaMax, Stop: stop,
+		Scheme: b.Newest.Pkg.Method, ThetaMax: b.Newest.ThetaMax, Stop: stop,
 	})
 	if err != nil {
 		return nil, err
 	}
-	changes := changesTo(next, b.stored)
+	changes := changesTo(next, b.Stored)
 	return &replanned{
-		after: next, cause: planner.CauseNothingMovable, rerouted: b.changed, touched: k.touched(held, next, changes),
+		after: next, cause: planner.CauseNothingMovable, rerouted: b.Changed, touched: k.touched(held, next, changes),
 		moved: func(judged *planner.Plan) (listing.LayoutDiff, error) {
 			return k.diff(statsio.EncodeMigrations(judged), func() ([]store.Change, error) { return changes, nil })
 		},
@@ -151,12 +152,12 @@ func (pkgKind) touched(held, next candidates, changes []store.Change) (ids []int
 
 // snapshot has what is expected of each instance under the layout before as load of keys
 // that nobody names.
-func (pkgKind) snapshot(b *base, st *Statistics, config *reading.Placement, before, after layout) (*planner.Snapshot, error) {
+func (pkgKind) snapshot(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout) (*planner.Snapshot, error) {
 	s, err := wholeKeys{}.snapshot(b, st, config, before, after)
 	if err != nil {
 		return nil, err
 	}
-	x := splitKeys{base: b, Statistics: st, all: s.Instances, before: before.(candidates)}
+	x := splitKeys{Base: b, Statistics: st, all: s.Instances, before: before.(candidates)}
 	x.after = x.before
 	x.find()
 	out, _, err := x.expected(x.before)
@@ -166,13 +167,13 @@ func (pkgKind) snapshot(b *base, st *Statistics, config *reading.Placement, befo
 // judge compares what is expected under both layouts. Parts of state that are on none of
 // the candidates after are merged into that of the first one.
 func (pkgKind) judge(
-	b *base, st *Statistics, config *reading.Placement, before, after layout, thetaMax float64,
+	b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout, thetaMax float64,
 ) (*planner.Plan, error) {
 	s, err := wholeKeys{}.snapshot(b, st, config, before, after)
 	if err != nil {
 		return nil, err
 	}
-	x := splitKeys{base: b, Statistics: st, all: s.Instances, before: before.(candidates), after: after.(candidates)}
+	x := splitKeys{Base: b, Statistics: st, all: s.Instances, before: before.(candidates), after: after.(candidates)}
 	x.find()
 	o := planner.Options{ThetaMax: thetaMax, Certificate: planner.CertificateOff}
 	then, expected, err := x.expected(x.before)
@@ -220,8 +221,8 @@ func leastTheta(p *planner.Plan, e *grouping.Expected) *planner.Certificate {
 
 // splitKeys are statistics of keys that are on several instances.
 type splitKeys struct {
-	*base
-	*Statistics
+	*scheme.Base
+	*scheme.Statistics
 	all           []planner.Instance // of both layouts
 	before, after candidates
 	strays        []planner.Share // parts that are on none of the candidates after, by index
@@ -237,12 +238,12 @@ func (x *splitKeys) at(id int32) int32 {
 
 // expected is a snapshot of the loads to expect under a layout.
 func (x *splitKeys) expected(under candidates) (*planner.Snapshot, *grouping.Expected, error) {
-	e, err := under.Expect(x.Statistics.Statistics, under.capacities(), x.base.stop)
+	e, err := under.Expect(x.Statistics.Statistics, under.capacities(), x.Base.Stop)
 	if err != nil {
 		return nil, nil, err
 	}
 	out := &planner.Snapshot{
-		Instances: slices.Clone(x.all), Keys: planner.NewKeys(0), HashChanged: x.base.changed, Drifted: x.drifted,
+		Instances: slices.Clone(x.all), Keys: planner.NewKeys(0), HashChanged: x.Base.Changed, Drifted: x.drifted,
 	}
 	for w, d := range under.instances {
 		on := &out.Instances[x.at(d.ID)]
@@ -255,7 +256,7 @@ func (x *splitKeys) expected(under candidates) (*planner.Snapshot, *grouping.Exp
 // else on the instance of its row, else in equal parts on all its candidates before.
 func (x *splitKeys) find() {
 	before, after := x.before.Candidates(), x.after.Candidates()
-	outdated := x.Statistics.outdated(x.op.TableVersion)
+	outdated := x.Statistics.Outdated(x.Op.TableVersion)
 	shares := x.Shares
 	var parts []planner.Share
 	var old, now []int32 // indices into all
@@ -347,7 +348,7 @@ func (x *splitKeys) move(p *planner.Plan) {
 }
 
 // firsts is of how many keys each instance is the first candidate.
-func (pkgKind) firsts(st *Statistics, all []planner.Instance, at layout) []int64 {
+func (pkgKind) firsts(st *scheme.Statistics, all []planner.Instance, at scheme.Layout) []int64 {
 	c := at.(candidates)
 	out, x := make([]int64, len(all)), splitKeys{all: all}
 	for row := range st.Len() {
@@ -357,9 +358,9 @@ func (pkgKind) firsts(st *Statistics, all []planner.Instance, at layout) []int64
 	return out
 }
 
-func (k pkgKind) routeBy(_ context.Context, _ *reading.Reader, _ operator.Configuration, held layout, key []byte) (Route, error) {
+func (k pkgKind) routeBy(_ context.Context, _ *reading.Reader, _ operator.Configuration, held scheme.Layout, key []byte) (scheme.Route, error) {
 	c := held.(candidates)
-	out := Route{Source: "candidates"}
+	out := scheme.Route{Source: "candidates"}
 	for _, w := range c.Candidates().Append(nil, key) {
 		out.Candidates = append(out.Candidates, c.instances[w].ID)
 	}

@@ -18,6 +18,7 @@ import (
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
@@ -103,7 +104,7 @@ func TestLifeOfAPlan(t *testing.T) {
 	// Keys are routed by the new table, and the same load is balanced under it.
 	moved, _, _ := strings.Cut(strings.SplitN(set, `"key":"`, 2)[1], `"`)
 	if r, err := e.Route(e.Context(), "clicks", []byte(moved), nil); err != nil ||
-		!reflect.DeepEqual(r, planning.Route{Instance: 1, Source: "table", Version: 1}) {
+		!reflect.DeepEqual(r, scheme.Route{Instance: 1, Source: "table", Version: 1}) {
 		t.Errorf("%q goes to %+v, %v", moved, r, err)
 	}
 	if r, err := e.Route(e.Context(), "clicks", []byte("none of them"), nil); err != nil || r.Source != "hash" {
@@ -350,11 +351,11 @@ func TestReports(t *testing.T) {
 				st.Cost, st.State = append(st.Cost, 1), append(st.State, 1)
 			}
 		}
-		return e.PutReport(e.Context(), "clicks", instance, &planning.Statistics{Statistics: st, Interval: interval}, nil)
+		return e.PutReport(e.Context(), "clicks", instance, &scheme.Statistics{Statistics: st, Interval: interval}, nil)
 	}
 	ask := func(interval int64, missing operator.MissingReports) (*planning.StoredPlan, error) {
 		return e.Propose(e.Context(), "clicks", planning.Proposal{
-			Statistics: &planning.Statistics{Statistics: &planner.Statistics{}, Interval: interval},
+			Statistics: &scheme.Statistics{Statistics: &planner.Statistics{}, Interval: interval},
 			Reports:    &planning.ReportsQuery{Missing: missing}, Memory: e.lease(),
 		})
 	}
@@ -418,7 +419,7 @@ func TestLayouts(t *testing.T) {
 			st := skewed(1)
 			st.Cost[0] = 5
 			p := e.propose("clicks", st)
-			if p.Scheme != string(name) || planning.MigratesOf(p.Plan) == planning.MigratesKeys {
+			if p.Scheme != string(name) || planning.MigratesOf(p.Plan) == scheme.MigratesKeys {
 				t.Fatalf("%+v", p)
 			}
 			if p.Status == "approved" {
@@ -671,7 +672,7 @@ func TestUnknownScheme(t *testing.T) {
 // TestStoreIsGone: a store that cannot be reached, or does not say anything for too long,
 // is told from one that refuses.
 func TestStoreIsGone(t *testing.T) {
-	e := newEnv(t, func(c *planning.Config) { c.Store = gone{c.Store} })
+	e := newEnv(t, func(c *planning.Config) { c.Store = gone{Store: c.Store} })
 	e.refused(e.Ready(e.Context(), time.Millisecond), refusal.Unavailable)
 	for _, err := range e.Operators(e.Context(), "", nil) {
 		e.refused(err, refusal.Unavailable)

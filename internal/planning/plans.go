@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -47,11 +48,11 @@ func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool, m
 
 func (s *Archive) lists(ctx context.Context, p store.Plan, change, moves bool) (l listing.Lists, err error) {
 	if change {
-		l.Change, err = schemeOf(p).change(ctx, s.Reader, p)
+		l.Change, err = schemeOf(p).Change(ctx, s.Reader, p)
 	}
 	if moves && err == nil {
 		var m listing.Migrations
-		if m, err = schemeOf(p).migrations(ctx, s.Reader, p); err == nil {
+		if m, err = schemeOf(p).Migrations(ctx, s.Reader, p); err == nil {
 			l.Migrations = m.List()
 		}
 	}
@@ -67,7 +68,7 @@ func (s *Archive) index(ctx context.Context, p store.Plan, memory *admission.Lea
 	if err := reading.HoldLists(memory, p); err != nil {
 		return nil, err
 	}
-	m, err := schemeOf(p).migrations(ctx, s.Reader, p)
+	m, err := schemeOf(p).Migrations(ctx, s.Reader, p)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (s *Archive) Flows(ctx context.Context, p store.Plan, memory *admission.Lea
 // TableChanges lists what a plan does to the entries of the routing table.
 func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter listing.KeyFilter,
 	memory *admission.Lease) (listing.Listing, error) {
-	if err := schemeOf(p).refuseTable(); err != nil {
+	if err := schemeOf(p).RefuseTable(); err != nil {
 		return nil, err
 	}
 	if err := refuseUnresolved(p); err != nil {
@@ -187,7 +188,7 @@ func (s *Archive) AnalysisInput(
 // newestPlan returns the newest plan of an interval.
 func (s *Archive) newestPlan(ctx context.Context, operator string, interval int64,
 	epoch *int64) (id string, err error) {
-	filter := store.PlanFilter{Operator: operator, Interval: &interval, Limit: plansAtATime}
+	filter := store.PlanFilter{Operator: operator, Interval: &interval, Limit: scheme.PlansAtATime}
 	for {
 		plans, next, err := s.Store.Plans(ctx, filter)
 		if err != nil {

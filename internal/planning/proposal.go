@@ -6,13 +6,14 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
 
 // Proposal is what a plan is asked of.
 type Proposal struct {
-	*Statistics
+	*scheme.Statistics
 	// Reports asks for a plan made of the reports of the interval; nil: the statistics
 	// come whole.
 	Reports *ReportsQuery

@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/store"
 )
@@ -27,7 +28,7 @@ func (s *Proposer) Propose(ctx context.Context, name string, in Proposal) (*Stor
 	var err error
 	decoded := in.Memory.Used()
 	for range planAttempts {
-		if err = in.Memory.Settle(decoded + in.planBytes()); err != nil {
+		if err = in.Memory.Settle(decoded + in.PlanBytes()); err != nil {
 			break
 		}
 		var p *StoredPlan
@@ -61,7 +62,7 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*S
 		}
 		return p, nil
 	}
-	d.source = in.identity(d.hash, b.op.ConfigVersion, b.op.TableVersion)
+	d.source = in.Identity(d.hash, b.Op.ConfigVersion, b.Op.TableVersion)
 	d.fingerprint = d.source
 	if in.Reports != nil {
 		if d.merged, err = s.merge(ctx, b, in); err != nil {
@@ -73,10 +74,10 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*S
 	if err := admit(b, d.Statistics); err != nil {
 		return nil, s.unlessStale(ctx, b, d.merged.refusal(err))
 	}
-	if b.absences.before, err = s.absencesBefore(ctx, b, d.Statistics); err != nil {
+	if b.Absences.Before, err = s.absencesBefore(ctx, b, d.Statistics); err != nil {
 		return nil, err
 	}
-	begin := s.now()
+	begin := s.Now()
 	observed := *d.Statistics
 	d.Statistics = &observed
 	out, err := s.computePlan(ctx, b, d.Statistics, in.Memory)
@@ -90,32 +91,32 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*S
 	if d.reports, err = d.merged.encode(out); err != nil {
 		return nil, err
 	}
-	if err := in.Memory.Reserve(out.answerBytes()); err != nil {
+	if err := in.Memory.Reserve(out.AnswerBytes()); err != nil {
 		return nil, err
 	}
-	if out.small && in.Reports != nil { // others may come, so it is identified by these
-		d.source = in.identity(d.hash, b.op.ConfigVersion, b.op.TableVersion)
+	if out.Small && in.Reports != nil { // others may come, so it is identified by these
+		d.source = in.Identity(d.hash, b.Op.ConfigVersion, b.Op.TableVersion)
 		d.fingerprint = d.source
 	}
-	if out.returned, err = s.returned(ctx, b, d.Statistics, out, in.Memory); err != nil {
+	if out.Returned, err = s.returned(ctx, b, d.Statistics, out, in.Memory); err != nil {
 		return nil, err
 	}
-	out.Took = s.now().Sub(begin)
-	d.PlanResult, d.parameters = out, d.Over(b.newest.Planned())
+	out.Took = s.Now().Sub(begin)
+	d.Result, d.parameters = out, d.Over(b.Newest.Planned())
 	return s.keep(ctx, b, d)
 }
 
 // unlessStale returns a refusal, or none, and marks what rests on a configuration or a
 // table that is no longer the operator's: together with what was read after them it may
 // never have been true. A plan that was found rests on the configuration alone.
-func (s *Proposer) unlessStale(ctx context.Context, b *base, refused error) error {
-	op, err := s.Store.Operator(ctx, b.op.Name)
+func (s *Proposer) unlessStale(ctx context.Context, b *scheme.Base, refused error) error {
+	op, err := s.Store.Operator(ctx, b.Op.Name)
 	switch {
 	case err != nil: // who cannot look cannot say either that a refusal holds
-		return refusal.AboutOperator(b.op.Name, err)
-	case refused == nil && op.ConfigVersion != b.op.ConfigVersion:
-		return refusal.AboutOperator(b.op.Name, refusal.Overtaken(store.ErrConfigurationChanged))
-	case refused != nil && (op.ConfigVersion != b.op.ConfigVersion || op.TableVersion != b.op.TableVersion):
+		return refusal.AboutOperator(b.Op.Name, err)
+	case refused == nil && op.ConfigVersion != b.Op.ConfigVersion:
+		return refusal.AboutOperator(b.Op.Name, refusal.Overtaken(store.ErrConfigurationChanged))
+	case refused != nil && (op.ConfigVersion != b.Op.ConfigVersion || op.TableVersion != b.Op.TableVersion):
 		return fmt.Errorf("%w: %w", refusal.ErrOvertaken, refused)
 	}
 	return refused
@@ -127,9 +128,9 @@ const mostPlansOfInterval = 1000
 // findPlan looks for the plan that was made of the same statistics before: on the
 // committed table, or, when the interval can have no other plan, on the table that was
 // committed then. It returns nil when there is none and one may be made.
-func (s *Proposer) findPlan(ctx context.Context, b *base, st *Statistics, hash string) (*StoredPlan, error) {
-	name, epoch, interval := b.op.Name, st.Epoch, st.Interval
-	p, err := s.Store.FindPlan(ctx, name, epoch, interval, st.identity(hash, b.op.ConfigVersion, b.op.TableVersion))
+func (s *Proposer) findPlan(ctx context.Context, b *scheme.Base, st *scheme.Statistics, hash string) (*StoredPlan, error) {
+	name, epoch, interval := b.Op.Name, st.Epoch, st.Interval
+	p, err := s.Store.FindPlan(ctx, name, epoch, interval, st.Identity(hash, b.Op.ConfigVersion, b.Op.TableVersion))
 	if err == nil {
 		return s.load(ctx, p)
 	}
@@ -152,7 +153,7 @@ func (s *Proposer) findPlan(ctx context.Context, b *base, st *Statistics, hash s
 			if p.Epoch != epoch {
 				continue
 			}
-			if p.Fingerprint != st.identity(hash, b.op.ConfigVersion, p.BaseVersion) || planned && p.Status.Ended() {
+			if p.Fingerprint != st.Identity(hash, b.Op.ConfigVersion, p.BaseVersion) || planned && p.Status.Ended() {
 				if planned && !p.Status.Ended() {
 					return nil, intervalPlanned(p, refused)
 				}
@@ -183,8 +184,8 @@ func (s *Proposer) load(ctx context.Context, p store.Plan) (*StoredPlan, error) 
 
 // draft is a computed plan that is to be stored, with what the record says besides.
 type draft struct {
-	*PlanResult
-	*Statistics
+	*scheme.Result
+	*scheme.Statistics
 	parameters  operator.Parameters
 	merged      *mergedReports // nil: the statistics came whole
 	hash        string         // of the statistics
@@ -200,9 +201,9 @@ type draft struct {
 var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", refusal.ErrOvertaken)
 
 // keep stores a plan.
-func (s *Proposer) keep(ctx context.Context, b *base, d draft) (*StoredPlan, error) {
-	begin := s.now()
-	if d.classes != nil && d.Snapshot.Named > 0 {
+func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*StoredPlan, error) {
+	begin := s.Now()
+	if d.Classes != nil && d.Snapshot.Named > 0 {
 		if err := s.RequireForms(ctx, true); err != nil {
 			return nil, err
 		}
@@ -219,7 +220,7 @@ func (s *Proposer) keep(ctx context.Context, b *base, d draft) (*StoredPlan, err
 		return nil, ctx.Err()
 	}
 	d.by.At = at
-	lists := d.lists(record.Changes)
+	lists := d.ListsWith(record.Changes)
 	p, created, err := s.Store.CreatePlan(d.claim.Completing(ctx, func(out store.Outcome) (*StoredPlan, error) {
 		if !out.Created {
 			return nil, errTwin
@@ -227,19 +228,19 @@ func (s *Proposer) keep(ctx context.Context, b *base, d draft) (*StoredPlan, err
 		return &StoredPlan{Plan: out.Plan, Lists: lists, Created: true}, nil
 	}), record, d.by)
 	if err != nil {
-		return nil, refusal.AboutOperator(b.op.Name, refusal.Overtaken(err))
+		return nil, refusal.AboutOperator(b.Op.Name, refusal.Overtaken(err))
 	}
 	if !created {
 		return s.load(ctx, p)
 	}
-	s.observer.Created(p, d.PlanResult.Plan, thetaPlanned(b))
+	s.Observer.Created(p, d.Result.Plan, thetaPlanned(b))
 	s.chooser.planned(b)
-	took := s.now().Sub(begin)
+	took := s.Now().Sub(begin)
 	return &StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil
 }
 
 // recordOf is a plan as the store takes it.
-func recordOf(b *base, d draft, at time.Time) (store.NewPlan, error) {
+func recordOf(b *scheme.Base, d draft, at time.Time) (store.NewPlan, error) {
 	f, err := d.Figures()
 	if err != nil {
 		return store.NewPlan{}, err
@@ -249,39 +250,39 @@ func recordOf(b *base, d draft, at time.Time) (store.NewPlan, error) {
 	if err != nil {
 		return store.NewPlan{}, fmt.Errorf("making an id: %w", err)
 	}
-	parameters, err := b.newest.EncodeParameters(d.parameters)
+	parameters, err := b.Newest.EncodeParameters(d.parameters)
 	if err != nil {
 		return store.NewPlan{}, err
 	}
 	p := store.Plan{
-		ID: id.String(), Operator: b.op.Name, Epoch: d.Epoch, Interval: d.Interval, Status: d.status(),
-		Scheme: string(b.newest.Scheme), Strategy: d.Strategy, Parameters: parameters,
-		BaseVersion: b.op.TableVersion, ConfigVersion: b.op.ConfigVersion,
-		Fingerprint: d.fingerprint, Source: d.source, Outdated: d.outdated(b.op.TableVersion), CreatedAt: at, Figures: f,
-		Classes: d.ofClasses(), EngineTable: b.engineHolds(),
+		ID: id.String(), Operator: b.Op.Name, Epoch: d.Epoch, Interval: d.Interval, Status: d.Status(),
+		Scheme: string(b.Newest.Scheme), Strategy: d.Strategy, Parameters: parameters,
+		BaseVersion: b.Op.TableVersion, ConfigVersion: b.Op.ConfigVersion,
+		Fingerprint: d.fingerprint, Source: d.source, Outdated: d.Outdated(b.Op.TableVersion), CreatedAt: at, Figures: f,
+		Classes: d.OfClasses(), EngineTable: b.EngineHolds(),
 	}
-	p.LeavesOpen = d.small && p.Status == store.StatusNoAction
+	p.LeavesOpen = d.Small && p.Status == store.StatusNoAction
 	if p.Status == store.StatusApproved {
-		p.WaitsFor = figures.ReasonsText(waitsFor(b.newest.ApprovalRule, d.PlanResult))
-		p.Status, p.ExpiresAt = operator.FirstStatus(len(p.WaitsFor) > 0), b.newest.Expiry(at)
-		p.Awaited = awaitedBy(b, d.PlanResult)
+		p.WaitsFor = figures.ReasonsText(waitsFor(b.Newest.ApprovalRule, d.Result))
+		p.Status, p.ExpiresAt = operator.FirstStatus(len(p.WaitsFor) > 0), b.Newest.Expiry(at)
+		p.Awaited = awaitedBy(b, d.Result)
 	}
-	batched, err := batchesOf(b, d.PlanResult, p.Status)
+	batched, err := batchesOf(b, d.Result, p.Status)
 	if err != nil {
 		return store.NewPlan{}, err
 	}
-	evaluated, err := d.evaluation(p)
+	evaluated, err := d.Evaluation(p)
 	if err != nil {
 		return store.NewPlan{}, err
 	}
 	out := store.NewPlan{
-		Plan: p, Evaluated: evaluated, Changes: d.changes(), NewBatches: batched, Retention: b.newest.StoreRetention(),
-		OnPending: b.newest.OnPending(), Replaces: d.replaces,
-		Migrations: d.encodedMigrations(b.changed && !b.engineHolds()), Input: storedInput(b, d.Statistics),
-		Absences: b.absencesIn(d.Statistics, d.Snapshot).Encode(),
+		Plan: p, Evaluated: evaluated, Changes: d.Changes(), NewBatches: batched, Retention: b.Newest.StoreRetention(),
+		OnPending: b.Newest.OnPending(), Replaces: d.replaces,
+		Migrations: d.EncodedMigrations(b.Changed && !b.EngineHolds()), Input: storedInput(b, d.Statistics),
+		Absences: b.AbsencesIn(d.Statistics, d.Snapshot).Encode(),
 	}
-	if b.foreseen != nil && b.foreseen.state != nil {
-		out.ForecastState = b.foreseen.state.Encode()
+	if b.Foreseen != nil && b.Foreseen.State != nil {
+		out.ForecastState = b.Foreseen.State.Encode()
 	}
 	if d.merged != nil {
 		out.LastReports = d.merged.last
@@ -291,14 +292,14 @@ func recordOf(b *base, d draft, at time.Time) (store.NewPlan, error) {
 
 // storedInput returns the statistics as the store keeps them; nil when it is to keep
 // none, or nobody waits for the plan any more.
-func storedInput(b *base, st *Statistics) []byte {
+func storedInput(b *scheme.Base, st *scheme.Statistics) []byte {
 	switch {
-	case !b.newest.StoreInputs:
+	case !b.Newest.StoreInputs:
 		return nil
 	case st.Records != nil:
 		return statsio.EncodeCompact(st.Records)
 	}
-	return statsio.EncodeInputUntil(st.Statistics, st.added, b.stop)
+	return statsio.EncodeInputUntil(st.Statistics, st.Added, b.Stop)
 }
 
 // Milliseconds is a duration in milliseconds, to the microsecond.
@@ -308,5 +309,5 @@ func Milliseconds(d time.Duration) float64 { return math.Round(float64(d)/1e3) /
 type Proposer struct {
 	*Forecaster
 	archive *Archive
-	trials  *engine // computes what changes nothing
+	trials  *scheme.Engine // computes what changes nothing
 }

@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -24,15 +25,15 @@ type rangesKind struct{ wholeKeys }
 
 func (rangesKind) name() operator.SchemeName { return operator.SchemeRanges }
 
-// rowHash takes every key: there is no hash, and keys may be anything.
-func (rangesKind) rowHash(p *reading.Placement) planner.HashFunction {
-	return allOf(p.Model.Instances[0].ID).placed()
+// RowHash takes every key: there is no hash, and keys may be anything.
+func (rangesKind) RowHash(p *reading.Placement) planner.HashFunction {
+	return allOf(p.Model.Instances[0].ID).Placed()
 }
 
 func (rangesKind) strategy(c operator.Configuration) string { return string(c.Ranges.Method) }
 
-func (rangesKind) migrates(bool) Migrates { return MigratesRanges }
-func (rangesKind) countsEntries() bool    { return true }
+func (rangesKind) Migrates(bool) scheme.Migrates { return scheme.MigratesRanges }
+func (rangesKind) CountsEntries() bool           { return true }
 
 // sameRoutes looks at the phase: with the end of the input all instances begin to answer,
 // so that each has to say first that it holds nothing that it does not own.
@@ -41,7 +42,7 @@ func (rangesKind) sameRoutes(then, now operator.Configuration) bool {
 }
 
 // layout reads owners. Without entries ranges belong to nobody.
-func (rangesKind) layout(_ operator.Configuration, entries []store.Entry) (layout, error) {
+func (rangesKind) layout(_ operator.Configuration, entries []store.Entry) (scheme.Layout, error) {
 	return readOwners(entries)
 }
 
@@ -51,12 +52,12 @@ func (rangesKind) diff(blob []byte, _ func() ([]store.Change, error)) (listing.L
 }
 
 // replan divides the key space.
-func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, error) {
-	held := b.layout.(owners)
-	if b.takesOver {
+func (rangesKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool) (*replanned, error) {
+	held := b.Layout.(owners)
+	if b.TakesOver {
 		return takeOver(b, st, held)
 	}
-	o := b.newest.Ranges.Options(b.newest.ThetaMax, len(b.newest.Instances))
+	o := b.Newest.Ranges.Options(b.Newest.ThetaMax, len(b.Newest.Instances))
 	if len(held) > 0 { // to create a division takes no time
 		o.Stop = stop
 	}
@@ -66,10 +67,10 @@ func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 	}
 	after := aboveLowest(p.After)
 	next := &replanned{
-		after: after, cause: figures.CauseGranularity, lost: p.Lost > 0, rerouted: b.pinned.Ranges.Phase != b.newest.Ranges.Phase,
+		after: after, cause: figures.CauseGranularity, lost: p.Lost > 0, rerouted: b.Pinned.Ranges.Phase != b.Newest.Ranges.Phase,
 		diff: listing.RangesDiff{RangesPlan: statsio.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
 	}
-	if len(held) > 0 && b.newest.Ranges.Method == ranges.MinMovement && st.estimate == nil {
+	if len(held) > 0 && b.Newest.Ranges.Method == ranges.MinMovement && st.Estimate == nil {
 		next.certificate = func(judged *planner.Plan) *figures.Certificate { return leastMovement(p, judged) }
 	}
 	return next, nil
@@ -77,10 +78,10 @@ func (rangesKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 
 // rangeFollowers are the instances of the newest configuration, and those that own
 // ranges and that it lacks.
-func rangeFollowers(b *base, held owners) []ranges.Follower {
-	has := held.ids()
+func rangeFollowers(b *scheme.Base, held owners) []ranges.Follower {
+	has := held.Ids()
 	var out []ranges.Follower
-	for _, d := range b.newest.Instances {
+	for _, d := range b.Newest.Instances {
 		f := ranges.Follower{ID: d.ID, Capacity: d.Capacity}
 		if joins(b, has, d.ID) {
 			f.Status = ranges.Joined
@@ -90,7 +91,7 @@ func rangeFollowers(b *base, held owners) []ranges.Follower {
 	}
 	for id := range has {
 		f := ranges.Follower{ID: id, Status: ranges.Left}
-		if slices.Contains(b.lost, id) {
+		if slices.Contains(b.Lost, id) {
 			f.Status = ranges.Crashed
 		}
 		out = append(out, f)
@@ -141,20 +142,20 @@ func reasonOf(p *ranges.Division, from, to int) planner.Reason {
 // it is: nothing has to be sent, so that somebody answers again at once. A copy is with the
 // next instance, in the order of their ids, of those that the committed table pins. If that
 // one is lost or removed too, the next one that is there owns the ranges.
-func takeOver(b *base, st *Statistics, held owners) (*replanned, error) {
+func takeOver(b *scheme.Base, st *scheme.Statistics, held owners) (*replanned, error) {
 	next := &replanned{cause: figures.CauseGranularity}
 	heirs := map[int32]int32{}
-	for i, d := range b.pinned.Instances {
-		if !slices.Contains(b.lost, d.ID) {
+	for i, d := range b.Pinned.Instances {
+		if !slices.Contains(b.Lost, d.ID) {
 			continue
 		}
-		for step := 1; step < len(b.pinned.Instances); step++ {
-			id := b.pinned.Instances[(i+step)%len(b.pinned.Instances)].ID
-			if b.newest.Has(id) {
+		for step := 1; step < len(b.Pinned.Instances); step++ {
+			id := b.Pinned.Instances[(i+step)%len(b.Pinned.Instances)].ID
+			if b.Newest.Has(id) {
 				heirs[d.ID] = id
 				break
 			}
-			next.lost = next.lost || held.ids()[d.ID] && slices.Contains(b.lost, id)
+			next.lost = next.lost || held.Ids()[d.ID] && slices.Contains(b.Lost, id)
 		}
 	}
 	var after ranges.Owners
@@ -209,7 +210,7 @@ func leastMovement(p *ranges.Division, judged *planner.Plan) *figures.Certificat
 		total += l.After
 	}
 	bound := p.LowerBound * total
-	c := &figures.Certificate{LowerBound: &bound, Scope: string(MigratesRanges), Unmet: []figures.Unmet{}}
+	c := &figures.Certificate{LowerBound: &bound, Scope: string(scheme.MigratesRanges), Unmet: []figures.Unmet{}}
 	excess := p.Moved - p.LowerBound
 	if excess < 0 && excess > -1e-9 {
 		excess = 0 // both are rounded
@@ -227,11 +228,11 @@ func leastMovement(p *ranges.Division, judged *planner.Plan) *figures.Certificat
 
 // routeBy asks the owners.
 func (rangesKind) routeBy(
-	_ context.Context, _ *reading.Reader, _ operator.Configuration, held layout, key []byte,
-) (Route, error) {
-	id, err := held.placed().Instance(key, planner.KeyHash(key))
+	_ context.Context, _ *reading.Reader, _ operator.Configuration, held scheme.Layout, key []byte,
+) (scheme.Route, error) {
+	id, err := held.Placed().Instance(key, planner.KeyHash(key))
 	if errors.Is(err, errNobody) {
-		return Route{}, refusal.New(refusal.NobodyOwns, "No plan of the operator's key ranges was committed yet: nobody owns the key.")
+		return scheme.Route{}, refusal.New(refusal.NobodyOwns, "No plan of the operator's key ranges was committed yet: nobody owns the key.")
 	}
-	return Route{Instance: id, Source: "range"}, err
+	return scheme.Route{Instance: id, Source: "range"}, err
 }

@@ -9,6 +9,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -77,19 +78,19 @@ func tookEffect(s store.Status) bool { return s == store.StatusCommitted || s ==
 
 // thetaPlanned is the θ that the plan before had planned for the interval that is planned on
 // now; nil: none had.
-func thetaPlanned(b *base) *float64 {
-	if b.before == nil || !tookEffect(b.before.Status) {
+func thetaPlanned(b *scheme.Base) *float64 {
+	if b.Before == nil || !tookEffect(b.Before.Status) {
 		return nil
 	}
-	return &b.before.ThetaAfter
+	return &b.Before.ThetaAfter
 }
 
 // returned is what of the state that a plan of keys moves goes back to an instance that it
 // left within the last [drive.ReturnWindow] intervals.
-func (s *Forecaster) returned(ctx context.Context, b *base, st *Statistics, p *PlanResult, memory *admission.Lease) (
+func (s *Forecaster) returned(ctx context.Context, b *scheme.Base, st *scheme.Statistics, p *scheme.Result, memory *admission.Lease) (
 	state float64, err error,
 ) {
-	if p.diff != nil || p.classes != nil || len(p.Moves) == 0 {
+	if p.Diff != nil || p.Classes != nil || len(p.Moves) == 0 {
 		return 0, nil
 	}
 	var left drive.Departures
@@ -125,7 +126,7 @@ func (s *Forecaster) departed(ctx context.Context, p store.Plan, left *drive.Dep
 	if err := memory.Reserve(p.MigrationKeys * reading.ListedBytes); err != nil {
 		return err
 	}
-	m, err := schemeOf(p).migrations(ctx, s.Reader, p)
+	m, err := schemeOf(p).Migrations(ctx, s.Reader, p)
 	if isPurged(err) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -21,10 +22,10 @@ import (
 // Replay is a stored plan with what it was made of, ready to be planned again.
 type Replay struct {
 	store.Plan
-	Statistics *Statistics
+	Statistics *scheme.Statistics
 
 	planner *Proposer
-	base    *base
+	base    *scheme.Base
 	memory  *admission.Lease
 }
 
@@ -34,37 +35,37 @@ func (s *Proposer) Replay(ctx context.Context, id string, memory *admission.Leas
 	if err != nil {
 		return nil, err
 	}
-	if err := schemeOf(p).refuseTable(); err != nil {
+	if err := schemeOf(p).RefuseTable(); err != nil {
 		return nil, err
 	}
 	r := &Replay{Plan: p, planner: s, memory: memory}
 	if r.base, err = baseOf(ctx, s.Reader, p, memory); err != nil {
 		return nil, err
 	}
-	begin := s.now()
+	begin := s.Now()
 	if r.Statistics, err = s.inputOf(ctx, p, memory); err != nil {
 		return nil, err
 	}
-	r.Statistics.Decode = s.now().Sub(begin)
+	r.Statistics.Decode = s.Now().Sub(begin)
 	err = r.foresee(ctx)
 	return r, err
 }
 
 // foresee reads what the plan expected of the next interval.
 func (r *Replay) foresee(ctx context.Context) error {
-	told, err := foresightOf(r.Plan)
+	told, err := scheme.ForesightOf(r.Plan)
 	if told == nil || err != nil {
 		return err
 	}
-	f := &foreseen{policy: told.Policy, chosen: told.Chosen}
-	if f.state, err = r.planner.stateAfter(ctx, r.Plan, r.memory); err != nil {
+	f := &scheme.Foreseen{Policy: told.Policy, Chosen: told.Chosen}
+	if f.State, err = r.planner.stateAfter(ctx, r.Plan, r.memory); err != nil {
 		return err
 	}
-	if f.state == nil {
+	if f.State == nil {
 		return refusal.New(refusal.Purged, "What the forecast of the plan was made of is no longer kept.")
 	}
-	if f.forecast, err = f.state.Again(r.Statistics.Statistics); err == nil {
-		r.base.foreseeOf(r.Statistics, f)
+	if f.Forecast, err = f.State.Again(r.Statistics.Statistics); err == nil {
+		r.base.ForeseeOf(r.Statistics, f)
 	}
 	return err
 }
@@ -80,31 +81,31 @@ func (r *Replay) Parameters() (operator.Parameters, error) {
 }
 
 // input is what the plan was made of.
-func (r *Replay) input() (*planInput, error) {
+func (r *Replay) input() (*scheme.Input, error) {
 	in, err := tableInput(r.base, r.Statistics)
 	if err == nil {
 		// A replay is there to plan: nothing holds it back.
-		was := r.base.policy()
-		in.foreseen, in.policy = r.base.foreseen, policy.Policy{TargetTheta: was.TargetTheta, Budget: was.Budget}
+		was := r.base.Policy()
+		in.Foreseen, in.Policy = r.base.Foreseen, policy.Policy{TargetTheta: was.TargetTheta, Budget: was.Budget}
 		in.Drifted = r.DriftedKeys // reports count more of them than the table tells
 	}
 	return in, err
 }
 
 // finish makes of a result what would be stored of it.
-func (r *Replay) finish(o *PlanResult) {
+func (r *Replay) finish(o *scheme.Result) {
 	correctSizes(r.base, o)
-	o.leaveIdle()
+	o.LeaveIdle()
 	if slices.Contains(r.Causes, string(figures.CauseCarried)) {
 		o.Causes = append(o.Causes, figures.CauseCarried)
 	}
 }
 
 // Try plans all that is to be tried in place of the plan; see [Service.WhatIf].
-func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*PlanResult, front []bool, err error) {
-	in := WhatIf{Statistics: r.Statistics, Configuration: r.base.newest.Configuration, Trials: trials, Lists: lists,
+func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*scheme.Result, front []bool, err error) {
+	in := WhatIf{Statistics: r.Statistics, Configuration: r.base.Newest.Configuration, Trials: trials, Lists: lists,
 		Memory: r.memory}
-	return r.planner.tryAll(ctx, in, func(int) (*planInput, error) { return r.input() }, r.finish)
+	return r.planner.tryAll(ctx, in, func(int) (*scheme.Input, error) { return r.input() }, r.finish)
 }
 
 // ReplayProposal is a result of a replay that is to be a plan of the operator.
@@ -151,31 +152,31 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*StoredPlan, er
 	case refused != nil:
 		return nil, refused
 	}
-	if err := r.memory.Settle(r.memory.Used() + r.Statistics.planBytes()); err != nil {
+	if err := r.memory.Settle(r.memory.Used() + r.Statistics.PlanBytes()); err != nil {
 		return nil, err
 	}
-	begin := s.now()
+	begin := s.Now()
 	in, err := r.input()
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.run(ctx, t.Strategy, in, t.Parameters)
+	out, err := s.Run(ctx, t.Strategy, in, t.Parameters)
 	if err != nil {
 		return nil, err
 	}
 	r.finish(out)
-	if err := r.memory.Reserve(out.answerBytes()); err != nil {
+	if err := r.memory.Reserve(out.AnswerBytes()); err != nil {
 		return nil, err
 	}
-	if r.base.before, _, err = s.lastAccepted(ctx, r.base, r.Statistics); err != nil {
+	if r.base.Before, _, err = s.lastAccepted(ctx, r.base, r.Statistics); err != nil {
 		return nil, err
 	}
-	if out.returned, err = s.returned(ctx, r.base, r.Statistics, out, r.memory); err != nil {
+	if out.Returned, err = s.returned(ctx, r.base, r.Statistics, out, r.memory); err != nil {
 		return nil, err
 	}
-	out.Took, out.small = s.now().Sub(begin), isSmall(r.Plan)
+	out.Took, out.Small = s.Now().Sub(begin), isSmall(r.Plan)
 	return s.keep(ctx, r.base, draft{
-		PlanResult: out, Statistics: r.Statistics, parameters: t.Parameters, hash: r.InputHash,
+		Result: out, Statistics: r.Statistics, parameters: t.Parameters, hash: r.InputHash,
 		fingerprint: fingerprint, source: r.Source, reports: r.Reports, by: t.By, claim: t.Claim, replaces: replaces,
 	})
 }
@@ -196,7 +197,7 @@ func (s *Proposer) proposable(ctx context.Context, p store.Plan) error {
 
 // fingerprint identifies what a replay makes of the plan's statistics.
 func (r *Replay) fingerprint(t Trial) (string, error) {
-	text, err := r.base.newest.EncodeParameters(t.Parameters)
+	text, err := r.base.Newest.EncodeParameters(t.Parameters)
 	if err != nil {
 		return "", err
 	}

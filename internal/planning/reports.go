@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -117,7 +118,7 @@ func (s *Intake) reporter(ctx context.Context, name string, instance int32) (sto
 
 // PutReport stores the report of an instance.
 func (s *Intake) PutReport(
-	ctx context.Context, name string, instance int32, st *Statistics, held *claim.Claim[ReportReceipt],
+	ctx context.Context, name string, instance int32, st *scheme.Statistics, held *claim.Claim[ReportReceipt],
 ) (ReportReceipt, error) {
 	op, r, err := s.reporter(ctx, name, instance)
 	if err != nil {
@@ -126,14 +127,14 @@ func (s *Intake) PutReport(
 	if err := s.Store.CheckInterval(ctx, name, st.Epoch, st.Interval); err != nil {
 		return ReportReceipt{}, refusal.AboutOperator(name, closed(err))
 	}
-	if st.ahead(op.TableVersion) {
-		return ReportReceipt{}, tableAhead(*st.TableVersion, op.TableVersion)
+	if st.Ahead(op.TableVersion) {
+		return ReportReceipt{}, scheme.TableAhead(*st.TableVersion, op.TableVersion)
 	}
-	if err := st.byConfiguration(op.ConfigVersion); err != nil {
+	if err := st.ByConfiguration(op.ConfigVersion); err != nil {
 		return ReportReceipt{}, err
 	}
 	if st.Partial && !st.Queues {
-		if err := schemeNamed(r.newest.Scheme).admitPartial(); err != nil {
+		if err := schemeNamed(r.newest.Scheme).AdmitPartial(); err != nil {
 			return ReportReceipt{}, err
 		}
 	}
@@ -193,7 +194,7 @@ const smallReport = 1 << 14
 
 // encodeReport checks the rows of a report and returns it as the store keeps it.
 func (s *Intake) encodeReport(
-	ctx context.Context, name string, r reporters, instance int32, st *Statistics,
+	ctx context.Context, name string, r reporters, instance int32, st *scheme.Statistics,
 ) (blob []byte, rows int, err error) {
 	switch {
 	case st.Sketch != nil:
@@ -205,9 +206,9 @@ func (s *Intake) encodeReport(
 	return blob, st.Rows(), err
 }
 
-func (s *Intake) encodeRows(ctx context.Context, r reporters, st *Statistics) ([]byte, error) {
+func (s *Intake) encodeRows(ctx context.Context, r reporters, st *scheme.Statistics) ([]byte, error) {
 	if st.Rows() > smallReport { // hashing and sorting many keys keeps a processor busy
-		release, err := s.turn(ctx)
+		release, err := s.Turn(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +218,7 @@ func (s *Intake) encodeRows(ctx context.Context, r reporters, st *Statistics) ([
 		return encodeRecords(r, st)
 	}
 	target := r.newest.Model
-	target.Hash = schemeNamed(r.newest.Scheme).rowHash(r.newest)
+	target.Hash = schemeNamed(r.newest.Scheme).RowHash(r.newest)
 	if _, err := planner.NewSnapshot(st.Statistics, target,
 		planner.Base{Configuration: r.pinned.Model, IgnoreInstances: true}); err != nil {
 		return nil, err
@@ -226,7 +227,7 @@ func (s *Intake) encodeRows(ctx context.Context, r reporters, st *Statistics) ([
 }
 
 // encodeRecords checks the records of a report and returns them as the store keeps them.
-func encodeRecords(r reporters, st *Statistics) ([]byte, error) {
+func encodeRecords(r reporters, st *scheme.Statistics) ([]byte, error) {
 	if r.newest.Scheme != operator.SchemeTable {
 		return nil, planner.Invalid("compact", operator.MeansNothing(r.newest.Scheme)+", where statistics are of keys")
 	}
@@ -240,7 +241,7 @@ func encodeRecords(r reporters, st *Statistics) ([]byte, error) {
 // checkForm refuses records of another form than those that another instance has reported
 // for the interval: records are planned on together. It looks at one report, as that one
 // was held against the others.
-func (s *Intake) checkForm(ctx context.Context, op store.Operator, r reporters, instance int32, st *Statistics) error {
+func (s *Intake) checkForm(ctx context.Context, op store.Operator, r reporters, instance int32, st *scheme.Statistics) error {
 	last, err := s.Store.Reports(ctx, op.Name, st.Epoch, st.Interval)
 	if err != nil {
 		return refusal.AboutOperator(op.Name, err)
@@ -303,7 +304,7 @@ func (s *Intake) Reports(ctx context.Context, name string, epoch, interval int64
 
 // Intake takes in what is known of intervals.
 type Intake struct {
-	*engine
+	*scheme.Engine
 	// MaxRows is how many rows the reports of an interval may have together.
 	MaxRows int
 }

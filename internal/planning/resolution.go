@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -100,11 +101,11 @@ func (s *Life) resolution(ctx context.Context, p store.Plan, in *statsio.Resolut
 	if err != nil {
 		return store.Resolution{}, err
 	}
-	if b.op.TableVersion != p.BaseVersion {
+	if b.Op.TableVersion != p.BaseVersion {
 		return store.Resolution{}, refusal.AboutPlan(p.ID, store.ErrBaseChanged)
 	}
 	r := &resolver{
-		in: in, pinned: b.pinned, table: b.table, named: make([]bool, b.table.Len()),
+		in: in, pinned: b.Pinned, table: b.Table, named: make([]bool, b.Table.Len()),
 		want: map[flow]int64{}, got: map[flow]int64{},
 	}
 	if r.planned, err = s.Placement(ctx, p.Operator, p.ConfigVersion); err != nil {
@@ -123,7 +124,7 @@ func (s *Life) resolution(ctx context.Context, p store.Plan, in *statsio.Resolut
 	for _, m := range moves.Classes {
 		r.want[flow{m.Current, m.Hash, m.Planned}] += m.Count
 	}
-	release, err := s.turn(ctx) // hashing many keys keeps a processor busy
+	release, err := s.Turn(ctx) // hashing many keys keeps a processor busy
 	if err != nil {
 		return store.Resolution{}, err
 	}
@@ -134,7 +135,7 @@ func (s *Life) resolution(ctx context.Context, p store.Plan, in *statsio.Resolut
 	under, err := reading.ParametersOf(p)
 	after := r.tableAfter()
 	return store.Resolution{
-		Keys: int64(in.Len()), Changes: r.changes, TableAfter: after, TableWithinLimit: within(under.TableLimit, after),
+		Keys: int64(in.Len()), Changes: r.changes, TableAfter: after, TableWithinLimit: scheme.Within(under.TableLimit, after),
 	}, err
 }
 

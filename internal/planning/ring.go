@@ -9,6 +9,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ring"
@@ -20,15 +21,15 @@ type ringKind struct{ wholeKeys }
 
 func (ringKind) name() operator.SchemeName { return operator.SchemeRing }
 
-func (ringKind) rowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
+func (ringKind) RowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
 
 func (ringKind) strategy(c operator.Configuration) string { return string(c.Ring.Method) }
 
-func (ringKind) migrates(bool) Migrates { return MigratesArcs }
-func (ringKind) countsEntries() bool    { return false }
+func (ringKind) Migrates(bool) scheme.Migrates { return scheme.MigratesArcs }
+func (ringKind) CountsEntries() bool           { return false }
 
 // layout reads tokens. Without entries a ring is that of the configuration.
-func (ringKind) layout(c operator.Configuration, entries []store.Entry) (layout, error) {
+func (ringKind) layout(c operator.Configuration, entries []store.Entry) (scheme.Layout, error) {
 	if len(entries) == 0 {
 		return tokens(c.Nodes()), nil
 	}
@@ -41,13 +42,13 @@ func (ringKind) diff(blob []byte, _ func() ([]store.Change, error)) (listing.Lay
 }
 
 // replan plans the tokens.
-func (k ringKind) replan(b *base, st *Statistics, stop func() bool) (*replanned, error) {
-	held := b.layout.(tokens)
+func (k ringKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool) (*replanned, error) {
+	held := b.Layout.(tokens)
 	if st.Queues {
 		return k.relieve(b, held, st)
 	}
 	members := ringMembers(b, held)
-	o := b.newest.Ring.Options(b.newest.ThetaMax, len(members))
+	o := b.Newest.Ring.Options(b.Newest.ThetaMax, len(members))
 	o.Stop = stop
 	p, err := ring.Rebalance(members, st.Statistics, o)
 	if err != nil {
@@ -65,14 +66,14 @@ func (k ringKind) replan(b *base, st *Statistics, stop func() bool) (*replanned,
 
 // ringMembers are the instances of the newest configuration, and those on the ring
 // that it lacks.
-func ringMembers(b *base, held tokens) []ring.Member {
+func ringMembers(b *scheme.Base, held tokens) []ring.Member {
 	counts := make(map[int32]int, len(held))
 	for _, n := range held {
 		counts[n.ID] = n.Tokens
 	}
-	members := make([]ring.Member, 0, len(b.newest.Instances))
-	for i, n := range b.newest.Nodes() {
-		m := ring.Member{ID: n.ID, Tokens: n.Tokens, Capacity: b.newest.Instances[i].Capacity, Joins: true}
+	members := make([]ring.Member, 0, len(b.Newest.Instances))
+	for i, n := range b.Newest.Nodes() {
+		m := ring.Member{ID: n.ID, Tokens: n.Tokens, Capacity: b.Newest.Instances[i].Capacity, Joins: true}
 		if count, on := counts[n.ID]; on {
 			m.Tokens, m.Joins = count, false
 		}
@@ -106,7 +107,7 @@ func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []statsio.
 
 // routeBy asks a ring that is kept beside those of configurations: building a large one
 // takes long.
-func (k ringKind) routeBy(ctx context.Context, r *reading.Reader, c operator.Configuration, held layout, key []byte) (Route, error) {
+func (k ringKind) routeBy(ctx context.Context, r *reading.Reader, c operator.Configuration, held scheme.Layout, key []byte) (scheme.Route, error) {
 	nodes := held.(tokens)
 	c.Instances = make([]operator.Instance, len(nodes))
 	for i, n := range nodes {
@@ -114,30 +115,30 @@ func (k ringKind) routeBy(ctx context.Context, r *reading.Reader, c operator.Con
 	}
 	text, err := c.Encode()
 	if err != nil {
-		return Route{}, err
+		return scheme.Route{}, err
 	}
 	p, err := r.Placements.Get(ctx, text)
 	if err != nil {
-		return Route{}, err
+		return scheme.Route{}, err
 	}
 	id, err := p.Model.Hash.Instance(key, planner.KeyHash(key))
-	return Route{Instance: id, Source: "ring"}, err
+	return scheme.Route{Instance: id, Source: "ring"}, err
 }
 
 // relieve plans the tokens by queue lengths alone. Where members join or leave the ring changes
 // anyway, and the queues are those of the ring before.
-func (ringKind) relieve(b *base, held tokens, st *Statistics) (*replanned, error) {
+func (ringKind) relieve(b *scheme.Base, held tokens, st *scheme.Statistics) (*replanned, error) {
 	members := ringMembers(b, held)
 	queues := make([]float64, len(held))
 	for i, n := range held {
 		at := slices.IndexFunc(st.Residual, func(q planner.Residual) bool { return q.Instance == n.ID })
 		queues[i] = st.Residual[at].Cost
 	}
-	o := ring.RedistributeOptions{Method: b.newest.Ring.Method, Policy: ring.Policy{Tau: b.newest.Ring.Tau}}
+	o := ring.RedistributeOptions{Method: b.Newest.Ring.Method, Policy: ring.Policy{Tau: b.Newest.Ring.Tau}}
 	verdict := o.Policy.Judge(queues)
 	var p *ring.Redistribution
 	var err error
-	if verdict.Fires && !b.changed {
+	if verdict.Fires && !b.Changed {
 		p, err = ring.Redistribute(held, queues, o, nil)
 	} else {
 		verdict.At = -1
@@ -154,9 +155,9 @@ func (ringKind) relieve(b *base, held tokens, st *Statistics) (*replanned, error
 	}
 	next.diff = listing.RingDiff{RingPlan: statsio.RingPlan{Tokens: changed, Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
 		switch {
-		case !b.newest.Has(a.From):
+		case !b.Newest.Has(a.From):
 			return planner.ReasonDrain
-		case !b.layout.ids()[a.To]:
+		case !b.Layout.Ids()[a.To]:
 			return planner.ReasonFill
 		case verdict.At >= 0 && a.From == held[verdict.At].ID:
 			return planner.ReasonOverload

@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -54,7 +55,7 @@ type Service struct {
 	*Life
 	Claims *claim.Keeper
 
-	plans, trials *engine
+	plans, trials *scheme.Engine
 	observer      reading.Observer
 	log           *slog.Logger
 	limits        Limits
@@ -77,19 +78,19 @@ func New(c Config) *Service {
 		Tables:     reading.NewCache[reading.TableKey](int(min(reading.MaxTableBytes, room/16)), (*planner.RoutingTable).Bytes),
 		Moves:      reading.NewCache[string](int(min(reading.MaxMovesBytes, room/16)), listing.MoveIndex.Bytes),
 	}
-	engineOf := func(kind string, size int) *engine {
+	engineOf := func(kind string, size int) *scheme.Engine {
 		slots := admission.NewSlots(size, c.Limits.Queue, func(d time.Duration) { c.Observer.Waited(kind, d) })
-		return &engine{Reader: r, slots: slots, longest: c.Limits.PlanTime, now: c.Now, observer: c.Observer}
+		return &scheme.Engine{Reader: r, Slots: slots, Longest: c.Limits.PlanTime, Now: c.Now, Observer: c.Observer}
 	}
 	plans, trials := engineOf("plans", c.Limits.Plans), engineOf("analyses", c.Limits.Analyses)
-	intake := &Intake{engine: plans, MaxRows: c.Limits.Rows}
+	intake := &Intake{Engine: plans, MaxRows: c.Limits.Rows}
 	forecaster := &Forecaster{Intake: intake, memory: c.Memory, log: c.Logger, chooser: newChooser()}
 	archive := &Archive{Intake: intake}
 	return &Service{
 		Reader: r, Intake: intake, Forecaster: forecaster, Archive: archive,
 		Feed:     &Feed{Reader: r, hub: newHub(measured.Watch, c.Limits.Waiting), memory: c.Memory, draining: c.Draining},
 		Proposer: &Proposer{Forecaster: forecaster, archive: archive, trials: trials},
-		Life:     &Life{engine: plans},
+		Life:     &Life{Engine: plans},
 		Claims:   &claim.Keeper{Store: measured, Log: c.Logger},
 		plans:    plans, trials: trials, observer: c.Observer, log: c.Logger, limits: c.Limits,
 	}
@@ -152,15 +153,15 @@ func (s *Service) sweep(ctx context.Context) {
 // Analyse runs an analysis when a slot for it is free, within the time of a plan.
 func (s *Service) Analyse(ctx context.Context, name string, run func(context.Context) error) error {
 	e := s.trials
-	limited, cancel := context.WithTimeout(ctx, e.longest)
+	limited, cancel := context.WithTimeout(ctx, e.Longest)
 	defer cancel()
-	release, err := e.slots.Take(ctx, e.longest)
+	release, err := e.Slots.Take(ctx, e.Longest)
 	if err != nil {
 		return err
 	}
 	defer release()
 	begin := time.Now()
-	limited, end := e.observer.Start(limited, "analyse", "plannerd.analysis", name)
+	limited, end := e.Observer.Start(limited, "analyse", "plannerd.analysis", name)
 	err = run(limited)
 	end(err)
 	switch {
@@ -168,15 +169,15 @@ func (s *Service) Analyse(ctx context.Context, name string, run func(context.Con
 		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		return refusal.New(refusal.Unfinished,
-			fmt.Sprintf("The analysis takes longer than %v, the most that this server allows; ask for less.", e.longest))
+			fmt.Sprintf("The analysis takes longer than %v, the most that this server allows; ask for less.", e.Longest))
 	case err == nil:
-		e.observer.Analysed(name, time.Since(begin))
+		e.Observer.Analysed(name, time.Since(begin))
 	}
 	return err
 }
 
 // PlanSlots tells how the slots of plans stand.
-func (s *Service) PlanSlots() admission.SlotUsage { return s.plans.slots.Usage() }
+func (s *Service) PlanSlots() admission.SlotUsage { return s.plans.Slots.Usage() }
 
 // AnalysisSlots tells how the slots of analyses, what-ifs and replays stand.
-func (s *Service) AnalysisSlots() admission.SlotUsage { return s.trials.slots.Usage() }
+func (s *Service) AnalysisSlots() admission.SlotUsage { return s.trials.Slots.Usage() }

@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/planning"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -196,7 +197,7 @@ func (e *engine) fault(instances []int32) string {
 
 // closed are the statistics of an interval that is over, and what was out of place then.
 type closed struct {
-	*planning.Statistics
+	*scheme.Statistics
 	strays map[string]int32
 	faults map[string]int
 	moving bool // state was on its way
@@ -230,8 +231,8 @@ func (e *engine) close(version int64) *closed {
 	}
 	seen := e.seen
 	out := &closed{
-		&planning.Statistics{Statistics: st, TableVersion: &seen}, maps.Clone(e.strays), maps.Clone(e.faults),
-		e.pending != nil,
+		Statistics: &scheme.Statistics{Statistics: st, TableVersion: &seen}, strays: maps.Clone(e.strays), faults: maps.Clone(e.faults),
+		moving: e.pending != nil,
 	}
 	if e.random.IntN(4) == 0 {
 		st.Instance, out.TableVersion = nil, nil // the engine does not say where keys are

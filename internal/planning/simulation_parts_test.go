@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -239,7 +240,7 @@ func (s *partsSimulation) plan(seen map[string]int) {
 	if s.random.IntN(3) == 0 {
 		in.Statistics = s.whole(view.Version)
 	} else {
-		in.Statistics = &planning.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)},
+		in.Statistics = &scheme.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)},
 			Interval: s.interval}
 		in.Reports = &planning.ReportsQuery{Missing: operator.MissingFail}
 		s.report(view)
@@ -268,13 +269,13 @@ func (s *partsSimulation) must(p store.Plan, err error) store.Plan {
 }
 
 // whole are statistics that name each key once, and not where it is.
-func (s *partsSimulation) whole(version int64) *planning.Statistics {
+func (s *partsSimulation) whole(version int64) *scheme.Statistics {
 	st := &planner.Statistics{Keys: planner.NewKeys(len(s.held))}
 	for _, key := range slices.Sorted(maps.Keys(s.held)) {
 		st.Keys.Append([]byte(key))
 		st.Cost, st.State = append(st.Cost, sumOf(s.cost[key])), append(st.State, sumOf(s.held[key]))
 	}
-	return &planning.Statistics{Statistics: st, Interval: s.interval, TableVersion: &version}
+	return &scheme.Statistics{Statistics: st, Interval: s.interval, TableVersion: &version}
 }
 
 func sumOf(by map[int32]float64) (sum float64) {
@@ -295,7 +296,7 @@ func (s *partsSimulation) report(view *planning.TableView) {
 				st.Cost, st.State = append(st.Cost, s.cost[key][id]), append(st.State, state)
 			}
 		}
-		report := &planning.Statistics{Statistics: st, Interval: s.interval, TableVersion: &view.Version}
+		report := &scheme.Statistics{Statistics: st, Interval: s.interval, TableVersion: &view.Version}
 		if _, err := s.PutReport(s.Context(), s.name, id, report, nil); err != nil {
 			s.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -65,9 +66,9 @@ func TestStateFollowsTheRoute(t *testing.T) {
 		t.Errorf("%d batches before the last, %d plans stopped, %d plans of a table that names removed instances", batches,
 			stopped, removed)
 	}
-	for _, scheme := range []operator.SchemeName{operator.SchemeTable, operator.SchemeRing, operator.SchemeRanges} {
-		if n > 10 && committed[scheme] == 0 {
-			t.Errorf("no plan under %s was committed", scheme)
+	for _, chosen := range []operator.SchemeName{operator.SchemeTable, operator.SchemeRing, operator.SchemeRanges} {
+		if n > 10 && committed[chosen] == 0 {
+			t.Errorf("no plan under %s was committed", chosen)
 		}
 	}
 }
@@ -240,7 +241,7 @@ func (s *simulation) propose(st *closed, view *planning.TableView) {
 		for _, at := range slices.Concat(st.Instance, slices.Collect(maps.Values(st.strays))) {
 			tells = tells && slices.Contains(instancesOf(view), at) // one that was removed says nothing
 		}
-		in.Statistics = &planning.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)},
+		in.Statistics = &scheme.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)},
 			Interval: st.Interval}
 		in.Reports = &planning.ReportsQuery{Missing: missing}
 	}
@@ -308,7 +309,7 @@ func (s *simulation) report(st *closed, view *planning.TableView) (operator.Miss
 				share.HashInstance = append(share.HashInstance, st.HashInstance[i])
 			}
 		}
-		report := &planning.Statistics{Statistics: share, Interval: st.Interval, TableVersion: st.TableVersion}
+		report := &scheme.Statistics{Statistics: share, Interval: st.Interval, TableVersion: st.TableVersion}
 		if missing == operator.MissingFail && s.random.IntN(10) == 0 {
 			missing = operator.MissingFreeze // some are partial
 			share.Partial = true

@@ -9,6 +9,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -33,7 +34,7 @@ func decodeSketch(blob []byte) (s *sketch.Sketch, ok bool, err error) {
 // encodeSketch returns the sketch that an instance reports as the store keeps it, and how many
 // keys it holds. One that adds to an earlier report is merged with that.
 func (s *Intake) encodeSketch(
-	ctx context.Context, name string, r reporters, instance int32, st *Statistics,
+	ctx context.Context, name string, r reporters, instance int32, st *scheme.Statistics,
 ) (blob []byte, keys int, err error) {
 	if r.newest.Scheme != operator.SchemeRanges {
 		return nil, 0, planner.Invalid("sketch", operator.MeansNothing(r.newest.Scheme))
@@ -118,14 +119,14 @@ func (m *mergedReports) mergeSketches(in Proposal, reports []statsio.Report) (bo
 	}
 	of.State = of.Cost
 	st := *in.Statistics
-	st.Statistics, st.estimate = of, &figures.Estimate{RankError: cdf.Error(), Confidence: cdf.Confidence()}
+	st.Statistics, st.Estimate = of, &figures.Estimate{RankError: cdf.Error(), Confidence: cdf.Confidence()}
 	m.Statistics = &st
 	return true, nil
 }
 
 // estimateAfter is the estimate of a plan after which keys are where a layout says: each end of a
 // range within the key space is off by the error of a rank.
-func estimateAfter(e *figures.Estimate, held layout) *figures.Estimate {
+func estimateAfter(e *figures.Estimate, held scheme.Layout) *figures.Estimate {
 	o, ok := held.(owners)
 	if e == nil || !ok {
 		return e

@@ -8,26 +8,27 @@ import (
 
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/scheme"
 	"plannerd/store"
 )
 
 // tooSmall tells whether statistics are too small to be acted upon, and for how many
 // intervals in a row others were: so is what a pipeline reports that broke.
-func (s *Intake) tooSmall(ctx context.Context, b *base, st *Statistics) (small bool, others int, err error) {
+func (s *Intake) tooSmall(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (small bool, others int, err error) {
 	if st.Queues { // empty ones are as good as any
 		return false, 0, nil
 	}
-	least, is := b.newest.Approval.MinStatistics, st.size()
-	few := is.keys < least.Keys
-	b.before, others, err = s.lastAccepted(ctx, b, st)
+	least, is := b.Newest.Approval.MinStatistics, st.Size()
+	few := is.Keys < least.Keys
+	b.Before, others, err = s.lastAccepted(ctx, b, st)
 	switch {
 	case !few && least.CostShare == 0:
 		return false, 0, err
-	case few || b.before == nil || err != nil:
+	case few || b.Before == nil || err != nil:
 		return few || others == mostSmall, others, err
 	}
-	before, err := s.costOf(ctx, b.before.ID)
-	return is.cost < least.CostShare*before, others, err
+	before, err := s.costOf(ctx, b.Before.ID)
+	return is.Cost < least.CostShare*before, others, err
 }
 
 // mostSmall is how many intervals are looked back for one that was accepted: after so many
@@ -36,13 +37,13 @@ const mostSmall = 1000
 
 // lastAccepted returns the newest plan of another interval whose statistics were not too
 // small, and how many intervals there were since; nil: there is none, or they are too many.
-func (s *Intake) lastAccepted(ctx context.Context, b *base, st *Statistics) (p *store.Plan, since int, err error) {
+func (s *Intake) lastAccepted(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (p *store.Plan, since int, err error) {
 	small := map[[2]int64]bool{}
-	filter := store.PlanFilter{Operator: b.op.Name, Limit: plansBefore}
+	filter := store.PlanFilter{Operator: b.Op.Name, Limit: scheme.PlansBefore}
 	for {
 		plans, next, err := s.Store.Plans(ctx, filter)
 		if err != nil {
-			return nil, 0, refusal.AboutOperator(b.op.Name, err)
+			return nil, 0, refusal.AboutOperator(b.Op.Name, err)
 		}
 		for _, p := range plans {
 			at := [2]int64{p.Epoch, p.Interval}
@@ -57,7 +58,7 @@ func (s *Intake) lastAccepted(ctx context.Context, b *base, st *Statistics) (p *
 		if next == 0 || len(small) == mostSmall {
 			return nil, len(small), nil
 		}
-		filter.Before, filter.Limit = next, plansAtATime
+		filter.Before, filter.Limit = next, scheme.PlansAtATime
 	}
 }
 

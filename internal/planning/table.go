@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -23,27 +24,27 @@ import (
 // tableScheme places keys by a hash function and a routing table of exceptions.
 type tableScheme struct{}
 
-func (tableScheme) read(ctx context.Context, r *reading.Reader, b *base) (err error) {
-	b.changed = !operator.SamePlacement(b.pinned.Configuration, b.newest.Configuration)
-	if b.filling, err = toFill(ctx, r, b); b.engineHolds() || err != nil {
+func (tableScheme) Read(ctx context.Context, r *reading.Reader, b *scheme.Base) (err error) {
+	b.Changed = !operator.SamePlacement(b.Pinned.Configuration, b.Newest.Configuration)
+	if b.Filling, err = toFill(ctx, r, b); b.EngineHolds() || err != nil {
 		return err
 	}
-	if b.table, err = r.RoutingTable(ctx, b.op); err != nil {
+	if b.Table, err = r.RoutingTable(ctx, b.Op); err != nil {
 		return err
 	}
-	b.pinned = b.pinned.Knowing(b.table)
+	b.Pinned = b.Pinned.Knowing(b.Table)
 	return nil
 }
 
-func (tableScheme) admit(b *base, st *Statistics) error {
-	committed := b.op.TableVersion
+func (tableScheme) Admit(b *scheme.Base, st *scheme.Statistics) error {
+	committed := b.Op.TableVersion
 	switch {
-	case st.outdated(committed) && (st.Records != nil || b.engineHolds()):
+	case st.Outdated(committed) && (st.Records != nil || b.EngineHolds()):
 		return refusal.New(refusal.TableVersionOutdated,
 			fmt.Sprintf(
 				"The statistics are of table version %d, and nothing else tells where keys are; the committed one is %d.",
 				*st.TableVersion, committed))
-	case st.Partial && b.changed:
+	case st.Partial && b.Changed:
 		return refusal.New(refusal.CompleteCoverageRequired,
 			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell "+
 				"what moves.")
@@ -53,11 +54,11 @@ func (tableScheme) admit(b *base, st *Statistics) error {
 
 // unnamed refuses statistics in compact form that do not name every key that is split: its
 // parts are planned on.
-func unnamed(b *base, st *Statistics) error {
-	if st.Records == nil || b.table.Size() == int64(b.table.Len()) {
+func unnamed(b *scheme.Base, st *scheme.Statistics) error {
+	if st.Records == nil || b.Table.Size() == int64(b.Table.Len()) {
 		return nil
 	}
-	missing, most := st.Records.Unnamed(b.table), 20
+	missing, most := st.Records.Unnamed(b.Table), 20
 	if len(missing) == 0 {
 		return nil
 	}
@@ -72,13 +73,13 @@ func unnamed(b *base, st *Statistics) error {
 // unplaced refuses statistics after a change of the hash if a key of theirs may be
 // anywhere: neither its row nor the table says where it is, and the hash that was
 // committed is the engine's own.
-func unplaced(b *base, st *Statistics) error {
-	if !b.changed || b.pinned.Model.Hash != nil {
+func unplaced(b *scheme.Base, st *scheme.Statistics) error {
+	if !b.Changed || b.Pinned.Model.Hash != nil {
 		return nil
 	}
 	for i := range st.Len() {
-		said := st.Instance != nil && st.Instance[i] != planner.NoInstance && !st.outdated(b.op.TableVersion)
-		if key := st.Keys.At(i); !said && b.table.Find(key, st.Keys.Hash(i)) < 0 {
+		said := st.Instance != nil && st.Instance[i] != planner.NoInstance && !st.Outdated(b.Op.TableVersion)
+		if key := st.Keys.At(i); !said && b.Table.Find(key, st.Keys.Hash(i)) < 0 {
 			return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The instances or the hash function changed, the one before is the "+
 				"engine's own, and neither the statistics nor the routing table say where key %q is.", key))
 		}
@@ -86,84 +87,84 @@ func unplaced(b *base, st *Statistics) error {
 	return nil
 }
 
-func (tableScheme) admitPartial() error { return nil }
+func (tableScheme) AdmitPartial() error { return nil }
 
-func (tableScheme) rowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
+func (tableScheme) RowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
 
-func (tableScheme) place(b *base) statsio.Place {
+func (tableScheme) Place(b *scheme.Base) statsio.Place {
 	return func(key []byte, hash uint64, home int32) int32 {
-		if i := b.table.Find(key, hash); i >= 0 {
-			return b.table.At(i).Instance
+		if i := b.Table.Find(key, hash); i >= 0 {
+			return b.Table.At(i).Instance
 		}
-		switch h := b.pinned.Model.Hash; {
-		case b.engineHolds():
+		switch h := b.Pinned.Model.Hash; {
+		case b.EngineHolds():
 			return planner.NoInstance
 		case h != nil:
-			return instanceBy(h, key, hash)
-		case !b.changed:
+			return scheme.InstanceBy(h, key, hash)
+		case !b.Changed:
 			return home
 		}
 		return planner.NoInstance
 	}
 }
 
-// plan runs the operator's strategy, unless its policy holds it back.
-func (tableScheme) plan(ctx context.Context, e *engine, b *base, st *Statistics) (*PlanResult, error) {
+// Plan runs the operator's strategy, unless its policy holds it back.
+func (tableScheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics) (*scheme.Result, error) {
 	in, err := tableInput(b, st)
 	if err != nil {
 		return nil, err
 	}
-	in.foreseen, in.policy = b.foreseen, b.policy()
-	if in.since, err = sinceMoved(ctx, e.Reader, b, st); err != nil {
+	in.Foreseen, in.Policy = b.Foreseen, b.Policy()
+	if in.Since, err = scheme.SinceMoved(ctx, e.Reader, b, st); err != nil {
 		return nil, err
 	}
-	out, err := e.run(ctx, b.newest.Strategy, in, st.Over(b.newest.Planned()))
+	out, err := e.Run(ctx, b.Newest.Strategy, in, st.Over(b.Newest.Planned()))
 	return concluded(b, out, err)
 }
 
-func (tableScheme) noAction(
-	ctx context.Context, e *engine, b *base, st *Statistics, cause planner.Cause,
-) (*PlanResult, error) {
+func (tableScheme) NoAction(
+	ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, cause planner.Cause,
+) (*scheme.Result, error) {
 	in, err := tableInput(b, st)
 	if err != nil {
 		return nil, err
 	}
-	p := st.Over(b.newest.Parameters)
+	p := st.Over(b.Newest.Parameters)
 	p.Certificate = planner.CertificateOff
-	plan, err := e.compute(ctx, planner.Inspect, in.Snapshot, p)
+	plan, err := e.Compute(ctx, planner.Inspect, in.Snapshot, p)
 	if err != nil {
 		return nil, err
 	}
-	plan.Strategy, plan.Causes = b.newest.Strategy, []planner.Cause{cause}
+	plan.Strategy, plan.Causes = b.Newest.Strategy, []planner.Cause{cause}
 	plan.LeaveTable()
-	out, err := concluded(b, in.result(plan), nil)
-	if f := b.foreseen; f != nil && f.forecast != nil && err == nil {
-		still := f.forecast.Predict(in.Snapshot, in.Current, in.Splits, p.ThetaMax)
-		out.foresight = f.told(plan, still, still)
+	out, err := concluded(b, in.Result(plan), nil)
+	if f := b.Foreseen; f != nil && f.Forecast != nil && err == nil {
+		still := f.Forecast.Predict(in.Snapshot, in.Current, in.Splits, p.ThetaMax)
+		out.Foresight = f.Told(plan, still, still)
 	}
 	return out, err
 }
 
 // tableInput is what a plan of a routing table is made of.
-func tableInput(b *base, st *Statistics) (*planInput, error) {
+func tableInput(b *scheme.Base, st *scheme.Statistics) (*scheme.Input, error) {
 	from := planner.Base{
-		Configuration: b.pinned.Model, Table: b.table, Filling: b.filling,
-		Kept: b.absent(st).Kept(b.newest.EntryGrace), HashChanged: b.changed,
-		IgnoreInstances: st.outdated(b.op.TableVersion), PinHomeless: true, Stop: b.stop,
-		PartsExpire: b.newest.Splitting.Expires(),
+		Configuration: b.Pinned.Model, Table: b.Table, Filling: b.Filling,
+		Kept: b.Absent(st).Kept(b.Newest.EntryGrace), HashChanged: b.Changed,
+		IgnoreInstances: st.Outdated(b.Op.TableVersion), PinHomeless: true, Stop: b.Stop,
+		PartsExpire: b.Newest.Splitting.Expires(),
 	}
 	var err error
-	if st.Records == nil && b.engineHolds() && b.changed {
+	if st.Records == nil && b.EngineHolds() && b.Changed {
 		if from.Table, err = enginesTable(b, st); err != nil {
 			return nil, err
 		}
 	}
-	in, err := newPlanInput(st, b.newest.Model, from)
+	in, err := scheme.NewInput(st, b.Newest.Model, from)
 	var input *planner.InputError
-	if errors.As(err, &input) && st.foreseen != nil && input.Row >= st.Len() { // what was possible once no longer is
-		st.foreseen = st.foreseen.Named()
-		b.foreseen.forecast = st.foreseen
-		return newPlanInput(st, b.newest.Model, from)
+	if errors.As(err, &input) && st.Foreseen != nil && input.Row >= st.Len() { // what was possible once no longer is
+		st.Foreseen = st.Foreseen.Named()
+		b.Foreseen.Forecast = st.Foreseen
+		return scheme.NewInput(st, b.Newest.Model, from)
 	}
 	return in, err
 }
@@ -172,9 +173,9 @@ func tableInput(b *base, st *Statistics) (*planInput, error) {
 // entry for every key that is elsewhere than the committed hash puts it. Where that
 // hash is the engine's own the table is empty; the plan then sets every entry that
 // there is to be.
-func enginesTable(b *base, st *Statistics) (*planner.RoutingTable, error) {
+func enginesTable(b *scheme.Base, st *scheme.Statistics) (*planner.RoutingTable, error) {
 	var entries []planner.Entry
-	if h := b.pinned.Model.Hash; h != nil {
+	if h := b.Pinned.Model.Hash; h != nil {
 		for i, d := range st.Instance {
 			if d == planner.NoInstance {
 				continue
@@ -182,7 +183,7 @@ func enginesTable(b *base, st *Statistics) (*planner.RoutingTable, error) {
 			key := st.Keys.At(i)
 			home, err := h.Instance(key, st.Keys.Hash(i))
 			if err != nil {
-				return nil, hashProblem(i, err)
+				return nil, scheme.HashProblem(i, err)
 			}
 			if d != home {
 				entries = append(entries, planner.Entry{Key: key, Instance: d})
@@ -194,20 +195,20 @@ func enginesTable(b *base, st *Statistics) (*planner.RoutingTable, error) {
 
 // concluded finishes what was computed: it corrects the sizes of the table where the
 // planner could not know them, and leaves the table alone where there is no reason for another version.
-func concluded(b *base, o *PlanResult, err error) (*PlanResult, error) {
+func concluded(b *scheme.Base, o *scheme.Result, err error) (*scheme.Result, error) {
 	if err != nil {
 		return nil, err
 	}
 	correctSizes(b, o)
-	o.leaveIdle()
+	o.LeaveIdle()
 	return o, nil
 }
 
-func correctSizes(b *base, o *PlanResult) {
+func correctSizes(b *scheme.Base, o *scheme.Result) {
 	switch {
-	case o.classes != nil && !b.engineHolds():
-		o.TableBefore = b.table.Size()
-	case o.classes == nil && b.engineHolds() && b.changed && b.pinned.Model.Hash == nil:
+	case o.Classes != nil && !b.EngineHolds():
+		o.TableBefore = b.Table.Size()
+	case o.Classes == nil && b.EngineHolds() && b.Changed && b.Pinned.Model.Hash == nil:
 		o.TableBefore = 0
 		for i, d := range o.Snapshot.Current {
 			if d != o.Snapshot.Hash[i] {
@@ -219,13 +220,13 @@ func correctSizes(b *base, o *PlanResult) {
 	}
 	if figures.LeavesAll(o.Causes) || !o.Acts() {
 		o.TableAfter = o.TableBefore
-		o.TableWithinLimit = within(o.Options.TableLimit, o.TableAfter)
+		o.TableWithinLimit = scheme.Within(o.Options.TableLimit, o.TableAfter)
 	}
 }
 
-func (tableScheme) migrates(classes bool) Migrates { return migratesKeys(classes) }
+func (tableScheme) Migrates(classes bool) scheme.Migrates { return scheme.MigratesByClass(classes) }
 
-func (tableScheme) change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
+func (tableScheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
 	changes, err := r.StoredChanges(ctx, p)
 	if changes == nil || err != nil {
 		return nil, err
@@ -233,7 +234,7 @@ func (tableScheme) change(ctx context.Context, r *reading.Reader, p store.Plan) 
 	return listing.ChangeParts(changes), nil
 }
 
-func (tableScheme) migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
+func (tableScheme) Migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
 	blob, err := r.StoredMigrations(ctx, p)
 	if err != nil {
 		return nil, err
@@ -241,30 +242,30 @@ func (tableScheme) migrations(ctx context.Context, r *reading.Reader, p store.Pl
 	return listing.Decode(p.ID, blob)
 }
 
-func (tableScheme) refuseTable() error { return nil }
+func (tableScheme) RefuseTable() error { return nil }
 
-func (tableScheme) table(c operator.Configuration, entries []store.Entry) (TableContent, error) {
-	return TableContent{listing.Part{Name: "entries", List: listing.EntriesOf(entries)}, &c.Hash, c.Splitting.Routing}, nil
+func (tableScheme) Table(c operator.Configuration, entries []store.Entry) (scheme.TableContent, error) {
+	return scheme.TableContent{Part: listing.Part{Name: "entries", List: listing.EntriesOf(entries)}, Hash: &c.Hash, Routing: c.Splitting.Routing}, nil
 }
 
-// pending names every key that must be held back while its state moves: those whose
+// Pending names every key that must be held back while its state moves: those whose
 // route changes, and drifted ones that move to where they are routed already. After a
 // change of the hash routers compare the routes themselves, so that only the latter count
 // beside the entries.
-func (s tableScheme) pending(ctx context.Context, r *reading.Reader, in pendingPlan) ([]listing.Part, *operator.Hash, error) {
+func (s tableScheme) Pending(ctx context.Context, r *reading.Reader, in scheme.PendingPlan) ([]listing.Part, *operator.Hash, error) {
 	if in.Plan.BatchCount > 0 {
-		return listing.ChangeParts(in.withHeld()), &in.target.Hash, nil
+		return listing.ChangeParts(in.WithHeld()), &in.Target.Hash, nil
 	}
 	if in.Plan.DriftedKeys == 0 && !hidesDrift(in) {
-		return listing.ChangeParts(in.Changes), &in.target.Hash, nil
+		return listing.ChangeParts(in.Changes), &in.Target.Hash, nil
 	}
-	moved, err := s.migrations(ctx, r, in.Plan)
+	moved, err := s.Migrations(ctx, r, in.Plan)
 	if err != nil {
 		return nil, nil, err
 	}
 	all, named := namedMigrations(moved)
 	if !named {
-		return listing.ChangeParts(in.Changes), &in.target.Hash, nil
+		return listing.ChangeParts(in.Changes), &in.Target.Hash, nil
 	}
 	mayStay, err := mayStay(ctx, r, in)
 	if err != nil {
@@ -281,7 +282,7 @@ func (s tableScheme) pending(ctx context.Context, r *reading.Reader, in pendingP
 	}
 	slices.SortFunc(held, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
 	held = slices.CompactFunc(held, func(a, b store.Change) bool { return bytes.Equal(a.Key, b.Key) })
-	return listing.ChangeParts(held), &in.target.Hash, nil
+	return listing.ChangeParts(held), &in.Target.Hash, nil
 }
 
 // namedMigrations are those of keys; false: none has a name.
@@ -295,22 +296,22 @@ func namedMigrations(m listing.Migrations) (listing.KeyMigrations, bool) {
 
 // hidesDrift reports whether nobody knows which keys are drifted: under the engine's own
 // hash that shows only while the rows tell what it says.
-func hidesDrift(in pendingPlan) bool {
-	return in.now.Hash.Function == partitioner.Reported && !operator.SamePlacement(in.now, in.target)
+func hidesDrift(in scheme.PendingPlan) bool {
+	return in.Now.Hash.Function == partitioner.Reported && !operator.SamePlacement(in.Now, in.Target)
 }
 
 // mayStay tells of keys without a change of their entry that go to an instance whether
 // they may be routed there already. The engine's own hash leaves that open.
-func mayStay(ctx context.Context, r *reading.Reader, in pendingPlan) (func(key []byte, to int32) bool, error) {
+func mayStay(ctx context.Context, r *reading.Reader, in scheme.PendingPlan) (func(key []byte, to int32) bool, error) {
 	anyway := func([]byte, int32) bool { return true }
-	if operator.SamePlacement(in.now, in.target) {
+	if operator.SamePlacement(in.Now, in.Target) {
 		return anyway, nil
 	}
-	now, err := r.Hash(ctx, in.now)
+	now, err := r.Hash(ctx, in.Now)
 	if err != nil {
 		return nil, err
 	}
-	next, err := r.Hash(ctx, in.target)
+	next, err := r.Hash(ctx, in.Target)
 	if err != nil {
 		return anyway, err
 	}
@@ -324,42 +325,42 @@ func mayStayBetween(now, next planner.HashFunction) func(key []byte, to int32) b
 			return true
 		}
 		hash := planner.KeyHash(key)
-		return instanceBy(next, key, hash) != to || // it has an entry
-			instanceBy(now, key, hash) == to
+		return scheme.InstanceBy(next, key, hash) != to || // it has an entry
+			scheme.InstanceBy(now, key, hash) == to
 	}
 }
 
-// changesTell: of whole tables only it is said how parts are chosen.
-func (tableScheme) changesTell(then, now operator.Configuration) bool {
+// ChangesTell: of whole tables only it is said how parts are chosen.
+func (tableScheme) ChangesTell(then, now operator.Configuration) bool {
 	return operator.SamePlacement(then, now) && then.Splitting.Routing == now.Splitting.Routing
 }
 
-func (tableScheme) countsEntries() bool { return true }
+func (tableScheme) CountsEntries() bool { return true }
 
-func (tableScheme) route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (
-	Route, error,
+func (tableScheme) Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (
+	scheme.Route, error,
 ) {
 	if entry != nil && entry.Parts == "" {
-		return Route{Instance: entry.Instance, Source: "table", Version: op.TableVersion}, nil
+		return scheme.Route{Instance: entry.Instance, Source: "table", Version: op.TableVersion}, nil
 	}
 	pinned, err := r.Pinned(ctx, op)
 	if err != nil {
-		return Route{}, err
+		return scheme.Route{}, err
 	}
 	if entry != nil {
 		parts, err := figures.DecodeParts(entry.Parts)
-		return Route{
+		return scheme.Route{
 			Instance: entry.Instance, Parts: parts, Routing: pinned.Splitting.Routing, Source: "table",
 			Version: op.TableVersion,
 		}, err
 	}
 	if pinned.Model.Hash == nil {
-		return Route{}, refusal.New(refusal.HashNotKnown,
+		return scheme.Route{}, refusal.New(refusal.HashNotKnown,
 			"The key has no entry in the routing table, and the hash function is the engine's own.")
 	}
 	id, err := pinned.Model.Hash.Instance(key, planner.KeyHash(key))
 	if err != nil {
-		return Route{}, hashProblem(-1, err)
+		return scheme.Route{}, scheme.HashProblem(-1, err)
 	}
-	return Route{Instance: id, Source: "hash", Version: op.TableVersion}, nil
+	return scheme.Route{Instance: id, Source: "hash", Version: op.TableVersion}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -87,7 +88,7 @@ func (s *Feed) changesTell(ctx context.Context, name string, f store.Feed) (bool
 			return false, err
 		}
 	}
-	return schemeNamed(now.Scheme).changesTell(then, now), nil
+	return schemeNamed(now.Scheme).ChangesTell(then, now), nil
 }
 
 // view makes of a feed what there is to say.
@@ -100,7 +101,7 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView
 		TableState: TableState{Version: f.Version}, Scheme: config.Scheme, ConfigVersion: f.ConfigVersion, Full: f.Full,
 	}
 	if f.Full {
-		content, err := schemeNamed(config.Scheme).table(config, f.Entries)
+		content, err := schemeNamed(config.Scheme).Table(config, f.Entries)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +118,7 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView
 	if err != nil {
 		return nil, err
 	}
-	parts, hash, err := schemeNamed(target.Scheme).pending(ctx, s.Reader, pendingPlan{*f.Pending, f.Entries, config, target})
+	parts, hash, err := schemeNamed(target.Scheme).Pending(ctx, s.Reader, scheme.PendingPlan{PendingChange: *f.Pending, Entries: f.Entries, Now: config, Target: target})
 	if err != nil {
 		return nil, err
 	}
@@ -206,30 +207,30 @@ func (s *Feed) answerChange(
 
 // Route says where the committed table of an operator puts a key. Of an instance that is
 // asked it refuses that, unless it answers for the key.
-func (s *Feed) Route(ctx context.Context, name string, key []byte, asked *int32) (Route, error) {
+func (s *Feed) Route(ctx context.Context, name string, key []byte, asked *int32) (scheme.Route, error) {
 	op, entry, err := s.Store.Route(ctx, name, key)
 	if err != nil {
-		return Route{}, refusal.AboutOperator(name, err)
+		return scheme.Route{}, refusal.AboutOperator(name, err)
 	}
 	if err := operator.RefuseNotHeld(op); err != nil {
-		return Route{}, err
+		return scheme.Route{}, err
 	}
 	f, err := operator.FixedChoicesOf(op)
 	if err != nil {
-		return Route{}, err
+		return scheme.Route{}, err
 	}
-	r, err := schemes[f.Scheme].route(ctx, s.Reader, op, key, entry)
+	r, err := schemes[f.Scheme].Route(ctx, s.Reader, op, key, entry)
 	if asked == nil {
 		return r, err
 	}
-	r.pins = cmp.Or(r.pins, op.TableConfigVersion)
+	r.Pins = cmp.Or(r.Pins, op.TableConfigVersion)
 	return r, s.answers(ctx, op, r, err, *asked)
 }
 
 // answers refuses that an instance answers for a key with a route, or with the reason why
 // it has none.
-func (s *Feed) answers(ctx context.Context, op store.Operator, r Route, noRoute error, id int32) error {
-	pinned, err := s.Configuration(ctx, op.Name, r.pins)
+func (s *Feed) answers(ctx context.Context, op store.Operator, r scheme.Route, noRoute error, id int32) error {
+	pinned, err := s.Configuration(ctx, op.Name, r.Pins)
 	if err != nil {
 		return err
 	}
@@ -251,7 +252,7 @@ func (s *Feed) answers(ctx context.Context, op store.Operator, r Route, noRoute 
 		return noRoute
 	case pinned.Ranges != nil && pinned.Ranges.Phase == operator.PhasePut:
 		return refusal.New(refusal.NotServing, "The input has not ended, or not all of it is where it belongs: nobody answers yet.")
-	case !r.has(id):
+	case !r.Has(id):
 		return &refusal.Error{Reason: refusal.NotOwner, Detail: fmt.Sprintf("Instance %d answers for the key, by version %d of the table.",
 			r.Instance, r.Version), Owner: &r.Instance}
 	}

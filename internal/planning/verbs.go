@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -58,7 +59,7 @@ func (s *Life) take(
 		return p, refusal.AboutPlan(step.Plan, err)
 	}
 	if p.Status != from {
-		s.observer.Moved(p, from)
+		s.Observer.Moved(p, from)
 	}
 	return p, nil
 }
@@ -247,10 +248,10 @@ func (s *Life) observeCommit(p store.Plan) {
 		size = p.Batches[p.BatchesDone-1].TableAfter
 	}
 	if p.Status == store.StatusCommitted {
-		s.observer.Committed(p)
+		s.Observer.Committed(p)
 	}
-	if !p.EngineTable && schemeOf(p).countsEntries() {
-		s.observer.TableSize(p.Operator, size)
+	if !p.EngineTable && schemeOf(p).CountsEntries() {
+		s.Observer.TableSize(p.Operator, size)
 	}
 }
 
@@ -269,4 +270,4 @@ func (s *Life) Abort(ctx context.Context, step Step, epoch int64, rolledBack boo
 }
 
 // Life carries plans from a proposal to a committed table.
-type Life struct{ *engine }
+type Life struct{ *scheme.Engine }

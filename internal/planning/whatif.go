@@ -7,6 +7,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 )
@@ -20,7 +21,7 @@ type Trial struct {
 
 // WhatIf asks what strategies and parameters would come to.
 type WhatIf struct {
-	*Statistics
+	*scheme.Statistics
 	Configuration operator.Configuration
 	Table         *planner.RoutingTable // nil: the statistics say where keys are
 	Trials        []Trial
@@ -42,12 +43,12 @@ func (in *WhatIf) Targets() []int {
 
 // WhatIf plans all that is to be tried. The results are in the order of the trials;
 // front tells which of them no other one for as many instances beats in every respect.
-func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*PlanResult, front []bool, err error) {
+func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*scheme.Result, front []bool, err error) {
 	own, err := s.placementOf(ctx, in.Configuration)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.tryAll(ctx, in, func(instances int) (*planInput, error) {
+	return s.tryAll(ctx, in, func(instances int) (*scheme.Input, error) {
 		target := own
 		if instances > 0 {
 			scaled, err := in.Configuration.ScaledTo(instances)
@@ -59,11 +60,11 @@ func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*PlanResult
 			}
 		}
 		// How long keys have been absent is not known: their entries stay.
-		return newPlanInput(in.Statistics, target.Model, planner.Base{
-			Configuration: own.Model, Table: in.Table, Kept: slices.Repeat([]bool{true}, in.Table.Len()), Stop: ended(ctx),
+		return scheme.NewInput(in.Statistics, target.Model, planner.Base{
+			Configuration: own.Model, Table: in.Table, Kept: slices.Repeat([]bool{true}, in.Table.Len()), Stop: scheme.Ended(ctx),
 			HashChanged: !operator.SamePlacement(own.Configuration, target.Configuration), Filling: added(own, target),
 		})
-	}, func(*PlanResult) {})
+	}, func(*scheme.Result) {})
 }
 
 // placementOf is a configuration that is not stored, ready to place keys.
@@ -78,16 +79,16 @@ func (s *Proposer) placementOf(ctx context.Context, c operator.Configuration) (*
 // tryAll plans all that is to be tried, on what prepare makes of the statistics for a number
 // of instances, and finishes each plan.
 func (s *Proposer) tryAll(
-	ctx context.Context, in WhatIf, prepare func(instances int) (*planInput, error), finish func(*PlanResult),
-) (results []*PlanResult, front []bool, err error) {
+	ctx context.Context, in WhatIf, prepare func(instances int) (*scheme.Input, error), finish func(*scheme.Result),
+) (results []*scheme.Result, front []bool, err error) {
 	loads := int64(0)
 	for _, t := range in.Trials {
 		loads += int64(max(t.Instances, len(in.Configuration.Instances))) * reading.LoadBytes
 	}
-	if err := in.Memory.Settle(in.Memory.Used() + in.planBytes() + loads); err != nil {
+	if err := in.Memory.Settle(in.Memory.Used() + in.PlanBytes() + loads); err != nil {
 		return nil, nil, err
 	}
-	results, front = make([]*PlanResult, len(in.Trials)), make([]bool, len(in.Trials))
+	results, front = make([]*scheme.Result, len(in.Trials)), make([]bool, len(in.Trials))
 	for _, group := range byInstances(in.Trials) {
 		if err := s.tryGroup(ctx, in, group, prepare, finish, results); err != nil {
 			return nil, nil, err
@@ -104,8 +105,8 @@ func (s *Proposer) tryAll(
 }
 
 // tryGroup plans trials of one number of instances.
-func (s *Proposer) tryGroup(ctx context.Context, in WhatIf, group []int, prepare func(int) (*planInput, error),
-	finish func(*PlanResult), results []*PlanResult) error {
+func (s *Proposer) tryGroup(ctx context.Context, in WhatIf, group []int, prepare func(int) (*scheme.Input, error),
+	finish func(*scheme.Result), results []*scheme.Result) error {
 	prepared, err := prepare(in.Trials[group[0]].Instances)
 	switch {
 	case ctx.Err() != nil:
@@ -114,14 +115,14 @@ func (s *Proposer) tryGroup(ctx context.Context, in WhatIf, group []int, prepare
 		return err
 	}
 	for _, i := range byDegree(in.Trials, group) {
-		begin := s.now()
-		out, err := s.trials.run(ctx, in.Trials[i].Strategy, prepared, in.Trials[i].Parameters)
+		begin := s.Now()
+		out, err := s.trials.Run(ctx, in.Trials[i].Strategy, prepared, in.Trials[i].Parameters)
 		if err != nil {
 			return err
 		}
-		out.Took = s.now().Sub(begin)
+		out.Took = s.Now().Sub(begin)
 		finish(out)
-		if err := in.Memory.Reserve(out.trialBytes(in.Lists)); err != nil {
+		if err := in.Memory.Reserve(out.TrialBytes(in.Lists)); err != nil {
 			return err
 		}
 		results[i] = out

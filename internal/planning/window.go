@@ -9,6 +9,7 @@ import (
 	"plannerd/internal/drive"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -18,8 +19,8 @@ import (
 // of the operator's window have added, and adds rows without cost for the keys that only
 // earlier ones name. Intervals that were too small to be acted upon do not count, nor do
 // those before the window was set, or whose statistics are no longer kept.
-func (s *Intake) addUp(ctx context.Context, b *base, st *Statistics, memory *admission.Lease) error {
-	if b.newest.Window <= 1 {
+func (s *Intake) addUp(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) error {
+	if b.Newest.Window <= 1 {
 		return nil
 	}
 	switch {
@@ -30,7 +31,7 @@ func (s *Intake) addUp(ctx context.Context, b *base, st *Statistics, memory *adm
 		return refusal.New(refusal.CompleteCoverageRequired,
 			"The operator adds up the states of keys over several intervals: only complete statistics tell what was added.")
 	}
-	window := drive.NewSums(b.newest.Window)
+	window := drive.NewSums(b.Newest.Window)
 	window.Reserve = memory.Reserve
 	before, err := s.windowBefore(ctx, b, st)
 	if err != nil {
@@ -49,12 +50,12 @@ func (s *Intake) addUp(ctx context.Context, b *base, st *Statistics, memory *adm
 		return err
 	}
 	for i := own.Len(); i < st.Len(); i++ { // errors point at rows of the request, and this is none
-		if _, err := b.newest.Model.Hash.Instance(st.Keys.At(i), st.Keys.Hash(i)); err != nil {
+		if _, err := b.Newest.Model.Hash.Instance(st.Keys.At(i), st.Keys.Hash(i)); err != nil {
 			return planner.Invalid("interval",
 				fmt.Sprintf("key %q, which has state of intervals before, %v", st.Keys.At(i), err))
 		}
 	}
-	st.added = append(slices.Clone(own.State), make([]float64, st.Len()-own.Len())...)
+	st.Added = append(slices.Clone(own.State), make([]float64, st.Len()-own.Len())...)
 	st.Shares = sharesOf(own, st.State)
 	return nil
 }
@@ -75,14 +76,14 @@ func sharesOf(own *planner.Statistics, state []float64) []planner.Share {
 func (s *Intake) addInterval(ctx context.Context, window *drive.Window, p store.Plan, memory *admission.Lease) error {
 	held := memory.Used()
 	in, err := s.inputOf(ctx, p, memory)
-	if isPurged(err) || err == nil && in.added == nil {
+	if isPurged(err) || err == nil && in.Added == nil {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	input := memory.Used() - held
-	_, err = window.Add(&planner.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.added})
+	_, err = window.Add(&planner.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.Added})
 	if err != nil {
 		return err
 	}
@@ -91,14 +92,14 @@ func (s *Intake) addInterval(ctx context.Context, window *drive.Window, p store.
 
 // windowBefore are the newest plans of the intervals whose states the statistics add to,
 // oldest first.
-func (s *Intake) windowBefore(ctx context.Context, b *base, st *Statistics) (plans []store.Plan, err error) {
+func (s *Intake) windowBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (plans []store.Plan, err error) {
 	for p, err := range s.earlierPlans(ctx, b, st, math.MaxInt) {
 		if err != nil {
 			return nil, err
 		}
 		n := len(plans)
 		switch {
-		case n == b.newest.Window-1:
+		case n == b.Newest.Window-1:
 		case isSmall(p) || n > 0 && plans[n-1].Epoch == p.Epoch && plans[n-1].Interval == p.Interval:
 			continue
 		default:

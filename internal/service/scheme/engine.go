@@ -1,4 +1,4 @@
-package planning
+package scheme
 
 import (
 	"context"
@@ -16,18 +16,18 @@ import (
 	"plannerd/planner/policy"
 )
 
-// engine computes plans: so many at the same time, each within its time, which begins
+// Engine computes plans: so many at the same time, each within its time, which begins
 // when it is asked for.
-type engine struct {
+type Engine struct {
 	*reading.Reader
-	slots    *admission.Slots
-	longest  time.Duration // that a plan or an analysis may take
-	now      func() time.Time
-	observer reading.Observer
+	Slots    *admission.Slots
+	Longest  time.Duration // that a plan or an analysis may take
+	Now      func() time.Time
+	Observer reading.Observer
 }
 
-// run computes one plan of a routing table when a slot is free.
-func (e *engine) run(ctx context.Context, strategy string, in *planInput, p operator.Parameters) (*PlanResult, error) {
+// Run computes one plan of a routing table when a slot is free.
+func (e *Engine) Run(ctx context.Context, strategy string, in *Input, p operator.Parameters) (*Result, error) {
 	if _, ok := planner.Lookup(strategy); !ok {
 		return nil, fmt.Errorf("there is no strategy %q", strategy) // what is stored was checked
 	}
@@ -44,13 +44,13 @@ func (e *engine) run(ctx context.Context, strategy string, in *planInput, p oper
 		return compacted.Plan, nil
 	}
 	d := policy.Decision{}
-	ctx, end := e.observer.Start(ctx, "plan", "plannerd.strategy", strategy)
-	plan, err := e.compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (_ *planner.Plan, err error) {
-		if in.foreseen == nil {
+	ctx, end := e.Observer.Start(ctx, "plan", "plannerd.strategy", strategy)
+	plan, err := e.Compute(ctx, func(snapshot *planner.Snapshot, o planner.Options) (_ *planner.Plan, err error) {
+		if in.Foreseen == nil {
 			return run(strategy, snapshot, o)
 		}
-		situation := policy.Situation{Snapshot: snapshot, Forecast: in.foreseen.forecast, Since: in.since}
-		d, err = in.policy.Decide(run, strategy, situation, o)
+		situation := policy.Situation{Snapshot: snapshot, Forecast: in.Foreseen.Forecast, Since: in.Since}
+		d, err = in.Policy.Decide(run, strategy, situation, o)
 		return d.Plan, err
 	}, in.Snapshot, p)
 	end(err)
@@ -58,18 +58,18 @@ func (e *engine) run(ctx context.Context, strategy string, in *planInput, p oper
 		return nil, err
 	}
 	plan.Strategy = strategy
-	e.observer.Planned(strategy, time.Since(begin))
-	out := in.result(plan)
+	e.Observer.Planned(strategy, time.Since(begin))
+	out := in.Result(plan)
 	if compacted != nil && (d.Reason == policy.Planned || d.Reason == policy.Balanced) {
 		out.compacted(in.compression, compacted)
 	}
 	out.decided(d.Reason)
-	out.foresight = in.foreseen.told(plan, d.Without, d.With)
+	out.Foresight = in.Foreseen.Told(plan, d.Without, d.With)
 	return out, nil
 }
 
 // decided says why a policy leaves everything where it is, if it does.
-func (o *PlanResult) decided(why policy.Reason) {
+func (o *Result) decided(why policy.Reason) {
 	cause, ok := map[policy.Reason]planner.Cause{
 		policy.Balanced: planner.CauseBalanced, policy.Cooldown: figures.CauseCooldown, policy.Improbable: figures.CauseImprobable,
 		policy.LittleWorth: figures.CauseLittleGain,
@@ -79,17 +79,17 @@ func (o *PlanResult) decided(why policy.Reason) {
 	}
 }
 
-// compute runs a strategy when a slot is free, within the time that the parameters
+// Compute runs a strategy when a slot is free, within the time that the parameters
 // and the service allow.
-func (e *engine) compute(ctx context.Context, strategy planner.Strategy, snapshot *planner.Snapshot,
+func (e *Engine) Compute(ctx context.Context, strategy planner.Strategy, snapshot *planner.Snapshot,
 	p operator.Parameters) (*planner.Plan, error) {
-	w, options := e.watch(ctx, p), p.Planner()
-	release, err := e.slots.Take(ctx, p.Time(e.longest))
+	w, options := e.Watch(ctx, p), p.Planner()
+	release, err := e.Slots.Take(ctx, p.Time(e.Longest))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	options.Stop = w.stop
+	options.Stop = w.Stop
 	plan, err := strategy(snapshot, options)
 	switch {
 	case ctx.Err() != nil: // nobody waits for it any more
@@ -103,14 +103,14 @@ func (e *engine) compute(ctx context.Context, strategy planner.Strategy, snapsho
 // watch tells a plan when it has to stop.
 type watch struct {
 	late bool // its time is up
-	stop func() bool
+	Stop func() bool
 }
 
-// watch starts the time that the parameters and the service allow for a plan.
-func (e *engine) watch(ctx context.Context, p operator.Parameters) *watch {
-	w, end := &watch{}, e.now().Add(p.Time(e.longest))
-	w.stop = func() bool {
-		w.late = w.late || !e.now().Before(end)
+// Watch starts the time that the parameters and the service allow for a plan.
+func (e *Engine) Watch(ctx context.Context, p operator.Parameters) *watch {
+	w, end := &watch{}, e.Now().Add(p.Time(e.Longest))
+	w.Stop = func() bool {
+		w.late = w.late || !e.Now().Before(end)
 		return w.late || ctx.Err() != nil
 	}
 	return w
@@ -132,7 +132,7 @@ func unfinished(snapshot *planner.Snapshot, options planner.Options, late bool) 
 	return plan, nil
 }
 
-// turn waits for a slot as long as a plan may take.
-func (e *engine) turn(ctx context.Context) (release func(), err error) {
-	return e.slots.Take(ctx, e.longest)
+// Turn waits for a slot as long as a plan may take.
+func (e *Engine) Turn(ctx context.Context) (release func(), err error) {
+	return e.Slots.Take(ctx, e.Longest)
 }

@@ -1,4 +1,4 @@
-package planning
+package scheme
 
 import (
 	"bytes"
@@ -40,28 +40,28 @@ type Statistics struct {
 	// Decode is how long receiving and decoding took.
 	Decode time.Duration
 
-	// foreseen is what they and the intervals before let expect of the next one; nil: it is
+	// Foreseen is what they and the intervals before let expect of the next one; nil: it is
 	// planned on the statistics as they are.
-	foreseen *forecast.Forecast
+	Foreseen *forecast.Forecast
 
-	// added is the state that the interval itself added to each row, where their states are
+	// Added is the state that the interval itself added to each row, where their states are
 	// those of the operator's window; nil: they are not.
-	added []float64
+	Added []float64
 
-	// estimate is nil where the figures are exact.
-	estimate *figures.Estimate
+	// Estimate is nil where the figures are exact.
+	Estimate *figures.Estimate
 
-	// older: the rows' instances are older than the table that is planned on. That is
+	// Older: the rows' instances are older than the table that is planned on. That is
 	// all that is stored of TableVersion.
-	older bool
+	Older bool
 }
 
-// planned is the statistics that plans are made on.
-func (st *Statistics) planned() *planner.Statistics {
-	if st.foreseen == nil {
+// Planned is the statistics that plans are made on.
+func (st *Statistics) Planned() *planner.Statistics {
+	if st.Foreseen == nil {
 		return st.Statistics
 	}
-	return st.foreseen.Statistics
+	return st.Foreseen.Statistics
 }
 
 // Hash identifies the statistics.
@@ -73,12 +73,12 @@ func (st *Statistics) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// identity identifies the statistics of that hash together with the configuration
+// Identity identifies the statistics of that hash together with the configuration
 // (hence the parameters), the base version and the compact form of a request. The
 // degree that records are said to have makes no difference to the plan, so it makes
 // none here.
-func (st *Statistics) identity(hash string, config, version int64) string {
-	text := fmt.Sprintf("%s/config-%d/table-%d/outdated-%t", hash, config, version, st.outdated(version))
+func (st *Statistics) Identity(hash string, config, version int64) string {
+	text := fmt.Sprintf("%s/config-%d/table-%d/outdated-%t", hash, config, version, st.Outdated(version))
 	switch {
 	case st.Records != nil:
 		text += fmt.Sprintf("/records-%g-%g", st.Records.Scales.Cost, st.Records.Scales.State)
@@ -89,19 +89,19 @@ func (st *Statistics) identity(hash string, config, version int64) string {
 	return text
 }
 
-// ahead reports whether the statistics are of a newer table than the committed one.
-func (st *Statistics) ahead(version int64) bool {
+// Ahead reports whether the statistics are of a newer table than the committed one.
+func (st *Statistics) Ahead(version int64) bool {
 	return st.TableVersion != nil && *st.TableVersion > version
 }
 
-func tableAhead(said, committed int64) error {
+func TableAhead(said, committed int64) error {
 	return refusal.New(refusal.TableVersionAhead, fmt.Sprintf("The statistics are of table version %d; the committed one is %d.",
 		said, committed))
 }
 
-// byConfiguration refuses statistics whose hash instances are by another configuration than
+// ByConfiguration refuses statistics whose hash instances are by another configuration than
 // the newest.
-func (st *Statistics) byConfiguration(newest int64) error {
+func (st *Statistics) ByConfiguration(newest int64) error {
 	if st.ConfigVersion == nil || *st.ConfigVersion == newest {
 		return nil
 	}
@@ -109,9 +109,9 @@ func (st *Statistics) byConfiguration(newest int64) error {
 		"The statistics are of version %d of the configuration; the newest is %d.", *st.ConfigVersion, newest))
 }
 
-// outdated reports whether the rows' instances are older than the table.
-func (st *Statistics) outdated(version int64) bool {
-	return st.older || st.TableVersion != nil && *st.TableVersion < version
+// Outdated reports whether the rows' instances are older than the table.
+func (st *Statistics) Outdated(version int64) bool {
+	return st.Older || st.TableVersion != nil && *st.TableVersion < version
 }
 
 // Rows is the number of keys and records.
@@ -133,8 +133,8 @@ func (st *Statistics) Names(key []byte) bool {
 	return false
 }
 
-// namedOf are the keys that are named beside records, with what is said of all.
-func namedOf(r *compact.Statistics) *planner.Statistics {
+// NamedOf are the keys that are named beside records, with what is said of all.
+func NamedOf(r *compact.Statistics) *planner.Statistics {
 	out := planner.Statistics{}
 	if r.Named != nil {
 		out = *r.Named
@@ -155,8 +155,8 @@ func (st *Statistics) Over(p operator.Parameters) operator.Parameters {
 	return p
 }
 
-// planBytes is what planning on the statistics takes.
-func (st *Statistics) planBytes() int64 {
+// PlanBytes is what planning on the statistics takes.
+func (st *Statistics) PlanBytes() int64 {
 	n := int64(st.Len())*reading.PlanRowBytes + int64(st.Keys.Bytes())
 	if st.Records != nil {
 		return n + int64(st.Rows())*reading.CompactRowBytes + int64(len(st.Records.Records))*reading.PlanRowBytes
@@ -169,13 +169,13 @@ func (st *Statistics) planBytes() int64 {
 
 // size is how much statistics tell of.
 type size struct {
-	keys int64
-	cost float64
+	Keys int64
+	Cost float64
 }
 
-// size counts the keys of the statistics, those that residuals stand for included, and
+// Size counts the keys of the statistics, those that residuals stand for included, and
 // sums up what they cost.
-func (st *Statistics) size() size {
+func (st *Statistics) Size() size {
 	costs, counts, residual := st.Cost, []int64(nil), st.Residual
 	if r := st.Records; r != nil {
 		costs, counts = slices.Clone(costs), slices.Repeat([]int64{1}, len(costs))
@@ -189,11 +189,11 @@ func (st *Statistics) size() size {
 		if counts != nil {
 			n = counts[i]
 		}
-		out.keys, sum = out.keys+n, sum+scale.Fixed(cost)*n
+		out.Keys, sum = out.Keys+n, sum+scale.Fixed(cost)*n
 	}
-	out.cost = scale.Float(sum)
+	out.Cost = scale.Float(sum)
 	for _, r := range residual {
-		out.keys, out.cost = out.keys+r.Keys, out.cost+r.Cost
+		out.Keys, out.Cost = out.Keys+r.Keys, out.Cost+r.Cost
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package planning
+package scheme
 
 import (
 	"bytes"
@@ -32,18 +32,18 @@ const (
 	MigratesRanges  Migrates = "ranges"
 )
 
-// planInput is what a plan of a routing table is made of: keys, or classes of them and keys
+// Input is what a plan of a routing table is made of: keys, or classes of them and keys
 // that are named.
-type planInput struct {
+type Input struct {
 	*planner.Snapshot
 	classes *compact.Classes // whose items the snapshot has; nil: it has keys
 	degree  int              // of the classes; 0: not said
-	// foreseen is what is known of other intervals; nil: nothing is, and nothing but the
+	// Foreseen is what is known of other intervals; nil: nothing is, and nothing but the
 	// strategy decides. Else the policy does; since is how many intervals ago the last plan
 	// took effect that moved keys, 0 if that is not asked.
-	foreseen *foreseen
-	policy   policy.Policy
-	since    int
+	Foreseen *Foreseen
+	Policy   policy.Policy
+	Since    int
 
 	// compression is the compact form of the keys that was used last, made as
 	// compressed says.
@@ -58,21 +58,21 @@ type compressed struct {
 	names  bool
 }
 
-// newPlanInput brings statistics into the form that strategies take.
-func newPlanInput(in *Statistics, target planner.Configuration, from planner.Base) (*planInput, error) {
+// NewInput brings statistics into the form that strategies take.
+func NewInput(in *Statistics, target planner.Configuration, from planner.Base) (*Input, error) {
 	if in.Records == nil {
-		s, err := planner.NewSnapshot(in.planned(), target, from)
-		return &planInput{Snapshot: s}, err
+		s, err := planner.NewSnapshot(in.Planned(), target, from)
+		return &Input{Snapshot: s}, err
 	}
 	c, err := compact.NewClasses(in.Records, target, from)
 	if err != nil {
 		return nil, err
 	}
-	return &planInput{Snapshot: c.Items, classes: c, degree: in.Records.Degree}, nil
+	return &Input{Snapshot: c.Items, classes: c, degree: in.Records.Degree}, nil
 }
 
 // planCompact plans on the compact form of the keys.
-func (in *planInput) planCompact(strategy string, p parameters.Compact, o planner.Options) (*compact.KeyPlan, error) {
+func (in *Input) planCompact(strategy string, p parameters.Compact, o planner.Options) (*compact.KeyPlan, error) {
 	options, names := p.Options(), o.Splitting != nil || len(in.Splits) > 0
 	if in.compression == nil || in.compressed != (compressed{options.Degree, options.Scales, names}) {
 		if err := in.checkScales(options.Scales); err != nil {
@@ -96,7 +96,7 @@ func (in *planInput) planCompact(strategy string, p parameters.Compact, o planne
 
 // checkScales refuses scales in which some value would be greater than costs and
 // states may be.
-func (in *planInput) checkScales(s compact.Scales) error {
+func (in *Input) checkScales(s compact.Scales) error {
 	for _, v := range []struct {
 		field  string
 		scale  float64
@@ -109,35 +109,35 @@ func (in *planInput) checkScales(s compact.Scales) error {
 	return nil
 }
 
-// PlanResult is a plan as it was computed, and what it was made of.
-type PlanResult struct {
+// Result is a plan as it was computed, and what it was made of.
+type Result struct {
 	*planner.Plan
 	Took time.Duration
 
-	classes    *compact.Classes      // what its items are; nil: keys
+	Classes    *compact.Classes      // what its items are; nil: keys
 	compaction *figures.Compaction   // nil: it was made on keys
 	loadErrors []planner.Comparison  // by instance; nil: not known
-	blocking   *figures.BlockingPlan // nil: no other plan was in the way
-	evaluated  *evaluatedPlan        // nil: no other plan waits or is carried out
-	small      bool                  // its statistics are too small to be acted upon
-	foresight  *Foresight            // nil: nobody looks ahead
-	returned   float64               // of the state that moves, what goes back; see Service.returned
+	Blocking   *figures.BlockingPlan // nil: no other plan was in the way
+	Evaluated  *EvaluatedPlan        // nil: no other plan waits or is carried out
+	Small      bool                  // its statistics are too small to be acted upon
+	Foresight  *Foresight            // nil: nobody looks ahead
+	Returned   float64               // of the state that moves, what goes back; see Service.returned
 	// idleEntries are those of keys that have been absent for long.
 	idleEntries int64
 
 	// Of the schemes without a routing table:
-	diff        listing.LayoutDiff   // nil: it is of a routing table
-	changed     []store.Change       // of the entries that the store holds
-	rerouted    bool                 // routes change beside those that the entries tell
-	touched     []int32              // instances that must know of it beside those of its migrations
-	layout      layout               // after the plan, of schemes without a routing table
-	firsts      *firstsOf            // nil: each key has one instance
-	certificate *figures.Certificate // nil: nothing is proven
+	Diff     listing.LayoutDiff   // nil: it is of a routing table
+	Changed  []store.Change       // of the entries that the store holds
+	Rerouted bool                 // routes change beside those that the entries tell
+	Touched  []int32              // instances that must know of it beside those of its migrations
+	Layout   Layout               // after the plan, of schemes without a routing table
+	Firsts   *FirstsOf            // nil: each key has one instance
+	Proven   *figures.Certificate // nil: nothing is proven
 }
 
-// result is what was planned on the input.
-func (in *planInput) result(p *planner.Plan) *PlanResult {
-	out := &PlanResult{Plan: p, classes: in.classes}
+// Result is what was planned on the input.
+func (in *Input) Result(p *planner.Plan) *Result {
+	out := &Result{Plan: p, Classes: in.classes}
 	if in.classes == nil {
 		return out
 	}
@@ -160,7 +160,7 @@ func countOf(records []compact.Record) (n int64) {
 }
 
 // compacted notes that the plan was made on the compact form of its keys.
-func (o *PlanResult) compacted(c *compact.Compression, p *compact.KeyPlan) {
+func (o *Result) compacted(c *compact.Compression, p *compact.KeyPlan) {
 	degree, worst := int32(c.Degree), p.GreatestError()
 	o.loadErrors = p.Error
 	o.compaction = &figures.Compaction{
@@ -171,41 +171,41 @@ func (o *PlanResult) compacted(c *compact.Compression, p *compact.KeyPlan) {
 }
 
 // Migrates is what the plan moves: of a routing table, keys or classes of them.
-func (o *PlanResult) Migrates() Migrates { return migratesKeys(o.ofClasses()) }
+func (o *Result) Migrates() Migrates { return MigratesByClass(o.OfClasses()) }
 
-// ofClasses reports whether it takes the engine to say which keys the plan changes. Where all
+// OfClasses reports whether it takes the engine to say which keys the plan changes. Where all
 // of them are named, one that was made of classes is a plan of keys.
-func (o *PlanResult) ofClasses() bool {
-	return o.classes != nil && (o.Snapshot.Named == 0 || o.Snapshot.HashChanged ||
-		slices.ContainsFunc(o.Moves, func(m planner.Move) bool { return !o.classes.IsNamed(m.Item) }))
+func (o *Result) OfClasses() bool {
+	return o.Classes != nil && (o.Snapshot.Named == 0 || o.Snapshot.HashChanged ||
+		slices.ContainsFunc(o.Moves, func(m planner.Move) bool { return !o.Classes.IsNamed(m.Item) }))
 }
 
-func migratesKeys(classes bool) Migrates {
+func MigratesByClass(classes bool) Migrates {
 	if classes {
 		return MigratesClasses
 	}
 	return MigratesKeys
 }
 
-// changes returns what the plan does to the table; nil when nobody can tell.
-func (o *PlanResult) changes() []store.Change {
+// Changes returns what the plan does to the table; nil when nobody can tell.
+func (o *Result) Changes() []store.Change {
 	switch {
-	case o.diff != nil:
-		return o.changed
-	case o.ofClasses():
+	case o.Diff != nil:
+		return o.Changed
+	case o.OfClasses():
 		return nil
 	}
-	out := slices.AppendSeq(make([]store.Change, 0, len(o.Set)+len(o.Unset)), unsortedChanges(o.Plan))
+	out := slices.AppendSeq(make([]store.Change, 0, len(o.Set)+len(o.Unset)), UnsortedChanges(o.Plan))
 	slices.SortFunc(out, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
 	return out
 }
 
-// lists are the lists of the plan, with what it does to the table.
-func (o *PlanResult) lists(changes []store.Change) listing.Lists {
+// ListsWith are the lists of the plan, with what it does to the table.
+func (o *Result) ListsWith(changes []store.Change) listing.Lists {
 	l := listing.Lists{Migrations: o.migrations()}
 	switch {
-	case o.diff != nil:
-		l.Change = o.diff.Parts()
+	case o.Diff != nil:
+		l.Change = o.Diff.Parts()
 	case changes != nil:
 		l.Change = listing.ChangeParts(changes)
 	}
@@ -213,16 +213,16 @@ func (o *PlanResult) lists(changes []store.Change) listing.Lists {
 }
 
 // Lists are the lists of the plan. They are made anew each time that it is called.
-func (o *PlanResult) Lists() listing.Lists { return o.lists(o.changes()) }
+func (o *Result) Lists() listing.Lists { return o.ListsWith(o.Changes()) }
 
 // NeedsBase64 tells whether a key of the lists is not valid UTF-8, without making
 // them.
-func (o *PlanResult) NeedsBase64() bool {
-	if o.ofClasses() {
+func (o *Result) NeedsBase64() bool {
+	if o.OfClasses() {
 		return o.migrations().NeedsBase64()
 	}
 	var keys statsio.Records[statsio.UnsetKey] = func(yield func(statsio.UnsetKey) bool) {
-		for c := range unsortedChanges(o.Plan) {
+		for c := range UnsortedChanges(o.Plan) {
 			if !yield(c.Key) {
 				return
 			}
@@ -231,8 +231,8 @@ func (o *PlanResult) NeedsBase64() bool {
 	return keys.NeedsBase64() || o.migrations().NeedsBase64()
 }
 
-// unsortedChanges yields what a plan does to the table.
-func unsortedChanges(p *planner.Plan) iter.Seq[store.Change] {
+// UnsortedChanges yields what a plan does to the table.
+func UnsortedChanges(p *planner.Plan) iter.Seq[store.Change] {
 	s := p.Snapshot
 	return func(yield func(store.Change) bool) {
 		for _, x := range p.Set {
@@ -286,12 +286,12 @@ func entryAt(s *planner.Snapshot, entry int32) (instance int32, parts string) {
 }
 
 // migrations lists what the plan moves.
-func (o *PlanResult) migrations() statsio.List {
+func (o *Result) migrations() statsio.List {
 	switch {
-	case o.diff != nil:
-		return o.diff.List()
-	case o.ofClasses():
-		moves := o.classes.Moves(o.Plan)
+	case o.Diff != nil:
+		return o.Diff.List()
+	case o.OfClasses():
+		moves := o.Classes.Moves(o.Plan)
 		if o.Snapshot.Named == 0 {
 			return listing.ClassMigrations(moves).List()
 		}
@@ -301,21 +301,21 @@ func (o *PlanResult) migrations() statsio.List {
 }
 
 // named is the plan with the moves of keys that are named alone.
-func (o *PlanResult) named() *planner.Plan {
+func (o *Result) named() *planner.Plan {
 	p := *o.Plan
-	p.Moves = o.classes.MovesNamed(o.Plan)
+	p.Moves = o.Classes.MovesNamed(o.Plan)
 	return &p
 }
 
 // stays are the keys that the plan leaves elsewhere than their hash instance, as
 // moves to where they are.
-func (o *PlanResult) stays() []compact.Record {
-	left := slices.Clone(o.classes.Items.Count)
+func (o *Result) stays() []compact.Record {
+	left := slices.Clone(o.Classes.Items.Count)
 	for _, m := range o.Moves {
 		left[m.Item] -= m.Count
 	}
 	var out []compact.Record
-	for i, r := range o.classes.Records {
+	for i, r := range o.Classes.Records {
 		if r.Current != r.Hash && left[i] > 0 {
 			r.Count = left[i]
 			out = append(out, r)
@@ -324,28 +324,28 @@ func (o *PlanResult) stays() []compact.Record {
 	return out
 }
 
-// encodedMigrations are the migrations as the store keeps them. withStays puts beside
+// EncodedMigrations are the migrations as the store keeps them. withStays puts beside
 // the moves of classes those that stay and need an entry.
-func (o *PlanResult) encodedMigrations(withStays bool) []byte {
+func (o *Result) EncodedMigrations(withStays bool) []byte {
 	switch {
-	case o.diff != nil:
-		return o.diff.Encode()
-	case !o.ofClasses():
+	case o.Diff != nil:
+		return o.Diff.Encode()
+	case !o.OfClasses():
 		return statsio.EncodeMigrations(o.Plan)
 	}
-	moves := o.classes.Moves(o.Plan)
+	moves := o.Classes.Moves(o.Plan)
 	if withStays {
 		moves = compact.Merge(append(moves, o.stays()...))
 	}
 	if o.Snapshot.Named == 0 {
 		return statsio.EncodeClassMoves(moves)
 	}
-	return statsio.EncodeItemMoves(moves, o.classes.Scales, o.named(), o.namedAfter())
+	return statsio.EncodeItemMoves(moves, o.Classes.Scales, o.named(), o.namedAfter())
 }
 
 // namedAfter are the keys that are named, by ascending bytes, with their entries after the
 // plan: of NoInstance where a key has none.
-func (o *PlanResult) namedAfter() []planner.Entry {
+func (o *Result) namedAfter() []planner.Entry {
 	s := o.Snapshot
 	first := s.Len() - s.Named
 	out := make([]planner.Entry, s.Named)
@@ -366,12 +366,12 @@ func (o *PlanResult) namedAfter() []planner.Entry {
 	return out
 }
 
-// within reports whether a table of that size is within a limit; nil: there is none.
-func within(limit *int64, size int64) bool { return limit == nil || size <= *limit }
+// Within reports whether a table of that size is within a limit; nil: there is none.
+func Within(limit *int64, size int64) bool { return limit == nil || size <= *limit }
 
-// leaveIdle has a plan of a routing table that is not to be carried out leave the table
+// LeaveIdle has a plan of a routing table that is not to be carried out leave the table
 // alone, and counts the entries of absent keys that another plan may drop.
-func (o *PlanResult) leaveIdle() {
+func (o *Result) LeaveIdle() {
 	if figures.LeavesAll(o.Causes) || o.Acts() {
 		return
 	}
@@ -383,10 +383,10 @@ func (o *PlanResult) leaveIdle() {
 	o.LeaveTable()
 }
 
-// status tells what becomes of a plan.
-func (o *PlanResult) status() store.Status {
-	acts := o.rerouted || len(o.changed) > 0
-	if o.diff == nil {
+// Status tells what becomes of a plan.
+func (o *Result) Status() store.Status {
+	acts := o.Rerouted || len(o.Changed) > 0
+	if o.Diff == nil {
 		acts = !figures.LeavesAll(o.Causes) && o.Acts()
 	}
 	if acts {
@@ -395,14 +395,14 @@ func (o *PlanResult) status() store.Status {
 	return store.StatusNoAction
 }
 
-// answerBytes is what keeping and answering the plan takes.
-func (o *PlanResult) answerBytes() int64 {
+// AnswerBytes is what keeping and answering the plan takes.
+func (o *Result) AnswerBytes() int64 {
 	return int64(len(o.Moves)+len(o.Set)+len(o.Unset))*reading.MoveBytes/2 + reading.MoveKeyTimes*reading.MovedKeyBytes(o.Plan) +
 		int64(len(o.Instances))*reading.LoadBytes
 }
 
-// trialBytes is what the plan takes as one of a what-if until all are answered.
-func (o *PlanResult) trialBytes(withLists bool) int64 {
+// TrialBytes is what the plan takes as one of a what-if until all are answered.
+func (o *Result) TrialBytes(withLists bool) int64 {
 	n := int64(len(o.Moves)) * reading.TrialMoveBytes
 	if withLists {
 		n += int64(len(o.Moves))*reading.TrialTextBytes + reading.MoveKeyTimes*reading.MovedKeyBytes(o.Plan)
@@ -411,7 +411,7 @@ func (o *PlanResult) trialBytes(withLists bool) int64 {
 }
 
 // Figures brings the figures of the plan into the form that the store keeps.
-func (o *PlanResult) Figures() (store.Figures, error) {
+func (o *Result) Figures() (store.Figures, error) {
 	causes := make([]string, len(o.Causes))
 	for i, c := range o.Causes {
 		causes[i] = string(c)
@@ -424,20 +424,20 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 		SkewnessBefore: o.Skewness.Before, SkewnessAfter: o.Skewness.After, TableBefore: o.TableBefore,
 		TableAfter:    o.TableAfter,
 		MigrationKeys: o.Migration.Keys, MigrationState: o.Migration.State, MigrationFraction: o.Migration.Fraction,
-		ForcedKeys: forcedKeys, ForcedState: forcedState, ReturnedState: o.returned,
+		ForcedKeys: forcedKeys, ForcedState: forcedState, ReturnedState: o.Returned,
 		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted,
 		IdleEntries: o.idleEntries, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits, Merges: o.Merges(),
 	}
-	if o.foresight != nil {
-		f.ThetaRealised = &o.foresight.RealisedTheta
+	if o.Foresight != nil {
+		f.ThetaRealised = &o.Foresight.RealisedTheta
 	}
 	for _, part := range []struct {
 		into  *[]byte
 		value any
 	}{
 		{&f.Instances, o.loads()}, {&f.HotKeys, o.HotKeyList()}, {&f.Splits, o.SplitKeys()},
-		{&f.Certificate, o.proof()}, {&f.Compaction, o.compaction}, {&f.Pending, o.blocking},
-		{&f.Forecast, o.foresight},
+		{&f.Certificate, o.proof()}, {&f.Compaction, o.compaction}, {&f.Pending, o.Blocking},
+		{&f.Forecast, o.Foresight},
 	} {
 		text, err := json.Marshal(part.value)
 		if err != nil {
@@ -451,10 +451,10 @@ func (o *PlanResult) Figures() (store.Figures, error) {
 }
 
 // proof is the certificate of the plan; nil when there is none.
-func (o *PlanResult) proof() *figures.Certificate {
+func (o *Result) proof() *figures.Certificate {
 	c := o.Certificate
-	if o.certificate != nil || c == nil {
-		return o.certificate
+	if o.Proven != nil || c == nil {
+		return o.Proven
 	}
 	out := &figures.Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: o.scope(), Infeasible: c.Infeasible,
 		Unmet: make([]figures.Unmet, len(c.Unmet))}
@@ -468,21 +468,21 @@ func (o *PlanResult) proof() *figures.Certificate {
 }
 
 // scope is what the certificate of the planner is over.
-func (o *PlanResult) scope() string {
-	if _, splits := o.diff.(listing.PkgDiff); splits {
+func (o *Result) scope() string {
+	if _, splits := o.Diff.(listing.PkgDiff); splits {
 		return scopeCandidates
 	}
-	return string(migratesKeys(o.classes != nil))
+	return string(MigratesByClass(o.Classes != nil))
 }
 
 // scopeCandidates is that of proofs over all ways to divide keys over their candidates.
 const scopeCandidates = "candidates"
 
-// firstsOf is of how many keys each instance is the first candidate, before the plan and
+// FirstsOf is of how many keys each instance is the first candidate, before the plan and
 // after it.
-type firstsOf struct{ before, after []int64 }
+type FirstsOf struct{ Before, After []int64 }
 
-func (o *PlanResult) loads() []figures.Load {
+func (o *Result) loads() []figures.Load {
 	out := make([]figures.Load, len(o.Instances))
 	for i, l := range o.Instances {
 		d := o.Snapshot.Instances[i]
@@ -499,9 +499,9 @@ func (o *PlanResult) loads() []figures.Load {
 		if d.Filling {
 			out[i].Filling = &d.Filling
 		}
-		if o.firsts != nil {
-			out[i].MergesBefore = new(l.KeysBefore - o.firsts.before[i])
-			out[i].MergesAfter = new(l.KeysAfter - o.firsts.after[i])
+		if o.Firsts != nil {
+			out[i].MergesBefore = new(l.KeysBefore - o.Firsts.Before[i])
+			out[i].MergesAfter = new(l.KeysAfter - o.Firsts.After[i])
 		}
 		if o.asksToFill() && d.Live() {
 			out[i].LeastLoad = &l.Least
@@ -517,20 +517,20 @@ func (o *PlanResult) loads() []figures.Load {
 }
 
 // asksToFill reports whether some load has a lower bound.
-func (o *PlanResult) asksToFill() bool {
+func (o *Result) asksToFill() bool {
 	return o.Options.ThetaMin != nil ||
 		slices.ContainsFunc(o.Snapshot.Instances, func(d planner.Instance) bool { return d.Filling })
 }
 
 // HotKeyList are the hot keys of the plan.
-func (o *PlanResult) HotKeyList() []figures.HotKey {
+func (o *Result) HotKeyList() []figures.HotKey {
 	out := make([]figures.HotKey, len(o.HotKeys))
 	for i, h := range o.HotKeys {
 		out[i] = figures.HotKey{Instance: o.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta}
-		if o.classes == nil || o.classes.IsNamed(h.Item) {
+		if o.Classes == nil || o.Classes.IsNamed(h.Item) {
 			out[i].Key = o.Snapshot.Keys.At(int(h.Item))
 		} else {
-			out[i].Class = figures.ClassOf(o.classes.Records[h.Item])
+			out[i].Class = figures.ClassOf(o.Classes.Records[h.Item])
 		}
 		if h.Pieces > 0 {
 			pieces := int32(h.Pieces)
@@ -541,7 +541,7 @@ func (o *PlanResult) HotKeyList() []figures.HotKey {
 }
 
 // SplitKeys are the keys that the plan has go to several instances.
-func (o *PlanResult) SplitKeys() []figures.SplitKey {
+func (o *Result) SplitKeys() []figures.SplitKey {
 	out := make([]figures.SplitKey, 0, len(o.Splits))
 	s := o.Snapshot
 	for _, x := range o.Splits {
@@ -554,7 +554,7 @@ func (o *PlanResult) SplitKeys() []figures.SplitKey {
 
 // forced sums up what a plan has to move: off instances that were removed, after a
 // changed hash, and where the state of a key is on several instances.
-func (o *PlanResult) forced() (keys int64, state float64) {
+func (o *Result) forced() (keys int64, state float64) {
 	var states []float64
 	var times []int64
 	add := func(reason planner.Reason, n int64, amount float64, count int64) {
@@ -563,7 +563,7 @@ func (o *PlanResult) forced() (keys int64, state float64) {
 			keys, states, times = keys+n, append(states, amount), append(times, count)
 		}
 	}
-	switch d := o.diff.(type) {
+	switch d := o.Diff.(type) {
 	case listing.RingDiff:
 		for _, m := range d.Arcs {
 			add(m.Reason, m.Keys, m.State, 1)
@@ -583,42 +583,42 @@ func (o *PlanResult) forced() (keys int64, state float64) {
 	return keys, exact.SumsBy(1, make([]int32, len(states)), states, times)[0]
 }
 
-// evaluatedPlan is another plan, and how it does under the statistics of a new one.
-type evaluatedPlan struct {
-	id      string
-	figures *figures.EvaluatedFigures // nil: they cannot be told
-	breaks  []figures.WaitReason      // that nobody has agreed to
-	agreed  figures.Agreement
-	changed bool // it must be approved again
+// EvaluatedPlan is another plan, and how it does under the statistics of a new one.
+type EvaluatedPlan struct {
+	ID      string
+	Figures *figures.EvaluatedFigures // nil: they cannot be told
+	Breaks  []figures.WaitReason      // that nobody has agreed to
+	Agreed  figures.Agreement
+	Changed bool // it must be approved again
 }
 
-// evaluation is what the store keeps of how another plan does under the statistics of p.
-func (o *PlanResult) evaluation(p store.Plan) (*store.Evaluation, error) {
-	e := o.evaluated
+// Evaluation is what the store keeps of how another plan does under the statistics of p.
+func (o *Result) Evaluation(p store.Plan) (*store.Evaluation, error) {
+	e := o.Evaluated
 	if e == nil {
 		return nil, nil
 	}
 	text, err := json.Marshal(figures.LatestFigures{
-		Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.figures, Breaks: figures.ReasonsText(e.breaks),
-		Agreed: e.agreed,
+		Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.Figures, Breaks: figures.ReasonsText(e.Breaks),
+		Agreed: e.Agreed,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("encoding how plan %s does: %w", e.id, err)
+		return nil, fmt.Errorf("encoding how plan %s does: %w", e.ID, err)
 	}
-	return &store.Evaluation{Plan: e.id, Latest: text, LimitsChanged: e.changed}, nil
+	return &store.Evaluation{Plan: e.ID, Latest: text, LimitsChanged: e.Changed}, nil
 }
 
-// affected yields the instances that the migrations of the plan concern, some of them
+// Affected yields the instances that the migrations of the plan concern, some of them
 // several times.
-func (o *PlanResult) affected() iter.Seq[int32] {
+func (o *Result) Affected() iter.Seq[int32] {
 	return func(yield func(int32) bool) {
-		if o.diff != nil {
-			for _, f := range o.diff.Index().Flows() {
+		if o.Diff != nil {
+			for _, f := range o.Diff.Index().Flows() {
 				if !yield(f.From) || !yield(f.To) {
 					return
 				}
 			}
-			for _, id := range o.touched {
+			for _, id := range o.Touched {
 				if !yield(id) {
 					return
 				}

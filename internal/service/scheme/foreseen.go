@@ -1,4 +1,4 @@
-package planning
+package scheme
 
 import (
 	"fmt"
@@ -28,26 +28,26 @@ type Foresight struct {
 	NoiseFloor *forecast.Floor `json:"noise_floor"`
 }
 
-// foreseen is what the intervals up to one let expect of the next, and by which policy
+// Foreseen is what the intervals up to one let expect of the next, and by which policy
 // that is planned on.
-type foreseen struct {
-	policy   policy.Policy
-	chosen   *Choice
-	state    *forecast.State // nil: keys are not known
-	forecast *forecast.Forecast
+type Foreseen struct {
+	Policy   policy.Policy
+	Chosen   *Choice
+	State    *forecast.State // nil: keys are not known
+	Forecast *forecast.Forecast
 }
 
-// told is what a plan tells of what is foreseen.
-func (f *foreseen) told(p *planner.Plan, without, with *forecast.Prediction) *Foresight {
-	if f == nil || f.forecast == nil {
+// Told is what a plan tells of what is foreseen.
+func (f *Foreseen) Told(p *planner.Plan, without, with *forecast.Prediction) *Foresight {
+	if f == nil || f.Forecast == nil {
 		return nil
 	}
 	out := &Foresight{
-		Policy: f.policy, Chosen: f.chosen, RealisedTheta: p.Theta.Before, Without: without, With: with,
-		NoiseFloor: f.state.Floor(live(p.Snapshot.Instances)),
+		Policy: f.Policy, Chosen: f.Chosen, RealisedTheta: p.Theta.Before, Without: without, With: with,
+		NoiseFloor: f.State.Floor(live(p.Snapshot.Instances)),
 	}
-	if s := p.Snapshot; f.policy.Forecast.Method != forecast.Last {
-		out.RealisedTheta = backtest.Theta(s, s.Current, f.forecast.Observed.Cost)
+	if s := p.Snapshot; f.Policy.Forecast.Method != forecast.Last {
+		out.RealisedTheta = backtest.Theta(s, s.Current, f.Forecast.Observed.Cost)
 	}
 	return out
 }
@@ -62,17 +62,17 @@ func live(instances []planner.Instance) (n int) {
 	return n
 }
 
-// foreseeOf has a plan made on what is expected. Where the engine holds the table nobody
+// ForeseeOf has a plan made on what is expected. Where the engine holds the table nobody
 // knows where keys are that it does not name.
-func (b *base) foreseeOf(st *Statistics, f *foreseen) {
-	if b.engineHolds() {
-		f.forecast = f.forecast.Named()
+func (b *Base) ForeseeOf(st *Statistics, f *Foreseen) {
+	if b.EngineHolds() {
+		f.Forecast = f.Forecast.Named()
 	}
-	b.foreseen, st.foreseen = f, f.forecast
+	b.Foreseen, st.Foreseen = f, f.Forecast
 }
 
-// foresightOf is what a stored plan tells; nil: nothing was foreseen.
-func foresightOf(p store.Plan) (*Foresight, error) {
+// ForesightOf is what a stored plan tells; nil: nothing was foreseen.
+func ForesightOf(p store.Plan) (*Foresight, error) {
 	if p.Forecast == nil {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package planning
+package scheme
 
 import (
 	"fmt"
@@ -21,19 +21,19 @@ func OfQueues(lengths []planner.Residual) *planner.Statistics {
 	return &planner.Statistics{Keys: planner.NewKeys(0), Partial: true, Residual: lengths}
 }
 
-// admitQueues refuses queue lengths unless there is one of each instance on the ring.
-func (b *base) admitQueues(st *Statistics) error {
+// AdmitQueues refuses queue lengths unless there is one of each instance on the ring.
+func (b *Base) AdmitQueues(st *Statistics) error {
 	const field = "queues"
-	if err := b.newest.TakesQueues(field); err != nil {
+	if err := b.Newest.TakesQueues(field); err != nil {
 		return err
 	}
-	on, has := b.layout.ids(), map[int32]bool{}
+	on, has := b.Layout.Ids(), map[int32]bool{}
 	for i, q := range st.Residual {
 		at := fmt.Sprintf("%s/%d/instance", field, i)
 		switch {
 		case has[q.Instance]:
 			return planner.Invalid(at, "stands twice")
-		case !on[q.Instance] && !b.newest.Has(q.Instance):
+		case !on[q.Instance] && !b.Newest.Has(q.Instance):
 			return planner.Invalid(at, "is not a known instance")
 		}
 		has[q.Instance] = true
@@ -45,13 +45,13 @@ func (b *base) admitQueues(st *Statistics) error {
 		}
 	}
 	if slices.Sort(without); len(without) > 0 {
-		return planner.Invalid(field, "lacks the queue of "+idsText(without)+", which the ring has")
+		return planner.Invalid(field, "lacks the queue of "+InstancesText(without)+", which the ring has")
 	}
 	return nil
 }
 
-// ofQueues has a plan claim no more than queue lengths tell.
-func (o *PlanResult) ofQueues() {
+// OfQueues has a plan claim no more than queue lengths tell.
+func (o *Result) OfQueues() {
 	if o.Balanced = false; !slices.Contains(o.Causes, figures.CauseQueues) {
 		o.Causes = append(o.Causes, figures.CauseQueues)
 	}
@@ -90,8 +90,8 @@ func QueuesOf(p store.Plan) (*QueueFigures, error) {
 	return out, nil
 }
 
-// idsText names instances, many of them by their number.
-func idsText(ids []int32) string {
+// InstancesText names instances, many of them by their number.
+func InstancesText(ids []int32) string {
 	const most = 20
 	text := make([]string, min(len(ids), most))
 	for i := range text {
