@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/scheme/table"
 	"plannerd/planner"
 	"plannerd/planner/batches"
 	"plannerd/store"
@@ -55,7 +56,7 @@ func batchOf(b *scheme.Base, o *scheme.Result, all *batches.Schedule, n int) sto
 	}
 	mayStay := func([]byte, int32) bool { return true }
 	if n == 0 && b.Changed {
-		mayStay = mayStayBetween(b.Pinned.Model.Hash, b.Newest.Model.Hash)
+		mayStay = table.MayStayBetween(b.Pinned.Model.Hash, b.Newest.Model.Hash)
 	}
 	for _, m := range x.Moves {
 		key, to := plan.Snapshot.Keys.At(int(m.Item)), plan.Snapshot.Instances[m.To].ID

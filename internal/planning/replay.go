@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/scheme/table"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -82,7 +83,7 @@ func (r *Replay) Parameters() (operator.Parameters, error) {
 
 // input is what the plan was made of.
 func (r *Replay) input() (*scheme.Input, error) {
-	in, err := tableInput(r.base, r.Statistics)
+	in, err := table.Input(r.base, r.Statistics)
 	if err == nil {
 		// A replay is there to plan: nothing holds it back.
 		was := r.base.Policy()
@@ -94,7 +95,7 @@ func (r *Replay) input() (*scheme.Input, error) {
 
 // finish makes of a result what would be stored of it.
 func (r *Replay) finish(o *scheme.Result) {
-	correctSizes(r.base, o)
+	table.CorrectSizes(r.base, o)
 	o.LeaveIdle()
 	if slices.Contains(r.Causes, string(figures.CauseCarried)) {
 		o.Causes = append(o.Causes, figures.CauseCarried)

@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/scheme/table"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -34,12 +35,12 @@ func (s *Intake) reporters(ctx context.Context, name string) (op store.Operator,
 	if of.pinned, err = s.Pinned(ctx, op); err != nil || of.pinned.Batches == nil {
 		return op, of, err
 	}
-	if last, err := lastInForce(ctx, s.Reader, op); err != nil || last == nil || !figures.CutShort(*last) {
+	if last, err := table.LastInForce(ctx, s.Reader, op); err != nil || last == nil || !figures.CutShort(*last) {
 		return op, of, err
 	}
-	table, err := s.RoutingTable(ctx, op)
+	entries, err := s.RoutingTable(ctx, op)
 	if err == nil {
-		of.pinned = of.pinned.Knowing(table)
+		of.pinned = of.pinned.Knowing(entries)
 	}
 	return op, of, err
 }

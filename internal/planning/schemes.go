@@ -4,11 +4,12 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/scheme/table"
 	"plannerd/store"
 )
 
 var schemes = map[operator.SchemeName]scheme.Scheme{
-	operator.SchemeTable:  tableScheme{},
+	operator.SchemeTable:  table.Scheme{},
 	operator.SchemeRing:   layoutScheme{ringKind{}},
 	operator.SchemeRanges: layoutScheme{rangesKind{}},
 	operator.SchemePkg:    layoutScheme{pkgKind{}},

@@ -8,6 +8,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/scheme/table"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 )
@@ -62,7 +63,7 @@ func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*scheme.Res
 		// How long keys have been absent is not known: their entries stay.
 		return scheme.NewInput(in.Statistics, target.Model, planner.Base{
 			Configuration: own.Model, Table: in.Table, Kept: slices.Repeat([]bool{true}, in.Table.Len()), Stop: scheme.Ended(ctx),
-			HashChanged: !operator.SamePlacement(own.Configuration, target.Configuration), Filling: added(own, target),
+			HashChanged: !operator.SamePlacement(own.Configuration, target.Configuration), Filling: table.Added(own, target),
 		})
 	}, func(*scheme.Result) {})
 }

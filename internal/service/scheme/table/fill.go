@@ -1,4 +1,4 @@
-package planning
+package table
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"plannerd/store"
 )
 
-// added lists the instances that one configuration has and another has not.
-func added(before, after *reading.Placement) (ids []int32) {
+// Added lists the instances that one configuration has and another has not.
+func Added(before, after *reading.Placement) (ids []int32) {
 	for _, d := range after.Instances {
 		if !before.Has(d.ID) {
 			ids = append(ids, d.ID)
@@ -27,8 +27,8 @@ func added(before, after *reading.Placement) (ids []int32) {
 // least load without a proof that no plan fills them. One that ended before its last batch
 // proves nothing.
 func toFill(ctx context.Context, r *reading.Reader, b *scheme.Base) ([]int32, error) {
-	ids := added(b.Pinned, b.Newest)
-	last, err := lastInForce(ctx, r, b.Op)
+	ids := Added(b.Pinned, b.Newest)
+	last, err := LastInForce(ctx, r, b.Op)
 	if last == nil || err != nil {
 		return ids, err
 	}
@@ -49,8 +49,8 @@ func toFill(ctx context.Context, r *reading.Reader, b *scheme.Base) ([]int32, er
 // batches are in force.
 const mostAborted = 20
 
-// lastInForce is the newest plan of which all or some batches are in force; nil: there is none.
-func lastInForce(ctx context.Context, r *reading.Reader, op store.Operator) (*store.Plan, error) {
+// LastInForce is the newest plan of which all or some batches are in force; nil: there is none.
+func LastInForce(ctx context.Context, r *reading.Reader, op store.Operator) (*store.Plan, error) {
 	if op.CurrentStatus.InFlight() {
 		if p, err := r.Plan(ctx, op.CurrentPlan); err != nil || p.BatchesDone > 0 {
 			return &p, err

@@ -1,4 +1,4 @@
-package planning
+package table
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"plannerd/store"
 )
 
-func (tableScheme) Evaluate(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, now *scheme.Result,
+func (Scheme) Evaluate(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, now *scheme.Result,
 	other store.Plan) (*planner.Plan, error) {
 	if other.Classes || now.Classes != nil {
 		return nil, nil

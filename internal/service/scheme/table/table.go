@@ -1,4 +1,4 @@
-package planning
+package table
 
 import (
 	"bytes"
@@ -21,10 +21,10 @@ import (
 	"plannerd/store"
 )
 
-// tableScheme places keys by a hash function and a routing table of exceptions.
-type tableScheme struct{}
+// Scheme places keys by a hash function and a routing table of exceptions.
+type Scheme struct{}
 
-func (tableScheme) Read(ctx context.Context, r *reading.Reader, b *scheme.Base) (err error) {
+func (Scheme) Read(ctx context.Context, r *reading.Reader, b *scheme.Base) (err error) {
 	b.Changed = !operator.SamePlacement(b.Pinned.Configuration, b.Newest.Configuration)
 	if b.Filling, err = toFill(ctx, r, b); b.EngineHolds() || err != nil {
 		return err
@@ -36,7 +36,7 @@ func (tableScheme) Read(ctx context.Context, r *reading.Reader, b *scheme.Base) 
 	return nil
 }
 
-func (tableScheme) Admit(b *scheme.Base, st *scheme.Statistics) error {
+func (Scheme) Admit(b *scheme.Base, st *scheme.Statistics) error {
 	committed := b.Op.TableVersion
 	switch {
 	case st.Outdated(committed) && (st.Records != nil || b.EngineHolds()):
@@ -87,11 +87,11 @@ func unplaced(b *scheme.Base, st *scheme.Statistics) error {
 	return nil
 }
 
-func (tableScheme) AdmitPartial() error { return nil }
+func (Scheme) AdmitPartial() error { return nil }
 
-func (tableScheme) RowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
+func (Scheme) RowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
 
-func (tableScheme) Place(b *scheme.Base) statsio.Place {
+func (Scheme) Place(b *scheme.Base) statsio.Place {
 	return func(key []byte, hash uint64, home int32) int32 {
 		if i := b.Table.Find(key, hash); i >= 0 {
 			return b.Table.At(i).Instance
@@ -109,8 +109,8 @@ func (tableScheme) Place(b *scheme.Base) statsio.Place {
 }
 
 // Plan runs the operator's strategy, unless its policy holds it back.
-func (tableScheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics) (*scheme.Result, error) {
-	in, err := tableInput(b, st)
+func (Scheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics) (*scheme.Result, error) {
+	in, err := Input(b, st)
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +122,10 @@ func (tableScheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, s
 	return concluded(b, out, err)
 }
 
-func (tableScheme) NoAction(
+func (Scheme) NoAction(
 	ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, cause planner.Cause,
 ) (*scheme.Result, error) {
-	in, err := tableInput(b, st)
+	in, err := Input(b, st)
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +145,8 @@ func (tableScheme) NoAction(
 	return out, err
 }
 
-// tableInput is what a plan of a routing table is made of.
-func tableInput(b *scheme.Base, st *scheme.Statistics) (*scheme.Input, error) {
+// Input is what a plan of a routing table is made of.
+func Input(b *scheme.Base, st *scheme.Statistics) (*scheme.Input, error) {
 	from := planner.Base{
 		Configuration: b.Pinned.Model, Table: b.Table, Filling: b.Filling,
 		Kept: b.Absent(st).Kept(b.Newest.EntryGrace), HashChanged: b.Changed,
@@ -199,12 +199,12 @@ func concluded(b *scheme.Base, o *scheme.Result, err error) (*scheme.Result, err
 	if err != nil {
 		return nil, err
 	}
-	correctSizes(b, o)
+	CorrectSizes(b, o)
 	o.LeaveIdle()
 	return o, nil
 }
 
-func correctSizes(b *scheme.Base, o *scheme.Result) {
+func CorrectSizes(b *scheme.Base, o *scheme.Result) {
 	switch {
 	case o.Classes != nil && !b.EngineHolds():
 		o.TableBefore = b.Table.Size()
@@ -224,9 +224,9 @@ func correctSizes(b *scheme.Base, o *scheme.Result) {
 	}
 }
 
-func (tableScheme) Migrates(classes bool) scheme.Migrates { return scheme.MigratesByClass(classes) }
+func (Scheme) Migrates(classes bool) scheme.Migrates { return scheme.MigratesByClass(classes) }
 
-func (tableScheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
+func (Scheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
 	changes, err := r.StoredChanges(ctx, p)
 	if changes == nil || err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (tableScheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) 
 	return listing.ChangeParts(changes), nil
 }
 
-func (tableScheme) Migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
+func (Scheme) Migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
 	blob, err := r.StoredMigrations(ctx, p)
 	if err != nil {
 		return nil, err
@@ -242,9 +242,9 @@ func (tableScheme) Migrations(ctx context.Context, r *reading.Reader, p store.Pl
 	return listing.Decode(p.ID, blob)
 }
 
-func (tableScheme) RefuseTable() error { return nil }
+func (Scheme) RefuseTable() error { return nil }
 
-func (tableScheme) Table(c operator.Configuration, entries []store.Entry) (scheme.TableContent, error) {
+func (Scheme) Table(c operator.Configuration, entries []store.Entry) (scheme.TableContent, error) {
 	return scheme.TableContent{Part: listing.Part{Name: "entries", List: listing.EntriesOf(entries)}, Hash: &c.Hash, Routing: c.Splitting.Routing}, nil
 }
 
@@ -252,7 +252,7 @@ func (tableScheme) Table(c operator.Configuration, entries []store.Entry) (schem
 // route changes, and drifted ones that move to where they are routed already. After a
 // change of the hash routers compare the routes themselves, so that only the latter count
 // beside the entries.
-func (s tableScheme) Pending(ctx context.Context, r *reading.Reader, in scheme.PendingPlan) ([]listing.Part, *operator.Hash, error) {
+func (s Scheme) Pending(ctx context.Context, r *reading.Reader, in scheme.PendingPlan) ([]listing.Part, *operator.Hash, error) {
 	if in.Plan.BatchCount > 0 {
 		return listing.ChangeParts(in.WithHeld()), &in.Target.Hash, nil
 	}
@@ -315,11 +315,11 @@ func mayStay(ctx context.Context, r *reading.Reader, in scheme.PendingPlan) (fun
 	if err != nil {
 		return anyway, err
 	}
-	return mayStayBetween(now, next), nil
+	return MayStayBetween(now, next), nil
 }
 
-// mayStayBetween is mayStay where one hash function takes the place of another.
-func mayStayBetween(now, next planner.HashFunction) func(key []byte, to int32) bool {
+// MayStayBetween is mayStay where one hash function takes the place of another.
+func MayStayBetween(now, next planner.HashFunction) func(key []byte, to int32) bool {
 	return func(key []byte, to int32) bool {
 		if now == nil || next == nil {
 			return true
@@ -331,13 +331,13 @@ func mayStayBetween(now, next planner.HashFunction) func(key []byte, to int32) b
 }
 
 // ChangesTell: of whole tables only it is said how parts are chosen.
-func (tableScheme) ChangesTell(then, now operator.Configuration) bool {
+func (Scheme) ChangesTell(then, now operator.Configuration) bool {
 	return operator.SamePlacement(then, now) && then.Splitting.Routing == now.Splitting.Routing
 }
 
-func (tableScheme) CountsEntries() bool { return true }
+func (Scheme) CountsEntries() bool { return true }
 
-func (tableScheme) Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (
+func (Scheme) Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (
 	scheme.Route, error,
 ) {
 	if entry != nil && entry.Parts == "" {
