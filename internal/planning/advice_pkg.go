@@ -7,6 +7,7 @@ import (
 
 	"plannerd/internal/exact"
 	"plannerd/internal/operator"
+	"plannerd/internal/service/scheme/layout"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
 )
@@ -51,8 +52,8 @@ func (a *Advice) adviseChoices(ctx context.Context, c operator.Configuration, l 
 
 // choicesFor finds the numbers of candidates for the costs that are expected.
 func choicesFor(ctx context.Context, c operator.Configuration, st *planner.Statistics) (*AdviceChoices, error) {
-	now := candidatesOf(c)
-	capacities, stop := now.capacities(), func() bool { return ctx.Err() != nil }
+	now := layout.CandidatesOf(c)
+	capacities, stop := now.Capacities(), func() bool { return ctx.Err() != nil }
 	theta := func(l grouping.Layout) (float64, error) {
 		e, err := l.Expect(st, capacities, stop)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/scheme/layout"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -134,7 +135,7 @@ func (m *mergedReports) choose(b *scheme.Base, interval int64, mode operator.Mis
 	m.received = received
 	if m.lost = from.lost(late, missing, now); len(m.lost) > 0 && len(received) > 0 {
 		missing = slices.DeleteFunc(missing, func(id int32) bool { return slices.Contains(m.lost, id) })
-		layoutScheme{rangesKind{}}.without(b, m.lost) // no other scheme has leases
+		layout.Ranges.Without(b, m.lost) // no other scheme has leases
 		if len(b.Newest.Instances) == 0 {
 			return missingReports(m.lost, "The lease of every instance has run out.")
 		}

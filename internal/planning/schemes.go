@@ -4,15 +4,16 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/scheme/layout"
 	"plannerd/internal/service/scheme/table"
 	"plannerd/store"
 )
 
 var schemes = map[operator.SchemeName]scheme.Scheme{
 	operator.SchemeTable:  table.Scheme{},
-	operator.SchemeRing:   layoutScheme{ringKind{}},
-	operator.SchemeRanges: layoutScheme{rangesKind{}},
-	operator.SchemePkg:    layoutScheme{pkgKind{}},
+	operator.SchemeRing:   layout.Ring,
+	operator.SchemeRanges: layout.Ranges,
+	operator.SchemePkg:    layout.Pkg,
 }
 
 func schemeNamed(name operator.SchemeName) scheme.Scheme { return schemes[name] }

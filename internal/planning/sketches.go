@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/scheme/layout"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -127,7 +128,7 @@ func (m *mergedReports) mergeSketches(in Proposal, reports []statsio.Report) (bo
 // estimateAfter is the estimate of a plan after which keys are where a layout says: each end of a
 // range within the key space is off by the error of a rank.
 func estimateAfter(e *figures.Estimate, held scheme.Layout) *figures.Estimate {
-	o, ok := held.(owners)
+	o, ok := held.(layout.Owners)
 	if e == nil || !ok {
 		return e
 	}

@@ -1,4 +1,4 @@
-package planning
+package layout
 
 import (
 	"bytes"
@@ -47,12 +47,12 @@ type candidates struct {
 	instances operator.Instances
 }
 
-func candidatesOf(c operator.Configuration) candidates {
+func CandidatesOf(c operator.Configuration) candidates {
 	return candidates{grouping.Layout{Workers: len(c.Instances), Choices: c.Pkg.Choices}, c.Instances}
 }
 
 func (pkgKind) layout(c operator.Configuration, entries []store.Entry) (scheme.Layout, error) {
-	out := candidatesOf(c)
+	out := CandidatesOf(c)
 	for _, e := range entries {
 		out.Head = append(out.Head, grouping.HeadKey{Key: e.Key, Choices: int(e.Instance)})
 	}
@@ -94,7 +94,7 @@ func (c candidates) same(as candidates) bool {
 	return slices.Equal(c.instances, as.instances) && c.Choices == as.Choices && len(changesTo(as, c.Entries())) == 0
 }
 
-func (c candidates) capacities() []float64 {
+func (c candidates) Capacities() []float64 {
 	out := make([]float64, len(c.instances))
 	for i, d := range c.instances {
 		out[i] = d.Capacity
@@ -114,14 +114,14 @@ func (pkgKind) diff(blob []byte, head func() ([]store.Change, error)) (listing.L
 // replan decides on the head: anew after a change of the instances, as all candidates are
 // others then.
 func (k pkgKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool) (*replanned, error) {
-	held, next := b.Layout.(candidates), candidatesOf(b.Newest.Configuration)
+	held, next := b.Layout.(candidates), CandidatesOf(b.Newest.Configuration)
 	if maps.Equal(held.Ids(), next.Ids()) {
 		next.Head = slices.DeleteFunc(slices.Clone(held.Head), func(h grouping.HeadKey) bool {
 			return h.Choices <= next.Choices
 		})
 	}
 	var err error
-	next.Layout, err = next.Replan(st.Statistics, next.capacities(), grouping.LayoutOptions{
+	next.Layout, err = next.Replan(st.Statistics, next.Capacities(), grouping.LayoutOptions{
 		Scheme: b.Newest.Pkg.Method, ThetaMax: b.Newest.ThetaMax, Stop: stop,
 	})
 	if err != nil {
@@ -238,7 +238,7 @@ func (x *splitKeys) at(id int32) int32 {
 
 // expected is a snapshot of the loads to expect under a layout.
 func (x *splitKeys) expected(under candidates) (*planner.Snapshot, *grouping.Expected, error) {
-	e, err := under.Expect(x.Statistics.Statistics, under.capacities(), x.Base.Stop)
+	e, err := under.Expect(x.Statistics.Statistics, under.Capacities(), x.Base.Stop)
 	if err != nil {
 		return nil, nil, err
 	}

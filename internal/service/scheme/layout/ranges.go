@@ -1,4 +1,4 @@
-package planning
+package layout
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func (rangesKind) diff(blob []byte, _ func() ([]store.Change, error)) (listing.L
 
 // replan divides the key space.
 func (rangesKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool) (*replanned, error) {
-	held := b.Layout.(owners)
+	held := b.Layout.(Owners)
 	if b.TakesOver {
 		return takeOver(b, st, held)
 	}
@@ -78,7 +78,7 @@ func (rangesKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool
 
 // rangeFollowers are the instances of the newest configuration, and those that own
 // ranges and that it lacks.
-func rangeFollowers(b *scheme.Base, held owners) []ranges.Follower {
+func rangeFollowers(b *scheme.Base, held Owners) []ranges.Follower {
 	has := held.Ids()
 	var out []ranges.Follower
 	for _, d := range b.Newest.Instances {
@@ -142,7 +142,7 @@ func reasonOf(p *ranges.Division, from, to int) planner.Reason {
 // it is: nothing has to be sent, so that somebody answers again at once. A copy is with the
 // next instance, in the order of their ids, of those that the committed table pins. If that
 // one is lost or removed too, the next one that is there owns the ranges.
-func takeOver(b *scheme.Base, st *scheme.Statistics, held owners) (*replanned, error) {
+func takeOver(b *scheme.Base, st *scheme.Statistics, held Owners) (*replanned, error) {
 	next := &replanned{cause: figures.CauseGranularity}
 	heirs := map[int32]int32{}
 	for i, d := range b.Pinned.Instances {
@@ -175,8 +175,8 @@ func takeOver(b *scheme.Base, st *scheme.Statistics, held owners) (*replanned, e
 		}
 	}
 	sumMoves(moves, st.Statistics, func(key []byte) int32 { return place[ranges.Owners(held).At(key)] })
-	next.after = owners(after)
-	next.diff = listing.RangesDiff{RangesPlan: statsio.RangesPlan{Owners: owners(after).records(), Moves: moves}}
+	next.after = Owners(after)
+	next.diff = listing.RangesDiff{RangesPlan: statsio.RangesPlan{Owners: Owners(after).records(), Moves: moves}}
 	return next, nil
 }
 

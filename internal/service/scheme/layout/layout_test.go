@@ -1,4 +1,4 @@
-package planning
+package layout
 
 import (
 	"bytes"
@@ -57,7 +57,7 @@ func TestOwnersRoundTrip(t *testing.T) {
 				Interval: ranges.Interval{Low: m.Range.From, High: m.Range.To}})
 		}
 		made, err := ranges.Owners(before).Apply(transfers)
-		if err != nil || !sameOwners(owners(made), after) {
+		if err != nil || !sameOwners(Owners(made), after) {
 			t.Fatalf("%q and %+v make %q, not %q: %v", before, transfers, made, after, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestOwnersRoundTrip(t *testing.T) {
 }
 
 // difference is what the library says about two divisions.
-func difference(before owners, after ranges.Owners) *ranges.Division {
+func difference(before Owners, after ranges.Owners) *ranges.Division {
 	p := &ranges.Division{Followers: []ranges.Follower{{ID: 0}, {ID: 1}, {ID: 2}}, Loads: make([]ranges.FollowerLoad, 3)}
 	lows := [][]byte{{}, {0}, {1}, {2}, {3}, nil}
 	for i, low := range lows[:5] {
@@ -105,7 +105,7 @@ func TestTokensRoundTrip(t *testing.T) {
 func TestChangesTo(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 2000 {
-		before, after := owners(nil), aboveLowest(randomOwners(r))
+		before, after := Owners(nil), aboveLowest(randomOwners(r))
 		if r.IntN(8) > 0 {
 			before = aboveLowest(randomOwners(r))
 		}
@@ -138,7 +138,7 @@ func TestChangesTo(t *testing.T) {
 	}
 }
 
-func sameOwners(a, b owners) bool {
+func sameOwners(a, b Owners) bool {
 	return slices.EqualFunc(a, b, func(x, y ranges.Owner) bool {
 		return x.Follower == y.Follower && bytes.Equal(x.Low, y.Low)
 	})

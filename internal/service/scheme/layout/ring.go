@@ -1,4 +1,4 @@
-package planning
+package layout
 
 import (
 	"cmp"

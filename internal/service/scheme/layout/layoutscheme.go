@@ -1,4 +1,4 @@
-package planning
+package layout
 
 import (
 	"context"
@@ -18,9 +18,16 @@ import (
 	"plannerd/store"
 )
 
-// layoutScheme is what the schemes without a routing table have in common: a layout says where
+// Scheme is what the schemes without a routing table have in common: a layout says where
 // every key belongs, and a plan changes it.
-type layoutScheme struct{ layoutKind }
+type Scheme struct{ layoutKind }
+
+// The schemes without a routing table.
+var (
+	Ring   = Scheme{ringKind{}}   // tokens on a ring
+	Ranges = Scheme{rangesKind{}} // owners of key ranges
+	Pkg    = Scheme{pkgKind{}}    // several candidates for each key
+)
 
 // layoutKind is what differs between them.
 type layoutKind interface {
@@ -66,7 +73,7 @@ type replanned struct {
 	certificate func(judged *planner.Plan) *figures.Certificate
 }
 
-func (s layoutScheme) Read(ctx context.Context, r *reading.Reader, b *scheme.Base) error {
+func (s Scheme) Read(ctx context.Context, r *reading.Reader, b *scheme.Base) error {
 	table, err := r.Committed(ctx, b.Op)
 	if err != nil {
 		return err
@@ -80,7 +87,7 @@ func (s layoutScheme) Read(ctx context.Context, r *reading.Reader, b *scheme.Bas
 }
 
 // changed reports whether the newest configuration places keys otherwise than the layout.
-func (s layoutScheme) changed(b *scheme.Base) bool {
+func (s Scheme) changed(b *scheme.Base) bool {
 	has, joined := b.Layout.Ids(), false
 	for _, d := range b.Newest.Instances {
 		joined = joined || joins(b, has, d.ID)
@@ -89,10 +96,10 @@ func (s layoutScheme) changed(b *scheme.Base) bool {
 	return joined || len(has) > 0 || !s.sameRoutes(b.Pinned.Configuration, b.Newest.Configuration)
 }
 
-// without takes instances for lost: a plan is made as if they were removed, but nothing
+// Without takes instances for lost: a plan is made as if they were removed, but nothing
 // waits for them. What they own others have a copy of; these own it from then on, which
 // breaks no limit, and nothing that waits for approval is in the way of.
-func (s layoutScheme) without(b *scheme.Base, lost []int32) {
+func (s Scheme) Without(b *scheme.Base, lost []int32) {
 	gone := func(id int32) bool { return slices.Contains(lost, id) }
 	left := *b.Newest
 	left.Instances = slices.DeleteFunc(slices.Clone(left.Instances), func(d operator.Instance) bool { return gone(d.ID) })
@@ -116,7 +123,7 @@ func joins(b *scheme.Base, has map[int32]bool, id int32) bool {
 	return !b.Layout.Nobody() && !has[id] && !b.Pinned.Has(id)
 }
 
-func (s layoutScheme) Admit(_ *scheme.Base, st *scheme.Statistics) error {
+func (s Scheme) Admit(_ *scheme.Base, st *scheme.Statistics) error {
 	switch {
 	case st.Partial:
 		return s.AdmitPartial()
@@ -126,12 +133,12 @@ func (s layoutScheme) Admit(_ *scheme.Base, st *scheme.Statistics) error {
 	return nil
 }
 
-func (s layoutScheme) AdmitPartial() error {
+func (s Scheme) AdmitPartial() error {
 	return refusal.New(refusal.CompleteCoverageRequired, "Under the scheme "+string(s.name())+
 		" only complete statistics tell what moves.")
 }
 
-func (layoutScheme) Place(b *scheme.Base) statsio.Place {
+func (Scheme) Place(b *scheme.Base) statsio.Place {
 	h, empty := b.Layout.Placed(), b.Layout.Nobody()
 	return func(key []byte, hash uint64, _ int32) int32 {
 		if empty {
@@ -142,7 +149,7 @@ func (layoutScheme) Place(b *scheme.Base) statsio.Place {
 }
 
 // Plan plans the tokens or the ranges of an operator.
-func (s layoutScheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics) (*scheme.Result, error) {
+func (s Scheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics) (*scheme.Result, error) {
 	if !b.Changed && !b.Layout.Nobody() {
 		stay, err := s.snapshot(b, st, b.Newest, b.Layout, b.Layout)
 		if err != nil {
@@ -194,7 +201,7 @@ func (s layoutScheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base
 	return s.result(b, st, next)
 }
 
-func (s layoutScheme) NoAction(
+func (s Scheme) NoAction(
 	_ context.Context, _ *scheme.Engine, b *scheme.Base, st *scheme.Statistics, cause planner.Cause,
 ) (*scheme.Result, error) {
 	stay, err := s.anySnapshot(b, st)
@@ -204,7 +211,7 @@ func (s layoutScheme) NoAction(
 	return s.unmoved(b, st, stay, cause)
 }
 
-func (s layoutScheme) Evaluate(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, _ *scheme.Result,
+func (s Scheme) Evaluate(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, _ *scheme.Result,
 	other store.Plan) (*planner.Plan, error) {
 	if st.Queues { // they say nothing of keys
 		return nil, nil
@@ -293,7 +300,7 @@ func (wholeKeys) snapshot(b *scheme.Base, st *scheme.Statistics, config *reading
 
 // anySnapshot is the snapshot of statistics of which nothing is to be planned: where
 // keys would go makes no difference, but that it is there.
-func (s layoutScheme) anySnapshot(b *scheme.Base, st *scheme.Statistics) (*planner.Snapshot, error) {
+func (s Scheme) anySnapshot(b *scheme.Base, st *scheme.Statistics) (*planner.Snapshot, error) {
 	anywhere := allOf(b.Newest.Instances[0].ID)
 	if b.Layout.Nobody() {
 		return s.snapshot(b, st, b.Newest, anywhere, anywhere)
@@ -302,7 +309,7 @@ func (s layoutScheme) anySnapshot(b *scheme.Base, st *scheme.Statistics) (*plann
 }
 
 // unmoved is the plan that leaves everything where it is.
-func (s layoutScheme) unmoved(
+func (s Scheme) unmoved(
 	b *scheme.Base, st *scheme.Statistics, snapshot *planner.Snapshot, cause planner.Cause,
 ) (*scheme.Result, error) {
 	p, err := planner.Inspect(snapshot, planner.Options{ThetaMax: b.Newest.ThetaMax, Certificate: planner.CertificateOff})
@@ -317,7 +324,7 @@ func (s layoutScheme) unmoved(
 }
 
 // named fills in what the plan says about its strategy and sizes.
-func (s layoutScheme) named(b *scheme.Base, st *scheme.Statistics, o *scheme.Result, after scheme.Layout) *scheme.Result {
+func (s Scheme) named(b *scheme.Base, st *scheme.Statistics, o *scheme.Result, after scheme.Layout) *scheme.Result {
 	all := o.Snapshot.Instances
 	if first := s.firsts(st, all, b.Layout); first != nil {
 		o.Firsts = &scheme.FirstsOf{Before: first, After: s.firsts(st, all, after)}
@@ -328,7 +335,7 @@ func (s layoutScheme) named(b *scheme.Base, st *scheme.Statistics, o *scheme.Res
 }
 
 // result works out the figures of a new layout.
-func (s layoutScheme) result(b *scheme.Base, st *scheme.Statistics, next *replanned) (*scheme.Result, error) {
+func (s Scheme) result(b *scheme.Base, st *scheme.Statistics, next *replanned) (*scheme.Result, error) {
 	before, created := b.Layout, b.Layout.Nobody()
 	if created { // nobody owned anything
 		before = next.after
@@ -400,7 +407,7 @@ func toNobody(p *planner.Plan) {
 		p.Skewness.Before, true
 }
 
-func (s layoutScheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
+func (s Scheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
 	d, err := s.readDiff(ctx, r, p)
 	if err != nil {
 		return nil, err
@@ -408,12 +415,12 @@ func (s layoutScheme) Change(ctx context.Context, r *reading.Reader, p store.Pla
 	return d.Parts(), nil
 }
 
-func (s layoutScheme) Migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
+func (s Scheme) Migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
 	return s.readDiff(ctx, r, p)
 }
 
 // readDiff reads what a stored plan changes.
-func (s layoutScheme) readDiff(ctx context.Context, r *reading.Reader, p store.Plan) (listing.LayoutDiff, error) {
+func (s Scheme) readDiff(ctx context.Context, r *reading.Reader, p store.Plan) (listing.LayoutDiff, error) {
 	blob, err := r.StoredMigrations(ctx, p)
 	if err != nil {
 		return nil, err
@@ -425,12 +432,12 @@ func (s layoutScheme) readDiff(ctx context.Context, r *reading.Reader, p store.P
 	return d, nil
 }
 
-func (s layoutScheme) RefuseTable() error {
+func (s Scheme) RefuseTable() error {
 	return refusal.New(refusal.NoRoutingTable, "Under the scheme "+string(s.name())+
 		" plans change no routing table, and cannot be replayed; GET the plan with include=routing_table.")
 }
 
-func (s layoutScheme) Table(c operator.Configuration, entries []store.Entry) (scheme.TableContent, error) {
+func (s Scheme) Table(c operator.Configuration, entries []store.Entry) (scheme.TableContent, error) {
 	held, err := s.layout(c, entries)
 	if err != nil {
 		return scheme.TableContent{}, err
@@ -439,14 +446,14 @@ func (s layoutScheme) Table(c operator.Configuration, entries []store.Entry) (sc
 }
 
 // Pending is all that there will be.
-func (s layoutScheme) Pending(_ context.Context, _ *reading.Reader, in scheme.PendingPlan) ([]listing.Part, *operator.Hash, error) {
+func (s Scheme) Pending(_ context.Context, _ *reading.Reader, in scheme.PendingPlan) ([]listing.Part, *operator.Hash, error) {
 	content, err := s.Table(in.Target, entriesAfter(in.Entries, in.Changes))
 	return []listing.Part{content.Part}, nil, err
 }
 
-func (layoutScheme) ChangesTell(operator.Configuration, operator.Configuration) bool { return false }
+func (Scheme) ChangesTell(operator.Configuration, operator.Configuration) bool { return false }
 
-func (s layoutScheme) Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, _ *store.Entry) (
+func (s Scheme) Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, _ *store.Entry) (
 	scheme.Route, error,
 ) {
 	table, err := r.Store.Table(ctx, op.Name, nil)

@@ -1,4 +1,4 @@
-package planning
+package layout
 
 import (
 	"bytes"
@@ -123,14 +123,14 @@ func (t tokens) Part() listing.Part {
 	return listing.Part{Name: "tokens", List: listing.ListOf(out)}
 }
 
-// owners are the ranges of the key space. An entry has the least key of a range
+// Owners are the ranges of the key space. An entry has the least key of a range
 // for its key; there is none below the byte 0, so that stands for the lower end of
 // the key space, which is no key.
-type owners ranges.Owners
+type Owners ranges.Owners
 
 var lowest = []byte{0}
 
-func readOwners(entries []store.Entry) (owners, error) {
+func readOwners(entries []store.Entry) (Owners, error) {
 	out := make(ranges.Owners, len(entries))
 	for i, e := range entries {
 		out[i] = ranges.Owner{Low: e.Key, Follower: e.Instance}
@@ -141,25 +141,25 @@ func readOwners(entries []store.Entry) (owners, error) {
 	if err := out.Validate(); err != nil {
 		return nil, fmt.Errorf("reading stored ranges: %w", err)
 	}
-	return owners(out), nil
+	return Owners(out), nil
 }
 
 // aboveLowest leaves out what holds no key, the range below the byte 0, and lets
 // the range from there on begin at the end of the key space.
-func aboveLowest(o ranges.Owners) owners {
+func aboveLowest(o ranges.Owners) Owners {
 	if len(o) > 1 && bytes.Equal(o[1].Low, lowest) {
 		o = slices.Clone(o[1:])
 		o[0].Low = []byte{}
 	}
-	return owners(o)
+	return Owners(o)
 }
 
-func (o owners) Placed() planner.HashFunction { return o }
+func (o Owners) Placed() planner.HashFunction { return o }
 
 var errNobody = errors.New("nobody owns the key")
 
 // Instance implements [planner.HashFunction].
-func (o owners) Instance(key []byte, _ uint64) (int32, error) {
+func (o Owners) Instance(key []byte, _ uint64) (int32, error) {
 	id, ok := ranges.Owners(o).Find(key)
 	if !ok {
 		return 0, errNobody
@@ -167,10 +167,10 @@ func (o owners) Instance(key []byte, _ uint64) (int32, error) {
 	return id, nil
 }
 
-func (o owners) Size() int64  { return int64(len(o)) }
-func (o owners) Nobody() bool { return len(o) == 0 }
+func (o Owners) Size() int64  { return int64(len(o)) }
+func (o Owners) Nobody() bool { return len(o) == 0 }
 
-func (o owners) Entries() []store.Entry {
+func (o Owners) Entries() []store.Entry {
 	out := make([]store.Entry, len(o))
 	for i, x := range o {
 		out[i] = store.Entry{Key: x.Low, Instance: x.Follower}
@@ -181,7 +181,7 @@ func (o owners) Entries() []store.Entry {
 	return out
 }
 
-func (o owners) Ids() map[int32]bool {
+func (o Owners) Ids() map[int32]bool {
 	out := make(map[int32]bool)
 	for _, x := range o {
 		out[x.Follower] = true
@@ -190,18 +190,18 @@ func (o owners) Ids() map[int32]bool {
 }
 
 // allOf are the ranges that one instance owns all of.
-func allOf(id int32) owners { return owners{{Low: []byte{}, Follower: id}} }
+func allOf(id int32) Owners { return Owners{{Low: []byte{}, Follower: id}} }
 
-func (o owners) Unchanged() listing.LayoutDiff {
+func (o Owners) Unchanged() listing.LayoutDiff {
 	return listing.RangesDiff{RangesPlan: statsio.RangesPlan{Owners: o.records()}}
 }
 
-func (o owners) Part() listing.Part {
+func (o Owners) Part() listing.Part {
 	return listing.Part{Name: "owners", List: listing.ListOf(o.records())}
 }
 
 // records are the ranges as answers list them.
-func (o owners) records() []statsio.RangeOwner {
+func (o Owners) records() []statsio.RangeOwner {
 	out := make([]statsio.RangeOwner, len(o))
 	for i, x := range o {
 		v := ranges.Owners(o).Interval(i)
