@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
 )
@@ -241,7 +242,7 @@ func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Dur
 	head := planHead{
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
-		Migrates: planning.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, planFigures: f,
+		Migrates: schemes.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, planFigures: f,
 		WaitsFor: p.WaitsFor, Forecast: p.Forecast, Pending: p.Pending, Latest: p.Latest,
 		InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),

@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -183,7 +184,7 @@ func (s plans) migrations(c *call, p planning.Plan) (listing.Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseMeaningless(c.Query, planning.MigratesOf(p)); err != nil {
+	if err := refuseMeaningless(c.Query, schemes.MigratesOf(p)); err != nil {
 		return nil, err
 	}
 	return s.service.Migrations(c.Context(), p, filter, order, c.memory)

@@ -6,6 +6,7 @@ import (
 	"plannerd/internal/absence"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/store"
 )
 
@@ -22,7 +23,7 @@ func (s *Intake) absencesBefore(ctx context.Context, b *scheme.Base, st *scheme.
 		}
 		for _, p := range plans {
 			if p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval {
-				return absencesAfter(ctx, s.Reader, p)
+				return schemes.AbsencesAfter(ctx, s.Reader, p)
 			}
 		}
 		if next == 0 {

@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
@@ -167,7 +168,7 @@ func (s *Forecaster) lookBack(ctx context.Context, op reading.Operator, memory *
 func (s *Forecaster) expected(ctx context.Context, op reading.Operator, f *forecast.Forecast, memory *admission.Lease) (
 	*forecast.Prediction, error,
 ) {
-	b, err := loadBase(ctx, s.Reader, op.Name, memory)
+	b, err := schemes.Load(ctx, s.Reader, op.Name, memory)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -123,7 +124,7 @@ func (s *Forecaster) outset(ctx context.Context, op reading.Operator, first stri
 	if err != nil {
 		return run, err
 	}
-	before, err := baseOf(ctx, s.Reader, p, memory)
+	before, err := schemes.LoadAgain(ctx, s.Reader, p, memory)
 	switch {
 	case isPurged(err): // the table is: rows say where keys are, or the hash
 		err = nil

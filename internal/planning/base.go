@@ -8,6 +8,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -56,7 +57,7 @@ func (s *Proposer) computePlan(ctx context.Context, b *scheme.Base, st *scheme.S
 		return nil, err
 	}
 	if small && others < b.Newest.Approval.SmallIntervals {
-		if out, err = schemeNamed(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CauseSmall); err == nil {
+		if out, err = schemes.Named(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CauseSmall); err == nil {
 			out.Small = true
 		}
 		return out, err
@@ -85,11 +86,11 @@ func (s *Proposer) computeOrWait(ctx context.Context, b *scheme.Base, st *scheme
 	case err != nil:
 		return nil, err
 	case other == nil:
-		out, err = schemeNamed(b.Newest.Scheme).Plan(ctx, s.Engine, b, st)
+		out, err = schemes.Named(b.Newest.Scheme).Plan(ctx, s.Engine, b, st)
 	case other.Status.InFlight():
-		out, err = schemeNamed(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CausePlanInFlight)
+		out, err = schemes.Named(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CausePlanInFlight)
 	default:
-		out, err = schemeNamed(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CausePendingApproval)
+		out, err = schemes.Named(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CausePendingApproval)
 	}
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func (s *Proposer) computeOrWait(ctx context.Context, b *scheme.Base, st *scheme
 			return out, err
 		}
 	}
-	then, err := schemeNamed(b.Newest.Scheme).Evaluate(ctx, s.Engine, b, st, out, *waiting)
+	then, err := schemes.Named(b.Newest.Scheme).Evaluate(ctx, s.Engine, b, st, out, *waiting)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/scheme/layout"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -64,7 +65,7 @@ func (s *Intake) merge(ctx context.Context, b *scheme.Base, in Proposal) (*merge
 		}
 	}
 	if m.stale {
-		return nil, schemeNamed(b.Newest.Scheme).AdmitPartial()
+		return nil, schemes.Named(b.Newest.Scheme).AdmitPartial()
 	}
 	if err := m.admit(b); err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (s *Intake) merge(ctx context.Context, b *scheme.Base, in Proposal) (*merge
 		err = m.mergeCompact(ctx, b, in, reports)
 		return m, err
 	}
-	merged, err := statsio.MergeReports(ctx, reports, m.frozen, schemeNamed(b.Newest.Scheme).Place(b))
+	merged, err := statsio.MergeReports(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
 	if err != nil {
 		return nil, reportsDiffer(err)
 	}
@@ -117,7 +118,7 @@ func reportsDiffer(err error) error {
 
 // mergeCompact merges reports that count keys instead of naming them, but for some.
 func (m *mergedReports) mergeCompact(ctx context.Context, b *scheme.Base, in Proposal, reports []statsio.Report) error {
-	records, drifted, err := statsio.MergeCompact(ctx, reports, m.frozen, schemeNamed(b.Newest.Scheme).Place(b))
+	records, drifted, err := statsio.MergeCompact(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
 	if err != nil {
 		return reportsDiffer(err)
 	}
@@ -151,7 +152,7 @@ func (m *mergedReports) choose(b *scheme.Base, interval int64, mode operator.Mis
 	if m.stale = (b.Newest.Scheme == operator.SchemeRanges || b.Newest.Scheme == operator.SchemeRing) && mode == operator.MissingCarry; m.stale {
 		return m.carry(late, missing, interval, b.Newest.Reports.MaxAge)
 	}
-	if err := schemeNamed(b.Newest.Scheme).AdmitPartial(); err != nil {
+	if err := schemes.Named(b.Newest.Scheme).AdmitPartial(); err != nil {
 		return err
 	}
 	switch {

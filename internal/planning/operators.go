@@ -9,6 +9,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/reading"
+	"plannerd/internal/service/schemes"
 	"plannerd/store"
 )
 
@@ -40,7 +41,7 @@ func (s *Life) Configure(
 	if err != nil {
 		return reading.Operator{}, refusal.AboutOperator(name, err)
 	}
-	if c.TableOwner == operator.OwnerPlanner && schemeNamed(c.Scheme).CountsEntries() {
+	if c.TableOwner == operator.OwnerPlanner && schemes.Named(c.Scheme).CountsEntries() {
 		s.Observer.TableSize(name, op.TableSize)
 	}
 	return reading.NewOperator(op, created)

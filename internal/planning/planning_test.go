@@ -19,6 +19,7 @@ import (
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
@@ -419,7 +420,7 @@ func TestLayouts(t *testing.T) {
 			st := skewed(1)
 			st.Cost[0] = 5
 			p := e.propose("clicks", st)
-			if p.Scheme != string(name) || planning.MigratesOf(p.Plan) == scheme.MigratesKeys {
+			if p.Scheme != string(name) || schemes.MigratesOf(p.Plan) == scheme.MigratesKeys {
 				t.Fatalf("%+v", p)
 			}
 			if p.Status == "approved" {

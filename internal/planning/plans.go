@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -48,11 +49,11 @@ func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool, m
 
 func (s *Archive) lists(ctx context.Context, p store.Plan, change, moves bool) (l listing.Lists, err error) {
 	if change {
-		l.Change, err = schemeOf(p).Change(ctx, s.Reader, p)
+		l.Change, err = schemes.Of(p).Change(ctx, s.Reader, p)
 	}
 	if moves && err == nil {
 		var m listing.Migrations
-		if m, err = schemeOf(p).Migrations(ctx, s.Reader, p); err == nil {
+		if m, err = schemes.Of(p).Migrations(ctx, s.Reader, p); err == nil {
 			l.Migrations = m.List()
 		}
 	}
@@ -68,7 +69,7 @@ func (s *Archive) index(ctx context.Context, p store.Plan, memory *admission.Lea
 	if err := reading.HoldLists(memory, p); err != nil {
 		return nil, err
 	}
-	m, err := schemeOf(p).Migrations(ctx, s.Reader, p)
+	m, err := schemes.Of(p).Migrations(ctx, s.Reader, p)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (s *Archive) Flows(ctx context.Context, p store.Plan, memory *admission.Lea
 // TableChanges lists what a plan does to the entries of the routing table.
 func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter listing.KeyFilter,
 	memory *admission.Lease) (listing.Listing, error) {
-	if err := schemeOf(p).RefuseTable(); err != nil {
+	if err := schemes.Of(p).RefuseTable(); err != nil {
 		return nil, err
 	}
 	if err := refuseUnresolved(p); err != nil {

@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/statsio"
 	"plannerd/store"
 )
@@ -46,7 +47,7 @@ func (s *Proposer) Propose(ctx context.Context, name string, in Proposal) (*Stor
 }
 
 func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*StoredPlan, error) {
-	b, err := loadBase(ctx, s.Reader, name, in.Memory)
+	b, err := schemes.Load(ctx, s.Reader, name, in.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*S
 		d.Statistics = d.merged.Statistics
 		d.hash = d.Hash()
 	}
-	if err := admit(b, d.Statistics); err != nil {
+	if err := schemes.Admit(b, d.Statistics); err != nil {
 		return nil, s.unlessStale(ctx, b, d.merged.refusal(err))
 	}
 	if b.Absences.Before, err = s.absencesBefore(ctx, b, d.Statistics); err != nil {

@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
@@ -126,7 +127,7 @@ func (s *Forecaster) departed(ctx context.Context, p store.Plan, left *drive.Dep
 	if err := memory.Reserve(p.MigrationKeys * reading.ListedBytes); err != nil {
 		return err
 	}
-	m, err := schemeOf(p).Migrations(ctx, s.Reader, p)
+	m, err := schemes.Of(p).Migrations(ctx, s.Reader, p)
 	if isPurged(err) {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/scheme/table"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/planner/policy"
@@ -36,11 +37,11 @@ func (s *Proposer) Replay(ctx context.Context, id string, memory *admission.Leas
 	if err != nil {
 		return nil, err
 	}
-	if err := schemeOf(p).RefuseTable(); err != nil {
+	if err := schemes.Of(p).RefuseTable(); err != nil {
 		return nil, err
 	}
 	r := &Replay{Plan: p, planner: s, memory: memory}
-	if r.base, err = baseOf(ctx, s.Reader, p, memory); err != nil {
+	if r.base, err = schemes.LoadAgain(ctx, s.Reader, p, memory); err != nil {
 		return nil, err
 	}
 	begin := s.Now()

@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/scheme/table"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
@@ -135,7 +136,7 @@ func (s *Intake) PutReport(
 		return ReportReceipt{}, err
 	}
 	if st.Partial && !st.Queues {
-		if err := schemeNamed(r.newest.Scheme).AdmitPartial(); err != nil {
+		if err := schemes.Named(r.newest.Scheme).AdmitPartial(); err != nil {
 			return ReportReceipt{}, err
 		}
 	}
@@ -219,7 +220,7 @@ func (s *Intake) encodeRows(ctx context.Context, r reporters, st *scheme.Statist
 		return encodeRecords(r, st)
 	}
 	target := r.newest.Model
-	target.Hash = schemeNamed(r.newest.Scheme).RowHash(r.newest)
+	target.Hash = schemes.Named(r.newest.Scheme).RowHash(r.newest)
 	if _, err := planner.NewSnapshot(st.Statistics, target,
 		planner.Base{Configuration: r.pinned.Model, IgnoreInstances: true}); err != nil {
 		return nil, err

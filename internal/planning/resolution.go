@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
@@ -97,7 +98,7 @@ func (f flow) compare(o flow) int {
 // resolution is what the keys of a plan come to.
 func (s *Life) resolution(ctx context.Context, p store.Plan, in *statsio.Resolution,
 	memory *admission.Lease) (store.Resolution, error) {
-	b, err := loadBase(ctx, s.Reader, p.Operator, memory)
+	b, err := schemes.Load(ctx, s.Reader, p.Operator, memory)
 	if err != nil {
 		return store.Resolution{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -88,7 +89,7 @@ func (s *Feed) changesTell(ctx context.Context, name string, f store.Feed) (bool
 			return false, err
 		}
 	}
-	return schemeNamed(now.Scheme).ChangesTell(then, now), nil
+	return schemes.Named(now.Scheme).ChangesTell(then, now), nil
 }
 
 // view makes of a feed what there is to say.
@@ -101,7 +102,7 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView
 		TableState: TableState{Version: f.Version}, Scheme: config.Scheme, ConfigVersion: f.ConfigVersion, Full: f.Full,
 	}
 	if f.Full {
-		content, err := schemeNamed(config.Scheme).Table(config, f.Entries)
+		content, err := schemes.Named(config.Scheme).Table(config, f.Entries)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +119,7 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView
 	if err != nil {
 		return nil, err
 	}
-	parts, hash, err := schemeNamed(target.Scheme).Pending(ctx, s.Reader, scheme.PendingPlan{PendingChange: *f.Pending, Entries: f.Entries, Now: config, Target: target})
+	parts, hash, err := schemes.Named(target.Scheme).Pending(ctx, s.Reader, scheme.PendingPlan{PendingChange: *f.Pending, Entries: f.Entries, Now: config, Target: target})
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +220,7 @@ func (s *Feed) Route(ctx context.Context, name string, key []byte, asked *int32)
 	if err != nil {
 		return scheme.Route{}, err
 	}
-	r, err := schemes[f.Scheme].Route(ctx, s.Reader, op, key, entry)
+	r, err := schemes.Schemes[f.Scheme].Route(ctx, s.Reader, op, key, entry)
 	if asked == nil {
 		return r, err
 	}

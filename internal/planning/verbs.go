@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -250,7 +251,7 @@ func (s *Life) observeCommit(p store.Plan) {
 	if p.Status == store.StatusCommitted {
 		s.Observer.Committed(p)
 	}
-	if !p.EngineTable && schemeOf(p).CountsEntries() {
+	if !p.EngineTable && schemes.Of(p).CountsEntries() {
 		s.Observer.TableSize(p.Operator, size)
 	}
 }

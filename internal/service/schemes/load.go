@@ -1,4 +1,4 @@
-package planning
+package schemes
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"plannerd/store"
 )
 
-// loadBase reads what a plan of the operator starts from, into memory that the lease
+// Load reads what a plan of the operator starts from, into memory that the lease
 // holds.
-func loadBase(ctx context.Context, r *reading.Reader, name string, memory *admission.Lease) (*scheme.Base, error) {
+func Load(ctx context.Context, r *reading.Reader, name string, memory *admission.Lease) (*scheme.Base, error) {
 	op, err := r.StoredOperator(ctx, name)
 	if err != nil {
 		return nil, err
@@ -32,12 +32,12 @@ func loadBase(ctx context.Context, r *reading.Reader, name string, memory *admis
 	if b.Pinned, err = r.Pinned(ctx, op); err != nil {
 		return nil, err
 	}
-	return b, schemeNamed(b.Newest.Scheme).Read(ctx, r, b)
+	return b, Named(b.Newest.Scheme).Read(ctx, r, b)
 }
 
-// baseOf reads what a stored plan of a routing table started from, into memory that the
+// LoadAgain reads what a stored plan of a routing table started from, into memory that the
 // lease holds.
-func baseOf(ctx context.Context, r *reading.Reader, p store.Plan, memory *admission.Lease) (*scheme.Base, error) {
+func LoadAgain(ctx context.Context, r *reading.Reader, p store.Plan, memory *admission.Lease) (*scheme.Base, error) {
 	op, err := r.StoredOperator(ctx, p.Operator)
 	if err != nil {
 		return nil, err
@@ -66,14 +66,14 @@ func baseOf(ctx context.Context, r *reading.Reader, p store.Plan, memory *admiss
 		return nil, err
 	}
 	b.Pinned = b.Pinned.Knowing(b.Table)
-	b.Absences.Before, err = absencesAfter(ctx, r, p)
+	b.Absences.Before, err = AbsencesAfter(ctx, r, p)
 	b.Absences.Counted = true
 	return b, err
 }
 
-// absencesAfter reads how long keys were absent when a plan was made, its own interval
+// AbsencesAfter reads how long keys were absent when a plan was made, its own interval
 // included.
-func absencesAfter(ctx context.Context, r *reading.Reader, p store.Plan) (absence.Counts, error) {
+func AbsencesAfter(ctx context.Context, r *reading.Reader, p store.Plan) (absence.Counts, error) {
 	data, err := r.Store.Absences(ctx, p.ID)
 	if errors.Is(err, store.ErrPurged) {
 		return nil, nil // it begins anew
@@ -88,8 +88,8 @@ func absencesAfter(ctx context.Context, r *reading.Reader, p store.Plan) (absenc
 	return counts, nil
 }
 
-// admit refuses statistics that do not fit the table and the configuration.
-func admit(b *scheme.Base, st *scheme.Statistics) error {
+// Admit refuses statistics that do not fit the table and the configuration.
+func Admit(b *scheme.Base, st *scheme.Statistics) error {
 	if st.Ahead(b.Op.TableVersion) {
 		return scheme.TableAhead(*st.TableVersion, b.Op.TableVersion)
 	}
@@ -99,5 +99,5 @@ func admit(b *scheme.Base, st *scheme.Statistics) error {
 	if st.Queues {
 		return b.AdmitQueues(st)
 	}
-	return schemeNamed(b.Newest.Scheme).Admit(b, st)
+	return Named(b.Newest.Scheme).Admit(b, st)
 }

@@ -1,4 +1,4 @@
-package planning
+package schemes
 
 import (
 	"plannerd/internal/operator"
@@ -9,16 +9,16 @@ import (
 	"plannerd/store"
 )
 
-var schemes = map[operator.SchemeName]scheme.Scheme{
+var Schemes = map[operator.SchemeName]scheme.Scheme{
 	operator.SchemeTable:  table.Scheme{},
 	operator.SchemeRing:   layout.Ring,
 	operator.SchemeRanges: layout.Ranges,
 	operator.SchemePkg:    layout.Pkg,
 }
 
-func schemeNamed(name operator.SchemeName) scheme.Scheme { return schemes[name] }
+func Named(name operator.SchemeName) scheme.Scheme { return Schemes[name] }
 
-func schemeOf(p store.Plan) scheme.Scheme { return schemes[reading.SchemeOf(p)] }
+func Of(p store.Plan) scheme.Scheme { return Schemes[reading.SchemeOf(p)] }
 
 // MigratesOf is what the migrations of a stored plan are.
-func MigratesOf(p store.Plan) scheme.Migrates { return schemeOf(p).Migrates(p.Classes) }
+func MigratesOf(p store.Plan) scheme.Migrates { return Of(p).Migrates(p.Classes) }
