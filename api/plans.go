@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
@@ -39,7 +40,7 @@ func (s plans) create(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	in.readQueues()
-	asked := planning.Proposal{
+	asked := intake.Proposal{
 		Statistics: &in.Statistics, Reports: in.reports(), Memory: c.memory,
 		By: attributed(c.Context(), planning.Transition{}),
 	}
@@ -82,7 +83,7 @@ func (st *statisticsRequest) ofQueues(lengths []planner.Residual) {
 }
 
 // reports is how a plan is to be made of reports; nil: the statistics come whole.
-func (st *statisticsRequest) reports() *planning.ReportsQuery {
+func (st *statisticsRequest) reports() *intake.ReportsQuery {
 	if !st.has("interval") {
 		st.refuse("interval", "is needed")
 	}
@@ -97,7 +98,7 @@ func (st *statisticsRequest) reports() *planning.ReportsQuery {
 			st.refuse(name, "is for statistics: reports say it for themselves")
 		}
 	}
-	return &planning.ReportsQuery{Missing: optional(st.members, "missing", operator.MissingReports(""))}
+	return &intake.ReportsQuery{Missing: optional(st.members, "missing", operator.MissingReports(""))}
 }
 
 func (s plans) get(w http.ResponseWriter, c *call) error {

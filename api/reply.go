@@ -7,6 +7,7 @@ import (
 
 	"plannerd/internal/planning"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/web/httpkit"
 )
 
@@ -27,7 +28,7 @@ type reply struct {
 	text       *planText
 }
 
-type storedPlan = *planning.StoredPlan
+type storedPlan = *intake.StoredPlan
 
 // planReply is the answer with a whole plan. Its ETag is that of the plan as GET shows
 // it.

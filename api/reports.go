@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/planning"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
@@ -44,8 +45,8 @@ func (s reports) put(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	answer := func(r planning.ReportReceipt) (*reply, error) { return reportReply(by.Operator, r) }
-	type receipt = planning.ReportReceipt
+	answer := func(r intake.ReportReceipt) (*reply, error) { return reportReply(by.Operator, r) }
+	type receipt = intake.ReportReceipt
 	return once(s.shared, w, c, answer, func(held *claim.Claim[receipt]) (r receipt, err error) {
 		if c.idempotent != nil {
 			if err := check(); err != nil {
@@ -58,7 +59,7 @@ func (s reports) put(w http.ResponseWriter, c *call) error {
 }
 
 // reportReply is the answer once a report is stored.
-func reportReply(operator string, r planning.ReportReceipt) (*reply, error) {
+func reportReply(operator string, r intake.ReportReceipt) (*reply, error) {
 	status := http.StatusOK
 	if r.Created {
 		status = http.StatusCreated

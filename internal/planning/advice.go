@@ -125,7 +125,7 @@ func (s *Forecaster) lookAhead(ctx context.Context, op reading.Operator, memory 
 	if out.state, err = s.stateAfter(ctx, plans[0], memory); out.state == nil || err != nil {
 		return s.lookBack(ctx, op, memory, err)
 	}
-	in, err := s.inputOf(ctx, plans[0], memory)
+	in, err := s.InputOf(ctx, plans[0], memory)
 	if err != nil {
 		return nil, err
 	}

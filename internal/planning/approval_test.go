@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
@@ -112,11 +113,11 @@ func TestForcedMigration(t *testing.T) {
 func TestLimitsAtStart(t *testing.T) {
 	e := newEnv(t)
 	e.configure("clicks", configuration(2))
-	as := func(interval int64) *planning.StoredPlan {
+	as := func(interval int64) *intake.StoredPlan {
 		return e.propose("clicks", costing(interval, 2, []float64{2, 2, 2, 2, 2, 2}, []float64{4}))
 	}
 	p := as(1)
-	moves := func(p *planning.StoredPlan) map[string]int32 {
+	moves := func(p *intake.StoredPlan) map[string]int32 {
 		r := router{entries: map[string]int32{}}
 		r.follow(t, p.Lists.Change)
 		return r.entries
@@ -207,7 +208,7 @@ func TestSmallStatistics(t *testing.T) {
 	e.configure("clicks", c)
 	// Where there was nothing, the number of keys alone tells.
 	none := func(interval int64) *scheme.Statistics { return costing(interval, 2) }
-	withheld := func(p *planning.StoredPlan) {
+	withheld := func(p *intake.StoredPlan) {
 		t.Helper()
 		if p.Status != "no_action" || !slices.Equal(p.Causes, []string{"statistics_too_small"}) || !p.LeavesOpen ||
 			p.MigrationKeys != 0 {
@@ -320,11 +321,11 @@ func TestSmallReports(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	plan := func() *planning.StoredPlan {
+	plan := func() *intake.StoredPlan {
 		t.Helper()
-		p, err := e.Propose(e.Context(), "clicks", planning.Proposal{
+		p, err := e.Propose(e.Context(), "clicks", intake.Proposal{
 			Statistics: &scheme.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)}, Interval: 2},
-			Reports:    &planning.ReportsQuery{}, Memory: e.lease(),
+			Reports:    &intake.ReportsQuery{}, Memory: e.lease(),
 		})
 		if err != nil {
 			t.Fatal(err)

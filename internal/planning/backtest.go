@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/drive"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
@@ -126,7 +127,7 @@ func (s *Forecaster) outset(ctx context.Context, op reading.Operator, first stri
 	}
 	before, err := schemes.LoadAgain(ctx, s.Reader, p, memory)
 	switch {
-	case isPurged(err): // the table is: rows say where keys are, or the hash
+	case intake.IsPurged(err): // the table is: rows say where keys are, or the hash
 		err = nil
 	case err == nil:
 		run.Base = planner.Base{
@@ -196,8 +197,8 @@ func (s *Forecaster) storedIntervals(ctx context.Context, name string, in Backte
 			if more = len(out) < most && (in.From == nil || p.Interval >= *in.From); !more {
 				break
 			}
-			stats, err := s.inputOf(ctx, p, in.Memory)
-			if more = !isPurged(err); !more {
+			stats, err := s.InputOf(ctx, p, in.Memory)
+			if more = !intake.IsPurged(err); !more {
 				break
 			} else if err != nil {
 				return nil, err

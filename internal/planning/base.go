@@ -47,13 +47,13 @@ func (s *Proposer) blocking(ctx context.Context, b *scheme.Base) (*store.Plan, e
 func (s *Proposer) computePlan(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) (
 	out *scheme.Result, err error,
 ) {
-	small, others, err := s.tooSmall(ctx, b, st)
+	small, others, err := s.TooSmall(ctx, b, st)
 	if err != nil {
 		return nil, err
 	}
 	small = small && !b.TakesOver // that rests on no statistics
 	b.Absences.Counted = small    // they do not tell which keys are absent
-	if err := s.addUp(ctx, b, st, memory); err != nil {
+	if err := s.AddUp(ctx, b, st, memory); err != nil {
 		return nil, err
 	}
 	if small && others < b.Newest.Approval.SmallIntervals {

@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
@@ -60,7 +61,7 @@ const remembering = 32
 // foresightBefore returns the newest plan of an earlier interval that has a forecast, and
 // what it tells; nil: there is none.
 func (s *Forecaster) foresightBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (*store.Plan, *scheme.Foresight, error) {
-	for p, err := range s.earlierPlans(ctx, b, st, remembering) {
+	for p, err := range s.EarlierPlans(ctx, b, st, remembering) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -85,20 +86,20 @@ func (s *Forecaster) stateBefore(
 		return state, err
 	}
 	var plans []store.Plan // newest first
-	for p, err := range s.earlierPlans(ctx, b, st, remembering) {
+	for p, err := range s.EarlierPlans(ctx, b, st, remembering) {
 		if err != nil {
 			return nil, err
 		}
-		if n := len(plans); isSmall(p) || n > 0 && plans[n-1].Epoch == p.Epoch && plans[n-1].Interval == p.Interval {
+		if n := len(plans); intake.IsSmall(p) || n > 0 && plans[n-1].Epoch == p.Epoch && plans[n-1].Interval == p.Interval {
 			continue
 		}
 		plans = append(plans, p)
 	}
 	held := memory.Used()
 	for _, p := range slices.Backward(plans) {
-		in, err := s.inputOf(ctx, p, memory)
+		in, err := s.InputOf(ctx, p, memory)
 		switch {
-		case isPurged(err) || err == nil && in.Records != nil:
+		case intake.IsPurged(err) || err == nil && in.Records != nil:
 			continue
 		case err == nil:
 			_, err = begin.Observe(in.Statistics)
@@ -134,7 +135,7 @@ func (s *Forecaster) stateAfter(ctx context.Context, p store.Plan, memory *admis
 
 // Forecaster says what the intervals so far let expect of the next, and which policy to plan by.
 type Forecaster struct {
-	*Intake
+	*intake.Intake
 	memory  *admission.Budget
 	log     *slog.Logger
 	chooser *chooser

@@ -18,6 +18,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
@@ -47,7 +48,7 @@ func foresighted(p operator.PolicyChoice) operator.Configuration {
 }
 
 // told is what a stored plan tells of its policy, and what it expects.
-func (e *env) told(p *planning.StoredPlan) *scheme.Foresight {
+func (e *env) told(p *intake.StoredPlan) *scheme.Foresight {
 	e.Helper()
 	out := &scheme.Foresight{}
 	if p.Forecast == nil {
@@ -60,7 +61,7 @@ func (e *env) told(p *planning.StoredPlan) *scheme.Foresight {
 }
 
 // carriedOut makes the plan of an interval, and commits it if there is something to do.
-func (e *env) carriedOut(name string, st *scheme.Statistics) *planning.StoredPlan {
+func (e *env) carriedOut(name string, st *scheme.Statistics) *intake.StoredPlan {
 	e.Helper()
 	p := e.propose(name, st)
 	if p.Status == "approved" {
@@ -140,7 +141,7 @@ func TestPolicies(t *testing.T) {
 }
 
 // sameReplay plans a plan again that acted.
-func (e *env) sameReplay(p *planning.StoredPlan) {
+func (e *env) sameReplay(p *intake.StoredPlan) {
 	e.Helper()
 	if p.MigrationKeys == 0 {
 		return

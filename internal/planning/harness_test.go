@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
@@ -179,11 +180,11 @@ func skewed(interval int64) *scheme.Statistics {
 	return &scheme.Statistics{Statistics: st, Interval: interval}
 }
 
-func (e *env) tryPropose(name string, st *scheme.Statistics) (*planning.StoredPlan, error) {
-	return e.Propose(e.Context(), name, planning.Proposal{Statistics: st, Memory: e.lease()})
+func (e *env) tryPropose(name string, st *scheme.Statistics) (*intake.StoredPlan, error) {
+	return e.Propose(e.Context(), name, intake.Proposal{Statistics: st, Memory: e.lease()})
 }
 
-func (e *env) propose(name string, st *scheme.Statistics) *planning.StoredPlan {
+func (e *env) propose(name string, st *scheme.Statistics) *intake.StoredPlan {
 	e.Helper()
 	p, err := e.tryPropose(name, st)
 	if err != nil {
@@ -193,7 +194,7 @@ func (e *env) propose(name string, st *scheme.Statistics) *planning.StoredPlan {
 }
 
 // step is a step on a plan that nothing guards.
-func step(p *planning.StoredPlan) planning.Step {
+func step(p *intake.StoredPlan) planning.Step {
 	return planning.Step{Plan: p.ID, Guard: func(store.Plan) error { return nil }}
 }
 

@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
@@ -344,7 +345,7 @@ func TestReports(t *testing.T) {
 	e := newEnv(t)
 	e.configure("clicks", configuration(2))
 	all := skewed(1)
-	report := func(instance int32, interval int64) (planning.ReportReceipt, error) {
+	report := func(instance int32, interval int64) (intake.ReportReceipt, error) {
 		st := &planner.Statistics{Keys: planner.NewKeys(0)}
 		for i := range all.Len() {
 			if key := all.Keys.At(i); int32(planner.KeyHash(key)%2) == instance {
@@ -354,10 +355,10 @@ func TestReports(t *testing.T) {
 		}
 		return e.PutReport(e.Context(), "clicks", instance, &scheme.Statistics{Statistics: st, Interval: interval}, nil)
 	}
-	ask := func(interval int64, missing operator.MissingReports) (*planning.StoredPlan, error) {
-		return e.Propose(e.Context(), "clicks", planning.Proposal{
+	ask := func(interval int64, missing operator.MissingReports) (*intake.StoredPlan, error) {
+		return e.Propose(e.Context(), "clicks", intake.Proposal{
 			Statistics: &scheme.Statistics{Statistics: &planner.Statistics{}, Interval: interval},
-			Reports:    &planning.ReportsQuery{Missing: missing}, Memory: e.lease(),
+			Reports:    &intake.ReportsQuery{Missing: missing}, Memory: e.lease(),
 		})
 	}
 	e.invalid(e.CheckReporter(e.Context(), "clicks", 9), "instance")
@@ -505,15 +506,15 @@ func TestClaims(t *testing.T) {
 	e.configure("clicks", configuration(2))
 	request := claim.Request{Scope: "somebody", Key: "key", Body: [32]byte{1}}
 	broken := errors.New("it cannot be written")
-	answer := func(p *planning.StoredPlan) (int, []byte, error) { return 201, []byte(p.ID), broken }
-	propose := func() (*planning.StoredPlan, error) {
+	answer := func(p *intake.StoredPlan) (int, []byte, error) { return 201, []byte(p.ID), broken }
+	propose := func() (*intake.StoredPlan, error) {
 		held, err := claim.Begin(e.Context(), e.Service.Claims, request,
-			func(p *planning.StoredPlan) (int, []byte, error) { return answer(p) })
+			func(p *intake.StoredPlan) (int, []byte, error) { return answer(p) })
 		if err != nil {
 			return nil, err
 		}
 		defer held.Release(e.Context(), false)
-		return e.Propose(e.Context(), "clicks", planning.Proposal{Statistics: skewed(1), Memory: e.lease(), Claim: held})
+		return e.Propose(e.Context(), "clicks", intake.Proposal{Statistics: skewed(1), Memory: e.lease(), Claim: held})
 	}
 	if _, err := propose(); !errors.Is(err, broken) {
 		t.Fatal(err)
@@ -522,7 +523,7 @@ func TestClaims(t *testing.T) {
 		len(found) > 0 {
 		t.Fatalf("there is a plan without an answer: %v", err)
 	}
-	answer = func(p *planning.StoredPlan) (int, []byte, error) {
+	answer = func(p *intake.StoredPlan) (int, []byte, error) {
 		if !p.Created || p.Lists.Migrations == nil {
 			t.Errorf("%+v is answered", p)
 		}

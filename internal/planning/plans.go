@@ -8,6 +8,7 @@ import (
 	"plannerd/internal/analyses"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
@@ -208,4 +209,4 @@ func (s *Archive) newestPlan(ctx context.Context, operator string, interval int6
 }
 
 // Archive reads what is kept of plans.
-type Archive struct{ *Intake }
+type Archive struct{ *intake.Intake }

@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
 	"plannerd/internal/statsio"
@@ -25,14 +26,14 @@ const planAttempts = 3
 
 // Propose makes and stores the plan of an operator's statistics, or finds the one that
 // was made of them before.
-func (s *Proposer) Propose(ctx context.Context, name string, in Proposal) (*StoredPlan, error) {
+func (s *Proposer) Propose(ctx context.Context, name string, in intake.Proposal) (*intake.StoredPlan, error) {
 	var err error
 	decoded := in.Memory.Used()
 	for range planAttempts {
 		if err = in.Memory.Settle(decoded + in.PlanBytes()); err != nil {
 			break
 		}
-		var p *StoredPlan
+		var p *intake.StoredPlan
 		if p, err = s.tryPropose(ctx, name, in); err == nil {
 			return p, nil
 		}
@@ -46,7 +47,7 @@ func (s *Proposer) Propose(ctx context.Context, name string, in Proposal) (*Stor
 	return nil, err
 }
 
-func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*StoredPlan, error) {
+func (s *Proposer) tryPropose(ctx context.Context, name string, in intake.Proposal) (*intake.StoredPlan, error) {
 	b, err := schemes.Load(ctx, s.Reader, name, in.Memory)
 	if err != nil {
 		return nil, err
@@ -66,16 +67,16 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*S
 	d.source = in.Identity(d.hash, b.Op.ConfigVersion, b.Op.TableVersion)
 	d.fingerprint = d.source
 	if in.Reports != nil {
-		if d.merged, err = s.merge(ctx, b, in); err != nil {
+		if d.merged, err = s.Merge(ctx, b, in); err != nil {
 			return nil, err
 		}
 		d.Statistics = d.merged.Statistics
 		d.hash = d.Hash()
 	}
 	if err := schemes.Admit(b, d.Statistics); err != nil {
-		return nil, s.unlessStale(ctx, b, d.merged.refusal(err))
+		return nil, s.unlessStale(ctx, b, d.merged.Refusal(err))
 	}
-	if b.Absences.Before, err = s.absencesBefore(ctx, b, d.Statistics); err != nil {
+	if b.Absences.Before, err = s.AbsencesBefore(ctx, b, d.Statistics); err != nil {
 		return nil, err
 	}
 	begin := s.Now()
@@ -86,10 +87,10 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in Proposal) (*S
 	case ctx.Err() != nil: // nobody waits for it any more
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, d.merged.refusal(err)
+		return nil, d.merged.Refusal(err)
 	}
-	d.merged.note(out)
-	if d.reports, err = d.merged.encode(out); err != nil {
+	d.merged.Note(out)
+	if d.reports, err = d.merged.Encode(out); err != nil {
 		return nil, err
 	}
 	if err := in.Memory.Reserve(out.AnswerBytes()); err != nil {
@@ -129,7 +130,7 @@ const mostPlansOfInterval = 1000
 // findPlan looks for the plan that was made of the same statistics before: on the
 // committed table, or, when the interval can have no other plan, on the table that was
 // committed then. It returns nil when there is none and one may be made.
-func (s *Proposer) findPlan(ctx context.Context, b *scheme.Base, st *scheme.Statistics, hash string) (*StoredPlan, error) {
+func (s *Proposer) findPlan(ctx context.Context, b *scheme.Base, st *scheme.Statistics, hash string) (*intake.StoredPlan, error) {
 	name, epoch, interval := b.Op.Name, st.Epoch, st.Interval
 	p, err := s.Store.FindPlan(ctx, name, epoch, interval, st.Identity(hash, b.Op.ConfigVersion, b.Op.TableVersion))
 	if err == nil {
@@ -178,9 +179,9 @@ func intervalPlanned(p store.Plan, err error) error {
 }
 
 // load adds its lists to a stored plan.
-func (s *Proposer) load(ctx context.Context, p store.Plan) (*StoredPlan, error) {
+func (s *Proposer) load(ctx context.Context, p store.Plan) (*intake.StoredPlan, error) {
 	lists, err := s.archive.lists(ctx, p, true, true)
-	return &StoredPlan{Plan: p, Lists: lists}, err
+	return &intake.StoredPlan{Plan: p, Lists: lists}, err
 }
 
 // draft is a computed plan that is to be stored, with what the record says besides.
@@ -188,21 +189,21 @@ type draft struct {
 	*scheme.Result
 	*scheme.Statistics
 	parameters  operator.Parameters
-	merged      *mergedReports // nil: the statistics came whole
-	hash        string         // of the statistics
-	fingerprint string         // of the plan
-	source      string         // the fingerprint of the plan that has the statistics
-	reports     []byte         // JSON; nil: the statistics came whole
-	replaces    string         // the plan whose place it takes; "": none
+	merged      *intake.MergedReports // nil: the statistics came whole
+	hash        string                // of the statistics
+	fingerprint string                // of the plan
+	source      string                // the fingerprint of the plan that has the statistics
+	reports     []byte                // JSON; nil: the statistics came whole
+	replaces    string                // the plan whose place it takes; "": none
 	by          store.Transition
-	claim       *claim.Claim[*StoredPlan]
+	claim       *claim.Claim[*intake.StoredPlan]
 }
 
 // errTwin: another request has made the same plan; its lists are not at hand yet.
 var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", refusal.ErrOvertaken)
 
 // keep stores a plan.
-func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*StoredPlan, error) {
+func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*intake.StoredPlan, error) {
 	begin := s.Now()
 	if d.Classes != nil && d.Snapshot.Named > 0 {
 		if err := s.RequireForms(ctx, true); err != nil {
@@ -222,11 +223,11 @@ func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*StoredPl
 	}
 	d.by.At = at
 	lists := d.ListsWith(record.Changes)
-	p, created, err := s.Store.CreatePlan(d.claim.Completing(ctx, func(out store.Outcome) (*StoredPlan, error) {
+	p, created, err := s.Store.CreatePlan(d.claim.Completing(ctx, func(out store.Outcome) (*intake.StoredPlan, error) {
 		if !out.Created {
 			return nil, errTwin
 		}
-		return &StoredPlan{Plan: out.Plan, Lists: lists, Created: true}, nil
+		return &intake.StoredPlan{Plan: out.Plan, Lists: lists, Created: true}, nil
 	}), record, d.by)
 	if err != nil {
 		return nil, refusal.AboutOperator(b.Op.Name, refusal.Overtaken(err))
@@ -237,7 +238,7 @@ func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*StoredPl
 	s.Observer.Created(p, d.Result.Plan, thetaPlanned(b))
 	s.chooser.planned(b)
 	took := s.Now().Sub(begin)
-	return &StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil
+	return &intake.StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil
 }
 
 // recordOf is a plan as the store takes it.
@@ -286,7 +287,7 @@ func recordOf(b *scheme.Base, d draft, at time.Time) (store.NewPlan, error) {
 		out.ForecastState = b.Foreseen.State.Encode()
 	}
 	if d.merged != nil {
-		out.LastReports = d.merged.last
+		out.LastReports = d.merged.Last
 	}
 	return out, nil
 }

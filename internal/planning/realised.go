@@ -7,6 +7,7 @@ import (
 
 	"plannerd/internal/drive"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
@@ -97,7 +98,7 @@ func (s *Forecaster) returned(ctx context.Context, b *scheme.Base, st *scheme.St
 	var left drive.Departures
 	intervals := 0
 	last := store.Plan{Epoch: -1}
-	for q, err := range s.earlierPlans(ctx, b, st, remembering) {
+	for q, err := range s.EarlierPlans(ctx, b, st, remembering) {
 		if err != nil {
 			return 0, err
 		}
@@ -128,7 +129,7 @@ func (s *Forecaster) departed(ctx context.Context, p store.Plan, left *drive.Dep
 		return err
 	}
 	m, err := schemes.Of(p).Migrations(ctx, s.Reader, p)
-	if isPurged(err) {
+	if intake.IsPurged(err) {
 		return nil
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/scheme/table"
@@ -45,7 +46,7 @@ func (s *Proposer) Replay(ctx context.Context, id string, memory *admission.Leas
 		return nil, err
 	}
 	begin := s.Now()
-	if r.Statistics, err = s.inputOf(ctx, p, memory); err != nil {
+	if r.Statistics, err = s.InputOf(ctx, p, memory); err != nil {
 		return nil, err
 	}
 	r.Statistics.Decode = s.Now().Sub(begin)
@@ -117,11 +118,11 @@ type ReplayProposal struct {
 	// Replace: it takes the place of the plan that was replayed, if that waits for approval
 	// still. Both happen, or neither does.
 	Replace bool
-	Claim   *claim.Claim[*StoredPlan]
+	Claim   *claim.Claim[*intake.StoredPlan]
 }
 
 // Propose makes the result of one trial a plan of the operator.
-func (r *Replay) Propose(ctx context.Context, in ReplayProposal) (*StoredPlan, error) {
+func (r *Replay) Propose(ctx context.Context, in ReplayProposal) (*intake.StoredPlan, error) {
 	p, err := r.propose(ctx, in)
 	if errors.Is(err, errTwin) {
 		p, err = r.propose(ctx, in)
@@ -129,7 +130,7 @@ func (r *Replay) Propose(ctx context.Context, in ReplayProposal) (*StoredPlan, e
 	return p, err
 }
 
-func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*StoredPlan, error) {
+func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*intake.StoredPlan, error) {
 	s := r.planner
 	fingerprint, err := r.fingerprint(t.Trial)
 	if err != nil {
@@ -170,13 +171,13 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*StoredPlan, er
 	if err := r.memory.Reserve(out.AnswerBytes()); err != nil {
 		return nil, err
 	}
-	if r.base.Before, _, err = s.lastAccepted(ctx, r.base, r.Statistics); err != nil {
+	if r.base.Before, _, err = s.LastAccepted(ctx, r.base, r.Statistics); err != nil {
 		return nil, err
 	}
 	if out.Returned, err = s.returned(ctx, r.base, r.Statistics, out, r.memory); err != nil {
 		return nil, err
 	}
-	out.Took, out.Small = s.Now().Sub(begin), isSmall(r.Plan)
+	out.Took, out.Small = s.Now().Sub(begin), intake.IsSmall(r.Plan)
 	return s.keep(ctx, r.base, draft{
 		Result: out, Statistics: r.Statistics, parameters: t.Parameters, hash: r.InputHash,
 		fingerprint: fingerprint, source: r.Source, reports: r.Reports, by: t.By, claim: t.Claim, replaces: replaces,

@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
@@ -47,7 +48,7 @@ type Config struct {
 // Service is what can be done with operators and their plans.
 type Service struct {
 	*reading.Reader
-	*Intake
+	*intake.Intake
 	*Forecaster
 	*Archive
 	*Feed
@@ -83,7 +84,7 @@ func New(c Config) *Service {
 		return &scheme.Engine{Reader: r, Slots: slots, Longest: c.Limits.PlanTime, Now: c.Now, Observer: c.Observer}
 	}
 	plans, trials := engineOf("plans", c.Limits.Plans), engineOf("analyses", c.Limits.Analyses)
-	intake := &Intake{Engine: plans, MaxRows: c.Limits.Rows}
+	intake := &intake.Intake{Engine: plans, MaxRows: c.Limits.Rows}
 	forecaster := &Forecaster{Intake: intake, memory: c.Memory, log: c.Logger, chooser: newChooser()}
 	archive := &Archive{Intake: intake}
 	return &Service{

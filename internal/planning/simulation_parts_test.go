@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
@@ -235,14 +236,14 @@ func (s *partsSimulation) emit(now routeOf, seen map[string]int) {
 func (s *partsSimulation) plan(seen map[string]int) {
 	s.Helper()
 	view, _, _ := s.look()
-	in := planning.Proposal{Memory: s.budget.Lease(s.Context())}
+	in := intake.Proposal{Memory: s.budget.Lease(s.Context())}
 	defer in.Memory.Release()
 	if s.random.IntN(3) == 0 {
 		in.Statistics = s.whole(view.Version)
 	} else {
 		in.Statistics = &scheme.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)},
 			Interval: s.interval}
-		in.Reports = &planning.ReportsQuery{Missing: operator.MissingFail}
+		in.Reports = &intake.ReportsQuery{Missing: operator.MissingFail}
 		s.report(view)
 	}
 	s.interval++

@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/intake"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -227,7 +228,7 @@ func (s *simulation) propose(st *closed, view *planning.TableView) {
 	if s.config.Hash.Function == partitioner.Reported {
 		s.tellHomes(st.Statistics.Statistics, hashOf(s.config.Instances, &s.config.Hash))
 	}
-	var in planning.Proposal
+	var in intake.Proposal
 	tells := !st.Partial && st.Instance != nil && (st.TableVersion == nil || *st.TableVersion == view.Version)
 	if st.Partial || st.Instance == nil || s.random.IntN(3) > 0 {
 		in.Statistics, tells = st.Statistics, tells && len(st.strays) == 0 // rows name each key once
@@ -243,7 +244,7 @@ func (s *simulation) propose(st *closed, view *planning.TableView) {
 		}
 		in.Statistics = &scheme.Statistics{Statistics: &planner.Statistics{Keys: planner.NewKeys(0)},
 			Interval: st.Interval}
-		in.Reports = &planning.ReportsQuery{Missing: missing}
+		in.Reports = &intake.ReportsQuery{Missing: missing}
 	}
 	p, err := s.post(in)
 	if err != nil {
@@ -273,14 +274,14 @@ func (s *simulation) propose(st *closed, view *planning.TableView) {
 	s.decide(p.ID, p.Status)
 }
 
-func changeText(t *testing.T, p *planning.StoredPlan) string {
+func changeText(t *testing.T, p *intake.StoredPlan) string {
 	if len(p.Lists.Change) == 2 {
 		return text(t, p.Lists.Change...)
 	}
 	return ""
 }
 
-func (s *simulation) post(in planning.Proposal) (*planning.StoredPlan, error) {
+func (s *simulation) post(in intake.Proposal) (*intake.StoredPlan, error) {
 	in.Memory = s.budget.Lease(s.Context())
 	defer in.Memory.Release()
 	return s.Propose(s.Context(), s.name, in)

@@ -1,4 +1,4 @@
-package planning
+package intake
 
 import (
 	"cmp"
@@ -24,12 +24,12 @@ import (
 	"plannerd/store"
 )
 
-// mergedReports are the statistics that the reports of an interval make. A nil one
+// MergedReports are the statistics that the reports of an interval make. A nil one
 // stands for statistics that came whole.
-type mergedReports struct {
+type MergedReports struct {
 	*scheme.Statistics
 
-	last     []store.Report // as the store listed them
+	Last     []store.Report // as the store listed them
 	received []store.Report
 	carried  []store.Report
 	frozen   []int32
@@ -38,11 +38,11 @@ type mergedReports struct {
 	drifted  int64 // keys in several reports that nobody else counts
 }
 
-// merge reads the reports that a plan is asked of, and merges them.
-func (s *Intake) merge(ctx context.Context, b *scheme.Base, in Proposal) (*mergedReports, error) {
-	begin, m := s.Now(), &mergedReports{}
+// Merge reads the reports that a plan is asked of, and merges them.
+func (s *Intake) Merge(ctx context.Context, b *scheme.Base, in Proposal) (*MergedReports, error) {
+	begin, m := s.Now(), &MergedReports{}
 	var err error
-	if m.last, err = s.Store.Reports(ctx, b.Op.Name, in.Epoch, in.Interval); err != nil {
+	if m.Last, err = s.Store.Reports(ctx, b.Op.Name, in.Epoch, in.Interval); err != nil {
 		return nil, refusal.AboutOperator(b.Op.Name, err)
 	}
 	now, err := s.Store.Now(ctx)
@@ -117,7 +117,7 @@ func reportsDiffer(err error) error {
 }
 
 // mergeCompact merges reports that count keys instead of naming them, but for some.
-func (m *mergedReports) mergeCompact(ctx context.Context, b *scheme.Base, in Proposal, reports []statsio.Report) error {
+func (m *MergedReports) mergeCompact(ctx context.Context, b *scheme.Base, in Proposal, reports []statsio.Report) error {
 	records, drifted, err := statsio.MergeCompact(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
 	if err != nil {
 		return reportsDiffer(err)
@@ -130,9 +130,9 @@ func (m *mergedReports) mergeCompact(ctx context.Context, b *scheme.Base, in Pro
 
 // choose finds out which reports a plan is made of, and what becomes of instances whose
 // report is missing.
-func (m *mergedReports) choose(b *scheme.Base, interval int64, mode operator.MissingReports, now time.Time) error {
+func (m *MergedReports) choose(b *scheme.Base, interval int64, mode operator.MissingReports, now time.Time) error {
 	from := reporters{b.Newest, b.Pinned}
-	received, late, missing := from.split(m.last, interval)
+	received, late, missing := from.split(m.Last, interval)
 	m.received = received
 	if m.lost = from.lost(late, missing, now); len(m.lost) > 0 && len(received) > 0 {
 		missing = slices.DeleteFunc(missing, func(id int32) bool { return slices.Contains(m.lost, id) })
@@ -171,7 +171,7 @@ func (m *mergedReports) choose(b *scheme.Base, interval int64, mode operator.Mis
 
 // admit refuses reports of an older table when the hash changed: keys may have come to
 // their instances since that nobody names, and the hash would move them.
-func (m *mergedReports) admit(b *scheme.Base) error {
+func (m *MergedReports) admit(b *scheme.Base) error {
 	if !b.Changed {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (m *mergedReports) admit(b *scheme.Base) error {
 
 // refuseOlderHomes refuses reports that came before the newest configuration if it changed
 // the hash and that is the engine's own: their hash instances are by the one before.
-func (s *Intake) refuseOlderHomes(ctx context.Context, b *scheme.Base, m *mergedReports) error {
+func (s *Intake) refuseOlderHomes(ctx context.Context, b *scheme.Base, m *MergedReports) error {
 	if !b.Changed || b.Newest.Model.Hash != nil {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (s *Intake) refuseOlderHomes(ctx context.Context, b *scheme.Base, m *merged
 }
 
 // carry has last reports stand in for those that are missing.
-func (m *mergedReports) carry(late []store.Report, missing []int32, interval, maxAge int64) error {
+func (m *MergedReports) carry(late []store.Report, missing []int32, interval, maxAge int64) error {
 	var without []int32
 	for _, id := range missing {
 		i, found := slices.BinarySearchFunc(late, id,
@@ -239,7 +239,7 @@ func missingReports(ids []int32, detail string) error {
 }
 
 // readReports reads what the chosen reports say, in ascending order of their instances.
-func (s *Intake) readReports(ctx context.Context, b *scheme.Base, m *mergedReports,
+func (s *Intake) readReports(ctx context.Context, b *scheme.Base, m *MergedReports,
 	memory *admission.Lease) ([]statsio.Report, error) {
 	chosen := slices.Concat(m.received, m.carried)
 	rows := int64(0)
@@ -293,8 +293,8 @@ func outdatedReport(b *scheme.Base, one store.Report) error {
 		one.Instance, one.TableVersion, b.Op.TableVersion))
 }
 
-// note has a plan say what it was made of.
-func (m *mergedReports) note(o *scheme.Result) {
+// Note has a plan say what it was made of.
+func (m *MergedReports) Note(o *scheme.Result) {
 	if m == nil {
 		return
 	}
@@ -307,8 +307,8 @@ func (m *mergedReports) note(o *scheme.Result) {
 	}
 }
 
-// encode returns what a plan was made of as JSON; nil for statistics that came whole.
-func (m *mergedReports) encode(o *scheme.Result) ([]byte, error) {
+// Encode returns what a plan was made of as JSON; nil for statistics that came whole.
+func (m *MergedReports) Encode(o *scheme.Result) ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
@@ -327,9 +327,9 @@ func (m *mergedReports) encode(o *scheme.Result) ([]byte, error) {
 	return text, nil
 }
 
-// refusal tells which key of merged reports the planner refuses: no input of the caller
+// Refusal tells which key of merged reports the planner refuses: no input of the caller
 // has it.
-func (m *mergedReports) refusal(err error) error {
+func (m *MergedReports) Refusal(err error) error {
 	input := parameters.InputError(err)
 	if m == nil || input == nil {
 		return err
@@ -350,7 +350,7 @@ func (m *mergedReports) refusal(err error) error {
 }
 
 // mergeQueues merges reports that are queue lengths; false if none is one.
-func (m *mergedReports) mergeQueues(in Proposal, reports []statsio.Report) (bool, error) {
+func (m *MergedReports) mergeQueues(in Proposal, reports []statsio.Report) (bool, error) {
 	var lengths []planner.Residual
 	for _, r := range reports {
 		q, ok, err := statsio.DecodeQueue(r.Blob)

@@ -1,4 +1,4 @@
-package planning
+package intake
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"plannerd/store"
 )
 
-// inputOf reads the statistics that a stored plan was made of.
-func (s *Intake) inputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*scheme.Statistics, error) {
+// InputOf reads the statistics that a stored plan was made of.
+func (s *Intake) InputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*scheme.Statistics, error) {
 	blob, err := s.Store.Input(ctx, p.ID)
 	if err != nil {
 		return nil, refusal.AboutPlan(p.ID, err)
@@ -40,9 +40,9 @@ func (s *Intake) inputOf(ctx context.Context, p store.Plan, memory *admission.Le
 	return st, nil
 }
 
-// earlierPlans yields the newest plans of earlier intervals, newest first, up to the first
+// EarlierPlans yields the newest plans of earlier intervals, newest first, up to the first
 // error. It looks at so many plans, and the rest of those that it read with them.
-func (s *Intake) earlierPlans(ctx context.Context, b *scheme.Base, st *scheme.Statistics, most int) iter.Seq2[store.Plan, error] {
+func (s *Intake) EarlierPlans(ctx context.Context, b *scheme.Base, st *scheme.Statistics, most int) iter.Seq2[store.Plan, error] {
 	return func(yield func(store.Plan, error) bool) {
 		filter := store.PlanFilter{Operator: b.Op.Name, Limit: scheme.PlansBefore}
 		for left := most; left > 0; {
@@ -65,7 +65,7 @@ func (s *Intake) earlierPlans(ctx context.Context, b *scheme.Base, st *scheme.St
 	}
 }
 
-func isPurged(err error) bool {
+func IsPurged(err error) bool {
 	var refused *refusal.Error
 	return errors.As(err, &refused) && refused.Reason == refusal.Purged
 }

@@ -1,4 +1,4 @@
-package planning
+package intake
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"plannerd/store"
 )
 
-// tooSmall tells whether statistics are too small to be acted upon, and for how many
+// TooSmall tells whether statistics are too small to be acted upon, and for how many
 // intervals in a row others were: so is what a pipeline reports that broke.
-func (s *Intake) tooSmall(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (small bool, others int, err error) {
+func (s *Intake) TooSmall(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (small bool, others int, err error) {
 	if st.Queues { // empty ones are as good as any
 		return false, 0, nil
 	}
 	least, is := b.Newest.Approval.MinStatistics, st.Size()
 	few := is.Keys < least.Keys
-	b.Before, others, err = s.lastAccepted(ctx, b, st)
+	b.Before, others, err = s.LastAccepted(ctx, b, st)
 	switch {
 	case !few && least.CostShare == 0:
 		return false, 0, err
@@ -35,9 +35,9 @@ func (s *Intake) tooSmall(ctx context.Context, b *scheme.Base, st *scheme.Statis
 // that were not, the next ones are too small as well.
 const mostSmall = 1000
 
-// lastAccepted returns the newest plan of another interval whose statistics were not too
+// LastAccepted returns the newest plan of another interval whose statistics were not too
 // small, and how many intervals there were since; nil: there is none, or they are too many.
-func (s *Intake) lastAccepted(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (p *store.Plan, since int, err error) {
+func (s *Intake) LastAccepted(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (p *store.Plan, since int, err error) {
 	small := map[[2]int64]bool{}
 	filter := store.PlanFilter{Operator: b.Op.Name, Limit: scheme.PlansBefore}
 	for {
@@ -49,7 +49,7 @@ func (s *Intake) lastAccepted(ctx context.Context, b *scheme.Base, st *scheme.St
 			at := [2]int64{p.Epoch, p.Interval}
 			switch {
 			case at == [2]int64{st.Epoch, st.Interval}, figures.MadeOfQueues(p):
-			case !isSmall(p):
+			case !IsSmall(p):
 				return &p, len(small), nil
 			case len(small) < mostSmall:
 				small[at] = true
@@ -62,9 +62,9 @@ func (s *Intake) lastAccepted(ctx context.Context, b *scheme.Base, st *scheme.St
 	}
 }
 
-// isSmall tells whether a plan was made of statistics that are too small to be acted upon,
+// IsSmall tells whether a plan was made of statistics that are too small to be acted upon,
 // and nobody has accepted them by approving it.
-func isSmall(p store.Plan) bool {
+func IsSmall(p store.Plan) bool {
 	switch p.Status {
 	case store.StatusNoAction:
 		return p.LeavesOpen

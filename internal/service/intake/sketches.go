@@ -1,4 +1,4 @@
-package planning
+package intake
 
 import (
 	"bytes"
@@ -88,7 +88,7 @@ func (s *Intake) reportedSketch(
 
 // mergeSketches merges reports that are sketches; false if none is one. The statistics are of
 // the keys that the sketches hold; what these stand for is their cost and their state.
-func (m *mergedReports) mergeSketches(in Proposal, reports []statsio.Report) (bool, error) {
+func (m *MergedReports) mergeSketches(in Proposal, reports []statsio.Report) (bool, error) {
 	var all *sketch.Sketch
 	for i, r := range reports {
 		of, ok, err := decodeSketch(r.Blob)

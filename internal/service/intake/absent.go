@@ -1,4 +1,4 @@
-package planning
+package intake
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"plannerd/store"
 )
 
-// absencesBefore reads how long keys were absent before an interval.
-func (s *Intake) absencesBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (absence.Counts, error) {
+// AbsencesBefore reads how long keys were absent before an interval.
+func (s *Intake) AbsencesBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (absence.Counts, error) {
 	if b.Table.Len() == 0 {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package planning
+package intake
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 	"plannerd/store"
 )
 
-// addUp has the rows' states, which are what the interval added, be what the last intervals
+// AddUp has the rows' states, which are what the interval added, be what the last intervals
 // of the operator's window have added, and adds rows without cost for the keys that only
 // earlier ones name. Intervals that were too small to be acted upon do not count, nor do
 // those before the window was set, or whose statistics are no longer kept.
-func (s *Intake) addUp(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) error {
+func (s *Intake) AddUp(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) error {
 	if b.Newest.Window <= 1 {
 		return nil
 	}
@@ -75,8 +75,8 @@ func sharesOf(own *planner.Statistics, state []float64) []planner.Share {
 // addInterval has a window know what a stored interval added.
 func (s *Intake) addInterval(ctx context.Context, window *drive.Window, p store.Plan, memory *admission.Lease) error {
 	held := memory.Used()
-	in, err := s.inputOf(ctx, p, memory)
-	if isPurged(err) || err == nil && in.Added == nil {
+	in, err := s.InputOf(ctx, p, memory)
+	if IsPurged(err) || err == nil && in.Added == nil {
 		return nil
 	}
 	if err != nil {
@@ -93,14 +93,14 @@ func (s *Intake) addInterval(ctx context.Context, window *drive.Window, p store.
 // windowBefore are the newest plans of the intervals whose states the statistics add to,
 // oldest first.
 func (s *Intake) windowBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (plans []store.Plan, err error) {
-	for p, err := range s.earlierPlans(ctx, b, st, math.MaxInt) {
+	for p, err := range s.EarlierPlans(ctx, b, st, math.MaxInt) {
 		if err != nil {
 			return nil, err
 		}
 		n := len(plans)
 		switch {
 		case n == b.Newest.Window-1:
-		case isSmall(p) || n > 0 && plans[n-1].Epoch == p.Epoch && plans[n-1].Interval == p.Interval:
+		case IsSmall(p) || n > 0 && plans[n-1].Epoch == p.Epoch && plans[n-1].Interval == p.Interval:
 			continue
 		default:
 			c, err := s.Placement(ctx, p.Operator, p.ConfigVersion)
