@@ -91,20 +91,35 @@ func (c *chooser) chose(name string, p policy.Policy, choice *scheme.Choice) {
 	c.made[name] = chosenPolicy{p, choice}
 }
 
-// choose chooses policies as they become due, until ctx ends.
-func (s *Forecaster) choose(ctx context.Context) {
+// Choose chooses policies as they become due, until ctx ends.
+func (s *Forecaster) Choose(ctx context.Context) {
 	for {
 		select {
 		case name := <-s.chooser.due:
-			p, choice, err := s.chooseOne(ctx, name)
-			if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) {
+			if err := s.chooseFor(ctx, name); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) {
 				s.log.WarnContext(ctx, "no policy could be chosen, it is tried again", "operator", name, "error", err)
 			}
-			s.chooser.chose(name, p, choice)
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// ChooseDue chooses the policies that are due by now, and ends with the first error.
+func (s *Forecaster) ChooseDue(ctx context.Context) error {
+	for len(s.chooser.due) > 0 {
+		if err := s.chooseFor(ctx, <-s.chooser.due); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chooseFor chooses the policy of an operator, and keeps the choice.
+func (s *Forecaster) chooseFor(ctx context.Context, name string) error {
+	p, choice, err := s.chooseOne(ctx, name)
+	s.chooser.chose(name, p, choice)
+	return err
 }
 
 // mostChoosingRows bounds the rows of all intervals that a choice is made by: each of them

@@ -140,3 +140,11 @@ type Forecaster struct {
 	log     *slog.Logger
 	chooser *chooser
 }
+
+// NewForecaster returns a forecaster. Its calls hold memory of the budget when they choose policies.
+func NewForecaster(in *intake.Intake, memory *admission.Budget, log *slog.Logger) *Forecaster {
+	return &Forecaster{Intake: in, memory: memory, log: log, chooser: newChooser()}
+}
+
+// Planned notes that a plan was stored, so that a policy for the next ones may become due.
+func (s *Forecaster) Planned(b *scheme.Base) { s.chooser.planned(b) }

@@ -236,7 +236,7 @@ func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*intake.S
 		return s.load(ctx, p)
 	}
 	s.Observer.Created(p, d.Result.Plan, thetaPlanned(b))
-	s.chooser.planned(b)
+	s.Planned(b)
 	took := s.Now().Sub(begin)
 	return &intake.StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil
 }

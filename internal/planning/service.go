@@ -11,11 +11,9 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/intake"
-	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
-	"plannerd/planner"
 	"plannerd/store"
 	"plannerd/store/metered"
 )
@@ -64,31 +62,18 @@ type Service struct {
 
 // New returns a service.
 func New(c Config) *Service {
-	room := c.Memory.Usage().Budget
-	build := func(text []byte) (*reading.Placement, error) {
-		p, err := reading.BuildPlacement(text)
-		if err == nil {
-			c.Observer.HashBuilt()
-		}
-		return p, err
-	}
 	measured := metered.New(c.Store, c.Measured)
-	r := &reading.Reader{
-		Store:      measured,
-		Placements: reading.NewPlacementCache(min(reading.MaxPlacementBytes, room/4), c.Limits.Plans, build),
-		Tables:     reading.NewCache[reading.TableKey](int(min(reading.MaxTableBytes, room/16)), (*planner.RoutingTable).Bytes),
-		Moves:      reading.NewCache[string](int(min(reading.MaxMovesBytes, room/16)), listing.MoveIndex.Bytes),
-	}
+	r := reading.New(measured, c.Memory.Usage().Budget, c.Limits.Plans, c.Observer)
 	engineOf := func(kind string, size int) *scheme.Engine {
 		slots := admission.NewSlots(size, c.Limits.Queue, func(d time.Duration) { c.Observer.Waited(kind, d) })
 		return &scheme.Engine{Reader: r, Slots: slots, Longest: c.Limits.PlanTime, Now: c.Now, Observer: c.Observer}
 	}
 	plans, trials := engineOf("plans", c.Limits.Plans), engineOf("analyses", c.Limits.Analyses)
-	intake := &intake.Intake{Engine: plans, MaxRows: c.Limits.Rows}
-	forecaster := &Forecaster{Intake: intake, memory: c.Memory, log: c.Logger, chooser: newChooser()}
-	archive := &Archive{Intake: intake}
+	takes := &intake.Intake{Engine: plans, MaxRows: c.Limits.Rows}
+	forecaster := NewForecaster(takes, c.Memory, c.Logger)
+	archive := &Archive{Intake: takes}
 	return &Service{
-		Reader: r, Intake: intake, Forecaster: forecaster, Archive: archive,
+		Reader: r, Intake: takes, Forecaster: forecaster, Archive: archive,
 		Feed:     &Feed{Reader: r, hub: newHub(measured.Watch, c.Limits.Waiting), memory: c.Memory, draining: c.Draining},
 		Proposer: &Proposer{Forecaster: forecaster, archive: archive, trials: trials},
 		Life:     &Life{Engine: plans},
@@ -116,7 +101,7 @@ func (s *Service) Ready(ctx context.Context, within time.Duration) error {
 // is too old, and chooses policies. Any number of processes may.
 func (s *Service) Run(ctx context.Context) {
 	var choosing sync.WaitGroup
-	choosing.Go(func() { s.choose(ctx) })
+	choosing.Go(func() { s.Choose(ctx) })
 	defer choosing.Wait()
 	tick := time.NewTicker(s.limits.SweepEvery)
 	defer tick.Stop()

@@ -22,7 +22,7 @@ type kept[K comparable, V any] struct {
 	value V
 }
 
-func NewCache[K comparable, V any](limit int, size func(V) int) *cache[K, V] {
+func newCache[K comparable, V any](limit int, size func(V) int) *cache[K, V] {
 	return &cache[K, V]{Limit: limit, size: size, byKey: make(map[K]*linked.Element), used: linked.New()}
 }
 

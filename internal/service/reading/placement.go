@@ -16,10 +16,10 @@ import (
 	"plannerd/planner"
 )
 
-// MaxPlacementBytes is about how much memory the placements that are kept may take at
+// maxPlacementBytes is about how much memory the placements that are kept may take at
 // most, in bytes. The greatest hash ring takes half of it, one of the usual size some
 // hundred kilobytes.
-const MaxPlacementBytes = 256 << 20
+const maxPlacementBytes = 256 << 20
 
 // Placement is a configuration with its hash function, ready to place keys.
 type Placement struct {
@@ -52,10 +52,10 @@ type placementCache struct {
 
 type placementKey [sha256.Size]byte
 
-func NewPlacementCache(limit int64, builds int, build func([]byte) (*Placement, error)) *placementCache {
+func newPlacementCache(limit int64, builds int, build func([]byte) (*Placement, error)) *placementCache {
 	return &placementCache{
 		slots: admission.NewSlots(builds, math.MaxInt, nil), make: build,
-		kept: NewCache[placementKey](int(limit), (*Placement).size),
+		kept: newCache[placementKey](int(limit), (*Placement).size),
 	}
 }
 
@@ -100,8 +100,8 @@ func (c *placementCache) build(ctx context.Context, key placementKey, text []byt
 	return built, nil
 }
 
-// BuildPlacement makes a stored configuration ready to place keys.
-func BuildPlacement(text []byte) (*Placement, error) {
+// buildPlacement makes a stored configuration ready to place keys.
+func buildPlacement(text []byte) (*Placement, error) {
 	c, err := operator.DecodeConfiguration(text)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func ringOf(t *testing.T, tokens int) (operator.Configuration, []byte) {
 // A build waits for a slot. When the request that began it gives up
 // meanwhile, others that want the same placement are not drawn into it.
 func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
-	c := NewPlacementCache(MaxPlacementBytes, 1, BuildPlacement)
+	c := newPlacementCache(maxPlacementBytes, 1, buildPlacement)
 	release, err := c.slots.Take(t.Context(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -56,14 +56,14 @@ func TestPlacementOutlivesItsFirstRequest(t *testing.T) {
 
 // What was used longest ago goes first, by size and not by number.
 func TestPlacementsAreBoundedBySize(t *testing.T) {
-	c := NewPlacementCache(MaxPlacementBytes, 1, BuildPlacement)
+	c := newPlacementCache(maxPlacementBytes, 1, buildPlacement)
 	key := func(i int) placementKey { return placementKey{byte(i)} }
 	has := func(i int) bool { _, ok := c.kept.Get(key(i)); return ok }
 	add := func(i, tokens int) {
 		config, _ := ringOf(t, tokens)
 		c.kept.Put(key(i), &Placement{Configuration: config})
 	}
-	const quarter = (MaxPlacementBytes - 1<<20) / 4 / 48 // of the room, in tokens; the rest is for small ones
+	const quarter = (maxPlacementBytes - 1<<20) / 4 / 48 // of the room, in tokens; the rest is for small ones
 	for i := range 3 {
 		add(i, quarter)
 	}

@@ -17,23 +17,41 @@ import (
 
 // Limits of what is kept of immutable things, in bytes.
 const (
-	MaxTableBytes = 64 << 20  // routing tables
-	MaxMovesBytes = 128 << 20 // lists of migrations: those of a plan of a million keys have room
+	maxTableBytes = 64 << 20  // routing tables
+	maxMovesBytes = 128 << 20 // lists of migrations: those of a plan of a million keys have room
 )
 
 // Reader reads what the store has, and keeps what never changes.
 type Reader struct {
 	Store      store.Store
 	Placements *placementCache
-	Tables     *cache[TableKey, *planner.RoutingTable]
+	Tables     *cache[tableKey, *planner.RoutingTable]
 	Moves      *cache[string, listing.MoveIndex] // by plan
 	// forms: programs that know reports of keys alone refuse to serve. named: those that know no
 	// keys beside records, too.
 	forms, named atomic.Bool
 }
 
-// TableKey names a version of a routing table.
-type TableKey struct {
+// New returns a reader of a store. What it keeps in memory is a part of room, in bytes. It builds so
+// many placements at a time.
+func New(from store.Store, room int64, builds int, observer Observer) *Reader {
+	build := func(text []byte) (*Placement, error) {
+		p, err := buildPlacement(text)
+		if err == nil {
+			observer.HashBuilt()
+		}
+		return p, err
+	}
+	return &Reader{
+		Store:      from,
+		Placements: newPlacementCache(min(maxPlacementBytes, room/4), builds, build),
+		Tables:     newCache[tableKey](int(min(maxTableBytes, room/16)), (*planner.RoutingTable).Bytes),
+		Moves:      newCache[string](int(min(maxMovesBytes, room/16)), listing.MoveIndex.Bytes),
+	}
+}
+
+// tableKey names a version of a routing table.
+type tableKey struct {
 	operator string
 	version  int64
 }
@@ -110,7 +128,7 @@ func (r *Reader) Committed(ctx context.Context, op store.Operator) (store.Table,
 
 // RoutingTable is the committed routing table as the planner takes it.
 func (r *Reader) RoutingTable(ctx context.Context, op store.Operator) (*planner.RoutingTable, error) {
-	key := TableKey{op.Name, op.TableVersion}
+	key := tableKey{op.Name, op.TableVersion}
 	if t, ok := r.Tables.Get(key); ok {
 		return t, nil
 	}
