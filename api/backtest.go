@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service/foresight"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner/policy"
 )
@@ -30,9 +30,9 @@ func (s analysesOf) backtest(w http.ResponseWriter, c *call) error {
 	}
 	c.memory.Open() // as of an analysis
 	a := &analysisAnswer{w: w, lines: c.media == mediaNDJSON, now: s.now}
-	var report *planning.BacktestReport
+	var report *foresight.BacktestReport
 	err := s.service.Analyse(c.Context(), "backtest", func(ctx context.Context) (err error) {
-		report, err = s.service.Backtest(ctx, c.param("operator"), planning.Backtest{
+		report, err = s.service.Backtest(ctx, c.param("operator"), foresight.Backtest{
 			From: asked.From, To: asked.To, ThetaMax: asked.ThetaMax, Policies: asked.Policies, Memory: c.memory,
 			Progress: func(done, total int64) { a.progress("planning", done, total) },
 		})

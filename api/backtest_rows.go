@@ -14,7 +14,7 @@ import (
 	"plannerd/internal/drive"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service/foresight"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -60,7 +60,7 @@ func (s analysesOf) backtestIntervals(w http.ResponseWriter, c *call) error {
 	a := &analysisAnswer{w: w, lines: c.media == mediaNDJSON, now: s.now}
 	var report *backtest.Report
 	err = s.service.Analyse(c.Context(), "backtest", func(ctx context.Context) (err error) {
-		report, err = s.service.BacktestRows(ctx, in.Configuration, in.history, planning.Backtest{
+		report, err = s.service.BacktestRows(ctx, in.Configuration, in.history, foresight.Backtest{
 			Policies: in.policies, Memory: c.memory,
 			Progress: func(done, total int64) { a.progress("planning", done, total) },
 		})

@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/planning"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/service/foresight"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -230,7 +231,7 @@ func (s operators) includeRecent(c *call, ops []reading.Operator, bodies []jsont
 	if c.Query.Get("include") != "recent" {
 		return nil
 	}
-	window := planning.RecentPlans
+	window := foresight.RecentPlans
 	if text := c.Query.Get("window"); text != "" {
 		window, _ = strconv.Atoi(text) // the contract has seen it
 	}
@@ -240,9 +241,9 @@ func (s operators) includeRecent(c *call, ops []reading.Operator, bodies []jsont
 	}
 	for i, r := range recent {
 		out := struct {
-			Thetas   []float64         `json:"thetas"`
-			Plans    []jsontext.Value  `json:"plans"`
-			Realised planning.Realised `json:"realised"`
+			Thetas   []float64          `json:"thetas"`
+			Plans    []jsontext.Value   `json:"plans"`
+			Realised foresight.Realised `json:"realised"`
 		}{make([]float64, len(r.Brief)), make([]jsontext.Value, len(r.Plans)), r.Realised}
 		for j, p := range r.Brief {
 			out.Thetas[j] = p.ThetaRealised

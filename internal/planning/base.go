@@ -63,7 +63,7 @@ func (s *Proposer) computePlan(ctx context.Context, b *scheme.Base, st *scheme.S
 		return out, err
 	}
 	if !small { // what is too small says nothing of the next interval
-		if err := s.foresee(ctx, b, st, memory); err != nil {
+		if err := s.Foresee(ctx, b, st, memory); err != nil {
 			return nil, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/foresight"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
@@ -100,7 +101,7 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in intake.Propos
 		d.source = in.Identity(d.hash, b.Op.ConfigVersion, b.Op.TableVersion)
 		d.fingerprint = d.source
 	}
-	if out.Returned, err = s.returned(ctx, b, d.Statistics, out, in.Memory); err != nil {
+	if out.Returned, err = s.Returned(ctx, b, d.Statistics, out, in.Memory); err != nil {
 		return nil, err
 	}
 	out.Took = s.Now().Sub(begin)
@@ -235,7 +236,7 @@ func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*intake.S
 	if !created {
 		return s.load(ctx, p)
 	}
-	s.Observer.Created(p, d.Result.Plan, thetaPlanned(b))
+	s.Observer.Created(p, d.Result.Plan, foresight.ThetaPlanned(b))
 	s.Planned(b)
 	took := s.Now().Sub(begin)
 	return &intake.StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil
@@ -309,7 +310,7 @@ func Milliseconds(d time.Duration) float64 { return math.Round(float64(d)/1e3) /
 
 // Proposer makes plans.
 type Proposer struct {
-	*Forecaster
+	*foresight.Forecaster
 	archive *Archive
 	trials  *scheme.Engine // computes what changes nothing
 }

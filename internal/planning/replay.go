@@ -61,7 +61,7 @@ func (r *Replay) foresee(ctx context.Context) error {
 		return err
 	}
 	f := &scheme.Foreseen{Policy: told.Policy, Chosen: told.Chosen}
-	if f.State, err = r.planner.stateAfter(ctx, r.Plan, r.memory); err != nil {
+	if f.State, err = r.planner.StateAfter(ctx, r.Plan, r.memory); err != nil {
 		return err
 	}
 	if f.State == nil {
@@ -174,7 +174,7 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*intake.StoredP
 	if r.base.Before, _, err = s.LastAccepted(ctx, r.base, r.Statistics); err != nil {
 		return nil, err
 	}
-	if out.Returned, err = s.returned(ctx, r.base, r.Statistics, out, r.memory); err != nil {
+	if out.Returned, err = s.Returned(ctx, r.base, r.Statistics, out, r.memory); err != nil {
 		return nil, err
 	}
 	out.Took, out.Small = s.Now().Sub(begin), intake.IsSmall(r.Plan)

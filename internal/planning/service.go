@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/service/foresight"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
@@ -47,7 +48,7 @@ type Config struct {
 type Service struct {
 	*reading.Reader
 	*intake.Intake
-	*Forecaster
+	*foresight.Forecaster
 	*Archive
 	*Feed
 	*Proposer
@@ -70,7 +71,7 @@ func New(c Config) *Service {
 	}
 	plans, trials := engineOf("plans", c.Limits.Plans), engineOf("analyses", c.Limits.Analyses)
 	takes := &intake.Intake{Engine: plans, MaxRows: c.Limits.Rows}
-	forecaster := NewForecaster(takes, c.Memory, c.Logger)
+	forecaster := foresight.NewForecaster(takes, c.Memory, c.Logger)
 	archive := &Archive{Intake: takes}
 	return &Service{
 		Reader: r, Intake: takes, Forecaster: forecaster, Archive: archive,

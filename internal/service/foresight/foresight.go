@@ -1,4 +1,4 @@
-package planning
+package foresight
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ import (
 	"plannerd/store"
 )
 
-// foresee observes an interval after those before it, into memory that the lease holds.
-func (s *Forecaster) foresee(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) error {
+// Foresee observes an interval after those before it, into memory that the lease holds.
+func (s *Forecaster) Foresee(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) error {
 	f := &scheme.Foreseen{Policy: b.Newest.Policy.Policy}
 	if b.Newest.Policy.Auto {
 		f.Policy = operator.OnLast
@@ -81,7 +81,7 @@ func (s *Forecaster) stateBefore(
 	if err != nil || before == nil {
 		return begin, err
 	}
-	state, err := s.stateAfter(ctx, *before, memory)
+	state, err := s.StateAfter(ctx, *before, memory)
 	if err != nil || state != nil && state.Config() == begin.Config() {
 		return state, err
 	}
@@ -111,9 +111,9 @@ func (s *Forecaster) stateBefore(
 	return begin, nil
 }
 
-// stateAfter is what a forecast remembered when a plan was made, its own interval included;
+// StateAfter is what a forecast remembered when a plan was made, its own interval included;
 // nil: it was not stored, or is too old.
-func (s *Forecaster) stateAfter(ctx context.Context, p store.Plan, memory *admission.Lease) (*forecast.State, error) {
+func (s *Forecaster) StateAfter(ctx context.Context, p store.Plan, memory *admission.Lease) (*forecast.State, error) {
 	data, err := s.Store.ForecastState(ctx, p.ID)
 	switch {
 	case errors.Is(err, store.ErrPurged):

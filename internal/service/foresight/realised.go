@@ -1,4 +1,4 @@
-package planning
+package foresight
 
 import (
 	"cmp"
@@ -78,18 +78,18 @@ func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
 // tookEffect reports whether the next interval ran under what a plan had planned.
 func tookEffect(s store.Status) bool { return s == store.StatusCommitted || s == store.StatusNoAction }
 
-// thetaPlanned is the θ that the plan before had planned for the interval that is planned on
+// ThetaPlanned is the θ that the plan before had planned for the interval that is planned on
 // now; nil: none had.
-func thetaPlanned(b *scheme.Base) *float64 {
+func ThetaPlanned(b *scheme.Base) *float64 {
 	if b.Before == nil || !tookEffect(b.Before.Status) {
 		return nil
 	}
 	return &b.Before.ThetaAfter
 }
 
-// returned is what of the state that a plan of keys moves goes back to an instance that it
+// Returned is what of the state that a plan of keys moves goes back to an instance that it
 // left within the last [drive.ReturnWindow] intervals.
-func (s *Forecaster) returned(ctx context.Context, b *scheme.Base, st *scheme.Statistics, p *scheme.Result, memory *admission.Lease) (
+func (s *Forecaster) Returned(ctx context.Context, b *scheme.Base, st *scheme.Statistics, p *scheme.Result, memory *admission.Lease) (
 	state float64, err error,
 ) {
 	if p.Diff != nil || p.Classes != nil || len(p.Moves) == 0 {

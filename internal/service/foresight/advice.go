@@ -1,4 +1,4 @@
-package planning
+package foresight
 
 import (
 	"context"
@@ -122,7 +122,7 @@ func (s *Forecaster) lookAhead(ctx context.Context, op reading.Operator, memory 
 	if told == nil || err != nil || told.Policy.Forecast.Method == forecast.Last {
 		return s.lookBack(ctx, op, memory, err)
 	}
-	if out.state, err = s.stateAfter(ctx, plans[0], memory); out.state == nil || err != nil {
+	if out.state, err = s.StateAfter(ctx, plans[0], memory); out.state == nil || err != nil {
 		return s.lookBack(ctx, op, memory, err)
 	}
 	in, err := s.InputOf(ctx, plans[0], memory)
