@@ -72,11 +72,11 @@ func New(c Config) *Service {
 	plans, trials := engineOf("plans", c.Limits.Plans), engineOf("analyses", c.Limits.Analyses)
 	takes := &intake.Intake{Engine: plans, MaxRows: c.Limits.Rows}
 	forecaster := foresight.NewForecaster(takes, c.Memory, c.Logger)
-	archive := &Archive{Intake: takes}
+	kept := &Archive{Intake: takes}
 	return &Service{
-		Reader: r, Intake: takes, Forecaster: forecaster, Archive: archive,
+		Reader: r, Intake: takes, Forecaster: forecaster, Archive: kept,
 		Feed:     &Feed{Reader: r, hub: newHub(measured.Watch, c.Limits.Waiting), memory: c.Memory, draining: c.Draining},
-		Proposer: &Proposer{Forecaster: forecaster, archive: archive, trials: trials},
+		Proposer: &Proposer{Forecaster: forecaster, archive: kept, trials: trials},
 		Life:     &Life{Engine: plans},
 		Claims:   &claim.Keeper{Store: measured, Log: c.Logger},
 		plans:    plans, trials: trials, observer: c.Observer, log: c.Logger, limits: c.Limits,
