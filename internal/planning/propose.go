@@ -11,6 +11,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/archive"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/foresight"
@@ -181,7 +182,7 @@ func intervalPlanned(p store.Plan, err error) error {
 
 // load adds its lists to a stored plan.
 func (s *Proposer) load(ctx context.Context, p store.Plan) (*intake.StoredPlan, error) {
-	lists, err := s.archive.lists(ctx, p, true, true)
+	lists, err := s.archive.ListsHeld(ctx, p, true, true)
 	return &intake.StoredPlan{Plan: p, Lists: lists}, err
 }
 
@@ -311,6 +312,6 @@ func Milliseconds(d time.Duration) float64 { return math.Round(float64(d)/1e3) /
 // Proposer makes plans.
 type Proposer struct {
 	*foresight.Forecaster
-	archive *Archive
+	archive *archive.Archive
 	trials  *scheme.Engine // computes what changes nothing
 }

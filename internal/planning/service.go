@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/archive"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/foresight"
 	"plannerd/internal/service/intake"
@@ -49,7 +50,7 @@ type Service struct {
 	*reading.Reader
 	*intake.Intake
 	*foresight.Forecaster
-	*Archive
+	*archive.Archive
 	*Feed
 	*Proposer
 	*Life
@@ -72,19 +73,16 @@ func New(c Config) *Service {
 	plans, trials := engineOf("plans", c.Limits.Plans), engineOf("analyses", c.Limits.Analyses)
 	takes := &intake.Intake{Engine: plans, MaxRows: c.Limits.Rows}
 	forecaster := foresight.NewForecaster(takes, c.Memory, c.Logger)
-	kept := &Archive{Intake: takes}
+	kept := &archive.Archive{Intake: takes}
 	return &Service{
 		Reader: r, Intake: takes, Forecaster: forecaster, Archive: kept,
-		Feed:     &Feed{Reader: r, hub: newHub(measured.Watch, c.Limits.Waiting), memory: c.Memory, draining: c.Draining},
+		Feed:     NewFeed(r, c.Limits.Waiting, c.Memory, c.Draining),
 		Proposer: &Proposer{Forecaster: forecaster, archive: kept, trials: trials},
 		Life:     &Life{Engine: plans},
 		Claims:   &claim.Keeper{Store: measured, Log: c.Logger},
 		plans:    plans, trials: trials, observer: c.Observer, log: c.Logger, limits: c.Limits,
 	}
 }
-
-// Waiting is how many calls of Follow wait.
-func (s *Service) Waiting() int { return s.hub.count() }
 
 // Ready reports whether the store can be reached and has the schema that this build
 // needs, within that time.

@@ -267,3 +267,12 @@ type Feed struct {
 	memory   *admission.Budget
 	draining <-chan struct{}
 }
+
+// NewFeed returns a feed on which so many calls of Follow may wait. Draining, when it is closed,
+// ends them; it may be nil.
+func NewFeed(r *reading.Reader, waiting int, memory *admission.Budget, draining <-chan struct{}) *Feed {
+	return &Feed{Reader: r, hub: newHub(r.Store.Watch, waiting), memory: memory, draining: draining}
+}
+
+// Waiting is how many calls of Follow wait.
+func (s *Feed) Waiting() int { return s.hub.count() }

@@ -1,4 +1,4 @@
-package planning
+package archive
 
 import (
 	"cmp"
@@ -45,10 +45,10 @@ func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool, m
 			return listing.Lists{}, err
 		}
 	}
-	return s.lists(ctx, p, change, moves)
+	return s.ListsHeld(ctx, p, change, moves)
 }
 
-func (s *Archive) lists(ctx context.Context, p store.Plan, change, moves bool) (l listing.Lists, err error) {
+func (s *Archive) ListsHeld(ctx context.Context, p store.Plan, change, moves bool) (l listing.Lists, err error) {
 	if change {
 		l.Change, err = schemes.Of(p).Change(ctx, s.Reader, p)
 	}
