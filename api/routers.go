@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service/feed"
 	"plannerd/internal/web/httpkit"
 	"plannerd/sdk/go/wire"
 )
@@ -56,7 +56,7 @@ func (s routers) delete(w http.ResponseWriter, c *call) error {
 	return nil
 }
 
-func routerOut(r planning.Router) wire.Router {
+func routerOut(r feed.Router) wire.Router {
 	return wire.Router{
 		Router: r.Name, Epoch: r.Epoch, RegisteredAt: r.RegisteredAt.UTC(), ExpiresAt: r.ExpiresAt.UTC(), Expired: r.Expired,
 	}

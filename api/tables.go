@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/feed"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
@@ -25,13 +26,13 @@ const maxWait = time.Minute
 
 // tableRequest is what a request asks of a committed table.
 type tableRequest struct {
-	planning.TableQuery
+	feed.TableQuery
 	keys keyCoder
 	wait time.Duration
 }
 
 func readTableRequest(c *call) (q tableRequest, err error) {
-	q.TableQuery, q.keys = planning.TableQuery{Version: planning.NotAsked, Since: planning.NotAsked}, c.keys()
+	q.TableQuery, q.keys = feed.TableQuery{Version: feed.NotAsked, Since: feed.NotAsked}, c.keys()
 	c.Decode(&q.TableQuery)
 	bad := httpkit.Invalid()
 	if text := c.Query.Get("wait"); text != "" {
@@ -41,9 +42,9 @@ func readTableRequest(c *call) (q tableRequest, err error) {
 	}
 	follows := c.Query.Has("since") || c.Query.Has("wait")
 	switch {
-	case q.Version != planning.NotAsked && follows:
+	case q.Version != feed.NotAsked && follows:
 		bad.AtParameter("version", "is one that never changes: not with since or wait")
-	case c.Query.Has("wait") && q.Since == planning.NotAsked && c.Header.Get("If-None-Match") == "":
+	case c.Query.Has("wait") && q.Since == feed.NotAsked && c.Header.Get("If-None-Match") == "":
 		bad.AtParameter("wait", "is for what: give since, or If-None-Match")
 	case follows && c.media != mediaJSON:
 		return q, newProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable,
@@ -53,16 +54,16 @@ func readTableRequest(c *call) (q tableRequest, err error) {
 }
 
 // etag is that of the answer in a state, which is all that can change of it.
-func (q tableRequest) etag(t planning.TableState, full bool) string {
+func (q tableRequest) etag(t feed.TableState, full bool) string {
 	return httpkit.ETag(fmt.Appendf(nil, "table %d of %s: version %d, pending %q %s %d, base64 %t, since %t, full %t",
 		listRevision, q.Operator, t.Version, t.Pending, t.Phase, t.ExecutorEpoch,
-		q.keys.base64, q.Since != planning.NotAsked, full))
+		q.keys.base64, q.Since != feed.NotAsked, full))
 }
 
 // hasChanges tells whether there is anything that the client does not have: what it has
 // is what If-None-Match says, else since.
-func (q tableRequest) hasChanges(r *http.Request) func(planning.TableState) bool {
-	return func(t planning.TableState) bool {
+func (q tableRequest) hasChanges(r *http.Request) func(feed.TableState) bool {
+	return func(t feed.TableState) bool {
 		if r.Header.Get("If-None-Match") != "" {
 			_, found := httpkit.IfNoneMatch(r, q.etag(t, false), q.etag(t, true))
 			return !found
@@ -72,8 +73,8 @@ func (q tableRequest) hasChanges(r *http.Request) func(planning.TableState) bool
 }
 
 // unchanged answers that the client has what there is.
-func (q tableRequest) unchanged(w http.ResponseWriter, c *call, t planning.TableState) error {
-	if !httpkit.NotModified(w, c.Request, q.etag(t, q.Since == planning.NotAsked)) { // it knows that by since alone
+func (q tableRequest) unchanged(w http.ResponseWriter, c *call, t feed.TableState) error {
+	if !httpkit.NotModified(w, c.Request, q.etag(t, q.Since == feed.NotAsked)) { // it knows that by since alone
 		w.WriteHeader(http.StatusNotModified)
 	}
 	return nil
@@ -89,7 +90,7 @@ func (s tables) get(w http.ResponseWriter, c *call) error {
 	case q.wait > 0:
 		return s.follow(w, c, q)
 	}
-	if c.Header.Get("If-None-Match") != "" && q.Version == planning.NotAsked {
+	if c.Header.Get("If-None-Match") != "" && q.Version == feed.NotAsked {
 		now, err := s.service.TableState(c.Context(), q.Operator)
 		if err != nil {
 			return err
@@ -110,7 +111,7 @@ func (s tables) follow(w http.ResponseWriter, c *call, q tableRequest) error {
 	// The answer comes late, and not because the client is slow.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(q.wait + s.limits.Pace.WriteTimeout))
 	now, answered, err := s.service.Follow(c.Context(), q.TableQuery, q.wait, c.memory, q.hasChanges(c.Request),
-		func(view *planning.TableView) error { return q.write(w, c, view, q.writeShared) })
+		func(view *feed.TableView) error { return q.write(w, c, view, q.writeShared) })
 	if answered || err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ type pendingHead struct {
 	Awaits        []int32             `json:"awaits"`
 }
 
-func newPendingHead(version int64, t *planning.PendingTable) pendingHead {
+func newPendingHead(version int64, t *feed.PendingTable) pendingHead {
 	out := pendingHead{
 		Plan: t.Plan.ID, Batch: t.Plan.BatchesDone + 1, Version: version, ConfigVersion: t.Plan.ConfigVersion,
 		Phase:    "handing_over",
@@ -166,16 +167,16 @@ func newPendingHead(version int64, t *planning.PendingTable) pendingHead {
 }
 
 // writeTable answers with a view that encode writes.
-type writeTable func(w http.ResponseWriter, c *call, v *planning.TableView, encode func(*bufio.Writer) error) error
+type writeTable func(w http.ResponseWriter, c *call, v *feed.TableView, encode func(*bufio.Writer) error) error
 
 // writeOnce sends a view while it is written.
-func writeOnce(w http.ResponseWriter, c *call, _ *planning.TableView, encode func(*bufio.Writer) error) error {
+func writeOnce(w http.ResponseWriter, c *call, _ *feed.TableView, encode func(*bufio.Writer) error) error {
 	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, encode)
 }
 
 // writeShared sends what was written once for all who share the view.
 func (q tableRequest) writeShared(
-	w http.ResponseWriter, _ *call, v *planning.TableView, encode func(*bufio.Writer) error,
+	w http.ResponseWriter, _ *call, v *feed.TableView, encode func(*bufio.Writer) error,
 ) error {
 	text, err := v.Text(q.keys.base64, func() ([]byte, error) {
 		var text bytes.Buffer
@@ -191,14 +192,14 @@ func (q tableRequest) writeShared(
 }
 
 // write answers with what there is to say about a table.
-func (q tableRequest) write(w http.ResponseWriter, c *call, v *planning.TableView, send writeTable) error {
+func (q tableRequest) write(w http.ResponseWriter, c *call, v *feed.TableView, send writeTable) error {
 	keys := keyCoder{base64: q.keys.base64 || v.Base64}
 	head := tableHead{
 		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, ConfigVersion: v.ConfigVersion, Hash: v.Hash,
 		Routing: v.Routing, Instances: v.Instances, Choices: v.Choices, Phase: string(v.Serves),
 		KeyEncoding: keys.member(),
 	}
-	if q.Since != planning.NotAsked {
+	if q.Since != feed.NotAsked {
 		head.FromVersion, head.Full = &q.Since, &v.Full
 	}
 	opened, err := openObject(head)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service/feed"
 	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
@@ -31,10 +31,10 @@ func keysAt(interval int64, n int) *scheme.Statistics {
 }
 
 // pendingOf is what routers are told of the plan that is being carried out.
-func (e *env) pendingOf(name string) *planning.PendingTable {
+func (e *env) pendingOf(name string) *feed.PendingTable {
 	e.Helper()
-	v, err := e.Table(e.Context(), planning.TableQuery{Operator: name, Version: planning.NotAsked,
-		Since: planning.NotAsked}, e.lease())
+	v, err := e.Table(e.Context(), feed.TableQuery{Operator: name, Version: feed.NotAsked,
+		Since: feed.NotAsked}, e.lease())
 	if err != nil {
 		e.Fatal(err)
 	}

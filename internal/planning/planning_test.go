@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/service/feed"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
@@ -431,8 +432,8 @@ func TestLayouts(t *testing.T) {
 			if err != nil || text(t, stored.Change...) != text(t, p.Lists.Change...) {
 				t.Errorf("stored %v, told %v: %v", stored, p.Lists, err)
 			}
-			view, err := e.Table(e.Context(), planning.TableQuery{Operator: "clicks", Version: planning.NotAsked,
-				Since: planning.NotAsked}, e.lease())
+			view, err := e.Table(e.Context(), feed.TableQuery{Operator: "clicks", Version: feed.NotAsked,
+				Since: feed.NotAsked}, e.lease())
 			if err != nil || !view.Full || view.Hash != nil || len(view.Parts) != 1 || view.Parts[0].Name == "entries" {
 				t.Fatalf("%+v, %v", view, err)
 			}
@@ -467,15 +468,15 @@ func TestFollow(t *testing.T) {
 	e := newEnv(t)
 	e.configure("clicks", configuration(2))
 	p := e.propose("clicks", skewed(1))
-	q := planning.TableQuery{Operator: "clicks", Version: planning.NotAsked, Since: 0}
-	changed := func(s planning.TableState) bool { return s.Version != 0 || s.Pending != "" }
+	q := feed.TableQuery{Operator: "clicks", Version: feed.NotAsked, Since: 0}
+	changed := func(s feed.TableState) bool { return s.Version != 0 || s.Pending != "" }
 	state, answered, err := e.Follow(e.Context(), q, time.Millisecond, e.lease(), changed, nil)
 	if err != nil || answered || state.Version != 0 {
 		t.Fatalf("%+v %t %v", state, answered, err)
 	}
 	seen := make(chan string, 2)
 	follow := func() {
-		_, answered, err := e.Follow(e.Context(), q, time.Minute, e.lease(), changed, func(v *planning.TableView) error {
+		_, answered, err := e.Follow(e.Context(), q, time.Minute, e.lease(), changed, func(v *feed.TableView) error {
 			seen <- text(t, v.Parts...)
 			return nil
 		})
@@ -496,7 +497,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%s was seen, want %s", got, want)
 		}
 	}
-	_, _, err = e.Follow(e.Context(), planning.TableQuery{Operator: "none"}, time.Second, e.lease(), changed, nil)
+	_, _, err = e.Follow(e.Context(), feed.TableQuery{Operator: "none"}, time.Second, e.lease(), changed, nil)
 	e.refused(err, refusal.OperatorNotFound)
 }
 
@@ -589,7 +590,7 @@ func TestRefusals(t *testing.T) {
 	_, err = e.Plan(e.Context(), "none")
 	e.refused(err, refusal.PlanNotFound)
 	e.configure("clicks", configuration(2))
-	_, err = e.Table(e.Context(), planning.TableQuery{Operator: "clicks", Version: 7, Since: planning.NotAsked}, e.lease())
+	_, err = e.Table(e.Context(), feed.TableQuery{Operator: "clicks", Version: 7, Since: feed.NotAsked}, e.lease())
 	e.refused(err, refusal.VersionNotFound)
 	ahead, version := skewed(1), int64(3)
 	ahead.TableVersion = &version

@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/archive"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/service/feed"
 	"plannerd/internal/service/foresight"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/reading"
@@ -51,7 +52,7 @@ type Service struct {
 	*intake.Intake
 	*foresight.Forecaster
 	*archive.Archive
-	*Feed
+	*feed.Feed
 	*Proposer
 	*Life
 	Claims *claim.Keeper
@@ -76,7 +77,7 @@ func New(c Config) *Service {
 	kept := &archive.Archive{Intake: takes}
 	return &Service{
 		Reader: r, Intake: takes, Forecaster: forecaster, Archive: kept,
-		Feed:     NewFeed(r, c.Limits.Waiting, c.Memory, c.Draining),
+		Feed:     feed.New(r, c.Limits.Waiting, c.Memory, c.Draining),
 		Proposer: &Proposer{Forecaster: forecaster, archive: kept, trials: trials},
 		Life:     &Life{Engine: plans},
 		Claims:   &claim.Keeper{Store: measured, Log: c.Logger},

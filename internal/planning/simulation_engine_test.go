@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"plannerd/internal/operator"
-	"plannerd/internal/planning"
+	"plannerd/internal/service/feed"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
@@ -91,12 +91,12 @@ func hashOf(instances []operator.Instance, h *operator.Hash) planner.HashFunctio
 }
 
 // look has the routers read the table.
-func (s *simulation) look() *planning.TableView {
+func (s *simulation) look() *feed.TableView {
 	s.Helper()
 	memory := s.budget.Lease(s.Context())
 	defer memory.Release()
-	view, err := s.Table(s.Context(), planning.TableQuery{Operator: s.name, Version: planning.NotAsked,
-		Since: planning.NotAsked}, memory)
+	view, err := s.Table(s.Context(), feed.TableQuery{Operator: s.name, Version: feed.NotAsked,
+		Since: feed.NotAsked}, memory)
 	if err != nil {
 		s.Fatal(err)
 	}

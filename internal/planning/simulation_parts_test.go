@@ -10,7 +10,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service/feed"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
@@ -103,12 +103,12 @@ func (s *partsSimulation) note(format string, args ...any) {
 }
 
 // look reads the table, and what the plan that is carried out makes of it, if one is.
-func (s *partsSimulation) look() (view *planning.TableView, now, next routeOf) {
+func (s *partsSimulation) look() (view *feed.TableView, now, next routeOf) {
 	s.Helper()
 	memory := s.budget.Lease(s.Context())
 	defer memory.Release()
-	view, err := s.Table(s.Context(), planning.TableQuery{Operator: s.name, Version: planning.NotAsked,
-		Since: planning.NotAsked}, memory)
+	view, err := s.Table(s.Context(), feed.TableQuery{Operator: s.name, Version: feed.NotAsked,
+		Since: feed.NotAsked}, memory)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func sumOf(by map[int32]float64) (sum float64) {
 }
 
 // report has each instance report what it has of keys.
-func (s *partsSimulation) report(view *planning.TableView) {
+func (s *partsSimulation) report(view *feed.TableView) {
 	s.Helper()
 	for _, id := range instancesOf(view) {
 		st := &planner.Statistics{Keys: planner.NewKeys(len(s.held)), Cost: []float64{}, State: []float64{}}

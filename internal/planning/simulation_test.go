@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/planning"
+	"plannerd/internal/service/feed"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
@@ -198,7 +199,7 @@ func (s *simulation) rescale() {
 }
 
 // plan closes the interval, and decides on what is planned.
-func (s *simulation) plan(view *planning.TableView) {
+func (s *simulation) plan(view *feed.TableView) {
 	s.Helper()
 	fault := ""
 	if s.flight == nil && s.config.Scheme == operator.SchemeTable && s.random.IntN(4) == 0 {
@@ -223,7 +224,7 @@ func (s *simulation) plan(view *planning.TableView) {
 }
 
 // propose posts the statistics whole, or what of them each instance reports.
-func (s *simulation) propose(st *closed, view *planning.TableView) {
+func (s *simulation) propose(st *closed, view *feed.TableView) {
 	s.Helper()
 	if s.config.Hash.Function == partitioner.Reported {
 		s.tellHomes(st.Statistics.Statistics, hashOf(s.config.Instances, &s.config.Hash))
@@ -289,7 +290,7 @@ func (s *simulation) post(in intake.Proposal) (*intake.StoredPlan, error) {
 
 // report has instances report their shares, and says what is asked to become of missing
 // ones.
-func (s *simulation) report(st *closed, view *planning.TableView) (operator.MissingReports, error) {
+func (s *simulation) report(st *closed, view *feed.TableView) (operator.MissingReports, error) {
 	missing := operator.MissingFail
 	for _, id := range instancesOf(view) {
 		if s.random.IntN(8) == 0 {
@@ -427,7 +428,7 @@ func (s *simulation) took(p store.Plan, err error) store.Plan {
 
 // instancesOf are the ids of the instances that the committed table pins, and of those that
 // its entries name besides, ascending.
-func instancesOf(view *planning.TableView) []int32 {
+func instancesOf(view *feed.TableView) []int32 {
 	out := pinnedBy(view)
 	for _, part := range view.Parts {
 		if list, ok := part.List.(statsio.Records[statsio.Entry]); ok {
@@ -443,7 +444,7 @@ func instancesOf(view *planning.TableView) []int32 {
 	return slices.Compact(out)
 }
 
-func pinnedBy(view *planning.TableView) []int32 {
+func pinnedBy(view *feed.TableView) []int32 {
 	out := make([]int32, len(view.Instances))
 	for i, d := range view.Instances {
 		out[i] = d.ID

@@ -1,4 +1,4 @@
-package planning
+package feed
 
 import (
 	"cmp"
@@ -268,9 +268,9 @@ type Feed struct {
 	draining <-chan struct{}
 }
 
-// NewFeed returns a feed on which so many calls of Follow may wait. Draining, when it is closed,
+// New returns a feed on which so many calls of Follow may wait. Draining, when it is closed,
 // ends them; it may be nil.
-func NewFeed(r *reading.Reader, waiting int, memory *admission.Budget, draining <-chan struct{}) *Feed {
+func New(r *reading.Reader, waiting int, memory *admission.Budget, draining <-chan struct{}) *Feed {
 	return &Feed{Reader: r, hub: newHub(r.Store.Watch, waiting), memory: memory, draining: draining}
 }
 
