@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/propose"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
@@ -250,7 +251,7 @@ func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Dur
 	if p.Executor.Name != "" {
 		head.Executor, head.ExecutorEpoch, head.ExecutorSince = &p.Executor.Name, &p.Executor.Epoch, utc(p.ExecutorSince)
 	}
-	head.LimitsChanged = planning.LimitsHaveChanged(p)
+	head.LimitsChanged = propose.LimitsHaveChanged(p)
 	if p.SupersededBy != "" {
 		head.SupersededBy = &p.SupersededBy
 	}
@@ -276,7 +277,7 @@ func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Dur
 		return nil, err
 	}
 	if persist != nil {
-		ms := planning.Milliseconds(*persist)
+		ms := propose.Milliseconds(*persist)
 		head.Timing.PersistMs = &ms
 	}
 	return openObject(head)

@@ -7,6 +7,7 @@ import (
 
 	"plannerd/internal/planning"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/service/propose"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/access"
 )
@@ -30,7 +31,7 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 			if err := s.access.admit(c.Request, requiredRole{role: access.Approver}); err != nil {
 				return nil, err
 			}
-			p, err := r.Propose(c.Context(), planning.ReplayProposal{
+			p, err := r.Propose(c.Context(), propose.ReplayProposal{
 				Trial: asked.trials[0], By: attributed(c.Context(), asked.by), Replace: asked.replace, Claim: held,
 			})
 			return p, noRows.problemOf(err)
@@ -44,7 +45,7 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return noRows.problemOf(err)
 	}
-	in := planning.WhatIf{Statistics: r.Statistics, Trials: asked.trials, Lists: asked.lists}
+	in := propose.WhatIf{Statistics: r.Statistics, Trials: asked.trials, Lists: asked.lists}
 	return writeTrials(w, c, in, &r.Interval, results, front)
 }
 
@@ -63,14 +64,14 @@ func readReplay(w http.ResponseWriter, c *call) (*members, error) {
 
 // replayRequest is what is to be planned in place of a plan.
 type replayRequest struct {
-	trials  []planning.Trial
+	trials  []propose.Trial
 	lists   bool
 	replace bool
 	by      planning.Transition
 }
 
 // readReplayed reads a plan, and what is to be planned in its place.
-func (s plans) readReplayed(c *call, m *members) (r *planning.Replay, asked replayRequest, err error) {
+func (s plans) readReplayed(c *call, m *members) (r *propose.Replay, asked replayRequest, err error) {
 	if r, err = s.service.Replay(c.Context(), c.param("id"), c.memory); err != nil {
 		return nil, asked, err
 	}

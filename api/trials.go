@@ -6,7 +6,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service/propose"
 )
 
 // readTrials returns what the strategies and the parameter values of a request combine
@@ -15,7 +15,7 @@ import (
 // Deadlines are at most longest.
 func readTrials(
 	m *members, records bool, strategy string, under operator.Parameters, longest time.Duration,
-) []planning.Trial {
+) []propose.Trial {
 	strategies := optional(m, "strategies", []string{strategy})
 	grid := optional(m, "parameters", parameters.Grid{})
 	if records && grid["compact/degree"] != nil {
@@ -33,10 +33,10 @@ func readTrials(
 	if numbers == nil {
 		numbers = []any{0}
 	}
-	out := make([]planning.Trial, 0, len(numbers)*len(trials))
+	out := make([]propose.Trial, 0, len(numbers)*len(trials))
 	for _, n := range numbers {
 		for _, t := range trials {
-			out = append(out, planning.Trial{
+			out = append(out, propose.Trial{
 				Strategy: t.Strategy, Parameters: operator.Parameters{Values: t.Values}, Instances: n.(int),
 			})
 		}

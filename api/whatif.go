@@ -12,7 +12,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service/propose"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -61,8 +61,8 @@ func (s whatIf) post(w http.ResponseWriter, c *call) error {
 
 // readWhatIf reads what a what-if has beside its rows. longest is the greatest
 // deadline.
-func readWhatIf(st *statisticsRequest, longest time.Duration) (planning.WhatIf, error) {
-	in := planning.WhatIf{Statistics: &st.Statistics, Lists: optional(st.members, "plans", false)}
+func readWhatIf(st *statisticsRequest, longest time.Duration) (propose.WhatIf, error) {
+	in := propose.WhatIf{Statistics: &st.Statistics, Lists: optional(st.members, "plans", false)}
 	st.needRows()
 	if !st.has("operator") {
 		st.refuse("operator", "is needed")
@@ -83,7 +83,7 @@ func readWhatIf(st *statisticsRequest, longest time.Duration) (planning.WhatIf, 
 }
 
 // checkTargets refuses numbers of instances for which nothing can be planned.
-func (st *statisticsRequest) checkTargets(in planning.WhatIf) {
+func (st *statisticsRequest) checkTargets(in propose.WhatIf) {
 	const field = "parameters/instances"
 	for _, n := range in.Targets() {
 		_, err := in.Configuration.ScaledTo(n)
@@ -217,7 +217,7 @@ type resultText struct {
 
 // writeTrials answers with results, which are in the order of the trials.
 func writeTrials(
-	w http.ResponseWriter, c *call, in planning.WhatIf, interval *int64, results []*scheme.Result, front []bool,
+	w http.ResponseWriter, c *call, in propose.WhatIf, interval *int64, results []*scheme.Result, front []bool,
 ) error {
 	answer, err := renderTrials(in, interval, results, front)
 	if err != nil {
@@ -235,7 +235,7 @@ func writeTrials(
 
 // renderTrials renders the answer up to its lists.
 func renderTrials(
-	in planning.WhatIf, interval *int64, results []*scheme.Result, front []bool,
+	in propose.WhatIf, interval *int64, results []*scheme.Result, front []bool,
 ) (*whatIfText, error) {
 	out, total := &whatIfText{results: make([]resultText, len(results))}, time.Duration(0)
 	for i, p := range results {
@@ -247,7 +247,7 @@ func renderTrials(
 		}
 	}
 	timing := func(took time.Duration) wire.Timing {
-		return wire.Timing{DecodeMs: planning.Milliseconds(in.Decode), PlanMs: planning.Milliseconds(took)}
+		return wire.Timing{DecodeMs: propose.Milliseconds(in.Decode), PlanMs: propose.Milliseconds(took)}
 	}
 	var err error
 	if out.head, err = openObject(whatIfHead{

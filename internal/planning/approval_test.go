@@ -10,9 +10,9 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/intake"
+	"plannerd/internal/service/propose"
 	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
@@ -381,8 +381,8 @@ func TestReplayOfSmallStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Propose(e.Context(), planning.ReplayProposal{
-		Trial: planning.Trial{Strategy: "mixed", Parameters: under},
+	p, err := r.Propose(e.Context(), propose.ReplayProposal{
+		Trial: propose.Trial{Strategy: "mixed", Parameters: under},
 	})
 	if err != nil || p.Status != "proposed" || !slices.Equal(p.WaitsFor, []string{"statistics_too_small"}) {
 		t.Errorf("%+v, %v", p, err)

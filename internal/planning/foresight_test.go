@@ -16,9 +16,9 @@ import (
 	"plannerd/internal/drive"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/intake"
+	"plannerd/internal/service/propose"
 	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
@@ -154,7 +154,7 @@ func (e *env) sameReplay(p *intake.StoredPlan) {
 	if err != nil {
 		e.Fatal(err)
 	}
-	results, _, err := r.Try(e.Context(), []planning.Trial{{Strategy: p.Strategy, Parameters: under}}, true)
+	results, _, err := r.Try(e.Context(), []propose.Trial{{Strategy: p.Strategy, Parameters: under}}, true)
 	if err != nil {
 		e.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"plannerd/internal/service/feed"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
+	"plannerd/internal/service/propose"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
@@ -279,7 +280,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials := []planning.Trial{{Strategy: "mixed", Parameters: under}, {Strategy: "optimal", Parameters: under}}
+	trials := []propose.Trial{{Strategy: "mixed", Parameters: under}, {Strategy: "optimal", Parameters: under}}
 	results, front, err := r.Try(e.Context(), trials, true)
 	if err != nil || len(results) != 2 || len(front) != 2 {
 		t.Fatalf("%d results, %v", len(results), err)
@@ -288,15 +289,15 @@ func TestReplay(t *testing.T) {
 	if text(t, same.Change...) != text(t, p.Lists.Change...) {
 		t.Errorf("%s instead of %s", text(t, same.Change...), text(t, p.Lists.Change...))
 	}
-	_, err = r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1]})
+	_, err = r.Propose(e.Context(), propose.ReplayProposal{Trial: trials[1]})
 	e.refused(err, refusal.IntervalPlanned)
 	e.want("aborted")(e.Abort(e.Context(), step(p), 0, false))
-	q, err := r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1], By: store.Transition{Actor: "somebody"}})
+	q, err := r.Propose(e.Context(), propose.ReplayProposal{Trial: trials[1], By: store.Transition{Actor: "somebody"}})
 	if err != nil || q.Strategy != "optimal" || q.InputHash != p.InputHash || q.Source != p.Source ||
 		q.Fingerprint == p.Fingerprint {
 		t.Fatalf("%+v, %v", q, err)
 	}
-	if again, err := r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1]}); err != nil || again.ID != q.ID {
+	if again, err := r.Propose(e.Context(), propose.ReplayProposal{Trial: trials[1]}); err != nil || again.ID != q.ID {
 		t.Errorf("%v, %v", again, err)
 	}
 	// A replay of a replay has the same source.
@@ -304,7 +305,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := r.Propose(e.Context(), planning.ReplayProposal{Trial: trials[1]}); err != nil || again.ID != q.ID {
+	if again, err := r.Propose(e.Context(), propose.ReplayProposal{Trial: trials[1]}); err != nil || again.ID != q.ID {
 		t.Errorf("%v, %v", again, err)
 	}
 }
@@ -331,7 +332,7 @@ func TestReplayOfOutdatedStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, _, err := r.Try(e.Context(), []planning.Trial{{Strategy: p.Strategy, Parameters: under}}, false)
+	results, _, err := r.Try(e.Context(), []propose.Trial{{Strategy: p.Strategy, Parameters: under}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -551,15 +552,15 @@ func TestWhatIf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var trials []planning.Trial
+	var trials []propose.Trial
 	for _, strategy := range []string{"llfd", "mixed"} {
 		for _, degree := range []int{8, 0} {
 			p := complete.Parameters
 			p.Compact.Degree = degree
-			trials = append(trials, planning.Trial{Strategy: strategy, Parameters: p})
+			trials = append(trials, propose.Trial{Strategy: strategy, Parameters: p})
 		}
 	}
-	results, front, err := e.WhatIf(e.Context(), planning.WhatIf{Statistics: skewed(1), Configuration: complete,
+	results, front, err := e.WhatIf(e.Context(), propose.WhatIf{Statistics: skewed(1), Configuration: complete,
 		Trials: trials, Lists: true, Memory: e.lease()})
 	if err != nil || len(results) != len(trials) || !slices.Contains(front, true) {
 		t.Fatalf("%d results, %v", len(results), err)
@@ -574,7 +575,7 @@ func TestWhatIf(t *testing.T) {
 	// Input that does not fit is named by its row.
 	st := skewed(1)
 	st.Cost[3] = -1
-	_, _, err = e.WhatIf(e.Context(), planning.WhatIf{Statistics: st, Configuration: complete, Trials: trials,
+	_, _, err = e.WhatIf(e.Context(), propose.WhatIf{Statistics: st, Configuration: complete, Trials: trials,
 		Memory: e.lease()})
 	var input *planner.InputError
 	if !errors.As(err, &input) || input.Row != 3 || input.Field != "Cost" {

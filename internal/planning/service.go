@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/service/feed"
 	"plannerd/internal/service/foresight"
 	"plannerd/internal/service/intake"
+	"plannerd/internal/service/propose"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
@@ -53,7 +54,7 @@ type Service struct {
 	*foresight.Forecaster
 	*archive.Archive
 	*feed.Feed
-	*Proposer
+	*propose.Proposer
 	*Life
 	Claims *claim.Keeper
 
@@ -78,7 +79,7 @@ func New(c Config) *Service {
 	return &Service{
 		Reader: r, Intake: takes, Forecaster: forecaster, Archive: kept,
 		Feed:     feed.New(r, c.Limits.Waiting, c.Memory, c.Draining),
-		Proposer: &Proposer{Forecaster: forecaster, archive: kept, trials: trials},
+		Proposer: &propose.Proposer{Forecaster: forecaster, Archive: kept, Trials: trials},
 		Life:     &Life{Engine: plans},
 		Claims:   &claim.Keeper{Store: measured, Log: c.Logger},
 		plans:    plans, trials: trials, observer: c.Observer, log: c.Logger, limits: c.Limits,

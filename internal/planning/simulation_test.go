@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/service/feed"
 	"plannerd/internal/service/intake"
+	"plannerd/internal/service/propose"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -360,8 +361,8 @@ func (s *simulation) replay() {
 		s.Fatal(err)
 	}
 	strategy := []string{"mintable", "minmig", "llfd", "optimal"}[s.random.IntN(4)]
-	q, err := r.Propose(s.Context(), planning.ReplayProposal{
-		Trial: planning.Trial{Strategy: strategy, Parameters: p}, Replace: s.random.IntN(2) == 0,
+	q, err := r.Propose(s.Context(), propose.ReplayProposal{
+		Trial: propose.Trial{Strategy: strategy, Parameters: p}, Replace: s.random.IntN(2) == 0,
 	})
 	if err != nil {
 		s.note("replay of %s: %v", of, err)

@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
+	"plannerd/internal/service/propose"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
@@ -125,7 +126,7 @@ func (s *Life) Start(ctx context.Context, step Step, executor store.Executor) (s
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
 	) (store.Plan, error) {
 		return s.Store.StartPlan(ctx, id, executor, by, guards...)
-	}, takesOver, limitsHold)
+	}, takesOver, propose.LimitsHold)
 }
 
 // holder says who carries a plan out.
@@ -209,7 +210,7 @@ func (s *Life) Commit(ctx context.Context, step Step, stopped bool) (store.Plan,
 		}
 		return nil
 	}
-	return s.take(ctx, step, is(store.StatusCommitted), s.committing(s.Store.CommitPlan), handedOver, limitsHold)
+	return s.take(ctx, step, is(store.StatusCommitted), s.committing(s.Store.CommitPlan), handedOver, propose.LimitsHold)
 }
 
 // committing is a step that may commit the plan, under the retention of its operator.

@@ -1,4 +1,4 @@
-package planning
+package propose
 
 import (
 	"context"
@@ -182,7 +182,7 @@ func intervalPlanned(p store.Plan, err error) error {
 
 // load adds its lists to a stored plan.
 func (s *Proposer) load(ctx context.Context, p store.Plan) (*intake.StoredPlan, error) {
-	lists, err := s.archive.ListsHeld(ctx, p, true, true)
+	lists, err := s.Archive.ListsHeld(ctx, p, true, true)
 	return &intake.StoredPlan{Plan: p, Lists: lists}, err
 }
 
@@ -312,6 +312,6 @@ func Milliseconds(d time.Duration) float64 { return math.Round(float64(d)/1e3) /
 // Proposer makes plans.
 type Proposer struct {
 	*foresight.Forecaster
-	archive *archive.Archive
-	trials  *scheme.Engine // computes what changes nothing
+	Archive *archive.Archive
+	Trials  *scheme.Engine // computes what changes nothing
 }

@@ -1,4 +1,4 @@
-package planning
+package propose
 
 import (
 	"cmp"
@@ -117,7 +117,7 @@ func (s *Proposer) tryGroup(ctx context.Context, in WhatIf, group []int, prepare
 	}
 	for _, i := range byDegree(in.Trials, group) {
 		begin := s.Now()
-		out, err := s.trials.Run(ctx, in.Trials[i].Strategy, prepared, in.Trials[i].Parameters)
+		out, err := s.Trials.Run(ctx, in.Trials[i].Strategy, prepared, in.Trials[i].Parameters)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package planning
+package propose
 
 import (
 	"fmt"
@@ -65,8 +65,8 @@ func moreThan(limit parameters.MigrationLimit, m planner.Migration) bool {
 // breaks limits which nobody has agreed to.
 func LimitsHaveChanged(p store.Plan) bool { return p.Status == store.StatusApproved && p.LimitsChanged }
 
-// limitsHold refuses to carry such a plan out.
-func limitsHold(p store.Plan) error {
+// LimitsHold refuses to carry such a plan out.
+func LimitsHold(p store.Plan) error {
 	if !LimitsHaveChanged(p) {
 		return nil
 	}
