@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/intake"
+	"plannerd/internal/service/life"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
@@ -246,7 +247,7 @@ func (s plans) resolve(w http.ResponseWriter, c *call) error {
 	}
 	return once(s.shared, w, c, stepReply, func(held *claim.Claim[planning.Plan]) (planning.Plan, error) {
 		by := attributed(c.Context(), planning.Transition{})
-		step := planning.Step{Plan: id, By: by, Guard: planGuard(c), Claim: held}
+		step := life.Step{Plan: id, By: by, Guard: planGuard(c), Claim: held}
 		p, err := s.service.Resolve(c.Context(), step, in, c.memory)
 		return p, pointed(err, in.Pointer)
 	})
@@ -293,7 +294,7 @@ func pointed(err error, pointer func(row int, field string) string) error {
 
 // planGuard holds the preconditions of a request against a plan as GET shows it without
 // lists.
-func planGuard(c *call) planning.PlanGuard {
+func planGuard(c *call) life.PlanGuard {
 	return func(p planning.Plan) error {
 		return httpkit.CheckPreconditions(c.Request, func() ([]byte, error) { return planBody(p, keyCoder{}) })
 	}

@@ -17,6 +17,7 @@ import (
 	"plannerd/internal/planning"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/intake"
+	"plannerd/internal/service/life"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
@@ -194,8 +195,8 @@ func (e *env) propose(name string, st *scheme.Statistics) *intake.StoredPlan {
 }
 
 // step is a step on a plan that nothing guards.
-func step(p *intake.StoredPlan) planning.Step {
-	return planning.Step{Plan: p.ID, Guard: func(store.Plan) error { return nil }}
+func step(p *intake.StoredPlan) life.Step {
+	return life.Step{Plan: p.ID, Guard: func(store.Plan) error { return nil }}
 }
 
 // want fails unless a step brought the plan there.

@@ -18,6 +18,7 @@ import (
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/feed"
 	"plannerd/internal/service/intake"
+	"plannerd/internal/service/life"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/propose"
 	"plannerd/internal/service/reading"
@@ -226,7 +227,7 @@ func TestGuards(t *testing.T) {
 	e.configure("clicks", configuration(2))
 	p := e.propose("clicks", skewed(1))
 	no := errors.New("not this one")
-	guarded := planning.Step{Plan: p.ID, Guard: func(store.Plan) error { return no }}
+	guarded := life.Step{Plan: p.ID, Guard: func(store.Plan) error { return no }}
 	if _, err := e.Commit(e.Context(), guarded, true); !errors.Is(err, no) {
 		t.Fatal(err)
 	}
@@ -647,12 +648,12 @@ func TestUnknownScheme(t *testing.T) {
 		},
 		"Replay": func() error { _, err := e.Replay(e.Context(), "strange", e.lease()); return err },
 		"Commit": func() error {
-			_, err := e.Commit(e.Context(), planning.Step{Plan: "strange", Guard: func(store.Plan) error { return nil }},
+			_, err := e.Commit(e.Context(), life.Step{Plan: "strange", Guard: func(store.Plan) error { return nil }},
 				true)
 			return err
 		},
 		"Approve": func() error {
-			_, err := e.Approve(e.Context(), planning.Step{Plan: "strange", Guard: func(store.Plan) error { return nil }})
+			_, err := e.Approve(e.Context(), life.Step{Plan: "strange", Guard: func(store.Plan) error { return nil }})
 			return err
 		},
 		"Operator": func() error {

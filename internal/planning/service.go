@@ -14,6 +14,7 @@ import (
 	"plannerd/internal/service/feed"
 	"plannerd/internal/service/foresight"
 	"plannerd/internal/service/intake"
+	"plannerd/internal/service/life"
 	"plannerd/internal/service/propose"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
@@ -55,7 +56,7 @@ type Service struct {
 	*archive.Archive
 	*feed.Feed
 	*propose.Proposer
-	*Life
+	*life.Life
 	Claims *claim.Keeper
 
 	plans, trials *scheme.Engine
@@ -80,7 +81,7 @@ func New(c Config) *Service {
 		Reader: r, Intake: takes, Forecaster: forecaster, Archive: kept,
 		Feed:     feed.New(r, c.Limits.Waiting, c.Memory, c.Draining),
 		Proposer: &propose.Proposer{Forecaster: forecaster, Archive: kept, Trials: trials},
-		Life:     &Life{Engine: plans},
+		Life:     &life.Life{Engine: plans},
 		Claims:   &claim.Keeper{Store: measured, Log: c.Logger},
 		plans:    plans, trials: trials, observer: c.Observer, log: c.Logger, limits: c.Limits,
 	}

@@ -13,9 +13,9 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
 	"plannerd/internal/service/feed"
 	"plannerd/internal/service/intake"
+	"plannerd/internal/service/life"
 	"plannerd/internal/service/propose"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/statsio"
@@ -388,8 +388,8 @@ func (s *simulation) resume() {
 }
 
 // on is a step on a plan that nothing guards.
-func on(id string) planning.Step {
-	return planning.Step{Plan: id, Guard: func(store.Plan) error { return nil }}
+func on(id string) life.Step {
+	return life.Step{Plan: id, Guard: func(store.Plan) error { return nil }}
 }
 
 // decide approves or rejects a plan, and has it carried out, if it is not left alone.
