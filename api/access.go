@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/web/access"
 	"plannerd/internal/web/admission"
 	"plannerd/internal/web/contract"
@@ -163,7 +163,7 @@ func sees(ctx context.Context, operator string) error {
 
 // attributed makes the caller the actor of a transition. An actor that the client
 // names is then but a note in the reason.
-func attributed(ctx context.Context, t planning.Transition) planning.Transition {
+func attributed(ctx context.Context, t service.Transition) service.Transition {
 	caller := callerOf(ctx)
 	if caller == nil {
 		return t

@@ -11,7 +11,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/web/admission"
 	"plannerd/internal/web/contract"
@@ -21,7 +21,7 @@ import (
 
 // shared is what the handlers of all resources have in common.
 type shared struct {
-	service *planning.Service
+	service *service.Service
 	log     *slog.Logger
 	errors  *httpkit.ErrorHandler
 	limits  Limits

@@ -9,7 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/httpkit"
 )
@@ -77,7 +77,7 @@ func (l Limits) withDefaults() Limits {
 // Config is what the API needs.
 type Config struct {
 	// Store keeps everything. Required.
-	Store planning.Store
+	Store service.Store
 	// Logger gets failures as errors and each request as a record. Defaults to
 	// slog.Default.
 	Logger *slog.Logger

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/operator"
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/foresight"
 	"plannerd/internal/service/reading"
@@ -35,7 +35,7 @@ type operatorStatus struct {
 	LastEpoch          *int64           `json:"last_epoch"`
 	LastInterval       *int64           `json:"last_interval"`
 	CurrentPlan        *string          `json:"current_plan"`
-	CurrentPlanStatus  *planning.Status `json:"current_plan_status"`
+	CurrentPlanStatus  *service.Status `json:"current_plan_status"`
 	CreatedAt          time.Time        `json:"created_at"`
 	UpdatedAt          time.Time        `json:"updated_at"`
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/operator"
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/propose"
@@ -51,7 +51,7 @@ type planHead struct {
 	Operator      string           `json:"operator"`
 	Epoch         int64            `json:"epoch"`
 	Interval      int64            `json:"interval"`
-	Status        planning.Status  `json:"status"`
+	Status        service.Status  `json:"status"`
 	Strategy      string           `json:"strategy"`
 	Parameters    jsontext.Value   `json:"parameters"`
 	BaseVersion   int64            `json:"base_version"`
@@ -101,7 +101,7 @@ type batch struct {
 }
 
 // tablePeakOf is the largest size of the table after any batch, and null without batches.
-func tablePeakOf(batches []planning.Batch) jsontext.Value {
+func tablePeakOf(batches []service.Batch) jsontext.Value {
 	if len(batches) == 0 {
 		return jsontext.Value("null")
 	}
@@ -112,7 +112,7 @@ func tablePeakOf(batches []planning.Batch) jsontext.Value {
 	return jsontext.Value(strconv.FormatInt(peak, 10))
 }
 
-func batchesOf(batches []planning.Batch) []batch {
+func batchesOf(batches []service.Batch) []batch {
 	out := make([]batch, len(batches))
 	for i, b := range batches {
 		out[i] = batch{b.Keys, b.State, b.Busiest, b.Seconds, b.ThetaAfter, b.TableAfter, b.Version, b.Awaited}
@@ -128,7 +128,7 @@ type ack struct {
 }
 
 // figuresOut brings figures into an answer, with what is claimed of the balance.
-func figuresOut(f planning.Figures, balanced *bool, named namedKeys, keys keyCoder) (planFigures, error) {
+func figuresOut(f service.Figures, balanced *bool, named namedKeys, keys keyCoder) (planFigures, error) {
 	unfilled, err := figures.UnfilledOf(f)
 	out := planFigures{
 		EndReason: f.EndReason, Causes: f.Causes, Balanced: balanced, TableWithinLimit: f.TableWithinLimit,
@@ -184,7 +184,7 @@ type namedKeys struct {
 }
 
 // readNamedKeys reads them from the figures of a stored plan.
-func readNamedKeys(f planning.Figures) (out namedKeys, err error) {
+func readNamedKeys(f service.Figures) (out namedKeys, err error) {
 	for _, list := range []struct {
 		text []byte
 		into any
@@ -218,7 +218,7 @@ func utc(at *time.Time) *time.Time {
 }
 
 // queuesOut brings what the policy of a ring says to queue lengths into an answer.
-func queuesOut(p planning.Plan) (*wire.QueueFigures, error) {
+func queuesOut(p service.Plan) (*wire.QueueFigures, error) {
 	q, err := scheme.QueuesOf(p)
 	if q == nil || err != nil {
 		return nil, err
@@ -231,7 +231,7 @@ func queuesOut(p planning.Plan) (*wire.QueueFigures, error) {
 
 // openPlan renders a plan up to its long parts, and leaves the object open. A plan
 // as it is listed has neither instances nor hot keys.
-func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Duration) ([]byte, error) {
+func openPlan(p service.Plan, named namedKeys, keys keyCoder, persist *time.Duration) ([]byte, error) {
 	balanced, err := reading.BalancedOf(p)
 	if err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Dur
 		head.SupersededBy = &p.SupersededBy
 	}
 	head.Stopping = p.Stopping
-	if p.Status == planning.Status(wire.PlanStatusCommitted) && p.BatchesDone < p.BatchCount {
+	if p.Status == service.Status(wire.PlanStatusCommitted) && p.BatchesDone < p.BatchCount {
 		head.StoppedAfter = &p.BatchesDone
 	}
 	head.ExpiresAt, head.IdleEntries = utc(p.ExpiresAt), &p.IdleEntries
@@ -283,7 +283,7 @@ func openPlan(p planning.Plan, named namedKeys, keys keyCoder, persist *time.Dur
 	return openObject(head)
 }
 
-func acksOf(acked []planning.Ack) []ack {
+func acksOf(acked []service.Ack) []ack {
 	out := make([]ack, len(acked))
 	for i, a := range acked {
 		out[i] = ack{a.Instance, a.Actor, a.At.UTC()}
@@ -300,7 +300,7 @@ type planText struct {
 
 // newPlanText renders a plan with the lists that are given. keys starts as the
 // request asks and turns to base64 when some key needs it.
-func newPlanText(p planning.Plan, l listing.Lists, keys keyCoder, persist *time.Duration) (t planText, err error) {
+func newPlanText(p service.Plan, l listing.Lists, keys keyCoder, persist *time.Duration) (t planText, err error) {
 	named, err := readNamedKeys(p.Figures)
 	if err != nil {
 		return t, err
@@ -312,7 +312,7 @@ func newPlanText(p planning.Plan, l listing.Lists, keys keyCoder, persist *time.
 }
 
 // planBody is a plan without its lists.
-func planBody(p planning.Plan, keys keyCoder) ([]byte, error) {
+func planBody(p service.Plan, keys keyCoder) ([]byte, error) {
 	t, err := newPlanText(p, listing.Lists{}, keys, nil)
 	return append(t.head, "}}"...), err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/operator"
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/intake"
@@ -43,7 +43,7 @@ func (s plans) create(w http.ResponseWriter, c *call) error {
 	in.readQueues()
 	asked := intake.Proposal{
 		Statistics: &in.Statistics, Reports: in.reports(), Memory: c.memory,
-		By: attributed(c.Context(), planning.Transition{}),
+		By: attributed(c.Context(), service.Transition{}),
 	}
 	if err := in.problem(); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (s plans) list(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	filter := planning.PlanFilter{Before: token.Before, Limit: httpkit.PageSize(c.Query)}
+	filter := service.PlanFilter{Before: token.Before, Limit: httpkit.PageSize(c.Query)}
 	c.Decode(&filter)
 	found, next, err := s.service.Plans(c.Context(), filter)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s plans) list(w http.ResponseWriter, c *call) error {
 }
 
 // listing is the handler of a long list of a plan, which is the member of that name.
-func (s plans) listing(name string, read func(*call, planning.Plan) (listing.Listing, error)) handler {
+func (s plans) listing(name string, read func(*call, service.Plan) (listing.Listing, error)) handler {
 	return func(w http.ResponseWriter, c *call) error {
 		p, err := s.service.Plan(c.Context(), c.param("id"))
 		if err != nil {
@@ -181,7 +181,7 @@ func (s plans) listing(name string, read func(*call, planning.Plan) (listing.Lis
 	}
 }
 
-func (s plans) migrations(c *call, p planning.Plan) (listing.Listing, error) {
+func (s plans) migrations(c *call, p service.Plan) (listing.Listing, error) {
 	filter, order, err := readMoveFilter(c)
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (s plans) migrations(c *call, p planning.Plan) (listing.Listing, error) {
 	return s.service.Migrations(c.Context(), p, filter, order, c.memory)
 }
 
-func (s plans) tableChanges(c *call, p planning.Plan) (listing.Listing, error) {
+func (s plans) tableChanges(c *call, p service.Plan) (listing.Listing, error) {
 	filter, err := readKeyFilter(c)
 	if err != nil {
 		return nil, err
@@ -200,14 +200,14 @@ func (s plans) tableChanges(c *call, p planning.Plan) (listing.Listing, error) {
 	return s.service.TableChanges(c.Context(), p, filter, c.memory)
 }
 
-func (s plans) flows(c *call, p planning.Plan) (listing.Listing, error) {
+func (s plans) flows(c *call, p service.Plan) (listing.Listing, error) {
 	return s.service.Flows(c.Context(), p, c.memory)
 }
 
 // transition is a step of a plan's life as the contract shows it.
 type transition struct {
-	From   *planning.Status `json:"from"`
-	To     planning.Status  `json:"to"`
+	From   *service.Status `json:"from"`
+	To     service.Status  `json:"to"`
 	Actor  string           `json:"actor"`
 	Reason string           `json:"reason"`
 	At     time.Time        `json:"at"`
@@ -245,8 +245,8 @@ func (s plans) resolve(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return once(s.shared, w, c, stepReply, func(held *claim.Claim[planning.Plan]) (planning.Plan, error) {
-		by := attributed(c.Context(), planning.Transition{})
+	return once(s.shared, w, c, stepReply, func(held *claim.Claim[service.Plan]) (service.Plan, error) {
+		by := attributed(c.Context(), service.Transition{})
 		step := life.Step{Plan: id, By: by, Guard: planGuard(c), Claim: held}
 		p, err := s.service.Resolve(c.Context(), step, in, c.memory)
 		return p, pointed(err, in.Pointer)
@@ -295,7 +295,7 @@ func pointed(err error, pointer func(row int, field string) string) error {
 // planGuard holds the preconditions of a request against a plan as GET shows it without
 // lists.
 func planGuard(c *call) life.PlanGuard {
-	return func(p planning.Plan) error {
+	return func(p service.Plan) error {
 		return httpkit.CheckPreconditions(c.Request, func() ([]byte, error) { return planBody(p, keyCoder{}) })
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/propose"
 	"plannerd/internal/statsio"
@@ -67,7 +67,7 @@ type replayRequest struct {
 	trials  []propose.Trial
 	lists   bool
 	replace bool
-	by      planning.Transition
+	by      service.Transition
 }
 
 // readReplayed reads a plan, and what is to be planned in its place.
@@ -81,7 +81,7 @@ func (s plans) readReplayed(c *call, m *members) (r *propose.Replay, asked repla
 	}
 	asked.trials = readTrials(m, r.Statistics.Records != nil, r.Strategy, under, s.limits.PlanTime)
 	asked.lists = optional(m, "plans", false)
-	asked.by = planning.Transition{Actor: optional(m, "actor", ""), Reason: optional(m, "reason", "")}
+	asked.by = service.Transition{Actor: optional(m, "actor", ""), Reason: optional(m, "reason", "")}
 	asked.replace = optional(m, "replace", false)
 	switch propose := optional(m, "propose", false); {
 	case propose && len(asked.trials) > 1:

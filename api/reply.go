@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/web/httpkit"
@@ -53,7 +53,7 @@ func planReply(p storedPlan) (*reply, error) {
 }
 
 // stepReply is the answer with a plan after a step of its life, without its lists.
-func stepReply(p planning.Plan) (*reply, error) {
+func stepReply(p service.Plan) (*reply, error) {
 	body, err := planBody(p, keyCoder{})
 	if err != nil {
 		return nil, err

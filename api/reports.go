@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/web/httpkit"
@@ -176,7 +176,7 @@ func (s reports) list(w http.ResponseWriter, c *call) error {
 	})
 }
 
-func receivedReports(reports []planning.Report) []wire.ReceivedReport {
+func receivedReports(reports []service.Report) []wire.ReceivedReport {
 	out := make([]wire.ReceivedReport, len(reports))
 	for i, r := range reports {
 		out[i] = wire.ReceivedReport{

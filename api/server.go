@@ -24,7 +24,7 @@ import (
 
 	"plannerd"
 	"plannerd/internal/analyses"
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
@@ -38,10 +38,10 @@ import (
 type Server struct {
 	*chi.Mux
 
-	service *planning.Service
+	service *service.Service
 }
 
-// Run does until ctx ends what no request does; see [planning.Service.Run].
+// Run does until ctx ends what no request does; see [service.Service.Run].
 func (s *Server) Run(ctx context.Context) { s.service.Run(ctx) }
 
 // New returns the whole API. It fails when the contract that is
@@ -69,10 +69,10 @@ func New(c Config) (*Server, error) {
 	reloads := c.Access.reloads()
 	watching.WatchReloads(&reloads.OK, &reloads.Failed)
 	watching.WatchConnections(c.Connections.Usage)
-	measured := planning.Measurements{Registry: watching.Registry, Log: log, Tracing: c.Tracing, Refuses: refuses}
-	service := planning.New(planning.Config{
+	measured := service.Measurements{Registry: watching.Registry, Log: log, Tracing: c.Tracing, Refuses: refuses}
+	service := service.New(service.Config{
 		Store: c.Store, Measured: measured, Observer: watching, Logger: log, Now: c.Now, Memory: memory, Draining: c.Draining,
-		Limits: planning.Limits{
+		Limits: service.Limits{
 			Plans: c.Limits.Plans, Analyses: c.Limits.Analyses, Queue: c.Limits.Queue, PlanTime: c.Limits.PlanTime,
 			Rows:    cmp.Or(c.Limits.Statistics.Rows, statsio.DefaultRows),
 			Waiting: c.Limits.Waiting, SweepEvery: c.Limits.SweepEvery,

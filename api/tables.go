@@ -11,7 +11,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/service/feed"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
@@ -160,7 +160,7 @@ func newPendingHead(version int64, t *feed.PendingTable) pendingHead {
 		Hash: t.Hash, Routing: t.Routing, Instances: t.Instances, Choices: t.Choices,
 		Awaits: append([]int32{}, t.Plan.Awaited...),
 	}
-	if t.Plan.Status == planning.Status(wire.PlanStatusAborting) {
+	if t.Plan.Status == service.Status(wire.PlanStatusAborting) {
 		out.Phase = "aborting"
 	}
 	return out

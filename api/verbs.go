@@ -5,7 +5,7 @@ import (
 	"context"
 	"net/http"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/life"
 )
@@ -23,43 +23,43 @@ type verbRequest struct {
 }
 
 // verb is the handler of what takes a plan one step on.
-func (s plans) verb(do func(context.Context, life.Step, verbRequest) (planning.Plan, error)) handler {
+func (s plans) verb(do func(context.Context, life.Step, verbRequest) (service.Plan, error)) handler {
 	return func(w http.ResponseWriter, c *call) error {
 		var in verbRequest
 		if err := c.readJSON(w, &in); err != nil {
 			return err
 		}
-		by := attributed(c.Context(), planning.Transition{Actor: in.Actor, Reason: in.Reason})
+		by := attributed(c.Context(), service.Transition{Actor: in.Actor, Reason: in.Reason})
 		by.Actor = cmp.Or(by.Actor, in.Executor)
-		return once(s.shared, w, c, stepReply, func(held *claim.Claim[planning.Plan]) (planning.Plan, error) {
+		return once(s.shared, w, c, stepReply, func(held *claim.Claim[service.Plan]) (service.Plan, error) {
 			return do(c.Context(), life.Step{Plan: c.param("id"), By: by, Guard: planGuard(c), Claim: held}, in)
 		})
 	}
 }
 
 // simple is the handler of a verb that asks for nothing but who and why.
-func (s plans) simple(do func(context.Context, life.Step) (planning.Plan, error)) handler {
-	return s.verb(func(ctx context.Context, step life.Step, _ verbRequest) (planning.Plan, error) {
+func (s plans) simple(do func(context.Context, life.Step) (service.Plan, error)) handler {
+	return s.verb(func(ctx context.Context, step life.Step, _ verbRequest) (service.Plan, error) {
 		return do(ctx, step)
 	})
 }
 
-func (s plans) start(ctx context.Context, step life.Step, in verbRequest) (planning.Plan, error) {
-	return s.service.Start(ctx, step, planning.Executor{Name: in.Executor, Epoch: in.Epoch})
+func (s plans) start(ctx context.Context, step life.Step, in verbRequest) (service.Plan, error) {
+	return s.service.Start(ctx, step, service.Executor{Name: in.Executor, Epoch: in.Epoch})
 }
 
-func (s plans) acknowledge(ctx context.Context, step life.Step, in verbRequest) (planning.Plan, error) {
+func (s plans) acknowledge(ctx context.Context, step life.Step, in verbRequest) (service.Plan, error) {
 	return s.service.Acknowledge(ctx, step, in.Epoch, in.Batch, in.Instances)
 }
 
-func (s plans) commit(ctx context.Context, step life.Step, in verbRequest) (planning.Plan, error) {
+func (s plans) commit(ctx context.Context, step life.Step, in verbRequest) (service.Plan, error) {
 	return s.service.Commit(ctx, step, in.Stopped)
 }
 
-func (s plans) abort(ctx context.Context, step life.Step, in verbRequest) (planning.Plan, error) {
+func (s plans) abort(ctx context.Context, step life.Step, in verbRequest) (service.Plan, error) {
 	return s.service.Abort(ctx, step, in.Epoch, in.RolledBack)
 }
 
-func (s plans) stop(ctx context.Context, step life.Step, in verbRequest) (planning.Plan, error) {
+func (s plans) stop(ctx context.Context, step life.Step, in verbRequest) (service.Plan, error) {
 	return s.service.Stop(ctx, step, in.Epoch)
 }

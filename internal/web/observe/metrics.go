@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 )
@@ -141,7 +141,7 @@ func (l *operatorLabels) forget(operator string) {
 }
 
 // Watch adds what a service tells when it is asked.
-func (m *Metrics) Watch(service *planning.Service) {
+func (m *Metrics) Watch(service *service.Service) {
 	m.Registry.MustRegister(slotCollector{service})
 	for _, g := range []struct {
 		name, help string
@@ -187,7 +187,7 @@ func (m *Metrics) WatchConnections(usage func() (open int, closed int64)) {
 }
 
 // slotCollector tells who waits for slots.
-type slotCollector struct{ service *planning.Service }
+type slotCollector struct{ service *service.Service }
 
 var (
 	slotsWaitingDesc = prometheus.NewDesc("plannerd_slots_waiting", "Plans and analyses that wait for a slot.",
@@ -260,7 +260,7 @@ func (m *Metrics) Planned(strategy string, took time.Duration) {
 }
 
 // Created records a plan that is new in the store.
-func (m *Metrics) Created(p planning.Plan, plan *planner.Plan, planned *float64) {
+func (m *Metrics) Created(p service.Plan, plan *planner.Plan, planned *float64) {
 	m.Moved(p, "")
 	for _, cause := range plan.Causes {
 		m.causes.WithLabelValues(string(cause)).Inc()
@@ -292,7 +292,7 @@ func (m *Metrics) Created(p planning.Plan, plan *planner.Plan, planned *float64)
 }
 
 // Committed records a plan that became the operator's table just now.
-func (m *Metrics) Committed(p planning.Plan) {
+func (m *Metrics) Committed(p service.Plan) {
 	operator := m.operators.label(p.Operator)
 	m.migratedState.WithLabelValues(operator).Add(p.MigrationState)
 	m.returnedState.WithLabelValues(operator).Add(p.ReturnedState)
@@ -300,7 +300,7 @@ func (m *Metrics) Committed(p planning.Plan) {
 }
 
 // Moved records a step of a plan that a request made.
-func (m *Metrics) Moved(p planning.Plan, from planning.Status) {
+func (m *Metrics) Moved(p service.Plan, from service.Status) {
 	m.plans.WithLabelValues(p.Strategy, string(p.Status)).Inc()
 	m.transitions.WithLabelValues(m.operators.label(p.Operator), string(from), string(p.Status)).Inc()
 }

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Observer implements [planning.Observer].
+// Observer implements [service.Observer].
 type Observer struct {
 	*Metrics
 	tracer trace.Tracer // nil: there are no spans

@@ -1,4 +1,4 @@
-package planning_test
+package service_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/feed"
@@ -186,7 +186,7 @@ func TestNotStarted(t *testing.T) {
 func TestSkewedClock(t *testing.T) {
 	for _, skew := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
 		var now func() time.Time
-		e := newEnv(t, func(c *planning.Config) {
+		e := newEnv(t, func(c *service.Config) {
 			now = c.Now
 			c.Now = func() time.Time { return now().Add(skew) }
 		})
@@ -677,7 +677,7 @@ func TestUnknownScheme(t *testing.T) {
 // TestStoreIsGone: a store that cannot be reached, or does not say anything for too long,
 // is told from one that refuses.
 func TestStoreIsGone(t *testing.T) {
-	e := newEnv(t, func(c *planning.Config) { c.Store = gone{Store: c.Store} })
+	e := newEnv(t, func(c *service.Config) { c.Store = gone{Store: c.Store} })
 	e.refused(e.Ready(e.Context(), time.Millisecond), refusal.Unavailable)
 	for _, err := range e.Operators(e.Context(), "", nil) {
 		e.refused(err, refusal.Unavailable)

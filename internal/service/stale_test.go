@@ -1,10 +1,10 @@
-package planning_test
+package service_test
 
 import (
 	"context"
 	"testing"
 
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/refusal"
 	"plannerd/store"
 )
@@ -31,7 +31,7 @@ func (l *lost) Operator(ctx context.Context, name string) (store.Operator, error
 // TestUncheckedRefusal: a refusal may rest on a configuration that is no longer the operator's.
 // While that cannot be looked up the service is unavailable, and does not refuse.
 func TestUncheckedRefusal(t *testing.T) {
-	e := newEnv(t, func(c *planning.Config) { c.Store = &lost{Store: c.Store} })
+	e := newEnv(t, func(c *service.Config) { c.Store = &lost{Store: c.Store} })
 	e.configure("clicks", configuration(2))
 	e.propose("clicks", skewed(2))
 	_, err := e.tryPropose("clicks", skewed(1))

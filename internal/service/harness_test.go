@@ -1,4 +1,4 @@
-package planning_test
+package service_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/planning"
+	"plannerd/internal/service"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/life"
@@ -30,7 +30,7 @@ import (
 // env is a service on a store of its own, with a clock that the test moves.
 type env struct {
 	*testing.T
-	*planning.Service
+	*service.Service
 	store    store.Store
 	budget   *admission.Budget
 	observed *observed
@@ -81,7 +81,7 @@ func (o *observed) note(add func()) {
 	add()
 }
 
-func newEnv(t *testing.T, options ...func(*planning.Config)) *env {
+func newEnv(t *testing.T, options ...func(*service.Config)) *env {
 	t.Helper()
 	e := &env{T: t, observed: &observed{sizes: map[string]int64{}}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "plannerd.db"), store.WithClock(e.clock))
@@ -98,17 +98,17 @@ func newEnv(t *testing.T, options ...func(*planning.Config)) *env {
 	}
 	e.store, e.budget = s, admission.NewBudget(1<<30, time.Second)
 	log := slog.New(slog.DiscardHandler)
-	c := planning.Config{
+	c := service.Config{
 		Store: s, Measured: metered.Options{Registry: prometheus.NewRegistry(), Log: log},
 		Observer: e.observed, Logger: log,
 		Now: e.clock, Memory: e.budget,
-		Limits: planning.Limits{Plans: 2, Analyses: 2, Queue: 10, PlanTime: time.Minute, Rows: 1000, Waiting: 10,
+		Limits: service.Limits{Plans: 2, Analyses: 2, Queue: 10, PlanTime: time.Minute, Rows: 1000, Waiting: 10,
 			SweepEvery: time.Hour},
 	}
 	for _, set := range options {
 		set(&c)
 	}
-	e.Service = planning.New(c)
+	e.Service = service.New(c)
 	return e
 }
 

@@ -1,4 +1,4 @@
-package planning_test
+package service_test
 
 import (
 	"maps"
