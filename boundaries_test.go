@@ -104,13 +104,13 @@ var boundaries = []boundary{
 	{
 		place: "internal/demo", // it talks HTTP like any client
 		project: []string{
-			"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/statsio", "internal/lab/streams",
+			"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/input", "internal/lab/streams",
 		},
 		reach: []string{anySQL, pgx, sqlite, cdp},
 	},
 	{place: "internal/lab/streams", project: []string{"planner", "internal/lab/workload"}, reach: []string{anyHTTP, anySQL}},
 	{
-		place:   "internal/statsio/...",
+		place:   "internal/input/...",
 		project: []string{"planner", "compact", "internal/nearest"},
 		reach:   []string{anyHTTP, anySQL},
 	},

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/input"
 	"plannerd/internal/parameters"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 )
@@ -69,7 +69,7 @@ func (s analysesOf) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisR
 		return nil, err
 	}
 	defer body.Close()
-	doc, err := statsio.DecodeJSON(body, options)
+	doc, err := input.DecodeJSON(body, options)
 	if err != nil {
 		return nil, readProblem(c.Context(), err)
 	}
@@ -138,7 +138,7 @@ func (r *analysisRequest) checkSource(streamed, rows bool) error {
 }
 
 // takeRows takes the rows of a body for the input.
-func (r *analysisRequest) takeRows(doc *statsio.Document) error {
+func (r *analysisRequest) takeRows(doc *input.Document) error {
 	if doc.Stats == nil {
 		return nil
 	}
@@ -171,9 +171,9 @@ func (s analysesOf) readAnalysisRows(w http.ResponseWriter, c *call, media strin
 		r.input.Base64 = options.Base64Keys
 		return r, nil
 	}
-	decode := statsio.DecodeNDJSON
+	decode := input.DecodeNDJSON
 	if media == mediaCSV {
-		decode = statsio.DecodeCSV
+		decode = input.DecodeCSV
 	}
 	doc, err := decode(body, options)
 	if err != nil {
@@ -201,20 +201,20 @@ func queriedFields(c *call) ([]byte, error) {
 // problem points an error of an analysis at the row or field of the request that
 // it is about.
 func (r *analysisRequest) problem(err error) error {
-	input := parameters.InputError(err)
+	given := parameters.InputError(err)
 	switch {
-	case input == nil:
+	case given == nil:
 		return err
-	case input.Row >= 0 && r.pointer != nil:
-		return httpkit.Invalid().With(r.pointer(input.Row, input.Field), input.Detail)
-	case input.Row >= 0: // of stored statistics
-		return httpkit.Invalid().With("/interval", input.Error())
+	case given.Row >= 0 && r.pointer != nil:
+		return httpkit.Invalid().With(r.pointer(given.Row, given.Field), given.Detail)
+	case given.Row >= 0: // of stored statistics
+		return httpkit.Invalid().With("/interval", given.Error())
 	case !r.query:
-		return httpkit.Invalid().With("/"+input.Field, input.Detail)
+		return httpkit.Invalid().With("/"+given.Field, given.Detail)
 	}
-	name, rest, _ := strings.Cut(input.Field, "/")
+	name, rest, _ := strings.Cut(given.Field, "/")
 	if rest != "" {
-		return httpkit.Invalid().WithParameter(name, input.Field+": "+input.Detail)
+		return httpkit.Invalid().WithParameter(name, given.Field+": "+given.Detail)
 	}
-	return httpkit.Invalid().WithParameter(name, input.Detail)
+	return httpkit.Invalid().WithParameter(name, given.Detail)
 }

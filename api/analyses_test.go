@@ -15,7 +15,7 @@ import (
 
 	"plannerd/api"
 	"plannerd/internal/analyses"
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -66,7 +66,7 @@ var (
 // streamed is an input of the messages.
 func streamed(t testing.TB, list []string) *analyses.Input {
 	t.Helper()
-	b := analyses.NewStreamBuilder(statsio.Options{})
+	b := analyses.NewStreamBuilder(input.Options{})
 	for _, m := range list {
 		if err := b.Add([]byte(m), 1); err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func TestAnalysisEncodings(t *testing.T) {
 // TestStreamCosts: a message of a JSON stream may say what it costs.
 func TestStreamCosts(t *testing.T) {
 	e := newEnv(t)
-	b := analyses.NewStreamBuilder(statsio.Options{})
+	b := analyses.NewStreamBuilder(input.Options{})
 	for _, m := range []struct {
 		key  string
 		cost float64
@@ -394,7 +394,7 @@ func TestRefusedFields(t *testing.T) {
 
 // TestAnalysisLimits: the limits of statistics hold for streams, too.
 func TestAnalysisLimits(t *testing.T) {
-	e := newEnv(t, func(c *api.Config) { c.Limits.Statistics = statsio.Limits{Rows: 3, Bytes: 4000} })
+	e := newEnv(t, func(c *api.Config) { c.Limits.Statistics = input.Limits{Rows: 3, Bytes: 4000} })
 	for _, k := range kinds {
 		too := func(target, body string, headers ...string) {
 			t.Helper()

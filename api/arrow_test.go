@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"plannerd/api"
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 	"plannerd/planner"
 )
 
@@ -28,7 +28,7 @@ func arrowRows(t *testing.T, rows []row) string {
 func arrowOf(t *testing.T, interval int64, s *planner.Statistics) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := statsio.NewArrowWriter(&b)
+	w := input.NewArrowWriter(&b)
 	if err := errors.Join(w.Write(interval, s), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestArrowIsTheSame(t *testing.T) {
 }
 
 func TestRefusedArrow(t *testing.T) {
-	e, _ := prepared(t, func(c *api.Config) { c.Limits.Statistics = statsio.Limits{Bytes: 16 << 10, Rows: 100} })
+	e, _ := prepared(t, func(c *api.Config) { c.Limits.Statistics = input.Limits{Bytes: 16 << 10, Rows: 100} })
 	const target = "/v1/operators/clicks/plans?interval=2"
 	columns := func(costs ...float64) *planner.Statistics {
 		s := &planner.Statistics{Keys: planner.NewKeys(0), Cost: costs}

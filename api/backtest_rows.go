@@ -12,10 +12,10 @@ import (
 
 	"plannerd/internal/backtest"
 	"plannerd/internal/drive"
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/foresight"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner/partitioner"
@@ -26,8 +26,8 @@ const howToBacktest = "This operation takes application/json, and application/x-
 	", whose rows name their interval: curl -H 'Content-Type: text/csv' --data-binary @intervals.csv."
 
 // streamFormats are those of bodies with several intervals.
-var streamFormats = map[string]statsio.Format{
-	mediaNDJSON: statsio.NDJSON, mediaCSV: statsio.CSV, mediaArrow: statsio.Arrow,
+var streamFormats = map[string]input.Format{
+	mediaNDJSON: input.NDJSON, mediaCSV: input.CSV, mediaArrow: input.Arrow,
 }
 
 // settings are where a configuration has what the query of a backtest says.
@@ -88,7 +88,7 @@ func (s analysesOf) readRowsOfIntervals(w http.ResponseWriter, c *call, media st
 	if !ok {
 		window = drive.DefaultWindow
 	}
-	history, err := s.readIntervals(c, statsio.NewStream(body, streamFormats[media], options), int(window))
+	history, err := s.readIntervals(c, input.NewStream(body, streamFormats[media], options), int(window))
 	return &intervalsRequest{Configuration: config, history: history}, err
 }
 
@@ -103,10 +103,10 @@ func (s analysesOf) readIntervalsJSON(w http.ResponseWriter, c *call, media stri
 		return nil, err
 	}
 	defer body.Close()
-	var docs []*statsio.Document
+	var docs []*input.Document
 	var numbers []int64
 	bytes := int64(0)
-	raw, err := statsio.DecodeIntervals(body, options, func(interval int64, doc *statsio.Document) error {
+	raw, err := input.DecodeIntervals(body, options, func(interval int64, doc *input.Document) error {
 		docs, numbers = append(docs, doc), append(numbers, interval)
 		bytes += doc.Bytes()
 		return c.memory.Settle(bytes)
@@ -180,7 +180,7 @@ func (s analysesOf) backtestConfiguration(c *call) (operator.Configuration, erro
 }
 
 // readIntervals reads the intervals of a body.
-func (s analysesOf) readIntervals(c *call, in *statsio.Stream, window int) (*backtest.History, error) {
+func (s analysesOf) readIntervals(c *call, in *input.Stream, window int) (*backtest.History, error) {
 	h := backtest.NewHistory(window)
 	h.Reserve = c.memory.Reserve
 	for read := int64(0); ; {
@@ -202,7 +202,7 @@ func (s analysesOf) readIntervals(c *call, in *statsio.Stream, window int) (*bac
 }
 
 // addInterval adds a document, which stands at a place of the body, to a history.
-func addInterval(h *backtest.History, interval int64, doc *statsio.Document, place string) error {
+func addInterval(h *backtest.History, interval int64, doc *input.Document, place string) error {
 	if doc.Records != nil {
 		return httpkit.Invalid().With(place, "has compact records; a backtest needs keys")
 	}
@@ -212,16 +212,16 @@ func addInterval(h *backtest.History, interval int64, doc *statsio.Document, pla
 		}
 	}
 	err := h.Add(interval, doc.Stats)
-	if input := parameters.InputError(err); input != nil && input.Row >= 0 {
-		return httpkit.Invalid().With(place+doc.Pointer(input.Row, input.Field), input.Detail)
+	if given := parameters.InputError(err); given != nil && given.Row >= 0 {
+		return httpkit.Invalid().With(place+doc.Pointer(given.Row, given.Field), given.Detail)
 	}
 	return aboutRows(err)
 }
 
 // aboutRows refuses rows that do not fit each other or the operator.
 func aboutRows(err error) error {
-	if input := parameters.InputError(err); input != nil {
-		return httpkit.Invalid().With("", input.Error())
+	if given := parameters.InputError(err); given != nil {
+		return httpkit.Invalid().With("", given.Error())
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/api"
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )
@@ -71,12 +71,12 @@ func benchBody(b *testing.B, format string, n int) (body []byte, mediaType strin
 // asArrow returns the rows of a CSV text as an Arrow stream.
 func asArrow(b *testing.B, text io.Reader) []byte {
 	b.Helper()
-	d, err := statsio.DecodeCSV(text, statsio.Options{})
+	d, err := input.DecodeCSV(text, input.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	var out bytes.Buffer
-	w := statsio.NewArrowWriter(&out)
+	w := input.NewArrowWriter(&out)
 	if err := errors.Join(w.Write(-1, d.Stats), w.Close()); err != nil {
 		b.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 )
@@ -160,15 +160,15 @@ func (c *call) inBodyOnly() error {
 // bulkBody returns the body of a request with many rows, and how to decode them,
 // once there is memory for what it probably takes: until then no more than the
 // beginning of it is read.
-func (s *shared) bulkBody(w http.ResponseWriter, c *call, media string) (io.ReadCloser, statsio.Options, error) {
+func (s *shared) bulkBody(w http.ResponseWriter, c *call, media string) (io.ReadCloser, input.Options, error) {
 	hint, err := strconv.Atoi(c.Header.Get("Plannerd-Row-Count"))
 	if err != nil {
 		hint = 0
 	}
-	options := statsio.Options{
+	options := input.Options{
 		Limits: s.limits.Statistics, Base64Keys: c.keys().base64, RowHint: hint, Reserve: c.memory.Reserve,
 	}
-	limit := cmp.Or(max(0, s.limits.Statistics.Bytes), statsio.DefaultBytes)
+	limit := cmp.Or(max(0, s.limits.Statistics.Bytes), input.DefaultBytes)
 	if c.ContentLength > limit {
 		return nil, options, &http.MaxBytesError{Limit: limit}
 	}
@@ -191,7 +191,7 @@ func (c *call) decompressed(body io.ReadCloser) (io.ReadCloser, error) {
 	case "", "identity":
 		return body, nil
 	case "gzip", "zstd":
-		r, err := statsio.NewDecompressor(body, encoding)
+		r, err := input.NewDecompressor(body, encoding)
 		if err != nil {
 			return nil, readProblem(c.Context(), err)
 		}

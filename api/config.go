@@ -9,8 +9,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"plannerd/internal/input"
 	"plannerd/internal/service"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/httpkit"
 )
 
@@ -18,7 +18,7 @@ import (
 type Limits struct {
 	// Statistics bound the bodies of statistics: decoded bytes (1 GiB) and rows
 	// (20 million).
-	Statistics statsio.Limits
+	Statistics input.Limits
 	// Plans is how many plans are computed at the same time. Defaults to GOMAXPROCS.
 	Plans int
 	// Analyses is how many analyses, and plans of what-ifs and replays, are besides.

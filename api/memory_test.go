@@ -18,8 +18,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"plannerd/api"
+	"plannerd/internal/input"
 	"plannerd/internal/lab/livememory"
-	"plannerd/internal/statsio"
 	"plannerd/store"
 )
 
@@ -353,7 +353,7 @@ func bomb(t *testing.T, encoding, head, filler string, length int) string {
 // little memory on the way.
 func TestBombs(t *testing.T) {
 	e := newEnv(t, func(c *api.Config) {
-		c.Limits.Statistics = statsio.Limits{Bytes: 16 * mib}
+		c.Limits.Statistics = input.Limits{Bytes: 16 * mib}
 		c.Limits.Memory = 32 * mib
 	})
 	const json, ndjson = "Content-Type: application/json", "Content-Type: application/x-ndjson"

@@ -28,16 +28,16 @@ type operators struct{ *shared }
 
 // operatorStatus is how an operator stands, beside its configuration.
 type operatorStatus struct {
-	ConfigVersion      int64            `json:"config_version"`
-	TableVersion       int64            `json:"table_version"`
-	TableConfigVersion int64            `json:"table_config_version"`
-	TableSize          int64            `json:"table_size"`
-	LastEpoch          *int64           `json:"last_epoch"`
-	LastInterval       *int64           `json:"last_interval"`
-	CurrentPlan        *string          `json:"current_plan"`
+	ConfigVersion      int64           `json:"config_version"`
+	TableVersion       int64           `json:"table_version"`
+	TableConfigVersion int64           `json:"table_config_version"`
+	TableSize          int64           `json:"table_size"`
+	LastEpoch          *int64          `json:"last_epoch"`
+	LastInterval       *int64          `json:"last_interval"`
+	CurrentPlan        *string         `json:"current_plan"`
 	CurrentPlanStatus  *service.Status `json:"current_plan_status"`
-	CreatedAt          time.Time        `json:"created_at"`
-	UpdatedAt          time.Time        `json:"updated_at"`
+	CreatedAt          time.Time       `json:"created_at"`
+	UpdatedAt          time.Time       `json:"updated_at"`
 }
 
 func operatorStatusOf(op reading.Operator) operatorStatus {

@@ -51,7 +51,7 @@ type planHead struct {
 	Operator      string           `json:"operator"`
 	Epoch         int64            `json:"epoch"`
 	Interval      int64            `json:"interval"`
-	Status        service.Status  `json:"status"`
+	Status        service.Status   `json:"status"`
 	Strategy      string           `json:"strategy"`
 	Parameters    jsontext.Value   `json:"parameters"`
 	BaseVersion   int64            `json:"base_version"`

@@ -10,16 +10,16 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
-	"plannerd/internal/service"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/life"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
@@ -208,9 +208,9 @@ func (s plans) flows(c *call, p service.Plan) (listing.Listing, error) {
 type transition struct {
 	From   *service.Status `json:"from"`
 	To     service.Status  `json:"to"`
-	Actor  string           `json:"actor"`
-	Reason string           `json:"reason"`
-	At     time.Time        `json:"at"`
+	Actor  string          `json:"actor"`
+	Reason string          `json:"reason"`
+	At     time.Time       `json:"at"`
 }
 
 func (s plans) transitions(w http.ResponseWriter, c *call) error {
@@ -254,13 +254,13 @@ func (s plans) resolve(w http.ResponseWriter, c *call) error {
 }
 
 // readResolution reads the body of a resolution.
-func (s plans) readResolution(w http.ResponseWriter, c *call) (*statsio.Resolution, error) {
-	decode := statsio.DecodeResolutionNDJSON
+func (s plans) readResolution(w http.ResponseWriter, c *call) (*input.Resolution, error) {
+	decode := input.DecodeResolutionNDJSON
 	media, ok := contract.MediaType(c.Request)
 	switch {
 	case ok && media == mediaNDJSON:
 	case ok && media == mediaCSV:
-		decode = statsio.DecodeResolutionCSV
+		decode = input.DecodeResolutionCSV
 	default:
 		return nil, httpkit.Unsupported(howToResolve)
 	}

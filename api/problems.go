@@ -9,9 +9,9 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/internal/web/httpkit"
 	"plannerd/sdk/go/wire"
@@ -81,8 +81,8 @@ func problemOf(err error) *httpkit.Problem {
 		known   *httpkit.Problem
 		failed  *httpkit.PreconditionError
 		refused *refusal.Error
-		input   = parameters.InputError(err)
-		body    *statsio.Error
+		given   = parameters.InputError(err)
+		body    *input.Error
 		length  *http.MaxBytesError
 		memory  *admission.ExceededError
 	)
@@ -99,8 +99,8 @@ func problemOf(err error) *httpkit.Problem {
 		return bodyProblem(body)
 	case errors.As(err, &refused):
 		return refusalProblem(refused)
-	case input != nil:
-		return httpkit.Invalid().With("/"+input.Field, input.Detail)
+	case given != nil:
+		return httpkit.Invalid().With("/"+given.Field, given.Detail)
 	case errors.As(err, &length):
 		return httpkit.TooLarge(fmt.Sprintf("The body is longer than %d bytes.", length.Limit))
 	case errors.As(err, &memory):
@@ -134,12 +134,12 @@ func failed(err error) (code string, failed bool) {
 }
 
 // bodyProblem turns what a decoder of statistics refused into a problem.
-func bodyProblem(e *statsio.Error) *httpkit.Problem {
+func bodyProblem(e *input.Error) *httpkit.Problem {
 	var p *httpkit.Problem
 	switch e.Kind {
-	case statsio.Malformed:
+	case input.Malformed:
 		p = httpkit.Malformed("The body is not well-formed.")
-	case statsio.TooLarge:
+	case input.TooLarge:
 		p = httpkit.TooLarge("The body is over a limit.")
 	default:
 		p = httpkit.Invalid()
@@ -152,11 +152,11 @@ func bodyProblem(e *statsio.Error) *httpkit.Problem {
 
 // aboutParameter points an input error at a parameter.
 func aboutParameter(err error, name string) error {
-	input := parameters.InputError(err)
-	if input == nil {
+	given := parameters.InputError(err)
+	if given == nil {
 		return err
 	}
-	return httpkit.Invalid().WithParameter(name, input.Detail)
+	return httpkit.Invalid().WithParameter(name, given.Detail)
 }
 
 // or returns what p points to, or the default when it is nil.

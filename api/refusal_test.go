@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"plannerd/api"
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 )
 
 // state is everything that a refused request must leave as it was.
@@ -511,7 +511,7 @@ func compressed(t *testing.T, encoding, text string) []byte {
 }
 
 func TestCompressedStatistics(t *testing.T) {
-	e, _ := prepared(t, func(c *api.Config) { c.Limits.Statistics = statsio.Limits{Bytes: 64 << 10, Rows: 1000} })
+	e, _ := prepared(t, func(c *api.Config) { c.Limits.Statistics = input.Limits{Bytes: 64 << 10, Rows: 1000} })
 	before := e.state()
 	const target = "/v1/operators/clicks/plans?interval=2"
 	bomb := "key,cost\n" + strings.Repeat("\n", 1<<20)

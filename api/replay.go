@@ -5,15 +5,15 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/input"
 	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/propose"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/access"
 )
 
 // noRows points at what a request without rows says besides.
-var noRows = &statisticsRequest{members: &members{}, document: &statsio.Document{}}
+var noRows = &statisticsRequest{members: &members{}, document: &input.Document{}}
 
 // replay answers what would have come of the statistics of a plan, or proposes it.
 func (s plans) replay(w http.ResponseWriter, c *call) error {

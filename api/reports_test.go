@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"plannerd/api"
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -551,7 +551,7 @@ func TestReportsOfAnEngineWithItsTable(t *testing.T) {
 }
 
 func TestRefusedReports(t *testing.T) {
-	e, _ := prepared(t, func(c *api.Config) { c.Limits.Statistics = statsio.Limits{Bytes: 64 << 10, Rows: 4} })
+	e, _ := prepared(t, func(c *api.Config) { c.Limits.Statistics = input.Limits{Bytes: 64 << 10, Rows: 4} })
 	e.report(2, 0,
 		`{"keys":[{"key":"a","cost":1,"state":1},{"key":"b","cost":1,"state":1},{"key":"c","cost":1,"state":1}]}`).want(
 		http.StatusCreated)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"plannerd/api"
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 	"plannerd/sdk/go/wire"
@@ -17,7 +17,7 @@ import (
 )
 
 func TestRefusedResolutions(t *testing.T) {
-	e := newEnv(t, func(c *api.Config) { c.Limits.Statistics = statsio.Limits{Bytes: 64 << 10, Rows: 1000} })
+	e := newEnv(t, func(c *api.Config) { c.Limits.Statistics = input.Limits{Bytes: 64 << 10, Rows: 1000} })
 	homed := e.classPlan()
 	e.operator("clicks", reported)
 	keys := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()

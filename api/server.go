@@ -24,9 +24,9 @@ import (
 
 	"plannerd"
 	"plannerd/internal/analyses"
+	"plannerd/internal/input"
 	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -74,7 +74,7 @@ func New(c Config) (*Server, error) {
 		Store: c.Store, Measured: measured, Observer: watching, Logger: log, Now: c.Now, Memory: memory, Draining: c.Draining,
 		Limits: service.Limits{
 			Plans: c.Limits.Plans, Analyses: c.Limits.Analyses, Queue: c.Limits.Queue, PlanTime: c.Limits.PlanTime,
-			Rows:    cmp.Or(c.Limits.Statistics.Rows, statsio.DefaultRows),
+			Rows:    cmp.Or(c.Limits.Statistics.Rows, input.DefaultRows),
 			Waiting: c.Limits.Waiting, SweepEvery: c.Limits.SweepEvery,
 		},
 	})

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"plannerd/compact"
+	"plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/scheme"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
@@ -22,21 +22,21 @@ const howToSend = "This operation takes application/json, application/x-ndjson, 
 type statisticsRequest struct {
 	scheme.Statistics
 	*members
-	document *statsio.Document
+	document *input.Document
 	bare     bool // there are neither keys nor records
 }
 
 // decoders read rows by their media type.
-var decoders = map[string]func(io.Reader, statsio.Options) (*statsio.Document, error){
-	mediaJSON: statsio.DecodeJSON, mediaNDJSON: statsio.DecodeNDJSON,
-	mediaCSV: statsio.DecodeCSV, mediaArrow: statsio.DecodeArrow,
+var decoders = map[string]func(io.Reader, input.Options) (*input.Document, error){
+	mediaJSON: input.DecodeJSON, mediaNDJSON: input.DecodeNDJSON,
+	mediaCSV: input.DecodeCSV, mediaArrow: input.DecodeArrow,
 }
 
 // readStatistics reads the rows of a request and what it says besides. What else is
 // wrong with it is left in its members.
 func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequest, error) {
 	begin := s.now()
-	st := &statisticsRequest{document: &statsio.Document{}}
+	st := &statisticsRequest{document: &input.Document{}}
 	media, ok := contract.MediaType(c.Request)
 	optional := !c.op.RequestBody.Value.Required && c.Query.Has("interval")
 	var err error
@@ -67,7 +67,7 @@ func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequ
 }
 
 // readRows reads the body of a request.
-func (s *shared) readRows(w http.ResponseWriter, c *call, media string) (*statsio.Document, error) {
+func (s *shared) readRows(w http.ResponseWriter, c *call, media string) (*input.Document, error) {
 	if media == mediaJSON {
 		if err := c.inBodyOnly(); err != nil {
 			return nil, err
@@ -184,8 +184,8 @@ func (st *statisticsRequest) readCompact() {
 		st.Compact = &parameters.Compact{Degree: *in.Degree, CostScale: in.CostScale, StateScale: in.StateScale}
 		err = st.Compact.Check()
 	}
-	if input := parameters.InputError(err); input != nil {
-		st.refuse(input.Field, input.Detail)
+	if given := parameters.InputError(err); given != nil {
+		st.refuse(given.Field, given.Detail)
 	}
 }
 
@@ -201,22 +201,22 @@ func (st *statisticsRequest) instanceIn(row int, field string) string {
 // problemOf points an error of the planner at the row or member of the request that it
 // is about.
 func (st *statisticsRequest) problemOf(err error) error {
-	input := parameters.InputError(err)
+	given := parameters.InputError(err)
 	switch {
-	case input == nil:
+	case given == nil:
 		return err
-	case input.Row >= 0:
-		at := statsio.Problem{Detail: input.Detail, Location: st.document.Location(input.Row, input.Field)}
-		at.Value = st.instanceIn(input.Row, input.Field)
+	case given.Row >= 0:
+		at := input.Problem{Detail: given.Detail, Location: st.document.Location(given.Row, given.Field)}
+		at.Value = st.instanceIn(given.Row, given.Field)
 		p := httpkit.Invalid()
-		p.AtLine(st.document.Pointer(input.Row, input.Field), at.Line, at.Text())
+		p.AtLine(st.document.Pointer(given.Row, given.Field), at.Line, at.Text())
 		return p
-	case !st.query, input.Field == "compact" && st.Compact == nil: // the records are in the body
-		return httpkit.Invalid().With("/"+input.Field, input.Detail)
+	case !st.query, given.Field == "compact" && st.Compact == nil: // the records are in the body
+		return httpkit.Invalid().With("/"+given.Field, given.Detail)
 	}
-	name, detail := parameterOf(input.Field), input.Detail
-	if !strings.HasPrefix(input.Field, "compact") {
-		detail = input.Field + ": " + detail
+	name, detail := parameterOf(given.Field), given.Detail
+	if !strings.HasPrefix(given.Field, "compact") {
+		detail = given.Field + ": " + detail
 	}
 	return httpkit.Invalid().WithParameter(name, detail)
 }

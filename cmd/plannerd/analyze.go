@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"plannerd/internal/analyses"
+	statsio "plannerd/internal/input"
 	"plannerd/internal/parameters"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 

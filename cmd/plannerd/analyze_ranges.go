@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"plannerd/internal/analyses"
-	"plannerd/internal/statsio"
+	statsio "plannerd/internal/input"
 	"plannerd/planner/ranges"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/drive"
-	"plannerd/internal/statsio"
+	statsio "plannerd/internal/input"
 	"plannerd/planner"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plannerd/internal/statsio"
+	statsio "plannerd/internal/input"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"plannerd/compact"
-	"plannerd/internal/statsio"
+	statsio "plannerd/internal/input"
 )
 
 // compactReport gathers what plannerd compact writes.

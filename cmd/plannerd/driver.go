@@ -7,8 +7,8 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/drive"
+	statsio "plannerd/internal/input"
 	"plannerd/internal/parameters"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"plannerd/compact"
+	statsio "plannerd/internal/input"
 	"plannerd/internal/parameters"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	statsio "plannerd/internal/input"
 	"plannerd/internal/lab/workload"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"plannerd/internal/statsio"
+	statsio "plannerd/internal/input"
 )
 
 // inputFlags say what plan, compare, compact and resolve read.

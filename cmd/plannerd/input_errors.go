@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	statsio "plannerd/internal/input"
 	"plannerd/internal/parameters"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 

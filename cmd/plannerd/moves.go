@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"plannerd/compact"
-	"plannerd/internal/statsio"
+	statsio "plannerd/internal/input"
 	"plannerd/planner"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strconv"
 
 	"plannerd/internal/analyses"
-	"plannerd/internal/statsio"
+	statsio "plannerd/internal/input"
 	"plannerd/planner"
 )
 

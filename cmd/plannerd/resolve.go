@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/compact"
+	statsio "plannerd/internal/input"
 	"plannerd/internal/parameters"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )

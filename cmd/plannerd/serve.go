@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"plannerd/api"
-	"plannerd/internal/statsio"
+	statsio "plannerd/internal/input"
 	"plannerd/internal/web/httpkit"
 	"plannerd/web"
 )

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 	"plannerd/planner"
 )
 
@@ -151,7 +151,7 @@ func total(amounts []float64, n int) float64 {
 
 // StreamBuilder makes an Input of messages in their order.
 type StreamBuilder struct {
-	options statsio.Options
+	options input.Options
 	in      Input
 	index   map[string]int32
 	bytes   int64
@@ -160,30 +160,30 @@ type StreamBuilder struct {
 
 // NewStreamBuilder returns a builder of a stream within the limits: rows are messages,
 // bytes those of their keys. Of the options only the limits and Reserve matter.
-func NewStreamBuilder(o statsio.Options) *StreamBuilder {
+func NewStreamBuilder(o input.Options) *StreamBuilder {
 	if o.Limits.Rows <= 0 {
-		o.Limits.Rows = statsio.DefaultRows
+		o.Limits.Rows = input.DefaultRows
 	}
 	if o.Limits.Bytes <= 0 {
-		o.Limits.Bytes = statsio.DefaultBytes
+		o.Limits.Bytes = input.DefaultBytes
 	}
 	return &StreamBuilder{options: o, in: Input{Keys: planner.NewKeys(0)}, index: map[string]int32{}}
 }
 
 // Add appends a message of the given cost ≥ 0, usually 1. The error is a
-// *statsio.Error whose pointer is that of the message, such as /17/key.
+// *input.Error whose pointer is that of the message, such as /17/key.
 func (b *StreamBuilder) Add(key []byte, cost float64) error {
 	row := len(b.in.Messages)
 	b.bytes += int64(len(key))
 	switch limits := b.options.Limits; {
 	case row >= limits.Rows:
-		return refuse(statsio.TooLarge, -1, "", "more than "+strconv.Itoa(limits.Rows)+" messages")
+		return refuse(input.TooLarge, -1, "", "more than "+strconv.Itoa(limits.Rows)+" messages")
 	case b.bytes > limits.Bytes:
-		return refuse(statsio.TooLarge, -1, "", "more than "+strconv.FormatInt(limits.Bytes, 10)+" bytes")
+		return refuse(input.TooLarge, -1, "", "more than "+strconv.FormatInt(limits.Bytes, 10)+" bytes")
 	case len(key) == 0 || len(key) > planner.MaxKeyBytes:
-		return refuse(statsio.Invalid, row, "key", "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+		return refuse(input.Invalid, row, "key", "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
 	case !(cost >= 0 && cost <= planner.MaxAmount):
-		return refuse(statsio.Invalid, row, "cost", "must be ≥ 0 and finite")
+		return refuse(input.Invalid, row, "cost", "must be ≥ 0 and finite")
 	}
 	k, ok := b.index[string(key)]
 	if err := b.reserve(key, ok); err != nil {
@@ -215,7 +215,7 @@ func (b *StreamBuilder) addText(key []byte) error {
 	}
 	decoded, err := base64.StdEncoding.Strict().AppendDecode(nil, key)
 	if err != nil {
-		return refuse(statsio.Invalid, len(b.in.Messages), "key", "must be base64 (standard alphabet, padded)")
+		return refuse(input.Invalid, len(b.in.Messages), "key", "must be base64 (standard alphabet, padded)")
 	}
 	return b.Add(decoded, 1)
 }
@@ -247,26 +247,26 @@ func (b *StreamBuilder) reserve(key []byte, known bool) error {
 func (b *StreamBuilder) Input() *Input { return &b.in }
 
 // refuse is an error about a field of a message, or about all of them where row is −1.
-func refuse(kind statsio.Kind, row int, field, detail string) error {
-	p := statsio.Problem{Detail: detail}
+func refuse(kind input.Kind, row int, field, detail string) error {
+	p := input.Problem{Detail: detail}
 	if row >= 0 {
 		p.Pointer = "/" + strconv.Itoa(row) + "/" + field
-		p.Location = statsio.Location{Row: row + 1, Column: field}
+		p.Location = input.Location{Row: row + 1, Column: field}
 	}
-	return &statsio.Error{Kind: kind, Problems: []statsio.Problem{p}}
+	return &input.Error{Kind: kind, Problems: []input.Problem{p}}
 }
 
 // ReadStream reads a stream of one key a line. Lines end in LF or CRLF; empty ones at
 // the end are skipped. Bytes are taken as they are, unless the options say that they
-// are base64. The error is a *statsio.Error, or one of the reader.
-func ReadStream(r io.Reader, o statsio.Options) (*Input, error) {
+// are base64. The error is a *input.Error, or one of the reader.
+func ReadStream(r io.Reader, o input.Options) (*Input, error) {
 	b := NewStreamBuilder(o)
 	lines := bufio.NewReaderSize(r, 64<<10)
 	empty := 0
 	for {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, refuse(statsio.Invalid, len(b.in.Messages)+empty, "key", "must have 1 to "+
+			return nil, refuse(input.Invalid, len(b.in.Messages)+empty, "key", "must have 1 to "+
 				strconv.Itoa(planner.MaxKeyBytes)+" bytes")
 		}
 		ended := errors.Is(err, io.EOF)
@@ -278,7 +278,7 @@ func ReadStream(r io.Reader, o statsio.Options) (*Input, error) {
 		case len(key) == 0 && len(line) > 0:
 			empty++
 		case len(key) > 0 && empty > 0:
-			return nil, refuse(statsio.Invalid, len(b.in.Messages), "key", "must have 1 to "+
+			return nil, refuse(input.Invalid, len(b.in.Messages), "key", "must have 1 to "+
 				strconv.Itoa(planner.MaxKeyBytes)+" bytes")
 		case len(key) > 0:
 			if err := b.addText(key); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 	"plannerd/planner"
 )
 
@@ -37,7 +37,7 @@ func TestReadStream(t *testing.T) {
 	} {
 		for name, r := range map[string]io.Reader{"whole": strings.NewReader(text),
 			"bytewise": iotest.OneByteReader(strings.NewReader(text))} {
-			in, err := ReadStream(r, statsio.Options{})
+			in, err := ReadStream(r, input.Options{})
 			if err != nil {
 				t.Errorf("%q, %s: %v", text, name, err)
 				continue
@@ -52,31 +52,31 @@ func TestReadStream(t *testing.T) {
 func TestReadStreamRefuses(t *testing.T) {
 	for _, c := range []struct {
 		text    string
-		limits  statsio.Limits
-		kind    statsio.Kind
+		limits  input.Limits
+		kind    input.Kind
 		pointer string
 	}{
-		{"a\n\nb\n", statsio.Limits{}, statsio.Invalid, "/1/key"},
-		{"\na\n", statsio.Limits{}, statsio.Invalid, "/0/key"},
-		{"a\n" + strings.Repeat("x", planner.MaxKeyBytes+1) + "\n", statsio.Limits{}, statsio.Invalid, "/1/key"},
-		{"a\nb\n" + strings.Repeat("x", 1<<20), statsio.Limits{}, statsio.Invalid, "/2/key"},
-		{"a\nb\nc\n", statsio.Limits{Rows: 2}, statsio.TooLarge, ""},
-		{"aa\nbb\n", statsio.Limits{Bytes: 3}, statsio.TooLarge, ""},
+		{"a\n\nb\n", input.Limits{}, input.Invalid, "/1/key"},
+		{"\na\n", input.Limits{}, input.Invalid, "/0/key"},
+		{"a\n" + strings.Repeat("x", planner.MaxKeyBytes+1) + "\n", input.Limits{}, input.Invalid, "/1/key"},
+		{"a\nb\n" + strings.Repeat("x", 1<<20), input.Limits{}, input.Invalid, "/2/key"},
+		{"a\nb\nc\n", input.Limits{Rows: 2}, input.TooLarge, ""},
+		{"aa\nbb\n", input.Limits{Bytes: 3}, input.TooLarge, ""},
 	} {
-		_, err := ReadStream(strings.NewReader(c.text), statsio.Options{Limits: c.limits})
-		var refused *statsio.Error
+		_, err := ReadStream(strings.NewReader(c.text), input.Options{Limits: c.limits})
+		var refused *input.Error
 		if !errors.As(err, &refused) || refused.Kind != c.kind || refused.Problems[0].Pointer != c.pointer {
 			t.Errorf("%.20q: %v, want %v at %q", c.text, err, c.kind, c.pointer)
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := ReadStream(iotest.ErrReader(broken), statsio.Options{}); !errors.Is(err, broken) {
+	if _, err := ReadStream(iotest.ErrReader(broken), input.Options{}); !errors.Is(err, broken) {
 		t.Errorf("an error of the reader came back as %v", err)
 	}
 }
 
 func TestStreamBuilder(t *testing.T) {
-	b := NewStreamBuilder(statsio.Options{})
+	b := NewStreamBuilder(input.Options{})
 	for _, m := range []struct {
 		key  string
 		cost float64
@@ -96,7 +96,7 @@ func TestStreamBuilder(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, cost := range []float64{-1, 1e300} {
-		var refused *statsio.Error
+		var refused *input.Error
 		if err := b.Add([]byte("d"), cost); !errors.As(err, &refused) || refused.Problems[0].Pointer != "/5/cost" {
 			t.Errorf("cost %v: %v", cost, err)
 		}
@@ -120,9 +120,9 @@ func TestFromStatistics(t *testing.T) {
 
 // fieldOf is the field of an input error.
 func fieldOf(err error) string {
-	var input *planner.InputError
-	if errors.As(err, &input) {
-		return input.Field
+	var given *planner.InputError
+	if errors.As(err, &given) {
+		return given.Field
 	}
 	return ""
 }
@@ -198,7 +198,7 @@ func FuzzReadStream(f *testing.F) {
 			lines = lines[:len(lines)-1]
 		}
 		good := !slices.ContainsFunc(lines, func(s string) bool { return s == "" || len(s) > planner.MaxKeyBytes })
-		in, err := ReadStream(strings.NewReader(text), statsio.Options{})
+		in, err := ReadStream(strings.NewReader(text), input.Options{})
 		if (err == nil) != good || err == nil && !slices.Equal(keysOf(in), lines) {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/input"
 	"plannerd/internal/lab/streams"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
 	"plannerd/planner/ranges"
@@ -633,7 +633,7 @@ func TestSequences(t *testing.T) {
 			for _, key := range messages {
 				lines.Write(append(keys.At(int(key)), '\n'))
 			}
-			in, err := ReadStream(&lines, statsio.Options{})
+			in, err := ReadStream(&lines, input.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 )
 
 // message is one element of the member "stream": a key, or a key and its cost.
@@ -23,8 +23,8 @@ type message struct {
 
 // DecodeStream reads the member "stream" of a JSON body: a list of keys, or of keys and
 // costs. Keys are in base64 where o says so. It ends at the first message that is wrong;
-// the error is a [statsio.Error].
-func DecodeStream(text []byte, o statsio.Options) (*Input, error) {
+// the error is a [input.Error].
+func DecodeStream(text []byte, o input.Options) (*Input, error) {
 	if len(text) == 0 || text[0] != '[' {
 		return nil, wrong("/stream", "must be a list of keys")
 	}
@@ -84,7 +84,7 @@ func (m *message) decode(base64Keys bool) (detail string) {
 
 // inStream points an error of a stream builder into the member "stream".
 func inStream(err error) error {
-	var refused *statsio.Error
+	var refused *input.Error
 	if errors.As(err, &refused) {
 		for i, p := range refused.Problems {
 			if row, _, ok := strings.Cut(strings.TrimPrefix(p.Pointer, "/"), "/"); ok {
@@ -96,8 +96,8 @@ func inStream(err error) error {
 }
 
 // DecodeLines reads a stream of one key a line. Keys are in base64 where o says so. The
-// error is a [statsio.Error], or one of the reader.
-func DecodeLines(r io.Reader, o statsio.Options) (*Input, error) {
+// error is a [input.Error], or one of the reader.
+func DecodeLines(r io.Reader, o input.Options) (*Input, error) {
 	if !o.Base64Keys {
 		return ReadStream(r, o)
 	}
@@ -120,7 +120,7 @@ func DecodeLines(r io.Reader, o statsio.Options) (*Input, error) {
 
 // wrong is the error that a value of the body is not what it should be.
 func wrong(pointer, detail string) error {
-	return &statsio.Error{Kind: statsio.Invalid, Problems: []statsio.Problem{{Pointer: pointer, Detail: detail}}}
+	return &input.Error{Kind: input.Invalid, Problems: []input.Problem{{Pointer: pointer, Detail: detail}}}
 }
 
 // notJSON is the error that the member "stream" is no well-formed JSON.
@@ -129,7 +129,7 @@ func notJSON(err error) error {
 	if !errors.As(err, &syntax) {
 		return err
 	}
-	return &statsio.Error{Kind: statsio.Malformed, Problems: []statsio.Problem{{
+	return &input.Error{Kind: input.Malformed, Problems: []input.Problem{{
 		Pointer: "/stream" + string(syntax.JSONPointer), Detail: "is not well-formed JSON",
 	}}}
 }

@@ -14,8 +14,8 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/service"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/life"
 	"plannerd/internal/service/reading"

@@ -13,8 +13,8 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
-	"plannerd/internal/service"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/feed"
 	"plannerd/internal/service/intake"

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/feed"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -126,14 +126,14 @@ func (s *partsSimulation) told(entries routeOf, parts []listing.Part) routeOf {
 	s.Helper()
 	for _, part := range parts {
 		switch list := part.List.(type) {
-		case statsio.Records[statsio.Entry]:
+		case input.Records[input.Entry]:
 			for e := range list {
 				entries[string(e.Key)] = []planner.Part{{Instance: e.Instance, Weight: planner.PartUnits}}
 				if e.Parts != nil {
 					entries[string(e.Key)] = slices.Clone(e.Parts)
 				}
 			}
-		case statsio.Records[statsio.UnsetKey]:
+		case input.Records[input.UnsetKey]:
 			for key := range list {
 				delete(entries, string(key))
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/feed"
@@ -18,7 +19,6 @@ import (
 	"plannerd/internal/service/life"
 	"plannerd/internal/service/propose"
 	"plannerd/internal/service/scheme"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 	"plannerd/store"
@@ -432,7 +432,7 @@ func (s *simulation) took(p store.Plan, err error) store.Plan {
 func instancesOf(view *feed.TableView) []int32 {
 	out := pinnedBy(view)
 	for _, part := range view.Parts {
-		if list, ok := part.List.(statsio.Records[statsio.Entry]); ok {
+		if list, ok := part.List.(input.Records[input.Entry]); ok {
 			for e := range list {
 				out = append(out, e.Instance)
 				for _, part := range e.Parts {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"plannerd/internal/service"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service"
 	"plannerd/store"
 )
 

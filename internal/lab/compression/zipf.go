@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/input"
 	"plannerd/internal/lab/measure"
 	"plannerd/internal/lab/quality/cases"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 
@@ -88,7 +88,7 @@ func (c *config) keysForm(kase *cases.Case) (f form, err error) {
 	body := rowsBody(s)
 	f.records, f.bytes, f.small = s.Len(), len(body), gzipped(body)
 	if f.decode, err = c.timed(func() error {
-		_, err := statsio.DecodeJSON(bytes.NewReader(body), statsio.Options{})
+		_, err := input.DecodeJSON(bytes.NewReader(body), input.Options{})
 		return err
 	}); err != nil {
 		return f, err
@@ -116,12 +116,12 @@ func (c *config) compactForm(kase *cases.Case, degree int) (f form, err error) {
 	}
 	stats := &compact.Statistics{Records: com.Records, Scales: com.Scales, Degree: degree}
 	var body bytes.Buffer
-	if err := statsio.WriteCompactJSON(&body, 1, stats, false); err != nil {
+	if err := input.WriteCompactJSON(&body, 1, stats, false); err != nil {
 		return f, err
 	}
 	f.records, f.bytes, f.small = len(com.Records), body.Len(), gzipped(body.Bytes())
 	if f.decode, err = c.timed(func() error {
-		_, err := statsio.DecodeJSON(bytes.NewReader(body.Bytes()), statsio.Options{})
+		_, err := input.DecodeJSON(bytes.NewReader(body.Bytes()), input.Options{})
 		return err
 	}); err != nil {
 		return f, err

@@ -16,8 +16,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"plannerd/internal/input"
 	"plannerd/internal/lab/process"
-	"plannerd/internal/statsio"
 	"plannerd/sdk/go/wire"
 )
 
@@ -163,9 +163,9 @@ func TestBodies(t *testing.T) {
 			want[string(s.keys.At(i))] = [3]float64{all.Cost[i], all.State[i], float64(s.at[i])}
 		}
 	}
-	decoders := map[string]func(io.Reader, statsio.Options) (*statsio.Document, error){
-		jsonRows: statsio.DecodeJSON, jsonColumns: statsio.DecodeJSON, ndjson: statsio.DecodeNDJSON,
-		csvFormat: statsio.DecodeCSV,
+	decoders := map[string]func(io.Reader, input.Options) (*input.Document, error){
+		jsonRows: input.DecodeJSON, jsonColumns: input.DecodeJSON, ndjson: input.DecodeNDJSON,
+		csvFormat: input.DecodeCSV,
 	}
 	version := int64(7)
 	for format, decode := range decoders {
@@ -186,11 +186,11 @@ func TestBodies(t *testing.T) {
 				if int64(len(sent)) != length || b.count != 299 {
 					t.Errorf("%s, %s: %d bytes, said %d; %d rows", format, encoding, len(sent), length, b.count)
 				}
-				text, err := statsio.NewDecompressor(bytes.NewReader(sent), encoding)
+				text, err := input.NewDecompressor(bytes.NewReader(sent), encoding)
 				if err != nil {
 					t.Fatal(err)
 				}
-				doc, err := decode(text, statsio.Options{})
+				doc, err := decode(text, input.Options{})
 				if err != nil {
 					t.Fatalf("%s, %s: %v", format, encoding, err)
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/input"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/intake"
@@ -13,7 +14,6 @@ import (
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
@@ -104,7 +104,7 @@ func (s *Archive) Flows(ctx context.Context, p store.Plan, memory *admission.Lea
 	if err := memory.Reserve(int64(len(flows)) * reading.FlowBytes); err != nil {
 		return nil, err
 	}
-	return listing.Selection[statsio.Flow]{Count: len(flows), At: func(i int) statsio.Flow { return flows[i] }}, nil
+	return listing.Selection[input.Flow]{Count: len(flows), At: func(i int) input.Flow { return flows[i] }}, nil
 }
 
 // TableChanges lists what a plan does to the entries of the routing table.
@@ -123,9 +123,9 @@ func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter listing
 	if err != nil {
 		return nil, err
 	}
-	list := listing.Selection[statsio.TableChange]{Count: len(changes), At: func(i int) statsio.TableChange {
+	list := listing.Selection[input.TableChange]{Count: len(changes), At: func(i int) input.TableChange {
 		x := changes[i]
-		return statsio.TableChange{
+		return input.TableChange{
 			Key: x.Key, Instance: x.New, Previous: x.Old, Parts: figures.PartsOf(x.NewParts), PreviousParts: figures.PartsOf(x.OldParts),
 		}
 	}}
@@ -167,13 +167,13 @@ func (s *Archive) AnalysisInput(
 		return nil, refusal.New(refusal.Purged,
 			fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator))
 	}
-	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*reading.StoredRowBytes); err != nil {
+	if err := memory.Reserve(int64(len(blob)) + int64(input.InputRows(blob))*reading.StoredRowBytes); err != nil {
 		return nil, err
 	}
-	if statsio.IsCompact(blob) {
+	if input.IsCompact(blob) {
 		return nil, refusal.New(refusal.KeysNotKnown, "The statistics of that interval are in compact form, which names no keys.")
 	}
-	stats, _, err := statsio.DecodeInput(blob)
+	stats, _, err := input.DecodeInput(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored input of plan %s: %w", plan, err)
 	}

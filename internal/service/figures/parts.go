@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"plannerd/internal/statsio"
+	"plannerd/internal/input"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -70,8 +70,8 @@ func PartsOf(text string) []planner.Part {
 	return parts
 }
 
-func EntryOf(e store.Entry) statsio.Entry {
-	return statsio.Entry{Key: e.Key, Instance: e.Instance, Parts: PartsOf(e.Parts)}
+func EntryOf(e store.Entry) input.Entry {
+	return input.Entry{Key: e.Key, Instance: e.Instance, Parts: PartsOf(e.Parts)}
 }
 
 // Before is the entry that a change finds, and after the one that it leaves; of NoInstance

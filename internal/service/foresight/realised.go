@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"plannerd/internal/drive"
+	"plannerd/internal/input"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
@@ -115,7 +115,7 @@ func (s *Forecaster) Returned(ctx context.Context, b *scheme.Base, st *scheme.St
 			return 0, err
 		}
 	}
-	for m := range statsio.MigrationsOf(p.Plan) {
+	for m := range input.MigrationsOf(p.Plan) {
 		if left.Returns(m.Key, m.To) {
 			state += m.State
 		}

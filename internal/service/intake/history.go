@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"iter"
 
+	"plannerd/internal/input"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
@@ -24,17 +24,17 @@ func (s *Intake) InputOf(ctx context.Context, p store.Plan, memory *admission.Le
 		return nil, refusal.New(refusal.Purged, "The input of the plan was not stored: store_inputs was false.")
 	}
 	st := &scheme.Statistics{Interval: p.Interval, Epoch: p.Epoch, Older: p.Outdated}
-	if statsio.IsCompact(blob) {
-		if st.Records, err = statsio.DecodeCompact(blob); err != nil {
+	if input.IsCompact(blob) {
+		if st.Records, err = input.DecodeCompact(blob); err != nil {
 			return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
 		}
 		st.Statistics = scheme.NamedOf(st.Records)
 		return st, memory.Reserve(int64(len(blob)) + int64(st.Rows())*reading.StoredRowBytes)
 	}
-	if err := memory.Reserve(int64(len(blob)) + int64(statsio.InputRows(blob))*reading.StoredRowBytes); err != nil {
+	if err := memory.Reserve(int64(len(blob)) + int64(input.InputRows(blob))*reading.StoredRowBytes); err != nil {
 		return nil, err
 	}
-	if st.Statistics, st.Added, err = statsio.DecodeInput(blob); err != nil {
+	if st.Statistics, st.Added, err = input.DecodeInput(blob); err != nil {
 		return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
 	}
 	return st, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
@@ -18,7 +19,6 @@ import (
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/scheme/layout"
 	"plannerd/internal/service/schemes"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -78,11 +78,11 @@ func (s *Intake) Merge(ctx context.Context, b *scheme.Base, in Proposal) (*Merge
 		return nil, err
 	}
 	defer release()
-	if statsio.AnyCompact(reports) {
+	if input.AnyCompact(reports) {
 		err = m.mergeCompact(ctx, b, in, reports)
 		return m, err
 	}
-	merged, err := statsio.MergeReports(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
+	merged, err := input.MergeReports(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
 	if err != nil {
 		return nil, reportsDiffer(err)
 	}
@@ -107,9 +107,9 @@ func (s *Intake) Merge(ctx context.Context, b *scheme.Base, in Proposal) (*Merge
 // reportsDiffer tells that reports do not go together, if that is what err says.
 func reportsDiffer(err error) error {
 	switch {
-	case errors.Is(err, statsio.ErrMixedState):
+	case errors.Is(err, input.ErrMixedState):
 		return refusal.New(refusal.ReportsDiffer, "Some reports name the state of their keys and others do not.")
-	case errors.Is(err, statsio.ErrMixedForms):
+	case errors.Is(err, input.ErrMixedForms):
 		return refusal.New(refusal.ReportsDiffer,
 			"Some reports name keys and others have compact records, or records of other degrees or scales.")
 	}
@@ -117,8 +117,8 @@ func reportsDiffer(err error) error {
 }
 
 // mergeCompact merges reports that count keys instead of naming them, but for some.
-func (m *MergedReports) mergeCompact(ctx context.Context, b *scheme.Base, in Proposal, reports []statsio.Report) error {
-	records, drifted, err := statsio.MergeCompact(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
+func (m *MergedReports) mergeCompact(ctx context.Context, b *scheme.Base, in Proposal, reports []input.Report) error {
+	records, drifted, err := input.MergeCompact(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
 	if err != nil {
 		return reportsDiffer(err)
 	}
@@ -240,7 +240,7 @@ func missingReports(ids []int32, detail string) error {
 
 // readReports reads what the chosen reports say, in ascending order of their instances.
 func (s *Intake) readReports(ctx context.Context, b *scheme.Base, m *MergedReports,
-	memory *admission.Lease) ([]statsio.Report, error) {
+	memory *admission.Lease) ([]input.Report, error) {
 	chosen := slices.Concat(m.received, m.carried)
 	rows := int64(0)
 	for _, one := range chosen {
@@ -257,7 +257,7 @@ func (s *Intake) readReports(ctx context.Context, b *scheme.Base, m *MergedRepor
 	if err := memory.Reserve(rows * (reading.MergedRowBytes + reading.PlanRowBytes)); err != nil {
 		return nil, err
 	}
-	out := make([]statsio.Report, len(chosen))
+	out := make([]input.Report, len(chosen))
 	for i, one := range chosen {
 		data, err := s.Store.ReportData(ctx, b.Op.Name, one.Revision)
 		if errors.Is(err, store.ErrNotFound) {
@@ -269,16 +269,16 @@ func (s *Intake) readReports(ctx context.Context, b *scheme.Base, m *MergedRepor
 		if err := memory.Reserve(int64(len(data))); err != nil {
 			return nil, err
 		}
-		if statsio.IsCompact(data) { // the table does not say where keys are that nobody names
+		if input.IsCompact(data) { // the table does not say where keys are that nobody names
 			if err := outdatedReport(b, one); err != nil {
 				return nil, err
 			}
 		}
-		out[i] = statsio.Report{
+		out[i] = input.Report{
 			Instance: one.Instance, Blob: data, Outdated: one.TableVersion < b.Op.TableVersion, Carried: i >= len(m.received),
 		}
 	}
-	slices.SortFunc(out, func(a, b statsio.Report) int { return cmp.Compare(a.Instance, b.Instance) })
+	slices.SortFunc(out, func(a, b input.Report) int { return cmp.Compare(a.Instance, b.Instance) })
 	return out, nil
 }
 
@@ -330,12 +330,12 @@ func (m *MergedReports) Encode(o *scheme.Result) ([]byte, error) {
 // Refusal tells which key of merged reports the planner refuses: no input of the caller
 // has it.
 func (m *MergedReports) Refusal(err error) error {
-	input := parameters.InputError(err)
-	if m == nil || input == nil {
+	given := parameters.InputError(err)
+	if m == nil || given == nil {
 		return err
 	}
-	detail := input.Field + ": " + input.Detail
-	if row := input.Row; row >= 0 {
+	detail := given.Field + ": " + given.Detail
+	if row := given.Row; row >= 0 {
 		records := m.Rows() - m.Len()
 		if row < records {
 			detail = fmt.Sprintf("record of instance %d: %s", m.Records.Records[row].Current, detail)
@@ -350,10 +350,10 @@ func (m *MergedReports) Refusal(err error) error {
 }
 
 // mergeQueues merges reports that are queue lengths; false if none is one.
-func (m *MergedReports) mergeQueues(in Proposal, reports []statsio.Report) (bool, error) {
+func (m *MergedReports) mergeQueues(in Proposal, reports []input.Report) (bool, error) {
 	var lengths []planner.Residual
 	for _, r := range reports {
-		q, ok, err := statsio.DecodeQueue(r.Blob)
+		q, ok, err := input.DecodeQueue(r.Blob)
 		if err != nil {
 			return false, fmt.Errorf("reading the report of instance %d: %w", r.Instance, err)
 		}

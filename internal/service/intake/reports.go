@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
@@ -17,7 +18,6 @@ import (
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/scheme/table"
 	"plannerd/internal/service/schemes"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -150,7 +150,7 @@ func (s *Intake) PutReport(
 		}
 	}
 	if st.Records != nil || st.Sketch != nil {
-		if err := s.RequireForms(ctx, statsio.NamesKeys(data)); err != nil {
+		if err := s.RequireForms(ctx, input.NamesKeys(data)); err != nil {
 			return ReportReceipt{}, err
 		}
 	}
@@ -202,7 +202,7 @@ func (s *Intake) encodeReport(
 	case st.Sketch != nil:
 		return s.encodeSketch(ctx, name, r, instance, st)
 	case st.Queues:
-		return statsio.EncodeReport(st.Statistics), 0, r.newest.TakesQueues("queue")
+		return input.EncodeReport(st.Statistics), 0, r.newest.TakesQueues("queue")
 	}
 	blob, err = s.encodeRows(ctx, r, st)
 	return blob, st.Rows(), err
@@ -225,7 +225,7 @@ func (s *Intake) encodeRows(ctx context.Context, r reporters, st *scheme.Statist
 		planner.Base{Configuration: r.pinned.Model, IgnoreInstances: true}); err != nil {
 		return nil, err
 	}
-	return statsio.EncodeReport(st.Statistics), nil
+	return input.EncodeReport(st.Statistics), nil
 }
 
 // encodeRecords checks the records of a report and returns them as the store keeps them.
@@ -237,7 +237,7 @@ func encodeRecords(r reporters, st *scheme.Statistics) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return statsio.EncodeCompactReport(st.Records), nil
+	return input.EncodeCompactReport(st.Records), nil
 }
 
 // checkForm refuses records of another form than those that another instance has reported
@@ -261,11 +261,11 @@ func (s *Intake) checkForm(ctx context.Context, op store.Operator, r reporters, 
 	if err != nil {
 		return refusal.AboutOperator(op.Name, err)
 	}
-	if !statsio.IsCompact(data) {
+	if !input.IsCompact(data) {
 		return planner.Invalid("compact", fmt.Sprintf(
 			"is of records, but instance %d has reported keys for the interval", other.Instance))
 	}
-	of, err := statsio.DecodeCompactForm(data)
+	of, err := input.DecodeCompactForm(data)
 	if err != nil {
 		return fmt.Errorf("reading the report of instance %d: %w", other.Instance, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
@@ -14,7 +15,6 @@ import (
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
-	"plannerd/internal/statsio"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -50,7 +50,7 @@ func (s *Life) resolvable(ctx context.Context, id string, guard PlanGuard) (stor
 
 // Resolve takes the keys of a plan of classes.
 func (s *Life) Resolve(
-	ctx context.Context, step Step, in *statsio.Resolution, memory *admission.Lease,
+	ctx context.Context, step Step, in *input.Resolution, memory *admission.Lease,
 ) (store.Plan, error) {
 	if err := memory.Settle(in.Bytes() + int64(in.Len())*reading.ChangeBytes); err != nil {
 		return store.Plan{}, err
@@ -74,7 +74,7 @@ func (s *Life) Resolve(
 // resolver checks a resolution against its plan, and finds out what it does to
 // the table.
 type resolver struct {
-	in      *statsio.Resolution
+	in      *input.Resolution
 	planned *reading.Placement    // the plan's configuration
 	pinned  *reading.Placement    // that of its base version
 	table   *planner.RoutingTable // of its base version
@@ -96,7 +96,7 @@ func (f flow) compare(o flow) int {
 }
 
 // resolution is what the keys of a plan come to.
-func (s *Life) resolution(ctx context.Context, p store.Plan, in *statsio.Resolution,
+func (s *Life) resolution(ctx context.Context, p store.Plan, in *input.Resolution,
 	memory *admission.Lease) (store.Resolution, error) {
 	b, err := schemes.Load(ctx, s.Reader, p.Operator, memory)
 	if err != nil {

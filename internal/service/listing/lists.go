@@ -10,8 +10,8 @@ import (
 	"strconv"
 
 	"plannerd/compact"
+	"plannerd/internal/input"
 	"plannerd/internal/service/figures"
-	"plannerd/internal/statsio"
 	"plannerd/planner/ring"
 	"plannerd/store"
 )
@@ -19,7 +19,7 @@ import (
 // Part is a list that an answer has under a name.
 type Part struct {
 	Name string
-	List statsio.List
+	List input.List
 }
 
 // Lists are the long parts of a plan. A nil part is not known, or was not asked for.
@@ -28,7 +28,7 @@ type Lists struct {
 	// place: entries "set" and keys "unset", of a table or of a head, "tokens_added" and "tokens_removed", or
 	// all "owners" afterwards.
 	Change     []Part
-	Migrations statsio.List
+	Migrations input.List
 }
 
 // NeedsBase64 tells whether some key is not valid UTF-8.
@@ -40,13 +40,13 @@ func PartsNeedBase64(parts []Part) bool {
 	return slices.ContainsFunc(parts, func(p Part) bool { return p.List.NeedsBase64() })
 }
 
-func ListOf[R statsio.Record](records []R) statsio.List {
-	return statsio.Records[R](slices.Values(records))
+func ListOf[R input.Record](records []R) input.List {
+	return input.Records[R](slices.Values(records))
 }
 
 // EntriesOf lists stored entries.
-func EntriesOf(entries []store.Entry) statsio.List {
-	return statsio.Records[statsio.Entry](func(yield func(statsio.Entry) bool) {
+func EntriesOf(entries []store.Entry) input.List {
+	return input.Records[input.Entry](func(yield func(input.Entry) bool) {
 		for _, e := range entries {
 			if !yield(figures.EntryOf(e)) {
 				return
@@ -58,32 +58,32 @@ func EntriesOf(entries []store.Entry) statsio.List {
 // ChangeParts lists the entries that changes set, and the keys of those that they
 // unset.
 func ChangeParts(changes []store.Change) []Part {
-	set := func(yield func(statsio.Entry) bool) {
+	set := func(yield func(input.Entry) bool) {
 		for _, c := range changes {
 			if c.New != store.NoInstance && !yield(figures.EntryOf(figures.After(c))) {
 				return
 			}
 		}
 	}
-	unset := func(yield func(statsio.UnsetKey) bool) {
+	unset := func(yield func(input.UnsetKey) bool) {
 		for _, c := range changes {
 			if c.New == store.NoInstance && !yield(c.Key) {
 				return
 			}
 		}
 	}
-	return []Part{{"set", statsio.Records[statsio.Entry](set)}, {"unset", statsio.Records[statsio.UnsetKey](unset)}}
+	return []Part{{"set", input.Records[input.Entry](set)}, {"unset", input.Records[input.UnsetKey](unset)}}
 }
 
 // Migrations are what a plan moves, of one kind.
 type Migrations interface {
-	List() statsio.List
+	List() input.List
 	Index() MoveIndex
 }
 
 // Decode reads the migrations of a plan of a routing table.
 func Decode(id string, blob []byte) (Migrations, error) {
-	if statsio.IsClassMoves(blob) {
+	if input.IsClassMoves(blob) {
 		m, err := DecodeClassMoves(id, blob)
 		if err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func Decode(id string, blob []byte) (Migrations, error) {
 		}
 		return ItemMigrations{records, KeyMigrations{m.Named}, m.Scales}, nil
 	}
-	m, err := statsio.DecodeMigrations(blob)
+	m, err := input.DecodeMigrations(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
 	}
@@ -102,8 +102,8 @@ func Decode(id string, blob []byte) (Migrations, error) {
 }
 
 // DecodeClassMoves reads what the store keeps of the moves of a plan of classes.
-func DecodeClassMoves(id string, blob []byte) (*statsio.ItemMoves, error) {
-	m, err := statsio.DecodeItemMoves(blob)
+func DecodeClassMoves(id string, blob []byte) (*input.ItemMoves, error) {
+	m, err := input.DecodeItemMoves(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
 	}
@@ -121,7 +121,7 @@ type LayoutDiff interface {
 
 type (
 	// KeyMigrations are the migrations of a plan of keys, as the store has them.
-	KeyMigrations struct{ *statsio.Migrations }
+	KeyMigrations struct{ *input.Migrations }
 	// ClassMigrations are the moves of a plan of classes, in ascending order of d, d_h,
 	// v_c, v_S and d′.
 	ClassMigrations []compact.Record
@@ -132,8 +132,8 @@ type (
 		Named   KeyMigrations
 		scales  compact.Scales
 	}
-	RingDiff   struct{ statsio.RingPlan }
-	RangesDiff struct{ statsio.RangesPlan }
+	RingDiff   struct{ input.RingPlan }
+	RangesDiff struct{ input.RangesPlan }
 	// PkgDiff has the blob of its migrations, and what changes in the head.
 	PkgDiff struct {
 		KeyMigrations
@@ -142,20 +142,20 @@ type (
 	}
 )
 
-func (m KeyMigrations) List() statsio.List { return statsio.Records[statsio.Migration](m.All()) }
-func (m ClassMigrations) List() statsio.List {
-	return statsio.Records[statsio.ClassMove](statsio.ClassMovesOf(m))
+func (m KeyMigrations) List() input.List { return input.Records[input.Migration](m.All()) }
+func (m ClassMigrations) List() input.List {
+	return input.Records[input.ClassMove](input.ClassMovesOf(m))
 }
-func (m ItemMigrations) List() statsio.List {
-	return statsio.ItemMovesOf(m.classes, m.Named.All())
+func (m ItemMigrations) List() input.List {
+	return input.ItemMovesOf(m.classes, m.Named.All())
 }
 
-func (d RingDiff) List() statsio.List   { return ListOf(d.Arcs) }
-func (d RangesDiff) List() statsio.List { return ListOf(d.Moves) }
+func (d RingDiff) List() input.List   { return ListOf(d.Arcs) }
+func (d RangesDiff) List() input.List { return ListOf(d.Moves) }
 
 func (d RingDiff) Parts() []Part {
-	added := func(c statsio.TokenChange) (from, to int32) { return c.Before, c.After }
-	removed := func(c statsio.TokenChange) (from, to int32) { return c.After, c.Before }
+	added := func(c input.TokenChange) (from, to int32) { return c.Before, c.After }
+	removed := func(c input.TokenChange) (from, to int32) { return c.After, c.Before }
 	return []Part{{"tokens_added", tokenList(d.Tokens, added)}, {"tokens_removed", tokenList(d.Tokens, removed)}}
 }
 
@@ -176,10 +176,10 @@ func (d PkgDiff) Parts() []Part {
 }
 
 // HeadList lists keys of a head, whose entries have a number of candidates.
-func HeadList(entries iter.Seq[store.Entry]) statsio.List {
-	return statsio.Records[statsio.HeadKey](func(yield func(statsio.HeadKey) bool) {
+func HeadList(entries iter.Seq[store.Entry]) input.List {
+	return input.Records[input.HeadKey](func(yield func(input.HeadKey) bool) {
 		for e := range entries {
-			if !yield(statsio.HeadKey{Key: e.Key, Choices: e.Instance}) {
+			if !yield(input.HeadKey{Key: e.Key, Choices: e.Instance}) {
 				return
 			}
 		}
@@ -187,14 +187,14 @@ func HeadList(entries iter.Seq[store.Entry]) statsio.List {
 }
 
 // tokenList lists the tokens of each change that span names.
-func tokenList(changes []statsio.TokenChange, span func(statsio.TokenChange) (from, to int32)) statsio.List {
-	return statsio.Records[statsio.RingToken](func(yield func(statsio.RingToken) bool) {
+func tokenList(changes []input.TokenChange, span func(input.TokenChange) (from, to int32)) input.List {
+	return input.Records[input.RingToken](func(yield func(input.RingToken) bool) {
 		for _, c := range changes {
 			from, to := span(c)
 			name := append(strconv.AppendInt([]byte("token-"), int64(c.Instance), 10), '-')
 			for j := from; j < to; j++ {
 				at := ring.Position(strconv.AppendInt(name[:len(name):len(name)], int64(j), 10))
-				if !yield(statsio.RingToken{Instance: c.Instance, Index: j, Position: at}) {
+				if !yield(input.RingToken{Instance: c.Instance, Index: j, Position: at}) {
 					return
 				}
 			}
@@ -256,12 +256,12 @@ const recordBytes = 40
 func (m ItemMigrations) Index() MoveIndex {
 	n := len(m.classes)
 	return newMoves(n+m.Named.Len(), recordBytes*n+m.Named.Bytes(),
-		func(i int) statsio.ItemMove {
+		func(i int) input.ItemMove {
 			if i < n {
-				return statsio.ItemMove{Class: m.classes[i]}
+				return input.ItemMove{Class: m.classes[i]}
 			}
 			named := m.Named.At(i - n)
-			return statsio.ItemMove{Named: &named}
+			return input.ItemMove{Named: &named}
 		}, func(i int) moveOf {
 			if i < n {
 				return m.classes.moveOf(i)
@@ -283,13 +283,13 @@ func (m KeyMigrations) moveOf(i int) moveOf {
 }
 
 func (m ClassMigrations) Index() MoveIndex {
-	return newMoves(len(m), recordBytes*len(m), func(i int) statsio.ClassMove { return statsio.ClassMove(m[i]) },
+	return newMoves(len(m), recordBytes*len(m), func(i int) input.ClassMove { return input.ClassMove(m[i]) },
 		m.moveOf)
 }
 
 func (d RingDiff) Index() MoveIndex {
 	const arcBytes = 48
-	return newMoves(len(d.Arcs), arcBytes*len(d.Arcs), func(i int) statsio.ArcMove { return d.Arcs[i] },
+	return newMoves(len(d.Arcs), arcBytes*len(d.Arcs), func(i int) input.ArcMove { return d.Arcs[i] },
 		func(i int) moveOf {
 			x := d.Arcs[i]
 			return moveOf{x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
@@ -302,7 +302,7 @@ func (d RangesDiff) Index() MoveIndex {
 	for _, x := range all {
 		size += len(x.Range.From) + len(x.Range.To)
 	}
-	return newMoves(len(all), size, func(i int) statsio.RangeMove { return all[i] }, func(i int) moveOf {
+	return newMoves(len(all), size, func(i int) input.RangeMove { return all[i] }, func(i int) moveOf {
 		x := all[i]
 		return moveOf{x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
 	})

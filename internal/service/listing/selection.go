@@ -5,8 +5,8 @@ import (
 	"iter"
 	"slices"
 
+	"plannerd/internal/input"
 	"plannerd/internal/service/figures"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -14,10 +14,10 @@ import (
 // Listing is what is wanted of a long list. The list is read where it is.
 type Listing interface {
 	// All is all that is wanted.
-	All() statsio.List
+	All() input.List
 	// Page is at most size of the records that are wanted, behind the first offset
 	// ones: how many these are, and how many are wanted in all.
-	Page(offset, size int) (page statsio.List, n, total int)
+	Page(offset, size int) (page input.List, n, total int)
 }
 
 // KeyFilter says which records of a long list are wanted.
@@ -42,7 +42,7 @@ func (f KeyFilter) TakesParts(c store.Change) bool {
 }
 
 // Selection is the [Listing] of records of one kind.
-type Selection[R statsio.Record] struct {
+type Selection[R input.Record] struct {
 	Count int
 	At    func(i int) R
 	order []int32          // where the records are, in their order; nil: as they are
@@ -80,12 +80,12 @@ func (s Selection[R]) records(indices iter.Seq[int]) iter.Seq[R] {
 }
 
 // All implements [Listing].
-func (s Selection[R]) All() statsio.List { return statsio.Records[R](s.records(s.indices())) }
+func (s Selection[R]) All() input.List { return input.Records[R](s.records(s.indices())) }
 
 // Page implements [Listing].
-func (s Selection[R]) Page(offset, size int) (list statsio.List, n, total int) {
+func (s Selection[R]) Page(offset, size int) (list input.List, n, total int) {
 	page, total := s.page(offset, size)
-	return statsio.Records[R](s.records(slices.Values(page))), len(page), total
+	return input.Records[R](s.records(slices.Values(page))), len(page), total
 }
 
 // page returns where so many of the records that are wanted are, behind the first

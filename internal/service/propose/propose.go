@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/archive"
@@ -18,7 +19,6 @@ import (
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/service/schemes"
-	"plannerd/internal/statsio"
 	"plannerd/store"
 )
 
@@ -301,9 +301,9 @@ func storedInput(b *scheme.Base, st *scheme.Statistics) []byte {
 	case !b.Newest.StoreInputs:
 		return nil
 	case st.Records != nil:
-		return statsio.EncodeCompact(st.Records)
+		return input.EncodeCompact(st.Records)
 	}
-	return statsio.EncodeInputUntil(st.Statistics, st.Added, b.Stop)
+	return input.EncodeInputUntil(st.Statistics, st.Added, b.Stop)
 }
 
 // Milliseconds is a duration in milliseconds, to the microsecond.

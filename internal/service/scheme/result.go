@@ -11,11 +11,11 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/exact"
+	"plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
 	"plannerd/store"
@@ -221,7 +221,7 @@ func (o *Result) NeedsBase64() bool {
 	if o.OfClasses() {
 		return o.migrations().NeedsBase64()
 	}
-	var keys statsio.Records[statsio.UnsetKey] = func(yield func(statsio.UnsetKey) bool) {
+	var keys input.Records[input.UnsetKey] = func(yield func(input.UnsetKey) bool) {
 		for c := range UnsortedChanges(o.Plan) {
 			if !yield(c.Key) {
 				return
@@ -286,7 +286,7 @@ func entryAt(s *planner.Snapshot, entry int32) (instance int32, parts string) {
 }
 
 // migrations lists what the plan moves.
-func (o *Result) migrations() statsio.List {
+func (o *Result) migrations() input.List {
 	switch {
 	case o.Diff != nil:
 		return o.Diff.List()
@@ -295,9 +295,9 @@ func (o *Result) migrations() statsio.List {
 		if o.Snapshot.Named == 0 {
 			return listing.ClassMigrations(moves).List()
 		}
-		return statsio.ItemMovesOf(moves, statsio.MigrationsOf(o.named()))
+		return input.ItemMovesOf(moves, input.MigrationsOf(o.named()))
 	}
-	return statsio.Records[statsio.Migration](statsio.MigrationsOf(o.Plan))
+	return input.Records[input.Migration](input.MigrationsOf(o.Plan))
 }
 
 // named is the plan with the moves of keys that are named alone.
@@ -331,16 +331,16 @@ func (o *Result) EncodedMigrations(withStays bool) []byte {
 	case o.Diff != nil:
 		return o.Diff.Encode()
 	case !o.OfClasses():
-		return statsio.EncodeMigrations(o.Plan)
+		return input.EncodeMigrations(o.Plan)
 	}
 	moves := o.Classes.Moves(o.Plan)
 	if withStays {
 		moves = compact.Merge(append(moves, o.stays()...))
 	}
 	if o.Snapshot.Named == 0 {
-		return statsio.EncodeClassMoves(moves)
+		return input.EncodeClassMoves(moves)
 	}
-	return statsio.EncodeItemMoves(moves, o.Classes.Scales, o.named(), o.namedAfter())
+	return input.EncodeItemMoves(moves, o.Classes.Scales, o.named(), o.namedAfter())
 }
 
 // namedAfter are the keys that are named, by ascending bytes, with their entries after the

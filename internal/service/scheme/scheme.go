@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"plannerd/internal/absence"
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -28,7 +28,7 @@ type Scheme interface {
 	// RowHash is what the keys of a report are checked with; nil: nothing.
 	RowHash(p *reading.Placement) planner.HashFunction
 	// Place returns where the committed table, else the committed hash puts keys.
-	Place(b *Base) statsio.Place
+	Place(b *Base) input.Place
 	// Plan makes a plan that no other one is in the way of.
 	Plan(ctx context.Context, e *Engine, b *Base, st *Statistics) (*Result, error)
 	// NoAction is the plan that leaves everything where it is, for that cause.

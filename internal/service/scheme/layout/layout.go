@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"plannerd/internal/input"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
@@ -105,10 +105,10 @@ func (t tokens) Ids() map[int32]bool {
 }
 
 // changes returns by instance how many tokens it has here and afterwards.
-func (t tokens) changes(after tokens) (out []statsio.TokenChange) {
+func (t tokens) changes(after tokens) (out []input.TokenChange) {
 	for _, c := range changesTo(after, t.Entries()) {
 		id := int32(binary.BigEndian.Uint32(c.Key)) // without an entry it has no tokens
-		out = append(out, statsio.TokenChange{Instance: id, Before: max(0, c.Old), After: max(0, c.New)})
+		out = append(out, input.TokenChange{Instance: id, Before: max(0, c.Old), After: max(0, c.New)})
 	}
 	return out
 }
@@ -116,9 +116,9 @@ func (t tokens) changes(after tokens) (out []statsio.TokenChange) {
 func (t tokens) Unchanged() listing.LayoutDiff { return listing.RingDiff{} }
 
 func (t tokens) Part() listing.Part {
-	out := make([]statsio.RingTokens, len(t))
+	out := make([]input.RingTokens, len(t))
 	for i, x := range t {
-		out[i] = statsio.RingTokens{Instance: x.ID, Tokens: int32(x.Tokens)}
+		out[i] = input.RingTokens{Instance: x.ID, Tokens: int32(x.Tokens)}
 	}
 	return listing.Part{Name: "tokens", List: listing.ListOf(out)}
 }
@@ -193,7 +193,7 @@ func (o Owners) Ids() map[int32]bool {
 func allOf(id int32) Owners { return Owners{{Low: []byte{}, Follower: id}} }
 
 func (o Owners) Unchanged() listing.LayoutDiff {
-	return listing.RangesDiff{RangesPlan: statsio.RangesPlan{Owners: o.records()}}
+	return listing.RangesDiff{RangesPlan: input.RangesPlan{Owners: o.records()}}
 }
 
 func (o Owners) Part() listing.Part {
@@ -201,11 +201,11 @@ func (o Owners) Part() listing.Part {
 }
 
 // records are the ranges as answers list them.
-func (o Owners) records() []statsio.RangeOwner {
-	out := make([]statsio.RangeOwner, len(o))
+func (o Owners) records() []input.RangeOwner {
+	out := make([]input.RangeOwner, len(o))
 	for i, x := range o {
 		v := ranges.Owners(o).Interval(i)
-		out[i] = statsio.RangeOwner{Range: statsio.Range{From: v.Low, To: v.High}, Instance: x.Follower}
+		out[i] = input.RangeOwner{Range: input.Range{From: v.Low, To: v.High}, Instance: x.Follower}
 	}
 	return out
 }

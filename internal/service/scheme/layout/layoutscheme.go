@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/policy"
 	"plannerd/store"
@@ -138,7 +138,7 @@ func (s Scheme) AdmitPartial() error {
 		" only complete statistics tell what moves.")
 }
 
-func (Scheme) Place(b *scheme.Base) statsio.Place {
+func (Scheme) Place(b *scheme.Base) input.Place {
 	h, empty := b.Layout.Placed(), b.Layout.Nobody()
 	return func(key []byte, hash uint64, _ int32) int32 {
 		if empty {

@@ -8,11 +8,11 @@ import (
 	"slices"
 
 	"plannerd/internal/exact"
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
 	"plannerd/store"
@@ -82,7 +82,7 @@ func (c candidates) Entries() []store.Entry {
 func (c candidates) Ids() map[int32]bool { return scheme.InstanceSet(c.instances) }
 
 func (c candidates) Unchanged() listing.LayoutDiff {
-	d, err := pkgKind{}.diff(statsio.EncodeMigrations(&planner.Plan{}), func() ([]store.Change, error) { return nil, nil })
+	d, err := pkgKind{}.diff(input.EncodeMigrations(&planner.Plan{}), func() ([]store.Change, error) { return nil, nil })
 	if err != nil {
 		panic(err) // of what was just encoded
 	}
@@ -103,7 +103,7 @@ func (c candidates) Capacities() []float64 {
 }
 
 func (pkgKind) diff(blob []byte, head func() ([]store.Change, error)) (listing.LayoutDiff, error) {
-	m, err := statsio.DecodeMigrations(blob)
+	m, err := input.DecodeMigrations(blob)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (k pkgKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool)
 	return &replanned{
 		after: next, cause: planner.CauseNothingMovable, rerouted: b.Changed, touched: k.touched(held, next, changes),
 		moved: func(judged *planner.Plan) (listing.LayoutDiff, error) {
-			return k.diff(statsio.EncodeMigrations(judged), func() ([]store.Change, error) { return changes, nil })
+			return k.diff(input.EncodeMigrations(judged), func() ([]store.Change, error) { return changes, nil })
 		},
 	}, nil
 }

@@ -5,12 +5,12 @@ import (
 	"context"
 	"slices"
 
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/ring"
 	"plannerd/store"
@@ -37,7 +37,7 @@ func (ringKind) layout(c operator.Configuration, entries []store.Entry) (scheme.
 }
 
 func (ringKind) diff(blob []byte, _ func() ([]store.Change, error)) (listing.LayoutDiff, error) {
-	p, err := statsio.DecodeRingPlan(blob)
+	p, err := input.DecodeRingPlan(blob)
 	return listing.RingDiff{RingPlan: p}, err
 }
 
@@ -60,7 +60,7 @@ func (k ringKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool
 	}
 	return &replanned{
 		after: after, cause: cause, work: max(p.Searched, int64(len(p.Tried))),
-		diff: listing.RingDiff{RingPlan: statsio.RingPlan{Tokens: held.changes(after), Arcs: arcsOf(p.Change.Arcs, p.Reason)}},
+		diff: listing.RingDiff{RingPlan: input.RingPlan{Tokens: held.changes(after), Arcs: arcsOf(p.Change.Arcs, p.Reason)}},
 	}, nil
 }
 
@@ -88,8 +88,8 @@ func ringMembers(b *scheme.Base, held tokens) []ring.Member {
 	return members
 }
 
-func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []statsio.ArcMove {
-	arcs := make([]statsio.ArcMove, len(moved))
+func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []input.ArcMove {
+	arcs := make([]input.ArcMove, len(moved))
 	reasons := map[[2]int32]planner.Reason{} // they depend on the instances only
 	for i, a := range moved {
 		way := [2]int32{a.From, a.To}
@@ -98,7 +98,7 @@ func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []statsio.
 			reason = reasonOf(a)
 			reasons[way] = reason
 		}
-		arcs[i] = statsio.ArcMove{
+		arcs[i] = input.ArcMove{
 			Start: a.Start, End: a.End, From: a.From, To: a.To, Keys: a.Keys, Cost: a.Cost, State: a.State, Reason: reason,
 		}
 	}
@@ -153,7 +153,7 @@ func (ringKind) relieve(b *scheme.Base, held tokens, st *scheme.Statistics) (*re
 	if len(changed) > 0 {
 		next.cause, next.work = figures.CauseQueues, 1
 	}
-	next.diff = listing.RingDiff{RingPlan: statsio.RingPlan{Tokens: changed, Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
+	next.diff = listing.RingDiff{RingPlan: input.RingPlan{Tokens: changed, Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
 		switch {
 		case !b.Newest.Has(a.From):
 			return planner.ReasonDrain

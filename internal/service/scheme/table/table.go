@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
-	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 	"plannerd/store"
@@ -91,7 +91,7 @@ func (Scheme) AdmitPartial() error { return nil }
 
 func (Scheme) RowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
 
-func (Scheme) Place(b *scheme.Base) statsio.Place {
+func (Scheme) Place(b *scheme.Base) input.Place {
 	return func(key []byte, hash uint64, home int32) int32 {
 		if i := b.Table.Find(key, hash); i >= 0 {
 			return b.Table.At(i).Instance
@@ -160,8 +160,8 @@ func Input(b *scheme.Base, st *scheme.Statistics) (*scheme.Input, error) {
 		}
 	}
 	in, err := scheme.NewInput(st, b.Newest.Model, from)
-	var input *planner.InputError
-	if errors.As(err, &input) && st.Foreseen != nil && input.Row >= st.Len() { // what was possible once no longer is
+	var given *planner.InputError
+	if errors.As(err, &given) && st.Foreseen != nil && given.Row >= st.Len() { // what was possible once no longer is
 		st.Foreseen = st.Foreseen.Named()
 		b.Foreseen.Forecast = st.Foreseen
 		return scheme.NewInput(st, b.Newest.Model, from)

@@ -1,0 +1,286 @@
+package input
+
+import (
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"plannerd/planner"
+)
+
+const detailNotUTF8 = "is not UTF-8"
+
+// String names the type of a column of a schema.
+func (c arrowField) String() string {
+	switch {
+	case c.kind >= len(arrowTypes):
+		return "of a type that is not known"
+	case c.dictionary:
+		return "dictionary of " + arrowTypes[c.kind]
+	}
+	return arrowTypes[c.kind]
+}
+
+// typesOf says which types the column of a field may have.
+func typesOf(f field) string {
+	switch f {
+	case fieldKey:
+		return "must be utf8 or binary"
+	case fieldCost, fieldFrequency, fieldState:
+		return "must be a float of 32 or 64 bits or an integer"
+	}
+	return "must be an integer"
+}
+
+// holds tells whether the column may be of type t.
+func (c *arrowColumn) holds(t arrow.DataType) bool {
+	switch {
+	case t.ID() == arrow.NULL:
+		return true
+	case c.field == fieldKey:
+		return isBinary(t) || isText(t)
+	case c.field&(fieldCost|fieldFrequency|fieldState) != 0:
+		return t.ID() == arrow.FLOAT32 || t.ID() == arrow.FLOAT64 || arrow.IsInteger(t.ID())
+	}
+	return arrow.IsInteger(t.ID())
+}
+
+// valueType is t, or what a dictionary is of.
+func valueType(t arrow.DataType) arrow.DataType {
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		return d.ValueType
+	}
+	return t
+}
+
+// isBinary tells whether keys of type t are bytes, not text.
+func isBinary(t arrow.DataType) bool {
+	switch valueType(t).ID() {
+	case arrow.BINARY, arrow.LARGE_BINARY, arrow.BINARY_VIEW:
+		return true
+	}
+	return false
+}
+
+// isText tells whether keys of type t are text.
+func isText(t arrow.DataType) bool {
+	switch valueType(t).ID() {
+	case arrow.STRING, arrow.LARGE_STRING, arrow.STRING_VIEW:
+		return true
+	}
+	return false
+}
+
+// arrowColumn is a column of the present batch. Which of its lists it has
+// depends on its field; all are as long as the batch, and those whose type is
+// what is needed anyway are the batch's own.
+type arrowColumn struct {
+	field field
+	nulls []byte // a bit for each row that is not null; nil: none is null
+	none  bool   // all are null
+
+	keys    keyColumn
+	amounts []float64
+	ids     []int32 // −1: no id
+	numbers []int64 // intervals and counts
+
+	// Memory of converted lists.
+	floats   []float64
+	integers []int64
+	narrow   []int32
+}
+
+// load takes a column of the next batch; false when its buffers are not what its
+// length asks for.
+func (c *arrowColumn) load(a arrow.Array, n int) bool {
+	c.none = a.DataType().ID() == arrow.NULL
+	c.nulls = nil
+	if c.none {
+		return true
+	}
+	if a.NullN() != 0 {
+		if c.nulls = a.NullBitmapBytes(); len(c.nulls) < (n+7)/8 {
+			return false
+		}
+	}
+	switch c.field {
+	case fieldKey:
+		return c.keys.load(a, n, c.nulls)
+	case fieldCost, fieldFrequency, fieldState:
+		if exact, ok := a.(*array.Float64); ok {
+			c.amounts = exact.Float64Values()[:n]
+			return true
+		}
+		c.floats = numbersOf(c.floats, a, n)
+		c.amounts = c.floats
+	case fieldInterval, fieldCount:
+		c.integers = numbersOf(c.integers, a, n)
+		c.numbers = c.integers
+	default:
+		c.loadIDs(a, n)
+	}
+	return true
+}
+
+func (c *arrowColumn) loadIDs(a arrow.Array, n int) {
+	if exact, ok := a.(*array.Int32); ok {
+		c.ids = exact.Int32Values()[:n]
+		return
+	}
+	c.integers = numbersOf(c.integers, a, n)
+	c.narrow = slices.Grow(c.narrow[:0], n)[:n]
+	for i, v := range c.integers {
+		if v < 0 || v > math.MaxInt32 {
+			v = -1
+		}
+		c.narrow[i] = int32(v)
+	}
+	c.ids = c.narrow
+}
+
+// null tells whether row i lacks the field.
+func (c *arrowColumn) null(i int) bool {
+	return c.none || !has(c.nulls, int64(i)) || c.field == fieldKey && c.keys.null(i)
+}
+
+// read reads the value of row i, which is not null, into r, and returns what is
+// wrong with it.
+func (c *arrowColumn) read(i int, r *row) string {
+	switch c.field {
+	case fieldKey:
+		key, ok := c.keys.at(i)
+		if !ok {
+			return detailNotUTF8
+		}
+		if key == nil {
+			key = []byte{} // of no length, not missing
+		}
+		r.key = key
+	case fieldCost, fieldFrequency:
+		r.cost = c.amounts[i] + 0 // −0 becomes 0
+		return wrongAmount(r.cost)
+	case fieldState:
+		r.state = c.amounts[i] + 0
+		return wrongAmount(r.state)
+	case fieldInstance:
+		r.instance = c.ids[i]
+		return wrongID(r.instance)
+	case fieldHashInstance:
+		r.hashInstance = c.ids[i]
+		return wrongID(r.hashInstance)
+	case fieldCount:
+		r.count = c.numbers[i]
+		if r.count < 1 || r.count > maxCount {
+			r.count = 0
+			return detailCount
+		}
+	case fieldInterval:
+		r.interval = c.numbers[i]
+		if r.interval < 0 || r.interval > maxInterval {
+			r.interval = -1
+			return detailInterval
+		}
+	}
+	return ""
+}
+
+func wrongAmount(x float64) string {
+	if isAmount(x) {
+		return ""
+	}
+	return amountDetail(x)
+}
+
+func wrongID(v int32) string {
+	if v < 0 {
+		return detailInstance
+	}
+	return ""
+}
+
+// whole tells whether no value is missing, wrong or −0.
+func (c *arrowColumn) whole() bool {
+	if c.none || c.nulls != nil {
+		return false
+	}
+	switch c.field {
+	case fieldKey:
+		return c.keys.whole()
+	case fieldCost, fieldFrequency, fieldState:
+		const greatest = planner.MaxAmount
+		limit := math.Float64bits(greatest)
+		for _, x := range c.amounts {
+			if math.Float64bits(x) > limit { // the sign is the highest bit
+				return false
+			}
+		}
+	case fieldInterval:
+		for _, v := range c.numbers {
+			if v != c.numbers[0] || v < 0 || v > maxInterval {
+				return false
+			}
+		}
+	default:
+		signs := int32(0)
+		for _, v := range c.ids {
+			signs |= v
+		}
+		return signs >= 0
+	}
+	return true
+}
+
+// numbersOf converts n numbers of any type. An unsigned integer that is too
+// great for an int64 becomes negative.
+func numbersOf[D int64 | float64](to []D, a arrow.Array, n int) []D {
+	switch a := a.(type) {
+	case *array.Int8:
+		return converted(to, a.Int8Values()[:n])
+	case *array.Int16:
+		return converted(to, a.Int16Values()[:n])
+	case *array.Int32:
+		return converted(to, a.Int32Values()[:n])
+	case *array.Int64:
+		return converted(to, a.Int64Values()[:n])
+	case *array.Uint8:
+		return converted(to, a.Uint8Values()[:n])
+	case *array.Uint16:
+		return converted(to, a.Uint16Values()[:n])
+	case *array.Uint32:
+		return converted(to, a.Uint32Values()[:n])
+	case *array.Uint64:
+		return converted(to, a.Uint64Values()[:n])
+	case *array.Float32:
+		return converted(to, a.Float32Values()[:n])
+	case *array.Float64:
+		return converted(to, a.Float64Values()[:n])
+	}
+	panic("input: a type that setTypes lets through")
+}
+
+func converted[D int64 | float64,
+	S int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](to []D, from []S) []D {
+	to = slices.Grow(to[:0], len(from))[:len(from)]
+	for i, v := range from {
+		to[i] = D(v)
+	}
+	return to
+}
+
+// validText tells whether every text is UTF-8. All of them together are, and
+// none starts within a rune.
+func validText[O int32 | int64](text []byte, offsets []O) bool {
+	first, last := offsets[0], offsets[len(offsets)-1]
+	if !utf8.Valid(text[first:last]) {
+		return false
+	}
+	for _, o := range offsets {
+		if o < last && !utf8.RuneStart(text[o]) {
+			return false
+		}
+	}
+	return true
+}
