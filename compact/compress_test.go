@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"plannerd/compact"
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -81,7 +82,7 @@ func TestCompressEqualValues(t *testing.T) {
 func TestCompressAgainstLiteral(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(2, 2))
-	for n := range cases(4000) {
+	for n := range deep.Cases(4000) {
 		kase := plannertest.Tiny(r)
 		if n%4 == 0 {
 			kase = plannertest.Medium(r, 20+r.IntN(150), 1+r.IntN(6))
@@ -199,7 +200,7 @@ func TestFinestDegree(t *testing.T) {
 func TestCompressRowOrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 6))
-	for range cases(600) {
+	for range deep.Cases(600) {
 		kase := plannertest.Medium(r, 20+r.IntN(150), 1+r.IntN(6))
 		kase.Counted = false
 		for i := range kase.Items {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"plannerd/compact"
+	"plannerd/internal/lab/deep"
 )
 
 // literalWalk is HLHE as mixed-routing §IV-B writes it down: the levels in a
@@ -161,7 +162,7 @@ func values(r *rand.Rand) (xs []float64, exact bool) {
 func TestHLHEAgainstLiteral(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))
-	for range cases(6000) {
+	for range deep.Cases(6000) {
 		xs, exact := values(r)
 		degree := 1 << r.IntN(9)
 		greatest := max(xs[0], 1)

@@ -15,14 +15,6 @@ import (
 	"plannerd/planner/plannertest"
 )
 
-// cases is how many random cases a test looks at.
-func cases(n int) int {
-	if testing.Short() {
-		return n / 30
-	}
-	return n
-}
-
 func wantInputError(t *testing.T, what string, err error, row int, field string) {
 	t.Helper()
 	var in *planner.InputError

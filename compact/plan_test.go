@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"plannerd/compact"
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -101,7 +102,7 @@ func TestPlansOfRandomCases(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 101))
 	ofClasses, ofKeys, asPlanned, infeasible := 0, 0, 0, 0
-	for n := range cases(800) {
+	for n := range deep.Cases(800) {
 		c, strategy := keyCase(r)
 		s, o, degree := c.Snapshot(), c.Options, 1<<r.IntN(9)
 		z := compress(t, s, degree)
@@ -151,7 +152,7 @@ func TestPlansOfRandomCases(t *testing.T) {
 func TestCertificatesOfTinyCases(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(8, 8))
-	for n := range cases(1000) {
+	for n := range deep.Cases(1000) {
 		c := varied(r)
 		strategies := names()
 		strategy := strategies[r.IntN(len(strategies))]
@@ -210,7 +211,7 @@ func describe(p *compact.KeyPlan) []string {
 func TestPlansDoNotDependOnRowOrder(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 9))
-	for range cases(150) {
+	for range deep.Cases(150) {
 		c, strategy := keyCase(r)
 		c.Options.Certificate = planner.CertificateOff
 		d, degree := c.Clone(), 1<<r.IntN(9)
@@ -255,7 +256,7 @@ func TestPlansDoNotDependOnProcessors(t *testing.T) {
 func TestInputsStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(10, 10))
-	for range cases(300) {
+	for range deep.Cases(300) {
 		c, strategy := keyCase(r)
 		s := c.Snapshot()
 		z := compress(t, s, 8)
@@ -288,7 +289,7 @@ func TestPlanErrors(t *testing.T) {
 func TestPlansWithWorkBudgets(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 11))
-	for range cases(200) {
+	for range deep.Cases(200) {
 		c, strategy := keyCase(r)
 		z := compress(t, c.Snapshot(), 1<<r.IntN(9))
 		p, err := z.Plan(strategy, c.Options)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plannerd/compact"
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -147,7 +148,7 @@ func posted(r *rand.Rand, distinct bool) (*compact.Statistics, planner.Configura
 func TestPlansOfPostedRecords(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(20, 20))
-	for n := range cases(800) {
+	for n := range deep.Cases(800) {
 		distinct := r.IntN(2) == 0
 		st, conf, base := posted(r, distinct)
 		c, err := compact.NewClasses(st, conf, base)

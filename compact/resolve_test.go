@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plannerd/compact"
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -45,7 +46,7 @@ func TestResolve(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(30, 30))
 	balanced, resolved := 0, 0
-	for n := range cases(800) {
+	for n := range deep.Cases(800) {
 		kase, strategy := keyCase(r)
 		if kase.Options.Objective == planner.MinImbalance {
 			continue

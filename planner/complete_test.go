@@ -6,19 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
-
-// casesOf is how many random cases a test looks at, and how many of them have to be of
-// some kind. The race detector needs few: whether memory is shared does not depend on
-// how many there are.
-func casesOf(n int) int {
-	if testing.Short() {
-		return n / 30
-	}
-	return n
-}
 
 // everything is all that moves can be said to meet.
 var everything = []planner.Constraint{planner.ConstraintTheta, planner.ConstraintTable, planner.ConstraintMigration}
@@ -28,7 +19,7 @@ func TestCompleteMendsWhatWasMet(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(65, 65))
 	kept := 0
-	for range casesOf(300) {
+	for range deep.Cases(300) {
 		c, strategy := completeCase(r)
 		s := c.Snapshot()
 		want := run(t, strategy, s, c.Options)
@@ -85,7 +76,7 @@ func TestCompleteStrategiesPlans(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(61, 61))
 	same, mended := 0, 0
-	for range casesOf(500) {
+	for range deep.Cases(500) {
 		c, strategy := completeCase(r)
 		s := c.Snapshot()
 		want := run(t, strategy, s, c.Options)
@@ -137,7 +128,7 @@ func anyMoves(r *rand.Rand, s *planner.Snapshot, live []int) []planner.Move {
 func TestCompleteGarbage(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(62, 62))
-	for n := range casesOf(300) {
+	for n := range deep.Cases(300) {
 		c, _ := completeCase(r)
 		s := c.Snapshot()
 		live := plannertest.ProblemOf(s, c.Options).Live
@@ -180,7 +171,7 @@ func TestCompleteWithinMigrationLimit(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(63, 63))
 	feasible, met := 0, 0
-	for range casesOf(500) {
+	for range deep.Count(300, 500) {
 		c := plannertest.Tiny(r)
 		plannertest.LimitMigration(r, c)
 		s := c.Snapshot()
@@ -216,7 +207,7 @@ func TestCompleteStops(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(64, 64))
 	cut, none := 0, 0
-	for i := range max(30, casesOf(150)) {
+	for i := range max(30, deep.Cases(150)) {
 		c, _ := completeCase(r)
 		s := c.Snapshot()
 		moves := anyMoves(r, s, plannertest.ProblemOf(s, c.Options).Live)

@@ -3,6 +3,7 @@ package planner_test
 import (
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/internal/lab/quality/cases"
 	"plannerd/planner"
 )
@@ -99,7 +100,8 @@ func (x *finished) improvable(gain float64) bool {
 // that are exchanged.
 func TestFinishedPlans(t *testing.T) {
 	checked := 0
-	for seed := range uint64(20) {
+	seeds := deep.Count(6, 20)
+	for seed := range uint64(seeds) {
 		for _, family := range cases.Families {
 			c, err := cases.Draw(family, 900+seed, 3000)
 			if err != nil {
@@ -117,7 +119,7 @@ func TestFinishedPlans(t *testing.T) {
 			}
 		}
 	}
-	if checked < 40 {
+	if checked < 2*seeds {
 		t.Errorf("only %d plans were looked at", checked)
 	}
 }

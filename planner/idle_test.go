@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/internal/lab/quality/cases"
 	"plannerd/planner"
 )
@@ -67,7 +68,7 @@ func TestIdleKeysChangeNothing(t *testing.T) {
 // Nor is there a number of keys from which on plans are worse: keys that cost next to nothing
 // count, but hardly matter. Single plans differ, as the search does not go the same way.
 func TestNoStepInTheNumberOfKeys(t *testing.T) {
-	sum, seeds := map[int]float64{}, []uint64{2, 3, 5, 8, 17}
+	sum, seeds := map[int]float64{}, []uint64{2, 3, 5, 8, 17}[:deep.Count(3, 5)]
 	for _, seed := range seeds {
 		c := drawn(t, cases.Capacities, seed, planner.EffortFast) // of 458 to 14 918 keys
 		want := optimalOf(t, c.Snapshot, c.Options).Migration.Objective

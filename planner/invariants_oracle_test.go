@@ -2,11 +2,11 @@ package planner_test
 
 import (
 	"errors"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -49,9 +49,9 @@ func checkCase(strategy string, c *plannertest.Case) error {
 	return plannertest.Check(s, c.Options, p)
 }
 
-// quick is a case of little effort in short runs, such as those under the race detector.
+// quick is a case of little effort but in deep runs.
 func quick(c *plannertest.Case) *plannertest.Case {
-	if testing.Short() {
+	if !deep.On() || testing.Short() {
 		c = c.Clone()
 		c.Options.Effort = planner.EffortFast
 	}
@@ -74,8 +74,8 @@ func TestInvariantsTiny(t *testing.T) {
 	for _, strategy := range names() {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(7, 7))
-			for range casesOf(5000) {
+			r := deep.Rand(t, 7)
+			for range deep.Cases(5000) {
 				c := plannertest.Tiny(r)
 				if checkCase(strategy, c) != nil {
 					failShrunk(t, strategy, c, func(d *plannertest.Case) error { return checkCase(strategy, d) })
@@ -91,7 +91,7 @@ func TestInvariantsMedium(t *testing.T) {
 	for _, strategy := range names() {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(8, 8))
+			r := deep.Rand(t, 8)
 			for range 40 {
 				c := plannertest.Medium(r, 50+r.IntN(250), 2+r.IntN(7))
 				if err := checkCase(strategy, c); err != nil {
@@ -105,8 +105,8 @@ func TestInvariantsMedium(t *testing.T) {
 // Costs and states that are no sums of powers of two, and very far apart.
 func TestInvariantsFloat(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(9, 9))
-	for range casesOf(3000) {
+	r := deep.Rand(t, 9)
+	for range deep.Cases(3000) {
 		c := plannertest.Tiny(r)
 		for i := range c.Items {
 			it := &c.Items[i]
@@ -131,8 +131,8 @@ func TestInvariantsFloat(t *testing.T) {
 // make it wrong; and the work units of a plan are the budget that repeats it.
 func TestInvariantsWorkBudget(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(10, 10))
-	for range casesOf(150) {
+	r := deep.Rand(t, 10)
+	for range deep.Cases(150) {
 		c := plannertest.Tiny(r)
 		s := c.Snapshot()
 		for _, strategy := range names() {
@@ -167,8 +167,8 @@ func sameMoves(a, b *planner.Plan) bool { return slices.Equal(a.Moves, b.Moves) 
 // repeat.
 func TestInvariantsStop(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(11, 11))
-	for n := range casesOf(200) {
+	r := deep.Rand(t, 11)
+	for n := range deep.Cases(200) {
 		c := plannertest.Tiny(r)
 		for _, strategy := range names() {
 			asked := 0
@@ -198,8 +198,8 @@ func TestInvariantsStop(t *testing.T) {
 
 func TestInputNotMutated(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(12, 12))
-	for range casesOf(500) {
+	r := deep.Rand(t, 12)
+	for range deep.Cases(500) {
 		c := plannertest.Tiny(r)
 		s, untouched := c.Snapshot(), c.Snapshot()
 		for _, strategy := range names() {

@@ -2,9 +2,9 @@ package planner_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -40,8 +40,8 @@ func TestLiteralTiny(t *testing.T) {
 	for _, strategy := range literals {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(21, 21))
-			for range casesOf(5000) {
+			r := deep.Rand(t, 21)
+			for range deep.Cases(5000) {
 				c := plannertest.Tiny(r)
 				if differs(strategy, c) != nil {
 					failShrunk(t, strategy, c, func(d *plannertest.Case) error { return differs(strategy, d) })
@@ -61,7 +61,7 @@ func TestLiteralMedium(t *testing.T) {
 	for _, strategy := range literals {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(22, 22))
+			r := deep.Rand(t, 22)
 			for n := range cases[strategy] {
 				keys, live := 50+r.IntN(250), 2+r.IntN(7)
 				if costs(strategy) == planner.CostQuadratic {
@@ -82,8 +82,8 @@ func TestLiteralManyUnits(t *testing.T) {
 	for _, strategy := range []string{planner.LLFD, planner.LPT, planner.MinTable, planner.MinMig, planner.Mixed} {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(23, 23))
-			for n := range casesOf(150) {
+			r := deep.Rand(t, 23)
+			for n := range deep.Cases(150) {
 				c := plannertest.Tiny(r)
 				c.Counted = true
 				for i := range c.Items {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -22,7 +23,7 @@ func oracleCases(t *testing.T, otherwise int) int {
 	t.Helper()
 	v := os.Getenv("PLANNERD_ORACLE")
 	if v == "" {
-		return casesOf(otherwise)
+		return deep.Cases(otherwise)
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -49,7 +50,7 @@ func TestOutflowBounds(t *testing.T) {
 		}
 	}
 	t.Logf("branched %d times, bound exact %d times, infeasible %d times", placed, exact, proven)
-	if placed < casesOf(100) || exact < casesOf(1000) || proven < casesOf(100) {
+	if placed < deep.Cases(100) || exact < deep.Cases(1000) || proven < deep.Cases(100) {
 		t.Error("too few cases of some kind")
 	}
 }

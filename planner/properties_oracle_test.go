@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -40,8 +41,9 @@ func byKey(p *planner.Plan) []string {
 // every strategy.
 func eachCase(t *testing.T, seed uint64, tiny int, f func(*testing.T, *rand.Rand, string, *plannertest.Case)) {
 	t.Parallel()
+	seed = deep.Seed(t, seed)
 	r := rand.New(rand.NewPCG(seed, seed))
-	tiny = casesOf(tiny)
+	tiny = deep.Cases(tiny)
 	for n := range tiny + max(1, tiny/100) {
 		c := plannertest.Tiny(r)
 		if n >= tiny {
@@ -197,7 +199,7 @@ func TestPlanningAgain(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if reached < casesOf(1000) {
+	if reached < deep.Cases(1000) {
 		t.Errorf("only %d plans reached their goals", reached)
 	}
 }
@@ -231,7 +233,7 @@ func TestTheorem1(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(51, 51))
 	worst := map[string]float64{}
-	for range casesOf(2500) {
+	for range deep.Cases(2500) {
 		n := 2 + r.IntN(7)
 		c := planted(r, n, r.IntN(2) == 0)
 		s := c.Snapshot()
@@ -252,7 +254,7 @@ func TestTheorem1(t *testing.T) {
 func TestExtremeMagnitudes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(52, 52))
-	for range casesOf(1000) {
+	for range deep.Cases(1000) {
 		c := plannertest.Tiny(r)
 		for i := range c.Items {
 			c.Items[i].Cost = math.Ldexp(c.Items[i].Cost, r.IntN(40)-20)

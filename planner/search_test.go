@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -45,7 +46,7 @@ func scoreOf(p *planner.Plan) plannertest.Score {
 func TestSearchNeverWorsens(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 1))
-	for range casesOf(60) {
+	for range deep.Cases(60) {
 		c := plannertest.Medium(r, 1+r.IntN(120), 1+r.IntN(12))
 		for _, start := range searchStarts {
 			improve(t, planner.LocalSearch{Start: start, Priced: r.IntN(2) == 0, Effort: 1 + r.Int64N(20_000)}, c)
@@ -93,7 +94,7 @@ func movesByKey(p *planner.Plan) []string {
 func TestSearchIgnoresRowOrder(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 3))
-	for range casesOf(60) {
+	for range deep.Cases(60) {
 		c := plannertest.Medium(r, 1+r.IntN(80), 2+r.IntN(8))
 		l := planner.LocalSearch{Start: searchStarts[r.IntN(len(searchStarts))], Priced: true, Effort: 30_000}
 		_, want := improve(t, l, c)
@@ -115,7 +116,7 @@ func TestSearchKeepsToItsCore(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 4))
 	moved := 0
-	for range casesOf(60) {
+	for range deep.Cases(60) {
 		c := plannertest.Medium(r, 20+r.IntN(60), 2+r.IntN(8))
 		for i := range c.Items {
 			c.Items[i].Cost = min(c.Items[i].Cost, 100) // so that none is hot

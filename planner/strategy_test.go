@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -64,7 +65,7 @@ func TestEffort(t *testing.T) {
 	r := rand.New(rand.NewPCG(93, 93))
 	efforts := []planner.Effort{planner.EffortFast, planner.EffortNormal, planner.EffortThorough}
 	better, closed := [2]int{}, 0
-	for n := range 8 {
+	for n := range deep.Count(6, 8) {
 		c := plannertest.Medium(r, 100, 4)
 		var plans []*planner.Plan
 		tried := efforts

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plannerd/internal/input"
+	"plannerd/internal/lab/deep"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/feed"
@@ -41,7 +42,7 @@ func TestPartsRunOut(t *testing.T) {
 func simulateParts(t *testing.T, expire bool) {
 	t.Helper()
 	n := *histories / 10
-	if testing.Short() {
+	if !deep.On() || testing.Short() {
 		n = min(n, 10)
 	}
 	e, seen := newEnv(t), map[string]int{}

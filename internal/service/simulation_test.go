@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plannerd/internal/input"
+	"plannerd/internal/lab/deep"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/feed"
@@ -40,7 +41,7 @@ var (
 func TestStateFollowsTheRoute(t *testing.T) {
 	t.Parallel()
 	n := *histories
-	if testing.Short() {
+	if !deep.On() || testing.Short() {
 		n = min(n, 20)
 	}
 	var mu sync.Mutex

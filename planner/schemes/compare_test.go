@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
 	"plannerd/planner/ring"
@@ -316,8 +317,9 @@ func TestStop(t *testing.T) {
 	if diff := cmp.Diff([]Scheme{Ring, PKG, Mixed, Optimal, Split, SplitPriced, Ranges}, seen); diff != "" {
 		t.Error(diff)
 	}
-	for i := range 12 {
-		after := i * calls / 12
+	stops := deep.Count(4, 12)
+	for i := range stops {
+		after := i * calls / stops
 		left := after
 		o.Stop = func() bool { left--; return left < 0 }
 		if _, err := Compare(l, stream, o); !errors.Is(err, planner.ErrStopped) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/internal/lab/milp"
 	"plannerd/internal/lab/quality/cases"
 	"plannerd/planner"
@@ -202,7 +204,8 @@ func TestFamilies(t *testing.T) {
 // table and as a figure; the last effort is judged.
 func TestEfforts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "gap.svg")
-	report, of := play(t, "-no-grid", "-no-streams", "-families", "2", "-family-keys", "300", "-effort", "fast,thorough",
+	report, of := play(t, "-no-grid", "-no-streams", "-families", fmt.Sprint(deep.Count(1, 2)), "-family-keys", "300",
+		"-effort", "fast,thorough",
 		"-budgets", "1", "-strategies", "mixed,optimal", "-figure", file)
 	for _, want := range []string{"Effort of `optimal`: 1 units, fast, thorough;", "| optimal/1 units |", "| optimal/fast |",
 		"## Gap against work", "\n| thorough |", "The worst cases of `optimal/thorough`"} {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"plannerd/internal/lab/deep"
+
 	"pgregory.net/rapid"
 )
 
@@ -203,20 +205,12 @@ func describeCover(items []Item, need int64, got Cover) string {
 	return fmt.Sprintf("need %d of %+v: %+v", need, items, got)
 }
 
-// coverCases is how many cases a test looks at; the race detector needs few.
-func coverCases(n int) int {
-	if testing.Short() {
-		return n / 30
-	}
-	return n
-}
-
 func TestCoverIsLeast(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(61, 1))
 	c := newCoverer(1 << 24) // so that none is given up
 	for name, kind := range sortedKinds(coverKinds) {
-		for n := range coverCases(12_000) {
+		for n := range deep.Cases(12_000) {
 			size := r.IntN(9)
 			if n%400 == 0 {
 				size = 12 + r.IntN(5)
@@ -237,7 +231,7 @@ func TestCoverBoundHoldsWhenCut(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(61, 2))
 	for name, kind := range sortedKinds(coverKinds) {
-		for range coverCases(3000) {
+		for range deep.Cases(3000) {
 			items, need := coverCase(r, r.IntN(10), kind)
 			least, _ := leastIntegerCover(items, need)
 			c := newCoverer(r.IntN(12))
@@ -255,7 +249,7 @@ func TestCoverBoundHoldsDespiteRounding(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(61, 3))
 	for name, kind := range sortedKinds(wildKinds) {
-		for n := range coverCases(1500) {
+		for n := range deep.Cases(1500) {
 			items, need := coverCase(r, r.IntN(9), kind)
 			states := 1 << 20
 			if n%2 == 0 {

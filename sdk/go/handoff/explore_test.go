@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -403,7 +404,7 @@ func TestProtocol(t *testing.T) {
 	switch {
 	case *whole:
 		most, order = 30_000_000, depthFirst
-	case testing.Short():
+	case testing.Short(), os.Getenv("PLANNERD_DEEP") == "":
 		most, walks = 2000, 100
 	}
 	for _, s := range scenarios() {
