@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"plannerd/api"
+	"plannerd/internal/cli"
 	"plannerd/internal/web/access"
 	"plannerd/internal/web/reload"
 )
@@ -43,14 +44,14 @@ func (f *accessFlags) secured(getenv func(string) string) bool {
 // check refuses to let strangers in, or to send tokens where they can be read.
 func (f *accessFlags) check(ctx context.Context, address string, getenv func(string) string) error {
 	if (f.TLSCert == "") != (f.TLSKey == "") {
-		return usagef("--tls-cert and --tls-key go together")
+		return cli.Usagef("--tls-cert and --tls-key go together")
 	}
 	if f.TLSClientCA != "" && f.TLSCert == "" {
-		return usagef("--tls-client-ca needs --tls-cert and --tls-key")
+		return cli.Usagef("--tls-client-ca needs --tls-cert and --tls-key")
 	}
 	for _, host := range f.AllowedHosts {
 		if host == "" || strings.ContainsAny(host, "/[] *") || strings.Contains(host, ":") && net.ParseIP(host) == nil {
-			return usagef("--allowed-hosts %q: write names or addresses, without scheme and port", host)
+			return cli.Usagef("--allowed-hosts %q: write names or addresses, without scheme and port", host)
 		}
 	}
 	beyond, err := beyondLoopback(ctx, address)
@@ -58,10 +59,10 @@ func (f *accessFlags) check(ctx context.Context, address string, getenv func(str
 	case err != nil || !beyond:
 		return err
 	case !f.secured(getenv):
-		return usagef("--listen %s lets other machines in, and without tokens everybody there may do everything: "+
+		return cli.Usagef("--listen %s lets other machines in, and without tokens everybody there may do everything: "+
 			"give --tokens-file or %s (see plannerd token new), or listen on 127.0.0.1", address, tokenVariable)
 	case f.TLSCert == "" && !f.InsecureHTTP:
-		return usagef("--listen %s without TLS sends tokens and data in the clear: give --tls-cert and --tls-key, "+
+		return cli.Usagef("--listen %s without TLS sends tokens and data in the clear: give --tls-cert and --tls-key, "+
 			"or --insecure-http where the network encrypts by itself or a proxy does", address)
 	}
 	return nil
@@ -71,7 +72,7 @@ func (f *accessFlags) check(ctx context.Context, address string, getenv func(str
 func beyondLoopback(ctx context.Context, address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return false, usagef("--listen %q: write host:port, such as 127.0.0.1:8080", address)
+		return false, cli.Usagef("--listen %q: write host:port, such as 127.0.0.1:8080", address)
 	}
 	if host == "" {
 		return true, nil // all interfaces
@@ -81,7 +82,7 @@ func beyondLoopback(ctx context.Context, address string) (bool, error) {
 	}
 	ips, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	if err != nil {
-		return false, usagef("--listen %s: %w", address, err)
+		return false, cli.Usagef("--listen %s: %w", address, err)
 	}
 	for _, ip := range ips {
 		if !ip.IP.IsLoopback() {

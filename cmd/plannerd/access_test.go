@@ -25,6 +25,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"plannerd/internal/cli"
 )
 
 func TestAccessFlags(t *testing.T) {
@@ -60,7 +62,7 @@ func TestAccessFlags(t *testing.T) {
 		{local, accessFlags{AllowedHosts: []string{"*.a"}}, "", "without scheme"},
 	} {
 		err := c.flags.check(t.Context(), c.address, func(string) string { return c.token })
-		var usage usageError
+		var usage cli.UsageError
 		if (err == nil) != (c.want == "") || err != nil &&
 			(!errors.As(err, &usage) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s %+v: %v, want %q", c.address, c.flags, err, c.want)

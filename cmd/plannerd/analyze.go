@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -46,7 +47,7 @@ type analysisInput struct {
 
 // analysisOutput says what an analysis prints.
 type analysisOutput struct {
-	outputFlag
+	cli.OutputFlag
 	Top int `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
 }
 
@@ -58,24 +59,24 @@ func (f *analysisInput) input() *inputFlags {
 // analysis is an input that was read, for messages about it.
 type analysis struct {
 	*input // nil: there is none
-	env    *environment
+	env    *cli.Environment
 	data   *analyses.Input
 }
 
 // read reads all of the input. Without a file there is none, if that may be.
-func (f *analysisInput) read(env *environment, needed bool) (*analysis, error) {
+func (f *analysisInput) read(env *cli.Environment, needed bool) (*analysis, error) {
 	a := &analysis{env: env}
 	switch {
 	case f.File == "" && needed:
-		return nil, usagef("an input is needed: a file, or - for standard input")
+		return nil, cli.Usagef("an input is needed: a file, or - for standard input")
 	case f.File == "" && (f.Stream || f.Interval != nil):
-		return nil, usagef("--stream and --interval need an input: a file, or - for standard input")
+		return nil, cli.Usagef("--stream and --interval need an input: a file, or - for standard input")
 	case f.File == "":
 		return a, nil
 	case f.Stream && f.Interval != nil:
-		return nil, usagef("--interval: a stream has no intervals")
+		return nil, cli.Usagef("--interval: a stream has no intervals")
 	case f.Stream && f.Format != "auto":
-		return nil, usagef("--format: a stream is one key a line")
+		return nil, cli.Usagef("--format: a stream is one key a line")
 	}
 	flags := f.input()
 	read := a.readStatistics
@@ -176,7 +177,7 @@ var instanceFlags = map[string]string{
 func fieldAsFlag(err *planner.InputError) error {
 	path := strings.Split(err.Field, "/")
 	if path[0] == "keys" {
-		return usagef("the input: %s", err.Detail)
+		return cli.Usagef("the input: %s", err.Detail)
 	}
 	flag := strings.ReplaceAll(path[0], "_", "-")
 	if name, named := instanceFlags[flag]; named {
@@ -188,7 +189,7 @@ func fieldAsFlag(err *planner.InputError) error {
 		}
 	}
 	path[0] = "--" + flag
-	return usagef("%s: %s", strings.Join(path, ", "), err.Detail)
+	return cli.Usagef("%s: %s", strings.Join(path, ", "), err.Detail)
 }
 
 // watched runs an analysis and shows how far it is.
@@ -196,25 +197,25 @@ func watched[R, A any](
 	a *analysis, run func(context.Context, *analyses.Input, R, analyses.Progress) (A, error), request R,
 ) (A, error) {
 	const steps = 1000
-	bar := startProgress(a.env.stderr, steps)
-	defer bar.stop()
-	result, err := run(a.env.ctx, a.data, request, func(phase string, done, total int64) {
-		bar.describe(phase)
-		bar.at.Store(int64(float64(done) / float64(max(1, total)) * steps))
+	bar := cli.StartProgress(a.env.Stderr, steps)
+	defer bar.Stop()
+	result, err := run(a.env.Ctx, a.data, request, func(phase string, done, total int64) {
+		bar.Describe(phase)
+		bar.At.Store(int64(float64(done) / float64(max(1, total)) * steps))
 	})
 	return result, a.wrap(err)
 }
 
 // titled writes a table under a title, after an empty line.
-func titled(w *page, title string, columns []column, rows [][]string) {
+func titled(w *cli.Page, title string, columns []cli.Column, rows [][]string) {
 	fmt.Fprintf(w, "\n%s\n\n", title)
-	writeTable(w, columns, rows)
+	cli.WriteTable(w, columns, rows)
 }
 
 func count(n int) string { return strconv.Itoa(n) }
 
 // shown is a key of a result on one line.
-func shown(key string) string { return keyText([]byte(key)) }
+func shown(key string) string { return cli.KeyText([]byte(key)) }
 
 // yesNo words a verdict.
 func yesNo(b bool) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
 	"plannerd/planner/grouping"
 )
 
@@ -24,16 +25,16 @@ type analyzePKGCmd struct {
 	AggregationPeriod int64                      `default:"0" help:"Messages after which instances send on what they have; 0: once at the end."`
 	Head              grouping.HeadDetection     `enum:"exact,sketch" default:"exact" help:"How d_choices and w_choices know the heavy keys: exact or sketch."`
 	SketchCounters    int                        `placeholder:"N" help:"Counters of each source's sketch (default: 50 for each instance)."`
-	Epsilon           *share                     `placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
+	Epsilon           *cli.Share                 `placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
 	Order             grouping.Order             `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
 	Messages          int64                      `placeholder:"N" help:"Messages to draw (default: the sum of the frequencies, at most 1,000,000)."`
 	Seed              uint64                     `default:"0" help:"The same seed gives the same stream."`
 	Seeds             int                        `default:"1" help:"By how many seeds the imbalance is judged."`
 
-	Target     *share `placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this share of the messages (default: no advice)."`
-	Trials     int    `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
-	Share      share  `placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
-	MaxChoices int    `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the instances, with --distinct the instances)."`
+	Target     *cli.Share `placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this share of the messages (default: no advice)."`
+	Trials     int        `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
+	Share      cli.Share  `placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
+	MaxChoices int        `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the instances, with --distinct the instances)."`
 
 	analysisOutput
 	Points int `default:"200" group:"Output" help:"Greatest length of the series of the imbalance through time, in json."`
@@ -66,7 +67,7 @@ Examples:
 }
 
 // Run analyses the stream and reports.
-func (c *analyzePKGCmd) Run(env *environment) error {
+func (c *analyzePKGCmd) Run(env *cli.Environment) error {
 	a, err := c.read(env, true)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (c *analyzePKGCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return env.output(c.Output, func() any { return result }, func(w *page) { writePKG(w, result) }, pkgCSV(result))
+	return env.Output(c.Output, func() any { return result }, func(w *cli.Page) { writePKG(w, result) }, pkgCSV(result))
 }
 
 func (c *analyzePKGCmd) request() analyses.PKGRequest {
@@ -83,54 +84,53 @@ func (c *analyzePKGCmd) request() analyses.PKGRequest {
 		Schemes: c.Schemes, LoadInformation: c.LoadInformation, Workers: c.Instances, Choices: c.Choices,
 		Sources: c.Sources, SourceSkew: c.SourceSkew, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
 		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: c.Head,
-		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.float(), Order: c.Order, Messages: c.Messages, Seed: c.Seed,
+		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.Float(), Order: c.Order, Messages: c.Messages, Seed: c.Seed,
 		Seeds:  c.Seeds,
-		Target: c.Target.float(), Trials: c.Trials, Share: float64(c.Share), MaxChoices: c.MaxChoices, Top: &c.Top,
+		Target: c.Target.Float(), Trials: c.Trials, Share: float64(c.Share), MaxChoices: c.MaxChoices, Top: &c.Top,
 		Points: &c.Points,
 	}
 }
 
 // writePKG prints the runs for people.
-func writePKG(w *page, r *analyses.PKGResult) {
-	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", plural(r.Messages, "message"), plural(r.Keys, "key"),
-		plural(r.Workers, "instance"), percent(r.P1))
-	columns := []column{
-		text("scheme"), naming(number("d")), naming(number("S")), naming(text("loads known")), number("I(m)/m"),
-		number("average"), number("peak"),
-		number("at best"), number("θ"), number("pairs held"), number("sent on"),
+func writePKG(w *cli.Page, r *analyses.PKGResult) {
+	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", cli.Plural(r.Messages, "message"), cli.Plural(r.Keys, "key"),
+		cli.Plural(r.Workers, "instance"), cli.Percent(r.P1))
+	columns := []cli.Column{
+		cli.Text("scheme"), cli.Naming(cli.Number("d")), cli.Naming(cli.Number("S")), cli.Naming(cli.Text("loads known")), cli.Number("I(m)/m"),
+		cli.Number("average"), cli.Number("peak"),
+		cli.Number("at best"), cli.Number("θ"), cli.Number("pairs held"), cli.Number("sent on"),
 	}
 	seeds := len(r.Runs) > 0 && r.Seeds > 1
 	if seeds {
-		columns = append(columns, number("median I(m)/m"), number("greatest"))
+		columns = append(columns, cli.Number("median I(m)/m"), cli.Number("greatest"))
 	}
 	agree := false
 	for _, x := range r.Runs {
 		agree = agree || x.Agreement != nil
 	}
 	if agree {
-		columns = append(columns, number("as global"))
+		columns = append(columns, cli.Number("as global"))
 	}
 	var rows [][]string
 	for _, x := range r.Runs {
 		row := []string{
 			string(x.Scheme), choicesText(x.Choices), count(x.Sources), loadsText(&x), imbalance(x.Imbalance),
 			imbalance(x.AverageImbalance),
-			imbalance(x.PeakImbalance), imbalance(max(x.Bounds.TopKey, x.Bounds.Split, 0)), theta(x.Theta),
-			integer(x.Memory.Pairs),
-			si(x.Aggregation.PerPeriod),
+			imbalance(x.PeakImbalance), imbalance(max(x.Bounds.TopKey, x.Bounds.Split, 0)), cli.Theta(x.Theta),
+			cli.Integer(x.Memory.Pairs), cli.SI(x.Aggregation.PerPeriod),
 		}
 		if seeds {
 			row = append(row, imbalance(x.OverSeeds.Median), imbalance(x.OverSeeds.Greatest))
 		}
 		switch {
 		case x.Agreement != nil:
-			row = append(row, percent(float64(x.Agreement.Same)/float64(max(1, r.Messages))))
+			row = append(row, cli.Percent(float64(x.Agreement.Same)/float64(max(1, r.Messages))))
 		case agree:
 			row = append(row, "")
 		}
 		rows = append(rows, row)
 	}
-	writeTable(w, columns, rows)
+	cli.WriteTable(w, columns, rows)
 	writeHeavyKeys(w, r)
 	writeAdvice(w, r)
 }
@@ -144,24 +144,25 @@ func choicesText(d int) string {
 
 func loadsText(x *analyses.PKGRun) string {
 	if x.ProbePeriod > 0 {
-		return fmt.Sprintf("%s, every %s", x.LoadInformation, integer(x.ProbePeriod))
+		return fmt.Sprintf("%s, every %s", x.LoadInformation, cli.Integer(x.ProbePeriod))
 	}
 	return string(x.LoadInformation)
 }
 
-func writeHeavyKeys(w *page, r *analyses.PKGResult) {
+func writeHeavyKeys(w *cli.Page, r *analyses.PKGResult) {
 	if r.HeavyKeyCount == 0 {
 		return
 	}
 	var rows [][]string
 	for _, k := range r.HeavyKeys {
-		rows = append(rows, []string{shown(k.Key), integer(k.Messages), percent(k.Share), integer(k.LeastWorkers)})
+		rows = append(rows, []string{shown(k.Key), cli.Integer(k.Messages), cli.Percent(k.Share),
+			cli.Integer(k.LeastWorkers)})
 	}
-	titled(w, fmt.Sprintf("%s above 1/(5W) of the messages", plural(r.HeavyKeyCount, "key")),
-		[]column{keys("key"), number("messages"), number("of all"), number("instances at least")}, rows)
+	titled(w, fmt.Sprintf("%s above 1/(5W) of the messages", cli.Plural(r.HeavyKeyCount, "key")),
+		[]cli.Column{cli.Keys("key"), cli.Number("messages"), cli.Number("of all"), cli.Number("instances at least")}, rows)
 }
 
-func writeAdvice(w *page, r *analyses.PKGResult) {
+func writeAdvice(w *cli.Page, r *analyses.PKGResult) {
 	a := r.Advice
 	if a == nil {
 		return
@@ -178,8 +179,9 @@ func writeAdvice(w *page, r *analyses.PKGResult) {
 		})
 	}
 	titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take,
-		imbalance(a.Target), a.LeastChoices, integer(a.MaxWorkers)),
-		[]column{number("d"), number("seeds within"), number("least"), number("median"), number("greatest")}, rows)
+		imbalance(a.Target), a.LeastChoices, cli.Integer(a.MaxWorkers)),
+		[]cli.Column{cli.Number("d"), cli.Number("seeds within"), cli.Number("least"), cli.Number("median"),
+			cli.Number("greatest")}, rows)
 	if a.KeyCount == 0 {
 		return
 	}
@@ -194,7 +196,7 @@ func need(n int) string {
 	if n == 1 {
 		return "1 key needs"
 	}
-	return plural(n, "key") + " need"
+	return cli.Plural(n, "key") + " need"
 }
 
 // pkgColumns are those of a run in CSV.
@@ -217,5 +219,5 @@ func pkgCSV(r *analyses.PKGResult) func(io.Writer) error {
 	for i, run := range r.Runs {
 		rows[i] = pkgRow{run, r.Messages}
 	}
-	return csvOf(rows, pkgColumns)
+	return cli.CsvOf(rows, pkgColumns)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
 	"plannerd/internal/statsio"
 	"plannerd/planner/ranges"
 )
@@ -19,13 +20,13 @@ type analyzeRangesCmd struct {
 	Position       *int                 `placeholder:"N" help:"join: how many instances are before the new one (default: all)."`
 	EventInstances []int32              `aliases:"event-followers" placeholder:"ID" help:"leave, crash: who goes (default: the last one)."`
 	Methods        []ranges.Method      `placeholder:"NAME" help:"min_movement, quantile (default: both)."`
-	ThetaMax       share                `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	ThetaMax       cli.Share            `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
 	MaxIntervals   int                  `default:"32" help:"Greatest number of intervals of each instance under min_movement."`
 
-	SketchK    int    `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each instance, merged (default: by all keys)."`
-	Sketches   int    `placeholder:"N" group:"Sketch" help:"How many instances report one (default: all)."`
-	Confidence share  `placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
-	Seed       uint64 `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
+	SketchK    int       `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each instance, merged (default: by all keys)."`
+	Sketches   int       `placeholder:"N" group:"Sketch" help:"How many instances report one (default: all)."`
+	Confidence cli.Share `placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
+	Seed       uint64    `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
 
 	Table          bool `group:"Table" help:"What every join and leave moves, by both methods, beside the formulas."`
 	TableInstances int  `aliases:"table-followers" placeholder:"N" group:"Table" help:"Up to how many instances (default 50)."`
@@ -57,7 +58,7 @@ Examples:
 }
 
 // Run divides the keys and reports.
-func (c *analyzeRangesCmd) Run(env *environment) error {
+func (c *analyzeRangesCmd) Run(env *cli.Environment) error {
 	request, err := c.request()
 	if err != nil {
 		return err
@@ -81,10 +82,10 @@ func (c *analyzeRangesCmd) Run(env *environment) error {
 		case result.KeyEncoding != "" && !bool(c.keys()):
 			return statsio.ErrKeyText
 		case p.OwnerCount > len(p.Owners):
-			return fmt.Errorf("%s are too many for csv", plural(p.OwnerCount, "interval"))
+			return fmt.Errorf("%s are too many for csv", cli.Plural(p.OwnerCount, "interval"))
 		}
 	}
-	return env.output(c.Output, func() any { return result }, func(w *page) { c.writeRanges(w, result) },
+	return env.Output(c.Output, func() any { return result }, func(w *cli.Page) { c.writeRanges(w, result) },
 		rangesCSV(result))
 }
 
@@ -95,17 +96,17 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 	}
 	r := analyses.RangesRequest{
 		Methods: c.Methods, Event: c.Event, Position: c.Position, EventFollowers: c.EventInstances,
-		ThetaMax: c.ThetaMax.float(), MaxIntervals: c.MaxIntervals, SketchK: c.SketchK, Sketches: c.Sketches,
+		ThetaMax: c.ThetaMax.Float(), MaxIntervals: c.MaxIntervals, SketchK: c.SketchK, Sketches: c.Sketches,
 		Confidence: float64(c.Confidence), Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
 	}
 	for _, x := range c.Instances {
 		r.Followers = append(r.Followers, analyses.RangesFollower{ID: x.ID, Capacity: x.Capacity})
 	}
 	if c.BaseInterval != nil && c.Owners != "" {
-		return r, usagef("--base-interval and --owners both say what the present division is")
+		return r, cli.Usagef("--base-interval and --owners both say what the present division is")
 	}
 	if c.BaseInterval != nil && (c.Interval == nil || c.Stream || *c.Interval <= *c.BaseInterval) {
-		return r, usagef("--base-interval: needs an --interval that comes after it")
+		return r, cli.Usagef("--base-interval: needs an --interval that comes after it")
 	}
 	var err error
 	if c.keys() {
@@ -118,7 +119,7 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 }
 
 // readBoth reads the interval, and the one before it that the present division is for.
-func (c *analyzeRangesCmd) readBoth(env *environment, base **analyses.Input) (*analysis, error) {
+func (c *analyzeRangesCmd) readBoth(env *cli.Environment, base **analyses.Input) (*analysis, error) {
 	if c.BaseInterval == nil {
 		return c.read(env, true)
 	}
@@ -126,7 +127,7 @@ func (c *analyzeRangesCmd) readBoth(env *environment, base **analyses.Input) (*a
 	flags.Interval = c.BaseInterval
 	a := &analysis{env: env}
 	if c.File == "" {
-		return nil, usagef("an input is needed: a file, or - for standard input")
+		return nil, cli.Usagef("an input is needed: a file, or - for standard input")
 	}
 	in, err := flags.open(env)
 	if err != nil {
@@ -152,13 +153,13 @@ func (c *analyzeRangesCmd) readBoth(env *environment, base **analyses.Input) (*a
 }
 
 // divideBase makes the present division.
-func (c *analyzeRangesCmd) divideBase(env *environment, a *analysis, base *analyses.Input,
+func (c *analyzeRangesCmd) divideBase(env *cli.Environment, a *analysis, base *analyses.Input,
 	request *analyses.RangesRequest) error {
 	all := analyses.MaxTop
 	if len(request.Followers) > all {
-		return usagef("--base-interval: is for %d instances at most", all)
+		return cli.Usagef("--base-interval: is for %d instances at most", all)
 	}
-	first, err := analyses.RunRanges(env.ctx, base, analyses.RangesRequest{
+	first, err := analyses.RunRanges(env.Ctx, base, analyses.RangesRequest{
 		Followers: request.Followers, Methods: []ranges.Method{ranges.Quantile}, ThetaMax: request.ThetaMax, Top: &all,
 	}, nil)
 	if err != nil {
@@ -169,18 +170,18 @@ func (c *analyzeRangesCmd) divideBase(env *environment, a *analysis, base *analy
 }
 
 // writeRanges prints the division for people.
-func (c *analyzeRangesCmd) writeRanges(w *page, r *analyses.RangesResult) {
+func (c *analyzeRangesCmd) writeRanges(w *cli.Page, r *analyses.RangesResult) {
 	event := string(r.Event)
 	if event == "" {
 		event = "change"
 	}
-	fmt.Fprintf(w, "%s among %s, %s of cost %s\n", event, plural(len(c.Instances), "instance"),
-		plural(r.Keys, "key"), si(r.Cost))
+	fmt.Fprintf(w, "%s among %s, %s of cost %s\n", event, cli.Plural(len(c.Instances), "instance"),
+		cli.Plural(r.Keys, "key"), cli.SI(r.Cost))
 	if s := r.Sketch; s != nil {
 		fmt.Fprintf(w, "By the merged sketches of %s, k = %d: %s kept in %s bytes, ranks within %s (%s sure), in truth "+
 			"within %s\n",
-			plural(s.Sketches, "instance"), s.K, plural(s.Kept, "key"), integer(s.Bytes), percent(s.RankError),
-			percent(s.Confidence), percent(s.ActualError))
+			cli.Plural(s.Sketches, "instance"), s.K, cli.Plural(s.Kept, "key"), cli.Integer(s.Bytes), cli.Percent(s.RankError),
+			cli.Percent(s.Confidence), cli.Percent(s.ActualError))
 	}
 	fmt.Fprintln(w)
 	writeDivisions(w, r)
@@ -191,48 +192,48 @@ func (c *analyzeRangesCmd) writeRanges(w *page, r *analyses.RangesResult) {
 }
 
 // writeDivisions prints the methods side by side.
-func writeDivisions(w *page, r *analyses.RangesResult) {
-	columns := []column{text("method"), text("balanced"), number("θ before"), number("θ after"), number("moved"),
-		number("at least"), number("sent"), number("lost"),
-		number("formula"), number("keys"), number("state of all"), number("transfers"), number("intervals")}
+func writeDivisions(w *cli.Page, r *analyses.RangesResult) {
+	columns := []cli.Column{cli.Text("method"), cli.Text("balanced"), cli.Number("θ before"), cli.Number("θ after"),
+		cli.Number("moved"), cli.Number("at least"), cli.Number("sent"), cli.Number("lost"),
+		cli.Number("formula"), cli.Number("keys"), cli.Number("state of all"), cli.Number("transfers"), cli.Number("intervals")}
 	if r.Sketch != nil {
-		columns = append(columns, number("true θ after"), number("truly moved"))
+		columns = append(columns, cli.Number("true θ after"), cli.Number("truly moved"))
 	}
 	var rows [][]string
 	for _, p := range r.Plans {
-		formula, before := "", theta(p.Theta.Before)
+		formula, before := "", cli.Theta(p.Theta.Before)
 		if p.Formula != nil {
-			formula = percent(*p.Formula)
+			formula = cli.Percent(*p.Formula)
 		}
 		if r.Event == analyses.EventCreate {
 			before = "" // nobody has anything
 		}
 		row := []string{
-			string(p.Method), yesNo(p.Balanced), before, theta(p.Theta.After), percent(p.Moved),
-			percent(math.Max(0, p.LowerBound)),
-			percent(p.Sent), percent(p.Lost), formula, integer(p.KeysMoved), percent(p.StateFraction), integer(p.TransferCount),
-			integer(p.OwnerCount),
+			string(p.Method), yesNo(p.Balanced), before, cli.Theta(p.Theta.After), cli.Percent(p.Moved),
+			cli.Percent(math.Max(0, p.LowerBound)),
+			cli.Percent(p.Sent), cli.Percent(p.Lost), formula, cli.Integer(p.KeysMoved), cli.Percent(p.StateFraction), cli.Integer(p.TransferCount),
+			cli.Integer(p.OwnerCount),
 		}
 		if p.Actual != nil {
-			row = append(row, theta(p.Actual.Theta.After), percent(p.Actual.Moved))
+			row = append(row, cli.Theta(p.Actual.Theta.After), cli.Percent(p.Actual.Moved))
 		}
 		rows = append(rows, row)
 	}
-	writeTable(w, columns, rows)
+	cli.WriteTable(w, columns, rows)
 }
 
 // writeDivision prints the followers of one plan, and what they hand over.
-func (c *analyzeRangesCmd) writeDivision(w *page, p *analyses.RangesPlan) {
+func (c *analyzeRangesCmd) writeDivision(w *cli.Page, p *analyses.RangesPlan) {
 	var rows [][]string
 	for _, f := range p.Followers {
 		rows = append(rows, []string{
-			id(f.ID), string(f.Status), percent(f.Fair), percent(f.Before), percent(f.After), percent(f.In), percent(f.Out),
-			count(f.IntervalsBefore), count(f.IntervalsAfter), integer(f.KeysAfter),
+			cli.ID(f.ID), string(f.Status), cli.Percent(f.Fair), cli.Percent(f.Before), cli.Percent(f.After), cli.Percent(f.In), cli.Percent(f.Out),
+			count(f.IntervalsBefore), count(f.IntervalsAfter), cli.Integer(f.KeysAfter),
 		})
 	}
-	titled(w, fmt.Sprintf("By %s", p.Method), []column{
-		number("instance"), text(""), number("fair"), number("before"), number("after"), number("in"), number("out"),
-		number("intervals"), number("after"), number("keys after"),
+	titled(w, fmt.Sprintf("By %s", p.Method), []cli.Column{
+		cli.Number("instance"), cli.Text(""), cli.Number("fair"), cli.Number("before"), cli.Number("after"), cli.Number("in"), cli.Number("out"),
+		cli.Number("intervals"), cli.Number("after"), cli.Number("keys after"),
 	}, rows)
 	if len(p.Transfers) == 0 {
 		return
@@ -241,45 +242,45 @@ func (c *analyzeRangesCmd) writeDivision(w *page, p *analyses.RangesPlan) {
 	for _, t := range p.Transfers[:min(c.Top, len(p.Transfers))] {
 		source, high := "lost", "the end"
 		if t.Source != nil {
-			source = id(*t.Source)
+			source = cli.ID(*t.Source)
 		}
 		if t.High != nil {
 			high = shown(*t.High)
 		}
-		rows = append(rows, []string{id(t.From), id(t.To), source, shown(t.Low), high, percent(t.Share),
-			integer(t.Keys), si(t.State)})
+		rows = append(rows, []string{cli.ID(t.From), cli.ID(t.To), source, shown(t.Low), high, cli.Percent(t.Share),
+			cli.Integer(t.Keys), cli.SI(t.State)})
 	}
-	titled(w, fmt.Sprintf("%s, the greatest first", plural(p.TransferCount, "transfer")), []column{
-		number("from"), number("to"), number("sent by"), text("from key"), text("up to below"), number("share"),
-		number("keys"), number("state"),
+	titled(w, fmt.Sprintf("%s, the greatest first", cli.Plural(p.TransferCount, "transfer")), []cli.Column{
+		cli.Number("from"), cli.Number("to"), cli.Number("sent by"), cli.Text("from key"), cli.Text("up to below"), cli.Number("share"),
+		cli.Number("keys"), cli.Number("state"),
 	}, rows)
 }
 
 // writeRangesTable prints the rows of --table.
-func writeRangesTable(w *page, table []analyses.RangesRow) {
+func writeRangesTable(w *cli.Page, table []analyses.RangesRow) {
 	if len(table) == 0 {
 		return
 	}
 	var rows [][]string
 	for _, x := range table {
 		rows = append(rows, []string{
-			string(x.Event), count(x.Followers), count(x.Left), count(x.Right), percent(x.Formula), percent(x.Quantile),
-			percent(x.Slack),
-			percent(x.Least), percent(x.MinMovement), percent(x.LowerBound), count(x.Transfers), count(x.Intervals),
+			string(x.Event), count(x.Followers), count(x.Left), count(x.Right), cli.Percent(x.Formula), cli.Percent(x.Quantile),
+			cli.Percent(x.Slack),
+			cli.Percent(x.Least), cli.Percent(x.MinMovement), cli.Percent(x.LowerBound), count(x.Transfers), count(x.Intervals),
 		})
 	}
-	titled(w, "What every join and leave moves", []column{
-		text(""), naming(number("n")), naming(number("i")), naming(number("j")), number("formula"), number("quantile"),
-		number("±"), number("1/(n+1), 1/n"),
-		number("min_movement"), number("at least"), number("transfers"), number("intervals"),
+	titled(w, "What every join and leave moves", []cli.Column{
+		cli.Text(""), cli.Naming(cli.Number("n")), cli.Naming(cli.Number("i")), cli.Naming(cli.Number("j")), cli.Number("formula"), cli.Number("quantile"),
+		cli.Number("±"), cli.Number("1/(n+1), 1/n"),
+		cli.Number("min_movement"), cli.Number("at least"), cli.Number("transfers"), cli.Number("intervals"),
 	}, rows)
 }
 
 // rangesCSV writes the rows of the table, or the owners by the first method.
 func rangesCSV(r *analyses.RangesResult) func(io.Writer) error {
 	if r.Table != nil {
-		return csvOf(r.Table, "event followers left right formula quantile slack least min_movement "+
+		return cli.CsvOf(r.Table, "event followers left right formula quantile slack least min_movement "+
 			"lower_bound transfers intervals theta_quantile theta_min_movement")
 	}
-	return csvOf(r.Plans[0].Owners, "low follower")
+	return cli.CsvOf(r.Plans[0].Owners, "low follower")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
 	"plannerd/planner/ring"
 )
 
@@ -17,10 +18,10 @@ type analyzeRingCmd struct {
 	Join               nodeList    `placeholder:"ID:TOKENS:CAPACITY,…" help:"Instances that join (default: none)."`
 	Leave              []int32     `placeholder:"ID" help:"Instances that leave (default: none)."`
 	Method             ring.Method `enum:"halving,doubling,fitted,none" default:"halving" help:"How tokens are redistributed: halving, doubling, fitted (--plan only), none (--simulate only)."`
-	Tau                share       `default:"0.2" help:"τ: the instance of the longest queue is relieved if that exceeds (1+τ) times the second longest."`
+	Tau                cli.Share   `default:"0.2" help:"τ: the instance of the longest queue is relieved if that exceeds (1+τ) times the second longest."`
 	MinQueue           float64     `default:"0" help:"Least length of a queue that is relieved."`
 	Queues             []float64   `placeholder:"LENGTH" help:"Queue lengths, one for each instance (default: the loads per capacity)."`
-	ThetaMax           share       `default:"0.08" help:"θ_max of --plan and --reach, a share of the fair load."`
+	ThetaMax           cli.Share   `default:"0.08" help:"θ_max of --plan and --reach, a share of the fair load."`
 	MaxRounds          int         `placeholder:"N" help:"How often an instance may be relieved (default 1; for --reach any number of times)."`
 	TokenLimit         int         `placeholder:"N" help:"Tokens on the ring beyond which doubling is refused (default 1048576)."`
 	InstanceTokenLimit int         `aliases:"node-token-limit" placeholder:"N" help:"Greatest number of tokens of one instance that fitted and --reach consider (default 256)."`
@@ -139,9 +140,9 @@ func (v *timing) UnmarshalText(b []byte) error {
 		var err error
 		switch {
 		case name == "jitter":
-			var x share
+			var x cli.Share
 			err = x.UnmarshalText([]byte(value))
-			v.Jitter = x.float()
+			v.Jitter = x.Float()
 		case !known:
 			return fmt.Errorf("there is no action %q: there are map, process, forward, network, report, merge, state and jitter",
 				name)
@@ -159,7 +160,7 @@ func (v *timing) UnmarshalText(b []byte) error {
 }
 
 // Run analyses the ring and reports.
-func (c *analyzeRingCmd) Run(env *environment) error {
+func (c *analyzeRingCmd) Run(env *cli.Environment) error {
 	a, err := c.read(env, c.Plan || c.Reach || c.Simulate)
 	if err != nil {
 		return err
@@ -172,15 +173,15 @@ func (c *analyzeRingCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	people := func(w *page) { writeRing(w, result, a.data != nil || c.Queues != nil) }
-	return env.output(c.Output, func() any { return result }, people, ringCSV(result))
+	people := func(w *cli.Page) { writeRing(w, result, a.data != nil || c.Queues != nil) }
+	return env.Output(c.Output, func() any { return result }, people, ringCSV(result))
 }
 
 func (c *analyzeRingCmd) request() (analyses.RingRequest, error) {
 	r := analyses.RingRequest{
 		Nodes: analyses.RingNodes(c.Instances), TokensPerInstance: c.TokensPerInstance, Method: c.Method,
-		Tau: c.Tau.float(), MinQueue: c.MinQueue,
-		Queues: c.Queues, ThetaMax: c.ThetaMax.float(), MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit,
+		Tau: c.Tau.Float(), MinQueue: c.MinQueue,
+		Queues: c.Queues, ThetaMax: c.ThetaMax.Float(), MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit,
 		NodeTokenLimit: c.InstanceTokenLimit,
 		MaxStates:      c.MaxStates, Seed: c.Seed, Plan: c.Plan, Reach: c.Reach, TableLimit: c.TableLimit,
 		Simulate: c.Simulate,
@@ -195,7 +196,7 @@ func (c *analyzeRingCmd) request() (analyses.RingRequest, error) {
 			}
 		}
 		if !found {
-			return r, usagef("--leave: there is no instance %d", id)
+			return r, cli.Usagef("--leave: there is no instance %d", id)
 		}
 	}
 	for _, n := range c.Join {

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
 	"plannerd/planner/ring"
 )
 
 // writeRing prints the analysis for people. judged: there are loads or queues.
-func writeRing(w *page, r *analyses.RingResult, judged bool) {
+func writeRing(w *cli.Page, r *analyses.RingResult, judged bool) {
 	if judged {
 		writeRingNodes(w, r)
 		writeVerdict(w, r)
@@ -36,33 +37,34 @@ func writeRing(w *page, r *analyses.RingResult, judged bool) {
 }
 
 // writeRingNodes prints the nodes as they are.
-func writeRingNodes(w *page, r *analyses.RingResult) {
-	fmt.Fprintf(w, "%s", plural(len(r.Nodes), "instance"))
+func writeRingNodes(w *cli.Page, r *analyses.RingResult) {
+	fmt.Fprintf(w, "%s", cli.Plural(len(r.Nodes), "instance"))
 	if r.Keys > 0 {
-		fmt.Fprintf(w, ", %s of cost %s: S = %s, θ = %s", plural(r.Keys, "key"), si(r.Cost), theta(r.Skew), theta(r.Theta))
+		fmt.Fprintf(w, ", %s of cost %s: S = %s, θ = %s", cli.Plural(r.Keys, "key"), cli.SI(r.Cost), cli.Theta(r.Skew),
+			cli.Theta(r.Theta))
 	}
 	fmt.Fprint(w, "\n\n")
 	var rows [][]string
 	for _, n := range r.Nodes {
 		rows = append(rows, []string{
-			id(n.ID), integer(n.Tokens), si(n.Capacity), percent(n.Share), si(n.Load), integer(n.Keys), si(n.Queue),
+			cli.ID(n.ID), cli.Integer(n.Tokens), cli.SI(n.Capacity), cli.Percent(n.Share), cli.SI(n.Load), cli.Integer(n.Keys), cli.SI(n.Queue),
 		})
 	}
-	writeTable(w, []column{
-		number("instance"), number("tokens"), number("capacity"), number("of the ring"), number("load"), number("keys"),
-		number("queue"),
+	cli.WriteTable(w, []cli.Column{
+		cli.Number("instance"), cli.Number("tokens"), cli.Number("capacity"), cli.Number("of the ring"), cli.Number("load"), cli.Number("keys"),
+		cli.Number("queue"),
 	}, rows)
 }
 
 // writeVerdict prints what the policy says.
-func writeVerdict(w *page, r *analyses.RingResult) {
+func writeVerdict(w *cli.Page, r *analyses.RingResult) {
 	v := r.Verdict
 	if v == nil {
 		return
 	}
-	longest := "several instances share the longest queue, " + si(v.Longest)
+	longest := "several instances share the longest queue, " + cli.SI(v.Longest)
 	if v.Node != nil {
-		longest = fmt.Sprintf("the longest queue, %s of instance %d", si(v.Longest), *v.Node)
+		longest = fmt.Sprintf("the longest queue, %s of instance %d", cli.SI(v.Longest), *v.Node)
 	}
 	verdict := "stays within"
 	switch {
@@ -73,29 +75,30 @@ func writeVerdict(w *page, r *analyses.RingResult) {
 	case v.Cause == "alone":
 		verdict = "has no other beside it, hence no"
 	}
-	fmt.Fprintf(w, "\nPolicy: %s, %s the threshold of %s\n", longest, verdict, si(v.Threshold))
+	fmt.Fprintf(w, "\nPolicy: %s, %s the threshold of %s\n", longest, verdict, cli.SI(v.Threshold))
 }
 
 // writeRingChange prints what a change does to the nodes.
-func writeRingChange(w *page, title string, c *analyses.RingChange) {
+func writeRingChange(w *cli.Page, title string, c *analyses.RingChange) {
 	summary := fmt.Sprintf("%s: %s added, %s removed, %s of the ring on %s", title,
-		plural(c.TokensAdded, "token"), integer(c.TokensRemoved), percent(c.Moved), plural(c.ArcsMoved, "arc"))
+		cli.Plural(c.TokensAdded, "token"), cli.Integer(c.TokensRemoved), cli.Percent(c.Moved), cli.Plural(c.ArcsMoved,
+			"arc"))
 	if m := c.Migration; m != nil {
-		summary += fmt.Sprintf("\n%s and %s of the state move; S %s → %s, θ %s → %s", plural(m.Keys, "key"),
-			percent(m.Fraction),
-			theta(c.Skew.Before), theta(c.Skew.After), theta(c.Theta.Before), theta(c.Theta.After))
+		summary += fmt.Sprintf("\n%s and %s of the state move; S %s → %s, θ %s → %s", cli.Plural(m.Keys, "key"),
+			cli.Percent(m.Fraction),
+			cli.Theta(c.Skew.Before), cli.Theta(c.Skew.After), cli.Theta(c.Theta.Before), cli.Theta(c.Theta.After))
 	}
-	columns := []column{number("instance"), number("tokens"), number("after")}
+	columns := []cli.Column{cli.Number("instance"), cli.Number("tokens"), cli.Number("after")}
 	if c.Migration != nil {
-		columns = append(columns, number("load"), number("after"), number("keys"), number("after"), number("state in"),
-			number("state out"))
+		columns = append(columns, cli.Number("load"), cli.Number("after"), cli.Number("keys"), cli.Number("after"),
+			cli.Number("state in"), cli.Number("state out"))
 	}
 	var rows [][]string
 	for _, n := range c.Nodes {
-		row := []string{id(n.ID), integer(n.TokensBefore), integer(n.TokensAfter)}
+		row := []string{cli.ID(n.ID), cli.Integer(n.TokensBefore), cli.Integer(n.TokensAfter)}
 		if c.Migration != nil {
-			row = append(row, si(n.LoadBefore), si(n.LoadAfter), integer(n.KeysBefore), integer(n.KeysAfter), si(n.StateIn),
-				si(n.StateOut))
+			row = append(row, cli.SI(n.LoadBefore), cli.SI(n.LoadAfter), cli.Integer(n.KeysBefore), cli.Integer(n.KeysAfter),
+				cli.SI(n.StateIn), cli.SI(n.StateOut))
 		}
 		rows = append(rows, row)
 	}
@@ -103,13 +106,13 @@ func writeRingChange(w *page, title string, c *analyses.RingChange) {
 }
 
 // writeRingPlan prints a plan.
-func writeRingPlan(w *page, p *analyses.RingPlan) {
+func writeRingPlan(w *cli.Page, p *analyses.RingPlan) {
 	how := "no round tried"
 	switch {
 	case p.Searched > 0:
-		how = plural(p.Searched, "token count") + " tried"
+		how = cli.Plural(p.Searched, "token count") + " tried"
 	case len(p.Rounds) > 0:
-		how = fmt.Sprintf("%d of %s taken", p.Adopted, plural(len(p.Rounds), "round"))
+		how = fmt.Sprintf("%d of %s taken", p.Adopted, cli.Plural(len(p.Rounds), "round"))
 	}
 	verdict := "balanced"
 	if !p.Balanced {
@@ -124,26 +127,28 @@ func writeRingPlan(w *page, p *analyses.RingPlan) {
 }
 
 // writeReach prints what the ring can reach.
-func writeReach(w *page, r *analyses.RingReach) {
+func writeReach(w *cli.Page, r *analyses.RingReach) {
 	var rows [][]string
 	for _, m := range r.Methods {
 		tokens := make([]string, len(m.Nodes))
 		for i, n := range m.Nodes {
 			tokens[i] = count(n.Tokens)
 		}
-		rows = append(rows, []string{string(m.Method), string(m.Balances), theta(m.Theta), theta(m.LowerBound),
-			integer(m.Searched), cutList(tokens)})
+		rows = append(rows, []string{string(m.Method), string(m.Balances), cli.Theta(m.Theta), cli.Theta(m.LowerBound),
+			cli.Integer(m.Searched), cutList(tokens)})
 	}
-	titled(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", theta(r.Theta),
-		shown(r.HeaviestKey), theta(r.HeaviestTheta)),
-		[]column{text("method"), text("can balance"), number("θ"), number("at best"), number("tried"), text("tokens")}, rows)
+	titled(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", cli.Theta(r.Theta),
+		shown(r.HeaviestKey), cli.Theta(r.HeaviestTheta)),
+		[]cli.Column{cli.Text("method"), cli.Text("can balance"), cli.Number("θ"), cli.Number("at best"), cli.Number("tried"),
+			cli.Text("tokens")}, rows)
 	t := r.Table
 	least := ""
 	if t.LowerBound != nil {
-		least = fmt.Sprintf(" (at least %s)", si(*t.LowerBound))
+		least = fmt.Sprintf(" (at least %s)", cli.SI(*t.LowerBound))
 	}
 	fmt.Fprintf(w, "\nA routing table on top of the ring: %s, θ %s, moving %s with %s of state%s, %s\n",
-		plural(t.Entries, "entry"), theta(t.Theta), plural(t.Keys, "key"), si(t.State), least, percent(t.Fraction))
+		cli.Plural(t.Entries, "entry"), cli.Theta(t.Theta), cli.Plural(t.Keys,
+			"key"), cli.SI(t.State), least, cli.Percent(t.Fraction))
 }
 
 // cutList joins the first items of a list.
@@ -156,7 +161,7 @@ func cutList(items []string) string {
 }
 
 // writeSimulations prints the simulations side by side.
-func writeSimulations(w *page, simulations []analyses.RingSimulation) {
+func writeSimulations(w *cli.Page, simulations []analyses.RingSimulation) {
 	if len(simulations) == 0 {
 		return
 	}
@@ -164,12 +169,11 @@ func writeSimulations(w *page, simulations []analyses.RingSimulation) {
 	add := func(state, method string, r *analyses.RingRun) {
 		moved := ""
 		if r.Stages != nil {
-			moved = integer(r.Stages.StatesMoved)
+			moved = cli.Integer(r.Stages.StatesMoved)
 		}
 		rows = append(rows, []string{
-			state, method, theta(r.Skew), integer(r.Rounds), integer(r.EventCount), integer(r.Forwarded), integer(r.SplitKeys),
-			integer(r.Merges), moved,
-			si(float64(r.Ticks)), yesNo(r.Consistent),
+			state, method, cli.Theta(r.Skew), cli.Integer(r.Rounds), cli.Integer(r.EventCount), cli.Integer(r.Forwarded), cli.Integer(r.SplitKeys),
+			cli.Integer(r.Merges), moved, cli.SI(float64(r.Ticks)), yesNo(r.Consistent),
 		})
 	}
 	for i := range simulations {
@@ -177,15 +181,15 @@ func writeSimulations(w *page, simulations []analyses.RingSimulation) {
 		add(string(s.StateScheme), "no balancing", &s.Baseline)
 		add("", string(s.Method), &s.Balanced)
 	}
-	titled(w, fmt.Sprintf("Simulation of %s", plural(simulations[0].Messages, "message")), []column{
-		text("state"), naming(text("")), number("S"), number("rounds"), number("changes"), number("forwarded"),
-		number("split keys"), number("merges"),
-		number("states moved"), number("ticks"), text("counts agree"),
+	titled(w, fmt.Sprintf("Simulation of %s", cli.Plural(simulations[0].Messages, "message")), []cli.Column{
+		cli.Text("state"), cli.Naming(cli.Text("")), cli.Number("S"), cli.Number("rounds"), cli.Number("changes"), cli.Number("forwarded"),
+		cli.Number("split keys"), cli.Number("merges"),
+		cli.Number("states moved"), cli.Number("ticks"), cli.Text("counts agree"),
 	}, rows)
 }
 
 // writePaper prints the experiments of the paper.
-func writePaper(w *page, paper []analyses.RingPaperRow, after bool) {
+func writePaper(w *cli.Page, paper []analyses.RingPaperRow, after bool) {
 	if len(paper) == 0 {
 		return
 	}
@@ -198,17 +202,17 @@ func writePaper(w *page, paper []analyses.RingPaperRow, after bool) {
 		rows = append(rows, []string{
 			r.Workload, string(r.Method), count(r.MaxRounds), skew(r.PublishedBaseline), skew(r.Baseline), published,
 			skew(r.Balanced.Median),
-			skew(r.Balanced.Least) + "–" + skew(r.Balanced.Greatest), skew(r.Floor), integer(r.Forwarded), integer(r.SplitKeys),
+			skew(r.Balanced.Least) + "–" + skew(r.Balanced.Greatest), skew(r.Floor), cli.Integer(r.Forwarded), cli.Integer(r.SplitKeys),
 		})
 	}
 	if after {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprint(w, "DPA Load Balancer, Table 1 and Fig. 3: S without and with balancing, the paper's and ours\n\n")
-	writeTable(w, []column{
-		text("workload"), naming(text("method")), naming(number("rounds")), number("paper"), number("ours"),
-		number("paper, balanced"), number("ours, median"),
-		text("over seeds"), number("at best"), number("forwarded"), number("split keys"),
+	cli.WriteTable(w, []cli.Column{
+		cli.Text("workload"), cli.Naming(cli.Text("method")), cli.Naming(cli.Number("rounds")), cli.Number("paper"), cli.Number("ours"),
+		cli.Number("paper, balanced"), cli.Number("ours, median"),
+		cli.Text("over seeds"), cli.Number("at best"), cli.Number("forwarded"), cli.Number("split keys"),
 	}, rows)
 }
 
@@ -221,19 +225,19 @@ func ringCSV(r *analyses.RingResult) func(io.Writer) error {
 		"keys_before keys_after state_in state_out"
 	switch {
 	case r.Paper != nil:
-		return csvOf(r.Paper, "workload method max_rounds published_baseline baseline published_balanced "+
+		return cli.CsvOf(r.Paper, "workload method max_rounds published_baseline baseline published_balanced "+
 			"median=balanced/median least=balanced/least greatest=balanced/greatest floor forwarded split_keys rounds")
 	case r.Simulations != nil:
-		return csvOf(simulationRows(r.Simulations), "state_scheme method skew rounds changes=event_count "+
+		return cli.CsvOf(simulationRows(r.Simulations), "state_scheme method skew rounds changes=event_count "+
 			"forwarded split_keys merges states_moved=stages/states_moved ticks merge_ticks consistent")
 	case r.Reach != nil:
-		return csvOf(r.Reach.Methods, "method balances theta lower_bound evidence searched")
+		return cli.CsvOf(r.Reach.Methods, "method balances theta lower_bound evidence searched")
 	case r.Plan != nil:
-		return csvOf(r.Plan.Change.Nodes, change)
+		return cli.CsvOf(r.Plan.Change.Nodes, change)
 	case r.Rescale != nil:
-		return csvOf(r.Rescale.Nodes, change)
+		return cli.CsvOf(r.Rescale.Nodes, change)
 	}
-	return csvOf(r.Nodes, "node=id tokens capacity share load keys queue")
+	return cli.CsvOf(r.Nodes, "node=id tokens capacity share load keys queue")
 }
 
 // simulationRow is a simulated run in CSV.

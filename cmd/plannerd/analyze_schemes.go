@@ -6,13 +6,14 @@ import (
 	"strconv"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
 	"plannerd/planner/grouping"
 )
 
 type analyzeSchemesCmd struct {
 	analysisInput
 	Instances         instances                `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
-	ThetaMax          share                    `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	ThetaMax          cli.Share                `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
 	Hash              string                   `enum:"ring,modulo" default:"ring" help:"Where keys are before: ring or modulo."`
 	TokensPerInstance int                      `placeholder:"N" help:"Ring: tokens of each instance (default ${tokens})."`
 	TableLimit        *int64                   `placeholder:"N" help:"Greatest size of the routing table, in entries (default: no limit)."`
@@ -28,7 +29,7 @@ type analyzeSchemesCmd struct {
 	Seed              uint64                   `default:"0" help:"The same seed gives the same stream."`
 	Seeds             int                      `default:"5" help:"By how many seeds pkg is judged."`
 
-	outputFlag
+	cli.OutputFlag
 }
 
 // Help shows the schemes and examples.
@@ -60,7 +61,7 @@ Examples:
 }
 
 // Run compares and reports.
-func (c *analyzeSchemesCmd) Run(env *environment) error {
+func (c *analyzeSchemesCmd) Run(env *cli.Environment) error {
 	a, err := c.read(env, true)
 	if err != nil {
 		return err
@@ -70,14 +71,14 @@ func (c *analyzeSchemesCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return env.output(c.Output, func() any { return result }, func(w *page) { writeSchemes(w, result) },
+	return env.Output(c.Output, func() any { return result }, func(w *cli.Page) { writeSchemes(w, result) },
 		schemesCSV(result))
 }
 
 func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 	mergeable := !c.Whole
 	r := analyses.SchemesRequest{
-		ThetaMax: c.ThetaMax.float(), Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit,
+		ThetaMax: c.ThetaMax.Float(), Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit,
 		Mergeable:  &mergeable,
 		MaxChoices: c.MaxChoices, Sources: c.Sources, LoadInformation: c.LoadInformation,
 		AggregationPeriod: c.AggregationPeriod, MaxRounds: c.MaxRounds, MaxIntervals: c.MaxIntervals,
@@ -90,13 +91,14 @@ func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 }
 
 // writeSchemes prints the comparison for people.
-func writeSchemes(w *page, r *analyses.SchemesResult) {
+func writeSchemes(w *cli.Page, r *analyses.SchemesResult) {
 	fmt.Fprintf(w, "%s on %s, θ_max %s: the costliest key has %s of all cost, and no scheme that keeps it whole a θ "+
 		"below %s\n\n",
-		plural(r.Keys, "key"), plural(r.Instances, "instance"), theta(r.ThetaMax), percent(r.P1), theta(r.LeastTheta))
-	columns := []column{
-		text("scheme"), naming(text("")), number("θ"), number("I(m)/m"), text("balanced"), text("keys"), number("pairs held"),
-		number("table"), number("tokens"), number("intervals"), number("moved"), number("of all"), number("to merge"),
+		cli.Plural(r.Keys, "key"), cli.Plural(r.Instances,
+			"instance"), cli.Theta(r.ThetaMax), cli.Percent(r.P1), cli.Theta(r.LeastTheta))
+	columns := []cli.Column{
+		cli.Text("scheme"), cli.Naming(cli.Text("")), cli.Number("θ"), cli.Number("I(m)/m"), cli.Text("balanced"), cli.Text("keys"), cli.Number("pairs held"),
+		cli.Number("table"), cli.Number("tokens"), cli.Number("intervals"), cli.Number("moved"), cli.Number("of all"), cli.Number("to merge"),
 	}
 	var rows [][]string
 	for _, f := range r.Schemes {
@@ -112,15 +114,15 @@ func writeSchemes(w *page, r *analyses.SchemesResult) {
 			balanced += ", table over limit"
 		}
 		rows = append(rows, []string{
-			string(f.Scheme), how, theta(f.Theta), imbalance(f.Imbalance), balanced, keys, integer(f.Pairs),
+			string(f.Scheme), how, cli.Theta(f.Theta), imbalance(f.Imbalance), balanced, keys, cli.Integer(f.Pairs),
 			held(f.TableEntries), held(f.Tokens),
-			held(f.Intervals), si(f.StateMoved), percent(f.StateFraction), si(f.AggregationMessages),
+			held(f.Intervals), cli.SI(f.StateMoved), cli.Percent(f.StateFraction), cli.SI(f.AggregationMessages),
 		})
 	}
-	writeTable(w, columns, rows)
+	cli.WriteTable(w, columns, rows)
 	if r.Sampled {
 		fmt.Fprintf(w, "\npkg was run on %s that were drawn: its pairs and what is to merge are those of this sample\n",
-			plural(r.Messages, "message"))
+			cli.Plural(r.Messages, "message"))
 	}
 	fmt.Fprintf(w, "\n%s\n", r.Recommendation.Reason)
 }
@@ -130,7 +132,7 @@ func held(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return integer(n)
+	return cli.Integer(n)
 }
 
 // imbalance writes a fraction that may be tiny.
@@ -147,6 +149,6 @@ func schemesCSV(r *analyses.SchemesResult) func(io.Writer) error {
 	for i, f := range r.Schemes {
 		rows[i] = schemeRow{f, f.Scheme == r.Recommendation.Scheme}
 	}
-	return csvOf(rows, "scheme theta imbalance balanced table_within_limit keeps_keys pairs table_entries "+
+	return cli.CsvOf(rows, "scheme theta imbalance balanced table_within_limit keeps_keys pairs table_entries "+
 		"tokens intervals keys_moved state_moved state_fraction aggregation_messages method choices recommended")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plannerd/internal/backtest"
+	"plannerd/internal/cli"
 	"plannerd/internal/drive"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
@@ -19,14 +20,14 @@ type backtestCmd struct {
 	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
 	textFlags
 	operatorFlags
-	EntryGrace int       `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
-	ThetaMax   []share   `own:"" default:"0.08" placeholder:"θ" group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported by what its recommended policy came to (default 0.08)."`
-	TableLimit *int64    `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
-	Forecasts  forecasts `placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
-	Targets    []share   `placeholder:"PART" group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
-	Window     int       `own:"" least:"1" default:"5" group:"Parameters" help:"For how many intervals keys keep their state. Where none is reported it is the cost of these intervals."`
-	Added      bool      `name:"added-state" group:"Parameters" help:"The rows' state is what their interval added: keys have the sum over --window intervals (default: it is all state that they have)."`
-	outputFlag
+	EntryGrace int         `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
+	ThetaMax   []cli.Share `own:"" default:"0.08" placeholder:"θ" group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported by what its recommended policy came to (default 0.08)."`
+	TableLimit *int64      `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
+	Forecasts  forecasts   `placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
+	Targets    []cli.Share `placeholder:"PART" group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
+	Window     int         `own:"" least:"1" default:"5" group:"Parameters" help:"For how many intervals keys keep their state. Where none is reported it is the cost of these intervals."`
+	Added      bool        `name:"added-state" group:"Parameters" help:"The rows' state is what their interval added: keys have the sum over --window intervals (default: it is all state that they have)."`
+	cli.OutputFlag
 }
 
 // Help explains what is judged, and shows examples.
@@ -90,7 +91,7 @@ func parseForecast(text string) (forecast.Config, error) {
 func forecastText(c forecast.Config) string {
 	text := string(c.Method)
 	if c.Alpha > 0 {
-		text += ":" + exact(c.Alpha)
+		text += ":" + cli.Exact(c.Alpha)
 	}
 	if c.Period > 0 {
 		text += ":" + strconv.Itoa(c.Period)
@@ -110,7 +111,7 @@ func defaultForecasts() string {
 func defaultTargets() string {
 	var all []string
 	for _, part := range policy.DefaultGrid().Targets {
-		all = append(all, percentFlag(part))
+		all = append(all, cli.PercentFlag(part))
 	}
 	return strings.Join(all, ",")
 }
@@ -126,7 +127,7 @@ func (c *backtestCmd) grid() (policy.Grid, error) {
 	}
 	for _, part := range c.Targets {
 		if !(part >= 0 && part <= 1) {
-			return g, usagef("--targets: must be from 0%% to 100%% of θ_max")
+			return g, cli.Usagef("--targets: must be from 0%% to 100%% of θ_max")
 		}
 		g.Targets = append(g.Targets, float64(part))
 	}
@@ -134,7 +135,7 @@ func (c *backtestCmd) grid() (policy.Grid, error) {
 }
 
 // Run reads all intervals, runs all policies over them and reports.
-func (c *backtestCmd) Run(env *environment) error {
+func (c *backtestCmd) Run(env *cli.Environment) error {
 	grid, err := c.grid()
 	if err != nil {
 		return err
@@ -157,12 +158,12 @@ func (c *backtestCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return env.output(c.Output, func() any {
+	return env.Output(c.Output, func() any {
 		if len(reports) > 1 {
 			return backtestsDocument{planner.Revision, reports}
 		}
 		return backtestDocument{planner.Revision, reports[0]}
-	}, func(w *page) {
+	}, func(w *cli.Page) {
 		if len(reports) > 1 {
 			c.writeBeside(w, reports)
 			return
@@ -172,7 +173,7 @@ func (c *backtestCmd) Run(env *environment) error {
 }
 
 // read reads the input.
-func (c *backtestCmd) read(env *environment) (*backtest.History, error) {
+func (c *backtestCmd) read(env *cli.Environment) (*backtest.History, error) {
 	in, err := (&inputFlags{File: c.File, Format: c.Format, textFlags: c.textFlags}).open(env)
 	if err != nil {
 		return nil, err
@@ -201,18 +202,18 @@ func (c *backtestCmd) read(env *environment) (*backtest.History, error) {
 }
 
 // search runs the policies for each θ_max, and shows how far it is.
-func (c *backtestCmd) search(env *environment, h *backtest.History, op drive.Operator, grid policy.Grid) (
+func (c *backtestCmd) search(env *cli.Environment, h *backtest.History, op drive.Operator, grid policy.Grid) (
 	reports []*backtest.Report, err error,
 ) {
 	runs := 1 + len(grid.Forecasts)*len(grid.Targets)
-	progress := startProgress(env.stderr, int64(h.Len()*runs*len(c.ThetaMax)))
-	defer progress.stop()
-	progress.describe("running policies")
+	progress := cli.StartProgress(env.Stderr, int64(h.Len()*runs*len(c.ThetaMax)))
+	defer progress.Stop()
+	progress.Describe("running policies")
 	for _, thetaMax := range c.ThetaMax {
 		run := backtest.Operator{Target: op.Target, Base: op.Base, Options: op.Options, EntryGrace: c.EntryGrace}
 		run.Options.ThetaMax = float64(thetaMax)
 		candidates := backtest.Candidates(grid.Policies(run.Options.ThetaMax))
-		report, err := backtest.Search(env.ctx, h, run, candidates, func(int) { progress.add(1) })
+		report, err := backtest.Search(env.Ctx, h, run, candidates, func(int) { progress.Add(1) })
 		if err != nil {
 			return nil, err
 		}

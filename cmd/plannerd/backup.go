@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"plannerd/internal/cli"
 	"plannerd/store/sqlite"
 )
 
@@ -27,7 +28,7 @@ Examples:
 }
 
 // Run makes the copy.
-func (c *backupCmd) Run(env *environment) error {
+func (c *backupCmd) Run(env *cli.Environment) error {
 	path, err := c.file("pg_dump")
 	if err != nil {
 		return err
@@ -35,10 +36,10 @@ func (c *backupCmd) Run(env *environment) error {
 	if err := c.exists(); err != nil {
 		return err
 	}
-	if err := sqlite.Backup(env.ctx, path, c.File); err != nil {
+	if err := sqlite.Backup(env.Ctx, path, c.File); err != nil {
 		return refuseToReplace("backup", err)
 	}
-	_, err = fmt.Fprintf(env.stdout, "%s: a backup of %s\n", c.File, c.shown())
+	_, err = fmt.Fprintf(env.Stdout, "%s: a backup of %s\n", c.File, c.shown())
 	return err
 }
 
@@ -62,15 +63,15 @@ Examples:
 }
 
 // Run makes the database.
-func (c *restoreCmd) Run(env *environment) error {
+func (c *restoreCmd) Run(env *cli.Environment) error {
 	path, err := c.file("pg_restore")
 	if err != nil {
 		return err
 	}
-	if err := sqlite.Restore(env.ctx, c.File, path); err != nil {
+	if err := sqlite.Restore(env.Ctx, c.File, path); err != nil {
 		return refuseToReplace("restore", err)
 	}
-	_, err = fmt.Fprintf(env.stdout, "%s: restored from %s\n", c.shown(), c.File)
+	_, err = fmt.Fprintf(env.Stdout, "%s: restored from %s\n", c.shown(), c.File)
 	return err
 }
 
@@ -81,7 +82,7 @@ func (f *databaseURL) file(tool string) (string, error) {
 	}
 	path, isFile := strings.CutPrefix(f.DatabaseURL, "sqlite:")
 	if !isFile {
-		return "", usagef("--database-url %q: this is for SQLite files; use %s for Postgres", f.shown(), tool)
+		return "", cli.Usagef("--database-url %q: this is for SQLite files; use %s for Postgres", f.shown(), tool)
 	}
 	return path, nil
 }

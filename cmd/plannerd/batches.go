@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"plannerd/internal/cli"
 	"plannerd/planner"
 	"plannerd/planner/batches"
 )
@@ -24,15 +25,15 @@ func (f *batchFlags) bounds() (batches.Bounds, error) {
 	outside := func(x float64) bool { return !(x >= 0 && x <= planner.MaxAmount) }
 	switch {
 	case outside(f.BatchState):
-		return b, usagef("--batch-state: must be from 0 to 1e290")
+		return b, cli.Usagef("--batch-state: must be from 0 to 1e290")
 	case outside(f.TransferRate):
-		return b, usagef("--transfer-rate: must be from 0 to 1e290")
+		return b, cli.Usagef("--transfer-rate: must be from 0 to 1e290")
 	case f.BatchPause > 0 && f.TransferRate == 0:
-		return b, usagef("--batch-pause: needs --transfer-rate")
+		return b, cli.Usagef("--batch-pause: needs --transfer-rate")
 	case outside(b.Busiest):
-		return b, usagef("--batch-pause: is too long for that --transfer-rate")
+		return b, cli.Usagef("--batch-pause: is too long for that --transfer-rate")
 	case f.TransferRate > 0 && b == (batches.Bounds{}):
-		return b, usagef("--transfer-rate: belongs to --batch-keys, --batch-state or --batch-pause")
+		return b, cli.Usagef("--transfer-rate: belongs to --batch-keys, --batch-state or --batch-pause")
 	}
 	return b, nil
 }
@@ -54,9 +55,9 @@ func (r *planReport) cut() (err error) {
 	}
 	switch {
 	case !r.single():
-		return usagef("--batch-keys, --batch-state and --batch-pause: batches are of one plan; --interval names one")
+		return cli.Usagef("--batch-keys, --batch-state and --batch-pause: batches are of one plan; --interval names one")
 	case r.last.classes != nil:
-		return usagef("--batch-keys, --batch-state and --batch-pause: need keys, not classes of keys")
+		return cli.Usagef("--batch-keys, --batch-state and --batch-pause: need keys, not classes of keys")
 	case r.last.Plan == nil:
 		return nil
 	}
@@ -134,33 +135,33 @@ func (r *planReport) numberMigrations(list []migration) {
 }
 
 // writeBatches lists the batches.
-func (r *planReport) writeBatches(w *page, _ *planner.Plan) {
+func (r *planReport) writeBatches(w *cli.Page, _ *planner.Plan) {
 	x := r.schedule
 	if x == nil || len(x.Batches) == 0 {
 		return
 	}
 	amount := func(state float64) string {
 		if s := r.cmd.seconds(state); s != nil {
-			return duration(time.Duration(*s * float64(time.Second)))
+			return cli.Duration(time.Duration(*s * float64(time.Second)))
 		}
-		return si(state)
+		return cli.SI(state)
 	}
 	what := "of state for the busiest instances"
 	if r.cmd.TransferRate > 0 {
 		what = "for the transfers"
 	}
 	fmt.Fprintf(w, "\nBatches: %s, %s %s; no order of transfers comes to less than %s\n\n",
-		integer(len(x.Batches)), amount(x.Busiest), what, amount(x.LowerBound))
+		cli.Integer(len(x.Batches)), amount(x.Busiest), what, amount(x.LowerBound))
 	if asked, _ := r.cmd.bounds(); asked != x.Bounds {
-		fmt.Fprintf(w, "There are %s batches at most, so the bounds were widened.\n\n", integer(batches.Most))
+		fmt.Fprintf(w, "There are %s batches at most, so the bounds were widened.\n\n", cli.Integer(batches.Most))
 	}
-	columns := []column{
-		number("batch"), number("keys"), number("state"), number("busiest instance"), number("θ after"), number("table"),
+	columns := []cli.Column{
+		cli.Number("batch"), cli.Number("keys"), cli.Number("state"), cli.Number("busiest instance"), cli.Number("θ after"), cli.Number("table"),
 	}
 	r.writeList(w, columns, len(x.Batches), func(i int) []string {
 		b := x.Batches[i]
 		return []string{
-			integer(i + 1), integer(b.Keys), si(b.State), amount(b.Busiest), theta(b.Theta), integer(b.Table),
+			cli.Integer(i + 1), cli.Integer(b.Keys), cli.SI(b.State), amount(b.Busiest), cli.Theta(b.Theta), cli.Integer(b.Table),
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"plannerd/internal/cli"
 	"plannerd/planner"
 )
 
@@ -23,7 +24,7 @@ type unmetList []planner.Unmet
 func (l unmetList) String() string {
 	parts := make([]string, len(l))
 	for i, u := range l {
-		parts[i] = string(u.Constraint) + ">=" + exact(u.AtLeast)
+		parts[i] = string(u.Constraint) + ">=" + cli.Exact(u.AtLeast)
 	}
 	return strings.Join(parts, ";")
 }
@@ -76,11 +77,11 @@ func boundText(p *planner.Plan) string {
 	var all, this string
 	switch {
 	case p.Options.Objective == planner.MinImbalance:
-		all, this = "has a θ of at least "+theta(c.LowerBound), "this one has "+theta(p.Theta.After)
+		all, this = "has a θ of at least "+cli.Theta(c.LowerBound), "this one has "+cli.Theta(p.Theta.After)
 	case p.Options.KeyOverhead > 0:
-		all, this = "costs at least "+si(c.LowerBound)+", state and overhead", "this one costs "+si(p.Migration.Objective)
+		all, this = "costs at least "+cli.SI(c.LowerBound)+", state and overhead", "this one costs "+cli.SI(p.Migration.Objective)
 	default:
-		all, this = "moves at least "+si(c.LowerBound)+" of state", "this one moves "+si(p.Migration.State)
+		all, this = "moves at least "+cli.SI(c.LowerBound)+" of state", "this one moves "+cli.SI(p.Migration.State)
 	}
 	switch {
 	case c.Gap == nil:
@@ -88,19 +89,19 @@ func boundText(p *planner.Plan) string {
 	case *c.Gap <= 0:
 		return "no plan within all limits does better than this one."
 	case *c.Gap > 1:
-		return "any plan within all limits " + all + "; " + this + ", " + si(1+*c.Gap) + " times that."
+		return "any plan within all limits " + all + "; " + this + ", " + cli.SI(1+*c.Gap) + " times that."
 	}
-	return "any plan within all limits " + all + "; " + this + ", " + percent(*c.Gap) + " more."
+	return "any plan within all limits " + all + "; " + this + ", " + cli.Percent(*c.Gap) + " more."
 }
 
 // unmetText says what cannot be met, and by how much.
 func unmetText(o planner.Options, u planner.Unmet) string {
 	switch u.Constraint {
 	case planner.ConstraintTheta:
-		return fmt.Sprintf("θ is at least %s (θ_max is %v)", theta(u.AtLeast), u.Limit)
+		return fmt.Sprintf("θ is at least %s (θ_max is %v)", cli.Theta(u.AtLeast), u.Limit)
 	case planner.ConstraintTable:
-		return fmt.Sprintf("the routing table has at least %s (its limit is %s)", plural(int64(u.AtLeast), "entry"),
-			integer(int64(u.Limit)))
+		return fmt.Sprintf("the routing table has at least %s (its limit is %s)", cli.Plural(int64(u.AtLeast), "entry"),
+			cli.Integer(int64(u.Limit)))
 	}
 	unit := planner.MigrationState
 	if o.MigrationLimit != nil {
@@ -115,5 +116,5 @@ func gapText(gap *float64) string {
 	if gap == nil {
 		return "-"
 	}
-	return percent(*gap)
+	return cli.Percent(*gap)
 }

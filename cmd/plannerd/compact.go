@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/cli"
 	"plannerd/internal/drive"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -87,7 +88,7 @@ type compacted struct {
 }
 
 // run hands visit one interval after the other.
-func (k *compactor) run(env *environment, visit func(in *input, c compacted) error) error {
+func (k *compactor) run(env *cli.Environment, visit func(in *input, c compacted) error) error {
 	in, err := k.flags.open(env)
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func (k *compactor) run(env *environment, visit func(in *input, c compacted) err
 			return nil
 		}
 		if err == nil {
-			in.progress.describe("compacting")
+			in.progress.Describe("compacting")
 			err = k.compress(env, &c)
 		}
 		if err != nil {
@@ -112,30 +113,30 @@ func (k *compactor) run(env *environment, visit func(in *input, c compacted) err
 		if err := visit(in, c); err != nil {
 			return err
 		}
-		in.progress.describe("reading")
+		in.progress.Describe("reading")
 	}
 }
 
-func (k *compactor) compress(env *environment, c *compacted) error {
+func (k *compactor) compress(env *cli.Environment, c *compacted) error {
 	s, err := planner.NewSnapshot(c.input.Stats, k.op.Target, k.op.Base)
 	if err != nil {
 		return err
 	}
-	start, options := env.now(), k.options
+	start, options := env.Now(), k.options
 	if k.names {
 		if options.Named, err = planner.Divisible(s); err != nil {
 			return err
 		}
 	}
 	c.Compression, err = compact.Compress(s, options)
-	c.elapsed = env.now().Sub(start)
+	c.elapsed = env.Now().Sub(start)
 	return err
 }
 
 // Run writes the records, and how they compare with the keys.
-func (c *compactCmd) Run(env *environment) error {
+func (c *compactCmd) Run(env *cli.Environment) error {
 	if c.Split && c.Output == "csv" {
-		return usagef("--split: csv has no place for keys that are named; json has")
+		return cli.Usagef("--split: csv has no place for keys that are named; json has")
 	}
 	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
 	if err != nil {
@@ -149,7 +150,7 @@ func (c *compactCmd) Run(env *environment) error {
 		}
 		r.input = in
 		if table || !c.Quiet {
-			in.progress.describe("measuring")
+			in.progress.Describe("measuring")
 			return r.measure(of)
 		}
 		return nil
@@ -158,15 +159,15 @@ func (c *compactCmd) Run(env *environment) error {
 		return err
 	}
 	if table {
-		return env.people(env.stdout, r.write)
+		return env.People(env.Stdout, r.write)
 	}
-	if err := buffered(env.stdout, r.writeRecords); err != nil {
+	if err := cli.Buffered(env.Stdout, r.writeRecords); err != nil {
 		return err
 	}
 	if c.Quiet {
 		return nil
 	}
-	return env.people(env.stderr, r.write)
+	return env.People(env.Stderr, r.write)
 }
 
 // intervalRecords are the records of one interval.
@@ -206,7 +207,7 @@ func (r *compactReport) writeRecordsCSV(w io.Writer) error {
 	}
 	for _, x := range r.records {
 		if x.Scales != r.records[0].Scales {
-			return usagef(
+			return cli.Usagef(
 				"several intervals in CSV need the same scales: give --cost-scale and --state-scale, or one --interval")
 		}
 	}
@@ -267,5 +268,5 @@ func greatest[T any](xs []T, figure func(T) float64) T {
 
 // scalesText shows scales.
 func scalesText(s compact.Scales) string {
-	return fmt.Sprintf("cost scale %s, state scale %s", exact(s.Cost), exact(s.State))
+	return fmt.Sprintf("cost scale %s, state scale %s", cli.Exact(s.Cost), cli.Exact(s.State))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -139,12 +140,12 @@ func TestCompareCompact(t *testing.T) {
 func TestCompareCompactTimeout(t *testing.T) {
 	now := time.Time{}
 	var stdout, stderr bytes.Buffer
-	env := &environment{
-		ctx: t.Context(), stdout: &stdout, stderr: &stderr,
-		now: func() time.Time { now = now.Add(time.Minute); return now },
+	env := &cli.Environment{
+		Ctx: t.Context(), Stdout: &stdout, Stderr: &stderr,
+		Now: func() time.Time { now = now.Add(time.Minute); return now },
 	}
 	args := []string{"compare", streamFile, "--compact", "2", "--strategies", "llfd,lpt", "--timeout", "90s"}
-	if code := env.run(args); code != exitOK || strings.Count(stdout.String(), "1m30s were up after ") != 2 {
+	if code := execute(env, args); code != exitOK || strings.Count(stdout.String(), "1m30s were up after ") != 2 {
 		t.Errorf("exit %d, %s:\n%s", code, stderr.String(), stdout.String())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/drive"
 	"plannerd/planner"
 )
@@ -71,7 +72,7 @@ Examples:
 }
 
 // Run drives all strategies side by side and reports.
-func (c *compareCmd) Run(env *environment) error {
+func (c *compareCmd) Run(env *cli.Environment) error {
 	if c.Curve.on {
 		return c.runCurve(env)
 	}
@@ -84,23 +85,23 @@ func (c *compareCmd) Run(env *environment) error {
 		func(in *input, i int, s step) {
 			summaries[i].add(s)
 			next := drivers[(i+1)%len(drivers)].Operator().Strategy
-			in.progress.describe(fmt.Sprintf("interval %d: %s", s.Interval, next))
+			in.progress.Describe(fmt.Sprintf("interval %d: %s", s.Interval, next))
 		})
 	if err != nil {
 		return err
 	}
 	rows := compareRows(drivers, summaries)
-	return env.output(c.Output, func() any { return comparisonOf(rows) }, func(w *page) { c.writeTable(w, rows) },
+	return env.Output(c.Output, func() any { return comparisonOf(rows) }, func(w *cli.Page) { c.writeTable(w, rows) },
 		func(w io.Writer) error { return writeCompareCSV(w, rows) })
 }
 
 // beside returns a driver for each strategy with each combination of parameters.
-func (c *compareCmd) beside(env *environment) ([]*driver, error) {
+func (c *compareCmd) beside(env *cli.Environment) ([]*driver, error) {
 	trials, err := c.trials(c.Strategies)
 	if err != nil {
 		return nil, err
 	}
-	like := drive.Operator{TotalTimeout: c.Timeout, Now: env.now}
+	like := drive.Operator{TotalTimeout: c.Timeout, Now: env.Now}
 	if len(c.ScaleTo) == 0 {
 		return c.drivers(trials, like)
 	}
@@ -185,26 +186,28 @@ func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
 }
 
 // writeTable prints the comparison for people.
-func (c *compareCmd) writeTable(w *page, results []strategyFigures) {
+func (c *compareCmd) writeTable(w *cli.Page, results []strategyFigures) {
 	all := optionsOf(results)
 	intervals := results[0].Intervals
 	from := ""
 	if len(c.ScaleTo) > 0 {
 		from = "from "
 	}
-	fmt.Fprintf(w, "%s, %s%s, %s", plural(intervals, "interval"), from, plural(len(c.Instances), "instance"),
+	fmt.Fprintf(w, "%s, %s%s, %s", cli.Plural(intervals, "interval"), from, cli.Plural(len(c.Instances), "instance"),
 		gridGoals(all))
 	if i := slices.IndexFunc(results, func(r strategyFigures) bool { return r.form != nil }); i >= 0 && intervals == 1 {
 		fmt.Fprintf(w, "\n%s\n\n", results[i].form.describe())
 	} else {
 		fmt.Fprintf(w, "%s\n\n", c.degreeText())
 	}
-	columns := []column{text(""), text("strategy"), number("θ after"), number("state"), number("of all"), number("gap"),
-		number("keys"), number("table"), number("balanced"), number("time"), text("")}
+	columns := []cli.Column{cli.Text(""), cli.Text("strategy"), cli.Number("θ after"), cli.Number("state"),
+		cli.Number("of all"), cli.Number("gap"),
+		cli.Number("keys"), cli.Number("table"), cli.Number("balanced"), cli.Number("time"), cli.Text("")}
 	if intervals > 1 {
-		columns = []column{text(""), text("strategy"), number("θ planned"), number("θ realised"), number("p95"),
-			number("above θ_max"), number("total state"), number("moved"), number("returned"), number("gap"),
-			number("median table"), number("max"), number("total time"), text("")}
+		columns = []cli.Column{cli.Text(""), cli.Text("strategy"), cli.Number("θ planned"), cli.Number("θ realised"),
+			cli.Number("p95"),
+			cli.Number("above θ_max"), cli.Number("total state"), cli.Number("moved"), cli.Number("returned"), cli.Number("gap"),
+			cli.Number("median table"), cli.Number("max"), cli.Number("total time"), cli.Text("")}
 	}
 	var rows [][]string
 	for _, r := range results {
@@ -221,18 +224,18 @@ func (c *compareCmd) writeTable(w *page, results []strategyFigures) {
 		columns, rows = withMerges(columns, rows, results)
 	}
 	for i, d := range varying(all) {
-		columns = slices.Insert(columns, 2+i, naming(number(titleOf(&d))))
+		columns = slices.Insert(columns, 2+i, cli.Naming(cli.Number(titleOf(&d))))
 		for j := range rows {
 			rows[j] = slices.Insert(rows[j], 2+i, shownAs(&d, all[j]))
 		}
 	}
 	if len(c.ScaleTo) > 0 {
-		columns = slices.Insert(columns, 2, naming(number("instances")))
+		columns = slices.Insert(columns, 2, cli.Naming(cli.Number("instances")))
 		for j, r := range results {
-			rows[j] = slices.Insert(rows[j], 2, integer(r.Instances))
+			rows[j] = slices.Insert(rows[j], 2, cli.Integer(r.Instances))
 		}
 	}
-	writeTable(w, columns, rows)
+	cli.WriteTable(w, columns, rows)
 	which := "θ"
 	if intervals > 1 {
 		which = "realised θ"
@@ -242,10 +245,10 @@ func (c *compareCmd) writeTable(w *page, results []strategyFigures) {
 
 // withForms puts the number of records of the strategies, where these can differ,
 // and the greatest error of the loads after their plans behind their names.
-func withForms(columns []column, rows [][]string, results []strategyFigures) ([]column, [][]string) {
-	titles := []column{number("load error")}
+func withForms(columns []cli.Column, rows [][]string, results []strategyFigures) ([]cli.Column, [][]string) {
+	titles := []cli.Column{cli.Number("load error")}
 	if results[0].Intervals > 1 {
-		titles = []column{number("median records"), number("max load error")}
+		titles = []cli.Column{cli.Number("median records"), cli.Number("max load error")}
 	}
 	for i, r := range results {
 		cells := make([]string, len(titles))
@@ -253,8 +256,8 @@ func withForms(columns []column, rows [][]string, results []strategyFigures) ([]
 			cells[j] = "-"
 		}
 		if f := r.Compaction; f != nil {
-			cells[0] = si(f.Records.Median)
-			cells[len(cells)-1] = errorText(f.Error.After.Max)
+			cells[0] = cli.SI(f.Records.Median)
+			cells[len(cells)-1] = cli.ErrorText(f.Error.After.Max)
 		}
 		rows[i] = slices.Insert(rows[i], 2, cells...)
 	}
@@ -263,15 +266,15 @@ func withForms(columns []column, rows [][]string, results []strategyFigures) ([]
 
 // withMerges puts the merges of split keys in each interval behind the names of the
 // strategies.
-func withMerges(columns []column, rows [][]string, results []strategyFigures) ([]column, [][]string) {
-	titles := []column{number("merges")}
+func withMerges(columns []cli.Column, rows [][]string, results []strategyFigures) ([]cli.Column, [][]string) {
+	titles := []cli.Column{cli.Number("merges")}
 	if results[0].Intervals > 1 {
-		titles = []column{number("median merges"), number("max")}
+		titles = []cli.Column{cli.Number("median merges"), cli.Number("max")}
 	}
 	for i, r := range results {
 		cells := []string{"-", "-"}
 		if r.Merges != nil {
-			cells = []string{si(r.Merges.Median), si(r.Merges.Max)}
+			cells = []string{cli.SI(r.Merges.Median), cli.SI(r.Merges.Max)}
 		}
 		rows[i] = slices.Insert(rows[i], 2, cells[:len(titles)]...)
 	}
@@ -296,9 +299,8 @@ func (c *compareCmd) row(r strategyFigures) []string {
 		balanced = "no"
 	}
 	return []string{
-		star(r), r.Strategy, theta(r.ThetaAfter.Max), si(r.State.Total), percent(r.Fraction.Max), gapText(r.Proven.Gap),
-		si(r.Keys.Total),
-		si(r.Table.Max), balanced, milli(r.PlanMS.Total), c.note(r),
+		star(r), r.Strategy, cli.Theta(r.ThetaAfter.Max), cli.SI(r.State.Total), cli.Percent(r.Fraction.Max), gapText(r.Proven.Gap),
+		cli.SI(r.Keys.Total), cli.SI(r.Table.Max), balanced, milli(r.PlanMS.Total), c.note(r),
 	}
 }
 
@@ -311,11 +313,11 @@ func (c *compareCmd) streamRow(r strategyFigures) []string {
 	realised := []string{"-", "-", "-"}
 	moved, returned := "-", "-"
 	if x := r.Realised; x != nil {
-		realised = []string{theta(x.Median), theta(x.P95), percent(x.Above)}
-		moved, returned = percent(x.Moved), percent(x.Returned)
+		realised = []string{cli.Theta(x.Median), cli.Theta(x.P95), cli.Percent(x.Above)}
+		moved, returned = cli.Percent(x.Moved), cli.Percent(x.Returned)
 	}
-	return slices.Concat([]string{star(r), r.Strategy, theta(r.ThetaAfter.Median)}, realised, []string{
-		si(r.State.Total), moved, returned, gapText(r.Proven.Gap), si(r.Table.Median), si(r.Table.Max),
+	return slices.Concat([]string{star(r), r.Strategy, cli.Theta(r.ThetaAfter.Median)}, realised, []string{
+		cli.SI(r.State.Total), moved, returned, gapText(r.Proven.Gap), cli.SI(r.Table.Median), cli.SI(r.Table.Max),
 		milli(r.PlanMS.Total), c.note(r),
 	})
 }
@@ -358,7 +360,7 @@ func writeCompareCSV(w io.Writer, results []strategyFigures) error {
 		columns += ` records_median=compaction/records/median load_error_before_max=compaction/error/before/max
 			load_error_after_max=compaction/error/after/max`
 	}
-	rows, all := memberRows(results, columns), optionsOf(results)
+	rows, all := cli.MemberRows(results, columns), optionsOf(results)
 	for i, d := range varying(all) {
 		rows[0] = slices.Insert(rows[0], 2+i, d.Name)
 		for j, o := range all {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/drive"
 )
 
@@ -88,11 +89,12 @@ func TestCompareForPrograms(t *testing.T) {
 func TestCompareTimeout(t *testing.T) {
 	now := time.Time{}
 	var stdout, stderr bytes.Buffer
-	env := &environment{
-		ctx: t.Context(), stdout: &stdout, stderr: &stderr,
-		now: func() time.Time { now = now.Add(time.Minute); return now },
+	env := &cli.Environment{
+		Ctx: t.Context(), Stdout: &stdout, Stderr: &stderr,
+		Now: func() time.Time { now = now.Add(time.Minute); return now },
 	}
-	if code := env.run([]string{"compare", streamFile, "--strategies", "llfd,lpt", "--timeout", "90s"}); code != exitOK {
+	if code := execute(env, []string{"compare", streamFile, "--strategies", "llfd,lpt", "--timeout",
+		"90s"}); code != exitOK {
 		t.Fatalf("exit %d, %s", code, stderr.String())
 	}
 	if got := strings.Count(stdout.String(), "1m30s were up after "); got != 2 ||

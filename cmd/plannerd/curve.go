@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/drive"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
@@ -16,14 +17,14 @@ import (
 
 // runCurve shows the trade-off of θ against migration, and the strategies beside
 // it.
-func (c *compareCmd) runCurve(env *environment) error {
+func (c *compareCmd) runCurve(env *cli.Environment) error {
 	if len(c.ScaleTo) > 0 {
-		return usagef("--scale-to: goes without --curve")
+		return cli.Usagef("--scale-to: goes without --curve")
 	}
 	g := c.grid()
 	if !slices.Equal(g["objective"], []any{string(planner.MinMigration)}) ||
 		!slices.Equal(g["migration_limit"], []any{nil}) {
-		return usagef("--curve: it sets --objective and --migration-limit itself")
+		return cli.Usagef("--curve: it sets --objective and --migration-limit itself")
 	}
 	trial, err := c.single("compare --curve", planner.DefaultStrategy)
 	if err != nil {
@@ -42,18 +43,19 @@ func (c *compareCmd) runCurve(env *environment) error {
 		return next, drivers, err
 	}, func(in *input, i int, s step) {
 		summaries[i].add(s)
-		in.progress.describe(fmt.Sprintf("interval %d: %d of %d", s.Interval, i+1, len(drivers)))
+		in.progress.Describe(fmt.Sprintf("interval %d: %d of %d", s.Interval, i+1, len(drivers)))
 	})
 	if err != nil {
 		return err
 	}
 	d := c.document(drivers, summaries, len(drivers)-len(beside))
-	return env.output(c.Output, func() any { return d }, func(w *page) { c.writeCurve(w, trial.Planner(), d) }, d.csv())
+	return env.Output(c.Output, func() any { return d }, func(w *cli.Page) { c.writeCurve(w, trial.Planner(), d) },
+		d.csv())
 }
 
 // points returns a driver like that of a strategy for each point of the curve, and
 // the input as a source.
-func (c *compareCmd) points(env *environment, in *input, like *driver) (source, []*driver, error) {
+func (c *compareCmd) points(env *cli.Environment, in *input, like *driver) (source, []*driver, error) {
 	op := like.Operator()
 	op.Strategy = planner.Knowing(planner.MinImbalance)[0]
 	op.Options.ThetaMax, op.Options.Objective = 0, planner.MinImbalance
@@ -65,8 +67,8 @@ func (c *compareCmd) points(env *environment, in *input, like *driver) (source, 
 		}
 		next = first(interval, document, next)
 		op.Options.MigrationLimit = &planner.MigrationLimit{Unit: planner.MigrationFraction, Amount: 1}
-		in.progress.describe("looking for the best balance")
-		best, err := newDriver(op, like.form, like.needKeys).step(env.ctx, interval, document)
+		in.progress.Describe("looking for the best balance")
+		best, err := newDriver(op, like.form, like.needKeys).step(env.Ctx, interval, document)
 		if err != nil {
 			return nil, nil, &drive.StepError{Interval: interval, Err: err}
 		}
@@ -183,39 +185,41 @@ func least(soFar *float64, x float64) *float64 {
 }
 
 // writeCurve prints the curve for people.
-func (c *compareCmd) writeCurve(w *page, options planner.Options, d curveDocument) {
+func (c *compareCmd) writeCurve(w *cli.Page, options planner.Options, d curveDocument) {
 	median, total := "", ""
 	if intervals := d.Curve[0].Intervals; intervals > 1 {
 		median, total = "median ", "total "
 	}
 	fmt.Fprintf(w, "%s, %s%s%s: the least θ for the migration that is allowed\n\n",
-		plural(d.Curve[0].Intervals, "interval"), plural(len(c.Instances), "instance"), limitText(options.TableLimit),
+		cli.Plural(d.Curve[0].Intervals, "interval"), cli.Plural(len(c.Instances), "instance"), limitText(options.TableLimit),
 		c.degreeText())
 	most := 0.0
 	for _, p := range d.Curve {
 		most = max(most, p.ThetaAfter.Median)
 	}
 	bars := barWidth
-	if w.width < plainWidth {
+	if w.Width < cli.PlainWidth {
 		bars /= 2
 	}
 	var rows [][]string
 	for _, p := range d.Curve {
 		rows = append(rows, c.pointRow(p, most, bars))
 	}
-	writeTable(w, []column{
-		number("limit"), number(median + "θ after"), text(""), number(median + "at best"), number("gap"),
-		number(median + "of all"),
-		number(total + "state"), number(total + "keys"), number(median + "table"), number(total + "time"), text(""),
+	cli.WriteTable(w, []cli.Column{
+		cli.Number("limit"), cli.Number(median + "θ after"), cli.Text(""), cli.Number(median + "at best"), cli.Number("gap"),
+		cli.Number(median + "of all"),
+		cli.Number(total + "state"), cli.Number(total + "keys"), cli.Number(median + "table"), cli.Number(total +
+			"time"), cli.Text(""),
 	}, rows)
 	fmt.Fprintf(w, "\nBeside it, θ_max %v\n\n", options.ThetaMax)
 	rows = nil
 	for _, r := range d.Results {
 		rows = append(rows, c.besideRow(r))
 	}
-	writeTable(w, []column{
-		text("strategy"), number(median + "θ after"), number("curve, moving no more"),
-		number(median + "of all"), number("curve, θ no higher"), number(median + "table"), number("balanced"), text(""),
+	cli.WriteTable(w, []cli.Column{
+		cli.Text("strategy"), cli.Number(median + "θ after"), cli.Number("curve, moving no more"),
+		cli.Number(median + "of all"), cli.Number("curve, θ no higher"), cli.Number(median +
+			"table"), cli.Number("balanced"), cli.Text(""),
 	}, rows)
 }
 
@@ -238,11 +242,11 @@ func (c *compareCmd) pointRow(p curvePoint, most float64, bars int) []string {
 	}
 	bound := "-"
 	if p.Proven.Plans > p.Proven.Infeasible {
-		bound = theta(p.Proven.LowerBound.Median)
+		bound = cli.Theta(p.Proven.LowerBound.Median)
 	}
 	return []string{
-		limit, theta(p.ThetaAfter.Median), bar, bound, gapText(p.Proven.Gap), percent(p.Fraction.Median),
-		si(p.State.Total), si(p.Keys.Total), si(p.Table.Median), milli(p.PlanMS.Total),
+		limit, cli.Theta(p.ThetaAfter.Median), bar, bound, gapText(p.Proven.Gap), cli.Percent(p.Fraction.Median),
+		cli.SI(p.State.Total), cli.SI(p.Keys.Total), cli.SI(p.Table.Median), milli(p.PlanMS.Total),
 		c.note(strategyFigures{streamSummary: p.streamSummary}),
 	}
 }
@@ -258,9 +262,9 @@ func (c *compareCmd) besideRow(r besideFigures) []string {
 		return write(*x)
 	}
 	return []string{
-		r.Strategy, theta(r.ThetaAfter.Median), dash(r.CurveTheta, theta), percent(r.Fraction.Median),
-		dash(r.CurveFraction, percent),
-		si(r.Table.Median), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), c.note(r.strategyFigures),
+		r.Strategy, cli.Theta(r.ThetaAfter.Median), dash(r.CurveTheta, cli.Theta), cli.Percent(r.Fraction.Median),
+		dash(r.CurveFraction, cli.Percent),
+		cli.SI(r.Table.Median), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), c.note(r.strategyFigures),
 	}
 }
 
@@ -289,7 +293,7 @@ func (d curveDocument) csv() func(io.Writer) error {
 	for _, r := range d.Results {
 		rows = append(rows, curveRow{r.Strategy, "", r.TimedOut, r.streamSummary, nil, r.CurveTheta, r.CurveFraction})
 	}
-	return csvOf(rows, `series migration_limit timed_out intervals planned theta_after/median theta_after/max
+	return cli.CsvOf(rows, `series migration_limit timed_out intervals planned theta_after/median theta_after/max
 		theta_lower_bound_median gap=certificates/gap migrated_fraction/median migrated_state=migrated_state/total
 		migrated_keys=migrated_keys/total
 		table_size/median table_size/max curve_theta curve_fraction plan_ms=plan_ms/total`)

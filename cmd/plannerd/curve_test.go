@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/cli"
 	"plannerd/planner"
 )
 
@@ -126,7 +127,7 @@ func checkCurveCSV(t *testing.T, d curveDocument, text string) {
 		t.Fatalf("%d rows, error %v:\n%s", len(rows), err, text)
 	}
 	for i, p := range d.Curve {
-		if got := rows[1+i]; got[0] != "curve" || got[5] != exact(p.ThetaAfter.Median) || got[9] != exact(p.Fraction.Median) {
+		if got := rows[1+i]; got[0] != "curve" || got[5] != cli.Exact(p.ThetaAfter.Median) || got[9] != cli.Exact(p.Fraction.Median) {
 			t.Errorf("row %v, want %+v", got, p)
 		}
 	}
@@ -194,5 +195,5 @@ func optional(x *float64) string {
 	if x == nil {
 		return ""
 	}
-	return exact(*x)
+	return cli.Exact(*x)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plannerd/internal/cli"
 	"plannerd/store"
 	"plannerd/store/postgres"
 	"plannerd/store/sqlite"
@@ -55,7 +56,7 @@ func (f *databaseURL) check() error {
 		scheme == "sqlite" && path != "":
 		return nil
 	}
-	return usagef("--database-url %q: write postgres://user@host/database or sqlite:path/to/file.db", f.shown())
+	return cli.Usagef("--database-url %q: write postgres://user@host/database or sqlite:path/to/file.db", f.shown())
 }
 
 // exists refuses the path of a SQLite file that is not there, which open would

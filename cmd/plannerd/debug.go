@@ -7,6 +7,7 @@ import (
 	"net/http/pprof"
 	"time"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/web/httpkit"
 )
 
@@ -31,19 +32,19 @@ type observeFlags struct {
 
 // startDebugging serves profiles, if that is asked for. It returns what ends that.
 // The command line is not served: it may have the password of the database.
-func (f *observeFlags) startDebugging(env *environment, logger *slog.Logger) (stop func(), err error) {
+func (f *observeFlags) startDebugging(env *cli.Environment, logger *slog.Logger) (stop func(), err error) {
 	if f.DebugListen == "" {
 		return func() {}, nil
 	}
 	address, err := net.ResolveTCPAddr("tcp", f.DebugListen)
 	if err != nil {
-		return nil, usagef("--debug-listen %q: %w", f.DebugListen, err)
+		return nil, cli.Usagef("--debug-listen %q: %w", f.DebugListen, err)
 	}
 	if !address.IP.IsLoopback() {
-		return nil, usagef("--debug-listen %s: profiles are for this machine only, such as 127.0.0.1:6060", f.DebugListen)
+		return nil, cli.Usagef("--debug-listen %s: profiles are for this machine only, such as 127.0.0.1:6060", f.DebugListen)
 	}
 	var config net.ListenConfig
-	listener, err := config.Listen(env.ctx, "tcp", address.String())
+	listener, err := config.Listen(env.Ctx, "tcp", address.String())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"plannerd/compact"
+	"plannerd/internal/cli"
 	"plannerd/internal/drive"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
@@ -86,7 +87,7 @@ func (d *driver) step(ctx context.Context, interval int64, input *statsio.Docume
 	case input.Records != nil:
 		return d.stepRecords(ctx, interval, input)
 	case d.form.degree == 0 && d.form.scales != compact.Scales{}:
-		return step{}, usagef("--cost-scale and --state-scale belong to --compact, or to compact records")
+		return step{}, cli.Usagef("--cost-scale and --state-scale belong to --compact, or to compact records")
 	}
 	s, err := d.Step(ctx, interval, input.Stats)
 	out := step{Step: s}
@@ -105,12 +106,12 @@ func (d *driver) stepRecords(ctx context.Context, interval int64, input *statsio
 	}
 	for _, flag := range d.needKeys {
 		if flag != tableFlag || st.Named == nil {
-			return step{}, usagef("%s: needs keys, and the input holds compact records", flag)
+			return step{}, cli.Usagef("%s: needs keys, and the input holds compact records", flag)
 		}
 	}
 	op := d.Operator()
 	if missing := st.Unnamed(op.Base.Table); len(missing) > 0 {
-		return step{}, usagef("%s: it splits keys that the input does not name beside its records: %s", tableFlag,
+		return step{}, cli.Usagef("%s: it splits keys that the input does not name beside its records: %s", tableFlag,
 			cutList(missing))
 	}
 	c, err := compact.NewClasses(st, op.Target, op.Base)
@@ -164,7 +165,7 @@ func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, nee
 
 // drive opens the input and carries the drivers through it that begin chooses.
 func (f *driveFlags) drive(
-	env *environment, begin func(*input) (source, []*driver, error), visit func(in *input, driver int, s step),
+	env *cli.Environment, begin func(*input) (source, []*driver, error), visit func(in *input, driver int, s step),
 ) error {
 	in, err := f.open(env)
 	if err != nil {
@@ -177,11 +178,11 @@ func (f *driveFlags) drive(
 		window := drive.NewWindow(drive.DefaultWindow)
 		if f.Window > 1 {
 			if f.Interval != nil {
-				return usagef("--window: the states of several intervals are added up, and --interval picks one")
+				return cli.Usagef("--window: the states of several intervals are added up, and --interval picks one")
 			}
 			window, next = drive.NewWindow(1), next.summedUp(f.Window)
 		}
-		err = runDrivers(env.ctx, next, drivers, func(d *statsio.Document) (*planner.Statistics, error) {
+		err = runDrivers(env.Ctx, next, drivers, func(d *statsio.Document) (*planner.Statistics, error) {
 			if alone := f.Interval != nil || !in.stream.HasInterval(); alone || d.Records != nil {
 				return nil, nil
 			}
@@ -203,7 +204,7 @@ func (next source) summedUp(w int) source {
 			return interval, input, err
 		}
 		if input.Records != nil {
-			return interval, input, usagef("--window: compact records do not say which keys they are of")
+			return interval, input, cli.Usagef("--window: compact records do not say which keys they are of")
 		}
 		input.Stats, err = window.Add(input.Stats)
 		return interval, input, err

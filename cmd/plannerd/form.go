@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plannerd/compact"
+	"plannerd/internal/cli"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -47,7 +48,7 @@ func (f *formFlags) form() (compactForm, error) {
 // form is the form of a degree that a flag gives.
 func (f *scaleFlags) form(flag string, degree int) (compactForm, error) {
 	if err := compact.ValidateDegree(degree); err != nil {
-		return compactForm{}, usagef("%s: %s", flag, detail(err))
+		return compactForm{}, cli.Usagef("%s: %s", flag, detail(err))
 	}
 	scales, err := f.scales()
 	return compactForm{degree, scales}, err
@@ -60,10 +61,10 @@ func (f *formFlags) degreeText() string {
 	}
 	text := fmt.Sprintf(", in compact form of degree %d", f.Compact)
 	if f.CostScale != nil {
-		text += ", cost scale " + exact(*f.CostScale)
+		text += ", cost scale " + cli.Exact(*f.CostScale)
 	}
 	if f.StateScale != nil {
-		text += ", state scale " + exact(*f.StateScale)
+		text += ", state scale " + cli.Exact(*f.StateScale)
 	}
 	return text
 }
@@ -101,7 +102,7 @@ func detail(err error) string {
 // the input names, else those of the flags, else 1.
 func (f compactForm) statistics(input *statsio.Document) (*compact.Statistics, error) {
 	if f.degree > 0 {
-		return nil, usagef("--compact: the input holds compact records already")
+		return nil, cli.Usagef("--compact: the input holds compact records already")
 	}
 	named, err := namedForm(input)
 	if err != nil {
@@ -124,7 +125,7 @@ func (f compactForm) statistics(input *statsio.Document) (*compact.Statistics, e
 func oneScale(flag string, given float64, named *float64) (float64, error) {
 	switch {
 	case named != nil && given != 0 && given != *named:
-		return 0, usagef("%s: is %v, but the input says %v", flag, given, *named)
+		return 0, cli.Usagef("%s: is %v, but the input says %v", flag, given, *named)
 	case named != nil:
 		return *named, nil
 	case given != 0:
@@ -192,7 +193,7 @@ func (f *compactionFigures) describe() string {
 		degree = fmt.Sprintf(" of degree %d", *f.Degree)
 	}
 	return fmt.Sprintf("Compact form%s: %s of %s, cost scale %s, state scale %s.",
-		degree, plural(f.Records, "record"), plural(f.Keys, "key"), exact(f.CostScale), exact(f.StateScale))
+		degree, cli.Plural(f.Records, "record"), cli.Plural(f.Keys, "key"), cli.Exact(f.CostScale), cli.Exact(f.StateScale))
 }
 
 // text is describe and how right it is; "" when keys were planned on.
@@ -204,5 +205,5 @@ func (f *compactionFigures) text() string {
 		return f.describe() + " Loads and states are what the records come to."
 	}
 	return fmt.Sprintf("%s The loads that they come to are off by at most %s before the plan, %s after it.",
-		f.describe(), errorText(f.Error.Before), errorText(f.Error.After))
+		f.describe(), cli.ErrorText(f.Error.Before), cli.ErrorText(f.Error.After))
 }

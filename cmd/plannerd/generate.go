@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/lab/workload"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -55,21 +56,21 @@ Examples:
 }
 
 // Run writes the stream.
-func (c *generateCmd) Run(env *environment) error {
+func (c *generateCmd) Run(env *cli.Environment) error {
 	generator, current, err := c.generator()
 	if err != nil {
 		return err
 	}
-	p := &progress{}
-	if c.File != "" || !isTerminal(env.stdout) {
-		p = startProgress(env.stderr, int64(c.Intervals))
+	p := &cli.Progress{}
+	if c.File != "" || !cli.IsTerminal(env.Stdout) {
+		p = cli.StartProgress(env.Stderr, int64(c.Intervals))
 	}
-	defer p.stop()
-	p.describe("generating intervals")
+	defer p.Stop()
+	p.Describe("generating intervals")
 	return c.toOutput(env, func(w *bufio.Writer) error {
 		write, finish := c.format(w)
 		for interval := range c.Intervals {
-			if err := env.ctx.Err(); err != nil {
+			if err := env.Ctx.Err(); err != nil {
 				return err
 			}
 			stats, err := generator.Next(current)
@@ -79,7 +80,7 @@ func (c *generateCmd) Run(env *environment) error {
 			if err := write(interval, c.present(stats)); err != nil {
 				return err
 			}
-			p.add(1)
+			p.Add(1)
 		}
 		return finish()
 	})
@@ -139,7 +140,7 @@ func (c *generateCmd) generator() (*workload.Generator, []int32, error) {
 		config.Z = workload.DefaultZ
 	}
 	if c.Instances < 1 || c.Instances > maxInstances {
-		return nil, nil, usagef("--instances: must be 1 to %d", maxInstances)
+		return nil, nil, cli.Usagef("--instances: must be 1 to %d", maxInstances)
 	}
 	generator, err := workload.New(config)
 	if err != nil {
@@ -158,9 +159,9 @@ func (c *generateCmd) generator() (*workload.Generator, []int32, error) {
 }
 
 // toOutput calls write with the file or standard output, compressed as asked for.
-func (c *generateCmd) toOutput(env *environment, write func(*bufio.Writer) error) error {
+func (c *generateCmd) toOutput(env *cli.Environment, write func(*bufio.Writer) error) error {
 	if c.File == "" {
-		return compressed(env.stdout, c.Compress, write)
+		return compressed(env.Stdout, c.Compress, write)
 	}
 	file, err := os.Create(c.File)
 	if err != nil {

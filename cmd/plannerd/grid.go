@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -60,7 +61,7 @@ func (v *gridFlag) Decode(ctx *kong.DecodeContext) error {
 			if value, err := p.Parse(part); value == nil && err == nil {
 				continue // none
 			}
-			if err := new(share).UnmarshalText([]byte(part)); err != nil {
+			if err := new(cli.Share).UnmarshalText([]byte(part)); err != nil {
 				return err
 			}
 		}
@@ -94,7 +95,7 @@ func (f *strategyFlags) trials(names []string) ([]parameters.Trial, error) {
 	case len(problems) == 0:
 		return trials, nil
 	case problems[0].Field == "strategies":
-		return nil, usagef("--strategies %s", problems[0].Detail)
+		return nil, cli.Usagef("--strategies %s", problems[0].Detail)
 	}
 	return nil, asFlag(problems[0])
 }
@@ -111,7 +112,8 @@ func checkObjective(objectives []any, names []string) error {
 		info, ok := planner.Lookup(name)
 		knows := func(o any) bool { return info.Knows(planner.Objective(fmt.Sprint(o))) }
 		if ok && !slices.ContainsFunc(objectives, knows) {
-			return usagef("--objective: %s, not to %s", planner.OnlyKnowing(planner.Objective(fmt.Sprint(objectives[0]))), name)
+			return cli.Usagef("--objective: %s, not to %s", planner.OnlyKnowing(planner.Objective(fmt.Sprint(objectives[0]))),
+				name)
 		}
 	}
 	return nil
@@ -127,7 +129,7 @@ func (f *strategyFlags) single(command, strategy string) (parameters.Trial, erro
 	g := f.grid()
 	for _, p := range planned() {
 		if len(g[p.Name]) > 1 {
-			return trials[0], usagef("--%s: %s takes one value; compare without --curve takes several", p.Flag(), command)
+			return trials[0], cli.Usagef("--%s: %s takes one value; compare without --curve takes several", p.Flag(), command)
 		}
 	}
 	return trials[0], nil
@@ -137,7 +139,7 @@ func (f *strategyFlags) single(command, strategy string) (parameters.Trial, erro
 func shownAs(p *parameters.Parameter, o planner.Options) string {
 	v := parameters.Of(o)
 	if n, ok := p.Get(&v).(int64); ok {
-		return integer(n)
+		return cli.Integer(n)
 	}
 	return p.Text(p.Get(&v))
 }
@@ -175,7 +177,7 @@ func gridGoals(all []planner.Options) string {
 		varied[p.Name] = true
 		parts = append(parts, titleOf(&p))
 	}
-	text := []string{fmt.Sprintf("%s of %s", plural(len(all), "combination"), strings.Join(parts, " and "))}
+	text := []string{fmt.Sprintf("%s of %s", cli.Plural(len(all), "combination"), strings.Join(parts, " and "))}
 	for _, p := range planned() {
 		limits := p.Name == "theta_max" || p.Name == "table_limit"
 		if value := shownAs(&p, all[0]); limits && value != p.None && !varied[p.Name] {

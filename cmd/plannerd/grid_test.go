@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/cli"
 	"plannerd/planner"
 )
 
@@ -35,7 +36,7 @@ func TestCompareGrid(t *testing.T) {
 		if r.Parameters.TableLimit != nil {
 			limit = "5"
 		}
-		one := read(append(args, "--theta-max", exact(r.Parameters.ThetaMax), "--table-limit", limit))
+		one := read(append(args, "--theta-max", cli.Exact(r.Parameters.ThetaMax), "--table-limit", limit))
 		for _, alone := range one.Results {
 			if alone.Strategy == r.Strategy && (alone.State != r.State || alone.Table != r.Table ||
 				alone.ThetaAfter != r.ThetaAfter) {

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"plannerd/internal/cli"
 )
 
 type healthcheckCmd struct {
@@ -33,16 +35,16 @@ Examples:
 }
 
 // Run asks the server.
-func (c *healthcheckCmd) Run(env *environment) error {
+func (c *healthcheckCmd) Run(env *cli.Environment) error {
 	url, err := c.url()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(env.ctx, c.Timeout)
+	ctx, cancel := context.WithTimeout(env.Ctx, c.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return usagef("--listen %q: %w", c.Listen, err)
+		return cli.Usagef("--listen %q: %w", c.Listen, err)
 	}
 	// No proxy: it is this machine that is asked.
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: c.tls()}
@@ -77,7 +79,7 @@ func (c *healthcheckCmd) tls() *tls.Config {
 func (c *healthcheckCmd) url() (string, error) {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return "", usagef("--listen %q: write host:port, such as 127.0.0.1:8080", c.Listen)
+		return "", cli.Usagef("--listen %q: write host:port, such as 127.0.0.1:8080", c.Listen)
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = ""

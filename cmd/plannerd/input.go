@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/statsio"
 )
 
@@ -65,7 +66,7 @@ type input struct {
 	name     string // for messages
 	format   statsio.Format
 	stream   *statsio.Stream
-	progress *progress
+	progress *cli.Progress
 	closers  []func() error
 	seen     int               // intervals read
 	first    int64             // the first interval, and
@@ -76,7 +77,7 @@ type input struct {
 }
 
 // open opens the input and looks at its beginning.
-func (f *inputFlags) open(env *environment) (*input, error) {
+func (f *inputFlags) open(env *cli.Environment) (*input, error) {
 	in, raw, err := f.openRaw(env)
 	if err != nil {
 		return nil, err
@@ -89,13 +90,13 @@ func (f *inputFlags) open(env *environment) (*input, error) {
 }
 
 // openRaw opens the input, and watches how much of it is read.
-func (f *inputFlags) openRaw(env *environment) (*input, io.Reader, error) {
+func (f *inputFlags) openRaw(env *cli.Environment) (*input, io.Reader, error) {
 	in := &input{flags: f, name: f.File}
-	raw, size := env.stdin, int64(-1)
+	raw, size := env.Stdin, int64(-1)
 	if f.File == "-" {
 		in.name = "standard input"
-		if isTerminal(env.stdin) {
-			fmt.Fprintln(env.stderr, "plannerd: reading statistics from the terminal; end with Ctrl-D")
+		if cli.IsTerminal(env.Stdin) {
+			fmt.Fprintln(env.Stderr, "plannerd: reading statistics from the terminal; end with Ctrl-D")
 		}
 	} else {
 		file, err := os.Open(f.File)
@@ -108,9 +109,9 @@ func (f *inputFlags) openRaw(env *environment) (*input, io.Reader, error) {
 			size = info.Size()
 		}
 	}
-	in.progress = startProgress(env.stderr, size)
-	in.progress.describe("reading")
-	return in, &interruptible{env, in.progress.reader(raw)}, nil
+	in.progress = cli.StartProgress(env.Stderr, size)
+	in.progress.Describe("reading")
+	return in, &interruptible{env, in.progress.Reader(raw)}, nil
 }
 
 // errEmpty refuses an input without any text.
@@ -145,12 +146,12 @@ func (in *input) decode(raw io.Reader) error {
 
 // interruptible ends reading when the command is interrupted.
 type interruptible struct {
-	env *environment
+	env *cli.Environment
 	io.Reader
 }
 
 func (r *interruptible) Read(b []byte) (int, error) {
-	if err := r.env.ctx.Err(); err != nil {
+	if err := r.env.Ctx.Err(); err != nil {
 		return 0, err
 	}
 	return r.Reader.Read(b)
@@ -158,7 +159,7 @@ func (r *interruptible) Read(b []byte) (int, error) {
 
 // close ends the progress bar and closes the file. It may be called again.
 func (in *input) close() {
-	in.progress.stop()
+	in.progress.Stop()
 	for _, c := range slices.Backward(in.closers) {
 		_ = c() // only read from: nothing can be lost
 	}
@@ -237,7 +238,7 @@ func (in *input) end() error {
 		return io.EOF
 	case in.seen > 0:
 		return fmt.Errorf("there is no interval %d: it has %s, from %d to %d",
-			*in.flags.Interval, plural(in.seen, "interval"), in.first, in.newest)
+			*in.flags.Interval, cli.Plural(in.seen, "interval"), in.first, in.newest)
 	}
 	return errors.New("it has no rows: nothing to plan")
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -28,7 +29,7 @@ func (in *input) wrap(err error) error {
 		decoding *statsio.Error
 		row      = parameters.InputError(err)
 		file     *fs.PathError
-		usage    usageError
+		usage    cli.UsageError
 	)
 	switch {
 	case err == nil:
@@ -64,7 +65,7 @@ func (in *input) refused(err *statsio.Error) error {
 		list.lines = append(list.lines, in.line(name, p))
 	}
 	if more := len(rows) - mostProblems; more > 0 {
-		list.lines = append(list.lines, fmt.Sprintf("%s: and %s more", name, plural(more, "problem")))
+		list.lines = append(list.lines, fmt.Sprintf("%s: and %s more", name, cli.Plural(more, "problem")))
 	}
 	return list
 }
@@ -85,7 +86,7 @@ func (in *input) headerLine(name string, problems []statsio.Problem) string {
 			continue
 		}
 		line = p.Line
-		switch column := keyText([]byte(p.Column)); p.Detail {
+		switch column := cli.KeyText([]byte(p.Column)); p.Detail {
 		case unknownColumn:
 			if p.Near != "" {
 				column += " (" + p.Near + "?)"
@@ -135,7 +136,7 @@ func (in *input) line(name string, p statsio.Problem) string {
 	if p.Row > 0 || p.Column != "" {
 		where = p.Column
 		if p.Key != "" {
-			where = strings.TrimPrefix(where+" of key ", "key of ") + keyText([]byte(p.Key))
+			where = strings.TrimPrefix(where+" of key ", "key of ") + cli.KeyText([]byte(p.Key))
 		}
 		if p.Row > 0 && p.Line == 0 {
 			where = strings.TrimSuffix(fmt.Sprintf("row %d, %s", p.Row, where), ", ")
@@ -165,7 +166,7 @@ func (in *input) named(err *planner.InputError) string {
 		return ""
 	}
 	if ids := column(in.last.Stats); err.Row < len(ids) && ids[err.Row] != planner.NoInstance {
-		return id(ids[err.Row])
+		return cli.ID(ids[err.Row])
 	}
 	return ""
 }

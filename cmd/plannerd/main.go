@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"plannerd/internal/cli"
 )
 
 // The exit codes.
@@ -45,8 +47,8 @@ flag without a default is off.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 "plan --check" found a plan that is
 not balanced or exceeds the table limit.`
 
-// cli is the whole command line.
-type cli struct {
+// commandLine is the whole command line.
+type commandLine struct {
 	Serve     serveCmd     `cmd:"" help:"Serve the HTTP API."`
 	Demo      demoCmd      `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
 	Plan      planCmd      `cmd:"" help:"Plan the statistics in a file or on standard input."`
@@ -75,26 +77,6 @@ type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command, such as plan or analyze ring (default: the commands)."`
 }
 
-// environment is what a command may touch of the world.
-type environment struct {
-	ctx            context.Context
-	environ        []string // NAME=value
-	unknown        []string // warnings about variables that nothing reads
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	now            func() time.Time
-	// ready is told the URL of a server that serves. Nil: standard output is told.
-	ready func(url string)
-}
-
-// usageError is an error of the command line; its exit code is exitUsage.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// errMissed ends plan --check: everything worked, but a goal was missed.
-var errMissed = errors.New("a plan misses a goal")
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once.
@@ -108,62 +90,44 @@ var clockSkew string
 
 // run is the program: it returns the exit code. Ending ctx ends it gracefully.
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	env := &environment{ctx: ctx, environ: environ, stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}
+	env := &cli.Environment{Ctx: ctx, Environ: environ, Stdin: stdin, Stdout: stdout, Stderr: stderr, Now: time.Now}
 	if skew, err := time.ParseDuration(clockSkew); err == nil {
-		env.now = func() time.Time { return time.Now().Add(skew) }
+		env.Now = func() time.Time { return time.Now().Add(skew) }
 	}
-	return env.run(args)
+	return execute(env, args)
 }
 
-// run executes one command line, reports its error and returns the exit code.
-func (env *environment) run(args []string) int {
+// execute executes one command line, reports its error and returns the exit code.
+func execute(env *cli.Environment, args []string) int {
 	err := parseAndRun(env, args)
-	var usage usageError
+	var usage cli.UsageError
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errMissed):
+	case errors.Is(err, cli.ErrMissed):
 		return exitMissed
 	case errors.Is(err, syscall.EPIPE):
 		return exitFailed // the reader went away; nobody is left to tell
-	case env.ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(env.stderr, "plannerd: interrupted")
+	case env.Ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(env.Stderr, "plannerd: interrupted")
 		return exitFailed
 	}
 	var list *problemList
 	if errors.As(err, &list) {
 		for _, line := range list.lines {
-			fmt.Fprintln(env.stderr, "plannerd: "+line)
+			fmt.Fprintln(env.Stderr, "plannerd: "+line)
 		}
 		return exitFailed
 	}
-	fmt.Fprintln(env.stderr, "plannerd: "+oneLine(err.Error()))
+	fmt.Fprintln(env.Stderr, "plannerd: "+cli.OneLine(err.Error()))
 	if errors.As(err, &usage) {
 		return exitUsage
 	}
 	return exitFailed
 }
 
-// oneLine joins the lines of a message.
-func oneLine(s string) string {
-	var b strings.Builder
-	for line := range strings.Lines(s) {
-		line = strings.TrimSpace(line)
-		switch {
-		case line == "":
-			continue
-		case strings.HasSuffix(b.String(), ":"):
-			b.WriteString(" ")
-		case b.Len() > 0:
-			b.WriteString("; ")
-		}
-		b.WriteString(line)
-	}
-	return b.String()
-}
-
-func parseAndRun(env *environment, args []string) error {
-	var app cli
+func parseAndRun(env *cli.Environment, args []string) error {
+	var app commandLine
 	helped, names := false, variables{}
 	parser, err := newParser(&app, env, names, func() { helped = true })
 	if err != nil {
@@ -172,20 +136,20 @@ func parseAndRun(env *environment, args []string) error {
 	if len(args) > 0 && args[0] == completeArg {
 		return complete(env, parser.Model.Node, args[1:])
 	}
-	env.unknown = names.unknown(env.environ)
+	env.Unknown = names.unknown(env.Environ)
 	command, err := parser.Parse(joinValues(spelledOut(args)))
 	if helped {
 		return nil
 	}
 	if err != nil {
-		return usagef("%w (%s)", err, seeHelp(err))
+		return cli.Usagef("%w (%s)", err, seeHelp(err))
 	}
 	if err := checkLeast(command); err != nil {
 		return err
 	}
 	if command.Command() != "serve" { // which has a log
-		for _, warning := range env.unknown {
-			fmt.Fprintln(env.stderr, "plannerd: "+warning)
+		for _, warning := range env.Unknown {
+			fmt.Fprintln(env.Stderr, "plannerd: "+warning)
 		}
 	}
 	return command.Run(env, parser.Model)
@@ -207,20 +171,20 @@ func checkLeast(command *kong.Context) error {
 		default:
 			text = "≥ " + text
 		}
-		return usagef("--%s: must be %s", flag.Name, text)
+		return cli.Usagef("--%s: must be %s", flag.Name, text)
 	}
 	return nil
 }
 
 // newParser makes the parser of the command line. helped is called when help was
 // printed and nothing is left to do.
-func newParser(app *cli, env *environment, names variables, helped func()) (*kong.Kong, error) {
+func newParser(app *commandLine, env *cli.Environment, names variables, helped func()) (*kong.Kong, error) {
 	app.Plan.strategyFlags, app.Compare.strategyFlags = newStrategyFlags(), newStrategyFlags()
 	return kong.New(app,
 		kong.Name("plannerd"),
 		kong.Description(description),
 		kong.Vars(defaults()),
-		kong.Writers(env.stdout, env.stderr),
+		kong.Writers(env.Stdout, env.Stderr),
 		kong.Exit(func(int) { helped() }),
 		kong.ConfigureHelp(kong.HelpOptions{
 			Compact: true, NoExpandSubcommands: true, NoAppDescFormat: true, WrapUpperBound: 100,
@@ -229,7 +193,7 @@ func newParser(app *cli, env *environment, names variables, helped func()) (*kon
 			names.collect(k.Model.Node, variablePrefix)
 			return nil
 		}),
-		kong.Resolvers(names.resolver(env.getenv)),
+		kong.Resolvers(names.resolver(env.Getenv)),
 		kong.ValueFormatter(names.help),
 	)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/lab/pgtest"
 )
 
@@ -37,11 +38,11 @@ type result struct {
 func exec(t *testing.T, stdin io.Reader, vars map[string]string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	env := &environment{
-		ctx: t.Context(), environ: environOf(vars),
-		stdin: stdin, stdout: &stdout, stderr: &stderr, now: func() time.Time { return time.Time{} },
+	env := &cli.Environment{
+		Ctx: t.Context(), Environ: environOf(vars),
+		Stdin: stdin, Stdout: &stdout, Stderr: &stderr, Now: func() time.Time { return time.Time{} },
 	}
-	code := env.run(args)
+	code := execute(env, args)
 	return result{code, stdout.String(), stderr.String()}
 }
 

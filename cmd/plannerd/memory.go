@@ -7,6 +7,8 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/dustin/go-humanize"
+
+	"plannerd/internal/cli"
 )
 
 // size is an amount of bytes, written like 2GiB or 500 MB.
@@ -89,8 +91,8 @@ func forRequests(budget size) size { return (budget - ownMemory) / 100 * request
 // limitHeap tells the Go runtime to collect harder when the heap comes near to what
 // the budget leaves for it. A limit that GOMEMLIMIT sets stays. The function it
 // returns takes that back.
-func limitHeap(env *environment, budget size) (undo func()) {
-	if env.getenv("GOMEMLIMIT") != "" {
+func limitHeap(env *cli.Environment, budget size) (undo func()) {
+	if env.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
 	before := debug.SetMemoryLimit(int64(budget - outsideHeap))

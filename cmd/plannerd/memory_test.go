@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"plannerd/internal/cli"
 )
 
 func TestSize(t *testing.T) {
@@ -55,7 +57,7 @@ func TestLimitHeap(t *testing.T) {
 		budget size
 		want   int64
 	}{{"", 2 << 30, 2000 << 20}, {"", leastBudget, 144 << 20}, {"1GiB", 2 << 30, before}} {
-		undo := limitHeap(&environment{environ: []string{"GOMEMLIMIT=" + c.set}}, c.budget)
+		undo := limitHeap(&cli.Environment{Environ: []string{"GOMEMLIMIT=" + c.set}}, c.budget)
 		if got := debug.SetMemoryLimit(-1); got != c.want {
 			t.Errorf("budget %v: %d, want %d", c.budget, got, c.want)
 		}

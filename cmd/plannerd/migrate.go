@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"plannerd/internal/cli"
 )
 
 type migrateCmd struct {
@@ -44,19 +46,19 @@ Examples:
 }
 
 // Run brings the schema up to date.
-func (c *migrateUpCmd) Run(env *environment) error {
+func (c *migrateUpCmd) Run(env *cli.Environment) error {
 	return c.migrate(env, func(ctx context.Context, s migratedStore) error {
 		version, err := s.Migrator().Up(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(env.stdout, "%s: schema version %d\n", c.shown(), version)
+		_, err = fmt.Fprintf(env.Stdout, "%s: schema version %d\n", c.shown(), version)
 		return err
 	})
 }
 
 // Run takes one migration back.
-func (c *migrateDownCmd) Run(env *environment) error {
+func (c *migrateDownCmd) Run(env *cli.Environment) error {
 	if err := c.exists(); err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func (c *migrateDownCmd) Run(env *environment) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(env.stdout, "%s: schema version %d\n", c.shown(), version)
+		_, err = fmt.Fprintf(env.Stdout, "%s: schema version %d\n", c.shown(), version)
 		return err
 	})
 }
@@ -91,13 +93,13 @@ func (c *migrateDownCmd) refuseLoss(ctx context.Context, s migratedStore) error 
 	case operators > 0:
 		return fmt.Errorf("%s: taking back migration %d deletes what is stored under it, and this database has %s and %s, "+
 			"with their routing tables; nothing was changed: add --yes to do it",
-			c.shown(), version, plural(operators, "operator"), plural(plans, "plan"))
+			c.shown(), version, cli.Plural(operators, "operator"), cli.Plural(plans, "plan"))
 	}
 	return nil
 }
 
 // Run prints where the schema stands.
-func (c *migrateStatusCmd) Run(env *environment) error {
+func (c *migrateStatusCmd) Run(env *cli.Environment) error {
 	if err := c.exists(); err != nil {
 		return err
 	}
@@ -109,27 +111,27 @@ func (c *migrateStatusCmd) Run(env *environment) error {
 		state := "up to date"
 		switch {
 		case current < latest:
-			state = fmt.Sprintf("%s missing: run plannerd migrate up", plural(latest-current, "migration"))
+			state = fmt.Sprintf("%s missing: run plannerd migrate up", cli.Plural(latest-current, "migration"))
 		case current > latest:
 			state = "newer than this program: use the plannerd that migrated it"
 		}
-		_, err = fmt.Fprintf(env.stdout, "%s: schema version %d of %d, %s\n", c.shown(), current, latest, state)
+		_, err = fmt.Fprintf(env.Stdout, "%s: schema version %d of %d, %s\n", c.shown(), current, latest, state)
 		return err
 	})
 }
 
 // migrate waits for the database and calls use with it, once.
-func (f *databaseFlags) migrate(env *environment, use func(context.Context, migratedStore) error) error {
-	s, err := f.wait(env.ctx,
+func (f *databaseFlags) migrate(env *cli.Environment, use func(context.Context, migratedStore) error) error {
+	s, err := f.wait(env.Ctx,
 		func(ctx context.Context, s migratedStore) error {
 			_, _, err := s.Migrator().Status(ctx)
 			return err
 		},
 		func(err error, delay time.Duration) {
-			fmt.Fprintf(env.stderr, "plannerd: trying again in %v: %s\n", delay, oneLine(err.Error()))
+			fmt.Fprintf(env.Stderr, "plannerd: trying again in %v: %s\n", delay, cli.OneLine(err.Error()))
 		})
 	if err != nil {
 		return err
 	}
-	return errors.Join(use(env.ctx, s), s.Close())
+	return errors.Join(use(env.Ctx, s), s.Close())
 }

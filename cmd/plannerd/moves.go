@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"plannerd/compact"
+	"plannerd/internal/cli"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -29,8 +30,8 @@ type classMoves struct {
 var moveColumns = []string{"planned", "instance", "hash_instance", "cost", "state", "count"}
 
 // readMoves reads the moves of a file, or of standard input for -.
-func readMoves(env *environment, name string) (*classMoves, error) {
-	raw := env.stdin
+func readMoves(env *cli.Environment, name string) (*classMoves, error) {
+	raw := env.Stdin
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
@@ -191,8 +192,8 @@ func (c *classMoves) addMove(value json.RawMessage) error {
 
 // clip cuts what is too long to be quoted.
 func clip(s string) string {
-	if len(s) > keyWidth {
-		return strings.ToValidUTF8(s[:keyWidth], "") + "…"
+	if len(s) > cli.KeyWidth {
+		return strings.ToValidUTF8(s[:cli.KeyWidth], "") + "…"
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/drive"
 	"plannerd/internal/lab/workload"
 	"plannerd/internal/parameters"
@@ -93,11 +94,11 @@ func parseList[T any](text string, parse func(string) (T, error)) (out []T, err 
 // list names the instances as people read them: 0 to 7, or 0, 1 and 5 as 0,1,5.
 func (v instances) list() string {
 	if last := len(v) - 1; last > 1 && int(v[last].ID) == int(v[0].ID)+last {
-		return id(v[0].ID) + " to " + id(v[last].ID)
+		return cli.ID(v[0].ID) + " to " + cli.ID(v[last].ID)
 	}
 	names := make([]string, len(v))
 	for i, in := range v {
-		names[i] = id(in.ID)
+		names[i] = cli.ID(in.ID)
 	}
 	return cutList(names)
 }
@@ -124,7 +125,7 @@ func parseInstance(s string) (planner.Instance, error) {
 func asFlag(err error) error {
 	if input := parameters.InputError(err); input != nil && input.Row < 0 {
 		name := strings.ReplaceAll(input.Field, "_", "-")
-		return usagef("--%s: %s", name, input.Detail)
+		return cli.Usagef("--%s: %s", name, input.Detail)
 	}
 	return err
 }
@@ -158,9 +159,9 @@ func (f *operatorFlags) scaledTo(n int) (operatorFlags, error) {
 	out := *f
 	switch {
 	case n < 1 || n > maxInstances:
-		return out, usagef("--scale-to: the number of instances must be 1 to %d, not %d", maxInstances, n)
+		return out, cli.Usagef("--scale-to: the number of instances must be 1 to %d, not %d", maxInstances, n)
 	case f.Hash == partitioner.Reported:
-		return out, usagef("--scale-to: needs a --hash that can place keys, not %s", partitioner.Reported)
+		return out, cli.Usagef("--scale-to: needs a --hash that can place keys, not %s", partitioner.Reported)
 	}
 	if len(out.BaseInstances) == 0 {
 		out.BaseInstances = f.Instances
@@ -211,7 +212,7 @@ func (f *operatorFlags) needKeys() []string {
 func checkStrategies(names []string) error {
 	for _, name := range names {
 		if _, ok := planner.Lookup(name); !ok {
-			return usagef("there is no strategy %q; there are %s", name, strings.Join(strategyNames(), ", "))
+			return cli.Usagef("there is no strategy %q; there are %s", name, strings.Join(strategyNames(), ", "))
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -92,13 +93,13 @@ func (f *pairsFile) pair(record []string, line int) (p pair, err error) {
 	}
 	id, err := strconv.ParseInt(record[1], 10, 32)
 	if err != nil || id < 0 {
-		return p, f.wrong(line, "%s of %s %s: %q is not an id ≥ 0", f.instance[0], f.text, keyText(p.text), record[1])
+		return p, f.wrong(line, "%s of %s %s: %q is not an id ≥ 0", f.instance[0], f.text, cli.KeyText(p.text), record[1])
 	}
 	p.instance = int32(id)
 	if len(record) == 3 && record[2] != "" {
 		weight, err := strconv.ParseInt(record[2], 10, 32)
 		if err != nil || weight < 1 || weight >= planner.PartUnits {
-			return p, f.wrong(line, "weight of %s %s: %q is not from 1 to 65535", f.text, keyText(p.text), record[2])
+			return p, f.wrong(line, "weight of %s %s: %q is not from 1 to 65535", f.text, cli.KeyText(p.text), record[2])
 		}
 		p.weight = int32(weight)
 	}
@@ -124,10 +125,10 @@ func readRoutingTable(path string, keys keyEncoder) (*planner.RoutingTable, erro
 	if wrong := (*planner.InputError)(nil); errors.As(err, &wrong) {
 		e, line := entries[wrong.Row], lines[wrong.Row]
 		if wrong.Field == "Parts" {
-			return nil, file.wrong(line, "key %s: its parts %s", keyText(e.Key), wrong.Detail)
+			return nil, file.wrong(line, "key %s: its parts %s", cli.KeyText(e.Key), wrong.Detail)
 		}
 		first := slices.IndexFunc(entries, func(x planner.Entry) bool { return bytes.Equal(x.Key, e.Key) })
-		return nil, file.wrong(line, "key %s: stands in line %d already; each key has one entry", keyText(e.Key),
+		return nil, file.wrong(line, "key %s: stands in line %d already; each key has one entry", cli.KeyText(e.Key),
 			lines[first])
 	}
 	return table, err
@@ -172,7 +173,7 @@ func writeRoutingTable(w io.Writer, t *planner.RoutingTable, keys keyEncoder) er
 			rows = append(rows, tableRow{tableEntry{key, x.Instance}, new(x.Weight)})
 		}
 	}
-	return csvOf(rows, columns)(w)
+	return cli.CsvOf(rows, columns)(w)
 }
 
 // tableRow is a row of a routing table in CSV.

@@ -6,9 +6,9 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/drive"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
@@ -70,7 +70,7 @@ Examples:
 }
 
 // Run plans the input and reports.
-func (c *planCmd) Run(env *environment) error {
+func (c *planCmd) Run(env *cli.Environment) error {
 	trial, err := c.single("plan", c.Strategy)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (c *planCmd) Run(env *environment) error {
 	if c.SaveTable != "" {
 		needKeys = append(needKeys, "--save-table")
 	}
-	drivers, err := c.drivers([]parameters.Trial{trial}, drive.Operator{PlanTimeout: c.Timeout, Now: env.now}, needKeys...)
+	drivers, err := c.drivers([]parameters.Trial{trial}, drive.Operator{PlanTimeout: c.Timeout, Now: env.Now}, needKeys...)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *planCmd) Run(env *environment) error {
 		report.input = in
 		return in.source(), drivers, nil
 	}, func(in *input, _ int, s step) {
-		in.progress.describe(fmt.Sprintf("planned interval %d", s.Interval))
+		in.progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
 		report.add(s)
 	})
 	if err != nil {
@@ -133,7 +133,7 @@ func (r *planReport) add(s step) {
 func (r *planReport) check() error {
 	if missed := r.summary.Balanced < r.summary.Intervals ||
 		r.summary.WithinLimit < r.summary.Intervals; missed && r.cmd.Check {
-		return errMissed
+		return cli.ErrMissed
 	}
 	return nil
 }
@@ -142,16 +142,16 @@ func (r *planReport) check() error {
 func (r *planReport) single() bool { return len(r.intervals) == 1 && !r.cmd.Stream }
 
 // print prints the one plan in full, or a line for each of several.
-func (r *planReport) print(env *environment) error {
+func (r *planReport) print(env *cli.Environment) error {
 	form, keys := r.cmd.Output, r.cmd.keys()
 	switch {
 	case !r.single():
-		return env.output(form, func() any { return r.streamDocument() }, r.writeStream, csvOf(r.intervals, r.columns()))
+		return env.Output(form, func() any { return r.streamDocument() }, r.writeStream, cli.CsvOf(r.intervals, r.columns()))
 	case r.last.Plan == nil:
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy",
 			r.op.Strategy, r.cmd.Timeout)
 	case r.last.classes != nil:
-		return env.output(form, func() any { return classDocumentOf(r.last, keys) }, r.writePlan, func(w io.Writer) error {
+		return env.Output(form, func() any { return classDocumentOf(r.last, keys) }, r.writePlan, func(w io.Writer) error {
 			return r.last.moves().WriteCSV(w, bool(keys))
 		})
 	}
@@ -159,7 +159,7 @@ func (r *planReport) print(env *environment) error {
 	if r.schedule != nil {
 		columns += " batch"
 	}
-	return env.output(form, func() any {
+	return env.Output(form, func() any {
 		d := documentOf(r.last, r.input.last.Stats.Fingerprint(), keys)
 		r.numberMigrations(d.Migrations)
 		d.Schedule = r.scheduleOf(d.KeyEncoding != "")
@@ -167,7 +167,7 @@ func (r *planReport) print(env *environment) error {
 	}, r.writePlan, func(w io.Writer) error {
 		list := migrationsOf(r.last.Plan, keys)
 		r.numberMigrations(list)
-		return csvOf(list, columns)(w)
+		return cli.CsvOf(list, columns)(w)
 	})
 }
 
@@ -195,10 +195,6 @@ type streamDocument struct {
 func (r *planReport) streamDocument() streamDocument {
 	return streamDocument{r.op.Strategy, parametersOf(r.op.Options), planner.Revision, summaryOf(&r.summary), r.intervals}
 }
-
-func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-
-func id(n int32) string { return strconv.Itoa(int(n)) }
 
 // saveRoutingTable writes what readRoutingTable reads.
 func saveRoutingTable(path string, t *planner.RoutingTable, keys keyEncoder) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"plannerd/internal/absence"
+	"plannerd/internal/cli"
 	"plannerd/planner"
 )
 
@@ -435,10 +436,10 @@ func TestPlanKeyEncoding(t *testing.T) {
 		!strings.Contains(out, `"key": "/`) {
 		t.Errorf("binary keys: %s", out)
 	}
-	if got := keyText([]byte("a\nb\xff")); got != `"a\nb\xff"` {
+	if got := cli.KeyText([]byte("a\nb\xff")); got != `"a\nb\xff"` {
 		t.Errorf("an unprintable key is shown as %s", got)
 	}
-	if got := keyText([]byte(strings.Repeat("é", 60))); got != strings.Repeat("é", 47)+"…" {
+	if got := cli.KeyText([]byte(strings.Repeat("é", 60))); got != strings.Repeat("é", 47)+"…" {
 		t.Errorf("a long key is shown as %s", got)
 	}
 }

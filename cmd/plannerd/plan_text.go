@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/cli"
 	"plannerd/planner"
 )
 
 // writePlan prints one plan for people.
-func (r *planReport) writePlan(w *page) {
+func (r *planReport) writePlan(w *cli.Page) {
 	p := r.last.Plan
-	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, plural(r.intervals[0].Keys, "key"),
-		plural(len(r.op.Target.Instances), "instance"), goals(p.Options))
+	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, cli.Plural(r.intervals[0].Keys, "key"),
+		cli.Plural(len(r.op.Target.Instances), "instance"), goals(p.Options))
 	for _, text := range []string{verdict(p), certificateText(p), r.last.compaction.text()} {
 		if text != "" {
 			fmt.Fprintln(w, text)
@@ -26,14 +27,14 @@ func (r *planReport) writePlan(w *page) {
 	r.writeFigures(w, p)
 	migrations := r.writeMigrations
 	if r.last.classes != nil {
-		migrations = func(w *page, p *planner.Plan) {
+		migrations = func(w *cli.Page, p *planner.Plan) {
 			r.writeClassMoves(w, p)
 			named := *p
 			named.Moves = r.last.classes.MovesNamed(p)
 			r.writeMigrations(w, &named)
 		}
 	}
-	for _, part := range []func(*page, *planner.Plan){
+	for _, part := range []func(*cli.Page, *planner.Plan){
 		r.writeHotKeys, r.writeSplits, writeInstances, migrations, r.writeTableChanges,
 		r.writeBatches,
 	} {
@@ -58,7 +59,7 @@ func limitText(limit *int64) string {
 	if limit == nil {
 		return ""
 	}
-	return ", table limit " + integer(*limit)
+	return ", table limit " + cli.Integer(*limit)
 }
 
 // verdict says in a sentence what the plan reaches, and what not.
@@ -114,26 +115,26 @@ var shortageTexts = map[planner.Shortage]string{
 	planner.ShortOfBudget: "no more may be moved, or time ran out",
 }
 
-func (r *planReport) writeFigures(w *page, p *planner.Plan) {
+func (r *planReport) writeFigures(w *cli.Page, p *planner.Plan) {
 	m := p.Migration
-	writeTable(w, []column{text(""), number("before"), number("after")}, [][]string{
-		{"θ, largest overload", theta(p.Theta.Before), theta(p.Theta.After)},
-		{"largest underload", theta(p.Underload.Before), theta(p.Underload.After)},
-		{"skewness, max / mean load", theta(p.Skewness.Before), theta(p.Skewness.After)},
-		{"routing table, entries", integer(p.TableBefore), integer(p.TableAfter)},
-		{"migrated keys", "", integer(m.Keys)},
-		{"migrated state", "", si(m.State)},
-		{"migrated share of all state", "", percent(m.Fraction)},
-		{"planning time", "", duration(r.last.Elapsed)},
+	cli.WriteTable(w, []cli.Column{cli.Text(""), cli.Number("before"), cli.Number("after")}, [][]string{
+		{"θ, largest overload", cli.Theta(p.Theta.Before), cli.Theta(p.Theta.After)},
+		{"largest underload", cli.Theta(p.Underload.Before), cli.Theta(p.Underload.After)},
+		{"skewness, max / mean load", cli.Theta(p.Skewness.Before), cli.Theta(p.Skewness.After)},
+		{"routing table, entries", cli.Integer(p.TableBefore), cli.Integer(p.TableAfter)},
+		{"migrated keys", "", cli.Integer(m.Keys)},
+		{"migrated state", "", cli.SI(m.State)},
+		{"migrated share of all state", "", cli.Percent(m.Fraction)},
+		{"planning time", "", cli.Duration(r.last.Elapsed)},
 	})
 }
 
-func (r *planReport) writeHotKeys(w *page, p *planner.Plan) {
+func (r *planReport) writeHotKeys(w *cli.Page, p *planner.Plan) {
 	if len(p.HotKeys) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\nHot keys: each alone exceeds what any instance may carry\n\n")
-	name := func(item int32) string { return keyText(p.Snapshot.Keys.At(int(item))) }
+	name := func(item int32) string { return cli.KeyText(p.Snapshot.Keys.At(int(item))) }
 	title := "key"
 	if classes := r.last.classes; classes != nil {
 		title = "class [d, d_h, v_c, v_S]"
@@ -142,7 +143,7 @@ func (r *planReport) writeHotKeys(w *page, p *planner.Plan) {
 		}
 		name = func(item int32) string {
 			if classes.IsNamed(item) {
-				return keyText(p.Snapshot.Keys.At(int(item)))
+				return cli.KeyText(p.Snapshot.Keys.At(int(item)))
 			}
 			return classText(classes.Records[item])
 		}
@@ -151,17 +152,17 @@ func (r *planReport) writeHotKeys(w *page, p *planner.Plan) {
 	for _, h := range p.HotKeys {
 		pieces := "-"
 		if h.Pieces > 0 {
-			pieces = integer(h.Pieces)
+			pieces = cli.Integer(h.Pieces)
 		}
 		rows = append(rows, []string{
-			name(h.Item), id(p.Snapshot.Instances[h.Instance].ID), si(h.Cost), theta(h.ForcedTheta), pieces,
+			name(h.Item), cli.ID(p.Snapshot.Instances[h.Instance].ID), cli.SI(h.Cost), cli.Theta(h.ForcedTheta), pieces,
 		})
 	}
-	writeTable(w, []column{keys(title), number("instance"), number("cost"), number("forces θ"),
-		number("split would need")}, rows)
+	cli.WriteTable(w, []cli.Column{cli.Keys(title), cli.Number("instance"), cli.Number("cost"), cli.Number("forces θ"),
+		cli.Number("split would need")}, rows)
 }
 
-func writeInstances(w *page, p *planner.Plan) {
+func writeInstances(w *cli.Page, p *planner.Plan) {
 	fmt.Fprintf(w, "\nInstances\n\n")
 	var rows [][]string
 	for i, l := range p.Instances {
@@ -176,13 +177,14 @@ func writeInstances(w *page, p *planner.Plan) {
 			note = "not filled"
 		}
 		rows = append(rows, []string{
-			id(in.ID), exact(in.Capacity), si(l.Before), si(l.After), ofFair(l.Before, l.Fair), ofFair(l.After, l.Fair),
-			integer(l.KeysBefore), integer(l.KeysAfter), si(l.StateIn), si(l.StateOut), note,
+			cli.ID(in.ID), cli.Exact(in.Capacity), cli.SI(l.Before), cli.SI(l.After), ofFair(l.Before, l.Fair), ofFair(l.After,
+				l.Fair),
+			cli.Integer(l.KeysBefore), cli.Integer(l.KeysAfter), cli.SI(l.StateIn), cli.SI(l.StateOut), note,
 		})
 	}
-	writeTable(w, []column{
-		number("id"), number("capacity"), number("load"), number("after"), number("of fair"), number("after"),
-		number("keys"), number("after"), number("state in"), number("state out"), text(""),
+	cli.WriteTable(w, []cli.Column{
+		cli.Number("id"), cli.Number("capacity"), cli.Number("load"), cli.Number("after"), cli.Number("of fair"), cli.Number("after"),
+		cli.Number("keys"), cli.Number("after"), cli.Number("state in"), cli.Number("state out"), cli.Text(""),
 	}, rows)
 }
 
@@ -195,7 +197,7 @@ func ofFair(load, fair float64) string {
 }
 
 // writeList prints a list of n rows, or the first of them and how many more there are.
-func (r *planReport) writeList(w *page, columns []column, n int, row func(i int) []string) {
+func (r *planReport) writeList(w *cli.Page, columns []cli.Column, n int, row func(i int) []string) {
 	shown := n
 	if !r.cmd.All {
 		shown = min(n, r.cmd.Top)
@@ -204,35 +206,36 @@ func (r *planReport) writeList(w *page, columns []column, n int, row func(i int)
 	for i := range rows {
 		rows[i] = row(i)
 	}
-	writeTable(w, columns, rows)
+	cli.WriteTable(w, columns, rows)
 	if n > shown {
-		fmt.Fprintf(w, "… and %s more: --all lists them\n", integer(n-shown))
+		fmt.Fprintf(w, "… and %s more: --all lists them\n", cli.Integer(n-shown))
 	}
 }
 
 // writeMigrations lists the migrations, those of the largest state first.
-func (r *planReport) writeMigrations(w *page, p *planner.Plan) {
+func (r *planReport) writeMigrations(w *cli.Page, p *planner.Plan) {
 	if len(p.Moves) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nMigrations: %s\n\n", plural(len(p.Moves), "key"))
+	fmt.Fprintf(w, "\nMigrations: %s\n\n", cli.Plural(len(p.Moves), "key"))
 	s := p.Snapshot
 	moves := slices.Clone(p.Moves)
 	slices.SortStableFunc(moves, func(a, b planner.Move) int {
 		return cmp.Or(cmp.Compare(s.StateOf(b), s.StateOf(a)), cmp.Compare(s.Cost[b.Item], s.Cost[a.Item]))
 	})
-	columns := []column{keys("key"), number("from"), number("to"), number("cost"), number("state"), text("reason")}
+	columns := []cli.Column{cli.Keys("key"), cli.Number("from"), cli.Number("to"), cli.Number("cost"), cli.Number("state"),
+		cli.Text("reason")}
 	r.writeList(w, columns, len(moves), func(i int) []string {
 		m := moves[i]
 		return []string{
-			keyText(s.Keys.At(int(m.Item))), id(s.Instances[m.From].ID), id(s.Instances[m.To].ID),
-			si(s.Cost[m.Item]), si(s.StateOf(m)), m.Reason.String(),
+			cli.KeyText(s.Keys.At(int(m.Item))), cli.ID(s.Instances[m.From].ID), cli.ID(s.Instances[m.To].ID),
+			cli.SI(s.Cost[m.Item]), cli.SI(s.StateOf(m)), m.Reason.String(),
 		}
 	})
 }
 
 // writeClassMoves lists the moves of classes, those of the most state first.
-func (r *planReport) writeClassMoves(w *page, p *planner.Plan) {
+func (r *planReport) writeClassMoves(w *cli.Page, p *planner.Plan) {
 	moves := r.last.classes.Moves(p)
 	if len(moves) == 0 {
 		return
@@ -242,29 +245,31 @@ func (r *planReport) writeClassMoves(w *page, p *planner.Plan) {
 		count += m.Count
 	}
 	fmt.Fprintf(w, "\nMigrations: %s in %s from d to d', of cost v_c and state v_S in the scales\n\n",
-		plural(count, "key"), plural(len(moves), "move"))
+		cli.Plural(count, "key"), cli.Plural(len(moves), "move"))
 	state := func(m compact.Record) float64 { return m.State * float64(m.Count) }
 	slices.SortStableFunc(moves, func(a, b compact.Record) int { return cmp.Compare(state(b), state(a)) })
-	columns := []column{number("d'"), number("d"), number("d_h"), number("v_c"), number("v_S"), number("#")}
+	columns := []cli.Column{cli.Number("d'"), cli.Number("d"), cli.Number("d_h"), cli.Number("v_c"), cli.Number("v_S"),
+		cli.Number("#")}
 	r.writeList(w, columns, len(moves), func(i int) []string {
 		m := moves[i]
-		return []string{id(m.Planned), id(m.Current), id(m.Hash), exact(m.Cost), exact(m.State), integer(m.Count)}
+		return []string{cli.ID(m.Planned), cli.ID(m.Current), cli.ID(m.Hash), cli.Exact(m.Cost), cli.Exact(m.State),
+			cli.Integer(m.Count)}
 	})
 }
 
 // classText is what the keys of a class have in common.
 func classText(r compact.Record) string {
-	return "[" + id(r.Current) + ", " + id(r.Hash) + ", " + exact(r.Cost) + ", " + exact(r.State) + "]"
+	return "[" + cli.ID(r.Current) + ", " + cli.ID(r.Hash) + ", " + cli.Exact(r.Cost) + ", " + cli.Exact(r.State) + "]"
 }
 
 // writeTableChanges lists what the plan does to the routing table.
-func (r *planReport) writeTableChanges(w *page, p *planner.Plan) {
+func (r *planReport) writeTableChanges(w *cli.Page, p *planner.Plan) {
 	if len(p.Set)+len(p.Unset) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nRouting table: %s set, %s dropped\n\n", plural(len(p.Set), "entry"), integer(len(p.Unset)))
+	fmt.Fprintf(w, "\nRouting table: %s set, %s dropped\n\n", cli.Plural(len(p.Set), "entry"), cli.Integer(len(p.Unset)))
 	s := p.Snapshot
-	columns := []column{text(""), keys("key"), number("was"), number("becomes")}
+	columns := []cli.Column{cli.Text(""), cli.Keys("key"), cli.Number("was"), cli.Number("becomes")}
 	r.writeList(w, columns, len(p.Set)+len(p.Unset), func(i int) []string {
 		if i < len(p.Set) {
 			set, sign := p.Set[i], "+"
@@ -272,10 +277,10 @@ func (r *planReport) writeTableChanges(w *page, p *planner.Plan) {
 			if old != "" {
 				sign = "~"
 			}
-			return []string{sign, keyText(s.Keys.At(int(set.Item))), old, id(s.Instances[set.To].ID)}
+			return []string{sign, cli.KeyText(s.Keys.At(int(set.Item))), old, cli.ID(s.Instances[set.To].ID)}
 		}
 		i -= len(p.Set)
-		u, key := p.Unset[i], keyText(p.UnsetKey(i))
+		u, key := p.Unset[i], cli.KeyText(p.UnsetKey(i))
 		if u.Item < 0 {
 			return []string{"-", key, entryText(s.Table.At(int(u.Entry))), "absent"}
 		}
@@ -287,7 +292,7 @@ func (r *planReport) writeTableChanges(w *page, p *planner.Plan) {
 func entryBefore(s *planner.Snapshot, item int32) string {
 	switch {
 	case s.Table == nil && s.Current[item] != s.Hash[item]:
-		return id(s.Instances[s.Current[item]].ID)
+		return cli.ID(s.Instances[s.Current[item]].ID)
 	case s.Entry != nil && s.Entry[item] >= 0:
 		return entryText(s.Table.At(int(s.Entry[item])))
 	}
@@ -299,4 +304,4 @@ func milli(ms float64) string { return cell(time.Duration(ms * float64(time.Mill
 
 // cell is a time in a column, whose width is the same however long things take: how a
 // table is laid out must not depend on that.
-func cell(d time.Duration) string { return fmt.Sprintf("%7s", duration(d)) }
+func cell(d time.Duration) string { return fmt.Sprintf("%7s", cli.Duration(d)) }

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"plannerd/api"
+	"plannerd/internal/cli"
 	"plannerd/internal/web/httpkit"
 )
 
 // process is a server from the moment that it listens until it has ended.
 type process struct {
 	*serveCmd
-	env    *environment
+	env    *cli.Environment
 	log    *slog.Logger
 	url    string
 	gate   *httpkit.Gate
@@ -28,9 +29,9 @@ type process struct {
 
 // listen starts the server, before there is anything behind it: who asks learns
 // that it is starting, and an address that is taken is told at once.
-func (c *serveCmd) listen(env *environment, config api.Config, secrets *credentials) (*process, error) {
+func (c *serveCmd) listen(env *cli.Environment, config api.Config, secrets *credentials) (*process, error) {
 	var listen net.ListenConfig
-	listener, err := listen.Listen(env.ctx, "tcp", c.Listen)
+	listener, err := listen.Listen(env.Ctx, "tcp", c.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen, choose another --listen (does another plannerd run?): %w", err)
 	}
@@ -75,12 +76,12 @@ func (p *process) prepare(ctx context.Context, s migratedStore) error {
 // serve answers requests with the handler until the program is told to stop, and
 // then lets the running ones finish.
 func (p *process) serve(handler *api.Server) error {
-	defer beside(p.env.ctx, handler.Run)()
+	defer beside(p.env.Ctx, handler.Run)()
 	p.gate.Open(handler)
-	if p.env.ready != nil {
-		p.env.ready(p.url)
+	if p.env.Ready != nil {
+		p.env.Ready(p.url)
 	} else {
-		fmt.Fprintf(p.env.stdout, "plannerd %s is at %s (reference: %[2]s/docs), data in %[3]s\n", version(),
+		fmt.Fprintf(p.env.Stdout, "plannerd %s is at %s (reference: %[2]s/docs), data in %[3]s\n", version(),
 			p.url, p.shown())
 	}
 	p.log.Info("ready", "url", p.url)
@@ -88,7 +89,7 @@ func (p *process) serve(handler *api.Server) error {
 	select {
 	case err := <-p.served:
 		return fmt.Errorf("serving ended: %w", err)
-	case <-p.env.ctx.Done():
+	case <-p.env.Ctx.Done():
 	}
 	p.log.Info("shutting down", "drain_delay", p.DrainDelay.String(), "at_most",
 		(p.DrainDelay + p.ShutdownTimeout).String())
@@ -149,7 +150,7 @@ func (p *process) close() error {
 // datagram to the socket that it names, as sd_notify(3) has it. What cannot be
 // told is logged, and nothing else: the server runs all the same.
 func (p *process) notify(state string) {
-	socket := p.env.getenv("NOTIFY_SOCKET")
+	socket := p.env.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
 		return
 	}

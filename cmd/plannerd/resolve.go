@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/compact"
+	"plannerd/internal/cli"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -55,9 +56,9 @@ Examples:
 }
 
 // Run writes the keys.
-func (c *resolveCmd) Run(env *environment) error {
+func (c *resolveCmd) Run(env *cli.Environment) error {
 	if c.File == "-" && c.Moves == "-" {
-		return usagef("--moves: the statistics and the moves cannot both be on standard input")
+		return cli.Usagef("--moves: the statistics and the moves cannot both be on standard input")
 	}
 	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
 	if err != nil {
@@ -71,9 +72,9 @@ func (c *resolveCmd) Run(env *environment) error {
 	intervals := 0
 	err = k.run(env, func(in *input, of compacted) (err error) {
 		if intervals++; intervals > 1 {
-			return usagef("%s has several intervals: --interval says of which one the plan is", in.name)
+			return cli.Usagef("%s has several intervals: --interval says of which one the plan is", in.name)
 		}
-		in.progress.describe("resolving")
+		in.progress.Describe("resolving")
 		keys, err = c.resolve(of.Compression, moves)
 		return err
 	})
@@ -83,7 +84,7 @@ func (c *resolveCmd) Run(env *environment) error {
 	encoded := c.keys()
 	if !bool(encoded) && slices.ContainsFunc(keys, func(k resolvedKey) bool { return !utf8.ValidString(k.Key) }) {
 		encoded = true
-		fmt.Fprintln(env.stderr, "plannerd: the keys are written in base64, as not all are UTF-8: tell the service with "+
+		fmt.Fprintln(env.Stderr, "plannerd: the keys are written in base64, as not all are UTF-8: tell the service with "+
 			"?key_encoding=base64")
 	}
 	for i := range keys {
@@ -94,9 +95,9 @@ func (c *resolveCmd) Run(env *environment) error {
 		if c.Hash == partitioner.Reported {
 			columns += " hash_instance"
 		}
-		return buffered(env.stdout, csvOf(keys, columns))
+		return cli.Buffered(env.Stdout, cli.CsvOf(keys, columns))
 	}
-	return buffered(env.stdout, func(w io.Writer) error {
+	return cli.Buffered(env.Stdout, func(w io.Writer) error {
 		lines := jsontext.NewEncoder(w)
 		for _, k := range keys {
 			if err := json.MarshalEncode(lines, k); err != nil {
@@ -129,7 +130,7 @@ func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) (
 // that does not know their degree was not told their scales either.
 func (c *resolveCmd) checkForm(compression *compact.Compression, of *compactionFigures) error {
 	mismatch := func(what string, plan, here any) error {
-		return usagef("--moves: the plan is of records with %s %v, but the flags give %v", what, plan, here)
+		return cli.Usagef("--moves: the plan is of records with %s %v, but the flags give %v", what, plan, here)
 	}
 	switch {
 	case of == nil, of.Degree == nil:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plannerd/api"
+	"plannerd/internal/cli"
 	"plannerd/internal/statsio"
 	"plannerd/internal/web/httpkit"
 	"plannerd/web"
@@ -72,17 +73,17 @@ Examples:
 }
 
 // Run serves until the context ends.
-func (c *serveCmd) Run(env *environment) error {
+func (c *serveCmd) Run(env *cli.Environment) error {
 	if err := c.check(env); err != nil {
 		return err
 	}
-	logger := c.logger(env.stderr)
-	for _, warning := range env.unknown {
+	logger := c.logger(env.Stderr)
+	for _, warning := range env.Unknown {
 		logger.Warn(warning)
 	}
 	logger.Info("starting", "version", version(), "database", c.shown())
 	err := c.run(env, logger)
-	if env.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if env.Ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = nil // it was told to stop before it had started
 	}
 	if err == nil {
@@ -92,8 +93,8 @@ func (c *serveCmd) Run(env *environment) error {
 }
 
 // run listens, waits for the store and serves.
-func (c *serveCmd) run(env *environment, logger *slog.Logger) (err error) {
-	secrets, err := c.credentials(c.Listen, env.getenv)
+func (c *serveCmd) run(env *cli.Environment, logger *slog.Logger) (err error) {
+	secrets, err := c.credentials(c.Listen, env.Getenv)
 	if err != nil {
 		return err
 	}
@@ -113,17 +114,17 @@ func (c *serveCmd) run(env *environment, logger *slog.Logger) (err error) {
 		return err
 	}
 	config := api.Config{
-		Logger: logger, Dashboard: dashboard, Version: version(), Now: env.now, Limits: c.limits(budget),
+		Logger: logger, Dashboard: dashboard, Version: version(), Now: env.Now, Limits: c.limits(budget),
 		Access: secrets.access(), Tracing: tracing.provider,
 	}
-	config.Connections = httpkit.NewConnections(c.connections(budget), env.now)
+	config.Connections = httpkit.NewConnections(c.connections(budget), env.Now)
 	defer secrets.watch(logger)()
 	p, err := c.listen(env, config, secrets)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	s, err := c.wait(env.ctx, p.prepare, func(err error, delay time.Duration) {
+	s, err := c.wait(env.Ctx, p.prepare, func(err error, delay time.Duration) {
 		logger.Warn("the database is not ready", "retry_in", delay.String(), "error", err)
 	})
 	if err != nil {
@@ -140,14 +141,14 @@ func (c *serveCmd) run(env *environment, logger *slog.Logger) (err error) {
 }
 
 // check refuses settings that cannot be meant.
-func (c *serveCmd) check(env *environment) error {
+func (c *serveCmd) check(env *cli.Environment) error {
 	if err := c.databaseFlags.check(); err != nil {
 		return err
 	}
 	if c.MemoryBudget != 0 && c.MemoryBudget < leastBudget {
-		return usagef("--memory-budget: must be at least %v", leastBudget)
+		return cli.Usagef("--memory-budget: must be at least %v", leastBudget)
 	}
-	return c.accessFlags.check(env.ctx, c.Listen, env.getenv)
+	return c.accessFlags.check(env.Ctx, c.Listen, env.Getenv)
 }
 
 // limits are those of the API.
@@ -174,7 +175,7 @@ func (c *serveCmd) logger(w io.Writer) *slog.Logger {
 		level = slog.LevelInfo // the enum of the flag admits levels only
 	}
 	options := &slog.HandlerOptions{Level: level}
-	if isTerminal(w) {
+	if cli.IsTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, options))
 	}
 	return slog.New(slog.NewJSONHandler(w, options))

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plannerd/internal/cli"
 	"plannerd/planner"
 )
 
@@ -21,15 +22,15 @@ type splitFlags struct {
 func (f *splitFlags) splitting() (*planner.Splitting, error) {
 	switch {
 	case !f.Split && (f.MaxParts != 0 || f.MergeCost != 0 || f.SplitPrice != nil || f.SplitParts != "migrate"):
-		return nil, usagef("--max-parts, --merge-cost, --split-price and --split-parts belong to --split")
+		return nil, cli.Usagef("--max-parts, --merge-cost, --split-price and --split-parts belong to --split")
 	case !f.Split:
 		return nil, nil //nolint:nilnil // not to split is no error
 	case f.MaxParts == 1:
-		return nil, usagef("--max-parts: must be 0, or 2 or more")
+		return nil, cli.Usagef("--max-parts: must be 0, or 2 or more")
 	case !(f.MergeCost >= 0 && f.MergeCost <= planner.MaxAmount):
-		return nil, usagef("--merge-cost: must be from 0 to 1e290")
+		return nil, cli.Usagef("--merge-cost: must be from 0 to 1e290")
 	case f.SplitPrice != nil && !(*f.SplitPrice >= 0 && *f.SplitPrice <= planner.MaxAmount):
-		return nil, usagef("--split-price: must be from 0 to 1e290")
+		return nil, cli.Usagef("--split-price: must be from 0 to 1e290")
 	}
 	return &planner.Splitting{
 		MaxParts: f.MaxParts, MergeCost: f.MergeCost, Price: f.SplitPrice, Expire: f.SplitParts == "expire",
@@ -71,13 +72,14 @@ func splitKeysOf(p *planner.Plan, keys keyEncoder) []splitKey {
 }
 
 // writeSplits lists the keys that the plan has split.
-func (r *planReport) writeSplits(w *page, p *planner.Plan) {
+func (r *planReport) writeSplits(w *cli.Page, p *planner.Plan) {
 	if len(p.Splits) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nSplit keys: %s in each interval\n\n", plural(p.Merges(), "merge"))
+	fmt.Fprintf(w, "\nSplit keys: %s in each interval\n\n", cli.Plural(p.Merges(), "merge"))
 	s := p.Snapshot
-	columns := []column{keys("key"), number("cost"), number("of fair"), text("goes to"), text("why"), text("")}
+	columns := []cli.Column{cli.Keys("key"), cli.Number("cost"), cli.Number("of fair"), cli.Text("goes to"),
+		cli.Text("why"), cli.Text("")}
 	r.writeList(w, columns, len(p.Splits), func(i int) []string {
 		x := p.Splits[i]
 		note := ""
@@ -86,7 +88,7 @@ func (r *planReport) writeSplits(w *page, p *planner.Plan) {
 		}
 		fair := p.Instances[x.Parts[0].Instance].Fair
 		return []string{
-			keyText(s.Keys.At(int(x.Item))), si(s.Cost[x.Item]), ofFair(s.Cost[x.Item], fair), partsText(s, x.Parts),
+			cli.KeyText(s.Keys.At(int(x.Item))), cli.SI(s.Cost[x.Item]), ofFair(s.Cost[x.Item], fair), partsText(s, x.Parts),
 			splitCauses[x.Cause], note,
 		}
 	})
@@ -103,7 +105,7 @@ func partsText(s *planner.Snapshot, parts []planner.Part) string {
 	words := make([]string, len(parts))
 	for i, x := range parts {
 		share := strconv.FormatFloat(100*float64(x.Weight)/planner.PartUnits, 'f', 1, 64)
-		words[i] = id(s.Instances[x.Instance].ID) + " (" + share + " %)"
+		words[i] = cli.ID(s.Instances[x.Instance].ID) + " (" + share + " %)"
 	}
 	return strings.Join(words, ", ")
 }
@@ -111,11 +113,11 @@ func partsText(s *planner.Snapshot, parts []planner.Part) string {
 // entryText is where a table entry sends its key.
 func entryText(e planner.Entry) string {
 	if e.Parts == nil {
-		return id(e.Instance)
+		return cli.ID(e.Instance)
 	}
 	ids := make([]string, len(e.Parts))
 	for i, x := range e.Parts {
-		ids[i] = id(x.Instance)
+		ids[i] = cli.ID(x.Instance)
 	}
 	return strings.Join(ids, "+")
 }

@@ -6,62 +6,64 @@ import (
 	"strconv"
 	"strings"
 
+	"plannerd/internal/cli"
 	"plannerd/planner"
 )
 
 // writeStream prints a line for each interval, and what they come to.
-func (r *planReport) writeStream(w *page) {
-	fmt.Fprintf(w, "%s on %s, %s, %s%s\n\n", r.op.Strategy, plural(len(r.intervals), "interval"),
-		plural(len(r.op.Target.Instances), "instance"), goals(r.op.Options), r.cmd.degreeText())
+func (r *planReport) writeStream(w *cli.Page) {
+	fmt.Fprintf(w, "%s on %s, %s, %s%s\n\n", r.op.Strategy, cli.Plural(len(r.intervals), "interval"),
+		cli.Plural(len(r.op.Target.Instances), "instance"), goals(r.op.Options), r.cmd.degreeText())
 	var rows [][]string
 	for _, f := range r.intervals {
 		rows = append(rows, streamRow(f))
 	}
 	s := summaryOf(&r.summary)
 	rows = append(rows,
-		[]string{"median", "", theta(s.ThetaBefore.Median), theta(s.ThetaAfter.Median), si(s.Keys.Median), si(s.State.Median),
-			percent(s.Fraction.Median), "", si(s.Table.Median), milli(s.PlanMS.Median)},
-		[]string{"max", "", theta(s.ThetaBefore.Max), theta(s.ThetaAfter.Max), si(s.Keys.Max), si(s.State.Max),
-			percent(s.Fraction.Max), "", si(s.Table.Max), milli(s.PlanMS.Max)},
-		[]string{"total", "", "", "", si(s.Keys.Total), si(s.State.Total), "", gapText(s.Proven.Gap), "",
+		[]string{"median", "", cli.Theta(s.ThetaBefore.Median), cli.Theta(s.ThetaAfter.Median), cli.SI(s.Keys.Median),
+			cli.SI(s.State.Median), cli.Percent(s.Fraction.Median), "", cli.SI(s.Table.Median), milli(s.PlanMS.Median)},
+		[]string{"max", "", cli.Theta(s.ThetaBefore.Max), cli.Theta(s.ThetaAfter.Max), cli.SI(s.Keys.Max),
+			cli.SI(s.State.Max), cli.Percent(s.Fraction.Max), "", cli.SI(s.Table.Max), milli(s.PlanMS.Max)},
+		[]string{"total", "", "", "", cli.SI(s.Keys.Total), cli.SI(s.State.Total), "", gapText(s.Proven.Gap), "",
 			milli(s.PlanMS.Total)},
 	)
-	columns := []column{
-		number("interval"), number("keys"), number("θ before"), number("θ after"), number("migrated"), number("state"),
-		number("of all"), number("gap"), number("table"), number("time"), text(""),
+	columns := []cli.Column{
+		cli.Number("interval"), cli.Number("keys"), cli.Number("θ before"), cli.Number("θ after"), cli.Number("migrated"), cli.Number("state"),
+		cli.Number("of all"), cli.Number("gap"), cli.Number("table"), cli.Number("time"), cli.Text(""),
 	}
 	if s.Compaction != nil {
 		columns, rows = r.withRecords(columns, rows, s.Compaction)
 	}
-	writeTable(w, columns, rows)
+	cli.WriteTable(w, columns, rows)
 	fmt.Fprintf(w, "\n%d of %d intervals balanced, %d within the table limit, %d changed something\n",
 		s.Balanced, s.Intervals, s.WithinLimit, s.Acted)
 	if x := s.Merges; x != nil {
-		fmt.Fprintf(w, "Split keys: %s merges in an interval (median), %s at most\n", si(x.Median), si(x.Max))
+		fmt.Fprintf(w, "Split keys: %s merges in an interval (median), %s at most\n", cli.SI(x.Median), cli.SI(x.Max))
 	}
 	if x := s.Realised; x != nil {
 		fmt.Fprintf(w, "Realised, from the second interval on: θ %s (median) and %s (p95), above θ_max in %s of the "+
 			"intervals; moved %s of all state, of which %s returned\n",
-			theta(x.Median), theta(x.P95), percent(x.Above), percent(x.Moved), percent(x.Returned))
+			cli.Theta(x.Median), cli.Theta(x.P95), cli.Percent(x.Above), cli.Percent(x.Moved), cli.Percent(x.Returned))
 	}
 }
 
 // withRecords puts the number of records, and the error of the loads that they come
 // to, behind the number of keys.
-func (r *planReport) withRecords(columns []column, rows [][]string, c *compactionSummary) ([]column, [][]string) {
-	columns = slices.Insert(columns, 2, number("records"), number("load error"), number("after"))
+func (r *planReport) withRecords(columns []cli.Column, rows [][]string, c *compactionSummary) ([]cli.Column,
+	[][]string) {
+	columns = slices.Insert(columns, 2, cli.Number("records"), cli.Number("load error"), cli.Number("after"))
 	cells := func(records string, e *planner.Comparison) []string {
 		if e == nil {
 			return []string{records, "", ""}
 		}
-		return []string{records, errorText(e.Before), errorText(e.After)}
+		return []string{records, cli.ErrorText(e.Before), cli.ErrorText(e.After)}
 	}
 	var all [][]string
 	for _, f := range r.intervals {
 		if f.Compaction == nil {
 			all = append(all, cells("", nil))
 		} else {
-			all = append(all, cells(integer(f.Compaction.Records), f.Compaction.Error))
+			all = append(all, cells(cli.Integer(f.Compaction.Records), f.Compaction.Error))
 		}
 	}
 	var median, most *planner.Comparison
@@ -69,7 +71,7 @@ func (r *planReport) withRecords(columns []column, rows [][]string, c *compactio
 		median = &planner.Comparison{Before: e.Before.Median, After: e.After.Median}
 		most = &planner.Comparison{Before: e.Before.Max, After: e.After.Max}
 	}
-	all = append(all, cells(si(c.Records.Median), median), cells(si(c.Records.Max), most), cells("", nil))
+	all = append(all, cells(cli.SI(c.Records.Median), median), cells(cli.SI(c.Records.Max), most), cells("", nil))
 	for i, row := range rows {
 		rows[i] = slices.Insert(row, 2, all[i]...)
 	}
@@ -78,7 +80,7 @@ func (r *planReport) withRecords(columns []column, rows [][]string, c *compactio
 
 // streamRow is the line of one interval.
 func streamRow(f figures) []string {
-	interval, keys := strconv.FormatInt(f.Interval, 10), integer(f.Keys)
+	interval, keys := strconv.FormatInt(f.Interval, 10), cli.Integer(f.Keys)
 	if f.EndReason == endTimeout {
 		return []string{interval, keys, "", "", "", "", "", "", "", milli(f.PlanMS), "no plan in time"}
 	}
@@ -100,8 +102,8 @@ func streamRow(f figures) []string {
 		notes = append(notes, "cut short")
 	}
 	return []string{
-		interval, keys, theta(f.Theta.Before), theta(f.Theta.After), integer(f.Migration.Keys), si(f.Migration.State),
-		percent(f.Migration.Fraction), gapText(gap), integer(f.RoutingTable.After), milli(f.PlanMS),
+		interval, keys, cli.Theta(f.Theta.Before), cli.Theta(f.Theta.After), cli.Integer(f.Migration.Keys), cli.SI(f.Migration.State),
+		cli.Percent(f.Migration.Fraction), gapText(gap), cli.Integer(f.RoutingTable.After), milli(f.PlanMS),
 		strings.Join(notes, ", "),
 	}
 }

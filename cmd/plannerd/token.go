@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/web/access"
 )
 
@@ -29,15 +30,15 @@ Examples:
 }
 
 // Run makes a token.
-func (c *tokenNewCmd) Run(env *environment) error {
+func (c *tokenNewCmd) Run(env *cli.Environment) error {
 	caller, err := access.NewCaller(c.Name, c.Role, c.Operators)
 	if err != nil {
-		return usageError{err}
+		return cli.Usagef("%w", err)
 	}
 	secret := access.NewSecret()
-	if _, err := fmt.Fprintln(env.stdout, access.Line(secret, caller)); err != nil {
+	if _, err := fmt.Fprintln(env.Stdout, access.Line(secret, caller)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.stderr, "The token of %s, shown only now:\n%s\n", c.Name, secret)
+	_, err = fmt.Fprintf(env.Stderr, "The token of %s, shown only now:\n%s\n", c.Name, secret)
 	return err
 }

@@ -13,6 +13,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+
+	"plannerd/internal/cli"
 )
 
 // tracesTime is how long the end of the program waits for the last traces to be
@@ -47,19 +49,19 @@ func (f *observeFlags) tracesURL(getenv func(string) string) string {
 
 // startTracing sends traces, if there is anywhere to send them to. A collector
 // that is away costs traces and never a request.
-func (f *observeFlags) startTracing(env *environment, logger *slog.Logger) (*tracing, error) {
-	endpoint := f.tracesURL(env.getenv)
+func (f *observeFlags) startTracing(env *cli.Environment, logger *slog.Logger) (*tracing, error) {
+	endpoint := f.tracesURL(env.Getenv)
 	if endpoint == "" {
 		return &tracing{stop: func() {}}, nil
 	}
 	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usagef("--otlp-endpoint: write a URL, such as http://127.0.0.1:4318")
+		return nil, cli.Usagef("--otlp-endpoint: write a URL, such as http://127.0.0.1:4318")
 	}
-	exporter, err := otlptracehttp.New(env.ctx, otlptracehttp.WithEndpointURL(endpoint))
+	exporter, err := otlptracehttp.New(env.Ctx, otlptracehttp.WithEndpointURL(endpoint))
 	if err != nil {
 		return nil, err
 	}
-	what, err := resource.New(env.ctx,
+	what, err := resource.New(env.Ctx,
 		resource.WithAttributes(semconv.ServiceName("plannerd"), semconv.ServiceVersion(version())),
 		resource.WithTelemetrySDK(), resource.WithHost(), resource.WithFromEnv())
 	if err != nil {

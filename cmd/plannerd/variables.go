@@ -14,16 +14,6 @@ import (
 // variablePrefix begins the names of all variables.
 const variablePrefix = "PLANNERD_"
 
-// getenv returns the value of an environment variable, "" of one that is not set.
-func (env *environment) getenv(name string) string {
-	for _, variable := range slices.Backward(env.environ) {
-		if value, found := strings.CutPrefix(variable, name+"="); found {
-			return value
-		}
-	}
-	return ""
-}
-
 // variables are the names of the flags' environment variables, the first of each flag
 // and, after it, those of its older names.
 type variables map[*kong.Flag][]string

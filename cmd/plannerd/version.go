@@ -5,14 +5,15 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"plannerd/internal/cli"
 	"plannerd/planner"
 )
 
 type versionCmd struct{}
 
 // Run prints what this program was built from.
-func (versionCmd) Run(env *environment) error {
-	_, err := fmt.Fprintf(env.stdout, "plannerd %s\nplanner  revision %s\ngo       %s %s/%s\n",
+func (versionCmd) Run(env *cli.Environment) error {
+	_, err := fmt.Fprintf(env.Stdout, "plannerd %s\nplanner  revision %s\ngo       %s %s/%s\n",
 		version(), planner.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

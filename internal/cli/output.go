@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -13,16 +13,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// outputFlag says for whom a command prints.
-type outputFlag struct {
+// OutputFlag says for whom a command prints.
+type OutputFlag struct {
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 }
 
-// output prints results in the form that was asked for.
-func (env *environment) output(form string, document func() any, people func(*page), csv func(io.Writer) error) error {
+// Output prints results in the form that was asked for.
+func (env *Environment) Output(form string, document func() any, people func(*Page), csv func(io.Writer) error) error {
 	switch form {
 	case "json":
-		return buffered(env.stdout, func(w io.Writer) error {
+		return Buffered(env.Stdout, func(w io.Writer) error {
 			if err := json.MarshalWrite(w, document(), jsontext.WithIndent("  ")); err != nil {
 				return err
 			}
@@ -30,13 +30,13 @@ func (env *environment) output(form string, document func() any, people func(*pa
 			return err
 		})
 	case "csv":
-		return buffered(env.stdout, csv)
+		return Buffered(env.Stdout, csv)
 	}
-	return env.people(env.stdout, people)
+	return env.People(env.Stdout, people)
 }
 
-// buffered calls write with a buffer in front of w.
-func buffered(w io.Writer, write func(io.Writer) error) error {
+// Buffered calls write with a buffer in front of w.
+func Buffered(w io.Writer, write func(io.Writer) error) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	if err := write(b); err != nil {
 		return err
@@ -44,15 +44,15 @@ func buffered(w io.Writer, write func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// csvOf writes CSV as memberRows has it.
-func csvOf[T any](items []T, columns string) func(io.Writer) error {
-	return func(w io.Writer) error { return csv.NewWriter(w).WriteAll(memberRows(items, columns)) }
+// CsvOf writes CSV as memberRows has it.
+func CsvOf[T any](items []T, columns string) func(io.Writer) error {
+	return func(w io.Writer) error { return csv.NewWriter(w).WriteAll(MemberRows(items, columns)) }
 }
 
-// memberRows are a header and a row for each item: a column for each of the members
+// MemberRows are a header and a row for each item: a column for each of the members
 // that are named by their paths in JSON. The column of theta/before is theta_before;
 // that of state=migration/state is state.
-func memberRows[T any](items []T, columns string) [][]string {
+func MemberRows[T any](items []T, columns string) [][]string {
 	header := strings.Fields(columns)
 	paths := make([][]memberStep, len(header))
 	for i, column := range header {
@@ -113,7 +113,7 @@ func memberText(v reflect.Value, path []memberStep) string {
 		}
 	}
 	if v.Kind() == reflect.Float64 {
-		return exact(v.Float())
+		return Exact(v.Float())
 	}
 	return fmt.Sprint(v.Interface())
 }

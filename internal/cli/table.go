@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -13,38 +13,38 @@ import (
 	"golang.org/x/term"
 )
 
-// isTerminal tells whether a stream, a reader or writer, is a terminal.
-func isTerminal(stream any) bool {
+// IsTerminal tells whether a stream, a reader or writer, is a terminal.
+func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// plainWidth is the width of what no terminal shows.
-const plainWidth = 120
+// PlainWidth is the width of what no terminal shows.
+const PlainWidth = 120
 
-// page is what people read: text and tables that fit a width.
-type page struct {
+// Page is what people read: text and tables that fit a width.
+type Page struct {
 	bytes.Buffer
-	width int
+	Width int
 	wraps bool // text is wrapped, too
 }
 
-// people has a page written for people and sends it to a stream. It is as wide as
+// People has a page written for people and sends it to a stream. It is as wide as
 // COLUMNS says, else as the terminal is.
-func (env *environment) people(stream io.Writer, write func(*page)) error {
-	p := &page{width: plainWidth}
-	if columns, err := strconv.Atoi(env.getenv("COLUMNS")); err == nil && columns > 0 {
-		p.width, p.wraps = columns, true
-	} else if isTerminal(stream) {
+func (env *Environment) People(stream io.Writer, write func(*Page)) error {
+	p := &Page{Width: PlainWidth}
+	if columns, err := strconv.Atoi(env.Getenv("COLUMNS")); err == nil && columns > 0 {
+		p.Width, p.wraps = columns, true
+	} else if IsTerminal(stream) {
 		if columns, _, err := term.GetSize(int(stream.(*os.File).Fd())); err == nil && columns > 0 {
-			p.width, p.wraps = columns, true
+			p.Width, p.wraps = columns, true
 		}
 	}
 	write(p)
 	out := bufio.NewWriter(stream)
 	for line := range strings.Lines(p.String()) {
-		for p.wraps && displaywidth.String(line) > p.width {
-			cut := strings.LastIndexByte(displaywidth.TruncateString(line, p.width+1, ""), ' ')
+		for p.wraps && displaywidth.String(line) > p.Width {
+			cut := strings.LastIndexByte(displaywidth.TruncateString(line, p.Width+1, ""), ' ')
 			if cut <= 0 || strings.TrimSpace(line[:cut]) == "" {
 				break
 			}
@@ -56,8 +56,8 @@ func (env *environment) people(stream io.Writer, write func(*page)) error {
 	return out.Flush()
 }
 
-// column is one column of a table for people. Numbers go to the right.
-type column struct {
+// Column is one column of a table for people. Numbers go to the right.
+type Column struct {
 	title string
 	right bool
 	// names: the column says what a line is about. In a table that is cut into parts
@@ -67,10 +67,17 @@ type column struct {
 	cut bool
 }
 
-func text(title string) column   { return column{title: title} }
-func number(title string) column { return column{title: title, right: true} }
-func naming(c column) column     { c.names = true; return c }
-func keys(title string) column   { return column{title: title, cut: true} }
+// Text is a column of texts.
+func Text(title string) Column { return Column{title: title} }
+
+// Number is a column of numbers.
+func Number(title string) Column { return Column{title: title, right: true} }
+
+// Naming makes a column one that says what a line is about.
+func Naming(c Column) Column { c.names = true; return c }
+
+// Keys is a column of keys, which are cut where room is short.
+func Keys(title string) Column { return Column{title: title, cut: true} }
 
 // gap is what is between two columns.
 const gap = 2
@@ -82,7 +89,7 @@ const (
 
 // laid is a column on its way to a page.
 type laid struct {
-	column
+	Column
 	lines []string // of the title
 	cells []string // by row
 	width int
@@ -101,20 +108,20 @@ func widest(texts []string) (width int) {
 // table is a table for people, by column.
 type table []*laid
 
-// writeTable prints rows under their titles, without borders. A table that is too wide
+// WriteTable prints rows under their titles, without borders. A table that is too wide
 // for the page has titles of several lines, keys cut in the middle, its notes below it
 // and, if that is not enough, is cut into parts, one below the other.
-func writeTable(w *page, columns []column, rows [][]string) {
+func WriteTable(w *Page, columns []Column, rows [][]string) {
 	t := layOut(columns, rows)
-	if t.width() > w.width {
+	if t.width() > w.Width {
 		t.breakTitles()
 	}
-	t.cutTexts(w.width)
+	t.cutTexts(w.Width)
 	notes := ""
-	if t.width() > w.width {
+	if t.width() > w.Width {
 		t, notes = t.takeNotes()
 	}
-	for i, part := range t.parts(w.width) {
+	for i, part := range t.parts(w.Width) {
 		if i > 0 {
 			w.WriteByte('\n')
 		}
@@ -127,9 +134,9 @@ func writeTable(w *page, columns []column, rows [][]string) {
 
 // layOut lays a table out, without columns that have nothing to show. Rows may lack
 // their last cells.
-func layOut(columns []column, rows [][]string) (t table) {
+func layOut(columns []Column, rows [][]string) (t table) {
 	for c, column := range columns {
-		l := &laid{column: column, lines: []string{column.title}, cells: make([]string, len(rows))}
+		l := &laid{Column: column, lines: []string{column.title}, cells: make([]string, len(rows))}
 		for r, row := range rows {
 			if c < len(row) {
 				l.cells[r] = row[c]
@@ -267,7 +274,7 @@ func (t table) selected(names, others table) (out table) {
 }
 
 // write prints the table.
-func (t table) write(w *page) {
+func (t table) write(w *Page) {
 	height := 0
 	for _, l := range t {
 		height = max(height, len(l.lines))
@@ -287,7 +294,7 @@ func (t table) write(w *page) {
 }
 
 // line prints a cell of each column.
-func (t table) line(w *page, cell func(*laid) string) {
+func (t table) line(w *Page, cell func(*laid) string) {
 	var b strings.Builder
 	for _, l := range t {
 		text := cell(l)

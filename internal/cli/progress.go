@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -9,11 +9,11 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows on a terminal how far a command is, once it takes longer than
+// Progress shows on a terminal how far a command is, once it takes longer than
 // a second. Its zero value shows nothing.
-type progress struct {
-	at    atomic.Int64
-	label atomic.Pointer[string]
+type Progress struct {
+	At    atomic.Int64
+	Label atomic.Pointer[string]
 	quit  chan struct{}
 	gone  sync.WaitGroup
 }
@@ -24,10 +24,10 @@ const (
 	progressRedraw = 150 * time.Millisecond
 )
 
-// startProgress watches work of the given total; below 0 it is unknown.
-func startProgress(w io.Writer, total int64) *progress {
-	p := &progress{}
-	if !isTerminal(w) {
+// StartProgress watches work of the given total; below 0 it is unknown.
+func StartProgress(w io.Writer, total int64) *Progress {
+	p := &Progress{}
+	if !IsTerminal(w) {
 		return p
 	}
 	p.quit = make(chan struct{})
@@ -35,7 +35,7 @@ func startProgress(w io.Writer, total int64) *progress {
 	return p
 }
 
-func (p *progress) show(w io.Writer, total int64) {
+func (p *Progress) show(w io.Writer, total int64) {
 	select {
 	case <-p.quit:
 		return
@@ -48,10 +48,10 @@ func (p *progress) show(w io.Writer, total int64) {
 	ticker := time.NewTicker(progressRedraw)
 	defer ticker.Stop()
 	for {
-		if label := p.label.Load(); label != nil {
+		if label := p.Label.Load(); label != nil {
 			bar.Describe(*label)
 		}
-		at := p.at.Load()
+		at := p.At.Load()
 		if total > 0 {
 			at = min(at, total-1) // a full bar would count as finished
 		}
@@ -64,14 +64,14 @@ func (p *progress) show(w io.Writer, total int64) {
 	}
 }
 
-// describe says what is being done.
-func (p *progress) describe(label string) { p.label.Store(&label) }
+// Describe says what is being done.
+func (p *Progress) Describe(label string) { p.Label.Store(&label) }
 
-// add counts n more.
-func (p *progress) add(n int64) { p.at.Add(n) }
+// Add counts n more.
+func (p *Progress) Add(n int64) { p.At.Add(n) }
 
-// stop removes the bar. It may be called again.
-func (p *progress) stop() {
+// Stop removes the bar. It may be called again.
+func (p *Progress) Stop() {
 	if p.quit != nil {
 		close(p.quit)
 		p.gone.Wait()
@@ -79,16 +79,16 @@ func (p *progress) stop() {
 	}
 }
 
-// reader counts what is read from r.
-func (p *progress) reader(r io.Reader) io.Reader { return countingReader{r, p} }
+// Reader counts what is read from r.
+func (p *Progress) Reader(r io.Reader) io.Reader { return countingReader{r, p} }
 
 type countingReader struct {
 	io.Reader
-	progress *progress
+	progress *Progress
 }
 
 func (r countingReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
-	r.progress.add(int64(n))
+	r.progress.Add(int64(n))
 	return n, err
 }
