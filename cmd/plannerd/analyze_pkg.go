@@ -96,7 +96,8 @@ func writePKG(w *cli.Page, r *analyses.PKGResult) {
 	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", cli.Plural(r.Messages, "message"), cli.Plural(r.Keys, "key"),
 		cli.Plural(r.Workers, "instance"), cli.Percent(r.P1))
 	columns := []cli.Column{
-		cli.Text("scheme"), cli.Naming(cli.Number("d")), cli.Naming(cli.Number("S")), cli.Naming(cli.Text("loads known")), cli.Number("I(m)/m"),
+		cli.Text("scheme"), cli.Naming(cli.Number("d")), cli.Naming(cli.Number("S")), cli.Naming(cli.Text("loads known")),
+		cli.Number("I(m)/m"),
 		cli.Number("average"), cli.Number("peak"),
 		cli.Number("at best"), cli.Number("θ"), cli.Number("pairs held"), cli.Number("sent on"),
 	}

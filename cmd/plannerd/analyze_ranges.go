@@ -195,7 +195,8 @@ func (c *analyzeRangesCmd) writeRanges(w *cli.Page, r *analyses.RangesResult) {
 func writeDivisions(w *cli.Page, r *analyses.RangesResult) {
 	columns := []cli.Column{cli.Text("method"), cli.Text("balanced"), cli.Number("θ before"), cli.Number("θ after"),
 		cli.Number("moved"), cli.Number("at least"), cli.Number("sent"), cli.Number("lost"),
-		cli.Number("formula"), cli.Number("keys"), cli.Number("state of all"), cli.Number("transfers"), cli.Number("intervals")}
+		cli.Number("formula"), cli.Number("keys"), cli.Number("state of all"), cli.Number("transfers"),
+		cli.Number("intervals")}
 	if r.Sketch != nil {
 		columns = append(columns, cli.Number("true θ after"), cli.Number("truly moved"))
 	}
@@ -211,7 +212,8 @@ func writeDivisions(w *cli.Page, r *analyses.RangesResult) {
 		row := []string{
 			string(p.Method), yesNo(p.Balanced), before, cli.Theta(p.Theta.After), cli.Percent(p.Moved),
 			cli.Percent(math.Max(0, p.LowerBound)),
-			cli.Percent(p.Sent), cli.Percent(p.Lost), formula, cli.Integer(p.KeysMoved), cli.Percent(p.StateFraction), cli.Integer(p.TransferCount),
+			cli.Percent(p.Sent), cli.Percent(p.Lost), formula, cli.Integer(p.KeysMoved), cli.Percent(p.StateFraction),
+			cli.Integer(p.TransferCount),
 			cli.Integer(p.OwnerCount),
 		}
 		if p.Actual != nil {
@@ -227,12 +229,14 @@ func (c *analyzeRangesCmd) writeDivision(w *cli.Page, p *analyses.RangesPlan) {
 	var rows [][]string
 	for _, f := range p.Followers {
 		rows = append(rows, []string{
-			cli.ID(f.ID), string(f.Status), cli.Percent(f.Fair), cli.Percent(f.Before), cli.Percent(f.After), cli.Percent(f.In), cli.Percent(f.Out),
+			cli.ID(f.ID), string(f.Status), cli.Percent(f.Fair), cli.Percent(f.Before), cli.Percent(f.After), cli.Percent(f.In),
+			cli.Percent(f.Out),
 			count(f.IntervalsBefore), count(f.IntervalsAfter), cli.Integer(f.KeysAfter),
 		})
 	}
 	titled(w, fmt.Sprintf("By %s", p.Method), []cli.Column{
-		cli.Number("instance"), cli.Text(""), cli.Number("fair"), cli.Number("before"), cli.Number("after"), cli.Number("in"), cli.Number("out"),
+		cli.Number("instance"), cli.Text(""), cli.Number("fair"), cli.Number("before"), cli.Number("after"), cli.Number("in"),
+		cli.Number("out"),
 		cli.Number("intervals"), cli.Number("after"), cli.Number("keys after"),
 	}, rows)
 	if len(p.Transfers) == 0 {
@@ -251,7 +255,8 @@ func (c *analyzeRangesCmd) writeDivision(w *cli.Page, p *analyses.RangesPlan) {
 			cli.Integer(t.Keys), cli.SI(t.State)})
 	}
 	titled(w, fmt.Sprintf("%s, the greatest first", cli.Plural(p.TransferCount, "transfer")), []cli.Column{
-		cli.Number("from"), cli.Number("to"), cli.Number("sent by"), cli.Text("from key"), cli.Text("up to below"), cli.Number("share"),
+		cli.Number("from"), cli.Number("to"), cli.Number("sent by"), cli.Text("from key"), cli.Text("up to below"),
+		cli.Number("share"),
 		cli.Number("keys"), cli.Number("state"),
 	}, rows)
 }
@@ -270,7 +275,8 @@ func writeRangesTable(w *cli.Page, table []analyses.RangesRow) {
 		})
 	}
 	titled(w, "What every join and leave moves", []cli.Column{
-		cli.Text(""), cli.Naming(cli.Number("n")), cli.Naming(cli.Number("i")), cli.Naming(cli.Number("j")), cli.Number("formula"), cli.Number("quantile"),
+		cli.Text(""), cli.Naming(cli.Number("n")), cli.Naming(cli.Number("i")), cli.Naming(cli.Number("j")),
+		cli.Number("formula"), cli.Number("quantile"),
 		cli.Number("±"), cli.Number("1/(n+1), 1/n"),
 		cli.Number("min_movement"), cli.Number("at least"), cli.Number("transfers"), cli.Number("intervals"),
 	}, rows)

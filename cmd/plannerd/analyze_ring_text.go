@@ -47,11 +47,13 @@ func writeRingNodes(w *cli.Page, r *analyses.RingResult) {
 	var rows [][]string
 	for _, n := range r.Nodes {
 		rows = append(rows, []string{
-			cli.ID(n.ID), cli.Integer(n.Tokens), cli.SI(n.Capacity), cli.Percent(n.Share), cli.SI(n.Load), cli.Integer(n.Keys), cli.SI(n.Queue),
+			cli.ID(n.ID), cli.Integer(n.Tokens), cli.SI(n.Capacity), cli.Percent(n.Share), cli.SI(n.Load), cli.Integer(n.Keys),
+			cli.SI(n.Queue),
 		})
 	}
 	cli.WriteTable(w, []cli.Column{
-		cli.Number("instance"), cli.Number("tokens"), cli.Number("capacity"), cli.Number("of the ring"), cli.Number("load"), cli.Number("keys"),
+		cli.Number("instance"), cli.Number("tokens"), cli.Number("capacity"), cli.Number("of the ring"), cli.Number("load"),
+		cli.Number("keys"),
 		cli.Number("queue"),
 	}, rows)
 }
@@ -172,7 +174,8 @@ func writeSimulations(w *cli.Page, simulations []analyses.RingSimulation) {
 			moved = cli.Integer(r.Stages.StatesMoved)
 		}
 		rows = append(rows, []string{
-			state, method, cli.Theta(r.Skew), cli.Integer(r.Rounds), cli.Integer(r.EventCount), cli.Integer(r.Forwarded), cli.Integer(r.SplitKeys),
+			state, method, cli.Theta(r.Skew), cli.Integer(r.Rounds), cli.Integer(r.EventCount), cli.Integer(r.Forwarded),
+			cli.Integer(r.SplitKeys),
 			cli.Integer(r.Merges), moved, cli.SI(float64(r.Ticks)), yesNo(r.Consistent),
 		})
 	}
@@ -182,7 +185,8 @@ func writeSimulations(w *cli.Page, simulations []analyses.RingSimulation) {
 		add("", string(s.Method), &s.Balanced)
 	}
 	titled(w, fmt.Sprintf("Simulation of %s", cli.Plural(simulations[0].Messages, "message")), []cli.Column{
-		cli.Text("state"), cli.Naming(cli.Text("")), cli.Number("S"), cli.Number("rounds"), cli.Number("changes"), cli.Number("forwarded"),
+		cli.Text("state"), cli.Naming(cli.Text("")), cli.Number("S"), cli.Number("rounds"), cli.Number("changes"),
+		cli.Number("forwarded"),
 		cli.Number("split keys"), cli.Number("merges"),
 		cli.Number("states moved"), cli.Number("ticks"), cli.Text("counts agree"),
 	}, rows)
@@ -202,7 +206,8 @@ func writePaper(w *cli.Page, paper []analyses.RingPaperRow, after bool) {
 		rows = append(rows, []string{
 			r.Workload, string(r.Method), count(r.MaxRounds), skew(r.PublishedBaseline), skew(r.Baseline), published,
 			skew(r.Balanced.Median),
-			skew(r.Balanced.Least) + "–" + skew(r.Balanced.Greatest), skew(r.Floor), cli.Integer(r.Forwarded), cli.Integer(r.SplitKeys),
+			skew(r.Balanced.Least) + "–" + skew(r.Balanced.Greatest), skew(r.Floor), cli.Integer(r.Forwarded),
+			cli.Integer(r.SplitKeys),
 		})
 	}
 	if after {
@@ -210,7 +215,8 @@ func writePaper(w *cli.Page, paper []analyses.RingPaperRow, after bool) {
 	}
 	fmt.Fprint(w, "DPA Load Balancer, Table 1 and Fig. 3: S without and with balancing, the paper's and ours\n\n")
 	cli.WriteTable(w, []cli.Column{
-		cli.Text("workload"), cli.Naming(cli.Text("method")), cli.Naming(cli.Number("rounds")), cli.Number("paper"), cli.Number("ours"),
+		cli.Text("workload"), cli.Naming(cli.Text("method")), cli.Naming(cli.Number("rounds")), cli.Number("paper"),
+		cli.Number("ours"),
 		cli.Number("paper, balanced"), cli.Number("ours, median"),
 		cli.Text("over seeds"), cli.Number("at best"), cli.Number("forwarded"), cli.Number("split keys"),
 	}, rows)

@@ -97,8 +97,10 @@ func writeSchemes(w *cli.Page, r *analyses.SchemesResult) {
 		cli.Plural(r.Keys, "key"), cli.Plural(r.Instances,
 			"instance"), cli.Theta(r.ThetaMax), cli.Percent(r.P1), cli.Theta(r.LeastTheta))
 	columns := []cli.Column{
-		cli.Text("scheme"), cli.Naming(cli.Text("")), cli.Number("θ"), cli.Number("I(m)/m"), cli.Text("balanced"), cli.Text("keys"), cli.Number("pairs held"),
-		cli.Number("table"), cli.Number("tokens"), cli.Number("intervals"), cli.Number("moved"), cli.Number("of all"), cli.Number("to merge"),
+		cli.Text("scheme"), cli.Naming(cli.Text("")), cli.Number("θ"), cli.Number("I(m)/m"), cli.Text("balanced"),
+		cli.Text("keys"), cli.Number("pairs held"),
+		cli.Number("table"), cli.Number("tokens"), cli.Number("intervals"), cli.Number("moved"), cli.Number("of all"),
+		cli.Number("to merge"),
 	}
 	var rows [][]string
 	for _, f := range r.Schemes {

@@ -23,7 +23,8 @@ func (c *backtestCmd) write(w *cli.Page, r *backtest.Report) {
 		cli.Plural(len(c.Instances), "instance"), cli.Exact(r.ThetaMax), chosen, r.Baseline.Judged.Intervals)
 	columns := []cli.Column{cli.Text(""), cli.Naming(cli.Text("forecast")), cli.Naming(cli.Number("target")),
 		cli.Number("above θ_max"),
-		cli.Number("median θ"), cli.Number("p95"), cli.Number("mean excess"), cli.Number("moved"), cli.Number("bound"), cli.Number("found"),
+		cli.Number("median θ"), cli.Number("p95"), cli.Number("mean excess"), cli.Number("moved"), cli.Number("bound"),
+		cli.Number("found"),
 		cli.Number("returned"), cli.Number("plans"), cli.Number("table")}
 	rows := [][]string{backtestRow("", "mixed on last", r.ThetaMax, r.Baseline)}
 	for i, result := range r.Results {
@@ -65,7 +66,8 @@ func (c *backtestCmd) writeBeside(w *cli.Page, reports []*backtest.Report) {
 		cli.Plural(len(c.Instances), "instance"), first.Baseline.Judged.Intervals)
 	columns := []cli.Column{cli.Naming(cli.Number("θ_max")), cli.Text("recommended"), cli.Number("target"),
 		cli.Number("above θ_max"),
-		cli.Number("median θ"), cli.Number("p95"), cli.Number("moved"), cli.Number("mixed: above"), cli.Number("median θ"), cli.Number("moved"),
+		cli.Number("median θ"), cli.Number("p95"), cli.Number("moved"), cli.Number("mixed: above"), cli.Number("median θ"),
+		cli.Number("moved"),
 		cli.Number("noise floor")}
 	var rows [][]string
 	var kept *backtest.Report

@@ -156,12 +156,14 @@ func (r *planReport) writeBatches(w *cli.Page, _ *planner.Plan) {
 		fmt.Fprintf(w, "There are %s batches at most, so the bounds were widened.\n\n", cli.Integer(batches.Most))
 	}
 	columns := []cli.Column{
-		cli.Number("batch"), cli.Number("keys"), cli.Number("state"), cli.Number("busiest instance"), cli.Number("θ after"), cli.Number("table"),
+		cli.Number("batch"), cli.Number("keys"), cli.Number("state"), cli.Number("busiest instance"), cli.Number("θ after"),
+		cli.Number("table"),
 	}
 	r.writeList(w, columns, len(x.Batches), func(i int) []string {
 		b := x.Batches[i]
 		return []string{
-			cli.Integer(i + 1), cli.Integer(b.Keys), cli.SI(b.State), amount(b.Busiest), cli.Theta(b.Theta), cli.Integer(b.Table),
+			cli.Integer(i + 1), cli.Integer(b.Keys), cli.SI(b.State), amount(b.Busiest), cli.Theta(b.Theta),
+			cli.Integer(b.Table),
 		}
 	})
 }

@@ -79,7 +79,8 @@ func boundText(p *planner.Plan) string {
 	case p.Options.Objective == planner.MinImbalance:
 		all, this = "has a θ of at least "+cli.Theta(c.LowerBound), "this one has "+cli.Theta(p.Theta.After)
 	case p.Options.KeyOverhead > 0:
-		all, this = "costs at least "+cli.SI(c.LowerBound)+", state and overhead", "this one costs "+cli.SI(p.Migration.Objective)
+		all, this = "costs at least "+cli.SI(c.LowerBound)+", state and overhead",
+			"this one costs "+cli.SI(p.Migration.Objective)
 	default:
 		all, this = "moves at least "+cli.SI(c.LowerBound)+" of state", "this one moves "+cli.SI(p.Migration.State)
 	}

@@ -133,7 +133,8 @@ func (r *compactReport) writeOne(w *cli.Page) {
 			cli.SI(l.estimated), cli.ErrorText(l.error())})
 	}
 	cli.WriteTable(w, []cli.Column{
-		cli.Number("id"), cli.Number("keys"), cli.Number("records"), cli.Number("load"), cli.Number("by records"), cli.Number("load error"),
+		cli.Number("id"), cli.Number("keys"), cli.Number("records"), cli.Number("load"), cli.Number("by records"),
+		cli.Number("load error"),
 	}, rows)
 }
 
@@ -165,7 +166,8 @@ func (r *compactReport) writeSeveral(w *cli.Page) {
 	var rows [][]string
 	for _, x := range r.intervals {
 		rows = append(rows, []string{
-			strconv.FormatInt(x.interval, 10), cli.Integer(x.keys), cli.Integer(x.records), cli.SI(x.scales.Cost), cli.SI(x.scales.State),
+			strconv.FormatInt(x.interval, 10), cli.Integer(x.keys), cli.Integer(x.records), cli.SI(x.scales.Cost),
+			cli.SI(x.scales.State),
 			cli.Integer(x.before.plain), cli.Integer(x.after.plain), times(x.before.plain, x.after.plain),
 			times(x.before.zipped, x.after.zipped),
 			cli.ErrorText(x.worst.error()), cell(x.elapsed),
@@ -177,14 +179,16 @@ func (r *compactReport) writeSeveral(w *cli.Page) {
 	}
 	worst := greatest(r.intervals, func(x compactedFigures) float64 { return x.worst.error() }).worst
 	rows = append(rows, []string{
-		"all", cli.Integer(total.keys), cli.Integer(total.records), "", "", cli.Integer(total.before.plain), cli.Integer(total.after.plain),
+		"all", cli.Integer(total.keys), cli.Integer(total.records), "", "", cli.Integer(total.before.plain),
+		cli.Integer(total.after.plain),
 		times(total.before.plain, total.after.plain), times(total.before.zipped, total.after.zipped),
 		cli.ErrorText(worst.error()), cell(total.elapsed),
 	})
 	fmt.Fprintf(w, "%s, degree %d, %s, a file of %s\n\n", cli.Plural(len(r.intervals), "interval"), r.cmd.Degree,
 		cli.Plural(len(r.loads), "instance"), cli.Plural(r.fileBytes(), "byte"))
 	cli.WriteTable(w, []cli.Column{
-		cli.Number("interval"), cli.Number("keys"), cli.Number("records"), cli.Number("cost scale"), cli.Number("state scale"),
+		cli.Number("interval"), cli.Number("keys"), cli.Number("records"), cli.Number("cost scale"),
+		cli.Number("state scale"),
 		cli.Number("JSON bytes"),
 		cli.Number("by records"), cli.Number("smaller"), cli.Number("by gzip"), cli.Number("load error"), cli.Number("time"),
 	}, rows)

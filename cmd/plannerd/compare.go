@@ -299,7 +299,8 @@ func (c *compareCmd) row(r strategyFigures) []string {
 		balanced = "no"
 	}
 	return []string{
-		star(r), r.Strategy, cli.Theta(r.ThetaAfter.Max), cli.SI(r.State.Total), cli.Percent(r.Fraction.Max), gapText(r.Proven.Gap),
+		star(r), r.Strategy, cli.Theta(r.ThetaAfter.Max), cli.SI(r.State.Total), cli.Percent(r.Fraction.Max),
+		gapText(r.Proven.Gap),
 		cli.SI(r.Keys.Total), cli.SI(r.Table.Max), balanced, milli(r.PlanMS.Total), c.note(r),
 	}
 }

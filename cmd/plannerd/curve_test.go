@@ -127,7 +127,8 @@ func checkCurveCSV(t *testing.T, d curveDocument, text string) {
 		t.Fatalf("%d rows, error %v:\n%s", len(rows), err, text)
 	}
 	for i, p := range d.Curve {
-		if got := rows[1+i]; got[0] != "curve" || got[5] != cli.Exact(p.ThetaAfter.Median) || got[9] != cli.Exact(p.Fraction.Median) {
+		if got := rows[1+i]; got[0] != "curve" || got[5] != cli.Exact(p.ThetaAfter.Median) ||
+			got[9] != cli.Exact(p.Fraction.Median) {
 			t.Errorf("row %v, want %+v", got, p)
 		}
 	}

@@ -183,7 +183,8 @@ func writeInstances(w *cli.Page, p *planner.Plan) {
 		})
 	}
 	cli.WriteTable(w, []cli.Column{
-		cli.Number("id"), cli.Number("capacity"), cli.Number("load"), cli.Number("after"), cli.Number("of fair"), cli.Number("after"),
+		cli.Number("id"), cli.Number("capacity"), cli.Number("load"), cli.Number("after"), cli.Number("of fair"),
+		cli.Number("after"),
 		cli.Number("keys"), cli.Number("after"), cli.Number("state in"), cli.Number("state out"), cli.Text(""),
 	}, rows)
 }

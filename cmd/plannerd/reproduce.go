@@ -172,7 +172,8 @@ func writePoints(w *cli.Page, r *reproduce.Result) {
 			}
 		}
 		cli.WriteTable(w, []cli.Column{
-			cli.Naming(cli.Text(part.Y)), cli.Naming(cli.Text(r.X)), cli.Number("ours"), cli.Number("range"), cli.Number("published"),
+			cli.Naming(cli.Text(part.Y)), cli.Naming(cli.Text(r.X)), cli.Number("ours"), cli.Number("range"),
+			cli.Number("published"),
 		}, rows)
 		fmt.Fprintln(w)
 	}

@@ -28,7 +28,8 @@ func (r *planReport) writeStream(w *cli.Page) {
 			milli(s.PlanMS.Total)},
 	)
 	columns := []cli.Column{
-		cli.Number("interval"), cli.Number("keys"), cli.Number("θ before"), cli.Number("θ after"), cli.Number("migrated"), cli.Number("state"),
+		cli.Number("interval"), cli.Number("keys"), cli.Number("θ before"), cli.Number("θ after"), cli.Number("migrated"),
+		cli.Number("state"),
 		cli.Number("of all"), cli.Number("gap"), cli.Number("table"), cli.Number("time"), cli.Text(""),
 	}
 	if s.Compaction != nil {
@@ -102,7 +103,8 @@ func streamRow(f figures) []string {
 		notes = append(notes, "cut short")
 	}
 	return []string{
-		interval, keys, cli.Theta(f.Theta.Before), cli.Theta(f.Theta.After), cli.Integer(f.Migration.Keys), cli.SI(f.Migration.State),
+		interval, keys, cli.Theta(f.Theta.Before), cli.Theta(f.Theta.After), cli.Integer(f.Migration.Keys),
+		cli.SI(f.Migration.State),
 		cli.Percent(f.Migration.Fraction), gapText(gap), cli.Integer(f.RoutingTable.After), milli(f.PlanMS),
 		strings.Join(notes, ", "),
 	}
