@@ -163,6 +163,11 @@ var boundaries = []boundary{
 		never:   []string{anySQL, chi, pgx, sqlite},
 	},
 	{
+		place:   "internal/cli/serving",
+		project: []string{"api", "web", "store/...", "planner", "internal/..."},
+		never:   []string{anySQL, chi, pgx, sqlite},
+	},
+	{
 		place:   "cmd/...",
 		project: []string{"", "api", "web", "store/...", "planner/...", "compact", "internal/..."},
 		never:   []string{anySQL, chi, pgx, sqlite},

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/serving"
 	"plannerd/internal/demo"
 )
 
@@ -33,7 +34,7 @@ Examples:
 
 // Run serves the demonstration until the context ends.
 func (c *demoCmd) Run(env *cli.Environment) error {
-	if beyond, err := beyondLoopback(env.Ctx, c.Listen); err != nil {
+	if beyond, err := serving.BeyondLoopback(env.Ctx, c.Listen); err != nil {
 		return err
 	} else if beyond {
 		return cli.Usagef("--listen %s: the demonstration is for this machine alone; listen on 127.0.0.1", c.Listen)

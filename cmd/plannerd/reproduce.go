@@ -210,6 +210,6 @@ func reproducedCSV(results []*reproduce.Result) func(io.Writer) error {
 			rows = append(rows, reproducedRow{r.ID, r.Verdict, "claim", c.Text, nil, &c.Holds})
 		}
 	}
-	return cli.CsvOf(rows, "item item_verdict kind series x=point/x median=point/median least=point/least most=point/most "+
-		"published=point/published agrees")
+	return cli.CsvOf(rows, "item item_verdict kind series x=point/x median=point/median least=point/least "+
+		"most=point/most published=point/published agrees")
 }

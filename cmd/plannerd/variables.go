@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"plannerd/internal/cli/serving"
 	"plannerd/internal/nearest"
 )
 
@@ -69,7 +70,7 @@ func (v variables) resolver(getenv func(string) string) kong.Resolver {
 // unknown warns about the variables of the environment that look like the program's
 // and are not, each with the name that may be meant.
 func (v variables) unknown(environ []string) (warnings []string) {
-	known := map[string]bool{tokenVariable: true}
+	known := map[string]bool{serving.TokenVariable: true}
 	for _, names := range v {
 		for _, name := range names {
 			known[name] = true

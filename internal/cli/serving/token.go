@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"fmt"
@@ -7,7 +7,8 @@ import (
 	"plannerd/internal/web/access"
 )
 
-type tokenCmd struct {
+// Token is the command that makes tokens.
+type Token struct {
 	New tokenNewCmd `cmd:"" help:"Make a token for a caller of the service."`
 }
 

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 	"plannerd/web"
 )
 
-type serveCmd struct {
+// Serve is the command that serves the HTTP API.
+type Serve struct {
 	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one (default 127.0.0.1:8080). Beyond loopback only with tokens, and with TLS."`
 	databaseFlags
 	accessFlags
@@ -46,7 +47,7 @@ type serveCmd struct {
 }
 
 // Help shows examples.
-func (*serveCmd) Help() string {
+func (*Serve) Help() string {
 	return `Needs nothing: the data is in a SQLite file, which is created and migrated.
 
 It listens at once. Until the database is there and migrated, and again from SIGINT or
@@ -73,7 +74,7 @@ Examples:
 }
 
 // Run serves until the context ends.
-func (c *serveCmd) Run(env *cli.Environment) error {
+func (c *Serve) Run(env *cli.Environment) error {
 	if err := c.check(env); err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (c *serveCmd) Run(env *cli.Environment) error {
 }
 
 // run listens, waits for the store and serves.
-func (c *serveCmd) run(env *cli.Environment, logger *slog.Logger) (err error) {
+func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
 	secrets, err := c.credentials(c.Listen, env.Getenv)
 	if err != nil {
 		return err
@@ -141,7 +142,7 @@ func (c *serveCmd) run(env *cli.Environment, logger *slog.Logger) (err error) {
 }
 
 // check refuses settings that cannot be meant.
-func (c *serveCmd) check(env *cli.Environment) error {
+func (c *Serve) check(env *cli.Environment) error {
 	if err := c.databaseFlags.check(); err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (c *serveCmd) check(env *cli.Environment) error {
 }
 
 // limits are those of the API.
-func (c *serveCmd) limits(budget size) api.Limits {
+func (c *Serve) limits(budget size) api.Limits {
 	operators := c.OperatorMetrics
 	if operators == 0 {
 		operators = -1
@@ -169,7 +170,7 @@ func (c *serveCmd) limits(budget size) api.Limits {
 }
 
 // logger writes text for people on a terminal, JSON for programs elsewhere.
-func (c *serveCmd) logger(w io.Writer) *slog.Logger {
+func (c *Serve) logger(w io.Writer) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		level = slog.LevelInfo // the enum of the flag admits levels only

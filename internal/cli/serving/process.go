@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // process is a server from the moment that it listens until it has ended.
 type process struct {
-	*serveCmd
+	*Serve
 	env    *cli.Environment
 	log    *slog.Logger
 	url    string
@@ -29,7 +29,7 @@ type process struct {
 
 // listen starts the server, before there is anything behind it: who asks learns
 // that it is starting, and an address that is taken is told at once.
-func (c *serveCmd) listen(env *cli.Environment, config api.Config, secrets *credentials) (*process, error) {
+func (c *Serve) listen(env *cli.Environment, config api.Config, secrets *credentials) (*process, error) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(env.Ctx, "tcp", c.Listen)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *serveCmd) listen(env *cli.Environment, config api.Config, secrets *cred
 	gate := api.NewGate(config)
 	requests, cut := context.WithCancel(context.Background())
 	p := &process{
-		serveCmd: c, env: env, log: config.Logger, url: secrets.scheme() + "://" + listener.Addr().String(),
+		Serve: c, env: env, log: config.Logger, url: secrets.scheme() + "://" + listener.Addr().String(),
 		gate: gate, served: make(chan error, 1), cut: cut,
 		server: &http.Server{
 			Handler:           gate,

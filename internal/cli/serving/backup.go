@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"errors"
@@ -10,13 +10,14 @@ import (
 	"plannerd/store/sqlite"
 )
 
-type backupCmd struct {
+// Backup is the command that copies a database.
+type Backup struct {
 	databaseURL
 	File string `arg:"" help:"Where the copy goes: a new file."`
 }
 
 // Help shows examples.
-func (*backupCmd) Help() string {
+func (*Backup) Help() string {
 	return `Copies the SQLite file as it stands at one instant, while a server may go on writing to
 it. The copy is checked, compact, and for its owner only; it never replaces a file. A
 Postgres database is backed up with its own tools, such as pg_dump.
@@ -28,7 +29,7 @@ Examples:
 }
 
 // Run makes the copy.
-func (c *backupCmd) Run(env *cli.Environment) error {
+func (c *Backup) Run(env *cli.Environment) error {
 	path, err := c.file("pg_dump")
 	if err != nil {
 		return err
@@ -43,13 +44,14 @@ func (c *backupCmd) Run(env *cli.Environment) error {
 	return err
 }
 
-type restoreCmd struct {
+// Restore is the command that makes a database of a backup.
+type Restore struct {
 	databaseURL
 	File string `arg:"" help:"The backup."`
 }
 
 // Help shows examples.
-func (*restoreCmd) Help() string {
+func (*Restore) Help() string {
 	return `Makes a SQLite file of a backup, which is checked first. It never replaces a database:
 stop the server and move the old file away, with those whose names go on with -wal and -shm.
 
@@ -63,7 +65,7 @@ Examples:
 }
 
 // Run makes the database.
-func (c *restoreCmd) Run(env *cli.Environment) error {
+func (c *Restore) Run(env *cli.Environment) error {
 	path, err := c.file("pg_restore")
 	if err != nil {
 		return err

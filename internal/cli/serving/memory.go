@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"fmt"
@@ -58,7 +58,7 @@ func memory(system, cgroup memlimit.Provider) size {
 
 // budget is the memory that the server is to stay within: what was asked for, else
 // a share of what there is.
-func (c *serveCmd) budget() size {
+func (c *Serve) budget() size {
 	if c.MemoryBudget > 0 {
 		return c.MemoryBudget
 	}
@@ -78,7 +78,7 @@ const (
 )
 
 // connections is how many connections may be open under a budget.
-func (c *serveCmd) connections(budget size) int {
+func (c *Serve) connections(budget size) int {
 	if c.MaxConnections > 0 {
 		return c.MaxConnections
 	}

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"cmp"
@@ -12,7 +12,8 @@ import (
 	"plannerd/internal/cli"
 )
 
-type healthcheckCmd struct {
+// Healthcheck is the command that asks a server whether it is well.
+type Healthcheck struct {
 	Listen  string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the server listens on, as serve was told (default 127.0.0.1:8080)."`
 	Ready   bool          `help:"Ask whether it can serve, /readyz, and not only whether it is alive, /healthz."`
 	Timeout time.Duration `least:"1" own:"" default:"3s" help:"Time to wait for the answer."`
@@ -22,7 +23,7 @@ type healthcheckCmd struct {
 }
 
 // Help shows examples.
-func (*healthcheckCmd) Help() string {
+func (*Healthcheck) Help() string {
 	return `Exit code 0 if the server says that it is well, else 1. For containers without a shell.
 Where serve has its settings in the environment, this finds them there too. No token is
 needed. The server's certificate is not checked: it is for other names than this machine's.
@@ -35,7 +36,7 @@ Examples:
 }
 
 // Run asks the server.
-func (c *healthcheckCmd) Run(env *cli.Environment) error {
+func (c *Healthcheck) Run(env *cli.Environment) error {
 	url, err := c.url()
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (c *healthcheckCmd) Run(env *cli.Environment) error {
 
 // tls trusts whoever answers: nothing is told to the server, and all that is learned
 // of it is whether it is well.
-func (c *healthcheckCmd) tls() *tls.Config {
+func (c *Healthcheck) tls() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: true,
@@ -76,7 +77,7 @@ func (c *healthcheckCmd) tls() *tls.Config {
 }
 
 // url is what to ask. A server that listens on all addresses is on loopback too.
-func (c *healthcheckCmd) url() (string, error) {
+func (c *Healthcheck) url() (string, error) {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		return "", cli.Usagef("--listen %q: write host:port, such as 127.0.0.1:8080", c.Listen)

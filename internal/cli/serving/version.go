@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"fmt"
@@ -9,10 +9,11 @@ import (
 	"plannerd/planner"
 )
 
-type versionCmd struct{}
+// Version is the command that prints what the program was built from.
+type Version struct{}
 
 // Run prints what this program was built from.
-func (versionCmd) Run(env *cli.Environment) error {
+func (Version) Run(env *cli.Environment) error {
 	_, err := fmt.Fprintf(env.Stdout, "plannerd %s\nplanner  revision %s\ngo       %s %s/%s\n",
 		version(), planner.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -9,14 +9,15 @@ import (
 	"plannerd/internal/cli"
 )
 
-type migrateCmd struct {
+// Migrate is the command that changes the schema of a database.
+type Migrate struct {
 	Up     migrateUpCmd     `cmd:"" help:"Apply all migrations that are missing."`
 	Down   migrateDownCmd   `cmd:"" help:"Take back the newest migration. What only it can hold is lost."`
 	Status migrateStatusCmd `cmd:"" help:"Print the version of the schema and the newest known."`
 }
 
 // Help shows examples.
-func (*migrateCmd) Help() string {
+func (*Migrate) Help() string {
 	return `plannerd serve migrates by itself, unless it is told not to.
 
 Examples:

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -32,13 +32,13 @@ type accessFlags struct {
 	InsecureHTTP bool     `name:"insecure-http" help:"Listen beyond loopback without TLS: tokens and data are sent in the clear. For networks that encrypt by themselves, and behind proxies."`
 }
 
-// tokenVariable is the environment variable of the first token. There is no flag for
+// TokenVariable is the environment variable of the first token. There is no flag for
 // it: other users of the machine see the arguments of a program.
-const tokenVariable = "PLANNERD_TOKEN"
+const TokenVariable = "PLANNERD_TOKEN"
 
 // secured reports whether the flags and the environment name tokens.
 func (f *accessFlags) secured(getenv func(string) string) bool {
-	return f.TokensFile != "" || getenv(tokenVariable) != ""
+	return f.TokensFile != "" || getenv(TokenVariable) != ""
 }
 
 // check refuses to let strangers in, or to send tokens where they can be read.
@@ -54,13 +54,13 @@ func (f *accessFlags) check(ctx context.Context, address string, getenv func(str
 			return cli.Usagef("--allowed-hosts %q: write names or addresses, without scheme and port", host)
 		}
 	}
-	beyond, err := beyondLoopback(ctx, address)
+	beyond, err := BeyondLoopback(ctx, address)
 	switch {
 	case err != nil || !beyond:
 		return err
 	case !f.secured(getenv):
 		return cli.Usagef("--listen %s lets other machines in, and without tokens everybody there may do everything: "+
-			"give --tokens-file or %s (see plannerd token new), or listen on 127.0.0.1", address, tokenVariable)
+			"give --tokens-file or %s (see plannerd token new), or listen on 127.0.0.1", address, TokenVariable)
 	case f.TLSCert == "" && !f.InsecureHTTP:
 		return cli.Usagef("--listen %s without TLS sends tokens and data in the clear: give --tls-cert and --tls-key, "+
 			"or --insecure-http where the network encrypts by itself or a proxy does", address)
@@ -68,8 +68,8 @@ func (f *accessFlags) check(ctx context.Context, address string, getenv func(str
 	return nil
 }
 
-// beyondLoopback reports whether other machines can reach what listens on an address.
-func beyondLoopback(ctx context.Context, address string) (bool, error) {
+// BeyondLoopback reports whether other machines can reach what listens on an address.
+func BeyondLoopback(ctx context.Context, address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false, cli.Usagef("--listen %q: write host:port, such as 127.0.0.1:8080", address)
@@ -142,10 +142,10 @@ func (f *accessFlags) hosts(address string, getenv func(string) string) []string
 
 func (f *accessFlags) readTokens(getenv func(string) string) (*access.Tokens, error) {
 	tokens := new(access.Tokens)
-	if secret := strings.TrimSpace(getenv(tokenVariable)); secret != "" {
+	if secret := strings.TrimSpace(getenv(TokenVariable)); secret != "" {
 		admin := access.Caller{Name: "environment", Role: access.Admin, Operators: []string{access.Everywhere}}
 		if err := tokens.Add(secret, admin); err != nil {
-			return nil, fmt.Errorf("%s: %w", tokenVariable, err)
+			return nil, fmt.Errorf("%s: %w", TokenVariable, err)
 		}
 	}
 	if f.TokensFile == "" {
