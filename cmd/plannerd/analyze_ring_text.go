@@ -153,15 +153,6 @@ func writeReach(w *cli.Page, r *analyses.RingReach) {
 			"key"), cli.SI(t.State), least, cli.Percent(t.Fraction))
 }
 
-// cutList joins the first items of a list.
-func cutList(items []string) string {
-	const most = 16
-	if len(items) > most {
-		return strings.Join(items[:most], " ") + " …"
-	}
-	return strings.Join(items, " ")
-}
-
 // writeSimulations prints the simulations side by side.
 func writeSimulations(w *cli.Page, simulations []analyses.RingSimulation) {
 	if len(simulations) == 0 {

@@ -192,25 +192,6 @@ func (f *driveFlags) drive(
 	return in.wrap(err)
 }
 
-// source yields one interval after the other, and io.EOF after the last.
-type source func() (interval int64, input *statsio.Document, err error)
-
-// summedUp is the source with S(k,w), the sum of what the last w intervals added, for the
-// state that rows tell.
-func (next source) summedUp(w int) source {
-	window := drive.NewSums(w)
-	return func() (interval int64, input *statsio.Document, err error) {
-		if interval, input, err = next(); err != nil {
-			return interval, input, err
-		}
-		if input.Records != nil {
-			return interval, input, cli.Usagef("--window: compact records do not say which keys they are of")
-		}
-		input.Stats, err = window.Add(input.Stats)
-		return interval, input, err
-	}
-}
-
 // runDrivers carries the drivers through the input side by side, reading it once.
 // whole tells the state of all keys, as [drive.Window] does, or nil. visit sees each step of
 // each driver (by its index) in order.

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -130,11 +128,6 @@ type hotKey struct {
 	ForcedTheta float64   `json:"forced_theta"`
 }
 
-type tableEntry struct {
-	Key      string `json:"key"`
-	Instance int32  `json:"instance"`
-}
-
 type migration struct {
 	Key    string  `json:"key"`
 	From   int32   `json:"from"`
@@ -179,29 +172,6 @@ type classDocument struct {
 	SplitKeys   []splitKey `json:"splits,omitempty"`
 	Migrations  []any      `json:"migrations"`
 	KeyEncoding string     `json:"key_encoding,omitzero"`
-}
-
-// keyEncoder writes keys as they are, or all in base64: when that is asked for, and in
-// JSON when one is not UTF-8.
-type keyEncoder bool
-
-func (base64Keys keyEncoder) encode(key []byte) string {
-	if base64Keys {
-		return base64.StdEncoding.EncodeToString(key)
-	}
-	return string(key)
-}
-
-// decode reads a key that encode wrote.
-func (base64Keys keyEncoder) decode(text string) ([]byte, error) {
-	if !base64Keys {
-		return []byte(text), nil
-	}
-	key, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not base64 (standard alphabet, padded)", clip(text))
-	}
-	return key, nil
 }
 
 // encoderFor looks at all keys that the plan's lists name.

@@ -211,3 +211,12 @@ func pointerText(pointer string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// cutList joins the first items of a list.
+func cutList(items []string) string {
+	const most = 16
+	if len(items) > most {
+		return strings.Join(items[:most], " ") + " …"
+	}
+	return strings.Join(items, " ")
+}

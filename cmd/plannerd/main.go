@@ -19,6 +19,8 @@ import (
 
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/serving"
+	"plannerd/internal/lab/workload"
+	"plannerd/planner/partitioner"
 )
 
 // The exit codes.
@@ -256,4 +258,15 @@ func seeHelp(err error) string {
 		}
 	}
 	return "see " + path + " --help"
+}
+
+// defaults are the numbers that help texts take from the packages that apply them.
+func defaults() map[string]string {
+	return map[string]string{
+		"tuples_per_key":  strconv.Itoa(workload.DefaultTuplesPerKey),
+		"tokens":          strconv.Itoa(partitioner.DefaultTokensPerInstance),
+		"forecasts":       defaultForecasts(),
+		"targets":         defaultTargets(),
+		"max_parallelism": strconv.Itoa(partitioner.DefaultMaxParallelism),
+	}
 }

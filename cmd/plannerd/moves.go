@@ -190,14 +190,6 @@ func (c *classMoves) addMove(value json.RawMessage) error {
 	return nil
 }
 
-// clip cuts what is too long to be quoted.
-func clip(s string) string {
-	if len(s) > cli.KeyWidth {
-		return strings.ToValidUTF8(s[:cli.KeyWidth], "") + "…"
-	}
-	return s
-}
-
 // decodeMovesCSV reads the columns of a move in any order.
 func decodeMovesCSV(r io.Reader) ([]compact.Record, error) {
 	in := csv.NewReader(r)

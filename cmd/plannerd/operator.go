@@ -9,7 +9,6 @@ import (
 
 	"plannerd/internal/cli"
 	"plannerd/internal/drive"
-	"plannerd/internal/lab/workload"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -28,17 +27,6 @@ type operatorFlags struct {
 	KeyType           string  `placeholder:"TYPE" group:"Operator" help:"Flink: what the keys are in Java: string, int or long (default string)."`
 	Partitions        int     `placeholder:"N" group:"Operator" help:"Kafka: number of partitions of the topic (default: none; kafka needs it)."`
 	Assignment        []int32 `placeholder:"ID" group:"Operator" help:"Kafka: the instance of each partition, in order (default: the instances in turn)."`
-}
-
-// defaults are the numbers that help texts take from the packages that apply them.
-func defaults() map[string]string {
-	return map[string]string{
-		"tuples_per_key":  strconv.Itoa(workload.DefaultTuplesPerKey),
-		"tokens":          strconv.Itoa(partitioner.DefaultTokensPerInstance),
-		"forecasts":       defaultForecasts(),
-		"targets":         defaultTargets(),
-		"max_parallelism": strconv.Itoa(partitioner.DefaultMaxParallelism),
-	}
 }
 
 // instances is the value of --instances.

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"plannerd/internal/cli"
+	"plannerd/internal/drive"
+	"plannerd/internal/statsio"
+)
+
+// source yields one interval after the other, and io.EOF after the last.
+type source func() (interval int64, input *statsio.Document, err error)
+
+// summedUp is the source with S(k,w), the sum of what the last w intervals added, for the
+// state that rows tell.
+func (next source) summedUp(w int) source {
+	window := drive.NewSums(w)
+	return func() (interval int64, input *statsio.Document, err error) {
+		if interval, input, err = next(); err != nil {
+			return interval, input, err
+		}
+		if input.Records != nil {
+			return interval, input, cli.Usagef("--window: compact records do not say which keys they are of")
+		}
+		input.Stats, err = window.Add(input.Stats)
+		return interval, input, err
+	}
+}
