@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -41,7 +42,7 @@ type analysisInput struct {
 	File   string `arg:"" optional:"" help:"Statistics, or with --stream keys: a file, or - for standard input."`
 	Stream bool   `help:"The input is a stream in its order, one key a line."`
 	Format string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of statistics: csv, ndjson, json (one interval), or auto, which looks at them. Compression is always recognised."`
-	textFlags
+	reading.TextFlags
 	Interval *int64 `placeholder:"N" help:"Take interval N of several (default: the only one)."`
 }
 
@@ -52,15 +53,16 @@ type analysisOutput struct {
 }
 
 // input is the input as other commands read it.
-func (f *analysisInput) input() *inputFlags {
-	return &inputFlags{File: f.File, Format: f.Format, textFlags: f.textFlags, Interval: f.Interval, streamToo: true}
+func (f *analysisInput) input() *reading.InputFlags {
+	return &reading.InputFlags{File: f.File, Format: f.Format, TextFlags: f.TextFlags, Interval: f.Interval,
+		StreamToo: true}
 }
 
 // analysis is an input that was read, for messages about it.
 type analysis struct {
-	*input // nil: there is none
-	env    *cli.Environment
-	data   *analyses.Input
+	*reading.Input // nil: there is none
+	env            *cli.Environment
+	data           *analyses.Input
 }
 
 // read reads all of the input. Without a file there is none, if that may be.
@@ -84,8 +86,8 @@ func (f *analysisInput) read(env *cli.Environment, needed bool) (*analysis, erro
 		read = a.readStream
 	}
 	err := read(flags)
-	if a.input != nil {
-		a.close()
+	if a.Input != nil {
+		a.Close()
 	}
 	if refused := (*statsio.Error)(nil); f.Stream && errors.As(err, &refused) {
 		for i := range refused.Problems {
@@ -97,18 +99,18 @@ func (f *analysisInput) read(env *cli.Environment, needed bool) (*analysis, erro
 }
 
 // readStream reads one key a line.
-func (a *analysis) readStream(flags *inputFlags) error {
-	in, raw, err := flags.openRaw(a.env)
+func (a *analysis) readStream(flags *reading.InputFlags) error {
+	in, raw, err := flags.OpenRaw(a.env)
 	if err != nil {
 		return err
 	}
-	a.input = in
+	a.Input = in
 	text, _, err := statsio.Open(raw)
 	if err != nil {
 		return err
 	}
-	in.closers = append(in.closers, text.Close)
-	if a.data, err = analyses.ReadStream(text, flags.options()); err != nil {
+	in.Closers = append(in.Closers, text.Close)
+	if a.data, err = analyses.ReadStream(text, flags.Options()); err != nil {
 		return err
 	}
 	if a.data.Len() == 0 {
@@ -118,14 +120,14 @@ func (a *analysis) readStream(flags *inputFlags) error {
 }
 
 // readStatistics reads the rows of one interval.
-func (a *analysis) readStatistics(flags *inputFlags) error {
-	in, err := flags.open(a.env)
+func (a *analysis) readStatistics(flags *reading.InputFlags) error {
+	in, err := flags.Open(a.env)
 	if err != nil {
 		return err
 	}
-	a.input = in
-	in.keysOnly = true
-	next := in.source()
+	a.Input = in
+	in.KeysOnly = true
+	next := in.Source()
 	_, document, err := next()
 	if err != nil {
 		return err
@@ -160,10 +162,10 @@ func (a *analysis) wrap(err error) error {
 	if wrong := parameters.InputError(err); wrong != nil && wrong.Row < 0 {
 		return fieldAsFlag(wrong)
 	}
-	if a.input == nil {
+	if a.Input == nil {
 		return err
 	}
-	return a.input.wrap(err)
+	return a.Input.Wrap(err)
 }
 
 // instanceFlags are the flags of fields in which the papers have words of their own for

@@ -7,13 +7,14 @@ import (
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner/ranges"
 )
 
 type analyzeRangesCmd struct {
 	analysisInput
-	Instances      instances            `aliases:"followers" default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances in the order of their ids: their number, or a list such as 0:1,1:2,7:1 (default 8)."`
+	Instances      reading.Instances    `aliases:"followers" default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances in the order of their ids: their number, or a list such as 0:1,1:2,7:1 (default 8)."`
 	Owners         string               `type:"path" placeholder:"FILE" help:"The present division: CSV with the header low,instance (default: by quantiles for the same keys)."`
 	BaseInterval   *int64               `placeholder:"N" help:"Make the present division by quantiles for interval N of the same file, which comes before --interval: how a drift is analysed (default: none)."`
 	Event          analyses.RangesEvent `enum:",create,join,leave,crash,drift" default:"" placeholder:"EVENT" help:"What happens: create, join, leave, crash or drift (default: create; drift with a present division)."`
@@ -79,7 +80,7 @@ func (c *analyzeRangesCmd) Run(env *cli.Environment) error {
 	}
 	if p := &result.Plans[0]; c.Output == "csv" && !c.Table {
 		switch {
-		case result.KeyEncoding != "" && !bool(c.keys()):
+		case result.KeyEncoding != "" && !bool(c.Encoder()):
 			return statsio.ErrKeyText
 		case p.OwnerCount > len(p.Owners):
 			return fmt.Errorf("%s are too many for csv", cli.Plural(p.OwnerCount, "interval"))
@@ -109,11 +110,11 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 		return r, cli.Usagef("--base-interval: needs an --interval that comes after it")
 	}
 	var err error
-	if c.keys() {
+	if c.Encoder() {
 		r.KeyEncoding = analyses.EncodingBase64
 	}
 	if c.Owners != "" {
-		r.Owners, err = readOwners(c.Owners, c.keys())
+		r.Owners, err = reading.ReadOwners(c.Owners, c.Encoder())
 	}
 	return r, err
 }
@@ -129,18 +130,18 @@ func (c *analyzeRangesCmd) readBoth(env *cli.Environment, base **analyses.Input)
 	if c.File == "" {
 		return nil, cli.Usagef("an input is needed: a file, or - for standard input")
 	}
-	in, err := flags.open(env)
+	in, err := flags.Open(env)
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
-	in.keysOnly, a.input = true, in
-	next := in.source()
+	defer in.Close()
+	in.KeysOnly, a.Input = true, in
+	next := in.Source()
 	for _, x := range []struct {
 		interval *int64
 		data     **analyses.Input
 	}{{c.BaseInterval, base}, {c.Interval, &a.data}} {
-		flags.Interval, in.last = x.interval, nil
+		flags.Interval, in.Last = x.interval, nil
 		_, document, err := next()
 		if err == nil {
 			*x.data, err = statisticsInput(document)

@@ -8,6 +8,7 @@ import (
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/planner/ring"
 )
 
@@ -71,7 +72,7 @@ type nodes analyses.RingNodes
 // UnmarshalText reads "8" or "0:16,1:32:1.5".
 func (v *nodes) UnmarshalText(b []byte) (err error) {
 	numbered := func(id int32) analyses.RingNode { return analyses.RingNode{ID: id} }
-	*v, err = countOrList(string(b), analyses.MaxNodes, numbered, parseNode)
+	*v, err = reading.CountOrList(string(b), analyses.MaxNodes, numbered, parseNode)
 	return err
 }
 
@@ -80,7 +81,7 @@ type nodeList []analyses.RingNode
 
 // UnmarshalText reads "8,9:16:1.5".
 func (v *nodeList) UnmarshalText(b []byte) (err error) {
-	*v, err = parseList(string(b), parseNode)
+	*v, err = reading.ParseList(string(b), parseNode)
 	return err
 }
 
@@ -112,7 +113,7 @@ type ringJoins []analyses.RingJoin
 
 // UnmarshalText reads "5000:4:16,9000:5".
 func (v *ringJoins) UnmarshalText(b []byte) (err error) {
-	*v, err = parseList(string(b), func(part string) (j analyses.RingJoin, err error) {
+	*v, err = reading.ParseList(string(b), func(part string) (j analyses.RingJoin, err error) {
 		at, node, _ := strings.Cut(part, ":")
 		tick, err := strconv.ParseInt(at, 10, 64)
 		n, bad := parseNode(node)

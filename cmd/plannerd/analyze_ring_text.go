@@ -8,6 +8,7 @@ import (
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/planner/ring"
 )
 
@@ -137,7 +138,7 @@ func writeReach(w *cli.Page, r *analyses.RingReach) {
 			tokens[i] = count(n.Tokens)
 		}
 		rows = append(rows, []string{string(m.Method), string(m.Balances), cli.Theta(m.Theta), cli.Theta(m.LowerBound),
-			cli.Integer(m.Searched), cutList(tokens)})
+			cli.Integer(m.Searched), reading.CutList(tokens)})
 	}
 	titled(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", cli.Theta(r.Theta),
 		shown(r.HeaviestKey), cli.Theta(r.HeaviestTheta)),

@@ -7,12 +7,13 @@ import (
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/planner/grouping"
 )
 
 type analyzeSchemesCmd struct {
 	analysisInput
-	Instances         instances                `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
+	Instances         reading.Instances        `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
 	ThetaMax          cli.Share                `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
 	Hash              string                   `enum:"ring,modulo" default:"ring" help:"Where keys are before: ring or modulo."`
 	TokensPerInstance int                      `placeholder:"N" help:"Ring: tokens of each instance (default ${tokens})."`

@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/backtest"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
@@ -18,8 +19,8 @@ import (
 type backtestCmd struct {
 	File   string `arg:"" help:"Statistics of several intervals: a file, or - for standard input."`
 	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
-	textFlags
-	operatorFlags
+	reading.TextFlags
+	reading.OperatorFlags
 	EntryGrace int         `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
 	ThetaMax   []cli.Share `own:"" default:"0.08" placeholder:"θ" group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported by what its recommended policy came to (default 0.08)."`
 	TableLimit *int64      `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
@@ -65,7 +66,7 @@ type forecasts []forecast.Config
 
 // UnmarshalText reads "last,ewma:0.5,seasonal:0.35:24".
 func (v *forecasts) UnmarshalText(b []byte) (err error) {
-	*v, err = parseList(string(b), parseForecast)
+	*v, err = reading.ParseList(string(b), parseForecast)
 	return err
 }
 
@@ -143,10 +144,10 @@ func (c *backtestCmd) Run(env *cli.Environment) error {
 	for _, thetaMax := range c.ThetaMax {
 		options := planner.Options{ThetaMax: float64(thetaMax), TableLimit: c.TableLimit}
 		if err := options.Validate(); err != nil {
-			return asFlag(err)
+			return reading.AsFlag(err)
 		}
 	}
-	op, err := c.operator(planner.Options{TableLimit: c.TableLimit}, c.keys())
+	op, err := c.Operator(planner.Options{TableLimit: c.TableLimit}, c.Encoder())
 	if err != nil {
 		return err
 	}
@@ -174,17 +175,17 @@ func (c *backtestCmd) Run(env *cli.Environment) error {
 
 // read reads the input.
 func (c *backtestCmd) read(env *cli.Environment) (*backtest.History, error) {
-	in, err := (&inputFlags{File: c.File, Format: c.Format, textFlags: c.textFlags}).open(env)
+	in, err := (&reading.InputFlags{File: c.File, Format: c.Format, TextFlags: c.TextFlags}).Open(env)
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
-	in.operator, in.keysOnly = &c.operatorFlags, true
+	defer in.Close()
+	in.Operator, in.KeysOnly = &c.OperatorFlags, true
 	history, sums := backtest.NewHistory(c.Window), drive.NewSums(c.Window)
 	if c.Added {
 		history = backtest.NewHistory(1) // the sums are those of all keys that have any
 	}
-	for next := in.source(); ; {
+	for next := in.Source(); ; {
 		interval, document, err := next()
 		if errors.Is(err, io.EOF) {
 			return history, nil
@@ -196,7 +197,7 @@ func (c *backtestCmd) read(env *cli.Environment) (*backtest.History, error) {
 			err = history.Add(interval, document.Stats)
 		}
 		if err != nil {
-			return nil, in.wrap(err)
+			return nil, in.Wrap(err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/planner"
 	"plannerd/planner/batches"
 )
@@ -78,19 +79,19 @@ type scheduleFigures struct {
 
 // batchFigures are one batch, with what it does to the routing table of the one before.
 type batchFigures struct {
-	Keys      int64        `json:"keys"`
-	State     float64      `json:"state"`
-	Busiest   float64      `json:"busiest"`
-	Seconds   *float64     `json:"seconds,omitzero"`
-	Theta     float64      `json:"theta"`
-	TableSize int64        `json:"table_size"`
-	Set       []tableEntry `json:"set"`
-	Unset     []string     `json:"unset"`
-	SplitKeys []splitKey   `json:"split_keys,omitzero"`
+	Keys      int64                `json:"keys"`
+	State     float64              `json:"state"`
+	Busiest   float64              `json:"busiest"`
+	Seconds   *float64             `json:"seconds,omitzero"`
+	Theta     float64              `json:"theta"`
+	TableSize int64                `json:"table_size"`
+	Set       []reading.TableEntry `json:"set"`
+	Unset     []string             `json:"unset"`
+	SplitKeys []splitKey           `json:"split_keys,omitzero"`
 }
 
 // scheduleOf writes the batches out; nil: the plan was not cut.
-func (r *planReport) scheduleOf(keys keyEncoder) *scheduleFigures {
+func (r *planReport) scheduleOf(keys reading.KeyEncoder) *scheduleFigures {
 	x := r.schedule
 	if x == nil {
 		return nil

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"plannerd/internal/cli/reading"
 )
 
 // TestBatches: the batches of a plan change the table into the planned one, also where the
@@ -82,7 +84,7 @@ func entriesIn(t *testing.T, path string) map[string]int32 {
 	return out
 }
 
-func apply(t *testing.T, table map[string]int32, set []tableEntry, unset []string) {
+func apply(t *testing.T, table map[string]int32, set []reading.TableEntry, unset []string) {
 	t.Helper()
 	for _, e := range set {
 		table[e.Key] = e.Instance

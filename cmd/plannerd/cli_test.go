@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 )
 
 // commands are all commands that can be run, as they are written.
@@ -217,10 +218,10 @@ func TestFileErrors(t *testing.T) {
 				got[i] = strings.TrimPrefix(line, "plannerd: ")
 			}
 			if name == "many problems" {
-				if len(got) != mostProblems+1 {
+				if len(got) != reading.MostProblems+1 {
 					t.Errorf("%d lines", len(got))
 				}
-				got = got[mostProblems:]
+				got = got[reading.MostProblems:]
 			}
 			if r.code != exitFailed || r.stdout != "" || !slices.Equal(got, c.want) {
 				t.Errorf("exit %d, %q, want %q", r.code, got, c.want)

@@ -11,16 +11,17 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
 
 type compactCmd struct {
-	inputFlags
+	reading.InputFlags
 	Degree int `default:"8" group:"Compact form" help:"The degree R of discretisation, a power of two; 1 is the finest."`
 	scaleFlags
-	operatorFlags
+	reading.OperatorFlags
 	nameFlags
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table shows people what there is to gain; json is the body of a request with compact records, csv the records alone."`
 	Quiet  bool   `group:"Output" help:"Leave out what json and csv have on standard error: the table."`
@@ -59,21 +60,21 @@ type nameFlags struct {
 
 // compactor makes records of the intervals of an input.
 type compactor struct {
-	flags    *inputFlags
-	operator *operatorFlags
+	flags    *reading.InputFlags
+	operator *reading.OperatorFlags
 	op       drive.Operator
 	options  compact.Options
 	names    bool // keys that may have to be split
 }
 
 func newCompactor(
-	in *inputFlags, of *operatorFlags, scales *scaleFlags, degree int, names nameFlags,
+	in *reading.InputFlags, of *reading.OperatorFlags, scales *scaleFlags, degree int, names nameFlags,
 ) (*compactor, error) {
 	form, err := scales.form("--degree", degree)
 	if err != nil {
 		return nil, err
 	}
-	op, err := of.operator(planner.Options{}, in.keys())
+	op, err := of.Operator(planner.Options{}, in.Encoder())
 	return &compactor{in, of, op, form.options(), names.Split}, err
 }
 
@@ -83,37 +84,37 @@ type compacted struct {
 	interval int64
 	input    *statsio.Document
 	elapsed  time.Duration // of making the records
-	keys     keyEncoder
+	keys     reading.KeyEncoder
 	homes    bool // rows say where the hash puts keys
 }
 
 // run hands visit one interval after the other.
-func (k *compactor) run(env *cli.Environment, visit func(in *input, c compacted) error) error {
-	in, err := k.flags.open(env)
+func (k *compactor) run(env *cli.Environment, visit func(in *reading.Input, c compacted) error) error {
+	in, err := k.flags.Open(env)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	in.operator = k.operator
-	in.keysOnly = true
-	next := in.source()
+	defer in.Close()
+	in.Operator = k.operator
+	in.KeysOnly = true
+	next := in.Source()
 	for {
-		c := compacted{keys: k.flags.keys(), homes: k.op.Target.Hash == nil}
+		c := compacted{keys: k.flags.Encoder(), homes: k.op.Target.Hash == nil}
 		c.interval, c.input, err = next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {
-			in.progress.Describe("compacting")
+			in.Progress.Describe("compacting")
 			err = k.compress(env, &c)
 		}
 		if err != nil {
-			return in.wrap(err)
+			return in.Wrap(err)
 		}
 		if err := visit(in, c); err != nil {
 			return err
 		}
-		in.progress.Describe("reading")
+		in.Progress.Describe("reading")
 	}
 }
 
@@ -138,19 +139,19 @@ func (c *compactCmd) Run(env *cli.Environment) error {
 	if c.Split && c.Output == "csv" {
 		return cli.Usagef("--split: csv has no place for keys that are named; json has")
 	}
-	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
+	k, err := newCompactor(&c.InputFlags, &c.OperatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
 	if err != nil {
 		return err
 	}
 	table := c.Output == "table"
 	r := &compactReport{cmd: c}
-	err = k.run(env, func(in *input, of compacted) error {
+	err = k.run(env, func(in *reading.Input, of compacted) error {
 		if !table {
 			r.records = append(r.records, recordsOf(in, of))
 		}
 		r.input = in
 		if table || !c.Quiet {
-			in.progress.Describe("measuring")
+			in.Progress.Describe("measuring")
 			return r.measure(of)
 		}
 		return nil
@@ -174,12 +175,12 @@ func (c *compactCmd) Run(env *cli.Environment) error {
 type intervalRecords struct {
 	interval int64 // −1: the input names none
 	compact.Statistics
-	keys keyEncoder
+	keys reading.KeyEncoder
 }
 
-func recordsOf(in *input, c compacted) intervalRecords {
+func recordsOf(in *reading.Input, c compacted) intervalRecords {
 	r := intervalRecords{-1, c.Statistics(c.homes), c.keys}
-	if in.stream.HasInterval() {
+	if in.Stream.HasInterval() {
 		r.interval = c.interval
 	}
 	return r
@@ -202,7 +203,7 @@ func (r *compactReport) writeRecords(w io.Writer) error {
 }
 
 func (r *compactReport) writeRecordsCSV(w io.Writer) error {
-	if !r.input.stream.HasInterval() || r.cmd.Interval != nil {
+	if !r.input.Stream.HasInterval() || r.cmd.Interval != nil {
 		return statsio.WriteCompactCSV(w, r.records[0].Records)
 	}
 	for _, x := range r.records {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -99,7 +100,7 @@ func TestPlanCompactForPrograms(t *testing.T) {
 func TestPlanDegreeOne(t *testing.T) {
 	stream := succeed(t, "", "generate", "--keys", "3000", "--instances", "6", "--intervals", "4", "--window", "1",
 		"--tuples", "30000")
-	for _, strategy := range strategyNames() {
+	for _, strategy := range reading.StrategyNames() {
 		args := []string{"plan", "-", "--instances", "6", "--strategy", strategy, "--output", "json"}
 		var keys, classes streamDocument
 		decode(t, succeed(t, stream, args...), &keys)

@@ -12,20 +12,21 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/statsio"
 )
 
 // compactReport gathers what plannerd compact writes.
 type compactReport struct {
 	cmd       *compactCmd
-	input     *input
+	input     *reading.Input
 	records   []intervalRecords
 	intervals []compactedFigures
 	loads     []loadOf // of the newest interval
 }
 
 // fileBytes is the length of the input, in bytes.
-func (r *compactReport) fileBytes() int64 { return r.input.progress.At.Load() }
+func (r *compactReport) fileBytes() int64 { return r.input.Progress.At.Load() }
 
 // compactedFigures are the figures of one interval.
 type compactedFigures struct {
@@ -87,12 +88,12 @@ func writeRows(w io.Writer, d *statsio.Document) error {
 		Instance     *int32   `json:"instance,omitzero"`
 		HashInstance *int32   `json:"hash_instance,omitzero"`
 	}
-	s, keys, b := d.Stats, keyEncoder(d.Base64Keys()), bufio.NewWriter(w)
+	s, keys, b := d.Stats, reading.KeyEncoder(d.Base64Keys()), bufio.NewWriter(w)
 	separator := `{"keys":[`
 	for i := range s.Len() {
 		_, _ = b.WriteString(separator) // the writer keeps its error
 		separator = ","
-		r := row{keys.encode(s.Keys.At(i)), s.Cost[i], at(s.State, i), at(s.Instance, i), at(s.HashInstance, i)}
+		r := row{keys.Encode(s.Keys.At(i)), s.Cost[i], at(s.State, i), at(s.Instance, i), at(s.HashInstance, i)}
 		if err := json.MarshalWrite(b, r); err != nil {
 			return err
 		}

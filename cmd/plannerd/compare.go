@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/planner"
 )
@@ -59,7 +60,7 @@ interval all on the same. Of compact records there is one interval.
 
 Strategies:
 
-` + strategyHelp() + `
+` + reading.StrategyHelp() + `
 Examples:
 
     plannerd compare stats.csv --instances 16 --table-limit 3000
@@ -81,11 +82,11 @@ func (c *compareCmd) Run(env *cli.Environment) error {
 		return err
 	}
 	summaries := make([]summary, len(drivers))
-	err = c.drive(env, func(in *input) (source, []*driver, error) { return in.source(), drivers, nil },
-		func(in *input, i int, s step) {
+	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) { return in.Source(), drivers, nil },
+		func(in *reading.Input, i int, s step) {
 			summaries[i].add(s)
 			next := drivers[(i+1)%len(drivers)].Operator().Strategy
-			in.progress.Describe(fmt.Sprintf("interval %d: %s", s.Interval, next))
+			in.Progress.Describe(fmt.Sprintf("interval %d: %s", s.Interval, next))
 		})
 	if err != nil {
 		return err
@@ -108,7 +109,7 @@ func (c *compareCmd) beside(env *cli.Environment) ([]*driver, error) {
 	var all []*driver
 	for _, n := range c.ScaleTo {
 		flags := c.driveFlags
-		if flags.operatorFlags, err = c.scaledTo(n); err != nil {
+		if flags.OperatorFlags, err = c.ScaledTo(n); err != nil {
 			return nil, err
 		}
 		drivers, err := flags.drivers(trials, like)

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 )
 
 // completionScripts tell each shell to ask "plannerd __complete WORD…" what may stand
@@ -141,7 +142,7 @@ func completeValue(w io.Writer, flag *kong.Flag, prefix, value string) error {
 	values := flag.EnumSlice()
 	switch {
 	case flag.Name == "strategy", flag.Name == "strategies":
-		values = strategyNames()
+		values = reading.StrategyNames()
 	case flag.Enum == "" && (flag.PlaceHolder == "FILE" || flag.Tag.Type == "path"):
 		_, err := fmt.Fprintln(w, filesDirective)
 		return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
@@ -36,14 +37,14 @@ func (c *compareCmd) runCurve(env *cli.Environment) error {
 	}
 	var drivers []*driver
 	var summaries []summary
-	err = c.drive(env, func(in *input) (source, []*driver, error) {
+	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) {
 		next, points, err := c.points(env, in, beside[0])
 		drivers = slices.Concat(points, beside)
 		summaries = make([]summary, len(drivers))
 		return next, drivers, err
-	}, func(in *input, i int, s step) {
+	}, func(in *reading.Input, i int, s step) {
 		summaries[i].add(s)
-		in.progress.Describe(fmt.Sprintf("interval %d: %d of %d", s.Interval, i+1, len(drivers)))
+		in.Progress.Describe(fmt.Sprintf("interval %d: %d of %d", s.Interval, i+1, len(drivers)))
 	})
 	if err != nil {
 		return err
@@ -55,11 +56,11 @@ func (c *compareCmd) runCurve(env *cli.Environment) error {
 
 // points returns a driver like that of a strategy for each point of the curve, and
 // the input as a source.
-func (c *compareCmd) points(env *cli.Environment, in *input, like *driver) (source, []*driver, error) {
+func (c *compareCmd) points(env *cli.Environment, in *reading.Input, like *driver) (reading.Source, []*driver, error) {
 	op := like.Operator()
 	op.Strategy = planner.Knowing(planner.MinImbalance)[0]
 	op.Options.ThetaMax, op.Options.Objective = 0, planner.MinImbalance
-	next, limits := in.source(), c.Curve.limits
+	next, limits := in.Source(), c.Curve.limits
 	if limits == nil {
 		interval, document, err := next()
 		if err != nil {
@@ -67,7 +68,7 @@ func (c *compareCmd) points(env *cli.Environment, in *input, like *driver) (sour
 		}
 		next = first(interval, document, next)
 		op.Options.MigrationLimit = &planner.MigrationLimit{Unit: planner.MigrationFraction, Amount: 1}
-		in.progress.Describe("looking for the best balance")
+		in.Progress.Describe("looking for the best balance")
 		best, err := newDriver(op, like.form, like.needKeys).step(env.Ctx, interval, document)
 		if err != nil {
 			return nil, nil, &drive.StepError{Interval: interval, Err: err}
@@ -83,7 +84,7 @@ func (c *compareCmd) points(env *cli.Environment, in *input, like *driver) (sour
 }
 
 // first puts an interval that was read already in front of a source.
-func first(interval int64, document *statsio.Document, rest source) source {
+func first(interval int64, document *statsio.Document, rest reading.Source) reading.Source {
 	return func() (int64, *statsio.Document, error) {
 		if document == nil {
 			return rest()

@@ -7,6 +7,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
@@ -105,14 +106,14 @@ func (d *driver) stepRecords(ctx context.Context, interval int64, input *statsio
 		return step{}, err
 	}
 	for _, flag := range d.needKeys {
-		if flag != tableFlag || st.Named == nil {
+		if flag != reading.TableFlag || st.Named == nil {
 			return step{}, cli.Usagef("%s: needs keys, and the input holds compact records", flag)
 		}
 	}
 	op := d.Operator()
 	if missing := st.Unnamed(op.Base.Table); len(missing) > 0 {
-		return step{}, cli.Usagef("%s: it splits keys that the input does not name beside its records: %s", tableFlag,
-			cutList(missing))
+		return step{}, cli.Usagef("%s: it splits keys that the input does not name beside its records: %s", reading.TableFlag,
+			reading.CutList(missing))
 	}
 	c, err := compact.NewClasses(st, op.Target, op.Base)
 	if err != nil {
@@ -128,8 +129,8 @@ func (d *driver) stepRecords(ctx context.Context, interval int64, input *statsio
 
 // driveFlags say what plan and compare drive through a stream.
 type driveFlags struct {
-	inputFlags
-	operatorFlags
+	reading.InputFlags
+	reading.OperatorFlags
 	strategyFlags
 	formFlags
 	splitFlags
@@ -144,7 +145,7 @@ func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, nee
 	if err != nil {
 		return nil, err
 	}
-	op, err := f.operator(planner.Options{}, f.keys())
+	op, err := f.Operator(planner.Options{}, f.Encoder())
 	if err != nil {
 		return nil, err
 	}
@@ -158,21 +159,22 @@ func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, nee
 	for i, t := range trials {
 		op.Strategy, op.Options = t.Strategy, t.Planner()
 		op.Options.Splitting = splitting
-		drivers[i] = newDriver(op, form, append(f.needKeys(), needKeys...))
+		drivers[i] = newDriver(op, form, append(f.NeedKeys(), needKeys...))
 	}
 	return drivers, nil
 }
 
 // drive opens the input and carries the drivers through it that begin chooses.
 func (f *driveFlags) drive(
-	env *cli.Environment, begin func(*input) (source, []*driver, error), visit func(in *input, driver int, s step),
+	env *cli.Environment, begin func(*reading.Input) (reading.Source, []*driver, error),
+	visit func(in *reading.Input, driver int, s step),
 ) error {
-	in, err := f.open(env)
+	in, err := f.Open(env)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	in.operator = &f.operatorFlags
+	defer in.Close()
+	in.Operator = &f.OperatorFlags
 	next, drivers, err := begin(in)
 	if err == nil {
 		window := drive.NewWindow(drive.DefaultWindow)
@@ -180,23 +182,24 @@ func (f *driveFlags) drive(
 			if f.Interval != nil {
 				return cli.Usagef("--window: the states of several intervals are added up, and --interval picks one")
 			}
-			window, next = drive.NewWindow(1), next.summedUp(f.Window)
+			window, next = drive.NewWindow(1), next.SummedUp(f.Window)
 		}
 		err = runDrivers(env.Ctx, next, drivers, func(d *statsio.Document) (*planner.Statistics, error) {
-			if alone := f.Interval != nil || !in.stream.HasInterval(); alone || d.Records != nil {
+			if alone := f.Interval != nil || !in.Stream.HasInterval(); alone || d.Records != nil {
 				return nil, nil
 			}
 			return window.Add(d.Stats)
 		}, func(i int, s step) { visit(in, i, s) })
 	}
-	return in.wrap(err)
+	return in.Wrap(err)
 }
 
 // runDrivers carries the drivers through the input side by side, reading it once.
 // whole tells the state of all keys, as [drive.Window] does, or nil. visit sees each step of
 // each driver (by its index) in order.
 func runDrivers(
-	ctx context.Context, next source, drivers []*driver, whole func(*statsio.Document) (*planner.Statistics, error),
+	ctx context.Context, next reading.Source, drivers []*driver, whole func(*statsio.Document) (*planner.Statistics,
+		error),
 	visit func(driver int, s step),
 ) error {
 	for {

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -157,8 +158,8 @@ type planDocument struct {
 	planHead
 	Table struct {
 		tableSizes
-		Set   []tableEntry `json:"set"`
-		Unset []string     `json:"unset"`
+		Set   []reading.TableEntry `json:"set"`
+		Unset []string             `json:"unset"`
 	} `json:"routing_table"`
 	Schedule   *scheduleFigures `json:"schedule,omitzero"` // nil: the plan was not cut into batches
 	SplitKeys  []splitKey       `json:"split_keys,omitzero"`
@@ -175,7 +176,7 @@ type classDocument struct {
 }
 
 // encoderFor looks at all keys that the plan's lists name.
-func encoderFor(p *planner.Plan) keyEncoder {
+func encoderFor(p *planner.Plan) reading.KeyEncoder {
 	var items []int32
 	for _, m := range p.Moves {
 		items = append(items, m.Item)
@@ -193,7 +194,7 @@ func encoderFor(p *planner.Plan) keyEncoder {
 	for i := range p.Unset {
 		binary = binary || !utf8.Valid(p.UnsetKey(i))
 	}
-	return keyEncoder(binary)
+	return reading.KeyEncoder(binary)
 }
 
 // headOf describes a plan; hot keys are described by hot.
@@ -228,10 +229,10 @@ func headOf(st step, migrates string, inputHash [16]byte, hot func(*planner.HotK
 }
 
 // documentOf writes a plan of keys out. Lists are never null.
-func documentOf(st step, inputHash [16]byte, keys keyEncoder) planDocument {
+func documentOf(st step, inputHash [16]byte, keys reading.KeyEncoder) planDocument {
 	p, s := st.Plan, st.Plan.Snapshot
 	keys = keys || encoderFor(p)
-	key := func(item int32) string { return keys.encode(s.Keys.At(int(item))) }
+	key := func(item int32) string { return keys.Encode(s.Keys.At(int(item))) }
 	d := planDocument{
 		planHead:  headOf(st, "keys", inputHash, func(h *planner.HotKey) hotKey { return hotKey{Key: key(h.Item)} }),
 		SplitKeys: splitKeysOf(p, keys), Migrations: migrationsOf(p, keys),
@@ -246,23 +247,24 @@ func documentOf(st step, inputHash [16]byte, keys keyEncoder) planDocument {
 
 // tableChangesOf lists what a plan does to the entries of whole keys. The lists are never
 // null.
-func tableChangesOf(p *planner.Plan, keys keyEncoder) (set []tableEntry, unset []string) {
-	set, unset = []tableEntry{}, []string{}
+func tableChangesOf(p *planner.Plan, keys reading.KeyEncoder) (set []reading.TableEntry, unset []string) {
+	set, unset = []reading.TableEntry{}, []string{}
 	for _, x := range p.Set {
-		set = append(set, tableEntry{keys.encode(p.Snapshot.Keys.At(int(x.Item))), p.Snapshot.Instances[x.To].ID})
+		set = append(set, reading.TableEntry{Key: keys.Encode(p.Snapshot.Keys.At(int(x.Item))),
+			Instance: p.Snapshot.Instances[x.To].ID})
 	}
 	for i := range p.Unset {
-		unset = append(unset, keys.encode(p.UnsetKey(i)))
+		unset = append(unset, keys.Encode(p.UnsetKey(i)))
 	}
 	return set, unset
 }
 
 // migrationsOf lists the moves of keys.
-func migrationsOf(p *planner.Plan, keys keyEncoder) []migration {
+func migrationsOf(p *planner.Plan, keys reading.KeyEncoder) []migration {
 	s, out := p.Snapshot, make([]migration, len(p.Moves))
 	for i, m := range p.Moves {
 		out[i] = migration{
-			keys.encode(s.Keys.At(int(m.Item))), s.Instances[m.From].ID, s.Instances[m.To].ID,
+			keys.Encode(s.Keys.At(int(m.Item))), s.Instances[m.From].ID, s.Instances[m.To].ID,
 			s.Cost[m.Item], s.StateOf(m), m.Reason.String(), 0,
 		}
 	}
@@ -270,7 +272,7 @@ func migrationsOf(p *planner.Plan, keys keyEncoder) []migration {
 }
 
 // classDocumentOf writes a plan of compact records out.
-func classDocumentOf(st step, keys keyEncoder) classDocument {
+func classDocumentOf(st step, keys reading.KeyEncoder) classDocument {
 	named := *st.Plan
 	named.Moves = st.classes.MovesNamed(st.Plan)
 	named.HotKeys = slices.DeleteFunc(slices.Clone(named.HotKeys),
@@ -279,7 +281,7 @@ func classDocumentOf(st step, keys keyEncoder) classDocument {
 	d := classDocument{
 		planHead: headOf(st, "classes", st.hash, func(h *planner.HotKey) hotKey {
 			if st.classes.IsNamed(h.Item) {
-				return hotKey{Key: keys.encode(st.classes.Items.Keys.At(int(h.Item)))}
+				return hotKey{Key: keys.Encode(st.classes.Items.Keys.At(int(h.Item)))}
 			}
 			r := st.classes.Records[h.Item]
 			return hotKey{Class: []float64{float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)}}

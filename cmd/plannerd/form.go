@@ -9,6 +9,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -71,7 +72,7 @@ func (f *formFlags) degreeText() string {
 
 func (f *scaleFlags) scales() (compact.Scales, error) {
 	s, err := scalesOf(f.CostScale, f.StateScale)
-	return s, asFlag(err)
+	return s, reading.AsFlag(err)
 }
 
 // scalesOf are the scales that are given, checked; 0 for nil.

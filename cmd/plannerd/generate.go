@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/lab/workload"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -30,7 +31,7 @@ type generateCmd struct {
 	Window        int      `least:"1" default:"5" help:"w, in intervals: the state of a key is what its tuples of the last w intervals have left."`
 	BytesPerTuple float64  `default:"1" help:"State that each tuple leaves, in bytes."`
 	Seed          uint64   `default:"1" help:"The same seed gives the same stream."`
-	encodingFlags
+	reading.EncodingFlags
 
 	Instances         int    `default:"15" group:"Operator" help:"Number of instances, 0…N-1, whose loads fluctuate."`
 	Hash              string `enum:"ring,modulo" default:"ring" group:"Operator" help:"Where the keys are while they fluctuate: ring or modulo."`
@@ -112,7 +113,7 @@ func (c *generateCmd) present(all *planner.Statistics) *planner.Statistics {
 		if all.Cost[i] == 0 && all.State[i] == 0 {
 			continue
 		}
-		some.Keys.Append([]byte(c.keys().encode(all.Keys.At(i))))
+		some.Keys.Append([]byte(c.Encoder().Encode(all.Keys.At(i))))
 		some.Cost, some.State = append(some.Cost, all.Cost[i]), append(some.State, all.State[i])
 	}
 	return some
@@ -124,7 +125,7 @@ func (c *generateCmd) explain(err error, interval int) error {
 		return fmt.Errorf("interval %d: no swaps of frequencies change the load of an instance by %v times the mean: "+
 			"lower --fluctuation or raise --keys", interval, c.Fluctuation)
 	}
-	return asFlag(err)
+	return reading.AsFlag(err)
 }
 
 // generator returns the workload, and where the hash puts its keys.
@@ -139,12 +140,12 @@ func (c *generateCmd) generator() (*workload.Generator, []int32, error) {
 	case c.Distribution == workload.Zipf:
 		config.Z = workload.DefaultZ
 	}
-	if c.Instances < 1 || c.Instances > maxInstances {
-		return nil, nil, cli.Usagef("--instances: must be 1 to %d", maxInstances)
+	if c.Instances < 1 || c.Instances > reading.MaxInstances {
+		return nil, nil, cli.Usagef("--instances: must be 1 to %d", reading.MaxInstances)
 	}
 	generator, err := workload.New(config)
 	if err != nil {
-		return nil, nil, asFlag(err)
+		return nil, nil, reading.AsFlag(err)
 	}
 	on := make([]partitioner.Instance, c.Instances)
 	for i := range on {
@@ -152,7 +153,7 @@ func (c *generateCmd) generator() (*workload.Generator, []int32, error) {
 	}
 	hash, err := partitioner.New(partitioner.Config{Function: c.Hash, TokensPerInstance: c.TokensPerInstance}, on)
 	if err != nil {
-		return nil, nil, asFlag(err)
+		return nil, nil, reading.AsFlag(err)
 	}
 	current, err := generator.Assign(hash)
 	return generator, current, err

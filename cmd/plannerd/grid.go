@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -87,7 +88,7 @@ func (f *strategyFlags) trials(names []string) ([]parameters.Trial, error) {
 	if len(names) == 0 {
 		names = knowing(g["objective"])
 	}
-	if err := errors.Join(checkStrategies(names), checkObjective(g["objective"], names)); err != nil {
+	if err := errors.Join(reading.CheckStrategies(names), checkObjective(g["objective"], names)); err != nil {
 		return nil, err
 	}
 	trials, problems := g.Trials(names, parameters.Defaults(), math.MaxInt64)
@@ -97,12 +98,12 @@ func (f *strategyFlags) trials(names []string) ([]parameters.Trial, error) {
 	case problems[0].Field == "strategies":
 		return nil, cli.Usagef("--strategies %s", problems[0].Detail)
 	}
-	return nil, asFlag(problems[0])
+	return nil, reading.AsFlag(problems[0])
 }
 
 // knowing are the strategies that know one of the objectives.
 func knowing(objectives []any) []string {
-	return slices.DeleteFunc(strategyNames(),
+	return slices.DeleteFunc(reading.StrategyNames(),
 		func(name string) bool { return checkObjective(objectives, []string{name}) != nil })
 }
 

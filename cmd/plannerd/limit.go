@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -73,7 +74,7 @@ func (c *curve) set(text string) error {
 // parseLimits reads a comma-separated list of migration limits in one unit, and
 // sorts it.
 func parseLimits(text string) ([]planner.MigrationLimit, error) {
-	limits, err := parseList(text, parseLimit)
+	limits, err := reading.ParseList(text, parseLimit)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/cli/serving"
 	"plannerd/internal/lab/workload"
 	"plannerd/planner/partitioner"
@@ -115,9 +116,9 @@ func execute(env *cli.Environment, args []string) int {
 		fmt.Fprintln(env.Stderr, "plannerd: interrupted")
 		return exitFailed
 	}
-	var list *problemList
+	var list *reading.ProblemList
 	if errors.As(err, &list) {
-		for _, line := range list.lines {
+		for _, line := range list.Lines {
 			fmt.Fprintln(env.Stderr, "plannerd: "+line)
 		}
 		return exitFailed

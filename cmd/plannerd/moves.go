@@ -15,6 +15,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
 )
@@ -40,7 +41,7 @@ func readMoves(env *cli.Environment, name string) (*classMoves, error) {
 		defer func() { _ = file.Close() }() // only read from
 		raw = file
 	}
-	moves, err := decodeMoves(&interruptible{env, raw})
+	moves, err := decodeMoves(&reading.Interruptible{Env: env, Reader: raw})
 	if err != nil {
 		return nil, fmt.Errorf("--moves %s: %w", name, err)
 	}
@@ -54,8 +55,8 @@ func decodeMoves(raw io.Reader) (*classMoves, error) {
 		return nil, err
 	}
 	defer func() { _ = plain.Close() }()
-	text := bufio.NewReaderSize(plain, blankBytes)
-	head, err := text.Peek(blankBytes)
+	text := bufio.NewReaderSize(plain, reading.BlankBytes)
+	head, err := text.Peek(reading.BlankBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -176,7 +177,7 @@ func (c *classMoves) addMove(value json.RawMessage) error {
 	var numbers []json.Number
 	if err := json.Unmarshal(value, &numbers); err != nil || len(numbers) != len(moveColumns) {
 		return fmt.Errorf("move %d: %s is not a list of 6 numbers [d', d, d_h, v_c, v_S, #]", len(c.moves)+1,
-			clip(string(value)))
+			reading.Clip(string(value)))
 	}
 	fields := make([]string, len(numbers))
 	for i, n := range numbers {

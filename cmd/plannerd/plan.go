@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
@@ -54,7 +55,7 @@ routing table to carry from one interval to the next: of several, --interval nam
 
 Strategies:
 
-` + strategyHelp() + `
+` + reading.StrategyHelp() + `
 Examples:
 
     plannerd plan stats.csv --instances 16 --theta-max 0.05
@@ -87,11 +88,11 @@ func (c *planCmd) Run(env *cli.Environment) error {
 		return err
 	}
 	report := planReport{cmd: c, op: drivers[0].Operator()}
-	err = c.drive(env, func(in *input) (source, []*driver, error) {
+	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) {
 		report.input = in
-		return in.source(), drivers, nil
-	}, func(in *input, _ int, s step) {
-		in.progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
+		return in.Source(), drivers, nil
+	}, func(in *reading.Input, _ int, s step) {
+		in.Progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
 		report.add(s)
 	})
 	if err != nil {
@@ -104,7 +105,7 @@ func (c *planCmd) Run(env *cli.Environment) error {
 		return err
 	}
 	if c.SaveTable != "" {
-		if err := saveRoutingTable(c.SaveTable, drivers[0].Table(), c.keys()); err != nil {
+		if err := saveRoutingTable(c.SaveTable, drivers[0].Table(), c.Encoder()); err != nil {
 			return err
 		}
 	}
@@ -119,7 +120,7 @@ type planReport struct {
 	summary   summary
 	last      step
 	schedule  *batches.Schedule // of the last plan; nil: it was not cut into batches
-	input     *input
+	input     *reading.Input
 }
 
 // add takes in one step; only the newest plan is kept whole.
@@ -143,7 +144,7 @@ func (r *planReport) single() bool { return len(r.intervals) == 1 && !r.cmd.Stre
 
 // print prints the one plan in full, or a line for each of several.
 func (r *planReport) print(env *cli.Environment) error {
-	form, keys := r.cmd.Output, r.cmd.keys()
+	form, keys := r.cmd.Output, r.cmd.Encoder()
 	switch {
 	case !r.single():
 		return env.Output(form, func() any { return r.streamDocument() }, r.writeStream, cli.CsvOf(r.intervals, r.columns()))
@@ -160,7 +161,7 @@ func (r *planReport) print(env *cli.Environment) error {
 		columns += " batch"
 	}
 	return env.Output(form, func() any {
-		d := documentOf(r.last, r.input.last.Stats.Fingerprint(), keys)
+		d := documentOf(r.last, r.input.Last.Stats.Fingerprint(), keys)
 		r.numberMigrations(d.Migrations)
 		d.Schedule = r.scheduleOf(d.KeyEncoding != "")
 		return d
@@ -197,12 +198,12 @@ func (r *planReport) streamDocument() streamDocument {
 }
 
 // saveRoutingTable writes what readRoutingTable reads.
-func saveRoutingTable(path string, t *planner.RoutingTable, keys keyEncoder) error {
+func saveRoutingTable(path string, t *planner.RoutingTable, keys reading.KeyEncoder) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("--save-table: %w", err)
 	}
-	if err := errors.Join(writeRoutingTable(f, t, keys), f.Close()); err != nil {
+	if err := errors.Join(reading.WriteRoutingTable(f, t, keys), f.Close()); err != nil {
 		return fmt.Errorf("--save-table: %w", err)
 	}
 	return nil

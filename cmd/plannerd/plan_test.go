@@ -16,6 +16,7 @@ import (
 
 	"plannerd/internal/absence"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/planner"
 )
 
@@ -176,7 +177,7 @@ func TestPlanBadInput(t *testing.T) {
 		"empty gzip":   {gzipped(t, ""), "the input is empty"},
 		"empty NDJSON": {"", "the input is empty"},
 		"empty JSON":   {"", "the input is empty"},
-		"long blank":   {strings.Repeat("\n", 4*blankBytes), "standard input:2049: "},
+		"long blank":   {strings.Repeat("\n", 4*reading.BlankBytes), "standard input:2049: "},
 		"header only":  {"interval,key,cost\n", "no rows"},
 		"no header": {"a,1\nb,2\n", "standard input:1: unknown columns a 1; columns key, cost (or frequency) " +
 			"missing; the columns are key, cost and optionally state (or state_bytes), instance, hash_instance and interval; " +

@@ -11,6 +11,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -18,12 +19,12 @@ import (
 )
 
 type resolveCmd struct {
-	inputFlags
+	reading.InputFlags
 	Moves  string `required:"true" type:"path" placeholder:"FILE" help:"The moves of classes: what plannerd plan or the service answered on compact records, as JSON, NDJSON or CSV; - for standard input (default: none; it must be given)."`
 	From   *int32 `placeholder:"ID" help:"Name the keys of this instance alone: the statistics are those that it reported (default: of all)."`
 	Degree int    `default:"8" group:"Compact form" help:"The degree R of discretisation with which the records were made."`
 	scaleFlags
-	operatorFlags
+	reading.OperatorFlags
 	nameFlags
 	Output string `own:"" enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
 }
@@ -60,7 +61,7 @@ func (c *resolveCmd) Run(env *cli.Environment) error {
 	if c.File == "-" && c.Moves == "-" {
 		return cli.Usagef("--moves: the statistics and the moves cannot both be on standard input")
 	}
-	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
+	k, err := newCompactor(&c.InputFlags, &c.OperatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
 	if err != nil {
 		return err
 	}
@@ -70,25 +71,25 @@ func (c *resolveCmd) Run(env *cli.Environment) error {
 	}
 	var keys []resolvedKey
 	intervals := 0
-	err = k.run(env, func(in *input, of compacted) (err error) {
+	err = k.run(env, func(in *reading.Input, of compacted) (err error) {
 		if intervals++; intervals > 1 {
-			return cli.Usagef("%s has several intervals: --interval says of which one the plan is", in.name)
+			return cli.Usagef("%s has several intervals: --interval says of which one the plan is", in.Name)
 		}
-		in.progress.Describe("resolving")
+		in.Progress.Describe("resolving")
 		keys, err = c.resolve(of.Compression, moves)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	encoded := c.keys()
+	encoded := c.Encoder()
 	if !bool(encoded) && slices.ContainsFunc(keys, func(k resolvedKey) bool { return !utf8.ValidString(k.Key) }) {
 		encoded = true
 		fmt.Fprintln(env.Stderr, "plannerd: the keys are written in base64, as not all are UTF-8: tell the service with "+
 			"?key_encoding=base64")
 	}
 	for i := range keys {
-		keys[i].Key = encoded.encode([]byte(keys[i].Key))
+		keys[i].Key = encoded.Encode([]byte(keys[i].Key))
 	}
 	if c.Output == "csv" {
 		columns := "key from to"

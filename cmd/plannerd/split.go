@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	"plannerd/planner"
 )
 
@@ -53,7 +54,7 @@ type part struct {
 	Weight   int32 `json:"weight"`
 }
 
-func splitKeysOf(p *planner.Plan, keys keyEncoder) []splitKey {
+func splitKeysOf(p *planner.Plan, keys reading.KeyEncoder) []splitKey {
 	if p.Options.Splitting == nil {
 		return nil
 	}
@@ -61,7 +62,7 @@ func splitKeysOf(p *planner.Plan, keys keyEncoder) []splitKey {
 	s := p.Snapshot
 	for _, x := range p.Splits {
 		out := splitKey{
-			Key: keys.encode(s.Keys.At(int(x.Item))), Cost: s.Cost[x.Item], Cause: string(x.Cause), Changed: x.Changed,
+			Key: keys.Encode(s.Keys.At(int(x.Item))), Cost: s.Cost[x.Item], Cause: string(x.Cause), Changed: x.Changed,
 		}
 		for _, y := range x.Parts {
 			out.Parts = append(out.Parts, part{s.Instances[y.Instance].ID, y.Weight})

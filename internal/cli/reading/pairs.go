@@ -1,4 +1,4 @@
-package main
+package reading
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ type pairsFile struct {
 	flag, path string
 	text       string   // name of the first column
 	instance   []string // names that the second may have
-	keys       keyEncoder
+	keys       KeyEncoder
 	least      int  // bytes of a text
 	weights    bool // a third column, weight, may follow
 }
@@ -113,7 +113,7 @@ func (f *pairsFile) wrong(line int, format string, args ...any) error {
 
 // readRoutingTable reads a CSV file with the header key,instance, and a column weight where
 // keys are split: each part of such a key has a row.
-func readRoutingTable(path string, keys keyEncoder) (*planner.RoutingTable, error) {
+func readRoutingTable(path string, keys KeyEncoder) (*planner.RoutingTable, error) {
 	file := pairsFile{flag: "--routing-table", path: path, text: "key", instance: []string{"instance"},
 		keys: keys, least: 1, weights: true}
 	pairs, err := file.read()
@@ -156,8 +156,8 @@ func entriesOf(pairs []pair) (entries []planner.Entry, lines []int) {
 	return entries, lines
 }
 
-// writeRoutingTable writes what readRoutingTable reads.
-func writeRoutingTable(w io.Writer, t *planner.RoutingTable, keys keyEncoder) error {
+// WriteRoutingTable writes what readRoutingTable reads.
+func WriteRoutingTable(w io.Writer, t *planner.RoutingTable, keys KeyEncoder) error {
 	columns := "key instance"
 	if t.Size() > int64(t.Len()) {
 		columns += " weight"
@@ -165,12 +165,12 @@ func writeRoutingTable(w io.Writer, t *planner.RoutingTable, keys keyEncoder) er
 	var rows []tableRow
 	for i := range t.Len() {
 		e := t.At(i)
-		key := keys.encode(e.Key)
+		key := keys.Encode(e.Key)
 		if e.Parts == nil {
-			rows = append(rows, tableRow{tableEntry{key, e.Instance}, nil})
+			rows = append(rows, tableRow{TableEntry{key, e.Instance}, nil})
 		}
 		for _, x := range e.Parts {
-			rows = append(rows, tableRow{tableEntry{key, x.Instance}, new(x.Weight)})
+			rows = append(rows, tableRow{TableEntry{key, x.Instance}, new(x.Weight)})
 		}
 	}
 	return cli.CsvOf(rows, columns)(w)
@@ -178,17 +178,17 @@ func writeRoutingTable(w io.Writer, t *planner.RoutingTable, keys keyEncoder) er
 
 // tableRow is a row of a routing table in CSV.
 type tableRow struct {
-	tableEntry
+	TableEntry
 	Weight *int32 `json:"weight"`
 }
 
-// readOwners reads a CSV file with the header low,instance.
-func readOwners(path string, keys keyEncoder) (owners []analyses.RangesOwner, err error) {
+// ReadOwners reads a CSV file with the header low,instance.
+func ReadOwners(path string, keys KeyEncoder) (owners []analyses.RangesOwner, err error) {
 	// follower is what the column was called, and is in the CSV of the analysis.
 	file := pairsFile{flag: "--owners", path: path, text: "low", instance: []string{"instance", "follower"}, keys: keys}
 	pairs, err := file.read()
 	for _, p := range pairs {
-		owners = append(owners, analyses.RangesOwner{Low: keys.encode(p.text), Follower: p.instance})
+		owners = append(owners, analyses.RangesOwner{Low: keys.Encode(p.text), Follower: p.instance})
 	}
 	return owners, err
 }

@@ -1,4 +1,4 @@
-package main
+package reading
 
 import (
 	"errors"
@@ -14,17 +14,17 @@ import (
 	"plannerd/planner"
 )
 
-// problemList is an error that says several things, a line for each.
-type problemList struct{ lines []string }
+// ProblemList is an error that says several things, a line for each.
+type ProblemList struct{ Lines []string }
 
-func (l *problemList) Error() string { return strings.Join(l.lines, "; ") }
+func (l *ProblemList) Error() string { return strings.Join(l.Lines, "; ") }
 
-// mostProblems is how many problems of an input are shown.
-const mostProblems = 20
+// MostProblems is how many problems of an input are shown.
+const MostProblems = 20
 
-// wrap words an error about the input for people who look at the file: with its name,
+// Wrap words an error about the input for people who look at the file: with its name,
 // the line, the column and the key.
-func (in *input) wrap(err error) error {
+func (in *Input) Wrap(err error) error {
 	var (
 		decoding *statsio.Error
 		row      = parameters.InputError(err)
@@ -38,34 +38,34 @@ func (in *input) wrap(err error) error {
 		return usage
 	case errors.As(err, &decoding):
 		return in.refused(decoding)
-	case row != nil && row.Row >= 0 && in.last != nil:
-		p := statsio.Problem{Location: in.last.Location(row.Row, row.Field), Detail: row.Detail}
+	case row != nil && row.Row >= 0 && in.Last != nil:
+		p := statsio.Problem{Location: in.Last.Location(row.Row, row.Field), Detail: row.Detail}
 		p.Value = in.named(row)
-		return &problemList{[]string{in.line(in.document(in.seen), p) + in.advice(row)}}
+		return &ProblemList{[]string{in.line(in.document(in.seen), p) + in.advice(row)}}
 	case row != nil:
-		return asFlag(row)
+		return AsFlag(row)
 	case errors.As(err, &file):
 		err = file.Err // in.name is its path
 	}
-	return fmt.Errorf("%s: %w", in.name, err)
+	return fmt.Errorf("%s: %w", in.Name, err)
 }
 
 // refused lists what the decoder found wrong.
-func (in *input) refused(err *statsio.Error) error {
+func (in *Input) refused(err *statsio.Error) error {
 	name := in.document(in.seen + 1)
-	list := &problemList{}
+	list := &ProblemList{}
 	rows := err.Problems
 	if in.format == statsio.CSV {
 		rows = slices.DeleteFunc(slices.Clone(rows), aboutColumn)
 	}
 	if len(rows) < len(err.Problems) {
-		list.lines = append(list.lines, in.headerLine(name, err.Problems))
+		list.Lines = append(list.Lines, in.headerLine(name, err.Problems))
 	}
-	for _, p := range rows[:min(mostProblems, len(rows))] {
-		list.lines = append(list.lines, in.line(name, p))
+	for _, p := range rows[:min(MostProblems, len(rows))] {
+		list.Lines = append(list.Lines, in.line(name, p))
 	}
-	if more := len(rows) - mostProblems; more > 0 {
-		list.lines = append(list.lines, fmt.Sprintf("%s: and %s more", name, cli.Plural(more, "problem")))
+	if more := len(rows) - MostProblems; more > 0 {
+		list.Lines = append(list.Lines, fmt.Sprintf("%s: and %s more", name, cli.Plural(more, "problem")))
 	}
 	return list
 }
@@ -78,7 +78,7 @@ func aboutColumn(p statsio.Problem) bool {
 const unknownColumn = "unknown column"
 
 // headerLine says what is wrong with the header of CSV, and what to do about it.
-func (in *input) headerLine(name string, problems []statsio.Problem) string {
+func (in *Input) headerLine(name string, problems []statsio.Problem) string {
 	var unknown, missing, parts []string
 	line := 0
 	for _, p := range problems {
@@ -101,7 +101,7 @@ func (in *input) headerLine(name string, problems []statsio.Problem) string {
 		}
 	}
 	if n := len(unknown); n > 0 {
-		parts = append(parts, "unknown "+nouns(n, "column")+" "+cutList(unknown))
+		parts = append(parts, "unknown "+nouns(n, "column")+" "+CutList(unknown))
 	}
 	if n := len(missing); n > 0 {
 		parts = append(parts, nouns(n, "column")+" "+strings.Join(missing, ", ")+" missing")
@@ -112,7 +112,7 @@ func (in *input) headerLine(name string, problems []statsio.Problem) string {
 	if in.flags.Header.names == nil && len(missing) > 0 {
 		text += "; no header? use --header none"
 	}
-	if in.flags.streamToo && len(missing) > 0 {
+	if in.flags.StreamToo && len(missing) > 0 {
 		text += "; one key a line? use --stream"
 	}
 	return text
@@ -127,10 +127,10 @@ func nouns(n int, noun string) string {
 }
 
 // line is one problem: stats.csv:3: cost of key b: "x" is not a number.
-func (in *input) line(name string, p statsio.Problem) string {
+func (in *Input) line(name string, p statsio.Problem) string {
 	where := pointerText(p.Pointer)
 	if p.Line > 0 {
-		name = in.name + ":" + strconv.Itoa(p.Line) // lines count from the first document on
+		name = in.Name + ":" + strconv.Itoa(p.Line) // lines count from the first document on
 		where = ""
 	}
 	if p.Row > 0 || p.Column != "" {
@@ -157,41 +157,41 @@ func problemText(p statsio.Problem) string {
 }
 
 // named is the instance that a row names, "" when it names none.
-func (in *input) named(err *planner.InputError) string {
+func (in *Input) named(err *planner.InputError) string {
 	column := map[string]func(*planner.Statistics) []int32{
 		"instance":      func(s *planner.Statistics) []int32 { return s.Instance },
 		"hash_instance": func(s *planner.Statistics) []int32 { return s.HashInstance },
 	}[err.Field]
-	if column == nil || in.last.Stats == nil {
+	if column == nil || in.Last.Stats == nil {
 		return ""
 	}
-	if ids := column(in.last.Stats); err.Row < len(ids) && ids[err.Row] != planner.NoInstance {
+	if ids := column(in.Last.Stats); err.Row < len(ids) && ids[err.Row] != planner.NoInstance {
 		return cli.ID(ids[err.Row])
 	}
 	return ""
 }
 
 // advice says what to do about a row that names an instance which is not there.
-func (in *input) advice(err *planner.InputError) string {
+func (in *Input) advice(err *planner.InputError) string {
 	switch {
-	case in.operator == nil || err.Field != "instance" && err.Field != "hash_instance":
+	case in.Operator == nil || err.Field != "instance" && err.Field != "hash_instance":
 		return ""
-	case len(in.operator.BaseInstances) > 0:
-		return fmt.Sprintf("; --instances has %s, --base-instances %s", in.operator.Instances.list(),
-			in.operator.BaseInstances.list())
+	case len(in.Operator.BaseInstances) > 0:
+		return fmt.Sprintf("; --instances has %s, --base-instances %s", in.Operator.Instances.list(),
+			in.Operator.BaseInstances.list())
 	case err.Field == "instance":
 		return fmt.Sprintf("; --instances has %s; if there were others before a rescale, name them with --base-instances",
-			in.operator.Instances.list())
+			in.Operator.Instances.list())
 	}
-	return "; --instances has " + in.operator.Instances.list()
+	return "; --instances has " + in.Operator.Instances.list()
 }
 
 // document names document n of the input, where there are several.
-func (in *input) document(n int) string {
+func (in *Input) document(n int) string {
 	if in.format == statsio.JSON && n > 1 {
-		return fmt.Sprintf("%s, document %d", in.name, n)
+		return fmt.Sprintf("%s, document %d", in.Name, n)
 	}
-	return in.name
+	return in.Name
 }
 
 var pointerNames = strings.NewReplacer("~1", "/", "~0", "~")
@@ -212,8 +212,8 @@ func pointerText(pointer string) string {
 	return strings.Join(names, ", ")
 }
 
-// cutList joins the first items of a list.
-func cutList(items []string) string {
+// CutList joins the first items of a list.
+func CutList(items []string) string {
 	const most = 16
 	if len(items) > most {
 		return strings.Join(items[:most], " ") + " …"

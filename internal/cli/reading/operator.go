@@ -1,4 +1,4 @@
-package main
+package reading
 
 import (
 	"fmt"
@@ -14,12 +14,12 @@ import (
 	"plannerd/planner/partitioner"
 )
 
-// operatorFlags are the settings of all that reads statistics that say what is
+// OperatorFlags are the settings of all that reads statistics that say what is
 // planned for: the operator's instances, its hash and its routing table.
-type operatorFlags struct {
-	Instances     instances `default:"8" placeholder:"N|ID:CAPACITY,…" group:"Operator" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
+type OperatorFlags struct {
+	Instances     Instances `default:"8" placeholder:"N|ID:CAPACITY,…" group:"Operator" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
 	RoutingTable  string    `type:"path" placeholder:"FILE" group:"Operator" help:"The committed routing table: CSV with the header key,instance (default: none; keys are where the rows say, else where the hash puts them)."`
-	BaseInstances instances `placeholder:"N|ID:CAPACITY,…" group:"Operator" help:"After a rescale: the instances that the routing table and the hash were committed for (default: --instances)."`
+	BaseInstances Instances `placeholder:"N|ID:CAPACITY,…" group:"Operator" help:"After a rescale: the instances that the routing table and the hash were committed for (default: --instances)."`
 
 	Hash              string  `enum:"ring,modulo,reported,flink,kafka" default:"ring" group:"Operator" help:"Hash function of the operator: ring, modulo, flink, kafka, or reported (each row carries hash_instance)."`
 	TokensPerInstance int     `placeholder:"N" group:"Operator" help:"Ring: tokens of each instance (default ${tokens})."`
@@ -29,16 +29,16 @@ type operatorFlags struct {
 	Assignment        []int32 `placeholder:"ID" group:"Operator" help:"Kafka: the instance of each partition, in order (default: the instances in turn)."`
 }
 
-// instances is the value of --instances.
-type instances []planner.Instance
+// Instances is the value of --instances.
+type Instances []planner.Instance
 
-// maxInstances is the most that one operator may have.
-const maxInstances = 65536
+// MaxInstances is the most that one operator may have.
+const MaxInstances = 65536
 
 // UnmarshalText reads "8" or "0:1,1:2".
-func (v *instances) UnmarshalText(b []byte) (err error) {
+func (v *Instances) UnmarshalText(b []byte) (err error) {
 	unit := func(id int32) planner.Instance { return planner.Instance{ID: id, Capacity: 1} }
-	if *v, err = countOrList(string(b), maxInstances, unit, parseInstance); err != nil {
+	if *v, err = CountOrList(string(b), MaxInstances, unit, parseInstance); err != nil {
 		return err
 	}
 	slices.SortFunc(*v, func(a, b planner.Instance) int { return int(a.ID) - int(b.ID) })
@@ -50,14 +50,14 @@ func (v *instances) UnmarshalText(b []byte) (err error) {
 	return nil
 }
 
-// countOrList reads a number of instances, or a list of them.
-func countOrList[T any](
+// CountOrList reads a number of instances, or a list of them.
+func CountOrList[T any](
 	text string, most int, numbered func(id int32) T, parse func(string) (T, error),
 ) (out []T, err error) {
 	n, err := strconv.Atoi(text)
 	switch {
 	case err != nil:
-		return parseList(text, parse)
+		return ParseList(text, parse)
 	case n < 1 || n > most:
 		return nil, fmt.Errorf("the number of instances must be 1 to %d, not %d", most, n)
 	}
@@ -67,8 +67,8 @@ func countOrList[T any](
 	return out, nil
 }
 
-// parseList reads what commas separate.
-func parseList[T any](text string, parse func(string) (T, error)) (out []T, err error) {
+// ParseList reads what commas separate.
+func ParseList[T any](text string, parse func(string) (T, error)) (out []T, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		one, err := parse(strings.TrimSpace(part))
 		if err != nil {
@@ -80,7 +80,7 @@ func parseList[T any](text string, parse func(string) (T, error)) (out []T, err 
 }
 
 // list names the instances as people read them: 0 to 7, or 0, 1 and 5 as 0,1,5.
-func (v instances) list() string {
+func (v Instances) list() string {
 	if last := len(v) - 1; last > 1 && int(v[last].ID) == int(v[0].ID)+last {
 		return cli.ID(v[0].ID) + " to " + cli.ID(v[last].ID)
 	}
@@ -88,7 +88,7 @@ func (v instances) list() string {
 	for i, in := range v {
 		names[i] = cli.ID(in.ID)
 	}
-	return cutList(names)
+	return CutList(names)
 }
 
 // parseInstance reads "id" or "id:capacity".
@@ -109,8 +109,8 @@ func parseInstance(s string) (planner.Instance, error) {
 	return planner.Instance{ID: int32(id), Capacity: capacity}, nil
 }
 
-// asFlag words an input error about a setting as one about its flag.
-func asFlag(err error) error {
+// AsFlag words an input error about a setting as one about its flag.
+func AsFlag(err error) error {
 	if input := parameters.InputError(err); input != nil && input.Row < 0 {
 		name := strings.ReplaceAll(input.Field, "_", "-")
 		return cli.Usagef("--%s: %s", name, input.Detail)
@@ -119,7 +119,7 @@ func asFlag(err error) error {
 }
 
 // hashConfig is what the flags say about the hash.
-func (f *operatorFlags) hashConfig() partitioner.Config {
+func (f *OperatorFlags) hashConfig() partitioner.Config {
 	return partitioner.Config{
 		Function: f.Hash, TokensPerInstance: f.TokensPerInstance, MaxParallelism: f.MaxParallelism,
 		KeyType: f.KeyType, Partitions: f.Partitions, Assignment: f.Assignment,
@@ -127,7 +127,7 @@ func (f *operatorFlags) hashConfig() partitioner.Config {
 }
 
 // forHash names the instances to the hash function.
-func (v instances) forHash() []partitioner.Instance {
+func (v Instances) forHash() []partitioner.Instance {
 	out := make([]partitioner.Instance, len(v))
 	for i, in := range v {
 		out[i] = partitioner.Instance{ID: in.ID}
@@ -136,18 +136,18 @@ func (v instances) forHash() []partitioner.Instance {
 }
 
 // configuration is the operator on the given instances.
-func (f *operatorFlags) configuration(on instances) (planner.Configuration, error) {
+func (f *OperatorFlags) configuration(on Instances) (planner.Configuration, error) {
 	hash, err := partitioner.New(f.hashConfig(), on.forHash())
-	return planner.Configuration{Instances: on, Hash: hash}, asFlag(err)
+	return planner.Configuration{Instances: on, Hash: hash}, AsFlag(err)
 }
 
-// scaledTo are the flags of the operator with so many instances, those of the lowest ids;
+// ScaledTo are the flags of the operator with so many instances, those of the lowest ids;
 // the routing table stays that of those before.
-func (f *operatorFlags) scaledTo(n int) (operatorFlags, error) {
+func (f *OperatorFlags) ScaledTo(n int) (OperatorFlags, error) {
 	out := *f
 	switch {
-	case n < 1 || n > maxInstances:
-		return out, cli.Usagef("--scale-to: the number of instances must be 1 to %d, not %d", maxInstances, n)
+	case n < 1 || n > MaxInstances:
+		return out, cli.Usagef("--scale-to: the number of instances must be 1 to %d, not %d", MaxInstances, n)
 	case f.Hash == partitioner.Reported:
 		return out, cli.Usagef("--scale-to: needs a --hash that can place keys, not %s", partitioner.Reported)
 	}
@@ -164,8 +164,8 @@ func (f *operatorFlags) scaledTo(n int) (operatorFlags, error) {
 	return out, nil
 }
 
-// operator returns what drive plans for; strategy and timeouts are left open.
-func (f *operatorFlags) operator(options planner.Options, keys keyEncoder) (drive.Operator, error) {
+// Operator returns what drive plans for; strategy and timeouts are left open.
+func (f *OperatorFlags) Operator(options planner.Options, keys KeyEncoder) (drive.Operator, error) {
 	target, err := f.configuration(f.Instances)
 	if err != nil {
 		return drive.Operator{}, err
@@ -185,28 +185,29 @@ func (f *operatorFlags) operator(options planner.Options, keys keyEncoder) (driv
 	return op, err
 }
 
-// tableFlag names the routing table.
-const tableFlag = "--routing-table"
+// TableFlag names the routing table.
+const TableFlag = "--routing-table"
 
-// needKeys are the flags given that say something about keys.
-func (f *operatorFlags) needKeys() []string {
+// NeedKeys are the flags given that say something about keys.
+func (f *OperatorFlags) NeedKeys() []string {
 	if f.RoutingTable != "" {
-		return []string{tableFlag}
+		return []string{TableFlag}
 	}
 	return nil
 }
 
-// checkStrategies reports names that are not registered.
-func checkStrategies(names []string) error {
+// CheckStrategies reports names that are not registered.
+func CheckStrategies(names []string) error {
 	for _, name := range names {
 		if _, ok := planner.Lookup(name); !ok {
-			return cli.Usagef("there is no strategy %q; there are %s", name, strings.Join(strategyNames(), ", "))
+			return cli.Usagef("there is no strategy %q; there are %s", name, strings.Join(StrategyNames(), ", "))
 		}
 	}
 	return nil
 }
 
-func strategyNames() []string {
+// StrategyNames are the names of all strategies.
+func StrategyNames() []string {
 	var names []string
 	for _, s := range planner.Strategies() {
 		names = append(names, s.Name)
@@ -214,8 +215,8 @@ func strategyNames() []string {
 	return names
 }
 
-// strategyHelp lists the registered strategies for help texts.
-func strategyHelp() string {
+// StrategyHelp lists the registered strategies for help texts.
+func StrategyHelp() string {
 	var b strings.Builder
 	for _, s := range planner.Strategies() {
 		fmt.Fprintf(&b, "    %-9s %s\n", s.Name, s.Summary)

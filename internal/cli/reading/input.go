@@ -1,4 +1,4 @@
-package main
+package reading
 
 import (
 	"bufio"
@@ -14,32 +14,32 @@ import (
 	"plannerd/internal/statsio"
 )
 
-// inputFlags say what plan, compare, compact and resolve read.
-type inputFlags struct {
+// InputFlags say what plan, compare, compact and resolve read.
+type InputFlags struct {
 	File   string `arg:"" help:"Statistics: a file, or - for standard input."`
 	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
-	textFlags
+	TextFlags
 	Interval  *int64 `placeholder:"N" help:"Take only interval N of a stream, on the given routing table (default: all)."`
-	streamToo bool   // the command has a flag --stream for one key a line
+	StreamToo bool   `kong:"-"` // the command has a flag --stream for one key a line
 }
 
-// textFlags say how the text of statistics is to be read.
-type textFlags struct {
+// TextFlags say how the text of statistics is to be read.
+type TextFlags struct {
 	Header header `placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that the columns are key, cost, state and instance, as many as there are; key,cost,interval or the like names them (default auto)."`
-	encodingFlags
+	EncodingFlags
 }
 
-// encodingFlags say how keys are written.
-type encodingFlags struct {
+// EncodingFlags say how keys are written.
+type EncodingFlags struct {
 	KeyEncoding string `enum:"utf8,base64" default:"utf8" help:"How keys are written, in all files that are read and written: utf8, as they are, or base64, for keys that are not text."`
 }
 
-// keys is how keys are written.
-func (f *encodingFlags) keys() keyEncoder { return f.KeyEncoding == "base64" }
+// Encoder is how keys are written.
+func (f *EncodingFlags) Encoder() KeyEncoder { return f.KeyEncoding == "base64" }
 
-// options are those of the decoders.
-func (f *textFlags) options() statsio.Options {
-	return statsio.Options{Header: f.Header.names, Base64Keys: bool(f.keys())}
+// Options are those of the decoders.
+func (f *TextFlags) Options() statsio.Options {
+	return statsio.Options{Header: f.Header.names, Base64Keys: bool(f.Encoder())}
 }
 
 // header is the value of --header.
@@ -60,41 +60,41 @@ func (h *header) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// input is an open file of statistics.
-type input struct {
-	flags    *inputFlags
-	name     string // for messages
+// Input is an open file of statistics.
+type Input struct {
+	flags    *InputFlags
+	Name     string // for messages
 	format   statsio.Format
-	stream   *statsio.Stream
-	progress *cli.Progress
-	closers  []func() error
+	Stream   *statsio.Stream
+	Progress *cli.Progress
+	Closers  []func() error
 	seen     int               // intervals read
 	first    int64             // the first interval, and
 	newest   int64             // the newest one
-	last     *statsio.Document // what source returned last
-	keysOnly bool              // compact records are refused
-	operator *operatorFlags    // what instances there are; nil: rows' instances do not matter
+	Last     *statsio.Document // what source returned last
+	KeysOnly bool              // compact records are refused
+	Operator *OperatorFlags    // what instances there are; nil: rows' instances do not matter
 }
 
-// open opens the input and looks at its beginning.
-func (f *inputFlags) open(env *cli.Environment) (*input, error) {
-	in, raw, err := f.openRaw(env)
+// Open opens the input and looks at its beginning.
+func (f *InputFlags) Open(env *cli.Environment) (*Input, error) {
+	in, raw, err := f.OpenRaw(env)
 	if err != nil {
 		return nil, err
 	}
 	if err := in.decode(raw); err != nil {
-		in.close()
-		return nil, in.wrap(err)
+		in.Close()
+		return nil, in.Wrap(err)
 	}
 	return in, nil
 }
 
-// openRaw opens the input, and watches how much of it is read.
-func (f *inputFlags) openRaw(env *cli.Environment) (*input, io.Reader, error) {
-	in := &input{flags: f, name: f.File}
+// OpenRaw opens the input, and watches how much of it is read.
+func (f *InputFlags) OpenRaw(env *cli.Environment) (*Input, io.Reader, error) {
+	in := &Input{flags: f, Name: f.File}
 	raw, size := env.Stdin, int64(-1)
 	if f.File == "-" {
-		in.name = "standard input"
+		in.Name = "standard input"
 		if cli.IsTerminal(env.Stdin) {
 			fmt.Fprintln(env.Stderr, "plannerd: reading statistics from the terminal; end with Ctrl-D")
 		}
@@ -103,23 +103,23 @@ func (f *inputFlags) openRaw(env *cli.Environment) (*input, io.Reader, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot read the statistics: %w", err)
 		}
-		in.closers = append(in.closers, file.Close)
+		in.Closers = append(in.Closers, file.Close)
 		raw = file
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 			size = info.Size()
 		}
 	}
-	in.progress = cli.StartProgress(env.Stderr, size)
-	in.progress.Describe("reading")
-	return in, &interruptible{env, in.progress.Reader(raw)}, nil
+	in.Progress = cli.StartProgress(env.Stderr, size)
+	in.Progress.Describe("reading")
+	return in, &Interruptible{Env: env, Reader: in.Progress.Reader(raw)}, nil
 }
 
 // errEmpty refuses an input without any text.
 var errEmpty = errors.New("the input is empty; expected CSV with a header row such as key,cost,state, or NDJSON, a " +
 	"JSON document or an Arrow stream")
 
-// blankBytes is how much white space still counts as nothing.
-const blankBytes = 512
+// BlankBytes is how much white space still counts as nothing.
+const BlankBytes = 512
 
 // formats are those that --format names.
 var formats = map[string]statsio.Format{
@@ -127,50 +127,51 @@ var formats = map[string]statsio.Format{
 }
 
 // decode puts the decompressor and the decoder on top of raw.
-func (in *input) decode(raw io.Reader) error {
+func (in *Input) decode(raw io.Reader) error {
 	text, format, err := statsio.Open(raw)
 	if err != nil {
 		return err
 	}
-	in.closers = append(in.closers, text.Close)
-	ahead := bufio.NewReaderSize(text, blankBytes)
-	if head, err := ahead.Peek(blankBytes); errors.Is(err, io.EOF) && len(bytes.TrimSpace(head)) == 0 {
+	in.Closers = append(in.Closers, text.Close)
+	ahead := bufio.NewReaderSize(text, BlankBytes)
+	if head, err := ahead.Peek(BlankBytes); errors.Is(err, io.EOF) && len(bytes.TrimSpace(head)) == 0 {
 		return errEmpty
 	}
 	if named, ok := formats[in.flags.Format]; ok {
 		format = named
 	}
-	in.format, in.stream = format, statsio.NewStream(ahead, format, in.flags.options())
+	in.format, in.Stream = format, statsio.NewStream(ahead, format, in.flags.Options())
 	return nil
 }
 
-// interruptible ends reading when the command is interrupted.
-type interruptible struct {
-	env *cli.Environment
+// Interruptible ends reading when the command is interrupted.
+type Interruptible struct {
+	Env *cli.Environment
 	io.Reader
 }
 
-func (r *interruptible) Read(b []byte) (int, error) {
-	if err := r.env.Ctx.Err(); err != nil {
+// Read fails once the command is interrupted.
+func (r *Interruptible) Read(b []byte) (int, error) {
+	if err := r.Env.Ctx.Err(); err != nil {
 		return 0, err
 	}
 	return r.Reader.Read(b)
 }
 
-// close ends the progress bar and closes the file. It may be called again.
-func (in *input) close() {
-	in.progress.Stop()
-	for _, c := range slices.Backward(in.closers) {
+// Close ends the progress bar and closes the file. It may be called again.
+func (in *Input) Close() {
+	in.Progress.Stop()
+	for _, c := range slices.Backward(in.Closers) {
 		_ = c() // only read from: nothing can be lost
 	}
-	in.closers = nil
+	in.Closers = nil
 }
 
-// source yields the intervals, or only the one that --interval names.
-func (in *input) source() source {
+// Source yields the intervals, or only the one that --interval names.
+func (in *Input) Source() Source {
 	return func() (int64, *statsio.Document, error) {
 		for {
-			interval, document, err := in.stream.Next()
+			interval, document, err := in.Stream.Next()
 			if errors.Is(err, io.EOF) {
 				return 0, nil, in.end()
 			}
@@ -186,7 +187,7 @@ func (in *input) source() source {
 				return 0, nil, err
 			}
 			if only := in.flags.Interval; only == nil || *only == interval {
-				in.last = document
+				in.Last = document
 				return interval, document, in.onlyRecords(document)
 			}
 		}
@@ -195,16 +196,16 @@ func (in *input) source() source {
 
 // onlyRecords refuses a further interval beside one of compact records: what a plan
 // leaves of keys that nobody named cannot be told.
-func (in *input) onlyRecords(d *statsio.Document) error {
+func (in *Input) onlyRecords(d *statsio.Document) error {
 	switch {
 	case d.Records == nil:
 		return nil
-	case in.keysOnly:
+	case in.KeysOnly:
 		return errors.New("it holds compact records already; keys are needed")
 	case in.flags.Interval != nil:
 		return nil
 	}
-	_, _, err := in.stream.Next()
+	_, _, err := in.Stream.Next()
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil
@@ -232,9 +233,9 @@ func checkMembers(d *statsio.Document) error {
 }
 
 // end is io.EOF, or says that nothing was found.
-func (in *input) end() error {
+func (in *Input) end() error {
 	switch {
-	case in.last != nil:
+	case in.Last != nil:
 		return io.EOF
 	case in.seen > 0:
 		return fmt.Errorf("there is no interval %d: it has %s, from %d to %d",

@@ -1,4 +1,4 @@
-package main
+package reading
 
 import (
 	"plannerd/internal/cli"
@@ -6,12 +6,12 @@ import (
 	"plannerd/internal/statsio"
 )
 
-// source yields one interval after the other, and io.EOF after the last.
-type source func() (interval int64, input *statsio.Document, err error)
+// Source yields one interval after the other, and io.EOF after the last.
+type Source func() (interval int64, input *statsio.Document, err error)
 
-// summedUp is the source with S(k,w), the sum of what the last w intervals added, for the
+// SummedUp is the source with S(k,w), the sum of what the last w intervals added, for the
 // state that rows tell.
-func (next source) summedUp(w int) source {
+func (next Source) SummedUp(w int) Source {
 	window := drive.NewSums(w)
 	return func() (interval int64, input *statsio.Document, err error) {
 		if interval, input, err = next(); err != nil {
