@@ -1,4 +1,4 @@
-package main
+package analyzing
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 	"plannerd/planner"
 )
 
-type analyzeCmd struct {
+// Analyze is the command that analyses statistics.
+type Analyze struct {
 	Ring    analyzeRingCmd    `cmd:"" help:"A token ring: how it is loaded, what redistribution does, what it can reach at all."`
 	PKG     analyzePKGCmd     `cmd:"" name:"pkg" help:"Partial key grouping: how schemes spread a stream over instances."`
 	Ranges  analyzeRangesCmd  `cmd:"" help:"Key ranges: how instances divide the ordered keys, and what joins and leaves move."`
@@ -24,7 +25,7 @@ type analyzeCmd struct {
 }
 
 // Help says what all analyses read.
-func (*analyzeCmd) Help() string {
+func (*Analyze) Help() string {
 	return `The input is what plannerd plan reads: CSV, NDJSON or a JSON document with the columns
 key, cost and optionally state; of a file of several intervals --interval names one.
 With --stream it is a stream in its order, one key a line. Both may be compressed.
