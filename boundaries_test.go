@@ -163,6 +163,7 @@ var boundaries = []boundary{
 		never:   []string{anySQL, chi, pgx, sqlite},
 	},
 	{place: "internal/cli/analyzing", project: []string{"planner/...", "compact", "internal/..."}},
+	{place: "internal/cli/backtesting", project: []string{"planner/...", "compact", "internal/..."}},
 	{place: "internal/cli/reading", project: []string{"planner/...", "compact", "internal/..."}},
 	{
 		place:   "internal/cli/serving",

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/backtesting"
 )
 
 // recorded is a stream of so many intervals.
@@ -27,7 +28,7 @@ func TestBacktest(t *testing.T) {
 	golden(t, "backtest_short.txt", succeed(t, recorded(t, 6), args...))
 	golden(t, "backtest.csv", succeed(t, stream, append(args, "--output", "csv")...))
 
-	var d backtestDocument
+	var d backtesting.Document
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, stream, append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
@@ -64,14 +65,14 @@ func TestBacktestsBeside(t *testing.T) {
 	if short := succeed(t, recorded(t, 6), append(args, "1%,2%")...); !strings.Contains(short, "No policy is") {
 		t.Error(short)
 	}
-	var several backtestsDocument
+	var several backtesting.Documents
 	out := succeed(t, stream, append(args, "5%,100%", "--output", "json")...)
 	if err := json.Unmarshal([]byte(out), &several); err != nil {
 		t.Fatal(err)
 	}
 	csvLines := strings.Split(succeed(t, stream, append(args, "5%,100%", "--output", "csv")...), "\n")
 	for i, thetaMax := range []string{"0.05", "1"} {
-		var one backtestDocument
+		var one backtesting.Document
 		alone := succeed(t, stream, append(args, thetaMax, "--output", "json")...)
 		if err := json.Unmarshal([]byte(alone), &one); err != nil {
 			t.Fatal(err)
@@ -94,7 +95,7 @@ func TestBacktestsBeside(t *testing.T) {
 func TestBacktestOptions(t *testing.T) {
 	stream := recorded(t, 14)
 	judged := func(args ...string) (moved float64, table int64) {
-		var d backtestDocument
+		var d backtesting.Document
 		out := succeed(t, stream, append([]string{"backtest", "-", "--instances", "4", "--theta-max", "2%",
 			"--output", "json", "--forecasts", "ewma:0.5"}, args...)...)
 		if err := json.Unmarshal([]byte(out), &d); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/analyzing"
+	"plannerd/internal/cli/backtesting"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/cli/serving"
 	"plannerd/internal/lab/workload"
@@ -54,20 +55,20 @@ not balanced or exceeds the table limit.`
 
 // commandLine is the whole command line.
 type commandLine struct {
-	Serve     serving.Serve     `cmd:"" help:"Serve the HTTP API."`
-	Demo      demoCmd           `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
-	Plan      planCmd           `cmd:"" help:"Plan the statistics in a file or on standard input."`
-	Compare   compareCmd        `cmd:"" help:"Plan with several strategies and compare the outcomes."`
-	Backtest  backtestCmd       `cmd:"" help:"Run policies over recorded intervals and recommend one."`
-	Compact   compactCmd        `cmd:"" help:"Turn statistics of keys into compact records."`
-	Analyze   analyzing.Analyze `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
-	Reproduce reproduceCmd      `cmd:"" help:"Measure what the papers' tables and figures show, beside what they published."`
-	Resolve   resolveCmd        `cmd:"" help:"Name the keys that carry out a plan of compact records."`
-	Generate  generateCmd       `cmd:"" help:"Generate a synthetic, drifting key stream."`
-	Migrate   serving.Migrate   `cmd:"" help:"Change the database schema."`
-	Backup    serving.Backup    `cmd:"" help:"Copy a SQLite database while it is served."`
-	Restore   serving.Restore   `cmd:"" help:"Make a SQLite database of a backup."`
-	Token     serving.Token     `cmd:"" help:"Make tokens that let callers of the service in."`
+	Serve     serving.Serve        `cmd:"" help:"Serve the HTTP API."`
+	Demo      demoCmd              `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
+	Plan      planCmd              `cmd:"" help:"Plan the statistics in a file or on standard input."`
+	Compare   compareCmd           `cmd:"" help:"Plan with several strategies and compare the outcomes."`
+	Backtest  backtesting.Backtest `cmd:"" help:"Run policies over recorded intervals and recommend one."`
+	Compact   compactCmd           `cmd:"" help:"Turn statistics of keys into compact records."`
+	Analyze   analyzing.Analyze    `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
+	Reproduce reproduceCmd         `cmd:"" help:"Measure what the papers' tables and figures show, beside what they published."`
+	Resolve   resolveCmd           `cmd:"" help:"Name the keys that carry out a plan of compact records."`
+	Generate  generateCmd          `cmd:"" help:"Generate a synthetic, drifting key stream."`
+	Migrate   serving.Migrate      `cmd:"" help:"Change the database schema."`
+	Backup    serving.Backup       `cmd:"" help:"Copy a SQLite database while it is served."`
+	Restore   serving.Restore      `cmd:"" help:"Make a SQLite database of a backup."`
+	Token     serving.Token        `cmd:"" help:"Make tokens that let callers of the service in."`
 
 	Healthcheck serving.Healthcheck `cmd:"" help:"Ask a running server whether it is well."`
 
@@ -267,8 +268,8 @@ func defaults() map[string]string {
 	return map[string]string{
 		"tuples_per_key":  strconv.Itoa(workload.DefaultTuplesPerKey),
 		"tokens":          strconv.Itoa(partitioner.DefaultTokensPerInstance),
-		"forecasts":       defaultForecasts(),
-		"targets":         defaultTargets(),
+		"forecasts":       backtesting.DefaultForecasts(),
+		"targets":         backtesting.DefaultTargets(),
 		"max_parallelism": strconv.Itoa(partitioner.DefaultMaxParallelism),
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package backtesting
 
 import (
 	"errors"
@@ -16,7 +16,8 @@ import (
 	"plannerd/planner/policy"
 )
 
-type backtestCmd struct {
+// Backtest is the command that tries policies.
+type Backtest struct {
 	File   string `arg:"" help:"Statistics of several intervals: a file, or - for standard input."`
 	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
 	reading.TextFlags
@@ -32,7 +33,7 @@ type backtestCmd struct {
 }
 
 // Help explains what is judged, and shows examples.
-func (*backtestCmd) Help() string {
+func (*Backtest) Help() string {
 	return `A plan takes effect in the interval after the one that it is made of. A backtest runs
 policies over recorded intervals as a service would have: forecast from the past, plan,
 and see what comes. Its figures are realised: those of the loads that came.
@@ -100,8 +101,8 @@ func forecastText(c forecast.Config) string {
 	return text
 }
 
-// defaultForecasts and defaultTargets are those of policies of which nobody says more.
-func defaultForecasts() string {
+// DefaultForecasts are those of policies of which nobody says more.
+func DefaultForecasts() string {
 	var all []string
 	for _, c := range policy.DefaultGrid().Forecasts {
 		all = append(all, forecastText(c))
@@ -109,7 +110,8 @@ func defaultForecasts() string {
 	return strings.Join(all, ",")
 }
 
-func defaultTargets() string {
+// DefaultTargets are the parts of θ_max of policies of which nobody says more.
+func DefaultTargets() string {
 	var all []string
 	for _, part := range policy.DefaultGrid().Targets {
 		all = append(all, cli.PercentFlag(part))
@@ -118,7 +120,7 @@ func defaultTargets() string {
 }
 
 // grid is what the flags say.
-func (c *backtestCmd) grid() (policy.Grid, error) {
+func (c *Backtest) grid() (policy.Grid, error) {
 	g := policy.DefaultGrid()
 	if len(c.Forecasts) > 0 {
 		g.Forecasts = c.Forecasts
@@ -136,7 +138,7 @@ func (c *backtestCmd) grid() (policy.Grid, error) {
 }
 
 // Run reads all intervals, runs all policies over them and reports.
-func (c *backtestCmd) Run(env *cli.Environment) error {
+func (c *Backtest) Run(env *cli.Environment) error {
 	grid, err := c.grid()
 	if err != nil {
 		return err
@@ -161,9 +163,9 @@ func (c *backtestCmd) Run(env *cli.Environment) error {
 	}
 	return env.Output(c.Output, func() any {
 		if len(reports) > 1 {
-			return backtestsDocument{planner.Revision, reports}
+			return Documents{planner.Revision, reports}
 		}
-		return backtestDocument{planner.Revision, reports[0]}
+		return Document{planner.Revision, reports[0]}
 	}, func(w *cli.Page) {
 		if len(reports) > 1 {
 			c.writeBeside(w, reports)
@@ -174,7 +176,7 @@ func (c *backtestCmd) Run(env *cli.Environment) error {
 }
 
 // read reads the input.
-func (c *backtestCmd) read(env *cli.Environment) (*backtest.History, error) {
+func (c *Backtest) read(env *cli.Environment) (*backtest.History, error) {
 	in, err := (&reading.InputFlags{File: c.File, Format: c.Format, TextFlags: c.TextFlags}).Open(env)
 	if err != nil {
 		return nil, err
@@ -203,7 +205,7 @@ func (c *backtestCmd) read(env *cli.Environment) (*backtest.History, error) {
 }
 
 // search runs the policies for each θ_max, and shows how far it is.
-func (c *backtestCmd) search(env *cli.Environment, h *backtest.History, op drive.Operator, grid policy.Grid) (
+func (c *Backtest) search(env *cli.Environment, h *backtest.History, op drive.Operator, grid policy.Grid) (
 	reports []*backtest.Report, err error,
 ) {
 	runs := 1 + len(grid.Forecasts)*len(grid.Targets)
@@ -223,14 +225,14 @@ func (c *backtestCmd) search(env *cli.Environment, h *backtest.History, op drive
 	return reports, nil
 }
 
-// backtestDocument is the JSON document of backtest.
-type backtestDocument struct {
+// Document is the JSON document of backtest.
+type Document struct {
 	PlannerRevision string `json:"planner_revision"`
 	*backtest.Report
 }
 
-// backtestsDocument is that of several θ_max.
-type backtestsDocument struct {
+// Documents is that of several θ_max.
+type Documents struct {
 	PlannerRevision string             `json:"planner_revision"`
 	Reports         []*backtest.Report `json:"reports"`
 }

@@ -1,4 +1,4 @@
-package main
+package backtesting
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 )
 
 // write prints the results for people.
-func (c *backtestCmd) write(w *cli.Page, r *backtest.Report) {
+func (c *Backtest) write(w *cli.Page, r *backtest.Report) {
 	chosen := ""
 	if n := r.Baseline.Tuning.Intervals; n > 0 {
 		chosen = fmt.Sprintf("chosen by %d, ", n)
@@ -60,7 +60,7 @@ func (c *backtestCmd) write(w *cli.Page, r *backtest.Report) {
 const often = 0.95
 
 // writeBeside prints a line for each θ_max.
-func (c *backtestCmd) writeBeside(w *cli.Page, reports []*backtest.Report) {
+func (c *Backtest) writeBeside(w *cli.Page, reports []*backtest.Report) {
 	first := reports[0]
 	fmt.Fprintf(w, "%s, %s, policies judged on the last %d\n\n", cli.Plural(first.Intervals, "interval"),
 		cli.Plural(len(c.Instances), "instance"), first.Baseline.Judged.Intervals)
