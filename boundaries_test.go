@@ -164,6 +164,7 @@ var boundaries = []boundary{
 	},
 	{place: "internal/cli/analyzing", project: []string{"planner/...", "compact", "internal/..."}},
 	{place: "internal/cli/backtesting", project: []string{"planner/...", "compact", "internal/..."}},
+	{place: "internal/cli/offline", project: []string{"planner/...", "compact", "internal/..."}},
 	{place: "internal/cli/reading", project: []string{"planner/...", "compact", "internal/..."}},
 	{
 		place:   "internal/cli/serving",

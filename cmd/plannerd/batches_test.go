@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 )
 
@@ -30,7 +31,7 @@ func TestBatches(t *testing.T) {
 				return succeed(t, stats, append([]string{"plan", "-", "--batch-keys", "3", "--batch-state", "900",
 					"--transfer-rate", "100", "--output", form}, strings.Fields(args)...)...)
 			}
-			var d planDocument
+			var d offline.PlanDocument
 			if err := json.Unmarshal([]byte(plan("json")), &d); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +99,7 @@ func apply(t *testing.T, table map[string]int32, set []reading.TableEntry, unset
 }
 
 // checkBatches applies batches to a table and recounts what they say.
-func checkBatches(t *testing.T, x *scheduleFigures, table map[string]int32) {
+func checkBatches(t *testing.T, x *offline.ScheduleFigures, table map[string]int32) {
 	t.Helper()
 	most, sum := int64(0), 0.0
 	for n, b := range x.Batches {

@@ -11,6 +11,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/statsio"
@@ -20,7 +21,7 @@ import (
 type compactCmd struct {
 	reading.InputFlags
 	Degree int `default:"8" group:"Compact form" help:"The degree R of discretisation, a power of two; 1 is the finest."`
-	scaleFlags
+	offline.ScaleFlags
 	reading.OperatorFlags
 	nameFlags
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table shows people what there is to gain; json is the body of a request with compact records, csv the records alone."`
@@ -68,14 +69,14 @@ type compactor struct {
 }
 
 func newCompactor(
-	in *reading.InputFlags, of *reading.OperatorFlags, scales *scaleFlags, degree int, names nameFlags,
+	in *reading.InputFlags, of *reading.OperatorFlags, scales *offline.ScaleFlags, degree int, names nameFlags,
 ) (*compactor, error) {
-	form, err := scales.form("--degree", degree)
+	form, err := scales.Form("--degree", degree)
 	if err != nil {
 		return nil, err
 	}
 	op, err := of.Operator(planner.Options{}, in.Encoder())
-	return &compactor{in, of, op, form.options(), names.Split}, err
+	return &compactor{in, of, op, form.Options(), names.Split}, err
 }
 
 // compacted is one interval in compact form.
@@ -139,7 +140,7 @@ func (c *compactCmd) Run(env *cli.Environment) error {
 	if c.Split && c.Output == "csv" {
 		return cli.Usagef("--split: csv has no place for keys that are named; json has")
 	}
-	k, err := newCompactor(&c.InputFlags, &c.OperatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
+	k, err := newCompactor(&c.InputFlags, &c.OperatorFlags, &c.ScaleFlags, c.Degree, c.nameFlags)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
 	"plannerd/internal/drive"
 )
 
@@ -48,7 +49,7 @@ func TestNothingToSplit(t *testing.T) {
 
 func TestCompareForPrograms(t *testing.T) {
 	args := []string{"compare", streamFile, "--instances", "4", "--strategies", "mixed,lpt"}
-	var d comparison
+	var d offline.Comparison
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
@@ -63,12 +64,12 @@ func TestCompareForPrograms(t *testing.T) {
 		t.Errorf("mixed %+v, lpt %+v", mixed, lpt)
 	}
 	// What compare says of a strategy is what plan says of it.
-	var alone streamDocument
+	var alone offline.StreamDocument
 	out := succeed(t, "", "plan", streamFile, "--instances", "4", "--strategy", "mixed", "--output", "json")
 	if err := json.Unmarshal([]byte(out), &alone); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(alone.Summary, mixed.streamSummary); diff != "" {
+	if diff := cmp.Diff(alone.Summary, mixed.StreamSummary); diff != "" {
 		t.Errorf("alone (-), compared (+):\n%s", diff)
 	}
 	// Realised is what the intervals tell that came after a plan.

@@ -20,6 +20,7 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/analyzing"
 	"plannerd/internal/cli/backtesting"
+	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/cli/serving"
 	"plannerd/internal/lab/workload"
@@ -57,8 +58,8 @@ not balanced or exceeds the table limit.`
 type commandLine struct {
 	Serve     serving.Serve        `cmd:"" help:"Serve the HTTP API."`
 	Demo      demoCmd              `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
-	Plan      planCmd              `cmd:"" help:"Plan the statistics in a file or on standard input."`
-	Compare   compareCmd           `cmd:"" help:"Plan with several strategies and compare the outcomes."`
+	Plan      offline.Plan         `cmd:"" help:"Plan the statistics in a file or on standard input."`
+	Compare   offline.Compare      `cmd:"" help:"Plan with several strategies and compare the outcomes."`
 	Backtest  backtesting.Backtest `cmd:"" help:"Run policies over recorded intervals and recommend one."`
 	Compact   compactCmd           `cmd:"" help:"Turn statistics of keys into compact records."`
 	Analyze   analyzing.Analyze    `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
@@ -185,7 +186,7 @@ func checkLeast(command *kong.Context) error {
 // newParser makes the parser of the command line. helped is called when help was
 // printed and nothing is left to do.
 func newParser(app *commandLine, env *cli.Environment, names variables, helped func()) (*kong.Kong, error) {
-	app.Plan.strategyFlags, app.Compare.strategyFlags = newStrategyFlags(), newStrategyFlags()
+	app.Plan.StrategyFlags, app.Compare.StrategyFlags = offline.NewStrategyFlags(), offline.NewStrategyFlags()
 	return kong.New(app,
 		kong.Name("plannerd"),
 		kong.Description(description),
@@ -241,7 +242,7 @@ func joinValues(args []string) []string {
 
 // isLimits tells whether an argument is a list of migration limits.
 func isLimits(arg string) bool {
-	_, err := parseLimits(arg)
+	_, err := offline.ParseLimits(arg)
 	return err == nil
 }
 

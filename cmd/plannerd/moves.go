@@ -15,6 +15,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/statsio"
 	"plannerd/planner"
@@ -24,7 +25,7 @@ import (
 type classMoves struct {
 	moves []compact.Record
 	// form is what a whole plan says about its records; nil when it is a mere list.
-	form *compactionFigures
+	form *offline.CompactionFigures
 }
 
 // moveColumns are the numbers of a move of a class, in order.
@@ -126,11 +127,11 @@ func (c *classMoves) addMoves(list []json.RawMessage) error {
 // its migrations.
 func (c *classMoves) addPlan(value json.RawMessage) error {
 	var plan struct {
-		Key           *string            `json:"key"` // of a migration in the place of a plan
-		Migrates      string             `json:"migrates"`
-		Migrations    *[]json.RawMessage `json:"migrations"`
-		Compaction    *compactionFigures `json:"compaction"`
-		NextPageToken string             `json:"next_page_token"`
+		Key           *string                    `json:"key"` // of a migration in the place of a plan
+		Migrates      string                     `json:"migrates"`
+		Migrations    *[]json.RawMessage         `json:"migrations"`
+		Compaction    *offline.CompactionFigures `json:"compaction"`
+		NextPageToken string                     `json:"next_page_token"`
 		refusal
 	}
 	if err := json.Unmarshal(value, &plan); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"plannerd/internal/absence"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/planner"
 )
@@ -67,7 +68,7 @@ func TestEntryGraceOfTheService(t *testing.T) {
 // The table, JSON and CSV of one plan tell the same.
 func TestPlanForPrograms(t *testing.T) {
 	args := []string{"plan", intervalFile, "--instances", "4", "--routing-table", tableFile, "--entry-grace", "0"}
-	var d planDocument
+	var d offline.PlanDocument
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
@@ -102,7 +103,7 @@ func TestPlanForPrograms(t *testing.T) {
 
 func TestPlanStreamForPrograms(t *testing.T) {
 	args := []string{"plan", streamFile, "--instances", "4"}
-	var d streamDocument
+	var d offline.StreamDocument
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
@@ -309,7 +310,7 @@ func TestPlanSplits(t *testing.T) {
 		strings.Count(string(saved), "\na,") != 2 {
 		t.Fatalf("the table %q, %v", saved, err)
 	}
-	var d planDocument
+	var d offline.PlanDocument
 	again := succeed(t, stats, append(args, "--routing-table", path, "--output", "json")...)
 	if err := json.Unmarshal([]byte(again), &d); err != nil {
 		t.Fatal(err)
@@ -404,7 +405,7 @@ func TestPlanStreamOfOne(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("one by one:\n%s\nwant\n%s", got.String(), want)
 	}
-	var d streamDocument
+	var d offline.StreamDocument
 	if err := json.Unmarshal([]byte(plan(intervalFile, "--output", "json")), &d); err != nil || len(d.Intervals) != 1 ||
 		d.Intervals[0].Theta.After >= d.Intervals[0].Theta.Before || d.Summary.Intervals != 1 {
 		t.Errorf("one interval in JSON: %+v, %v", d, err)

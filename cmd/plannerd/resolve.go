@@ -11,6 +11,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/parameters"
 	"plannerd/internal/statsio"
@@ -23,7 +24,7 @@ type resolveCmd struct {
 	Moves  string `required:"true" type:"path" placeholder:"FILE" help:"The moves of classes: what plannerd plan or the service answered on compact records, as JSON, NDJSON or CSV; - for standard input (default: none; it must be given)."`
 	From   *int32 `placeholder:"ID" help:"Name the keys of this instance alone: the statistics are those that it reported (default: of all)."`
 	Degree int    `default:"8" group:"Compact form" help:"The degree R of discretisation with which the records were made."`
-	scaleFlags
+	offline.ScaleFlags
 	reading.OperatorFlags
 	nameFlags
 	Output string `own:"" enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
@@ -61,7 +62,7 @@ func (c *resolveCmd) Run(env *cli.Environment) error {
 	if c.File == "-" && c.Moves == "-" {
 		return cli.Usagef("--moves: the statistics and the moves cannot both be on standard input")
 	}
-	k, err := newCompactor(&c.InputFlags, &c.OperatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
+	k, err := newCompactor(&c.InputFlags, &c.OperatorFlags, &c.ScaleFlags, c.Degree, c.nameFlags)
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) (
 
 // checkForm holds what a plan says about its records against those of the flags. One
 // that does not know their degree was not told their scales either.
-func (c *resolveCmd) checkForm(compression *compact.Compression, of *compactionFigures) error {
+func (c *resolveCmd) checkForm(compression *compact.Compression, of *offline.CompactionFigures) error {
 	mismatch := func(what string, plan, here any) error {
 		return cli.Usagef("--moves: the plan is of records with %s %v, but the flags give %v", what, plan, here)
 	}

@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 
 // runCurve shows the trade-off of θ against migration, and the strategies beside
 // it.
-func (c *compareCmd) runCurve(env *cli.Environment) error {
+func (c *Compare) runCurve(env *cli.Environment) error {
 	if len(c.ScaleTo) > 0 {
 		return cli.Usagef("--scale-to: goes without --curve")
 	}
@@ -56,7 +56,7 @@ func (c *compareCmd) runCurve(env *cli.Environment) error {
 
 // points returns a driver like that of a strategy for each point of the curve, and
 // the input as a source.
-func (c *compareCmd) points(env *cli.Environment, in *reading.Input, like *driver) (reading.Source, []*driver, error) {
+func (c *Compare) points(env *cli.Environment, in *reading.Input, like *driver) (reading.Source, []*driver, error) {
 	op := like.Operator()
 	op.Strategy = planner.Knowing(planner.MinImbalance)[0]
 	op.Options.ThetaMax, op.Options.Objective = 0, planner.MinImbalance
@@ -95,8 +95,8 @@ func first(interval int64, document *statsio.Document, rest reading.Source) read
 	}
 }
 
-// steps is how many limits above 0 the ladder has, each twice the one before.
-const steps = 11
+// Steps is how many limits above 0 the ladder has, each twice the one before.
+const Steps = 11
 
 // ladder returns limits from 0 to what the plan moves; to all state when there is
 // no plan, or none that moves anything.
@@ -106,9 +106,9 @@ func ladder(best *planner.Plan) []planner.MigrationLimit {
 		most = best.Migration.Fraction
 	}
 	limits := []planner.MigrationLimit{{Unit: planner.MigrationFraction}}
-	for i := range steps {
+	for i := range Steps {
 		limits = append(limits, planner.MigrationLimit{
-			Unit: planner.MigrationFraction, Amount: min(1, twoDigits(math.Ldexp(most, i+1-steps))),
+			Unit: planner.MigrationFraction, Amount: min(1, twoDigits(math.Ldexp(most, i+1-Steps))),
 		})
 	}
 	return limits
@@ -124,8 +124,8 @@ func twoDigits(x float64) float64 {
 	return rounded
 }
 
-// curveDocument is the JSON document of compare --curve.
-type curveDocument struct {
+// CurveDocument is the JSON document of compare --curve.
+type CurveDocument struct {
 	Parameters      planParameters  `json:"parameters"` // of the strategies
 	PlannerRevision string          `json:"planner_revision"`
 	Curve           []curvePoint    `json:"curve"`
@@ -137,13 +137,13 @@ type curveDocument struct {
 type curvePoint struct {
 	Limit    *parameters.MigrationLimit `json:"migration_limit"`
 	TimedOut bool                       `json:"timed_out"`
-	streamSummary
+	StreamSummary
 	limit planner.MigrationLimit
 }
 
 // besideFigures are a strategy, and how far it is off the curve.
 type besideFigures struct {
-	strategyFigures
+	StrategyFigures
 	// CurveTheta is the least θ of the points that move no more than the strategy,
 	// CurveFraction the least share of all state that those of no greater θ move:
 	// medians, null when there are no such points.
@@ -152,15 +152,15 @@ type besideFigures struct {
 }
 
 // document gathers the figures; the first n drivers are the points of the curve.
-func (c *compareCmd) document(drivers []*driver, summaries []summary, n int) curveDocument {
-	d := curveDocument{Parameters: parametersOf(drivers[n].Operator().Options), PlannerRevision: planner.Revision}
+func (c *Compare) document(drivers []*driver, summaries []summary, n int) CurveDocument {
+	d := CurveDocument{Parameters: parametersOf(drivers[n].Operator().Options), PlannerRevision: planner.Revision}
 	for i := range n {
 		limit := *drivers[i].Operator().Options.MigrationLimit
 		d.Curve = append(d.Curve, curvePoint{parameters.Of(planner.Options{MigrationLimit: &limit}).MigrationLimit,
 			summaries[i].Planned < summaries[i].Intervals, summaryOf(&summaries[i]), limit})
 	}
 	for _, r := range compareRows(drivers[n:], summaries[n:]) {
-		b := besideFigures{strategyFigures: r}
+		b := besideFigures{StrategyFigures: r}
 		for _, p := range d.Curve {
 			if p.TimedOut || r.TimedOut {
 				continue
@@ -186,7 +186,7 @@ func least(soFar *float64, x float64) *float64 {
 }
 
 // writeCurve prints the curve for people.
-func (c *compareCmd) writeCurve(w *cli.Page, options planner.Options, d curveDocument) {
+func (c *Compare) writeCurve(w *cli.Page, options planner.Options, d CurveDocument) {
 	median, total := "", ""
 	if intervals := d.Curve[0].Intervals; intervals > 1 {
 		median, total = "median ", "total "
@@ -231,11 +231,11 @@ const limitDigits = 12
 // barWidth is the width of the bar of the highest θ; on narrow pages it is half that.
 const barWidth = 24
 
-func (c *compareCmd) pointRow(p curvePoint, most float64, bars int) []string {
+func (c *Compare) pointRow(p curvePoint, most float64, bars int) []string {
 	limit := amountText(p.limit.Unit, p.limit.Amount, limitDigits)
 	if p.TimedOut {
 		return []string{limit, "-", "", "-", "-", "-", "-", "-", "-", milli(p.PlanMS.Total),
-			c.note(strategyFigures{TimedOut: true, streamSummary: p.streamSummary})}
+			c.note(StrategyFigures{TimedOut: true, StreamSummary: p.StreamSummary})}
 	}
 	bar := ""
 	if most > 0 {
@@ -248,13 +248,13 @@ func (c *compareCmd) pointRow(p curvePoint, most float64, bars int) []string {
 	return []string{
 		limit, cli.Theta(p.ThetaAfter.Median), bar, bound, gapText(p.Proven.Gap), cli.Percent(p.Fraction.Median),
 		cli.SI(p.State.Total), cli.SI(p.Keys.Total), cli.SI(p.Table.Median), milli(p.PlanMS.Total),
-		c.note(strategyFigures{streamSummary: p.streamSummary}),
+		c.note(StrategyFigures{StreamSummary: p.StreamSummary}),
 	}
 }
 
-func (c *compareCmd) besideRow(r besideFigures) []string {
+func (c *Compare) besideRow(r besideFigures) []string {
 	if r.Planned == 0 {
-		return []string{r.Strategy, "-", "-", "-", "-", "-", "-", c.note(r.strategyFigures)}
+		return []string{r.Strategy, "-", "-", "-", "-", "-", "-", c.note(r.StrategyFigures)}
 	}
 	dash := func(x *float64, write func(float64) string) string {
 		if x == nil {
@@ -265,7 +265,7 @@ func (c *compareCmd) besideRow(r besideFigures) []string {
 	return []string{
 		r.Strategy, cli.Theta(r.ThetaAfter.Median), dash(r.CurveTheta, cli.Theta), cli.Percent(r.Fraction.Median),
 		dash(r.CurveFraction, cli.Percent),
-		cli.SI(r.Table.Median), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), c.note(r.strategyFigures),
+		cli.SI(r.Table.Median), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), c.note(r.StrategyFigures),
 	}
 }
 
@@ -274,17 +274,17 @@ type curveRow struct {
 	Series   string `json:"series"`
 	Limit    string `json:"migration_limit"`
 	TimedOut bool   `json:"timed_out"`
-	streamSummary
+	StreamSummary
 	CurveBound    *float64 `json:"theta_lower_bound_median"`
 	CurveTheta    *float64 `json:"curve_theta"`
 	CurveFraction *float64 `json:"curve_fraction"`
 }
 
 // csv writes the points of the curve, then the strategies.
-func (d curveDocument) csv() func(io.Writer) error {
+func (d CurveDocument) csv() func(io.Writer) error {
 	var rows []curveRow
 	for _, p := range d.Curve {
-		row := curveRow{"curve", amountText(p.limit.Unit, p.limit.Amount, limitDigits), p.TimedOut, p.streamSummary, nil,
+		row := curveRow{"curve", amountText(p.limit.Unit, p.limit.Amount, limitDigits), p.TimedOut, p.StreamSummary, nil,
 			nil, nil}
 		if p.Proven.Plans > p.Proven.Infeasible {
 			row.CurveBound = &p.Proven.LowerBound.Median
@@ -292,7 +292,7 @@ func (d curveDocument) csv() func(io.Writer) error {
 		rows = append(rows, row)
 	}
 	for _, r := range d.Results {
-		rows = append(rows, curveRow{r.Strategy, "", r.TimedOut, r.streamSummary, nil, r.CurveTheta, r.CurveFraction})
+		rows = append(rows, curveRow{r.Strategy, "", r.TimedOut, r.StreamSummary, nil, r.CurveTheta, r.CurveFraction})
 	}
 	return cli.CsvOf(rows, `series migration_limit timed_out intervals planned theta_after/median theta_after/max
 		theta_lower_bound_median gap=certificates/gap migrated_fraction/median migrated_state=migrated_state/total

@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"cmp"
@@ -66,14 +66,14 @@ func (c *curve) set(text string) error {
 		c.on = false
 		return nil
 	}
-	limits, err := parseLimits(text)
+	limits, err := ParseLimits(text)
 	c.limits = limits
 	return err
 }
 
-// parseLimits reads a comma-separated list of migration limits in one unit, and
+// ParseLimits reads a comma-separated list of migration limits in one unit, and
 // sorts it.
-func parseLimits(text string) ([]planner.MigrationLimit, error) {
+func ParseLimits(text string) ([]planner.MigrationLimit, error) {
 	limits, err := reading.ParseList(text, parseLimit)
 	if err != nil {
 		return nil, err

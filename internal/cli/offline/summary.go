@@ -1,4 +1,4 @@
-package main
+package offline
 
 import "plannerd/internal/drive"
 
@@ -30,8 +30,8 @@ type errorSummary struct {
 	After  spread `json:"after"`
 }
 
-// streamSummary sums a driven stream up.
-type streamSummary struct {
+// StreamSummary sums a driven stream up.
+type StreamSummary struct {
 	Intervals   int    `json:"intervals"`
 	Planned     int    `json:"planned"`
 	Balanced    int    `json:"balanced"`
@@ -57,7 +57,7 @@ type streamSummary struct {
 // summary gathers the steps of a driver.
 type summary struct {
 	drive.Summary
-	forms []*compactionFigures // of the intervals planned in compact form
+	forms []*CompactionFigures // of the intervals planned in compact form
 }
 
 func (s *summary) add(st step) {
@@ -73,26 +73,26 @@ func (s *summary) compaction() *compactionSummary {
 		return nil
 	}
 	out := &compactionSummary{Degree: s.forms[0].Degree}
-	over := func(figure func(f *compactionFigures) float64) spread {
+	over := func(figure func(f *CompactionFigures) float64) spread {
 		values := make([]float64, len(s.forms))
 		for i, f := range s.forms {
 			values[i] = figure(f)
 		}
 		return spreadOf(drive.SpreadOf(values))
 	}
-	out.Records = over(func(f *compactionFigures) float64 { return float64(f.Records) })
+	out.Records = over(func(f *CompactionFigures) float64 { return float64(f.Records) })
 	if s.forms[0].Error != nil {
 		out.Error = &errorSummary{
-			Before: over(func(f *compactionFigures) float64 { return f.Error.Before }),
-			After:  over(func(f *compactionFigures) float64 { return f.Error.After }),
+			Before: over(func(f *CompactionFigures) float64 { return f.Error.Before }),
+			After:  over(func(f *CompactionFigures) float64 { return f.Error.After }),
 		}
 	}
 	return out
 }
 
-func summaryOf(s *summary) streamSummary {
+func summaryOf(s *summary) StreamSummary {
 	median, most, total := s.Time()
-	return streamSummary{
+	return StreamSummary{
 		Intervals: s.Intervals, Planned: s.Planned, Balanced: s.Balanced, WithinLimit: s.WithinLimit, Acted: s.Acted,
 		Stopped:     s.Stopped,
 		ThetaBefore: spreadOf(s.ThetaBefore()), ThetaAfter: spreadOf(s.ThetaAfter()), Realised: s.Realised(),

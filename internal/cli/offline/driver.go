@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func newDriver(op drive.Operator, form compactForm, needKeys []string) *driver {
 
 // planCompacted plans on the classes of the keys.
 func (d *driver) planCompacted(strategy string, s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
-	options := d.form.options()
+	options := d.form.Options()
 	if o.Splitting != nil || len(s.Splits) > 0 {
 		var err error
 		if options.Named, err = planner.Divisible(s); err != nil {
@@ -62,7 +62,7 @@ func (d *driver) planCompacted(strategy string, s *planner.Snapshot, o planner.O
 type step struct {
 	drive.Step
 	// compaction is nil when the plan was made on keys, or there is none.
-	compaction *compactionFigures
+	compaction *CompactionFigures
 	// loadErrors are, by instance, those of records made of keys.
 	loadErrors []planner.Comparison
 	// classes are the records that were planned on in the place of keys; nil for keys.
@@ -131,7 +131,7 @@ func (d *driver) stepRecords(ctx context.Context, interval int64, input *statsio
 type driveFlags struct {
 	reading.InputFlags
 	reading.OperatorFlags
-	strategyFlags
+	StrategyFlags
 	formFlags
 	splitFlags
 	EntryGrace int `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`

@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"errors"
@@ -16,7 +16,8 @@ import (
 	"plannerd/planner/batches"
 )
 
-type planCmd struct {
+// Plan is the command that plans a file.
+type Plan struct {
 	driveFlags
 	batchFlags
 	Strategy string        `default:"optimal" help:"Strategy: one of those above."`
@@ -31,7 +32,7 @@ type planCmd struct {
 }
 
 // Help shows the strategies and examples.
-func (*planCmd) Help() string {
+func (*Plan) Help() string {
 	return `The input is CSV with a header row, NDJSON or Arrow; plain, gzip or zstd. Its columns are key
 and cost, and optionally state (or state_bytes), instance, hash_instance and
 interval. It must name every key that has cost or state.
@@ -71,7 +72,7 @@ Examples:
 }
 
 // Run plans the input and reports.
-func (c *planCmd) Run(env *cli.Environment) error {
+func (c *Plan) Run(env *cli.Environment) error {
 	trial, err := c.single("plan", c.Strategy)
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (c *planCmd) Run(env *cli.Environment) error {
 
 // planReport gathers what plan prints.
 type planReport struct {
-	cmd       *planCmd
+	cmd       *Plan
 	op        drive.Operator
 	intervals []figures
 	summary   summary
@@ -185,16 +186,17 @@ func (r *planReport) columns() string {
 	return columns
 }
 
-type streamDocument struct {
+// StreamDocument is the JSON document of several intervals.
+type StreamDocument struct {
 	Strategy        string         `json:"strategy"`
 	Parameters      planParameters `json:"parameters"`
 	PlannerRevision string         `json:"planner_revision"`
-	Summary         streamSummary  `json:"summary"`
+	Summary         StreamSummary  `json:"summary"`
 	Intervals       []figures      `json:"intervals"`
 }
 
-func (r *planReport) streamDocument() streamDocument {
-	return streamDocument{r.op.Strategy, parametersOf(r.op.Options), planner.Revision, summaryOf(&r.summary), r.intervals}
+func (r *planReport) streamDocument() StreamDocument {
+	return StreamDocument{r.op.Strategy, parametersOf(r.op.Options), planner.Revision, summaryOf(&r.summary), r.intervals}
 }
 
 // saveRoutingTable writes what readRoutingTable reads.

@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"bytes"
@@ -18,11 +18,11 @@ import (
 // formFlags are the settings of plan and compare for the compact form.
 type formFlags struct {
 	Compact int `default:"0" group:"Compact form" help:"Plan on classes of keys that count as equal: the degree R of discretisation, a power of two. 1 is the finest and 0 is off."`
-	scaleFlags
+	ScaleFlags
 }
 
-// scaleFlags are the scales of the compact form.
-type scaleFlags struct {
+// ScaleFlags are the scales of the compact form.
+type ScaleFlags struct {
 	CostScale  *float64 `placeholder:"X" group:"Compact form" help:"The real cost of a discretised 1 (default: of keys the smallest positive cost, of compact records 1)."`
 	StateScale *float64 `placeholder:"X" group:"Compact form" help:"The real state of a discretised 1 (default: of keys the smallest positive state, of compact records 1)."`
 }
@@ -33,7 +33,9 @@ type compactForm struct {
 	scales compact.Scales // 0: not given
 }
 
-func (f compactForm) options() compact.Options {
+// Options are those of the compact form.
+// Options are those of the compact form.
+func (f compactForm) Options() compact.Options {
 	return compact.Options{Degree: f.degree, Scales: f.scales}
 }
 
@@ -43,11 +45,11 @@ func (f *formFlags) form() (compactForm, error) {
 		scales, err := f.scales()
 		return compactForm{scales: scales}, err
 	}
-	return f.scaleFlags.form("--compact", f.Compact)
+	return f.ScaleFlags.Form("--compact", f.Compact)
 }
 
-// form is the form of a degree that a flag gives.
-func (f *scaleFlags) form(flag string, degree int) (compactForm, error) {
+// Form is the form of a degree that a flag gives.
+func (f *ScaleFlags) Form(flag string, degree int) (compactForm, error) {
 	if err := compact.ValidateDegree(degree); err != nil {
 		return compactForm{}, cli.Usagef("%s: %s", flag, detail(err))
 	}
@@ -70,7 +72,7 @@ func (f *formFlags) degreeText() string {
 	return text
 }
 
-func (f *scaleFlags) scales() (compact.Scales, error) {
+func (f *ScaleFlags) scales() (compact.Scales, error) {
 	s, err := scalesOf(f.CostScale, f.StateScale)
 	return s, reading.AsFlag(err)
 }
@@ -163,9 +165,9 @@ func namedForm(input *statsio.Document) (named namedScales, err error) {
 	return named, nil
 }
 
-// compactionFigures describe the compact form that was planned on, as the HTTP API
+// CompactionFigures describe the compact form that was planned on, as the HTTP API
 // writes it.
-type compactionFigures struct {
+type CompactionFigures struct {
 	Degree     *int                `json:"degree"` // null: not said
 	CostScale  float64             `json:"cost_scale"`
 	StateScale float64             `json:"state_scale"`
@@ -176,8 +178,8 @@ type compactionFigures struct {
 
 // compactionOf describes classes. greatest is the greatest error of their loads, or
 // nil where the keys are not known.
-func compactionOf(c *compact.Classes, degree int, greatest *planner.Comparison) *compactionFigures {
-	f := &compactionFigures{CostScale: c.Scales.Cost, StateScale: c.Scales.State, Records: c.Items.Len(), Error: greatest}
+func compactionOf(c *compact.Classes, degree int, greatest *planner.Comparison) *CompactionFigures {
+	f := &CompactionFigures{CostScale: c.Scales.Cost, StateScale: c.Scales.State, Records: c.Items.Len(), Error: greatest}
 	if degree > 0 {
 		f.Degree = &degree
 	}
@@ -188,7 +190,7 @@ func compactionOf(c *compact.Classes, degree int, greatest *planner.Comparison) 
 }
 
 // describe says in a sentence what was planned on.
-func (f *compactionFigures) describe() string {
+func (f *CompactionFigures) describe() string {
 	degree := ""
 	if f.Degree != nil {
 		degree = fmt.Sprintf(" of degree %d", *f.Degree)
@@ -198,7 +200,7 @@ func (f *compactionFigures) describe() string {
 }
 
 // text is describe and how right it is; "" when keys were planned on.
-func (f *compactionFigures) text() string {
+func (f *CompactionFigures) text() string {
 	switch {
 	case f == nil:
 		return ""

@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"errors"
@@ -16,19 +16,19 @@ import (
 	"plannerd/planner"
 )
 
-// strategyFlags are the parameters of all strategies: a flag for each option of the
+// StrategyFlags are the parameters of all strategies: a flag for each option of the
 // planner, made of the list of parameters.
-type strategyFlags struct{ kong.Plugins }
+type StrategyFlags struct{ kong.Plugins }
 
-// planned are the parameters that have a flag.
-func planned() []parameters.Parameter {
+// Planned are the parameters that have a flag.
+func Planned() []parameters.Parameter {
 	return slices.DeleteFunc(parameters.All(), func(p parameters.Parameter) bool { return !p.IsOption() })
 }
 
-// newStrategyFlags makes the flags, which take lists of values.
-func newStrategyFlags() strategyFlags {
+// NewStrategyFlags makes the flags, which take lists of values.
+func NewStrategyFlags() StrategyFlags {
 	var fields []reflect.StructField
-	for i, p := range planned() {
+	for i, p := range Planned() {
 		help := []string{p.Help}
 		for _, word := range p.Choices {
 			help = append(help, word.Value+": "+word.Help)
@@ -47,7 +47,7 @@ func newStrategyFlags() strategyFlags {
 				strings.TrimSuffix(strings.Join(help, " "), "."))),
 		})
 	}
-	return strategyFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
+	return StrategyFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
 }
 
 // gridFlag has the values of the flag of a parameter.
@@ -55,8 +55,8 @@ type gridFlag []any
 
 // Decode reads values as the parameter says. Shares above 1 need a sign.
 func (v *gridFlag) Decode(ctx *kong.DecodeContext) error {
-	i := slices.IndexFunc(planned(), func(p parameters.Parameter) bool { return p.Flag() == ctx.Value.Name })
-	p, text := planned()[i], fmt.Sprint(ctx.Scan.Pop().Value)
+	i := slices.IndexFunc(Planned(), func(p parameters.Parameter) bool { return p.Flag() == ctx.Value.Name })
+	p, text := Planned()[i], fmt.Sprint(ctx.Scan.Pop().Value)
 	if p.Unit == parameters.Share {
 		for part := range strings.SplitSeq(text, ",") {
 			if value, err := p.Parse(part); value == nil && err == nil {
@@ -73,9 +73,9 @@ func (v *gridFlag) Decode(ctx *kong.DecodeContext) error {
 }
 
 // grid is what the flags say: the values of each parameter.
-func (f *strategyFlags) grid() parameters.Grid {
+func (f *StrategyFlags) grid() parameters.Grid {
 	flags, g := reflect.ValueOf(f.Plugins[0]).Elem(), parameters.Grid{}
-	for i, p := range planned() {
+	for i, p := range Planned() {
 		g[p.Name] = flags.Field(i).Interface().(gridFlag)
 	}
 	return g
@@ -83,7 +83,7 @@ func (f *strategyFlags) grid() parameters.Grid {
 
 // trials returns what the strategies and the values of the flags combine to, the last
 // flag varying fastest. Without names these are all strategies that know an objective.
-func (f *strategyFlags) trials(names []string) ([]parameters.Trial, error) {
+func (f *StrategyFlags) trials(names []string) ([]parameters.Trial, error) {
 	g := f.grid()
 	if len(names) == 0 {
 		names = knowing(g["objective"])
@@ -122,13 +122,13 @@ func checkObjective(objectives []any, names []string) error {
 
 // single returns the one trial of a strategy where no flag may have several values;
 // command is what takes one.
-func (f *strategyFlags) single(command, strategy string) (parameters.Trial, error) {
+func (f *StrategyFlags) single(command, strategy string) (parameters.Trial, error) {
 	trials, err := f.trials([]string{strategy})
 	if err != nil {
 		return parameters.Trial{}, err
 	}
 	g := f.grid()
-	for _, p := range planned() {
+	for _, p := range Planned() {
 		if len(g[p.Name]) > 1 {
 			return trials[0], cli.Usagef("--%s: %s takes one value; compare without --curve takes several", p.Flag(), command)
 		}
@@ -153,7 +153,7 @@ func written(p *parameters.Parameter, o planner.Options) string {
 
 // varying are the parameters in which plans differ.
 func varying(all []planner.Options) []parameters.Parameter {
-	return slices.DeleteFunc(planned(), func(p parameters.Parameter) bool {
+	return slices.DeleteFunc(Planned(), func(p parameters.Parameter) bool {
 		return !slices.ContainsFunc(all, func(o planner.Options) bool { return written(&p, o) != written(&p, all[0]) })
 	})
 }
@@ -179,7 +179,7 @@ func gridGoals(all []planner.Options) string {
 		parts = append(parts, titleOf(&p))
 	}
 	text := []string{fmt.Sprintf("%s of %s", cli.Plural(len(all), "combination"), strings.Join(parts, " and "))}
-	for _, p := range planned() {
+	for _, p := range Planned() {
 		limits := p.Name == "theta_max" || p.Name == "table_limit"
 		if value := shownAs(&p, all[0]); limits && value != p.None && !varied[p.Name] {
 			text = append(text, titleOf(&p)+" "+value)

@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"fmt"
@@ -66,9 +66,9 @@ func (r *planReport) cut() (err error) {
 	return err
 }
 
-// scheduleFigures are the batches of a plan. Busiest amounts are what the busiest
+// ScheduleFigures are the batches of a plan. Busiest amounts are what the busiest
 // instance sends or receives.
-type scheduleFigures struct {
+type ScheduleFigures struct {
 	Batches      []batchFigures `json:"batches"`
 	Busiest      float64        `json:"busiest"`
 	LowerBound   float64        `json:"lower_bound"`
@@ -91,12 +91,12 @@ type batchFigures struct {
 }
 
 // scheduleOf writes the batches out; nil: the plan was not cut.
-func (r *planReport) scheduleOf(keys reading.KeyEncoder) *scheduleFigures {
+func (r *planReport) scheduleOf(keys reading.KeyEncoder) *ScheduleFigures {
 	x := r.schedule
 	if x == nil {
 		return nil
 	}
-	out := &scheduleFigures{
+	out := &ScheduleFigures{
 		Batches: make([]batchFigures, len(x.Batches)), Busiest: x.Busiest, LowerBound: x.LowerBound,
 		Seconds: r.cmd.seconds(x.Busiest), LeastSeconds: r.cmd.seconds(x.LowerBound), TablePeak: x.TablePeak,
 	}

@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"cmp"
@@ -301,8 +301,8 @@ func entryBefore(s *planner.Snapshot, item int32) string {
 }
 
 // milli writes a number of milliseconds as a duration.
-func milli(ms float64) string { return cell(time.Duration(ms * float64(time.Millisecond))) }
+func milli(ms float64) string { return Cell(time.Duration(ms * float64(time.Millisecond))) }
 
-// cell is a time in a column, whose width is the same however long things take: how a
+// Cell is a time in a column, whose width is the same however long things take: how a
 // table is laid out must not depend on that.
-func cell(d time.Duration) string { return fmt.Sprintf("%7s", cli.Duration(d)) }
+func Cell(d time.Duration) string { return fmt.Sprintf("%7s", cli.Duration(d)) }

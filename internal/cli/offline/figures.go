@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"encoding/hex"
@@ -33,7 +33,7 @@ type figures struct {
 	Skewness         planner.Comparison  `json:"skewness"`
 	Migration        planner.Migration   `json:"migration"`
 	Certificate      *certificateFigures `json:"certificate"`
-	Compaction       *compactionFigures  `json:"compaction"`
+	Compaction       *CompactionFigures  `json:"compaction"`
 	RoutingTable     tableSizes          `json:"routing_table"`
 	Merges           *int64              `json:"merges,omitzero"` // per interval, of the parts of split keys
 	WorkUnits        int64               `json:"work_units"`
@@ -119,7 +119,8 @@ type instanceFigures struct {
 	LoadError *planner.Comparison `json:"load_error,omitzero"`
 }
 
-type hotKey struct {
+// HotKey is a key that alone is too much for an instance.
+type HotKey struct {
 	Key string `json:"key,omitzero"`
 	// Class is, of compact records, [d, d_h, v_c, v_S, #].
 	Class       []float64 `json:"class,omitzero"`
@@ -139,37 +140,37 @@ type migration struct {
 	Batch  int     `json:"batch,omitzero"` // from 1; 0: the plan was not cut into batches
 }
 
-// planHead is one plan without its lists.
-type planHead struct {
+// PlanHead is one plan without its lists.
+type PlanHead struct {
 	Strategy   string         `json:"strategy"`
 	Parameters planParameters `json:"parameters"`
 	Migrates   string         `json:"migrates"` // keys or classes
 	figures
 	KeyEncoding     string            `json:"key_encoding,omitzero"`
 	Instances       []instanceFigures `json:"instances"`
-	HotKeys         []hotKey          `json:"hot_keys"`
+	HotKeys         []HotKey          `json:"hot_keys"`
 	DriftedKeys     int64             `json:"drifted_keys"`
 	InputHash       string            `json:"input_hash"`
 	PlannerRevision string            `json:"planner_revision"`
 }
 
-// planDocument is one plan of keys.
-type planDocument struct {
-	planHead
+// PlanDocument is one plan of keys.
+type PlanDocument struct {
+	PlanHead
 	Table struct {
 		tableSizes
 		Set   []reading.TableEntry `json:"set"`
 		Unset []string             `json:"unset"`
 	} `json:"routing_table"`
-	Schedule   *scheduleFigures `json:"schedule,omitzero"` // nil: the plan was not cut into batches
+	Schedule   *ScheduleFigures `json:"schedule,omitzero"` // nil: the plan was not cut into batches
 	SplitKeys  []splitKey       `json:"split_keys,omitzero"`
 	Migrations []migration      `json:"migrations"`
 }
 
-// classDocument is one plan of compact records. Their keys have no table entries
+// ClassDocument is one plan of compact records. Their keys have no table entries
 // to list; each migration is [d', d, d_h, v_c, v_S, #], or that of a key that is named.
-type classDocument struct {
-	planHead
+type ClassDocument struct {
+	PlanHead
 	SplitKeys   []splitKey `json:"splits,omitempty"`
 	Migrations  []any      `json:"migrations"`
 	KeyEncoding string     `json:"key_encoding,omitzero"`
@@ -198,11 +199,11 @@ func encoderFor(p *planner.Plan) reading.KeyEncoder {
 }
 
 // headOf describes a plan; hot keys are described by hot.
-func headOf(st step, migrates string, inputHash [16]byte, hot func(*planner.HotKey) hotKey) planHead {
+func headOf(st step, migrates string, inputHash [16]byte, hot func(*planner.HotKey) HotKey) PlanHead {
 	p, s := st.Plan, st.Plan.Snapshot
-	h := planHead{
+	h := PlanHead{
 		Strategy: p.Strategy, Parameters: parametersOf(p.Options), Migrates: migrates, figures: figuresOf(st),
-		Instances: []instanceFigures{}, HotKeys: []hotKey{}, DriftedKeys: s.Drifted,
+		Instances: []instanceFigures{}, HotKeys: []HotKey{}, DriftedKeys: s.Drifted,
 		InputHash: hex.EncodeToString(inputHash[:]), PlannerRevision: planner.Revision,
 	}
 	for i, l := range p.Instances {
@@ -229,12 +230,12 @@ func headOf(st step, migrates string, inputHash [16]byte, hot func(*planner.HotK
 }
 
 // documentOf writes a plan of keys out. Lists are never null.
-func documentOf(st step, inputHash [16]byte, keys reading.KeyEncoder) planDocument {
+func documentOf(st step, inputHash [16]byte, keys reading.KeyEncoder) PlanDocument {
 	p, s := st.Plan, st.Plan.Snapshot
 	keys = keys || encoderFor(p)
 	key := func(item int32) string { return keys.Encode(s.Keys.At(int(item))) }
-	d := planDocument{
-		planHead:  headOf(st, "keys", inputHash, func(h *planner.HotKey) hotKey { return hotKey{Key: key(h.Item)} }),
+	d := PlanDocument{
+		PlanHead:  headOf(st, "keys", inputHash, func(h *planner.HotKey) HotKey { return HotKey{Key: key(h.Item)} }),
 		SplitKeys: splitKeysOf(p, keys), Migrations: migrationsOf(p, keys),
 	}
 	if keys {
@@ -272,19 +273,19 @@ func migrationsOf(p *planner.Plan, keys reading.KeyEncoder) []migration {
 }
 
 // classDocumentOf writes a plan of compact records out.
-func classDocumentOf(st step, keys reading.KeyEncoder) classDocument {
+func classDocumentOf(st step, keys reading.KeyEncoder) ClassDocument {
 	named := *st.Plan
 	named.Moves = st.classes.MovesNamed(st.Plan)
 	named.HotKeys = slices.DeleteFunc(slices.Clone(named.HotKeys),
 		func(h planner.HotKey) bool { return !st.classes.IsNamed(h.Item) })
 	keys = keys || encoderFor(&named)
-	d := classDocument{
-		planHead: headOf(st, "classes", st.hash, func(h *planner.HotKey) hotKey {
+	d := ClassDocument{
+		PlanHead: headOf(st, "classes", st.hash, func(h *planner.HotKey) HotKey {
 			if st.classes.IsNamed(h.Item) {
-				return hotKey{Key: keys.Encode(st.classes.Items.Keys.At(int(h.Item)))}
+				return HotKey{Key: keys.Encode(st.classes.Items.Keys.At(int(h.Item)))}
 			}
 			r := st.classes.Records[h.Item]
-			return hotKey{Class: []float64{float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)}}
+			return HotKey{Class: []float64{float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)}}
 		}),
 		SplitKeys: splitKeysOf(st.Plan, keys), Migrations: []any{},
 	}

@@ -1,4 +1,4 @@
-package main
+package offline
 
 import (
 	"encoding/csv"
@@ -13,7 +13,8 @@ import (
 	"plannerd/planner"
 )
 
-type compareCmd struct {
+// Compare is the command that compares strategies.
+type Compare struct {
 	driveFlags
 	Strategies []string      `placeholder:"NAME" help:"Strategies to compare (default: all of those above that know --objective)."`
 	Curve      curve         `placeholder:"LIMIT,…" help:"Show the trade-off of θ against migration: what strategy optimal reaches under min_imbalance for some migration limits, and the other strategies beside it. --curve=0.1%,1%,5% names the limits (default: with --curve alone 12 from 0 to what the best balance of the first interval needs)."`
@@ -23,7 +24,7 @@ type compareCmd struct {
 }
 
 // Help shows the strategies and examples.
-func (*compareCmd) Help() string {
+func (*Compare) Help() string {
 	return `The input is that of plannerd plan. Over a stream of intervals each strategy applies
 its own plans and carries its own routing table; totals and medians are compared.
 
@@ -73,7 +74,7 @@ Examples:
 }
 
 // Run drives all strategies side by side and reports.
-func (c *compareCmd) Run(env *cli.Environment) error {
+func (c *Compare) Run(env *cli.Environment) error {
 	if c.Curve.on {
 		return c.runCurve(env)
 	}
@@ -97,7 +98,7 @@ func (c *compareCmd) Run(env *cli.Environment) error {
 }
 
 // beside returns a driver for each strategy with each combination of parameters.
-func (c *compareCmd) beside(env *cli.Environment) ([]*driver, error) {
+func (c *Compare) beside(env *cli.Environment) ([]*driver, error) {
 	trials, err := c.trials(c.Strategies)
 	if err != nil {
 		return nil, err
@@ -121,16 +122,16 @@ func (c *compareCmd) beside(env *cli.Environment) ([]*driver, error) {
 	return all, nil
 }
 
-// comparison is the JSON document of compare.
-type comparison struct {
+// Comparison is the JSON document of compare.
+type Comparison struct {
 	// Parameters are null where the results have different ones.
 	Parameters      *planParameters   `json:"parameters"`
 	PlannerRevision string            `json:"planner_revision"`
-	Results         []strategyFigures `json:"results"`
+	Results         []StrategyFigures `json:"results"`
 }
 
-func comparisonOf(rows []strategyFigures) comparison {
-	c := comparison{PlannerRevision: planner.Revision, Results: rows}
+func comparisonOf(rows []StrategyFigures) Comparison {
+	c := Comparison{PlannerRevision: planner.Revision, Results: rows}
 	if len(varying(optionsOf(rows))) == 0 {
 		c.Parameters = &rows[0].Parameters
 	}
@@ -138,7 +139,7 @@ func comparisonOf(rows []strategyFigures) comparison {
 }
 
 // optionsOf are the parameters of the results.
-func optionsOf(rows []strategyFigures) []planner.Options {
+func optionsOf(rows []StrategyFigures) []planner.Options {
 	all := make([]planner.Options, len(rows))
 	for i := range rows {
 		all[i] = rows[i].options
@@ -146,19 +147,19 @@ func optionsOf(rows []strategyFigures) []planner.Options {
 	return all
 }
 
-// strategyFigures are the figures of one strategy over the whole input.
-type strategyFigures struct {
+// StrategyFigures are the figures of one strategy over the whole input.
+type StrategyFigures struct {
 	Strategy   string         `json:"strategy"`
 	Instances  int            `json:"instances"`
 	Parameters planParameters `json:"parameters"`
 	Pareto     bool           `json:"pareto"`
 	TimedOut   bool           `json:"timed_out"`
-	streamSummary
+	StreamSummary
 	options planner.Options
-	form    *compactionFigures // of the newest plan
+	form    *CompactionFigures // of the newest plan
 }
 
-func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
+func compareRows(drivers []*driver, summaries []summary) []StrategyFigures {
 	instances := func(d *driver) int { return len(d.Operator().Target.Instances) }
 	outcomes := map[int][]*planner.Outcome{} // by the number of instances
 	for i, d := range drivers {
@@ -168,16 +169,16 @@ func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
 	for n, of := range outcomes {
 		fronts[n] = planner.Front(of)
 	}
-	rows := make([]strategyFigures, len(drivers))
+	rows := make([]StrategyFigures, len(drivers))
 	for i, d := range drivers {
 		n := instances(d)
 		pareto := fronts[n][0]
 		fronts[n] = fronts[n][1:]
-		rows[i] = strategyFigures{
+		rows[i] = StrategyFigures{
 			Strategy: d.Operator().Strategy, Instances: n, Parameters: parametersOf(d.Operator().Options), Pareto: pareto,
 			options:       d.Operator().Options,
 			TimedOut:      summaries[i].Planned < summaries[i].Intervals,
-			streamSummary: summaryOf(&summaries[i]),
+			StreamSummary: summaryOf(&summaries[i]),
 		}
 		if n := len(summaries[i].forms); n > 0 {
 			rows[i].form = summaries[i].forms[n-1]
@@ -187,7 +188,7 @@ func compareRows(drivers []*driver, summaries []summary) []strategyFigures {
 }
 
 // writeTable prints the comparison for people.
-func (c *compareCmd) writeTable(w *cli.Page, results []strategyFigures) {
+func (c *Compare) writeTable(w *cli.Page, results []StrategyFigures) {
 	all := optionsOf(results)
 	intervals := results[0].Intervals
 	from := ""
@@ -196,7 +197,7 @@ func (c *compareCmd) writeTable(w *cli.Page, results []strategyFigures) {
 	}
 	fmt.Fprintf(w, "%s, %s%s, %s", cli.Plural(intervals, "interval"), from, cli.Plural(len(c.Instances), "instance"),
 		gridGoals(all))
-	if i := slices.IndexFunc(results, func(r strategyFigures) bool { return r.form != nil }); i >= 0 && intervals == 1 {
+	if i := slices.IndexFunc(results, func(r StrategyFigures) bool { return r.form != nil }); i >= 0 && intervals == 1 {
 		fmt.Fprintf(w, "\n%s\n\n", results[i].form.describe())
 	} else {
 		fmt.Fprintf(w, "%s\n\n", c.degreeText())
@@ -246,7 +247,7 @@ func (c *compareCmd) writeTable(w *cli.Page, results []strategyFigures) {
 
 // withForms puts the number of records of the strategies, where these can differ,
 // and the greatest error of the loads after their plans behind their names.
-func withForms(columns []cli.Column, rows [][]string, results []strategyFigures) ([]cli.Column, [][]string) {
+func withForms(columns []cli.Column, rows [][]string, results []StrategyFigures) ([]cli.Column, [][]string) {
 	titles := []cli.Column{cli.Number("load error")}
 	if results[0].Intervals > 1 {
 		titles = []cli.Column{cli.Number("median records"), cli.Number("max load error")}
@@ -267,7 +268,7 @@ func withForms(columns []cli.Column, rows [][]string, results []strategyFigures)
 
 // withMerges puts the merges of split keys in each interval behind the names of the
 // strategies.
-func withMerges(columns []cli.Column, rows [][]string, results []strategyFigures) ([]cli.Column, [][]string) {
+func withMerges(columns []cli.Column, rows [][]string, results []StrategyFigures) ([]cli.Column, [][]string) {
 	titles := []cli.Column{cli.Number("merges")}
 	if results[0].Intervals > 1 {
 		titles = []cli.Column{cli.Number("median merges"), cli.Number("max")}
@@ -283,15 +284,15 @@ func withMerges(columns []cli.Column, rows [][]string, results []strategyFigures
 }
 
 // gapNote explains the column of the gaps, where there is one with a figure.
-func gapNote(results []strategyFigures) string {
-	if !slices.ContainsFunc(results, func(r strategyFigures) bool { return r.Proven.Gap != nil }) {
+func gapNote(results []StrategyFigures) string {
+	if !slices.ContainsFunc(results, func(r StrategyFigures) bool { return r.Proven.Gap != nil }) {
 		return ""
 	}
 	return "gap: what it moves, or its θ under min_imbalance, above what is proven to be least\n"
 }
 
 // row is the line of a strategy on one interval.
-func (c *compareCmd) row(r strategyFigures) []string {
+func (c *Compare) row(r StrategyFigures) []string {
 	if r.Planned == 0 {
 		return []string{"", r.Strategy, "-", "-", "-", "-", "-", "-", "-", milli(r.PlanMS.Total), c.note(r)}
 	}
@@ -307,7 +308,7 @@ func (c *compareCmd) row(r strategyFigures) []string {
 }
 
 // streamRow is the line of a strategy over several intervals.
-func (c *compareCmd) streamRow(r strategyFigures) []string {
+func (c *Compare) streamRow(r StrategyFigures) []string {
 	if r.Planned == 0 {
 		return slices.Concat([]string{"", r.Strategy}, slices.Repeat([]string{"-"}, 10),
 			[]string{milli(r.PlanMS.Total), c.note(r)})
@@ -324,7 +325,7 @@ func (c *compareCmd) streamRow(r strategyFigures) []string {
 	})
 }
 
-func star(r strategyFigures) string {
+func star(r StrategyFigures) string {
 	if r.Pareto {
 		return "*"
 	}
@@ -332,7 +333,7 @@ func star(r strategyFigures) string {
 }
 
 // note says what a line does not show.
-func (c *compareCmd) note(r strategyFigures) string {
+func (c *Compare) note(r StrategyFigures) string {
 	switch over := r.Planned - r.WithinLimit; {
 	case r.TimedOut && r.Intervals > 1:
 		return fmt.Sprintf("%v were up after %d of %d intervals", c.Timeout, r.Planned, r.Intervals)
@@ -352,13 +353,13 @@ func (c *compareCmd) note(r strategyFigures) string {
 	return ""
 }
 
-func writeCompareCSV(w io.Writer, results []strategyFigures) error {
+func writeCompareCSV(w io.Writer, results []StrategyFigures) error {
 	columns := `strategy instances pareto timed_out intervals planned balanced table_within_limit theta_after/median theta_after/max
 		realised/above realised/theta_median realised/theta_p95 realised/excess realised/moved realised/returned
 		migrated_state=migrated_state/total migrated_fraction/median migrated_keys=migrated_keys/total
 		lower_bound=certificates/lower_bound/total gap=certificates/gap infeasible=certificates/infeasible
 		table_size/median table_size/max plan_ms=plan_ms/total`
-	if slices.ContainsFunc(results, func(r strategyFigures) bool { return r.Compaction != nil }) {
+	if slices.ContainsFunc(results, func(r StrategyFigures) bool { return r.Compaction != nil }) {
 		columns += ` records_median=compaction/records/median load_error_before_max=compaction/error/before/max
 			load_error_after_max=compaction/error/after/max`
 	}
