@@ -162,6 +162,15 @@ var boundaries = []boundary{
 		project: []string{"api", "web", "store", "store/sqlite", "internal/web/access", "internal/web/httpkit", "sdk/go/client"},
 		never:   []string{anySQL, chi, pgx, sqlite},
 	},
+	{place: "internal/cli/analyzing", project: []string{"planner/...", "compact", "internal/..."}},
+	{place: "internal/cli/backtesting", project: []string{"planner/...", "compact", "internal/..."}},
+	{place: "internal/cli/offline", project: []string{"planner/...", "compact", "internal/..."}},
+	{place: "internal/cli/reading", project: []string{"planner/...", "compact", "internal/..."}},
+	{
+		place:   "internal/cli/serving",
+		project: []string{"api", "web", "store/...", "planner", "internal/..."},
+		never:   []string{anySQL, chi, pgx, sqlite},
+	},
 	{
 		place:   "cmd/...",
 		project: []string{"", "api", "web", "store/...", "planner/...", "compact", "internal/..."},

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"plannerd/internal/cli"
 )
 
 // The analyses in full, for people, and as CSV.
@@ -254,14 +256,15 @@ func TestAnalyzeInterrupted(t *testing.T) {
 	for _, args := range []string{"schemes -", "pkg - --stream", "ring -", "ranges -", "ring --paper"} {
 		var stdout, stderr bytes.Buffer
 		ctx, cancel := context.WithCancel(t.Context())
-		env := &environment{
-			ctx: ctx, stdout: &stdout, stderr: &stderr, now: time.Now,
-			stdin: &interrupting{strings.NewReader("key,cost\na,1\nb,2\n"), cancel},
+		env := &cli.Environment{
+			Ctx: ctx, Stdout: &stdout, Stderr: &stderr, Now: time.Now,
+			Stdin: &interrupting{strings.NewReader("key,cost\na,1\nb,2\n"), cancel},
 		}
 		if args == "ring --paper" {
 			cancel()
 		}
-		if code := env.run(append([]string{"analyze"}, strings.Fields(args)...)); code != exitFailed || stdout.Len() > 0 ||
+		if code := execute(env, append([]string{"analyze"},
+			strings.Fields(args)...)); code != exitFailed || stdout.Len() > 0 ||
 			stderr.String() != "plannerd: interrupted\n" {
 			t.Errorf("analyze %s: exit %d, %q %q", args, code, stdout.String(), stderr.String())
 		}

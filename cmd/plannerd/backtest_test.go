@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/backtesting"
 )
 
 // recorded is a stream of so many intervals.
@@ -25,7 +28,7 @@ func TestBacktest(t *testing.T) {
 	golden(t, "backtest_short.txt", succeed(t, recorded(t, 6), args...))
 	golden(t, "backtest.csv", succeed(t, stream, append(args, "--output", "csv")...))
 
-	var d backtestDocument
+	var d backtesting.Document
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, stream, append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
@@ -43,11 +46,11 @@ func TestBacktest(t *testing.T) {
 		if got := rows[2+i][5]; got != fmt.Sprint(i == *d.Recommended) {
 			t.Errorf("result %d is recommended: %s", i, got)
 		}
-		if got := rows[2+i][17]; got != exact(r.Judged.Above) {
+		if got := rows[2+i][17]; got != cli.Exact(r.Judged.Above) {
 			t.Errorf("result %d is above θ_max in %s of the intervals, by JSON in %v", i, got, r.Judged.Above)
 		}
-		if h := r.Hindsight; h == nil || h.Bound > r.Judged.Moved || rows[2+i][25] != exact(h.Bound) ||
-			rows[2+i][26] != exact(*h.Found) {
+		if h := r.Hindsight; h == nil || h.Bound > r.Judged.Moved || rows[2+i][25] != cli.Exact(h.Bound) ||
+			rows[2+i][26] != cli.Exact(*h.Found) {
 			t.Errorf("result %d: %+v in hindsight, moved %v, in CSV %s", i, h, r.Judged.Moved, rows[2+i])
 		}
 	}
@@ -62,14 +65,14 @@ func TestBacktestsBeside(t *testing.T) {
 	if short := succeed(t, recorded(t, 6), append(args, "1%,2%")...); !strings.Contains(short, "No policy is") {
 		t.Error(short)
 	}
-	var several backtestsDocument
+	var several backtesting.Documents
 	out := succeed(t, stream, append(args, "5%,100%", "--output", "json")...)
 	if err := json.Unmarshal([]byte(out), &several); err != nil {
 		t.Fatal(err)
 	}
 	csvLines := strings.Split(succeed(t, stream, append(args, "5%,100%", "--output", "csv")...), "\n")
 	for i, thetaMax := range []string{"0.05", "1"} {
-		var one backtestDocument
+		var one backtesting.Document
 		alone := succeed(t, stream, append(args, thetaMax, "--output", "json")...)
 		if err := json.Unmarshal([]byte(alone), &one); err != nil {
 			t.Fatal(err)
@@ -92,7 +95,7 @@ func TestBacktestsBeside(t *testing.T) {
 func TestBacktestOptions(t *testing.T) {
 	stream := recorded(t, 14)
 	judged := func(args ...string) (moved float64, table int64) {
-		var d backtestDocument
+		var d backtesting.Document
 		out := succeed(t, stream, append([]string{"backtest", "-", "--instances", "4", "--theta-max", "2%",
 			"--output", "json", "--forecasts", "ewma:0.5"}, args...)...)
 		if err := json.Unmarshal([]byte(out), &d); err != nil {

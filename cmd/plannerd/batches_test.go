@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"plannerd/internal/cli/offline"
+	"plannerd/internal/cli/reading"
 )
 
 // TestBatches: the batches of a plan change the table into the planned one, also where the
@@ -28,7 +31,7 @@ func TestBatches(t *testing.T) {
 				return succeed(t, stats, append([]string{"plan", "-", "--batch-keys", "3", "--batch-state", "900",
 					"--transfer-rate", "100", "--output", form}, strings.Fields(args)...)...)
 			}
-			var d planDocument
+			var d offline.PlanDocument
 			if err := json.Unmarshal([]byte(plan("json")), &d); err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +85,7 @@ func entriesIn(t *testing.T, path string) map[string]int32 {
 	return out
 }
 
-func apply(t *testing.T, table map[string]int32, set []tableEntry, unset []string) {
+func apply(t *testing.T, table map[string]int32, set []reading.TableEntry, unset []string) {
 	t.Helper()
 	for _, e := range set {
 		table[e.Key] = e.Instance
@@ -96,7 +99,7 @@ func apply(t *testing.T, table map[string]int32, set []tableEntry, unset []strin
 }
 
 // checkBatches applies batches to a table and recounts what they say.
-func checkBatches(t *testing.T, x *scheduleFigures, table map[string]int32) {
+func checkBatches(t *testing.T, x *offline.ScheduleFigures, table map[string]int32) {
 	t.Helper()
 	most, sum := int64(0), 0.0
 	for n, b := range x.Batches {

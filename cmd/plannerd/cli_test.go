@@ -10,13 +10,16 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 )
 
 // commands are all commands that can be run, as they are written.
 func commands(t *testing.T) (paths []string) {
 	t.Helper()
-	var app cli
-	parser, err := newParser(&app, &environment{}, variables{}, func() {})
+	var app commandLine
+	parser, err := newParser(&app, &cli.Environment{}, variables{}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +87,9 @@ func TestVariables(t *testing.T) {
 
 // Flags share a variable only where they mean the same and take the same values.
 func TestVariablesShared(t *testing.T) {
-	var app cli
+	var app commandLine
 	names := variables{}
-	parser, err := newParser(&app, &environment{}, names, func() {})
+	parser, err := newParser(&app, &cli.Environment{}, names, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,10 +218,10 @@ func TestFileErrors(t *testing.T) {
 				got[i] = strings.TrimPrefix(line, "plannerd: ")
 			}
 			if name == "many problems" {
-				if len(got) != mostProblems+1 {
+				if len(got) != reading.MostProblems+1 {
 					t.Errorf("%d lines", len(got))
 				}
-				got = got[mostProblems:]
+				got = got[reading.MostProblems:]
 			}
 			if r.code != exitFailed || r.stdout != "" || !slices.Equal(got, c.want) {
 				t.Errorf("exit %d, %q, want %q", r.code, got, c.want)
@@ -334,8 +337,8 @@ func TestOldFlagNames(t *testing.T) {
 			t.Errorf("%s=%s: %+v, want\n%s", variable, c.value, r, want)
 		}
 	}
-	var app cli
-	parser, err := newParser(&app, &environment{}, variables{}, func() {})
+	var app commandLine
+	parser, err := newParser(&app, &cli.Environment{}, variables{}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,16 +10,19 @@ import (
 	"time"
 
 	"plannerd/compact"
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
+	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	statsio "plannerd/internal/input"
 	"plannerd/planner"
 )
 
 type compactCmd struct {
-	inputFlags
+	reading.InputFlags
 	Degree int `default:"8" group:"Compact form" help:"The degree R of discretisation, a power of two; 1 is the finest."`
-	scaleFlags
-	operatorFlags
+	offline.ScaleFlags
+	reading.OperatorFlags
 	nameFlags
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table shows people what there is to gain; json is the body of a request with compact records, csv the records alone."`
 	Quiet  bool   `group:"Output" help:"Leave out what json and csv have on standard error: the table."`
@@ -58,22 +61,22 @@ type nameFlags struct {
 
 // compactor makes records of the intervals of an input.
 type compactor struct {
-	flags    *inputFlags
-	operator *operatorFlags
+	flags    *reading.InputFlags
+	operator *reading.OperatorFlags
 	op       drive.Operator
 	options  compact.Options
 	names    bool // keys that may have to be split
 }
 
 func newCompactor(
-	in *inputFlags, of *operatorFlags, scales *scaleFlags, degree int, names nameFlags,
+	in *reading.InputFlags, of *reading.OperatorFlags, scales *offline.ScaleFlags, degree int, names nameFlags,
 ) (*compactor, error) {
-	form, err := scales.form("--degree", degree)
+	form, err := scales.Form("--degree", degree)
 	if err != nil {
 		return nil, err
 	}
-	op, err := of.operator(planner.Options{}, in.keys())
-	return &compactor{in, of, op, form.options(), names.Split}, err
+	op, err := of.Operator(planner.Options{}, in.Encoder())
+	return &compactor{in, of, op, form.Options(), names.Split}, err
 }
 
 // compacted is one interval in compact form.
@@ -82,74 +85,74 @@ type compacted struct {
 	interval int64
 	input    *statsio.Document
 	elapsed  time.Duration // of making the records
-	keys     keyEncoder
+	keys     reading.KeyEncoder
 	homes    bool // rows say where the hash puts keys
 }
 
 // run hands visit one interval after the other.
-func (k *compactor) run(env *environment, visit func(in *input, c compacted) error) error {
-	in, err := k.flags.open(env)
+func (k *compactor) run(env *cli.Environment, visit func(in *reading.Input, c compacted) error) error {
+	in, err := k.flags.Open(env)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	in.operator = k.operator
-	in.keysOnly = true
-	next := in.source()
+	defer in.Close()
+	in.Operator = k.operator
+	in.KeysOnly = true
+	next := in.Source()
 	for {
-		c := compacted{keys: k.flags.keys(), homes: k.op.Target.Hash == nil}
+		c := compacted{keys: k.flags.Encoder(), homes: k.op.Target.Hash == nil}
 		c.interval, c.input, err = next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {
-			in.progress.describe("compacting")
+			in.Progress.Describe("compacting")
 			err = k.compress(env, &c)
 		}
 		if err != nil {
-			return in.wrap(err)
+			return in.Wrap(err)
 		}
 		if err := visit(in, c); err != nil {
 			return err
 		}
-		in.progress.describe("reading")
+		in.Progress.Describe("reading")
 	}
 }
 
-func (k *compactor) compress(env *environment, c *compacted) error {
+func (k *compactor) compress(env *cli.Environment, c *compacted) error {
 	s, err := planner.NewSnapshot(c.input.Stats, k.op.Target, k.op.Base)
 	if err != nil {
 		return err
 	}
-	start, options := env.now(), k.options
+	start, options := env.Now(), k.options
 	if k.names {
 		if options.Named, err = planner.Divisible(s); err != nil {
 			return err
 		}
 	}
 	c.Compression, err = compact.Compress(s, options)
-	c.elapsed = env.now().Sub(start)
+	c.elapsed = env.Now().Sub(start)
 	return err
 }
 
 // Run writes the records, and how they compare with the keys.
-func (c *compactCmd) Run(env *environment) error {
+func (c *compactCmd) Run(env *cli.Environment) error {
 	if c.Split && c.Output == "csv" {
-		return usagef("--split: csv has no place for keys that are named; json has")
+		return cli.Usagef("--split: csv has no place for keys that are named; json has")
 	}
-	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
+	k, err := newCompactor(&c.InputFlags, &c.OperatorFlags, &c.ScaleFlags, c.Degree, c.nameFlags)
 	if err != nil {
 		return err
 	}
 	table := c.Output == "table"
 	r := &compactReport{cmd: c}
-	err = k.run(env, func(in *input, of compacted) error {
+	err = k.run(env, func(in *reading.Input, of compacted) error {
 		if !table {
 			r.records = append(r.records, recordsOf(in, of))
 		}
 		r.input = in
 		if table || !c.Quiet {
-			in.progress.describe("measuring")
+			in.Progress.Describe("measuring")
 			return r.measure(of)
 		}
 		return nil
@@ -158,27 +161,27 @@ func (c *compactCmd) Run(env *environment) error {
 		return err
 	}
 	if table {
-		return env.people(env.stdout, r.write)
+		return env.People(env.Stdout, r.write)
 	}
-	if err := buffered(env.stdout, r.writeRecords); err != nil {
+	if err := cli.Buffered(env.Stdout, r.writeRecords); err != nil {
 		return err
 	}
 	if c.Quiet {
 		return nil
 	}
-	return env.people(env.stderr, r.write)
+	return env.People(env.Stderr, r.write)
 }
 
 // intervalRecords are the records of one interval.
 type intervalRecords struct {
 	interval int64 // −1: the input names none
 	compact.Statistics
-	keys keyEncoder
+	keys reading.KeyEncoder
 }
 
-func recordsOf(in *input, c compacted) intervalRecords {
+func recordsOf(in *reading.Input, c compacted) intervalRecords {
 	r := intervalRecords{-1, c.Statistics(c.homes), c.keys}
-	if in.stream.HasInterval() {
+	if in.Stream.HasInterval() {
 		r.interval = c.interval
 	}
 	return r
@@ -201,12 +204,12 @@ func (r *compactReport) writeRecords(w io.Writer) error {
 }
 
 func (r *compactReport) writeRecordsCSV(w io.Writer) error {
-	if !r.input.stream.HasInterval() || r.cmd.Interval != nil {
+	if !r.input.Stream.HasInterval() || r.cmd.Interval != nil {
 		return statsio.WriteCompactCSV(w, r.records[0].Records)
 	}
 	for _, x := range r.records {
 		if x.Scales != r.records[0].Scales {
-			return usagef(
+			return cli.Usagef(
 				"several intervals in CSV need the same scales: give --cost-scale and --state-scale, or one --interval")
 		}
 	}
@@ -267,5 +270,5 @@ func greatest[T any](xs []T, figure func(T) float64) T {
 
 // scalesText shows scales.
 func scalesText(s compact.Scales) string {
-	return fmt.Sprintf("cost scale %s, state scale %s", exact(s.Cost), exact(s.State))
+	return fmt.Sprintf("cost scale %s, state scale %s", cli.Exact(s.Cost), cli.Exact(s.State))
 }

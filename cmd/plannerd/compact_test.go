@@ -15,6 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
+	"plannerd/internal/cli/reading"
 	statsio "plannerd/internal/input"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -68,7 +71,7 @@ func decode(t *testing.T, text string, into any) {
 }
 
 func TestPlanCompactForPrograms(t *testing.T) {
-	var d planDocument
+	var d offline.PlanDocument
 	decode(t, succeed(t, "", "plan", intervalFile, "--instances", "4", "--compact", "4", "--state-scale", "50",
 		"--output", "json"), &d)
 	c := d.Compaction
@@ -87,7 +90,7 @@ func TestPlanCompactForPrograms(t *testing.T) {
 		len(d.Table.Set) != len(d.Migrations) {
 		t.Errorf("plan %+v", d)
 	}
-	var off planDocument
+	var off offline.PlanDocument
 	decode(t, succeed(t, "", "plan", intervalFile, "--instances", "4", "--compact", "0", "--output", "json"), &off)
 	if off.Compaction != nil || off.Instances[0].LoadError != nil || off.Theta.Before != d.Theta.Before {
 		t.Errorf("degree 0 plans on keys: %+v", off)
@@ -98,9 +101,9 @@ func TestPlanCompactForPrograms(t *testing.T) {
 func TestPlanDegreeOne(t *testing.T) {
 	stream := succeed(t, "", "generate", "--keys", "3000", "--instances", "6", "--intervals", "4", "--window", "1",
 		"--tuples", "30000")
-	for _, strategy := range strategyNames() {
+	for _, strategy := range reading.StrategyNames() {
 		args := []string{"plan", "-", "--instances", "6", "--strategy", strategy, "--output", "json"}
-		var keys, classes streamDocument
+		var keys, classes offline.StreamDocument
 		decode(t, succeed(t, stream, args...), &keys)
 		decode(t, succeed(t, stream, append(args, "--compact", "1", "--cost-scale", "1", "--state-scale", "1")...), &classes)
 		for i, f := range classes.Intervals {
@@ -123,14 +126,14 @@ func TestPlanDegreeOne(t *testing.T) {
 // What compare says of a strategy is what plan says of it.
 func TestCompareCompact(t *testing.T) {
 	args := []string{streamFile, "--instances", "4", "--compact", "4", "--output", "json"}
-	var d comparison
+	var d offline.Comparison
 	decode(t, succeed(t, "", append([]string{"compare", "--strategies", "lpt,mixed"}, args...)...), &d)
-	var alone streamDocument
+	var alone offline.StreamDocument
 	decode(t, succeed(t, "", append([]string{"plan", "--strategy", "mixed"}, args...)...), &alone)
 	if alone.Summary.Compaction == nil || *alone.Summary.Compaction.Degree != 4 {
 		t.Fatalf("summary %+v", alone.Summary)
 	}
-	if diff := cmp.Diff(alone.Summary, d.Results[1].streamSummary); diff != "" {
+	if diff := cmp.Diff(alone.Summary, d.Results[1].StreamSummary); diff != "" {
 		t.Errorf("alone (-), compared (+):\n%s", diff)
 	}
 }
@@ -139,12 +142,12 @@ func TestCompareCompact(t *testing.T) {
 func TestCompareCompactTimeout(t *testing.T) {
 	now := time.Time{}
 	var stdout, stderr bytes.Buffer
-	env := &environment{
-		ctx: t.Context(), stdout: &stdout, stderr: &stderr,
-		now: func() time.Time { now = now.Add(time.Minute); return now },
+	env := &cli.Environment{
+		Ctx: t.Context(), Stdout: &stdout, Stderr: &stderr,
+		Now: func() time.Time { now = now.Add(time.Minute); return now },
 	}
 	args := []string{"compare", streamFile, "--compact", "2", "--strategies", "llfd,lpt", "--timeout", "90s"}
-	if code := env.run(args); code != exitOK || strings.Count(stdout.String(), "1m30s were up after ") != 2 {
+	if code := execute(env, args); code != exitOK || strings.Count(stdout.String(), "1m30s were up after ") != 2 {
 		t.Errorf("exit %d, %s:\n%s", code, stderr.String(), stdout.String())
 	}
 }
@@ -152,7 +155,7 @@ func TestCompareCompactTimeout(t *testing.T) {
 func TestPlanRecordsForPrograms(t *testing.T) {
 	args := []string{"plan", "-", "--instances", "3"}
 	var d struct {
-		classDocument
+		offline.ClassDocument
 		Migrations [][6]float64 `json:"migrations"`
 	}
 	decode(t, succeed(t, records, append(args, "--output", "json")...), &d)
@@ -160,7 +163,7 @@ func TestPlanRecordsForPrograms(t *testing.T) {
 	if d.Migrates != "classes" || d.Certificate.Scope != "classes" || d.Interval != 7 || d.Keys != 23 ||
 		*c.Degree != 4 || c.CostScale != 0.5 || c.StateScale != 100 || c.Records != 5 || c.Keys != 23 || c.Error != nil ||
 		len(d.InputHash) != 32 {
-		t.Errorf("head %+v, compaction %+v", d.planHead, c)
+		t.Errorf("head %+v, compaction %+v", d.PlanHead, c)
 	}
 	var keys, state float64
 	for _, m := range d.Migrations {
@@ -182,9 +185,9 @@ func TestPlanRecordsForPrograms(t *testing.T) {
 			}
 		}
 	}
-	var hot classDocument
+	var hot offline.ClassDocument
 	decode(t, succeed(t, records, "plan", "-", "--instances", "16", "--output", "json"), &hot)
-	if want := []hotKey{{Class: []float64{0, 0, 8, 4, 6}, Cost: 4, Pieces: 2,
+	if want := []offline.HotKey{{Class: []float64{0, 0, 8, 4, 6}, Cost: 4, Pieces: 2,
 		ForcedTheta: hot.HotKeys[0].ForcedTheta}}; !cmp.Equal(hot.HotKeys, want) {
 		t.Errorf("hot %+v, want %+v", hot.HotKeys, want)
 	}
@@ -353,7 +356,7 @@ func TestCompactPlanResolve(t *testing.T) {
 	const on = "--instances=5"
 	body := succeed(t, "", "compact", stats, on, "--degree", degree, "--output", "json", "--quiet")
 	var plan struct {
-		classDocument
+		offline.ClassDocument
 		Migrations [][6]float64 `json:"migrations"`
 	}
 	answer := succeed(t, body, "plan", "-", on, "--output", "json", "--check")
@@ -448,17 +451,17 @@ func TestNamedKeysBesideRecords(t *testing.T) {
 		strings.Count(body, `"key":`) > 4 || !strings.Contains(body, `],"compact":{"degree":1,`) {
 		t.Fatalf("%s", body)
 	}
-	var whole planDocument
+	var whole offline.PlanDocument
 	decode(t, succeed(t, "", append([]string{"plan", stats, "--output", "json"}, flags...)...), &whole)
 	var plan struct {
-		classDocument
+		offline.ClassDocument
 		Migrations []json.RawMessage `json:"migrations"`
 	}
 	text := succeed(t, body, append([]string{"plan", "-", "--output", "json"}, flags...)...)
 	decode(t, text, &plan)
 	if *plan.Merges != *whole.Merges || *plan.Merges < 1 || plan.SplitKeys[0].Key != "airport" || !plan.Balanced ||
 		plan.Keys != 302 || plan.Compaction.Keys != 302 || plan.Migration.Objective > whole.Migration.Objective*1.05+1 {
-		t.Errorf("of classes %+v, of keys %+v", plan.planHead, whole.planHead)
+		t.Errorf("of classes %+v, of keys %+v", plan.PlanHead, whole.PlanHead)
 	}
 	classes := int64(0)
 	for _, m := range plan.Migrations {
@@ -497,10 +500,10 @@ func TestNamedKeysBesideRecords(t *testing.T) {
 	}
 
 	// Keys that the command compacts itself: those that may have to be split stay as they are.
-	var compacted planDocument
+	var compacted offline.PlanDocument
 	args := append([]string{"plan", stats, "--compact", "4", "--output", "json"}, flags...)
 	decode(t, succeed(t, "", args...), &compacted)
 	if *compacted.Merges != *whole.Merges || !compacted.Balanced || compacted.SplitKeys[0].Key != "airport" {
-		t.Errorf("compacted: %+v", compacted.planHead)
+		t.Errorf("compacted: %+v", compacted.PlanHead)
 	}
 }

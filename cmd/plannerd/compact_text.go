@@ -11,20 +11,23 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"plannerd/compact"
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
+	"plannerd/internal/cli/reading"
 	statsio "plannerd/internal/input"
 )
 
 // compactReport gathers what plannerd compact writes.
 type compactReport struct {
 	cmd       *compactCmd
-	input     *input
+	input     *reading.Input
 	records   []intervalRecords
 	intervals []compactedFigures
 	loads     []loadOf // of the newest interval
 }
 
 // fileBytes is the length of the input, in bytes.
-func (r *compactReport) fileBytes() int64 { return r.input.progress.at.Load() }
+func (r *compactReport) fileBytes() int64 { return r.input.Progress.At.Load() }
 
 // compactedFigures are the figures of one interval.
 type compactedFigures struct {
@@ -86,12 +89,12 @@ func writeRows(w io.Writer, d *statsio.Document) error {
 		Instance     *int32   `json:"instance,omitzero"`
 		HashInstance *int32   `json:"hash_instance,omitzero"`
 	}
-	s, keys, b := d.Stats, keyEncoder(d.Base64Keys()), bufio.NewWriter(w)
+	s, keys, b := d.Stats, reading.KeyEncoder(d.Base64Keys()), bufio.NewWriter(w)
 	separator := `{"keys":[`
 	for i := range s.Len() {
 		_, _ = b.WriteString(separator) // the writer keeps its error
 		separator = ","
-		r := row{keys.encode(s.Keys.At(i)), s.Cost[i], at(s.State, i), at(s.Instance, i), at(s.HashInstance, i)}
+		r := row{keys.Encode(s.Keys.At(i)), s.Cost[i], at(s.State, i), at(s.Instance, i), at(s.HashInstance, i)}
 		if err := json.MarshalWrite(b, r); err != nil {
 			return err
 		}
@@ -109,7 +112,7 @@ func at[T any](column []T, row int) *T {
 }
 
 // write prints the figures for people.
-func (r *compactReport) write(w *page) {
+func (r *compactReport) write(w *cli.Page) {
 	if len(r.intervals) == 1 {
 		r.writeOne(w)
 	} else {
@@ -117,35 +120,38 @@ func (r *compactReport) write(w *page) {
 	}
 }
 
-func (r *compactReport) writeOne(w *page) {
+func (r *compactReport) writeOne(w *cli.Page) {
 	x := r.intervals[0]
-	fmt.Fprintf(w, "%s in %s, degree %d, %s, %s\n", plural(x.keys, "key"), plural(x.records, "record"), r.cmd.Degree,
-		scalesText(x.scales), plural(len(r.loads), "instance"))
-	fmt.Fprintf(w, "Made in %s. The greatest load error is %s, of instance %d.\n\n", duration(x.elapsed),
-		errorText(x.worst.error()), x.worst.id)
+	fmt.Fprintf(w, "%s in %s, degree %d, %s, %s\n", cli.Plural(x.keys, "key"), cli.Plural(x.records, "record"),
+		r.cmd.Degree,
+		scalesText(x.scales), cli.Plural(len(r.loads), "instance"))
+	fmt.Fprintf(w, "Made in %s. The greatest load error is %s, of instance %d.\n\n", cli.Duration(x.elapsed),
+		cli.ErrorText(x.worst.error()), x.worst.id)
 	r.writeSizes(w, x)
 	fmt.Fprintf(w, "\nInstances\n\n")
 	var rows [][]string
 	for _, l := range r.loads {
-		rows = append(rows, []string{id(l.id), integer(l.keys), integer(l.records), si(l.actual), si(l.estimated),
-			errorText(l.error())})
+		rows = append(rows, []string{cli.ID(l.id), cli.Integer(l.keys), cli.Integer(l.records), cli.SI(l.actual),
+			cli.SI(l.estimated), cli.ErrorText(l.error())})
 	}
-	writeTable(w, []column{
-		number("id"), number("keys"), number("records"), number("load"), number("by records"), number("load error"),
+	cli.WriteTable(w, []cli.Column{
+		cli.Number("id"), cli.Number("keys"), cli.Number("records"), cli.Number("load"), cli.Number("by records"),
+		cli.Number("load error"),
 	}, rows)
 }
 
 // writeSizes compares the input with the records.
-func (r *compactReport) writeSizes(w *page, x compactedFigures) {
+func (r *compactReport) writeSizes(w *cli.Page, x compactedFigures) {
 	line := func(title string, before, after int64) []string {
-		return []string{title, integer(before), integer(after), times(before, after)}
+		return []string{title, cli.Integer(before), cli.Integer(after), times(before, after)}
 	}
-	writeTable(w, []column{text(""), number("keys"), number("records"), number("smaller")}, [][]string{
-		line("rows", int64(x.keys), int64(x.records)),
-		line("JSON, bytes", x.before.plain, x.after.plain),
-		line("JSON by gzip, bytes", x.before.zipped, x.after.zipped),
-		{"the file, bytes", integer(r.fileBytes()), "", ""},
-	})
+	cli.WriteTable(w, []cli.Column{cli.Text(""), cli.Number("keys"), cli.Number("records"), cli.Number("smaller")},
+		[][]string{
+			line("rows", int64(x.keys), int64(x.records)),
+			line("JSON, bytes", x.before.plain, x.after.plain),
+			line("JSON by gzip, bytes", x.before.zipped, x.after.zipped),
+			{"the file, bytes", cli.Integer(r.fileBytes()), "", ""},
+		})
 }
 
 // times is how many times smaller something is.
@@ -157,15 +163,16 @@ func times(before, after int64) string {
 }
 
 // writeSeveral prints a line for each interval, and what they come to.
-func (r *compactReport) writeSeveral(w *page) {
+func (r *compactReport) writeSeveral(w *cli.Page) {
 	total := compactedFigures{}
 	var rows [][]string
 	for _, x := range r.intervals {
 		rows = append(rows, []string{
-			strconv.FormatInt(x.interval, 10), integer(x.keys), integer(x.records), si(x.scales.Cost), si(x.scales.State),
-			integer(x.before.plain), integer(x.after.plain), times(x.before.plain, x.after.plain),
+			strconv.FormatInt(x.interval, 10), cli.Integer(x.keys), cli.Integer(x.records), cli.SI(x.scales.Cost),
+			cli.SI(x.scales.State),
+			cli.Integer(x.before.plain), cli.Integer(x.after.plain), times(x.before.plain, x.after.plain),
 			times(x.before.zipped, x.after.zipped),
-			errorText(x.worst.error()), cell(x.elapsed),
+			cli.ErrorText(x.worst.error()), offline.Cell(x.elapsed),
 		})
 		total.keys += x.keys
 		total.records += x.records
@@ -174,15 +181,17 @@ func (r *compactReport) writeSeveral(w *page) {
 	}
 	worst := greatest(r.intervals, func(x compactedFigures) float64 { return x.worst.error() }).worst
 	rows = append(rows, []string{
-		"all", integer(total.keys), integer(total.records), "", "", integer(total.before.plain), integer(total.after.plain),
+		"all", cli.Integer(total.keys), cli.Integer(total.records), "", "", cli.Integer(total.before.plain),
+		cli.Integer(total.after.plain),
 		times(total.before.plain, total.after.plain), times(total.before.zipped, total.after.zipped),
-		errorText(worst.error()), cell(total.elapsed),
+		cli.ErrorText(worst.error()), offline.Cell(total.elapsed),
 	})
-	fmt.Fprintf(w, "%s, degree %d, %s, a file of %s\n\n", plural(len(r.intervals), "interval"), r.cmd.Degree,
-		plural(len(r.loads), "instance"), plural(r.fileBytes(), "byte"))
-	writeTable(w, []column{
-		number("interval"), number("keys"), number("records"), number("cost scale"), number("state scale"),
-		number("JSON bytes"),
-		number("by records"), number("smaller"), number("by gzip"), number("load error"), number("time"),
+	fmt.Fprintf(w, "%s, degree %d, %s, a file of %s\n\n", cli.Plural(len(r.intervals), "interval"), r.cmd.Degree,
+		cli.Plural(len(r.loads), "instance"), cli.Plural(r.fileBytes(), "byte"))
+	cli.WriteTable(w, []cli.Column{
+		cli.Number("interval"), cli.Number("keys"), cli.Number("records"), cli.Number("cost scale"),
+		cli.Number("state scale"),
+		cli.Number("JSON bytes"),
+		cli.Number("by records"), cli.Number("smaller"), cli.Number("by gzip"), cli.Number("load error"), cli.Number("time"),
 	}, rows)
 }

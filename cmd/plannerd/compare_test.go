@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
 	"plannerd/internal/drive"
 )
 
@@ -47,7 +49,7 @@ func TestNothingToSplit(t *testing.T) {
 
 func TestCompareForPrograms(t *testing.T) {
 	args := []string{"compare", streamFile, "--instances", "4", "--strategies", "mixed,lpt"}
-	var d comparison
+	var d offline.Comparison
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
@@ -62,12 +64,12 @@ func TestCompareForPrograms(t *testing.T) {
 		t.Errorf("mixed %+v, lpt %+v", mixed, lpt)
 	}
 	// What compare says of a strategy is what plan says of it.
-	var alone streamDocument
+	var alone offline.StreamDocument
 	out := succeed(t, "", "plan", streamFile, "--instances", "4", "--strategy", "mixed", "--output", "json")
 	if err := json.Unmarshal([]byte(out), &alone); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(alone.Summary, mixed.streamSummary); diff != "" {
+	if diff := cmp.Diff(alone.Summary, mixed.StreamSummary); diff != "" {
 		t.Errorf("alone (-), compared (+):\n%s", diff)
 	}
 	// Realised is what the intervals tell that came after a plan.
@@ -88,11 +90,12 @@ func TestCompareForPrograms(t *testing.T) {
 func TestCompareTimeout(t *testing.T) {
 	now := time.Time{}
 	var stdout, stderr bytes.Buffer
-	env := &environment{
-		ctx: t.Context(), stdout: &stdout, stderr: &stderr,
-		now: func() time.Time { now = now.Add(time.Minute); return now },
+	env := &cli.Environment{
+		Ctx: t.Context(), Stdout: &stdout, Stderr: &stderr,
+		Now: func() time.Time { now = now.Add(time.Minute); return now },
 	}
-	if code := env.run([]string{"compare", streamFile, "--strategies", "llfd,lpt", "--timeout", "90s"}); code != exitOK {
+	if code := execute(env, []string{"compare", streamFile, "--strategies", "llfd,lpt", "--timeout",
+		"90s"}); code != exitOK {
 		t.Fatalf("exit %d, %s", code, stderr.String())
 	}
 	if got := strings.Count(stdout.String(), "1m30s were up after "); got != 2 ||

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 )
 
 // completionScripts tell each shell to ask "plannerd __complete WORD…" what may stand
@@ -37,18 +40,18 @@ func (*completionCmd) Help() string {
 }
 
 // Run prints the script.
-func (c *completionCmd) Run(env *environment) error {
+func (c *completionCmd) Run(env *cli.Environment) error {
 	script, err := completionScripts.ReadFile("completion/plannerd." + c.Shell)
 	if err != nil {
 		return err
 	}
-	_, err = env.stdout.Write(script)
+	_, err = env.Stdout.Write(script)
 	return err
 }
 
 // complete prints what may stand in the place of the last word, a candidate with its
 // description on each line.
-func complete(env *environment, root *kong.Node, words []string) error {
+func complete(env *cli.Environment, root *kong.Node, words []string) error {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -58,23 +61,23 @@ func complete(env *environment, root *kong.Node, words []string) error {
 	name, value, assigned := strings.Cut(word, "=")
 	switch {
 	case flag != nil && word == "=": // bash cuts words there
-		return completeValue(env.stdout, flag, "", "")
+		return completeValue(env.Stdout, flag, "", "")
 	case flag != nil:
-		return completeValue(env.stdout, flag, "", word)
+		return completeValue(env.Stdout, flag, "", word)
 	case assigned && strings.HasPrefix(name, "--"):
 		if flag = flagOf(node, name); flag != nil {
-			return completeValue(env.stdout, flag, name+"=", value)
+			return completeValue(env.Stdout, flag, name+"=", value)
 		}
 		return nil
 	case strings.HasPrefix(word, "-"):
 		for _, f := range slices.Concat(node.AllFlags(true)...) {
-			if err := candidate(env.stdout, "--"+f.Name, word, f.Help); err != nil {
+			if err := candidate(env.Stdout, "--"+f.Name, word, f.Help); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return completeArgument(env.stdout, node, word)
+	return completeArgument(env.Stdout, node, word)
 }
 
 // completeArgument prints the commands below a node, or what its argument may be.
@@ -139,7 +142,7 @@ func completeValue(w io.Writer, flag *kong.Flag, prefix, value string) error {
 	values := flag.EnumSlice()
 	switch {
 	case flag.Name == "strategy", flag.Name == "strategies":
-		values = strategyNames()
+		values = reading.StrategyNames()
 	case flag.Enum == "" && (flag.PlaceHolder == "FILE" || flag.Tag.Type == "path"):
 		_, err := fmt.Fprintln(w, filesDirective)
 		return err

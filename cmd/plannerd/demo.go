@@ -10,6 +10,8 @@ import (
 	"sync"
 	"text/tabwriter"
 
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/serving"
 	"plannerd/internal/demo"
 )
 
@@ -31,21 +33,21 @@ Examples:
 }
 
 // Run serves the demonstration until the context ends.
-func (c *demoCmd) Run(env *environment) error {
-	if beyond, err := beyondLoopback(env.ctx, c.Listen); err != nil {
+func (c *demoCmd) Run(env *cli.Environment) error {
+	if beyond, err := serving.BeyondLoopback(env.Ctx, c.Listen); err != nil {
 		return err
 	} else if beyond {
-		return usagef("--listen %s: the demonstration is for this machine alone; listen on 127.0.0.1", c.Listen)
+		return cli.Usagef("--listen %s: the demonstration is for this machine alone; listen on 127.0.0.1", c.Listen)
 	}
-	ctx, cancel := context.WithCancelCause(env.ctx)
+	ctx, cancel := context.WithCancelCause(env.Ctx)
 	defer cancel(nil)
 	var filling sync.WaitGroup
 	err := serveEmpty(ctx, env, c.Listen, func(url string) {
 		filling.Go(func() {
-			fmt.Fprintf(env.stdout, "Filling the demonstration at %s ...\n", url)
+			fmt.Fprintf(env.Stdout, "Filling the demonstration at %s ...\n", url)
 			plans, err := demo.Fill(ctx, url, "")
 			if err == nil {
-				err = describe(env.stdout, url, plans)
+				err = describe(env.Stdout, url, plans)
 			}
 			if err != nil {
 				cancel(fmt.Errorf("filling the demonstration: %w", err))
@@ -53,7 +55,7 @@ func (c *demoCmd) Run(env *environment) error {
 		})
 	})
 	filling.Wait()
-	if cause := context.Cause(ctx); env.ctx.Err() == nil && cause != nil {
+	if cause := context.Cause(ctx); env.Ctx.Err() == nil && cause != nil {
 		err = errors.Join(cause, err)
 	}
 	return err
@@ -61,13 +63,14 @@ func (c *demoCmd) Run(env *environment) error {
 
 // serveEmpty serves with an empty store, of which nothing is kept, until the context ends.
 // ready is told the server's URL.
-func serveEmpty(ctx context.Context, env *environment, listen string, ready func(url string)) (err error) {
+func serveEmpty(ctx context.Context, env *cli.Environment, listen string, ready func(url string)) (err error) {
 	folder, err := os.MkdirTemp("", "plannerd-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	server := &environment{ctx: ctx, now: env.now, stdin: env.stdin, stdout: io.Discard, stderr: env.stderr, ready: ready}
+	server := &cli.Environment{Ctx: ctx, Now: env.Now, Stdin: env.Stdin, Stdout: io.Discard, Stderr: env.Stderr,
+		Ready: ready}
 	return parseAndRun(server, []string{
 		"serve", "--listen=" + listen, "--log-level=warn",
 		"--database-url=sqlite:" + filepath.Join(folder, "plannerd.db"),

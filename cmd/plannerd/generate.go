@@ -11,6 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
 	statsio "plannerd/internal/input"
 	"plannerd/internal/lab/workload"
 	"plannerd/planner"
@@ -29,7 +31,7 @@ type generateCmd struct {
 	Window        int      `least:"1" default:"5" help:"w, in intervals: the state of a key is what its tuples of the last w intervals have left."`
 	BytesPerTuple float64  `default:"1" help:"State that each tuple leaves, in bytes."`
 	Seed          uint64   `default:"1" help:"The same seed gives the same stream."`
-	encodingFlags
+	reading.EncodingFlags
 
 	Instances         int    `default:"15" group:"Operator" help:"Number of instances, 0…N-1, whose loads fluctuate."`
 	Hash              string `enum:"ring,modulo" default:"ring" group:"Operator" help:"Where the keys are while they fluctuate: ring or modulo."`
@@ -55,21 +57,21 @@ Examples:
 }
 
 // Run writes the stream.
-func (c *generateCmd) Run(env *environment) error {
+func (c *generateCmd) Run(env *cli.Environment) error {
 	generator, current, err := c.generator()
 	if err != nil {
 		return err
 	}
-	p := &progress{}
-	if c.File != "" || !isTerminal(env.stdout) {
-		p = startProgress(env.stderr, int64(c.Intervals))
+	p := &cli.Progress{}
+	if c.File != "" || !cli.IsTerminal(env.Stdout) {
+		p = cli.StartProgress(env.Stderr, int64(c.Intervals))
 	}
-	defer p.stop()
-	p.describe("generating intervals")
+	defer p.Stop()
+	p.Describe("generating intervals")
 	return c.toOutput(env, func(w *bufio.Writer) error {
 		write, finish := c.format(w)
 		for interval := range c.Intervals {
-			if err := env.ctx.Err(); err != nil {
+			if err := env.Ctx.Err(); err != nil {
 				return err
 			}
 			stats, err := generator.Next(current)
@@ -79,7 +81,7 @@ func (c *generateCmd) Run(env *environment) error {
 			if err := write(interval, c.present(stats)); err != nil {
 				return err
 			}
-			p.add(1)
+			p.Add(1)
 		}
 		return finish()
 	})
@@ -111,7 +113,7 @@ func (c *generateCmd) present(all *planner.Statistics) *planner.Statistics {
 		if all.Cost[i] == 0 && all.State[i] == 0 {
 			continue
 		}
-		some.Keys.Append([]byte(c.keys().encode(all.Keys.At(i))))
+		some.Keys.Append([]byte(c.Encoder().Encode(all.Keys.At(i))))
 		some.Cost, some.State = append(some.Cost, all.Cost[i]), append(some.State, all.State[i])
 	}
 	return some
@@ -123,7 +125,7 @@ func (c *generateCmd) explain(err error, interval int) error {
 		return fmt.Errorf("interval %d: no swaps of frequencies change the load of an instance by %v times the mean: "+
 			"lower --fluctuation or raise --keys", interval, c.Fluctuation)
 	}
-	return asFlag(err)
+	return reading.AsFlag(err)
 }
 
 // generator returns the workload, and where the hash puts its keys.
@@ -138,12 +140,12 @@ func (c *generateCmd) generator() (*workload.Generator, []int32, error) {
 	case c.Distribution == workload.Zipf:
 		config.Z = workload.DefaultZ
 	}
-	if c.Instances < 1 || c.Instances > maxInstances {
-		return nil, nil, usagef("--instances: must be 1 to %d", maxInstances)
+	if c.Instances < 1 || c.Instances > reading.MaxInstances {
+		return nil, nil, cli.Usagef("--instances: must be 1 to %d", reading.MaxInstances)
 	}
 	generator, err := workload.New(config)
 	if err != nil {
-		return nil, nil, asFlag(err)
+		return nil, nil, reading.AsFlag(err)
 	}
 	on := make([]partitioner.Instance, c.Instances)
 	for i := range on {
@@ -151,16 +153,16 @@ func (c *generateCmd) generator() (*workload.Generator, []int32, error) {
 	}
 	hash, err := partitioner.New(partitioner.Config{Function: c.Hash, TokensPerInstance: c.TokensPerInstance}, on)
 	if err != nil {
-		return nil, nil, asFlag(err)
+		return nil, nil, reading.AsFlag(err)
 	}
 	current, err := generator.Assign(hash)
 	return generator, current, err
 }
 
 // toOutput calls write with the file or standard output, compressed as asked for.
-func (c *generateCmd) toOutput(env *environment, write func(*bufio.Writer) error) error {
+func (c *generateCmd) toOutput(env *cli.Environment, write func(*bufio.Writer) error) error {
 	if c.File == "" {
-		return compressed(env.stdout, c.Compress, write)
+		return compressed(env.Stdout, c.Compress, write)
 	}
 	file, err := os.Create(c.File)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
 	"plannerd/planner"
 )
 
@@ -17,7 +19,7 @@ func TestCompareGrid(t *testing.T) {
 	grid := append(args, "--theta-max", "2%,0.05", "--table-limit", "5, none")
 	golden(t, "compare_grid.txt", succeed(t, "", grid...))
 	golden(t, "compare_grid.csv", succeed(t, "", append(grid, "--output", "csv")...))
-	read := func(args []string) (c comparison) {
+	read := func(args []string) (c offline.Comparison) {
 		decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&c); err != nil {
@@ -35,11 +37,11 @@ func TestCompareGrid(t *testing.T) {
 		if r.Parameters.TableLimit != nil {
 			limit = "5"
 		}
-		one := read(append(args, "--theta-max", exact(r.Parameters.ThetaMax), "--table-limit", limit))
+		one := read(append(args, "--theta-max", cli.Exact(r.Parameters.ThetaMax), "--table-limit", limit))
 		for _, alone := range one.Results {
 			if alone.Strategy == r.Strategy && (alone.State != r.State || alone.Table != r.Table ||
 				alone.ThetaAfter != r.ThetaAfter) {
-				t.Errorf("%s with %+v: %+v in the grid, %+v alone", r.Strategy, r.Parameters, r.streamSummary, alone.streamSummary)
+				t.Errorf("%s with %+v: %+v in the grid, %+v alone", r.Strategy, r.Parameters, r.StreamSummary, alone.StreamSummary)
 			}
 		}
 		if one.Parameters == nil || one.Parameters.ThetaMax != r.Parameters.ThetaMax {
@@ -60,21 +62,21 @@ func TestCompareScaleTo(t *testing.T) {
 	args := []string{"compare", streamFile, "--instances", "0:1,2:1,4:1", "--scale-to", "2,3,5", "--strategies",
 		"mixed,lpt", "--theta-max", "10%"}
 	golden(t, "compare_scale_to.txt", succeed(t, "", args...))
-	var all comparison
+	var all offline.Comparison
 	if err := json.Unmarshal([]byte(succeed(t, "", append(args, "--output", "json")...)), &all); err != nil {
 		t.Fatal(err)
 	}
 	pareto := map[int]int{}
 	for i, instances := range []string{"0,2", "0,2", "0,2,4", "0,2,4", "0,1,2,3,4", "0,1,2,3,4"} {
 		r := all.Results[i]
-		var alone streamDocument
+		var alone offline.StreamDocument
 		out := succeed(t, "", "plan", streamFile, "--instances", strings.ReplaceAll(instances, ",", ":1,")+":1",
 			"--base-instances", "0:1,2:1,4:1", "--strategy", r.Strategy, "--theta-max", "10%", "--output", "json")
 		if err := json.Unmarshal([]byte(out), &alone); err != nil {
 			t.Fatal(err)
 		}
 		alone.Summary.PlanMS = r.PlanMS
-		if diff := cmp.Diff(alone.Summary, r.streamSummary); diff != "" || r.Instances != 1+strings.Count(instances, ",") {
+		if diff := cmp.Diff(alone.Summary, r.StreamSummary); diff != "" || r.Instances != 1+strings.Count(instances, ",") {
 			t.Errorf("%s on %d instances: alone (-), compared (+):\n%s", r.Strategy, r.Instances, diff)
 		}
 		if r.Pareto {

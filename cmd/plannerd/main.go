@@ -16,6 +16,15 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/analyzing"
+	"plannerd/internal/cli/backtesting"
+	"plannerd/internal/cli/offline"
+	"plannerd/internal/cli/reading"
+	"plannerd/internal/cli/serving"
+	"plannerd/internal/lab/workload"
+	"plannerd/planner/partitioner"
 )
 
 // The exit codes.
@@ -45,55 +54,35 @@ flag without a default is off.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 "plan --check" found a plan that is
 not balanced or exceeds the table limit.`
 
-// cli is the whole command line.
-type cli struct {
-	Serve     serveCmd     `cmd:"" help:"Serve the HTTP API."`
-	Demo      demoCmd      `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
-	Plan      planCmd      `cmd:"" help:"Plan the statistics in a file or on standard input."`
-	Compare   compareCmd   `cmd:"" help:"Plan with several strategies and compare the outcomes."`
-	Backtest  backtestCmd  `cmd:"" help:"Run policies over recorded intervals and recommend one."`
-	Compact   compactCmd   `cmd:"" help:"Turn statistics of keys into compact records."`
-	Analyze   analyzeCmd   `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
-	Reproduce reproduceCmd `cmd:"" help:"Measure what the papers' tables and figures show, beside what they published."`
-	Resolve   resolveCmd   `cmd:"" help:"Name the keys that carry out a plan of compact records."`
-	Generate  generateCmd  `cmd:"" help:"Generate a synthetic, drifting key stream."`
-	Migrate   migrateCmd   `cmd:"" help:"Change the database schema."`
-	Backup    backupCmd    `cmd:"" help:"Copy a SQLite database while it is served."`
-	Restore   restoreCmd   `cmd:"" help:"Make a SQLite database of a backup."`
-	Token     tokenCmd     `cmd:"" help:"Make tokens that let callers of the service in."`
+// commandLine is the whole command line.
+type commandLine struct {
+	Serve     serving.Serve        `cmd:"" help:"Serve the HTTP API."`
+	Demo      demoCmd              `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
+	Plan      offline.Plan         `cmd:"" help:"Plan the statistics in a file or on standard input."`
+	Compare   offline.Compare      `cmd:"" help:"Plan with several strategies and compare the outcomes."`
+	Backtest  backtesting.Backtest `cmd:"" help:"Run policies over recorded intervals and recommend one."`
+	Compact   compactCmd           `cmd:"" help:"Turn statistics of keys into compact records."`
+	Analyze   analyzing.Analyze    `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
+	Reproduce reproduceCmd         `cmd:"" help:"Measure what the papers' tables and figures show, beside what they published."`
+	Resolve   resolveCmd           `cmd:"" help:"Name the keys that carry out a plan of compact records."`
+	Generate  generateCmd          `cmd:"" help:"Generate a synthetic, drifting key stream."`
+	Migrate   serving.Migrate      `cmd:"" help:"Change the database schema."`
+	Backup    serving.Backup       `cmd:"" help:"Copy a SQLite database while it is served."`
+	Restore   serving.Restore      `cmd:"" help:"Make a SQLite database of a backup."`
+	Token     serving.Token        `cmd:"" help:"Make tokens that let callers of the service in."`
 
-	Healthcheck healthcheckCmd `cmd:"" help:"Ask a running server whether it is well."`
+	Healthcheck serving.Healthcheck `cmd:"" help:"Ask a running server whether it is well."`
 
-	Version    versionCmd    `cmd:"" help:"Print the version of the program and of its planner."`
-	Help       helpCmd       `cmd:"" help:"Print what a command does, its flags, and examples."`
-	Completion completionCmd `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
-	Man        manCmd        `cmd:"" help:"Print the manual page."`
+	Version    serving.Version `cmd:"" help:"Print the version of the program and of its planner."`
+	Help       helpCmd         `cmd:"" help:"Print what a command does, its flags, and examples."`
+	Completion completionCmd   `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
+	Man        manCmd          `cmd:"" help:"Print the manual page."`
 }
 
 // helpCmd lists the command in the help; run turns it into the flag --help.
 type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command, such as plan or analyze ring (default: the commands)."`
 }
-
-// environment is what a command may touch of the world.
-type environment struct {
-	ctx            context.Context
-	environ        []string // NAME=value
-	unknown        []string // warnings about variables that nothing reads
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	now            func() time.Time
-	// ready is told the URL of a server that serves. Nil: standard output is told.
-	ready func(url string)
-}
-
-// usageError is an error of the command line; its exit code is exitUsage.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// errMissed ends plan --check: everything worked, but a goal was missed.
-var errMissed = errors.New("a plan misses a goal")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -108,62 +97,44 @@ var clockSkew string
 
 // run is the program: it returns the exit code. Ending ctx ends it gracefully.
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	env := &environment{ctx: ctx, environ: environ, stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}
+	env := &cli.Environment{Ctx: ctx, Environ: environ, Stdin: stdin, Stdout: stdout, Stderr: stderr, Now: time.Now}
 	if skew, err := time.ParseDuration(clockSkew); err == nil {
-		env.now = func() time.Time { return time.Now().Add(skew) }
+		env.Now = func() time.Time { return time.Now().Add(skew) }
 	}
-	return env.run(args)
+	return execute(env, args)
 }
 
-// run executes one command line, reports its error and returns the exit code.
-func (env *environment) run(args []string) int {
+// execute executes one command line, reports its error and returns the exit code.
+func execute(env *cli.Environment, args []string) int {
 	err := parseAndRun(env, args)
-	var usage usageError
+	var usage cli.UsageError
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errMissed):
+	case errors.Is(err, cli.ErrMissed):
 		return exitMissed
 	case errors.Is(err, syscall.EPIPE):
 		return exitFailed // the reader went away; nobody is left to tell
-	case env.ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(env.stderr, "plannerd: interrupted")
+	case env.Ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(env.Stderr, "plannerd: interrupted")
 		return exitFailed
 	}
-	var list *problemList
+	var list *reading.ProblemList
 	if errors.As(err, &list) {
-		for _, line := range list.lines {
-			fmt.Fprintln(env.stderr, "plannerd: "+line)
+		for _, line := range list.Lines {
+			fmt.Fprintln(env.Stderr, "plannerd: "+line)
 		}
 		return exitFailed
 	}
-	fmt.Fprintln(env.stderr, "plannerd: "+oneLine(err.Error()))
+	fmt.Fprintln(env.Stderr, "plannerd: "+cli.OneLine(err.Error()))
 	if errors.As(err, &usage) {
 		return exitUsage
 	}
 	return exitFailed
 }
 
-// oneLine joins the lines of a message.
-func oneLine(s string) string {
-	var b strings.Builder
-	for line := range strings.Lines(s) {
-		line = strings.TrimSpace(line)
-		switch {
-		case line == "":
-			continue
-		case strings.HasSuffix(b.String(), ":"):
-			b.WriteString(" ")
-		case b.Len() > 0:
-			b.WriteString("; ")
-		}
-		b.WriteString(line)
-	}
-	return b.String()
-}
-
-func parseAndRun(env *environment, args []string) error {
-	var app cli
+func parseAndRun(env *cli.Environment, args []string) error {
+	var app commandLine
 	helped, names := false, variables{}
 	parser, err := newParser(&app, env, names, func() { helped = true })
 	if err != nil {
@@ -172,20 +143,20 @@ func parseAndRun(env *environment, args []string) error {
 	if len(args) > 0 && args[0] == completeArg {
 		return complete(env, parser.Model.Node, args[1:])
 	}
-	env.unknown = names.unknown(env.environ)
+	env.Unknown = names.unknown(env.Environ)
 	command, err := parser.Parse(joinValues(spelledOut(args)))
 	if helped {
 		return nil
 	}
 	if err != nil {
-		return usagef("%w (%s)", err, seeHelp(err))
+		return cli.Usagef("%w (%s)", err, seeHelp(err))
 	}
 	if err := checkLeast(command); err != nil {
 		return err
 	}
 	if command.Command() != "serve" { // which has a log
-		for _, warning := range env.unknown {
-			fmt.Fprintln(env.stderr, "plannerd: "+warning)
+		for _, warning := range env.Unknown {
+			fmt.Fprintln(env.Stderr, "plannerd: "+warning)
 		}
 	}
 	return command.Run(env, parser.Model)
@@ -207,20 +178,20 @@ func checkLeast(command *kong.Context) error {
 		default:
 			text = "≥ " + text
 		}
-		return usagef("--%s: must be %s", flag.Name, text)
+		return cli.Usagef("--%s: must be %s", flag.Name, text)
 	}
 	return nil
 }
 
 // newParser makes the parser of the command line. helped is called when help was
 // printed and nothing is left to do.
-func newParser(app *cli, env *environment, names variables, helped func()) (*kong.Kong, error) {
-	app.Plan.strategyFlags, app.Compare.strategyFlags = newStrategyFlags(), newStrategyFlags()
+func newParser(app *commandLine, env *cli.Environment, names variables, helped func()) (*kong.Kong, error) {
+	app.Plan.StrategyFlags, app.Compare.StrategyFlags = offline.NewStrategyFlags(), offline.NewStrategyFlags()
 	return kong.New(app,
 		kong.Name("plannerd"),
 		kong.Description(description),
 		kong.Vars(defaults()),
-		kong.Writers(env.stdout, env.stderr),
+		kong.Writers(env.Stdout, env.Stderr),
 		kong.Exit(func(int) { helped() }),
 		kong.ConfigureHelp(kong.HelpOptions{
 			Compact: true, NoExpandSubcommands: true, NoAppDescFormat: true, WrapUpperBound: 100,
@@ -229,7 +200,7 @@ func newParser(app *cli, env *environment, names variables, helped func()) (*kon
 			names.collect(k.Model.Node, variablePrefix)
 			return nil
 		}),
-		kong.Resolvers(names.resolver(env.getenv)),
+		kong.Resolvers(names.resolver(env.Getenv)),
 		kong.ValueFormatter(names.help),
 	)
 }
@@ -271,7 +242,7 @@ func joinValues(args []string) []string {
 
 // isLimits tells whether an argument is a list of migration limits.
 func isLimits(arg string) bool {
-	_, err := parseLimits(arg)
+	_, err := offline.ParseLimits(arg)
 	return err == nil
 }
 
@@ -291,4 +262,15 @@ func seeHelp(err error) string {
 		}
 	}
 	return "see " + path + " --help"
+}
+
+// defaults are the numbers that help texts take from the packages that apply them.
+func defaults() map[string]string {
+	return map[string]string{
+		"tuples_per_key":  strconv.Itoa(workload.DefaultTuplesPerKey),
+		"tokens":          strconv.Itoa(partitioner.DefaultTokensPerInstance),
+		"forecasts":       backtesting.DefaultForecasts(),
+		"targets":         backtesting.DefaultTargets(),
+		"max_parallelism": strconv.Itoa(partitioner.DefaultMaxParallelism),
+	}
 }

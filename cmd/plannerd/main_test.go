@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
 	"plannerd/internal/lab/pgtest"
 )
 
@@ -37,11 +39,11 @@ type result struct {
 func exec(t *testing.T, stdin io.Reader, vars map[string]string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	env := &environment{
-		ctx: t.Context(), environ: environOf(vars),
-		stdin: stdin, stdout: &stdout, stderr: &stderr, now: func() time.Time { return time.Time{} },
+	env := &cli.Environment{
+		Ctx: t.Context(), Environ: environOf(vars),
+		Stdin: stdin, Stdout: &stdout, Stderr: &stderr, Now: func() time.Time { return time.Time{} },
 	}
-	code := env.run(args)
+	code := execute(env, args)
 	return result{code, stdout.String(), stderr.String()}
 }
 
@@ -230,7 +232,8 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 36, "token": 1, "healthcheck": 6, "plan": 36 + len(planned()), "compare": 29 + len(planned()),
+		"": 1, "serve": 36, "token": 1, "healthcheck": 6, "plan": 36 + len(offline.Planned()), "compare": 29 +
+			len(offline.Planned()),
 		"backtest": 21,
 		"compact":  20, "resolve": 21, "generate": 19, "migrate": 1, "migrate up": 4, "migrate down": 5,
 		"migrate status": 4, "backup": 2, "restore": 2, "version": 1,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"plannerd/internal/cli"
 	"plannerd/planner"
 )
 
@@ -21,8 +22,8 @@ func (*manCmd) Help() string {
 }
 
 // Run prints the manual page of all commands.
-func (manCmd) Run(env *environment, model *kong.Application) error {
-	return buffered(env.stdout, func(w io.Writer) error {
+func (manCmd) Run(env *cli.Environment, model *kong.Application) error {
+	return cli.Buffered(env.Stdout, func(w io.Writer) error {
 		m := manPage{w: w}
 		m.printf(".TH PLANNERD 1 \"\" %s\n", roffQuote("plannerd, planner revision "+planner.Revision))
 		m.printf(".SH NAME\nplannerd \\- plan the rebalancing of partitioned stream operators\n")

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,7 @@ import (
 func migrate(t *testing.T, database string, args ...string) string {
 	t.Helper()
 	out := succeed(t, "", append(append([]string{"migrate"}, args...), "--database-url", database)...)
-	shown := (&databaseURL{DatabaseURL: database}).shown()
+	shown := redacted(database)
 	text, named := strings.CutPrefix(strings.TrimSpace(out), shown+": ")
 	if !named {
 		t.Errorf("migrate %v does not name %s: %q", args, shown, out)
@@ -94,4 +95,13 @@ func TestMigrateNoDatabase(t *testing.T) {
 	if r.code != exitFailed || !strings.HasPrefix(r.stderr, "plannerd: ") || strings.Count(r.stderr, "\n") != 1 {
 		t.Errorf("not a database: exit %d, %q", r.code, r.stderr)
 	}
+}
+
+// redacted is the URL of a database without its password.
+func redacted(database string) string {
+	u, err := url.Parse(database)
+	if err != nil || u.Scheme == "sqlite" {
+		return database
+	}
+	return u.Redacted()
 }

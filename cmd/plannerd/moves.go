@@ -14,6 +14,9 @@ import (
 	"strings"
 
 	"plannerd/compact"
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
+	"plannerd/internal/cli/reading"
 	statsio "plannerd/internal/input"
 	"plannerd/planner"
 )
@@ -22,15 +25,15 @@ import (
 type classMoves struct {
 	moves []compact.Record
 	// form is what a whole plan says about its records; nil when it is a mere list.
-	form *compactionFigures
+	form *offline.CompactionFigures
 }
 
 // moveColumns are the numbers of a move of a class, in order.
 var moveColumns = []string{"planned", "instance", "hash_instance", "cost", "state", "count"}
 
 // readMoves reads the moves of a file, or of standard input for -.
-func readMoves(env *environment, name string) (*classMoves, error) {
-	raw := env.stdin
+func readMoves(env *cli.Environment, name string) (*classMoves, error) {
+	raw := env.Stdin
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
@@ -39,7 +42,7 @@ func readMoves(env *environment, name string) (*classMoves, error) {
 		defer func() { _ = file.Close() }() // only read from
 		raw = file
 	}
-	moves, err := decodeMoves(&interruptible{env, raw})
+	moves, err := decodeMoves(&reading.Interruptible{Env: env, Reader: raw})
 	if err != nil {
 		return nil, fmt.Errorf("--moves %s: %w", name, err)
 	}
@@ -53,8 +56,8 @@ func decodeMoves(raw io.Reader) (*classMoves, error) {
 		return nil, err
 	}
 	defer func() { _ = plain.Close() }()
-	text := bufio.NewReaderSize(plain, blankBytes)
-	head, err := text.Peek(blankBytes)
+	text := bufio.NewReaderSize(plain, reading.BlankBytes)
+	head, err := text.Peek(reading.BlankBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -124,11 +127,11 @@ func (c *classMoves) addMoves(list []json.RawMessage) error {
 // its migrations.
 func (c *classMoves) addPlan(value json.RawMessage) error {
 	var plan struct {
-		Key           *string            `json:"key"` // of a migration in the place of a plan
-		Migrates      string             `json:"migrates"`
-		Migrations    *[]json.RawMessage `json:"migrations"`
-		Compaction    *compactionFigures `json:"compaction"`
-		NextPageToken string             `json:"next_page_token"`
+		Key           *string                    `json:"key"` // of a migration in the place of a plan
+		Migrates      string                     `json:"migrates"`
+		Migrations    *[]json.RawMessage         `json:"migrations"`
+		Compaction    *offline.CompactionFigures `json:"compaction"`
+		NextPageToken string                     `json:"next_page_token"`
 		refusal
 	}
 	if err := json.Unmarshal(value, &plan); err != nil {
@@ -175,7 +178,7 @@ func (c *classMoves) addMove(value json.RawMessage) error {
 	var numbers []json.Number
 	if err := json.Unmarshal(value, &numbers); err != nil || len(numbers) != len(moveColumns) {
 		return fmt.Errorf("move %d: %s is not a list of 6 numbers [d', d, d_h, v_c, v_S, #]", len(c.moves)+1,
-			clip(string(value)))
+			reading.Clip(string(value)))
 	}
 	fields := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -187,14 +190,6 @@ func (c *classMoves) addMove(value json.RawMessage) error {
 	}
 	c.moves = append(c.moves, move)
 	return nil
-}
-
-// clip cuts what is too long to be quoted.
-func clip(s string) string {
-	if len(s) > keyWidth {
-		return strings.ToValidUTF8(s[:keyWidth], "") + "…"
-	}
-	return s
 }
 
 // decodeMovesCSV reads the columns of a move in any order.

@@ -15,6 +15,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"plannerd/internal/absence"
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
+	"plannerd/internal/cli/reading"
 	"plannerd/planner"
 )
 
@@ -65,7 +68,7 @@ func TestEntryGraceOfTheService(t *testing.T) {
 // The table, JSON and CSV of one plan tell the same.
 func TestPlanForPrograms(t *testing.T) {
 	args := []string{"plan", intervalFile, "--instances", "4", "--routing-table", tableFile, "--entry-grace", "0"}
-	var d planDocument
+	var d offline.PlanDocument
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
@@ -100,7 +103,7 @@ func TestPlanForPrograms(t *testing.T) {
 
 func TestPlanStreamForPrograms(t *testing.T) {
 	args := []string{"plan", streamFile, "--instances", "4"}
-	var d streamDocument
+	var d offline.StreamDocument
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
@@ -175,7 +178,7 @@ func TestPlanBadInput(t *testing.T) {
 		"empty gzip":   {gzipped(t, ""), "the input is empty"},
 		"empty NDJSON": {"", "the input is empty"},
 		"empty JSON":   {"", "the input is empty"},
-		"long blank":   {strings.Repeat("\n", 4*blankBytes), "standard input:2049: "},
+		"long blank":   {strings.Repeat("\n", 4*reading.BlankBytes), "standard input:2049: "},
 		"header only":  {"interval,key,cost\n", "no rows"},
 		"no header": {"a,1\nb,2\n", "standard input:1: unknown columns a 1; columns key, cost (or frequency) " +
 			"missing; the columns are key, cost and optionally state (or state_bytes), instance, hash_instance and interval; " +
@@ -307,7 +310,7 @@ func TestPlanSplits(t *testing.T) {
 		strings.Count(string(saved), "\na,") != 2 {
 		t.Fatalf("the table %q, %v", saved, err)
 	}
-	var d planDocument
+	var d offline.PlanDocument
 	again := succeed(t, stats, append(args, "--routing-table", path, "--output", "json")...)
 	if err := json.Unmarshal([]byte(again), &d); err != nil {
 		t.Fatal(err)
@@ -402,7 +405,7 @@ func TestPlanStreamOfOne(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("one by one:\n%s\nwant\n%s", got.String(), want)
 	}
-	var d streamDocument
+	var d offline.StreamDocument
 	if err := json.Unmarshal([]byte(plan(intervalFile, "--output", "json")), &d); err != nil || len(d.Intervals) != 1 ||
 		d.Intervals[0].Theta.After >= d.Intervals[0].Theta.Before || d.Summary.Intervals != 1 {
 		t.Errorf("one interval in JSON: %+v, %v", d, err)
@@ -435,10 +438,10 @@ func TestPlanKeyEncoding(t *testing.T) {
 		!strings.Contains(out, `"key": "/`) {
 		t.Errorf("binary keys: %s", out)
 	}
-	if got := keyText([]byte("a\nb\xff")); got != `"a\nb\xff"` {
+	if got := cli.KeyText([]byte("a\nb\xff")); got != `"a\nb\xff"` {
 		t.Errorf("an unprintable key is shown as %s", got)
 	}
-	if got := keyText([]byte(strings.Repeat("é", 60))); got != strings.Repeat("é", 47)+"…" {
+	if got := cli.KeyText([]byte(strings.Repeat("é", 60))); got != strings.Repeat("é", 47)+"…" {
 		t.Errorf("a long key is shown as %s", got)
 	}
 }

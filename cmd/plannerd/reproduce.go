@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"plannerd/internal/cli"
 	"plannerd/internal/lab/reproduce"
 	"plannerd/web"
 )
@@ -48,10 +49,10 @@ Examples:
 }
 
 // Run measures and reports.
-func (c *reproduceCmd) Run(env *environment) error {
+func (c *reproduceCmd) Run(env *cli.Environment) error {
 	items, err := reproduce.Select(c.Documents, c.Only)
 	if err != nil {
-		return usagef("--only: %v", err)
+		return cli.Usagef("--only: %v", err)
 	}
 	results, err := c.measure(env, items)
 	if err != nil {
@@ -62,20 +63,22 @@ func (c *reproduceCmd) Run(env *environment) error {
 		if err != nil {
 			return err
 		}
-		return buffered(env.stdout, func(w io.Writer) error { return reproduce.WriteHTML(w, results, charts) })
+		return cli.Buffered(env.Stdout, func(w io.Writer) error { return reproduce.WriteHTML(w, results, charts) })
 	}
-	return env.output(c.Output, func() any { return results }, func(w *page) { writeReproduced(w, results) },
+	return env.Output(c.Output, func() any { return results }, func(w *cli.Page) { writeReproduced(w, results) },
 		reproducedCSV(results))
 }
 
 // measure runs items, as many at a time as there are processors, but those that measure time
 // one by one, after the others.
-func (c *reproduceCmd) measure(env *environment, items []reproduce.Item) ([]*reproduce.Result, error) {
-	watch := startProgress(env.stderr, int64(len(items)))
-	defer watch.stop()
+func (c *reproduceCmd) measure(env *cli.Environment, items []reproduce.Item) ([]*reproduce.Result, error) {
+	watch := cli.StartProgress(env.Stderr, int64(len(items)))
+	defer watch.Stop()
 	results := make([]*reproduce.Result, len(items))
+	options := reproduce.Options{Full: c.Full, Seeds: c.Seeds,
+		Server: func(ctx context.Context) (string, func() error, error) { return emptyServer(ctx, env) }}
 	for _, timed := range []bool{false, true} {
-		group, ctx := errgroup.WithContext(env.ctx)
+		group, ctx := errgroup.WithContext(env.Ctx)
 		if group.SetLimit(runtime.GOMAXPROCS(0)); timed {
 			group.SetLimit(1)
 		}
@@ -84,14 +87,14 @@ func (c *reproduceCmd) measure(env *environment, items []reproduce.Item) ([]*rep
 				continue
 			}
 			group.Go(func() (err error) {
-				watch.label.Store(&item.ID)
-				results[i], err = item.Run(ctx, reproduce.Options{Full: c.Full, Seeds: c.Seeds, Server: env.emptyServer})
-				watch.at.Add(1)
+				watch.Label.Store(&item.ID)
+				results[i], err = item.Run(ctx, options)
+				watch.At.Add(1)
 				return err
 			})
 		}
 		if err := group.Wait(); err != nil {
-			return nil, cmp.Or(env.ctx.Err(), err)
+			return nil, cmp.Or(env.Ctx.Err(), err)
 		}
 	}
 	return results, nil
@@ -99,7 +102,7 @@ func (c *reproduceCmd) measure(env *environment, items []reproduce.Item) ([]*rep
 
 // emptyServer starts a server on a free port of loopback whose store is empty, and of
 // which nothing is kept. It returns its URL and how to stop it.
-func (env *environment) emptyServer(ctx context.Context) (url string, stop func() error, err error) {
+func emptyServer(ctx context.Context, env *cli.Environment) (url string, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() { ended <- serveEmpty(ctx, env, "127.0.0.1:0", func(url string) { ready <- url }) }()
@@ -116,7 +119,7 @@ func (env *environment) emptyServer(ctx context.Context) (url string, stop func(
 func figure(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
 // writeReproduced prints each item with its points, claims and verdict.
-func writeReproduced(w *page, results []*reproduce.Result) {
+func writeReproduced(w *cli.Page, results []*reproduce.Result) {
 	count := map[reproduce.Verdict]int{}
 	for _, r := range results {
 		count[r.Verdict]++
@@ -139,13 +142,13 @@ func writeReproduced(w *page, results []*reproduce.Result) {
 		}
 		fmt.Fprintf(w, "Again: %s\n\n", r.Command)
 	}
-	fmt.Fprintf(w, "%s: %d agree, %d differ, of %d there is an image only.\n", plural(len(results), "item"),
+	fmt.Fprintf(w, "%s: %d agree, %d differ, of %d there is an image only.\n", cli.Plural(len(results), "item"),
 		count[reproduce.Agrees], count[reproduce.Differs], count[reproduce.ImageOnly])
 }
 
 // writePoints prints what was measured, a table for each unit. A published value that ours
 // is not near has a "!".
-func writePoints(w *page, r *reproduce.Result) {
+func writePoints(w *cli.Page, r *reproduce.Result) {
 	varied := false
 	for _, part := range r.Parts() {
 		if part.Variation && !varied {
@@ -168,8 +171,9 @@ func writePoints(w *page, r *reproduce.Result) {
 				rows = append(rows, []string{s.Name, p.X, figure(p.Median), spread, published})
 			}
 		}
-		writeTable(w, []column{
-			naming(text(part.Y)), naming(text(r.X)), number("ours"), number("range"), number("published"),
+		cli.WriteTable(w, []cli.Column{
+			cli.Naming(cli.Text(part.Y)), cli.Naming(cli.Text(r.X)), cli.Number("ours"), cli.Number("range"),
+			cli.Number("published"),
 		}, rows)
 		fmt.Fprintln(w)
 	}
@@ -206,6 +210,6 @@ func reproducedCSV(results []*reproduce.Result) func(io.Writer) error {
 			rows = append(rows, reproducedRow{r.ID, r.Verdict, "claim", c.Text, nil, &c.Holds})
 		}
 	}
-	return csvOf(rows, "item item_verdict kind series x=point/x median=point/median least=point/least most=point/most "+
-		"published=point/published agrees")
+	return cli.CsvOf(rows, "item item_verdict kind series x=point/x median=point/median least=point/least "+
+		"most=point/most published=point/published agrees")
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/compact"
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/offline"
+	"plannerd/internal/cli/reading"
 	statsio "plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
@@ -17,12 +20,12 @@ import (
 )
 
 type resolveCmd struct {
-	inputFlags
+	reading.InputFlags
 	Moves  string `required:"true" type:"path" placeholder:"FILE" help:"The moves of classes: what plannerd plan or the service answered on compact records, as JSON, NDJSON or CSV; - for standard input (default: none; it must be given)."`
 	From   *int32 `placeholder:"ID" help:"Name the keys of this instance alone: the statistics are those that it reported (default: of all)."`
 	Degree int    `default:"8" group:"Compact form" help:"The degree R of discretisation with which the records were made."`
-	scaleFlags
-	operatorFlags
+	offline.ScaleFlags
+	reading.OperatorFlags
 	nameFlags
 	Output string `own:"" enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
 }
@@ -55,11 +58,11 @@ Examples:
 }
 
 // Run writes the keys.
-func (c *resolveCmd) Run(env *environment) error {
+func (c *resolveCmd) Run(env *cli.Environment) error {
 	if c.File == "-" && c.Moves == "-" {
-		return usagef("--moves: the statistics and the moves cannot both be on standard input")
+		return cli.Usagef("--moves: the statistics and the moves cannot both be on standard input")
 	}
-	k, err := newCompactor(&c.inputFlags, &c.operatorFlags, &c.scaleFlags, c.Degree, c.nameFlags)
+	k, err := newCompactor(&c.InputFlags, &c.OperatorFlags, &c.ScaleFlags, c.Degree, c.nameFlags)
 	if err != nil {
 		return err
 	}
@@ -69,34 +72,34 @@ func (c *resolveCmd) Run(env *environment) error {
 	}
 	var keys []resolvedKey
 	intervals := 0
-	err = k.run(env, func(in *input, of compacted) (err error) {
+	err = k.run(env, func(in *reading.Input, of compacted) (err error) {
 		if intervals++; intervals > 1 {
-			return usagef("%s has several intervals: --interval says of which one the plan is", in.name)
+			return cli.Usagef("%s has several intervals: --interval says of which one the plan is", in.Name)
 		}
-		in.progress.describe("resolving")
+		in.Progress.Describe("resolving")
 		keys, err = c.resolve(of.Compression, moves)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	encoded := c.keys()
+	encoded := c.Encoder()
 	if !bool(encoded) && slices.ContainsFunc(keys, func(k resolvedKey) bool { return !utf8.ValidString(k.Key) }) {
 		encoded = true
-		fmt.Fprintln(env.stderr, "plannerd: the keys are written in base64, as not all are UTF-8: tell the service with "+
+		fmt.Fprintln(env.Stderr, "plannerd: the keys are written in base64, as not all are UTF-8: tell the service with "+
 			"?key_encoding=base64")
 	}
 	for i := range keys {
-		keys[i].Key = encoded.encode([]byte(keys[i].Key))
+		keys[i].Key = encoded.Encode([]byte(keys[i].Key))
 	}
 	if c.Output == "csv" {
 		columns := "key from to"
 		if c.Hash == partitioner.Reported {
 			columns += " hash_instance"
 		}
-		return buffered(env.stdout, csvOf(keys, columns))
+		return cli.Buffered(env.Stdout, cli.CsvOf(keys, columns))
 	}
-	return buffered(env.stdout, func(w io.Writer) error {
+	return cli.Buffered(env.Stdout, func(w io.Writer) error {
 		lines := jsontext.NewEncoder(w)
 		for _, k := range keys {
 			if err := json.MarshalEncode(lines, k); err != nil {
@@ -127,9 +130,9 @@ func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) (
 
 // checkForm holds what a plan says about its records against those of the flags. One
 // that does not know their degree was not told their scales either.
-func (c *resolveCmd) checkForm(compression *compact.Compression, of *compactionFigures) error {
+func (c *resolveCmd) checkForm(compression *compact.Compression, of *offline.CompactionFigures) error {
 	mismatch := func(what string, plan, here any) error {
-		return usagef("--moves: the plan is of records with %s %v, but the flags give %v", what, plan, here)
+		return cli.Usagef("--moves: the plan is of records with %s %v, but the flags give %v", what, plan, here)
 	}
 	switch {
 	case of == nil, of.Degree == nil:

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plannerd/internal/cli"
 )
 
 // Four keys each on instances 0 and 1, in three classes; a rescale to come.
@@ -150,7 +152,7 @@ func TestResolveRescale(t *testing.T) {
 			moved++
 		}
 	}
-	if moved == 0 || stay == 0 || !strings.Contains(plan, "Migrations: "+plural(moved, "key")) {
+	if moved == 0 || stay == 0 || !strings.Contains(plan, "Migrations: "+cli.Plural(moved, "key")) {
 		t.Errorf("%d move, %d stay off their hash:\n%s", moved, stay, plan)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"plannerd/internal/cli"
 )
 
 // Tables fit the width of the terminal, whatever they have to show.
@@ -50,11 +52,11 @@ func TestTablesFit(t *testing.T) {
 // A table that is cut into parts has every cell of the whole one, and the names of the
 // lines in each part.
 func TestTableParts(t *testing.T) {
-	columns := []column{text(""), text("name"), naming(number("limit")), number("first figure"),
-		number("second figure"), text("")}
+	columns := []cli.Column{cli.Text(""), cli.Text("name"), cli.Naming(cli.Number("limit")), cli.Number("first figure"),
+		cli.Number("second figure"), cli.Text("")}
 	rows := [][]string{{"*", "a", "1,000", "11", "22", "a note"}, {"", "b", "2", "33"}}
-	p := &page{width: 24}
-	writeTable(p, columns, rows)
+	p := &cli.Page{Width: 24}
+	cli.WriteTable(p, columns, rows)
 	want := `
                  first
    name  limit  figure
@@ -73,9 +75,9 @@ a, 1,000: a note
 	if got := "\n" + p.String(); got != want {
 		t.Errorf("got%s\nwant%s", got, want)
 	}
-	p = &page{width: 40}
+	p = &cli.Page{Width: 40}
 	key := strings.Repeat("beginning/", 3) + "middle" + strings.Repeat("/ending", 3)
-	writeTable(p, []column{keys("key"), number("cost")}, [][]string{{key, "1"}})
+	cli.WriteTable(p, []cli.Column{cli.Keys("key"), cli.Number("cost")}, [][]string{{key, "1"}})
 	if got := strings.Split(p.String(), "\n")[2]; displaywidth.String(got) != 40 ||
 		!strings.HasPrefix(got, "beginning/beg") || !strings.Contains(got, "…") || !strings.HasSuffix(got, "ending     1") {
 		t.Errorf("a long key: %q", got)
@@ -88,7 +90,7 @@ func TestThousands(t *testing.T) {
 		0: "0", 12.5: "12.5", 999.4: "999.4", 999.96: "1,000", 1000: "1,000", 1969: "1,969", 9999: "9,999", 9999.4: "9,999",
 		9999.6: "10k", 12345: "12.35k", -1969: "-1,969", 3.229e6: "3.229M",
 	} {
-		if got := si(x); got != want {
+		if got := cli.SI(x); got != want {
 			t.Errorf("si(%v) = %s, want %s", x, got, want)
 		}
 	}

@@ -8,21 +8,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"plannerd/internal/cli/serving"
 	"plannerd/internal/nearest"
 )
 
 // variablePrefix begins the names of all variables.
 const variablePrefix = "PLANNERD_"
-
-// getenv returns the value of an environment variable, "" of one that is not set.
-func (env *environment) getenv(name string) string {
-	for _, variable := range slices.Backward(env.environ) {
-		if value, found := strings.CutPrefix(variable, name+"="); found {
-			return value
-		}
-	}
-	return ""
-}
 
 // variables are the names of the flags' environment variables, the first of each flag
 // and, after it, those of its older names.
@@ -79,7 +70,7 @@ func (v variables) resolver(getenv func(string) string) kong.Resolver {
 // unknown warns about the variables of the environment that look like the program's
 // and are not, each with the name that may be meant.
 func (v variables) unknown(environ []string) (warnings []string) {
-	known := map[string]bool{tokenVariable: true}
+	known := map[string]bool{serving.TokenVariable: true}
 	for _, names := range v {
 		for _, name := range names {
 			known[name] = true

@@ -1,5 +1,3 @@
-// Package cli is the frame of the programs beside the service: their flags,
-// signals and exit codes.
 package cli
 
 import (

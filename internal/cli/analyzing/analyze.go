@@ -1,0 +1,229 @@
+package analyzing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
+	statsio "plannerd/internal/input"
+	"plannerd/internal/parameters"
+	"plannerd/planner"
+)
+
+// Analyze is the command that analyses statistics.
+type Analyze struct {
+	Ring    analyzeRingCmd    `cmd:"" help:"A token ring: how it is loaded, what redistribution does, what it can reach at all."`
+	PKG     analyzePKGCmd     `cmd:"" name:"pkg" help:"Partial key grouping: how schemes spread a stream over instances."`
+	Ranges  analyzeRangesCmd  `cmd:"" help:"Key ranges: how instances divide the ordered keys, and what joins and leaves move."`
+	Schemes analyzeSchemesCmd `cmd:"" help:"All schemes side by side, and which one to use."`
+}
+
+// Help says what all analyses read.
+func (*Analyze) Help() string {
+	return `The input is what plannerd plan reads: CSV, NDJSON or a JSON document with the columns
+key, cost and optionally state; of a file of several intervals --interval names one.
+With --stream it is a stream in its order, one key a line. Both may be compressed.
+
+Examples:
+
+    plannerd analyze schemes stats.csv --instances 16
+    plannerd analyze pkg keys.txt.gz --stream --instances 10 --choices 2,3
+    plannerd analyze ring stats.csv --instances 8 --plan --reach
+    plannerd analyze ranges stats.csv --instances 8 --event join --position 4`
+}
+
+// analysisInput says what an analysis reads.
+type analysisInput struct {
+	File   string `arg:"" optional:"" help:"Statistics, or with --stream keys: a file, or - for standard input."`
+	Stream bool   `help:"The input is a stream in its order, one key a line."`
+	Format string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of statistics: csv, ndjson, json (one interval), or auto, which looks at them. Compression is always recognised."`
+	reading.TextFlags
+	Interval *int64 `placeholder:"N" help:"Take interval N of several (default: the only one)."`
+}
+
+// analysisOutput says what an analysis prints.
+type analysisOutput struct {
+	cli.OutputFlag
+	Top int `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
+}
+
+// input is the input as other commands read it.
+func (f *analysisInput) input() *reading.InputFlags {
+	return &reading.InputFlags{File: f.File, Format: f.Format, TextFlags: f.TextFlags, Interval: f.Interval,
+		StreamToo: true}
+}
+
+// analysis is an input that was read, for messages about it.
+type analysis struct {
+	*reading.Input // nil: there is none
+	env            *cli.Environment
+	data           *analyses.Input
+}
+
+// read reads all of the input. Without a file there is none, if that may be.
+func (f *analysisInput) read(env *cli.Environment, needed bool) (*analysis, error) {
+	a := &analysis{env: env}
+	switch {
+	case f.File == "" && needed:
+		return nil, cli.Usagef("an input is needed: a file, or - for standard input")
+	case f.File == "" && (f.Stream || f.Interval != nil):
+		return nil, cli.Usagef("--stream and --interval need an input: a file, or - for standard input")
+	case f.File == "":
+		return a, nil
+	case f.Stream && f.Interval != nil:
+		return nil, cli.Usagef("--interval: a stream has no intervals")
+	case f.Stream && f.Format != "auto":
+		return nil, cli.Usagef("--format: a stream is one key a line")
+	}
+	flags := f.input()
+	read := a.readStatistics
+	if f.Stream {
+		read = a.readStream
+	}
+	err := read(flags)
+	if a.Input != nil {
+		a.Close()
+	}
+	if refused := (*statsio.Error)(nil); f.Stream && errors.As(err, &refused) {
+		for i := range refused.Problems {
+			refused.Problems[i].Line = refused.Problems[i].Row // one key a line
+		}
+	}
+	err = a.wrap(err)
+	return a, err
+}
+
+// readStream reads one key a line.
+func (a *analysis) readStream(flags *reading.InputFlags) error {
+	in, raw, err := flags.OpenRaw(a.env)
+	if err != nil {
+		return err
+	}
+	a.Input = in
+	text, _, err := statsio.Open(raw)
+	if err != nil {
+		return err
+	}
+	in.Closers = append(in.Closers, text.Close)
+	if a.data, err = analyses.ReadStream(text, flags.Options()); err != nil {
+		return err
+	}
+	if a.data.Len() == 0 {
+		return errors.New("the input is empty; expected one key a line")
+	}
+	return nil
+}
+
+// readStatistics reads the rows of one interval.
+func (a *analysis) readStatistics(flags *reading.InputFlags) error {
+	in, err := flags.Open(a.env)
+	if err != nil {
+		return err
+	}
+	a.Input = in
+	in.KeysOnly = true
+	next := in.Source()
+	_, document, err := next()
+	if err != nil {
+		return err
+	}
+	if flags.Interval == nil {
+		switch _, _, err := next(); {
+		case errors.Is(err, io.EOF):
+		case err != nil:
+			return err
+		default:
+			return errors.New("it has several intervals: name one with --interval")
+		}
+	}
+	a.data, err = statisticsInput(document)
+	return err
+}
+
+// statisticsInput takes a document for frequencies.
+func statisticsInput(d *statsio.Document) (*analyses.Input, error) {
+	if d.Stats == nil || d.Stats.Len() == 0 {
+		return nil, errors.New("it has no rows: nothing to analyse")
+	}
+	data, err := analyses.FromStatistics(d.Stats)
+	if err == nil {
+		data.Base64 = d.Base64Keys()
+	}
+	return data, err
+}
+
+// wrap words an error in terms of the input and the flags.
+func (a *analysis) wrap(err error) error {
+	if wrong := parameters.InputError(err); wrong != nil && wrong.Row < 0 {
+		return fieldAsFlag(wrong)
+	}
+	if a.Input == nil {
+		return err
+	}
+	return a.Input.Wrap(err)
+}
+
+// instanceFlags are the flags of fields in which the papers have words of their own for
+// instances.
+var instanceFlags = map[string]string{
+	"workers": "instances", "nodes": "instances", "followers": "instances",
+	"event-followers": "event-instances", "table-followers": "table-instances", "node-token-limit": "instance-token-limit",
+}
+
+// fieldAsFlag words an error about a field of a request as one about its flag.
+func fieldAsFlag(err *planner.InputError) error {
+	path := strings.Split(err.Field, "/")
+	if path[0] == "keys" {
+		return cli.Usagef("the input: %s", err.Detail)
+	}
+	flag := strings.ReplaceAll(path[0], "_", "-")
+	if name, named := instanceFlags[flag]; named {
+		flag = name
+	}
+	for i, part := range path[1:] {
+		if n, e := strconv.Atoi(part); e == nil {
+			path[i+1] = "number " + strconv.Itoa(n+1)
+		}
+	}
+	path[0] = "--" + flag
+	return cli.Usagef("%s: %s", strings.Join(path, ", "), err.Detail)
+}
+
+// watched runs an analysis and shows how far it is.
+func watched[R, A any](
+	a *analysis, run func(context.Context, *analyses.Input, R, analyses.Progress) (A, error), request R,
+) (A, error) {
+	const steps = 1000
+	bar := cli.StartProgress(a.env.Stderr, steps)
+	defer bar.Stop()
+	result, err := run(a.env.Ctx, a.data, request, func(phase string, done, total int64) {
+		bar.Describe(phase)
+		bar.At.Store(int64(float64(done) / float64(max(1, total)) * steps))
+	})
+	return result, a.wrap(err)
+}
+
+// titled writes a table under a title, after an empty line.
+func titled(w *cli.Page, title string, columns []cli.Column, rows [][]string) {
+	fmt.Fprintf(w, "\n%s\n\n", title)
+	cli.WriteTable(w, columns, rows)
+}
+
+func count(n int) string { return strconv.Itoa(n) }
+
+// shown is a key of a result on one line.
+func shown(key string) string { return cli.KeyText([]byte(key)) }
+
+// yesNo words a verdict.
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,224 @@
+package analyzing
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
+	"plannerd/planner/grouping"
+)
+
+type analyzePKGCmd struct {
+	analysisInput
+	Instances         int                        `own:"" aliases:"workers" default:"8" help:"Number of task instances, W in the papers."`
+	Schemes           []grouping.Scheme          `placeholder:"NAME" help:"Schemes to run (default: all of those above)."`
+	Choices           []int                      `default:"2" help:"d, the candidates of a key: one or several values."`
+	Sources           []int                      `default:"1" help:"S, the number of sources: one or several values."`
+	SourceSkew        *float64                   `placeholder:"Z" help:"Group messages onto sources by keys of their own, drawn from 10,000 with a Zipf distribution of this exponent; needs --stream (default: sources send in turn)."`
+	LoadInformation   []grouping.LoadInformation `default:"global" help:"What sources know of the loads: global, local, local_probing; one or several."`
+	ProbePeriod       int64                      `placeholder:"N" help:"T_p of local_probing, in messages (default: none; local_probing needs it)."`
+	Distinct          bool                       `help:"Move candidates of a key that coincide apart."`
+	HashSeed          uint32                     `default:"0" help:"Seed of the first candidate's hash."`
+	CompareGlobal     bool                       `help:"Tell how far decisions by local information agree with those by global one."`
+	AggregationPeriod int64                      `default:"0" help:"Messages after which instances send on what they have; 0: once at the end."`
+	Head              grouping.HeadDetection     `enum:"exact,sketch" default:"exact" help:"How d_choices and w_choices know the heavy keys: exact or sketch."`
+	SketchCounters    int                        `placeholder:"N" help:"Counters of each source's sketch (default: 50 for each instance)."`
+	Epsilon           *cli.Share                 `placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
+	Order             grouping.Order             `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
+	Messages          int64                      `placeholder:"N" help:"Messages to draw (default: the sum of the frequencies, at most 1,000,000)."`
+	Seed              uint64                     `default:"0" help:"The same seed gives the same stream."`
+	Seeds             int                        `default:"1" help:"By how many seeds the imbalance is judged."`
+
+	Target     *cli.Share `placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this share of the messages (default: no advice)."`
+	Trials     int        `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
+	Share      cli.Share  `placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
+	MaxChoices int        `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the instances, with --distinct the instances)."`
+
+	analysisOutput
+	Points int `default:"200" group:"Output" help:"Greatest length of the series of the imbalance through time, in json."`
+}
+
+// Help shows the schemes and examples.
+func (*analyzePKGCmd) Help() string {
+	return `Schemes:
+
+    hash       key grouping: the one candidate of a key
+    shuffle    shuffle grouping: round the instances, whatever the key
+    potc       the less loaded of d candidates for a key's first message, then always that
+    on_greedy  the least loaded of all instances for a key's first message, then always that
+    off_greedy keys in descending frequency, known in advance
+    pkg        partial key grouping: each message to the less loaded of its d candidates
+    d_choices  pkg, with more candidates for heavy keys
+    w_choices  pkg, with all instances for heavy keys
+
+Each scheme is run with each d, S and kind of load information that it uses. I(m) is the
+load of the most loaded instance above the mean one, m the number of messages. "At best"
+is what no splitting of the keys over the same candidates comes below.
+
+csv has a line for each run.
+
+Examples:
+
+    plannerd analyze pkg keys.txt.gz --stream --instances 10 --sources 1,5,10
+    plannerd analyze pkg keys.txt --stream --schemes pkg --sources 5 --load-information local
+    plannerd analyze pkg stats.csv --instances 50 --seeds 20 --target 1e-4`
+}
+
+// Run analyses the stream and reports.
+func (c *analyzePKGCmd) Run(env *cli.Environment) error {
+	a, err := c.read(env, true)
+	if err != nil {
+		return err
+	}
+	result, err := watched(a, analyses.RunPKG, c.request())
+	if err != nil {
+		return err
+	}
+	return env.Output(c.Output, func() any { return result }, func(w *cli.Page) { writePKG(w, result) }, pkgCSV(result))
+}
+
+func (c *analyzePKGCmd) request() analyses.PKGRequest {
+	return analyses.PKGRequest{
+		Schemes: c.Schemes, LoadInformation: c.LoadInformation, Workers: c.Instances, Choices: c.Choices,
+		Sources: c.Sources, SourceSkew: c.SourceSkew, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
+		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: c.Head,
+		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.Float(), Order: c.Order, Messages: c.Messages, Seed: c.Seed,
+		Seeds:  c.Seeds,
+		Target: c.Target.Float(), Trials: c.Trials, Share: float64(c.Share), MaxChoices: c.MaxChoices, Top: &c.Top,
+		Points: &c.Points,
+	}
+}
+
+// writePKG prints the runs for people.
+func writePKG(w *cli.Page, r *analyses.PKGResult) {
+	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", cli.Plural(r.Messages, "message"), cli.Plural(r.Keys, "key"),
+		cli.Plural(r.Workers, "instance"), cli.Percent(r.P1))
+	columns := []cli.Column{
+		cli.Text("scheme"), cli.Naming(cli.Number("d")), cli.Naming(cli.Number("S")), cli.Naming(cli.Text("loads known")),
+		cli.Number("I(m)/m"),
+		cli.Number("average"), cli.Number("peak"),
+		cli.Number("at best"), cli.Number("θ"), cli.Number("pairs held"), cli.Number("sent on"),
+	}
+	seeds := len(r.Runs) > 0 && r.Seeds > 1
+	if seeds {
+		columns = append(columns, cli.Number("median I(m)/m"), cli.Number("greatest"))
+	}
+	agree := false
+	for _, x := range r.Runs {
+		agree = agree || x.Agreement != nil
+	}
+	if agree {
+		columns = append(columns, cli.Number("as global"))
+	}
+	var rows [][]string
+	for _, x := range r.Runs {
+		row := []string{
+			string(x.Scheme), choicesText(x.Choices), count(x.Sources), loadsText(&x), imbalance(x.Imbalance),
+			imbalance(x.AverageImbalance),
+			imbalance(x.PeakImbalance), imbalance(max(x.Bounds.TopKey, x.Bounds.Split, 0)), cli.Theta(x.Theta),
+			cli.Integer(x.Memory.Pairs), cli.SI(x.Aggregation.PerPeriod),
+		}
+		if seeds {
+			row = append(row, imbalance(x.OverSeeds.Median), imbalance(x.OverSeeds.Greatest))
+		}
+		switch {
+		case x.Agreement != nil:
+			row = append(row, cli.Percent(float64(x.Agreement.Same)/float64(max(1, r.Messages))))
+		case agree:
+			row = append(row, "")
+		}
+		rows = append(rows, row)
+	}
+	cli.WriteTable(w, columns, rows)
+	writeHeavyKeys(w, r)
+	writeAdvice(w, r)
+}
+
+func choicesText(d int) string {
+	if d == 0 {
+		return ""
+	}
+	return count(d)
+}
+
+func loadsText(x *analyses.PKGRun) string {
+	if x.ProbePeriod > 0 {
+		return fmt.Sprintf("%s, every %s", x.LoadInformation, cli.Integer(x.ProbePeriod))
+	}
+	return string(x.LoadInformation)
+}
+
+func writeHeavyKeys(w *cli.Page, r *analyses.PKGResult) {
+	if r.HeavyKeyCount == 0 {
+		return
+	}
+	var rows [][]string
+	for _, k := range r.HeavyKeys {
+		rows = append(rows, []string{shown(k.Key), cli.Integer(k.Messages), cli.Percent(k.Share),
+			cli.Integer(k.LeastWorkers)})
+	}
+	titled(w, fmt.Sprintf("%s above 1/(5W) of the messages", cli.Plural(r.HeavyKeyCount, "key")),
+		[]cli.Column{cli.Keys("key"), cli.Number("messages"), cli.Number("of all"), cli.Number("instances at least")}, rows)
+}
+
+func writeAdvice(w *cli.Page, r *analyses.PKGResult) {
+	a := r.Advice
+	if a == nil {
+		return
+	}
+	take := "no d that was thought of keeps I(m)/m within"
+	if a.Choices != nil {
+		take = fmt.Sprintf("d = %d keeps I(m)/m within", *a.Choices)
+	}
+	var rows [][]string
+	for _, t := range a.Tried {
+		rows = append(rows, []string{
+			count(t.Choices), fmt.Sprintf("%d of %d", t.Met, t.Trials), imbalance(t.Imbalance.Least),
+			imbalance(t.Imbalance.Median), imbalance(t.Imbalance.Greatest),
+		})
+	}
+	titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take,
+		imbalance(a.Target), a.LeastChoices, cli.Integer(a.MaxWorkers)),
+		[]cli.Column{cli.Number("d"), cli.Number("seeds within"), cli.Number("least"), cli.Number("median"),
+			cli.Number("greatest")}, rows)
+	if a.KeyCount == 0 {
+		return
+	}
+	names := make([]string, len(a.Keys))
+	for i, k := range a.Keys {
+		names[i] = fmt.Sprintf("%s (%d)", shown(k.Key), k.Choices)
+	}
+	fmt.Fprintf(w, "\n%s more than two choices: %s\n", need(a.KeyCount), strings.Join(names, ", "))
+}
+
+func need(n int) string {
+	if n == 1 {
+		return "1 key needs"
+	}
+	return cli.Plural(n, "key") + " need"
+}
+
+// pkgColumns are those of a run in CSV.
+const pkgColumns = `scheme choices sources load_information probe_period messages max_load theta imbalance
+	average_imbalance peak_imbalance over_seeds/least over_seeds/median over_seeds/greatest
+	top_key_bound=bounds/top_key split_bound=bounds/split
+	least_max_load=bounds/least_max_load sources_bound=bounds/sources pairs=memory/pairs
+	key_grouping_pairs=memory/key_grouping shuffle_grouping_pairs=memory/shuffle_grouping
+	remembered=memory/remembered aggregation/messages aggregation/per_period
+	same_as_global=agreement/same jaccard=agreement/jaccard`
+
+// pkgRow is a run in CSV.
+type pkgRow struct {
+	analyses.PKGRun
+	Messages int64 `json:"messages"`
+}
+
+func pkgCSV(r *analyses.PKGResult) func(io.Writer) error {
+	rows := make([]pkgRow, len(r.Runs))
+	for i, run := range r.Runs {
+		rows[i] = pkgRow{run, r.Messages}
+	}
+	return cli.CsvOf(rows, pkgColumns)
+}

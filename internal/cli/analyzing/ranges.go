@@ -1,0 +1,293 @@
+package analyzing
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
+	statsio "plannerd/internal/input"
+	"plannerd/planner/ranges"
+)
+
+type analyzeRangesCmd struct {
+	analysisInput
+	Instances      reading.Instances    `aliases:"followers" default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances in the order of their ids: their number, or a list such as 0:1,1:2,7:1 (default 8)."`
+	Owners         string               `type:"path" placeholder:"FILE" help:"The present division: CSV with the header low,instance (default: by quantiles for the same keys)."`
+	BaseInterval   *int64               `placeholder:"N" help:"Make the present division by quantiles for interval N of the same file, which comes before --interval: how a drift is analysed (default: none)."`
+	Event          analyses.RangesEvent `enum:",create,join,leave,crash,drift" default:"" placeholder:"EVENT" help:"What happens: create, join, leave, crash or drift (default: create; drift with a present division)."`
+	Position       *int                 `placeholder:"N" help:"join: how many instances are before the new one (default: all)."`
+	EventInstances []int32              `aliases:"event-followers" placeholder:"ID" help:"leave, crash: who goes (default: the last one)."`
+	Methods        []ranges.Method      `placeholder:"NAME" help:"min_movement, quantile (default: both)."`
+	ThetaMax       cli.Share            `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	MaxIntervals   int                  `default:"32" help:"Greatest number of intervals of each instance under min_movement."`
+
+	SketchK    int       `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each instance, merged (default: by all keys)."`
+	Sketches   int       `placeholder:"N" group:"Sketch" help:"How many instances report one (default: all)."`
+	Confidence cli.Share `placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
+	Seed       uint64    `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
+
+	Table          bool `group:"Table" help:"What every join and leave moves, by both methods, beside the formulas."`
+	TableInstances int  `aliases:"table-followers" placeholder:"N" group:"Table" help:"Up to how many instances (default 50)."`
+
+	analysisOutput
+}
+
+// Help shows the methods and examples.
+func (*analyzeRangesCmd) Help() string {
+	return `Methods:
+
+    quantile      one interval for each instance, in their order
+    min_movement  several intervals for each, so that as little as possible moves
+
+Shares are parts of the cost of all keys. "At least" is what no division moves less of in
+which all are within the tolerance and who joins has its fair share. By a sketch, figures are by what
+it knows, ± its error; what they are for all keys stands beside them.
+
+csv has the owners by the first method, as --owners reads them, or with --table its rows.
+
+Examples:
+
+    plannerd analyze ranges stats.csv --instances 8
+    plannerd analyze ranges stats.csv --instances 8 --event join --position 4
+    plannerd analyze ranges stats.csv --event crash --event-instances 2,3
+    plannerd analyze ranges stream.csv --base-interval 0 --interval 5
+    plannerd analyze ranges keys.txt.gz --stream --sketch-k 1024
+    plannerd analyze ranges stats.csv --table --table-instances 20`
+}
+
+// Run divides the keys and reports.
+func (c *analyzeRangesCmd) Run(env *cli.Environment) error {
+	request, err := c.request()
+	if err != nil {
+		return err
+	}
+	var base *analyses.Input
+	a, err := c.readBoth(env, &base)
+	if err != nil {
+		return err
+	}
+	if base != nil {
+		if err := c.divideBase(env, a, base, &request); err != nil {
+			return err
+		}
+	}
+	result, err := watched(a, analyses.RunRanges, request)
+	if err != nil {
+		return err
+	}
+	if p := &result.Plans[0]; c.Output == "csv" && !c.Table {
+		switch {
+		case result.KeyEncoding != "" && !bool(c.Encoder()):
+			return statsio.ErrKeyText
+		case p.OwnerCount > len(p.Owners):
+			return fmt.Errorf("%s are too many for csv", cli.Plural(p.OwnerCount, "interval"))
+		}
+	}
+	return env.Output(c.Output, func() any { return result }, func(w *cli.Page) { c.writeRanges(w, result) },
+		rangesCSV(result))
+}
+
+func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
+	top := c.Top
+	if c.Output == "csv" {
+		top = analyses.MaxTop
+	}
+	r := analyses.RangesRequest{
+		Methods: c.Methods, Event: c.Event, Position: c.Position, EventFollowers: c.EventInstances,
+		ThetaMax: c.ThetaMax.Float(), MaxIntervals: c.MaxIntervals, SketchK: c.SketchK, Sketches: c.Sketches,
+		Confidence: float64(c.Confidence), Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
+	}
+	for _, x := range c.Instances {
+		r.Followers = append(r.Followers, analyses.RangesFollower{ID: x.ID, Capacity: x.Capacity})
+	}
+	if c.BaseInterval != nil && c.Owners != "" {
+		return r, cli.Usagef("--base-interval and --owners both say what the present division is")
+	}
+	if c.BaseInterval != nil && (c.Interval == nil || c.Stream || *c.Interval <= *c.BaseInterval) {
+		return r, cli.Usagef("--base-interval: needs an --interval that comes after it")
+	}
+	var err error
+	if c.Encoder() {
+		r.KeyEncoding = analyses.EncodingBase64
+	}
+	if c.Owners != "" {
+		r.Owners, err = reading.ReadOwners(c.Owners, c.Encoder())
+	}
+	return r, err
+}
+
+// readBoth reads the interval, and the one before it that the present division is for.
+func (c *analyzeRangesCmd) readBoth(env *cli.Environment, base **analyses.Input) (*analysis, error) {
+	if c.BaseInterval == nil {
+		return c.read(env, true)
+	}
+	flags := c.input()
+	flags.Interval = c.BaseInterval
+	a := &analysis{env: env}
+	if c.File == "" {
+		return nil, cli.Usagef("an input is needed: a file, or - for standard input")
+	}
+	in, err := flags.Open(env)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	in.KeysOnly, a.Input = true, in
+	next := in.Source()
+	for _, x := range []struct {
+		interval *int64
+		data     **analyses.Input
+	}{{c.BaseInterval, base}, {c.Interval, &a.data}} {
+		flags.Interval, in.Last = x.interval, nil
+		_, document, err := next()
+		if err == nil {
+			*x.data, err = statisticsInput(document)
+		}
+		if err != nil {
+			return nil, a.wrap(err)
+		}
+	}
+	return a, nil
+}
+
+// divideBase makes the present division.
+func (c *analyzeRangesCmd) divideBase(env *cli.Environment, a *analysis, base *analyses.Input,
+	request *analyses.RangesRequest) error {
+	all := analyses.MaxTop
+	if len(request.Followers) > all {
+		return cli.Usagef("--base-interval: is for %d instances at most", all)
+	}
+	first, err := analyses.RunRanges(env.Ctx, base, analyses.RangesRequest{
+		Followers: request.Followers, Methods: []ranges.Method{ranges.Quantile}, ThetaMax: request.ThetaMax, Top: &all,
+	}, nil)
+	if err != nil {
+		return a.wrap(err)
+	}
+	request.Owners, request.KeyEncoding = first.Plans[0].Owners, first.KeyEncoding
+	return nil
+}
+
+// writeRanges prints the division for people.
+func (c *analyzeRangesCmd) writeRanges(w *cli.Page, r *analyses.RangesResult) {
+	event := string(r.Event)
+	if event == "" {
+		event = "change"
+	}
+	fmt.Fprintf(w, "%s among %s, %s of cost %s\n", event, cli.Plural(len(c.Instances), "instance"),
+		cli.Plural(r.Keys, "key"), cli.SI(r.Cost))
+	if s := r.Sketch; s != nil {
+		fmt.Fprintf(w, "By the merged sketches of %s, k = %d: %s kept in %s bytes, ranks within %s (%s sure), in truth "+
+			"within %s\n",
+			cli.Plural(s.Sketches, "instance"), s.K, cli.Plural(s.Kept, "key"), cli.Integer(s.Bytes), cli.Percent(s.RankError),
+			cli.Percent(s.Confidence), cli.Percent(s.ActualError))
+	}
+	fmt.Fprintln(w)
+	writeDivisions(w, r)
+	for i := range r.Plans {
+		c.writeDivision(w, &r.Plans[i])
+	}
+	writeRangesTable(w, r.Table)
+}
+
+// writeDivisions prints the methods side by side.
+func writeDivisions(w *cli.Page, r *analyses.RangesResult) {
+	columns := []cli.Column{cli.Text("method"), cli.Text("balanced"), cli.Number("θ before"), cli.Number("θ after"),
+		cli.Number("moved"), cli.Number("at least"), cli.Number("sent"), cli.Number("lost"),
+		cli.Number("formula"), cli.Number("keys"), cli.Number("state of all"), cli.Number("transfers"),
+		cli.Number("intervals")}
+	if r.Sketch != nil {
+		columns = append(columns, cli.Number("true θ after"), cli.Number("truly moved"))
+	}
+	var rows [][]string
+	for _, p := range r.Plans {
+		formula, before := "", cli.Theta(p.Theta.Before)
+		if p.Formula != nil {
+			formula = cli.Percent(*p.Formula)
+		}
+		if r.Event == analyses.EventCreate {
+			before = "" // nobody has anything
+		}
+		row := []string{
+			string(p.Method), yesNo(p.Balanced), before, cli.Theta(p.Theta.After), cli.Percent(p.Moved),
+			cli.Percent(math.Max(0, p.LowerBound)),
+			cli.Percent(p.Sent), cli.Percent(p.Lost), formula, cli.Integer(p.KeysMoved), cli.Percent(p.StateFraction),
+			cli.Integer(p.TransferCount),
+			cli.Integer(p.OwnerCount),
+		}
+		if p.Actual != nil {
+			row = append(row, cli.Theta(p.Actual.Theta.After), cli.Percent(p.Actual.Moved))
+		}
+		rows = append(rows, row)
+	}
+	cli.WriteTable(w, columns, rows)
+}
+
+// writeDivision prints the followers of one plan, and what they hand over.
+func (c *analyzeRangesCmd) writeDivision(w *cli.Page, p *analyses.RangesPlan) {
+	var rows [][]string
+	for _, f := range p.Followers {
+		rows = append(rows, []string{
+			cli.ID(f.ID), string(f.Status), cli.Percent(f.Fair), cli.Percent(f.Before), cli.Percent(f.After), cli.Percent(f.In),
+			cli.Percent(f.Out),
+			count(f.IntervalsBefore), count(f.IntervalsAfter), cli.Integer(f.KeysAfter),
+		})
+	}
+	titled(w, fmt.Sprintf("By %s", p.Method), []cli.Column{
+		cli.Number("instance"), cli.Text(""), cli.Number("fair"), cli.Number("before"), cli.Number("after"), cli.Number("in"),
+		cli.Number("out"),
+		cli.Number("intervals"), cli.Number("after"), cli.Number("keys after"),
+	}, rows)
+	if len(p.Transfers) == 0 {
+		return
+	}
+	rows = nil
+	for _, t := range p.Transfers[:min(c.Top, len(p.Transfers))] {
+		source, high := "lost", "the end"
+		if t.Source != nil {
+			source = cli.ID(*t.Source)
+		}
+		if t.High != nil {
+			high = shown(*t.High)
+		}
+		rows = append(rows, []string{cli.ID(t.From), cli.ID(t.To), source, shown(t.Low), high, cli.Percent(t.Share),
+			cli.Integer(t.Keys), cli.SI(t.State)})
+	}
+	titled(w, fmt.Sprintf("%s, the greatest first", cli.Plural(p.TransferCount, "transfer")), []cli.Column{
+		cli.Number("from"), cli.Number("to"), cli.Number("sent by"), cli.Text("from key"), cli.Text("up to below"),
+		cli.Number("share"),
+		cli.Number("keys"), cli.Number("state"),
+	}, rows)
+}
+
+// writeRangesTable prints the rows of --table.
+func writeRangesTable(w *cli.Page, table []analyses.RangesRow) {
+	if len(table) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, x := range table {
+		rows = append(rows, []string{
+			string(x.Event), count(x.Followers), count(x.Left), count(x.Right), cli.Percent(x.Formula), cli.Percent(x.Quantile),
+			cli.Percent(x.Slack),
+			cli.Percent(x.Least), cli.Percent(x.MinMovement), cli.Percent(x.LowerBound), count(x.Transfers), count(x.Intervals),
+		})
+	}
+	titled(w, "What every join and leave moves", []cli.Column{
+		cli.Text(""), cli.Naming(cli.Number("n")), cli.Naming(cli.Number("i")), cli.Naming(cli.Number("j")),
+		cli.Number("formula"), cli.Number("quantile"),
+		cli.Number("±"), cli.Number("1/(n+1), 1/n"),
+		cli.Number("min_movement"), cli.Number("at least"), cli.Number("transfers"), cli.Number("intervals"),
+	}, rows)
+}
+
+// rangesCSV writes the rows of the table, or the owners by the first method.
+func rangesCSV(r *analyses.RangesResult) func(io.Writer) error {
+	if r.Table != nil {
+		return cli.CsvOf(r.Table, "event followers left right formula quantile slack least min_movement "+
+			"lower_bound transfers intervals theta_quantile theta_min_movement")
+	}
+	return cli.CsvOf(r.Plans[0].Owners, "low follower")
+}

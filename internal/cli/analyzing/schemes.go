@@ -1,0 +1,157 @@
+package analyzing
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"plannerd/internal/analyses"
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
+	"plannerd/planner/grouping"
+)
+
+type analyzeSchemesCmd struct {
+	analysisInput
+	Instances         reading.Instances        `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
+	ThetaMax          cli.Share                `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	Hash              string                   `enum:"ring,modulo" default:"ring" help:"Where keys are before: ring or modulo."`
+	TokensPerInstance int                      `placeholder:"N" help:"Ring: tokens of each instance (default ${tokens})."`
+	TableLimit        *int64                   `placeholder:"N" help:"Greatest size of the routing table, in entries (default: no limit)."`
+	Whole             bool                     `help:"Partial results of one key cannot be merged: a key must be on one instance."`
+	MaxChoices        int                      `placeholder:"N" help:"Most choices of pkg to try (default: the number of instances, at most 256)."`
+	Sources           int                      `own:"" default:"1" help:"Sources of the stream, S, under pkg."`
+	LoadInformation   grouping.LoadInformation `own:"" enum:"global,local" default:"global" help:"What sources know of the loads under pkg: global or local."`
+	AggregationPeriod int64                    `default:"0" help:"Messages after which parts of split keys are merged; 0: once at the end."`
+	MaxRounds         int                      `default:"8" help:"How often the ring may relieve each instance."`
+	MaxIntervals      int                      `default:"32" help:"Greatest number of intervals of each instance, under ranges."`
+	Order             grouping.Order           `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream for pkg: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
+	Messages          int64                    `placeholder:"N" help:"Messages to draw for pkg (default: the sum of the frequencies, at most 1,000,000)."`
+	Seed              uint64                   `default:"0" help:"The same seed gives the same stream."`
+	Seeds             int                      `default:"5" help:"By how many seeds pkg is judged."`
+
+	cli.OutputFlag
+}
+
+// Help shows the schemes and examples.
+func (*analyzeSchemesCmd) Help() string {
+	return `All on the same keys, the same number of instances and the same θ_max:
+
+    hash_modulo  plain hashing, modulo the number of instances
+    hash_ring    a token ring with as many tokens for each instance
+    ring         its tokens redistributed: the best of halving, doubling and fitted
+    pkg          partial key grouping, with the fewest choices that keep within θ_max
+    mixed        a routing table over the plain hash, by strategy mixed
+    optimal      a routing table by strategy optimal
+    split        the same, where keys that no instance can carry are split over several
+    ranges       intervals of the ordered keys
+
+"Moved" is the state of the keys that are elsewhere than --hash has them. Under pkg
+nothing has to move: parts of a key are merged, at the cost of messages in each period.
+
+The recommendation follows the first of these rules that applies: plain hashing, if it is
+balanced; the routing table that moves least, if one balances within its limit; other
+tokens or key ranges, whichever moves less; the routing table that splits keys, then
+partial key grouping, unless keys must stay --whole; else what comes closest.
+
+Examples:
+
+    plannerd analyze schemes stats.csv --instances 16 --theta-max 0.05
+    plannerd analyze schemes keys.txt.gz --stream --instances 0:1,1:1,2:2 --whole
+    plannerd analyze schemes stats.csv.gz --interval 7 --table-limit 100 --output json`
+}
+
+// Run compares and reports.
+func (c *analyzeSchemesCmd) Run(env *cli.Environment) error {
+	a, err := c.read(env, true)
+	if err != nil {
+		return err
+	}
+	request := c.request()
+	result, err := watched(a, analyses.RunSchemes, request)
+	if err != nil {
+		return err
+	}
+	return env.Output(c.Output, func() any { return result }, func(w *cli.Page) { writeSchemes(w, result) },
+		schemesCSV(result))
+}
+
+func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
+	mergeable := !c.Whole
+	r := analyses.SchemesRequest{
+		ThetaMax: c.ThetaMax.Float(), Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit,
+		Mergeable:  &mergeable,
+		MaxChoices: c.MaxChoices, Sources: c.Sources, LoadInformation: c.LoadInformation,
+		AggregationPeriod: c.AggregationPeriod, MaxRounds: c.MaxRounds, MaxIntervals: c.MaxIntervals,
+		Order: c.Order, Messages: c.Messages, Seed: c.Seed, Seeds: c.Seeds,
+	}
+	for _, x := range c.Instances {
+		r.Instances = append(r.Instances, analyses.SchemesInstance{ID: x.ID, Capacity: x.Capacity})
+	}
+	return r
+}
+
+// writeSchemes prints the comparison for people.
+func writeSchemes(w *cli.Page, r *analyses.SchemesResult) {
+	fmt.Fprintf(w, "%s on %s, θ_max %s: the costliest key has %s of all cost, and no scheme that keeps it whole a θ "+
+		"below %s\n\n",
+		cli.Plural(r.Keys, "key"), cli.Plural(r.Instances,
+			"instance"), cli.Theta(r.ThetaMax), cli.Percent(r.P1), cli.Theta(r.LeastTheta))
+	columns := []cli.Column{
+		cli.Text("scheme"), cli.Naming(cli.Text("")), cli.Number("θ"), cli.Number("I(m)/m"), cli.Text("balanced"),
+		cli.Text("keys"), cli.Number("pairs held"),
+		cli.Number("table"), cli.Number("tokens"), cli.Number("intervals"), cli.Number("moved"), cli.Number("of all"),
+		cli.Number("to merge"),
+	}
+	var rows [][]string
+	for _, f := range r.Schemes {
+		keys, how := "whole", f.Method
+		if !f.KeepsKeys {
+			keys = "split"
+		}
+		if f.Choices > 0 {
+			how = "d = " + count(f.Choices)
+		}
+		balanced := yesNo(f.Balanced)
+		if !f.TableWithinLimit {
+			balanced += ", table over limit"
+		}
+		rows = append(rows, []string{
+			string(f.Scheme), how, cli.Theta(f.Theta), imbalance(f.Imbalance), balanced, keys, cli.Integer(f.Pairs),
+			held(f.TableEntries), held(f.Tokens),
+			held(f.Intervals), cli.SI(f.StateMoved), cli.Percent(f.StateFraction), cli.SI(f.AggregationMessages),
+		})
+	}
+	cli.WriteTable(w, columns, rows)
+	if r.Sampled {
+		fmt.Fprintf(w, "\npkg was run on %s that were drawn: its pairs and what is to merge are those of this sample\n",
+			cli.Plural(r.Messages, "message"))
+	}
+	fmt.Fprintf(w, "\n%s\n", r.Recommendation.Reason)
+}
+
+// held writes what a scheme holds, if anything.
+func held(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return cli.Integer(n)
+}
+
+// imbalance writes a fraction that may be tiny.
+func imbalance(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
+
+// schemeRow is a scheme in CSV.
+type schemeRow struct {
+	analyses.SchemeFigures
+	Recommended bool `json:"recommended"`
+}
+
+func schemesCSV(r *analyses.SchemesResult) func(io.Writer) error {
+	rows := make([]schemeRow, len(r.Schemes))
+	for i, f := range r.Schemes {
+		rows[i] = schemeRow{f, f.Scheme == r.Recommendation.Scheme}
+	}
+	return cli.CsvOf(rows, "scheme theta imbalance balanced table_within_limit keeps_keys pairs table_entries "+
+		"tokens intervals keys_moved state_moved state_fraction aggregation_messages method choices recommended")
+}

@@ -1,0 +1,238 @@
+package backtesting
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"plannerd/internal/backtest"
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
+	"plannerd/internal/drive"
+	"plannerd/planner"
+	"plannerd/planner/forecast"
+	"plannerd/planner/policy"
+)
+
+// Backtest is the command that tries policies.
+type Backtest struct {
+	File   string `arg:"" help:"Statistics of several intervals: a file, or - for standard input."`
+	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
+	reading.TextFlags
+	reading.OperatorFlags
+	EntryGrace int         `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
+	ThetaMax   []cli.Share `own:"" default:"0.08" placeholder:"θ" group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported by what its recommended policy came to (default 0.08)."`
+	TableLimit *int64      `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
+	Forecasts  forecasts   `placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
+	Targets    []cli.Share `placeholder:"PART" group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
+	Window     int         `own:"" least:"1" default:"5" group:"Parameters" help:"For how many intervals keys keep their state. Where none is reported it is the cost of these intervals."`
+	Added      bool        `name:"added-state" group:"Parameters" help:"The rows' state is what their interval added: keys have the sum over --window intervals (default: it is all state that they have)."`
+	cli.OutputFlag
+}
+
+// Help explains what is judged, and shows examples.
+func (*Backtest) Help() string {
+	return `A plan takes effect in the interval after the one that it is made of. A backtest runs
+policies over recorded intervals as a service would have: forecast from the past, plan,
+and see what comes. Its figures are realised: those of the loads that came.
+
+A policy is a forecast of the costs, and a target: the θ that plans are made for. Plans
+are made where θ_max is broken in the next interval with a probability of 10 % or more,
+by strategy optimal with effort fast. Beside them stands mixed on the last interval.
+
+By the first half of the intervals, from the fourth on, a policy is recommended (=>); all
+figures are of the second half. A * marks the Pareto front: no other policy moves less
+with no greater mean excess of θ over θ_max, or has less and moves no more.
+
+"Moved" is the state that moves in these intervals together, as a part of all state. The
+bound is what anybody moves at least who knows all intervals in advance and is in none
+further above θ_max than the policy was; "found" is the least that was found to do. The
+noise floor is the θ that would remain if all expected loads were even.
+
+Which θ_max can be had, and at which price, is seen beside others: of several each has a
+line with what its recommended policy came to, and mixed on the last interval.
+
+Examples:
+
+    plannerd backtest stream.csv --instances 16 --theta-max 5%
+    plannerd backtest stream.csv --instances 16 --theta-max 2%,5%,10%,20%
+    plannerd backtest stream.csv --forecasts last,ewma:0.3,seasonal:0.3:24 --targets 50%,20%
+    plannerd generate --intervals 30 | plannerd backtest - --instances 15 --output json`
+}
+
+// forecasts is the value of --forecasts.
+type forecasts []forecast.Config
+
+// UnmarshalText reads "last,ewma:0.5,seasonal:0.35:24".
+func (v *forecasts) UnmarshalText(b []byte) (err error) {
+	*v, err = reading.ParseList(string(b), parseForecast)
+	return err
+}
+
+// parseForecast reads a method, its alpha and its period.
+func parseForecast(text string) (forecast.Config, error) {
+	parts := strings.Split(text, ":")
+	c := forecast.Config{Method: forecast.Method(parts[0])}
+	var err error
+	if len(parts) > 1 {
+		c.Alpha, err = strconv.ParseFloat(parts[1], 64)
+	}
+	if len(parts) > 2 && err == nil {
+		c.Period, err = strconv.Atoi(parts[2])
+	}
+	if err != nil || len(parts) > 3 || c.Validate() != nil {
+		return c, fmt.Errorf("%q is no forecast: write last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD, "+
+			"with an alpha above 0 and at most 1, and a period from 2 to %d", text, forecast.MaxPeriod)
+	}
+	return c, nil
+}
+
+// forecastText writes a forecast as --forecasts reads it.
+func forecastText(c forecast.Config) string {
+	text := string(c.Method)
+	if c.Alpha > 0 {
+		text += ":" + cli.Exact(c.Alpha)
+	}
+	if c.Period > 0 {
+		text += ":" + strconv.Itoa(c.Period)
+	}
+	return text
+}
+
+// DefaultForecasts are those of policies of which nobody says more.
+func DefaultForecasts() string {
+	var all []string
+	for _, c := range policy.DefaultGrid().Forecasts {
+		all = append(all, forecastText(c))
+	}
+	return strings.Join(all, ",")
+}
+
+// DefaultTargets are the parts of θ_max of policies of which nobody says more.
+func DefaultTargets() string {
+	var all []string
+	for _, part := range policy.DefaultGrid().Targets {
+		all = append(all, cli.PercentFlag(part))
+	}
+	return strings.Join(all, ",")
+}
+
+// grid is what the flags say.
+func (c *Backtest) grid() (policy.Grid, error) {
+	g := policy.DefaultGrid()
+	if len(c.Forecasts) > 0 {
+		g.Forecasts = c.Forecasts
+	}
+	if len(c.Targets) > 0 {
+		g.Targets = nil
+	}
+	for _, part := range c.Targets {
+		if !(part >= 0 && part <= 1) {
+			return g, cli.Usagef("--targets: must be from 0%% to 100%% of θ_max")
+		}
+		g.Targets = append(g.Targets, float64(part))
+	}
+	return g, nil
+}
+
+// Run reads all intervals, runs all policies over them and reports.
+func (c *Backtest) Run(env *cli.Environment) error {
+	grid, err := c.grid()
+	if err != nil {
+		return err
+	}
+	for _, thetaMax := range c.ThetaMax {
+		options := planner.Options{ThetaMax: float64(thetaMax), TableLimit: c.TableLimit}
+		if err := options.Validate(); err != nil {
+			return reading.AsFlag(err)
+		}
+	}
+	op, err := c.Operator(planner.Options{TableLimit: c.TableLimit}, c.Encoder())
+	if err != nil {
+		return err
+	}
+	history, err := c.read(env)
+	if err != nil {
+		return err
+	}
+	reports, err := c.search(env, history, op, grid)
+	if err != nil {
+		return err
+	}
+	return env.Output(c.Output, func() any {
+		if len(reports) > 1 {
+			return Documents{planner.Revision, reports}
+		}
+		return Document{planner.Revision, reports[0]}
+	}, func(w *cli.Page) {
+		if len(reports) > 1 {
+			c.writeBeside(w, reports)
+			return
+		}
+		c.write(w, reports[0])
+	}, func(w io.Writer) error { return writeBacktestCSV(w, reports) })
+}
+
+// read reads the input.
+func (c *Backtest) read(env *cli.Environment) (*backtest.History, error) {
+	in, err := (&reading.InputFlags{File: c.File, Format: c.Format, TextFlags: c.TextFlags}).Open(env)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	in.Operator, in.KeysOnly = &c.OperatorFlags, true
+	history, sums := backtest.NewHistory(c.Window), drive.NewSums(c.Window)
+	if c.Added {
+		history = backtest.NewHistory(1) // the sums are those of all keys that have any
+	}
+	for next := in.Source(); ; {
+		interval, document, err := next()
+		if errors.Is(err, io.EOF) {
+			return history, nil
+		}
+		if err == nil && c.Added {
+			document.Stats, err = sums.Add(document.Stats)
+		}
+		if err == nil {
+			err = history.Add(interval, document.Stats)
+		}
+		if err != nil {
+			return nil, in.Wrap(err)
+		}
+	}
+}
+
+// search runs the policies for each θ_max, and shows how far it is.
+func (c *Backtest) search(env *cli.Environment, h *backtest.History, op drive.Operator, grid policy.Grid) (
+	reports []*backtest.Report, err error,
+) {
+	runs := 1 + len(grid.Forecasts)*len(grid.Targets)
+	progress := cli.StartProgress(env.Stderr, int64(h.Len()*runs*len(c.ThetaMax)))
+	defer progress.Stop()
+	progress.Describe("running policies")
+	for _, thetaMax := range c.ThetaMax {
+		run := backtest.Operator{Target: op.Target, Base: op.Base, Options: op.Options, EntryGrace: c.EntryGrace}
+		run.Options.ThetaMax = float64(thetaMax)
+		candidates := backtest.Candidates(grid.Policies(run.Options.ThetaMax))
+		report, err := backtest.Search(env.Ctx, h, run, candidates, func(int) { progress.Add(1) })
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
+}
+
+// Document is the JSON document of backtest.
+type Document struct {
+	PlannerRevision string `json:"planner_revision"`
+	*backtest.Report
+}
+
+// Documents is that of several θ_max.
+type Documents struct {
+	PlannerRevision string             `json:"planner_revision"`
+	Reports         []*backtest.Report `json:"reports"`
+}

@@ -1,0 +1,121 @@
+package offline
+
+import (
+	"fmt"
+	"strings"
+
+	"plannerd/internal/cli"
+	"plannerd/planner"
+)
+
+// certificateFigures is a certificate as the HTTP API writes it.
+type certificateFigures struct {
+	LowerBound *float64  `json:"lower_bound"`
+	Gap        *float64  `json:"gap"`
+	Scope      string    `json:"scope"`
+	Infeasible bool      `json:"infeasible"`
+	Unmet      unmetList `json:"unmet"`
+}
+
+// unmetList has what cannot be met.
+type unmetList []planner.Unmet
+
+// String is for CSV: each constraint>=amount.
+func (l unmetList) String() string {
+	parts := make([]string, len(l))
+	for i, u := range l {
+		parts[i] = string(u.Constraint) + ">=" + cli.Exact(u.AtLeast)
+	}
+	return strings.Join(parts, ";")
+}
+
+// certificateOf is nil where there is no certificate.
+func certificateOf(s step) *certificateFigures {
+	c := s.Plan.Certificate
+	if c == nil {
+		return nil
+	}
+	out := &certificateFigures{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: "keys", Infeasible: c.Infeasible,
+		Unmet: c.Unmet}
+	if s.classes != nil {
+		out.Scope = "classes"
+	}
+	if c.Infeasible {
+		out.LowerBound = nil
+	}
+	return out
+}
+
+// certificateText says in sentences what is proven of a plan; "" when nothing is.
+func certificateText(p *planner.Plan) string {
+	c := p.Certificate
+	if c == nil {
+		return ""
+	}
+	var s []string
+	switch {
+	case c.Infeasible:
+		s = append(s, "Proven: no plan meets all limits.")
+	case c.LowerBound == 0 && c.Gap == nil:
+		s = append(s, "No lower bound above 0 is proven.")
+	default:
+		s = append(s, "Proven: "+boundText(p))
+	}
+	for i, u := range c.Unmet {
+		begin := "With the other limits kept, "
+		if i > 0 {
+			begin = "Likewise, "
+		}
+		s = append(s, begin+unmetText(p.Options, u)+".")
+	}
+	return strings.Join(s, " ")
+}
+
+// boundText says how far the plan is from the best there can be.
+func boundText(p *planner.Plan) string {
+	c := p.Certificate
+	var all, this string
+	switch {
+	case p.Options.Objective == planner.MinImbalance:
+		all, this = "has a θ of at least "+cli.Theta(c.LowerBound), "this one has "+cli.Theta(p.Theta.After)
+	case p.Options.KeyOverhead > 0:
+		all, this = "costs at least "+cli.SI(c.LowerBound)+", state and overhead",
+			"this one costs "+cli.SI(p.Migration.Objective)
+	default:
+		all, this = "moves at least "+cli.SI(c.LowerBound)+" of state", "this one moves "+cli.SI(p.Migration.State)
+	}
+	switch {
+	case c.Gap == nil:
+		return "any plan within all limits " + all + "."
+	case *c.Gap <= 0:
+		return "no plan within all limits does better than this one."
+	case *c.Gap > 1:
+		return "any plan within all limits " + all + "; " + this + ", " + cli.SI(1+*c.Gap) + " times that."
+	}
+	return "any plan within all limits " + all + "; " + this + ", " + cli.Percent(*c.Gap) + " more."
+}
+
+// unmetText says what cannot be met, and by how much.
+func unmetText(o planner.Options, u planner.Unmet) string {
+	switch u.Constraint {
+	case planner.ConstraintTheta:
+		return fmt.Sprintf("θ is at least %s (θ_max is %v)", cli.Theta(u.AtLeast), u.Limit)
+	case planner.ConstraintTable:
+		return fmt.Sprintf("the routing table has at least %s (its limit is %s)", cli.Plural(int64(u.AtLeast), "entry"),
+			cli.Integer(int64(u.Limit)))
+	}
+	unit := planner.MigrationState
+	if o.MigrationLimit != nil {
+		unit = o.MigrationLimit.Unit
+	}
+	return fmt.Sprintf("at least %s must migrate (the limit is %s)", amountText(unit, u.AtLeast, 4),
+		amountText(unit, u.Limit, limitDigits))
+}
+
+// gapText is a gap in a table for people.
+func gapText(gap *float64) string {
+	if gap == nil {
+		return "-"
+	}
+	return cli.Percent(*gap)
+}

@@ -1,0 +1,212 @@
+package offline
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"plannerd/compact"
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
+	statsio "plannerd/internal/input"
+	"plannerd/internal/parameters"
+	"plannerd/planner"
+)
+
+// formFlags are the settings of plan and compare for the compact form.
+type formFlags struct {
+	Compact int `default:"0" group:"Compact form" help:"Plan on classes of keys that count as equal: the degree R of discretisation, a power of two. 1 is the finest and 0 is off."`
+	ScaleFlags
+}
+
+// ScaleFlags are the scales of the compact form.
+type ScaleFlags struct {
+	CostScale  *float64 `placeholder:"X" group:"Compact form" help:"The real cost of a discretised 1 (default: of keys the smallest positive cost, of compact records 1)."`
+	StateScale *float64 `placeholder:"X" group:"Compact form" help:"The real state of a discretised 1 (default: of keys the smallest positive state, of compact records 1)."`
+}
+
+// compactForm says how to compact keys, and how to read compact records.
+type compactForm struct {
+	degree int            // R; 0: keys are planned as they are
+	scales compact.Scales // 0: not given
+}
+
+// Options are those of the compact form.
+// Options are those of the compact form.
+func (f compactForm) Options() compact.Options {
+	return compact.Options{Degree: f.degree, Scales: f.scales}
+}
+
+// form checks the flags.
+func (f *formFlags) form() (compactForm, error) {
+	if f.Compact == 0 {
+		scales, err := f.scales()
+		return compactForm{scales: scales}, err
+	}
+	return f.ScaleFlags.Form("--compact", f.Compact)
+}
+
+// Form is the form of a degree that a flag gives.
+func (f *ScaleFlags) Form(flag string, degree int) (compactForm, error) {
+	if err := compact.ValidateDegree(degree); err != nil {
+		return compactForm{}, cli.Usagef("%s: %s", flag, detail(err))
+	}
+	scales, err := f.scales()
+	return compactForm{degree, scales}, err
+}
+
+// degreeText is what heads say about the degree.
+func (f *formFlags) degreeText() string {
+	if f.Compact == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(", in compact form of degree %d", f.Compact)
+	if f.CostScale != nil {
+		text += ", cost scale " + cli.Exact(*f.CostScale)
+	}
+	if f.StateScale != nil {
+		text += ", state scale " + cli.Exact(*f.StateScale)
+	}
+	return text
+}
+
+func (f *ScaleFlags) scales() (compact.Scales, error) {
+	s, err := scalesOf(f.CostScale, f.StateScale)
+	return s, reading.AsFlag(err)
+}
+
+// scalesOf are the scales that are given, checked; 0 for nil.
+func scalesOf(cost, state *float64) (compact.Scales, error) {
+	s := compact.Scales{Cost: given(cost, 1), State: given(state, 1)}
+	if err := s.Validate(); err != nil {
+		return compact.Scales{}, err
+	}
+	return compact.Scales{Cost: given(cost, 0), State: given(state, 0)}, nil
+}
+
+func given(x *float64, otherwise float64) float64 {
+	if x == nil {
+		return otherwise
+	}
+	return *x
+}
+
+// detail is what an input error says without its field.
+func detail(err error) string {
+	if input, ok := err.(*planner.InputError); ok { //nolint:errorlint // as it came
+		return input.Detail
+	}
+	return err.Error()
+}
+
+// statistics are the compact records of an input, with their scales: those that
+// the input names, else those of the flags, else 1.
+func (f compactForm) statistics(input *statsio.Document) (*compact.Statistics, error) {
+	if f.degree > 0 {
+		return nil, cli.Usagef("--compact: the input holds compact records already")
+	}
+	named, err := namedForm(input)
+	if err != nil {
+		return nil, err
+	}
+	st := &compact.Statistics{Records: input.Records}
+	if input.Stats != nil && input.Stats.Len() > 0 {
+		st.Named = input.Stats
+	}
+	if named.Degree != nil {
+		st.Degree = *named.Degree
+	}
+	if st.Scales.Cost, err = oneScale("--cost-scale", f.scales.Cost, named.CostScale); err != nil {
+		return nil, err
+	}
+	st.Scales.State, err = oneScale("--state-scale", f.scales.State, named.StateScale)
+	return st, err
+}
+
+func oneScale(flag string, given float64, named *float64) (float64, error) {
+	switch {
+	case named != nil && given != 0 && given != *named:
+		return 0, cli.Usagef("%s: is %v, but the input says %v", flag, given, *named)
+	case named != nil:
+		return *named, nil
+	case given != 0:
+		return given, nil
+	}
+	return 1, nil
+}
+
+// namedScales is what "compact" of a JSON body says beside its records.
+type namedScales struct {
+	Degree     *int     `json:"degree"`
+	CostScale  *float64 `json:"cost_scale"`
+	StateScale *float64 `json:"state_scale"`
+}
+
+func namedForm(input *statsio.Document) (named namedScales, err error) {
+	text, ok := input.Members["compact"]
+	if !ok {
+		return named, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&named); err != nil {
+		return named, fmt.Errorf("compact: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if named.Degree != nil {
+		if err := compact.ValidateDegree(*named.Degree); err != nil {
+			return named, fmt.Errorf("compact, degree: %s", detail(err))
+		}
+	}
+	if _, err := scalesOf(named.CostScale, named.StateScale); err != nil {
+		return named, errors.New("compact, " + parameters.InputError(err).Error())
+	}
+	return named, nil
+}
+
+// CompactionFigures describe the compact form that was planned on, as the HTTP API
+// writes it.
+type CompactionFigures struct {
+	Degree     *int                `json:"degree"` // null: not said
+	CostScale  float64             `json:"cost_scale"`
+	StateScale float64             `json:"state_scale"`
+	Records    int                 `json:"records"`
+	Keys       int64               `json:"keys"`
+	Error      *planner.Comparison `json:"error"` // the greatest of an instance; null: the actual loads are not known
+}
+
+// compactionOf describes classes. greatest is the greatest error of their loads, or
+// nil where the keys are not known.
+func compactionOf(c *compact.Classes, degree int, greatest *planner.Comparison) *CompactionFigures {
+	f := &CompactionFigures{CostScale: c.Scales.Cost, StateScale: c.Scales.State, Records: c.Items.Len(), Error: greatest}
+	if degree > 0 {
+		f.Degree = &degree
+	}
+	for _, n := range c.Items.Count {
+		f.Keys += n
+	}
+	return f
+}
+
+// describe says in a sentence what was planned on.
+func (f *CompactionFigures) describe() string {
+	degree := ""
+	if f.Degree != nil {
+		degree = fmt.Sprintf(" of degree %d", *f.Degree)
+	}
+	return fmt.Sprintf("Compact form%s: %s of %s, cost scale %s, state scale %s.",
+		degree, cli.Plural(f.Records, "record"), cli.Plural(f.Keys, "key"), cli.Exact(f.CostScale), cli.Exact(f.StateScale))
+}
+
+// text is describe and how right it is; "" when keys were planned on.
+func (f *CompactionFigures) text() string {
+	switch {
+	case f == nil:
+		return ""
+	case f.Error == nil:
+		return f.describe() + " Loads and states are what the records come to."
+	}
+	return fmt.Sprintf("%s The loads that they come to are off by at most %s before the plan, %s after it.",
+		f.describe(), cli.ErrorText(f.Error.Before), cli.ErrorText(f.Error.After))
+}

@@ -1,0 +1,212 @@
+package offline
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading"
+	"plannerd/internal/drive"
+	"plannerd/internal/parameters"
+	"plannerd/planner"
+	"plannerd/planner/batches"
+)
+
+// Plan is the command that plans a file.
+type Plan struct {
+	driveFlags
+	batchFlags
+	Strategy string        `default:"optimal" help:"Strategy: one of those above."`
+	Timeout  time.Duration `least:"0" default:"0s" group:"Parameters" help:"Bound on the time of each plan: the best one so far counts; 0: none."`
+
+	Output    string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people; json has the figures with all lists; csv has the migrations, or a line for each interval of a stream."`
+	Top       int    `least:"0" default:"10" group:"Output" help:"Greatest length of each list in a table, in lines."`
+	All       bool   `group:"Output" help:"List all migrations and table changes."`
+	Stream    bool   `own:"" group:"Output" help:"Report a line for each interval even where the input has one alone: what programs read then has one form."`
+	SaveTable string `type:"path" placeholder:"FILE" group:"Output" help:"Write the planned routing table there, in the form that --routing-table reads (default: nowhere)."`
+	Check     bool   `group:"Output" help:"Exit with 3 when a plan is not balanced or exceeds the table limit."`
+}
+
+// Help shows the strategies and examples.
+func (*Plan) Help() string {
+	return `The input is CSV with a header row, NDJSON or Arrow; plain, gzip or zstd. Its columns are key
+and cost, and optionally state (or state_bytes), instance, hash_instance and
+interval. It must name every key that has cost or state.
+
+With an interval column the intervals are planned one after the other, as if each
+plan were applied: the routing table carries over, keys that an interval does not
+name fall back to their hash, and rows' instances count in the first interval only.
+--interval plans a single one. A stream is reported by a line for each interval, and
+with --stream an input of one interval is, too.
+
+Beside each plan stands what is proven of all plans: no plan within the limits moves
+less than the lower bound, and the gap is how much more this one moves. Where no plan
+can meet all limits, the certificate says which one has to give way, and how far.
+
+With --compact keys that are in the same place and of much the same cost and state are
+planned together; the plan is then brought back to keys. The input may also be compact
+records, as plannerd compact makes them: CSV with the columns instance, hash_instance,
+cost, state and count, or a JSON body with "compact". The plan then moves classes, from
+d to d', # keys of each, which plannerd resolve turns into keys. Without keys there is no
+routing table to carry from one interval to the next: of several, --interval names one.
+
+Strategies:
+
+` + reading.StrategyHelp() + `
+Examples:
+
+    plannerd plan stats.csv --instances 16 --theta-max 0.05
+    plannerd plan stats.csv.gz --instances 0:1,1:1,2:2 --table-limit 3000 --output json
+    plannerd generate --keys 10000 | plannerd plan - --instances 15
+    plannerd plan today.csv --stream --output csv --routing-table t.csv --save-table t.csv \
+        --entry-grace 0
+    plannerd plan stats.csv --effort thorough --certificate tight --timeout 10s
+    plannerd plan stats.csv --objective min_imbalance --migration-limit 5%
+    plannerd plan stats.csv --instances 16 --compact 8
+    plannerd compact stats.csv --instances 16 --output json | plannerd plan - --instances 16
+    plannerd plan stats.csv --instances 10 --base-instances 8 --routing-table table.csv`
+}
+
+// Run plans the input and reports.
+func (c *Plan) Run(env *cli.Environment) error {
+	trial, err := c.single("plan", c.Strategy)
+	if err != nil {
+		return err
+	}
+	var needKeys []string
+	if c.SaveTable != "" {
+		needKeys = append(needKeys, "--save-table")
+	}
+	drivers, err := c.drivers([]parameters.Trial{trial}, drive.Operator{PlanTimeout: c.Timeout, Now: env.Now}, needKeys...)
+	if err != nil {
+		return err
+	}
+	if _, err := c.bounds(); err != nil {
+		return err
+	}
+	report := planReport{cmd: c, op: drivers[0].Operator()}
+	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) {
+		report.input = in
+		return in.Source(), drivers, nil
+	}, func(in *reading.Input, _ int, s step) {
+		in.Progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
+		report.add(s)
+	})
+	if err != nil {
+		return err
+	}
+	if err := report.cut(); err != nil {
+		return err
+	}
+	if err := report.print(env); err != nil {
+		return err
+	}
+	if c.SaveTable != "" {
+		if err := saveRoutingTable(c.SaveTable, drivers[0].Table(), c.Encoder()); err != nil {
+			return err
+		}
+	}
+	return report.check()
+}
+
+// planReport gathers what plan prints.
+type planReport struct {
+	cmd       *Plan
+	op        drive.Operator
+	intervals []figures
+	summary   summary
+	last      step
+	schedule  *batches.Schedule // of the last plan; nil: it was not cut into batches
+	input     *reading.Input
+}
+
+// add takes in one step; only the newest plan is kept whole.
+func (r *planReport) add(s step) {
+	r.intervals = append(r.intervals, figuresOf(s))
+	r.summary.add(s)
+	r.last = s
+}
+
+// check is the verdict of --check.
+func (r *planReport) check() error {
+	if missed := r.summary.Balanced < r.summary.Intervals ||
+		r.summary.WithinLimit < r.summary.Intervals; missed && r.cmd.Check {
+		return cli.ErrMissed
+	}
+	return nil
+}
+
+// single tells whether one plan is printed in full, and not a line for each interval.
+func (r *planReport) single() bool { return len(r.intervals) == 1 && !r.cmd.Stream }
+
+// print prints the one plan in full, or a line for each of several.
+func (r *planReport) print(env *cli.Environment) error {
+	form, keys := r.cmd.Output, r.cmd.Encoder()
+	switch {
+	case !r.single():
+		return env.Output(form, func() any { return r.streamDocument() }, r.writeStream, cli.CsvOf(r.intervals, r.columns()))
+	case r.last.Plan == nil:
+		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy",
+			r.op.Strategy, r.cmd.Timeout)
+	case r.last.classes != nil:
+		return env.Output(form, func() any { return classDocumentOf(r.last, keys) }, r.writePlan, func(w io.Writer) error {
+			return r.last.moves().WriteCSV(w, bool(keys))
+		})
+	}
+	columns := "key from to cost state reason"
+	if r.schedule != nil {
+		columns += " batch"
+	}
+	return env.Output(form, func() any {
+		d := documentOf(r.last, r.input.Last.Stats.Fingerprint(), keys)
+		r.numberMigrations(d.Migrations)
+		d.Schedule = r.scheduleOf(d.KeyEncoding != "")
+		return d
+	}, r.writePlan, func(w io.Writer) error {
+		list := migrationsOf(r.last.Plan, keys)
+		r.numberMigrations(list)
+		return cli.CsvOf(list, columns)(w)
+	})
+}
+
+// columns are those of intervals in CSV.
+func (r *planReport) columns() string {
+	columns := `interval keys end_reason balanced table_within_limit theta/before theta/after
+		migrated_keys=migration/keys migrated_state=migration/state migrated_fraction=migration/fraction
+		lower_bound=certificate/lower_bound gap=certificate/gap infeasible=certificate/infeasible unmet=certificate/unmet
+		table_size=routing_table/size_after work_units plan_ms`
+	if slices.ContainsFunc(r.intervals, func(f figures) bool { return f.Compaction != nil }) {
+		columns += ` records=compaction/records load_error_before=compaction/error/before
+			load_error_after=compaction/error/after`
+	}
+	return columns
+}
+
+// StreamDocument is the JSON document of several intervals.
+type StreamDocument struct {
+	Strategy        string         `json:"strategy"`
+	Parameters      planParameters `json:"parameters"`
+	PlannerRevision string         `json:"planner_revision"`
+	Summary         StreamSummary  `json:"summary"`
+	Intervals       []figures      `json:"intervals"`
+}
+
+func (r *planReport) streamDocument() StreamDocument {
+	return StreamDocument{r.op.Strategy, parametersOf(r.op.Options), planner.Revision, summaryOf(&r.summary), r.intervals}
+}
+
+// saveRoutingTable writes what readRoutingTable reads.
+func saveRoutingTable(path string, t *planner.RoutingTable, keys reading.KeyEncoder) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("--save-table: %w", err)
+	}
+	if err := errors.Join(reading.WriteRoutingTable(f, t, keys), f.Close()); err != nil {
+		return fmt.Errorf("--save-table: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package reading
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"plannerd/internal/cli"
+	statsio "plannerd/internal/input"
+)
+
+// InputFlags say what plan, compare, compact and resolve read.
+type InputFlags struct {
+	File   string `arg:"" help:"Statistics: a file, or - for standard input."`
+	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
+	TextFlags
+	Interval  *int64 `placeholder:"N" help:"Take only interval N of a stream, on the given routing table (default: all)."`
+	StreamToo bool   `kong:"-"` // the command has a flag --stream for one key a line
+}
+
+// TextFlags say how the text of statistics is to be read.
+type TextFlags struct {
+	Header header `placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that the columns are key, cost, state and instance, as many as there are; key,cost,interval or the like names them (default auto)."`
+	EncodingFlags
+}
+
+// EncodingFlags say how keys are written.
+type EncodingFlags struct {
+	KeyEncoding string `enum:"utf8,base64" default:"utf8" help:"How keys are written, in all files that are read and written: utf8, as they are, or base64, for keys that are not text."`
+}
+
+// Encoder is how keys are written.
+func (f *EncodingFlags) Encoder() KeyEncoder { return f.KeyEncoding == "base64" }
+
+// Options are those of the decoders.
+func (f *TextFlags) Options() statsio.Options {
+	return statsio.Options{Header: f.Header.names, Base64Keys: bool(f.Encoder())}
+}
+
+// header is the value of --header.
+type header struct{ names []string } // see statsio.Options.Header
+
+// UnmarshalText reads "auto", "none" or the names of the columns.
+func (h *header) UnmarshalText(b []byte) error {
+	switch text := string(b); text {
+	case "auto":
+		h.names = nil
+	case "none":
+		h.names = []string{}
+	default:
+		if h.names = strings.Split(text, ","); slices.Contains(h.names, "") {
+			return fmt.Errorf("%q: write auto, none or the names of the columns, such as key,cost", text)
+		}
+	}
+	return nil
+}
+
+// Input is an open file of statistics.
+type Input struct {
+	flags    *InputFlags
+	Name     string // for messages
+	format   statsio.Format
+	Stream   *statsio.Stream
+	Progress *cli.Progress
+	Closers  []func() error
+	seen     int               // intervals read
+	first    int64             // the first interval, and
+	newest   int64             // the newest one
+	Last     *statsio.Document // what source returned last
+	KeysOnly bool              // compact records are refused
+	Operator *OperatorFlags    // what instances there are; nil: rows' instances do not matter
+}
+
+// Open opens the input and looks at its beginning.
+func (f *InputFlags) Open(env *cli.Environment) (*Input, error) {
+	in, raw, err := f.OpenRaw(env)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.decode(raw); err != nil {
+		in.Close()
+		return nil, in.Wrap(err)
+	}
+	return in, nil
+}
+
+// OpenRaw opens the input, and watches how much of it is read.
+func (f *InputFlags) OpenRaw(env *cli.Environment) (*Input, io.Reader, error) {
+	in := &Input{flags: f, Name: f.File}
+	raw, size := env.Stdin, int64(-1)
+	if f.File == "-" {
+		in.Name = "standard input"
+		if cli.IsTerminal(env.Stdin) {
+			fmt.Fprintln(env.Stderr, "plannerd: reading statistics from the terminal; end with Ctrl-D")
+		}
+	} else {
+		file, err := os.Open(f.File)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot read the statistics: %w", err)
+		}
+		in.Closers = append(in.Closers, file.Close)
+		raw = file
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
+	}
+	in.Progress = cli.StartProgress(env.Stderr, size)
+	in.Progress.Describe("reading")
+	return in, &Interruptible{Env: env, Reader: in.Progress.Reader(raw)}, nil
+}
+
+// errEmpty refuses an input without any text.
+var errEmpty = errors.New("the input is empty; expected CSV with a header row such as key,cost,state, or NDJSON, a " +
+	"JSON document or an Arrow stream")
+
+// BlankBytes is how much white space still counts as nothing.
+const BlankBytes = 512
+
+// formats are those that --format names.
+var formats = map[string]statsio.Format{
+	"csv": statsio.CSV, "ndjson": statsio.NDJSON, "json": statsio.JSON, "arrow": statsio.Arrow,
+}
+
+// decode puts the decompressor and the decoder on top of raw.
+func (in *Input) decode(raw io.Reader) error {
+	text, format, err := statsio.Open(raw)
+	if err != nil {
+		return err
+	}
+	in.Closers = append(in.Closers, text.Close)
+	ahead := bufio.NewReaderSize(text, BlankBytes)
+	if head, err := ahead.Peek(BlankBytes); errors.Is(err, io.EOF) && len(bytes.TrimSpace(head)) == 0 {
+		return errEmpty
+	}
+	if named, ok := formats[in.flags.Format]; ok {
+		format = named
+	}
+	in.format, in.Stream = format, statsio.NewStream(ahead, format, in.flags.Options())
+	return nil
+}
+
+// Interruptible ends reading when the command is interrupted.
+type Interruptible struct {
+	Env *cli.Environment
+	io.Reader
+}
+
+// Read fails once the command is interrupted.
+func (r *Interruptible) Read(b []byte) (int, error) {
+	if err := r.Env.Ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
+}
+
+// Close ends the progress bar and closes the file. It may be called again.
+func (in *Input) Close() {
+	in.Progress.Stop()
+	for _, c := range slices.Backward(in.Closers) {
+		_ = c() // only read from: nothing can be lost
+	}
+	in.Closers = nil
+}
+
+// Source yields the intervals, or only the one that --interval names.
+func (in *Input) Source() Source {
+	return func() (int64, *statsio.Document, error) {
+		for {
+			interval, document, err := in.Stream.Next()
+			if errors.Is(err, io.EOF) {
+				return 0, nil, in.end()
+			}
+			if err != nil {
+				return 0, nil, err
+			}
+			if in.seen == 0 {
+				in.first = interval
+			}
+			in.seen++
+			in.newest = interval
+			if err := checkMembers(document); err != nil {
+				return 0, nil, err
+			}
+			if only := in.flags.Interval; only == nil || *only == interval {
+				in.Last = document
+				return interval, document, in.onlyRecords(document)
+			}
+		}
+	}
+}
+
+// onlyRecords refuses a further interval beside one of compact records: what a plan
+// leaves of keys that nobody named cannot be told.
+func (in *Input) onlyRecords(d *statsio.Document) error {
+	switch {
+	case d.Records == nil:
+		return nil
+	case in.KeysOnly:
+		return errors.New("it holds compact records already; keys are needed")
+	case in.flags.Interval != nil:
+		return nil
+	}
+	_, _, err := in.Stream.Next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		return errors.New("compact records of several intervals: without keys no routing table carries over from one to " +
+			"the next; plan a single one with --interval")
+	}
+	return err
+}
+
+// checkMembers refuses what a JSON document may say to the service, but files
+// cannot: their statistics are complete, and all else is said by flags.
+func checkMembers(d *statsio.Document) error {
+	for name, value := range d.Members {
+		switch {
+		case name == "interval", name == "key_encoding", name == "compact" && d.Records != nil:
+		case name == "coverage" && string(value) == `"complete"`:
+		case name == "compact":
+			return errors.New("compact: files cannot say how keys are compacted; --compact does")
+		default:
+			return fmt.Errorf("%s: files cannot say this; they hold the complete statistics only", name)
+		}
+	}
+	return nil
+}
+
+// end is io.EOF, or says that nothing was found.
+func (in *Input) end() error {
+	switch {
+	case in.Last != nil:
+		return io.EOF
+	case in.seen > 0:
+		return fmt.Errorf("there is no interval %d: it has %s, from %d to %d",
+			*in.flags.Interval, cli.Plural(in.seen, "interval"), in.first, in.newest)
+	}
+	return errors.New("it has no rows: nothing to plan")
+}

@@ -1,0 +1,98 @@
+package serving
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"plannerd/internal/cli"
+	"plannerd/store/sqlite"
+)
+
+// Backup is the command that copies a database.
+type Backup struct {
+	databaseURL
+	File string `arg:"" help:"Where the copy goes: a new file."`
+}
+
+// Help shows examples.
+func (*Backup) Help() string {
+	return `Copies the SQLite file as it stands at one instant, while a server may go on writing to
+it. The copy is checked, compact, and for its owner only; it never replaces a file. A
+Postgres database is backed up with its own tools, such as pg_dump.
+
+Examples:
+
+    plannerd backup backup.db
+    plannerd backup /mnt/backups/$(date +%F).db --database-url sqlite:/var/lib/plannerd/data.db`
+}
+
+// Run makes the copy.
+func (c *Backup) Run(env *cli.Environment) error {
+	path, err := c.file("pg_dump")
+	if err != nil {
+		return err
+	}
+	if err := c.exists(); err != nil {
+		return err
+	}
+	if err := sqlite.Backup(env.Ctx, path, c.File); err != nil {
+		return refuseToReplace("backup", err)
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s: a backup of %s\n", c.File, c.shown())
+	return err
+}
+
+// Restore is the command that makes a database of a backup.
+type Restore struct {
+	databaseURL
+	File string `arg:"" help:"The backup."`
+}
+
+// Help shows examples.
+func (*Restore) Help() string {
+	return `Makes a SQLite file of a backup, which is checked first. It never replaces a database:
+stop the server and move the old file away, with those whose names go on with -wal and -shm.
+
+What was committed after the backup is gone, and the numbers of its table versions are used
+again: let routers read their whole tables once more, and engines begin a new epoch.
+
+Examples:
+
+    plannerd restore backup.db
+    plannerd restore backup.db --database-url sqlite:/var/lib/plannerd/data.db`
+}
+
+// Run makes the database.
+func (c *Restore) Run(env *cli.Environment) error {
+	path, err := c.file("pg_restore")
+	if err != nil {
+		return err
+	}
+	if err := sqlite.Restore(env.Ctx, c.File, path); err != nil {
+		return refuseToReplace("restore", err)
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s: restored from %s\n", c.shown(), c.File)
+	return err
+}
+
+// file is the path of the SQLite file; tool is what does the same for Postgres.
+func (f *databaseURL) file(tool string) (string, error) {
+	if err := f.check(); err != nil {
+		return "", err
+	}
+	path, isFile := strings.CutPrefix(f.DatabaseURL, "sqlite:")
+	if !isFile {
+		return "", cli.Usagef("--database-url %q: this is for SQLite files; use %s for Postgres", f.shown(), tool)
+	}
+	return path, nil
+}
+
+// refuseToReplace says what to do about a file that is in the way.
+func refuseToReplace(command string, err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s replaces nothing: %w; nothing was changed", command, err)
+	}
+	return err
+}

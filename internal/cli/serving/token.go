@@ -1,0 +1,45 @@
+package serving
+
+import (
+	"fmt"
+
+	"plannerd/internal/cli"
+	"plannerd/internal/web/access"
+)
+
+// Token is the command that makes tokens.
+type Token struct {
+	New tokenNewCmd `cmd:"" help:"Make a token for a caller of the service."`
+}
+
+type tokenNewCmd struct {
+	Name      string `required:"true" placeholder:"NAME" help:"Whose it is: the name in the log, and the actor of what is done to plans. Several tokens may have one name."`
+	Role      string `required:"true" enum:"viewer,engine,approver,admin" placeholder:"ROLE" help:"What it is for: viewer reads; engine reads, sends statistics and carries plans out; approver reads and decides on plans; admin does everything, and alone configures and deletes operators."`
+	Operators string `default:"*" placeholder:"PATTERNS" help:"Operators that it is for, as patterns: * stands for any characters, ? for one (default *)."`
+}
+
+// Help says what is printed, and shows examples.
+func (*tokenNewCmd) Help() string {
+	return `Prints the line for the file of "serve --tokens-file" on standard output, and the token itself
+on standard error. It is shown this once: the line has only its SHA-256, from which nobody
+gets the token back. A running server sees within seconds that its file has changed.
+
+Examples:
+
+    plannerd token new --name job-manager --role engine --operators 'team-a.*,shared' >> tokens
+    plannerd serve --tokens-file tokens`
+}
+
+// Run makes a token.
+func (c *tokenNewCmd) Run(env *cli.Environment) error {
+	caller, err := access.NewCaller(c.Name, c.Role, c.Operators)
+	if err != nil {
+		return cli.Usagef("%w", err)
+	}
+	secret := access.NewSecret()
+	if _, err := fmt.Fprintln(env.Stdout, access.Line(secret, caller)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stderr, "The token of %s, shown only now:\n%s\n", c.Name, secret)
+	return err
+}
