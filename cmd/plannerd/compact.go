@@ -14,7 +14,7 @@ import (
 	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 	"plannerd/planner"
 )
 
@@ -83,7 +83,7 @@ func newCompactor(
 type compacted struct {
 	*compact.Compression
 	interval int64
-	input    *statsio.Document
+	input    *input.Document
 	elapsed  time.Duration // of making the records
 	keys     reading.KeyEncoder
 	homes    bool // rows say where the hash puts keys
@@ -193,7 +193,7 @@ func (r *compactReport) writeRecords(w io.Writer) error {
 		return r.writeRecordsCSV(w)
 	}
 	for _, x := range r.records {
-		if err := statsio.WriteCompactJSON(w, x.interval, &x.Statistics, bool(x.keys)); err != nil {
+		if err := input.WriteCompactJSON(w, x.interval, &x.Statistics, bool(x.keys)); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(w, "\n"); err != nil {
@@ -205,7 +205,7 @@ func (r *compactReport) writeRecords(w io.Writer) error {
 
 func (r *compactReport) writeRecordsCSV(w io.Writer) error {
 	if !r.input.Stream.HasInterval() || r.cmd.Interval != nil {
-		return statsio.WriteCompactCSV(w, r.records[0].Records)
+		return input.WriteCompactCSV(w, r.records[0].Records)
 	}
 	for _, x := range r.records {
 		if x.Scales != r.records[0].Scales {
@@ -213,7 +213,7 @@ func (r *compactReport) writeRecordsCSV(w io.Writer) error {
 				"several intervals in CSV need the same scales: give --cost-scale and --state-scale, or one --interval")
 		}
 	}
-	return statsio.WriteCompactIntervals(w, func(yield func(int64, []compact.Record) bool) {
+	return input.WriteCompactIntervals(w, func(yield func(int64, []compact.Record) bool) {
 		for _, x := range r.records {
 			if !yield(x.interval, x.Records) {
 				return

@@ -18,7 +18,7 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )
@@ -326,7 +326,7 @@ func TestWriteRows(t *testing.T) {
 		"text":   `{"keys":[{"key":"a\"\\\u0001é","cost":1e-9,"state":0},{"key":"b","cost":1e22,"state":123456789012}]}`,
 		"base64": `{"key_encoding":"base64","keys":[{"key":"/w==","cost":0.1,"instance":3,"hash_instance":4}]}`,
 	} {
-		d, err := statsio.DecodeJSON(strings.NewReader(text), statsio.Options{})
+		d, err := input.DecodeJSON(strings.NewReader(text), input.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +334,7 @@ func TestWriteRows(t *testing.T) {
 		if err := writeRows(&out, d); err != nil {
 			t.Fatal(err)
 		}
-		again, err := statsio.DecodeJSON(&out, statsio.Options{Base64Keys: d.Base64Keys()})
+		again, err := input.DecodeJSON(&out, input.Options{Base64Keys: d.Base64Keys()})
 		if err != nil || again.Stats.Fingerprint() != d.Stats.Fingerprint() {
 			t.Errorf("%s: %+v, %v", name, again, err)
 		}
@@ -363,7 +363,7 @@ func TestCompactPlanResolve(t *testing.T) {
 	decode(t, answer, &plan)
 	resolved := succeed(t, "", "resolve", stats, on, "--degree", degree, "--moves", file("plan.json", answer))
 
-	d, err := statsio.DecodeResolutionCSV(strings.NewReader(resolved), statsio.Options{})
+	d, err := input.DecodeResolutionCSV(strings.NewReader(resolved), input.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 )
 
 // compactReport gathers what plannerd compact writes.
@@ -56,7 +56,7 @@ func (r *compactReport) measure(c compacted) error {
 		return err
 	}
 	st := c.Statistics(c.homes)
-	x.after, err = sizeOf(func(w io.Writer) error { return statsio.WriteCompactJSON(w, -1, &st, bool(c.keys)) })
+	x.after, err = sizeOf(func(w io.Writer) error { return input.WriteCompactJSON(w, -1, &st, bool(c.keys)) })
 	r.intervals = append(r.intervals, x)
 	return err
 }
@@ -81,7 +81,7 @@ func (n *countingWriter) Write(b []byte) (int, error) {
 }
 
 // writeRows writes the rows of an input as the JSON body of a request.
-func writeRows(w io.Writer, d *statsio.Document) error {
+func writeRows(w io.Writer, d *input.Document) error {
 	type row struct {
 		Key          string   `json:"key"`
 		Cost         float64  `json:"cost"`

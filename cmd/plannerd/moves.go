@@ -17,7 +17,7 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 	"plannerd/planner"
 )
 
@@ -51,7 +51,7 @@ func readMoves(env *cli.Environment, name string) (*classMoves, error) {
 
 // decodeMoves reads JSON (a list of lists, a plan, or one list a line) or CSV.
 func decodeMoves(raw io.Reader) (*classMoves, error) {
-	plain, _, err := statsio.Open(raw)
+	plain, _, err := input.Open(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -90,7 +90,7 @@ func (f *analysisInput) read(env *cli.Environment, needed bool) (*analysis, erro
 	if a.Input != nil {
 		a.Close()
 	}
-	if refused := (*statsio.Error)(nil); f.Stream && errors.As(err, &refused) {
+	if refused := (*input.Error)(nil); f.Stream && errors.As(err, &refused) {
 		for i := range refused.Problems {
 			refused.Problems[i].Line = refused.Problems[i].Row // one key a line
 		}
@@ -106,7 +106,7 @@ func (a *analysis) readStream(flags *reading.InputFlags) error {
 		return err
 	}
 	a.Input = in
-	text, _, err := statsio.Open(raw)
+	text, _, err := input.Open(raw)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (a *analysis) readStatistics(flags *reading.InputFlags) error {
 }
 
 // statisticsInput takes a document for frequencies.
-func statisticsInput(d *statsio.Document) (*analyses.Input, error) {
+func statisticsInput(d *input.Document) (*analyses.Input, error) {
 	if d.Stats == nil || d.Stats.Len() == 0 {
 		return nil, errors.New("it has no rows: nothing to analyse")
 	}

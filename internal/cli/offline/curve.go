@@ -11,7 +11,7 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -84,8 +84,8 @@ func (c *Compare) points(env *cli.Environment, in *reading.Input, like *driver) 
 }
 
 // first puts an interval that was read already in front of a source.
-func first(interval int64, document *statsio.Document, rest reading.Source) reading.Source {
-	return func() (int64, *statsio.Document, error) {
+func first(interval int64, document *input.Document, rest reading.Source) reading.Source {
+	return func() (int64, *input.Document, error) {
 		if document == nil {
 			return rest()
 		}

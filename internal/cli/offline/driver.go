@@ -9,7 +9,7 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -72,25 +72,25 @@ type step struct {
 }
 
 // moves are those of classes, and of keys that are named where any are.
-func (s *step) moves() statsio.List {
+func (s *step) moves() input.List {
 	classes := s.classes.Moves(s.Plan)
 	if s.classes.Items.Named == 0 {
-		return statsio.Records[statsio.ClassMove](statsio.ClassMovesOf(classes))
+		return input.Records[input.ClassMove](input.ClassMovesOf(classes))
 	}
 	named := *s.Plan
 	named.Moves = s.classes.MovesNamed(s.Plan)
-	return statsio.ItemMovesOf(classes, statsio.MigrationsOf(&named))
+	return input.ItemMovesOf(classes, input.MigrationsOf(&named))
 }
 
 // step plans one interval and applies the plan.
-func (d *driver) step(ctx context.Context, interval int64, input *statsio.Document) (step, error) {
+func (d *driver) step(ctx context.Context, interval int64, given *input.Document) (step, error) {
 	switch {
-	case input.Records != nil:
-		return d.stepRecords(ctx, interval, input)
+	case given.Records != nil:
+		return d.stepRecords(ctx, interval, given)
 	case d.form.degree == 0 && d.form.scales != compact.Scales{}:
 		return step{}, cli.Usagef("--cost-scale and --state-scale belong to --compact, or to compact records")
 	}
-	s, err := d.Step(ctx, interval, input.Stats)
+	s, err := d.Step(ctx, interval, given.Stats)
 	out := step{Step: s}
 	if c := d.compacted; c != nil && s.Plan != nil {
 		greatest := d.planned.GreatestError()
@@ -100,8 +100,8 @@ func (d *driver) step(ctx context.Context, interval int64, input *statsio.Docume
 }
 
 // stepRecords plans on compact records.
-func (d *driver) stepRecords(ctx context.Context, interval int64, input *statsio.Document) (step, error) {
-	st, err := d.form.statistics(input)
+func (d *driver) stepRecords(ctx context.Context, interval int64, given *input.Document) (step, error) {
+	st, err := d.form.statistics(given)
 	if err != nil {
 		return step{}, err
 	}
@@ -184,7 +184,7 @@ func (f *driveFlags) drive(
 			}
 			window, next = drive.NewWindow(1), next.SummedUp(f.Window)
 		}
-		err = runDrivers(env.Ctx, next, drivers, func(d *statsio.Document) (*planner.Statistics, error) {
+		err = runDrivers(env.Ctx, next, drivers, func(d *input.Document) (*planner.Statistics, error) {
 			if alone := f.Interval != nil || !in.Stream.HasInterval(); alone || d.Records != nil {
 				return nil, nil
 			}
@@ -198,24 +198,24 @@ func (f *driveFlags) drive(
 // whole tells the state of all keys, as [drive.Window] does, or nil. visit sees each step of
 // each driver (by its index) in order.
 func runDrivers(
-	ctx context.Context, next reading.Source, drivers []*driver, whole func(*statsio.Document) (*planner.Statistics,
+	ctx context.Context, next reading.Source, drivers []*driver, whole func(*input.Document) (*planner.Statistics,
 		error),
 	visit func(driver int, s step),
 ) error {
 	for {
-		interval, input, err := next()
+		interval, given, err := next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		all, err := whole(input)
+		all, err := whole(given)
 		if err != nil {
 			return &drive.StepError{Interval: interval, Err: err}
 		}
 		for i, d := range drivers {
-			s, err := d.step(ctx, interval, input)
+			s, err := d.step(ctx, interval, given)
 			if err != nil {
 				return &drive.StepError{Interval: interval, Err: err}
 			}

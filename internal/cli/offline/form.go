@@ -10,7 +10,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -95,25 +95,25 @@ func given(x *float64, otherwise float64) float64 {
 
 // detail is what an input error says without its field.
 func detail(err error) string {
-	if input, ok := err.(*planner.InputError); ok { //nolint:errorlint // as it came
-		return input.Detail
+	if given, ok := err.(*planner.InputError); ok { //nolint:errorlint // as it came
+		return given.Detail
 	}
 	return err.Error()
 }
 
 // statistics are the compact records of an input, with their scales: those that
 // the input names, else those of the flags, else 1.
-func (f compactForm) statistics(input *statsio.Document) (*compact.Statistics, error) {
+func (f compactForm) statistics(given *input.Document) (*compact.Statistics, error) {
 	if f.degree > 0 {
 		return nil, cli.Usagef("--compact: the input holds compact records already")
 	}
-	named, err := namedForm(input)
+	named, err := namedForm(given)
 	if err != nil {
 		return nil, err
 	}
-	st := &compact.Statistics{Records: input.Records}
-	if input.Stats != nil && input.Stats.Len() > 0 {
-		st.Named = input.Stats
+	st := &compact.Statistics{Records: given.Records}
+	if given.Stats != nil && given.Stats.Len() > 0 {
+		st.Named = given.Stats
 	}
 	if named.Degree != nil {
 		st.Degree = *named.Degree
@@ -144,8 +144,8 @@ type namedScales struct {
 	StateScale *float64 `json:"state_scale"`
 }
 
-func namedForm(input *statsio.Document) (named namedScales, err error) {
-	text, ok := input.Members["compact"]
+func namedForm(given *input.Document) (named namedScales, err error) {
+	text, ok := given.Members["compact"]
 	if !ok {
 		return named, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"plannerd/internal/cli"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 )
 
 // InputFlags say what plan, compare, compact and resolve read.
@@ -38,12 +38,12 @@ type EncodingFlags struct {
 func (f *EncodingFlags) Encoder() KeyEncoder { return f.KeyEncoding == "base64" }
 
 // Options are those of the decoders.
-func (f *TextFlags) Options() statsio.Options {
-	return statsio.Options{Header: f.Header.names, Base64Keys: bool(f.Encoder())}
+func (f *TextFlags) Options() input.Options {
+	return input.Options{Header: f.Header.names, Base64Keys: bool(f.Encoder())}
 }
 
 // header is the value of --header.
-type header struct{ names []string } // see statsio.Options.Header
+type header struct{ names []string } // see input.Options.Header
 
 // UnmarshalText reads "auto", "none" or the names of the columns.
 func (h *header) UnmarshalText(b []byte) error {
@@ -64,16 +64,16 @@ func (h *header) UnmarshalText(b []byte) error {
 type Input struct {
 	flags    *InputFlags
 	Name     string // for messages
-	format   statsio.Format
-	Stream   *statsio.Stream
+	format   input.Format
+	Stream   *input.Stream
 	Progress *cli.Progress
 	Closers  []func() error
-	seen     int               // intervals read
-	first    int64             // the first interval, and
-	newest   int64             // the newest one
-	Last     *statsio.Document // what source returned last
-	KeysOnly bool              // compact records are refused
-	Operator *OperatorFlags    // what instances there are; nil: rows' instances do not matter
+	seen     int             // intervals read
+	first    int64           // the first interval, and
+	newest   int64           // the newest one
+	Last     *input.Document // what source returned last
+	KeysOnly bool            // compact records are refused
+	Operator *OperatorFlags  // what instances there are; nil: rows' instances do not matter
 }
 
 // Open opens the input and looks at its beginning.
@@ -122,13 +122,13 @@ var errEmpty = errors.New("the input is empty; expected CSV with a header row su
 const BlankBytes = 512
 
 // formats are those that --format names.
-var formats = map[string]statsio.Format{
-	"csv": statsio.CSV, "ndjson": statsio.NDJSON, "json": statsio.JSON, "arrow": statsio.Arrow,
+var formats = map[string]input.Format{
+	"csv": input.CSV, "ndjson": input.NDJSON, "json": input.JSON, "arrow": input.Arrow,
 }
 
 // decode puts the decompressor and the decoder on top of raw.
 func (in *Input) decode(raw io.Reader) error {
-	text, format, err := statsio.Open(raw)
+	text, format, err := input.Open(raw)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (in *Input) decode(raw io.Reader) error {
 	if named, ok := formats[in.flags.Format]; ok {
 		format = named
 	}
-	in.format, in.Stream = format, statsio.NewStream(ahead, format, in.flags.Options())
+	in.format, in.Stream = format, input.NewStream(ahead, format, in.flags.Options())
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (in *Input) Close() {
 
 // Source yields the intervals, or only the one that --interval names.
 func (in *Input) Source() Source {
-	return func() (int64, *statsio.Document, error) {
+	return func() (int64, *input.Document, error) {
 		for {
 			interval, document, err := in.Stream.Next()
 			if errors.Is(err, io.EOF) {
@@ -196,7 +196,7 @@ func (in *Input) Source() Source {
 
 // onlyRecords refuses a further interval beside one of compact records: what a plan
 // leaves of keys that nobody named cannot be told.
-func (in *Input) onlyRecords(d *statsio.Document) error {
+func (in *Input) onlyRecords(d *input.Document) error {
 	switch {
 	case d.Records == nil:
 		return nil
@@ -218,7 +218,7 @@ func (in *Input) onlyRecords(d *statsio.Document) error {
 
 // checkMembers refuses what a JSON document may say to the service, but files
 // cannot: their statistics are complete, and all else is said by flags.
-func checkMembers(d *statsio.Document) error {
+func checkMembers(d *input.Document) error {
 	for name, value := range d.Members {
 		switch {
 		case name == "interval", name == "key_encoding", name == "compact" && d.Records != nil:

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"plannerd/internal/cli"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -26,7 +26,7 @@ const MostProblems = 20
 // the line, the column and the key.
 func (in *Input) Wrap(err error) error {
 	var (
-		decoding *statsio.Error
+		decoding *input.Error
 		row      = parameters.InputError(err)
 		file     *fs.PathError
 		usage    cli.UsageError
@@ -39,7 +39,7 @@ func (in *Input) Wrap(err error) error {
 	case errors.As(err, &decoding):
 		return in.refused(decoding)
 	case row != nil && row.Row >= 0 && in.Last != nil:
-		p := statsio.Problem{Location: in.Last.Location(row.Row, row.Field), Detail: row.Detail}
+		p := input.Problem{Location: in.Last.Location(row.Row, row.Field), Detail: row.Detail}
 		p.Value = in.named(row)
 		return &ProblemList{[]string{in.line(in.document(in.seen), p) + in.advice(row)}}
 	case row != nil:
@@ -51,11 +51,11 @@ func (in *Input) Wrap(err error) error {
 }
 
 // refused lists what the decoder found wrong.
-func (in *Input) refused(err *statsio.Error) error {
+func (in *Input) refused(err *input.Error) error {
 	name := in.document(in.seen + 1)
 	list := &ProblemList{}
 	rows := err.Problems
-	if in.format == statsio.CSV {
+	if in.format == input.CSV {
 		rows = slices.DeleteFunc(slices.Clone(rows), aboutColumn)
 	}
 	if len(rows) < len(err.Problems) {
@@ -71,14 +71,14 @@ func (in *Input) refused(err *statsio.Error) error {
 }
 
 // aboutColumn tells whether a problem is about the header of CSV.
-func aboutColumn(p statsio.Problem) bool {
+func aboutColumn(p input.Problem) bool {
 	return p.Row == 0 && (p.Column != "" || p.Detail == unknownColumn)
 }
 
 const unknownColumn = "unknown column"
 
 // headerLine says what is wrong with the header of CSV, and what to do about it.
-func (in *Input) headerLine(name string, problems []statsio.Problem) string {
+func (in *Input) headerLine(name string, problems []input.Problem) string {
 	var unknown, missing, parts []string
 	line := 0
 	for _, p := range problems {
@@ -127,7 +127,7 @@ func nouns(n int, noun string) string {
 }
 
 // line is one problem: stats.csv:3: cost of key b: "x" is not a number.
-func (in *Input) line(name string, p statsio.Problem) string {
+func (in *Input) line(name string, p input.Problem) string {
 	where := pointerText(p.Pointer)
 	if p.Line > 0 {
 		name = in.Name + ":" + strconv.Itoa(p.Line) // lines count from the first document on
@@ -149,7 +149,7 @@ func (in *Input) line(name string, p statsio.Problem) string {
 }
 
 // problemText says what is wrong. Rows count from 1.
-func problemText(p statsio.Problem) string {
+func problemText(p input.Problem) string {
 	if p.Twin > 0 && p.TwinLine == 0 {
 		return fmt.Sprintf("stands in row %d already; each key has one row", p.Twin)
 	}
@@ -188,7 +188,7 @@ func (in *Input) advice(err *planner.InputError) string {
 
 // document names document n of the input, where there are several.
 func (in *Input) document(n int) string {
-	if in.format == statsio.JSON && n > 1 {
+	if in.format == input.JSON && n > 1 {
 		return fmt.Sprintf("%s, document %d", in.Name, n)
 	}
 	return in.Name

@@ -14,7 +14,7 @@ import (
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 	"plannerd/planner"
 )
 
@@ -44,7 +44,7 @@ func (f *pairsFile) read() (pairs []pair, err error) {
 		return nil, fmt.Errorf("%s: %w", f.flag, err)
 	}
 	defer func() { _ = file.Close() }() // only read from
-	plain, _, err := statsio.Open(file)
+	plain, _, err := input.Open(file)
 	if reading := (*fs.PathError)(nil); errors.As(err, &reading) {
 		err = reading.Err // the path is in front
 	}

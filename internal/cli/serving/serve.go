@@ -9,7 +9,7 @@ import (
 
 	"plannerd/api"
 	"plannerd/internal/cli"
-	statsio "plannerd/internal/input"
+	"plannerd/internal/input"
 	"plannerd/internal/web/httpkit"
 	"plannerd/web"
 )
@@ -160,7 +160,7 @@ func (c *Serve) limits(budget size) api.Limits {
 	}
 	return api.Limits{
 		OperatorMetrics: operators,
-		Statistics:      statsio.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
+		Statistics:      input.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
 		Plans:           c.MaxPlans, Analyses: c.MaxAnalyses, Queue: c.MaxQueued, PlanTime: c.MaxPlanTime,
 		Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait,
 		Waiting: c.MaxWaiting,
