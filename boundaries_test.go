@@ -47,7 +47,7 @@ const (
 	anyHTTP = "net/http/..."
 )
 
-var boundaries = []boundary{
+var boundaries = slices.Concat(floors(), []boundary{
 	{place: "", imports: []string{"embed"}},
 	{place: "internal/exact", reach: impure},
 	{place: "sdk/go/route", imports: []string{
@@ -128,15 +128,21 @@ var boundaries = []boundary{
 	{place: "internal/web/contract", project: []string{"internal/web/httpkit", "internal/nearest"}, reach: []string{anySQL}},
 	{
 		place:   "api/...",
-		project: []string{"", "planner/...", "compact", "internal/...", "sdk/go/wire"}, // the store is below planning only
+		project: []string{"", "planner/...", "compact", "internal/...", "sdk/go/wire"}, // the store is below the service only
 		never:   []string{anySQL},
 		reach:   []string{pgx, sqlite},
 	},
-	{place: "internal/web/observe", project: []string{"planner", "internal/web/admission", "internal/planning"},
+	{place: "internal/web/observe", project: []string{"planner", "internal/web/admission", "internal/service/...", "store"},
 		never: []string{anyHTTP, anySQL}},
+	{place: "internal/refusal", project: []string{"planner", "store"}, reach: []string{anyHTTP, pgx, sqlite}},
 	{
-		place:   "internal/planning",
-		project: []string{"planner/...", "compact", "store", "store/metered", "internal/...", "sdk/go/sketch"},
+		place:   "internal/operator",
+		project: []string{"planner/...", "store", "internal/absence", "internal/parameters", "internal/refusal"},
+		reach:   []string{anyHTTP, pgx, sqlite},
+	},
+	{
+		place:   "internal/service",
+		project: []string{"store", "store/metered", "internal/service/...", "internal/refusal", "internal/web/admission"},
 		never:   []string{anyHTTP, chi, anySQL},
 		reach:   []string{pgx, sqlite},
 	},
@@ -176,6 +182,29 @@ var boundaries = []boundary{
 		project: []string{"", "api", "web", "store/...", "planner/...", "compact", "internal/..."},
 		never:   []string{anySQL, chi, pgx, sqlite},
 	},
+})
+
+// serviceParts are the packages below internal/service: each may import those before it alone.
+var serviceParts = []string{
+	"figures", "listing", "reading", "claim", "scheme", "scheme/table", "scheme/layout", "schemes", "intake", "foresight",
+	"archive", "feed", "propose", "life",
+}
+
+// floors are the boundaries of these packages.
+func floors() (out []boundary) {
+	below := []string{
+		"planner/...", "compact", "store", "sdk/go/sketch", "internal/absence", "internal/analyses", "internal/backtest",
+		"internal/drive", "internal/exact", "internal/input", "internal/operator", "internal/parameters", "internal/refusal",
+		"internal/web/admission",
+	}
+	for _, part := range serviceParts {
+		place := "internal/service/" + part
+		out = append(out, boundary{
+			place: place, project: slices.Clone(below), never: []string{anyHTTP, chi, anySQL}, reach: []string{pgx, sqlite},
+		})
+		below = append(below, place)
+	}
+	return out
 }
 
 // drivers names the places that alone may import what drives a database or a

@@ -74,7 +74,7 @@ func New(c Config) *Service {
 		return &scheme.Engine{Reader: r, Slots: slots, Longest: c.Limits.PlanTime, Now: c.Now, Observer: c.Observer}
 	}
 	plans, trials := engineOf("plans", c.Limits.Plans), engineOf("analyses", c.Limits.Analyses)
-	takes := &intake.Intake{Engine: plans, MaxRows: c.Limits.Rows}
+	takes := &intake.Intake{History: &intake.History{Engine: plans}, MaxRows: c.Limits.Rows}
 	forecaster := foresight.NewForecaster(takes, c.Memory, c.Logger)
 	kept := &archive.Archive{Intake: takes}
 	return &Service{

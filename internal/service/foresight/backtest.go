@@ -43,7 +43,7 @@ type BacktestReport struct {
 
 // Backtest runs policies over the newest stored intervals of an operator, up to the first
 // one whose statistics are not kept. The configuration is the newest one.
-func (s *Forecaster) Backtest(ctx context.Context, name string, in Backtest) (*BacktestReport, error) {
+func (s *Backtester) Backtest(ctx context.Context, name string, in Backtest) (*BacktestReport, error) {
 	op, err := s.Operator(ctx, name)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (in Backtest) search(ctx context.Context, h *backtest.History, op backtest.
 
 // BacktestRows runs policies over intervals that are not stored, for an operator of that
 // configuration.
-func (s *Forecaster) BacktestRows(ctx context.Context, c operator.Configuration, h *backtest.History, in Backtest) (
+func (s *Backtester) BacktestRows(ctx context.Context, c operator.Configuration, h *backtest.History, in Backtest) (
 	*backtest.Report, error,
 ) {
 	text, err := c.Encode()
@@ -110,7 +110,7 @@ func unfit(err error) error {
 }
 
 // outset is what the plan of the first interval ran on, and the newest configuration.
-func (s *Forecaster) outset(ctx context.Context, op reading.Operator, first string, memory *admission.Lease) (
+func (s *Backtester) outset(ctx context.Context, op reading.Operator, first string, memory *admission.Lease) (
 	run backtest.Operator, err error,
 ) {
 	newest, err := s.Placement(ctx, op.Name, op.ConfigVersion)
@@ -155,7 +155,7 @@ func (x stored) needKeys() error {
 }
 
 // history reads the stored intervals, oldest first. It returns the plan of the first one, too.
-func (s *Forecaster) history(ctx context.Context, name string, in Backtest) (*backtest.History, string, error) {
+func (s *Backtester) history(ctx context.Context, name string, in Backtest) (*backtest.History, string, error) {
 	intervals, err := s.storedIntervals(ctx, name, in, math.MaxInt)
 	if err != nil {
 		return nil, "", err
@@ -180,7 +180,7 @@ func (s *Forecaster) history(ctx context.Context, name string, in Backtest) (*ba
 // storedIntervals are the newest plans of the intervals whose statistics are kept, oldest
 // first, so many at most. One that is not kept ends them: those before it are not followed
 // by the next.
-func (s *Forecaster) storedIntervals(ctx context.Context, name string, in Backtest, most int) ([]stored, error) {
+func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backtest, most int) ([]stored, error) {
 	var out []stored
 	filter := store.PlanFilter{Operator: name, Limit: scheme.PlansAtATime}
 	for more := true; more; more = more && filter.Before > 0 {
@@ -212,3 +212,6 @@ func (s *Forecaster) storedIntervals(ctx context.Context, name string, in Backte
 	slices.Reverse(out)
 	return out, nil
 }
+
+// Backtester runs policies over intervals, stored ones or others.
+type Backtester struct{ *intake.Intake }

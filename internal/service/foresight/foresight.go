@@ -135,7 +135,7 @@ func (s *Forecaster) StateAfter(ctx context.Context, p store.Plan, memory *admis
 
 // Forecaster says what the intervals so far let expect of the next, and which policy to plan by.
 type Forecaster struct {
-	*intake.Intake
+	*Backtester
 	memory  *admission.Budget
 	log     *slog.Logger
 	chooser *chooser
@@ -143,7 +143,7 @@ type Forecaster struct {
 
 // NewForecaster returns a forecaster. Its calls hold memory of the budget when they choose policies.
 func NewForecaster(in *intake.Intake, memory *admission.Budget, log *slog.Logger) *Forecaster {
-	return &Forecaster{Intake: in, memory: memory, log: log, chooser: newChooser()}
+	return &Forecaster{Backtester: &Backtester{Intake: in}, memory: memory, log: log, chooser: newChooser()}
 }
 
 // Planned notes that a plan was stored, so that a policy for the next ones may become due.

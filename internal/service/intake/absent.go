@@ -11,7 +11,7 @@ import (
 )
 
 // AbsencesBefore reads how long keys were absent before an interval.
-func (s *Intake) AbsencesBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (absence.Counts, error) {
+func (s *History) AbsencesBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (absence.Counts, error) {
 	if b.Table.Len() == 0 {
 		return nil, nil
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // InputOf reads the statistics that a stored plan was made of.
-func (s *Intake) InputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*scheme.Statistics, error) {
+func (s *History) InputOf(ctx context.Context, p store.Plan, memory *admission.Lease) (*scheme.Statistics, error) {
 	blob, err := s.Store.Input(ctx, p.ID)
 	if err != nil {
 		return nil, refusal.AboutPlan(p.ID, err)
@@ -42,7 +42,7 @@ func (s *Intake) InputOf(ctx context.Context, p store.Plan, memory *admission.Le
 
 // EarlierPlans yields the newest plans of earlier intervals, newest first, up to the first
 // error. It looks at so many plans, and the rest of those that it read with them.
-func (s *Intake) EarlierPlans(ctx context.Context, b *scheme.Base, st *scheme.Statistics, most int) iter.Seq2[store.Plan, error] {
+func (s *History) EarlierPlans(ctx context.Context, b *scheme.Base, st *scheme.Statistics, most int) iter.Seq2[store.Plan, error] {
 	return func(yield func(store.Plan, error) bool) {
 		filter := store.PlanFilter{Operator: b.Op.Name, Limit: scheme.PlansBefore}
 		for left := most; left > 0; {
@@ -69,3 +69,6 @@ func IsPurged(err error) bool {
 	var refused *refusal.Error
 	return errors.As(err, &refused) && refused.Reason == refusal.Purged
 }
+
+// History reads what is kept of earlier intervals.
+type History struct{ *scheme.Engine }

@@ -306,7 +306,7 @@ func (s *Intake) Reports(ctx context.Context, name string, epoch, interval int64
 
 // Intake takes in what is known of intervals.
 type Intake struct {
-	*scheme.Engine
+	*History
 	// MaxRows is how many rows the reports of an interval may have together.
 	MaxRows int
 }

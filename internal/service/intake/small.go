@@ -14,7 +14,7 @@ import (
 
 // TooSmall tells whether statistics are too small to be acted upon, and for how many
 // intervals in a row others were: so is what a pipeline reports that broke.
-func (s *Intake) TooSmall(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (small bool, others int, err error) {
+func (s *History) TooSmall(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (small bool, others int, err error) {
 	if st.Queues { // empty ones are as good as any
 		return false, 0, nil
 	}
@@ -37,7 +37,7 @@ const mostSmall = 1000
 
 // LastAccepted returns the newest plan of another interval whose statistics were not too
 // small, and how many intervals there were since; nil: there is none, or they are too many.
-func (s *Intake) LastAccepted(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (p *store.Plan, since int, err error) {
+func (s *History) LastAccepted(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (p *store.Plan, since int, err error) {
 	small := map[[2]int64]bool{}
 	filter := store.PlanFilter{Operator: b.Op.Name, Limit: scheme.PlansBefore}
 	for {
@@ -75,7 +75,7 @@ func IsSmall(p store.Plan) bool {
 }
 
 // costOf is what the statistics of a stored plan cost.
-func (s *Intake) costOf(ctx context.Context, id string) (cost float64, err error) {
+func (s *History) costOf(ctx context.Context, id string) (cost float64, err error) {
 	p, err := s.Plan(ctx, id)
 	if err != nil {
 		return 0, err

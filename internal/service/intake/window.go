@@ -19,7 +19,7 @@ import (
 // of the operator's window have added, and adds rows without cost for the keys that only
 // earlier ones name. Intervals that were too small to be acted upon do not count, nor do
 // those before the window was set, or whose statistics are no longer kept.
-func (s *Intake) AddUp(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) error {
+func (s *History) AddUp(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) error {
 	if b.Newest.Window <= 1 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func sharesOf(own *planner.Statistics, state []float64) []planner.Share {
 }
 
 // addInterval has a window know what a stored interval added.
-func (s *Intake) addInterval(ctx context.Context, window *drive.Window, p store.Plan, memory *admission.Lease) error {
+func (s *History) addInterval(ctx context.Context, window *drive.Window, p store.Plan, memory *admission.Lease) error {
 	held := memory.Used()
 	in, err := s.InputOf(ctx, p, memory)
 	if IsPurged(err) || err == nil && in.Added == nil {
@@ -92,7 +92,7 @@ func (s *Intake) addInterval(ctx context.Context, window *drive.Window, p store.
 
 // windowBefore are the newest plans of the intervals whose states the statistics add to,
 // oldest first.
-func (s *Intake) windowBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (plans []store.Plan, err error) {
+func (s *History) windowBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (plans []store.Plan, err error) {
 	for p, err := range s.EarlierPlans(ctx, b, st, math.MaxInt) {
 		if err != nil {
 			return nil, err

@@ -45,26 +45,26 @@ func (s *Proposer) blocking(ctx context.Context, b *scheme.Base) (*store.Plan, e
 // another plan is in the way. It tells what would come of a plan that waits or is carried
 // out.
 func (s *Proposer) computePlan(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) (
-	out *scheme.Result, err error,
+	out outcome, err error,
 ) {
 	small, others, err := s.TooSmall(ctx, b, st)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	small = small && !b.TakesOver // that rests on no statistics
 	b.Absences.Counted = small    // they do not tell which keys are absent
 	if err := s.AddUp(ctx, b, st, memory); err != nil {
-		return nil, err
+		return out, err
 	}
 	if small && others < b.Newest.Approval.SmallIntervals {
-		if out, err = schemes.Named(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CauseSmall); err == nil {
-			out.Small = true
+		if out.Result, err = schemes.Named(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CauseSmall); err == nil {
+			out.small = true
 		}
 		return out, err
 	}
 	if !small { // what is too small says nothing of the next interval
 		if err := s.Foresee(ctx, b, st, memory); err != nil {
-			return nil, err
+			return out, err
 		}
 	}
 	out, err = s.computeOrWait(ctx, b, st)
@@ -72,7 +72,7 @@ func (s *Proposer) computePlan(ctx context.Context, b *scheme.Base, st *scheme.S
 		out.OfQueues()
 	}
 	if err == nil && small {
-		if out.Small = true; out.Status() == store.StatusNoAction {
+		if out.small = true; out.Status() == store.StatusNoAction {
 			out.Causes = append(out.Causes, figures.CauseSmall)
 		}
 	}
@@ -80,41 +80,41 @@ func (s *Proposer) computePlan(ctx context.Context, b *scheme.Base, st *scheme.S
 }
 
 // computeOrWait plans by the operator's scheme, unless another plan is in the way.
-func (s *Proposer) computeOrWait(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (out *scheme.Result, err error) {
+func (s *Proposer) computeOrWait(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (out outcome, err error) {
 	other, err := s.blocking(ctx, b)
 	switch {
 	case err != nil:
-		return nil, err
+		return out, err
 	case other == nil:
-		out, err = schemes.Named(b.Newest.Scheme).Plan(ctx, s.Engine, b, st)
+		out.Result, err = schemes.Named(b.Newest.Scheme).Plan(ctx, s.Engine, b, st)
 	case other.Status.InFlight():
-		out, err = schemes.Named(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CausePlanInFlight)
+		out.Result, err = schemes.Named(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CausePlanInFlight)
 	default:
-		out, err = schemes.Named(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CausePendingApproval)
+		out.Result, err = schemes.Named(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CausePendingApproval)
 	}
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	waiting := other
 	if waiting == nil {
-		if waiting, err = s.waiting(ctx, b, out); waiting == nil || err != nil {
+		if waiting, err = s.waiting(ctx, b, out.Result); waiting == nil || err != nil {
 			return out, err
 		}
 	}
-	then, err := schemes.Named(b.Newest.Scheme).Evaluate(ctx, s.Engine, b, st, out, *waiting)
+	then, err := schemes.Named(b.Newest.Scheme).Evaluate(ctx, s.Engine, b, st, out.Result, *waiting)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	out.Evaluated = &scheme.EvaluatedPlan{ID: waiting.ID}
-	if out.Evaluated.Agreed, err = figures.AgreedTo(*waiting); then != nil && err == nil {
-		if out.Evaluated.Figures, err = evaluatedFiguresOf(*waiting, then); err != nil {
-			return nil, err
+	out.evaluated = &evaluatedPlan{id: waiting.ID}
+	if out.evaluated.agreed, err = figures.AgreedTo(*waiting); then != nil && err == nil {
+		if out.evaluated.figures, err = evaluatedFiguresOf(*waiting, then); err != nil {
+			return out, err
 		}
-		out.Evaluated.Breaks = breaksBeyond(b.Newest.ApprovalRule, out.Evaluated.Agreed, then)
-		out.Evaluated.Changed = b.Newest.Approval.Auto != operator.AutoAlways && len(out.Evaluated.Breaks) > 0
+		out.evaluated.breaks = breaksBeyond(b.Newest.ApprovalRule, out.evaluated.agreed, then)
+		out.evaluated.changed = b.Newest.Approval.Auto != operator.AutoAlways && len(out.evaluated.breaks) > 0
 	}
 	if other != nil {
-		out.Blocking = &figures.BlockingPlan{Plan: other.ID, Status: string(other.Status), Figures: out.Evaluated.Figures}
+		out.blocking = &figures.BlockingPlan{Plan: other.ID, Status: string(other.Status), Figures: out.evaluated.figures}
 	}
 	return out, err
 }

@@ -9,16 +9,15 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
-	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/store"
 )
 
 // waitsFor tells why a plan that is to be carried out waits for approval; nil: it is
 // approved.
-func waitsFor(c operator.ApprovalRule, o *scheme.Result) []figures.WaitReason {
+func waitsFor(c operator.ApprovalRule, o outcome) []figures.WaitReason {
 	var out []figures.WaitReason
-	if o.Small {
+	if o.small {
 		out = append(out, figures.WaitSmall)
 	}
 	switch c.Approval.Auto {

@@ -28,61 +28,62 @@ func TestWaitsFor(t *testing.T) {
 	state, fraction, keys := 40.0, 0.2, int64(4)
 	for name, c := range map[string]struct {
 		rule   operator.ApprovalOptions
-		change func(*scheme.Result)
+		change func(*outcome)
 		want   []figures.WaitReason
 	}{
-		"within limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(*scheme.Result) {}, nil},
-		"never":         {operator.ApprovalOptions{Auto: operator.AutoNever}, func(*scheme.Result) {}, []figures.WaitReason{figures.WaitApproval}},
+		"within limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(*outcome) {}, nil},
+		"never":         {operator.ApprovalOptions{Auto: operator.AutoNever}, func(*outcome) {}, []figures.WaitReason{figures.WaitApproval}},
 		"a larger table over its limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *scheme.Result) { o.TableWithinLimit = false }, []figures.WaitReason{figures.WaitTableLimit}},
+			func(o *outcome) { o.TableWithinLimit = false }, []figures.WaitReason{figures.WaitTableLimit}},
 		"as large a one": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *scheme.Result) { o.TableWithinLimit, o.TableAfter = false, 3 }, []figures.WaitReason{figures.WaitTableLimit}},
+			func(o *outcome) { o.TableWithinLimit, o.TableAfter = false, 3 }, []figures.WaitReason{figures.WaitTableLimit}},
 		"a smaller one": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *scheme.Result) { o.TableWithinLimit, o.TableAfter = false, 2 }, nil},
+			func(o *outcome) { o.TableWithinLimit, o.TableAfter = false, 2 }, nil},
 		"better, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *scheme.Result) { o.Balanced, o.Theta.After = false, 0.4 }, nil},
+			func(o *outcome) { o.Balanced, o.Theta.After = false, 0.4 }, nil},
 		"no better, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *scheme.Result) { o.Balanced, o.Theta.After = false, 0.5 }, nil},
+			func(o *outcome) { o.Balanced, o.Theta.After = false, 0.5 }, nil},
 		"worse, above the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *scheme.Result) { o.Balanced, o.Theta.After = false, 0.6 }, []figures.WaitReason{figures.WaitThetaWorse}},
+			func(o *outcome) { o.Balanced, o.Theta.After = false, 0.6 }, []figures.WaitReason{figures.WaitThetaWorse}},
 		"worse, within the limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
-			func(o *scheme.Result) { o.Theta.After = 0.6 }, nil},
-		"worse, as a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *scheme.Result) {
+			func(o *outcome) { o.Theta.After = 0.6 }, nil},
+		"worse, as a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *outcome) {
 			o.Balanced, o.Theta.After, o.HotKeys = false, 0.6, []planner.HotKey{{ForcedTheta: 0.3}, {ForcedTheta: 0.6}}
 		}, nil},
-		"worse than a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *scheme.Result) {
+		"worse than a hot key forces": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *outcome) {
 			o.Balanced, o.Theta.After, o.HotKeys = false, 0.7, []planner.HotKey{{ForcedTheta: 0.6}}
 		}, []figures.WaitReason{figures.WaitThetaWorse}},
-		"of what nobody carried": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *scheme.Result) {
+		"of what nobody carried": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(o *outcome) {
 			o.Balanced, o.Theta, o.Instances = false, planner.Comparison{After: 0.6}, []planner.Load{{After: 3}}
 		}, nil},
 		"as much as the limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{State: &state, Fraction: &fraction, Keys: &keys}},
-			func(*scheme.Result) {}, nil},
+			func(*outcome) {}, nil},
 		"more state": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{State: &state}},
-			func(o *scheme.Result) { o.Migration.State = 41 }, []figures.WaitReason{figures.WaitMaxMigration}},
+			func(o *outcome) { o.Migration.State = 41 }, []figures.WaitReason{figures.WaitMaxMigration}},
 		"a larger fraction": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{Fraction: &fraction}},
-			func(o *scheme.Result) { o.Migration.Fraction = 0.21 }, []figures.WaitReason{figures.WaitMaxMigration}},
+			func(o *outcome) { o.Migration.Fraction = 0.21 }, []figures.WaitReason{figures.WaitMaxMigration}},
 		"nothing of nothing": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{Fraction: new(0.0)}},
-			func(o *scheme.Result) { o.Migration = planner.Migration{Keys: 4} }, nil},
+			func(o *outcome) { o.Migration = planner.Migration{Keys: 4} }, nil},
 		"more keys": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
-			func(o *scheme.Result) { o.Migration.Keys = 5 }, []figures.WaitReason{figures.WaitMaxMigration}},
+			func(o *outcome) { o.Migration.Keys = 5 }, []figures.WaitReason{figures.WaitMaxMigration}},
 		"all at once": {operator.ApprovalOptions{Auto: operator.AutoNever, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
-			func(o *scheme.Result) {
-				o.Small, o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = true, false, false, 0.6, 5
+			func(o *outcome) {
+				o.small, o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = true, false, false, 0.6, 5
 			}, []figures.WaitReason{figures.WaitSmall, figures.WaitApproval, figures.WaitTableLimit, figures.WaitThetaWorse, figures.WaitMaxMigration}},
 		"all at once, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
-			func(o *scheme.Result) {
+			func(o *outcome) {
 				o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = false, false, 0.6, 5
 			}, nil},
-		"too small, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways}, func(o *scheme.Result) { o.Small = true },
+		"too small, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways}, func(o *outcome) { o.small = true },
 			[]figures.WaitReason{figures.WaitSmall}},
 	} {
-		o := within()
+		result := within()
+		o := outcome{Result: &result}
 		c.change(&o)
-		if got := waitsFor(operator.ApprovalRule{Approval: c.rule}, &o); !slices.Equal(got, c.want) {
+		if got := waitsFor(operator.ApprovalRule{Approval: c.rule}, o); !slices.Equal(got, c.want) {
 			t.Errorf("%s: waits for %v, want %v", name, got, c.want)
 		}
 	}

@@ -91,22 +91,22 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in intake.Propos
 	case err != nil:
 		return nil, d.merged.Refusal(err)
 	}
-	d.merged.Note(out)
-	if d.reports, err = d.merged.Encode(out); err != nil {
+	d.merged.Note(out.Result)
+	if d.reports, err = d.merged.Encode(out.Result); err != nil {
 		return nil, err
 	}
 	if err := in.Memory.Reserve(out.AnswerBytes()); err != nil {
 		return nil, err
 	}
-	if out.Small && in.Reports != nil { // others may come, so it is identified by these
+	if out.small && in.Reports != nil { // others may come, so it is identified by these
 		d.source = in.Identity(d.hash, b.Op.ConfigVersion, b.Op.TableVersion)
 		d.fingerprint = d.source
 	}
-	if out.Returned, err = s.Returned(ctx, b, d.Statistics, out, in.Memory); err != nil {
+	if out.returned, err = s.Returned(ctx, b, d.Statistics, out.Result, in.Memory); err != nil {
 		return nil, err
 	}
 	out.Took = s.Now().Sub(begin)
-	d.Result, d.parameters = out, d.Over(b.Newest.Planned())
+	d.outcome, d.parameters = out, d.Over(b.Newest.Planned())
 	return s.keep(ctx, b, d)
 }
 
@@ -188,7 +188,7 @@ func (s *Proposer) load(ctx context.Context, p store.Plan) (*intake.StoredPlan, 
 
 // draft is a computed plan that is to be stored, with what the record says besides.
 type draft struct {
-	*scheme.Result
+	outcome
 	*scheme.Statistics
 	parameters  operator.Parameters
 	merged      *intake.MergedReports // nil: the statistics came whole
@@ -245,7 +245,7 @@ func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*intake.S
 
 // recordOf is a plan as the store takes it.
 func recordOf(b *scheme.Base, d draft, at time.Time) (store.NewPlan, error) {
-	f, err := d.Figures()
+	f, err := d.figures()
 	if err != nil {
 		return store.NewPlan{}, err
 	}
@@ -265,9 +265,9 @@ func recordOf(b *scheme.Base, d draft, at time.Time) (store.NewPlan, error) {
 		Fingerprint: d.fingerprint, Source: d.source, Outdated: d.Outdated(b.Op.TableVersion), CreatedAt: at, Figures: f,
 		Classes: d.OfClasses(), EngineTable: b.EngineHolds(),
 	}
-	p.LeavesOpen = d.Small && p.Status == store.StatusNoAction
+	p.LeavesOpen = d.small && p.Status == store.StatusNoAction
 	if p.Status == store.StatusApproved {
-		p.WaitsFor = figures.ReasonsText(waitsFor(b.Newest.ApprovalRule, d.Result))
+		p.WaitsFor = figures.ReasonsText(waitsFor(b.Newest.ApprovalRule, d.outcome))
 		p.Status, p.ExpiresAt = operator.FirstStatus(len(p.WaitsFor) > 0), b.Newest.Expiry(at)
 		p.Awaited = awaitedBy(b, d.Result)
 	}
@@ -275,7 +275,7 @@ func recordOf(b *scheme.Base, d draft, at time.Time) (store.NewPlan, error) {
 	if err != nil {
 		return store.NewPlan{}, err
 	}
-	evaluated, err := d.Evaluation(p)
+	evaluated, err := d.evaluation(p)
 	if err != nil {
 		return store.NewPlan{}, err
 	}

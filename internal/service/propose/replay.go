@@ -163,23 +163,24 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*intake.StoredP
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.Run(ctx, t.Strategy, in, t.Parameters)
+	result, err := s.Run(ctx, t.Strategy, in, t.Parameters)
 	if err != nil {
 		return nil, err
 	}
-	r.finish(out)
-	if err := r.memory.Reserve(out.AnswerBytes()); err != nil {
+	r.finish(result)
+	if err := r.memory.Reserve(result.AnswerBytes()); err != nil {
 		return nil, err
 	}
 	if r.base.Before, _, err = s.LastAccepted(ctx, r.base, r.Statistics); err != nil {
 		return nil, err
 	}
-	if out.Returned, err = s.Returned(ctx, r.base, r.Statistics, out, r.memory); err != nil {
+	out := outcome{Result: result, small: intake.IsSmall(r.Plan)}
+	if out.returned, err = s.Returned(ctx, r.base, r.Statistics, result, r.memory); err != nil {
 		return nil, err
 	}
-	out.Took, out.Small = s.Now().Sub(begin), intake.IsSmall(r.Plan)
+	out.Took = s.Now().Sub(begin)
 	return s.keep(ctx, r.base, draft{
-		Result: out, Statistics: r.Statistics, parameters: t.Parameters, hash: r.InputHash,
+		outcome: out, Statistics: r.Statistics, parameters: t.Parameters, hash: r.InputHash,
 		fingerprint: fingerprint, source: r.Source, reports: r.Reports, by: t.By, claim: t.Claim, replaces: replaces,
 	})
 }

@@ -114,14 +114,10 @@ type Result struct {
 	*planner.Plan
 	Took time.Duration
 
-	Classes    *compact.Classes      // what its items are; nil: keys
-	compaction *figures.Compaction   // nil: it was made on keys
-	loadErrors []planner.Comparison  // by instance; nil: not known
-	Blocking   *figures.BlockingPlan // nil: no other plan was in the way
-	Evaluated  *EvaluatedPlan        // nil: no other plan waits or is carried out
-	Small      bool                  // its statistics are too small to be acted upon
-	Foresight  *Foresight            // nil: nobody looks ahead
-	Returned   float64               // of the state that moves, what goes back; see Service.returned
+	Classes    *compact.Classes     // what its items are; nil: keys
+	compaction *figures.Compaction  // nil: it was made on keys
+	loadErrors []planner.Comparison // by instance; nil: not known
+	Foresight  *Foresight           // nil: nobody looks ahead
 	// idleEntries are those of keys that have been absent for long.
 	idleEntries int64
 
@@ -295,21 +291,21 @@ func (o *Result) migrations() input.List {
 		if o.Snapshot.Named == 0 {
 			return listing.ClassMigrations(moves).List()
 		}
-		return input.ItemMovesOf(moves, input.MigrationsOf(o.named()))
+		return input.ItemMovesOf(moves, input.MigrationsOf(namedMoves(o)))
 	}
 	return input.Records[input.Migration](input.MigrationsOf(o.Plan))
 }
 
-// named is the plan with the moves of keys that are named alone.
-func (o *Result) named() *planner.Plan {
+// namedMoves is the plan with the moves of keys that are named alone.
+func namedMoves(o *Result) *planner.Plan {
 	p := *o.Plan
 	p.Moves = o.Classes.MovesNamed(o.Plan)
 	return &p
 }
 
-// stays are the keys that the plan leaves elsewhere than their hash instance, as
+// staysOf are the keys that the plan leaves elsewhere than their hash instance, as
 // moves to where they are.
-func (o *Result) stays() []compact.Record {
+func staysOf(o *Result) []compact.Record {
 	left := slices.Clone(o.Classes.Items.Count)
 	for _, m := range o.Moves {
 		left[m.Item] -= m.Count
@@ -335,17 +331,17 @@ func (o *Result) EncodedMigrations(withStays bool) []byte {
 	}
 	moves := o.Classes.Moves(o.Plan)
 	if withStays {
-		moves = compact.Merge(append(moves, o.stays()...))
+		moves = compact.Merge(append(moves, staysOf(o)...))
 	}
 	if o.Snapshot.Named == 0 {
 		return input.EncodeClassMoves(moves)
 	}
-	return input.EncodeItemMoves(moves, o.Classes.Scales, o.named(), o.namedAfter())
+	return input.EncodeItemMoves(moves, o.Classes.Scales, namedMoves(o), namedAfter(o))
 }
 
 // namedAfter are the keys that are named, by ascending bytes, with their entries after the
 // plan: of NoInstance where a key has none.
-func (o *Result) namedAfter() []planner.Entry {
+func namedAfter(o *Result) []planner.Entry {
 	s := o.Snapshot
 	first := s.Len() - s.Named
 	out := make([]planner.Entry, s.Named)
@@ -416,7 +412,7 @@ func (o *Result) Figures() (store.Figures, error) {
 	for i, c := range o.Causes {
 		causes[i] = string(c)
 	}
-	forcedKeys, forcedState := o.forced()
+	forcedKeys, forcedState := forced(o)
 	f := store.Figures{
 		EndReason: string(o.EndReason), Causes: causes, Balanced: o.Balanced, TableWithinLimit: o.TableWithinLimit,
 		ThetaBefore: o.Theta.Before, ThetaAfter: o.Theta.After, UnderloadBefore: o.Underload.Before,
@@ -424,7 +420,7 @@ func (o *Result) Figures() (store.Figures, error) {
 		SkewnessBefore: o.Skewness.Before, SkewnessAfter: o.Skewness.After, TableBefore: o.TableBefore,
 		TableAfter:    o.TableAfter,
 		MigrationKeys: o.Migration.Keys, MigrationState: o.Migration.State, MigrationFraction: o.Migration.Fraction,
-		ForcedKeys: forcedKeys, ForcedState: forcedState, ReturnedState: o.Returned,
+		ForcedKeys: forcedKeys, ForcedState: forcedState,
 		Objective: o.Migration.Objective, DriftedKeys: o.Snapshot.Drifted,
 		IdleEntries: o.idleEntries, PlannerRevision: planner.Revision, WorkUnits: o.WorkUnits, Merges: o.Merges(),
 	}
@@ -435,8 +431,8 @@ func (o *Result) Figures() (store.Figures, error) {
 		into  *[]byte
 		value any
 	}{
-		{&f.Instances, o.loads()}, {&f.HotKeys, o.HotKeyList()}, {&f.Splits, o.SplitKeys()},
-		{&f.Certificate, o.proof()}, {&f.Compaction, o.compaction}, {&f.Pending, o.Blocking},
+		{&f.Instances, loadsOf(o)}, {&f.HotKeys, o.HotKeyList()}, {&f.Splits, o.SplitKeys()},
+		{&f.Certificate, proofOf(o)}, {&f.Compaction, o.compaction},
 		{&f.Forecast, o.Foresight},
 	} {
 		text, err := json.Marshal(part.value)
@@ -450,13 +446,13 @@ func (o *Result) Figures() (store.Figures, error) {
 	return f, nil
 }
 
-// proof is the certificate of the plan; nil when there is none.
-func (o *Result) proof() *figures.Certificate {
+// proofOf is the certificate of the plan; nil when there is none.
+func proofOf(o *Result) *figures.Certificate {
 	c := o.Certificate
 	if o.Proven != nil || c == nil {
 		return o.Proven
 	}
-	out := &figures.Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: o.scope(), Infeasible: c.Infeasible,
+	out := &figures.Certificate{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: scopeOf(o), Infeasible: c.Infeasible,
 		Unmet: make([]figures.Unmet, len(c.Unmet))}
 	if c.Infeasible {
 		out.LowerBound = nil
@@ -467,8 +463,8 @@ func (o *Result) proof() *figures.Certificate {
 	return out
 }
 
-// scope is what the certificate of the planner is over.
-func (o *Result) scope() string {
+// scopeOf is what the certificate of the planner is over.
+func scopeOf(o *Result) string {
 	if _, splits := o.Diff.(listing.PkgDiff); splits {
 		return scopeCandidates
 	}
@@ -482,7 +478,7 @@ const scopeCandidates = "candidates"
 // after it.
 type FirstsOf struct{ Before, After []int64 }
 
-func (o *Result) loads() []figures.Load {
+func loadsOf(o *Result) []figures.Load {
 	out := make([]figures.Load, len(o.Instances))
 	for i, l := range o.Instances {
 		d := o.Snapshot.Instances[i]
@@ -503,7 +499,7 @@ func (o *Result) loads() []figures.Load {
 			out[i].MergesBefore = new(l.KeysBefore - o.Firsts.Before[i])
 			out[i].MergesAfter = new(l.KeysAfter - o.Firsts.After[i])
 		}
-		if o.asksToFill() && d.Live() {
+		if asksToFill(o) && d.Live() {
 			out[i].LeastLoad = &l.Least
 		}
 		if o.loadErrors != nil {
@@ -517,7 +513,7 @@ func (o *Result) loads() []figures.Load {
 }
 
 // asksToFill reports whether some load has a lower bound.
-func (o *Result) asksToFill() bool {
+func asksToFill(o *Result) bool {
 	return o.Options.ThetaMin != nil ||
 		slices.ContainsFunc(o.Snapshot.Instances, func(d planner.Instance) bool { return d.Filling })
 }
@@ -554,7 +550,7 @@ func (o *Result) SplitKeys() []figures.SplitKey {
 
 // forced sums up what a plan has to move: off instances that were removed, after a
 // changed hash, and where the state of a key is on several instances.
-func (o *Result) forced() (keys int64, state float64) {
+func forced(o *Result) (keys int64, state float64) {
 	var states []float64
 	var times []int64
 	add := func(reason planner.Reason, n int64, amount float64, count int64) {
@@ -581,31 +577,6 @@ func (o *Result) forced() (keys int64, state float64) {
 		return 0, 0
 	}
 	return keys, exact.SumsBy(1, make([]int32, len(states)), states, times)[0]
-}
-
-// EvaluatedPlan is another plan, and how it does under the statistics of a new one.
-type EvaluatedPlan struct {
-	ID      string
-	Figures *figures.EvaluatedFigures // nil: they cannot be told
-	Breaks  []figures.WaitReason      // that nobody has agreed to
-	Agreed  figures.Agreement
-	Changed bool // it must be approved again
-}
-
-// Evaluation is what the store keeps of how another plan does under the statistics of p.
-func (o *Result) Evaluation(p store.Plan) (*store.Evaluation, error) {
-	e := o.Evaluated
-	if e == nil {
-		return nil, nil
-	}
-	text, err := json.Marshal(figures.LatestFigures{
-		Plan: p.ID, Epoch: p.Epoch, Interval: p.Interval, Figures: e.Figures, Breaks: figures.ReasonsText(e.Breaks),
-		Agreed: e.Agreed,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encoding how plan %s does: %w", e.ID, err)
-	}
-	return &store.Evaluation{Plan: e.ID, Latest: text, LimitsChanged: e.Changed}, nil
 }
 
 // Affected yields the instances that the migrations of the plan concern, some of them

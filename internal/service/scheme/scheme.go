@@ -16,20 +16,36 @@ import (
 )
 
 // Scheme is a way to say where every key belongs: a routing table, a ring, ranges or
-// candidates.
-// Its methods know all that differs between them. They have no state.
+// candidates. It has no state. Who adds one implements the three interfaces, gives package
+// operator the form of its configuration, and enters it in package schemes.
 type Scheme interface {
-	// Read reads what a plan starts from: the rest of b, whose configurations are there.
+	Placing
+	Planning
+	Telling
+}
+
+// Placing is where keys are under a scheme, as the committed table and statistics say.
+type Placing interface {
+	// Read reads what a plan starts from into b, whose operator and configurations are there
+	// already: the table or the layout, and whether they change.
 	Read(ctx context.Context, r *reading.Reader, b *Base) error
-	// Admit refuses statistics that no plan can be made of.
+	// Admit refuses statistics that no plan can be made of, with a refusal or an input error.
 	Admit(b *Base, st *Statistics) error
-	// AdmitPartial refuses statistics that do not name all keys.
+	// AdmitPartial refuses statistics that do not name all keys; nil: they are enough.
 	AdmitPartial() error
 	// RowHash is what the keys of a report are checked with; nil: nothing.
 	RowHash(p *reading.Placement) planner.HashFunction
 	// Place returns where the committed table, else the committed hash puts keys.
 	Place(b *Base) input.Place
-	// Plan makes a plan that no other one is in the way of.
+	// Route says where the committed table puts a key; entry is that of the key, nil:
+	// it has none.
+	Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (Route, error)
+}
+
+// Planning is how plans are made under a scheme.
+type Planning interface {
+	// Plan makes a plan that no other one is in the way of. It takes a slot of the engine, and
+	// ends in its time.
 	Plan(ctx context.Context, e *Engine, b *Base, st *Statistics) (*Result, error)
 	// NoAction is the plan that leaves everything where it is, for that cause.
 	NoAction(ctx context.Context, e *Engine, b *Base, st *Statistics, cause planner.Cause) (*Result, error)
@@ -37,7 +53,10 @@ type Scheme interface {
 	// made of, those that now was made of; nil when that cannot be told.
 	Evaluate(ctx context.Context, e *Engine, b *Base, st *Statistics, now *Result,
 		other store.Plan) (*planner.Plan, error)
+}
 
+// Telling is what is said of stored plans and of tables under a scheme.
+type Telling interface {
 	// Migrates is what the migrations of a plan are.
 	Migrates(classes bool) Migrates
 	// Change reads what a stored plan does to the table; nil: that is not known.
@@ -46,7 +65,6 @@ type Scheme interface {
 	Migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error)
 	// RefuseTable refuses what needs plans of a routing table, where there is none.
 	RefuseTable() error
-
 	// Table describes a version of the committed table.
 	Table(c operator.Configuration, entries []store.Entry) (TableContent, error)
 	// Pending describes what a plan that is being carried out will make of the table, and
@@ -57,9 +75,6 @@ type Scheme interface {
 	ChangesTell(then, now operator.Configuration) bool
 	// CountsEntries reports whether the size of a table is its number of entries.
 	CountsEntries() bool
-	// Route says where the committed table puts a key; entry is that of the key, nil:
-	// it has none.
-	Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (Route, error)
 }
 
 // PendingPlan is a plan that is being carried out, and what it starts from.

@@ -185,7 +185,7 @@ func (s Scheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *
 	case ctx.Err() != nil: // nobody waits for it any more
 		return nil, ctx.Err()
 	case errors.Is(err, planner.ErrStopped):
-		stay, err := s.anySnapshot(b, st)
+		stay, err := anySnapshot(s, b, st)
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +204,7 @@ func (s Scheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *
 func (s Scheme) NoAction(
 	_ context.Context, _ *scheme.Engine, b *scheme.Base, st *scheme.Statistics, cause planner.Cause,
 ) (*scheme.Result, error) {
-	stay, err := s.anySnapshot(b, st)
+	stay, err := anySnapshot(s, b, st)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (wholeKeys) snapshot(b *scheme.Base, st *scheme.Statistics, config *reading
 
 // anySnapshot is the snapshot of statistics of which nothing is to be planned: where
 // keys would go makes no difference, but that it is there.
-func (s Scheme) anySnapshot(b *scheme.Base, st *scheme.Statistics) (*planner.Snapshot, error) {
+func anySnapshot(s Scheme, b *scheme.Base, st *scheme.Statistics) (*planner.Snapshot, error) {
 	anywhere := allOf(b.Newest.Instances[0].ID)
 	if b.Layout.Nobody() {
 		return s.snapshot(b, st, b.Newest, anywhere, anywhere)
