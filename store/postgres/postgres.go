@@ -22,6 +22,7 @@ import (
 	"plannerd/migrations"
 	"plannerd/store"
 	"plannerd/store/internal/engine"
+	"plannerd/store/internal/statements"
 )
 
 // maxAttempts bounds how often a transaction is tried that the server gave up
@@ -133,14 +134,14 @@ func (d *database) Close() error {
 }
 
 // Read implements [engine.Database].
-func (d *database) Read(ctx context.Context, f func(engine.Statements) error) error {
+func (d *database) Read(ctx context.Context, f func(statements.Statements) error) error {
 	return d.connected(ctx, func(conn *pgxpool.Conn) error {
-		return f(engine.Statements{Session: session{conn, d.timeout}})
+		return f(statements.On(session{conn, d.timeout}))
 	})
 }
 
 // Snapshot implements [engine.Database].
-func (d *database) Snapshot(ctx context.Context, f func(engine.Statements) error) error {
+func (d *database) Snapshot(ctx context.Context, f func(statements.Statements) error) error {
 	return d.transact(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, f)
 }
 
@@ -148,11 +149,11 @@ func (d *database) Snapshot(ctx context.Context, f func(engine.Statements) error
 // operator's row is locked, every later statement sees what was committed
 // before, and nobody else writes. It asks for no access mode: a standby has an error
 // of its own for that.
-func (d *database) Update(ctx context.Context, f func(engine.Statements) error) error {
+func (d *database) Update(ctx context.Context, f func(statements.Statements) error) error {
 	return d.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, f)
 }
 
-func (d *database) transact(ctx context.Context, options pgx.TxOptions, f func(engine.Statements) error) error {
+func (d *database) transact(ctx context.Context, options pgx.TxOptions, f func(statements.Statements) error) error {
 	return d.connected(ctx, func(conn *pgxpool.Conn) error {
 		for attempt := 1; ; attempt++ {
 			err := d.try(ctx, conn, options, f)
@@ -165,7 +166,7 @@ func (d *database) transact(ctx context.Context, options pgx.TxOptions, f func(e
 
 // try runs a transaction once.
 func (d *database) try(
-	ctx context.Context, conn *pgxpool.Conn, options pgx.TxOptions, f func(engine.Statements) error,
+	ctx context.Context, conn *pgxpool.Conn, options pgx.TxOptions, f func(statements.Statements) error,
 ) error {
 	bounded := func(do func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(ctx, d.timeout)
@@ -180,7 +181,7 @@ func (d *database) try(
 	if err != nil {
 		return err
 	}
-	if err := f(engine.Statements{Session: session{tx, d.timeout}}); err != nil {
+	if err := f(statements.On(session{tx, d.timeout})); err != nil {
 		_ = bounded(tx.Rollback) // a connection that cannot even do that is not used again
 		return err
 	}

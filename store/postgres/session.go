@@ -11,6 +11,7 @@ import (
 
 	"plannerd/store"
 	"plannerd/store/internal/engine"
+	"plannerd/store/internal/statements"
 )
 
 // session implements [engine.Session].
@@ -45,7 +46,7 @@ func (r rows) Close() {
 	r.end()
 }
 
-func (s session) Query(ctx context.Context, query string, args ...any) (engine.Rows, error) {
+func (s session) Query(ctx context.Context, query string, args ...any) (statements.Rows, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	found, err := s.db.Query(ctx, query, args...)
 	if err != nil {
@@ -66,14 +67,14 @@ func (r row) Scan(targets ...any) error {
 	return r.Row.Scan(targets...)
 }
 
-func (s session) QueryRow(ctx context.Context, query string, args ...any) engine.Scanner {
+func (s session) QueryRow(ctx context.Context, query string, args ...any) statements.Scanner {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	return row{s.db.QueryRow(ctx, query, args...), cancel}
 }
 
 func (s session) ForUpdate() string { return " FOR UPDATE" }
 
-func (s session) Instant(t **time.Time) any { return engine.Instant{P: t} }
+func (s session) Instant(t **time.Time) any { return statements.Instant{P: t} }
 
 // changesPerStatement bounds the size of one statement's arrays: keys have at
 // most 1 KiB.
@@ -106,7 +107,7 @@ func (s session) change(ctx context.Context, operator int64, changes []store.Cha
 		oldParts, newParts := make([][]byte, len(chunk)), make([][]byte, len(chunk))
 		for i, c := range chunk {
 			keys[i], before[i], after[i] = c.Key, c.Old, c.New
-			oldParts[i], newParts[i] = engine.Parts(c.OldParts), engine.Parts(c.NewParts)
+			oldParts[i], newParts[i] = statements.Parts(c.OldParts), statements.Parts(c.NewParts)
 		}
 		n, err := s.Exec(ctx, query, operator, keys, before, after, oldParts, newParts)
 		if err != nil {
@@ -128,7 +129,7 @@ func (s session) insertEntries(ctx context.Context, operator int64, changes []st
 	defer cancel()
 	_, err := s.db.CopyFrom(ctx, pgx.Identifier{"table_entries"}, []string{"operator_id", "key", "instance", "parts"},
 		pgx.CopyFromSlice(len(changes), func(i int) ([]any, error) {
-			return []any{operator, changes[i].Key, changes[i].New, engine.Parts(changes[i].NewParts)}, nil
+			return []any{operator, changes[i].Key, changes[i].New, statements.Parts(changes[i].NewParts)}, nil
 		}))
 	if hasCode(err, uniqueViolation) {
 		return fmt.Errorf("%w: %w", engine.ErrMismatch, err) // one of them is there already

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"plannerd/migrations"
-	"plannerd/store/internal/engine"
+	"plannerd/store/internal/statements"
 )
 
 // companions are what the names of files end with that SQLite has beside a database.
@@ -149,7 +149,7 @@ func verify(ctx context.Context, path string) error {
 	case version <= migrations.Latest:
 		return nil
 	}
-	oldest, err := engine.Statements{Session: session{runner: &runner{known: newPrepared(db)}}}.OldestProgram(ctx)
+	oldest, err := statements.On(session{runner: &runner{known: newPrepared(db)}}).OldestProgram(ctx)
 	if err == nil && oldest > migrations.Latest {
 		err = errors.New("it needs a newer plannerd than this one")
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"plannerd/store/internal/engine"
+	"plannerd/store/internal/statements"
 )
 
 // TestPrepared: statements are kept up to a number, and run the same whether they are or not,
@@ -20,7 +20,7 @@ func TestPrepared(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	ask := func(q engine.Statements) error {
+	ask := func(q statements.Statements) error {
 		for n := range mostPrepared + 10 {
 			var got int
 			err := q.QueryRow(t.Context(), fmt.Sprintf("SELECT $1 + %d", n), 1).Scan(&got)

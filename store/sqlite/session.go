@@ -8,6 +8,7 @@ import (
 
 	"plannerd/store"
 	"plannerd/store/internal/engine"
+	"plannerd/store/internal/statements"
 )
 
 // session implements [engine.Session].
@@ -32,19 +33,19 @@ type rows struct{ *sql.Rows }
 
 func (r rows) Close() { _ = r.Rows.Close() } // Err has told what there was to tell
 
-func (s session) Query(ctx context.Context, query string, args ...any) (engine.Rows, error) {
+func (s session) Query(ctx context.Context, query string, args ...any) (statements.Rows, error) {
 	found, err := s.query(ctx, query, args...) //nolint:rowserrcheck // the engine does
 	return rows{found}, err
 }
 
-func (s session) QueryRow(ctx context.Context, query string, args ...any) engine.Scanner {
+func (s session) QueryRow(ctx context.Context, query string, args ...any) statements.Scanner {
 	return s.queryRow(ctx, query, args...)
 }
 
 // ForUpdate is empty: an immediate transaction is alone in changing anything.
 func (s session) ForUpdate() string { return "" }
 
-func (s session) Instant(t **time.Time) any { return engine.Instant{P: t, Micros: true} }
+func (s session) Instant(t **time.Time) any { return statements.Instant{P: t, Micros: true} }
 
 // Apply makes the changes one by one, which costs SQLite no round trips.
 func (s session) Apply(ctx context.Context, operator int64, sets, moves, unsets []store.Change) error {
@@ -85,7 +86,7 @@ func (s session) change(ctx context.Context, operator int64, changes []store.Cha
 			return ctx.Err()
 		}
 		n, err := affected(statement.ExecContext(unending, operator, c.Key, c.Old, c.New,
-			engine.Parts(c.OldParts), engine.Parts(c.NewParts)))
+			statements.Parts(c.OldParts), statements.Parts(c.NewParts)))
 		if err != nil {
 			return err
 		}

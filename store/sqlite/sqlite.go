@@ -24,6 +24,7 @@ import (
 	"plannerd/migrations"
 	"plannerd/store"
 	"plannerd/store/internal/engine"
+	"plannerd/store/internal/statements"
 )
 
 // Store is a [store.Store] in a SQLite file.
@@ -140,31 +141,31 @@ func (d *database) Close() error {
 }
 
 // Read implements [engine.Database].
-func (d *database) Read(ctx context.Context, f func(engine.Statements) error) error {
+func (d *database) Read(ctx context.Context, f func(statements.Statements) error) error {
 	if err := d.file.check(); err != nil {
 		return err
 	}
 	run := &runner{known: d.reads}
-	err := f(engine.Statements{Session: session{runner: run}})
+	err := f(statements.On(session{runner: run}))
 	d.reads.add(ctx, run.fresh)
 	return d.explain(ctx, err)
 }
 
 // Snapshot implements [engine.Database].
-func (d *database) Snapshot(ctx context.Context, f func(engine.Statements) error) error {
+func (d *database) Snapshot(ctx context.Context, f func(statements.Statements) error) error {
 	if err := d.file.check(); err != nil {
 		return err
 	}
-	return d.transact(ctx, d.reads, func(r *runner) error { return f(engine.Statements{Session: session{runner: r}}) })
+	return d.transact(ctx, d.reads, func(r *runner) error { return f(statements.On(session{runner: r})) })
 }
 
 // Update implements [engine.Database].
-func (d *database) Update(ctx context.Context, f func(engine.Statements) error) error {
+func (d *database) Update(ctx context.Context, f func(statements.Statements) error) error {
 	if err := d.file.checkWritable(); err != nil {
 		return err
 	}
 	var told []string
-	err := d.transact(ctx, d.changes, func(r *runner) error { return f(engine.Statements{Session: session{r, &told}}) })
+	err := d.transact(ctx, d.changes, func(r *runner) error { return f(statements.On(session{r, &told})) })
 	if err == nil {
 		d.watchers.tell(told)
 		err = d.file.check() // or else what was committed is lost

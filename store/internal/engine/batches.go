@@ -5,15 +5,16 @@ import (
 	"fmt"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // insertBatches writes the batches of a plan.
-func insertBatches(ctx context.Context, q Statements, seq int64, batches []store.NewBatch) error {
+func insertBatches(ctx context.Context, q statements.Statements, seq int64, batches []store.NewBatch) error {
 	if len(batches) == 0 {
 		return nil
 	}
 	// A program that knows nothing of batches would commit the plan with the first one.
-	if err := q.RaiseOldestProgram(ctx, withBatches); err != nil {
+	if err := q.RaiseOldestProgram(ctx, statements.WithBatches); err != nil {
 		return err
 	}
 	for i, b := range batches {
@@ -33,7 +34,7 @@ func insertBatches(ctx context.Context, q Statements, seq int64, batches []store
 }
 
 // pendingBatch returns what the batch does that a plan hands over, as it is stored, too.
-func pendingBatch(ctx context.Context, q Statements, p PlanRow) (
+func pendingBatch(ctx context.Context, q statements.Statements, p statements.PlanRow) (
 	data []byte, changes, held []store.Change, err error,
 ) {
 	data, heldData, err := q.BatchData(ctx, p.Seq, p.BatchesDone+1)
@@ -51,7 +52,7 @@ func pendingBatch(ctx context.Context, q Statements, p PlanRow) (
 
 // commitNext commits the batch that a plan hands over, and the plan with the last one; one
 // that was not started is committed whole.
-func commitNext(ctx context.Context, q Statements, r Row, p PlanRow, to store.Transition, keep store.Retention) error {
+func commitNext(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow, to store.Transition, keep store.Retention) error {
 	if p.BatchCount == 0 || p.Status != store.StatusApplying {
 		return commitPlan(ctx, q, r, p, to, keep)
 	}
@@ -99,7 +100,7 @@ func commitNext(ctx context.Context, q Statements, r Row, p PlanRow, to store.Tr
 
 // beginBatch has a plan wait for a batch. Routers that were registered since the one before
 // have sent messages of its keys.
-func beginBatch(ctx context.Context, q Statements, r Row, p PlanRow, b store.Batch) error {
+func beginBatch(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow, b store.Batch) error {
 	if err := q.BeginBatch(ctx, p.Seq, b.Awaited); err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func beginBatch(ctx context.Context, q Statements, r Row, p PlanRow, b store.Bat
 func (s *Store) StopPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (
 	store.Plan, error,
 ) {
-	p, _, err := s.change(ctx, id, by, guards, func(q Statements, _ Row, p PlanRow, by store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
 		switch {
 		case p.Status == store.StatusCommitted, p.Status == store.StatusApplying && p.Stopping:
 			return false, nil

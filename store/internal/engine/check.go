@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // storable tells whether a text can be in the database. Postgres knows neither
@@ -46,7 +47,7 @@ func checkPlan(p *store.NewPlan) error {
 	if p.Status == store.StatusCommitted && unresolved(p.Plan) {
 		return fmt.Errorf("a plan born %q: %w", p.Status, store.ErrUnresolved)
 	}
-	for _, f := range PlanFields(&p.Plan, noTime) {
+	for _, f := range statements.PlanFields(&p.Plan, statements.NoTime) {
 		switch v := f.Value.(type) {
 		case *string:
 			if !storable(*v) {

@@ -1,7 +1,7 @@
 // Package engine is the logic of a [store.Store], written once: what a plan's
 // status allows, which plan an interval has, how an old table version is
-// rebuilt, what retention removes. It works through [Statements], which run in a
-// [Session] of each database.
+// rebuilt, what retention removes. It works through package statements, whose SQL runs in
+// a session of each database.
 package engine
 
 import (
@@ -12,6 +12,7 @@ import (
 
 	"plannerd/migrations"
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // VersionTable is the table in which the migrations that were applied are noted.
@@ -25,12 +26,12 @@ var ErrMismatch = errors.New("the stored table does not match the changes")
 // errors into the store's.
 type Database interface {
 	// Read runs f outside any transaction: each statement sees the newest state.
-	Read(ctx context.Context, f func(Statements) error) error
+	Read(ctx context.Context, f func(statements.Statements) error) error
 	// Snapshot runs f on one state of the database, for reading.
-	Snapshot(ctx context.Context, f func(Statements) error) error
+	Snapshot(ctx context.Context, f func(statements.Statements) error) error
 	// Update runs f in a transaction and commits it if f returns nil. f may run
 	// more than once; only its last run counts.
-	Update(ctx context.Context, f func(Statements) error) error
+	Update(ctx context.Context, f func(statements.Statements) error) error
 	// SchemaVersion is the newest migration applied, 0 without any.
 	SchemaVersion(ctx context.Context) (int64, error)
 	// Compact gives space that is free back to the system.
@@ -44,70 +45,6 @@ type Database interface {
 	// Close releases all resources.
 	Close() error
 }
-
-// Row is an operator's own row.
-type Row struct {
-	ID                 int64
-	Name               string
-	ConfigVersion      int64
-	TableVersion       int64 // −1: it never had a table
-	TableConfigVersion int64
-	TableSize          int64
-	// Epoch and Interval are the newest that has a plan; nil before the first.
-	Epoch, Interval      *int64
-	CreatedAt, UpdatedAt time.Time
-	DeletedAt            *time.Time // nil: it is there
-}
-
-// TableVersion is one version in a table's history.
-type TableVersion struct {
-	Version       int64
-	ConfigVersion int64
-	PlanID        *string // whose commit or abort made it; nil for the empty first one
-	DiffID        *int64  // nil: no entry changed
-	CreatedAt     time.Time
-}
-
-// PlanRow is a plan with what only the database needs to know of it.
-type PlanRow struct {
-	Seq    int64
-	DiffID *int64 // nil: it changes nothing in the table
-	Input  InputState
-	store.Plan
-}
-
-// Key is an idempotency key.
-type Key struct {
-	Name  []byte // a digest of scope and key
-	Body  []byte
-	Token string
-	Until time.Time // the end of the lease
-	At    time.Time
-	// Status and Answer are there once the request is done.
-	Status *int
-	Answer []byte
-}
-
-// InputState tells whether a plan's input is there.
-type InputState string
-
-// The states of a plan's input.
-const (
-	InputNone   InputState = "none" // the plan was given none
-	InputKept   InputState = "kept"
-	InputPurged InputState = "purged"
-)
-
-// BlobKind names one long part of a plan.
-type BlobKind string
-
-// The long parts of a plan that are opaque to the store.
-const (
-	BlobMigrations BlobKind = "migrations"
-	BlobInput      BlobKind = "input"
-	BlobAbsences   BlobKind = "absences"
-	BlobForecast   BlobKind = "forecast"
-)
 
 // Store implements [store.Store] on a Database.
 type Store struct {
@@ -132,7 +69,7 @@ func (s *Store) Ready(ctx context.Context) error {
 			migrations.Latest)
 	}
 	var oldest int64
-	err = s.db.Read(ctx, func(q Statements) error {
+	err = s.db.Read(ctx, func(q statements.Statements) error {
 		oldest, err = q.OldestProgram(ctx)
 		return err
 	})

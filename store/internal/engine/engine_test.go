@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 func TestStep(t *testing.T) {
@@ -28,7 +29,7 @@ func TestStep(t *testing.T) {
 }
 
 func TestAdmit(t *testing.T) {
-	r := Row{ConfigVersion: 3, TableVersion: 7, Epoch: new(int64(2)), Interval: new(int64(10))}
+	r := statements.Row{ConfigVersion: 3, TableVersion: 7, Epoch: new(int64(2)), Interval: new(int64(10))}
 	for _, c := range []struct {
 		epoch, interval, config, base int64
 		want                          error
@@ -49,7 +50,7 @@ func TestAdmit(t *testing.T) {
 			t.Errorf("%+v: error %v", c, err)
 		}
 	}
-	if err := checkInterval(Row{}, -5, -5, false); err != nil {
+	if err := checkInterval(statements.Row{}, -5, -5, false); err != nil {
 		t.Errorf("the first interval: %v", err)
 	}
 }
@@ -70,7 +71,7 @@ func TestResolvable(t *testing.T) {
 	} {
 		p := good
 		c.spoil(&p)
-		if err := resolvable(Row{TableVersion: 7}, p); !errors.Is(err, c.want) {
+		if err := resolvable(statements.Row{TableVersion: 7}, p); !errors.Is(err, c.want) {
 			t.Errorf("%s: error %v, want %v", what, err, c.want)
 		}
 	}
@@ -162,34 +163,4 @@ func manyNames(n int) (names []string) {
 		names = append(names, fmt.Sprint("operator ", i))
 	}
 	return names
-}
-
-func TestJSONAndLists(t *testing.T) {
-	for _, text := range []string{"", "null", `{"a": 1}`} {
-		in, out := []byte(text), []byte("before")
-		value, err := JSON{&in}.Value()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := (JSON{&out}).Scan(value); err != nil || string(out) != text {
-			t.Errorf("%q is read as %q, error %v", text, out, err)
-		}
-	}
-	for _, want := range [][]string{nil, {""}, {"a", "\"b\", ü <&>"}} {
-		got := []string{"before"}
-		value, err := list{&want}.Value()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := (list{&got}).Scan(value); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("lists differ (-want +got):\n%s", diff)
-		}
-	}
-	var data []byte
-	if err := (JSON{&data}).Scan(5); err == nil {
-		t.Error("a number was read as JSON")
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // lapsed tells whether a plan has expired by then, written down or not.
@@ -35,7 +36,7 @@ func asOf(p store.Plan, at time.Time) store.Plan {
 }
 
 // expire writes down which of an operator's plans have expired.
-func expire(ctx context.Context, q Statements, r Row, at time.Time) (n int, err error) {
+func expire(ctx context.Context, q statements.Statements, r statements.Row, at time.Time) (n int, err error) {
 	waiting, err := q.InStatus(ctx, r.ID, store.StatusProposed, store.StatusApproved)
 	if err != nil {
 		return 0, err
@@ -55,7 +56,7 @@ func expire(ctx context.Context, q Statements, r Row, at time.Time) (n int, err 
 // Expire implements [store.Store].
 func (s *Store) Expire(ctx context.Context, at time.Time) (n int, err error) {
 	var operators []string
-	err = s.db.Read(ctx, func(q Statements) error {
+	err = s.db.Read(ctx, func(q statements.Statements) error {
 		operators, err = q.Expiring(ctx, at)
 		return err
 	})
@@ -64,7 +65,7 @@ func (s *Store) Expire(ctx context.Context, at time.Time) (n int, err error) {
 			break
 		}
 		var some int
-		err = s.db.Update(ctx, func(q Statements) error {
+		err = s.db.Update(ctx, func(q statements.Statements) error {
 			r, err := lock(ctx, q, name)
 			if err == nil {
 				some, err = expire(ctx, q, r, at)

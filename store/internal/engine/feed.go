@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // TableChanges implements [store.Store].
@@ -16,7 +17,7 @@ func (s *Store) TableChanges(ctx context.Context, operator string, since int64) 
 	if !storable(operator) {
 		return f, fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
 	}
-	err = s.db.Snapshot(ctx, func(q Statements) error {
+	err = s.db.Snapshot(ctx, func(q statements.Statements) error {
 		r, err := row(ctx, q, operator)
 		if err != nil {
 			return err
@@ -31,7 +32,7 @@ func (s *Store) TableChanges(ctx context.Context, operator string, since int64) 
 	return f, nil
 }
 
-func feed(ctx context.Context, q Statements, r Row, since int64) (store.Feed, error) {
+func feed(ctx context.Context, q statements.Statements, r statements.Row, since int64) (store.Feed, error) {
 	f := store.Feed{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion}
 	from, err := q.TableVersion(ctx, r.ID, since)
 	switch {
@@ -50,7 +51,7 @@ func feed(ctx context.Context, q Statements, r Row, since int64) (store.Feed, er
 }
 
 // changesSince returns the net changes from an older table to the committed one.
-func changesSince(ctx context.Context, q Statements, r Row, since int64) ([]store.Change, error) {
+func changesSince(ctx context.Context, q statements.Statements, r statements.Row, since int64) ([]store.Change, error) {
 	var diffs [][]store.Change
 	err := q.Diffs(ctx, r.ID, since, func(data []byte) error {
 		changes, err := store.DecodeChanges(data)
@@ -87,7 +88,7 @@ func (h history) net() []store.Change {
 }
 
 // pending returns the plan that an engine is at work on, and what it will change.
-func pending(ctx context.Context, q Statements, r Row) (*store.PendingChange, error) {
+func pending(ctx context.Context, q statements.Statements, r statements.Row) (*store.PendingChange, error) {
 	inFlight, err := q.InStatus(ctx, r.ID, store.StatusApplying, store.StatusAborting)
 	if err != nil || len(inFlight) == 0 {
 		return nil, err

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // BeginIdempotent implements [store.Store].
 func (s *Store) BeginIdempotent(ctx context.Context, i store.Idempotency, lease time.Duration,
 	at time.Time) (c store.Claim, err error) {
-	k := Key{Name: nameOf(i), Body: i.Body[:], Token: rand.Text(), Until: at.Add(lease), At: at}
-	err = s.db.Update(ctx, func(q Statements) error {
+	k := statements.Key{Name: nameOf(i), Body: i.Body[:], Token: rand.Text(), Until: at.Add(lease), At: at}
+	err = s.db.Update(ctx, func(q statements.Statements) error {
 		c, err = claim(ctx, q, k)
 		return err
 	})
@@ -27,7 +28,7 @@ func (s *Store) BeginIdempotent(ctx context.Context, i store.Idempotency, lease 
 	return c, nil
 }
 
-func claim(ctx context.Context, q Statements, k Key) (store.Claim, error) {
+func claim(ctx context.Context, q statements.Statements, k statements.Key) (store.Claim, error) {
 	for {
 		inserted, err := q.InsertKey(ctx, k)
 		if err != nil || inserted {
@@ -53,7 +54,7 @@ func claim(ctx context.Context, q Statements, k Key) (store.Claim, error) {
 // ExtendIdempotent implements [store.Store].
 func (s *Store) ExtendIdempotent(ctx context.Context, i store.Idempotency, token string, lease time.Duration,
 	at time.Time) error {
-	return s.db.Update(ctx, func(q Statements) error {
+	return s.db.Update(ctx, func(q statements.Statements) error {
 		held, err := q.ExtendKey(ctx, nameOf(i), token, at.Add(lease))
 		return lost(i, held, err)
 	})
@@ -62,12 +63,12 @@ func (s *Store) ExtendIdempotent(ctx context.Context, i store.Idempotency, token
 // FinishIdempotent implements [store.Store].
 func (s *Store) FinishIdempotent(ctx context.Context, i store.Idempotency, token string, status int,
 	answer []byte) error {
-	return s.db.Update(ctx, func(q Statements) error { return finish(ctx, q, i, token, status, answer) })
+	return s.db.Update(ctx, func(q statements.Statements) error { return finish(ctx, q, i, token, status, answer) })
 }
 
 // ReleaseIdempotent implements [store.Store].
 func (s *Store) ReleaseIdempotent(ctx context.Context, i store.Idempotency, token string) error {
-	err := s.db.Update(ctx, func(q Statements) error { return q.DeleteKey(ctx, nameOf(i), token) })
+	err := s.db.Update(ctx, func(q statements.Statements) error { return q.DeleteKey(ctx, nameOf(i), token) })
 	if err != nil {
 		return fmt.Errorf("idempotency key %q: %w", i.Key, err)
 	}
@@ -82,8 +83,8 @@ func nameOf(i store.Idempotency) []byte {
 }
 
 // update runs f in a transaction and finishes in it what the context says.
-func (s *Store) update(ctx context.Context, f func(Statements) (store.Outcome, error)) error {
-	return s.db.Update(ctx, func(q Statements) error {
+func (s *Store) update(ctx context.Context, f func(statements.Statements) (store.Outcome, error)) error {
+	return s.db.Update(ctx, func(q statements.Statements) error {
 		out, err := f(q)
 		if err != nil {
 			return err
@@ -92,7 +93,7 @@ func (s *Store) update(ctx context.Context, f func(Statements) (store.Outcome, e
 	})
 }
 
-func complete(ctx context.Context, q Statements, out store.Outcome) error {
+func complete(ctx context.Context, q statements.Statements, out store.Outcome) error {
 	c, found := store.CompletionOf(ctx)
 	if !found {
 		return nil
@@ -104,7 +105,7 @@ func complete(ctx context.Context, q Statements, out store.Outcome) error {
 	return finish(ctx, q, c.Idempotency, c.Token, status, answer)
 }
 
-func finish(ctx context.Context, q Statements, i store.Idempotency, token string, status int, answer []byte) error {
+func finish(ctx context.Context, q statements.Statements, i store.Idempotency, token string, status int, answer []byte) error {
 	held, err := q.FinishKey(ctx, nameOf(i), token, status, answer)
 	return lost(i, held, err)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // CreatePlan implements [store.Store].
@@ -35,7 +36,7 @@ func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Trans
 	if err != nil {
 		return store.Plan{}, false, fmt.Errorf("plan %q: %w", in.ID, err)
 	}
-	err = s.update(ctx, func(q Statements) (store.Outcome, error) {
+	err = s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
 		p, created, err = createPlan(ctx, q, in, diff, repairTransition(by))
 		return store.Outcome{Plan: p, Created: created}, err
 	})
@@ -46,7 +47,7 @@ func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Trans
 	return p, created, nil
 }
 
-func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte, by store.Transition) (store.Plan,
+func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, diff []byte, by store.Transition) (store.Plan,
 	bool, error) {
 	if !storable(in.Operator) {
 		return store.Plan{}, false, store.ErrNotFound
@@ -108,14 +109,14 @@ func createPlan(ctx context.Context, q Statements, in store.NewPlan, diff []byte
 
 // insert writes a plan with its long parts. One that is to be committed is
 // approved until commit has made it a table version.
-func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan, diff []byte,
-	by store.Transition) (PlanRow, error) {
-	p := PlanRow{Plan: in.Plan, Input: InputNone}
+func insert(ctx context.Context, q statements.Statements, operator int64, in store.NewPlan, diff []byte,
+	by store.Transition) (statements.PlanRow, error) {
+	p := statements.PlanRow{Plan: in.Plan, Input: statements.InputNone}
 	if p.Status == store.StatusCommitted {
 		p.Status = store.StatusApproved
 	}
 	if in.Input != nil {
-		p.Input = InputKept
+		p.Input = statements.InputKept
 	}
 	if len(in.Changes) > 0 {
 		id, err := q.InsertDiff(ctx, operator, diff)
@@ -130,10 +131,10 @@ func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan,
 	}
 	p.Seq = seq
 	for _, part := range []struct {
-		kind BlobKind
+		kind statements.BlobKind
 		data []byte
-	}{{BlobMigrations, in.Migrations}, {BlobInput, in.Input}, {BlobAbsences, in.Absences},
-		{BlobForecast, in.ForecastState}} {
+	}{{statements.BlobMigrations, in.Migrations}, {statements.BlobInput, in.Input}, {statements.BlobAbsences, in.Absences},
+		{statements.BlobForecast, in.ForecastState}} {
 		if part.data == nil {
 			continue
 		}
@@ -150,7 +151,7 @@ func insert(ctx context.Context, q Statements, operator int64, in store.NewPlan,
 
 // admit tells whether a plan may be created, as far as what was planned before
 // says. planned: its interval has a plan that counts.
-func admit(r Row, p store.Plan, planned bool) error {
+func admit(r statements.Row, p store.Plan, planned bool) error {
 	if err := checkInterval(r, p.Epoch, p.Interval, planned); err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func admit(r Row, p store.Plan, planned bool) error {
 }
 
 // checkInterval orders intervals within an epoch, and epochs before them.
-func checkInterval(r Row, epoch, interval int64, planned bool) error {
+func checkInterval(r statements.Row, epoch, interval int64, planned bool) error {
 	switch {
 	case r.Epoch != nil && epoch < *r.Epoch:
 		return fmt.Errorf("epoch %d is the newest: %w", *r.Epoch, store.ErrFenced)
@@ -180,7 +181,7 @@ func checkInterval(r Row, epoch, interval int64, planned bool) error {
 
 // makeWay deals with the plan that is being applied and with those that wait for
 // approval, before another one is created.
-func makeWay(ctx context.Context, q Statements, r Row, in store.NewPlan, by store.Transition) error {
+func makeWay(ctx context.Context, q statements.Statements, r statements.Row, in store.NewPlan, by store.Transition) error {
 	idle := in.Status == store.StatusNoAction
 	if idle && in.Replaces == "" {
 		return nil
@@ -212,7 +213,7 @@ func makeWay(ctx context.Context, q Statements, r Row, in store.NewPlan, by stor
 
 // commit makes a plan the newest table version. The caller saves r.
 // changes are the plan's; where the engine holds the table, nobody asks for them.
-func commit(ctx context.Context, q Statements, r *Row, p PlanRow, changes []store.Change, by store.Transition) error {
+func commit(ctx context.Context, q statements.Statements, r *statements.Row, p statements.PlanRow, changes []store.Change, by store.Transition) error {
 	if p.EngineTable {
 		var err error
 		if changes, p.DiffID, err = handOver(ctx, q, *r); err != nil {
@@ -233,7 +234,7 @@ func commit(ctx context.Context, q Statements, r *Row, p PlanRow, changes []stor
 
 // advance makes the newest table version of a plan's changes, or those of a batch of it,
 // whose diff p has. The caller saves r.
-func advance(ctx context.Context, q Statements, r *Row, p PlanRow, changes []store.Change, by store.Transition) error {
+func advance(ctx context.Context, q statements.Statements, r *statements.Row, p statements.PlanRow, changes []store.Change, by store.Transition) error {
 	sets, moves, unsets := split(changes)
 	if err := q.Apply(ctx, r.ID, sets, moves, unsets); err != nil {
 		return err
@@ -242,7 +243,7 @@ func advance(ctx context.Context, q Statements, r *Row, p PlanRow, changes []sto
 	r.TableConfigVersion = p.ConfigVersion
 	r.TableSize += int64(len(sets) - len(unsets))
 	r.UpdatedAt = by.At
-	version := TableVersion{
+	version := statements.TableVersion{
 		Version: r.TableVersion, ConfigVersion: p.ConfigVersion, PlanID: &p.ID, DiffID: p.DiffID, CreatedAt: by.At,
 	}
 	if err := q.InsertTableVersion(ctx, r.ID, version); err != nil {
@@ -257,7 +258,7 @@ func advance(ctx context.Context, q Statements, r *Row, p PlanRow, changes []sto
 
 // supersedeWaiting ends the operator's plans that wait: their base is no longer the
 // committed table. successor is the plan that was committed, if one was.
-func supersedeWaiting(ctx context.Context, q Statements, r Row, successor string, by store.Transition) error {
+func supersedeWaiting(ctx context.Context, q statements.Statements, r statements.Row, successor string, by store.Transition) error {
 	waiting, err := q.InStatus(ctx, r.ID, store.StatusProposed, store.StatusApproved)
 	if err != nil {
 		return err
@@ -271,7 +272,7 @@ func supersedeWaiting(ctx context.Context, q Statements, r Row, successor string
 }
 
 // supersede ends a plan whose place another one takes; successor is that one, or "".
-func supersede(ctx context.Context, q Statements, p PlanRow, successor string, by store.Transition) error {
+func supersede(ctx context.Context, q statements.Statements, p statements.PlanRow, successor string, by store.Transition) error {
 	by.From, by.To = p.Status, store.StatusSuperseded
 	if err := q.InsertTransition(ctx, p.Seq, by); err != nil {
 		return err
@@ -282,7 +283,7 @@ func supersede(ctx context.Context, q Statements, p PlanRow, successor string, b
 // retain removes what keep does not keep. Counts are of plans as created and of
 // table versions as numbered, the committed one included. The plan of the
 // committed table and one that is being applied stay in any case.
-func retain(ctx context.Context, q Statements, r Row, keep store.Retention, at time.Time) error {
+func retain(ctx context.Context, q statements.Statements, r statements.Row, keep store.Retention, at time.Time) error {
 	err := older(ctx, q, r, keep.Inputs, func(upTo int64) error { return q.PurgeInputs(ctx, r.ID, upTo) })
 	if err != nil {
 		return err
@@ -298,7 +299,7 @@ func retain(ctx context.Context, q Statements, r Row, keep store.Retention, at t
 }
 
 // older calls purge if there are plans beyond the newest n; 0 keeps all.
-func older(ctx context.Context, q Statements, r Row, n int, purge func(upTo int64) error) error {
+func older(ctx context.Context, q statements.Statements, r statements.Row, n int, purge func(upTo int64) error) error {
 	if n <= 0 {
 		return nil
 	}

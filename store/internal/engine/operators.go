@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // PutOperator implements [store.Store].
@@ -18,7 +19,7 @@ func (s *Store) PutOperator(
 	if !storable(name) {
 		return op, false, fmt.Errorf("store: operator %q: the name must be UTF-8 without NUL", name)
 	}
-	err = s.update(ctx, func(q Statements) (store.Outcome, error) {
+	err = s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
 		op, created, err = putOperator(ctx, q, name, config, at, guards)
 		return store.Outcome{Operator: op, Created: created}, err
 	})
@@ -29,7 +30,7 @@ func (s *Store) PutOperator(
 }
 
 func putOperator(
-	ctx context.Context, q Statements, name string, config []byte, at time.Time, guards []store.OperatorGuard,
+	ctx context.Context, q statements.Statements, name string, config []byte, at time.Time, guards []store.OperatorGuard,
 ) (op store.Operator, created bool, err error) {
 	row, err := q.Lock(ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
@@ -57,7 +58,7 @@ func putOperator(
 }
 
 // guardOperator asks what guards say of an operator that is locked.
-func guardOperator(ctx context.Context, q Statements, row Row, at time.Time, guards []store.OperatorGuard) error {
+func guardOperator(ctx context.Context, q statements.Statements, row statements.Row, at time.Time, guards []store.OperatorGuard) error {
 	if len(guards) == 0 {
 		return nil
 	}
@@ -79,8 +80,8 @@ func guardOperator(ctx context.Context, q Statements, row Row, at time.Time, gua
 
 // create gives a deleted operator its first configuration and an empty table,
 // counting on from the versions that its name ever had.
-func create(ctx context.Context, q Statements, row Row, config []byte, at time.Time) error {
-	row = Row{
+func create(ctx context.Context, q statements.Statements, row statements.Row, config []byte, at time.Time) error {
+	row = statements.Row{
 		ID: row.ID, Name: row.Name,
 		ConfigVersion: row.ConfigVersion + 1, TableVersion: row.TableVersion + 1, TableConfigVersion: row.ConfigVersion + 1,
 		CreatedAt: at, UpdatedAt: at,
@@ -89,7 +90,7 @@ func create(ctx context.Context, q Statements, row Row, config []byte, at time.T
 		CreatedAt: at}); err != nil {
 		return err
 	}
-	empty := TableVersion{Version: row.TableVersion, ConfigVersion: row.ConfigVersion, CreatedAt: at}
+	empty := statements.TableVersion{Version: row.TableVersion, ConfigVersion: row.ConfigVersion, CreatedAt: at}
 	if err := q.InsertTableVersion(ctx, row.ID, empty); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func create(ctx context.Context, q Statements, row Row, config []byte, at time.T
 }
 
 // configure gives an operator a new configuration version if config is new.
-func configure(ctx context.Context, q Statements, row Row, config []byte, at time.Time) error {
+func configure(ctx context.Context, q statements.Statements, row statements.Row, config []byte, at time.Time) error {
 	newest, err := q.Configuration(ctx, row.Name, row.ConfigVersion)
 	if err != nil || bytes.Equal(newest.Config, config) {
 		return err
@@ -119,7 +120,7 @@ func configure(ctx context.Context, q Statements, row Row, config []byte, at tim
 
 // Operator implements [store.Store].
 func (s *Store) Operator(ctx context.Context, name string) (op store.Operator, err error) {
-	err = s.about(ctx, name, func(q Statements) error {
+	err = s.about(ctx, name, func(q statements.Statements) error {
 		op, err = q.Operator(ctx, name, s.now())
 		return err
 	})
@@ -131,7 +132,7 @@ func (s *Store) Operators(ctx context.Context, after string, limit int) (ops []s
 	if limit <= 0 {
 		return nil, nil
 	}
-	err = s.db.Read(ctx, func(q Statements) error {
+	err = s.db.Read(ctx, func(q statements.Statements) error {
 		ops, err = q.Operators(ctx, repair(after), limit, s.now())
 		return err
 	})
@@ -144,9 +145,9 @@ func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, mos
 		return make([]store.Recent, len(operators)), nil
 	}
 	now := s.now()
-	var brief []BriefPlan
-	var plans []PlanRow
-	err := s.db.Read(ctx, func(q Statements) (err error) {
+	var brief []statements.BriefPlan
+	var plans []statements.PlanRow
+	err := s.db.Read(ctx, func(q statements.Statements) (err error) {
 		if brief, err = q.RecentPlans(ctx, operators, most); err != nil {
 			return err
 		}
@@ -162,7 +163,7 @@ func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, mos
 	}
 	out := make([]store.Recent, len(operators))
 	for _, p := range brief {
-		r := &out[places[p.operator]]
+		r := &out[places[p.OperatorName]]
 		r.Brief = append(r.Brief, p.BriefPlan)
 	}
 	for _, p := range plans {
@@ -173,10 +174,10 @@ func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, mos
 }
 
 // shownPlans are the ids of the newest and the current plan of each operator, no id twice.
-func shownPlans(operators []store.Operator, brief []BriefPlan) (ids []string) {
+func shownPlans(operators []store.Operator, brief []statements.BriefPlan) (ids []string) {
 	for i, p := range brief {
-		if i == len(brief)-1 || brief[i+1].operator != p.operator {
-			ids = append(ids, p.id)
+		if i == len(brief)-1 || brief[i+1].OperatorName != p.OperatorName {
+			ids = append(ids, p.PlanID)
 		}
 	}
 	for _, op := range operators {
@@ -193,7 +194,7 @@ func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time, g
 	if !storable(name) {
 		return fmt.Errorf("operator %q: %w", name, store.ErrNotFound)
 	}
-	err := s.update(ctx, func(q Statements) (store.Outcome, error) {
+	err := s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
 		return store.Outcome{}, deleteOperator(ctx, q, name, at, guards)
 	})
 	if err != nil {
@@ -202,7 +203,7 @@ func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time, g
 	return nil
 }
 
-func deleteOperator(ctx context.Context, q Statements, name string, at time.Time, guards []store.OperatorGuard) error {
+func deleteOperator(ctx context.Context, q statements.Statements, name string, at time.Time, guards []store.OperatorGuard) error {
 	row, err := lock(ctx, q, name)
 	if err != nil {
 		return err
@@ -223,7 +224,7 @@ func deleteOperator(ctx context.Context, q Statements, name string, at time.Time
 
 // Configuration implements [store.Store].
 func (s *Store) Configuration(ctx context.Context, operator string, version int64) (c store.Configuration, err error) {
-	err = s.about(ctx, operator, func(q Statements) error {
+	err = s.about(ctx, operator, func(q statements.Statements) error {
 		c, err = q.Configuration(ctx, operator, version)
 		return err
 	})
@@ -237,7 +238,7 @@ func (s *Store) Configuration(ctx context.Context, operator string, version int6
 func (s *Store) Route(ctx context.Context, operator string, key []byte) (
 	op store.Operator, entry *store.Entry, err error,
 ) {
-	err = s.about(ctx, operator, func(q Statements) error {
+	err = s.about(ctx, operator, func(q statements.Statements) error {
 		op, entry, err = q.Route(ctx, operator, key, s.now())
 		return err
 	})
@@ -245,7 +246,7 @@ func (s *Store) Route(ctx context.Context, operator string, key []byte) (
 }
 
 // about reads something of one operator and names the operator in errors.
-func (s *Store) about(ctx context.Context, operator string, f func(Statements) error) error {
+func (s *Store) about(ctx context.Context, operator string, f func(statements.Statements) error) error {
 	if !storable(operator) {
 		return fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
 	}
@@ -256,18 +257,18 @@ func (s *Store) about(ctx context.Context, operator string, f func(Statements) e
 }
 
 // row returns the row of an operator that is there.
-func row(ctx context.Context, q Statements, name string) (Row, error) {
+func row(ctx context.Context, q statements.Statements, name string) (statements.Row, error) {
 	r, err := q.Row(ctx, name)
 	return present(r, err)
 }
 
 // lock is row and keeps others from changing anything of the operator.
-func lock(ctx context.Context, q Statements, name string) (Row, error) {
+func lock(ctx context.Context, q statements.Statements, name string) (statements.Row, error) {
 	r, err := q.Lock(ctx, name)
 	return present(r, err)
 }
 
-func present(r Row, err error) (Row, error) {
+func present(r statements.Row, err error) (statements.Row, error) {
 	if err == nil && r.DeletedAt != nil {
 		err = store.ErrNotFound
 	}

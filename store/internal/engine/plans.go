@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // FindPlan implements [store.Store].
 func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval int64,
 	fingerprint string) (store.Plan, error) {
-	var live PlanRow
-	err := s.about(ctx, operator, func(q Statements) error {
+	var live statements.PlanRow
+	err := s.about(ctx, operator, func(q statements.Statements) error {
 		p, _, err := livePlan(ctx, q, operator, epoch, interval, fingerprint, s.now())
 		if err == nil && p.Fingerprint != fingerprint {
 			err = store.ErrNotFound
@@ -32,7 +33,7 @@ func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval i
 
 // CheckInterval implements [store.Store].
 func (s *Store) CheckInterval(ctx context.Context, operator string, epoch, interval int64) error {
-	return s.about(ctx, operator, func(q Statements) error {
+	return s.about(ctx, operator, func(q statements.Statements) error {
 		r, err := row(ctx, q, operator)
 		if err != nil {
 			return err
@@ -42,7 +43,7 @@ func (s *Store) CheckInterval(ctx context.Context, operator string, epoch, inter
 }
 
 // open tells whether a plan of the interval may be created.
-func open(ctx context.Context, q Statements, r Row, epoch, interval int64, at time.Time) error {
+func open(ctx context.Context, q statements.Statements, r statements.Row, epoch, interval int64, at time.Time) error {
 	_, planned, err := livePlan(ctx, q, r.Name, epoch, interval, "", at)
 	if err != nil {
 		return err
@@ -53,11 +54,11 @@ func open(ctx context.Context, q Statements, r Row, epoch, interval int64, at ti
 // livePlan returns the plan of an interval; none has an id of "". planned tells whether it
 // keeps others away.
 func livePlan(
-	ctx context.Context, q Statements, operator string, epoch, interval int64, fingerprint string, at time.Time,
-) (live PlanRow, planned bool, err error) {
+	ctx context.Context, q statements.Statements, operator string, epoch, interval int64, fingerprint string, at time.Time,
+) (live statements.PlanRow, planned bool, err error) {
 	live, err = q.LivePlan(ctx, operator, epoch, interval, fingerprint)
 	if errors.Is(err, store.ErrNotFound) || err == nil && lapsed(live.Plan, at) {
-		return PlanRow{}, false, nil
+		return statements.PlanRow{}, false, nil
 	}
 	return live, err == nil && !live.LeavesOpen, err
 }
@@ -68,7 +69,7 @@ func (s *Store) Plan(ctx context.Context, id string) (store.Plan, error) {
 	if err != nil || p.Executor.Name == "" && p.BatchCount == 0 {
 		return asOf(p.Plan, s.now()), err
 	}
-	_, err = s.aboutPlan(ctx, s.db.Snapshot, id, func(q Statements, _ PlanRow) error { // one state of it and its acks
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, id, func(q statements.Statements, _ statements.PlanRow) error { // one state of it and its acks
 		p, err = whole(ctx, q, id)
 		return err
 	})
@@ -80,9 +81,9 @@ func (s *Store) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Pl
 	if f.Limit <= 0 {
 		return nil, 0, fmt.Errorf("store: a page of %d plans", f.Limit)
 	}
-	var rows []PlanRow
+	var rows []statements.PlanRow
 	now := s.now()
-	err = s.about(ctx, f.Operator, func(q Statements) error {
+	err = s.about(ctx, f.Operator, func(q statements.Statements) error {
 		r, err := row(ctx, q, f.Operator)
 		if err != nil {
 			return err
@@ -107,14 +108,14 @@ func (s *Store) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Pl
 
 // Changes implements [store.Store].
 func (s *Store) Changes(ctx context.Context, plan string) (changes []store.Change, err error) {
-	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q statements.Statements, p statements.PlanRow) error {
 		changes, err = planChanges(ctx, q, p)
 		return err
 	})
 	return changes, err
 }
 
-func planChanges(ctx context.Context, q Statements, p PlanRow) ([]store.Change, error) {
+func planChanges(ctx context.Context, q statements.Statements, p statements.PlanRow) ([]store.Change, error) {
 	if p.DiffID == nil {
 		return nil, nil
 	}
@@ -127,22 +128,22 @@ func planChanges(ctx context.Context, q Statements, p PlanRow) ([]store.Change, 
 
 // Migrations implements [store.Store].
 func (s *Store) Migrations(ctx context.Context, plan string) (data []byte, err error) {
-	return s.blob(ctx, plan, BlobMigrations)
+	return s.blob(ctx, plan, statements.BlobMigrations)
 }
 
 // Absences implements [store.Store].
 func (s *Store) Absences(ctx context.Context, plan string) (data []byte, err error) {
-	return s.blob(ctx, plan, BlobAbsences)
+	return s.blob(ctx, plan, statements.BlobAbsences)
 }
 
 // ForecastState implements [store.Store].
 func (s *Store) ForecastState(ctx context.Context, plan string) (data []byte, err error) {
-	return s.blob(ctx, plan, BlobForecast)
+	return s.blob(ctx, plan, statements.BlobForecast)
 }
 
 // blob returns a long part of a plan; nil if it was given none.
-func (s *Store) blob(ctx context.Context, plan string, kind BlobKind) (data []byte, err error) {
-	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {
+func (s *Store) blob(ctx context.Context, plan string, kind statements.BlobKind) (data []byte, err error) {
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q statements.Statements, p statements.PlanRow) error {
 		data, err = q.Blob(ctx, p.Seq, kind)
 		if errors.Is(err, store.ErrNotFound) {
 			data, err = nil, nil
@@ -154,12 +155,12 @@ func (s *Store) blob(ctx context.Context, plan string, kind BlobKind) (data []by
 
 // Input implements [store.Store].
 func (s *Store) Input(ctx context.Context, plan string) (data []byte, err error) {
-	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q statements.Statements, p statements.PlanRow) error {
 		switch p.Input {
-		case InputPurged:
+		case statements.InputPurged:
 			err = fmt.Errorf("input: %w", store.ErrPurged)
-		case InputKept:
-			data, err = q.Blob(ctx, p.Seq, BlobInput)
+		case statements.InputKept:
+			data, err = q.Blob(ctx, p.Seq, statements.BlobInput)
 		}
 		return err
 	})
@@ -168,7 +169,7 @@ func (s *Store) Input(ctx context.Context, plan string) (data []byte, err error)
 
 // Transitions implements [store.Store].
 func (s *Store) Transitions(ctx context.Context, plan string) (steps []store.Transition, err error) {
-	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q Statements, p PlanRow) error {
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, plan, func(q statements.Statements, p statements.PlanRow) error {
 		steps, err = q.Transitions(ctx, p.Seq)
 		if err == nil && lapsed(p.Plan, s.now()) {
 			steps = append(steps, lapse(p.Plan))
@@ -180,13 +181,13 @@ func (s *Store) Transitions(ctx context.Context, plan string) (steps []store.Tra
 
 // aboutPlan runs f on one plan, in the given way, and names the plan in errors.
 func (s *Store) aboutPlan(
-	ctx context.Context, run func(context.Context, func(Statements) error) error, id string,
-	f func(Statements, PlanRow) error,
-) (p PlanRow, err error) {
+	ctx context.Context, run func(context.Context, func(statements.Statements) error) error, id string,
+	f func(statements.Statements, statements.PlanRow) error,
+) (p statements.PlanRow, err error) {
 	if !storable(id) {
-		return PlanRow{}, fmt.Errorf("plan %q: %w", id, store.ErrNotFound)
+		return statements.PlanRow{}, fmt.Errorf("plan %q: %w", id, store.ErrNotFound)
 	}
-	err = run(ctx, func(q Statements) error {
+	err = run(ctx, func(q statements.Statements) error {
 		p, err = plan(ctx, q, id)
 		if err == nil && f != nil {
 			err = f(q, p)
@@ -194,13 +195,13 @@ func (s *Store) aboutPlan(
 		return err
 	})
 	if err != nil {
-		return PlanRow{}, fmt.Errorf("plan %q: %w", id, err)
+		return statements.PlanRow{}, fmt.Errorf("plan %q: %w", id, err)
 	}
 	return p, nil
 }
 
 // plan returns one plan: ErrPurged if it is gone, ErrNotFound if it never was.
-func plan(ctx context.Context, q Statements, id string) (PlanRow, error) {
+func plan(ctx context.Context, q statements.Statements, id string) (statements.PlanRow, error) {
 	p, err := q.Plan(ctx, id)
 	if !errors.Is(err, store.ErrNotFound) {
 		return p, err
@@ -208,9 +209,9 @@ func plan(ctx context.Context, q Statements, id string) (PlanRow, error) {
 	purged, err := q.Purged(ctx, id)
 	switch {
 	case err != nil:
-		return PlanRow{}, err
+		return statements.PlanRow{}, err
 	case purged:
-		return PlanRow{}, store.ErrPurged
+		return statements.PlanRow{}, store.ErrPurged
 	}
-	return PlanRow{}, store.ErrNotFound
+	return statements.PlanRow{}, store.ErrNotFound
 }

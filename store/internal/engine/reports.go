@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // withForms is the version of the schema from which on reports may be in compact form or
@@ -24,7 +25,7 @@ func (s *Store) RequireForms(ctx context.Context, named bool) error {
 	if named {
 		version = withNamedKeys
 	}
-	err := s.db.Update(ctx, func(q Statements) error { return q.RaiseOldestProgram(ctx, version) })
+	err := s.db.Update(ctx, func(q statements.Statements) error { return q.RaiseOldestProgram(ctx, version) })
 	if err != nil {
 		return fmt.Errorf("requiring programs that know all forms of reports: %w", err)
 	}
@@ -38,7 +39,7 @@ func (s *Store) PutReport(
 	if !storable(operator) {
 		return nil, false, fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
 	}
-	err = s.update(ctx, func(q Statements) (store.Outcome, error) {
+	err = s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
 		last, created, err = putReport(ctx, q, operator, in, data, keep)
 		return store.Outcome{Reports: last, Created: created}, err
 	})
@@ -49,7 +50,7 @@ func (s *Store) PutReport(
 	return last, created, nil
 }
 
-func putReport(ctx context.Context, q Statements, operator string, in store.Report, data []byte,
+func putReport(ctx context.Context, q statements.Statements, operator string, in store.Report, data []byte,
 	keep int) ([]store.Report, bool, error) {
 	r, err := lock(ctx, q, operator)
 	if err != nil {
@@ -79,7 +80,7 @@ func putReport(ctx context.Context, q Statements, operator string, in store.Repo
 
 // Reports implements [store.Store].
 func (s *Store) Reports(ctx context.Context, operator string, epoch, interval int64) (last []store.Report, err error) {
-	err = s.about(ctx, operator, func(q Statements) error {
+	err = s.about(ctx, operator, func(q statements.Statements) error {
 		r, err := row(ctx, q, operator)
 		if err != nil {
 			return err
@@ -92,7 +93,7 @@ func (s *Store) Reports(ctx context.Context, operator string, epoch, interval in
 
 // ReportData implements [store.Store].
 func (s *Store) ReportData(ctx context.Context, operator string, revision int64) (data []byte, err error) {
-	err = s.about(ctx, operator, func(q Statements) error {
+	err = s.about(ctx, operator, func(q statements.Statements) error {
 		r, err := row(ctx, q, operator)
 		if err != nil {
 			return err
@@ -108,7 +109,7 @@ func (s *Store) ReportData(ctx context.Context, operator string, revision int64)
 
 // checkReports tells whether the reports that a plan was made of are still the
 // ones that there are. Under the operator's lock they stay so.
-func checkReports(ctx context.Context, q Statements, r Row, in store.NewPlan) error {
+func checkReports(ctx context.Context, q statements.Statements, r statements.Row, in store.NewPlan) error {
 	if in.LastReports == nil {
 		return nil
 	}
@@ -124,7 +125,7 @@ func checkReports(ctx context.Context, q Statements, r Row, in store.NewPlan) er
 
 // retainReports removes the reports that no plan can be made of any more: those
 // of the newest interval stay, as its plan may be aborted.
-func retainReports(ctx context.Context, q Statements, r Row, keep store.Retention) error {
+func retainReports(ctx context.Context, q statements.Statements, r statements.Row, keep store.Retention) error {
 	oldest := int64(math.MinInt64)
 	if keep.ReportAge > 0 {
 		oldest = *r.Interval - keep.ReportAge

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // ResolvePlan implements [store.Store].
@@ -19,7 +20,7 @@ func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, 
 	if len(r.Changes) == 0 {
 		diff = nil
 	}
-	p, _, err := s.change(ctx, id, by, guards, func(q Statements, row Row, p PlanRow, by store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, row statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
 		if err := resolvable(row, p.Plan); err != nil {
 			return false, err
 		}
@@ -33,7 +34,7 @@ func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, 
 }
 
 // resolve gives a plan its resolution; diff is its changes, encoded, nil: none.
-func resolve(ctx context.Context, q Statements, row Row, p PlanRow, r store.Resolution, diff []byte,
+func resolve(ctx context.Context, q statements.Statements, row statements.Row, p statements.PlanRow, r store.Resolution, diff []byte,
 	by store.Transition) error {
 	var diffID *int64
 	if diff != nil {
@@ -51,7 +52,7 @@ func resolve(ctx context.Context, q Statements, row Row, p PlanRow, r store.Reso
 }
 
 // resolvedAs tells whether the plan has this resolution already.
-func resolvedAs(ctx context.Context, q Statements, p PlanRow, r store.Resolution, diff []byte) (bool, error) {
+func resolvedAs(ctx context.Context, q statements.Statements, p statements.PlanRow, r store.Resolution, diff []byte) (bool, error) {
 	if p.ResolvedKeys == nil || *p.ResolvedKeys != r.Keys || p.TableAfter != r.TableAfter ||
 		p.TableWithinLimit != r.TableWithinLimit ||
 		(p.DiffID == nil) != (diff == nil) {
@@ -65,7 +66,7 @@ func resolvedAs(ctx context.Context, q Statements, p PlanRow, r store.Resolution
 }
 
 // resolvable tells whether a plan can be given a resolution.
-func resolvable(r Row, p store.Plan) error {
+func resolvable(r statements.Row, p store.Plan) error {
 	switch {
 	case p.Status != store.StatusApproved:
 		return fmt.Errorf("resolving what is %s: %w", p.Status, store.ErrTransition)

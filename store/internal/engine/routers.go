@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // RegisterRouter implements [store.Store].
@@ -19,7 +20,7 @@ func (s *Store) RegisterRouter(
 	case router == "" || !storable(router):
 		return r, false, fmt.Errorf("store: router %q: it must be UTF-8 without NUL, and not empty", router)
 	}
-	err = s.update(ctx, func(q Statements) (store.Outcome, error) {
+	err = s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
 		r, created, err = registerRouter(ctx, q, operator, router, epoch, lease, at)
 		return store.Outcome{Created: created}, err
 	})
@@ -30,7 +31,7 @@ func (s *Store) RegisterRouter(
 }
 
 func registerRouter(
-	ctx context.Context, q Statements, operator, name string, epoch *int64, lease time.Duration, at time.Time,
+	ctx context.Context, q statements.Statements, operator, name string, epoch *int64, lease time.Duration, at time.Time,
 ) (r store.Router, created bool, err error) {
 	op, err := lock(ctx, q, operator)
 	if err != nil {
@@ -48,7 +49,7 @@ func registerRouter(
 		return r, false, q.SaveRouter(ctx, op.ID, r)
 	}
 	// A program that does not know of routers would start plans without them.
-	if err := q.RaiseOldestProgram(ctx, withRouters); err != nil {
+	if err := q.RaiseOldestProgram(ctx, statements.WithRouters); err != nil {
 		return r, false, err
 	}
 	r = store.Router{Name: name, RegisteredAt: instant(at), ExpiresAt: instant(at.Add(lease))}
@@ -63,7 +64,7 @@ func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) 
 
 // Routers implements [store.Store].
 func (s *Store) Routers(ctx context.Context, operator string) (all []store.Router, err error) {
-	err = s.about(ctx, operator, func(q Statements) error {
+	err = s.about(ctx, operator, func(q statements.Statements) error {
 		r, err := row(ctx, q, operator)
 		if err != nil {
 			return err
@@ -76,7 +77,7 @@ func (s *Store) Routers(ctx context.Context, operator string) (all []store.Route
 
 // DeleteRouter implements [store.Store].
 func (s *Store) DeleteRouter(ctx context.Context, operator, router string) error {
-	err := s.update(ctx, func(q Statements) (store.Outcome, error) {
+	err := s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
 		if !storable(operator) || !storable(router) {
 			return store.Outcome{}, store.ErrNotFound
 		}
@@ -88,7 +89,7 @@ func (s *Store) DeleteRouter(ctx context.Context, operator, router string) error
 	return nil
 }
 
-func deleteRouter(ctx context.Context, q Statements, operator, name string) error {
+func deleteRouter(ctx context.Context, q statements.Statements, operator, name string) error {
 	op, err := lock(ctx, q, operator)
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func deleteRouter(ctx context.Context, q Statements, operator, name string) erro
 // freezeRouters notes which routers there are when a plan is started, or a batch of it begins. Those whose leases
 // have run out are among them: messages that they sent before may be on their way still.
 // One that is registered later reads the table later, and holds back what the plan moves.
-func freezeRouters(ctx context.Context, q Statements, r Row, p PlanRow) error {
+func freezeRouters(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow) error {
 	all, err := q.Routers(ctx, r.ID)
 	if err != nil {
 		return err

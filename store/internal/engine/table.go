@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // Table implements [store.Store].
@@ -15,7 +16,7 @@ func (s *Store) Table(ctx context.Context, operator string, version *int64) (t s
 	if !storable(operator) {
 		return t, fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
 	}
-	err = s.db.Snapshot(ctx, func(q Statements) error {
+	err = s.db.Snapshot(ctx, func(q statements.Statements) error {
 		r, err := row(ctx, q, operator)
 		if err != nil {
 			return err
@@ -33,7 +34,7 @@ func (s *Store) Table(ctx context.Context, operator string, version *int64) (t s
 	return t, nil
 }
 
-func table(ctx context.Context, q Statements, r Row, version int64) (store.Table, error) {
+func table(ctx context.Context, q statements.Statements, r statements.Row, version int64) (store.Table, error) {
 	if version < 0 || version > r.TableVersion {
 		return store.Table{}, fmt.Errorf("version %d: %w", version, store.ErrNotFound)
 	}
@@ -127,7 +128,7 @@ func (h history) table(current []store.Entry) ([]store.Entry, error) {
 
 // handOver returns what takes out the entries that are stored, with its diff, as
 // the engine holds the table from now on. Mostly there are none.
-func handOver(ctx context.Context, q Statements, r Row) (changes []store.Change, diffID *int64, err error) {
+func handOver(ctx context.Context, q statements.Statements, r statements.Row) (changes []store.Change, diffID *int64, err error) {
 	if r.TableSize == 0 {
 		return nil, nil, nil
 	}

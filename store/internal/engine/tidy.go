@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // Tidy implements [store.Store].
 func (s *Store) Tidy(ctx context.Context, at time.Time, keep store.Keep) error {
-	err := s.db.Update(ctx, func(q Statements) error {
+	err := s.db.Update(ctx, func(q statements.Statements) error {
 		if err := q.PurgeKeys(ctx, at.Add(-keep.Keys), keep.MostKeys); err != nil {
 			return err
 		}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"plannerd/store"
+	"plannerd/store/internal/statements"
 )
 
 // ApprovePlan implements [store.Store].
 func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) (store.Approval, error),
 	by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
-	p, _, err := s.change(ctx, id, by, guards, func(q Statements, _ Row, p PlanRow, by store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
 		done, err := step(p.Status, store.StatusApproved)
 		if err != nil || done && !p.LimitsChanged {
 			return false, err
@@ -33,7 +34,7 @@ func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Pla
 // RejectPlan implements [store.Store].
 func (s *Store) RejectPlan(ctx context.Context, id string, by store.Transition,
 	guards ...store.PlanGuard) (store.Plan, error) {
-	p, _, err := s.change(ctx, id, by, guards, func(q Statements, _ Row, p PlanRow, by store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
 		if done, err := step(p.Status, store.StatusRejected); done || err != nil {
 			return false, err
 		}
@@ -46,7 +47,7 @@ func (s *Store) RejectPlan(ctx context.Context, id string, by store.Transition,
 func (s *Store) AbortPlan(
 	ctx context.Context, id string, rolledBack bool, to store.Transition, guards ...store.PlanGuard,
 ) (store.Plan, error) {
-	p, _, err := s.change(ctx, id, to, guards, func(q Statements, r Row, p PlanRow, to store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, to, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow, to store.Transition) (bool, error) {
 		next := store.StatusAborted
 		if p.Status.InFlight() && !rolledBack {
 			next = store.StatusAborting
@@ -70,10 +71,10 @@ func (s *Store) AbortPlan(
 
 // keepTable makes a table version with the entries of the committed one. Statistics that
 // were taken while state was on its way are of an older version then.
-func keepTable(ctx context.Context, q Statements, r Row, p PlanRow, by store.Transition) error {
+func keepTable(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow, by store.Transition) error {
 	r.TableVersion++
 	r.UpdatedAt = by.At
-	version := TableVersion{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion, PlanID: &p.ID, CreatedAt: by.At}
+	version := statements.TableVersion{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion, PlanID: &p.ID, CreatedAt: by.At}
 	if err := q.InsertTableVersion(ctx, r.ID, version); err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (s *Store) StartPlan(
 		return store.Plan{}, fmt.Errorf("store: plan %q: executor %q: it must be UTF-8 without NUL, and not empty", id,
 			executor.Name)
 	}
-	p, _, err := s.change(ctx, id, by, guards, func(q Statements, r Row, p PlanRow, by store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
 		next := store.StatusApplying
 		if p.Status.InFlight() {
 			if p.Executor == executor {
@@ -132,7 +133,7 @@ func (s *Store) AckPlan(
 	ctx context.Context, id string, batch int64, instances []int32, by store.Transition, keep store.Retention,
 	guards ...store.PlanGuard,
 ) (p store.Plan, committed bool, err error) {
-	return s.change(ctx, id, by, guards, func(q Statements, r Row, p PlanRow, by store.Transition) (bool, error) {
+	return s.change(ctx, id, by, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
 		if p.Status != store.StatusApplying && p.Status != store.StatusCommitted {
 			return false, fmt.Errorf("an ack of what is %s: %w", p.Status, store.ErrTransition)
 		}
@@ -196,7 +197,7 @@ func awaitedBy(awaited, instances []int32) error {
 func (s *Store) CommitPlan(
 	ctx context.Context, id string, to store.Transition, keep store.Retention, guards ...store.PlanGuard,
 ) (p store.Plan, committed bool, err error) {
-	return s.change(ctx, id, to, guards, func(q Statements, r Row, p PlanRow, to store.Transition) (bool, error) {
+	return s.change(ctx, id, to, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow, to store.Transition) (bool, error) {
 		if done, err := step(p.Status, store.StatusCommitted); done || err != nil {
 			return false, err
 		}
@@ -208,7 +209,7 @@ func (s *Store) CommitPlan(
 }
 
 // commitPlan commits a plan whose status allows it.
-func commitPlan(ctx context.Context, q Statements, r Row, p PlanRow, to store.Transition, keep store.Retention) error {
+func commitPlan(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow, to store.Transition, keep store.Retention) error {
 	if err := ready(ctx, q, r, p); err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func commitPlan(ctx context.Context, q Statements, r Row, p PlanRow, to store.Tr
 
 // ready tells whether a plan can be started or committed, as far as its status
 // does not say.
-func ready(ctx context.Context, q Statements, r Row, p PlanRow) error {
+func ready(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow) error {
 	if p.BaseVersion+p.BatchesDone != r.TableVersion { // its batches have made a version each
 		return store.ErrBaseChanged
 	}
@@ -245,7 +246,7 @@ func ready(ctx context.Context, q Statements, r Row, p PlanRow) error {
 }
 
 // noneInFlight tells whether no plan but that of the given number is being applied.
-func noneInFlight(ctx context.Context, q Statements, r Row, but int64) error {
+func noneInFlight(ctx context.Context, q statements.Statements, r statements.Row, but int64) error {
 	inFlight, err := q.InStatus(ctx, r.ID, store.StatusApplying, store.StatusAborting)
 	if err != nil {
 		return err
@@ -262,13 +263,13 @@ func noneInFlight(ctx context.Context, q Statements, r Row, but int64) error {
 // and what f told.
 func (s *Store) change(
 	ctx context.Context, id string, by store.Transition, guards []store.PlanGuard,
-	f func(Statements, Row, PlanRow, store.Transition) (bool, error),
+	f func(statements.Statements, statements.Row, statements.PlanRow, store.Transition) (bool, error),
 ) (after store.Plan, did bool, err error) {
 	if !storable(id) {
 		return after, false, fmt.Errorf("plan %q: %w", id, store.ErrNotFound)
 	}
 	by = repairTransition(by)
-	err = s.update(ctx, func(q Statements) (store.Outcome, error) {
+	err = s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
 		r, p, err := lockPlan(ctx, q, id, by.At)
 		if err != nil {
 			return store.Outcome{}, err
@@ -292,17 +293,17 @@ func (s *Store) change(
 }
 
 // lockPlan returns a plan and its operator, which is locked.
-func lockPlan(ctx context.Context, q Statements, id string, at time.Time) (Row, PlanRow, error) {
+func lockPlan(ctx context.Context, q statements.Statements, id string, at time.Time) (statements.Row, statements.PlanRow, error) {
 	p, err := plan(ctx, q, id)
 	if err != nil {
-		return Row{}, PlanRow{}, err
+		return statements.Row{}, statements.PlanRow{}, err
 	}
 	r, err := q.Lock(ctx, p.Operator)
 	if err != nil {
-		return Row{}, PlanRow{}, err
+		return statements.Row{}, statements.PlanRow{}, err
 	}
 	if _, err := expire(ctx, q, r, at); err != nil {
-		return Row{}, PlanRow{}, err
+		return statements.Row{}, statements.PlanRow{}, err
 	}
 	// Only under the lock is its status what it will be until the end.
 	p, err = whole(ctx, q, id)
@@ -310,7 +311,7 @@ func lockPlan(ctx context.Context, q Statements, id string, at time.Time) (Row, 
 }
 
 // whole is plan with the plan's acks and batches.
-func whole(ctx context.Context, q Statements, id string) (PlanRow, error) {
+func whole(ctx context.Context, q statements.Statements, id string) (statements.PlanRow, error) {
 	p, err := plan(ctx, q, id)
 	if err == nil && p.Executor.Name != "" {
 		p.Acked, err = q.Acks(ctx, p.Seq)
@@ -331,7 +332,7 @@ func step(from, to store.Status) (done bool, err error) {
 }
 
 // setStatus moves a plan to another status without touching the table.
-func setStatus(ctx context.Context, q Statements, p PlanRow, status store.Status, by store.Transition) error {
+func setStatus(ctx context.Context, q statements.Statements, p statements.PlanRow, status store.Status, by store.Transition) error {
 	by.From, by.To = p.Status, status
 	if err := q.InsertTransition(ctx, p.Seq, by); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package engine
+package statements
 
 import (
 	"database/sql/driver"
@@ -241,5 +241,5 @@ func (e epochs) Scan(src any) error {
 	return json.Unmarshal(text, e.p)
 }
 
-// noTime stands in for a driver's times where only the other fields matter.
-func noTime(**time.Time) any { return nil }
+// NoTime stands in for a driver's times where only the other fields matter.
+func NoTime(**time.Time) any { return nil }

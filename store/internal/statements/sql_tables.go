@@ -1,4 +1,4 @@
-package engine
+package statements
 
 import (
 	"context"
@@ -7,15 +7,15 @@ import (
 )
 
 // Entries returns the committed table in ascending bytes of the keys.
-func (s Statements) Entries(ctx context.Context, operator int64) ([]store.Entry, error) {
-	return collect(ctx, s, func(row Scanner) (e store.Entry, err error) {
+func (s tableStatements) Entries(ctx context.Context, operator int64) ([]store.Entry, error) {
+	return collect(ctx, s.base, func(row Scanner) (e store.Entry, err error) {
 		err = row.Scan(&e.Key, &e.Instance, partsOf{&e.Parts})
 		return e, err
 	}, `SELECT key, instance, parts FROM table_entries WHERE operator_id = $1 ORDER BY key`, operator)
 }
 
 // TableVersion returns one version in a table's history.
-func (s Statements) TableVersion(ctx context.Context, operator, version int64) (v TableVersion, err error) {
+func (s tableStatements) TableVersion(ctx context.Context, operator, version int64) (v TableVersion, err error) {
 	err = s.QueryRow(ctx,
 		`SELECT version, config_version, plan_id, diff_id, created_at FROM table_versions
 		WHERE operator_id = $1 AND version = $2`, operator, version).Scan(
@@ -24,7 +24,7 @@ func (s Statements) TableVersion(ctx context.Context, operator, version int64) (
 }
 
 // InsertTableVersion adds a version to a table's history.
-func (s Statements) InsertTableVersion(ctx context.Context, operator int64, v TableVersion) error {
+func (s tableStatements) InsertTableVersion(ctx context.Context, operator int64, v TableVersion) error {
 	return s.exec(ctx,
 		`INSERT INTO table_versions (operator_id, version, config_version, plan_id, diff_id, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6)`, operator, v.Version, v.ConfigVersion, v.PlanID, v.DiffID, s.at(&v.CreatedAt))
@@ -32,7 +32,7 @@ func (s Statements) InsertTableVersion(ctx context.Context, operator int64, v Ta
 
 // Diffs calls f with the diff of each table version above the given one, newest
 // first. data is valid during the call only.
-func (s Statements) Diffs(ctx context.Context, operator, above int64, f func(data []byte) error) error {
+func (s tableStatements) Diffs(ctx context.Context, operator, above int64, f func(data []byte) error) error {
 	rows, err := s.Query(ctx,
 		`SELECT d.data FROM table_versions v JOIN diffs d ON d.id = v.diff_id
 		WHERE v.operator_id = $1 AND v.version > $2 ORDER BY v.version DESC`, operator, above)
@@ -57,21 +57,21 @@ const withParts = 13
 
 // InsertDiff adds a diff and returns its number. With the first one that has parts,
 // programs that know nothing of these have to stop: they would take such keys for whole.
-func (s Statements) InsertDiff(ctx context.Context, operator int64, data []byte) (id int64, err error) {
+func (s tableStatements) InsertDiff(ctx context.Context, operator int64, data []byte) (id int64, err error) {
 	if store.EncodesParts(data) {
 		if err := s.RaiseOldestProgram(ctx, withParts); err != nil {
 			return 0, err
 		}
 	}
-	return get[int64](ctx, s, `INSERT INTO diffs (operator_id, data) VALUES ($1, $2) RETURNING id`, operator, data)
+	return get[int64](ctx, s.base, `INSERT INTO diffs (operator_id, data) VALUES ($1, $2) RETURNING id`, operator, data)
 }
 
 // Diff returns the diff of that number.
-func (s Statements) Diff(ctx context.Context, id int64) ([]byte, error) {
-	return get[[]byte](ctx, s, `SELECT data FROM diffs WHERE id = $1`, id)
+func (s tableStatements) Diff(ctx context.Context, id int64) ([]byte, error) {
+	return get[[]byte](ctx, s.base, `SELECT data FROM diffs WHERE id = $1`, id)
 }
 
 // PurgeTableVersions removes table versions up to the given one.
-func (s Statements) PurgeTableVersions(ctx context.Context, operator, upTo int64) error {
+func (s tableStatements) PurgeTableVersions(ctx context.Context, operator, upTo int64) error {
 	return s.purge(ctx, `DELETE FROM table_versions WHERE operator_id = $1 AND version <= $2`, operator, upTo)
 }

@@ -1,4 +1,4 @@
-package engine
+package statements
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.i
 			UNION ALL SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'proposed'
 				AND (expires_at IS NULL OR expires_at > $1)) AS newest))`
 
-func (s Statements) operatorTargets(op *store.Operator) []any {
+func (s operatorStatements) operatorTargets(op *store.Operator) []any {
 	return []any{
 		&op.Name, &op.ConfigVersion, JSON{P: &op.Config}, &op.TableVersion, &op.TableConfigVersion, &op.TableSize,
 		&op.LastEpoch, &op.LastInterval, s.at(&op.CreatedAt), s.at(&op.UpdatedAt), &op.CurrentPlan,
@@ -29,39 +29,39 @@ func (s Statements) operatorTargets(op *store.Operator) []any {
 	}
 }
 
-func (s Statements) scanOperator(row Scanner) (op store.Operator, err error) {
+func (s operatorStatements) scanOperator(row Scanner) (op store.Operator, err error) {
 	err = row.Scan(s.operatorTargets(&op)...)
 	return op, err
 }
 
 // Operator returns an operator by its name.
-func (s Statements) Operator(ctx context.Context, name string, now time.Time) (store.Operator, error) {
-	return one(ctx, s, s.scanOperator,
+func (s operatorStatements) Operator(ctx context.Context, name string, now time.Time) (store.Operator, error) {
+	return one(ctx, s.base, s.scanOperator,
 		`SELECT `+operatorColumns+` FROM `+operatorTables+` WHERE o.name = $2 AND o.deleted_at IS NULL`, s.at(&now), name)
 }
 
 // Operators lists operators by their names.
-func (s Statements) Operators(ctx context.Context, after string, limit int, now time.Time) ([]store.Operator, error) {
-	return collect(ctx, s, s.scanOperator,
+func (s operatorStatements) Operators(ctx context.Context, after string, limit int, now time.Time) ([]store.Operator, error) {
+	return collect(ctx, s.base, s.scanOperator,
 		`SELECT `+operatorColumns+` FROM `+operatorTables+`
 		WHERE o.name > $2 AND o.deleted_at IS NULL ORDER BY o.name LIMIT $3`, s.at(&now), after, limit)
 }
 
 // BriefPlan is a plan of an operator in brief.
 type BriefPlan struct {
-	operator, id string
+	OperatorName, PlanID string
 	store.BriefPlan
 }
 
 // RecentPlans lists the newest plans of each operator in brief, at most so many of each,
 // those of an operator together and the oldest first.
-func (s Statements) RecentPlans(ctx context.Context, operators []store.Operator, most int) ([]BriefPlan, error) {
+func (s operatorStatements) RecentPlans(ctx context.Context, operators []store.Operator, most int) ([]BriefPlan, error) {
 	args := []any{most - 1}
 	for _, op := range operators {
 		args = append(args, op.Name)
 	}
-	return collect(ctx, s, func(row Scanner) (p BriefPlan, err error) {
-		err = row.Scan(&p.operator, &p.id, &p.Epoch, &p.Interval, &p.Status, &p.ThetaRealised, &p.ThetaAfter,
+	return collect(ctx, s.base, func(row Scanner) (p BriefPlan, err error) {
+		err = row.Scan(&p.OperatorName, &p.PlanID, &p.Epoch, &p.Interval, &p.Status, &p.ThetaRealised, &p.ThetaAfter,
 			&p.MigrationKeys, &p.MigrationFraction, &p.Returned)
 		return p, err
 	}, `SELECT o.name, p.id, p.epoch, p.interval, p.status, coalesce(p.theta_realised, p.theta_before), p.theta_after,
@@ -72,7 +72,7 @@ func (s Statements) RecentPlans(ctx context.Context, operators []store.Operator,
 }
 
 // Route is Operator with the entry of a key in its table; nil, if there is none.
-func (s Statements) Route(ctx context.Context, name string, key []byte, now time.Time) (
+func (s operatorStatements) Route(ctx context.Context, name string, key []byte, now time.Time) (
 	op store.Operator, entry *store.Entry, err error,
 ) {
 	var instance *int32
@@ -93,7 +93,7 @@ func (s Statements) Route(ctx context.Context, name string, key []byte, now time
 }
 
 // Configuration returns one version of an operator's configuration.
-func (s Statements) Configuration(ctx context.Context, operator string,
+func (s operatorStatements) Configuration(ctx context.Context, operator string,
 	version int64) (c store.Configuration, err error) {
 	err = s.QueryRow(ctx,
 		`SELECT c.version, c.config, c.created_at FROM configurations c JOIN operators o ON o.id = c.operator_id
@@ -102,15 +102,17 @@ func (s Statements) Configuration(ctx context.Context, operator string,
 }
 
 // Row returns the operator's own row.
-func (s Statements) Row(ctx context.Context, name string) (Row, error) { return s.row(ctx, name, ``) }
+func (s operatorStatements) Row(ctx context.Context, name string) (Row, error) {
+	return s.row(ctx, name, ``)
+}
 
 // Lock is Row and keeps others from changing anything of the operator until the
 // transaction ends.
-func (s Statements) Lock(ctx context.Context, name string) (Row, error) {
+func (s operatorStatements) Lock(ctx context.Context, name string) (Row, error) {
 	return s.row(ctx, name, s.ForUpdate())
 }
 
-func (s Statements) row(ctx context.Context, name, locking string) (r Row, err error) {
+func (s operatorStatements) row(ctx context.Context, name, locking string) (r Row, err error) {
 	err = s.QueryRow(ctx,
 		`SELECT id, name, config_version, table_version, table_config_version, table_size,
 			newest_epoch, newest_interval, created_at, updated_at, deleted_at
@@ -122,14 +124,14 @@ func (s Statements) row(ctx context.Context, name, locking string) (r Row, err e
 
 // Reserve inserts a deleted operator that never had a version, unless the name has a
 // row already. It waits for another transaction that inserts the same name.
-func (s Statements) Reserve(ctx context.Context, name string, when time.Time) error {
+func (s operatorStatements) Reserve(ctx context.Context, name string, when time.Time) error {
 	return s.exec(ctx,
 		`INSERT INTO operators (name, config_version, table_version, table_config_version, table_size, created_at, updated_at, deleted_at)
 		VALUES ($1, 0, -1, 0, 0, $2, $2, $2) ON CONFLICT DO NOTHING`, name, s.at(&when))
 }
 
 // Save writes the row back.
-func (s Statements) Save(ctx context.Context, r Row) error {
+func (s operatorStatements) Save(ctx context.Context, r Row) error {
 	return s.exec(ctx,
 		`UPDATE operators SET config_version = $2, table_version = $3, table_config_version = $4, table_size = $5,
 			newest_epoch = $6, newest_interval = $7, created_at = $8, updated_at = $9, deleted_at = $10 WHERE id = $1`,
@@ -138,7 +140,7 @@ func (s Statements) Save(ctx context.Context, r Row) error {
 }
 
 // InsertConfiguration adds a version of an operator's configuration.
-func (s Statements) InsertConfiguration(ctx context.Context, operator int64, c store.Configuration) error {
+func (s operatorStatements) InsertConfiguration(ctx context.Context, operator int64, c store.Configuration) error {
 	return s.exec(ctx,
 		`INSERT INTO configurations (operator_id, version, config, created_at) VALUES ($1, $2, $3, $4)`,
 		operator, c.Version, string(c.Config), s.at(&c.CreatedAt))
@@ -146,7 +148,7 @@ func (s Statements) InsertConfiguration(ctx context.Context, operator int64, c s
 
 // PurgeConfigurations removes the versions up to the given one that no plan and no version
 // of the table is of.
-func (s Statements) PurgeConfigurations(ctx context.Context, operator, upTo int64) error {
+func (s operatorStatements) PurgeConfigurations(ctx context.Context, operator, upTo int64) error {
 	return s.exec(ctx,
 		`DELETE FROM configurations WHERE operator_id = $1 AND version <= $2
 		AND version NOT IN (SELECT config_version FROM plans WHERE operator_id = $1)
@@ -154,18 +156,18 @@ func (s Statements) PurgeConfigurations(ctx context.Context, operator, upTo int6
 }
 
 // OldestProgram returns the oldest version of the schema that a program must know.
-func (s Statements) OldestProgram(ctx context.Context) (int64, error) {
-	return get[int64](ctx, s, `SELECT coalesce(max(version), 0) FROM oldest_program`)
+func (s operatorStatements) OldestProgram(ctx context.Context) (int64, error) {
+	return get[int64](ctx, s.base, `SELECT coalesce(max(version), 0) FROM oldest_program`)
 }
 
 // RaiseOldestProgram has programs refuse to serve that do not know a version of the schema.
-func (s Statements) RaiseOldestProgram(ctx context.Context, version int64) error {
+func (s base) RaiseOldestProgram(ctx context.Context, version int64) error {
 	return s.exec(ctx, `UPDATE oldest_program SET version = $1 WHERE version < $1`, version)
 }
 
 // DeleteHistory removes all that belongs to the operator but its row, and notes its
 // plans as purged.
-func (s Statements) DeleteHistory(ctx context.Context, operator int64, at time.Time) error {
+func (s operatorStatements) DeleteHistory(ctx context.Context, operator int64, at time.Time) error {
 	err := s.exec(ctx, `INSERT INTO purged_plans (id, purged_at) SELECT id, $2 FROM plans WHERE operator_id = $1`,
 		operator, s.at(&at))
 	if err != nil {

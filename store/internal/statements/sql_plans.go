@@ -1,4 +1,4 @@
-package engine
+package statements
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 
 // The columns of a plan: those of the database, then those of the record.
 var (
-	recordColumns  = columns(PlanFields(new(store.Plan), noTime))
+	recordColumns  = columns(PlanFields(new(store.Plan), NoTime))
 	planColumns    = selected(recordColumns)
-	summaryColumns = selected(columns(SummaryFields(new(store.Plan), noTime)))
+	summaryColumns = selected(columns(SummaryFields(new(store.Plan), NoTime)))
 	insertPlan     = `INSERT INTO plans (operator_id, diff_id, input_state, ` + strings.Join(recordColumns, `, `) +
 		`) VALUES ($1, $2, $3, ` + placeholders(4, len(recordColumns)) + `) RETURNING seq`
 )
@@ -33,12 +33,12 @@ func placeholders(first, n int) string {
 	return strings.Join(names, ", ")
 }
 
-func (s Statements) scanPlan(row Scanner) (p PlanRow, err error) {
+func (s planStatements) scanPlan(row Scanner) (p PlanRow, err error) {
 	err = row.Scan(planTargets(&p, PlanFields(&p.Plan, s.Instant))...)
 	return p, err
 }
 
-func (s Statements) scanSummary(row Scanner) (p PlanRow, err error) {
+func (s planStatements) scanSummary(row Scanner) (p PlanRow, err error) {
 	err = row.Scan(planTargets(&p, SummaryFields(&p.Plan, s.Instant))...)
 	return p, err
 }
@@ -48,20 +48,20 @@ func planTargets(p *PlanRow, fields []Field) []any {
 }
 
 // Plan returns one plan.
-func (s Statements) Plan(ctx context.Context, id string) (PlanRow, error) {
-	return one(ctx, s, s.scanPlan, `SELECT `+planColumns+` FROM `+planTables+` WHERE p.id = $1`, id)
+func (s planStatements) Plan(ctx context.Context, id string) (PlanRow, error) {
+	return one(ctx, s.base, s.scanPlan, `SELECT `+planColumns+` FROM `+planTables+` WHERE p.id = $1`, id)
 }
 
 // Purged tells whether a plan of that id existed and was removed.
-func (s Statements) Purged(ctx context.Context, id string) (bool, error) {
-	return get[bool](ctx, s, `SELECT EXISTS (SELECT 1 FROM purged_plans WHERE id = $1)`, id)
+func (s planStatements) Purged(ctx context.Context, id string) (bool, error) {
+	return get[bool](ctx, s.base, `SELECT EXISTS (SELECT 1 FROM purged_plans WHERE id = $1)`, id)
 }
 
 // LivePlan returns the interval's plan that has not ended. Where there is none that
 // counts, it is the newest of the fingerprint that leaves the interval open.
-func (s Statements) LivePlan(ctx context.Context, operator string, epoch, interval int64,
+func (s planStatements) LivePlan(ctx context.Context, operator string, epoch, interval int64,
 	fingerprint string) (PlanRow, error) {
-	return one(ctx, s, s.scanPlan, `SELECT `+planColumns+` FROM `+planTables+`
+	return one(ctx, s.base, s.scanPlan, `SELECT `+planColumns+` FROM `+planTables+`
 		WHERE o.name = $1 AND p.epoch = $2 AND p.interval = $3
 		AND p.status NOT IN ('rejected', 'aborted', 'superseded', 'expired')
 		AND (NOT p.leaves_open OR p.fingerprint = $4) ORDER BY p.leaves_open, p.seq DESC LIMIT 1`,
@@ -69,7 +69,7 @@ func (s Statements) LivePlan(ctx context.Context, operator string, epoch, interv
 }
 
 // Plans lists at most f.Limit plans, newest first, by their SummaryFields.
-func (s Statements) Plans(ctx context.Context, operator int64, f store.PlanFilter, now time.Time) ([]PlanRow, error) {
+func (s planStatements) Plans(ctx context.Context, operator int64, f store.PlanFilter, now time.Time) ([]PlanRow, error) {
 	query, args := `SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = $1`, []any{operator}
 	and := func(condition string, value any) {
 		args = append(args, value)
@@ -92,11 +92,11 @@ func (s Statements) Plans(ctx context.Context, operator int64, f store.PlanFilte
 		and(`p.seq < $%d`, f.Before)
 	}
 	args = append(args, f.Limit)
-	return collect(ctx, s, s.scanSummary, query+fmt.Sprintf(` ORDER BY p.seq DESC LIMIT $%d`, len(args)), args...)
+	return collect(ctx, s.base, s.scanSummary, query+fmt.Sprintf(` ORDER BY p.seq DESC LIMIT $%d`, len(args)), args...)
 }
 
 // PlansOf lists plans by their ids, newest first, by their SummaryFields.
-func (s Statements) PlansOf(ctx context.Context, ids []string) ([]PlanRow, error) {
+func (s planStatements) PlansOf(ctx context.Context, ids []string) ([]PlanRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -104,67 +104,67 @@ func (s Statements) PlansOf(ctx context.Context, ids []string) ([]PlanRow, error
 	for i, id := range ids {
 		args[i] = id
 	}
-	return collect(ctx, s, s.scanSummary, `SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.id IN (`+
+	return collect(ctx, s.base, s.scanSummary, `SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.id IN (`+
 		placeholders(1, len(ids))+`) ORDER BY p.seq DESC`, args...)
 }
 
 // InStatus lists the operator's plans of some statuses, oldest first, by their
 // SummaryFields.
-func (s Statements) InStatus(ctx context.Context, operator int64, statuses ...store.Status) ([]PlanRow, error) {
+func (s planStatements) InStatus(ctx context.Context, operator int64, statuses ...store.Status) ([]PlanRow, error) {
 	args := []any{operator}
 	for _, status := range statuses {
 		args = append(args, status)
 	}
-	return collect(ctx, s, s.scanSummary,
+	return collect(ctx, s.base, s.scanSummary,
 		`SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = $1 AND p.status IN (`+
 			placeholders(2, len(statuses))+`) ORDER BY p.seq`, args...)
 }
 
 // Expiring lists the operators that have plans which have expired.
-func (s Statements) Expiring(ctx context.Context, now time.Time) (names []string, err error) {
-	return collect(ctx, s, value[string],
+func (s planStatements) Expiring(ctx context.Context, now time.Time) (names []string, err error) {
+	return collect(ctx, s.base, value[string],
 		`SELECT DISTINCT o.name FROM `+planTables+` WHERE p.status IN ('proposed', 'approved') AND p.expires_at <= $1
 			ORDER BY o.name`,
 		s.at(&now))
 }
 
 // InsertPlan returns the number that orders plans by their creation.
-func (s Statements) InsertPlan(ctx context.Context, operator int64, p PlanRow) (seq int64, err error) {
-	return get[int64](ctx, s, insertPlan,
+func (s planStatements) InsertPlan(ctx context.Context, operator int64, p PlanRow) (seq int64, err error) {
+	return get[int64](ctx, s.base, insertPlan,
 		append([]any{operator, p.DiffID, p.Input}, values(PlanFields(&p.Plan, s.Instant))...)...)
 }
 
 // SetStatus gives a plan another status, and the table version that it became.
-func (s Statements) SetStatus(ctx context.Context, seq int64, status store.Status, version *int64) error {
+func (s planStatements) SetStatus(ctx context.Context, seq int64, status store.Status, version *int64) error {
 	return s.exec(ctx, `UPDATE plans SET status = $2, version = $3 WHERE seq = $1`, seq, status, version)
 }
 
 // SetExecutor notes who applies a plan.
-func (s Statements) SetExecutor(ctx context.Context, seq int64, e store.Executor, since time.Time) error {
+func (s planStatements) SetExecutor(ctx context.Context, seq int64, e store.Executor, since time.Time) error {
 	return s.exec(ctx, `UPDATE plans SET executor = $2, executor_epoch = $3, executor_since = $4 WHERE seq = $1`,
 		seq, e.Name, e.Epoch, s.at(&since))
 }
 
 // Supersede ends a plan whose place another one takes.
-func (s Statements) Supersede(ctx context.Context, seq int64, by string) error {
+func (s planStatements) Supersede(ctx context.Context, seq int64, by string) error {
 	return s.exec(ctx, `UPDATE plans SET status = 'superseded', superseded_by = $2 WHERE seq = $1`, seq, by)
 }
 
 // SetLatest notes how a plan that has not come to its end does under newer statistics.
-func (s Statements) SetLatest(ctx context.Context, operator int64, e store.Evaluation) error {
+func (s planStatements) SetLatest(ctx context.Context, operator int64, e store.Evaluation) error {
 	return s.exec(ctx, `UPDATE plans SET latest = $3, limits_changed = $4 WHERE id = $1 AND operator_id = $2
 		AND status IN ('proposed', 'approved', 'applying', 'aborting')`, e.Plan, operator, JSON{&e.Latest}, e.LimitsChanged)
 }
 
 // Agree notes that somebody approves a plan, and agrees to what newer statistics say of it.
-func (s Statements) Agree(ctx context.Context, seq int64, a store.Approval) error {
+func (s planStatements) Agree(ctx context.Context, seq int64, a store.Approval) error {
 	return s.exec(ctx, `UPDATE plans SET limits_changed = $2, latest = $3, expires_at = $4 WHERE seq = $1`, seq, false,
 		JSON{&a.Latest}, s.Instant(&a.ExpiresAt))
 }
 
 // Acks lists the acks of a plan in ascending order of the instances.
-func (s Statements) Acks(ctx context.Context, seq int64) ([]store.Ack, error) {
-	return collect(ctx, s, func(row Scanner) (a store.Ack, err error) {
+func (s planStatements) Acks(ctx context.Context, seq int64) ([]store.Ack, error) {
+	return collect(ctx, s.base, func(row Scanner) (a store.Ack, err error) {
 		err = row.Scan(&a.Instance, &a.Actor, s.at(&a.At))
 		return a, err
 	}, `SELECT instance, actor, at FROM acks WHERE plan_seq = $1 ORDER BY instance`, seq)
@@ -172,7 +172,7 @@ func (s Statements) Acks(ctx context.Context, seq int64) ([]store.Ack, error) {
 
 // SetResolution gives a plan another diff, removing the one it has, and what else the
 // resolution says of it.
-func (s Statements) SetResolution(ctx context.Context, p PlanRow, diff *int64, r store.Resolution) error {
+func (s planStatements) SetResolution(ctx context.Context, p PlanRow, diff *int64, r store.Resolution) error {
 	err := s.exec(ctx,
 		`UPDATE plans SET diff_id = $2, resolved_keys = $3, table_after = $4, table_within_limit = $5 WHERE seq = $1`,
 		p.Seq, diff, r.Keys, r.TableAfter, r.TableWithinLimit)
@@ -183,15 +183,15 @@ func (s Statements) SetResolution(ctx context.Context, p PlanRow, diff *int64, r
 }
 
 // Transitions lists the transitions of a plan in their order.
-func (s Statements) Transitions(ctx context.Context, seq int64) ([]store.Transition, error) {
-	return collect(ctx, s, func(row Scanner) (t store.Transition, err error) {
+func (s planStatements) Transitions(ctx context.Context, seq int64) ([]store.Transition, error) {
+	return collect(ctx, s.base, func(row Scanner) (t store.Transition, err error) {
 		err = row.Scan(&t.From, &t.To, &t.Actor, &t.Reason, s.at(&t.At))
 		return t, err
 	}, `SELECT from_status, to_status, actor, reason, at FROM transitions WHERE plan_seq = $1 ORDER BY n`, seq)
 }
 
 // InsertTransition adds a transition behind the others of a plan.
-func (s Statements) InsertTransition(ctx context.Context, seq int64, t store.Transition) error {
+func (s planStatements) InsertTransition(ctx context.Context, seq int64, t store.Transition) error {
 	return s.exec(ctx,
 		`INSERT INTO transitions (plan_seq, n, from_status, to_status, actor, reason, at)
 		SELECT $1, coalesce(max(n), 0) + 1, $2, $3, $4, $5, $6 FROM transitions WHERE plan_seq = $1`,
@@ -199,24 +199,24 @@ func (s Statements) InsertTransition(ctx context.Context, seq int64, t store.Tra
 }
 
 // Blob returns a long part of a plan.
-func (s Statements) Blob(ctx context.Context, seq int64, kind BlobKind) ([]byte, error) {
+func (s planStatements) Blob(ctx context.Context, seq int64, kind BlobKind) ([]byte, error) {
 	return s.blob(ctx, `SELECT data FROM plan_blobs WHERE plan_seq = $1 AND kind = $2`, seq, kind)
 }
 
 // InsertBlob adds a long part of a plan.
-func (s Statements) InsertBlob(ctx context.Context, seq int64, kind BlobKind, data []byte) error {
+func (s planStatements) InsertBlob(ctx context.Context, seq int64, kind BlobKind, data []byte) error {
 	return s.exec(ctx, `INSERT INTO plan_blobs (plan_seq, kind, data) VALUES ($1, $2, $3)`, seq, kind, data)
 }
 
 // OlderThanNewest returns the newest plan that does not belong to the newest n.
-func (s Statements) OlderThanNewest(ctx context.Context, operator int64, n int) (seq int64, err error) {
-	return get[int64](ctx, s, `SELECT seq FROM plans WHERE operator_id = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2`, operator,
+func (s planStatements) OlderThanNewest(ctx context.Context, operator int64, n int) (seq int64, err error) {
+	return get[int64](ctx, s.base, `SELECT seq FROM plans WHERE operator_id = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2`, operator,
 		n)
 }
 
 // PurgeInputs removes the inputs of plans up to the given one, and what forecasts
 // remembered then.
-func (s Statements) PurgeInputs(ctx context.Context, operator, upTo int64) error {
+func (s planStatements) PurgeInputs(ctx context.Context, operator, upTo int64) error {
 	const of, kept = `operator_id = $1 AND seq <= $2`, ` AND input_state = 'kept'`
 	err := s.exec(ctx, `DELETE FROM plan_blobs WHERE kind IN ('input', 'forecast')
 		AND plan_seq IN (SELECT seq FROM plans WHERE `+of+`)`, operator, upTo)
@@ -228,7 +228,7 @@ func (s Statements) PurgeInputs(ctx context.Context, operator, upTo int64) error
 
 // PurgePlans removes plans up to the given one and notes them as purged. It keeps the
 // one that became table version current and one that an engine is at work on.
-func (s Statements) PurgePlans(ctx context.Context, operator, upTo, current int64, at time.Time) error {
+func (s planStatements) PurgePlans(ctx context.Context, operator, upTo, current int64, at time.Time) error {
 	const old = `operator_id = $1 AND seq <= $2 AND version IS DISTINCT FROM $3 AND status NOT IN ('applying', 'aborting')`
 	err := s.exec(ctx, `INSERT INTO purged_plans (id, purged_at) SELECT id, $4 FROM plans WHERE `+old,
 		operator, upTo, current, s.at(&at))
@@ -239,12 +239,12 @@ func (s Statements) PurgePlans(ctx context.Context, operator, upTo, current int6
 }
 
 // ForgetPurged forgets the plans that were purged before then.
-func (s Statements) ForgetPurged(ctx context.Context, before time.Time) error {
+func (s planStatements) ForgetPurged(ctx context.Context, before time.Time) error {
 	return s.exec(ctx, `DELETE FROM purged_plans WHERE purged_at < $1`, s.at(&before))
 }
 
 // purge runs a DELETE and removes the diffs that nothing else needs.
-func (s Statements) purge(ctx context.Context, query string, args ...any) error {
+func (s base) purge(ctx context.Context, query string, args ...any) error {
 	diffs, err := collect(ctx, s, value[*int64], query+` RETURNING diff_id`, args...)
 	if err != nil || len(diffs) == 0 {
 		return err

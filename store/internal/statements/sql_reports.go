@@ -1,4 +1,4 @@
-package engine
+package statements
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 )
 
 // InsertReport adds a report, whose number is its revision.
-func (s Statements) InsertReport(ctx context.Context, operator int64, r store.Report, data []byte) error {
+func (s reportStatements) InsertReport(ctx context.Context, operator int64, r store.Report, data []byte) error {
 	if data == nil {
 		data = []byte{}
 	}
@@ -19,15 +19,15 @@ func (s Statements) InsertReport(ctx context.Context, operator int64, r store.Re
 
 // DeleteReport removes the report of the same epoch, interval and instance, and tells
 // whether there was one.
-func (s Statements) DeleteReport(ctx context.Context, operator int64, r store.Report) (bool, error) {
+func (s reportStatements) DeleteReport(ctx context.Context, operator int64, r store.Report) (bool, error) {
 	return s.changed(ctx, `DELETE FROM reports WHERE operator_id = $1 AND epoch = $2 AND instance = $3 AND interval = $4`,
 		operator, r.Epoch, r.Instance, r.Interval)
 }
 
 // LastReports lists the newest report of each instance of the epoch up to the
 // interval, in ascending order of the instances.
-func (s Statements) LastReports(ctx context.Context, operator, epoch, interval int64) ([]store.Report, error) {
-	return collect(ctx, s, func(row Scanner) (r store.Report, err error) {
+func (s reportStatements) LastReports(ctx context.Context, operator, epoch, interval int64) ([]store.Report, error) {
+	return collect(ctx, s.base, func(row Scanner) (r store.Report, err error) {
 		err = row.Scan(&r.Revision, &r.Epoch, &r.Interval, &r.Instance, &r.TableVersion, &r.Rows, s.at(&r.At))
 		return r, err
 	}, `SELECT id, epoch, interval, instance, table_version, row_count, at FROM reports r
@@ -38,12 +38,12 @@ func (s Statements) LastReports(ctx context.Context, operator, epoch, interval i
 }
 
 // ReportData returns what the report of that revision says.
-func (s Statements) ReportData(ctx context.Context, operator, revision int64) ([]byte, error) {
+func (s reportStatements) ReportData(ctx context.Context, operator, revision int64) ([]byte, error) {
 	return s.blob(ctx, `SELECT data FROM reports WHERE operator_id = $1 AND id = $2`, operator, revision)
 }
 
 // KeepReports removes the instance's reports but the newest n, by epoch and interval.
-func (s Statements) KeepReports(ctx context.Context, operator int64, instance int32, n int) error {
+func (s reportStatements) KeepReports(ctx context.Context, operator int64, instance int32, n int) error {
 	return s.exec(ctx,
 		`DELETE FROM reports WHERE operator_id = $1 AND instance = $2 AND (epoch, interval) <= (
 			SELECT epoch, interval FROM reports WHERE operator_id = $1 AND instance = $2
@@ -53,7 +53,7 @@ func (s Statements) KeepReports(ctx context.Context, operator int64, instance in
 // PurgeReports removes the reports of lower epochs; of this epoch those of intervals
 // before the given one that are not the last of their instance up to it, and those
 // before oldest.
-func (s Statements) PurgeReports(ctx context.Context, operator, epoch, interval, oldest int64) error {
+func (s reportStatements) PurgeReports(ctx context.Context, operator, epoch, interval, oldest int64) error {
 	return s.exec(ctx,
 		`DELETE FROM reports WHERE operator_id = $1 AND (epoch < $2 OR epoch = $2 AND (interval < $4 OR interval < $3 AND EXISTS (
 			SELECT 1 FROM reports n WHERE n.operator_id = $1 AND n.epoch = $2 AND n.instance = reports.instance

@@ -1,4 +1,4 @@
-package engine
+package statements
 
 import (
 	"context"
@@ -50,30 +50,62 @@ type Rows interface {
 // Those that look one row up return [store.ErrNotFound] when there is none.
 // Operators that are deleted are found by Row and Lock only. Of a proposed plan now is
 // the time that it must outlast, or else it counts as expired.
-type Statements struct{ Session }
+type Statements struct {
+	base
+	operatorStatements
+	planStatements
+	tableStatements
+	batchStatements
+	reportStatements
+	routerStatements
+	claimStatements
+}
+
+// On are those that a session runs.
+func On(s Session) Statements {
+	b := base{s}
+	return Statements{
+		b, operatorStatements{b}, planStatements{b}, tableStatements{b}, batchStatements{b}, reportStatements{b},
+		routerStatements{b}, claimStatements{b},
+	}
+}
+
+// The statements, by what they are about.
+type (
+	operatorStatements struct{ base }
+	planStatements     struct{ base }
+	tableStatements    struct{ base }
+	batchStatements    struct{ base }
+	reportStatements   struct{ base }
+	routerStatements   struct{ base }
+	claimStatements    struct{ base }
+)
+
+// base is what all statements need.
+type base struct{ Session }
 
 // at is what the driver reads and writes of a time that is there.
-func (s Statements) at(t *time.Time) any { return s.Instant(&t) }
+func (s base) at(t *time.Time) any { return s.Instant(&t) }
 
-func (s Statements) exec(ctx context.Context, query string, args ...any) error {
+func (s base) exec(ctx context.Context, query string, args ...any) error {
 	_, err := s.Exec(ctx, query, args...)
 	return err
 }
 
 // changed runs a statement and tells whether it changed anything.
-func (s Statements) changed(ctx context.Context, query string, args ...any) (bool, error) {
+func (s base) changed(ctx context.Context, query string, args ...any) (bool, error) {
 	n, err := s.Exec(ctx, query, args...)
 	return n > 0, err
 }
 
 // get reads the single value that a query finds.
-func get[T any](ctx context.Context, s Statements, query string, args ...any) (value T, err error) {
+func get[T any](ctx context.Context, s base, query string, args ...any) (value T, err error) {
 	err = s.QueryRow(ctx, query, args...).Scan(&value)
 	return value, notFound(err)
 }
 
 // blob is get for bytes: drivers read an empty blob as nil.
-func (s Statements) blob(ctx context.Context, query string, args ...any) ([]byte, error) {
+func (s base) blob(ctx context.Context, query string, args ...any) ([]byte, error) {
 	data, err := get[[]byte](ctx, s, query, args...)
 	if err == nil && data == nil {
 		data = []byte{}
@@ -82,14 +114,14 @@ func (s Statements) blob(ctx context.Context, query string, args ...any) ([]byte
 }
 
 // one scans the row that a query finds.
-func one[T any](ctx context.Context, s Statements, scan func(Scanner) (T, error), query string,
+func one[T any](ctx context.Context, s base, scan func(Scanner) (T, error), query string,
 	args ...any) (T, error) {
 	value, err := scan(s.QueryRow(ctx, query, args...))
 	return value, notFound(err)
 }
 
 // collect scans all rows of a query.
-func collect[T any](ctx context.Context, s Statements, scan func(Scanner) (T, error), query string,
+func collect[T any](ctx context.Context, s base, scan func(Scanner) (T, error), query string,
 	args ...any) ([]T, error) {
 	rows, err := s.Query(ctx, query, args...)
 	if err != nil {
