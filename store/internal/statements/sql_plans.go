@@ -163,7 +163,7 @@ func (s planStatements) Agree(ctx context.Context, seq int64, a store.Approval) 
 }
 
 // Acks lists the acks of a plan in ascending order of the instances.
-func (s planStatements) Acks(ctx context.Context, seq int64) ([]store.Ack, error) {
+func (s historyStatements) Acks(ctx context.Context, seq int64) ([]store.Ack, error) {
 	return collect(ctx, s.base, func(row Scanner) (a store.Ack, err error) {
 		err = row.Scan(&a.Instance, &a.Actor, s.at(&a.At))
 		return a, err
@@ -183,7 +183,7 @@ func (s planStatements) SetResolution(ctx context.Context, p PlanRow, diff *int6
 }
 
 // Transitions lists the transitions of a plan in their order.
-func (s planStatements) Transitions(ctx context.Context, seq int64) ([]store.Transition, error) {
+func (s historyStatements) Transitions(ctx context.Context, seq int64) ([]store.Transition, error) {
 	return collect(ctx, s.base, func(row Scanner) (t store.Transition, err error) {
 		err = row.Scan(&t.From, &t.To, &t.Actor, &t.Reason, s.at(&t.At))
 		return t, err
@@ -191,7 +191,7 @@ func (s planStatements) Transitions(ctx context.Context, seq int64) ([]store.Tra
 }
 
 // InsertTransition adds a transition behind the others of a plan.
-func (s planStatements) InsertTransition(ctx context.Context, seq int64, t store.Transition) error {
+func (s historyStatements) InsertTransition(ctx context.Context, seq int64, t store.Transition) error {
 	return s.exec(ctx,
 		`INSERT INTO transitions (plan_seq, n, from_status, to_status, actor, reason, at)
 		SELECT $1, coalesce(max(n), 0) + 1, $2, $3, $4, $5, $6 FROM transitions WHERE plan_seq = $1`,
@@ -199,24 +199,24 @@ func (s planStatements) InsertTransition(ctx context.Context, seq int64, t store
 }
 
 // Blob returns a long part of a plan.
-func (s planStatements) Blob(ctx context.Context, seq int64, kind BlobKind) ([]byte, error) {
+func (s historyStatements) Blob(ctx context.Context, seq int64, kind BlobKind) ([]byte, error) {
 	return s.blob(ctx, `SELECT data FROM plan_blobs WHERE plan_seq = $1 AND kind = $2`, seq, kind)
 }
 
 // InsertBlob adds a long part of a plan.
-func (s planStatements) InsertBlob(ctx context.Context, seq int64, kind BlobKind, data []byte) error {
+func (s historyStatements) InsertBlob(ctx context.Context, seq int64, kind BlobKind, data []byte) error {
 	return s.exec(ctx, `INSERT INTO plan_blobs (plan_seq, kind, data) VALUES ($1, $2, $3)`, seq, kind, data)
 }
 
 // OlderThanNewest returns the newest plan that does not belong to the newest n.
-func (s planStatements) OlderThanNewest(ctx context.Context, operator int64, n int) (seq int64, err error) {
+func (s historyStatements) OlderThanNewest(ctx context.Context, operator int64, n int) (seq int64, err error) {
 	return get[int64](ctx, s.base, `SELECT seq FROM plans WHERE operator_id = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2`, operator,
 		n)
 }
 
 // PurgeInputs removes the inputs of plans up to the given one, and what forecasts
 // remembered then.
-func (s planStatements) PurgeInputs(ctx context.Context, operator, upTo int64) error {
+func (s historyStatements) PurgeInputs(ctx context.Context, operator, upTo int64) error {
 	const of, kept = `operator_id = $1 AND seq <= $2`, ` AND input_state = 'kept'`
 	err := s.exec(ctx, `DELETE FROM plan_blobs WHERE kind IN ('input', 'forecast')
 		AND plan_seq IN (SELECT seq FROM plans WHERE `+of+`)`, operator, upTo)
@@ -228,7 +228,7 @@ func (s planStatements) PurgeInputs(ctx context.Context, operator, upTo int64) e
 
 // PurgePlans removes plans up to the given one and notes them as purged. It keeps the
 // one that became table version current and one that an engine is at work on.
-func (s planStatements) PurgePlans(ctx context.Context, operator, upTo, current int64, at time.Time) error {
+func (s historyStatements) PurgePlans(ctx context.Context, operator, upTo, current int64, at time.Time) error {
 	const old = `operator_id = $1 AND seq <= $2 AND version IS DISTINCT FROM $3 AND status NOT IN ('applying', 'aborting')`
 	err := s.exec(ctx, `INSERT INTO purged_plans (id, purged_at) SELECT id, $4 FROM plans WHERE `+old,
 		operator, upTo, current, s.at(&at))
@@ -239,7 +239,7 @@ func (s planStatements) PurgePlans(ctx context.Context, operator, upTo, current 
 }
 
 // ForgetPurged forgets the plans that were purged before then.
-func (s planStatements) ForgetPurged(ctx context.Context, before time.Time) error {
+func (s historyStatements) ForgetPurged(ctx context.Context, before time.Time) error {
 	return s.exec(ctx, `DELETE FROM purged_plans WHERE purged_at < $1`, s.at(&before))
 }
 

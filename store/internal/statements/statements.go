@@ -54,6 +54,7 @@ type Statements struct {
 	base
 	operatorStatements
 	planStatements
+	historyStatements
 	tableStatements
 	batchStatements
 	reportStatements
@@ -65,7 +66,7 @@ type Statements struct {
 func On(s Session) Statements {
 	b := base{s}
 	return Statements{
-		b, operatorStatements{b}, planStatements{b}, tableStatements{b}, batchStatements{b}, reportStatements{b},
+		b, operatorStatements{b}, planStatements{b}, historyStatements{b}, tableStatements{b}, batchStatements{b}, reportStatements{b},
 		routerStatements{b}, claimStatements{b},
 	}
 }
@@ -74,6 +75,7 @@ func On(s Session) Statements {
 type (
 	operatorStatements struct{ base }
 	planStatements     struct{ base }
+	historyStatements  struct{ base } // of plans: transitions, acknowledgements, long parts, what is purged
 	tableStatements    struct{ base }
 	batchStatements    struct{ base }
 	reportStatements   struct{ base }
