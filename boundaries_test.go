@@ -104,11 +104,13 @@ var boundaries = slices.Concat(floors(), []boundary{
 	{
 		place: "internal/demo", // it talks HTTP like any client
 		project: []string{
-			"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/input", "internal/lab/streams",
+			"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/input",
+			"internal/lab/streams",
 		},
 		reach: []string{anySQL, pgx, sqlite, cdp},
 	},
-	{place: "internal/lab/streams", project: []string{"planner", "internal/lab/workload"}, reach: []string{anyHTTP, anySQL}},
+	{place: "internal/lab/streams", project: []string{"planner", "internal/lab/workload"},
+		reach: []string{anyHTTP, anySQL}},
 	{
 		place:   "internal/input/...",
 		project: []string{"planner", "compact", "internal/nearest"},
@@ -125,14 +127,16 @@ var boundaries = slices.Concat(floors(), []boundary{
 		},
 		reach: []string{anySQL, pgx, sqlite},
 	},
-	{place: "internal/web/contract", project: []string{"internal/web/httpkit", "internal/nearest"}, reach: []string{anySQL}},
+	{place: "internal/web/contract", project: []string{"internal/web/httpkit", "internal/nearest"},
+		reach: []string{anySQL}},
 	{
 		place:   "api/...",
 		project: []string{"", "planner/...", "compact", "internal/...", "sdk/go/wire"}, // the store is below the service only
 		never:   []string{anySQL},
 		reach:   []string{pgx, sqlite},
 	},
-	{place: "internal/web/observe", project: []string{"planner", "internal/web/admission", "internal/service/...", "store"},
+	{place: "internal/web/observe", project: []string{"planner", "internal/web/admission", "internal/service/...",
+		"store"},
 		never: []string{anyHTTP, anySQL}},
 	{place: "internal/refusal", project: []string{"planner", "store"}, reach: []string{anyHTTP, pgx, sqlite}},
 	{
@@ -164,9 +168,10 @@ var boundaries = slices.Concat(floors(), []boundary{
 	{place: "migrations/...", imports: []string{"embed", "io/fs"}},
 	{place: "web/...", reach: []string{anySQL}},
 	{
-		place:   "plannerdtest", // the whole server, for tests of engines
-		project: []string{"api", "web", "store", "store/sqlite", "internal/web/access", "internal/web/httpkit", "sdk/go/client"},
-		never:   []string{anySQL, chi, pgx, sqlite},
+		place: "plannerdtest", // the whole server, for tests of engines
+		project: []string{"api", "web", "store", "store/sqlite", "internal/web/access", "internal/web/httpkit",
+			"sdk/go/client"},
+		never: []string{anySQL, chi, pgx, sqlite},
 	},
 	{place: "internal/cli/analyzing", project: []string{"planner/...", "compact", "internal/..."}},
 	{place: "internal/cli/backtesting", project: []string{"planner/...", "compact", "internal/..."}},

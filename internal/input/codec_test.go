@@ -103,7 +103,7 @@ func TestInputRoundTrip(t *testing.T) {
 		"shares": {Keys: planner.KeysOf("a"), Cost: []float64{5}, State: []float64{3},
 			Shares: []planner.Share{{Instance: 1, State: 1}, {Instance: 4, State: 2}}},
 	} {
-		if n := InputRows(encodeInput(s)); n != s.Len() {
+		if n := StoredRows(encodeInput(s)); n != s.Len() {
 			t.Errorf("%d rows of %d", n, s.Len())
 		}
 		got, _, err := DecodeInput(encodeInput(s))

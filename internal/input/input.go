@@ -99,9 +99,9 @@ func (w *blobWriter) ints(vs []int32) {
 	w.column(len(vs), 4, func(i int) uint64 { return uint64(uint32(vs[i])) })
 }
 
-// InputRows is how many rows an encoded input has, 0 of what is none: its length
+// StoredRows is how many rows an encoded input has, 0 of what is none: its length
 // does not tell.
-func InputRows(blob []byte) int {
+func StoredRows(blob []byte) int {
 	r := newBlobReader(blob, inputMagic)
 	r.number(inputFlags)
 	return r.number(math.MaxInt32)

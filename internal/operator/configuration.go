@@ -461,6 +461,7 @@ type FixedChoices struct {
 	Ranges     *RangesParameters `json:"ranges"`
 }
 
+// FixedChoicesOf reads those of a stored operator.
 func FixedChoicesOf(op store.Operator) (FixedChoices, error) {
 	var f FixedChoices
 	if err := json.Unmarshal(op.Config, &f); err != nil {
@@ -480,7 +481,8 @@ func (f FixedChoices) Guard(op *store.Operator) error {
 	case err != nil:
 		return err
 	case was.Scheme != f.Scheme:
-		return refusal.New(refusal.SchemeFixed, "The scheme was decided when the operator was created: it is "+string(was.Scheme)+".")
+		return refusal.New(refusal.SchemeFixed,
+			"The scheme was decided when the operator was created: it is "+string(was.Scheme)+".")
 	case was.TableOwner != f.TableOwner:
 		return refusal.New(refusal.TableOwnerFixed, "Who holds the routing table was decided when the operator was created.")
 	case f.Ranges != nil && f.Ranges.Phase == PhasePut && was.Ranges.Phase != PhasePut:

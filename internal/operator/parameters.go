@@ -71,6 +71,7 @@ type PkgParameters struct {
 	Choices int             `json:"choices"`
 }
 
+// IsInputError reports whether an error is a [planner.InputError].
 func IsInputError(err error) bool {
 	var input *planner.InputError
 	return errors.As(err, &input)

@@ -92,6 +92,7 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the store behind the refusal, if there is one.
 func (e *Error) Unwrap() error { return e.Err }
 
+// New refuses for a reason, with a sentence that says why.
 func New(reason Reason, detail string) error { return &Error{Reason: reason, Detail: detail} }
 
 // MaxProblems is the most problems that are looked for in one input.
@@ -151,12 +152,15 @@ func About(err error, missing Reason, what string) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// AboutStore makes a refusal of an error of the store as a whole; see [About].
 func AboutStore(err error) error { return About(err, Unavailable, "store") }
 
+// AboutOperator makes a refusal of an error of the store about an operator.
 func AboutOperator(name string, err error) error {
 	return About(err, OperatorNotFound, "operator "+strconv.Quote(name))
 }
 
+// AboutPlan makes a refusal of an error of the store about a plan.
 func AboutPlan(id string, err error) error {
 	return About(err, PlanNotFound, "plan "+strconv.Quote(id))
 }
@@ -164,15 +168,17 @@ func AboutPlan(id string, err error) error {
 // NoPlan refuses a plan as if it did not exist.
 func NoPlan(id string) error { return AboutPlan(id, store.ErrNotFound) }
 
+// AboutVersion makes a refusal of an error of the store about a version of an operator.
 func AboutVersion(operator string, version int64, err error) error {
 	return About(err, VersionNotFound, fmt.Sprintf("version %d of operator %q", version, operator))
 }
 
+// AboutInterval makes a refusal of an error of the store about the input of an interval.
 func AboutInterval(operator string, interval int64, err error) error {
 	return About(err, IntervalNotFound, fmt.Sprintf("input of interval %d of operator %q", interval, operator))
 }
 
-// ErrOvertaken: the table, the configuration or the interval's plan changed while
+// ErrOvertaken says that the table, the configuration or the interval's plan changed while
 // planning. Another attempt finds the plan that is now there, or sees what refuses
 // this one.
 var ErrOvertaken = errors.New("overtaken by another request")

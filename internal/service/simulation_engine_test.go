@@ -231,7 +231,8 @@ func (e *engine) close(version int64) *closed {
 	}
 	seen := e.seen
 	out := &closed{
-		Statistics: &scheme.Statistics{Statistics: st, TableVersion: &seen}, strays: maps.Clone(e.strays), faults: maps.Clone(e.faults),
+		Statistics: &scheme.Statistics{Statistics: st,
+			TableVersion: &seen}, strays: maps.Clone(e.strays), faults: maps.Clone(e.faults),
 		moving: e.pending != nil,
 	}
 	if e.random.IntN(4) == 0 {

@@ -19,14 +19,14 @@ import (
 // records.
 type driver struct {
 	*drive.Driver
-	form     compactForm
+	form     CompactForm
 	needKeys []string // the flags given that say something about keys
 	// What came of compacting the keys that were planned on last.
 	compacted *compact.Compression
 	planned   *compact.KeyPlan
 }
 
-func newDriver(op drive.Operator, form compactForm, needKeys []string) *driver {
+func newDriver(op drive.Operator, form CompactForm, needKeys []string) *driver {
 	d := &driver{form: form, needKeys: needKeys}
 	if form.degree > 0 {
 		op.Plan = func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {

@@ -27,34 +27,34 @@ type ScaleFlags struct {
 	StateScale *float64 `placeholder:"X" group:"Compact form" help:"The real state of a discretised 1 (default: of keys the smallest positive state, of compact records 1)."`
 }
 
-// compactForm says how to compact keys, and how to read compact records.
-type compactForm struct {
+// CompactForm says how to compact keys, and how to read compact records.
+type CompactForm struct {
 	degree int            // R; 0: keys are planned as they are
 	scales compact.Scales // 0: not given
 }
 
 // Options are those of the compact form.
 // Options are those of the compact form.
-func (f compactForm) Options() compact.Options {
+func (f CompactForm) Options() compact.Options {
 	return compact.Options{Degree: f.degree, Scales: f.scales}
 }
 
 // form checks the flags.
-func (f *formFlags) form() (compactForm, error) {
+func (f *formFlags) form() (CompactForm, error) {
 	if f.Compact == 0 {
 		scales, err := f.scales()
-		return compactForm{scales: scales}, err
+		return CompactForm{scales: scales}, err
 	}
 	return f.ScaleFlags.Form("--compact", f.Compact)
 }
 
 // Form is the form of a degree that a flag gives.
-func (f *ScaleFlags) Form(flag string, degree int) (compactForm, error) {
+func (f *ScaleFlags) Form(flag string, degree int) (CompactForm, error) {
 	if err := compact.ValidateDegree(degree); err != nil {
-		return compactForm{}, cli.Usagef("%s: %s", flag, detail(err))
+		return CompactForm{}, cli.Usagef("%s: %s", flag, detail(err))
 	}
 	scales, err := f.scales()
-	return compactForm{degree, scales}, err
+	return CompactForm{degree, scales}, err
 }
 
 // degreeText is what heads say about the degree.
@@ -103,7 +103,7 @@ func detail(err error) string {
 
 // statistics are the compact records of an input, with their scales: those that
 // the input names, else those of the flags, else 1.
-func (f compactForm) statistics(given *input.Document) (*compact.Statistics, error) {
+func (f CompactForm) statistics(given *input.Document) (*compact.Statistics, error) {
 	if f.degree > 0 {
 		return nil, cli.Usagef("--compact: the input holds compact records already")
 	}

@@ -39,7 +39,8 @@ func (s *Archive) Transitions(ctx context.Context, id string) ([]store.Transitio
 
 // Lists reads what a plan does to the table and what it migrates, so far as they are
 // asked for.
-func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool, memory *admission.Lease) (listing.Lists, error) {
+func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool,
+	memory *admission.Lease) (listing.Lists, error) {
 	if change || moves {
 		if err := reading.HoldLists(memory, p); err != nil {
 			return listing.Lists{}, err
@@ -48,6 +49,7 @@ func (s *Archive) Lists(ctx context.Context, p store.Plan, change, moves bool, m
 	return s.ListsHeld(ctx, p, change, moves)
 }
 
+// ListsHeld is Lists where the memory is reserved already.
 func (s *Archive) ListsHeld(ctx context.Context, p store.Plan, change, moves bool) (l listing.Lists, err error) {
 	if change {
 		l.Change, err = schemes.Of(p).Change(ctx, s.Reader, p)
@@ -126,7 +128,8 @@ func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter listing
 	list := listing.Selection[input.TableChange]{Count: len(changes), At: func(i int) input.TableChange {
 		x := changes[i]
 		return input.TableChange{
-			Key: x.Key, Instance: x.New, Previous: x.Old, Parts: figures.PartsOf(x.NewParts), PreviousParts: figures.PartsOf(x.OldParts),
+			Key: x.Key, Instance: x.New, Previous: x.Old, Parts: figures.PartsOf(x.NewParts), PreviousParts: figures.PartsOf(
+				x.OldParts),
 		}
 	}}
 	if !filter.TakesAll() {
@@ -167,18 +170,20 @@ func (s *Archive) AnalysisInput(
 		return nil, refusal.New(refusal.Purged,
 			fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator))
 	}
-	if err := memory.Reserve(int64(len(blob)) + int64(input.InputRows(blob))*reading.StoredRowBytes); err != nil {
+	if err := memory.Reserve(int64(len(blob)) + int64(input.StoredRows(blob))*reading.StoredRowBytes); err != nil {
 		return nil, err
 	}
 	if input.IsCompact(blob) {
-		return nil, refusal.New(refusal.KeysNotKnown, "The statistics of that interval are in compact form, which names no keys.")
+		return nil, refusal.New(refusal.KeysNotKnown,
+			"The statistics of that interval are in compact form, which names no keys.")
 	}
 	stats, _, err := input.DecodeInput(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored input of plan %s: %w", plan, err)
 	}
 	if stats.Partial {
-		return nil, refusal.New(refusal.KeysNotKnown, "The statistics of that interval are partial: they do not name all keys.")
+		return nil, refusal.New(refusal.KeysNotKnown,
+			"The statistics of that interval are partial: they do not name all keys.")
 	}
 	in, err := analyses.FromStatistics(stats)
 	if err != nil {

@@ -119,7 +119,8 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView
 	if err != nil {
 		return nil, err
 	}
-	parts, hash, err := schemes.Named(target.Scheme).Pending(ctx, s.Reader, scheme.PendingPlan{PendingChange: *f.Pending, Entries: f.Entries, Now: config, Target: target})
+	parts, hash, err := schemes.Named(target.Scheme).Pending(ctx, s.Reader,
+		scheme.PendingPlan{PendingChange: *f.Pending, Entries: f.Entries, Now: config, Target: target})
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +244,8 @@ func (s *Feed) answers(ctx context.Context, op store.Operator, r scheme.Route, n
 		case !newest.Has(id):
 			return planner.Invalid("instance", "is not a known instance")
 		}
-		return refusal.New(refusal.NotServing, "The instance joins: it answers for nothing before a plan that it is part of is committed.")
+		return refusal.New(refusal.NotServing,
+			"The instance joins: it answers for nothing before a plan that it is part of is committed.")
 	}
 	var refused *refusal.Error
 	switch {
@@ -252,10 +254,12 @@ func (s *Feed) answers(ctx context.Context, op store.Operator, r scheme.Route, n
 	case noRoute != nil:
 		return noRoute
 	case pinned.Ranges != nil && pinned.Ranges.Phase == operator.PhasePut:
-		return refusal.New(refusal.NotServing, "The input has not ended, or not all of it is where it belongs: nobody answers yet.")
+		return refusal.New(refusal.NotServing,
+			"The input has not ended, or not all of it is where it belongs: nobody answers yet.")
 	case !r.Has(id):
-		return &refusal.Error{Reason: refusal.NotOwner, Detail: fmt.Sprintf("Instance %d answers for the key, by version %d of the table.",
-			r.Instance, r.Version), Owner: &r.Instance}
+		return &refusal.Error{Reason: refusal.NotOwner,
+			Detail: fmt.Sprintf("Instance %d answers for the key, by version %d of the table.",
+				r.Instance, r.Version), Owner: &r.Instance}
 	}
 	return nil
 }

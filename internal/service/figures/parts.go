@@ -70,16 +70,17 @@ func PartsOf(text string) []planner.Part {
 	return parts
 }
 
+// EntryOf is a stored entry as answers list it.
 func EntryOf(e store.Entry) input.Entry {
 	return input.Entry{Key: e.Key, Instance: e.Instance, Parts: PartsOf(e.Parts)}
 }
 
-// Before is the entry that a change finds, and after the one that it leaves; of NoInstance
-// where there is none.
+// Before is the entry that a change finds; of NoInstance where there is none.
 func Before(c store.Change) store.Entry {
 	return store.Entry{Key: c.Key, Instance: c.Old, Parts: c.OldParts}
 }
 
+// After is the entry that a change leaves; of NoInstance where there is none.
 func After(c store.Change) store.Entry {
 	return store.Entry{Key: c.Key, Instance: c.New, Parts: c.NewParts}
 }

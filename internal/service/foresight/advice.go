@@ -134,7 +134,8 @@ func (s *Forecaster) lookAhead(ctx context.Context, op reading.Operator, memory 
 }
 
 // lookBack forecasts from the newest stored intervals, unless there was an error.
-func (s *Forecaster) lookBack(ctx context.Context, op reading.Operator, memory *admission.Lease, err error) (*outlook, error) {
+func (s *Forecaster) lookBack(ctx context.Context, op reading.Operator, memory *admission.Lease, err error) (*outlook,
+	error) {
 	if err != nil {
 		return nil, refusal.AboutOperator(op.Name, err)
 	}

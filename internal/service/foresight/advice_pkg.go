@@ -25,7 +25,8 @@ type AdviceChoices struct {
 // adviseChoices advises on scheme pkg. Routers send each message to the least loaded
 // candidate, so they even out what fluctuates: there is no noise floor, and no prediction.
 // What limits balance is a key of which all candidates are overloaded.
-func (a *Advice) adviseChoices(ctx context.Context, c operator.Configuration, l *outlook, instanceLoad float64) (err error) {
+func (a *Advice) adviseChoices(ctx context.Context, c operator.Configuration, l *outlook,
+	instanceLoad float64) (err error) {
 	cost, heaviest := l.costs()
 	if cost == 0 {
 		a.Text = "Nothing is known of costs yet."
@@ -52,8 +53,8 @@ func (a *Advice) adviseChoices(ctx context.Context, c operator.Configuration, l 
 
 // choicesFor finds the numbers of candidates for the costs that are expected.
 func choicesFor(ctx context.Context, c operator.Configuration, st *planner.Statistics) (*AdviceChoices, error) {
-	now := layout.CandidatesOf(c)
-	capacities, stop := now.Capacities(), func() bool { return ctx.Err() != nil }
+	now, capacities := layout.Workers(c)
+	stop := func() bool { return ctx.Err() != nil }
 	theta := func(l grouping.Layout) (float64, error) {
 		e, err := l.Expect(st, capacities, stop)
 		if err != nil {

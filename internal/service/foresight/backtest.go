@@ -207,7 +207,8 @@ func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backte
 		}
 	}
 	if len(out) == 0 {
-		return nil, refusal.New(refusal.Purged, fmt.Sprintf("No statistics of operator %q are kept for these intervals.", name))
+		return nil, refusal.New(refusal.Purged, fmt.Sprintf("No statistics of operator %q are kept for these intervals.",
+			name))
 	}
 	slices.Reverse(out)
 	return out, nil

@@ -19,7 +19,8 @@ import (
 )
 
 // Foresee observes an interval after those before it, into memory that the lease holds.
-func (s *Forecaster) Foresee(ctx context.Context, b *scheme.Base, st *scheme.Statistics, memory *admission.Lease) error {
+func (s *Forecaster) Foresee(ctx context.Context, b *scheme.Base, st *scheme.Statistics,
+	memory *admission.Lease) error {
 	f := &scheme.Foreseen{Policy: b.Newest.Policy.Policy}
 	if b.Newest.Policy.Auto {
 		f.Policy = operator.OnLast
@@ -60,7 +61,8 @@ const remembering = 32
 
 // foresightBefore returns the newest plan of an earlier interval that has a forecast, and
 // what it tells; nil: there is none.
-func (s *Forecaster) foresightBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (*store.Plan, *scheme.Foresight, error) {
+func (s *Forecaster) foresightBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (*store.Plan,
+	*scheme.Foresight, error) {
 	for p, err := range s.EarlierPlans(ctx, b, st, remembering) {
 		if err != nil {
 			return nil, nil, err
@@ -75,7 +77,8 @@ func (s *Forecaster) foresightBefore(ctx context.Context, b *scheme.Base, st *sc
 // stateBefore is what a forecast remembers of the intervals before the statistics: as it
 // was stored with a plan before them, or else by the intervals that are stored.
 func (s *Forecaster) stateBefore(
-	ctx context.Context, b *scheme.Base, before *store.Plan, c forecast.Config, st *scheme.Statistics, memory *admission.Lease,
+	ctx context.Context, b *scheme.Base, before *store.Plan, c forecast.Config, st *scheme.Statistics,
+	memory *admission.Lease,
 ) (*forecast.State, error) {
 	begin, err := forecast.New(c)
 	if err != nil || before == nil {

@@ -89,7 +89,8 @@ func ThetaPlanned(b *scheme.Base) *float64 {
 
 // Returned is what of the state that a plan of keys moves goes back to an instance that it
 // left within the last [drive.ReturnWindow] intervals.
-func (s *Forecaster) Returned(ctx context.Context, b *scheme.Base, st *scheme.Statistics, p *scheme.Result, memory *admission.Lease) (
+func (s *Forecaster) Returned(ctx context.Context, b *scheme.Base, st *scheme.Statistics, p *scheme.Result,
+	memory *admission.Lease) (
 	state float64, err error,
 ) {
 	if p.Diff != nil || p.Classes != nil || len(p.Moves) == 0 {
@@ -124,7 +125,8 @@ func (s *Forecaster) Returned(ctx context.Context, b *scheme.Base, st *scheme.St
 }
 
 // departed notes where the keys of a committed plan moved away from.
-func (s *Forecaster) departed(ctx context.Context, p store.Plan, left *drive.Departures, memory *admission.Lease) error {
+func (s *Forecaster) departed(ctx context.Context, p store.Plan, left *drive.Departures,
+	memory *admission.Lease) error {
 	if err := memory.Reserve(p.MigrationKeys * reading.ListedBytes); err != nil {
 		return err
 	}

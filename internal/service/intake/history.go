@@ -31,7 +31,7 @@ func (s *History) InputOf(ctx context.Context, p store.Plan, memory *admission.L
 		st.Statistics = scheme.NamedOf(st.Records)
 		return st, memory.Reserve(int64(len(blob)) + int64(st.Rows())*reading.StoredRowBytes)
 	}
-	if err := memory.Reserve(int64(len(blob)) + int64(input.InputRows(blob))*reading.StoredRowBytes); err != nil {
+	if err := memory.Reserve(int64(len(blob)) + int64(input.StoredRows(blob))*reading.StoredRowBytes); err != nil {
 		return nil, err
 	}
 	if st.Statistics, st.Added, err = input.DecodeInput(blob); err != nil {
@@ -42,7 +42,8 @@ func (s *History) InputOf(ctx context.Context, p store.Plan, memory *admission.L
 
 // EarlierPlans yields the newest plans of earlier intervals, newest first, up to the first
 // error. It looks at so many plans, and the rest of those that it read with them.
-func (s *History) EarlierPlans(ctx context.Context, b *scheme.Base, st *scheme.Statistics, most int) iter.Seq2[store.Plan, error] {
+func (s *History) EarlierPlans(ctx context.Context, b *scheme.Base, st *scheme.Statistics,
+	most int) iter.Seq2[store.Plan, error] {
 	return func(yield func(store.Plan, error) bool) {
 		filter := store.PlanFilter{Operator: b.Op.Name, Limit: scheme.PlansBefore}
 		for left := most; left > 0; {
@@ -65,6 +66,7 @@ func (s *History) EarlierPlans(ctx context.Context, b *scheme.Base, st *scheme.S
 	}
 }
 
+// IsPurged reports whether what was asked for is no longer kept.
 func IsPurged(err error) bool {
 	var refused *refusal.Error
 	return errors.As(err, &refused) && refused.Reason == refusal.Purged

@@ -149,7 +149,8 @@ func (m *MergedReports) choose(b *scheme.Base, interval int64, mode operator.Mis
 	case mode == operator.MissingFail:
 		return missingReports(missing, "Reports of the interval are missing, of "+scheme.InstancesText(missing)+".")
 	}
-	if m.stale = (b.Newest.Scheme == operator.SchemeRanges || b.Newest.Scheme == operator.SchemeRing) && mode == operator.MissingCarry; m.stale {
+	if m.stale = (b.Newest.Scheme == operator.SchemeRanges || b.Newest.Scheme == operator.SchemeRing) &&
+		mode == operator.MissingCarry; m.stale {
 		return m.carry(late, missing, interval, b.Newest.Reports.MaxAge)
 	}
 	if err := schemes.Named(b.Newest.Scheme).AdmitPartial(); err != nil {
@@ -209,8 +210,9 @@ func (s *Intake) refuseOlderHomes(ctx context.Context, b *scheme.Base, m *Merged
 	if len(older) == 0 {
 		return nil
 	}
-	return refusal.New(refusal.ConfigurationChanged, "Reports came before the newest configuration, of "+scheme.InstancesText(older)+
-		": where they say that the hash puts keys is by an older one. They have to be sent again.")
+	return refusal.New(refusal.ConfigurationChanged,
+		"Reports came before the newest configuration, of "+scheme.InstancesText(older)+
+			": where they say that the hash puts keys is by an older one. They have to be sent again.")
 }
 
 // carry has last reports stand in for those that are missing.

@@ -186,7 +186,8 @@ func closed(err error) error {
 	case errors.Is(err, store.ErrIntervalPlanned):
 		return refusal.New(refusal.ReportClosed, "The interval has a plan: its reports are no longer taken.")
 	case errors.Is(err, store.ErrIntervalOutdated):
-		return refusal.New(refusal.ReportClosed, "A newer interval was planned already: reports of this one are no longer taken.")
+		return refusal.New(refusal.ReportClosed,
+			"A newer interval was planned already: reports of this one are no longer taken.")
 	}
 	return err
 }
@@ -243,7 +244,8 @@ func encodeRecords(r reporters, st *scheme.Statistics) ([]byte, error) {
 // checkForm refuses records of another form than those that another instance has reported
 // for the interval: records are planned on together. It looks at one report, as that one
 // was held against the others.
-func (s *Intake) checkForm(ctx context.Context, op store.Operator, r reporters, instance int32, st *scheme.Statistics) error {
+func (s *Intake) checkForm(ctx context.Context, op store.Operator, r reporters, instance int32,
+	st *scheme.Statistics) error {
 	last, err := s.Store.Reports(ctx, op.Name, st.Epoch, st.Interval)
 	if err != nil {
 		return refusal.AboutOperator(op.Name, err)

@@ -14,7 +14,8 @@ import (
 
 // TooSmall tells whether statistics are too small to be acted upon, and for how many
 // intervals in a row others were: so is what a pipeline reports that broke.
-func (s *History) TooSmall(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (small bool, others int, err error) {
+func (s *History) TooSmall(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (small bool, others int,
+	err error) {
 	if st.Queues { // empty ones are as good as any
 		return false, 0, nil
 	}
@@ -37,7 +38,8 @@ const mostSmall = 1000
 
 // LastAccepted returns the newest plan of another interval whose statistics were not too
 // small, and how many intervals there were since; nil: there is none, or they are too many.
-func (s *History) LastAccepted(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (p *store.Plan, since int, err error) {
+func (s *History) LastAccepted(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (p *store.Plan, since int,
+	err error) {
 	small := map[[2]int64]bool{}
 	filter := store.PlanFilter{Operator: b.Op.Name, Limit: scheme.PlansBefore}
 	for {

@@ -25,8 +25,9 @@ func (s *History) AddUp(ctx context.Context, b *scheme.Base, st *scheme.Statisti
 	}
 	switch {
 	case st.Records != nil:
-		return refusal.New(refusal.KeysNotKnown, "The operator adds up the states of keys over several intervals, and statistics in "+
-			"compact form do not say which keys these are.")
+		return refusal.New(refusal.KeysNotKnown,
+			"The operator adds up the states of keys over several intervals, and statistics in "+
+				"compact form do not say which keys these are.")
 	case st.Partial || len(st.PartialOn) > 0 || len(st.Frozen) > 0:
 		return refusal.New(refusal.CompleteCoverageRequired,
 			"The operator adds up the states of keys over several intervals: only complete statistics tell what was added.")
@@ -92,7 +93,8 @@ func (s *History) addInterval(ctx context.Context, window *drive.Window, p store
 
 // windowBefore are the newest plans of the intervals whose states the statistics add to,
 // oldest first.
-func (s *History) windowBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (plans []store.Plan, err error) {
+func (s *History) windowBefore(ctx context.Context, b *scheme.Base, st *scheme.Statistics) (plans []store.Plan,
+	err error) {
 	for p, err := range s.EarlierPlans(ctx, b, st, math.MaxInt) {
 		if err != nil {
 			return nil, err

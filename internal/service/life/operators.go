@@ -16,7 +16,8 @@ import (
 // Configure creates an operator, or gives it a new configuration. guard is asked
 // whether it may; where unlessSame is set it is not asked about the same configuration.
 func (s *Life) Configure(
-	ctx context.Context, name string, c operator.Configuration, guard reading.OperatorGuard, unlessSame bool, held *claim.Claim[reading.Operator],
+	ctx context.Context, name string, c operator.Configuration, guard reading.OperatorGuard,
+	unlessSame bool, held *claim.Claim[reading.Operator],
 ) (reading.Operator, error) {
 	text, err := c.Encode()
 	if err != nil {
@@ -50,7 +51,8 @@ func (s *Life) Configure(
 // configureAttempts is how often a configuration is changed when others are faster.
 const configureAttempts = 3
 
-var errReconfigured = refusal.New(refusal.ConfigurationChanged, "The operator's configuration keeps changing; try again.")
+var errReconfigured = refusal.New(refusal.ConfigurationChanged,
+	"The operator's configuration keeps changing; try again.")
 
 // Reconfigure gives an operator the configuration that change makes of the JSON of its
 // newest one.
@@ -91,7 +93,8 @@ func (s *Life) tryReconfigure(
 }
 
 // Delete removes an operator with all its history.
-func (s *Life) Delete(ctx context.Context, name string, guard reading.OperatorGuard, held *claim.Claim[struct{}]) error {
+func (s *Life) Delete(ctx context.Context, name string, guard reading.OperatorGuard,
+	held *claim.Claim[struct{}]) error {
 	ctx = held.Completing(ctx, func(store.Outcome) (struct{}, error) { return struct{}{}, nil })
 	guarded := guard.Guarding(func(store.Operator) bool { return false })
 	now, err := s.Store.Now(ctx)

@@ -136,7 +136,8 @@ func (s *Life) resolution(ctx context.Context, p store.Plan, in *input.Resolutio
 	under, err := reading.ParametersOf(p)
 	after := r.tableAfter()
 	return store.Resolution{
-		Keys: int64(in.Len()), Changes: r.changes, TableAfter: after, TableWithinLimit: scheme.Within(under.TableLimit, after),
+		Keys: int64(in.Len()), Changes: r.changes, TableAfter: after, TableWithinLimit: scheme.Within(under.TableLimit,
+			after),
 	}, err
 }
 

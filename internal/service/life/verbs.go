@@ -55,7 +55,8 @@ func (s *Life) take(
 	}
 	p, err := do(ctx, step.Plan, step.By, append([]store.PlanGuard{guard}, held...)...)
 	if errors.Is(err, store.ErrTransition) {
-		return p, &refusal.Error{Reason: refusal.TransitionNotAllowed, Detail: "The plan is " + string(from) + ": " + allowed(from), Err: err}
+		return p, &refusal.Error{Reason: refusal.TransitionNotAllowed,
+			Detail: "The plan is " + string(from) + ": " + allowed(from), Err: err}
 	}
 	if err != nil {
 		return p, refusal.AboutPlan(step.Plan, err)
@@ -164,7 +165,8 @@ func (s *Life) Acknowledge(ctx context.Context, step Step, epoch, batch int64, i
 		case batch == 0 && p.BatchCount > 1:
 			return planner.Invalid("batch", fmt.Sprintf("is needed: the plan is handed over in %d batches", p.BatchCount))
 		case batch > pending:
-			return refusal.New(refusal.TransitionNotAllowed, fmt.Sprintf("Batch %d has not begun: batch %d is handed over.", batch, pending))
+			return refusal.New(refusal.TransitionNotAllowed, fmt.Sprintf("Batch %d has not begun: batch %d is handed over.",
+				batch, pending))
 		}
 		return nil
 	}
@@ -203,7 +205,8 @@ func (s *Life) Commit(ctx context.Context, step Step, stopped bool) (store.Plan,
 		if err != nil {
 			return err
 		}
-		if under.Ranges == nil || under.Ranges.Phase != operator.PhasePut { // else nobody answers, so that nothing has to wait
+		// else nobody answers, so that nothing has to wait
+		if under.Ranges == nil || under.Ranges.Phase != operator.PhasePut {
 			return refusal.New(refusal.TransitionNotAllowed,
 				"The plan is approved: start it, and acknowledge its migrations; or stop the engine, "+
 					`move what the plan routes elsewhere, and commit it with "stopped": true.`)

@@ -36,10 +36,12 @@ func (l Lists) NeedsBase64() bool {
 	return PartsNeedBase64(l.Change) || l.Migrations != nil && l.Migrations.NeedsBase64()
 }
 
+// PartsNeedBase64 reports whether some key of the parts is not valid UTF-8.
 func PartsNeedBase64(parts []Part) bool {
 	return slices.ContainsFunc(parts, func(p Part) bool { return p.List.NeedsBase64() })
 }
 
+// ListOf is a list of records that are in memory.
 func ListOf[R input.Record](records []R) input.List {
 	return input.Records[R](slices.Values(records))
 }
@@ -132,7 +134,9 @@ type (
 		Named   KeyMigrations
 		scales  compact.Scales
 	}
-	RingDiff   struct{ input.RingPlan }
+	// RingDiff is what a plan changes of a token ring.
+	RingDiff struct{ input.RingPlan }
+	// RangesDiff is what a plan changes of key ranges.
 	RangesDiff struct{ input.RangesPlan }
 	// PkgDiff has the blob of its migrations, and what changes in the head.
 	PkgDiff struct {
@@ -142,27 +146,39 @@ type (
 	}
 )
 
+// List implements [Migrations].
 func (m KeyMigrations) List() input.List { return input.Records[input.Migration](m.All()) }
+
+// List implements [Migrations].
 func (m ClassMigrations) List() input.List {
 	return input.Records[input.ClassMove](input.ClassMovesOf(m))
 }
+
+// List implements [Migrations].
 func (m ItemMigrations) List() input.List {
 	return input.ItemMovesOf(m.classes, m.Named.All())
 }
 
-func (d RingDiff) List() input.List   { return ListOf(d.Arcs) }
+// List implements [Migrations].
+func (d RingDiff) List() input.List { return ListOf(d.Arcs) }
+
+// List implements [Migrations].
 func (d RangesDiff) List() input.List { return ListOf(d.Moves) }
 
+// Parts implements [LayoutDiff].
 func (d RingDiff) Parts() []Part {
 	added := func(c input.TokenChange) (from, to int32) { return c.Before, c.After }
 	removed := func(c input.TokenChange) (from, to int32) { return c.After, c.Before }
 	return []Part{{"tokens_added", tokenList(d.Tokens, added)}, {"tokens_removed", tokenList(d.Tokens, removed)}}
 }
 
+// Parts implements [LayoutDiff].
 func (d RangesDiff) Parts() []Part { return []Part{{"owners", ListOf(d.Owners)}} }
 
+// Encode implements [LayoutDiff].
 func (d PkgDiff) Encode() []byte { return d.Blob }
 
+// Parts implements [LayoutDiff].
 func (d PkgDiff) Parts() []Part {
 	parts := ChangeParts(d.Head)
 	parts[0].List = HeadList(func(yield func(store.Entry) bool) {
@@ -253,6 +269,7 @@ func (m KeyMigrations) sharedPrefix() int {
 // recordBytes is what a move of a class takes.
 const recordBytes = 40
 
+// Index implements [Migrations].
 func (m ItemMigrations) Index() MoveIndex {
 	n := len(m.classes)
 	return newMoves(n+m.Named.Len(), recordBytes*n+m.Named.Bytes(),
@@ -282,11 +299,13 @@ func (m KeyMigrations) moveOf(i int) moveOf {
 	return moveOf{x.From, x.To, 1, x.Cost, x.State, 1, x.Reason}
 }
 
+// Index implements [Migrations].
 func (m ClassMigrations) Index() MoveIndex {
 	return newMoves(len(m), recordBytes*len(m), func(i int) input.ClassMove { return input.ClassMove(m[i]) },
 		m.moveOf)
 }
 
+// Index implements [Migrations].
 func (d RingDiff) Index() MoveIndex {
 	const arcBytes = 48
 	return newMoves(len(d.Arcs), arcBytes*len(d.Arcs), func(i int) input.ArcMove { return d.Arcs[i] },
@@ -296,6 +315,7 @@ func (d RingDiff) Index() MoveIndex {
 		})
 }
 
+// Index implements [Migrations].
 func (d RangesDiff) Index() MoveIndex {
 	const rangeBytes = 88 + 2*16 // its keys are rounded up
 	all, size := d.Moves, rangeBytes*len(d.Moves)

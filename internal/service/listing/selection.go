@@ -36,9 +36,10 @@ func (f KeyFilter) Takes(key []byte, instances ...int32) bool {
 
 // TakesParts reports whether a change of a key that is split is wanted for one of its parts.
 func (f KeyFilter) TakesParts(c store.Change) bool {
-	return slices.ContainsFunc(append(figures.PartsOf(c.OldParts), figures.PartsOf(c.NewParts)...), func(x planner.Part) bool {
-		return f.Takes(c.Key, x.Instance)
-	})
+	return slices.ContainsFunc(append(figures.PartsOf(c.OldParts), figures.PartsOf(c.NewParts)...),
+		func(x planner.Part) bool {
+			return f.Takes(c.Key, x.Instance)
+		})
 }
 
 // Selection is the [Listing] of records of one kind.

@@ -73,9 +73,10 @@ func LimitsHold(p store.Plan) error {
 	if err != nil {
 		return err
 	}
-	return refusal.New(refusal.LimitsChanged, fmt.Sprintf("Under the statistics of interval %d the plan breaks limits: %s. "+
-		"Somebody who may approve it can approve it again; the next statistics may lead to another plan.",
-		latest.Interval, strings.Join(latest.Breaks, ", ")))
+	return refusal.New(refusal.LimitsChanged,
+		fmt.Sprintf("Under the statistics of interval %d the plan breaks limits: %s. "+
+			"Somebody who may approve it can approve it again; the next statistics may lead to another plan.",
+			latest.Interval, strings.Join(latest.Breaks, ", ")))
 }
 
 // breaksBeyond tells which limits a plan breaks by more than somebody agreed to, as far as

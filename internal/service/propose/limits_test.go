@@ -32,7 +32,8 @@ func TestWaitsFor(t *testing.T) {
 		want   []figures.WaitReason
 	}{
 		"within limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits}, func(*outcome) {}, nil},
-		"never":         {operator.ApprovalOptions{Auto: operator.AutoNever}, func(*outcome) {}, []figures.WaitReason{figures.WaitApproval}},
+		"never": {operator.ApprovalOptions{Auto: operator.AutoNever}, func(*outcome) {},
+			[]figures.WaitReason{figures.WaitApproval}},
 		"a larger table over its limit": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
 			func(o *outcome) { o.TableWithinLimit = false }, []figures.WaitReason{figures.WaitTableLimit}},
 		"as large a one": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits},
@@ -59,7 +60,8 @@ func TestWaitsFor(t *testing.T) {
 		"as much as the limits": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{State: &state, Fraction: &fraction, Keys: &keys}},
 			func(*outcome) {}, nil},
-		"more state": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{State: &state}},
+		"more state": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
+			MaxMigration: &parameters.MigrationLimit{State: &state}},
 			func(o *outcome) { o.Migration.State = 41 }, []figures.WaitReason{figures.WaitMaxMigration}},
 		"a larger fraction": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{Fraction: &fraction}},
@@ -67,13 +69,17 @@ func TestWaitsFor(t *testing.T) {
 		"nothing of nothing": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
 			MaxMigration: &parameters.MigrationLimit{Fraction: new(0.0)}},
 			func(o *outcome) { o.Migration = planner.Migration{Keys: 4} }, nil},
-		"more keys": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
+		"more keys": {operator.ApprovalOptions{Auto: operator.AutoWithinLimits,
+			MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
 			func(o *outcome) { o.Migration.Keys = 5 }, []figures.WaitReason{figures.WaitMaxMigration}},
-		"all at once": {operator.ApprovalOptions{Auto: operator.AutoNever, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
+		"all at once": {operator.ApprovalOptions{Auto: operator.AutoNever,
+			MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
 			func(o *outcome) {
 				o.small, o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = true, false, false, 0.6, 5
-			}, []figures.WaitReason{figures.WaitSmall, figures.WaitApproval, figures.WaitTableLimit, figures.WaitThetaWorse, figures.WaitMaxMigration}},
-		"all at once, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways, MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
+			}, []figures.WaitReason{figures.WaitSmall, figures.WaitApproval, figures.WaitTableLimit,
+				figures.WaitThetaWorse, figures.WaitMaxMigration}},
+		"all at once, but always": {operator.ApprovalOptions{Auto: operator.AutoAlways,
+			MaxMigration: &parameters.MigrationLimit{Keys: &keys}},
 			func(o *outcome) {
 				o.TableWithinLimit, o.Balanced, o.Theta.After, o.Migration.Keys = false, false, 0.6, 5
 			}, nil},
@@ -103,12 +109,14 @@ func TestAgreedLimits(t *testing.T) {
 		limit  parameters.MigrationLimit
 		want   string
 	}{
-		"nothing was":      {figures.Agreement{}, parameters.MigrationLimit{Keys: new(int64(1))}, both},
-		"as high a θ was":  {figures.Agreement{Theta: &theta}, parameters.MigrationLimit{State: new(1.0)}, "max_migration"},
-		"a lower θ was":    {figures.Agreement{Theta: new(0.5)}, parameters.MigrationLimit{State: new(1.0)}, both},
-		"as many keys":     {figures.Agreement{Migration: &some}, parameters.MigrationLimit{Keys: new(int64(1))}, "theta_worse"},
-		"as much state":    {figures.Agreement{Migration: &some}, parameters.MigrationLimit{State: new(1.0)}, "theta_worse"},
-		"as large a share": {figures.Agreement{Migration: &some}, parameters.MigrationLimit{Fraction: new(0.1)}, "theta_worse"},
+		"nothing was":     {figures.Agreement{}, parameters.MigrationLimit{Keys: new(int64(1))}, both},
+		"as high a θ was": {figures.Agreement{Theta: &theta}, parameters.MigrationLimit{State: new(1.0)}, "max_migration"},
+		"a lower θ was":   {figures.Agreement{Theta: new(0.5)}, parameters.MigrationLimit{State: new(1.0)}, both},
+		"as many keys": {figures.Agreement{Migration: &some}, parameters.MigrationLimit{Keys: new(int64(1))},
+			"theta_worse"},
+		"as much state": {figures.Agreement{Migration: &some}, parameters.MigrationLimit{State: new(1.0)}, "theta_worse"},
+		"as large a share": {figures.Agreement{Migration: &some}, parameters.MigrationLimit{Fraction: new(0.1)},
+			"theta_worse"},
 		"fewer keys": {figures.Agreement{Migration: &figures.MigrationFigures{Keys: 4, State: 99}},
 			parameters.MigrationLimit{Keys: new(int64(1))}, both},
 		"less state": {figures.Agreement{Migration: &figures.MigrationFigures{State: 49}},

@@ -132,7 +132,8 @@ const mostPlansOfInterval = 1000
 // findPlan looks for the plan that was made of the same statistics before: on the
 // committed table, or, when the interval can have no other plan, on the table that was
 // committed then. It returns nil when there is none and one may be made.
-func (s *Proposer) findPlan(ctx context.Context, b *scheme.Base, st *scheme.Statistics, hash string) (*intake.StoredPlan, error) {
+func (s *Proposer) findPlan(ctx context.Context, b *scheme.Base, st *scheme.Statistics,
+	hash string) (*intake.StoredPlan, error) {
 	name, epoch, interval := b.Op.Name, st.Epoch, st.Interval
 	p, err := s.Store.FindPlan(ctx, name, epoch, interval, st.Identity(hash, b.Op.ConfigVersion, b.Op.TableVersion))
 	if err == nil {

@@ -105,7 +105,8 @@ func (r *Replay) finish(o *scheme.Result) {
 }
 
 // Try plans all that is to be tried in place of the plan; see [Service.WhatIf].
-func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*scheme.Result, front []bool, err error) {
+func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*scheme.Result, front []bool,
+	err error) {
 	in := WhatIf{Statistics: r.Statistics, Configuration: r.base.Newest.Configuration, Trials: trials, Lists: lists,
 		Memory: r.memory}
 	return r.planner.tryAll(ctx, in, func(int) (*scheme.Input, error) { return r.input() }, r.finish)

@@ -56,6 +56,7 @@ type tableKey struct {
 	version  int64
 }
 
+// StoredOperator reads an operator as the store has it.
 func (r *Reader) StoredOperator(ctx context.Context, name string) (store.Operator, error) {
 	op, err := r.Store.Operator(ctx, name)
 	return op, refusal.AboutOperator(name, err)
@@ -144,6 +145,7 @@ func (r *Reader) RoutingTable(ctx context.Context, op store.Operator) (*planner.
 	return t, nil
 }
 
+// PlannerTable is a routing table as the planner takes it, made of stored entries.
 func PlannerTable(entries []store.Entry) (*planner.RoutingTable, error) {
 	list := make([]planner.Entry, len(entries))
 	for i, e := range entries {

@@ -16,6 +16,7 @@ type Operator struct {
 	Created       bool                   // it is new
 }
 
+// NewOperator reads the configuration of a stored operator; created: it is new.
 func NewOperator(op store.Operator, created bool) (Operator, error) {
 	config, err := operator.DecodeConfiguration(op.Config)
 	return Operator{op, config, created}, refusal.AboutOperator(op.Name, err)

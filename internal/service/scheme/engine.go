@@ -71,7 +71,8 @@ func (e *Engine) Run(ctx context.Context, strategy string, in *Input, p operator
 // decided says why a policy leaves everything where it is, if it does.
 func (o *Result) decided(why policy.Reason) {
 	cause, ok := map[policy.Reason]planner.Cause{
-		policy.Balanced: planner.CauseBalanced, policy.Cooldown: figures.CauseCooldown, policy.Improbable: figures.CauseImprobable,
+		policy.Balanced: planner.CauseBalanced, policy.Cooldown: figures.CauseCooldown,
+		policy.Improbable:  figures.CauseImprobable,
 		policy.LittleWorth: figures.CauseLittleGain,
 	}[why]
 	if ok && !slices.Contains(o.Causes, cause) {
@@ -100,15 +101,15 @@ func (e *Engine) Compute(ctx context.Context, strategy planner.Strategy, snapsho
 	return plan, err
 }
 
-// watch tells a plan when it has to stop.
-type watch struct {
+// Watch tells a plan when it has to stop.
+type Watch struct {
 	late bool // its time is up
 	Stop func() bool
 }
 
 // Watch starts the time that the parameters and the service allow for a plan.
-func (e *Engine) Watch(ctx context.Context, p operator.Parameters) *watch {
-	w, end := &watch{}, e.Now().Add(p.Time(e.Longest))
+func (e *Engine) Watch(ctx context.Context, p operator.Parameters) *Watch {
+	w, end := &Watch{}, e.Now().Add(p.Time(e.Longest))
 	w.Stop = func() bool {
 		w.late = w.late || !e.Now().Before(end)
 		return w.late || ctx.Err() != nil

@@ -176,6 +176,7 @@ func (o *Result) OfClasses() bool {
 		slices.ContainsFunc(o.Moves, func(m planner.Move) bool { return !o.Classes.IsNamed(m.Item) }))
 }
 
+// MigratesByClass is what plans of routing tables migrate: classes of keys, or keys.
 func MigratesByClass(classes bool) Migrates {
 	if classes {
 		return MigratesClasses
@@ -393,7 +394,8 @@ func (o *Result) Status() store.Status {
 
 // AnswerBytes is what keeping and answering the plan takes.
 func (o *Result) AnswerBytes() int64 {
-	return int64(len(o.Moves)+len(o.Set)+len(o.Unset))*reading.MoveBytes/2 + reading.MoveKeyTimes*reading.MovedKeyBytes(o.Plan) +
+	return int64(len(o.Moves)+len(o.Set)+len(o.Unset))*reading.MoveBytes/2 + reading.MoveKeyTimes*reading.MovedKeyBytes(
+		o.Plan) +
 		int64(len(o.Instances))*reading.LoadBytes
 }
 

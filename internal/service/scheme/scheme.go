@@ -185,6 +185,7 @@ func (in PendingPlan) WithHeld() []store.Change {
 	return all
 }
 
+// InstanceSet has the ids of instances.
 func InstanceSet(instances []operator.Instance) map[int32]bool {
 	out := make(map[int32]bool, len(instances))
 	for _, d := range instances {

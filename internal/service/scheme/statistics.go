@@ -94,9 +94,11 @@ func (st *Statistics) Ahead(version int64) bool {
 	return st.TableVersion != nil && *st.TableVersion > version
 }
 
+// TableAhead refuses statistics of a newer table than the committed one.
 func TableAhead(said, committed int64) error {
-	return refusal.New(refusal.TableVersionAhead, fmt.Sprintf("The statistics are of table version %d; the committed one is %d.",
-		said, committed))
+	return refusal.New(refusal.TableVersionAhead,
+		fmt.Sprintf("The statistics are of table version %d; the committed one is %d.",
+			said, committed))
 }
 
 // ByConfiguration refuses statistics whose hash instances are by another configuration than
@@ -167,15 +169,15 @@ func (st *Statistics) PlanBytes() int64 {
 	return n
 }
 
-// size is how much statistics tell of.
-type size struct {
+// Size is how much statistics tell of.
+type Size struct {
 	Keys int64
 	Cost float64
 }
 
 // Size counts the keys of the statistics, those that residuals stand for included, and
 // sums up what they cost.
-func (st *Statistics) Size() size {
+func (st *Statistics) Size() Size {
 	costs, counts, residual := st.Cost, []int64(nil), st.Residual
 	if r := st.Records; r != nil {
 		costs, counts = slices.Clone(costs), slices.Repeat([]int64{1}, len(costs))
@@ -183,7 +185,7 @@ func (st *Statistics) Size() size {
 			costs, counts = append(costs, one.Cost*r.Scales.Cost), append(counts, one.Count)
 		}
 	}
-	out, scale, sum := size{}, exact.ScaleOf(costs, counts), int64(0)
+	out, scale, sum := Size{}, exact.ScaleOf(costs, counts), int64(0)
 	for i, cost := range costs {
 		n := int64(1)
 		if counts != nil {

@@ -9,6 +9,7 @@ import (
 	"plannerd/store"
 )
 
+// Schemes are all there are, by their names.
 var Schemes = map[operator.SchemeName]scheme.Scheme{
 	operator.SchemeTable:  table.Scheme{},
 	operator.SchemeRing:   layout.Ring,
@@ -16,8 +17,10 @@ var Schemes = map[operator.SchemeName]scheme.Scheme{
 	operator.SchemePkg:    layout.Pkg,
 }
 
+// Named is the scheme of a name, which a configuration has checked.
 func Named(name operator.SchemeName) scheme.Scheme { return Schemes[name] }
 
+// Of is the scheme that a stored plan was made under.
 func Of(p store.Plan) scheme.Scheme { return Schemes[reading.SchemeOf(p)] }
 
 // MigratesOf is what the migrations of a stored plan are.

@@ -52,7 +52,8 @@ func pendingBatch(ctx context.Context, q statements.Statements, p statements.Pla
 
 // commitNext commits the batch that a plan hands over, and the plan with the last one; one
 // that was not started is committed whole.
-func commitNext(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow, to store.Transition, keep store.Retention) error {
+func commitNext(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow,
+	to store.Transition, keep store.Retention) error {
 	if p.BatchCount == 0 || p.Status != store.StatusApplying {
 		return commitPlan(ctx, q, r, p, to, keep)
 	}
@@ -100,7 +101,8 @@ func commitNext(ctx context.Context, q statements.Statements, r statements.Row, 
 
 // beginBatch has a plan wait for a batch. Routers that were registered since the one before
 // have sent messages of its keys.
-func beginBatch(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow, b store.Batch) error {
+func beginBatch(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow,
+	b store.Batch) error {
 	if err := q.BeginBatch(ctx, p.Seq, b.Awaited); err != nil {
 		return err
 	}
@@ -111,7 +113,8 @@ func beginBatch(ctx context.Context, q statements.Statements, r statements.Row, 
 func (s *Store) StopPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (
 	store.Plan, error,
 ) {
-	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow,
+		by store.Transition) (bool, error) {
 		switch {
 		case p.Status == store.StatusCommitted, p.Status == store.StatusApplying && p.Stopping:
 			return false, nil

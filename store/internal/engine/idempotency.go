@@ -105,7 +105,8 @@ func complete(ctx context.Context, q statements.Statements, out store.Outcome) e
 	return finish(ctx, q, c.Idempotency, c.Token, status, answer)
 }
 
-func finish(ctx context.Context, q statements.Statements, i store.Idempotency, token string, status int, answer []byte) error {
+func finish(ctx context.Context, q statements.Statements, i store.Idempotency, token string, status int,
+	answer []byte) error {
 	held, err := q.FinishKey(ctx, nameOf(i), token, status, answer)
 	return lost(i, held, err)
 }

@@ -47,7 +47,8 @@ func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Trans
 	return p, created, nil
 }
 
-func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, diff []byte, by store.Transition) (store.Plan,
+func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, diff []byte,
+	by store.Transition) (store.Plan,
 	bool, error) {
 	if !storable(in.Operator) {
 		return store.Plan{}, false, store.ErrNotFound
@@ -181,7 +182,8 @@ func checkInterval(r statements.Row, epoch, interval int64, planned bool) error 
 
 // makeWay deals with the plan that is being applied and with those that wait for
 // approval, before another one is created.
-func makeWay(ctx context.Context, q statements.Statements, r statements.Row, in store.NewPlan, by store.Transition) error {
+func makeWay(ctx context.Context, q statements.Statements, r statements.Row, in store.NewPlan,
+	by store.Transition) error {
 	idle := in.Status == store.StatusNoAction
 	if idle && in.Replaces == "" {
 		return nil
@@ -213,7 +215,8 @@ func makeWay(ctx context.Context, q statements.Statements, r statements.Row, in 
 
 // commit makes a plan the newest table version. The caller saves r.
 // changes are the plan's; where the engine holds the table, nobody asks for them.
-func commit(ctx context.Context, q statements.Statements, r *statements.Row, p statements.PlanRow, changes []store.Change, by store.Transition) error {
+func commit(ctx context.Context, q statements.Statements, r *statements.Row, p statements.PlanRow,
+	changes []store.Change, by store.Transition) error {
 	if p.EngineTable {
 		var err error
 		if changes, p.DiffID, err = handOver(ctx, q, *r); err != nil {
@@ -234,7 +237,8 @@ func commit(ctx context.Context, q statements.Statements, r *statements.Row, p s
 
 // advance makes the newest table version of a plan's changes, or those of a batch of it,
 // whose diff p has. The caller saves r.
-func advance(ctx context.Context, q statements.Statements, r *statements.Row, p statements.PlanRow, changes []store.Change, by store.Transition) error {
+func advance(ctx context.Context, q statements.Statements, r *statements.Row, p statements.PlanRow,
+	changes []store.Change, by store.Transition) error {
 	sets, moves, unsets := split(changes)
 	if err := q.Apply(ctx, r.ID, sets, moves, unsets); err != nil {
 		return err
@@ -258,7 +262,8 @@ func advance(ctx context.Context, q statements.Statements, r *statements.Row, p 
 
 // supersedeWaiting ends the operator's plans that wait: their base is no longer the
 // committed table. successor is the plan that was committed, if one was.
-func supersedeWaiting(ctx context.Context, q statements.Statements, r statements.Row, successor string, by store.Transition) error {
+func supersedeWaiting(ctx context.Context, q statements.Statements, r statements.Row, successor string,
+	by store.Transition) error {
 	waiting, err := q.InStatus(ctx, r.ID, store.StatusProposed, store.StatusApproved)
 	if err != nil {
 		return err
@@ -272,7 +277,8 @@ func supersedeWaiting(ctx context.Context, q statements.Statements, r statements
 }
 
 // supersede ends a plan whose place another one takes; successor is that one, or "".
-func supersede(ctx context.Context, q statements.Statements, p statements.PlanRow, successor string, by store.Transition) error {
+func supersede(ctx context.Context, q statements.Statements, p statements.PlanRow, successor string,
+	by store.Transition) error {
 	by.From, by.To = p.Status, store.StatusSuperseded
 	if err := q.InsertTransition(ctx, p.Seq, by); err != nil {
 		return err

@@ -58,7 +58,8 @@ func putOperator(
 }
 
 // guardOperator asks what guards say of an operator that is locked.
-func guardOperator(ctx context.Context, q statements.Statements, row statements.Row, at time.Time, guards []store.OperatorGuard) error {
+func guardOperator(ctx context.Context, q statements.Statements, row statements.Row, at time.Time,
+	guards []store.OperatorGuard) error {
 	if len(guards) == 0 {
 		return nil
 	}
@@ -203,7 +204,8 @@ func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time, g
 	return nil
 }
 
-func deleteOperator(ctx context.Context, q statements.Statements, name string, at time.Time, guards []store.OperatorGuard) error {
+func deleteOperator(ctx context.Context, q statements.Statements, name string, at time.Time,
+	guards []store.OperatorGuard) error {
 	row, err := lock(ctx, q, name)
 	if err != nil {
 		return err

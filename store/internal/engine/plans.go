@@ -69,7 +69,8 @@ func (s *Store) Plan(ctx context.Context, id string) (store.Plan, error) {
 	if err != nil || p.Executor.Name == "" && p.BatchCount == 0 {
 		return asOf(p.Plan, s.now()), err
 	}
-	_, err = s.aboutPlan(ctx, s.db.Snapshot, id, func(q statements.Statements, _ statements.PlanRow) error { // one state of it and its acks
+	// one state of it and its acks
+	_, err = s.aboutPlan(ctx, s.db.Snapshot, id, func(q statements.Statements, _ statements.PlanRow) error {
 		p, err = whole(ctx, q, id)
 		return err
 	})

@@ -20,7 +20,8 @@ func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, 
 	if len(r.Changes) == 0 {
 		diff = nil
 	}
-	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, row statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, row statements.Row, p statements.PlanRow,
+		by store.Transition) (bool, error) {
 		if err := resolvable(row, p.Plan); err != nil {
 			return false, err
 		}
@@ -34,7 +35,8 @@ func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, 
 }
 
 // resolve gives a plan its resolution; diff is its changes, encoded, nil: none.
-func resolve(ctx context.Context, q statements.Statements, row statements.Row, p statements.PlanRow, r store.Resolution, diff []byte,
+func resolve(ctx context.Context, q statements.Statements, row statements.Row, p statements.PlanRow,
+	r store.Resolution, diff []byte,
 	by store.Transition) error {
 	var diffID *int64
 	if diff != nil {
@@ -52,7 +54,8 @@ func resolve(ctx context.Context, q statements.Statements, row statements.Row, p
 }
 
 // resolvedAs tells whether the plan has this resolution already.
-func resolvedAs(ctx context.Context, q statements.Statements, p statements.PlanRow, r store.Resolution, diff []byte) (bool, error) {
+func resolvedAs(ctx context.Context, q statements.Statements, p statements.PlanRow, r store.Resolution,
+	diff []byte) (bool, error) {
 	if p.ResolvedKeys == nil || *p.ResolvedKeys != r.Keys || p.TableAfter != r.TableAfter ||
 		p.TableWithinLimit != r.TableWithinLimit ||
 		(p.DiffID == nil) != (diff == nil) {

@@ -128,7 +128,8 @@ func (h history) table(current []store.Entry) ([]store.Entry, error) {
 
 // handOver returns what takes out the entries that are stored, with its diff, as
 // the engine holds the table from now on. Mostly there are none.
-func handOver(ctx context.Context, q statements.Statements, r statements.Row) (changes []store.Change, diffID *int64, err error) {
+func handOver(ctx context.Context, q statements.Statements, r statements.Row) (changes []store.Change, diffID *int64,
+	err error) {
 	if r.TableSize == 0 {
 		return nil, nil, nil
 	}

@@ -14,7 +14,8 @@ import (
 // ApprovePlan implements [store.Store].
 func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) (store.Approval, error),
 	by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
-	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow,
+		by store.Transition) (bool, error) {
 		done, err := step(p.Status, store.StatusApproved)
 		if err != nil || done && !p.LimitsChanged {
 			return false, err
@@ -34,7 +35,8 @@ func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Pla
 // RejectPlan implements [store.Store].
 func (s *Store) RejectPlan(ctx context.Context, id string, by store.Transition,
 	guards ...store.PlanGuard) (store.Plan, error) {
-	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow,
+		by store.Transition) (bool, error) {
 		if done, err := step(p.Status, store.StatusRejected); done || err != nil {
 			return false, err
 		}
@@ -47,7 +49,8 @@ func (s *Store) RejectPlan(ctx context.Context, id string, by store.Transition,
 func (s *Store) AbortPlan(
 	ctx context.Context, id string, rolledBack bool, to store.Transition, guards ...store.PlanGuard,
 ) (store.Plan, error) {
-	p, _, err := s.change(ctx, id, to, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow, to store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, to, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow,
+		to store.Transition) (bool, error) {
 		next := store.StatusAborted
 		if p.Status.InFlight() && !rolledBack {
 			next = store.StatusAborting
@@ -71,10 +74,12 @@ func (s *Store) AbortPlan(
 
 // keepTable makes a table version with the entries of the committed one. Statistics that
 // were taken while state was on its way are of an older version then.
-func keepTable(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow, by store.Transition) error {
+func keepTable(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow,
+	by store.Transition) error {
 	r.TableVersion++
 	r.UpdatedAt = by.At
-	version := statements.TableVersion{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion, PlanID: &p.ID, CreatedAt: by.At}
+	version := statements.TableVersion{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion, PlanID: &p.ID,
+		CreatedAt: by.At}
 	if err := q.InsertTableVersion(ctx, r.ID, version); err != nil {
 		return err
 	}
@@ -96,7 +101,8 @@ func (s *Store) StartPlan(
 		return store.Plan{}, fmt.Errorf("store: plan %q: executor %q: it must be UTF-8 without NUL, and not empty", id,
 			executor.Name)
 	}
-	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow,
+		by store.Transition) (bool, error) {
 		next := store.StatusApplying
 		if p.Status.InFlight() {
 			if p.Executor == executor {
@@ -133,7 +139,8 @@ func (s *Store) AckPlan(
 	ctx context.Context, id string, batch int64, instances []int32, by store.Transition, keep store.Retention,
 	guards ...store.PlanGuard,
 ) (p store.Plan, committed bool, err error) {
-	return s.change(ctx, id, by, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow, by store.Transition) (bool, error) {
+	return s.change(ctx, id, by, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow,
+		by store.Transition) (bool, error) {
 		if p.Status != store.StatusApplying && p.Status != store.StatusCommitted {
 			return false, fmt.Errorf("an ack of what is %s: %w", p.Status, store.ErrTransition)
 		}
@@ -197,7 +204,8 @@ func awaitedBy(awaited, instances []int32) error {
 func (s *Store) CommitPlan(
 	ctx context.Context, id string, to store.Transition, keep store.Retention, guards ...store.PlanGuard,
 ) (p store.Plan, committed bool, err error) {
-	return s.change(ctx, id, to, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow, to store.Transition) (bool, error) {
+	return s.change(ctx, id, to, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow,
+		to store.Transition) (bool, error) {
 		if done, err := step(p.Status, store.StatusCommitted); done || err != nil {
 			return false, err
 		}
@@ -209,7 +217,8 @@ func (s *Store) CommitPlan(
 }
 
 // commitPlan commits a plan whose status allows it.
-func commitPlan(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow, to store.Transition, keep store.Retention) error {
+func commitPlan(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow,
+	to store.Transition, keep store.Retention) error {
 	if err := ready(ctx, q, r, p); err != nil {
 		return err
 	}
@@ -293,7 +302,8 @@ func (s *Store) change(
 }
 
 // lockPlan returns a plan and its operator, which is locked.
-func lockPlan(ctx context.Context, q statements.Statements, id string, at time.Time) (statements.Row, statements.PlanRow, error) {
+func lockPlan(ctx context.Context, q statements.Statements, id string, at time.Time) (statements.Row,
+	statements.PlanRow, error) {
 	p, err := plan(ctx, q, id)
 	if err != nil {
 		return statements.Row{}, statements.PlanRow{}, err
@@ -332,7 +342,8 @@ func step(from, to store.Status) (done bool, err error) {
 }
 
 // setStatus moves a plan to another status without touching the table.
-func setStatus(ctx context.Context, q statements.Statements, p statements.PlanRow, status store.Status, by store.Transition) error {
+func setStatus(ctx context.Context, q statements.Statements, p statements.PlanRow, status store.Status,
+	by store.Transition) error {
 	by.From, by.To = p.Status, status
 	if err := q.InsertTransition(ctx, p.Seq, by); err != nil {
 		return err

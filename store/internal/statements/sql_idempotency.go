@@ -38,7 +38,8 @@ func (s claimStatements) ExtendKey(ctx context.Context, name []byte, token strin
 }
 
 // FinishKey keeps the answer under the key. It tells whether token holds it.
-func (s claimStatements) FinishKey(ctx context.Context, name []byte, token string, status int, answer []byte) (bool, error) {
+func (s claimStatements) FinishKey(ctx context.Context, name []byte, token string, status int, answer []byte) (bool,
+	error) {
 	return s.changed(ctx, `UPDATE idempotency_keys SET status = $3, answer = $4`+held, name, token, status, answer)
 }
 

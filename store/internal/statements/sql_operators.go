@@ -41,7 +41,8 @@ func (s operatorStatements) Operator(ctx context.Context, name string, now time.
 }
 
 // Operators lists operators by their names.
-func (s operatorStatements) Operators(ctx context.Context, after string, limit int, now time.Time) ([]store.Operator, error) {
+func (s operatorStatements) Operators(ctx context.Context, after string, limit int, now time.Time) ([]store.Operator,
+	error) {
 	return collect(ctx, s.base, s.scanOperator,
 		`SELECT `+operatorColumns+` FROM `+operatorTables+`
 		WHERE o.name > $2 AND o.deleted_at IS NULL ORDER BY o.name LIMIT $3`, s.at(&now), after, limit)
@@ -55,7 +56,8 @@ type BriefPlan struct {
 
 // RecentPlans lists the newest plans of each operator in brief, at most so many of each,
 // those of an operator together and the oldest first.
-func (s operatorStatements) RecentPlans(ctx context.Context, operators []store.Operator, most int) ([]BriefPlan, error) {
+func (s operatorStatements) RecentPlans(ctx context.Context, operators []store.Operator, most int) ([]BriefPlan,
+	error) {
 	args := []any{most - 1}
 	for _, op := range operators {
 		args = append(args, op.Name)

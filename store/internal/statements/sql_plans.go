@@ -69,7 +69,8 @@ func (s planStatements) LivePlan(ctx context.Context, operator string, epoch, in
 }
 
 // Plans lists at most f.Limit plans, newest first, by their SummaryFields.
-func (s planStatements) Plans(ctx context.Context, operator int64, f store.PlanFilter, now time.Time) ([]PlanRow, error) {
+func (s planStatements) Plans(ctx context.Context, operator int64, f store.PlanFilter, now time.Time) ([]PlanRow,
+	error) {
 	query, args := `SELECT `+summaryColumns+` FROM `+planTables+` WHERE p.operator_id = $1`, []any{operator}
 	and := func(condition string, value any) {
 		args = append(args, value)

@@ -66,7 +66,8 @@ type Statements struct {
 func On(s Session) Statements {
 	b := base{s}
 	return Statements{
-		b, operatorStatements{b}, planStatements{b}, historyStatements{b}, tableStatements{b}, batchStatements{b}, reportStatements{b},
+		b, operatorStatements{b}, planStatements{b}, historyStatements{b}, tableStatements{b}, batchStatements{b},
+		reportStatements{b},
 		routerStatements{b}, claimStatements{b},
 	}
 }

@@ -154,6 +154,7 @@ func aboveLowest(o ranges.Owners) Owners {
 	return Owners(o)
 }
 
+// Placed implements [scheme.Layout].
 func (o Owners) Placed() planner.HashFunction { return o }
 
 var errNobody = errors.New("nobody owns the key")
@@ -167,9 +168,13 @@ func (o Owners) Instance(key []byte, _ uint64) (int32, error) {
 	return id, nil
 }
 
-func (o Owners) Size() int64  { return int64(len(o)) }
+// Size implements [scheme.Layout].
+func (o Owners) Size() int64 { return int64(len(o)) }
+
+// Nobody implements [scheme.Layout].
 func (o Owners) Nobody() bool { return len(o) == 0 }
 
+// Entries implements [scheme.Layout].
 func (o Owners) Entries() []store.Entry {
 	out := make([]store.Entry, len(o))
 	for i, x := range o {
@@ -181,6 +186,7 @@ func (o Owners) Entries() []store.Entry {
 	return out
 }
 
+// Ids implements [scheme.Layout].
 func (o Owners) Ids() map[int32]bool {
 	out := make(map[int32]bool)
 	for _, x := range o {
@@ -192,10 +198,12 @@ func (o Owners) Ids() map[int32]bool {
 // allOf are the ranges that one instance owns all of.
 func allOf(id int32) Owners { return Owners{{Low: []byte{}, Follower: id}} }
 
+// Unchanged implements [scheme.Layout].
 func (o Owners) Unchanged() listing.LayoutDiff {
 	return listing.RangesDiff{RangesPlan: input.RangesPlan{Owners: o.records()}}
 }
 
+// Part implements [scheme.Layout].
 func (o Owners) Part() listing.Part {
 	return listing.Part{Name: "owners", List: listing.ListOf(o.records())}
 }

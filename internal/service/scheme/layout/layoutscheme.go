@@ -45,16 +45,19 @@ type layoutKind interface {
 	sameRoutes(then, now operator.Configuration) bool
 	// snapshot says where keys are by one layout, and where they go by another under a
 	// configuration.
-	snapshot(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout) (*planner.Snapshot, error)
+	snapshot(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before,
+		after scheme.Layout) (*planner.Snapshot, error)
 	// firsts is of how many keys each instance is the first candidate; nil: each key has one
 	// instance.
 	firsts(st *scheme.Statistics, all []planner.Instance, at scheme.Layout) []int64
 	// judge works out what comes of going from one layout to another.
-	judge(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout, thetaMax float64) (*planner.Plan, error)
+	judge(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout,
+		thetaMax float64) (*planner.Plan, error)
 	// replan makes a new layout.
 	replan(b *scheme.Base, st *scheme.Statistics, stop func() bool) (*replanned, error)
 	// routeBy says where a layout puts a key.
-	routeBy(ctx context.Context, r *reading.Reader, c operator.Configuration, held scheme.Layout, key []byte) (scheme.Route, error)
+	routeBy(ctx context.Context, r *reading.Reader, c operator.Configuration, held scheme.Layout,
+		key []byte) (scheme.Route, error)
 }
 
 // replanned is a new layout, and how it comes about.
@@ -123,6 +126,7 @@ func joins(b *scheme.Base, has map[int32]bool, id int32) bool {
 	return !b.Layout.Nobody() && !has[id] && !b.Pinned.Has(id)
 }
 
+// Admit implements [scheme.Placing].
 func (s Scheme) Admit(_ *scheme.Base, st *scheme.Statistics) error {
 	switch {
 	case st.Partial:
@@ -133,11 +137,13 @@ func (s Scheme) Admit(_ *scheme.Base, st *scheme.Statistics) error {
 	return nil
 }
 
+// AdmitPartial implements [scheme.Placing].
 func (s Scheme) AdmitPartial() error {
 	return refusal.New(refusal.CompleteCoverageRequired, "Under the scheme "+string(s.name())+
 		" only complete statistics tell what moves.")
 }
 
+// Place implements [scheme.Placing].
 func (Scheme) Place(b *scheme.Base) input.Place {
 	h, empty := b.Layout.Placed(), b.Layout.Nobody()
 	return func(key []byte, hash uint64, _ int32) int32 {
@@ -149,7 +155,8 @@ func (Scheme) Place(b *scheme.Base) input.Place {
 }
 
 // Plan plans the tokens or the ranges of an operator.
-func (s Scheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics) (*scheme.Result, error) {
+func (s Scheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics) (*scheme.Result,
+	error) {
 	if !b.Changed && !b.Layout.Nobody() {
 		stay, err := s.snapshot(b, st, b.Newest, b.Layout, b.Layout)
 		if err != nil {
@@ -201,6 +208,7 @@ func (s Scheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *
 	return s.result(b, st, next)
 }
 
+// NoAction implements [scheme.Planning].
 func (s Scheme) NoAction(
 	_ context.Context, _ *scheme.Engine, b *scheme.Base, st *scheme.Statistics, cause planner.Cause,
 ) (*scheme.Result, error) {
@@ -211,6 +219,7 @@ func (s Scheme) NoAction(
 	return s.unmoved(b, st, stay, cause)
 }
 
+// Evaluate implements [scheme.Planning].
 func (s Scheme) Evaluate(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, _ *scheme.Result,
 	other store.Plan) (*planner.Plan, error) {
 	if st.Queues { // they say nothing of keys
@@ -265,7 +274,8 @@ func (wholeKeys) judge(
 	return planner.Rehash(snapshot, planner.Options{ThetaMax: thetaMax}, nil)
 }
 
-func (wholeKeys) snapshot(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout) (*planner.Snapshot, error) {
+func (wholeKeys) snapshot(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before,
+	after scheme.Layout) (*planner.Snapshot, error) {
 	empty, err := planner.NewRoutingTable(nil)
 	if err != nil {
 		return nil, err
@@ -407,6 +417,7 @@ func toNobody(p *planner.Plan) {
 		p.Skewness.Before, true
 }
 
+// Change implements [scheme.Telling].
 func (s Scheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
 	d, err := s.readDiff(ctx, r, p)
 	if err != nil {
@@ -415,6 +426,7 @@ func (s Scheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) ([]
 	return d.Parts(), nil
 }
 
+// Migrations implements [scheme.Telling].
 func (s Scheme) Migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
 	return s.readDiff(ctx, r, p)
 }
@@ -432,11 +444,13 @@ func (s Scheme) readDiff(ctx context.Context, r *reading.Reader, p store.Plan) (
 	return d, nil
 }
 
+// RefuseTable implements [scheme.Telling].
 func (s Scheme) RefuseTable() error {
 	return refusal.New(refusal.NoRoutingTable, "Under the scheme "+string(s.name())+
 		" plans change no routing table, and cannot be replayed; GET the plan with include=routing_table.")
 }
 
+// Table implements [scheme.Telling].
 func (s Scheme) Table(c operator.Configuration, entries []store.Entry) (scheme.TableContent, error) {
 	held, err := s.layout(c, entries)
 	if err != nil {
@@ -446,13 +460,16 @@ func (s Scheme) Table(c operator.Configuration, entries []store.Entry) (scheme.T
 }
 
 // Pending is all that there will be.
-func (s Scheme) Pending(_ context.Context, _ *reading.Reader, in scheme.PendingPlan) ([]listing.Part, *operator.Hash, error) {
+func (s Scheme) Pending(_ context.Context, _ *reading.Reader, in scheme.PendingPlan) ([]listing.Part, *operator.Hash,
+	error) {
 	content, err := s.Table(in.Target, entriesAfter(in.Entries, in.Changes))
 	return []listing.Part{content.Part}, nil, err
 }
 
+// ChangesTell implements [scheme.Telling].
 func (Scheme) ChangesTell(operator.Configuration, operator.Configuration) bool { return false }
 
+// Route implements [scheme.Placing].
 func (s Scheme) Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, _ *store.Entry) (
 	scheme.Route, error,
 ) {

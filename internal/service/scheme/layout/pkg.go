@@ -47,12 +47,20 @@ type candidates struct {
 	instances operator.Instances
 }
 
-func CandidatesOf(c operator.Configuration) candidates {
+// Workers are the candidates of keys under a configuration, without a head, and the capacities of the
+// instances, in the order of their ids.
+func Workers(c operator.Configuration) (grouping.Layout, []float64) {
+	x := candidatesOf(c)
+	return x.Layout, x.capacities()
+}
+
+// candidatesOf is the layout of a configuration without a head.
+func candidatesOf(c operator.Configuration) candidates {
 	return candidates{grouping.Layout{Workers: len(c.Instances), Choices: c.Pkg.Choices}, c.Instances}
 }
 
 func (pkgKind) layout(c operator.Configuration, entries []store.Entry) (scheme.Layout, error) {
-	out := CandidatesOf(c)
+	out := candidatesOf(c)
 	for _, e := range entries {
 		out.Head = append(out.Head, grouping.HeadKey{Key: e.Key, Choices: int(e.Instance)})
 	}
@@ -94,7 +102,7 @@ func (c candidates) same(as candidates) bool {
 	return slices.Equal(c.instances, as.instances) && c.Choices == as.Choices && len(changesTo(as, c.Entries())) == 0
 }
 
-func (c candidates) Capacities() []float64 {
+func (c candidates) capacities() []float64 {
 	out := make([]float64, len(c.instances))
 	for i, d := range c.instances {
 		out[i] = d.Capacity
@@ -114,14 +122,14 @@ func (pkgKind) diff(blob []byte, head func() ([]store.Change, error)) (listing.L
 // replan decides on the head: anew after a change of the instances, as all candidates are
 // others then.
 func (k pkgKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool) (*replanned, error) {
-	held, next := b.Layout.(candidates), CandidatesOf(b.Newest.Configuration)
+	held, next := b.Layout.(candidates), candidatesOf(b.Newest.Configuration)
 	if maps.Equal(held.Ids(), next.Ids()) {
 		next.Head = slices.DeleteFunc(slices.Clone(held.Head), func(h grouping.HeadKey) bool {
 			return h.Choices <= next.Choices
 		})
 	}
 	var err error
-	next.Layout, err = next.Replan(st.Statistics, next.Capacities(), grouping.LayoutOptions{
+	next.Layout, err = next.Replan(st.Statistics, next.capacities(), grouping.LayoutOptions{
 		Scheme: b.Newest.Pkg.Method, ThetaMax: b.Newest.ThetaMax, Stop: stop,
 	})
 	if err != nil {
@@ -152,7 +160,8 @@ func (pkgKind) touched(held, next candidates, changes []store.Change) (ids []int
 
 // snapshot has what is expected of each instance under the layout before as load of keys
 // that nobody names.
-func (pkgKind) snapshot(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before, after scheme.Layout) (*planner.Snapshot, error) {
+func (pkgKind) snapshot(b *scheme.Base, st *scheme.Statistics, config *reading.Placement, before,
+	after scheme.Layout) (*planner.Snapshot, error) {
 	s, err := wholeKeys{}.snapshot(b, st, config, before, after)
 	if err != nil {
 		return nil, err
@@ -238,7 +247,7 @@ func (x *splitKeys) at(id int32) int32 {
 
 // expected is a snapshot of the loads to expect under a layout.
 func (x *splitKeys) expected(under candidates) (*planner.Snapshot, *grouping.Expected, error) {
-	e, err := under.Expect(x.Statistics.Statistics, under.Capacities(), x.Base.Stop)
+	e, err := under.Expect(x.Statistics.Statistics, under.capacities(), x.Base.Stop)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -358,7 +367,8 @@ func (pkgKind) firsts(st *scheme.Statistics, all []planner.Instance, at scheme.L
 	return out
 }
 
-func (k pkgKind) routeBy(_ context.Context, _ *reading.Reader, _ operator.Configuration, held scheme.Layout, key []byte) (scheme.Route, error) {
+func (k pkgKind) routeBy(_ context.Context, _ *reading.Reader, _ operator.Configuration, held scheme.Layout,
+	key []byte) (scheme.Route, error) {
 	c := held.(candidates)
 	out := scheme.Route{Source: "candidates"}
 	for _, w := range c.Candidates().Append(nil, key) {

@@ -67,8 +67,9 @@ func (rangesKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool
 	}
 	after := aboveLowest(p.After)
 	next := &replanned{
-		after: after, cause: figures.CauseGranularity, lost: p.Lost > 0, rerouted: b.Pinned.Ranges.Phase != b.Newest.Ranges.Phase,
-		diff: listing.RangesDiff{RangesPlan: input.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
+		after: after, cause: figures.CauseGranularity, lost: p.Lost > 0,
+		rerouted: b.Pinned.Ranges.Phase != b.Newest.Ranges.Phase,
+		diff:     listing.RangesDiff{RangesPlan: input.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
 	}
 	if len(held) > 0 && b.Newest.Ranges.Method == ranges.MinMovement && st.Estimate == nil {
 		next.certificate = func(judged *planner.Plan) *figures.Certificate { return leastMovement(p, judged) }
@@ -232,7 +233,8 @@ func (rangesKind) routeBy(
 ) (scheme.Route, error) {
 	id, err := held.Placed().Instance(key, planner.KeyHash(key))
 	if errors.Is(err, errNobody) {
-		return scheme.Route{}, refusal.New(refusal.NobodyOwns, "No plan of the operator's key ranges was committed yet: nobody owns the key.")
+		return scheme.Route{}, refusal.New(refusal.NobodyOwns,
+			"No plan of the operator's key ranges was committed yet: nobody owns the key.")
 	}
 	return scheme.Route{Instance: id, Source: "range"}, err
 }

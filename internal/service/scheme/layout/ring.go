@@ -107,7 +107,8 @@ func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []input.Ar
 
 // routeBy asks a ring that is kept beside those of configurations: building a large one
 // takes long.
-func (k ringKind) routeBy(ctx context.Context, r *reading.Reader, c operator.Configuration, held scheme.Layout, key []byte) (scheme.Route, error) {
+func (k ringKind) routeBy(ctx context.Context, r *reading.Reader, c operator.Configuration, held scheme.Layout,
+	key []byte) (scheme.Route, error) {
 	nodes := held.(tokens)
 	c.Instances = make([]operator.Instance, len(nodes))
 	for i, n := range nodes {
@@ -153,16 +154,17 @@ func (ringKind) relieve(b *scheme.Base, held tokens, st *scheme.Statistics) (*re
 	if len(changed) > 0 {
 		next.cause, next.work = figures.CauseQueues, 1
 	}
-	next.diff = listing.RingDiff{RingPlan: input.RingPlan{Tokens: changed, Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
-		switch {
-		case !b.Newest.Has(a.From):
-			return planner.ReasonDrain
-		case !b.Layout.Ids()[a.To]:
-			return planner.ReasonFill
-		case verdict.At >= 0 && a.From == held[verdict.At].ID:
-			return planner.ReasonOverload
-		}
-		return planner.ReasonExchange
-	})}}
+	next.diff = listing.RingDiff{RingPlan: input.RingPlan{Tokens: changed,
+		Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
+			switch {
+			case !b.Newest.Has(a.From):
+				return planner.ReasonDrain
+			case !b.Layout.Ids()[a.To]:
+				return planner.ReasonFill
+			case verdict.At >= 0 && a.From == held[verdict.At].ID:
+				return planner.ReasonOverload
+			}
+			return planner.ReasonExchange
+		})}}
 	return next, nil
 }

@@ -14,6 +14,7 @@ import (
 	"plannerd/store"
 )
 
+// Evaluate implements [scheme.Planning].
 func (Scheme) Evaluate(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, now *scheme.Result,
 	other store.Plan) (*planner.Plan, error) {
 	if other.Classes || now.Classes != nil {

@@ -36,6 +36,7 @@ func (Scheme) Read(ctx context.Context, r *reading.Reader, b *scheme.Base) (err 
 	return nil
 }
 
+// Admit implements [scheme.Placing].
 func (Scheme) Admit(b *scheme.Base, st *scheme.Statistics) error {
 	committed := b.Op.TableVersion
 	switch {
@@ -66,8 +67,9 @@ func unnamed(b *scheme.Base, st *scheme.Statistics) error {
 	if len(missing) > most {
 		more = fmt.Sprintf(" and %d more", len(missing)-most)
 	}
-	return refusal.New(refusal.KeysNotKnown, "Statistics in compact form have to name the keys that are split, in keys beside "+
-		"compact; these are not named: "+strings.Join(missing[:min(len(missing), most)], ", ")+more+".")
+	return refusal.New(refusal.KeysNotKnown,
+		"Statistics in compact form have to name the keys that are split, in keys beside "+
+			"compact; these are not named: "+strings.Join(missing[:min(len(missing), most)], ", ")+more+".")
 }
 
 // unplaced refuses statistics after a change of the hash if a key of theirs may be
@@ -80,17 +82,21 @@ func unplaced(b *scheme.Base, st *scheme.Statistics) error {
 	for i := range st.Len() {
 		said := st.Instance != nil && st.Instance[i] != planner.NoInstance && !st.Outdated(b.Op.TableVersion)
 		if key := st.Keys.At(i); !said && b.Table.Find(key, st.Keys.Hash(i)) < 0 {
-			return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The instances or the hash function changed, the one before is the "+
-				"engine's own, and neither the statistics nor the routing table say where key %q is.", key))
+			return refusal.New(refusal.HashNotKnown,
+				fmt.Sprintf("The instances or the hash function changed, the one before is the "+
+					"engine's own, and neither the statistics nor the routing table say where key %q is.", key))
 		}
 	}
 	return nil
 }
 
+// AdmitPartial implements [scheme.Placing].
 func (Scheme) AdmitPartial() error { return nil }
 
+// RowHash implements [scheme.Placing].
 func (Scheme) RowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
 
+// Place implements [scheme.Placing].
 func (Scheme) Place(b *scheme.Base) input.Place {
 	return func(key []byte, hash uint64, home int32) int32 {
 		if i := b.Table.Find(key, hash); i >= 0 {
@@ -109,7 +115,8 @@ func (Scheme) Place(b *scheme.Base) input.Place {
 }
 
 // Plan runs the operator's strategy, unless its policy holds it back.
-func (Scheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics) (*scheme.Result, error) {
+func (Scheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics) (*scheme.Result,
+	error) {
 	in, err := Input(b, st)
 	if err != nil {
 		return nil, err
@@ -122,6 +129,7 @@ func (Scheme) Plan(ctx context.Context, e *scheme.Engine, b *scheme.Base, st *sc
 	return concluded(b, out, err)
 }
 
+// NoAction implements [scheme.Planning].
 func (Scheme) NoAction(
 	ctx context.Context, e *scheme.Engine, b *scheme.Base, st *scheme.Statistics, cause planner.Cause,
 ) (*scheme.Result, error) {
@@ -204,6 +212,7 @@ func concluded(b *scheme.Base, o *scheme.Result, err error) (*scheme.Result, err
 	return o, nil
 }
 
+// CorrectSizes corrects the sizes of the table where the planner could not know them.
 func CorrectSizes(b *scheme.Base, o *scheme.Result) {
 	switch {
 	case o.Classes != nil && !b.EngineHolds():
@@ -224,8 +233,10 @@ func CorrectSizes(b *scheme.Base, o *scheme.Result) {
 	}
 }
 
+// Migrates implements [scheme.Telling].
 func (Scheme) Migrates(classes bool) scheme.Migrates { return scheme.MigratesByClass(classes) }
 
+// Change implements [scheme.Telling].
 func (Scheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) ([]listing.Part, error) {
 	changes, err := r.StoredChanges(ctx, p)
 	if changes == nil || err != nil {
@@ -234,6 +245,7 @@ func (Scheme) Change(ctx context.Context, r *reading.Reader, p store.Plan) ([]li
 	return listing.ChangeParts(changes), nil
 }
 
+// Migrations implements [scheme.Telling].
 func (Scheme) Migrations(ctx context.Context, r *reading.Reader, p store.Plan) (listing.Migrations, error) {
 	blob, err := r.StoredMigrations(ctx, p)
 	if err != nil {
@@ -242,17 +254,21 @@ func (Scheme) Migrations(ctx context.Context, r *reading.Reader, p store.Plan) (
 	return listing.Decode(p.ID, blob)
 }
 
+// RefuseTable implements [scheme.Telling].
 func (Scheme) RefuseTable() error { return nil }
 
+// Table implements [scheme.Telling].
 func (Scheme) Table(c operator.Configuration, entries []store.Entry) (scheme.TableContent, error) {
-	return scheme.TableContent{Part: listing.Part{Name: "entries", List: listing.EntriesOf(entries)}, Hash: &c.Hash, Routing: c.Splitting.Routing}, nil
+	return scheme.TableContent{Part: listing.Part{Name: "entries", List: listing.EntriesOf(entries)}, Hash: &c.Hash,
+		Routing: c.Splitting.Routing}, nil
 }
 
 // Pending names every key that must be held back while its state moves: those whose
 // route changes, and drifted ones that move to where they are routed already. After a
 // change of the hash routers compare the routes themselves, so that only the latter count
 // beside the entries.
-func (s Scheme) Pending(ctx context.Context, r *reading.Reader, in scheme.PendingPlan) ([]listing.Part, *operator.Hash, error) {
+func (s Scheme) Pending(ctx context.Context, r *reading.Reader, in scheme.PendingPlan) ([]listing.Part,
+	*operator.Hash, error) {
 	if in.Plan.BatchCount > 0 {
 		return listing.ChangeParts(in.WithHeld()), &in.Target.Hash, nil
 	}
@@ -330,13 +346,15 @@ func MayStayBetween(now, next planner.HashFunction) func(key []byte, to int32) b
 	}
 }
 
-// ChangesTell: of whole tables only it is said how parts are chosen.
+// ChangesTell implements [scheme.Telling]: of whole tables only it is said how parts are chosen.
 func (Scheme) ChangesTell(then, now operator.Configuration) bool {
 	return operator.SamePlacement(then, now) && then.Splitting.Routing == now.Splitting.Routing
 }
 
+// CountsEntries implements [scheme.Telling].
 func (Scheme) CountsEntries() bool { return true }
 
+// Route implements [scheme.Placing].
 func (Scheme) Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (
 	scheme.Route, error,
 ) {
