@@ -33,7 +33,7 @@ var rooms = []room{
 	{"internal", 19_350, true},
 	{"internal/cli", 7_850, true},
 	{"internal/lab", 16_400, false},
-	{"internal/service", 10_950, true},
+	{"internal/service", 11_050, true},
 	{"migrations", 40, true},
 	{"planner", 28_400, true},
 	{"planner/plannertest", 2_600, false},
@@ -48,8 +48,8 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines       = 119_900
-	productLines   = 87_200
+	allLines       = 120_000
+	productLines   = 87_300
 	dashboardLines = 19_900 // of JavaScript and CSS that are written here
 )
 
