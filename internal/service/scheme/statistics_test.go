@@ -1,0 +1,69 @@
+package scheme
+
+import (
+	"errors"
+	"testing"
+
+	"plannerd/internal/refusal"
+	"plannerd/planner"
+)
+
+// TestStatisticsOfATable: statistics are ahead of a committed table, of it, or older.
+func TestStatisticsOfATable(t *testing.T) {
+	for name, c := range map[string]struct {
+		version         *int64
+		older           bool
+		ahead, outdated bool
+	}{
+		"of the committed one":   {nil, false, false, false},
+		"of the same version":    {new(int64(5)), false, false, false},
+		"of an older one":        {new(int64(4)), false, false, true},
+		"of a newer one":         {new(int64(6)), false, true, false},
+		"stored as an older one": {nil, true, false, true},
+	} {
+		st := Statistics{Statistics: &planner.Statistics{}, TableVersion: c.version, Older: c.older}
+		if st.Ahead(5) != c.ahead || st.Outdated(5) != c.outdated {
+			t.Errorf("%s: ahead %t, outdated %t", name, st.Ahead(5), st.Outdated(5))
+		}
+	}
+}
+
+// TestIdentity: what may lead to another plan makes another identity, and nothing else does.
+func TestIdentity(t *testing.T) {
+	st := Statistics{Statistics: &planner.Statistics{}}
+	same := st.Identity("h", 1, 2)
+	if again := (&Statistics{Statistics: &planner.Statistics{}, TableVersion: new(int64(2))}).Identity("h", 1, 2); again != same {
+		t.Errorf("%s and %s", again, same)
+	}
+	for _, other := range []string{
+		st.Identity("i", 1, 2), st.Identity("h", 2, 2), st.Identity("h", 1, 3),
+		(&Statistics{Statistics: &planner.Statistics{}, Older: true}).Identity("h", 1, 2),
+	} {
+		if other == same {
+			t.Errorf("%s is the identity of two", other)
+		}
+	}
+}
+
+// TestByConfiguration: hash instances by an older configuration are refused.
+func TestByConfiguration(t *testing.T) {
+	st := Statistics{Statistics: &planner.Statistics{}}
+	if err := st.ByConfiguration(3); err != nil {
+		t.Error(err)
+	}
+	st.ConfigVersion = new(int64(2))
+	var refused *refusal.Error
+	if err := st.ByConfiguration(3); !errors.As(err, &refused) || refused.Reason != refusal.ConfigurationChanged {
+		t.Errorf("%v, want configuration_changed", err)
+	}
+}
+
+// TestSize counts the keys that residuals stand for, too.
+func TestSize(t *testing.T) {
+	st := Statistics{Statistics: &planner.Statistics{
+		Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2.5}, Residual: []planner.Residual{{Instance: 0, Cost: 4, Keys: 7}},
+	}}
+	if got := st.Size(); got.Keys != 9 || got.Cost != 7.5 {
+		t.Errorf("%+v", got)
+	}
+}
