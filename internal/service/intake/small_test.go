@@ -33,7 +33,9 @@ func TestIsSmall(t *testing.T) {
 func TestSharesOf(t *testing.T) {
 	own := &planner.Statistics{
 		State: []float64{10, 20}, Instance: []int32{0, 1},
-		Shares: []planner.Share{{Row: 0, Instance: 0, State: 4}, {Row: 0, Instance: 2, State: 6}, {Row: 1, Instance: 2, State: 20}},
+		Shares: []planner.Share{
+			{Row: 0, Instance: 0, State: 4}, {Row: 0, Instance: 2, State: 6}, {Row: 1, Instance: 2, State: 20},
+		},
 	}
 	got := sharesOf(own, []float64{15, 50})
 	for i, want := range []float64{9, 6, 20} {

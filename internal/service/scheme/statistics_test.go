@@ -32,7 +32,8 @@ func TestStatisticsOfATable(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	st := Statistics{Statistics: &planner.Statistics{}}
 	same := st.Identity("h", 1, 2)
-	if again := (&Statistics{Statistics: &planner.Statistics{}, TableVersion: new(int64(2))}).Identity("h", 1, 2); again != same {
+	current := Statistics{Statistics: &planner.Statistics{}, TableVersion: new(int64(2))}
+	if again := current.Identity("h", 1, 2); again != same {
 		t.Errorf("%s and %s", again, same)
 	}
 	for _, other := range []string{
@@ -61,7 +62,8 @@ func TestByConfiguration(t *testing.T) {
 // TestSize counts the keys that residuals stand for, too.
 func TestSize(t *testing.T) {
 	st := Statistics{Statistics: &planner.Statistics{
-		Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2.5}, Residual: []planner.Residual{{Instance: 0, Cost: 4, Keys: 7}},
+		Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2.5},
+		Residual: []planner.Residual{{Instance: 0, Cost: 4, Keys: 7}},
 	}}
 	if got := st.Size(); got.Keys != 9 || got.Cost != 7.5 {
 		t.Errorf("%+v", got)
