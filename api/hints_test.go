@@ -21,7 +21,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			"/1/cost, line 3: \"x\" is not a number; it must be ≥ 0 and finite\n" +
 				"/2/cost, line 4: must be ≥ 0 and finite, not -1\n/3/key, line 5: is required\n"},
 		"duplicate": {plans, "key,cost\na,1\nb,1\na,1\n", csv,
-			"/2/key, line 4: stands in line 2 already; each key has one row\n"},
+			"/2/key, line 4: is in line 2 already; each key has one row\n"},
 		"broken line": {plans, "key,cost\na,1\nb\n", csv, "/1, line 3: fewer than 2 cells at byte 14\n"},
 		"mistyped": {whatIf, "key,csot\na,1\n", csv,
 			"/csot, line 1: unknown column; cost is known\n/cost, line 1: column is required, or frequency in its place\n"},

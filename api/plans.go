@@ -62,7 +62,7 @@ func (st *statisticsRequest) readQueues() {
 	case !st.has("queues"):
 		return
 	case !st.bare:
-		st.refuse("queues", "stands in place of keys, columns and the records of compact")
+		st.refuse("queues", "cannot be sent together with keys, columns or the records of compact")
 	case in != nil:
 		lengths := make([]planner.Residual, len(*in))
 		for i, q := range *in {

@@ -108,7 +108,7 @@ func (st *statisticsRequest) readInPlace(by reporter) {
 	case !st.has("queue"):
 		st.readSketch(by.Interval)
 	case !st.bare || st.has("sketch"):
-		st.refuse("queue", "stands in place of keys, columns, the records of compact and a sketch")
+		st.refuse("queue", "cannot be sent together with keys, columns, the records of compact or a sketch")
 	case queue != nil:
 		st.ofQueues([]planner.Residual{{Instance: by.Instance, Cost: *queue}})
 	}
@@ -125,7 +125,7 @@ func (st *statisticsRequest) readSketch(interval int64) {
 		st.needRows()
 		return
 	case !st.bare:
-		st.refuse("sketch", "stands in place of keys, columns and the records of compact")
+		st.refuse("sketch", "cannot be sent together with keys, columns or the records of compact")
 	case st.Partial:
 		st.refuse("coverage", "must be complete: a sketch is of all keys")
 	case st.Since != nil && *st.Since >= interval:

@@ -130,7 +130,7 @@ func TestBacktestRefuses(t *testing.T) {
 	records := succeed(t, "", "compact", intervalFile, "--instances", "4", "--output", "csv", "--quiet")
 	for input, want := range map[string]string{
 		records:              "it holds compact records already; keys are needed",
-		"key,cost\na,1\na,2": "key a: stands in line 2 already",
+		"key,cost\na,1\na,2": "key a: is in line 2 already",
 		"":                   "the input is empty",
 	} {
 		r := exec(t, strings.NewReader(input), nil, "backtest", "-", "--instances", "4")

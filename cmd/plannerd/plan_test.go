@@ -187,7 +187,7 @@ func TestPlanBadInput(t *testing.T) {
 		"not a number": {"key,cost\na,much\n",
 			`standard input:2: cost of key a: "much" is not a number; it must be ≥ 0 and finite`},
 		"duplicate key": {"key,cost\na,1\nb,1\na,2\n",
-			"standard input:4: key a: stands in line 2 already; each key has one row"},
+			"standard input:4: key a: is in line 2 already; each key has one row"},
 		"unknown instance": {"key,cost,instance\na,1,0\nb,1,77\n",
 			"standard input:3: instance of key b: 77 is not a known instance; --instances has 0 to 7; if there were others " +
 				"before a rescale, name them with --base-instances"},
@@ -256,7 +256,7 @@ func TestRoutingTableFiles(t *testing.T) {
 		"negative":  {"key,instance\na,-1\n", `table.csv:2: instance of key a: "-1" is not an id ≥ 0`},
 		"empty key": {"key,instance\n\"\",1\n", "table.csv:2: key: must have 1 to 1024 bytes"},
 		"twice": {"key,instance\na,1\nb,1\na,2\n",
-			"table.csv:4: key a: stands in line 2 already; each key has one entry"},
+			"table.csv:4: key a: is in line 2 already; each key has one entry"},
 		"three fields": {"key,instance\na,1,2\n", "wrong number of fields"},
 	} {
 		path := filepath.Join(dir, "table.csv")
@@ -348,7 +348,7 @@ func TestPlanSplits(t *testing.T) {
 	for file, says := range map[string]string{
 		"key,instance,weight\na,0,1\na,1,2\n":               "its parts must be two at least",
 		"key,instance,weight\na,0,65536\n":                  "not from 1 to 65535",
-		"key,instance,weight\na,0,30000\na,1,35536\na,2,\n": "stands in line",
+		"key,instance,weight\na,0,30000\na,1,35536\na,2,\n": "is in line",
 	} {
 		write(t, path, file)
 		r := exec(t, strings.NewReader(stats), nil, append(args, "--routing-table", path)...)

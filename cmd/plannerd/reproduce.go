@@ -142,7 +142,7 @@ func writeReproduced(w *cli.Page, results []*reproduce.Result) {
 		}
 		fmt.Fprintf(w, "Again: %s\n\n", r.Command)
 	}
-	fmt.Fprintf(w, "%s: %d agree, %d differ, of %d there is an image only.\n", cli.Plural(len(results), "item"),
+	fmt.Fprintf(w, "%s: %d agree, %d differ; %d were published as an image only.\n", cli.Plural(len(results), "item"),
 		count[reproduce.Agrees], count[reproduce.Differs], count[reproduce.ImageOnly])
 }
 

@@ -26,7 +26,7 @@ type Location struct {
 func (p Problem) Text() string {
 	switch {
 	case p.TwinLine > 0:
-		return fmt.Sprintf("stands in line %d already; each key has one row", p.TwinLine)
+		return fmt.Sprintf("is in line %d already; each key has one row", p.TwinLine)
 	case p.Near != "":
 		return p.Detail + "; " + p.Near + " is known"
 	case p.Value == "":

@@ -151,7 +151,7 @@ func (in *Input) line(name string, p input.Problem) string {
 // problemText says what is wrong. Rows count from 1.
 func problemText(p input.Problem) string {
 	if p.Twin > 0 && p.TwinLine == 0 {
-		return fmt.Sprintf("stands in row %d already; each key has one row", p.Twin)
+		return fmt.Sprintf("is in row %d already; each key has one row", p.Twin)
 	}
 	return p.Text()
 }

@@ -128,7 +128,7 @@ func readRoutingTable(path string, keys KeyEncoder) (*planner.RoutingTable, erro
 			return nil, file.wrong(line, "key %s: its parts %s", cli.KeyText(e.Key), wrong.Detail)
 		}
 		first := slices.IndexFunc(entries, func(x planner.Entry) bool { return bytes.Equal(x.Key, e.Key) })
-		return nil, file.wrong(line, "key %s: stands in line %d already; each key has one entry", cli.KeyText(e.Key),
+		return nil, file.wrong(line, "key %s: is in line %d already; each key has one entry", cli.KeyText(e.Key),
 			lines[first])
 	}
 	return table, err

@@ -229,7 +229,7 @@ func (m *MergedReports) carry(late []store.Report, missing []int32, interval, ma
 	}
 	if len(without) > 0 {
 		return missingReports(without, fmt.Sprintf(
-			"Reports of the interval are missing, of %s, and no report of the last %d intervals can stand in.",
+			"Reports of the interval are missing, of %s, and there is no report of the last %d intervals in their place.",
 			scheme.InstancesText(without), maxAge))
 	}
 	return nil

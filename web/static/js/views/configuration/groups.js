@@ -302,7 +302,7 @@ const approval = (setting) => ({
 /** @type {Record<string, string>} */
 const missingWords = {
   fail: 'There is no plan',
-  carry: 'Its last report stands in',
+  carry: 'Its last report is used',
   freeze: 'What is on it stays there',
 }
 
