@@ -104,7 +104,7 @@ func (r *Replay) finish(o *scheme.Result) {
 	}
 }
 
-// Try plans all that is to be tried in place of the plan; see [Service.WhatIf].
+// Try plans all that is to be tried in place of the plan; see [Proposer.WhatIf].
 func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*scheme.Result, front []bool,
 	err error) {
 	in := WhatIf{Statistics: r.Statistics, Configuration: r.base.Newest.Configuration, Trials: trials, Lists: lists,

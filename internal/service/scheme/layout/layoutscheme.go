@@ -67,7 +67,7 @@ type replanned struct {
 	cause planner.Cause // why it leaves some instance above its bound, if it does
 	work  int64
 	lost  bool // of some of what moves nobody has a copy
-	// Where the entries do not tell all that changes: see [PlanResult].
+	// Where the entries do not tell all that changes: see [scheme.Result].
 	rerouted bool
 	touched  []int32
 	// moved makes the diff of what was judged; nil: it is there.
