@@ -6,8 +6,14 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
 	"plannerd/api"
 	"plannerd/internal/input"
+	"plannerd/internal/lab/livememory"
 	"plannerd/planner"
 )
 
@@ -99,4 +105,36 @@ func TestRefusedArrow(t *testing.T) {
 				c.code, c.where})
 	}
 	e.refused(t, cases)
+}
+
+// TestArrowBomb: what compressed buffers inside an Arrow stream decode to counts for the budget
+// before there is memory for it, however short the body is.
+func TestArrowBomb(t *testing.T) {
+	e := newEnv(t, little)
+	cost := array.NewFloat64Builder(memory.DefaultAllocator)
+	cost.AppendEmptyValues(4 << 20)
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "key", Type: arrow.Null, Nullable: true}, {Name: "cost", Type: arrow.PrimitiveTypes.Float64},
+	}, nil)
+	batch := array.NewRecordBatch(schema, []arrow.Array{array.NewNull(4 << 20), cost.NewArray()}, 4<<20)
+	for name, option := range map[string]ipc.Option{"zstd": ipc.WithZstd(), "lz4": ipc.WithLZ4()} {
+		var body bytes.Buffer
+		w := ipc.NewWriter(&body, ipc.WithSchema(schema), option)
+		if err := errors.Join(w.Write(batch), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if body.Len() > mib {
+			t.Fatalf("%s: %d bytes", name, body.Len())
+		}
+		peak := livememory.Peak(func() {
+			e.do("POST", "/v1/what-if?instances=2", body.String(), arrowStream).
+				fails(http.StatusRequestEntityTooLarge, "too_large", "")
+		})
+		if peak > 16*mib {
+			t.Errorf("%s: a body of %d bytes held %d", name, body.Len(), peak)
+		}
+	}
+	if v := e.metric("plannerd_memory_reserved_bytes"); v != "0" {
+		t.Errorf("%s bytes remain reserved", v)
+	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -350,28 +349,5 @@ func TestOldFlagNames(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// The manual page describes every command, and troff has nothing to say against it.
-func TestMan(t *testing.T) {
-	page := succeed(t, "", "man")
-	for _, path := range commands(t) {
-		name, _, _ := strings.Cut(path, " <")
-		if !strings.Contains(page, "\n.SS \"plannerd "+roff(name)) && !strings.Contains(page, "\n.SS \""+roff(name)) {
-			t.Errorf("the page lacks %s", name)
-		}
-	}
-	groff, err := osexec.LookPath("groff")
-	if err != nil {
-		t.Skip("groff is not installed")
-	}
-	c := osexec.CommandContext(t.Context(), groff, "-man", "-Tutf8", "-ww", "-k")
-	c.Stdin = strings.NewReader(page)
-	var warnings strings.Builder
-	c.Stderr = &warnings
-	out, err := c.Output()
-	if err != nil || warnings.Len() > 0 || !strings.Contains(string(out), "θ_max") {
-		t.Errorf("groff: %v, %s\n%.300s", err, warnings.String(), out)
 	}
 }

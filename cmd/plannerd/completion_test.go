@@ -20,7 +20,7 @@ func TestComplete(t *testing.T) {
 		{"pl", "plan"},
 		{"",
 			"serve demo plan compare backtest compact analyze reproduce resolve generate migrate backup restore token " +
-				"healthcheck version help completion man"},
+				"healthcheck version help completion"},
 		{"analyze ", "ring pkg ranges schemes"},
 		{"analyze r", "ring ranges"},
 		{"help analyze s", "schemes"},
@@ -36,7 +36,7 @@ func TestComplete(t *testing.T) {
 		{"plan --instances ", ""},
 		{"completion ", "bash zsh fish"},
 		{"dance ", "serve demo plan compare backtest compact analyze reproduce resolve generate migrate backup restore " +
-			"token healthcheck version help completion man"},
+			"token healthcheck version help completion"},
 		{"plan --nonsense=x", ""},
 	} {
 		var got []string

@@ -76,7 +76,6 @@ type commandLine struct {
 	Version    serving.Version `cmd:"" help:"Print the version of the program and of its planner."`
 	Help       helpCmd         `cmd:"" help:"Print what a command does, its flags, and examples."`
 	Completion completionCmd   `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
-	Man        manCmd          `cmd:"" help:"Print the manual page."`
 }
 
 // helpCmd lists the command in the help; run turns it into the flag --help.

@@ -62,7 +62,9 @@ func newArrow(r io.Reader, o Options, fields field) (*arrowReader, error) {
 	o = o.withDefaults()
 	p := &arrowReader{}
 	p.begin(o, shapeRows, fields)
-	p.messages = &arrowMessages{Allocator: memory.NewGoAllocator(), r: r, accept: p.accept}
+	p.messages = &arrowMessages{
+		Allocator: memory.NewGoAllocator(), meter: &meter{reserve: o.Reserve}, r: r, accept: p.accept,
+	}
 	p.allow(o.Limits.Bytes)
 	var err error
 	if p.reader, err = ipc.NewReaderFromMessageReader(p.messages, ipc.WithAllocator(p.messages)); err != nil {
@@ -87,6 +89,7 @@ func (p *arrowReader) close() {
 		p.reader.Release()
 	}
 	p.reader, p.batch = nil, nil
+	p.messages.release()
 }
 
 // explain returns why the library stopped: what the messages or their memory ran
@@ -154,6 +157,9 @@ func (p *arrowReader) nextBatch() (bool, error) {
 	}
 	p.batch, p.at = p.reader.RecordBatch(), 0
 	p.size = int(p.batch.NumRows())
+	if err := p.convert(); err != nil {
+		return false, err
+	}
 	for i := range p.columns {
 		if !p.load(i) {
 			return false, p.messages.malformed("column " + p.columns[i].field.String() +
@@ -161,6 +167,18 @@ func (p *arrowReader) nextBatch() (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// convert sees to room for columns that are to be converted: a byte may become eight.
+func (p *arrowReader) convert() error {
+	bytes := 0
+	for i := range p.columns {
+		bytes += p.columns[i].converts(p.batch.Column(i))
+	}
+	if err := p.messages.hold(&p.messages.decoding, 0); err != nil { // the batch is decompressed
+		return err
+	}
+	return p.messages.hold(&p.messages.converting, max(bytes, p.messages.converting))
 }
 
 // load takes a column of the batch; false when it is broken. The library looks

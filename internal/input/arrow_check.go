@@ -241,8 +241,9 @@ func (f *flatbuffer) parts(table int, columns []arrowField) (first, count int) {
 }
 
 // record checks that the buffers of a record batch lie within its body, and
-// that those which are compressed do not ask for more memory than the codec may.
-func (f *flatbuffer) record(table int, columns []arrowField, body []byte) *Error {
+// that those which are compressed do not ask for more memory than the codec may. It
+// returns how many bytes decompressing them takes beside what comes out.
+func (f *flatbuffer) record(table int, columns []arrowField, body []byte) (decoding int, err error) {
 	buffers, count := f.parts(table, columns)
 	codec := -1
 	if compression := f.child(table, 3); compression > 0 {
@@ -260,39 +261,52 @@ func (f *flatbuffer) record(table int, columns []arrowField, body []byte) *Error
 		if codec < 0 || n == 0 {
 			continue
 		}
-		if err := checkPacked(body[from:from+n], codec); err != nil {
-			return err
+		takes, err := checkPacked(body[from:from+n], codec)
+		if err != nil {
+			return 0, err
 		}
+		decoding = max(decoding, takes)
 	}
 	if f.broken {
-		return &Error{Malformed, []Problem{at("", "not an Arrow record batch")}}
+		return 0, &Error{Malformed, []Problem{at("", "not an Arrow record batch")}}
 	}
-	return nil
+	return decoding, nil
 }
 
-// checkPacked checks a compressed buffer: its length when decoded, and the data.
-func checkPacked(b []byte, codec int) *Error {
+// lz4Decoding is what decompressing a frame of LZ4 takes, in bytes: the longest block, packed
+// and not, and what the blocks after it refer to.
+const lz4Decoding = 9 << 20
+
+// checkPacked checks a compressed buffer: its length when decoded, and the data. It returns
+// how many bytes decompressing takes.
+func checkPacked(b []byte, codec int) (takes int, err error) {
 	const zstdCodec = 1
 	broken := &Error{Malformed, []Problem{at("", "not a compressed Arrow buffer")}}
 	if len(b) < 8 || codec > zstdCodec {
-		return broken
+		return 0, broken
 	}
 	size := int64(binary.LittleEndian.Uint64(b))
-	if size < -1 {
-		return broken
-	}
-	if size == -1 || codec != zstdCodec {
-		return nil
+	switch {
+	case size < -1:
+		return 0, broken
+	case size == -1:
+		return 0, nil
+	case codec != zstdCodec:
+		return lz4Decoding, nil
 	}
 	window, ok := zstdFrame(b[8:])
 	if !ok {
-		return broken
+		return 0, broken
 	}
 	if window > uint64(max(size, maxZstdWindow)) {
-		return windowTooLarge()
+		return 0, windowTooLarge()
 	}
-	return nil
+	return zstdDecoding(int(window)), nil
 }
+
+// zstdDecoding is what decompressing a frame takes, in bytes: the window, as much again
+// before it is moved, and some blocks.
+func zstdDecoding(window int) int { return 2*window + 1<<20 }
 
 // zstdFrame returns the window of data that must be one zstd frame.
 func zstdFrame(b []byte) (window uint64, ok bool) {

@@ -125,6 +125,17 @@ func (c *arrowColumn) load(a arrow.Array, n int) bool {
 	return true
 }
 
+// converts is how many bytes the lists take that the column is converted to.
+func (c *arrowColumn) converts(a arrow.Array) int {
+	switch t := a.DataType().ID(); {
+	case t == arrow.NULL || c.field == fieldKey && t != arrow.DICTIONARY:
+		return 0
+	case t == arrow.FLOAT64 || t == arrow.INT32 && c.field&(fieldInstance|fieldHashInstance) != 0:
+		return 0
+	}
+	return sizeOf[int64](a.Len()) + sizeOf[int32](a.Len())
+}
+
 func (c *arrowColumn) loadIDs(a arrow.Array, n int) {
 	if exact, ok := a.(*array.Int32); ok {
 		c.ids = exact.Int32Values()[:n]

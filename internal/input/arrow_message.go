@@ -18,9 +18,11 @@ const firstBodyBytes = 256 << 10
 
 // arrowMessages reads the messages of an IPC stream for the library. It is its
 // allocator as well, so that what it reads and what the library decodes count
-// together, and are refused before memory is set aside.
+// together, and are refused before memory is set aside: a few bytes of a compressed
+// buffer may announce any length.
 type arrowMessages struct {
 	memory.Allocator
+	meter  *meter
 	r      io.Reader
 	read   int64 // bytes of the stream
 	limit  int64 // of read and of what was allocated
@@ -30,6 +32,9 @@ type arrowMessages struct {
 
 	columns    []arrowField
 	meta, body []byte // of the present message
+	lasting    int    // bytes of dictionaries' bodies, which the meter knows of
+	decoding   int    // bytes that the decompressor of the present message takes
+	converting int    // bytes of columns in other types than they came in
 	started    bool   // the schema was read
 	ended      bool   // the end of the stream was read
 	err        error  // why there are no more messages; nil at the end
@@ -57,13 +62,37 @@ func (m *arrowMessages) Retain() {}
 // Release does nothing either.
 func (m *arrowMessages) Release() {}
 
-// Allocate sets memory aside unless that is beyond the limit.
+// Allocate sets memory aside unless that is beyond the limit, or the meter refuses to.
 func (m *arrowMessages) Allocate(size int) []byte {
-	if err := m.use(int64(size)); err != nil {
+	err := m.use(int64(size))
+	if err == nil && !m.meter.take(size) {
+		err = m.meter.refused()
+	}
+	if err != nil {
 		m.err = err
 		panic(err) // the library recovers and ends
 	}
 	return m.Allocator.Allocate(size)
+}
+
+// Free tells the meter that the library no longer needs b.
+func (m *arrowMessages) Free(b []byte) { m.meter.give(cap(b)) }
+
+// hold has a part of the reader's memory take n bytes from here on, unless the meter
+// refuses to.
+func (m *arrowMessages) hold(part *int, n int) error {
+	if n > *part && !m.meter.take(n-*part) {
+		return m.meter.refused()
+	}
+	m.meter.give(max(0, *part-n))
+	*part = n
+	return nil
+}
+
+// release gives up what messages are read with.
+func (m *arrowMessages) release() {
+	m.meter.give(cap(m.meta) + cap(m.body) + m.lasting + m.decoding + m.converting)
+	m.meta, m.body, m.lasting, m.decoding, m.converting = nil, nil, 0, 0, 0
 }
 
 // Reallocate is as Allocate.
@@ -73,6 +102,7 @@ func (m *arrowMessages) Reallocate(size int, b []byte) []byte {
 	}
 	grown := m.Allocate(size)
 	copy(grown, b)
+	m.Free(b)
 	return grown
 }
 
@@ -101,7 +131,10 @@ func (m *arrowMessages) next() (*ipc.Message, error) {
 	if err := m.use(size); err != nil {
 		return nil, err
 	}
-	if int64(cap(m.meta)) < size {
+	if more := int(size) - cap(m.meta); more > 0 {
+		if !m.meter.take(more) {
+			return nil, m.meter.refused()
+		}
 		m.meta = make([]byte, size)
 	}
 	m.meta = m.meta[:size]
@@ -124,7 +157,11 @@ func (m *arrowMessages) next() (*ipc.Message, error) {
 		return nil, err
 	}
 	if h.kind != arrowSchema {
-		if err := f.record(h.record, h.columnsOf(m.columns), body); err != nil {
+		decoding, err := f.record(h.record, h.columnsOf(m.columns), body)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.hold(&m.decoding, decoding); err != nil {
 			return nil, err
 		}
 	}
@@ -198,7 +235,9 @@ func (m *arrowMessages) readBody(h arrowHeader) ([]byte, error) {
 	}
 	n := int(h.body)
 	if h.kind != arrowRecord {
-		return m.growing(nil, n)
+		body, err := m.growing(nil, n)
+		m.lasting += cap(body)
+		return body, err
 	}
 	var err error
 	if m.body, err = m.growing(m.body[:0], n); err != nil {
@@ -214,7 +253,12 @@ func (m *arrowMessages) growing(b []byte, n int) ([]byte, error) {
 		have := len(b)
 		size := min(n, max(cap(b), firstBodyBytes, 4*have))
 		if size > cap(b) {
-			b = append(make([]byte, 0, size+size/8), b...) // the next is not of quite the same length
+			room := size + size/8 // the next is not of quite the same length
+			if !m.meter.take(room) {
+				return b, m.meter.refused()
+			}
+			m.meter.give(cap(b))
+			b = append(make([]byte, 0, room), b...)
 		}
 		b = b[:size]
 		if err := m.fill(b[have:]); err != nil {

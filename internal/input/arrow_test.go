@@ -502,12 +502,13 @@ func TestArrowFrames(t *testing.T) {
 		}
 	}
 	packed := append(binary.LittleEndian.AppendUint64(nil, 3000), frame...)
-	if err := checkPacked(packed, 1); err != nil {
-		t.Error(err)
+	if takes, err := checkPacked(packed, 1); err != nil || takes < 3000 {
+		t.Errorf("takes %d bytes, %v", takes, err)
 	}
 	// A window of 512 MiB: the descriptor's exponent is 19, above 1 KiB.
 	wide := append(binary.LittleEndian.AppendUint64(nil, 1), 0x28, 0xb5, 0x2f, 0xfd, 0, 19<<3, 9, 0, 0, 'x')
-	if err := checkPacked(wide, 1); err == nil || err.Kind != TooLarge {
+	var refused *Error
+	if _, err := checkPacked(wide, 1); !errors.As(err, &refused) || refused.Kind != TooLarge {
 		t.Errorf("wide window: %v", err)
 	}
 }

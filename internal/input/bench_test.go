@@ -191,7 +191,7 @@ func BenchmarkDuplicates(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if d := duplicates(keys); d != nil {
+		if d := duplicates(keys, nil); d != nil {
 			b.Fatal(d)
 		}
 	}

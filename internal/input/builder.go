@@ -502,7 +502,7 @@ func (b *builder) checkKeys() error {
 	defer b.meter.give(sieve)
 	if len(b.problems) == 0 {
 		b.keys.HashAppended()
-		for _, d := range duplicates(b.keys) {
+		for _, d := range duplicates(b.keys, b.meter) {
 			if b.full() != nil {
 				break
 			}

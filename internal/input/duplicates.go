@@ -24,16 +24,51 @@ const (
 	sieveParallel = 1 << 16
 )
 
-// duplicates returns the rows whose key stands in an earlier row, in ascending
-// order, each with the first row of its key.
+// claim is what looking for duplicates takes of a meter, for as long as it lasts. Both
+// halves of the rows may ask for more.
+type claim struct {
+	meter *meter
+	mu    sync.Mutex
+	bytes int
+}
+
+// rows returns rows with room for one more, false when the meter refuses that.
+func (c *claim) rows(rows []int32) ([]int32, bool) {
+	const fewest = 1 << 10
+	if len(rows) < cap(rows) {
+		return rows, true
+	}
+	more := max(fewest, len(rows))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(rows) >= fewest { // so many mostly mean that there are twins, then of any number
+		if !c.meter.take(sizeOf[int32](2 * more)) {
+			return rows, false
+		}
+		c.bytes += sizeOf[int32](2 * more)
+	}
+	return slices.Grow(rows, more), true
+}
+
+// release gives back what was taken.
+func (c *claim) release() { c.meter.give(c.bytes) }
+
+// duplicates returns the first rows whose key stands in an earlier row, in ascending
+// order, each with the first row of its key: maxProblems of them, if there are as many.
+// There are none when the meter refuses memory.
 //
 // Rows are sieved by tables of bits over their hashes, which leave next to
 // none of those that are alone; the rest is sorted and compared byte by byte.
 // No table of all keys is built, and colliding hashes cost no more than a sort.
-func duplicates(keys *planner.Keys) []duplicate {
-	rows := sieve(keys, nil, 0)
+func duplicates(keys *planner.Keys, m *meter) []duplicate {
+	claimed := &claim{meter: m}
+	defer claimed.release()
+	rows := sieve(keys, nil, 0, claimed)
 	for round := 1; round < sieveRounds && len(rows) > 0; round++ {
-		rows = sieve(keys, rows, round)
+		rows = sieve(keys, rows, round, claimed)
+	}
+	if m.refused() != nil {
+		return nil
 	}
 	slices.SortFunc(rows, func(a, b int32) int {
 		if c := cmp.Compare(keys.Hash(int(a)), keys.Hash(int(b))); c != 0 {
@@ -45,22 +80,26 @@ func duplicates(keys *planner.Keys) []duplicate {
 		return cmp.Compare(a, b)
 	})
 	var found []duplicate
+	byRow := func(a, b duplicate) int { return cmp.Compare(a.later, b.later) }
 	for i, first := 1, 0; i < len(rows); i++ {
 		a, b := int(rows[first]), int(rows[i])
 		if keys.Hash(a) == keys.Hash(b) && bytes.Equal(keys.At(a), keys.At(b)) {
-			found = append(found, duplicate{later: b, earlier: a})
+			if found = append(found, duplicate{later: b, earlier: a}); len(found) == 8*maxProblems {
+				slices.SortFunc(found, byRow)
+				found = found[:maxProblems]
+			}
 		} else {
 			first = i
 		}
 	}
-	slices.SortFunc(found, func(a, b duplicate) int { return cmp.Compare(a.later, b.later) })
-	return found
+	slices.SortFunc(found, byRow)
+	return found[:min(len(found), maxProblems)]
 }
 
 // sieve returns those of the rows (all, when nil) that may have a twin among them:
-// all that have, and next to none of the others.
-func sieve(keys *planner.Keys, rows []int32, round int) []int32 {
-	s := sieving{keys: keys, rows: rows, n: len(rows), shift: round * 64 / sieveRounds}
+// all that have, and next to none of the others; none when the meter refuses memory for them.
+func sieve(keys *planner.Keys, rows []int32, round int, claimed *claim) []int32 {
+	s := sieving{keys: keys, rows: rows, n: len(rows), shift: round * 64 / sieveRounds, claim: claimed}
 	if rows == nil {
 		s.n = keys.Len()
 	}
@@ -85,6 +124,7 @@ type sieving struct {
 	n     int     // rows
 	shift int     // of hashes
 	width int     // bits of a hash that tell its place
+	claim *claim
 }
 
 // sieved is what one half of the rows left behind.
@@ -143,7 +183,11 @@ func (s *sieving) twins(from, to int, marks, taken []uint64) (rows []int32) {
 	for i := from; i < to; i++ {
 		row, h := s.hash(i)
 		if (marks[h>>beyond>>6]>>(h>>beyond&63)|taken[h>>6&places]>>(h&63))&1 != 0 {
-			rows = append(rows, row)
+			more, ok := s.claim.rows(rows)
+			if !ok {
+				return nil
+			}
+			rows = append(more, row)
 		}
 	}
 	return rows

@@ -67,7 +67,8 @@ func TestDuplicates(t *testing.T) {
 				}
 				keys.Append([]byte(k))
 			}
-			if got := duplicates(keys); !slices.Equal(got, want) {
+			want = want[:min(len(want), maxProblems)] // more are never told
+			if got := duplicates(keys, nil); !slices.Equal(got, want) {
 				t.Fatalf("%d keys of %d: %d duplicates, want %d", n, kinds, len(got), len(want))
 			}
 		}

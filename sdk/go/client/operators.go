@@ -29,12 +29,10 @@ func (c *Client) ListOperators(
 func (c *Client) Operators(
 	ctx context.Context, list ListOperatorsOptions, options ...Option,
 ) iter.Seq2[wire.Operator, error] {
-	return pages(list.PageToken, 0, func(token string, _ int64) ([]wire.Operator, *string, error) {
+	return pages(list.PageToken, 0, func(token string, _ int64) (*wire.OperatorList, error) {
 		list.PageToken = token
-		page, err := c.ListOperators(ctx, list, options...)
-		if err != nil {
-			return nil, nil, err
-		}
+		return c.ListOperators(ctx, list, options...)
+	}, func(page *wire.OperatorList) ([]wire.Operator, *string, error) {
 		return page.Operators, page.NextPageToken, nil
 	})
 }

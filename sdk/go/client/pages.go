@@ -11,13 +11,18 @@ import (
 var errSamePage = errors.New("client: the next page of the list is the same again")
 
 // pages yields the items of all pages of a list, from the page of a token on. Only the
-// first page skips items.
-func pages[T any](
-	token string, skip int64, page func(token string, skip int64) (items []T, next *string, err error),
+// first page skips items. of returns the items of a page, and the token of the next one.
+func pages[L, T any](
+	token string, skip int64, fetch func(token string, skip int64) (*L, error), of func(*L) ([]T, *string, error),
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for at, skip := token, skip; ; skip = 0 {
-			items, next, err := page(at, skip)
+			var items []T
+			var next *string
+			page, err := fetch(at, skip)
+			if err == nil {
+				items, next, err = of(page)
+			}
 			if err == nil && next != nil && *next != "" && *next == at {
 				err = errSamePage
 			}

@@ -53,12 +53,10 @@ func (c *Client) ListPlans(
 func (c *Client) Plans(
 	ctx context.Context, operator string, list ListPlansOptions, options ...Option,
 ) iter.Seq2[wire.PlanSummary, error] {
-	return pages(list.PageToken, 0, func(token string, _ int64) ([]wire.PlanSummary, *string, error) {
+	return pages(list.PageToken, 0, func(token string, _ int64) (*wire.PlanList, error) {
 		list.PageToken = token
-		page, err := c.ListPlans(ctx, operator, list, options...)
-		if err != nil {
-			return nil, nil, err
-		}
+		return c.ListPlans(ctx, operator, list, options...)
+	}, func(page *wire.PlanList) ([]wire.PlanSummary, *string, error) {
 		return page.Plans, page.NextPageToken, nil
 	})
 }
@@ -106,12 +104,10 @@ func (c *Client) ListMigrations(
 func (c *Client) Migrations(
 	ctx context.Context, id string, list ListMigrationsOptions, options ...Option,
 ) iter.Seq2[wire.PlanMigration, error] {
-	return pages(list.PageToken, list.Skip, func(token string, skip int64) ([]wire.PlanMigration, *string, error) {
+	return pages(list.PageToken, list.Skip, func(token string, skip int64) (*wire.MigrationList, error) {
 		list.PageToken, list.Skip, list.KeyEncoding = token, skip, wire.KeyEncodingBase64
-		page, err := c.ListMigrations(ctx, id, list, options...)
-		if err != nil {
-			return nil, nil, err
-		}
+		return c.ListMigrations(ctx, id, list, options...)
+	}, func(page *wire.MigrationList) ([]wire.PlanMigration, *string, error) {
 		for i := range page.Migrations {
 			if err := decodeKey(&page.Migrations[i].Key); err != nil {
 				return nil, nil, err
@@ -143,12 +139,10 @@ func (c *Client) ListTableChanges(
 func (c *Client) TableChanges(
 	ctx context.Context, id string, list ListTableChangesOptions, options ...Option,
 ) iter.Seq2[wire.TableChange, error] {
-	return pages(list.PageToken, list.Skip, func(token string, skip int64) ([]wire.TableChange, *string, error) {
+	return pages(list.PageToken, list.Skip, func(token string, skip int64) (*wire.TableChangeList, error) {
 		list.PageToken, list.Skip, list.KeyEncoding = token, skip, wire.KeyEncodingBase64
-		page, err := c.ListTableChanges(ctx, id, list, options...)
-		if err != nil {
-			return nil, nil, err
-		}
+		return c.ListTableChanges(ctx, id, list, options...)
+	}, func(page *wire.TableChangeList) ([]wire.TableChange, *string, error) {
 		for i := range page.Changes {
 			if err := decodeKey(&page.Changes[i].Key); err != nil {
 				return nil, nil, err
@@ -176,14 +170,10 @@ func (c *Client) ListFlows(
 func (c *Client) Flows(
 	ctx context.Context, id string, list ListFlowsOptions, options ...Option,
 ) iter.Seq2[wire.Flow, error] {
-	return pages(list.PageToken, list.Skip, func(token string, skip int64) ([]wire.Flow, *string, error) {
+	return pages(list.PageToken, list.Skip, func(token string, skip int64) (*wire.FlowList, error) {
 		list.PageToken, list.Skip = token, skip
-		page, err := c.ListFlows(ctx, id, list, options...)
-		if err != nil {
-			return nil, nil, err
-		}
-		return page.Flows, page.NextPageToken, nil
-	})
+		return c.ListFlows(ctx, id, list, options...)
+	}, func(page *wire.FlowList) ([]wire.Flow, *string, error) { return page.Flows, page.NextPageToken, nil })
 }
 
 // ResolvePlan says which keys the classes of a plan are.
