@@ -30,7 +30,7 @@ var rooms = []room{
 	{"api", 5_150, true},
 	{"cmd", 2_000, true},
 	{"compact", 1_400, true},
-	{"internal", 19_460, true}, // what Arrow announces is reserved before it is decoded,
+	{"internal", 19_470, true}, // what Arrow announces is reserved before it is decoded,
 	{"internal/cli", 7_850, true},
 	{"internal/lab", 16_400, false},
 	{"internal/service", 11_050, true},
@@ -39,8 +39,8 @@ var rooms = []room{
 	{"planner/plannertest", 2_600, false},
 	{"plannerdtest", 200, false},
 	{"sdk", 5_350, true},
-	{"store", 6_650, true},
-	{"store/storetest", 6_000, false},
+	{"store", 6_670, true}, // nothing is acknowledged that goes to a removed log,
+	{"store/storetest", 5_900, false},
 	{"tools", 500, false},
 	{"examples", 7_100, false},
 	{"web", 120, true},
@@ -48,8 +48,8 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines       = 120_000
-	productLines   = 87_300
+	allLines       = 119_950
+	productLines   = 87_350 // bombs, foreign pages and removed logs are refused; the suite of stores paid for it
 	dashboardLines = 19_900 // of JavaScript and CSS that are written here
 )
 

@@ -79,11 +79,24 @@ func (a Access) requiredRole(op *contract.Operation) (requiredRole, error) {
 	return d, err
 }
 
+// foreignRequests refuse what comes from pages of other origins.
+var foreignRequests = http.NewCrossOriginProtection()
+
+// isForeign tells whether a page of another origin made the request. To see what has data they
+// may not even ask; they may lead to the dashboard.
+func isForeign(r *http.Request) bool {
+	if strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/metrics" {
+		asChange := *r
+		asChange.Method = http.MethodPost // which is refused; asking by GET is not
+		r = &asChange
+	}
+	return foreignRequests.Check(r) != nil
+}
+
 // identified finds out who the caller is. Of what may come from other pages it lets
 // through only what says so: who has no token where one is needed is answered by the
 // operation, which may be open.
 func (a Access) identified(next http.Handler) http.Handler {
-	foreign := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if a.Tokens != nil {
 			caller := a.Tokens().Find(httpkit.BearerToken(r))
@@ -101,7 +114,7 @@ func (a Access) identified(next http.Handler) http.Handler {
 		case !httpkit.HostAllowed(r, a.Hosts):
 			forbidden(wire.CodeHostForbidden, "The request is for a host that this server is not; "+
 				"serve --allowed-hosts names those that it is.").Write(w)
-		case foreign.Check(r) != nil:
+		case isForeign(r):
 			forbidden(wire.CodeCrossOrigin, "The request comes from a page of another origin.").Write(w)
 		default:
 			next.ServeHTTP(w, r)

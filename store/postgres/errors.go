@@ -22,23 +22,28 @@ const (
 )
 
 // unavailableStates are those that say that nothing is wrong with the request:
-// the database is not there, not migrated or not able to take it now.
+// the database is not there, not migrated or not able to take it now. TestStates has all
+// codes of the classes that they are of.
 var unavailableStates = map[string]bool{
 	serializationFailure: true, // after the last attempt
 	deadlockDetected:     true,
+	"40003":              true, // nobody knows whether the statement was completed
 	undefinedTable:       true,
 	"42703":              true, // undefined column: not migrated far enough
 	"3D000":              true, // no such database
 	"3F000":              true, // no such schema
 	"25006":              true, // read only: a standby, or one that became one
+	"25P03":              true, // the transaction was idle for too long: this process was paused
+	"25P04":              true, // the transaction took too long
+	"55000":              true, // not in that state: a standby, a slot or a server that recovers
+	"55006":              true, // in use by another
 	"55P03":              true, // lock not available within lock_timeout
-	"57014":              true, // cancelled by statement_timeout
 }
 
-// unavailableClasses are the first two characters of codes: connection
-// exception, invalid authorization, insufficient resources, operator
-// intervention (57P…; 57014 is above), system error.
-var unavailableClasses = map[string]bool{"08": true, "28": true, "53": true, "57": true, "58": true}
+// unavailableClasses are the first two characters of codes: connection exception, invalid
+// authorization, insufficient resources, operator intervention, system error, and what the
+// server says of itself, such as damaged data.
+var unavailableClasses = map[string]bool{"08": true, "28": true, "53": true, "57": true, "58": true, "XX": true}
 
 // explain turns the driver's errors into the store's: the server's by their
 // code, never by their text.

@@ -25,8 +25,6 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 func TestStore(t *testing.T) { storetest.Run(t, fresh) }
 
-func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, fresh) }
-
 func fresh(t testing.TB) storetest.Open { return opener(pgtest.NewDatabase(t)) }
 
 func opener(url string) storetest.Open {

@@ -20,7 +20,18 @@ import (
 type file struct {
 	path    string
 	opened  os.FileInfo
+	beside  map[string]os.FileInfo // its log and the log's index, while it is open
 	damaged atomic.Bool
+}
+
+// openBeside remembers the files that SQLite keeps beside the file as long as it is open.
+func (f *file) openBeside() {
+	f.beside = map[string]os.FileInfo{}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if info, err := os.Stat(f.path + suffix); err == nil {
+			f.beside[suffix] = info
+		}
+	}
 }
 
 // check fails if the file is no longer the one that was opened.
@@ -35,10 +46,17 @@ func (f *file) check() error {
 	return nil
 }
 
-// checkWritable is check, and fails if the file was found to be damaged.
+// checkWritable is check, and fails if the file was found to be damaged, or if what is
+// written now would go to a log that nobody reads again.
 func (f *file) checkWritable() error {
 	if f.damaged.Load() {
 		return fmt.Errorf("%w: %s is damaged; stop plannerd and restore a backup", store.ErrUnavailable, f.path)
+	}
+	for suffix, opened := range f.beside {
+		if now, err := os.Stat(f.path + suffix); err != nil || !os.SameFile(opened, now) {
+			return fmt.Errorf("%w: %s%s was removed or replaced; restart plannerd, which goes on with what is in %s",
+				store.ErrUnavailable, f.path, suffix, f.path)
+		}
 	}
 	return f.check()
 }

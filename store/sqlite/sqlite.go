@@ -76,6 +76,9 @@ func Open(ctx context.Context, path string, options ...store.Option) (*Store, er
 		}
 		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, err), db.Close())
 	}
+	if _, err := db.SchemaVersion(ctx); err == nil { // having read the file, SQLite has its log open
+		db.file.openBeside()
+	}
 	return &Store{engine.New(db, store.NewOptions(options...)), db}, nil
 }
 
@@ -168,7 +171,7 @@ func (d *database) Update(ctx context.Context, f func(statements.Statements) err
 	err := d.transact(ctx, d.changes, func(r *runner) error { return f(statements.On(session{r, &told})) })
 	if err == nil {
 		d.watchers.tell(told)
-		err = d.file.check() // or else what was committed is lost
+		err = d.file.checkWritable() // or else what was committed is lost
 	}
 	return err
 }

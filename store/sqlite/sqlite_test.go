@@ -34,8 +34,6 @@ func TestMain(m *testing.M) {
 
 func TestStore(t *testing.T) { storetest.Run(t, fresh) }
 
-func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, fresh) }
-
 func fresh(t testing.TB) storetest.Open { return opener(filepath.Join(t.TempDir(), "plannerd.db")) }
 
 func opener(path string) storetest.Open {
@@ -308,7 +306,21 @@ func TestDamagedFile(t *testing.T) {
 		"replaced": func(path string) error {
 			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
 		},
-		"emptied": func(path string) error { return os.Truncate(path, 0) },
+		"emptied":       func(path string) error { return os.Truncate(path, 0) },
+		"log deleted":   func(path string) error { return os.Remove(path + "-wal") },
+		"index deleted": func(path string) error { return os.Remove(path + "-shm") },
+		"log deleted, and the file opened again": func(path string) error {
+			if err := errors.Join(os.Remove(path+"-wal"), os.Remove(path+"-shm")); err != nil {
+				return err
+			}
+			other, err := sql.Open("sqlite", "file:"+path)
+			if err != nil {
+				return err
+			}
+			defer other.Close()
+			_, err = other.Exec("PRAGMA user_version = 1")
+			return err
+		},
 		"overwritten": func(path string) error {
 			return os.WriteFile(path, []byte(strings.Repeat("not a database ", 1000)), 0o600)
 		},

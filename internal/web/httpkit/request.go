@@ -14,7 +14,10 @@ import (
 // SecureHeaders is middleware that sets the headers that every answer has.
 func SecureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "private, no-cache") // ETags say whether what a client has is still true
 		if r.TLS != nil && !isThisMachine(r.Host) {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 		}
