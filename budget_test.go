@@ -27,20 +27,20 @@ type room struct {
 // comment that says what users get for it.
 var rooms = []room{
 	{"", 30, true},
-	{"api", 5_150, true},
+	{"api", 5_170, true},
 	{"cmd", 2_000, true},
 	{"compact", 1_400, true},
 	{"internal", 19_470, true}, // what Arrow announces is reserved before it is decoded,
 	{"internal/cli", 7_850, true},
-	{"internal/lab", 16_400, false},
-	{"internal/service", 11_050, true},
+	{"internal/lab", 16_110, false},
+	{"internal/service", 11_060, true},
 	{"migrations", 40, true},
 	{"planner", 28_400, true},
 	{"planner/plannertest", 2_600, false},
 	{"plannerdtest", 200, false},
 	{"sdk", 5_350, true},
-	{"store", 6_670, true}, // nothing is acknowledged that goes to a removed log,
-	{"store/storetest", 5_900, false},
+	{"store", 6_710, true}, // nothing is acknowledged that goes to a removed log; versions have an origin,
+	{"store/storetest", 5_910, false},
 	{"tools", 500, false},
 	{"examples", 7_100, false},
 	{"web", 120, true},
@@ -48,8 +48,8 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines       = 119_950
-	productLines   = 87_350 // bombs, foreign pages and removed logs are refused; the suite of stores paid for it
+	allLines       = 119_800
+	productLines   = 87_410 // bombs, foreign pages, removed logs and lost histories are noticed; the lab paid for it
 	dashboardLines = 19_900 // of JavaScript and CSS that are written here
 )
 

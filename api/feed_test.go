@@ -77,6 +77,38 @@ func (f feedAnswer) apply(table map[string]int32) map[string]int32 {
 	return table
 }
 
+// TestAnotherHistory: a router that goes by a version of a history which was lost, as by a standby
+// that was behind when it was promoted, gets the whole table although a version of that number
+// exists, whether it waits or not.
+func TestAnotherHistory(t *testing.T) {
+	lost, goesOn := newEnv(t), newEnv(t)
+	for i, e := range []*env{lost, goesOn} {
+		e.operator("clicks", reported)
+		for _, interval := range []int{1, 2 + i} { // the second version is another one
+			e.verb(e.plans(interval).Id, "commit", stopped).want(http.StatusOK)
+		}
+	}
+	known := lost.do("GET", feed+"?since=1", "")
+	table, etag := lost.do("GET", feed, "").feed().apply(map[string]int32{}), "If-None-Match: "+known.header.Get("ETag")
+	for _, query := range []string{"?since=2", "?since=2&wait=30s"} {
+		f := goesOn.do("GET", feed+query, "", etag).feed()
+		if !f.Full || f.Version != 2 {
+			t.Errorf("%s: %+v", query, f)
+		}
+		equalMaps(t, query, f.apply(table), goesOn.do("GET", feed, "").feed().apply(map[string]int32{}))
+	}
+	for _, accept := range []string{"Accept: application/json", "Accept: text/csv"} {
+		version := "If-None-Match: " + lost.do("GET", feed+"?version=2", "", accept).header.Get("ETag")
+		goesOn.do("GET", feed+"?version=2", "", accept, version).want(http.StatusOK)
+		lost.do("GET", feed+"?version=2", "", accept, version).want(http.StatusNotModified)
+	}
+	// In its own history it gets what changed.
+	lost.verb(lost.plans(4).Id, "commit", stopped).want(http.StatusOK)
+	if f := lost.do("GET", feed+"?since=2", "", etag).feed(); f.Full || f.Version != 3 {
+		t.Errorf("%+v", f)
+	}
+}
+
 // TestSince: from every version the changes lead to the committed table.
 func TestSince(t *testing.T) {
 	e := newEnv(t)

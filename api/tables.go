@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"plannerd/internal/operator"
@@ -34,6 +35,7 @@ type tableRequest struct {
 func readTableRequest(c *call) (q tableRequest, err error) {
 	q.TableQuery, q.keys = feed.TableQuery{Version: feed.NotAsked, Since: feed.NotAsked}, c.keys()
 	c.Decode(&q.TableQuery)
+	q.Origin = originOf(c.Request)
 	bad := httpkit.Invalid()
 	if text := c.Query.Get("wait"); text != "" {
 		if q.wait, err = time.ParseDuration(text); err != nil || q.wait > maxWait {
@@ -53,11 +55,24 @@ func readTableRequest(c *call) (q tableRequest, err error) {
 	return q, bad.OrNil()
 }
 
-// etag is that of the answer in a state, which is all that can change of it.
+// etag is that of the answer in a state, which is all that can change of it. It begins with
+// the origin of the version: by that a client says which version it means, as its number may
+// have been given twice.
 func (q tableRequest) etag(t feed.TableState, full bool) string {
-	return httpkit.ETag(fmt.Appendf(nil, "table %d of %s: version %d, pending %q %s %d, base64 %t, since %t, full %t",
+	of := fmt.Appendf(nil, "table %d of %s: version %d, pending %q %s %d, base64 %t, since %t, full %t",
 		listRevision, q.Operator, t.Version, t.Pending, t.Phase, t.ExecutorEpoch,
-		q.keys.base64, q.Since != feed.NotAsked, full))
+		q.keys.base64, q.Since != feed.NotAsked, full)
+	return `"` + t.Origin + "-" + httpkit.ETag(of)[1:]
+}
+
+// originOf is the origin of the table that the client has, by its If-None-Match; "": it does
+// not say.
+func originOf(r *http.Request) string {
+	origin, _, found := strings.Cut(strings.Trim(r.Header.Get("If-None-Match"), `W/"`), "-")
+	if !found || len(origin) != feed.OriginDigits {
+		return ""
+	}
+	return origin
 }
 
 // hasChanges tells whether there is anything that the client does not have: what it has
@@ -238,8 +253,8 @@ func (s tables) list(w http.ResponseWriter, c *call, q tableRequest) error {
 		return err
 	}
 	w.Header().Set("Plannerd-Table-Version", strconv.FormatInt(v.Version, 10))
-	etag := httpkit.ETag(fmt.Appendf(nil, "table %d of %s as %s: version %d, base64 %t",
-		listRevision, q.Operator, c.media, v.Version, q.keys.base64))
+	etag := httpkit.ETag(fmt.Appendf(nil, "table %d of %s as %s: version %d of %s, base64 %t",
+		listRevision, q.Operator, c.media, v.Version, v.Origin, q.keys.base64))
 	if httpkit.NotModified(w, c.Request, etag) {
 		return nil
 	}

@@ -3,6 +3,8 @@ package store
 // Feed is what happened to a routing table since an older version.
 type Feed struct {
 	Version int64 // the committed one
+	// FromOrigin and Origin are those of the older version and of the committed one.
+	FromOrigin, Origin Origin
 	// FromConfigVersion and ConfigVersion are the configurations that they pin. Where
 	// the hashes of the two differ, changes of entries alone mean little.
 	FromConfigVersion, ConfigVersion int64

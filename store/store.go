@@ -14,6 +14,8 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -82,6 +84,8 @@ type Operator struct {
 	TableVersion int64
 	// TableConfigVersion is the configuration version that the committed table pins.
 	TableConfigVersion int64
+	// TableOrigin is that of the committed table.
+	TableOrigin Origin
 	// TableSize is the number of entries of the committed table; 0 where the
 	// engine holds the table.
 	TableSize int64
@@ -130,9 +134,24 @@ type Change struct {
 	OldParts, NewParts string
 }
 
+// Origin is what made a version of a table. It tells two versions of the same number apart, which
+// there are when a database goes on from a state before one that was told of: a backup that was
+// restored, or a standby that was behind when it was promoted.
+type Origin struct {
+	Plan string // "": none
+	At   time.Time
+}
+
+// String is the origin as routers keep it, 12 hexadecimal digits.
+func (o Origin) String() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", o.Plan, o.At.UnixMicro()))
+	return hex.EncodeToString(sum[:6])
+}
+
 // Table is one version of an operator's routing table.
 type Table struct {
 	Version       int64
+	Origin        Origin
 	ConfigVersion int64   // the configuration that it pins
 	Entries       []Entry // ascending bytes of the keys; none where the engine holds the table
 }

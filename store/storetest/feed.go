@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 var feedCases = []testCase{
 	{name: "changes since a version lead to the committed table", run: changesLeadOn},
 	{name: "without an older version a feed is the whole table", run: feedOfNothing},
+	{name: "each version has an origin of its own", run: versionsHaveOrigins},
 	{name: "a feed tells what is pending", run: feedTellsPending},
 	{name: "changes of a random history are those of its versions", run: randomFeed},
 	{name: "watchers are told of versions and what is pending", run: watchersAreTold},
@@ -69,6 +71,29 @@ func feedOfNothing(t *testing.T, f *fixture) {
 	f.put(t, "clicks", `{}`)
 	if got := f.feed(t, 4); !got.Full || got.Version != 5 || len(got.Entries) > 0 {
 		t.Errorf("a feed of the next life: %+v", got)
+	}
+}
+
+func versionsHaveOrigins(t *testing.T, f *fixture) {
+	f.put(t, "clicks", `{}`)
+	var origins []string
+	for version := range int64(3) {
+		if version > 0 {
+			f.commit(t, "clicks", set(fmt.Sprint("k", version), 1))
+		}
+		origin := f.operator(t, "clicks").TableOrigin.String()
+		if slices.Contains(origins, origin) {
+			t.Errorf("version %d has the origin of another one", version)
+		}
+		origins = append(origins, origin)
+		for since, from := range origins {
+			if feed := f.feed(t, int64(since)); feed.Origin.String() != origin || feed.FromOrigin.String() != from {
+				t.Errorf("version %d since %d: %+v, want %s since %s", version, since, feed, origin, from)
+			}
+			if old := int64(since); must(f.Table(t.Context(), "clicks", &old))(t).Origin.String() != from {
+				t.Errorf("version %d, of %d: its table has another origin", since, version)
+			}
+		}
 	}
 }
 

@@ -59,8 +59,6 @@ func TestExperiments(t *testing.T) {
 			[]string{"| yes |"}, 1},
 		"overload": {"--fits 1 --times 3 --keys 200 --instances 4 --duration 200ms --fluctuation 0.1",
 			[]string{"| fits | 1 |", "| 3 times | 3 |"}, 2},
-		"hostile": {"--engines 3 --keys 200 --instances 4 --duration 400ms --silent 5 --analyses 4 --trickles 1",
-			[]string{"| alone |", "| beside |", "p99 beside is "}, 2},
 		"persist": {"--changes 100 --instances 4 --runs 1 --stores sqlite",
 			[]string{"| sets all | 100 |", "| removes all | 100 |"}, 2},
 		"routers": {"--routers 20 --keys 200 --instances 4", []string{"| sqlite | 20 | 20 of 200 |"}, 1},

@@ -7,7 +7,6 @@
 //	go run ./internal/lab/load million --keys 1e6,1e7 --limit 8GiB  # ten million keys against one
 //	go run ./internal/lab/load clients --duration 60s           # 32 engines at the same time
 //	go run ./internal/lab/load overload --memory-budget 256MiB  # four times what the budget admits
-//	go run ./internal/lab/load hostile --duration 60s           # 32 engines beside clients that want everything
 //	go run ./internal/lab/load persist                          # a plan of 100 000 table changes
 //	go run ./internal/lab/load routers                          # 5 000 routers that wait for one table
 //
@@ -57,7 +56,6 @@ var experiments = map[string]func() experiment{
 	"million":  func() experiment { return &million{} },
 	"clients":  func() experiment { return &clients{} },
 	"overload": func() experiment { return &overload{} },
-	"hostile":  func() experiment { return &hostile{} },
 	"persist":  func() experiment { return &persist{} },
 	"routers":  func() experiment { return &routers{} },
 }

@@ -39,7 +39,7 @@ func (s *Feed) Table(ctx context.Context, q TableQuery, memory *admission.Lease)
 	if err != nil {
 		return nil, err
 	}
-	if q.Since != op.TableVersion {
+	if q.Since != op.TableVersion || q.Origin != op.TableOrigin.String() {
 		if err := reading.HoldTable(memory, op); err != nil {
 			return nil, err
 		}
@@ -62,16 +62,19 @@ func (s *Feed) Table(ctx context.Context, q TableQuery, memory *admission.Lease)
 func (s *Feed) readFeed(ctx context.Context, q TableQuery) (store.Feed, error) {
 	if q.Version != NotAsked {
 		t, err := s.Store.Table(ctx, q.Operator, &q.Version)
-		return store.Feed{Version: t.Version, ConfigVersion: t.ConfigVersion, Full: true, Entries: t.Entries},
-			refusal.AboutVersion(q.Operator, q.Version, err)
+		return store.Feed{
+			Version: t.Version, Origin: t.Origin, ConfigVersion: t.ConfigVersion, Full: true, Entries: t.Entries,
+		}, refusal.AboutVersion(q.Operator, q.Version, err)
 	}
 	feed, err := s.Store.TableChanges(ctx, q.Operator, q.Since)
 	if err != nil || feed.Full {
 		return feed, refusal.AboutOperator(q.Operator, err)
 	}
-	enough, err := s.changesTell(ctx, q.Operator, feed)
-	if err != nil || enough {
-		return feed, err
+	if q.Origin == "" || q.Origin == feed.FromOrigin.String() {
+		enough, err := s.changesTell(ctx, q.Operator, feed)
+		if err != nil || enough {
+			return feed, err
+		}
 	}
 	feed, err = s.Store.TableChanges(ctx, q.Operator, NotAsked)
 	return feed, refusal.AboutOperator(q.Operator, err)
@@ -99,7 +102,8 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView
 		return nil, err
 	}
 	v := &TableView{
-		TableState: TableState{Version: f.Version}, Scheme: config.Scheme, ConfigVersion: f.ConfigVersion, Full: f.Full,
+		TableState: TableState{Version: f.Version, Origin: f.Origin.String()},
+		Scheme:     config.Scheme, ConfigVersion: f.ConfigVersion, Full: f.Full,
 	}
 	if f.Full {
 		content, err := schemes.Named(config.Scheme).Table(config, f.Entries)

@@ -12,16 +12,23 @@ import (
 // NotAsked stands for a version that a query does not name.
 const NotAsked int64 = -1
 
+// OriginDigits is how long a [store.Origin] is as a string.
+const OriginDigits = 12
+
 // TableQuery is what is asked of a committed table. Version names the version that is
 // wanted, Since the one that is there already; either may be [NotAsked].
 type TableQuery struct {
 	Operator       string
 	Version, Since int64
+	// Origin is that of the version that is there already; "": it is not known. Where another
+	// origin made the version of that number here, the whole table is told.
+	Origin string `json:"-"`
 }
 
 // TableState is what tells whether a committed table is another one.
 type TableState struct {
 	Version int64
+	Origin  string // as [store.Origin] writes it
 	// Pending is the plan that is being carried out; "": none. Phase is its status, and
 	// ExecutorEpoch that of who does it.
 	Pending       string
@@ -30,7 +37,7 @@ type TableState struct {
 }
 
 func stateOf(op store.Operator) TableState {
-	s := TableState{Version: op.TableVersion}
+	s := TableState{Version: op.TableVersion, Origin: op.TableOrigin.String()}
 	if op.CurrentStatus.InFlight() {
 		s.Pending, s.Phase, s.ExecutorEpoch = op.CurrentPlan, op.CurrentStatus, op.ExecutorEpoch
 	}

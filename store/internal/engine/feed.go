@@ -34,13 +34,21 @@ func (s *Store) TableChanges(ctx context.Context, operator string, since int64) 
 
 func feed(ctx context.Context, q statements.Statements, r statements.Row, since int64) (store.Feed, error) {
 	f := store.Feed{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion}
-	from, err := q.TableVersion(ctx, r.ID, since)
+	newest, err := q.TableVersion(ctx, r.ID, r.TableVersion)
+	if err != nil {
+		return f, err
+	}
+	f.Origin = newest.Origin()
+	from := newest
+	if since != newest.Version {
+		from, err = q.TableVersion(ctx, r.ID, since)
+	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		f.Full = true
 		f.Entries, err = q.Entries(ctx, r.ID)
 	case err == nil:
-		f.FromConfigVersion = from.ConfigVersion
+		f.FromConfigVersion, f.FromOrigin = from.ConfigVersion, from.Origin()
 		f.Changes, err = changesSince(ctx, q, r, since)
 	}
 	if err != nil {

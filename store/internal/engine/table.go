@@ -63,7 +63,7 @@ func table(ctx context.Context, q statements.Statements, r statements.Row, versi
 	if err != nil {
 		return store.Table{}, fmt.Errorf("rebuilding version %d: %w", version, err)
 	}
-	return store.Table{Version: version, ConfigVersion: v.ConfigVersion, Entries: entries}, nil
+	return store.Table{Version: version, Origin: v.Origin(), ConfigVersion: v.ConfigVersion, Entries: entries}, nil
 }
 
 // history is what changed between an old table and the current one: for each

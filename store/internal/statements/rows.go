@@ -29,6 +29,15 @@ type TableVersion struct {
 	CreatedAt     time.Time
 }
 
+// Origin is what made the version.
+func (v TableVersion) Origin() store.Origin {
+	o := store.Origin{At: v.CreatedAt}
+	if v.PlanID != nil {
+		o.Plan = *v.PlanID
+	}
+	return o
+}
+
 // PlanRow is a plan with what only the database needs to know of it.
 type PlanRow struct {
 	Seq    int64

@@ -9,10 +9,12 @@ import (
 
 const operatorColumns = `o.name, o.config_version, c.config, o.table_version, o.table_config_version, o.table_size,
 	o.newest_epoch, o.newest_interval, o.created_at, o.updated_at,
-	coalesce(p.id, ''), coalesce(p.status, ''), coalesce(p.executor_epoch, 0)`
+	coalesce(p.id, ''), coalesce(p.status, ''), coalesce(p.executor_epoch, 0),
+	coalesce(v.plan_id, ''), coalesce(v.created_at, o.created_at)`
 
 // operatorTables joins an operator with its current plan as of $1.
 const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.id AND c.version = o.config_version
+	LEFT JOIN table_versions v ON v.operator_id = o.id AND v.version = o.table_version
 	LEFT JOIN plans p ON p.seq = coalesce(
 		(SELECT seq FROM plans WHERE operator_id = o.id AND status IN ('applying', 'aborting')),
 		(SELECT max(seq) FROM (
@@ -25,7 +27,7 @@ func (s operatorStatements) operatorTargets(op *store.Operator) []any {
 	return []any{
 		&op.Name, &op.ConfigVersion, JSON{P: &op.Config}, &op.TableVersion, &op.TableConfigVersion, &op.TableSize,
 		&op.LastEpoch, &op.LastInterval, s.at(&op.CreatedAt), s.at(&op.UpdatedAt), &op.CurrentPlan,
-		&op.CurrentStatus, &op.ExecutorEpoch,
+		&op.CurrentStatus, &op.ExecutorEpoch, &op.TableOrigin.Plan, s.at(&op.TableOrigin.At),
 	}
 }
 
