@@ -8,8 +8,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"time"
 
@@ -39,6 +39,10 @@ type database struct {
 	pool    *pgxpool.Pool
 	sql     *sql.DB       // the same pool for goose
 	timeout time.Duration // of one operation
+	// update and snapshot begin transactions.
+	update, snapshot pgx.TxOptions
+	pooled           bool            // a connection pooler is between
+	listening        *pgx.ConnConfig // of connections that are notified
 	patience
 
 	// watching ends when the store is closed, which waits for watchers.
@@ -57,6 +61,10 @@ type patience struct {
 // Open connects to the database at url, postgres://… or key=value words. pgx's
 // parameters apply, such as pool_max_conns. It does not migrate.
 // [store.ErrUnavailable] when the database cannot be reached.
+//
+// A connection pooler may be between, also one that gives a client another session of the server
+// with each transaction. Open notices that, and then nothing depends on the session: no statement
+// has a name, and settings are those of a transaction. See [Store.Pooled] for what is slower.
 func Open(ctx context.Context, url string, options ...store.Option) (*Store, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -66,9 +74,11 @@ func Open(ctx context.Context, url string, options ...store.Option) (*Store, err
 		config.ConnConfig.RuntimeParams["application_name"] = "plannerd"
 	}
 	o := store.NewOptions(options...)
+	settings := ""
 	if idle := "idle_in_transaction_session_timeout"; config.ConnConfig.RuntimeParams[idle] == "" {
-		// A transaction whose packets are swallowed would keep its locks for hours.
-		config.ConnConfig.RuntimeParams[idle] = strconv.FormatInt(max(1, o.Timeout.Milliseconds()), 10)
+		// A transaction whose packets are swallowed would keep its locks for hours. Poolers refuse
+		// this as a parameter of the session.
+		settings = fmt.Sprintf("; SET LOCAL %s = %d", idle, max(1, o.Timeout.Milliseconds()))
 	}
 	const most = 5 * time.Second
 	patience := patience{connect: config.ConnConfig.ConnectTimeout, heartbeat: min(most, o.Timeout)}
@@ -77,11 +87,29 @@ func Open(ctx context.Context, url string, options ...store.Option) (*Store, err
 		config.ConnConfig.ConnectTimeout = patience.connect
 	}
 	config.PingTimeout = patience.connect / 4 // then there is time for another connection
+	listening := config.ConnConfig
+	if o.ListenURL != "" {
+		if listening, err = pgx.ParseConfig(o.ListenURL); err != nil {
+			return nil, err
+		}
+	}
+	pooled, err := behindPooler(ctx, config.ConnConfig)
+	if err != nil {
+		return nil, explain(ctx, err)
+	}
+	if pooled && config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, explain(ctx, err)
 	}
-	db := &database{pool: pool, sql: stdlib.OpenDBFromPool(pool), timeout: o.Timeout, patience: patience}
+	db := &database{
+		pool: pool, sql: stdlib.OpenDBFromPool(pool), timeout: o.Timeout, patience: patience,
+		pooled: pooled, listening: listening,
+		update:   pgx.TxOptions{BeginQuery: "BEGIN ISOLATION LEVEL READ COMMITTED" + settings},
+		snapshot: pgx.TxOptions{BeginQuery: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" + settings},
+	}
 	db.watching, db.unwatch = context.WithCancel(context.WithoutCancel(ctx))
 	s := &Store{engine.New(db, o), db}
 	if _, err := s.Now(ctx); err != nil {
@@ -90,15 +118,39 @@ func Open(ctx context.Context, url string, options ...store.Option) (*Store, err
 	return s, nil
 }
 
+// behindPooler reports whether the server at the other end is not the one that answers: it has
+// another process than it said when the connection was made.
+func behindPooler(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return false, err
+	}
+	defer hangUp(ctx, conn)
+	var process uint32
+	err = conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&process)
+	return process != conn.PgConn().PID(), err
+}
+
+// Pooled tells whether a connection pooler is between. If it gives other sessions to each
+// transaction, and no [store.WithListenURL] leads past it, commits of other processes are looked
+// for every second, as the server does not tell of them.
+func (s *Store) Pooled() bool { return s.db.pooled }
+
 // Migrator returns what changes the schema of this database. Of several that
-// run at once, one works and the others wait; an advisory lock sees to it, so a
-// connection pooler between must keep sessions together.
+// run at once, one works and the others wait: an advisory lock sees to it, or, as a connection
+// pooler may give the lock's session to another, a table.
 func (s *Store) Migrator() store.Migrator {
 	return engine.Migrator{
 		DB:      s.db.sql,
 		Dialect: goose.DialectPostgres,
 		Files:   migrations.Postgres(),
 		Options: func() ([]goose.ProviderOption, error) {
+			if s.db.pooled {
+				locker, err := lock.NewPostgresTableLocker()
+				return []goose.ProviderOption{goose.WithLocker(locker)}, err
+			}
 			const everySecond, fiveMinutes = 1, 300
 			locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(everySecond, fiveMinutes))
 			if err != nil {
@@ -142,7 +194,7 @@ func (d *database) Read(ctx context.Context, f func(statements.Statements) error
 
 // Snapshot implements [engine.Database].
 func (d *database) Snapshot(ctx context.Context, f func(statements.Statements) error) error {
-	return d.transact(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, f)
+	return d.transact(ctx, d.snapshot, f)
 }
 
 // Update implements [engine.Database]. Read committed is enough: once the
@@ -150,7 +202,7 @@ func (d *database) Snapshot(ctx context.Context, f func(statements.Statements) e
 // before, and nobody else writes. It asks for no access mode: a standby has an error
 // of its own for that.
 func (d *database) Update(ctx context.Context, f func(statements.Statements) error) error {
-	return d.transact(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, f)
+	return d.transact(ctx, d.update, f)
 }
 
 func (d *database) transact(ctx context.Context, options pgx.TxOptions, f func(statements.Statements) error) error {

@@ -82,6 +82,9 @@ func Open(ctx context.Context, path string, options ...store.Option) (*Store, er
 	return &Store{engine.New(db, store.NewOptions(options...)), db}, nil
 }
 
+// Pooled is false: there is nothing between.
+func (s *Store) Pooled() bool { return false }
+
 // Migrator returns what changes the schema of this database.
 func (s *Store) Migrator() store.Migrator {
 	return engine.Migrator{

@@ -26,12 +26,16 @@ type databaseFlags struct {
 	databaseURL
 	StoreWait    time.Duration `least:"0" default:"30s" group:"Tuning" help:"How long to wait for the database at the start; 0s: try once."`
 	StoreTimeout time.Duration `least:"1" default:"30s" group:"Tuning" help:"Time that Postgres may take for a statement, or the network for its answer, before the database counts as away."`
+
+	listenURL string // of the server itself, past a connection pooler
 }
 
 // migratedStore is a store whose schema can be changed.
 type migratedStore interface {
 	store.Store
 	Migrator() store.Migrator
+	// Pooled tells whether a connection pooler is between.
+	Pooled() bool
 }
 
 // The delays between attempts to reach the database.
@@ -45,7 +49,7 @@ func (f *databaseFlags) open(ctx context.Context) (migratedStore, error) {
 	if path, ok := strings.CutPrefix(f.DatabaseURL, "sqlite:"); ok {
 		return sqlite.Open(ctx, path)
 	}
-	return postgres.Open(ctx, f.DatabaseURL, store.WithTimeout(f.StoreTimeout))
+	return postgres.Open(ctx, f.DatabaseURL, store.WithTimeout(f.StoreTimeout), store.WithListenURL(f.listenURL))
 }
 
 // check refuses URLs that name neither kind of database.

@@ -19,6 +19,7 @@ type Serve struct {
 	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one (default 127.0.0.1:8080). Beyond loopback only with tokens, and with TLS."`
 	databaseFlags
 	accessFlags
+	ListenURL    string `name:"listen-url" placeholder:"URL" help:"Where Postgres tells of the commits of other replicas, if --database-url leads to a connection pooler in transaction mode (default: --database-url)."`
 	MemoryBudget size   `placeholder:"SIZE" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
 	LogLevel     string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
 
@@ -125,11 +126,16 @@ func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	c.listenURL = c.ListenURL
 	s, err := c.wait(env.Ctx, p.prepare, func(err error, delay time.Duration) {
 		logger.Warn("the database is not ready", "retry_in", delay.String(), "error", err)
 	})
 	if err != nil {
 		return err
+	}
+	if s.Pooled() && c.ListenURL == "" {
+		logger.Warn("the database is behind a connection pooler: in transaction mode, commits of other replicas " +
+			"are looked for every second; --listen-url names the server itself")
 	}
 	config.Store, config.Draining = s, p.gate.Draining()
 	handler, err := api.New(config)

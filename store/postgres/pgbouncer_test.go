@@ -1,0 +1,171 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"plannerd/internal/lab/deep"
+	"plannerd/internal/lab/pgtest"
+	"plannerd/migrations"
+	"plannerd/store"
+	"plannerd/store/postgres"
+	"plannerd/store/storetest"
+)
+
+// pooler starts PgBouncer before the server of a database, and returns the URL of the database
+// through it. Few sessions for many clients show whatever depends on a session.
+func pooler(t testing.TB, mode, database string) string {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("pgbouncer is not installed")
+	}
+	parsed, err := pgx.ParseConfig(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "pgbouncer.ini")
+	text := fmt.Sprintf("[databases]\n* = host=%s port=%d user=%s password=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"+
+		"listen_port = %d\nunix_socket_dir =\nauth_type = any\npool_mode = %s\ndefault_pool_size = 4\n"+
+		"max_client_conn = 200\n", parsed.Host, parsed.Port, parsed.User, parsed.Password, port, mode)
+	if os.Geteuid() == 0 {
+		text += "user = postgres\n" // it refuses to run as root
+	}
+	if mode == "session" {
+		text += "default_pool_size = 40\n"
+	}
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--quiet", config)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait() // it was killed
+	})
+	through := &url.URL{Scheme: "postgres", User: url.User(parsed.User), Host: fmt.Sprintf("127.0.0.1:%d", port),
+		Path: parsed.Database, RawQuery: "sslmode=disable"}
+	for range 100 {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", through.Host)
+		if err == nil {
+			_ = conn.Close()
+			return through.String()
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("pgbouncer does not answer")
+	return ""
+}
+
+// TestPooler: through a connection pooler in either mode a store migrates, answers many at once,
+// and learns what others have committed; by a URL past the pooler, as soon as the server tells.
+func TestPooler(t *testing.T) {
+	for _, c := range []struct {
+		mode string
+		past bool // the pooler, to listen
+		most time.Duration
+	}{{"session", false, time.Second}, {"transaction", false, 5 * time.Second}, {"transaction", true, time.Second}} {
+		t.Run(fmt.Sprintf("%s, past %t", c.mode, c.past), func(t *testing.T) {
+			t.Parallel()
+			direct := pgtest.NewDatabase(t)
+			var options []store.Option
+			if c.past {
+				options = append(options, store.WithListenURL(direct))
+			}
+			through := pooler(t, c.mode, direct)
+			s, other := opener(through)(t, options...), opener(through)(t)
+			defer s.Close()
+			defer other.Close()
+			if !s.(*postgres.Store).Pooled() || opener(direct)(t).(*postgres.Store).Pooled() {
+				t.Error("the pooler is not noticed, or one that is not there")
+			}
+			migrateTogether(t, s, other)
+			writeTogether(t, s, other)
+			watched(t, s, direct, c.most)
+			if deep.On() {
+				storetest.Run(t, func(t testing.TB) storetest.Open { return opener(pooler(t, c.mode, pgtest.NewDatabase(t))) })
+			}
+		})
+	}
+}
+
+func migrateTogether(t *testing.T, stores ...storetest.Store) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, s := range stores {
+		all.Go(func() {
+			version, err := s.Migrator().Up(t.Context())
+			if err = errors.Join(err, s.Ready(t.Context())); err != nil || version != migrations.Latest {
+				t.Errorf("version %d, error %v", version, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func writeTogether(t *testing.T, stores ...storetest.Store) {
+	t.Helper()
+	var all sync.WaitGroup
+	for i := range 16 {
+		s, name := stores[i%len(stores)], fmt.Sprint("operator-", i)
+		all.Go(func() {
+			for version := range int64(20) {
+				config := fmt.Appendf(nil, `{"version":%d}`, version)
+				_, _, err := s.PutOperator(t.Context(), name, config, time.Unix(version, 0))
+				op, e := s.Operator(t.Context(), name)
+				if err = errors.Join(err, e); err != nil || op.ConfigVersion != version+1 {
+					t.Errorf("%s: version %d, error %v", name, op.ConfigVersion, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// watched waits until s has heard of what another process commits in a database.
+func watched(t *testing.T, s storetest.Store, database string, most time.Duration) {
+	t.Helper()
+	events, err := s.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * time.Second) // by then it is known whether the server tells
+	for drained := false; !drained; {
+		select {
+		case <-events:
+		case <-time.After(time.Second / 2):
+			drained = true
+		}
+	}
+	execute(t, connect(t, database), `NOTIFY plannerd_tables, 'clicks'`)
+	select {
+	case <-events:
+	case <-time.After(most):
+		t.Errorf("nothing was heard for %v", most)
+	}
+}
