@@ -31,7 +31,7 @@ var rooms = []room{
 	{"cmd", 2_000, true},
 	{"compact", 1_400, true},
 	{"internal", 19_470, true}, // what Arrow announces is reserved before it is decoded,
-	{"internal/cli", 7_850, true},
+	{"internal/cli", 7_810, true},
 	{"internal/lab", 16_110, false},
 	{"internal/service", 11_060, true},
 	{"migrations", 40, true},
@@ -39,7 +39,7 @@ var rooms = []room{
 	{"planner/plannertest", 2_600, false},
 	{"plannerdtest", 200, false},
 	{"sdk", 5_350, true},
-	{"store", 6_710, true}, // nothing is acknowledged that goes to a removed log; versions have an origin,
+	{"store", 6_810, true}, // nothing is acknowledged that goes to a removed log; versions have an origin; poolers,
 	{"store/storetest", 5_910, false},
 	{"tools", 500, false},
 	{"examples", 7_100, false},
@@ -48,8 +48,8 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines       = 119_800
-	productLines   = 87_410 // bombs, foreign pages, removed logs and lost histories are noticed; the lab paid for it
+	allLines       = 119_900
+	productLines   = 87_520 // bombs, removed logs, lost histories and poolers; the lab and the examples paid for it
 	dashboardLines = 19_900 // of JavaScript and CSS that are written here
 )
 

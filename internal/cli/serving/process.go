@@ -42,10 +42,10 @@ func (c *Serve) listen(env *cli.Environment, config api.Config, secrets *credent
 		gate: gate, served: make(chan error, 1), cut: cut,
 		server: &http.Server{
 			Handler:           gate,
-			ReadHeaderTimeout: c.ReadHeaderTimeout,
+			ReadHeaderTimeout: 10 * time.Second,
 			ReadTimeout:       c.ReadTimeout,
 			IdleTimeout:       c.IdleTimeout,
-			MaxHeaderBytes:    c.MaxHeaderBytes,
+			MaxHeaderBytes:    64 << 10,
 			ConnState:         config.Connections.State,
 			BaseContext:       func(net.Listener) context.Context { return requests },
 			ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelWarn),

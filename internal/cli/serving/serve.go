@@ -23,20 +23,18 @@ type Serve struct {
 	MemoryBudget size   `placeholder:"SIZE" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
 	LogLevel     string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
 
-	NoMigrate         bool          `group:"Tuning" help:"Do not bring the schema up to date; fail unless it is."`
-	ReadHeaderTimeout time.Duration `least:"1" default:"10s" group:"Tuning" help:"Time to read the head of a request."`
-	ReadTimeout       time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time to read a whole request; bulk statistics over a slow line take long."`
-	IdleTimeout       time.Duration `least:"1" default:"2m" group:"Tuning" help:"Time that an idle connection is kept."`
-	DrainDelay        time.Duration `least:"0" default:"0s" group:"Tuning" help:"Time after SIGINT or SIGTERM in which requests are still taken while /readyz is 503, so that load balancers notice; then new ones are refused."`
-	ShutdownTimeout   time.Duration `least:"0" default:"30s" group:"Tuning" help:"Time that running requests get to finish after that; then they are cut off."`
-	MaxHeaderBytes    int           `least:"1" default:"65536" group:"Tuning" help:"Greatest size of a request's head, in bytes."`
-	MaxBodyBytes      int64         `least:"1" default:"1073741824" group:"Tuning" help:"Greatest size of a request's body, in bytes after decompression."`
-	MaxRows           int           `least:"1" default:"20000000" group:"Tuning" help:"Most rows of one interval's statistics."`
-	MaxPlanTime       time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time that one plan or analysis may take, its wait for a slot included, and greatest deadline that a client may set."`
-	MaxPlans          int           `least:"0" placeholder:"N" group:"Tuning" help:"Most plans that are computed at the same time (default: one for each processor)."`
-	MaxAnalyses       int           `least:"0" placeholder:"N" group:"Tuning" help:"Most analyses, what-ifs and replays that are computed at the same time, besides plans (default: one for two processors)."`
-	MaxConnections    int           `least:"0" placeholder:"N" group:"Tuning" help:"Most connections; beyond them one of the address with the most is closed, one that waits for a request first (default: what 12 % of the memory budget are good for, 16 KiB each)."`
-	MaxQueued         int           `least:"1" default:"256" group:"Tuning" help:"Most plans that wait to be computed, and most analyses; beyond them the caller with the most of them is refused with 429."`
+	NoMigrate       bool          `group:"Tuning" help:"Do not bring the schema up to date; fail unless it is."`
+	ReadTimeout     time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time to read a whole request; bulk statistics over a slow line take long."`
+	IdleTimeout     time.Duration `least:"1" default:"2m" group:"Tuning" help:"Time that an idle connection is kept."`
+	DrainDelay      time.Duration `least:"0" default:"0s" group:"Tuning" help:"Time after SIGINT or SIGTERM in which requests are still taken while /readyz is 503, so that load balancers notice; then new ones are refused."`
+	ShutdownTimeout time.Duration `least:"0" default:"30s" group:"Tuning" help:"Time that running requests get to finish after that; then they are cut off."`
+	MaxBodyBytes    int64         `least:"1" default:"1073741824" group:"Tuning" help:"Greatest size of a request's body, in bytes after decompression."`
+	MaxRows         int           `least:"1" default:"20000000" group:"Tuning" help:"Most rows of one interval's statistics."`
+	MaxPlanTime     time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time that one plan or analysis may take, its wait for a slot included, and greatest deadline that a client may set."`
+	MaxPlans        int           `least:"0" placeholder:"N" group:"Tuning" help:"Most plans that are computed at the same time (default: one for each processor)."`
+	MaxAnalyses     int           `least:"0" placeholder:"N" group:"Tuning" help:"Most analyses, what-ifs and replays that are computed at the same time, besides plans (default: one for two processors)."`
+	MaxConnections  int           `least:"0" placeholder:"N" group:"Tuning" help:"Most connections; beyond them one of the address with the most is closed, one that waits for a request first (default: what 12 % of the memory budget are good for, 16 KiB each)."`
+	MaxQueued       int           `least:"1" default:"256" group:"Tuning" help:"Most plans that wait to be computed, and most analyses; beyond them the caller with the most of them is refused with 429."`
 
 	MemoryWait   time.Duration `least:"1" default:"100ms" group:"Tuning" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
 	MaxWaiting   int           `least:"1" default:"10000" group:"Tuning" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
