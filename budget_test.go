@@ -67,7 +67,6 @@ var larger = map[string]string{
 	"store/storetest.fixture": "the same",
 	"sdk/go/client.Client":    "a method for each operation of the contract",
 	"sdk/go/sketch.Sketch":    "implements the encodings beside what sketches do; engines use it as it is",
-	"store.Store":             "what every store does; package statements has it by what it is about",
 
 	"store/internal/engine.Store": "implements store.Store",
 
