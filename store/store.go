@@ -422,9 +422,10 @@ type PlanFilter struct {
 	Limit    int    // > 0
 }
 
-// Store is the contract. Times are kept to the microsecond, in UTC. What changes
-// something happens at the time that it is given, which is one of Now; what only reads
-// happens about now.
+// Store is the contract, divided by what it is about: who needs a part of it asks for that.
+//
+// Times are kept to the microsecond, in UTC. What changes something happens at the time
+// that it is given, which is one of Now; what only reads happens about now.
 //
 // A plan that is proposed or approved and whose ExpiresAt is not after that time has expired.
 // Whatever changes something of its operator next writes that down, as a
@@ -434,6 +435,21 @@ type PlanFilter struct {
 // anything else is looked at; see [PlanGuard]. Methods that change something
 // finish the [Completion] that the context carries.
 type Store interface {
+	Operators
+	Tables
+	Reports
+	Routers
+	Plans
+	Lifecycle
+	IdempotencyKeys
+	Maintenance
+
+	// Close releases all resources.
+	Close() error
+}
+
+// Operators are the operators and their configurations.
+type Operators interface {
 	// PutOperator creates the operator, or gives it a new configuration version.
 	// config must be JSON; it is kept byte for byte.
 	// A config that equals the newest version's, byte for byte, changes nothing. Of the
@@ -456,7 +472,10 @@ type Store interface {
 	DeleteOperator(ctx context.Context, name string, at time.Time, guards ...OperatorGuard) error
 	// Configuration returns one configuration version. ErrNotFound.
 	Configuration(ctx context.Context, operator string, version int64) (Configuration, error)
+}
 
+// Tables are the routing tables, and what happens to them.
+type Tables interface {
 	// Table returns a version of the routing table; the committed one when
 	// version is nil. ErrNotFound, ErrPurged.
 	Table(ctx context.Context, operator string, version *int64) (Table, error)
@@ -473,13 +492,10 @@ type Store interface {
 	// returned. It is closed when ctx ends or the store is closed. A watcher that is
 	// slow gets events merged and keeps nobody waiting. ErrUnavailable.
 	Watch(ctx context.Context) (<-chan Event, error)
+}
 
-	// RequireForms has programs refuse to serve from now on that know reports of keys alone, and
-	// no windows or phases in configurations: they would take the former for damaged, and
-	// pass over the latter. named: and those that know no keys that are named beside compact
-	// records, in reports, inputs and plans. Who stores one of these has called it before.
-	RequireForms(ctx context.Context, named bool) error
-
+// Reports are the shares of instances in the statistics of an interval.
+type Reports interface {
 	// PutReport stores the report of one instance for an interval, in place of the
 	// one that it sent before, and returns what Reports returns after it. created
 	// tells whether there was none. Of the instance's reports the newest keep are
@@ -495,7 +511,10 @@ type Store interface {
 	// ReportData returns a report as it was given. ErrNotFound, also when it was
 	// replaced or removed.
 	ReportData(ctx context.Context, operator string, revision int64) ([]byte, error)
+}
 
+// Routers are the routers that end the messages of a pending plan by markers.
+type Routers interface {
 	// RegisterRouter registers a router until at+lease: a new one, or, with the next epoch,
 	// one that is there already. With an epoch it extends the lease of that registration,
 	// also of one that has run out: ErrRouterFenced, if it is not the router's last one.
@@ -509,7 +528,10 @@ type Store interface {
 	// DeleteRouter removes a router. ErrNotFound, also when there is no such operator;
 	// ErrRouterAwaited as long as a plan that is being applied or aborted has it in Routers.
 	DeleteRouter(ctx context.Context, operator, router string) error
+}
 
+// Plans are the plans as they are made and kept; [Lifecycle] takes them on.
+type Plans interface {
 	// FindPlan returns the plan of this operator, epoch, interval and
 	// fingerprint, unless it has [Status.Ended], or leaves an interval open that has
 	// another one now. ErrNotFound.
@@ -561,13 +583,14 @@ type Store interface {
 	ForecastState(ctx context.Context, plan string) ([]byte, error)
 	// Transitions returns the plan's lifecycle so far, oldest first. ErrNotFound, ErrPurged.
 	Transitions(ctx context.Context, plan string) ([]Transition, error)
+}
 
-	// The verbs of a plan's lifecycle follow. In the transition that each of them
-	// records From and To are set by the store. All refuse with ErrNotFound and
-	// ErrPurged first, then with what a guard says, then with ErrTransition, see
-	// [Allowed], and then with what is named here, in this order. One that finds the
-	// plan where it would bring it changes nothing and succeeds.
-
+// Lifecycle has the verbs of a plan's lifecycle. In the transition that each of them
+// records From and To are set by the store. All refuse with ErrNotFound and
+// ErrPurged first, then with what a guard says, then with ErrTransition, see
+// [Allowed], and then with what is named here, in this order. One that finds the
+// plan where it would bring it changes nothing and succeeds.
+type Lifecycle interface {
 	// ApprovePlan approves a proposed plan, or agrees to the limits of an approved one
 	// that have changed. agree tells what else becomes of it.
 	ApprovePlan(ctx context.Context, id string, agree func(Plan) (Approval, error), by Transition, guards ...PlanGuard) (
@@ -620,7 +643,10 @@ type Store interface {
 	// operator, and returns the number of plans. Nobody needs to call it: it keeps
 	// histories complete where nothing else happens.
 	Expire(ctx context.Context, at time.Time) (n int, err error)
+}
 
+// IdempotencyKeys are the requests that are carried out once, however often they come.
+type IdempotencyKeys interface {
 	// BeginIdempotent begins a request under a key. Either the caller now holds the
 	// key until at+lease, and goes on to the method whose [Completion] has the claim's
 	// Token; or the claim is Done, with the answer that an earlier request was given.
@@ -637,20 +663,25 @@ type Store interface {
 	// ReleaseIdempotent gives a key back whose request failed. It changes nothing if
 	// the caller no longer holds it, or the request is done.
 	ReleaseIdempotent(ctx context.Context, i Idempotency, token string) error
+}
+
+// Maintenance is what concerns the whole database.
+type Maintenance interface {
+	// RequireForms has programs refuse to serve from now on that know reports of keys alone, and
+	// no windows or phases in configurations: they would take the former for damaged, and
+	// pass over the latter. named: and those that know no keys that are named beside compact
+	// records, in reports, inputs and plans. Who stores one of these has called it before.
+	RequireForms(ctx context.Context, named bool) error
 	// Tidy removes what need not be kept any longer, and gives the space of what was
 	// removed back to the system.
 	Tidy(ctx context.Context, at time.Time, keep Keep) error
-
 	// Now is the time by the store's clock, which is the same for all processes that use
 	// the store: callers hand in times of this clock, and not of their own.
 	// ErrUnavailable.
 	Now(ctx context.Context) (time.Time, error)
-
 	// Ready reports whether the store can be reached and written, and has a schema that
 	// this program may serve. ErrUnavailable, ErrOutdated.
 	Ready(ctx context.Context) error
-	// Close releases all resources.
-	Close() error
 }
 
 // Migrator changes the schema of a store.

@@ -3,13 +3,10 @@ package job
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -64,47 +61,19 @@ func middle(all []float64, q float64) float64 {
 	return all[int(q*float64(len(all)-1)+0.5)]
 }
 
-// run compares. The policies take turns, so that what disturbs the machine for a while
-// disturbs one run of each at most.
+// run compares the policies.
 func (x *comparison) run(ctx context.Context, c config, out io.Writer) error {
-	dir, err := os.MkdirTemp("", "job-")
+	turns := trial.Turns{Times: x.runs, Only: x.only}
+	for _, p := range policies {
+		turns.Ways = append(turns.Ways, p.name)
+	}
+	results, err := trial.Take(ctx, turns, func(program, dir string, turn, way int) (result, error) {
+		one := c
+		one.program, one.dir, one.policy, one.seed = program, dir, policies[way], c.seed+uint64(turn)
+		return x.measure(ctx, one)
+	})
 	if err != nil {
 		return err
-	}
-	defer os.RemoveAll(dir)
-	if c.program, err = trial.BuildPlannerd(ctx, dir); err != nil {
-		return err
-	}
-	runs := make([][]result, len(policies))
-	for turn := range x.runs {
-		for i, p := range policies {
-			if x.only != "" && !slices.Contains(strings.Split(x.only, ","), p.name) {
-				continue
-			}
-			one := c
-			one.policy, one.seed, one.dir = p, c.seed+uint64(turn), filepath.Join(dir, fmt.Sprintf("%d-%s", turn, p.name))
-			if err := os.Mkdir(one.dir, 0o700); err != nil {
-				return err
-			}
-			r, err := x.measure(ctx, one)
-			if err != nil {
-				return fmt.Errorf("%s: %w", p.name, err)
-			}
-			log.Printf("%+v", r)
-			runs[i] = append(runs[i], r)
-			if err := os.RemoveAll(one.dir); err != nil {
-				return err
-			}
-		}
-	}
-	var results []result
-	for _, list := range runs {
-		if len(list) > 0 {
-			results = append(results, trial.Median(list))
-		}
-	}
-	if len(results) == 0 {
-		return errors.New("there is no such policy")
 	}
 	if x.figure != "" {
 		if err := os.WriteFile(x.figure, draw(results), 0o644); err != nil {

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -58,45 +57,21 @@ func (x *counter) export(ctx context.Context) error {
 	return nil
 }
 
-// sendStates sends states, no faster than the rate of a transfer allows.
-func (x *counter) sendStates(ctx context.Context, list []handoff.Transfer) error {
-	var link pacer
-	link.idle()
-	for len(list) > 0 {
-		var some []Addressed
-		size := 0
-		for size < x.mostTransferred() && len(list) > 0 {
-			content, err := json.Marshal(list[0])
-			if err != nil {
-				return err
-			}
-			some = append(some, Addressed{list[0].To, content})
-			size += len(list[0].State)
-			list = list[1:]
-		}
-		if err := x.bus.Transfer(ctx, x.id, some); err != nil {
-			return err
-		}
-		sleep(ctx, time.Until(link.work(x.transferTime(size))))
-	}
-	return ctx.Err()
-}
-
 // mostTransferred is how many bytes of states are sent, or taken in, in one step.
-func (x *counter) mostTransferred() int {
+func (c config) mostTransferred() int {
 	const most = 128 << 10
-	if x.transferRate == 0 {
+	if c.transferRate == 0 {
 		return most
 	}
-	return min(most, int(x.transferRate/100))
+	return min(most, int(c.transferRate/100))
 }
 
 // transferTime is how long so many bytes take.
-func (x *counter) transferTime(size int) time.Duration {
-	if x.transferRate == 0 {
+func (c config) transferTime(size int) time.Duration {
+	if c.transferRate == 0 {
 		return 0
 	}
-	return time.Duration(float64(size) / x.transferRate * float64(time.Second))
+	return time.Duration(float64(size) / c.transferRate * float64(time.Second))
 }
 
 // exported has the keys of what was sent be kept, unless the hand-over ended meanwhile.

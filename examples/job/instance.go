@@ -18,15 +18,13 @@ import (
 
 // counter is an instance: it counts the messages of its keys.
 type counter struct {
-	config
-	id        int32
-	bus       Bus
+	member
 	db        database
 	meta      meta
 	machine   *handoff.Instance[event]
 	placement *placement
-	costs     *stats.Exact // since the statistics were sent last
-	live      live         // since it was sent last
+	costs     costs // since the statistics were sent last
+	live      live  // since it was sent last
 	said      time.Time
 	told      time.Time // when it told routers how far it has come
 	unsent    []handoff.Action[event]
@@ -67,6 +65,16 @@ func (in *input) next() <-chan *Message {
 	return in.messages
 }
 
+// there is the next message if it has come already; nil: it has not.
+func (in *input) there() *Message {
+	select {
+	case m := <-in.messages:
+		return m
+	default:
+		return nil
+	}
+}
+
 // read takes a message, or keeps it until it need not wait.
 func (in *input) read(ctx context.Context, m *Message) (err error) {
 	in.waiting, err = in.take(ctx, m)
@@ -82,19 +90,6 @@ type live struct {
 	Latencies histogram `json:"latencies,omitempty"`
 	During    histogram `json:"during,omitempty"`
 	Pauses    histogram `json:"pauses,omitempty"` // for how long keys waited that moved
-}
-
-// statistics are what an instance measured of its keys.
-type statistics struct {
-	Instance int32           `json:"instance"`
-	Asked    int             `json:"asked"` // the question that this answers
-	Keys     []keyStatistics `json:"keys"`
-}
-
-type keyStatistics struct {
-	Key   string  `json:"key"`
-	Cost  float64 `json:"cost"`
-	State float64 `json:"state"`
 }
 
 // reply tells the driver that an instance has done its part of a plan, or has gone back.
@@ -124,9 +119,9 @@ func runInstance(ctx context.Context, c config, id int32) error {
 	if err != nil {
 		return err
 	}
-	x := &counter{config: c, failpoint: end, id: id, bus: b, db: db, meta: m,
+	x := &counter{member: member{c, id, b}, failpoint: end, db: db, meta: m,
 		machine:   handoff.NewInstance(id, c.mode(), m.Machine),
-		placement: newPlacement(c), costs: stats.NewExact(), parked: newPauses(), partial: map[string]uint64{}}
+		placement: newPlacement(c), costs: costs{stats.NewExact()}, parked: newPauses(), partial: map[string]uint64{}}
 	err = db.View(func(tx *bbolt.Tx) error { // what it holds is in the statistics, idle or not
 		return states{tx}.each(func(key string, c count, as status) bool {
 			if as == active {
@@ -365,7 +360,9 @@ func (x *counter) step(ctx context.Context, do func() ([]handoff.Action[event], 
 func (x *counter) send(ctx context.Context) (err error) {
 	for _, a := range x.unsent {
 		if a.Do == handoff.SendEnd {
-			err = x.transfer(a.Transfer)
+			var end Addressed
+			end, err = addressed(a.Transfer)
+			x.outbox = append(x.outbox, end)
 		} else {
 			x.failpoint.at("before acknowledgement")
 			err = x.say(ackSubject, reply{x.id, a.Version, a.Epoch, a.Do == handoff.SendVote})
@@ -379,7 +376,9 @@ func (x *counter) send(ctx context.Context) (err error) {
 	if len(x.outbox) == 0 {
 		return nil
 	}
-	err = x.deliver(ctx)
+	list := x.outbox
+	x.outbox = nil
+	err = x.bus.Transfer(ctx, x.id, list)
 	x.failpoint.at("ends sent")
 	return err
 }
@@ -407,27 +406,15 @@ func (x *counter) carryOut(s states, actions []handoff.Action[event]) error {
 			x.doing = append(x.doing, "plan's end")
 		}
 		for _, key := range a.Keys {
-			if err := x.settle(s, key, a.Do); err != nil {
+			if err := s.settle(key, a.Do); err != nil {
+				return err
+			}
+			if err := x.costs.follow(s, key); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// settle does with the state of a key what the end of a plan demands, and with its
-// statistics.
-func (x *counter) settle(s states, key string, do handoff.Do) error {
-	if err := s.settle(key, do); err != nil {
-		return err
-	}
-	c, _, found, err := s.get(key)
-	if found {
-		x.costs.SetState([]byte(key), c.size())
-	} else {
-		x.costs.Forget([]byte(key))
-	}
-	return err
 }
 
 // process counts a message, and demands the numbers of its source and key one by one. It
@@ -482,17 +469,12 @@ func (x *counter) process(s states, a handoff.Action[event]) error {
 	return s.put(e.key, c, active)
 }
 
-// complain tells everybody that a message was lost, reordered, or in the wrong place.
-func (x *counter) complain(format string, args ...any) error {
-	return x.bus.Publish(wrongSubject, fmt.Appendf(nil, format, args...))
-}
-
 // read takes a frame of a channel, and those that came behind it meanwhile, in one
 // transaction. It returns the one that has to wait, if there is one.
 func (x *counter) read(ctx context.Context, m *Message) (waiting *Message, err error) {
 	err = x.step(ctx, func() (out []handoff.Action[event], err error) {
 		x.doing = append(x.doing, "frame")
-		for taken := 0; m != nil; m = x.nextFrame() {
+		for taken := 0; m != nil; m = x.inputs[0].there() {
 			f, err := DecodeFrame(m.Content)
 			if err != nil {
 				return nil, err
@@ -521,16 +503,6 @@ func (x *counter) read(ctx context.Context, m *Message) (waiting *Message, err e
 	return waiting, x.spend(0)
 }
 
-// nextFrame is the next frame that is there already; nil: none.
-func (x *counter) nextFrame() *Message {
-	select {
-	case m := <-x.inputs[0].messages:
-		return m
-	default:
-		return nil
-	}
-}
-
 func (x *counter) readFrame(source string, f Frame) (out []handoff.Action[event], waits bool) {
 	if f.Marker != 0 {
 		return x.machine.Read(handoff.Read[event]{Router: source, Epoch: f.Epoch, Marker: f.Marker})
@@ -553,7 +525,7 @@ func (x *counter) readFrame(source string, f Frame) (out []handoff.Action[event]
 func (x *counter) receive(ctx context.Context, m *Message) (waiting *Message, err error) {
 	size := 0
 	err = x.step(ctx, func() (out []handoff.Action[event], err error) {
-		for ; m != nil; m = x.nextTransfer(size < x.mostTransferred()) {
+		for m != nil {
 			var t handoff.Transfer
 			if err := json.Unmarshal(m.Content, &t); err != nil {
 				return nil, err
@@ -566,6 +538,9 @@ func (x *counter) receive(ctx context.Context, m *Message) (waiting *Message, er
 			x.meta.Transfer = m.At
 			size += len(t.State)
 			out = append(out, actions...)
+			if m = nil; size < x.mostTransferred() {
+				m = x.inputs[1].there()
+			}
 		}
 		return out, nil
 	})
@@ -581,65 +556,17 @@ func (x *counter) receive(ctx context.Context, m *Message) (waiting *Message, er
 	return waiting, x.spend(0) // messages waited for the state
 }
 
-// nextTransfer is the next transfer that is there already, if more are taken; nil: none.
-func (x *counter) nextTransfer(more bool) *Message {
-	if !more {
-		return nil
-	}
-	select {
-	case m := <-x.inputs[1].messages:
-		return m
-	default:
-		return nil
-	}
-}
-
-// transfer notes a transfer to be sent.
-func (x *counter) transfer(t handoff.Transfer) error {
-	content, err := json.Marshal(t)
-	x.outbox = append(x.outbox, Addressed{t.To, content})
-	return err
-}
-
-// deliver sends the transfers, and waits until all are in the streams.
-func (x *counter) deliver(ctx context.Context) error {
-	list := x.outbox
-	x.outbox = nil
-	return x.bus.Transfer(ctx, x.id, list)
-}
-
-func (x *counter) say(subject string, what any) error {
-	content, err := json.Marshal(what)
-	if err != nil {
-		return err
-	}
-	return x.bus.Publish(subject, content)
-}
-
-// report sends what the keys cost since the last report, and how large they are.
-func (x *counter) report(m Message) error {
-	out := statistics{Instance: x.id}
-	var err error
-	if out.Asked, err = strconv.Atoi(string(m.Content)); err != nil {
-		return err
-	}
-	for _, r := range x.costs.Close() {
-		out.Keys = append(out.Keys, keyStatistics{string(r.Key), r.Cost, r.State})
-	}
-	return x.say(statsSubject, out)
-}
-
-// answer answers what is asked: all counts, or what is owed to the driver.
+// answer answers what is asked: statistics or all counts, or what is owed to the driver.
 func (x *counter) answer(ctx context.Context, m Message) error {
-	switch m.Subject {
-	case reportSubject:
-		return x.report(m)
-	case askSubject:
+	if m.Subject == askSubject {
 		return x.step(ctx, func() ([]handoff.Action[event], error) { return x.machine.Resume(), nil })
 	}
 	asked, err := strconv.Atoi(string(m.Content))
 	if err != nil {
 		return err
+	}
+	if m.Subject == reportSubject {
+		return x.say(statsSubject, statistics{x.id, asked, x.costs.take()})
 	}
 	all := dump{Instance: x.id, Asked: asked, Keys: map[string]dumped{}}
 	err = x.db.View(func(tx *bbolt.Tx) error {

@@ -6,9 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
-	"os"
-	"path/filepath"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -28,46 +25,34 @@ func (x *rescaling) flags(f *flag.FlagSet) {
 
 // rescaled is what became of a plan. Times are in milliseconds.
 type rescaled struct {
-	batches      int
-	fraction     float64 // of all state, that moved
-	took, bound  float64 // the plan, and what no order of transfers goes below
-	before, p99  float64 // 99 % of all messages took that long at most, before the plan and during it
-	pause, worst float64 // 99 % of keys that moved waited that long at most, and all of them
+	Way          string
+	Batches      float64
+	Fraction     float64 // of all state, that moved
+	Took, Over   float64 // the plan, and that over what no order of transfers goes below
+	Before, P99  float64 // 99 % of all messages took that long at most, before the plan and during it
+	Pause, Worst float64 // 99 % of keys that moved waited that long at most, and all of them
 }
 
-// run compares. The two take turns; figures are medians.
+// run compares the two.
 func (x *rescaling) run(ctx context.Context, c config, as comparison, out io.Writer) error {
 	if c.batchPause == 0 || c.transferRate == 0 || x.removed < 1 || x.removed >= c.instances {
 		return fmt.Errorf("-compare-batches needs -batch-pause, -transfer-rate, and fewer -removed than -instances")
 	}
-	dir, err := os.MkdirTemp("", "job-")
+	turns := trial.Turns{Times: as.runs, Ways: []string{"at once", "in batches"}}
+	results, err := trial.Take(ctx, turns, func(program, dir string, turn, way int) (rescaled, error) {
+		one := c
+		one.program, one.dir, one.seed = program, dir, c.seed+uint64(turn)
+		if way == 0 {
+			one.batchPause = 0
+		}
+		r, err := x.measure(ctx, one, as.warmup)
+		r.Way = turns.Ways[way]
+		return r, err
+	})
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	if c.program, err = trial.BuildPlannerd(ctx, dir); err != nil {
-		return err
-	}
-	var all [2][]rescaled
-	for turn := range as.runs {
-		for i, pause := range []time.Duration{0, c.batchPause} {
-			one := c
-			one.batchPause, one.seed = pause, c.seed+uint64(turn)
-			if one.dir = filepath.Join(dir, fmt.Sprint(turn, "-", i)); os.Mkdir(one.dir, 0o700) != nil {
-				return fmt.Errorf("making the folder %s", one.dir)
-			}
-			r, err := x.measure(ctx, one, as.warmup)
-			if err != nil {
-				return err
-			}
-			log.Printf("%+v", r)
-			all[i] = append(all[i], r)
-			if err := os.RemoveAll(one.dir); err != nil {
-				return err
-			}
-		}
-	}
-	return printRescaled(out, all)
+	return printRescaled(out, results)
 }
 
 // measure lets messages come, removes the instances, and measures until the plan has
@@ -88,7 +73,7 @@ func (x *rescaling) measure(ctx context.Context, c config, warmup time.Duration)
 		}
 		f, _, _ := j.monitor.reset()
 		f.latencies.join(f.during)
-		r.before = f.latencies.quantile(0.99)
+		r.Before = f.latencies.quantile(0.99)
 		if err := j.configure(ctx, j.instances-x.removed); err != nil {
 			return err
 		}
@@ -101,11 +86,13 @@ func (x *rescaling) measure(ctx context.Context, c config, warmup time.Duration)
 		}
 		g, _, _ := j.monitor.reset()
 		g.latencies.join(g.during)
-		r.p99, r.pause, r.worst = g.latencies.quantile(0.99), g.pauses.quantile(0.99), g.pauses.quantile(1)
-		r.took, r.fraction, r.batches = 1000*took.Seconds(), p.Migration.Fraction, max(1, len(p.Batches))
+		r.P99, r.Pause, r.Worst = g.latencies.quantile(0.99), g.pauses.quantile(0.99), g.pauses.quantile(1)
+		r.Took, r.Fraction, r.Batches = 1000*took.Seconds(), p.Migration.Fraction, float64(max(1, len(p.Batches)))
+		bound := 0.0
 		for _, d := range p.Instances {
-			r.bound = max(r.bound, 1000*d.StateIn/c.transferRate, 1000*d.StateOut/c.transferRate)
+			bound = max(bound, 1000*d.StateIn/c.transferRate, 1000*d.StateOut/c.transferRate)
 		}
+		r.Over = r.Took / bound
 		end()
 		if err := <-loaded; err != nil && !errors.Is(err, context.Canceled) {
 			return err
@@ -151,26 +138,13 @@ func (j *job) emptied(ctx context.Context) (p *wire.Plan, took time.Duration, er
 	}
 }
 
-func printRescaled(out io.Writer, all [2][]rescaled) error {
+func printRescaled(out io.Writer, results []rescaled) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "handed over\tbatches\tof all state\ttook s\t÷ bound\tp99 ms before\tp99 ms\tpause p99 ms\t"+
 		"longest ms\t")
-	for i, list := range all {
-		name := []string{"at once", "in batches"}[i]
-		of := func(get func(rescaled) float64) float64 {
-			var values []float64
-			for _, r := range list {
-				values = append(values, get(r))
-			}
-			return middle(values, 0.5)
-		}
-		fmt.Fprintf(w, "%s\t%.0f\t%.1f %%\t%.2f\t%.2f\t%.1f\t%.0f\t%.0f\t%.0f\t\n", name,
-			of(func(r rescaled) float64 { return float64(r.batches) }),
-			of(func(r rescaled) float64 { return 100 * r.fraction }),
-			of(func(r rescaled) float64 { return r.took / 1000 }),
-			of(func(r rescaled) float64 { return r.took / r.bound }),
-			of(func(r rescaled) float64 { return r.before }), of(func(r rescaled) float64 { return r.p99 }),
-			of(func(r rescaled) float64 { return r.pause }), of(func(r rescaled) float64 { return r.worst }))
+	for _, r := range results {
+		fmt.Fprintf(w, "%s\t%.0f\t%.1f %%\t%.2f\t%.2f\t%.1f\t%.0f\t%.0f\t%.0f\t\n", r.Way, r.Batches, 100*r.Fraction,
+			r.Took/1000, r.Over, r.Before, r.P99, r.Pause, r.Worst)
 	}
 	return w.Flush()
 }

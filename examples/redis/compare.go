@@ -6,13 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -133,41 +128,19 @@ type result struct {
 	Errors     float64 `json:"errors"`
 }
 
-// run compares. The ways take turns, so that what disturbs the machine for a while disturbs
-// one run of each at most. All ways get the same clusters and clients.
+// run compares. All ways get the same clusters and clients.
 func (x *comparison) run(ctx context.Context, c config, out io.Writer) error {
-	dir, err := os.MkdirTemp("", "redis-")
+	turns := trial.Turns{Times: x.runs, Only: x.only}
+	for _, w := range ways {
+		turns.Ways = append(turns.Ways, w.name)
+	}
+	results, err := trial.Take(ctx, turns, func(program, dir string, turn, way int) (result, error) {
+		one := c
+		one.program, one.dir, one.seed = program, dir, c.seed+uint64(turn)
+		return x.measure(ctx, one, ways[way])
+	})
 	if err != nil {
 		return err
-	}
-	defer os.RemoveAll(dir)
-	if c.program, err = trial.BuildPlannerd(ctx, dir); err != nil {
-		return err
-	}
-	runs := make([][]result, len(ways))
-	for turn := range x.runs {
-		for i, w := range ways {
-			if x.only != "" && !slices.Contains(strings.Split(x.only, ","), w.name) {
-				continue
-			}
-			one := c
-			one.seed, one.dir = c.seed+uint64(turn), filepath.Join(dir, fmt.Sprintf("%d-%s", turn, w.name))
-			r, err := x.measure(ctx, one, w)
-			if err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
-			log.Printf("%+v", r)
-			runs[i] = append(runs[i], r)
-		}
-	}
-	var results []result
-	for _, list := range runs {
-		if len(list) > 0 {
-			results = append(results, trial.Median(list))
-		}
-	}
-	if len(results) == 0 {
-		return errors.New("there is no such way")
 	}
 	return x.print(out, results)
 }

@@ -92,12 +92,6 @@ func (s *Store) Watch(ctx context.Context) (r0 <-chan store.Event, err error) {
 	return s.next.Watch(ctx)
 }
 
-// RequireForms implements store.Store.
-func (s *Store) RequireForms(ctx context.Context, named bool) (err error) {
-	defer s.timed(ctx, "require_forms")(&err)
-	return s.next.RequireForms(ctx, named)
-}
-
 // PutReport implements store.Store.
 func (s *Store) PutReport(ctx context.Context, operator string, r store.Report, data []byte, keep int) (r0 []store.Report, r1 bool, err error) {
 	defer s.timed(ctx, "put_report")(&err)
@@ -276,6 +270,12 @@ func (s *Store) FinishIdempotent(ctx context.Context, i store.Idempotency, token
 func (s *Store) ReleaseIdempotent(ctx context.Context, i store.Idempotency, token string) (err error) {
 	defer s.timed(ctx, "release_idempotent")(&err)
 	return s.next.ReleaseIdempotent(ctx, i, token)
+}
+
+// RequireForms implements store.Store.
+func (s *Store) RequireForms(ctx context.Context, named bool) (err error) {
+	defer s.timed(ctx, "require_forms")(&err)
+	return s.next.RequireForms(ctx, named)
 }
 
 // Tidy implements store.Store.

@@ -28,7 +28,7 @@ var verbCases = []testCase{
 // verb is one of the methods that take a plan on.
 type verb struct {
 	name string
-	run  func(ctx context.Context, s store.Store, id string, by store.Transition,
+	run  func(ctx context.Context, s store.Lifecycle, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error)
 	to   store.Status
 	from []store.Status // those that it changes
@@ -36,30 +36,30 @@ type verb struct {
 }
 
 var verbs = []verb{
-	{"approve", func(ctx context.Context, s store.Store, id string, by store.Transition,
+	{"approve", func(ctx context.Context, s store.Lifecycle, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
 		return s.ApprovePlan(ctx, id, unchanged, by, guards...)
 	}, store.StatusApproved, []store.Status{store.StatusProposed}, []store.Status{store.StatusApproved}},
-	{"reject", func(ctx context.Context, s store.Store, id string, by store.Transition,
+	{"reject", func(ctx context.Context, s store.Lifecycle, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
 		return s.RejectPlan(ctx, id, by, guards...)
 	}, store.StatusRejected, []store.Status{store.StatusProposed}, []store.Status{store.StatusRejected}},
-	{"start", func(ctx context.Context, s store.Store, id string, by store.Transition,
+	{"start", func(ctx context.Context, s store.Lifecycle, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
 		return s.StartPlan(ctx, id, jobManager, by, guards...)
 	}, store.StatusApplying, []store.Status{store.StatusApproved},
 		[]store.Status{store.StatusApplying, store.StatusAborting}},
-	{"ack", func(ctx context.Context, s store.Store, id string, by store.Transition,
+	{"ack", func(ctx context.Context, s store.Lifecycle, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
 		p, _, err := s.AckPlan(ctx, id, 1, []int32{2, 0}, by, store.Retention{}, guards...)
 		return p, err
 	}, store.StatusCommitted, []store.Status{store.StatusApplying}, []store.Status{store.StatusCommitted}},
-	{"commit", func(ctx context.Context, s store.Store, id string, by store.Transition,
+	{"commit", func(ctx context.Context, s store.Lifecycle, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
 		p, _, err := s.CommitPlan(ctx, id, by, store.Retention{}, guards...)
 		return p, err
 	}, store.StatusCommitted, []store.Status{store.StatusApproved}, []store.Status{store.StatusCommitted}},
-	{"abort", func(ctx context.Context, s store.Store, id string, by store.Transition,
+	{"abort", func(ctx context.Context, s store.Lifecycle, id string, by store.Transition,
 		guards ...store.PlanGuard) (store.Plan, error) {
 		return s.AbortPlan(ctx, id, true, by, guards...)
 	}, store.StatusAborted, []store.Status{store.StatusApproved, store.StatusAborting},

@@ -13,10 +13,10 @@ type result struct {
 
 func TestMedian(t *testing.T) {
 	runs := []result{{"a", 3, 10}, {"a", 1, 30}, {"a", 2, 20}}
-	if got := Median(runs); got != (result{"a", 2, 20}) {
+	if got := median(runs); got != (result{"a", 2, 20}) {
 		t.Error(got)
 	}
-	if got := Median(runs[:2]); got != (result{"a", 3, 30}) || runs[0] != (result{"a", 3, 10}) {
+	if got := median(runs[:2]); got != (result{"a", 3, 30}) || runs[0] != (result{"a", 3, 10}) {
 		t.Error(got, runs)
 	}
 }

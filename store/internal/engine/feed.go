@@ -14,17 +14,10 @@ import (
 
 // TableChanges implements [store.Store].
 func (s *Store) TableChanges(ctx context.Context, operator string, since int64) (f store.Feed, err error) {
-	if !storable(operator) {
-		return f, fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
-	}
-	err = s.db.Snapshot(ctx, func(q statements.Statements) error {
-		r, err := row(ctx, q, operator)
-		if err != nil {
-			return err
-		}
+	err = s.db.Snapshot(ctx, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) (err error) {
 		f, err = feed(ctx, q, r, since)
 		return err
-	})
+	}))
 	if err != nil {
 		return store.Feed{}, fmt.Errorf("changes of the routing table of operator %q since version %d: %w",
 			operator, since, err)

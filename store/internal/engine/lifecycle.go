@@ -50,9 +50,6 @@ func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Trans
 func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, diff []byte,
 	by store.Transition) (store.Plan,
 	bool, error) {
-	if !storable(in.Operator) {
-		return store.Plan{}, false, store.ErrNotFound
-	}
 	r, err := lock(ctx, q, in.Operator)
 	if err != nil {
 		return store.Plan{}, false, err

@@ -192,9 +192,6 @@ func shownPlans(operators []store.Operator, brief []statements.BriefPlan) (ids [
 
 // DeleteOperator implements [store.Store].
 func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time, guards ...store.OperatorGuard) error {
-	if !storable(name) {
-		return fmt.Errorf("operator %q: %w", name, store.ErrNotFound)
-	}
 	err := s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
 		return store.Outcome{}, deleteOperator(ctx, q, name, at, guards)
 	})
@@ -258,19 +255,34 @@ func (s *Store) about(ctx context.Context, operator string, f func(statements.St
 	return nil
 }
 
+// ofRow runs f with the row of an operator, which must be there.
+func ofRow(ctx context.Context, operator string, f func(statements.Statements, statements.Row) error) func(
+	statements.Statements) error {
+	return func(q statements.Statements) error {
+		r, err := row(ctx, q, operator)
+		if err != nil {
+			return err
+		}
+		return f(q, r)
+	}
+}
+
 // row returns the row of an operator that is there.
 func row(ctx context.Context, q statements.Statements, name string) (statements.Row, error) {
-	r, err := q.Row(ctx, name)
-	return present(r, err)
+	return present(ctx, name, q.Row)
 }
 
 // lock is row and keeps others from changing anything of the operator.
 func lock(ctx context.Context, q statements.Statements, name string) (statements.Row, error) {
-	r, err := q.Lock(ctx, name)
-	return present(r, err)
+	return present(ctx, name, q.Lock)
 }
 
-func present(r statements.Row, err error) (statements.Row, error) {
+func present(ctx context.Context, name string, find func(context.Context, string) (statements.Row, error)) (
+	statements.Row, error) {
+	if !storable(name) {
+		return statements.Row{}, store.ErrNotFound
+	}
+	r, err := find(ctx, name)
 	if err == nil && r.DeletedAt != nil {
 		err = store.ErrNotFound
 	}

@@ -33,13 +33,9 @@ func (s *Store) FindPlan(ctx context.Context, operator string, epoch, interval i
 
 // CheckInterval implements [store.Store].
 func (s *Store) CheckInterval(ctx context.Context, operator string, epoch, interval int64) error {
-	return s.about(ctx, operator, func(q statements.Statements) error {
-		r, err := row(ctx, q, operator)
-		if err != nil {
-			return err
-		}
+	return s.about(ctx, operator, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) (err error) {
 		return open(ctx, q, r, epoch, interval, s.now())
-	})
+	}))
 }
 
 // open tells whether a plan of the interval may be created.
@@ -84,16 +80,12 @@ func (s *Store) Plans(ctx context.Context, f store.PlanFilter) (plans []store.Pl
 	}
 	var rows []statements.PlanRow
 	now := s.now()
-	err = s.about(ctx, f.Operator, func(q statements.Statements) error {
-		r, err := row(ctx, q, f.Operator)
-		if err != nil {
-			return err
-		}
+	err = s.about(ctx, f.Operator, ofRow(ctx, f.Operator, func(q statements.Statements, r statements.Row) (err error) {
 		more := f
 		more.Limit++ // one more tells whether there is a next page
 		rows, err = q.Plans(ctx, r.ID, more, now)
 		return err
-	})
+	}))
 	if err != nil {
 		return nil, 0, err
 	}

@@ -36,9 +36,6 @@ func (s *Store) RequireForms(ctx context.Context, named bool) error {
 func (s *Store) PutReport(
 	ctx context.Context, operator string, in store.Report, data []byte, keep int,
 ) (last []store.Report, created bool, err error) {
-	if !storable(operator) {
-		return nil, false, fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
-	}
 	err = s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
 		last, created, err = putReport(ctx, q, operator, in, data, keep)
 		return store.Outcome{Reports: last, Created: created}, err
@@ -80,27 +77,19 @@ func putReport(ctx context.Context, q statements.Statements, operator string, in
 
 // Reports implements [store.Store].
 func (s *Store) Reports(ctx context.Context, operator string, epoch, interval int64) (last []store.Report, err error) {
-	err = s.about(ctx, operator, func(q statements.Statements) error {
-		r, err := row(ctx, q, operator)
-		if err != nil {
-			return err
-		}
+	err = s.about(ctx, operator, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) (err error) {
 		last, err = q.LastReports(ctx, r.ID, epoch, interval)
 		return err
-	})
+	}))
 	return last, err
 }
 
 // ReportData implements [store.Store].
 func (s *Store) ReportData(ctx context.Context, operator string, revision int64) (data []byte, err error) {
-	err = s.about(ctx, operator, func(q statements.Statements) error {
-		r, err := row(ctx, q, operator)
-		if err != nil {
-			return err
-		}
+	err = s.about(ctx, operator, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) (err error) {
 		data, err = q.ReportData(ctx, r.ID, revision)
 		return err
-	})
+	}))
 	if err != nil {
 		return nil, fmt.Errorf("report %d: %w", revision, err)
 	}

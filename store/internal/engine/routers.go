@@ -14,10 +14,7 @@ import (
 func (s *Store) RegisterRouter(
 	ctx context.Context, operator, router string, epoch *int64, lease time.Duration, at time.Time,
 ) (r store.Router, created bool, err error) {
-	switch {
-	case !storable(operator):
-		return r, false, fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
-	case router == "" || !storable(router):
+	if router == "" || !storable(router) {
 		return r, false, fmt.Errorf("store: router %q: it must be UTF-8 without NUL, and not empty", router)
 	}
 	err = s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
@@ -64,21 +61,17 @@ func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) 
 
 // Routers implements [store.Store].
 func (s *Store) Routers(ctx context.Context, operator string) (all []store.Router, err error) {
-	err = s.about(ctx, operator, func(q statements.Statements) error {
-		r, err := row(ctx, q, operator)
-		if err != nil {
-			return err
-		}
+	err = s.about(ctx, operator, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) (err error) {
 		all, err = q.Routers(ctx, r.ID)
 		return err
-	})
+	}))
 	return all, err
 }
 
 // DeleteRouter implements [store.Store].
 func (s *Store) DeleteRouter(ctx context.Context, operator, router string) error {
 	err := s.update(ctx, func(q statements.Statements) (store.Outcome, error) {
-		if !storable(operator) || !storable(router) {
+		if !storable(router) {
 			return store.Outcome{}, store.ErrNotFound
 		}
 		return store.Outcome{}, deleteRouter(ctx, q, operator, router)

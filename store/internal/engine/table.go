@@ -13,21 +13,14 @@ import (
 
 // Table implements [store.Store].
 func (s *Store) Table(ctx context.Context, operator string, version *int64) (t store.Table, err error) {
-	if !storable(operator) {
-		return t, fmt.Errorf("operator %q: %w", operator, store.ErrNotFound)
-	}
-	err = s.db.Snapshot(ctx, func(q statements.Statements) error {
-		r, err := row(ctx, q, operator)
-		if err != nil {
-			return err
-		}
+	err = s.db.Snapshot(ctx, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) (err error) {
 		if version == nil {
 			t, err = table(ctx, q, r, r.TableVersion)
 		} else {
 			t, err = table(ctx, q, r, *version)
 		}
 		return err
-	})
+	}))
 	if err != nil {
 		return store.Table{}, fmt.Errorf("routing table of operator %q: %w", operator, err)
 	}
