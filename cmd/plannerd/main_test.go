@@ -203,7 +203,7 @@ func TestHelp(t *testing.T) {
 		t.Error("without arguments the help should appear")
 	}
 	for command, wants := range map[string][]string{
-		"serve": {"limited in time, in bytes, in rows and in the memory", "--max-rows=20000000", 
+		"serve": {"limited in time, in bytes, in rows and in the memory", "--max-rows=20000000",
 			"--listen", "127.0.0.1:8080", "$PLANNERD_LISTEN", "--database-url", "sqlite:plannerd.db", "$PLANNERD_DATABASE_URL",
 			"--no-migrate", "--shutdown-timeout", "Examples"},
 		"plan": {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj",
