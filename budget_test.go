@@ -40,7 +40,7 @@ var rooms = []room{
 	{"plannerdtest", 200, false},
 	{"sdk", 5_350, true},
 	{"store", 6_650, true},
-	{"store/storetest", 6_000, false},
+	{"store/storetest", 5_780, false},
 	{"tools", 500, false},
 	{"examples", 7_060, false},
 	{"web", 120, true},
