@@ -39,8 +39,9 @@ var rooms = []room{
 	{"planner/plannertest", 2_600, false},
 	{"plannerdtest", 200, false},
 	{"sdk", 5_350, true},
-	{"store", 6_810, true}, // nothing is acknowledged that goes to a removed log; versions have an origin; poolers,
-	{"store/storetest", 5_910, false},
+	// Nothing is acknowledged that goes to a removed log; versions have an origin; poolers.
+	{"store", 6_820, true},
+	{"store/storetest", 5_800, false},
 	{"tools", 500, false},
 	{"examples", 7_060, false},
 	{"web", 120, true},
@@ -48,7 +49,7 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines       = 119_900
+	allLines       = 119_700
 	productLines   = 87_530 // bombs, removed logs, lost histories and poolers; the lab and the examples paid for it
 	dashboardLines = 19_900 // of JavaScript and CSS that are written here
 )

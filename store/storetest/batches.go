@@ -53,7 +53,6 @@ func (f *fixture) ackBatch(t testing.TB, id string, batch int64, instances ...in
 
 func batchesInOrder(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1), set("z", 9))
 	waiting := f.create(t, f.plan(t, "clicks", 5, store.StatusApproved, set("w", 1)))
 	in := f.batched(t, 6, []store.Change{move("a", 1, 2), set("b", 1)}, []store.Change{unset("z", 9)},
@@ -119,7 +118,6 @@ func sortedChanges(changes []store.Change) []store.Change {
 }
 
 func acksOfBatches(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)}))
 	f.start(t, p.ID)
 	ack := func(batch int64, instance int32) error {
@@ -142,7 +140,6 @@ func acksOfBatches(t *testing.T, f *fixture) {
 
 func stoppedAfterABatch(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)},
 		[]store.Change{set("c", 3)}))
 	fails(t, "stopping what was not started", errorOf(f.StopPlan(ctx, p.ID, f.by("x"))), store.ErrTransition)
@@ -170,7 +167,6 @@ func stoppedAfterABatch(t *testing.T, f *fixture) {
 
 func abortedInABatch(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)}))
 	f.start(t, p.ID)
 	f.ackBatch(t, p.ID, 1, 0)
@@ -189,7 +185,6 @@ func abortedInABatch(t *testing.T, f *fixture) {
 }
 
 func batchesAtOnce(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)}))
 	p, committed := must2(f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{}))(t)
 	if !committed || p.BatchesDone != 2 || *p.Version != 1 || *p.Batches[0].Version != 1 || *p.Batches[1].Version != 1 {
@@ -199,7 +194,6 @@ func batchesAtOnce(t *testing.T, f *fixture) {
 }
 
 func routersOfBatches(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	first := f.register(t, "r")
 	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)},
 		[]store.Change{set("c", 3)}))
@@ -214,7 +208,6 @@ func routersOfBatches(t *testing.T, f *fixture) {
 
 // batchesInAnyOrder compares random plans in batches with what a map remembers.
 func batchesInAnyOrder(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	h := &batchHistory{fixture: f, T: t, random: rand.New(rand.NewPCG(15, 1)), table: map[string]int32{},
 		versions: []map[string]int32{{}}}
 	for range 25 {

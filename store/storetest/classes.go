@@ -23,7 +23,7 @@ var classCases = []testCase{
 	{name: "resolved keys are bytes", run: resolvedKeysAreBytes},
 	{name: "resolutions go with their plans", run: resolutionsArePurged},
 	{name: "of the engine's table no entries are stored", run: engineTable},
-	{name: "the engine's table has a history of versions", run: engineTableHistory},
+	{name: "the engine's table has a history of versions", run: engineTableHistory, bare: true},
 	{name: "an engine takes a table over and gives it back", run: engineTakesOver},
 }
 
@@ -44,10 +44,7 @@ func (f *fixture) resolve(t testing.TB, id string, keys int64, changes ...store.
 
 func (f *fixture) commitPlan(t testing.TB, id string) store.Plan {
 	t.Helper()
-	p, committed, err := f.CommitPlan(t.Context(), id, f.by("x"), store.Retention{})
-	if err != nil || !committed {
-		t.Fatalf("committed = %v, error %v", committed, err)
-	}
+	p := did(f.CommitPlan(t.Context(), id, f.by("x"), store.Retention{}))(t, "the call", true)
 	return p
 }
 
@@ -62,10 +59,7 @@ func (f *fixture) finish(t testing.TB, p store.Plan) {
 
 func (f *fixture) wantChanges(t testing.TB, id string, want ...store.Change) {
 	t.Helper()
-	got, err := f.Changes(t.Context(), id)
-	if err != nil {
-		t.Error(err)
-	}
+	got := must(f.Changes(t.Context(), id))(t)
 	same(t, "changes of "+id, want, got)
 }
 
@@ -91,7 +85,6 @@ func database(t testing.TB, f *fixture) *sql.DB {
 }
 
 func planKeepsKind(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	for i, c := range []struct {
 		status               store.Status
 		classes, engineTable bool
@@ -120,7 +113,6 @@ func planKeepsKind(t *testing.T, f *fixture) {
 
 func classesAreResolved(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1), set("b", 1))
 	want := f.create(t, f.classes(t, 7))
 	f.wantChanges(t, want.ID)
@@ -133,13 +125,9 @@ func classesAreResolved(t *testing.T, f *fixture) {
 	same(t, "resolved plans", want, got)
 	f.wantChanges(t, want.ID, move("a", 1, 2), unset("b", 1), set("c", 3))
 	same(t, "the caller's changes", []store.Change{set("c", 3), unset("b", 1), move("a", 1, 2)}, unsorted)
-	steps, err := f.Transitions(ctx, want.ID)
-	if err != nil || len(steps) != 2 {
-		t.Fatalf("transitions %v, error %v; want two", steps, err)
-	}
-	same(t, "the last transition", store.Transition{
+	f.wantLast(t, want.ID, 2, store.Transition{
 		From: store.StatusApproved, To: store.StatusApproved, Actor: "someone", Reason: "because", At: kept(by.At),
-	}, steps[1])
+	})
 	// Nothing has happened to the table yet.
 	f.wantTable(t, "clicks", -1, "a=1", "b=1")
 	if op := f.operator(t, "clicks"); op.CurrentPlan != want.ID || op.TableVersion != 1 {
@@ -159,7 +147,6 @@ func classesAreResolved(t *testing.T, f *fixture) {
 }
 
 func resolutionIsReplaced(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.classes(t, 1))
 	wantDiffs(t, f, 0)
 	for i, changes := range [][]store.Change{
@@ -174,10 +161,7 @@ func resolutionIsReplaced(t *testing.T, f *fixture) {
 		}
 		f.wantChanges(t, p.ID, changes...)
 		wantDiffs(t, f, min(len(changes), 1))
-		steps, err := f.Transitions(t.Context(), p.ID)
-		if err != nil || len(steps) != 2+i {
-			t.Errorf("%d transitions, error %v; want %d", len(steps), err, 2+i)
-		}
+		f.wantSteps(t, p.ID, 2+i)
 	}
 	f.commitPlan(t, p.ID)
 	f.wantTable(t, "clicks", -1, "c=1")
@@ -191,7 +175,6 @@ func resolutionIsReplaced(t *testing.T, f *fixture) {
 // resolutionTellsTable: what is said of the table is the newest resolution's, all
 // else about the plan stays.
 func resolutionTellsTable(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	want := f.create(t, f.classes(t, 1))
 	for i, r := range []store.Resolution{
 		{Keys: 2, Changes: []store.Change{set("a", 1), set("b", 1)}, TableAfter: 2},
@@ -202,19 +185,13 @@ func resolutionTellsTable(t *testing.T, f *fixture) {
 	} {
 		want.ResolvedKeys, want.TableAfter, want.TableWithinLimit = new(r.Keys), r.TableAfter, r.TableWithinLimit
 		for range 2 {
-			got, err := f.ResolvePlan(t.Context(), want.ID, r, f.by("x"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(f.ResolvePlan(t.Context(), want.ID, r, f.by("x")))(t)
 			same(t, "resolved plans", want, got)
 			same(t, "plans", want, must(f.Plan(t.Context(), want.ID))(t))
 			listed, _ := must2(f.Plans(t.Context(), store.PlanFilter{Operator: "clicks", Limit: 1}))(t)
 			same(t, "plans listed", summaries([]store.Plan{want}), listed)
 		}
-		steps, err := f.Transitions(t.Context(), want.ID)
-		if err != nil || len(steps) != 2+i {
-			t.Errorf("%d transitions, error %v; want %d", len(steps), err, 2+i)
-		}
+		f.wantSteps(t, want.ID, 2+i)
 	}
 	// A resolution that is refused says nothing.
 	must(f.AbortPlan(t.Context(), want.ID, false, f.by("x")))(t)
@@ -225,7 +202,6 @@ func resolutionTellsTable(t *testing.T, f *fixture) {
 }
 
 func sameResolution(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	for i, changes := range [][]store.Change{{set("a", 1), set("b", 2)}, nil} {
 		p := f.create(t, f.classes(t, int64(i)))
 		want := f.resolve(t, p.ID, 3, changes...)
@@ -246,7 +222,6 @@ func sameResolution(t *testing.T, f *fixture) {
 }
 
 func unresolvedIsNotCommitted(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.classes(t, 1))
 	before := read(t, f)
 	_, committed, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1, Plans: 1, Versions: 1})
@@ -256,11 +231,7 @@ func unresolvedIsNotCommitted(t *testing.T, f *fixture) {
 	}
 	born := f.classes(t, 2)
 	born.Status = store.StatusCommitted
-	_, created, err := f.CreatePlan(t.Context(), born, f.by("x"))
-	fails(t, "a plan of classes born committed", err, store.ErrUnresolved)
-	if created {
-		t.Error("created = true")
-	}
+	fails(t, "a plan of classes born committed", notDone(f.CreatePlan(t.Context(), born, f.by("x"))), store.ErrUnresolved)
 	// A build that does not know of classes is held back by the schema.
 	if _, err := database(t, f).ExecContext(t.Context(),
 		`UPDATE plans SET status = 'committed', version = 1`); err == nil {
@@ -268,9 +239,7 @@ func unresolvedIsNotCommitted(t *testing.T, f *fixture) {
 	}
 	same(t, "contents", before, read(t, f))
 	// It can be given up, and another one supersedes it, as any plan.
-	if _, err := f.AbortPlan(t.Context(), p.ID, false, f.by("x")); err != nil {
-		t.Error(err)
-	}
+	must(f.AbortPlan(t.Context(), p.ID, false, f.by("x")))(t)
 	_, _, err = f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{})
 	fails(t, "an unresolved plan that was aborted", err, store.ErrTransition)
 	f.create(t, f.classes(t, 3))
@@ -280,7 +249,6 @@ func unresolvedIsNotCommitted(t *testing.T, f *fixture) {
 
 func resolutionRefusals(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	resolution := store.Resolution{Keys: 1, Changes: []store.Change{set("k", 1)}}
 	purged := f.create(t, f.classes(t, 1))
 	idle := f.classes(t, 2)
@@ -323,7 +291,6 @@ func resolutionRefusals(t *testing.T, f *fixture) {
 }
 
 func impossibleResolutions(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.classes(t, 1))
 	f.resolve(t, p.ID, 1, set("a", 1))
 	before := read(t, f)
@@ -350,7 +317,6 @@ func impossibleResolutions(t *testing.T, f *fixture) {
 // unfittingResolution is as any plan whose changes cannot be made: its commit
 // says so and leaves nothing behind. Another resolution mends it.
 func unfittingResolution(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1))
 	p := f.create(t, f.classes(t, 9))
 	for _, change := range []store.Change{set("a", 2), move("a", 2, 3), unset("a", 2), unset("z", 1)} {
@@ -366,7 +332,6 @@ func unfittingResolution(t *testing.T, f *fixture) {
 }
 
 func resolvedKeysAreBytes(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	var changes []store.Change
 	var want []string
 	for i, key := range oddKeys {
@@ -389,7 +354,6 @@ func resolvedKeysAreBytes(t *testing.T, f *fixture) {
 
 func resolutionsArePurged(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	// An open one, given up by retention, takes its resolution with it.
 	open := f.create(t, f.classes(t, 0))
 	f.resolve(t, open.ID, 1, set("open", 1))
@@ -422,7 +386,6 @@ func resolutionsArePurged(t *testing.T, f *fixture) {
 }
 
 func engineTable(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	changes := []store.Change{set("a", 1), move("b", 1, 2), unset("c", 3)} // of a table that only the engine knows
 	for i, classes := range []bool{false, true} {
 		for j, status := range []store.Status{store.StatusApproved, store.StatusCommitted} {
@@ -488,7 +451,6 @@ func engineTableHistory(t *testing.T, f *fixture) {
 // engineTakesOver changes who holds a table. The entries that were stored are
 // history from then on, and nothing that is stored later is an older version's.
 func engineTakesOver(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1), set("b", 2))
 	takeover := f.plan(t, "clicks", 5, store.StatusApproved, move("a", 1, 3))
 	takeover.EngineTable = true

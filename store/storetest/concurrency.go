@@ -21,7 +21,7 @@ var concurrencyCases = []testCase{
 	{name: "proposals that arrive together", run: oneIsProposed},
 	{name: "a request sent to all replicas makes one plan", run: oneOfTheSamePlan},
 	{name: "a plan is committed as it was resolved last", run: committedAsResolved},
-	{name: "an operator is created once", run: operatorIsCreatedOnce},
+	{name: "an operator is created once", run: operatorIsCreatedOnce, bare: true},
 	{name: "configurations that arrive together are all counted", run: configurationsTogether},
 }
 
@@ -50,7 +50,6 @@ func (f *fixture) together(t *testing.T, n int, call func(i int, s store.Store))
 // it last saw. Whoever comes too late is told so and tries again.
 func oneVersionAtATime(t *testing.T, f *fixture) {
 	const workers, each = 6, 5
-	f.put(t, "clicks", `{}`)
 	versions := make([][]int64, workers)
 	f.together(t, workers, func(i int, s store.Store) {
 		for try := 0; len(versions[i]) < each; try++ {
@@ -121,7 +120,6 @@ func tooLate(err error) bool {
 
 func oneOfCompetingPlans(t *testing.T, f *fixture) {
 	const n = 6
-	f.put(t, "clicks", `{}`)
 	var plans []store.Plan
 	for i := range n {
 		plans = append(plans, f.create(t, f.plan(t, "clicks", int64(i), store.StatusApproved, set("k", int32(i)))))
@@ -164,7 +162,6 @@ func oneOfCompetingPlans(t *testing.T, f *fixture) {
 // oneIsStarted lets executors start plans: each plan is started by several.
 func oneIsStarted(t *testing.T, f *fixture) {
 	const n = 4
-	f.put(t, "clicks", `{}`)
 	var plans []store.Plan
 	for i := range n {
 		plans = append(plans, f.create(t, f.plan(t, "clicks", int64(i), store.StatusApproved, set("k", int32(i)))))
@@ -194,7 +191,6 @@ func oneIsStarted(t *testing.T, f *fixture) {
 // oneAckCommits lets each instance ack twice.
 func oneAckCommits(t *testing.T, f *fixture) {
 	const n = 8
-	f.put(t, "clicks", `{}`)
 	in := f.plan(t, "clicks", 1, store.StatusApproved, set("k", 1))
 	in.Awaited = nil
 	for i := range int32(n) {
@@ -224,7 +220,6 @@ func oneAckCommits(t *testing.T, f *fixture) {
 }
 
 func abortOrCommit(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	for i := range int32(6) {
 		op := f.operator(t, "clicks")
 		p := f.create(t, f.awaiting(t, "clicks", int64(i), store.StatusApproved, set(fmt.Sprint("k", i), i)))
@@ -259,7 +254,6 @@ func abortOrCommit(t *testing.T, f *fixture) {
 // oneIsProposed lets replicas propose plans of as many intervals.
 func oneIsProposed(t *testing.T, f *fixture) {
 	const n = 6
-	f.put(t, "clicks", `{}`)
 	var plans []store.NewPlan
 	for range n {
 		plans = append(plans, f.proposal(t, "clicks", 1))
@@ -284,7 +278,6 @@ func oneIsProposed(t *testing.T, f *fixture) {
 
 func oneOfTheSamePlan(t *testing.T, f *fixture) {
 	const n = 8
-	f.put(t, "clicks", `{}`)
 	p := f.plan(t, "clicks", 1, store.StatusCommitted, set("a", 1))
 	by := f.by("x")
 	var lock sync.Mutex
@@ -315,7 +308,6 @@ func oneOfTheSamePlan(t *testing.T, f *fixture) {
 func committedAsResolved(t *testing.T, f *fixture) {
 	const n = 12 // each third is a commit
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.classes(t, 1))
 	results := make([]error, n)
 	by := f.by("x")
@@ -383,7 +375,6 @@ func operatorIsCreatedOnce(t *testing.T, f *fixture) {
 
 func configurationsTogether(t *testing.T, f *fixture) {
 	const n = 8
-	f.put(t, "clicks", `{}`)
 	at := f.now()
 	f.together(t, n, func(i int, s store.Store) {
 		if _, _, err := s.PutOperator(t.Context(), "clicks", fmt.Appendf(nil, `{"v":%d}`, i), at); err != nil {

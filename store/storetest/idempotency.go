@@ -15,13 +15,13 @@ import (
 
 var idempotencyCases = []testCase{
 	{name: "a request is answered once under its key", run: answeredOnce},
-	{name: "a key is another one in another scope, whatever its bytes", run: keysAreApart},
-	{name: "a lease that ran out lets the next one try", run: leaseRunsOut},
-	{name: "a lease that is extended keeps the key", run: leaseIsExtended},
-	{name: "a request that changes nothing is answered once, too", run: nothingToChange},
-	{name: "a key whose request failed is given back", run: keyIsGivenBack},
-	{name: "old keys are forgotten", run: oldKeysAreForgotten},
-	{name: "keys have a quota", run: keysHaveAQuota},
+	{name: "a key is another one in another scope, whatever its bytes", run: keysAreApart, bare: true},
+	{name: "a lease that ran out lets the next one try", run: leaseRunsOut, bare: true},
+	{name: "a lease that is extended keeps the key", run: leaseIsExtended, bare: true},
+	{name: "a request that changes nothing is answered once, too", run: nothingToChange, bare: true},
+	{name: "a key whose request failed is given back", run: keyIsGivenBack, bare: true},
+	{name: "old keys are forgotten", run: oldKeysAreForgotten, bare: true},
+	{name: "keys have a quota", run: keysHaveAQuota, bare: true},
 	{name: "every change finishes its request", run: everyChangeFinishes},
 	{name: "an answer that fails takes the effect back", run: failingAnswer},
 	{name: "one of the requests under a key is made", run: oneRequestIsMade},
@@ -76,7 +76,6 @@ func nothingToChange(t *testing.T, f *fixture) {
 
 func answeredOnce(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
 	i := request("once")
 	c := f.begin(t, i)
@@ -94,9 +93,7 @@ func answeredOnce(t *testing.T, f *fixture) {
 	_, err = f.BeginIdempotent(ctx, other, lease, f.clock().Add(2*lease))
 	fails(t, "another request", err, store.ErrIdempotencyMismatch)
 	// What is done cannot be given back, and not be done again.
-	if err := f.ReleaseIdempotent(ctx, i, c.Token); err != nil {
-		t.Error(err)
-	}
+	ok(t, f.ReleaseIdempotent(ctx, i, c.Token))
 	before := read(t, f)
 	_, _, err = f.PutOperator(finishing(ctx, i, c), "other", []byte(`{}`), f.now())
 	fails(t, "a second effect", err, store.ErrIdempotencyLost)
@@ -112,8 +109,7 @@ func keysAreApart(t *testing.T, f *fixture) {
 		{Scope: "\xff\x00", Key: "\x00"}, {Scope: "\xff", Key: "\x00\x00"}, {Scope: long}, {Key: long},
 	} {
 		tokens[f.begin(t, i).Token] = true
-		_, err := f.BeginIdempotent(t.Context(), i, lease, f.clock())
-		fails(t, "the same key", err, store.ErrIdempotencyRunning)
+		fails(t, "the same key", errorOf(f.BeginIdempotent(t.Context(), i, lease, f.clock())), store.ErrIdempotencyRunning)
 	}
 	if len(tokens) != 11 {
 		t.Errorf("%d tokens for 11 keys", len(tokens))
@@ -137,21 +133,15 @@ func leaseRunsOut(t *testing.T, f *fixture) {
 	// does not hold.
 	_, _, err = f.PutOperator(finishing(ctx, i, first), "first", []byte(`{}`), f.now())
 	fails(t, "the late first one", err, store.ErrIdempotencyLost)
-	if err := f.ReleaseIdempotent(ctx, i, first.Token); err != nil {
-		t.Error(err)
-	}
+	ok(t, f.ReleaseIdempotent(ctx, i, first.Token))
 	if ops, err := f.Operators(ctx, "", 10); err != nil || len(ops) > 0 {
 		t.Errorf("operators %v, error %v", ops, err)
 	}
-	if _, _, err = f.PutOperator(finishing(ctx, i, second), "second", []byte(`{}`), f.now()); err != nil {
-		t.Error(err)
-	}
+	must2(f.PutOperator(finishing(ctx, i, second), "second", []byte(`{}`), f.now()))(t)
 	// A lease that ran out and that nobody took over is good enough to finish with.
 	j := request("slower")
 	c := f.begin(t, j)
-	if _, _, err = f.PutOperator(finishing(ctx, j, c), "third", []byte(`{}`), f.clock().Add(5*lease)); err != nil {
-		t.Error(err)
-	}
+	must2(f.PutOperator(finishing(ctx, j, c), "third", []byte(`{}`), f.clock().Add(5*lease)))(t)
 }
 
 func leaseIsExtended(t *testing.T, f *fixture) {
@@ -200,9 +190,7 @@ func keyIsGivenBack(t *testing.T, f *fixture) {
 	second := f.begin(t, i)
 	_, _, err = f.PutOperator(finishing(ctx, i, first), "first", []byte(`{}`), f.now())
 	fails(t, "the token of the former life", err, store.ErrIdempotencyLost)
-	if _, _, err = f.PutOperator(finishing(ctx, i, second), "second", []byte(`{}`), f.now()); err != nil {
-		t.Error(err)
-	}
+	must2(f.PutOperator(finishing(ctx, i, second), "second", []byte(`{}`), f.now()))(t)
 }
 
 func oldKeysAreForgotten(t *testing.T, f *fixture) {
@@ -243,7 +231,6 @@ func keysHaveAQuota(t *testing.T, f *fixture) {
 // everyChangeFinishes goes through all methods that change something. What they
 // find done already is finished too.
 func everyChangeFinishes(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	f.put(t, "gone", `{}`)
 	keep := store.Retention{}
 	classes := f.create(t, f.classes(t, 1)).ID
@@ -251,58 +238,54 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 	proposed := f.proposal(t, "clicks", 3)
 	later := f.plan(t, "clicks", 20, store.StatusApproved)
 	later.BaseVersion++ // the abort before it makes a version
+	operator := func(created bool) string {
+		return fmt.Sprintf(`plan "" , operator "new", 0 reports, created %v`, created)
+	}
+	plan := func(id string, status store.Status, created bool) string {
+		return fmt.Sprintf(`plan %q %s, operator "", 0 reports, created %v`, id, status, created)
+	}
+	put := func(ctx context.Context) error { return errorOf2(f.PutOperator(ctx, "new", []byte(`{}`), f.now())) }
+	create := func(p store.NewPlan) func(context.Context) error {
+		return func(ctx context.Context) error { return errorOf2(f.CreatePlan(ctx, p, f.by("x"))) }
+	}
+	abort := func(rolledBack bool) func(context.Context) error {
+		return func(ctx context.Context) error { return errorOf(f.AbortPlan(ctx, proposed.ID, rolledBack, f.by("x"))) }
+	}
 	steps := []struct {
 		name string
 		run  func(ctx context.Context) error
 		want string
 	}{
-		{"put", func(ctx context.Context) error { return errorOf2(f.PutOperator(ctx, "new", []byte(`{}`), f.now())) },
-			`plan "" , operator "new", 0 reports, created true`},
-		{"put again", func(ctx context.Context) error {
-			return errorOf2(f.PutOperator(ctx, "new", []byte(`{}`), f.now()))
-		},
-			`plan "" , operator "new", 0 reports, created false`},
+		{"put", put, operator(true)},
+		{"put again", put, operator(false)},
 		{"delete", func(ctx context.Context) error { return f.DeleteOperator(ctx, "gone", f.now()) },
 			`plan "" , operator "", 0 reports, created false`},
 		{"report", func(ctx context.Context) error {
 			return errorOf2(f.PutReport(ctx, "clicks", store.Report{Interval: 9, At: f.now()}, []byte("x"), 0))
 		}, `plan "" , operator "", 1 reports, created true`},
-		{"create", func(ctx context.Context) error { _, _, err := f.CreatePlan(ctx, in, f.by("x")); return err },
-			`plan "` + in.ID + `" approved, operator "", 0 reports, created true`},
-		{"create again", func(ctx context.Context) error { _, _, err := f.CreatePlan(ctx, in, f.by("x")); return err },
-			`plan "` + in.ID + `" approved, operator "", 0 reports, created false`},
+		{"create", create(in), plan(in.ID, store.StatusApproved, true)},
+		{"create again", create(in), plan(in.ID, store.StatusApproved, false)},
 		{"resolve", func(ctx context.Context) error {
 			return errorOf(f.ResolvePlan(ctx, classes, store.Resolution{Keys: 1}, f.by("x")))
-		}, `plan "` + classes + `" approved, operator "", 0 reports, created true`},
-		{"propose", func(ctx context.Context) error { _, _, err := f.CreatePlan(ctx, proposed, f.by("x")); return err },
-			`plan "` + proposed.ID + `" proposed, operator "", 0 reports, created true`},
+		}, plan(classes, store.StatusApproved, true)},
+		{"propose", create(proposed), plan(proposed.ID, store.StatusProposed, true)},
 		{"approve", func(ctx context.Context) error {
-			_, err := f.ApprovePlan(ctx, proposed.ID, unchanged, f.by("x"))
-			return err
-		},
-			`plan "` + proposed.ID + `" approved, operator "", 0 reports, created true`},
+			return errorOf(f.ApprovePlan(ctx, proposed.ID, unchanged, f.by("x")))
+		}, plan(proposed.ID, store.StatusApproved, true)},
 		{"start", func(ctx context.Context) error {
 			return errorOf(f.StartPlan(ctx, proposed.ID, jobManager, f.by("x")))
-		},
-			`plan "` + proposed.ID + `" applying, operator "", 0 reports, created true`},
+		}, plan(proposed.ID, store.StatusApplying, true)},
 		{"ack", func(ctx context.Context) error {
 			return errorOf2(f.AckPlan(ctx, proposed.ID, 1, []int32{0}, f.by("x"), keep))
-		}, `plan "` + proposed.ID + `" applying, operator "", 0 reports, created false`},
-		{"abort", func(ctx context.Context) error { _, err := f.AbortPlan(ctx, proposed.ID, false, f.by("x")); return err },
-			`plan "` + proposed.ID + `" aborting, operator "", 0 reports, created true`},
-		{"roll back", func(ctx context.Context) error {
-			_,
-				err := f.AbortPlan(ctx, proposed.ID, true, f.by("x"))
-			return err
-		},
-			`plan "` + proposed.ID + `" aborted, operator "", 0 reports, created true`},
+		}, plan(proposed.ID, store.StatusApplying, false)},
+		{"abort", abort(false), plan(proposed.ID, store.StatusAborting, true)},
+		{"roll back", abort(true), plan(proposed.ID, store.StatusAborted, true)},
 		{"commit", func(ctx context.Context) error {
-			if _, _, err := f.CreatePlan(t.Context(), later, f.by("x")); err != nil {
+			if err := create(later)(t.Context()); err != nil {
 				return err
 			}
 			return errorOf2(f.CommitPlan(ctx, later.ID, f.by("x"), keep))
-		},
-			`plan "` + later.ID + `" committed, operator "", 0 reports, created true`},
+		}, plan(later.ID, store.StatusCommitted, true)},
 	}
 	for _, step := range steps {
 		i := request(step.name)
@@ -319,22 +302,13 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 }
 
 func failingAnswer(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
 	before := read(t, f)
 	i := request("answer")
 	ctx := store.WithCompletion(t.Context(), store.Completion{Idempotency: i, Token: f.begin(t, i).Token,
 		Answer: func(store.Outcome) (int, []byte, error) { return 0, nil, errGuard }})
-	_, committed, err := f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})
-	fails(t, "the commit", err, errGuard)
-	if committed {
-		t.Error("committed = true")
-	}
-	_, created, err := f.CreatePlan(ctx, f.plan(t, "clicks", 2, store.StatusApproved), f.by("x"))
-	fails(t, "the plan", err, errGuard)
-	if created {
-		t.Error("created = true")
-	}
+	fails(t, "the commit", notDone(f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})), errGuard)
+	fails(t, "the plan", notDone(f.CreatePlan(ctx, f.plan(t, "clicks", 2, store.StatusApproved), f.by("x"))), errGuard)
 	same(t, "contents", before, read(t, f))
 	fails(t, "its key", errorOf(f.BeginIdempotent(t.Context(), i, lease, f.clock())), store.ErrIdempotencyRunning)
 }
@@ -343,7 +317,6 @@ func failingAnswer(t *testing.T, f *fixture) {
 // answered.
 func oneRequestIsMade(t *testing.T, f *fixture) {
 	const n = 9
-	f.put(t, "clicks", `{}`)
 	i := request("everywhere")
 	in := f.plan(t, "clicks", 1, store.StatusCommitted, set("a", 1))
 	by, at := f.by("x"), f.clock()
@@ -385,7 +358,6 @@ func oneRequestIsMade(t *testing.T, f *fixture) {
 // effectAndAnswer ends the context at each point of the last ack. Whoever hears of
 // the end while the database commits does not know which of the two it is.
 func effectAndAnswer(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.awaiting(t, "clicks", 1, store.StatusApproved, set("a", 1), set("b", 1)))
 	f.start(t, p.ID)
 	i := request("interrupted")

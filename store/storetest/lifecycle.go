@@ -18,7 +18,6 @@ var lifecycleCases = []testCase{
 
 func commitMakesTable(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	in := f.plan(t, "clicks", 4, store.StatusApproved, set("a", 1), set("b", 2))
 	birth := f.by("engine")
 	must2(f.CreatePlan(ctx, in, birth))(t)
@@ -29,10 +28,7 @@ func commitMakesTable(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", -1)
 
 	to := f.by("someone")
-	got, committed, err := f.CommitPlan(ctx, in.ID, to, store.Retention{})
-	if err != nil || !committed {
-		t.Fatalf("committed = %v, error %v", committed, err)
-	}
+	got := did(f.CommitPlan(ctx, in.ID, to, store.Retention{}))(t, "the call", true)
 	want := in.Plan
 	want.Status, want.Version, want.CreatedAt = store.StatusCommitted, new(int64(1)), kept(in.CreatedAt)
 	same(t, "plans", want, got)
@@ -49,13 +45,9 @@ func commitMakesTable(t *testing.T, f *fixture) {
 }
 
 func bornCommitted(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	in := f.plan(t, "clicks", 4, store.StatusCommitted, set("a", 1))
 	by := f.by("engine")
-	got, created, err := f.CreatePlan(t.Context(), in, by)
-	if err != nil || !created {
-		t.Fatalf("created = %v, error %v", created, err)
-	}
+	got := did(f.CreatePlan(t.Context(), in, by))(t, "the call", true)
 	if got.Status != store.StatusCommitted || got.Version == nil || *got.Version != 1 {
 		t.Errorf("status %s, version %v", got.Status, got.Version)
 	}
@@ -74,7 +66,6 @@ func bornCommitted(t *testing.T, f *fixture) {
 
 func commitSupersedes(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	first := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
 	second := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved, set("a", 2)))
 	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
@@ -87,11 +78,10 @@ func commitSupersedes(t *testing.T, f *fixture) {
 	f.wantStatuses(t, "clicks", store.StatusSuperseded, store.StatusCommitted, store.StatusNoAction,
 		store.StatusSuperseded)
 	for _, p := range []store.Plan{first, third} {
-		steps := must(f.Transitions(ctx, p.ID))(t)
-		same(t, "the last transition", store.Transition{
+		f.wantLast(t, p.ID, 2, store.Transition{
 			From: store.StatusApproved, To: store.StatusSuperseded,
 			Actor: "someone", Reason: "plan " + second.ID + " was committed", At: kept(to.At),
-		}, steps[len(steps)-1])
+		})
 	}
 	if got := f.operator(t, "clicks").CurrentPlan; got != "" {
 		t.Errorf("current plan %q, want none", got)
@@ -105,7 +95,6 @@ func commitSupersedes(t *testing.T, f *fixture) {
 
 func repeatingChangesNothing(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	aborted := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
 	first, err := f.AbortPlan(ctx, aborted.ID, false, f.by("someone"))
 	if err != nil || first.Status != store.StatusAborted {
@@ -115,10 +104,7 @@ func repeatingChangesNothing(t *testing.T, f *fixture) {
 	f.commit(t, "clicks", set("c", 1))
 	before := read(t, f)
 
-	again, err := f.AbortPlan(ctx, aborted.ID, false, f.by("another"))
-	if err != nil {
-		t.Error(err)
-	}
+	again := must(f.AbortPlan(ctx, aborted.ID, false, f.by("another")))(t)
 	same(t, "aborted plans", first, again)
 	again, anew, err := f.CommitPlan(ctx, committed.ID, f.by("another"), store.Retention{Inputs: 1, Plans: 1, Versions: 1})
 	if err != nil || anew {
@@ -130,7 +116,6 @@ func repeatingChangesNothing(t *testing.T, f *fixture) {
 
 func statusAllowsSteps(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	idle := f.create(t, f.plan(t, "clicks", 1, store.StatusNoAction))
 	aborted := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved))
 	must(f.AbortPlan(ctx, aborted.ID, false, f.by("x")))(t)
@@ -153,7 +138,6 @@ func statusAllowsSteps(t *testing.T, f *fixture) {
 // failedCommit commits a plan whose changes cannot be made: what went before them
 // in the transaction must be taken back.
 func failedCommit(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1), set("b", 1))
 	for i, changes := range [][]store.Change{
 		{set("0", 1), set("b", 2)},
@@ -173,13 +157,11 @@ func failedCommit(t *testing.T, f *fixture) {
 }
 
 func anyReason(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved))
 	by := store.Transition{Actor: "bad \xff byte", Reason: "NUL \x00, “quotes”, '; --\n", At: f.now()}
 	must(f.AbortPlan(t.Context(), p.ID, false, by))(t)
-	steps := must(f.Transitions(t.Context(), p.ID))(t)
-	same(t, "the last transition", store.Transition{
+	f.wantLast(t, p.ID, 2, store.Transition{
 		From: store.StatusApproved, To: store.StatusAborted,
 		Actor: "bad \uFFFD byte", Reason: "NUL \uFFFD, “quotes”, '; --\n", At: kept(by.At),
-	}, steps[len(steps)-1])
+	})
 }

@@ -8,12 +8,12 @@ import (
 )
 
 var operatorCases = []testCase{
-	{name: "a new operator is as it was put", run: operatorIsAsPut},
-	{name: "a configuration is kept byte for byte and counted", run: configurationsAreCounted},
-	{name: "operators are listed in the order of their bytes", run: operatorsAreListed},
-	{name: "operators are listed with how they went lately", run: recentPlans},
-	{name: "operators are apart", run: operatorsAreApart},
-	{name: "deleting keeps the numbers", run: deletingKeepsNumbers},
+	{name: "a new operator is as it was put", run: operatorIsAsPut, bare: true},
+	{name: "a configuration is kept byte for byte and counted", run: configurationsAreCounted, bare: true},
+	{name: "operators are listed in the order of their bytes", run: operatorsAreListed, bare: true},
+	{name: "operators are listed with how they went lately", run: recentPlans, bare: true},
+	{name: "operators are apart", run: operatorsAreApart, bare: true},
+	{name: "deleting keeps the numbers", run: deletingKeepsNumbers, bare: true},
 	{name: "what does not exist is not found", run: missingIsNotFound},
 }
 
@@ -36,17 +36,11 @@ func operatorIsAsPut(t *testing.T, f *fixture) {
 func configurationsAreCounted(t *testing.T, f *fixture) {
 	const first, second = "{ \"b\":1,\n\t\"a\" : 2.50, \"a\": \"\\u0000\" }", `{"b":1,"a":2.5}`
 	born := f.put(t, "clicks", first)
-	again, created, err := f.PutOperator(t.Context(), "clicks", []byte(first), f.now())
-	if err != nil || created {
-		t.Errorf("the same configuration again: created = %v, error %v", created, err)
-	}
+	again := did(f.PutOperator(t.Context(), "clicks", []byte(first), f.now()))(t, "the same configuration again", false)
 	same(t, "operators after the same configuration again", born, again)
 
 	at := f.now()
-	changed, created, err := f.PutOperator(t.Context(), "clicks", []byte(second), at)
-	if err != nil || created {
-		t.Errorf("another configuration: created = %v, error %v", created, err)
-	}
+	changed := did(f.PutOperator(t.Context(), "clicks", []byte(second), at))(t, "another configuration", false)
 	want := born
 	want.ConfigVersion, want.Config, want.UpdatedAt = 2, []byte(second), kept(at)
 	same(t, "operators after another configuration", want, changed)
@@ -58,8 +52,7 @@ func configurationsAreCounted(t *testing.T, f *fixture) {
 		same(t, "configurations", want, must(f.Configuration(t.Context(), "clicks", version))(t))
 	}
 	for _, version := range []int64{-1, 0, 3} {
-		_, err := f.Configuration(t.Context(), "clicks", version)
-		fails(t, "a version that never was", err, store.ErrNotFound)
+		fails(t, "a version that never was", errorOf(f.Configuration(t.Context(), "clicks", version)), store.ErrNotFound)
 	}
 	// Back to the first configuration is a third version, not the first again.
 	if op := f.put(t, "clicks", first); op.ConfigVersion != 3 {
@@ -165,9 +158,7 @@ func operatorsAreApart(t *testing.T, f *fixture) {
 	ok(t, f.DeleteOperator(t.Context(), "a", f.now()))
 	f.wantTable(t, "A", -1, "k=2")
 	f.wantTable(t, "A", 0)
-	if _, _, err := f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}); err != nil {
-		t.Error(err)
-	}
+	must2(f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}))(t)
 }
 
 func deletingKeepsNumbers(t *testing.T, f *fixture) {
@@ -182,14 +173,10 @@ func deletingKeepsNumbers(t *testing.T, f *fixture) {
 	fails(t, "its table", errorOf(f.Table(ctx, "clicks", nil)), store.ErrNotFound)
 	fails(t, "deleting it again", f.DeleteOperator(ctx, "clicks", f.now()), store.ErrNotFound)
 	wantPurged(t, f, old.ID)
-	_, _, err := f.CommitPlan(ctx, waiting.ID, f.by("x"), store.Retention{})
-	fails(t, "committing its plan", err, store.ErrPurged)
+	fails(t, "committing its plan", errorOf2(f.CommitPlan(ctx, waiting.ID, f.by("x"), store.Retention{})), store.ErrPurged)
 
 	at := f.now()
-	op, created, err := f.PutOperator(ctx, "clicks", []byte(`{"v":2}`), at)
-	if err != nil || !created {
-		t.Fatalf("creating it again: created = %v, error %v", created, err)
-	}
+	op := did(f.PutOperator(ctx, "clicks", []byte(`{"v":2}`), at))(t, "creating it again", true)
 	same(t, "operators", store.Operator{
 		Name: "clicks", ConfigVersion: 3, Config: []byte(`{"v":2}`), TableVersion: 3, TableConfigVersion: 3,
 		CreatedAt: kept(at), UpdatedAt: kept(at),
@@ -239,7 +226,6 @@ func planErrors(t *testing.T, f *fixture, id string) map[string]error {
 
 func missingIsNotFound(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	p := f.plan(t, "clicks", 1, store.StatusApproved)
 	f.create(t, p)
 	zero := int64(0)
@@ -271,7 +257,6 @@ func missingIsNotFound(t *testing.T, f *fixture) {
 	for _, version := range []int64{-1, 1} {
 		fails(t, "a version that never was", errorOf(f.Table(ctx, "clicks", &version)), store.ErrNotFound)
 	}
-	_, err := f.FindPlan(ctx, "clicks", 0, 1, "another fingerprint")
-	fails(t, "a plan of other input", err, store.ErrNotFound)
+	fails(t, "a plan of other input", errorOf(f.FindPlan(ctx, "clicks", 0, 1, "another fingerprint")), store.ErrNotFound)
 	fails(t, "a plan of another epoch", errorOf(f.FindPlan(ctx, "clicks", 1, 1, p.Fingerprint)), store.ErrNotFound)
 }

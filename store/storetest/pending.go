@@ -16,15 +16,14 @@ var pendingCases = []testCase{
 	{name: "the current plan is the one that matters", run: currentPlan},
 	{name: "a plan that is not approved in time has expired", run: notApprovedInTime},
 	{name: "an approved plan that is not started in time has expired", run: notStartedInTime},
-	{name: "whatever comes next writes down what has expired", run: expiryIsWrittenDown},
+	{name: "whatever comes next writes down what has expired", run: expiryIsWrittenDown, bare: true},
 	{name: "how a plan does under newer statistics", run: underNewerStatistics},
 	{name: "statistics that are too small leave their interval open", run: leavesIntervalOpen},
-	{name: "expiry is written down without anything else", run: expiryIsSwept},
+	{name: "expiry is written down without anything else", run: expiryIsSwept, bare: true},
 }
 
 func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	in := f.proposal(t, "clicks", 1, set("a", 1))
 	waiting := f.create(t, in)
 	f.create(t, f.plan(t, "clicks", 2, store.StatusNoAction))
@@ -33,11 +32,7 @@ func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
 		for _, policy := range []store.PendingPolicy{"", store.PendingKeep} {
 			p := f.plan(t, "clicks", 3, status, set("b", 1))
 			p.OnPending = policy
-			_, created, err := f.CreatePlan(ctx, p, f.by("x"))
-			fails(t, "a plan that is "+string(status), err, store.ErrPlanPending)
-			if created {
-				t.Error("created = true")
-			}
+			fails(t, "a plan that is "+string(status), notDone(f.CreatePlan(ctx, p, f.by("x"))), store.ErrPlanPending)
 		}
 	}
 	odd := f.plan(t, "clicks", 3, store.StatusProposed)
@@ -57,14 +52,10 @@ func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
 	next.OnPending = store.PendingReplace
 	by := f.by("someone")
 	must2(f.CreatePlan(ctx, next, by))(t)
-	steps, err := f.Transitions(ctx, waiting.ID)
-	if err != nil || len(steps) != 2 {
-		t.Fatalf("transitions %v, error %v; want two", steps, err)
-	}
-	same(t, "the last transition", store.Transition{
+	f.wantLast(t, waiting.ID, 2, store.Transition{
 		From: store.StatusProposed, To: store.StatusSuperseded, Actor: "someone", Reason: "plan " + next.ID + " replaces it",
 		At: kept(by.At),
-	}, steps[1])
+	})
 	// One that is committed at once replaces it too.
 	last := f.plan(t, "clicks", 5, store.StatusCommitted, set("a", 3))
 	last.OnPending = store.PendingReplace
@@ -97,7 +88,6 @@ func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
 // or nothing happens at all.
 func takesThePlace(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	waiting := f.create(t, f.proposal(t, "clicks", 1, set("a", 1)))
 	replacing := func(id string, status store.Status) store.NewPlan {
 		p := f.plan(t, "clicks", 1, status, set("a", 2))
@@ -109,8 +99,7 @@ func takesThePlace(t *testing.T, f *fixture) {
 	fails(t, "in the place of a plan that does not wait", err, store.ErrIntervalPlanned)
 	late := replacing(waiting.ID, store.StatusProposed)
 	late.BaseVersion++
-	_, _, err = f.CreatePlan(ctx, late, f.by("x"))
-	fails(t, "on a table that is not committed", err, store.ErrBaseChanged)
+	fails(t, "on a table that is not committed", errorOf2(f.CreatePlan(ctx, late, f.by("x"))), store.ErrBaseChanged)
 	same(t, "contents", before, read(t, f))
 
 	next := f.create(t, replacing(waiting.ID, store.StatusProposed))
@@ -124,15 +113,13 @@ func takesThePlace(t *testing.T, f *fixture) {
 	approved := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved))
 	p := replacing(approved.ID, store.StatusProposed)
 	p.Interval = 2
-	_, _, err = f.CreatePlan(ctx, p, f.by("x"))
-	fails(t, "in the place of an approved plan", err, store.ErrIntervalPlanned)
+	fails(t, "in the place of an approved plan", errorOf2(f.CreatePlan(ctx, p, f.by("x"))), store.ErrIntervalPlanned)
 }
 
 // underNewerStatistics: what is told of a plan that waits or is under way is kept, until
 // somebody agrees to it or something newer is told.
 func underNewerStatistics(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.put(t, "views", `{}`)
 	foreign := f.create(t, f.proposal(t, "views", 1))
 	interval := int64(1)
@@ -155,8 +142,7 @@ func underNewerStatistics(t *testing.T, f *fixture) {
 	want(p.ID, `{"n":1}`, true)
 	wrong := errors.New("unreadable")
 	refuses := func(store.Plan) (store.Approval, error) { return store.Approval{}, wrong }
-	_, err := f.ApprovePlan(ctx, p.ID, refuses, f.by("ann"))
-	fails(t, "an agreement that cannot be written", err, wrong)
+	fails(t, "an agreement that cannot be written", errorOf(f.ApprovePlan(ctx, p.ID, refuses, f.by("ann"))), wrong)
 	want(p.ID, `{"n":1}`, true)
 	must(f.ApprovePlan(ctx, p.ID, func(p store.Plan) (store.Approval, error) {
 		return store.Approval{Latest: []byte(strings.Replace(string(p.Latest), "1", "10", 1))}, nil
@@ -185,7 +171,6 @@ func underNewerStatistics(t *testing.T, f *fixture) {
 // plan as long as there are none.
 func leavesIntervalOpen(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	small := f.plan(t, "clicks", 1, store.StatusNoAction)
 	small.LeavesOpen = true
 	first := f.create(t, small)
@@ -213,20 +198,17 @@ func leavesIntervalOpen(t *testing.T, f *fixture) {
 		t.Error("an approved plan leaves its interval open")
 	}
 	fails(t, "small ones afterwards", errorOf(f.FindPlan(ctx, "clicks", 0, 1, small.Fingerprint)), store.ErrNotFound)
-	_, _, err := f.CreatePlan(ctx, again, f.by("x"))
-	fails(t, "a plan of small ones afterwards", err, store.ErrIntervalPlanned)
+	fails(t, "a plan of small ones afterwards", errorOf2(f.CreatePlan(ctx, again, f.by("x"))), store.ErrIntervalPlanned)
 }
 
 func oneInFlight(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	running := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
 	f.start(t, running.ID)
 	before := read(t, f)
 	for _, status := range []store.Status{store.StatusProposed, store.StatusApproved, store.StatusCommitted} {
 		p := f.plan(t, "clicks", 2, status)
 		p.OnPending = store.PendingReplace
-		_, _, err := f.CreatePlan(t.Context(), p, f.by("x"))
-		fails(t, "a plan that is "+string(status), err, store.ErrPlanInFlight)
+		fails(t, "a plan that is "+string(status), errorOf2(f.CreatePlan(t.Context(), p, f.by("x"))), store.ErrPlanInFlight)
 	}
 	same(t, "contents", before, read(t, f))
 	f.create(t, f.plan(t, "clicks", 2, store.StatusNoAction))
@@ -235,7 +217,6 @@ func oneInFlight(t *testing.T, f *fixture) {
 }
 
 func currentPlan(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	want := func(p store.Plan, status store.Status) {
 		t.Helper()
 		ops := must(f.Operators(t.Context(), "", 10))(t)
@@ -269,7 +250,6 @@ func currentPlan(t *testing.T, f *fixture) {
 // written down.
 func notApprovedInTime(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	in := f.proposal(t, "clicks", 1, set("a", 1))
 	in.ExpiresAt = new(kept(f.clock().Add(time.Hour).Truncate(time.Second)))
 	p := f.create(t, in)
@@ -303,11 +283,10 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 	look(store.StatusProposed, 1, nil, store.ErrIntervalPlanned)
 	f.ticks.Add(2)
 	look(store.StatusExpired, 2, store.ErrNotFound, nil)
-	steps := must(f.Transitions(ctx, p.ID))(t)
-	same(t, "the last transition", store.Transition{
+	f.wantLast(t, p.ID, 2, store.Transition{
 		From: store.StatusProposed, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not approved in time",
 		At: *in.ExpiresAt,
-	}, steps[1])
+	})
 	// What leads to nothing does not expire.
 	p2 := f.plan(t, "clicks", 2, store.StatusNoAction)
 	p2.ExpiresAt = in.ExpiresAt
@@ -320,7 +299,6 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 // does.
 func notStartedInTime(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	end := func(d time.Duration) *time.Time { return new(kept(f.clock().Add(d).Truncate(time.Second))) }
 	born := f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1))
 	born.ExpiresAt = end(time.Hour)
@@ -343,16 +321,14 @@ func notStartedInTime(t *testing.T, f *fixture) {
 			t.Errorf("%s: %d plans, error %v", status, len(listed), err)
 		}
 	}
-	_, err := f.StartPlan(ctx, born.ID, jobManager, f.by("x"))
-	fails(t, "starting what has expired", err, store.ErrTransition)
+	fails(t, "starting what has expired", errorOf(f.StartPlan(ctx, born.ID, jobManager, f.by("x"))), store.ErrTransition)
 	if n, err := f.Expire(ctx, f.now()); err != nil || n != 1 {
 		t.Errorf("%d plans expired, error %v", n, err)
 	}
-	steps := must(f.Transitions(ctx, born.ID))(t)
-	same(t, "the last transition", store.Transition{
+	f.wantLast(t, born.ID, 2, store.Transition{
 		From: store.StatusApproved, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not started in time",
 		At: *born.ExpiresAt,
-	}, steps[1])
+	})
 	must(f.AbortPlan(ctx, started.ID, false, f.by("x")))(t)
 	must(f.AbortPlan(ctx, started.ID, true, f.by("x")))(t)
 	f.ticks.Add(7200)
@@ -396,10 +372,7 @@ func expiryIsWrittenDown(t *testing.T, f *fixture) {
 		if err := row.Scan(&status); err != nil || status != string(store.StatusExpired) {
 			t.Errorf("%s: the database says %q, error %v", what, status, err)
 		}
-		after, err := f.Transitions(ctx, p.ID)
-		if err != nil {
-			t.Error(err)
-		}
+		after := must(f.Transitions(ctx, p.ID))(t)
 		same(t, what+": transitions", before, after)
 	}
 }

@@ -18,9 +18,9 @@ var retentionCases = []testCase{
 	{name: "the plan of the committed table is kept", run: currentPlanIsKept},
 	{name: "plans that wait in vain are not kept", run: waitingPlansAreNotKept},
 	{name: "a plan that is being applied is kept", run: applyingPlanIsKept},
-	{name: "configurations that nothing is of are not kept", run: configurationsAreKept},
+	{name: "configurations that nothing is of are not kept", run: configurationsAreKept, bare: true},
 	{name: "purged plans are forgotten in the end", run: purgedPlansAreForgotten},
-	{name: "retention does not reach over to other operators", run: retentionIsPerOperator},
+	{name: "retention does not reach over to other operators", run: retentionIsPerOperator, bare: true},
 }
 
 // keeping makes committed plans n at a time under a retention.
@@ -46,17 +46,13 @@ func keysBelow(n int) []string {
 }
 
 func zeroKeepsEverything(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	for i, p := range f.keeping(t, store.Retention{}, 30) {
-		if _, err := f.Input(t.Context(), p.ID); err != nil {
-			t.Error(err)
-		}
+		must(f.Input(t.Context(), p.ID))(t)
 		f.wantTable(t, "clicks", int64(i), keysBelow(i)...)
 	}
 }
 
 func inputsAreKept(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	without := f.plan(t, "clicks", 0, store.StatusNoAction)
 	without.Input = nil
 	f.create(t, without)
@@ -86,13 +82,10 @@ func inputsAreKept(t *testing.T, f *fixture) {
 	p := f.create(t, f.plan(t, "clicks", 90, store.StatusApproved))
 	must2(f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1}))(t)
 	fails(t, "the last input but one", errorOf(f.Input(t.Context(), plans[7].ID)), store.ErrPurged)
-	if _, err := f.Input(t.Context(), p.ID); err != nil {
-		t.Error(err)
-	}
+	must(f.Input(t.Context(), p.ID))(t)
 }
 
 func plansAreKept(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	plans := f.keeping(t, store.Retention{Plans: 3}, 8)
 	for i, p := range plans[:5] {
 		wantPurged(t, f, p.ID)
@@ -113,15 +106,13 @@ func plansAreKept(t *testing.T, f *fixture) {
 }
 
 func versionsAreKept(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	plans := f.keeping(t, store.Retention{Versions: 3}, 8)
 	for version := range int64(9) {
 		if version > 5 {
 			f.wantTable(t, "clicks", version, keysBelow(int(version))...)
 			continue
 		}
-		_, err := f.Table(t.Context(), "clicks", &version)
-		fails(t, fmt.Sprintf("version %d of 8", version), err, store.ErrPurged)
+		fails(t, fmt.Sprintf("version %d of 8", version), errorOf(f.Table(t.Context(), "clicks", &version)), store.ErrPurged)
 	}
 	// The plans that made the purged tables are history still.
 	for i, p := range plans {
@@ -143,7 +134,6 @@ func versionsAreKept(t *testing.T, f *fixture) {
 }
 
 func currentPlanIsKept(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	current := f.keeping(t, store.Retention{}, 1)[0]
 	idle := func(intervals ...int64) (plans []store.Plan) {
 		for _, interval := range intervals {
@@ -170,7 +160,6 @@ func currentPlanIsKept(t *testing.T, f *fixture) {
 
 // waitingPlansAreNotKept is an engine that never commits.
 func waitingPlansAreNotKept(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	var plans []store.Plan
 	for i := range int64(8) {
 		p := f.plan(t, "clicks", i, store.StatusApproved, set("w", 1))
@@ -184,13 +173,10 @@ func waitingPlansAreNotKept(t *testing.T, f *fixture) {
 	if got := f.operator(t, "clicks").CurrentPlan; got != plans[7].ID {
 		t.Errorf("current plan %q, want %q", got, plans[7].ID)
 	}
-	if _, _, err := f.CommitPlan(t.Context(), plans[5].ID, f.by("x"), store.Retention{}); err != nil {
-		t.Error(err)
-	}
+	must2(f.CommitPlan(t.Context(), plans[5].ID, f.by("x"), store.Retention{}))(t)
 }
 
 func applyingPlanIsKept(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	in := f.awaiting(t, "clicks", 0, store.StatusApproved, set("a", 1))
 	running := f.create(t, in)
 	f.start(t, running.ID)
@@ -259,7 +245,6 @@ func configurationsAreKept(t *testing.T, f *fixture) {
 
 func purgedPlansAreForgotten(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.put(t, "gone", `{}`)
 	first := f.keeping(t, store.Retention{Plans: 1}, 3)[0]
 	early := f.now()

@@ -14,7 +14,7 @@ import (
 )
 
 var routerCases = []testCase{
-	{name: "a router has another epoch each time that it is registered", run: routerEpochs},
+	{name: "a router has another epoch each time that it is registered", run: routerEpochs, bare: true},
 	{name: "a router extends the lease of its registration", run: routerLeases},
 	{name: "a plan is started with the routers that there are", run: routersOfPlans},
 	{name: "routers that are registered, deleted and named in any order", run: routersInAnyOrder},
@@ -43,10 +43,8 @@ func (f *fixture) acks(t testing.TB, id string, instances ...int32) store.Plan {
 
 func routerEpochs(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	_, _, err := f.RegisterRouter(ctx, "clicks", "r", nil, lease, f.now())
-	fails(t, "without an operator", err, store.ErrNotFound)
-	_, err = f.Routers(ctx, "clicks")
-	fails(t, "a list without an operator", err, store.ErrNotFound)
+	fails(t, "without an operator", errorOf2(f.RegisterRouter(ctx, "clicks", "r", nil, lease, f.now())), store.ErrNotFound)
+	fails(t, "a list without an operator", errorOf(f.Routers(ctx, "clicks")), store.ErrNotFound)
 	f.put(t, "clicks", `{}`)
 	if all := must(f.Routers(ctx, "clicks"))(t); len(all) != 0 {
 		t.Errorf("routers %v of a new operator", all)
@@ -94,7 +92,6 @@ func routerEpochs(t *testing.T, f *fixture) {
 
 func routerLeases(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	extend := func(epoch int64) (store.Router, error) {
 		r, created, err := f.RegisterRouter(ctx, "clicks", "r", &epoch, 2*lease, f.now())
 		if created {
@@ -102,8 +99,7 @@ func routerLeases(t *testing.T, f *fixture) {
 		}
 		return r, err
 	}
-	_, err := extend(1)
-	fails(t, "a router that is not registered", err, store.ErrRouterFenced)
+	fails(t, "a router that is not registered", errorOf(extend(1)), store.ErrRouterFenced)
 	first := f.register(t, "r")
 	f.ticks.Add(int64(2 * lease / time.Second)) // nobody took it for lost
 	want := first
@@ -114,18 +110,15 @@ func routerLeases(t *testing.T, f *fixture) {
 	}
 	second := f.register(t, "r")
 	for _, epoch := range []int64{first.Epoch, second.Epoch + 1} {
-		_, err = extend(epoch)
-		fails(t, fmt.Sprintf("epoch %d", epoch), err, store.ErrRouterFenced)
+		fails(t, fmt.Sprintf("epoch %d", epoch), errorOf(extend(epoch)), store.ErrRouterFenced)
 	}
 	same(t, "routers", []store.Router{second}, must(f.Routers(ctx, "clicks"))(t))
 	ok(t, f.DeleteRouter(ctx, "clicks", "r"))
-	_, err = extend(second.Epoch)
-	fails(t, "a router that was deleted", err, store.ErrRouterFenced)
+	fails(t, "a router that was deleted", errorOf(extend(second.Epoch)), store.ErrRouterFenced)
 }
 
 func routersOfPlans(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	without := f.create(t, f.awaiting(t, "clicks", 1, store.StatusApproved, set("a", 1)))
 	if p := f.start(t, without.ID); p.Routers != nil {
 		t.Errorf("an engine without routers: the plan has %v", p.Routers)
@@ -169,7 +162,6 @@ func routersOfPlans(t *testing.T, f *fixture) {
 
 // routersInAnyOrder compares random histories with what a map remembers.
 func routersInAnyOrder(t *testing.T, f *fixture) {
-	f.put(t, "clicks", `{}`)
 	h := &routerHistory{fixture: f, T: t, random: rand.New(rand.NewPCG(14, 1)), epochs: map[string]int64{}}
 	for range 300 {
 		name := fmt.Sprintf("r%d", h.random.IntN(4))
@@ -272,7 +264,6 @@ func (h *routerHistory) check() {
 
 func routersTogether(t *testing.T, f *fixture) {
 	const n = 12
-	f.put(t, "clicks", `{}`)
 	got := make([]store.Router, n)
 	f.together(t, n, func(i int, s store.Store) {
 		var err error

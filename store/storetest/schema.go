@@ -15,17 +15,17 @@ var schemaCases = []testCase{
 	{name: "plans outlive a migration taken back and made again", run: plansOutliveMigrations},
 	{name: "what identities told is written down by the migration", run: factsLeaveIdentities},
 	{name: "what a migration taken back cannot hold is given up", run: unheldIsAborted},
-	{name: "split keys become whole without the columns that tell of them", run: splitsBecomeWhole},
+	{name: "split keys become whole without the columns that tell of them", run: splitsBecomeWhole, bare: true},
 	{name: "what is under way in batches is given up with the table of batches", run: batchesAreAborted},
 	{name: "forms of reports that older programs do not know", run: formsAreRequired},
 	{name: "named keys beside records, which older programs do not know", run: namedKeysAreRequired},
 	{name: "without the table of routers there are none", run: routersAreForgotten},
-	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted},
+	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted, bare: true},
 	{name: "what there is can be counted at every version", run: countedAtEveryVersion},
 	{name: "without a schema the store is unavailable", run: unmigratedIsUnavailable, unmigrated: true},
-	{name: "reopening gives the same", run: reopeningGivesTheSame},
-	{name: "a context that ended leaves nothing behind", run: endedContext},
-	{name: "a closed store fails", run: closedStoreFails},
+	{name: "reopening gives the same", run: reopeningGivesTheSame, bare: true},
+	{name: "a context that ended leaves nothing behind", run: endedContext, bare: true},
+	{name: "a closed store fails", run: closedStoreFails, bare: true},
 }
 
 func upDownUp(t *testing.T, f *fixture) {
@@ -46,9 +46,7 @@ func upDownUp(t *testing.T, f *fixture) {
 			}
 		}
 		status(latest)
-		if err := f.Ready(ctx); err != nil {
-			t.Error(err)
-		}
+		ok(t, f.Ready(ctx))
 		if op := f.put(t, "clicks", `{}`); op.ConfigVersion != 1 {
 			t.Errorf("configuration version %d: the schema was not empty", op.ConfigVersion)
 		}
@@ -69,7 +67,6 @@ func upDownUp(t *testing.T, f *fixture) {
 // schema. A plan then loses what that version does not know, and no more.
 func plansOutliveMigrations(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.create(t, f.plan(t, "clicks", 1, store.StatusNoAction))
 	f.commit(t, "clicks", set("a", 1))
 	want := read(t, f)
@@ -91,7 +88,6 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 // and the fingerprint said before: they are filled in again from these.
 func factsLeaveIdentities(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	var want []store.Plan
 	for i, c := range []struct {
 		strategy, fingerprint, scheme, source string
@@ -126,7 +122,6 @@ func factsLeaveIdentities(t *testing.T, f *fixture) {
 // can be; what needs them no more lives on.
 func unheldIsAborted(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1))
 	open := f.create(t, f.classes(t, 1))
 	engines := f.plan(t, "clicks", 2, store.StatusApproved, set("e", 1))
@@ -210,7 +205,6 @@ func splitsBecomeWhole(t *testing.T, f *fixture) {
 // serve before the first is made, and again when the table is gone.
 func batchesAreAborted(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.batched(t, 1, []store.Change{set("a", 1)}, []store.Change{set("b", 2)}))
 	f.wantOldestProgram(t, 15)
 	f.start(t, p.ID)
@@ -234,7 +228,6 @@ func batchesAreAborted(t *testing.T, f *fixture) {
 // one of them: then the reports that it would take for damaged are gone.
 func formsAreRequired(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	put := func(instance int32, data string) {
 		t.Helper()
 		r := store.Report{Interval: 1, Instance: instance, At: f.now()}
@@ -260,7 +253,6 @@ func formsAreRequired(t *testing.T, f *fixture) {
 // schema is that of one of them: then nothing is left that it cannot read.
 func namedKeysAreRequired(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	ok(t, f.RequireForms(ctx, true))
 	f.wantOldestProgram(t, 16)
 	ok(t, f.RequireForms(ctx, false))
@@ -299,7 +291,6 @@ func namedKeysAreRequired(t *testing.T, f *fixture) {
 // may serve before the first is registered, and again when the table is gone.
 func routersAreForgotten(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.wantOldestProgram(t, 8)
 	f.register(t, "r")
 	f.wantOldestProgram(t, 14)
@@ -363,7 +354,6 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 
 func countedAtEveryVersion(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.put(t, "other", `{}`)
 	f.put(t, "gone", `{}`)
 	f.create(t, f.plan(t, "gone", 1, store.StatusNoAction))

@@ -38,7 +38,13 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 		idempotencyCases, concurrencyCases, schemaCases,
 	} {
 		for _, c := range group {
-			t.Run(c.name, func(t *testing.T) { c.run(t, newFixture(t, fresh(t), !c.unmigrated)) })
+			t.Run(c.name, func(t *testing.T) {
+				f := newFixture(t, fresh(t), !c.unmigrated)
+				if !c.unmigrated && !c.bare {
+					f.put(t, "clicks", `{}`)
+				}
+				c.run(t, f)
+			})
 		}
 	}
 }
@@ -46,6 +52,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 type testCase struct {
 	name       string
 	run        func(t *testing.T, f *fixture)
+	bare       bool // the case begins without the operator clicks
 	unmigrated bool // the case begins without a schema
 }
 
@@ -210,6 +217,22 @@ func (f *fixture) next(t testing.TB, operator string) int64 {
 	return 0
 }
 
+// wantLast checks the last of so many transitions of a plan.
+func (f *fixture) wantLast(t testing.TB, id string, n int, want store.Transition) {
+	t.Helper()
+	same(t, "the last transition", want, f.wantSteps(t, id, n)[n-1])
+}
+
+// wantSteps checks how many transitions a plan has, and returns them.
+func (f *fixture) wantSteps(t testing.TB, id string, n int) []store.Transition {
+	t.Helper()
+	steps := must(f.Transitions(t.Context(), id))(t)
+	if len(steps) != n {
+		t.Fatalf("transitions %v, want %d", steps, n)
+	}
+	return steps
+}
+
 func set(key string, instance int32) store.Change {
 	return store.Change{Key: []byte(key), Old: store.NoInstance, New: instance}
 }
@@ -293,6 +316,25 @@ func must2[T, U any](first T, second U, err error) func(testing.TB) (T, U) {
 		ok(t, err)
 		return first, second
 	}
+}
+
+// did is the result of a call that succeeds, and says whether it changed something.
+func did[T any](result T, done bool, err error) func(t testing.TB, what string, want bool) T {
+	return func(t testing.TB, what string, want bool) T {
+		t.Helper()
+		if err != nil || done != want {
+			t.Errorf("%s: done = %v, error %v", what, done, err)
+		}
+		return result
+	}
+}
+
+// notDone is the error of a call that must not say that it changed something.
+func notDone[T any](_ T, done bool, err error) error {
+	if done && err != nil {
+		return errors.New("it is refused, and done all the same")
+	}
+	return err
 }
 
 // errorOf is the error of a call, whatever else it returns.

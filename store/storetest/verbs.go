@@ -12,10 +12,10 @@ import (
 )
 
 var verbCases = []testCase{
-	{name: "the whole matrix of statuses and verbs", run: wholeMatrix},
+	{name: "the whole matrix of statuses and verbs", run: wholeMatrix, bare: true},
 	{name: "a plan goes all the way", run: allTheWay},
-	{name: "guards are asked under the lock and first", run: guardsComeFirst},
-	{name: "guards of operators", run: operatorGuards},
+	{name: "guards are asked under the lock and first", run: guardsComeFirst, bare: true},
+	{name: "guards of operators", run: operatorGuards, bare: true},
 	{name: "a plan is started once and by one executor", run: startedByOne},
 	{name: "what cannot be committed is not started", run: notStarted},
 	{name: "acks are a set and the last one commits", run: lastAckCommits},
@@ -184,7 +184,6 @@ func wholeMatrix(t *testing.T, f *fixture) {
 
 func allTheWay(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	in := f.proposal(t, "clicks", 7, set("a", 1), set("b", 2))
 	in.Executor, in.Acked = store.Executor{Name: "not yet"}, []store.Ack{{Instance: 2}}
 	p := f.create(t, in)
@@ -231,19 +230,12 @@ func allTheWay(t *testing.T, f *fixture) {
 		t.Errorf("committed = %v, error %v", committed, err)
 	}
 	f.wantTable(t, "clicks", 1, "a=1", "b=2")
-	found, err := f.FindPlan(ctx, "clicks", 0, 7, in.Fingerprint)
-	if err != nil {
-		t.Error(err)
-	}
+	found := must(f.FindPlan(ctx, "clicks", 0, 7, in.Fingerprint))(t)
 	same(t, "plans found", want, found)
-	steps, err := f.Transitions(ctx, p.ID)
-	if err != nil || len(steps) != 4 {
-		t.Fatalf("transitions %v, error %v; want four", steps, err)
-	}
-	same(t, "the last transition", store.Transition{
+	f.wantLast(t, p.ID, 4, store.Transition{
 		From: store.StatusApplying, To: store.StatusCommitted, Actor: "two", Reason: "all instances have finished",
 		At: kept(second.At),
-	}, steps[3])
+	})
 }
 
 var errGuard = errors.New("the guard says no")
@@ -301,14 +293,11 @@ func operatorGuards(t *testing.T, f *fixture) {
 		same(t, what+": operators seen", &want, seen)
 		same(t, what+": operators", want, f.operator(t, "clicks"))
 	}
-	if err := f.DeleteOperator(ctx, "clicks", f.now(), guard(nil)); err != nil {
-		t.Error(err)
-	}
+	ok(t, f.DeleteOperator(ctx, "clicks", f.now(), guard(nil)))
 }
 
 func startedByOne(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	one := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
 	other := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved, set("a", 2)))
 	want := f.start(t, one.ID)
@@ -339,7 +328,6 @@ func startedByOne(t *testing.T, f *fixture) {
 
 func notStarted(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("a", 1))
 	p := f.create(t, f.classes(t, 5))
 	fails(t, "an unresolved plan", errorOf(f.StartPlan(ctx, p.ID, jobManager, f.by("x"))), store.ErrUnresolved)
@@ -364,27 +352,17 @@ func notStarted(t *testing.T, f *fixture) {
 
 func lastAckCommits(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.keeping(t, store.Retention{}, 3)
 	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
 	f.start(t, p.ID)
-	want, committed, err := f.AckPlan(ctx, p.ID, 1, []int32{2, 2}, f.by("two"), store.Retention{})
-	if err != nil || committed {
-		t.Fatalf("committed = %v, error %v", committed, err)
-	}
+	want := did(f.AckPlan(ctx, p.ID, 1, []int32{2, 2}, f.by("two"), store.Retention{}))(t, "the call", false)
 	before := read(t, f)
 	for _, instances := range [][]int32{{2}, {2, 2}, nil} {
-		got, committed, err := f.AckPlan(ctx, p.ID, 1, instances, f.by("again"), store.Retention{})
-		if err != nil || committed {
-			t.Errorf("again: committed = %v, error %v", committed, err)
-		}
+		got := did(f.AckPlan(ctx, p.ID, 1, instances, f.by("again"), store.Retention{}))(t, "again", false)
 		same(t, "plans", want, got)
 		same(t, "contents", before, read(t, f))
 	}
-	_, committed, err = f.AckPlan(ctx, p.ID, 1, []int32{0}, f.by("zero"), store.Retention{Plans: 1})
-	if err != nil || !committed {
-		t.Fatalf("committed = %v, error %v", committed, err)
-	}
+	did(f.AckPlan(ctx, p.ID, 1, []int32{0}, f.by("zero"), store.Retention{Plans: 1}))(t, "the call", true)
 	f.wantStatuses(t, "clicks", store.StatusCommitted) // with retention
 	before = read(t, f)
 	got, committed, err := f.AckPlan(ctx, p.ID, 1, []int32{0, 2}, f.by("late"), store.Retention{})
@@ -394,16 +372,12 @@ func lastAckCommits(t *testing.T, f *fixture) {
 	same(t, "contents", before, read(t, f))
 	// Acks that come after a commit without them are not noted.
 	p = f.commitPlan(t, f.create(t, f.awaiting(t, "clicks", 6, store.StatusApproved)).ID)
-	got, committed, err = f.AckPlan(ctx, p.ID, 1, []int32{2}, f.by("late"), store.Retention{})
-	if err != nil || committed {
-		t.Errorf("an ack after the commit: committed = %v, error %v", committed, err)
-	}
+	got = did(f.AckPlan(ctx, p.ID, 1, []int32{2}, f.by("late"), store.Retention{}))(t, "an ack after the commit", false)
 	same(t, "plans", p, got)
 }
 
 func refusedAcks(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
 	try := func(want error) {
 		t.Helper()
@@ -438,7 +412,6 @@ func (f *fixture) ackPlan(ctx context.Context, id string, instances ...int32) er
 
 func abortInTwoSteps(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	f.commit(t, "clicks", set("z", 3))
 	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
 	waiting := f.create(t, f.plan(t, "clicks", 6, store.StatusApproved, set("b", 1)))
@@ -460,8 +433,7 @@ func abortInTwoSteps(t *testing.T, f *fixture) {
 	before = read(t, f)
 	fails(t, "the last ack", f.ackPlan(ctx, p.ID, 0), store.ErrTransition)
 	fails(t, "a commit", errorOf2(f.CommitPlan(ctx, p.ID, f.by("x"), store.Retention{})), store.ErrTransition)
-	_, err = f.StartPlan(ctx, waiting.ID, jobManager, f.by("x"))
-	fails(t, "starting another plan", err, store.ErrPlanInFlight)
+	fails(t, "starting another plan", errorOf(f.StartPlan(ctx, waiting.ID, jobManager, f.by("x"))), store.ErrPlanInFlight)
 	_, _, err = f.CreatePlan(ctx, f.plan(t, "clicks", 7, store.StatusApproved), f.by("x"))
 	fails(t, "creating another plan", err, store.ErrPlanInFlight)
 	same(t, "contents", before, read(t, f))
@@ -487,7 +459,6 @@ func abortInTwoSteps(t *testing.T, f *fixture) {
 
 func takenOver(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
 	first, later := store.Executor{Name: "one", Epoch: 1}, store.Executor{Name: "two", Epoch: 2}
 	by := f.by("one")
@@ -529,7 +500,6 @@ func takenOver(t *testing.T, f *fixture) {
 
 func commitNeedsAcks(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.put(t, "clicks", `{}`)
 	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
 	f.start(t, p.ID)
 	for _, acked := range [][]int32{nil, {0}} {
