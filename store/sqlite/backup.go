@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"plannerd/migrations"
 	"plannerd/store/internal/statements"
@@ -64,11 +65,15 @@ func duplicate(ctx context.Context, from, to, mode string) (err error) {
 	if _, err := os.Stat(from); err != nil {
 		return err
 	}
-	folder := filepath.Dir(to)
-	unfinished, err := os.CreateTemp(folder, filepath.Base(to)+".unfinished-")
+	folder, beginning := filepath.Dir(to), filepath.Base(to)+".unfinished-"
+	if err := removeUnfinished(folder, beginning); err != nil {
+		return err
+	}
+	unfinished, err := os.CreateTemp(folder, beginning)
 	if err != nil {
 		return err
 	}
+	lock(unfinished)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.Remove(unfinished.Name()))
@@ -92,6 +97,31 @@ func duplicate(ctx context.Context, from, to, mode string) (err error) {
 		return errors.Join(err, os.Remove(to))
 	}
 	return syncFolder(folder)
+}
+
+// removeUnfinished removes copies whose process was killed: a living one has its copy locked.
+func removeUnfinished(folder, beginning string) error {
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), beginning) {
+			continue
+		}
+		path := filepath.Join(folder, f.Name())
+		left, err := os.Open(path)
+		if err == nil {
+			if lock(left) {
+				err = os.Remove(path)
+			}
+			err = errors.Join(err, left.Close())
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another backup may have been first
+			return err
+		}
+	}
+	return nil
 }
 
 // vacuumInto copies a database into an empty file. The copy is in the mode of auto_vacuum of
