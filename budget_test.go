@@ -35,7 +35,7 @@ var rooms = []room{
 	{"internal/lab", 16_400, false},
 	{"internal/service", 11_050, true},
 	{"migrations", 40, true},
-	{"planner", 28_400, true},
+	{"planner", 28_580, true}, // 180 more: splitting is a package with a page that says what it does
 	{"planner/plannertest", 2_600, false},
 	{"plannerdtest", 200, false},
 	{"sdk", 5_350, true},
@@ -48,8 +48,8 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines       = 120_000
-	productLines   = 87_300
+	allLines       = 120_180
+	productLines   = 87_500
 	dashboardLines = 19_900 // of JavaScript and CSS that are written here
 )
 
@@ -81,9 +81,7 @@ var larger = map[string]string{
 	"internal/lab/browsertest.Page":      "what a page can do in a test",
 	"internal/lab/reproduce.measurement": "not divided yet",
 
-	"planner":                 "not divided yet: plans of split keys are made by prepared, too",
-	"planner.prepared":        "not divided yet",
-	"planner.divider":         "not divided yet",
+	"planner":                 "not divided yet: resolving, strategies and figures are one package",
 	"planner/batches.cutter":  "not divided yet",
 	"planner/forecast.State":  "not divided yet",
 	"planner/ranges.division": "not divided yet",
