@@ -72,6 +72,8 @@ var boundaries = slices.Concat(floors(), []boundary{
 	{place: "planner/internal/bound", reach: impure,
 		project: []string{"planner/internal/ablation", "planner/internal/assign", "planner/internal/knapsack",
 			"internal/exact"}},
+	{place: "planner/internal/division", reach: impure,
+		project: []string{"planner/internal/assign", "planner/internal/bound", "sdk/go/route"}},
 	{place: "planner/internal/search", reach: impure, project: []string{
 		"planner/internal/ablation", "planner/internal/assign", "planner/internal/bound", "planner/internal/knapsack",
 		"internal/exact"}},

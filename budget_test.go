@@ -35,7 +35,7 @@ var rooms = []room{
 	{"internal/lab", 16_110, false},
 	{"internal/service", 11_060, true},
 	{"migrations", 40, true},
-	{"planner", 28_400, true},
+	{"planner", 28_580, true}, // 180 more: splitting is a package with a page that says what it does
 	{"planner/plannertest", 2_600, false},
 	{"plannerdtest", 200, false},
 	{"sdk", 5_350, true},
@@ -49,8 +49,9 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines       = 119_700
-	productLines   = 87_530 // bombs, removed logs, lost histories and poolers; the lab and the examples paid for it
+	allLines = 119_950
+	// Bombs, removed logs, lost histories and poolers; splitting is a package with a page of its own.
+	productLines   = 87_800
 	dashboardLines = 19_900 // of JavaScript and CSS that are written here
 )
 
@@ -80,9 +81,7 @@ var larger = map[string]string{
 	"internal/lab/browsertest.Page":      "what a page can do in a test",
 	"internal/lab/reproduce.measurement": "not divided yet",
 
-	"planner":                 "not divided yet: plans of split keys are made by prepared, too",
-	"planner.prepared":        "not divided yet",
-	"planner.divider":         "not divided yet",
+	"planner":                 "not divided yet: resolving, strategies and figures are one package",
 	"planner/batches.cutter":  "not divided yet",
 	"planner/forecast.State":  "not divided yet",
 	"planner/ranges.division": "not divided yet",

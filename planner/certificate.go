@@ -21,8 +21,8 @@ func (f *finisher) certify(known bound.Evidence) {
 	if p.Goal.Imbalance {
 		reached = plan.Theta.After
 		c.LowerBound = known.LeastTheta
-		if len(f.splits) > 0 || f.leavesParts() {
-			p = f.undivided(f.meter)
+		if len(f.at.Splits) > 0 || f.at.LeavesParts() {
+			p = f.at.Undivided(f.meter)
 			c.LowerBound = optimal.ProveTheta(p, reached)
 		}
 		c.LowerBound = bound.NewPacking(p).LeastTheta(c.LowerBound, reached)
@@ -48,31 +48,31 @@ func (f *finisher) certify(known bound.Evidence) {
 
 func (f *finisher) certifyMigration(x *bound.Proof) {
 	p, c, forced, hot := f.p, f.plan.Certificate, 0.0, f.plan.HotKeys
-	leaves := f.leavesParts()
+	leaves := f.at.LeavesParts()
 	if leaves {
 		x = nil // other plans need not leave what this one does
 	}
 	switch {
-	case len(f.splits) == 0 && !leaves:
+	case len(f.at.Splits) == 0 && !leaves:
 	case x != nil:
 		p = x.Relaxation.Problem
 	default:
-		p = f.undivided(f.meter)
+		p = f.at.Undivided(f.meter)
 	}
-	if len(f.splits) > 0 || leaves { // others may fit where keys are divided otherwise
+	if len(f.at.Splits) > 0 || leaves { // others may fit where keys are divided otherwise
 		hot = append(hotKeys(p), f.crowdedKeys()...)
 	}
 	for _, k := range hot {
 		forced = max(forced, k.ForcedTheta)
 	}
 	if forced > 0 {
-		if !f.priced() {
+		if !f.space.Priced() {
 			forced = bound.NewPacking(p).LeastTheta(forced, f.plan.Theta.After)
 		}
 		c.Unmet = append(c.Unmet, Unmet{ConstraintTheta, f.o.ThetaMax, forced})
 	}
-	if f.priced() {
-		c.LowerBound = f.pricedBound()
+	if f.space.Priced() {
+		c.LowerBound = f.space.PricedBound()
 		return
 	}
 	if p.Settled() {
@@ -159,7 +159,7 @@ func (f *finisher) withoutTableLimit(p *assign.Problem, least float64) (fits, ne
 	q := *f.p
 	q.Goal.TableLimit, q.Goal.Effort, q.Meter = nil, assign.Fast, &assign.Meter{Stop: f.p.Meter.Stop}
 	a, known := optimally(&q, f.o)
-	if len(f.splits) > 0 || f.leavesParts() {
+	if len(f.at.Splits) > 0 || f.at.LeavesParts() {
 		q = *p
 		q.Goal.TableLimit, q.Goal.Effort = nil, assign.Fast
 		known.Proof = bound.Prove(&q, bound.Quick)
@@ -177,7 +177,7 @@ func (f *finisher) wholeTheta() float64 {
 	if f.o.TableLimit == nil {
 		return least
 	}
-	for _, y := range f.splits {
+	for _, y := range f.at.Splits {
 		cost := f.before.Cost.Fixed(f.s.Cost[y.Item])
 		for _, d := range f.before.Live {
 			residual := f.before.Cost.Fixed(f.s.Instances[d].ResidualCost)

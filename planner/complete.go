@@ -5,6 +5,7 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/division"
 	"plannerd/planner/internal/optimal"
 )
 
@@ -23,13 +24,15 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, splits []Split,
 	if err != nil {
 		return nil, err
 	}
-	if x.split() && x.p.Fill.Reached(x.p.Before) {
+	start := x.space.Start()
+	x.divide(start.Division)
+	if start.Settled && x.p.Fill.Reached(x.p.Before) {
 		return x.unmoved(name), nil
 	}
 	if o.Splitting != nil && len(splits) > 0 {
-		x.adopt(slices.Clone(splits))
+		x.divide(x.space.Divided(splits, start.Crowded))
 	}
-	a, known := x.run(x.p, false, placing(func(p *assign.Problem, o Options) *assign.Assignment {
+	a, known := x.run(x.p, x.at, false, placing(func(p *assign.Problem, o Options) *assign.Assignment {
 		gamma := largestGamma(o)
 		a := assign.NewAssignment(p)
 		carryOut(a, moves)
@@ -40,11 +43,10 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, splits []Split,
 	if a == nil {
 		return nil, ErrStopped
 	}
-	if len(x.splits) > 0 {
-		best := x.division(a)
-		best = best.orBetter(x.division(x.levelled(a)))
-		x.splits, x.p = best.splits, best.p
-		a, known = best.a, bound.Evidence{}
+	if len(x.at.Splits) > 0 {
+		best := division.Planned{Division: x.at, Assignment: a}.OrBetter(x.at.Levelled(a))
+		x.divide(best.Division)
+		a, known = best.Assignment, bound.Evidence{}
 	}
 	if x.p.Goal.Imbalance && o.Certificate != CertificateOff {
 		known.LeastTheta = optimal.ProveTheta(x.p, a.Score().Theta)

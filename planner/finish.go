@@ -7,6 +7,7 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/division"
 )
 
 // finish computes the plan that an assignment stands for, with what is known of it. It
@@ -73,7 +74,7 @@ func (x *prepared) moves(a *assign.Assignment) []Move {
 	}
 	moves := make([]Move, 0, len(changes))
 	for _, m := range changes {
-		if x.expires(m.Item, m.From) {
+		if x.space.Expires(m.Item, m.From) {
 			continue
 		}
 		moves = append(moves, Move{m.Item, m.From, m.To, m.Units, x.reason(m.Item, m.From, m.To)})
@@ -84,28 +85,16 @@ func (x *prepared) moves(a *assign.Assignment) []Move {
 // gather adds to moves those of state that is neither where its item goes nor on one of
 // the parts of its key: it goes to the heaviest part.
 func (x *prepared) gather(a *assign.Assignment, moves []Move) []Move {
-	before := len(moves)
-	for _, y := range x.splits {
-		from := x.s.Current[y.Item]
-		if !y.isOn(from) && !x.expires(y.Item, from) {
-			to := x.seat(y)
-			moves = append(moves, Move{y.Item, from, to, 1, x.reason(y.Item, from, to)})
-		}
-	}
-	for _, y := range x.s.Shares {
-		to := a.At[y.Row]
-		if split := splitOf(x.splits, y.Row); split != nil {
-			if split.isOn(y.Instance) {
-				continue
-			}
-			to = x.seat(*split)
-		}
-		if to != y.Instance && !x.expires(y.Row, y.Instance) {
-			moves = append(moves, Move{y.Row, y.Instance, to, 1, ReasonGather})
-		}
-	}
-	if len(moves) == before {
+	gathered := x.at.Gathered(a)
+	if len(gathered) == 0 {
 		return moves
+	}
+	for _, m := range gathered {
+		reason := ReasonGather
+		if !m.Share {
+			reason = x.reason(m.Item, m.From, m.To)
+		}
+		moves = append(moves, Move{m.Item, m.From, m.To, 1, reason})
 	}
 	return assign.InOrder(moves, x.p.Items, func(m *Move) int32 { return m.Item })
 }
@@ -185,8 +174,8 @@ func (f *finisher) migration() {
 		state += moved
 		out[x.From] += moved
 		in[x.To] += moved
-		divided := splitOf(f.splits, x.Item) != nil
-		if x.Reason == ReasonGather && !divided && !f.priced() {
+		divided := division.SplitOf(f.at.Splits, x.Item) != nil
+		if x.Reason == ReasonGather && !divided && !f.space.Priced() {
 			continue
 		}
 		chosen, keys = chosen+moved, keys+x.Count
@@ -198,7 +187,7 @@ func (f *finisher) migration() {
 	}
 	for _, x := range f.s.Splits { // a key may become whole elsewhere, and move nothing
 		from, to := f.s.Current[x.Item], f.a.At[x.Item]
-		if splitOf(f.splits, x.Item) == nil && from != to && f.expires(x.Item, from) {
+		if division.SplitOf(f.at.Splits, x.Item) == nil && from != to && f.space.Expires(x.Item, from) {
 			f.plan.Instances[from].KeysAfter--
 			f.plan.Instances[to].KeysAfter++
 		}
@@ -207,8 +196,8 @@ func (f *finisher) migration() {
 		f.plan.Instances[d].StateIn, f.plan.Instances[d].StateOut = p.State.Float(in[d]), p.State.Float(out[d])
 	}
 	m.State = p.State.Float(state)
-	m.Objective = p.Objective(chosen, keys) + f.priceOf(f.splits)
-	if f.priced() {
+	m.Objective = p.Objective(chosen, keys) + f.at.Price()
+	if f.space.Priced() {
 		f.plan.score.Objective = m.Objective
 	}
 	if p.TotalState > 0 {
@@ -282,10 +271,10 @@ func (f *finisher) causes() {
 // balanced reports whether there was nothing to do.
 func (f *finisher) balanced() bool {
 	strays := slices.ContainsFunc(f.s.Shares, func(y Share) bool {
-		split := splitOf(f.splits, y.Row)
-		return (split == nil || !split.isOn(y.Instance)) && !f.expires(y.Row, y.Instance)
+		split := division.SplitOf(f.at.Splits, y.Row)
+		return (split == nil || !split.IsOn(y.Instance)) && !f.space.Expires(y.Row, y.Instance)
 	})
-	return f.settled() && f.before.Fill.Reached(f.before.Before) && !strays
+	return f.space.Settled() && f.before.Fill.Reached(f.before.Before) && !strays
 }
 
 // unreached says why the plan misses a goal.
@@ -297,7 +286,7 @@ func (f *finisher) unreached() {
 	if f.o.Splitting != nil && slices.ContainsFunc(plan.HotKeys, func(k HotKey) bool { return !f.s.isKey(int(k.Item)) }) {
 		plan.Causes = append(plan.Causes, CauseUnnamed)
 	}
-	if len(f.crowded) > 0 {
+	if len(f.at.Crowded) > 0 {
 		plan.Causes = append(plan.Causes, CausePartsLimit)
 	}
 	if !plan.TableWithinLimit {

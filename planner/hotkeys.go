@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/division"
 )
 
 // hotKeys reports the hot keys.
@@ -13,7 +14,7 @@ func hotKeys(p *assign.Problem) []HotKey {
 	if len(p.Hot) == 0 {
 		return nil
 	}
-	rooms, least := rooms(p, p.Residual), p.LeastOfClasses(p.Residual)
+	rooms, least := division.Rooms(p, p.Residual), p.LeastOfClasses(p.Residual)
 	var keys []HotKey
 	for i, h := range p.Hot {
 		if i > 0 && p.Hot[i-1].Item == h.Item {
@@ -26,43 +27,15 @@ func hotKeys(p *assign.Problem) []HotKey {
 		}
 		keys = append(keys, HotKey{
 			Item: h.Item, Instance: h.To, Cost: p.Items.Cost[h.Item],
-			Pieces: piecesOf(cost, rooms), ForcedTheta: forced,
+			Pieces: division.PiecesOf(cost, rooms), ForcedTheta: forced,
 		})
 	}
 	return keys
 }
 
-// rooms returns the sums of the 1, 2, … largest rooms L_max,d − residual_d, as
-// long as they grow.
-func rooms(p *assign.Problem, residual []int64) []int64 {
-	sums := make([]int64, 0, len(p.Live))
-	for _, d := range p.Live {
-		sums = append(sums, p.Maximum[d]-residual[d])
-	}
-	slices.SortFunc(sums, func(a, b int64) int { return cmp.Compare(b, a) })
-	for i := range sums {
-		switch {
-		case sums[i] <= 0:
-			return sums[:i]
-		case i > 0:
-			sums[i] = min(sums[i]+sums[i-1], math.MaxInt64/2)
-		}
-	}
-	return sums
-}
-
-// piecesOf is the least n whose n largest rooms sum to at least cost, or 0.
-func piecesOf(cost int64, rooms []int64) int {
-	n, _ := slices.BinarySearch(rooms, cost)
-	if n == len(rooms) {
-		return 0
-	}
-	return n + 1
-}
-
 // crowdedKeys reports the keys for which as many parts as they may have do not suffice.
 func (x *prepared) crowdedKeys() []HotKey {
-	if len(x.crowded) == 0 {
+	if len(x.at.Crowded) == 0 {
 		return nil
 	}
 	residual := make([]int64, len(x.s.Instances))
@@ -70,11 +43,11 @@ func (x *prepared) crowdedKeys() []HotKey {
 		residual[d] = x.before.Cost.Fixed(y.ResidualCost)
 	}
 	var keys []HotKey
-	for _, row := range x.crowded {
+	for _, row := range x.at.Crowded {
 		cost := x.before.Cost.Fixed(x.s.Cost[row])
 		keys = append(keys, HotKey{
-			Item: row, Instance: heaviest(splitOf(x.splits, row).Parts).Instance, Cost: x.s.Cost[row],
-			Pieces: piecesOf(cost, rooms(x.before, residual)), ForcedTheta: x.forcedByParts(row),
+			Item: row, Instance: division.SplitOf(x.at.Splits, row).Heaviest().Instance, Cost: x.s.Cost[row],
+			Pieces: division.PiecesOf(cost, division.Rooms(x.before, residual)), ForcedTheta: x.forcedByParts(row),
 		})
 	}
 	return keys
@@ -89,12 +62,12 @@ func (x *prepared) forcedByParts(row int32) float64 {
 	bins := make([]bin, 0, len(p.Live))
 	scale := p.Cost.Float(1)
 	for _, d := range p.Live {
-		bins = append(bins, bin{x.s.Instances[d].ResidualCost + x.mergeCost(), float64(p.Fair[d] * scale)})
+		bins = append(bins, bin{x.s.Instances[d].ResidualCost + x.space.MergeCost(), float64(p.Fair[d] * scale)})
 	}
 	low, high, whole := -1.0, 0.0, math.Inf(1)
 	for _, b := range bins {
 		high = max(high, (b.base+cost)/b.fair-1)
-		whole = min(whole, (b.base-x.mergeCost()+cost)/b.fair-1)
+		whole = min(whole, (b.base-x.space.MergeCost()+cost)/b.fair-1)
 	}
 	for range 100 { // room grows with θ
 		theta := low + float64((high-low)/2)
@@ -103,7 +76,7 @@ func (x *prepared) forcedByParts(row int32) float64 {
 			most = append(most, float64((1+theta)*b.fair)-b.base)
 		}
 		slices.SortFunc(most, func(a, b float64) int { return cmp.Compare(b, a) })
-		if sumPositive(most[:min(len(most), x.mostParts())]) < cost {
+		if sumPositive(most[:min(len(most), x.space.MostParts())]) < cost {
 			low = theta
 		} else {
 			high = theta

@@ -136,7 +136,7 @@ func (o Options) Validate() error {
 			CertificateOff, CertificateFast, CertificateTight),
 		RequireOneOf("Effort", cmp.Or(o.Effort, EffortNormal), EffortFast, EffortNormal, EffortThorough),
 		RequireOneOf("Objective", cmp.Or(o.Objective, MinMigration), MinMigration, MinImbalance),
-		o.Splitting.validate(),
+		validateSplitting(o.Splitting),
 		o.validateMigrationLimit(),
 	)
 }

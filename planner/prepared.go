@@ -3,72 +3,59 @@ package planner
 import (
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/division"
 )
 
 // prepared is a snapshot under options, and the problem that strategies solve.
 type prepared struct {
-	s *Snapshot
-	o Options
-	p *assign.Problem // with keys divided as splits says
+	s     *Snapshot
+	o     Options
+	space *division.Space
+	at    *division.Division // how keys are divided
+	p     *assign.Problem    // of the keys that are whole then
 	// before is the problem with keys divided as the committed table divides them.
 	before *assign.Problem
-	splits []Split // rows ascending
-	// crowded are rows of keys that would need more parts than they may have.
-	crowded []int32
-	other   division // another way to divide keys, into no fewer parts
 
 	meter *assign.Meter
 	short map[int32]Unfilled // what keeps instances below a_d, if they were to be filled
 }
 
 // prepare checks the options and makes a problem of a snapshot.
-func prepare(s *Snapshot, o Options) (*prepared, error) {
+func prepare(s *Snapshot, o Options) (*prepared, error) { return prepareWith(s, o, 0) }
+
+// prepareWith is prepare for a strategy that may do so much work.
+func prepareWith(s *Snapshot, o Options, effort assign.Effort) (*prepared, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if err := validateInstances("Instances", s.Instances); err != nil {
 		return nil, err
 	}
-	x := &prepared{s: s, o: o, splits: s.Splits, meter: &assign.Meter{Budget: o.WorkBudget, Stop: o.Stop}}
-	x.p = x.problem(x.splits)
+	x := &prepared{s: s, o: o, meter: &assign.Meter{Budget: o.WorkBudget, Stop: o.Stop}}
+	in := division.Input{
+		Items: &assign.Items{
+			Cost: s.Cost, State: s.State, Units: s.Count, Current: s.Current, Home: s.Hash,
+			Hashes: s.Keys.hashes, Compare: s.Keys.Compare,
+		},
+		Instances: make([]assign.Instance, len(s.Instances)), Frozen: make([]bool, len(s.Instances)),
+		FirstKey: s.firstKey(), Entries: s.RetainedEntries(), Shares: s.Shares, Splits: s.Splits,
+		Goal: o.goal(), Splitting: o.Splitting, Meter: x.meter,
+	}
+	in.Goal.Effort = effort
+	for d, y := range s.Instances {
+		in.Instances[d] = assign.Instance{
+			Capacity: y.Capacity, Live: y.Live(), Cost: y.ResidualCost, State: y.ResidualState, Filling: y.Filling,
+		}
+		in.Frozen[d] = y.Frozen
+	}
+	x.space = division.NewSpace(in)
+	x.divide(x.space.Committed)
 	x.before = x.p
 	return x, nil
 }
 
-// problem is the snapshot with keys divided: what their parts cost is background.
-func (x *prepared) problem(splits []Split) *assign.Problem {
-	items, instances := x.whole()
-	entries := x.s.RetainedEntries()
-	if len(splits) > 0 {
-		x.divide(items, splits)
-		for _, y := range splits {
-			x.addParts(instances, y)
-			entries += int64(len(y.Parts))
-		}
-	}
-	x.addRunningOut(instances, splits)
-	return assign.NewProblem(items, instances, entries, x.o.goal(), x.meter)
-}
-
-// whole are the items and instances with no key divided.
-func (x *prepared) whole() (*assign.Items, []assign.Instance) {
-	s := x.s
-	items := &assign.Items{
-		Cost: s.Cost, State: s.State, Units: s.Count, Current: s.Current, Home: s.Hash,
-		Hashes: s.Keys.hashes, Compare: s.Keys.Compare,
-	}
-	instances := make([]assign.Instance, len(s.Instances))
-	for d, x := range s.Instances {
-		instances[d] = assign.Instance{
-			Capacity: x.Capacity, Live: x.Live(), Cost: x.ResidualCost, State: x.ResidualState, Filling: x.Filling,
-		}
-	}
-	for _, x := range s.Shares { // they move whatever the plan, or stay where a part is
-		instances[x.Instance].State += x.State
-	}
-	x.leaveState(items, instances)
-	return items, instances
-}
+// divide has keys be divided so.
+func (x *prepared) divide(at *division.Division) { x.at, x.p = at, at.Problem }
 
 // goal is what the options ask for.
 func (o Options) goal() assign.Goal {
@@ -93,17 +80,33 @@ var efforts = map[Effort]assign.Effort{
 // unmoved is the plan that moves nothing.
 func (x *prepared) unmoved(name string) *Plan { return x.finish(name, x.p.Unmoved(), bound.Evidence{}) }
 
+// strategy is one as what divides keys needs it.
+func (x *prepared) strategy(info Info) division.Strategy {
+	return division.Strategy{
+		Run: func(p *assign.Problem, at *division.Division) (*assign.Assignment, bound.Evidence) {
+			return x.run(p, at, info.proves, info.algorithm)
+		},
+		Place: func(p *assign.Problem) *assign.Assignment {
+			a, _ := info.algorithm(p, x.o)
+			return a
+		},
+		Proves: info.proves,
+	}
+}
+
 // run runs an algorithm on p, and meanwhile proves what the certificate rests on, unless
 // the algorithm does that itself or takes so little that it can wait. The assignment
 // is nil when the meter ran out before the algorithm had a complete one.
-func (x *prepared) run(p *assign.Problem, proves bool, a algorithm) (*assign.Assignment, bound.Evidence) {
+func (x *prepared) run(
+	p *assign.Problem, at *division.Division, proves bool, a algorithm,
+) (*assign.Assignment, bound.Evidence) {
 	if proves || x.o.Certificate == CertificateOff || p.Goal.Imbalance || !p.Concurrent() {
 		return a(p, x.o)
 	}
 	var known bound.Evidence
 	wait := p.Fork(func(q *assign.Problem) {
-		if len(x.splits) > 0 {
-			q = x.undivided(q.Meter)
+		if len(at.Splits) > 0 {
+			q = at.Undivided(q.Meter)
 		}
 		known.Proof = bound.Prove(q, x.o.Certificate.level())
 	})

@@ -5,6 +5,7 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/division"
 )
 
 // Rehash is the plan that the hash alone makes: every key goes to its hash
@@ -21,7 +22,7 @@ func Rehash(s *Snapshot, o Options, splits []Split) (*Plan, error) {
 		return nil, err
 	}
 	if len(s.Splits) > 0 || len(splits) > 0 {
-		x.adopt(slices.Clone(splits))
+		x.divide(x.space.Divided(splits, nil))
 	}
 	p := x.p
 	a := p.Unmoved()
@@ -29,7 +30,7 @@ func Rehash(s *Snapshot, o Options, splits []Split) (*Plan, error) {
 	var homeless []assign.Ranked
 	for i, home := range s.Hash {
 		switch {
-		case splitOf(splits, int32(i)) != nil:
+		case division.SplitOf(splits, int32(i)) != nil:
 		case p.IsLive[home]:
 			a.Move(int32(i), home)
 		case !p.IsLive[s.Current[i]]:

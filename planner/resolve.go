@@ -103,7 +103,7 @@ func (r *resolver) addShares() error {
 		x.Instance = r.index.find(x.Instance)
 		switch {
 		case x.Row < 0 || int(x.Row) >= r.s.Len() || !r.s.isKey(int(x.Row)) || !isAmount(x.State) ||
-			i > 0 && shares[i-1].compare(shares[i]) >= 0:
+			i > 0 && shares[i-1].Compare(shares[i]) >= 0:
 			return Invalid("Shares", "must ascend, and have amounts of rows that count one key")
 		case x.Instance < 0 || r.s.Instances[x.Instance].Frozen:
 			return InvalidRow(int(x.Row), "Instance", "is not a known instance, or a frozen one")

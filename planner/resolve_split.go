@@ -1,6 +1,10 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+
+	"plannerd/planner/internal/division"
+)
 
 // findSplits finds the rows of keys that the table splits.
 func (r *resolver) findSplits() error {
@@ -34,14 +38,14 @@ func (r *resolver) findSplits() error {
 func (r *resolver) settle(x Split) {
 	current := &r.s.Current[x.Item]
 	if r.says(x.Item) {
-		if x.isOn(*current) && *current != heaviest(x.Parts).Instance {
+		if x.IsOn(*current) && *current != x.Heaviest().Instance {
 			r.s.Drifted--
 		}
 		return
 	}
 	known := slices.DeleteFunc(slices.Clone(x.Parts), func(y Part) bool { return r.s.Instances[y.Instance].Frozen })
 	if len(known) > 0 {
-		*current = heaviest(known).Instance
+		*current = Split{Parts: known}.Heaviest().Instance
 	}
 }
 
@@ -50,7 +54,7 @@ func (r *resolver) says(row int32) bool {
 	if r.base.IgnoreInstances {
 		return false
 	}
-	i, _ := slices.BinarySearchFunc(r.stats.Shares, Share{Row: row, Instance: NoInstance}, Share.compare)
+	i, _ := slices.BinarySearchFunc(r.stats.Shares, Share{Row: row, Instance: NoInstance}, Share.Compare)
 	shared := i < len(r.stats.Shares) && r.stats.Shares[i].Row == row
 	return shared || at(r.stats.Instance, int(row), NoInstance) != NoInstance
 }
@@ -82,6 +86,87 @@ func (r *resolver) divideState() {
 		}
 	}
 	if len(s.Shares) > before {
-		slices.SortFunc(s.Shares, Share.compare)
+		slices.SortFunc(s.Shares, Share.Compare)
 	}
+}
+
+// runOut has keys be where the table sends them, if all that is said of where they are is
+// state that has cost nothing there: it runs out.
+func (r *resolver) runOut() {
+	s := &r.s
+	if !r.base.PartsExpire || r.base.IgnoreInstances || r.stats.Instance == nil {
+		return
+	}
+	before := len(s.Shares)
+	for i := s.firstKey(); i < s.Len(); i++ {
+		said := r.stats.Instance[i]
+		if said == NoInstance || !r.idleAt(int32(i), said) {
+			continue
+		}
+		from, to := s.Current[i], r.sent(int32(i))
+		if to < 0 || from == to || s.Instances[from].Drained || !s.Instances[to].Live() || r.sends(int32(i), from) {
+			continue
+		}
+		x := Share{Row: int32(i), Instance: from, State: at(s.State, i, 1), Idle: true}
+		s.Current[i] = to
+		if s.Table != nil {
+			s.Drifted--
+		}
+		if s.State != nil {
+			if before == len(s.Shares) && &s.State[0] == &r.stats.State[0] {
+				s.State = slices.Clone(s.State)
+			}
+			s.State[i] = 0
+		}
+		s.Shares = append(s.Shares, x)
+	}
+	if len(s.Shares) > before {
+		slices.SortFunc(s.Shares, Share.Compare)
+		r.joinShares()
+	}
+}
+
+// joinShares has what is where keys are now no share of its own.
+func (r *resolver) joinShares() {
+	s := &r.s
+	s.Shares = slices.DeleteFunc(s.Shares, func(x Share) bool {
+		here := x.Instance == s.Current[x.Row]
+		if here && s.State != nil {
+			s.State[x.Row] += x.State
+		}
+		return here
+	})
+}
+
+// idleAt reports whether the row's key has cost the instance with that id nothing.
+func (r *resolver) idleAt(row, id int32) bool {
+	if r.stats.Cost[row] == 0 {
+		return true
+	}
+	x := Share{Row: row, Instance: id}
+	i, found := slices.BinarySearchFunc(r.stats.Shares, x, Share.Compare)
+	return found && r.stats.Shares[i].Idle
+}
+
+// sent is where the committed table, or the committed hash, sends the row's key, or most of
+// it; below 0 if that is not known.
+func (r *resolver) sent(row int32) int32 {
+	if x := division.SplitOf(r.s.Splits, row); x != nil {
+		return x.Heaviest().Instance
+	}
+	entry := -1
+	if r.s.Entry != nil {
+		entry = int(r.s.Entry[row])
+	}
+	d, err := r.placed(int(row), entry, r.s.Instances[r.s.Hash[row]].ID)
+	if err != nil {
+		return NoInstance
+	}
+	return d
+}
+
+// sends reports whether the committed table sends messages of the row's key there.
+func (r *resolver) sends(row, d int32) bool {
+	x := division.SplitOf(r.s.Splits, row)
+	return x != nil && x.IsOn(d)
 }

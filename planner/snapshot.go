@@ -98,6 +98,9 @@ type Snapshot struct {
 	Drifted int64
 }
 
+// InstanceID is the id of an instance by its index.
+func (s *Snapshot) InstanceID(index int32) int32 { return s.Instances[index].ID }
+
 // Len is the number of items.
 func (s *Snapshot) Len() int { return len(s.Cost) }
 
@@ -117,7 +120,7 @@ func (s *Snapshot) StateOf(m Move) float64 {
 	if m.Reason != ReasonGather {
 		return at(s.State, int(m.Item), 1)
 	}
-	i, _ := slices.BinarySearchFunc(s.Shares, Share{Row: m.Item, Instance: m.From}, Share.compare)
+	i, _ := slices.BinarySearchFunc(s.Shares, Share{Row: m.Item, Instance: m.From}, Share.Compare)
 	return s.Shares[i].State
 }
 

@@ -1,6 +1,6 @@
 package planner
 
-import "cmp"
+import "plannerd/planner/internal/division"
 
 // NoInstance stands in an instance column for a row that names none.
 const NoInstance int32 = -1
@@ -44,19 +44,9 @@ type Statistics struct {
 	Frozen []int32
 }
 
-// Share is the part of the state of a key that is on one instance.
-type Share struct {
-	Row      int32   // of the key
-	Instance int32   // id; in a [Snapshot] an index into Instances
-	State    float64 // from 0 to MaxAmount; counts 1 where no state is reported
-	// Idle: the key has cost the instance nothing. Outside of where the table sends the key
-	// it is a part that runs out then, where parts do.
-	Idle bool
-}
-
-func (x Share) compare(y Share) int {
-	return cmp.Or(cmp.Compare(x.Row, y.Row), cmp.Compare(x.Instance, y.Instance))
-}
+// Share is the part of the state of a key that is on one instance: by its id, in a [Snapshot]
+// by its index into Instances.
+type Share = division.Share
 
 // Residual sums up the keys of one instance that have no row of their own.
 type Residual struct {

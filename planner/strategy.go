@@ -6,6 +6,7 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/division"
 	"plannerd/planner/internal/optimal"
 )
 
@@ -163,28 +164,30 @@ func Inspect(s *Snapshot, o Options) (*Plan, error) {
 // Plan computes a plan from a snapshot. It is a [Strategy]: it leaves a snapshot
 // alone in which nothing is to be done.
 func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
-	x, err := prepare(s, o)
+	effort := assign.Effort(0)
+	if info.DependsOn("effort") {
+		effort = efforts[o.Effort]
+	}
+	x, err := prepareWith(s, o, effort)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Knows(o.Objective) {
 		return nil, Invalid("Objective", OnlyKnowing(o.Objective))
 	}
-	if info.DependsOn("effort") {
-		x.p.Goal.Effort = efforts[o.Effort]
+	start, known := x.space.Start(), bound.Evidence{}
+	planned := division.Planned{Division: start.Division, Assignment: start.Problem.Unmoved()}
+	if !start.Settled {
+		planned, known = start.Solve(x.strategy(info))
 	}
-	settled := x.split()
-	a, known := x.p.Unmoved(), bound.Evidence{}
-	if !settled {
-		a, known = x.solve(info)
-	}
-	if a == nil {
+	if planned.Assignment == nil {
 		return nil, ErrStopped
 	}
-	if info.proves && !settled && x.priced() {
-		a, known = x.cheaper(info, a), bound.Evidence{}
+	if info.proves && !start.Settled && x.space.Priced() {
+		planned, known = x.space.Cheaper(x.strategy(info), planned), bound.Evidence{}
 	}
-	return x.finish(info.Name, x.filled(info, a), known), nil
+	x.divide(planned.Division)
+	return x.finish(info.Name, x.filled(info, planned.Assignment), known), nil
 }
 
 // DependsOn reports whether the strategy reads an option, see [Info.Reads].

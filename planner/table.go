@@ -86,7 +86,7 @@ func (t *RoutingTable) split(i int, e *Entry) error {
 	}
 	t.parts[int32(i)] = e.Parts
 	t.extra += int64(len(e.Parts) - 1)
-	e.Instance = heaviest(e.Parts).Instance
+	e.Instance = Split{Parts: e.Parts}.Heaviest().Instance
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package planner
+package division
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 // first, within the rooms of all. Where these do not suffice, loads that cannot leave are
 // levelled without regard to them.
 func (v *divider) weigh(row int32, at []int32) []Part {
-	cost := max(1, v.p.Cost.Fixed(v.x.s.Cost[row]))
+	cost := max(1, v.p.Cost.Fixed(v.x.Items.Cost[row]))
 	bins, room, least := make([]bin, len(at)), int64(0), v.x.leastWeight(row)
 	for i, d := range at {
 		bins[i] = bin{

@@ -1,9 +1,11 @@
-package planner
+package division
 
 import (
 	"cmp"
 	"math"
 	"slices"
+
+	"plannerd/planner/internal/assign"
 )
 
 // A part that is removed has to be moved, and the parts of hot keys may hold most of the
@@ -38,12 +40,12 @@ func (v *divider) keepParts() bool {
 		return false
 	}
 	for !k.spread(true) {
-		if d := k.fullest(); d == NoInstance || !k.addNear(d) {
+		if d := k.fullest(); d == assign.None || !k.addNear(d) {
 			return false
 		}
 	}
 	k.spread(false)
-	for k.merges() > k.budget {
+	for merges(k.splits) > k.budget {
 		if !k.shrink(math.Inf(1)) {
 			return false
 		}
@@ -55,11 +57,10 @@ func (v *divider) keepParts() bool {
 }
 
 // excessive reports whether there are more merges than there may be.
-func (v *divider) excessive() bool {
-	k := keeper{divider: v, hot: map[int32]bool{}}
+func (d *Division) excessive() bool {
+	k := keeper{divider: newDivider(d.space, d.Problem, d.Problem.Before), hot: map[int32]bool{}}
 	k.measure()
-	v.splits = v.x.splits
-	return v.merges() > k.budget
+	return merges(d.Splits) > k.budget
 }
 
 // measure works out which keys are hot, and what merges and movement are worth.
@@ -69,44 +70,44 @@ func (k *keeper) measure() {
 	for d := range beside {
 		beside[d] = k.fixed[d] + k.merge
 	}
-	sums := rooms(p, beside)
+	sums := Rooms(p, beside)
 	k.budget = 1
-	for _, row := range k.costly() {
-		cost := p.Cost.Fixed(x.s.Cost[row])
+	for _, row := range k.x.costly(k.p) {
+		cost := p.Cost.Fixed(x.Items.Cost[row])
 		if cost <= most {
 			break
 		}
 		k.hot[row] = true
-		n := piecesOf(cost, sums)
+		n := PiecesOf(cost, sums)
 		if n == 0 {
 			n = len(p.Live)
 		}
 		k.budget += max(n, 2) - 1
 	}
 	k.ratio = p.State.Float(p.TotalState) / max(1, float64(p.Total))
-	if x.priced() {
-		k.budget, k.price = math.MaxInt, *x.o.Splitting.Price
+	if x.Priced() {
+		k.budget, k.price = math.MaxInt, *x.Splitting.Price
 	}
 }
 
 // begin takes over the parts of the committed table, and adds those that hot keys and those
 // of more need at once. It reports whether there is room for them.
 func (k *keeper) begin() bool {
-	s := k.x.s
+	s := k.x
 	for _, y := range s.Splits {
-		k.whole[s.Current[y.Item]] += k.p.Cost.Fixed(s.Cost[y.Item])
+		k.whole[s.Items.Current[y.Item]] += k.p.Cost.Fixed(s.Items.Cost[y.Item])
 	}
 	for _, y := range s.Splits {
 		if k.x.frozen(y) {
 			k.divideFrom(y)
 		}
 	}
-	for _, row := range k.costly() {
+	for _, row := range k.x.costly(k.p) {
 		var at []int32
-		if old := splitOf(s.Splits, row); old != nil {
+		if old := SplitOf(s.Splits, row); old != nil {
 			at = slices.DeleteFunc(instancesOf(old.Parts), func(d int32) bool { return !k.p.IsLive[d] })
 		}
-		if d := s.Current[row]; len(at) == 0 && k.p.IsLive[d] {
+		if d := s.Items.Current[row]; len(at) == 0 && k.p.IsLive[d] {
 			at = []int32{d}
 		}
 		for range k.more[row] {
@@ -133,7 +134,7 @@ func (k *keeper) further(at []int32) []int32 {
 	for _, d := range at {
 		in[d] = true
 	}
-	if d := k.freest(in); d != NoInstance && len(at) < k.x.mostParts() {
+	if d := k.freest(in); d != assign.None && len(at) < k.x.MostParts() {
 		at = append(at, d)
 		slices.Sort(at)
 	}
@@ -152,30 +153,30 @@ func even(at []int32) []Part {
 
 // divideFrom divides a key that was whole.
 func (k *keeper) divideFrom(y Split) {
-	k.whole[k.x.s.Current[y.Item]] -= k.p.Cost.Fixed(k.x.s.Cost[y.Item])
+	k.whole[k.x.Items.Current[y.Item]] -= k.p.Cost.Fixed(k.x.Items.Cost[y.Item])
 	k.splits = append(k.splits, k.place(y))
 }
 
 // moving is what is gathered and, about, what else has to leave, with the price of merges.
 func (k *keeper) moving() float64 {
-	s, excess, state := k.x.s, int64(0), int64(0)
+	s, excess, state := k.x, int64(0), int64(0)
 	for _, d := range k.p.Live {
 		excess += max(0, k.load(d)-k.p.Limit[d])
 	}
 	divided := map[int32]Split{}
 	for _, y := range k.splits {
 		divided[y.Item] = y
-		if d := s.Current[y.Item]; !y.isOn(d) && !k.x.expires(y.Item, d) {
-			state += k.p.State.Fixed(at(s.State, int(y.Item), 1))
+		if d := s.Items.Current[y.Item]; !y.IsOn(d) && !k.x.Expires(y.Item, d) {
+			state += k.p.State.Fixed(s.stateOf(y.Item))
 		}
 	}
 	for _, share := range s.Shares {
 		y, is := divided[share.Row]
-		if (!is || !y.isOn(share.Instance)) && !k.x.expires(share.Row, share.Instance) {
+		if (!is || !y.IsOn(share.Instance)) && !k.x.Expires(share.Row, share.Instance) {
 			state += k.p.State.Fixed(share.State)
 		}
 	}
-	return k.p.State.Float(state) + float64(k.ratio*float64(excess)) + float64(k.price*float64(k.merges()))
+	return k.p.State.Float(state) + float64(k.ratio*float64(excess)) + float64(k.price*float64(merges(k.splits)))
 }
 
 // tight tells which instances share keys with d, directly or by way of others: what is above
@@ -202,7 +203,7 @@ func (k *keeper) tight(d int32) []bool {
 
 // freest is the live instance with most room that is not among those.
 func (k *keeper) freest(not []bool) int32 {
-	best, most := NoInstance, math.Inf(-1)
+	best, most := assign.None, math.Inf(-1)
 	for _, d := range k.p.Live {
 		if free := k.p.Rate(d, k.p.Limit[d]-k.load(d)); !not[d] && free > most && k.room(d) > 0 {
 			best, most = d, free
@@ -211,9 +212,9 @@ func (k *keeper) freest(not []bool) int32 {
 	return best
 }
 
-// fullest is the instance whose parts are most above its bound; NoInstance if none are.
+// fullest is the instance whose parts are most above its bound; assign.None if none are.
 func (k *keeper) fullest() int32 {
-	best, most := NoInstance, 0.0
+	best, most := assign.None, 0.0
 	for _, d := range k.p.Live {
 		if over := k.p.Rate(d, -k.room(d)-k.merge); over > most && k.parts[d] > 0 {
 			best, most = d, over
@@ -227,11 +228,11 @@ func (k *keeper) fullest() int32 {
 func (k *keeper) addNear(d int32) bool {
 	in := k.tight(d)
 	to := k.freest(in)
-	if to == NoInstance {
+	if to == assign.None {
 		return false
 	}
 	for i, y := range k.splits {
-		if k.hot[y.Item] && len(y.Parts) < k.x.mostParts() && !k.x.frozen(y) && !y.isOn(to) &&
+		if k.hot[y.Item] && len(y.Parts) < k.x.MostParts() && !k.x.frozen(y) && !y.IsOn(to) &&
 			slices.ContainsFunc(y.Parts, func(x Part) bool { return in[x.Instance] }) {
 			k.take(y)
 			k.splits[i] = k.place(Split{y.Item, even(slices.Sorted(slices.Values(append(instancesOf(y.Parts), to))))})
@@ -286,8 +287,8 @@ func (k *keeper) removable() []Share {
 			continue
 		}
 		for _, part := range y.Parts {
-			if len(y.Parts) > 2 || part.Instance != k.x.s.Current[y.Item] {
-				list = append(list, Share{Row: y.Item, Instance: part.Instance, State: k.heldBy(y.Item, part.Instance)})
+			if len(y.Parts) > 2 || part.Instance != k.x.Items.Current[y.Item] {
+				list = append(list, Share{Row: y.Item, Instance: part.Instance, State: k.leaving(y.Item, part.Instance)})
 			}
 		}
 	}
@@ -295,19 +296,12 @@ func (k *keeper) removable() []Share {
 	return list
 }
 
-// heldBy is the state of a row's key that would have to leave an instance.
-func (v *divider) heldBy(row, d int32) float64 {
-	s, sum := v.x.s, 0.0
-	if v.x.expires(row, d) {
+// leaving is the state of a row's key that would have to leave an instance.
+func (k *keeper) leaving(row, d int32) float64 {
+	if k.x.Expires(row, d) {
 		return 0
 	}
-	if s.Current[row] == d {
-		sum = at(s.State, int(row), 1)
-	}
-	if i, found := slices.BinarySearchFunc(s.Shares, Share{Row: row, Instance: d}, Share.compare); found {
-		sum += s.Shares[i].State
-	}
-	return sum
+	return k.x.held(row, d)
 }
 
 // remove removes a part of a key, which is whole if one other is left. It reports whether
@@ -319,7 +313,7 @@ func (k *keeper) remove(c Share) bool {
 	if at := slices.DeleteFunc(instancesOf(y.Parts), func(d int32) bool { return d == c.Instance }); len(at) > 1 {
 		k.splits[i] = k.place(Split{c.Row, k.weigh(c.Row, at)})
 	} else {
-		k.whole[k.x.s.Current[c.Row]] += k.p.Cost.Fixed(k.x.s.Cost[c.Row])
+		k.whole[k.x.Items.Current[c.Row]] += k.p.Cost.Fixed(k.x.Items.Cost[c.Row])
 		k.splits = slices.Delete(k.splits, i, i+1)
 	}
 	return (k.fit() || k.spread(true)) && k.spread(false)

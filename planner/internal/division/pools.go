@@ -1,4 +1,4 @@
-package planner
+package division
 
 import (
 	"slices"
@@ -20,23 +20,24 @@ type pools struct {
 }
 
 // pools of the division. False: no instance shares keys with another.
-func (x *prepared) pools() (in pools, any bool) {
-	root := assign.UpTo(len(x.s.Instances))
+func (d *Division) pools() (in pools, any bool) {
+	x := d.space
+	root := assign.UpTo(len(x.Instances))
 	find := func(d int32) int32 {
 		for root[d] != d {
 			d = root[d]
 		}
 		return d
 	}
-	for _, y := range x.splits {
+	for _, y := range d.Splits {
 		if x.frozen(y) {
 			continue
 		}
-		first := NoInstance
+		first := assign.None
 		for _, part := range y.Parts {
 			switch d := find(part.Instance); {
 			case part.Weight <= negligible:
-			case first == NoInstance:
+			case first == assign.None:
 				first = d
 			case first != d:
 				any = true
@@ -60,8 +61,8 @@ func (x *prepared) pools() (in pools, any bool) {
 
 // contracted is the problem with each pool as one instance. Weights are rounded to units, so
 // that a pool can carry a unit of each part less than its instances.
-func (x *prepared) contracted(in pools) *assign.Problem {
-	p, items, entries := x.p, *x.p.Items, x.p.Retained
+func (d *Division) contracted(in pools) *assign.Problem {
+	p, items, entries := d.Problem, *d.Problem.Items, d.Problem.Retained
 	items.Current, items.Home = slices.Clone(items.Current), slices.Clone(items.Home)
 	for i, d := range items.Current {
 		h := items.Home[i]
@@ -82,9 +83,9 @@ func (x *prepared) contracted(in pools) *assign.Problem {
 			sites[i].Parts += y.Parts
 		}
 	}
-	for _, y := range x.splits {
+	for _, y := range d.Splits {
 		if pool := in.of[y.Parts[0].Instance]; len(in.members[pool]) > 1 {
-			sites[pool].Merging += float64(float64(x.s.Cost[y.Item]*float64(len(y.Parts))) / PartUnits)
+			sites[pool].Merging += float64(float64(d.space.Items.Cost[y.Item]*float64(len(y.Parts))) / PartUnits)
 		}
 	}
 	return assign.NewProblem(&items, sites, entries, p.Goal, p.Meter)
@@ -92,22 +93,22 @@ func (x *prepared) contracted(in pools) *assign.Problem {
 
 // pooled runs an algorithm on pools. The assignment is nil where there are none, or no time,
 // and where it matters which instance of a pool has how much.
-func (x *prepared) pooled(info Info) (*assign.Assignment, bound.Evidence) {
-	in, any := x.pools()
-	if !any || x.p.Goal.Imbalance || x.p.Goal.ThetaMin != nil || x.p.Items.Units != nil {
-		return nil, bound.Evidence{}
+func (s Strategy) pooled(d *Division) (Planned, bound.Evidence) {
+	in, any := d.pools()
+	if p := d.Problem; !any || p.Goal.Imbalance || p.Goal.ThetaMin != nil || p.Items.Units != nil {
+		return Planned{Division: d}, bound.Evidence{}
 	}
-	a, known := x.run(x.contracted(in), info.proves, info.algorithm)
+	a, known := s.Run(d.contracted(in), d)
 	if a == nil {
-		return nil, known
+		return Planned{Division: d}, known
 	}
-	return x.levelled(x.expanded(in, a)), known
+	return d.Levelled(d.expanded(in, a)), known
 }
 
 // expanded is the assignment to instances that one to pools stands for. The costliest keys
 // that come to a pool choose first.
-func (x *prepared) expanded(in pools, a *assign.Assignment) *assign.Assignment {
-	p, b := x.p, x.p.Unmoved().Clone()
+func (d *Division) expanded(in pools, a *assign.Assignment) *assign.Assignment {
+	p, b := d.Problem, d.Problem.Unmoved().Clone()
 	var come []int32
 	for i, pool := range a.At {
 		if pool != a.Problem.Items.Current[i] {
@@ -117,13 +118,13 @@ func (x *prepared) expanded(in pools, a *assign.Assignment) *assign.Assignment {
 	}
 	slices.SortFunc(come, p.Items.HeavierFirst)
 	room := make([]int64, len(b.Load)) // beside whole keys: parts can leave
-	for v, d := newDivider(x, b.Load), 0; d < len(room); d++ {
+	for v, d := newDivider(d.space, p, b.Load), 0; d < len(room); d++ {
 		room[d] = p.Limit[d] - v.fixed[d] - v.whole[d]
 	}
 	for _, i := range come {
-		to, cost := NoInstance, b.UnitCost(i)
+		to, cost := assign.None, b.UnitCost(i)
 		for _, d := range in.members[a.At[i]] {
-			if to == NoInstance || p.Rate(d, room[d]) > p.Rate(to, room[to]) {
+			if to == assign.None || p.Rate(d, room[d]) > p.Rate(to, room[to]) {
 				to = d
 			}
 		}

@@ -1,0 +1,149 @@
+package division
+
+import (
+	"slices"
+
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
+)
+
+// Strategy plans whole keys. Both functions return a nil assignment where there was no time.
+type Strategy struct {
+	// Run plans the problem, and meanwhile proves of the division what certificates rest on.
+	Run func(*assign.Problem, *Division) (*assign.Assignment, bound.Evidence)
+	// Place plans the problem, and proves nothing.
+	Place  func(*assign.Problem) *assign.Assignment
+	Proves bool // it proves by itself, of the problem that it is given
+}
+
+// Planned is a division, and what a strategy has made of the keys that are whole.
+type Planned struct {
+	*Division
+	Assignment *assign.Assignment // nil: there was no time
+}
+
+// OrBetter is w where it is better.
+func (v Planned) OrBetter(w Planned) Planned {
+	if w.Assignment.Score().Compare(v.Assignment.Score()) < 0 {
+		return w
+	}
+	return v
+}
+
+// Start is what planning starts with.
+type Start struct {
+	*Division
+	Settled bool // nothing has to move: as before, or because keys that are split get other weights
+	// fresh is another way to divide keys, into no fewer parts. Nil: there is none.
+	fresh *divider
+}
+
+// Settled reports whether there is nothing to do in the committed division.
+func (x *Space) Settled() bool {
+	return x.Committed.Problem.Settled() && (x.Splitting != nil || len(x.Splits) == 0)
+}
+
+// Start divides the keys that have to be.
+func (x *Space) Start() Start {
+	at := x.Committed
+	switch {
+	case x.Settled():
+		return Start{Division: at, Settled: true}
+	case x.Splitting == nil:
+		if len(x.Splits) > 0 {
+			at = x.Divided(nil, nil)
+		}
+		return Start{Division: at}
+	case len(x.Splits) == 0 && len(at.Problem.Hot) == 0 && !x.Goal.Imbalance:
+		return Start{Division: at}
+	}
+	if len(x.Splits) > 0 {
+		at = at.reweighed(at.Problem.Before)
+		if at.Problem.Settled() && (x.Goal.Imbalance || !at.excessive()) {
+			return Start{Division: at, Settled: true}
+		}
+	}
+	p := at.Problem
+	fresh, kept := newDivider(x, p, p.Before), newDivider(x, p, p.Before)
+	fresh.divideHot()
+	if len(x.Splits) > 0 && !x.Goal.Imbalance && kept.keepParts() {
+		at = x.Divided(kept.splits, nil)
+		return Start{at, at.Problem.Settled(), fresh}
+	}
+	if len(fresh.splits) > 0 || len(at.Splits) > 0 {
+		at = x.Divided(fresh.splits, fresh.crowded)
+	}
+	return Start{Division: at}
+}
+
+// Solve runs a strategy on the keys that are whole. Where that leaves some instance above
+// its bound, keys are divided otherwise.
+func (start Start) Solve(s Strategy) (Planned, bound.Evidence) {
+	if len(start.Splits) == 0 {
+		a, known := s.Run(start.Problem, start.Division)
+		return Planned{start.Division, a}, known
+	}
+	best, known := s.beside(start.Division)
+	if best.misses() && start.fresh != nil && len(start.fresh.splits) > 0 {
+		if v, _ := s.beside(start.space.Divided(start.fresh.splits, start.fresh.crowded)); v.Assignment != nil {
+			best = best.OrBetter(v)
+		}
+	}
+	if best.misses() {
+		if v, ok := s.pour(best.Division); ok {
+			best = best.OrBetter(v)
+		}
+	}
+	if s.Proves {
+		known = bound.Evidence{} // of this division alone
+	}
+	return best, known
+}
+
+// misses reports whether an assignment leaves some instance above its bound.
+func (v Planned) misses() bool { return v.Assignment != nil && !v.Assignment.WithinLimits() }
+
+// beside runs a strategy on the keys beside the parts: on pools, and where that does not meet
+// all limits, on instances.
+func (s Strategy) beside(d *Division) (Planned, bound.Evidence) {
+	pooled, known := s.pooled(d)
+	if pooled.Assignment != nil && pooled.Assignment.Score().Violated == 0 {
+		return pooled, known
+	}
+	a, known := s.Run(d.Problem, d)
+	best := Planned{d, a}
+	if a == nil {
+		return best, known
+	}
+	if best.misses() && !d.Problem.Goal.Imbalance {
+		best = best.OrBetter(d.Levelled(a))
+	}
+	if pooled.Assignment != nil {
+		best = best.OrBetter(pooled)
+	}
+	return best, known
+}
+
+// reweighed has the keys on the same instances, with weights that level these loads.
+func (d *Division) reweighed(load []int64) *Division {
+	return d.space.Divided(newDivider(d.space, d.Problem, load).reweighed(d.Splits), d.Crowded)
+}
+
+// Levelled is the assignment under weights that level the loads that it makes.
+func (d *Division) Levelled(a *assign.Assignment) Planned {
+	level := d.reweighed(a.Load)
+	return Planned{level, level.counted(a)}
+}
+
+// counted is the assignment with the keys divided so.
+func (d *Division) counted(a *assign.Assignment) *assign.Assignment {
+	p, b := d.Problem, a.Clone()
+	b.Problem, b.Load = p, slices.Clone(p.Residual)
+	for _, y := range d.Splits {
+		b.At[y.Item] = p.Items.Home[y.Item]
+	}
+	for piece, d := range b.At {
+		b.Load[d] += b.UnitCost(int32(piece)) * b.Count(int32(piece))
+	}
+	return b
+}
