@@ -35,7 +35,7 @@ var rooms = []room{
 	{"internal/lab", 16_400, false},
 	{"internal/service", 11_050, true},
 	{"migrations", 40, true},
-	{"planner", 28_580, true}, // 180 more: splitting is a package with a page that says what it does
+	{"planner", 28_560, true}, // 160 more: splitting is a package with a page that says what it does
 	{"planner/plannertest", 2_600, false},
 	{"plannerdtest", 200, false},
 	{"sdk", 5_350, true},
@@ -48,8 +48,8 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines       = 120_180
-	productLines   = 87_500
+	allLines       = 120_160
+	productLines   = 87_490
 	dashboardLines = 19_900 // of JavaScript and CSS that are written here
 )
 
