@@ -35,7 +35,7 @@ var rooms = []room{
 	{"internal/lab", 16_110, false},
 	{"internal/service", 11_060, true},
 	{"migrations", 40, true},
-	{"planner", 28_580, true}, // 180 more: splitting is a package with a page that says what it does
+	{"planner", 28_560, true}, // 160 more: splitting is a package with a page that says what it does
 	{"planner/plannertest", 2_600, false},
 	{"plannerdtest", 200, false},
 	{"sdk", 5_350, true},
@@ -49,9 +49,9 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines = 119_950
+	allLines = 119_930
 	// Bombs, removed logs, lost histories and poolers; splitting is a package with a page of its own.
-	productLines   = 87_800
+	productLines   = 87_780
 	dashboardLines = 19_900 // of JavaScript and CSS that are written here
 )
 

@@ -3,6 +3,7 @@ package planner_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -224,5 +225,37 @@ func TestSplittingIsValidated(t *testing.T) {
 		if in := (*planner.InputError)(nil); !errors.As(err, &in) || in.Field != field {
 			t.Errorf("%+v: %v", x, err)
 		}
+	}
+}
+
+// TestCompleteWithFewerSplits completes plans with some of their splits only, where keys
+// would need more parts than they may have.
+func TestCompleteWithFewerSplits(t *testing.T) {
+	t.Parallel()
+	crowded := 0
+	for seed := range uint64(200) {
+		c := newSplitCase(rand.New(rand.NewPCG(seed, 991)), false)
+		c.options.Splitting.MaxParts = 2
+		s := c.snapshot(t, nil)
+		p, err := planner.Run(planner.Mixed, s, c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(p.Causes, planner.CausePartsLimit) || len(p.Splits) < 2 {
+			continue
+		}
+		crowded++
+		for _, x := range p.Splits {
+			q, err := planner.Complete("some", s, c.options, nil, []planner.Split{x.Split})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := recountSplits(q); err != nil {
+				t.Errorf("case %d: %v", seed, err)
+			}
+		}
+	}
+	if crowded == 0 {
+		t.Error("no key was crowded")
 	}
 }

@@ -34,9 +34,8 @@
 // where that does not come to a division, and where nothing is divided yet, it divides anew, the
 // costliest key first, until the next fits whole.
 //
-// [Start.Solve] plans the whole keys beside that: with pools, then without, then reweighed under
-// the loads of that plan. While some instance is above its bound, keys are divided anew after all,
-// and then poured. The best plan counts, by its score.
+// [Start.Solve] plans the whole keys beside that: with pools, then without. If some instance is
+// above its bound all the same, it pours. The best plan counts, by its score.
 //
 // [Space.Cheaper], with a price, repeats this with further parts where they promise most: all of
 // those that do, half of them, and so on, and keeps what lowers the objective.

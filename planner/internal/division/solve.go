@@ -34,8 +34,6 @@ func (v Planned) OrBetter(w Planned) Planned {
 type Start struct {
 	*Division
 	Settled bool // nothing has to move: as before, or because keys that are split get other weights
-	// fresh is another way to divide keys, into no fewer parts. Nil: there is none.
-	fresh *divider
 }
 
 // Settled reports whether there is nothing to do in the committed division.
@@ -64,12 +62,12 @@ func (x *Space) Start() Start {
 		}
 	}
 	p := at.Problem
-	fresh, kept := newDivider(x, p, p.Before), newDivider(x, p, p.Before)
-	fresh.divideHot()
-	if len(x.Splits) > 0 && !x.Goal.Imbalance && kept.keepParts() {
+	if kept := newDivider(x, p, p.Before); len(x.Splits) > 0 && !x.Goal.Imbalance && kept.keepParts() {
 		at = x.Divided(kept.splits, nil)
-		return Start{at, at.Problem.Settled(), fresh}
+		return Start{at, at.Problem.Settled()}
 	}
+	fresh := newDivider(x, p, p.Before)
+	fresh.divideHot()
 	if len(fresh.splits) > 0 || len(at.Splits) > 0 {
 		at = x.Divided(fresh.splits, fresh.crowded)
 	}
@@ -77,18 +75,13 @@ func (x *Space) Start() Start {
 }
 
 // Solve runs a strategy on the keys that are whole. Where that leaves some instance above
-// its bound, keys are divided otherwise.
+// its bound, keys are divided anew, over the room that is left.
 func (start Start) Solve(s Strategy) (Planned, bound.Evidence) {
 	if len(start.Splits) == 0 {
 		a, known := s.Run(start.Problem, start.Division)
 		return Planned{start.Division, a}, known
 	}
 	best, known := s.beside(start.Division)
-	if best.misses() && start.fresh != nil && len(start.fresh.splits) > 0 {
-		if v, _ := s.beside(start.space.Divided(start.fresh.splits, start.fresh.crowded)); v.Assignment != nil {
-			best = best.OrBetter(v)
-		}
-	}
 	if best.misses() {
 		if v, ok := s.pour(best.Division); ok {
 			best = best.OrBetter(v)
@@ -114,9 +107,6 @@ func (s Strategy) beside(d *Division) (Planned, bound.Evidence) {
 	best := Planned{d, a}
 	if a == nil {
 		return best, known
-	}
-	if best.misses() && !d.Problem.Goal.Imbalance {
-		best = best.OrBetter(d.Levelled(a))
 	}
 	if pooled.Assignment != nil {
 		best = best.OrBetter(pooled)

@@ -30,9 +30,10 @@ type Division struct {
 	Problem *assign.Problem // of the keys that are whole; parts are background
 }
 
-// Divided divides keys as splits says, in any order.
+// Divided divides keys as splits says, in any order. Only keys that are divided are crowded.
 func (x *Space) Divided(splits []Split, crowded []int32) *Division {
 	splits = slices.SortedFunc(slices.Values(splits), func(a, b Split) int { return cmp.Compare(a.Item, b.Item) })
+	crowded = slices.DeleteFunc(slices.Clone(crowded), func(row int32) bool { return SplitOf(splits, row) == nil })
 	return &Division{space: x, Splits: splits, Crowded: crowded, Problem: x.problem(splits)}
 }
 
