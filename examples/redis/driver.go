@@ -126,7 +126,11 @@ func (d *driver) takeOver(ctx context.Context) (err error) {
 		*d.known.CurrentPlanStatus != string(wire.PlanStatusApplying) {
 		return nil
 	}
-	return d.carryOut(ctx, *d.known.CurrentPlan)
+	err = d.carryOut(ctx, *d.known.CurrentPlan)
+	if errors.Is(err, wire.CodeTransitionNotAllowed) { // the last that the driver before did was to acknowledge it
+		return nil
+	}
+	return err
 }
 
 // plan ends an interval: it sends what slots cost in it, where they are and what they hold,
