@@ -223,6 +223,10 @@ func TestStoredMemory(t *testing.T) {
 		fails(http.StatusTooManyRequests, "over_budget", "")
 	release()
 	long.say(10_000_000)
+	// Who has the version that there is needs no memory, with its ETag or without.
+	same := "/v1/operators/clicks/routing-table?since=0"
+	etag := "If-None-Match: " + e.do("GET", same, "").want(http.StatusOK).header.Get("ETag")
+	e.do("GET", same, "", etag).want(http.StatusNotModified)
 	for _, target := range targets {
 		e.do("GET", target, "").fails(http.StatusRequestEntityTooLarge, "too_large", "")
 	}

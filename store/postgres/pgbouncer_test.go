@@ -17,7 +17,6 @@ import (
 
 	"plannerd/internal/lab/deep"
 	"plannerd/internal/lab/pgtest"
-	"plannerd/migrations"
 	"plannerd/store"
 	"plannerd/store/postgres"
 	"plannerd/store/storetest"
@@ -46,15 +45,16 @@ func pooler(t testing.TB, mode, database string) string {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
+	sessions := 4
+	if mode == "session" {
+		sessions = 40 // each client has one as long as it is connected
+	}
 	config := filepath.Join(t.TempDir(), "pgbouncer.ini")
 	text := fmt.Sprintf("[databases]\n* = host=%s port=%d user=%s password=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"+
-		"listen_port = %d\nunix_socket_dir =\nauth_type = any\npool_mode = %s\ndefault_pool_size = 4\n"+
-		"max_client_conn = 200\n", parsed.Host, parsed.Port, parsed.User, parsed.Password, port, mode)
+		"listen_port = %d\nunix_socket_dir =\nauth_type = any\npool_mode = %s\ndefault_pool_size = %d\n"+
+		"max_client_conn = 200\n", parsed.Host, parsed.Port, parsed.User, parsed.Password, port, mode, sessions)
 	if os.Geteuid() == 0 {
 		text += "user = postgres\n" // it refuses to run as root
-	}
-	if mode == "session" {
-		text += "default_pool_size = 40\n"
 	}
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -111,20 +111,6 @@ func TestPooler(t *testing.T) {
 			}
 		})
 	}
-}
-
-func migrateTogether(t *testing.T, stores ...storetest.Store) {
-	t.Helper()
-	var all sync.WaitGroup
-	for _, s := range stores {
-		all.Go(func() {
-			version, err := s.Migrator().Up(t.Context())
-			if err = errors.Join(err, s.Ready(t.Context())); err != nil || version != migrations.Latest {
-				t.Errorf("version %d, error %v", version, err)
-			}
-		})
-	}
-	all.Wait()
 }
 
 func writeTogether(t *testing.T, stores ...storetest.Store) {

@@ -41,10 +41,17 @@ func opener(url string) storetest.Open {
 // Replicas start together and each migrates.
 func TestMigratingTogether(t *testing.T) {
 	open := fresh(t)
-	var all sync.WaitGroup
-	for range 3 {
-		s := open(t)
+	stores := []storetest.Store{open(t), open(t), open(t)}
+	for _, s := range stores {
 		defer s.Close()
+	}
+	migrateTogether(t, stores...)
+}
+
+func migrateTogether(t *testing.T, stores ...storetest.Store) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, s := range stores {
 		all.Go(func() {
 			version, err := s.Migrator().Up(t.Context())
 			if err == nil {

@@ -73,7 +73,7 @@ func duplicate(ctx context.Context, from, to, mode string) (err error) {
 	if err != nil {
 		return err
 	}
-	lock(unfinished)
+	lock(unfinished) // for as long as this process lives; see removeUnfinished
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.Remove(unfinished.Name()))

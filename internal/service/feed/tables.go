@@ -39,7 +39,7 @@ func (s *Feed) Table(ctx context.Context, q TableQuery, memory *admission.Lease)
 	if err != nil {
 		return nil, err
 	}
-	if q.Since != op.TableVersion || q.Origin != op.TableOrigin.String() {
+	if q.Since != op.TableVersion || !q.means(op.TableOrigin) {
 		if err := reading.HoldTable(memory, op); err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (s *Feed) readFeed(ctx context.Context, q TableQuery) (store.Feed, error) {
 	if err != nil || feed.Full {
 		return feed, refusal.AboutOperator(q.Operator, err)
 	}
-	if q.Origin == "" || q.Origin == feed.FromOrigin.String() {
+	if q.means(feed.FromOrigin) {
 		enough, err := s.changesTell(ctx, q.Operator, feed)
 		if err != nil || enough {
 			return feed, err

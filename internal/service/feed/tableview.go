@@ -25,6 +25,9 @@ type TableQuery struct {
 	Origin string `json:"-"`
 }
 
+// means reports whether the version that is there already has that origin, as far as is known.
+func (q TableQuery) means(o store.Origin) bool { return q.Origin == "" || q.Origin == o.String() }
+
 // TableState is what tells whether a committed table is another one.
 type TableState struct {
 	Version int64
