@@ -129,8 +129,9 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 		if len(lines) > 1 && (at == planner.NoInstance || placed == planner.NoInstance || at == placed) {
 			merged.Drifted++
 		}
-		shares := map[int32]float64{}
+		shares, costs := map[int32]float64{}, map[int32]float64{}
 		for _, l := range lines {
+			costs[l.Instance] += l.stats.Cost[l.row]
 			if l.Instance == at || !l.Outdated {
 				shares[l.Instance] += stateOf(l)
 			} else if out.State != nil {
@@ -139,7 +140,9 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 		}
 		if len(shares) > 1 {
 			for _, id := range slices.Sorted(maps.Keys(shares)) {
-				out.Shares = append(out.Shares, planner.Share{Row: int32(out.Keys.Len()), Instance: id, State: shares[id]})
+				out.Shares = append(out.Shares, planner.Share{
+					Row: int32(out.Keys.Len()), Instance: id, State: shares[id], Idle: costs[id] == 0,
+				})
 			}
 		}
 		out.Keys.Append([]byte(key))
@@ -177,7 +180,7 @@ func drawReports(r *rand.Rand) (reports []naiveReport, frozen []int32, place Pla
 		}
 		for _, k := range r.Perm(universe)[:r.IntN(universe+1)] {
 			s.Keys.Append(fmt.Appendf(nil, "key %d", k))
-			s.Cost = append(s.Cost, float64(r.IntN(1<<20))/1024) // sums are exact, in any order
+			s.Cost = append(s.Cost, float64(r.IntN(5)*r.IntN(1<<20))/1024) // sums are exact, in any order
 			if has {
 				s.State = append(s.State, float64(r.IntN(3)))
 			}
