@@ -193,7 +193,7 @@ func readNamedKeys(f service.Figures) (out namedKeys, err error) {
 			continue
 		}
 		if err := json.Unmarshal(list.text, list.into); err != nil {
-			return out, fmt.Errorf("reading stored keys: %w", err)
+			return out, service.Unreadable("stored keys", err)
 		}
 	}
 	return out, nil

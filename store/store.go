@@ -67,10 +67,22 @@ var (
 	// ErrOutdated: the database is of a newer program, and this one would do wrong on
 	// it. It is ErrUnavailable, too.
 	ErrOutdated = fmt.Errorf("%w: this program is too old for its database", ErrUnavailable)
+	// ErrDamaged: something that the database holds is not what was stored. It is
+	// ErrUnavailable, too: nothing more is written once it was found.
+	ErrDamaged = fmt.Errorf("%w: what it holds is damaged", ErrUnavailable)
 	// ErrFull: the database has no room for what is to be kept. It is an
 	// ErrUnavailable as well; what was kept can still be read.
 	ErrFull = fmt.Errorf("%w: its disk is full", ErrUnavailable)
 )
+
+// Unreadable is the ErrDamaged of what a caller once had stored and cannot read any more, as err
+// says; nil if that is nil.
+func Unreadable(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("reading %s: %w: %w", what, ErrDamaged, err)
+}
 
 // Operator is one balanced operator as it stands.
 type Operator struct {
@@ -675,6 +687,12 @@ type Maintenance interface {
 	// Tidy removes what need not be kept any longer, and gives the space of what was
 	// removed back to the system.
 	Tidy(ctx context.Context, at time.Time, keep Keep) error
+	// VerifyTable reads the routing table of an operator and all its versions, and holds
+	// them against their checksums. ErrDamaged, ErrNotFound.
+	VerifyTable(ctx context.Context, operator string) error
+	// NoticeDamage returns what it is given. If that is ErrDamaged, as a caller cannot read
+	// what it once had stored, every method that writes fails with it from now on.
+	NoticeDamage(ctx context.Context, damage error) error
 	// Now is the time by the store's clock, which is the same for all processes that use
 	// the store: callers hand in times of this clock, and not of their own.
 	// ErrUnavailable.

@@ -284,6 +284,18 @@ func (s *Store) Tidy(ctx context.Context, at time.Time, keep store.Keep) (err er
 	return s.next.Tidy(ctx, at, keep)
 }
 
+// VerifyTable implements store.Store.
+func (s *Store) VerifyTable(ctx context.Context, operator string) (err error) {
+	defer s.timed(ctx, "verify_table")(&err)
+	return s.next.VerifyTable(ctx, operator)
+}
+
+// NoticeDamage implements store.Store.
+func (s *Store) NoticeDamage(ctx context.Context, damage error) (err error) {
+	defer s.timed(ctx, "notice_damage")(&err)
+	return s.next.NoticeDamage(ctx, damage)
+}
+
 // Now implements store.Store.
 func (s *Store) Now(ctx context.Context) (r0 time.Time, err error) {
 	defer s.timed(ctx, "now")(&err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -33,6 +34,8 @@ func mapError(ctx context.Context, err error) error {
 		return nil
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
 		return fmt.Errorf("%w: %w", ctx.Err(), err) // the driver says only that it was interrupted
+	case strings.Contains(err.Error(), "sql: Scan error on column"): // a value of another type
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	case !errors.As(err, &failure):
 		return err
 	}
@@ -40,8 +43,10 @@ func mapError(ctx context.Context, err error) error {
 	case sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR,
-		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package figures
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -37,10 +36,7 @@ func LoadsWith(f store.Figures, member string) (loads []Load, err error) {
 	if !bytes.Contains(f.Instances, []byte(`"`+member+`"`)) {
 		return nil, nil
 	}
-	if err := json.Unmarshal(f.Instances, &loads); err != nil {
-		return nil, fmt.Errorf("reading stored loads: %w", err)
-	}
-	return loads, nil
+	return loads, store.Unreadable("stored loads", json.Unmarshal(f.Instances, &loads))
 }
 
 // CutShort reports whether some batches of a plan are in force, and others are not.
