@@ -117,6 +117,7 @@ func (v verifier) plan(ctx context.Context, id string) error {
 		func() error { _, err := figures.LatestOf(p); return err },
 		func() error { _, err := figures.LoadsWith(p.Figures, "id"); return err },
 		func() error { _, err := scheme.ForesightOf(p); return err },
+		func() error { _, err := figures.NamedKeysOf(p.Figures); return err },
 		func() error { _, err := schemes.AbsencesAfter(ctx, v.Reader, p); return err },
 		func() error { _, err := v.Store.ForecastState(ctx, id); return err },
 		func() error { _, err := v.Store.Transitions(ctx, id); return err },

@@ -55,3 +55,22 @@ func FilledBy(p store.Plan) (ids []int32, err error) {
 
 // MadeOfQueues reports whether a plan was made of queue lengths alone.
 func MadeOfQueues(p store.Plan) bool { return slices.Contains(p.Causes, string(CauseQueues)) }
+
+// NamedKeys are the keys that the figures of a plan name.
+type NamedKeys struct {
+	Hot   []HotKey
+	Split []SplitKey
+}
+
+// NamedKeysOf reads them.
+func NamedKeysOf(f store.Figures) (out NamedKeys, err error) {
+	for _, list := range []struct {
+		text []byte
+		into any
+	}{{f.HotKeys, &out.Hot}, {f.Splits, &out.Split}} {
+		if list.text != nil && err == nil {
+			err = store.Unreadable("the keys that a plan names", json.Unmarshal(list.text, list.into))
+		}
+	}
+	return out, err
+}
