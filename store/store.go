@@ -615,6 +615,9 @@ type Lifecycle interface {
 	// TableWithinLimit become the resolution's, the others stay. ErrTransition also for
 	// a plan that is of keys, or with EngineTable: those need none; ErrBaseChanged.
 	ResolvePlan(ctx context.Context, id string, r Resolution, by Transition, guards ...PlanGuard) (Plan, error)
+	// AwaitInstances has an approved plan wait for instances that waits for none, as a program
+	// stored it that did not work out for whom. Other plans stay as they are.
+	AwaitInstances(ctx context.Context, id string, instances []int32) error
 	// StartPlan says that an executor applies an approved plan. Its Routers are those that
 	// the operator has now, and stay so. Other plans stay as
 	// they are: the end of this one supersedes them. An executor with a higher epoch

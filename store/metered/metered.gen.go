@@ -212,6 +212,12 @@ func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, 
 	return s.next.ResolvePlan(ctx, id, r, by, guards...)
 }
 
+// AwaitInstances implements store.Store.
+func (s *Store) AwaitInstances(ctx context.Context, id string, instances []int32) (err error) {
+	defer s.timed(ctx, "await_instances")(&err)
+	return s.next.AwaitInstances(ctx, id, instances)
+}
+
 // StartPlan implements store.Store.
 func (s *Store) StartPlan(ctx context.Context, id string, executor store.Executor, by store.Transition, guards ...store.PlanGuard) (r0 store.Plan, err error) {
 	defer s.timed(ctx, "start_plan")(&err)
