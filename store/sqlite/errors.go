@@ -27,6 +27,20 @@ func (d *database) explain(ctx context.Context, err error) error {
 	return mapError(ctx, err)
 }
 
+// noRoom tells whether a file could not be opened as its disk is full.
+func noRoom(err error) bool {
+	var failure *sqlite.Error
+	if !errors.As(err, &failure) {
+		return false
+	}
+	switch failure.Code() {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP,
+		sqlite3.SQLITE_IOERR_WRITE:
+		return true
+	}
+	return false
+}
+
 func mapError(ctx context.Context, err error) error {
 	var failure *sqlite.Error
 	switch {
