@@ -104,8 +104,8 @@ type Operator struct {
 	// LastEpoch and LastInterval are the newest that have a plan; nil before the
 	// first.
 	LastEpoch, LastInterval *int64
-	// CurrentPlan is the plan that is being applied; without one, the newest that is
-	// approved or proposed; or "". CurrentStatus is its status, and ExecutorEpoch the
+	// CurrentPlan is the plan that is being applied; without one, that which is approved;
+	// without one, the one that is proposed; or "". CurrentStatus is its status, and ExecutorEpoch the
 	// epoch of its executor.
 	CurrentPlan   string
 	CurrentStatus Status
@@ -564,7 +564,8 @@ type Plans interface {
 	// is kept of a plan that is proposed or approved, WaitsFor of a proposed one only,
 	// LeavesOpen of one that is no_action;
 	// SupersededBy, Latest and LimitsChanged are set by the store. A lower epoch than the newest is fenced, a
-	// higher one begins its intervals anew. Approved plans may wait side by side; of
+	// higher one begins its intervals anew. Of approved plans one
+	// waits to be applied, the newest: it supersedes the one before. Of
 	// proposed ones there is one. Refusals, the first that applies: ErrNotFound,
 	// ErrFenced, ErrIntervalPlanned (unless the interval's plans have all
 	// [Status.Ended], leave it open or are replaced), ErrIntervalOutdated, ErrConfigurationChanged, ErrBaseChanged,

@@ -87,6 +87,11 @@ func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, 
 			return store.Plan{}, false, err
 		}
 	}
+	if in.Status == store.StatusApproved {
+		if err := supersedeApproved(ctx, q, r, in.ID, by); err != nil {
+			return store.Plan{}, false, err
+		}
+	}
 	if in.Status == store.StatusCommitted {
 		if err := commit(ctx, q, &r, p, in.Changes, by); err != nil {
 			return store.Plan{}, false, err

@@ -14,7 +14,7 @@ import (
 // ApprovePlan implements [store.Store].
 func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Plan) (store.Approval, error),
 	by store.Transition, guards ...store.PlanGuard) (store.Plan, error) {
-	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow,
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, r statements.Row, p statements.PlanRow,
 		by store.Transition) (bool, error) {
 		done, err := step(p.Status, store.StatusApproved)
 		if err != nil || done && !p.LimitsChanged {
@@ -27,9 +27,33 @@ func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Pla
 		if err := q.Agree(ctx, p.Seq, terms); err != nil {
 			return false, err
 		}
+		if err := supersedeApproved(ctx, q, r, p.ID, by); err != nil {
+			return false, err
+		}
 		return true, setStatus(ctx, q, p, store.StatusApproved, by)
 	})
 	return p, err
+}
+
+// supersedeApproved ends the approved plans that wait to be applied beside the one that is approved
+// now, which is made of newer statistics or was chosen instead. Who waits for a plan to carry out
+// is told.
+func supersedeApproved(ctx context.Context, q statements.Statements, r statements.Row, successor string,
+	by store.Transition) error {
+	approved, err := q.InStatus(ctx, r.ID, store.StatusApproved)
+	if err != nil {
+		return err
+	}
+	by.Reason = fmt.Sprintf("plan %s was approved", successor)
+	for _, p := range approved {
+		if p.ID == successor {
+			continue
+		}
+		if err := supersede(ctx, q, p, successor, by); err != nil {
+			return err
+		}
+	}
+	return q.Tell(ctx, r.Name)
 }
 
 // RejectPlan implements [store.Store].
@@ -76,10 +100,14 @@ func (s *Store) AbortPlan(
 // were taken while state was on its way are of an older version then.
 func keepTable(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow,
 	by store.Transition) error {
+	before, err := q.TableVersion(ctx, r.ID, r.TableVersion)
+	if err != nil {
+		return err
+	}
 	r.TableVersion++
 	r.UpdatedAt = by.At
 	version := statements.TableVersion{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion, PlanID: &p.ID,
-		CreatedAt: by.At}
+		CreatedAt: by.At, Checksum: before.Checksum}
 	if err := q.InsertTableVersion(ctx, r.ID, version); err != nil {
 		return err
 	}

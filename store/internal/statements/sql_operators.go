@@ -17,11 +17,10 @@ const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.i
 	LEFT JOIN table_versions v ON v.operator_id = o.id AND v.version = o.table_version
 	LEFT JOIN plans p ON p.seq = coalesce(
 		(SELECT seq FROM plans WHERE operator_id = o.id AND status IN ('applying', 'aborting')),
-		(SELECT max(seq) FROM (
-			SELECT max(seq) AS seq FROM plans WHERE operator_id = o.id AND status = 'approved'
-				AND (expires_at IS NULL OR expires_at > $1)
-			UNION ALL SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'proposed'
-				AND (expires_at IS NULL OR expires_at > $1)) AS newest))`
+		(SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'approved'
+			AND (expires_at IS NULL OR expires_at > $1)),
+		(SELECT max(seq) FROM plans WHERE operator_id = o.id AND status = 'proposed'
+			AND (expires_at IS NULL OR expires_at > $1)))`
 
 func (s operatorStatements) operatorTargets(op *store.Operator) []any {
 	return []any{
