@@ -28,7 +28,6 @@ type driver struct {
 	epoch      int64
 	machine    *handoff.Driver
 	view       *router.View
-	places     *placement
 	interval   int64
 	latest     map[int32]statistics
 	asked      int
@@ -91,7 +90,7 @@ func runDriver(ctx context.Context, c config, h *history, failpoints []*failpoin
 	}
 	epoch := time.Now().UnixMilli() // higher than that of any driver before
 	d := &driver{config: c, bus: b, api: api, epoch: epoch, machine: handoff.NewDriver(epoch),
-		latest: map[int32]statistics{}, history: h, places: newPlacement(c), failpoints: failpoints}
+		latest: map[int32]statistics{}, history: h, failpoints: failpoints}
 	return d.run(ctx)
 }
 
@@ -337,11 +336,10 @@ func (d *driver) plan(ctx context.Context) error {
 	rows := map[string]*client.Row{}
 	for _, s := range d.latest {
 		for _, k := range s.Keys {
-			unit := d.places.unit([]byte(k.Key))
-			r := rows[string(unit)]
+			r := rows[k.Key]
 			if r == nil {
-				r = &client.Row{Key: unit}
-				rows[string(unit)] = r
+				r = &client.Row{Key: []byte(k.Key)}
+				rows[k.Key] = r
 			}
 			r.Cost += k.Cost
 			r.State += k.State
@@ -352,8 +350,8 @@ func (d *driver) plan(ctx context.Context) error {
 		return nil
 	}
 	var sorted []client.Row
-	for _, unit := range slices.Sorted(maps.Keys(rows)) {
-		sorted = append(sorted, *rows[unit])
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		sorted = append(sorted, *rows[key])
 	}
 	version := d.view.Table.Version()
 	d.phase = time.Now()

@@ -41,13 +41,11 @@ const (
 
 // load is how many events come.
 type load struct {
-	events uint64        // in all, of one source; 0: no bound
-	rate   float64       // a second, of one source; 0: as the window allows
-	during time.Duration // 0: no bound
+	rate   float64 // a second, of one source; 0: as the window allows
+	during time.Duration
 }
 
-// run makes events until there are so many, the time is over, the keys end, or the context
-// ends.
+// run makes events until the time is over, the keys end, or the context ends.
 func (g *generator) run(ctx context.Context, l load) error {
 	tick := time.NewTicker(frameTime)
 	defer tick.Stop()
@@ -59,15 +57,12 @@ func (g *generator) run(ctx context.Context, l load) error {
 		case <-tick.C:
 		}
 		passed := time.Since(begin)
-		if l.during > 0 && passed >= l.during || l.events > 0 && made >= l.events {
+		if passed >= l.during {
 			return nil
 		}
 		due := made + 64*frameEvents
 		if l.rate > 0 {
 			due = uint64(passed.Seconds() * l.rate)
-		}
-		if l.events > 0 {
-			due = min(due, l.events)
 		}
 		n, ended, err := g.send(ctx, due-made, l.rate == 0)
 		if ended || err != nil {

@@ -3,6 +3,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,11 +42,9 @@ type config struct {
 	service                time.Duration // per event
 	together               int           // events of one transaction
 	stateBytes             int
-	interval, merge        time.Duration
+	interval               time.Duration
 	theta                  float64
-	batch                  int64         // keys of a batch of a plan
-	batchPause             time.Duration // for which an instance receives in a batch of a plan
-	transferRate           float64       // bytes of state that an instance sends, and receives, in a second; 0: no bound
+	batch                  int64 // keys of a batch of a plan
 	policy                 policy
 	follows                bool
 	seed                   uint64
@@ -55,7 +54,7 @@ type config struct {
 func defaults(t Transport) config {
 	c := config{transport: t, routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000, window: 2000, ahead: 128,
 		shift: 10 * time.Second, swaps: 100, service: 100 * time.Microsecond, together: 64, stateBytes: 100,
-		interval: 2 * time.Second, merge: time.Second, theta: 0.05, seed: 1}
+		interval: 2 * time.Second, theta: 0.05, seed: 1}
 	_ = c.setPolicy("optimal")
 	return c
 }
@@ -80,16 +79,11 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.IntVar(&c.together, "together", c.together, "how many events are appended, or counted, in one step")
 	f.IntVar(&c.stateBytes, "state", c.stateBytes, "bytes of state of a key")
 	f.DurationVar(&c.interval, "interval", c.interval, "how often plannerd is asked")
-	f.DurationVar(&c.merge, "merge", c.merge, "how often parts of the state of keys are merged, where there are any")
 	f.Int64Var(&c.batch, "batch", c.batch, "how many keys move at once, in batches of a plan; 0: all of a plan")
-	f.DurationVar(&c.batchPause, "batch-pause", c.batchPause, "for how long an instance sends or receives state in a "+
-		"batch of a plan, by -transfer-rate; 0: all of a plan")
-	f.Float64Var(&c.transferRate, "transfer-rate", c.transferRate, "how many bytes of state an instance sends, and "+
-		"receives, in a second; 0: as many as it can")
 	f.Float64Var(&c.theta, "theta", c.theta, "the imbalance that is allowed")
 	f.BoolVar(&c.follows, "follow", c.follows, "messages of keys that move follow them, and are not held by routers")
 	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random")
-	f.Func("policy", "how keys are placed: hash, sticky, pkg, mixed, optimal (default), split or shuffle", c.setPolicy)
+	f.Func("policy", "how keys are placed: hash, mixed or optimal (default)", c.setPolicy)
 }
 
 // arguments are the flags by which another process gets the same configuration.
@@ -123,12 +117,7 @@ func Run(ctx context.Context, t Transport, out io.Writer, arguments ...string) (
 	id := f.String("id", "", "its name or id")
 	duration := f.Duration("duration", 40*time.Second, "for how long events come")
 	kills := f.Int("kills", 0, "how many processes are killed meanwhile")
-	var cmp comparison
-	compares := f.Bool("compare", false, "run the job under all policies, one after the other, and compare them")
-	cmp.flags(f)
-	var scale rescaling
-	scales := f.Bool("compare-batches", false, "remove instances from the job, at once and in batches, and compare that")
-	scale.flags(f)
+	removed := f.Int("removed", 0, "how many instances lose all their keys when half the time is over")
 	if err := f.Parse(arguments); err != nil {
 		return all, err
 	}
@@ -141,12 +130,10 @@ func Run(ctx context.Context, t Transport, out io.Writer, arguments ...string) (
 			return all, err
 		}
 		return all, runInstance(ctx, c, int32(n))
-	case *compares:
-		return all, cmp.run(ctx, c, out)
-	case *scales:
-		return all, scale.run(ctx, c, cmp, out)
+	case *removed < 0 || *removed >= c.instances:
+		return all, fmt.Errorf("-removed is less than -instances, and not negative")
 	}
-	if all, err = runJob(ctx, c, *duration, *kills); err == nil {
+	if all, err = runJob(ctx, c, *duration, *kills, *removed); err == nil {
 		all.print(out)
 	}
 	return all, err
@@ -173,7 +160,7 @@ func (o Outcome) print(out io.Writer) {
 }
 
 // runJob runs the job, and checks in the end that nothing was lost.
-func runJob(ctx context.Context, c config, duration time.Duration, kills int) (Outcome, error) {
+func runJob(ctx context.Context, c config, duration time.Duration, kills, removed int) (Outcome, error) {
 	var out Outcome
 	err := withJob(ctx, c, func(j *job) error {
 		log.Printf("dashboard: %s", j.plannerd)
@@ -189,14 +176,22 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills int) (O
 		}
 		j.monitor.reset() // latencies, pauses and phases are those of the second half
 		j.history.reset()
+		if removed > 0 {
+			if err := j.configure(ctx, j.instances-removed); err != nil {
+				return err
+			}
+		}
 		if err := j.load(ctx, l); err != nil {
+			return err
+		}
+		if err := j.checkEmptied(ctx, removed); err != nil {
 			return err
 		}
 		made, err := j.await(ctx)
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		out = Outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed, figures{}, j.history.reset()}
-		out.figures, _, _ = j.monitor.reset()
+		out.figures = j.monitor.reset()
 		return err
 	})
 	return out, err
@@ -488,7 +483,7 @@ func (j *job) check(ctx context.Context) (counted uint64, problem string, err er
 		for key, here := range dumps[int32(i)].Keys {
 			counted += here.N
 			there, twice := counts[key]
-			if twice && !j.policy.partial {
+			if twice {
 				problem = fmt.Sprintf("%q is at instances %d and %d", key, owner[key], i)
 			}
 			owner[key], counts[key] = i, dumped{here.N + there.N, here.Last}
@@ -499,7 +494,7 @@ func (j *job) check(ctx context.Context) (counted uint64, problem string, err er
 		g.mu.Lock()
 		for key, n := range g.numbers {
 			numbers[key] += n
-			if got := counts[key].Last[g.name]; got != n && !j.policy.partial {
+			if got := counts[key].Last[g.name]; got != n {
 				problem = fmt.Sprintf("%q of %s: %d were made, %d counted", key, g.name, n, got)
 			}
 		}
@@ -510,7 +505,7 @@ func (j *job) check(ctx context.Context) (counted uint64, problem string, err er
 			problem = fmt.Sprintf("%q: %d were made, %d counted", key, n, got)
 		}
 	}
-	if problem == "" && !j.policy.partial {
+	if problem == "" {
 		problem, err = j.checkRoutes(ctx, owner)
 	}
 	return counted, problem, err
@@ -522,12 +517,12 @@ func (j *job) checkRoutes(ctx context.Context, owner map[string]int) (problem st
 	if err != nil {
 		return "", err
 	}
-	asked, units := 0, newPlacement(j.config)
+	asked := 0
 	for key, at := range owner {
 		if asked++; asked > 500 {
 			break
 		}
-		to, err := api.Route(ctx, operator, units.unit([]byte(key)))
+		to, err := api.Route(ctx, operator, []byte(key))
 		if err != nil {
 			return "", err
 		}
@@ -536,4 +531,26 @@ func (j *job) checkRoutes(ctx context.Context, owner map[string]int) (problem st
 		}
 	}
 	return "", nil
+}
+
+// checkEmptied demands that the instances that were removed have no keys any more.
+func (j *job) checkEmptied(ctx context.Context, removed int) error {
+	if removed == 0 {
+		return nil
+	}
+	deadline := time.Now().Add(time.Minute)
+	for {
+		left := 0
+		dumps, err := j.dumps(ctx)
+		for i := j.instances - removed; i < j.instances; i++ {
+			left += len(dumps[int32(i)].Keys)
+		}
+		switch {
+		case err == nil && left == 0:
+			return nil
+		case time.Now().After(deadline) || ctx.Err() != nil:
+			return cmp.Or(err, ctx.Err(), fmt.Errorf("instances that were removed have %d keys", left))
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
 }
