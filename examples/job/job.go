@@ -33,7 +33,6 @@ type config struct {
 	routers, instances     int
 	keys                   int
 	zipf                   float64
-	stream                 string  // a recording
 	rate                   float64 // events a second, of all sources; 0: as many as may be on their way
 	window                 uint64  // events on their way
 	ahead                  uint64  // events on their way from a router to an instance; 0: no bound
@@ -67,13 +66,10 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.IntVar(&c.instances, "instances", c.instances, "how many instances")
 	f.IntVar(&c.keys, "keys", c.keys, "how many keys")
 	f.Float64Var(&c.zipf, "zipf", c.zipf, "the exponent of Zipf's law")
-	f.StringVar(&c.stream, "stream", c.stream, "a recorded stream to replay in place of Zipf's law: statistics in CSV "+
-		"or NDJSON, or keys, one a line; gzip if .gz")
 	f.Float64Var(&c.rate, "rate", c.rate, "events a second; 0: as many as -window allows")
 	f.Uint64Var(&c.window, "window", c.window, "how many events may be on their way where there is no rate")
 	f.Uint64Var(&c.ahead, "ahead", c.ahead, "how many events may be on their way from a router to an instance; 0: any")
-	f.DurationVar(&c.shift, "shift", c.shift, "how often the hot keys change, or how long each interval of a recorded "+
-		"stream lasts; 0: never, or each is played once")
+	f.DurationVar(&c.shift, "shift", c.shift, "how often the hot keys change; 0: never")
 	f.IntVar(&c.swaps, "swaps", c.swaps, "how many hot keys change places with any others when they change")
 	f.DurationVar(&c.service, "service", c.service, "how long an event takes, its counting included")
 	f.IntVar(&c.together, "together", c.together, "how many events are appended, or counted, in one step")
@@ -105,7 +101,6 @@ type Outcome struct {
 	Plans, Moved int
 	killed       map[string]int // by step
 	figures      figures
-	phases       [len(phases)]histogram
 }
 
 // Run runs a job, or one process of it, as its flags say, and prints what came of it.
@@ -151,9 +146,6 @@ func (o Outcome) print(out io.Writer) {
 	}{{"while no plan was pending", f.latencies}, {"while one was", f.during}} {
 		fmt.Fprintf(out, "messages %s: p50 %.1f ms, p99 %.1f ms (%d)\n", x.when, x.quantile(0.5), x.quantile(0.99), x.count())
 	}
-	for i, x := range o.phases {
-		fmt.Fprintf(out, "%22s: p50 %.1f ms, p99 %.1f ms (%d)\n", phases[i], x.quantile(0.5), x.quantile(0.99), x.count())
-	}
 	for _, step := range slices.Sorted(maps.Keys(o.killed)) {
 		fmt.Fprintf(out, "%4d killed at %s\n", o.killed[step], step)
 	}
@@ -174,8 +166,7 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills, remove
 		if err := j.load(ctx, l); err != nil {
 			return err
 		}
-		j.monitor.reset() // latencies, pauses and phases are those of the second half
-		j.history.reset()
+		j.monitor.reset() // latencies and pauses are those of the second half
 		if removed > 0 {
 			if err := j.configure(ctx, j.instances-removed); err != nil {
 				return err
@@ -190,7 +181,7 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills, remove
 		made, err := j.await(ctx)
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		out = Outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed, figures{}, j.history.reset()}
+		out = Outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed, figures{}}
 		out.figures = j.monitor.reset()
 		return err
 	})
@@ -244,9 +235,7 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 	if err := j.listen(); err != nil {
 		return err
 	}
-	if err := j.openSources(); err != nil {
-		return err
-	}
+	j.openSources()
 	if j.drivers, err = newDrivers(ctx, j); err != nil {
 		return err
 	}
@@ -375,18 +364,11 @@ func (j *job) listen() (err error) {
 }
 
 // openSources makes the sources of events, one for each router.
-func (j *job) openSources() (err error) {
-	var recording [][]string
-	if j.stream != "" {
-		if recording, err = readRecording(j.stream, j.seed); err != nil {
-			return err
-		}
-	}
+func (j *job) openSources() {
 	for r := range j.routers {
-		j.sources = append(j.sources, &generator{bus: j.bus, name: routerName(r), keys: j.newKeys(recording, r),
+		j.sources = append(j.sources, &generator{bus: j.bus, name: routerName(r), keys: newZipf(j.config, r),
 			begin: time.Now(), numbers: map[string]uint64{}, window: &j.window})
 	}
-	return nil
 }
 
 // load lets events come, and shows how it goes.
