@@ -79,8 +79,11 @@ func New(c Config) (*Server, error) {
 		},
 	})
 	watching.Watch(service)
+	noticing := func(err error) *httpkit.Problem {
+		return problemOf(service.NoticeDamage(context.Background(), err))
+	}
 	s := &shared{
-		service: service, log: log, errors: &httpkit.ErrorHandler{Log: log, ProblemOf: problemOf, Now: c.Now},
+		service: service, log: log, errors: &httpkit.ErrorHandler{Log: log, Now: c.Now, ProblemOf: noticing},
 		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now,
 		observer: watching, draining: c.Draining, memory: memory,
 	}
