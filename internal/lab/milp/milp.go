@@ -116,7 +116,8 @@ func (f *formulation) judge(a answer) (Result, error) {
 		return r, nil
 	}
 	r.Objective, r.Assignment = objective, assignment
-	if claimed := a.objective/f.weights + f.constant; math.Abs(claimed-objective) > 1e-6*max(claimed, objective, 1/f.weights) {
+	claimed := a.objective/f.weights + f.constant
+	if math.Abs(claimed-objective) > 1e-6*max(claimed, objective, 1/f.weights) {
 		return r, fmt.Errorf("%w: it says %v, its assignment has %v", errContradiction, claimed, objective)
 	}
 	return r, nil
