@@ -291,28 +291,26 @@ func overBound(m *measurement, strategy string, instances int) []float64 {
 	})
 }
 
-func theorem1(m *measurement) {
+// overBounds adds overBound of a strategy for several numbers of instances, and returns the
+// greatest.
+func overBounds(m *measurement, strategy string) float64 {
 	m.setting("%d planted cases for each N_D and seed, θ_max 0", of(m, 300, 10_000))
 	m.axes("N_D", "greatest θ over ⅓(1−1/N_D)")
 	most := 0.0
 	for _, instances := range []int{2, 3, 5, 8, 15} {
-		worst := overBound(m, planner.LLFD, instances)
-		m.add(planner.LLFD, instances, worst...)
+		worst := overBound(m, strategy, instances)
+		m.add(strategy, instances, worst...)
 		most = max(most, slices.Max(worst))
 	}
-	m.claim(most <= 1+1e-9, "θ is never above ⅓(1−1/N_D)")
+	return most
+}
+
+func theorem1(m *measurement) {
+	m.claim(overBounds(m, planner.LLFD) <= 1+1e-9, "θ is never above ⅓(1−1/N_D)")
 }
 
 func lemma3(m *measurement) {
-	m.setting("%d planted cases for each N_D and seed, θ_max 0", of(m, 300, 10_000))
-	m.axes("N_D", "greatest θ over ⅓(1−1/N_D)")
-	most := 0.0
-	for _, instances := range []int{2, 3, 5, 8, 15} {
-		worst := overBound(m, planner.LPT, instances)
-		m.add(planner.LPT, instances, worst...)
-		most = max(most, slices.Max(worst))
-	}
-	m.claim(most <= 1+1e-9, "θ of Simple is never above ⅓(1−1/N_D) (Lemma 3)")
+	m.claim(overBounds(m, planner.LPT) <= 1+1e-9, "θ of Simple is never above ⅓(1−1/N_D) (Lemma 3)")
 	// Lemmas 1 and 2 are about the keys, whatever plans: of qN_D+1 keys, q+1 share an
 	// instance, and one that carries L̄ with keys below L̄ has two at least.
 	first, second := true, true
