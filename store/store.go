@@ -423,6 +423,9 @@ type Keep struct {
 	// Purged is for how long it is known of a purged plan that it existed: ErrPurged
 	// instead of ErrNotFound.
 	Purged time.Duration
+	// Routers is for how long a router stays registered whose lease has run out, unless a plan
+	// of its operator is being applied or aborted. 0: for ever.
+	Routers time.Duration
 }
 
 // PlanFilter selects and pages through plans, newest first.

@@ -38,7 +38,7 @@ type Store struct {
 type database struct {
 	file            file
 	writer, readers *sql.DB
-	alone           bool // both are the same connection; see connect
+	alone           bool      // both are the same connection; see connect
 	changes, reads  *prepared // statements of writer, and of readers
 	watchers        watchers
 }

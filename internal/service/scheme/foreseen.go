@@ -1,7 +1,6 @@
 package scheme
 
 import (
-
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/backtest"
