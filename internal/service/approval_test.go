@@ -189,13 +189,13 @@ func TestLimitsAtStart(t *testing.T) {
 	e.want("aborting")(e.Abort(e.Context(), step(p), 0, false))
 	e.want("aborted")(e.Abort(e.Context(), step(p), 0, true))
 
-	// Statistics under which it keeps to its limits bring it back.
+	// A plan of newer statistics that is approved takes its place.
 	p = as(7)
 	moved = moves(p)
 	worse(8)
 	_, err = start()
 	e.refused(err, refusal.LimitsChanged)
-	as(9)
+	p = as(9)
 	e.want("applying")(start())
 }
 

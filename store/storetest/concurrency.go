@@ -164,7 +164,7 @@ func oneIsStarted(t *testing.T, f *fixture) {
 	const n = 4
 	var plans []store.Plan
 	for i := range n {
-		plans = append(plans, f.create(t, f.plan(t, "clicks", int64(i), store.StatusApproved, set("k", int32(i)))))
+		plans = append(plans, f.beside(t, f.plan(t, "clicks", int64(i), store.StatusApproved, set("k", int32(i)))))
 	}
 	results := make([]error, 3*n)
 	by := f.by("x")

@@ -220,6 +220,7 @@ func watchersAreTold(t *testing.T, f *fixture) {
 	quiet := f.create(t, f.proposal(t, "silent", 1, set("a", 1)))
 	f.put(t, "silent", `{"v":2}`)
 	must(f.ApprovePlan(ctx, quiet.ID, unchanged, f.by("x")))(t)
+	told("an approval", "silent")
 	must(f.AbortPlan(ctx, quiet.ID, false, f.by("x")))(t)
 	broken := f.plan(t, "silent", 2, store.StatusCommitted, unset("none", 1))
 	if _, _, err := f.CreatePlan(ctx, broken, f.by("x")); err == nil {
@@ -229,13 +230,16 @@ func watchersAreTold(t *testing.T, f *fixture) {
 	f.commit(t, "clicks", set("a", 1))
 	told("a commit at once", "clicks")
 	p := f.create(t, f.awaiting(t, "clicks", 7, store.StatusApproved, set("b", 1)))
+	told("an approved plan", "clicks")
 	f.start(t, p.ID)
 	told("a start", "clicks")
 	for _, rolledBack := range []bool{false, true} {
 		must(f.AbortPlan(ctx, p.ID, rolledBack, f.by("x")))(t)
 		told("an abort", "clicks")
 	}
-	f.start(t, f.create(t, f.awaiting(t, "clicks", 7, store.StatusApproved)).ID)
+	next := f.create(t, f.awaiting(t, "clicks", 7, store.StatusApproved))
+	told("an approved plan", "clicks")
+	f.start(t, next.ID)
 	told("a start", "clicks")
 	taken := f.operator(t, "clicks").CurrentPlan
 	must(f.StartPlan(ctx, taken, store.Executor{Name: "successor", Epoch: 1}, f.by("x")))(t)

@@ -263,11 +263,11 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 		{"report", func(ctx context.Context) error {
 			return errorOf2(f.PutReport(ctx, "clicks", store.Report{Interval: 9, At: f.now()}, []byte("x"), 0))
 		}, `plan "" , operator "", 1 reports, created true`},
-		{"create", create(in), plan(in.ID, store.StatusApproved, true)},
-		{"create again", create(in), plan(in.ID, store.StatusApproved, false)},
 		{"resolve", func(ctx context.Context) error {
 			return errorOf(f.ResolvePlan(ctx, classes, store.Resolution{Keys: 1}, f.by("x")))
 		}, plan(classes, store.StatusApproved, true)},
+		{"create", create(in), plan(in.ID, store.StatusApproved, true)},
+		{"create again", create(in), plan(in.ID, store.StatusApproved, false)},
 		{"propose", create(proposed), plan(proposed.ID, store.StatusProposed, true)},
 		{"approve", func(ctx context.Context) error {
 			return errorOf(f.ApprovePlan(ctx, proposed.ID, unchanged, f.by("x")))

@@ -67,9 +67,9 @@ func bornCommitted(t *testing.T, f *fixture) {
 func commitSupersedes(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	first := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
-	second := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved, set("a", 2)))
+	second := f.beside(t, f.plan(t, "clicks", 2, store.StatusApproved, set("a", 2)))
 	f.create(t, f.plan(t, "clicks", 3, store.StatusNoAction))
-	third := f.create(t, f.plan(t, "clicks", 4, store.StatusApproved, set("a", 3)))
+	third := f.beside(t, f.plan(t, "clicks", 4, store.StatusApproved, set("a", 3)))
 	if got := f.operator(t, "clicks").CurrentPlan; got != third.ID {
 		t.Errorf("current plan %q, want the newest, %q", got, third.ID)
 	}

@@ -226,23 +226,35 @@ func currentPlan(t *testing.T, f *fixture) {
 	}
 	want(store.Plan{}, "")
 	first := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved))
-	second := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved))
+	second := f.beside(t, f.plan(t, "clicks", 2, store.StatusApproved))
 	want(second, store.StatusApproved)
 	proposed := f.create(t, f.proposal(t, "clicks", 3))
 	f.create(t, f.plan(t, "clicks", 4, store.StatusNoAction))
-	want(proposed, store.StatusProposed)
+	want(second, store.StatusApproved) // it is to be carried out, whatever is proposed
 	f.start(t, first.ID)
 	want(first, store.StatusApplying)
 	must(f.AbortPlan(t.Context(), first.ID, false, f.by("x")))(t)
 	want(first, store.StatusAborting)
 	must(f.AbortPlan(t.Context(), first.ID, true, f.by("x")))(t)
 	want(store.Plan{}, "")
-	second = f.create(t, f.plan(t, "clicks", 5, store.StatusApproved))
-	proposed = f.create(t, f.proposal(t, "clicks", 6))
+	proposed = f.create(t, f.proposal(t, "clicks", 5))
 	want(proposed, store.StatusProposed)
 	f.ticks.Add(60)
-	want(second, store.StatusApproved)
-	f.commitPlan(t, second.ID)
+	want(store.Plan{}, "")
+	second = f.create(t, f.plan(t, "clicks", 6, store.StatusApproved))
+	third := f.create(t, f.plan(t, "clicks", 7, store.StatusApproved))
+	want(third, store.StatusApproved)
+	last := f.wantSteps(t, second.ID, 2)[1]
+	if last.To != store.StatusSuperseded || last.Reason != "plan "+third.ID+" was approved" {
+		t.Errorf("the last transition of the plan before is %+v", last)
+	}
+	proposed = f.create(t, f.proposal(t, "clicks", 8))
+	must(f.ApprovePlan(t.Context(), proposed.ID, unchanged, f.by("x")))(t)
+	want(proposed, store.StatusApproved)
+	if p := must(f.Plan(t.Context(), third.ID))(t); p.Status != store.StatusSuperseded || p.SupersededBy != proposed.ID {
+		t.Errorf("the plan before is %s by %q", p.Status, p.SupersededBy)
+	}
+	f.commitPlan(t, proposed.ID)
 	want(store.Plan{}, "")
 }
 
@@ -300,21 +312,21 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 func notStartedInTime(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	end := func(d time.Duration) *time.Time { return new(kept(f.clock().Add(d).Truncate(time.Second))) }
-	born := f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1))
-	born.ExpiresAt = end(time.Hour)
-	started := f.plan(t, "clicks", 2, store.StatusApproved, set("a", 1))
-	started.ExpiresAt = born.ExpiresAt
-	f.create(t, born)
-	f.create(t, started)
-	p := f.create(t, f.proposal(t, "clicks", 3, set("a", 1)))
+	p := f.create(t, f.proposal(t, "clicks", 1, set("a", 1)))
 	later := end(2 * time.Hour)
 	p = must(f.ApprovePlan(ctx, p.ID, func(p store.Plan) (store.Approval, error) {
 		return store.Approval{ExpiresAt: later, Latest: p.Latest}, nil
 	}, f.by("x")))(t)
 	same(t, "the end of an approved plan", later, p.ExpiresAt)
+	born := f.plan(t, "clicks", 2, store.StatusApproved, set("a", 1))
+	born.ExpiresAt = end(time.Hour)
+	started := f.plan(t, "clicks", 3, store.StatusApproved, set("a", 1))
+	started.ExpiresAt = born.ExpiresAt
+	f.beside(t, born)
+	f.beside(t, started)
 	f.start(t, started.ID)
 	f.ticks.Add(3600)
-	f.wantStatuses(t, "clicks", store.StatusExpired, store.StatusApplying, store.StatusApproved)
+	f.wantStatuses(t, "clicks", store.StatusApproved, store.StatusExpired, store.StatusApplying)
 	for status, id := range map[store.Status]string{store.StatusApproved: p.ID, store.StatusExpired: born.ID} {
 		listed, _, err := f.Plans(ctx, store.PlanFilter{Operator: "clicks", Status: status, Limit: 5})
 		if err != nil || len(listed) != 1 || listed[0].ID != id {

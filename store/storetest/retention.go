@@ -164,7 +164,7 @@ func waitingPlansAreNotKept(t *testing.T, f *fixture) {
 	for i := range int64(8) {
 		p := f.plan(t, "clicks", i, store.StatusApproved, set("w", 1))
 		p.Retention = store.Retention{Plans: 3}
-		plans = append(plans, f.create(t, p))
+		plans = append(plans, f.beside(t, p))
 	}
 	for _, p := range plans[:5] {
 		wantPurged(t, f, p.ID)

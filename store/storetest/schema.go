@@ -126,10 +126,10 @@ func unheldIsAborted(t *testing.T, f *fixture) {
 	open := f.create(t, f.classes(t, 1))
 	engines := f.plan(t, "clicks", 2, store.StatusApproved, set("e", 1))
 	engines.EngineTable = true
-	f.create(t, engines)
-	resolved := f.create(t, f.classes(t, 3))
+	f.beside(t, engines)
+	resolved := f.beside(t, f.classes(t, 3))
 	f.resolve(t, resolved.ID, 5, set("b", 2))
-	f.create(t, f.plan(t, "clicks", 4, store.StatusApproved))
+	f.beside(t, f.plan(t, "clicks", 4, store.StatusApproved))
 	f.down(t, 2)
 	must(f.Migrator().Up(ctx))(t)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusAborted, store.StatusAborted, store.StatusApproved,
@@ -183,7 +183,7 @@ func splitsBecomeWhole(t *testing.T, f *fixture) {
 	back := parted
 	back.OldParts, back.NewParts = back.NewParts, ""
 	waiting := f.create(t, f.plan(t, "clicks", 7, store.StatusApproved, back))
-	f.create(t, f.plan(t, "clicks", 8, store.StatusApproved, set("d", 2)))
+	f.beside(t, f.plan(t, "clicks", 8, store.StatusApproved, set("d", 2)))
 	f.down(t, 12)
 	oldest(8)
 	must(f.Migrator().Up(ctx))(t)

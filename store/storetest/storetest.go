@@ -208,6 +208,24 @@ func (f *fixture) commit(t testing.TB, operator string, changes ...store.Change)
 	return f.create(t, f.plan(t, operator, f.next(t, operator), store.StatusCommitted, changes...))
 }
 
+// beside creates an approved plan and leaves other approved ones as they are, as programs before
+// this one did.
+func (f *fixture) beside(t testing.TB, in store.NewPlan) store.Plan {
+	t.Helper()
+	before, _ := must2(f.Plans(t.Context(), store.PlanFilter{Operator: in.Operator, Status: store.StatusApproved,
+		Limit: 100}))(t)
+	p := f.create(t, in)
+	for _, other := range before {
+		for _, statement := range []string{
+			`UPDATE plans SET status = 'approved', superseded_by = '' WHERE id = '%s'`,
+			`DELETE FROM transitions WHERE to_status = 'superseded' AND plan_seq = (SELECT seq FROM plans WHERE id = '%s')`,
+		} {
+			must(database(t, f).ExecContext(t.Context(), fmt.Sprintf(statement, other.ID)))(t)
+		}
+	}
+	return p
+}
+
 // next is the interval after the operator's last.
 func (f *fixture) next(t testing.TB, operator string) int64 {
 	t.Helper()

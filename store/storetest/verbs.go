@@ -299,7 +299,7 @@ func operatorGuards(t *testing.T, f *fixture) {
 func startedByOne(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	one := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
-	other := f.create(t, f.plan(t, "clicks", 2, store.StatusApproved, set("a", 2)))
+	other := f.beside(t, f.plan(t, "clicks", 2, store.StatusApproved, set("a", 2)))
 	want := f.start(t, one.ID)
 	before := read(t, f)
 	_, err := f.StartPlan(ctx, one.ID, store.Executor{Name: "another engine"}, f.by("x"))
@@ -337,7 +337,7 @@ func notStarted(t *testing.T, f *fixture) {
 	fails(t, "a plan of another base", errorOf(f.StartPlan(ctx, p.ID, jobManager, f.by("x"))), store.ErrBaseChanged)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusApproved)
 	// The schema holds that one plan is applied at a time.
-	f.start(t, f.create(t, f.plan(t, "clicks", 6, store.StatusApproved)).ID)
+	f.start(t, f.beside(t, f.plan(t, "clicks", 6, store.StatusApproved)).ID)
 	if _, err := database(t, f).
 		ExecContext(ctx, `UPDATE plans SET status = 'applying' WHERE status = 'approved'`); err == nil {
 		t.Error("the schema lets two plans be applied")
@@ -414,7 +414,7 @@ func abortInTwoSteps(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.commit(t, "clicks", set("z", 3))
 	p := f.create(t, f.awaiting(t, "clicks", 5, store.StatusApproved, set("a", 1)))
-	waiting := f.create(t, f.plan(t, "clicks", 6, store.StatusApproved, set("b", 1)))
+	waiting := f.beside(t, f.plan(t, "clicks", 6, store.StatusApproved, set("b", 1)))
 	f.start(t, p.ID)
 	ok(t, f.ackPlan(ctx, p.ID, 2))
 	before := read(t, f)
