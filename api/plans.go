@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -137,6 +138,29 @@ func (s plans) get(w http.ResponseWriter, c *call) error {
 		}
 	}
 	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, whole.write)
+}
+
+// next answers with the plan that the operator's engine is to carry out, as soon as there is one.
+func (s plans) next(w http.ResponseWriter, c *call) error {
+	wait, err := waitOf(c)
+	if err != nil {
+		return err
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wait + s.limits.Pace.WriteTimeout))
+	ctx, done := s.access.whileKnown(c.Request)
+	defer done()
+	p, err := s.service.NextPlan(ctx, c.param("operator"), wait)
+	if err != nil {
+		return cmp.Or(unknownSince(ctx), err)
+	}
+	body := []byte("null")
+	if p != nil {
+		if body, err = planBody(*p, c.keys()); err != nil {
+			return err
+		}
+	}
+	httpkit.WriteTagged(w, c.Request, mediaJSON, fmt.Appendf(nil, `{"plan":%s}`, body))
+	return nil
 }
 
 func (s plans) list(w http.ResponseWriter, c *call) error {

@@ -165,6 +165,7 @@ func routes(s *shared) []route {
 		{"DELETE", "/v1/operators/{operator}", operators.delete},
 		{"POST", "/v1/operators/{operator}/plans", plans.create},
 		{"GET", "/v1/operators/{operator}/plans", plans.list},
+		{"GET", "/v1/operators/{operator}/next-plan", plans.next},
 		{"POST", "/v1/operators/{operator}/backtest", analysesOf.backtest},
 		{"GET", "/v1/operators/{operator}/advice", operators.advice},
 		{"GET", "/v1/operators/{operator}/intervals/{interval}/reports", reports.list},

@@ -33,15 +33,25 @@ type tableRequest struct {
 	wait time.Duration
 }
 
+// waitOf is how long a request waits for something new.
+func waitOf(c *call) (wait time.Duration, err error) {
+	text := c.Query.Get("wait")
+	if text == "" {
+		return 0, nil
+	}
+	if wait, err = time.ParseDuration(text); err != nil || wait > maxWait {
+		return 0, httpkit.Invalid().WithParameter("wait", "must be at most 60s")
+	}
+	return wait, nil
+}
+
 func readTableRequest(c *call) (q tableRequest, err error) {
 	q.TableQuery, q.keys = feed.TableQuery{Version: feed.NotAsked, Since: feed.NotAsked}, c.keys()
 	c.Decode(&q.TableQuery)
 	q.Origin = originOf(c.Request)
 	bad := httpkit.Invalid()
-	if text := c.Query.Get("wait"); text != "" {
-		if q.wait, err = time.ParseDuration(text); err != nil || q.wait > maxWait {
-			bad.AtParameter("wait", "must be at most 60s")
-		}
+	if q.wait, err = waitOf(c); err != nil {
+		bad.AtParameter("wait", "must be at most 60s")
 	}
 	follows := c.Query.Has("since") || c.Query.Has("wait")
 	switch {

@@ -172,6 +172,46 @@ func (s *Feed) Follow(
 	}
 }
 
+// NextPlan returns the plan that an operator's engine is to carry out: the approved one, or the one
+// that is being carried out or given up, whose executor may have died. It waits that long for one; nil:
+// there is none. A plan that breaks limits which nobody has agreed to cannot be started.
+func (s *Feed) NextPlan(ctx context.Context, name string, wait time.Duration) (*store.Plan, error) {
+	sub, err := s.hub.subscribe(ctx, name)
+	if err != nil {
+		return nil, refusal.AboutStore(err)
+	}
+	defer sub.leave()
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	for last := false; ; {
+		changed, _ := sub.mark()
+		if p, err := s.toCarryOut(ctx, name); p != nil || err != nil || last {
+			return p, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-late.C: // an event may have been lost
+			last = true
+		case <-s.draining:
+			return nil, nil
+		}
+	}
+}
+
+func (s *Feed) toCarryOut(ctx context.Context, name string) (*store.Plan, error) {
+	op, err := s.StoredOperator(ctx, name)
+	if err != nil || op.CurrentStatus != store.StatusApproved && !op.CurrentStatus.InFlight() {
+		return nil, err
+	}
+	p, err := s.Plan(ctx, op.CurrentPlan)
+	if err != nil || p.Status == store.StatusApproved && p.LimitsChanged || p.Status.Ended() {
+		return nil, err
+	}
+	return &p, nil
+}
+
 // answerState answers if the table has changed by now. Many come at once, as after a
 // commit, so that what others read will do if it is as new.
 func (s *Feed) answerState(

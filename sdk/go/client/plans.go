@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"time"
 
 	"plannerd/sdk/go/wire"
 )
@@ -72,6 +73,50 @@ type GetPlanOptions struct {
 // GetPlan returns a plan.
 func (c *Client) GetPlan(ctx context.Context, id string, with GetPlanOptions, options ...Option) (*wire.Plan, error) {
 	return call[wire.Plan](ctx, c, get(with, "v1", "plans", id), options)
+}
+
+// NextPlanOptions are the parameters of NextPlan.
+type NextPlanOptions struct {
+	// Wait is how long to wait for a plan, at most a minute.
+	Wait time.Duration `query:"wait"`
+	// KeyEncoding is how the answer writes keys.
+	KeyEncoding wire.KeyEncoding `query:"key_encoding"`
+}
+
+// NextPlan returns the plan of an operator that its engine is to carry out; in it nil, if there is
+// none.
+func (c *Client) NextPlan(
+	ctx context.Context, operator string, with NextPlanOptions, options ...Option,
+) (*wire.NextPlan, error) {
+	return call[wire.NextPlan](ctx, c, get(with, "v1", "operators", operator, "next-plan"), options)
+}
+
+// PlansToCarryOut yields plans that an operator's engine is to carry out, one after the other, as they
+// are approved, until ctx ends. A plan that its caller did not start, or did not bring to an end, comes
+// again a second later. Errors are yielded, too; who goes on after one asks again.
+func (c *Client) PlansToCarryOut(ctx context.Context, operator string, options ...Option) iter.Seq2[*wire.Plan, error] {
+	return func(yield func(*wire.Plan, error) bool) {
+		for before := ""; ; {
+			next, err := c.NextPlan(ctx, operator, NextPlanOptions{Wait: time.Minute}, options...)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err == nil && next.Plan == nil:
+				continue
+			case err == nil && next.Plan.Id != before:
+				before = next.Plan.Id
+			case sleep(ctx, time.Second) != nil:
+				return
+			}
+			var plan *wire.Plan
+			if err == nil {
+				plan = next.Plan
+			}
+			if !yield(plan, err) {
+				return
+			}
+		}
+	}
 }
 
 // ListMigrationsOptions are the parameters of ListMigrations.

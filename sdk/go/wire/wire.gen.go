@@ -2612,6 +2612,12 @@ type MissingReports string
 // NextPageToken The `page_token` of the next page; null after the last.
 type NextPageToken = string
 
+// NextPlan defines model for NextPlan.
+type NextPlan struct {
+	// Plan The plan to carry out, without its long lists; null while there is none.
+	Plan *Plan `json:"plan"`
+}
+
 // NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
 type NoiseFloor struct {
 	Median float64 `json:"median"`

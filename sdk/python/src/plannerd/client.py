@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,22 @@ class Client(Operations):
     def plans(self, operator: str, **parameters: Unpack[wire.ListPlansParameters]) -> Iterator[wire.PlanSummary]:
         """Yield all plans of an operator."""
         return _pages(lambda **p: self.list_plans(operator, **p), "plans", parameters)
+
+    def plans_to_carry_out(self, operator: str) -> Iterator[wire.Plan]:
+        """Yield the plans that the engine of an operator is to carry out, one after the other, as they are approved.
+
+        It waits for the next one for ever. A plan that was not started, or not brought to an end, comes again a second
+        later.
+        """
+        before = None
+        while True:
+            plan = self.next_plan(operator, wait="50s")["plan"]
+            if plan is None:
+                continue
+            if plan["id"] == before:
+                time.sleep(1)
+            before = plan["id"]
+            yield plan
 
     def migrations(
         self, id: str, **parameters: Unpack[wire.ListMigrationsParameters]

@@ -288,6 +288,14 @@ class Operations(Transport):
         """Metrics."""
         return self._bytes("GET", ["metrics"], parameters)
 
+    def next_plan(
+        self,
+        operator: str,
+        **parameters: Unpack[wire.NextPlanParameters],
+    ) -> wire.NextPlan:
+        """Wait for a plan to carry out."""
+        return self._json("GET", ["v1", "operators", operator, "next-plan"], parameters)
+
     def patch_operator(
         self,
         operator: str,

@@ -462,6 +462,9 @@ MissingReports: TypeAlias = 'Literal["fail", "carry", "freeze"]'
 
 NextPageToken: TypeAlias = 'str | None'
 
+class NextPlan(TypedDict):
+    plan: Plan | None
+
 class NoiseFloor(TypedDict):
     median: float
     p95: float
@@ -2362,6 +2365,11 @@ class ListTransitionsParameters(Call, total=False):
 
 class MetricsParameters(Call, total=False):
     pass
+
+class NextPlanParameters(Call, total=False):
+    wait: str | float
+    key_encoding: Literal["utf8", "base64"]
+    if_none_match: str
 
 class PatchOperatorParameters(Call, total=False):
     idempotency_key: str

@@ -90,6 +90,19 @@ public final class Client {
     return call(request("GET", "plans", plan)).json(Plan.class);
   }
 
+  /**
+   * Waits for a plan that the operator's engine is to carry out: the approved one, or one whose
+   * executor may have died.
+   *
+   * @param wait at most a minute
+   * @return null where there is none
+   */
+  public Plan nextPlan(String operator, Duration wait) throws IOException, InterruptedException {
+    Request r = request("GET", "operators", operator, "next-plan").query("wait", wait.toMillis() + "ms");
+    r.time = ANSWER_TIME.plus(wait);
+    return Json.MAPPER.treeToValue(call(r).json(JsonNode.class).get("plan"), Plan.class);
+  }
+
   /** Starts a plan that is approved, or takes one over from an executor with a lower epoch. */
   public Plan startPlan(String plan, String executor, long executorEpoch) throws IOException, InterruptedException {
     return step(plan, "start", Map.of("executor", executor, "executor_epoch", executorEpoch));
