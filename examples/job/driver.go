@@ -309,17 +309,19 @@ func (d *driver) plan(ctx context.Context) error {
 		sorted = append(sorted, *rows[key])
 	}
 	version := d.view.Table.Version()
-	p, err := d.api.CreatePlanFrom(ctx, operator, wire.PlanRequest{Interval: d.interval, TableVersion: &version},
+	_, err := d.api.CreatePlanFrom(ctx, operator, wire.PlanRequest{Interval: d.interval, TableVersion: &version},
 		client.Statistics{Rows: client.Rows(sorted)})
 	d.interval++
 	if err != nil {
 		return err
 	}
-	if p.Status != wire.PlanStatusApproved {
-		return nil
+	// It may be one that a person has approved since, of an interval before.
+	next, err := d.api.NextPlan(ctx, operator, client.NextPlanOptions{})
+	if err != nil || next.Plan == nil || next.Plan.Status != wire.PlanStatusApproved {
+		return err
 	}
 	d.at("plan made")
-	err = d.start(ctx, p.Id)
+	err = d.start(ctx, next.Plan.Id)
 	d.at("started")
 	return err
 }

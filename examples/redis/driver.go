@@ -154,14 +154,19 @@ func (d *driver) plan(ctx context.Context) error {
 		}
 		rows[i].Instance, rows[i].HashInstance = at.owner[slot].instance, home(slot, d.nodes)
 	}
-	p, err := d.api.CreatePlanFrom(ctx, operator,
+	_, err = d.api.CreatePlanFrom(ctx, operator,
 		wire.PlanRequest{Interval: d.interval, ConfigVersion: &d.known.ConfigVersion},
 		client.Statistics{Rows: client.Rows(rows), Count: len(rows), Located: true, Hashed: true})
 	d.interval++
-	if err != nil || p.Status != wire.PlanStatusApproved {
+	if err != nil {
 		return err
 	}
-	return d.carryOut(ctx, p.Id)
+	// It may be one that a person has approved since, of an interval before.
+	next, err := d.api.NextPlan(ctx, operator, client.NextPlanOptions{})
+	if err != nil || next.Plan == nil || next.Plan.Status != wire.PlanStatusApproved {
+		return err
+	}
+	return d.carryOut(ctx, next.Plan.Id)
 }
 
 // carryOut starts a plan, or takes it over, moves its slots and says so. It may have been

@@ -159,4 +159,13 @@ class ClientTest {
     assertEquals("/v1/operators/o/routing-table?key_encoding=base64&since=3&wait=2000ms", seen.get(1).target);
     assertEquals("\"1\"", seen.get(1).etag);
   }
+
+  @Test
+  void plansToCarryOutAreWaitedFor() throws Exception {
+    script.add(Scripted.ok("{\"plan\":null}"));
+    assertNull(client.nextPlan("o", Duration.ofSeconds(2)));
+    assertEquals("/v1/operators/o/next-plan?wait=2000ms", seen.get(0).target);
+    script.add(Scripted.ok("{\"plan\":{\"id\":\"p\",\"status\":\"approved\",\"awaits\":[0]}}"));
+    assertEquals("p", client.nextPlan("o", Duration.ZERO).id());
+  }
 }
