@@ -2659,7 +2659,7 @@ type Operator struct {
 	ConfigVersion int64     `json:"config_version"`
 	CreatedAt     time.Time `json:"created_at"`
 
-	// CurrentPlan The plan that is being carried out; without one, the newest that is approved or proposed.
+	// CurrentPlan The plan that is being carried out; without one, that which is approved; without one, the one that is proposed.
 	CurrentPlan *string `json:"current_plan"`
 
 	// CurrentPlanStatus Its status: `applying`, `aborting`, `approved` or `proposed`.
