@@ -79,16 +79,11 @@ func (p *Progress) Stop() {
 	}
 }
 
+// Write counts what is written.
+func (p *Progress) Write(b []byte) (int, error) {
+	p.Add(int64(len(b)))
+	return len(b), nil
+}
+
 // Reader counts what is read from r.
-func (p *Progress) Reader(r io.Reader) io.Reader { return countingReader{r, p} }
-
-type countingReader struct {
-	io.Reader
-	progress *Progress
-}
-
-func (r countingReader) Read(b []byte) (int, error) {
-	n, err := r.Reader.Read(b)
-	r.progress.Add(int64(n))
-	return n, err
-}
+func (p *Progress) Reader(r io.Reader) io.Reader { return io.TeeReader(r, p) }

@@ -209,21 +209,13 @@ func watched[R, A any](
 	return result, a.wrap(err)
 }
 
-// titled writes a table under a title, after an empty line.
-func titled(w *cli.Page, title string, columns []cli.Column, rows [][]string) {
+// listed writes a list under a title, after an empty line.
+func listed[T any](w *cli.Page, title string, items []T, columns string, more ...func(item int) cli.More) {
 	fmt.Fprintf(w, "\n%s\n\n", title)
-	cli.WriteTable(w, columns, rows)
+	cli.WriteList(w, items, columns, more...)
 }
 
 func count(n int) string { return strconv.Itoa(n) }
 
 // shown is a key of a result on one line.
 func shown(key string) string { return cli.KeyText([]byte(key)) }
-
-// yesNo words a verdict.
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}

@@ -194,72 +194,44 @@ func (c *analyzeRangesCmd) writeRanges(w *cli.Page, r *analyses.RangesResult) {
 
 // writeDivisions prints the methods side by side.
 func writeDivisions(w *cli.Page, r *analyses.RangesResult) {
-	columns := []cli.Column{cli.Text("method"), cli.Text("balanced"), cli.Number("θ before"), cli.Number("θ after"),
-		cli.Number("moved"), cli.Number("at least"), cli.Number("sent"), cli.Number("lost"),
-		cli.Number("formula"), cli.Number("keys"), cli.Number("state of all"), cli.Number("transfers"),
-		cli.Number("intervals")}
+	columns := "method | balanced | θ before = before theta | θ after = theta/after theta | moved percent" +
+		" | at least = least percent | sent percent | lost percent | formula percent | keys = keys_moved" +
+		" | state of all = state_fraction percent | transfers = transfer_count | intervals = owner_count"
 	if r.Sketch != nil {
-		columns = append(columns, cli.Number("true θ after"), cli.Number("truly moved"))
+		columns += " | true θ after = actual/theta/after theta | truly moved = actual/moved percent"
 	}
-	var rows [][]string
-	for _, p := range r.Plans {
-		formula, before := "", cli.Theta(p.Theta.Before)
-		if p.Formula != nil {
-			formula = cli.Percent(*p.Formula)
-		}
+	cli.WriteList(w, r.Plans, columns, func(i int) cli.More {
+		p := &r.Plans[i]
+		more := cli.More{"before": &p.Theta.Before, "least": math.Max(0, p.LowerBound)}
 		if r.Event == analyses.EventCreate {
-			before = "" // nobody has anything
+			more["before"] = nil // nobody has anything
 		}
-		row := []string{
-			string(p.Method), yesNo(p.Balanced), before, cli.Theta(p.Theta.After), cli.Percent(p.Moved),
-			cli.Percent(math.Max(0, p.LowerBound)),
-			cli.Percent(p.Sent), cli.Percent(p.Lost), formula, cli.Integer(p.KeysMoved), cli.Percent(p.StateFraction),
-			cli.Integer(p.TransferCount),
-			cli.Integer(p.OwnerCount),
-		}
-		if p.Actual != nil {
-			row = append(row, cli.Theta(p.Actual.Theta.After), cli.Percent(p.Actual.Moved))
-		}
-		rows = append(rows, row)
-	}
-	cli.WriteTable(w, columns, rows)
+		return more
+	})
 }
 
 // writeDivision prints the followers of one plan, and what they hand over.
 func (c *analyzeRangesCmd) writeDivision(w *cli.Page, p *analyses.RangesPlan) {
-	var rows [][]string
-	for _, f := range p.Followers {
-		rows = append(rows, []string{
-			cli.ID(f.ID), string(f.Status), cli.Percent(f.Fair), cli.Percent(f.Before), cli.Percent(f.After), cli.Percent(f.In),
-			cli.Percent(f.Out),
-			count(f.IntervalsBefore), count(f.IntervalsAfter), cli.Integer(f.KeysAfter),
-		})
-	}
-	titled(w, fmt.Sprintf("By %s", p.Method), []cli.Column{
-		cli.Number("instance"), cli.Text(""), cli.Number("fair"), cli.Number("before"), cli.Number("after"), cli.Number("in"),
-		cli.Number("out"),
-		cli.Number("intervals"), cli.Number("after"), cli.Number("keys after"),
-	}, rows)
+	listed(w, fmt.Sprintf("By %s", p.Method), p.Followers,
+		"instance = id id | = status | fair percent | before percent | after percent | in percent | out percent"+
+			" | intervals = intervals_before id | after = intervals_after id | keys_after")
 	if len(p.Transfers) == 0 {
 		return
 	}
-	rows = nil
-	for _, t := range p.Transfers[:min(c.Top, len(p.Transfers))] {
-		source, high := "lost", "the end"
-		if t.Source != nil {
-			source = cli.ID(*t.Source)
-		}
-		if t.High != nil {
-			high = shown(*t.High)
-		}
-		rows = append(rows, []string{cli.ID(t.From), cli.ID(t.To), source, shown(t.Low), high, cli.Percent(t.Share),
-			cli.Integer(t.Keys), cli.SI(t.State)})
-	}
-	titled(w, fmt.Sprintf("%s, the greatest first", cli.Plural(p.TransferCount, "transfer")), []cli.Column{
-		cli.Number("from"), cli.Number("to"), cli.Number("sent by"), cli.Text("from key"), cli.Text("up to below"),
-		cli.Number("share"),
-		cli.Number("keys"), cli.Number("state"),
-	}, rows)
+	listed(w, fmt.Sprintf("%s, the greatest first", cli.Plural(p.TransferCount, "transfer")),
+		p.Transfers[:min(c.Top, len(p.Transfers))],
+		"from id | to id | sent by = by right | from key = begin | up to below = end | share percent | keys | state si",
+		func(i int) cli.More {
+			t := p.Transfers[i]
+			more := cli.More{"by": "lost", "begin": shown(t.Low), "end": "the end"}
+			if t.Source != nil {
+				more["by"] = cli.ID(*t.Source)
+			}
+			if t.High != nil {
+				more["end"] = shown(*t.High)
+			}
+			return more
+		})
 }
 
 // writeRangesTable prints the rows of --table.
@@ -267,20 +239,10 @@ func writeRangesTable(w *cli.Page, table []analyses.RangesRow) {
 	if len(table) == 0 {
 		return
 	}
-	var rows [][]string
-	for _, x := range table {
-		rows = append(rows, []string{
-			string(x.Event), count(x.Followers), count(x.Left), count(x.Right), cli.Percent(x.Formula), cli.Percent(x.Quantile),
-			cli.Percent(x.Slack),
-			cli.Percent(x.Least), cli.Percent(x.MinMovement), cli.Percent(x.LowerBound), count(x.Transfers), count(x.Intervals),
-		})
-	}
-	titled(w, "What every join and leave moves", []cli.Column{
-		cli.Text(""), cli.Naming(cli.Number("n")), cli.Naming(cli.Number("i")), cli.Naming(cli.Number("j")),
-		cli.Number("formula"), cli.Number("quantile"),
-		cli.Number("±"), cli.Number("1/(n+1), 1/n"),
-		cli.Number("min_movement"), cli.Number("at least"), cli.Number("transfers"), cli.Number("intervals"),
-	}, rows)
+	listed(w, "What every join and leave moves", table,
+		"= event | n* = followers id | i* = left id | j* = right id | formula percent | quantile percent | ± = slack percent"+
+			" | 1/(n+1), 1/n = least percent | min_movement = min_movement percent | at least = lower_bound percent"+
+			" | transfers id | intervals id")
 }
 
 // rangesCSV writes the rows of the table, or the owners by the first method.

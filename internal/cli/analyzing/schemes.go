@@ -3,7 +3,6 @@ package analyzing
 import (
 	"fmt"
 	"io"
-	"strconv"
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
@@ -97,32 +96,29 @@ func writeSchemes(w *cli.Page, r *analyses.SchemesResult) {
 		"below %s\n\n",
 		cli.Plural(r.Keys, "key"), cli.Plural(r.Instances,
 			"instance"), cli.Theta(r.ThetaMax), cli.Percent(r.P1), cli.Theta(r.LeastTheta))
-	columns := []cli.Column{
-		cli.Text("scheme"), cli.Naming(cli.Text("")), cli.Number("θ"), cli.Number("I(m)/m"), cli.Text("balanced"),
-		cli.Text("keys"), cli.Number("pairs held"),
-		cli.Number("table"), cli.Number("tokens"), cli.Number("intervals"), cli.Number("moved"), cli.Number("of all"),
-		cli.Number("to merge"),
-	}
-	var rows [][]string
-	for _, f := range r.Schemes {
-		keys, how := "whole", f.Method
-		if !f.KeepsKeys {
-			keys = "split"
-		}
-		if f.Choices > 0 {
-			how = "d = " + count(f.Choices)
-		}
-		balanced := yesNo(f.Balanced)
-		if !f.TableWithinLimit {
-			balanced += ", table over limit"
-		}
-		rows = append(rows, []string{
-			string(f.Scheme), how, cli.Theta(f.Theta), imbalance(f.Imbalance), balanced, keys, cli.Integer(f.Pairs),
-			held(f.TableEntries), held(f.Tokens),
-			held(f.Intervals), cli.SI(f.StateMoved), cli.Percent(f.StateFraction), cli.SI(f.AggregationMessages),
+	cli.WriteList(w, r.Schemes, "scheme | * = how | θ = theta theta | I(m)/m = imbalance small | balanced = verdict | keys"+
+		" | pairs held = pairs | table = held_entries right | tokens = held_tokens right | intervals = held_intervals right"+
+		" | moved = state_moved si | of all = state_fraction percent | to merge = aggregation_messages si",
+		func(i int) cli.More {
+			f := r.Schemes[i]
+			more := cli.More{
+				"how": f.Method, "verdict": "no", "keys": "split", "held_entries": held(f.TableEntries), "held_tokens": held(f.Tokens),
+				"held_intervals": held(f.Intervals),
+			}
+			if f.KeepsKeys {
+				more["keys"] = "whole"
+			}
+			if f.Choices > 0 {
+				more["how"] = "d = " + count(f.Choices)
+			}
+			if f.Balanced {
+				more["verdict"] = "yes"
+			}
+			if !f.TableWithinLimit {
+				more["verdict"] = more["verdict"].(string) + ", table over limit"
+			}
+			return more
 		})
-	}
-	cli.WriteTable(w, columns, rows)
 	if r.Sampled {
 		fmt.Fprintf(w, "\npkg was run on %s that were drawn: its pairs and what is to merge are those of this sample\n",
 			cli.Plural(r.Messages, "message"))
@@ -138,20 +134,8 @@ func held(n int64) string {
 	return cli.Integer(n)
 }
 
-// imbalance writes a fraction that may be tiny.
-func imbalance(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
-
-// schemeRow is a scheme in CSV.
-type schemeRow struct {
-	analyses.SchemeFigures
-	Recommended bool `json:"recommended"`
-}
-
 func schemesCSV(r *analyses.SchemesResult) func(io.Writer) error {
-	rows := make([]schemeRow, len(r.Schemes))
-	for i, f := range r.Schemes {
-		rows[i] = schemeRow{f, f.Scheme == r.Recommendation.Scheme}
-	}
-	return cli.CsvOf(rows, "scheme theta imbalance balanced table_within_limit keeps_keys pairs table_entries "+
-		"tokens intervals keys_moved state_moved state_fraction aggregation_messages method choices recommended")
+	return cli.CsvOf(r.Schemes, "scheme theta imbalance balanced table_within_limit keeps_keys pairs table_entries "+
+		"tokens intervals keys_moved state_moved state_fraction aggregation_messages method choices recommended",
+		func(i int) cli.More { return cli.More{"recommended": r.Schemes[i].Scheme == r.Recommendation.Scheme} })
 }
