@@ -131,7 +131,7 @@ var figureFormats = map[string]func(float64) string{
 func cellText(v reflect.Value, format string) (text string, number bool) {
 	format, dash := strings.CutPrefix(format, "?")
 	figure := figureFormats[format]
-	number = figure != nil || format == "id" || format == "right"
+	number = figure != nil || format == "id" || format == "count" || format == "right"
 	switch {
 	case !v.IsValid() && dash:
 		return "-", number
@@ -167,8 +167,9 @@ func membersOf[T any](items []T, paths []string, more []func(item int) More) [][
 		}
 		rows[i] = make([]reflect.Value, len(paths))
 		for c, path := range paths {
-			if value, found := beside[path]; found {
-				rows[i][c] = memberAt(reflect.ValueOf(value), nil)
+			first, rest, _ := strings.Cut(path, "/")
+			if value, found := beside[first]; found {
+				rows[i][c] = memberAt(reflect.ValueOf(value), stepsOf(reflect.TypeOf(value), rest))
 				continue
 			}
 			if own[c] == nil {
@@ -182,6 +183,9 @@ func membersOf[T any](items []T, paths []string, more []func(item int) More) [][
 
 // stepsOf leads from a type to the member at a path.
 func stepsOf(t reflect.Type, path string) (steps []reflect.StructField) {
+	if t == nil || path == "" {
+		return nil
+	}
 	for name := range strings.SplitSeq(path, "/") {
 		for t.Kind() == reflect.Pointer {
 			t = t.Elem()

@@ -163,16 +163,16 @@ func (c *Backtest) Run(env *cli.Environment) error {
 	}
 	return env.Output(c.Output, func() any {
 		if len(reports) > 1 {
-			return Documents{planner.Revision, reports}
+			return map[string]any{"reports": reports}
 		}
-		return Document{planner.Revision, reports[0]}
+		return reports[0]
 	}, func(w *cli.Page) {
 		if len(reports) > 1 {
 			c.writeBeside(w, reports)
 			return
 		}
 		c.write(w, reports[0])
-	}, func(w io.Writer) error { return writeBacktestCSV(w, reports) })
+	}, backtestCSV(reports))
 }
 
 // read reads the input.
@@ -223,16 +223,4 @@ func (c *Backtest) search(env *cli.Environment, h *backtest.History, op drive.Op
 		reports = append(reports, report)
 	}
 	return reports, nil
-}
-
-// Document is the JSON document of backtest.
-type Document struct {
-	PlannerRevision string `json:"planner_revision"`
-	*backtest.Report
-}
-
-// Documents is that of several θ_max.
-type Documents struct {
-	PlannerRevision string             `json:"planner_revision"`
-	Reports         []*backtest.Report `json:"reports"`
 }
