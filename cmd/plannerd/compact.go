@@ -76,7 +76,7 @@ func newCompactor(
 		return nil, err
 	}
 	op, err := of.Operator(planner.Options{}, in.Encoder())
-	return &compactor{in, of, op, form.Options(), names.Split}, err
+	return &compactor{in, of, op, form, names.Split}, err
 }
 
 // compacted is one interval in compact form.

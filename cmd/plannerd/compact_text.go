@@ -12,7 +12,6 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
-	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/input"
 )
@@ -172,7 +171,7 @@ func (r *compactReport) writeSeveral(w *cli.Page) {
 			cli.SI(x.scales.State),
 			cli.Integer(x.before.plain), cli.Integer(x.after.plain), times(x.before.plain, x.after.plain),
 			times(x.before.zipped, x.after.zipped),
-			cli.ErrorText(x.worst.error()), offline.Cell(x.elapsed),
+			cli.ErrorText(x.worst.error()), cli.DurationCell(x.elapsed),
 		})
 		total.keys += x.keys
 		total.records += x.records
@@ -184,7 +183,7 @@ func (r *compactReport) writeSeveral(w *cli.Page) {
 		"all", cli.Integer(total.keys), cli.Integer(total.records), "", "", cli.Integer(total.before.plain),
 		cli.Integer(total.after.plain),
 		times(total.before.plain, total.after.plain), times(total.before.zipped, total.after.zipped),
-		cli.ErrorText(worst.error()), offline.Cell(total.elapsed),
+		cli.ErrorText(worst.error()), cli.DurationCell(total.elapsed),
 	})
 	fmt.Fprintf(w, "%s, degree %d, %s, a file of %s\n\n", cli.Plural(len(r.intervals), "interval"), r.cmd.Degree,
 		cli.Plural(len(r.loads), "instance"), cli.Plural(r.fileBytes(), "byte"))

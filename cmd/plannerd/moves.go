@@ -15,17 +15,17 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
-	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/input"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
 // classMoves are moves of classes as a file lists them.
 type classMoves struct {
 	moves []compact.Record
 	// form is what a whole plan says about its records; nil when it is a mere list.
-	form *offline.CompactionFigures
+	form *wire.Compaction
 }
 
 // moveColumns are the numbers of a move of a class, in order.
@@ -126,16 +126,23 @@ func (c *classMoves) addMoves(list []json.RawMessage) error {
 // addPlan takes in a plan as the service or plannerd plan answers it, or a list of
 // its migrations.
 func (c *classMoves) addPlan(value json.RawMessage) error {
+	type lists struct {
+		Migrations *[]json.RawMessage `json:"migrations"`
+	}
 	var plan struct {
-		Key           *string                    `json:"key"` // of a migration in the place of a plan
-		Migrates      string                     `json:"migrates"`
-		Migrations    *[]json.RawMessage         `json:"migrations"`
-		Compaction    *offline.CompactionFigures `json:"compaction"`
-		NextPageToken string                     `json:"next_page_token"`
-		refusal
+		lists
+		Key           *string          `json:"key"` // of a migration in the place of a plan
+		Migrates      string           `json:"migrates"`
+		Plan          lists            `json:"plan"` // as plannerd plan writes it
+		Compaction    *wire.Compaction `json:"compaction"`
+		NextPageToken string           `json:"next_page_token"`
+		Code          string           `json:"code"` // of a refusal
 	}
 	if err := json.Unmarshal(value, &plan); err != nil {
 		return fmt.Errorf("not a plan: %w", err)
+	}
+	if plan.Migrations == nil {
+		plan.lists = plan.Plan
 	}
 	switch {
 	case plan.Key != nil:
@@ -143,7 +150,7 @@ func (c *classMoves) addPlan(value json.RawMessage) error {
 	case plan.Migrates == "keys":
 		return errors.New("the plan moves keys, not classes of them: there is nothing to resolve")
 	case plan.Code != "":
-		return fmt.Errorf("it holds no plan, but why the service made none: %s", &plan.refusal)
+		return fmt.Errorf("it holds no plan, but why the service made none: %s", refusalText(value))
 	case plan.Migrations == nil:
 		return errors.New(`the plan does not list its "migrations": the service adds them with ?include=migrations`)
 	case plan.NextPageToken != "":
@@ -153,24 +160,19 @@ func (c *classMoves) addPlan(value json.RawMessage) error {
 	return c.addMoves(*plan.Migrations)
 }
 
-// refusal is what the service answers in the place of a plan.
-type refusal struct {
-	Code   string `json:"code"`
-	Detail string `json:"detail"`
-	Errors []struct {
-		Pointer   string `json:"pointer"`
-		Parameter string `json:"parameter"`
-		Detail    string `json:"detail"`
-	} `json:"errors"`
-}
-
-// String is the detail, and the first thing that is wrong.
-func (r *refusal) String() string {
-	if len(r.Errors) == 0 {
-		return r.Detail
+// refusalText is the detail of a refusal, and the first thing that is wrong.
+func refusalText(value json.RawMessage) string {
+	var p wire.Problem
+	if err := json.Unmarshal(value, &p); err != nil || p.Errors == nil || len(*p.Errors) == 0 {
+		return p.Detail
 	}
-	first := r.Errors[0]
-	return fmt.Sprintf("%s %s: %s", r.Detail, first.Pointer+first.Parameter, first.Detail)
+	first, where := (*p.Errors)[0], ""
+	for _, part := range []*string{first.Pointer, first.Parameter} {
+		if part != nil {
+			where += *part
+		}
+	}
+	return fmt.Sprintf("%s %s: %s", p.Detail, where, first.Detail)
 }
 
 // addMove takes in [d', d, d_h, v_c, v_S, #].

@@ -17,6 +17,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/sdk/go/wire"
 )
 
 type resolveCmd struct {
@@ -130,13 +131,13 @@ func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) (
 
 // checkForm holds what a plan says about its records against those of the flags. One
 // that does not know their degree was not told their scales either.
-func (c *resolveCmd) checkForm(compression *compact.Compression, of *offline.CompactionFigures) error {
+func (c *resolveCmd) checkForm(compression *compact.Compression, of *wire.Compaction) error {
 	mismatch := func(what string, plan, here any) error {
 		return cli.Usagef("--moves: the plan is of records with %s %v, but the flags give %v", what, plan, here)
 	}
 	switch {
 	case of == nil, of.Degree == nil:
-	case *of.Degree != compression.Degree:
+	case int(*of.Degree) != compression.Degree:
 		return mismatch("degree", *of.Degree, compression.Degree)
 	case of.CostScale != compression.Scales.Cost:
 		return mismatch("cost scale", of.CostScale, compression.Scales.Cost)

@@ -47,7 +47,8 @@ func Buffered(w io.Writer, write func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// More are further members of an item: what is found beside it, or worded.
+// More are further members of an item: what is found beside it, or worded. It may also be all
+// that there is of an item.
 type More = map[string]any
 
 // CsvOf writes CSV as MemberRows has it.
@@ -87,7 +88,8 @@ func MemberRows[T any](items []T, columns string, more ...func(item int) More) [
 
 // WriteList prints a table with a row for each item and a column for each of "title = path
 // format | …". The title is by default that of the member, and one that ends with * names
-// what a line is about. Without a format numbers are counts; ? in front of a format shows a
+// what a line is about. Without a format numbers are counts or
+// quantities; ? in front of a format shows a
 // dash where there is no value.
 func WriteList[T any](w *Page, items []T, columns string, more ...func(item int) More) {
 	var (
@@ -149,6 +151,8 @@ func cellText(v reflect.Value, format string) (text string, number bool) {
 		return figure(float64(v.Int())), true
 	case figure != nil:
 		return figure(v.Float()), true
+	case v.CanFloat():
+		return SI(v.Float()), true
 	case format == "id":
 		return strconv.FormatInt(v.Int(), 10), true
 	}
@@ -161,7 +165,10 @@ func membersOf[T any](items []T, paths []string, more []func(item int) More) [][
 	own := make([][]reflect.StructField, len(paths))
 	rows := make([][]reflect.Value, len(items))
 	for i := range items {
-		beside := More{}
+		beside, alone := any(items[i]).(More)
+		if !alone {
+			beside = More{}
+		}
 		for _, f := range more {
 			maps.Copy(beside, f(i))
 		}
@@ -170,6 +177,9 @@ func membersOf[T any](items []T, paths []string, more []func(item int) More) [][
 			first, rest, _ := strings.Cut(path, "/")
 			if value, found := beside[first]; found {
 				rows[i][c] = memberAt(reflect.ValueOf(value), stepsOf(reflect.TypeOf(value), rest))
+				continue
+			}
+			if alone {
 				continue
 			}
 			if own[c] == nil {

@@ -2,12 +2,14 @@ package offline
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
 	"plannerd/planner"
 	"plannerd/planner/batches"
+	"plannerd/sdk/go/wire"
 )
 
 // batchFlags bound the batches in which a plan is handed over.
@@ -66,73 +68,61 @@ func (r *planReport) cut() (err error) {
 	return err
 }
 
-// ScheduleFigures are the batches of a plan. Busiest amounts are what the busiest
-// instance sends or receives.
-type ScheduleFigures struct {
-	Batches      []batchFigures `json:"batches"`
-	Busiest      float64        `json:"busiest"`
-	LowerBound   float64        `json:"lower_bound"`
-	Seconds      *float64       `json:"seconds,omitzero"`
-	LeastSeconds *float64       `json:"least_seconds,omitzero"`
-	TablePeak    int64          `json:"table_peak"`
+// Schedule has the batches of a plan. Busiest amounts are what the busiest instance sends or
+// receives.
+type Schedule struct {
+	Batches      []Batch  `json:"batches"`
+	Busiest      float64  `json:"busiest"`
+	LowerBound   float64  `json:"lower_bound"`
+	Seconds      *float64 `json:"seconds,omitzero"`
+	LeastSeconds *float64 `json:"least_seconds,omitzero"`
+	TablePeak    int64    `json:"table_peak"`
 }
 
-// batchFigures are one batch, with what it does to the routing table of the one before.
-type batchFigures struct {
-	Keys      int64                `json:"keys"`
-	State     float64              `json:"state"`
-	Busiest   float64              `json:"busiest"`
-	Seconds   *float64             `json:"seconds,omitzero"`
-	Theta     float64              `json:"theta"`
-	TableSize int64                `json:"table_size"`
-	Set       []reading.TableEntry `json:"set"`
-	Unset     []string             `json:"unset"`
-	SplitKeys []splitKey           `json:"split_keys,omitzero"`
+// Batch is one batch, with what it does to the routing table of the one before.
+type Batch struct {
+	Keys      int64                    `json:"keys"`
+	State     float64                  `json:"state"`
+	Busiest   float64                  `json:"busiest"`
+	Seconds   *float64                 `json:"seconds,omitzero"`
+	Theta     float64                  `json:"theta"`
+	TableSize int64                    `json:"table_size"`
+	Set       []wire.RoutingTableEntry `json:"set"`
+	Unset     []string                 `json:"unset"`
 }
 
 // scheduleOf writes the batches out; nil: the plan was not cut.
-func (r *planReport) scheduleOf(keys reading.KeyEncoder) *ScheduleFigures {
+func (r *planReport) scheduleOf(keys reading.KeyEncoder) *Schedule {
 	x := r.schedule
 	if x == nil {
 		return nil
 	}
-	out := &ScheduleFigures{
-		Batches: make([]batchFigures, len(x.Batches)), Busiest: x.Busiest, LowerBound: x.LowerBound,
+	out := &Schedule{
+		Batches: make([]Batch, len(x.Batches)), Busiest: x.Busiest, LowerBound: x.LowerBound,
 		Seconds: r.cmd.seconds(x.Busiest), LeastSeconds: r.cmd.seconds(x.LowerBound), TablePeak: x.TablePeak,
 	}
 	for i, b := range x.Batches {
-		part := partOf(r.last.Plan, b)
-		set, unset := tableChangesOf(part, keys)
-		out.Batches[i] = batchFigures{
+		part := *r.last.Plan // what it does in this batch
+		part.Moves, part.Unset, part.Splits = b.Moves, b.Unset, b.Splits
+		part.Set = slices.Concat(b.Set, b.Pins)
+		table := listsOf(&part, r.last, keys).RoutingTable
+		out.Batches[i] = Batch{
 			Keys: b.Keys, State: b.State, Busiest: b.Busiest, Seconds: r.cmd.seconds(b.Busiest), Theta: b.Theta,
-			TableSize: b.Table, Set: set, Unset: unset, SplitKeys: splitKeysOf(part, keys),
+			TableSize: b.Table, Set: table.Set, Unset: table.Unset,
 		}
 	}
 	return out
 }
 
-// partOf is what a plan does in a batch.
-func partOf(p *planner.Plan, b batches.Batch) *planner.Plan {
-	part := *p
-	part.Moves, part.Unset, part.Splits = b.Moves, b.Unset, b.Splits
-	part.Set = append(append([]planner.Setting(nil), b.Set...), b.Pins...)
-	return &part
-}
-
-// numberMigrations notes in which batch each migration of the plan is, from 1.
-func (r *planReport) numberMigrations(list []migration) {
-	if r.schedule == nil {
-		return
-	}
+// numbered says of each migration of the plan in which batch it is, from 1.
+func (r *planReport) numbered() func(migration int) cli.More {
 	in := map[int32]int{}
 	for n, b := range r.schedule.Batches {
 		for _, m := range b.Moves {
 			in[m.Item] = n + 1
 		}
 	}
-	for i, m := range r.last.Plan.Moves {
-		list[i].Batch = in[m.Item]
-	}
+	return func(i int) cli.More { return cli.More{"batch": in[r.last.Plan.Moves[i].Item]} }
 }
 
 // writeBatches lists the batches.
@@ -156,15 +146,10 @@ func (r *planReport) writeBatches(w *cli.Page, _ *planner.Plan) {
 	if asked, _ := r.cmd.bounds(); asked != x.Bounds {
 		fmt.Fprintf(w, "There are %s batches at most, so the bounds were widened.\n\n", cli.Integer(batches.Most))
 	}
-	columns := []cli.Column{
-		cli.Number("batch"), cli.Number("keys"), cli.Number("state"), cli.Number("busiest instance"), cli.Number("θ after"),
-		cli.Number("table"),
-	}
-	r.writeList(w, columns, len(x.Batches), func(i int) []string {
+	writeFirst(w, r, x.Batches, "batch right | keys = moved | state = size si | busiest instance = pause right"+
+		" | θ after = theta theta | table", func(i int) cli.More {
 		b := x.Batches[i]
-		return []string{
-			cli.Integer(i + 1), cli.Integer(b.Keys), cli.SI(b.State), amount(b.Busiest), cli.Theta(b.Theta),
-			cli.Integer(b.Table),
-		}
+		return cli.More{"batch": cli.Integer(i + 1), "moved": b.Keys, "size": b.State, "pause": amount(b.Busiest),
+			"theta": b.Theta, "table": b.Table}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
@@ -19,16 +20,16 @@ import (
 // records.
 type driver struct {
 	*drive.Driver
-	form     CompactForm
+	form     compact.Options
 	needKeys []string // the flags given that say something about keys
 	// What came of compacting the keys that were planned on last.
 	compacted *compact.Compression
 	planned   *compact.KeyPlan
 }
 
-func newDriver(op drive.Operator, form CompactForm, needKeys []string) *driver {
+func newDriver(op drive.Operator, form compact.Options, needKeys []string) *driver {
 	d := &driver{form: form, needKeys: needKeys}
-	if form.degree > 0 {
+	if form.Degree > 0 {
 		op.Plan = func(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
 			return d.planCompacted(op.Strategy, s, o)
 		}
@@ -37,9 +38,25 @@ func newDriver(op drive.Operator, form CompactForm, needKeys []string) *driver {
 	return d
 }
 
+// values are the parameters of the plans.
+func (d *driver) values() parameters.Values {
+	v := parameters.Of(d.Operator().Options)
+	if v.Compact.Degree = d.form.Degree; v.Compact.Degree > 0 {
+		for _, x := range []struct {
+			into **float64
+			from float64
+		}{{&v.Compact.CostScale, d.form.Scales.Cost}, {&v.Compact.StateScale, d.form.Scales.State}} {
+			if x.from > 0 {
+				*x.into = &x.from
+			}
+		}
+	}
+	return v
+}
+
 // planCompacted plans on the classes of the keys.
 func (d *driver) planCompacted(strategy string, s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
-	options := d.form.Options()
+	options := d.form
 	if o.Splitting != nil || len(s.Splits) > 0 {
 		var err error
 		if options.Named, err = planner.Divisible(s); err != nil {
@@ -61,8 +78,6 @@ func (d *driver) planCompacted(strategy string, s *planner.Snapshot, o planner.O
 // step is what became of one interval.
 type step struct {
 	drive.Step
-	// compaction is nil when the plan was made on keys, or there is none.
-	compaction *CompactionFigures
 	// loadErrors are, by instance, those of records made of keys.
 	loadErrors []planner.Comparison
 	// classes are the records that were planned on in the place of keys; nil for keys.
@@ -71,15 +86,28 @@ type step struct {
 	hash [16]byte
 }
 
-// moves are those of classes, and of keys that are named where any are.
+// moves are those of keys; of classes, and of keys that are named where any are.
 func (s *step) moves() input.List {
+	if s.classes == nil {
+		return input.Records[input.Migration](input.MigrationsOf(s.Plan))
+	}
 	classes := s.classes.Moves(s.Plan)
 	if s.classes.Items.Named == 0 {
 		return input.Records[input.ClassMove](input.ClassMovesOf(classes))
 	}
+	return input.ItemMovesOf(classes, input.MigrationsOf(s.named()))
+}
+
+// named is the plan with what it does to keys that are named alone.
+func (s *step) named() *planner.Plan {
+	if s.classes == nil {
+		return s.Plan
+	}
 	named := *s.Plan
 	named.Moves = s.classes.MovesNamed(s.Plan)
-	return input.ItemMovesOf(classes, input.MigrationsOf(&named))
+	named.HotKeys = slices.DeleteFunc(slices.Clone(named.HotKeys),
+		func(h planner.HotKey) bool { return !s.classes.IsNamed(h.Item) })
+	return &named
 }
 
 // step plans one interval and applies the plan.
@@ -87,21 +115,21 @@ func (d *driver) step(ctx context.Context, interval int64, given *input.Document
 	switch {
 	case given.Records != nil:
 		return d.stepRecords(ctx, interval, given)
-	case d.form.degree == 0 && d.form.scales != compact.Scales{}:
+	case d.form.Degree == 0 && d.form.Scales != compact.Scales{}:
 		return step{}, cli.Usagef("--cost-scale and --state-scale belong to --compact, or to compact records")
 	}
 	s, err := d.Step(ctx, interval, given.Stats)
 	out := step{Step: s}
 	if c := d.compacted; c != nil && s.Plan != nil {
 		greatest := d.planned.GreatestError()
-		out.loadErrors, out.compaction = d.planned.Error, compactionOf(&c.Classes, c.Degree, &greatest)
+		out.loadErrors, out.Compaction = d.planned.Error, formOf(&c.Classes, c.Degree, &greatest)
 	}
 	return out, err
 }
 
 // stepRecords plans on compact records.
 func (d *driver) stepRecords(ctx context.Context, interval int64, given *input.Document) (step, error) {
-	st, err := d.form.statistics(given)
+	st, err := statistics(d.form, given)
 	if err != nil {
 		return step{}, err
 	}
@@ -122,7 +150,7 @@ func (d *driver) stepRecords(ctx context.Context, interval int64, given *input.D
 	s, err := d.On(ctx, interval, c.Items)
 	out := step{Step: s, classes: c, hash: st.Fingerprint()}
 	if s.Plan != nil {
-		out.compaction = compactionOf(c, st.Degree, nil)
+		out.Compaction = formOf(c, st.Degree, nil)
 	}
 	return out, err
 }

@@ -137,24 +137,22 @@ func (f *StrategyFlags) single(command, strategy string) (parameters.Trial, erro
 }
 
 // shownAs is a value for people.
-func shownAs(p *parameters.Parameter, o planner.Options) string {
-	v := parameters.Of(o)
+func shownAs(p *parameters.Parameter, v parameters.Values) string {
 	if n, ok := p.Get(&v).(int64); ok {
 		return cli.Integer(n)
 	}
-	return p.Text(p.Get(&v))
+	return written(p, v)
 }
 
 // written is a value as the flag takes it.
-func written(p *parameters.Parameter, o planner.Options) string {
-	v := parameters.Of(o)
-	return p.Text(p.Get(&v))
-}
+func written(p *parameters.Parameter, v parameters.Values) string { return p.Text(p.Get(&v)) }
 
 // varying are the parameters in which plans differ.
-func varying(all []planner.Options) []parameters.Parameter {
+func varying(all []Outcome) []parameters.Parameter {
 	return slices.DeleteFunc(Planned(), func(p parameters.Parameter) bool {
-		return !slices.ContainsFunc(all, func(o planner.Options) bool { return written(&p, o) != written(&p, all[0]) })
+		return !slices.ContainsFunc(all, func(o Outcome) bool {
+			return written(&p, o.Parameters) != written(&p, all[0].Parameters)
+		})
 	})
 }
 
@@ -167,10 +165,10 @@ func titleOf(p *parameters.Parameter) string {
 }
 
 // gridGoals says what all the plans of a grid are to reach.
-func gridGoals(all []planner.Options) string {
+func gridGoals(all []Outcome) string {
 	over := varying(all)
 	if len(over) == 0 {
-		return goals(all[0])
+		return goals(all[0].Parameters.Planner())
 	}
 	varied := map[string]bool{}
 	var parts []string
@@ -181,7 +179,7 @@ func gridGoals(all []planner.Options) string {
 	text := []string{fmt.Sprintf("%s of %s", cli.Plural(len(all), "combination"), strings.Join(parts, " and "))}
 	for _, p := range Planned() {
 		limits := p.Name == "theta_max" || p.Name == "table_limit"
-		if value := shownAs(&p, all[0]); limits && value != p.None && !varied[p.Name] {
+		if value := shownAs(&p, all[0].Parameters); limits && value != p.None && !varied[p.Name] {
 			text = append(text, titleOf(&p)+" "+value)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"plannerd/internal/cli"
@@ -88,7 +89,7 @@ func (c *Plan) Run(env *cli.Environment) error {
 	if _, err := c.bounds(); err != nil {
 		return err
 	}
-	report := planReport{cmd: c, op: drivers[0].Operator()}
+	report := planReport{cmd: c, driver: drivers[0], op: drivers[0].Operator()}
 	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) {
 		report.input = in
 		return in.Source(), drivers, nil
@@ -116,9 +117,10 @@ func (c *Plan) Run(env *cli.Environment) error {
 // planReport gathers what plan prints.
 type planReport struct {
 	cmd       *Plan
+	driver    *driver
 	op        drive.Operator
-	intervals []figures
-	summary   summary
+	intervals []Result
+	summary   drive.Summary
 	last      step
 	schedule  *batches.Schedule // of the last plan; nil: it was not cut into batches
 	input     *reading.Input
@@ -126,15 +128,14 @@ type planReport struct {
 
 // add takes in one step; only the newest plan is kept whole.
 func (r *planReport) add(s step) {
-	r.intervals = append(r.intervals, figuresOf(s))
-	r.summary.add(s)
+	r.intervals = append(r.intervals, intervalOf(s, r.driver, r.cmd.Encoder()))
+	r.summary.Add(s.Step)
 	r.last = s
 }
 
 // check is the verdict of --check.
 func (r *planReport) check() error {
-	if missed := r.summary.Balanced < r.summary.Intervals ||
-		r.summary.WithinLimit < r.summary.Intervals; missed && r.cmd.Check {
+	if sum := r.summary.Report(); r.cmd.Check && min(sum.Balanced, sum.WithinLimit) < sum.Intervals {
 		return cli.ErrMissed
 	}
 	return nil
@@ -148,28 +149,26 @@ func (r *planReport) print(env *cli.Environment) error {
 	form, keys := r.cmd.Output, r.cmd.Encoder()
 	switch {
 	case !r.single():
-		return env.Output(form, func() any { return r.streamDocument() }, r.writeStream, cli.CsvOf(r.intervals, r.columns()))
+		return env.Output(form, func() any {
+			return StreamDocument{r.op.Strategy, r.driver.values(), planner.Revision, r.summary.Report(), r.intervals}
+		}, r.writeStream, cli.CsvOf(r.intervals, r.columns(), r.unmet))
 	case r.last.Plan == nil:
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy",
 			r.op.Strategy, r.cmd.Timeout)
-	case r.last.classes != nil:
-		return env.Output(form, func() any { return classDocumentOf(r.last, keys) }, r.writePlan, func(w io.Writer) error {
-			return r.last.moves().WriteCSV(w, bool(keys))
-		})
-	}
-	columns := "key from to cost state reason"
-	if r.schedule != nil {
-		columns += " batch"
 	}
 	return env.Output(form, func() any {
-		d := documentOf(r.last, r.input.Last.Stats.Fingerprint(), keys)
-		r.numberMigrations(d.Migrations)
+		hash := r.last.hash
+		if r.last.classes == nil {
+			hash = r.input.Last.Stats.Fingerprint()
+		}
+		d := planOf(r.last, r.driver, keys, hash)
 		d.Schedule = r.scheduleOf(d.KeyEncoding != "")
 		return d
 	}, r.writePlan, func(w io.Writer) error {
-		list := migrationsOf(r.last.Plan, keys)
-		r.numberMigrations(list)
-		return cli.CsvOf(list, columns)(w)
+		if r.schedule != nil {
+			return cli.CsvOf(listsOf(r.last.Plan, r.last, keys).Migrations, "key from to cost state reason batch", r.numbered())(w)
+		}
+		return r.last.moves().WriteCSV(w, bool(keys))
 	})
 }
 
@@ -177,26 +176,33 @@ func (r *planReport) print(env *cli.Environment) error {
 func (r *planReport) columns() string {
 	columns := `interval keys end_reason balanced table_within_limit theta/before theta/after
 		migrated_keys=migration/keys migrated_state=migration/state migrated_fraction=migration/fraction
-		lower_bound=certificate/lower_bound gap=certificate/gap infeasible=certificate/infeasible unmet=certificate/unmet
-		table_size=routing_table/size_after work_units plan_ms`
-	if slices.ContainsFunc(r.intervals, func(f figures) bool { return f.Compaction != nil }) {
+		lower_bound=certificate/lower_bound gap=certificate/gap infeasible=certificate/infeasible unmet
+		table_size=routing_table/size_after work_units plan_ms=timing/plan_ms`
+	if slices.ContainsFunc(r.intervals, func(f Result) bool { return f.Compaction != nil }) {
 		columns += ` records=compaction/records load_error_before=compaction/error/before
 			load_error_after=compaction/error/after`
 	}
 	return columns
 }
 
-// StreamDocument is the JSON document of several intervals.
-type StreamDocument struct {
-	Strategy        string         `json:"strategy"`
-	Parameters      planParameters `json:"parameters"`
-	PlannerRevision string         `json:"planner_revision"`
-	Summary         StreamSummary  `json:"summary"`
-	Intervals       []figures      `json:"intervals"`
+// unmet has what an interval cannot meet: each constraint>=amount.
+func (r *planReport) unmet(interval int) cli.More {
+	var parts []string
+	if c := r.intervals[interval].Certificate; c != nil {
+		for _, u := range c.Unmet {
+			parts = append(parts, string(u.Constraint)+">="+cli.Exact(u.AtLeast))
+		}
+	}
+	return cli.More{"unmet": strings.Join(parts, ";")}
 }
 
-func (r *planReport) streamDocument() StreamDocument {
-	return StreamDocument{r.op.Strategy, parametersOf(r.op.Options), planner.Revision, summaryOf(&r.summary), r.intervals}
+// StreamDocument is the JSON document of several intervals.
+type StreamDocument struct {
+	Strategy        string            `json:"strategy"`
+	Parameters      parameters.Values `json:"parameters"`
+	PlannerRevision string            `json:"planner_revision"`
+	Summary         drive.Report      `json:"summary"`
+	Intervals       []Result          `json:"intervals"`
 }
 
 // saveRoutingTable writes what readRoutingTable reads.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"plannerd/internal/cli"
-	"plannerd/internal/cli/reading"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
 // splitFlags say whether keys may be split, and how.
@@ -38,61 +38,25 @@ func (f *splitFlags) splitting() (*planner.Splitting, error) {
 	}, nil
 }
 
-// splitKey is a key that a plan has split.
-type splitKey struct {
-	Key   string  `json:"key"`
-	Cost  float64 `json:"cost"`
-	Cause string  `json:"cause"`
-	// Changed: it was whole before, or had other parts.
-	Changed bool   `json:"changed"`
-	Parts   []part `json:"parts"`
-}
-
-// part is one of its instances, with its weight in 65 536ths.
-type part struct {
-	Instance int32 `json:"instance"`
-	Weight   int32 `json:"weight"`
-}
-
-func splitKeysOf(p *planner.Plan, keys reading.KeyEncoder) []splitKey {
-	if p.Options.Splitting == nil {
-		return nil
-	}
-	list := []splitKey{}
-	s := p.Snapshot
-	for _, x := range p.Splits {
-		out := splitKey{
-			Key: keys.Encode(s.Keys.At(int(x.Item))), Cost: s.Cost[x.Item], Cause: string(x.Cause), Changed: x.Changed,
-		}
-		for _, y := range x.Parts {
-			out.Parts = append(out.Parts, part{s.Instances[y.Instance].ID, y.Weight})
-		}
-		list = append(list, out)
-	}
-	return list
-}
-
 // writeSplits lists the keys that the plan has split.
 func (r *planReport) writeSplits(w *cli.Page, p *planner.Plan) {
 	if len(p.Splits) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\nSplit keys: %s in each interval\n\n", cli.Plural(p.Merges(), "merge"))
-	s := p.Snapshot
-	columns := []cli.Column{cli.Keys("key"), cli.Number("cost"), cli.Number("of fair"), cli.Text("goes to"),
-		cli.Text("why"), cli.Text("")}
-	r.writeList(w, columns, len(p.Splits), func(i int) []string {
-		x := p.Splits[i]
-		note := ""
-		if !x.Changed {
-			note = "as before"
-		}
-		fair := p.Instances[x.Parts[0].Instance].Fair
-		return []string{
-			cli.KeyText(s.Keys.At(int(x.Item))), cli.SI(s.Cost[x.Item]), ofFair(s.Cost[x.Item], fair), partsText(s, x.Parts),
-			splitCauses[x.Cause], note,
-		}
-	})
+	splits := splitKeysOf(p, false)
+	writeFirst(w, r, splits, "key key | cost si | of fair = share right | goes to = where | why | = note",
+		func(i int) cli.More {
+			x := p.Splits[i]
+			more := cli.More{
+				"share": ofFair(splits[i].Cost, p.Instances[x.Parts[0].Instance].Fair), "where": partsText(splits[i].Parts),
+				"why": splitCauses[x.Cause], "note": "",
+			}
+			if !x.Changed {
+				more["note"] = "as before"
+			}
+			return more
+		})
 }
 
 var splitCauses = map[planner.Cause]string{
@@ -102,11 +66,11 @@ var splitCauses = map[planner.Cause]string{
 }
 
 // partsText lists instances and what part of a key each gets.
-func partsText(s *planner.Snapshot, parts []planner.Part) string {
+func partsText(parts wire.Parts) string {
 	words := make([]string, len(parts))
 	for i, x := range parts {
 		share := strconv.FormatFloat(100*float64(x.Weight)/planner.PartUnits, 'f', 1, 64)
-		words[i] = cli.ID(s.Instances[x.Instance].ID) + " (" + share + " %)"
+		words[i] = cli.ID(x.Instance) + " (" + share + " %)"
 	}
 	return strings.Join(words, ", ")
 }
