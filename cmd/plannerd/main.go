@@ -186,7 +186,9 @@ func checkLeast(command *kong.Context) error {
 // printed and nothing is left to do.
 func newParser(app *commandLine, env *cli.Environment, names variables, helped func()) (*kong.Kong, error) {
 	app.Plan.StrategyFlags, app.Compare.StrategyFlags = offline.NewStrategyFlags(), offline.NewStrategyFlags()
-	return kong.New(app,
+	return kong.New(app, append(analyzing.FlagTypes(),
+		cli.FlagType("share", cli.ParseShare), cli.FlagType("header", reading.ParseHeader),
+		cli.FlagType("forecast", backtesting.ParseForecast), cli.FlagType("bytes", serving.ParseBytes),
 		kong.Name("plannerd"),
 		kong.Description(description),
 		kong.Vars(defaults()),
@@ -201,7 +203,7 @@ func newParser(app *commandLine, env *cli.Environment, names variables, helped f
 		}),
 		kong.Resolvers(names.resolver(env.Getenv)),
 		kong.ValueFormatter(names.help),
-	)
+	)...)
 }
 
 // spelledOut turns the short ways to ask for help and for the version into flags and

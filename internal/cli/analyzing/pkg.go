@@ -27,16 +27,16 @@ type analyzePKGCmd struct {
 	AggregationPeriod int64                      `default:"0" help:"Messages after which instances send on what they have; 0: once at the end."`
 	Head              grouping.HeadDetection     `enum:"exact,sketch" default:"exact" help:"How d_choices and w_choices know the heavy keys: exact or sketch."`
 	SketchCounters    int                        `placeholder:"N" help:"Counters of each source's sketch (default: 50 for each instance)."`
-	Epsilon           *cli.Share                 `placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
+	Epsilon           *float64                   `type:"share" placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
 	Order             grouping.Order             `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
 	Messages          int64                      `placeholder:"N" help:"Messages to draw (default: the sum of the frequencies, at most 1,000,000)."`
 	Seed              uint64                     `default:"0" help:"The same seed gives the same stream."`
 	Seeds             int                        `default:"1" help:"By how many seeds the imbalance is judged."`
 
-	Target     *cli.Share `placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this share of the messages (default: no advice)."`
-	Trials     int        `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
-	Share      cli.Share  `placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
-	MaxChoices int        `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the instances, with --distinct the instances)."`
+	Target     *float64 `type:"share" placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this share of the messages (default: no advice)."`
+	Trials     int      `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
+	Share      float64  `type:"share" placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
+	MaxChoices int      `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the instances, with --distinct the instances)."`
 
 	analysisOutput
 	Points int `default:"200" group:"Output" help:"Greatest length of the series of the imbalance through time, in json."`
@@ -86,9 +86,9 @@ func (c *analyzePKGCmd) request() analyses.PKGRequest {
 		Schemes: c.Schemes, LoadInformation: c.LoadInformation, Workers: c.Instances, Choices: c.Choices,
 		Sources: c.Sources, SourceSkew: c.SourceSkew, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
 		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: c.Head,
-		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.Float(), Order: c.Order, Messages: c.Messages, Seed: c.Seed,
+		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon, Order: c.Order, Messages: c.Messages, Seed: c.Seed,
 		Seeds:  c.Seeds,
-		Target: c.Target.Float(), Trials: c.Trials, Share: float64(c.Share), MaxChoices: c.MaxChoices, Top: &c.Top,
+		Target: c.Target, Trials: c.Trials, Share: c.Share, MaxChoices: c.MaxChoices, Top: &c.Top,
 		Points: &c.Points,
 	}
 }

@@ -21,13 +21,13 @@ type analyzeRangesCmd struct {
 	Position       *int                 `placeholder:"N" help:"join: how many instances are before the new one (default: all)."`
 	EventInstances []int32              `aliases:"event-followers" placeholder:"ID" help:"leave, crash: who goes (default: the last one)."`
 	Methods        []ranges.Method      `placeholder:"NAME" help:"min_movement, quantile (default: both)."`
-	ThetaMax       cli.Share            `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	ThetaMax       float64              `type:"share" default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
 	MaxIntervals   int                  `default:"32" help:"Greatest number of intervals of each instance under min_movement."`
 
-	SketchK    int       `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each instance, merged (default: by all keys)."`
-	Sketches   int       `placeholder:"N" group:"Sketch" help:"How many instances report one (default: all)."`
-	Confidence cli.Share `placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
-	Seed       uint64    `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
+	SketchK    int     `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each instance, merged (default: by all keys)."`
+	Sketches   int     `placeholder:"N" group:"Sketch" help:"How many instances report one (default: all)."`
+	Confidence float64 `type:"share" placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
+	Seed       uint64  `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
 
 	Table          bool `group:"Table" help:"What every join and leave moves, by both methods, beside the formulas."`
 	TableInstances int  `aliases:"table-followers" placeholder:"N" group:"Table" help:"Up to how many instances (default 50)."`
@@ -97,8 +97,8 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 	}
 	r := analyses.RangesRequest{
 		Methods: c.Methods, Event: c.Event, Position: c.Position, EventFollowers: c.EventInstances,
-		ThetaMax: c.ThetaMax.Float(), MaxIntervals: c.MaxIntervals, SketchK: c.SketchK, Sketches: c.Sketches,
-		Confidence: float64(c.Confidence), Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
+		ThetaMax: &c.ThetaMax, MaxIntervals: c.MaxIntervals, SketchK: c.SketchK, Sketches: c.Sketches,
+		Confidence: c.Confidence, Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
 	}
 	for _, x := range c.Instances {
 		r.Followers = append(r.Followers, analyses.RangesFollower{ID: x.ID, Capacity: x.Capacity})

@@ -13,7 +13,7 @@ import (
 type analyzeSchemesCmd struct {
 	analysisInput
 	Instances         reading.Instances        `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
-	ThetaMax          cli.Share                `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	ThetaMax          float64                  `type:"share" default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
 	Hash              string                   `enum:"ring,modulo" default:"ring" help:"Where keys are before: ring or modulo."`
 	TokensPerInstance int                      `placeholder:"N" help:"Ring: tokens of each instance (default ${tokens})."`
 	TableLimit        *int64                   `placeholder:"N" help:"Greatest size of the routing table, in entries (default: no limit)."`
@@ -78,7 +78,7 @@ func (c *analyzeSchemesCmd) Run(env *cli.Environment) error {
 func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 	mergeable := !c.Whole
 	r := analyses.SchemesRequest{
-		ThetaMax: c.ThetaMax.Float(), Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit,
+		ThetaMax: &c.ThetaMax, Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit,
 		Mergeable:  &mergeable,
 		MaxChoices: c.MaxChoices, Sources: c.Sources, LoadInformation: c.LoadInformation,
 		AggregationPeriod: c.AggregationPeriod, MaxRounds: c.MaxRounds, MaxIntervals: c.MaxIntervals,

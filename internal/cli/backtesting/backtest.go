@@ -22,13 +22,13 @@ type Backtest struct {
 	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
 	reading.TextFlags
 	reading.OperatorFlags
-	EntryGrace int         `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
-	ThetaMax   []cli.Share `own:"" default:"0.08" placeholder:"θ" group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported by what its recommended policy came to (default 0.08)."`
-	TableLimit *int64      `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
-	Forecasts  forecasts   `placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
-	Targets    []cli.Share `placeholder:"PART" group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
-	Window     int         `own:"" least:"1" default:"5" group:"Parameters" help:"For how many intervals keys keep their state. Where none is reported it is the cost of these intervals."`
-	Added      bool        `name:"added-state" group:"Parameters" help:"The rows' state is what their interval added: keys have the sum over --window intervals (default: it is all state that they have)."`
+	EntryGrace int               `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
+	ThetaMax   []float64         `type:"share" own:"" default:"0.08" placeholder:"θ,..." group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported by what its recommended policy came to (default 0.08)."`
+	TableLimit *int64            `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
+	Forecasts  []forecast.Config `type:"forecast" placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
+	Targets    []float64         `type:"share" placeholder:"PART,..." group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
+	Window     int               `own:"" least:"1" default:"5" group:"Parameters" help:"For how many intervals keys keep their state. Where none is reported it is the cost of these intervals."`
+	Added      bool              `name:"added-state" group:"Parameters" help:"The rows' state is what their interval added: keys have the sum over --window intervals (default: it is all state that they have)."`
 	cli.OutputFlag
 }
 
@@ -62,17 +62,8 @@ Examples:
     plannerd generate --intervals 30 | plannerd backtest - --instances 15 --output json`
 }
 
-// forecasts is the value of --forecasts.
-type forecasts []forecast.Config
-
-// UnmarshalText reads "last,ewma:0.5,seasonal:0.35:24".
-func (v *forecasts) UnmarshalText(b []byte) (err error) {
-	*v, err = reading.ParseList(string(b), parseForecast)
-	return err
-}
-
-// parseForecast reads a method, its alpha and its period.
-func parseForecast(text string) (forecast.Config, error) {
+// ParseForecast reads a method, its alpha and its period.
+func ParseForecast(text string) (forecast.Config, error) {
 	parts := strings.Split(text, ":")
 	c := forecast.Config{Method: forecast.Method(parts[0])}
 	var err error
@@ -132,7 +123,7 @@ func (c *Backtest) grid() (policy.Grid, error) {
 		if !(part >= 0 && part <= 1) {
 			return g, cli.Usagef("--targets: must be from 0%% to 100%% of θ_max")
 		}
-		g.Targets = append(g.Targets, float64(part))
+		g.Targets = append(g.Targets, part)
 	}
 	return g, nil
 }
@@ -144,7 +135,7 @@ func (c *Backtest) Run(env *cli.Environment) error {
 		return err
 	}
 	for _, thetaMax := range c.ThetaMax {
-		options := planner.Options{ThetaMax: float64(thetaMax), TableLimit: c.TableLimit}
+		options := planner.Options{ThetaMax: thetaMax, TableLimit: c.TableLimit}
 		if err := options.Validate(); err != nil {
 			return reading.AsFlag(err)
 		}
@@ -214,7 +205,7 @@ func (c *Backtest) search(env *cli.Environment, h *backtest.History, op drive.Op
 	progress.Describe("running policies")
 	for _, thetaMax := range c.ThetaMax {
 		run := backtest.Operator{Target: op.Target, Base: op.Base, Options: op.Options, EntryGrace: c.EntryGrace}
-		run.Options.ThetaMax = float64(thetaMax)
+		run.Options.ThetaMax = thetaMax
 		candidates := backtest.Candidates(grid.Policies(run.Options.ThetaMax))
 		report, err := backtest.Search(env.Ctx, h, run, candidates, func(int) { progress.Add(1) })
 		if err != nil {

@@ -62,7 +62,7 @@ func (v *gridFlag) Decode(ctx *kong.DecodeContext) error {
 			if value, err := p.Parse(part); value == nil && err == nil {
 				continue // none
 			}
-			if err := new(cli.Share).UnmarshalText([]byte(part)); err != nil {
+			if _, err := cli.ParseShare(part); err != nil {
 				return err
 			}
 		}

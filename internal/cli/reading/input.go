@@ -25,7 +25,7 @@ type InputFlags struct {
 
 // TextFlags say how the text of statistics is to be read.
 type TextFlags struct {
-	Header header `placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that the columns are key, cost, state and instance, as many as there are; key,cost,interval or the like names them (default auto)."`
+	Header []string `type:"header" placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that the columns are key, cost, state and instance, as many as there are; key,cost,interval or the like names them (default auto)."`
 	EncodingFlags
 }
 
@@ -39,25 +39,22 @@ func (f *EncodingFlags) Encoder() KeyEncoder { return f.KeyEncoding == "base64" 
 
 // Options are those of the decoders.
 func (f *TextFlags) Options() input.Options {
-	return input.Options{Header: f.Header.names, Base64Keys: bool(f.Encoder())}
+	return input.Options{Header: f.Header, Base64Keys: bool(f.Encoder())}
 }
 
-// header is the value of --header.
-type header struct{ names []string } // see input.Options.Header
-
-// UnmarshalText reads "auto", "none" or the names of the columns.
-func (h *header) UnmarshalText(b []byte) error {
-	switch text := string(b); text {
+// ParseHeader reads "auto", "none" or the names of the columns, for [input.Options].
+func ParseHeader(text string) ([]string, error) {
+	switch text {
 	case "auto":
-		h.names = nil
+		return nil, nil
 	case "none":
-		h.names = []string{}
-	default:
-		if h.names = strings.Split(text, ","); slices.Contains(h.names, "") {
-			return fmt.Errorf("%q: write auto, none or the names of the columns, such as key,cost", text)
-		}
+		return []string{}, nil
 	}
-	return nil
+	names := strings.Split(text, ",")
+	if slices.Contains(names, "") {
+		return nil, fmt.Errorf("%q: write auto, none or the names of the columns, such as key,cost", text)
+	}
+	return names, nil
 }
 
 // Input is an open file of statistics.

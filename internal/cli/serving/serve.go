@@ -20,7 +20,7 @@ type Serve struct {
 	databaseFlags
 	accessFlags
 	ListenURL    string `name:"listen-url" placeholder:"URL" help:"Where Postgres tells of the commits of other replicas, if --database-url leads to a connection pooler in transaction mode (default: --database-url)."`
-	MemoryBudget size   `placeholder:"SIZE" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
+	MemoryBudget int64  `type:"bytes" placeholder:"SIZE" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
 	LogLevel     string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
 
 	NoMigrate       bool          `group:"Tuning" help:"Do not bring the schema up to date; fail unless it is."`
@@ -39,7 +39,7 @@ type Serve struct {
 	MemoryWait   time.Duration `least:"1" default:"100ms" group:"Tuning" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
 	MaxWaiting   int           `least:"1" default:"10000" group:"Tuning" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
 	BodyTimeout  time.Duration `least:"1" default:"30s" group:"Tuning" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
-	BodyRate     size          `least:"1" default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
+	BodyRate     int64         `type:"bytes" least:"1" default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
 	WriteTimeout time.Duration `least:"1" default:"1m" group:"Tuning" help:"Time that a client may take nothing of its answer before it is cut off."`
 
 	observeFlags
@@ -141,7 +141,7 @@ func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
 		return errors.Join(err, s.Close())
 	}
 	defer limitHeap(env, budget)()
-	logger.Info("memory", "budget", budget.String(), "for_requests", forRequests(budget).String())
+	logger.Info("memory", "budget", bytesText(budget), "for_requests", bytesText(forRequests(budget)))
 	return errors.Join(p.serve(handler), s.Close())
 }
 
@@ -151,13 +151,13 @@ func (c *Serve) check(env *cli.Environment) error {
 		return err
 	}
 	if c.MemoryBudget != 0 && c.MemoryBudget < leastBudget {
-		return cli.Usagef("--memory-budget: must be at least %v", leastBudget)
+		return cli.Usagef("--memory-budget: must be at least %s", bytesText(leastBudget))
 	}
 	return c.accessFlags.check(env.Ctx, c.Listen, env.Getenv)
 }
 
 // limits are those of the API.
-func (c *Serve) limits(budget size) api.Limits {
+func (c *Serve) limits(budget int64) api.Limits {
 	operators := c.OperatorMetrics
 	if operators == 0 {
 		operators = -1
@@ -166,9 +166,9 @@ func (c *Serve) limits(budget size) api.Limits {
 		OperatorMetrics: operators,
 		Statistics:      input.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
 		Plans:           c.MaxPlans, Analyses: c.MaxAnalyses, Queue: c.MaxQueued, PlanTime: c.MaxPlanTime,
-		Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait,
+		Memory: forRequests(budget), MemoryWait: c.MemoryWait,
 		Waiting: c.MaxWaiting,
-		Pace: httpkit.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout,
+		Pace: httpkit.Pace{BodyTimeout: c.BodyTimeout, BodyRate: c.BodyRate, ReadTime: c.ReadTimeout,
 			WriteTimeout: c.WriteTimeout},
 	}
 }
