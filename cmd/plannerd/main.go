@@ -185,9 +185,9 @@ func checkLeast(command *kong.Context) error {
 // newParser makes the parser of the command line. helped is called when help was
 // printed and nothing is left to do.
 func newParser(app *commandLine, env *cli.Environment, names variables, helped func()) (*kong.Kong, error) {
-	app.Plan.StrategyFlags, app.Compare.StrategyFlags = offline.NewStrategyFlags(), offline.NewStrategyFlags()
+	app.Plan.Plugins, app.Compare.Plugins = offline.NewStrategyFlags(), offline.NewStrategyFlags()
 	return kong.New(app, append(analyzing.FlagTypes(),
-		cli.FlagType("share", cli.ParseShare), cli.FlagType("header", reading.ParseHeader),
+		cli.FlagType("share", cli.ParseShare), cli.FlagType("header", reading.ParseHeader), offline.GridType,
 		cli.FlagType("forecast", backtesting.ParseForecast), cli.FlagType("bytes", serving.ParseBytes),
 		kong.Name("plannerd"),
 		kong.Description(description),

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/alecthomas/kong"
+
 	"plannerd/compact"
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
@@ -159,9 +161,17 @@ func (d *driver) stepRecords(ctx context.Context, interval int64, given *input.D
 type driveFlags struct {
 	reading.InputFlags
 	reading.OperatorFlags
-	StrategyFlags
-	formFlags
-	splitFlags
+	kong.Plugins // of [NewStrategyFlags]
+
+	Compact int `default:"0" group:"Compact form" help:"Plan on classes of keys that count as equal: the degree R of discretisation, a power of two. 1 is the finest and 0 is off."`
+	ScaleFlags
+
+	Split      bool     `group:"Operator" help:"Keys that no instance can carry whole may be split over several: the operator's partial results of a key can be merged. Of compact records only keys that are named beside them."`
+	MaxParts   int      `least:"0" default:"0" group:"Operator" help:"With --split: the most parts of a key; 0: one for each instance."`
+	MergeCost  float64  `default:"0" group:"Operator" help:"With --split: what each part of a split key adds to the load of its instance, in units of cost."`
+	SplitPrice *float64 `placeholder:"X" group:"Operator" help:"With --split and strategy optimal: split any key, and further, where a part more saves moving more than so much state (default: only keys that no instance can carry whole)."`
+	SplitParts string   `enum:"migrate,expire" default:"migrate" group:"Operator" help:"With --split: what becomes of parts that a plan takes away: they migrate to another one, or expire where they are, as the state of a window does."`
+
 	EntryGrace int `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
 	Window     int `own:"" least:"1" default:"1" group:"Operator" help:"For how many intervals what an interval added to the state of a key moves with it. Above 1 the rows' state is what their interval added, and plans are made on the sums."`
 }

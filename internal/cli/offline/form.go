@@ -17,12 +17,6 @@ import (
 	"plannerd/sdk/go/wire"
 )
 
-// formFlags are the settings of plan and compare for the compact form.
-type formFlags struct {
-	Compact int `default:"0" group:"Compact form" help:"Plan on classes of keys that count as equal: the degree R of discretisation, a power of two. 1 is the finest and 0 is off."`
-	ScaleFlags
-}
-
 // ScaleFlags are the scales of the compact form.
 type ScaleFlags struct {
 	CostScale  *float64 `placeholder:"X" group:"Compact form" help:"The real cost of a discretised 1 (default: of keys the smallest positive cost, of compact records 1)."`
@@ -31,7 +25,7 @@ type ScaleFlags struct {
 
 // form checks the flags. Of degree 0 keys are planned as they are; scales that are not given
 // are 0.
-func (f *formFlags) form() (compact.Options, error) {
+func (f *driveFlags) form() (compact.Options, error) {
 	if f.Compact == 0 {
 		scales, err := f.scales()
 		return compact.Options{Scales: scales}, err
@@ -49,7 +43,7 @@ func (f *ScaleFlags) Form(flag string, degree int) (compact.Options, error) {
 }
 
 // degreeText is what heads say about the degree.
-func (f *formFlags) degreeText() string {
+func (f *driveFlags) degreeText() string {
 	if f.Compact == 0 {
 		return ""
 	}

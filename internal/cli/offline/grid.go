@@ -16,17 +16,14 @@ import (
 	"plannerd/planner"
 )
 
-// StrategyFlags are the parameters of all strategies: a flag for each option of the
-// planner, made of the list of parameters.
-type StrategyFlags struct{ kong.Plugins }
-
 // Planned are the parameters that have a flag.
 func Planned() []parameters.Parameter {
 	return slices.DeleteFunc(parameters.All(), func(p parameters.Parameter) bool { return !p.IsOption() })
 }
 
-// NewStrategyFlags makes the flags, which take lists of values.
-func NewStrategyFlags() StrategyFlags {
+// NewStrategyFlags makes a flag of each parameter that is an option of the planner. They take
+// lists of values.
+func NewStrategyFlags() kong.Plugins {
 	var fields []reflect.StructField
 	for i, p := range Planned() {
 		help := []string{p.Help}
@@ -41,20 +38,18 @@ func NewStrategyFlags() StrategyFlags {
 			placeholder += ",..."
 		}
 		fields = append(fields, reflect.StructField{
-			Name: fmt.Sprintf("F%d", i), Type: reflect.TypeFor[gridFlag](),
-			Tag: reflect.StructTag(fmt.Sprintf("name:%q default:%q placeholder:%q enum:%q group:%q help:%q",
+			Name: fmt.Sprintf("F%d", i), Type: reflect.TypeFor[[]any](),
+			Tag: reflect.StructTag(fmt.Sprintf("type:\"grid\" name:%q default:%q placeholder:%q enum:%q group:%q help:%q",
 				p.Flag(), p.Text(p.Default), placeholder, strings.Join(p.Words(), ","), "Parameters",
 				strings.TrimSuffix(strings.Join(help, " "), "."))),
 		})
 	}
-	return StrategyFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
+	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
 }
 
-// gridFlag has the values of the flag of a parameter.
-type gridFlag []any
-
-// Decode reads values as the parameter says. Shares above 1 need a sign.
-func (v *gridFlag) Decode(ctx *kong.DecodeContext) error {
+// GridType reads the values of the flag of a parameter as the parameter says. Shares above 1
+// need a sign.
+var GridType = kong.NamedMapper("grid", kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
 	i := slices.IndexFunc(Planned(), func(p parameters.Parameter) bool { return p.Flag() == ctx.Value.Name })
 	p, text := Planned()[i], fmt.Sprint(ctx.Scan.Pop().Value)
 	if p.Unit == parameters.Share {
@@ -68,22 +63,22 @@ func (v *gridFlag) Decode(ctx *kong.DecodeContext) error {
 		}
 	}
 	values, err := p.ParseList(text)
-	*v = values
+	target.Set(reflect.ValueOf(values))
 	return err
-}
+}))
 
 // grid is what the flags say: the values of each parameter.
-func (f *StrategyFlags) grid() parameters.Grid {
+func (f *driveFlags) grid() parameters.Grid {
 	flags, g := reflect.ValueOf(f.Plugins[0]).Elem(), parameters.Grid{}
 	for i, p := range Planned() {
-		g[p.Name] = flags.Field(i).Interface().(gridFlag)
+		g[p.Name] = flags.Field(i).Interface().([]any)
 	}
 	return g
 }
 
 // trials returns what the strategies and the values of the flags combine to, the last
 // flag varying fastest. Without names these are all strategies that know an objective.
-func (f *StrategyFlags) trials(names []string) ([]parameters.Trial, error) {
+func (f *driveFlags) trials(names []string) ([]parameters.Trial, error) {
 	g := f.grid()
 	if len(names) == 0 {
 		names = knowing(g["objective"])
@@ -122,7 +117,7 @@ func checkObjective(objectives []any, names []string) error {
 
 // single returns the one trial of a strategy where no flag may have several values;
 // command is what takes one.
-func (f *StrategyFlags) single(command, strategy string) (parameters.Trial, error) {
+func (f *driveFlags) single(command, strategy string) (parameters.Trial, error) {
 	trials, err := f.trials([]string{strategy})
 	if err != nil {
 		return parameters.Trial{}, err

@@ -20,7 +20,12 @@ import (
 // Plan is the command that plans a file.
 type Plan struct {
 	driveFlags
-	batchFlags
+
+	BatchKeys    int64         `least:"0" default:"0" group:"Batches" help:"Cut the plan into batches, which are handed over one after the other: at most so many keys change their route, or have state moved, in each; 0: no such bound."`
+	BatchState   float64       `default:"0" group:"Batches" help:"At most so much state moves in each batch, in units of state; 0: no such bound."`
+	BatchPause   time.Duration `least:"0" default:"0s" group:"Batches" help:"No instance sends, or receives, for longer in a batch, by --transfer-rate; 0: no such bound."`
+	TransferRate float64       `default:"0" group:"Batches" help:"How much state an instance sends and receives in a second, in units of state: batches are then told with their times; 0: not known."`
+
 	Strategy string        `default:"optimal" help:"Strategy: one of those above."`
 	Timeout  time.Duration `least:"0" default:"0s" group:"Parameters" help:"Bound on the time of each plan: the best one so far counts; 0: none."`
 
@@ -30,6 +35,15 @@ type Plan struct {
 	Stream    bool   `own:"" group:"Output" help:"Report a line for each interval even where the input has one alone: what programs read then has one form."`
 	SaveTable string `type:"path" placeholder:"FILE" group:"Output" help:"Write the planned routing table there, in the form that --routing-table reads (default: nowhere)."`
 	Check     bool   `group:"Output" help:"Exit with 3 when a plan is not balanced or exceeds the table limit."`
+
+	// What is printed:
+	driver    *driver
+	op        drive.Operator
+	intervals []Result
+	summary   drive.Summary
+	last      step
+	schedule  *batches.Schedule // of the last plan; nil: it was not cut into batches
+	input     *reading.Input
 }
 
 // Help shows the strategies and examples.
@@ -89,21 +103,21 @@ func (c *Plan) Run(env *cli.Environment) error {
 	if _, err := c.bounds(); err != nil {
 		return err
 	}
-	report := planReport{cmd: c, driver: drivers[0], op: drivers[0].Operator()}
+	c.driver, c.op = drivers[0], drivers[0].Operator()
 	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) {
-		report.input = in
+		c.input = in
 		return in.Source(), drivers, nil
 	}, func(in *reading.Input, _ int, s step) {
 		in.Progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
-		report.add(s)
+		c.add(s)
 	})
 	if err != nil {
 		return err
 	}
-	if err := report.cut(); err != nil {
+	if err := c.cut(); err != nil {
 		return err
 	}
-	if err := report.print(env); err != nil {
+	if err := c.print(env); err != nil {
 		return err
 	}
 	if c.SaveTable != "" {
@@ -111,74 +125,62 @@ func (c *Plan) Run(env *cli.Environment) error {
 			return err
 		}
 	}
-	return report.check()
-}
-
-// planReport gathers what plan prints.
-type planReport struct {
-	cmd       *Plan
-	driver    *driver
-	op        drive.Operator
-	intervals []Result
-	summary   drive.Summary
-	last      step
-	schedule  *batches.Schedule // of the last plan; nil: it was not cut into batches
-	input     *reading.Input
+	return c.check()
 }
 
 // add takes in one step; only the newest plan is kept whole.
-func (r *planReport) add(s step) {
-	r.intervals = append(r.intervals, intervalOf(s, r.driver, r.cmd.Encoder()))
-	r.summary.Add(s.Step)
-	r.last = s
+func (c *Plan) add(s step) {
+	c.intervals = append(c.intervals, intervalOf(s, c.driver, c.Encoder()))
+	c.summary.Add(s.Step)
+	c.last = s
 }
 
 // check is the verdict of --check.
-func (r *planReport) check() error {
-	if sum := r.summary.Report(); r.cmd.Check && min(sum.Balanced, sum.WithinLimit) < sum.Intervals {
+func (c *Plan) check() error {
+	if sum := c.summary.Report(); c.Check && min(sum.Balanced, sum.WithinLimit) < sum.Intervals {
 		return cli.ErrMissed
 	}
 	return nil
 }
 
-// single tells whether one plan is printed in full, and not a line for each interval.
-func (r *planReport) single() bool { return len(r.intervals) == 1 && !r.cmd.Stream }
+// alone tells whether one plan is printed in full, and not a line for each interval.
+func (c *Plan) alone() bool { return len(c.intervals) == 1 && !c.Stream }
 
 // print prints the one plan in full, or a line for each of several.
-func (r *planReport) print(env *cli.Environment) error {
-	form, keys := r.cmd.Output, r.cmd.Encoder()
+func (c *Plan) print(env *cli.Environment) error {
+	form, keys := c.Output, c.Encoder()
 	switch {
-	case !r.single():
+	case !c.alone():
 		return env.Output(form, func() any {
-			return StreamDocument{r.op.Strategy, r.driver.values(), planner.Revision, r.summary.Report(), r.intervals}
-		}, r.writeStream, cli.CsvOf(r.intervals, r.columns(), r.unmet))
-	case r.last.Plan == nil:
+			return StreamDocument{c.op.Strategy, c.driver.values(), planner.Revision, c.summary.Report(), c.intervals}
+		}, c.writeStream, cli.CsvOf(c.intervals, c.columns(), c.unmet))
+	case c.last.Plan == nil:
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy",
-			r.op.Strategy, r.cmd.Timeout)
+			c.op.Strategy, c.Timeout)
 	}
 	return env.Output(form, func() any {
-		hash := r.last.hash
-		if r.last.classes == nil {
-			hash = r.input.Last.Stats.Fingerprint()
+		hash := c.last.hash
+		if c.last.classes == nil {
+			hash = c.input.Last.Stats.Fingerprint()
 		}
-		d := planOf(r.last, r.driver, keys, hash)
-		d.Schedule = r.scheduleOf(d.KeyEncoding != "")
+		d := planOf(c.last, c.driver, keys, hash)
+		d.Schedule = c.scheduleOf(d.KeyEncoding != "")
 		return d
-	}, r.writePlan, func(w io.Writer) error {
-		if r.schedule != nil {
-			return cli.CsvOf(listsOf(r.last.Plan, r.last, keys).Migrations, "key from to cost state reason batch", r.numbered())(w)
+	}, c.writePlan, func(w io.Writer) error {
+		if c.schedule != nil {
+			return cli.CsvOf(listsOf(c.last.Plan, c.last, keys).Migrations, "key from to cost state reason batch", c.numbered())(w)
 		}
-		return r.last.moves().WriteCSV(w, bool(keys))
+		return c.last.moves().WriteCSV(w, bool(keys))
 	})
 }
 
 // columns are those of intervals in CSV.
-func (r *planReport) columns() string {
+func (c *Plan) columns() string {
 	columns := `interval keys end_reason balanced table_within_limit theta/before theta/after
 		migrated_keys=migration/keys migrated_state=migration/state migrated_fraction=migration/fraction
 		lower_bound=certificate/lower_bound gap=certificate/gap infeasible=certificate/infeasible unmet
 		table_size=routing_table/size_after work_units plan_ms=timing/plan_ms`
-	if slices.ContainsFunc(r.intervals, func(f Result) bool { return f.Compaction != nil }) {
+	if slices.ContainsFunc(c.intervals, func(f Result) bool { return f.Compaction != nil }) {
 		columns += ` records=compaction/records load_error_before=compaction/error/before
 			load_error_after=compaction/error/after`
 	}
@@ -186,9 +188,9 @@ func (r *planReport) columns() string {
 }
 
 // unmet has what an interval cannot meet: each constraint>=amount.
-func (r *planReport) unmet(interval int) cli.More {
+func (c *Plan) unmet(interval int) cli.More {
 	var parts []string
-	if c := r.intervals[interval].Certificate; c != nil {
+	if c := c.intervals[interval].Certificate; c != nil {
 		for _, u := range c.Unmet {
 			parts = append(parts, string(u.Constraint)+">="+cli.Exact(u.AtLeast))
 		}

@@ -14,27 +14,20 @@ import (
 )
 
 // writePlan prints one plan for people.
-func (r *planReport) writePlan(w *cli.Page) {
-	p := r.last.Plan
-	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, cli.Plural(r.intervals[0].Keys, "key"),
-		cli.Plural(len(r.op.Target.Instances), "instance"), goals(p.Options))
-	for _, text := range []string{verdict(p), certificateText(p), formText(r.last.Compaction)} {
+func (c *Plan) writePlan(w *cli.Page) {
+	p := c.last.Plan
+	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, cli.Plural(c.intervals[0].Keys, "key"),
+		cli.Plural(len(c.op.Target.Instances), "instance"), goals(p.Options))
+	for _, text := range []string{verdict(p), certificateText(p), formText(c.last.Compaction)} {
 		if text != "" {
 			fmt.Fprintln(w, text)
 		}
 	}
 	fmt.Fprintln(w)
-	r.writeFigures(w, p)
-	migrations := r.writeMigrations
-	if r.last.classes != nil {
-		migrations = func(w *cli.Page, p *planner.Plan) {
-			r.writeClassMoves(w, p)
-			r.writeMigrations(w, p)
-		}
-	}
+	c.writeFigures(w, p)
 	for _, part := range []func(*cli.Page, *planner.Plan){
-		r.writeHotKeys, r.writeSplits, r.writeInstances, migrations, r.writeTableChanges,
-		r.writeBatches,
+		c.writeHotKeys, c.writeSplits, c.writeInstances, c.writeClassMoves, c.writeMigrations, c.writeTableChanges,
+		c.writeBatches,
 	} {
 		part(w, p)
 	}
@@ -114,7 +107,7 @@ var shortageTexts = map[planner.Shortage]string{
 	planner.ShortOfBudget: "no more may be moved, or time ran out",
 }
 
-func (r *planReport) writeFigures(w *cli.Page, p *planner.Plan) {
+func (c *Plan) writeFigures(w *cli.Page, p *planner.Plan) {
 	m := p.Migration
 	cli.WriteTable(w, []cli.Column{cli.Text(""), cli.Number("before"), cli.Number("after")}, [][]string{
 		{"θ, largest overload", cli.Theta(p.Theta.Before), cli.Theta(p.Theta.After)},
@@ -124,34 +117,34 @@ func (r *planReport) writeFigures(w *cli.Page, p *planner.Plan) {
 		{"migrated keys", "", cli.Integer(m.Keys)},
 		{"migrated state", "", cli.SI(m.State)},
 		{"migrated share of all state", "", cli.Percent(m.Fraction)},
-		{"planning time", "", cli.Duration(r.last.Elapsed)},
+		{"planning time", "", cli.Duration(c.last.Elapsed)},
 	})
 }
 
-func (r *planReport) writeHotKeys(w *cli.Page, p *planner.Plan) {
+func (c *Plan) writeHotKeys(w *cli.Page, p *planner.Plan) {
 	if len(p.HotKeys) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\nHot keys: each alone exceeds what any instance may carry\n\n")
 	title := "key"
-	if classes := r.last.classes; classes != nil {
+	if classes := c.last.classes; classes != nil {
 		title = "class [d, d_h, v_c, v_S]"
 		if classes.Items.Named > 0 {
 			title = "key, or " + title
 		}
 	}
-	cli.WriteList(w, hotKeysOf(r.last, false), title+" = name key | instance id | cost si | forces θ = forced_theta theta"+
+	cli.WriteList(w, hotKeysOf(c.last, false), title+" = name key | instance id | cost si | forces θ = forced_theta theta"+
 		" | split would need = pieces ?count", func(i int) cli.More {
-		if item := p.HotKeys[i].Item; r.last.classes != nil && !r.last.classes.IsNamed(item) {
-			return cli.More{"name": classText(r.last.classes.Records[item])}
+		if item := p.HotKeys[i].Item; c.last.classes != nil && !c.last.classes.IsNamed(item) {
+			return cli.More{"name": classText(c.last.classes.Records[item])}
 		}
 		return cli.More{"name": string(p.Snapshot.Keys.At(int(p.HotKeys[i].Item)))}
 	})
 }
 
-func (r *planReport) writeInstances(w *cli.Page, p *planner.Plan) {
+func (c *Plan) writeInstances(w *cli.Page, p *planner.Plan) {
 	fmt.Fprintf(w, "\nInstances\n\n")
-	cli.WriteList(w, loadsOf(r.last), "id id | capacity exact | load = load_before si | after = load_after si"+
+	cli.WriteList(w, loadsOf(c.last), "id id | capacity exact | load = load_before si | after = load_after si"+
 		" | of fair = fair_before right | after = fair_after right | keys = keys_before | after = keys_after"+
 		" | state_in si | state_out si | = note", func(i int) cli.More {
 		l := p.Instances[i]
@@ -177,10 +170,10 @@ func ofFair(load, fair float64) string {
 }
 
 // writeFirst prints a list, or the first of it and how many more there are.
-func writeFirst[T any](w *cli.Page, r *planReport, items []T, columns string, more ...func(item int) cli.More) {
+func writeFirst[T any](w *cli.Page, c *Plan, items []T, columns string, more ...func(item int) cli.More) {
 	shown := items
-	if !r.cmd.All {
-		shown = items[:min(len(items), r.cmd.Top)]
+	if !c.All {
+		shown = items[:min(len(items), c.Top)]
 	}
 	cli.WriteList(w, shown, columns, more...)
 	if n := len(items) - len(shown); n > 0 {
@@ -189,8 +182,8 @@ func writeFirst[T any](w *cli.Page, r *planReport, items []T, columns string, mo
 }
 
 // writeMigrations lists the migrations of keys, those of the largest state first.
-func (r *planReport) writeMigrations(w *cli.Page, p *planner.Plan) {
-	moves := slices.DeleteFunc(listsOf(p, r.last, false).Migrations,
+func (c *Plan) writeMigrations(w *cli.Page, p *planner.Plan) {
+	moves := slices.DeleteFunc(listsOf(p, c.last, false).Migrations,
 		func(m wire.PlanMigration) bool { return m.Class[5] > 0 })
 	if len(moves) == 0 {
 		return
@@ -199,12 +192,15 @@ func (r *planReport) writeMigrations(w *cli.Page, p *planner.Plan) {
 	slices.SortStableFunc(moves, func(a, b wire.PlanMigration) int {
 		return cmp.Or(cmp.Compare(b.State, a.State), cmp.Compare(b.Cost, a.Cost))
 	})
-	writeFirst(w, r, moves, "key key | from id | to id | cost si | state si | reason")
+	writeFirst(w, c, moves, "key key | from id | to id | cost si | state si | reason")
 }
 
 // writeClassMoves lists the moves of classes, those of the most state first.
-func (r *planReport) writeClassMoves(w *cli.Page, p *planner.Plan) {
-	moves := r.last.classes.Moves(p)
+func (c *Plan) writeClassMoves(w *cli.Page, p *planner.Plan) {
+	if c.last.classes == nil {
+		return
+	}
+	moves := c.last.classes.Moves(p)
 	if len(moves) == 0 {
 		return
 	}
@@ -216,7 +212,7 @@ func (r *planReport) writeClassMoves(w *cli.Page, p *planner.Plan) {
 		cli.Plural(count, "key"), cli.Plural(len(moves), "move"))
 	state := func(m compact.Record) float64 { return m.State * float64(m.Count) }
 	slices.SortStableFunc(moves, func(a, b compact.Record) int { return cmp.Compare(state(b), state(a)) })
-	writeFirst(w, r, moves, "d' id | d id | d_h = h id | v_c = c exact | v_S = s exact | # = n", func(i int) cli.More {
+	writeFirst(w, c, moves, "d' id | d id | d_h = h id | v_c = c exact | v_S = s exact | # = n", func(i int) cli.More {
 		m := moves[i]
 		return cli.More{"d'": m.Planned, "d": m.Current, "h": m.Hash, "c": m.Cost, "s": m.State, "n": m.Count}
 	})
@@ -228,7 +224,7 @@ func classText(r compact.Record) string {
 }
 
 // writeTableChanges lists what the plan does to the routing table.
-func (r *planReport) writeTableChanges(w *cli.Page, p *planner.Plan) {
+func (c *Plan) writeTableChanges(w *cli.Page, p *planner.Plan) {
 	if len(p.Set)+len(p.Unset) == 0 {
 		return
 	}
@@ -252,7 +248,7 @@ func (r *planReport) writeTableChanges(w *cli.Page, p *planner.Plan) {
 		}
 		changes = append(changes, change)
 	}
-	writeFirst(w, r, changes, "= sign | key key | was right | becomes right")
+	writeFirst(w, c, changes, "= sign | key key | was right | becomes right")
 }
 
 // entryBefore is the instance of an item's entry in the committed table, or "".

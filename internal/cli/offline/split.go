@@ -10,17 +10,8 @@ import (
 	"plannerd/sdk/go/wire"
 )
 
-// splitFlags say whether keys may be split, and how.
-type splitFlags struct {
-	Split      bool     `group:"Operator" help:"Keys that no instance can carry whole may be split over several: the operator's partial results of a key can be merged. Of compact records only keys that are named beside them."`
-	MaxParts   int      `least:"0" default:"0" group:"Operator" help:"With --split: the most parts of a key; 0: one for each instance."`
-	MergeCost  float64  `default:"0" group:"Operator" help:"With --split: what each part of a split key adds to the load of its instance, in units of cost."`
-	SplitPrice *float64 `placeholder:"X" group:"Operator" help:"With --split and strategy optimal: split any key, and further, where a part more saves moving more than so much state (default: only keys that no instance can carry whole)."`
-	SplitParts string   `enum:"migrate,expire" default:"migrate" group:"Operator" help:"With --split: what becomes of parts that a plan takes away: they migrate to another one, or expire where they are, as the state of a window does."`
-}
-
 // splitting is what the flags allow; nil: no key may be split.
-func (f *splitFlags) splitting() (*planner.Splitting, error) {
+func (f *driveFlags) splitting() (*planner.Splitting, error) {
 	switch {
 	case !f.Split && (f.MaxParts != 0 || f.MergeCost != 0 || f.SplitPrice != nil || f.SplitParts != "migrate"):
 		return nil, cli.Usagef("--max-parts, --merge-cost, --split-price and --split-parts belong to --split")
@@ -39,13 +30,13 @@ func (f *splitFlags) splitting() (*planner.Splitting, error) {
 }
 
 // writeSplits lists the keys that the plan has split.
-func (r *planReport) writeSplits(w *cli.Page, p *planner.Plan) {
+func (c *Plan) writeSplits(w *cli.Page, p *planner.Plan) {
 	if len(p.Splits) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\nSplit keys: %s in each interval\n\n", cli.Plural(p.Merges(), "merge"))
 	splits := splitKeysOf(p, false)
-	writeFirst(w, r, splits, "key key | cost si | of fair = share right | goes to = where | why | = note",
+	writeFirst(w, c, splits, "key key | cost si | of fair = share right | goes to = where | why | = note",
 		func(i int) cli.More {
 			x := p.Splits[i]
 			more := cli.More{

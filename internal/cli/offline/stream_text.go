@@ -10,14 +10,14 @@ import (
 )
 
 // writeStream prints a line for each interval, and what they come to.
-func (r *planReport) writeStream(w *cli.Page) {
-	fmt.Fprintf(w, "%s on %s, %s, %s%s\n\n", r.op.Strategy, cli.Plural(len(r.intervals), "interval"),
-		cli.Plural(len(r.op.Target.Instances), "instance"), goals(r.op.Options), r.cmd.degreeText())
+func (c *Plan) writeStream(w *cli.Page) {
+	fmt.Fprintf(w, "%s on %s, %s, %s%s\n\n", c.op.Strategy, cli.Plural(len(c.intervals), "interval"),
+		cli.Plural(len(c.op.Target.Instances), "instance"), goals(c.op.Options), c.degreeText())
 	var rows []cli.More
-	for _, f := range r.intervals {
+	for _, f := range c.intervals {
 		rows = append(rows, streamRow(f))
 	}
-	s := r.summary.Report()
+	s := c.summary.Report()
 	median := cli.More{"line": "median", "before": s.ThetaBefore.Median, "after": s.ThetaAfter.Median,
 		"moved": s.Keys.Median, "state": s.State.Median, "part": s.Fraction.Median, "table": s.Table.Median,
 		"time": s.PlanMS.Median}
