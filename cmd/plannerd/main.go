@@ -73,14 +73,12 @@ type commandLine struct {
 
 	Healthcheck serving.Healthcheck `cmd:"" help:"Ask a running server whether it is well."`
 
-	Version    serving.Version `cmd:"" help:"Print the version of the program and of its planner."`
-	Help       helpCmd         `cmd:"" help:"Print what a command does, its flags, and examples."`
-	Completion completionCmd   `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
-}
-
-// helpCmd lists the command in the help; run turns it into the flag --help.
-type helpCmd struct {
-	Command []string `arg:"" optional:"" help:"The command, such as plan or analyze ring (default: the commands)."`
+	Version serving.Version `cmd:"" help:"Print the version of the program and of its planner."`
+	// Help is listed alone: spelledOut turns it into the flag --help.
+	Help struct {
+		Command []string `arg:"" optional:"" help:"The command, such as plan or analyze ring (default: the commands)."`
+	} `cmd:"" help:"Print what a command does, its flags, and examples."`
+	Completion completionCmd `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
 }
 
 func main() {

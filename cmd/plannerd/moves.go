@@ -21,18 +21,11 @@ import (
 	"plannerd/sdk/go/wire"
 )
 
-// classMoves are moves of classes as a file lists them.
-type classMoves struct {
-	moves []compact.Record
-	// form is what a whole plan says about its records; nil when it is a mere list.
-	form *wire.Compaction
-}
-
 // moveColumns are the numbers of a move of a class, in order.
 var moveColumns = []string{"planned", "instance", "hash_instance", "cost", "state", "count"}
 
 // readMoves reads the moves of a file, or of standard input for -.
-func readMoves(env *cli.Environment, name string) (*classMoves, error) {
+func readMoves(env *cli.Environment, name string) (*compact.Statistics, error) {
 	raw := env.Stdin
 	if name != "-" {
 		file, err := os.Open(name)
@@ -42,15 +35,15 @@ func readMoves(env *cli.Environment, name string) (*classMoves, error) {
 		defer func() { _ = file.Close() }() // only read from
 		raw = file
 	}
-	moves, err := decodeMoves(&reading.Interruptible{Env: env, Reader: raw})
+	moves, err := decodeMoves(new(cli.Progress).Reader(env, raw))
 	if err != nil {
 		return nil, fmt.Errorf("--moves %s: %w", name, err)
 	}
 	return moves, nil
 }
 
-// decodeMoves reads JSON (a list of lists, a plan, or one list a line) or CSV.
-func decodeMoves(raw io.Reader) (*classMoves, error) {
+// decodeMoves reads moves of classes, and what a whole plan says about its records: JSON (a list of lists, a plan, or one list a line) or CSV.
+func decodeMoves(raw io.Reader) (*compact.Statistics, error) {
 	plain, _, err := input.Open(raw)
 	if err != nil {
 		return nil, err
@@ -68,13 +61,13 @@ func decodeMoves(raw io.Reader) (*classMoves, error) {
 		return decodeMovesJSON(text)
 	}
 	moves, err := decodeMovesCSV(text)
-	return &classMoves{moves: moves}, err
+	return &compact.Statistics{Records: moves}, err
 }
 
 // decodeMovesJSON reads JSON texts one after the other: each a move, a list of
 // moves or a plan.
-func decodeMovesJSON(r io.Reader) (*classMoves, error) {
-	out := &classMoves{}
+func decodeMovesJSON(r io.Reader) (*compact.Statistics, error) {
+	out := &compact.Statistics{}
 	decoder := json.NewDecoder(r)
 	for {
 		var value json.RawMessage
@@ -85,30 +78,30 @@ func decodeMovesJSON(r io.Reader) (*classMoves, error) {
 		case err != nil:
 			return nil, fmt.Errorf("not valid JSON: %w", err)
 		}
-		if err := out.add(value); err != nil {
+		if err := addJSON(out, value); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// add takes in one JSON text.
-func (c *classMoves) add(value json.RawMessage) error {
+// addJSON takes in one JSON text.
+func addJSON(c *compact.Statistics, value json.RawMessage) error {
 	if value[0] == '{' {
-		return c.addPlan(value)
+		return addPlan(c, value)
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(value, &list); err != nil || len(list) > 0 && list[0][0] != '[' && list[0][0] != '{' {
-		return c.addMove(value)
+		return addMove(c, value)
 	}
-	before := len(c.moves)
-	if err := c.addMoves(list); err != nil || len(c.moves) > before || len(list) == 0 {
+	before := len(c.Records)
+	if err := addMoves(c, list); err != nil || len(c.Records) > before || len(list) == 0 {
 		return err
 	}
-	return c.addMove(list[0]) // they are all of keys
+	return addMove(c, list[0]) // they are all of keys
 }
 
 // addMoves takes in the moves of a list, but for those of keys that are named.
-func (c *classMoves) addMoves(list []json.RawMessage) error {
+func addMoves(c *compact.Statistics, list []json.RawMessage) error {
 	for _, move := range list {
 		var named struct {
 			Key *string `json:"key"`
@@ -116,7 +109,7 @@ func (c *classMoves) addMoves(list []json.RawMessage) error {
 		if json.Unmarshal(move, &named) == nil && named.Key != nil {
 			continue
 		}
-		if err := c.addMove(move); err != nil {
+		if err := addMove(c, move); err != nil {
 			return err
 		}
 	}
@@ -125,15 +118,14 @@ func (c *classMoves) addMoves(list []json.RawMessage) error {
 
 // addPlan takes in a plan as the service or plannerd plan answers it, or a list of
 // its migrations.
-func (c *classMoves) addPlan(value json.RawMessage) error {
-	type lists struct {
-		Migrations *[]json.RawMessage `json:"migrations"`
-	}
+func addPlan(c *compact.Statistics, value json.RawMessage) error {
 	var plan struct {
-		lists
-		Key           *string          `json:"key"` // of a migration in the place of a plan
-		Migrates      string           `json:"migrates"`
-		Plan          lists            `json:"plan"` // as plannerd plan writes it
+		Key        *string            `json:"key"` // of a migration in the place of a plan
+		Migrates   string             `json:"migrates"`
+		Migrations *[]json.RawMessage `json:"migrations"`
+		Plan       struct {
+			Migrations *[]json.RawMessage `json:"migrations"`
+		} `json:"plan"` // as plannerd plan writes it
 		Compaction    *wire.Compaction `json:"compaction"`
 		NextPageToken string           `json:"next_page_token"`
 		Code          string           `json:"code"` // of a refusal
@@ -142,7 +134,7 @@ func (c *classMoves) addPlan(value json.RawMessage) error {
 		return fmt.Errorf("not a plan: %w", err)
 	}
 	if plan.Migrations == nil {
-		plan.lists = plan.Plan
+		plan.Migrations = plan.Plan.Migrations
 	}
 	switch {
 	case plan.Key != nil:
@@ -156,8 +148,10 @@ func (c *classMoves) addPlan(value json.RawMessage) error {
 	case plan.NextPageToken != "":
 		return errors.New("this is one page of several: ask the service for the whole list, with Accept: text/csv")
 	}
-	c.form = plan.Compaction
-	return c.addMoves(*plan.Migrations)
+	if form := plan.Compaction; form != nil && form.Degree != nil {
+		c.Degree, c.Scales = int(*form.Degree), compact.Scales{Cost: form.CostScale, State: form.StateScale}
+	}
+	return addMoves(c, *plan.Migrations)
 }
 
 // refusalText is the detail of a refusal, and the first thing that is wrong.
@@ -176,10 +170,10 @@ func refusalText(value json.RawMessage) string {
 }
 
 // addMove takes in [d', d, d_h, v_c, v_S, #].
-func (c *classMoves) addMove(value json.RawMessage) error {
+func addMove(c *compact.Statistics, value json.RawMessage) error {
 	var numbers []json.Number
 	if err := json.Unmarshal(value, &numbers); err != nil || len(numbers) != len(moveColumns) {
-		return fmt.Errorf("move %d: %s is not a list of 6 numbers [d', d, d_h, v_c, v_S, #]", len(c.moves)+1,
+		return fmt.Errorf("move %d: %s is not a list of 6 numbers [d', d, d_h, v_c, v_S, #]", len(c.Records)+1,
 			reading.Clip(string(value)))
 	}
 	fields := make([]string, len(numbers))
@@ -188,9 +182,9 @@ func (c *classMoves) addMove(value json.RawMessage) error {
 	}
 	move, err := parseMove(fields)
 	if err != nil {
-		return fmt.Errorf("move %d: %w", len(c.moves)+1, err)
+		return fmt.Errorf("move %d: %w", len(c.Records)+1, err)
 	}
-	c.moves = append(c.moves, move)
+	c.Records = append(c.Records, move)
 	return nil
 }
 

@@ -16,11 +16,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// OutputFlag says for whom a command prints.
-type OutputFlag struct {
-	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
-}
-
 // Output prints results in the form that was asked for.
 func (env *Environment) Output(form string, document func() any, people func(*Page), csv func(io.Writer) error) error {
 	switch form {

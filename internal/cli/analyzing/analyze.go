@@ -49,8 +49,8 @@ type analysisInput struct {
 
 // analysisOutput says what an analysis prints.
 type analysisOutput struct {
-	cli.OutputFlag
-	Top int `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
+	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
 }
 
 // input is the input as other commands read it.

@@ -29,7 +29,7 @@ type analyzeSchemesCmd struct {
 	Seed              uint64                   `default:"0" help:"The same seed gives the same stream."`
 	Seeds             int                      `default:"5" help:"By how many seeds pkg is judged."`
 
-	cli.OutputFlag
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 }
 
 // Help shows the schemes and examples.

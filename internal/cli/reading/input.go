@@ -108,7 +108,7 @@ func (f *InputFlags) OpenRaw(env *cli.Environment) (*Input, io.Reader, error) {
 	}
 	in.Progress = cli.StartProgress(env.Stderr, size)
 	in.Progress.Describe("reading")
-	return in, &Interruptible{Env: env, Reader: in.Progress.Reader(raw)}, nil
+	return in, in.Progress.Reader(env, raw), nil
 }
 
 // errEmpty refuses an input without any text.
@@ -139,20 +139,6 @@ func (in *Input) decode(raw io.Reader) error {
 	}
 	in.format, in.Stream = format, input.NewStream(ahead, format, in.flags.Options())
 	return nil
-}
-
-// Interruptible ends reading when the command is interrupted.
-type Interruptible struct {
-	Env *cli.Environment
-	io.Reader
-}
-
-// Read fails once the command is interrupted.
-func (r *Interruptible) Read(b []byte) (int, error) {
-	if err := r.Env.Ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(b)
 }
 
 // Close ends the progress bar and closes the file. It may be called again.
