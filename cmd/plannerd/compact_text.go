@@ -15,7 +15,6 @@ import (
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/input"
-	"plannerd/sdk/go/wire"
 )
 
 // measure compares the records with the rows.
@@ -86,8 +85,13 @@ func writeRows(w io.Writer, d *input.Document) error {
 	for i := range s.Len() {
 		_, _ = b.WriteString(separator) // the writer keeps its error
 		separator = ","
-		row := wire.Row{Key: keys.Encode(s.Keys.At(i)), Cost: &s.Cost[i], State: at(s.State, i), Instance: at(s.Instance, i),
-			HashInstance: at(s.HashInstance, i)}
+		row := struct { // in the order that compresses as engines write it
+			Key          string   `json:"key"`
+			Cost         float64  `json:"cost"`
+			State        *float64 `json:"state,omitzero"`
+			Instance     *int32   `json:"instance,omitzero"`
+			HashInstance *int32   `json:"hash_instance,omitzero"`
+		}{keys.Encode(s.Keys.At(i)), s.Cost[i], at(s.State, i), at(s.Instance, i), at(s.HashInstance, i)}
 		if err := json.MarshalWrite(b, row); err != nil {
 			return err
 		}
