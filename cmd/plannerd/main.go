@@ -69,7 +69,9 @@ type commandLine struct {
 	Migrate   serving.Migrate      `cmd:"" help:"Change the database schema."`
 	Backup    serving.Backup       `cmd:"" help:"Copy a SQLite database while it is served."`
 	Restore   serving.Restore      `cmd:"" help:"Make a SQLite database of a backup."`
-	Token     serving.Token        `cmd:"" help:"Make tokens that let callers of the service in."`
+	Token     struct {
+		New serving.TokenNew `cmd:"" help:"Make a token for a caller of the service."`
+	} `cmd:"" help:"Make tokens that let callers of the service in."`
 
 	Healthcheck serving.Healthcheck `cmd:"" help:"Ask a running server whether it is well."`
 

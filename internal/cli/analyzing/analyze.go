@@ -47,12 +47,6 @@ type analysisInput struct {
 	Interval *int64 `placeholder:"N" help:"Take interval N of several (default: the only one)."`
 }
 
-// analysisOutput says what an analysis prints.
-type analysisOutput struct {
-	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
-	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
-}
-
 // input is the input as other commands read it.
 func (f *analysisInput) input() *reading.InputFlags {
 	return &reading.InputFlags{File: f.File, Format: f.Format, TextFlags: f.TextFlags, Interval: f.Interval,

@@ -38,8 +38,9 @@ type analyzePKGCmd struct {
 	Share      float64  `type:"share" placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
 	MaxChoices int      `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the instances, with --distinct the instances)."`
 
-	analysisOutput
-	Points int `default:"200" group:"Output" help:"Greatest length of the series of the imbalance through time, in json."`
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
+	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
+	Points int    `default:"200" group:"Output" help:"Greatest length of the series of the imbalance through time, in json."`
 }
 
 // Help shows the schemes and examples.

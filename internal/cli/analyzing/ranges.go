@@ -32,7 +32,8 @@ type analyzeRangesCmd struct {
 	Table          bool `group:"Table" help:"What every join and leave moves, by both methods, beside the formulas."`
 	TableInstances int  `aliases:"table-followers" placeholder:"N" group:"Table" help:"Up to how many instances (default 50)."`
 
-	analysisOutput
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
+	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
 }
 
 // Help shows the methods and examples.

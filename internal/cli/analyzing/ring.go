@@ -46,7 +46,8 @@ type analyzeRingCmd struct {
 	PaperMaxRounds []int `default:"1" group:"Paper" help:"Greatest numbers of rounds to try: 1 is Table 1; several are Fig. 3."`
 	PaperRuns      int   `default:"101" group:"Paper" help:"By how many seeds each figure is judged."`
 
-	analysisOutput
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
+	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
 }
 
 // Help shows what is analysed, and examples.

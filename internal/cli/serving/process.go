@@ -29,7 +29,7 @@ type process struct {
 
 // listen starts the server, before there is anything behind it: who asks learns
 // that it is starting, and an address that is taken is told at once.
-func (c *Serve) listen(env *cli.Environment, config api.Config, secrets *credentials) (*process, error) {
+func (c *Serve) listen(env *cli.Environment, config api.Config) (*process, error) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(env.Ctx, "tcp", c.Listen)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Serve) listen(env *cli.Environment, config api.Config, secrets *credent
 	gate := api.NewGate(config)
 	requests, cut := context.WithCancel(context.Background())
 	p := &process{
-		Serve: c, env: env, log: config.Logger, url: secrets.scheme() + "://" + listener.Addr().String(),
+		Serve: c, env: env, log: config.Logger, url: c.scheme() + "://" + listener.Addr().String(),
 		gate: gate, served: make(chan error, 1), cut: cut,
 		server: &http.Server{
 			Handler:           gate,
@@ -51,7 +51,7 @@ func (c *Serve) listen(env *cli.Environment, config api.Config, secrets *credent
 			ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelWarn),
 		},
 	}
-	go func() { p.served <- secrets.serve(p.server, listener) }()
+	go func() { p.served <- c.answer(p.server, listener) }()
 	return p, nil
 }
 

@@ -42,7 +42,9 @@ type Serve struct {
 	BodyRate     int64         `type:"bytes" least:"1" default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
 	WriteTimeout time.Duration `least:"1" default:"1m" group:"Tuning" help:"Time that a client may take nothing of its answer before it is cut off."`
 
-	observeFlags
+	OperatorMetrics int    `least:"0" default:"100" group:"Tuning" help:"Most operators that have metrics of their own; what is counted of all others is counted together."`
+	DebugListen     string `placeholder:"HOST:PORT" group:"Tuning" help:"Address to serve profiles on, under /debug/pprof/; loopback only (default: off)."`
+	OTLPEndpoint    string `name:"otlp-endpoint" placeholder:"URL" group:"Tuning" help:"Where to send OpenTelemetry traces, over OTLP/HTTP, such as http://127.0.0.1:4318; /v1/traces is appended (default: what OTEL_EXPORTER_OTLP_ENDPOINT says, else off)."`
 }
 
 // Help shows examples.
@@ -94,15 +96,14 @@ func (c *Serve) Run(env *cli.Environment) error {
 
 // run listens, waits for the store and serves.
 func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
-	secrets, err := c.credentials(c.Listen, env.Getenv)
+	if err := c.load(c.Listen, env.Getenv); err != nil {
+		return err
+	}
+	tracing, stopTracing, err := c.startTracing(env, logger)
 	if err != nil {
 		return err
 	}
-	tracing, err := c.startTracing(env, logger)
-	if err != nil {
-		return err
-	}
-	defer tracing.stop()
+	defer stopTracing()
 	stopDebugging, err := c.startDebugging(env, logger)
 	if err != nil {
 		return err
@@ -115,11 +116,11 @@ func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
 	}
 	config := api.Config{
 		Logger: logger, Dashboard: dashboard, Version: version(), Now: env.Now, Limits: c.limits(budget),
-		Access: secrets.access(), Tracing: tracing.provider,
+		Access: c.access(), Tracing: tracing,
 	}
 	config.Connections = httpkit.NewConnections(c.connections(budget), env.Now)
-	defer secrets.watch(logger)()
-	p, err := c.listen(env, config, secrets)
+	defer c.watch(logger)()
+	p, err := c.listen(env, config)
 	if err != nil {
 		return err
 	}
