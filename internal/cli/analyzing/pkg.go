@@ -71,11 +71,10 @@ Examples:
 
 // Run analyses the stream and reports.
 func (c *analyzePKGCmd) Run(env *cli.Environment) error {
-	a, err := c.read(env, true)
-	if err != nil {
+	if err := c.read(env, true); err != nil {
 		return err
 	}
-	result, err := watched(a, analyses.RunPKG, c.request())
+	result, err := watched(env, &c.analysisInput, analyses.RunPKG, c.request())
 	if err != nil {
 		return err
 	}

@@ -66,16 +66,15 @@ func (c *analyzeRangesCmd) Run(env *cli.Environment) error {
 		return err
 	}
 	var base *analyses.Input
-	a, err := c.readBoth(env, &base)
-	if err != nil {
+	if err := c.readBoth(env, &base); err != nil {
 		return err
 	}
 	if base != nil {
-		if err := c.divideBase(env, a, base, &request); err != nil {
+		if err := c.divideBase(env, base, &request); err != nil {
 			return err
 		}
 	}
-	result, err := watched(a, analyses.RunRanges, request)
+	result, err := watched(env, &c.analysisInput, analyses.RunRanges, request)
 	if err != nil {
 		return err
 	}
@@ -121,41 +120,40 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 }
 
 // readBoth reads the interval, and the one before it that the present division is for.
-func (c *analyzeRangesCmd) readBoth(env *cli.Environment, base **analyses.Input) (*analysis, error) {
+func (c *analyzeRangesCmd) readBoth(env *cli.Environment, base **analyses.Input) error {
 	if c.BaseInterval == nil {
 		return c.read(env, true)
 	}
 	flags := c.input()
 	flags.Interval = c.BaseInterval
-	a := &analysis{env: env}
 	if c.File == "" {
-		return nil, cli.Usagef("an input is needed: a file, or - for standard input")
+		return cli.Usagef("an input is needed: a file, or - for standard input")
 	}
 	in, err := flags.Open(env)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer in.Close()
-	in.KeysOnly, a.Input = true, in
+	in.KeysOnly, c.in = true, in
 	next := in.Source()
 	for _, x := range []struct {
 		interval *int64
 		data     **analyses.Input
-	}{{c.BaseInterval, base}, {c.Interval, &a.data}} {
+	}{{c.BaseInterval, base}, {c.Interval, &c.data}} {
 		flags.Interval, in.Last = x.interval, nil
 		_, document, err := next()
 		if err == nil {
 			*x.data, err = statisticsInput(document)
 		}
 		if err != nil {
-			return nil, a.wrap(err)
+			return c.wrap(err)
 		}
 	}
-	return a, nil
+	return nil
 }
 
 // divideBase makes the present division.
-func (c *analyzeRangesCmd) divideBase(env *cli.Environment, a *analysis, base *analyses.Input,
+func (c *analyzeRangesCmd) divideBase(env *cli.Environment, base *analyses.Input,
 	request *analyses.RangesRequest) error {
 	all := analyses.MaxTop
 	if len(request.Followers) > all {
@@ -165,7 +163,7 @@ func (c *analyzeRangesCmd) divideBase(env *cli.Environment, a *analysis, base *a
 		Followers: request.Followers, Methods: []ranges.Method{ranges.Quantile}, ThetaMax: request.ThetaMax, Top: &all,
 	}, nil)
 	if err != nil {
-		return a.wrap(err)
+		return c.wrap(err)
 	}
 	request.Owners, request.KeyEncoding = first.Plans[0].Owners, first.KeyEncoding
 	return nil

@@ -148,19 +148,18 @@ func parseTiming(text string) (v analyses.RingTiming, err error) {
 
 // Run analyses the ring and reports.
 func (c *analyzeRingCmd) Run(env *cli.Environment) error {
-	a, err := c.read(env, c.Plan || c.Reach || c.Simulate)
-	if err != nil {
+	if err := c.read(env, c.Plan || c.Reach || c.Simulate); err != nil {
 		return err
 	}
 	request, err := c.request()
 	if err != nil {
 		return err
 	}
-	result, err := watched(a, analyses.RunRing, request)
+	result, err := watched(env, &c.analysisInput, analyses.RunRing, request)
 	if err != nil {
 		return err
 	}
-	people := func(w *cli.Page) { writeRing(w, result, a.data != nil || c.Queues != nil) }
+	people := func(w *cli.Page) { writeRing(w, result, c.data != nil || c.Queues != nil) }
 	return env.Output(c.Output, func() any { return result }, people, ringCSV(result))
 }
 

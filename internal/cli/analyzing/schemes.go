@@ -62,12 +62,11 @@ Examples:
 
 // Run compares and reports.
 func (c *analyzeSchemesCmd) Run(env *cli.Environment) error {
-	a, err := c.read(env, true)
-	if err != nil {
+	if err := c.read(env, true); err != nil {
 		return err
 	}
 	request := c.request()
-	result, err := watched(a, analyses.RunSchemes, request)
+	result, err := watched(env, &c.analysisInput, analyses.RunSchemes, request)
 	if err != nil {
 		return err
 	}

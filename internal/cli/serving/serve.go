@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"plannerd/api"
@@ -45,6 +46,15 @@ type Serve struct {
 	OperatorMetrics int    `least:"0" default:"100" group:"Tuning" help:"Most operators that have metrics of their own; what is counted of all others is counted together."`
 	DebugListen     string `placeholder:"HOST:PORT" group:"Tuning" help:"Address to serve profiles on, under /debug/pprof/; loopback only (default: off)."`
 	OTLPEndpoint    string `name:"otlp-endpoint" placeholder:"URL" group:"Tuning" help:"Where to send OpenTelemetry traces, over OTLP/HTTP, such as http://127.0.0.1:4318; /v1/traces is appended (default: what OTEL_EXPORTER_OTLP_ENDPOINT says, else off)."`
+
+	// Of the server, from the moment that it listens until it has ended:
+	env    *cli.Environment
+	log    *slog.Logger
+	url    string
+	gate   *httpkit.Gate
+	server *http.Server
+	served chan error // why it no longer listens
+	cut    context.CancelFunc
 }
 
 // Help shows examples.
@@ -120,13 +130,12 @@ func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
 	}
 	config.Connections = httpkit.NewConnections(c.connections(budget), env.Now)
 	defer c.watch(logger)()
-	p, err := c.listen(env, config)
-	if err != nil {
+	if err := c.listen(env, config); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
+	defer func() { err = errors.Join(err, c.close()) }()
 	c.listenURL = c.ListenURL
-	s, err := c.wait(env.Ctx, p.prepare, func(err error, delay time.Duration) {
+	s, err := c.wait(env.Ctx, c.prepare, func(err error, delay time.Duration) {
 		logger.Warn("the database is not ready", "retry_in", delay.String(), "error", err)
 	})
 	if err != nil {
@@ -136,14 +145,14 @@ func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
 		logger.Warn("the database is behind a connection pooler: in transaction mode, commits of other replicas " +
 			"are looked for every second; --listen-url names the server itself")
 	}
-	config.Store, config.Draining = s, p.gate.Draining()
+	config.Store, config.Draining = s, c.gate.Draining()
 	handler, err := api.New(config)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
 	defer limitHeap(env, budget)()
 	logger.Info("memory", "budget", bytesText(budget), "for_requests", bytesText(forRequests(budget)))
-	return errors.Join(p.serve(handler), s.Close())
+	return errors.Join(c.serve(handler), s.Close())
 }
 
 // check refuses settings that cannot be meant.
