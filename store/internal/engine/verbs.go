@@ -93,6 +93,18 @@ func keepTable(ctx context.Context, q statements.Statements, r statements.Row, p
 	return q.Tell(ctx, r.Name)
 }
 
+// AwaitInstances implements [store.Store].
+func (s *Store) AwaitInstances(ctx context.Context, id string, instances []int32) error {
+	_, _, err := s.change(ctx, id, store.Transition{At: s.now()}, nil, func(q statements.Statements, _ statements.Row,
+		p statements.PlanRow, _ store.Transition) (bool, error) {
+		if p.Status != store.StatusApproved || len(p.Awaited) > 0 {
+			return false, nil
+		}
+		return true, q.BeginBatch(ctx, p.Seq, slices.Compact(slices.Sorted(slices.Values(instances))))
+	})
+	return err
+}
+
 // StartPlan implements [store.Store].
 func (s *Store) StartPlan(
 	ctx context.Context, id string, executor store.Executor, by store.Transition, guards ...store.PlanGuard,
