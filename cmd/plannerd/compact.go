@@ -88,9 +88,9 @@ func (f *recordFlags) run(env *cli.Environment, visit func(in *reading.Input, c 
 	}
 	defer in.Close()
 	in.Operator, in.KeysOnly = &f.OperatorFlags, true
-	for next := in.Source(); ; {
+	for {
 		c := &compacted{}
-		c.interval, c.input, err = next()
+		c.interval, c.input, err = in.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

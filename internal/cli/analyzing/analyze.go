@@ -115,13 +115,12 @@ func (f *analysisInput) readStatistics(env *cli.Environment, flags *reading.Inpu
 	}
 	f.in = in
 	in.KeysOnly = true
-	next := in.Source()
-	_, document, err := next()
+	_, document, err := in.Next()
 	if err != nil {
 		return err
 	}
 	if flags.Interval == nil {
-		switch _, _, err := next(); {
+		switch _, _, err := in.Next(); {
 		case errors.Is(err, io.EOF):
 		case err != nil:
 			return err

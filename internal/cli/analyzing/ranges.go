@@ -135,13 +135,12 @@ func (c *analyzeRangesCmd) readBoth(env *cli.Environment, base **analyses.Input)
 	}
 	defer in.Close()
 	in.KeysOnly, c.in = true, in
-	next := in.Source()
 	for _, x := range []struct {
 		interval *int64
 		data     **analyses.Input
 	}{{c.BaseInterval, base}, {c.Interval, &c.data}} {
 		flags.Interval, in.Last = x.interval, nil
-		_, document, err := next()
+		_, document, err := in.Next()
 		if err == nil {
 			*x.data, err = statisticsInput(document)
 		}

@@ -174,17 +174,15 @@ func (c *Backtest) read(env *cli.Environment) (*backtest.History, error) {
 	}
 	defer in.Close()
 	in.Operator, in.KeysOnly = &c.OperatorFlags, true
-	history, sums := backtest.NewHistory(c.Window), drive.NewSums(c.Window)
+	history := backtest.NewHistory(c.Window)
 	if c.Added {
+		in.SumUp(c.Window)
 		history = backtest.NewHistory(1) // the sums are those of all keys that have any
 	}
-	for next := in.Source(); ; {
-		interval, document, err := next()
+	for {
+		interval, document, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return history, nil
-		}
-		if err == nil && c.Added {
-			document.Stats, err = sums.Add(document.Stats)
 		}
 		if err == nil {
 			err = history.Add(interval, document.Stats)

@@ -84,7 +84,7 @@ func (c *Compare) Run(env *cli.Environment) error {
 		return err
 	}
 	summaries := make([]drive.Summary, len(drivers))
-	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) { return in.Source(), drivers, nil },
+	err = c.drive(env, func(*reading.Input) ([]*driver, error) { return drivers, nil },
 		func(in *reading.Input, i int, s step) {
 			summaries[i].Add(s.Step)
 			next := drivers[(i+1)%len(drivers)].Operator().Strategy

@@ -12,7 +12,6 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
-	"plannerd/internal/input"
 	"plannerd/planner"
 )
 
@@ -37,11 +36,11 @@ func (c *Compare) runCurve(env *cli.Environment) error {
 	}
 	var drivers []*driver
 	var summaries []drive.Summary
-	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) {
-		next, points, err := c.points(env, in, beside[0])
+	err = c.drive(env, func(in *reading.Input) ([]*driver, error) {
+		points, err := c.points(env, in, beside[0])
 		drivers = slices.Concat(points, beside)
 		summaries = make([]drive.Summary, len(drivers))
-		return next, drivers, err
+		return drivers, err
 	}, func(in *reading.Input, i int, s step) {
 		summaries[i].Add(s.Step)
 		in.Progress.Describe(fmt.Sprintf("interval %d: %d of %d", s.Interval, i+1, len(drivers)))
@@ -59,24 +58,23 @@ func (c *Compare) runCurve(env *cli.Environment) error {
 		d.csv())
 }
 
-// points returns a driver like that of a strategy for each point of the curve, and
-// the input as a source.
-func (c *Compare) points(env *cli.Environment, in *reading.Input, like *driver) (reading.Source, []*driver, error) {
+// points returns a driver like that of a strategy for each point of the curve.
+func (c *Compare) points(env *cli.Environment, in *reading.Input, like *driver) ([]*driver, error) {
 	op := like.Operator()
 	op.Strategy = planner.Knowing(planner.MinImbalance)[0]
 	op.Options.ThetaMax, op.Options.Objective = 0, planner.MinImbalance
-	next, limits := in.Source(), c.Curve.limits
+	limits := c.Curve.limits
 	if limits == nil {
-		interval, document, err := next()
+		interval, document, err := in.Next()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		next = first(interval, document, next)
+		in.Again()
 		op.Options.MigrationLimit = &planner.MigrationLimit{Unit: planner.MigrationFraction, Amount: 1}
 		in.Progress.Describe("looking for the best balance")
 		best, err := newDriver(op, like.form, like.needKeys).step(env.Ctx, interval, document)
 		if err != nil {
-			return nil, nil, &drive.StepError{Interval: interval, Err: err}
+			return nil, &drive.StepError{Interval: interval, Err: err}
 		}
 		limits = ladder(best.Plan)
 	}
@@ -85,19 +83,7 @@ func (c *Compare) points(env *cli.Environment, in *reading.Input, like *driver) 
 		op.Options.MigrationLimit = &limits[i]
 		points[i] = newDriver(op, like.form, like.needKeys)
 	}
-	return next, points, nil
-}
-
-// first puts an interval that was read already in front of a source.
-func first(interval int64, document *input.Document, rest reading.Source) reading.Source {
-	return func() (int64, *input.Document, error) {
-		if document == nil {
-			return rest()
-		}
-		d := document
-		document = nil
-		return interval, d, nil
-	}
+	return points, nil
 }
 
 // Steps is how many limits above 0 the ladder has, each twice the one before.

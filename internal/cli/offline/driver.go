@@ -202,9 +202,10 @@ func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, nee
 	return drivers, nil
 }
 
-// drive opens the input and carries the drivers through it that begin chooses.
+// drive opens the input and carries the drivers side by side through it that begin chooses,
+// reading it once. visit sees each step of each driver (by its index) in order.
 func (f *driveFlags) drive(
-	env *cli.Environment, begin func(*reading.Input) (reading.Source, []*driver, error),
+	env *cli.Environment, begin func(*reading.Input) ([]*driver, error),
 	visit func(in *reading.Input, driver int, s step),
 ) error {
 	in, err := f.Open(env)
@@ -213,52 +214,45 @@ func (f *driveFlags) drive(
 	}
 	defer in.Close()
 	in.Operator = &f.OperatorFlags
-	next, drivers, err := begin(in)
-	if err == nil {
-		window := drive.NewWindow(drive.DefaultWindow)
-		if f.Window > 1 {
-			if f.Interval != nil {
-				return cli.Usagef("--window: the states of several intervals are added up, and --interval picks one")
-			}
-			window, next = drive.NewWindow(1), next.SummedUp(f.Window)
+	window := drive.NewWindow(drive.DefaultWindow)
+	if f.Window > 1 {
+		if f.Interval != nil {
+			return cli.Usagef("--window: the states of several intervals are added up, and --interval picks one")
 		}
-		err = runDrivers(env.Ctx, next, drivers, func(d *input.Document) (*planner.Statistics, error) {
-			if alone := f.Interval != nil || !in.Stream.HasInterval(); alone || d.Records != nil {
-				return nil, nil
-			}
-			return window.Add(d.Stats)
-		}, func(i int, s step) { visit(in, i, s) })
+		window = drive.NewWindow(1)
+		in.SumUp(f.Window)
+	}
+	drivers, err := begin(in)
+	for err == nil {
+		err = f.steps(env.Ctx, in, window, drivers, func(i int, s step) { visit(in, i, s) })
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
 	return in.Wrap(err)
 }
 
-// runDrivers carries the drivers through the input side by side, reading it once.
-// whole tells the state of all keys, as [drive.Window] does, or nil. visit sees each step of
-// each driver (by its index) in order.
-func runDrivers(
-	ctx context.Context, next reading.Source, drivers []*driver, whole func(*input.Document) (*planner.Statistics,
-		error),
-	visit func(driver int, s step),
+// steps carries the drivers through the next interval. The window tells the state of all keys.
+func (f *driveFlags) steps(
+	ctx context.Context, in *reading.Input, window *drive.Window, drivers []*driver, visit func(driver int, s step),
 ) error {
-	for {
-		interval, given, err := next()
-		if errors.Is(err, io.EOF) {
-			return nil
+	interval, given, err := in.Next()
+	if err != nil {
+		return err
+	}
+	var all *planner.Statistics
+	if f.Interval == nil && in.Stream.HasInterval() && given.Records == nil {
+		if all, err = window.Add(given.Stats); err != nil {
+			return &drive.StepError{Interval: interval, Err: err}
 		}
-		if err != nil {
-			return err
-		}
-		all, err := whole(given)
+	}
+	for i, d := range drivers {
+		s, err := d.step(ctx, interval, given)
 		if err != nil {
 			return &drive.StepError{Interval: interval, Err: err}
 		}
-		for i, d := range drivers {
-			s, err := d.step(ctx, interval, given)
-			if err != nil {
-				return &drive.StepError{Interval: interval, Err: err}
-			}
-			s.Whole = all
-			visit(i, s)
-		}
+		s.Whole = all
+		visit(i, s)
 	}
+	return nil
 }

@@ -104,12 +104,14 @@ func (c *Plan) Run(env *cli.Environment) error {
 		return err
 	}
 	c.driver, c.op = drivers[0], drivers[0].Operator()
-	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) {
+	err = c.drive(env, func(in *reading.Input) ([]*driver, error) {
 		c.input = in
-		return in.Source(), drivers, nil
+		return drivers, nil
 	}, func(in *reading.Input, _ int, s step) {
 		in.Progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
-		c.add(s)
+		c.intervals = append(c.intervals, intervalOf(s, c.driver, c.Encoder()))
+		c.summary.Add(s.Step)
+		c.last = s // only the newest plan is kept whole
 	})
 	if err != nil {
 		return err
@@ -125,18 +127,6 @@ func (c *Plan) Run(env *cli.Environment) error {
 			return err
 		}
 	}
-	return c.check()
-}
-
-// add takes in one step; only the newest plan is kept whole.
-func (c *Plan) add(s step) {
-	c.intervals = append(c.intervals, intervalOf(s, c.driver, c.Encoder()))
-	c.summary.Add(s.Step)
-	c.last = s
-}
-
-// check is the verdict of --check.
-func (c *Plan) check() error {
 	if sum := c.summary.Report(); c.Check && min(sum.Balanced, sum.WithinLimit) < sum.Intervals {
 		return cli.ErrMissed
 	}
@@ -153,7 +143,7 @@ func (c *Plan) print(env *cli.Environment) error {
 	case !c.alone():
 		return env.Output(form, func() any {
 			return StreamDocument{c.op.Strategy, c.driver.values(), planner.Revision, c.summary.Report(), c.intervals}
-		}, c.writeStream, cli.CsvOf(c.intervals, c.columns(), c.unmet))
+		}, c.writeStream, intervalsCSV(c.intervals))
 	case c.last.Plan == nil:
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy",
 			c.op.Strategy, c.Timeout)
@@ -174,28 +164,25 @@ func (c *Plan) print(env *cli.Environment) error {
 	})
 }
 
-// columns are those of intervals in CSV.
-func (c *Plan) columns() string {
+// intervalsCSV writes a line for each interval.
+func intervalsCSV(intervals []Result) func(io.Writer) error {
 	columns := `interval keys end_reason balanced table_within_limit theta/before theta/after
 		migrated_keys=migration/keys migrated_state=migration/state migrated_fraction=migration/fraction
 		lower_bound=certificate/lower_bound gap=certificate/gap infeasible=certificate/infeasible unmet
 		table_size=routing_table/size_after work_units plan_ms=timing/plan_ms`
-	if slices.ContainsFunc(c.intervals, func(f Result) bool { return f.Compaction != nil }) {
+	if slices.ContainsFunc(intervals, func(f Result) bool { return f.Compaction != nil }) {
 		columns += ` records=compaction/records load_error_before=compaction/error/before
 			load_error_after=compaction/error/after`
 	}
-	return columns
-}
-
-// unmet has what an interval cannot meet: each constraint>=amount.
-func (c *Plan) unmet(interval int) cli.More {
-	var parts []string
-	if c := c.intervals[interval].Certificate; c != nil {
-		for _, u := range c.Unmet {
-			parts = append(parts, string(u.Constraint)+">="+cli.Exact(u.AtLeast))
+	return cli.CsvOf(intervals, columns, func(i int) cli.More {
+		var unmet []string
+		if c := intervals[i].Certificate; c != nil {
+			for _, u := range c.Unmet {
+				unmet = append(unmet, string(u.Constraint)+">="+cli.Exact(u.AtLeast))
+			}
 		}
-	}
-	return cli.More{"unmet": strings.Join(parts, ";")}
+		return cli.More{"unmet": strings.Join(unmet, ";")}
+	})
 }
 
 // StreamDocument is the JSON document of several intervals.

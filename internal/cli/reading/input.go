@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/drive"
 	"plannerd/internal/input"
 )
 
@@ -68,7 +69,9 @@ type Input struct {
 	seen     int             // intervals read
 	first    int64           // the first interval, and
 	newest   int64           // the newest one
-	Last     *input.Document // what source returned last
+	Last     *input.Document // what Next returned last
+	again    bool            // Last is to be returned once more
+	sums     *drive.Window   // nil: rows tell all state that keys have
 	KeysOnly bool            // compact records are refused
 	Operator *OperatorFlags  // what instances there are; nil: rows' instances do not matter
 }
@@ -150,31 +153,48 @@ func (in *Input) Close() {
 	in.Closers = nil
 }
 
-// Source yields the intervals, or only the one that --interval names.
-func (in *Input) Source() Source {
-	return func() (int64, *input.Document, error) {
-		for {
-			interval, document, err := in.Stream.Next()
-			if errors.Is(err, io.EOF) {
-				return 0, nil, in.end()
-			}
-			if err != nil {
-				return 0, nil, err
-			}
-			if in.seen == 0 {
-				in.first = interval
-			}
-			in.seen++
-			in.newest = interval
-			if err := checkMembers(document); err != nil {
-				return 0, nil, err
-			}
-			if only := in.flags.Interval; only == nil || *only == interval {
-				in.Last = document
-				return interval, document, in.onlyRecords(document)
-			}
+// SumUp has rows that tell the state which their interval has added stand for S(k,w), the sum
+// of what the last w intervals have added.
+func (in *Input) SumUp(w int) { in.sums = drive.NewSums(w) }
+
+// Again has Next return the newest interval once more.
+func (in *Input) Again() { in.again = true }
+
+// Next returns the next interval, or the only one that --interval names; io.EOF after the last.
+func (in *Input) Next() (interval int64, d *input.Document, err error) {
+	if in.again {
+		in.again = false
+		return in.newest, in.Last, nil
+	}
+	for {
+		interval, d, err = in.Stream.Next()
+		if errors.Is(err, io.EOF) {
+			return 0, nil, in.end()
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+		if in.seen == 0 {
+			in.first = interval
+		}
+		in.seen++
+		in.newest = interval
+		if err := checkMembers(d); err != nil {
+			return 0, nil, err
+		}
+		if only := in.flags.Interval; only == nil || *only == interval {
+			break
 		}
 	}
+	in.Last = d
+	if err = in.onlyRecords(d); err != nil || in.sums == nil {
+		return interval, d, err
+	}
+	if d.Records != nil {
+		return interval, d, cli.Usagef("--window: compact records do not say which keys they are of")
+	}
+	d.Stats, err = in.sums.Add(d.Stats)
+	return interval, d, err
 }
 
 // onlyRecords refuses a further interval beside one of compact records: what a plan
