@@ -109,8 +109,8 @@ func (f *recordFlags) run(env *cli.Environment, visit func(in *reading.Input, c 
 }
 
 // compress makes the records; those that names leaves out of them are keys that may be split.
-func (c *compacted) compress(env *cli.Environment, op drive.Operator, options compact.Options, names bool) error {
-	s, err := planner.NewSnapshot(c.input.Stats, op.Target, op.Base)
+func (x *compacted) compress(env *cli.Environment, op drive.Operator, options compact.Options, names bool) error {
+	s, err := planner.NewSnapshot(x.input.Stats, op.Target, op.Base)
 	if err != nil {
 		return err
 	}
@@ -120,11 +120,11 @@ func (c *compacted) compress(env *cli.Environment, op drive.Operator, options co
 			return err
 		}
 	}
-	c.Compression, err = compact.Compress(s, options)
-	if c.elapsed = env.Now().Sub(start); err != nil {
+	x.Compression, err = compact.Compress(s, options)
+	if x.elapsed = env.Now().Sub(start); err != nil {
 		return err
 	}
-	c.keys, c.records, c.scales = c.Keys.Len(), c.Items.Len(), c.Scales
+	x.keys, x.records, x.scales = x.Keys.Len(), x.Items.Len(), x.Scales
 	return nil
 }
 

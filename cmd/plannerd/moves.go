@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,8 @@ func readMoves(env *cli.Environment, name string) (*compact.Statistics, error) {
 	return moves, nil
 }
 
-// decodeMoves reads moves of classes, and what a whole plan says about its records: JSON (a list of lists, a plan, or one list a line) or CSV.
+// decodeMoves reads moves of classes, and what a whole plan says about its records: JSON (a list
+// of lists, a plan, or one list a line) or CSV.
 func decodeMoves(raw io.Reader) (*compact.Statistics, error) {
 	plain, _, err := input.Open(raw)
 	if err != nil {
@@ -160,13 +162,9 @@ func refusalText(value json.RawMessage) string {
 	if err := json.Unmarshal(value, &p); err != nil || p.Errors == nil || len(*p.Errors) == 0 {
 		return p.Detail
 	}
-	first, where := (*p.Errors)[0], ""
-	for _, part := range []*string{first.Pointer, first.Parameter} {
-		if part != nil {
-			where += *part
-		}
-	}
-	return fmt.Sprintf("%s %s: %s", p.Detail, where, first.Detail)
+	first := (*p.Errors)[0]
+	where := cmp.Or(first.Pointer, first.Parameter, new(string))
+	return fmt.Sprintf("%s %s: %s", p.Detail, *where, first.Detail)
 }
 
 // addMove takes in [d', d, d_h, v_c, v_S, #].

@@ -183,7 +183,8 @@ func fieldAsFlag(err *planner.InputError) error {
 
 // watched runs an analysis and shows how far it is.
 func watched[R, A any](
-	env *cli.Environment, f *analysisInput, run func(context.Context, *analyses.Input, R, analyses.Progress) (A, error), request R,
+	env *cli.Environment, f *analysisInput,
+	run func(context.Context, *analyses.Input, R, analyses.Progress) (A, error), request R,
 ) (A, error) {
 	const steps = 1000
 	bar := cli.StartProgress(env.Stderr, steps)

@@ -112,7 +112,8 @@ func writeRingPlan(w *cli.Page, p *analyses.RingPlan) {
 func writeReach(w *cli.Page, r *analyses.RingReach) {
 	listed(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", cli.Theta(r.Theta),
 		shown(r.HeaviestKey), cli.Theta(r.HeaviestTheta)), r.Methods,
-		"method | can balance = balances | θ = theta theta | at best = lower_bound theta | tried = searched | tokens = counts",
+		"method | can balance = balances | θ = theta theta | at best = lower_bound theta | tried = searched"+
+			" | tokens = counts",
 		func(i int) cli.More {
 			var tokens []string
 			for _, n := range r.Methods[i].Nodes {

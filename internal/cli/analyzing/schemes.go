@@ -95,14 +95,15 @@ func writeSchemes(w *cli.Page, r *analyses.SchemesResult) {
 		"below %s\n\n",
 		cli.Plural(r.Keys, "key"), cli.Plural(r.Instances,
 			"instance"), cli.Theta(r.ThetaMax), cli.Percent(r.P1), cli.Theta(r.LeastTheta))
-	cli.WriteList(w, r.Schemes, "scheme | * = how | θ = theta theta | I(m)/m = imbalance small | balanced = verdict | keys"+
-		" | pairs held = pairs | table = held_entries right | tokens = held_tokens right | intervals = held_intervals right"+
+	cli.WriteList(w, r.Schemes, "scheme | * = how | θ = theta theta | I(m)/m = imbalance small | balanced = verdict"+
+		" | keys | pairs held = pairs | table = held_entries right | tokens = held_tokens right"+
+		" | intervals = held_intervals right"+
 		" | moved = state_moved si | of all = state_fraction percent | to merge = aggregation_messages si",
 		func(i int) cli.More {
 			f := r.Schemes[i]
 			more := cli.More{
-				"how": f.Method, "verdict": "no", "keys": "split", "held_entries": held(f.TableEntries), "held_tokens": held(f.Tokens),
-				"held_intervals": held(f.Intervals),
+				"how": f.Method, "verdict": "no", "keys": "split", "held_entries": held(f.TableEntries),
+				"held_tokens": held(f.Tokens), "held_intervals": held(f.Intervals),
 			}
 			if f.KeepsKeys {
 				more["keys"] = "whole"

@@ -52,7 +52,8 @@ func (c *Backtest) writeBeside(w *cli.Page, reports []*backtest.Report) {
 		cli.Plural(len(c.Instances), "instance"), first.Baseline.Judged.Intervals)
 	var kept *backtest.Report
 	for _, r := range reports {
-		if i := r.Recommended; i != nil && r.Results[*i].Judged.Above <= 1-often && (kept == nil || r.ThetaMax < kept.ThetaMax) {
+		i := r.Recommended
+		if i != nil && r.Results[*i].Judged.Above <= 1-often && (kept == nil || r.ThetaMax < kept.ThetaMax) {
 			kept = r
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"plannerd/internal/cli"
@@ -182,7 +183,8 @@ func outcomesOf(drivers []*driver, summaries []drive.Summary) []Outcome {
 // missing are the figures that a strategy without a plan has none of.
 var missing = cli.More{
 	"theta_after": nil, "migrated_keys": nil, "migrated_state": nil, "migrated_fraction": nil, "certificates": nil,
-	"table_size": nil, "realised": nil, "balanced": nil, "compaction": nil, "curve_theta": nil, "curve_fraction": nil, "bound": nil,
+	"table_size": nil, "realised": nil, "balanced": nil, "compaction": nil, "curve_theta": nil, "curve_fraction": nil,
+	"bound": nil,
 }
 
 // writeTable prints the comparison for people.
@@ -203,9 +205,7 @@ func (c *Compare) writeTable(w *cli.Page, results []Outcome) {
 	if len(c.ScaleTo) > 0 {
 		columns += " | instances* = instances"
 	}
-	for _, p := range over {
-		columns += " | " + titleOf(&p) + "* = " + p.Name + " right"
-	}
+	columns += varied(over, func(p *parameters.Parameter) string { return " | " + titleOf(p) + "* = " + p.Name + " right" })
 	several, which := intervals > 1, "θ"
 	if several {
 		which = "realised θ"
@@ -224,8 +224,8 @@ func (c *Compare) writeTable(w *cli.Page, results []Outcome) {
 	}
 	if several {
 		columns += " | θ planned = theta_after/median ?theta | θ realised = realised/theta_median ?theta" +
-			" | p95 = realised/theta_p95 ?theta | above θ_max = realised/above ?percent | total state = migrated_state/total ?si" +
-			" | moved = realised/moved ?percent | returned = realised/returned ?percent | gap = certificates/gap ?percent" +
+			" | p95 = realised/theta_p95 ?theta | above θ_max = realised/above ?percent" +
+			" | total state = migrated_state/total ?si | moved = realised/moved ?percent | returned = realised/returned ?percent | gap = certificates/gap ?percent" +
 			" | median table = table_size/median ?si | max = table_size/max ?si | total time = plan_ms/total time | = note"
 	} else {
 		columns += " | θ after = theta_after/max ?theta | state = migrated_state/total ?si" +
@@ -255,6 +255,15 @@ func (c *Compare) writeTable(w *cli.Page, results []Outcome) {
 	}
 }
 
+// varied are the columns of parameters.
+func varied(over []parameters.Parameter, column func(*parameters.Parameter) string) string {
+	var b strings.Builder
+	for i := range over {
+		b.WriteString(column(&over[i]))
+	}
+	return b.String()
+}
+
 // note says what a line does not show.
 func (c *Compare) note(r Outcome) string {
 	switch over := r.Planned - r.WithinLimit; {
@@ -278,9 +287,7 @@ func (c *Compare) note(r Outcome) string {
 
 func outcomesCSV(results []Outcome) func(io.Writer) error {
 	columns, over := "strategy instances", varying(results)
-	for _, p := range over {
-		columns += " " + p.Name
-	}
+	columns += varied(over, func(p *parameters.Parameter) string { return " " + p.Name })
 	columns += ` pareto timed_out intervals planned balanced table_within_limit theta_after/median theta_after/max
 		realised/above realised/theta_median realised/theta_p95 realised/excess realised/moved realised/returned
 		migrated_state=migrated_state/total migrated_fraction/median migrated_keys=migrated_keys/total

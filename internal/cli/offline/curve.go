@@ -172,7 +172,8 @@ func (c *Compare) writeCurve(w *cli.Page, options planner.Options, d Comparison)
 	fmt.Fprintf(w, "\nBeside it, θ_max %v\n\n", options.ThetaMax)
 	cli.WriteList(w, d.Results, "strategy | "+median+"θ after = theta_after/median ?theta"+
 		" | curve, moving no more = curve_theta ?theta | "+median+"of all = migrated_fraction/median ?percent"+
-		" | curve, θ no higher = curve_fraction ?percent | "+median+"table = table_size/median ?si | balanced ?right | = note",
+		" | curve, θ no higher = curve_fraction ?percent | "+median+"table = table_size/median ?si | balanced ?right"+
+		" | = note",
 		func(i int) cli.More {
 			r := d.Results[i]
 			more := cli.More{"balanced": fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), "note": c.note(r)}

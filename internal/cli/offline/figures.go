@@ -61,7 +61,8 @@ func intervalOf(s step, d *driver, keys reading.KeyEncoder) Result {
 	out.DriftedKeys, out.WorkUnits, out.Merges = p.Snapshot.Drifted, p.WorkUnits, p.Merges()
 	if c := p.Certificate; c != nil {
 		out.Certificate = &wire.Certificate{
-			Gap: c.Gap, Infeasible: c.Infeasible, Scope: wire.CertificateScope(out.Migrates), Unmet: recast[[]wire.Unmet](c.Unmet),
+			Gap: c.Gap, Infeasible: c.Infeasible, Scope: wire.CertificateScope(out.Migrates),
+			Unmet: recast[[]wire.Unmet](c.Unmet),
 		}
 		if !c.Infeasible {
 			out.Certificate.LowerBound = &c.LowerBound

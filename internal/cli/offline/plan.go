@@ -158,7 +158,8 @@ func (c *Plan) print(env *cli.Environment) error {
 		return d
 	}, c.writePlan, func(w io.Writer) error {
 		if c.schedule != nil {
-			return cli.CsvOf(listsOf(c.last.Plan, c.last, keys).Migrations, "key from to cost state reason batch", c.numbered())(w)
+			migrations := listsOf(c.last.Plan, c.last, keys).Migrations
+			return cli.CsvOf(migrations, "key from to cost state reason batch", c.numbered())(w)
 		}
 		return c.last.moves().WriteCSV(w, bool(keys))
 	})

@@ -34,8 +34,9 @@ func (c *Plan) writeStream(w *cli.Page) {
 			most["error_before"], most["error_after"] = e.Before.Max, e.After.Max
 		}
 	}
-	cli.WriteList(w, append(rows, median, most, total), "interval = line right | keys"+records+" | θ before = before theta"+
-		" | θ after = after theta | migrated = moved | state | of all = part percent | gap right | table | time time | = note")
+	cli.WriteList(w, append(rows, median, most, total), "interval = line right | keys"+records+
+		" | θ before = before theta | θ after = after theta | migrated = moved | state | of all = part percent | gap right"+
+		" | table | time time | = note")
 	fmt.Fprintf(w, "\n%d of %d intervals balanced, %d within the table limit, %d changed something\n",
 		s.Balanced, s.Intervals, s.WithinLimit, s.Acted)
 	if x := s.Merges; x != nil {

@@ -92,6 +92,6 @@ func limitHeap(env *cli.Environment, budget int64) (undo func()) {
 	if env.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	before := debug.SetMemoryLimit(int64(budget - outsideHeap))
+	before := debug.SetMemoryLimit(budget - outsideHeap)
 	return func() { debug.SetMemoryLimit(before) }
 }
