@@ -399,8 +399,8 @@ func DecodeConfiguration(text []byte) (Configuration, error) {
 	}
 	c.TableOwner = cmp.Or(c.TableOwner, OwnerPlanner) // likewise
 	c.Scheme = cmp.Or(c.Scheme, SchemeTable)
-	if err := c.Scheme.Check(); err != nil {
-		return c, store.Unreadable("a stored configuration", err)
+	if err := c.Scheme.Check(); err != nil { // it may be of a newer program
+		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
 	if c.Policy == nil && c.Trigger == nil {
 		c.Trigger = &Trigger{}

@@ -76,10 +76,14 @@ func (s *Store) AbortPlan(
 // were taken while state was on its way are of an older version then.
 func keepTable(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow,
 	by store.Transition) error {
+	before, err := q.TableVersion(ctx, r.ID, r.TableVersion)
+	if err != nil {
+		return err
+	}
 	r.TableVersion++
 	r.UpdatedAt = by.At
 	version := statements.TableVersion{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion, PlanID: &p.ID,
-		CreatedAt: by.At}
+		CreatedAt: by.At, Checksum: before.Checksum}
 	if err := q.InsertTableVersion(ctx, r.ID, version); err != nil {
 		return err
 	}
