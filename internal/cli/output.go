@@ -46,15 +46,10 @@ func Buffered(w io.Writer, write func(io.Writer) error) error {
 // that there is of an item.
 type More = map[string]any
 
-// CsvOf writes CSV as MemberRows has it.
-func CsvOf[T any](items []T, columns string, more ...func(item int) More) func(io.Writer) error {
-	return func(w io.Writer) error { return csv.NewWriter(w).WriteAll(MemberRows(items, columns, more...)) }
-}
-
-// MemberRows are a header and a row for each item: a column for each of the members
+// CsvOf writes a header and a row for each item: a column for each of the members
 // that are named by their paths in JSON. The column of theta/before is theta_before;
 // that of state=migration/state is state.
-func MemberRows[T any](items []T, columns string, more ...func(item int) More) [][]string {
+func CsvOf[T any](items []T, columns string, more ...func(item int) More) func(io.Writer) error {
 	header := strings.Fields(columns)
 	paths := make([]string, len(header))
 	for i, column := range header {
@@ -78,7 +73,7 @@ func MemberRows[T any](items []T, columns string, more ...func(item int) More) [
 		}
 		rows = append(rows, row)
 	}
-	return rows
+	return func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }
 }
 
 // WriteList prints a table with a row for each item and a column for each of "title = path

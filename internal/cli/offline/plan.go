@@ -109,7 +109,11 @@ func (c *Plan) Run(env *cli.Environment) error {
 		return drivers, nil
 	}, func(in *reading.Input, _ int, s step) {
 		in.Progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
-		c.intervals = append(c.intervals, intervalOf(s, c.driver, c.Encoder()))
+		result := intervalOf(s, c.driver, c.Encoder())
+		if c.Output != "json" {
+			result.Instances, result.HotKeys, result.Splits = nil, nil, nil // tables show those of one plan alone
+		}
+		c.intervals = append(c.intervals, result)
 		c.summary.Add(s.Step)
 		c.last = s // only the newest plan is kept whole
 	})

@@ -10,7 +10,6 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/cli"
 	"plannerd/planner"
-	"plannerd/sdk/go/wire"
 )
 
 // writePlan prints one plan for people.
@@ -183,16 +182,19 @@ func writeFirst[T any](w *cli.Page, c *Plan, items []T, columns string, more ...
 
 // writeMigrations lists the migrations of keys, those of the largest state first.
 func (c *Plan) writeMigrations(w *cli.Page, p *planner.Plan) {
-	moves := slices.DeleteFunc(listsOf(p, c.last, false).Migrations,
-		func(m wire.PlanMigration) bool { return m.Class[5] > 0 })
+	s, moves := p.Snapshot, slices.Clone(c.last.named().Moves)
 	if len(moves) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\nMigrations: %s\n\n", cli.Plural(len(moves), "key"))
-	slices.SortStableFunc(moves, func(a, b wire.PlanMigration) int {
-		return cmp.Or(cmp.Compare(b.State, a.State), cmp.Compare(b.Cost, a.Cost))
+	slices.SortStableFunc(moves, func(a, b planner.Move) int {
+		return cmp.Or(cmp.Compare(s.StateOf(b), s.StateOf(a)), cmp.Compare(s.Cost[b.Item], s.Cost[a.Item]))
 	})
-	writeFirst(w, c, moves, "key key | from id | to id | cost si | state si | reason")
+	writeFirst(w, c, moves, "key key | from id | to id | cost si | state si | reason", func(i int) cli.More {
+		m := moves[i]
+		return cli.More{"key": string(s.Keys.At(int(m.Item))), "from": s.Instances[m.From].ID, "to": s.Instances[m.To].ID,
+			"cost": s.Cost[m.Item], "state": s.StateOf(m), "reason": m.Reason.String()}
+	})
 }
 
 // writeClassMoves lists the moves of classes, those of the most state first.
@@ -230,25 +232,26 @@ func (c *Plan) writeTableChanges(w *cli.Page, p *planner.Plan) {
 	}
 	fmt.Fprintf(w, "\nRouting table: %s set, %s dropped\n\n", cli.Plural(len(p.Set), "entry"), cli.Integer(len(p.Unset)))
 	s := p.Snapshot
-	var changes []cli.More
-	for _, set := range p.Set {
-		change := cli.More{"sign": "+", "key": string(s.Keys.At(int(set.Item))), "was": entryBefore(s, set.Item),
-			"becomes": cli.ID(s.Instances[set.To].ID)}
-		if change["was"] != "" {
-			change["sign"] = "~"
+	changes := make([]struct{}, len(p.Set)+len(p.Unset))
+	writeFirst(w, c, changes, "= sign | key key | was right | becomes right", func(i int) cli.More {
+		if i < len(p.Set) {
+			set, sign := p.Set[i], "+"
+			was := entryBefore(s, set.Item)
+			if was != "" {
+				sign = "~"
+			}
+			return cli.More{"sign": sign, "key": string(s.Keys.At(int(set.Item))), "was": was,
+				"becomes": cli.ID(s.Instances[set.To].ID)}
 		}
-		changes = append(changes, change)
-	}
-	for i, u := range p.Unset {
-		change := cli.More{"sign": "-", "key": string(p.UnsetKey(i)), "becomes": "hash"}
+		u := p.Unset[i-len(p.Set)]
+		was, becomes := "", "hash"
 		if u.Item < 0 {
-			change["was"], change["becomes"] = entryText(s.Table.At(int(u.Entry))), "absent"
+			was, becomes = entryText(s.Table.At(int(u.Entry))), "absent"
 		} else {
-			change["was"] = entryBefore(s, u.Item)
+			was = entryBefore(s, u.Item)
 		}
-		changes = append(changes, change)
-	}
-	writeFirst(w, c, changes, "= sign | key key | was right | becomes right")
+		return cli.More{"sign": "-", "key": string(p.UnsetKey(i - len(p.Set))), "was": was, "becomes": becomes}
+	})
 }
 
 // entryBefore is the instance of an item's entry in the committed table, or "".
