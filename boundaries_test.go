@@ -177,7 +177,7 @@ var boundaries = slices.Concat(floors(), []boundary{
 	{place: "internal/cli/analyzing", project: []string{"planner/...", "compact", "internal/..."}},
 	{place: "internal/cli/backtesting", project: []string{"planner/...", "compact", "internal/..."}},
 	{place: "internal/cli/offline", project: []string{"planner/...", "compact", "internal/...", "sdk/go/wire"}},
-	{place: "internal/cli/reading", project: []string{"planner/...", "compact", "internal/...", "sdk/go/wire"}},
+	{place: "internal/cli/reading", project: []string{"planner/...", "compact", "internal/..."}},
 	{
 		place:   "internal/cli/serving",
 		project: []string{"api", "web", "store/...", "planner", "internal/..."},

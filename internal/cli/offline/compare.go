@@ -205,7 +205,9 @@ func (c *Compare) writeTable(w *cli.Page, results []Outcome) {
 	if len(c.ScaleTo) > 0 {
 		columns += " | instances* = instances"
 	}
-	columns += varied(over, func(p *parameters.Parameter) string { return " | " + titleOf(p) + "* = " + p.Name + " right" })
+	columns += varied(over, func(p *parameters.Parameter) string {
+		return " | " + titleOf(p) + "* = " + p.Name + " right"
+	})
 	several, which := intervals > 1, "θ"
 	if several {
 		which = "realised θ"
@@ -225,7 +227,8 @@ func (c *Compare) writeTable(w *cli.Page, results []Outcome) {
 	if several {
 		columns += " | θ planned = theta_after/median ?theta | θ realised = realised/theta_median ?theta" +
 			" | p95 = realised/theta_p95 ?theta | above θ_max = realised/above ?percent" +
-			" | total state = migrated_state/total ?si | moved = realised/moved ?percent | returned = realised/returned ?percent | gap = certificates/gap ?percent" +
+			" | total state = migrated_state/total ?si | moved = realised/moved ?percent" +
+			" | returned = realised/returned ?percent | gap = certificates/gap ?percent" +
 			" | median table = table_size/median ?si | max = table_size/max ?si | total time = plan_ms/total time | = note"
 	} else {
 		columns += " | θ after = theta_after/max ?theta | state = migrated_state/total ?si" +

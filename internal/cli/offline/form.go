@@ -2,6 +2,7 @@ package offline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,18 +65,9 @@ func (f *ScaleFlags) scales() (compact.Scales, error) {
 
 // scalesOf are the scales that are given, checked; 0 for nil.
 func scalesOf(cost, state *float64) (compact.Scales, error) {
-	s := compact.Scales{Cost: given(cost, 1), State: given(state, 1)}
-	if err := s.Validate(); err != nil {
-		return compact.Scales{}, err
-	}
-	return compact.Scales{Cost: given(cost, 0), State: given(state, 0)}, nil
-}
-
-func given(x *float64, otherwise float64) float64 {
-	if x == nil {
-		return otherwise
-	}
-	return *x
+	one := 1.0
+	given := compact.Scales{Cost: *cmp.Or(cost, &one), State: *cmp.Or(state, &one)}
+	return parameters.Compact{CostScale: cost, StateScale: state}.Options().Scales, given.Validate()
 }
 
 // detail is what an input error says without its field.

@@ -244,13 +244,13 @@ func (c *Plan) writeTableChanges(w *cli.Page, p *planner.Plan) {
 				"becomes": cli.ID(s.Instances[set.To].ID)}
 		}
 		u := p.Unset[i-len(p.Set)]
-		was, becomes := "", "hash"
+		more := cli.More{"sign": "-", "key": string(p.UnsetKey(i - len(p.Set))), "becomes": "hash"}
 		if u.Item < 0 {
-			was, becomes = entryText(s.Table.At(int(u.Entry))), "absent"
+			more["was"], more["becomes"] = entryText(s.Table.At(int(u.Entry))), "absent"
 		} else {
-			was = entryBefore(s, u.Item)
+			more["was"] = entryBefore(s, u.Item)
 		}
-		return cli.More{"sign": "-", "key": string(p.UnsetKey(i - len(p.Set))), "was": was, "becomes": becomes}
+		return more
 	})
 }
 
