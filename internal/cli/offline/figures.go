@@ -52,6 +52,7 @@ func intervalOf(s step, d *driver, keys reading.KeyEncoder) Result {
 	for _, c := range p.Causes {
 		out.Causes = append(out.Causes, string(c))
 	}
+	out.Pareto = true // it is the only one
 	out.EndReason, out.Balanced, out.TableWithinLimit = wire.EndReason(p.EndReason), &p.Balanced, p.TableWithinLimit
 	out.Theta, out.Underload, out.Skewness = comparison(p.Theta), comparison(p.Underload), comparison(p.Skewness)
 	out.Migration = wire.MigrationFigures{
