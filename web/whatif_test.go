@@ -147,7 +147,7 @@ func TestWhatIfEqual(t *testing.T) {
 		t.Errorf("%d rows stand for %d plans", rows, all)
 	}
 	if axes := browsertest.Eval[[]string](p,
-		`[...document.querySelectorAll('.whatif-axis select')].map((s) => s.value)`); !slices.Equal(axes,
+		`[...document.querySelectorAll('.whatif-axes select')].map((s) => s.value)`); !slices.Equal(axes,
 		[]string{"migration", "theta", "table"}) {
 		t.Errorf("the axes are %v", axes)
 	}

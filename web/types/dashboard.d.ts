@@ -25,6 +25,18 @@ declare global {
   /** What a template can hold, and a component be given as children. */
   type Children = ComponentChildren
 
+  /** Types of modules that most modules use. */
+  type Watched<T> = import('../static/js/api.js').Resource<T>
+  type Items<T> = import('../static/js/api.js').Items<T>
+  type Problem = import('../static/js/api.js').Problem
+  type Palette = import('../static/js/chart.js').Palette
+  type ChartOption = import('../static/js/chart.js').Option
+  type Stat = import('../static/js/parts.js').Stat
+  type Column<T = any> = import('../static/js/parts.js').Column<T>
+  type TableColumn<T = any> = import('../static/js/table.js').TableColumn<T>
+  type Sorted = import('../static/js/table.js').Sorted
+  type Asked = import('../static/js/shell.js').Asked
+
   /** What the address of a view says after its "?". */
   type Query = Record<string, string | undefined>
 

@@ -3,7 +3,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
-import { PlainTable } from './parts.js'
+import { plainTable } from './parts.js'
 import { colour, onTheme } from './theme.js'
 import { useTurns } from './topic.js'
 
@@ -115,7 +115,7 @@ export const axis = (p, more = {}) => ({
 
 /**
  * Of a chart: option gives what ECharts takes; label says in a sentence
- * what it shows; data, {columns, rows} of a PlainTable, the same as a table. on are
+ * what it shows; data, {columns, rows} of a plain table, the same as a table. on are
  * handlers by the name of ECharts' events. depends says when option gives something else.
  * handle is a ref that holds the chart of ECharts while there is one.
  *
@@ -126,7 +126,7 @@ export const axis = (p, more = {}) => ({
  * @param {(p: Palette, width: number) => Option} props.option
  * @param {string} props.label
  * @param {number} [props.height] in pixels
- * @param {{ columns: import('./parts.js').Column[], rows: any[] }} [props.data]
+ * @param {{ columns: (Column | false)[], rows: any[] }} [props.data]
  * @param {Record<string, (event: any) => void>} [props.on]
  * @param {(index: number, item?: any) => void} [props.onPick]
  * @param {string} [props.group]
@@ -219,7 +219,7 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
       data &&
       html`<details class="chart-data">
         <summary>Data as a table</summary>
-        <${Later} render=${() => html`<${PlainTable} caption=${label} ...${data} />`} />
+        <${Later} render=${() => plainTable(label, data.rows, data.columns)} />
       </details>`
     }
   </figure>`

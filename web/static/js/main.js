@@ -2,7 +2,7 @@
 
 import { Problem, request, session, signIn, signOut, signedIn, useResource, useSession } from './api.js'
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from './html.js'
-import { Announcements, Dialog, Empty, Loading, Trouble } from './parts.js'
+import { Announcements, Check, Choose, Dialog, Empty, Loading, Trouble } from './parts.js'
 import { useRoute } from './route.js'
 import { setStateUnit, useStateUnit } from './format.js'
 import { learn } from './strategies.js'
@@ -54,7 +54,7 @@ function Frame() {
   const found = find(route.path)
   const load = found?.load ?? null
   // It is asked for while the view is loaded, and without it names are as the API has them.
-  /** @type {import('./api.js').Resource<API['StrategyList']>} */
+  /** @type {Watched<API['StrategyList']>} */
   const offer = useResource(asks ? null : 'v1/strategies')
   if (offer.data) learn(offer.data)
 
@@ -145,12 +145,15 @@ function Guarded({ View, ...props }) {
   </div>`
 }
 
+const unitWords = Object.entries({ units: 'State in units', bytes: 'State in bytes' })
+const themeWords = Object.entries({ system: 'System', light: 'Light', dark: 'Dark' })
+
 /** How things are shown, and who asks. */
 function Preferences() {
   const unit = useStateUnit()
   const [chosen, choose] = useState(theme())
   const { asks } = useSession()
-  /** @type {import('./api.js').Resource<API['Caller']>} */
+  /** @type {Watched<API['Caller']>} */
   const caller = useResource(asks ? null : 'v1/caller')
   return html`<div class="preferences">
     ${
@@ -160,27 +163,17 @@ function Preferences() {
       </span>`
     }
     ${signedIn() && html`<button type="button" class="quiet" onClick=${signOut}>Sign out</button>`}
-    <label>
-      <span class="visually-hidden">Unit of state</span>
-      <select value=${unit} onChange=${(e) => setStateUnit(e.currentTarget.value)}>
-        <option value="units">State in units</option>
-        <option value="bytes">State in bytes</option>
-      </select>
-    </label>
-    <label>
-      <span class="visually-hidden">Colours</span>
-      <select
-        value=${chosen}
-        onChange=${(e) => {
-          setTheme(e.currentTarget.value)
-          choose(theme())
-        }}
-      >
-        <option value="system">System</option>
-        <option value="light">Light</option>
-        <option value="dark">Dark</option>
-      </select>
-    </label>
+    <${Choose} label="Unit of state" hidden value=${unit} options=${unitWords} onChange=${setStateUnit} />
+    <${Choose}
+      label="Colours"
+      hidden
+      value=${chosen}
+      options=${themeWords}
+      onChange=${(value) => {
+        setTheme(value)
+        choose(theme())
+      }}
+    />
   </div>`
 }
 
@@ -226,10 +219,7 @@ function TokenPrompt() {
           aria-describedby="token-said"
         />
       </div>
-      <label class="check">
-        <input type="checkbox" checked=${remember} onChange=${(e) => setRemember(e.currentTarget.checked)} /> Keep it in
-        this browser, not only in this tab
-      </label>
+      <${Check} checked=${remember} onChange=${setRemember}>Keep it in this browser, not only in this tab<//>
       <p id="token-said" role="alert" class="form-said">${said}</p>
       <footer class="form-foot"><button type="submit" class="primary" disabled=${busy}>Sign in</button></footer>
     </form>

@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { asProblem, idempotencyKey, passing, Problem, wasAborted } from './api.js'
-import { absolute, clock, relative } from './format.js'
+import { absolute, clock, count, relative } from './format.js'
 import { html } from './html.js'
 import { setQuery } from './route.js'
 import { explained } from './terms.js'
@@ -167,7 +167,7 @@ export function Trouble({ problem, retry, itself = true }) {
  * data. Data that could not be renewed is shown, and that it is old.
  *
  * @template T
- * @param {{ of: import('./api.js').Resource<T>, rows?: number, render: (data: T) => Children }} props
+ * @param {{ of: Watched<T>, rows?: number, render: (data: T) => Children }} props
  */
 export function Resource({ of, rows, render }) {
   if (of.data === null)
@@ -336,6 +336,62 @@ export function Field({ label, hint, children }) {
 }
 
 /**
+ * A control that chooses one of options, each its value and its words.
+ *
+ * @param {{ value: string | number, options: [value: string | number, words: Children][],
+ *   onChange: (value: string) => void, [attribute: string]: unknown }} props
+ */
+export const Select = ({ options, onChange, ...more }) =>
+  html`<select ...${more} onChange=${(e) => onChange(e.currentTarget.value)}>
+    ${options.map(([value, words]) => html`<option value=${value} key=${value}>${words}</option>`)}
+  </select>`
+
+/**
+ * The same beside its label, which may be hidden from view; after stands behind it.
+ *
+ * @param {Parameters<typeof Select>[0] & { label: string, hidden?: boolean, after?: string }} props
+ */
+export const Choose = ({ label, hidden, after, ...select }) =>
+  html`<label class="choose">
+    <span class=${hidden ? 'visually-hidden' : ''}>${label}</span> <${Select} ...${select} /> ${after}
+  </label>`
+
+/**
+ * A box that is checked or not, or with another type a button of which one is, before its label.
+ *
+ * @param {{ checked: boolean, onChange: (checked: boolean) => void, children?: Children,
+ *   [attribute: string]: unknown }} props
+ */
+export const Check = ({ checked, onChange, children, ...more }) =>
+  html`<label class="check">
+    <input
+      type="checkbox"
+      checked=${checked}
+      onChange=${(e) => onChange(e.currentTarget.checked)}
+      ...${more}
+    />
+    ${children}
+  </label>`
+
+/**
+ * Boxes for all of some values, each with its words. onChange is given those that then are chosen, in their order.
+ *
+ * @param {{ of: [value: string, words: Children, title?: string][], chosen: string[],
+ *   onChange: (chosen: string[]) => void }} props
+ */
+export const Checks = ({ of, chosen, onChange }) =>
+  of.map(
+    ([value, words, title]) =>
+      html`<${Check}
+        key=${value}
+        checked=${chosen.includes(value)}
+        onChange=${(on) => onChange(of.map(([v]) => v).filter((v) => (v === value ? on : chosen.includes(v))))}
+      >
+        <span title=${title}>${words}</span>
+      <//>`,
+  )
+
+/**
  * Links of which one is here: {href, text, here}.
  *
  * @param {{ label: string, items: { href: string, text: string, here: boolean }[] }} props
@@ -352,44 +408,71 @@ export function Tabs({ label, items }) {
 }
 
 /**
- * A column of a small table; number says that it is set as numbers are.
+ * A column of a small table: its head, and what of makes of a row; numbers are set as such.
  *
  * @template [T=any]
- * @typedef {{ head: Children, of: (row: T) => Children, number?: boolean }} Column
+ * @typedef {[head: Children, of: (row: T) => Children, kind?: 'number' | false]} Column
  */
 
 /**
  * A small table. Rows must be few.
  *
  * @template T
- * @param {{ caption: Children, columns: Column<T>[], rows: T[], rowKey?: (row: T, i: number) => string | number,
- *   class?: string }} props
+ * @param {string} caption
+ * @param {T[]} rows
+ * @param {(Column<T> | false)[]} columns
  */
-export function PlainTable({ caption, columns, rows, rowKey = (_, i) => i, class: more = '' }) {
+export function plainTable(caption, rows, columns) {
+  const shown = columns.filter((c) => c !== false)
   return html`<div class="table-scroll" tabindex="0" role="region" aria-label=${caption}>
-    <table class=${more}>
+    <table>
       <caption class="visually-hidden">${caption}</caption>
       <thead>
         <tr>
-          ${columns.map(
-            (c, at) =>
-              html`<th scope="col" class=${c.number ? 'number' : ''} key=${at}>
-                ${explained(c.head)}
-              </th>`,
+          ${shown.map(
+            ([head, , kind], i) => html`<th scope="col" class=${kind || ''} key=${i}>${explained(head)}</th>`,
           )}
         </tr>
       </thead>
       <tbody>
         ${rows.map(
           (row, i) =>
-            html`<tr key=${rowKey(row, i)}>
-              ${columns.map((c, at) => html`<td class=${c.number ? 'number' : ''} key=${at}>${c.of(row)}</td>`)}
+            html`<tr key=${i}>
+              ${shown.map(([, of, kind], c) => html`<td class=${kind || ''} key=${c}>${of(row)}</td>`)}
             </tr>`,
         )}
       </tbody>
     </table>
   </div>`
 }
+
+/**
+ * The first rows, as render draws them, and a button for more.
+ *
+ * @param {{ of: any[], step: number, render: (rows: any[]) => Children }} props
+ */
+export function FirstOf({ of, step, render }) {
+  const [most, show] = useState(step)
+  return html`
+    ${render(of.slice(0, most))}
+    ${
+      most < of.length &&
+      html`<p>
+        <button type="button" onClick=${() => show(most + 5 * step)}>Show more of ${count(of.length)}</button>
+      </p>`
+    }
+  `
+}
+
+/**
+ * The data of a chart as it is told to those who do not see it.
+ *
+ * @template T
+ * @param {T[]} rows
+ * @param {(Column<T> | false)[]} columns
+ * @returns {{ rows: any[], columns: (Column | false)[] }}
+ */
+export const dataOf = (rows, columns) => ({ rows, columns })
 
 /**
  * The head of a column that sorts its table: the address says by which one (rank), and whether it descends (ranked).

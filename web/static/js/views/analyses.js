@@ -15,7 +15,6 @@ import { Schemes } from './analyses/schemes.js'
 import { complete, keep, queryOf, Source, sourceOf } from './analyses/source.js'
 
 /**
- * @import { Asked } from '../shell.js'
  * @import { Draft } from './analyses/parameters.js'
  * @import { Context } from './analyses/question.js'
  * @import { Run } from './analyses/run.js'
@@ -154,13 +153,13 @@ function Analysis({ analysis, query }) {
     <form class="card analyses-form" onSubmit=${submit} aria-label="Question">
       <${Source}
         source=${form.source}
-        change=${(/** @type {Partial<SourceOf>} */ c) => setForm((f) => ({ ...f, source: { ...f.source, ...c } }))}
+        change=${(c) => setForm((f) => ({ ...f, source: { ...f.source, ...c } }))}
         streams=${analysis === 'pkg' || analysis === 'ring'}
       />
       <${Parameters}
         analysis=${analysis}
         draft=${form.draft}
-        change=${(/** @type {Draft} */ c) => setForm((f) => ({ ...f, draft: { ...f.draft, ...c } }))}
+        change=${(c) => setForm((f) => ({ ...f, draft: { ...f.draft, ...c } }))}
         context=${context.data}
       />
       <div class="form-foot analyses-foot">

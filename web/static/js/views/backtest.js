@@ -10,10 +10,7 @@ import { Plot } from './backtest/plot.js'
 import { entriesOf, policyWords, Table } from './backtest/table.js'
 import { Page } from './operator/page.js'
 
-/**
- * @import { Run } from './analyses/run.js'
- * @import { Operator } from './operator/page.js'
- */
+/** @import { Run } from './analyses/run.js' */
 
 /** @typedef {API['BacktestReport']} Report */
 
@@ -22,14 +19,14 @@ export default function View({ operator: name, query }) {
   return html`<${Page}
     name=${name}
     tab="backtest"
-    render=${(/** @type {Operator} */ operator) => html`<${Backtest} operator=${operator} query=${query} />`}
+    render=${(operator) => html`<${Backtest} operator=${operator} query=${query} />`}
   />`
 }
 
 /**
  * The address is the question: one without a tolerance asks nothing.
  *
- * @param {{ operator: Operator, query: Query }} props
+ * @param {{ operator: API['Operator'], query: Query }} props
  */
 function Backtest({
   operator: { name, theta_max, last_interval: intervals },

@@ -6,18 +6,13 @@ import { count, counted, percent } from '../format.js'
 import { html, useEffect, useMemo } from '../html.js'
 import { Course, isWithin } from '../judge.js'
 import { newerOf, NewerShort } from '../newer.js'
-import { Card, Code, Empty, Resource, Status, Time } from '../parts.js'
+import { Card, Choose, Code, Empty, Resource, Status, Time } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { strategyTitle } from '../strategies.js'
 import { VirtualTable } from '../table.js'
 import { capital, concern } from '../words.js'
 import { firstStatistics } from './operator/first.js'
-
-/**
- * @import { Items, Resource as Watched } from '../api.js'
- * @import { TableColumn } from '../table.js'
- */
 
 /** @typedef {API['Operator'] & { recent: API['OperatorRecent'] }} Operator */
 
@@ -78,7 +73,7 @@ export default function Operators({ query }) {
     <${Resource}
       of=${operators}
       rows=${6}
-      render=${(/** @type {Items<Operator>} */ data) =>
+      render=${(data) =>
         data.items.length === 0 ? html`<${FirstSteps} />` : html`<${List} ...${data} query=${query} />`}
     />
   `
@@ -115,8 +110,7 @@ function List({ items, more, query }) {
     <div class="bar">
       <${Summary} items=${items} />
       <div class="operators-filters">
-        <${Select} label="Plan" name="status" value=${status} choices=${statuses} />
-        <${Select} label="θ" name="theta" value=${theta} choices=${thetas} />
+        ${chooser('Plan', 'status', status, statuses)} ${chooser('θ', 'theta', theta, thetas)}
         <label class="search">
           <span class="visually-hidden">Search operators</span>
           <input
@@ -134,14 +128,14 @@ function List({ items, more, query }) {
         label="Operators"
         columns=${columns}
         rows=${found}
-        keyOf=${(/** @type {Operator | undefined} */ o) => o?.name}
+        keyOf=${(o) => o?.name}
         source=${JSON.stringify([search, status, theta, by, order])}
         room=${found.length}
         rowHeight=${72}
         cardHeight=${236}
         height=${2_000}
         sorted=${{ by, order }}
-        onSort=${(/** @type {string} */ sort, /** @type {string} */ way) =>
+        onSort=${(sort, way) =>
           setQuery({ sort: sort === 'plan' ? null : sort, order: way === firstOrder(sort) ? null : way })}
         empty=${html`<${Empty} title="No operator is like that">
           <button type="button" onClick=${() => setQuery({ search: null, status: null, theta: null })}>Show all</button>
@@ -178,17 +172,19 @@ function Summary({ items }) {
 /**
  * Chooses what the query says under a name.
  *
- * @param {{ label: string, name: string, value: string, choices: Record<string, [string, unknown]> }} props
+ * @param {string} label
+ * @param {string} name
+ * @param {string} value
+ * @param {Record<string, [string, unknown]>} choices
  */
-const Select = ({ label, name, value, choices }) => html`<label>
-  <span class="visually-hidden">${label}</span>
-  <select
+const chooser = (label, name, value, choices) =>
+  html`<${Choose}
+    label=${label}
+    hidden
     value=${value}
-    onChange=${(/** @type {{ currentTarget: HTMLSelectElement }} */ e) => setQuery({ [name]: e.currentTarget.value })}
-  >
-    ${Object.entries(choices).map(([id, [words]]) => html`<option key=${id} value=${id}>${words}</option>`)}
-  </select>
-</label>`
+    options=${Object.entries(choices).map(([id, [words]]) => [id, words])}
+    onChange=${(to) => setQuery({ [name]: to })}
+  />`
 
 /** @type {Record<string, [one: string, many: string]>} */
 const sizeUnit = {

@@ -15,10 +15,6 @@ import { Migrations } from './plan/migrations.js'
 import { Scheme } from './plan/schemes.js'
 import { useReasons } from './plan/why.js'
 
-/**
- * @import { Resource as Watched } from '../api.js'
- */
-
 const mostFlows = 4_000
 /** @param {Plan} plan */
 const every = (plan) => (movesOn(plan.status) ? 2_000 : 0)
@@ -44,7 +40,7 @@ export default function View({ plan: id }) {
     <${Resource}
       of=${found}
       rows=${8}
-      render=${(/** @type {Plan} */ shown) => html`
+      render=${(shown) => html`
         <div class="plan">
           <${Head} plan=${shown} found=${found} />
           ${movesOn(shown.status) && html`<${Progress} plan=${shown} steps=${steps} />`}

@@ -14,10 +14,7 @@ import { Parameters, parametersOf } from './whatif/parameters.js'
 import { Results } from './whatif/results.js'
 import { sourceOf as sourceOfCSV, Statistics, useStatistics } from './whatif/statistics.js'
 
-/**
- * @import { Asked } from '../shell.js'
- * @import { Source } from './whatif/ask.js'
- */
+/** @import { Source } from './whatif/ask.js' */
 
 /**
  * @param {Query} query

@@ -3,11 +3,7 @@
 import { axis, boundLine, boundMark, Chart } from '../../chart.js'
 import { amount, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
-
-/**
- * @import { Palette } from '../../chart.js'
- * @import { Column } from '../../parts.js'
- */
+import { dataOf } from '../../parts.js'
 
 /** @typedef {{ size: number, owner: number | null }} Stretch */
 
@@ -125,16 +121,12 @@ export function Loads({ rows, member, unit = 'load', format = amount, full = exa
     height=${260}
     label=${label}
     depends=${[rows, lines]}
-    data=${{
-      /** @type {Column<LoadRow>[]} */
-      columns: [
-        { head: member, of: (r) => r.id, number: true },
-        { head: `${unit} before`, of: (r) => full(r.before), number: true },
-        { head: `${unit} after`, of: (r) => full(r.after), number: true },
-        { head: bound, of: (r) => full(r.bound ?? null), number: true },
-      ],
-      rows,
-    }}
+    data=${dataOf(rows, [
+      [member, (r) => r.id, 'number'],
+      [`${unit} before`, (r) => full(r.before), 'number'],
+      [`${unit} after`, (r) => full(r.after), 'number'],
+      [bound, (r) => full(r.bound ?? null), 'number'],
+    ])}
     option=${(p) => ({
       grid: { left: 8, right: 12, top: 36, bottom: 8, containLabel: true },
       legend: { top: 0, left: 0, data: ['before', 'after', ...(equal ? [] : [bound])] },

@@ -3,14 +3,9 @@
 import { axis, Chart } from '../../chart.js'
 import { amount, count, counted, percent, stateOnly } from '../../format.js'
 import { html } from '../../html.js'
-import { Card } from '../../parts.js'
+import { Card, Choose, dataOf } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colours, merged } from './drawing.js'
-
-/**
- * @import { Palette } from '../../chart.js'
- * @import { Column } from '../../parts.js'
- */
 
 /** @typedef {API['RangesSegment']} Segment */
 
@@ -49,16 +44,12 @@ export function KeySpace({ plan, width }) {
   const rows = rowsOf(segments)
   const total = segments.reduce((sum, s) => sum + s[width], 0)
   const ids = plan.followers.map((f) => f.id)
-  const chooser = html`<label class="analyses-choose">
-    Width
-    by <select
-      value=${width}
-      onChange=${(e) => setQuery({ width: e.currentTarget.value === 'cost' ? null : e.currentTarget.value })}
-    >
-      <option value="cost">share of cost</option>
-      <option value="keys">number of keys</option>
-    </select>
-  </label>`
+  const chooser = html`<${Choose}
+    label="Width by"
+    value=${width}
+    options=${Object.entries({ cost: 'share of cost', keys: 'number of keys' })}
+    onChange=${(by) => setQuery({ width: by === 'cost' ? null : by })}
+  />`
   const moving = segments.filter((s) => s.before !== null && s.before !== s.after)
   return html`<${Card} title="Owners along the key space" aside=${chooser}>
     <${Chart}
@@ -240,16 +231,13 @@ function option(p, rows, drawn, ids, total, width) {
 const mostListed = 1_000
 
 /** @param {Segment[]} segments */
-const tableOf = (segments) => ({
-  rows: segments.slice(0, mostListed),
-  /** @type {Column<Segment>[]} */
-  columns: [
-    { head: 'From key', of: (s) => html`<code class="analyses-key">${keyWords(s.low, '–')}</code>` },
-    { head: 'To key, exclusive', of: (s) => html`<code class="analyses-key">${keyWords(s.high, '–')}</code>` },
-    { head: 'Before', of: (s) => s.before ?? '–', number: true },
-    { head: 'After', of: (s) => s.after, number: true },
-    { head: 'Keys', of: (s) => count(s.keys), number: true },
-    { head: 'Cost', of: (s) => amount(s.cost), number: true },
-    { head: 'State', of: (s) => stateOnly(s.state), number: true },
-  ],
-})
+const tableOf = (segments) =>
+  dataOf(segments.slice(0, mostListed), [
+    ['From key', (s) => html`<code class="analyses-key">${keyWords(s.low, '–')}</code>`],
+    ['To key, exclusive', (s) => html`<code class="analyses-key">${keyWords(s.high, '–')}</code>`],
+    ['Before', (s) => s.before ?? '–', 'number'],
+    ['After', (s) => s.after, 'number'],
+    ['Keys', (s) => count(s.keys), 'number'],
+    ['Cost', (s) => amount(s.cost), 'number'],
+    ['State', (s) => stateOnly(s.state), 'number'],
+  ])

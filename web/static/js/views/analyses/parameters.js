@@ -2,6 +2,7 @@
 // form, in the address and in a request.
 
 import { html, useId } from '../../html.js'
+import { Check, Checks, Select } from '../../parts.js'
 import { capital } from '../../words.js'
 
 /** @import { Context } from './question.js' */
@@ -527,7 +528,7 @@ export function Parameters({ analysis, draft, change, context }) {
       key=${p.name}
       of=${p}
       value=${draft[p.name]}
-      change=${(/** @type {string} */ value) => change({ [p.name]: value })}
+      change=${(value) => change({ [p.name]: value })}
       context=${context}
     />`
   const more = shown.filter((p) => p.more)
@@ -556,24 +557,33 @@ function Control({ of: p, value, change, context }) {
   const id = useId()
   const { choices = [] } = p
   if (p.kind === 'yes')
-    return html`<label class="check">
-      <input
-        type="checkbox"
-        checked=${value === 'true'}
-        onChange=${(e) => change(e.currentTarget.checked ? 'true' : '')}
-      /> ${p.words}
-    </label>`
-  if (p.kind === 'checks') return html`<${Checks} of=${p} value=${value} change=${change} />`
+    return html`<${Check} checked=${value === 'true'} onChange=${(on) => change(on ? 'true' : '')}>
+      ${p.words}
+    <//>`
+  if (p.kind === 'checks') {
+    const chosen = value === '' ? [] : value.split(',')
+    return html`<fieldset>
+      <legend>${p.words} <span class="hint">${chosen.length === 0 ? `none chosen: ${p.before}` : ''}</span></legend>
+      <div class="analyses-kinds">
+        <${Checks} of=${choices} chosen=${chosen} onChange=${(all) => change(all.join())} />
+      </div>
+    </fieldset>`
+  }
   const own =
     p.own?.(context) ||
     (p.members && !p.local && context?.operator && `${context.operator.instances.length}, as the operator`) ||
     (p.before ?? '')
   const control =
     p.kind === 'choice'
-      ? html`<select id=${id} value=${value} onChange=${(e) => change(e.currentTarget.value)}>
-          ${!choices.some(([v]) => v === own) && html`<option value="">${capital(own)}</option>`}
-          ${choices.map(([v, words]) => html`<option value=${v === own ? '' : v} key=${v}>${words}</option>`)}
-        </select>`
+      ? html`<${Select}
+          id=${id}
+          value=${value}
+          options=${[
+            ...(choices.some(([v]) => v === own) ? [] : [['', capital(own)]]),
+            ...choices.map(([v, words]) => [v === own ? '' : v, words]),
+          ]}
+          onChange=${change}
+        />`
       : html`<input
           id=${id}
           type=${p.kind === 'list' ? 'text' : 'number'}
@@ -593,36 +603,4 @@ function Control({ of: p, value, change, context }) {
     ${control}
     ${p.hint && html`<p class="hint" id="${id}-hint">${p.hint}</p>`}
   </div>`
-}
-
-/** @param {{ of: Parameter, value: string, change: (value: string) => void }} props */
-function Checks({ of: p, value, change }) {
-  const { choices = [] } = p
-  const chosen = value === '' ? [] : value.split(',')
-  /**
-   * @param {string} name
-   * @param {boolean} on
-   */
-  const turn = (name, on) =>
-    change(
-      choices
-        .map(([v]) => v)
-        .filter((v) => (v === name ? on : chosen.includes(v)))
-        .join(','),
-    )
-  return html`<fieldset>
-    <legend>${p.words} <span class="hint">${chosen.length === 0 ? `none chosen: ${p.before}` : ''}</span></legend>
-    <div class="analyses-kinds">
-      ${choices.map(
-        ([v, words]) =>
-          html`<label class="check" key=${v}>
-            <input
-              type="checkbox"
-              checked=${chosen.includes(v)}
-              onChange=${(e) => turn(v, e.currentTarget.checked)}
-            /> ${words}
-          </label>`,
-      )}
-    </div>
-  </fieldset>`
 }

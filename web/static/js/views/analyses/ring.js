@@ -2,13 +2,11 @@
 
 import { amount, count, counted, exactly, percent, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, PlainTable, Stats } from '../../parts.js'
+import { Card, Choose, plainTable, Stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { Loads } from './drawing.js'
 import { RingDrawing } from './ringdrawing.js'
 import { Paper, Simulations } from './simulation.js'
-
-/** @import { Column, Stat } from '../../parts.js' */
 
 /**
  * A change of the ring that can be shown.
@@ -179,11 +177,12 @@ function Change({ result, shown, changes, theta }) {
       : []
   const chooser =
     changes.length > 1 &&
-    html`<label class="analyses-choose">
-      Change <select value=${id} onChange=${(e) => setQuery({ show: e.currentTarget.value })}>
-        ${changes.map((c) => html`<option value=${c.id} key=${c.id}>${c.words}</option>`)}
-      </select>
-    </label>`
+    html`<${Choose}
+      label="Change"
+      value=${id}
+      options=${changes.map((c) => [c.id, c.words])}
+      onChange=${(show) => setQuery({ show })}
+    />`
   return html`<${Card} title=${shown.words} aside=${chooser}>
     ${
       change.tokens_added + change.tokens_removed === 0 &&
@@ -277,83 +276,50 @@ function tokenWords({ tokens_before: before, tokens_after: after }) {
 
 /** @param {{ nodes: API['RingNodeChange'][] }} props */
 const ChangedNodes = ({ nodes }) =>
-  html`<div class="analyses-tall">
-    <${PlainTable}
-      caption="Tokens and loads of each node before and after"
-      rows=${nodes}
-      rowKey=${(/** @type {{ id: number }} */ n) => n.id}
-      columns=${
-        /** @type {Column<API['RingNodeChange']>[]} */ ([
-          { head: 'Node', of: (n) => n.id },
-          { head: 'Capacity', of: (n) => exactly(n.capacity), number: true },
-          { head: 'Tokens', of: (n) => `${count(n.tokens_before)} → ${count(n.tokens_after)}`, number: true },
-          { head: 'Change', of: tokenWords },
-          { head: 'Load before', of: (n) => amount(n.load_before), number: true },
-          { head: 'Load after', of: (n) => amount(n.load_after), number: true },
-          { head: 'Keys', of: (n) => `${count(n.keys_before)} → ${count(n.keys_after)}`, number: true },
-          { head: 'State in', of: (n) => stateOnly(n.state_in), number: true },
-          { head: 'State out', of: (n) => stateOnly(n.state_out), number: true },
-        ])
-      }
-    />
-  </div>`
+  plainTable('Tokens and loads of each node before and after', nodes, [
+    ['Node', (n) => n.id],
+    ['Capacity', (n) => exactly(n.capacity), 'number'],
+    ['Tokens', (n) => `${count(n.tokens_before)} → ${count(n.tokens_after)}`, 'number'],
+    ['Change', tokenWords],
+    ['Load before', (n) => amount(n.load_before), 'number'],
+    ['Load after', (n) => amount(n.load_after), 'number'],
+    ['Keys', (n) => `${count(n.keys_before)} → ${count(n.keys_after)}`, 'number'],
+    ['State in', (n) => stateOnly(n.state_in), 'number'],
+    ['State out', (n) => stateOnly(n.state_out), 'number'],
+  ])
 
 /** @param {{ arcs: API['RingArc'][] }} props */
 const Arcs = ({ arcs }) =>
-  html`<div class="analyses-tall">
-    <${PlainTable}
-      caption="Arcs that change their node"
-      rows=${arcs}
-      columns=${
-        /** @type {Column<API['RingArc']>[]} */ ([
-          { head: 'Positions after', of: (a) => count(a.start), number: true },
-          { head: 'Up to', of: (a) => count(a.end), number: true },
-          { head: 'From', of: (a) => a.from, number: true },
-          { head: 'To', of: (a) => a.to, number: true },
-          { head: 'Keys', of: (a) => count(a.keys), number: true },
-          { head: 'Cost', of: (a) => amount(a.cost), number: true },
-          { head: 'State', of: (a) => stateOnly(a.state), number: true },
-        ])
-      }
-    />
-  </div>`
+  plainTable('Arcs that change their node', arcs, [
+    ['Positions after', (a) => count(a.start), 'number'],
+    ['Up to', (a) => count(a.end), 'number'],
+    ['From', (a) => a.from, 'number'],
+    ['To', (a) => a.to, 'number'],
+    ['Keys', (a) => count(a.keys), 'number'],
+    ['Cost', (a) => amount(a.cost), 'number'],
+    ['State', (a) => stateOnly(a.state), 'number'],
+  ])
 
 /** @param {{ keys: API['RingMovedKey'][] }} props */
 const Moved = ({ keys }) =>
-  html`<div class="analyses-tall">
-    <${PlainTable}
-      caption="Keys that move"
-      rows=${keys}
-      rowKey=${(/** @type {{ key: string }} */ k) => k.key}
-      columns=${
-        /** @type {Column<API['RingMovedKey']>[]} */ ([
-          { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` },
-          { head: 'From', of: (k) => k.from, number: true },
-          { head: 'To', of: (k) => k.to, number: true },
-          { head: 'Cost', of: (k) => amount(k.cost), number: true },
-          { head: 'State', of: (k) => stateOnly(k.state), number: true },
-        ])
-      }
-    />
-  </div>`
+  plainTable('Keys that move', keys, [
+    ['Key', (k) => html`<code class="analyses-key">${k.key}</code>`],
+    ['From', (k) => k.from, 'number'],
+    ['To', (k) => k.to, 'number'],
+    ['Cost', (k) => amount(k.cost), 'number'],
+    ['State', (k) => stateOnly(k.state), 'number'],
+  ])
 
 /** @param {{ nodes: API['RingNodeLoad'][] }} props */
 const Nodes = ({ nodes }) =>
-  html`<${PlainTable}
-    caption="What each node carries"
-    rows=${nodes}
-    rowKey=${(/** @type {{ id: number }} */ n) => n.id}
-    columns=${
-      /** @type {Column<API['RingNodeLoad']>[]} */ ([
-        { head: 'Node', of: (n) => n.id },
-        { head: 'Tokens', of: (n) => count(n.tokens), number: true },
-        { head: 'Share of the ring', of: (n) => percent(n.share), number: true },
-        { head: 'Load', of: (n) => amount(n.load), number: true },
-        { head: 'Keys', of: (n) => count(n.keys), number: true },
-        { head: 'Queue', of: (n) => amount(n.queue), number: true },
-      ])
-    }
-  />`
+  plainTable('What each node carries', nodes, [
+    ['Node', (n) => n.id],
+    ['Tokens', (n) => count(n.tokens), 'number'],
+    ['Share of the ring', (n) => percent(n.share), 'number'],
+    ['Load', (n) => amount(n.load), 'number'],
+    ['Keys', (n) => count(n.keys), 'number'],
+    ['Queue', (n) => amount(n.queue), 'number'],
+  ])
 
 /**
  * The rounds of a plan, and why it ended.
@@ -383,20 +349,16 @@ function Plan({ plan }) {
     </p>
     ${
       plan.rounds.length > 0 &&
-      html`<div class="analyses-tall">
-        <${PlainTable}
-          caption="Rounds"
-          rows=${plan.rounds.map((r, i) => ({ ...r, i }))}
-          columns=${
-            /** @type {Column<API['RingRound'] & { i: number }>[]} */ ([
-              { head: 'Round', of: (r) => r.i + 1, number: true },
-              { head: 'Node relieved', of: (r) => r.node, number: true },
-              { head: 'θ after it', of: (r) => percent(r.theta), number: true },
-              { head: 'Part of the plan', of: (r) => (r.i < plan.adopted ? 'yes' : 'no') },
-            ])
-          }
-        />
-      </div>`
+      plainTable(
+        'Rounds',
+        plan.rounds.map((r, i) => ({ ...r, i })),
+        [
+          ['Round', (r) => r.i + 1, 'number'],
+          ['Node relieved', (r) => r.node, 'number'],
+          ['θ after it', (r) => percent(r.theta), 'number'],
+          ['Part of the plan', (r) => (r.i < plan.adopted ? 'yes' : 'no')],
+        ],
+      )
     }
   <//>`
 }
@@ -417,22 +379,15 @@ function Reach({ reach }) {
       } As
       the ring is, θ is ${percent(reach.theta)}.
     </p>
-    <${PlainTable}
-      caption="What token counts can reach, by method"
-      rows=${reach.methods}
-      rowKey=${(/** @type {{ method: string }} */ m) => m.method}
-      columns=${
-        /** @type {Column<API['RingReachMethod']>[]} */ ([
-          { head: 'Method', of: (m) => methodWords[m.method] },
-          { head: 'Balances', of: (m) => html`<span class="analyses-${m.balances}">${answerWords[m.balances]}</span>` },
-          { head: 'Least θ found', of: (m) => percent(m.theta), number: true },
-          { head: 'Proven: not below', of: (m) => percent(m.lower_bound), number: true },
-          { head: 'Evidence', of: (m) => (m.evidence === 'exact' ? 'exact: this is the least' : 'a bound') },
-          { head: 'Evaluated', of: (m) => count(m.searched), number: true },
-          { head: 'Token counts', of: (m) => html`<${Counts} nodes=${m.nodes} />` },
-        ])
-      }
-    />
+    ${plainTable('What token counts can reach, by method', reach.methods, [
+      ['Method', (m) => methodWords[m.method]],
+      ['Balances', (m) => html`<span class="analyses-${m.balances}">${answerWords[m.balances]}</span>`],
+      ['Least θ found', (m) => percent(m.theta), 'number'],
+      ['Proven: not below', (m) => percent(m.lower_bound), 'number'],
+      ['Evidence', (m) => (m.evidence === 'exact' ? 'exact: this is the least' : 'a bound')],
+      ['Evaluated', (m) => count(m.searched), 'number'],
+      ['Token counts', (m) => html`<${Counts} nodes=${m.nodes} />`],
+    ])}
     <p class="analyses-after">
       A routing table on top of the ring
       instead: ${

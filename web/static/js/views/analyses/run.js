@@ -4,8 +4,6 @@ import { passing, Problem, requestLines, useSession, wasAborted } from '../../ap
 import { duration } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 
-/** @import { Asked } from '../../shell.js' */
-
 /**
  * An analysis on its way. While another answer is on its way the last result stays; took
  * is how many milliseconds it needed.

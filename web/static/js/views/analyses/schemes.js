@@ -3,13 +3,8 @@
 import { axis, boundMark, Chart } from '../../chart.js'
 import { amount, count, counted, percent, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, PlainTable, Stats } from '../../parts.js'
+import { Card, plainTable, Stats } from '../../parts.js'
 import { fine, namesAside } from './drawing.js'
-
-/**
- * @import { Palette } from '../../chart.js'
- * @import { Column } from '../../parts.js'
- */
 
 /** @typedef {API['SchemeFigures']} Scheme */
 
@@ -75,7 +70,7 @@ export function Schemes({ result }) {
       <${Card} class="half" title="Greatest overload θ">
         <${Bars}
           schemes=${schemes}
-          of=${(/** @type {Scheme} */ s) => s.theta}
+          of=${(s) => s.theta}
           format=${fine}
           line=${{ at: result.theta_max, words: 'θ_max' }}
           words="Greatest overload of each scheme"
@@ -85,7 +80,7 @@ export function Schemes({ result }) {
       <${Card} class="half" title="State that moves to get there">
         <${Bars}
           schemes=${schemes}
-          of=${(/** @type {Scheme} */ s) => s.state_fraction}
+          of=${(s) => s.state_fraction}
           format=${percent}
           words="Part of the state that each scheme moves"
           best=${r.scheme}
@@ -94,7 +89,7 @@ export function Schemes({ result }) {
       <${Card} class="half" title="Pairs of an instance and a key">
         <${Bars}
           schemes=${schemes}
-          of=${(/** @type {Scheme} */ s) => s.pairs}
+          of=${(s) => s.pairs}
           format=${amount}
           words="Pairs of an instance and a key that each scheme holds"
           best=${r.scheme}
@@ -103,7 +98,7 @@ export function Schemes({ result }) {
       <${Card} class="half" title="Messages to merge in a period">
         <${Bars}
           schemes=${schemes}
-          of=${(/** @type {Scheme} */ s) => s.aggregation_messages}
+          of=${(s) => s.aggregation_messages}
           format=${amount}
           words="Messages that have to be merged in a period"
           best=${r.scheme}
@@ -142,11 +137,11 @@ function Bars({ schemes, of, format, line, words, best }) {
     data=${{
       rows: schemes,
       columns: [
-        { head: 'Scheme', of: nameOf },
-        { head: words, of: (/** @type {Scheme} */ s) => format(of(s)), number: true },
+        ['Scheme', nameOf],
+        [words, (/** @type {Scheme} */ s) => format(of(s)), 'number'],
       ],
     }}
-    option=${(/** @type {Palette} */ p, /** @type {number} */ width) => {
+    option=${(p, width) => {
       const names = namesAside(p, schemes.map(nameOf), width)
       return {
         grid: { left: names.left, right: 60, top: 20, bottom: 24 },
@@ -184,36 +179,29 @@ function Bars({ schemes, of, format, line, words, best }) {
 
 /** @param {{ schemes: Scheme[] }} props */
 const Figures = ({ schemes }) =>
-  html`<${PlainTable}
-    caption="Figures of all schemes"
-    rows=${schemes}
-    rowKey=${(/** @type {Scheme} */ s) => s.scheme}
-    columns=${
-      /** @type {Column<Scheme>[]} */ ([
-        { head: 'Scheme', of: nameOf },
-        { head: 'θ', of: (s) => fine(s.theta), number: true },
-        {
-          head: 'Over seeds',
-          of: (s) => (s.over_seeds ? `${fine(s.over_seeds.least)} – ${fine(s.over_seeds.greatest)}` : '–'),
-          number: true,
-        },
-        {
-          head: 'Balanced',
-          of: (s) =>
-            html`<span class="analyses-${s.balanced ? 'yes' : 'no'}">
+  plainTable('Figures of all schemes', schemes, [
+    ['Scheme', nameOf],
+    ['θ', (s) => fine(s.theta), 'number'],
+    [
+      'Over seeds',
+      (s) => (s.over_seeds ? `${fine(s.over_seeds.least)} – ${fine(s.over_seeds.greatest)}` : '–'),
+      'number',
+    ],
+    [
+      'Balanced',
+      (s) =>
+        html`<span class="analyses-${s.balanced ? 'yes' : 'no'}">
             ${s.balanced ? 'yes' : 'no'}
             ${s.table_within_limit ? '' : ', beyond the table limit'}
           </span>`,
-        },
-        { head: 'Keys whole', of: (s) => (s.keeps_keys ? 'yes' : 'no') },
-        { head: 'Imbalance', of: (s) => fine(s.imbalance), number: true },
-        { head: 'Pairs', of: (s) => count(s.pairs), number: true },
-        { head: 'Table entries', of: (s) => count(s.table_entries), number: true },
-        { head: 'Tokens', of: (s) => count(s.tokens), number: true },
-        { head: 'Intervals', of: (s) => count(s.intervals), number: true },
-        { head: 'Keys moved', of: (s) => count(s.keys_moved), number: true },
-        { head: 'State moved', of: (s) => stateOnly(s.state_moved), number: true },
-        { head: 'To merge', of: (s) => amount(s.aggregation_messages), number: true },
-      ])
-    }
-  />`
+    ],
+    ['Keys whole', (s) => (s.keeps_keys ? 'yes' : 'no')],
+    ['Imbalance', (s) => fine(s.imbalance), 'number'],
+    ['Pairs', (s) => count(s.pairs), 'number'],
+    ['Table entries', (s) => count(s.table_entries), 'number'],
+    ['Tokens', (s) => count(s.tokens), 'number'],
+    ['Intervals', (s) => count(s.intervals), 'number'],
+    ['Keys moved', (s) => count(s.keys_moved), 'number'],
+    ['State moved', (s) => stateOnly(s.state_moved), 'number'],
+    ['To merge', (s) => amount(s.aggregation_messages), 'number'],
+  ])

@@ -4,10 +4,8 @@
 import { useList } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
 import { html, useId, useMemo, useRef, useState } from '../../html.js'
-import { Trouble } from '../../parts.js'
+import { Check, Select, Trouble } from '../../parts.js'
 import { samples } from './samples.js'
-
-/** @import { Items, Resource } from '../../api.js' */
 
 /**
  * Where keys come from: of the kind operator an interval, of the kind data a text or a
@@ -129,14 +127,15 @@ export function Source({ source, change, streams }) {
     <div class="analyses-kinds">
       ${kinds.map(
         (kind) =>
-          html`<label class="check" key=${kind}>
-            <input
-              type="radio"
-              name=${name}
-              checked=${source.kind === kind}
-              onChange=${() => change({ kind })}
-            /> ${kindWords[kind]}
-          </label>`,
+          html`<${Check}
+            type="radio"
+            key=${kind}
+            name=${name}
+            checked=${source.kind === kind}
+            onChange=${() => change({ kind })}
+          >
+            ${kindWords[kind]}
+          <//>`,
       )}
     </div>
     ${source.kind === 'operator' && html`<${Stored} source=${source} change=${change} />`}
@@ -145,10 +144,12 @@ export function Source({ source, change, streams }) {
       source.kind === 'sample' &&
       html`<div class="field">
         <label for="${name}-sample">Made in the browser</label>
-        <select id="${name}-sample" value=${source.sample} onChange=${(e) => change({ sample: e.currentTarget.value })}>
-          <option value="">Choose a sample</option>
-          ${Object.entries(samples).map(([id, { words }]) => html`<option value=${id} key=${id}>${words}</option>`)}
-        </select>
+        <${Select}
+          id="${name}-sample"
+          value=${source.sample}
+          options=${[['', 'Choose a sample'], ...Object.entries(samples).map(([id, { words }]) => [id, words])]}
+          onChange=${(sample) => change({ sample })}
+        />
       </div>`
     }
   </fieldset>`
@@ -161,9 +162,9 @@ export function Source({ source, change, streams }) {
  */
 function Stored({ source, change }) {
   const id = useId()
-  /** @type {Resource<Items<API['Operator']>>} */
+  /** @type {Watched<Items<API['Operator']>>} */
   const operators = useList('v1/operators', 'operators')
-  /** @type {Resource<Items<PlanSummary>>} */
+  /** @type {Watched<Items<PlanSummary>>} */
   const plans = useList(source.operator ? `v1/operators/${encodeURIComponent(source.operator)}/plans` : null, 'plans', {
     limit: offered,
   })
@@ -176,49 +177,38 @@ function Stored({ source, change }) {
     const [epoch, interval] = value.split(':')
     change({ epoch, interval })
   }
-  const known = intervals.some((i) => i.value === chosen)
+  const known = source.interval === '' || intervals.some(([value]) => value === chosen)
+  const unlisted = known ? [] : [[chosen, source.interval]]
+  const none = !source.operator
+    ? '–'
+    : plans.loading
+      ? 'Loading'
+      : intervals.length === 0 && !plans.problem
+        ? 'No interval yet'
+        : 'Choose an interval'
   return html`
     <div class="analyses-pair">
       <div class="field">
         <label for="${id}-operator">Operator</label>
-        <select
+        <${Select}
           id="${id}-operator"
           value=${source.operator}
-          onChange=${(e) => change({ operator: e.currentTarget.value, interval: '', epoch: '' })}
-        >
-          <option value="">
-            ${operators.loading ? 'Loading' : names.length === 0 ? 'There is none' : 'Choose an operator'}
-          </option>
-          ${
-            source.operator &&
-            !names.includes(source.operator) &&
-            html`<option value=${source.operator}>${source.operator}</option>`
-          }
-          ${names.map((n) => html`<option value=${n} key=${n}>${n}</option>`)}
-        </select>
+          options=${[
+            ['', operators.loading ? 'Loading' : names.length === 0 ? 'There is none' : 'Choose an operator'],
+            ...[...new Set([source.operator, ...names])].filter(Boolean).map((n) => [n, n]),
+          ]}
+          onChange=${(operator) => change({ operator, interval: '', epoch: '' })}
+        />
       </div>
       <div class="field">
         <label for="${id}-interval">Interval</label>
-        <select
+        <${Select}
           id="${id}-interval"
           value=${source.interval === '' ? '' : chosen}
           disabled=${!source.operator}
-          onChange=${(e) => choose(e.currentTarget.value)}
-        >
-          <option value="">
-            ${
-              !source.operator
-                ? '–'
-                : plans.loading
-                  ? 'Loading'
-                  : intervals.length === 0 && !plans.problem
-                    ? 'No interval yet'
-                    : 'Choose an interval'
-            }
-          </option>
-          ${source.interval !== '' && !known && html`<option value=${chosen}>${source.interval}</option>`}
-          ${intervals.map((i) => html`<option value=${i.value} key=${i.value}>${i.words}</option>`)}
-        </select>
+          options=${[['', none], ...unlisted, ...intervals]}
+          onChange=${choose}
+        />
       </div>
     </div>
     ${
@@ -242,18 +232,11 @@ function Stored({ source, change }) {
  */
 function intervalsOf(plans) {
   const newest = Math.max(0, ...plans.map((p) => p.epoch))
-  /** @type {Map<string, { value: string, words: string }>} */
-  const seen = new Map()
-  for (const p of plans) {
-    const value = `${p.epoch === newest ? '' : p.epoch}:${p.interval}`
-    if (!seen.has(value))
-      seen.set(value, {
-        value,
-        words:
-          `${count(p.interval)}${p.epoch === newest ? '' : ` of epoch ${p.epoch}`}` + ` · θ ${percent(p.theta.before)}`,
-      })
-  }
-  return [...seen.values()]
+  const each = Map.groupBy(plans, (p) => `${p.epoch === newest ? '' : p.epoch}:${p.interval}`)
+  return [...each].map(([value, [p]]) => {
+    const of = p.epoch === newest ? '' : ` of epoch ${p.epoch}`
+    return [value, `${count(p.interval)}${of} · θ ${percent(p.theta.before)}`]
+  })
 }
 
 /**
@@ -281,14 +264,12 @@ function Data({ source, change, streams }) {
     ${
       streams &&
       html`<div class="analyses-kinds">
-        <label class="check">
-          <input type="radio" name="${id}-format" checked=${!stream} onChange=${() => change({ format: 'csv' })} />
-          ${' '}Rows (CSV)
-        </label>
-        <label class="check">
-          <input type="radio" name="${id}-format" checked=${stream} onChange=${() => change({ format: 'stream' })} />
-          ${' '}A stream, one key a line
-        </label>
+        <${Check} type="radio" name="${id}-format" checked=${!stream} onChange=${() => change({ format: 'csv' })}>
+          Rows (CSV)
+        <//>
+        <${Check} type="radio" name="${id}-format" checked=${stream} onChange=${() => change({ format: 'stream' })}>
+          A stream, one key a line
+        <//>
       </div>`
     }
     <div

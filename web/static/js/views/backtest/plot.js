@@ -5,10 +5,7 @@ import { counted, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { policyWords, roleWords } from './table.js'
 
-/**
- * @import { Option, Palette } from '../../chart.js'
- * @import { Entry } from './table.js'
- */
+/** @import { Entry } from './table.js' */
 
 /** @typedef {API['BacktestReport']} Report */
 
@@ -35,7 +32,7 @@ function front(entries) {
  * @param {Palette} p
  * @param {Entry[]} entries
  * @param {Entry['role']} role
- * @param {Option} more
+ * @param {ChartOption} more
  */
 const marks = (p, entries, role, more) => ({
   type: 'scatter',
@@ -85,7 +82,7 @@ function option(p, { theta_max: most }, entries, bound) {
     ...(bound === undefined ? [] : [{ xAxis: bound, name: 'hindsight bound', label: aside }]),
   ]
   const quiet = { type: 'line', silent: true, symbol: 'none', tooltip: { show: false } }
-  const percents = (/** @type {Option} */ more) =>
+  const percents = (/** @type {ChartOption} */ more) =>
     axis(p, { type: 'value', min: 0, axisLabel: { formatter: percent }, nameLocation: 'middle', ...more })
   return {
     grid: { left: 24, right: 24, top: 64, bottom: 34, containLabel: true },
@@ -147,7 +144,7 @@ export function Plot({ report, entries }) {
         'The table of policies has the same figures.',
       ].join(' ')}
       depends=${[report]}
-      option=${(/** @type {Palette} */ p) => option(p, report, entries, bound)}
+      option=${(p) => option(p, report, entries, bound)}
     />
     <p class="hint">
       Each mark is a policy at its median θ, the thin line above it reaches to its p95. Outlined: no other policy beats

@@ -6,10 +6,6 @@ import { parameters, strategyTitle, textOf, valueIn, valueOf } from '../../strat
 import { capital } from '../../words.js'
 import { schemeWords } from '../operator/page.js'
 
-/** @import { Parameter } from '../../strategies.js' */
-
-/** @typedef {API['Operator']} Operator */
-
 /** @typedef {{ label: string, value: Children, note?: Children, usual?: boolean }} Setting */
 
 /**
@@ -60,7 +56,7 @@ const defaults = /** @type {Record<string, unknown>} */ ({
 /**
  * The groups that the scheme of an operator knows: {title, rows of {label, value, note, usual}}.
  *
- * @param {Operator} operator
+ * @param {API['Operator']} operator
  * @returns {{ title: string, rows: Setting[] }[]}
  */
 export function groupsOf(operator) {
@@ -75,7 +71,7 @@ export function groupsOf(operator) {
     get(name) === undefined
       ? null
       : { label, value: words(get(name)), note: typeof note === 'function' ? note(get(name)) : note, usual }
-  /** @type {((setting: Say, operator: Operator) => Group)[]} */
+  /** @type {((setting: Say, operator: API['Operator']) => Group)[]} */
   const groups = [placement, planning, policy, approval, batches, reports, retention, versions]
   return groups
     .map((group) => group(setting, operator))
@@ -157,7 +153,7 @@ const runs = (assignment) => `${assignment.slice(0, 24).join(', ')}${assignment.
 
 /**
  * @param {Say} setting
- * @param {Operator} o
+ * @param {API['Operator']} o
  * @returns {Group}
  */
 const planning = (setting, o) => ({
@@ -183,8 +179,8 @@ const planning = (setting, o) => ({
 /**
  * The value of a parameter that the scheme of the operator knows.
  *
- * @param {Parameter} p
- * @param {Operator} o
+ * @param {API['ParameterInfo']} p
+ * @param {API['Operator']} o
  * @returns {Setting | null}
  */
 function rowOf(p, o) {
@@ -201,7 +197,7 @@ function rowOf(p, o) {
 /**
  * A value in words. What somebody set is not rounded.
  *
- * @param {Parameter} p
+ * @param {API['ParameterInfo']} p
  * @param {any} value
  * @returns {string}
  */
@@ -223,7 +219,7 @@ const exactPercent = (x) => `${exactly(Number((100 * x).toPrecision(14)))} %`
 
 /**
  * @param {Say} setting
- * @param {Operator} o
+ * @param {API['Operator']} o
  * @returns {Group}
  */
 const policy = (setting, o) => ({
@@ -278,7 +274,7 @@ const autoWords = {
   never: 'Wait until somebody approves them',
 }
 
-const migrationLimit = /** @type {Parameter} */ ({ type: 'migration_limit' })
+const migrationLimit = /** @type {API['ParameterInfo']} */ ({ type: 'migration_limit' })
 
 /**
  * @param {Say} setting
@@ -308,7 +304,7 @@ const missingWords = {
 
 /**
  * @param {Say} setting
- * @param {Operator} o
+ * @param {API['Operator']} o
  * @returns {Group}
  */
 const reports = (setting, o) => ({
@@ -365,7 +361,7 @@ const retention = (setting) => ({
 
 /**
  * @param {Say} _
- * @param {Operator} o
+ * @param {API['Operator']} o
  * @returns {Group}
  */
 const versions = (_, o) => ({

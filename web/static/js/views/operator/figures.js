@@ -9,12 +9,7 @@ import { link } from '../../route.js'
 import { certificate, movesOn, tableOf } from '../../words.js'
 import { intervalWords } from './plans.js'
 
-/**
- * @import { Resource } from '../../api.js'
- * @import { Stat } from '../../parts.js'
- * @import { Operator } from './page.js'
- * @import { Interval } from './plans.js'
- */
+/** @import { Interval } from './plans.js' */
 
 /** @param {PlanSummary} plan */
 const to = (plan) => html`<a class="nowrap" href=${link(['plans', plan.id])}>${intervalWords(plan)}</a>`
@@ -22,7 +17,7 @@ const to = (plan) => html`<a class="nowrap" href=${link(['plans', plan.id])}>${i
 /**
  * intervals are oldest first, plans newest first.
  *
- * @param {{ operator: Operator, intervals: Interval[], plans: PlanSummary[] }} props
+ * @param {{ operator: API['Operator'], intervals: Interval[], plans: PlanSummary[] }} props
  */
 export function Figures({ operator, intervals, plans }) {
   useStateUnit()
@@ -43,9 +38,9 @@ export function Figures({ operator, intervals, plans }) {
 /**
  * The operator with what came true over its plans, asked for anew when these are others.
  *
- * @param {Operator} operator
+ * @param {API['Operator']} operator
  * @param {PlanSummary[]} plans
- * @returns {Resource<Operator>}
+ * @returns {Watched<API['Operator']>}
  */
 function useRealised(operator, plans) {
   const resource = useResource(`v1/operators/${encodeURIComponent(operator.name)}`, {
@@ -100,7 +95,7 @@ const named = {
 }
 
 /**
- * @param {Operator} operator
+ * @param {API['Operator']} operator
  * @param {PlanSummary} newest
  * @returns {Stat}
  */

@@ -3,7 +3,7 @@
 import { count, counted, percent, stateOnly, stateUnit, useStateUnit } from '../../format.js'
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../../html.js'
 import { isWithin, judge } from '../../judge.js'
-import { Card, Empty, Resource, Status, Time } from '../../parts.js'
+import { Card, Choose, Empty, Resource, Status, Time } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { explained } from '../../terms.js'
@@ -44,12 +44,12 @@ export function History({ name, query, stamp }) {
 /** @param {{ status: string, interval: string, wrong: boolean }} props */
 function Filters({ status, interval, wrong }) {
   return html`
-    <label>
-      Status <select value=${status} onChange=${(e) => setQuery({ status: e.currentTarget.value })}>
-        <option value="">All</option>
-        ${statuses.map((s) => html`<option key=${s} value=${s}>${capital(statusWords[s])}</option>`)}
-      </select>
-    </label>
+    <${Choose}
+      label="Status"
+      value=${status}
+      options=${[['', 'All'], ...statuses.map((s) => [s, capital(statusWords[s])])]}
+      onChange=${(value) => setQuery({ status: value })}
+    />
     <label>
       Interval <input
         type="text"

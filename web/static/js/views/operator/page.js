@@ -11,8 +11,6 @@ import { strategyTitle } from '../../strategies.js'
 import { concern, ofQueues, phaseWords } from '../../words.js'
 import { intervalWords } from './plans.js'
 
-/** @typedef {API['Operator']} Operator */
-
 /** @type {Record<string, string>} */
 export const schemeWords = {
   table: 'Routing table',
@@ -24,11 +22,11 @@ export const schemeWords = {
 /**
  * How an operator plans: its strategy, or its scheme's method.
  *
- * @param {Operator} o
+ * @param {API['Operator']} o
  */
 const methodOf = (o) => o.strategy ?? o.ring?.method ?? o.ranges?.method ?? o.pkg?.method ?? ''
 
-/** @param {Operator} o */
+/** @param {API['Operator']} o */
 export const methodWords = (o) => strategyTitle(methodOf(o))
 
 /**
@@ -38,13 +36,13 @@ export const methodWords = (o) => strategyTitle(methodOf(o))
  * @param {string} props.name
  * @param {string} props.tab
  * @param {PlanSummary[]} [props.plans]
- * @param {(operator: Operator, etag: string | null) => Children} props.render
+ * @param {(operator: API['Operator'], etag: string | null) => Children} props.render
  */
 export function Page({ name, tab, plans = [], render }) {
   useEffect(() => {
     document.title = `${name} · plannerd`
   }, [name])
-  /** @type {import('../../api.js').Resource<Operator>} */
+  /** @type {Watched<API['Operator']>} */
   const operator = useResource(`v1/operators/${encodeURIComponent(name)}`, { every: 5_000 })
   const gone = operator.problem?.status === 404
   return html`
@@ -63,7 +61,7 @@ export function Page({ name, tab, plans = [], render }) {
             <${Resource}
               of=${operator}
               rows=${8}
-              render=${(/** @type {Operator} */ o) => html`
+              render=${(o) => html`
                 <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} />
                 <${Facts} operator=${o} />
                 <${Tabs}
@@ -118,10 +116,10 @@ const again = { words: 'has to be approved again', verb: 'Review', tone: 'waits'
 /**
  * What is under way, and where to go for it. plan is the current one, if it is known.
  *
- * @param {{ operator: Operator, plan?: PlanSummary }} props
+ * @param {{ operator: API['Operator'], plan?: PlanSummary }} props
  */
 function Now({ operator: o, plan: known }) {
-  /** @type {import('../../api.js').Resource<Plan>} */
+  /** @type {Watched<Plan>} */
   const asked = useResource(known || !o.current_plan ? null : `v1/plans/${encodeURIComponent(o.current_plan)}`)
   const plan = known ?? asked.data ?? undefined
   const now = plan?.limits_changed ? again : underWay[o.current_plan_status ?? '']
@@ -175,7 +173,7 @@ const approvalWords = {
   never: 'plans need approval',
 }
 
-/** @param {{ operator: Operator }} props */
+/** @param {{ operator: API['Operator'] }} props */
 function Facts({ operator: o }) {
   const facts = [
     counted(o.instances.length, 'instance'),

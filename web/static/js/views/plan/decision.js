@@ -4,14 +4,12 @@ import { change, signedIn, useResource } from '../../api.js'
 import { count } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { newerOf, NewerFigures } from '../../newer.js'
-import { Dialog, Field, Trouble, useSend } from '../../parts.js'
+import { Check, Dialog, Field, Trouble, useSend } from '../../parts.js'
 import { forGood } from '../../storage.js'
 import { concern } from '../../words.js'
 import { Headline } from './headline.js'
 
-/**
- * @import { Answer, Problem, Resource } from '../../api.js'
- */
+/** @import { Answer } from '../../api.js' */
 
 /** @typedef {'approve' | 'reject' | 'abort' | 'finish'} Verb */
 
@@ -85,7 +83,7 @@ const verbs = {
  */
 export function Decision({ plan, etag, take, reload }) {
   const [asked, ask] = useState(/** @type {{ verb: Verb, plan: Plan, etag: string | null } | null} */ (null))
-  /** @type {Resource<API['Caller']>} */
+  /** @type {Watched<API['Caller']>} */
   const caller = useResource('v1/caller')
   const known = caller.data
   /** @param {Verb} verb */
@@ -189,15 +187,9 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
       ${
         verb === 'finish' &&
         html`<p>
-          <label class="check">
-            <input
-              type="checkbox"
-              required
-              checked=${rolledBack}
-              onChange=${(e) => setRolledBack(e.currentTarget.checked)}
-            />
-            ${' '}The engine has taken all state back to where it was before the start
-          </label>
+          <${Check} required checked=${rolledBack} onChange=${setRolledBack}>
+            The engine has taken all state back to where it was before the start
+          <//>
         </p>`
       }
       <${Field} label=${label} hint="It is kept in the history of the plan.">

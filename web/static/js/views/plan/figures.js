@@ -16,10 +16,7 @@ import { isOfQueues, Queues, QueuesHeadline, QueuesStats, QueuesVerdict } from '
 import { Splits } from './splits.js'
 import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
 
-/**
- * @import { Stat } from '../../parts.js'
- * @import { FlowsKnown } from './flow.js'
- */
+/** @import { FlowsKnown } from './flow.js' */
 
 /** @typedef {{ flows?: FlowsKnown, counts?: Record<string, number> | null }} Summed */
 

@@ -4,15 +4,10 @@ import { address } from '../../api.js'
 import { axis, Chart } from '../../chart.js'
 import { amount, count, counted, state, stateOnly } from '../../format.js'
 import { html, useMemo } from '../../html.js'
-import { Card, Empty, Loading, Trouble } from '../../parts.js'
+import { Card, dataOf, Empty, Loading, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
 import { Choice } from './choice.js'
-
-/**
- * @import { Problem } from '../../api.js'
- * @import { Option, Palette } from '../../chart.js'
- */
 
 /** @typedef {API['Flow']} Flow */
 
@@ -50,7 +45,7 @@ import { Choice } from './choice.js'
  *
  * @typedef {object} Kind
  * @property {(ends: Ends) => number} height
- * @property {(p: Palette, drawing: Drawing, width: number) => Option} option
+ * @property {(p: Palette, drawing: Drawing, width: number) => ChartOption} option
  * @property {(event: Hit) => void} picked
  */
 
@@ -292,7 +287,7 @@ const matrix = {
     const steeply = greatest / least > steep
     const scaled = (/** @type {number} */ v) => (steeply ? Math.log10(Math.max(v, least)) : v)
     const place = { from: new Map(ends.from.map((id, i) => [id, i])), to: new Map(ends.to.map((id, i) => [id, i])) }
-    const zoom = (/** @type {string} */ axisIndex, /** @type {number} */ n, /** @type {Option} */ more) =>
+    const zoom = (/** @type {string} */ axisIndex, /** @type {number} */ n, /** @type {ChartOption} */ more) =>
       n > 60
         ? [
             {
@@ -366,18 +361,10 @@ function table(items, query) {
     event.preventDefault()
     pick(f.from, f.to)
   }
-  return {
-    rows: items.slice(0, mostRows),
-    rowKey: (/** @type {Flow} */ f) => `${f.from} ${f.to}`,
-    /** @type {import('../../parts.js').Column<Flow>[]} */
-    columns: [
-      {
-        head: 'Flow',
-        of: (f) => html`<a href=${flowHref(query, f.from, f.to)} onClick=${show(f)}>${f.from} → ${f.to}</a>`,
-      },
-      { head: 'Keys', number: true, of: (f) => count(f.keys) },
-      { head: 'Cost', number: true, of: (f) => amount(f.cost) },
-      { head: 'State', number: true, of: (f) => stateOnly(f.state) },
-    ],
-  }
+  return dataOf(items.slice(0, mostRows), [
+    ['Flow', (f) => html`<a href=${flowHref(query, f.from, f.to)} onClick=${show(f)}>${f.from} → ${f.to}</a>`],
+    ['Keys', (f) => count(f.keys), 'number'],
+    ['Cost', (f) => amount(f.cost), 'number'],
+    ['State', (f) => stateOnly(f.state), 'number'],
+  ])
 }

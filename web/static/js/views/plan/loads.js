@@ -3,12 +3,10 @@
 import { axis, boundLine, Chart } from '../../chart.js'
 import { amount, count, counted, exactly, percent, some, state, stateOnly } from '../../format.js'
 import { html, useMemo } from '../../html.js'
-import { Card } from '../../parts.js'
+import { Card, dataOf } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { capital } from '../../words.js'
 import { Choice } from './choice.js'
-
-/** @import { Option, Palette } from '../../chart.js' */
 
 /**
  * An instance with its fair load, its bound, its loads over its fair load, and what is
@@ -115,7 +113,7 @@ export function Loads({ plan, query }) {
           ['relative', 'Over fair load'],
           ['absolute', 'Absolute'],
         ]}
-        onChange=${(/** @type {string} */ v) => setQuery({ loads: v === 'relative' ? null : v })}
+        onChange=${(v) => setQuery({ loads: v === 'relative' ? null : v })}
       />
       <${Choice}
         label="Order of the instances"
@@ -124,7 +122,7 @@ export function Loads({ plan, query }) {
           ['id', 'By id'],
           ['load', 'By load before'],
         ]}
-        onChange=${(/** @type {string} */ v) => setQuery({ by: v })}
+        onChange=${(v) => setQuery({ by: v })}
       />
     `}
   >
@@ -326,7 +324,7 @@ function tolerance(p, fair, bounds, rows, top) {
       const [size] = api.size([1, 0])
       /**
        * @param {number} y
-       * @param {Option} style
+       * @param {ChartOption} style
        */
       const line = (y, style) => ({ type: 'line', shape: { x1: x - size / 2, x2: x + size / 2, y1: y, y2: y }, style })
       return {
@@ -359,27 +357,24 @@ function tip(r) {
 
 /** @param {Row[]} rows */
 function table(rows) {
-  /** @type {import('../../parts.js').Column<Row>[]} */
-  const columns = [
-    { head: 'Instance', of: (r) => r.id },
-    { head: 'Capacity', number: true, of: (r) => exactly(r.capacity) },
-    { head: 'Load before', number: true, of: (r) => exactly(r.load_before) },
-    { head: 'Load after', number: true, of: (r) => exactly(r.load_after) },
-    { head: 'Over fair before', number: true, of: (r) => overFair(r, 'before') },
-    { head: 'Over fair after', number: true, of: (r) => overFair(r, 'after') },
-    { head: 'Fair load', number: true, of: (r) => amount(r.drained ? 0 : r.fair) },
-    { head: 'Bound', number: true, of: (r) => amount(r.bound) },
-    { head: 'Keys before', number: true, of: (r) => count(r.keys_before) },
-    { head: 'Keys after', number: true, of: (r) => count(r.keys_after) },
-    { head: 'State in', number: true, of: (r) => stateOnly(r.state_in) },
-    { head: 'State out', number: true, of: (r) => stateOnly(r.state_out) },
-  ]
-  if (rows.some((r) => r.load_error))
-    columns.push({
-      head: 'Load error before, after',
-      number: true,
-      of: (r) => (r.load_error ? `${percent(r.load_error.before)}, ${percent(r.load_error.after)}` : '–'),
-    })
-  if (rows.some((r) => r.marks.length > 0)) columns.push({ head: 'Notes', of: (r) => r.marks.join(', ') })
-  return { columns, rows: rows.slice(0, mostRows), rowKey: (/** @type {Row} */ r) => r.id }
+  return dataOf(rows.slice(0, mostRows), [
+    ['Instance', (r) => r.id],
+    ['Capacity', (r) => exactly(r.capacity), 'number'],
+    ['Load before', (r) => exactly(r.load_before), 'number'],
+    ['Load after', (r) => exactly(r.load_after), 'number'],
+    ['Over fair before', (r) => overFair(r, 'before'), 'number'],
+    ['Over fair after', (r) => overFair(r, 'after'), 'number'],
+    ['Fair load', (r) => amount(r.drained ? 0 : r.fair), 'number'],
+    ['Bound', (r) => amount(r.bound), 'number'],
+    ['Keys before', (r) => count(r.keys_before), 'number'],
+    ['Keys after', (r) => count(r.keys_after), 'number'],
+    ['State in', (r) => stateOnly(r.state_in), 'number'],
+    ['State out', (r) => stateOnly(r.state_out), 'number'],
+    rows.some((r) => r.load_error) && [
+      'Load error before, after',
+      (r) => (r.load_error ? `${percent(r.load_error.before)}, ${percent(r.load_error.after)}` : '–'),
+      'number',
+    ],
+    rows.some((r) => r.marks.length > 0) && ['Notes', (r) => r.marks.join(', ')],
+  ])
 }

@@ -14,8 +14,6 @@ import { kinds, sortName } from './migrations/kinds.js'
 import { fileOf, select } from './migrations/local.js'
 
 /**
- * @import { Resource } from '../../api.js'
- * @import { Sorted } from '../../table.js'
  * @import { Make } from './migrations/downloads.js'
  * @import { Kind, Row } from './migrations/kinds.js'
  */
@@ -128,7 +126,7 @@ function Listed({ plan, query, name }) {
   const filtered = Object.keys(filters).length > 0
   const [all, setAll] = useState(/** @type {number | null} */ (null))
   // Asked for once, by who comes with filters.
-  /** @type {Resource<API['MigrationList']>} */
+  /** @type {Watched<API['MigrationList']>} */
   const whole = useResource(filtered && all === null ? path : null, { query: { page_size: 1 } })
   /**
    * @param {string} type
@@ -228,7 +226,7 @@ function List({ plan, kind, query, sorted, names, name, make, rows, all, onAll }
       ...${rows}
       room=${all ?? plan.migration.keys}
       sorted=${sorted}
-      onSort=${(/** @type {string} */ by, /** @type {'asc' | 'desc'} */ order) => sortBy(by, order, kind, names)}
+      onSort=${(by, order) => sortBy(by, order, kind, names)}
       onTotal=${total}
       cardHeight=${kind === kinds.classes ? 76 : 64}
       empty=${html`<${Empty} title="No migration matches these filters" />`}

@@ -3,11 +3,9 @@
 import { axis, boundMark, Chart } from '../../chart.js'
 import { count, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, Stats } from '../../parts.js'
+import { Card, dataOf, Stats } from '../../parts.js'
 import { capital, cause } from '../../words.js'
 import { instances } from './headline.js'
-
-/** @import { Palette } from '../../chart.js' */
 
 /** @typedef {AnyPlan & { queues: API['QueueFigures'], ring: API['RingSizes'] }} OfQueues */
 
@@ -79,14 +77,11 @@ export function Queues({ plan }) {
       height=${250}
       label=${`Queues of ${count(rows.length)} instances. The longest is ${exactly(verdict.longest)}: ${longest}.`}
       depends=${[plan.id]}
-      option=${(/** @type {Palette} */ p) => chart(p, rows, verdict)}
-      data=${{
-        columns: [
-          { head: 'Instance', of: (/** @type {API['Load']} */ i) => `${i.id}` },
-          { head: 'Queue', number: true, of: (/** @type {API['Load']} */ i) => exactly(i.load_before) },
-        ],
-        rows,
-      }}
+      option=${(p) => chart(p, rows, verdict)}
+      data=${dataOf(rows, [
+        ['Instance', (i) => `${i.id}`],
+        ['Queue', (i) => exactly(i.load_before), 'number'],
+      ])}
     />
   <//>`
 }

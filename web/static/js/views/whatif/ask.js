@@ -6,11 +6,7 @@ import { useCallback, useEffect, useRef, useState } from '../../html.js'
 import { lower, valueOf, varied } from '../../strategies.js'
 import { rowsAt } from './csv.js'
 
-/**
- * @import { Problem } from '../../api.js'
- * @import { Asked } from '../../shell.js'
- * @import { Survey } from './csv.js'
- */
+/** @import { Survey } from './csv.js' */
 
 /** @typedef {API['WhatIfResult']} Result */
 

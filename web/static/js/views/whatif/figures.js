@@ -4,10 +4,7 @@ import { count, duration, percent, state, stateOnly } from '../../format.js'
 import { fits } from '../../judge.js'
 import { lower, strategies, strategyTitle, textOf, valueOf, varied } from '../../strategies.js'
 
-/**
- * @import { Parameter } from '../../strategies.js'
- * @import { Result } from './ask.js'
- */
+/** @import { Result } from './ask.js' */
 
 /**
  * A figure of results: text writes it in a sentence, cell in a column. It is whole where
@@ -81,7 +78,7 @@ export const strategiesIn = (results) =>
  * @param {Result[]} results
  */
 export function differences(results) {
-  /** @param {Parameter} p */
+  /** @param {API['ParameterInfo']} p */
   const values = (p) => new Set(results.map((r) => JSON.stringify(valueOf(r.parameters, p))))
   const all = varied()
   return {
@@ -139,20 +136,7 @@ const outcomeOf = (r) =>
  * @returns {Map<Result, Result[]>}
  */
 export function merged(results) {
-  /** @type {Map<string, Result>} */
-  const firsts = new Map()
-  /** @type {Map<Result, Result[]>} */
-  const out = new Map()
-  for (const r of results) {
-    const first = firsts.get(outcomeOf(r))
-    if (first) {
-      out.get(first)?.push(r)
-      continue
-    }
-    firsts.set(outcomeOf(r), r)
-    out.set(r, [])
-  }
-  return out
+  return new Map([...Map.groupBy(results, outcomeOf).values()].map(([first, ...others]) => [first, others]))
 }
 
 /** @param {Result} r */

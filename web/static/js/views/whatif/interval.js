@@ -3,15 +3,12 @@
 import { useList, useResource } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { Empty, Field, Loading, Resource, Status, Time, Trouble } from '../../parts.js'
+import { Empty, Field, Loading, Resource, Select, Status, Time, Trouble } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { statusWords } from '../../words.js'
 
-/**
- * @import { Items, Resource as Watched } from '../../api.js'
- * @import { Source } from './ask.js'
- */
+/** @import { Source } from './ask.js' */
 
 const mostPlans = 1_000
 
@@ -74,21 +71,16 @@ function Choice({ items, operator, plans, plan }) {
   const chosen = items.find((o) => o.name === operator)
   return html`
     <${Field} label="Operator">
-      ${(id) => html`<select
+      ${(id) => html`<${Select}
         id=${id}
         value=${operator ?? ''}
-        onChange=${(e) => setQuery({ operator: e.currentTarget.value, plan: null, open: null, run: null })}
-      >
-        <option value="">Choose an operator</option>
-        ${operator && !chosen && html`<option value=${operator}>${operator}</option>`}
-        ${sorted.map(
-          (o) =>
-            html`<option value=${o.name} key=${o.name}>
-              ${o.name}
-              ${o.scheme === 'table' ? '' : ` (${o.scheme})`}
-            </option>`,
-        )}
-      </select>`}
+        options=${[
+          ['', 'Choose an operator'],
+          operator && !chosen && [operator, operator],
+          ...sorted.map((o) => [o.name, o.scheme === 'table' ? o.name : `${o.name} (${o.scheme})`]),
+        ].filter(Boolean)}
+        onChange=${(name) => setQuery({ operator: name, plan: null, open: null, run: null })}
+      />`}
     <//>
     ${
       operator &&
@@ -154,15 +146,16 @@ function Intervals({ plans, plan, kept }) {
           `The statistics of the newest ${count(kept)} are kept; older ones cannot be planned again.`
     }
   >
-    ${(field) => html`<select
+    ${(field) => html`<${Select}
       id=${field}
       value=${id}
-      onChange=${(e) => setQuery({ plan: e.currentTarget.value, open: null, run: null })}
-    >
-      <option value="">Choose an interval</option>
-      ${plan.data && !items.some((p) => p.id === id) && html`<option value=${id}>${told(plan.data, true)}</option>`}
-      ${items.map((p) => html`<option value=${p.id} key=${p.id}>${told(p, many)}</option>`)}
-    </select>`}
+      options=${[
+        ['', 'Choose an interval'],
+        plan.data && !items.some((p) => p.id === id) && [id, told(plan.data, true)],
+        ...items.map((p) => [p.id, told(p, many)]),
+      ].filter(Boolean)}
+      onChange=${(to) => setQuery({ plan: to, open: null, run: null })}
+    />`}
   <//>`
 }
 

@@ -108,7 +108,7 @@ export function Opened({ answer, source, query }) {
  * @param {Plan | null} plan
  */
 function useNewest(operator, plan) {
-  /** @type {import('../../api.js').Resource<API['Operator']>} */
+  /** @type {Watched<API['Operator']>} */
   const found = useResource(operator && `v1/operators/${encodeURIComponent(operator)}`)
   return found.data !== null && found.data.last_epoch === plan?.epoch && found.data.last_interval === plan?.interval
 }

@@ -3,13 +3,13 @@
 import { axis, Chart } from '../../chart.js'
 import { counted } from '../../format.js'
 import { html } from '../../html.js'
+import { Choose } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
 import { lower, strategies, strategyTitle } from '../../strategies.js'
 import { differences, keeps, measures, settings, settingText, strategiesIn, titleOf, verdict } from './figures.js'
 
 /**
- * @import { Option, Palette } from '../../chart.js'
  * @import { Result } from './ask.js'
  * @import { Measure } from './figures.js'
  */
@@ -194,7 +194,7 @@ const spread = (values) => {
  * @param {Palette} p
  * @param {Measure} measure
  * @param {Result[]} results
- * @param {Option} more
+ * @param {ChartOption} more
  */
 const valueAxis = (p, { head, cell, whole, of }, results, more) =>
   spread(results.map(of))
@@ -313,13 +313,13 @@ function sentence(results, axes) {
 }
 
 /** @param {{ name: keyof Axes, label: string, axes: Axes }} props */
-function Axis({ name, label, axes }) {
-  return html`<label class="whatif-axis">
-    ${label} <select value=${axes[name]} onChange=${(e) => setQuery({ [name]: e.currentTarget.value })}>
-      ${Object.entries(measures).map(([id, { head }]) => html`<option value=${id} key=${id}>${head}</option>`)}
-    </select>
-  </label>`
-}
+const Axis = ({ name, label, axes }) =>
+  html`<${Choose}
+    label=${label}
+    value=${axes[name]}
+    options=${Object.entries(measures).map(([id, { head }]) => [id, head])}
+    onChange=${(id) => setQuery({ [name]: id })}
+  />`
 
 /**
  * The chart. results are those that are shown; handle gets the chart; onHover is told

@@ -2,7 +2,7 @@
 
 import { count, counted } from '../../format.js'
 import { html, useCallback, useEffect, useMemo, useRef, useState } from '../../html.js'
-import { Card, Empty, SortHead, sorted } from '../../parts.js'
+import { Card, Check, Checks, Empty, SortHead, sorted } from '../../parts.js'
 import { here, link, setQuery } from '../../route.js'
 import { lower, strategyTitle } from '../../strategies.js'
 import { nameOf } from './ask.js'
@@ -59,42 +59,26 @@ const everything = { show: null, pareto: null, theta_most: null }
 function Filters({ results, query }) {
   const all = strategiesIn(results)
   const show = query.show?.split(',') ?? all
-  /**
-   * @param {string} name
-   * @param {boolean} on
-   */
-  const turn = (name, on) => {
-    const now = all.filter((s) => (s === name ? on : show.includes(s)))
-    setQuery({ show: now.length === all.length ? null : now.join() || 'none' })
-  }
+  /** @param {string[]} now */
+  const choose = (now) => setQuery({ show: now.length === all.length ? null : now.join() || 'none' })
   return html`<fieldset class="whatif-filters">
     <legend class="visually-hidden">Shown results</legend>
     ${
       all.length > 1 &&
-      all.map(
-        (s) =>
-          html`<label class="check" key=${s}>
-            <input type="checkbox" checked=${show.includes(s)} onChange=${(e) => turn(s, e.currentTarget.checked)} />
-            ${strategyTitle(s)}
-          </label>`,
-      )
+      html`<${Checks} of=${all.map((s) => [s, strategyTitle(s)])} chosen=${show} onChange=${choose} />`
     }
-    <label class="check">
-      <input
-        type="checkbox"
-        checked=${query.pareto === '1'}
-        onChange=${(e) => setQuery({ pareto: e.currentTarget.checked ? '1' : null })}
-      />
+    <${Check}
+      checked=${query.pareto === '1'}
+      onChange=${(on) => setQuery({ pareto: on ? '1' : null })}
+    >
       Pareto front only
-    </label>
-    <label class="check">
-      <input
-        type="checkbox"
-        checked=${query.equal !== '1'}
-        onChange=${(e) => setQuery({ equal: e.currentTarget.checked ? null : '1' })}
-      />
+    <//>
+    <${Check}
+      checked=${query.equal !== '1'}
+      onChange=${(on) => setQuery({ equal: on ? null : '1' })}
+    >
       Equal outcomes as one
-    </label>
+    <//>
     <label class="whatif-most">
       θ at most${' '}
       <input

@@ -2,11 +2,11 @@
 
 import { counted, exactly } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
-import { Field, PlainTable } from '../../parts.js'
+import { Field, Select } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { save } from '../../save.js'
 import { hashFields } from './ask.js'
-import { Columns, fits } from './columns.js'
+import { Columns, fits, sampleTable } from './columns.js'
 import { pack, sample, survey, unpack } from './csv.js'
 
 /**
@@ -287,26 +287,13 @@ export function Statistics({ csv, query, busy, onSample }) {
 /** @param {Pick<Given, 'name' | 'packed' | 'original' | 'body' | 'again'> & { survey: Survey }} props */
 function Preview({ name, survey: s, packed, original, body, again }) {
   if (s.header === null) return null
-  const rows = s.first.map((cells, i) => ({ cells, i }))
+  const more = s.rows - s.first.length
   return html`<div class="whatif-preview">
     <p>
       <strong>${name}</strong> · ${counted(s.rows, 'row')} · ${counted(s.bytes, 'byte')} · total cost ${exactly(s.cost)}
     </p>
-    ${
-      rows.length > 0 &&
-      html`<${PlainTable}
-        caption="The first rows of ${name}"
-        class="whatif-rows"
-        columns=${s.header.map((head, c) => ({
-          head,
-          of: (/** @type {{ cells: string[] }} */ { cells }) =>
-            html`<span class="whatif-cell" title=${cells[c]}>${cells[c] ?? ''}</span>`,
-        }))}
-        rows=${rows}
-        rowKey=${(r) => r.i}
-      />`
-    }
-    ${s.rows > rows.length && html`<p class="hint">… and ${counted(s.rows - rows.length, 'more row', 'more rows')}</p>`}
+    ${s.first.length > 0 && sampleTable(`The first rows of ${name}`, s.first, s.header)}
+    ${more > 0 && html`<p class="hint">… and ${counted(more, 'more row', 'more rows')}</p>`}
     ${original && html`<${Made} of=${original.name} name=${name} body=${body} again=${again} />`}
     ${
       packed === null &&
@@ -384,13 +371,12 @@ function Placement({ query }) {
   const choice = (name, label, options, clear) =>
     html`<${Field} label=${label}>
       ${(id) =>
-        html`<select
+        html`<${Select}
           id=${id}
           value=${query[name] ?? ''}
-          onChange=${(e) => setQuery({ ...clear, [name]: e.currentTarget.value })}
-        >
-          ${options.map(([value, text]) => html`<option value=${value} key=${value}>${text}</option>`)}
-        </select>`}
+          options=${options}
+          onChange=${(value) => setQuery({ ...clear, [name]: value })}
+        />`}
     <//>`
   const cleared = Object.fromEntries(hashFields.map((name) => [name, null]))
   return html`<div class="whatif-fields">

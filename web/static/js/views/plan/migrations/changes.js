@@ -10,10 +10,7 @@ import { Filters, filtersOf, Wrong } from './filters.js'
 import { partsText } from '../splits.js'
 import { Key, keyOf } from './key.js'
 
-/**
- * @import { TableColumn } from '../../../table.js'
- * @import { KeyText } from './key.js'
- */
+/** @import { KeyText } from './key.js' */
 
 /** @typedef {Omit<API['TableChange'], 'key'> & { key: KeyText }} Change */
 

@@ -5,8 +5,6 @@ import { count } from '../../../format.js'
 import { html, useEffect, useRef, useState } from '../../../html.js'
 import { save } from '../../../save.js'
 
-/** @import { Problem } from '../../../api.js' */
-
 /**
  * Makes a file of a media type; onBytes hears how much of it is there.
  *

@@ -2,6 +2,7 @@
 
 import { useId } from 'preact/hooks'
 import { html, useEffect, useRef, useState } from '../../../html.js'
+import { Select } from '../../../parts.js'
 import { setQuery } from '../../../route.js'
 import { reasons, reasonWords } from '../../../words.js'
 
@@ -80,10 +81,12 @@ function Choice({ value }) {
   const id = useId()
   return html`<div class="migrations-field migrations-choice">
     <label for=${id}>Reason</label>
-    <select id=${id} value=${value} onChange=${(e) => setQuery({ reason: e.currentTarget.value })}>
-      <option value="">any</option>
-      ${reasons.map((r) => html`<option key=${r} value=${r}>${reasonWords[r]}</option>`)}
-    </select>
+    <${Select}
+      id=${id}
+      value=${value}
+      options=${[['', 'any'], ...Object.entries(reasonWords)]}
+      onChange=${(to) => setQuery({ reason: to })}
+    />
   </div>`
 }
 

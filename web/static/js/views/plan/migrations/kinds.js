@@ -6,10 +6,7 @@ import { html } from '../../../html.js'
 import { reasonWords } from '../../../words.js'
 import { bytesOf, Key, keyOf } from './key.js'
 
-/**
- * @import { TableColumn } from '../../../table.js'
- * @import { KeyText } from './key.js'
- */
+/** @import { KeyText } from './key.js' */
 
 /**
  * A migration as a row: what all kinds have, and what only some have. Rows are of the

@@ -3,10 +3,7 @@
 import { bytesOf } from './key.js'
 import { sortName } from './kinds.js'
 
-/**
- * @import { Sorted } from '../../../table.js'
- * @import { Kind, Row } from './kinds.js'
- */
+/** @import { Kind, Row } from './kinds.js' */
 
 /**
  * A migration as a row, and as the API writes it.
