@@ -155,7 +155,7 @@ function Preferences() {
   const { asks } = useSession()
   /** @type {Watched<API['Caller']>} */
   const caller = useResource(asks ? null : 'v1/caller')
-  return html`<div class="preferences">
+  return html`<div class="row preferences">
     ${
       caller.data?.access &&
       html`<span class="caller" title="Role: ${caller.data.role}">
@@ -220,8 +220,8 @@ function TokenPrompt() {
         />
       </div>
       <${Check} checked=${remember} onChange=${setRemember}>Keep it in this browser, not only in this tab<//>
-      <p id="token-said" role="alert" class="form-said">${said}</p>
-      <footer class="form-foot"><button type="submit" class="primary" disabled=${busy}>Sign in</button></footer>
+      <p id="token-said" role="alert" class="form-said toned bad">${said}</p>
+      <footer class="row form-foot"><button type="submit" class="primary" disabled=${busy}>Sign in</button></footer>
     </form>
   <//>`
 }

@@ -18,9 +18,9 @@ export function Card({ title, aside, level = 2, class: more = '', children }) {
   const id = useId()
   const Heading = `h${level}`
   return html`<section class="card ${more}" aria-labelledby=${id}>
-    <header class="card-head">
+    <header class="row card-head">
       <${Heading} id=${id}>${title}<//>
-      ${aside && html`<div class="card-aside">${aside}</div>`}
+      ${aside && html`<div class="row card-aside">${aside}</div>`}
     </header>
     ${children}
   </section>`
@@ -155,7 +155,7 @@ export function Trouble({ problem, retry, itself = true }) {
       requestID &&
       html`<p>The server's log tells more of the request <code>${requestID}</code>.</p>`
     }
-    <p class="trouble-foot">
+    <p class="row trouble-foot">
       ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
       ${status !== 0 && html`<span class="muted">${status}${code && ` · ${code}`}</span>`}
     </p>
@@ -279,7 +279,7 @@ export function Dialog({ title, onClose, children }) {
       onClose()
     }}
   >
-    <header class="card-head">
+    <header class="row card-head">
       <h2 id=${id}>${title}</h2>
       <button type="button" class="quiet" aria-label="Close" onClick=${onClose}>✕</button>
     </header>

@@ -194,7 +194,7 @@ export function VirtualTable({
       ${
         problem !== null &&
         !failed &&
-        html`<div class="vtable-problem" role="alert">
+        html`<div class="row vtable-problem" role="alert">
           <span>Some rows could not be loaded: ${problem.message}</span> <button
             type="button"
             onClick=${() => of instanceof Pages && of.retry()}

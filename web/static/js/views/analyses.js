@@ -102,7 +102,7 @@ function Index() {
       ${Object.entries(kinds).map(
         ([id, { title, lead }]) => html`<${Card} title=${title} key=${id}>
           <p>${lead}</p>
-          <p class="analyses-links">
+          <p class="row analyses-links">
             <a class="button" href=${link(['analyses', id])} aria-label="Analyse: ${title}">Analyse</a> <a
               href=${link(['analyses', id], { sample: 'zipf' })}
               aria-label="See it on a sample: ${title}"
@@ -162,7 +162,7 @@ function Analysis({ analysis, query }) {
         change=${(c) => setForm((f) => ({ ...f, draft: { ...f.draft, ...c } }))}
         context=${context.data}
       />
-      <div class="form-foot analyses-foot">
+      <div class="row form-foot analyses-foot">
         <${Curl} form=${form} analysis=${analysis} context=${context.data} />
         <button type="submit" class="primary" disabled=${!complete(form.source)}>Analyse</button>
       </div>

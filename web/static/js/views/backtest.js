@@ -55,7 +55,7 @@ function Backtest({
         intervals as the service would have, and each plan is judged by the interval that came after it. Nothing is
         stored or changed.
       </p>
-      <form class="backtest-form" onSubmit=${submit}>
+      <form class="row backtest-form" onSubmit=${submit}>
         <label for="backtest-theta">Tolerance θ_max</label>
         <input
           id="backtest-theta"

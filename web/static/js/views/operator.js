@@ -95,7 +95,7 @@ function Filling({ newest }) {
   const { data: plan } = useResource(`v1/plans/${encodeURIComponent(newest.id)}`)
   const fills = plan !== null && plan.instances.some((i) => i.filling)
   if (!fills || (newest.status === 'committed' && !plan.unfilled?.some((of) => !of.proven))) return null
-  return html`<div class="operator-now moves operator-filling" role="status">
+  return html`<div class="row operator-now moves operator-filling" role="status">
     ${fillingWords(plan).map((text) => html`<p key=${text}>${text}</p>`)}
   </div>`
 }

@@ -107,9 +107,9 @@ function List({ items, more, query }) {
       .sort((a, b) => sign * orders[by](a, b) || orders.name(a, b))
   }, [items, search, status, theta, by, order])
   return html`
-    <div class="bar">
+    <div class="row bar">
       <${Summary} items=${items} />
-      <div class="operators-filters">
+      <div class="row operators-filters">
         ${chooser('Plan', 'status', status, statuses)} ${chooser('θ', 'theta', theta, thetas)}
         <label class="search">
           <span class="visually-hidden">Search operators</span>
@@ -153,7 +153,7 @@ function Summary({ items }) {
   const waiting = items.filter(statuses.proposed[1]).length
   const over = items.filter(isOver).length
   return html`<p role="status">
-    <span class=${waiting > 0 ? 'waiting' : 'muted'}>
+    <span class=${waiting > 0 ? 'toned warn' : 'muted'}>
       ${
         waiting > 0
           ? `${counted(waiting, 'plan')} wait${waiting === 1 ? 's' : ''} for approval`

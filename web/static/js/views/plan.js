@@ -76,10 +76,10 @@ function Head({ plan, found }) {
     <nav class="crumbs" aria-label="Breadcrumb">
       <a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a>
     </nav>
-    <div class="plan-head">
+    <div class="row plan-head">
       <h1 id="plan-title" tabindex="-1">Plan of interval ${count(plan.interval)}</h1>
       <${Status} status=${plan.status} />
-      <div class="plan-links">
+      <div class="row plan-links">
         <a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a>
         <${AsJSON}
           path=${`v1/plans/${encodeURIComponent(plan.id)}`}
@@ -88,7 +88,7 @@ function Head({ plan, found }) {
       </div>
       <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
     </div>
-    <div class="plan-under">
+    <div class="row plan-under">
       <${Standing} plan=${plan} />
       <p class="muted">
         ${strategyTitle(plan.strategy)} · on table version ${count(plan.base_version)}

@@ -74,9 +74,9 @@ export default function WhatIf({ query }) {
     href: link(['what-if'], { ...query, source: name, run: null, open: null }),
   })
   return html`
-    <div class="title">
+    <div class="row title">
       <h1>What if</h1>
-      <p class="muted whatif-lead">
+      <p class="muted">
         Plans of one interval under other strategies and limits, side by side. Nothing is stored but what you propose.
       </p>
     </div>
@@ -237,15 +237,11 @@ function Bar({ run, asked, source, wrong, untouched, total, start }) {
     if (run.state === 'done' && run.answer && run.took)
       announce(`${counted(run.answer.results.length, 'plan')} in ${duration(run.took)}.`)
   }, [run.answer])
-  return html`<div class="card whatif-bar">
+  return html`<div class="row card whatif-bar">
     <p class="whatif-total" role="status">
-      ${
-        wrong
-          ? html`<span class=${untouched ? 'muted' : 'whatif-wrong'}>${wrong}</span>`
-          : `${total.words}, at most 256`
-      }
+      ${wrong ? html`<span class=${untouched ? 'muted' : 'toned bad'}>${wrong}</span>` : `${total.words}, at most 256`}
     </p>
-    <div class="whatif-buttons">
+    <div class="row whatif-buttons">
       ${busy && html`<${Elapsed} since=${run.since} /><button type="button" onClick=${run.cancel}>Cancel</button>`}
       ${
         asked &&

@@ -316,18 +316,18 @@ export function Parameters({ analysis, draft, change, context }) {
   const simple = shown.filter((p) => !p.more)
   return html`<fieldset class="analyses-parameters">
     <legend>Parameters</legend>
-    <div class="analyses-fields">${simple.filter((p) => p.kind !== 'yes' && p.kind !== 'checks').map(draw)}</div>
+    <div class="fields">${simple.filter((p) => p.kind !== 'yes' && p.kind !== 'checks').map(draw)}</div>
     ${simple.filter((p) => p.kind === 'checks').map(draw)}
     ${
       simple.some((p) => p.kind === 'yes') &&
-      html`<div class="analyses-kinds">${simple.filter((p) => p.kind === 'yes').map(draw)}</div>`
+      html`<div class="row checks">${simple.filter((p) => p.kind === 'yes').map(draw)}</div>`
     }
     ${
       more.length > 0 &&
       html`<details class="analyses-more" open=${more.some((p) => draft[p.name] !== '')}>
         <summary>More parameters</summary>
-        <div class="analyses-fields">${more.filter((p) => p.kind !== 'yes').map(draw)}</div>
-        <div class="analyses-kinds">${more.filter((p) => p.kind === 'yes').map(draw)}</div>
+        <div class="fields">${more.filter((p) => p.kind !== 'yes').map(draw)}</div>
+        <div class="row checks">${more.filter((p) => p.kind === 'yes').map(draw)}</div>
       </details>`
     }
   </fieldset>`
@@ -345,7 +345,7 @@ function Control({ of: p, value, change, context }) {
     const chosen = value === '' ? [] : value.split(',')
     return html`<fieldset>
       <legend>${p.words} <span class="hint">${chosen.length === 0 ? `none chosen: ${p.before}` : ''}</span></legend>
-      <div class="analyses-kinds">
+      <div class="row checks">
         <${Checks} of=${choices} chosen=${chosen} onChange=${(all) => change(all.join())} />
       </div>
     </fieldset>`

@@ -27,7 +27,7 @@ export function Ranges({ result, query, values }) {
       onChange=${(by) => setQuery({ by })}
     />`
   return html`
-    <div class="bar"><h2 class="analyses-heading">${methodWords[plan.method]}</h2>${chooser}</div>
+    <div class="row bar"><h2 class="analyses-heading">${methodWords[plan.method]}</h2>${chooser}</div>
     <${Stats} items=${figures(result, plan)} />
     <${Said} plan=${plan} result=${result} />
     <${KeySpace} plan=${plan} result=${result} width=${query.width === 'keys' ? 'keys' : 'cost'} />

@@ -363,8 +363,12 @@ function Plan({ plan }) {
   <//>`
 }
 
-/** @type {Record<string, string>} */
-const answerWords = { yes: 'yes', no: 'no, proven', unknown: 'not known' }
+/** @type {Record<string, { words: string, tone: string }>} */
+const answers = {
+  yes: { words: 'yes', tone: 'good' },
+  no: { words: 'no, proven', tone: 'bad' },
+  unknown: { words: 'not known', tone: 'warn' },
+}
 
 /** @param {{ reach: API['RingReach'] }} props */
 function Reach({ reach }) {
@@ -381,7 +385,10 @@ function Reach({ reach }) {
     </p>
     ${plainTable('What token counts can reach, by method', reach.methods, [
       ['Method', (m) => methodWords[m.method]],
-      ['Balances', (m) => html`<span class="analyses-${m.balances}">${answerWords[m.balances]}</span>`],
+      [
+        'Balances',
+        (m) => html`<strong class="toned ${answers[m.balances].tone}">${answers[m.balances].words}</strong>`,
+      ],
       ['Least θ found', (m) => percent(m.theta), 'number'],
       ['Proven: not below', (m) => percent(m.lower_bound), 'number'],
       ['Evidence', (m) => (m.evidence === 'exact' ? 'exact: this is the least' : 'a bound')],

@@ -124,7 +124,7 @@ export function Progress({ run }) {
   const { phase, done, total } = run.progress ?? {}
   const words = phase ? (phaseWords[phase] ?? phase) : 'Reading the keys'
   const share = done !== undefined && total !== undefined && total > 0 ? Math.min(1, done / total) : undefined
-  return html`<div class="analyses-progress">
+  return html`<div class="row analyses-progress">
     <span class="analyses-phase" role="status">${words} …</span>
     <progress aria-label=${words} max="1" value=${share}></progress>
     <span class="muted analyses-share">${share === undefined ? '' : `${Math.floor(100 * share)} %`}</span>

@@ -190,10 +190,10 @@ const Figures = ({ schemes }) =>
     [
       'Balanced',
       (s) =>
-        html`<span class="analyses-${s.balanced ? 'yes' : 'no'}">
+        html`<strong class="toned ${s.balanced ? 'good' : 'bad'}">
             ${s.balanced ? 'yes' : 'no'}
             ${s.table_within_limit ? '' : ', beyond the table limit'}
-          </span>`,
+          </strong>`,
     ],
     ['Keys whole', (s) => (s.keeps_keys ? 'yes' : 'no')],
     ['Imbalance', (s) => fine(s.imbalance), 'number'],

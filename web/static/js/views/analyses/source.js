@@ -124,7 +124,7 @@ export function Source({ source, change, streams }) {
   const name = useId()
   return html`<fieldset class="analyses-source">
     <legend>Keys</legend>
-    <div class="analyses-kinds">
+    <div class="row checks">
       ${kinds.map(
         (kind) =>
           html`<${Check}
@@ -187,7 +187,7 @@ function Stored({ source, change }) {
         ? 'No interval yet'
         : 'Choose an interval'
   return html`
-    <div class="analyses-pair">
+    <div class="fields">
       <div class="field">
         <label for="${id}-operator">Operator</label>
         <${Select}
@@ -263,7 +263,7 @@ function Data({ source, change, streams }) {
   return html`
     ${
       streams &&
-      html`<div class="analyses-kinds">
+      html`<div class="row checks">
         <${Check} type="radio" name="${id}-format" checked=${!stream} onChange=${() => change({ format: 'csv' })}>
           Rows (CSV)
         <//>
@@ -311,7 +311,7 @@ function Data({ source, change, streams }) {
         accept=".csv,.txt,.log,.keys,text/csv,text/plain"
         onChange=${(e) => take(e.currentTarget.files[0])}
       />
-      <p class="analyses-pick">
+      <p class="row">
         <button type="button" onClick=${() => picker.current?.click()}>Open a file</button> <span class="hint">
           or drop one here.
         </span>

@@ -36,7 +36,7 @@ export function Route({ operator, asked, encoding }) {
     if (!wrong) setQuery({ key })
   }
   return html`<${Card} title="Where does a key go?">
-    <form class="operator-route" onSubmit=${submit}>
+    <form class="row operator-route" onSubmit=${submit}>
       <label class="visually-hidden" for="operator-key">Key</label>
       <input
         id="operator-key"
@@ -62,7 +62,7 @@ export function Route({ operator, asked, encoding }) {
       />
       <button type="submit">Ask</button>
     </form>
-    <p id="operator-key-said" class="operator-key-said" role="alert">${said}</p>
+    <p id="operator-key-said" class="form-said toned bad" role="alert">${said}</p>
     <div class="operator-answer" aria-live="polite">
       ${
         asked === ''

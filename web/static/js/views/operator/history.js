@@ -65,7 +65,7 @@ function Filters({ status, interval, wrong }) {
     </label>
     ${
       wrong &&
-      html`<span id="operator-interval-said" class="form-said" role="alert">Intervals are whole numbers.</span>`
+      html`<span id="operator-interval-said" class="toned bad" role="alert">Intervals are whole numbers.</span>`
     }
   `
 }

@@ -47,7 +47,7 @@ export function Page({ name, tab, plans = [], render }) {
   const gone = operator.problem?.status === 404
   return html`
     <nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a></nav>
-    <div class="title operator-title">
+    <div class="row title operator-title">
       <h1>${name}</h1>
       ${
         operator.data &&
@@ -123,8 +123,8 @@ function Now({ operator: o, plan: known }) {
   const asked = useResource(known || !o.current_plan ? null : `v1/plans/${encodeURIComponent(o.current_plan)}`)
   const plan = known ?? asked.data ?? undefined
   const now = plan?.limits_changed ? again : underWay[o.current_plan_status ?? '']
-  if (!now) return html`<p class="operator-now" role="status">No plan is under way.</p>`
-  return html`<div class="operator-now ${now.tone}">
+  if (!now) return html`<p class="row operator-now" role="status">No plan is under way.</p>`
+  return html`<div class="row operator-now ${now.tone}">
     <p role="status">
       ${plan ? `The plan of ${intervalWords(plan)}` : 'A plan'} ${now.words}
       ${plan?.executor && html` by <strong>${plan.executor}</strong>`}.

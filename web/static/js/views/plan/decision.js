@@ -96,7 +96,7 @@ export function Decision({ plan, etag, take, reload }) {
   return html`
     ${
       (refused || allowed.length > 0) &&
-      html`<div class="plan-decision">
+      html`<div class="row plan-decision">
         ${refused && html`<span class="muted">Deciding needs the role approver; yours is ${known?.role}.</span>`}
         ${allowed.map(
           (verb) =>
@@ -221,7 +221,7 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
         <//>`
       }
       ${problem && html`<${Refused} problem=${problem} again=${again} />`}
-      <footer class="form-foot">
+      <footer class="row form-foot">
         <button type="button" onClick=${onClose}>Cancel</button>
         <button type="submit" class=${look} disabled=${outdated(problem)} aria-disabled=${busy}>
           ${busy ? 'Sending…' : button}
@@ -313,7 +313,7 @@ function Refused({ problem, again }) {
             : 'What you sent first counts. Look at the plan as it is now.'
       }
     </p>
-    <p class="trouble-foot">
+    <p class="row trouble-foot">
       <button type="button" onClick=${again}>Look again</button>
       <span class="muted">${problem.status} · ${problem.code}</span>
     </p>

@@ -141,9 +141,7 @@ const wholes = { tokens: 'on the ring', ranges: 'of the key space', 'head keys':
  * @param {string} after
  */
 const change = (before, after) =>
-  before === after
-    ? after
-    : html`<span class="plan-before nowrap">${before} →</span> <span class="nowrap">${after}</span>`
+  before === after ? after : html`<span class="muted nowrap">${before} →</span> <span class="nowrap">${after}</span>`
 
 /**
  * The certificate in two words; the sentences are those of Verdict.

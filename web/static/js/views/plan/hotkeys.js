@@ -33,7 +33,7 @@ export function HotKeys({ plan }) {
         (k) =>
           k.key === undefined
             ? html`each of <span class="nowrap">${count(k.class?.[4])} keys</span> of a class`
-            : html`<code class="plan-key" title=${k.key}>${k.key}</code>`,
+            : html`<code class="plan-key clip" title=${k.key}>${k.key}</code>`,
       ],
       ['Stays on', (k) => k.instance, 'number'],
       ['Cost', (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>`, 'number'],

@@ -64,7 +64,7 @@ const standings = {
 function Countdown({ until }) {
   const now = useNow(1_000)
   const left = Math.max(0, Math.floor((Number(new Date(until)) - now) / 1000))
-  return html`<time class=${left < 60 ? 'plan-soon' : ''} datetime=${until} title=${new Date(until).toString()}>
+  return html`<time class=${left < 60 ? 'toned bad' : ''} datetime=${until} title=${new Date(until).toString()}>
     ${left === 0 ? 'its time is up' : `it expires in ${remaining(left)}`}
   </time>`
 }
@@ -118,7 +118,7 @@ export function Progress({ plan, steps }) {
     title=${movesOn(plan.status) ? 'Progress' : 'Hand-over'}
     aside=${plan.status === 'applying' && missing.length > 0 && `waits for ${some(missing, 6)}`}
   >
-    <div class="plan-progress">
+    <div class="row plan-progress">
       <progress max=${plan.awaits.length || 1} value=${done} aria-label="Acknowledged instances"></progress>
       <strong>${words}</strong>
     </div>
@@ -137,7 +137,7 @@ export function Progress({ plan, steps }) {
               r.at
                 ? html`<${Time} at=${r.at} />`
                 : plan.status === 'applying'
-                  ? html`<span class="waiting">awaited</span>`
+                  ? html`<span class="toned warn">awaited</span>`
                   : 'no',
           ],
           ['After the start', (r) => (r.at ? took(r.at) : '–')],

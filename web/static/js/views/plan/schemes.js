@@ -80,7 +80,7 @@ function Head({ plan, pkg }) {
 /** @param {{ key: string, choices: string }[]} rows */
 const headTable = (rows) =>
   plainTable('Keys that get another number of candidates', rows, [
-    ['Key', (r) => html`<code class="plan-key" title=${r.key}>${r.key}</code>`],
+    ['Key', (r) => html`<code class="plan-key clip" title=${r.key}>${r.key}</code>`],
     ['Candidates', (r) => r.choices, 'number'],
   ])
 
@@ -96,7 +96,7 @@ const ownersTable = (owners) =>
 const End = ({ at, none }) =>
   at === null || at === ''
     ? html`<span class="muted">${none}</span>`
-    : html`<code class="plan-key" title=${at}>${at}</code>`
+    : html`<code class="plan-key clip" title=${at}>${at}</code>`
 
 /** @param {{ plan: Plan, ring: API['RingDiff'] }} props */
 function Tokens({ plan, ring }) {

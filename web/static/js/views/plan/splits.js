@@ -36,7 +36,7 @@ export function Splits({ plan }) {
       }
     </p>
     ${plainTable('Split keys, the costliest first', keys, [
-      ['Key', (k) => html`<code class="plan-key" title=${k.key}>${k.key}</code>`],
+      ['Key', (k) => html`<code class="plan-key clip" title=${k.key}>${k.key}</code>`],
       ['Cost', (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>`, 'number'],
       ['Goes to instance', (k) => partsText(k.parts)],
       ['Why', (k) => causes[k.cause]],

@@ -33,7 +33,7 @@ export function Verdict({ plan }) {
   return html`<${Card} title="Verdict" class="third">
     <p class="plan-first">${first}</p>
     ${others.map((text) => html`<p key=${text}>${text}</p>`)}
-    ${kept.map((text) => html`<p class="plan-broken" key=${text}>${text}</p>`)}
+    ${kept.map((text) => html`<p class="toned bad" key=${text}>${text}</p>`)}
     ${
       fits(plan) &&
       plan.table_within_limit &&
@@ -148,7 +148,7 @@ function Reasons({ counts, what }) {
   if (present.length === 0) return null
   const total = present.reduce((sum, [, n]) => sum + n, 0)
   return html`
-    <h3 class="plan-first-head">Why ${what} move</h3>
+    <h3>Why ${what} move</h3>
     <ul class="plan-reasons">
       ${present.map(
         ([reason, n]) => html`<li key=${reason}>

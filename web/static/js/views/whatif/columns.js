@@ -202,10 +202,7 @@ export const sampleTable = (caption, rows, heads) =>
     ${plainTable(
       caption,
       rows,
-      heads.map((head, c) => [
-        head,
-        (cells) => html`<span class="whatif-cell" title=${cells[c]}>${cells[c] ?? ''}</span>`,
-      ]),
+      heads.map((head, c) => [head, (cells) => html`<span class="clip" title=${cells[c]}>${cells[c] ?? ''}</span>`]),
     )}
   </div>`
 
@@ -255,7 +252,7 @@ export function Columns({ body, head, use }) {
   }
   return html`<form class="whatif-columns" aria-labelledby=${title} onSubmit=${submit}>
     <h3 id=${title}>Which column is what?</h3>
-    <div class="whatif-fields">
+    <div class="fields">
       <${Field} label="Between cells">
         ${(id) =>
           html`<${Select}
@@ -294,8 +291,8 @@ export function Columns({ body, head, use }) {
       rows,
       names.map((name, c) => html`${name}<${Use} of=${fields.find((f) => reading.columns[f.name] === c)?.name} />`),
     )}
-    <div class="bar">
-      <p class=${wrong ? 'whatif-wrong' : 'hint'} role="status">
+    <div class="row bar">
+      <p class=${wrong ? 'toned bad' : 'hint'} role="status">
         ${wrong || 'Columns that are left out are not sent.'}
       </p>
       <button type="submit" class="primary" disabled=${wrong !== '' || busy}>Use these columns</button>

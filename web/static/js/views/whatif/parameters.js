@@ -133,7 +133,7 @@ function Values({ of: p, placeholder, texts, problems }) {
       aria-describedby="${id}-hint"
       onInput=${(e) => change(texts, p.grid, e.currentTarget.value)}
     />
-    <p class="hint ${problem ? 'whatif-wrong' : ''}" id="${id}-hint" aria-live="polite">${problem ?? p.help}</p>
+    <p class="hint ${problem ? 'toned bad' : ''}" id="${id}-hint" aria-live="polite">${problem ?? p.help}</p>
   </div>`
 }
 
@@ -158,7 +158,7 @@ function Strategies({ texts, grid }) {
 const Choices = ({ of: p, texts, grid }) =>
   html`<fieldset>
     <legend>${p.label}</legend>
-    <div class="whatif-checks">
+    <div class="row checks">
       <${Checks}
         of=${p.choices.map(({ value, label, help }) => [value, label, help])}
         chosen=${grid.values[p.grid]}
@@ -181,7 +181,7 @@ export function Parameters({ parameters: { texts, grid, problems }, plan }) {
   const usual = (p) => (own ? `as it was: ${textOf(p, valueOf(own, p))}` : textOf(p, p.default))
   /** @param {Varied[]} list */
   const fields = (list) =>
-    html`<div class="whatif-fields">
+    html`<div class="fields">
       ${list
         .filter((p) => p.type !== 'choice')
         .map(

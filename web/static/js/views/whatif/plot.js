@@ -339,7 +339,7 @@ export function Plot({ results, query, handle, onHover, onOpen }) {
   const line = front(plotted, axes).length
   const name = JSON.stringify([axes, plotted.map((r) => [r.strategy, r.parameters, r.theta.after, r.timing])])
   return html`
-    <div class="whatif-axes">
+    <div class="row whatif-axes">
       <${Axis} name="y" label="Up" axes=${axes} />
       <${Axis} name="x" label="Across" axes=${axes} />
       <${Axis} name="colour" label="Colour" axes=${axes} />

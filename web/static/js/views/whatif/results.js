@@ -61,7 +61,7 @@ function Filters({ results, query }) {
   const show = query.show?.split(',') ?? all
   /** @param {string[]} now */
   const choose = (now) => setQuery({ show: now.length === all.length ? null : now.join() || 'none' })
-  return html`<fieldset class="whatif-filters">
+  return html`<fieldset class="row whatif-filters">
     <legend class="visually-hidden">Shown results</legend>
     ${
       all.length > 1 &&
@@ -143,7 +143,7 @@ const columnsOf = (differ) => [
   {
     id: 'limits',
     head: 'Limits',
-    of: (r) => html`<span class=${keeps(r) ? 'muted' : 'whatif-broken'}>${verdict(r)}</span>`,
+    of: (r) => html`<span class=${keeps(r) ? 'muted' : 'toned warn'}>${verdict(r)}</span>`,
   },
 ]
 

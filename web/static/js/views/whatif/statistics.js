@@ -218,8 +218,8 @@ export function Statistics({ csv, query, busy, onSample }) {
         <button type="button" onClick=${csv.accept}>Go on with this one</button>
       </p>`
     }
-    <div class="bar whatif-give">
-      <div class="whatif-buttons">
+    <div class="row bar whatif-give">
+      <div class="row whatif-buttons">
         <input
           ref=${input}
           type="file"
@@ -315,7 +315,7 @@ function Made({ of, name, body, again }) {
     // The form that was left had the focus.
     if (document.activeElement === document.body) button.current?.focus()
   }, [])
-  return html`<div class="whatif-buttons">
+  return html`<div class="row whatif-buttons">
     <button type="button" ref=${button} onClick=${again}>Choose the columns again</button>
     ${
       of !== name &&
@@ -379,7 +379,7 @@ function Placement({ query }) {
         />`}
     <//>`
   const cleared = Object.fromEntries(hashFields.map((name) => [name, null]))
-  return html`<div class="whatif-fields">
+  return html`<div class="fields">
     ${number('instances', 'Instances', 65_536, 'Ids from 0, capacity 1 each.')}
     ${choice('hash_function', 'Hash function', functions, cleared)}
     ${

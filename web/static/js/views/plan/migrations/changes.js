@@ -37,7 +37,7 @@ const columns = [
     head: 'After',
     width: 'minmax(96px, 1fr)',
     bare: true,
-    of: (c) => html`<span class="migrations-arrow" aria-hidden="true">→ </span>${destination(c)}`,
+    of: (c) => html`<span class="migrations-arrow muted" aria-hidden="true">→ </span>${destination(c)}`,
   },
   {
     id: 'what',

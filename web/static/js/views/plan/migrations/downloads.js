@@ -59,8 +59,8 @@ export function Downloads({ name, make, disabled }) {
     setRunning(null)
   }
 
-  return html`<span class="migrations-downloads">
-    ${failed && html`<span role="alert" class="migrations-failed">${failed.message}</span>`}
+  return html`<span class="row migrations-downloads">
+    ${failed && html`<span role="alert" class="toned bad">${failed.message}</span>`}
     ${
       running
         ? html`

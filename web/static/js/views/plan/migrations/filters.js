@@ -54,14 +54,14 @@ export function Filters({ label, names, query, said, children }) {
   const active = names.filter((name) => query[name])
   const reset = () => setQuery(Object.fromEntries(names.map((name) => [name, null])))
   return html`<form class="migrations-filters" role="search" aria-label=${label} onSubmit=${(e) => e.preventDefault()}>
-    <div class="migrations-fields">
+    <div class="row migrations-fields">
       ${names.map((name) =>
         name === 'reason'
           ? html`<${Choice} key=${name} value=${query.reason ?? ''} />`
           : html`<${Typed} key=${name} name=${name} value=${query[name] ?? ''} />`,
       )}
     </div>
-    <div class="migrations-line">
+    <div class="row migrations-line">
       <p class="migrations-count" aria-live="polite">${said}</p>
       ${active.length > 0 && html`<button type="button" class="quiet" onClick=${reset}>Reset filters</button>`}
       ${children}
@@ -74,7 +74,8 @@ export function Filters({ label, names, query, said, children }) {
  *
  * @param {{ of: string | null }} props
  */
-export const Wrong = ({ of }) => of && html`<span class="migrations-wrong"> ${of} This filter is left out.</span>`
+export const Wrong = ({ of }) =>
+  of && html`<span class="migrations-wrong toned bad"> ${of} This filter is left out.</span>`
 
 /** @param {{ value: string }} props */
 function Choice({ value }) {

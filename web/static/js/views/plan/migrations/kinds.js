@@ -69,7 +69,7 @@ const to = {
   sort: 'asc',
   width: '76px',
   bare: true,
-  of: (m) => html`<span class="migrations-arrow" aria-hidden="true">→ </span>${m.to}`,
+  of: (m) => html`<span class="migrations-arrow muted" aria-hidden="true">→ </span>${m.to}`,
 }
 /** @type {Column} */
 const cost = {
