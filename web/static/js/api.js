@@ -264,7 +264,6 @@ export async function requestLines(method, path, hear, { query, ...options } = {
  * The body of an answer that has one.
  *
  * @param {Response} answer
- * @returns {ReadableStream<Uint8Array<ArrayBuffer>>}
  */
 const bodyOf = (answer) => answer.body ?? new Blob([]).stream()
 

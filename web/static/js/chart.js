@@ -114,6 +114,32 @@ export const axis = (p, more = {}) => ({
 })
 
 /**
+ * A tooltip for all that is at a place of the axis of categories, in the words for its index.
+ *
+ * @param {(index: number) => string} words
+ * @param {Option} [axisPointer]
+ */
+export const tip = (words, axisPointer = { type: 'shadow' }) => ({
+  trigger: 'axis',
+  axisPointer,
+  formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex }]) => words(dataIndex),
+})
+
+/**
+ * A slider that shows a part of an axis; more is what ECharts takes for one.
+ *
+ * @param {Palette} p
+ * @param {Option} more
+ */
+export const slider = (p, more) => ({
+  type: 'slider',
+  brushSelect: false,
+  showDetail: false,
+  borderColor: p.line,
+  ...more,
+})
+
+/**
  * Of a chart: option gives what ECharts takes; label says in a sentence
  * what it shows; data, {columns, rows} of a plain table, the same as a table. on are
  * handlers by the name of ECharts' events. depends says when option gives something else.

@@ -9,7 +9,6 @@ import { learn } from './strategies.js'
 import { setTheme, theme } from './theme.js'
 
 /** What is shown where; a part that begins with ":" is any, and given to the view by its name. */
-/** @type {{ parts: string[], load: () => Promise<{ default: unknown }> }[]} */
 const views = /** @type {[string, () => Promise<{ default: unknown }>][]} */ ([
   ['/', () => import('./views/operators.js')],
   ['/operators/:operator', () => import('./views/operator.js')],

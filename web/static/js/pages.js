@@ -77,10 +77,7 @@ export class Pages {
     this.changed = changed
   }
 
-  /**
-   * @param {number} i
-   * @returns {T | undefined}
-   */
+  /** @param {number} i */
   row(i) {
     return this.pages.get(Math.floor(i / pageSize))?.[i % pageSize]
   }

@@ -301,10 +301,7 @@ export function Dialog({ title, onClose, children }) {
 export function useSend(action) {
   const [state, setState] = useState(/** @type {Sending} */ ({ busy: false, problem: null }))
   const key = useRef(idempotencyKey())
-  /**
-   * @param {A} args
-   * @returns {Promise<R | undefined>}
-   */
+  /** @param {A} args */
   const send = async (...args) => {
     setState({ busy: true, problem: null })
     try {
@@ -408,37 +405,49 @@ export function Tabs({ label, items }) {
 }
 
 /**
- * A column of a small table: its head, and what of makes of a row; numbers are set as such.
+ * A column of a small table: its head, what of makes of a row, a class of its cells, as numbers have one, and the
+ * name by which a table is sorted by it.
  *
  * @template [T=any]
- * @typedef {[head: Children, of: (row: T) => Children, kind?: 'number' | false]} Column
+ * @typedef {[head: Children, of: (row: T) => Children, kind?: string | false, id?: string]} Column
  */
 
+/** @param {Children} head */
+const headText = (head) => (typeof head === 'string' ? head : undefined)
+
 /**
- * A small table. Rows must be few.
+ * A small table. Rows must be few. frame are attributes of what is around it, row those of each row. A table that
+ * sorts, by the column of a name, is told so by the address, and rows have that order already.
  *
  * @template T
  * @param {string} caption
  * @param {T[]} rows
  * @param {(Column<T> | false)[]} columns
+ * @param {{ frame?: Record<string, unknown>, row?: (row: T, i: number) => Record<string, unknown>,
+ *   sort?: { by: string | undefined, direction: string | undefined } }} [more]
  */
-export function plainTable(caption, rows, columns) {
+export function plainTable(caption, rows, columns, { frame: { class: look, ...frame } = {}, row, sort } = {}) {
   const shown = columns.filter((c) => c !== false)
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label=${caption}>
-    <table>
+  return html`<div class="table-scroll ${look ?? ''}" tabindex="0" role="region" aria-label=${caption} ...${frame}>
+    <table role="table">
       <caption class="visually-hidden">${caption}</caption>
-      <thead>
-        <tr>
-          ${shown.map(
-            ([head, , kind], i) => html`<th scope="col" class=${kind || ''} key=${i}>${explained(head)}</th>`,
+      <thead role="rowgroup">
+        <tr role="row">
+          ${shown.map(([head, , kind, id], i) =>
+            sort && id
+              ? html`<${SortHead} key=${id} id=${id} head=${head} kind=${kind} ...${sort} />`
+              : html`<th scope="col" role="columnheader" class=${kind || ''} key=${i}>${explained(head)}</th>`,
           )}
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         ${rows.map(
-          (row, i) =>
-            html`<tr key=${i}>
-              ${shown.map(([, of, kind], c) => html`<td class=${kind || ''} key=${c}>${of(row)}</td>`)}
+          (of, i) =>
+            html`<tr role="row" key=${i} ...${row?.(of, i)}>
+              ${shown.map(
+                ([head, cell, kind], c) =>
+                  html`<td role="cell" class=${kind || ''} data-head=${headText(head)} key=${c}>${cell(of)}</td>`,
+              )}
             </tr>`,
         )}
       </tbody>
@@ -477,25 +486,34 @@ export const dataOf = (rows, columns) => ({ rows, columns })
 /**
  * The head of a column that sorts its table: the address says by which one (rank), and whether it descends (ranked).
  *
- * @param {{ column: { id: string, head: string, number?: boolean }, by: string | null, direction?: string }} props
+ * @param {{ id: string, head: Children, kind?: string | false, by: string | undefined, direction?: string }} props
  */
-export function SortHead({ column: c, by, direction }) {
-  const sortedBy = by === c.id
+function SortHead({ id, head, kind, by, direction }) {
+  const sortedBy = by === id
   return html`<th
     scope="col"
-    class=${c.number ? 'number' : ''}
+    role="columnheader"
+    class=${kind || ''}
     aria-sort=${sortedBy ? (direction === 'desc' ? 'descending' : 'ascending') : 'none'}
   >
     <button
       type="button"
       class="sort"
-      onClick=${() => setQuery({ rank: c.id, ranked: sortedBy && direction !== 'desc' ? 'desc' : null })}
+      onClick=${() => setQuery({ rank: id, ranked: sortedBy && direction !== 'desc' ? 'desc' : null })}
     >
-      ${explained(c.head)}
+      ${explained(head)}
       <span aria-hidden="true" class="arrow">${sortedBy ? (direction === 'desc' ? '▼' : '▲') : ''}</span>
     </button>
   </th>`
 }
+
+/**
+ * That a row is on the front of its table, in words for those who do not see the mark.
+ *
+ * @param {string} words
+ */
+export const paretoMark = (words) =>
+  html`<span aria-hidden="true">●</span><span class="visually-hidden">${words}</span>`
 
 /**
  * Rows by what of says of them; those of which it says null stand last.

@@ -23,10 +23,7 @@ class Store {
     }
   }
 
-  /**
-   * @param {string} key
-   * @returns {string | null}
-   */
+  /** @param {string} key */
   get(key) {
     return this.#use(
       (storage) => storage.getItem(key),

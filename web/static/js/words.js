@@ -154,7 +154,6 @@ const unmetWords = {
  * one of the API, or a result of a what-if.
  *
  * @param {Partial<AnyPlan> & Pick<AnyPlan, 'certificate' | 'parameters' | 'migration'>} plan
- * @returns {string[]}
  */
 export function certificate(plan) {
   const proof = plan.certificate

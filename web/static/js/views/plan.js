@@ -23,7 +23,6 @@ const every = (plan) => (movesOn(plan.status) ? 2_000 : 0)
 export default function View({ plan: id }) {
   useStateUnit()
   const path = `v1/plans/${encodeURIComponent(id)}`
-  /** @type {Watched<Plan>} */
   const found = useResource(path, { every })
   const plan = found.data
   // What moves is decided when a plan is made, so this is asked for once.

@@ -16,10 +16,7 @@ import { sourceOf as sourceOfCSV, Statistics, useStatistics } from './whatif/sta
 
 /** @import { Source } from './whatif/ask.js' */
 
-/**
- * @param {Query} query
- * @returns {'csv' | 'interval'}
- */
+/** @param {Query} query */
 const kindOf = (query) =>
   query.source === 'csv' || query.source === 'interval'
     ? query.source

@@ -5,7 +5,7 @@ import { amount, count, counted, exactly } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, Choose, dataOf, plainTable, Stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
-import { fine, namesAside } from './drawing.js'
+import { fine, NamedBars } from './drawing.js'
 
 /** @typedef {API['PKGRun'] & { name: string }} Run */
 
@@ -60,6 +60,18 @@ export function PKG({ result, query }) {
   const runs = named(result.runs)
   const best = runs.reduce((a, b) => (b.imbalance < a.imbalance ? b : a), runs[0])
   const fraction = query.y !== 'messages'
+  /** @type {(title: string, words: string, of: (run: Run) => number, unit: string) => Children} */
+  const bars = (title, words, of, unit) =>
+    html`<${Card} class="half" title=${title}>
+      <${NamedBars}
+        rows=${runs.map((r) => ({ name: r.name, value: of(r) })).sort((a, b) => b.value - a.value)}
+        member="Run"
+        words=${words}
+        unit=${unit}
+        format=${amount}
+        full=${exactly}
+      />
+    <//>`
   const chooser = html`<${Choose}
     label="Imbalance in"
     value=${fraction ? '' : 'messages'}
@@ -95,22 +107,18 @@ export function PKG({ result, query }) {
     }
     <${OverChoices} runs=${runs} advice=${result.advice} />
     <div class="grid">
-      <${Card} class="half" title="Memory: pairs of a worker and a key">
-        <${Bars}
-          runs=${runs}
-          of=${(r) => r.memory.pairs}
-          unit="pairs"
-          words="Pairs of a worker and a key held by each run"
-        />
-      <//>
-      <${Card} class="half" title="Aggregation: messages to merge in a period">
-        <${Bars}
-          runs=${runs}
-          of=${(r) => r.aggregation.per_period}
-          unit="messages"
-          words="Messages that are sent on to be merged in a period, by run"
-        />
-      <//>
+      ${bars(
+        'Memory: pairs of a worker and a key',
+        'Pairs of a worker and a key held by each run',
+        (r) => r.memory.pairs,
+        'pairs',
+      )}
+      ${bars(
+        'Aggregation: messages to merge in a period',
+        'Messages that are sent on to be merged in a period, by run',
+        (r) => r.aggregation.per_period,
+        'messages',
+      )}
     </div>
     <${Card} title="Runs"><${Runs} runs=${runs} /><//>
     ${result.heavy_keys.length > 0 && html`<${Card} title="Heavy keys"><${HeavyKeys} result=${result} /><//>`}
@@ -335,58 +343,6 @@ const framed = (width) => ({
   grid: { left: 8, right: 16, top: width < 600 ? 90 : 44, bottom: 24, containLabel: true },
   legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
 })
-
-/** @param {{ runs: Run[], of: (run: Run) => number, unit: string, words: string }} props */
-function Bars({ runs, of, unit, words }) {
-  const rows = [...runs].sort((a, b) => of(b) - of(a))
-  return html`<${Chart}
-    height=${Math.min(900, 60 + 24 * rows.length)}
-    label="${words}: ${rows
-      .slice(0, 8)
-      .map((r) => `${r.name} ${amount(of(r))}`)
-      .join('; ')}."
-    depends=${[runs]}
-    data=${{
-      rows,
-      columns: [
-        ['Run', (/** @type {Run} */ r) => r.name],
-        [unit, (/** @type {Run} */ r) => exactly(of(r)), 'number'],
-      ],
-    }}
-    option=${(p, width) => {
-      const names = namesAside(
-        p,
-        rows.map((r) => r.name),
-        width,
-      )
-      return {
-        grid: { left: names.left, right: 56, top: 4, bottom: 24 },
-        tooltip: {
-          trigger: 'axis',
-          axisPointer: { type: 'shadow' },
-          formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex: i }]) =>
-            `${rows[i].name}: ${exactly(of(rows[i]))} ${unit}`,
-        },
-        xAxis: axis(p, { type: 'value', min: 0, axisLabel: { formatter: amount } }),
-        yAxis: names.axis,
-        series: [
-          {
-            type: 'bar',
-            data: rows.map(of),
-            color: p.after,
-            barMaxWidth: 16,
-            label: {
-              show: rows.length <= 40,
-              position: 'right',
-              color: p.text,
-              formatter: (/** @type {{ value: number }} */ { value }) => amount(value),
-            },
-          },
-        ],
-      }
-    }}
-  />`
-}
 
 /**
  * What must hold of a run: at least the greater one of its bounds.

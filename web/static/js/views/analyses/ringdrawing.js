@@ -79,7 +79,6 @@ const thinned = (arcs, [inner, outer]) => merged(arcs, positions / ((Math.PI * (
  * The marks of tokens, those within five pixels as one.
  *
  * @param {Token[]} changed
- * @returns {Mark[]}
  */
 function marksOf(changed) {
   const least = (5 * positions) / ((Math.PI * 2 * radii.marks * size) / 2)

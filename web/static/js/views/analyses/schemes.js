@@ -1,10 +1,9 @@
 // The answer to a comparison of all schemes.
 
-import { axis, boundMark, Chart } from '../../chart.js'
 import { amount, count, counted, percent, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, plainTable, Stats } from '../../parts.js'
-import { fine, namesAside } from './drawing.js'
+import { fine, NamedBars } from './drawing.js'
 
 /** @typedef {API['SchemeFigures']} Scheme */
 
@@ -43,6 +42,17 @@ const nameOf = (s) =>
 export function Schemes({ result }) {
   useStateUnit()
   const { recommendation: r, schemes } = result
+  /** @type {(title: string, words: string, of: (s: Scheme) => number, format: typeof fine, line?: {}) => Children} */
+  const bars = (title, words, of, format, line) =>
+    html`<${Card} class="half" title=${title}>
+      <${NamedBars}
+        rows=${schemes.map((s) => ({ name: nameOf(s), value: of(s), best: s.scheme === r.scheme }))}
+        member="Scheme"
+        words=${words}
+        format=${format}
+        line=${line}
+      />
+    <//>`
   return html`
     <${Card} title="Recommendation" class="analyses-recommended">
       <p class="analyses-verdict">${schemeWords[r.scheme] ?? r.scheme}</p>
@@ -67,43 +77,28 @@ export function Schemes({ result }) {
       ]}
     />
     <div class="grid">
-      <${Card} class="half" title="Greatest overload θ">
-        <${Bars}
-          schemes=${schemes}
-          of=${(s) => s.theta}
-          format=${fine}
-          line=${{ at: result.theta_max, words: 'θ_max' }}
-          words="Greatest overload of each scheme"
-          best=${r.scheme}
-        />
-      <//>
-      <${Card} class="half" title="State that moves to get there">
-        <${Bars}
-          schemes=${schemes}
-          of=${(s) => s.state_fraction}
-          format=${percent}
-          words="Part of the state that each scheme moves"
-          best=${r.scheme}
-        />
-      <//>
-      <${Card} class="half" title="Pairs of an instance and a key">
-        <${Bars}
-          schemes=${schemes}
-          of=${(s) => s.pairs}
-          format=${amount}
-          words="Pairs of an instance and a key that each scheme holds"
-          best=${r.scheme}
-        />
-      <//>
-      <${Card} class="half" title="Messages to merge in a period">
-        <${Bars}
-          schemes=${schemes}
-          of=${(s) => s.aggregation_messages}
-          format=${amount}
-          words="Messages that have to be merged in a period"
-          best=${r.scheme}
-        />
-      <//>
+      ${bars('Greatest overload θ', 'Greatest overload of each scheme', (s) => s.theta, fine, {
+        at: result.theta_max,
+        words: 'θ_max',
+      })}
+      ${bars(
+        'State that moves to get there',
+        'Part of the state that each scheme moves',
+        (s) => s.state_fraction,
+        percent,
+      )}
+      ${bars(
+        'Pairs of an instance and a key',
+        'Pairs of an instance and a key that each scheme holds',
+        (s) => s.pairs,
+        amount,
+      )}
+      ${bars(
+        'Messages to merge in a period',
+        'Messages that have to be merged in a period',
+        (s) => s.aggregation_messages,
+        amount,
+      )}
     </div>
     <${Card} title="Figures">
       <${Figures} schemes=${schemes} />
@@ -116,65 +111,6 @@ export function Schemes({ result }) {
       }
     <//>
   `
-}
-
-/**
- * @param {object} props
- * @param {Scheme[]} props.schemes
- * @param {(scheme: Scheme) => number} props.of
- * @param {(x: number) => string} props.format
- * @param {{ at: number, words: string }} [props.line]
- * @param {string} props.words
- * @param {string} props.best
- */
-function Bars({ schemes, of, format, line, words, best }) {
-  return html`<${Chart}
-    height=${60 + 26 * schemes.length}
-    label="${words}: ${schemes.map((s) => `${nameOf(s)} ${format(of(s))}`).join('; ')}.${
-      line ? ` ${line.words} is ${format(line.at)}.` : ''
-    }"
-    depends=${[schemes]}
-    data=${{
-      rows: schemes,
-      columns: [
-        ['Scheme', nameOf],
-        [words, (/** @type {Scheme} */ s) => format(of(s)), 'number'],
-      ],
-    }}
-    option=${(p, width) => {
-      const names = namesAside(p, schemes.map(nameOf), width)
-      return {
-        grid: { left: names.left, right: 60, top: 20, bottom: 24 },
-        tooltip: {
-          trigger: 'axis',
-          axisPointer: { type: 'shadow' },
-          formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex: i }]) =>
-            `${nameOf(schemes[i])}: ${format(of(schemes[i]))}`,
-        },
-        xAxis: axis(p, {
-          type: 'value',
-          min: 0,
-          max: (/** @type {{ max: number }} */ v) => Math.max(v.max, line?.at ?? 0) || 1,
-          axisLabel: { formatter: format, showMaxLabel: false },
-        }),
-        yAxis: names.axis,
-        series: [
-          {
-            type: 'bar',
-            barMaxWidth: 16,
-            data: schemes.map((s) => ({ value: of(s), itemStyle: { color: s.scheme === best ? p.after : p.before } })),
-            label: {
-              show: true,
-              position: 'right',
-              color: p.text,
-              formatter: (/** @type {{ value: number }} */ { value }) => format(value),
-            },
-            markLine: line && boundMark(p, [{ xAxis: line.at, name: line.words }], 'start'),
-          },
-        ],
-      }
-    }}
-  />`
 }
 
 /** @param {{ schemes: Scheme[] }} props */

@@ -2,7 +2,7 @@
 
 import { count, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { SortHead, sorted } from '../../parts.js'
+import { paretoMark, plainTable, sorted } from '../../parts.js'
 
 /**
  * A result, and what it is among the others: the paper's way, the recommended one, or one of them.
@@ -55,43 +55,42 @@ const figures = (most) => [
   { id: 'bound', head: 'Hindsight bound', of: ({ result }) => result.hindsight?.bound ?? null, cell: percent },
 ]
 
+/** @param {Entry} entry */
+const forecastOf = ({ result }) => forecastWords(result.policy.forecast)
+
 /**
  * @param {{ report: API['BacktestReport'], entries: Entry[], by?: string, direction?: string }} props
  */
-export function Table({ report, entries, by, direction }) {
+export function Table({ report, entries, by = '', direction }) {
   const numbers = figures(report.theta_max)
-  const words = [
-    { id: 'front', head: 'Front', of: (/** @type {Entry} */ e) => (e.result.pareto ? 0 : 1) },
-    { id: 'forecast', head: 'Forecast', of: (/** @type {Entry} */ e) => forecastWords(e.result.policy.forecast) },
-  ]
-  const chosen = [...words, ...numbers].find((c) => c.id === by)
-  const rows = chosen ? sorted(entries, chosen.of, direction) : entries
-  const head = (/** @type {{ id: string, head: string, number?: boolean }} */ column) =>
-    html`<${SortHead} key=${column.id} column=${column} by=${chosen?.id ?? null} direction=${direction} />`
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Table of policies">
-    <table class="backtest-table">
-      <caption class="visually-hidden">Policies, and what they came to in the judged intervals</caption>
-      <thead>
-        <tr>
-          ${words.map((c) => head(c))} ${numbers.map((c) => head({ ...c, number: true }))}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          (
-            entry,
-          ) => html`<tr key=${entries.indexOf(entry)} class=${entry.role === 'recommended' ? 'backtest-best' : ''}>
-            <td class="whatif-pareto">
-              ${entry.result.pareto && html`<span aria-hidden="true">●</span><span class="visually-hidden">yes</span>`}
-            </td>
-            <td class="nowrap">
-              ${forecastWords(entry.result.policy.forecast)}
-              ${entry.role && html`${' '}<span class="whatif-own">${roleWords[entry.role]}</span>`}
-            </td>
-            ${numbers.map((c) => html`<td class="number nowrap" key=${c.id}>${c.cell(c.of(entry))}</td>`)}
-          </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
+  /** @type {Record<string, (entry: Entry) => any>} */
+  const orders = {
+    front: (e) => (e.result.pareto ? 0 : 1),
+    forecast: forecastOf,
+    ...Object.fromEntries(numbers.map((c) => [c.id, c.of])),
+  }
+  return plainTable(
+    'Policies, and what they came to in the judged intervals',
+    orders[by] ? sorted(entries, orders[by], direction) : entries,
+    [
+      ['Front', ({ result }) => result.pareto && paretoMark('yes'), 'whatif-pareto', 'front'],
+      [
+        'Forecast',
+        (e) => html`${forecastOf(e)} ${e.role && html`<span class="whatif-own">${roleWords[e.role]}</span>`}`,
+        'nowrap',
+        'forecast',
+      ],
+      ...numbers.map(
+        ({ id, head, of, cell }) => /** @type {Column<Entry>} */ ([head, (e) => cell(of(e)), 'number nowrap', id]),
+      ),
+    ],
+    {
+      frame: { class: 'backtest-table' },
+      row: (entry) => ({
+        key: entries.indexOf(entry),
+        class: entry.role === 'recommended' ? 'backtest-best' : '',
+      }),
+      sort: { by, direction },
+    },
+  )
 }

@@ -57,7 +57,6 @@ const defaults = /** @type {Record<string, unknown>} */ ({
  * The groups that the scheme of an operator knows: {title, rows of {label, value, note, usual}}.
  *
  * @param {API['Operator']} operator
- * @returns {{ title: string, rows: Setting[] }[]}
  */
 export function groupsOf(operator) {
   /**

@@ -16,7 +16,6 @@ const last = Number.MAX_SAFE_INTEGER // the greatest number that an interval can
  * @param {string} name
  * @param {number} epoch
  * @param {AbortSignal} signal
- * @returns {Promise<{ data: API['ReportList'] }>}
  */
 async function newest(name, epoch, signal) {
   /**
@@ -42,7 +41,6 @@ async function newest(name, epoch, signal) {
  */
 export function Reports({ operator }) {
   const epoch = operator.last_epoch ?? 0
-  /** @type {Watched<API['ReportList']>} */
   const reports = useResource(`v1/operators/${encodeURIComponent(operator.name)}/reports/${epoch}`, {
     every: 5_000,
     load: (signal) => newest(operator.name, epoch, signal),

@@ -1,6 +1,6 @@
 // How the intervals of an operator went: four charts that share cursor and zoom.
 
-import { axis, boundLine, boundMark, Chart } from '../../chart.js'
+import { axis, boundLine, boundMark, Chart, slider, tip } from '../../chart.js'
 import { amount, count, counted, percent, state, stateOnly, stateUnit, useStateUnit } from '../../format.js'
 import { html, useMemo, useRef, useState } from '../../html.js'
 import { fits, isWithin } from '../../judge.js'
@@ -111,9 +111,9 @@ const sizeOf = (plan) => tableOf(plan).size_after
  * @param {ChartOption | ChartOption[]} y
  * @param {(ChartOption | false)[]} series
  * @param {(of: Interval) => string[]} tooltip
- * @param {boolean} [slider]
+ * @param {boolean} [zoomable]
  */
-function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
+function frame(p, { intervals, zoom }, y, series, tooltip, zoomable = false) {
   const epochs = intervals.flatMap((of, i) =>
     i > 0 && of.epoch !== intervals[i - 1].epoch ? [{ xAxis: i, label: { formatter: `epoch ${of.epoch}` } }] : [],
   )
@@ -141,7 +141,7 @@ function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
       left: 4,
       right: 8,
       top: named.length > 3 && matchMedia('(max-width: 639px)').matches ? 58 : 40, // a long legend takes two lines
-      bottom: slider && intervals.length > few ? 42 : 6,
+      bottom: zoomable && intervals.length > few ? 42 : 6,
       outerBoundsMode: 'same',
       outerBoundsContain: 'axisLabel',
     },
@@ -159,13 +159,11 @@ function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
       axisLabel: { alignMinLabel: 'left', alignMaxLabel: 'right' },
     }),
     yAxis: y,
-    dataZoom: zooms(p, zoom, slider && intervals.length > few),
-    tooltip: {
-      trigger: 'axis',
-      axisPointer: { type: 'line', lineStyle: { color: p.muted, type: 'solid', width: 1 } },
-      formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex }]) =>
-        [`${heading(intervals[dataIndex])}`, ...tooltip(intervals[dataIndex])].join('\n'),
-    },
+    dataZoom: zooms(p, zoom, zoomable && intervals.length > few),
+    tooltip: tip((i) => [heading(intervals[i]), ...tooltip(intervals[i])].join('\n'), {
+      type: 'line',
+      lineStyle: { color: p.muted, type: 'solid', width: 1 },
+    }),
     series: [bearer, ...drawn.map((s) => ({ ...s, unnamed: undefined, icon: undefined }))],
   }
 }
@@ -180,9 +178,9 @@ const heading = ({ epoch, interval, any }) =>
  *
  * @param {Palette} p
  * @param {Zoom} zoom
- * @param {boolean} slider
+ * @param {boolean} show
  */
-const zooms = (p, zoom, slider) => [
+const zooms = (p, zoom, show) => [
   {
     type: 'inside',
     ...zoom,
@@ -191,23 +189,19 @@ const zooms = (p, zoom, slider) => [
     moveOnMouseMove: false,
     preventDefaultMouseMove: false,
   },
-  {
-    type: 'slider',
+  slider(p, {
     ...zoom,
-    show: slider,
+    show,
     height: 22,
     bottom: 4,
     left: 12,
     right: 12,
-    brushSelect: false,
     showDataShadow: false,
-    showDetail: false,
-    borderColor: p.line,
     fillerColor: p.line,
     backgroundColor: 'transparent',
     handleStyle: { color: p.surface, borderColor: p.muted },
     moveHandleSize: 0,
-  },
+  }),
 ]
 
 /**

@@ -56,7 +56,6 @@ export function usePlans(name, { filter = {}, plans = Infinity, intervals = Infi
   const wanted = useRef({ plans, intervals })
   wanted.current = { plans, intervals }
   const source = name === null ? null : `${path(name)}#${JSON.stringify(filter)}`
-  /** @type {Watched<Found>} */
   const resource = useResource(source, {
     load: async (signal) => ({ data: await load(path(name ?? ''), filter, wanted, signal) }),
   })
@@ -119,7 +118,6 @@ const ended = (plan) => endedStatuses.has(plan.status)
 /**
  * The intervals of plans, oldest first.
  * @param {PlanSummary[]} plans
- * @returns {Interval[]}
  */
 export function intervalsOf(plans) {
   /** @type {Map<string, Interval>} */

@@ -14,7 +14,6 @@ const shortages = {
  * What a plan says about instances that are to be filled, in sentences; none where nothing is asked for.
  *
  * @param {AnyPlan} plan
- * @returns {string[]}
  */
 export function fillingWords(plan) {
   const out = []

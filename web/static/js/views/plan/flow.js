@@ -1,7 +1,7 @@
 // Who sends how much to whom.
 
 import { address } from '../../api.js'
-import { axis, Chart } from '../../chart.js'
+import { axis, Chart, slider } from '../../chart.js'
 import { amount, count, counted, state, stateOnly } from '../../format.js'
 import { html, useMemo } from '../../html.js'
 import { Card, dataOf, Empty, Loading, Trouble } from '../../parts.js'
@@ -57,7 +57,6 @@ const mostRows = 1_000 // of the table beside the chart
  * Sums migrations by who sends and who receives, the most state first.
  *
  * @param {{ compaction: API['Compaction'], plan?: { migrations: API['Migrations'] } }} result
- * @returns {Flow[]}
  */
 export function flowsOf({ compaction, plan }) {
   /** @type {Map<string, Flow>} */
@@ -288,20 +287,7 @@ const matrix = {
     const scaled = (/** @type {number} */ v) => (steeply ? Math.log10(Math.max(v, least)) : v)
     const place = { from: new Map(ends.from.map((id, i) => [id, i])), to: new Map(ends.to.map((id, i) => [id, i])) }
     const zoom = (/** @type {string} */ axisIndex, /** @type {number} */ n, /** @type {ChartOption} */ more) =>
-      n > 60
-        ? [
-            {
-              type: 'slider',
-              [axisIndex]: 0,
-              startValue: 0,
-              endValue: 59,
-              brushSelect: false,
-              showDetail: false,
-              borderColor: p.line,
-              ...more,
-            },
-          ]
-        : []
+      n > 60 ? [slider(p, { [axisIndex]: 0, startValue: 0, endValue: 59, ...more })] : []
     return {
       grid: {
         left: 22,

@@ -1,6 +1,6 @@
 // What each instance carries before and after a plan, against what it may carry.
 
-import { axis, boundLine, Chart } from '../../chart.js'
+import { axis, boundLine, Chart, slider, tip } from '../../chart.js'
 import { amount, count, counted, exactly, percent, some, state, stateOnly } from '../../format.js'
 import { html, useMemo } from '../../html.js'
 import { Card, dataOf } from '../../parts.js'
@@ -221,11 +221,7 @@ function chart(p, width, rows, relative, thetaMax) {
   return {
     grid: { left: 54, right: 10, top: 34, bottom: lineHeight * lines + (zoomed ? 40 : 8) },
     legend: { top: 0, left: 0, data: ['Before', 'After', { name: 'Fair load up to bound', icon: 'rect' }] },
-    tooltip: {
-      trigger: 'axis',
-      axisPointer: { type: 'shadow' },
-      formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex }]) => tip(rows[dataIndex]),
-    },
+    tooltip: tip((i) => words(rows[i])),
     xAxis: axis(p, {
       type: 'category',
       data: rows.map((r) => r.id),
@@ -242,21 +238,7 @@ function chart(p, width, rows, relative, thetaMax) {
       max: top,
       axisLabel: { showMaxLabel: false, formatter: relative ? times : amount },
     }),
-    dataZoom: zoomed
-      ? [
-          {
-            type: 'slider',
-            height: 18,
-            bottom: 8,
-            startValue: 0,
-            endValue: fit - 1,
-            brushSelect: false,
-            textStyle: { color: p.muted },
-            borderColor: p.line,
-            showDetail: false,
-          },
-        ]
-      : undefined,
+    dataZoom: zoomed ? [slider(p, { height: 18, bottom: 8, startValue: 0, endValue: fit - 1 })] : undefined,
     series: [
       bar('Before', 'before', p.before),
       bar('After', 'after', p.after),
@@ -344,7 +326,7 @@ function tolerance(p, fair, bounds, rows, top) {
 }
 
 /** @param {Row} r */
-function tip(r) {
+function words(r) {
   const marks = r.marks.length > 0 ? ` (${r.marks.join(', ')})` : ''
   return [
     `Instance ${r.id}${marks}, capacity ${exactly(r.capacity)}`,

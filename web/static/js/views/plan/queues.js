@@ -1,6 +1,6 @@
 // A plan that was made of queue lengths alone: which keys move is not known, nor what comes of it.
 
-import { axis, boundMark, Chart } from '../../chart.js'
+import { axis, boundMark, Chart, tip } from '../../chart.js'
 import { count, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, dataOf, Stats } from '../../parts.js'
@@ -93,7 +93,7 @@ export function Queues({ plan }) {
  */
 const chart = (p, rows, verdict) => ({
   grid: { left: 54, right: 10, top: 24, bottom: 26 },
-  tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' } },
+  tooltip: tip((i) => `Instance ${rows[i].id}: ${exactly(rows[i].load_before)}`),
   xAxis: axis(p, { type: 'category', data: rows.map((i) => i.id) }),
   yAxis: axis(p, { type: 'value', min: 0 }),
   series: [

@@ -133,7 +133,6 @@ const outcomeOf = (r) =>
  * The results of different outcomes, the first of each, with the others of the same outcome.
  *
  * @param {Result[]} results
- * @returns {Map<Result, Result[]>}
  */
 export function merged(results) {
   return new Map([...Map.groupBy(results, outcomeOf).values()].map(([first, ...others]) => [first, others]))

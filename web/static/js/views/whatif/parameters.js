@@ -71,7 +71,6 @@ export function parametersOf(query, plan) {
  * @param {Grid} grid
  * @param {{ plans: number }} total
  * @param {PlanParameters | undefined} own
- * @returns {string | undefined}
  */
 function refused(grid, total, own) {
   const { objective: goals = [], migration_limit: limits = [] } = grid.values

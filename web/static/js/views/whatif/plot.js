@@ -40,7 +40,6 @@ const corners = (n, angle, near = 1) =>
 
 const up = -Math.PI / 2
 /** The shapes of the strategies, in the order in which these are listed. */
-/** @type {[x: number, y: number][][]} */
 const shapes = [
   corners(32, 0),
   corners(4, up),

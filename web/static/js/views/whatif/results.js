@@ -2,7 +2,7 @@
 
 import { count, counted } from '../../format.js'
 import { html, useCallback, useEffect, useMemo, useRef, useState } from '../../html.js'
-import { Card, Check, Checks, Empty, SortHead, sorted } from '../../parts.js'
+import { Card, Check, Checks, Empty, paretoMark, plainTable, sorted } from '../../parts.js'
 import { here, link, setQuery } from '../../route.js'
 import { lower, strategyTitle } from '../../strategies.js'
 import { nameOf } from './ask.js'
@@ -123,31 +123,6 @@ const sortValue = (by) =>
 const amountOf = (value) => (value === null ? Infinity : typeof value === 'object' ? Object.values(value)[0] : value)
 
 /**
- * @param {string[]} differ
- * @returns {{ id: string, head: string, number?: boolean, of: (r: Result) => Children }[]}
- */
-const columnsOf = (differ) => [
-  { id: 'strategy', head: 'Strategy', of: (r) => strategyTitle(r.strategy) },
-  ...differ.map((name) => ({
-    id: name,
-    head: settings()[name].head,
-    number: !settings()[name].words,
-    of: (/** @type {Result} */ r) => settingText(name, r),
-  })),
-  ...Object.entries(measures).map(([id, { head, of, cell }]) => ({
-    id,
-    head,
-    number: true,
-    of: (/** @type {Result} */ r) => cell(of(r)),
-  })),
-  {
-    id: 'limits',
-    head: 'Limits',
-    of: (r) => html`<span class=${keeps(r) ? 'muted' : 'toned warn'}>${verdict(r)}</span>`,
-  },
-]
-
-/**
  * @param {object} props
  * @param {Result[]} props.results
  * @param {string[]} props.differ
@@ -159,50 +134,60 @@ const columnsOf = (differ) => [
  * @param {Plan | null} props.plan as it was made
  */
 function Table({ results, differ, query, pointed, onHover, rows, equal, plan }) {
-  const columns = columnsOf(differ)
-  const by = [...columns.map((c) => c.id), 'pareto'].find((id) => id === query.rank) ?? null
-  const list = by ? sorted(results, sortValue(by), query.ranked) : results
-  return html`<div class="table-scroll whatif-scroll" tabindex="0" role="region" aria-label="Table of results">
-    <table class="whatif-table">
-      <caption class="visually-hidden">Results, one for each combination of strategy and parameters</caption>
-      <thead>
-        <tr>
-          <${SortHead} column=${{ id: 'pareto', head: 'Pareto' }} by=${by} direction=${query.ranked} />
-          ${columns.map((c) => html`<${SortHead} column=${c} by=${by} direction=${query.ranked} key=${c.id} />`)}
-        </tr>
-      </thead>
-      <tbody onMouseLeave=${() => onHover(null)}>
-        ${list.map((r) => {
-          const name = nameOf(r)
-          return html`<tr
-            key=${name}
-            ref=${(row) => (row ? rows.set(name, row) : rows.delete(name))}
-            class="${r === pointed ? 'whatif-pointed' : ''} ${query.open === name ? 'whatif-opened' : ''}"
-            onMouseEnter=${() => onHover(r)}
-            onFocusIn=${() => onHover(r)}
-            onFocusOut=${() => onHover(null)}
-          >
-            <td class="whatif-pareto">
-              ${r.pareto && html`<span aria-hidden="true">●</span><span class="visually-hidden">on the front</span>`}
-            </td>
-            <td class="nowrap">
-              <a
-                href=${opened(r)}
-                aria-current=${query.open === name ? 'true' : undefined}
-                aria-label="Open ${titleOf(r, differ)}"
-              >
-                ${strategyTitle(r.strategy)}
-              </a>
-              <${Tags} of=${[r, ...(equal.get(r) ?? [])]} differ=${differ} plan=${plan} />
-            </td>
-            ${columns
-              .slice(1)
-              .map((c) => html`<td class=${c.number ? 'number nowrap' : 'nowrap'} key=${c.id}>${c.of(r)}</td>`)}
-          </tr>`
-        })}
-      </tbody>
-    </table>
-  </div>`
+  /** @type {Column<Result>[]} */
+  const columns = [
+    ['Pareto', (r) => r.pareto && paretoMark('on the front'), 'whatif-pareto', 'pareto'],
+    [
+      'Strategy',
+      (r) => html`
+        <a
+          href=${opened(r)}
+          aria-current=${query.open === nameOf(r) ? 'true' : undefined}
+          aria-label="Open ${titleOf(r, differ)}"
+        >
+          ${strategyTitle(r.strategy)}
+        </a>
+        <${Tags} of=${[r, ...(equal.get(r) ?? [])]} differ=${differ} plan=${plan} />
+      `,
+      'nowrap',
+      'strategy',
+    ],
+    ...differ.map((name) => {
+      const { head, words } = settings()[name]
+      return /** @type {Column<Result>} */ ([
+        head,
+        (r) => settingText(name, r),
+        words ? 'nowrap' : 'number nowrap',
+        name,
+      ])
+    }),
+    ...Object.entries(measures).map(
+      ([id, { head, of, cell }]) => /** @type {Column<Result>} */ ([head, (r) => cell(of(r)), 'number nowrap', id]),
+    ),
+    ['Limits', (r) => html`<span class=${keeps(r) ? 'muted' : 'toned warn'}>${verdict(r)}</span>`, 'nowrap', 'limits'],
+  ]
+  const by = columns.find(([, , , id]) => id === query.rank)?.[3]
+  const direction = query.ranked
+  return plainTable(
+    'Results, one for each combination of strategy and parameters',
+    by ? sorted(results, sortValue(by), direction) : results,
+    columns,
+    {
+      frame: { class: 'whatif-table', onMouseLeave: () => onHover(null) },
+      sort: { by, direction },
+      row: (r) => {
+        const name = nameOf(r)
+        return {
+          key: name,
+          ref: (/** @type {HTMLElement | null} */ row) => (row ? rows.set(name, row) : rows.delete(name)),
+          class: `${r === pointed ? 'whatif-pointed' : ''} ${query.open === name ? 'whatif-opened' : ''}`,
+          onMouseEnter: () => onHover(r),
+          onFocusIn: () => onHover(r),
+          onFocusOut: () => onHover(null),
+        }
+      },
+    },
+  )
 }
 
 /**
