@@ -8,32 +8,23 @@ import { setStateUnit, useStateUnit } from './format.js'
 import { learn } from './strategies.js'
 import { setTheme, theme } from './theme.js'
 
-/** What is shown where; a part that begins with ":" is any, and given to the view by its name. */
-const views = /** @type {[string, () => Promise<{ default: unknown }>][]} */ ([
-  ['/', () => import('./views/operators.js')],
-  ['/operators/:operator', () => import('./views/operator.js')],
-  ['/operators/:operator/key', () => import('./views/key.js')],
-  ['/operators/:operator/backtest', () => import('./views/backtest.js')],
-  ['/operators/:operator/configuration', () => import('./views/configuration.js')],
-  ['/plans/:plan', () => import('./views/plan.js')],
-  ['/what-if', () => import('./views/whatif.js')],
-  ['/analyses', () => import('./views/analyses.js')],
-  ['/analyses/:analysis', () => import('./views/analyses.js')],
-]).map(([pattern, load]) => ({ parts: pattern.split('/'), load }))
+/** What is shown where; the names of groups are those of the view's properties. */
+/** @type {[RegExp, () => Promise<{ default: unknown }>][]} */
+const views = [
+  [/^\/$/, () => import('./views/operators.js')],
+  [/^\/operators\/(?<operator>[^/]*)$/, () => import('./views/operator.js')],
+  [/^\/operators\/(?<operator>[^/]*)\/key$/, () => import('./views/key.js')],
+  [/^\/operators\/(?<operator>[^/]*)\/backtest$/, () => import('./views/backtest.js')],
+  [/^\/operators\/(?<operator>[^/]*)\/configuration$/, () => import('./views/configuration.js')],
+  [/^\/plans\/(?<plan>[^/]*)$/, () => import('./views/plan.js')],
+  [/^\/what-if$/, () => import('./views/whatif.js')],
+  [/^\/analyses(\/(?<analysis>[^/]*))?$/, () => import('./views/analyses.js')],
+]
 
 /** @param {string} path */
 function find(path) {
-  const parts = path.split('/')
-  for (const view of views) {
-    if (view.parts.length !== parts.length || !view.parts.every((p, i) => p.startsWith(':') || p === parts[i])) continue
-    return {
-      load: view.load,
-      params: Object.fromEntries(
-        view.parts.map((p, i) => [p.slice(1), parts[i]]).filter((_, i) => view.parts[i].startsWith(':')),
-      ),
-    }
-  }
-  return null
+  const view = views.find(([pattern]) => pattern.test(path))
+  return view && { load: view[1], params: view[0].exec(path)?.groups }
 }
 
 /** @type {[href: string, text: string, here: RegExp][]} */

@@ -354,6 +354,75 @@ export const Choose = ({ label, hidden, after, ...select }) =>
   </label>`
 
 /**
+ * The same as a field.
+ *
+ * @param {Parameters<typeof Select>[0] & { label: string, hint?: Children }} props
+ */
+export const SelectField = ({ label, hint, ...select }) =>
+  html`<${Field} label=${label} hint=${hint}>${(id) => html`<${Select} ...${select} id=${id} />`}<//>`
+
+/**
+ * A button that opens a file.
+ *
+ * @param {{ accept: string, onFile: (file: File) => unknown, children?: Children }} props
+ */
+export function FileButton({ accept, onFile, children }) {
+  const input = useRef(/** @type {HTMLInputElement | null} */ (null))
+  return html`
+    <input
+      ref=${input}
+      type="file"
+      accept=${accept}
+      class="visually-hidden"
+      tabindex="-1"
+      aria-label="File"
+      onChange=${(e) => {
+        const [file] = e.currentTarget.files
+        e.currentTarget.value = ''
+        if (file) onFile(file)
+      }}
+    />
+    <button type="button" onClick=${() => input.current?.click()}>${children}</button>
+  `
+}
+
+/**
+ * Takes files that are dropped anywhere on the page; tells whether one is above it.
+ *
+ * @param {(file: File) => unknown} take
+ */
+export function useDrop(take) {
+  const [over, setOver] = useState(false)
+  const latest = useRef(take)
+  latest.current = take
+  useEffect(() => {
+    const dragged = new AbortController()
+    /** @type {(name: 'dragover' | 'dragleave' | 'drop', act: (e: DragEvent) => void) => void} */
+    const on = (name, act) => addEventListener(name, act, { signal: dragged.signal })
+    /** @type {(act: (e: DragEvent) => void) => (e: DragEvent) => void} */
+    const ofFiles = (act) => (e) => {
+      if (!e.dataTransfer?.types.includes('Files')) return
+      e.preventDefault()
+      act(e)
+    }
+    on(
+      'dragover',
+      ofFiles(() => setOver(true)),
+    )
+    on('dragleave', (e) => e.relatedTarget === null && setOver(false))
+    on(
+      'drop',
+      ofFiles((e) => {
+        setOver(false)
+        if (e.dataTransfer) latest.current(e.dataTransfer.files[0])
+      }),
+    )
+    return () => dragged.abort()
+  }, [])
+  return over
+}
+
+/**
  * A box that is checked or not, or with another type a button of which one is, before its label.
  *
  * @param {{ checked: boolean, onChange: (checked: boolean) => void, children?: Children,

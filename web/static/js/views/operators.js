@@ -153,7 +153,7 @@ function Summary({ items }) {
   const waiting = items.filter(statuses.proposed[1]).length
   const over = items.filter(isOver).length
   return html`<p role="status">
-    <span class=${waiting > 0 ? 'toned warn' : 'muted'}>
+    <span class=${waiting > 0 ? 'waiting' : 'muted'}>
       ${
         waiting > 0
           ? `${counted(waiting, 'plan')} wait${waiting === 1 ? 's' : ''} for approval`

@@ -4,7 +4,7 @@
 import { passing, Problem } from '../api.js'
 import { counted, duration } from '../format.js'
 import { html, useEffect, useRef, useState } from '../html.js'
-import { announce, Card, Code, CopyButton, Tabs, Trouble, useNow } from '../parts.js'
+import { announce, Card, Code, CopyButton, Tabs, Trouble, useDrop, useNow } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { nameOfRequest, requestOf, useRun } from './whatif/ask.js'
@@ -50,7 +50,10 @@ export default function WhatIf({ query }) {
   const wrong = problem || parameters.problem
   const asked = wrong || source === null ? null : requestOf(source, parameters.grid)
   const run = useRun()
-  const dropping = useDrop(csv.take)
+  const dropping = useDrop((file) => {
+    setQuery({ source: 'csv', open: null, run: null })
+    csv.take(file)
+  })
 
   const untouched =
     kind === 'csv' ? csv.text === '' && csv.body === null : interval.plan.data === null && !interval.plan.problem
@@ -148,47 +151,6 @@ function useLinkedRun(query, asked, source, run) {
     ran.current = true
     if (run.state !== 'running') run.start(asked, source)
   }, [query.run, asked === null])
-}
-
-/**
- * Takes files that are dropped anywhere on the page; tells whether one is above it.
- *
- * @param {(file: File) => unknown} take
- */
-function useDrop(take) {
-  const [over, setOver] = useState(false)
-  const latest = useRef(take)
-  latest.current = take
-  useEffect(() => {
-    /** @param {DragEvent} e */
-    const files = (e) => e.dataTransfer?.types.includes('Files')
-    /** @param {DragEvent} e */
-    const drag = (e) => {
-      if (files(e)) {
-        e.preventDefault()
-        setOver(true)
-      }
-    }
-    /** @param {DragEvent} e */
-    const leave = (e) => {
-      if (e.relatedTarget === null) setOver(false)
-    }
-    /** @param {DragEvent} e */
-    const drop = (e) => {
-      if (!files(e)) return
-      e.preventDefault()
-      setOver(false)
-      setQuery({ source: 'csv', open: null, run: null })
-      if (e.dataTransfer) latest.current(e.dataTransfer.files[0])
-    }
-    const dragged = new AbortController()
-    const { signal } = dragged
-    addEventListener('dragover', drag, { signal })
-    addEventListener('dragleave', leave, { signal })
-    addEventListener('drop', drop, { signal })
-    return () => dragged.abort()
-  }, [])
-  return over
 }
 
 /**

@@ -2,7 +2,7 @@
 // form, in the address and in a request.
 
 import { html, useId } from '../../html.js'
-import { Check, Checks, Select } from '../../parts.js'
+import { Check, Checks, SelectField } from '../../parts.js'
 import { capital } from '../../words.js'
 
 /** @import { Context } from './question.js' */
@@ -354,18 +354,20 @@ function Control({ of: p, value, change, context }) {
     p.own?.(context) ||
     (p.members && !p.local && context?.operator && `${context.operator.instances.length}, as the operator`) ||
     (p.before ?? '')
-  const control =
-    p.kind === 'choice'
-      ? html`<${Select}
-          id=${id}
-          value=${value}
-          options=${[
-            ...(choices.some(([v]) => v === own) ? [] : [['', capital(own)]]),
-            ...choices.map(([v, words]) => [v === own ? '' : v, words]),
-          ]}
-          onChange=${change}
-        />`
-      : html`<input
+  if (p.kind === 'choice')
+    return html`<${SelectField}
+      label=${p.words}
+      hint=${p.hint}
+      value=${value}
+      options=${[
+        ...(choices.some(([v]) => v === own) ? [] : [['', capital(own)]]),
+        ...choices.map(([v, words]) => [v === own ? '' : v, words]),
+      ]}
+      onChange=${change}
+    />`
+  return html`<div class="field">
+    <label for=${id}>${p.words}</label>
+      <input
           id=${id}
           type=${p.kind === 'list' ? 'text' : 'number'}
           inputmode=${p.kind === 'number' ? 'decimal' : 'numeric'}
@@ -378,10 +380,7 @@ function Control({ of: p, value, change, context }) {
           placeholder=${own}
           aria-describedby=${p.hint ? `${id}-hint` : undefined}
           onInput=${(e) => change(e.currentTarget.value)}
-        />`
-  return html`<div class="field">
-    <label for=${id}>${p.words}</label>
-    ${control}
+        />
     ${p.hint && html`<p class="hint" id="${id}-hint">${p.hint}</p>`}
   </div>`
 }

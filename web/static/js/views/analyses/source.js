@@ -3,8 +3,8 @@
 
 import { useList } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
-import { html, useId, useMemo, useRef, useState } from '../../html.js'
-import { Check, Select, Trouble } from '../../parts.js'
+import { html, useId, useMemo } from '../../html.js'
+import { Check, FileButton, SelectField, Trouble, useDrop } from '../../parts.js'
 import { samples } from './samples.js'
 
 /**
@@ -142,15 +142,12 @@ export function Source({ source, change, streams }) {
     ${source.kind === 'data' && html`<${Data} source=${source} change=${change} streams=${streams} />`}
     ${
       source.kind === 'sample' &&
-      html`<div class="field">
-        <label for="${name}-sample">Made in the browser</label>
-        <${Select}
-          id="${name}-sample"
-          value=${source.sample}
-          options=${[['', 'Choose a sample'], ...Object.entries(samples).map(([id, { words }]) => [id, words])]}
-          onChange=${(sample) => change({ sample })}
-        />
-      </div>`
+      html`<${SelectField}
+        label="Made in the browser"
+        value=${source.sample}
+        options=${[['', 'Choose a sample'], ...Object.entries(samples).map(([id, { words }]) => [id, words])]}
+        onChange=${(sample) => change({ sample })}
+      />`
     }
   </fieldset>`
 }
@@ -161,7 +158,6 @@ export function Source({ source, change, streams }) {
  * @param {{ source: SourceOf, change: Change }} props
  */
 function Stored({ source, change }) {
-  const id = useId()
   /** @type {Watched<Items<API['Operator']>>} */
   const operators = useList('v1/operators', 'operators')
   /** @type {Watched<Items<PlanSummary>>} */
@@ -188,28 +184,22 @@ function Stored({ source, change }) {
         : 'Choose an interval'
   return html`
     <div class="fields">
-      <div class="field">
-        <label for="${id}-operator">Operator</label>
-        <${Select}
-          id="${id}-operator"
-          value=${source.operator}
-          options=${[
-            ['', operators.loading ? 'Loading' : names.length === 0 ? 'There is none' : 'Choose an operator'],
-            ...[...new Set([source.operator, ...names])].filter(Boolean).map((n) => [n, n]),
-          ]}
-          onChange=${(operator) => change({ operator, interval: '', epoch: '' })}
-        />
-      </div>
-      <div class="field">
-        <label for="${id}-interval">Interval</label>
-        <${Select}
-          id="${id}-interval"
-          value=${source.interval === '' ? '' : chosen}
-          disabled=${!source.operator}
-          options=${[['', none], ...unlisted, ...intervals]}
-          onChange=${choose}
-        />
-      </div>
+      <${SelectField}
+        label="Operator"
+        value=${source.operator}
+        options=${[
+          ['', operators.loading ? 'Loading' : names.length === 0 ? 'There is none' : 'Choose an operator'],
+          ...[...new Set([source.operator, ...names])].filter(Boolean).map((n) => [n, n]),
+        ]}
+        onChange=${(operator) => change({ operator, interval: '', epoch: '' })}
+      />
+      <${SelectField}
+        label="Interval"
+        value=${source.interval === '' ? '' : chosen}
+        disabled=${!source.operator}
+        options=${[['', none], ...unlisted, ...intervals]}
+        onChange=${choose}
+      />
     </div>
     ${
       (operators.problem ?? plans.problem) &&
@@ -246,11 +236,8 @@ function intervalsOf(plans) {
  */
 function Data({ source, change, streams }) {
   const id = useId()
-  const picker = useRef(/** @type {HTMLInputElement | null} */ (null))
-  const [over, setOver] = useState(false)
-  /** @param {File | undefined} file */
+  /** @param {File} file */
   const take = async (file) => {
-    if (!file) return
     const stream = streams && /\.(txt|log|keys)$/i.test(file.name)
     const text = file.size <= shownText ? await file.text() : null
     change({
@@ -258,6 +245,7 @@ function Data({ source, change, streams }) {
       ...(text === null ? { text: '', file } : { text, file: null }),
     })
   }
+  const over = useDrop(take)
   const stream = source.format === 'stream'
   const long = source.file !== null || source.text.length > inAddress
   return html`
@@ -272,19 +260,7 @@ function Data({ source, change, streams }) {
         <//>
       </div>`
     }
-    <div
-      class="field ${over ? 'analyses-over' : ''}"
-      onDragOver=${(e) => {
-        e.preventDefault()
-        setOver(true)
-      }}
-      onDragLeave=${() => setOver(false)}
-      onDrop=${(e) => {
-        e.preventDefault()
-        setOver(false)
-        take(e.dataTransfer.files[0])
-      }}
-    >
+    <div class="field ${over ? 'analyses-over' : ''}">
       <label for="${id}-text">${stream ? 'Keys, one a line' : 'Rows'}</label>
       ${
         source.file
@@ -302,19 +278,9 @@ function Data({ source, change, streams }) {
               onInput=${(e) => change({ text: e.currentTarget.value })}
             ></textarea>`
       }
-      <input
-        ref=${picker}
-        type="file"
-        hidden
-        aria-hidden="true"
-        tabindex="-1"
-        accept=".csv,.txt,.log,.keys,text/csv,text/plain"
-        onChange=${(e) => take(e.currentTarget.files[0])}
-      />
       <p class="row">
-        <button type="button" onClick=${() => picker.current?.click()}>Open a file</button> <span class="hint">
-          or drop one here.
-        </span>
+        <${FileButton} accept=".csv,.txt,.log,.keys,text/csv,text/plain" onFile=${take}>Open a file<//>
+        <span class="hint">or drop one here.</span>
       </p>
     </div>
     ${

@@ -65,7 +65,7 @@ function Newest({ reports: { interval, epoch, received, missing, last: older }, 
     title=${`Reports of ${intervalWords({ interval, epoch })}`}
     aside=${planned ? 'planned' : 'not planned yet'}
   >
-    <p role="status" class=${missing.length > 0 && !planned ? 'toned warn' : ''}>
+    <p role="status" class=${missing.length > 0 && !planned ? 'waiting' : ''}>
       ${
         missing.length === 0
           ? `All ${counted(received.length, 'instance')} have reported.`

@@ -137,7 +137,7 @@ export function Progress({ plan, steps }) {
               r.at
                 ? html`<${Time} at=${r.at} />`
                 : plan.status === 'applying'
-                  ? html`<span class="toned warn">awaited</span>`
+                  ? html`<span class="waiting">awaited</span>`
                   : 'no',
           ],
           ['After the start', (r) => (r.at ? took(r.at) : '–')],

@@ -96,17 +96,6 @@ function sortBy(by, order, kind, names) {
  * Migrations that the API lists.
  *
  * @param {{ plan: Plan, query: Query, name: string }} props
- * @param {object} props
- * @param {AnyPlan} props.plan
- * @param {Kind} props.kind
- * @param {Query} props.query
- * @param {Sorted} props.sorted
- * @param {Sorting} props.names
- * @param {string} props.name
- * @param {Make} props.make
- * @param {object} props.rows
- * @param {number | null} props.all
- * @param {(total: number) => void} [props.onAll]
  */
 function Listed({ plan, query, name }) {
   const kind = kinds[plan.migrates]

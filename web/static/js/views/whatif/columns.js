@@ -2,7 +2,7 @@
 
 import { Records } from '../../csv.js'
 import { html, useId, useMemo, useState } from '../../html.js'
-import { Field, plainTable, Select } from '../../parts.js'
+import { plainTable, SelectField } from '../../parts.js'
 import { recordsOf } from './csv.js'
 
 /** @import { Survey } from './csv.js' */
@@ -253,37 +253,30 @@ export function Columns({ body, head, use }) {
   return html`<form class="whatif-columns" aria-labelledby=${title} onSubmit=${submit}>
     <h3 id=${title}>Which column is what?</h3>
     <div class="fields">
-      <${Field} label="Between cells">
-        ${(id) =>
-          html`<${Select}
-            id=${id}
-            name="delimiter"
-            value=${reading.delimiter}
-            options=${Object.entries(delimiters)}
-            onChange=${(delimiter) => reread({ delimiter })}
-          />`}
-      <//>
-      <${Field} label="First line">
-        ${(id) =>
-          html`<${Select}
-            id=${id}
-            name="header"
-            value=${reading.named ? 'names' : 'row'}
-            options=${Object.entries({ names: 'names of the columns', row: 'a row already' })}
-            onChange=${(header) => reread({ named: header === 'names' })}
-          />`}
-      <//>
+      <${SelectField}
+        label="Between cells"
+        name="delimiter"
+        value=${reading.delimiter}
+        options=${Object.entries(delimiters)}
+        onChange=${(delimiter) => reread({ delimiter })}
+      />
+      <${SelectField}
+        label="First line"
+        name="header"
+        value=${reading.named ? 'names' : 'row'}
+        options=${Object.entries({ names: 'names of the columns', row: 'a row already' })}
+        onChange=${(header) => reread({ named: header === 'names' })}
+      />
       ${fields.map(
-        ({ name }) => html`<${Field} label=${labels[name]} key=${name}>
-          ${(id) =>
-            html`<${Select}
-              id=${id}
-              name=${name}
-              value=${reading.columns[name] ?? ''}
-              options=${[['', 'none'], ...names.map((column, c) => [c, column])]}
-              onChange=${(value) => choose(name, value)}
-            />`}
-        <//>`,
+        ({ name }) =>
+          html`<${SelectField}
+            key=${name}
+            label=${labels[name]}
+            name=${name}
+            value=${reading.columns[name] ?? ''}
+            options=${[['', 'none'], ...names.map((column, c) => [c, column])]}
+            onChange=${(value) => choose(name, value)}
+          />`,
       )}
     </div>
     ${sampleTable(

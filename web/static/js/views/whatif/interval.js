@@ -3,7 +3,7 @@
 import { useList, useResource } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { Empty, Field, Loading, Resource, Select, Status, Time, Trouble } from '../../parts.js'
+import { Empty, Loading, Resource, SelectField, Status, Time, Trouble } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { statusWords } from '../../words.js'
@@ -70,18 +70,16 @@ function Choice({ items, operator, plans, plan }) {
   const sorted = [...items].sort((a, b) => (a.name < b.name ? -1 : 1))
   const chosen = items.find((o) => o.name === operator)
   return html`
-    <${Field} label="Operator">
-      ${(id) => html`<${Select}
-        id=${id}
-        value=${operator ?? ''}
-        options=${[
-          ['', 'Choose an operator'],
-          operator && !chosen && [operator, operator],
-          ...sorted.map((o) => [o.name, o.scheme === 'table' ? o.name : `${o.name} (${o.scheme})`]),
-        ].filter(Boolean)}
-        onChange=${(name) => setQuery({ operator: name, plan: null, open: null, run: null })}
-      />`}
-    <//>
+    <${SelectField}
+      label="Operator"
+      value=${operator ?? ''}
+      options=${[
+        ['', 'Choose an operator'],
+        operator && !chosen && [operator, operator],
+        ...sorted.map((o) => [o.name, o.scheme === 'table' ? o.name : `${o.name} (${o.scheme})`]),
+      ].filter(Boolean)}
+      onChange=${(name) => setQuery({ operator: name, plan: null, open: null, run: null })}
+    />
     ${
       operator &&
       (chosen && chosen.scheme !== 'table'
@@ -137,7 +135,7 @@ function Intervals({ plans, plan, kept }) {
     <//>`
   const many = epochs(items)
   const id = plan.data?.id ?? ''
-  return html`<${Field}
+  return html`<${SelectField}
     label="Interval"
     hint=${
       more
@@ -145,18 +143,14 @@ function Intervals({ plans, plan, kept }) {
         : plans.data.items.length > items.length &&
           `The statistics of the newest ${count(kept)} are kept; older ones cannot be planned again.`
     }
-  >
-    ${(field) => html`<${Select}
-      id=${field}
-      value=${id}
-      options=${[
-        ['', 'Choose an interval'],
-        plan.data && !items.some((p) => p.id === id) && [id, told(plan.data, true)],
-        ...items.map((p) => [p.id, told(p, many)]),
-      ].filter(Boolean)}
-      onChange=${(to) => setQuery({ plan: to, open: null, run: null })}
-    />`}
-  <//>`
+    value=${id}
+    options=${[
+      ['', 'Choose an interval'],
+      plan.data && !items.some((p) => p.id === id) && [id, told(plan.data, true)],
+      ...items.map((p) => [p.id, told(p, many)]),
+    ].filter(Boolean)}
+    onChange=${(to) => setQuery({ plan: to, open: null, run: null })}
+  />`
 }
 
 /**

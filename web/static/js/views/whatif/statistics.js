@@ -2,7 +2,7 @@
 
 import { counted, exactly } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
-import { Field, Select } from '../../parts.js'
+import { Field, FileButton, SelectField } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { save } from '../../save.js'
 import { hashFields } from './ask.js'
@@ -197,7 +197,6 @@ const csvHint =
  * @param {{ csv: Given, query: Query, busy: boolean, onSample: () => void }} props
  */
 export function Statistics({ csv, query, busy, onSample }) {
-  const input = useRef(/** @type {HTMLInputElement | null} */ (null))
   return html`
     ${
       csv.damaged &&
@@ -220,20 +219,7 @@ export function Statistics({ csv, query, busy, onSample }) {
     }
     <div class="row bar whatif-give">
       <div class="row whatif-buttons">
-        <input
-          ref=${input}
-          type="file"
-          accept=".csv,.txt,text/csv,text/plain"
-          class="visually-hidden"
-          tabindex="-1"
-          aria-label="CSV file"
-          onChange=${(e) => {
-            const [file] = e.currentTarget.files
-            e.currentTarget.value = ''
-            if (file) csv.take(file)
-          }}
-        />
-        <button type="button" onClick=${() => input.current?.click()}>Choose a file</button>
+        <${FileButton} accept=".csv,.txt,text/csv,text/plain" onFile=${csv.take}>Choose a file<//>
         <button
           type="button"
           class=${csv.body === null && !csv.text ? 'primary' : ''}
@@ -369,15 +355,12 @@ function Placement({ query }) {
    * @param {Record<string, null>} [clear]
    */
   const choice = (name, label, options, clear) =>
-    html`<${Field} label=${label}>
-      ${(id) =>
-        html`<${Select}
-          id=${id}
-          value=${query[name] ?? ''}
-          options=${options}
-          onChange=${(value) => setQuery({ ...clear, [name]: value })}
-        />`}
-    <//>`
+    html`<${SelectField}
+      label=${label}
+      value=${query[name] ?? ''}
+      options=${options}
+      onChange=${(value) => setQuery({ ...clear, [name]: value })}
+    />`
   const cleared = Object.fromEntries(hashFields.map((name) => [name, null]))
   return html`<div class="fields">
     ${number('instances', 'Instances', 65_536, 'Ids from 0, capacity 1 each.')}

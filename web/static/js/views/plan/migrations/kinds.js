@@ -154,8 +154,12 @@ function compareText(a, b) {
   return a.length - b.length
 }
 
-/** @param {string} text */
-const utf8 = (text) => String.fromCharCode(...new TextEncoder().encode(text))
+/**
+ * The bytes of a text, one per character.
+ *
+ * @param {string} text
+ */
+export const utf8 = (text) => String.fromCharCode(...new TextEncoder().encode(text))
 
 /**
  * Compares keys as their bytes do.
