@@ -126,6 +126,16 @@ export const tip = (words, axisPointer = { type: 'shadow' }) => ({
 })
 
 /**
+ * Of points those along the x axis of which each is lower than all before it.
+ *
+ * @param {number[][]} points
+ */
+export function descending(points) {
+  let least = Infinity
+  return points.sort(([a, s], [b, t]) => a - b || s - t).filter(([, y]) => y < least && ((least = y), true))
+}
+
+/**
  * A slider that shows a part of an axis; more is what ECharts takes for one.
  *
  * @param {Palette} p

@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { asProblem, idempotencyKey, passing, Problem, wasAborted } from './api.js'
-import { absolute, clock, count, relative } from './format.js'
+import { absolute, clock, count, counted, relative } from './format.js'
 import { html } from './html.js'
 import { setQuery } from './route.js'
 import { explained } from './terms.js'
@@ -174,24 +174,18 @@ export function Resource({ of, rows, render }) {
     return of.problem
       ? html`<${Trouble} problem=${of.problem} retry=${of.reload} />`
       : html`<${Loading} rows=${rows} />`
+  const why = of.problem?.status === 0 ? 'the server does not answer' : of.problem?.message.replace(/\.$/, '')
   return html`
     ${
       of.problem &&
       html`<p class="stale">
-        <span role="status">Not renewed: ${whyNot(of.problem)}.</span>${' '}What is shown is
+        <span role="status">Not renewed: ${why}.</span>${' '}What is shown is
         from <${Time} at=${of.at} />.
       </p>`
     }
     ${render(of.data)}
   `
 }
-
-/**
- * Why there is no answer, within a sentence.
- *
- * @param {Problem} problem
- */
-const whyNot = ({ status, message }) => (status === 0 ? 'the server does not answer' : message.replace(/\.$/, ''))
 
 /** @type {Topic<[text: string]>} */
 const news = new Topic()
@@ -523,6 +517,17 @@ export function plainTable(caption, rows, columns, { frame: { class: look, ...fr
     </table>
   </div>`
 }
+
+/**
+ * That a list has only the first of all.
+ *
+ * @param {number} shown
+ * @param {number} all
+ * @param {string} one
+ * @param {string} [order] after a comma
+ */
+export const firstOnly = (shown, all, one, order) =>
+  shown < all && html`<p class="hint">The first ${count(shown)} of ${counted(all, one)}${order && `, ${order}`}.</p>`
 
 /**
  * The first rows, as render draws them, and a button for more.

@@ -174,21 +174,18 @@ function Analysis({ analysis, query }) {
   `
 }
 
-/**
- * The parameters that a question has in its query, or in the body that is no rows.
- *
- * @param {Asked} asked
- */
-const valuesAsked = ({ query, body, type }) => ({ ...query, ...(type ? null : /** @type {object} */ (body)) })
-
 /** @param {{ run: Run, analysis: string, query: Query, asked: Form }} props */
 function Answer({ run, analysis, query, asked }) {
   const { View } = kinds[analysis]
-  if (run.result)
+  if (run.result) {
+    const { query: said, body, type } = run.result.of
+    // A question has its parameters in the query, or in a body that is no rows.
+    const values = { ...said, ...(type ? null : /** @type {object} */ (body)) }
     return html`<div class="analyses-answer ${run.busy ? 'analyses-old' : ''}" aria-busy=${run.busy}>
-      <${View} result=${run.result.data} query=${query} values=${valuesAsked(run.result.of)} />
+      <${View} result=${run.result.data} query=${query} values=${values} />
       <p class="muted">${tookWords(run)}</p>
     </div>`
+  }
   if (run.busy || run.problem || run.cancelled || complete(asked.source)) return null
   return html`<div class="card">
     <${Empty} title="No keys yet">

@@ -4,7 +4,7 @@ import { useResource } from '../api.js'
 import { count, counted, percent } from '../format.js'
 import { html, useMemo, useState } from '../html.js'
 import { Card, Code, Trouble } from '../parts.js'
-import { setQuery } from '../route.js'
+import { link, setQuery } from '../route.js'
 import { Progress, tookWords, useAnalysis } from './analyses/run.js'
 import { Plot } from './backtest/plot.js'
 import { entriesOf, policyWords, Table } from './backtest/table.js'
@@ -108,6 +108,7 @@ function Answer({ run, report, operator, by, direction }) {
 /** @param {{ report: Report, operator: string }} props */
 function Recommendation({ report, operator }) {
   const chosen = report.recommended === null ? null : report.results[report.recommended]
+  const configuration = ['operators', operator, 'configuration']
   const by = chosen && `chosen by ${counted(chosen.tuning.intervals, 'interval')}`
   return html`<${Card} title="Recommendation" class="analyses-recommended" aside=${by}>
     <p class="analyses-verdict">${chosen ? policyWords(chosen.policy, report.theta_max) : 'None yet'}</p>
@@ -116,7 +117,7 @@ function Recommendation({ report, operator }) {
     <p>${floorWords(report.noise_floor)}</p>
     ${
       chosen &&
-      html`<p><a class="button" href=${configurationWith(operator, chosen.policy)}>Use this policy</a></p>
+      html`<p><a class="button" href=${link(configuration, { policy: JSON.stringify(chosen.policy) })}>Use this policy</a></p>
         <details class="backtest-json">
           <summary>The policy as JSON</summary>
           <${Code} label="Recommended policy as JSON" text=${JSON.stringify(chosen.policy, null, 2)} />
@@ -124,15 +125,6 @@ function Recommendation({ report, operator }) {
     }
   <//>`
 }
-
-/**
- * Where the configuration of an operator is shown with a policy.
- *
- * @param {string} operator
- * @param {API['Policy']} policy
- */
-const configurationWith = (operator, policy) =>
-  `#/operators/${encodeURIComponent(operator)}/configuration?policy=${encodeURIComponent(JSON.stringify(policy))}`
 
 /**
  * What can be said of the next interval, once there is anything to say it by.

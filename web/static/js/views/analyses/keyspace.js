@@ -30,18 +30,12 @@ import { colours, merged } from './drawing.js'
  * @typedef {{ y: number, from: number, to: number, of: Joined & { count: number } }} Bar
  */
 
-/**
- * What is drawn below each other; a first division has nothing before it.
- *
- * @param {Segment[]} segments
- * @returns {RowName[]}
- */
-const rowsOf = (segments) => (segments.some((s) => s.before !== null) ? ['before', 'moves', 'after'] : ['after'])
-
 /** @param {{ plan: API['RangesPlan'], width: 'cost' | 'keys' }} props */
 export function KeySpace({ plan, width }) {
   const { segments } = plan
-  const rows = rowsOf(segments)
+  // A first division has nothing before it.
+  const divided = segments.some((s) => s.before !== null)
+  const rows = /** @type {RowName[]} */ (divided ? ['before', 'moves', 'after'] : ['after'])
   const total = segments.reduce((sum, s) => sum + s[width], 0)
   const ids = plan.followers.map((f) => f.id)
   const chooser = html`<${Choose}

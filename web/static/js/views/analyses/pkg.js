@@ -3,7 +3,7 @@
 import { axis, boundMark, Chart } from '../../chart.js'
 import { amount, count, counted, exactly } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, Choose, dataOf, plainTable, Stats } from '../../parts.js'
+import { Card, Choose, dataOf, firstOnly, plainTable, Stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { fine, NamedBars } from './drawing.js'
 
@@ -153,10 +153,7 @@ function Advice({ advice: a, workers }) {
       a.key_count > 0 &&
       html`
         <h3>Keys that need more than two choices</h3>
-        ${
-          a.keys.length < a.key_count &&
-          html`<p class="hint">The first ${count(a.keys.length)} of ${counted(a.key_count, 'key')}.</p>`
-        }
+        ${firstOnly(a.keys.length, a.key_count, 'key')}
 ${plainTable('Keys that need more than two choices', a.keys, [
   ['Key', (k) => html`<code class="analyses-key">${k.key}</code>`],
   ['Messages', (k) => count(k.messages), 'number'],
@@ -344,13 +341,6 @@ const framed = (width) => ({
   legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
 })
 
-/**
- * What must hold of a run: at least the greater one of its bounds.
- *
- * @param {Run} run
- */
-const lowerBound = ({ bounds }) => Math.max(0, bounds.top_key, bounds.split)
-
 /** @param {{ runs: Run[] }} props */
 const Runs = ({ runs }) =>
   plainTable('Figures of each run', runs, [
@@ -364,7 +354,7 @@ const Runs = ({ runs }) =>
           : `${fine(r.over_seeds.least)} – ${fine(r.over_seeds.greatest)}`,
       'number',
     ],
-    ['Proven: not below', (r) => fine(lowerBound(r)), 'number'],
+    ['Proven: not below', (r) => fine(Math.max(0, r.bounds.top_key, r.bounds.split)), 'number'],
     ['Mean', (r) => fine(r.average_imbalance), 'number'],
     ['Peak', (r) => fine(r.peak_imbalance), 'number'],
     ['θ', (r) => fine(r.theta), 'number'],
@@ -381,10 +371,7 @@ const Runs = ({ runs }) =>
 
 /** @param {{ result: API['PKGResult'] }} props */
 const HeavyKeys = ({ result }) => html`
-  ${
-    result.heavy_keys.length < result.heavy_key_count &&
-    html`<p class="hint">The first ${count(result.heavy_keys.length)} of ${counted(result.heavy_key_count, 'key')}.</p>`
-  }
+  ${firstOnly(result.heavy_keys.length, result.heavy_key_count, 'key')}
 ${plainTable('Heavy keys and the workers they need', result.heavy_keys, [
   ['Key', (k) => html`<code class="analyses-key">${k.key}</code>`],
   ['Messages', (k) => count(k.messages), 'number'],

@@ -2,7 +2,7 @@
 
 import { amount, count, counted, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, Choose, plainTable, Stats } from '../../parts.js'
+import { Card, Choose, firstOnly, plainTable, Stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { cause } from '../../words.js'
 import { Loads } from './drawing.js'
@@ -205,10 +205,7 @@ const Followers = ({ plan }) =>
 /** @param {{ plan: API['RangesPlan'] }} props */
 const HeavyKeys = ({ plan }) =>
   html`
-    ${
-      plan.heavy_keys.length < plan.heavy_key_count &&
-      html`<p class="hint">The first ${count(plan.heavy_keys.length)} of ${counted(plan.heavy_key_count, 'key')}.</p>`
-    }
+    ${firstOnly(plan.heavy_keys.length, plan.heavy_key_count, 'key')}
 ${plainTable('Heavy keys', plan.heavy_keys, [
   ['Key', (k) => html`<code class="analyses-key">${k.key}</code>`],
   ['Follower', (k) => k.follower, 'number'],

@@ -1,8 +1,8 @@
 // The answer to an analysis of a token ring.
 
-import { amount, count, counted, exactly, percent, state, stateOnly, useStateUnit } from '../../format.js'
+import { amount, count, counted, exactly, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, Choose, plainTable, Stats } from '../../parts.js'
+import { Card, Choose, firstOnly, plainTable, Stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { Loads } from './drawing.js'
 import { RingDrawing } from './ringdrawing.js'
@@ -21,6 +21,8 @@ const methodWords = {
   fitted: 'Fitted token counts',
   none: 'No redistribution',
 }
+
+const mostState = 'those with most state first'
 
 /** @type {Record<string, string>} */
 const causeWords = {
@@ -172,7 +174,7 @@ function Change({ result, shown, changes, theta }) {
   const { change, id } = shown
   const loads = result.keys > 0
   const lines =
-    id === 'round' && result.verdict && equalCapacity(change.nodes)
+    id === 'round' && result.verdict && change.nodes.every((n) => n.capacity === change.nodes[0].capacity)
       ? [{ at: result.verdict.threshold, words: 'threshold of the policy' }]
       : []
   const chooser =
@@ -220,7 +222,7 @@ function Change({ result, shown, changes, theta }) {
       change.arcs.length > 0 &&
       html`
         <h3>Arcs that change their node</h3>
-        ${shortened(change.arcs.length, change.arcs_moved, 'arc')}
+        ${firstOnly(change.arcs.length, change.arcs_moved, 'arc', mostState)}
         <${Arcs} arcs=${change.arcs} />
       `
     }
@@ -229,15 +231,12 @@ function Change({ result, shown, changes, theta }) {
       change.migration.top.length > 0 &&
       html`
         <h3>Keys that move</h3>
-        ${shortened(change.migration.top.length, change.migration.keys, 'key')}
+        ${firstOnly(change.migration.top.length, change.migration.keys, 'key', mostState)}
         <${Moved} keys=${change.migration.top} />
       `
     }
   <//>`
 }
-
-/** @param {API['RingNodeChange'][]} nodes */
-const equalCapacity = (nodes) => nodes.every((n) => n.capacity === nodes[0].capacity)
 
 /**
  * The bound is (1 + θ_max) times the fair share, which those that stay have.
@@ -255,16 +254,6 @@ function loadRows(nodes, result, theta) {
     bound: n.tokens_after > 0 && capacity > 0 ? ((1 + theta) * result.cost * n.capacity) / capacity : null,
   }))
 }
-
-/**
- * @param {number} shown
- * @param {number} all
- * @param {string} one
- */
-const shortened = (shown, all, one) =>
-  shown < all
-    ? html`<p class="hint">The first ${count(shown)} of ${counted(all, one)}, those with most state first.</p>`
-    : null
 
 /** @param {API['RingNodeChange']} node */
 function tokenWords({ tokens_before: before, tokens_after: after }) {
@@ -330,8 +319,8 @@ function Plan({ plan }) {
   const said = plan.balanced
     ? 'The plan keeps every load within the tolerance.'
     : `The plan does not keep every load within the tolerance: ${causeWords[plan.cause] ?? plan.cause}.`
-  const some = `the first ${count(plan.adopted)} of which ${plan.adopted === 1 ? 'is' : 'are'}`
-  const adopted = plan.adopted === 0 ? 'none of which is' : some
+  const first = `the first ${count(plan.adopted)} of which ${plan.adopted === 1 ? 'is' : 'are'}`
+  const adopted = plan.adopted === 0 ? 'none of which is' : first
   return html`<${Card} title="How the plan was found">
     <p>
       ${said}
@@ -393,7 +382,14 @@ function Reach({ reach }) {
       ['Proven: not below', (m) => percent(m.lower_bound), 'number'],
       ['Evidence', (m) => (m.evidence === 'exact' ? 'exact: this is the least' : 'a bound')],
       ['Evaluated', (m) => count(m.searched), 'number'],
-      ['Token counts', (m) => html`<${Counts} nodes=${m.nodes} />`],
+      [
+        'Token counts',
+        (m) =>
+          html`<span class="analyses-counts">${some(
+            m.nodes.map((n) => count(n.tokens)),
+            13,
+          )}</span>`,
+      ],
     ])}
     <p class="analyses-after">
       A routing table on top of the ring
@@ -411,15 +407,3 @@ function Reach({ reach }) {
     </p>
   <//>`
 }
-
-const few = 12
-
-/** @param {{ nodes: API['RingNodeTokens'][] }} props */
-const Counts = ({ nodes }) =>
-  html`<span class="analyses-counts">
-    ${nodes
-      .slice(0, few)
-      .map((n) => count(n.tokens))
-      .join(', ')}
-    ${nodes.length > few ? ` and ${nodes.length - few} more` : ''}
-  </span>`

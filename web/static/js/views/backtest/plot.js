@@ -1,6 +1,6 @@
 // The trade-off of policies: the θ that came true against the state that moved.
 
-import { axis, boundMark, Chart } from '../../chart.js'
+import { axis, boundMark, Chart, descending } from '../../chart.js'
 import { counted, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { policyWords, roleWords } from './table.js'
@@ -11,20 +11,6 @@ import { policyWords, roleWords } from './table.js'
 
 /** @param {Entry} entry */
 const point = ({ result: { judged } }) => [judged.moved, judged.theta_median]
-
-/**
- * The policies of the front that no other one of it beats in the median of θ, along what they moved.
- *
- * @param {Entry[]} entries
- */
-function front(entries) {
-  let least = Infinity
-  return entries
-    .filter(({ result }) => result.pareto)
-    .map(point)
-    .sort(([a, s], [b, t]) => a - b || s - t)
-    .filter(([, theta]) => theta < least && ((least = theta), true))
-}
 
 /**
  * The marks of policies with one role, the labelled ones larger.
@@ -123,7 +109,7 @@ function option(p, { theta_max: most }, entries, bound) {
         name: 'Pareto front',
         color: p.text,
         lineStyle: { width: 1.5, type: 'dotted' },
-        data: front(entries),
+        data: descending(entries.filter(({ result }) => result.pareto).map(point)),
       },
     ],
   }

@@ -20,7 +20,12 @@ import { schemeWords } from '../operator/page.js'
  * @returns {Setting | null}
  */
 
-/** @typedef {{ title: string, rows: (Setting | null | undefined)[] }} Group */
+/**
+ * Makes a group of settings; null ones are left out.
+ *
+ * @typedef {(setting: Say, operator: API['Operator']) => { title: string, rows: (Setting | null | undefined)[] }}
+ *   MakeGroup
+ */
 
 /** What the contract gives to what is left out. Other defaults follow from other settings, and are told in place. */
 const defaults = /** @type {Record<string, unknown>} */ ({
@@ -70,7 +75,6 @@ export function groupsOf(operator) {
     get(name) === undefined
       ? null
       : { label, value: words(get(name)), note: typeof note === 'function' ? note(get(name)) : note, usual }
-  /** @type {((setting: Say, operator: API['Operator']) => Group)[]} */
   const groups = [placement, planning, policy, approval, batches, reports, retention, versions]
   return groups
     .map((group) => group(setting, operator))
@@ -97,10 +101,7 @@ const hashNotes = {
 /** @type {Record<string, string>} */
 const ownerWords = { planner: 'this service', engine: 'the engine' }
 
-/**
- * @param {Say} setting
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const placement = (setting) => ({
   title: 'Placement',
   rows: [
@@ -150,11 +151,7 @@ const schemeNotes = {
  */
 const runs = (assignment) => `${assignment.slice(0, 24).join(', ')}${assignment.length > 24 ? ' …' : ''}`
 
-/**
- * @param {Say} setting
- * @param {API['Operator']} o
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const planning = (setting, o) => ({
   title: 'Planning',
   rows: [
@@ -216,11 +213,7 @@ function exactText(p, value) {
  */
 const exactPercent = (x) => `${exactly(Number((100 * x).toPrecision(14)))} %`
 
-/**
- * @param {Say} setting
- * @param {API['Operator']} o
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const policy = (setting, o) => ({
   title: 'When to plan',
   rows: [
@@ -275,10 +268,7 @@ const autoWords = {
 
 const migrationLimit = /** @type {API['ParameterInfo']} */ ({ type: 'migration_limit' })
 
-/**
- * @param {Say} setting
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const approval = (setting) => ({
   title: 'Approval',
   rows: [
@@ -301,11 +291,7 @@ const missingWords = {
   freeze: 'What is on it stays there',
 }
 
-/**
- * @param {Say} setting
- * @param {API['Operator']} o
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const reports = (setting, o) => ({
   title: 'Reports of instances',
   rows: [
@@ -319,10 +305,7 @@ const reports = (setting, o) => ({
   ],
 })
 
-/**
- * @param {Say} setting
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const batches = (setting) => ({
   title: 'Handing over in batches',
   rows: [
@@ -336,10 +319,7 @@ const batches = (setting) => ({
 /** @type {(one: string) => (x: number) => string} */
 const kept = (one) => (x) => (x === 0 ? 'All' : `The newest ${counted(x, one)}`)
 
-/**
- * @param {Say} setting
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const retention = (setting) => ({
   title: 'What is kept',
   rows: [
@@ -358,11 +338,7 @@ const retention = (setting) => ({
   ],
 })
 
-/**
- * @param {Say} _
- * @param {API['Operator']} o
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const versions = (_, o) => ({
   title: 'Versions',
   rows: [

@@ -378,10 +378,7 @@ function median(values) {
   return (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2
 }
 
-/**
- * @param {Shared} shared
- * @returns {Drawn}
- */
+/** @type {(shared: Shared) => Drawn} */
 function theta(shared) {
   const { intervals } = shared
   const bounds = intervals.map((of) => of.any.parameters.theta_max)
@@ -439,10 +436,7 @@ function theta(shared) {
   }
 }
 
-/**
- * @param {Shared} shared
- * @returns {Drawn}
- */
+/** @type {(shared: Shared) => Drawn} */
 function migration(shared) {
   const { intervals } = shared
   /** @param {boolean} carried */
@@ -525,10 +519,7 @@ function migration(shared) {
   }
 }
 
-/**
- * @param {Shared} shared
- * @returns {Drawn}
- */
+/** @type {(shared: Shared) => Drawn} */
 function gap(shared) {
   const { intervals } = shared
   /** @param {PlanSummary | null} plan */
@@ -596,10 +587,7 @@ function noGap({ plan, any }) {
  */
 const wrapped = (text) => text.replace(/(.{24,40}?)\s/g, '$1\n')
 
-/**
- * @param {Shared} shared
- * @returns {Drawn}
- */
+/** @type {(shared: Shared) => Drawn} */
 function table(shared) {
   const { intervals } = shared
   const newest = tableOf(newestOf(intervals))

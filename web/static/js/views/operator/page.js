@@ -24,10 +24,7 @@ export const schemeWords = {
  *
  * @param {API['Operator']} o
  */
-const methodOf = (o) => o.strategy ?? o.ring?.method ?? o.ranges?.method ?? o.pkg?.method ?? ''
-
-/** @param {API['Operator']} o */
-export const methodWords = (o) => strategyTitle(methodOf(o))
+export const methodWords = (o) => strategyTitle(o.strategy ?? o.ring?.method ?? o.ranges?.method ?? o.pkg?.method ?? '')
 
 /**
  * A page of an operator. plans are those that the page knows, if any; render makes of

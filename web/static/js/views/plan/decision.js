@@ -240,13 +240,6 @@ const outdated = (problem) =>
   problem !== null && (problem.status === 412 || problem.status === 409 || problem.code === 'idempotency_key_reused')
 
 /**
- * Whether it is not known what became of it.
- *
- * @param {Problem} problem
- */
-const undecided = ({ status }) => status === 0 || status >= 500
-
-/**
  * What is decided, in words.
  *
  * @param {{ verb: Verb, plan: Plan }} props
@@ -289,7 +282,7 @@ function Refused({ problem, again }) {
     return html`
       <${Trouble} problem=${problem} itself=${false} />
       ${
-        undecided(problem) &&
+        (problem.status === 0 || problem.status >= 500) &&
         html`<p>Whether it was done is not known. Send it again: it is done once, however often it is sent.</p>`
       }
     `

@@ -43,13 +43,6 @@ import { rowsAt } from './csv.js'
 /** The parameters of the hash function that a query can say. */
 export const hashFields = ['hash_function', 'tokens_per_instance', 'max_parallelism', 'key_type', 'partitions']
 
-/**
- * The parameters that are said; what is not limited at all is left out of a query.
- *
- * @param {Grid['values']} values
- */
-const saidOf = (values) => Object.fromEntries(Object.entries(values).filter(([, list]) => list.length > 0))
-
 /** @param {object} limit */
 const limitText = (limit) =>
   Object.entries(limit)
@@ -83,7 +76,11 @@ export function requestOf(source, grid, plans = false) {
   if (source.kind === 'interval') {
     return {
       path: `v1/plans/${encodeURIComponent(source.plan.id)}/replay`,
-      body: { strategies: grid.strategies, parameters: saidOf(grid.values), ...(plans && { plans }) },
+      body: {
+        strategies: grid.strategies,
+        parameters: Object.fromEntries(Object.entries(grid.values).filter(([, list]) => list.length > 0)),
+        ...(plans && { plans }),
+      },
     }
   }
   return {

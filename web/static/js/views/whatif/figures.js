@@ -122,20 +122,15 @@ export const isPlan = (r, plan) =>
   varied().every((p) => JSON.stringify(valueOf(r.parameters, p)) === JSON.stringify(valueOf(plan.parameters, p)))
 
 /**
- * What a result comes to: two of the same outcome differ only in how they were found.
- *
- * @param {Result} r
- */
-const outcomeOf = (r) =>
-  JSON.stringify([r.theta.after, r.migration, r.routing_table.size_after, r.balanced, r.table_within_limit])
-
-/**
  * The results of different outcomes, the first of each, with the others of the same outcome.
  *
  * @param {Result[]} results
  */
 export function merged(results) {
-  return new Map([...Map.groupBy(results, outcomeOf).values()].map(([first, ...others]) => [first, others]))
+  const outcomes = Map.groupBy(results, (r) =>
+    JSON.stringify([r.theta.after, r.migration, r.routing_table.size_after, r.balanced, r.table_within_limit]),
+  )
+  return new Map([...outcomes.values()].map(([first, ...others]) => [first, others]))
 }
 
 /** @param {Result} r */

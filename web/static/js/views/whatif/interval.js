@@ -30,9 +30,6 @@ export function useInterval(query) {
   return { plan, operators, operator, plans }
 }
 
-/** @param {PlanSummary[]} plans */
-const epochs = (plans) => new Set(plans.map((p) => p.epoch)).size > 1
-
 /**
  * An interval in a line.
  *
@@ -133,7 +130,7 @@ function Intervals({ plans, plan, kept }) {
     return html`<${Empty} title="It has no interval yet">
       <p>Its intervals can be planned again once it was sent statistics.</p>
     <//>`
-  const many = epochs(items)
+  const many = new Set(items.map((p) => p.epoch)).size > 1
   const id = plan.data?.id ?? ''
   return html`<${SelectField}
     label="Interval"

@@ -1,6 +1,6 @@
 // The trade-off: results as points, by two figures and the colour of a third.
 
-import { axis, Chart } from '../../chart.js'
+import { axis, Chart, descending } from '../../chart.js'
 import { counted } from '../../format.js'
 import { html } from '../../html.js'
 import { Choose } from '../../parts.js'
@@ -97,23 +97,13 @@ const axesOf = (query) => {
 }
 
 /**
- * The results on the front that no other beats on the two axes shown, along the one across.
+ * The points of the results on the front that no other beats on the two axes shown, along the one across.
  *
  * @param {Result[]} results
  * @param {Axes} axes
  */
-function front(results, axes) {
-  const [x, y] = [measures[axes.x].of, measures[axes.y].of]
-  let least = Infinity
-  return results
-    .filter((r) => r.pareto)
-    .sort((a, b) => x(a) - x(b) || y(a) - y(b))
-    .filter((r) => {
-      if (y(r) >= least) return false
-      least = y(r)
-      return true
-    })
-}
+const front = (results, axes) =>
+  descending(results.filter((r) => r.pareto).map((r) => [measures[axes.x].of(r), measures[axes.y].of(r)]))
 
 /** @param {Result} r */
 function tooltip(r) {
@@ -288,7 +278,7 @@ function option(p, width, results, axes) {
         z: 1,
         lineStyle: { color: p.muted, width: 1.5, type: 'dashed' },
         tooltip: { show: false },
-        data: front(results, axes).map((r) => [x.of(r), y.of(r)]),
+        data: front(results, axes),
       },
     ],
   }

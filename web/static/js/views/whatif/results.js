@@ -33,23 +33,14 @@ const opened = (result) => link(['what-if'], { ...here().query, open: nameOf(res
  */
 function filtered(results, query) {
   const show = query.show?.split(',')
-  const most = thetaMost(query)
+  const typed = parseFloat((query.theta_most ?? '').replace(',', '.'))
+  const most = Number.isNaN(typed) ? Infinity : typed / 100 + 1e-9
   const kept = results.filter(
     (r) => (show?.includes(r.strategy) ?? true) && (query.pareto !== '1' || r.pareto) && r.theta.after <= most,
   )
   /** @type {Map<Result, Result[]>} */
   const apart = new Map(kept.map((r) => [r, []]))
   return query.equal === '1' ? apart : merged(kept)
-}
-
-/**
- * The greatest θ that is shown.
- *
- * @param {Query} query
- */
-function thetaMost({ theta_most: text = '' }) {
-  const most = parseFloat(text.replace(',', '.'))
-  return Number.isNaN(most) ? Infinity : most / 100 + 1e-9
 }
 
 /** What shows all results. */
