@@ -108,7 +108,7 @@ function Answer({ run, report, operator, by, direction }) {
 /** @param {{ report: Report, operator: string }} props */
 function Recommendation({ report, operator }) {
   const chosen = report.recommended === null ? null : report.results[report.recommended]
-  const configuration = ['operators', operator, 'configuration']
+  const using = chosen && link(['operators', operator, 'configuration'], { policy: JSON.stringify(chosen.policy) })
   const by = chosen && `chosen by ${counted(chosen.tuning.intervals, 'interval')}`
   return html`<${Card} title="Recommendation" class="analyses-recommended" aside=${by}>
     <p class="analyses-verdict">${chosen ? policyWords(chosen.policy, report.theta_max) : 'None yet'}</p>
@@ -117,7 +117,7 @@ function Recommendation({ report, operator }) {
     <p>${floorWords(report.noise_floor)}</p>
     ${
       chosen &&
-      html`<p><a class="button" href=${link(configuration, { policy: JSON.stringify(chosen.policy) })}>Use this policy</a></p>
+      html`<p><a class="button" href=${using}>Use this policy</a></p>
         <details class="backtest-json">
           <summary>The policy as JSON</summary>
           <${Code} label="Recommended policy as JSON" text=${JSON.stringify(chosen.policy, null, 2)} />
