@@ -41,6 +41,19 @@ function useNarrow() {
  * @property {boolean} [bare]
  */
 
+/**
+ * A column of a name, its head, its width and what it makes of a row.
+ *
+ * @template [T=any]
+ * @param {string} id
+ * @param {Children} head
+ * @param {string} width
+ * @param {(row: T) => Children} of
+ * @param {Partial<TableColumn<T>>} [more]
+ * @returns {TableColumn<T>}
+ */
+export const column = (id, head, width, of, more) => ({ id, head, width, of, ...more })
+
 /** @typedef {{ by: string, order: 'asc' | 'desc' }} Sorted */
 
 /**

@@ -10,7 +10,7 @@ import { Card, Choose, Code, Empty, Resource, Status, Time } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { strategyTitle } from '../strategies.js'
-import { VirtualTable } from '../table.js'
+import { column, VirtualTable } from '../table.js'
 import { capital, concern } from '../words.js'
 import { firstStatistics } from './operator/first.js'
 
@@ -302,30 +302,12 @@ function Do({ of: o }) {
 
 /** @type {TableColumn<Operator>[]} */
 const columns = [
-  { id: 'name', head: 'Operator', sort: 'asc', width: 'minmax(130px, 1.2fr)', of: (o) => html`<${Name} of=${o} />` },
-  {
-    id: 'theta',
-    head: 'θ',
-    sort: 'desc',
-    width: 'minmax(150px, 1.3fr)',
+  column('name', 'Operator', 'minmax(130px, 1.2fr)', (o) => html`<${Name} of=${o} />`, { sort: 'asc' }),
+  column('theta', 'θ', 'minmax(150px, 1.3fr)', (o) => html`<${Theta} of=${o} />`, { sort: 'desc', bare: true }),
+  column('plan', 'Plan', 'minmax(230px, 2.4fr)', (o) => html`<${LastPlan} of=${o} />`, { sort: 'asc', bare: true }),
+  column('do', html`<span class="visually-hidden">What to do</span>`, '92px', (o) => html`<${Do} of=${o} />`, {
     bare: true,
-    of: (o) => html`<${Theta} of=${o} />`,
-  },
-  {
-    id: 'plan',
-    head: 'Plan',
-    sort: 'asc',
-    width: 'minmax(230px, 2.4fr)',
-    bare: true,
-    of: (o) => html`<${LastPlan} of=${o} />`,
-  },
-  {
-    id: 'do',
-    head: html`<span class="visually-hidden">What to do</span>`,
-    width: '92px',
-    bare: true,
-    of: (o) => html`<${Do} of=${o} />`,
-  },
+  }),
 ]
 
 /** What fills an empty server. */
