@@ -79,6 +79,16 @@ export function Time({ at, brief = false }) {
 }
 
 /**
+ * Says what the page is called.
+ *
+ * @param {string} title
+ */
+export const useTitle = (title) =>
+  useEffect(() => {
+    document.title = title
+  }, [title])
+
+/**
  * The time, renewed every so many milliseconds.
  *
  * @param {number} ms

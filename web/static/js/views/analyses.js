@@ -2,7 +2,7 @@
 // make of given keys. The address is the question, and the page its answer.
 
 import { html, useEffect, useMemo, useState } from '../html.js'
-import { Card, Code, Dialog, Empty, Tabs, Trouble } from '../parts.js'
+import { Card, Code, Dialog, Empty, Tabs, Trouble, useTitle } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { draftOf, Parameters, queryOfDraft } from './analyses/parameters.js'
@@ -57,9 +57,7 @@ const kinds = {
 /** @param {{ analysis?: string, query: Query }} props */
 export default function Analyses({ analysis, query }) {
   const kind = analysis !== undefined && Object.hasOwn(kinds, analysis) ? kinds[analysis] : null
-  useEffect(() => {
-    document.title = `${kind?.title ?? 'Analyses'} · plannerd`
-  }, [kind])
+  useTitle(`${kind?.title ?? 'Analyses'} · plannerd`)
   if (analysis === undefined) return html`<${Index} />`
   if (!kind) return html`<${Empty} title="There is no such analysis"><p><a href="#/analyses">All analyses</a></p><//>`
   return html`

@@ -3,10 +3,10 @@
 import { useList } from '../api.js'
 import { Bars } from '../bars.js'
 import { count, counted, percent } from '../format.js'
-import { html, useEffect, useMemo } from '../html.js'
+import { html, useMemo } from '../html.js'
 import { Course, isWithin } from '../judge.js'
 import { newerOf, NewerShort } from '../newer.js'
-import { Card, Choose, Code, Empty, Resource, Status, Time } from '../parts.js'
+import { Card, Choose, Code, Empty, Resource, Status, Time, useTitle } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { strategyTitle } from '../strategies.js'
@@ -63,9 +63,7 @@ const thetas = {
 
 /** @param {{ query: Query }} props */
 export default function Operators({ query }) {
-  useEffect(() => {
-    document.title = 'Operators · plannerd'
-  }, [])
+  useTitle('Operators · plannerd')
   /** @type {Watched<Items<Operator>>} */
   const operators = useList('v1/operators', 'operators', { query: recent, every: 10_000, limit: most })
   return html`

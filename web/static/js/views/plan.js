@@ -3,7 +3,7 @@
 import { useList, useResource } from '../api.js'
 import { count, useStateUnit } from '../format.js'
 import { html, useEffect, useRef } from '../html.js'
-import { announce, Resource, Status, Time } from '../parts.js'
+import { announce, Resource, Status, Time, useTitle } from '../parts.js'
 import { link } from '../route.js'
 import { AsJSON } from '../save.js'
 import { strategyTitle } from '../strategies.js'
@@ -30,9 +30,7 @@ export default function View({ plan: id }) {
   const reasons = useReasons(plan)
   const steps = useSteps(plan)
   useChangesSaid(plan)
-  useEffect(() => {
-    document.title = plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd'
-  }, [plan])
+  useTitle(plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd')
 
   return html`
     ${!plan && html`<nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a></nav><h1>Plan</h1>`}

@@ -4,7 +4,7 @@
 import { passing, Problem } from '../api.js'
 import { counted, duration } from '../format.js'
 import { html, useEffect, useRef, useState } from '../html.js'
-import { announce, Card, Code, CopyButton, Tabs, Trouble, useDrop, useNow } from '../parts.js'
+import { announce, Card, Code, CopyButton, Tabs, Trouble, useDrop, useNow, useTitle } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { nameOfRequest, requestOf, useRun } from './whatif/ask.js'
@@ -38,9 +38,7 @@ const sampleQuestion = {
 
 /** @param {{ query: Query }} props */
 export default function WhatIf({ query }) {
-  useEffect(() => {
-    document.title = 'What if · plannerd'
-  }, [])
+  useTitle('What if · plannerd')
   const kind = kindOf(query)
   const csv = useStatistics(query)
   const interval = useInterval(query)

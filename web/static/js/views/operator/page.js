@@ -2,10 +2,10 @@
 
 import { useResource } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
-import { html, useEffect } from '../../html.js'
+import { html } from '../../html.js'
 import { judge, thetaWords } from '../../judge.js'
 import { newerOf, NewerShort } from '../../newer.js'
-import { Empty, Resource, Tabs, Time } from '../../parts.js'
+import { Empty, Resource, Tabs, Time, useTitle } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { concern, ofQueues, phaseWords } from '../../words.js'
@@ -36,9 +36,7 @@ export const methodWords = (o) => strategyTitle(o.strategy ?? o.ring?.method ?? 
  * @param {(operator: API['Operator'], etag: string | null) => Children} props.render
  */
 export function Page({ name, tab, plans = [], render }) {
-  useEffect(() => {
-    document.title = `${name} · plannerd`
-  }, [name])
+  useTitle(`${name} · plannerd`)
   /** @type {Watched<API['Operator']>} */
   const operator = useResource(`v1/operators/${encodeURIComponent(name)}`, { every: 5_000 })
   const gone = operator.problem?.status === 404

@@ -5,7 +5,7 @@ import { count, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, dataOf, Stats } from '../../parts.js'
 import { capital, cause } from '../../words.js'
-import { instances } from './headline.js'
+import { rescaling } from './headline.js'
 
 /** @typedef {AnyPlan & { queues: API['QueueFigures'], ring: API['RingSizes'] }} OfQueues */
 
@@ -21,12 +21,10 @@ export function QueuesHeadline({ plan }) {
     ring,
     queues: { verdict },
   } = plan
-  const added = plan.instances.filter((i) => i.added).map((i) => i.id)
-  const drained = plan.instances.filter((i) => i.drained).map((i) => i.id)
-  const relieves = added.length + drained.length === 0 && ring.size_before !== ring.size_after
+  const rescales = rescaling(plan)
+  const relieves = rescales.length === 0 && ring.size_before !== ring.size_after
   const does = [
-    added.length > 0 && `adds ${instances(added)}`,
-    drained.length > 0 && `empties ${instances(drained)}, to be removed`,
+    ...rescales,
     relieves &&
       `relieves instance ${verdict.node}: ${
         ring.size_after < ring.size_before ? 'it gives up half of its tokens' : 'all others double their tokens'
