@@ -195,12 +195,19 @@ export async function request(method, path, { query, ...options } = {}) {
   if (!answer.ok) throw await problemOf(answer)
   const kind = answer.headers.get('Content-Type') ?? ''
   if (!kind.startsWith('application/json')) throw foreign()
-  try {
-    return { status: answer.status, data: await answer.json(), etag: tag, headers: answer.headers }
-  } catch (error) {
-    if (wasAborted(error)) throw error
-    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
-  }
+  const data = await answer.json().catch(cut)
+  return { status: answer.status, data, etag: tag, headers: answer.headers }
+}
+
+/**
+ * What a fault within an answer is.
+ *
+ * @param {unknown} error
+ * @returns {never}
+ */
+function cut(error, detail = 'The answer broke off.') {
+  if (wasAborted(error) || error instanceof Problem) throw error
+  throw new Problem({ title: 'Cut answer', detail })
 }
 
 /**
@@ -225,8 +232,7 @@ export async function download(path, { query, accept, signal, onBytes }) {
       onBytes?.(bytes)
     }
   } catch (error) {
-    if (wasAborted(error)) throw error
-    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off, so nothing was saved.' })
+    return cut(error, 'The answer broke off, so nothing was saved.')
   }
 }
 
@@ -255,8 +261,7 @@ export async function requestLines(method, path, hear, { query, ...options } = {
       if (done) return
     }
   } catch (error) {
-    if (wasAborted(error) || error instanceof Problem) throw error
-    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
+    cut(error)
   }
 }
 

@@ -478,8 +478,8 @@ export function Tabs({ label, items }) {
 }
 
 /**
- * A column of a small table: its head, what of makes of a row, a class of its cells, as numbers have one, and the
- * name by which a table is sorted by it.
+ * A column of a small table: its head, what of makes of a row, a class of its cells, as numbers have one ('row' are
+ * heads of rows), and the name by which a table is sorted by it.
  *
  * @template [T=any]
  * @typedef {[head: Children, of: (row: T) => Children, kind?: string | false, id?: string]} Column
@@ -517,9 +517,10 @@ export function plainTable(caption, rows, columns, { frame: { class: look, ...fr
         ${rows.map(
           (of, i) =>
             html`<tr role="row" key=${i} ...${row?.(of, i)}>
-              ${shown.map(
-                ([head, cell, kind], c) =>
-                  html`<td role="cell" class=${kind || ''} data-head=${headText(head)} key=${c}>${cell(of)}</td>`,
+              ${shown.map(([head, cell, kind], c) =>
+                kind === 'row'
+                  ? html`<th role="rowheader" scope="row" key=${c}>${cell(of)}</th>`
+                  : html`<td role="cell" class=${kind || ''} data-head=${headText(head)} key=${c}>${cell(of)}</td>`,
               )}
             </tr>`,
         )}
@@ -600,18 +601,43 @@ export const paretoMark = (words) =>
   html`<span aria-hidden="true">●</span><span class="visually-hidden">${words}</span>`
 
 /**
- * Rows by what of says of them; those of which it says null stand last.
+ * A column by whose values a table can be sorted. A cell is made of the value, or where show is there of the row.
+ *
+ * @template [T=any]
+ * @typedef {{ id: string, head: string, of: (row: T) => any, cell?: (value: any) => Children,
+ *   show?: (row: T) => Children, kind?: string }} Sortable
+ */
+
+/**
+ * A table that the address sorts: rank names the column, ranked says whether it descends. Rows whose value is null
+ * stand last.
  *
  * @template T
+ * @param {string} caption
  * @param {T[]} rows
- * @param {(row: T) => any} of
- * @param {string | undefined} direction 'desc', or else ascending
+ * @param {Sortable<T>[]} columns
+ * @param {{ rank?: string, ranked?: string }} query
+ * @param {Parameters<typeof plainTable<T>>[3]} more
  */
-export function sorted(rows, of, direction) {
-  const sign = direction === 'desc' ? -1 : 1
-  return [...rows].sort((a, b) => {
-    const [x, y] = [of(a), of(b)]
-    if (x === null || y === null) return Number(x === null) - Number(y === null)
-    return sign * (x < y ? -1 : x > y ? 1 : 0)
-  })
+export function sortedTable(caption, rows, columns, { rank, ranked }, more) {
+  const by = columns.find((c) => c.id === rank)
+  const sign = ranked === 'desc' ? -1 : 1
+  const inOrder = by
+    ? rows.toSorted((a, b) => {
+        const [x, y] = [by.of(a), by.of(b)]
+        if (x === null || y === null) return Number(x === null) - Number(y === null)
+        return sign * (x < y ? -1 : x > y ? 1 : 0)
+      })
+    : rows
+  return plainTable(
+    caption,
+    inOrder,
+    columns.map(({ id, head, of, cell, show, kind = 'number nowrap' }) => [
+      head,
+      show ?? ((row) => cell?.(of(row))),
+      kind,
+      id,
+    ]),
+    { ...more, sort: { by: by?.id, direction: ranked } },
+  )
 }

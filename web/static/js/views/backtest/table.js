@@ -2,7 +2,9 @@
 
 import { count, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { paretoMark, plainTable, sorted } from '../../parts.js'
+import { paretoMark, sortedTable } from '../../parts.js'
+
+/** @import { Sortable } from '../../parts.js' */
 
 /**
  * A result, and what it is among the others: the paper's way, the recommended one, or one of them.
@@ -36,15 +38,25 @@ export const forecastWords = ({ method, alpha, period }) =>
 export const policyWords = (policy, most) =>
   `${forecastWords(policy.forecast)}, target θ ${percent(policy.target_theta ?? most)}`
 
-/** @typedef {{ id: string, head: string, of: (entry: Entry) => any, cell: (value: any) => Children }} Figure */
+/** @param {Entry} entry */
+const forecastOf = ({ result }) => forecastWords(result.policy.forecast)
 
-/**
- * The columns of numbers.
- *
- * @param {number} most
- * @returns {Figure[]}
- */
-const figures = (most) => [
+/** @type {(most: number) => Sortable<Entry>[]} */
+const columns = (most) => [
+  {
+    id: 'front',
+    head: 'Front',
+    of: ({ result }) => (result.pareto ? 0 : 1),
+    show: ({ result }) => result.pareto && paretoMark('yes'),
+    kind: 'whatif-pareto',
+  },
+  {
+    id: 'forecast',
+    head: 'Forecast',
+    of: forecastOf,
+    show: (e) => html`${forecastOf(e)} ${e.role && html`<span class="whatif-own">${roleWords[e.role]}</span>`}`,
+    kind: 'nowrap',
+  },
   { id: 'target', head: 'Target θ', of: ({ result }) => result.policy.target_theta ?? most, cell: percent },
   { id: 'above', head: 'Above θ_max', of: ({ result }) => result.judged.above, cell: percent },
   { id: 'median', head: 'θ median', of: ({ result }) => result.judged.theta_median, cell: percent },
@@ -55,42 +67,20 @@ const figures = (most) => [
   { id: 'bound', head: 'Hindsight bound', of: ({ result }) => result.hindsight?.bound ?? null, cell: percent },
 ]
 
-/** @param {Entry} entry */
-const forecastOf = ({ result }) => forecastWords(result.policy.forecast)
-
 /**
  * @param {{ report: API['BacktestReport'], entries: Entry[], by?: string, direction?: string }} props
  */
-export function Table({ report, entries, by = '', direction }) {
-  const numbers = figures(report.theta_max)
-  /** @type {Record<string, (entry: Entry) => any>} */
-  const orders = {
-    front: (e) => (e.result.pareto ? 0 : 1),
-    forecast: forecastOf,
-    ...Object.fromEntries(numbers.map((c) => [c.id, c.of])),
-  }
-  return plainTable(
+export const Table = ({ report, entries, by, direction }) =>
+  sortedTable(
     'Policies, and what they came to in the judged intervals',
-    orders[by] ? sorted(entries, orders[by], direction) : entries,
-    [
-      ['Front', ({ result }) => result.pareto && paretoMark('yes'), 'whatif-pareto', 'front'],
-      [
-        'Forecast',
-        (e) => html`${forecastOf(e)} ${e.role && html`<span class="whatif-own">${roleWords[e.role]}</span>`}`,
-        'nowrap',
-        'forecast',
-      ],
-      ...numbers.map(
-        ({ id, head, of, cell }) => /** @type {Column<Entry>} */ ([head, (e) => cell(of(e)), 'number nowrap', id]),
-      ),
-    ],
+    entries,
+    columns(report.theta_max),
+    { rank: by, ranked: direction },
     {
       frame: { class: 'backtest-table' },
       row: (entry) => ({
         key: entries.indexOf(entry),
         class: entry.role === 'recommended' ? 'backtest-best' : '',
       }),
-      sort: { by, direction },
     },
   )
-}

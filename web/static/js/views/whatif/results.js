@@ -2,7 +2,7 @@
 
 import { count, counted } from '../../format.js'
 import { html, useCallback, useEffect, useMemo, useRef, useState } from '../../html.js'
-import { Card, Check, Checks, Empty, paretoMark, plainTable, sorted } from '../../parts.js'
+import { Card, Check, Checks, Empty, paretoMark, sortedTable } from '../../parts.js'
 import { here, link, setQuery } from '../../route.js'
 import { lower, strategyTitle } from '../../strategies.js'
 import { nameOf } from './ask.js'
@@ -20,7 +20,10 @@ import {
 } from './figures.js'
 import { Plot, pointAt } from './plot.js'
 
-/** @import { Answer, Result, Source } from './ask.js' */
+/**
+ * @import { Sortable } from '../../parts.js'
+ * @import { Answer, Result, Source } from './ask.js'
+ */
 
 /** @param {Result} result */
 const opened = (result) => link(['what-if'], { ...here().query, open: nameOf(result) })
@@ -84,28 +87,6 @@ function Filters({ results, query }) {
   </fieldset>`
 }
 
-/** @type {Record<string, (r: Result) => string | number>} */
-const order = {
-  strategy: (r) => strategyTitle(r.strategy),
-  pareto: (r) => (r.pareto ? 0 : 1),
-  limits: (r) => verdict(r),
-}
-
-/**
- * What a column sorts by.
- *
- * @param {string} by
- * @returns {(r: Result) => any}
- */
-const sortValue = (by) =>
-  order[by] ??
-  (measures[by]
-    ? measures[by].of
-    : (r) => {
-        const setting = settings()[by]
-        return setting?.words ? setting.of(r.parameters) : amountOf(setting?.of(r.parameters))
-      })
-
 /**
  * Of parameters that are no numbers: none is above all, limits are by their amount.
  *
@@ -125,12 +106,20 @@ const amountOf = (value) => (value === null ? Infinity : typeof value === 'objec
  * @param {Plan | null} props.plan as it was made
  */
 function Table({ results, differ, query, pointed, onHover, rows, equal, plan }) {
-  /** @type {Column<Result>[]} */
+  /** @type {Sortable<Result>[]} */
   const columns = [
-    ['Pareto', (r) => r.pareto && paretoMark('on the front'), 'whatif-pareto', 'pareto'],
-    [
-      'Strategy',
-      (r) => html`
+    {
+      id: 'pareto',
+      head: 'Pareto',
+      of: (r) => (r.pareto ? 0 : 1),
+      show: (r) => r.pareto && paretoMark('on the front'),
+      kind: 'whatif-pareto',
+    },
+    {
+      id: 'strategy',
+      head: 'Strategy',
+      of: (r) => strategyTitle(r.strategy),
+      show: (r) => html`
         <a
           href=${opened(r)}
           aria-current=${query.open === nameOf(r) ? 'true' : undefined}
@@ -140,45 +129,41 @@ function Table({ results, differ, query, pointed, onHover, rows, equal, plan }) 
         </a>
         <${Tags} of=${[r, ...(equal.get(r) ?? [])]} differ=${differ} plan=${plan} />
       `,
-      'nowrap',
-      'strategy',
-    ],
-    ...differ.map((name) => {
-      const { head, words } = settings()[name]
-      return /** @type {Column<Result>} */ ([
-        head,
-        (r) => settingText(name, r),
-        words ? 'nowrap' : 'number nowrap',
-        name,
-      ])
-    }),
-    ...Object.entries(measures).map(
-      ([id, { head, of, cell }]) => /** @type {Column<Result>} */ ([head, (r) => cell(of(r)), 'number nowrap', id]),
-    ),
-    ['Limits', (r) => html`<span class=${keeps(r) ? 'muted' : 'toned warn'}>${verdict(r)}</span>`, 'nowrap', 'limits'],
-  ]
-  const by = columns.find(([, , , id]) => id === query.rank)?.[3]
-  const direction = query.ranked
-  return plainTable(
-    'Results, one for each combination of strategy and parameters',
-    by ? sorted(results, sortValue(by), direction) : results,
-    columns,
-    {
-      frame: { class: 'whatif-table', onMouseLeave: () => onHover(null) },
-      sort: { by, direction },
-      row: (r) => {
-        const name = nameOf(r)
-        return {
-          key: name,
-          ref: (/** @type {HTMLElement | null} */ row) => (row ? rows.set(name, row) : rows.delete(name)),
-          class: `${r === pointed ? 'whatif-pointed' : ''} ${query.open === name ? 'whatif-opened' : ''}`,
-          onMouseEnter: () => onHover(r),
-          onFocusIn: () => onHover(r),
-          onFocusOut: () => onHover(null),
-        }
-      },
+      kind: 'nowrap',
     },
-  )
+    ...differ.map((name) => {
+      const { head, words, of, text } = settings()[name]
+      return {
+        id: name,
+        head,
+        of: (/** @type {Result} */ r) => (words ? of(r.parameters) : amountOf(of(r.parameters))),
+        show: (/** @type {Result} */ r) => text(of(r.parameters)),
+        kind: words ? 'nowrap' : 'number nowrap',
+      }
+    }),
+    ...Object.entries(measures).map(([id, measure]) => ({ id, ...measure })),
+    {
+      id: 'limits',
+      head: 'Limits',
+      of: verdict,
+      show: (r) => html`<span class=${keeps(r) ? 'muted' : 'toned warn'}>${verdict(r)}</span>`,
+      kind: 'nowrap',
+    },
+  ]
+  return sortedTable('Results, one for each combination of strategy and parameters', results, columns, query, {
+    frame: { class: 'whatif-table', onMouseLeave: () => onHover(null) },
+    row: (r) => {
+      const name = nameOf(r)
+      return {
+        key: name,
+        ref: (/** @type {HTMLElement | null} */ row) => (row ? rows.set(name, row) : rows.delete(name)),
+        class: `${r === pointed ? 'whatif-pointed' : ''} ${query.open === name ? 'whatif-opened' : ''}`,
+        onMouseEnter: () => onHover(r),
+        onFocusIn: () => onHover(r),
+        onFocusOut: () => onHover(null),
+      }
+    },
+  })
 }
 
 /**
