@@ -18,20 +18,6 @@ const echarts = () =>
     throw error
   }))
 
-/**
- * The colours that options are made with.
- *
- * @typedef {Record<'text' | 'muted' | 'line' | 'surface' | 'accent' | 'before' | 'after' | 'realised' | 'bound' |
- *   'good' | 'warn' | 'bad',
- *   string> & { series: string[] }} Palette
- */
-
-/**
- * What ECharts takes. Its own type knows too little of the charts that are drawn here.
- *
- * @typedef {Record<string, any>} Option
- */
-
 function palette() {
   const names = [
     'text',
@@ -79,7 +65,7 @@ export const boundLine = { width: 1.5, type: 'dashed' }
  * Bounds across a chart, each at an xAxis or a yAxis, with its name if it has one.
  *
  * @param {Palette} p
- * @param {Option[]} data
+ * @param {ChartOption[]} data
  * @param {string} [position] of the names
  */
 export const boundMark = (p, data, position = 'insideEndTop') => ({
@@ -102,7 +88,7 @@ export const boundMark = (p, data, position = 'insideEndTop') => ({
  * An axis in the colours of the page; more is what ECharts takes for one.
  *
  * @param {Palette} p
- * @param {Option} [more]
+ * @param {ChartOption} [more]
  */
 export const axis = (p, more = {}) => ({
   axisLine: { lineStyle: { color: p.line } },
@@ -117,7 +103,7 @@ export const axis = (p, more = {}) => ({
  * A tooltip for all that is at a place of the axis of categories, in the words for its index.
  *
  * @param {(index: number) => string} words
- * @param {Option} [axisPointer]
+ * @param {ChartOption} [axisPointer]
  */
 export const tip = (words, axisPointer = { type: 'shadow' }) => ({
   trigger: 'axis',
@@ -139,7 +125,7 @@ export function descending(points) {
  * A slider that shows a part of an axis; more is what ECharts takes for one.
  *
  * @param {Palette} p
- * @param {Option} more
+ * @param {ChartOption} more
  */
 export const slider = (p, more) => ({
   type: 'slider',
@@ -159,7 +145,7 @@ export const slider = (p, more) => ({
  * item of the data if it was one. Charts of the same group share cursor and zoom.
  *
  * @param {object} props
- * @param {(p: Palette, width: number) => Option} props.option
+ * @param {(p: Palette, width: number) => ChartOption} props.option
  * @param {string} props.label
  * @param {number} [props.height] in pixels
  * @param {{ columns: (Column | false)[], rows: any[] }} [props.data]
@@ -168,9 +154,8 @@ export const slider = (p, more) => ({
  * @param {string} [props.group]
  * @param {{ current: import('echarts').ECharts | null }} [props.handle]
  * @param {unknown[]} [props.depends]
- * @param {Children} [props.caption]
  */
-export function Chart({ option, label, height = 260, data, on = {}, onPick, group, handle, depends = [], caption }) {
+export function Chart({ option, label, height = 260, data, on = {}, onPick, group, handle, depends = [] }) {
   const place = useRef(/** @type {HTMLElement | null} */ (null))
   const chart = useRef(/** @type {import('echarts').ECharts | null} */ (null))
   const handlers = useRef(on)
@@ -242,7 +227,6 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
   }, [ready, ...depends])
 
   return html`<figure class="chart">
-    ${caption && html`<figcaption>${caption}</figcaption>`}
     <div ref=${place} class="chart-place" style=${{ height: `${height}px` }} role="img" aria-label=${label}></div>
     ${
       failed &&

@@ -10,27 +10,20 @@ import { Topic } from './topic.js'
 import { statusWords } from './words.js'
 
 /**
- * A panel with a heading. level is that of the heading, aside what stands beside it.
+ * A panel with a heading, and what stands beside it.
  *
- * @param {{ title: Children, aside?: Children, level?: number, class?: string, children?: Children }} props
+ * @param {{ title: Children, aside?: Children, class?: string, children?: Children }} props
  */
-export function Card({ title, aside, level = 2, class: more = '', children }) {
+export function Card({ title, aside, class: more = '', children }) {
   const id = useId()
-  const Heading = `h${level}`
   return html`<section class="card ${more}" aria-labelledby=${id}>
     <header class="row card-head">
-      <${Heading} id=${id}>${title}<//>
+      <h2 id=${id}>${title}</h2>
       ${aside && html`<div class="row card-aside">${aside}</div>`}
     </header>
     ${children}
   </section>`
 }
-
-/**
- * A figure with its name.
- *
- * @typedef {{ label: string, value: Children, note?: Children, tone?: 'good' | 'warn' | 'bad' | '' }} Stat
- */
 
 /**
  * Figures in a row.
@@ -114,11 +107,11 @@ export function Empty({ title, children }) {
 /**
  * Grey shapes where rows will be.
  *
- * @param {{ rows?: number, label?: string }} props
+ * @param {{ rows?: number }} props
  */
-export function Loading({ rows = 4, label = 'Loading' }) {
+export function Loading({ rows = 4 }) {
   return html`<div class="loading" role="status">
-    <span class="visually-hidden">${label}…</span>
+    <span class="visually-hidden">Loading…</span>
     ${Array.from({ length: rows }, (_, i) => html`<div class="skeleton" key=${i} aria-hidden="true"></div>`)}
   </div>`
 }
@@ -477,14 +470,6 @@ export function Tabs({ label, items }) {
   </nav>`
 }
 
-/**
- * A column of a small table: its head, what of makes of a row, a class of its cells, as numbers have one ('row' are
- * heads of rows), and the name by which a table is sorted by it.
- *
- * @template [T=any]
- * @typedef {[head: Children, of: (row: T) => Children, kind?: string | false, id?: string]} Column
- */
-
 /** @param {Children} head */
 const headText = (head) => (typeof head === 'string' ? head : undefined)
 
@@ -599,14 +584,6 @@ function SortHead({ id, head, kind, by, direction }) {
  */
 export const paretoMark = (words) =>
   html`<span aria-hidden="true">●</span><span class="visually-hidden">${words}</span>`
-
-/**
- * A column by whose values a table can be sorted. A cell is made of the value, or where show is there of the row.
- *
- * @template [T=any]
- * @typedef {{ id: string, head: string, of: (row: T) => any, cell?: (value: any) => Children,
- *   show?: (row: T) => Children, kind?: string }} Sortable
- */
 
 /**
  * A table that the address sorts: rank names the column, ranked says whether it descends. Rows whose value is null

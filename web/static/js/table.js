@@ -1,7 +1,7 @@
 // A table of any number of rows, of which only those in view exist.
 
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './html.js'
-import { Held, Pages } from './pages.js'
+import { held, Pages } from './pages.js'
 import { Trouble } from './parts.js'
 import { explained } from './terms.js'
 import { useTurns } from './topic.js'
@@ -27,21 +27,6 @@ function useNarrow() {
 }
 
 /**
- * A column. width is one of a CSS grid, sort the order that the column is sorted by at
- * first; bare says that it has no head on narrow screens.
- *
- * @template [T=any]
- * @typedef {object} TableColumn
- * @property {string} id
- * @property {Children} head
- * @property {(row: T) => Children} of
- * @property {string} [width]
- * @property {boolean} [number]
- * @property {'asc' | 'desc'} [sort]
- * @property {boolean} [bare]
- */
-
-/**
  * A column of a name, its head, its width and what it makes of a row.
  *
  * @template [T=any]
@@ -54,11 +39,9 @@ function useNarrow() {
  */
 export const column = (id, head, width, of, more) => ({ id, head, width, of, ...more })
 
-/** @typedef {{ by: string, order: 'asc' | 'desc' }} Sorted */
-
 /**
  * @template T
- * @typedef {Held<T> | Pages<T>} Rows
+ * @typedef {ReturnType<typeof held<T>>} Rows
  */
 
 const none = async () => ({ rows: [], total: 0 })
@@ -67,7 +50,7 @@ const none = async () => ({ rows: [], total: 0 })
  * The rows of a source, and whether they are still those of the source before: they stay
  * until the first of the new ones are there, so that nothing jumps in between.
  * @template T
- * @param {{ source?: string, load?: import('./pages.js').Load<T>, rows?: T[], onNew: () => void }} props
+ * @param {{ source?: string, load?: Load<T>, rows?: T[], onNew: () => void }} props
  */
 function useRows({ source, load, rows, onNew }) {
   const [, turn] = useTurns()
@@ -86,7 +69,7 @@ function useRows({ source, load, rows, onNew }) {
       }
       turn()
     }
-    const fresh = rows ? new Held(rows) : new Pages(load ?? none, arrived)
+    const fresh = rows ? held(rows) : new Pages(load ?? none, arrived)
     next.current = fresh
     fresh.want(0, 1)
     arrived()
@@ -110,7 +93,7 @@ function useRows({ source, load, rows, onNew }) {
  * @param {string} props.label
  * @param {TableColumn<T>[]} props.columns
  * @param {string} [props.source]
- * @param {import('./pages.js').Load<T>} [props.load]
+ * @param {Load<T>} [props.load]
  * @param {T[]} [props.rows]
  * @param {number} [props.room]
  * @param {Sorted} [props.sorted]

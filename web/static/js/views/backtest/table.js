@@ -4,8 +4,6 @@ import { count, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { paretoMark, sortedTable } from '../../parts.js'
 
-/** @import { Sortable } from '../../parts.js' */
-
 /**
  * A result, and what it is among the others: the paper's way, the recommended one, or one of them.
  *

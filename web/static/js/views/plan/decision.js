@@ -9,8 +9,6 @@ import { forGood } from '../../storage.js'
 import { concern } from '../../words.js'
 import { Headline } from './headline.js'
 
-/** @import { Answer } from '../../api.js' */
-
 /** @typedef {'approve' | 'reject' | 'abort' | 'finish'} Verb */
 
 /** @typedef {{ take: (answer: Answer<Plan>) => void, reload: () => void }} Renew */

@@ -183,7 +183,7 @@ function Local({ plan, migrations, query, name }) {
  * @param {Sorting} props.names
  * @param {string} props.name of the file that downloads make
  * @param {Make} props.make
- * @param {{ source: string, rows?: Row[], load?: import('../../pages.js').Load<Row> }} props.rows
+ * @param {{ source: string, rows?: Row[], load?: Load<Row> }} props.rows
  * @param {number | null} props.all how many there are without filters, null while it is not known
  * @param {(total: number) => void} [props.onAll]
  */

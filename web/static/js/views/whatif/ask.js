@@ -148,7 +148,7 @@ const send = ({ path, query, body, type }, signal) => request('POST', path, { qu
  */
 async function explain(problem, source) {
   if (problem.errors.length === 0) return problem
-  /** @param {import('../../api.js').FieldError} error */
+  /** @param {FieldError} error */
   const rowOf = ({ pointer }) => (source.kind === 'csv' ? pointer?.match(/^\/(\d+)(?:\/(.+))?$/) : null)
   /** @type {Map<number, import('../../csv.js').Row>} */
   const rows =
@@ -251,7 +251,7 @@ export function useRun() {
  * @param {AbortSignal} signal
  */
 export async function planOf(result, source, signal) {
-  /** @type {import('../../api.js').Answer<Answer>} */
+  /** @type {{ data: Answer }} */
   const { data } = await send(requestOf(source, gridOf(result, source), true), signal)
   const [found] = data.results
   return { ...found, key_encoding: data.key_encoding, input_hash: data.input_hash }

@@ -20,10 +20,7 @@ import {
 } from './figures.js'
 import { Plot, pointAt } from './plot.js'
 
-/**
- * @import { Sortable } from '../../parts.js'
- * @import { Answer, Result, Source } from './ask.js'
- */
+/** @import { Answer, Result, Source } from './ask.js' */
 
 /** @param {Result} result */
 const opened = (result) => link(['what-if'], { ...here().query, open: nameOf(result) })
