@@ -2,7 +2,7 @@
 
 import { Problem, request, session, signIn, signOut, signedIn, useResource, useSession } from './api.js'
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from './html.js'
-import { Announcements, Check, Choose, Dialog, Empty, Loading, Trouble } from './parts.js'
+import { Announcements, check, choose, Dialog, Empty, Loading, Trouble } from './parts.js'
 import { useRoute } from './route.js'
 import { setStateUnit, useStateUnit } from './format.js'
 import { learn } from './strategies.js'
@@ -141,7 +141,7 @@ const themeWords = Object.entries({ system: 'System', light: 'Light', dark: 'Dar
 /** How things are shown, and who asks. */
 function Preferences() {
   const unit = useStateUnit()
-  const [chosen, choose] = useState(theme())
+  const [chosen, setChosen] = useState(theme())
   const { asks } = useSession()
   /** @type {Watched<API['Caller']>} */
   const caller = useResource(asks ? null : 'v1/caller')
@@ -153,17 +153,17 @@ function Preferences() {
       </span>`
     }
     ${signedIn() && html`<button type="button" class="quiet" onClick=${signOut}>Sign out</button>`}
-    <${Choose} label="Unit of state" hidden value=${unit} options=${unitWords} onChange=${setStateUnit} />
-    <${Choose}
-      label="Colours"
-      hidden
-      value=${chosen}
-      options=${themeWords}
-      onChange=${(value) => {
+    ${choose('Unit of state', unit, unitWords, setStateUnit, { hidden: true })}
+    ${choose(
+      'Colours',
+      chosen,
+      themeWords,
+      (value) => {
         setTheme(value)
-        choose(theme())
-      }}
-    />
+        setChosen(theme())
+      },
+      { hidden: true },
+    )}
   </div>`
 }
 
@@ -209,7 +209,7 @@ function TokenPrompt() {
           aria-describedby="token-said"
         />
       </div>
-      <${Check} checked=${remember} onChange=${setRemember}>Keep it in this browser, not only in this tab<//>
+      ${check(remember, setRemember, 'Keep it in this browser, not only in this tab')}
       <p id="token-said" role="alert" class="form-said toned bad">${said}</p>
       <footer class="row form-foot"><button type="submit" class="primary" disabled=${busy}>Sign in</button></footer>
     </form>

@@ -28,10 +28,10 @@ export function Card({ title, aside, class: more = '', children }) {
 /**
  * Figures in a row.
  *
- * @param {{ items: (Stat | false | null | undefined | '')[] }} props
+ * @param {(Stat | false | null | undefined | '')[]} items
  */
-export function Stats({ items }) {
-  return html`<dl class="stats">
+export const stats = (items) =>
+  html`<dl class="stats">
     ${items.filter(Boolean).map(
       ({ label, value, note, tone }) => html`
         <div class="stat ${tone ?? ''}" key=${label}>
@@ -41,7 +41,6 @@ export function Stats({ items }) {
       `,
     )}
   </dl>`
-}
 
 /** @param {{ status: string }} props */
 export function Status({ status }) {
@@ -170,23 +169,22 @@ export function Trouble({ problem, retry, itself = true }) {
  * data. Data that could not be renewed is shown, and that it is old.
  *
  * @template T
- * @param {{ of: Watched<T>, rows?: number, render: (data: T) => Children }} props
+ * @param {Pick<Watched<T>, 'data' | 'problem' | 'reload' | 'at'>} of
+ * @param {(data: T) => Children} render
+ * @param {number} [rows] that it likely has
  */
-export function Resource({ of, rows, render }) {
-  if (of.data === null)
-    return of.problem
-      ? html`<${Trouble} problem=${of.problem} retry=${of.reload} />`
-      : html`<${Loading} rows=${rows} />`
-  const why = of.problem?.status === 0 ? 'the server does not answer' : of.problem?.message.replace(/\.$/, '')
+export function loaded({ data, problem, reload, at }, render, rows) {
+  if (data === null)
+    return problem ? html`<${Trouble} problem=${problem} retry=${reload} />` : html`<${Loading} rows=${rows} />`
+  const why = problem?.status === 0 ? 'the server does not answer' : problem?.message.replace(/\.$/, '')
   return html`
     ${
-      of.problem &&
+      problem &&
       html`<p class="stale">
-        <span role="status">Not renewed: ${why}.</span>${' '}What is shown is
-        from <${Time} at=${of.at} />.
+        <span role="status">Not renewed: ${why}.</span>${' '}What is shown is from <${Time} at=${at} />.
       </p>`
     }
-    ${render(of.data)}
+    ${render(data)}
   `
 }
 
@@ -332,7 +330,7 @@ export function Field({ label, hint, children }) {
 /**
  * A control that chooses one of options, each its value and its words.
  *
- * @param {{ value: string | number, options: [value: string | number, words: Children][],
+ * @param {{ value: string | number, options: any[][],
  *   onChange: (value: string) => void, [attribute: string]: unknown }} props
  */
 export const Select = ({ options, onChange, ...more }) =>
@@ -340,23 +338,36 @@ export const Select = ({ options, onChange, ...more }) =>
     ${options.map(([value, words]) => html`<option value=${value} key=${value}>${words}</option>`)}
   </select>`
 
+/** @typedef {any[][]} Options */
+
 /**
  * The same beside its label, which may be hidden from view; after stands behind it.
  *
- * @param {Parameters<typeof Select>[0] & { label: string, hidden?: boolean, after?: string }} props
+ * @param {string} label
+ * @param {string | number} value
+ * @param {Options} options
+ * @param {(value: string) => void} onChange
+ * @param {{ hidden?: boolean, after?: string }} [more]
  */
-export const Choose = ({ label, hidden, after, ...select }) =>
+export const choose = (label, value, options, onChange, { hidden, after } = {}) =>
   html`<label class="choose">
-    <span class=${hidden ? 'visually-hidden' : ''}>${label}</span> <${Select} ...${select} /> ${after}
+    <span class=${hidden ? 'visually-hidden' : ''}>${label}</span>
+    <${Select} value=${value} options=${options} onChange=${onChange} /> ${after}
   </label>`
 
 /**
  * The same as a field.
  *
- * @param {Parameters<typeof Select>[0] & { label: string, hint?: Children }} props
+ * @param {string} label
+ * @param {string | number} value
+ * @param {Options} options
+ * @param {(value: string) => void} onChange
+ * @param {{ hint?: Children, key?: string, [attribute: string]: unknown }} [more]
  */
-export const SelectField = ({ label, hint, ...select }) =>
-  html`<${Field} label=${label} hint=${hint}>${(id) => html`<${Select} ...${select} id=${id} />`}<//>`
+export const selectField = (label, value, options, onChange, { hint, key, ...more } = {}) =>
+  html`<${Field} label=${label} hint=${hint} key=${key}>
+    ${(id) => html`<${Select} ...${{ id, value, options, onChange, ...more }} />`}
+  <//>`
 
 /**
  * A button that opens a file.
@@ -422,18 +433,20 @@ export function useDrop(take) {
 /**
  * A box that is checked or not, or with another type a button of which one is, before its label.
  *
- * @param {{ checked: boolean, onChange: (checked: boolean) => void, children?: Children,
- *   [attribute: string]: unknown }} props
+ * @param {boolean} checked
+ * @param {(checked: boolean) => void} onChange
+ * @param {Children} words
+ * @param {{ key?: string, [attribute: string]: unknown }} [more]
  */
-export const Check = ({ checked, onChange, children, ...more }) =>
-  html`<label class="check">
+export const check = (checked, onChange, words, { key, ...more } = {}) =>
+  html`<label class="check" key=${key}>
     <input
       type="checkbox"
       checked=${checked}
-      onChange=${(e) => onChange(e.currentTarget.checked)}
+      onChange=${(/** @type {any} */ e) => onChange(e.currentTarget.checked)}
       ...${more}
     />
-    ${children}
+    ${words}
   </label>`
 
 /**
@@ -443,15 +456,13 @@ export const Check = ({ checked, onChange, children, ...more }) =>
  *   onChange: (chosen: string[]) => void }} props
  */
 export const Checks = ({ of, chosen, onChange }) =>
-  of.map(
-    ([value, words, title]) =>
-      html`<${Check}
-        key=${value}
-        checked=${chosen.includes(value)}
-        onChange=${(on) => onChange(of.map(([v]) => v).filter((v) => (v === value ? on : chosen.includes(v))))}
-      >
-        <span title=${title}>${words}</span>
-      <//>`,
+  of.map(([value, words, title]) =>
+    check(
+      chosen.includes(value),
+      (on) => onChange(of.map(([v]) => v).filter((v) => (v === value ? on : chosen.includes(v)))),
+      html`<span title=${title}>${words}</span>`,
+      { key: value },
+    ),
   )
 
 /**

@@ -2,7 +2,7 @@
 
 import { useResource } from '../api.js'
 import { html, useEffect, useState } from '../html.js'
-import { Card, Choose, Code, Resource } from '../parts.js'
+import { Card, choose, Code, loaded } from '../parts.js'
 import { setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { Charts } from './operator/charts.js'
@@ -33,12 +33,11 @@ export default function View({ operator: name, query }) {
         operator.last_interval === null
           ? html`<${First} operator=${operator} />`
           : html`
-              <${Resource}
-                of=${recent}
-                rows=${8}
-                render=${(/** @type {{ plans: PlanSummary[] }} */ { plans }) =>
-                  html`<${Intervals} operator=${operator} plans=${plans} size=${size} />`}
-              />
+              ${loaded(
+                recent,
+                ({ plans }) => html`<${Intervals} operator=${operator} plans=${plans} size=${size} />`,
+                8,
+              )}
               <${Routers}
                 operator=${name}
                 plan=${inFlight.includes(operator.current_plan_status ?? '') ? operator.current_plan : null}
@@ -74,13 +73,13 @@ function Intervals({ operator, plans, size }) {
     <${Figures} operator=${operator} intervals=${all} plans=${plans} />
     <${Charts}
       intervals=${all.slice(-size)}
-      chooser=${html`<${Choose}
-        label="Newest"
-        after="intervals"
-        value=${size}
-        options=${sizes.map((n) => [n, n])}
-        onChange=${(last) => setQuery({ last })}
-      />`}
+      chooser=${choose(
+        'Newest',
+        size,
+        sizes.map((n) => [n, n]),
+        (last) => setQuery({ last }),
+        { after: 'intervals' },
+      )}
     />
   `
 }

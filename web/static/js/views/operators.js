@@ -6,7 +6,7 @@ import { count, counted, percent } from '../format.js'
 import { html, useMemo } from '../html.js'
 import { Course, isWithin } from '../judge.js'
 import { newerOf, NewerShort } from '../newer.js'
-import { Card, Choose, Code, Empty, Resource, Status, Time, useTitle } from '../parts.js'
+import { Card, choose, Code, Empty, loaded, Status, Time, useTitle } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { strategyTitle } from '../strategies.js'
@@ -68,12 +68,11 @@ export default function Operators({ query }) {
   const operators = useList('v1/operators', 'operators', { query: recent, every: 10_000, limit: most })
   return html`
     <h1>Operators</h1>
-    <${Resource}
-      of=${operators}
-      rows=${6}
-      render=${(data) =>
-        data.items.length === 0 ? html`<${FirstSteps} />` : html`<${List} ...${data} query=${query} />`}
-    />
+    ${loaded(
+      operators,
+      (data) => (data.items.length === 0 ? html`<${FirstSteps} />` : html`<${List} ...${data} query=${query} />`),
+      6,
+    )}
   `
 }
 
@@ -176,13 +175,13 @@ function Summary({ items }) {
  * @param {Record<string, [string, unknown]>} choices
  */
 const chooser = (label, name, value, choices) =>
-  html`<${Choose}
-    label=${label}
-    hidden
-    value=${value}
-    options=${Object.entries(choices).map(([id, [words]]) => [id, words])}
-    onChange=${(to) => setQuery({ [name]: to })}
-  />`
+  choose(
+    label,
+    value,
+    Object.entries(choices).map(([id, [words]]) => [id, words]),
+    (to) => setQuery({ [name]: to }),
+    { hidden: true },
+  )
 
 /** @type {Record<string, [one: string, many: string]>} */
 const sizeUnit = {

@@ -3,7 +3,7 @@
 import { useList, useResource } from '../api.js'
 import { count, useStateUnit } from '../format.js'
 import { html, useEffect, useRef } from '../html.js'
-import { announce, Resource, Status, Time, useTitle } from '../parts.js'
+import { announce, loaded, Status, Time, useTitle } from '../parts.js'
 import { link } from '../route.js'
 import { AsJSON } from '../save.js'
 import { strategyTitle } from '../strategies.js'
@@ -34,10 +34,9 @@ export default function View({ plan: id }) {
 
   return html`
     ${!plan && html`<nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a></nav><h1>Plan</h1>`}
-    <${Resource}
-      of=${found}
-      rows=${8}
-      render=${(shown) => html`
+    ${loaded(
+      found,
+      (shown) => html`
         <div class="plan">
           <${Head} plan=${shown} found=${found} />
           ${movesOn(shown.status) && html`<${Progress} plan=${shown} steps=${steps} />`}
@@ -48,8 +47,9 @@ export default function View({ plan: id }) {
             <${History} steps=${steps} />
           <//>
         </div>
-      `}
-    />
+      `,
+      8,
+    )}
   `
 }
 

@@ -3,7 +3,7 @@
 import { axis, Chart } from '../../chart.js'
 import { amount, count, counted, percent, stateOnly } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, Choose, dataOf } from '../../parts.js'
+import { Card, choose, dataOf } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colours, merged } from './drawing.js'
 
@@ -38,12 +38,9 @@ export function KeySpace({ plan, width }) {
   const rows = /** @type {RowName[]} */ (divided ? ['before', 'moves', 'after'] : ['after'])
   const total = segments.reduce((sum, s) => sum + s[width], 0)
   const ids = plan.followers.map((f) => f.id)
-  const chooser = html`<${Choose}
-    label="Width by"
-    value=${width}
-    options=${Object.entries({ cost: 'share of cost', keys: 'number of keys' })}
-    onChange=${(by) => setQuery({ width: by === 'cost' ? null : by })}
-  />`
+  const chooser = choose('Width by', width, Object.entries({ cost: 'share of cost', keys: 'number of keys' }), (by) =>
+    setQuery({ width: by === 'cost' ? null : by }),
+  )
   const moving = segments.filter((s) => s.before !== null && s.before !== s.after)
   return html`<${Card} title="Owners along the key space" aside=${chooser}>
     <${Chart}

@@ -2,7 +2,7 @@
 // form, in the address and in a request.
 
 import { html, useId } from '../../html.js'
-import { Check, Checks, SelectField } from '../../parts.js'
+import { check, Checks, selectField } from '../../parts.js'
 import { capital } from '../../words.js'
 
 /** @import { Context } from './question.js' */
@@ -337,10 +337,7 @@ export function Parameters({ analysis, draft, change, context }) {
 function Control({ of: p, value, change, context }) {
   const id = useId()
   const { choices = [] } = p
-  if (p.kind === 'yes')
-    return html`<${Check} checked=${value === 'true'} onChange=${(on) => change(on ? 'true' : '')}>
-      ${p.words}
-    <//>`
+  if (p.kind === 'yes') return check(value === 'true', (on) => change(on ? 'true' : ''), p.words)
   if (p.kind === 'checks') {
     const chosen = value === '' ? [] : value.split(',')
     return html`<fieldset>
@@ -355,16 +352,16 @@ function Control({ of: p, value, change, context }) {
     (p.members && !p.local && context?.operator && `${context.operator.instances.length}, as the operator`) ||
     (p.before ?? '')
   if (p.kind === 'choice')
-    return html`<${SelectField}
-      label=${p.words}
-      hint=${p.hint}
-      value=${value}
-      options=${[
+    return selectField(
+      p.words,
+      value,
+      [
         ...(choices.some(([v]) => v === own) ? [] : [['', capital(own)]]),
         ...choices.map(([v, words]) => [v === own ? '' : v, words]),
-      ]}
-      onChange=${change}
-    />`
+      ],
+      change,
+      { hint: p.hint },
+    )
   return html`<div class="field">
     <label for=${id}>${p.words}</label>
       <input

@@ -3,7 +3,7 @@
 import { axis, boundMark, Chart } from '../../chart.js'
 import { amount, count, counted, exactly } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, Choose, dataOf, firstOnly, plainTable, Stats } from '../../parts.js'
+import { Card, choose, dataOf, firstOnly, plainTable, stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { fine, NamedBars } from './drawing.js'
 
@@ -72,34 +72,32 @@ export function PKG({ result, query }) {
         full=${exactly}
       />
     <//>`
-  const chooser = html`<${Choose}
-    label="Imbalance in"
-    value=${fraction ? '' : 'messages'}
-    options=${Object.entries({ '': 'parts of the messages so far', messages: 'messages' })}
-    onChange=${(value) => setQuery({ y: value })}
-  />`
+  const chooser = choose(
+    'Imbalance in',
+    fraction ? '' : 'messages',
+    Object.entries({ '': 'parts of the messages so far', messages: 'messages' }),
+    (value) => setQuery({ y: value }),
+  )
   return html`
-    <${Stats}
-      items=${[
-        {
-          label: 'Messages m',
-          value: count(result.messages),
-          note: `${counted(result.keys, 'key')}${orderWords[result.order ?? ''] ?? ', in the order of the stream'}`,
-        },
-        {
-          label: 'Workers W',
-          value: count(result.workers),
-          note: result.seeds > 1 ? `judged by ${result.seeds} seeds` : 'judged by one seed',
-        },
-        {
-          label: 'Most frequent key p₁',
-          value: fine(result.p1),
-          note: `of the messages; 1/W is ${fine(1 / result.workers)}`,
-        },
-        { label: 'Least imbalance I(m)/m', value: fine(best.imbalance), note: best.name },
-        { label: 'Heavy keys', value: count(result.heavy_key_count), note: 'above 1/(5W) of the messages' },
-      ]}
-    />
+    ${stats([
+      {
+        label: 'Messages m',
+        value: count(result.messages),
+        note: `${counted(result.keys, 'key')}${orderWords[result.order ?? ''] ?? ', in the order of the stream'}`,
+      },
+      {
+        label: 'Workers W',
+        value: count(result.workers),
+        note: result.seeds > 1 ? `judged by ${result.seeds} seeds` : 'judged by one seed',
+      },
+      {
+        label: 'Most frequent key p₁',
+        value: fine(result.p1),
+        note: `of the messages; 1/W is ${fine(1 / result.workers)}`,
+      },
+      { label: 'Least imbalance I(m)/m', value: fine(best.imbalance), note: best.name },
+      { label: 'Heavy keys', value: count(result.heavy_key_count), note: 'above 1/(5W) of the messages' },
+    ])}
     ${result.advice && html`<${Advice} advice=${result.advice} workers=${result.workers} />`}
     ${
       runs.some((r) => r.series.length > 0) &&

@@ -2,7 +2,7 @@
 
 import { amount, count, counted, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, Choose, firstOnly, plainTable, Stats } from '../../parts.js'
+import { Card, choose, firstOnly, plainTable, stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { cause } from '../../words.js'
 import { Loads } from './drawing.js'
@@ -20,15 +20,15 @@ export function Ranges({ result, query, values }) {
   const theta = values.theta_max ?? 0.08
   const chooser =
     result.plans.length > 1 &&
-    html`<${Choose}
-      label="Method"
-      value=${plan.method}
-      options=${result.plans.map((p) => [p.method, methodWords[p.method]])}
-      onChange=${(by) => setQuery({ by })}
-    />`
+    choose(
+      'Method',
+      plan.method,
+      result.plans.map((p) => [p.method, methodWords[p.method]]),
+      (by) => setQuery({ by }),
+    )
   return html`
     <div class="row bar"><h2 class="analyses-heading">${methodWords[plan.method]}</h2>${chooser}</div>
-    <${Stats} items=${figures(result, plan)} />
+    ${stats(figures(result, plan))}
     <${Said} plan=${plan} result=${result} />
     <${KeySpace} plan=${plan} result=${result} width=${query.width === 'keys' ? 'keys' : 'cost'} />
     <div class="grid">
@@ -234,18 +234,16 @@ function EmptyFollowers({ empty }) {
 /** @param {{ sketch: API['RangesSketch'] }} props */
 const Sketch = ({ sketch: s }) =>
   html`<${Card} title="The sketches">
-    <${Stats}
-      items=${[
-        { label: 'Sketches merged', value: count(s.sketches), note: `k = ${count(s.k)}` },
-        { label: 'Keys kept', value: count(s.kept), note: counted(s.bytes, 'byte') },
-        {
-          label: 'Bound on any rank',
-          value: `± ${percent(s.rank_error)}`,
-          note: `with a confidence of ${percent(s.confidence)}`,
-        },
-        { label: 'Greatest error in fact', value: percent(s.actual_error) },
-      ]}
-    />
+    ${stats([
+      { label: 'Sketches merged', value: count(s.sketches), note: `k = ${count(s.k)}` },
+      { label: 'Keys kept', value: count(s.kept), note: counted(s.bytes, 'byte') },
+      {
+        label: 'Bound on any rank',
+        value: `± ${percent(s.rank_error)}`,
+        note: `with a confidence of ${percent(s.confidence)}`,
+      },
+      { label: 'Greatest error in fact', value: percent(s.actual_error) },
+    ])}
   <//>`
 
 /** @param {{ rows: API['RangesRow'][] }} props */

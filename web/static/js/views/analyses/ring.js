@@ -2,7 +2,7 @@
 
 import { amount, count, counted, exactly, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, Choose, firstOnly, plainTable, Stats } from '../../parts.js'
+import { Card, choose, firstOnly, plainTable, stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { Loads } from './drawing.js'
 import { RingDrawing } from './ringdrawing.js'
@@ -70,7 +70,7 @@ export function Ring({ result, query, values }) {
   const changing = (c) => c.change.tokens_added + c.change.tokens_removed > 0
   const shown = changes.find((c) => c.id === query.show) ?? changes.find(changing) ?? changes[0] ?? null
   return html`
-    ${result.keys > 0 && html`<${Stats} items=${figures(result, shown?.change, theta)} />`}
+    ${result.keys > 0 && stats(figures(result, shown?.change, theta))}
     ${result.verdict && html`<${Verdict} verdict=${result.verdict} redistribution=${result.redistribution} />`}
     ${shown && html`<${Change} result=${result} shown=${shown} changes=${changes} theta=${theta} />`}
     ${
@@ -179,12 +179,12 @@ function Change({ result, shown, changes, theta }) {
       : []
   const chooser =
     changes.length > 1 &&
-    html`<${Choose}
-      label="Change"
-      value=${id}
-      options=${changes.map((c) => [c.id, c.words])}
-      onChange=${(show) => setQuery({ show })}
-    />`
+    choose(
+      'Change',
+      id,
+      changes.map((c) => [c.id, c.words]),
+      (show) => setQuery({ show }),
+    )
   return html`<${Card} title=${shown.words} aside=${chooser}>
     ${
       change.tokens_added + change.tokens_removed === 0 &&

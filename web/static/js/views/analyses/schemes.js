@@ -2,7 +2,7 @@
 
 import { amount, count, counted, percent, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, plainTable, Stats } from '../../parts.js'
+import { Card, plainTable, stats } from '../../parts.js'
 import { fine, NamedBars } from './drawing.js'
 
 /** @typedef {API['SchemeFigures']} Scheme */
@@ -59,23 +59,21 @@ export function Schemes({ result }) {
       <p>${ruleWords[r.rule] ?? ''}</p>
       <p class="muted">${r.reason}</p>
     <//>
-    <${Stats}
-      items=${[
-        { label: 'Keys', value: count(result.keys), note: `cost ${amount(result.cost)}, ${state(result.state)}` },
-        { label: 'Instances', value: count(result.instances), note: `tolerance θ_max = ${percent(result.theta_max)}` },
-        {
-          label: 'Costliest key p₁',
-          value: percent(result.p1),
-          note: `a fair share is ${percent(1 / result.instances)}`,
-        },
-        {
-          label: 'Least θ with whole keys',
-          value: percent(result.least_theta),
-          note: result.least_theta > 0 ? 'because of the costliest key' : 'no key is above a fair share',
-          tone: result.least_theta > result.theta_max ? 'warn' : undefined,
-        },
-      ]}
-    />
+    ${stats([
+      { label: 'Keys', value: count(result.keys), note: `cost ${amount(result.cost)}, ${state(result.state)}` },
+      { label: 'Instances', value: count(result.instances), note: `tolerance θ_max = ${percent(result.theta_max)}` },
+      {
+        label: 'Costliest key p₁',
+        value: percent(result.p1),
+        note: `a fair share is ${percent(1 / result.instances)}`,
+      },
+      {
+        label: 'Least θ with whole keys',
+        value: percent(result.least_theta),
+        note: result.least_theta > 0 ? 'because of the costliest key' : 'no key is above a fair share',
+        tone: result.least_theta > result.theta_max ? 'warn' : undefined,
+      },
+    ])}
     <div class="grid">
       ${bars('Greatest overload θ', 'Greatest overload of each scheme', (s) => s.theta, fine, {
         at: result.theta_max,

@@ -4,7 +4,7 @@
 import { useList } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
 import { html, useId, useMemo } from '../../html.js'
-import { Check, FileButton, SelectField, Trouble, useDrop } from '../../parts.js'
+import { check, FileButton, selectField, Trouble, useDrop } from '../../parts.js'
 import { samples } from './samples.js'
 
 /**
@@ -125,29 +125,20 @@ export function Source({ source, change, streams }) {
   return html`<fieldset class="analyses-source">
     <legend>Keys</legend>
     <div class="row checks">
-      ${kinds.map(
-        (kind) =>
-          html`<${Check}
-            type="radio"
-            key=${kind}
-            name=${name}
-            checked=${source.kind === kind}
-            onChange=${() => change({ kind })}
-          >
-            ${kindWords[kind]}
-          <//>`,
+      ${kinds.map((kind) =>
+        check(source.kind === kind, () => change({ kind }), kindWords[kind], { type: 'radio', key: kind, name }),
       )}
     </div>
     ${source.kind === 'operator' && html`<${Stored} source=${source} change=${change} />`}
     ${source.kind === 'data' && html`<${Data} source=${source} change=${change} streams=${streams} />`}
     ${
       source.kind === 'sample' &&
-      html`<${SelectField}
-        label="Made in the browser"
-        value=${source.sample}
-        options=${[['', 'Choose a sample'], ...Object.entries(samples).map(([id, { words }]) => [id, words])]}
-        onChange=${(sample) => change({ sample })}
-      />`
+      selectField(
+        'Made in the browser',
+        source.sample,
+        [['', 'Choose a sample'], ...Object.entries(samples).map(([id, { words }]) => [id, words])],
+        (sample) => change({ sample }),
+      )
     }
   </fieldset>`
 }
@@ -184,22 +175,18 @@ function Stored({ source, change }) {
         : 'Choose an interval'
   return html`
     <div class="fields">
-      <${SelectField}
-        label="Operator"
-        value=${source.operator}
-        options=${[
+      ${selectField(
+        'Operator',
+        source.operator,
+        [
           ['', operators.loading ? 'Loading' : names.length === 0 ? 'There is none' : 'Choose an operator'],
           ...[...new Set([source.operator, ...names])].filter(Boolean).map((n) => [n, n]),
-        ]}
-        onChange=${(operator) => change({ operator, interval: '', epoch: '' })}
-      />
-      <${SelectField}
-        label="Interval"
-        value=${source.interval === '' ? '' : chosen}
-        disabled=${!source.operator}
-        options=${[['', none], ...unlisted, ...intervals]}
-        onChange=${choose}
-      />
+        ],
+        (operator) => change({ operator, interval: '', epoch: '' }),
+      )}
+      ${selectField('Interval', source.interval === '' ? '' : chosen, [['', none], ...unlisted, ...intervals], choose, {
+        disabled: !source.operator,
+      })}
     </div>
     ${
       (operators.problem ?? plans.problem) &&
@@ -252,12 +239,11 @@ function Data({ source, change, streams }) {
     ${
       streams &&
       html`<div class="row checks">
-        <${Check} type="radio" name="${id}-format" checked=${!stream} onChange=${() => change({ format: 'csv' })}>
-          Rows (CSV)
-        <//>
-        <${Check} type="radio" name="${id}-format" checked=${stream} onChange=${() => change({ format: 'stream' })}>
-          A stream, one key a line
-        <//>
+        ${check(!stream, () => change({ format: 'csv' }), 'Rows (CSV)', { type: 'radio', name: `${id}-format` })}
+        ${check(stream, () => change({ format: 'stream' }), 'A stream, one key a line', {
+          type: 'radio',
+          name: `${id}-format`,
+        })}
       </div>`
     }
     <div class="field ${over ? 'analyses-over' : ''}">

@@ -3,7 +3,7 @@
 import { request, useResource } from '../../api.js'
 import { count, counted } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, plainTable, Resource, Time } from '../../parts.js'
+import { Card, loaded, plainTable, Time } from '../../parts.js'
 import { intervalWords } from '../operator/plans.js'
 import { someIds } from './instances.js'
 
@@ -46,11 +46,9 @@ export function Reports({ operator }) {
     load: (signal) => newest(operator.name, epoch, signal),
   })
   if (reports.data === null && reports.problem === null) return null
-  return html`<${Resource}
-    of=${reports}
-    render=${(data) =>
-      data.received.length + data.last.length === 0 ? null : html`<${Newest} reports=${data} operator=${operator} />`}
-  />`
+  return loaded(reports, (data) =>
+    data.received.length + data.last.length === 0 ? null : html`<${Newest} reports=${data} operator=${operator} />`,
+  )
 }
 
 /** @param {{ reports: API['ReportList'], operator: API['Operator'] }} props */

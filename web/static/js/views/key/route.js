@@ -3,7 +3,7 @@
 import { useResource } from '../../api.js'
 import { count } from '../../format.js'
 import { html, useLayoutEffect, useRef, useState } from '../../html.js'
-import { Card, Choose, Trouble } from '../../parts.js'
+import { Card, choose, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { partsText } from '../plan/splits.js'
 import { Story } from './story.js'
@@ -53,13 +53,9 @@ export function Route({ operator, asked, encoding }) {
           say('')
         }}
       />
-      <${Choose}
-        label="How the key is written"
-        hidden
-        value=${encoding}
-        options=${encodings}
-        onChange=${(value) => setQuery({ key_encoding: value, key: '' })}
-      />
+      ${choose('How the key is written', encoding, encodings, (value) => setQuery({ key_encoding: value, key: '' }), {
+        hidden: true,
+      })}
       <button type="submit">Ask</button>
     </form>
     <p id="operator-key-said" class="form-said toned bad" role="alert">${said}</p>

@@ -4,7 +4,7 @@ import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { useResource } from '../../api.js'
 import { html, useEffect, useRef } from '../../html.js'
 import { Course, fits, isWithin, judge, Marks } from '../../judge.js'
-import { Stats } from '../../parts.js'
+import { stats } from '../../parts.js'
 import { link } from '../../route.js'
 import { certificate, movesOn, tableOf } from '../../words.js'
 import { intervalWords } from './plans.js'
@@ -24,15 +24,13 @@ export function Figures({ operator, intervals, plans }) {
   const { data } = useRealised(operator, plans)
   const newest = intervals.at(-1)
   if (!newest) return null
-  return html`<${Stats}
-    items=${[
-      theta(newest),
-      data?.recent && realised(data.recent.realised),
-      table(operator, newest.any),
-      migration(plans, intervals.length),
-      proof(plans),
-    ]}
-  />`
+  return stats([
+    theta(newest),
+    data?.recent && realised(data.recent.realised),
+    table(operator, newest.any),
+    migration(plans, intervals.length),
+    proof(plans),
+  ])
 }
 
 /**

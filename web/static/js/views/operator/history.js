@@ -3,7 +3,7 @@
 import { count, counted, percent, stateOnly, stateUnit, useStateUnit } from '../../format.js'
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../../html.js'
 import { isWithin, judge } from '../../judge.js'
-import { Card, Choose, Empty, plainTable, Resource, Status, Time } from '../../parts.js'
+import { Card, choose, Empty, loaded, plainTable, Status, Time } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { capital, cause, ofQueues, statuses, statusWords, tableOf } from '../../words.js'
@@ -26,29 +26,26 @@ export function History({ name, query, stamp }) {
     class="operator-history"
     aside=${html`<${Filters} status=${status} interval=${interval} wrong=${wrong} />`}
   >
-    <${Resource}
-      of=${plans}
-      rows=${6}
-      render=${(/** @type {import('./plans.js').Found} */ { plans: rows, more }) =>
+    ${loaded(
+      plans,
+      ({ plans: rows, more }) =>
         rows.length === 0
           ? html`<${None} filtered=${sign !== '{}'} />`
           : html`
               <div aria-busy=${plans.busy}><${Table} rows=${rows} /></div>
               <${Foot} shown=${rows.length} more=${more} onMore=${() => setSize(rows.length + step)} />
-            `}
-    />
+            `,
+      6,
+    )}
   <//>`
 }
 
 /** @param {{ status: string, interval: string, wrong: boolean }} props */
 function Filters({ status, interval, wrong }) {
   return html`
-    <${Choose}
-      label="Status"
-      value=${status}
-      options=${[['', 'All'], ...statuses.map((s) => [s, capital(statusWords[s])])]}
-      onChange=${(value) => setQuery({ status: value })}
-    />
+    ${choose('Status', status, [['', 'All'], ...statuses.map((s) => [s, capital(statusWords[s])])], (value) =>
+      setQuery({ status: value }),
+    )}
     <label>
       Interval <input
         type="text"

@@ -5,7 +5,7 @@ import { count, counted, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { judge, thetaWords } from '../../judge.js'
 import { newerOf, NewerShort } from '../../newer.js'
-import { Empty, Resource, Tabs, Time, useTitle } from '../../parts.js'
+import { Empty, loaded, Tabs, Time, useTitle } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { concern, ofQueues, phaseWords } from '../../words.js'
@@ -52,11 +52,9 @@ export function Page({ name, tab, plans = [], render }) {
     ${
       gone
         ? html`<${Gone} name=${name} was=${operator.data !== null} />`
-        : html`
-            <${Resource}
-              of=${operator}
-              rows=${8}
-              render=${(o) => html`
+        : loaded(
+            operator,
+            (o) => html`
                 <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} />
                 <${Facts} operator=${o} />
                 <${Tabs}
@@ -81,9 +79,9 @@ export function Page({ name, tab, plans = [], render }) {
                   ].filter(Boolean)}
                 />
                 ${render(o, operator.etag)}
-              `}
-            />
-          `
+              `,
+            8,
+          )
     }
   `
 }

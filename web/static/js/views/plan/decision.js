@@ -4,7 +4,7 @@ import { change, signedIn, useResource } from '../../api.js'
 import { count } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { newerOf, NewerFigures } from '../../newer.js'
-import { Check, Dialog, Field, Trouble, useSend } from '../../parts.js'
+import { check, Dialog, Field, Trouble, useSend } from '../../parts.js'
 import { forGood } from '../../storage.js'
 import { concern } from '../../words.js'
 import { Headline } from './headline.js'
@@ -185,9 +185,9 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
       ${
         verb === 'finish' &&
         html`<p>
-          <${Check} required checked=${rolledBack} onChange=${setRolledBack}>
-            The engine has taken all state back to where it was before the start
-          <//>
+          ${check(rolledBack, setRolledBack, 'The engine has taken all state back to where it was before the start', {
+            required: true,
+          })}
         </p>`
       }
       <${Field} label=${label} hint="It is kept in the history of the plan.">

@@ -3,7 +3,7 @@
 import { useResource } from '../../api.js'
 import { count, counted, duration, percent, some, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
-import { Card, plainTable, Resource, Status, Time, useNow } from '../../parts.js'
+import { Card, loaded, plainTable, Status, Time, useNow } from '../../parts.js'
 import { link } from '../../route.js'
 import { movesOn, statusWords, tableOf, waitReasons } from '../../words.js'
 
@@ -238,17 +238,17 @@ export function useSteps(plan) {
 /** @param {{ steps: Steps }} props */
 export function History({ steps }) {
   return html`<${Card} title="History">
-    <${Resource}
-      of=${steps}
-      rows=${2}
-      render=${(/** @type {API['TransitionList']} */ { transitions }) =>
+    ${loaded(
+      steps,
+      ({ transitions }) =>
         plainTable('Steps of the plan, oldest first', transitions, [
           ['What', stepOf],
           ['Who', (t) => t.actor || html`<span class="muted">not said</span>`],
           ['Why', (t) => (t.reason ? html`<span class="plan-reason">${t.reason}</span>` : '–')],
           ['When', (t) => html`<${Time} at=${t.at} />`],
-        ])}
-    />
+        ]),
+      2,
+    )}
   <//>`
 }
 

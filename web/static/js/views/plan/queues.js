@@ -3,7 +3,7 @@
 import { axis, boundMark, Chart, tip } from '../../chart.js'
 import { count, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, dataOf, Stats } from '../../parts.js'
+import { Card, dataOf, stats } from '../../parts.js'
 import { capital, cause } from '../../words.js'
 import { rescaling } from './headline.js'
 
@@ -43,26 +43,24 @@ export const QueuesStats = ({
     ring,
   },
 }) =>
-  html`<${Stats}
-    items=${[
-      {
-        label: 'Longest queue',
-        value: exactly(verdict.longest),
-        note: `the threshold is ${exactly(verdict.threshold)}`,
-        tone: verdict.fires ? 'bad' : 'good',
-      },
-      { label: 'Skew S of the queues', value: percent(skew), note: '0 is even, 100 % is all in one' },
-      {
-        label: 'Tokens',
-        value:
-          ring.size_before === ring.size_after
-            ? count(ring.size_after)
-            : `${count(ring.size_before)} → ${count(ring.size_after)}`,
-        note: 'on the ring',
-      },
-      { label: 'Migration', value: 'Not known', note: 'no key was counted' },
-    ]}
-  />`
+  stats([
+    {
+      label: 'Longest queue',
+      value: exactly(verdict.longest),
+      note: `the threshold is ${exactly(verdict.threshold)}`,
+      tone: verdict.fires ? 'bad' : 'good',
+    },
+    { label: 'Skew S of the queues', value: percent(skew), note: '0 is even, 100 % is all in one' },
+    {
+      label: 'Tokens',
+      value:
+        ring.size_before === ring.size_after
+          ? count(ring.size_after)
+          : `${count(ring.size_before)} → ${count(ring.size_after)}`,
+      note: 'on the ring',
+    },
+    { label: 'Migration', value: 'Not known', note: 'no key was counted' },
+  ])
 
 /** @param {{ plan: OfQueues }} props */
 export function Queues({ plan }) {

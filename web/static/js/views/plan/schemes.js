@@ -4,7 +4,7 @@ import { request, useResource } from '../../api.js'
 import { axis, Chart } from '../../chart.js'
 import { count, counted } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, FirstOf, plainTable, Resource, Trouble } from '../../parts.js'
+import { Card, FirstOf, loaded, plainTable, Trouble } from '../../parts.js'
 
 /**
  * The tokens of an instance; before is undefined where it is not known.
@@ -30,7 +30,7 @@ export function Scheme({ plan }) {
   if (scheme === null) return null
   const { title, aside, draw } = lists[scheme]
   return html`<${Card} title=${title} class="plan-owners" aside=${aside?.(plan)}>
-    <${Resource} of=${full} render=${(shown) => draw(shown, plan)} />
+    ${loaded(full, (shown) => draw(shown, plan))}
   <//>`
 }
 

@@ -2,7 +2,7 @@
 
 import { Records } from '../../csv.js'
 import { html, useId, useMemo, useState } from '../../html.js'
-import { plainTable, SelectField } from '../../parts.js'
+import { plainTable, selectField } from '../../parts.js'
 import { recordsOf } from './csv.js'
 
 /** @import { Survey } from './csv.js' */
@@ -253,30 +253,28 @@ export function Columns({ body, head, use }) {
   return html`<form class="whatif-columns" aria-labelledby=${title} onSubmit=${submit}>
     <h3 id=${title}>Which column is what?</h3>
     <div class="fields">
-      <${SelectField}
-        label="Between cells"
-        name="delimiter"
-        value=${reading.delimiter}
-        options=${Object.entries(delimiters)}
-        onChange=${(delimiter) => reread({ delimiter })}
-      />
-      <${SelectField}
-        label="First line"
-        name="header"
-        value=${reading.named ? 'names' : 'row'}
-        options=${Object.entries({ names: 'names of the columns', row: 'a row already' })}
-        onChange=${(header) => reread({ named: header === 'names' })}
-      />
-      ${fields.map(
-        ({ name }) =>
-          html`<${SelectField}
-            key=${name}
-            label=${labels[name]}
-            name=${name}
-            value=${reading.columns[name] ?? ''}
-            options=${[['', 'none'], ...names.map((column, c) => [c, column])]}
-            onChange=${(value) => choose(name, value)}
-          />`,
+      ${selectField(
+        'Between cells',
+        reading.delimiter,
+        Object.entries(delimiters),
+        (delimiter) => reread({ delimiter }),
+        { name: 'delimiter' },
+      )}
+      ${selectField(
+        'First line',
+        reading.named ? 'names' : 'row',
+        Object.entries({ names: 'names of the columns', row: 'a row already' }),
+        (header) => reread({ named: header === 'names' }),
+        { name: 'header' },
+      )}
+      ${fields.map(({ name }) =>
+        selectField(
+          labels[name],
+          reading.columns[name] ?? '',
+          [['', 'none'], ...names.map((column, c) => [c, column])],
+          (value) => choose(name, value),
+          { key: name, name },
+        ),
       )}
     </div>
     ${sampleTable(

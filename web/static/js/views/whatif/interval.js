@@ -3,7 +3,7 @@
 import { useList, useResource } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { Empty, Loading, Resource, SelectField, Status, Time, Trouble } from '../../parts.js'
+import { Empty, loaded, Loading, selectField, Status, Time, Trouble } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { statusWords } from '../../words.js'
@@ -47,10 +47,9 @@ const told = (p, many) =>
  */
 export function Interval({ interval }) {
   const { operators } = interval
-  return html`<${Resource}
-    of=${operators}
-    rows=${2}
-    render=${({ items }) =>
+  return loaded(
+    operators,
+    ({ items }) =>
       items.length === 0 && !interval.plan.data
         ? html`<${Empty} title="This server has no operators yet">
             <p>
@@ -58,8 +57,9 @@ export function Interval({ interval }) {
               see <a href="#/">how to begin</a>.
             </p>
           <//>`
-        : html`<${Choice} ...${interval} items=${items} />`}
-  />`
+        : html`<${Choice} ...${interval} items=${items} />`,
+    2,
+  )
 }
 
 /** @param {Chosen & { items: API['Operator'][] }} props */
@@ -67,16 +67,16 @@ function Choice({ items, operator, plans, plan }) {
   const sorted = [...items].sort((a, b) => (a.name < b.name ? -1 : 1))
   const chosen = items.find((o) => o.name === operator)
   return html`
-    <${SelectField}
-      label="Operator"
-      value=${operator ?? ''}
-      options=${[
+    ${selectField(
+      'Operator',
+      operator ?? '',
+      [
         ['', 'Choose an operator'],
         operator && !chosen && [operator, operator],
         ...sorted.map((o) => [o.name, o.scheme === 'table' ? o.name : `${o.name} (${o.scheme})`]),
-      ].filter(Boolean)}
-      onChange=${(name) => setQuery({ operator: name, plan: null, open: null, run: null })}
-    />
+      ].filter(Boolean),
+      (name) => setQuery({ operator: name, plan: null, open: null, run: null }),
+    )}
     ${
       operator &&
       (chosen && chosen.scheme !== 'table'
@@ -132,22 +132,22 @@ function Intervals({ plans, plan, kept }) {
     <//>`
   const many = new Set(items.map((p) => p.epoch)).size > 1
   const id = plan.data?.id ?? ''
-  return html`<${SelectField}
-    label="Interval"
-    hint=${
-      more
-        ? `The newest ${count(mostPlans)} are listed; older ones are reached from their plans.`
-        : plans.data.items.length > items.length &&
-          `The statistics of the newest ${count(kept)} are kept; older ones cannot be planned again.`
-    }
-    value=${id}
-    options=${[
+  return selectField(
+    'Interval',
+    id,
+    [
       ['', 'Choose an interval'],
       plan.data && !items.some((p) => p.id === id) && [id, told(plan.data, true)],
       ...items.map((p) => [p.id, told(p, many)]),
-    ].filter(Boolean)}
-    onChange=${(to) => setQuery({ plan: to, open: null, run: null })}
-  />`
+    ].filter(Boolean),
+    (to) => setQuery({ plan: to, open: null, run: null }),
+    {
+      hint: more
+        ? `The newest ${count(mostPlans)} are listed; older ones are reached from their plans.`
+        : plans.data.items.length > items.length &&
+          `The statistics of the newest ${count(kept)} are kept; older ones cannot be planned again.`,
+    },
+  )
 }
 
 /**

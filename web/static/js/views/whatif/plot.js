@@ -3,7 +3,7 @@
 import { axis, Chart, descending } from '../../chart.js'
 import { counted } from '../../format.js'
 import { html } from '../../html.js'
-import { Choose } from '../../parts.js'
+import { choose } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
 import { lower, strategies, strategyTitle } from '../../strategies.js'
@@ -303,12 +303,12 @@ function sentence(results, axes) {
 
 /** @param {{ name: keyof Axes, label: string, axes: Axes }} props */
 const Axis = ({ name, label, axes }) =>
-  html`<${Choose}
-    label=${label}
-    value=${axes[name]}
-    options=${Object.entries(measures).map(([id, { head }]) => [id, head])}
-    onChange=${(id) => setQuery({ [name]: id })}
-  />`
+  choose(
+    label,
+    axes[name],
+    Object.entries(measures).map(([id, { head }]) => [id, head]),
+    (id) => setQuery({ [name]: id }),
+  )
 
 /**
  * The chart. results are those that are shown; handle gets the chart; onHover is told

@@ -2,7 +2,7 @@
 
 import { count, counted } from '../../format.js'
 import { html, useCallback, useEffect, useMemo, useRef, useState } from '../../html.js'
-import { Card, Check, Checks, Empty, paretoMark, sortedTable } from '../../parts.js'
+import { Card, check, Checks, Empty, paretoMark, sortedTable } from '../../parts.js'
 import { here, link, setQuery } from '../../route.js'
 import { lower, strategyTitle } from '../../strategies.js'
 import { nameOf } from './ask.js'
@@ -58,18 +58,8 @@ function Filters({ results, query }) {
       all.length > 1 &&
       html`<${Checks} of=${all.map((s) => [s, strategyTitle(s)])} chosen=${show} onChange=${choose} />`
     }
-    <${Check}
-      checked=${query.pareto === '1'}
-      onChange=${(on) => setQuery({ pareto: on ? '1' : null })}
-    >
-      Pareto front only
-    <//>
-    <${Check}
-      checked=${query.equal !== '1'}
-      onChange=${(on) => setQuery({ equal: on ? null : '1' })}
-    >
-      Equal outcomes as one
-    <//>
+    ${check(query.pareto === '1', (on) => setQuery({ pareto: on ? '1' : null }), 'Pareto front only')}
+    ${check(query.equal !== '1', (on) => setQuery({ equal: on ? null : '1' }), 'Equal outcomes as one')}
     <label class="whatif-most">
       θ at most${' '}
       <input

@@ -2,7 +2,7 @@
 
 import { counted, exactly } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
-import { Field, FileButton, SelectField } from '../../parts.js'
+import { Field, FileButton, selectField } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { save } from '../../save.js'
 import { hashFields } from './ask.js'
@@ -355,12 +355,7 @@ function Placement({ query }) {
    * @param {Record<string, null>} [clear]
    */
   const choice = (name, label, options, clear) =>
-    html`<${SelectField}
-      label=${label}
-      value=${query[name] ?? ''}
-      options=${options}
-      onChange=${(value) => setQuery({ ...clear, [name]: value })}
-    />`
+    selectField(label, query[name] ?? '', options, (value) => setQuery({ ...clear, [name]: value }))
   const cleared = Object.fromEntries(hashFields.map((name) => [name, null]))
   return html`<div class="fields">
     ${number('instances', 'Instances', 65_536, 'Ids from 0, capacity 1 each.')}
