@@ -466,20 +466,22 @@ export const Checks = ({ of, chosen, onChange }) =>
   )
 
 /**
- * Links of which one is here: {href, text, here}.
+ * Links of which one is here.
  *
- * @param {{ label: string, items: { href: string, text: string, here: boolean }[] }} props
+ * @param {string} label
+ * @param {([text: string, href: string, here: boolean] | false)[]} items
  */
-export function Tabs({ label, items }) {
-  return html`<nav class="tabs" aria-label=${label}>
+export const tabs = (label, items) =>
+  html`<nav class="tabs" aria-label=${label}>
     <ul>
-      ${items.map(
-        ({ href, text, here }) =>
-          html`<li key=${href}><a href=${href} aria-current=${here ? 'page' : undefined}>${text}</a></li>`,
-      )}
+      ${items
+        .filter(Boolean)
+        .map(
+          ([text, href, here]) =>
+            html`<li key=${href}><a href=${href} aria-current=${here ? 'page' : undefined}>${text}</a></li>`,
+        )}
     </ul>
   </nav>`
-}
 
 /** @param {Children} head */
 const headText = (head) => (typeof head === 'string' ? head : undefined)

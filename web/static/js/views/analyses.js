@@ -2,7 +2,7 @@
 // make of given keys. The address is the question, and the page its answer.
 
 import { html, useEffect, useMemo, useState } from '../html.js'
-import { Card, Code, Dialog, Empty, Tabs, Trouble, useTitle } from '../parts.js'
+import { Card, Code, Dialog, Empty, tabs, Trouble, useTitle } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { draftOf, Parameters, queryOfDraft } from './analyses/parameters.js'
@@ -63,14 +63,14 @@ export default function Analyses({ analysis, query }) {
   return html`
     <nav class="crumbs" aria-label="Breadcrumb"><a href="#/analyses">Analyses</a></nav>
     <h1>${kind.title}</h1>
-    <${Tabs}
-      label="Analyses"
-      items=${Object.entries(kinds).map(([id, k]) => ({
-        href: link(['analyses', id], sameKeys(query)),
-        text: k.short ?? k.title,
-        here: id === analysis,
-      }))}
-    />
+    ${tabs(
+      'Analyses',
+      Object.entries(kinds).map(([id, k]) => [
+        k.short ?? k.title,
+        link(['analyses', id], sameKeys(query)),
+        id === analysis,
+      ]),
+    )}
     <p class="muted analyses-lead">${kind.lead}</p>
     <${Analysis} analysis=${analysis} query=${query} />
   `

@@ -4,7 +4,7 @@
 import { passing, Problem } from '../api.js'
 import { counted, duration } from '../format.js'
 import { html, useEffect, useRef, useState } from '../html.js'
-import { announce, Card, Code, CopyButton, Tabs, Trouble, useDrop, useNow, useTitle } from '../parts.js'
+import { announce, Card, Code, CopyButton, tabs, Trouble, useDrop, useNow, useTitle } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { nameOfRequest, requestOf, useRun } from './whatif/ask.js'
@@ -62,15 +62,12 @@ export default function WhatIf({ query }) {
   // Another file than that of the link is not asked about by itself.
   useLinkedRun(query, kind === 'csv' && csv.other ? null : asked, source, run)
 
-  /**
-   * @param {string} name
-   * @param {string} text
-   */
-  const tab = (name, text) => ({
+  /** @type {(name: string, text: string) => [string, string, boolean]} */
+  const tab = (name, text) => [
     text,
-    here: kind === name,
-    href: link(['what-if'], { ...query, source: name, run: null, open: null }),
-  })
+    link(['what-if'], { ...query, source: name, run: null, open: null }),
+    kind === name,
+  ]
   return html`
     <div class="row title">
       <h1>What if</h1>
@@ -81,10 +78,7 @@ export default function WhatIf({ query }) {
     ${dropping && html`<p class="whatif-drop" aria-hidden="true">Drop the file to ask about it</p>`}
     <div class="grid">
       <${Card} title="Statistics" class="half">
-        <${Tabs}
-          label="Where statistics come from"
-          items=${[tab('interval', 'A stored interval'), tab('csv', 'A CSV of your own')]}
-        />
+        ${tabs('Where statistics come from', [tab('interval', 'A stored interval'), tab('csv', 'A CSV of your own')])}
         ${
           kind === 'csv'
             ? html`<${Statistics}
@@ -99,11 +93,7 @@ export default function WhatIf({ query }) {
       <${Card} title="Parameters" class="half"><${Parameters} parameters=${parameters} plan=${plan} /><//>
     </div>
     <${Bar}
-      run=${run}
-      asked=${asked}
-      source=${source}
-      wrong=${wrong}
-      untouched=${untouched}
+      ...${{ run, asked, source, wrong, untouched }}
       total=${parameters.total}
       start=${start}
     />

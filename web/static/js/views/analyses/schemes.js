@@ -48,9 +48,7 @@ export function Schemes({ result }) {
       <${NamedBars}
         rows=${schemes.map((s) => ({ name: nameOf(s), value: of(s), best: s.scheme === r.scheme }))}
         member="Scheme"
-        words=${words}
-        format=${format}
-        line=${line}
+        ...${{ words, format, line }}
       />
     <//>`
   return html`

@@ -5,7 +5,7 @@ import { count, counted, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { judge, thetaWords } from '../../judge.js'
 import { newerOf, NewerShort } from '../../newer.js'
-import { Empty, loaded, Tabs, Time, useTitle } from '../../parts.js'
+import { Empty, loaded, tabs, Time, useTitle } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { concern, ofQueues, phaseWords } from '../../words.js'
@@ -57,27 +57,16 @@ export function Page({ name, tab, plans = [], render }) {
             (o) => html`
                 <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} />
                 <${Facts} operator=${o} />
-                <${Tabs}
-                  label="Operator"
-                  items=${[
-                    { href: link(['operators', name]), text: 'Plans', here: tab === 'plans' },
-                    {
-                      href: link(['operators', name, 'key']),
-                      text: 'Where does a key go?',
-                      here: tab === 'key',
-                    },
-                    o.scheme === 'table' && {
-                      href: link(['operators', name, 'backtest']),
-                      text: 'Backtest policies',
-                      here: tab === 'backtest',
-                    },
-                    {
-                      href: link(['operators', name, 'configuration']),
-                      text: 'Configuration',
-                      here: tab === 'configuration',
-                    },
-                  ].filter(Boolean)}
-                />
+                ${tabs('Operator', [
+                  ['Plans', link(['operators', name]), tab === 'plans'],
+                  ['Where does a key go?', link(['operators', name, 'key']), tab === 'key'],
+                  o.scheme === 'table' && [
+                    'Backtest policies',
+                    link(['operators', name, 'backtest']),
+                    tab === 'backtest',
+                  ],
+                  ['Configuration', link(['operators', name, 'configuration']), tab === 'configuration'],
+                ])}
                 ${render(o, operator.etag)}
               `,
             8,

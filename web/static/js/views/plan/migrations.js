@@ -4,7 +4,7 @@
 import { address, download, request, useResource } from '../../api.js'
 import { count, counted, exactly, useStateUnit } from '../../format.js'
 import { html, useMemo, useState } from '../../html.js'
-import { Card, Empty, Tabs } from '../../parts.js'
+import { Card, Empty, tabs } from '../../parts.js'
 import { here, setQuery, useRoute } from '../../route.js'
 import { VirtualTable } from '../../table.js'
 import { TableChanges } from './migrations/changes.js'
@@ -37,13 +37,10 @@ export function Migrations({ plan, local }) {
   return html`<${Card} title=${local ? 'Migrations' : 'What this plan moves'} class="migrations">
     ${
       !local &&
-      html`<${Tabs}
-        label="Lists of this plan"
-        items=${[
-          { href: listLink(null), text: 'Migrations', here: !changes },
-          { href: listLink('table-changes'), text: 'Table changes', here: changes },
-        ]}
-      />`
+      tabs('Lists of this plan', [
+        ['Migrations', listLink(null), !changes],
+        ['Table changes', listLink('table-changes'), changes],
+      ])
     }
     ${
       changes
@@ -123,10 +120,7 @@ function Listed({ plan, query, name }) {
    */
   const make = (type, how) => download(path, { query: asked, accept: type, ...how })
   return html`<${List}
-    plan=${plan}
-    kind=${kind}
-    query=${query}
-    sorted=${sorted}
+    ...${{ plan, kind, query, sorted }}
     names=${sorting}
     name=${name}
     make=${make}
@@ -160,10 +154,7 @@ function Local({ plan, migrations, query, name }) {
       found.map(({ written }) => written),
     )
   return html`<${List}
-    plan=${plan}
-    kind=${kind}
-    query=${query}
-    sorted=${sorted}
+    ...${{ plan, kind, query, sorted }}
     names=${localSorting}
     name=${name}
     make=${make}

@@ -189,9 +189,7 @@ export function Parameters({ parameters: { texts, grid, problems }, plan }) {
               key=${p.grid}
               of=${p}
               placeholder=${usual(p)}
-              texts=${texts}
-              grid=${grid}
-              problems=${problems}
+              ...${{ texts, grid, problems }}
             />`,
         )}
     </div>`

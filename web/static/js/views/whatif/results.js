@@ -92,7 +92,7 @@ const amountOf = (value) => (value === null ? Infinity : typeof value === 'objec
  * @param {Map<Result, Result[]>} props.equal those of the same outcome
  * @param {Plan | null} props.plan as it was made
  */
-function Table({ results, differ, query, pointed, onHover, rows, equal, plan }) {
+function resultsTable({ results, differ, query, pointed, onHover, rows, equal, plan }) {
   /** @type {Sortable<Result>[]} */
   const columns = [
     {
@@ -236,16 +236,7 @@ export function Results({ answer, source, query }) {
             all: ${same.map((name) => `${lower(settings()[name].head)} ${settingText(name, results[0])}`).join(', ')}.
           </p>`
         }
-        <${Table}
-          results=${shown}
-          differ=${differ}
-          query=${query}
-          pointed=${pointed}
-          onHover=${fromTable}
-          rows=${rows}
-          equal=${equal}
-          plan=${plan}
-        />
+        ${resultsTable({ results: shown, differ, query, pointed, onHover: fromTable, rows, equal, plan })}
       <//>`
     }
   `

@@ -135,9 +135,7 @@ export function TableChanges({ plan, query, name }) {
     <p class="muted">A key without an entry goes to its hash instance.</p>
     <${VirtualTable}
       label="Table changes"
-      columns=${columns}
-      source=${source}
-      load=${load}
+      ...${{ columns, source, load }}
       onTotal=${setFound}
       empty=${html`<${Empty}
         title=${filtered ? 'No change matches these filters' : 'This plan changes no entry of the routing table'}
