@@ -5,6 +5,8 @@ import { amount, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { dataOf } from '../../parts.js'
 
+/** @typedef {{ at: number, words: string }} Line a line across a chart */
+
 /** @typedef {{ size: number, owner: number | null }} Stretch */
 
 /**
@@ -76,16 +78,13 @@ export const fine = (x) =>
  * Bars of named values, one below the other, the best ones in the colour of what is new. unit is what is counted, full
  * the format of the table; a line goes across all bars.
  *
- * @param {object} props
- * @param {{ name: string, value: number, best?: boolean }[]} props.rows
- * @param {string} props.member what the names are of
- * @param {string} props.words
- * @param {string} [props.unit]
- * @param {(x: number) => string} props.format
- * @param {(x: number) => string} [props.full]
- * @param {{ at: number, words: string }} [props.line]
+ * @param {{ name: string, value: number, best?: boolean }[]} rows
+ * @param {string} member what the names are of
+ * @param {string} words
+ * @param {(x: number) => string} format
+ * @param {{ unit?: string, full?: (x: number) => string, line?: Line }} [more]
  */
-export function NamedBars({ rows, member, words, unit = '', format, full = format, line }) {
+export function namedBars(rows, member, words, format, { unit = '', full = format, line } = {}) {
   const names = rows.map((r) => r.name)
   const told = rows.slice(0, 9).map((r) => `${r.name} ${format(r.value)}`)
   return html`<${Chart}
@@ -142,10 +141,21 @@ export function NamedBars({ rows, member, words, unit = '', format, full = forma
  * @param {(x: number | null) => string} [props.format]
  * @param {(x: number | null) => string} [props.full]
  * @param {string} props.bound
- * @param {{ at: number, words: string }[]} [props.lines]
- * @param {string} props.label
+ * @param {Line[]} [props.lines]
+ * @param {string} props.what whose loads these are
+ * @param {API['Theta']} props.theta
  */
-export function Loads({ rows, member, unit = 'load', format = amount, full = exactly, bound, lines = [], label }) {
+export function loadsChart({
+  rows,
+  member,
+  unit = 'load',
+  format = amount,
+  full = exactly,
+  bound,
+  lines = [],
+  what,
+  theta,
+}) {
   const equal = new Set(rows.map((r) => r.bound).filter((b) => b !== null && b !== undefined)).size <= 1
   const of = rows.find((r) => r.bound !== null && r.bound !== undefined)?.bound
   const marks = [...lines, ...(equal && typeof of === 'number' ? [{ at: of, words: bound }] : [])]
@@ -157,9 +167,10 @@ export function Loads({ rows, member, unit = 'load', format = amount, full = exa
       `after ${format(r.after)}`,
       ...(r.bound === null ? [] : [`${bound} ${format(r.bound)}`]),
     ].join('\n')
+  const goes = `the greatest overload goes from ${percent(theta.before)} to ${percent(theta.after)}.`
   return html`<${Chart}
     height=${260}
-    label=${label}
+    label="${what} before and after: ${goes}"
     depends=${[rows, lines]}
     data=${dataOf(rows, [
       [member, (r) => r.id, 'number'],

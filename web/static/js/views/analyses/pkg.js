@@ -5,7 +5,7 @@ import { amount, count, counted, exactly } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, choose, dataOf, firstOnly, plainTable, stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
-import { fine, NamedBars } from './drawing.js'
+import { fine, namedBars } from './drawing.js'
 
 /** @typedef {API['PKGRun'] & { name: string }} Run */
 
@@ -63,14 +63,13 @@ export function PKG({ result, query }) {
   /** @type {(title: string, words: string, of: (run: Run) => number, unit: string) => Children} */
   const bars = (title, words, of, unit) =>
     html`<${Card} class="half" title=${title}>
-      <${NamedBars}
-        rows=${runs.map((r) => ({ name: r.name, value: of(r) })).sort((a, b) => b.value - a.value)}
-        member="Run"
-        words=${words}
-        unit=${unit}
-        format=${amount}
-        full=${exactly}
-      />
+      ${namedBars(
+        runs.map((r) => ({ name: r.name, value: of(r) })).sort((a, b) => b.value - a.value),
+        'Run',
+        words,
+        amount,
+        { unit, full: exactly },
+      )}
     <//>`
   const chooser = choose(
     'Imbalance in',

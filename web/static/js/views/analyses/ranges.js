@@ -5,7 +5,7 @@ import { html } from '../../html.js'
 import { Card, choose, firstOnly, plainTable, stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { cause } from '../../words.js'
-import { Loads } from './drawing.js'
+import { loadsChart } from './drawing.js'
 import { KeySpace } from './keyspace.js'
 
 /** @type {Record<string, string>} */
@@ -33,25 +33,21 @@ export function Ranges({ result, query, values }) {
     <${KeySpace} plan=${plan} result=${result} width=${query.width === 'keys' ? 'keys' : 'cost'} />
     <div class="grid">
       <${Card} class="half" title="Load of each follower, as a share of the whole">
-        <${Loads}
-          rows=${plan.followers.map((f) => ({
+        ${loadsChart({
+          rows: plan.followers.map((f) => ({
             id: f.id,
             before: f.before,
             after: f.after,
             bound: f.fair > 0 ? (1 + theta) * f.fair : null,
-          }))}
-          member="Follower"
-          unit="share"
-          format=${percent}
-          full=${percent}
-          bound="bound by θ_max"
-          label="Shares of ${counted(
-            plan.followers.length,
-            'follower',
-          )} before and after; the greatest overload goes from ${percent(plan.theta.before)} to ${percent(
-            plan.theta.after,
-          )}."
-        />
+          })),
+          member: 'Follower',
+          unit: 'share',
+          format: percent,
+          full: percent,
+          bound: 'bound by θ_max',
+          what: `Shares of ${counted(plan.followers.length, 'follower')}`,
+          theta: plan.theta,
+        })}
       <//>
       <${Card} class="half" title="Both methods"><${Compared} plans=${result.plans} /><//>
     </div>

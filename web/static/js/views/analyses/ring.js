@@ -4,7 +4,7 @@ import { amount, count, counted, exactly, percent, some, state, stateOnly, useSt
 import { html } from '../../html.js'
 import { Card, choose, firstOnly, plainTable, stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
-import { Loads } from './drawing.js'
+import { loadsChart } from './drawing.js'
 import { RingDrawing } from './ringdrawing.js'
 import { Paper, Simulations } from './simulation.js'
 
@@ -199,19 +199,15 @@ function Change({ result, shown, changes, theta }) {
           loads &&
           html`
             <h3>Load of each node, in units of cost</h3>
-            <${Loads}
-              rows=${loadRows(change.nodes, result, theta)}
-              member="Node"
-              unit="load"
-              bound="bound by θ_max"
-              lines=${lines}
-              label="Load of ${counted(
-                change.nodes.length,
-                'node',
-              )} before and after: the greatest overload goes from ${percent(change.theta.before)} to ${percent(
-                change.theta.after,
-              )}."
-            />
+            ${loadsChart({
+              rows: loadRows(change.nodes, result, theta),
+              member: 'Node',
+              unit: 'load',
+              bound: 'bound by θ_max',
+              lines,
+              what: `Load of ${counted(change.nodes.length, 'node')}`,
+              theta: change.theta,
+            })}
           `
         }
       </div>

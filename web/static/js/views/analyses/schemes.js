@@ -3,7 +3,9 @@
 import { amount, count, counted, percent, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, plainTable, stats } from '../../parts.js'
-import { fine, NamedBars } from './drawing.js'
+import { fine, namedBars } from './drawing.js'
+
+/** @import { Line } from './drawing.js' */
 
 /** @typedef {API['SchemeFigures']} Scheme */
 
@@ -42,14 +44,16 @@ const nameOf = (s) =>
 export function Schemes({ result }) {
   useStateUnit()
   const { recommendation: r, schemes } = result
-  /** @type {(title: string, words: string, of: (s: Scheme) => number, format: typeof fine, line?: {}) => Children} */
+  /** @type {(title: string, words: string, of: (s: Scheme) => number, format: typeof fine, line?: Line) => Children} */
   const bars = (title, words, of, format, line) =>
     html`<${Card} class="half" title=${title}>
-      <${NamedBars}
-        rows=${schemes.map((s) => ({ name: nameOf(s), value: of(s), best: s.scheme === r.scheme }))}
-        member="Scheme"
-        ...${{ words, format, line }}
-      />
+      ${namedBars(
+        schemes.map((s) => ({ name: nameOf(s), value: of(s), best: s.scheme === r.scheme })),
+        'Scheme',
+        words,
+        format,
+        { line },
+      )}
     <//>`
   return html`
     <${Card} title="Recommendation" class="analyses-recommended">

@@ -7,7 +7,7 @@ import { html, useMemo } from '../../html.js'
 import { Card, dataOf, Empty, Loading, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
-import { Choice } from './choice.js'
+import { choice } from './choice.js'
 
 /** @typedef {API['Flow']} Flow */
 
@@ -123,15 +123,7 @@ function Drawn({ items, more, query }) {
     ` The greatest goes from ${items[0].from} to ${items[0].to}: ${said(items[0])}.`
   return html`<${Card}
     title="Who sends to whom"
-    aside=${html`<${Choice}
-      label="Drawing"
-      value=${kind}
-      options=${[
-        ['sankey', 'Sankey'],
-        ['matrix', 'Matrix'],
-      ]}
-      onChange=${(v) => setQuery({ flow: v })}
-    />`}
+    aside=${choice('Drawing', kind, { sankey: 'Sankey', matrix: 'Matrix' }, (v) => setQuery({ flow: v }))}
   >
     ${more && html`<p class="stale">Only the ${count(items.length)} greatest flows are shown.</p>`}
     <${Chart}

@@ -6,7 +6,7 @@ import { html, useMemo } from '../../html.js'
 import { Card, dataOf } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { capital } from '../../words.js'
-import { Choice } from './choice.js'
+import { choice } from './choice.js'
 
 /**
  * An instance with its fair load, its bound, its loads over its fair load, and what is
@@ -106,24 +106,10 @@ export function Loads({ plan, query }) {
     title="Load of each instance"
     class="two-thirds"
     aside=${html`
-      <${Choice}
-        label="Loads"
-        value=${relative ? 'relative' : 'absolute'}
-        options=${[
-          ['relative', 'Over fair load'],
-          ['absolute', 'Absolute'],
-        ]}
-        onChange=${(v) => setQuery({ loads: v === 'relative' ? null : v })}
-      />
-      <${Choice}
-        label="Order of the instances"
-        value=${by}
-        options=${[
-          ['id', 'By id'],
-          ['load', 'By load before'],
-        ]}
-        onChange=${(v) => setQuery({ by: v })}
-      />
+      ${choice('Loads', relative ? 'relative' : 'absolute', { relative: 'Over fair load', absolute: 'Absolute' }, (v) =>
+        setQuery({ loads: v === 'relative' ? null : v }),
+      )}
+      ${choice('Order of the instances', by, { id: 'By id', load: 'By load before' }, (v) => setQuery({ by: v }))}
     `}
   >
     <${Chart}
