@@ -79,7 +79,7 @@ function Frame() {
     >
       Skip to content
     </a>
-    <header class="top">
+    <header class="top row">
       <a class="brand" href="#/"><img src="dashboard/icon.svg" alt="" width="24" height="24" />plannerd</a>
       <nav aria-label="Main">
         <ul>

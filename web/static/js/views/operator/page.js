@@ -167,7 +167,7 @@ function Facts({ operator: o }) {
     o.ranges && `phase ${o.ranges.phase}: ${phaseWords[o.ranges.phase ?? '']}`,
     approvalWords[o.approval.auto],
   ].filter(Boolean)
-  return html`<ul class="operator-facts" aria-label="The operator in short">
+  return html`<ul class="row operator-facts" aria-label="The operator in short">
     ${facts.map((fact) => html`<li key=${fact}>${fact}</li>`)}
   </ul>`
 }
