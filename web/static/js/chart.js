@@ -156,6 +156,7 @@ export const slider = (p, more) => ({
  * @param {unknown[]} [props.depends]
  */
 export function Chart({ option, label, height = 260, data, on = {}, onPick, group, handle, depends = [] }) {
+  const [open, setOpen] = useState(false)
   const place = useRef(/** @type {HTMLElement | null} */ (null))
   const chart = useRef(/** @type {import('echarts').ECharts | null} */ (null))
   const handlers = useRef(on)
@@ -237,9 +238,9 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
     }
     ${
       data &&
-      html`<details class="chart-data">
+      html`<details class="chart-data" onToggle=${(e) => setOpen(e.currentTarget.open)}>
         <summary>Data as a table</summary>
-        <${Later} render=${() => plainTable(label, data.rows, data.columns)} />
+        ${open && plainTable(label, data.rows, data.columns)}
       </details>`
     }
   </figure>`
@@ -266,22 +267,4 @@ function pickable(chart, picked) {
   chart.on('click', { componentType: 'series' }, (e) =>
     picked.current?.(Array.isArray(e.value) ? Number(e.value[0]) : e.dataIndex, e.data),
   )
-}
-
-/**
- * Renders what is within closed details only once they are opened.
- *
- * @param {{ render: () => Children }} props
- */
-function Later({ render }) {
-  const mark = useRef(/** @type {HTMLElement | null} */ (null))
-  const [open, setOpen] = useState(false)
-  useEffect(() => {
-    const details = mark.current?.closest('details')
-    if (!details) return undefined
-    const toggled = () => setOpen(details.open)
-    details.addEventListener('toggle', toggled)
-    return () => details.removeEventListener('toggle', toggled)
-  }, [])
-  return html`<div ref=${mark}>${open && render()}</div>`
 }

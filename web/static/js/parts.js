@@ -405,26 +405,16 @@ export function useDrop(take) {
   latest.current = take
   useEffect(() => {
     const dragged = new AbortController()
-    /** @type {(name: 'dragover' | 'dragleave' | 'drop', act: (e: DragEvent) => void) => void} */
-    const on = (name, act) => addEventListener(name, act, { signal: dragged.signal })
-    /** @type {(act: (e: DragEvent) => void) => (e: DragEvent) => void} */
-    const ofFiles = (act) => (e) => {
-      if (!e.dataTransfer?.types.includes('Files')) return
+    /** @param {DragEvent} e */
+    const dragging = (e) => {
+      if (e.type === 'dragleave' && e.relatedTarget === null) setOver(false)
+      if (e.type === 'dragleave' || !e.dataTransfer?.types.includes('Files')) return
       e.preventDefault()
-      act(e)
+      setOver(e.type === 'dragover')
+      if (e.type === 'drop') latest.current(e.dataTransfer.files[0])
     }
-    on(
-      'dragover',
-      ofFiles(() => setOver(true)),
-    )
-    on('dragleave', (e) => e.relatedTarget === null && setOver(false))
-    on(
-      'drop',
-      ofFiles((e) => {
-        setOver(false)
-        if (e.dataTransfer) latest.current(e.dataTransfer.files[0])
-      }),
-    )
+    for (const type of /** @type {const} */ (['dragover', 'dragleave', 'drop']))
+      addEventListener(type, dragging, { signal: dragged.signal })
     return () => dragged.abort()
   }, [])
   return over
