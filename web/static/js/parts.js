@@ -383,7 +383,7 @@ export function FileButton({ accept, onFile, children }) {
       accept=${accept}
       class="visually-hidden"
       tabindex="-1"
-      aria-label="File"
+      aria-label=${children}
       onChange=${(e) => {
         const [file] = e.currentTarget.files
         e.currentTarget.value = ''
