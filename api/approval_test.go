@@ -258,8 +258,9 @@ func TestTableLimitWaits(t *testing.T) {
 // agrees.
 func TestLimitsChanged(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", reported)
-	p := e.planned(1)
+	e.operator("clicks", approved)
+	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).life()
+	e.verb(p.ID, "approve", "").want(http.StatusOK)
 	e.do("POST", "/v1/operators/clicks/plans", heavier(2, 0)).want(http.StatusCreated)
 	a := e.verb(p.ID, "start", `{"executor":"e"}`).fails(http.StatusConflict, "limits_changed", "")
 	if detail := a.problem().Detail; !strings.Contains(detail, "interval 2") || !strings.Contains(detail, "theta_worse") {
@@ -272,7 +273,7 @@ func TestLimitsChanged(t *testing.T) {
 	if q := e.verb(p.ID, "approve", `{"actor":"ann"}`).want(http.StatusOK).plan(); q.LimitsChanged {
 		t.Errorf("%+v", q.Latest)
 	}
-	if steps := e.trail(p.ID); len(steps) != 2 || !strings.Contains(steps[1], "approved") {
+	if steps := e.trail(p.ID); len(steps) != 3 || !strings.Contains(steps[2], "approved") {
 		t.Errorf("%q", steps)
 	}
 	e.verb(p.ID, "start", `{"executor":"e"}`).want(http.StatusOK)

@@ -241,6 +241,7 @@ func TestStoreFailures(t *testing.T) {
 		{"PutOperator", "PATCH", "/v1/operators/clicks", `{"instances":3}`},
 		{"Operator", "GET", "/v1/operators/clicks", ""},
 		{"DeleteOperator", "DELETE", "/v1/operators/clicks", ""},
+		{"Operator", "GET", "/v1/operators/clicks/next-plan", ""},
 		{"CreatePlan", "POST", "/v1/operators/clicks/plans", later},
 		{"Plans", "GET", "/v1/operators/clicks/plans", ""},
 		{"PutReport", "PUT", reportTarget(2, 0), `{"keys":[]}`},
@@ -321,6 +322,9 @@ func TestStoreFailures(t *testing.T) {
 		e.do("POST", call.target, call.body).fails(call.status, call.code, "")
 		f.set(call.fault, nil)
 	}
+	f.set("Input", store.ErrPurged)
+	e.do("GET", "/v1/operators/clicks/advice", "").fails(http.StatusGone, "purged", "")
+	f.set("Input", nil)
 	f.set("Migrations", store.ErrPurged)
 	e.do("GET", "/v1/plans/"+p.Id+"/migrations", "").fails(http.StatusGone, "purged", "")
 	e.do("GET", "/v1/plans/"+p.Id+"/flows", "").fails(http.StatusGone, "purged", "")

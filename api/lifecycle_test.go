@@ -200,10 +200,20 @@ func TestSuperseded(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", reported)
 	older := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
-	newer := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
-	e.do("POST", "/v1/plans/"+older.Id+"/commit", stopped).want(http.StatusOK)
-	again := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
-	if again.Id == newer.Id || again.BaseVersion != 1 {
+	started := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusCreated).plan()
+	// One that is approved later takes the place of one that nobody started.
+	if p := e.do("GET", "/v1/plans/"+older.Id, "").plan(); p.Status != "superseded" || p.SupersededBy == nil ||
+		*p.SupersededBy != started.Id {
+		t.Errorf("%s by %v", p.Status, p.SupersededBy)
+	}
+	e.do("POST", "/v1/plans/"+older.Id+"/commit", stopped).fails(http.StatusConflict, "transition_not_allowed", "")
+	e.do("POST", "/v1/plans/"+started.Id+"/commit", stopped).want(http.StatusOK)
+	again := e.do("POST", "/v1/operators/clicks/plans", interval(2, "")).want(http.StatusOK).plan()
+	if again.Id != started.Id {
+		t.Errorf("%+v", again)
+	}
+	again = e.do("POST", "/v1/operators/clicks/plans", interval(3, "")).want(http.StatusCreated).plan()
+	if again.BaseVersion != 1 {
 		t.Errorf("%+v", again)
 	}
 }
@@ -693,4 +703,47 @@ func TestStartOfAnOlderPlan(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNextPlan: an engine is told of the plan that it is to carry out, as soon as somebody approves one.
+func TestNextPlan(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", approved)
+	next := "/v1/operators/clicks/next-plan"
+	type answered struct {
+		Plan *wire.Plan `json:"plan"`
+	}
+	read := func(query string) (out answered) {
+		t.Helper()
+		e.do("GET", next+query, "").want(http.StatusOK).into(&out)
+		return out
+	}
+	none := e.do("GET", next, "").want(http.StatusOK)
+	e.do("GET", next, "", "If-None-Match: "+none.header.Get("ETag")).want(http.StatusNotModified)
+	p := e.planned(1)
+	if got := read("?wait=1ms"); got.Plan != nil {
+		t.Errorf("a proposed plan is to be carried out: %+v", got.Plan)
+	}
+	waits := make(chan *answer, 1)
+	go func() { waits <- e.do("GET", next+"?wait=60s", "") }()
+	e.verb(p.ID, "approve", "").want(http.StatusOK)
+	var got answered
+	if (<-waits).want(http.StatusOK).into(&got); got.Plan == nil || got.Plan.Id != p.ID || got.Plan.Status != "approved" {
+		t.Errorf("%+v", got.Plan)
+	}
+	e.planned(2) // a proposal hides it no longer
+	if got := read(""); got.Plan == nil || got.Plan.Id != p.ID {
+		t.Errorf("beside a proposal: %+v", got.Plan)
+	}
+	e.verb(p.ID, "start", `{"executor":"e"}`).want(http.StatusOK)
+	if got := read("?wait=60s"); got.Plan == nil || got.Plan.Id != p.ID || got.Plan.Status != "applying" {
+		t.Errorf("a successor of the executor: %+v", got.Plan)
+	}
+	e.finish(p.ID)
+	if got := read(""); got.Plan != nil {
+		t.Errorf("what is committed: %+v", got.Plan)
+	}
+	e.do("GET", next+"?wait=2h", "").fails(http.StatusUnprocessableEntity, "invalid", "?wait")
+	e.do("GET", next, "", "Accept: text/csv").want(http.StatusNotAcceptable)
+	e.do("GET", "/v1/operators/none/next-plan", "").fails(http.StatusNotFound, "operator_not_found", "")
 }

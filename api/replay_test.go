@@ -233,13 +233,13 @@ func TestProposeInTheWay(t *testing.T) {
 	e.verb(older.ID, "replay", `{"propose":true}`).fails(http.StatusConflict, "interval_outdated", "")
 	e.verb(ended.ID, "reject", "").want(http.StatusOK)
 	// Two replays of one ended plan: the second one is of the interval of the first.
-	e.operator("free", reported)
+	e.operator("free", approved)
 	var ids []string
-	for n := range 2 {
+	for n, verb := range []string{"approve", "reject"} {
 		p := e.do("POST", "/v1/operators/free/plans", interval(n+1, "")).want(http.StatusCreated).life()
 		ids = append(ids, p.ID)
+		e.verb(p.ID, verb, "").want(http.StatusOK)
 	}
-	e.verb(ids[1], "abort", "").want(http.StatusOK)
 	e.verb(ids[0], "start", `{"executor":"e"}`).want(http.StatusOK)
 	e.verb(ids[1], "replay", `{"propose":true}`).fails(http.StatusConflict, "plan_in_flight", "")
 	e.verb(ids[0], "abort", "").want(http.StatusOK)
@@ -248,8 +248,8 @@ func TestProposeInTheWay(t *testing.T) {
 	// The table has another version since, with the same entries.
 	e.verb(ids[1], "replay", `{"propose":true}`).fails(http.StatusConflict, "base_changed", "")
 	again := e.do("POST", "/v1/operators/free/plans", interval(2, "")).want(http.StatusCreated).life()
-	e.verb(again.ID, "abort", "").want(http.StatusOK)
-	if p := e.verb(again.ID, "replay", `{"propose":true}`).want(http.StatusCreated).life(); p.Status != "approved" {
+	e.verb(again.ID, "reject", "").want(http.StatusOK)
+	if p := e.verb(again.ID, "replay", `{"propose":true}`).want(http.StatusCreated).life(); p.Status != "proposed" {
 		t.Errorf("%+v", p)
 	}
 }

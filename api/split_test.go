@@ -196,8 +196,14 @@ func TestSplittingTurnedOff(t *testing.T) {
 // and those that they are on.
 func TestSplitPlanWaits(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", splitting)
-	first := e.parted("/v1/operators/clicks/plans", hotStatistics(1, 120), http.StatusCreated)
+	e.operator("clicks", strings.Replace(splitting, "{", `{"approval":{"auto":"never","on_pending":"replace"},`, 1))
+	decided := func(interval int, cost float64) parted {
+		t.Helper()
+		p := e.parted("/v1/operators/clicks/plans", hotStatistics(interval, cost), http.StatusCreated)
+		e.verb(p.ID, "approve", "").want(http.StatusOK)
+		return p
+	}
+	first := decided(1, 120)
 	e.parted("/v1/operators/clicks/plans", hotStatistics(2, 122), http.StatusCreated)
 	if a := string(e.do("GET", "/v1/plans/"+first.ID, "").want(http.StatusOK).body); !strings.Contains(a,
 		`"limits_changed":false`) {
@@ -221,14 +227,14 @@ func TestSplitPlanWaits(t *testing.T) {
 	e.finish(first.ID)
 
 	// Two equal parts hold the key then, and each part has half of what is too much for two.
-	more := e.parted("/v1/operators/clicks/plans", hotStatistics(4, 150), http.StatusCreated)
+	more := decided(4, 150)
 	e.parted("/v1/operators/clicks/plans", hotStatistics(5, 151), http.StatusCreated)
 	judge(more, 75.5/67.75-1, more.Theta.After)
 	e.verb(more.ID, "start", `{"executor":"x"}`).want(http.StatusOK)
 	e.finish(more.ID)
 
 	// It has a part less: the state of that goes to another instance.
-	less := e.parted("/v1/operators/clicks/plans", hotStatistics(6, 40), http.StatusCreated)
+	less := decided(6, 40)
 	e.parted("/v1/operators/clicks/plans", hotStatistics(7, 40), http.StatusCreated)
 	judge(less, less.Theta.Before, less.Theta.After)
 	if less.Migration.State < 30 {
@@ -454,6 +460,8 @@ func TestLeastLoadedRouting(t *testing.T) {
 	}
 	has("the plan", string(a.body), `"balanced":null`, `"routing":"least_loaded"`)
 	has("the list", body("/v1/operators/clicks/plans"), `"balanced":null`)
+	e.do("PATCH", "/v1/operators/clicks", `{"approval":{"auto":"never"}}`, "Content-Type: application/merge-patch+json").
+		want(http.StatusOK)
 	e.do("POST", "/v1/operators/clicks/plans", hotStatistics(2, 121)).want(http.StatusCreated)
 	has("the waiting plan", body("/v1/plans/"+p.ID), `"figures":{"balanced":null,`, `"breaks":[]`, `"limits_changed":false`)
 	e.verb(p.ID, "start", `{"executor":"x"}`).want(http.StatusOK)

@@ -243,9 +243,12 @@ func TestStopped(t *testing.T) {
 // TestRolledBack: a plan that is carried out is given up in two steps.
 func TestRolledBack(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", reported)
-	first, second := e.planned(1), e.planned(2)
+	e.operator("clicks", approved)
+	first := e.planned(1)
+	e.verb(first.ID, "approve", "").want(http.StatusOK)
+	second := e.planned(2)
 	e.verb(first.ID, "start", `{"executor":"e"}`).want(http.StatusOK)
+	e.verb(second.ID, "approve", "").want(http.StatusOK)
 	e.verb(second.ID, "start", `{"executor":"e"}`).fails(http.StatusConflict, "plan_in_flight", "")
 	e.verb(second.ID, "commit", stopped).fails(http.StatusConflict, "plan_in_flight", "")
 	for range 2 {
@@ -275,9 +278,10 @@ func TestRolledBack(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	fourth := e.do("POST", "/v1/operators/clicks/plans", interval(4, `,"table_version":0`)).want(http.StatusCreated).life()
-	if fourth.Status != "approved" {
+	if fourth.Status != "proposed" {
 		t.Errorf("%+v", fourth)
 	}
+	e.verb(fourth.ID, "approve", "").want(http.StatusOK)
 	e.verb(fourth.ID, "commit", stopped).want(http.StatusOK)
 	e.verb(fourth.ID, "start", `{"executor":"e"}`).fails(http.StatusConflict, "transition_not_allowed", "")
 	third := e.classPlan()

@@ -278,6 +278,9 @@ func scenario(t *testing.T, c *client.Client) []step {
 		{"approvePlan", func() (any, error) {
 			return result(c.ApprovePlan(ctx, plan.Id, wire.Transition{Reason: new("it is night")}))
 		}},
+		{"nextPlan", func() (any, error) {
+			return result(c.NextPlan(ctx, "clicks", client.NextPlanOptions{Wait: time.Second}))
+		}},
 		{"startPlan", func() (any, error) {
 			return result(c.StartPlan(ctx, plan.Id, wire.StartRequest{Executor: "driver"}))
 		}},
