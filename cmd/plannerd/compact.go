@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/planner"
 )
 
@@ -193,7 +194,7 @@ func (r *compactReport) writeRecords(w io.Writer) error {
 		return r.writeRecordsCSV(w)
 	}
 	for _, x := range r.records {
-		if err := input.WriteCompactJSON(w, x.interval, &x.Statistics, bool(x.keys)); err != nil {
+		if err := lists.WriteCompactJSON(w, x.interval, &x.Statistics, bool(x.keys)); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(w, "\n"); err != nil {
@@ -205,7 +206,7 @@ func (r *compactReport) writeRecords(w io.Writer) error {
 
 func (r *compactReport) writeRecordsCSV(w io.Writer) error {
 	if !r.input.Stream.HasInterval() || r.cmd.Interval != nil {
-		return input.WriteCompactCSV(w, r.records[0].Records)
+		return lists.WriteCompactCSV(w, r.records[0].Records)
 	}
 	for _, x := range r.records {
 		if x.Scales != r.records[0].Scales {
@@ -213,7 +214,7 @@ func (r *compactReport) writeRecordsCSV(w io.Writer) error {
 				"several intervals in CSV need the same scales: give --cost-scale and --state-scale, or one --interval")
 		}
 	}
-	return input.WriteCompactIntervals(w, func(yield func(int64, []compact.Record) bool) {
+	return lists.WriteCompactIntervals(w, func(yield func(int64, []compact.Record) bool) {
 		for _, x := range r.records {
 			if !yield(x.interval, x.Records) {
 				return

@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 )
 
 // compactReport gathers what plannerd compact writes.
@@ -56,7 +57,7 @@ func (r *compactReport) measure(c compacted) error {
 		return err
 	}
 	st := c.Statistics(c.homes)
-	x.after, err = sizeOf(func(w io.Writer) error { return input.WriteCompactJSON(w, -1, &st, bool(c.keys)) })
+	x.after, err = sizeOf(func(w io.Writer) error { return lists.WriteCompactJSON(w, -1, &st, bool(c.keys)) })
 	r.intervals = append(r.intervals, x)
 	return err
 }
@@ -89,7 +90,7 @@ func writeRows(w io.Writer, d *input.Document) error {
 		Instance     *int32   `json:"instance,omitzero"`
 		HashInstance *int32   `json:"hash_instance,omitzero"`
 	}
-	s, keys, b := d.Stats, reading.KeyEncoder(d.Base64Keys()), bufio.NewWriter(w)
+	s, keys, b := d.Stats, reading.KeyEncoder(d.Base64Keys), bufio.NewWriter(w)
 	separator := `{"keys":[`
 	for i := range s.Len() {
 		_, _ = b.WriteString(separator) // the writer keeps its error

@@ -10,6 +10,7 @@ import (
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -72,14 +73,14 @@ type step struct {
 }
 
 // moves are those of classes, and of keys that are named where any are.
-func (s *step) moves() input.List {
+func (s *step) moves() lists.List {
 	classes := s.classes.Moves(s.Plan)
 	if s.classes.Items.Named == 0 {
-		return input.Records[input.ClassMove](input.ClassMovesOf(classes))
+		return lists.Records[lists.ClassMove](lists.ClassMovesOf(classes))
 	}
 	named := *s.Plan
 	named.Moves = s.classes.MovesNamed(s.Plan)
-	return input.ItemMovesOf(classes, input.MigrationsOf(&named))
+	return lists.ItemMovesOf(classes, lists.MigrationsOf(&named))
 }
 
 // step plans one interval and applies the plan.

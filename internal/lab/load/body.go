@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/arrowout"
 	"plannerd/planner"
 )
 
@@ -192,7 +192,7 @@ func encodeRows(out io.Writer, r *planner.Statistics, format, encoding string) (
 		lines(w, r.Len(), "\n", func(line []byte, row int) []byte { return joined(line, members, row, false) })
 		_ = w.WriteByte('\n')
 	case arrowFormat:
-		stream := input.NewArrowWriter(w)
+		stream := arrowout.NewWriter(w)
 		err = errors.Join(stream.Write(-1, r), stream.Close())
 	}
 	err = errors.Join(err, w.Flush(), z.Close())

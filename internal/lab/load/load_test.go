@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"plannerd/internal/input"
+	"plannerd/internal/input/compression"
 	"plannerd/internal/lab/process"
 	"plannerd/sdk/go/wire"
 )
@@ -161,12 +162,11 @@ func TestBodies(t *testing.T) {
 			want[string(s.keys.At(i))] = [3]float64{all.Cost[i], all.State[i], float64(s.at[i])}
 		}
 	}
-	decoders := map[string]func(io.Reader, input.Options) (*input.Document, error){
-		jsonRows: input.DecodeJSON, jsonColumns: input.DecodeJSON, ndjson: input.DecodeNDJSON,
-		csvFormat: input.DecodeCSV,
+	formats := map[string]input.Format{
+		jsonRows: input.JSON, jsonColumns: input.JSON, ndjson: input.NDJSON, csvFormat: input.CSV,
 	}
 	version := int64(7)
-	for format, decode := range decoders {
+	for format, decoded := range formats {
 		for _, encoding := range encodings {
 			for _, file := range []string{"", filepath.Join(t.TempDir(), "body")} {
 				b, err := newBody(r, format, encoding, file)
@@ -184,11 +184,11 @@ func TestBodies(t *testing.T) {
 				if int64(len(sent)) != length || b.count != 299 {
 					t.Errorf("%s, %s: %d bytes, said %d; %d rows", format, encoding, len(sent), length, b.count)
 				}
-				text, err := input.NewDecompressor(bytes.NewReader(sent), encoding)
+				text, err := compression.NewDecompressor(bytes.NewReader(sent), encoding)
 				if err != nil {
 					t.Fatal(err)
 				}
-				doc, err := decode(text, input.Options{})
+				doc, err := input.Decode(text, decoded, input.Options{})
 				if err != nil {
 					t.Fatalf("%s, %s: %v", format, encoding, err)
 				}

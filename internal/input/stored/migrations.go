@@ -1,0 +1,106 @@
+package stored
+
+import (
+	"iter"
+	"math"
+
+	"plannerd/internal/input/internal/blob"
+	"plannerd/internal/input/lists"
+	"plannerd/planner"
+)
+
+const migrationsMagic = "PLMG"
+
+// Migrations is a plan's list of migrations, in columns.
+type Migrations struct {
+	keys        *planner.Keys
+	from, to    []int32
+	cost, state []float64
+	reason      []planner.Reason
+}
+
+// Len is the number of migrations.
+func (m *Migrations) Len() int { return len(m.reason) }
+
+// At returns migration i. Its key is shared: it must not be changed.
+func (m *Migrations) At(i int) lists.Migration {
+	x := m.Keyless(i)
+	x.Key = m.keys.At(i)
+	return x
+}
+
+// Keyless returns migration i without its key, which takes long to find.
+func (m *Migrations) Keyless(i int) lists.Migration {
+	return lists.Migration{From: m.from[i], To: m.to[i], Cost: m.cost[i], State: m.state[i], Reason: m.reason[i]}
+}
+
+// Key returns the key of migration i. It is shared: it must not be changed.
+func (m *Migrations) Key(i int) []byte { return m.keys.At(i) }
+
+// Bytes is about how much memory the list takes.
+func (m *Migrations) Bytes() int {
+	return m.keys.Bytes() + 4*(cap(m.from)+cap(m.to)) + 8*(cap(m.cost)+cap(m.state)) + cap(m.reason)
+}
+
+// All yields all migrations in the plan's order.
+func (m *Migrations) All() iter.Seq[lists.Migration] {
+	return func(yield func(lists.Migration) bool) {
+		for i := range m.Len() {
+			if !yield(m.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// EncodeMigrations returns the migrations of a plan of keys as a compact blob,
+// for storing.
+func EncodeMigrations(p *planner.Plan) []byte {
+	w := blob.NewWriter(migrationsMagic)
+	w.Number(len(p.Moves))
+	keyLen := func(i int) int { return len(p.Snapshot.Keys.At(int(p.Moves[i].Item))) }
+	ms := make([]lists.Migration, 0, min(len(p.Moves), blob.BlockRows))
+	blob.Blocks(len(p.Moves), keyLen, func(from, to, keyBytes int) {
+		n := to - from
+		ms = ms[:0] // items lie all over the snapshot: look each up once
+		for i := from; i < to; i++ {
+			ms = append(ms, lists.MigrationOf(p, i))
+		}
+		w.Begin(n, keyBytes)
+		w.Keys(n, func(i int) []byte { return ms[i].Key })
+		blob.WritePlanes(w, ms, migrationPlanes)
+		w.End()
+	})
+	return w.Finish()
+}
+
+// migrationPlanes are all of a migration but its key.
+var migrationPlanes = []blob.Plane[lists.Migration]{
+	blob.IDs(func(m *lists.Migration) *int32 { return &m.From }),
+	blob.IDs(func(m *lists.Migration) *int32 { return &m.To }),
+	blob.Floats(func(m *lists.Migration) *float64 { return &m.Cost }),
+	blob.Floats(func(m *lists.Migration) *float64 { return &m.State }),
+	blob.Reasons(func(m *lists.Migration) *planner.Reason { return &m.Reason }),
+}
+
+// DecodeMigrations is the inverse of [EncodeMigrations]. It fails with
+// [blob.ErrCorrupt].
+func DecodeMigrations(data []byte) (*Migrations, error) {
+	r := blob.NewReader(data, migrationsMagic)
+	rows := r.Number(math.MaxInt32)
+	m := &Migrations{keys: planner.NewKeys(min(rows, blob.BlockRows))}
+	for m.Len() < rows && r.Err == nil {
+		n := r.Begin(rows - m.Len())
+		r.Keys(m.keys, n)
+		m.from, m.to = r.Ints(m.from, n), r.Ints(m.to, n)
+		m.cost, m.state = r.Floats(m.cost, n), r.Floats(m.state, n)
+		r.Column(n, 1, func(bits uint64) {
+			if bits > uint64(planner.ReasonGather) {
+				r.Corrupt("unknown reason")
+			}
+			m.reason = append(m.reason, planner.Reason(bits))
+		})
+		r.End()
+	}
+	return blob.Finished(r, m)
+}
