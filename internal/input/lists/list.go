@@ -4,10 +4,14 @@
 package lists
 
 import (
+	"bufio"
+	"errors"
 	"io"
 	"iter"
-	"strconv"
 )
+
+// ErrKeyText says that a key that is not valid UTF-8 was to be written as text in CSV.
+var ErrKeyText = errors.New("key is not valid UTF-8: ask for base64")
 
 // List is a list of records of one kind, whichever. Its records are read where they
 // are, each time that it is written.
@@ -25,44 +29,108 @@ type List interface {
 	NeedsBase64() bool
 }
 
+// Record is one of the records of a list.
+type Record interface {
+	// cells writes what the record consists of, always the same columns in the same order.
+	cells(c *cells)
+}
+
 // Records is the [List] of what a sequence yields.
 type Records[R Record] iter.Seq[R]
 
-// UnsetKey is the key of an entry that a plan removes from a routing table.
-type UnsetKey []byte
-
-func (k UnsetKey) key() []byte     { return k }
-func (UnsetKey) csvHeader() string { return "key\n" }
-
-// AppendJSON appends the key as a string; see [Record].
-func (k UnsetKey) AppendJSON(dst []byte, base64 bool) []byte {
-	return appendText(dst, k, base64)
+// AppendJSON appends a record as a JSON value. With base64 its key is
+// written in base64; without, it is text, and one that is not valid UTF-8 is
+// written in base64 beside the member "key_encoding": "base64". A record
+// without a key is written the same either way.
+func AppendJSON(dst []byte, r Record, base64 bool) []byte {
+	return appendRecord(&cells{form: asJSON, base64: base64}, dst, r)
 }
 
-// AppendCSV appends the key; see [Record].
-func (k UnsetKey) AppendCSV(dst []byte, base64 bool) []byte {
-	return append(appendCell(dst, k, base64), '\n')
+// AppendJSON implements [List].
+func (records Records[R]) AppendJSON(dst []byte, base64 bool) []byte {
+	c, separator := &cells{form: asJSON, base64: base64}, "["
+	for r := range records {
+		dst, separator = appendRecord(c, append(dst, separator...), r), ","
+	}
+	if separator == "[" {
+		dst = append(dst, '[')
+	}
+	return append(dst, ']')
 }
 
-// RingToken is one token of an instance on a ring.
-type RingToken struct {
-	Instance, Index int32
-	Position        uint32
+// WriteJSON implements [List].
+func (records Records[R]) WriteJSON(w io.Writer, base64 bool) error {
+	c, separator := &cells{form: asJSON, base64: base64}, ""
+	return write(w, []byte{'['}, "]", records, func(dst []byte, r R) ([]byte, error) {
+		dst = append(dst, separator...)
+		separator = ","
+		return appendRecord(c, dst, r), nil
+	})
 }
 
-func (RingToken) key() []byte       { return nil }
-func (RingToken) csvHeader() string { return "instance,index,position\n" }
-
-// AppendJSON appends {"instance": …, "index": …, "position": …}.
-func (t RingToken) AppendJSON(dst []byte, _ bool) []byte {
-	dst = strconv.AppendInt(append(dst, `{"instance":`...), int64(t.Instance), 10)
-	dst = strconv.AppendInt(append(dst, `,"index":`...), int64(t.Index), 10)
-	return append(strconv.AppendUint(append(dst, `,"position":`...), uint64(t.Position), 10), '}')
+// WriteNDJSON implements [List].
+func (records Records[R]) WriteNDJSON(w io.Writer, base64 bool) error {
+	c := &cells{form: asJSON, base64: base64}
+	return write(w, nil, "", records, func(dst []byte, r R) ([]byte, error) {
+		return append(appendRecord(c, dst, r), '\n'), nil
+	})
 }
 
-// AppendCSV appends instance, index and position.
-func (t RingToken) AppendCSV(dst []byte, _ bool) []byte {
-	dst = append(strconv.AppendInt(dst, int64(t.Instance), 10), ',')
-	dst = append(strconv.AppendInt(dst, int64(t.Index), 10), ',')
-	return append(strconv.AppendUint(dst, uint64(t.Position), 10), '\n')
+// WriteCSV implements [List].
+func (records Records[R]) WriteCSV(w io.Writer, base64 bool) error {
+	c := &cells{form: asCSV, base64: base64}
+	head := appendRecord(&cells{form: asHeader}, nil, *new(R))
+	return write(w, head, "", records, func(dst []byte, r R) ([]byte, error) {
+		line := appendRecord(c, dst, r)
+		if c.notText {
+			return dst, ErrKeyText
+		}
+		return line, nil
+	})
+}
+
+// NeedsBase64 implements [List].
+func (records Records[R]) NeedsBase64() bool {
+	c := &cells{form: asNothing}
+	for r := range records {
+		if r.cells(c); c.notText {
+			return true
+		}
+	}
+	return false
+}
+
+// writeBytes is how much is gathered before it is written. A [bufio.Writer] of
+// that size is written to as it is, and left to its owner to flush.
+const writeBytes = 64 << 10
+
+// write writes head, behind it what add appends for each record, and tail.
+func write[R Record](w io.Writer, head []byte, tail string, records Records[R],
+	add func([]byte, R) ([]byte, error)) error {
+	out := bufio.NewWriterSize(w, writeBytes) // w itself, if it is as good
+	if _, err := out.Write(head); err != nil {
+		return err
+	}
+	for r := range records {
+		line, err := add(out.AvailableBuffer(), r)
+		if err != nil {
+			_ = flush(w, out) // what was right so far; the first error counts
+			return err
+		}
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	if _, err := out.WriteString(tail); err != nil {
+		return err
+	}
+	return flush(w, out)
+}
+
+// flush flushes out unless it is the caller's own.
+func flush(w io.Writer, out *bufio.Writer) error {
+	if w == io.Writer(out) {
+		return nil
+	}
+	return out.Flush()
 }

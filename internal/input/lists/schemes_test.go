@@ -18,20 +18,20 @@ import (
 func TestSchemesText(t *testing.T) {
 	arc := ArcMove{Start: math.MaxUint32, End: 3, From: 1, To: 2, Keys: 4, Cost: 0.5, State: 1e300,
 		Reason: planner.ReasonFill}
-	if got, want := string(arc.AppendJSON(nil, false)),
+	if got, want := string(AppendJSON(nil, arc, false)),
 		`{"arc":{"start":4294967295,"end":3},"from":1,"to":2,"keys":4,"cost":0.5,"state":1e+300,"reason":"fill"}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := arc.csvHeader()+string(arc.AppendCSV(nil, false)),
+	if got, want := header(arc)+string(asLine(arc, false)),
 		"arc_start,arc_end,from,to,keys,cost,state,reason\n4294967295,3,1,2,4,0.5,1e+300,fill\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := string((RingTokens{3, 16}).AppendJSON(nil, true))+string((RingTokens{3, 16}).AppendCSV(nil, true)),
+	if got, want := string(AppendJSON(nil, RingTokens{3, 16}, true))+string(asLine(RingTokens{3, 16}, true)),
 		`{"instance":3,"tokens":16}3,16`+"\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	flow := Flow{From: 1, To: 3, Keys: 12, Cost: 40.5, State: 900}
-	if got, want := string(flow.AppendJSON(nil, true))+flow.csvHeader()+string(flow.AppendCSV(nil, true)),
+	if got, want := string(AppendJSON(nil, flow, true))+header(flow)+string(asLine(flow, true)),
 		`{"from":1,"to":3,"keys":12,"cost":40.5,"state":900}from,to,keys,cost,state`+"\n1,3,12,40.5,900\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -70,8 +70,8 @@ func TestSchemesText(t *testing.T) {
 				Range ends
 				From  int32
 			}
-			if err := errors.Join(json.Unmarshal(owner.AppendJSON(nil, coded), &o),
-				json.Unmarshal(move.AppendJSON(nil, coded), &m)); err != nil {
+			if err := errors.Join(json.Unmarshal(AppendJSON(nil, owner, coded), &o),
+				json.Unmarshal(AppendJSON(nil, move, coded), &m)); err != nil {
 				t.Fatal(err)
 			}
 			for _, e := range []ends{o.ends, m.Range} {
@@ -89,7 +89,7 @@ func TestSchemesText(t *testing.T) {
 			if !coded && !valid {
 				continue
 			}
-			line, err := csv.NewReader(bytes.NewReader(owner.AppendCSV(nil, coded))).Read()
+			line, err := csv.NewReader(bytes.NewReader(asLine(owner, coded))).Read()
 			if err != nil || decoded(line[0], coded) != string(x.From) || decoded(line[1], coded) != string(x.To) ||
 				line[2] != strconv.Itoa(7) {
 				t.Errorf("%q: %q, %v", x, line, err)
@@ -97,3 +97,10 @@ func TestSchemesText(t *testing.T) {
 		}
 	}
 }
+
+// asLine is a record in CSV, header what stands above it.
+func asLine[R Record](r R, base64 bool) []byte {
+	return appendRecord(&cells{form: asCSV, base64: base64}, nil, r)
+}
+
+func header[R Record](r R) string { return string(appendRecord(&cells{form: asHeader}, nil, r)) }
