@@ -5,8 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/input/compression"
@@ -66,19 +66,14 @@ func detect(r *bufio.Reader) (Format, error) {
 
 // isRow tells whether a line is an object that is not a document of rows.
 func isRow(line []byte) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(line))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(line, &members) != nil {
 		return false
 	}
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil || slices.Contains([]string{"keys", "columns", "compact"}, name.String()) {
-			return false
-		}
-		if d.SkipValue() != nil {
+	for _, name := range []string{"keys", "columns", "compact"} {
+		if _, ok := members[name]; ok {
 			return false
 		}
 	}
-	_, err := d.ReadToken()
-	return err == nil
+	return true
 }

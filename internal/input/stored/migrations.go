@@ -89,18 +89,9 @@ func DecodeMigrations(data []byte) (*Migrations, error) {
 	r := blob.NewReader(data, migrationsMagic)
 	rows := r.Number(math.MaxInt32)
 	m := &Migrations{keys: planner.NewKeys(min(rows, blob.BlockRows))}
-	for m.Len() < rows && r.Err == nil {
-		n := r.Begin(rows - m.Len())
-		r.Keys(m.keys, n)
-		m.from, m.to = r.Ints(m.from, n), r.Ints(m.to, n)
-		m.cost, m.state = r.Floats(m.cost, n), r.Floats(m.state, n)
-		r.Column(n, 1, func(bits uint64) {
-			if bits > uint64(planner.ReasonGather) {
-				r.Corrupt("unknown reason")
-			}
-			m.reason = append(m.reason, planner.Reason(bits))
-		})
-		r.End()
-	}
+	blob.ReadColumns(r, m.keys, []blob.Column{
+		blob.IntColumn(&m.from), blob.IntColumn(&m.to), blob.FloatColumn(&m.cost), blob.FloatColumn(&m.state),
+		blob.ReasonColumn(&m.reason),
+	}, rows)
 	return blob.Finished(r, m)
 }

@@ -36,15 +36,17 @@ const (
 func EncodeInputUntil(s *planner.Statistics, added []float64, stop func() bool) []byte {
 	w := blob.NewWriter(inputMagic)
 	idle := idleShares(s.Shares)
-	w.Number(blob.Flag(inputPartial, s.Partial) | blob.Flag(inputState, s.State != nil) |
+	flags := blob.Flag(inputPartial, s.Partial) | blob.Flag(inputState, s.State != nil) |
 		blob.Flag(inputInstance, s.Instance != nil) | blob.Flag(inputHashInstance, s.HashInstance != nil) |
 		blob.Flag(inputPartialOn, len(s.PartialOn) > 0) | blob.Flag(inputFrozen, len(s.Frozen) > 0) |
 		blob.Flag(inputShares, len(s.Shares) > 0) | blob.Flag(inputAdded, added != nil) |
-		blob.Flag(inputIdle, len(idle) > 0))
+		blob.Flag(inputIdle, len(idle) > 0)
+	w.Number(flags)
 	w.Number(s.Len())
 	keyLen := func(i int) int { return len(s.Keys.At(i)) }
+	columns := columnsOf(s, &added, flags)
 	if !w.BlocksAtOnce(s.Len(), keyLen, stop, func(w *blob.Writer, from, to, keyBytes int) {
-		writeBlock(w, s, added, from, to, keyBytes)
+		blob.WriteColumns(w, s.Keys, columns, from, to, keyBytes)
 	}) {
 		return nil
 	}
@@ -56,25 +58,22 @@ func EncodeInputUntil(s *planner.Statistics, added []float64, stop func() bool) 
 	return w.Finish()
 }
 
-// writeBlock writes some rows.
-func writeBlock(w *blob.Writer, s *planner.Statistics, added []float64, from, to, keyBytes int) {
-	n := to - from
-	w.Begin(n, keyBytes)
-	w.Keys(n, func(i int) []byte { return s.Keys.At(from + i) })
-	w.Floats(s.Cost[from:to])
-	if s.State != nil {
-		w.Floats(s.State[from:to])
+// columnsOf are the columns that statistics with these flags have besides their keys.
+func columnsOf(s *planner.Statistics, added *[]float64, flags int) []blob.Column {
+	columns := []blob.Column{blob.FloatColumn(&s.Cost)}
+	if flags&inputState != 0 {
+		columns = append(columns, blob.FloatColumn(&s.State))
 	}
-	if s.Instance != nil {
-		w.Ints(s.Instance[from:to])
+	if flags&inputInstance != 0 {
+		columns = append(columns, blob.IntColumn(&s.Instance))
 	}
-	if s.HashInstance != nil {
-		w.Ints(s.HashInstance[from:to])
+	if flags&inputHashInstance != 0 {
+		columns = append(columns, blob.IntColumn(&s.HashInstance))
 	}
-	if added != nil {
-		w.Floats(added[from:to])
+	if flags&inputAdded != 0 {
+		columns = append(columns, blob.FloatColumn(added))
 	}
-	w.End()
+	return columns
 }
 
 // RowsOf is how many rows an encoded input has, 0 of what is none: its length
@@ -91,21 +90,7 @@ func DecodeInput(data []byte) (s *planner.Statistics, added []float64, err error
 	flags := r.Number(inputFlags)
 	rows := r.Number(math.MaxInt32)
 	s = &planner.Statistics{Keys: planner.NewKeys(min(rows, blob.BlockRows)), Partial: flags&inputPartial != 0}
-	if flags&inputState != 0 {
-		s.State = []float64{}
-	}
-	if flags&inputInstance != 0 {
-		s.Instance = []int32{}
-	}
-	if flags&inputHashInstance != 0 {
-		s.HashInstance = []int32{}
-	}
-	if flags&inputAdded != 0 {
-		added = []float64{}
-	}
-	for s.Len() < rows && r.Err == nil {
-		added = readBlock(r, s, added, rows-s.Len())
-	}
+	blob.ReadColumns(r, s.Keys, columnsOf(s, &added, flags), rows)
 	s.Residual = blob.ReadList(r, blob.Residuals)
 	if flags&inputPartialOn != 0 {
 		s.PartialOn = blob.ReadList(r, blob.Instances)
@@ -128,27 +113,6 @@ func DecodeInput(data []byte) (s *planner.Statistics, added []float64, err error
 		return nil, nil, err
 	}
 	return s, added, nil
-}
-
-// readBlock reads the next rows, of at most limit, and returns added with theirs.
-func readBlock(r *blob.Reader, s *planner.Statistics, added []float64, limit int) []float64 {
-	n := r.Begin(limit)
-	r.Keys(s.Keys, n)
-	s.Cost = r.Floats(s.Cost, n)
-	if s.State != nil {
-		s.State = r.Floats(s.State, n)
-	}
-	if s.Instance != nil {
-		s.Instance = r.Ints(s.Instance, n)
-	}
-	if s.HashInstance != nil {
-		s.HashInstance = r.Ints(s.HashInstance, n)
-	}
-	if added != nil {
-		added = r.Floats(added, n)
-	}
-	r.End()
-	return added
 }
 
 // idleShares are the places of those that have cost nothing.

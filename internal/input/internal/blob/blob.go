@@ -131,16 +131,6 @@ func (w *Writer) Column(n, width int, bits func(i int) uint64) {
 	}
 }
 
-// Floats writes a column of floats.
-func (w *Writer) Floats(xs []float64) {
-	w.Column(len(xs), 8, func(i int) uint64 { return math.Float64bits(xs[i]) })
-}
-
-// Ints writes a column of 32-bit integers.
-func (w *Writer) Ints(vs []int32) {
-	w.Column(len(vs), 4, func(i int) uint64 { return uint64(uint32(vs[i])) })
-}
-
 // room returns the next n bytes of the block.
 func (w *Writer) room(n int) []byte {
 	first := len(w.raw)
@@ -280,11 +270,6 @@ func (r *Reader) take(from *[]byte, n int) []byte {
 	return head
 }
 
-// Keys reads n keys and appends them.
-func (r *Reader) Keys(to *planner.Keys, n int) {
-	r.Texts(n, func(_ int, key []byte) { to.Append(key) })
-}
-
 // Texts reads n keys. They are shared with the block.
 func (r *Reader) Texts(n int, take func(i int, key []byte)) {
 	lengths := r.take(&r.raw, 2*n)
@@ -298,31 +283,6 @@ func (r *Reader) Texts(n int, take func(i int, key []byte)) {
 			take(i, key)
 		}
 	}
-}
-
-// Column reads n values of the given width in bytes.
-func (r *Reader) Column(n, width int, value func(bits uint64)) {
-	planes := r.take(&r.raw, n*width)
-	if r.Err != nil {
-		return
-	}
-	for i := range n {
-		value(gather(planes, n, i))
-	}
-}
-
-// Floats reads n floats and appends them.
-func (r *Reader) Floats(to []float64, n int) []float64 {
-	to = slices.Grow(to, n)
-	r.Column(n, 8, func(bits uint64) { to = append(to, math.Float64frombits(bits)) })
-	return to
-}
-
-// Ints reads n 32-bit integers and appends them.
-func (r *Reader) Ints(to []int32, n int) []int32 {
-	to = slices.Grow(to, n)
-	r.Column(n, 4, func(bits uint64) { to = append(to, int32(uint32(bits))) })
-	return to
 }
 
 // Blocks cuts n rows with keys of the given lengths into blocks and calls block
@@ -379,6 +339,79 @@ func (w *Writer) BlocksAtOnce(n int, keyLen func(i int) int, stop func() bool,
 	return !stopped.Load()
 }
 
+// Column is a list of values, one for each row.
+type Column struct {
+	write func(w *Writer, from, to int)
+	read  func(r *Reader, n int)
+}
+
+// columnOf is a column of values of that many bytes, of which most is the greatest.
+func columnOf[V any](xs *[]V, width int, most uint64, bits func(V) uint64, value func(uint64) V) Column {
+	return Column{func(w *Writer, from, to int) {
+		n := to - from
+		planes := w.room(n * width)
+		for i, v := range (*xs)[from:to] {
+			scatter(planes, n, i, bits(v))
+		}
+	}, func(r *Reader, n int) {
+		out, planes, greatest := slices.Grow(*xs, n), r.take(&r.raw, n*width), uint64(0)
+		if out == nil {
+			out = []V{}
+		}
+		for i := 0; i < n && r.Err == nil; i++ {
+			v := gather(planes, n, i)
+			out, greatest = append(out, value(v)), max(greatest, v)
+		}
+		if *xs = out; greatest > most {
+			r.Corrupt("unknown reason")
+		}
+	}}
+}
+
+// FloatColumn is a column of floats.
+func FloatColumn(xs *[]float64) Column {
+	return columnOf(xs, 8, math.MaxUint64, math.Float64bits, math.Float64frombits)
+}
+
+// IntColumn is a column of 32-bit integers.
+func IntColumn(xs *[]int32) Column {
+	return columnOf(xs, 4, math.MaxUint64, func(v int32) uint64 { return uint64(uint32(v)) },
+		func(bits uint64) int32 { return int32(bits) })
+}
+
+// ReasonColumn is a column of reasons.
+func ReasonColumn(xs *[]planner.Reason) Column {
+	return columnOf(xs, 1, greatestReason, func(v planner.Reason) uint64 { return uint64(v) },
+		func(bits uint64) planner.Reason { return planner.Reason(bits) })
+}
+
+const greatestReason = uint64(planner.ReasonGather)
+
+// WriteColumns writes some rows of keys as a block.
+func WriteColumns(w *Writer, keys *planner.Keys, columns []Column, from, to, keyBytes int) {
+	w.Begin(to-from, keyBytes)
+	w.Keys(to-from, func(i int) []byte { return keys.At(from + i) })
+	for _, c := range columns {
+		c.write(w, from, to)
+	}
+	w.End()
+}
+
+// ReadColumns reads all rows of keys, which are so many.
+func ReadColumns(r *Reader, keys *planner.Keys, columns []Column, rows int) {
+	for _, c := range columns {
+		c.read(r, 0) // none is nil
+	}
+	for keys.Len() < rows && r.Err == nil {
+		n := r.Begin(rows - keys.Len())
+		r.Texts(n, func(_ int, key []byte) { keys.Append(key) })
+		for _, c := range columns {
+			c.read(r, n)
+		}
+		r.End()
+	}
+}
+
 // noKey is the length of the keys of rows that have none.
 func noKey(int) int { return 0 }
 
@@ -424,7 +457,7 @@ func Counts[T any](at func(*T) *int64) Plane[T] { return intPlane(8, math.MaxUin
 
 // Reasons is a column of reasons.
 func Reasons[T any](at func(*T) *planner.Reason) Plane[T] {
-	return intPlane(1, uint64(planner.ReasonGather), at)
+	return intPlane(1, greatestReason, at)
 }
 
 // Floats is a column of floats.

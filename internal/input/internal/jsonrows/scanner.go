@@ -49,22 +49,14 @@ func (s *scanner) str(i int, scratch *[]byte) (text []byte, next int, ok bool) {
 // strSlow goes on with a string that starts at start and has something else
 // than plain characters at i.
 func (s *scanner) strSlow(start, i int, scratch *[]byte) (text []byte, next int, ok bool) {
-	b := s.Buf
-	plain, from := true, start
-	out := (*scratch)[:0]
-	for b[i] != '"' {
-		switch c := b[i]; {
-		case c < ' ':
+	b, plain := s.Buf, true
+	for ; b[i] != '"'; i++ {
+		if b[i] < ' ' {
 			return nil, 0, s.Fail(i, "control character in a string")
-		case c == '\\':
+		}
+		if b[i] == '\\' {
 			plain = false
-			out = append(out, b[from:i]...)
-			if out, i, ok = s.escape(out, i); !ok {
-				return nil, 0, false
-			}
-			from = i
-		default:
-			i++
+			i++ // which may be a quote
 		}
 	}
 	if !utf8.Valid(b[start:i]) {
@@ -73,68 +65,12 @@ func (s *scanner) strSlow(start, i int, scratch *[]byte) (text []byte, next int,
 	if plain {
 		return b[start:i], i + 1, true
 	}
-	*scratch = append(out, b[from:i]...)
-	return *scratch, i + 1, true
-}
-
-// escape appends what the escape sequence at i stands for.
-func (s *scanner) escape(out []byte, i int) ([]byte, int, bool) {
-	switch c := s.Buf[i+1]; c {
-	case '"', '\\', '/':
-		return append(out, c), i + 2, true
-	case 'b':
-		return append(out, '\b'), i + 2, true
-	case 'f':
-		return append(out, '\f'), i + 2, true
-	case 'n':
-		return append(out, '\n'), i + 2, true
-	case 'r':
-		return append(out, '\r'), i + 2, true
-	case 't':
-		return append(out, '\t'), i + 2, true
-	case 'u':
-	default:
-		return nil, 0, s.Fail(i+1, "unknown escape sequence")
+	text, err := jsontext.AppendUnquote((*scratch)[:0], b[start-1:i+1])
+	if err != nil {
+		return nil, 0, s.Fail(start, "string with an unknown escape sequence")
 	}
-	r, i, ok := s.hex4(i + 2)
-	switch {
-	case !ok:
-		return nil, 0, false
-	case r >= 0xDC00 && r < 0xE000:
-		return nil, 0, s.Fail(i-1, "unpaired surrogate")
-	case r >= 0xD800 && r < 0xDC00:
-		for k, c := range []byte(`\u`) {
-			if s.Buf[i+k] != c {
-				return nil, 0, s.Fail(i+k, "unpaired surrogate")
-			}
-		}
-		low, next, ok := s.hex4(i + 2)
-		if !ok {
-			return nil, 0, false
-		}
-		if low < 0xDC00 || low >= 0xE000 {
-			return nil, 0, s.Fail(next-1, "unpaired surrogate")
-		}
-		r, i = 0x10000+(r-0xD800)<<10+(low-0xDC00), next
-	}
-	return utf8.AppendRune(out, r), i, true
-}
-
-// hex4 reads four hexadecimal digits.
-func (s *scanner) hex4(i int) (r rune, next int, ok bool) {
-	for end := i + 4; i < end; i++ {
-		c := s.Buf[i]
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, 0, s.Fail(i, "expected a hexadecimal digit")
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, i, true
+	*scratch = text
+	return text, i + 1, true
 }
 
 // literal tells whether the text at i is word.
