@@ -61,21 +61,17 @@ func EncodeMigrations(p *planner.Plan) []byte {
 	keyLen := func(i int) int { return len(p.Snapshot.Keys.At(int(p.Moves[i].Item))) }
 	ms := make([]lists.Migration, 0, min(len(p.Moves), blob.BlockRows))
 	blob.Blocks(len(p.Moves), keyLen, func(from, to, keyBytes int) {
-		n := to - from
 		ms = ms[:0] // items lie all over the snapshot: look each up once
 		for i := from; i < to; i++ {
 			ms = append(ms, lists.MigrationOf(p, i))
 		}
-		w.Begin(n, keyBytes)
-		w.Keys(n, func(i int) []byte { return ms[i].Key })
-		blob.WritePlanes(w, ms, migrationPlanes)
-		w.End()
+		blob.WriteBlock(w, ms, migrationPlanes, keyBytes)
 	})
 	return w.Finish()
 }
 
-// migrationPlanes are all of a migration but its key.
 var migrationPlanes = []blob.Plane[lists.Migration]{
+	blob.Texts(func(m *lists.Migration) *[]byte { return &m.Key }),
 	blob.IDs(func(m *lists.Migration) *int32 { return &m.From }),
 	blob.IDs(func(m *lists.Migration) *int32 { return &m.To }),
 	blob.Floats(func(m *lists.Migration) *float64 { return &m.Cost }),
@@ -90,8 +86,9 @@ func DecodeMigrations(data []byte) (*Migrations, error) {
 	rows := r.Number(math.MaxInt32)
 	m := &Migrations{keys: planner.NewKeys(min(rows, blob.BlockRows))}
 	blob.ReadColumns(r, m.keys, []blob.Column{
-		blob.IntColumn(&m.from), blob.IntColumn(&m.to), blob.FloatColumn(&m.cost), blob.FloatColumn(&m.state),
-		blob.ReasonColumn(&m.reason),
+		blob.ColumnOf(&m.from, blob.IDs[int32]), blob.ColumnOf(&m.to, blob.IDs[int32]),
+		blob.ColumnOf(&m.cost, blob.Floats[float64]), blob.ColumnOf(&m.state, blob.Floats[float64]),
+		blob.ColumnOf(&m.reason, blob.Reasons[planner.Reason]),
 	}, rows)
 	return blob.Finished(r, m)
 }

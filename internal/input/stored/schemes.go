@@ -1,8 +1,6 @@
 package stored
 
 import (
-	"math"
-
 	"plannerd/internal/input/internal/blob"
 	"plannerd/internal/input/lists"
 	"plannerd/planner"
@@ -68,8 +66,8 @@ var arcPlanes = []blob.Plane[lists.ArcMove]{
 // Encode returns the plan as a compact blob, for storing.
 func (p RangesPlan) Encode() []byte {
 	w := blob.NewWriter(rangesMagic)
-	writeRanges(w, p.Owners, ownerRange, ownerPlanes)
-	writeRanges(w, p.Moves, moveRange, movePlanes)
+	blob.WriteList(w, p.Owners, ownerPlanes)
+	blob.WriteList(w, p.Moves, movePlanes)
 	return w.Finish()
 }
 
@@ -77,47 +75,23 @@ func (p RangesPlan) Encode() []byte {
 // [blob.ErrCorrupt].
 func DecodeRangesPlan(data []byte) (RangesPlan, error) {
 	r := blob.NewReader(data, rangesMagic)
-	p := RangesPlan{Owners: readRanges(r, ownerRange, ownerPlanes), Moves: readRanges(r, moveRange, movePlanes)}
+	p := RangesPlan{Owners: blob.ReadList(r, ownerPlanes), Moves: blob.ReadList(r, movePlanes)}
 	return blob.Finished(r, p)
 }
 
-func ownerRange(o *lists.RangeOwner) *lists.Range { return &o.Range }
-
-var ownerPlanes = []blob.Plane[lists.RangeOwner]{blob.IDs(func(o *lists.RangeOwner) *int32 { return &o.Instance })}
-
-func moveRange(m *lists.RangeMove) *lists.Range { return &m.Range }
+var ownerPlanes = []blob.Plane[lists.RangeOwner]{
+	blob.Texts(func(o *lists.RangeOwner) *[]byte { return &o.Range.From }),
+	blob.Texts(func(o *lists.RangeOwner) *[]byte { return &o.Range.To }),
+	blob.IDs(func(o *lists.RangeOwner) *int32 { return &o.Instance }),
+}
 
 var movePlanes = []blob.Plane[lists.RangeMove]{
+	blob.Texts(func(m *lists.RangeMove) *[]byte { return &m.Range.From }),
+	blob.Texts(func(m *lists.RangeMove) *[]byte { return &m.Range.To }),
 	blob.IDs(func(m *lists.RangeMove) *int32 { return &m.From }),
 	blob.IDs(func(m *lists.RangeMove) *int32 { return &m.To }),
 	blob.Counts(func(m *lists.RangeMove) *int64 { return &m.Keys }),
 	blob.Floats(func(m *lists.RangeMove) *float64 { return &m.Cost }),
 	blob.Floats(func(m *lists.RangeMove) *float64 { return &m.State }),
 	blob.Reasons(func(m *lists.RangeMove) *planner.Reason { return &m.Reason }),
-}
-
-// writeRanges is blob.WriteList for rows with a range.
-func writeRanges[T any](w *blob.Writer, rows []T, at func(*T) *lists.Range, planes []blob.Plane[T]) {
-	w.Number(len(rows))
-	size := func(i int) int { return len(at(&rows[i]).From) + len(at(&rows[i]).To) }
-	blob.Blocks(len(rows), size, func(from, to, keyBytes int) {
-		block := rows[from:to]
-		w.Begin(len(block), keyBytes)
-		w.Keys(len(block), func(i int) []byte { return at(&block[i]).From })
-		w.Keys(len(block), func(i int) []byte { return at(&block[i]).To })
-		blob.WritePlanes(w, block, planes)
-		w.End()
-	})
-}
-
-// readRanges is the inverse of writeRanges.
-func readRanges[T any](r *blob.Reader, at func(*T) *lists.Range, planes []blob.Plane[T]) (rows []T) {
-	for n := r.Number(math.MaxInt32); len(rows) < n && r.Err == nil; {
-		block := blob.BeginRows(r, &rows, n)
-		r.Texts(len(block), func(i int, key []byte) { at(&block[i]).From = append([]byte{}, key...) })
-		r.Texts(len(block), func(i int, key []byte) { at(&block[i]).To = append([]byte{}, key...) })
-		blob.ReadPlanes(r, block, planes...)
-		r.End()
-	}
-	return rows
 }

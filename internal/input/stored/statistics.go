@@ -60,18 +60,18 @@ func EncodeInputUntil(s *planner.Statistics, added []float64, stop func() bool) 
 
 // columnsOf are the columns that statistics with these flags have besides their keys.
 func columnsOf(s *planner.Statistics, added *[]float64, flags int) []blob.Column {
-	columns := []blob.Column{blob.FloatColumn(&s.Cost)}
+	columns := []blob.Column{blob.ColumnOf(&s.Cost, blob.Floats[float64])}
 	if flags&inputState != 0 {
-		columns = append(columns, blob.FloatColumn(&s.State))
+		columns = append(columns, blob.ColumnOf(&s.State, blob.Floats[float64]))
 	}
 	if flags&inputInstance != 0 {
-		columns = append(columns, blob.IntColumn(&s.Instance))
+		columns = append(columns, blob.ColumnOf(&s.Instance, blob.IDs[int32]))
 	}
 	if flags&inputHashInstance != 0 {
-		columns = append(columns, blob.IntColumn(&s.HashInstance))
+		columns = append(columns, blob.ColumnOf(&s.HashInstance, blob.IDs[int32]))
 	}
 	if flags&inputAdded != 0 {
-		columns = append(columns, blob.FloatColumn(added))
+		columns = append(columns, blob.ColumnOf(added, blob.Floats[float64]))
 	}
 	return columns
 }

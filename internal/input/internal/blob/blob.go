@@ -345,47 +345,18 @@ type Column struct {
 	read  func(r *Reader, n int)
 }
 
-// columnOf is a column of values of that many bytes, of which most is the greatest.
-func columnOf[V any](xs *[]V, width int, most uint64, bits func(V) uint64, value func(uint64) V) Column {
-	return Column{func(w *Writer, from, to int) {
-		n := to - from
-		planes := w.room(n * width)
-		for i, v := range (*xs)[from:to] {
-			scatter(planes, n, i, bits(v))
+// ColumnOf is a column that a slice holds.
+func ColumnOf[V any](xs *[]V, plane func(func(*V) *V) Plane[V]) Column {
+	p := plane(func(x *V) *V { return x })
+	return Column{func(w *Writer, from, to int) { p.write(w, (*xs)[from:to]) }, func(r *Reader, n int) {
+		if *xs == nil {
+			*xs = []V{}
 		}
-	}, func(r *Reader, n int) {
-		out, planes, greatest := slices.Grow(*xs, n), r.take(&r.raw, n*width), uint64(0)
-		if out == nil {
-			out = []V{}
-		}
-		for i := 0; i < n && r.Err == nil; i++ {
-			v := gather(planes, n, i)
-			out, greatest = append(out, value(v)), max(greatest, v)
-		}
-		if *xs = out; greatest > most {
-			r.Corrupt("unknown reason")
-		}
+		first := len(*xs)
+		*xs = append(*xs, make([]V, n)...)
+		p.read(r, (*xs)[first:])
 	}}
 }
-
-// FloatColumn is a column of floats.
-func FloatColumn(xs *[]float64) Column {
-	return columnOf(xs, 8, math.MaxUint64, math.Float64bits, math.Float64frombits)
-}
-
-// IntColumn is a column of 32-bit integers.
-func IntColumn(xs *[]int32) Column {
-	return columnOf(xs, 4, math.MaxUint64, func(v int32) uint64 { return uint64(uint32(v)) },
-		func(bits uint64) int32 { return int32(bits) })
-}
-
-// ReasonColumn is a column of reasons.
-func ReasonColumn(xs *[]planner.Reason) Column {
-	return columnOf(xs, 1, greatestReason, func(v planner.Reason) uint64 { return uint64(v) },
-		func(bits uint64) planner.Reason { return planner.Reason(bits) })
-}
-
-const greatestReason = uint64(planner.ReasonGather)
 
 // WriteColumns writes some rows of keys as a block.
 func WriteColumns(w *Writer, keys *planner.Keys, columns []Column, from, to, keyBytes int) {
@@ -412,9 +383,6 @@ func ReadColumns(r *Reader, keys *planner.Keys, columns []Column, rows int) {
 	}
 }
 
-// noKey is the length of the keys of rows that have none.
-func noKey(int) int { return 0 }
-
 // Flag is a bit of a number that tells which parts a blob has, 0 where it lacks the part.
 func Flag(bit int, has bool) int {
 	if has {
@@ -425,25 +393,37 @@ func Flag(bit int, has bool) int {
 
 // Plane is a column of rows.
 type Plane[T any] struct {
-	width int // in bytes
-	most  uint64
-	write func(planes []byte, rows []T)
-	read  func(planes []byte, rows []T) (greatest uint64)
+	write func(w *Writer, rows []T)
+	read  func(r *Reader, rows []T)
+	size  func(row *T) int // bytes of a text; nil: the column has none
 }
 
 // intPlane is a column of integers of that many bytes, of which most is the greatest.
 func intPlane[T any, V int32 | uint32 | int64 | planner.Reason](width int, most uint64, at func(*T) *V) Plane[T] {
-	return Plane[T]{width, most, func(planes []byte, rows []T) {
+	return Plane[T]{write: func(w *Writer, rows []T) {
+		planes := w.room(len(rows) * width)
 		for i := range rows {
 			scatter(planes, len(rows), i, uint64(*at(&rows[i])))
 		}
-	}, func(planes []byte, rows []T) (greatest uint64) {
-		for i := range rows {
+	}, read: func(r *Reader, rows []T) {
+		planes, greatest := r.take(&r.raw, len(rows)*width), uint64(0)
+		for i := 0; i < len(rows) && r.Err == nil; i++ {
 			v := gather(planes, len(rows), i)
 			*at(&rows[i]), greatest = V(v), max(greatest, v)
 		}
-		return greatest
+		if greatest > most {
+			r.Corrupt("unknown reason")
+		}
 	}}
+}
+
+// Texts is a column of keys and other texts of at most planner.MaxKeyBytes.
+func Texts[T any](at func(*T) *[]byte) Plane[T] {
+	return Plane[T]{func(w *Writer, rows []T) {
+		w.Keys(len(rows), func(i int) []byte { return *at(&rows[i]) })
+	}, func(r *Reader, rows []T) {
+		r.Texts(len(rows), func(i int, key []byte) { *at(&rows[i]) = append([]byte{}, key...) })
+	}, func(row *T) int { return len(*at(row)) }}
 }
 
 // IDs is a column of ids of instances.
@@ -457,47 +437,52 @@ func Counts[T any](at func(*T) *int64) Plane[T] { return intPlane(8, math.MaxUin
 
 // Reasons is a column of reasons.
 func Reasons[T any](at func(*T) *planner.Reason) Plane[T] {
-	return intPlane(1, greatestReason, at)
+	return intPlane(1, uint64(planner.ReasonGather), at)
 }
 
 // Floats is a column of floats.
 func Floats[T any](at func(*T) *float64) Plane[T] {
-	return Plane[T]{8, 0, func(planes []byte, rows []T) {
+	return Plane[T]{write: func(w *Writer, rows []T) {
+		planes := w.room(8 * len(rows))
 		for i := range rows {
 			scatter(planes, len(rows), i, math.Float64bits(*at(&rows[i])))
 		}
-	}, func(planes []byte, rows []T) uint64 {
-		for i := range rows {
+	}, read: func(r *Reader, rows []T) {
+		planes := r.take(&r.raw, 8*len(rows))
+		for i := 0; i < len(rows) && r.Err == nil; i++ {
 			*at(&rows[i]) = math.Float64frombits(gather(planes, len(rows), i))
 		}
-		return 0
 	}}
 }
 
-// WritePlanes writes rows column by column.
-func WritePlanes[T any](w *Writer, rows []T, planes []Plane[T]) {
+// WriteBlock writes rows as a block, whose texts have so many bytes in all.
+func WriteBlock[T any](w *Writer, rows []T, planes []Plane[T], textBytes int) {
+	w.Begin(len(rows), textBytes)
 	for _, p := range planes {
-		p.write(w.room(len(rows)*p.width), rows)
+		p.write(w, rows)
 	}
+	w.End()
 }
 
-// ReadPlanes is the inverse of WritePlanes.
+// ReadPlanes reads some columns of a block.
 func ReadPlanes[T any](r *Reader, rows []T, planes ...Plane[T]) {
 	for _, p := range planes {
-		if bytes := r.take(&r.raw, len(rows)*p.width); r.Err == nil && p.read(bytes, rows) > p.most {
-			r.Corrupt("unknown reason")
-		}
+		p.read(r, rows)
 	}
 }
 
-// WriteList writes rows that have no keys, and how many they are.
+// WriteList writes rows, and how many they are.
 func WriteList[T any](w *Writer, rows []T, planes []Plane[T]) {
 	w.Number(len(rows))
-	Blocks(len(rows), noKey, func(from, to, _ int) {
-		w.Begin(to-from, 0)
-		WritePlanes(w, rows[from:to], planes)
-		w.End()
-	})
+	size := func(i int) (bytes int) {
+		for _, p := range planes {
+			if p.size != nil {
+				bytes += p.size(&rows[i])
+			}
+		}
+		return bytes
+	}
+	Blocks(len(rows), size, func(from, to, textBytes int) { WriteBlock(w, rows[from:to], planes, textBytes) })
 }
 
 // WriteSome is [WriteList] of rows that a flag tells of where there are any.
@@ -510,18 +495,12 @@ func WriteSome[T any](w *Writer, rows []T, planes []Plane[T]) {
 // ReadList is the inverse of WriteList.
 func ReadList[T any](r *Reader, planes []Plane[T]) (rows []T) {
 	for n := r.Number(math.MaxInt32); len(rows) < n && r.Err == nil; {
-		ReadPlanes(r, BeginRows(r, &rows, n), planes...)
+		first := len(rows)
+		rows = append(rows, make([]T, r.Begin(n-first))...)
+		ReadPlanes(r, rows[first:], planes...)
 		r.End()
 	}
 	return rows
-}
-
-// BeginRows reads the next block, of n rows in all, and returns the room for them
-// that it has made behind those there are.
-func BeginRows[T any](r *Reader, rows *[]T, n int) []T {
-	first := len(*rows)
-	*rows = append(*rows, make([]T, r.Begin(n-first))...)
-	return (*rows)[first:]
 }
 
 // Residuals are the columns of the rests of instances.

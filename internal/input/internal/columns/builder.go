@@ -213,11 +213,15 @@ func (b *Builder) checkState(row int, has bool) {
 
 // AddKey checks and appends the key of a row.
 func (b *Builder) AddKey(row int, text []byte) {
-	key, detail := b.check(row, text)
-	if detail != "" {
-		b.Wrong(row, "key", detail)
-	} else if len(b.Problems) == 0 {
-		b.add(key)
+	if b.Base64 || len(text) == 0 || len(text) > planner.MaxKeyBytes {
+		var detail string
+		if text, detail = b.check(row, text); detail != "" {
+			b.Wrong(row, "key", detail)
+			return
+		}
+	}
+	if len(b.Problems) == 0 && (b.keys.Len() < b.room || b.grow(1)) && b.Meter.Take(b.keys.Allocates(len(text))) {
+		b.keys.AppendUnhashed(text)
 	}
 }
 

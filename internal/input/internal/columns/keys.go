@@ -50,13 +50,6 @@ func (k *keyList) check(row int, text []byte) (key []byte, detail string) {
 	return nil, ""
 }
 
-// add appends a key, unless the meter refuses to.
-func (k *keyList) add(key []byte) {
-	if (k.keys.Len() < k.room || k.grow(1)) && k.meter.Take(k.keys.Allocates(len(key))) {
-		k.keys.AppendUnhashed(key)
-	}
-}
-
 // KeysFor returns the keys with room for so many more, of so many bytes together; nil when the
 // meter refuses that.
 func (k *keyList) KeysFor(more, text int) *planner.Keys {
