@@ -27,16 +27,20 @@ import (
 	"plannerd/internal/input/internal/problem"
 )
 
-// What decoders are told, and what they return.
+// Options and Limits are what decoders are told, Document and Resolution what they return.
 type (
 	Options    = columns.Options
 	Limits     = columns.Limits
 	Document   = columns.Document
 	Resolution = columns.Resolution
-	Error      = problem.Error
-	Kind       = problem.Kind
-	Problem    = problem.Problem
-	Location   = problem.Location
+)
+
+// Error is how they refuse: a Kind, and Problems with their Locations.
+type (
+	Error    = problem.Error
+	Kind     = problem.Kind
+	Problem  = problem.Problem
+	Location = problem.Location
 )
 
 // Defaults of [Limits].
@@ -87,10 +91,10 @@ func open(r io.Reader, f Format, o Options, fields columns.Field) (columns.Sourc
 func decode[D any](r io.Reader, f Format, o Options, fields columns.Field,
 	made func(*columns.Builder) (D, error)) (none D, err error) {
 	s, err := open(r, f, o, fields)
-	defer s.Close()
 	if err == nil {
 		err = columns.ReadAll(s)
 	}
+	defer s.Close() //nolint:staticcheck // also after an error
 	if err != nil {
 		return none, err
 	}

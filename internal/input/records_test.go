@@ -39,8 +39,8 @@ func recordsOf(n int) []compact.Record {
 func recordBodies(tb testing.TB, records []compact.Record) map[string][]byte {
 	tb.Helper()
 	var j, c bytes.Buffer
-	if err := lists.WriteCompactJSON(&j, 42, &compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1},
-		Degree: 8}, false); err != nil {
+	s := &compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1}, Degree: 8}
+	if err := lists.WriteCompactJSON(&j, 42, s, false); err != nil {
 		tb.Fatal(err)
 	}
 	if err := lists.WriteCompactCSV(&c, records); err != nil {
@@ -332,7 +332,8 @@ func BenchmarkRecords(b *testing.B) {
 	}
 	s := &compact.Statistics{Records: records}
 	b.Run("write/format=json/records=1e5", func(b *testing.B) {
-		measure(b, recordBodies(b, records)["json"], n, func() error { return lists.WriteCompactJSON(io.Discard, 1, s, false) })
+		body := recordBodies(b, records)["json"]
+		measure(b, body, n, func() error { return lists.WriteCompactJSON(io.Discard, 1, s, false) })
 	})
 	blob := stored.EncodeCompact(s)
 	b.Run("encode/records=1e5", func(b *testing.B) {

@@ -37,7 +37,7 @@ func NewStream(r io.Reader, f Format, o Options) *Stream {
 	source, err := open(r, f, o, statisticsFields)
 	b := source.Gathered()
 	s := &Stream{intervals: &rowIntervals{
-		source: source, rows: b, options: b.Options, has: source.Names(columns.Interval),
+		source: source, rows: b, options: b.Options, has: b.Columns&columns.Interval != 0,
 	}}
 	if err != nil {
 		s.fail(err)

@@ -38,7 +38,9 @@ func EncodeReport(s *planner.Statistics) []byte {
 	blob.WriteList(w, s.Residual, blob.Residuals)
 	order := hashOrder(s.Keys)
 	keyLen := func(i int) int { return len(s.Keys.At(int(order[i]))) }
-	blob.BlocksOf(reportBlockRows, s.Len(), keyLen, func(from, to, keyBytes int) { writeBlock(w, s, order[from:to], keyBytes) })
+	blob.BlocksOf(reportBlockRows, s.Len(), keyLen, func(from, to, keyBytes int) {
+		writeBlock(w, s, order[from:to], keyBytes)
+	})
 	return w.Finish()
 }
 

@@ -124,5 +124,6 @@ var recordPlanes = []blob.Plane[compact.Record]{
 	blob.Counts(func(r *compact.Record) *int64 { return &r.Count }),
 }
 
-var classMovePlanes = append([]blob.Plane[compact.Record]{blob.IDs(func(r *compact.Record) *int32 { return &r.Planned })},
-	recordPlanes...)
+var classMovePlanes = append([]blob.Plane[compact.Record]{
+	blob.IDs(func(r *compact.Record) *int32 { return &r.Planned }),
+}, recordPlanes...)

@@ -107,7 +107,7 @@ func compressed(tb testing.TB, encoding string, text []byte) []byte {
 // decode decodes a whole stream.
 func decode(r io.Reader, o columns.Options) (*columns.Document, error) {
 	p, err := New(r, o, columns.StatisticsRow|columns.Interval)
-	defer p.Close()
+	defer p.Close() //nolint:staticcheck // also after an error
 	if err == nil {
 		err = columns.ReadAll(p)
 	}

@@ -5,7 +5,6 @@ package arrowrows
 
 import (
 	"io"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -52,14 +51,11 @@ func New(r io.Reader, o columns.Options, fields columns.Field) (*Rows, error) {
 	p.Allow(o.Limits.Bytes)
 	var err error
 	if p.reader, err = ipc.NewReaderFromMessageReader(p.messages, ipc.WithAllocator(p.messages)); err != nil {
-		return p, p.explain()
+		err = p.explain()
+	} else {
+		err = p.setTypes(p.reader.Schema())
 	}
-	return p, p.setTypes(p.reader.Schema())
-}
-
-// Names tells whether the schema has a field.
-func (p *Rows) Names(f columns.Field) bool {
-	return slices.ContainsFunc(p.columns, func(c column) bool { return c.field == f })
+	return p, err
 }
 
 // Allow sets the limit of bytes, counted from here.

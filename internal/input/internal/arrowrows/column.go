@@ -173,10 +173,10 @@ func (c *column) read(i int, r *columns.Row) string {
 		r.Key = key
 	case columns.Cost, columns.Frequency:
 		r.Cost = c.amounts[i] + 0 // −0 becomes 0
-		return wrongAmount(r.Cost)
+		return columns.AmountDetail(r.Cost)
 	case columns.State:
 		r.State = c.amounts[i] + 0
-		return wrongAmount(r.State)
+		return columns.AmountDetail(r.State)
 	case columns.Instance:
 		r.Instance = c.ids[i]
 		return wrongID(r.Instance)
@@ -197,13 +197,6 @@ func (c *column) read(i int, r *columns.Row) string {
 		}
 	}
 	return ""
-}
-
-func wrongAmount(x float64) string {
-	if columns.IsAmount(x) {
-		return ""
-	}
-	return columns.AmountDetail(x)
 }
 
 func wrongID(v int32) string {

@@ -79,6 +79,7 @@ func NewWriter(magic string) *Writer {
 	return &Writer{out: append(out, 0, 0, 0, 0)}
 }
 
+// Number writes a number.
 func (w *Writer) Number(n int) { w.out = binary.AppendUvarint(w.out, uint64(n)) }
 
 // Float writes a float among the numbers.

@@ -139,6 +139,7 @@ func (d *Document) Location(row int, field string) problem.Location {
 // Shape is how rows lie in a body.
 type Shape uint8
 
+// The shapes.
 const (
 	ShapeRows    Shape = iota // NDJSON, CSV and Arrow: /17/cost
 	ShapeKeys                 // /keys/17/cost

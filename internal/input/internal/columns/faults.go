@@ -13,6 +13,7 @@ type Faults struct {
 	Fields   Field             // that rows may have; these also tell which kind of rows it is
 	Rows     int               // seen, also refused ones
 	Problems []problem.Problem // up to [problem.Most]
+	Columns  Field             // that the body has; none where each row names what it has
 
 	Line   func() int // the line of the newest row; nil: there are no lines
 	Ragged bool       // rows need not be on successive lines
@@ -128,18 +129,18 @@ func (b *Faults) SetColumns(names []string) ([]Field, error) {
 		b.Fields = RecordRow | b.Fields&Interval
 	}
 	var columns []Field
-	seen := Field(0)
+	b.Columns = 0
 	twice := map[string]bool{}
 	for _, name := range names {
 		f := FieldOf([]byte(name), b.Fields)
-		if twice[name] || f != Unknown && seen&f != 0 {
+		if twice[name] || f != Unknown && b.Columns&f != 0 {
 			return nil, &problem.Error{Kind: problem.Malformed, Problems: []problem.Problem{{
 				Pointer: "/" + problem.Escape(name), Detail: "column stands twice",
 				Location: problem.Location{Line: b.lineOf(0), Column: name},
 			}}}
 		}
 		twice[name] = true
-		seen |= f
+		b.Columns |= f
 		switch {
 		case f != Unknown:
 		case name == "count" && b.Fields&Cost != 0:
@@ -149,6 +150,6 @@ func (b *Faults) SetColumns(names []string) ([]Field, error) {
 		}
 		columns = append(columns, f)
 	}
-	b.require(seen, "column ", b.WrongColumn)
+	b.require(b.Columns, "column ", b.WrongColumn)
 	return columns, b.Invalid()
 }

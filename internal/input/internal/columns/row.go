@@ -10,6 +10,7 @@ import (
 // Field is a member of a row, or a set of them.
 type Field uint16
 
+// The fields.
 const (
 	Key Field = 1 << iota
 	Cost
@@ -71,27 +72,10 @@ func FieldOf(name []byte, fields Field) Field {
 }
 
 func namedField(name []byte) Field {
-	switch string(name) {
-	case "key":
-		return Key
-	case "cost":
-		return Cost
-	case "frequency":
-		return Frequency
-	case "state":
-		return State
-	case "instance":
-		return Instance
-	case "hash_instance":
-		return HashInstance
-	case "interval":
-		return Interval
-	case "count":
-		return Count
-	case "from":
-		return From
-	case "to":
-		return To
+	for i, known := range fieldNames {
+		if string(name) == known {
+			return Field(1) << i
+		}
 	}
 	return Unknown
 }
@@ -162,9 +146,12 @@ var RecordFields = [...]string{"instance", "hash_instance", "cost", "state", "co
 // IsAmount tells whether x may be a cost or a state.
 func IsAmount(x float64) bool { return x >= 0 && x <= planner.MaxAmount }
 
-// AmountDetail says why x may not.
+// AmountDetail says why x may not; empty: it may.
 func AmountDetail(x float64) string {
-	if x > planner.MaxAmount && !math.IsInf(x, 0) {
+	switch {
+	case IsAmount(x):
+		return ""
+	case x > planner.MaxAmount && !math.IsInf(x, 0):
 		return DetailGreat
 	}
 	return DetailNumber

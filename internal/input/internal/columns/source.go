@@ -6,9 +6,6 @@ type Source interface {
 	Next(r *Row) (bool, error)
 	// Allow sets the limit of bytes of what is read from here.
 	Allow(bytes int64)
-	// Names tells whether the body has a column for a field; where rows name what they
-	// have, it has none.
-	Names(f Field) bool
 	Gathered() *Builder
 	Close()
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -47,9 +46,6 @@ func New(r io.Reader, o columns.Options, fields columns.Field) (*Rows, error) {
 	p.columns, err = p.SetColumns(names)
 	return p, err
 }
-
-// Names tells whether the header has a field.
-func (p *Rows) Names(f columns.Field) bool { return slices.Contains(p.columns, f) }
 
 // columnNames reads the header, or takes the names from the options: then it leaves
 // the first line for a row.
@@ -237,7 +233,9 @@ func (p *Rows) id(i int, f columns.Field, r *columns.Row) (v int32, next int, ok
 
 // integer reads an integer from 0 to limit. NoInstance stands for an empty cell,
 // and for one that is wrong.
-func (p *Rows) integer(i int, f columns.Field, r *columns.Row, limit int64, detail string) (v int64, next int, ok bool) {
+func (p *Rows) integer(
+	i int, f columns.Field, r *columns.Row, limit int64, detail string,
+) (v int64, next int, ok bool) {
 	if v, next = window.Digits(p.Buf, i, limit); next > i && ends(p.Buf[next]) {
 		r.Seen |= f
 		return v, next, true

@@ -1,7 +1,6 @@
 package jsonrows
 
 import (
-	"slices"
 	"strconv"
 
 	"plannerd/internal/input/internal/columns"
@@ -11,9 +10,8 @@ import (
 // columnsReader gathers the lists of a "columns" member.
 type columnsReader struct {
 	*parser
-	seen    columns.Field
-	unknown []string
-	length  [6]int // values of each field, by the number of its bit
+	seen   columns.Field
+	length [6]int // values of each field, by the number of its bit
 }
 
 // columnLists reads the value of "columns".
@@ -33,17 +31,9 @@ func (p *parser) columnLists() error {
 
 // column reads the list of one field.
 func (c *columnsReader) column(name string) error {
-	outer := c.Context
-	defer func() { c.Context = outer }()
-	pointer := "/columns/" + problem.Escape(name)
-	c.Context = func() string { return pointer }
+	pointer := c.Context()
 	f := columns.FieldOf([]byte(name), c.Fields)
-	if f != columns.Unknown && c.seen&f != 0 || slices.Contains(c.unknown, name) {
-		c.Fail(c.Pos, "duplicate member")
-		return c.Malformed()
-	}
 	if f == columns.Unknown {
-		c.unknown = append(c.unknown, name)
 		c.Note(problem.Problem{
 			Pointer: pointer, Detail: columns.DetailUnknown, Location: problem.Location{Column: name},
 		})

@@ -1,6 +1,9 @@
 package jsonrows
 
-import "plannerd/internal/input/internal/window"
+import (
+	"plannerd/internal/input/internal/problem"
+	"plannerd/internal/input/internal/window"
+)
 
 // maxMemberBytes bounds the text of a member of a body that is not of rows.
 const maxMemberBytes = 64 << 20
@@ -42,11 +45,13 @@ func (p *grammar) lineEnd() error {
 
 const detailAfter = "text after the document"
 
-// object reads the members of an object, which the window stands at. member reads one value; the window stands at its first byte.
+// object reads the members of an object, which the window stands at; no name stands twice. member
+// reads one value: the window stands at its first byte.
 func (p *grammar) object(member func(name string) error) error {
 	if empty, err := p.empty('}'); empty || err != nil {
 		return err
 	}
+	outer, names := p.Context, map[string]bool{}
 	for {
 		var name string
 		if err := p.Unit(func(i int) (int, bool) { return p.objectName(i, &name) }); err != nil {
@@ -55,9 +60,16 @@ func (p *grammar) object(member func(name string) error) error {
 		if _, err := p.Peek(); err != nil {
 			return err
 		}
+		p.Context = func() string { return outer() + "/" + problem.Escape(name) }
+		if names[name] {
+			p.Fail(p.Pos, "duplicate member")
+			return p.Malformed()
+		}
+		names[name] = true
 		if err := member(name); err != nil {
 			return err
 		}
+		p.Context = outer
 		end, err := p.separator('}')
 		if err != nil || end {
 			return err

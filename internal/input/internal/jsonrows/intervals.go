@@ -75,23 +75,19 @@ func (s *Documents) accept(d *columns.Document) error {
 // DecodeList reads a JSON object whose member "intervals" is a list of documents as
 // [Decode] reads them. Each names its interval, and they ascend. take is given one after
 // the other; the limits hold for each. It returns the other members.
-func DecodeList(r io.Reader, o columns.Options, take func(interval int64, d *columns.Document) error) (map[string][]byte, error) {
+func DecodeList(r io.Reader, o columns.Options,
+	take func(interval int64, d *columns.Document) error) (map[string][]byte, error) {
 	s := NewDocuments(r, o)
 	s.has = true
 	defer s.Close()
 	p := s.parser
-	members, listed := p.members, false
+	members := p.members
 	err := p.whole(func(name string) error {
+		if name == "intervals" {
+			return s.list(take)
+		}
 		p.members = members
-		if _, twice := members[name]; twice || name == "intervals" && listed {
-			p.Fail(p.Pos, "duplicate member")
-			return p.Malformed()
-		}
-		if name != "intervals" {
-			return p.verbatim(name)
-		}
-		listed = true
-		return s.list(take)
+		return p.verbatim(name)
 	}, p.lastEnd)
 	return members, err
 }

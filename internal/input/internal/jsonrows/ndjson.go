@@ -18,9 +18,6 @@ func NewLines(r io.Reader, o columns.Options, fields columns.Field) *Lines {
 	return p
 }
 
-// Names is false: each row names what it has.
-func (p *Lines) Names(columns.Field) bool { return false }
-
 // Next reads the next row; false at the end.
 func (p *Lines) Next(r *columns.Row) (bool, error) {
 	before := p.Base + int64(p.Pos)

@@ -101,14 +101,6 @@ func (p *parser) turn(read bool, s columns.Shape, fields columns.Field) {
 
 // bodyMember reads a member of the body.
 func (p *parser) bodyMember(name string) error {
-	outer := p.Context
-	defer func() { p.Context = outer }()
-	p.Context = func() string { return "/" + problem.Escape(name) }
-	_, twice := p.members[name]
-	if twice || name == "keys" && p.rowsSeen || name == "columns" && p.columnsSeen {
-		p.Fail(p.Pos, "duplicate member")
-		return p.Malformed()
-	}
 	switch name {
 	case "keys":
 		p.rowsSeen = true

@@ -4,27 +4,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/input/internal/columns"
-	"plannerd/internal/input/internal/problem"
 	"plannerd/internal/input/internal/window"
 )
 
 // compact reads the object "compact": its records become rows, all else a
 // member of the document.
 func (p *parser) compact() error {
-	rest := []byte{'{'}
-	names := map[string]bool{}
-	outer := p.Context
+	rest, members := []byte{'{'}, 0
 	err := p.object(func(name string) error {
-		p.Context = func() string { return "/compact/" + problem.Escape(name) }
-		defer func() { p.Context = outer }()
-		if names[name] {
-			p.Fail(p.Pos, "duplicate member")
-			return p.Malformed()
-		}
-		if len(names) == columns.MaxMembers {
+		if members++; members > columns.MaxMembers {
 			return tooManyMembers("/compact")
 		}
-		names[name] = true
 		if name == "records" {
 			p.recordsSeen = true
 			return p.recordList()

@@ -22,7 +22,8 @@ type scanner struct {
 // stringStops marks the lowest byte of x that is not a plain character of a
 // JSON string: a quote, a backslash, a control character or a byte ≥ 0x80.
 func stringStops(x uint64) uint64 {
-	return window.ZeroBytes(x^'"'*window.Ones) | window.ZeroBytes(x^'\\'*window.Ones) | ((x-' '*window.Ones)&^x|x)&window.Highs
+	return window.ZeroBytes(x^'"'*window.Ones) | window.ZeroBytes(x^'\\'*window.Ones) |
+		((x-' '*window.Ones)&^x|x)&window.Highs
 }
 
 // str reads the JSON string at i. The text lies in the window or in scratch.
