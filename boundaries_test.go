@@ -66,19 +66,18 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "sdk/go/handoff", imports: []string{"cmp", "errors", "fmt", "iter", "maps", "slices"},
 		project: []string{"sdk/go/route"}, reach: []string{"context", "net/..."}},
 	{place: "planner/...", project: []string{"internal/exact", "sdk/go/route", "sdk/go/sketch"}, reach: impure},
-	{place: "planner/internal/ablation", reach: impure},
 	{place: "planner/internal/assign", project: []string{"internal/exact"}, reach: impure},
 	{place: "planner/internal/knapsack", project: []string{"internal/exact"}, reach: impure},
 	{place: "planner/internal/bound", reach: impure,
-		project: []string{"planner/internal/ablation", "planner/internal/assign", "planner/internal/knapsack",
+		project: []string{"planner/internal/assign", "planner/internal/knapsack",
 			"internal/exact"}},
 	{place: "planner/internal/division", reach: impure,
 		project: []string{"planner/internal/assign", "planner/internal/bound", "sdk/go/route"}},
 	{place: "planner/internal/search", reach: impure, project: []string{
-		"planner/internal/ablation", "planner/internal/assign", "planner/internal/bound", "planner/internal/knapsack",
+		"planner/internal/assign", "planner/internal/bound", "planner/internal/knapsack",
 		"internal/exact"}},
 	{place: "planner/internal/optimal", reach: impure, project: []string{
-		"planner/internal/ablation", "planner/internal/assign", "planner/internal/bound", "planner/internal/search",
+		"planner/internal/assign", "planner/internal/bound", "planner/internal/search",
 		"internal/exact"}},
 	{place: "planner/plannertest", project: []string{ // support for tests
 		"planner", "planner/internal/...", "internal/exact"}},

@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"plannerd/internal/service"
 	"plannerd/internal/web/access"
@@ -120,6 +122,47 @@ func (a Access) identified(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// lookAgain is how often it is looked whether the token of a request that waits is still known.
+const lookAgain = time.Second
+
+// whileKnown is the context of a request that waits. It ends when the token that made its caller
+// known is removed, or the caller's role or operators are changed; done must be called.
+func (a Access) whileKnown(r *http.Request) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	caller := callerOf(ctx)
+	if caller == nil {
+		return ctx, func() { cancel(nil) }
+	}
+	known, tick := a.Tokens(), time.NewTicker(lookAgain)
+	go func() {
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if now := a.Tokens(); now != known {
+				if found := now.Find(httpkit.BearerToken(r)); found == nil || !found.Same(*caller) {
+					cancel(unauthenticated(r))
+					return
+				}
+				known = now
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// unknownSince is the problem of a request whose context of whileKnown ended; nil: it did not.
+func unknownSince(ctx context.Context) error {
+	var p *httpkit.Problem
+	if errors.As(context.Cause(ctx), &p) {
+		return p
+	}
+	return nil
 }
 
 // admit refuses callers who may not do what asks for need.

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json"
@@ -32,10 +34,11 @@ type callers struct {
 	testing.TB
 	tokens  *access.Tokens
 	secrets map[string]string
+	now     atomic.Pointer[access.Tokens] // instead of tokens; nil: they are the same
 }
 
 func newCallers(t testing.TB) *callers {
-	return &callers{t, &access.Tokens{}, map[string]string{}}
+	return &callers{TB: t, tokens: &access.Tokens{}, secrets: map[string]string{}}
 }
 
 // add makes a token and returns the header that brings it along.
@@ -48,8 +51,22 @@ func (c *callers) add(name string, role access.Role, operators ...string) string
 	return "Authorization: Bearer " + c.secrets[name]
 }
 
+// remove makes new tokens without a caller's.
+func (c *callers) remove(name string) {
+	left := &access.Tokens{}
+	for other, secret := range c.secrets {
+		if other == name {
+			continue
+		}
+		if err := left.Add(secret, *c.tokens.Find(secret)); err != nil {
+			c.Fatal(err)
+		}
+	}
+	c.now.Store(left)
+}
+
 func (c *callers) option(config *api.Config) {
-	config.Access.Tokens = func() *access.Tokens { return c.tokens }
+	config.Access.Tokens = func() *access.Tokens { return cmp.Or(c.now.Load(), c.tokens) }
 }
 
 // operation is one of the contract.
@@ -620,4 +637,25 @@ func decodeToken(t *testing.T, token string) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+// TestWaitOfARemovedToken: who waits for a table and is no longer known is told so, and others wait on.
+func TestWaitOfARemovedToken(t *testing.T) {
+	c := newCallers(t)
+	admin, gone, stays := c.add("admin", access.Admin, "*"), c.add("gone", access.Engine, "*"), c.add("stays", access.Engine, "*")
+	e := newEnv(t, c.option)
+	e.do("PUT", "/v1/operators/clicks", `{"instances":2}`, admin).want(http.StatusCreated)
+	wait := func(token string) <-chan *answer {
+		got := make(chan *answer, 1)
+		go func() { got <- e.do("GET", "/v1/operators/clicks/routing-table?since=0&wait=5s", "", token) }()
+		return got
+	}
+	first, second := wait(gone), wait(stays)
+	c.remove("gone")
+	begin := time.Now()
+	(<-first).want(http.StatusUnauthorized)
+	if took := time.Since(begin); took > 4*time.Second {
+		t.Errorf("it was told after %v", took)
+	}
+	(<-second).want(http.StatusNotModified)
 }

@@ -134,7 +134,7 @@ func TestAdviceInWords(t *testing.T) {
 func TestAdviceRefusals(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", `{"instances":4,"hash":{"function":"modulo"}}`)
-	e.do("GET", "/v1/operators/clicks/advice", "").fails(http.StatusGone, "purged", "")
+	e.do("GET", "/v1/operators/clicks/advice", "").fails(http.StatusNotFound, "interval_not_found", "")
 	e.do("GET", "/v1/operators/none/advice", "").fails(http.StatusNotFound, "operator_not_found", "")
 	e.do("GET", "/v1/operators/clicks/advice?instance_load=0", "").
 		fails(http.StatusUnprocessableEntity, "invalid", "?instance_load")

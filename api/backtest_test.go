@@ -283,7 +283,7 @@ func TestBacktestOfWhatIsKept(t *testing.T) {
 func TestBacktestRefusals(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", `{"instances":4,"theta_max":0.05,"hash":{"function":"modulo"}}`)
-	e.do("POST", "/v1/operators/clicks/backtest", "").fails(http.StatusGone, "purged", "")
+	e.do("POST", "/v1/operators/clicks/backtest", "").fails(http.StatusNotFound, "interval_not_found", "")
 	e.do("POST", "/v1/operators/none/backtest", "").fails(http.StatusNotFound, "operator_not_found", "")
 	e.operator("tokens", `{"instances":2,"scheme":"ring"}`)
 	e.do("POST", "/v1/operators/tokens/backtest", "").fails(http.StatusConflict, "no_routing_table", "")

@@ -656,3 +656,41 @@ func TestRetention(t *testing.T) {
 	}
 	e.do("GET", "/v1/operators/clicks/routing-table?version=0", "").fails(http.StatusGone, "purged", "")
 }
+
+// TestStartOfAnOlderPlan: a plan that was approved under a schema that did not say whom plans await
+// awaits those between which its keys move, and is not committed before they have acknowledged it.
+func TestStartOfAnOlderPlan(t *testing.T) {
+	for version := int64(1); version <= 4; version++ {
+		e := newEnv(t)
+		e.operator("clicks", reported)
+		p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).plan()
+		want := p.Awaits
+		if len(want) == 0 || len(p.Migrations) == 0 {
+			t.Fatalf("it awaits %v, and moves %d keys", want, len(p.Migrations))
+		}
+		for at := int64(-1); at != version; {
+			var err error
+			if at, err = e.store.Migrator().Down(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := e.store.Migrator().Up(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := e.do("GET", "/v1/plans/"+p.Id, "").want(http.StatusOK).plan()
+		if got.Status != "approved" || len(got.Awaits) > 0 {
+			t.Fatalf("schema %d: the plan is %s and awaits %v", version, got.Status, got.Awaits)
+		}
+		got = e.do("POST", "/v1/plans/"+p.Id+"/start", `{"executor":"e"}`).want(http.StatusOK).plan()
+		if !slices.Equal(got.Awaits, want) {
+			t.Errorf("schema %d: it awaits %v, want %v", version, got.Awaits, want)
+		}
+		e.do("POST", "/v1/plans/"+p.Id+"/commit", "").want(http.StatusConflict)
+		for i, instance := range want {
+			got = e.do("POST", "/v1/plans/"+p.Id+"/acks", fmt.Sprintf(`{"instances":[%d]}`, instance)).want(http.StatusOK).plan()
+			if committed := got.Status == "committed"; committed != (i == len(want)-1) {
+				t.Errorf("schema %d: after %d of %d acks it is %s", version, i+1, len(want), got.Status)
+			}
+		}
+	}
+}

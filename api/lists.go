@@ -125,7 +125,11 @@ func streamList(w http.ResponseWriter, c *call, list lists.List, keys keyCoder) 
 	}
 	keys.base64 = keys.base64 || list.NeedsBase64()
 	return httpkit.WriteStream(w, c.Request, http.StatusOK, streamType(w, c.media, keys), func(out *bufio.Writer) error {
-		if c.media == mediaCSV {
+		switch {
+		case c.media != mediaCSV:
+		case c.Query.Get("formulas") == "escape":
+			return list.WriteCSV(&formulaEscaper{Writer: out}, keys.base64)
+		default:
 			return list.WriteCSV(out, keys.base64)
 		}
 		return list.WriteNDJSON(out, keys.base64)

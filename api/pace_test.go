@@ -206,6 +206,31 @@ func TestAnswerNotTaken(t *testing.T) {
 	}
 }
 
+// TestAnswerTakenSlowly: a client that takes its answer bit by bit is cut off as well.
+func TestAnswerTakenSlowly(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) {
+		c.Store, c.Limits.Pace.WriteTimeout, c.Limits.Pace.BodyRate = endless{c.Store}, 500*time.Millisecond, 1<<40
+	})
+	e.operator("clicks", `{"instances":2}`)
+	address, served := e.listen()
+	conn := say(t, address, "GET /v1/operators/clicks/routing-table HTTP/1.1\r\nHost: x\r\n\r\n")
+	taken, bit := 0, make([]byte, 128<<10)
+	for ended := false; !ended; {
+		n, err := conn.Read(bit)
+		if taken += n; err != nil {
+			t.Fatalf("the connection ended before its request: %v", err)
+		}
+		select {
+		case <-served: // though something was read all the time
+			ended = true
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if whole := 1_000_000 * 40; taken > whole/2 {
+		t.Errorf("%d bytes were taken before it was cut off", taken)
+	}
+}
+
 // TestHungUp: a client that hangs up while its body is read, or while an analysis
 // runs that would take minutes, ends its request and frees what it held.
 func TestHungUp(t *testing.T) {

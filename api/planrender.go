@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/operator"
@@ -128,7 +127,7 @@ type ack struct {
 }
 
 // figuresOut brings figures into an answer, with what is claimed of the balance.
-func figuresOut(f service.Figures, balanced *bool, named namedKeys, keys keyCoder) (planFigures, error) {
+func figuresOut(f service.Figures, balanced *bool, named figures.NamedKeys, keys keyCoder) (planFigures, error) {
 	unfilled, err := figures.UnfilledOf(f)
 	out := planFigures{
 		EndReason: f.EndReason, Causes: f.Causes, Balanced: balanced, TableWithinLimit: f.TableWithinLimit,
@@ -146,18 +145,18 @@ func figuresOut(f service.Figures, balanced *bool, named namedKeys, keys keyCode
 		out.Filled, out.Unfilled = new(len(unfilled) == 0), unfilled
 	}
 	if f.Instances != nil {
-		out.HotKeys, out.Splits = make([]wire.HotKey, len(named.hot)), make([]wire.SplitKey, len(named.split))
+		out.HotKeys, out.Splits = make([]wire.HotKey, len(named.Hot)), make([]wire.SplitKey, len(named.Split))
 	}
 	if out.Causes == nil {
 		out.Causes = []string{}
 	}
-	for i, x := range named.split {
+	for i, x := range named.Split {
 		out.Splits[i] = wire.SplitKey{
 			Key: keys.text(x.Key), Cost: x.Cost, Cause: wire.SplitKeyCause(x.Cause), Changed: x.Changed,
 			Parts: partsOut(x.Parts),
 		}
 	}
-	for i, h := range named.hot {
+	for i, h := range named.Hot {
 		out.HotKeys[i] = wire.HotKey{Instance: h.Instance, Cost: h.Cost, Pieces: h.Pieces, ForcedTheta: h.ForcedTheta}
 		if h.Class != nil {
 			out.HotKeys[i].Class = &h.Class
@@ -177,34 +176,12 @@ func partsOut(parts []planner.Part) wire.Parts {
 	return out
 }
 
-// namedKeys are the keys that the figures of a plan name.
-type namedKeys struct {
-	hot   []figures.HotKey
-	split []figures.SplitKey
-}
-
-// readNamedKeys reads them from the figures of a stored plan.
-func readNamedKeys(f service.Figures) (out namedKeys, err error) {
-	for _, list := range []struct {
-		text []byte
-		into any
-	}{{f.HotKeys, &out.hot}, {f.Splits, &out.split}} {
-		if list.text == nil {
-			continue
-		}
-		if err := json.Unmarshal(list.text, list.into); err != nil {
-			return out, fmt.Errorf("reading stored keys: %w", err)
-		}
-	}
-	return out, nil
-}
-
-// see has an answer name the keys.
-func (k namedKeys) see(keys *keyCoder) {
-	for _, h := range k.hot {
+// seeNamed has an answer name the keys that the figures of a plan name.
+func seeNamed(k figures.NamedKeys, keys *keyCoder) {
+	for _, h := range k.Hot {
 		keys.see(h.Key)
 	}
-	for _, x := range k.split {
+	for _, x := range k.Split {
 		keys.see(x.Key)
 	}
 }
@@ -231,7 +208,7 @@ func queuesOut(p service.Plan) (*wire.QueueFigures, error) {
 
 // openPlan renders a plan up to its long parts, and leaves the object open. A plan
 // as it is listed has neither instances nor hot keys.
-func openPlan(p service.Plan, named namedKeys, keys keyCoder, persist *time.Duration) ([]byte, error) {
+func openPlan(p service.Plan, named figures.NamedKeys, keys keyCoder, persist *time.Duration) ([]byte, error) {
 	balanced, err := reading.BalancedOf(p)
 	if err != nil {
 		return nil, err
@@ -301,11 +278,11 @@ type planText struct {
 // newPlanText renders a plan with the lists that are given. keys starts as the
 // request asks and turns to base64 when some key needs it.
 func newPlanText(p service.Plan, l listing.Lists, keys keyCoder, persist *time.Duration) (t planText, err error) {
-	named, err := readNamedKeys(p.Figures)
+	named, err := figures.NamedKeysOf(p.Figures)
 	if err != nil {
 		return t, err
 	}
-	named.see(&keys)
+	seeNamed(named, &keys)
 	keys.base64 = keys.base64 || l.NeedsBase64()
 	head, err := openPlan(p, named, keys, persist)
 	return planText{appendSizes(head, reading.SchemeOf(p), p.TableBefore, p.TableAfter), l, keys}, err

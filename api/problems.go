@@ -59,7 +59,7 @@ func refusalProblem(e *refusal.Error) *httpkit.Problem {
 		status = http.StatusConflict
 	}
 	p := retryable(status, wire.Code(e.Reason), e.Detail, retryAfter[e.Reason])
-	p.Logged = e.Reason == refusal.Unavailable // when it began
+	p.Logged = e.Reason == refusal.Unavailable && !e.Damage() // when it began
 	if e.Detail == "" {
 		p.Detail = httpkit.Invalid().Detail
 	}

@@ -27,6 +27,7 @@ import (
 	"plannerd/internal/input"
 	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
+	"plannerd/internal/web/access"
 	"plannerd/internal/web/admission"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -79,8 +80,11 @@ func New(c Config) (*Server, error) {
 		},
 	})
 	watching.Watch(service)
+	noticing := func(err error) *httpkit.Problem {
+		return problemOf(service.NoticeDamage(context.Background(), err))
+	}
 	s := &shared{
-		service: service, log: log, errors: &httpkit.ErrorHandler{Log: log, ProblemOf: problemOf, Now: c.Now},
+		service: service, log: log, errors: &httpkit.ErrorHandler{Log: log, Now: c.Now, ProblemOf: noticing},
 		limits: c.Limits, access: c.Access, version: c.Version, now: c.Now,
 		observer: watching, draining: c.Draining, memory: memory,
 	}
@@ -193,6 +197,15 @@ func routes(s *shared) []route {
 	}
 }
 
+// onlyLooks tells whether no engine waits for the answer of a request. Of a caller who is known the
+// role says so; of others, what they ask for.
+func onlyLooks(ctx context.Context, op *contract.Operation, need requiredRole) bool {
+	if caller := callerOf(ctx); caller != nil {
+		return !caller.Role.Grants(access.Engine)
+	}
+	return need.role == access.Viewer && op.OperationID != "getRoutingTable" && op.OperationID != "route" && op.OperationID != "getPlan"
+}
+
 // checked holds a request against what its caller may do and against the contract
 // before it reaches its handler, and turns the handler's error into an answer.
 func checked(s *shared, op *contract.Operation, need requiredRole, handle handler) http.HandlerFunc {
@@ -201,6 +214,9 @@ func checked(s *shared, op *contract.Operation, need requiredRole, handle handle
 		httpkit.NameSpan(r.Context(), op.Method, op.Path)
 		c := &call{Request: r, op: op, memory: s.memory.Lease(r.Context())}
 		defer s.release(c.memory)
+		if onlyLooks(r.Context(), op, need) {
+			c.memory.View()
+		}
 		s.errors.Handle(w, r, func(w http.ResponseWriter) error {
 			err := s.access.admit(r, need)
 			if err != nil {

@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -125,10 +126,15 @@ func (s tables) get(w http.ResponseWriter, c *call) error {
 func (s tables) follow(w http.ResponseWriter, c *call, q tableRequest) error {
 	// The answer comes late, and not because the client is slow.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(q.wait + s.limits.Pace.WriteTimeout))
-	now, answered, err := s.service.Follow(c.Context(), q.TableQuery, q.wait, c.memory, q.hasChanges(c.Request),
+	ctx, done := s.access.whileKnown(c.Request)
+	defer done()
+	now, answered, err := s.service.Follow(ctx, q.TableQuery, q.wait, c.memory, q.hasChanges(c.Request),
 		func(view *feed.TableView) error { return q.write(w, c, view, q.writeShared) })
-	if answered || err != nil {
+	switch {
+	case answered:
 		return err
+	case err != nil:
+		return cmp.Or(unknownSince(ctx), err)
 	}
 	return q.unchanged(w, c, now)
 }

@@ -12,6 +12,7 @@ import (
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
+	"plannerd/internal/service/figures"
 	"plannerd/internal/service/propose"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/contract"
@@ -240,7 +241,7 @@ func renderTrials(
 	out, total := &whatIfText{results: make([]resultText, len(results))}, time.Duration(0)
 	for i, p := range results {
 		total += p.Took
-		namedKeys{p.HotKeyList(), p.SplitKeys()}.see(&out.keys)
+		seeNamed(figures.NamedKeys{Hot: p.HotKeyList(), Split: p.SplitKeys()}, &out.keys)
 		if in.Lists {
 			out.results[i].plan = p
 			out.keys.base64 = out.keys.base64 || p.NeedsBase64()
@@ -265,7 +266,7 @@ func renderTrials(
 		if in.Trials[i].Splitting.Expects(f.Merges) {
 			balanced = nil
 		}
-		shown, err := figuresOut(f, balanced, namedKeys{p.HotKeyList(), p.SplitKeys()}, out.keys)
+		shown, err := figuresOut(f, balanced, figures.NamedKeys{Hot: p.HotKeyList(), Split: p.SplitKeys()}, out.keys)
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ const (
 )
 
 // errCorrupt: the bytes are not what EncodeChanges made.
-var errCorrupt = errors.New("store: corrupt table changes")
+var errCorrupt = fmt.Errorf("%w: corrupt table changes", ErrDamaged)
 
 // Encoded changes are one byte of format, the length of the body as a uvarint,
 // and the body as one zstd frame. The body holds the number of changes and then

@@ -67,10 +67,22 @@ var (
 	// ErrOutdated: the database is of a newer program, and this one would do wrong on
 	// it. It is ErrUnavailable, too.
 	ErrOutdated = fmt.Errorf("%w: this program is too old for its database", ErrUnavailable)
+	// ErrDamaged: something that the database holds is not what was stored. It is
+	// ErrUnavailable, too: nothing more is written once it was found.
+	ErrDamaged = fmt.Errorf("%w: what it holds is damaged", ErrUnavailable)
 	// ErrFull: the database has no room for what is to be kept. It is an
 	// ErrUnavailable as well; what was kept can still be read.
 	ErrFull = fmt.Errorf("%w: its disk is full", ErrUnavailable)
 )
+
+// Unreadable is the ErrDamaged of what a caller once had stored and cannot read any more, as err
+// says; nil if that is nil.
+func Unreadable(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("reading %s: %w: %w", what, ErrDamaged, err)
+}
 
 // Operator is one balanced operator as it stands.
 type Operator struct {
@@ -411,6 +423,9 @@ type Keep struct {
 	// Purged is for how long it is known of a purged plan that it existed: ErrPurged
 	// instead of ErrNotFound.
 	Purged time.Duration
+	// Routers is for how long a router stays registered whose lease has run out, unless a plan
+	// of its operator is being applied or aborted. 0: for ever.
+	Routers time.Duration
 }
 
 // PlanFilter selects and pages through plans, newest first.
@@ -603,6 +618,9 @@ type Lifecycle interface {
 	// TableWithinLimit become the resolution's, the others stay. ErrTransition also for
 	// a plan that is of keys, or with EngineTable: those need none; ErrBaseChanged.
 	ResolvePlan(ctx context.Context, id string, r Resolution, by Transition, guards ...PlanGuard) (Plan, error)
+	// AwaitInstances has an approved plan wait for instances that waits for none, as a program
+	// stored it that did not work out for whom. Other plans stay as they are.
+	AwaitInstances(ctx context.Context, id string, instances []int32) error
 	// StartPlan says that an executor applies an approved plan. Its Routers are those that
 	// the operator has now, and stay so. Other plans stay as
 	// they are: the end of this one supersedes them. An executor with a higher epoch
@@ -675,6 +693,12 @@ type Maintenance interface {
 	// Tidy removes what need not be kept any longer, and gives the space of what was
 	// removed back to the system.
 	Tidy(ctx context.Context, at time.Time, keep Keep) error
+	// VerifyTable reads the routing table of an operator and all its versions, and holds
+	// them against their checksums. ErrDamaged, ErrNotFound.
+	VerifyTable(ctx context.Context, operator string) error
+	// NoticeDamage returns what it is given. If that is ErrDamaged, as a caller cannot read
+	// what it once had stored, every method that writes fails with it from now on.
+	NoticeDamage(ctx context.Context, damage error) error
 	// Now is the time by the store's clock, which is the same for all processes that use
 	// the store: callers hand in times of this clock, and not of their own.
 	// ErrUnavailable.

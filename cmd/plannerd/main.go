@@ -67,6 +67,7 @@ type commandLine struct {
 	Resolve   resolveCmd           `cmd:"" help:"Name the keys that carry out a plan of compact records."`
 	Generate  generateCmd          `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate   serving.Migrate      `cmd:"" help:"Change the database schema."`
+	Check     serving.Check        `cmd:"" help:"Look whether anything in a database is damaged."`
 	Backup    serving.Backup       `cmd:"" help:"Copy a SQLite database while it is served."`
 	Restore   serving.Restore      `cmd:"" help:"Make a SQLite database of a backup."`
 	Token     serving.Token        `cmd:"" help:"Make tokens that let callers of the service in."`

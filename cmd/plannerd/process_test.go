@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/x509"
-	"database/sql"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -314,14 +312,7 @@ func TestServeEndsInASwallowingNetwork(t *testing.T) {
 func TestServeIsTooOld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.db")
 	succeed(t, "", "migrate", "up", "--database-url", "sqlite:"+path)
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = db.ExecContext(t.Context(), "UPDATE oldest_program SET version = 1000")
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	damage(t, path, "UPDATE oldest_program SET version = 1000")
 	var log lockedBuffer
 	code := run(t.Context(), []string{"serve", "--listen", "127.0.0.1:0", "--database-url", "sqlite:" + path}, nil, nil,
 		io.Discard, &log)

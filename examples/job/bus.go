@@ -96,7 +96,6 @@ const (
 	dumpedSubject = "ctl.dumped" // all that one holds
 	dieSubject    = "ctl.die"    // .<role>.<name>: a step at which the process kills itself
 	diedSubject   = "ctl.died"   // it did
-	mergeSubject  = "ctl.merge"  // .<instance>: partial counts of keys that are merged there
 	askSubject    = "ctl.again"  // what is owed to the driver is said again
 	takenSubject  = "ctl.taken"  // instances tell routers how far they have come
 )

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,12 +27,10 @@ type driver struct {
 	epoch      int64
 	machine    *handoff.Driver
 	view       *router.View
-	places     *placement
 	interval   int64
 	latest     map[int32]statistics
 	asked      int
 	began      time.Time // of the plan that is pending
-	phase      time.Time // when its phase began
 	history    *history
 	failpoints []*failpoint // its own, and plannerd's
 	// The instances that have acknowledged the pending version.
@@ -45,37 +42,6 @@ type driver struct {
 type history struct {
 	plans atomic.Int64
 	last  atomic.Int64 // how long the last plan took, in nanoseconds
-
-	mu     sync.Mutex
-	phases [len(phases)]histogram
-}
-
-// phases are what plans spend their time on, one after the other: from the statistics of the
-// last instance on. Those from the start on, but for the first, are of each batch.
-var phases = [...]string{
-	"plannerd plans", "it starts the plan", "it tells of it", "instances hand over", "plannerd commits",
-	"it tells of it again",
-}
-
-// add notes how long a phase took. What began before this driver is not known.
-func (h *history) add(phase int, since time.Time) {
-	if since.IsZero() {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.phases[phase] == nil {
-		h.phases[phase] = histogram{}
-	}
-	h.phases[phase].add(time.Since(since))
-}
-
-// reset forgets the phases, and returns them.
-func (h *history) reset() (all [len(phases)]histogram) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all, h.phases = h.phases, all
-	return all
 }
 
 // runDriver runs until the context ends, or another driver takes over.
@@ -91,7 +57,7 @@ func runDriver(ctx context.Context, c config, h *history, failpoints []*failpoin
 	}
 	epoch := time.Now().UnixMilli() // higher than that of any driver before
 	d := &driver{config: c, bus: b, api: api, epoch: epoch, machine: handoff.NewDriver(epoch),
-		latest: map[int32]statistics{}, history: h, places: newPlacement(c), failpoints: failpoints}
+		latest: map[int32]statistics{}, history: h, failpoints: failpoints}
 	return d.run(ctx)
 }
 
@@ -165,12 +131,8 @@ func (d *driver) start(ctx context.Context, plan string) error {
 func (d *driver) see(ctx context.Context, v *router.View) error {
 	old := d.view
 	d.view = v
-	switch {
-	case v.Pending != nil && (old == nil || old.Pending == nil):
+	if v.Pending != nil && (old == nil || old.Pending == nil) {
 		d.began = time.Now()
-		d.next(2)
-	case old != nil && old.Pending != nil && (v.Pending == nil || v.Pending.Version != old.Pending.Version):
-		d.next(5)
 	}
 	if v.Pending == nil && old != nil && old.Pending != nil {
 		d.history.plans.Add(1)
@@ -248,19 +210,11 @@ func (d *driver) ack(ctx context.Context, p *wire.PendingTable, instance int32) 
 		return nil
 	}
 	d.at("before acknowledgement")
-	d.next(3)
 	_, err := d.api.AckPlan(ctx, p.Plan, wire.AckRequest{
 		Instances: d.acked, ExecutorEpoch: &d.epoch, Batch: &p.Batch,
 	})
-	d.next(4)
 	d.at("acknowledged")
 	return err
-}
-
-// next ends a phase of a plan, and begins the one after it.
-func (d *driver) next(phase int) {
-	d.history.add(phase, d.phase)
-	d.phase = time.Now()
 }
 
 // fence announces the plan for a router that is lost. One that is not, and has registered
@@ -337,11 +291,10 @@ func (d *driver) plan(ctx context.Context) error {
 	rows := map[string]*client.Row{}
 	for _, s := range d.latest {
 		for _, k := range s.Keys {
-			unit := d.places.unit([]byte(k.Key))
-			r := rows[string(unit)]
+			r := rows[k.Key]
 			if r == nil {
-				r = &client.Row{Key: unit}
-				rows[string(unit)] = r
+				r = &client.Row{Key: []byte(k.Key)}
+				rows[k.Key] = r
 			}
 			r.Cost += k.Cost
 			r.State += k.State
@@ -352,11 +305,10 @@ func (d *driver) plan(ctx context.Context) error {
 		return nil
 	}
 	var sorted []client.Row
-	for _, unit := range slices.Sorted(maps.Keys(rows)) {
-		sorted = append(sorted, *rows[unit])
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		sorted = append(sorted, *rows[key])
 	}
 	version := d.view.Table.Version()
-	d.phase = time.Now()
 	p, err := d.api.CreatePlanFrom(ctx, operator, wire.PlanRequest{Interval: d.interval, TableVersion: &version},
 		client.Statistics{Rows: client.Rows(sorted)})
 	d.interval++
@@ -366,10 +318,8 @@ func (d *driver) plan(ctx context.Context) error {
 	if p.Status != wire.PlanStatusApproved {
 		return nil
 	}
-	d.next(0)
 	d.at("plan made")
 	err = d.start(ctx, p.Id)
-	d.next(1)
 	d.at("started")
 	return err
 }

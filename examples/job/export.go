@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"errors"
-	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -58,21 +57,7 @@ func (x *counter) export(ctx context.Context) error {
 }
 
 // mostTransferred is how many bytes of states are sent, or taken in, in one step.
-func (c config) mostTransferred() int {
-	const most = 128 << 10
-	if c.transferRate == 0 {
-		return most
-	}
-	return min(most, int(c.transferRate/100))
-}
-
-// transferTime is how long so many bytes take.
-func (c config) transferTime(size int) time.Duration {
-	if c.transferRate == 0 {
-		return 0
-	}
-	return time.Duration(float64(size) / c.transferRate * float64(time.Second))
-}
+const mostTransferred = 128 << 10
 
 // exported has the keys of what was sent be kept, unless the hand-over ended meanwhile.
 func (x *counter) exported(ctx context.Context, err error) error {

@@ -11,7 +11,7 @@ import (
 type generator struct {
 	bus     Bus
 	name    string
-	keys    keys
+	keys    *zipf
 	begin   time.Time
 	mu      sync.Mutex
 	numbers map[string]uint64
@@ -41,13 +41,11 @@ const (
 
 // load is how many events come.
 type load struct {
-	events uint64        // in all, of one source; 0: no bound
-	rate   float64       // a second, of one source; 0: as the window allows
-	during time.Duration // 0: no bound
+	rate   float64 // a second, of one source; 0: as the window allows
+	during time.Duration
 }
 
-// run makes events until there are so many, the time is over, the keys end, or the context
-// ends.
+// run makes events until the time is over or the context ends.
 func (g *generator) run(ctx context.Context, l load) error {
 	tick := time.NewTicker(frameTime)
 	defer tick.Stop()
@@ -59,26 +57,23 @@ func (g *generator) run(ctx context.Context, l load) error {
 		case <-tick.C:
 		}
 		passed := time.Since(begin)
-		if l.during > 0 && passed >= l.during || l.events > 0 && made >= l.events {
+		if passed >= l.during {
 			return nil
 		}
 		due := made + 64*frameEvents
 		if l.rate > 0 {
 			due = uint64(passed.Seconds() * l.rate)
 		}
-		if l.events > 0 {
-			due = min(due, l.events)
-		}
-		n, ended, err := g.send(ctx, due-made, l.rate == 0)
-		if ended || err != nil {
+		n, err := g.send(ctx, due-made, l.rate == 0)
+		if err != nil {
 			return err
 		}
 		made += n
 	}
 }
 
-// send sends so many events, or as many as the window allows; ended: there are no more keys.
-func (g *generator) send(ctx context.Context, due uint64, windowed bool) (sent uint64, ended bool, err error) {
+// send sends so many events, or as many as the window allows.
+func (g *generator) send(ctx context.Context, due uint64, windowed bool) (sent uint64, err error) {
 	for sent < due && ctx.Err() == nil {
 		room := min(due-sent, frameEvents)
 		if windowed {
@@ -88,28 +83,22 @@ func (g *generator) send(ctx context.Context, due uint64, windowed bool) (sent u
 			break
 		}
 		list := g.make(int(room))
-		if len(list) == 0 {
-			return sent, true, nil
-		}
 		if err := g.bus.Feed(ctx, g.name, appendEvents(nil, list)); err != nil {
-			return sent, false, err
+			return sent, err
 		}
 		sent += uint64(len(list))
 	}
-	return sent, false, nil
+	return sent, nil
 }
 
-// make makes up to n events; fewer, where there are no more keys.
+// make makes n events.
 func (g *generator) make(n int) []event {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
 	list := make([]event, 0, n)
 	for range n {
-		key, ok := g.keys.next(now.Sub(g.begin))
-		if !ok {
-			break
-		}
+		key := g.keys.next(now.Sub(g.begin))
 		g.numbers[key]++
 		list = append(list, event{key: key, n: g.numbers[key], at: now.UnixNano()})
 	}

@@ -22,7 +22,6 @@ type counter struct {
 	db        database
 	meta      meta
 	machine   *handoff.Instance[event]
-	placement *placement
 	costs     costs // since the statistics were sent last
 	live      live  // since it was sent last
 	said      time.Time
@@ -40,14 +39,10 @@ type counter struct {
 
 	given   []handoff.Transfer // were sent: their keys are about to be kept
 	going   *export            // exports that are being sent; nil: none
-	link    pacer              // of state that it receives
-	linked  <-chan time.Time   // until then the link is busy; nil: it is not
 	pace    pacer
 	busy    <-chan time.Time // until then messages that were taken have their service time; nil: none
 	working []event          // these messages
 	parked  pauses
-	partial map[string]uint64 // counted since the last merge, of keys that are merged elsewhere
-	merges  <-chan Message
 }
 
 // input is a stream that an instance reads: its channels, or transfers.
@@ -120,8 +115,8 @@ func runInstance(ctx context.Context, c config, id int32) error {
 		return err
 	}
 	x := &counter{member: member{c, id, b}, failpoint: end, db: db, meta: m,
-		machine:   handoff.NewInstance(id, c.mode(), m.Machine),
-		placement: newPlacement(c), costs: costs{stats.NewExact()}, parked: newPauses(), partial: map[string]uint64{}}
+		machine: handoff.NewInstance(id, c.mode(), m.Machine),
+		costs:   costs{stats.NewExact()}, parked: newPauses()}
 	err = db.View(func(tx *bbolt.Tx) error { // what it holds is in the statistics, idle or not
 		return states{tx}.each(func(key string, c count, as status) bool {
 			if as == active {
@@ -155,16 +150,13 @@ func (x *counter) run(ctx context.Context, api *client.Client) error {
 	if x.asked, err = inbox(x.bus, 16, dumpSubject, askSubject, reportSubject); err != nil {
 		return err
 	}
-	if x.merges, err = inbox(x.bus, 1024, mergeSubject+"."+self); err != nil {
-		return err
-	}
 	select {
 	case x.view = <-x.views:
 	case <-ctx.Done():
 		return nil
 	}
 	err = x.step(ctx, func() ([]handoff.Action[event], error) {
-		return append(x.machine.See(x.placement.view(x.view)), x.machine.Resume()...), nil
+		return append(x.machine.See(x.view.Handover()), x.machine.Resume()...), nil
 	})
 	if err == nil {
 		err = x.loop(ctx)
@@ -177,20 +169,14 @@ func (x *counter) run(ctx context.Context, api *client.Client) error {
 
 // loop does one thing after the other until the context ends.
 func (x *counter) loop(ctx context.Context) error {
-	tick, merge := time.NewTicker(200*time.Millisecond), time.NewTicker(x.merge)
+	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	defer merge.Stop()
 	for {
 		var channel <-chan *Message
-		var merges <-chan Message
 		if x.busy == nil {
-			channel, merges = x.inputs[0].next(), x.merges
+			channel = x.inputs[0].next()
 		}
-		var transfers <-chan *Message
-		if x.linked == nil {
-			transfers = x.inputs[1].next()
-		}
-		nothing := len(channel) == 0 && len(merges) == 0
+		nothing := len(channel) == 0
 		var err error
 		select {
 		case <-ctx.Done():
@@ -205,28 +191,19 @@ func (x *counter) loop(ctx context.Context) error {
 				x.pace.idle()
 			}
 			err = x.inputs[0].read(ctx, m)
-		case m, ok := <-transfers:
+		case m, ok := <-x.inputs[1].next():
 			if !ok {
 				return nil
 			}
 			err = x.inputs[1].read(ctx, m)
-		case <-x.linked:
-			x.linked = nil
 		case sent := <-x.going.over():
 			err = x.exported(ctx, sent)
-		case m := <-merges:
-			if nothing {
-				x.pace.idle()
-			}
-			err = x.takePartial(m)
 		case <-x.busy:
 			err = x.finish()
 		case m := <-x.asked:
 			err = x.answer(ctx, m)
 		case <-tick.C:
 			err = errors.Join(x.sayLive(), x.tell())
-		case <-merge.C:
-			err = x.sendPartial()
 		}
 		if err != nil {
 			return err
@@ -234,9 +211,9 @@ func (x *counter) loop(ctx context.Context) error {
 	}
 }
 
-// spend has the messages that were taken, and so many partial counts, have their service time.
-func (x *counter) spend(partial int) error {
-	until := x.pace.work(time.Duration(len(x.working)+partial) * x.service)
+// spend has the messages that were taken have their service time.
+func (x *counter) spend() error {
+	until := x.pace.work(time.Duration(len(x.working)) * x.service)
 	if wait := time.Until(until); wait > 0 {
 		x.busy = time.After(wait)
 		return nil
@@ -278,41 +255,9 @@ func (x *counter) sayLive() error {
 	return err
 }
 
-// sendPartial sends what was counted of keys whose parts are merged at another instance.
-func (x *counter) sendPartial() error {
-	lists := map[int32][]event{}
-	for key, n := range x.partial {
-		to, err := x.placement.owner(x.view, []byte(key))
-		if err != nil {
-			return err
-		}
-		if to != x.id {
-			lists[to] = append(lists[to], event{key: key, n: n})
-		}
-	}
-	clear(x.partial)
-	for to, list := range lists {
-		if err := x.bus.Publish(fmt.Sprintf("%s.%d", mergeSubject, to), appendEvents(nil, list)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// takePartial merges what another instance counted. Each count takes as long as a message.
-// What comes of it is not kept here: a real job sends it on.
-func (x *counter) takePartial(m Message) error {
-	list, err := decodeEvents(m.Content)
-	if err != nil {
-		return err
-	}
-	x.meta.Done.Merged += uint64(len(list))
-	return x.spend(len(list))
-}
-
 // see takes a new view, and what waited for it.
 func (x *counter) see(ctx context.Context) error {
-	err := x.step(ctx, func() ([]handoff.Action[event], error) { return x.machine.See(x.placement.view(x.view)), nil })
+	err := x.step(ctx, func() ([]handoff.Action[event], error) { return x.machine.See(x.view.Handover()), nil })
 	for i := range x.inputs {
 		if in := &x.inputs[i]; err == nil && in.waiting != nil {
 			err = in.read(ctx, in.waiting)
@@ -441,7 +386,7 @@ func (x *counter) process(s states, a handoff.Action[event]) error {
 		return x.complain("message %d of %q comes to instance %d, which has handed the key over", e.n, e.key, x.id)
 	case e.n <= last:
 		return nil // it came again
-	case e.n > last+1 && !x.policy.partial:
+	case e.n > last+1:
 		err := x.complain("message %d of %q and %s follows %d at instance %d", e.n, e.key, a.Router, last, x.id)
 		if err != nil {
 			return err
@@ -460,9 +405,6 @@ func (x *counter) process(s states, a handoff.Action[event]) error {
 	x.meta.Done.Processed++
 	x.working = append(x.working, e)
 	x.parked.goOn(e.key)
-	if x.policy.merged {
-		x.partial[e.key]++
-	}
 	if isIncoming {
 		return s.putIncoming(e.key, c)
 	}
@@ -500,7 +442,7 @@ func (x *counter) read(ctx context.Context, m *Message) (waiting *Message, err e
 	if err != nil || len(x.working) == 0 {
 		return waiting, err
 	}
-	return waiting, x.spend(0)
+	return waiting, x.spend()
 }
 
 func (x *counter) readFrame(source string, f Frame) (out []handoff.Action[event], waits bool) {
@@ -538,7 +480,7 @@ func (x *counter) receive(ctx context.Context, m *Message) (waiting *Message, er
 			x.meta.Transfer = m.At
 			size += len(t.State)
 			out = append(out, actions...)
-			if m = nil; size < x.mostTransferred() {
+			if m = nil; size < mostTransferred {
 				m = x.inputs[1].there()
 			}
 		}
@@ -547,13 +489,10 @@ func (x *counter) receive(ctx context.Context, m *Message) (waiting *Message, er
 	if err != nil {
 		return waiting, err
 	}
-	if wait := time.Until(x.link.work(x.transferTime(size))); wait > 0 {
-		x.linked = time.After(wait)
-	}
 	if len(x.working) == 0 || x.busy != nil {
 		return waiting, nil
 	}
-	return waiting, x.spend(0) // messages waited for the state
+	return waiting, x.spend() // messages waited for the state
 }
 
 // answer answers what is asked: statistics or all counts, or what is owed to the driver.

@@ -3,6 +3,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +33,6 @@ type config struct {
 	routers, instances     int
 	keys                   int
 	zipf                   float64
-	stream                 string  // a recording
 	rate                   float64 // events a second, of all sources; 0: as many as may be on their way
 	window                 uint64  // events on their way
 	ahead                  uint64  // events on their way from a router to an instance; 0: no bound
@@ -41,11 +41,9 @@ type config struct {
 	service                time.Duration // per event
 	together               int           // events of one transaction
 	stateBytes             int
-	interval, merge        time.Duration
+	interval               time.Duration
 	theta                  float64
-	batch                  int64         // keys of a batch of a plan
-	batchPause             time.Duration // for which an instance receives in a batch of a plan
-	transferRate           float64       // bytes of state that an instance sends, and receives, in a second; 0: no bound
+	batch                  int64 // keys of a batch of a plan
 	policy                 policy
 	follows                bool
 	seed                   uint64
@@ -55,7 +53,7 @@ type config struct {
 func defaults(t Transport) config {
 	c := config{transport: t, routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000, window: 2000, ahead: 128,
 		shift: 10 * time.Second, swaps: 100, service: 100 * time.Microsecond, together: 64, stateBytes: 100,
-		interval: 2 * time.Second, merge: time.Second, theta: 0.05, seed: 1}
+		interval: 2 * time.Second, theta: 0.05, seed: 1}
 	_ = c.setPolicy("optimal")
 	return c
 }
@@ -68,28 +66,20 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.IntVar(&c.instances, "instances", c.instances, "how many instances")
 	f.IntVar(&c.keys, "keys", c.keys, "how many keys")
 	f.Float64Var(&c.zipf, "zipf", c.zipf, "the exponent of Zipf's law")
-	f.StringVar(&c.stream, "stream", c.stream, "a recorded stream to replay in place of Zipf's law: statistics in CSV "+
-		"or NDJSON, or keys, one a line; gzip if .gz")
 	f.Float64Var(&c.rate, "rate", c.rate, "events a second; 0: as many as -window allows")
 	f.Uint64Var(&c.window, "window", c.window, "how many events may be on their way where there is no rate")
 	f.Uint64Var(&c.ahead, "ahead", c.ahead, "how many events may be on their way from a router to an instance; 0: any")
-	f.DurationVar(&c.shift, "shift", c.shift, "how often the hot keys change, or how long each interval of a recorded "+
-		"stream lasts; 0: never, or each is played once")
+	f.DurationVar(&c.shift, "shift", c.shift, "how often the hot keys change; 0: never")
 	f.IntVar(&c.swaps, "swaps", c.swaps, "how many hot keys change places with any others when they change")
 	f.DurationVar(&c.service, "service", c.service, "how long an event takes, its counting included")
 	f.IntVar(&c.together, "together", c.together, "how many events are appended, or counted, in one step")
 	f.IntVar(&c.stateBytes, "state", c.stateBytes, "bytes of state of a key")
 	f.DurationVar(&c.interval, "interval", c.interval, "how often plannerd is asked")
-	f.DurationVar(&c.merge, "merge", c.merge, "how often parts of the state of keys are merged, where there are any")
 	f.Int64Var(&c.batch, "batch", c.batch, "how many keys move at once, in batches of a plan; 0: all of a plan")
-	f.DurationVar(&c.batchPause, "batch-pause", c.batchPause, "for how long an instance sends or receives state in a "+
-		"batch of a plan, by -transfer-rate; 0: all of a plan")
-	f.Float64Var(&c.transferRate, "transfer-rate", c.transferRate, "how many bytes of state an instance sends, and "+
-		"receives, in a second; 0: as many as it can")
 	f.Float64Var(&c.theta, "theta", c.theta, "the imbalance that is allowed")
 	f.BoolVar(&c.follows, "follow", c.follows, "messages of keys that move follow them, and are not held by routers")
 	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random")
-	f.Func("policy", "how keys are placed: hash, sticky, pkg, mixed, optimal (default), split or shuffle", c.setPolicy)
+	f.Func("policy", "how keys are placed: hash, mixed or optimal (default)", c.setPolicy)
 }
 
 // arguments are the flags by which another process gets the same configuration.
@@ -111,7 +101,6 @@ type Outcome struct {
 	Plans, Moved int
 	killed       map[string]int // by step
 	figures      figures
-	phases       [len(phases)]histogram
 }
 
 // Run runs a job, or one process of it, as its flags say, and prints what came of it.
@@ -123,12 +112,7 @@ func Run(ctx context.Context, t Transport, out io.Writer, arguments ...string) (
 	id := f.String("id", "", "its name or id")
 	duration := f.Duration("duration", 40*time.Second, "for how long events come")
 	kills := f.Int("kills", 0, "how many processes are killed meanwhile")
-	var cmp comparison
-	compares := f.Bool("compare", false, "run the job under all policies, one after the other, and compare them")
-	cmp.flags(f)
-	var scale rescaling
-	scales := f.Bool("compare-batches", false, "remove instances from the job, at once and in batches, and compare that")
-	scale.flags(f)
+	removed := f.Int("removed", 0, "how many instances lose all their keys when half the time is over")
 	if err := f.Parse(arguments); err != nil {
 		return all, err
 	}
@@ -141,12 +125,10 @@ func Run(ctx context.Context, t Transport, out io.Writer, arguments ...string) (
 			return all, err
 		}
 		return all, runInstance(ctx, c, int32(n))
-	case *compares:
-		return all, cmp.run(ctx, c, out)
-	case *scales:
-		return all, scale.run(ctx, c, cmp, out)
+	case *removed < 0 || *removed >= c.instances:
+		return all, fmt.Errorf("-removed is less than -instances, and not negative")
 	}
-	if all, err = runJob(ctx, c, *duration, *kills); err == nil {
+	if all, err = runJob(ctx, c, *duration, *kills, *removed); err == nil {
 		all.print(out)
 	}
 	return all, err
@@ -164,16 +146,13 @@ func (o Outcome) print(out io.Writer) {
 	}{{"while no plan was pending", f.latencies}, {"while one was", f.during}} {
 		fmt.Fprintf(out, "messages %s: p50 %.1f ms, p99 %.1f ms (%d)\n", x.when, x.quantile(0.5), x.quantile(0.99), x.count())
 	}
-	for i, x := range o.phases {
-		fmt.Fprintf(out, "%22s: p50 %.1f ms, p99 %.1f ms (%d)\n", phases[i], x.quantile(0.5), x.quantile(0.99), x.count())
-	}
 	for _, step := range slices.Sorted(maps.Keys(o.killed)) {
 		fmt.Fprintf(out, "%4d killed at %s\n", o.killed[step], step)
 	}
 }
 
 // runJob runs the job, and checks in the end that nothing was lost.
-func runJob(ctx context.Context, c config, duration time.Duration, kills int) (Outcome, error) {
+func runJob(ctx context.Context, c config, duration time.Duration, kills, removed int) (Outcome, error) {
 	var out Outcome
 	err := withJob(ctx, c, func(j *job) error {
 		log.Printf("dashboard: %s", j.plannerd)
@@ -187,16 +166,23 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills int) (O
 		if err := j.load(ctx, l); err != nil {
 			return err
 		}
-		j.monitor.reset() // latencies, pauses and phases are those of the second half
-		j.history.reset()
+		j.monitor.reset() // latencies and pauses are those of the second half
+		if removed > 0 {
+			if err := j.configure(ctx, j.instances-removed); err != nil {
+				return err
+			}
+		}
 		if err := j.load(ctx, l); err != nil {
+			return err
+		}
+		if err := j.checkEmptied(ctx, removed); err != nil {
 			return err
 		}
 		made, err := j.await(ctx)
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		out = Outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed, figures{}, j.history.reset()}
-		out.figures, _, _ = j.monitor.reset()
+		out = Outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed, figures{}}
+		out.figures = j.monitor.reset()
 		return err
 	})
 	return out, err
@@ -249,9 +235,7 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 	if err := j.listen(); err != nil {
 		return err
 	}
-	if err := j.openSources(); err != nil {
-		return err
-	}
+	j.openSources()
 	if j.drivers, err = newDrivers(ctx, j); err != nil {
 		return err
 	}
@@ -380,18 +364,11 @@ func (j *job) listen() (err error) {
 }
 
 // openSources makes the sources of events, one for each router.
-func (j *job) openSources() (err error) {
-	var recording [][]string
-	if j.stream != "" {
-		if recording, err = readRecording(j.stream, j.seed); err != nil {
-			return err
-		}
-	}
+func (j *job) openSources() {
 	for r := range j.routers {
-		j.sources = append(j.sources, &generator{bus: j.bus, name: routerName(r), keys: j.newKeys(recording, r),
+		j.sources = append(j.sources, &generator{bus: j.bus, name: routerName(r), keys: newZipf(j.config, r),
 			begin: time.Now(), numbers: map[string]uint64{}, window: &j.window})
 	}
-	return nil
 }
 
 // load lets events come, and shows how it goes.
@@ -488,7 +465,7 @@ func (j *job) check(ctx context.Context) (counted uint64, problem string, err er
 		for key, here := range dumps[int32(i)].Keys {
 			counted += here.N
 			there, twice := counts[key]
-			if twice && !j.policy.partial {
+			if twice {
 				problem = fmt.Sprintf("%q is at instances %d and %d", key, owner[key], i)
 			}
 			owner[key], counts[key] = i, dumped{here.N + there.N, here.Last}
@@ -499,7 +476,7 @@ func (j *job) check(ctx context.Context) (counted uint64, problem string, err er
 		g.mu.Lock()
 		for key, n := range g.numbers {
 			numbers[key] += n
-			if got := counts[key].Last[g.name]; got != n && !j.policy.partial {
+			if got := counts[key].Last[g.name]; got != n {
 				problem = fmt.Sprintf("%q of %s: %d were made, %d counted", key, g.name, n, got)
 			}
 		}
@@ -510,7 +487,7 @@ func (j *job) check(ctx context.Context) (counted uint64, problem string, err er
 			problem = fmt.Sprintf("%q: %d were made, %d counted", key, n, got)
 		}
 	}
-	if problem == "" && !j.policy.partial {
+	if problem == "" {
 		problem, err = j.checkRoutes(ctx, owner)
 	}
 	return counted, problem, err
@@ -522,12 +499,12 @@ func (j *job) checkRoutes(ctx context.Context, owner map[string]int) (problem st
 	if err != nil {
 		return "", err
 	}
-	asked, units := 0, newPlacement(j.config)
+	asked := 0
 	for key, at := range owner {
 		if asked++; asked > 500 {
 			break
 		}
-		to, err := api.Route(ctx, operator, units.unit([]byte(key)))
+		to, err := api.Route(ctx, operator, []byte(key))
 		if err != nil {
 			return "", err
 		}
@@ -536,4 +513,26 @@ func (j *job) checkRoutes(ctx context.Context, owner map[string]int) (problem st
 		}
 	}
 	return "", nil
+}
+
+// checkEmptied demands that the instances that were removed have no keys any more.
+func (j *job) checkEmptied(ctx context.Context, removed int) error {
+	if removed == 0 {
+		return nil
+	}
+	deadline := time.Now().Add(time.Minute)
+	for {
+		left := 0
+		dumps, err := j.dumps(ctx)
+		for i := j.instances - removed; i < j.instances; i++ {
+			left += len(dumps[int32(i)].Keys)
+		}
+		switch {
+		case err == nil && left == 0:
+			return nil
+		case time.Now().After(deadline) || ctx.Err() != nil:
+			return cmp.Or(err, ctx.Err(), fmt.Errorf("instances that were removed have %d keys", left))
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
 }

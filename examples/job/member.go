@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"plannerd/sdk/go/handoff"
 	"plannerd/sdk/go/stats"
@@ -30,14 +29,12 @@ func (m member) complain(format string, args ...any) error {
 	return m.bus.Publish(wrongSubject, fmt.Appendf(nil, format, args...))
 }
 
-// sendStates sends states, no faster than the rate of a transfer allows.
+// sendStates sends states, some at a time.
 func (m member) sendStates(ctx context.Context, list []handoff.Transfer) error {
-	var link pacer
-	link.idle()
 	for len(list) > 0 {
 		var some []Addressed
 		size := 0
-		for size < m.mostTransferred() && len(list) > 0 {
+		for size < mostTransferred && len(list) > 0 {
 			one, err := addressed(list[0])
 			if err != nil {
 				return err
@@ -49,7 +46,6 @@ func (m member) sendStates(ctx context.Context, list []handoff.Transfer) error {
 		if err := m.bus.Transfer(ctx, m.id, some); err != nil {
 			return err
 		}
-		sleep(ctx, time.Until(link.work(m.transferTime(size))))
 	}
 	return ctx.Err()
 }

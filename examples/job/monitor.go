@@ -27,8 +27,6 @@ type figures struct {
 	begin                     time.Time
 	before                    map[int32]done
 	latencies, during, pauses histogram
-	plans                     int64     // that had ended before
-	thetas                    []float64 // of each line
 }
 
 func newMonitor(j *job) *monitor {
@@ -39,7 +37,7 @@ func newMonitor(j *job) *monitor {
 
 func (m *monitor) newFigures() figures {
 	return figures{begin: time.Now(), before: maps.Clone(m.latest), latencies: histogram{}, during: histogram{},
-		pauses: histogram{}, plans: m.job.history.plans.Load()}
+		pauses: histogram{}}
 }
 
 func (f *figures) take(x live) {
@@ -48,17 +46,15 @@ func (f *figures) take(x live) {
 	f.pauses.join(x.Pauses)
 }
 
-// since is what the instances did: in all, and how far the busiest is above the mean in
-// messages and partial counts.
+// since is what the instances did: in all, and how far the busiest is above the mean.
 func (m *monitor) since(f figures) (sum done, theta float64) {
 	work, most := uint64(0), uint64(0)
 	for i, x := range m.latest {
 		old := f.before[i]
 		sum.Processed += x.Processed - old.Processed
-		sum.Merged += x.Merged - old.Merged
 		sum.Moved += x.Moved - old.Moved
 		sum.MovedSize += x.MovedSize - old.MovedSize
-		own := x.Processed + x.Merged - old.Processed - old.Merged
+		own := x.Processed - old.Processed
 		work += own
 		most = max(most, own)
 	}
@@ -97,23 +93,13 @@ func (m *monitor) done() done {
 	return sum
 }
 
-// reset begins another phase, and returns what was done in the one before.
-func (m *monitor) reset() (f figures, sum done, seconds float64) {
+// reset begins another phase, and returns the figures of the one before.
+func (m *monitor) reset() figures {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f = m.phase
-	sum, _ = m.since(f)
+	f := m.phase
 	m.phase = m.newFigures()
-	return f, sum, time.Since(f.begin).Seconds()
-}
-
-// theta is the θ that leaves as much of the throughput as those of all lines did.
-func (f figures) theta() float64 {
-	left := 0.0
-	for _, theta := range f.thetas {
-		left += 1 / (1 + theta)
-	}
-	return float64(len(f.thetas))/left - 1
+	return f
 }
 
 // print prints a line: what was counted since the last one, how late, and how evenly.
@@ -126,7 +112,6 @@ func (m *monitor) print() {
 	}
 	m.lines++
 	sum, theta := m.since(m.line)
-	m.phase.thetas = append(m.phase.thetas, theta)
 	m.line.latencies.join(m.line.during)
 	fmt.Fprintf(log.Writer(), "%6.0f %10.0f %9.1f %9.1f %7.3f %7d %8d %10.1f %9.1f %9.1f\n", time.Since(m.begin).Seconds(),
 		float64(sum.Processed)/time.Since(m.line.begin).Seconds(), m.line.latencies.quantile(0.5),

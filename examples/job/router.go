@@ -25,7 +25,6 @@ type sender struct {
 	bus       Bus
 	api       *client.Client
 	machine   *handoff.Router[event]
-	places    *placement
 	held      pauses
 	ahead     *ahead
 	failpoint *failpoint
@@ -54,7 +53,7 @@ func runRouter(ctx context.Context, c config, name string) error {
 		return err
 	}
 	s := &sender{config: c, failpoint: end, name: name, bus: b, api: api, machine: handoff.NewRouter[event](c.mode()),
-		places: newPlacement(c), held: newPauses(), ahead: newAhead(c.ahead), open: map[uint64]int{}}
+		held: newPauses(), ahead: newAhead(c.ahead), open: map[uint64]int{}}
 	if err := b.Listen(takenSubject, func(m Message) { s.ahead.hear(m, name) }); err != nil {
 		return err
 	}
@@ -204,7 +203,7 @@ func (s *sender) renew(ctx context.Context) error {
 }
 
 func (s *sender) see(ctx context.Context, v *router.View) error {
-	list, err := s.machine.See(s.places.view(v))
+	list, err := s.machine.See(v.Handover())
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,6 @@ func (e *event) UnmarshalJSON(b []byte) error {
 // done is what an instance has done since there is one of its number.
 type done struct {
 	Processed uint64 `json:"processed"` // messages
-	Merged    uint64 `json:"merged"`    // partial counts that came from other instances
 	Moved     int    `json:"moved"`     // states that came
 	MovedSize int    `json:"moved_size"`
 }

@@ -519,16 +519,6 @@ func ratio(before, after []work, of func(work) float64) float64 {
 	return most * float64(len(after)) / sum
 }
 
-// moved compares where slots were and are.
-func moved(before, after *places, of *content) (n, keys int, bytes float64) {
-	for slot := range slots {
-		if before.owner[slot] != after.owner[slot] {
-			n, keys, bytes = n+1, keys+of.keys[slot], bytes+of.bytes[slot]
-		}
-	}
-	return n, keys, bytes
-}
-
 // openSlots are the slots whose move is not over, ascending.
 func (p *places) openSlots() []int { return slices.Sorted(maps.Keys(p.open)) }
 

@@ -51,9 +51,6 @@ func newLoad(c config, nodes []*node) *load {
 	for range c.clients {
 		one := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses, ReadTimeout: time.Minute,
 			WriteTimeout: time.Minute, PoolSize: 2 * c.workers})
-		if c.service > 0 {
-			one.OnNewNode(func(n *redis.Client) { n.AddHook(hook{service(c.service), n}) })
-		}
 		l.clients = append(l.clients, one)
 	}
 	rng := rand.New(rand.NewPCG(c.seed, 0))

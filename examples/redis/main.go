@@ -28,7 +28,6 @@ type config struct {
 	clients, workers       int
 	writes                 float64 // the part of commands that write
 	rate                   int64   // commands a second; 0: as many as the workers can
-	service                time.Duration
 	shift                  time.Duration
 	swaps                  int // of hot keys, in a shift
 	interval               time.Duration
@@ -56,7 +55,6 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.IntVar(&c.workers, "workers", c.workers, "how many commands may be under way, of all clients")
 	f.Float64Var(&c.writes, "writes", c.writes, "the part of commands that are SET; all others are GET")
 	f.Int64Var(&c.rate, "rate", c.rate, "commands a second; 0: as many as -workers allows")
-	f.DurationVar(&c.service, "service", c.service, "how long a node sleeps for each command")
 	f.DurationVar(&c.shift, "shift", c.shift, "how often the hot keys change; 0: never")
 	f.IntVar(&c.swaps, "swaps", c.swaps, "how many hot keys change places with any others when they change")
 	f.DurationVar(&c.interval, "interval", c.interval, "how often plannerd is asked")
@@ -71,17 +69,9 @@ func main() {
 	c := defaults()
 	c.flags(flag.CommandLine)
 	duration := flag.Duration("duration", 40*time.Second, "for how long clients use the cluster")
-	var cmp comparison
-	compares := flag.Bool("compare", false, "compare ways to balance the cluster")
-	cmp.flags(flag.CommandLine)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	var err error
-	if *compares {
-		err = cmp.run(ctx, c, os.Stdout)
-	} else {
-		err = runAndTell(ctx, c, *duration)
-	}
+	err := runAndTell(ctx, c, *duration)
 	stop()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		log.Fatal(err)

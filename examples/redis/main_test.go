@@ -131,34 +131,6 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestWays balances a small cluster in each way of -compare, for a moment. Every node has as
-// many slots as any other, so that rebalancing without weights moves nothing.
-func TestWays(t *testing.T) {
-	t.Parallel()
-	needRedis(t)
-	const moment = 300 * time.Millisecond
-	x := comparison{warmup: moment, seconds: moment, balance: time.Minute,
-		enough: func(h *history) bool { return h.slots.Load() > 0 && h.plans.Load() > 0 }}
-	for _, w := range ways {
-		if w.name == "weights3" { // it is weights, repeated
-			continue
-		}
-		t.Run(w.name, func(t *testing.T) {
-			t.Parallel()
-			c := small(t)
-			c.nodes, c.service, c.keys, c.zipf = 3, 200*time.Microsecond, 500, 0.7
-			r, err := x.measure(t.Context(), c, w)
-			if err != nil {
-				t.Fatal(err)
-			}
-			moves := w.name == "weights" || w.name == "optimal"
-			if r.Errors != 0 || r.Throughput == 0 || r.Commands <= 1 || (r.Slots > 0) != moves {
-				t.Errorf("%+v", r)
-			}
-		})
-	}
-}
-
 // TestKeySlot has the check value of CRC16/XMODEM, and slots that CLUSTER KEYSLOT answers.
 func TestKeySlot(t *testing.T) {
 	t.Parallel()

@@ -27,19 +27,22 @@ import (
 	"plannerd/internal/input/internal/problem"
 )
 
-// Options and Limits are what decoders are told, Document and Resolution what they return.
 type (
-	Options    = columns.Options
-	Limits     = columns.Limits
-	Document   = columns.Document
+	// Options are what decoders are told.
+	Options = columns.Options
+	// Limits are a part of them.
+	Limits = columns.Limits
+	// Document is what they return of statistics.
+	Document = columns.Document
+	// Resolution is what they return of a resolution.
 	Resolution = columns.Resolution
-)
-
-// Error is how they refuse: a Kind, and Problems with their Locations.
-type (
-	Error    = problem.Error
-	Kind     = problem.Kind
-	Problem  = problem.Problem
+	// Error is what they return for a body that they refuse.
+	Error = problem.Error
+	// Kind is that of an error.
+	Kind = problem.Kind
+	// Problem is one of an error.
+	Problem = problem.Problem
+	// Location is that of a problem.
 	Location = problem.Location
 )
 
@@ -94,7 +97,7 @@ func decode[D any](r io.Reader, f Format, o Options, fields columns.Field,
 	if err == nil {
 		err = columns.ReadAll(s)
 	}
-	defer s.Close() //nolint:staticcheck // also after an error
+	defer s.Close()
 	if err != nil {
 		return none, err
 	}

@@ -395,18 +395,18 @@ func DecodeConfiguration(text []byte) (Configuration, error) {
 		StoreInputs: true, EntryGrace: absence.DefaultGrace, ApprovalRule: ApprovalRule{Approval: defaultApproval},
 	}
 	if err := json.Unmarshal(text, &c); err != nil {
-		return c, fmt.Errorf("reading a stored configuration: %w", err)
+		return c, store.Unreadable("a stored configuration", err)
 	}
 	c.TableOwner = cmp.Or(c.TableOwner, OwnerPlanner) // likewise
 	c.Scheme = cmp.Or(c.Scheme, SchemeTable)
-	if err := c.Scheme.Check(); err != nil {
+	if err := c.Scheme.Check(); err != nil { // it may be of a newer program
 		return c, fmt.Errorf("reading a stored configuration: %w", err)
 	}
 	if c.Policy == nil && c.Trigger == nil {
 		c.Trigger = &Trigger{}
 	}
 	if err := c.settlePolicy(); err != nil {
-		return c, fmt.Errorf("reading a stored configuration: %w", err)
+		return c, store.Unreadable("a stored configuration", err)
 	}
 	if c.Scheme == SchemeTable {
 		c.Effort = cmp.Or(c.Effort, planner.DefaultEffort)
@@ -465,7 +465,7 @@ type FixedChoices struct {
 func FixedChoicesOf(op store.Operator) (FixedChoices, error) {
 	var f FixedChoices
 	if err := json.Unmarshal(op.Config, &f); err != nil {
-		return f, fmt.Errorf("reading a stored configuration: %w", err)
+		return f, store.Unreadable("a stored configuration", err)
 	}
 	f.Scheme, f.TableOwner = cmp.Or(f.Scheme, SchemeTable), cmp.Or(f.TableOwner, OwnerPlanner)
 	return f, f.Scheme.Check()

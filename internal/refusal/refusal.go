@@ -132,8 +132,13 @@ var storeRefusals = []storeRefusal{
 	{store.ErrUnresolved, ResolutionRequired, "Which keys the plan's classes are is not known yet."},
 	{store.ErrFull, StorageFull, "The disk of the store is full: what it has can be read, but nothing new be kept."},
 	{store.ErrOutdated, Unavailable, "The database needs a newer plannerd than this one."},
+	{store.ErrDamaged, Unavailable, "What the store holds is damaged, and nothing more is written to it: " +
+		"the log says what, and plannerd check looks for more."},
 	{store.ErrUnavailable, Unavailable, "The store cannot be reached or is not migrated."},
 }
+
+// Damage reports whether the refusal is due to something that is stored and damaged.
+func (e *Error) Damage() bool { return errors.Is(e.Err, store.ErrDamaged) }
 
 // About makes a refusal of an error of the store. what is its subject, missing the
 // reason when that does not exist. It returns other errors wrapped.

@@ -1,6 +1,9 @@
 package service
 
 import (
+	"context"
+
+	"plannerd/internal/service/archive"
 	"plannerd/store"
 	"plannerd/store/metered"
 )
@@ -32,3 +35,11 @@ type (
 	// Change is what a plan does to one entry of a routing table.
 	Change = store.Change
 )
+
+// Unreadable says that what was stored cannot be read any more; nil if err is nil.
+func Unreadable(what string, err error) error { return store.Unreadable(what, err) }
+
+// Verify reads all that a store keeps, and tells found of what is damaged.
+func Verify(ctx context.Context, from Store, found func(error)) (archive.Verified, error) {
+	return archive.Verify(ctx, from, found)
+}

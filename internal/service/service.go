@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"plannerd/internal/input/stored"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/archive"
 	"plannerd/internal/service/claim"
@@ -99,6 +100,18 @@ func (s *Service) Ready(ctx context.Context, within time.Duration) error {
 	return refusal.AboutStore(err)
 }
 
+// NoticeDamage returns an error that some call returned. Does it say that what is stored cannot
+// be read, nothing more is stored, and the error is a refusal that says so.
+func (s *Service) NoticeDamage(ctx context.Context, err error) error {
+	if errors.Is(err, stored.ErrCorrupt) && !errors.Is(err, store.ErrDamaged) {
+		err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
+	}
+	if !errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	return refusal.AboutStore(s.Store.NoticeDamage(ctx, err))
+}
+
 // Run does until ctx ends what no call does: it writes down what has expired, removes what
 // is too old, and chooses policies. Any number of processes may.
 func (s *Service) Run(ctx context.Context) {
@@ -107,8 +120,13 @@ func (s *Service) Run(ctx context.Context) {
 	defer choosing.Wait()
 	tick := time.NewTicker(s.limits.SweepEvery)
 	defer tick.Stop()
+	var due time.Time
 	for {
 		s.sweep(ctx)
+		if now := time.Now(); !now.Before(due) {
+			s.verifyTables(ctx)
+			due = now.Add(verifyEvery)
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -117,9 +135,9 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// keep is how long idempotency keys are kept, and it is known of plans that they were
-// purged.
-var keep = store.Keep{Keys: 24 * time.Hour, MostKeys: 1_000_000, Purged: 30 * 24 * time.Hour}
+// keep is how long idempotency keys are kept, it is known of plans that they were purged, and routers
+// stay registered whose leases have run out.
+var keep = store.Keep{Keys: 24 * time.Hour, MostKeys: 1_000_000, Purged: 30 * 24 * time.Hour, Routers: 7 * 24 * time.Hour}
 
 // sweep does once what Run does again and again.
 func (s *Service) sweep(ctx context.Context) {
@@ -135,6 +153,25 @@ func (s *Service) sweep(ctx context.Context) {
 	// of that the log has it from when it began
 	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnavailable) {
 		s.log.WarnContext(ctx, "sweeping failed, it is tried again", "in", s.limits.SweepEvery.String(), "error", err)
+	}
+}
+
+// verifyEvery is how often the tables of all operators are read, from the start on, to find what
+// is damaged before somebody routes by it.
+const verifyEvery = time.Hour
+
+func (s *Service) verifyTables(ctx context.Context) {
+	for after := ""; ; {
+		all, err := s.Store.Operators(ctx, after, scheme.PlansAtATime)
+		if err != nil || len(all) == 0 {
+			return
+		}
+		for _, op := range all {
+			if err := s.Store.VerifyTable(ctx, op.Name); errors.Is(err, store.ErrDamaged) {
+				s.log.ErrorContext(ctx, "the database is damaged, nothing more is written to it; see plannerd check", "error", err)
+			}
+		}
+		after = all[len(all)-1].Name
 	}
 }
 

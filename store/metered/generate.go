@@ -19,7 +19,7 @@ import (
 )
 
 // outages are the errors that say that the store does not work.
-var outages = []string{"ErrUnavailable", "ErrOutdated", "ErrFull"}
+var outages = []string{"ErrUnavailable", "ErrOutdated", "ErrDamaged", "ErrFull"}
 
 func main() {
 	fset := token.NewFileSet()

@@ -212,6 +212,12 @@ func (s *Store) ResolvePlan(ctx context.Context, id string, r store.Resolution, 
 	return s.next.ResolvePlan(ctx, id, r, by, guards...)
 }
 
+// AwaitInstances implements store.Store.
+func (s *Store) AwaitInstances(ctx context.Context, id string, instances []int32) (err error) {
+	defer s.timed(ctx, "await_instances")(&err)
+	return s.next.AwaitInstances(ctx, id, instances)
+}
+
 // StartPlan implements store.Store.
 func (s *Store) StartPlan(ctx context.Context, id string, executor store.Executor, by store.Transition, guards ...store.PlanGuard) (r0 store.Plan, err error) {
 	defer s.timed(ctx, "start_plan")(&err)
@@ -282,6 +288,18 @@ func (s *Store) RequireForms(ctx context.Context, named bool) (err error) {
 func (s *Store) Tidy(ctx context.Context, at time.Time, keep store.Keep) (err error) {
 	defer s.timed(ctx, "tidy")(&err)
 	return s.next.Tidy(ctx, at, keep)
+}
+
+// VerifyTable implements store.Store.
+func (s *Store) VerifyTable(ctx context.Context, operator string) (err error) {
+	defer s.timed(ctx, "verify_table")(&err)
+	return s.next.VerifyTable(ctx, operator)
+}
+
+// NoticeDamage implements store.Store.
+func (s *Store) NoticeDamage(ctx context.Context, damage error) (err error) {
+	defer s.timed(ctx, "notice_damage")(&err)
+	return s.next.NoticeDamage(ctx, damage)
 }
 
 // Now implements store.Store.

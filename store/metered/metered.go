@@ -96,6 +96,8 @@ func (s *Store) result(err error) string {
 		return resultRefused
 	case is(store.ErrFull):
 		return resultFull
+	case is(store.ErrDamaged):
+		return resultError
 	case is(store.ErrUnavailable):
 		return resultUnavailable
 	case is(context.Canceled), is(context.DeadlineExceeded):

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"plannerd/store"
@@ -19,6 +20,8 @@ const (
 	deadlockDetected     = "40P01"
 	undefinedTable       = "42P01"
 	diskFull             = "53100"
+	dataCorrupted        = "XX001"
+	indexCorrupted       = "XX002"
 )
 
 // unavailableStates are those that say that nothing is wrong with the request:
@@ -49,6 +52,7 @@ var unavailableClasses = map[string]bool{"08": true, "28": true, "53": true, "57
 // code, never by their text.
 func explain(ctx context.Context, err error) error {
 	var server *pgconn.PgError
+	var column pgx.ScanArgError // a value of another type
 	switch {
 	case err == nil:
 		return nil
@@ -61,6 +65,8 @@ func explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	case hasCode(err, diskFull):
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
+	case errors.As(err, &column), hasCode(err, dataCorrupted), hasCode(err, indexCorrupted):
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	case errors.As(err, &server):
 		if unavailableStates[server.Code] || unavailableClasses[class(server.Code)] {
 			return unavailable(err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"plannerd/migrations"
+	"plannerd/store"
 	"plannerd/store/internal/statements"
 )
 
@@ -38,7 +39,7 @@ func Restore(ctx context.Context, backup, path string) error {
 	if _, err := os.Stat(backup); err != nil {
 		return err
 	}
-	if err := verify(ctx, backup); err != nil {
+	if err := Verify(ctx, backup); err != nil {
 		return fmt.Errorf("%s: %w", backup, err)
 	}
 	return duplicate(ctx, backup, path, "ro")
@@ -83,7 +84,7 @@ func duplicate(ctx context.Context, from, to, mode string) (err error) {
 	if err := vacuumInto(ctx, from, unfinished.Name(), mode); err != nil {
 		return fmt.Errorf("copying %s: %w", from, err)
 	}
-	if err := verify(ctx, unfinished.Name()); err != nil {
+	if err := Verify(ctx, unfinished.Name()); err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	if err := unfinished.Sync(); err != nil {
@@ -155,8 +156,8 @@ func openIn(path, mode string) (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_busy_timeout=10000&mode="+mode)
 }
 
-// verify checks that a file is whole, and is a database that this program can serve.
-func verify(ctx context.Context, path string) error {
+// Verify checks that a file is whole, and is a database that this program can serve.
+func Verify(ctx context.Context, path string) error {
 	db, err := openIn(path, "ro")
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func verify(ctx context.Context, path string) error {
 		return err
 	}
 	if found != "ok" {
-		return fmt.Errorf("it is damaged: %s", found)
+		return fmt.Errorf("%w: %s", store.ErrDamaged, found)
 	}
 	d := &database{file: file{path: path}, readers: db}
 	version, err := d.SchemaVersion(ctx)

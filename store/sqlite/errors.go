@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -26,6 +27,20 @@ func (d *database) explain(ctx context.Context, err error) error {
 	return mapError(ctx, err)
 }
 
+// noRoom tells whether a file could not be opened as its disk is full.
+func noRoom(err error) bool {
+	var failure *sqlite.Error
+	if !errors.As(err, &failure) {
+		return false
+	}
+	switch failure.Code() {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP,
+		sqlite3.SQLITE_IOERR_WRITE:
+		return true
+	}
+	return false
+}
+
 func mapError(ctx context.Context, err error) error {
 	var failure *sqlite.Error
 	switch {
@@ -33,6 +48,8 @@ func mapError(ctx context.Context, err error) error {
 		return nil
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
 		return fmt.Errorf("%w: %w", ctx.Err(), err) // the driver says only that it was interrupted
+	case strings.Contains(err.Error(), "sql: Scan error on column"): // a value of another type
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	case !errors.As(err, &failure):
 		return err
 	}
@@ -40,8 +57,10 @@ func mapError(ctx context.Context, err error) error {
 	case sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR,
-		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
 	return err
 }

@@ -78,13 +78,16 @@ func (d *database) Check(ctx context.Context) error {
 	if err := d.file.checkWritable(); err != nil {
 		return err
 	}
-	fresh, err := sql.Open("sqlite", source(d.file.path, "_query_only=1"))
-	if err != nil {
-		return err
+	fresh := d.readers
+	if !d.alone {
+		var err error
+		if fresh, err = sql.Open("sqlite", source(d.file.path, "_query_only=1")); err != nil {
+			return err
+		}
+		defer fresh.Close()
 	}
-	defer fresh.Close()
 	var migrations int
-	err = fresh.QueryRowContext(ctx, "SELECT count(*) FROM "+engine.VersionTable).Scan(&migrations)
+	err := fresh.QueryRowContext(ctx, "SELECT count(*) FROM "+engine.VersionTable).Scan(&migrations)
 	var failure *sqlite.Error
 	if errors.As(err, &failure) && failure.Code() == sqlite3.SQLITE_ERROR { // there is no such table any more
 		d.file.damaged.Store(true)

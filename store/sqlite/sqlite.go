@@ -38,6 +38,7 @@ type Store struct {
 type database struct {
 	file            file
 	writer, readers *sql.DB
+	alone           bool      // both are the same connection; see connect
 	changes, reads  *prepared // statements of writer, and of readers
 	watchers        watchers
 }
@@ -57,20 +58,7 @@ func Open(ctx context.Context, path string, options ...store.Option) (*Store, er
 		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	db := &database{file: file{path: path, opened: opened}}
-	// The writer takes the lock as its transaction begins: one that read first
-	// and wanted the lock then could only fail.
-	if db.writer, err = sql.Open("sqlite", source(path, writerCache, autoVacuum, "_pragma=journal_mode(WAL)",
-		"_txlock=immediate")); err != nil {
-		return nil, err
-	}
-	db.writer.SetMaxOpenConns(1)
-	if db.readers, err = sql.Open("sqlite", source(path, readerCache, "_query_only=1")); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	db.readers.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
-	db.readers.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
-	db.changes, db.reads = newPrepared(db.writer), newPrepared(db.readers)
-	if err := db.writer.PingContext(ctx); err != nil {
+	if err := db.connect(ctx); err != nil {
 		if explained := db.explain(ctx, err); !db.file.damaged.Load() { // waiting does not mend that
 			err = explained
 		}
@@ -80,6 +68,46 @@ func Open(ctx context.Context, path string, options ...store.Option) (*Store, er
 		db.file.openBeside()
 	}
 	return &Store{engine.New(db, store.NewOptions(options...)), db}, nil
+}
+
+// connect opens the file for reading and writing.
+func (d *database) connect(ctx context.Context) (err error) {
+	// The writer takes the lock as its transaction begins: one that read first
+	// and wanted the lock then could only fail.
+	if d.writer, err = open(d.file.path, 1, writerCache, autoVacuum, "_pragma=journal_mode(WAL)",
+		"_txlock=immediate"); err != nil {
+		return err
+	}
+	err = d.writer.PingContext(ctx)
+	if noRoom(err) {
+		// There is no room for the file that connections share as the index of the log. A
+		// connection that has the database for itself keeps it in memory. No other pragma
+		// that the driver would run first may look at the file before.
+		if err := d.writer.Close(); err != nil {
+			return err
+		}
+		d.alone = true
+		if d.writer, err = open(d.file.path, 1, "_pragma=locking_mode(EXCLUSIVE)", "_txlock=immediate"); err != nil {
+			return err
+		}
+		d.readers = d.writer
+		err = d.writer.PingContext(ctx)
+	} else if err == nil {
+		d.readers, err = open(d.file.path, max(4, runtime.GOMAXPROCS(0)), readerCache, "_query_only=1")
+	}
+	d.changes, d.reads = newPrepared(d.writer), newPrepared(d.readers)
+	return err
+}
+
+// open opens the file for at most so many connections, which are kept.
+func open(path string, connections int, options ...string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", source(path, options...))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
 }
 
 // Pooled is false: there is nothing between.
@@ -139,7 +167,7 @@ func (d *database) Close() error {
 	d.watchers.close()
 	var errs []error
 	for _, db := range []*sql.DB{d.readers, d.writer} { // the writer last: it tidies the log up
-		if db != nil {
+		if db != nil && (db == d.writer || !d.alone) {
 			errs = append(errs, db.Close())
 		}
 	}

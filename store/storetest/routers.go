@@ -16,6 +16,7 @@ import (
 var routerCases = []testCase{
 	{name: "a router has another epoch each time that it is registered", run: routerEpochs, bare: true},
 	{name: "a router extends the lease of its registration", run: routerLeases},
+	{name: "routers whose leases ran out long ago are removed", run: lostRoutersAreRemoved},
 	{name: "a plan is started with the routers that there are", run: routersOfPlans},
 	{name: "routers that are registered, deleted and named in any order", run: routersInAnyOrder},
 	{name: "routers that are registered together have different epochs", run: routersTogether},
@@ -279,4 +280,25 @@ func routersTogether(t *testing.T, f *fixture) {
 	}
 	all := must(f.Routers(t.Context(), "clicks"))(t)
 	same(t, "routers", got[n-1:], all)
+}
+
+func lostRoutersAreRemoved(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.register(t, "lost")
+	p := f.create(t, f.awaiting(t, "clicks", 1, store.StatusApproved, set("a", 1)))
+	f.start(t, p.ID)
+	expired := f.now().Add(lease)
+	tidy := func(at time.Time, keep time.Duration, want int) {
+		t.Helper()
+		ok(t, f.Tidy(ctx, at, store.Keep{Routers: keep}))
+		if all := must(f.Routers(ctx, "clicks"))(t); len(all) != want {
+			t.Errorf("routers %v are left, want %d", all, want)
+		}
+	}
+	tidy(expired.Add(2*time.Hour), time.Hour, 1) // the plan may name it
+	must(f.AbortPlan(ctx, p.ID, false, f.by("x")))(t)
+	must(f.AbortPlan(ctx, p.ID, true, f.by("x")))(t)
+	tidy(expired.Add(30*time.Minute), time.Hour, 1)
+	tidy(expired.Add(2*time.Hour), 0, 1) // for ever
+	tidy(expired.Add(2*time.Hour), time.Hour, 0)
 }

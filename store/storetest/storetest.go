@@ -35,7 +35,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
 		operatorCases, planCases, lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases,
 		routerCases, batchCases, retentionCases,
-		idempotencyCases, concurrencyCases, schemaCases,
+		idempotencyCases, concurrencyCases, damageCases, schemaCases,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

@@ -76,7 +76,7 @@ type step struct {
 func (s *step) moves() lists.List {
 	classes := s.classes.Moves(s.Plan)
 	if s.classes.Items.Named == 0 {
-		return lists.Records[lists.ClassMove](lists.ClassMovesOf(classes))
+		return lists.ClassMovesOf(classes)
 	}
 	named := *s.Plan
 	named.Moves = s.classes.MovesNamed(s.Plan)

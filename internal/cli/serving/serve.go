@@ -39,8 +39,8 @@ type Serve struct {
 	MemoryWait   time.Duration `least:"1" default:"100ms" group:"Tuning" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
 	MaxWaiting   int           `least:"1" default:"10000" group:"Tuning" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
 	BodyTimeout  time.Duration `least:"1" default:"30s" group:"Tuning" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
-	BodyRate     size          `least:"1" default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body, for each second that the server waits for it (default 16KiB)."`
-	WriteTimeout time.Duration `least:"1" default:"1m" group:"Tuning" help:"Time that a client may take nothing of its answer before it is cut off."`
+	BodyRate     size          `least:"1" default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body and of an answer, for each second that the server waits for the client (default 16KiB)."`
+	WriteTimeout time.Duration `least:"1" default:"1m" group:"Tuning" help:"Time that a client may take nothing of its answer, or less than --body-rate, before it is cut off."`
 
 	observeFlags
 }

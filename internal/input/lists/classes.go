@@ -33,11 +33,16 @@ func (m ClassMove) cells(c *cells) {
 	class(m).cells(c)
 }
 
-// ClassMovesOf yields records as moves.
-func ClassMovesOf(records []compact.Record) iter.Seq[ClassMove] {
-	return func(yield func(ClassMove) bool) {
+// ClassMovesOf lists records as moves.
+func ClassMovesOf(records []compact.Record) Records[ClassMove] {
+	return recordsAs(records, func(r compact.Record) ClassMove { return ClassMove(r) })
+}
+
+// recordsAs lists records in a form.
+func recordsAs[R Record](records []compact.Record, as func(compact.Record) R) Records[R] {
+	return func(yield func(R) bool) {
 		for _, r := range records {
-			if !yield(ClassMove(r)) {
+			if !yield(as(r)) {
 				return
 			}
 		}
@@ -52,7 +57,7 @@ type ItemMove struct {
 }
 
 // ItemMovesOf lists moves of classes, and behind them those of keys that are named.
-func ItemMovesOf(classes []compact.Record, named iter.Seq[Migration]) Records[ItemMove] {
+func ItemMovesOf(classes []compact.Record, named Records[Migration]) Records[ItemMove] {
 	return func(yield func(ItemMove) bool) {
 		for _, r := range classes {
 			if !yield(ItemMove{Class: r}) {
@@ -154,13 +159,7 @@ func WriteCompactJSON(w io.Writer, interval int64, s *compact.Statistics, base64
 }
 
 func classesOf(records []compact.Record) Records[class] {
-	return func(yield func(class) bool) {
-		for _, r := range records {
-			if !yield(class(r)) {
-				return
-			}
-		}
-	}
+	return recordsAs(records, func(r compact.Record) class { return class(r) })
 }
 
 // WriteCompactCSV writes a header and each record as a line: instance,

@@ -1,10 +1,6 @@
 package lists
 
-import (
-	"iter"
-
-	"plannerd/planner"
-)
+import "plannerd/planner"
 
 // Entry is one line of a routing table: key goes to the instance with that id, or to those
 // of its parts. In CSV a key that is split has a line for each part.
@@ -88,7 +84,7 @@ func (m Migration) cells(c *cells) {
 }
 
 // MigrationsOf yields the migrations of a plan of keys, in its order.
-func MigrationsOf(p *planner.Plan) iter.Seq[Migration] {
+func MigrationsOf(p *planner.Plan) Records[Migration] {
 	return func(yield func(Migration) bool) {
 		for i := range p.Moves {
 			if !yield(MigrationOf(p, i)) {

@@ -59,7 +59,7 @@ func EncodeCompactBeside(s *compact.Statistics, named []byte) []byte {
 }
 
 // DecodeCompact is the inverse of [EncodeCompact]; d′ of each record is d. It
-// fails with [blob.ErrCorrupt].
+// fails with [ErrCorrupt].
 func DecodeCompact(data []byte) (*compact.Statistics, error) {
 	s, named, err := DecodeCompactBeside(data)
 	if named != nil && err == nil {
@@ -108,7 +108,7 @@ func EncodeClassMoves(moves []compact.Record) []byte {
 }
 
 // DecodeClassMoves is the inverse of [EncodeClassMoves]. It fails with
-// [blob.ErrCorrupt].
+// [ErrCorrupt].
 func DecodeClassMoves(data []byte) ([]compact.Record, error) {
 	r := blob.NewReader(data, classMovesMagic)
 	moves := blob.ReadList(r, classMovePlanes)

@@ -44,7 +44,7 @@ func EncodeItemMoves(classes []compact.Record, scales compact.Scales, named *pla
 }
 
 // DecodeItemMoves is the inverse of [EncodeItemMoves] and of [EncodeClassMoves]. It fails with
-// [blob.ErrCorrupt].
+// [ErrCorrupt].
 func DecodeItemMoves(data []byte) (m *ItemMoves, err error) {
 	m = &ItemMoves{}
 	if !blob.Is(data, itemMovesMagic) {

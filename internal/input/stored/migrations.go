@@ -1,7 +1,6 @@
 package stored
 
 import (
-	"iter"
 	"math"
 
 	"plannerd/internal/input/internal/blob"
@@ -43,7 +42,7 @@ func (m *Migrations) Bytes() int {
 }
 
 // All yields all migrations in the plan's order.
-func (m *Migrations) All() iter.Seq[lists.Migration] {
+func (m *Migrations) All() lists.Records[lists.Migration] {
 	return func(yield func(lists.Migration) bool) {
 		for i := range m.Len() {
 			if !yield(m.At(i)) {
@@ -80,7 +79,7 @@ var migrationPlanes = []blob.Plane[lists.Migration]{
 }
 
 // DecodeMigrations is the inverse of [EncodeMigrations]. It fails with
-// [blob.ErrCorrupt].
+// [ErrCorrupt].
 func DecodeMigrations(data []byte) (*Migrations, error) {
 	r := blob.NewReader(data, migrationsMagic)
 	rows := r.Number(math.MaxInt32)

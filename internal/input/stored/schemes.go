@@ -39,7 +39,7 @@ func (p RingPlan) Encode() []byte {
 	return w.Finish()
 }
 
-// DecodeRingPlan is the inverse of [RingPlan.Encode]. It fails with [blob.ErrCorrupt].
+// DecodeRingPlan is the inverse of [RingPlan.Encode]. It fails with [ErrCorrupt].
 func DecodeRingPlan(data []byte) (RingPlan, error) {
 	r := blob.NewReader(data, ringMagic)
 	p := RingPlan{Tokens: blob.ReadList(r, tokenPlanes), Arcs: blob.ReadList(r, arcPlanes)}
@@ -72,7 +72,7 @@ func (p RangesPlan) Encode() []byte {
 }
 
 // DecodeRangesPlan is the inverse of [RangesPlan.Encode]. It fails with
-// [blob.ErrCorrupt].
+// [ErrCorrupt].
 func DecodeRangesPlan(data []byte) (RangesPlan, error) {
 	r := blob.NewReader(data, rangesMagic)
 	p := RangesPlan{Owners: blob.ReadList(r, ownerPlanes), Moves: blob.ReadList(r, movePlanes)}

@@ -10,6 +10,10 @@ import (
 	"plannerd/planner"
 )
 
+// ErrCorrupt says that what is stored is not what was written, or is of a version that this build
+// does not know.
+var ErrCorrupt = blob.ErrCorrupt
+
 const inputMagic = "PLIN"
 
 // Which parts an input has.
@@ -84,7 +88,7 @@ func RowsOf(data []byte) int {
 	return r.Number(math.MaxInt32)
 }
 
-// DecodeInput is the inverse of [EncodeInputUntil]. It fails with [blob.ErrCorrupt].
+// DecodeInput is the inverse of [EncodeInputUntil]. It fails with [ErrCorrupt].
 func DecodeInput(data []byte) (s *planner.Statistics, added []float64, err error) {
 	r := blob.NewReader(data, inputMagic)
 	flags := r.Number(inputFlags)

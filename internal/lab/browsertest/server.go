@@ -38,7 +38,7 @@ func startServer(ctx context.Context, program string, secured bool) (*Server, er
 		arguments = append(arguments, "--tokens-file="+file)
 	}
 	s.Process, err = process.Start(context.WithoutCancel(ctx), process.Config{
-		Program: []string{program}, Database: "sqlite:" + filepath.Join(folder, "plannerd.db"),
+		Program: program, Database: "sqlite:" + filepath.Join(folder, "plannerd.db"),
 		Arguments: arguments, LogFolder: folder,
 	})
 	return s, err

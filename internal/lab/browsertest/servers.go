@@ -85,14 +85,6 @@ func Secured(t testing.TB) *Site {
 	return siteOr(t, binary.servers.secured)
 }
 
-// NewFilled returns a server for this test alone, which may change it.
-func NewFilled(t testing.TB, secured bool) *Site {
-	t.Helper()
-	site := siteOr(t, func() (*Site, error) { return binary.servers.site(t.Context(), secured) })
-	stopAfter(t, site.Server)
-	return site
-}
-
 // NewEmpty returns a server without any operator, for this test alone.
 func NewEmpty(t testing.TB, secured bool) *Server {
 	t.Helper()

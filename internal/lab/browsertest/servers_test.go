@@ -14,7 +14,7 @@ import (
 // TestFilled holds what is there against what Filled says of it. The server asks for
 // tokens: it is one for all.
 func TestFilled(t *testing.T) {
-	s := NewFilled(t, true)
+	s := Secured(t)
 	ask := func(method, path, body string, out any) (status int) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))

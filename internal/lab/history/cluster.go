@@ -162,7 +162,7 @@ func (r *replica) connect(database string) error {
 // context.
 func (c *cluster) run(ctx context.Context, r *replica) error {
 	p, err := process.Start(context.WithoutCancel(ctx),
-		process.Config{Program: []string{r.program}, Database: r.database, LogFolder: c.folder})
+		process.Config{Program: r.program, Database: r.database, LogFolder: c.folder})
 	if err == nil {
 		r.put(p)
 	}

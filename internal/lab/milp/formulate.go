@@ -11,8 +11,7 @@ import (
 
 // formulation is a problem as a mixed integer linear program. A variable counts
 // the units of a class that go to an instance other than their own; what is left
-// stays. Under planner.MinImbalance one more, the last row of each load, is the
-// load that exceeds the fair one.
+// stays.
 type formulation struct {
 	s         *planner.Snapshot
 	o         planner.Options
@@ -21,11 +20,8 @@ type formulation struct {
 	variables []variable
 	rows      []row
 
-	imbalance  bool    // the objective is θ, not what moves
-	meanFair   float64 // of the live instances
 	costs      float64 // scale of costs, a power of two
 	weights    float64 // scale of weights, a power of two
-	scale      float64 // of the objective
 	constant   float64 // added to it: what the hot keys move
 	impossible bool    // some unit has to leave, and fits nowhere
 }
@@ -53,15 +49,12 @@ type row struct {
 }
 
 type term struct {
-	variable    int // excessLoad stands for the continuous one
+	variable    int
 	coefficient float64
 }
 
-// excessLoad is θ times the mean fair load.
-const excessLoad = -1
-
 func formulate(s *planner.Snapshot, o planner.Options, merge bool) *formulation {
-	f := &formulation{s: s, o: o, problem: plannertest.ProblemOf(s, o), imbalance: o.Objective == planner.MinImbalance}
+	f := &formulation{s: s, o: o, problem: plannertest.ProblemOf(s, o)}
 	f.classify(merge)
 	f.setScales()
 	f.choose()
@@ -70,9 +63,6 @@ func formulate(s *planner.Snapshot, o planner.Options, merge bool) *formulation 
 		f.load(int32(d))
 	}
 	f.table()
-	if f.imbalance {
-		f.migration()
-	}
 	return f
 }
 
@@ -129,24 +119,14 @@ func (f *formulation) weight(c class) float64 { return c.state + f.o.KeyOverhead
 // brings the greatest of others to about a million.
 func (f *formulation) setScales() {
 	var costs, weights magnitude
-	total := 0.0
 	for _, c := range f.classes {
 		costs.add(c.cost)
 		weights.add(f.weight(c))
 	}
 	for _, d := range f.problem.Live {
 		costs.add(f.problem.Background[d])
-		total += f.problem.Fair[d]
 	}
 	f.costs, f.weights = costs.scale(), weights.scale()
-	f.meanFair = total / float64(len(f.problem.Live))
-	f.scale = f.weights
-	if f.imbalance {
-		f.scale, f.constant = f.meanFair*f.costs, 0
-		if total == 0 {
-			f.scale = 1
-		}
-	}
 }
 
 type magnitude struct {
@@ -173,7 +153,7 @@ func (f *formulation) choose() {
 	for n, c := range f.classes {
 		for _, d := range f.problem.Live {
 			to := int32(d)
-			fits := f.imbalance || c.cost <= (f.problem.Bound[d]*(1+2e-9)-f.problem.Background[d])*(1+1e-9)
+			fits := c.cost <= (f.problem.Bound[d]*(1+2e-9)-f.problem.Background[d])*(1+1e-9)
 			if to != c.from && (fits && (c.cost > 0 || f.s.Instances[c.home].Frozen) || to == c.home) {
 				f.variables = append(f.variables, variable{class: n, to: to})
 			}
@@ -203,9 +183,6 @@ func (f *formulation) departures() {
 // load bounds the load of a live instance.
 func (f *formulation) load(d int32) {
 	limit := f.problem.Bound[d]*(1+1e-9) - f.problem.Background[d]
-	if f.imbalance {
-		limit = f.problem.Fair[d] - f.problem.Background[d]
-	}
 	for _, c := range f.classes {
 		if c.from == d {
 			limit -= c.cost * float64(c.units)
@@ -220,10 +197,7 @@ func (f *formulation) load(d int32) {
 		}
 		return 0
 	})}
-	switch {
-	case f.imbalance && f.meanFair > 0:
-		r.terms = append(r.terms, term{excessLoad, -f.problem.Fair[d] / f.meanFair})
-	case !f.imbalance && f.costs == 1 && r.whole():
+	if f.costs == 1 && r.whole() {
 		r.limit = math.Floor(r.limit) // says the same, more sharply
 	}
 	f.add(r)
@@ -283,23 +257,6 @@ func (f *formulation) table() {
 	})})
 }
 
-// migration bounds what moves.
-func (f *formulation) migration() {
-	m := f.o.MigrationLimit
-	states := f.weights
-	r := row{limit: plannertest.MigrationAllowance(f.s, f.o) * (1 + 1e-9) * states}
-	if m.Unit == planner.MigrationKeys {
-		r.limit = math.Floor(m.Amount * (1 + 1e-9))
-	}
-	r.terms = f.terms(func(c class, _ int32) float64 {
-		if m.Unit == planner.MigrationKeys {
-			return 1
-		}
-		return c.state * states
-	})
-	f.add(r)
-}
-
 // assignment distributes the units of each class over its items.
 func (f *formulation) assignment(values []int64) (plannertest.Assignment, error) {
 	a := plannertest.CurrentAssignment(f.s)
@@ -340,8 +297,5 @@ func (f *formulation) recount(a plannertest.Assignment) (objective float64, ok b
 		}
 	}
 	score := plannertest.ScoreOf(f.s, f.o, a)
-	if f.imbalance {
-		return score.Theta, score.TableExcess == 0 && plannertest.WithinMigrationLimit(f.s, f.o, a)
-	}
 	return score.Objective, score.Violated == 0
 }

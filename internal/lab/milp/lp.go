@@ -9,16 +9,9 @@ import (
 func (f *formulation) text() []byte {
 	var l lpText
 	l.print("Minimize\nobj:")
-	terms := make([]term, 0, len(f.variables)+1)
+	terms := make([]term, 0, len(f.variables))
 	for v, x := range f.variables {
-		weight := f.weight(f.classes[x.class]) * f.weights
-		if f.imbalance {
-			weight = 0
-		}
-		terms = append(terms, term{v, weight})
-	}
-	if f.imbalance && f.meanFair > 0 {
-		terms = append(terms, term{excessLoad, 1})
+		terms = append(terms, term{v, f.weight(f.classes[x.class]) * f.weights})
 	}
 	l.terms(terms)
 	l.print("\nSubject To\n")
@@ -68,9 +61,4 @@ func (l *lpText) terms(terms []term) {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-func name(v int) string {
-	if v == excessLoad {
-		return "t"
-	}
-	return "y" + strconv.Itoa(v)
-}
+func name(v int) string { return "y" + strconv.Itoa(v) }

@@ -45,8 +45,7 @@ type Limits struct {
 // Result is the solver's answer.
 type Result struct {
 	Status Status
-	// Objective is that of Assignment, recounted: Σ (S(k)+o), or θ under
-	// planner.MinImbalance. 0 without an assignment.
+	// Objective is that of Assignment, recounted: Σ (S(k)+o). 0 without an assignment.
 	Objective float64
 	// Bound is what the solver has proven no assignment to be below, within its
 	// tolerance of 1e-6 of the figure. 0 when it has proven nothing.
@@ -55,18 +54,13 @@ type Result struct {
 	Time       time.Duration          // of the solver alone, reading its input included
 }
 
-// Available reports whether the solver is installed.
-func Available() bool {
-	_, err := exec.LookPath(program)
-	return err == nil
-}
-
 // Require skips the test when the solver is not installed, or fails it when it
 // has to be.
 func Require(t testing.TB) {
 	t.Helper()
+	_, err := exec.LookPath(program)
 	switch {
-	case Available():
+	case err == nil:
 	case os.Getenv("PLANNERD_REQUIRE_CBC") == "1": //nolint:forbidigo // support for tests
 		t.Fatal("no solver found: install coinor-cbc")
 	default:
@@ -74,11 +68,9 @@ func Require(t testing.TB) {
 	}
 }
 
-// Solve finds the best assignment for the objective of o. Under
-// planner.MinMigration that is the least Σ (S(k)+o) with every load at most
-// b_d·(1+1e-9) and the table within its limit, hot keys where the rules place
-// them. Under planner.MinImbalance it is the least θ within the migration limit
-// and the table limit.
+// Solve finds the best assignment for planner.MinMigration: that of the least Σ (S(k)+o)
+// with every load at most b_d·(1+1e-9) and the table within its limit, hot keys where the
+// rules place them.
 //
 // An error means that the solver could not be run or contradicts itself.
 func Solve(ctx context.Context, s *planner.Snapshot, o planner.Options, limits Limits) (Result, error) {
@@ -100,7 +92,7 @@ var errContradiction = errors.New("milp: the solver contradicts itself")
 
 // judge turns the solver's answer into an assignment and recounts it.
 func (f *formulation) judge(a answer) (Result, error) {
-	r := Result{Status: a.status, Bound: a.bound/f.scale + f.constant, Time: a.time}
+	r := Result{Status: a.status, Bound: a.bound/f.weights + f.constant, Time: a.time}
 	switch a.status {
 	case Infeasible:
 		r.Bound = 0
@@ -124,7 +116,8 @@ func (f *formulation) judge(a answer) (Result, error) {
 		return r, nil
 	}
 	r.Objective, r.Assignment = objective, assignment
-	if claimed := a.objective/f.scale + f.constant; math.Abs(claimed-objective) > 1e-6*max(claimed, objective, 1/f.scale) {
+	claimed := a.objective/f.weights + f.constant
+	if math.Abs(claimed-objective) > 1e-6*max(claimed, objective, 1/f.weights) {
 		return r, fmt.Errorf("%w: it says %v, its assignment has %v", errContradiction, claimed, objective)
 	}
 	return r, nil

@@ -45,36 +45,6 @@ func TestAgainstExhaustiveSearch(t *testing.T) {
 	}
 }
 
-func TestBalanceAgainstExhaustiveSearch(t *testing.T) {
-	Require(t)
-	t.Parallel()
-	r := rand.New(rand.NewPCG(72, 72))
-	feasible := 0
-	for n := range 150 {
-		c := plannertest.Tiny(r)
-		plannertest.LimitMigration(r, c)
-		s := c.Snapshot()
-		got, err := Solve(t.Context(), s, c.Options, Limits{Time: 10 * time.Second, Merge: n%2 == 0})
-		if err != nil {
-			t.Fatalf("%v\n%s", err, c)
-		}
-		_, want, ok := plannertest.OptimalTheta(s, c.Options)
-		if !ok {
-			if got.Status != Infeasible {
-				t.Errorf("%s, but no assignment meets all constraints\n%s", got.Status, c)
-			}
-			continue
-		}
-		feasible++
-		if got.Status != Optimal || math.Abs(got.Objective-want.Theta) > 1e-6 || math.Abs(got.Bound-want.Theta) > 1e-6 {
-			t.Errorf("%s: θ %v, bound %v, want %v\n%s", got.Status, got.Objective, got.Bound, want.Theta, c)
-		}
-	}
-	if feasible < 50 {
-		t.Errorf("only %d cases are feasible", feasible)
-	}
-}
-
 // When time runs out, what the solver has found and what it has proven enclose
 // the optimum.
 func TestTimeLimit(t *testing.T) {

@@ -41,15 +41,12 @@ func BuildSkewed(ctx context.Context, folder string, skew time.Duration) (string
 
 // Config says what to run.
 type Config struct {
-	// Program is the command line in front of "serve": the program, perhaps after
-	// another one that runs it.
-	Program []string
+	// Program is its path.
+	Program string
 	// Database is the URL of the store.
 	Database string
 	// Arguments are more of plannerd serve.
 	Arguments []string
-	// Environment is beside that of this process.
-	Environment []string
 	// LogFolder is where the file of its standard error is made.
 	LogFolder string
 }
@@ -69,8 +66,7 @@ var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 // all the same.
 func Start(ctx context.Context, c Config) (*Process, error) {
 	arguments := append([]string{"serve", "--listen=127.0.0.1:0", "--database-url=" + c.Database}, c.Arguments...)
-	command := exec.CommandContext(ctx, c.Program[0], append(c.Program[1:len(c.Program):len(c.Program)], arguments...)...)
-	command.Env = append(os.Environ(), c.Environment...)
+	command := exec.CommandContext(ctx, c.Program, arguments...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = Patience
 	output, err := command.StdoutPipe()
@@ -103,9 +99,6 @@ func firstLine(r io.ReadCloser) (string, error) {
 	return bufio.NewReader(r).ReadString('\n')
 }
 
-// Pid is the number of the process.
-func (p *Process) Pid() int { return p.command.Process.Pid }
-
 // Stop ends the process: kindly, then by force.
 func (p *Process) Stop() error {
 	_ = p.command.Process.Signal(syscall.SIGTERM) // it may have ended
@@ -132,9 +125,6 @@ func (p *Process) Kill() error {
 	}
 	return errors.Join(fmt.Errorf("plannerd serve ended before it was killed: %w", err), p.Said())
 }
-
-// Log is the path of the file of the process's standard error.
-func (p *Process) Log() string { return p.log }
 
 // Said returns the end of the process's log as an error.
 func (p *Process) Said() error {

@@ -12,11 +12,10 @@ import (
 type status string
 
 const (
-	statusCompleted  status = "completed"
-	statusStopped    status = "stopped"     // the time limit cut the plan short
-	statusNoPlan     status = "no_plan"     // the time limit came before any plan
-	statusProvenNone status = "proven_none" // the solver has proven that there is none
-	statusSkipped    status = "skipped"     // not tried: too many keys
+	statusCompleted status = "completed"
+	statusStopped   status = "stopped" // the time limit cut the plan short
+	statusNoPlan    status = "no_plan" // the time limit came before any plan
+	statusSkipped   status = "skipped" // not tried: too many keys
 )
 
 // result is one strategy's answer to a case.
@@ -74,23 +73,20 @@ const (
 
 // record is a case and all its answers.
 type record struct {
-	setting     cases.Setting
-	interval    int64
+	drive       drive        // of a stream,
+	family      cases.Family // or empty
 	name        string
 	keys        int // rows of the statistics
 	settled     bool
 	hot         int // hot keys
 	thetaBefore float64
-	results     []result // of the strategies, then the reference, then the solver
+	results     []result // of the strategies, then the reference
 
 	class class
 	// bound is the best proven one; found the least objective of a plan that
 	// meets every constraint, +Inf without one, and by whom.
 	bound, found float64
 	foundBy      string
-	// exceeding is the ratio for which the case was put to the solver, proven the bound at
-	// that time; 0: it was not.
-	exceeding, proven float64
 	// contradicted: a plan refutes a certificate.
 	contradicted bool
 }

@@ -8,19 +8,15 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"plannerd/internal/lab/measure"
-	"plannerd/internal/lab/quality/cases"
 	"plannerd/planner"
-	"plannerd/planner/plannertest"
 )
 
 // report writes what a suite found as Markdown.
 type report struct {
 	*suite
-	yardstick time.Duration
+	yardstick float64 // seconds
 	elapsed   time.Duration
 	w         io.Writer
 	err       error // the first that w returned
@@ -34,24 +30,18 @@ func (r *report) printf(format string, args ...any) {
 
 func (r *report) write() error {
 	r.preamble()
-	var grid, streams, families []*record
+	var streams, families []*record
 	for i := range r.records {
-		switch x := &r.records[i]; {
-		case x.setting.Family != "":
+		if x := &r.records[i]; x.family != "" {
 			families = append(families, x)
-		case x.setting.Stream != "":
+		} else {
 			streams = append(streams, x)
-		default:
-			grid = append(grid, x)
 		}
 	}
-	r.section("Grid", grid, gridSlices)
 	r.section("Streams", streams, streamSlices)
 	r.section("Families", families, familySlices)
 	r.gapAgainstWork()
-	r.disturbances()
 	r.refuted()
-	r.aboveRatio()
 	r.worst()
 	return r.err
 }
@@ -62,92 +52,40 @@ func (r *report) preamble() {
 	if r.ctx.Err() != nil {
 		r.printf("**Interrupted: these are the cases until then.**\n\n")
 	}
-	r.printf("Planner revision %s, %s, %d cases of %d settings in %s. Sorting a million random `float64` takes %s "+
-		"(median of %d): the yardstick of the times, each of which is one `planner.Run`, alone, certificate included.\n\n",
-		planner.Revision, runtime.Version(), len(r.records), len(r.settings), r.elapsed.Round(time.Second),
-		seconds(r.yardstick.Seconds()), r.yardsticks)
-	r.printf("- The grid is Zipf z = 0.85, hash ring, %d measured intervals of each setting (%d from a million keys "+
-		"on). Before them come w that are planned alike: they fill the window of the state and give the routing table a "+
-		"start. Keys swap frequencies relative to where they are, plans applied. Streams are measured as recorded, from "+
-		"their first interval and an empty table.\n", r.intervals, min(r.intervals, r.largeIntervals))
-	r.printf("- Each interval is put to every strategy on the same statistics and the same routing table. The plan of "+
-		"`%s` is then carried on.\n", r.commit)
-	r.printf("- `%s` is the same strategy with certificate level tight; the others prove at level fast.\n", reference)
-	r.printf("- Effort of `%s`: %s; that of `%[1]s/tight` is the last.\n", referenceStrategy, r.effortText())
-	if r.ablate {
-		r.printf("- *without …* is strategy `%s` with one of its components left out.\n", planner.Optimal)
-	}
+	r.printf("Planner revision %s, %s, %d cases in %s. Sorting a million random `float64` takes %s (median of %d): the "+
+		"yardstick of the times, each of which is one `planner.Run`, alone, certificate included.\n\n",
+		planner.Revision, runtime.Version(), len(r.records), r.elapsed.Round(time.Second), seconds(r.yardstick),
+		r.yardsticks)
+	r.printf("- Streams are measured as recorded, from their first interval and an empty table. Each interval is put to "+
+		"every strategy on the same statistics and the same routing table. The plan of `%s` is then carried on.\n",
+		planner.Optimal)
+	r.printf("- `%s` is the same strategy with certificate level tight; the others prove at level fast. Its effort is "+
+		"%s.\n", reference, r.last().effort)
 	r.printf("- Ratio: objective over the case's best proven lower bound, of all certificates, over feasible cases. A " +
 		"plan that violates a constraint, or none, is ∞. 1 when the objective is 0; *bound 0* counts the plans that move " +
 		"state where nothing better than 0 is proven, which are in no percentile.\n")
 	r.printf("- Feasible: some plan meets every constraint (each load ≤ b_d, table ≤ A_max); infeasible: a certificate " +
 		"proves that none does. *meets*: plans that do; *missed*: feasible cases without one.\n")
 	r.printf("- *own bound*: the strategy's bound relative to the best one. Percentiles are nearest-rank.\n")
-	if r.settled {
-		r.printf("- Cases with nothing to do count.\n")
-	} else {
-		r.printf("- Cases with nothing to do, where every strategy answers the same at once, are counted as settled and " +
-			"are in no figure.\n")
-	}
+	r.printf("- Cases with nothing to do, where every strategy answers the same at once, are counted as settled and are " +
+		"in no figure.\n")
 	r.printf("- Time limit of a plan: %s; *stopped* counts those that it cut short, *late* those that took more than "+
-		"one and a half times as long, be it to plan or to prove. Larger snapshots skipped: %s.\n", r.limit, r.skipText())
-	if r.milp > 0 {
-		r.printf("- `%s`: the solver of mixed integer linear programs, up to %d keys and %s for each case. Its bounds and "+
-			"plans count as any other's, its bounds less its own tolerance.\n", solver, r.milpKeys, r.config.milp)
-	}
-	if r.unreachable > 0 {
-		r.printf("- %d intervals of the grid do not exist: no swap of frequencies reaches the fluctuation there.\n",
-			r.unreachable)
-	}
-	r.printf("\n")
-}
-
-func (r *report) effortText() string {
-	names := make([]string, len(r.variants))
-	for i, v := range r.variants {
-		names[i] = v.name
-	}
-	return strings.Join(names, ", ")
-}
-
-func (r *report) skipText() string {
-	var parts []string
-	for _, s := range r.strategies {
-		if n, ok := r.maxKeys[s]; ok {
-			parts = append(parts, "`"+s+"` above "+strconv.Itoa(n)+" keys")
-		}
-	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
+		"one and a half times as long, be it to plan or to prove. Strategies that take long skip snapshots of many "+
+		"keys.\n\n", r.limit)
 }
 
 // A slicing splits the cases by one parameter.
 type slicing struct {
 	name string
-	of   func(cases.Setting) string
+	of   func(*record) string
 }
 
-func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-
 var (
-	byInstances = slicing{"N_D", func(s cases.Setting) string { return strconv.Itoa(s.Instances) }}
-	byTheta     = slicing{"θ_max", func(s cases.Setting) string { return number(s.ThetaMax) }}
-	byTable     = slicing{"A_max", func(s cases.Setting) string { return strconv.FormatInt(s.TableLimit, 10) }}
-
-	gridSlices = []slicing{
-		{"K", func(s cases.Setting) string { return strconv.Itoa(s.Keys) }},
-		byInstances, byTheta, byTable,
-		{"w", func(s cases.Setting) string { return strconv.Itoa(s.Window) }},
-		{"f", func(s cases.Setting) string { return number(s.Fluctuation) }},
-	}
-	familySlices = []slicing{
-		{"family", func(s cases.Setting) string { return string(s.Family) }}, byTheta,
-	}
+	familySlices = []slicing{{"family", func(r *record) string { return string(r.family) }}}
 	streamSlices = []slicing{
-		byInstances, byTheta, byTable,
-		{"stream", func(s cases.Setting) string { return s.Stream }},
+		{"N_D", func(r *record) string { return strconv.Itoa(r.drive.instances) }},
+		{"A_max", func(r *record) string { return strconv.FormatInt(r.drive.table, 10) }},
+		{"stream", func(r *record) string { return r.drive.stream.Name }},
 	}
 )
 
@@ -162,14 +100,11 @@ func (r *report) section(title string, records []*record, slicings []slicing) {
 		var values []string
 		groups := make(map[string][]*record)
 		for _, x := range records {
-			v := by.of(x.setting)
+			v := by.of(x)
 			if groups[v] == nil {
 				values = append(values, v)
 			}
 			groups[v] = append(groups[v], x)
-		}
-		if len(values) == 1 && by.name != "stream" {
-			continue // the same as overall
 		}
 		for _, v := range values {
 			r.table(by.name+" = "+v, groups[v])
@@ -185,45 +120,51 @@ func (s *suite) labels() []string {
 			labels = append(labels, a.label)
 		}
 	}
-	labels = append(labels, reference)
-	if s.ablate {
-		for _, component := range plannertest.Components() {
-			labels = append(labels, without(component))
-		}
-	}
-	if s.milp > 0 {
-		labels = append(labels, solver)
-	}
-	return labels
+	return append(labels, reference)
 }
 
-// timeLimit is that of a row of a table.
-func (s *suite) timeLimit(label string) time.Duration {
-	if label == solver {
-		return s.milp
+// gapAgainstWork is a table of what more work is worth.
+func (r *report) gapAgainstWork() {
+	if len(r.efforts) < 2 || !slices.Contains(r.strategies, planner.Optimal) {
+		return
 	}
-	return s.limit
+	r.printf("## Gap against work\n\n`%s`, over the feasible cases with something to do. Work is the mean in work "+
+		"units.\n\n", planner.Optimal)
+	r.printf("| effort | cases | missed | ratio median | p90 | p95 | worst | above %g | work | time median | p95 |\n",
+		wide)
+	r.printf("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	for _, a := range r.attempts(planner.Optimal) {
+		t := tally{strategy: a.label}
+		for i := range r.records {
+			if x := &r.records[i]; !x.settled && x.class == classFeasible {
+				t.add(x, r.limit)
+			}
+		}
+		if t.tried == 0 {
+			continue
+		}
+		r.printf("| %s | %d | %d | %s | %s | %s | %s | %.1f %% | %.0f | %s | %s |\n", a.effort, t.tried, t.missed,
+			figure(percentile(t.ratios, 50), "%.3f"), figure(percentile(t.ratios, 90), "%.3f"),
+			figure(percentile(t.ratios, 95), "%.3f"), figure(percentile(t.ratios, 100), "%.3f"),
+			100*share(t.ratios, wide), t.work/float64(t.tried),
+			seconds(percentile(t.seconds, 50)), seconds(percentile(t.seconds, 95)))
+	}
+	r.printf("\n")
 }
 
 // table writes the figures of a slice, a row per strategy.
 func (r *report) table(title string, records []*record) {
-	n := countOf(records, r.settled)
-	r.printf("### %s\n\n%d cases: %d feasible, %d proven infeasible, %d unknown", title, n.cases, n.feasible,
-		n.infeasible, n.unknown)
-	if r.settled {
-		r.printf("; of them %d settled", n.settled)
-	} else {
-		r.printf(", %d settled", n.settled)
-	}
-	r.printf("; %d with hot keys.\n\n", n.hot)
+	n := countOf(records)
+	r.printf("### %s\n\n%d cases: %d feasible, %d proven infeasible, %d unknown, %d settled; %d with hot keys.\n\n",
+		title, n.cases, n.feasible, n.infeasible, n.unknown, n.settled, n.hot)
 	r.printf("| strategy | cases | meets | missed | stopped | late | ratio median | p95 | worst | bound 0 | own bound " +
 		"median | p5 | table | θ after | moved | time median | p95 |\n")
 	r.printf("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, label := range r.labels() {
 		t := tally{strategy: label}
 		for _, x := range records {
-			if r.settled || !x.settled {
-				t.add(x, r.timeLimit(label))
+			if !x.settled {
+				t.add(x, r.limit)
 			}
 		}
 		if t.tried == 0 {
@@ -257,7 +198,7 @@ func seconds(x float64) string {
 	if math.IsNaN(x) {
 		return "–"
 	}
-	return measure.Milliseconds(time.Duration(x * float64(time.Second)))
+	return fmt.Sprintf("%.3g ms", 1000*x)
 }
 
 // refuted lists the cases with a plan better than a proof allows.
@@ -272,13 +213,13 @@ func (r *report) refuted() {
 		if !x.contradicted {
 			continue
 		}
-		r.printf("- `%s`: %s found %s;", x.name, x.foundBy, number(x.found))
+		r.printf("- `%s`: %s found %s;", x.name, x.foundBy, figure(x.found, "%.6g"))
 		for j := range x.results {
 			switch y := &x.results[j]; {
 			case y.proves && y.infeasible:
 				r.printf(" %s proves infeasibility;", y.strategy)
 			case y.proves && y.bound > x.found:
-				r.printf(" %s proves %s;", y.strategy, number(y.bound))
+				r.printf(" %s proves %s;", y.strategy, figure(y.bound, "%.6g"))
 			}
 		}
 		r.printf("\n")

@@ -2,17 +2,37 @@ package main
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"time"
-
-	"plannerd/internal/lab/measure"
 )
 
-// percentile is the nearest-rank one, NaN without values.
+// percentile is the nearest-rank one: the least value that at least p percent of all do not
+// exceed. Unlike an interpolation it can be infinite without being NaN, which it is without
+// values.
 func percentile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
 	}
-	return measure.Quantile(values, p/100)
+	sorted := slices.Sorted(slices.Values(values))
+	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+// sortTime is the yardstick of times: the median, in seconds, of n sorts of a million random
+// numbers.
+func sortTime(n int) float64 {
+	r, times := rand.New(rand.NewPCG(1, 2)), make([]float64, n)
+	numbers := make([]float64, 1_000_000)
+	for i := range times {
+		for j := range numbers {
+			numbers[j] = r.Float64()
+		}
+		begin := time.Now()
+		slices.Sort(numbers)
+		times[i] = time.Since(begin).Seconds()
+	}
+	return percentile(times, 50)
 }
 
 // tally gathers what one strategy did over a slice of the cases.
@@ -76,15 +96,13 @@ type counts struct {
 	feasible, infeasible, unknown int
 }
 
-func countOf(records []*record, withSettled bool) counts {
+func countOf(records []*record) counts {
 	var n counts
 	for _, r := range records {
 		n.cases++
 		if r.settled {
 			n.settled++
-			if !withSettled {
-				continue
-			}
+			continue
 		}
 		if r.hot > 0 {
 			n.hot++
@@ -99,4 +117,18 @@ func countOf(records []*record, withSettled bool) counts {
 		}
 	}
 	return n
+}
+
+// wide is the ratio above which a gap counts as wide.
+const wide = 1.15
+
+// share is how many of the values are above a limit.
+func share(values []float64, limit float64) float64 {
+	above := 0
+	for _, x := range values {
+		if x > limit {
+			above++
+		}
+	}
+	return float64(above) / float64(len(values))
 }

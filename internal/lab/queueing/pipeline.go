@@ -89,8 +89,8 @@ func (p *Pipeline) step() {
 	p.push(event{at: *free, sent: e.sent, path: e.path[1:]})
 }
 
-// Figures waits until all messages are finished, and returns their figures but for how busy
-// instances were. The sources go on from there.
+// Figures waits until all messages are finished, and returns their figures. The
+// sources go on from there.
 func (p *Pipeline) Figures() Figures {
 	for p.underWay > 0 {
 		p.step()

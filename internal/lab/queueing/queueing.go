@@ -30,7 +30,6 @@ type Simulation struct {
 	config   Config
 	sent     float64             // when the newest message was sent
 	free     []float64           // when each instance has worked off what has reached it
-	busy     []float64           // how long each has worked
 	underWay exact.Heap[float64] // when the messages under way are finished, but for the held ones
 	held     []message
 	release  float64 // when the held messages reach their instances
@@ -49,7 +48,7 @@ type message struct {
 
 // New begins a simulation.
 func New(c Config) *Simulation {
-	return &Simulation{config: c, free: make([]float64, c.Instances), busy: make([]float64, c.Instances),
+	return &Simulation{config: c, free: make([]float64, c.Instances),
 		underWay: exact.Heap[float64]{Before: cmp.Less[float64]}}
 }
 
@@ -82,7 +81,6 @@ func (s *Simulation) Hold(duration float64) {
 // Occupy has an instance do other work for a time, before what reaches it from now on.
 func (s *Simulation) Occupy(instance int, work float64) {
 	s.free[instance] = max(s.free[instance], s.sent) + work
-	s.busy[instance] += work
 }
 
 // next moves the clock to when the next message is sent.
@@ -122,7 +120,6 @@ func (s *Simulation) letGo() {
 func (s *Simulation) reach(m message, at float64) {
 	end := max(s.free[m.to], at) + m.work
 	s.free[m.to] = end
-	s.busy[m.to] += m.work
 	s.messages++
 	end += s.config.Network
 	s.latency += end - m.sent
@@ -140,8 +137,6 @@ type Figures struct {
 	Throughput float64
 	// Mean is the mean latency, from sending to the end of work.
 	Mean float64
-	// Busy is the part of that time that each instance has worked.
-	Busy []float64
 }
 
 // Figures waits until all messages are finished, and returns their figures. The sources go
@@ -155,10 +150,6 @@ func (s *Simulation) Figures() Figures {
 	f.Mean = s.latency / float64(f.Messages)
 	took := s.last - s.begin
 	f.Throughput = float64(f.Messages) / took
-	for d := range s.busy {
-		f.Busy = append(f.Busy, s.busy[d]/took)
-		s.busy[d] = 0
-	}
 	s.messages, s.latency, s.underWay.E = 0, 0, s.underWay.E[:0]
 	s.sent, s.begin = s.last, s.last
 	return f

@@ -32,16 +32,14 @@ const (
 
 // shufflerAuthority lives a shuffle through with a server: put, the end of the input, get, a
 // follower that joins, and one that crashes. At each step all followers are asked.
-func shufflerAuthority(m *measurement) error {
+func shufflerAuthority(m *measurement) {
 	m.setting("a server, two followers, 100 records; then a third follower joins, and the owner of the middle crashes")
 	m.axes("step", "followers that answer for the record in the middle")
 	if m.server == nil {
-		return errors.New("it asks a server, and Options.Server starts none")
+		check(errors.New("it asks a server, and Options.Server starts none"))
 	}
 	url, stop, err := m.server(m.ctx)
-	if err != nil {
-		return err
-	}
+	check(err)
 	api, err := client.New(url, client.Config{})
 	if err == nil {
 		s := &shuffle{m: m, api: api, followers: 2, alone: true, named: true}
@@ -49,7 +47,7 @@ func shufflerAuthority(m *measurement) error {
 		m.claim(s.alone, "from the get phase on exactly one follower answers at every step")
 		m.claim(s.named, "a follower that is asked and does not answer says who does, or to come again")
 	}
-	return errors.Join(err, stop())
+	check(errors.Join(err, stop()))
 }
 
 func (s *shuffle) live() error {

@@ -17,9 +17,9 @@ var dpaItems = []Item{
 }
 
 // dpaRows simulates the workloads of §6.2 with both methods.
-func dpaRows(m *measurement, report int64, rounds ...int) ([]ring.PaperRow, error) {
-	return ring.Paper(ring.PaperOptions{MaxRounds: rounds, Runs: dpaRuns, Timing: ring.Timing{Report: report},
-		Stop: m.stopped})
+func dpaRows(m *measurement, report int64, rounds ...int) []ring.PaperRow {
+	return must(ring.Paper(ring.PaperOptions{MaxRounds: rounds, Runs: dpaRuns, Timing: ring.Timing{Report: report},
+		Stop: m.stopped}))
 }
 
 // dpaSetting says what is assumed.
@@ -34,14 +34,11 @@ const dpaRuns = 101
 // seldom is ten times as long as a report takes otherwise.
 const seldom = 1000
 
-func dpaTable1(m *measurement) error {
+func dpaTable1(m *measurement) {
 	m.dpaSetting()
 	m.axes("workload and method", "S")
 	for _, report := range []int64{0, seldom} {
-		rows, err := dpaRows(m, report, 1)
-		if err != nil {
-			return err
-		}
+		rows := dpaRows(m, report, 1)
 		for _, r := range rows {
 			x := fmt.Sprintf("%s, %s", r.Workload, r.Method)
 			if report == 0 {
@@ -60,10 +57,7 @@ func dpaTable1(m *measurement) error {
 		for _, method := range methods {
 			var all []float64
 			for _, x := range sets {
-				skew, err := x.skew(m, trial{method: method, tokens: 16, rounds: 1})
-				if err != nil {
-					return err
-				}
+				skew := x.skew(m, trial{method: method, tokens: 16, rounds: 1})
 				all = append(all, skew)
 			}
 			m.vary("one round, other letters", fmt.Sprintf("%s, %s", w.name, method), all...)
@@ -71,13 +65,9 @@ func dpaTable1(m *measurement) error {
 	}
 	m.dpaCounting()
 	for _, method := range methods {
-		skew, err := wl3.skew(m, trial{method, 8, 1, 1, seldom})
-		if err != nil {
-			return err
-		}
+		skew := wl3.skew(m, trial{method, 8, 1, 1, seldom})
 		m.vary("one round, nodes from 1, N 8, reports every 1000 ticks", "WL3, "+string(method), skew)
 	}
-	return nil
 }
 
 // dpaCounting asks of each way of counting nodes and tokens whether WL2 and WL3 can be on
@@ -105,14 +95,11 @@ func (m *measurement) dpaCounting() {
 	m.unit(halved, "1: it does")
 }
 
-func dpaFig3(m *measurement) error {
+func dpaFig3(m *measurement) {
 	rounds := of(m, []int{1, 2, 3}, []int{1, 2, 3, 4, 5})
 	m.dpaSetting()
 	m.axes("rounds", "S")
-	rows, err := dpaRows(m, 0, rounds...)
-	if err != nil {
-		return err
-	}
+	rows := dpaRows(m, 0, rounds...)
 	for _, r := range rows {
 		m.add(fmt.Sprintf("%s, %s", r.Workload, r.Method), r.MaxRounds, r.Least, r.Median, r.Most)
 	}
@@ -134,11 +121,11 @@ func dpaFig3(m *measurement) error {
 	}
 	m.claim(helped == 5, "more rounds help one of the methods at least, in all workloads (here in %d of 5)", helped)
 	m.claim(hurt == 0, "more rounds never hurt halving (here by %.2f at most)", hurt)
-	return m.dpaOtherLetters()
+	m.dpaOtherLetters()
 }
 
 // dpaOtherLetters counts by workload how many sets of other letters two rounds help.
-func (m *measurement) dpaOtherLetters() error {
+func (m *measurement) dpaOtherLetters() {
 	for _, w := range starts {
 		if w.name == "WL3" {
 			continue // whose letter the report gives
@@ -147,14 +134,8 @@ func (m *measurement) dpaOtherLetters() error {
 		for _, x := range sets {
 			helps, hurts := false, false
 			for _, method := range methods {
-				one, err := x.skew(m, trial{method: method, tokens: 16, rounds: 1})
-				if err != nil {
-					return err
-				}
-				two, err := x.skew(m, trial{method: method, tokens: 16, rounds: 2})
-				if err != nil {
-					return err
-				}
+				one := x.skew(m, trial{method: method, tokens: 16, rounds: 1})
+				two := x.skew(m, trial{method: method, tokens: 16, rounds: 2})
 				helps, hurts = helps || two < one, hurts || method == ring.Halving && two > one
 			}
 			helped, hurt = helped+count(helps), hurt+count(hurts)
@@ -164,36 +145,31 @@ func (m *measurement) dpaOtherLetters() error {
 	}
 	m.unit("a second round helps a method", "% of sets of other letters")
 	m.unit("a second round hurts halving", "% of sets of other letters")
-	return nil
 }
 
 // dpaEach simulates the workloads of §6.2 with both methods and one round.
-func dpaEach(m *measurement, state ring.StateScheme, each func(name string, x *ring.Simulation)) error {
-	_, err := ring.Paper(ring.PaperOptions{
+func dpaEach(m *measurement, state ring.StateScheme, each func(name string, x *ring.Simulation)) {
+	must(ring.Paper(ring.PaperOptions{
 		Runs: of(m, 31, 101), State: state, Stop: m.stopped,
 		Each: func(workload string, method ring.Method, x *ring.Simulation) {
 			each(fmt.Sprintf("%s, %s", workload, method), x)
 		},
-	})
-	return err
+	}))
 }
 
 // dpaTime holds S against the time to finish, within and between workloads.
-func dpaTime(m *measurement) error {
+func dpaTime(m *measurement) {
 	m.setting("Table 1, %d seeds, with a round and without; a message takes 100 ticks", of(m, 31, 101))
 	m.axes("S, rounded to tenths", "ticks until all is processed")
 	var skews, ticks []float64
 	byTenth := map[int][]float64{}
-	err := dpaEach(m, ring.FinalMerge, func(_ string, x *ring.Simulation) {
+	dpaEach(m, ring.FinalMerge, func(_ string, x *ring.Simulation) {
 		for _, run := range []*ring.Run{&x.Baseline, &x.Balanced} {
 			skews, ticks = append(skews, run.Skew), append(ticks, float64(run.Processed))
 			tenth := int(math.Round(10 * run.Skew))
 			byTenth[tenth] = append(byTenth[tenth], float64(run.Processed))
 		}
 	})
-	if err != nil {
-		return err
-	}
 	for tenth := range 11 {
 		if all := byTenth[tenth]; all != nil {
 			m.add("all workloads", float64(tenth)/10, all...)
@@ -201,7 +177,6 @@ func dpaTime(m *measurement) error {
 	}
 	r := correlation(skews, ticks)
 	m.claim(r > 0.9, "wall time is highly correlated with S (here r = %.3f over %d runs; it grows with S)", r, len(skews))
-	return nil
 }
 
 // correlation is Pearson's.
@@ -219,14 +194,14 @@ func correlation(x, y []float64) float64 {
 // dpaMerge counts what the final merge takes over from the lesser parts of each key's
 // state: a number for a part of a count, its different values for a part of a set, its
 // messages for a part of a list.
-func dpaMerge(m *measurement) error {
+func dpaMerge(m *measurement) {
 	const values = 10
 	m.setting("Table 1 with one round, %d seeds, 100 messages; each message of a key has one of %d values", of(m, 31, 101),
 		values)
 	m.axes("workload and method", "entries that the merge takes over")
 	var names []string
 	costs := map[string]*[3][]float64{}
-	err := dpaEach(m, ring.FinalMerge, func(name string, x *ring.Simulation) {
+	dpaEach(m, ring.FinalMerge, func(name string, x *ring.Simulation) {
 		if costs[name] == nil {
 			names, costs[name] = append(names, name), new([3][]float64)
 		}
@@ -239,9 +214,6 @@ func dpaMerge(m *measurement) error {
 			costs[name][i] = append(costs[name][i], cost)
 		}
 	})
-	if err != nil {
-		return err
-	}
 	order, lists := true, 0.0
 	for i, function := range []string{"count", "distinct", "list"} {
 		for _, name := range names {
@@ -256,11 +228,10 @@ func dpaMerge(m *measurement) error {
 	}
 	m.claim(order, "what is cheap to add up, a count, is cheapest to merge, and a list dearest")
 	m.claim(lists >= 10, "the merge step might be expensive (a list takes over up to %.0f of 100 messages)", lists)
-	return nil
 }
 
 // dpaStates runs the schemes of §7 beside each other.
-func dpaStates(m *measurement) error {
+func dpaStates(m *measurement) {
 	m.setting("Table 1 with one round, %d seeds, 100 messages; a state takes 10 ticks to send", of(m, 31, 101))
 	m.axes("workload and method", "times a message is forwarded")
 	var names []string
@@ -269,7 +240,7 @@ func dpaStates(m *measurement) error {
 	whole := true
 	schemes := []ring.StateScheme{ring.FinalMerge, ring.StateForwarding, ring.OldOwner}
 	for i, scheme := range schemes {
-		err := dpaEach(m, scheme, func(name string, x *ring.Simulation) {
+		dpaEach(m, scheme, func(name string, x *ring.Simulation) {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -278,9 +249,6 @@ func dpaStates(m *measurement) error {
 			ticks[i] += float64(x.Balanced.Ticks)
 			whole = whole && (scheme == ring.FinalMerge || x.Balanced.Merges == 0)
 		})
-		if err != nil {
-			return err
-		}
 		for _, name := range names {
 			m.add(string(scheme), name, forwarded[string(scheme)+name]...)
 			for _, n := range forwarded[string(scheme)+name] {
@@ -295,5 +263,4 @@ func dpaStates(m *measurement) error {
 	m.claim(ticks[2] < 1.02*ticks[0],
 		"states sent asynchronously impose no latency (%.3f of the ticks with a final merge; stages %.3f)",
 		ticks[2]/ticks[0], ticks[1]/ticks[0])
-	return nil
 }

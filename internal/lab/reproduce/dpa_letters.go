@@ -92,7 +92,7 @@ type trial struct {
 }
 
 // skew is the median S with balancing over a few seeds.
-func (x lettered) skew(m *measurement, t trial) (float64, error) {
+func (x lettered) skew(m *measurement, t trial) float64 {
 	if t.method == ring.Doubling {
 		t.tokens = 1
 	}
@@ -106,18 +106,12 @@ func (x lettered) skew(m *measurement, t trial) (float64, error) {
 	}
 	var skews []float64
 	for seed := range uint64(7) {
-		stream, err := ring.NewStream(keys, x.counts, seed, nil)
-		if err != nil {
-			return 0, err
-		}
-		s, err := ring.Simulate(stream, ring.SimulationOptions{Nodes: nodes, Method: t.method, MaxRounds: t.rounds,
-			Seed: seed, Timing: ring.Timing{Report: t.report}, Stop: m.stopped})
-		if err != nil {
-			return 0, err
-		}
+		stream := must(ring.NewStream(keys, x.counts, seed, nil))
+		s := must(ring.Simulate(stream, ring.SimulationOptions{Nodes: nodes, Method: t.method, MaxRounds: t.rounds,
+			Seed: seed, Timing: ring.Timing{Report: t.report}, Stop: m.stopped}))
 		skews = append(skews, s.Balanced.Skew)
 	}
-	return median(skews), nil
+	return median(skews)
 }
 
 // counted is a ring of four nodes by the words of §4.2: token j of node i lies at the hash of

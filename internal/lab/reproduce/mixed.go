@@ -1,7 +1,6 @@
 package reproduce
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -90,24 +89,15 @@ type step struct {
 
 // drive plans interval after interval, each on the assignment that the last plan left,
 // and tells of those after the window has filled. Without a strategy nothing is planned.
-func (s synthetic) drive(m *measurement, tell func(step)) error {
-	target, err := s.configuration(s.instances)
-	if err != nil {
-		return err
-	}
+func (s synthetic) drive(m *measurement, tell func(step)) {
+	target := s.configuration(s.instances)
 	all := s.instances
 	if s.grow > 0 {
 		all++
 	}
-	g, err := workload.New(workload.Config{Keys: s.keys, Instances: all, Z: s.z, Fluctuation: s.fluctuation,
-		Window: s.window, Seed: s.seed})
-	if err != nil {
-		return err
-	}
-	current, err := g.Assign(target.Hash)
-	if err != nil {
-		return err
-	}
+	g := must(workload.New(workload.Config{Keys: s.keys, Instances: all, Z: s.z, Fluctuation: s.fluctuation,
+		Window: s.window, Seed: s.seed}))
+	current := must(g.Assign(target.Hash))
 	o := planner.Options{ThetaMax: s.theta, Beta: &s.beta, Certificate: planner.CertificateOff,
 		Effort: planner.EffortFast, Stop: m.stopped}
 	if s.table >= 0 {
@@ -116,57 +106,44 @@ func (s synthetic) drive(m *measurement, tell func(step)) error {
 	base := target
 	for i := range s.window + s.intervals {
 		if s.grow > 0 && i == s.window+s.grow {
-			if target, err = s.configuration(all); err != nil {
-				return err
-			}
+			target = s.configuration(all)
 		}
 		statistics, err := g.Next(current)
 		if errors.Is(err, workload.ErrUnreachable) && s.skipUnreachableChanges {
 			continue
 		}
-		if err != nil {
-			return err
-		}
+		check(err)
 		statistics.Instance = current
-		next, err := s.step(g, statistics, target, base, o)
-		if err != nil {
-			return err
-		}
+		next := s.step(g, statistics, target, base, o)
 		if current, base = next.after, target; i >= s.window {
 			tell(next)
 		}
 	}
-	return m.ctx.Err()
+	check(m.ctx.Err())
 }
 
 // step plans one interval.
 func (s synthetic) step(g *workload.Generator, statistics *planner.Statistics,
 	target, base planner.Configuration, o planner.Options,
-) (next step, err error) {
+) (next step) {
 	next = step{costs: statistics.Cost, before: statistics.Instance, instances: len(target.Instances)}
 	if s.strategy == "" {
 		next.after = next.before
 		if len(target.Instances) != len(base.Instances) {
-			next.after, err = g.Assign(target.Hash)
+			next.after = must(g.Assign(target.Hash))
 		}
-		return next, err
+		return next
 	}
-	snapshot, err := planner.NewSnapshot(statistics, target, planner.Base{Configuration: base})
-	if err != nil {
-		return next, err
-	}
-	if err := s.plan(&next, snapshot, o); err != nil {
-		return next, err
-	}
+	s.plan(&next, must(planner.NewSnapshot(statistics, target, planner.Base{Configuration: base})), o)
 	next.after = slices.Clone(next.before)
 	for _, move := range next.plan.Moves {
 		next.after[move.Item] = move.To
 	}
-	return next, nil
+	return next
 }
 
 // configuration has instances 0, 1, … under the hash function.
-func (s synthetic) configuration(instances int) (c planner.Configuration, err error) {
+func (s synthetic) configuration(instances int) (c planner.Configuration) {
 	var nodes []partitioner.Instance
 	for id := range int32(instances) {
 		nodes = append(nodes, partitioner.Instance{ID: id})
@@ -176,50 +153,41 @@ func (s synthetic) configuration(instances int) (c planner.Configuration, err er
 	if !s.token {
 		function.Function = "modulo"
 	}
-	c.Hash, err = partitioner.New(function, nodes)
-	return c, err
+	c.Hash = must(partitioner.New(function, nodes))
+	return c
 }
 
 // plan plans a step.
-func (s synthetic) plan(next *step, snapshot *planner.Snapshot, o planner.Options) (err error) {
+func (s synthetic) plan(next *step, snapshot *planner.Snapshot, o planner.Options) {
 	begin := time.Now()
 	if next.records = s.keys; s.degree == 0 {
-		next.plan, err = planner.Run(s.strategy, snapshot, o)
+		next.plan = must(planner.Run(s.strategy, snapshot, o))
 		next.took = time.Since(begin)
-		return err
+		return
 	}
-	c, err := compact.Compress(snapshot, compact.Options{Degree: s.degree, Scales: compact.Scales{Cost: 1, State: 1}})
-	if err != nil {
-		return err
-	}
+	c := must(compact.Compress(snapshot, compact.Options{Degree: s.degree, Scales: compact.Scales{Cost: 1, State: 1}}))
 	begin = time.Now()
-	p, err := c.Plan(s.strategy, o)
-	if err != nil {
-		return err
-	}
+	p := must(c.Plan(s.strategy, o))
 	next.plan, next.took, next.records = p.Plan, time.Since(begin), len(c.Records)
 	for _, e := range p.Error {
 		next.error = max(next.error, e.After)
 	}
-	return nil
 }
 
 // means drives a workload and returns the averages of figures over its intervals, which is
 // what §V reports.
-func (s synthetic) means(m *measurement, figures ...func(step) float64) ([]float64, error) {
+func (s synthetic) means(m *measurement, figures ...func(step) float64) []float64 {
 	all := make([][]float64, len(figures))
-	err := s.drive(m, func(next step) {
+	s.drive(m, func(next step) {
 		for i, f := range figures {
 			all[i] = append(all[i], f(next))
 		}
 	})
 	out := make([]float64, len(figures))
 	for i := range all {
-		if err == nil {
-			out[i] = mean(all[i])
-		}
+		out[i] = mean(all[i])
 	}
-	return out, err
+	return out
 }
 
 func moved(s step) float64     { return 100 * s.plan.Migration.Fraction }
@@ -230,18 +198,15 @@ func millis(s step) float64    { return float64(s.took.Nanoseconds()) / 1e6 }
 // changes the workload to that of an x.
 func sweep[X any](m *measurement, timed bool, strategies []string, suffix string, xs []X,
 	set func(*synthetic, X),
-) error {
+) {
 	for _, strategy := range strategies {
 		name := strategy + suffix
 		for _, x := range xs {
-			all, err := m.eachOf(func(seed uint64) ([]float64, error) {
+			all := m.eachOf(func(seed uint64) []float64 {
 				s := m.synthetic(strategy, seed)
 				set(&s, x)
 				return s.means(m, moved, millis)
 			})
-			if err != nil {
-				return err
-			}
 			m.add(name, x, all[0]...)
 			if timed {
 				m.add("time: "+name, x, all[1]...)
@@ -249,12 +214,11 @@ func sweep[X any](m *measurement, timed bool, strategies []string, suffix string
 			}
 		}
 	}
-	return nil
 }
 
 var mixedAndMinTable = []string{planner.Mixed, planner.MinTable}
 
-func fig4(m *measurement) error {
+func fig4(m *measurement) {
 	m.setting("keys k1…k6 of cost 7, 4, 2, 1, 5, 1 on two instances, θ_max 0, no table limit")
 	m.axes("strategy", "entries in the table; loads of d1 and d2")
 	keys := planner.KeysOf("k1", "k2", "k3", "k4", "k5", "k6")
@@ -263,23 +227,16 @@ func fig4(m *measurement) error {
 		Instance: []int32{1, 1, 2, 2, 1, 2}, HashInstance: []int32{1, 1, 1, 2, 2, 2},
 	}
 	target := planner.Configuration{Instances: []planner.Instance{{ID: 1, Capacity: 1}, {ID: 2, Capacity: 1}}}
-	s, err := planner.NewSnapshot(statistics, target, planner.Base{Configuration: target})
-	if err != nil {
-		return err
-	}
+	s := must(planner.NewSnapshot(statistics, target, planner.Base{Configuration: target}))
 	for _, strategy := range []string{planner.LLFD, planner.MinTable} {
-		p, err := planner.Run(strategy, s, planner.Options{Certificate: planner.CertificateOff})
-		if err != nil {
-			return err
-		}
+		p := must(planner.Run(strategy, s, planner.Options{Certificate: planner.CertificateOff}))
 		m.add("entries", strategy, tableSize(step{plan: p}))
 		m.add("load of d1", strategy, p.Instances[0].After)
 		m.add("load of d2", strategy, p.Instances[1].After)
 	}
-	return nil
 }
 
-func fig6(m *measurement) error {
+func fig6(m *measurement) {
 	m.setting("the values 8, 6, 3, 2, 2, 1, 1, 1, 1, 1; R = 4, so that 8, 4, 2 and 1 represent them")
 	m.axes("method", "|δ|, the sum of all deviations")
 	walk := compact.Walk{Levels: compact.NewLevels(4, 8)}
@@ -290,13 +247,12 @@ func fig6(m *measurement) error {
 	}
 	m.add("|δ|", "piecewise constant", math.Abs(piecewise))
 	m.add("|δ|", "hlhe", math.Abs(walk.Deviation))
-	return nil
 }
 
 const plantedLoad = 10_000
 
 // planted cuts n equal loads into random keys, none as heavy as a load, and scatters them.
-func planted(r *rand.Rand, n int) (*planner.Snapshot, error) {
+func planted(r *rand.Rand, n int) *planner.Snapshot {
 	s := &planner.Statistics{Keys: &planner.Keys{}}
 	target := planner.Configuration{}
 	for d := range n {
@@ -317,69 +273,51 @@ func planted(r *rand.Rand, n int) (*planner.Snapshot, error) {
 			s.HashInstance = append(s.HashInstance, int32(r.IntN(n)))
 		}
 	}
-	return planner.NewSnapshot(s, target, planner.Base{Configuration: target})
+	return must(planner.NewSnapshot(s, target, planner.Base{Configuration: target}))
 }
 
 // overBound is the greatest θ of a strategy over ⅓(1−1/N_D) of many planted cases.
-func overBound(m *measurement, strategy string, instances int) ([]float64, error) {
+func overBound(m *measurement, strategy string, instances int) []float64 {
 	cases := of(m, 300, 10_000)
-	return m.each(func(seed uint64) (float64, error) {
+	return m.each(func(seed uint64) float64 {
 		r := rand.New(rand.NewPCG(seed, uint64(instances)))
 		worst := 0.0
 		for range cases {
-			s, err := planted(r, instances)
-			if err != nil {
-				return 0, err
-			}
-			p, err := planner.Run(strategy, s, planner.Options{Certificate: planner.CertificateOff})
-			if err != nil {
-				return 0, err
-			}
+			s := planted(r, instances)
+			p := must(planner.Run(strategy, s, planner.Options{Certificate: planner.CertificateOff}))
 			worst = max(worst, p.Theta.After/((1-1/float64(instances))/3))
 		}
-		return worst, nil
+		return worst
 	})
 }
 
-func theorem1(m *measurement) error {
+// overBounds adds overBound of a strategy for several numbers of instances, and returns the
+// greatest.
+func overBounds(m *measurement, strategy string) float64 {
 	m.setting("%d planted cases for each N_D and seed, θ_max 0", of(m, 300, 10_000))
 	m.axes("N_D", "greatest θ over ⅓(1−1/N_D)")
 	most := 0.0
 	for _, instances := range []int{2, 3, 5, 8, 15} {
-		worst, err := overBound(m, planner.LLFD, instances)
-		if err != nil {
-			return err
-		}
-		m.add(planner.LLFD, instances, worst...)
+		worst := overBound(m, strategy, instances)
+		m.add(strategy, instances, worst...)
 		most = max(most, slices.Max(worst))
 	}
-	m.claim(most <= 1+1e-9, "θ is never above ⅓(1−1/N_D)")
-	return nil
+	return most
 }
 
-func lemma3(m *measurement) error {
-	m.setting("%d planted cases for each N_D and seed, θ_max 0", of(m, 300, 10_000))
-	m.axes("N_D", "greatest θ over ⅓(1−1/N_D)")
-	most := 0.0
-	for _, instances := range []int{2, 3, 5, 8, 15} {
-		worst, err := overBound(m, planner.LPT, instances)
-		if err != nil {
-			return err
-		}
-		m.add(planner.LPT, instances, worst...)
-		most = max(most, slices.Max(worst))
-	}
-	m.claim(most <= 1+1e-9, "θ of Simple is never above ⅓(1−1/N_D) (Lemma 3)")
+func theorem1(m *measurement) {
+	m.claim(overBounds(m, planner.LLFD) <= 1+1e-9, "θ is never above ⅓(1−1/N_D)")
+}
+
+func lemma3(m *measurement) {
+	m.claim(overBounds(m, planner.LPT) <= 1+1e-9, "θ of Simple is never above ⅓(1−1/N_D) (Lemma 3)")
 	// Lemmas 1 and 2 are about the keys, whatever plans: of qN_D+1 keys, q+1 share an
 	// instance, and one that carries L̄ with keys below L̄ has two at least.
 	first, second := true, true
 	r := rand.New(rand.NewPCG(1, 2))
 	for range of(m, 300, 10_000) {
 		n := 2 + r.IntN(9)
-		s, err := planted(r, n)
-		if err != nil {
-			return err
-		}
+		s := planted(r, n)
 		costs := slices.Sorted(slices.Values(s.Cost))
 		slices.Reverse(costs)
 		second = second && len(costs) >= 2*n
@@ -389,10 +327,9 @@ func lemma3(m *measurement) error {
 	}
 	m.claim(first, "the key of rank qN_D+1 costs at most L̄/(q+1) (Lemma 1)")
 	m.claim(second, "there are at least 2N_D keys (Lemma 2)")
-	return nil
 }
 
-func theorem2(m *measurement) error {
+func theorem2(m *measurement) {
 	m.setting("costs 4, 4, 4, 7, 5, states 7, 4, 3, 8, 8, on instances 1, 1, 1, 0, 1 of two, by hash; θ_max 0")
 	m.axes("strategy", "load of the instances")
 	at := []int32{1, 1, 1, 0, 1}
@@ -401,96 +338,75 @@ func theorem2(m *measurement) error {
 		Instance: at, HashInstance: at,
 	}
 	target := planner.Configuration{Instances: []planner.Instance{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1}}}
-	s, err := planner.NewSnapshot(statistics, target, planner.Base{Configuration: target})
-	if err != nil {
-		return err
-	}
+	s := must(planner.NewSnapshot(statistics, target, planner.Base{Configuration: target}))
 	theta := map[string]float64{}
 	for _, strategy := range []string{planner.LLFD, planner.Mixed} {
-		p, err := planner.Run(strategy, s, planner.Options{Certificate: planner.CertificateOff})
-		if err != nil {
-			return err
-		}
+		p := must(planner.Run(strategy, s, planner.Options{Certificate: planner.CertificateOff}))
 		theta[strategy] = p.Theta.After
 		loads := []float64{p.Instances[0].After, p.Instances[1].After}
 		m.add("least", strategy, slices.Min(loads))
 		m.add("greatest", strategy, slices.Max(loads))
 	}
 	m.claim(theta[planner.Mixed] <= theta[planner.LLFD], "θ of Mixed is at most that of LLFD")
-	return nil
 }
 
 // skewOfHash is the ratio of the greatest to the least mean load of instances by hash alone.
-func skewOfHash(m *measurement, set func(*synthetic)) ([]float64, error) {
-	return m.each(func(seed uint64) (float64, error) {
+func skewOfHash(m *measurement, set func(*synthetic)) []float64 {
+	return m.each(func(seed uint64) float64 {
 		s := m.synthetic("", seed)
 		s.window, s.intervals = 1, of(m, 10, 49)
 		set(&s)
 		sums := make([]float64, s.instances)
-		err := s.drive(m, func(next step) {
+		s.drive(m, func(next step) {
 			for k, cost := range next.costs {
 				sums[next.after[k]] += cost
 			}
 		})
-		return slices.Max(sums) / slices.Min(sums), err
+		return slices.Max(sums) / slices.Min(sums)
 	})
 }
 
-func fig7a(m *measurement) error {
+func fig7a(m *measurement) {
 	s := m.synthetic("", 1)
 	m.setting("hash alone, K %d, z %v, f %v, mean loads of %d intervals", s.keys, s.z, s.fluctuation, of(m, 10, 49))
 	m.axes("N_D", "greatest over least mean load")
-	over := func(name string, add func(string, any, ...float64), set func(*synthetic), instances ...int) error {
+	over := func(name string, add func(string, any, ...float64), set func(*synthetic), instances ...int) {
 		for _, n := range instances {
-			all, err := skewOfHash(m, func(s *synthetic) { set(s); s.instances = n })
-			if err != nil {
-				return err
-			}
+			all := skewOfHash(m, func(s *synthetic) { set(s); s.instances = n })
 			add(name, n, all...)
 		}
-		return nil
 	}
 	still := func(s *synthetic) { s.fluctuation, s.intervals = 0, 1 }
 	const million = 1_000_000
-	err := cmp.Or(
-		over("hash", m.add, func(*synthetic) {}, 5, 10, 20, 40),
-		over("f 0", m.vary, still, 5, 10, 20, 40),
-		over("f 0, K 1000000", m.vary, func(s *synthetic) { still(s); s.keys = million }, 5, 40),
-	)
+	over("hash", m.add, func(*synthetic) {}, 5, 10, 20, 40)
+	over("f 0", m.vary, still, 5, 10, 20, 40)
+	over("f 0, K 1000000", m.vary, func(s *synthetic) { still(s); s.keys = million }, 5, 40)
 	m.claim(m.at("hash", 40) > m.at("hash", 5), "the skewness grows with the number of instances")
-	return err
 }
 
-func fig7b(m *measurement) error {
+func fig7b(m *measurement) {
 	s := m.synthetic("", 1)
 	m.setting("hash alone, N_D %d, z %v, f %v, mean loads of %d intervals", s.instances, s.z, s.fluctuation, of(m, 10, 49))
 	m.axes("K", "greatest over least mean load")
 	for _, keys := range of(m, []int{5000, 10_000, 100_000}, []int{5000, 10_000, 100_000, 1_000_000}) {
-		all, err := skewOfHash(m, func(s *synthetic) { s.keys = keys })
-		if err != nil {
-			return err
-		}
+		all := skewOfHash(m, func(s *synthetic) { s.keys = keys })
 		m.add("hash", keys, all...)
 	}
 	m.claim(m.at("hash", 5000) > m.at("hash", 100_000), "more keys are spread more evenly")
-	return nil
 }
 
 // windows are those of Figs 8 to 10.
 var windows = []int{1, 5}
 
-func fig8(m *measurement) error {
+func fig8(m *measurement) {
 	m.setting("%v; N_D and w vary", m.synthetic("", 1))
 	m.axes("N_D", "state moved, %")
 	below := []int{5, 15, 25, 35}
 	for _, w := range windows {
 		suffix := fmt.Sprintf(", w = %d", w)
-		err := sweep(m, false, mixedAndMinTable, suffix, append(slices.Clone(below), 40), func(s *synthetic, n int) {
+		sweep(m, false, mixedAndMinTable, suffix, append(slices.Clone(below), 40), func(s *synthetic, n int) {
 			s.window, s.instances = w, n
 		})
-		if err != nil {
-			return err
-		}
 		lower := !slices.ContainsFunc(below, func(n int) bool {
 			return m.at(planner.Mixed+suffix, n) >= m.at(planner.MinTable+suffix, n)
 		})
@@ -500,23 +416,19 @@ func fig8(m *measurement) error {
 				"w = %d: at N_D = 40 Mixed moves nearly as much as MinTable", w)
 		}
 	}
-	return nil
 }
 
 var thetas = []float64{0.02, 0.08, 0.15, 0.2, 0.3}
 
-func fig9(m *measurement) error {
+func fig9(m *measurement) {
 	m.setting("%v; θ_max and w vary", m.synthetic("", 1))
 	m.axes("θ_max", "state moved, %")
 	mixed, minTable := 0.0, 0.0
 	for _, w := range windows {
 		suffix := fmt.Sprintf(", w = %d", w)
-		err := sweep(m, true, mixedAndMinTable, suffix, thetas, func(s *synthetic, theta float64) {
+		sweep(m, true, mixedAndMinTable, suffix, thetas, func(s *synthetic, theta float64) {
 			s.theta, s.window = theta, w
 		})
-		if err != nil {
-			return err
-		}
 		ratio := "MinTable / Mixed" + suffix
 		for _, theta := range thetas {
 			x, y := m.at(planner.MinTable+suffix, theta), m.at(planner.Mixed+suffix, theta)
@@ -529,20 +441,16 @@ func fig9(m *measurement) error {
 	m.claim(m.at("mixed, w = 5", 0.08) < m.at("mixed, w = 1", 0.08), "with a larger window less is moved")
 	m.claim(m.at("time: mixed, w = 5", 0.02) < 1000, "a plan for θ_max 0.02 takes less than a second")
 	m.add("MinTable / Mixed", "all θ_max and w", minTable/mixed)
-	return nil
 }
 
-func fig10(m *measurement) error {
+func fig10(m *measurement) {
 	m.setting("%v; K and w vary", m.synthetic("", 1))
 	m.axes("K", "state moved, %")
 	keys := of(m, []int{5000, 10_000, 50_000}, []int{5000, 10_000, 50_000, 100_000, 500_000, 1_000_000})
 	for _, w := range windows {
-		err := sweep(m, false, mixedAndMinTable, fmt.Sprintf(", w = %d", w), keys, func(s *synthetic, k int) {
+		sweep(m, false, mixedAndMinTable, fmt.Sprintf(", w = %d", w), keys, func(s *synthetic, k int) {
 			s.keys, s.window = k, w
 		})
-		if err != nil {
-			return err
-		}
 	}
 	less, shrinks := true, true
 	for _, k := range keys {
@@ -552,14 +460,13 @@ func fig10(m *measurement) error {
 	}
 	m.claim(less, "Mixed moves less than MinTable at every K")
 	m.claim(shrinks, "both move less with w = 5")
-	return nil
 }
 
-func fig11(m *measurement) error {
+func fig11(m *measurement) {
 	m.setting("%v; mixed on keys and on classes of keys", m.synthetic("", 1))
 	m.axes("R", "time to plan, ms")
-	figures := func(degree int, set func(*synthetic)) ([][]float64, error) {
-		return m.eachOf(func(seed uint64) ([]float64, error) {
+	figures := func(degree int, set func(*synthetic)) [][]float64 {
+		return m.eachOf(func(seed uint64) []float64 {
 			s := m.synthetic(planner.Mixed, seed)
 			s.degree = degree
 			set(&s)
@@ -569,10 +476,7 @@ func fig11(m *measurement) error {
 	}
 	worst := 0.0
 	for _, degree := range []int{0, 1, 8, 64, 256} {
-		all, err := figures(degree, func(*synthetic) {})
-		if err != nil {
-			return err
-		}
+		all := figures(degree, func(*synthetic) {})
 		x := any(degree)
 		if degree == 0 {
 			x = "keys"
@@ -586,10 +490,7 @@ func fig11(m *measurement) error {
 	m.seeds = 1
 	for _, x := range []string{"keys", "8", "256"} {
 		degree, _ := strconv.Atoi(x)
-		all, err := figures(degree, func(s *synthetic) { s.keys, s.intervals = 100_000, 2 })
-		if err != nil {
-			return err
-		}
+		all := figures(degree, func(s *synthetic) { s.keys, s.intervals = 100_000, 2 })
 		if degree > 0 {
 			m.vary("error, % (K 100000)", x, all[0]...)
 		}
@@ -602,18 +503,17 @@ func fig11(m *measurement) error {
 	m.unit("records (K 100000)", "records that are planned")
 	m.claim(worst <= 1, "the error is at most 1 %% up to R = 256")
 	m.claim(m.at("time, ms", 8) <= m.at("time, ms", "keys")/5, "planning at R = 8 is about ten times as fast as on keys")
-	return nil
 }
 
 var mixedAndRivals = []string{planner.Mixed, planner.Readj, planner.MixedBruteForce}
 
 var fluctuations = []float64{0.1, 0.5, 1, 2}
 
-func fig12(m *measurement) error {
+func fig12(m *measurement) {
 	m.setting("%v; f varies", m.synthetic("", 1))
 	m.axes("f", "state moved, %")
 	fs := of(m, fluctuations[1:3], fluctuations)
-	err := sweep(m, true, mixedAndRivals, "", fs,
+	sweep(m, true, mixedAndRivals, "", fs,
 		func(s *synthetic, f float64) { s.fluctuation, s.intervals = f, of(m, 2, 10) })
 	time := func(strategy string) float64 { return m.at("time: "+strategy, 1.0) }
 	m.claim(time(planner.Mixed) < time(planner.Readj)/2, "Mixed is much faster than Readj")
@@ -622,92 +522,70 @@ func fig12(m *measurement) error {
 	m.claim(m.at(planner.Mixed, last) < m.at(planner.Readj, last), "Mixed moves less than Readj at f = %v", last)
 	m.claim(math.Abs(m.at(planner.Mixed, last)-m.at(planner.MixedBruteForce, last)) < 0.1*m.at(planner.Mixed, last)+0.2,
 		"MixedBF moves about as much as Mixed")
-	return err
 }
 
-func fig17(m *measurement) error {
+func fig17(m *measurement) {
 	m.setting("%v; A_max = 2^i", m.synthetic("", 1))
 	m.axes("i", "state moved, %")
 	exponents := of(m, []int{5, 7, 9, 11}, []int{1, 3, 5, 7, 9, 11, 13, 15})
 	for _, theta := range []float64{0.02, 0.08, 0.15, 0.3} {
-		err := sweep(m, false, []string{planner.Mixed}, fmt.Sprintf(", θ_max = %v", theta), exponents,
+		sweep(m, false, []string{planner.Mixed}, fmt.Sprintf(", θ_max = %v", theta), exponents,
 			func(s *synthetic, i int) { s.theta, s.table = theta, 1<<i })
-		if err != nil {
-			return err
-		}
 	}
 	first, last := exponents[0], exponents[len(exponents)-1]
 	m.claim(m.at("mixed, θ_max = 0.08", first) > 2*m.at("mixed, θ_max = 0.08", last),
 		"a small table costs much migration, a large one little")
-	return nil
 }
 
-func fig18(m *measurement) error {
+func fig18(m *measurement) {
 	keys, adjustments := of(m, 500, 10_000), of(m, 600, 2048)
 	m.setting("minmig, modulo hashing, K %d, N_D 15, z 0.85, f 0.5, %d adjustments", keys, adjustments)
 	m.axes("θ_max", "entries over (N_D−1)/N_D·K: the mean of the later half")
 	for _, theta := range []float64{0.02, 0.08, 0.15} {
-		all, err := m.each(func(seed uint64) (float64, error) {
+		all := m.each(func(seed uint64) float64 {
 			s := synthetic{strategy: planner.MinMig, keys: keys, instances: 15, z: 0.85, fluctuation: 0.5, theta: theta,
 				table: -1, window: 1, intervals: adjustments, beta: planner.DefaultBeta, seed: seed, skipUnreachableChanges: true}
 			var sizes []float64
-			if err := s.drive(m, func(next step) { sizes = append(sizes, tableSize(next)) }); err != nil {
-				return 0, err
-			}
-			sum := 0.0
-			late := sizes[len(sizes)/2:]
-			for _, x := range late {
-				sum += x
-			}
-			return sum / float64(len(late)) / (14.0 / 15 * float64(keys)), nil
+			s.drive(m, func(next step) { sizes = append(sizes, tableSize(next)) })
+			return mean(sizes[len(sizes)/2:]) / (14.0 / 15 * float64(keys))
 		})
-		if err != nil {
-			return err
-		}
 		m.add(planner.MinMig, theta, all...)
 	}
-	return nil
 }
 
-func fig19(m *measurement) error {
+func fig19(m *measurement) {
 	m.setting("%v; w varies", m.synthetic("", 1))
 	m.axes("w", "state moved, %")
 	ws := of(m, []int{1, 5, 15}, []int{1, 5, 10, 15, 20})
-	err := sweep(m, false, mixedAndMinTable, "", ws, func(s *synthetic, w int) { s.window = w })
+	sweep(m, false, mixedAndMinTable, "", ws, func(s *synthetic, w int) { s.window = w })
 	last := ws[len(ws)-1]
 	m.claim(m.at(planner.Mixed, last) < m.at(planner.Mixed, 1), "with a larger window Mixed moves less")
 	m.claim(m.at(planner.Mixed, last) < m.at(planner.MinTable, last), "Mixed moves less than MinTable")
-	return err
 }
 
 var betas = []float64{0.5, 1, 1.5, 2, 3}
 
-func fig20(m *measurement) error {
+func fig20(m *measurement) {
 	m.setting("%v, without A_max; β varies", m.synthetic("", 1))
 	m.axes("β", "entries in the table after ten adjustments")
 	for _, beta := range betas {
-		all, err := m.each(func(seed uint64) (size float64, err error) {
+		all := m.each(func(seed uint64) (size float64) {
 			s := m.synthetic(planner.MinMig, seed)
 			s.beta, s.table, s.intervals = beta, -1, 10-s.window
-			err = s.drive(m, func(next step) { size = tableSize(next) })
-			return size, err
+			s.drive(m, func(next step) { size = tableSize(next) })
+			return size
 		})
-		if err != nil {
-			return err
-		}
 		m.add(planner.MinMig, beta, all...)
 	}
 	m.claim(m.at(planner.MinMig, 0.5) > m.at(planner.MinMig, 1.5), "the table shrinks as β grows")
 	m.claim(math.Abs(m.at(planner.MinMig, 2.0)/m.at(planner.MinMig, 1.5)-1) <= 0.35, "it is stable for β from 1.5 to 2")
-	return nil
 }
 
-func fig21(m *measurement) error {
+func fig21(m *measurement) {
 	m.setting("%v, without A_max; β varies", m.synthetic("", 1))
 	m.axes("β", "state moved, %")
-	err := sweep(m, false, []string{planner.MinMig}, "", betas, func(s *synthetic, beta float64) {
+	sweep(m, false, []string{planner.MinMig}, "", betas, func(s *synthetic, beta float64) {
 		s.beta, s.table, s.intervals = beta, -1, 10-s.window
 	})
 	m.claim(m.at(planner.MinMig, 1.0) < m.at(planner.MinMig, 3.0), "a larger β moves more state")
-	return err
 }

@@ -10,7 +10,7 @@ import (
 
 // fig2 is what a key that is split costs where results are merged, and where it is a
 // join's: each tuple of the other stream then has to reach all parts.
-func fig2(m *measurement) error {
+func fig2(m *measurement) {
 	const instances, keys, theta = 10, 1000, 0.08
 	const tuples, merges = 1_000_000, 1000 // in an interval of 10 s, with a merge every 10 ms
 	m.setting("one key of a share of %d tuples in 10 s, %d others evenly, N_D %d, θ_max %v; parts by strategy optimal; "+
@@ -24,19 +24,10 @@ func fig2(m *measurement) error {
 			s.Keys.Append([]byte{byte(k), byte(k >> 8)})
 			s.Cost = append(s.Cost, (1-share)*tuples/keys)
 		}
-		target, err := synthetic{token: true}.configuration(instances)
-		if err != nil {
-			return err
-		}
-		snapshot, err := planner.NewSnapshot(s, target, planner.Base{Configuration: target})
-		if err != nil {
-			return err
-		}
-		plan, err := planner.Run(planner.Optimal, snapshot, planner.Options{ThetaMax: theta, Effort: planner.EffortFast,
-			Certificate: planner.CertificateOff, Splitting: &planner.Splitting{}, Stop: m.stopped})
-		if err != nil {
-			return err
-		}
+		target := synthetic{token: true}.configuration(instances)
+		snapshot := must(planner.NewSnapshot(s, target, planner.Base{Configuration: target}))
+		plan := must(planner.Run(planner.Optimal, snapshot, planner.Options{ThetaMax: theta, Effort: planner.EffortFast,
+			Certificate: planner.CertificateOff, Splitting: &planner.Splitting{}, Stop: m.stopped}))
 		parts := 1.0
 		for _, y := range plan.Splits {
 			parts = float64(len(y.Parts))
@@ -53,7 +44,6 @@ func fig2(m *measurement) error {
 	}
 	m.claim(whole, "a key is split where no instance can carry it")
 	m.claim(cheaper, "splitting a join's key costs more than splitting an aggregate's")
-	return nil
 }
 
 // The continuous TPC-H Q5 of §V, as three joins one after the other: orders with customers,
@@ -79,14 +69,12 @@ func (m *measurement) q5(policy string, theta float64, seed uint64) (operators [
 
 // pipeline simulates the messages of operators one after the other, interval by interval, and
 // returns the mean throughput and latency, in ms.
-func (m *measurement) pipeline(operators []synthetic, policy string, messages int, seed uint64) ([]float64, error) {
+func (m *measurement) pipeline(operators []synthetic, policy string, messages int, seed uint64) []float64 {
 	var steps [][]step // by operator and interval
 	var instances []int
 	for _, s := range operators {
 		var own []step
-		if err := s.drive(m, func(next step) { own = append(own, next) }); err != nil {
-			return nil, err
-		}
+		s.drive(m, func(next step) { own = append(own, next) })
 		steps, instances = append(steps, own), append(instances, s.instances)
 	}
 	rng := rand.New(rand.NewPCG(seed, 16))
@@ -112,7 +100,8 @@ func (m *measurement) pipeline(operators []synthetic, policy string, messages in
 		f := p.Figures()
 		throughput, latency = append(throughput, f.Throughput), append(latency, 1000*f.Mean)
 	}
-	return []float64{mean(throughput), mean(latency)}, m.ctx.Err()
+	check(m.ctx.Err())
+	return []float64{mean(throughput), mean(latency)}
 }
 
 // visit is where a message of a key goes that is sent as the n-th of its interval.
@@ -126,7 +115,7 @@ func (next step) visit(key, n, takesEffect int, policy string) queueing.Visit {
 	return v
 }
 
-func fig16(m *measurement) error {
+func fig16(m *measurement) {
 	messages := of(m, 6_000, 500_000)
 	operators := m.q5(planner.Mixed, 0, 1)
 	m.setting("three joins in a row, of %d, %d and %d keys, z 0.8, %d instances each; an hour, f 1 every 15 minutes, a "+
@@ -136,19 +125,15 @@ func fig16(m *measurement) error {
 	thetas := of(m, []float64{0.02, 0.1, 0.3}, []float64{0.02, 0.08, 0.1, 0.2, 0.3})
 	best, above := true, true
 	without := slices.DeleteFunc(slices.Clone(policies), func(policy string) bool { return policy == twoOf })
-	_, err := m.overTheta(without, thetas, func(policy string, theta float64) ([][]float64, error) {
-		return m.eachOf(func(seed uint64) ([]float64, error) {
+	m.overTheta(without, thetas, func(policy string, theta float64) [][]float64 {
+		return m.eachOf(func(seed uint64) []float64 {
 			return m.pipeline(m.q5(policy, theta, seed), policy, messages, seed)
 		})
 	})
-	if err != nil {
-		return err
-	}
 	for _, theta := range thetas {
 		best = best && m.at(planner.Mixed, theta) >= 0.98*max(m.at(planner.Readj, theta), m.at(planner.MinTable, theta))
 		above = above && m.at(planner.Mixed, theta) > 1.1*m.at(hashAlone, theta)
 	}
 	m.claim(above, "hashing has much less throughput than Mixed")
 	m.claim(best, "Mixed has the best throughput of the paper's strategies under any θ_max, within 2 %%")
-	return nil
 }

@@ -53,18 +53,18 @@ func shares(n int, z float64) []float64 {
 }
 
 // zipf is a stream of m independent messages of n keys (§6.1).
-func zipf(n int, z float64, m int64, seed uint64) (*grouping.Stream, error) {
+func zipf(n int, z float64, m int64, seed uint64) *grouping.Stream {
 	weights := make([]int64, n)
 	for i, share := range shares(n, z) {
 		weights[i] = int64(share * (1 << 40))
 	}
-	return grouping.Generate(grouping.Frequencies{
+	return must(grouping.Generate(grouping.Frequencies{
 		Keys: numbered(n), Count: weights, Order: grouping.Independent, Messages: m, Seed: seed,
-	})
+	}))
 }
 
 // logNormal is a stream of m draws of exp(μ + σ·N(0,1)), rounded to the number of a key.
-func logNormal(mu, sigma float64, m int, seed uint64) (*grouping.Stream, error) {
+func logNormal(mu, sigma float64, m int, seed uint64) *grouping.Stream {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	numbers := map[float64]int32{}
 	sample := make([]int32, m)
@@ -77,26 +77,26 @@ func logNormal(mu, sigma float64, m int, seed uint64) (*grouping.Stream, error) 
 		}
 		sample[i] = n
 	}
-	return grouping.NewStream(numbered(len(numbers)), sample)
+	return must(grouping.NewStream(numbered(len(numbers)), sample))
 }
 
 // dataset is a stream of Table 1, or one that stands for it.
 type dataset struct {
 	name string
-	make func(seed uint64) (*grouping.Stream, error)
+	make func(seed uint64) *grouping.Stream
 }
 
 // datasets are those that formulas make, and for WP and TW, which are not to be had, Zipf
 // streams with the share of the most frequent key that Table 1 gives, and as many messages
 // for each key.
 func (m *measurement) datasets() []dataset {
-	surrogate := func(keys int, p1, perKey float64) func(uint64) (*grouping.Stream, error) {
-		return func(seed uint64) (*grouping.Stream, error) {
+	surrogate := func(keys int, p1, perKey float64) func(uint64) *grouping.Stream {
+		return func(seed uint64) *grouping.Stream {
 			return zipf(keys, exponent(keys, p1), int64(perKey*float64(keys)), seed)
 		}
 	}
-	logNormal := func(mu, sigma float64) func(uint64) (*grouping.Stream, error) {
-		return func(seed uint64) (*grouping.Stream, error) {
+	logNormal := func(mu, sigma float64) func(uint64) *grouping.Stream {
+		return func(seed uint64) *grouping.Stream {
 			return logNormal(mu, sigma, of(m, 500_000, 10_000_000), seed)
 		}
 	}
@@ -123,39 +123,30 @@ func exponent(n int, p1 float64) float64 {
 }
 
 // streamOf makes the stream of a seed.
-type streamOf = func(seed uint64) (*grouping.Stream, error)
+type streamOf = func(seed uint64) *grouping.Stream
 
 // imbalance runs options on the stream of each seed and returns I(m)/m.
-func (m *measurement) imbalance(stream streamOf, o grouping.Options) ([]float64, error) {
+func (m *measurement) imbalance(stream streamOf, o grouping.Options) []float64 {
 	return m.figure(stream, o, func(r *grouping.Result) float64 { return r.Imbalance })
 }
 
 func (m *measurement) figure(stream streamOf, o grouping.Options,
 	figure func(*grouping.Result) float64,
-) ([]float64, error) {
-	all, err := m.figures(stream, o, func(r *grouping.Result) []float64 { return []float64{figure(r)} })
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
+) []float64 {
+	all := m.figures(stream, o, func(r *grouping.Result) []float64 { return []float64{figure(r)} })
+	return all[0]
 }
 
 // figures are by what is measured, then by seed.
 func (m *measurement) figures(stream streamOf, o grouping.Options,
 	figures func(*grouping.Result) []float64,
-) ([][]float64, error) {
-	return m.eachOf(func(seed uint64) ([]float64, error) {
-		s, err := stream(seed)
-		if err != nil {
-			return nil, err
-		}
+) [][]float64 {
+	return m.eachOf(func(seed uint64) []float64 {
+		s := stream(seed)
 		o.HashSeed = uint32(seed) << 16
 		o.Stop = m.stopped
-		r, err := grouping.Run(s, o)
-		if err != nil {
-			return nil, err
-		}
-		return figures(r), nil
+		r := must(grouping.Run(s, o))
+		return figures(r)
 	})
 }
 
@@ -164,36 +155,29 @@ func local(workers, sources, choices int) grouping.Options {
 	return grouping.Options{Workers: workers, Sources: sources, Choices: choices, LoadInformation: grouping.Local}
 }
 
-func pkgFig1(m *measurement) error {
+func pkgFig1(m *measurement) {
 	messages := int64(of(m, 300_000, 10_000_000))
 	m.setting("Zipf, 10 000 keys, %d messages, W 10, hashing and two choices", messages)
 	m.axes("z", "I(m)/m")
 	for _, z := range []float64{0.5, 1, 1.5} {
-		stream := func(seed uint64) (*grouping.Stream, error) { return zipf(10_000, z, messages, seed) }
+		stream := func(seed uint64) *grouping.Stream { return zipf(10_000, z, messages, seed) }
 		for _, scheme := range []grouping.Scheme{grouping.Hash, grouping.PKG} {
-			all, err := m.imbalance(stream, grouping.Options{Scheme: scheme, Workers: 10})
-			if err != nil {
-				return err
-			}
+			all := m.imbalance(stream, grouping.Options{Scheme: scheme, Workers: 10})
 			m.add(string(scheme), z, all...)
 		}
 	}
 	m.claim(m.at("hash", 1.5) > 0.1, "hashing overloads a worker by more than a tenth of all messages at z = 1.5")
-	return nil
 }
 
-func theorem51(m *measurement) error {
+func theorem51(m *measurement) {
 	m.setting("5W keys alike, so that p1 = 1/(5W), W² messages for each key")
 	m.axes("W", "I(m) over m/W")
 	ratio, most := []float64{}, 0.0
 	for _, w := range of(m, []int{10, 30, 100}, []int{10, 30, 100, 300}) {
 		messages := int64(min(5*w*w*w, of(m, 500_000, 20_000_000)))
-		stream := func(seed uint64) (*grouping.Stream, error) { return zipf(5*w, 0, messages, seed) }
+		stream := func(seed uint64) *grouping.Stream { return zipf(5*w, 0, messages, seed) }
 		for _, o := range []grouping.Options{{Scheme: grouping.Hash, Workers: w}, {Workers: w}} {
-			all, err := m.figure(stream, o, func(r *grouping.Result) float64 { return r.Imbalance * float64(w) })
-			if err != nil {
-				return err
-			}
+			all := m.figure(stream, o, func(r *grouping.Result) float64 { return r.Imbalance * float64(w) })
 			name := "two choices"
 			if o.Scheme == grouping.Hash {
 				name = "one choice"
@@ -207,26 +191,18 @@ func theorem51(m *measurement) error {
 	m.claim(slices.Max(ratio) <= 3*slices.Min(ratio),
 		"one choice: in proportion to ln W/ln ln W, within a factor of three")
 	m.claim(most <= 1, "two choices: no more than m/W")
-	return nil
 }
 
-func pkgTable1(m *measurement) error {
+func pkgTable1(m *measurement) {
 	m.setting("LN1 and LN2 of %d messages; %s", of(m, 500_000, 10_000_000), m.surrogates())
 	m.axes("stream", "p1, %")
 	for _, d := range m.datasets() {
-		all, err := m.each(func(seed uint64) (float64, error) {
-			s, err := d.make(seed)
-			if err != nil {
-				return 0, err
-			}
-			return 100 * s.P1(), nil
+		all := m.each(func(seed uint64) float64 {
+			s := d.make(seed)
+			return 100 * s.P1()
 		})
-		if err != nil {
-			return err
-		}
 		m.add("p1", d.name, all...)
 	}
-	return nil
 }
 
 // surrogates says what stands for WP and TW.
@@ -235,64 +211,48 @@ func (m *measurement) surrogates() string {
 		" keys, with their p1 and as many messages for each key"
 }
 
-func pkgTable2(m *measurement) error {
+func pkgTable2(m *measurement) {
 	m.setting("%s; I(m)/m at the end", m.surrogates())
 	m.axes("stream and W", "I(m)/m")
 	schemes := []grouping.Scheme{grouping.PKG, grouping.OffGreedy, grouping.OnGreedy, grouping.PoTC, grouping.Hash}
 	workers := of(m, []int{5, 50, 100}, []int{5, 10, 50, 100})
 	best := true
 	for _, d := range m.datasets()[:2] {
-		made, err := m.made(d)
-		if err != nil {
-			return err
-		}
+		made := m.made(d)
 		for _, w := range workers {
 			x := fmt.Sprintf("%s, %d", d.name, w)
 			for _, scheme := range schemes {
-				all, err := m.imbalance(made, grouping.Options{Scheme: scheme, Workers: w})
-				if err != nil {
-					return err
-				}
+				all := m.imbalance(made, grouping.Options{Scheme: scheme, Workers: w})
 				m.add(string(scheme), x, all...)
 			}
 			best = best && m.at("pkg", x) <= m.at("potc", x) && m.at("pkg", x) <= m.at("hash", x)
 		}
 	}
 	m.claim(best, "PKG is never worse than PoTC or hashing")
-	return nil
 }
 
 // made makes the stream of each seed once.
-func (m *measurement) made(d dataset) (func(seed uint64) (*grouping.Stream, error), error) {
+func (m *measurement) made(d dataset) func(seed uint64) *grouping.Stream {
 	streams := make([]*grouping.Stream, m.seeds)
 	for i := range streams {
-		var err error
-		if streams[i], err = d.make(uint64(i) + 1); err != nil {
-			return nil, err
-		}
+		streams[i] = d.make(uint64(i) + 1)
 	}
-	return func(seed uint64) (*grouping.Stream, error) { return streams[seed-1], nil }, nil
+	return func(seed uint64) *grouping.Stream { return streams[seed-1] }
 }
 
-func pkgFig4(m *measurement) error {
+func pkgFig4(m *measurement) {
 	m.setting("LN1 and LN2, %d messages, two choices", of(m, 500_000, 10_000_000))
 	m.axes("stream and W", "I(m)/m")
 	lower, near := true, true
 	for _, d := range m.datasets()[2:] {
-		made, err := m.made(d)
-		if err != nil {
-			return err
-		}
+		made := m.made(d)
 		for _, w := range []int{5, 50} {
 			x := fmt.Sprintf("%s, %d", d.name, w)
 			for name, o := range map[string]grouping.Options{
 				"hash": {Scheme: grouping.Hash, Workers: w}, "global": {Workers: w},
 				"local, S = 5": local(w, 5, 2), "local, S = 20": local(w, 20, 2),
 			} {
-				all, err := m.imbalance(made, o)
-				if err != nil {
-					return err
-				}
+				all := m.imbalance(made, o)
 				m.add(name, x, all...)
 			}
 			floor := 200 / float64(of(m, 500_000, 10_000_000)) // some messages of each source
@@ -305,20 +265,16 @@ func pkgFig4(m *measurement) error {
 	m.sortSeries()
 	m.claim(lower, "local knowledge is never worse than hashing")
 	m.claim(near, "it is within a factor of ten of global knowledge, or of a few messages of each source")
-	return nil
 }
 
-func pkgFig5(m *measurement) error {
+func pkgFig5(m *measurement) {
 	m.setting("LN2, %d messages, two choices, S 5", of(m, 500_000, 10_000_000))
 	m.axes("messages so far, %", "I(t)/t")
-	made, err := m.made(m.datasets()[3])
-	if err != nil {
-		return err
-	}
+	made := m.made(m.datasets()[3])
 	for _, w := range []int{5, 50} {
 		for _, o := range []grouping.Options{{Workers: w, Sources: 5}, local(w, 5, 2)} {
 			o.Points = new(10)
-			all, err := m.figures(made, o, func(r *grouping.Result) []float64 {
+			all := m.figures(made, o, func(r *grouping.Result) []float64 {
 				out := make([]float64, 10)
 				for i := range out {
 					p := r.Series[min(i, len(r.Series)-1)]
@@ -326,9 +282,6 @@ func pkgFig5(m *measurement) error {
 				}
 				return out
 			})
-			if err != nil {
-				return err
-			}
 			name := "global"
 			if o.LoadInformation != "" {
 				name = string(o.LoadInformation)
@@ -340,31 +293,23 @@ func pkgFig5(m *measurement) error {
 	}
 	m.claim(m.at("local, W = 5", 100) < 1e-2, "with few workers the imbalance is negligible")
 	m.claim(m.at("local, W = 50", 100) > m.at("local, W = 5", 100), "too many workers are out of balance")
-	return nil
 }
 
-func pkgAgreement(m *measurement) error {
+func pkgAgreement(m *measurement) {
 	m.setting("%s; WP, with numbers of sources and workers of Figs 4 and 5", m.surrogates())
 	m.axes("W", "Jaccard overlap of decisions, %")
-	made, err := m.made(m.datasets()[0])
-	if err != nil {
-		return err
-	}
+	made := m.made(m.datasets()[0])
 	for _, sources := range []int{5, 20} {
 		for _, w := range []int{5, 10, 50} {
 			o := local(w, sources, 2)
 			o.CompareGlobal = true
-			all, err := m.figure(made, o, func(r *grouping.Result) float64 { return 100 * r.Agreement.Jaccard })
-			if err != nil {
-				return err
-			}
+			all := m.figure(made, o, func(r *grouping.Result) float64 { return 100 * r.Agreement.Jaccard })
 			m.add(fmt.Sprintf("local and global, S = %d", sources), w, all...)
 		}
 	}
-	return nil
 }
 
-func pkgFig6(m *measurement) error {
+func pkgFig6(m *measurement) {
 	messages := int64(of(m, 200_000, 10_000_000))
 	m.setting("Zipf, 10 000 keys, %d messages, W 5", messages)
 	m.axes("z", "decisions that differ, %")
@@ -374,41 +319,33 @@ func pkgFig6(m *measurement) error {
 		for _, z := range []float64{0.4, 0.8, 1.2} {
 			o := local(5, sources, 2)
 			o.CompareGlobal = true
-			all, err := m.figure(func(seed uint64) (*grouping.Stream, error) { return zipf(10_000, z, messages, seed) }, o,
+			all := m.figure(func(seed uint64) *grouping.Stream { return zipf(10_000, z, messages, seed) }, o,
 				func(r *grouping.Result) float64 { return 100 * (1 - float64(r.Agreement.Same)/float64(r.Messages)) })
-			if err != nil {
-				return err
-			}
 			m.add(name, z, all...)
 		}
 		falls = falls && m.at(name, 1.2) < m.at(name, 0.4)
 	}
 	m.claim(falls, "the disagreement falls with skew, whatever the number of sources")
-	return nil
 }
 
-func pkgFig7(m *measurement) error {
+func pkgFig7(m *measurement) {
 	messages := int64(of(m, 300_000, 10_000_000))
 	m.setting("Zipf, %d messages, two choices, S 5, W 10 and 50", messages)
 	m.axes("z", "I(m)/m")
 	for _, keys := range of(m, []int{10_000}, []int{1000, 10_000, 100_000, 1_000_000}) {
 		for _, w := range []int{10, 50} {
 			for _, z := range []float64{0.4, 0.8, 1, 1.2, 1.6, 2} {
-				all, err := m.imbalance(func(seed uint64) (*grouping.Stream, error) { return zipf(keys, z, messages, seed) },
+				all := m.imbalance(func(seed uint64) *grouping.Stream { return zipf(keys, z, messages, seed) },
 					local(w, 5, 2))
-				if err != nil {
-					return err
-				}
 				m.add(fmt.Sprintf("K = %d, W = %d", keys, w), z, all...)
 			}
 		}
 	}
 	m.claim(m.at("K = 10000, W = 10", 0.8) < 1e-2 && m.at("K = 10000, W = 10", 2.0) > 0.1,
 		"loads are balanced up to a skew about z = 1.2, and no further")
-	return nil
 }
 
-func pkgFig8(m *measurement) error {
+func pkgFig8(m *measurement) {
 	messages := of(m, 200_000, 10_000_000)
 	m.setting("LN2, %d messages, W 10; sources get messages in turn, or by a key of Zipf z = 1 of their own", messages)
 	m.axes("S", "I(m)/m")
@@ -419,71 +356,53 @@ func pkgFig8(m *measurement) error {
 			if skewed {
 				name = "skewed"
 			}
-			all, err := m.imbalance(func(seed uint64) (*grouping.Stream, error) {
-				s, err := logNormal(2.245, 1.133, messages, seed)
-				if err != nil || !skewed {
-					return s, err
+			all := m.imbalance(func(seed uint64) *grouping.Stream {
+				s := logNormal(2.245, 1.133, messages, seed)
+				if skewed {
+					s = must(s.WithSkewedSources(1, seed))
 				}
-				return s.WithSkewedSources(1, seed)
+				return s
 			}, local(10, sources, 2))
-			if err != nil {
-				return err
-			}
 			m.add(name, sources, all...)
 		}
 		harmless = harmless && m.at("skewed", sources) <= 3*max(m.at("even", sources), 10*float64(sources)/float64(messages))
 	}
 	m.claim(harmless, "skew of the sources does no harm: within a factor of three, or of a few messages of each source")
-	return nil
 }
 
-func pkgFig9(m *measurement) error {
+func pkgFig9(m *measurement) {
 	keys, messages := of(m, 100_000, 1_000_000), int64(of(m, 400_000, 10_000_000))
 	m.setting("Zipf z 1.2, %d keys, %d messages, S 5", keys, messages)
 	m.axes("d", "I(m)/m")
-	made, err := m.made(dataset{"ZF", func(seed uint64) (*grouping.Stream, error) {
+	made := m.made(dataset{"ZF", func(seed uint64) *grouping.Stream {
 		return zipf(keys, 1.2, messages, seed)
 	}})
-	if err != nil {
-		return err
-	}
 	for _, w := range of(m, []int{5, 40}, []int{5, 10, 40, 50, 100}) {
 		for _, d := range []int{2, 4, 9, 20, 40} {
-			all, err := m.imbalance(made, local(w, 5, d))
-			if err != nil {
-				return err
-			}
+			all := m.imbalance(made, local(w, 5, d))
 			m.add(fmt.Sprintf("W = %d", w), d, all...)
 		}
 	}
 	m.claim(m.at("W = 5", 4) < 1e-3, "four choices balance five workers")
 	m.claim(m.at("W = 40", 9) < of(m, 1e-2, 1e-3) && m.at("W = 40", 2) > 5*m.at("W = 40", 9),
 		"nine choices balance forty workers")
-	return nil
 }
 
-func pkgCounters(m *measurement) error {
+func pkgCounters(m *measurement) {
 	m.setting("%s; W 8, S 8", m.surrogates())
 	m.axes("scheme", "counters over those of key grouping")
-	made, err := m.made(m.datasets()[0])
-	if err != nil {
-		return err
-	}
+	made := m.made(m.datasets()[0])
 	o := local(8, 8, 2)
 	for scheme, held := range map[string]func(grouping.Memory) int64{
 		"pkg":     func(x grouping.Memory) int64 { return x.Pairs },
 		"shuffle": func(x grouping.Memory) int64 { return x.ShuffleGrouping },
 	} {
-		all, err := m.figure(made, o, func(r *grouping.Result) float64 {
+		all := m.figure(made, o, func(r *grouping.Result) float64 {
 			return float64(held(r.Memory)) / float64(r.Memory.KeyGrouping)
 		})
-		if err != nil {
-			return err
-		}
 		m.add(scheme, "WP", all...)
 	}
 	m.sortSeries()
 	m.claim(m.at("pkg", "WP") <= 2, "PKG holds at most twice the counters of key grouping")
 	m.claim(m.at("shuffle", "WP") > m.at("pkg", "WP"), "shuffle grouping holds more than PKG")
-	return nil
 }

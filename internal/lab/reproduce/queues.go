@@ -54,13 +54,13 @@ type flow struct {
 }
 
 // flow simulates the messages of a workload under a policy, under each of the conditions.
-func (s synthetic) flow(m *measurement, policy string, messages int, all ...conditions) ([]*flow, error) {
+func (s synthetic) flow(m *measurement, policy string, messages int, all ...conditions) []*flow {
 	s.strategy = strategyOf(policy)
 	var out []*flow
 	for _, c := range all {
 		out = append(out, &flow{policy: policy, messages: messages, conditions: c, rng: rand.New(rand.NewPCG(s.seed, 13))})
 	}
-	return out, s.drive(m, func(next step) {
+	s.drive(m, func(next step) {
 		for _, x := range out {
 			if x.q == nil || len(x.throughput) == s.grow && s.grow > 0 {
 				x.q = queueing.New(queueing.Config{Instances: next.instances, Pending: x.pending})
@@ -68,6 +68,7 @@ func (s synthetic) flow(m *measurement, policy string, messages int, all ...cond
 			x.interval(next)
 		}
 	})
+	return out
 }
 
 // interval simulates the messages of an interval. While a plan's keys move they are held:
@@ -150,26 +151,20 @@ func assumptions() string {
 		assumed.pending, assumed.planDelay, assumed.mergeTime)
 }
 
-func mixedFig1(m *measurement) error {
+func mixedFig1(m *measurement) {
 	messages := of(m, 20_000, 500_000)
 	s := m.synthetic("", 1)
 	m.setting("hash alone over shuffling; K %d, N_D %d, f 0; %s", s.keys, s.instances, assumptions())
 	m.axes("z", "throughput over that of shuffling")
 	near := true
 	for _, z := range []float64{0, 0.4, 0.85, 1.1} {
-		all, err := m.eachOf(func(seed uint64) ([]float64, error) {
+		all := m.eachOf(func(seed uint64) []float64 {
 			s := m.synthetic("", seed)
 			s.z, s.intervals, s.fluctuation = z, of(m, 3, 10), 0
-			hashed, err := s.flow(m, hashAlone, messages, assumed)
-			if err != nil {
-				return nil, err
-			}
-			shuffled, err := s.flow(m, ideal, messages, assumed)
-			if err != nil {
-				return nil, err
-			}
+			hashed := s.flow(m, hashAlone, messages, assumed)
+			shuffled := s.flow(m, ideal, messages, assumed)
 			theta := 0.0
-			err = s.drive(m, func(next step) {
+			s.drive(m, func(next step) {
 				loads, sum := make([]float64, next.instances), 0.0
 				for k, cost := range next.costs {
 					loads[next.after[k]] += cost
@@ -177,17 +172,13 @@ func mixedFig1(m *measurement) error {
 				}
 				theta = slices.Max(loads) / (sum / float64(next.instances))
 			})
-			return []float64{mean(hashed[0].throughput) / mean(shuffled[0].throughput), 1 / theta}, err
+			return []float64{mean(hashed[0].throughput) / mean(shuffled[0].throughput), 1 / theta}
 		})
-		if err != nil {
-			return err
-		}
 		m.add("measured", z, all[0]...)
 		m.add("1/(1+θ)", z, all[1]...)
 		near = near && m.at("measured", z) > 0.9*m.at("1/(1+θ)", z) && m.at("measured", z) < 1.1*m.at("1/(1+θ)", z)
 	}
 	m.claim(near, "throughput is that of shuffling over 1+θ, within a tenth")
-	return nil
 }
 
 // policies are those of Figs 13 to 15.
@@ -195,22 +186,19 @@ var policies = []string{ideal, planner.Optimal, planner.Mixed, planner.MinTable,
 
 // flows are the mean throughput and latency of the intervals under a policy, by seed, for
 // one of the conditions after the other. set changes the workload.
-func (m *measurement) flows(policy string, messages int, set func(*synthetic), all ...conditions) ([][]float64, error) {
-	return m.eachOf(func(seed uint64) (figures []float64, err error) {
+func (m *measurement) flows(policy string, messages int, set func(*synthetic), all ...conditions) [][]float64 {
+	return m.eachOf(func(seed uint64) (figures []float64) {
 		s := m.synthetic("", seed)
 		s.intervals = of(m, 3, 10)
 		set(&s)
-		out, err := s.flow(m, policy, messages, all...)
-		for _, x := range out {
-			if err == nil {
-				figures = append(figures, mean(x.throughput), mean(x.latency))
-			}
+		for _, x := range s.flow(m, policy, messages, all...) {
+			figures = append(figures, mean(x.throughput), mean(x.latency))
 		}
-		return figures, err
+		return figures
 	})
 }
 
-func fig13(m *measurement) error {
+func fig13(m *measurement) {
 	messages := of(m, 20_000, 500_000)
 	m.setting("%v; f varies; %s", m.synthetic("", 1), assumptions())
 	m.axes("f", "throughput, messages a second")
@@ -225,10 +213,7 @@ func fig13(m *measurement) error {
 			all = []conditions{assumed}
 		}
 		for _, f := range fs {
-			out, err := m.flows(policy, messages, func(s *synthetic) { s.fluctuation = f }, all...)
-			if err != nil {
-				return err
-			}
+			out := m.flows(policy, messages, func(s *synthetic) { s.fluctuation = f }, all...)
 			for i := range all {
 				name := policy + names[i]
 				latency := "latency: " + name
@@ -244,47 +229,41 @@ func fig13(m *measurement) error {
 	m.claim(m.at(planner.Mixed, last) > 1.2*m.at(hashAlone, last), "hashing is far below")
 	m.claim(m.at(planner.Readj, last)/m.at(planner.Readj, fs[0]) < m.at(planner.Mixed, last)/m.at(planner.Mixed, fs[0]),
 		"Readj loses more than Mixed as f grows")
-	return nil
 }
 
 // overTheta measures policies over θ_max: throughput in points, latency by policy and θ_max.
 // Those that do not plan do not depend on it, and are measured once.
 func (m *measurement) overTheta(policies []string, limits []float64,
-	run func(policy string, theta float64) ([][]float64, error),
-) (latency map[string][][]float64, err error) {
+	run func(policy string, theta float64) [][]float64,
+) (latency map[string][][]float64) {
 	latency = map[string][][]float64{}
 	for _, policy := range policies {
 		var all [][]float64
 		for _, theta := range limits {
 			if all == nil || strategyOf(policy) != "" {
-				if all, err = run(policy, theta); err != nil {
-					return nil, err
-				}
+				all = run(policy, theta)
 			}
 			m.add(policy, theta, all[0]...)
 			latency[policy] = append(latency[policy], all[1])
 		}
 	}
-	return latency, nil
+	return latency
 }
 
 var throughputLimits = []float64{0.02, 0.08, 0.15, 0.3}
 
-func fig14(m *measurement) error {
+func fig14(m *measurement) {
 	messages, keys := of(m, 20_000, 1_000_000), of(m, 18_000, 180_000)
 	m.setting("for Social a Zipf stream of %d words, z 1, f 0.5, N_D 10; %s", keys, assumptions())
 	m.axes("θ_max", "throughput, messages a second")
-	run := func(policy string, theta float64, all ...conditions) ([][]float64, error) {
+	run := func(policy string, theta float64, all ...conditions) [][]float64 {
 		return m.flows(policy, messages, func(s *synthetic) {
 			s.keys, s.instances, s.z, s.fluctuation, s.theta = keys, 10, 1, 0.5, theta
 		}, all...)
 	}
-	latency, err := m.overTheta(policies, throughputLimits, func(policy string, theta float64) ([][]float64, error) {
+	latency := m.overTheta(policies, throughputLimits, func(policy string, theta float64) [][]float64 {
 		return run(policy, theta, assumed)
 	})
-	if err != nil {
-		return err
-	}
 	best := throughputLimits[0]
 	faster := m.at(planner.Mixed, best) / m.at(twoOf, best)
 	sooner := median(latency[planner.Mixed][0]) / median(latency[twoOf][0])
@@ -297,52 +276,40 @@ func fig14(m *measurement) error {
 	m.vary("mixed over pkg, under way", "throughput × latency", faster*sooner)
 	fewer := assumed
 	fewer.pending = assumed.pending * 2 / 3
-	all, err := run(planner.Mixed, best, fewer)
-	if err != nil {
-		return err
-	}
+	all := run(planner.Mixed, best, fewer)
 	m.vary("mixed, ⅔ under way, over pkg", throughputAt, median(all[0])/m.at(twoOf, best))
 	m.vary("mixed, ⅔ under way, over pkg", latencyAt, median(all[1])/median(latency[twoOf][0]))
 	m.claim(m.at(planner.Mixed, best) >= m.at(planner.Mixed, 0.3), "Mixed is best with θ_max = 0.02")
 	m.claim(m.at(planner.Mixed, best) > m.at(twoOf, best), "Mixed has more throughput than PKG")
-	return nil
 }
 
 // fig14b stands for the days of stock transactions by their published number of keys, and
 // by what is said of them: more abrupt bursts than words have.
-func fig14b(m *measurement) error {
+func fig14b(m *measurement) {
 	messages := of(m, 20_000, 2_000_000)
 	m.setting("for Stock a Zipf stream of 1036 ids, z 0.85, f 2 from day to day, N_D 10, w 1, 3 days; %s", assumptions())
 	m.axes("θ_max", "throughput, messages a second")
 	without := slices.DeleteFunc(slices.Clone(policies), func(policy string) bool { return policy == twoOf })
-	_, err := m.overTheta(without, throughputLimits, func(policy string, theta float64) ([][]float64, error) {
+	m.overTheta(without, throughputLimits, func(policy string, theta float64) [][]float64 {
 		return m.flows(policy, messages, func(s *synthetic) {
 			s.keys, s.instances, s.z, s.fluctuation, s.theta, s.window, s.intervals = 1036, 10, 0.85, 2, theta, 1, 3
 		}, assumed)
 	})
-	if err != nil {
-		return err
-	}
 	m.add("mixed over hash", "throughput, θ_max 0.02", m.at(planner.Mixed, 0.02)/m.at(hashAlone, 0.02))
 	m.claim(m.at(planner.Mixed, 0.02) >= m.at(planner.Mixed, 0.3), "Mixed is best with θ_max = 0.02")
 	m.claim(m.at(planner.Mixed, 0.02) > 1.2*m.at(hashAlone, 0.02), "hashing is far below")
-	return nil
 }
 
-func fig15(m *measurement) error {
+func fig15(m *measurement) {
 	messages, grow, intervals := of(m, 20_000, 500_000), 3, 8
 	m.setting("z 0.85, f 0, θ_max 0.1, 15 instances, one more before interval %d; %s", grow, assumptions())
 	m.axes("interval", "throughput, messages a second")
 	for _, policy := range []string{ideal, planner.Optimal, planner.Mixed, planner.Readj, twoOf, hashAlone} {
-		all, err := m.eachOf(func(seed uint64) ([]float64, error) {
+		all := m.eachOf(func(seed uint64) []float64 {
 			s := m.synthetic("", seed)
 			s.fluctuation, s.theta, s.grow, s.intervals, s.keys = 0, 0.1, grow, intervals, of(m, 10_000, 100_000)
-			x, err := s.flow(m, policy, messages, assumed)
-			return x[0].throughput, err
+			return s.flow(m, policy, messages, assumed)[0].throughput
 		})
-		if err != nil {
-			return err
-		}
 		for i := range all {
 			m.add(policy, i, all[i]...)
 		}
@@ -350,7 +317,6 @@ func fig15(m *measurement) error {
 	m.claim(m.at(planner.Mixed, grow+1) > 0.85*m.at(ideal, grow+1),
 		"an interval later Mixed is close to the ideal of 16 instances")
 	m.claim(m.at(planner.Mixed, grow+1) > m.at(twoOf, grow+1), "Mixed has more throughput than PKG")
-	return nil
 }
 
 // The set-up of PKG's experiments on a cluster: eight workers of PKG and of shuffle
@@ -376,7 +342,7 @@ var delays = []float64{0.1, 0.5, 1}
 
 // words simulates a stream of keys under a scheme, and returns throughput and mean latency
 // in ms. The sources send independently of each other, and know their own messages alone.
-func words(m *measurement, made streamOf, scheme grouping.Scheme, delay float64) (all [][]float64, err error) {
+func words(m *measurement, made streamOf, scheme grouping.Scheme, delay float64) (all [][]float64) {
 	layout := grouping.Layout{Workers: splitWorkers, Choices: 2}
 	switch scheme {
 	case grouping.Hash:
@@ -384,11 +350,8 @@ func words(m *measurement, made streamOf, scheme grouping.Scheme, delay float64)
 	case grouping.Shuffle:
 		layout.Choices = splitWorkers
 	}
-	return m.eachOf(func(seed uint64) ([]float64, error) {
-		s, err := made(seed)
-		if err != nil {
-			return nil, err
-		}
+	return m.eachOf(func(seed uint64) []float64 {
+		s := made(seed)
 		weights := make([]float64, s.Keys().Len())
 		for k := range weights {
 			weights[k] = float64(s.Count(k))
@@ -407,7 +370,7 @@ func words(m *measurement, made streamOf, scheme grouping.Scheme, delay float64)
 			q.Send(int(to), delay/1000)
 		}
 		f := q.Figures()
-		return []float64{f.Throughput, 1000 * f.Mean}, nil
+		return []float64{f.Throughput, 1000 * f.Mean}
 	})
 }
 
@@ -419,52 +382,33 @@ func (m *measurement) clusterSetting() {
 
 var onCluster = []grouping.Scheme{grouping.PKG, grouping.Shuffle, grouping.Hash}
 
-func fig10a(m *measurement) error {
+func fig10a(m *measurement) {
 	m.clusterSetting()
 	m.axes("time of a message, ms", "throughput, messages a second")
-	if err := m.onCluster(0); err != nil {
-		return err
-	}
+	m.onCluster(0)
 	for _, scheme := range onCluster {
 		m.add("lost from 0.1 to 1 ms, %", string(scheme), 100*(1-m.at(string(scheme), 1.0)/m.at(string(scheme), 0.1)))
 	}
-	return nil
 }
 
-func pkgTable3(m *measurement) error {
+func pkgTable3(m *measurement) {
 	m.clusterSetting()
 	m.axes("time of a message, ms", "mean latency, ms")
-	if err := m.onCluster(1); err != nil {
-		return err
-	}
-	made, err := m.made(m.datasets()[0])
-	if err != nil {
-		return err
-	}
+	m.onCluster(1)
+	made := m.made(m.datasets()[0])
 	for _, delay := range delays {
-		all, err := words(m, made, grouping.Shuffle, delay+0.1)
-		if err != nil {
-			return err
-		}
+		all := words(m, made, grouping.Shuffle, delay+0.1)
 		m.vary("shuffle, 0.1 ms of own work besides", delay, all[1]...)
 	}
-	return nil
 }
 
 // onCluster adds a figure of words, by its number, over the times of a message.
-func (m *measurement) onCluster(figure int) error {
-	made, err := m.made(m.datasets()[0])
-	if err != nil {
-		return err
-	}
+func (m *measurement) onCluster(figure int) {
+	made := m.made(m.datasets()[0])
 	for _, scheme := range onCluster {
 		for _, delay := range delays {
-			all, err := words(m, made, scheme, delay)
-			if err != nil {
-				return err
-			}
+			all := words(m, made, scheme, delay)
 			m.add(string(scheme), delay, all[figure]...)
 		}
 	}
-	return nil
 }

@@ -32,7 +32,7 @@ type Item struct {
 	Document Document
 	Place    string // as the paper names it
 	Title    string
-	measure  func(*measurement) error
+	measure  func(*measurement)
 }
 
 // Timed says whether an item measures how long plans take, so that nothing should run beside
@@ -199,7 +199,7 @@ func (i Item) Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Seeds != 3 {
 		m.result.Command += fmt.Sprintf(" --seeds %d", o.Seeds)
 	}
-	err := i.measure(m)
+	err := m.run(i)
 	if ctx.Err() != nil {
 		err = ctx.Err() // what was measured until then says nothing
 	}
@@ -216,6 +216,38 @@ type measurement struct {
 	seeds  int
 	server func(context.Context) (url string, stop func() error, err error)
 	result *Result
+}
+
+// failure is what ends a measurement early: a panic, so that a measurement reads as what it
+// measures. None leaves [measurement.run].
+type failure struct{ error }
+
+// check ends the measurement if there is an error.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// must is the result of a call. It ends the measurement if the call failed.
+func must[T any](result T, err error) T {
+	check(err)
+	return result
+}
+
+// run measures an item.
+func (m *measurement) run(i Item) (err error) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case failure:
+			err = x.error
+		default:
+			panic(x)
+		}
+	}()
+	i.measure(m)
+	return nil
 }
 
 // stopped is asked by what takes long.
@@ -280,27 +312,15 @@ func (m *measurement) at(series string, x any) float64 {
 }
 
 // each calls measure with every seed, 1, 2, …, and returns what it returns.
-func (m *measurement) each(measure func(seed uint64) (float64, error)) ([]float64, error) {
-	all, err := m.eachOf(func(seed uint64) ([]float64, error) {
-		x, err := measure(seed)
-		return []float64{x}, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
+func (m *measurement) each(measure func(seed uint64) float64) []float64 {
+	return m.eachOf(func(seed uint64) []float64 { return []float64{measure(seed)} })[0]
 }
 
 // eachOf calls measure with every seed. The figures are by what is measured, then by seed.
-func (m *measurement) eachOf(measure func(seed uint64) ([]float64, error)) (all [][]float64, err error) {
+func (m *measurement) eachOf(measure func(seed uint64) []float64) (all [][]float64) {
 	for seed := range uint64(m.seeds) {
-		if err := m.ctx.Err(); err != nil {
-			return nil, err
-		}
-		figures, err := measure(seed + 1)
-		if err != nil {
-			return nil, err
-		}
+		check(m.ctx.Err())
+		figures := measure(seed + 1)
 		if all == nil {
 			all = make([][]float64, len(figures))
 		}
@@ -308,7 +328,7 @@ func (m *measurement) eachOf(measure func(seed uint64) ([]float64, error)) (all 
 			all[i] = append(all[i], x)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // sortSeries brings series that were measured in no order into that of their names.

@@ -16,12 +16,12 @@ var shufflerItems = []Item{
 }
 
 // uniform is a CDF in which each key weighs next to nothing.
-func uniform(keys int) (*ranges.CDF, error) {
+func uniform(keys int) *ranges.CDF {
 	weights := make([]int64, keys)
 	for i := range weights {
 		weights[i] = 1
 	}
-	return ranges.NewCDF(inOrder(keys), weights)
+	return must(ranges.NewCDF(inOrder(keys), weights))
 }
 
 // inOrder names n keys so that their order is that of their numbers.
@@ -34,32 +34,23 @@ func inOrder(n int) *planner.Keys {
 }
 
 // joins are the rows of a table that are joins.
-func joins(m *measurement, most int) ([]ranges.Row, error) {
-	cdf, err := uniform(of(m, 5040, 50_400))
-	if err != nil {
-		return nil, err
-	}
-	rows, err := ranges.Table(cdf, ranges.TableOptions{MostFollowers: most, Stop: m.stopped})
-	if err != nil {
-		return nil, err
-	}
+func joins(m *measurement, most int) []ranges.Row {
+	cdf := uniform(of(m, 5040, 50_400))
+	rows := must(ranges.Table(cdf, ranges.TableOptions{MostFollowers: most, Stop: m.stopped}))
 	var out []ranges.Row
 	for _, r := range rows {
 		if r.Status == ranges.Joined {
 			out = append(out, r)
 		}
 	}
-	return out, nil
+	return out
 }
 
-func shufflerFormula(m *measurement) error {
+func shufflerFormula(m *measurement) {
 	most := of(m, 10, 50)
 	m.setting("keys alike, 1 to %d followers, a join at every place", most)
 	m.axes("n", "share that moves, at the first place and in the middle")
-	rows, err := joins(m, most)
-	if err != nil {
-		return err
-	}
+	rows := joins(m, most)
 	off, least, greatest := 0.0, 1.0, 0.0
 	for _, r := range rows {
 		off = max(off, math.Abs(r.Quantile-r.Formula)-r.Slack)
@@ -73,10 +64,9 @@ func shufflerFormula(m *measurement) error {
 	}
 	m.claim(off <= 1e-9, "[i(i+1)+j(j+1)]/[2n(n+1)] holds at every place, but for keys that cannot be cut")
 	m.claim(least >= 0.25 && greatest <= 0.5, "always between ¼ and ½")
-	return nil
 }
 
-func shufflerExamples(m *measurement) error {
+func shufflerExamples(m *measurement) {
 	m.setting("followers with equal shares; the new one at the place of the example")
 	m.axes("example", "share that moves")
 	for _, example := range []struct {
@@ -93,10 +83,9 @@ func shufflerExamples(m *measurement) error {
 		m.add("transfer of 4 → 5", i, float64(i)/4-float64(i)/5)
 	}
 	m.add("transfer of 4 → 5", 4, 4.0/5-3.0/4)
-	return nil
 }
 
-func shufflerMiddle(m *measurement) error {
+func shufflerMiddle(m *measurement) {
 	m.setting("keys alike, n followers, one more joins in the middle")
 	m.axes("n", "share that moves")
 	most := 0.0
@@ -108,5 +97,4 @@ func shufflerMiddle(m *measurement) error {
 	}
 	m.claim(most < 0.01, "a join in the middle moves (3n−2)/(n²+n)")
 	m.claim(m.at("moved", 100) < m.at("moved", 10)/5, "what it moves falls with 1/n")
-	return nil
 }

@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -38,10 +37,7 @@ func LatestOf(p store.Plan) (l LatestFigures, err error) {
 	if p.Latest == nil {
 		return l, nil
 	}
-	if err = json.Unmarshal(p.Latest, &l); err != nil {
-		err = fmt.Errorf("reading how plan %s does: %w", p.ID, err)
-	}
-	return l, err
+	return l, store.Unreadable("how plan "+p.ID+" does", json.Unmarshal(p.Latest, &l))
 }
 
 // AgreedTo is what somebody who approved a plan agreed to; nothing as long as it waits.

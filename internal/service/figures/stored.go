@@ -2,7 +2,6 @@ package figures
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -37,10 +36,7 @@ func LoadsWith(f store.Figures, member string) (loads []Load, err error) {
 	if !bytes.Contains(f.Instances, []byte(`"`+member+`"`)) {
 		return nil, nil
 	}
-	if err := json.Unmarshal(f.Instances, &loads); err != nil {
-		return nil, fmt.Errorf("reading stored loads: %w", err)
-	}
-	return loads, nil
+	return loads, store.Unreadable("stored loads", json.Unmarshal(f.Instances, &loads))
 }
 
 // CutShort reports whether some batches of a plan are in force, and others are not.
@@ -59,3 +55,22 @@ func FilledBy(p store.Plan) (ids []int32, err error) {
 
 // MadeOfQueues reports whether a plan was made of queue lengths alone.
 func MadeOfQueues(p store.Plan) bool { return slices.Contains(p.Causes, string(CauseQueues)) }
+
+// NamedKeys are the keys that the figures of a plan name.
+type NamedKeys struct {
+	Hot   []HotKey
+	Split []SplitKey
+}
+
+// NamedKeysOf reads them.
+func NamedKeysOf(f store.Figures) (out NamedKeys, err error) {
+	for _, list := range []struct {
+		text []byte
+		into any
+	}{{f.HotKeys, &out.Hot}, {f.Splits, &out.Split}} {
+		if list.text != nil && err == nil {
+			err = store.Unreadable("the keys that a plan names", json.Unmarshal(list.text, list.into))
+		}
+	}
+	return out, err
+}

@@ -188,6 +188,9 @@ func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backte
 		if err != nil {
 			return nil, refusal.AboutOperator(name, err)
 		}
+		if filter.Before == 0 && len(plans) == 0 {
+			return nil, refusal.New(refusal.IntervalNotFound, fmt.Sprintf("Operator %q has no statistics yet.", name))
+		}
 		filter.Before = next
 		for _, p := range plans {
 			if n := len(out); in.To != nil && p.Interval > *in.To ||

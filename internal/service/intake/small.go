@@ -84,7 +84,7 @@ func (s *History) costOf(ctx context.Context, id string) (cost float64, err erro
 	}
 	var loads []figures.Load
 	if err := json.Unmarshal(p.Instances, &loads); err != nil {
-		return 0, err
+		return 0, store.Unreadable("stored loads", err)
 	}
 	before, after := 0.0, 0.0 // nothing carries anything before the first layout
 	for _, l := range loads {

@@ -126,8 +126,58 @@ func (s *Life) Start(ctx context.Context, step Step, executor store.Executor) (s
 	return s.take(ctx, step, started, func(
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
 	) (store.Plan, error) {
+		if err := s.awaitAnybody(ctx, id); err != nil {
+			return store.Plan{}, err
+		}
 		return s.Store.StartPlan(ctx, id, executor, by, guards...)
 	}, takesOver, propose.LimitsHold)
+}
+
+// awaitAnybody has a plan that awaits nobody, though keys of it change their instance, await the
+// instances between which they move: a program stored it that did not say whom it awaits. Where
+// one of these is not known, or the plan changes the hash, it is all instances.
+func (s *Life) awaitAnybody(ctx context.Context, id string) error {
+	p, err := s.Plan(ctx, id)
+	if err != nil || p.Status != store.StatusApproved || len(p.Awaited) > 0 {
+		return err
+	}
+	op, err := s.StoredOperator(ctx, p.Operator)
+	if err != nil {
+		return err
+	}
+	changes, err := s.StoredChanges(ctx, p)
+	if err != nil {
+		return err
+	}
+	moves, err := schemes.Of(p).Migrations(ctx, s.Reader, p)
+	if err != nil {
+		return err
+	}
+	var awaited []int32
+	for _, f := range moves.Index().Flows() {
+		awaited = append(awaited, f.From, f.To)
+	}
+	moved := len(awaited) > 0
+	for _, c := range changes {
+		if c.Old == store.NoInstance && moved {
+			continue // its hash instance has state of it, and so a migration
+		}
+		awaited = append(awaited, c.Old, c.New)
+	}
+	if slices.Contains(awaited, store.NoInstance) || len(awaited) > 0 && p.ConfigVersion != op.TableConfigVersion {
+		awaited = nil
+		loads, err := figures.LoadsWith(p.Figures, "id")
+		if err != nil {
+			return err
+		}
+		for _, l := range loads {
+			awaited = append(awaited, l.ID)
+		}
+	}
+	if len(awaited) == 0 {
+		return nil
+	}
+	return s.Store.AwaitInstances(ctx, id, awaited)
 }
 
 // holder says who carries a plan out.

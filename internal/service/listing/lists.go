@@ -148,11 +148,11 @@ type (
 )
 
 // List implements [Migrations].
-func (m KeyMigrations) List() lists.List { return lists.Records[lists.Migration](m.All()) }
+func (m KeyMigrations) List() lists.List { return m.All() }
 
 // List implements [Migrations].
 func (m ClassMigrations) List() lists.List {
-	return lists.Records[lists.ClassMove](lists.ClassMovesOf(m))
+	return lists.ClassMovesOf(m)
 }
 
 // List implements [Migrations].

@@ -193,10 +193,7 @@ func BalancedOf(p store.Plan) (*bool, error) {
 
 // ParametersOf are the parameters that a stored plan was made under.
 func ParametersOf(p store.Plan) (under operator.Parameters, err error) {
-	if err := json.Unmarshal(p.Parameters, &under); err != nil {
-		return under, fmt.Errorf("reading the stored parameters of plan %s: %w", p.ID, err)
-	}
-	return under, nil
+	return under, store.Unreadable("the parameters of plan "+p.ID, json.Unmarshal(p.Parameters, &under))
 }
 
 // RequireForms has programs refuse to serve that know reports of keys alone, and neither

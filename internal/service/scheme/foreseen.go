@@ -1,8 +1,6 @@
 package scheme
 
 import (
-	"fmt"
-
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/backtest"
@@ -78,7 +76,7 @@ func ForesightOf(p store.Plan) (*Foresight, error) {
 	}
 	var out Foresight
 	if err := json.Unmarshal(p.Forecast, &out); err != nil {
-		return nil, fmt.Errorf("reading what plan %s expects: %w", p.ID, err)
+		return nil, store.Unreadable("what plan "+p.ID+" expects", err)
 	}
 	return &out, nil
 }

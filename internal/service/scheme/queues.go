@@ -76,7 +76,7 @@ func QueuesOf(p store.Plan) (*QueueFigures, error) {
 	}
 	var loads []figures.Load
 	if err := json.Unmarshal(p.Instances, &loads); err != nil {
-		return nil, fmt.Errorf("reading stored loads: %w", err)
+		return nil, store.Unreadable("stored loads", err)
 	}
 	loads = slices.DeleteFunc(loads, func(l figures.Load) bool { return l.Added != nil })
 	queues := make([]float64, len(loads))

@@ -295,7 +295,7 @@ func (o *Result) migrations() lists.List {
 		}
 		return lists.ItemMovesOf(moves, lists.MigrationsOf(namedMoves(o)))
 	}
-	return lists.Records[lists.Migration](lists.MigrationsOf(o.Plan))
+	return lists.MigrationsOf(o.Plan)
 }
 
 // namedMoves is the plan with the moves of keys that are named alone.

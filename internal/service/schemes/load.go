@@ -3,7 +3,6 @@ package schemes
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"plannerd/internal/absence"
 	"plannerd/internal/operator"
@@ -83,7 +82,7 @@ func AbsencesAfter(ctx context.Context, r *reading.Reader, p store.Plan) (absenc
 	}
 	counts, err := absence.Decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("reading what plan %s keeps: %w", p.ID, err)
+		return nil, store.Unreadable("what plan "+p.ID+" keeps", err)
 	}
 	return counts, nil
 }

@@ -111,7 +111,7 @@ func TestRead(t *testing.T) {
 	for secret, want := range map[string]*Caller{old: &engine, renewed: &engine, other: &viewer, "": nil, NewSecret(): nil,
 		old[:len(old)-1]: nil} {
 		got := tokens.Find(secret)
-		if (got == nil) != (want == nil) || got != nil && (got.Name != want.Name || !same(*got, *want)) {
+		if (got == nil) != (want == nil) || got != nil && (got.Name != want.Name || !got.Same(*want)) {
 			t.Errorf("found %+v, want %+v", got, want)
 		}
 	}

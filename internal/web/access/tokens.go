@@ -85,7 +85,7 @@ func (t *Tokens) add(added token) error {
 		switch before := &t.all[i]; {
 		case before.hash == added.hash:
 			return fmt.Errorf("%s and %s have the same token", before.caller.Name, added.caller.Name)
-		case before.caller.Name == added.caller.Name && !same(before.caller, added.caller):
+		case before.caller.Name == added.caller.Name && !before.caller.Same(added.caller):
 			return fmt.Errorf("%s has tokens with different roles or operators", added.caller.Name)
 		}
 	}
@@ -93,7 +93,10 @@ func (t *Tokens) add(added token) error {
 	return nil
 }
 
-func same(a, b Caller) bool { return a.Role == b.Role && slices.Equal(a.Operators, b.Operators) }
+// Same reports whether two callers have the same name, role and operators.
+func (c Caller) Same(other Caller) bool {
+	return c.Name == other.Name && c.Role == other.Role && slices.Equal(c.Operators, other.Operators)
+}
 
 // Line returns the line of a file of tokens by which the caller is known by the
 // secret.

@@ -1,7 +1,7 @@
 // Package admission shares a budget of memory among requests: each holds a lease
 // on as much as it needs, and what does not fit has to wait, or to go.
 //
-// Four rules keep requests from starving or blocking each other.
+// Five rules keep requests from starving or blocking each other.
 //
 //   - Leases that want to grow come before new ones, the oldest first; new ones
 //     are served in the order in which they came, and the first that does not fit
@@ -14,6 +14,8 @@
 //   - One caller has half of what is for large leases at most, and of what is for open
 //     ones, but that the oldest of its leases goes on beyond: else many slow bodies of one
 //     keep everybody out. Small ones that find no room elsewhere go on to three quarters.
+//   - Who only looks has three quarters of each part at most, together with all others who
+//     do, but for one lease alone: else slow readers of long lists keep engines out.
 //   - Where every large lease waits to grow, none would ever be given back. Then
 //     the youngest is refused at once, and the next youngest when that was not
 //     enough, until one can go on.
@@ -74,6 +76,7 @@ type Budget struct {
 // pool is a part of the budget, with those that wait for some of it.
 type pool struct {
 	size, used int64
+	viewed     int64 // of used, by those who only look
 	most       int64 // of one lease
 	shared     bool  // no caller has more than half of it
 	holders    map[*Lease]bool
@@ -249,7 +252,7 @@ func (b *Budget) serve(p *pool) {
 // grant gives a waiter what it waits for.
 func (b *Budget) grant(p *pool, w *waiter) {
 	l := w.lease
-	p.used += w.more
+	p.take(l, w.more)
 	if l.pool != p {
 		b.shrink(l, 0)
 		p.join(l)
@@ -265,11 +268,18 @@ func (b *Budget) shrink(l *Lease, bytes int64) {
 	if p == nil || bytes >= l.held {
 		return
 	}
-	p.used -= l.held - bytes
+	p.take(l, bytes-l.held)
 	p.callers[l.caller].held -= l.held - bytes
 	l.held = bytes
 	if bytes == 0 {
 		p.leave(l)
+	}
+}
+
+// take counts bytes of a lease as used.
+func (p *pool) take(l *Lease, bytes int64) {
+	if p.used += bytes; l.views {
+		p.viewed += bytes
 	}
 }
 
@@ -302,9 +312,18 @@ func (p *pool) leave(l *Lease) {
 	}
 }
 
-// allows tells whether a lease may have more, as far as its caller's share goes. Where
-// nobody said whose it is there is no share.
+// allows tells whether a lease may have more, as far as its caller's share goes, and that of those
+// who only look. Where nobody said whose it is there is no share of the caller.
 func (p *pool) allows(l *Lease, more int64) bool {
+	if l.views {
+		others := p.viewed
+		if l.pool == p {
+			others -= l.held
+		}
+		if others > 0 && p.viewed+more > p.size/4*3 {
+			return false
+		}
+	}
 	h := p.callers[l.caller]
 	if !p.shared || h == nil || l.caller == "" || l.born <= h.oldest {
 		return true

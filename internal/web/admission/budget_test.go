@@ -373,3 +373,35 @@ func TestCallersShare(t *testing.T) {
 		}
 	})
 }
+
+// TestViewersLeaveRoom: those who only look have three quarters of each part together, and one of them
+// alone may have all.
+func TestViewersLeaveRoom(t *testing.T) {
+	view := func(b *Budget, caller string) *Lease {
+		l := b.Lease(WithCaller(t.Context(), caller))
+		l.View()
+		return l
+	}
+	b := NewBudget(1600*mib, time.Millisecond) // 1400 for large leases, 100 for small ones
+	alone := view(b, "a")
+	must(t, alone.Reserve(1400*mib))
+	alone.Release()
+	for i := range 10 {
+		must(t, view(b, string(rune('a'+i))).Reserve(100*mib))
+	}
+	if err := view(b, "x").Reserve(100 * mib); !errors.Is(err, ErrFull) {
+		t.Errorf("a viewer beyond three quarters: %v", err)
+	}
+	for i := range 40 { // small ones have their own part, and what is left of the large one
+		if err := view(b, "s").Reserve(5 * mib); err != nil {
+			if i < 15 {
+				t.Errorf("small lease %d of a viewer: %v", i, err)
+			}
+			break
+		}
+	}
+	for range 4 {
+		must(t, b.Lease(WithCaller(t.Context(), "engine")).Reserve(6*mib))
+	}
+	must(t, b.Lease(WithCaller(t.Context(), "engine")).Reserve(300*mib))
+}

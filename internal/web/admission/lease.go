@@ -9,6 +9,7 @@ type Lease struct {
 	born   uint64
 	caller string // "": nobody said whose it is
 	open   bool
+	views  bool
 
 	pool *pool // nil: it holds nothing. Guarded by budget.mu
 	held int64 // likewise
@@ -27,6 +28,10 @@ func (b *Budget) Lease(ctx context.Context) *Lease {
 // Open says that what is kept for small leases is not for this one, before it holds
 // anything: nobody can tell how large it will be, or how long it will last.
 func (l *Lease) Open() { l.open = true }
+
+// View says that the lease, which holds nothing yet, is of a request that only looks: some of the
+// budget is not for it.
+func (l *Lease) View() { l.views = true }
 
 // Beginning has a lease that holds nothing yet hold that many bytes of what is kept for those
 // that cannot tell how large they will be, until done is called.

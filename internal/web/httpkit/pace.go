@@ -16,13 +16,13 @@ type Pace struct {
 	// BodyTimeout is how long a client may send nothing of a body, and how long it
 	// may be slower than BodyRate. Defaults to 30 seconds.
 	BodyTimeout time.Duration
-	// BodyRate is the least average rate of a body, in bytes a second, over the
-	// time that the server waits for it. Defaults to 16 KiB.
+	// BodyRate is the least average rate of a body and of an answer, in bytes a second, over
+	// the time that the server waits for the client. Defaults to 16 KiB.
 	BodyRate int64
 	// ReadTime is how long a whole body may take. Defaults to 10 minutes.
 	ReadTime time.Duration
-	// WriteTimeout is how long a client may receive nothing of its answer. Defaults
-	// to a minute.
+	// WriteTimeout is how long a client may receive nothing of its answer, and how long it may
+	// be slower than BodyRate. Defaults to a minute.
 	WriteTimeout time.Duration
 }
 
@@ -51,7 +51,7 @@ func (p Pace) Enforce(next http.Handler) http.Handler {
 			body.setDeadline(time.Now().Add(p.BodyTimeout))
 			r.Body = body
 		}
-		out := &pacedWriter{ResponseWriter: w, control: control, timeout: p.WriteTimeout}
+		out := &pacedWriter{ResponseWriter: w, control: control, pace: p}
 		if body, ok := r.Body.(*pacedBody); ok && r.ProtoMajor == 1 {
 			defer func() { body.linger(out) }()
 		}
@@ -130,8 +130,10 @@ const writeChunk = 64 << 10
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	timeout time.Duration
+	pace    Pace
 	status  int
+	waited  time.Duration // for the client
+	written int64
 }
 
 // WriteHeader begins the answer.
@@ -143,7 +145,10 @@ func (w *pacedWriter) WriteHeader(status int) {
 func (w *pacedWriter) Write(p []byte) (n int, err error) {
 	for {
 		w.extendDeadline()
+		begin := time.Now()
 		wrote, err := w.ResponseWriter.Write(p[n:min(len(p), n+writeChunk)])
+		w.waited += time.Since(begin)
+		w.written += int64(wrote)
 		if n += wrote; err != nil || n == len(p) {
 			return n, err
 		}
@@ -159,4 +164,10 @@ func (w *pacedWriter) Flush() {
 // Unwrap is for http.ResponseController.
 func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func (w *pacedWriter) extendDeadline() { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }
+// extendDeadline lets the client receive nothing until it has for too long, or its average rate is
+// too low: it would hold what its answer is made of.
+func (w *pacedWriter) extendDeadline() {
+	earned := time.Duration(float64(w.written) / float64(w.pace.BodyRate) * float64(time.Second))
+	left := min(w.pace.WriteTimeout, w.pace.WriteTimeout+earned-w.waited)
+	_ = w.control.SetWriteDeadline(time.Now().Add(left))
+}

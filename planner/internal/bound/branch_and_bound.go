@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"plannerd/internal/exact"
-	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 )
 
@@ -53,8 +52,7 @@ const (
 // wherever there is room. Where going through the keys is much of the work it does nothing.
 func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Placement)) {
 	x := f.Relaxation
-	if work/throughKeys < x.Problem.Items.Len() || f.Infeasible() || x.Problem.Meter.End != assign.Running ||
-		ablation.Off(ablation.BranchAndBound) {
+	if work/throughKeys < x.Problem.Items.Len() || f.Infeasible() || x.Problem.Meter.End != assign.Running {
 		return
 	}
 	f.Divided = true

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"plannerd/internal/exact"
-	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/knapsack"
 )
@@ -28,7 +27,7 @@ const (
 // that it estimates from a sample. On small inputs the core is everything.
 func (f *Proof) firstCore() {
 	x, n := f.Relaxation, f.Relaxation.Problem.Items.Len()
-	if n <= wholeCore || ablation.Off(ablation.CoreSampling) {
+	if n <= wholeCore {
 		f.core = make([]Choice, 0, n)
 		for i := range n {
 			if !x.Problem.IsHot(i) {

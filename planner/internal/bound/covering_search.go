@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"plannerd/internal/exact"
-	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/knapsack"
 )
@@ -188,7 +187,7 @@ func (o *CoveringRelaxation) roughly(d int32, need int64) float64 {
 // are placed one after the other, the costliest first.
 func (o *CoveringRelaxation) branchingKey() (int32, bool) {
 	s, cost, v := o.X.Problem.Items, o.X.Problem.Cost, &o.view
-	if o.Item != nil || ablation.Off(ablation.CoverBranching) {
+	if o.Item != nil {
 		return assign.None, false
 	}
 	var leaving []int32

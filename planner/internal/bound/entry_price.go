@@ -2,8 +2,6 @@ package bound
 
 import (
 	"math"
-
-	"plannerd/planner/internal/ablation"
 )
 
 // WholeKeys is a covering relaxation that was searched: the part of the problem that
@@ -38,7 +36,7 @@ const (
 // nil where it did not look for one.
 func (f *Proof) priceEntries() (lean *WholeKeys) {
 	x := f.Relaxation
-	if !x.Limited || ablation.Off(ablation.EntryPrices) {
+	if !x.Limited {
 		return nil
 	}
 	f.Whole.slope = f.Whole.Relaxation.entriesOver(f.Whole.Leaf)

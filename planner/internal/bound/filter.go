@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 )
 
@@ -47,7 +46,7 @@ func (x *Relaxation) reducedCostFilter(here, entry []float64, there float64) *Re
 	// The scale of costs is a power of two, unless out of range. What rounds to
 	// fixed point changes by no more than a unit.
 	scale := p.Cost.Scaled(x.UnitCost)
-	if !(scale > 0x1p-1000 && scale < 0x1p1000) || ablation.Off(ablation.ReducedCostFilter) {
+	if !(scale > 0x1p-1000 && scale < 0x1p1000) {
 		return at
 	}
 	at.perState = x.UnitWeight * (1 - cautious)

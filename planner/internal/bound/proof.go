@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 )
 
@@ -81,7 +80,7 @@ func NewProof(p *assign.Problem, level Level) *Proof {
 // instances.
 func (f *Proof) DemandWhole() {
 	x := f.Relaxation
-	if f.Whole != nil || f.Infeasible() || x.Problem.Stopped() || ablation.Off(ablation.WholeKeyCovers) {
+	if f.Whole != nil || f.Infeasible() || x.Problem.Stopped() {
 		return
 	}
 	if x.Limited && f.Y.Table > 0 {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"plannerd/internal/exact"
-	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
 	"plannerd/planner/internal/search"
@@ -289,7 +288,7 @@ func evaluations(p *assign.Problem) int64 {
 // trySmallTable improves an assignment of about the fewest table entries, if there is one.
 func (b *primal) trySmallTable(r Rivals) {
 	q := b.p.CountingEntries()
-	if q == nil || b.p.Meter.End != assign.Running || ablation.Off(ablation.LeastTable) {
+	if q == nil || b.p.Meter.End != assign.Running {
 		return
 	}
 	a := minMigration(q, r, b.effort, 0, bound.Quick).Best

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/search"
 )
@@ -26,7 +25,7 @@ const (
 // prices, which mislead the search where heavy keys decide, guide every other one.
 func (b *primal) searchOn() {
 	f := b.proof
-	if f.Infeasible() || ablation.Off(ablation.Rounds) {
+	if f.Infeasible() {
 		return
 	}
 	if b.rounds == 0 {

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 )
 
@@ -25,7 +24,7 @@ func (s *search) try(k int32, pairs bool) bool {
 	if s.apply(&f) {
 		return true
 	}
-	if !pairs || ablation.Off(ablation.Pairs) {
+	if !pairs {
 		return false
 	}
 	for _, c := range f.best[:f.n] {

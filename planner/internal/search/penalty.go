@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/bound"
 	"plannerd/planner/internal/knapsack"
 )
@@ -147,9 +146,6 @@ func keysOf(regrets []regret, compare func(a, b regret) int) []int32 {
 
 // raise makes what is violated dearer, and keys around worth trying again.
 func (s *search) raise(factor float64) {
-	if ablation.Off(ablation.Penalties) {
-		return
-	}
 	s.clock++
 	for _, d := range s.over {
 		s.perLoad[d] *= factor
@@ -164,9 +160,6 @@ func (s *search) raise(factor float64) {
 // redraw brings all penalties back to about where they started. For entries,
 // which are harder to price, that follows what they came to.
 func (s *search) redraw() {
-	if ablation.Off(ablation.Penalties) {
-		return
-	}
 	for _, d := range s.p.Live {
 		s.perLoad[d] = s.basicLoad[d] * (0.5 + float64(0.7*s.random.Float64()))
 	}

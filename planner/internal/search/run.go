@@ -1,7 +1,6 @@
 package search
 
 import (
-	"plannerd/planner/internal/ablation"
 	"plannerd/planner/internal/assign"
 )
 
@@ -61,9 +60,6 @@ func (s *search) diversify(vain int) {
 // perturb sends a random key home that left, or one away that stayed, on an
 // instance that keys left.
 func (s *search) perturb() {
-	if ablation.Off(ablation.Perturbations) {
-		return
-	}
 	for range perturbTries {
 		d := s.from[s.byRegret[s.random.IntN(len(s.byRegret))]]
 		out, stay := s.away[d], s.stay[d]

@@ -1501,6 +1501,24 @@ func (e WaitReason) Valid() bool {
 	}
 }
 
+// Defines values for FormulasParameter.
+const (
+	FormulasParameterEscape FormulasParameter = "escape"
+	FormulasParameterKeep   FormulasParameter = "keep"
+)
+
+// Valid indicates whether the value is a known member of the FormulasParameter enum.
+func (e FormulasParameter) Valid() bool {
+	switch e {
+	case FormulasParameterEscape:
+		return true
+	case FormulasParameterKeep:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for KeyEncodingParameter.
 const (
 	KeyEncodingParameterBase64 KeyEncodingParameter = "base64"
@@ -6749,6 +6767,9 @@ type EffortValuesParameter = []Effort
 
 // EpochParameter Raised by an engine that restarts and counts its intervals anew.
 type EpochParameter = Epoch
+
+// FormulasParameter defines model for FormulasParameter.
+type FormulasParameter string
 
 // HashFunctionParameter `ring`: a token ring over murmur3_x86_32; `modulo`: murmur3_x64_128 modulo the number of instances, in id order; `reported`: every row carries
 // `hash_instance`; `flink`: Java's hashCode, Flink's murmur, key groups in contiguous ranges; `kafka`: murmur2, positive, modulo the number of partitions.

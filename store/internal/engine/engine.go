@@ -18,7 +18,7 @@ import (
 // VersionTable is the table in which the migrations that were applied are noted.
 const VersionTable = "plannerd_schema"
 
-// ErrMismatch says that the stored table is not what a plan's changes say it is.
+// ErrMismatch says that the committed table is not what a plan's changes say it is.
 // It is no sentinel of the store's contract, because it must not happen.
 var ErrMismatch = errors.New("the stored table does not match the changes")
 
@@ -48,14 +48,16 @@ type Database interface {
 
 // Store implements [store.Store] on a Database.
 type Store struct {
-	db    Database
+	db    *guarded
 	clock clock
 }
 
 var _ store.Store = (*Store)(nil)
 
 // New returns a store on db.
-func New(db Database, o store.Options) *Store { return &Store{db: db, clock: clock{given: o.Now}} }
+func New(db Database, o store.Options) *Store {
+	return &Store{db: &guarded{Database: db}, clock: clock{given: o.Now}}
+}
 
 // Ready reports whether the database can be reached and is migrated. A schema newer than
 // this build's is fine unless it says otherwise.

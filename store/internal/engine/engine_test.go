@@ -121,8 +121,8 @@ func TestHistoryNoticesWhatCannotBe(t *testing.T) {
 			if err == nil {
 				_, err = h.table(append([]store.Entry(nil), c.current...))
 			}
-			if !errors.Is(err, ErrMismatch) {
-				t.Errorf("error %v, want %v", err, ErrMismatch)
+			if !errors.Is(err, errHistory) {
+				t.Errorf("error %v, want %v", err, errHistory)
 			}
 		})
 	}

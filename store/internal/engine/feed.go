@@ -39,7 +39,9 @@ func feed(ctx context.Context, q statements.Statements, r statements.Row, since 
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		f.Full = true
-		f.Entries, err = q.Entries(ctx, r.ID)
+		if f.Entries, err = q.Entries(ctx, r.ID); err == nil {
+			err = check(newest, checksumOf(f.Entries))
+		}
 	case err == nil:
 		f.FromConfigVersion, f.FromOrigin = from.ConfigVersion, from.Origin()
 		f.Changes, err = changesSince(ctx, q, r, since)

@@ -240,12 +240,21 @@ func advance(ctx context.Context, q statements.Statements, r *statements.Row, p 
 	if err := q.Apply(ctx, r.ID, sets, moves, unsets); err != nil {
 		return err
 	}
+	before, err := q.TableVersion(ctx, r.ID, r.TableVersion)
+	if err != nil {
+		return err
+	}
+	sum, err := checksumAfter(ctx, q, before, r.ID, changes)
+	if err != nil {
+		return err
+	}
 	r.TableVersion++
 	r.TableConfigVersion = p.ConfigVersion
 	r.TableSize += int64(len(sets) - len(unsets))
 	r.UpdatedAt = by.At
 	version := statements.TableVersion{
 		Version: r.TableVersion, ConfigVersion: p.ConfigVersion, PlanID: &p.ID, DiffID: p.DiffID, CreatedAt: by.At,
+		Checksum: sum.stored(),
 	}
 	if err := q.InsertTableVersion(ctx, r.ID, version); err != nil {
 		return err

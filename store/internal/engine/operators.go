@@ -91,7 +91,8 @@ func create(ctx context.Context, q statements.Statements, row statements.Row, co
 		CreatedAt: at}); err != nil {
 		return err
 	}
-	empty := statements.TableVersion{Version: row.TableVersion, ConfigVersion: row.ConfigVersion, CreatedAt: at}
+	empty := statements.TableVersion{Version: row.TableVersion, ConfigVersion: row.ConfigVersion, CreatedAt: at,
+		Checksum: checksumOf(nil).stored()}
 	if err := q.InsertTableVersion(ctx, row.ID, empty); err != nil {
 		return err
 	}

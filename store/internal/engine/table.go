@@ -53,11 +53,17 @@ func table(ctx context.Context, q statements.Statements, r statements.Row, versi
 	if err == nil {
 		entries, err = past.table(entries)
 	}
+	if err == nil {
+		err = check(v, checksumOf(entries))
+	}
 	if err != nil {
 		return store.Table{}, fmt.Errorf("rebuilding version %d: %w", version, err)
 	}
 	return store.Table{Version: version, Origin: v.Origin(), ConfigVersion: v.ConfigVersion, Entries: entries}, nil
 }
+
+// errHistory says that a table is not what the changes that made it say it is.
+var errHistory = fmt.Errorf("%w: the stored table does not match the changes of its versions", store.ErrDamaged)
 
 // history is what changed between an old table and the current one: for each
 // key where it goes in both.
@@ -81,7 +87,7 @@ func (h history) undo(changes []store.Change) error {
 		if !seen {
 			s.current = after
 		} else if s.old != after {
-			return fmt.Errorf("%w: key %q", ErrMismatch, c.Key)
+			return fmt.Errorf("%w: key %q", errHistory, c.Key)
 		}
 		s.old = route{c.Old, c.OldParts}
 		h[string(c.Key)] = s
@@ -99,7 +105,7 @@ func (h history) table(current []store.Entry) ([]store.Entry, error) {
 		if s, changed := h[string(e.Key)]; changed {
 			delete(h, string(e.Key))
 			if s.current != (route{e.Instance, e.Parts}) {
-				return nil, fmt.Errorf("%w: key %q", ErrMismatch, e.Key)
+				return nil, fmt.Errorf("%w: key %q", errHistory, e.Key)
 			}
 			e.Instance, e.Parts = s.old.instance, s.old.parts
 		}
@@ -109,7 +115,7 @@ func (h history) table(current []store.Entry) ([]store.Entry, error) {
 	}
 	for key, s := range h { // those that the current table does not have
 		if s.current != nowhere {
-			return nil, fmt.Errorf("%w: key %q", ErrMismatch, key)
+			return nil, fmt.Errorf("%w: key %q", errHistory, key)
 		}
 		if s.old != nowhere {
 			old = append(old, store.Entry{Key: []byte(key), Instance: s.old.instance, Parts: s.old.parts})

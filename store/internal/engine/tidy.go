@@ -15,6 +15,11 @@ func (s *Store) Tidy(ctx context.Context, at time.Time, keep store.Keep) error {
 		if err := q.PurgeKeys(ctx, at.Add(-keep.Keys), keep.MostKeys); err != nil {
 			return err
 		}
+		if keep.Routers > 0 {
+			if err := q.PurgeRouters(ctx, at.Add(-keep.Routers)); err != nil {
+				return err
+			}
+		}
 		return q.ForgetPurged(ctx, at.Add(-keep.Purged))
 	})
 	if err == nil {

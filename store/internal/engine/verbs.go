@@ -76,10 +76,14 @@ func (s *Store) AbortPlan(
 // were taken while state was on its way are of an older version then.
 func keepTable(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow,
 	by store.Transition) error {
+	before, err := q.TableVersion(ctx, r.ID, r.TableVersion)
+	if err != nil {
+		return err
+	}
 	r.TableVersion++
 	r.UpdatedAt = by.At
 	version := statements.TableVersion{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion, PlanID: &p.ID,
-		CreatedAt: by.At}
+		CreatedAt: by.At, Checksum: before.Checksum}
 	if err := q.InsertTableVersion(ctx, r.ID, version); err != nil {
 		return err
 	}
@@ -91,6 +95,18 @@ func keepTable(ctx context.Context, q statements.Statements, r statements.Row, p
 		return err
 	}
 	return q.Tell(ctx, r.Name)
+}
+
+// AwaitInstances implements [store.Store].
+func (s *Store) AwaitInstances(ctx context.Context, id string, instances []int32) error {
+	_, _, err := s.change(ctx, id, store.Transition{At: s.now()}, nil, func(q statements.Statements, _ statements.Row,
+		p statements.PlanRow, _ store.Transition) (bool, error) {
+		if p.Status != store.StatusApproved || len(p.Awaited) > 0 {
+			return false, nil
+		}
+		return true, q.BeginBatch(ctx, p.Seq, slices.Compact(slices.Sorted(slices.Values(instances))))
+	})
+	return err
 }
 
 // StartPlan implements [store.Store].

@@ -139,12 +139,24 @@ func (j JSON) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
 		*j.P = nil
+		return nil
 	case string:
 		*j.P = []byte(v)
 	case []byte:
 		*j.P = append([]byte(nil), v...) // the driver may use v again
 	default:
-		return fmt.Errorf("store: JSON read as %T", src)
+		return fmt.Errorf("%w: JSON read as %T", store.ErrDamaged, src)
+	}
+	if !json.Valid(*j.P) {
+		return fmt.Errorf("%w: no JSON", store.ErrDamaged)
+	}
+	return nil
+}
+
+// decode reads JSON that a column holds.
+func decode(text []byte, into any) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
 	return nil
 }
@@ -167,7 +179,7 @@ func (x partsOf) Scan(src any) error {
 	case []byte:
 		*x.p = string(v)
 	default:
-		return fmt.Errorf("store: parts read as %T", src)
+		return fmt.Errorf("%w: parts read as %T", store.ErrDamaged, src)
 	}
 	return nil
 }
@@ -192,7 +204,7 @@ func (l list) Scan(src any) error {
 	if string(text) == "[]" {
 		return nil
 	}
-	return json.Unmarshal(text, l.p)
+	return decode(text, l.p)
 }
 
 // numbers keeps numbers as a JSON array. An empty list is NULL, read as nil.
@@ -215,7 +227,7 @@ func (n numbers) Scan(src any) error {
 	if text == nil {
 		return nil
 	}
-	return json.Unmarshal(text, n.p)
+	return decode(text, n.p)
 }
 
 // epochs keeps numbers by names as a JSON object. An empty one is NULL, read as nil.
@@ -238,7 +250,7 @@ func (e epochs) Scan(src any) error {
 	if text == nil {
 		return nil
 	}
-	return json.Unmarshal(text, e.p)
+	return decode(text, e.p)
 }
 
 // NoTime stands in for a driver's times where only the other fields matter.

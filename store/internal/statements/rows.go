@@ -27,6 +27,7 @@ type TableVersion struct {
 	PlanID        *string // whose commit or abort made it; nil for the empty first one
 	DiffID        *int64  // nil: no entry changed
 	CreatedAt     time.Time
+	Checksum      *int64 // of the entries; nil: a program made it that knew of none
 }
 
 // Origin is what made the version.

@@ -34,13 +34,19 @@ func placeholders(first, n int) string {
 }
 
 func (s planStatements) scanPlan(row Scanner) (p PlanRow, err error) {
-	err = row.Scan(planTargets(&p, PlanFields(&p.Plan, s.Instant))...)
-	return p, err
+	return p, aboutPlan(&p, row.Scan(planTargets(&p, PlanFields(&p.Plan, s.Instant))...))
+}
+
+// aboutPlan names the plan that cannot be scanned: its id comes before what may be damaged.
+func aboutPlan(p *PlanRow, err error) error {
+	if err != nil && p.ID != "" {
+		return fmt.Errorf("plan %s: %w", p.ID, err)
+	}
+	return err
 }
 
 func (s planStatements) scanSummary(row Scanner) (p PlanRow, err error) {
-	err = row.Scan(planTargets(&p, SummaryFields(&p.Plan, s.Instant))...)
-	return p, err
+	return p, aboutPlan(&p, row.Scan(planTargets(&p, SummaryFields(&p.Plan, s.Instant))...))
 }
 
 func planTargets(p *PlanRow, fields []Field) []any {

@@ -2,6 +2,7 @@ package statements
 
 import (
 	"context"
+	"time"
 
 	"plannerd/store"
 )
@@ -44,6 +45,13 @@ func (s routerStatements) SaveRouter(ctx context.Context, operator int64, r stor
 // DeleteRouter removes a router and tells whether there was one.
 func (s routerStatements) DeleteRouter(ctx context.Context, operator int64, name string) (bool, error) {
 	return s.changed(ctx, `DELETE FROM routers WHERE operator_id = $1 AND name = $2`, operator, name)
+}
+
+// PurgeRouters removes routers whose leases ran out before then, where no plan that is under way may
+// name them.
+func (s routerStatements) PurgeRouters(ctx context.Context, before time.Time) error {
+	return s.exec(ctx, `DELETE FROM routers WHERE expires_at < $1 AND operator_id NOT IN (
+		SELECT operator_id FROM plans WHERE status IN ('applying', 'aborting'))`, s.at(&before))
 }
 
 // SetRouters notes the routers that a plan was started with.

@@ -16,18 +16,28 @@ func (s tableStatements) Entries(ctx context.Context, operator int64) ([]store.E
 
 // TableVersion returns one version in a table's history.
 func (s tableStatements) TableVersion(ctx context.Context, operator, version int64) (v TableVersion, err error) {
-	err = s.QueryRow(ctx,
-		`SELECT version, config_version, plan_id, diff_id, created_at FROM table_versions
-		WHERE operator_id = $1 AND version = $2`, operator, version).Scan(
-		&v.Version, &v.ConfigVersion, &v.PlanID, &v.DiffID, s.at(&v.CreatedAt))
-	return v, notFound(err)
+	return one(ctx, s.base, s.scanVersion, versionColumns+` AND version = $2`, operator, version)
+}
+
+// TableVersions returns the versions in a table's history, newest first.
+func (s tableStatements) TableVersions(ctx context.Context, operator int64) ([]TableVersion, error) {
+	return collect(ctx, s.base, s.scanVersion, versionColumns+` ORDER BY version DESC`, operator)
+}
+
+const versionColumns = `SELECT version, config_version, plan_id, diff_id, created_at, checksum FROM table_versions
+	WHERE operator_id = $1`
+
+func (s tableStatements) scanVersion(row Scanner) (v TableVersion, err error) {
+	err = row.Scan(&v.Version, &v.ConfigVersion, &v.PlanID, &v.DiffID, s.at(&v.CreatedAt), &v.Checksum)
+	return v, err
 }
 
 // InsertTableVersion adds a version to a table's history.
 func (s tableStatements) InsertTableVersion(ctx context.Context, operator int64, v TableVersion) error {
 	return s.exec(ctx,
-		`INSERT INTO table_versions (operator_id, version, config_version, plan_id, diff_id, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6)`, operator, v.Version, v.ConfigVersion, v.PlanID, v.DiffID, s.at(&v.CreatedAt))
+		`INSERT INTO table_versions (operator_id, version, config_version, plan_id, diff_id, created_at, checksum)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, operator, v.Version, v.ConfigVersion, v.PlanID, v.DiffID, s.at(&v.CreatedAt),
+		v.Checksum)
 }
 
 // Diffs calls f with the diff of each table version above the given one, newest

@@ -1,3 +1,5 @@
+// Package cases draws planning problems of several families, on which plans are tested and
+// measured.
 package cases
 
 import (
@@ -8,6 +10,18 @@ import (
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )
+
+// Case is a problem, ready to plan.
+type Case struct {
+	Family   Family
+	Seed     uint64
+	Snapshot *planner.Snapshot
+	// Options hold θ_max and A_max; all else is left at its default.
+	Options planner.Options
+}
+
+// Name identifies the case.
+func (c *Case) Name() string { return fmt.Sprintf("family=%s/seed=%d", c.Family, c.Seed) }
 
 // Family is a kind of input. From each, any number of different cases can be drawn, so
 // that nothing can be fitted to them.
@@ -52,17 +66,15 @@ func newDrawing(family Family, seed uint64) drawing {
 
 // draw makes the case of as many instances.
 func (d *drawing) draw(seed uint64, instances int) (*Case, error) {
-	c := &Case{Setting: Setting{
-		Family: d.family, Seed: seed, Keys: d.keys, Instances: instances, ThetaMax: d.theta(),
-	}}
-	target, err := d.instances(c.Instances)
+	c := &Case{Family: d.family, Seed: seed, Options: planner.Options{ThetaMax: d.theta()}}
+	target, err := d.instances(instances)
 	if err != nil {
 		return nil, err
 	}
 	stats := d.statistics()
 	base := planner.Base{Configuration: target}
 	if d.IntN(5) > 0 { // else it is the first plan
-		if base.Table, err = d.plan(stats, target, c.ThetaMax); err != nil {
+		if base.Table, err = d.plan(stats, target, c.Options.ThetaMax); err != nil {
 			return nil, err
 		}
 		d.change(stats)
@@ -70,11 +82,7 @@ func (d *drawing) draw(seed uint64, instances int) (*Case, error) {
 	if c.Snapshot, err = planner.NewSnapshot(stats, target, base); err != nil {
 		return nil, err
 	}
-	c.Options = planner.Options{ThetaMax: c.ThetaMax}
-	c.TableLimit, err = d.tableLimit(c)
-	if c.TableLimit >= 0 {
-		c.Options.TableLimit = &c.TableLimit
-	}
+	c.Options.TableLimit, err = d.tableLimit(c)
 	return c, err
 }
 
@@ -178,17 +186,17 @@ func (d *drawing) change(s *planner.Statistics) {
 	}
 }
 
-// tableLimit is about what the least table has, or there is none: −1.
-func (d *drawing) tableLimit(c *Case) (int64, error) {
+// tableLimit is about what the least table has, or there is none: nil.
+func (d *drawing) tableLimit(c *Case) (*int64, error) {
 	factor := [...]float64{1, 1.02, 1.2, 2, -1}[d.IntN(5)]
 	if factor < 0 {
-		return -1, nil
+		return nil, nil
 	}
 	o := c.Options
 	o.Certificate = planner.CertificateOff
 	least, err := planner.Run(planner.MinTable, c.Snapshot, o)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return int64(math.Ceil(factor * float64(least.TableAfter))), nil
+	return new(int64(math.Ceil(factor * float64(least.TableAfter)))), nil
 }

@@ -2299,6 +2299,7 @@ class GetRoutingTableParameters(Call, total=False):
     since: Version
     wait: str | float
     key_encoding: Literal["utf8", "base64"]
+    formulas: Literal["keep", "escape"]
     if_none_match: str
 
 class HealthzParameters(Call, total=False):
@@ -2321,6 +2322,7 @@ class ListMigrationsParameters(Call, total=False):
     min_state: float
     reason: MigrationReason
     key_encoding: Literal["utf8", "base64"]
+    formulas: Literal["keep", "escape"]
     page_size: int
     page_token: str | float
     skip: int
@@ -2350,6 +2352,7 @@ class ListTableChangesParameters(Call, total=False):
     key_prefix: str | float
     instance: InstanceID
     key_encoding: Literal["utf8", "base64"]
+    formulas: Literal["keep", "escape"]
     page_size: int
     page_token: str | float
     skip: int

@@ -1,0 +1,134 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"plannerd/internal/input/stored"
+	"plannerd/internal/operator"
+	"plannerd/internal/refusal"
+	"plannerd/internal/service/figures"
+	"plannerd/internal/service/intake"
+	"plannerd/internal/service/reading"
+	"plannerd/internal/service/scheme"
+	"plannerd/internal/service/schemes"
+	"plannerd/internal/web/admission"
+	"plannerd/store"
+)
+
+// Verified counts what was read.
+type Verified struct{ Operators, Plans int64 }
+
+// Verify reads all that a store keeps, and tells found of each operator or plan of which something
+// is damaged. It fails if the store cannot be read. What it holds in memory at a time is one plan
+// or one routing table.
+func Verify(ctx context.Context, from store.Store, found func(error)) (read Verified, err error) {
+	v := verifier{read: &read, found: found}
+	v.Archive = &Archive{Intake: &intake.Intake{History: &intake.History{Engine: &scheme.Engine{
+		Reader: reading.New(from, 0, 1, nil),
+	}}}}
+	for after := ""; ; {
+		all, err := from.Operators(ctx, after, scheme.PlansAtATime)
+		if err != nil || len(all) == 0 {
+			return read, v.damage(err)
+		}
+		for _, op := range all {
+			if err := v.operator(ctx, op); err != nil {
+				return read, fmt.Errorf("operator %q: %w", op.Name, err)
+			}
+		}
+		after = all[len(all)-1].Name
+	}
+}
+
+type verifier struct {
+	*Archive
+	read  *Verified
+	found func(error)
+}
+
+// damage tells of an error that says that something is damaged, and returns any other.
+func (v verifier) damage(err error) error {
+	if errors.Is(err, store.ErrDamaged) || errors.Is(err, stored.ErrCorrupt) {
+		v.found(err)
+		return nil
+	}
+	return err
+}
+
+func (v verifier) operator(ctx context.Context, op store.Operator) error {
+	v.read.Operators++
+	for version := max(1, op.ConfigVersion-store.KeptConfigurations+1); version <= op.ConfigVersion; version++ {
+		c, err := v.Store.Configuration(ctx, op.Name, version)
+		if errors.Is(err, store.ErrNotFound) { // it was removed since
+			continue
+		}
+		if err == nil {
+			_, err = operator.DecodeConfiguration(c.Config)
+		}
+		if err = v.damage(about(op, version, err)); err != nil {
+			return err
+		}
+	}
+	if err := v.damage(v.Store.VerifyTable(ctx, op.Name)); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	filter := store.PlanFilter{Operator: op.Name, Limit: scheme.PlansAtATime}
+	for {
+		plans, next, err := v.Store.Plans(ctx, filter)
+		for _, p := range plans {
+			v.read.Plans++
+			err := v.plan(ctx, p.ID)
+			if errors.Is(err, store.ErrPurged) || errors.Is(err, store.ErrNotFound) { // since it was listed
+				continue
+			}
+			if err != nil {
+				err = fmt.Errorf("plan %s of operator %q: %w", p.ID, op.Name, err)
+			}
+			if err = v.damage(err); err != nil {
+				return err
+			}
+		}
+		if filter.Before = next; err != nil || next == 0 {
+			return v.damage(err) // the plans before this page cannot be found
+		}
+	}
+}
+
+func about(op store.Operator, version int64, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("configuration %d of operator %q: %w", version, op.Name, err)
+}
+
+// plan reads all that is kept of a plan.
+func (v verifier) plan(ctx context.Context, id string) error {
+	p, err := v.Store.Plan(ctx, id)
+	if err != nil {
+		return err
+	}
+	memory := admission.NewBudget(math.MaxInt64/4, 0).Lease(ctx)
+	defer memory.Release()
+	for _, read := range []func() error{
+		func() error { _, err := reading.ParametersOf(p); return err },
+		func() error { _, err := figures.LatestOf(p); return err },
+		func() error { _, err := figures.LoadsWith(p.Figures, "id"); return err },
+		func() error { _, err := scheme.ForesightOf(p); return err },
+		func() error { _, err := figures.NamedKeysOf(p.Figures); return err },
+		func() error { _, err := schemes.AbsencesAfter(ctx, v.Reader, p); return err },
+		func() error { _, err := v.Store.ForecastState(ctx, id); return err },
+		func() error { _, err := v.Store.Transitions(ctx, id); return err },
+		func() error { _, err := v.Store.Changes(ctx, id); return err },
+		func() error { _, err := v.ListsHeld(ctx, p, false, true); return err },
+		func() error { _, err := v.InputOf(ctx, p, memory); return err },
+	} {
+		var refused *refusal.Error
+		if err := read(); err != nil && (!errors.As(err, &refused) || refused.Reason != refusal.Purged) {
+			return err
+		}
+	}
+	return nil
+}
