@@ -92,21 +92,21 @@ func TestWriteClassMoves(t *testing.T) {
 		{Planned: planner.NoInstance, Current: 1, Hash: 1, Cost: 1e-7, State: 0, Count: 1},
 	}
 	for _, base64 := range []bool{false, true} {
-		if got := string(listOf(ClassMovesOf(moves)).
+		if got := string(ClassMovesOf(moves).
 			AppendJSON(nil, base64)); got != `[[3,0,2,1.5,1099511627776,5],[null,1,1,1e-07,0,1]]` {
 			t.Error(got)
 		}
 		var lines, table bytes.Buffer
-		if err := listOf(ClassMovesOf(moves)).WriteNDJSON(&lines, base64); err != nil ||
+		if err := ClassMovesOf(moves).WriteNDJSON(&lines, base64); err != nil ||
 			lines.String() != "[3,0,2,1.5,1099511627776,5]\n[null,1,1,1e-07,0,1]\n" {
 			t.Errorf("%v: %q", err, lines.String())
 		}
-		if err := listOf(ClassMovesOf(moves)).WriteCSV(&table, base64); err != nil ||
+		if err := ClassMovesOf(moves).WriteCSV(&table, base64); err != nil ||
 			table.String() != "planned,instance,hash_instance,cost,state,count\n3,0,2,1.5,1099511627776,5\n,1,1,1e-07,0,1\n" {
 			t.Errorf("%v: %q", err, table.String())
 		}
 	}
-	if listOf(ClassMovesOf(moves)).NeedsBase64() {
+	if ClassMovesOf(moves).NeedsBase64() {
 		t.Error("moves without keys need base64")
 	}
 	for range ClassMovesOf(moves) { // may be left early

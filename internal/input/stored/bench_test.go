@@ -27,7 +27,7 @@ func BenchmarkEncode(b *testing.B) {
 	stored("migrations/moves=5e4", len(p.Moves), moves, func() { EncodeMigrations(p) })
 	stored("migrations_decode/moves=5e4", len(p.Moves), moves, func() { _, _ = DecodeMigrations(moves) })
 	w := bufio.NewWriterSize(io.Discard, 64<<10)
-	moved := lists.Records[lists.Migration](lists.MigrationsOf(p))
+	moved := lists.MigrationsOf(p)
 	stored("json/moves=5e4", len(p.Moves), nil, func() { _ = moved.WriteJSON(w, false) })
 	stored("ndjson/moves=5e4", len(p.Moves), nil, func() { _ = moved.WriteNDJSON(w, false) })
 	stored("csv/moves=5e4", len(p.Moves), nil, func() { _ = moved.WriteCSV(w, false) })

@@ -3,6 +3,7 @@ package stored
 import (
 	"bytes"
 	"errors"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -44,7 +45,8 @@ func sameMigration(x, y lists.Migration) bool {
 }
 
 func sameMigrations(a, b *Migrations) bool {
-	return slices.EqualFunc(slices.Collect(a.All()), slices.Collect(b.All()), sameMigration)
+	return slices.EqualFunc(slices.Collect(iter.Seq[lists.Migration](a.All())),
+		slices.Collect(iter.Seq[lists.Migration](b.All())), sameMigration)
 }
 
 func TestMigrationsRoundTrip(t *testing.T) {
@@ -55,7 +57,7 @@ func TestMigrationsRoundTrip(t *testing.T) {
 			p.Moves = p.Moves[:n]
 			p.Snapshot.State = state
 			m := mustDecodeMigrations(t, EncodeMigrations(p))
-			want := slices.Collect(lists.MigrationsOf(p))
+			want := slices.Collect(iter.Seq[lists.Migration](lists.MigrationsOf(p)))
 			if m.Len() != n || len(want) != n {
 				t.Fatalf("%d migrations, want %d", m.Len(), n)
 			}
