@@ -68,35 +68,37 @@ func (c *cells) array(opening, closing byte) {
 	}
 }
 
-// named begins a cell. It is false where no value is wanted.
-func (c *cells) named(name string) bool {
-	if c.form == asNothing {
-		return false
-	}
-	if c.before != 0 {
-		c.dst = append(c.dst, c.before)
+// start begins a cell, whose name is as it stands in JSON: quoted, with a colon. It is false where
+// no value is wanted; else the value is to be appended to what it returns.
+func (c *cells) start(name string) ([]byte, bool) {
+	dst := c.dst
+	switch {
+	case c.form == asNothing:
+		return nil, false
+	case c.before != 0:
+		dst = append(dst, c.before)
 	}
 	c.before = ','
 	switch {
 	case c.form == asHeader:
-		c.dst = append(append(c.dst, c.group...), name...)
-		return false
+		c.dst = append(append(dst, c.group...), name[1:len(name)-2]...)
+		return nil, false
 	case c.form == asJSON && !c.bare:
-		c.dst = append(append(append(c.dst, '"'), name...), '"', ':')
+		dst = append(dst, name...)
 	}
-	return true
+	return dst, true
 }
 
 // within has cells be members of an object that is itself a cell; in CSV their names begin with
 // its name.
 func (c *cells) within(name string, write func()) {
 	if c.form != asJSON {
-		c.group = name + "_"
+		c.group = name[1:len(name)-2] + "_"
 		write()
 		c.group = ""
 		return
 	}
-	c.named(name)
+	c.dst, _ = c.start(name)
 	c.before = '{'
 	write()
 	c.dst, c.before = append(c.dst, '}'), ','
@@ -104,8 +106,8 @@ func (c *cells) within(name string, write func()) {
 
 // int writes an integer.
 func (c *cells) int(name string, v int64) {
-	if c.named(name) {
-		c.dst = strconv.AppendInt(c.dst, v, 10)
+	if dst, ok := c.start(name); ok {
+		c.dst = strconv.AppendInt(dst, v, 10)
 	}
 }
 
@@ -120,84 +122,110 @@ func (c *cells) id(name string, id int32) {
 
 // none writes a cell without a value.
 func (c *cells) none(name string) {
-	if c.named(name) && c.form == asJSON {
-		c.dst = append(c.dst, "null"...)
+	if dst, ok := c.start(name); ok && c.form == asJSON {
+		c.dst = append(dst, "null"...)
+	} else if ok {
+		c.dst = dst
 	}
 }
 
 // number writes a cost or a state.
 func (c *cells) number(name string, x float64) {
-	if c.named(name) {
-		c.dst = appendNumber(c.dst, x)
+	if dst, ok := c.start(name); ok {
+		c.dst = appendNumber(dst, x)
 	}
 }
 
 // word writes a text that needs no quoting.
 func (c *cells) word(name, text string) {
-	if !c.named(name) {
-		return
-	}
-	if c.form == asCSV {
-		c.dst = append(c.dst, text...)
-	} else {
-		c.dst = append(append(append(c.dst, '"'), text...), '"')
+	switch dst, ok := c.start(name); {
+	case ok && c.form == asCSV:
+		c.dst = append(dst, text...)
+	case ok:
+		c.dst = append(append(append(dst, '"'), text...), '"')
 	}
 }
 
-// text writes a key, which without base64 is to be valid UTF-8.
+// text writes a key, which is valid UTF-8 in JSON without base64.
 func (c *cells) text(name string, key []byte, base64 bool) {
-	if c.form != asJSON && !base64 {
-		c.notText = c.notText || !utf8.Valid(key)
+	if c.form != asJSON && !base64 && !c.notText {
+		c.notText = !utf8.Valid(key)
 	}
-	if !c.named(name) {
-		return
-	}
+	dst, ok := c.start(name)
 	switch {
+	case !ok:
 	case c.form == asCSV:
-		c.dst = appendCell(c.dst, key, base64)
+		c.dst = appendCell(dst, key, base64)
 	case base64:
-		c.dst = append(appendBase64(append(c.dst, '"'), key), '"')
+		c.dst = append(appendBase64(append(dst, '"'), key), '"')
 	default:
-		c.dst, _ = jsontext.AppendQuote(c.dst, key) // it fails on invalid UTF-8 only
+		c.dst, _ = jsontext.AppendQuote(dst, key) // it fails on invalid UTF-8 only
 	}
 }
 
-// key writes the key of a record. In JSON one that is not valid UTF-8 is in base64, which a member
-// beside it says.
-func (c *cells) key(key []byte) {
-	mixed := c.form == asJSON && !c.base64 && !utf8.Valid(key)
-	c.text("key", key, c.base64 || mixed)
-	if mixed {
-		c.word("key_encoding", "base64")
+// key writes the key of a record, its first cell. In JSON one that is not valid UTF-8 is in base64,
+// which a member beside it says. It is false when only whether keys are text is looked at.
+func (c *cells) key(key []byte) bool {
+	if c.form != asJSON && !c.base64 {
+		c.notText = !utf8.Valid(key)
 	}
+	switch c.form {
+	case asNothing:
+		return false
+	case asCSV:
+		c.dst = appendCell(c.dst, key, c.base64)
+	case asHeader:
+		c.dst = append(c.dst, "key"...)
+	case asJSON:
+		dst := append(c.dst, `{"key":`...)
+		text, err := dst, error(nil)
+		if !c.base64 {
+			text, err = jsontext.AppendQuote(dst, key) // it fails on invalid UTF-8 only
+		}
+		if c.base64 || err != nil {
+			text = append(appendBase64(append(dst, '"'), key), '"')
+		}
+		if err != nil {
+			text = append(text, `,"key_encoding":"base64"`...)
+		}
+		c.dst = text
+	}
+	c.before = ','
+	return true
 }
 
 // parts writes the parts of a key, if it has any: in CSV as pairs of an instance and a weight,
 // such as "0:35389 1:30147".
 func (c *cells) parts(name string, parts []planner.Part) {
-	if c.form == asJSON && parts == nil || !c.named(name) {
+	if c.form == asJSON && parts == nil {
 		return
 	}
-	if c.form == asCSV {
-		for i, x := range parts {
+	dst, ok := c.start(name)
+	if !ok {
+		return
+	}
+	if c.form == asJSON {
+		dst = append(dst, '[')
+	}
+	for i, x := range parts {
+		if c.form == asCSV {
 			if i > 0 {
-				c.dst = append(c.dst, ' ')
+				dst = append(dst, ' ')
 			}
-			c.dst = append(strconv.AppendInt(c.dst, int64(x.Instance), 10), ':')
-			c.dst = strconv.AppendInt(c.dst, int64(x.Weight), 10)
+			dst = append(strconv.AppendInt(dst, int64(x.Instance), 10), ':')
+			dst = strconv.AppendInt(dst, int64(x.Weight), 10)
+			continue
 		}
-		return
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(append(dst, `{"instance":`...), int64(x.Instance), 10)
+		dst = append(strconv.AppendInt(append(dst, `,"weight":`...), int64(x.Weight), 10), '}')
 	}
-	opening := "[{"
-	for _, x := range parts {
-		c.dst = strconv.AppendInt(append(append(c.dst, opening...), `"instance":`...), int64(x.Instance), 10)
-		c.dst = strconv.AppendInt(append(c.dst, `,"weight":`...), int64(x.Weight), 10)
-		c.dst, opening = append(c.dst, '}'), ",{"
+	if c.form == asJSON {
+		dst = append(dst, ']')
 	}
-	if len(parts) == 0 {
-		c.dst = append(c.dst, '[')
-	}
-	c.dst = append(c.dst, ']')
+	c.dst = dst
 }
 
 func appendBase64(dst, key []byte) []byte { return base64.StdEncoding.AppendEncode(dst, key) }

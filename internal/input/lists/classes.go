@@ -16,11 +16,11 @@ func (r class) cells(c *cells) {
 	if !c.bare {
 		c.array('[', ']')
 	}
-	c.int("instance", int64(r.Current))
-	c.int("hash_instance", int64(r.Hash))
-	c.number("cost", r.Cost)
-	c.number("state", r.State)
-	c.int("count", r.Count)
+	c.int(`"instance":`, int64(r.Current))
+	c.int(`"hash_instance":`, int64(r.Hash))
+	c.number(`"cost":`, r.Cost)
+	c.number(`"state":`, r.State)
+	c.int(`"count":`, r.Count)
 }
 
 // ClassMove is a move of a class: Count keys go from Current to Planned, which is
@@ -29,7 +29,7 @@ type ClassMove compact.Record
 
 func (m ClassMove) cells(c *cells) {
 	c.array('[', ']')
-	c.id("planned", m.Planned)
+	c.id(`"planned":`, m.Planned)
 	class(m).cells(c)
 }
 
@@ -89,13 +89,13 @@ func (m ItemMove) cells(c *cells) {
 		x, hash, count, reason = *m.Named, planner.NoInstance, 1, m.Named.Reason.String()
 	}
 	c.key(x.Key)
-	c.id("planned", x.To)
-	c.id("instance", x.From)
-	c.id("hash_instance", hash)
-	c.number("cost", x.Cost)
-	c.number("state", x.State)
-	c.int("count", count)
-	c.word("reason", reason)
+	c.id(`"planned":`, x.To)
+	c.id(`"instance":`, x.From)
+	c.id(`"hash_instance":`, hash)
+	c.number(`"cost":`, x.Cost)
+	c.number(`"state":`, x.State)
+	c.int(`"count":`, count)
+	c.word(`"reason":`, reason)
 }
 
 // namedKey is a row of statistics beside records.
@@ -106,15 +106,15 @@ type namedKey struct {
 
 func (k namedKey) cells(c *cells) {
 	c.key(k.s.Keys.At(k.i))
-	c.number("cost", k.s.Cost[k.i])
+	c.number(`"cost":`, k.s.Cost[k.i])
 	if k.s.State != nil {
-		c.number("state", k.s.State[k.i])
+		c.number(`"state":`, k.s.State[k.i])
 	}
 	if k.s.Instance != nil && k.s.Instance[k.i] != planner.NoInstance {
-		c.id("instance", k.s.Instance[k.i])
+		c.id(`"instance":`, k.s.Instance[k.i])
 	}
 	if k.s.HashInstance != nil && k.s.HashInstance[k.i] != planner.NoInstance {
-		c.id("hash_instance", k.s.HashInstance[k.i])
+		c.id(`"hash_instance":`, k.s.HashInstance[k.i])
 	}
 }
 
@@ -175,7 +175,7 @@ type classAt struct {
 }
 
 func (r classAt) cells(c *cells) {
-	c.int("interval", r.interval)
+	c.int(`"interval":`, r.interval)
 	r.class.cells(c)
 }
 

@@ -1,6 +1,10 @@
 package lists
 
-import "plannerd/planner"
+import (
+	"strconv"
+
+	"plannerd/planner"
+)
 
 // Entry is one line of a routing table: key goes to the instance with that id, or to those
 // of its parts. In CSV a key that is split has a line for each part.
@@ -14,17 +18,17 @@ func (e Entry) cells(c *cells) {
 				c.begin()
 			}
 			c.key(e.Key)
-			c.int("instance", int64(x.Instance))
-			c.int("weight", int64(x.Weight))
+			c.int(`"instance":`, int64(x.Instance))
+			c.int(`"weight":`, int64(x.Weight))
 		}
 		return
 	}
 	c.key(e.Key)
-	c.int("instance", int64(e.Instance))
+	c.int(`"instance":`, int64(e.Instance))
 	if c.form == asJSON {
-		c.parts("parts", e.Parts)
+		c.parts(`"parts":`, e.Parts)
 	} else {
-		c.none("weight")
+		c.none(`"weight":`)
 	}
 }
 
@@ -34,7 +38,7 @@ type UnsetKey []byte
 
 func (k UnsetKey) cells(c *cells) {
 	c.array(0, 0)
-	c.text("key", k, c.base64)
+	c.text(`"key":`, k, c.base64)
 }
 
 // HeadKey is a key that has another number of candidates than others.
@@ -45,7 +49,7 @@ type HeadKey struct {
 
 func (k HeadKey) cells(c *cells) {
 	c.key(k.Key)
-	c.int("choices", int64(k.Choices))
+	c.int(`"choices":`, int64(k.Choices))
 }
 
 // TableChange is what a plan does to one entry of a routing table: key goes to
@@ -59,10 +63,10 @@ type TableChange struct {
 
 func (x TableChange) cells(c *cells) {
 	c.key(x.Key)
-	c.id("instance", x.Instance)
-	c.id("previous", x.Previous)
-	c.parts("parts", x.Parts)
-	c.parts("previous_parts", x.PreviousParts)
+	c.id(`"instance":`, x.Instance)
+	c.id(`"previous":`, x.Previous)
+	c.parts(`"parts":`, x.Parts)
+	c.parts(`"previous_parts":`, x.PreviousParts)
 }
 
 // Migration is one key that changes its instance.
@@ -75,12 +79,25 @@ type Migration struct {
 }
 
 func (m Migration) cells(c *cells) {
-	c.key(m.Key)
-	c.int("from", int64(m.From))
-	c.int("to", int64(m.To))
-	c.number("cost", m.Cost)
-	c.number("state", m.State)
-	c.word("reason", m.Reason.String())
+	if !c.key(m.Key) {
+		return
+	}
+	switch c.form { // written at once, as there may be a million of them
+	case asJSON:
+		dst := strconv.AppendInt(append(c.dst, `,"from":`...), int64(m.From), 10)
+		dst = strconv.AppendInt(append(dst, `,"to":`...), int64(m.To), 10)
+		dst = appendNumber(append(dst, `,"cost":`...), m.Cost)
+		dst = appendNumber(append(dst, `,"state":`...), m.State)
+		c.dst = append(append(append(dst, `,"reason":"`...), m.Reason.String()...), '"')
+	case asCSV:
+		dst := strconv.AppendInt(append(c.dst, ','), int64(m.From), 10)
+		dst = strconv.AppendInt(append(dst, ','), int64(m.To), 10)
+		dst = appendNumber(append(dst, ','), m.Cost)
+		dst = appendNumber(append(dst, ','), m.State)
+		c.dst = append(append(dst, ','), m.Reason.String()...)
+	default:
+		c.dst = append(c.dst, ",from,to,cost,state,reason"...)
+	}
 }
 
 // MigrationsOf yields the migrations of a plan of keys, in its order.

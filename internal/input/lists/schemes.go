@@ -10,8 +10,8 @@ import (
 type RingTokens struct{ Instance, Tokens int32 }
 
 func (t RingTokens) cells(c *cells) {
-	c.int("instance", int64(t.Instance))
-	c.int("tokens", int64(t.Tokens))
+	c.int(`"instance":`, int64(t.Instance))
+	c.int(`"tokens":`, int64(t.Tokens))
 }
 
 // RingToken is one token of an instance on a ring.
@@ -21,9 +21,9 @@ type RingToken struct {
 }
 
 func (t RingToken) cells(c *cells) {
-	c.int("instance", int64(t.Instance))
-	c.int("index", int64(t.Index))
-	c.int("position", int64(t.Position))
+	c.int(`"instance":`, int64(t.Instance))
+	c.int(`"index":`, int64(t.Index))
+	c.int(`"position":`, int64(t.Position))
 }
 
 // Flow is what a plan moves from one instance to another.
@@ -34,11 +34,11 @@ type Flow struct {
 }
 
 func (f Flow) cells(c *cells) {
-	c.int("from", int64(f.From))
-	c.int("to", int64(f.To))
-	c.int("keys", f.Keys)
-	c.number("cost", f.Cost)
-	c.number("state", f.State)
+	c.int(`"from":`, int64(f.From))
+	c.int(`"to":`, int64(f.To))
+	c.int(`"keys":`, f.Keys)
+	c.number(`"cost":`, f.Cost)
+	c.number(`"state":`, f.State)
 }
 
 // ArcMove is an arc of the ring that changes its instance: the positions after
@@ -54,12 +54,12 @@ type ArcMove struct {
 }
 
 func (m ArcMove) cells(c *cells) {
-	c.within("arc", func() {
-		c.int("start", int64(m.Start))
-		c.int("end", int64(m.End))
+	c.within(`"arc":`, func() {
+		c.int(`"start":`, int64(m.Start))
+		c.int(`"end":`, int64(m.End))
 	})
 	Flow{m.From, m.To, m.Keys, m.Cost, m.State}.cells(c)
-	c.word("reason", m.Reason.String())
+	c.word(`"reason":`, m.Reason.String())
 }
 
 // Range is the keys from From on and below To: an empty From is the lowest end of
@@ -70,14 +70,14 @@ type Range struct{ From, To []byte }
 // both are in base64.
 func (x Range) cells(c *cells) {
 	mixed := c.form == asJSON && !c.base64 && !(utf8.Valid(x.From) && utf8.Valid(x.To))
-	c.text("from", x.From, c.base64 || mixed)
+	c.text(`"from":`, x.From, c.base64 || mixed)
 	if len(x.To) == 0 {
-		c.none("to")
+		c.none(`"to":`)
 	} else {
-		c.text("to", x.To, c.base64 || mixed)
+		c.text(`"to":`, x.To, c.base64 || mixed)
 	}
 	if mixed {
-		c.word("key_encoding", "base64")
+		c.word(`"key_encoding":`, "base64")
 	}
 }
 
@@ -89,7 +89,7 @@ type RangeOwner struct {
 
 func (o RangeOwner) cells(c *cells) {
 	o.Range.cells(c)
-	c.int("instance", int64(o.Instance))
+	c.int(`"instance":`, int64(o.Instance))
 }
 
 // RangeMove is a range that changes its owner.
@@ -104,7 +104,7 @@ type RangeMove struct {
 }
 
 func (m RangeMove) cells(c *cells) {
-	c.within("range", func() { m.Range.cells(c) })
+	c.within(`"range":`, func() { m.Range.cells(c) })
 	Flow{m.From, m.To, m.Keys, m.Cost, m.State}.cells(c)
-	c.word("reason", m.Reason.String())
+	c.word(`"reason":`, m.Reason.String())
 }

@@ -354,7 +354,7 @@ func ColumnOf[V any](xs *[]V, plane func(func(*V) *V) Plane[V]) Column {
 			*xs = []V{}
 		}
 		first := len(*xs)
-		*xs = append(*xs, make([]V, n)...)
+		*xs = slices.Grow(*xs, n)[:first+n]
 		p.read(r, (*xs)[first:])
 	}}
 }
@@ -408,7 +408,10 @@ func intPlane[T any, V int32 | uint32 | int64 | planner.Reason](width int, most 
 		}
 	}, read: func(r *Reader, rows []T) {
 		planes, greatest := r.take(&r.raw, len(rows)*width), uint64(0)
-		for i := 0; i < len(rows) && r.Err == nil; i++ {
+		if r.Err != nil {
+			return
+		}
+		for i := range rows {
 			v := gather(planes, len(rows), i)
 			*at(&rows[i]), greatest = V(v), max(greatest, v)
 		}
@@ -450,7 +453,10 @@ func Floats[T any](at func(*T) *float64) Plane[T] {
 		}
 	}, read: func(r *Reader, rows []T) {
 		planes := r.take(&r.raw, 8*len(rows))
-		for i := 0; i < len(rows) && r.Err == nil; i++ {
+		if r.Err != nil {
+			return
+		}
+		for i := range rows {
 			*at(&rows[i]) = math.Float64frombits(gather(planes, len(rows), i))
 		}
 	}}
