@@ -321,7 +321,7 @@ func FuzzReport(f *testing.F) {
 	unsorted.Number(2)
 	blob.WriteList(unsorted, nil, blob.Residuals)
 	order := hashOrder(s.Keys)
-	writeBlock(unsorted, &planner.Statistics{Keys: s.Keys, Cost: s.Cost}, []int32{order[1], order[0]}, 100)
+	writeBlock(unsorted, &planner.Statistics{Keys: s.Keys, Cost: s.Cost}, 0, []int32{order[1], order[0]}, 100)
 	f.Add(unsorted.Finish())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<16 {
@@ -356,9 +356,9 @@ func TestReportOutOfOrderIsCorrupt(t *testing.T) {
 			blob.WriteList(w, nil, blob.Residuals)
 			plain := &planner.Statistics{Keys: s.Keys, Cost: s.Cost}
 			if cut > 0 {
-				writeBlock(w, plain, rows[:cut], 100)
+				writeBlock(w, plain, 0, rows[:cut], 100)
 			}
-			writeBlock(w, plain, rows[cut:], 100)
+			writeBlock(w, plain, 0, rows[cut:], 100)
 			if _, err := MergeReports(t.Context(), []Report{{Blob: w.Finish()}}, nil, nil); !errors.Is(err, blob.ErrCorrupt) {
 				t.Errorf("rows %v cut at %d: %v", rows, cut, err)
 			}

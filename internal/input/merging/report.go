@@ -32,14 +32,15 @@ const reportBlockRows = 1 << 9
 // then of the keys. Their Instance is left out, as it is the reporter.
 func EncodeReport(s *planner.Statistics) []byte {
 	w := blob.NewWriter(reportMagic)
-	w.Number(blob.Flag(reportPartial, s.Partial) | blob.Flag(reportState, s.State != nil) |
-		blob.Flag(reportHashInstance, s.HashInstance != nil))
+	flags := blob.Flag(reportPartial, s.Partial) | blob.Flag(reportState, s.State != nil) |
+		blob.Flag(reportHashInstance, s.HashInstance != nil)
+	w.Number(flags)
 	w.Number(s.Len())
 	blob.WriteList(w, s.Residual, blob.Residuals)
 	order := hashOrder(s.Keys)
 	keyLen := func(i int) int { return len(s.Keys.At(int(order[i]))) }
 	blob.BlocksOf(reportBlockRows, s.Len(), keyLen, func(from, to, keyBytes int) {
-		writeBlock(w, s, order[from:to], keyBytes)
+		writeBlock(w, s, flags, order[from:to], keyBytes)
 	})
 	return w.Finish()
 }
@@ -54,18 +55,18 @@ func DecodeQueue(data []byte) (q planner.Residual, ok bool, err error) {
 	return r.residual[0], true, nil
 }
 
-func writeBlock(w *blob.Writer, s *planner.Statistics, rows []int32, keyBytes int) {
-	n := len(rows)
-	w.Begin(n, keyBytes)
-	w.Keys(n, func(i int) []byte { return s.Keys.At(int(rows[i])) })
-	w.Column(n, 8, func(i int) uint64 { return math.Float64bits(s.Cost[rows[i]]) })
-	if s.State != nil {
-		w.Column(n, 8, func(i int) uint64 { return math.Float64bits(s.State[rows[i]]) })
+func writeBlock(w *blob.Writer, s *planner.Statistics, flags int, order []int32, keyBytes int) {
+	rows := make([]reportRow, len(order))
+	for i, at := range order {
+		row := &rows[i]
+		if row.key, row.cost = s.Keys.At(int(at)), s.Cost[at]; s.State != nil {
+			row.state = s.State[at]
+		}
+		if s.HashInstance != nil {
+			row.home = s.HashInstance[at]
+		}
 	}
-	if s.HashInstance != nil {
-		w.Column(n, 4, func(i int) uint64 { return uint64(uint32(s.HashInstance[rows[i]])) })
-	}
-	w.End()
+	blob.WriteBlock(w, rows, append([]blob.Plane[reportRow]{reportKeys}, reportPlanes(flags)...), keyBytes)
 }
 
 // hashOrder returns the rows of keys in ascending order of their hashes, then of
@@ -96,6 +97,7 @@ func hashOrder(keys *planner.Keys) []int32 {
 type reportReader struct {
 	blob     *blob.Reader
 	flags    int
+	planes   []blob.Plane[reportRow]
 	residual []planner.Residual
 	left     int // rows behind the block
 
@@ -113,16 +115,25 @@ type reportRow struct {
 	home        int32   // NoInstance: not named
 }
 
-var (
-	reportCost   = blob.Floats(func(r *reportRow) *float64 { return &r.cost })
-	reportStates = blob.Floats(func(r *reportRow) *float64 { return &r.state })
-	reportHome   = blob.IDs(func(r *reportRow) *int32 { return &r.home })
-)
+var reportKeys = blob.Texts(func(r *reportRow) *[]byte { return &r.key })
+
+// reportPlanes are the columns of a report besides its keys.
+func reportPlanes(flags int) []blob.Plane[reportRow] {
+	planes := []blob.Plane[reportRow]{blob.Floats(func(r *reportRow) *float64 { return &r.cost })}
+	if flags&reportState != 0 {
+		planes = append(planes, blob.Floats(func(r *reportRow) *float64 { return &r.state }))
+	}
+	if flags&reportHashInstance != 0 {
+		planes = append(planes, blob.IDs(func(r *reportRow) *int32 { return &r.home }))
+	}
+	return planes
+}
 
 // openReport reads the head of a report. No row is present before next.
 func openReport(data []byte) (*reportReader, error) {
 	r := &reportReader{blob: blob.NewReader(data, reportMagic)}
 	r.flags = r.blob.Number(reportFlags)
+	r.planes = reportPlanes(r.flags)
 	r.left = r.blob.Number(math.MaxInt32)
 	r.residual = blob.ReadList(r.blob, blob.Residuals)
 	return r, r.blob.Err
@@ -175,12 +186,6 @@ func (r *reportReader) block() {
 	if b.Err != nil {
 		return
 	}
-	blob.ReadPlanes(b, r.rows, reportCost)
-	if r.flags&reportState != 0 {
-		blob.ReadPlanes(b, r.rows, reportStates)
-	}
-	if r.flags&reportHashInstance != 0 {
-		blob.ReadPlanes(b, r.rows, reportHome)
-	}
+	blob.ReadPlanes(b, r.rows, r.planes...)
 	b.End()
 }

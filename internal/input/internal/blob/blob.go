@@ -124,14 +124,6 @@ func (w *Writer) Keys(n int, key func(i int) []byte) {
 	}
 }
 
-// Column writes n values of the given width in bytes.
-func (w *Writer) Column(n, width int, bits func(i int) uint64) {
-	planes := w.room(n * width)
-	for i := range n {
-		scatter(planes, n, i, bits(i))
-	}
-}
-
 // room returns the next n bytes of the block.
 func (w *Writer) room(n int) []byte {
 	first := len(w.raw)
