@@ -28,6 +28,7 @@ type cells struct {
 	dst     []byte
 	form    form
 	base64  bool
+	lines   bool   // each record is a line
 	before  byte   // what stands before the next cell; 0: nothing
 	closing byte   // what ends the record in JSON; 0: nothing
 	bare    bool   // cells have no names in JSON
@@ -52,11 +53,11 @@ func (c *cells) begin() {
 }
 
 func (c *cells) end() {
-	switch {
-	case c.form == asCSV || c.form == asHeader:
-		c.dst = append(c.dst, '\n')
-	case c.form == asJSON && c.closing != 0:
+	if c.form == asJSON && c.closing != 0 {
 		c.dst = append(c.dst, c.closing)
+	}
+	if c.lines {
+		c.dst = append(c.dst, '\n')
 	}
 }
 

@@ -60,33 +60,18 @@ func (records Records[R]) AppendJSON(dst []byte, base64 bool) []byte {
 
 // WriteJSON implements [List].
 func (records Records[R]) WriteJSON(w io.Writer, base64 bool) error {
-	c, separator := &cells{form: asJSON, base64: base64}, ""
-	return write(w, []byte{'['}, "]", records, func(dst []byte, r R) ([]byte, error) {
-		dst = append(dst, separator...)
-		separator = ","
-		return appendRecord(c, dst, r), nil
-	})
+	return records.write(w, &cells{form: asJSON, base64: base64}, "[", ",", "]")
 }
 
 // WriteNDJSON implements [List].
 func (records Records[R]) WriteNDJSON(w io.Writer, base64 bool) error {
-	c := &cells{form: asJSON, base64: base64}
-	return write(w, nil, "", records, func(dst []byte, r R) ([]byte, error) {
-		return append(appendRecord(c, dst, r), '\n'), nil
-	})
+	return records.write(w, &cells{form: asJSON, base64: base64, lines: true}, "", "", "")
 }
 
 // WriteCSV implements [List].
 func (records Records[R]) WriteCSV(w io.Writer, base64 bool) error {
-	c := &cells{form: asCSV, base64: base64}
-	head := appendRecord(&cells{form: asHeader}, nil, *new(R))
-	return write(w, head, "", records, func(dst []byte, r R) ([]byte, error) {
-		line := appendRecord(c, dst, r)
-		if c.notText {
-			return dst, ErrKeyText
-		}
-		return line, nil
-	})
+	head := appendRecord(&cells{form: asHeader, lines: true}, nil, *new(R))
+	return records.write(w, &cells{form: asCSV, base64: base64, lines: true}, string(head), "", "")
 }
 
 // NeedsBase64 implements [List].
@@ -104,20 +89,24 @@ func (records Records[R]) NeedsBase64() bool {
 // that size is written to as it is, and left to its owner to flush.
 const writeBytes = 64 << 10
 
-// write writes head, behind it what add appends for each record, and tail.
-func write[R Record](w io.Writer, head []byte, tail string, records Records[R],
-	add func([]byte, R) ([]byte, error)) error {
+// write writes head, the records with separator between them, and tail.
+func (records Records[R]) write(w io.Writer, c *cells, head, separator, tail string) error {
 	out := bufio.NewWriterSize(w, writeBytes) // w itself, if it is as good
-	if _, err := out.Write(head); err != nil {
+	if _, err := out.WriteString(head); err != nil {
 		return err
 	}
+	before := ""
 	for r := range records {
-		line, err := add(out.AvailableBuffer(), r)
-		if err != nil {
+		c.dst = append(out.AvailableBuffer(), before...)
+		before = separator
+		c.begin()
+		r.cells(c)
+		c.end()
+		if c.notText {
 			_ = flush(w, out) // what was right so far; the first error counts
-			return err
+			return ErrKeyText
 		}
-		if _, err := out.Write(line); err != nil {
+		if _, err := out.Write(c.dst); err != nil {
 			return err
 		}
 	}

@@ -100,7 +100,9 @@ func TestSchemesText(t *testing.T) {
 
 // asLine is a record in CSV, header what stands above it.
 func asLine[R Record](r R, base64 bool) []byte {
-	return appendRecord(&cells{form: asCSV, base64: base64}, nil, r)
+	return appendRecord(&cells{form: asCSV, base64: base64, lines: true}, nil, r)
 }
 
-func header[R Record](r R) string { return string(appendRecord(&cells{form: asHeader}, nil, r)) }
+func header[R Record](r R) string {
+	return string(appendRecord(&cells{form: asHeader, lines: true}, nil, r))
+}
