@@ -177,7 +177,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	},
 	{place: "internal/cli/analyzing", project: []string{"planner/...", "compact", "internal/..."}},
 	{place: "internal/cli/backtesting", project: []string{"planner/...", "compact", "internal/..."}},
-	{place: "internal/cli/offline", project: []string{"planner/...", "compact", "internal/..."}},
+	{place: "internal/cli/offline", project: []string{"planner/...", "compact", "internal/...", "sdk/go/wire"}},
 	{place: "internal/cli/reading", project: []string{"planner/...", "compact", "internal/..."}},
 	{
 		place:   "internal/cli/serving",
@@ -186,7 +186,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	},
 	{
 		place:   "cmd/...",
-		project: []string{"", "api", "web", "store/...", "planner/...", "compact", "internal/..."},
+		project: []string{"", "api", "web", "store/...", "planner/...", "compact", "internal/...", "sdk/go/wire"},
 		never:   []string{anySQL, chi, pgx, sqlite},
 	},
 })

@@ -198,12 +198,12 @@ func routes(s *shared) []route {
 }
 
 // onlyLooks tells whether no engine waits for the answer of a request. Of a caller who is known the
-// role says so; of others, what they ask for.
+// role says so; of others, which list they read.
 func onlyLooks(ctx context.Context, op *contract.Operation, need requiredRole) bool {
 	if caller := callerOf(ctx); caller != nil {
 		return !caller.Role.Grants(access.Engine)
 	}
-	return need.role == access.Viewer && op.OperationID != "getRoutingTable" && op.OperationID != "route" && op.OperationID != "getPlan"
+	return op.Method == http.MethodGet && need.role == access.Viewer && op.OperationID != "getRoutingTable" && op.OperationID != "route" && op.OperationID != "getPlan"
 }
 
 // checked holds a request against what its caller may do and against the contract

@@ -200,9 +200,9 @@ func TestBacktestWithoutAnswer(t *testing.T) {
 		t.Error("a policy is recommended")
 	}
 
-	p.Expect(`status of 4(09|10)`)
+	p.Expect(`status of 4(04|09|10)`)
 	p.Goto("/#/operators/idle/backtest?theta_max=0.05")
-	p.WaitText(".trouble", "No statistics of operator")
+	p.WaitText(".trouble", "has no statistics yet")
 	p.Goto("/#/operators/products/backtest?theta_max=0.05")
 	p.WaitText(".trouble", "A backtest plans routing tables.")
 	if p.Count(`.tabs a[href$="/backtest"]`) != 0 {

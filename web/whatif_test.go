@@ -147,7 +147,7 @@ func TestWhatIfEqual(t *testing.T) {
 		t.Errorf("%d rows stand for %d plans", rows, all)
 	}
 	if axes := browsertest.Eval[[]string](p,
-		`[...document.querySelectorAll('.whatif-axis select')].map((s) => s.value)`); !slices.Equal(axes,
+		`[...document.querySelectorAll('.whatif-axes select')].map((s) => s.value)`); !slices.Equal(axes,
 		[]string{"migration", "theta", "table"}) {
 		t.Errorf("the axes are %v", axes)
 	}
@@ -322,7 +322,7 @@ func TestWhatIfColumns(t *testing.T) {
 	p.Fill(".whatif-csv", "who,n,m\na,1,7\nb,x,8\n")
 	p.WaitText(".whatif-columns", "who")
 	p.Fill(".whatif-columns select[name=cost]", "0")
-	p.WaitText(".whatif-columns .whatif-wrong", "One column cannot be two things")
+	p.WaitText(".whatif-columns .toned.bad", "One column cannot be two things")
 	p.Fill(".whatif-columns select[name=cost]", "1")
 	browsertest.Eval[any](p, `document.querySelector('.whatif-columns select[name=hash_instance]').focus()`)
 	p.Press("Tab")

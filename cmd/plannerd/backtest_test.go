@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/backtest"
 	"plannerd/internal/cli"
-	"plannerd/internal/cli/backtesting"
 )
 
 // recorded is a stream of so many intervals.
@@ -28,7 +28,7 @@ func TestBacktest(t *testing.T) {
 	golden(t, "backtest_short.txt", succeed(t, recorded(t, 6), args...))
 	golden(t, "backtest.csv", succeed(t, stream, append(args, "--output", "csv")...))
 
-	var d backtesting.Document
+	var d backtest.Report
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, stream, append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
@@ -65,19 +65,19 @@ func TestBacktestsBeside(t *testing.T) {
 	if short := succeed(t, recorded(t, 6), append(args, "1%,2%")...); !strings.Contains(short, "No policy is") {
 		t.Error(short)
 	}
-	var several backtesting.Documents
+	var several struct{ Reports []*backtest.Report }
 	out := succeed(t, stream, append(args, "5%,100%", "--output", "json")...)
 	if err := json.Unmarshal([]byte(out), &several); err != nil {
 		t.Fatal(err)
 	}
 	csvLines := strings.Split(succeed(t, stream, append(args, "5%,100%", "--output", "csv")...), "\n")
 	for i, thetaMax := range []string{"0.05", "1"} {
-		var one backtesting.Document
+		var one backtest.Report
 		alone := succeed(t, stream, append(args, thetaMax, "--output", "json")...)
 		if err := json.Unmarshal([]byte(alone), &one); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(one.Report, several.Reports[i]); diff != "" {
+		if diff := cmp.Diff(&one, several.Reports[i]); diff != "" {
 			t.Errorf("θ_max %s alone (-), beside others (+):\n%s", thetaMax, diff)
 		}
 		for _, line := range csvLines[1+5*i : 1+5*(i+1)] {
@@ -95,7 +95,7 @@ func TestBacktestsBeside(t *testing.T) {
 func TestBacktestOptions(t *testing.T) {
 	stream := recorded(t, 14)
 	judged := func(args ...string) (moved float64, table int64) {
-		var d backtesting.Document
+		var d backtest.Report
 		out := succeed(t, stream, append([]string{"backtest", "-", "--instances", "4", "--theta-max", "2%",
 			"--output", "json", "--forecasts", "ewma:0.5"}, args...)...)
 		if err := json.Unmarshal([]byte(out), &d); err != nil {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
+
 	"maps"
 	"math"
 	"os"
@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"plannerd/internal/cli/offline"
-	"plannerd/internal/cli/reading"
+	"plannerd/sdk/go/wire"
 )
 
 // TestBatches: the batches of a plan change the table into the planned one, also where the
@@ -31,7 +31,7 @@ func TestBatches(t *testing.T) {
 				return succeed(t, stats, append([]string{"plan", "-", "--batch-keys", "3", "--batch-state", "900",
 					"--transfer-rate", "100", "--output", form}, strings.Fields(args)...)...)
 			}
-			var d offline.PlanDocument
+			var d offline.Result
 			if err := json.Unmarshal([]byte(plan("json")), &d); err != nil {
 				t.Fatal(err)
 			}
@@ -43,18 +43,18 @@ func TestBatches(t *testing.T) {
 				table = entriesIn(t, before)
 			}
 			want := maps.Clone(table)
-			apply(t, want, d.Table.Set, d.Table.Unset)
+			apply(t, want, d.Plan.RoutingTable.Set, d.Plan.RoutingTable.Unset)
 			checkBatches(t, d.Schedule, table)
 			if !maps.Equal(table, want) {
 				t.Errorf("the batches come to %v, the plan to %v", table, want)
 			}
 			lines := strings.Split(strings.TrimSpace(plan("csv")), "\n")
-			if !strings.HasSuffix(lines[0], ",batch") || len(lines) != len(d.Migrations)+1 {
+			if !strings.HasSuffix(lines[0], ",batch") || len(lines) != len(d.Plan.Migrations)+1 {
 				t.Errorf("%d lines under %s", len(lines), lines[0])
 			}
-			for i, m := range d.Migrations {
-				if m.Batch < 1 || m.Batch > len(d.Schedule.Batches) ||
-					!strings.HasSuffix(lines[i+1], fmt.Sprintf(",%d", m.Batch)) {
+			for i, m := range d.Plan.Migrations {
+				batch, err := strconv.Atoi(lines[i+1][strings.LastIndexByte(lines[i+1], ',')+1:])
+				if err != nil || batch < 1 || batch > len(d.Schedule.Batches) || !strings.HasPrefix(lines[i+1], m.Key+",") {
 					t.Errorf("%+v, as CSV %s", m, lines[i+1])
 				}
 			}
@@ -85,7 +85,7 @@ func entriesIn(t *testing.T, path string) map[string]int32 {
 	return out
 }
 
-func apply(t *testing.T, table map[string]int32, set []reading.TableEntry, unset []string) {
+func apply(t *testing.T, table map[string]int32, set []wire.RoutingTableEntry, unset []string) {
 	t.Helper()
 	for _, e := range set {
 		table[e.Key] = e.Instance
@@ -99,7 +99,7 @@ func apply(t *testing.T, table map[string]int32, set []reading.TableEntry, unset
 }
 
 // checkBatches applies batches to a table and recounts what they say.
-func checkBatches(t *testing.T, x *offline.ScheduleFigures, table map[string]int32) {
+func checkBatches(t *testing.T, x *offline.Schedule, table map[string]int32) {
 	t.Helper()
 	most, sum := int64(0), 0.0
 	for n, b := range x.Batches {

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"io"
-	"math"
-	"slices"
 	"time"
 
 	"plannerd/compact"
@@ -17,14 +13,20 @@ import (
 	"plannerd/internal/input"
 	"plannerd/internal/input/lists"
 	"plannerd/planner"
+	"plannerd/planner/partitioner"
 )
 
-type compactCmd struct {
+// recordFlags say of what compact records are made, and how.
+type recordFlags struct {
 	reading.InputFlags
 	Degree int `default:"8" group:"Compact form" help:"The degree R of discretisation, a power of two; 1 is the finest."`
 	offline.ScaleFlags
 	reading.OperatorFlags
-	nameFlags
+	Split bool `group:"Compact form" help:"Leave the few keys out of the records that a plan may have to split, and those that --routing-table splits: they are named beside the records."`
+}
+
+type compactCmd struct {
+	recordFlags
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table shows people what there is to gain; json is the body of a request with compact records, csv the records alone."`
 	Quiet  bool   `group:"Output" help:"Leave out what json and csv have on standard error: the table."`
 }
@@ -55,60 +57,47 @@ Examples:
       plannerd plan - --instances 16 --split`
 }
 
-// nameFlags say which keys are named beside records.
-type nameFlags struct {
-	Split bool `group:"Compact form" help:"Leave the few keys out of the records that a plan may have to split, and those that --routing-table splits: they are named beside the records."`
-}
-
-// compactor makes records of the intervals of an input.
-type compactor struct {
-	flags    *reading.InputFlags
-	operator *reading.OperatorFlags
-	op       drive.Operator
-	options  compact.Options
-	names    bool // keys that may have to be split
-}
-
-func newCompactor(
-	in *reading.InputFlags, of *reading.OperatorFlags, scales *offline.ScaleFlags, degree int, names nameFlags,
-) (*compactor, error) {
-	form, err := scales.Form("--degree", degree)
-	if err != nil {
-		return nil, err
-	}
-	op, err := of.Operator(planner.Options{}, in.Encoder())
-	return &compactor{in, of, op, form.Options(), names.Split}, err
-}
-
-// compacted is one interval in compact form.
+// compacted is one interval in compact form, and how its records compare with the rows.
 type compacted struct {
-	*compact.Compression
-	interval int64
-	input    *input.Document
-	elapsed  time.Duration // of making the records
-	keys     reading.KeyEncoder
-	homes    bool // rows say where the hash puts keys
+	*compact.Compression // nil, as is the input, once it was measured
+	input                *input.Document
+	interval             int64
+	elapsed              time.Duration // of making the records
+	keys, records        int
+	scales               compact.Scales
+	statistics           compact.Statistics // for json and csv
+	loads                []cli.More         // by instance
+	error                float64            // the greatest of a load, which is that of
+	instance             int32
+	// The bytes of the rows and of the records in JSON, plain and by gzip.
+	before, after, zippedBefore, zippedAfter int64
 }
 
 // run hands visit one interval after the other.
-func (k *compactor) run(env *cli.Environment, visit func(in *reading.Input, c compacted) error) error {
-	in, err := k.flags.Open(env)
+func (f *recordFlags) run(env *cli.Environment, visit func(in *reading.Input, c *compacted) error) error {
+	options, err := f.Form("--degree", f.Degree)
+	if err != nil {
+		return err
+	}
+	op, err := f.Operator(planner.Options{}, f.Encoder())
+	if err != nil {
+		return err
+	}
+	in, err := f.Open(env)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	in.Operator = k.operator
-	in.KeysOnly = true
-	next := in.Source()
+	in.Operator, in.KeysOnly = &f.OperatorFlags, true
 	for {
-		c := compacted{keys: k.flags.Encoder(), homes: k.op.Target.Hash == nil}
-		c.interval, c.input, err = next()
+		c := &compacted{}
+		c.interval, c.input, err = in.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {
 			in.Progress.Describe("compacting")
-			err = k.compress(env, &c)
+			err = c.compress(env, op, options, f.Split)
 		}
 		if err != nil {
 			return in.Wrap(err)
@@ -120,20 +109,24 @@ func (k *compactor) run(env *cli.Environment, visit func(in *reading.Input, c co
 	}
 }
 
-func (k *compactor) compress(env *cli.Environment, c *compacted) error {
-	s, err := planner.NewSnapshot(c.input.Stats, k.op.Target, k.op.Base)
+// compress makes the records; those that names leaves out of them are keys that may be split.
+func (x *compacted) compress(env *cli.Environment, op drive.Operator, options compact.Options, names bool) error {
+	s, err := planner.NewSnapshot(x.input.Stats, op.Target, op.Base)
 	if err != nil {
 		return err
 	}
-	start, options := env.Now(), k.options
-	if k.names {
+	start := env.Now()
+	if names {
 		if options.Named, err = planner.Divisible(s); err != nil {
 			return err
 		}
 	}
-	c.Compression, err = compact.Compress(s, options)
-	c.elapsed = env.Now().Sub(start)
-	return err
+	x.Compression, err = compact.Compress(s, options)
+	if x.elapsed = env.Now().Sub(start); err != nil {
+		return err
+	}
+	x.keys, x.records, x.scales = x.Keys.Len(), x.Items.Len(), x.Scales
+	return nil
 }
 
 // Run writes the records, and how they compare with the keys.
@@ -141,60 +134,49 @@ func (c *compactCmd) Run(env *cli.Environment) error {
 	if c.Split && c.Output == "csv" {
 		return cli.Usagef("--split: csv has no place for keys that are named; json has")
 	}
-	k, err := newCompactor(&c.InputFlags, &c.OperatorFlags, &c.ScaleFlags, c.Degree, c.nameFlags)
-	if err != nil {
-		return err
-	}
+	var intervals []*compacted
+	var read *reading.Input
 	table := c.Output == "table"
-	r := &compactReport{cmd: c}
-	err = k.run(env, func(in *reading.Input, of compacted) error {
+	err := c.run(env, func(in *reading.Input, of *compacted) (err error) {
+		read, intervals = in, append(intervals, of)
+		// Where rows say where the hash puts keys, so do records.
+		st := of.Statistics(c.Hash == partitioner.Reported)
 		if !table {
-			r.records = append(r.records, recordsOf(in, of))
+			of.statistics = st
 		}
-		r.input = in
 		if table || !c.Quiet {
 			in.Progress.Describe("measuring")
-			return r.measure(of)
+			err = of.measure(st, c.Encoder())
 		}
-		return nil
+		of.Compression, of.input = nil, nil // they need not be in memory beside the next
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	people := func(w *cli.Page) { c.write(w, intervals, read.Progress.At.Load()) }
 	if table {
-		return env.People(env.Stdout, r.write)
+		return env.People(env.Stdout, people)
 	}
-	if err := cli.Buffered(env.Stdout, r.writeRecords); err != nil {
+	if err := cli.Buffered(env.Stdout, func(w io.Writer) error {
+		return c.writeRecords(w, intervals, read.Stream.HasInterval())
+	}); err != nil || c.Quiet {
 		return err
 	}
-	if c.Quiet {
-		return nil
-	}
-	return env.People(env.Stderr, r.write)
+	return env.People(env.Stderr, people)
 }
 
-// intervalRecords are the records of one interval.
-type intervalRecords struct {
-	interval int64 // −1: the input names none
-	compact.Statistics
-	keys reading.KeyEncoder
-}
-
-func recordsOf(in *reading.Input, c compacted) intervalRecords {
-	r := intervalRecords{-1, c.Statistics(c.homes), c.keys}
-	if in.Stream.HasInterval() {
-		r.interval = c.interval
+// writeRecords writes all records as json or csv; named: the input names intervals.
+func (c *compactCmd) writeRecords(w io.Writer, intervals []*compacted, named bool) error {
+	if c.Output == "csv" {
+		return c.writeRecordsCSV(w, intervals, named)
 	}
-	return r
-}
-
-// writeRecords writes all records as json or csv.
-func (r *compactReport) writeRecords(w io.Writer) error {
-	if r.cmd.Output == "csv" {
-		return r.writeRecordsCSV(w)
-	}
-	for _, x := range r.records {
-		if err := lists.WriteCompactJSON(w, x.interval, &x.Statistics, bool(x.keys)); err != nil {
+	for _, x := range intervals {
+		interval := int64(-1)
+		if named {
+			interval = x.interval
+		}
+		if err := lists.WriteCompactJSON(w, interval, &x.statistics, bool(c.Encoder())); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(w, "\n"); err != nil {
@@ -204,72 +186,21 @@ func (r *compactReport) writeRecords(w io.Writer) error {
 	return nil
 }
 
-func (r *compactReport) writeRecordsCSV(w io.Writer) error {
-	if !r.input.Stream.HasInterval() || r.cmd.Interval != nil {
-		return lists.WriteCompactCSV(w, r.records[0].Records)
+func (c *compactCmd) writeRecordsCSV(w io.Writer, intervals []*compacted, named bool) error {
+	if !named || c.Interval != nil {
+		return lists.WriteCompactCSV(w, intervals[0].statistics.Records)
 	}
-	for _, x := range r.records {
-		if x.Scales != r.records[0].Scales {
+	for _, x := range intervals {
+		if x.scales != intervals[0].scales {
 			return cli.Usagef(
 				"several intervals in CSV need the same scales: give --cost-scale and --state-scale, or one --interval")
 		}
 	}
 	return lists.WriteCompactIntervals(w, func(yield func(int64, []compact.Record) bool) {
-		for _, x := range r.records {
-			if !yield(x.interval, x.Records) {
+		for _, x := range intervals {
+			if !yield(x.interval, x.statistics.Records) {
 				return
 			}
 		}
 	})
-}
-
-// loadOf is how well the records of an instance tell its load.
-type loadOf struct {
-	id                int32
-	keys              int64
-	records           int
-	actual, estimated float64
-}
-
-// error is |estimated − actual| / actual; 0 when there is no load.
-func (l loadOf) error() float64 {
-	if l.actual == 0 {
-		return 0
-	}
-	return math.Abs(l.estimated-l.actual) / l.actual
-}
-
-// loadsOf returns the loads by instance.
-func loadsOf(c *compact.Compression) []loadOf {
-	s := c.Keys
-	loads := make([]loadOf, len(s.Instances))
-	for d, in := range s.Instances {
-		loads[d].id = in.ID
-	}
-	for i, d := range s.Current {
-		loads[d].actual += s.Cost[i]
-	}
-	for i, r := range c.Records {
-		l := &loads[c.Items.Current[i]]
-		l.records++
-		l.keys += r.Count
-		l.estimated += float64(r.Count) * (r.Cost * c.Scales.Cost)
-	}
-	for _, k := range c.Named {
-		l := &loads[s.Current[k]]
-		l.records++
-		l.keys++
-		l.estimated += s.Cost[k]
-	}
-	return loads
-}
-
-// greatest is the first of xs, at least one, whose figure no other exceeds.
-func greatest[T any](xs []T, figure func(T) float64) T {
-	return slices.MaxFunc(xs, func(a, b T) int { return cmp.Compare(figure(a), figure(b)) })
-}
-
-// scalesText shows scales.
-func scalesText(s compact.Scales) string {
-	return fmt.Sprintf("cost scale %s, state scale %s", cli.Exact(s.Cost), cli.Exact(s.State))
 }

@@ -21,6 +21,7 @@ import (
 	"plannerd/internal/input"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/sdk/go/wire"
 )
 
 // records are 23 keys on three instances, most of the cost on the first.
@@ -71,7 +72,7 @@ func decode(t *testing.T, text string, into any) {
 }
 
 func TestPlanCompactForPrograms(t *testing.T) {
-	var d offline.PlanDocument
+	var d offline.Result
 	decode(t, succeed(t, "", "plan", intervalFile, "--instances", "4", "--compact", "4", "--state-scale", "50",
 		"--output", "json"), &d)
 	c := d.Compaction
@@ -86,11 +87,11 @@ func TestPlanCompactForPrograms(t *testing.T) {
 	if c.Error.Before != before || c.Error.After != after || before == 0 {
 		t.Errorf("greatest errors %+v, of instances %v and %v", c.Error, before, after)
 	}
-	if d.Migrates != "keys" || d.Certificate.Scope != "keys" || !d.Balanced || d.Keys != 30 ||
-		len(d.Table.Set) != len(d.Migrations) {
+	if d.Migrates != "keys" || d.Certificate.Scope != "keys" || !*d.Balanced || d.Keys != 30 ||
+		len(d.Plan.RoutingTable.Set) != len(d.Plan.Migrations) {
 		t.Errorf("plan %+v", d)
 	}
-	var off offline.PlanDocument
+	var off offline.Result
 	decode(t, succeed(t, "", "plan", intervalFile, "--instances", "4", "--compact", "0", "--output", "json"), &off)
 	if off.Compaction != nil || off.Instances[0].LoadError != nil || off.Theta.Before != d.Theta.Before {
 		t.Errorf("degree 0 plans on keys: %+v", off)
@@ -133,7 +134,7 @@ func TestCompareCompact(t *testing.T) {
 	if alone.Summary.Compaction == nil || *alone.Summary.Compaction.Degree != 4 {
 		t.Fatalf("summary %+v", alone.Summary)
 	}
-	if diff := cmp.Diff(alone.Summary, d.Results[1].StreamSummary); diff != "" {
+	if diff := cmp.Diff(alone.Summary, d.Results[1].Report); diff != "" {
 		t.Errorf("alone (-), compared (+):\n%s", diff)
 	}
 }
@@ -154,41 +155,38 @@ func TestCompareCompactTimeout(t *testing.T) {
 
 func TestPlanRecordsForPrograms(t *testing.T) {
 	args := []string{"plan", "-", "--instances", "3"}
-	var d struct {
-		offline.ClassDocument
-		Migrations [][6]float64 `json:"migrations"`
-	}
+	var d offline.Result
 	decode(t, succeed(t, records, append(args, "--output", "json")...), &d)
 	c := d.Compaction
 	if d.Migrates != "classes" || d.Certificate.Scope != "classes" || d.Interval != 7 || d.Keys != 23 ||
 		*c.Degree != 4 || c.CostScale != 0.5 || c.StateScale != 100 || c.Records != 5 || c.Keys != 23 || c.Error != nil ||
 		len(d.InputHash) != 32 {
-		t.Errorf("head %+v, compaction %+v", d.PlanHead, c)
+		t.Errorf("head %+v, compaction %+v", d, c)
 	}
 	var keys, state float64
-	for _, m := range d.Migrations {
-		keys += m[5]
-		state += m[4] * m[5] * c.StateScale
+	for _, m := range d.Plan.Migrations {
+		keys += m.Class[5]
+		state += m.Class[4] * m.Class[5] * c.StateScale
 	}
-	if keys == 0 || int64(keys) != d.Migration.Keys || state != d.Migration.State || !d.Balanced {
+	if keys == 0 || int64(keys) != d.Migration.Keys || state != d.Migration.State || !*d.Balanced {
 		t.Errorf("moved %v keys of state %v, %+v", keys, state, d.Migration)
 	}
 	lines, err := csv.NewReader(strings.NewReader(succeed(t, records, append(args, "--output", "csv")...))).ReadAll()
 	if err != nil || strings.Join(lines[0], ",") != "planned,instance,hash_instance,cost,state,count" || len(lines) != 1+
-		len(d.Migrations) {
+		len(d.Plan.Migrations) {
 		t.Fatalf("csv %q, %v", lines, err)
 	}
-	for i, m := range d.Migrations {
-		for j, x := range m {
+	for i, m := range d.Plan.Migrations {
+		for j, x := range m.Class {
 			if y, err := strconv.ParseFloat(lines[1+i][j], 64); err != nil || y != x {
 				t.Errorf("csv %q, json %v", lines[1+i], m)
 			}
 		}
 	}
-	var hot offline.ClassDocument
+	var hot offline.Result
 	decode(t, succeed(t, records, "plan", "-", "--instances", "16", "--output", "json"), &hot)
-	if want := []offline.HotKey{{Class: []float64{0, 0, 8, 4, 6}, Cost: 4, Pieces: 2,
-		ForcedTheta: hot.HotKeys[0].ForcedTheta}}; !cmp.Equal(hot.HotKeys, want) {
+	if want := (wire.HotKeys{{Class: &[]float64{0, 0, 8, 4, 6}, Cost: 4, Pieces: new(int32(2)),
+		ForcedTheta: hot.HotKeys[0].ForcedTheta}}); !cmp.Equal(hot.HotKeys, want) {
 		t.Errorf("hot %+v, want %+v", hot.HotKeys, want)
 	}
 	// The same records in CSV, told the scales, and split and in another order.
@@ -355,10 +353,7 @@ func TestCompactPlanResolve(t *testing.T) {
 	stats := file("stats.csv", succeed(t, "", "generate", "--keys", "4000", "--instances", "5", "--intervals", "1"))
 	const on = "--instances=5"
 	body := succeed(t, "", "compact", stats, on, "--degree", degree, "--output", "json", "--quiet")
-	var plan struct {
-		offline.ClassDocument
-		Migrations [][6]float64 `json:"migrations"`
-	}
+	var plan offline.Result
 	answer := succeed(t, body, "plan", "-", on, "--output", "json", "--check")
 	decode(t, answer, &plan)
 	resolved := succeed(t, "", "resolve", stats, on, "--degree", degree, "--moves", file("plan.json", answer))
@@ -369,7 +364,8 @@ func TestCompactPlanResolve(t *testing.T) {
 	}
 	type flow struct{ from, hash, to int32 }
 	want, got := map[flow]int64{}, map[flow]int64{}
-	for _, m := range plan.Migrations {
+	for _, move := range plan.Plan.Migrations {
+		m := move.Class
 		want[flow{int32(m[1]), int32(m[2]), int32(m[0])}] += int64(m[5])
 	}
 	place, cost, loads, total := keysOf(t, stats, instances)
@@ -452,24 +448,18 @@ func TestNamedKeysBesideRecords(t *testing.T) {
 		strings.Count(body, `"key":`) > 4 || !strings.Contains(body, `],"compact":{"degree":1,`) {
 		t.Fatalf("%s", body)
 	}
-	var whole offline.PlanDocument
+	var whole offline.Result
 	decode(t, succeed(t, "", append([]string{"plan", stats, "--output", "json"}, flags...)...), &whole)
-	var plan struct {
-		offline.ClassDocument
-		Migrations []json.RawMessage `json:"migrations"`
-	}
+	var plan offline.Result
 	text := succeed(t, body, append([]string{"plan", "-", "--output", "json"}, flags...)...)
 	decode(t, text, &plan)
-	if *plan.Merges != *whole.Merges || *plan.Merges < 1 || plan.SplitKeys[0].Key != "airport" || !plan.Balanced ||
+	if plan.Merges != whole.Merges || plan.Merges < 1 || plan.Splits[0].Key != "airport" || !*plan.Balanced ||
 		plan.Keys != 302 || plan.Compaction.Keys != 302 || plan.Migration.Objective > whole.Migration.Objective*1.05+1 {
-		t.Errorf("of classes %+v, of keys %+v", plan.PlanHead, whole.PlanHead)
+		t.Errorf("of classes %+v, of keys %+v", plan, whole)
 	}
 	classes := int64(0)
-	for _, m := range plan.Migrations {
-		var numbers []float64
-		if json.Unmarshal(m, &numbers) == nil {
-			classes += int64(numbers[5])
-		}
+	for _, m := range plan.Plan.Migrations {
+		classes += int64(m.Class[5])
 	}
 	csvText := succeed(t, body, append([]string{"plan", "-", "--output", "csv"}, flags...)...)
 	for _, moves := range []string{text, csvText} {
@@ -501,10 +491,10 @@ func TestNamedKeysBesideRecords(t *testing.T) {
 	}
 
 	// Keys that the command compacts itself: those that may have to be split stay as they are.
-	var compacted offline.PlanDocument
+	var compacted offline.Result
 	args := append([]string{"plan", stats, "--compact", "4", "--output", "json"}, flags...)
 	decode(t, succeed(t, "", args...), &compacted)
-	if *compacted.Merges != *whole.Merges || !compacted.Balanced || compacted.SplitKeys[0].Key != "airport" {
-		t.Errorf("compacted: %+v", compacted.PlanHead)
+	if compacted.Merges != whole.Merges || !*compacted.Balanced || compacted.Splits[0].Key != "airport" {
+		t.Errorf("compacted: %+v", compacted)
 	}
 }

@@ -4,99 +4,96 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/klauspost/compress/gzip"
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
-	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
+	"plannerd/internal/drive"
 	"plannerd/internal/input"
 	"plannerd/internal/input/lists"
 )
 
-// compactReport gathers what plannerd compact writes.
-type compactReport struct {
-	cmd       *compactCmd
-	input     *reading.Input
-	records   []intervalRecords
-	intervals []compactedFigures
-	loads     []loadOf // of the newest interval
-}
-
-// fileBytes is the length of the input, in bytes.
-func (r *compactReport) fileBytes() int64 { return r.input.Progress.At.Load() }
-
-// compactedFigures are the figures of one interval.
-type compactedFigures struct {
-	interval      int64
-	keys, records int
-	scales        compact.Scales
-	worst         loadOf
-	elapsed       time.Duration
-	before, after textSize // of the rows and of the records in JSON
-}
-
-// textSize is the length of a text, in bytes.
-type textSize struct{ plain, zipped int64 }
-
-func (s textSize) add(o textSize) textSize { return textSize{s.plain + o.plain, s.zipped + o.zipped} }
-
-// measure takes in an interval.
-func (r *compactReport) measure(c compacted) error {
-	r.loads = loadsOf(c.Compression)
-	x := compactedFigures{
-		interval: c.interval, keys: c.Keys.Len(), records: c.Items.Len(), scales: c.Scales,
-		worst: greatest(r.loads, loadOf.error), elapsed: c.elapsed,
+// measure compares the records with the rows.
+func (x *compacted) measure(st compact.Statistics, keys reading.KeyEncoder) (err error) {
+	x.loads = loadsOf(x.Compression)
+	for i, l := range x.loads {
+		if e := l["error"].(float64); i == 0 || e > x.error {
+			x.error, x.instance = e, x.Keys.Instances[i].ID
+		}
 	}
-	var err error
-	if x.before, err = sizeOf(func(w io.Writer) error { return writeRows(w, c.input) }); err != nil {
+	x.before, x.zippedBefore, err = sizeOf(func(w io.Writer) error { return writeRows(w, x.input) })
+	if err != nil {
 		return err
 	}
-	st := c.Statistics(c.homes)
-	x.after, err = sizeOf(func(w io.Writer) error { return lists.WriteCompactJSON(w, -1, &st, bool(c.keys)) })
-	r.intervals = append(r.intervals, x)
+	x.after, x.zippedAfter, err = sizeOf(func(w io.Writer) error {
+		return lists.WriteCompactJSON(w, -1, &st, bool(keys))
+	})
 	return err
 }
 
-// sizeOf returns how much a text takes, plain and by gzip.
-func sizeOf(write func(io.Writer) error) (textSize, error) {
-	var plain, zipped countingWriter
-	z := gzip.NewWriter(&zipped)
-	if err := write(io.MultiWriter(&plain, z)); err != nil {
-		return textSize{}, err
+// loadsOf tells, by instance, how well the records tell its load.
+func loadsOf(c *compact.Compression) []cli.More {
+	s := c.Keys
+	n := len(s.Instances)
+	actual, estimated, keys, records := make([]float64, n), make([]float64, n), make([]int64, n), make([]int, n)
+	for i, d := range s.Current {
+		actual[d] += s.Cost[i]
 	}
-	err := z.Close()
-	return textSize{int64(plain), int64(zipped)}, err
+	for i, r := range c.Records {
+		d := c.Items.Current[i]
+		records[d]++
+		keys[d] += r.Count
+		estimated[d] += float64(r.Count) * (r.Cost * c.Scales.Cost)
+	}
+	for _, k := range c.Named {
+		d := s.Current[k]
+		records[d]++
+		keys[d]++
+		estimated[d] += s.Cost[k]
+	}
+	loads := make([]cli.More, n)
+	for d, in := range s.Instances {
+		off := 0.0 // |estimated − actual| / actual
+		if actual[d] != 0 {
+			off = math.Abs(estimated[d]-actual[d]) / actual[d]
+		}
+		loads[d] = cli.More{"id": in.ID, "keys": keys[d], "records": records[d], "load": actual[d],
+			"estimated": estimated[d], "error": off}
+	}
+	return loads
 }
 
-// countingWriter counts what is written to it.
-type countingWriter int64
-
-func (n *countingWriter) Write(b []byte) (int, error) {
-	*n += countingWriter(len(b))
-	return len(b), nil
+// sizeOf returns how much a text takes, plain and by gzip.
+func sizeOf(write func(io.Writer) error) (plain, zipped int64, err error) {
+	var p, z cli.Progress
+	g := gzip.NewWriter(&z)
+	if err := write(io.MultiWriter(&p, g)); err != nil {
+		return 0, 0, err
+	}
+	err = g.Close()
+	return p.At.Load(), z.At.Load(), err
 }
 
 // writeRows writes the rows of an input as the JSON body of a request.
 func writeRows(w io.Writer, d *input.Document) error {
-	type row struct {
-		Key          string   `json:"key"`
-		Cost         float64  `json:"cost"`
-		State        *float64 `json:"state,omitzero"`
-		Instance     *int32   `json:"instance,omitzero"`
-		HashInstance *int32   `json:"hash_instance,omitzero"`
-	}
 	s, keys, b := d.Stats, reading.KeyEncoder(d.Base64Keys), bufio.NewWriter(w)
 	separator := `{"keys":[`
 	for i := range s.Len() {
 		_, _ = b.WriteString(separator) // the writer keeps its error
 		separator = ","
-		r := row{keys.Encode(s.Keys.At(i)), s.Cost[i], at(s.State, i), at(s.Instance, i), at(s.HashInstance, i)}
-		if err := json.MarshalWrite(b, r); err != nil {
+		row := struct { // in the order that compresses as engines write it
+			Key          string   `json:"key"`
+			Cost         float64  `json:"cost"`
+			State        *float64 `json:"state,omitzero"`
+			Instance     *int32   `json:"instance,omitzero"`
+			HashInstance *int32   `json:"hash_instance,omitzero"`
+		}{keys.Encode(s.Keys.At(i)), s.Cost[i], at(s.State, i), at(s.Instance, i), at(s.HashInstance, i)}
+		if err := json.MarshalWrite(b, row); err != nil {
 			return err
 		}
 	}
@@ -112,47 +109,33 @@ func at[T any](column []T, row int) *T {
 	return &column[row]
 }
 
-// write prints the figures for people.
-func (r *compactReport) write(w *cli.Page) {
-	if len(r.intervals) == 1 {
-		r.writeOne(w)
+// write prints the figures for people: of a file of so many bytes.
+func (c *compactCmd) write(w *cli.Page, intervals []*compacted, file int64) {
+	if len(intervals) == 1 {
+		c.writeOne(w, intervals[0], file)
 	} else {
-		r.writeSeveral(w)
+		c.writeSeveral(w, intervals, file)
 	}
 }
 
-func (r *compactReport) writeOne(w *cli.Page) {
-	x := r.intervals[0]
-	fmt.Fprintf(w, "%s in %s, degree %d, %s, %s\n", cli.Plural(x.keys, "key"), cli.Plural(x.records, "record"),
-		r.cmd.Degree,
-		scalesText(x.scales), cli.Plural(len(r.loads), "instance"))
+func (c *compactCmd) writeOne(w *cli.Page, x *compacted, file int64) {
+	fmt.Fprintf(w, "%s in %s, degree %d, cost scale %s, state scale %s, %s\n", cli.Plural(x.keys, "key"),
+		cli.Plural(x.records, "record"), c.Degree, cli.Exact(x.scales.Cost), cli.Exact(x.scales.State),
+		cli.Plural(len(x.loads), "instance"))
 	fmt.Fprintf(w, "Made in %s. The greatest load error is %s, of instance %d.\n\n", cli.Duration(x.elapsed),
-		cli.ErrorText(x.worst.error()), x.worst.id)
-	r.writeSizes(w, x)
+		cli.ErrorText(x.error), x.instance)
+	line := func(title string, before, after int64) cli.More {
+		return cli.More{"title": title, "keys": before, "records": after, "smaller": times(before, after)}
+	}
+	cli.WriteList(w, []cli.More{
+		line("rows", int64(x.keys), int64(x.records)),
+		line("JSON, bytes", x.before, x.after),
+		line("JSON by gzip, bytes", x.zippedBefore, x.zippedAfter),
+		{"title": "the file, bytes", "keys": file},
+	}, "= title | keys | records | smaller right")
 	fmt.Fprintf(w, "\nInstances\n\n")
-	var rows [][]string
-	for _, l := range r.loads {
-		rows = append(rows, []string{cli.ID(l.id), cli.Integer(l.keys), cli.Integer(l.records), cli.SI(l.actual),
-			cli.SI(l.estimated), cli.ErrorText(l.error())})
-	}
-	cli.WriteTable(w, []cli.Column{
-		cli.Number("id"), cli.Number("keys"), cli.Number("records"), cli.Number("load"), cli.Number("by records"),
-		cli.Number("load error"),
-	}, rows)
-}
-
-// writeSizes compares the input with the records.
-func (r *compactReport) writeSizes(w *cli.Page, x compactedFigures) {
-	line := func(title string, before, after int64) []string {
-		return []string{title, cli.Integer(before), cli.Integer(after), times(before, after)}
-	}
-	cli.WriteTable(w, []cli.Column{cli.Text(""), cli.Number("keys"), cli.Number("records"), cli.Number("smaller")},
-		[][]string{
-			line("rows", int64(x.keys), int64(x.records)),
-			line("JSON, bytes", x.before.plain, x.after.plain),
-			line("JSON by gzip, bytes", x.before.zipped, x.after.zipped),
-			{"the file, bytes", cli.Integer(r.fileBytes()), "", ""},
-		})
+	cli.WriteList(w, x.loads,
+		"id id | keys | records | load si | by records = estimated si | load error = error error")
 }
 
 // times is how many times smaller something is.
@@ -164,35 +147,28 @@ func times(before, after int64) string {
 }
 
 // writeSeveral prints a line for each interval, and what they come to.
-func (r *compactReport) writeSeveral(w *cli.Page) {
-	total := compactedFigures{}
-	var rows [][]string
-	for _, x := range r.intervals {
-		rows = append(rows, []string{
-			strconv.FormatInt(x.interval, 10), cli.Integer(x.keys), cli.Integer(x.records), cli.SI(x.scales.Cost),
-			cli.SI(x.scales.State),
-			cli.Integer(x.before.plain), cli.Integer(x.after.plain), times(x.before.plain, x.after.plain),
-			times(x.before.zipped, x.after.zipped),
-			cli.ErrorText(x.worst.error()), offline.Cell(x.elapsed),
-		})
-		total.keys += x.keys
-		total.records += x.records
-		total.before, total.after = total.before.add(x.before), total.after.add(x.after)
-		total.elapsed += x.elapsed
+func (c *compactCmd) writeSeveral(w *cli.Page, intervals []*compacted, file int64) {
+	total := &compacted{}
+	line := func(name string, x *compacted) cli.More {
+		return cli.More{
+			"line": name, "keys": x.keys, "records": x.records, "before": x.before, "after": x.after,
+			"smaller": times(x.before, x.after), "zipped": times(x.zippedBefore, x.zippedAfter), "error": x.error,
+			"time": drive.Milliseconds(x.elapsed),
+		}
 	}
-	worst := greatest(r.intervals, func(x compactedFigures) float64 { return x.worst.error() }).worst
-	rows = append(rows, []string{
-		"all", cli.Integer(total.keys), cli.Integer(total.records), "", "", cli.Integer(total.before.plain),
-		cli.Integer(total.after.plain),
-		times(total.before.plain, total.after.plain), times(total.before.zipped, total.after.zipped),
-		cli.ErrorText(worst.error()), offline.Cell(total.elapsed),
-	})
-	fmt.Fprintf(w, "%s, degree %d, %s, a file of %s\n\n", cli.Plural(len(r.intervals), "interval"), r.cmd.Degree,
-		cli.Plural(len(r.loads), "instance"), cli.Plural(r.fileBytes(), "byte"))
-	cli.WriteTable(w, []cli.Column{
-		cli.Number("interval"), cli.Number("keys"), cli.Number("records"), cli.Number("cost scale"),
-		cli.Number("state scale"),
-		cli.Number("JSON bytes"),
-		cli.Number("by records"), cli.Number("smaller"), cli.Number("by gzip"), cli.Number("load error"), cli.Number("time"),
-	}, rows)
+	var lines []cli.More
+	for _, x := range intervals {
+		one := line(strconv.FormatInt(x.interval, 10), x)
+		one["cost"], one["state"] = x.scales.Cost, x.scales.State
+		lines = append(lines, one)
+		total.keys, total.records, total.elapsed = total.keys+x.keys, total.records+x.records, total.elapsed+x.elapsed
+		total.before, total.after = total.before+x.before, total.after+x.after
+		total.zippedBefore, total.zippedAfter = total.zippedBefore+x.zippedBefore, total.zippedAfter+x.zippedAfter
+		total.error = max(total.error, x.error)
+	}
+	fmt.Fprintf(w, "%s, degree %d, %s, a file of %s\n\n", cli.Plural(len(intervals), "interval"), c.Degree,
+		cli.Plural(len(intervals[0].loads), "instance"), cli.Plural(file, "byte"))
+	cli.WriteList(w, append(lines, line("all", total)), "interval = line right | keys | records"+
+		" | cost scale = cost si | state scale = state si | JSON bytes = before | by records = after | smaller right"+
+		" | by gzip = zipped right | load error = error error | time time")
 }

@@ -69,7 +69,7 @@ func TestCompareForPrograms(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &alone); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(alone.Summary, mixed.StreamSummary); diff != "" {
+	if diff := cmp.Diff(alone.Summary, mixed.Report); diff != "" {
 		t.Errorf("alone (-), compared (+):\n%s", diff)
 	}
 	// Realised is what the intervals tell that came after a plan.

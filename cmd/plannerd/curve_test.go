@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/offline"
@@ -16,7 +17,7 @@ import (
 // beside it are what compare says of them; JSON and CSV tell the same.
 func TestCurveForPrograms(t *testing.T) {
 	args := []string{streamFile, "--instances", "4", "--strategies", "mixed,lpt", "--output"}
-	var d offline.CurveDocument
+	var d offline.Comparison
 	decoder := json.NewDecoder(strings.NewReader(
 		succeed(t, "", append([]string{"compare", "--curve", "2%,30%,10%"}, append(args, "json")...)...)))
 	decoder.DisallowUnknownFields()
@@ -32,7 +33,8 @@ func TestCurveForPrograms(t *testing.T) {
 		t.Fatalf("%d points, %d strategies", len(d.Curve), len(d.Results))
 	}
 	for i, r := range d.Results {
-		if diff := cmp.Diff(plain.Results[i], r.StrategyFigures, cmp.AllowUnexported(offline.StrategyFigures{})); diff != "" {
+		own := cmpopts.IgnoreFields(offline.Outcome{}, "form", "CurveTheta", "CurveFraction")
+		if diff := cmp.Diff(plain.Results[i], r, own); diff != "" {
 			t.Errorf("compare (-), beside the curve (+):\n%s", diff)
 		}
 		for _, p := range d.Curve {
@@ -49,14 +51,14 @@ func TestCurveForPrograms(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &alone); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(alone.Summary, d.Curve[i].StreamSummary); diff != "" {
+		if diff := cmp.Diff(alone.Summary, d.Curve[i].Report); diff != "" {
 			t.Errorf("limit %s, plan (-), curve (+):\n%s", limit, diff)
 		}
 	}
 	checkCurveCSV(t, d, succeed(t, "", append([]string{"compare", "--curve=2%,30%,10%"}, append(args, "csv")...)...))
 }
 
-func checkCurveCSV(t *testing.T, d offline.CurveDocument, text string) {
+func checkCurveCSV(t *testing.T, d offline.Comparison, text string) {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil || len(rows) != 1+len(d.Curve)+len(d.Results) {

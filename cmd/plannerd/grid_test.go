@@ -41,7 +41,7 @@ func TestCompareGrid(t *testing.T) {
 		for _, alone := range one.Results {
 			if alone.Strategy == r.Strategy && (alone.State != r.State || alone.Table != r.Table ||
 				alone.ThetaAfter != r.ThetaAfter) {
-				t.Errorf("%s with %+v: %+v in the grid, %+v alone", r.Strategy, r.Parameters, r.StreamSummary, alone.StreamSummary)
+				t.Errorf("%s with %+v: %+v in the grid, %+v alone", r.Strategy, r.Parameters, r.Report, alone.Report)
 			}
 		}
 		if one.Parameters == nil || one.Parameters.ThetaMax != r.Parameters.ThetaMax {
@@ -76,7 +76,7 @@ func TestCompareScaleTo(t *testing.T) {
 			t.Fatal(err)
 		}
 		alone.Summary.PlanMS = r.PlanMS
-		if diff := cmp.Diff(alone.Summary, r.StreamSummary); diff != "" || r.Instances != 1+strings.Count(instances, ",") {
+		if diff := cmp.Diff(alone.Summary, r.Report); diff != "" || r.Instances != 1+strings.Count(instances, ",") {
 			t.Errorf("%s on %d instances: alone (-), compared (+):\n%s", r.Strategy, r.Instances, diff)
 		}
 		if r.Pareto {

@@ -70,18 +70,18 @@ type commandLine struct {
 	Check     serving.Check        `cmd:"" help:"Look whether anything in a database is damaged."`
 	Backup    serving.Backup       `cmd:"" help:"Copy a SQLite database while it is served."`
 	Restore   serving.Restore      `cmd:"" help:"Make a SQLite database of a backup."`
-	Token     serving.Token        `cmd:"" help:"Make tokens that let callers of the service in."`
+	Token     struct {
+		New serving.TokenNew `cmd:"" help:"Make a token for a caller of the service."`
+	} `cmd:"" help:"Make tokens that let callers of the service in."`
 
 	Healthcheck serving.Healthcheck `cmd:"" help:"Ask a running server whether it is well."`
 
-	Version    serving.Version `cmd:"" help:"Print the version of the program and of its planner."`
-	Help       helpCmd         `cmd:"" help:"Print what a command does, its flags, and examples."`
-	Completion completionCmd   `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
-}
-
-// helpCmd lists the command in the help; run turns it into the flag --help.
-type helpCmd struct {
-	Command []string `arg:"" optional:"" help:"The command, such as plan or analyze ring (default: the commands)."`
+	Version serving.Version `cmd:"" help:"Print the version of the program and of its planner."`
+	// Help is listed alone: spelledOut turns it into the flag --help.
+	Help struct {
+		Command []string `arg:"" optional:"" help:"The command, such as plan or analyze ring (default: the commands)."`
+	} `cmd:"" help:"Print what a command does, its flags, and examples."`
+	Completion completionCmd `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
 }
 
 func main() {
@@ -186,8 +186,10 @@ func checkLeast(command *kong.Context) error {
 // newParser makes the parser of the command line. helped is called when help was
 // printed and nothing is left to do.
 func newParser(app *commandLine, env *cli.Environment, names variables, helped func()) (*kong.Kong, error) {
-	app.Plan.StrategyFlags, app.Compare.StrategyFlags = offline.NewStrategyFlags(), offline.NewStrategyFlags()
-	return kong.New(app,
+	app.Plan.Plugins, app.Compare.Plugins = offline.NewStrategyFlags(), offline.NewStrategyFlags()
+	return kong.New(app, append(analyzing.FlagTypes(),
+		cli.FlagType("share", cli.ParseShare), cli.FlagType("header", reading.ParseHeader), offline.GridType,
+		cli.FlagType("forecast", backtesting.ParseForecast), cli.FlagType("bytes", serving.ParseBytes),
 		kong.Name("plannerd"),
 		kong.Description(description),
 		kong.Vars(defaults()),
@@ -202,7 +204,7 @@ func newParser(app *commandLine, env *cli.Environment, names variables, helped f
 		}),
 		kong.Resolvers(names.resolver(env.Getenv)),
 		kong.ValueFormatter(names.help),
-	)
+	)...)
 }
 
 // spelledOut turns the short ways to ask for help and for the version into flags and

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -15,24 +16,17 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
-	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/input"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
-
-// classMoves are moves of classes as a file lists them.
-type classMoves struct {
-	moves []compact.Record
-	// form is what a whole plan says about its records; nil when it is a mere list.
-	form *offline.CompactionFigures
-}
 
 // moveColumns are the numbers of a move of a class, in order.
 var moveColumns = []string{"planned", "instance", "hash_instance", "cost", "state", "count"}
 
 // readMoves reads the moves of a file, or of standard input for -.
-func readMoves(env *cli.Environment, name string) (*classMoves, error) {
+func readMoves(env *cli.Environment, name string) (*compact.Statistics, error) {
 	raw := env.Stdin
 	if name != "-" {
 		file, err := os.Open(name)
@@ -42,15 +36,16 @@ func readMoves(env *cli.Environment, name string) (*classMoves, error) {
 		defer func() { _ = file.Close() }() // only read from
 		raw = file
 	}
-	moves, err := decodeMoves(&reading.Interruptible{Env: env, Reader: raw})
+	moves, err := decodeMoves(new(cli.Progress).Reader(env, raw))
 	if err != nil {
 		return nil, fmt.Errorf("--moves %s: %w", name, err)
 	}
 	return moves, nil
 }
 
-// decodeMoves reads JSON (a list of lists, a plan, or one list a line) or CSV.
-func decodeMoves(raw io.Reader) (*classMoves, error) {
+// decodeMoves reads moves of classes, and what a whole plan says about its records: JSON (a list
+// of lists, a plan, or one list a line) or CSV.
+func decodeMoves(raw io.Reader) (*compact.Statistics, error) {
 	plain, _, err := input.Open(raw)
 	if err != nil {
 		return nil, err
@@ -68,13 +63,13 @@ func decodeMoves(raw io.Reader) (*classMoves, error) {
 		return decodeMovesJSON(text)
 	}
 	moves, err := decodeMovesCSV(text)
-	return &classMoves{moves: moves}, err
+	return &compact.Statistics{Records: moves}, err
 }
 
 // decodeMovesJSON reads JSON texts one after the other: each a move, a list of
 // moves or a plan.
-func decodeMovesJSON(r io.Reader) (*classMoves, error) {
-	out := &classMoves{}
+func decodeMovesJSON(r io.Reader) (*compact.Statistics, error) {
+	out := &compact.Statistics{}
 	decoder := json.NewDecoder(r)
 	for {
 		var value json.RawMessage
@@ -85,30 +80,30 @@ func decodeMovesJSON(r io.Reader) (*classMoves, error) {
 		case err != nil:
 			return nil, fmt.Errorf("not valid JSON: %w", err)
 		}
-		if err := out.add(value); err != nil {
+		if err := addJSON(out, value); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// add takes in one JSON text.
-func (c *classMoves) add(value json.RawMessage) error {
+// addJSON takes in one JSON text.
+func addJSON(c *compact.Statistics, value json.RawMessage) error {
 	if value[0] == '{' {
-		return c.addPlan(value)
+		return addPlan(c, value)
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(value, &list); err != nil || len(list) > 0 && list[0][0] != '[' && list[0][0] != '{' {
-		return c.addMove(value)
+		return addMove(c, value)
 	}
-	before := len(c.moves)
-	if err := c.addMoves(list); err != nil || len(c.moves) > before || len(list) == 0 {
+	before := len(c.Records)
+	if err := addMoves(c, list); err != nil || len(c.Records) > before || len(list) == 0 {
 		return err
 	}
-	return c.addMove(list[0]) // they are all of keys
+	return addMove(c, list[0]) // they are all of keys
 }
 
 // addMoves takes in the moves of a list, but for those of keys that are named.
-func (c *classMoves) addMoves(list []json.RawMessage) error {
+func addMoves(c *compact.Statistics, list []json.RawMessage) error {
 	for _, move := range list {
 		var named struct {
 			Key *string `json:"key"`
@@ -116,7 +111,7 @@ func (c *classMoves) addMoves(list []json.RawMessage) error {
 		if json.Unmarshal(move, &named) == nil && named.Key != nil {
 			continue
 		}
-		if err := c.addMove(move); err != nil {
+		if err := addMove(c, move); err != nil {
 			return err
 		}
 	}
@@ -125,17 +120,23 @@ func (c *classMoves) addMoves(list []json.RawMessage) error {
 
 // addPlan takes in a plan as the service or plannerd plan answers it, or a list of
 // its migrations.
-func (c *classMoves) addPlan(value json.RawMessage) error {
+func addPlan(c *compact.Statistics, value json.RawMessage) error {
 	var plan struct {
-		Key           *string                    `json:"key"` // of a migration in the place of a plan
-		Migrates      string                     `json:"migrates"`
-		Migrations    *[]json.RawMessage         `json:"migrations"`
-		Compaction    *offline.CompactionFigures `json:"compaction"`
-		NextPageToken string                     `json:"next_page_token"`
-		refusal
+		Key        *string            `json:"key"` // of a migration in the place of a plan
+		Migrates   string             `json:"migrates"`
+		Migrations *[]json.RawMessage `json:"migrations"`
+		Plan       struct {
+			Migrations *[]json.RawMessage `json:"migrations"`
+		} `json:"plan"` // as plannerd plan writes it
+		Compaction    *wire.Compaction `json:"compaction"`
+		NextPageToken string           `json:"next_page_token"`
+		Code          string           `json:"code"` // of a refusal
 	}
 	if err := json.Unmarshal(value, &plan); err != nil {
 		return fmt.Errorf("not a plan: %w", err)
+	}
+	if plan.Migrations == nil {
+		plan.Migrations = plan.Plan.Migrations
 	}
 	switch {
 	case plan.Key != nil:
@@ -143,41 +144,34 @@ func (c *classMoves) addPlan(value json.RawMessage) error {
 	case plan.Migrates == "keys":
 		return errors.New("the plan moves keys, not classes of them: there is nothing to resolve")
 	case plan.Code != "":
-		return fmt.Errorf("it holds no plan, but why the service made none: %s", &plan.refusal)
+		return fmt.Errorf("it holds no plan, but why the service made none: %s", refusalText(value))
 	case plan.Migrations == nil:
 		return errors.New(`the plan does not list its "migrations": the service adds them with ?include=migrations`)
 	case plan.NextPageToken != "":
 		return errors.New("this is one page of several: ask the service for the whole list, with Accept: text/csv")
 	}
-	c.form = plan.Compaction
-	return c.addMoves(*plan.Migrations)
-}
-
-// refusal is what the service answers in the place of a plan.
-type refusal struct {
-	Code   string `json:"code"`
-	Detail string `json:"detail"`
-	Errors []struct {
-		Pointer   string `json:"pointer"`
-		Parameter string `json:"parameter"`
-		Detail    string `json:"detail"`
-	} `json:"errors"`
-}
-
-// String is the detail, and the first thing that is wrong.
-func (r *refusal) String() string {
-	if len(r.Errors) == 0 {
-		return r.Detail
+	if form := plan.Compaction; form != nil && form.Degree != nil {
+		c.Degree, c.Scales = int(*form.Degree), compact.Scales{Cost: form.CostScale, State: form.StateScale}
 	}
-	first := r.Errors[0]
-	return fmt.Sprintf("%s %s: %s", r.Detail, first.Pointer+first.Parameter, first.Detail)
+	return addMoves(c, *plan.Migrations)
+}
+
+// refusalText is the detail of a refusal, and the first thing that is wrong.
+func refusalText(value json.RawMessage) string {
+	var p wire.Problem
+	if err := json.Unmarshal(value, &p); err != nil || p.Errors == nil || len(*p.Errors) == 0 {
+		return p.Detail
+	}
+	first := (*p.Errors)[0]
+	where := cmp.Or(first.Pointer, first.Parameter, new(string))
+	return fmt.Sprintf("%s %s: %s", p.Detail, *where, first.Detail)
 }
 
 // addMove takes in [d', d, d_h, v_c, v_S, #].
-func (c *classMoves) addMove(value json.RawMessage) error {
+func addMove(c *compact.Statistics, value json.RawMessage) error {
 	var numbers []json.Number
 	if err := json.Unmarshal(value, &numbers); err != nil || len(numbers) != len(moveColumns) {
-		return fmt.Errorf("move %d: %s is not a list of 6 numbers [d', d, d_h, v_c, v_S, #]", len(c.moves)+1,
+		return fmt.Errorf("move %d: %s is not a list of 6 numbers [d', d, d_h, v_c, v_S, #]", len(c.Records)+1,
 			reading.Clip(string(value)))
 	}
 	fields := make([]string, len(numbers))
@@ -186,9 +180,9 @@ func (c *classMoves) addMove(value json.RawMessage) error {
 	}
 	move, err := parseMove(fields)
 	if err != nil {
-		return fmt.Errorf("move %d: %w", len(c.moves)+1, err)
+		return fmt.Errorf("move %d: %w", len(c.Records)+1, err)
 	}
-	c.moves = append(c.moves, move)
+	c.Records = append(c.Records, move)
 	return nil
 }
 

@@ -68,35 +68,35 @@ func TestEntryGraceOfTheService(t *testing.T) {
 // The table, JSON and CSV of one plan tell the same.
 func TestPlanForPrograms(t *testing.T) {
 	args := []string{"plan", intervalFile, "--instances", "4", "--routing-table", tableFile, "--entry-grace", "0"}
-	var d offline.PlanDocument
+	var d offline.Result
 	decoder := json.NewDecoder(strings.NewReader(succeed(t, "", append(args, "--output", "json")...)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
 		t.Fatal(err)
 	}
 	if d.Strategy != "optimal" || d.Parameters.ThetaMax != planner.DefaultThetaMax ||
-		*d.Parameters.Beta != planner.DefaultBeta || len(d.InputHash) != 32 || !d.Balanced || d.Keys != 30 {
+		d.Parameters.Beta != planner.DefaultBeta || len(d.InputHash) != 32 || !*d.Balanced || d.Keys != 30 {
 		t.Errorf("head: %+v", d)
 	}
 	state, load := 0.0, 0.0
-	for _, m := range d.Migrations {
+	for _, m := range d.Plan.Migrations {
 		state += m.State
 	}
 	for _, in := range d.Instances {
 		load += in.LoadAfter
 	}
-	if int(d.Migration.Keys) != len(d.Migrations) || d.Migration.State != state || len(d.Instances) != 4 ||
+	if int(d.Migration.Keys) != len(d.Plan.Migrations) || d.Migration.State != state || len(d.Instances) != 4 ||
 		load < 2786 || load > 2787 {
-		t.Errorf("migration %+v of %d, state %v; %d instances, load %v", d.Migration, len(d.Migrations), state,
+		t.Errorf("migration %+v of %d, state %v; %d instances, load %v", d.Migration, len(d.Plan.Migrations), state,
 			len(d.Instances), load)
 	}
-	if got := d.Table.Before + int64(len(d.Table.Set)-len(d.Table.Unset)); d.Table.Before != 3 || got < d.Table.After ||
-		len(d.Table.Unset) < 1 {
-		t.Errorf("table: %+v", d.Table)
+	x := d.Plan.RoutingTable
+	if got := x.SizeBefore + int64(len(x.Set)-len(x.Unset)); x.SizeBefore != 3 || got < x.SizeAfter || len(x.Unset) < 1 {
+		t.Errorf("table: %+v", x)
 	}
 	lines := strings.Split(strings.TrimSpace(succeed(t, "", append(args, "--output", "csv")...)), "\n")
-	if lines[0] != "key,from,to,cost,state,reason" || len(lines) != 1+len(d.Migrations) ||
-		!strings.HasPrefix(lines[1], d.Migrations[0].Key+",") {
+	if lines[0] != "key,from,to,cost,state,reason" || len(lines) != 1+len(d.Plan.Migrations) ||
+		!strings.HasPrefix(lines[1], d.Plan.Migrations[0].Key+",") {
 		t.Errorf("csv: %q", lines)
 	}
 }
@@ -115,7 +115,7 @@ func TestPlanStreamForPrograms(t *testing.T) {
 	var keys float64
 	for i, f := range d.Intervals {
 		keys += float64(f.Migration.Keys)
-		if i > 0 && f.RoutingTable.Before == 0 {
+		if i > 0 && f.RoutingTable.SizeBefore == 0 {
 			t.Errorf("interval %d starts without a table", i)
 		}
 	}
@@ -310,14 +310,14 @@ func TestPlanSplits(t *testing.T) {
 		strings.Count(string(saved), "\na,") != 2 {
 		t.Fatalf("the table %q, %v", saved, err)
 	}
-	var d offline.PlanDocument
+	var d offline.Result
 	again := succeed(t, stats, append(args, "--routing-table", path, "--output", "json")...)
 	if err := json.Unmarshal([]byte(again), &d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Migration.Keys != 0 || *d.Merges != 1 || len(d.SplitKeys) != 1 || d.SplitKeys[0].Changed ||
-		d.SplitKeys[0].Parts[0].Weight+d.SplitKeys[0].Parts[1].Weight != planner.PartUnits {
-		t.Errorf("again: %+v %+v", d.Migration, d.SplitKeys)
+	if d.Migration.Keys != 0 || d.Merges != 1 || len(d.Splits) != 1 || d.Splits[0].Changed ||
+		d.Splits[0].Parts[0].Weight+d.Splits[0].Parts[1].Weight != planner.PartUnits {
+		t.Errorf("again: %+v %+v", d.Migration, d.Splits)
 	}
 	line := succeed(t, stats, append(args, "--stream")...)
 	compared := succeed(t, stats, "compare", "-", "--instances", "4", "--split", "--strategies", "mixed")

@@ -184,30 +184,26 @@ func verdictText(v reproduce.Verdict) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// reproducedRow is a point or a claim as a line of CSV.
-type reproducedRow struct {
-	Item        string            `json:"item"`
-	ItemVerdict reproduce.Verdict `json:"item_verdict"`
-	Kind        string            `json:"kind"`   // point, variation or claim
-	Series      string            `json:"series"` // of a claim its text
-	Point       *reproduce.Point  `json:"point,omitempty"`
-	Agrees      *bool             `json:"agrees,omitempty"` // the point with what was published; whether the claim holds
-}
-
+// reproducedCSV has a line for each point, and for each claim, whose text stands in the place of
+// a series.
 func reproducedCSV(results []*reproduce.Result) func(io.Writer) error {
-	var rows []reproducedRow
+	var rows []cli.More
 	for _, r := range results {
+		row := func(kind, series string, point *reproduce.Point, agrees *bool) {
+			rows = append(rows, cli.More{"item": r.ID, "item_verdict": r.Verdict, "kind": kind, "series": series, "point": point,
+				"agrees": agrees})
+		}
 		for _, s := range r.Series {
 			kind := "point"
 			if s.Variation {
 				kind = "variation"
 			}
 			for p := range slices.Values(s.Points) {
-				rows = append(rows, reproducedRow{r.ID, r.Verdict, kind, s.Name, &p, p.Agrees})
+				row(kind, s.Name, &p, p.Agrees)
 			}
 		}
 		for _, c := range r.Claims {
-			rows = append(rows, reproducedRow{r.ID, r.Verdict, "claim", c.Text, nil, &c.Holds})
+			row("claim", c.Text, nil, &c.Holds)
 		}
 	}
 	return cli.CsvOf(rows, "item item_verdict kind series x=point/x median=point/median least=point/least "+

@@ -11,7 +11,6 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
-	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/input/lists"
 	"plannerd/internal/parameters"
@@ -20,13 +19,9 @@ import (
 )
 
 type resolveCmd struct {
-	reading.InputFlags
+	recordFlags
 	Moves  string `required:"true" type:"path" placeholder:"FILE" help:"The moves of classes: what plannerd plan or the service answered on compact records, as JSON, NDJSON or CSV; - for standard input (default: none; it must be given)."`
 	From   *int32 `placeholder:"ID" help:"Name the keys of this instance alone: the statistics are those that it reported (default: of all)."`
-	Degree int    `default:"8" group:"Compact form" help:"The degree R of discretisation with which the records were made."`
-	offline.ScaleFlags
-	reading.OperatorFlags
-	nameFlags
 	Output string `own:"" enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
 }
 
@@ -62,17 +57,13 @@ func (c *resolveCmd) Run(env *cli.Environment) error {
 	if c.File == "-" && c.Moves == "-" {
 		return cli.Usagef("--moves: the statistics and the moves cannot both be on standard input")
 	}
-	k, err := newCompactor(&c.InputFlags, &c.OperatorFlags, &c.ScaleFlags, c.Degree, c.nameFlags)
-	if err != nil {
-		return err
-	}
 	moves, err := readMoves(env, c.Moves)
 	if err != nil {
 		return err
 	}
 	var keys []resolvedKey
 	intervals := 0
-	err = k.run(env, func(in *reading.Input, of compacted) (err error) {
+	err = c.run(env, func(in *reading.Input, of *compacted) (err error) {
 		if intervals++; intervals > 1 {
 			return cli.Usagef("%s has several intervals: --interval says of which one the plan is", in.Name)
 		}
@@ -111,16 +102,16 @@ func (c *resolveCmd) Run(env *cli.Environment) error {
 }
 
 // resolve names the keys that carry the moves out.
-func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) ([]resolvedKey, error) {
-	if err := c.checkForm(compression, in.form); err != nil {
+func (c *resolveCmd) resolve(compression *compact.Compression, in *compact.Statistics) ([]resolvedKey, error) {
+	if err := checkForm(compression, in); err != nil {
 		return nil, err
 	}
 	if c.From != nil {
-		in.moves = slices.DeleteFunc(in.moves, func(m compact.Record) bool { return m.Current != *c.From })
+		in.Records = slices.DeleteFunc(in.Records, func(m compact.Record) bool { return m.Current != *c.From })
 	}
-	moves, err := compression.Resolve(in.moves)
+	moves, err := compression.Resolve(in.Records)
 	if row := parameters.InputError(err); row != nil {
-		return nil, moveError(in.moves[row.Row], row)
+		return nil, moveError(in.Records[row.Row], row)
 	}
 	if err != nil {
 		return nil, err
@@ -130,18 +121,18 @@ func (c *resolveCmd) resolve(compression *compact.Compression, in *classMoves) (
 
 // checkForm holds what a plan says about its records against those of the flags. One
 // that does not know their degree was not told their scales either.
-func (c *resolveCmd) checkForm(compression *compact.Compression, of *offline.CompactionFigures) error {
+func checkForm(here *compact.Compression, of *compact.Statistics) error {
 	mismatch := func(what string, plan, here any) error {
 		return cli.Usagef("--moves: the plan is of records with %s %v, but the flags give %v", what, plan, here)
 	}
 	switch {
-	case of == nil, of.Degree == nil:
-	case *of.Degree != compression.Degree:
-		return mismatch("degree", *of.Degree, compression.Degree)
-	case of.CostScale != compression.Scales.Cost:
-		return mismatch("cost scale", of.CostScale, compression.Scales.Cost)
-	case of.StateScale != compression.Scales.State:
-		return mismatch("state scale", of.StateScale, compression.Scales.State)
+	case of.Degree == 0:
+	case of.Degree != here.Degree:
+		return mismatch("degree", of.Degree, here.Degree)
+	case of.Scales.Cost != here.Scales.Cost:
+		return mismatch("cost scale", of.Scales.Cost, here.Scales.Cost)
+	case of.Scales.State != here.Scales.State:
+		return mismatch("state scale", of.Scales.State, here.Scales.State)
 	}
 	return nil
 }

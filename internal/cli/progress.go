@@ -16,6 +16,8 @@ type Progress struct {
 	Label atomic.Pointer[string]
 	quit  chan struct{}
 	gone  sync.WaitGroup
+	// interrupted tells why reading is to end. Nil: nothing is read.
+	interrupted func() error
 }
 
 // The times before the bar appears, and between two of its states.
@@ -79,16 +81,17 @@ func (p *Progress) Stop() {
 	}
 }
 
-// Reader counts what is read from r.
-func (p *Progress) Reader(r io.Reader) io.Reader { return countingReader{r, p} }
-
-type countingReader struct {
-	io.Reader
-	progress *Progress
+// Write counts what is written, and fails once the command is interrupted that reads.
+func (p *Progress) Write(b []byte) (int, error) {
+	p.Add(int64(len(b)))
+	if p.interrupted != nil {
+		return len(b), p.interrupted()
+	}
+	return len(b), nil
 }
 
-func (r countingReader) Read(b []byte) (int, error) {
-	n, err := r.Reader.Read(b)
-	r.progress.Add(int64(n))
-	return n, err
+// Reader counts what is read from r, and fails once the command is interrupted.
+func (p *Progress) Reader(env *Environment, r io.Reader) io.Reader {
+	p.interrupted = env.Ctx.Err
+	return io.TeeReader(r, p)
 }

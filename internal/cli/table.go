@@ -65,6 +65,11 @@ type Column struct {
 	names bool
 	// cut: the texts may be cut in the middle where room is short.
 	cut bool
+
+	// On its way to a page:
+	lines []string // of the title
+	cells []string // by row
+	width int
 }
 
 // Text is a column of texts.
@@ -87,16 +92,8 @@ const (
 	titleWidth = 8  // titles are not broken below this
 )
 
-// laid is a column on its way to a page.
-type laid struct {
-	Column
-	lines []string // of the title
-	cells []string // by row
-	width int
-}
-
 // measure sets the width.
-func (l *laid) measure() { l.width = max(widest(l.lines), widest(l.cells)) }
+func (l *Column) measure() { l.width = max(widest(l.lines), widest(l.cells)) }
 
 func widest(texts []string) (width int) {
 	for _, s := range texts {
@@ -106,7 +103,7 @@ func widest(texts []string) (width int) {
 }
 
 // table is a table for people, by column.
-type table []*laid
+type table []*Column
 
 // WriteTable prints rows under their titles, without borders. A table that is too wide
 // for the page has titles of several lines, keys cut in the middle, its notes below it
@@ -135,15 +132,15 @@ func WriteTable(w *Page, columns []Column, rows [][]string) {
 // layOut lays a table out, without columns that have nothing to show. Rows may lack
 // their last cells.
 func layOut(columns []Column, rows [][]string) (t table) {
-	for c, column := range columns {
-		l := &laid{Column: column, lines: []string{column.title}, cells: make([]string, len(rows))}
+	for c, l := range columns {
+		l.lines, l.cells = []string{l.title}, make([]string, len(rows))
 		for r, row := range rows {
 			if c < len(row) {
 				l.cells[r] = row[c]
 			}
 		}
 		if l.measure(); l.width > 0 {
-			t = append(t, l)
+			t = append(t, &l)
 		}
 	}
 	return t
@@ -234,7 +231,7 @@ func (t table) takeNotes() (table, string) {
 
 // naming returns the columns that say what a line is about, and the others.
 func (t table) naming() (names, others table) {
-	first := slices.IndexFunc(t, func(l *laid) bool { return l.title != "" })
+	first := slices.IndexFunc(t, func(l *Column) bool { return l.title != "" })
 	for c, l := range t {
 		if c <= first || l.names {
 			names = append(names, l)
@@ -280,7 +277,7 @@ func (t table) write(w *Page) {
 		height = max(height, len(l.lines))
 	}
 	for i := range height {
-		t.line(w, func(l *laid) string {
+		t.line(w, func(l *Column) string {
 			if at := i - (height - len(l.lines)); at >= 0 {
 				return l.lines[at]
 			}
@@ -289,12 +286,12 @@ func (t table) write(w *Page) {
 	}
 	w.WriteString(strings.Repeat("─", t.width()) + "\n")
 	for r := range t[0].cells {
-		t.line(w, func(l *laid) string { return l.cells[r] })
+		t.line(w, func(l *Column) string { return l.cells[r] })
 	}
 }
 
 // line prints a cell of each column.
-func (t table) line(w *Page, cell func(*laid) string) {
+func (t table) line(w *Page, cell func(*Column) string) {
 	var b strings.Builder
 	for _, l := range t {
 		text := cell(l)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -80,6 +81,10 @@ func Duration(d time.Duration) string {
 	}
 	return strconv.FormatFloat(x, 'f', digits, 64) + " " + name
 }
+
+// DurationCell is a time in a column, whose width is the same however long things take: how a
+// table is laid out must not depend on that.
+func DurationCell(d time.Duration) string { return fmt.Sprintf("%7s", Duration(d)) }
 
 // Plural is "1 key", "2 keys", "2 entries".
 func Plural[T int | int32 | int64](n T, noun string) string {

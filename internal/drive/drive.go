@@ -58,6 +58,8 @@ type Step struct {
 	Plan *planner.Plan
 	// Snapshot is what was planned on; nil when time had run out before.
 	Snapshot *planner.Snapshot
+	// Compaction is the compact form that was planned on. Nil: keys were, or there is no plan.
+	Compaction *Compaction
 	// Elapsed is the time that the strategy took.
 	Elapsed time.Duration
 	// Dropped are the absent keys that the plan moves: those whose table entries it drops.

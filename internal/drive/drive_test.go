@@ -285,15 +285,16 @@ func TestSummary(t *testing.T) {
 		Avoidable: 0.5, Moved: 1, Plans: 2, Table: 10}) {
 		t.Errorf("realised %+v", r)
 	}
-	if s.Intervals != 3 || s.Planned != 3 || s.Balanced != 2 || s.WithinLimit != 3 || s.Acted != 2 || s.Stopped != 0 {
-		t.Errorf("counts %+v", s)
+	r := s.Report()
+	if r.Intervals != 3 || r.Planned != 3 || r.Balanced != 2 || r.WithinLimit != 3 || r.Acted != 2 || r.Stopped != 0 {
+		t.Errorf("counts %+v", r)
 	}
-	if median, most, total := s.Time(); median != time.Second || most != 2*time.Second || total != 3*time.Second {
-		t.Errorf("time %v %v %v", median, most, total)
+	if want := (Spread{1000, 2000, 3000}); r.PlanMS != want {
+		t.Errorf("time %v, want %v", r.PlanMS, want)
 	}
 	s.Add(Step{Interval: 3})
-	if s.Outcome() != nil || s.Planned != 3 || s.Intervals != 4 {
-		t.Errorf("an interval without a plan: %+v", s)
+	if r = s.Report(); s.Outcome() != nil || r.Planned != 3 || r.Intervals != 4 {
+		t.Errorf("an interval without a plan: %+v", r)
 	}
 }
 
@@ -408,7 +409,7 @@ func TestGap(t *testing.T) {
 		for _, step := range c.steps {
 			s.Add(step)
 		}
-		got := s.Gap()
+		got := s.Report().Proven.Gap
 		if (got == nil) != (c.want == nil) || got != nil && (*got-*c.want > 1e-12 || *c.want-*got > 1e-12) {
 			t.Errorf("%s: gap %v, want %v", name, got, c.want)
 		}
@@ -417,7 +418,7 @@ func TestGap(t *testing.T) {
 	for _, step := range []Step{infeasible, plan(12, 10, number(0.2), true), plan(30, 30, number(0), true), {}} {
 		s.Add(step)
 	}
-	if s.Certified != 3 || s.Infeasible != 1 || s.LowerBound() != (Spread{20, 30, 40}) {
-		t.Errorf("%d certificates, %d infeasible, lower bounds %+v", s.Certified, s.Infeasible, s.LowerBound())
+	if p := s.Report().Proven; p.Plans != 3 || p.Infeasible != 1 || p.LowerBound != (Spread{20, 30, 40}) {
+		t.Errorf("%+v", p)
 	}
 }

@@ -2,7 +2,6 @@ package drive
 
 import (
 	"slices"
-	"time"
 
 	"plannerd/planner"
 )
@@ -31,38 +30,33 @@ func SpreadOf(values []float64) Spread {
 
 // Summary gathers the figures of a driven stream. Its zero value is empty.
 type Summary struct {
-	// Intervals counts all, Planned those with a plan, Balanced and WithinLimit
-	// the plans that reach their goals, Acted those that move or change anything.
-	Intervals, Planned, Balanced, WithinLimit, Acted int
-	// Stopped counts the plans that ended early for want of time or work budget.
-	Stopped int
-	// Certified counts the plans that have a certificate, Infeasible those of them
-	// to which it proves that no plan meets every constraint.
-	Certified, Infeasible int
-	violations            int
+	counts     Report // without figures that are gathered first
+	violations int
 
-	thetaBefore, thetaAfter, keys, state, fraction, objective, table, seconds []float64
-	merges                                                                    []float64 // where keys may be split
-	bounds                                                                    []float64 // where they are feasible
-	thetaMax                                                                  float64
-	effects                                                                   []Effect
-	left                                                                      Departures
-	met                                                                       proven
+	thetaBefore, thetaAfter, keys, state, fraction, objective, table, milliseconds []float64
+	merges                                                                         []float64 // where keys may be split
+	bounds                                                                         []float64 // where they are feasible
+	thetaMax                                                                       float64
+	effects                                                                        []Effect
+	left                                                                           Departures
+	met                                                                            proven
+	forms                                                                          []*Compaction
 }
 
 // Add takes in one step.
 func (s *Summary) Add(step Step) {
-	s.Intervals++
-	s.seconds = append(s.seconds, step.Elapsed.Seconds())
+	r := &s.counts
+	r.Intervals++
+	s.milliseconds = append(s.milliseconds, Milliseconds(step.Elapsed))
 	p := step.Plan
 	if p == nil {
 		return
 	}
-	s.Planned++
-	s.Balanced += count(p.Balanced)
-	s.WithinLimit += count(p.TableWithinLimit)
-	s.Acted += count(!p.Empty())
-	s.Stopped += count(p.EndReason != planner.EndCompleted)
+	r.Planned++
+	r.Balanced += count(p.Balanced)
+	r.WithinLimit += count(p.TableWithinLimit)
+	r.Acted += count(!p.Empty())
+	r.Stopped += count(p.EndReason != planner.EndCompleted)
 	s.violations += p.Outcome().Violations
 	s.thetaBefore = append(s.thetaBefore, p.Theta.Before)
 	s.thetaAfter = append(s.thetaAfter, p.Theta.After)
@@ -73,6 +67,9 @@ func (s *Summary) Add(step Step) {
 	s.table = append(s.table, float64(p.TableAfter))
 	if p.Options.Splitting != nil {
 		s.merges = append(s.merges, float64(p.Merges()))
+	}
+	if step.Compaction != nil {
+		s.forms = append(s.forms, step.Compaction)
 	}
 	s.thetaMax = p.Options.ThetaMax
 	effect := Effect{Theta: p.Theta.Before, Table: p.TableAfter}
@@ -103,9 +100,9 @@ func (s *Summary) certify(p *planner.Plan) {
 	if c == nil {
 		return
 	}
-	s.Certified++
+	s.counts.Proven.Plans++
 	if c.Infeasible {
-		s.Infeasible++
+		s.counts.Proven.Infeasible++
 		return
 	}
 	s.bounds = append(s.bounds, c.LowerBound)
@@ -127,42 +124,10 @@ func count(b bool) int {
 	return 0
 }
 
-// ThetaBefore is the spread of the largest overload before each plan.
-func (s *Summary) ThetaBefore() Spread { return SpreadOf(s.thetaBefore) }
-
-// ThetaAfter is the spread of the largest overload after each plan.
-func (s *Summary) ThetaAfter() Spread { return SpreadOf(s.thetaAfter) }
-
-// Keys is the spread of the number of migrated keys.
-func (s *Summary) Keys() Spread { return SpreadOf(s.keys) }
-
-// State is the spread of the migrated state.
-func (s *Summary) State() Spread { return SpreadOf(s.state) }
-
-// Fraction is the spread of the migrated share of all state.
-func (s *Summary) Fraction() Spread { return SpreadOf(s.fraction) }
-
-// Table is the spread of the size of the routing table after each plan.
-func (s *Summary) Table() Spread { return SpreadOf(s.table) }
-
-// Merges is the spread of the number of parts of split keys beyond the first of each. Nil:
-// no key may be split.
-func (s *Summary) Merges() *Spread {
-	if s.merges == nil {
-		return nil
-	}
-	spread := SpreadOf(s.merges)
-	return &spread
-}
-
-// LowerBound is the spread of the proven lower bounds, where some plan may meet
-// every constraint.
-func (s *Summary) LowerBound() Spread { return SpreadOf(s.bounds) }
-
-// Gap is by how much the plans that meet every constraint exceed what is proven
+// gap is by how much the plans that meet every constraint exceed what is proven
 // to be least, all together: (Σ objective − Σ lower bound) / Σ lower bound. 0
 // when both sums are 0; nil when only the bounds' is, or there is no such plan.
-func (s *Summary) Gap() *float64 {
+func (s *Summary) gap() *float64 {
 	gap := 0.0
 	switch {
 	case s.met.bound > 0:
@@ -173,29 +138,22 @@ func (s *Summary) Gap() *float64 {
 	return &gap
 }
 
-// Time is the spread of the planning time.
-func (s *Summary) Time() (median, max, total time.Duration) {
-	t := SpreadOf(s.seconds)
-	d := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
-	return d(t.Median), d(t.Max), d(t.Total)
-}
-
 // Outcome is what planner.Front compares of whole streams: how often the table is over its
 // limit, the whole migration objective, the largest table and the median of θ as it was
 // realised. For a single interval it is its plan's. Nil when an interval has no plan: such a stream
 // cannot be compared.
 func (s *Summary) Outcome() *planner.Outcome {
-	if s.Intervals == 0 || s.Planned < s.Intervals {
+	if s.counts.Intervals == 0 || s.counts.Planned < s.counts.Intervals {
 		return nil
 	}
 	o := planner.Outcome{
 		Violations: s.violations,
 		Objective:  SpreadOf(s.objective).Total,
-		Table:      int64(s.Table().Max),
-		Theta:      s.ThetaAfter().Median,
+		Table:      int64(SpreadOf(s.table).Max),
+		Theta:      SpreadOf(s.thetaAfter).Median,
 	}
 	if r := s.Realised(); r != nil {
-		o.Violations, o.Theta = s.Planned-s.WithinLimit, r.Median
+		o.Violations, o.Theta = s.counts.Planned-s.counts.WithinLimit, r.Median
 	}
 	return &o
 }

@@ -45,12 +45,9 @@ type analysisInput struct {
 	Format string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of statistics: csv, ndjson, json (one interval), or auto, which looks at them. Compression is always recognised."`
 	reading.TextFlags
 	Interval *int64 `placeholder:"N" help:"Take interval N of several (default: the only one)."`
-}
 
-// analysisOutput says what an analysis prints.
-type analysisOutput struct {
-	cli.OutputFlag
-	Top int `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
+	in   *reading.Input  // that was read; nil: there is none
+	data *analyses.Input // what it has
 }
 
 // input is the input as other commands read it.
@@ -59,82 +56,71 @@ func (f *analysisInput) input() *reading.InputFlags {
 		StreamToo: true}
 }
 
-// analysis is an input that was read, for messages about it.
-type analysis struct {
-	*reading.Input // nil: there is none
-	env            *cli.Environment
-	data           *analyses.Input
-}
-
 // read reads all of the input. Without a file there is none, if that may be.
-func (f *analysisInput) read(env *cli.Environment, needed bool) (*analysis, error) {
-	a := &analysis{env: env}
+func (f *analysisInput) read(env *cli.Environment, needed bool) error {
 	switch {
 	case f.File == "" && needed:
-		return nil, cli.Usagef("an input is needed: a file, or - for standard input")
+		return cli.Usagef("an input is needed: a file, or - for standard input")
 	case f.File == "" && (f.Stream || f.Interval != nil):
-		return nil, cli.Usagef("--stream and --interval need an input: a file, or - for standard input")
+		return cli.Usagef("--stream and --interval need an input: a file, or - for standard input")
 	case f.File == "":
-		return a, nil
+		return nil
 	case f.Stream && f.Interval != nil:
-		return nil, cli.Usagef("--interval: a stream has no intervals")
+		return cli.Usagef("--interval: a stream has no intervals")
 	case f.Stream && f.Format != "auto":
-		return nil, cli.Usagef("--format: a stream is one key a line")
+		return cli.Usagef("--format: a stream is one key a line")
 	}
-	flags := f.input()
-	read := a.readStatistics
+	read := f.readStatistics
 	if f.Stream {
-		read = a.readStream
+		read = f.readStream
 	}
-	err := read(flags)
-	if a.Input != nil {
-		a.Close()
+	err := read(env, f.input())
+	if f.in != nil {
+		f.in.Close()
 	}
 	if refused := (*input.Error)(nil); f.Stream && errors.As(err, &refused) {
 		for i := range refused.Problems {
 			refused.Problems[i].Line = refused.Problems[i].Row // one key a line
 		}
 	}
-	err = a.wrap(err)
-	return a, err
+	return f.wrap(err)
 }
 
 // readStream reads one key a line.
-func (a *analysis) readStream(flags *reading.InputFlags) error {
-	in, raw, err := flags.OpenRaw(a.env)
+func (f *analysisInput) readStream(env *cli.Environment, flags *reading.InputFlags) error {
+	in, raw, err := flags.OpenRaw(env)
 	if err != nil {
 		return err
 	}
-	a.Input = in
+	f.in = in
 	text, _, err := input.Open(raw)
 	if err != nil {
 		return err
 	}
 	in.Closers = append(in.Closers, text.Close)
-	if a.data, err = analyses.ReadStream(text, flags.Options()); err != nil {
+	if f.data, err = analyses.ReadStream(text, flags.Options()); err != nil {
 		return err
 	}
-	if a.data.Len() == 0 {
+	if f.data.Len() == 0 {
 		return errors.New("the input is empty; expected one key a line")
 	}
 	return nil
 }
 
 // readStatistics reads the rows of one interval.
-func (a *analysis) readStatistics(flags *reading.InputFlags) error {
-	in, err := flags.Open(a.env)
+func (f *analysisInput) readStatistics(env *cli.Environment, flags *reading.InputFlags) error {
+	in, err := flags.Open(env)
 	if err != nil {
 		return err
 	}
-	a.Input = in
+	f.in = in
 	in.KeysOnly = true
-	next := in.Source()
-	_, document, err := next()
+	_, document, err := in.Next()
 	if err != nil {
 		return err
 	}
 	if flags.Interval == nil {
-		switch _, _, err := next(); {
+		switch _, _, err := in.Next(); {
 		case errors.Is(err, io.EOF):
 		case err != nil:
 			return err
@@ -142,7 +128,7 @@ func (a *analysis) readStatistics(flags *reading.InputFlags) error {
 			return errors.New("it has several intervals: name one with --interval")
 		}
 	}
-	a.data, err = statisticsInput(document)
+	f.data, err = statisticsInput(document)
 	return err
 }
 
@@ -159,14 +145,14 @@ func statisticsInput(d *input.Document) (*analyses.Input, error) {
 }
 
 // wrap words an error in terms of the input and the flags.
-func (a *analysis) wrap(err error) error {
+func (f *analysisInput) wrap(err error) error {
 	if wrong := parameters.InputError(err); wrong != nil && wrong.Row < 0 {
 		return fieldAsFlag(wrong)
 	}
-	if a.Input == nil {
+	if f.in == nil {
 		return err
 	}
-	return a.Input.Wrap(err)
+	return f.in.Wrap(err)
 }
 
 // instanceFlags are the flags of fields in which the papers have words of their own for
@@ -197,33 +183,26 @@ func fieldAsFlag(err *planner.InputError) error {
 
 // watched runs an analysis and shows how far it is.
 func watched[R, A any](
-	a *analysis, run func(context.Context, *analyses.Input, R, analyses.Progress) (A, error), request R,
+	env *cli.Environment, f *analysisInput,
+	run func(context.Context, *analyses.Input, R, analyses.Progress) (A, error), request R,
 ) (A, error) {
 	const steps = 1000
-	bar := cli.StartProgress(a.env.Stderr, steps)
+	bar := cli.StartProgress(env.Stderr, steps)
 	defer bar.Stop()
-	result, err := run(a.env.Ctx, a.data, request, func(phase string, done, total int64) {
+	result, err := run(env.Ctx, f.data, request, func(phase string, done, total int64) {
 		bar.Describe(phase)
 		bar.At.Store(int64(float64(done) / float64(max(1, total)) * steps))
 	})
-	return result, a.wrap(err)
+	return result, f.wrap(err)
 }
 
-// titled writes a table under a title, after an empty line.
-func titled(w *cli.Page, title string, columns []cli.Column, rows [][]string) {
+// listed writes a list under a title, after an empty line.
+func listed[T any](w *cli.Page, title string, items []T, columns string, more ...func(item int) cli.More) {
 	fmt.Fprintf(w, "\n%s\n\n", title)
-	cli.WriteTable(w, columns, rows)
+	cli.WriteList(w, items, columns, more...)
 }
 
 func count(n int) string { return strconv.Itoa(n) }
 
 // shown is a key of a result on one line.
 func shown(key string) string { return cli.KeyText([]byte(key)) }
-
-// yesNo words a verdict.
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}

@@ -3,6 +3,8 @@ package analyzing
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"plannerd/internal/analyses"
@@ -25,19 +27,20 @@ type analyzePKGCmd struct {
 	AggregationPeriod int64                      `default:"0" help:"Messages after which instances send on what they have; 0: once at the end."`
 	Head              grouping.HeadDetection     `enum:"exact,sketch" default:"exact" help:"How d_choices and w_choices know the heavy keys: exact or sketch."`
 	SketchCounters    int                        `placeholder:"N" help:"Counters of each source's sketch (default: 50 for each instance)."`
-	Epsilon           *cli.Share                 `placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
+	Epsilon           *float64                   `type:"share" placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
 	Order             grouping.Order             `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
 	Messages          int64                      `placeholder:"N" help:"Messages to draw (default: the sum of the frequencies, at most 1,000,000)."`
 	Seed              uint64                     `default:"0" help:"The same seed gives the same stream."`
 	Seeds             int                        `default:"1" help:"By how many seeds the imbalance is judged."`
 
-	Target     *cli.Share `placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this share of the messages (default: no advice)."`
-	Trials     int        `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
-	Share      cli.Share  `placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
-	MaxChoices int        `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the instances, with --distinct the instances)."`
+	Target     *float64 `type:"share" placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this share of the messages (default: no advice)."`
+	Trials     int      `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
+	Share      float64  `type:"share" placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
+	MaxChoices int      `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the instances, with --distinct the instances)."`
 
-	analysisOutput
-	Points int `default:"200" group:"Output" help:"Greatest length of the series of the imbalance through time, in json."`
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
+	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
+	Points int    `default:"200" group:"Output" help:"Greatest length of the series of the imbalance through time, in json."`
 }
 
 // Help shows the schemes and examples.
@@ -68,11 +71,10 @@ Examples:
 
 // Run analyses the stream and reports.
 func (c *analyzePKGCmd) Run(env *cli.Environment) error {
-	a, err := c.read(env, true)
-	if err != nil {
+	if err := c.read(env, true); err != nil {
 		return err
 	}
-	result, err := watched(a, analyses.RunPKG, c.request())
+	result, err := watched(env, &c.analysisInput, analyses.RunPKG, c.request())
 	if err != nil {
 		return err
 	}
@@ -84,9 +86,9 @@ func (c *analyzePKGCmd) request() analyses.PKGRequest {
 		Schemes: c.Schemes, LoadInformation: c.LoadInformation, Workers: c.Instances, Choices: c.Choices,
 		Sources: c.Sources, SourceSkew: c.SourceSkew, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
 		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: c.Head,
-		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon.Float(), Order: c.Order, Messages: c.Messages, Seed: c.Seed,
+		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon, Order: c.Order, Messages: c.Messages, Seed: c.Seed,
 		Seeds:  c.Seeds,
-		Target: c.Target.Float(), Trials: c.Trials, Share: float64(c.Share), MaxChoices: c.MaxChoices, Top: &c.Top,
+		Target: c.Target, Trials: c.Trials, Share: c.Share, MaxChoices: c.MaxChoices, Top: &c.Top,
 		Points: &c.Points,
 	}
 }
@@ -95,52 +97,25 @@ func (c *analyzePKGCmd) request() analyses.PKGRequest {
 func writePKG(w *cli.Page, r *analyses.PKGResult) {
 	fmt.Fprintf(w, "%s of %s on %s, p1 %s\n\n", cli.Plural(r.Messages, "message"), cli.Plural(r.Keys, "key"),
 		cli.Plural(r.Workers, "instance"), cli.Percent(r.P1))
-	columns := []cli.Column{
-		cli.Text("scheme"), cli.Naming(cli.Number("d")), cli.Naming(cli.Number("S")), cli.Naming(cli.Text("loads known")),
-		cli.Number("I(m)/m"),
-		cli.Number("average"), cli.Number("peak"),
-		cli.Number("at best"), cli.Number("θ"), cli.Number("pairs held"), cli.Number("sent on"),
+	columns := "scheme | d* = choices id | S* = sources id | loads known* = known | I(m)/m = imbalance small" +
+		" | average = average_imbalance small | peak = peak_imbalance small | at best = least small | θ = theta theta" +
+		" | pairs held = memory/pairs | sent on = aggregation/per_period si"
+	if r.Seeds > 1 {
+		columns += " | median I(m)/m = over_seeds/median small | greatest = over_seeds/greatest small"
 	}
-	seeds := len(r.Runs) > 0 && r.Seeds > 1
-	if seeds {
-		columns = append(columns, cli.Number("median I(m)/m"), cli.Number("greatest"))
+	if slices.ContainsFunc(r.Runs, func(x analyses.PKGRun) bool { return x.Agreement != nil }) {
+		columns += " | as global = same percent"
 	}
-	agree := false
-	for _, x := range r.Runs {
-		agree = agree || x.Agreement != nil
-	}
-	if agree {
-		columns = append(columns, cli.Number("as global"))
-	}
-	var rows [][]string
-	for _, x := range r.Runs {
-		row := []string{
-			string(x.Scheme), choicesText(x.Choices), count(x.Sources), loadsText(&x), imbalance(x.Imbalance),
-			imbalance(x.AverageImbalance),
-			imbalance(x.PeakImbalance), imbalance(max(x.Bounds.TopKey, x.Bounds.Split, 0)), cli.Theta(x.Theta),
-			cli.Integer(x.Memory.Pairs), cli.SI(x.Aggregation.PerPeriod),
+	cli.WriteList(w, r.Runs, columns, func(i int) cli.More {
+		x := r.Runs[i]
+		more := cli.More{"known": loadsText(&x), "least": max(x.Bounds.TopKey, x.Bounds.Split, 0), "same": nil}
+		if x.Agreement != nil {
+			more["same"] = float64(x.Agreement.Same) / float64(max(1, r.Messages))
 		}
-		if seeds {
-			row = append(row, imbalance(x.OverSeeds.Median), imbalance(x.OverSeeds.Greatest))
-		}
-		switch {
-		case x.Agreement != nil:
-			row = append(row, cli.Percent(float64(x.Agreement.Same)/float64(max(1, r.Messages))))
-		case agree:
-			row = append(row, "")
-		}
-		rows = append(rows, row)
-	}
-	cli.WriteTable(w, columns, rows)
+		return more
+	})
 	writeHeavyKeys(w, r)
 	writeAdvice(w, r)
-}
-
-func choicesText(d int) string {
-	if d == 0 {
-		return ""
-	}
-	return count(d)
 }
 
 func loadsText(x *analyses.PKGRun) string {
@@ -154,13 +129,8 @@ func writeHeavyKeys(w *cli.Page, r *analyses.PKGResult) {
 	if r.HeavyKeyCount == 0 {
 		return
 	}
-	var rows [][]string
-	for _, k := range r.HeavyKeys {
-		rows = append(rows, []string{shown(k.Key), cli.Integer(k.Messages), cli.Percent(k.Share),
-			cli.Integer(k.LeastWorkers)})
-	}
-	titled(w, fmt.Sprintf("%s above 1/(5W) of the messages", cli.Plural(r.HeavyKeyCount, "key")),
-		[]cli.Column{cli.Keys("key"), cli.Number("messages"), cli.Number("of all"), cli.Number("instances at least")}, rows)
+	listed(w, fmt.Sprintf("%s above 1/(5W) of the messages", cli.Plural(r.HeavyKeyCount, "key")), r.HeavyKeys,
+		"key key | messages | of all = share percent | instances at least = least_workers")
 }
 
 func writeAdvice(w *cli.Page, r *analyses.PKGResult) {
@@ -172,17 +142,13 @@ func writeAdvice(w *cli.Page, r *analyses.PKGResult) {
 	if a.Choices != nil {
 		take = fmt.Sprintf("d = %d keeps I(m)/m within", *a.Choices)
 	}
-	var rows [][]string
-	for _, t := range a.Tried {
-		rows = append(rows, []string{
-			count(t.Choices), fmt.Sprintf("%d of %d", t.Met, t.Trials), imbalance(t.Imbalance.Least),
-			imbalance(t.Imbalance.Median), imbalance(t.Imbalance.Greatest),
+	listed(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take,
+		imbalance(a.Target), a.LeastChoices, cli.Integer(a.MaxWorkers)), a.Tried,
+		"d = choices id | seeds within = met right | least = imbalance/least small | median = imbalance/median small"+
+			" | greatest = imbalance/greatest small",
+		func(i int) cli.More {
+			return cli.More{"met": fmt.Sprintf("%d of %d", a.Tried[i].Met, a.Tried[i].Trials)}
 		})
-	}
-	titled(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take,
-		imbalance(a.Target), a.LeastChoices, cli.Integer(a.MaxWorkers)),
-		[]cli.Column{cli.Number("d"), cli.Number("seeds within"), cli.Number("least"), cli.Number("median"),
-			cli.Number("greatest")}, rows)
 	if a.KeyCount == 0 {
 		return
 	}
@@ -209,16 +175,9 @@ const pkgColumns = `scheme choices sources load_information probe_period message
 	remembered=memory/remembered aggregation/messages aggregation/per_period
 	same_as_global=agreement/same jaccard=agreement/jaccard`
 
-// pkgRow is a run in CSV.
-type pkgRow struct {
-	analyses.PKGRun
-	Messages int64 `json:"messages"`
+func pkgCSV(r *analyses.PKGResult) func(io.Writer) error {
+	return cli.CsvOf(r.Runs, pkgColumns, func(int) cli.More { return cli.More{"messages": r.Messages} })
 }
 
-func pkgCSV(r *analyses.PKGResult) func(io.Writer) error {
-	rows := make([]pkgRow, len(r.Runs))
-	for i, run := range r.Runs {
-		rows[i] = pkgRow{run, r.Messages}
-	}
-	return cli.CsvOf(rows, pkgColumns)
-}
+// imbalance writes a fraction that may be tiny.
+func imbalance(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }

@@ -21,18 +21,19 @@ type analyzeRangesCmd struct {
 	Position       *int                 `placeholder:"N" help:"join: how many instances are before the new one (default: all)."`
 	EventInstances []int32              `aliases:"event-followers" placeholder:"ID" help:"leave, crash: who goes (default: the last one)."`
 	Methods        []ranges.Method      `placeholder:"NAME" help:"min_movement, quantile (default: both)."`
-	ThetaMax       cli.Share            `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	ThetaMax       float64              `type:"share" default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
 	MaxIntervals   int                  `default:"32" help:"Greatest number of intervals of each instance under min_movement."`
 
-	SketchK    int       `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each instance, merged (default: by all keys)."`
-	Sketches   int       `placeholder:"N" group:"Sketch" help:"How many instances report one (default: all)."`
-	Confidence cli.Share `placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
-	Seed       uint64    `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
+	SketchK    int     `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each instance, merged (default: by all keys)."`
+	Sketches   int     `placeholder:"N" group:"Sketch" help:"How many instances report one (default: all)."`
+	Confidence float64 `type:"share" placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
+	Seed       uint64  `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
 
 	Table          bool `group:"Table" help:"What every join and leave moves, by both methods, beside the formulas."`
 	TableInstances int  `aliases:"table-followers" placeholder:"N" group:"Table" help:"Up to how many instances (default 50)."`
 
-	analysisOutput
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
+	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
 }
 
 // Help shows the methods and examples.
@@ -65,16 +66,15 @@ func (c *analyzeRangesCmd) Run(env *cli.Environment) error {
 		return err
 	}
 	var base *analyses.Input
-	a, err := c.readBoth(env, &base)
-	if err != nil {
+	if err := c.readBoth(env, &base); err != nil {
 		return err
 	}
 	if base != nil {
-		if err := c.divideBase(env, a, base, &request); err != nil {
+		if err := c.divideBase(env, base, &request); err != nil {
 			return err
 		}
 	}
-	result, err := watched(a, analyses.RunRanges, request)
+	result, err := watched(env, &c.analysisInput, analyses.RunRanges, request)
 	if err != nil {
 		return err
 	}
@@ -97,8 +97,8 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 	}
 	r := analyses.RangesRequest{
 		Methods: c.Methods, Event: c.Event, Position: c.Position, EventFollowers: c.EventInstances,
-		ThetaMax: c.ThetaMax.Float(), MaxIntervals: c.MaxIntervals, SketchK: c.SketchK, Sketches: c.Sketches,
-		Confidence: float64(c.Confidence), Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
+		ThetaMax: &c.ThetaMax, MaxIntervals: c.MaxIntervals, SketchK: c.SketchK, Sketches: c.Sketches,
+		Confidence: c.Confidence, Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
 	}
 	for _, x := range c.Instances {
 		r.Followers = append(r.Followers, analyses.RangesFollower{ID: x.ID, Capacity: x.Capacity})
@@ -120,41 +120,39 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 }
 
 // readBoth reads the interval, and the one before it that the present division is for.
-func (c *analyzeRangesCmd) readBoth(env *cli.Environment, base **analyses.Input) (*analysis, error) {
+func (c *analyzeRangesCmd) readBoth(env *cli.Environment, base **analyses.Input) error {
 	if c.BaseInterval == nil {
 		return c.read(env, true)
 	}
 	flags := c.input()
 	flags.Interval = c.BaseInterval
-	a := &analysis{env: env}
 	if c.File == "" {
-		return nil, cli.Usagef("an input is needed: a file, or - for standard input")
+		return cli.Usagef("an input is needed: a file, or - for standard input")
 	}
 	in, err := flags.Open(env)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer in.Close()
-	in.KeysOnly, a.Input = true, in
-	next := in.Source()
+	in.KeysOnly, c.in = true, in
 	for _, x := range []struct {
 		interval *int64
 		data     **analyses.Input
-	}{{c.BaseInterval, base}, {c.Interval, &a.data}} {
+	}{{c.BaseInterval, base}, {c.Interval, &c.data}} {
 		flags.Interval, in.Last = x.interval, nil
-		_, document, err := next()
+		_, document, err := in.Next()
 		if err == nil {
 			*x.data, err = statisticsInput(document)
 		}
 		if err != nil {
-			return nil, a.wrap(err)
+			return c.wrap(err)
 		}
 	}
-	return a, nil
+	return nil
 }
 
 // divideBase makes the present division.
-func (c *analyzeRangesCmd) divideBase(env *cli.Environment, a *analysis, base *analyses.Input,
+func (c *analyzeRangesCmd) divideBase(env *cli.Environment, base *analyses.Input,
 	request *analyses.RangesRequest) error {
 	all := analyses.MaxTop
 	if len(request.Followers) > all {
@@ -164,7 +162,7 @@ func (c *analyzeRangesCmd) divideBase(env *cli.Environment, a *analysis, base *a
 		Followers: request.Followers, Methods: []ranges.Method{ranges.Quantile}, ThetaMax: request.ThetaMax, Top: &all,
 	}, nil)
 	if err != nil {
-		return a.wrap(err)
+		return c.wrap(err)
 	}
 	request.Owners, request.KeyEncoding = first.Plans[0].Owners, first.KeyEncoding
 	return nil
@@ -194,72 +192,44 @@ func (c *analyzeRangesCmd) writeRanges(w *cli.Page, r *analyses.RangesResult) {
 
 // writeDivisions prints the methods side by side.
 func writeDivisions(w *cli.Page, r *analyses.RangesResult) {
-	columns := []cli.Column{cli.Text("method"), cli.Text("balanced"), cli.Number("θ before"), cli.Number("θ after"),
-		cli.Number("moved"), cli.Number("at least"), cli.Number("sent"), cli.Number("lost"),
-		cli.Number("formula"), cli.Number("keys"), cli.Number("state of all"), cli.Number("transfers"),
-		cli.Number("intervals")}
+	columns := "method | balanced | θ before = before theta | θ after = theta/after theta | moved percent" +
+		" | at least = least percent | sent percent | lost percent | formula percent | keys = keys_moved" +
+		" | state of all = state_fraction percent | transfers = transfer_count | intervals = owner_count"
 	if r.Sketch != nil {
-		columns = append(columns, cli.Number("true θ after"), cli.Number("truly moved"))
+		columns += " | true θ after = actual/theta/after theta | truly moved = actual/moved percent"
 	}
-	var rows [][]string
-	for _, p := range r.Plans {
-		formula, before := "", cli.Theta(p.Theta.Before)
-		if p.Formula != nil {
-			formula = cli.Percent(*p.Formula)
-		}
+	cli.WriteList(w, r.Plans, columns, func(i int) cli.More {
+		p := &r.Plans[i]
+		more := cli.More{"before": &p.Theta.Before, "least": math.Max(0, p.LowerBound)}
 		if r.Event == analyses.EventCreate {
-			before = "" // nobody has anything
+			more["before"] = nil // nobody has anything
 		}
-		row := []string{
-			string(p.Method), yesNo(p.Balanced), before, cli.Theta(p.Theta.After), cli.Percent(p.Moved),
-			cli.Percent(math.Max(0, p.LowerBound)),
-			cli.Percent(p.Sent), cli.Percent(p.Lost), formula, cli.Integer(p.KeysMoved), cli.Percent(p.StateFraction),
-			cli.Integer(p.TransferCount),
-			cli.Integer(p.OwnerCount),
-		}
-		if p.Actual != nil {
-			row = append(row, cli.Theta(p.Actual.Theta.After), cli.Percent(p.Actual.Moved))
-		}
-		rows = append(rows, row)
-	}
-	cli.WriteTable(w, columns, rows)
+		return more
+	})
 }
 
 // writeDivision prints the followers of one plan, and what they hand over.
 func (c *analyzeRangesCmd) writeDivision(w *cli.Page, p *analyses.RangesPlan) {
-	var rows [][]string
-	for _, f := range p.Followers {
-		rows = append(rows, []string{
-			cli.ID(f.ID), string(f.Status), cli.Percent(f.Fair), cli.Percent(f.Before), cli.Percent(f.After), cli.Percent(f.In),
-			cli.Percent(f.Out),
-			count(f.IntervalsBefore), count(f.IntervalsAfter), cli.Integer(f.KeysAfter),
-		})
-	}
-	titled(w, fmt.Sprintf("By %s", p.Method), []cli.Column{
-		cli.Number("instance"), cli.Text(""), cli.Number("fair"), cli.Number("before"), cli.Number("after"), cli.Number("in"),
-		cli.Number("out"),
-		cli.Number("intervals"), cli.Number("after"), cli.Number("keys after"),
-	}, rows)
+	listed(w, fmt.Sprintf("By %s", p.Method), p.Followers,
+		"instance = id id | = status | fair percent | before percent | after percent | in percent | out percent"+
+			" | intervals = intervals_before id | after = intervals_after id | keys_after")
 	if len(p.Transfers) == 0 {
 		return
 	}
-	rows = nil
-	for _, t := range p.Transfers[:min(c.Top, len(p.Transfers))] {
-		source, high := "lost", "the end"
-		if t.Source != nil {
-			source = cli.ID(*t.Source)
-		}
-		if t.High != nil {
-			high = shown(*t.High)
-		}
-		rows = append(rows, []string{cli.ID(t.From), cli.ID(t.To), source, shown(t.Low), high, cli.Percent(t.Share),
-			cli.Integer(t.Keys), cli.SI(t.State)})
-	}
-	titled(w, fmt.Sprintf("%s, the greatest first", cli.Plural(p.TransferCount, "transfer")), []cli.Column{
-		cli.Number("from"), cli.Number("to"), cli.Number("sent by"), cli.Text("from key"), cli.Text("up to below"),
-		cli.Number("share"),
-		cli.Number("keys"), cli.Number("state"),
-	}, rows)
+	listed(w, fmt.Sprintf("%s, the greatest first", cli.Plural(p.TransferCount, "transfer")),
+		p.Transfers[:min(c.Top, len(p.Transfers))],
+		"from id | to id | sent by = by right | from key = begin | up to below = end | share percent | keys | state si",
+		func(i int) cli.More {
+			t := p.Transfers[i]
+			more := cli.More{"by": "lost", "begin": shown(t.Low), "end": "the end"}
+			if t.Source != nil {
+				more["by"] = cli.ID(*t.Source)
+			}
+			if t.High != nil {
+				more["end"] = shown(*t.High)
+			}
+			return more
+		})
 }
 
 // writeRangesTable prints the rows of --table.
@@ -267,20 +237,10 @@ func writeRangesTable(w *cli.Page, table []analyses.RangesRow) {
 	if len(table) == 0 {
 		return
 	}
-	var rows [][]string
-	for _, x := range table {
-		rows = append(rows, []string{
-			string(x.Event), count(x.Followers), count(x.Left), count(x.Right), cli.Percent(x.Formula), cli.Percent(x.Quantile),
-			cli.Percent(x.Slack),
-			cli.Percent(x.Least), cli.Percent(x.MinMovement), cli.Percent(x.LowerBound), count(x.Transfers), count(x.Intervals),
-		})
-	}
-	titled(w, "What every join and leave moves", []cli.Column{
-		cli.Text(""), cli.Naming(cli.Number("n")), cli.Naming(cli.Number("i")), cli.Naming(cli.Number("j")),
-		cli.Number("formula"), cli.Number("quantile"),
-		cli.Number("±"), cli.Number("1/(n+1), 1/n"),
-		cli.Number("min_movement"), cli.Number("at least"), cli.Number("transfers"), cli.Number("intervals"),
-	}, rows)
+	listed(w, "What every join and leave moves", table,
+		"= event | n* = followers id | i* = left id | j* = right id | formula percent | quantile percent | ± = slack percent"+
+			" | 1/(n+1), 1/n = least percent | min_movement = min_movement percent | at least = lower_bound percent"+
+			" | transfers id | intervals id")
 }
 
 // rangesCSV writes the rows of the table, or the owners by the first method.

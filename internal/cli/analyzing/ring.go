@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
@@ -14,37 +16,38 @@ import (
 
 type analyzeRingCmd struct {
 	analysisInput
-	Instances          nodes       `own:"" aliases:"nodes" default:"4" placeholder:"N|ID:TOKENS:CAPACITY,…" help:"Task instances on the ring: their number, or a list such as 0,1:32,2:16:1.5 (default 4)."`
-	TokensPerInstance  int         `placeholder:"N" help:"Tokens of an instance that does not name its own (default 16, under doubling 1)."`
-	Join               nodeList    `placeholder:"ID:TOKENS:CAPACITY,…" help:"Instances that join (default: none)."`
-	Leave              []int32     `placeholder:"ID" help:"Instances that leave (default: none)."`
-	Method             ring.Method `enum:"halving,doubling,fitted,none" default:"halving" help:"How tokens are redistributed: halving, doubling, fitted (--plan only), none (--simulate only)."`
-	Tau                cli.Share   `default:"0.2" help:"τ: the instance of the longest queue is relieved if that exceeds (1+τ) times the second longest."`
-	MinQueue           float64     `default:"0" help:"Least length of a queue that is relieved."`
-	Queues             []float64   `placeholder:"LENGTH" help:"Queue lengths, one for each instance (default: the loads per capacity)."`
-	ThetaMax           cli.Share   `default:"0.08" help:"θ_max of --plan and --reach, a share of the fair load."`
-	MaxRounds          int         `placeholder:"N" help:"How often an instance may be relieved (default 1; for --reach any number of times)."`
-	TokenLimit         int         `placeholder:"N" help:"Tokens on the ring beyond which doubling is refused (default 1048576)."`
-	InstanceTokenLimit int         `aliases:"node-token-limit" placeholder:"N" help:"Greatest number of tokens of one instance that fitted and --reach consider (default 256)."`
-	MaxStates          int64       `placeholder:"N" help:"How many token counts fitted and --reach evaluate at most (default 1048576)."`
-	Seed               uint64      `default:"0" help:"The same seed gives the same simulation."`
+	Instances          []analyses.RingNode `type:"ring" own:"" aliases:"nodes" default:"4" placeholder:"N|ID:TOKENS:CAPACITY,…" help:"Task instances on the ring: their number, or a list such as 0,1:32,2:16:1.5 (default 4)."`
+	TokensPerInstance  int                 `placeholder:"N" help:"Tokens of an instance that does not name its own (default 16, under doubling 1)."`
+	Join               []analyses.RingNode `type:"node" placeholder:"ID:TOKENS:CAPACITY,…" help:"Instances that join (default: none)."`
+	Leave              []int32             `placeholder:"ID" help:"Instances that leave (default: none)."`
+	Method             ring.Method         `enum:"halving,doubling,fitted,none" default:"halving" help:"How tokens are redistributed: halving, doubling, fitted (--plan only), none (--simulate only)."`
+	Tau                float64             `type:"share" default:"0.2" help:"τ: the instance of the longest queue is relieved if that exceeds (1+τ) times the second longest."`
+	MinQueue           float64             `default:"0" help:"Least length of a queue that is relieved."`
+	Queues             []float64           `placeholder:"LENGTH" help:"Queue lengths, one for each instance (default: the loads per capacity)."`
+	ThetaMax           float64             `type:"share" default:"0.08" help:"θ_max of --plan and --reach, a share of the fair load."`
+	MaxRounds          int                 `placeholder:"N" help:"How often an instance may be relieved (default 1; for --reach any number of times)."`
+	TokenLimit         int                 `placeholder:"N" help:"Tokens on the ring beyond which doubling is refused (default 1048576)."`
+	InstanceTokenLimit int                 `aliases:"node-token-limit" placeholder:"N" help:"Greatest number of tokens of one instance that fitted and --reach consider (default 256)."`
+	MaxStates          int64               `placeholder:"N" help:"How many token counts fitted and --reach evaluate at most (default 1048576)."`
+	Seed               uint64              `default:"0" help:"The same seed gives the same simulation."`
 
 	Plan       bool   `group:"Analyses" help:"Plan a new ring for the loads."`
 	Reach      bool   `group:"Analyses" help:"Tell whether the ring alone can balance the loads, and what a routing table on top of it would cost."`
 	TableLimit *int64 `placeholder:"N" group:"Analyses" help:"Greatest size of that table (default: no limit)."`
 
-	Simulate     bool               `group:"Simulation" help:"Simulate the stream, without and with balancing."`
-	StateSchemes []ring.StateScheme `placeholder:"NAME" group:"Simulation" help:"What becomes of the state of keys that move: final_merge, state_forwarding, old_owner (default: the first two)."`
-	Mappers      int                `default:"4" group:"Simulation" help:"Number of mappers."`
-	Timing       timing             `placeholder:"ACTION=TICKS,…" group:"Simulation" help:"How long actions take, such as process=50,report=200: map, process, forward, network, report, merge, state, and jitter, a fraction (default: map, forward and network 1, process and report 100, merge and state 10, jitter 0.2)."`
-	Joins        ringJoins          `placeholder:"TICK:ID:TOKENS,…" group:"Simulation" help:"Instances that join while it runs (default: none)."`
-	Messages     int64              `placeholder:"N" group:"Simulation" help:"Messages to make of statistics (default: the sum of the frequencies, or 1,000,000)."`
+	Simulate     bool                `group:"Simulation" help:"Simulate the stream, without and with balancing."`
+	StateSchemes []ring.StateScheme  `placeholder:"NAME" group:"Simulation" help:"What becomes of the state of keys that move: final_merge, state_forwarding, old_owner (default: the first two)."`
+	Mappers      int                 `default:"4" group:"Simulation" help:"Number of mappers."`
+	Timing       analyses.RingTiming `type:"timing" placeholder:"ACTION=TICKS,…" group:"Simulation" help:"How long actions take, such as process=50,report=200: map, process, forward, network, report, merge, state, and jitter, a fraction (default: map, forward and network 1, process and report 100, merge and state 10, jitter 0.2)."`
+	Joins        []analyses.RingJoin `type:"join" placeholder:"TICK:ID:TOKENS,…" group:"Simulation" help:"Instances that join while it runs (default: none)."`
+	Messages     int64               `placeholder:"N" group:"Simulation" help:"Messages to make of statistics (default: the sum of the frequencies, or 1,000,000)."`
 
 	Paper          bool  `group:"Paper" help:"Repeat the experiments of DPA Load Balancer. They need no input."`
 	PaperMaxRounds []int `default:"1" group:"Paper" help:"Greatest numbers of rounds to try: 1 is Table 1; several are Fig. 3."`
 	PaperRuns      int   `default:"101" group:"Paper" help:"By how many seeds each figure is judged."`
 
-	analysisOutput
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
+	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
 }
 
 // Help shows what is analysed, and examples.
@@ -66,23 +69,18 @@ Examples:
     plannerd analyze ring --paper`
 }
 
-// nodes is the value of --instances.
-type nodes analyses.RingNodes
-
-// UnmarshalText reads "8" or "0:16,1:32:1.5".
-func (v *nodes) UnmarshalText(b []byte) (err error) {
-	numbered := func(id int32) analyses.RingNode { return analyses.RingNode{ID: id} }
-	*v, err = reading.CountOrList(string(b), analyses.MaxNodes, numbered, parseNode)
-	return err
+// FlagTypes are the types of flags of analyses.
+func FlagTypes() []kong.Option {
+	return []kong.Option{
+		cli.FlagType("ring", parseRing), cli.FlagType("node", parseNode), cli.FlagType("join", parseJoin),
+		cli.FlagType("timing", parseTiming),
+	}
 }
 
-// nodeList is the value of --join.
-type nodeList []analyses.RingNode
-
-// UnmarshalText reads "8,9:16:1.5".
-func (v *nodeList) UnmarshalText(b []byte) (err error) {
-	*v, err = reading.ParseList(string(b), parseNode)
-	return err
+// parseRing reads "8" or "0:16,1:32:1.5".
+func parseRing(text string) ([]analyses.RingNode, error) {
+	numbered := func(id int32) analyses.RingNode { return analyses.RingNode{ID: id} }
+	return reading.CountOrList(text, analyses.MaxNodes, numbered, parseNode)
 }
 
 // parseNode reads "id", "id:tokens" or "id:tokens:capacity".
@@ -108,85 +106,72 @@ func parseNode(s string) (n analyses.RingNode, err error) {
 	return n, nil
 }
 
-// ringJoins is the value of --joins.
-type ringJoins []analyses.RingJoin
-
-// UnmarshalText reads "5000:4:16,9000:5".
-func (v *ringJoins) UnmarshalText(b []byte) (err error) {
-	*v, err = reading.ParseList(string(b), func(part string) (j analyses.RingJoin, err error) {
-		at, node, _ := strings.Cut(part, ":")
-		tick, err := strconv.ParseInt(at, 10, 64)
-		n, bad := parseNode(node)
-		if err != nil || bad != nil || n.Capacity != 0 {
-			return j, fmt.Errorf("%q is no join: write tick:id or tick:id:tokens", part)
-		}
-		return analyses.RingJoin{Tick: tick, ID: n.ID, Tokens: n.Tokens}, nil
-	})
-	return err
+// parseJoin reads "5000:4" or "5000:4:16".
+func parseJoin(text string) (j analyses.RingJoin, err error) {
+	at, node, _ := strings.Cut(text, ":")
+	tick, err := strconv.ParseInt(at, 10, 64)
+	n, bad := parseNode(node)
+	if err != nil || bad != nil || n.Capacity != 0 {
+		return j, fmt.Errorf("%q is no join: write tick:id or tick:id:tokens", text)
+	}
+	return analyses.RingJoin{Tick: tick, ID: n.ID, Tokens: n.Tokens}, nil
 }
 
-// timing is the value of --timing.
-type timing analyses.RingTiming
-
-// UnmarshalText reads "process=50,jitter=0.1".
-func (v *timing) UnmarshalText(b []byte) error {
-	*v = timing{}
+// parseTiming reads "process=50,jitter=0.1".
+func parseTiming(text string) (v analyses.RingTiming, err error) {
 	actions := map[string]*int64{
 		"map": &v.Map, "process": &v.Process, "forward": &v.Forward, "network": &v.Network, "report": &v.Report,
 		"merge": &v.Merge, "state": &v.State,
 	}
-	for part := range strings.SplitSeq(string(b), ",") {
+	for part := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		ticks, known := actions[name]
-		var err error
 		switch {
 		case name == "jitter":
-			var x cli.Share
-			err = x.UnmarshalText([]byte(value))
-			v.Jitter = x.Float()
+			v.Jitter = new(float64)
+			*v.Jitter, err = cli.ParseShare(value)
 		case !known:
-			return fmt.Errorf("there is no action %q: there are map, process, forward, network, report, merge, state and jitter",
-				name)
+			return v, fmt.Errorf("there is no action %q: there are map, process, forward, network, report, merge, state and "+
+				"jitter", name)
 		default:
 			*ticks, err = strconv.ParseInt(value, 10, 64)
 			if err == nil && *ticks < 1 {
-				return fmt.Errorf("%s must take 1 tick at least", name)
+				return v, fmt.Errorf("%s must take 1 tick at least", name)
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %q is no number", name, value)
+			return v, fmt.Errorf("%s: %q is no number", name, value)
 		}
 	}
-	return nil
+	return v, nil
 }
 
 // Run analyses the ring and reports.
 func (c *analyzeRingCmd) Run(env *cli.Environment) error {
-	a, err := c.read(env, c.Plan || c.Reach || c.Simulate)
-	if err != nil {
+	if err := c.read(env, c.Plan || c.Reach || c.Simulate); err != nil {
 		return err
 	}
 	request, err := c.request()
 	if err != nil {
 		return err
 	}
-	result, err := watched(a, analyses.RunRing, request)
+	result, err := watched(env, &c.analysisInput, analyses.RunRing, request)
 	if err != nil {
 		return err
 	}
-	people := func(w *cli.Page) { writeRing(w, result, a.data != nil || c.Queues != nil) }
+	people := func(w *cli.Page) { writeRing(w, result, c.data != nil || c.Queues != nil) }
 	return env.Output(c.Output, func() any { return result }, people, ringCSV(result))
 }
 
 func (c *analyzeRingCmd) request() (analyses.RingRequest, error) {
 	r := analyses.RingRequest{
 		Nodes: analyses.RingNodes(c.Instances), TokensPerInstance: c.TokensPerInstance, Method: c.Method,
-		Tau: c.Tau.Float(), MinQueue: c.MinQueue,
-		Queues: c.Queues, ThetaMax: c.ThetaMax.Float(), MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit,
+		Tau: &c.Tau, MinQueue: c.MinQueue,
+		Queues: c.Queues, ThetaMax: &c.ThetaMax, MaxRounds: c.MaxRounds, TokenLimit: c.TokenLimit,
 		NodeTokenLimit: c.InstanceTokenLimit,
 		MaxStates:      c.MaxStates, Seed: c.Seed, Plan: c.Plan, Reach: c.Reach, TableLimit: c.TableLimit,
 		Simulate: c.Simulate,
-		Mappers:  c.Mappers, Timing: analyses.RingTiming(c.Timing), Joins: c.Joins, StateSchemes: c.StateSchemes,
+		Mappers:  c.Mappers, Timing: c.Timing, Joins: c.Joins, StateSchemes: c.StateSchemes,
 		Messages: c.Messages, Paper: c.Paper, PaperMaxRounds: c.PaperMaxRounds, PaperRuns: c.PaperRuns, Top: &c.Top,
 	}
 	for _, id := range c.Leave {

@@ -3,13 +3,11 @@ package analyzing
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
-	"plannerd/planner/ring"
 )
 
 // writeRing prints the analysis for people. judged: there are loads or queues.
@@ -45,18 +43,8 @@ func writeRingNodes(w *cli.Page, r *analyses.RingResult) {
 			cli.Theta(r.Theta))
 	}
 	fmt.Fprint(w, "\n\n")
-	var rows [][]string
-	for _, n := range r.Nodes {
-		rows = append(rows, []string{
-			cli.ID(n.ID), cli.Integer(n.Tokens), cli.SI(n.Capacity), cli.Percent(n.Share), cli.SI(n.Load), cli.Integer(n.Keys),
-			cli.SI(n.Queue),
-		})
-	}
-	cli.WriteTable(w, []cli.Column{
-		cli.Number("instance"), cli.Number("tokens"), cli.Number("capacity"), cli.Number("of the ring"), cli.Number("load"),
-		cli.Number("keys"),
-		cli.Number("queue"),
-	}, rows)
+	cli.WriteList(w, r.Nodes,
+		"instance = id id | tokens | capacity si | of the ring = share percent | load si | keys | queue si")
 }
 
 // writeVerdict prints what the policy says.
@@ -91,21 +79,12 @@ func writeRingChange(w *cli.Page, title string, c *analyses.RingChange) {
 			cli.Percent(m.Fraction),
 			cli.Theta(c.Skew.Before), cli.Theta(c.Skew.After), cli.Theta(c.Theta.Before), cli.Theta(c.Theta.After))
 	}
-	columns := []cli.Column{cli.Number("instance"), cli.Number("tokens"), cli.Number("after")}
+	columns := "instance = id id | tokens = tokens_before | after = tokens_after"
 	if c.Migration != nil {
-		columns = append(columns, cli.Number("load"), cli.Number("after"), cli.Number("keys"), cli.Number("after"),
-			cli.Number("state in"), cli.Number("state out"))
+		columns += " | load = load_before si | after = load_after si | keys = keys_before | after = keys_after" +
+			" | state_in si | state_out si"
 	}
-	var rows [][]string
-	for _, n := range c.Nodes {
-		row := []string{cli.ID(n.ID), cli.Integer(n.TokensBefore), cli.Integer(n.TokensAfter)}
-		if c.Migration != nil {
-			row = append(row, cli.SI(n.LoadBefore), cli.SI(n.LoadAfter), cli.Integer(n.KeysBefore), cli.Integer(n.KeysAfter),
-				cli.SI(n.StateIn), cli.SI(n.StateOut))
-		}
-		rows = append(rows, row)
-	}
-	titled(w, summary, columns, rows)
+	listed(w, summary, c.Nodes, columns)
 }
 
 // writeRingPlan prints a plan.
@@ -131,19 +110,17 @@ func writeRingPlan(w *cli.Page, p *analyses.RingPlan) {
 
 // writeReach prints what the ring can reach.
 func writeReach(w *cli.Page, r *analyses.RingReach) {
-	var rows [][]string
-	for _, m := range r.Methods {
-		tokens := make([]string, len(m.Nodes))
-		for i, n := range m.Nodes {
-			tokens[i] = count(n.Tokens)
-		}
-		rows = append(rows, []string{string(m.Method), string(m.Balances), cli.Theta(m.Theta), cli.Theta(m.LowerBound),
-			cli.Integer(m.Searched), reading.CutList(tokens)})
-	}
-	titled(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", cli.Theta(r.Theta),
-		shown(r.HeaviestKey), cli.Theta(r.HeaviestTheta)),
-		[]cli.Column{cli.Text("method"), cli.Text("can balance"), cli.Number("θ"), cli.Number("at best"), cli.Number("tried"),
-			cli.Text("tokens")}, rows)
+	listed(w, fmt.Sprintf("Reach: θ is %s; whatever the tokens, %s keeps it at %s or more", cli.Theta(r.Theta),
+		shown(r.HeaviestKey), cli.Theta(r.HeaviestTheta)), r.Methods,
+		"method | can balance = balances | θ = theta theta | at best = lower_bound theta | tried = searched"+
+			" | tokens = counts",
+		func(i int) cli.More {
+			var tokens []string
+			for _, n := range r.Methods[i].Nodes {
+				tokens = append(tokens, count(n.Tokens))
+			}
+			return cli.More{"counts": reading.CutList(tokens)}
+		})
 	t := r.Table
 	least := ""
 	if t.LowerBound != nil {
@@ -154,34 +131,30 @@ func writeReach(w *cli.Page, r *analyses.RingReach) {
 			"key"), cli.SI(t.State), least, cli.Percent(t.Fraction))
 }
 
+// runsOf are the runs of simulations, each without balancing and with it, and what each is
+// for the columns of a list.
+func runsOf(simulations []analyses.RingSimulation) (runs []analyses.RingRun, more func(run int) cli.More) {
+	for _, s := range simulations {
+		runs = append(runs, s.Baseline, s.Balanced)
+	}
+	return runs, func(run int) cli.More {
+		s := simulations[run/2]
+		if run%2 == 0 {
+			return cli.More{"state_scheme": s.StateScheme, "method": "none", "first": s.StateScheme, "how": "no balancing"}
+		}
+		return cli.More{"state_scheme": s.StateScheme, "method": s.Method, "first": "", "how": s.Method}
+	}
+}
+
 // writeSimulations prints the simulations side by side.
 func writeSimulations(w *cli.Page, simulations []analyses.RingSimulation) {
 	if len(simulations) == 0 {
 		return
 	}
-	var rows [][]string
-	add := func(state, method string, r *analyses.RingRun) {
-		moved := ""
-		if r.Stages != nil {
-			moved = cli.Integer(r.Stages.StatesMoved)
-		}
-		rows = append(rows, []string{
-			state, method, cli.Theta(r.Skew), cli.Integer(r.Rounds), cli.Integer(r.EventCount), cli.Integer(r.Forwarded),
-			cli.Integer(r.SplitKeys),
-			cli.Integer(r.Merges), moved, cli.SI(float64(r.Ticks)), yesNo(r.Consistent),
-		})
-	}
-	for i := range simulations {
-		s := &simulations[i]
-		add(string(s.StateScheme), "no balancing", &s.Baseline)
-		add("", string(s.Method), &s.Balanced)
-	}
-	titled(w, fmt.Sprintf("Simulation of %s", cli.Plural(simulations[0].Messages, "message")), []cli.Column{
-		cli.Text("state"), cli.Naming(cli.Text("")), cli.Number("S"), cli.Number("rounds"), cli.Number("changes"),
-		cli.Number("forwarded"),
-		cli.Number("split keys"), cli.Number("merges"),
-		cli.Number("states moved"), cli.Number("ticks"), cli.Text("counts agree"),
-	}, rows)
+	runs, more := runsOf(simulations)
+	listed(w, fmt.Sprintf("Simulation of %s", cli.Plural(simulations[0].Messages, "message")), runs,
+		"state = first | * = how | S = skew theta | rounds | changes = event_count | forwarded | split_keys | merges"+
+			" | states moved = stages/states_moved | ticks si | counts agree = consistent", more)
 }
 
 // writePaper prints the experiments of the paper.
@@ -189,33 +162,17 @@ func writePaper(w *cli.Page, paper []analyses.RingPaperRow, after bool) {
 	if len(paper) == 0 {
 		return
 	}
-	var rows [][]string
-	for _, r := range paper {
-		published := ""
-		if r.PublishedBalanced != nil {
-			published = skew(*r.PublishedBalanced)
-		}
-		rows = append(rows, []string{
-			r.Workload, string(r.Method), count(r.MaxRounds), skew(r.PublishedBaseline), skew(r.Baseline), published,
-			skew(r.Balanced.Median),
-			skew(r.Balanced.Least) + "–" + skew(r.Balanced.Greatest), skew(r.Floor), cli.Integer(r.Forwarded),
-			cli.Integer(r.SplitKeys),
-		})
-	}
 	if after {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprint(w, "DPA Load Balancer, Table 1 and Fig. 3: S without and with balancing, the paper's and ours\n\n")
-	cli.WriteTable(w, []cli.Column{
-		cli.Text("workload"), cli.Naming(cli.Text("method")), cli.Naming(cli.Number("rounds")), cli.Number("paper"),
-		cli.Number("ours"),
-		cli.Number("paper, balanced"), cli.Number("ours, median"),
-		cli.Text("over seeds"), cli.Number("at best"), cli.Number("forwarded"), cli.Number("split keys"),
-	}, rows)
+	cli.WriteList(w, paper, "workload | method* = method | rounds* = max_rounds id | paper = published_baseline two"+
+		" | ours = baseline two | paper, balanced = published_balanced two | ours, median = balanced/median two"+
+		" | over seeds = range | at best = floor two | forwarded | split_keys",
+		func(i int) cli.More {
+			return cli.More{"range": fmt.Sprintf("%.2f–%.2f", paper[i].Balanced.Least, paper[i].Balanced.Greatest)}
+		})
 }
-
-// skew writes S as the paper does.
-func skew(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
 // ringCSV writes what was asked for last.
 func ringCSV(r *analyses.RingResult) func(io.Writer) error {
@@ -226,8 +183,9 @@ func ringCSV(r *analyses.RingResult) func(io.Writer) error {
 		return cli.CsvOf(r.Paper, "workload method max_rounds published_baseline baseline published_balanced "+
 			"median=balanced/median least=balanced/least greatest=balanced/greatest floor forwarded split_keys rounds")
 	case r.Simulations != nil:
-		return cli.CsvOf(simulationRows(r.Simulations), "state_scheme method skew rounds changes=event_count "+
-			"forwarded split_keys merges states_moved=stages/states_moved ticks merge_ticks consistent")
+		runs, more := runsOf(r.Simulations)
+		return cli.CsvOf(runs, "state_scheme method skew rounds changes=event_count "+
+			"forwarded split_keys merges states_moved=stages/states_moved ticks merge_ticks consistent", more)
 	case r.Reach != nil:
 		return cli.CsvOf(r.Reach.Methods, "method balances theta lower_bound evidence searched")
 	case r.Plan != nil:
@@ -236,20 +194,4 @@ func ringCSV(r *analyses.RingResult) func(io.Writer) error {
 		return cli.CsvOf(r.Rescale.Nodes, change)
 	}
 	return cli.CsvOf(r.Nodes, "node=id tokens capacity share load keys queue")
-}
-
-// simulationRow is a simulated run in CSV.
-type simulationRow struct {
-	analyses.RingRun
-	StateScheme ring.StateScheme `json:"state_scheme"`
-	Method      ring.Method      `json:"method"`
-}
-
-func simulationRows(simulations []analyses.RingSimulation) (rows []simulationRow) {
-	for i := range simulations {
-		s := &simulations[i]
-		rows = append(rows, simulationRow{s.Baseline, s.StateScheme, "none"}, simulationRow{s.Balanced, s.StateScheme,
-			s.Method})
-	}
-	return rows
 }

@@ -3,7 +3,6 @@ package analyzing
 import (
 	"fmt"
 	"io"
-	"strconv"
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
@@ -14,7 +13,7 @@ import (
 type analyzeSchemesCmd struct {
 	analysisInput
 	Instances         reading.Instances        `default:"8" placeholder:"N|ID:CAPACITY,…" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
-	ThetaMax          cli.Share                `default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
+	ThetaMax          float64                  `type:"share" default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
 	Hash              string                   `enum:"ring,modulo" default:"ring" help:"Where keys are before: ring or modulo."`
 	TokensPerInstance int                      `placeholder:"N" help:"Ring: tokens of each instance (default ${tokens})."`
 	TableLimit        *int64                   `placeholder:"N" help:"Greatest size of the routing table, in entries (default: no limit)."`
@@ -30,7 +29,7 @@ type analyzeSchemesCmd struct {
 	Seed              uint64                   `default:"0" help:"The same seed gives the same stream."`
 	Seeds             int                      `default:"5" help:"By how many seeds pkg is judged."`
 
-	cli.OutputFlag
+	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 }
 
 // Help shows the schemes and examples.
@@ -63,12 +62,11 @@ Examples:
 
 // Run compares and reports.
 func (c *analyzeSchemesCmd) Run(env *cli.Environment) error {
-	a, err := c.read(env, true)
-	if err != nil {
+	if err := c.read(env, true); err != nil {
 		return err
 	}
 	request := c.request()
-	result, err := watched(a, analyses.RunSchemes, request)
+	result, err := watched(env, &c.analysisInput, analyses.RunSchemes, request)
 	if err != nil {
 		return err
 	}
@@ -79,7 +77,7 @@ func (c *analyzeSchemesCmd) Run(env *cli.Environment) error {
 func (c *analyzeSchemesCmd) request() analyses.SchemesRequest {
 	mergeable := !c.Whole
 	r := analyses.SchemesRequest{
-		ThetaMax: c.ThetaMax.Float(), Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit,
+		ThetaMax: &c.ThetaMax, Hash: c.Hash, TokensPerInstance: c.TokensPerInstance, TableLimit: c.TableLimit,
 		Mergeable:  &mergeable,
 		MaxChoices: c.MaxChoices, Sources: c.Sources, LoadInformation: c.LoadInformation,
 		AggregationPeriod: c.AggregationPeriod, MaxRounds: c.MaxRounds, MaxIntervals: c.MaxIntervals,
@@ -97,32 +95,30 @@ func writeSchemes(w *cli.Page, r *analyses.SchemesResult) {
 		"below %s\n\n",
 		cli.Plural(r.Keys, "key"), cli.Plural(r.Instances,
 			"instance"), cli.Theta(r.ThetaMax), cli.Percent(r.P1), cli.Theta(r.LeastTheta))
-	columns := []cli.Column{
-		cli.Text("scheme"), cli.Naming(cli.Text("")), cli.Number("θ"), cli.Number("I(m)/m"), cli.Text("balanced"),
-		cli.Text("keys"), cli.Number("pairs held"),
-		cli.Number("table"), cli.Number("tokens"), cli.Number("intervals"), cli.Number("moved"), cli.Number("of all"),
-		cli.Number("to merge"),
-	}
-	var rows [][]string
-	for _, f := range r.Schemes {
-		keys, how := "whole", f.Method
-		if !f.KeepsKeys {
-			keys = "split"
-		}
-		if f.Choices > 0 {
-			how = "d = " + count(f.Choices)
-		}
-		balanced := yesNo(f.Balanced)
-		if !f.TableWithinLimit {
-			balanced += ", table over limit"
-		}
-		rows = append(rows, []string{
-			string(f.Scheme), how, cli.Theta(f.Theta), imbalance(f.Imbalance), balanced, keys, cli.Integer(f.Pairs),
-			held(f.TableEntries), held(f.Tokens),
-			held(f.Intervals), cli.SI(f.StateMoved), cli.Percent(f.StateFraction), cli.SI(f.AggregationMessages),
+	cli.WriteList(w, r.Schemes, "scheme | * = how | θ = theta theta | I(m)/m = imbalance small | balanced = verdict"+
+		" | keys | pairs held = pairs | table = held_entries right | tokens = held_tokens right"+
+		" | intervals = held_intervals right"+
+		" | moved = state_moved si | of all = state_fraction percent | to merge = aggregation_messages si",
+		func(i int) cli.More {
+			f := r.Schemes[i]
+			more := cli.More{
+				"how": f.Method, "verdict": "no", "keys": "split", "held_entries": held(f.TableEntries),
+				"held_tokens": held(f.Tokens), "held_intervals": held(f.Intervals),
+			}
+			if f.KeepsKeys {
+				more["keys"] = "whole"
+			}
+			if f.Choices > 0 {
+				more["how"] = "d = " + count(f.Choices)
+			}
+			if f.Balanced {
+				more["verdict"] = "yes"
+			}
+			if !f.TableWithinLimit {
+				more["verdict"] = more["verdict"].(string) + ", table over limit"
+			}
+			return more
 		})
-	}
-	cli.WriteTable(w, columns, rows)
 	if r.Sampled {
 		fmt.Fprintf(w, "\npkg was run on %s that were drawn: its pairs and what is to merge are those of this sample\n",
 			cli.Plural(r.Messages, "message"))
@@ -138,20 +134,8 @@ func held(n int64) string {
 	return cli.Integer(n)
 }
 
-// imbalance writes a fraction that may be tiny.
-func imbalance(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
-
-// schemeRow is a scheme in CSV.
-type schemeRow struct {
-	analyses.SchemeFigures
-	Recommended bool `json:"recommended"`
-}
-
 func schemesCSV(r *analyses.SchemesResult) func(io.Writer) error {
-	rows := make([]schemeRow, len(r.Schemes))
-	for i, f := range r.Schemes {
-		rows[i] = schemeRow{f, f.Scheme == r.Recommendation.Scheme}
-	}
-	return cli.CsvOf(rows, "scheme theta imbalance balanced table_within_limit keeps_keys pairs table_entries "+
-		"tokens intervals keys_moved state_moved state_fraction aggregation_messages method choices recommended")
+	return cli.CsvOf(r.Schemes, "scheme theta imbalance balanced table_within_limit keeps_keys pairs table_entries "+
+		"tokens intervals keys_moved state_moved state_fraction aggregation_messages method choices recommended",
+		func(i int) cli.More { return cli.More{"recommended": r.Schemes[i].Scheme == r.Recommendation.Scheme} })
 }

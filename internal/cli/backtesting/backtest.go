@@ -22,14 +22,14 @@ type Backtest struct {
 	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
 	reading.TextFlags
 	reading.OperatorFlags
-	EntryGrace int         `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
-	ThetaMax   []cli.Share `own:"" default:"0.08" placeholder:"θ" group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported by what its recommended policy came to (default 0.08)."`
-	TableLimit *int64      `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
-	Forecasts  forecasts   `placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
-	Targets    []cli.Share `placeholder:"PART" group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
-	Window     int         `own:"" least:"1" default:"5" group:"Parameters" help:"For how many intervals keys keep their state. Where none is reported it is the cost of these intervals."`
-	Added      bool        `name:"added-state" group:"Parameters" help:"The rows' state is what their interval added: keys have the sum over --window intervals (default: it is all state that they have)."`
-	cli.OutputFlag
+	EntryGrace int               `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
+	ThetaMax   []float64         `type:"share" own:"" default:"0.08" placeholder:"θ,..." group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported by what its recommended policy came to (default 0.08)."`
+	TableLimit *int64            `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
+	Forecasts  []forecast.Config `type:"forecast" placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
+	Targets    []float64         `type:"share" placeholder:"PART,..." group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
+	Window     int               `own:"" least:"1" default:"5" group:"Parameters" help:"For how many intervals keys keep their state. Where none is reported it is the cost of these intervals."`
+	Added      bool              `name:"added-state" group:"Parameters" help:"The rows' state is what their interval added: keys have the sum over --window intervals (default: it is all state that they have)."`
+	Output     string            `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 }
 
 // Help explains what is judged, and shows examples.
@@ -62,17 +62,8 @@ Examples:
     plannerd generate --intervals 30 | plannerd backtest - --instances 15 --output json`
 }
 
-// forecasts is the value of --forecasts.
-type forecasts []forecast.Config
-
-// UnmarshalText reads "last,ewma:0.5,seasonal:0.35:24".
-func (v *forecasts) UnmarshalText(b []byte) (err error) {
-	*v, err = reading.ParseList(string(b), parseForecast)
-	return err
-}
-
-// parseForecast reads a method, its alpha and its period.
-func parseForecast(text string) (forecast.Config, error) {
+// ParseForecast reads a method, its alpha and its period.
+func ParseForecast(text string) (forecast.Config, error) {
 	parts := strings.Split(text, ":")
 	c := forecast.Config{Method: forecast.Method(parts[0])}
 	var err error
@@ -132,7 +123,7 @@ func (c *Backtest) grid() (policy.Grid, error) {
 		if !(part >= 0 && part <= 1) {
 			return g, cli.Usagef("--targets: must be from 0%% to 100%% of θ_max")
 		}
-		g.Targets = append(g.Targets, float64(part))
+		g.Targets = append(g.Targets, part)
 	}
 	return g, nil
 }
@@ -144,7 +135,7 @@ func (c *Backtest) Run(env *cli.Environment) error {
 		return err
 	}
 	for _, thetaMax := range c.ThetaMax {
-		options := planner.Options{ThetaMax: float64(thetaMax), TableLimit: c.TableLimit}
+		options := planner.Options{ThetaMax: thetaMax, TableLimit: c.TableLimit}
 		if err := options.Validate(); err != nil {
 			return reading.AsFlag(err)
 		}
@@ -163,16 +154,16 @@ func (c *Backtest) Run(env *cli.Environment) error {
 	}
 	return env.Output(c.Output, func() any {
 		if len(reports) > 1 {
-			return Documents{planner.Revision, reports}
+			return map[string]any{"reports": reports}
 		}
-		return Document{planner.Revision, reports[0]}
+		return reports[0]
 	}, func(w *cli.Page) {
 		if len(reports) > 1 {
 			c.writeBeside(w, reports)
 			return
 		}
 		c.write(w, reports[0])
-	}, func(w io.Writer) error { return writeBacktestCSV(w, reports) })
+	}, backtestCSV(reports))
 }
 
 // read reads the input.
@@ -183,17 +174,15 @@ func (c *Backtest) read(env *cli.Environment) (*backtest.History, error) {
 	}
 	defer in.Close()
 	in.Operator, in.KeysOnly = &c.OperatorFlags, true
-	history, sums := backtest.NewHistory(c.Window), drive.NewSums(c.Window)
+	history := backtest.NewHistory(c.Window)
 	if c.Added {
+		in.SumUp(c.Window)
 		history = backtest.NewHistory(1) // the sums are those of all keys that have any
 	}
-	for next := in.Source(); ; {
-		interval, document, err := next()
+	for {
+		interval, document, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return history, nil
-		}
-		if err == nil && c.Added {
-			document.Stats, err = sums.Add(document.Stats)
 		}
 		if err == nil {
 			err = history.Add(interval, document.Stats)
@@ -214,7 +203,7 @@ func (c *Backtest) search(env *cli.Environment, h *backtest.History, op drive.Op
 	progress.Describe("running policies")
 	for _, thetaMax := range c.ThetaMax {
 		run := backtest.Operator{Target: op.Target, Base: op.Base, Options: op.Options, EntryGrace: c.EntryGrace}
-		run.Options.ThetaMax = float64(thetaMax)
+		run.Options.ThetaMax = thetaMax
 		candidates := backtest.Candidates(grid.Policies(run.Options.ThetaMax))
 		report, err := backtest.Search(env.Ctx, h, run, candidates, func(int) { progress.Add(1) })
 		if err != nil {
@@ -223,16 +212,4 @@ func (c *Backtest) search(env *cli.Environment, h *backtest.History, op drive.Op
 		reports = append(reports, report)
 	}
 	return reports, nil
-}
-
-// Document is the JSON document of backtest.
-type Document struct {
-	PlannerRevision string `json:"planner_revision"`
-	*backtest.Report
-}
-
-// Documents is that of several θ_max.
-type Documents struct {
-	PlannerRevision string             `json:"planner_revision"`
-	Reports         []*backtest.Report `json:"reports"`
 }

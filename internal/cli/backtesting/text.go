@@ -3,7 +3,6 @@ package backtesting
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -21,24 +20,11 @@ func (c *Backtest) write(w *cli.Page, r *backtest.Report) {
 	}
 	fmt.Fprintf(w, "%s, %s, θ_max %s, %sjudged on the last %d\n\n", cli.Plural(r.Intervals, "interval"),
 		cli.Plural(len(c.Instances), "instance"), cli.Exact(r.ThetaMax), chosen, r.Baseline.Judged.Intervals)
-	columns := []cli.Column{cli.Text(""), cli.Naming(cli.Text("forecast")), cli.Naming(cli.Number("target")),
-		cli.Number("above θ_max"),
-		cli.Number("median θ"), cli.Number("p95"), cli.Number("mean excess"), cli.Number("moved"), cli.Number("bound"),
-		cli.Number("found"),
-		cli.Number("returned"), cli.Number("plans"), cli.Number("table")}
-	rows := [][]string{backtestRow("", "mixed on last", r.ThetaMax, r.Baseline)}
-	for i, result := range r.Results {
-		mark := ""
-		if result.Pareto {
-			mark = "*"
-		}
-		if r.Recommended != nil && *r.Recommended == i {
-			mark = "=>" + mark
-		}
-		p := result.Policy
-		rows = append(rows, backtestRow(mark, forecastText(p.Forecast), *p.TargetTheta, result))
-	}
-	cli.WriteTable(w, columns, rows)
+	results, more := resultsOf(r)
+	cli.WriteList(w, results, "= mark | forecast* = by | target* = target theta | above θ_max = judged/above ?percent"+
+		" | median θ = judged/theta_median ?theta | p95 = judged/theta_p95 ?theta | mean excess = judged/excess ?theta"+
+		" | moved = judged/moved ?percent | bound = hindsight/bound ?percent | found = hindsight/found ?percent"+
+		" | returned = judged/returned ?percent | plans = judged/plans ?count | table = judged/table ?count", more)
 	fmt.Fprint(w, "\n* on the Pareto front of moved state and mean excess over θ_max\n\n")
 	if r.Recommended != nil {
 		chosen := r.Results[*r.Recommended].Policy
@@ -64,30 +50,25 @@ func (c *Backtest) writeBeside(w *cli.Page, reports []*backtest.Report) {
 	first := reports[0]
 	fmt.Fprintf(w, "%s, %s, policies judged on the last %d\n\n", cli.Plural(first.Intervals, "interval"),
 		cli.Plural(len(c.Instances), "instance"), first.Baseline.Judged.Intervals)
-	columns := []cli.Column{cli.Naming(cli.Number("θ_max")), cli.Text("recommended"), cli.Number("target"),
-		cli.Number("above θ_max"),
-		cli.Number("median θ"), cli.Number("p95"), cli.Number("moved"), cli.Number("mixed: above"), cli.Number("median θ"),
-		cli.Number("moved"),
-		cli.Number("noise floor")}
-	var rows [][]string
 	var kept *backtest.Report
 	for _, r := range reports {
-		row := append([]string{cli.Exact(r.ThetaMax)}, slices.Repeat([]string{"-"}, len(columns)-1)...)
-		if f := r.Floor; f != nil {
-			row[10] = cli.Theta(f.Median)
+		i := r.Recommended
+		if i != nil && r.Results[*i].Judged.Above <= 1-often && (kept == nil || r.ThetaMax < kept.ThetaMax) {
+			kept = r
 		}
-		if i := r.Recommended; i != nil {
-			p, f, base := r.Results[*i].Policy, r.Results[*i].Judged, r.Baseline.Judged
-			copy(row[1:], []string{forecastText(p.Forecast), cli.Theta(*p.TargetTheta), cli.Percent(f.Above),
-				cli.Theta(f.Median),
-				cli.Theta(f.P95), cli.Percent(f.Moved), cli.Percent(base.Above), cli.Theta(base.Median), cli.Percent(base.Moved)})
-			if f.Above <= 1-often && (kept == nil || r.ThetaMax < kept.ThetaMax) {
-				kept = r
-			}
-		}
-		rows = append(rows, row)
 	}
-	cli.WriteTable(w, columns, rows)
+	cli.WriteList(w, reports, "θ_max* = theta_max exact | recommended = by ? | target = best/policy/target_theta ?theta"+
+		" | above θ_max = best/judged/above ?percent | median θ = best/judged/theta_median ?theta"+
+		" | p95 = best/judged/theta_p95 ?theta | moved = best/judged/moved ?percent | mixed: above = mixed/above ?percent"+
+		" | median θ = mixed/theta_median ?theta | moved = mixed/moved ?percent | noise floor = noise_floor/median ?theta",
+		func(i int) cli.More {
+			r := reports[i]
+			if r.Recommended == nil {
+				return cli.More{"by": nil, "best": nil, "mixed": nil}
+			}
+			best := &r.Results[*r.Recommended]
+			return cli.More{"by": forecastText(best.Policy.Forecast), "best": best, "mixed": &r.Baseline.Judged}
+		})
 	fmt.Fprintf(w, "\nThe noise floor is the median θ that would remain if all expected loads were even.\n\n")
 	switch {
 	case first.Recommended == nil:
@@ -121,42 +102,43 @@ func floorText(median, p95, thetaMax float64) string {
 	return text
 }
 
-// backtestRow is the line of a policy.
-func backtestRow(mark, forecast string, target float64, r backtest.Result) []string {
-	f := r.Judged
-	if f.Intervals == 0 {
-		return append([]string{mark, forecast, cli.Theta(target)}, slices.Repeat([]string{"-"}, 10)...)
-	}
-	bound, found := "-", "-"
-	if h := r.Hindsight; h != nil {
-		bound = cli.Percent(h.Bound)
-		if h.Found != nil {
-			found = cli.Percent(*h.Found)
+// resultsOf are the results of a backtest, that of mixed on the last interval first, and what
+// a line says of each beside its figures.
+func resultsOf(r *backtest.Report) (results []backtest.Result, more func(result int) cli.More) {
+	results = append([]backtest.Result{r.Baseline}, r.Results...)
+	return results, func(i int) cli.More {
+		more := cli.More{"mark": "", "by": "mixed on last", "target": r.ThetaMax, "judged": &results[i].Judged}
+		if results[i].Judged.Intervals == 0 {
+			more["judged"] = nil
 		}
+		if i == 0 {
+			return more
+		}
+		p, mark := results[i].Policy, ""
+		if r.Recommended != nil && *r.Recommended == i-1 {
+			mark = "=>"
+		}
+		if results[i].Pareto {
+			mark += "*"
+		}
+		more["mark"], more["by"], more["target"] = mark, forecastText(p.Forecast), *p.TargetTheta
+		return more
 	}
-	return []string{mark, forecast, cli.Theta(target), cli.Percent(f.Above), cli.Theta(f.Median), cli.Theta(f.P95),
-		cli.Theta(f.Excess),
-		cli.Percent(f.Moved), bound, found, cli.Percent(f.Returned), cli.Integer(f.Plans), cli.Integer(f.Table)}
 }
 
-// backtestLine is a result in CSV.
-type backtestLine struct {
-	backtest.Result
-	Recommended bool    `json:"recommended"`
-	ThetaMax    float64 `json:"theta_max"`
-}
-
-func writeBacktestCSV(w io.Writer, reports []*backtest.Report) error {
-	var lines []backtestLine
+func backtestCSV(reports []*backtest.Report) func(io.Writer) error {
+	var results []backtest.Result
+	var beside []cli.More
 	for _, r := range reports {
-		lines = append(lines, backtestLine{Result: r.Baseline, ThetaMax: r.ThetaMax})
-		for i, result := range r.Results {
-			lines = append(lines, backtestLine{result, r.Recommended != nil && *r.Recommended == i, r.ThetaMax})
+		for i, result := range append([]backtest.Result{r.Baseline}, r.Results...) {
+			results = append(results, result)
+			beside = append(beside,
+				cli.More{"theta_max": r.ThetaMax, "recommended": r.Recommended != nil && *r.Recommended == i-1})
 		}
 	}
 	figures := strings.Fields("intervals above theta_median theta_p95 excess moved returned plans table")
-	return cli.CsvOf(lines, "strategy forecast=policy/forecast/method alpha=policy/forecast/alpha "+
+	return cli.CsvOf(results, "strategy forecast=policy/forecast/method alpha=policy/forecast/alpha "+
 		"period=policy/forecast/period target_theta=policy/target_theta recommended pareto"+
 		" tuning/"+strings.Join(figures, " tuning/")+" judged/"+strings.Join(figures, " judged/")+
-		" hindsight/bound hindsight/found theta_max")(w)
+		" hindsight/bound hindsight/found theta_max", func(i int) cli.More { return beside[i] })
 }

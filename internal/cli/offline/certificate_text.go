@@ -8,44 +8,6 @@ import (
 	"plannerd/planner"
 )
 
-// certificateFigures is a certificate as the HTTP API writes it.
-type certificateFigures struct {
-	LowerBound *float64  `json:"lower_bound"`
-	Gap        *float64  `json:"gap"`
-	Scope      string    `json:"scope"`
-	Infeasible bool      `json:"infeasible"`
-	Unmet      unmetList `json:"unmet"`
-}
-
-// unmetList has what cannot be met.
-type unmetList []planner.Unmet
-
-// String is for CSV: each constraint>=amount.
-func (l unmetList) String() string {
-	parts := make([]string, len(l))
-	for i, u := range l {
-		parts[i] = string(u.Constraint) + ">=" + cli.Exact(u.AtLeast)
-	}
-	return strings.Join(parts, ";")
-}
-
-// certificateOf is nil where there is no certificate.
-func certificateOf(s step) *certificateFigures {
-	c := s.Plan.Certificate
-	if c == nil {
-		return nil
-	}
-	out := &certificateFigures{LowerBound: &c.LowerBound, Gap: c.Gap, Scope: "keys", Infeasible: c.Infeasible,
-		Unmet: c.Unmet}
-	if s.classes != nil {
-		out.Scope = "classes"
-	}
-	if c.Infeasible {
-		out.LowerBound = nil
-	}
-	return out
-}
-
 // certificateText says in sentences what is proven of a plan; "" when nothing is.
 func certificateText(p *planner.Plan) string {
 	c := p.Certificate
@@ -110,12 +72,4 @@ func unmetText(o planner.Options, u planner.Unmet) string {
 	}
 	return fmt.Sprintf("at least %s must migrate (the limit is %s)", amountText(unit, u.AtLeast, 4),
 		amountText(unit, u.Limit, limitDigits))
-}
-
-// gapText is a gap in a table for people.
-func gapText(gap *float64) string {
-	if gap == nil {
-		return "-"
-	}
-	return cli.Percent(*gap)
 }

@@ -1,15 +1,17 @@
 package offline
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
+	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
 
@@ -82,19 +84,19 @@ func (c *Compare) Run(env *cli.Environment) error {
 	if err != nil {
 		return err
 	}
-	summaries := make([]summary, len(drivers))
-	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) { return in.Source(), drivers, nil },
+	summaries := make([]drive.Summary, len(drivers))
+	err = c.drive(env, func(*reading.Input) ([]*driver, error) { return drivers, nil },
 		func(in *reading.Input, i int, s step) {
-			summaries[i].add(s)
+			summaries[i].Add(s.Step)
 			next := drivers[(i+1)%len(drivers)].Operator().Strategy
 			in.Progress.Describe(fmt.Sprintf("interval %d: %s", s.Interval, next))
 		})
 	if err != nil {
 		return err
 	}
-	rows := compareRows(drivers, summaries)
+	rows := outcomesOf(drivers, summaries)
 	return env.Output(c.Output, func() any { return comparisonOf(rows) }, func(w *cli.Page) { c.writeTable(w, rows) },
-		func(w io.Writer) error { return writeCompareCSV(w, rows) })
+		outcomesCSV(rows))
 }
 
 // beside returns a driver for each strategy with each combination of parameters.
@@ -125,41 +127,38 @@ func (c *Compare) beside(env *cli.Environment) ([]*driver, error) {
 // Comparison is the JSON document of compare.
 type Comparison struct {
 	// Parameters are null where the results have different ones.
-	Parameters      *planParameters   `json:"parameters"`
-	PlannerRevision string            `json:"planner_revision"`
-	Results         []StrategyFigures `json:"results"`
+	Parameters      *parameters.Values `json:"parameters"`
+	PlannerRevision string             `json:"planner_revision"`
+	Curve           []Outcome          `json:"curve,omitzero"` // its bounds are on θ
+	Results         []Outcome          `json:"results"`
 }
 
-func comparisonOf(rows []StrategyFigures) Comparison {
+func comparisonOf(rows []Outcome) Comparison {
 	c := Comparison{PlannerRevision: planner.Revision, Results: rows}
-	if len(varying(optionsOf(rows))) == 0 {
+	if len(varying(rows)) == 0 {
 		c.Parameters = &rows[0].Parameters
 	}
 	return c
 }
 
-// optionsOf are the parameters of the results.
-func optionsOf(rows []StrategyFigures) []planner.Options {
-	all := make([]planner.Options, len(rows))
-	for i := range rows {
-		all[i] = rows[i].options
-	}
-	return all
+// Outcome is what a strategy came to over the whole input.
+type Outcome struct {
+	Strategy   string            `json:"strategy"`
+	Instances  int               `json:"instances"`
+	Parameters parameters.Values `json:"parameters"`
+	Pareto     bool              `json:"pareto"`
+	TimedOut   bool              `json:"timed_out"`
+	drive.Report
+	// Beside a curve, CurveTheta is the least θ of its points that move no more than the
+	// strategy, CurveFraction the least share of all state that those of no greater θ move:
+	// medians, absent when there are no such points.
+	CurveTheta    *float64 `json:"curve_theta,omitzero"`
+	CurveFraction *float64 `json:"curve_fraction,omitzero"`
+
+	form *drive.Compaction // of the newest plan
 }
 
-// StrategyFigures are the figures of one strategy over the whole input.
-type StrategyFigures struct {
-	Strategy   string         `json:"strategy"`
-	Instances  int            `json:"instances"`
-	Parameters planParameters `json:"parameters"`
-	Pareto     bool           `json:"pareto"`
-	TimedOut   bool           `json:"timed_out"`
-	StreamSummary
-	options planner.Options
-	form    *CompactionFigures // of the newest plan
-}
-
-func compareRows(drivers []*driver, summaries []summary) []StrategyFigures {
+func outcomesOf(drivers []*driver, summaries []drive.Summary) []Outcome {
 	instances := func(d *driver) int { return len(d.Operator().Target.Instances) }
 	outcomes := map[int][]*planner.Outcome{} // by the number of instances
 	for i, d := range drivers {
@@ -169,171 +168,107 @@ func compareRows(drivers []*driver, summaries []summary) []StrategyFigures {
 	for n, of := range outcomes {
 		fronts[n] = planner.Front(of)
 	}
-	rows := make([]StrategyFigures, len(drivers))
+	rows := make([]Outcome, len(drivers))
 	for i, d := range drivers {
-		n := instances(d)
-		pareto := fronts[n][0]
+		n, r := instances(d), summaries[i].Report()
+		rows[i] = Outcome{
+			Strategy: d.Operator().Strategy, Instances: n, Parameters: d.values(), Pareto: fronts[n][0],
+			TimedOut: r.Planned < r.Intervals, Report: r, form: summaries[i].Form(),
+		}
 		fronts[n] = fronts[n][1:]
-		rows[i] = StrategyFigures{
-			Strategy: d.Operator().Strategy, Instances: n, Parameters: parametersOf(d.Operator().Options), Pareto: pareto,
-			options:       d.Operator().Options,
-			TimedOut:      summaries[i].Planned < summaries[i].Intervals,
-			StreamSummary: summaryOf(&summaries[i]),
-		}
-		if n := len(summaries[i].forms); n > 0 {
-			rows[i].form = summaries[i].forms[n-1]
-		}
 	}
 	return rows
 }
 
+// missing are the figures that a strategy without a plan has none of.
+var missing = cli.More{
+	"theta_after": nil, "migrated_keys": nil, "migrated_state": nil, "migrated_fraction": nil, "certificates": nil,
+	"table_size": nil, "realised": nil, "balanced": nil, "compaction": nil, "curve_theta": nil, "curve_fraction": nil,
+	"bound": nil,
+}
+
 // writeTable prints the comparison for people.
-func (c *Compare) writeTable(w *cli.Page, results []StrategyFigures) {
-	all := optionsOf(results)
+func (c *Compare) writeTable(w *cli.Page, results []Outcome) {
 	intervals := results[0].Intervals
 	from := ""
 	if len(c.ScaleTo) > 0 {
 		from = "from "
 	}
 	fmt.Fprintf(w, "%s, %s%s, %s", cli.Plural(intervals, "interval"), from, cli.Plural(len(c.Instances), "instance"),
-		gridGoals(all))
-	if i := slices.IndexFunc(results, func(r StrategyFigures) bool { return r.form != nil }); i >= 0 && intervals == 1 {
-		fmt.Fprintf(w, "\n%s\n\n", results[i].form.describe())
+		gridGoals(results))
+	if i := slices.IndexFunc(results, func(r Outcome) bool { return r.form != nil }); i >= 0 && intervals == 1 {
+		fmt.Fprintf(w, "\n%s\n\n", describe(results[i].form))
 	} else {
 		fmt.Fprintf(w, "%s\n\n", c.degreeText())
 	}
-	columns := []cli.Column{cli.Text(""), cli.Text("strategy"), cli.Number("θ after"), cli.Number("state"),
-		cli.Number("of all"), cli.Number("gap"),
-		cli.Number("keys"), cli.Number("table"), cli.Number("balanced"), cli.Number("time"), cli.Text("")}
-	if intervals > 1 {
-		columns = []cli.Column{cli.Text(""), cli.Text("strategy"), cli.Number("θ planned"), cli.Number("θ realised"),
-			cli.Number("p95"),
-			cli.Number("above θ_max"), cli.Number("total state"), cli.Number("moved"), cli.Number("returned"), cli.Number("gap"),
-			cli.Number("median table"), cli.Number("max"), cli.Number("total time"), cli.Text("")}
-	}
-	var rows [][]string
-	for _, r := range results {
-		if intervals > 1 {
-			rows = append(rows, c.streamRow(r))
-		} else {
-			rows = append(rows, c.row(r))
-		}
-	}
-	if c.Compact > 0 {
-		columns, rows = withForms(columns, rows, results)
-	}
-	if c.Split {
-		columns, rows = withMerges(columns, rows, results)
-	}
-	for i, d := range varying(all) {
-		columns = slices.Insert(columns, 2+i, cli.Naming(cli.Number(titleOf(&d))))
-		for j := range rows {
-			rows[j] = slices.Insert(rows[j], 2+i, shownAs(&d, all[j]))
-		}
-	}
+	columns, over := "= mark | strategy", varying(results)
 	if len(c.ScaleTo) > 0 {
-		columns = slices.Insert(columns, 2, cli.Naming(cli.Number("instances")))
-		for j, r := range results {
-			rows[j] = slices.Insert(rows[j], 2, cli.Integer(r.Instances))
-		}
+		columns += " | instances* = instances"
 	}
-	cli.WriteTable(w, columns, rows)
-	which := "θ"
-	if intervals > 1 {
+	columns += varied(over, func(p *parameters.Parameter) string {
+		return " | " + titleOf(p) + "* = " + p.Name + " right"
+	})
+	several, which := intervals > 1, "θ"
+	if several {
 		which = "realised θ"
 	}
-	fmt.Fprintf(w, "\n* on the Pareto front of migration, table size and %s\n%s", which, gapNote(results))
-}
-
-// withForms puts the number of records of the strategies, where these can differ,
-// and the greatest error of the loads after their plans behind their names.
-func withForms(columns []cli.Column, rows [][]string, results []StrategyFigures) ([]cli.Column, [][]string) {
-	titles := []cli.Column{cli.Number("load error")}
-	if results[0].Intervals > 1 {
-		titles = []cli.Column{cli.Number("median records"), cli.Number("max load error")}
+	switch {
+	case c.Split && several:
+		columns += " | median merges = merges/median ?si | max = merges/max ?si"
+	case c.Split:
+		columns += " | merges = merges/median ?si"
 	}
-	for i, r := range results {
-		cells := make([]string, len(titles))
-		for j := range cells {
-			cells[j] = "-"
+	switch {
+	case c.Compact > 0 && several:
+		columns += " | median records = compaction/records/median ?si | max load error = compaction/error/after/max ?error"
+	case c.Compact > 0:
+		columns += " | load error = compaction/error/after/max ?error"
+	}
+	if several {
+		columns += " | θ planned = theta_after/median ?theta | θ realised = realised/theta_median ?theta" +
+			" | p95 = realised/theta_p95 ?theta | above θ_max = realised/above ?percent" +
+			" | total state = migrated_state/total ?si | moved = realised/moved ?percent" +
+			" | returned = realised/returned ?percent | gap = certificates/gap ?percent" +
+			" | median table = table_size/median ?si | max = table_size/max ?si | total time = plan_ms/total time | = note"
+	} else {
+		columns += " | θ after = theta_after/max ?theta | state = migrated_state/total ?si" +
+			" | of all = migrated_fraction/max ?percent | gap = certificates/gap ?percent | keys = migrated_keys/total ?si" +
+			" | table = table_size/max ?si | balanced ?right | time = plan_ms/total time | = note"
+	}
+	cli.WriteList(w, results, columns, func(i int) cli.More {
+		r := results[i]
+		more := cli.More{"mark": "", "note": c.note(r), "balanced": "no"}
+		if r.Pareto {
+			more["mark"] = "*"
 		}
-		if f := r.Compaction; f != nil {
-			cells[0] = cli.SI(f.Records.Median)
-			cells[len(cells)-1] = cli.ErrorText(f.Error.After.Max)
+		if r.Balanced > 0 {
+			more["balanced"] = "yes"
 		}
-		rows[i] = slices.Insert(rows[i], 2, cells...)
-	}
-	return slices.Insert(columns, 2, titles...), rows
-}
-
-// withMerges puts the merges of split keys in each interval behind the names of the
-// strategies.
-func withMerges(columns []cli.Column, rows [][]string, results []StrategyFigures) ([]cli.Column, [][]string) {
-	titles := []cli.Column{cli.Number("merges")}
-	if results[0].Intervals > 1 {
-		titles = []cli.Column{cli.Number("median merges"), cli.Number("max")}
-	}
-	for i, r := range results {
-		cells := []string{"-", "-"}
-		if r.Merges != nil {
-			cells = []string{cli.SI(r.Merges.Median), cli.SI(r.Merges.Max)}
+		for _, p := range over {
+			more[p.Name] = shownAs(&p, r.Parameters)
 		}
-		rows[i] = slices.Insert(rows[i], 2, cells[:len(titles)]...)
-	}
-	return slices.Insert(columns, 2, titles...), rows
-}
-
-// gapNote explains the column of the gaps, where there is one with a figure.
-func gapNote(results []StrategyFigures) string {
-	if !slices.ContainsFunc(results, func(r StrategyFigures) bool { return r.Proven.Gap != nil }) {
-		return ""
-	}
-	return "gap: what it moves, or its θ under min_imbalance, above what is proven to be least\n"
-}
-
-// row is the line of a strategy on one interval.
-func (c *Compare) row(r StrategyFigures) []string {
-	if r.Planned == 0 {
-		return []string{"", r.Strategy, "-", "-", "-", "-", "-", "-", "-", milli(r.PlanMS.Total), c.note(r)}
-	}
-	balanced := "yes"
-	if r.Balanced == 0 {
-		balanced = "no"
-	}
-	return []string{
-		star(r), r.Strategy, cli.Theta(r.ThetaAfter.Max), cli.SI(r.State.Total), cli.Percent(r.Fraction.Max),
-		gapText(r.Proven.Gap),
-		cli.SI(r.Keys.Total), cli.SI(r.Table.Max), balanced, milli(r.PlanMS.Total), c.note(r),
-	}
-}
-
-// streamRow is the line of a strategy over several intervals.
-func (c *Compare) streamRow(r StrategyFigures) []string {
-	if r.Planned == 0 {
-		return slices.Concat([]string{"", r.Strategy}, slices.Repeat([]string{"-"}, 10),
-			[]string{milli(r.PlanMS.Total), c.note(r)})
-	}
-	realised := []string{"-", "-", "-"}
-	moved, returned := "-", "-"
-	if x := r.Realised; x != nil {
-		realised = []string{cli.Theta(x.Median), cli.Theta(x.P95), cli.Percent(x.Above)}
-		moved, returned = cli.Percent(x.Moved), cli.Percent(x.Returned)
-	}
-	return slices.Concat([]string{star(r), r.Strategy, cli.Theta(r.ThetaAfter.Median)}, realised, []string{
-		cli.SI(r.State.Total), moved, returned, gapText(r.Proven.Gap), cli.SI(r.Table.Median), cli.SI(r.Table.Max),
-		milli(r.PlanMS.Total), c.note(r),
+		if r.Planned == 0 {
+			maps.Copy(more, missing)
+		}
+		return more
 	})
+	fmt.Fprintf(w, "\n* on the Pareto front of migration, table size and %s\n", which)
+	if slices.ContainsFunc(results, func(r Outcome) bool { return r.Proven.Gap != nil }) {
+		fmt.Fprintln(w, "gap: what it moves, or its θ under min_imbalance, above what is proven to be least")
+	}
 }
 
-func star(r StrategyFigures) string {
-	if r.Pareto {
-		return "*"
+// varied are the columns of parameters.
+func varied(over []parameters.Parameter, column func(*parameters.Parameter) string) string {
+	var b strings.Builder
+	for i := range over {
+		b.WriteString(column(&over[i]))
 	}
-	return ""
+	return b.String()
 }
 
 // note says what a line does not show.
-func (c *Compare) note(r StrategyFigures) string {
+func (c *Compare) note(r Outcome) string {
 	switch over := r.Planned - r.WithinLimit; {
 	case r.TimedOut && r.Intervals > 1:
 		return fmt.Sprintf("%v were up after %d of %d intervals", c.Timeout, r.Planned, r.Intervals)
@@ -353,22 +288,23 @@ func (c *Compare) note(r StrategyFigures) string {
 	return ""
 }
 
-func writeCompareCSV(w io.Writer, results []StrategyFigures) error {
-	columns := `strategy instances pareto timed_out intervals planned balanced table_within_limit theta_after/median theta_after/max
+func outcomesCSV(results []Outcome) func(io.Writer) error {
+	columns, over := "strategy instances", varying(results)
+	columns += varied(over, func(p *parameters.Parameter) string { return " " + p.Name })
+	columns += ` pareto timed_out intervals planned balanced table_within_limit theta_after/median theta_after/max
 		realised/above realised/theta_median realised/theta_p95 realised/excess realised/moved realised/returned
 		migrated_state=migrated_state/total migrated_fraction/median migrated_keys=migrated_keys/total
 		lower_bound=certificates/lower_bound/total gap=certificates/gap infeasible=certificates/infeasible
 		table_size/median table_size/max plan_ms=plan_ms/total`
-	if slices.ContainsFunc(results, func(r StrategyFigures) bool { return r.Compaction != nil }) {
+	if slices.ContainsFunc(results, func(r Outcome) bool { return r.Compaction != nil }) {
 		columns += ` records_median=compaction/records/median load_error_before_max=compaction/error/before/max
 			load_error_after_max=compaction/error/after/max`
 	}
-	rows, all := cli.MemberRows(results, columns), optionsOf(results)
-	for i, d := range varying(all) {
-		rows[0] = slices.Insert(rows[0], 2+i, d.Name)
-		for j, o := range all {
-			rows[1+j] = slices.Insert(rows[1+j], 2+i, written(&d, o))
+	return cli.CsvOf(results, columns, func(i int) cli.More {
+		more := cli.More{}
+		for _, p := range over {
+			more[p.Name] = written(&p, results[i].Parameters)
 		}
-	}
-	return csv.NewWriter(w).WriteAll(rows)
+		return more
+	})
 }

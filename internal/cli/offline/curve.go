@@ -3,6 +3,7 @@ package offline
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -11,8 +12,6 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
-	"plannerd/internal/input"
-	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
 
@@ -36,42 +35,46 @@ func (c *Compare) runCurve(env *cli.Environment) error {
 		return err
 	}
 	var drivers []*driver
-	var summaries []summary
-	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) {
-		next, points, err := c.points(env, in, beside[0])
+	var summaries []drive.Summary
+	err = c.drive(env, func(in *reading.Input) ([]*driver, error) {
+		points, err := c.points(env, in, beside[0])
 		drivers = slices.Concat(points, beside)
-		summaries = make([]summary, len(drivers))
-		return next, drivers, err
+		summaries = make([]drive.Summary, len(drivers))
+		return drivers, err
 	}, func(in *reading.Input, i int, s step) {
-		summaries[i].add(s)
+		summaries[i].Add(s.Step)
 		in.Progress.Describe(fmt.Sprintf("interval %d: %d of %d", s.Interval, i+1, len(drivers)))
 	})
 	if err != nil {
 		return err
 	}
-	d := c.document(drivers, summaries, len(drivers)-len(beside))
+	n := len(drivers) - len(beside)
+	d := comparisonOf(outcomesOf(drivers[n:], summaries[n:]))
+	d.Curve = outcomesOf(drivers[:n], summaries[:n])
+	for i := range d.Results {
+		d.Results[i].besideCurve(d.Curve)
+	}
 	return env.Output(c.Output, func() any { return d }, func(w *cli.Page) { c.writeCurve(w, trial.Planner(), d) },
 		d.csv())
 }
 
-// points returns a driver like that of a strategy for each point of the curve, and
-// the input as a source.
-func (c *Compare) points(env *cli.Environment, in *reading.Input, like *driver) (reading.Source, []*driver, error) {
+// points returns a driver like that of a strategy for each point of the curve.
+func (c *Compare) points(env *cli.Environment, in *reading.Input, like *driver) ([]*driver, error) {
 	op := like.Operator()
 	op.Strategy = planner.Knowing(planner.MinImbalance)[0]
 	op.Options.ThetaMax, op.Options.Objective = 0, planner.MinImbalance
-	next, limits := in.Source(), c.Curve.limits
+	limits := c.Curve.limits
 	if limits == nil {
-		interval, document, err := next()
+		interval, document, err := in.Next()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		next = first(interval, document, next)
+		in.Again()
 		op.Options.MigrationLimit = &planner.MigrationLimit{Unit: planner.MigrationFraction, Amount: 1}
 		in.Progress.Describe("looking for the best balance")
 		best, err := newDriver(op, like.form, like.needKeys).step(env.Ctx, interval, document)
 		if err != nil {
-			return nil, nil, &drive.StepError{Interval: interval, Err: err}
+			return nil, &drive.StepError{Interval: interval, Err: err}
 		}
 		limits = ladder(best.Plan)
 	}
@@ -80,19 +83,7 @@ func (c *Compare) points(env *cli.Environment, in *reading.Input, like *driver) 
 		op.Options.MigrationLimit = &limits[i]
 		points[i] = newDriver(op, like.form, like.needKeys)
 	}
-	return next, points, nil
-}
-
-// first puts an interval that was read already in front of a source.
-func first(interval int64, document *input.Document, rest reading.Source) reading.Source {
-	return func() (int64, *input.Document, error) {
-		if document == nil {
-			return rest()
-		}
-		d := document
-		document = nil
-		return interval, d, nil
-	}
+	return points, nil
 }
 
 // Steps is how many limits above 0 the ladder has, each twice the one before.
@@ -124,57 +115,19 @@ func twoDigits(x float64) float64 {
 	return rounded
 }
 
-// CurveDocument is the JSON document of compare --curve.
-type CurveDocument struct {
-	Parameters      planParameters  `json:"parameters"` // of the strategies
-	PlannerRevision string          `json:"planner_revision"`
-	Curve           []curvePoint    `json:"curve"`
-	Results         []besideFigures `json:"results"`
-}
-
-// curvePoint is what strategy optimal reaches under one migration limit. Its
-// bounds are on θ.
-type curvePoint struct {
-	Limit    *parameters.MigrationLimit `json:"migration_limit"`
-	TimedOut bool                       `json:"timed_out"`
-	StreamSummary
-	limit planner.MigrationLimit
-}
-
-// besideFigures are a strategy, and how far it is off the curve.
-type besideFigures struct {
-	StrategyFigures
-	// CurveTheta is the least θ of the points that move no more than the strategy,
-	// CurveFraction the least share of all state that those of no greater θ move:
-	// medians, null when there are no such points.
-	CurveTheta    *float64 `json:"curve_theta"`
-	CurveFraction *float64 `json:"curve_fraction"`
-}
-
-// document gathers the figures; the first n drivers are the points of the curve.
-func (c *Compare) document(drivers []*driver, summaries []summary, n int) CurveDocument {
-	d := CurveDocument{Parameters: parametersOf(drivers[n].Operator().Options), PlannerRevision: planner.Revision}
-	for i := range n {
-		limit := *drivers[i].Operator().Options.MigrationLimit
-		d.Curve = append(d.Curve, curvePoint{parameters.Of(planner.Options{MigrationLimit: &limit}).MigrationLimit,
-			summaries[i].Planned < summaries[i].Intervals, summaryOf(&summaries[i]), limit})
-	}
-	for _, r := range compareRows(drivers[n:], summaries[n:]) {
-		b := besideFigures{StrategyFigures: r}
-		for _, p := range d.Curve {
-			if p.TimedOut || r.TimedOut {
-				continue
-			}
-			if p.Fraction.Median <= r.Fraction.Median {
-				b.CurveTheta = least(b.CurveTheta, p.ThetaAfter.Median)
-			}
-			if p.ThetaAfter.Median <= r.ThetaAfter.Median {
-				b.CurveFraction = least(b.CurveFraction, p.Fraction.Median)
-			}
+// besideCurve notes how far the strategy is off the points of a curve.
+func (r *Outcome) besideCurve(curve []Outcome) {
+	for _, p := range curve {
+		if p.TimedOut || r.TimedOut {
+			continue
 		}
-		d.Results = append(d.Results, b)
+		if p.Fraction.Median <= r.Fraction.Median {
+			r.CurveTheta = least(r.CurveTheta, p.ThetaAfter.Median)
+		}
+		if p.ThetaAfter.Median <= r.ThetaAfter.Median {
+			r.CurveFraction = least(r.CurveFraction, p.Fraction.Median)
+		}
 	}
-	return d
 }
 
 // least is the smaller of what was found so far, if anything, and x.
@@ -186,9 +139,9 @@ func least(soFar *float64, x float64) *float64 {
 }
 
 // writeCurve prints the curve for people.
-func (c *Compare) writeCurve(w *cli.Page, options planner.Options, d CurveDocument) {
+func (c *Compare) writeCurve(w *cli.Page, options planner.Options, d Comparison) {
 	median, total := "", ""
-	if intervals := d.Curve[0].Intervals; intervals > 1 {
+	if d.Curve[0].Intervals > 1 {
 		median, total = "median ", "total "
 	}
 	fmt.Fprintf(w, "%s, %s%s%s: the least θ for the migration that is allowed\n\n",
@@ -202,26 +155,47 @@ func (c *Compare) writeCurve(w *cli.Page, options planner.Options, d CurveDocume
 	if w.Width < cli.PlainWidth {
 		bars /= 2
 	}
-	var rows [][]string
-	for _, p := range d.Curve {
-		rows = append(rows, c.pointRow(p, most, bars))
-	}
-	cli.WriteTable(w, []cli.Column{
-		cli.Number("limit"), cli.Number(median + "θ after"), cli.Text(""), cli.Number(median + "at best"), cli.Number("gap"),
-		cli.Number(median + "of all"),
-		cli.Number(total + "state"), cli.Number(total + "keys"), cli.Number(median + "table"), cli.Number(total +
-			"time"), cli.Text(""),
-	}, rows)
+	cli.WriteList(w, d.Curve, "limit right | "+median+"θ after = theta_after/median ?theta | = bar | "+median+
+		"at best = bound ?theta | gap = certificates/gap ?percent | "+median+"of all = migrated_fraction/median ?percent | "+
+		total+"state = migrated_state/total ?si | "+total+"keys = migrated_keys/total ?si | "+
+		median+"table = table_size/median ?si | "+total+"time = plan_ms/total time | = note",
+		func(i int) cli.More {
+			p := d.Curve[i]
+			more := cli.More{"limit": p.limit(), "bound": p.bound(), "bar": "", "note": c.note(p)}
+			if p.TimedOut {
+				maps.Copy(more, missing)
+			} else if most > 0 {
+				more["bar"] = strings.Repeat("█", int(math.Round(float64(bars)*p.ThetaAfter.Median/most)))
+			}
+			return more
+		})
 	fmt.Fprintf(w, "\nBeside it, θ_max %v\n\n", options.ThetaMax)
-	rows = nil
-	for _, r := range d.Results {
-		rows = append(rows, c.besideRow(r))
+	cli.WriteList(w, d.Results, "strategy | "+median+"θ after = theta_after/median ?theta"+
+		" | curve, moving no more = curve_theta ?theta | "+median+"of all = migrated_fraction/median ?percent"+
+		" | curve, θ no higher = curve_fraction ?percent | "+median+"table = table_size/median ?si | balanced ?right"+
+		" | = note",
+		func(i int) cli.More {
+			r := d.Results[i]
+			more := cli.More{"balanced": fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), "note": c.note(r)}
+			if r.Planned == 0 {
+				maps.Copy(more, missing)
+			}
+			return more
+		})
+}
+
+// limit is the migration limit of a point of a curve, as the flag takes it.
+func (r *Outcome) limit() string {
+	limit := r.Parameters.MigrationLimit.Planner()
+	return amountText(limit.Unit, limit.Amount, limitDigits)
+}
+
+// bound is the least θ that is proven for a point of a curve. Nil: none is.
+func (r *Outcome) bound() *float64 {
+	if r.Proven.Plans <= r.Proven.Infeasible {
+		return nil
 	}
-	cli.WriteTable(w, []cli.Column{
-		cli.Text("strategy"), cli.Number(median + "θ after"), cli.Number("curve, moving no more"),
-		cli.Number(median + "of all"), cli.Number("curve, θ no higher"), cli.Number(median +
-			"table"), cli.Number("balanced"), cli.Text(""),
-	}, rows)
+	return &r.Proven.LowerBound.Median
 }
 
 // limitDigits is as exact as percents can be written without showing that they
@@ -231,71 +205,16 @@ const limitDigits = 12
 // barWidth is the width of the bar of the highest θ; on narrow pages it is half that.
 const barWidth = 24
 
-func (c *Compare) pointRow(p curvePoint, most float64, bars int) []string {
-	limit := amountText(p.limit.Unit, p.limit.Amount, limitDigits)
-	if p.TimedOut {
-		return []string{limit, "-", "", "-", "-", "-", "-", "-", "-", milli(p.PlanMS.Total),
-			c.note(StrategyFigures{TimedOut: true, StreamSummary: p.StreamSummary})}
-	}
-	bar := ""
-	if most > 0 {
-		bar = strings.Repeat("█", int(math.Round(float64(bars)*p.ThetaAfter.Median/most)))
-	}
-	bound := "-"
-	if p.Proven.Plans > p.Proven.Infeasible {
-		bound = cli.Theta(p.Proven.LowerBound.Median)
-	}
-	return []string{
-		limit, cli.Theta(p.ThetaAfter.Median), bar, bound, gapText(p.Proven.Gap), cli.Percent(p.Fraction.Median),
-		cli.SI(p.State.Total), cli.SI(p.Keys.Total), cli.SI(p.Table.Median), milli(p.PlanMS.Total),
-		c.note(StrategyFigures{StreamSummary: p.StreamSummary}),
-	}
-}
-
-func (c *Compare) besideRow(r besideFigures) []string {
-	if r.Planned == 0 {
-		return []string{r.Strategy, "-", "-", "-", "-", "-", "-", c.note(r.StrategyFigures)}
-	}
-	dash := func(x *float64, write func(float64) string) string {
-		if x == nil {
-			return "-"
-		}
-		return write(*x)
-	}
-	return []string{
-		r.Strategy, cli.Theta(r.ThetaAfter.Median), dash(r.CurveTheta, cli.Theta), cli.Percent(r.Fraction.Median),
-		dash(r.CurveFraction, cli.Percent),
-		cli.SI(r.Table.Median), fmt.Sprintf("%d/%d", r.Balanced, r.Intervals), c.note(r.StrategyFigures),
-	}
-}
-
-// curveRow is a point of the curve or a strategy, in CSV.
-type curveRow struct {
-	Series   string `json:"series"`
-	Limit    string `json:"migration_limit"`
-	TimedOut bool   `json:"timed_out"`
-	StreamSummary
-	CurveBound    *float64 `json:"theta_lower_bound_median"`
-	CurveTheta    *float64 `json:"curve_theta"`
-	CurveFraction *float64 `json:"curve_fraction"`
-}
-
 // csv writes the points of the curve, then the strategies.
-func (d CurveDocument) csv() func(io.Writer) error {
-	var rows []curveRow
-	for _, p := range d.Curve {
-		row := curveRow{"curve", amountText(p.limit.Unit, p.limit.Amount, limitDigits), p.TimedOut, p.StreamSummary, nil,
-			nil, nil}
-		if p.Proven.Plans > p.Proven.Infeasible {
-			row.CurveBound = &p.Proven.LowerBound.Median
+func (d Comparison) csv() func(io.Writer) error {
+	return cli.CsvOf(slices.Concat(d.Curve, d.Results), `series migration_limit timed_out intervals planned theta_after/median
+		theta_after/max theta_lower_bound_median gap=certificates/gap migrated_fraction/median
+		migrated_state=migrated_state/total migrated_keys=migrated_keys/total table_size/median table_size/max curve_theta
+		curve_fraction plan_ms=plan_ms/total`, func(i int) cli.More {
+		if i < len(d.Curve) {
+			p := d.Curve[i]
+			return cli.More{"series": "curve", "migration_limit": p.limit(), "theta_lower_bound_median": p.bound()}
 		}
-		rows = append(rows, row)
-	}
-	for _, r := range d.Results {
-		rows = append(rows, curveRow{r.Strategy, "", r.TimedOut, r.StreamSummary, nil, r.CurveTheta, r.CurveFraction})
-	}
-	return cli.CsvOf(rows, `series migration_limit timed_out intervals planned theta_after/median theta_after/max
-		theta_lower_bound_median gap=certificates/gap migrated_fraction/median migrated_state=migrated_state/total
-		migrated_keys=migrated_keys/total
-		table_size/median table_size/max curve_theta curve_fraction plan_ms=plan_ms/total`)
+		return cli.More{"series": d.Results[i-len(d.Curve)].Strategy, "migration_limit": "", "theta_lower_bound_median": nil}
+	})
 }

@@ -2,182 +2,213 @@ package offline
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"plannerd/internal/cli/reading"
-	"plannerd/internal/parameters"
+	"plannerd/internal/drive"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
-// The JSON documents of plan and compare use the names of the HTTP API.
-
-type tableSizes struct {
-	Before int64 `json:"size_before"`
-	After  int64 `json:"size_after"`
-}
-
-// figures are what one plan reports about itself.
-type figures struct {
-	Interval         int64               `json:"interval"`
-	Keys             int64               `json:"keys"`
-	EndReason        string              `json:"end_reason"`
-	Causes           []planner.Cause     `json:"causes"`
-	Balanced         bool                `json:"balanced"`
-	TableWithinLimit bool                `json:"table_within_limit"`
-	Filled           *bool               `json:"filled,omitzero"`
-	Unfilled         []unfilledInstance  `json:"unfilled,omitzero"`
-	Theta            planner.Comparison  `json:"theta"`
-	Underload        planner.Comparison  `json:"underload"`
-	Skewness         planner.Comparison  `json:"skewness"`
-	Migration        planner.Migration   `json:"migration"`
-	Certificate      *certificateFigures `json:"certificate"`
-	Compaction       *CompactionFigures  `json:"compaction"`
-	RoutingTable     tableSizes          `json:"routing_table"`
-	Merges           *int64              `json:"merges,omitzero"` // per interval, of the parts of split keys
-	WorkUnits        int64               `json:"work_units"`
-	PlanMS           float64             `json:"plan_ms"`
+// Result is what became of one interval: a result as a what-if of the HTTP API answers it.
+type Result struct {
+	Interval int64 `json:"interval"`
+	Keys     int64 `json:"keys"`
+	wire.WhatIfResult
+	KeyEncoding string `json:"key_encoding,omitzero"`
+	// Of the one plan that is reported with its lists:
+	InputHash       string    `json:"input_hash,omitzero"`
+	PlannerRevision string    `json:"planner_revision,omitzero"`
+	Schedule        *Schedule `json:"schedule,omitzero"` // nil: the plan was not cut into batches
 }
 
 // endTimeout stands as end reason where time ran out before any plan.
 const endTimeout = "timeout"
 
-func figuresOf(s step) figures {
-	f := figures{
-		Interval: s.Interval, EndReason: endTimeout, Causes: []planner.Cause{}, Compaction: s.compaction,
-		PlanMS: milliseconds(s.Elapsed),
+// intervalOf describes what became of an interval, without the lists of its plan.
+func intervalOf(s step, d *driver, keys reading.KeyEncoder) Result {
+	out := Result{Interval: s.Interval, WhatIfResult: wire.WhatIfResult{
+		Strategy: wire.Strategy(d.Operator().Strategy), EndReason: endTimeout, Migrates: "keys", Balanced: new(bool),
+		Parameters: recast[wire.Parameters](d.values()), Timing: wire.Timing{PlanMs: drive.Milliseconds(s.Elapsed)},
+	}}
+	if s.Snapshot != nil {
+		out.Keys = int64(s.Snapshot.Len())
 	}
-	switch {
-	case s.compaction != nil:
-		f.Keys = s.compaction.Keys
-	case s.Snapshot != nil:
-		f.Keys = int64(s.Snapshot.Len())
+	if c := s.Compaction; c != nil {
+		out.Keys, out.Compaction = c.Keys, compactionOf(c)
+	}
+	if s.classes != nil {
+		out.Migrates = "classes"
 	}
 	p := s.Plan
 	if p == nil {
-		return f
+		return out
 	}
-	f.EndReason = string(p.EndReason)
-	f.Causes = append(f.Causes, p.Causes...)
-	f.Balanced, f.TableWithinLimit = p.Balanced, p.TableWithinLimit
+	if keys = keys || encoderFor(s); keys {
+		out.KeyEncoding = "base64"
+	}
+	for _, c := range p.Causes {
+		out.Causes = append(out.Causes, string(c))
+	}
+	out.Pareto = true // it is the only one
+	out.EndReason, out.Balanced, out.TableWithinLimit = wire.EndReason(p.EndReason), &p.Balanced, p.TableWithinLimit
+	out.Theta, out.Underload, out.Skewness = comparison(p.Theta), comparison(p.Underload), comparison(p.Skewness)
+	out.Migration = wire.MigrationFigures{
+		Keys: p.Migration.Keys, State: p.Migration.State, Fraction: p.Migration.Fraction, Objective: p.Migration.Objective,
+	}
+	out.RoutingTable = wire.TableSizes{SizeBefore: p.TableBefore, SizeAfter: p.TableAfter}
+	out.DriftedKeys, out.WorkUnits, out.Merges = p.Snapshot.Drifted, p.WorkUnits, p.Merges()
+	if c := p.Certificate; c != nil {
+		out.Certificate = &wire.Certificate{
+			Gap: c.Gap, Infeasible: c.Infeasible, Scope: wire.CertificateScope(out.Migrates),
+			Unmet: recast[[]wire.Unmet](c.Unmet),
+		}
+		if !c.Infeasible {
+			out.Certificate.LowerBound = &c.LowerBound
+		}
+	}
+	out.Instances, out.HotKeys, out.Splits = loadsOf(s), hotKeysOf(s, keys), splitKeysOf(p, keys)
 	if p.Options.ThetaMin != nil {
-		f.Filled, f.Unfilled = new(len(p.Unfilled) == 0), unfilledOf(p)
+		out.Filled, out.Unfilled = new(len(p.Unfilled) == 0), &wire.Unfilled{}
 	}
-	f.Theta, f.Underload, f.Skewness = p.Theta, p.Underload, p.Skewness
-	f.Migration = p.Migration
-	f.Certificate = certificateOf(s)
-	f.RoutingTable = tableSizes{p.TableBefore, p.TableAfter}
-	if p.Options.Splitting != nil {
-		f.Merges = new(p.Merges())
-	}
-	f.WorkUnits = p.WorkUnits
-	return f
-}
-
-// unfilledInstance is an instance that the plan leaves below its least load.
-type unfilledInstance struct {
-	Instance int32            `json:"instance"`
-	Cause    planner.Shortage `json:"cause,omitzero"`
-	Proven   bool             `json:"proven"`
-}
-
-func unfilledOf(p *planner.Plan) []unfilledInstance {
-	list := []unfilledInstance{}
 	for _, y := range p.Unfilled {
-		list = append(list, unfilledInstance{p.Snapshot.Instances[y.Instance].ID, y.Cause, y.Proven})
+		shortage := wire.InstanceShortage{Proven: y.Proven}
+		if y.Cause != "" {
+			shortage.Cause = new(wire.Shortage(y.Cause))
+		}
+		out.Instances[y.Instance].Unfilled = &shortage
+		if out.Unfilled != nil {
+			*out.Unfilled = append(*out.Unfilled, wire.UnfilledInstance{
+				Instance: out.Instances[y.Instance].Id, Cause: shortage.Cause, Proven: shortage.Proven,
+			})
+		}
 	}
-	return list
+	return out
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// planParameters are the options of a plan, by their names in the HTTP API.
-type planParameters struct {
-	planner.Options
-	MigrationLimit *parameters.MigrationLimit `json:"migration_limit"`
+// recast brings what JSON has of a value into the type that the HTTP API has for it.
+func recast[T any](value any) (out T) {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		panic(err) // the types do not fit
+	}
+	return out
 }
 
-func parametersOf(o planner.Options) planParameters {
-	v := parameters.Of(o)
-	return planParameters{v.Options, v.MigrationLimit}
+func comparison(c planner.Comparison) wire.Comparison {
+	return wire.Comparison{Before: c.Before, After: c.After}
 }
 
-type instanceFigures struct {
-	ID         int32   `json:"id"`
-	Capacity   float64 `json:"capacity"`
-	Drained    bool    `json:"drained,omitzero"`
-	LoadBefore float64 `json:"load_before"`
-	LoadAfter  float64 `json:"load_after"`
-	KeysBefore int64   `json:"keys_before"`
-	KeysAfter  int64   `json:"keys_after"`
-	StateIn    float64 `json:"state_in"`
-	StateOut   float64 `json:"state_out"`
-	// LeastLoad is what it should carry at least; nil without theta_min.
-	LeastLoad *float64 `json:"least_load,omitzero"`
-	// LoadError is that of the load that records made of keys come to.
-	LoadError *planner.Comparison `json:"load_error,omitzero"`
+func compactionOf(c *drive.Compaction) *wire.Compaction {
+	out := &wire.Compaction{CostScale: c.CostScale, StateScale: c.StateScale, Records: int64(c.Records), Keys: c.Keys}
+	if c.Degree > 0 {
+		out.Degree = new(wire.CompactDegree(c.Degree))
+	}
+	if c.Error != nil {
+		out.Error = new(wire.CompactionError(comparison(*c.Error)))
+	}
+	return out
 }
 
-// HotKey is a key that alone is too much for an instance.
-type HotKey struct {
-	Key string `json:"key,omitzero"`
-	// Class is, of compact records, [d, d_h, v_c, v_S, #].
-	Class       []float64 `json:"class,omitzero"`
-	Instance    int32     `json:"instance"`
-	Cost        float64   `json:"cost"`
-	Pieces      int       `json:"pieces"`
-	ForcedTheta float64   `json:"forced_theta"`
+func loadsOf(s step) wire.Loads {
+	out := make(wire.Loads, len(s.Plan.Instances))
+	for i, l := range s.Plan.Instances {
+		in := s.Snapshot.Instances[i]
+		out[i] = wire.Load{
+			Id: in.ID, Capacity: in.Capacity, LoadBefore: l.Before, LoadAfter: l.After, KeysBefore: l.KeysBefore,
+			KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
+		}
+		if in.Drained {
+			out[i].Drained = &in.Drained
+		}
+		if s.Plan.Options.ThetaMin != nil && in.Live() {
+			out[i].LeastLoad = &l.Least
+		}
+		if s.loadErrors != nil {
+			out[i].LoadError = new(comparison(s.loadErrors[i]))
+		}
+	}
+	return out
 }
 
-type migration struct {
-	Key    string  `json:"key"`
-	From   int32   `json:"from"`
-	To     int32   `json:"to"`
-	Cost   float64 `json:"cost"`
-	State  float64 `json:"state"`
-	Reason string  `json:"reason"`
-	Batch  int     `json:"batch,omitzero"` // from 1; 0: the plan was not cut into batches
+func hotKeysOf(s step, keys reading.KeyEncoder) wire.HotKeys {
+	out := make(wire.HotKeys, len(s.Plan.HotKeys))
+	for i, h := range s.Plan.HotKeys {
+		out[i] = wire.HotKey{Instance: s.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta}
+		if h.Pieces > 0 {
+			out[i].Pieces = new(int32(h.Pieces))
+		}
+		if s.classes == nil || s.classes.IsNamed(h.Item) {
+			out[i].Key = new(keys.Encode(s.Snapshot.Keys.At(int(h.Item))))
+			continue
+		}
+		r := s.classes.Records[h.Item]
+		out[i].Class = &[]float64{float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)}
+	}
+	return out
 }
 
-// PlanHead is one plan without its lists.
-type PlanHead struct {
-	Strategy   string         `json:"strategy"`
-	Parameters planParameters `json:"parameters"`
-	Migrates   string         `json:"migrates"` // keys or classes
-	figures
-	KeyEncoding     string            `json:"key_encoding,omitzero"`
-	Instances       []instanceFigures `json:"instances"`
-	HotKeys         []HotKey          `json:"hot_keys"`
-	DriftedKeys     int64             `json:"drifted_keys"`
-	InputHash       string            `json:"input_hash"`
-	PlannerRevision string            `json:"planner_revision"`
+func splitKeysOf(p *planner.Plan, keys reading.KeyEncoder) (out wire.SplitKeys) {
+	for _, x := range p.Splits {
+		out = append(out, wire.SplitKey{
+			Key: keys.Encode(p.Snapshot.Keys.At(int(x.Item))), Cost: p.Snapshot.Cost[x.Item], Cause: wire.SplitKeyCause(x.Cause),
+			Changed: x.Changed, Parts: partsOf(p, x),
+		})
+	}
+	return out
 }
 
-// PlanDocument is one plan of keys.
-type PlanDocument struct {
-	PlanHead
-	Table struct {
-		tableSizes
-		Set   []reading.TableEntry `json:"set"`
-		Unset []string             `json:"unset"`
-	} `json:"routing_table"`
-	Schedule   *ScheduleFigures `json:"schedule,omitzero"` // nil: the plan was not cut into batches
-	SplitKeys  []splitKey       `json:"split_keys,omitzero"`
-	Migrations []migration      `json:"migrations"`
+func partsOf(p *planner.Plan, x planner.PlannedSplit) (out wire.Parts) {
+	for _, part := range x.OnIDs(p.Snapshot) {
+		out = append(out, wire.Part(part))
+	}
+	return out
 }
 
-// ClassDocument is one plan of compact records. Their keys have no table entries
-// to list; each migration is [d', d, d_h, v_c, v_S, #], or that of a key that is named.
-type ClassDocument struct {
-	PlanHead
-	SplitKeys   []splitKey `json:"splits,omitempty"`
-	Migrations  []any      `json:"migrations"`
-	KeyEncoding string     `json:"key_encoding,omitzero"`
+// listsOf are the lists of a plan: what moves, and, of keys, what becomes of the table.
+func listsOf(p *planner.Plan, s step, keys reading.KeyEncoder) *wire.WhatIfPlan {
+	out := &wire.WhatIfPlan{RoutingTable: wire.TableDiff{SizeBefore: p.TableBefore, SizeAfter: p.TableAfter}}
+	if s.classes != nil {
+		for _, r := range s.classes.Moves(p) {
+			out.Migrations = append(out.Migrations, wire.PlanMigration{Class: [6]float64{
+				float64(r.Planned), float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)}})
+		}
+		p = s.named()
+	}
+	text := func(item int32) string { return keys.Encode(p.Snapshot.Keys.At(int(item))) }
+	id := func(instance int32) int32 { return p.Snapshot.Instances[instance].ID }
+	for _, m := range p.Moves {
+		out.Migrations = append(out.Migrations, wire.PlanMigration{Migration: wire.Migration{
+			Key: text(m.Item), From: id(m.From), To: id(m.To), Cost: p.Snapshot.Cost[m.Item], State: p.Snapshot.StateOf(m),
+			Reason: wire.MigrationReason(m.Reason.String()),
+		}})
+	}
+	if s.classes != nil {
+		return out
+	}
+	for _, x := range p.Set {
+		out.RoutingTable.Set = append(out.RoutingTable.Set, wire.RoutingTableEntry{Key: text(x.Item), Instance: id(x.To)})
+	}
+	for _, x := range p.Splits {
+		if x.Changed {
+			out.RoutingTable.Set = append(out.RoutingTable.Set, wire.RoutingTableEntry{
+				Key: text(x.Item), Instance: id(x.Heaviest().Instance), Parts: new(partsOf(p, x))})
+		}
+	}
+	for i := range p.Unset {
+		out.RoutingTable.Unset = append(out.RoutingTable.Unset, keys.Encode(p.UnsetKey(i)))
+	}
+	return out
 }
 
-// encoderFor looks at all keys that the plan's lists name.
-func encoderFor(p *planner.Plan) reading.KeyEncoder {
+// encoderFor looks at all keys that are named: where one is not text, all are in base64.
+func encoderFor(s step) reading.KeyEncoder {
+	p := s.named()
 	var items []int32
 	for _, m := range p.Moves {
 		items = append(items, m.Item)
@@ -198,106 +229,10 @@ func encoderFor(p *planner.Plan) reading.KeyEncoder {
 	return reading.KeyEncoder(binary)
 }
 
-// headOf describes a plan; hot keys are described by hot.
-func headOf(st step, migrates string, inputHash [16]byte, hot func(*planner.HotKey) HotKey) PlanHead {
-	p, s := st.Plan, st.Plan.Snapshot
-	h := PlanHead{
-		Strategy: p.Strategy, Parameters: parametersOf(p.Options), Migrates: migrates, figures: figuresOf(st),
-		Instances: []instanceFigures{}, HotKeys: []HotKey{}, DriftedKeys: s.Drifted,
-		InputHash: hex.EncodeToString(inputHash[:]), PlannerRevision: planner.Revision,
-	}
-	for i, l := range p.Instances {
-		in := s.Instances[i]
-		f := instanceFigures{
-			ID: in.ID, Capacity: in.Capacity, Drained: in.Drained, LoadBefore: l.Before, LoadAfter: l.After,
-			KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
-		}
-		if p.Options.ThetaMin != nil && in.Live() {
-			f.LeastLoad = &p.Instances[i].Least
-		}
-		if st.loadErrors != nil {
-			f.LoadError = &st.loadErrors[i]
-		}
-		h.Instances = append(h.Instances, f)
-	}
-	for i := range p.HotKeys {
-		x := &p.HotKeys[i]
-		f := hot(x)
-		f.Instance, f.Cost, f.Pieces, f.ForcedTheta = s.Instances[x.Instance].ID, x.Cost, x.Pieces, x.ForcedTheta
-		h.HotKeys = append(h.HotKeys, f)
-	}
-	return h
-}
-
-// documentOf writes a plan of keys out. Lists are never null.
-func documentOf(st step, inputHash [16]byte, keys reading.KeyEncoder) PlanDocument {
-	p, s := st.Plan, st.Plan.Snapshot
-	keys = keys || encoderFor(p)
-	key := func(item int32) string { return keys.Encode(s.Keys.At(int(item))) }
-	d := PlanDocument{
-		PlanHead:  headOf(st, "keys", inputHash, func(h *planner.HotKey) HotKey { return HotKey{Key: key(h.Item)} }),
-		SplitKeys: splitKeysOf(p, keys), Migrations: migrationsOf(p, keys),
-	}
-	if keys {
-		d.KeyEncoding = "base64"
-	}
-	d.Table.tableSizes = d.RoutingTable
-	d.Table.Set, d.Table.Unset = tableChangesOf(p, keys)
-	return d
-}
-
-// tableChangesOf lists what a plan does to the entries of whole keys. The lists are never
-// null.
-func tableChangesOf(p *planner.Plan, keys reading.KeyEncoder) (set []reading.TableEntry, unset []string) {
-	set, unset = []reading.TableEntry{}, []string{}
-	for _, x := range p.Set {
-		set = append(set, reading.TableEntry{Key: keys.Encode(p.Snapshot.Keys.At(int(x.Item))),
-			Instance: p.Snapshot.Instances[x.To].ID})
-	}
-	for i := range p.Unset {
-		unset = append(unset, keys.Encode(p.UnsetKey(i)))
-	}
-	return set, unset
-}
-
-// migrationsOf lists the moves of keys.
-func migrationsOf(p *planner.Plan, keys reading.KeyEncoder) []migration {
-	s, out := p.Snapshot, make([]migration, len(p.Moves))
-	for i, m := range p.Moves {
-		out[i] = migration{
-			keys.Encode(s.Keys.At(int(m.Item))), s.Instances[m.From].ID, s.Instances[m.To].ID,
-			s.Cost[m.Item], s.StateOf(m), m.Reason.String(), 0,
-		}
-	}
+// planOf describes the one plan that is reported, with its lists.
+func planOf(s step, d *driver, keys reading.KeyEncoder, inputHash [16]byte) Result {
+	out := intervalOf(s, d, keys)
+	out.Plan = listsOf(s.Plan, s, out.KeyEncoding != "")
+	out.InputHash, out.PlannerRevision = hex.EncodeToString(inputHash[:]), planner.Revision
 	return out
-}
-
-// classDocumentOf writes a plan of compact records out.
-func classDocumentOf(st step, keys reading.KeyEncoder) ClassDocument {
-	named := *st.Plan
-	named.Moves = st.classes.MovesNamed(st.Plan)
-	named.HotKeys = slices.DeleteFunc(slices.Clone(named.HotKeys),
-		func(h planner.HotKey) bool { return !st.classes.IsNamed(h.Item) })
-	keys = keys || encoderFor(&named)
-	d := ClassDocument{
-		PlanHead: headOf(st, "classes", st.hash, func(h *planner.HotKey) HotKey {
-			if st.classes.IsNamed(h.Item) {
-				return HotKey{Key: keys.Encode(st.classes.Items.Keys.At(int(h.Item)))}
-			}
-			r := st.classes.Records[h.Item]
-			return HotKey{Class: []float64{float64(r.Current), float64(r.Hash), r.Cost, r.State, float64(r.Count)}}
-		}),
-		SplitKeys: splitKeysOf(st.Plan, keys), Migrations: []any{},
-	}
-	if keys {
-		d.KeyEncoding = "base64"
-	}
-	for _, r := range st.classes.Moves(st.Plan) {
-		d.Migrations = append(d.Migrations, [6]float64{float64(r.Planned), float64(r.Current), float64(r.Hash), r.Cost,
-			r.State, float64(r.Count)})
-	}
-	for _, m := range migrationsOf(&named, keys) {
-		d.Migrations = append(d.Migrations, m)
-	}
-	return d
 }

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,16 +11,12 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
+	"plannerd/internal/drive"
 	"plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
-
-// formFlags are the settings of plan and compare for the compact form.
-type formFlags struct {
-	Compact int `default:"0" group:"Compact form" help:"Plan on classes of keys that count as equal: the degree R of discretisation, a power of two. 1 is the finest and 0 is off."`
-	ScaleFlags
-}
 
 // ScaleFlags are the scales of the compact form.
 type ScaleFlags struct {
@@ -27,38 +24,27 @@ type ScaleFlags struct {
 	StateScale *float64 `placeholder:"X" group:"Compact form" help:"The real state of a discretised 1 (default: of keys the smallest positive state, of compact records 1)."`
 }
 
-// CompactForm says how to compact keys, and how to read compact records.
-type CompactForm struct {
-	degree int            // R; 0: keys are planned as they are
-	scales compact.Scales // 0: not given
-}
-
-// Options are those of the compact form.
-// Options are those of the compact form.
-func (f CompactForm) Options() compact.Options {
-	return compact.Options{Degree: f.degree, Scales: f.scales}
-}
-
-// form checks the flags.
-func (f *formFlags) form() (CompactForm, error) {
+// form checks the flags. Of degree 0 keys are planned as they are; scales that are not given
+// are 0.
+func (f *driveFlags) form() (compact.Options, error) {
 	if f.Compact == 0 {
 		scales, err := f.scales()
-		return CompactForm{scales: scales}, err
+		return compact.Options{Scales: scales}, err
 	}
 	return f.ScaleFlags.Form("--compact", f.Compact)
 }
 
 // Form is the form of a degree that a flag gives.
-func (f *ScaleFlags) Form(flag string, degree int) (CompactForm, error) {
+func (f *ScaleFlags) Form(flag string, degree int) (compact.Options, error) {
 	if err := compact.ValidateDegree(degree); err != nil {
-		return CompactForm{}, cli.Usagef("%s: %s", flag, detail(err))
+		return compact.Options{}, cli.Usagef("%s: %s", flag, detail(err))
 	}
 	scales, err := f.scales()
-	return CompactForm{degree, scales}, err
+	return compact.Options{Degree: degree, Scales: scales}, err
 }
 
 // degreeText is what heads say about the degree.
-func (f *formFlags) degreeText() string {
+func (f *driveFlags) degreeText() string {
 	if f.Compact == 0 {
 		return ""
 	}
@@ -79,18 +65,9 @@ func (f *ScaleFlags) scales() (compact.Scales, error) {
 
 // scalesOf are the scales that are given, checked; 0 for nil.
 func scalesOf(cost, state *float64) (compact.Scales, error) {
-	s := compact.Scales{Cost: given(cost, 1), State: given(state, 1)}
-	if err := s.Validate(); err != nil {
-		return compact.Scales{}, err
-	}
-	return compact.Scales{Cost: given(cost, 0), State: given(state, 0)}, nil
-}
-
-func given(x *float64, otherwise float64) float64 {
-	if x == nil {
-		return otherwise
-	}
-	return *x
+	one := 1.0
+	given := compact.Scales{Cost: *cmp.Or(cost, &one), State: *cmp.Or(state, &one)}
+	return parameters.Compact{CostScale: cost, StateScale: state}.Options().Scales, given.Validate()
 }
 
 // detail is what an input error says without its field.
@@ -103,8 +80,8 @@ func detail(err error) string {
 
 // statistics are the compact records of an input, with their scales: those that
 // the input names, else those of the flags, else 1.
-func (f CompactForm) statistics(given *input.Document) (*compact.Statistics, error) {
-	if f.degree > 0 {
+func statistics(form compact.Options, given *input.Document) (*compact.Statistics, error) {
+	if form.Degree > 0 {
 		return nil, cli.Usagef("--compact: the input holds compact records already")
 	}
 	named, err := namedForm(given)
@@ -116,12 +93,12 @@ func (f CompactForm) statistics(given *input.Document) (*compact.Statistics, err
 		st.Named = given.Stats
 	}
 	if named.Degree != nil {
-		st.Degree = *named.Degree
+		st.Degree = int(*named.Degree)
 	}
-	if st.Scales.Cost, err = oneScale("--cost-scale", f.scales.Cost, named.CostScale); err != nil {
+	if st.Scales.Cost, err = oneScale("--cost-scale", form.Scales.Cost, named.CostScale); err != nil {
 		return nil, err
 	}
-	st.Scales.State, err = oneScale("--state-scale", f.scales.State, named.StateScale)
+	st.Scales.State, err = oneScale("--state-scale", form.Scales.State, named.StateScale)
 	return st, err
 }
 
@@ -137,14 +114,8 @@ func oneScale(flag string, given float64, named *float64) (float64, error) {
 	return 1, nil
 }
 
-// namedScales is what "compact" of a JSON body says beside its records.
-type namedScales struct {
-	Degree     *int     `json:"degree"`
-	CostScale  *float64 `json:"cost_scale"`
-	StateScale *float64 `json:"state_scale"`
-}
-
-func namedForm(given *input.Document) (named namedScales, err error) {
+// namedForm is what "compact" of a JSON body says beside its records.
+func namedForm(given *input.Document) (named wire.CompactStatistics, err error) {
 	text, ok := given.Members["compact"]
 	if !ok {
 		return named, nil
@@ -155,7 +126,7 @@ func namedForm(given *input.Document) (named namedScales, err error) {
 		return named, fmt.Errorf("compact: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if named.Degree != nil {
-		if err := compact.ValidateDegree(*named.Degree); err != nil {
+		if err := compact.ValidateDegree(int(*named.Degree)); err != nil {
 			return named, fmt.Errorf("compact, degree: %s", detail(err))
 		}
 	}
@@ -165,23 +136,11 @@ func namedForm(given *input.Document) (named namedScales, err error) {
 	return named, nil
 }
 
-// CompactionFigures describe the compact form that was planned on, as the HTTP API
-// writes it.
-type CompactionFigures struct {
-	Degree     *int                `json:"degree"` // null: not said
-	CostScale  float64             `json:"cost_scale"`
-	StateScale float64             `json:"state_scale"`
-	Records    int                 `json:"records"`
-	Keys       int64               `json:"keys"`
-	Error      *planner.Comparison `json:"error"` // the greatest of an instance; null: the actual loads are not known
-}
-
-// compactionOf describes classes. greatest is the greatest error of their loads, or
+// formOf describes classes. greatest is the greatest error of their loads, or
 // nil where the keys are not known.
-func compactionOf(c *compact.Classes, degree int, greatest *planner.Comparison) *CompactionFigures {
-	f := &CompactionFigures{CostScale: c.Scales.Cost, StateScale: c.Scales.State, Records: c.Items.Len(), Error: greatest}
-	if degree > 0 {
-		f.Degree = &degree
+func formOf(c *compact.Classes, degree int, greatest *planner.Comparison) *drive.Compaction {
+	f := &drive.Compaction{
+		Degree: degree, CostScale: c.Scales.Cost, StateScale: c.Scales.State, Records: c.Items.Len(), Error: greatest,
 	}
 	for _, n := range c.Items.Count {
 		f.Keys += n
@@ -190,23 +149,23 @@ func compactionOf(c *compact.Classes, degree int, greatest *planner.Comparison) 
 }
 
 // describe says in a sentence what was planned on.
-func (f *CompactionFigures) describe() string {
+func describe(f *drive.Compaction) string {
 	degree := ""
-	if f.Degree != nil {
-		degree = fmt.Sprintf(" of degree %d", *f.Degree)
+	if f.Degree > 0 {
+		degree = fmt.Sprintf(" of degree %d", f.Degree)
 	}
 	return fmt.Sprintf("Compact form%s: %s of %s, cost scale %s, state scale %s.",
 		degree, cli.Plural(f.Records, "record"), cli.Plural(f.Keys, "key"), cli.Exact(f.CostScale), cli.Exact(f.StateScale))
 }
 
-// text is describe and how right it is; "" when keys were planned on.
-func (f *CompactionFigures) text() string {
+// formText is describe and how right it is; "" when keys were planned on.
+func formText(f *drive.Compaction) string {
 	switch {
 	case f == nil:
 		return ""
 	case f.Error == nil:
-		return f.describe() + " Loads and states are what the records come to."
+		return describe(f) + " Loads and states are what the records come to."
 	}
 	return fmt.Sprintf("%s The loads that they come to are off by at most %s before the plan, %s after it.",
-		f.describe(), cli.ErrorText(f.Error.Before), cli.ErrorText(f.Error.After))
+		describe(f), cli.ErrorText(f.Error.Before), cli.ErrorText(f.Error.After))
 }

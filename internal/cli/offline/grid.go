@@ -16,17 +16,14 @@ import (
 	"plannerd/planner"
 )
 
-// StrategyFlags are the parameters of all strategies: a flag for each option of the
-// planner, made of the list of parameters.
-type StrategyFlags struct{ kong.Plugins }
-
 // Planned are the parameters that have a flag.
 func Planned() []parameters.Parameter {
 	return slices.DeleteFunc(parameters.All(), func(p parameters.Parameter) bool { return !p.IsOption() })
 }
 
-// NewStrategyFlags makes the flags, which take lists of values.
-func NewStrategyFlags() StrategyFlags {
+// NewStrategyFlags makes a flag of each parameter that is an option of the planner. They take
+// lists of values.
+func NewStrategyFlags() kong.Plugins {
 	var fields []reflect.StructField
 	for i, p := range Planned() {
 		help := []string{p.Help}
@@ -41,20 +38,18 @@ func NewStrategyFlags() StrategyFlags {
 			placeholder += ",..."
 		}
 		fields = append(fields, reflect.StructField{
-			Name: fmt.Sprintf("F%d", i), Type: reflect.TypeFor[gridFlag](),
-			Tag: reflect.StructTag(fmt.Sprintf("name:%q default:%q placeholder:%q enum:%q group:%q help:%q",
+			Name: fmt.Sprintf("F%d", i), Type: reflect.TypeFor[[]any](),
+			Tag: reflect.StructTag(fmt.Sprintf("type:\"grid\" name:%q default:%q placeholder:%q enum:%q group:%q help:%q",
 				p.Flag(), p.Text(p.Default), placeholder, strings.Join(p.Words(), ","), "Parameters",
 				strings.TrimSuffix(strings.Join(help, " "), "."))),
 		})
 	}
-	return StrategyFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
+	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
 }
 
-// gridFlag has the values of the flag of a parameter.
-type gridFlag []any
-
-// Decode reads values as the parameter says. Shares above 1 need a sign.
-func (v *gridFlag) Decode(ctx *kong.DecodeContext) error {
+// GridType reads the values of the flag of a parameter as the parameter says. Shares above 1
+// need a sign.
+var GridType = kong.NamedMapper("grid", kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
 	i := slices.IndexFunc(Planned(), func(p parameters.Parameter) bool { return p.Flag() == ctx.Value.Name })
 	p, text := Planned()[i], fmt.Sprint(ctx.Scan.Pop().Value)
 	if p.Unit == parameters.Share {
@@ -62,28 +57,28 @@ func (v *gridFlag) Decode(ctx *kong.DecodeContext) error {
 			if value, err := p.Parse(part); value == nil && err == nil {
 				continue // none
 			}
-			if err := new(cli.Share).UnmarshalText([]byte(part)); err != nil {
+			if _, err := cli.ParseShare(part); err != nil {
 				return err
 			}
 		}
 	}
 	values, err := p.ParseList(text)
-	*v = values
+	target.Set(reflect.ValueOf(values))
 	return err
-}
+}))
 
 // grid is what the flags say: the values of each parameter.
-func (f *StrategyFlags) grid() parameters.Grid {
+func (f *driveFlags) grid() parameters.Grid {
 	flags, g := reflect.ValueOf(f.Plugins[0]).Elem(), parameters.Grid{}
 	for i, p := range Planned() {
-		g[p.Name] = flags.Field(i).Interface().(gridFlag)
+		g[p.Name] = flags.Field(i).Interface().([]any)
 	}
 	return g
 }
 
 // trials returns what the strategies and the values of the flags combine to, the last
 // flag varying fastest. Without names these are all strategies that know an objective.
-func (f *StrategyFlags) trials(names []string) ([]parameters.Trial, error) {
+func (f *driveFlags) trials(names []string) ([]parameters.Trial, error) {
 	g := f.grid()
 	if len(names) == 0 {
 		names = knowing(g["objective"])
@@ -122,7 +117,7 @@ func checkObjective(objectives []any, names []string) error {
 
 // single returns the one trial of a strategy where no flag may have several values;
 // command is what takes one.
-func (f *StrategyFlags) single(command, strategy string) (parameters.Trial, error) {
+func (f *driveFlags) single(command, strategy string) (parameters.Trial, error) {
 	trials, err := f.trials([]string{strategy})
 	if err != nil {
 		return parameters.Trial{}, err
@@ -137,24 +132,22 @@ func (f *StrategyFlags) single(command, strategy string) (parameters.Trial, erro
 }
 
 // shownAs is a value for people.
-func shownAs(p *parameters.Parameter, o planner.Options) string {
-	v := parameters.Of(o)
+func shownAs(p *parameters.Parameter, v parameters.Values) string {
 	if n, ok := p.Get(&v).(int64); ok {
 		return cli.Integer(n)
 	}
-	return p.Text(p.Get(&v))
+	return written(p, v)
 }
 
 // written is a value as the flag takes it.
-func written(p *parameters.Parameter, o planner.Options) string {
-	v := parameters.Of(o)
-	return p.Text(p.Get(&v))
-}
+func written(p *parameters.Parameter, v parameters.Values) string { return p.Text(p.Get(&v)) }
 
 // varying are the parameters in which plans differ.
-func varying(all []planner.Options) []parameters.Parameter {
+func varying(all []Outcome) []parameters.Parameter {
 	return slices.DeleteFunc(Planned(), func(p parameters.Parameter) bool {
-		return !slices.ContainsFunc(all, func(o planner.Options) bool { return written(&p, o) != written(&p, all[0]) })
+		return !slices.ContainsFunc(all, func(o Outcome) bool {
+			return written(&p, o.Parameters) != written(&p, all[0].Parameters)
+		})
 	})
 }
 
@@ -167,10 +160,10 @@ func titleOf(p *parameters.Parameter) string {
 }
 
 // gridGoals says what all the plans of a grid are to reach.
-func gridGoals(all []planner.Options) string {
+func gridGoals(all []Outcome) string {
 	over := varying(all)
 	if len(over) == 0 {
-		return goals(all[0])
+		return goals(all[0].Parameters.Planner())
 	}
 	varied := map[string]bool{}
 	var parts []string
@@ -181,7 +174,7 @@ func gridGoals(all []planner.Options) string {
 	text := []string{fmt.Sprintf("%s of %s", cli.Plural(len(all), "combination"), strings.Join(parts, " and "))}
 	for _, p := range Planned() {
 		limits := p.Name == "theta_max" || p.Name == "table_limit"
-		if value := shownAs(&p, all[0]); limits && value != p.None && !varied[p.Name] {
+		if value := shownAs(&p, all[0].Parameters); limits && value != p.None && !varied[p.Name] {
 			text = append(text, titleOf(&p)+" "+value)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"plannerd/internal/cli/reading"
+	"plannerd/internal/cli"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -74,7 +74,7 @@ func (c *curve) set(text string) error {
 // ParseLimits reads a comma-separated list of migration limits in one unit, and
 // sorts it.
 func ParseLimits(text string) ([]planner.MigrationLimit, error) {
-	limits, err := reading.ParseList(text, parseLimit)
+	limits, err := cli.ParseList(text, parseLimit)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"plannerd/internal/cli"
@@ -19,7 +20,12 @@ import (
 // Plan is the command that plans a file.
 type Plan struct {
 	driveFlags
-	batchFlags
+
+	BatchKeys    int64         `least:"0" default:"0" group:"Batches" help:"Cut the plan into batches, which are handed over one after the other: at most so many keys change their route, or have state moved, in each; 0: no such bound."`
+	BatchState   float64       `default:"0" group:"Batches" help:"At most so much state moves in each batch, in units of state; 0: no such bound."`
+	BatchPause   time.Duration `least:"0" default:"0s" group:"Batches" help:"No instance sends, or receives, for longer in a batch, by --transfer-rate; 0: no such bound."`
+	TransferRate float64       `default:"0" group:"Batches" help:"How much state an instance sends and receives in a second, in units of state: batches are then told with their times; 0: not known."`
+
 	Strategy string        `default:"optimal" help:"Strategy: one of those above."`
 	Timeout  time.Duration `least:"0" default:"0s" group:"Parameters" help:"Bound on the time of each plan: the best one so far counts; 0: none."`
 
@@ -29,6 +35,15 @@ type Plan struct {
 	Stream    bool   `own:"" group:"Output" help:"Report a line for each interval even where the input has one alone: what programs read then has one form."`
 	SaveTable string `type:"path" placeholder:"FILE" group:"Output" help:"Write the planned routing table there, in the form that --routing-table reads (default: nowhere)."`
 	Check     bool   `group:"Output" help:"Exit with 3 when a plan is not balanced or exceeds the table limit."`
+
+	// What is printed:
+	driver    *driver
+	op        drive.Operator
+	intervals []Result
+	summary   drive.Summary
+	last      step
+	schedule  *batches.Schedule // of the last plan; nil: it was not cut into batches
+	input     *reading.Input
 }
 
 // Help shows the strategies and examples.
@@ -88,21 +103,27 @@ func (c *Plan) Run(env *cli.Environment) error {
 	if _, err := c.bounds(); err != nil {
 		return err
 	}
-	report := planReport{cmd: c, op: drivers[0].Operator()}
-	err = c.drive(env, func(in *reading.Input) (reading.Source, []*driver, error) {
-		report.input = in
-		return in.Source(), drivers, nil
+	c.driver, c.op = drivers[0], drivers[0].Operator()
+	err = c.drive(env, func(in *reading.Input) ([]*driver, error) {
+		c.input = in
+		return drivers, nil
 	}, func(in *reading.Input, _ int, s step) {
 		in.Progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
-		report.add(s)
+		result := intervalOf(s, c.driver, c.Encoder())
+		if c.Output != "json" {
+			result.Instances, result.HotKeys, result.Splits = nil, nil, nil // tables show those of one plan alone
+		}
+		c.intervals = append(c.intervals, result)
+		c.summary.Add(s.Step)
+		c.last = s // only the newest plan is kept whole
 	})
 	if err != nil {
 		return err
 	}
-	if err := report.cut(); err != nil {
+	if err := c.cut(); err != nil {
 		return err
 	}
-	if err := report.print(env); err != nil {
+	if err := c.print(env); err != nil {
 		return err
 	}
 	if c.SaveTable != "" {
@@ -110,93 +131,72 @@ func (c *Plan) Run(env *cli.Environment) error {
 			return err
 		}
 	}
-	return report.check()
-}
-
-// planReport gathers what plan prints.
-type planReport struct {
-	cmd       *Plan
-	op        drive.Operator
-	intervals []figures
-	summary   summary
-	last      step
-	schedule  *batches.Schedule // of the last plan; nil: it was not cut into batches
-	input     *reading.Input
-}
-
-// add takes in one step; only the newest plan is kept whole.
-func (r *planReport) add(s step) {
-	r.intervals = append(r.intervals, figuresOf(s))
-	r.summary.add(s)
-	r.last = s
-}
-
-// check is the verdict of --check.
-func (r *planReport) check() error {
-	if missed := r.summary.Balanced < r.summary.Intervals ||
-		r.summary.WithinLimit < r.summary.Intervals; missed && r.cmd.Check {
+	if sum := c.summary.Report(); c.Check && min(sum.Balanced, sum.WithinLimit) < sum.Intervals {
 		return cli.ErrMissed
 	}
 	return nil
 }
 
-// single tells whether one plan is printed in full, and not a line for each interval.
-func (r *planReport) single() bool { return len(r.intervals) == 1 && !r.cmd.Stream }
+// alone tells whether one plan is printed in full, and not a line for each interval.
+func (c *Plan) alone() bool { return len(c.intervals) == 1 && !c.Stream }
 
 // print prints the one plan in full, or a line for each of several.
-func (r *planReport) print(env *cli.Environment) error {
-	form, keys := r.cmd.Output, r.cmd.Encoder()
+func (c *Plan) print(env *cli.Environment) error {
+	form, keys := c.Output, c.Encoder()
 	switch {
-	case !r.single():
-		return env.Output(form, func() any { return r.streamDocument() }, r.writeStream, cli.CsvOf(r.intervals, r.columns()))
-	case r.last.Plan == nil:
+	case !c.alone():
+		return env.Output(form, func() any {
+			return StreamDocument{c.op.Strategy, c.driver.values(), planner.Revision, c.summary.Report(), c.intervals}
+		}, c.writeStream, intervalsCSV(c.intervals))
+	case c.last.Plan == nil:
 		return fmt.Errorf("%s completed no plan within --timeout %v: allow more time or choose another --strategy",
-			r.op.Strategy, r.cmd.Timeout)
-	case r.last.classes != nil:
-		return env.Output(form, func() any { return classDocumentOf(r.last, keys) }, r.writePlan, func(w io.Writer) error {
-			return r.last.moves().WriteCSV(w, bool(keys))
-		})
-	}
-	columns := "key from to cost state reason"
-	if r.schedule != nil {
-		columns += " batch"
+			c.op.Strategy, c.Timeout)
 	}
 	return env.Output(form, func() any {
-		d := documentOf(r.last, r.input.Last.Stats.Fingerprint(), keys)
-		r.numberMigrations(d.Migrations)
-		d.Schedule = r.scheduleOf(d.KeyEncoding != "")
+		hash := c.last.hash
+		if c.last.classes == nil {
+			hash = c.input.Last.Stats.Fingerprint()
+		}
+		d := planOf(c.last, c.driver, keys, hash)
+		d.Schedule = c.scheduleOf(d.KeyEncoding != "")
 		return d
-	}, r.writePlan, func(w io.Writer) error {
-		list := migrationsOf(r.last.Plan, keys)
-		r.numberMigrations(list)
-		return cli.CsvOf(list, columns)(w)
+	}, c.writePlan, func(w io.Writer) error {
+		if c.schedule != nil {
+			migrations := listsOf(c.last.Plan, c.last, keys).Migrations
+			return cli.CsvOf(migrations, "key from to cost state reason batch", c.numbered())(w)
+		}
+		return c.last.moves().WriteCSV(w, bool(keys))
 	})
 }
 
-// columns are those of intervals in CSV.
-func (r *planReport) columns() string {
+// intervalsCSV writes a line for each interval.
+func intervalsCSV(intervals []Result) func(io.Writer) error {
 	columns := `interval keys end_reason balanced table_within_limit theta/before theta/after
 		migrated_keys=migration/keys migrated_state=migration/state migrated_fraction=migration/fraction
-		lower_bound=certificate/lower_bound gap=certificate/gap infeasible=certificate/infeasible unmet=certificate/unmet
-		table_size=routing_table/size_after work_units plan_ms`
-	if slices.ContainsFunc(r.intervals, func(f figures) bool { return f.Compaction != nil }) {
+		lower_bound=certificate/lower_bound gap=certificate/gap infeasible=certificate/infeasible unmet
+		table_size=routing_table/size_after work_units plan_ms=timing/plan_ms`
+	if slices.ContainsFunc(intervals, func(f Result) bool { return f.Compaction != nil }) {
 		columns += ` records=compaction/records load_error_before=compaction/error/before
 			load_error_after=compaction/error/after`
 	}
-	return columns
+	return cli.CsvOf(intervals, columns, func(i int) cli.More {
+		var unmet []string
+		if c := intervals[i].Certificate; c != nil {
+			for _, u := range c.Unmet {
+				unmet = append(unmet, string(u.Constraint)+">="+cli.Exact(u.AtLeast))
+			}
+		}
+		return cli.More{"unmet": strings.Join(unmet, ";")}
+	})
 }
 
 // StreamDocument is the JSON document of several intervals.
 type StreamDocument struct {
-	Strategy        string         `json:"strategy"`
-	Parameters      planParameters `json:"parameters"`
-	PlannerRevision string         `json:"planner_revision"`
-	Summary         StreamSummary  `json:"summary"`
-	Intervals       []figures      `json:"intervals"`
-}
-
-func (r *planReport) streamDocument() StreamDocument {
-	return StreamDocument{r.op.Strategy, parametersOf(r.op.Options), planner.Revision, summaryOf(&r.summary), r.intervals}
+	Strategy        string            `json:"strategy"`
+	Parameters      parameters.Values `json:"parameters"`
+	PlannerRevision string            `json:"planner_revision"`
+	Summary         drive.Report      `json:"summary"`
+	Intervals       []Result          `json:"intervals"`
 }
 
 // saveRoutingTable writes what readRoutingTable reads.

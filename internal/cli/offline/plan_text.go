@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"plannerd/compact"
 	"plannerd/internal/cli"
@@ -14,29 +13,20 @@ import (
 )
 
 // writePlan prints one plan for people.
-func (r *planReport) writePlan(w *cli.Page) {
-	p := r.last.Plan
-	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, cli.Plural(r.intervals[0].Keys, "key"),
-		cli.Plural(len(r.op.Target.Instances), "instance"), goals(p.Options))
-	for _, text := range []string{verdict(p), certificateText(p), r.last.compaction.text()} {
+func (c *Plan) writePlan(w *cli.Page) {
+	p := c.last.Plan
+	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, cli.Plural(c.intervals[0].Keys, "key"),
+		cli.Plural(len(c.op.Target.Instances), "instance"), goals(p.Options))
+	for _, text := range []string{verdict(p), certificateText(p), formText(c.last.Compaction)} {
 		if text != "" {
 			fmt.Fprintln(w, text)
 		}
 	}
 	fmt.Fprintln(w)
-	r.writeFigures(w, p)
-	migrations := r.writeMigrations
-	if r.last.classes != nil {
-		migrations = func(w *cli.Page, p *planner.Plan) {
-			r.writeClassMoves(w, p)
-			named := *p
-			named.Moves = r.last.classes.MovesNamed(p)
-			r.writeMigrations(w, &named)
-		}
-	}
+	c.writeFigures(w, p)
 	for _, part := range []func(*cli.Page, *planner.Plan){
-		r.writeHotKeys, r.writeSplits, writeInstances, migrations, r.writeTableChanges,
-		r.writeBatches,
+		c.writeHotKeys, c.writeSplits, c.writeInstances, c.writeClassMoves, c.writeMigrations, c.writeTableChanges,
+		c.writeBatches,
 	} {
 		part(w, p)
 	}
@@ -103,8 +93,9 @@ var causeTexts = map[planner.Cause]string{
 // shortageText says which instances stay below their least load, and why.
 func shortageText(p *planner.Plan) string {
 	var b strings.Builder
-	for _, y := range unfilledOf(p) {
-		fmt.Fprintf(&b, " Instance %d stays below its least load: %s.", y.Instance, shortageTexts[y.Cause])
+	for _, y := range p.Unfilled {
+		fmt.Fprintf(&b, " Instance %d stays below its least load: %s.", p.Snapshot.Instances[y.Instance].ID,
+			shortageTexts[y.Cause])
 	}
 	return b.String()
 }
@@ -115,7 +106,7 @@ var shortageTexts = map[planner.Shortage]string{
 	planner.ShortOfBudget: "no more may be moved, or time ran out",
 }
 
-func (r *planReport) writeFigures(w *cli.Page, p *planner.Plan) {
+func (c *Plan) writeFigures(w *cli.Page, p *planner.Plan) {
 	m := p.Migration
 	cli.WriteTable(w, []cli.Column{cli.Text(""), cli.Number("before"), cli.Number("after")}, [][]string{
 		{"θ, largest overload", cli.Theta(p.Theta.Before), cli.Theta(p.Theta.After)},
@@ -125,68 +116,48 @@ func (r *planReport) writeFigures(w *cli.Page, p *planner.Plan) {
 		{"migrated keys", "", cli.Integer(m.Keys)},
 		{"migrated state", "", cli.SI(m.State)},
 		{"migrated share of all state", "", cli.Percent(m.Fraction)},
-		{"planning time", "", cli.Duration(r.last.Elapsed)},
+		{"planning time", "", cli.Duration(c.last.Elapsed)},
 	})
 }
 
-func (r *planReport) writeHotKeys(w *cli.Page, p *planner.Plan) {
+func (c *Plan) writeHotKeys(w *cli.Page, p *planner.Plan) {
 	if len(p.HotKeys) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\nHot keys: each alone exceeds what any instance may carry\n\n")
-	name := func(item int32) string { return cli.KeyText(p.Snapshot.Keys.At(int(item))) }
 	title := "key"
-	if classes := r.last.classes; classes != nil {
+	if classes := c.last.classes; classes != nil {
 		title = "class [d, d_h, v_c, v_S]"
 		if classes.Items.Named > 0 {
 			title = "key, or " + title
 		}
-		name = func(item int32) string {
-			if classes.IsNamed(item) {
-				return cli.KeyText(p.Snapshot.Keys.At(int(item)))
-			}
-			return classText(classes.Records[item])
-		}
 	}
-	var rows [][]string
-	for _, h := range p.HotKeys {
-		pieces := "-"
-		if h.Pieces > 0 {
-			pieces = cli.Integer(h.Pieces)
+	cli.WriteList(w, hotKeysOf(c.last, false), title+" = name key | instance id | cost si | forces θ = forced_theta theta"+
+		" | split would need = pieces ?count", func(i int) cli.More {
+		if item := p.HotKeys[i].Item; c.last.classes != nil && !c.last.classes.IsNamed(item) {
+			return cli.More{"name": classText(c.last.classes.Records[item])}
 		}
-		rows = append(rows, []string{
-			name(h.Item), cli.ID(p.Snapshot.Instances[h.Instance].ID), cli.SI(h.Cost), cli.Theta(h.ForcedTheta), pieces,
-		})
-	}
-	cli.WriteTable(w, []cli.Column{cli.Keys(title), cli.Number("instance"), cli.Number("cost"), cli.Number("forces θ"),
-		cli.Number("split would need")}, rows)
+		return cli.More{"name": string(p.Snapshot.Keys.At(int(p.HotKeys[i].Item)))}
+	})
 }
 
-func writeInstances(w *cli.Page, p *planner.Plan) {
+func (c *Plan) writeInstances(w *cli.Page, p *planner.Plan) {
 	fmt.Fprintf(w, "\nInstances\n\n")
-	var rows [][]string
-	for i, l := range p.Instances {
-		in := p.Snapshot.Instances[i]
-		note := ""
+	cli.WriteList(w, loadsOf(c.last), "id id | capacity exact | load = load_before si | after = load_after si"+
+		" | of fair = fair_before right | after = fair_after right | keys = keys_before | after = keys_after"+
+		" | state_in si | state_out si | = note", func(i int) cli.More {
+		l := p.Instances[i]
+		more := cli.More{"fair_before": ofFair(l.Before, l.Fair), "fair_after": ofFair(l.After, l.Fair), "note": ""}
 		switch {
-		case in.Drained:
-			note = "drained"
+		case p.Snapshot.Instances[i].Drained:
+			more["note"] = "drained"
 		case l.After > l.Max*(1+1e-9):
-			note = "overloaded"
+			more["note"] = "overloaded"
 		case l.After < l.Least*(1-1e-9):
-			note = "not filled"
+			more["note"] = "not filled"
 		}
-		rows = append(rows, []string{
-			cli.ID(in.ID), cli.Exact(in.Capacity), cli.SI(l.Before), cli.SI(l.After), ofFair(l.Before, l.Fair), ofFair(l.After,
-				l.Fair),
-			cli.Integer(l.KeysBefore), cli.Integer(l.KeysAfter), cli.SI(l.StateIn), cli.SI(l.StateOut), note,
-		})
-	}
-	cli.WriteTable(w, []cli.Column{
-		cli.Number("id"), cli.Number("capacity"), cli.Number("load"), cli.Number("after"), cli.Number("of fair"),
-		cli.Number("after"),
-		cli.Number("keys"), cli.Number("after"), cli.Number("state in"), cli.Number("state out"), cli.Text(""),
-	}, rows)
+		return more
+	})
 }
 
 // ofFair is a load relative to the fair one.
@@ -197,47 +168,41 @@ func ofFair(load, fair float64) string {
 	return strconv.FormatFloat(100*load/fair, 'f', 1, 64) + " %"
 }
 
-// writeList prints a list of n rows, or the first of them and how many more there are.
-func (r *planReport) writeList(w *cli.Page, columns []cli.Column, n int, row func(i int) []string) {
-	shown := n
-	if !r.cmd.All {
-		shown = min(n, r.cmd.Top)
+// writeFirst prints a list, or the first of it and how many more there are.
+func writeFirst[T any](w *cli.Page, c *Plan, items []T, columns string, more ...func(item int) cli.More) {
+	shown := items
+	if !c.All {
+		shown = items[:min(len(items), c.Top)]
 	}
-	rows := make([][]string, shown)
-	for i := range rows {
-		rows[i] = row(i)
-	}
-	cli.WriteTable(w, columns, rows)
-	if n > shown {
-		fmt.Fprintf(w, "… and %s more: --all lists them\n", cli.Integer(n-shown))
+	cli.WriteList(w, shown, columns, more...)
+	if n := len(items) - len(shown); n > 0 {
+		fmt.Fprintf(w, "… and %s more: --all lists them\n", cli.Integer(n))
 	}
 }
 
-// writeMigrations lists the migrations, those of the largest state first.
-func (r *planReport) writeMigrations(w *cli.Page, p *planner.Plan) {
-	if len(p.Moves) == 0 {
+// writeMigrations lists the migrations of keys, those of the largest state first.
+func (c *Plan) writeMigrations(w *cli.Page, p *planner.Plan) {
+	s, moves := p.Snapshot, slices.Clone(c.last.named().Moves)
+	if len(moves) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nMigrations: %s\n\n", cli.Plural(len(p.Moves), "key"))
-	s := p.Snapshot
-	moves := slices.Clone(p.Moves)
+	fmt.Fprintf(w, "\nMigrations: %s\n\n", cli.Plural(len(moves), "key"))
 	slices.SortStableFunc(moves, func(a, b planner.Move) int {
 		return cmp.Or(cmp.Compare(s.StateOf(b), s.StateOf(a)), cmp.Compare(s.Cost[b.Item], s.Cost[a.Item]))
 	})
-	columns := []cli.Column{cli.Keys("key"), cli.Number("from"), cli.Number("to"), cli.Number("cost"), cli.Number("state"),
-		cli.Text("reason")}
-	r.writeList(w, columns, len(moves), func(i int) []string {
+	writeFirst(w, c, moves, "key key | from id | to id | cost si | state si | reason", func(i int) cli.More {
 		m := moves[i]
-		return []string{
-			cli.KeyText(s.Keys.At(int(m.Item))), cli.ID(s.Instances[m.From].ID), cli.ID(s.Instances[m.To].ID),
-			cli.SI(s.Cost[m.Item]), cli.SI(s.StateOf(m)), m.Reason.String(),
-		}
+		return cli.More{"key": string(s.Keys.At(int(m.Item))), "from": s.Instances[m.From].ID, "to": s.Instances[m.To].ID,
+			"cost": s.Cost[m.Item], "state": s.StateOf(m), "reason": m.Reason.String()}
 	})
 }
 
 // writeClassMoves lists the moves of classes, those of the most state first.
-func (r *planReport) writeClassMoves(w *cli.Page, p *planner.Plan) {
-	moves := r.last.classes.Moves(p)
+func (c *Plan) writeClassMoves(w *cli.Page, p *planner.Plan) {
+	if c.last.classes == nil {
+		return
+	}
+	moves := c.last.classes.Moves(p)
 	if len(moves) == 0 {
 		return
 	}
@@ -249,12 +214,9 @@ func (r *planReport) writeClassMoves(w *cli.Page, p *planner.Plan) {
 		cli.Plural(count, "key"), cli.Plural(len(moves), "move"))
 	state := func(m compact.Record) float64 { return m.State * float64(m.Count) }
 	slices.SortStableFunc(moves, func(a, b compact.Record) int { return cmp.Compare(state(b), state(a)) })
-	columns := []cli.Column{cli.Number("d'"), cli.Number("d"), cli.Number("d_h"), cli.Number("v_c"), cli.Number("v_S"),
-		cli.Number("#")}
-	r.writeList(w, columns, len(moves), func(i int) []string {
+	writeFirst(w, c, moves, "d' id | d id | d_h = h id | v_c = c exact | v_S = s exact | # = n", func(i int) cli.More {
 		m := moves[i]
-		return []string{cli.ID(m.Planned), cli.ID(m.Current), cli.ID(m.Hash), cli.Exact(m.Cost), cli.Exact(m.State),
-			cli.Integer(m.Count)}
+		return cli.More{"d'": m.Planned, "d": m.Current, "h": m.Hash, "c": m.Cost, "s": m.State, "n": m.Count}
 	})
 }
 
@@ -264,28 +226,31 @@ func classText(r compact.Record) string {
 }
 
 // writeTableChanges lists what the plan does to the routing table.
-func (r *planReport) writeTableChanges(w *cli.Page, p *planner.Plan) {
+func (c *Plan) writeTableChanges(w *cli.Page, p *planner.Plan) {
 	if len(p.Set)+len(p.Unset) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\nRouting table: %s set, %s dropped\n\n", cli.Plural(len(p.Set), "entry"), cli.Integer(len(p.Unset)))
 	s := p.Snapshot
-	columns := []cli.Column{cli.Text(""), cli.Keys("key"), cli.Number("was"), cli.Number("becomes")}
-	r.writeList(w, columns, len(p.Set)+len(p.Unset), func(i int) []string {
+	changes := make([]struct{}, len(p.Set)+len(p.Unset))
+	writeFirst(w, c, changes, "= sign | key key | was right | becomes right", func(i int) cli.More {
 		if i < len(p.Set) {
 			set, sign := p.Set[i], "+"
-			old := entryBefore(s, set.Item)
-			if old != "" {
+			was := entryBefore(s, set.Item)
+			if was != "" {
 				sign = "~"
 			}
-			return []string{sign, cli.KeyText(s.Keys.At(int(set.Item))), old, cli.ID(s.Instances[set.To].ID)}
+			return cli.More{"sign": sign, "key": string(s.Keys.At(int(set.Item))), "was": was,
+				"becomes": cli.ID(s.Instances[set.To].ID)}
 		}
-		i -= len(p.Set)
-		u, key := p.Unset[i], cli.KeyText(p.UnsetKey(i))
+		u := p.Unset[i-len(p.Set)]
+		more := cli.More{"sign": "-", "key": string(p.UnsetKey(i - len(p.Set))), "becomes": "hash"}
 		if u.Item < 0 {
-			return []string{"-", key, entryText(s.Table.At(int(u.Entry))), "absent"}
+			more["was"], more["becomes"] = entryText(s.Table.At(int(u.Entry))), "absent"
+		} else {
+			more["was"] = entryBefore(s, u.Item)
 		}
-		return []string{"-", key, entryBefore(s, u.Item), "hash"}
+		return more
 	})
 }
 
@@ -299,10 +264,3 @@ func entryBefore(s *planner.Snapshot, item int32) string {
 	}
 	return ""
 }
-
-// milli writes a number of milliseconds as a duration.
-func milli(ms float64) string { return Cell(time.Duration(ms * float64(time.Millisecond))) }
-
-// Cell is a time in a column, whose width is the same however long things take: how a
-// table is laid out must not depend on that.
-func Cell(d time.Duration) string { return fmt.Sprintf("%7s", cli.Duration(d)) }

@@ -2,7 +2,6 @@ package offline
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,31 +10,33 @@ import (
 )
 
 // writeStream prints a line for each interval, and what they come to.
-func (r *planReport) writeStream(w *cli.Page) {
-	fmt.Fprintf(w, "%s on %s, %s, %s%s\n\n", r.op.Strategy, cli.Plural(len(r.intervals), "interval"),
-		cli.Plural(len(r.op.Target.Instances), "instance"), goals(r.op.Options), r.cmd.degreeText())
-	var rows [][]string
-	for _, f := range r.intervals {
+func (c *Plan) writeStream(w *cli.Page) {
+	fmt.Fprintf(w, "%s on %s, %s, %s%s\n\n", c.op.Strategy, cli.Plural(len(c.intervals), "interval"),
+		cli.Plural(len(c.op.Target.Instances), "instance"), goals(c.op.Options), c.degreeText())
+	var rows []cli.More
+	for _, f := range c.intervals {
 		rows = append(rows, streamRow(f))
 	}
-	s := summaryOf(&r.summary)
-	rows = append(rows,
-		[]string{"median", "", cli.Theta(s.ThetaBefore.Median), cli.Theta(s.ThetaAfter.Median), cli.SI(s.Keys.Median),
-			cli.SI(s.State.Median), cli.Percent(s.Fraction.Median), "", cli.SI(s.Table.Median), milli(s.PlanMS.Median)},
-		[]string{"max", "", cli.Theta(s.ThetaBefore.Max), cli.Theta(s.ThetaAfter.Max), cli.SI(s.Keys.Max),
-			cli.SI(s.State.Max), cli.Percent(s.Fraction.Max), "", cli.SI(s.Table.Max), milli(s.PlanMS.Max)},
-		[]string{"total", "", "", "", cli.SI(s.Keys.Total), cli.SI(s.State.Total), "", gapText(s.Proven.Gap), "",
-			milli(s.PlanMS.Total)},
-	)
-	columns := []cli.Column{
-		cli.Number("interval"), cli.Number("keys"), cli.Number("θ before"), cli.Number("θ after"), cli.Number("migrated"),
-		cli.Number("state"),
-		cli.Number("of all"), cli.Number("gap"), cli.Number("table"), cli.Number("time"), cli.Text(""),
+	s := c.summary.Report()
+	median := cli.More{"line": "median", "before": s.ThetaBefore.Median, "after": s.ThetaAfter.Median,
+		"moved": s.Keys.Median, "state": s.State.Median, "part": s.Fraction.Median, "table": s.Table.Median,
+		"time": s.PlanMS.Median}
+	most := cli.More{"line": "max", "before": s.ThetaBefore.Max, "after": s.ThetaAfter.Max, "moved": s.Keys.Max,
+		"state": s.State.Max, "part": s.Fraction.Max, "table": s.Table.Max, "time": s.PlanMS.Max}
+	total := cli.More{"line": "total", "moved": s.Keys.Total, "state": s.State.Total, "gap": gapText(s.Proven.Gap),
+		"time": s.PlanMS.Total}
+	records := ""
+	if c := s.Compaction; c != nil {
+		records = " | records | load error = error_before error | after = error_after error"
+		median["records"], most["records"] = c.Records.Median, c.Records.Max
+		if e := c.Error; e != nil {
+			median["error_before"], median["error_after"] = e.Before.Median, e.After.Median
+			most["error_before"], most["error_after"] = e.Before.Max, e.After.Max
+		}
 	}
-	if s.Compaction != nil {
-		columns, rows = r.withRecords(columns, rows, s.Compaction)
-	}
-	cli.WriteTable(w, columns, rows)
+	cli.WriteList(w, append(rows, median, most, total), "interval = line right | keys"+records+
+		" | θ before = before theta | θ after = after theta | migrated = moved | state | of all = part percent | gap right"+
+		" | table | time time | = note")
 	fmt.Fprintf(w, "\n%d of %d intervals balanced, %d within the table limit, %d changed something\n",
 		s.Balanced, s.Intervals, s.WithinLimit, s.Acted)
 	if x := s.Merges; x != nil {
@@ -48,64 +49,46 @@ func (r *planReport) writeStream(w *cli.Page) {
 	}
 }
 
-// withRecords puts the number of records, and the error of the loads that they come
-// to, behind the number of keys.
-func (r *planReport) withRecords(columns []cli.Column, rows [][]string, c *compactionSummary) ([]cli.Column,
-	[][]string) {
-	columns = slices.Insert(columns, 2, cli.Number("records"), cli.Number("load error"), cli.Number("after"))
-	cells := func(records string, e *planner.Comparison) []string {
-		if e == nil {
-			return []string{records, "", ""}
-		}
-		return []string{records, cli.ErrorText(e.Before), cli.ErrorText(e.After)}
+// gapText is a gap in a table for people.
+func gapText(gap *float64) string {
+	if gap == nil {
+		return "-"
 	}
-	var all [][]string
-	for _, f := range r.intervals {
-		if f.Compaction == nil {
-			all = append(all, cells("", nil))
-		} else {
-			all = append(all, cells(cli.Integer(f.Compaction.Records), f.Compaction.Error))
-		}
-	}
-	var median, most *planner.Comparison
-	if e := c.Error; e != nil {
-		median = &planner.Comparison{Before: e.Before.Median, After: e.After.Median}
-		most = &planner.Comparison{Before: e.Before.Max, After: e.After.Max}
-	}
-	all = append(all, cells(cli.SI(c.Records.Median), median), cells(cli.SI(c.Records.Max), most), cells("", nil))
-	for i, row := range rows {
-		rows[i] = slices.Insert(row, 2, all[i]...)
-	}
-	return columns, rows
+	return cli.Percent(*gap)
 }
 
 // streamRow is the line of one interval.
-func streamRow(f figures) []string {
-	interval, keys := strconv.FormatInt(f.Interval, 10), cli.Integer(f.Keys)
+func streamRow(f Result) cli.More {
+	row := cli.More{"line": strconv.FormatInt(f.Interval, 10), "keys": f.Keys, "time": f.Timing.PlanMs}
 	if f.EndReason == endTimeout {
-		return []string{interval, keys, "", "", "", "", "", "", "", milli(f.PlanMS), "no plan in time"}
+		row["note"] = "no plan in time"
+		return row
 	}
+	row["before"], row["after"], row["table"] = f.Theta.Before, f.Theta.After, f.RoutingTable.SizeAfter
+	row["moved"], row["state"], row["part"] = f.Migration.Keys, f.Migration.State, f.Migration.Fraction
+	if c := f.Compaction; c != nil {
+		row["records"] = c.Records
+		if c.Error != nil {
+			row["error_before"], row["error_after"] = c.Error.Before, c.Error.After
+		}
+	}
+	row["gap"] = "-"
 	var notes []string
-	var gap *float64
 	if c := f.Certificate; c != nil {
-		gap = c.Gap
+		row["gap"] = gapText(c.Gap)
 		if c.Infeasible {
 			notes = append(notes, "no plan meets all limits")
 		}
 	}
-	if !f.Balanced {
+	if !*f.Balanced {
 		notes = append(notes, "not balanced")
 	}
 	if !f.TableWithinLimit {
 		notes = append(notes, "table over limit")
 	}
-	if f.EndReason != string(planner.EndCompleted) {
+	if string(f.EndReason) != string(planner.EndCompleted) {
 		notes = append(notes, "cut short")
 	}
-	return []string{
-		interval, keys, cli.Theta(f.Theta.Before), cli.Theta(f.Theta.After), cli.Integer(f.Migration.Keys),
-		cli.SI(f.Migration.State),
-		cli.Percent(f.Migration.Fraction), gapText(gap), cli.Integer(f.RoutingTable.After), milli(f.PlanMS),
-		strings.Join(notes, ", "),
-	}
+	row["note"] = strings.Join(notes, ", ")
+	return row
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/drive"
 	"plannerd/internal/input"
 )
 
@@ -25,7 +26,7 @@ type InputFlags struct {
 
 // TextFlags say how the text of statistics is to be read.
 type TextFlags struct {
-	Header header `placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that the columns are key, cost, state and instance, as many as there are; key,cost,interval or the like names them (default auto)."`
+	Header []string `type:"header" placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that the columns are key, cost, state and instance, as many as there are; key,cost,interval or the like names them (default auto)."`
 	EncodingFlags
 }
 
@@ -39,25 +40,22 @@ func (f *EncodingFlags) Encoder() KeyEncoder { return f.KeyEncoding == "base64" 
 
 // Options are those of the decoders.
 func (f *TextFlags) Options() input.Options {
-	return input.Options{Header: f.Header.names, Base64Keys: bool(f.Encoder())}
+	return input.Options{Header: f.Header, Base64Keys: bool(f.Encoder())}
 }
 
-// header is the value of --header.
-type header struct{ names []string } // see input.Options.Header
-
-// UnmarshalText reads "auto", "none" or the names of the columns.
-func (h *header) UnmarshalText(b []byte) error {
-	switch text := string(b); text {
+// ParseHeader reads "auto", "none" or the names of the columns, for [input.Options].
+func ParseHeader(text string) ([]string, error) {
+	switch text {
 	case "auto":
-		h.names = nil
+		return nil, nil
 	case "none":
-		h.names = []string{}
-	default:
-		if h.names = strings.Split(text, ","); slices.Contains(h.names, "") {
-			return fmt.Errorf("%q: write auto, none or the names of the columns, such as key,cost", text)
-		}
+		return []string{}, nil
 	}
-	return nil
+	names := strings.Split(text, ",")
+	if slices.Contains(names, "") {
+		return nil, fmt.Errorf("%q: write auto, none or the names of the columns, such as key,cost", text)
+	}
+	return names, nil
 }
 
 // Input is an open file of statistics.
@@ -71,7 +69,9 @@ type Input struct {
 	seen     int             // intervals read
 	first    int64           // the first interval, and
 	newest   int64           // the newest one
-	Last     *input.Document // what source returned last
+	Last     *input.Document // what Next returned last
+	again    bool            // Last is to be returned once more
+	sums     *drive.Window   // nil: rows tell all state that keys have
 	KeysOnly bool            // compact records are refused
 	Operator *OperatorFlags  // what instances there are; nil: rows' instances do not matter
 }
@@ -111,7 +111,7 @@ func (f *InputFlags) OpenRaw(env *cli.Environment) (*Input, io.Reader, error) {
 	}
 	in.Progress = cli.StartProgress(env.Stderr, size)
 	in.Progress.Describe("reading")
-	return in, &Interruptible{Env: env, Reader: in.Progress.Reader(raw)}, nil
+	return in, in.Progress.Reader(env, raw), nil
 }
 
 // errEmpty refuses an input without any text.
@@ -144,20 +144,6 @@ func (in *Input) decode(raw io.Reader) error {
 	return nil
 }
 
-// Interruptible ends reading when the command is interrupted.
-type Interruptible struct {
-	Env *cli.Environment
-	io.Reader
-}
-
-// Read fails once the command is interrupted.
-func (r *Interruptible) Read(b []byte) (int, error) {
-	if err := r.Env.Ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(b)
-}
-
 // Close ends the progress bar and closes the file. It may be called again.
 func (in *Input) Close() {
 	in.Progress.Stop()
@@ -167,31 +153,48 @@ func (in *Input) Close() {
 	in.Closers = nil
 }
 
-// Source yields the intervals, or only the one that --interval names.
-func (in *Input) Source() Source {
-	return func() (int64, *input.Document, error) {
-		for {
-			interval, document, err := in.Stream.Next()
-			if errors.Is(err, io.EOF) {
-				return 0, nil, in.end()
-			}
-			if err != nil {
-				return 0, nil, err
-			}
-			if in.seen == 0 {
-				in.first = interval
-			}
-			in.seen++
-			in.newest = interval
-			if err := checkMembers(document); err != nil {
-				return 0, nil, err
-			}
-			if only := in.flags.Interval; only == nil || *only == interval {
-				in.Last = document
-				return interval, document, in.onlyRecords(document)
-			}
+// SumUp has rows that tell the state which their interval has added stand for S(k,w), the sum
+// of what the last w intervals have added.
+func (in *Input) SumUp(w int) { in.sums = drive.NewSums(w) }
+
+// Again has Next return the newest interval once more.
+func (in *Input) Again() { in.again = true }
+
+// Next returns the next interval, or the only one that --interval names; io.EOF after the last.
+func (in *Input) Next() (interval int64, d *input.Document, err error) {
+	if in.again {
+		in.again = false
+		return in.newest, in.Last, nil
+	}
+	for {
+		interval, d, err = in.Stream.Next()
+		if errors.Is(err, io.EOF) {
+			return 0, nil, in.end()
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+		if in.seen == 0 {
+			in.first = interval
+		}
+		in.seen++
+		in.newest = interval
+		if err := checkMembers(d); err != nil {
+			return 0, nil, err
+		}
+		if only := in.flags.Interval; only == nil || *only == interval {
+			break
 		}
 	}
+	in.Last = d
+	if err = in.onlyRecords(d); err != nil || in.sums == nil {
+		return interval, d, err
+	}
+	if d.Records != nil {
+		return interval, d, cli.Usagef("--window: compact records do not say which keys they are of")
+	}
+	d.Stats, err = in.sums.Add(d.Stats)
+	return interval, d, err
 }
 
 // onlyRecords refuses a further interval beside one of compact records: what a plan

@@ -109,7 +109,7 @@ func (in *Input) headerLine(name string, problems []input.Problem) string {
 	text := fmt.Sprintf("%s:%d: %s; the columns are key, cost and optionally state (or state_bytes), instance, "+
 		"hash_instance and interval",
 		name, line, strings.Join(parts, "; "))
-	if in.flags.Header.names == nil && len(missing) > 0 {
+	if in.flags.Header == nil && len(missing) > 0 {
 		text += "; no header? use --header none"
 	}
 	if in.flags.StreamToo && len(missing) > 0 {

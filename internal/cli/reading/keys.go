@@ -8,12 +8,6 @@ import (
 	"plannerd/internal/cli"
 )
 
-// TableEntry is an entry of a routing table, as the HTTP API writes it.
-type TableEntry struct {
-	Key      string `json:"key"`
-	Instance int32  `json:"instance"`
-}
-
 // KeyEncoder writes keys as they are, or all in base64: when that is asked for, and in
 // JSON when one is not UTF-8.
 type KeyEncoder bool

@@ -57,24 +57,12 @@ func CountOrList[T any](
 	n, err := strconv.Atoi(text)
 	switch {
 	case err != nil:
-		return ParseList(text, parse)
+		return cli.ParseList(text, parse)
 	case n < 1 || n > most:
 		return nil, fmt.Errorf("the number of instances must be 1 to %d, not %d", most, n)
 	}
 	for id := range int32(n) {
 		out = append(out, numbered(id))
-	}
-	return out, nil
-}
-
-// ParseList reads what commas separate.
-func ParseList[T any](text string, parse func(string) (T, error)) (out []T, err error) {
-	for part := range strings.SplitSeq(text, ",") {
-		one, err := parse(strings.TrimSpace(part))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, one)
 	}
 	return out, nil
 }

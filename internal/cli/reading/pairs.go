@@ -18,16 +18,8 @@ import (
 	"plannerd/planner"
 )
 
-// pair is a row of a file that gives texts to instances: a key or the low end of a
-// range, and the id of an instance.
-type pair struct {
-	text     []byte
-	instance int32
-	weight   int32 // of a part of a split key; 0: it is whole
-	line     int
-}
-
-// pairsFile is such a file, as a flag names it.
+// pairsFile is a file that gives texts to instances, as a flag names it: keys, or the low ends of
+// ranges.
 type pairsFile struct {
 	flag, path string
 	text       string   // name of the first column
@@ -37,11 +29,12 @@ type pairsFile struct {
 	weights    bool // a third column, weight, may follow
 }
 
-// read reads CSV, compressed or not, under a header that names the columns.
-func (f *pairsFile) read() (pairs []pair, err error) {
+// read reads CSV, compressed or not, under a header that names the columns. Of each row it
+// returns an entry, of one part if the row has a weight, and its line.
+func (f *pairsFile) read() (pairs []planner.Entry, lines []int, err error) {
 	file, err := os.Open(f.path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.flag, err)
+		return nil, nil, fmt.Errorf("%s: %w", f.flag, err)
 	}
 	defer func() { _ = file.Close() }() // only read from
 	plain, _, err := input.Open(file)
@@ -49,28 +42,28 @@ func (f *pairsFile) read() (pairs []pair, err error) {
 		err = reading.Err // the path is in front
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", f.flag, f.path, err)
+		return nil, nil, fmt.Errorf("%s %s: %w", f.flag, f.path, err)
 	}
 	defer func() { _ = plain.Close() }()
 	in := csv.NewReader(plain)
 	header, err := in.Read()
 	if err != nil || !f.isHeader(header) {
-		return nil, f.wrong(1, "it must be the header %s,%s", f.text, f.instance[0])
+		return nil, nil, f.wrong(1, "it must be the header %s,%s", f.text, f.instance[0])
 	}
 	for {
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
-			return pairs, nil
+			return pairs, lines, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", f.flag, f.path, err)
+			return nil, nil, fmt.Errorf("%s %s: %w", f.flag, f.path, err)
 		}
 		line, _ := in.FieldPos(0)
 		p, err := f.pair(record, line)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		pairs = append(pairs, p)
+		pairs, lines = append(pairs, p), append(lines, line)
 	}
 }
 
@@ -83,25 +76,24 @@ func (f *pairsFile) isHeader(row []string) bool {
 }
 
 // pair reads one row.
-func (f *pairsFile) pair(record []string, line int) (p pair, err error) {
-	p.line = line
-	if p.text, err = f.keys.decode(record[0]); err != nil {
+func (f *pairsFile) pair(record []string, line int) (p planner.Entry, err error) {
+	if p.Key, err = f.keys.decode(record[0]); err != nil {
 		return p, f.wrong(line, "%s: %w", f.text, err)
 	}
-	if n := len(p.text); n < f.least || n > planner.MaxKeyBytes {
+	if n := len(p.Key); n < f.least || n > planner.MaxKeyBytes {
 		return p, f.wrong(line, "%s: must have %d to %d bytes", f.text, f.least, planner.MaxKeyBytes)
 	}
 	id, err := strconv.ParseInt(record[1], 10, 32)
 	if err != nil || id < 0 {
-		return p, f.wrong(line, "%s of %s %s: %q is not an id ≥ 0", f.instance[0], f.text, cli.KeyText(p.text), record[1])
+		return p, f.wrong(line, "%s of %s %s: %q is not an id ≥ 0", f.instance[0], f.text, cli.KeyText(p.Key), record[1])
 	}
-	p.instance = int32(id)
+	p.Instance = int32(id)
 	if len(record) == 3 && record[2] != "" {
 		weight, err := strconv.ParseInt(record[2], 10, 32)
 		if err != nil || weight < 1 || weight >= planner.PartUnits {
-			return p, f.wrong(line, "weight of %s %s: %q is not from 1 to 65535", f.text, cli.KeyText(p.text), record[2])
+			return p, f.wrong(line, "weight of %s %s: %q is not from 1 to 65535", f.text, cli.KeyText(p.Key), record[2])
 		}
-		p.weight = int32(weight)
+		p.Parts = []planner.Part{{Instance: p.Instance, Weight: int32(weight)}}
 	}
 	return p, nil
 }
@@ -116,11 +108,11 @@ func (f *pairsFile) wrong(line int, format string, args ...any) error {
 func readRoutingTable(path string, keys KeyEncoder) (*planner.RoutingTable, error) {
 	file := pairsFile{flag: "--routing-table", path: path, text: "key", instance: []string{"instance"},
 		keys: keys, least: 1, weights: true}
-	pairs, err := file.read()
+	pairs, rows, err := file.read()
 	if err != nil {
 		return nil, err
 	}
-	entries, lines := entriesOf(pairs)
+	entries, lines := entriesOf(pairs, rows)
 	table, err := planner.NewRoutingTable(entries)
 	if wrong := (*planner.InputError)(nil); errors.As(err, &wrong) {
 		e, line := entries[wrong.Row], lines[wrong.Row]
@@ -136,19 +128,17 @@ func readRoutingTable(path string, keys KeyEncoder) (*planner.RoutingTable, erro
 
 // entriesOf makes entries of rows, and tells in which line each begins. Rows with weights
 // are the parts of their keys.
-func entriesOf(pairs []pair) (entries []planner.Entry, lines []int) {
+func entriesOf(pairs []planner.Entry, rows []int) (entries []planner.Entry, lines []int) {
 	split := map[string]int{}
-	for _, p := range pairs {
-		if at, found := split[string(p.text)]; p.weight > 0 && found {
-			entries[at].Parts = append(entries[at].Parts, planner.Part{Instance: p.instance, Weight: p.weight})
+	for i, p := range pairs {
+		if at, found := split[string(p.Key)]; p.Parts != nil && found {
+			entries[at].Parts = append(entries[at].Parts, p.Parts...)
 			continue
 		}
-		e := planner.Entry{Key: p.text, Instance: p.instance}
-		if p.weight > 0 {
-			split[string(p.text)] = len(entries)
-			e.Parts = []planner.Part{{Instance: p.instance, Weight: p.weight}}
+		if p.Parts != nil {
+			split[string(p.Key)] = len(entries)
 		}
-		entries, lines = append(entries, e), append(lines, p.line)
+		entries, lines = append(entries, p), append(lines, rows[i])
 	}
 	for _, e := range entries {
 		slices.SortFunc(e.Parts, func(a, b planner.Part) int { return cmp.Compare(a.Instance, b.Instance) })
@@ -162,33 +152,27 @@ func WriteRoutingTable(w io.Writer, t *planner.RoutingTable, keys KeyEncoder) er
 	if t.Size() > int64(t.Len()) {
 		columns += " weight"
 	}
-	var rows []tableRow
+	var rows []cli.More
 	for i := range t.Len() {
 		e := t.At(i)
 		key := keys.Encode(e.Key)
 		if e.Parts == nil {
-			rows = append(rows, tableRow{TableEntry{key, e.Instance}, nil})
+			rows = append(rows, cli.More{"key": key, "instance": e.Instance})
 		}
 		for _, x := range e.Parts {
-			rows = append(rows, tableRow{TableEntry{key, x.Instance}, new(x.Weight)})
+			rows = append(rows, cli.More{"key": key, "instance": x.Instance, "weight": x.Weight})
 		}
 	}
 	return cli.CsvOf(rows, columns)(w)
-}
-
-// tableRow is a row of a routing table in CSV.
-type tableRow struct {
-	TableEntry
-	Weight *int32 `json:"weight"`
 }
 
 // ReadOwners reads a CSV file with the header low,instance.
 func ReadOwners(path string, keys KeyEncoder) (owners []analyses.RangesOwner, err error) {
 	// follower is what the column was called, and is in the CSV of the analysis.
 	file := pairsFile{flag: "--owners", path: path, text: "low", instance: []string{"instance", "follower"}, keys: keys}
-	pairs, err := file.read()
+	pairs, _, err := file.read()
 	for _, p := range pairs {
-		owners = append(owners, analyses.RangesOwner{Low: keys.Encode(p.text), Follower: p.instance})
+		owners = append(owners, analyses.RangesOwner{Low: keys.Encode(p.Key), Follower: p.Instance})
 	}
 	return owners, err
 }

@@ -30,6 +30,12 @@ type accessFlags struct {
 	TLSKey       string   `name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, PEM (default: none)."`
 	TLSClientCA  string   `name:"tls-client-ca" group:"Tuning" placeholder:"FILE" help:"Authorities, PEM: only clients with a certificate of one of them may connect, besides needing a token (default: none)."`
 	InsecureHTTP bool     `name:"insecure-http" help:"Listen beyond loopback without TLS: tokens and data are sent in the clear. For networks that encrypt by themselves, and behind proxies."`
+
+	// What callers and the server prove themselves by:
+	hosts   []string
+	tokens  *reload.Value[*access.Tokens] // nil: everybody gets in
+	tls     *reload.Value[*tls.Config]    // nil: plain HTTP
+	reloads *reload.Counts
 }
 
 // TokenVariable is the environment variable of the first token. There is no flag for
@@ -92,25 +98,16 @@ func BeyondLoopback(ctx context.Context, address string) (bool, error) {
 	return false, nil
 }
 
-// credentials are what callers and the server prove themselves by.
-type credentials struct {
-	flags   *accessFlags
-	hosts   []string
-	tokens  *reload.Value[*access.Tokens] // nil: everybody gets in
-	tls     *reload.Value[*tls.Config]    // nil: plain HTTP
-	reloads reload.Counts
-}
-
-// credentials reads the files that the flags name.
-func (f *accessFlags) credentials(address string, getenv func(string) string) (c *credentials, err error) {
-	c = &credentials{flags: f, hosts: f.hosts(address, getenv)}
+// load reads the files that the flags name.
+func (f *accessFlags) load(address string, getenv func(string) string) (err error) {
+	f.hosts, f.reloads = f.hostsOf(address, getenv), new(reload.Counts)
 	if f.secured(getenv) {
 		var files []string
 		if f.TokensFile != "" {
 			files = append(files, f.TokensFile)
 		}
-		if c.tokens, err = reload.New(func() (*access.Tokens, error) { return f.readTokens(getenv) }, files...); err != nil {
-			return nil, err
+		if f.tokens, err = reload.New(func() (*access.Tokens, error) { return f.readTokens(getenv) }, files...); err != nil {
+			return err
 		}
 	}
 	if f.TLSCert != "" {
@@ -118,14 +115,14 @@ func (f *accessFlags) credentials(address string, getenv func(string) string) (c
 		if f.TLSClientCA != "" {
 			files = append(files, f.TLSClientCA)
 		}
-		c.tls, err = reload.New(f.readTLS, files...)
+		f.tls, err = reload.New(f.readTLS, files...)
 	}
-	return c, err
+	return err
 }
 
-// hosts are the names that requests may be for; nil: any, which is so where a token
+// hostsOf are the names that requests may be for; nil: any, which is so where a token
 // is needed and no name is given. Those of this machine are always among them.
-func (f *accessFlags) hosts(address string, getenv func(string) string) []string {
+func (f *accessFlags) hostsOf(address string, getenv func(string) string) []string {
 	if f.secured(getenv) && len(f.AllowedHosts) == 0 {
 		return nil
 	}
@@ -185,30 +182,30 @@ func (f *accessFlags) readTLS() (*tls.Config, error) {
 }
 
 // access is what the API has to know.
-func (c *credentials) access() api.Access {
-	a := api.Access{Hosts: c.hosts, OpenMetrics: c.flags.OpenMetrics, Reloads: &c.reloads}
-	if c.tokens != nil {
-		a.Tokens = c.tokens.Get
+func (f *accessFlags) access() api.Access {
+	a := api.Access{Hosts: f.hosts, OpenMetrics: f.OpenMetrics, Reloads: f.reloads}
+	if f.tokens != nil {
+		a.Tokens = f.tokens.Get
 	}
 	return a
 }
 
 // scheme is that of the server's URLs.
-func (c *credentials) scheme() string {
-	if c.tls != nil {
+func (f *accessFlags) scheme() string {
+	if f.tls != nil {
 		return "https"
 	}
 	return "http"
 }
 
-// serve answers the requests that come to a listener.
-func (c *credentials) serve(server *http.Server, listener net.Listener) error {
-	if c.tls == nil {
+// answer answers the requests that come to a listener.
+func (f *accessFlags) answer(server *http.Server, listener net.Listener) error {
+	if f.tls == nil {
 		return server.Serve(listener)
 	}
 	server.TLSConfig = &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.tls.Get(), nil },
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.tls.Get(), nil },
 	}
 	return server.ServeTLS(listener, "", "")
 }
@@ -218,21 +215,21 @@ const watchEvery = 2 * time.Second
 
 // watch reads files again when they change and on SIGHUP, until the function that it
 // returns is called.
-func (c *credentials) watch(logger *slog.Logger) (stop func()) {
+func (f *accessFlags) watch(logger *slog.Logger) (stop func()) {
 	var files reload.All
-	if c.tokens != nil {
-		files = append(files, c.tokens)
-		logger.Info("tokens", "number", c.tokens.Get().Len())
+	if f.tokens != nil {
+		files = append(files, f.tokens)
+		logger.Info("tokens", "number", f.tokens.Get().Len())
 	}
-	if c.tls != nil {
-		files = append(files, c.tls)
+	if f.tls != nil {
+		files = append(files, f.tls)
 	}
 	hangups, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer close(done)
-		c.refresh(ctx, logger, hangups, files)
+		f.refresh(ctx, logger, hangups, files)
 	}()
 	return func() {
 		signal.Stop(hangups)
@@ -243,7 +240,7 @@ func (c *credentials) watch(logger *slog.Logger) (stop func()) {
 
 // refresh reads files again until ctx ends. Where that fails, what was read before
 // stands.
-func (c *credentials) refresh(
+func (f *accessFlags) refresh(
 	ctx context.Context, logger *slog.Logger, hangups <-chan os.Signal, files reload.Refresher,
 ) {
 	tick := time.NewTicker(watchEvery)
@@ -259,11 +256,11 @@ func (c *credentials) refresh(
 		}
 		loaded, err := files.Refresh(force)
 		if loaded {
-			c.reloads.OK.Add(1)
+			f.reloads.OK.Add(1)
 			logger.Info("tokens and certificates were read again")
 		}
 		if err != nil {
-			c.reloads.Failed.Add(1)
+			f.reloads.Failed.Add(1)
 			logger.Error("tokens or certificates cannot be read; those from before stand", "error", err)
 		}
 	}

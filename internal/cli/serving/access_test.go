@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/web/reload"
 )
 
 func TestAccessFlags(t *testing.T) {
@@ -88,7 +89,7 @@ func TestHosts(t *testing.T) {
 		{"0.0.0.0:80", given, "x", append(machine, "planner.example")},
 		{"[::]:80", given, "x", append(machine, "planner.example")},
 	} {
-		if got := c.flags.hosts(c.address, func(string) string { return c.token }); !slices.Equal(got, c.want) {
+		if got := c.flags.hostsOf(c.address, func(string) string { return c.token }); !slices.Equal(got, c.want) {
 			t.Errorf("%s %+v, token %q: %q, want %q", c.address, c.flags, c.token, got, c.want)
 		}
 	}
@@ -109,7 +110,7 @@ func TestRefresh(t *testing.T) {
 		var log strings.Builder
 		var files refreshes
 		hangups := make(chan os.Signal)
-		var c credentials
+		c := accessFlags{reloads: new(reload.Counts)}
 		go c.refresh(ctx, slog.New(slog.NewTextHandler(&log, nil)), hangups, &files)
 		time.Sleep(2*watchEvery + 1)
 		hangups <- syscall.SIGHUP

@@ -100,7 +100,8 @@ func (f *databaseURL) shown() string {
 // of a file does not become right.
 func passing(err error) bool {
 	is := func(target error) bool { return errors.Is(err, target) }
-	return is(store.ErrUnavailable) && !is(store.ErrOutdated) && !is(store.ErrDamaged) && !is(fs.ErrNotExist) && !is(fs.ErrPermission)
+	return is(store.ErrUnavailable) && !is(store.ErrOutdated) && !is(store.ErrDamaged) && !is(fs.ErrNotExist) &&
+		!is(fs.ErrPermission)
 }
 
 // wait opens the store and calls use with it until that succeeds, for at most

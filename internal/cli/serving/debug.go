@@ -23,25 +23,18 @@ func forHosts(next http.Handler, hosts ...string) http.Handler {
 	})
 }
 
-// observeFlags let one look into a running server.
-type observeFlags struct {
-	OperatorMetrics int    `least:"0" default:"100" group:"Tuning" help:"Most operators that have metrics of their own; what is counted of all others is counted together."`
-	DebugListen     string `placeholder:"HOST:PORT" group:"Tuning" help:"Address to serve profiles on, under /debug/pprof/; loopback only (default: off)."`
-	OTLPEndpoint    string `name:"otlp-endpoint" placeholder:"URL" group:"Tuning" help:"Where to send OpenTelemetry traces, over OTLP/HTTP, such as http://127.0.0.1:4318; /v1/traces is appended (default: what OTEL_EXPORTER_OTLP_ENDPOINT says, else off)."`
-}
-
 // startDebugging serves profiles, if that is asked for. It returns what ends that.
 // The command line is not served: it may have the password of the database.
-func (f *observeFlags) startDebugging(env *cli.Environment, logger *slog.Logger) (stop func(), err error) {
-	if f.DebugListen == "" {
+func (c *Serve) startDebugging(env *cli.Environment, logger *slog.Logger) (stop func(), err error) {
+	if c.DebugListen == "" {
 		return func() {}, nil
 	}
-	address, err := net.ResolveTCPAddr("tcp", f.DebugListen)
+	address, err := net.ResolveTCPAddr("tcp", c.DebugListen)
 	if err != nil {
-		return nil, cli.Usagef("--debug-listen %q: %w", f.DebugListen, err)
+		return nil, cli.Usagef("--debug-listen %q: %w", c.DebugListen, err)
 	}
 	if !address.IP.IsLoopback() {
-		return nil, cli.Usagef("--debug-listen %s: profiles are for this machine only, such as 127.0.0.1:6060", f.DebugListen)
+		return nil, cli.Usagef("--debug-listen %s: profiles are for this machine only, such as 127.0.0.1:6060", c.DebugListen)
 	}
 	var config net.ListenConfig
 	listener, err := config.Listen(env.Ctx, "tcp", address.String())

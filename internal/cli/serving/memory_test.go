@@ -12,17 +12,15 @@ import (
 )
 
 func TestSize(t *testing.T) {
-	for text, want := range map[string]size{
+	for text, want := range map[string]int64{
 		"2GiB": 2 << 30, "2 GiB": 2 << 30, "500MB": 500e6, "64mib": 64 << 20, "1048576": 1 << 20, "1.5KiB": 1536,
 	} {
-		var s size
-		if err := s.UnmarshalText([]byte(text)); err != nil || s != want {
+		if s, err := ParseBytes(text); err != nil || s != want {
 			t.Errorf("%s is %d, %v, want %d", text, s, err, want)
 		}
 	}
 	for _, text := range []string{"", "much", "-1GiB", "2GiBs", "16EiB"} {
-		var s size
-		if err := s.UnmarshalText([]byte(text)); err == nil {
+		if s, err := ParseBytes(text); err == nil {
 			t.Errorf("%q is %d", text, s)
 		}
 	}
@@ -32,7 +30,7 @@ func TestMemory(t *testing.T) {
 	none := func() (uint64, error) { return 0, errors.New("none") }
 	for _, c := range []struct {
 		system, cgroup memlimit.Provider
-		want           size
+		want           int64
 	}{
 		{memlimit.Limit(8 << 30), none, 8 << 30},
 		{memlimit.Limit(8 << 30), memlimit.Limit(2 << 30), 2 << 30},
@@ -51,7 +49,7 @@ func TestLimitHeap(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	for _, c := range []struct {
 		set    string
-		budget size
+		budget int64
 		want   int64
 	}{{"", 2 << 30, 2000 << 20}, {"", leastBudget, 144 << 20}, {"1GiB", 2 << 30, before}} {
 		undo := limitHeap(&cli.Environment{Environ: []string{"GOMEMLIMIT=" + c.set}}, c.budget)

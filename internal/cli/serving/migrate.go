@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"plannerd/internal/cli"
+	"plannerd/store"
 )
 
 // Migrate is the command that changes the schema of a database.
 type Migrate struct {
-	Up     migrateUpCmd     `cmd:"" help:"Apply all migrations that are missing."`
-	Down   migrateDownCmd   `cmd:"" help:"Take back the newest migration. What only it can hold is lost."`
-	Status migrateStatusCmd `cmd:"" help:"Print the version of the schema and the newest known."`
+	Up     migrateCmd     `cmd:"" help:"Apply all migrations that are missing."`
+	Down   migrateDownCmd `cmd:"" help:"Take back the newest migration. What only it can hold is lost."`
+	Status migrateCmd     `cmd:"" help:"Print the version of the schema and the newest known."`
 }
 
 // Help shows examples.
@@ -26,14 +29,13 @@ Examples:
     plannerd migrate up --database-url postgres://plannerd@db/plannerd`
 }
 
-type (
-	migrateUpCmd   struct{ databaseFlags }
-	migrateDownCmd struct {
-		databaseFlags
-		Yes bool `help:"Do it even though data is lost."`
-	}
-	migrateStatusCmd struct{ databaseFlags }
-)
+// migrateCmd is migrate up, or migrate status.
+type migrateCmd struct{ databaseFlags }
+
+type migrateDownCmd struct {
+	databaseFlags
+	Yes bool `help:"Do it even though data is lost."`
+}
 
 // Help says what down asks for.
 func (*migrateDownCmd) Help() string {
@@ -46,16 +48,26 @@ Examples:
     plannerd migrate down --yes --database-url postgres://plannerd@db/plannerd`
 }
 
-// Run brings the schema up to date.
-func (c *migrateUpCmd) Run(env *cli.Environment) error {
-	return c.migrate(env, func(ctx context.Context, s migratedStore) error {
-		version, err := s.Migrator().Up(ctx)
+// Run brings the schema up to date, or prints where it stands.
+func (c *migrateCmd) Run(env *cli.Environment, command *kong.Context) error {
+	if command.Selected().Name == "status" {
+		return c.status(env)
+	}
+	return c.migrate(env, c.change(env, store.Migrator.Up))
+}
+
+// change changes the schema and says what it is then.
+func (f *databaseFlags) change(
+	env *cli.Environment, to func(store.Migrator, context.Context) (int64, error),
+) func(context.Context, migratedStore) error {
+	return func(ctx context.Context, s migratedStore) error {
+		version, err := to(s.Migrator(), ctx)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(env.Stdout, "%s: schema version %d\n", c.shown(), version)
+		_, err = fmt.Fprintf(env.Stdout, "%s: schema version %d\n", f.shown(), version)
 		return err
-	})
+	}
 }
 
 // Run takes one migration back.
@@ -69,12 +81,7 @@ func (c *migrateDownCmd) Run(env *cli.Environment) error {
 				return err
 			}
 		}
-		version, err := s.Migrator().Down(ctx)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(env.Stdout, "%s: schema version %d\n", c.shown(), version)
-		return err
+		return c.change(env, store.Migrator.Down)(ctx, s)
 	})
 }
 
@@ -99,8 +106,8 @@ func (c *migrateDownCmd) refuseLoss(ctx context.Context, s migratedStore) error 
 	return nil
 }
 
-// Run prints where the schema stands.
-func (c *migrateStatusCmd) Run(env *cli.Environment) error {
+// status prints where the schema stands.
+func (c *migrateCmd) status(env *cli.Environment) error {
 	if err := c.exists(); err != nil {
 		return err
 	}

@@ -12,52 +12,36 @@ import (
 
 	"plannerd/api"
 	"plannerd/internal/cli"
-	"plannerd/internal/web/httpkit"
 )
-
-// process is a server from the moment that it listens until it has ended.
-type process struct {
-	*Serve
-	env    *cli.Environment
-	log    *slog.Logger
-	url    string
-	gate   *httpkit.Gate
-	server *http.Server
-	served chan error // why it no longer listens
-	cut    context.CancelFunc
-}
 
 // listen starts the server, before there is anything behind it: who asks learns
 // that it is starting, and an address that is taken is told at once.
-func (c *Serve) listen(env *cli.Environment, config api.Config, secrets *credentials) (*process, error) {
+func (c *Serve) listen(env *cli.Environment, config api.Config) error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(env.Ctx, "tcp", c.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen, choose another --listen (does another plannerd run?): %w", err)
+		return fmt.Errorf("cannot listen, choose another --listen (does another plannerd run?): %w", err)
 	}
-	gate := api.NewGate(config)
 	requests, cut := context.WithCancel(context.Background())
-	p := &process{
-		Serve: c, env: env, log: config.Logger, url: secrets.scheme() + "://" + listener.Addr().String(),
-		gate: gate, served: make(chan error, 1), cut: cut,
-		server: &http.Server{
-			Handler:           gate,
-			ReadHeaderTimeout: 10 * time.Second,
-			ReadTimeout:       c.ReadTimeout,
-			IdleTimeout:       c.IdleTimeout,
-			MaxHeaderBytes:    64 << 10,
-			ConnState:         config.Connections.State,
-			BaseContext:       func(net.Listener) context.Context { return requests },
-			ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelWarn),
-		},
+	c.env, c.log, c.url = env, config.Logger, c.scheme()+"://"+listener.Addr().String()
+	c.gate, c.served, c.cut = api.NewGate(config), make(chan error, 1), cut
+	c.server = &http.Server{
+		Handler:           c.gate,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       c.ReadTimeout,
+		IdleTimeout:       c.IdleTimeout,
+		MaxHeaderBytes:    64 << 10,
+		ConnState:         config.Connections.State,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelWarn),
 	}
-	go func() { p.served <- secrets.serve(p.server, listener) }()
-	return p, nil
+	go func() { c.served <- c.answer(c.server, listener) }()
+	return nil
 }
 
 // prepare migrates the store, unless told not to, and checks that it is ready.
-func (p *process) prepare(ctx context.Context, s migratedStore) error {
-	if !p.NoMigrate {
+func (c *Serve) prepare(ctx context.Context, s migratedStore) error {
+	if !c.NoMigrate {
 		before, _, err := s.Migrator().Status(ctx)
 		if err != nil {
 			return fmt.Errorf("reading the schema version: %w", err)
@@ -67,7 +51,7 @@ func (p *process) prepare(ctx context.Context, s migratedStore) error {
 			return fmt.Errorf("migrating the database: %w", err)
 		}
 		if after != before {
-			p.log.Info("migrated the database", "from", before, "to", after)
+			c.log.Info("migrated the database", "from", before, "to", after)
 		}
 	}
 	return s.Ready(ctx)
@@ -75,26 +59,26 @@ func (p *process) prepare(ctx context.Context, s migratedStore) error {
 
 // serve answers requests with the handler until the program is told to stop, and
 // then lets the running ones finish.
-func (p *process) serve(handler *api.Server) error {
-	defer beside(p.env.Ctx, handler.Run)()
-	p.gate.Open(handler)
-	if p.env.Ready != nil {
-		p.env.Ready(p.url)
+func (c *Serve) serve(handler *api.Server) error {
+	defer beside(c.env.Ctx, handler.Run)()
+	c.gate.Open(handler)
+	if c.env.Ready != nil {
+		c.env.Ready(c.url)
 	} else {
-		fmt.Fprintf(p.env.Stdout, "plannerd %s is at %s (reference: %[2]s/docs), data in %[3]s\n", version(),
-			p.url, p.shown())
+		fmt.Fprintf(c.env.Stdout, "plannerd %s is at %s (reference: %[2]s/docs), data in %[3]s\n", version(),
+			c.url, c.shown())
 	}
-	p.log.Info("ready", "url", p.url)
-	p.notify("READY=1")
+	c.log.Info("ready", "url", c.url)
+	c.notify("READY=1")
 	select {
-	case err := <-p.served:
+	case err := <-c.served:
 		return fmt.Errorf("serving ended: %w", err)
-	case <-p.env.Ctx.Done():
+	case <-c.env.Ctx.Done():
 	}
-	p.log.Info("shutting down", "drain_delay", p.DrainDelay.String(), "at_most",
-		(p.DrainDelay + p.ShutdownTimeout).String())
-	p.notify("STOPPING=1")
-	return p.shutdown()
+	c.log.Info("shutting down", "drain_delay", c.DrainDelay.String(), "at_most",
+		(c.DrainDelay + c.ShutdownTimeout).String())
+	c.notify("STOPPING=1")
+	return c.shutdown()
 }
 
 // beside runs a task beside the server; the function it returns ends it.
@@ -114,43 +98,43 @@ const cutTime = 5 * time.Second
 // shutdown goes on for DrainDelay but is no longer ready, then refuses new
 // requests and waits for the running ones, at most ShutdownTimeout. It cuts off what is
 // left: the store is closed next, and waits for those that use it.
-func (p *process) shutdown() error {
-	p.gate.Drain()
+func (c *Serve) shutdown() error {
+	c.gate.Drain()
 	select {
-	case err := <-p.served:
+	case err := <-c.served:
 		return fmt.Errorf("serving ended: %w", err)
-	case <-time.After(p.DrainDelay):
+	case <-time.After(c.DrainDelay):
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), p.ShutdownTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), c.ShutdownTimeout)
 	defer cancel()
-	idle := p.gate.Close()
+	idle := c.gate.Close()
 	select {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	err := p.server.Shutdown(ctx)
+	err := c.server.Shutdown(ctx)
 	if err == nil {
 		return nil
 	}
-	_ = p.close()
+	_ = c.close()
 	select {
 	case <-idle:
 	case <-time.After(cutTime):
 	}
-	return fmt.Errorf("requests were cut off after --shutdown-timeout %v: %w", p.ShutdownTimeout, err)
+	return fmt.Errorf("requests were cut off after --shutdown-timeout %v: %w", c.ShutdownTimeout, err)
 }
 
 // close cuts off what is left.
-func (p *process) close() error {
-	p.cut()
-	return p.server.Close()
+func (c *Serve) close() error {
+	c.cut()
+	return c.server.Close()
 }
 
 // notify tells the service manager, if there is one that wants to know: a
 // datagram to the socket that it names, as sd_notify(3) has it. What cannot be
 // told is logged, and nothing else: the server runs all the same.
-func (p *process) notify(state string) {
-	socket := p.env.Getenv("NOTIFY_SOCKET")
+func (c *Serve) notify(state string) {
+	socket := c.env.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
 		return
 	}
@@ -161,6 +145,6 @@ func (p *process) notify(state string) {
 		err = errors.Join(err, conn.Close())
 	}
 	if err != nil {
-		p.log.Warn("the service manager cannot be told", "state", state, "error", err)
+		c.log.Warn("the service manager cannot be told", "state", state, "error", err)
 	}
 }

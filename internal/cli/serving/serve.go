@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"plannerd/api"
@@ -20,7 +21,7 @@ type Serve struct {
 	databaseFlags
 	accessFlags
 	ListenURL    string `name:"listen-url" placeholder:"URL" help:"Where Postgres tells of the commits of other replicas, if --database-url leads to a connection pooler in transaction mode (default: --database-url)."`
-	MemoryBudget size   `placeholder:"SIZE" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
+	MemoryBudget int64  `type:"bytes" placeholder:"SIZE" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
 	LogLevel     string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
 
 	NoMigrate       bool          `group:"Tuning" help:"Do not bring the schema up to date; fail unless it is."`
@@ -39,10 +40,21 @@ type Serve struct {
 	MemoryWait   time.Duration `least:"1" default:"100ms" group:"Tuning" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
 	MaxWaiting   int           `least:"1" default:"10000" group:"Tuning" help:"Most requests that wait for changes of routing tables at the same time; others are refused with 503."`
 	BodyTimeout  time.Duration `least:"1" default:"30s" group:"Tuning" help:"Time that a client may send nothing of a body, or be slower than --body-rate, before it is cut off with 408."`
-	BodyRate     size          `least:"1" default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body and of an answer, for each second that the server waits for the client (default 16KiB)."`
+	BodyRate     int64         `type:"bytes" least:"1" default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body and of an answer, for each second that the server waits for the client (default 16KiB)."`
 	WriteTimeout time.Duration `least:"1" default:"1m" group:"Tuning" help:"Time that a client may take nothing of its answer, or less than --body-rate, before it is cut off."`
 
-	observeFlags
+	OperatorMetrics int    `least:"0" default:"100" group:"Tuning" help:"Most operators that have metrics of their own; what is counted of all others is counted together."`
+	DebugListen     string `placeholder:"HOST:PORT" group:"Tuning" help:"Address to serve profiles on, under /debug/pprof/; loopback only (default: off)."`
+	OTLPEndpoint    string `name:"otlp-endpoint" placeholder:"URL" group:"Tuning" help:"Where to send OpenTelemetry traces, over OTLP/HTTP, such as http://127.0.0.1:4318; /v1/traces is appended (default: what OTEL_EXPORTER_OTLP_ENDPOINT says, else off)."`
+
+	// Of the server, from the moment that it listens until it has ended:
+	env    *cli.Environment
+	log    *slog.Logger
+	url    string
+	gate   *httpkit.Gate
+	server *http.Server
+	served chan error // why it no longer listens
+	cut    context.CancelFunc
 }
 
 // Help shows examples.
@@ -94,15 +106,14 @@ func (c *Serve) Run(env *cli.Environment) error {
 
 // run listens, waits for the store and serves.
 func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
-	secrets, err := c.credentials(c.Listen, env.Getenv)
+	if err := c.load(c.Listen, env.Getenv); err != nil {
+		return err
+	}
+	tracing, stopTracing, err := c.startTracing(env, logger)
 	if err != nil {
 		return err
 	}
-	tracing, err := c.startTracing(env, logger)
-	if err != nil {
-		return err
-	}
-	defer tracing.stop()
+	defer stopTracing()
 	stopDebugging, err := c.startDebugging(env, logger)
 	if err != nil {
 		return err
@@ -115,17 +126,16 @@ func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
 	}
 	config := api.Config{
 		Logger: logger, Dashboard: dashboard, Version: version(), Now: env.Now, Limits: c.limits(budget),
-		Access: secrets.access(), Tracing: tracing.provider,
+		Access: c.access(), Tracing: tracing,
 	}
 	config.Connections = httpkit.NewConnections(c.connections(budget), env.Now)
-	defer secrets.watch(logger)()
-	p, err := c.listen(env, config, secrets)
-	if err != nil {
+	defer c.watch(logger)()
+	if err := c.listen(env, config); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
+	defer func() { err = errors.Join(err, c.close()) }()
 	c.listenURL = c.ListenURL
-	s, err := c.wait(env.Ctx, p.prepare, func(err error, delay time.Duration) {
+	s, err := c.wait(env.Ctx, c.prepare, func(err error, delay time.Duration) {
 		logger.Warn("the database is not ready", "retry_in", delay.String(), "error", err)
 	})
 	if err != nil {
@@ -135,14 +145,14 @@ func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
 		logger.Warn("the database is behind a connection pooler: in transaction mode, commits of other replicas " +
 			"are looked for every second; --listen-url names the server itself")
 	}
-	config.Store, config.Draining = s, p.gate.Draining()
+	config.Store, config.Draining = s, c.gate.Draining()
 	handler, err := api.New(config)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
 	defer limitHeap(env, budget)()
-	logger.Info("memory", "budget", budget.String(), "for_requests", forRequests(budget).String())
-	return errors.Join(p.serve(handler), s.Close())
+	logger.Info("memory", "budget", bytesText(budget), "for_requests", bytesText(forRequests(budget)))
+	return errors.Join(c.serve(handler), s.Close())
 }
 
 // check refuses settings that cannot be meant.
@@ -151,13 +161,13 @@ func (c *Serve) check(env *cli.Environment) error {
 		return err
 	}
 	if c.MemoryBudget != 0 && c.MemoryBudget < leastBudget {
-		return cli.Usagef("--memory-budget: must be at least %v", leastBudget)
+		return cli.Usagef("--memory-budget: must be at least %s", bytesText(leastBudget))
 	}
 	return c.accessFlags.check(env.Ctx, c.Listen, env.Getenv)
 }
 
 // limits are those of the API.
-func (c *Serve) limits(budget size) api.Limits {
+func (c *Serve) limits(budget int64) api.Limits {
 	operators := c.OperatorMetrics
 	if operators == 0 {
 		operators = -1
@@ -166,9 +176,9 @@ func (c *Serve) limits(budget size) api.Limits {
 		OperatorMetrics: operators,
 		Statistics:      input.Limits{Bytes: c.MaxBodyBytes, Rows: c.MaxRows},
 		Plans:           c.MaxPlans, Analyses: c.MaxAnalyses, Queue: c.MaxQueued, PlanTime: c.MaxPlanTime,
-		Memory: int64(forRequests(budget)), MemoryWait: c.MemoryWait,
+		Memory: forRequests(budget), MemoryWait: c.MemoryWait,
 		Waiting: c.MaxWaiting,
-		Pace: httpkit.Pace{BodyTimeout: c.BodyTimeout, BodyRate: int64(c.BodyRate), ReadTime: c.ReadTimeout,
+		Pace: httpkit.Pace{BodyTimeout: c.BodyTimeout, BodyRate: c.BodyRate, ReadTime: c.ReadTimeout,
 			WriteTimeout: c.WriteTimeout},
 	}
 }

@@ -7,19 +7,15 @@ import (
 	"plannerd/internal/web/access"
 )
 
-// Token is the command that makes tokens.
-type Token struct {
-	New tokenNewCmd `cmd:"" help:"Make a token for a caller of the service."`
-}
-
-type tokenNewCmd struct {
+// TokenNew is the command that makes a token.
+type TokenNew struct {
 	Name      string `required:"true" placeholder:"NAME" help:"Whose it is: the name in the log, and the actor of what is done to plans. Several tokens may have one name."`
 	Role      string `required:"true" enum:"viewer,engine,approver,admin" placeholder:"ROLE" help:"What it is for: viewer reads; engine reads, sends statistics and carries plans out; approver reads and decides on plans; admin does everything, and alone configures and deletes operators."`
 	Operators string `default:"*" placeholder:"PATTERNS" help:"Operators that it is for, as patterns: * stands for any characters, ? for one (default *)."`
 }
 
 // Help says what is printed, and shows examples.
-func (*tokenNewCmd) Help() string {
+func (*TokenNew) Help() string {
 	return `Prints the line for the file of "serve --tokens-file" on standard output, and the token itself
 on standard error. It is shown this once: the line has only its SHA-256, from which nobody
 gets the token back. A running server sees within seconds that its file has changed.
@@ -31,7 +27,7 @@ Examples:
 }
 
 // Run makes a token.
-func (c *tokenNewCmd) Run(env *cli.Environment) error {
+func (c *TokenNew) Run(env *cli.Environment) error {
 	caller, err := access.NewCaller(c.Name, c.Role, c.Operators)
 	if err != nil {
 		return cli.Usagef("%w", err)

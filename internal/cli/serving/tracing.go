@@ -21,17 +21,11 @@ import (
 // taken.
 const tracesTime = 5 * time.Second
 
-// tracing sends what is traced; without a provider it does nothing.
-type tracing struct {
-	provider trace.TracerProvider // nil: off
-	stop     func()
-}
-
 // tracesURL is where traces go: "" is nowhere. The variables are those that the
 // specification of OpenTelemetry names; headers, time limits and sampling are
 // read from theirs by its library.
-func (f *observeFlags) tracesURL(getenv func(string) string) string {
-	base := f.OTLPEndpoint
+func (c *Serve) tracesURL(getenv func(string) string) string {
+	base := c.OTLPEndpoint
 	if base == "" {
 		if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
 			return ""
@@ -47,19 +41,20 @@ func (f *observeFlags) tracesURL(getenv func(string) string) string {
 	return strings.TrimSuffix(base, "/") + "/v1/traces"
 }
 
-// startTracing sends traces, if there is anywhere to send them to. A collector
-// that is away costs traces and never a request.
-func (f *observeFlags) startTracing(env *cli.Environment, logger *slog.Logger) (*tracing, error) {
-	endpoint := f.tracesURL(env.Getenv)
+// startTracing sends traces, if there is anywhere to send them to; else the provider is nil. A
+// collector that is away costs traces and never a request.
+func (c *Serve) startTracing(env *cli.Environment, logger *slog.Logger) (to trace.TracerProvider, stop func(),
+	err error) {
+	endpoint := c.tracesURL(env.Getenv)
 	if endpoint == "" {
-		return &tracing{stop: func() {}}, nil
+		return nil, func() {}, nil
 	}
 	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, cli.Usagef("--otlp-endpoint: write a URL, such as http://127.0.0.1:4318")
+		return nil, nil, cli.Usagef("--otlp-endpoint: write a URL, such as http://127.0.0.1:4318")
 	}
 	exporter, err := otlptracehttp.New(env.Ctx, otlptracehttp.WithEndpointURL(endpoint))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	what, err := resource.New(env.Ctx,
 		resource.WithAttributes(semconv.ServiceName("plannerd"), semconv.ServiceVersion(version())),
@@ -70,11 +65,11 @@ func (f *observeFlags) startTracing(env *cli.Environment, logger *slog.Logger) (
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(what))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("traces were lost", "error", err) }))
 	logger.Info("traces are sent")
-	return &tracing{provider, func() {
+	return provider, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
 		defer cancel()
 		if err := provider.Shutdown(ctx); err != nil {
 			logger.Warn("the last traces were lost", "error", err)
 		}
-	}}, nil
+	}, nil
 }

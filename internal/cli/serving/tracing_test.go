@@ -15,7 +15,7 @@ func TestTracesURL(t *testing.T) {
 			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c/exact"}, "http://c/exact"},
 		{"", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://b", "OTEL_SDK_DISABLED": "true"}, ""},
 	} {
-		got := (&observeFlags{OTLPEndpoint: c.flag}).tracesURL(func(name string) string { return c.vars[name] })
+		got := (&Serve{OTLPEndpoint: c.flag}).tracesURL(func(name string) string { return c.vars[name] })
 		if got != c.want {
 			t.Errorf("%q %v: %q, want %q", c.flag, c.vars, got, c.want)
 		}

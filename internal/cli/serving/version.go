@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"plannerd/internal/cli"
 	"plannerd/planner"
@@ -19,28 +20,10 @@ func (Version) Run(env *cli.Environment) error {
 	return err
 }
 
-// version is the module's version, or the commit of a build from a checkout.
+// version is that of the module, which of a build from a checkout names the commit.
 func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return strings.Trim(info.Main.Version, "()")
 	}
-	settings := map[string]string{}
-	for _, s := range info.Settings {
-		settings[s.Key] = s.Value
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	commit := settings["vcs.revision"]
-	if commit == "" {
-		return "devel"
-	}
-	if len(commit) > 12 {
-		commit = commit[:12]
-	}
-	if settings["vcs.modified"] == "true" {
-		commit += " (modified)"
-	}
-	return "devel " + commit
+	return "devel"
 }

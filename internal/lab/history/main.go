@@ -36,7 +36,7 @@ import (
 	"os"
 	"time"
 
-	"plannerd/internal/cli"
+	"plannerd/internal/lab/program"
 )
 
 func main() {
@@ -73,7 +73,7 @@ type options struct {
 
 // command is the program; it returns the exit code.
 func command(args []string, stdout, stderr io.Writer) int {
-	return cli.Run("history", args, stderr, parse, func(ctx context.Context, o options) (int, error) {
+	return program.Run("history", args, stderr, parse, func(ctx context.Context, o options) (int, error) {
 		r, err := execute(ctx, o, stderr)
 		if err != nil {
 			return 1, err

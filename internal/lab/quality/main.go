@@ -18,7 +18,7 @@ import (
 	"os"
 	"os/signal"
 
-	"plannerd/internal/cli"
+	"plannerd/internal/lab/program"
 )
 
 func main() {
@@ -27,7 +27,7 @@ func main() {
 
 // run is the program; it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	return cli.Run("quality", args, stderr, parseFlags, func(ctx context.Context, c *config) (int, error) {
+	return program.Run("quality", args, stderr, parseFlags, func(ctx context.Context, c *config) (int, error) {
 		context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) }) // a second interrupt ends it at once
 		s, err := assess(ctx, c, stdout, stderr)
 		if err == nil && s.contradictions() > 0 {

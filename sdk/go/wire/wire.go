@@ -29,6 +29,15 @@ func (m *PlanMigration) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*object)(m))
 }
 
+// MarshalJSON writes what UnmarshalJSON reads.
+func (m PlanMigration) MarshalJSON() ([]byte, error) {
+	if count := m.Class[5]; count > 0 {
+		return json.Marshal(m.Class)
+	}
+	type object PlanMigration
+	return json.Marshal(object(m))
+}
+
 // PlanParameters are those of a plan: of a routing table Parameters, of another scheme
 // its options, and of Parameters those that it has, too.
 type PlanParameters struct {

@@ -17,6 +17,11 @@ func TestPlanMigration(t *testing.T) {
 	if got[1].Class != [6]float64{1, 0, 2, 4, 8, 3} {
 		t.Errorf("of a class: %+v", got[1])
 	}
+	text, err := json.Marshal(got)
+	var again []wire.PlanMigration
+	if read(t, string(text), &again); err != nil || again[0] != got[0] || again[1] != got[1] || *again[2].Keys != 5 {
+		t.Errorf("%s %v", text, err)
+	}
 	if m := got[2]; m.Range == nil || m.Range.From != "7" || m.Range.To != nil || m.From != 3 || *m.Keys != 5 {
 		t.Errorf("of a range: %+v", m)
 	}

@@ -60,63 +60,6 @@ addEventListener('storage', ({ key }) => {
   if (key === tokenKey || key === null) tell({ asks: false, refused: false, visit: session.visit + 1 })
 })
 
-/**
- * What a request is made with: see request.
- *
- * @typedef {object} RequestOptions
- * @property {Record<string, unknown>} [query]
- * @property {unknown} [body]
- * @property {string} [type] that of a body that is no JSON
- * @property {Record<string, string>} [headers]
- * @property {string | null} [etag] sent as If-None-Match
- * @property {string | null} [match] sent as If-Match
- * @property {AbortSignal} [signal]
- * @property {string} [accept]
- */
-
-/**
- * What the API answers. Its data is that of the JSON; with 204 and 304 there is none.
- *
- * @template T
- * @typedef {{ status?: number, data: T, etag?: string | null, headers?: Headers }} Answer
- */
-
-/**
- * The items of a list, and whether there are more.
- *
- * @template T
- * @typedef {{ items: T[], more: boolean }} Items
- */
-
-/**
- * Loads something; etag is that of what is known, if anything is.
- *
- * @template T
- * @typedef {(signal: AbortSignal, etag: string | null) => Promise<Answer<T>>} Ask
- */
-
-/**
- * Something that a view watches. data stays what it was while a problem lasts; at is
- * when it was last asked for, in milliseconds. reload asks at once, take is given what
- * another request has answered.
- *
- * @template T
- * @typedef {object} Resource
- * @property {T | null} data
- * @property {string | null} etag
- * @property {Problem | null} problem
- * @property {boolean} loading
- * @property {number} at
- * @property {() => Promise<void> | undefined} reload
- * @property {(answer: Answer<T>) => void} take
- */
-
-/**
- * One of the mistakes in a request: where it is, and what is wrong.
- *
- * @typedef {{ pointer?: string, parameter?: string, detail: string }} FieldError
- */
-
 /** What an answer other than 2xx says (RFC 9457), or that there was none: status 0. */
 export class Problem extends Error {
   /**
@@ -195,12 +138,19 @@ export async function request(method, path, { query, ...options } = {}) {
   if (!answer.ok) throw await problemOf(answer)
   const kind = answer.headers.get('Content-Type') ?? ''
   if (!kind.startsWith('application/json')) throw foreign()
-  try {
-    return { status: answer.status, data: await answer.json(), etag: tag, headers: answer.headers }
-  } catch (error) {
-    if (wasAborted(error)) throw error
-    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
-  }
+  const data = await answer.json().catch(cut)
+  return { status: answer.status, data, etag: tag, headers: answer.headers }
+}
+
+/**
+ * What a fault within an answer is.
+ *
+ * @param {unknown} error
+ * @returns {never}
+ */
+function cut(error, detail = 'The answer broke off.') {
+  if (wasAborted(error) || error instanceof Problem) throw error
+  throw new Problem({ title: 'Cut answer', detail })
 }
 
 /**
@@ -225,8 +175,7 @@ export async function download(path, { query, accept, signal, onBytes }) {
       onBytes?.(bytes)
     }
   } catch (error) {
-    if (wasAborted(error)) throw error
-    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off, so nothing was saved.' })
+    return cut(error, 'The answer broke off, so nothing was saved.')
   }
 }
 
@@ -255,8 +204,7 @@ export async function requestLines(method, path, hear, { query, ...options } = {
       if (done) return
     }
   } catch (error) {
-    if (wasAborted(error) || error instanceof Problem) throw error
-    throw new Problem({ title: 'Cut answer', detail: 'The answer broke off.' })
+    cut(error)
   }
 }
 
@@ -264,7 +212,6 @@ export async function requestLines(method, path, hear, { query, ...options } = {
  * The body of an answer that has one.
  *
  * @param {Response} answer
- * @returns {ReadableStream<Uint8Array<ArrayBuffer>>}
  */
 const bodyOf = (answer) => answer.body ?? new Blob([]).stream()
 
@@ -431,10 +378,10 @@ const nothing = { data: null, etag: null, problem: null, at: 0 }
  * @template [T=any]
  * @param {string | null} path
  * @param {{ query?: Record<string, unknown>, every?: number | ((data: T) => number), load?: Ask<T> }} [options]
- * @returns {Resource<T>}
+ * @returns {Watched<T>}
  */
 export function useResource(path, { query, every = 0, load } = {}) {
-  /** @typedef {{ url: string | null } & Pick<Resource<T>, 'data' | 'etag' | 'problem' | 'at'>} Shown */
+  /** @typedef {{ url: string | null } & Pick<Watched<T>, 'data' | 'etag' | 'problem' | 'at'>} Shown */
   const { visit } = useSession()
   const url = path === null ? null : address(path, query)
   const [state, setState] = useState(/** @returns {Shown} */ () => ({ url, ...nothing }))
@@ -510,7 +457,7 @@ export function useResource(path, { query, every = 0, load } = {}) {
  * @param {string | null} path
  * @param {string} member
  * @param {{ query?: Record<string, unknown>, limit?: number, every?: number | ((data: Items<T>) => number) }} [options]
- * @returns {Resource<Items<T>>}
+ * @returns {Watched<Items<T>>}
  */
 export function useList(path, member, { query, limit = 5_000, every } = {}) {
   const [known] = useState(() => /** @type {Known} */ (new Map()))

@@ -3,7 +3,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
-import { PlainTable } from './parts.js'
+import { plainTable } from './parts.js'
 import { colour, onTheme } from './theme.js'
 import { useTurns } from './topic.js'
 
@@ -17,20 +17,6 @@ const echarts = () =>
     library = undefined // it may be there another time
     throw error
   }))
-
-/**
- * The colours that options are made with.
- *
- * @typedef {Record<'text' | 'muted' | 'line' | 'surface' | 'accent' | 'before' | 'after' | 'realised' | 'bound' |
- *   'good' | 'warn' | 'bad',
- *   string> & { series: string[] }} Palette
- */
-
-/**
- * What ECharts takes. Its own type knows too little of the charts that are drawn here.
- *
- * @typedef {Record<string, any>} Option
- */
 
 function palette() {
   const names = [
@@ -79,7 +65,7 @@ export const boundLine = { width: 1.5, type: 'dashed' }
  * Bounds across a chart, each at an xAxis or a yAxis, with its name if it has one.
  *
  * @param {Palette} p
- * @param {Option[]} data
+ * @param {ChartOption[]} data
  * @param {string} [position] of the names
  */
 export const boundMark = (p, data, position = 'insideEndTop') => ({
@@ -102,7 +88,7 @@ export const boundMark = (p, data, position = 'insideEndTop') => ({
  * An axis in the colours of the page; more is what ECharts takes for one.
  *
  * @param {Palette} p
- * @param {Option} [more]
+ * @param {ChartOption} [more]
  */
 export const axis = (p, more = {}) => ({
   axisLine: { lineStyle: { color: p.line } },
@@ -114,8 +100,44 @@ export const axis = (p, more = {}) => ({
 })
 
 /**
+ * A tooltip for all that is at a place of the axis of categories, in the words for its index.
+ *
+ * @param {(index: number) => string} words
+ * @param {ChartOption} [axisPointer]
+ */
+export const tip = (words, axisPointer = { type: 'shadow' }) => ({
+  trigger: 'axis',
+  axisPointer,
+  formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex }]) => words(dataIndex),
+})
+
+/**
+ * Of points those along the x axis of which each is lower than all before it.
+ *
+ * @param {number[][]} points
+ */
+export function descending(points) {
+  let least = Infinity
+  return points.sort(([a, s], [b, t]) => a - b || s - t).filter(([, y]) => y < least && ((least = y), true))
+}
+
+/**
+ * A slider that shows a part of an axis; more is what ECharts takes for one.
+ *
+ * @param {Palette} p
+ * @param {ChartOption} more
+ */
+export const slider = (p, more) => ({
+  type: 'slider',
+  brushSelect: false,
+  showDetail: false,
+  borderColor: p.line,
+  ...more,
+})
+
+/**
  * Of a chart: option gives what ECharts takes; label says in a sentence
- * what it shows; data, {columns, rows} of a PlainTable, the same as a table. on are
+ * what it shows; data, {columns, rows} of a plain table, the same as a table. on are
  * handlers by the name of ECharts' events. depends says when option gives something else.
  * handle is a ref that holds the chart of ECharts while there is one.
  *
@@ -123,18 +145,18 @@ export const axis = (p, more = {}) => ({
  * item of the data if it was one. Charts of the same group share cursor and zoom.
  *
  * @param {object} props
- * @param {(p: Palette, width: number) => Option} props.option
+ * @param {(p: Palette, width: number) => ChartOption} props.option
  * @param {string} props.label
  * @param {number} [props.height] in pixels
- * @param {{ columns: import('./parts.js').Column[], rows: any[] }} [props.data]
+ * @param {{ columns: (Column | false)[], rows: any[] }} [props.data]
  * @param {Record<string, (event: any) => void>} [props.on]
  * @param {(index: number, item?: any) => void} [props.onPick]
  * @param {string} [props.group]
  * @param {{ current: import('echarts').ECharts | null }} [props.handle]
  * @param {unknown[]} [props.depends]
- * @param {Children} [props.caption]
  */
-export function Chart({ option, label, height = 260, data, on = {}, onPick, group, handle, depends = [], caption }) {
+export function Chart({ option, label, height = 260, data, on = {}, onPick, group, handle, depends = [] }) {
+  const [open, setOpen] = useState(false)
   const place = useRef(/** @type {HTMLElement | null} */ (null))
   const chart = useRef(/** @type {import('echarts').ECharts | null} */ (null))
   const handlers = useRef(on)
@@ -206,7 +228,6 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
   }, [ready, ...depends])
 
   return html`<figure class="chart">
-    ${caption && html`<figcaption>${caption}</figcaption>`}
     <div ref=${place} class="chart-place" style=${{ height: `${height}px` }} role="img" aria-label=${label}></div>
     ${
       failed &&
@@ -217,9 +238,9 @@ export function Chart({ option, label, height = 260, data, on = {}, onPick, grou
     }
     ${
       data &&
-      html`<details class="chart-data">
+      html`<details class="chart-data" onToggle=${(e) => setOpen(e.currentTarget.open)}>
         <summary>Data as a table</summary>
-        <${Later} render=${() => html`<${PlainTable} caption=${label} ...${data} />`} />
+        ${open && plainTable(label, data.rows, data.columns)}
       </details>`
     }
   </figure>`
@@ -246,22 +267,4 @@ function pickable(chart, picked) {
   chart.on('click', { componentType: 'series' }, (e) =>
     picked.current?.(Array.isArray(e.value) ? Number(e.value[0]) : e.dataIndex, e.data),
   )
-}
-
-/**
- * Renders what is within closed details only once they are opened.
- *
- * @param {{ render: () => Children }} props
- */
-function Later({ render }) {
-  const mark = useRef(/** @type {HTMLElement | null} */ (null))
-  const [open, setOpen] = useState(false)
-  useEffect(() => {
-    const details = mark.current?.closest('details')
-    if (!details) return undefined
-    const toggled = () => setOpen(details.open)
-    details.addEventListener('toggle', toggled)
-    return () => details.removeEventListener('toggle', toggled)
-  }, [])
-  return html`<div ref=${mark}>${open && render()}</div>`
 }

@@ -10,11 +10,15 @@ const brief = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignif
 const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 })
 
 /**
- * A count: 12,810.
+ * The same format, with a dash for what is missing.
  *
- * @param {number | null | undefined} n
+ * @param {(x: number) => string} format
+ * @returns {(x: number | null | undefined) => string}
  */
-export const count = (n) => (n === null || n === undefined ? '–' : whole.format(n))
+const orDash = (format) => (x) => (x === null || x === undefined ? '–' : format(x))
+
+/** A count: 12,810. */
+export const count = orDash((n) => whole.format(n))
 
 /**
  * A count and what is counted: "1 key", "12,810 keys".
@@ -25,42 +29,25 @@ export const count = (n) => (n === null || n === undefined ? '–' : whole.forma
  */
 export const counted = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`
 
-/**
- * An amount in few digits: 12.8K.
- *
- * @param {number | null | undefined} x
- */
-export const amount = (x) => {
-  if (x === null || x === undefined) return '–'
+/** An amount in few digits: 12.8K. */
+export const amount = orDash((x) => {
   const size = Math.abs(x)
   if (size >= 1e15 || (size > 0 && size < 1e-3)) return x.toExponential(2)
   return size < 1000 ? three.format(x) : brief.format(x)
-}
+})
 
-/**
- * An amount with all its digits.
- *
- * @param {number | null | undefined} x
- */
-export const exactly = (x) =>
-  x === null || x === undefined
-    ? '–'
-    : Math.abs(x) >= 1e15 || (x !== 0 && Math.abs(x) < 1e-6)
-      ? String(x)
-      : exact.format(x)
+/** An amount with all its digits. */
+export const exactly = orDash((x) =>
+  Math.abs(x) >= 1e15 || (x !== 0 && Math.abs(x) < 1e-6) ? String(x) : exact.format(x),
+)
 
-/**
- * A share as percent: 0.0128 is 1.28 %.
- *
- * @param {number | null | undefined} x
- */
-export const percent = (x) => {
-  if (x === null || x === undefined) return '–'
+/** A share as percent: 0.0128 is 1.28 %. */
+export const percent = orDash((x) => {
   const p = 100 * x
   const size = Math.abs(p)
   if (size > 0 && size < 0.01) return p > 0 ? '< 0.01 %' : '> −0.01 %'
   return `${size >= 1e6 ? amount(p) : size >= 100 ? whole.format(p) : three.format(p)} %`
-}
+})
 
 const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 
@@ -92,33 +79,19 @@ export function useStateUnit() {
   return stateUnit()
 }
 
-/**
- * State with its unit: "12.8K of state", or "12.5 KiB".
- *
- * @param {number | null | undefined} x
- */
-export const state = (x) =>
-  x === null || x === undefined ? '–' : stateUnit() === 'bytes' ? bytes(x) : `${amount(x)} of state`
+/** State with its unit: "12.8K of state", or "12.5 KiB". */
+export const state = orDash((x) => (stateUnit() === 'bytes' ? bytes(x) : `${amount(x)} of state`))
 
-/**
- * State in a column whose head names the unit.
- *
- * @param {number | null | undefined} x
- */
-export const stateOnly = (x) => (x === null || x === undefined ? '–' : stateUnit() === 'bytes' ? bytes(x) : amount(x))
+/** State in a column whose head names the unit. */
+export const stateOnly = orDash((x) => (stateUnit() === 'bytes' ? bytes(x) : amount(x)))
 
-/**
- * A duration in milliseconds: "3.4 ms", "12 s".
- *
- * @param {number | null | undefined} ms
- */
-export const duration = (ms) => {
-  if (ms === null || ms === undefined) return '–'
+/** A duration in milliseconds: "3.4 ms", "12 s". */
+export const duration = orDash((ms) => {
   if (ms < 1) return `${three.format(ms * 1000)} µs`
   if (ms < 1000) return `${three.format(ms)} ms`
   if (ms < 120_000) return `${three.format(ms / 1000)} s`
   return `${whole.format(ms / 60_000)} min`
-}
+})
 
 const bearable = 5_000 // milliseconds by which clocks may differ
 let ahead = 0

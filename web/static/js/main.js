@@ -2,39 +2,29 @@
 
 import { Problem, request, session, signIn, signOut, signedIn, useResource, useSession } from './api.js'
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from './html.js'
-import { Announcements, Dialog, Empty, Loading, Trouble } from './parts.js'
+import { Announcements, check, choose, Dialog, Empty, Loading, Trouble } from './parts.js'
 import { useRoute } from './route.js'
 import { setStateUnit, useStateUnit } from './format.js'
 import { learn } from './strategies.js'
 import { setTheme, theme } from './theme.js'
 
-/** What is shown where; a part that begins with ":" is any, and given to the view by its name. */
-/** @type {{ parts: string[], load: () => Promise<{ default: unknown }> }[]} */
-const views = /** @type {[string, () => Promise<{ default: unknown }>][]} */ ([
-  ['/', () => import('./views/operators.js')],
-  ['/operators/:operator', () => import('./views/operator.js')],
-  ['/operators/:operator/key', () => import('./views/key.js')],
-  ['/operators/:operator/backtest', () => import('./views/backtest.js')],
-  ['/operators/:operator/configuration', () => import('./views/configuration.js')],
-  ['/plans/:plan', () => import('./views/plan.js')],
-  ['/what-if', () => import('./views/whatif.js')],
-  ['/analyses', () => import('./views/analyses.js')],
-  ['/analyses/:analysis', () => import('./views/analyses.js')],
-]).map(([pattern, load]) => ({ parts: pattern.split('/'), load }))
+/** What is shown where; the names of groups are those of the view's properties. */
+/** @type {[RegExp, () => Promise<{ default: unknown }>][]} */
+const views = [
+  [/^\/$/, () => import('./views/operators.js')],
+  [/^\/operators\/(?<operator>[^/]*)$/, () => import('./views/operator.js')],
+  [/^\/operators\/(?<operator>[^/]*)\/key$/, () => import('./views/key.js')],
+  [/^\/operators\/(?<operator>[^/]*)\/backtest$/, () => import('./views/backtest.js')],
+  [/^\/operators\/(?<operator>[^/]*)\/configuration$/, () => import('./views/configuration.js')],
+  [/^\/plans\/(?<plan>[^/]*)$/, () => import('./views/plan.js')],
+  [/^\/what-if$/, () => import('./views/whatif.js')],
+  [/^\/analyses(\/(?<analysis>[^/]*))?$/, () => import('./views/analyses.js')],
+]
 
 /** @param {string} path */
 function find(path) {
-  const parts = path.split('/')
-  for (const view of views) {
-    if (view.parts.length !== parts.length || !view.parts.every((p, i) => p.startsWith(':') || p === parts[i])) continue
-    return {
-      load: view.load,
-      params: Object.fromEntries(
-        view.parts.map((p, i) => [p.slice(1), parts[i]]).filter((_, i) => view.parts[i].startsWith(':')),
-      ),
-    }
-  }
-  return null
+  const view = views.find(([pattern]) => pattern.test(path))
+  return view && { load: view[1], params: view[0].exec(path)?.groups }
 }
 
 /** @type {[href: string, text: string, here: RegExp][]} */
@@ -54,7 +44,7 @@ function Frame() {
   const found = find(route.path)
   const load = found?.load ?? null
   // It is asked for while the view is loaded, and without it names are as the API has them.
-  /** @type {import('./api.js').Resource<API['StrategyList']>} */
+  /** @type {Watched<API['StrategyList']>} */
   const offer = useResource(asks ? null : 'v1/strategies')
   if (offer.data) learn(offer.data)
 
@@ -89,7 +79,7 @@ function Frame() {
     >
       Skip to content
     </a>
-    <header class="top">
+    <header class="top row">
       <a class="brand" href="#/"><img src="dashboard/icon.svg" alt="" width="24" height="24" />plannerd</a>
       <nav aria-label="Main">
         <ul>
@@ -145,14 +135,17 @@ function Guarded({ View, ...props }) {
   </div>`
 }
 
+const unitWords = Object.entries({ units: 'State in units', bytes: 'State in bytes' })
+const themeWords = Object.entries({ system: 'System', light: 'Light', dark: 'Dark' })
+
 /** How things are shown, and who asks. */
 function Preferences() {
   const unit = useStateUnit()
-  const [chosen, choose] = useState(theme())
+  const [chosen, setChosen] = useState(theme())
   const { asks } = useSession()
-  /** @type {import('./api.js').Resource<API['Caller']>} */
+  /** @type {Watched<API['Caller']>} */
   const caller = useResource(asks ? null : 'v1/caller')
-  return html`<div class="preferences">
+  return html`<div class="row preferences">
     ${
       caller.data?.access &&
       html`<span class="caller" title="Role: ${caller.data.role}">
@@ -160,27 +153,17 @@ function Preferences() {
       </span>`
     }
     ${signedIn() && html`<button type="button" class="quiet" onClick=${signOut}>Sign out</button>`}
-    <label>
-      <span class="visually-hidden">Unit of state</span>
-      <select value=${unit} onChange=${(e) => setStateUnit(e.currentTarget.value)}>
-        <option value="units">State in units</option>
-        <option value="bytes">State in bytes</option>
-      </select>
-    </label>
-    <label>
-      <span class="visually-hidden">Colours</span>
-      <select
-        value=${chosen}
-        onChange=${(e) => {
-          setTheme(e.currentTarget.value)
-          choose(theme())
-        }}
-      >
-        <option value="system">System</option>
-        <option value="light">Light</option>
-        <option value="dark">Dark</option>
-      </select>
-    </label>
+    ${choose('Unit of state', unit, unitWords, setStateUnit, { hidden: true })}
+    ${choose(
+      'Colours',
+      chosen,
+      themeWords,
+      (value) => {
+        setTheme(value)
+        setChosen(theme())
+      },
+      { hidden: true },
+    )}
   </div>`
 }
 
@@ -226,12 +209,9 @@ function TokenPrompt() {
           aria-describedby="token-said"
         />
       </div>
-      <label class="check">
-        <input type="checkbox" checked=${remember} onChange=${(e) => setRemember(e.currentTarget.checked)} /> Keep it in
-        this browser, not only in this tab
-      </label>
-      <p id="token-said" role="alert" class="form-said">${said}</p>
-      <footer class="form-foot"><button type="submit" class="primary" disabled=${busy}>Sign in</button></footer>
+      ${check(remember, setRemember, 'Keep it in this browser, not only in this tab')}
+      <p id="token-said" role="alert" class="form-said toned bad">${said}</p>
+      <footer class="row form-foot"><button type="submit" class="primary" disabled=${busy}>Sign in</button></footer>
     </form>
   <//>`
 }

@@ -12,7 +12,6 @@ import { movesOn } from './words.js'
  * What the newest statistics say of a plan, as long as that may still matter.
  *
  * @param {Pick<AnyPlan, 'status' | 'latest'>} plan
- * @returns {Newer | null}
  */
 export const newerOf = ({ status, latest }) => (latest && movesOn(status) ? latest : null)
 

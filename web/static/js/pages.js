@@ -9,39 +9,13 @@ const atOnce = 3 // requests at a time
 const rush = 60 // milliseconds: where the view jumps more often, only the last jump is asked for
 
 /**
- * Rows that are asked for: size of them from the row skip on, and how many there are.
+ * Rows that are all there, as pages have them.
  *
  * @template T
- * @typedef {(skip: number, size: number, signal: AbortSignal) => Promise<{ rows: T[], total: number }>} Load
+ * @param {T[]} rows
+ * @returns {Pick<Pages<T>, 'row' | 'total' | 'problem' | 'want' | 'close'>}
  */
-
-/**
- * Rows that are all there.
- *
- * @template T
- */
-export class Held {
-  /** @type {Problem | null} */
-  problem = null
-
-  /** @param {T[]} rows */
-  constructor(rows) {
-    this.rows = rows
-    this.total = rows.length
-  }
-
-  /**
-   * @param {number} i
-   * @returns {T | undefined}
-   */
-  row(i) {
-    return this.rows[i]
-  }
-
-  want() {}
-
-  close() {}
-}
+export const held = (rows) => ({ row: (i) => rows[i], total: rows.length, problem: null, want() {}, close() {} })
 
 /**
  * Rows that load(skip, size, signal) gives as {rows, total}: those in view first, then
@@ -77,10 +51,7 @@ export class Pages {
     this.changed = changed
   }
 
-  /**
-   * @param {number} i
-   * @returns {T | undefined}
-   */
+  /** @param {number} i */
   row(i) {
     return this.pages.get(Math.floor(i / pageSize))?.[i % pageSize]
   }

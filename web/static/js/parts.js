@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { asProblem, idempotencyKey, passing, Problem, wasAborted } from './api.js'
-import { absolute, clock, relative } from './format.js'
+import { absolute, clock, count, counted, relative } from './format.js'
 import { html } from './html.js'
 import { setQuery } from './route.js'
 import { explained } from './terms.js'
@@ -10,35 +10,28 @@ import { Topic } from './topic.js'
 import { statusWords } from './words.js'
 
 /**
- * A panel with a heading. level is that of the heading, aside what stands beside it.
+ * A panel with a heading, and what stands beside it.
  *
- * @param {{ title: Children, aside?: Children, level?: number, class?: string, children?: Children }} props
+ * @param {{ title: Children, aside?: Children, class?: string, children?: Children }} props
  */
-export function Card({ title, aside, level = 2, class: more = '', children }) {
+export function Card({ title, aside, class: more = '', children }) {
   const id = useId()
-  const Heading = `h${level}`
   return html`<section class="card ${more}" aria-labelledby=${id}>
-    <header class="card-head">
-      <${Heading} id=${id}>${title}<//>
-      ${aside && html`<div class="card-aside">${aside}</div>`}
+    <header class="row card-head">
+      <h2 id=${id}>${title}</h2>
+      ${aside && html`<div class="row card-aside">${aside}</div>`}
     </header>
     ${children}
   </section>`
 }
 
 /**
- * A figure with its name.
- *
- * @typedef {{ label: string, value: Children, note?: Children, tone?: 'good' | 'warn' | 'bad' | '' }} Stat
- */
-
-/**
  * Figures in a row.
  *
- * @param {{ items: (Stat | false | null | undefined | '')[] }} props
+ * @param {(Stat | false | null | undefined | '')[]} items
  */
-export function Stats({ items }) {
-  return html`<dl class="stats">
+export const stats = (items) =>
+  html`<dl class="stats">
     ${items.filter(Boolean).map(
       ({ label, value, note, tone }) => html`
         <div class="stat ${tone ?? ''}" key=${label}>
@@ -48,7 +41,6 @@ export function Stats({ items }) {
       `,
     )}
   </dl>`
-}
 
 /** @param {{ status: string }} props */
 export function Status({ status }) {
@@ -79,6 +71,16 @@ export function Time({ at, brief = false }) {
 }
 
 /**
+ * Says what the page is called.
+ *
+ * @param {string} title
+ */
+export const useTitle = (title) =>
+  useEffect(() => {
+    document.title = title
+  }, [title])
+
+/**
  * The time, renewed every so many milliseconds.
  *
  * @param {number} ms
@@ -104,11 +106,11 @@ export function Empty({ title, children }) {
 /**
  * Grey shapes where rows will be.
  *
- * @param {{ rows?: number, label?: string }} props
+ * @param {{ rows?: number }} props
  */
-export function Loading({ rows = 4, label = 'Loading' }) {
+export function Loading({ rows = 4 }) {
   return html`<div class="loading" role="status">
-    <span class="visually-hidden">${label}…</span>
+    <span class="visually-hidden">Loading…</span>
     ${Array.from({ length: rows }, (_, i) => html`<div class="skeleton" key=${i} aria-hidden="true"></div>`)}
   </div>`
 }
@@ -155,7 +157,7 @@ export function Trouble({ problem, retry, itself = true }) {
       requestID &&
       html`<p>The server's log tells more of the request <code>${requestID}</code>.</p>`
     }
-    <p class="trouble-foot">
+    <p class="row trouble-foot">
       ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
       ${status !== 0 && html`<span class="muted">${status}${code && ` · ${code}`}</span>`}
     </p>
@@ -167,31 +169,24 @@ export function Trouble({ problem, retry, itself = true }) {
  * data. Data that could not be renewed is shown, and that it is old.
  *
  * @template T
- * @param {{ of: import('./api.js').Resource<T>, rows?: number, render: (data: T) => Children }} props
+ * @param {Pick<Watched<T>, 'data' | 'problem' | 'reload' | 'at'>} of
+ * @param {(data: T) => Children} render
+ * @param {number} [rows] that it likely has
  */
-export function Resource({ of, rows, render }) {
-  if (of.data === null)
-    return of.problem
-      ? html`<${Trouble} problem=${of.problem} retry=${of.reload} />`
-      : html`<${Loading} rows=${rows} />`
+export function loaded({ data, problem, reload, at }, render, rows) {
+  if (data === null)
+    return problem ? html`<${Trouble} problem=${problem} retry=${reload} />` : html`<${Loading} rows=${rows} />`
+  const why = problem?.status === 0 ? 'the server does not answer' : problem?.message.replace(/\.$/, '')
   return html`
     ${
-      of.problem &&
+      problem &&
       html`<p class="stale">
-        <span role="status">Not renewed: ${whyNot(of.problem)}.</span>${' '}What is shown is
-        from <${Time} at=${of.at} />.
+        <span role="status">Not renewed: ${why}.</span>${' '}What is shown is from <${Time} at=${at} />.
       </p>`
     }
-    ${render(of.data)}
+    ${render(data)}
   `
 }
-
-/**
- * Why there is no answer, within a sentence.
- *
- * @param {Problem} problem
- */
-const whyNot = ({ status, message }) => (status === 0 ? 'the server does not answer' : message.replace(/\.$/, ''))
 
 /** @type {Topic<[text: string]>} */
 const news = new Topic()
@@ -279,7 +274,7 @@ export function Dialog({ title, onClose, children }) {
       onClose()
     }}
   >
-    <header class="card-head">
+    <header class="row card-head">
       <h2 id=${id}>${title}</h2>
       <button type="button" class="quiet" aria-label="Close" onClick=${onClose}>✕</button>
     </header>
@@ -301,10 +296,7 @@ export function Dialog({ title, onClose, children }) {
 export function useSend(action) {
   const [state, setState] = useState(/** @type {Sending} */ ({ busy: false, problem: null }))
   const key = useRef(idempotencyKey())
-  /**
-   * @param {A} args
-   * @returns {Promise<R | undefined>}
-   */
+  /** @param {A} args */
   const send = async (...args) => {
     setState({ busy: true, problem: null })
     try {
@@ -336,54 +328,188 @@ export function Field({ label, hint, children }) {
 }
 
 /**
- * Links of which one is here: {href, text, here}.
+ * A control that chooses one of options, each its value and its words.
  *
- * @param {{ label: string, items: { href: string, text: string, here: boolean }[] }} props
+ * @param {{ value: string | number, options: any[][],
+ *   onChange: (value: string) => void, [attribute: string]: unknown }} props
  */
-export function Tabs({ label, items }) {
-  return html`<nav class="tabs" aria-label=${label}>
-    <ul>
-      ${items.map(
-        ({ href, text, here }) =>
-          html`<li key=${href}><a href=${href} aria-current=${here ? 'page' : undefined}>${text}</a></li>`,
-      )}
-    </ul>
-  </nav>`
+export const Select = ({ options, onChange, ...more }) =>
+  html`<select ...${more} onChange=${(e) => onChange(e.currentTarget.value)}>
+    ${options.map(([value, words]) => html`<option value=${value} key=${value}>${words}</option>`)}
+  </select>`
+
+/** @typedef {any[][]} Options */
+
+/**
+ * The same beside its label, which may be hidden from view; after stands behind it.
+ *
+ * @param {string} label
+ * @param {string | number} value
+ * @param {Options} options
+ * @param {(value: string) => void} onChange
+ * @param {{ hidden?: boolean, after?: string }} [more]
+ */
+export const choose = (label, value, options, onChange, { hidden, after } = {}) =>
+  html`<label class="choose">
+    <span class=${hidden ? 'visually-hidden' : ''}>${label}</span>
+    <${Select} value=${value} options=${options} onChange=${onChange} /> ${after}
+  </label>`
+
+/**
+ * The same as a field.
+ *
+ * @param {string} label
+ * @param {string | number} value
+ * @param {Options} options
+ * @param {(value: string) => void} onChange
+ * @param {{ hint?: Children, key?: string, [attribute: string]: unknown }} [more]
+ */
+export const selectField = (label, value, options, onChange, { hint, key, ...more } = {}) =>
+  html`<${Field} label=${label} hint=${hint} key=${key}>
+    ${(id) => html`<${Select} ...${{ id, value, options, onChange, ...more }} />`}
+  <//>`
+
+/**
+ * A button that opens a file.
+ *
+ * @param {{ accept: string, onFile: (file: File) => unknown, children?: Children }} props
+ */
+export function FileButton({ accept, onFile, children }) {
+  const input = useRef(/** @type {HTMLInputElement | null} */ (null))
+  return html`
+    <input
+      ref=${input}
+      type="file"
+      accept=${accept}
+      class="visually-hidden"
+      tabindex="-1"
+      aria-label=${children}
+      onChange=${(e) => {
+        const [file] = e.currentTarget.files
+        e.currentTarget.value = ''
+        if (file) onFile(file)
+      }}
+    />
+    <button type="button" onClick=${() => input.current?.click()}>${children}</button>
+  `
 }
 
 /**
- * A column of a small table; number says that it is set as numbers are.
+ * Takes files that are dropped anywhere on the page; tells whether one is above it.
  *
- * @template [T=any]
- * @typedef {{ head: Children, of: (row: T) => Children, number?: boolean }} Column
+ * @param {(file: File) => unknown} take
  */
+export function useDrop(take) {
+  const [over, setOver] = useState(false)
+  const latest = useRef(take)
+  latest.current = take
+  useEffect(() => {
+    const dragged = new AbortController()
+    /** @param {DragEvent} e */
+    const dragging = (e) => {
+      if (e.type === 'dragleave' && e.relatedTarget === null) setOver(false)
+      if (e.type === 'dragleave' || !e.dataTransfer?.types.includes('Files')) return
+      e.preventDefault()
+      setOver(e.type === 'dragover')
+      if (e.type === 'drop') latest.current(e.dataTransfer.files[0])
+    }
+    for (const type of /** @type {const} */ (['dragover', 'dragleave', 'drop']))
+      addEventListener(type, dragging, { signal: dragged.signal })
+    return () => dragged.abort()
+  }, [])
+  return over
+}
 
 /**
- * A small table. Rows must be few.
+ * A box that is checked or not, or with another type a button of which one is, before its label.
+ *
+ * @param {boolean} checked
+ * @param {(checked: boolean) => void} onChange
+ * @param {Children} words
+ * @param {{ key?: string, [attribute: string]: unknown }} [more]
+ */
+export const check = (checked, onChange, words, { key, ...more } = {}) =>
+  html`<label class="check" key=${key}>
+    <input
+      type="checkbox"
+      checked=${checked}
+      onChange=${(/** @type {any} */ e) => onChange(e.currentTarget.checked)}
+      ...${more}
+    />
+    ${words}
+  </label>`
+
+/**
+ * Boxes for all of some values, each with its words. onChange is given those that then are chosen, in their order.
+ *
+ * @param {{ of: [value: string, words: Children, title?: string][], chosen: string[],
+ *   onChange: (chosen: string[]) => void }} props
+ */
+export const Checks = ({ of, chosen, onChange }) =>
+  of.map(([value, words, title]) =>
+    check(
+      chosen.includes(value),
+      (on) => onChange(of.map(([v]) => v).filter((v) => (v === value ? on : chosen.includes(v)))),
+      html`<span title=${title}>${words}</span>`,
+      { key: value },
+    ),
+  )
+
+/**
+ * Links of which one is here.
+ *
+ * @param {string} label
+ * @param {([text: string, href: string, here: boolean] | false)[]} items
+ */
+export const tabs = (label, items) =>
+  html`<nav class="tabs" aria-label=${label}>
+    <ul>
+      ${items
+        .filter(Boolean)
+        .map(
+          ([text, href, here]) =>
+            html`<li key=${href}><a href=${href} aria-current=${here ? 'page' : undefined}>${text}</a></li>`,
+        )}
+    </ul>
+  </nav>`
+
+/** @param {Children} head */
+const headText = (head) => (typeof head === 'string' ? head : undefined)
+
+/**
+ * A small table. Rows must be few. frame are attributes of what is around it, row those of each row. A table that
+ * sorts, by the column of a name, is told so by the address, and rows have that order already.
  *
  * @template T
- * @param {{ caption: Children, columns: Column<T>[], rows: T[], rowKey?: (row: T, i: number) => string | number,
- *   class?: string }} props
+ * @param {string} caption
+ * @param {T[]} rows
+ * @param {(Column<T> | false)[]} columns
+ * @param {{ frame?: Record<string, unknown>, row?: (row: T, i: number) => Record<string, unknown>,
+ *   sort?: { by: string | undefined, direction: string | undefined } }} [more]
  */
-export function PlainTable({ caption, columns, rows, rowKey = (_, i) => i, class: more = '' }) {
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label=${caption}>
-    <table class=${more}>
+export function plainTable(caption, rows, columns, { frame: { class: look, ...frame } = {}, row, sort } = {}) {
+  const shown = columns.filter((c) => c !== false)
+  return html`<div class="table-scroll ${look ?? ''}" tabindex="0" role="region" aria-label=${caption} ...${frame}>
+    <table role="table">
       <caption class="visually-hidden">${caption}</caption>
-      <thead>
-        <tr>
-          ${columns.map(
-            (c, at) =>
-              html`<th scope="col" class=${c.number ? 'number' : ''} key=${at}>
-                ${explained(c.head)}
-              </th>`,
+      <thead role="rowgroup">
+        <tr role="row">
+          ${shown.map(([head, , kind, id], i) =>
+            sort && id
+              ? html`<${SortHead} key=${id} id=${id} head=${head} kind=${kind} ...${sort} />`
+              : html`<th scope="col" role="columnheader" class=${kind || ''} key=${i}>${explained(head)}</th>`,
           )}
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         ${rows.map(
-          (row, i) =>
-            html`<tr key=${rowKey(row, i)}>
-              ${columns.map((c, at) => html`<td class=${c.number ? 'number' : ''} key=${at}>${c.of(row)}</td>`)}
+          (of, i) =>
+            html`<tr role="row" key=${i} ...${row?.(of, i)}>
+              ${shown.map(([head, cell, kind], c) =>
+                kind === 'row'
+                  ? html`<th role="rowheader" scope="row" key=${c}>${cell(of)}</th>`
+                  : html`<td role="cell" class=${kind || ''} data-head=${headText(head)} key=${c}>${cell(of)}</td>`,
+              )}
             </tr>`,
         )}
       </tbody>
@@ -392,41 +518,106 @@ export function PlainTable({ caption, columns, rows, rowKey = (_, i) => i, class
 }
 
 /**
+ * That a list has only the first of all.
+ *
+ * @param {number} shown
+ * @param {number} all
+ * @param {string} one
+ * @param {string} [order] after a comma
+ */
+export const firstOnly = (shown, all, one, order) =>
+  shown < all && html`<p class="hint">The first ${count(shown)} of ${counted(all, one)}${order && `, ${order}`}.</p>`
+
+/**
+ * The first rows, as render draws them, and a button for more.
+ *
+ * @param {{ of: any[], step: number, render: (rows: any[]) => Children }} props
+ */
+export function FirstOf({ of, step, render }) {
+  const [most, show] = useState(step)
+  return html`
+    ${render(of.slice(0, most))}
+    ${
+      most < of.length &&
+      html`<p>
+        <button type="button" onClick=${() => show(most + 5 * step)}>Show more of ${count(of.length)}</button>
+      </p>`
+    }
+  `
+}
+
+/**
+ * The data of a chart as it is told to those who do not see it.
+ *
+ * @template T
+ * @param {T[]} rows
+ * @param {(Column<T> | false)[]} columns
+ * @returns {{ rows: any[], columns: (Column | false)[] }}
+ */
+export const dataOf = (rows, columns) => ({ rows, columns })
+
+/**
  * The head of a column that sorts its table: the address says by which one (rank), and whether it descends (ranked).
  *
- * @param {{ column: { id: string, head: string, number?: boolean }, by: string | null, direction?: string }} props
+ * @param {{ id: string, head: Children, kind?: string | false, by: string | undefined, direction?: string }} props
  */
-export function SortHead({ column: c, by, direction }) {
-  const sortedBy = by === c.id
+function SortHead({ id, head, kind, by, direction }) {
+  const sortedBy = by === id
   return html`<th
     scope="col"
-    class=${c.number ? 'number' : ''}
+    role="columnheader"
+    class=${kind || ''}
     aria-sort=${sortedBy ? (direction === 'desc' ? 'descending' : 'ascending') : 'none'}
   >
     <button
       type="button"
       class="sort"
-      onClick=${() => setQuery({ rank: c.id, ranked: sortedBy && direction !== 'desc' ? 'desc' : null })}
+      onClick=${() => setQuery({ rank: id, ranked: sortedBy && direction !== 'desc' ? 'desc' : null })}
     >
-      ${explained(c.head)}
+      ${explained(head)}
       <span aria-hidden="true" class="arrow">${sortedBy ? (direction === 'desc' ? '▼' : '▲') : ''}</span>
     </button>
   </th>`
 }
 
 /**
- * Rows by what of says of them; those of which it says null stand last.
+ * That a row is on the front of its table, in words for those who do not see the mark.
+ *
+ * @param {string} words
+ */
+export const paretoMark = (words) =>
+  html`<span aria-hidden="true">●</span><span class="visually-hidden">${words}</span>`
+
+/**
+ * A table that the address sorts: rank names the column, ranked says whether it descends. Rows whose value is null
+ * stand last.
  *
  * @template T
+ * @param {string} caption
  * @param {T[]} rows
- * @param {(row: T) => any} of
- * @param {string | undefined} direction 'desc', or else ascending
+ * @param {Sortable<T>[]} columns
+ * @param {{ rank?: string, ranked?: string }} query
+ * @param {Parameters<typeof plainTable<T>>[3]} more
  */
-export function sorted(rows, of, direction) {
-  const sign = direction === 'desc' ? -1 : 1
-  return [...rows].sort((a, b) => {
-    const [x, y] = [of(a), of(b)]
-    if (x === null || y === null) return Number(x === null) - Number(y === null)
-    return sign * (x < y ? -1 : x > y ? 1 : 0)
-  })
+export function sortedTable(caption, rows, columns, { rank, ranked }, more) {
+  const by = columns.find((c) => c.id === rank)
+  const sign = ranked === 'desc' ? -1 : 1
+  const inOrder = by
+    ? rows.toSorted((a, b) => {
+        const [x, y] = [by.of(a), by.of(b)]
+        if (x === null || y === null) return Number(x === null) - Number(y === null)
+        return sign * (x < y ? -1 : x > y ? 1 : 0)
+      })
+    : rows
+  return plainTable(
+    caption,
+    inOrder,
+    columns.map(({ id, head, of, cell, show, kind = 'number nowrap' }) => [
+      head,
+      show ?? ((row) => cell?.(of(row))),
+      kind,
+      id,
+    ]),
+    { ...more, sort: { by: by?.id, direction: ranked } },
+  )
 }

@@ -3,17 +3,6 @@
 
 import { address, signedIn } from './api.js'
 
-/**
- * A request as the page makes it. body is sent as JSON, but with a type as it is.
- *
- * @typedef {object} Asked
- * @property {string} [method]
- * @property {string} path
- * @property {Record<string, unknown>} [query]
- * @property {unknown} [body]
- * @property {string} [type]
- */
-
 const inline = 100_000 // characters of rows that a command carries itself
 
 // What a terminal or the line editor of bash may take for something else than text, even

@@ -10,28 +10,13 @@ class Store {
     this.open = open
   }
 
-  /**
-   * @template T
-   * @param {(storage: Storage) => T} kept
-   * @param {(memory: Map<string, string>) => T} remembered
-   */
-  #use(kept, remembered) {
-    try {
-      return kept(this.open())
-    } catch {
-      return remembered(this.memory)
-    }
-  }
-
-  /**
-   * @param {string} key
-   * @returns {string | null}
-   */
+  /** @param {string} key */
   get(key) {
-    return this.#use(
-      (storage) => storage.getItem(key),
-      (memory) => memory.get(key) ?? null,
-    )
+    try {
+      return this.open().getItem(key)
+    } catch {
+      return this.memory.get(key) ?? null
+    }
   }
 
   /**
@@ -39,18 +24,20 @@ class Store {
    * @param {string} value
    */
   set(key, value) {
-    this.#use(
-      (storage) => storage.setItem(key, value),
-      (memory) => memory.set(key, value),
-    )
+    try {
+      this.open().setItem(key, value)
+    } catch {
+      this.memory.set(key, value)
+    }
   }
 
   /** @param {string} key */
   remove(key) {
-    this.#use(
-      (storage) => storage.removeItem(key),
-      (memory) => memory.delete(key),
-    )
+    try {
+      this.open().removeItem(key)
+    } catch {
+      this.memory.delete(key)
+    }
   }
 }
 

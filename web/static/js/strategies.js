@@ -2,10 +2,6 @@
 
 import { amount, count, percent, state } from './format.js'
 
-/** @typedef {API['StrategyInfo']} Strategy */
-
-/** @typedef {API['ParameterInfo']} Parameter */
-
 /** @type {API['StrategyList']} */
 let known = { strategies: [], parameters: [], most_trials: 256 }
 
@@ -78,7 +74,7 @@ export const valueIn = (of, name) => name.split('/').reduce((/** @type {any} */ 
  * its default.
  *
  * @param {object | undefined} of
- * @param {Parameter} p
+ * @param {API['ParameterInfo']} p
  * @returns {any}
  */
 export const valueOf = (of, p) => valueIn(of, p.name) ?? p.default
@@ -86,7 +82,7 @@ export const valueOf = (of, p) => valueIn(of, p.name) ?? p.default
 /**
  * A value in words.
  *
- * @param {Parameter} p
+ * @param {API['ParameterInfo']} p
  * @param {any} value
  * @returns {string}
  */
@@ -120,6 +116,6 @@ export const lower = (label) => (symbol.test(label) ? label : label[0].toLowerCa
  * So many values of a parameter, in words.
  *
  * @param {number} n
- * @param {Parameter} p
+ * @param {API['ParameterInfo']} p
  */
 export const many = (n, { label }) => `${n} ${lower(label)}${symbol.test(label) || n === 1 ? '' : 's'}`

@@ -1,7 +1,7 @@
 // A table of any number of rows, of which only those in view exist.
 
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './html.js'
-import { Held, Pages } from './pages.js'
+import { held, Pages } from './pages.js'
 import { Trouble } from './parts.js'
 import { explained } from './terms.js'
 import { useTurns } from './topic.js'
@@ -27,25 +27,21 @@ function useNarrow() {
 }
 
 /**
- * A column. width is one of a CSS grid, sort the order that the column is sorted by at
- * first; bare says that it has no head on narrow screens.
+ * A column of a name, its head, its width and what it makes of a row.
  *
  * @template [T=any]
- * @typedef {object} TableColumn
- * @property {string} id
- * @property {Children} head
- * @property {(row: T) => Children} of
- * @property {string} [width]
- * @property {boolean} [number]
- * @property {'asc' | 'desc'} [sort]
- * @property {boolean} [bare]
+ * @param {string} id
+ * @param {Children} head
+ * @param {string} width
+ * @param {(row: T) => Children} of
+ * @param {Partial<TableColumn<T>>} [more]
+ * @returns {TableColumn<T>}
  */
-
-/** @typedef {{ by: string, order: 'asc' | 'desc' }} Sorted */
+export const column = (id, head, width, of, more) => ({ id, head, width, of, ...more })
 
 /**
  * @template T
- * @typedef {Held<T> | Pages<T>} Rows
+ * @typedef {ReturnType<typeof held<T>>} Rows
  */
 
 const none = async () => ({ rows: [], total: 0 })
@@ -54,7 +50,7 @@ const none = async () => ({ rows: [], total: 0 })
  * The rows of a source, and whether they are still those of the source before: they stay
  * until the first of the new ones are there, so that nothing jumps in between.
  * @template T
- * @param {{ source?: string, load?: import('./pages.js').Load<T>, rows?: T[], onNew: () => void }} props
+ * @param {{ source?: string, load?: Load<T>, rows?: T[], onNew: () => void }} props
  */
 function useRows({ source, load, rows, onNew }) {
   const [, turn] = useTurns()
@@ -73,7 +69,7 @@ function useRows({ source, load, rows, onNew }) {
       }
       turn()
     }
-    const fresh = rows ? new Held(rows) : new Pages(load ?? none, arrived)
+    const fresh = rows ? held(rows) : new Pages(load ?? none, arrived)
     next.current = fresh
     fresh.want(0, 1)
     arrived()
@@ -97,7 +93,7 @@ function useRows({ source, load, rows, onNew }) {
  * @param {string} props.label
  * @param {TableColumn<T>[]} props.columns
  * @param {string} [props.source]
- * @param {import('./pages.js').Load<T>} [props.load]
+ * @param {Load<T>} [props.load]
  * @param {T[]} [props.rows]
  * @param {number} [props.room]
  * @param {Sorted} [props.sorted]
@@ -194,7 +190,7 @@ export function VirtualTable({
       ${
         problem !== null &&
         !failed &&
-        html`<div class="vtable-problem" role="alert">
+        html`<div class="row vtable-problem" role="alert">
           <span>Some rows could not be loaded: ${problem.message}</span> <button
             type="button"
             onClick=${() => of instanceof Pages && of.retry()}

@@ -49,7 +49,6 @@ const meanings = {
  * A text, with its meaning if it is a term.
  *
  * @param {Children} text
- * @returns {Children}
  */
 export const explained = (text) =>
   typeof text === 'string' && Object.hasOwn(meanings, text)

@@ -154,7 +154,6 @@ const unmetWords = {
  * one of the API, or a result of a what-if.
  *
  * @param {Partial<AnyPlan> & Pick<AnyPlan, 'certificate' | 'parameters' | 'migration'>} plan
- * @returns {string[]}
  */
 export function certificate(plan) {
   const proof = plan.certificate
@@ -182,17 +181,10 @@ export function certificate(plan) {
       imbalance ? 'No plan is proven to leave more than no imbalance.' : 'Plans that move nothing are not ruled out.',
     )
   } else if (proof.gap === 0) {
-    out.push(
-      imbalance
-        ? `Proven optimal: no plan that satisfies ${limits} is better balanced.`
-        : `Proven optimal: no plan that satisfies ${limits} moves less.`,
-    )
+    out.push(`Proven optimal: no plan that satisfies ${limits} ${imbalance ? 'is better balanced' : 'moves less'}.`)
   } else {
-    out.push(
-      imbalance
-        ? `At most ${percent(proof.gap)} more imbalance than any plan that satisfies ${limits.replace(/,$/, '')}.`
-        : `At most ${percent(proof.gap)} more movement than any plan that satisfies ${limits.replace(/,$/, '')}.`,
-    )
+    const what = imbalance ? 'imbalance' : 'movement'
+    out.push(`At most ${percent(proof.gap)} more ${what} than any plan that satisfies ${limits.replace(/,$/, '')}.`)
   }
   if (proof.lower_bound !== null && proof.gap !== 0) {
     out.push(

@@ -2,7 +2,7 @@
 // make of given keys. The address is the question, and the page its answer.
 
 import { html, useEffect, useMemo, useState } from '../html.js'
-import { Card, Code, Dialog, Empty, Tabs, Trouble } from '../parts.js'
+import { Card, Code, Dialog, Empty, tabs, Trouble, useTitle } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { draftOf, Parameters, queryOfDraft } from './analyses/parameters.js'
@@ -15,7 +15,6 @@ import { Schemes } from './analyses/schemes.js'
 import { complete, keep, queryOf, Source, sourceOf } from './analyses/source.js'
 
 /**
- * @import { Asked } from '../shell.js'
  * @import { Draft } from './analyses/parameters.js'
  * @import { Context } from './analyses/question.js'
  * @import { Run } from './analyses/run.js'
@@ -58,22 +57,20 @@ const kinds = {
 /** @param {{ analysis?: string, query: Query }} props */
 export default function Analyses({ analysis, query }) {
   const kind = analysis !== undefined && Object.hasOwn(kinds, analysis) ? kinds[analysis] : null
-  useEffect(() => {
-    document.title = `${kind?.title ?? 'Analyses'} · plannerd`
-  }, [kind])
+  useTitle(`${kind?.title ?? 'Analyses'} · plannerd`)
   if (analysis === undefined) return html`<${Index} />`
   if (!kind) return html`<${Empty} title="There is no such analysis"><p><a href="#/analyses">All analyses</a></p><//>`
   return html`
     <nav class="crumbs" aria-label="Breadcrumb"><a href="#/analyses">Analyses</a></nav>
     <h1>${kind.title}</h1>
-    <${Tabs}
-      label="Analyses"
-      items=${Object.entries(kinds).map(([id, k]) => ({
-        href: link(['analyses', id], sameKeys(query)),
-        text: k.short ?? k.title,
-        here: id === analysis,
-      }))}
-    />
+    ${tabs(
+      'Analyses',
+      Object.entries(kinds).map(([id, k]) => [
+        k.short ?? k.title,
+        link(['analyses', id], sameKeys(query)),
+        id === analysis,
+      ]),
+    )}
     <p class="muted analyses-lead">${kind.lead}</p>
     <${Analysis} analysis=${analysis} query=${query} />
   `
@@ -103,7 +100,7 @@ function Index() {
       ${Object.entries(kinds).map(
         ([id, { title, lead }]) => html`<${Card} title=${title} key=${id}>
           <p>${lead}</p>
-          <p class="analyses-links">
+          <p class="row analyses-links">
             <a class="button" href=${link(['analyses', id])} aria-label="Analyse: ${title}">Analyse</a> <a
               href=${link(['analyses', id], { sample: 'zipf' })}
               aria-label="See it on a sample: ${title}"
@@ -154,16 +151,16 @@ function Analysis({ analysis, query }) {
     <form class="card analyses-form" onSubmit=${submit} aria-label="Question">
       <${Source}
         source=${form.source}
-        change=${(/** @type {Partial<SourceOf>} */ c) => setForm((f) => ({ ...f, source: { ...f.source, ...c } }))}
+        change=${(c) => setForm((f) => ({ ...f, source: { ...f.source, ...c } }))}
         streams=${analysis === 'pkg' || analysis === 'ring'}
       />
       <${Parameters}
         analysis=${analysis}
         draft=${form.draft}
-        change=${(/** @type {Draft} */ c) => setForm((f) => ({ ...f, draft: { ...f.draft, ...c } }))}
+        change=${(c) => setForm((f) => ({ ...f, draft: { ...f.draft, ...c } }))}
         context=${context.data}
       />
-      <div class="form-foot analyses-foot">
+      <div class="row form-foot analyses-foot">
         <${Curl} form=${form} analysis=${analysis} context=${context.data} />
         <button type="submit" class="primary" disabled=${!complete(form.source)}>Analyse</button>
       </div>
@@ -175,21 +172,18 @@ function Analysis({ analysis, query }) {
   `
 }
 
-/**
- * The parameters that a question has in its query, or in the body that is no rows.
- *
- * @param {Asked} asked
- */
-const valuesAsked = ({ query, body, type }) => ({ ...query, ...(type ? null : /** @type {object} */ (body)) })
-
 /** @param {{ run: Run, analysis: string, query: Query, asked: Form }} props */
 function Answer({ run, analysis, query, asked }) {
   const { View } = kinds[analysis]
-  if (run.result)
+  if (run.result) {
+    const { query: said, body, type } = run.result.of
+    // A question has its parameters in the query, or in a body that is no rows.
+    const values = { ...said, ...(type ? null : /** @type {object} */ (body)) }
     return html`<div class="analyses-answer ${run.busy ? 'analyses-old' : ''}" aria-busy=${run.busy}>
-      <${View} result=${run.result.data} query=${query} values=${valuesAsked(run.result.of)} />
+      <${View} result=${run.result.data} query=${query} values=${values} />
       <p class="muted">${tookWords(run)}</p>
     </div>`
+  }
   if (run.busy || run.problem || run.cancelled || complete(asked.source)) return null
   return html`<div class="card">
     <${Empty} title="No keys yet">

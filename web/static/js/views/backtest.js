@@ -4,16 +4,13 @@ import { useResource } from '../api.js'
 import { count, counted, percent } from '../format.js'
 import { html, useMemo, useState } from '../html.js'
 import { Card, Code, Trouble } from '../parts.js'
-import { setQuery } from '../route.js'
+import { link, setQuery } from '../route.js'
 import { Progress, tookWords, useAnalysis } from './analyses/run.js'
 import { Plot } from './backtest/plot.js'
 import { entriesOf, policyWords, Table } from './backtest/table.js'
 import { Page } from './operator/page.js'
 
-/**
- * @import { Run } from './analyses/run.js'
- * @import { Operator } from './operator/page.js'
- */
+/** @import { Run } from './analyses/run.js' */
 
 /** @typedef {API['BacktestReport']} Report */
 
@@ -22,14 +19,14 @@ export default function View({ operator: name, query }) {
   return html`<${Page}
     name=${name}
     tab="backtest"
-    render=${(/** @type {Operator} */ operator) => html`<${Backtest} operator=${operator} query=${query} />`}
+    render=${(operator) => html`<${Backtest} operator=${operator} query=${query} />`}
   />`
 }
 
 /**
  * The address is the question: one without a tolerance asks nothing.
  *
- * @param {{ operator: Operator, query: Query }} props
+ * @param {{ operator: API['Operator'], query: Query }} props
  */
 function Backtest({
   operator: { name, theta_max, last_interval: intervals },
@@ -58,7 +55,7 @@ function Backtest({
         intervals as the service would have, and each plan is judged by the interval that came after it. Nothing is
         stored or changed.
       </p>
-      <form class="backtest-form" onSubmit=${submit}>
+      <form class="row backtest-form" onSubmit=${submit}>
         <label for="backtest-theta">Tolerance θ_max</label>
         <input
           id="backtest-theta"
@@ -111,6 +108,7 @@ function Answer({ run, report, operator, by, direction }) {
 /** @param {{ report: Report, operator: string }} props */
 function Recommendation({ report, operator }) {
   const chosen = report.recommended === null ? null : report.results[report.recommended]
+  const using = chosen && link(['operators', operator, 'configuration'], { policy: JSON.stringify(chosen.policy) })
   const by = chosen && `chosen by ${counted(chosen.tuning.intervals, 'interval')}`
   return html`<${Card} title="Recommendation" class="analyses-recommended" aside=${by}>
     <p class="analyses-verdict">${chosen ? policyWords(chosen.policy, report.theta_max) : 'None yet'}</p>
@@ -119,7 +117,7 @@ function Recommendation({ report, operator }) {
     <p>${floorWords(report.noise_floor)}</p>
     ${
       chosen &&
-      html`<p><a class="button" href=${configurationWith(operator, chosen.policy)}>Use this policy</a></p>
+      html`<p><a class="button" href=${using}>Use this policy</a></p>
         <details class="backtest-json">
           <summary>The policy as JSON</summary>
           <${Code} label="Recommended policy as JSON" text=${JSON.stringify(chosen.policy, null, 2)} />
@@ -127,15 +125,6 @@ function Recommendation({ report, operator }) {
     }
   <//>`
 }
-
-/**
- * Where the configuration of an operator is shown with a policy.
- *
- * @param {string} operator
- * @param {API['Policy']} policy
- */
-const configurationWith = (operator, policy) =>
-  `#/operators/${encodeURIComponent(operator)}/configuration?policy=${encodeURIComponent(JSON.stringify(policy))}`
 
 /**
  * What can be said of the next interval, once there is anything to say it by.

@@ -12,14 +12,14 @@ import { Instances } from './configuration/instances.js'
 import { Reports } from './configuration/reports.js'
 import { Page } from './operator/page.js'
 
-/** @import { Operator, Setting } from './configuration/groups.js' */
+/** @import { Setting } from './configuration/groups.js' */
 
 /** @param {{ operator: string, query: Query }} props */
 export default function View({ operator: name, query }) {
   return html`<${Page}
     name=${name}
     tab="configuration"
-    render=${(/** @type {Operator} */ operator) => html`
+    render=${(operator) => html`
       ${operator.table_config_version !== operator.config_version && html`<${Pinned} operator=${operator} />`}
       ${query.policy && html`<${Proposed} operator=${operator} text=${query.policy} />`}
       <div class="operator-groups">
@@ -35,7 +35,7 @@ export default function View({ operator: name, query }) {
 /**
  * The committed table is not of this configuration.
  *
- * @param {{ operator: Operator }} props
+ * @param {{ operator: API['Operator'] }} props
  */
 function Pinned({ operator: o }) {
   return html`<p class="stale operator-pinned">
@@ -48,7 +48,7 @@ function Pinned({ operator: o }) {
 /**
  * A policy that a link brings, and the request that sets it.
  *
- * @param {{ operator: Operator, text: string }} props
+ * @param {{ operator: API['Operator'], text: string }} props
  */
 function Proposed({ operator, text }) {
   const policy = policyOf(text)
@@ -101,7 +101,7 @@ function Group({ title, rows }) {
   <//>`
 }
 
-/** @param {{ operator: Operator }} props */
+/** @param {{ operator: API['Operator'] }} props */
 function AsRequest({ operator }) {
   const configuration = configurationOf(operator)
   return html`<${Card} title="As a request" class="operator-request">

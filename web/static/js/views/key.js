@@ -9,7 +9,7 @@ export default function View({ operator: name, query }) {
   return html`<${Page}
     name=${name}
     tab="key"
-    render=${(/** @type {API['Operator']} */ operator) =>
+    render=${(operator) =>
       html`<${Route} operator=${operator} asked=${query.key ?? ''} encoding=${query.key_encoding ?? ''} />`}
   />`
 }

@@ -2,7 +2,7 @@
 
 import { useResource } from '../api.js'
 import { html, useEffect, useState } from '../html.js'
-import { Card, Code, Resource } from '../parts.js'
+import { Card, choose, Code, loaded } from '../parts.js'
 import { setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { Charts } from './operator/charts.js'
@@ -13,8 +13,6 @@ import { History } from './operator/history.js'
 import { intervalsOf, useNewest, usePlans } from './operator/plans.js'
 import { Routers } from './operator/routers.js'
 import { fillingWords } from './plan/filling.js'
-
-/** @import { Operator } from './operator/page.js' */
 
 const inFlight = ['applying', 'aborting']
 
@@ -29,18 +27,17 @@ export default function View({ operator: name, query }) {
     name=${name}
     tab="plans"
     plans=${recent.data?.plans}
-    render=${(/** @type {Operator} */ operator, /** @type {string | null} */ etag) => html`
+    render=${(operator, etag) => html`
       <${Stamp} operator=${operator} etag=${etag} onChange=${setStamp} />
       ${
         operator.last_interval === null
           ? html`<${First} operator=${operator} />`
           : html`
-              <${Resource}
-                of=${recent}
-                rows=${8}
-                render=${(/** @type {{ plans: PlanSummary[] }} */ { plans }) =>
-                  html`<${Intervals} operator=${operator} plans=${plans} size=${size} />`}
-              />
+              ${loaded(
+                recent,
+                ({ plans }) => html`<${Intervals} operator=${operator} plans=${plans} size=${size} />`,
+                8,
+              )}
               <${Routers}
                 operator=${name}
                 plan=${inFlight.includes(operator.current_plan_status ?? '') ? operator.current_plan : null}
@@ -55,7 +52,7 @@ export default function View({ operator: name, query }) {
 /**
  * Says when there may be other plans than those that were loaded: the operator changed, or its newest plan did.
  *
- * @param {{ operator: Operator, etag: string | null, onChange: (stamp: string) => void }} props
+ * @param {{ operator: API['Operator'], etag: string | null, onChange: (stamp: string) => void }} props
  */
 function Stamp({ operator, etag, onChange }) {
   const newest = useNewest(operator.name)
@@ -67,7 +64,7 @@ function Stamp({ operator, etag, onChange }) {
   return null
 }
 
-/** @param {{ operator: Operator, plans: PlanSummary[], size: number }} props */
+/** @param {{ operator: API['Operator'], plans: PlanSummary[], size: number }} props */
 function Intervals({ operator, plans, size }) {
   const all = intervalsOf(plans)
   if (all.length === 0) return null // The first one is on its way.
@@ -76,11 +73,13 @@ function Intervals({ operator, plans, size }) {
     <${Figures} operator=${operator} intervals=${all} plans=${plans} />
     <${Charts}
       intervals=${all.slice(-size)}
-      chooser=${html`<label>
-        Newest <select value=${size} onChange=${(e) => setQuery({ last: e.currentTarget.value })}>
-          ${sizes.map((n) => html`<option key=${n} value=${n}>${n}</option>`)}
-        </select> intervals
-      </label>`}
+      chooser=${choose(
+        'Newest',
+        size,
+        sizes.map((n) => [n, n]),
+        (last) => setQuery({ last }),
+        { after: 'intervals' },
+      )}
     />
   `
 }
@@ -91,11 +90,11 @@ function Intervals({ operator, plans, size }) {
  * @param {{ newest: PlanSummary }} props
  */
 function Filling({ newest }) {
-  /** @type {import('../api.js').Resource<Plan>} */
+  /** @type {Watched<Plan>} */
   const { data: plan } = useResource(`v1/plans/${encodeURIComponent(newest.id)}`)
   const fills = plan !== null && plan.instances.some((i) => i.filling)
   if (!fills || (newest.status === 'committed' && !plan.unfilled?.some((of) => !of.proven))) return null
-  return html`<div class="operator-now moves operator-filling" role="status">
+  return html`<div class="row operator-now moves operator-filling" role="status">
     ${fillingWords(plan).map((text) => html`<p key=${text}>${text}</p>`)}
   </div>`
 }
@@ -103,7 +102,7 @@ function Filling({ newest }) {
 /**
  * What brings the first plan.
  *
- * @param {{ operator: Operator }} props
+ * @param {{ operator: API['Operator'] }} props
  */
 function First({ operator }) {
   return html`<${Card} title="No interval has been planned yet">

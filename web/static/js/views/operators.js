@@ -3,21 +3,16 @@
 import { useList } from '../api.js'
 import { Bars } from '../bars.js'
 import { count, counted, percent } from '../format.js'
-import { html, useEffect, useMemo } from '../html.js'
+import { html, useMemo } from '../html.js'
 import { Course, isWithin } from '../judge.js'
 import { newerOf, NewerShort } from '../newer.js'
-import { Card, Code, Empty, Resource, Status, Time } from '../parts.js'
+import { Card, choose, Code, Empty, loaded, Status, Time, useTitle } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { strategyTitle } from '../strategies.js'
-import { VirtualTable } from '../table.js'
+import { column, VirtualTable } from '../table.js'
 import { capital, concern } from '../words.js'
 import { firstStatistics } from './operator/first.js'
-
-/**
- * @import { Items, Resource as Watched } from '../api.js'
- * @import { TableColumn } from '../table.js'
- */
 
 /** @typedef {API['Operator'] & { recent: API['OperatorRecent'] }} Operator */
 
@@ -68,19 +63,16 @@ const thetas = {
 
 /** @param {{ query: Query }} props */
 export default function Operators({ query }) {
-  useEffect(() => {
-    document.title = 'Operators · plannerd'
-  }, [])
+  useTitle('Operators · plannerd')
   /** @type {Watched<Items<Operator>>} */
   const operators = useList('v1/operators', 'operators', { query: recent, every: 10_000, limit: most })
   return html`
     <h1>Operators</h1>
-    <${Resource}
-      of=${operators}
-      rows=${6}
-      render=${(/** @type {Items<Operator>} */ data) =>
-        data.items.length === 0 ? html`<${FirstSteps} />` : html`<${List} ...${data} query=${query} />`}
-    />
+    ${loaded(
+      operators,
+      (data) => (data.items.length === 0 ? html`<${FirstSteps} />` : html`<${List} ...${data} query=${query} />`),
+      6,
+    )}
   `
 }
 
@@ -112,11 +104,10 @@ function List({ items, more, query }) {
       .sort((a, b) => sign * orders[by](a, b) || orders.name(a, b))
   }, [items, search, status, theta, by, order])
   return html`
-    <div class="bar">
+    <div class="row bar">
       <${Summary} items=${items} />
-      <div class="operators-filters">
-        <${Select} label="Plan" name="status" value=${status} choices=${statuses} />
-        <${Select} label="θ" name="theta" value=${theta} choices=${thetas} />
+      <div class="row operators-filters">
+        ${chooser('Plan', 'status', status, statuses)} ${chooser('θ', 'theta', theta, thetas)}
         <label class="search">
           <span class="visually-hidden">Search operators</span>
           <input
@@ -134,14 +125,14 @@ function List({ items, more, query }) {
         label="Operators"
         columns=${columns}
         rows=${found}
-        keyOf=${(/** @type {Operator | undefined} */ o) => o?.name}
+        keyOf=${(o) => o?.name}
         source=${JSON.stringify([search, status, theta, by, order])}
         room=${found.length}
         rowHeight=${72}
         cardHeight=${236}
         height=${2_000}
         sorted=${{ by, order }}
-        onSort=${(/** @type {string} */ sort, /** @type {string} */ way) =>
+        onSort=${(sort, way) =>
           setQuery({ sort: sort === 'plan' ? null : sort, order: way === firstOrder(sort) ? null : way })}
         empty=${html`<${Empty} title="No operator is like that">
           <button type="button" onClick=${() => setQuery({ search: null, status: null, theta: null })}>Show all</button>
@@ -178,17 +169,19 @@ function Summary({ items }) {
 /**
  * Chooses what the query says under a name.
  *
- * @param {{ label: string, name: string, value: string, choices: Record<string, [string, unknown]> }} props
+ * @param {string} label
+ * @param {string} name
+ * @param {string} value
+ * @param {Record<string, [string, unknown]>} choices
  */
-const Select = ({ label, name, value, choices }) => html`<label>
-  <span class="visually-hidden">${label}</span>
-  <select
-    value=${value}
-    onChange=${(/** @type {{ currentTarget: HTMLSelectElement }} */ e) => setQuery({ [name]: e.currentTarget.value })}
-  >
-    ${Object.entries(choices).map(([id, [words]]) => html`<option key=${id} value=${id}>${words}</option>`)}
-  </select>
-</label>`
+const chooser = (label, name, value, choices) =>
+  choose(
+    label,
+    value,
+    Object.entries(choices).map(([id, [words]]) => [id, words]),
+    (to) => setQuery({ [name]: to }),
+    { hidden: true },
+  )
 
 /** @type {Record<string, [one: string, many: string]>} */
 const sizeUnit = {
@@ -306,30 +299,12 @@ function Do({ of: o }) {
 
 /** @type {TableColumn<Operator>[]} */
 const columns = [
-  { id: 'name', head: 'Operator', sort: 'asc', width: 'minmax(130px, 1.2fr)', of: (o) => html`<${Name} of=${o} />` },
-  {
-    id: 'theta',
-    head: 'θ',
-    sort: 'desc',
-    width: 'minmax(150px, 1.3fr)',
+  column('name', 'Operator', 'minmax(130px, 1.2fr)', (o) => html`<${Name} of=${o} />`, { sort: 'asc' }),
+  column('theta', 'θ', 'minmax(150px, 1.3fr)', (o) => html`<${Theta} of=${o} />`, { sort: 'desc', bare: true }),
+  column('plan', 'Plan', 'minmax(230px, 2.4fr)', (o) => html`<${LastPlan} of=${o} />`, { sort: 'asc', bare: true }),
+  column('do', html`<span class="visually-hidden">What to do</span>`, '92px', (o) => html`<${Do} of=${o} />`, {
     bare: true,
-    of: (o) => html`<${Theta} of=${o} />`,
-  },
-  {
-    id: 'plan',
-    head: 'Plan',
-    sort: 'asc',
-    width: 'minmax(230px, 2.4fr)',
-    bare: true,
-    of: (o) => html`<${LastPlan} of=${o} />`,
-  },
-  {
-    id: 'do',
-    head: html`<span class="visually-hidden">What to do</span>`,
-    width: '92px',
-    bare: true,
-    of: (o) => html`<${Do} of=${o} />`,
-  },
+  }),
 ]
 
 /** What fills an empty server. */

@@ -3,7 +3,7 @@
 import { useList, useResource } from '../api.js'
 import { count, useStateUnit } from '../format.js'
 import { html, useEffect, useRef } from '../html.js'
-import { announce, Resource, Status, Time } from '../parts.js'
+import { announce, loaded, Status, Time, useTitle } from '../parts.js'
 import { link } from '../route.js'
 import { AsJSON } from '../save.js'
 import { strategyTitle } from '../strategies.js'
@@ -15,10 +15,6 @@ import { Migrations } from './plan/migrations.js'
 import { Scheme } from './plan/schemes.js'
 import { useReasons } from './plan/why.js'
 
-/**
- * @import { Resource as Watched } from '../api.js'
- */
-
 const mostFlows = 4_000
 /** @param {Plan} plan */
 const every = (plan) => (movesOn(plan.status) ? 2_000 : 0)
@@ -27,7 +23,6 @@ const every = (plan) => (movesOn(plan.status) ? 2_000 : 0)
 export default function View({ plan: id }) {
   useStateUnit()
   const path = `v1/plans/${encodeURIComponent(id)}`
-  /** @type {Watched<Plan>} */
   const found = useResource(path, { every })
   const plan = found.data
   // What moves is decided when a plan is made, so this is asked for once.
@@ -35,16 +30,13 @@ export default function View({ plan: id }) {
   const reasons = useReasons(plan)
   const steps = useSteps(plan)
   useChangesSaid(plan)
-  useEffect(() => {
-    document.title = plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd'
-  }, [plan])
+  useTitle(plan ? `Plan of interval ${count(plan.interval)} · ${plan.operator} · plannerd` : 'Plan · plannerd')
 
   return html`
     ${!plan && html`<nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a></nav><h1>Plan</h1>`}
-    <${Resource}
-      of=${found}
-      rows=${8}
-      render=${(/** @type {Plan} */ shown) => html`
+    ${loaded(
+      found,
+      (shown) => html`
         <div class="plan">
           <${Head} plan=${shown} found=${found} />
           ${movesOn(shown.status) && html`<${Progress} plan=${shown} steps=${steps} />`}
@@ -55,8 +47,9 @@ export default function View({ plan: id }) {
             <${History} steps=${steps} />
           <//>
         </div>
-      `}
-    />
+      `,
+      8,
+    )}
   `
 }
 
@@ -80,10 +73,10 @@ function Head({ plan, found }) {
     <nav class="crumbs" aria-label="Breadcrumb">
       <a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a>
     </nav>
-    <div class="plan-head">
+    <div class="row plan-head">
       <h1 id="plan-title" tabindex="-1">Plan of interval ${count(plan.interval)}</h1>
       <${Status} status=${plan.status} />
-      <div class="plan-links">
+      <div class="row plan-links">
         <a class="button" href=${link(['what-if'], { plan: plan.id })}>What if</a>
         <${AsJSON}
           path=${`v1/plans/${encodeURIComponent(plan.id)}`}
@@ -92,7 +85,7 @@ function Head({ plan, found }) {
       </div>
       <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
     </div>
-    <div class="plan-under">
+    <div class="row plan-under">
       <${Standing} plan=${plan} />
       <p class="muted">
         ${strategyTitle(plan.strategy)} · on table version ${count(plan.base_version)}

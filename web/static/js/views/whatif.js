@@ -4,7 +4,7 @@
 import { passing, Problem } from '../api.js'
 import { counted, duration } from '../format.js'
 import { html, useEffect, useRef, useState } from '../html.js'
-import { announce, Card, Code, CopyButton, Tabs, Trouble, useNow } from '../parts.js'
+import { announce, Card, Code, CopyButton, tabs, Trouble, useDrop, useNow, useTitle } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { nameOfRequest, requestOf, useRun } from './whatif/ask.js'
@@ -14,15 +14,9 @@ import { Parameters, parametersOf } from './whatif/parameters.js'
 import { Results } from './whatif/results.js'
 import { sourceOf as sourceOfCSV, Statistics, useStatistics } from './whatif/statistics.js'
 
-/**
- * @import { Asked } from '../shell.js'
- * @import { Source } from './whatif/ask.js'
- */
+/** @import { Source } from './whatif/ask.js' */
 
-/**
- * @param {Query} query
- * @returns {'csv' | 'interval'}
- */
+/** @param {Query} query */
 const kindOf = (query) =>
   query.source === 'csv' || query.source === 'interval'
     ? query.source
@@ -44,9 +38,7 @@ const sampleQuestion = {
 
 /** @param {{ query: Query }} props */
 export default function WhatIf({ query }) {
-  useEffect(() => {
-    document.title = 'What if · plannerd'
-  }, [])
+  useTitle('What if · plannerd')
   const kind = kindOf(query)
   const csv = useStatistics(query)
   const interval = useInterval(query)
@@ -56,7 +48,10 @@ export default function WhatIf({ query }) {
   const wrong = problem || parameters.problem
   const asked = wrong || source === null ? null : requestOf(source, parameters.grid)
   const run = useRun()
-  const dropping = useDrop(csv.take)
+  const dropping = useDrop((file) => {
+    setQuery({ source: 'csv', open: null, run: null })
+    csv.take(file)
+  })
 
   const untouched =
     kind === 'csv' ? csv.text === '' && csv.body === null : interval.plan.data === null && !interval.plan.problem
@@ -67,29 +62,23 @@ export default function WhatIf({ query }) {
   // Another file than that of the link is not asked about by itself.
   useLinkedRun(query, kind === 'csv' && csv.other ? null : asked, source, run)
 
-  /**
-   * @param {string} name
-   * @param {string} text
-   */
-  const tab = (name, text) => ({
+  /** @type {(name: string, text: string) => [string, string, boolean]} */
+  const tab = (name, text) => [
     text,
-    here: kind === name,
-    href: link(['what-if'], { ...query, source: name, run: null, open: null }),
-  })
+    link(['what-if'], { ...query, source: name, run: null, open: null }),
+    kind === name,
+  ]
   return html`
-    <div class="title">
+    <div class="row title">
       <h1>What if</h1>
-      <p class="muted whatif-lead">
+      <p class="muted">
         Plans of one interval under other strategies and limits, side by side. Nothing is stored but what you propose.
       </p>
     </div>
     ${dropping && html`<p class="whatif-drop" aria-hidden="true">Drop the file to ask about it</p>`}
     <div class="grid">
       <${Card} title="Statistics" class="half">
-        <${Tabs}
-          label="Where statistics come from"
-          items=${[tab('interval', 'A stored interval'), tab('csv', 'A CSV of your own')]}
-        />
+        ${tabs('Where statistics come from', [tab('interval', 'A stored interval'), tab('csv', 'A CSV of your own')])}
         ${
           kind === 'csv'
             ? html`<${Statistics}
@@ -104,11 +93,7 @@ export default function WhatIf({ query }) {
       <${Card} title="Parameters" class="half"><${Parameters} parameters=${parameters} plan=${plan} /><//>
     </div>
     <${Bar}
-      run=${run}
-      asked=${asked}
-      source=${source}
-      wrong=${wrong}
-      untouched=${untouched}
+      ...${{ run, asked, source, wrong, untouched }}
       total=${parameters.total}
       start=${start}
     />
@@ -157,47 +142,6 @@ function useLinkedRun(query, asked, source, run) {
 }
 
 /**
- * Takes files that are dropped anywhere on the page; tells whether one is above it.
- *
- * @param {(file: File) => unknown} take
- */
-function useDrop(take) {
-  const [over, setOver] = useState(false)
-  const latest = useRef(take)
-  latest.current = take
-  useEffect(() => {
-    /** @param {DragEvent} e */
-    const files = (e) => e.dataTransfer?.types.includes('Files')
-    /** @param {DragEvent} e */
-    const drag = (e) => {
-      if (files(e)) {
-        e.preventDefault()
-        setOver(true)
-      }
-    }
-    /** @param {DragEvent} e */
-    const leave = (e) => {
-      if (e.relatedTarget === null) setOver(false)
-    }
-    /** @param {DragEvent} e */
-    const drop = (e) => {
-      if (!files(e)) return
-      e.preventDefault()
-      setOver(false)
-      setQuery({ source: 'csv', open: null, run: null })
-      if (e.dataTransfer) latest.current(e.dataTransfer.files[0])
-    }
-    const dragged = new AbortController()
-    const { signal } = dragged
-    addEventListener('dragover', drag, { signal })
-    addEventListener('dragleave', leave, { signal })
-    addEventListener('drop', drop, { signal })
-    return () => dragged.abort()
-  }, [])
-  return over
-}
-
-/**
  * What problems mean here.
  *
  * @param {Problem} problem
@@ -240,15 +184,11 @@ function Bar({ run, asked, source, wrong, untouched, total, start }) {
     if (run.state === 'done' && run.answer && run.took)
       announce(`${counted(run.answer.results.length, 'plan')} in ${duration(run.took)}.`)
   }, [run.answer])
-  return html`<div class="card whatif-bar">
+  return html`<div class="row card whatif-bar">
     <p class="whatif-total" role="status">
-      ${
-        wrong
-          ? html`<span class=${untouched ? 'muted' : 'whatif-wrong'}>${wrong}</span>`
-          : `${total.words}, at most 256`
-      }
+      ${wrong ? html`<span class=${untouched ? 'muted' : 'toned bad'}>${wrong}</span>` : `${total.words}, at most 256`}
     </p>
-    <div class="whatif-buttons">
+    <div class="row whatif-buttons">
       ${busy && html`<${Elapsed} since=${run.since} /><button type="button" onClick=${run.cancel}>Cancel</button>`}
       ${
         asked &&

@@ -1,13 +1,11 @@
 // What the drawings of rings and of key spaces share.
 
-import { axis, boundLine, boundMark, Chart } from '../../chart.js'
+import { axis, boundLine, boundMark, Chart, tip } from '../../chart.js'
 import { amount, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
+import { dataOf } from '../../parts.js'
 
-/**
- * @import { Palette } from '../../chart.js'
- * @import { Column } from '../../parts.js'
- */
+/** @typedef {{ at: number, words: string }} Line a line across a chart */
 
 /** @typedef {{ size: number, owner: number | null }} Stretch */
 
@@ -77,23 +75,60 @@ export const fine = (x) =>
   x === null || x === undefined ? '–' : x !== 0 && Math.abs(x) < 1e-4 ? `${(100 * x).toExponential(1)} %` : percent(x)
 
 /**
- * How a chart of bars leaves room for the names at its left.
+ * Bars of named values, one below the other, the best ones in the colour of what is new. unit is what is counted, full
+ * the format of the table; a line goes across all bars.
  *
- * @param {Palette} p
- * @param {string[]} names
- * @param {number} width
+ * @param {{ name: string, value: number, best?: boolean }[]} rows
+ * @param {string} member what the names are of
+ * @param {string} words
+ * @param {(x: number) => string} format
+ * @param {{ unit?: string, full?: (x: number) => string, line?: Line }} [more]
  */
-export function namesAside(p, names, width) {
-  const room = Math.min(0.42 * width, 16 + 6.8 * Math.max(...names.map((n) => n.length)))
-  return {
-    left: room,
-    axis: axis(p, {
-      type: 'category',
-      inverse: true,
-      data: names,
-      axisLabel: { color: p.text, width: room - 12, overflow: 'truncate' },
-    }),
-  }
+export function namedBars(rows, member, words, format, { unit = '', full = format, line } = {}) {
+  const names = rows.map((r) => r.name)
+  const told = rows.slice(0, 9).map((r) => `${r.name} ${format(r.value)}`)
+  return html`<${Chart}
+    height=${Math.min(900, 60 + 26 * rows.length)}
+    label="${words}: ${told.join('; ')}.${line ? ` ${line.words} is ${format(line.at)}.` : ''}"
+    depends=${[JSON.stringify(rows)]}
+    data=${dataOf(rows, [
+      [member, (r) => r.name],
+      [unit || words, (r) => full(r.value), 'number'],
+    ])}
+    option=${(/** @type {Palette} */ p, /** @type {number} */ width) => {
+      const room = Math.min(0.42 * width, 16 + 6.8 * Math.max(...names.map((n) => n.length)))
+      return {
+        grid: { left: room, right: 60, top: line ? 20 : 4, bottom: 24 },
+        tooltip: tip((i) => `${names[i]}: ${full(rows[i].value)} ${unit}`),
+        xAxis: axis(p, {
+          type: 'value',
+          min: 0,
+          max: (/** @type {{ max: number }} */ v) => Math.max(v.max, line?.at ?? 0) || 1,
+          axisLabel: { formatter: format, showMaxLabel: false },
+        }),
+        yAxis: axis(p, {
+          type: 'category',
+          inverse: true,
+          data: names,
+          axisLabel: { color: p.text, width: room - 12, overflow: 'truncate' },
+        }),
+        series: [
+          {
+            type: 'bar',
+            barMaxWidth: 16,
+            data: rows.map(({ value, best = true }) => ({ value, itemStyle: { color: best ? p.after : p.before } })),
+            label: {
+              show: rows.length <= 40,
+              position: 'right',
+              color: p.text,
+              formatter: (/** @type {{ value: number }} */ { value }) => format(value),
+            },
+            markLine: line && boundMark(p, [{ xAxis: line.at, name: line.words }], 'start'),
+          },
+        ],
+      }
+    }}
+  />`
 }
 
 /**
@@ -106,43 +141,47 @@ export function namesAside(p, names, width) {
  * @param {(x: number | null) => string} [props.format]
  * @param {(x: number | null) => string} [props.full]
  * @param {string} props.bound
- * @param {{ at: number, words: string }[]} [props.lines]
- * @param {string} props.label
+ * @param {Line[]} [props.lines]
+ * @param {string} props.what whose loads these are
+ * @param {API['Theta']} props.theta
  */
-export function Loads({ rows, member, unit = 'load', format = amount, full = exactly, bound, lines = [], label }) {
+export function loadsChart({
+  rows,
+  member,
+  unit = 'load',
+  format = amount,
+  full = exactly,
+  bound,
+  lines = [],
+  what,
+  theta,
+}) {
   const equal = new Set(rows.map((r) => r.bound).filter((b) => b !== null && b !== undefined)).size <= 1
   const of = rows.find((r) => r.bound !== null && r.bound !== undefined)?.bound
   const marks = [...lines, ...(equal && typeof of === 'number' ? [{ at: of, words: bound }] : [])]
   const names = rows.map((r) => String(r.id))
-  const tip = (/** @type {LoadRow} */ r) =>
+  const said = (/** @type {LoadRow} */ r) =>
     [
       `${member} ${r.id}`,
       `before ${format(r.before)}`,
       `after ${format(r.after)}`,
       ...(r.bound === null ? [] : [`${bound} ${format(r.bound)}`]),
     ].join('\n')
+  const goes = `the greatest overload goes from ${percent(theta.before)} to ${percent(theta.after)}.`
   return html`<${Chart}
     height=${260}
-    label=${label}
+    label="${what} before and after: ${goes}"
     depends=${[rows, lines]}
-    data=${{
-      /** @type {Column<LoadRow>[]} */
-      columns: [
-        { head: member, of: (r) => r.id, number: true },
-        { head: `${unit} before`, of: (r) => full(r.before), number: true },
-        { head: `${unit} after`, of: (r) => full(r.after), number: true },
-        { head: bound, of: (r) => full(r.bound ?? null), number: true },
-      ],
-      rows,
-    }}
+    data=${dataOf(rows, [
+      [member, (r) => r.id, 'number'],
+      [`${unit} before`, (r) => full(r.before), 'number'],
+      [`${unit} after`, (r) => full(r.after), 'number'],
+      [bound, (r) => full(r.bound ?? null), 'number'],
+    ])}
     option=${(p) => ({
       grid: { left: 8, right: 12, top: 36, bottom: 8, containLabel: true },
       legend: { top: 0, left: 0, data: ['before', 'after', ...(equal ? [] : [bound])] },
-      tooltip: {
-        trigger: 'axis',
-        axisPointer: { type: 'shadow' },
-        formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex }]) => tip(rows[dataIndex]),
-      },
+      tooltip: tip((i) => said(rows[i])),
       xAxis: axis(p, { type: 'category', data: names }),
       yAxis: axis(p, {
         type: 'value',

@@ -3,14 +3,9 @@
 import { axis, Chart } from '../../chart.js'
 import { amount, count, counted, percent, stateOnly } from '../../format.js'
 import { html } from '../../html.js'
-import { Card } from '../../parts.js'
+import { Card, choose, dataOf } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colours, merged } from './drawing.js'
-
-/**
- * @import { Palette } from '../../chart.js'
- * @import { Column } from '../../parts.js'
- */
 
 /** @typedef {API['RangesSegment']} Segment */
 
@@ -35,30 +30,17 @@ import { colours, merged } from './drawing.js'
  * @typedef {{ y: number, from: number, to: number, of: Joined & { count: number } }} Bar
  */
 
-/**
- * What is drawn below each other; a first division has nothing before it.
- *
- * @param {Segment[]} segments
- * @returns {RowName[]}
- */
-const rowsOf = (segments) => (segments.some((s) => s.before !== null) ? ['before', 'moves', 'after'] : ['after'])
-
 /** @param {{ plan: API['RangesPlan'], width: 'cost' | 'keys' }} props */
 export function KeySpace({ plan, width }) {
   const { segments } = plan
-  const rows = rowsOf(segments)
+  // A first division has nothing before it.
+  const divided = segments.some((s) => s.before !== null)
+  const rows = /** @type {RowName[]} */ (divided ? ['before', 'moves', 'after'] : ['after'])
   const total = segments.reduce((sum, s) => sum + s[width], 0)
   const ids = plan.followers.map((f) => f.id)
-  const chooser = html`<label class="analyses-choose">
-    Width
-    by <select
-      value=${width}
-      onChange=${(e) => setQuery({ width: e.currentTarget.value === 'cost' ? null : e.currentTarget.value })}
-    >
-      <option value="cost">share of cost</option>
-      <option value="keys">number of keys</option>
-    </select>
-  </label>`
+  const chooser = choose('Width by', width, Object.entries({ cost: 'share of cost', keys: 'number of keys' }), (by) =>
+    setQuery({ width: by === 'cost' ? null : by }),
+  )
   const moving = segments.filter((s) => s.before !== null && s.before !== s.after)
   return html`<${Card} title="Owners along the key space" aside=${chooser}>
     <${Chart}
@@ -240,16 +222,13 @@ function option(p, rows, drawn, ids, total, width) {
 const mostListed = 1_000
 
 /** @param {Segment[]} segments */
-const tableOf = (segments) => ({
-  rows: segments.slice(0, mostListed),
-  /** @type {Column<Segment>[]} */
-  columns: [
-    { head: 'From key', of: (s) => html`<code class="analyses-key">${keyWords(s.low, '–')}</code>` },
-    { head: 'To key, exclusive', of: (s) => html`<code class="analyses-key">${keyWords(s.high, '–')}</code>` },
-    { head: 'Before', of: (s) => s.before ?? '–', number: true },
-    { head: 'After', of: (s) => s.after, number: true },
-    { head: 'Keys', of: (s) => count(s.keys), number: true },
-    { head: 'Cost', of: (s) => amount(s.cost), number: true },
-    { head: 'State', of: (s) => stateOnly(s.state), number: true },
-  ],
-})
+const tableOf = (segments) =>
+  dataOf(segments.slice(0, mostListed), [
+    ['From key', (s) => html`<code class="analyses-key">${keyWords(s.low, '–')}</code>`],
+    ['To key, exclusive', (s) => html`<code class="analyses-key">${keyWords(s.high, '–')}</code>`],
+    ['Before', (s) => s.before ?? '–', 'number'],
+    ['After', (s) => s.after, 'number'],
+    ['Keys', (s) => count(s.keys), 'number'],
+    ['Cost', (s) => amount(s.cost), 'number'],
+    ['State', (s) => stateOnly(s.state), 'number'],
+  ])

@@ -2,6 +2,7 @@
 // form, in the address and in a request.
 
 import { html, useId } from '../../html.js'
+import { check, Checks, selectField } from '../../parts.js'
 import { capital } from '../../words.js'
 
 /** @import { Context } from './question.js' */
@@ -34,20 +35,34 @@ import { capital } from '../../words.js'
  * @property {string | ((draft: Draft) => boolean)} [needs] the parameter that must be said before, or a test
  */
 
-/** @type {Parameter} */
-const theta = {
-  name: 'theta_max',
-  words: 'Tolerance θ_max',
-  kind: 'number',
-  min: 0,
-  before: '0.08',
+/** @typedef {Partial<Parameter>} More */
+
+/** @type {(name: string, words: string, before: string, more?: More) => Parameter} */
+const number = (name, words, before, more) => ({ name, words, kind: 'number', min: 0, before, ...more })
+/** @type {typeof number} */
+const whole = (name, words, before, more) => ({ name, words, kind: 'whole', min: 1, before, ...more })
+/** @type {typeof number} */
+const list = (name, words, before, more) => ({ name, words, kind: 'list', before, ...more })
+/** @type {(name: string, words: string, before: string, choices: string[][], more?: More) => Parameter} */
+const choice = (name, words, before, choices, more) => ({ name, words, kind: 'choice', before, choices, ...more })
+/** @type {typeof choice} */
+const checks = (name, words, before, choices, more) => ({ name, words, kind: 'checks', before, choices, ...more })
+/** @type {(name: string, words: string, more?: More) => Parameter} */
+const yes = (name, words, more) => ({ name, words, kind: 'yes', ...more })
+/**
+ * Parameters behind "More parameters".
+ *
+ * @param {Parameter[]} of
+ */
+const advanced = (of) => of.map((p) => ({ ...p, more: true }))
+
+const theta = number('theta_max', 'Tolerance θ_max', '0.08', {
   own: (context) => context?.operator && `${context.operator.theta_max}, as the operator`,
   hint: 'How far a load may be above its fair share: 0.08 is 8 %.',
-}
-/** @type {Parameter} */
-const seed = { name: 'seed', words: 'Seed', kind: 'whole', min: 0, before: '0', more: true }
-/** @type {Omit<Parameter, 'before'>} */
-const top = { name: 'top', words: 'Length of lists', kind: 'whole', min: 1, max: 10_000, more: true }
+})
+const seed = whole('seed', 'Seed', '0', { min: 0 })
+/** @type {(before: string, value?: string) => Parameter} */
+const top = (before, value) => whole('top', 'Length of lists', before, { max: 10_000, value })
 const methods = [
   ['halving', 'Token halving'],
   ['doubling', 'Token doubling'],
@@ -66,125 +81,39 @@ const orders = [
 /** @type {Record<string, Parameter[]>} */
 const parameters = {
   ring: [
-    { name: 'nodes', words: 'Nodes', kind: 'whole', min: 1, max: 65_536, before: '4', members: true },
-    {
-      name: 'tokens_per_instance',
-      words: 'Tokens per node',
-      kind: 'whole',
-      min: 1,
+    whole('nodes', 'Nodes', '4', { max: 65_536, members: true }),
+    whole('tokens_per_instance', 'Tokens per node', '16, when doubling 1', {
       max: 16_777_216,
-      before: '16, when doubling 1',
       own: (context) => context?.tokens && 'as they are',
-    },
-    {
-      name: 'method',
-      words: 'Redistribution',
-      kind: 'choice',
-      choices: methods,
-      before: 'halving',
-      own: (context) => context?.operator?.ring?.method,
-    },
-    {
-      name: 'tau',
-      words: 'τ',
-      kind: 'number',
-      min: 0,
-      before: '0.2',
-      hint: 'A node is relieved if its queue exceeds (1 + τ) times the second longest.',
-    },
+    }),
+    choice('method', 'Redistribution', 'halving', methods, { own: (context) => context?.operator?.ring?.method }),
+    number('tau', 'τ', '0.2', { hint: 'A node is relieved if its queue exceeds (1 + τ) times the second longest.' }),
     theta,
-    {
-      name: 'max_rounds',
-      words: 'Rounds for each node',
-      kind: 'whole',
-      min: 1,
-      before: '1',
-      hint: 'How often a node may be relieved.',
-    },
-    { name: 'plan', words: 'Plan a new ring for these loads', kind: 'yes', on: true },
-    { name: 'reach', words: 'What a ring can reach at all, and a table instead', kind: 'yes', on: true },
-    { name: 'simulate', words: 'Simulate the stream', kind: 'yes' },
-    { name: 'paper', words: "Repeat the paper's experiments", kind: 'yes' },
-    {
-      name: 'join',
-      words: 'Nodes that join',
-      kind: 'whole',
-      min: 0,
-      max: 1_000,
-      before: '0',
-      more: true,
-      members: true,
-      local: true,
-    },
-    {
-      name: 'leave',
-      words: 'Nodes that leave',
-      kind: 'list',
-      before: 'none',
-      hint: 'Their numbers, with commas.',
-      more: true,
-      members: true,
-      local: true,
-    },
-    {
-      name: 'min_queue',
-      words: 'Least queue that is relieved',
-      kind: 'number',
-      min: 0,
-      before: '0',
-      more: true,
-      hint: 'In units of cost.',
-    },
-    {
-      name: 'node_token_limit',
-      words: 'Most tokens of a node',
-      kind: 'whole',
-      min: 1,
-      before: '256',
-      more: true,
-      hint: 'That fitted counts and the reach consider.',
-    },
-    {
-      name: 'table_limit',
-      words: 'Table limit',
-      kind: 'whole',
-      min: 0,
-      before: 'none',
-      more: true,
-      hint: 'Entries of the routing table that is compared.',
-    },
-    { name: 'mappers', words: 'Mappers', kind: 'whole', min: 1, before: '4', more: true, needs: 'simulate' },
-    {
-      name: 'messages',
-      words: 'Messages simulated',
-      kind: 'whole',
-      min: 1,
-      before: 'the sum of all costs, if it is whole',
-      more: true,
-      needs: 'simulate',
-    },
-    {
-      name: 'paper_runs',
-      words: 'Seeds of each experiment',
-      kind: 'whole',
-      min: 1,
-      max: 1_000,
-      before: '101',
-      more: true,
-      needs: 'paper',
-    },
-    seed,
-    { ...top, before: '100', value: '100' },
+    whole('max_rounds', 'Rounds for each node', '1', { hint: 'How often a node may be relieved.' }),
+    yes('plan', 'Plan a new ring for these loads', { on: true }),
+    yes('reach', 'What a ring can reach at all, and a table instead', { on: true }),
+    yes('simulate', 'Simulate the stream'),
+    yes('paper', "Repeat the paper's experiments"),
+    ...advanced([
+      whole('join', 'Nodes that join', '0', { min: 0, max: 1_000, members: true, local: true }),
+      list('leave', 'Nodes that leave', 'none', { hint: 'Their numbers, with commas.', members: true, local: true }),
+      number('min_queue', 'Least queue that is relieved', '0', { hint: 'In units of cost.' }),
+      whole('node_token_limit', 'Most tokens of a node', '256', { hint: 'That fitted counts and the reach consider.' }),
+      whole('table_limit', 'Table limit', 'none', { min: 0, hint: 'Entries of the routing table that is compared.' }),
+      whole('mappers', 'Mappers', '4', { needs: 'simulate' }),
+      whole('messages', 'Messages simulated', 'the sum of all costs, if it is whole', { needs: 'simulate' }),
+      whole('paper_runs', 'Seeds of each experiment', '101', { max: 1_000, needs: 'paper' }),
+      seed,
+      top('100', '100'),
+    ]),
   ],
   pkg: [
-    { name: 'workers', words: 'Workers', kind: 'whole', min: 1, max: 65_536, before: '8', members: true },
-    {
-      name: 'schemes',
-      words: 'Schemes',
-      kind: 'checks',
-      before: 'key grouping, shuffle grouping, PKG and D-Choices',
-      value: 'hash,shuffle,pkg,d_choices',
-      choices: [
+    whole('workers', 'Workers', '8', { max: 65_536, members: true }),
+    checks(
+      'schemes',
+      'Schemes',
+      'key grouping, shuffle grouping, PKG and D-Choices',
+      [
         ['hash', 'Key grouping (hash)'],
         ['shuffle', 'Shuffle grouping'],
         ['potc', 'PoTC'],
@@ -194,255 +123,108 @@ const parameters = {
         ['d_choices', 'D-Choices'],
         ['w_choices', 'W-Choices'],
       ],
-    },
-    { name: 'choices', words: 'Choices d', kind: 'list', before: '2, 3, 4', value: '2,3,4', hint: 'One or several.' },
-    {
-      name: 'target',
-      words: 'Target of the imbalance I(m)/m',
-      kind: 'number',
-      min: 0,
+      { value: 'hash,shuffle,pkg,d_choices' },
+    ),
+    list('choices', 'Choices d', '2, 3, 4', { value: '2,3,4', hint: 'One or several.' }),
+    number('target', 'Target of the imbalance I(m)/m', 'no advice', {
       max: 1,
-      before: 'no advice',
       hint: 'With one, the smallest d that meets it is looked for. 0.001 is 0.1 % of the messages.',
-    },
-    { name: 'sources', words: 'Sources S', kind: 'list', before: '1', hint: 'One or several.' },
-    {
-      name: 'source_skew',
-      words: 'Skew of the sources',
-      kind: 'number',
-      min: 0,
+    }),
+    list('sources', 'Sources S', '1', { hint: 'One or several.' }),
+    number('source_skew', 'Skew of the sources', 'in turn', {
       max: 100,
-      before: 'in turn',
       hint: 'Of a stream: a Zipf exponent by which its messages are spread over the sources.',
-    },
-    {
-      name: 'load_information',
-      words: 'What sources know of loads',
-      kind: 'checks',
-      before: 'global',
-      choices: information,
-    },
-    {
-      name: 'probe_period',
-      words: 'Messages between two probes',
-      kind: 'whole',
-      min: 1,
-      before: 'none',
+    }),
+    checks('load_information', 'What sources know of loads', 'global', information),
+    whole('probe_period', 'Messages between two probes', 'none', {
       needs: (draft) => (draft.load_information ?? '').includes('local_probing'),
-    },
-    {
-      name: 'aggregation_period',
-      words: 'Messages between two aggregations',
-      kind: 'whole',
-      min: 0,
-      before: 'once, at the end',
-      more: true,
-    },
-    { name: 'distinct', words: 'Move coinciding candidates apart', kind: 'yes', more: true },
-    {
-      name: 'order',
-      words: 'Order of messages made of frequencies',
-      kind: 'choice',
-      choices: orders,
-      before: 'shuffled where frequencies are whole',
-      more: true,
-    },
-    {
-      name: 'messages',
-      words: 'Messages drawn',
-      kind: 'whole',
-      min: 1,
-      max: 268_435_456,
-      before: 'the sum of the frequencies',
-      more: true,
-      needs: (draft) => draft.order === 'independent',
-    },
-    {
-      name: 'seeds',
-      words: 'Seeds by which each run is judged',
-      kind: 'whole',
-      min: 1,
-      max: 1_000,
-      before: '1',
-      more: true,
-    },
-    {
-      name: 'trials',
-      words: 'Trials of each d',
-      kind: 'whole',
-      min: 1,
-      max: 1_000,
-      before: '20',
-      more: true,
-      needs: 'target',
-    },
-    {
-      name: 'max_choices',
-      words: 'Most choices to think of',
-      kind: 'whole',
-      min: 1,
-      before: 'twice the workers',
-      more: true,
-      needs: 'target',
-    },
-    seed,
-    top,
+    }),
+    ...advanced([
+      whole('aggregation_period', 'Messages between two aggregations', 'once, at the end', { min: 0 }),
+      yes('distinct', 'Move coinciding candidates apart'),
+      choice('order', 'Order of messages made of frequencies', 'shuffled where frequencies are whole', orders),
+      whole('messages', 'Messages drawn', 'the sum of the frequencies', {
+        max: 268_435_456,
+        needs: (draft) => draft.order === 'independent',
+      }),
+      whole('seeds', 'Seeds by which each run is judged', '1', { max: 1_000 }),
+      whole('trials', 'Trials of each d', '20', { max: 1_000, needs: 'target' }),
+      whole('max_choices', 'Most choices to think of', 'twice the workers', { needs: 'target' }),
+      seed,
+      top(''),
+    ]),
   ],
   ranges: [
-    { name: 'followers', words: 'Followers', kind: 'whole', min: 1, max: 65_536, before: '8', members: true },
-    {
-      name: 'event',
-      words: 'What happens',
-      kind: 'choice',
-      before: 'a first division',
-      own: (context) => context?.owners && 'drift: the keys are others',
-      choices: [
+    whole('followers', 'Followers', '8', { max: 65_536, members: true }),
+    choice(
+      'event',
+      'What happens',
+      'a first division',
+      [
         ['create', 'A first division'],
         ['join', 'A follower joins'],
         ['leave', 'Followers leave in good order'],
         ['crash', 'Followers crash'],
       ],
-    },
-    {
-      name: 'position',
-      words: 'Followers before the new one',
-      kind: 'whole',
+      { own: (context) => context?.owners && 'drift: the keys are others' },
+    ),
+    whole('position', 'Followers before the new one', 'all of them', {
       min: 0,
-      before: 'all of them',
       needs: (draft) => draft.event === 'join',
-    },
-    {
-      name: 'event_followers',
-      words: 'Followers that go',
-      kind: 'list',
-      before: 'the last one',
+    }),
+    list('event_followers', 'Followers that go', 'the last one', {
       hint: 'Their numbers, with commas.',
       needs: (draft) => draft.event === 'leave' || draft.event === 'crash',
-    },
+    }),
     theta,
-    {
-      name: 'max_intervals',
-      words: 'Most intervals of a follower',
-      kind: 'whole',
-      min: 1,
-      before: '32',
+    whole('max_intervals', 'Most intervals of a follower', '32', {
       own: (context) =>
         context?.operator?.ranges?.max_intervals && `${context.operator.ranges.max_intervals}, as the operator`,
       hint: 'Under least movement.',
-    },
-    {
-      name: 'sketch_k',
-      words: 'k of the sketches',
-      kind: 'whole',
+    }),
+    whole('sketch_k', 'k of the sketches', 'no sketches: all keys', {
       min: 8,
       max: 1_048_576,
-      before: 'no sketches: all keys',
       hint: 'With one, the division rests on merged quantile sketches.',
-    },
-    {
-      name: 'sketches',
-      words: 'Sketches',
-      kind: 'whole',
-      min: 1,
-      max: 4_096,
-      before: 'one of each follower',
-      more: true,
-      needs: 'sketch_k',
-    },
-    {
-      name: 'confidence',
-      words: 'Confidence of their error',
-      kind: 'number',
-      min: 0,
-      max: 1,
-      before: '0.99',
-      more: true,
-      needs: 'sketch_k',
-    },
-    { name: 'table', words: 'Compare all joins and leaves with the formulas', kind: 'yes', more: true },
-    {
-      name: 'table_followers',
-      words: 'Up to how many followers',
-      kind: 'whole',
-      min: 1,
-      max: 500,
-      before: '50',
-      more: true,
-      needs: 'table',
-    },
-    seed,
-    { ...top, before: '1,000', value: '1000' },
+    }),
+    ...advanced([
+      whole('sketches', 'Sketches', 'one of each follower', { max: 4_096, needs: 'sketch_k' }),
+      number('confidence', 'Confidence of their error', '0.99', { max: 1, needs: 'sketch_k' }),
+      yes('table', 'Compare all joins and leaves with the formulas'),
+      whole('table_followers', 'Up to how many followers', '50', { max: 500, needs: 'table' }),
+      seed,
+      top('1,000', '1000'),
+    ]),
   ],
   schemes: [
-    { name: 'instances', words: 'Instances', kind: 'whole', min: 1, max: 65_536, before: '8', members: true },
+    whole('instances', 'Instances', '8', { max: 65_536, members: true }),
     theta,
-    {
-      name: 'mergeable',
-      words: 'Partial results of one key',
-      kind: 'choice',
-      before: 'true',
-      choices: [
+    choice(
+      'mergeable',
+      'Partial results of one key',
+      'true',
+      [
         ['true', 'can be merged'],
         ['false', 'cannot be merged'],
       ],
-      hint: 'Only what can be merged may be split over instances.',
-    },
-    {
-      name: 'hash',
-      words: 'Where keys are before',
-      kind: 'choice',
-      before: 'ring',
-      choices: [
-        ['ring', 'Hash ring'],
-        ['modulo', 'Hash modulo'],
-      ],
-    },
-    { name: 'tokens_per_instance', words: 'Tokens per instance', kind: 'whole', min: 1, max: 65_536, before: '128' },
-    {
-      name: 'table_limit',
-      words: 'Table limit',
-      kind: 'whole',
-      min: 0,
-      before: 'none',
-      hint: 'Entries of the routing table.',
-    },
-    {
-      name: 'max_choices',
-      words: 'Most choices of PKG',
-      kind: 'whole',
-      min: 1,
-      before: 'as many as instances',
-      more: true,
-    },
-    { name: 'sources', words: 'Sources of PKG', kind: 'whole', min: 1, before: '1', more: true },
-    {
-      name: 'load_information',
-      words: 'What sources know of loads',
-      kind: 'choice',
-      choices: information.slice(0, 2),
-      before: 'global',
-      more: true,
-    },
-    {
-      name: 'aggregation_period',
-      words: 'Messages between two aggregations',
-      kind: 'whole',
-      min: 0,
-      before: 'once, at the end',
-      more: true,
-    },
-    { name: 'max_rounds', words: 'Rounds for each node of the ring', kind: 'whole', min: 1, before: '8', more: true },
-    { name: 'max_intervals', words: 'Most intervals of a follower', kind: 'whole', min: 1, before: '32', more: true },
-    {
-      name: 'seeds',
-      words: 'Seeds by which PKG is judged',
-      kind: 'whole',
-      min: 1,
-      max: 1_000,
-      before: '5',
-      more: true,
-    },
-    seed,
+      { hint: 'Only what can be merged may be split over instances.' },
+    ),
+    choice('hash', 'Where keys are before', 'ring', [
+      ['ring', 'Hash ring'],
+      ['modulo', 'Hash modulo'],
+    ]),
+    whole('tokens_per_instance', 'Tokens per instance', '128', { max: 65_536 }),
+    whole('table_limit', 'Table limit', 'none', { min: 0, hint: 'Entries of the routing table.' }),
+    ...advanced([
+      whole('max_choices', 'Most choices of PKG', 'as many as instances'),
+      whole('sources', 'Sources of PKG', '1'),
+      choice('load_information', 'What sources know of loads', 'global', information.slice(0, 2)),
+      whole('aggregation_period', 'Messages between two aggregations', 'once, at the end', { min: 0 }),
+      whole('max_rounds', 'Rounds for each node of the ring', '8'),
+      whole('max_intervals', 'Most intervals of a follower', '32'),
+      whole('seeds', 'Seeds by which PKG is judged', '5', { max: 1_000 }),
+      seed,
+    ]),
   ],
 }
 
@@ -527,25 +309,25 @@ export function Parameters({ analysis, draft, change, context }) {
       key=${p.name}
       of=${p}
       value=${draft[p.name]}
-      change=${(/** @type {string} */ value) => change({ [p.name]: value })}
+      change=${(value) => change({ [p.name]: value })}
       context=${context}
     />`
   const more = shown.filter((p) => p.more)
   const simple = shown.filter((p) => !p.more)
   return html`<fieldset class="analyses-parameters">
     <legend>Parameters</legend>
-    <div class="analyses-fields">${simple.filter((p) => p.kind !== 'yes' && p.kind !== 'checks').map(draw)}</div>
+    <div class="fields">${simple.filter((p) => p.kind !== 'yes' && p.kind !== 'checks').map(draw)}</div>
     ${simple.filter((p) => p.kind === 'checks').map(draw)}
     ${
       simple.some((p) => p.kind === 'yes') &&
-      html`<div class="analyses-kinds">${simple.filter((p) => p.kind === 'yes').map(draw)}</div>`
+      html`<div class="row checks">${simple.filter((p) => p.kind === 'yes').map(draw)}</div>`
     }
     ${
       more.length > 0 &&
       html`<details class="analyses-more" open=${more.some((p) => draft[p.name] !== '')}>
         <summary>More parameters</summary>
-        <div class="analyses-fields">${more.filter((p) => p.kind !== 'yes').map(draw)}</div>
-        <div class="analyses-kinds">${more.filter((p) => p.kind === 'yes').map(draw)}</div>
+        <div class="fields">${more.filter((p) => p.kind !== 'yes').map(draw)}</div>
+        <div class="row checks">${more.filter((p) => p.kind === 'yes').map(draw)}</div>
       </details>`
     }
   </fieldset>`
@@ -555,26 +337,34 @@ export function Parameters({ analysis, draft, change, context }) {
 function Control({ of: p, value, change, context }) {
   const id = useId()
   const { choices = [] } = p
-  if (p.kind === 'yes')
-    return html`<label class="check">
-      <input
-        type="checkbox"
-        checked=${value === 'true'}
-        onChange=${(e) => change(e.currentTarget.checked ? 'true' : '')}
-      /> ${p.words}
-    </label>`
-  if (p.kind === 'checks') return html`<${Checks} of=${p} value=${value} change=${change} />`
+  if (p.kind === 'yes') return check(value === 'true', (on) => change(on ? 'true' : ''), p.words)
+  if (p.kind === 'checks') {
+    const chosen = value === '' ? [] : value.split(',')
+    return html`<fieldset>
+      <legend>${p.words} <span class="hint">${chosen.length === 0 ? `none chosen: ${p.before}` : ''}</span></legend>
+      <div class="row checks">
+        <${Checks} of=${choices} chosen=${chosen} onChange=${(all) => change(all.join())} />
+      </div>
+    </fieldset>`
+  }
   const own =
     p.own?.(context) ||
     (p.members && !p.local && context?.operator && `${context.operator.instances.length}, as the operator`) ||
     (p.before ?? '')
-  const control =
-    p.kind === 'choice'
-      ? html`<select id=${id} value=${value} onChange=${(e) => change(e.currentTarget.value)}>
-          ${!choices.some(([v]) => v === own) && html`<option value="">${capital(own)}</option>`}
-          ${choices.map(([v, words]) => html`<option value=${v === own ? '' : v} key=${v}>${words}</option>`)}
-        </select>`
-      : html`<input
+  if (p.kind === 'choice')
+    return selectField(
+      p.words,
+      value,
+      [
+        ...(choices.some(([v]) => v === own) ? [] : [['', capital(own)]]),
+        ...choices.map(([v, words]) => [v === own ? '' : v, words]),
+      ],
+      change,
+      { hint: p.hint },
+    )
+  return html`<div class="field">
+    <label for=${id}>${p.words}</label>
+      <input
           id=${id}
           type=${p.kind === 'list' ? 'text' : 'number'}
           inputmode=${p.kind === 'number' ? 'decimal' : 'numeric'}
@@ -587,42 +377,7 @@ function Control({ of: p, value, change, context }) {
           placeholder=${own}
           aria-describedby=${p.hint ? `${id}-hint` : undefined}
           onInput=${(e) => change(e.currentTarget.value)}
-        />`
-  return html`<div class="field">
-    <label for=${id}>${p.words}</label>
-    ${control}
+        />
     ${p.hint && html`<p class="hint" id="${id}-hint">${p.hint}</p>`}
   </div>`
-}
-
-/** @param {{ of: Parameter, value: string, change: (value: string) => void }} props */
-function Checks({ of: p, value, change }) {
-  const { choices = [] } = p
-  const chosen = value === '' ? [] : value.split(',')
-  /**
-   * @param {string} name
-   * @param {boolean} on
-   */
-  const turn = (name, on) =>
-    change(
-      choices
-        .map(([v]) => v)
-        .filter((v) => (v === name ? on : chosen.includes(v)))
-        .join(','),
-    )
-  return html`<fieldset>
-    <legend>${p.words} <span class="hint">${chosen.length === 0 ? `none chosen: ${p.before}` : ''}</span></legend>
-    <div class="analyses-kinds">
-      ${choices.map(
-        ([v, words]) =>
-          html`<label class="check" key=${v}>
-            <input
-              type="checkbox"
-              checked=${chosen.includes(v)}
-              onChange=${(e) => turn(v, e.currentTarget.checked)}
-            /> ${words}
-          </label>`,
-      )}
-    </div>
-  </fieldset>`
 }

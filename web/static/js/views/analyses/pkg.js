@@ -3,14 +3,9 @@
 import { axis, boundMark, Chart } from '../../chart.js'
 import { amount, count, counted, exactly } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, PlainTable, Stats } from '../../parts.js'
+import { Card, choose, dataOf, firstOnly, plainTable, stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
-import { fine, namesAside } from './drawing.js'
-
-/**
- * @import { Palette } from '../../chart.js'
- * @import { Column } from '../../parts.js'
- */
+import { fine, namedBars } from './drawing.js'
 
 /** @typedef {API['PKGRun'] & { name: string }} Run */
 
@@ -65,35 +60,43 @@ export function PKG({ result, query }) {
   const runs = named(result.runs)
   const best = runs.reduce((a, b) => (b.imbalance < a.imbalance ? b : a), runs[0])
   const fraction = query.y !== 'messages'
-  const chooser = html`<label class="analyses-choose">
-    Imbalance
-    in <select value=${fraction ? '' : 'messages'} onChange=${(e) => setQuery({ y: e.currentTarget.value })}>
-      <option value="">parts of the messages so far</option>
-      <option value="messages">messages</option>
-    </select>
-  </label>`
+  /** @type {(title: string, words: string, of: (run: Run) => number, unit: string) => Children} */
+  const bars = (title, words, of, unit) =>
+    html`<${Card} class="half" title=${title}>
+      ${namedBars(
+        runs.map((r) => ({ name: r.name, value: of(r) })).sort((a, b) => b.value - a.value),
+        'Run',
+        words,
+        amount,
+        { unit, full: exactly },
+      )}
+    <//>`
+  const chooser = choose(
+    'Imbalance in',
+    fraction ? '' : 'messages',
+    Object.entries({ '': 'parts of the messages so far', messages: 'messages' }),
+    (value) => setQuery({ y: value }),
+  )
   return html`
-    <${Stats}
-      items=${[
-        {
-          label: 'Messages m',
-          value: count(result.messages),
-          note: `${counted(result.keys, 'key')}${orderWords[result.order ?? ''] ?? ', in the order of the stream'}`,
-        },
-        {
-          label: 'Workers W',
-          value: count(result.workers),
-          note: result.seeds > 1 ? `judged by ${result.seeds} seeds` : 'judged by one seed',
-        },
-        {
-          label: 'Most frequent key p₁',
-          value: fine(result.p1),
-          note: `of the messages; 1/W is ${fine(1 / result.workers)}`,
-        },
-        { label: 'Least imbalance I(m)/m', value: fine(best.imbalance), note: best.name },
-        { label: 'Heavy keys', value: count(result.heavy_key_count), note: 'above 1/(5W) of the messages' },
-      ]}
-    />
+    ${stats([
+      {
+        label: 'Messages m',
+        value: count(result.messages),
+        note: `${counted(result.keys, 'key')}${orderWords[result.order ?? ''] ?? ', in the order of the stream'}`,
+      },
+      {
+        label: 'Workers W',
+        value: count(result.workers),
+        note: result.seeds > 1 ? `judged by ${result.seeds} seeds` : 'judged by one seed',
+      },
+      {
+        label: 'Most frequent key p₁',
+        value: fine(result.p1),
+        note: `of the messages; 1/W is ${fine(1 / result.workers)}`,
+      },
+      { label: 'Least imbalance I(m)/m', value: fine(best.imbalance), note: best.name },
+      { label: 'Heavy keys', value: count(result.heavy_key_count), note: 'above 1/(5W) of the messages' },
+    ])}
     ${result.advice && html`<${Advice} advice=${result.advice} workers=${result.workers} />`}
     ${
       runs.some((r) => r.series.length > 0) &&
@@ -101,22 +104,18 @@ export function PKG({ result, query }) {
     }
     <${OverChoices} runs=${runs} advice=${result.advice} />
     <div class="grid">
-      <${Card} class="half" title="Memory: pairs of a worker and a key">
-        <${Bars}
-          runs=${runs}
-          of=${(/** @type {Run} */ r) => r.memory.pairs}
-          unit="pairs"
-          words="Pairs of a worker and a key held by each run"
-        />
-      <//>
-      <${Card} class="half" title="Aggregation: messages to merge in a period">
-        <${Bars}
-          runs=${runs}
-          of=${(/** @type {Run} */ r) => r.aggregation.per_period}
-          unit="messages"
-          words="Messages that are sent on to be merged in a period, by run"
-        />
-      <//>
+      ${bars(
+        'Memory: pairs of a worker and a key',
+        'Pairs of a worker and a key held by each run',
+        (r) => r.memory.pairs,
+        'pairs',
+      )}
+      ${bars(
+        'Aggregation: messages to merge in a period',
+        'Messages that are sent on to be merged in a period, by run',
+        (r) => r.aggregation.per_period,
+        'messages',
+      )}
     </div>
     <${Card} title="Runs"><${Runs} runs=${runs} /><//>
     ${result.heavy_keys.length > 0 && html`<${Card} title="Heavy keys"><${HeavyKeys} result=${result} /><//>`}
@@ -140,43 +139,24 @@ function Advice({ advice: a, workers }) {
           : `The most frequent key would allow up to ${counted(a.max_workers, 'worker')}.`
       }
     </p>
-    <${PlainTable}
-      caption="Numbers of choices that were tried"
-      rows=${a.tried}
-      rowKey=${(/** @type {{ choices: number }} */ t) => t.choices}
-      columns=${
-        /** @type {Column<API['PKGTrials']>[]} */ ([
-          { head: 'd', of: (t) => count(t.choices), number: true },
-          { head: 'Trials that met the target', of: (t) => `${count(t.met)} of ${count(t.trials)}`, number: true },
-          { head: 'Imbalance, median', of: (t) => fine(t.imbalance.median), number: true },
-          { head: 'least', of: (t) => fine(t.imbalance.least), number: true },
-          { head: 'greatest', of: (t) => fine(t.imbalance.greatest), number: true },
-        ])
-      }
-    />
+    ${plainTable('Numbers of choices that were tried', a.tried, [
+      ['d', (t) => count(t.choices), 'number'],
+      ['Trials that met the target', (t) => `${count(t.met)} of ${count(t.trials)}`, 'number'],
+      ['Imbalance, median', (t) => fine(t.imbalance.median), 'number'],
+      ['least', (t) => fine(t.imbalance.least), 'number'],
+      ['greatest', (t) => fine(t.imbalance.greatest), 'number'],
+    ])}
     ${
       a.key_count > 0 &&
       html`
         <h3>Keys that need more than two choices</h3>
-        ${
-          a.keys.length < a.key_count &&
-          html`<p class="hint">The first ${count(a.keys.length)} of ${counted(a.key_count, 'key')}.</p>`
-        }
-        <div class="analyses-tall">
-          <${PlainTable}
-            caption="Keys that need more than two choices"
-            rows=${a.keys}
-            rowKey=${(/** @type {{ key: string }} */ k) => k.key}
-            columns=${
-              /** @type {Column<API['PKGDemandingKey']>[]} */ ([
-                { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` },
-                { head: 'Messages', of: (k) => count(k.messages), number: true },
-                { head: 'Choices at the least', of: (k) => count(k.choices), number: true },
-              ])
-            }
-          />
-        </div>
-      `
+        ${firstOnly(a.keys.length, a.key_count, 'key')}
+${plainTable('Keys that need more than two choices', a.keys, [
+  ['Key', (k) => html`<code class="analyses-key">${k.key}</code>`],
+  ['Messages', (k) => count(k.messages), 'number'],
+  ['Choices at the least', (k) => count(k.choices), 'number'],
+])}
+`
     }
   <//>`
 }
@@ -201,17 +181,13 @@ function OverTime({ runs, fraction }) {
       height=${340}
       label=${label}
       depends=${[runs, fraction]}
-      data=${{
-        rows: drawn[0].series.map((s, i) => ({ messages: s.messages, i })),
-        columns: [
-          { head: 'Messages', of: (/** @type {{ messages: number }} */ r) => count(r.messages), number: true },
-          ...drawn.map((run) => ({
-            head: run.name,
-            of: (/** @type {{ i: number }} */ { i }) => (run.series[i] ? format(y(run.series[i])) : '–'),
-            number: true,
-          })),
-        ],
-      }}
+      data=${dataOf(
+        drawn[0].series.map((s, i) => [
+          count(s.messages),
+          ...drawn.map((r) => (r.series[i] ? format(y(r.series[i])) : '–')),
+        ]),
+        ['Messages', ...drawn.map((r) => r.name)].map((head, c) => [head, (row) => row[c], 'number']),
+      )}
       option=${(p, width) => ({
         ...framed(width),
         tooltip: { trigger: 'axis', order: 'valueDesc', valueFormatter: (/** @type {number} */ v) => format(v) },
@@ -318,17 +294,10 @@ function OverChoices({ runs, advice }) {
       height=${300}
       label="Imbalance I(m)/m for d = ${ds.join(', ')}, with proven bounds, on a logarithmic axis."
       depends=${[runs, advice]}
-      data=${{
-        rows: ds.map((d, i) => ({ d, i })),
-        columns: [
-          { head: 'd', of: (/** @type {{ d: number }} */ r) => r.d, number: true },
-          ...all.map((l) => ({
-            head: l.name,
-            of: (/** @type {{ i: number }} */ { i }) => fine(l.values[i]),
-            number: true,
-          })),
-        ],
-      }}
+      data=${dataOf(
+        ds.map((d, i) => [d, ...all.map((l) => fine(l.values[i]))]),
+        ['d', ...all.map((l) => l.name)].map((head, c) => [head, (row) => row[c], 'number']),
+      )}
       option=${(p, width) => ({
         ...framed(width),
         tooltip: { trigger: 'axis', valueFormatter: fine },
@@ -369,122 +338,41 @@ const framed = (width) => ({
   legend: { top: 0, left: 0, type: width < 600 ? 'plain' : 'scroll' },
 })
 
-/** @param {{ runs: Run[], of: (run: Run) => number, unit: string, words: string }} props */
-function Bars({ runs, of, unit, words }) {
-  const rows = [...runs].sort((a, b) => of(b) - of(a))
-  return html`<${Chart}
-    height=${Math.min(900, 60 + 24 * rows.length)}
-    label="${words}: ${rows
-      .slice(0, 8)
-      .map((r) => `${r.name} ${amount(of(r))}`)
-      .join('; ')}."
-    depends=${[runs]}
-    data=${{
-      rows,
-      columns: [
-        { head: 'Run', of: (/** @type {Run} */ r) => r.name },
-        { head: unit, of: (/** @type {Run} */ r) => exactly(of(r)), number: true },
-      ],
-    }}
-    option=${(/** @type {Palette} */ p, /** @type {number} */ width) => {
-      const names = namesAside(
-        p,
-        rows.map((r) => r.name),
-        width,
-      )
-      return {
-        grid: { left: names.left, right: 56, top: 4, bottom: 24 },
-        tooltip: {
-          trigger: 'axis',
-          axisPointer: { type: 'shadow' },
-          formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex: i }]) =>
-            `${rows[i].name}: ${exactly(of(rows[i]))} ${unit}`,
-        },
-        xAxis: axis(p, { type: 'value', min: 0, axisLabel: { formatter: amount } }),
-        yAxis: names.axis,
-        series: [
-          {
-            type: 'bar',
-            data: rows.map(of),
-            color: p.after,
-            barMaxWidth: 16,
-            label: {
-              show: rows.length <= 40,
-              position: 'right',
-              color: p.text,
-              formatter: (/** @type {{ value: number }} */ { value }) => amount(value),
-            },
-          },
-        ],
-      }
-    }}
-  />`
-}
-
-/**
- * What must hold of a run: at least the greater one of its bounds.
- *
- * @param {Run} run
- */
-const lowerBound = ({ bounds }) => Math.max(0, bounds.top_key, bounds.split)
-
 /** @param {{ runs: Run[] }} props */
 const Runs = ({ runs }) =>
-  html`<div class="analyses-tall">
-    <${PlainTable}
-      caption="Figures of each run"
-      rows=${runs}
-      rowKey=${(/** @type {Run} */ r) => r.name}
-      columns=${
-        /** @type {Column<Run>[]} */ ([
-          { head: 'Run', of: (r) => r.name },
-          { head: 'I(m)/m', of: (r) => fine(r.imbalance), number: true },
-          {
-            head: 'Over seeds',
-            of: (r) =>
-              r.over_seeds.least === r.over_seeds.greatest
-                ? '–'
-                : `${fine(r.over_seeds.least)} – ${fine(r.over_seeds.greatest)}`,
-            number: true,
-          },
-          { head: 'Proven: not below', of: (r) => fine(lowerBound(r)), number: true },
-          { head: 'Mean', of: (r) => fine(r.average_imbalance), number: true },
-          { head: 'Peak', of: (r) => fine(r.peak_imbalance), number: true },
-          { head: 'θ', of: (r) => fine(r.theta), number: true },
-          { head: 'Greatest load', of: (r) => count(r.max_load), number: true },
-          { head: 'Pairs', of: (r) => count(r.memory.pairs), number: true },
-          { head: 'Over key grouping', of: (r) => `${amount(r.memory.pairs / r.memory.key_grouping)} ×`, number: true },
-          { head: 'Remembered', of: (r) => count(r.memory.remembered), number: true },
-          { head: 'Merged in a period', of: (r) => amount(r.aggregation.per_period), number: true },
-          {
-            head: 'Head',
-            of: (r) =>
-              r.head ? html`<span class="nowrap">${counted(r.head.keys, 'key')}, d = ${r.head.choices}</span>` : '–',
-          },
-        ])
-      }
-    />
-  </div>`
+  plainTable('Figures of each run', runs, [
+    ['Run', (r) => r.name],
+    ['I(m)/m', (r) => fine(r.imbalance), 'number'],
+    [
+      'Over seeds',
+      (r) =>
+        r.over_seeds.least === r.over_seeds.greatest
+          ? '–'
+          : `${fine(r.over_seeds.least)} – ${fine(r.over_seeds.greatest)}`,
+      'number',
+    ],
+    ['Proven: not below', (r) => fine(Math.max(0, r.bounds.top_key, r.bounds.split)), 'number'],
+    ['Mean', (r) => fine(r.average_imbalance), 'number'],
+    ['Peak', (r) => fine(r.peak_imbalance), 'number'],
+    ['θ', (r) => fine(r.theta), 'number'],
+    ['Greatest load', (r) => count(r.max_load), 'number'],
+    ['Pairs', (r) => count(r.memory.pairs), 'number'],
+    ['Over key grouping', (r) => `${amount(r.memory.pairs / r.memory.key_grouping)} ×`, 'number'],
+    ['Remembered', (r) => count(r.memory.remembered), 'number'],
+    ['Merged in a period', (r) => amount(r.aggregation.per_period), 'number'],
+    [
+      'Head',
+      (r) => (r.head ? html`<span class="nowrap">${counted(r.head.keys, 'key')}, d = ${r.head.choices}</span>` : '–'),
+    ],
+  ])
 
 /** @param {{ result: API['PKGResult'] }} props */
 const HeavyKeys = ({ result }) => html`
-  ${
-    result.heavy_keys.length < result.heavy_key_count &&
-    html`<p class="hint">The first ${count(result.heavy_keys.length)} of ${counted(result.heavy_key_count, 'key')}.</p>`
-  }
-  <div class="analyses-tall">
-    <${PlainTable}
-      caption="Heavy keys and the workers they need"
-      rows=${result.heavy_keys}
-      rowKey=${(/** @type {{ key: string }} */ k) => k.key}
-      columns=${
-        /** @type {Column<API['PKGHeavyKey']>[]} */ ([
-          { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` },
-          { head: 'Messages', of: (k) => count(k.messages), number: true },
-          { head: 'Share', of: (k) => fine(k.share), number: true },
-          { head: 'Workers it needs at the least', of: (k) => count(k.least_workers), number: true },
-        ])
-      }
-    />
-  </div>
+  ${firstOnly(result.heavy_keys.length, result.heavy_key_count, 'key')}
+${plainTable('Heavy keys and the workers they need', result.heavy_keys, [
+  ['Key', (k) => html`<code class="analyses-key">${k.key}</code>`],
+  ['Messages', (k) => count(k.messages), 'number'],
+  ['Share', (k) => fine(k.share), 'number'],
+  ['Workers it needs at the least', (k) => count(k.least_workers), 'number'],
+])}
 `

@@ -6,8 +6,6 @@ import { valuesOf } from './parameters.js'
 import { bodyOf, typeOf } from './source.js'
 
 /**
- * @import { Resource } from '../../api.js'
- * @import { Asked } from '../../shell.js'
  * @import { Draft } from './parameters.js'
  * @import { SourceOf } from './source.js'
  */
@@ -35,7 +33,7 @@ const tooMany = 65_537 // nodes: the API says so
  *
  * @param {SourceOf} source
  * @param {string} analysis
- * @returns {Resource<Context>}
+ * @returns {Watched<Context>}
  */
 export function useContext(source, analysis) {
   const path =

@@ -2,13 +2,11 @@
 
 import { amount, count, counted, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, PlainTable, Stats } from '../../parts.js'
+import { Card, choose, firstOnly, plainTable, stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { cause } from '../../words.js'
-import { Loads } from './drawing.js'
+import { loadsChart } from './drawing.js'
 import { KeySpace } from './keyspace.js'
-
-/** @import { Column, Stat } from '../../parts.js' */
 
 /** @type {Record<string, string>} */
 const methodWords = { min_movement: 'Least movement', quantile: 'Quantiles' }
@@ -22,37 +20,34 @@ export function Ranges({ result, query, values }) {
   const theta = values.theta_max ?? 0.08
   const chooser =
     result.plans.length > 1 &&
-    html`<label class="analyses-choose">
-      Method <select value=${plan.method} onChange=${(e) => setQuery({ by: e.currentTarget.value })}>
-        ${result.plans.map((p) => html`<option value=${p.method} key=${p.method}>${methodWords[p.method]}</option>`)}
-      </select>
-    </label>`
+    choose(
+      'Method',
+      plan.method,
+      result.plans.map((p) => [p.method, methodWords[p.method]]),
+      (by) => setQuery({ by }),
+    )
   return html`
-    <div class="bar"><h2 class="analyses-heading">${methodWords[plan.method]}</h2>${chooser}</div>
-    <${Stats} items=${figures(result, plan)} />
+    <div class="row bar"><h2 class="analyses-heading">${methodWords[plan.method]}</h2>${chooser}</div>
+    ${stats(figures(result, plan))}
     <${Said} plan=${plan} result=${result} />
     <${KeySpace} plan=${plan} result=${result} width=${query.width === 'keys' ? 'keys' : 'cost'} />
     <div class="grid">
       <${Card} class="half" title="Load of each follower, as a share of the whole">
-        <${Loads}
-          rows=${plan.followers.map((f) => ({
+        ${loadsChart({
+          rows: plan.followers.map((f) => ({
             id: f.id,
             before: f.before,
             after: f.after,
             bound: f.fair > 0 ? (1 + theta) * f.fair : null,
-          }))}
-          member="Follower"
-          unit="share"
-          format=${percent}
-          full=${percent}
-          bound="bound by θ_max"
-          label="Shares of ${counted(
-            plan.followers.length,
-            'follower',
-          )} before and after; the greatest overload goes from ${percent(plan.theta.before)} to ${percent(
-            plan.theta.after,
-          )}."
-        />
+          })),
+          member: 'Follower',
+          unit: 'share',
+          format: percent,
+          full: percent,
+          bound: 'bound by θ_max',
+          what: `Shares of ${counted(plan.followers.length, 'follower')}`,
+          theta: plan.theta,
+        })}
       <//>
       <${Card} class="half" title="Both methods"><${Compared} plans=${result.plans} /><//>
     </div>
@@ -124,22 +119,15 @@ function Said({ plan, result }) {
 
 /** @param {{ plans: API['RangesPlan'][] }} props */
 const Compared = ({ plans }) =>
-  html`<${PlainTable}
-    caption="Figures of both methods"
-    rows=${plans}
-    rowKey=${(/** @type {{ method: string }} */ p) => p.method}
-    columns=${
-      /** @type {Column<API['RangesPlan']>[]} */ ([
-        { head: 'Method', of: (p) => methodWords[p.method] },
-        { head: 'θ after', of: (p) => percent(p.theta.after), number: true },
-        { head: 'Moved', of: (p) => percent(p.moved), number: true },
-        { head: 'Not less', of: (p) => percent(p.lower_bound), number: true },
-        { head: 'Formula', of: (p) => percent(p.formula), number: true },
-        { head: 'State moved', of: (p) => percent(p.state_fraction), number: true },
-        { head: 'Intervals', of: (p) => count(p.owner_count), number: true },
-      ])
-    }
-  />`
+  plainTable('Figures of both methods', plans, [
+    ['Method', (p) => methodWords[p.method]],
+    ['θ after', (p) => percent(p.theta.after), 'number'],
+    ['Moved', (p) => percent(p.moved), 'number'],
+    ['Not less', (p) => percent(p.lower_bound), 'number'],
+    ['Formula', (p) => percent(p.formula), 'number'],
+    ['State moved', (p) => percent(p.state_fraction), 'number'],
+    ['Intervals', (p) => count(p.owner_count), 'number'],
+  ])
 
 /**
  * @param {string | null} key
@@ -172,31 +160,18 @@ function Transfers({ plan }) {
       }
       While keys are asked for, whoever sends an interval answers for its keys until the new owner has them.
     </p>
-    <div class="analyses-tall">
-      <${PlainTable}
-        caption="Transfers, the largest first"
-        rows=${plan.transfers}
-        rowKey=${(/** @type {{ low: string }} */ t) => t.low}
-        columns=${
-          /** @type {Column<API['RangesTransfer']>[]} */ ([
-            { head: 'From key', of: (t) => bound(t.low, 'the beginning') },
-            { head: 'To key, exclusive', of: (t) => bound(t.high, 'the end') },
-            { head: 'From', of: (t) => t.from, number: true },
-            { head: 'To', of: (t) => t.to, number: true },
-            { head: 'Sent by', of: sourceWords },
-            {
-              head: 'Share',
-              of: (t) => `${percent(t.share)}${t.share_error > 0 ? ` ± ${percent(t.share_error)}` : ''}`,
-              number: true,
-            },
-            { head: 'Keys', of: (t) => count(t.keys), number: true },
-            { head: 'Cost', of: (t) => amount(t.cost), number: true },
-            { head: 'State', of: (t) => stateOnly(t.state), number: true },
-          ])
-        }
-      />
-    </div>
-  `
+${plainTable('Transfers, the largest first', plan.transfers, [
+  ['From key', (t) => bound(t.low, 'the beginning')],
+  ['To key, exclusive', (t) => bound(t.high, 'the end')],
+  ['From', (t) => t.from, 'number'],
+  ['To', (t) => t.to, 'number'],
+  ['Sent by', sourceWords],
+  ['Share', (t) => `${percent(t.share)}${t.share_error > 0 ? ` ± ${percent(t.share_error)}` : ''}`, 'number'],
+  ['Keys', (t) => count(t.keys), 'number'],
+  ['Cost', (t) => amount(t.cost), 'number'],
+  ['State', (t) => stateOnly(t.state), 'number'],
+])}
+`
 }
 
 /** @param {API['RangesLoad']} follower */
@@ -210,55 +185,30 @@ const arrow = (before, after) => `${count(before)} → ${count(after)}`
 
 /** @param {{ plan: API['RangesPlan'] }} props */
 const Followers = ({ plan }) =>
-  html`<div class="analyses-tall">
-    <${PlainTable}
-      caption="Followers before and after"
-      rows=${plan.followers}
-      rowKey=${(/** @type {{ id: number }} */ f) => f.id}
-      columns=${
-        /** @type {Column<API['RangesLoad']>[]} */ ([
-          { head: 'Follower', of: (f) => followerWords(f) },
-          { head: 'Fair share', of: (f) => percent(f.fair), number: true },
-          { head: 'Before', of: (f) => percent(f.before), number: true },
-          {
-            head: 'After',
-            of: (f) => `${percent(f.after)}${f.after_error > 0 ? ` ± ${percent(f.after_error)}` : ''}`,
-            number: true,
-          },
-          { head: 'Intervals', of: (f) => arrow(f.intervals_before, f.intervals_after), number: true },
-          { head: 'Keys', of: (f) => arrow(f.keys_before, f.keys_after), number: true },
-          { head: 'In', of: (f) => percent(f.in), number: true },
-          { head: 'Out', of: (f) => percent(f.out), number: true },
-          { head: 'State in', of: (f) => stateOnly(f.state_in), number: true },
-          { head: 'State out', of: (f) => stateOnly(f.state_out), number: true },
-        ])
-      }
-    />
-  </div>`
+  plainTable('Followers before and after', plan.followers, [
+    ['Follower', (f) => followerWords(f)],
+    ['Fair share', (f) => percent(f.fair), 'number'],
+    ['Before', (f) => percent(f.before), 'number'],
+    ['After', (f) => `${percent(f.after)}${f.after_error > 0 ? ` ± ${percent(f.after_error)}` : ''}`, 'number'],
+    ['Intervals', (f) => arrow(f.intervals_before, f.intervals_after), 'number'],
+    ['Keys', (f) => arrow(f.keys_before, f.keys_after), 'number'],
+    ['In', (f) => percent(f.in), 'number'],
+    ['Out', (f) => percent(f.out), 'number'],
+    ['State in', (f) => stateOnly(f.state_in), 'number'],
+    ['State out', (f) => stateOnly(f.state_out), 'number'],
+  ])
 
 /** @param {{ plan: API['RangesPlan'] }} props */
 const HeavyKeys = ({ plan }) =>
   html`
-    ${
-      plan.heavy_keys.length < plan.heavy_key_count &&
-      html`<p class="hint">The first ${count(plan.heavy_keys.length)} of ${counted(plan.heavy_key_count, 'key')}.</p>`
-    }
-    <div class="analyses-tall">
-      <${PlainTable}
-        caption="Heavy keys"
-        rows=${plan.heavy_keys}
-        rowKey=${(/** @type {{ key: string }} */ k) => k.key}
-        columns=${
-          /** @type {Column<API['RangesHeavyKey']>[]} */ ([
-            { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` },
-            { head: 'Follower', of: (k) => k.follower, number: true },
-            { head: 'Share', of: (k) => percent(k.share), number: true },
-            { head: 'Least θ because of it', of: (k) => percent(k.forced_theta), number: true },
-          ])
-        }
-      />
-    </div>
-  `
+    ${firstOnly(plan.heavy_keys.length, plan.heavy_key_count, 'key')}
+${plainTable('Heavy keys', plan.heavy_keys, [
+  ['Key', (k) => html`<code class="analyses-key">${k.key}</code>`],
+  ['Follower', (k) => k.follower, 'number'],
+  ['Share', (k) => percent(k.share), 'number'],
+  ['Least θ because of it', (k) => percent(k.forced_theta), 'number'],
+])}
+`
 
 /** @param {{ empty: API['RangesEmpty'][] }} props */
 function EmptyFollowers({ empty }) {
@@ -268,20 +218,11 @@ function EmptyFollowers({ empty }) {
     ${others.length > 0 && html`<p>${others.length === 1 ? 'Follower' : 'Followers'} ${some(others, 40)}.</p>`}
     ${
       crowded.length > 0 &&
-      html`<div class="analyses-tall">
-        <${PlainTable}
-          caption="Followers whose range one key covers"
-          rows=${crowded}
-          rowKey=${(/** @type {{ follower: number }} */ e) => e.follower}
-          columns=${
-            /** @type {Column<API['RangesEmpty']>[]} */ ([
-              { head: 'Follower', of: (e) => e.follower },
-              { head: 'Key that covers all of its range', of: (e) => html`<code class="analyses-key">${e.key}</code>` },
-              { head: 'Share of that key', of: (e) => percent(e.share), number: true },
-            ])
-          }
-        />
-      </div>`
+      plainTable('Followers whose range one key covers', crowded, [
+        ['Follower', (e) => e.follower],
+        ['Key that covers all of its range', (e) => html`<code class="analyses-key">${e.key}</code>`],
+        ['Share of that key', (e) => percent(e.share), 'number'],
+      ])
     }
   `
 }
@@ -289,46 +230,36 @@ function EmptyFollowers({ empty }) {
 /** @param {{ sketch: API['RangesSketch'] }} props */
 const Sketch = ({ sketch: s }) =>
   html`<${Card} title="The sketches">
-    <${Stats}
-      items=${[
-        { label: 'Sketches merged', value: count(s.sketches), note: `k = ${count(s.k)}` },
-        { label: 'Keys kept', value: count(s.kept), note: counted(s.bytes, 'byte') },
-        {
-          label: 'Bound on any rank',
-          value: `± ${percent(s.rank_error)}`,
-          note: `with a confidence of ${percent(s.confidence)}`,
-        },
-        { label: 'Greatest error in fact', value: percent(s.actual_error) },
-      ]}
-    />
+    ${stats([
+      { label: 'Sketches merged', value: count(s.sketches), note: `k = ${count(s.k)}` },
+      { label: 'Keys kept', value: count(s.kept), note: counted(s.bytes, 'byte') },
+      {
+        label: 'Bound on any rank',
+        value: `± ${percent(s.rank_error)}`,
+        note: `with a confidence of ${percent(s.confidence)}`,
+      },
+      { label: 'Greatest error in fact', value: percent(s.actual_error) },
+    ])}
   <//>`
 
 /** @param {{ rows: API['RangesRow'][] }} props */
 const Table = ({ rows }) =>
   html`
-    <div class="analyses-tall">
-      <${PlainTable}
-        caption="All joins and leaves"
-        rows=${rows.slice(0, 1_000)}
-        columns=${
-          /** @type {Column<API['RangesRow']>[]} */ ([
-            { head: 'Event', of: (r) => r.event },
-            { head: 'Followers', of: (r) => r.followers, number: true },
-            { head: 'Left', of: (r) => r.left, number: true },
-            { head: 'Right', of: (r) => r.right, number: true },
-            { head: 'Formula', of: (r) => percent(r.formula), number: true },
-            { head: 'Quantiles move', of: (r) => percent(r.quantile), number: true },
-            { head: '1/n', of: (r) => percent(r.least), number: true },
-            { head: 'Least movement moves', of: (r) => percent(r.min_movement), number: true },
-            { head: 'Not less', of: (r) => percent(r.lower_bound), number: true },
-            { head: 'θ, quantiles', of: (r) => percent(r.theta_quantile), number: true },
-            { head: 'θ, least movement', of: (r) => percent(r.theta_min_movement), number: true },
-          ])
-        }
-      />
-    </div>
-    ${
-      rows.length > 1_000 &&
-      html`<p class="hint">The first 1,000 of ${count(rows.length)} rows; the whole is in the answer of the API.</p>`
-    }
+${plainTable('All joins and leaves', rows.slice(0, 1_000), [
+  ['Event', (r) => r.event],
+  ['Followers', (r) => r.followers, 'number'],
+  ['Left', (r) => r.left, 'number'],
+  ['Right', (r) => r.right, 'number'],
+  ['Formula', (r) => percent(r.formula), 'number'],
+  ['Quantiles move', (r) => percent(r.quantile), 'number'],
+  ['1/n', (r) => percent(r.least), 'number'],
+  ['Least movement moves', (r) => percent(r.min_movement), 'number'],
+  ['Not less', (r) => percent(r.lower_bound), 'number'],
+  ['θ, quantiles', (r) => percent(r.theta_quantile), 'number'],
+  ['θ, least movement', (r) => percent(r.theta_min_movement), 'number'],
+])}
+${
+  rows.length > 1_000 &&
+  html`<p class="hint">The first 1,000 of ${count(rows.length)} rows; the whole is in the answer of the API.</p>`
+}
   `

@@ -1,14 +1,12 @@
 // The answer to an analysis of a token ring.
 
-import { amount, count, counted, exactly, percent, state, stateOnly, useStateUnit } from '../../format.js'
+import { amount, count, counted, exactly, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, PlainTable, Stats } from '../../parts.js'
+import { Card, choose, firstOnly, plainTable, stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
-import { Loads } from './drawing.js'
+import { loadsChart } from './drawing.js'
 import { RingDrawing } from './ringdrawing.js'
 import { Paper, Simulations } from './simulation.js'
-
-/** @import { Column, Stat } from '../../parts.js' */
 
 /**
  * A change of the ring that can be shown.
@@ -23,6 +21,8 @@ const methodWords = {
   fitted: 'Fitted token counts',
   none: 'No redistribution',
 }
+
+const mostState = 'those with most state first'
 
 /** @type {Record<string, string>} */
 const causeWords = {
@@ -70,7 +70,7 @@ export function Ring({ result, query, values }) {
   const changing = (c) => c.change.tokens_added + c.change.tokens_removed > 0
   const shown = changes.find((c) => c.id === query.show) ?? changes.find(changing) ?? changes[0] ?? null
   return html`
-    ${result.keys > 0 && html`<${Stats} items=${figures(result, shown?.change, theta)} />`}
+    ${result.keys > 0 && stats(figures(result, shown?.change, theta))}
     ${result.verdict && html`<${Verdict} verdict=${result.verdict} redistribution=${result.redistribution} />`}
     ${shown && html`<${Change} result=${result} shown=${shown} changes=${changes} theta=${theta} />`}
     ${
@@ -174,16 +174,17 @@ function Change({ result, shown, changes, theta }) {
   const { change, id } = shown
   const loads = result.keys > 0
   const lines =
-    id === 'round' && result.verdict && equalCapacity(change.nodes)
+    id === 'round' && result.verdict && change.nodes.every((n) => n.capacity === change.nodes[0].capacity)
       ? [{ at: result.verdict.threshold, words: 'threshold of the policy' }]
       : []
   const chooser =
     changes.length > 1 &&
-    html`<label class="analyses-choose">
-      Change <select value=${id} onChange=${(e) => setQuery({ show: e.currentTarget.value })}>
-        ${changes.map((c) => html`<option value=${c.id} key=${c.id}>${c.words}</option>`)}
-      </select>
-    </label>`
+    choose(
+      'Change',
+      id,
+      changes.map((c) => [c.id, c.words]),
+      (show) => setQuery({ show }),
+    )
   return html`<${Card} title=${shown.words} aside=${chooser}>
     ${
       change.tokens_added + change.tokens_removed === 0 &&
@@ -198,19 +199,15 @@ function Change({ result, shown, changes, theta }) {
           loads &&
           html`
             <h3>Load of each node, in units of cost</h3>
-            <${Loads}
-              rows=${loadRows(change.nodes, result, theta)}
-              member="Node"
-              unit="load"
-              bound="bound by θ_max"
-              lines=${lines}
-              label="Load of ${counted(
-                change.nodes.length,
-                'node',
-              )} before and after: the greatest overload goes from ${percent(change.theta.before)} to ${percent(
-                change.theta.after,
-              )}."
-            />
+            ${loadsChart({
+              rows: loadRows(change.nodes, result, theta),
+              member: 'Node',
+              unit: 'load',
+              bound: 'bound by θ_max',
+              lines,
+              what: `Load of ${counted(change.nodes.length, 'node')}`,
+              theta: change.theta,
+            })}
           `
         }
       </div>
@@ -221,7 +218,7 @@ function Change({ result, shown, changes, theta }) {
       change.arcs.length > 0 &&
       html`
         <h3>Arcs that change their node</h3>
-        ${shortened(change.arcs.length, change.arcs_moved, 'arc')}
+        ${firstOnly(change.arcs.length, change.arcs_moved, 'arc', mostState)}
         <${Arcs} arcs=${change.arcs} />
       `
     }
@@ -230,15 +227,12 @@ function Change({ result, shown, changes, theta }) {
       change.migration.top.length > 0 &&
       html`
         <h3>Keys that move</h3>
-        ${shortened(change.migration.top.length, change.migration.keys, 'key')}
+        ${firstOnly(change.migration.top.length, change.migration.keys, 'key', mostState)}
         <${Moved} keys=${change.migration.top} />
       `
     }
   <//>`
 }
-
-/** @param {API['RingNodeChange'][]} nodes */
-const equalCapacity = (nodes) => nodes.every((n) => n.capacity === nodes[0].capacity)
 
 /**
  * The bound is (1 + θ_max) times the fair share, which those that stay have.
@@ -257,16 +251,6 @@ function loadRows(nodes, result, theta) {
   }))
 }
 
-/**
- * @param {number} shown
- * @param {number} all
- * @param {string} one
- */
-const shortened = (shown, all, one) =>
-  shown < all
-    ? html`<p class="hint">The first ${count(shown)} of ${counted(all, one)}, those with most state first.</p>`
-    : null
-
 /** @param {API['RingNodeChange']} node */
 function tokenWords({ tokens_before: before, tokens_after: after }) {
   if (after === before) return 'as before'
@@ -277,83 +261,50 @@ function tokenWords({ tokens_before: before, tokens_after: after }) {
 
 /** @param {{ nodes: API['RingNodeChange'][] }} props */
 const ChangedNodes = ({ nodes }) =>
-  html`<div class="analyses-tall">
-    <${PlainTable}
-      caption="Tokens and loads of each node before and after"
-      rows=${nodes}
-      rowKey=${(/** @type {{ id: number }} */ n) => n.id}
-      columns=${
-        /** @type {Column<API['RingNodeChange']>[]} */ ([
-          { head: 'Node', of: (n) => n.id },
-          { head: 'Capacity', of: (n) => exactly(n.capacity), number: true },
-          { head: 'Tokens', of: (n) => `${count(n.tokens_before)} → ${count(n.tokens_after)}`, number: true },
-          { head: 'Change', of: tokenWords },
-          { head: 'Load before', of: (n) => amount(n.load_before), number: true },
-          { head: 'Load after', of: (n) => amount(n.load_after), number: true },
-          { head: 'Keys', of: (n) => `${count(n.keys_before)} → ${count(n.keys_after)}`, number: true },
-          { head: 'State in', of: (n) => stateOnly(n.state_in), number: true },
-          { head: 'State out', of: (n) => stateOnly(n.state_out), number: true },
-        ])
-      }
-    />
-  </div>`
+  plainTable('Tokens and loads of each node before and after', nodes, [
+    ['Node', (n) => n.id],
+    ['Capacity', (n) => exactly(n.capacity), 'number'],
+    ['Tokens', (n) => `${count(n.tokens_before)} → ${count(n.tokens_after)}`, 'number'],
+    ['Change', tokenWords],
+    ['Load before', (n) => amount(n.load_before), 'number'],
+    ['Load after', (n) => amount(n.load_after), 'number'],
+    ['Keys', (n) => `${count(n.keys_before)} → ${count(n.keys_after)}`, 'number'],
+    ['State in', (n) => stateOnly(n.state_in), 'number'],
+    ['State out', (n) => stateOnly(n.state_out), 'number'],
+  ])
 
 /** @param {{ arcs: API['RingArc'][] }} props */
 const Arcs = ({ arcs }) =>
-  html`<div class="analyses-tall">
-    <${PlainTable}
-      caption="Arcs that change their node"
-      rows=${arcs}
-      columns=${
-        /** @type {Column<API['RingArc']>[]} */ ([
-          { head: 'Positions after', of: (a) => count(a.start), number: true },
-          { head: 'Up to', of: (a) => count(a.end), number: true },
-          { head: 'From', of: (a) => a.from, number: true },
-          { head: 'To', of: (a) => a.to, number: true },
-          { head: 'Keys', of: (a) => count(a.keys), number: true },
-          { head: 'Cost', of: (a) => amount(a.cost), number: true },
-          { head: 'State', of: (a) => stateOnly(a.state), number: true },
-        ])
-      }
-    />
-  </div>`
+  plainTable('Arcs that change their node', arcs, [
+    ['Positions after', (a) => count(a.start), 'number'],
+    ['Up to', (a) => count(a.end), 'number'],
+    ['From', (a) => a.from, 'number'],
+    ['To', (a) => a.to, 'number'],
+    ['Keys', (a) => count(a.keys), 'number'],
+    ['Cost', (a) => amount(a.cost), 'number'],
+    ['State', (a) => stateOnly(a.state), 'number'],
+  ])
 
 /** @param {{ keys: API['RingMovedKey'][] }} props */
 const Moved = ({ keys }) =>
-  html`<div class="analyses-tall">
-    <${PlainTable}
-      caption="Keys that move"
-      rows=${keys}
-      rowKey=${(/** @type {{ key: string }} */ k) => k.key}
-      columns=${
-        /** @type {Column<API['RingMovedKey']>[]} */ ([
-          { head: 'Key', of: (k) => html`<code class="analyses-key">${k.key}</code>` },
-          { head: 'From', of: (k) => k.from, number: true },
-          { head: 'To', of: (k) => k.to, number: true },
-          { head: 'Cost', of: (k) => amount(k.cost), number: true },
-          { head: 'State', of: (k) => stateOnly(k.state), number: true },
-        ])
-      }
-    />
-  </div>`
+  plainTable('Keys that move', keys, [
+    ['Key', (k) => html`<code class="analyses-key">${k.key}</code>`],
+    ['From', (k) => k.from, 'number'],
+    ['To', (k) => k.to, 'number'],
+    ['Cost', (k) => amount(k.cost), 'number'],
+    ['State', (k) => stateOnly(k.state), 'number'],
+  ])
 
 /** @param {{ nodes: API['RingNodeLoad'][] }} props */
 const Nodes = ({ nodes }) =>
-  html`<${PlainTable}
-    caption="What each node carries"
-    rows=${nodes}
-    rowKey=${(/** @type {{ id: number }} */ n) => n.id}
-    columns=${
-      /** @type {Column<API['RingNodeLoad']>[]} */ ([
-        { head: 'Node', of: (n) => n.id },
-        { head: 'Tokens', of: (n) => count(n.tokens), number: true },
-        { head: 'Share of the ring', of: (n) => percent(n.share), number: true },
-        { head: 'Load', of: (n) => amount(n.load), number: true },
-        { head: 'Keys', of: (n) => count(n.keys), number: true },
-        { head: 'Queue', of: (n) => amount(n.queue), number: true },
-      ])
-    }
-  />`
+  plainTable('What each node carries', nodes, [
+    ['Node', (n) => n.id],
+    ['Tokens', (n) => count(n.tokens), 'number'],
+    ['Share of the ring', (n) => percent(n.share), 'number'],
+    ['Load', (n) => amount(n.load), 'number'],
+    ['Keys', (n) => count(n.keys), 'number'],
+    ['Queue', (n) => amount(n.queue), 'number'],
+  ])
 
 /**
  * The rounds of a plan, and why it ended.
@@ -364,8 +315,8 @@ function Plan({ plan }) {
   const said = plan.balanced
     ? 'The plan keeps every load within the tolerance.'
     : `The plan does not keep every load within the tolerance: ${causeWords[plan.cause] ?? plan.cause}.`
-  const some = `the first ${count(plan.adopted)} of which ${plan.adopted === 1 ? 'is' : 'are'}`
-  const adopted = plan.adopted === 0 ? 'none of which is' : some
+  const first = `the first ${count(plan.adopted)} of which ${plan.adopted === 1 ? 'is' : 'are'}`
+  const adopted = plan.adopted === 0 ? 'none of which is' : first
   return html`<${Card} title="How the plan was found">
     <p>
       ${said}
@@ -383,26 +334,26 @@ function Plan({ plan }) {
     </p>
     ${
       plan.rounds.length > 0 &&
-      html`<div class="analyses-tall">
-        <${PlainTable}
-          caption="Rounds"
-          rows=${plan.rounds.map((r, i) => ({ ...r, i }))}
-          columns=${
-            /** @type {Column<API['RingRound'] & { i: number }>[]} */ ([
-              { head: 'Round', of: (r) => r.i + 1, number: true },
-              { head: 'Node relieved', of: (r) => r.node, number: true },
-              { head: 'θ after it', of: (r) => percent(r.theta), number: true },
-              { head: 'Part of the plan', of: (r) => (r.i < plan.adopted ? 'yes' : 'no') },
-            ])
-          }
-        />
-      </div>`
+      plainTable(
+        'Rounds',
+        plan.rounds.map((r, i) => ({ ...r, i })),
+        [
+          ['Round', (r) => r.i + 1, 'number'],
+          ['Node relieved', (r) => r.node, 'number'],
+          ['θ after it', (r) => percent(r.theta), 'number'],
+          ['Part of the plan', (r) => (r.i < plan.adopted ? 'yes' : 'no')],
+        ],
+      )
     }
   <//>`
 }
 
-/** @type {Record<string, string>} */
-const answerWords = { yes: 'yes', no: 'no, proven', unknown: 'not known' }
+/** @type {Record<string, { words: string, tone: string }>} */
+const answers = {
+  yes: { words: 'yes', tone: 'good' },
+  no: { words: 'no, proven', tone: 'bad' },
+  unknown: { words: 'not known', tone: 'warn' },
+}
 
 /** @param {{ reach: API['RingReach'] }} props */
 function Reach({ reach }) {
@@ -417,22 +368,25 @@ function Reach({ reach }) {
       } As
       the ring is, θ is ${percent(reach.theta)}.
     </p>
-    <${PlainTable}
-      caption="What token counts can reach, by method"
-      rows=${reach.methods}
-      rowKey=${(/** @type {{ method: string }} */ m) => m.method}
-      columns=${
-        /** @type {Column<API['RingReachMethod']>[]} */ ([
-          { head: 'Method', of: (m) => methodWords[m.method] },
-          { head: 'Balances', of: (m) => html`<span class="analyses-${m.balances}">${answerWords[m.balances]}</span>` },
-          { head: 'Least θ found', of: (m) => percent(m.theta), number: true },
-          { head: 'Proven: not below', of: (m) => percent(m.lower_bound), number: true },
-          { head: 'Evidence', of: (m) => (m.evidence === 'exact' ? 'exact: this is the least' : 'a bound') },
-          { head: 'Evaluated', of: (m) => count(m.searched), number: true },
-          { head: 'Token counts', of: (m) => html`<${Counts} nodes=${m.nodes} />` },
-        ])
-      }
-    />
+    ${plainTable('What token counts can reach, by method', reach.methods, [
+      ['Method', (m) => methodWords[m.method]],
+      [
+        'Balances',
+        (m) => html`<strong class="toned ${answers[m.balances].tone}">${answers[m.balances].words}</strong>`,
+      ],
+      ['Least θ found', (m) => percent(m.theta), 'number'],
+      ['Proven: not below', (m) => percent(m.lower_bound), 'number'],
+      ['Evidence', (m) => (m.evidence === 'exact' ? 'exact: this is the least' : 'a bound')],
+      ['Evaluated', (m) => count(m.searched), 'number'],
+      [
+        'Token counts',
+        (m) =>
+          html`<span class="analyses-counts">${some(
+            m.nodes.map((n) => count(n.tokens)),
+            13,
+          )}</span>`,
+      ],
+    ])}
     <p class="analyses-after">
       A routing table on top of the ring
       instead: ${
@@ -449,15 +403,3 @@ function Reach({ reach }) {
     </p>
   <//>`
 }
-
-const few = 12
-
-/** @param {{ nodes: API['RingNodeTokens'][] }} props */
-const Counts = ({ nodes }) =>
-  html`<span class="analyses-counts">
-    ${nodes
-      .slice(0, few)
-      .map((n) => count(n.tokens))
-      .join(', ')}
-    ${nodes.length > few ? ` and ${nodes.length - few} more` : ''}
-  </span>`

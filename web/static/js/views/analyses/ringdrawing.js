@@ -3,15 +3,11 @@
 import { Chart } from '../../chart.js'
 import { count, counted, percent } from '../../format.js'
 import { html, useMemo } from '../../html.js'
-import { Empty } from '../../parts.js'
+import { dataOf, Empty } from '../../parts.js'
 import { colours, merged } from './drawing.js'
 import { arcsOf, mostDrawn, positions, tokensChanged } from './tokens.js'
 
-/**
- * @import { Palette } from '../../chart.js'
- * @import { Column } from '../../parts.js'
- * @import { Arc, Token } from './tokens.js'
- */
+/** @import { Arc, Token } from './tokens.js' */
 
 /** @typedef {{ size: number, owner: number | null, count: number }} Drawn */
 
@@ -83,7 +79,6 @@ const thinned = (arcs, [inner, outer]) => merged(arcs, positions / ((Math.PI * (
  * The marks of tokens, those within five pixels as one.
  *
  * @param {Token[]} changed
- * @returns {Mark[]}
  */
 function marksOf(changed) {
   const least = (5 * positions) / ((Math.PI * 2 * radii.marks * size) / 2)
@@ -178,26 +173,14 @@ function option(p, { drawn, marks, ids, radius }) {
  * @param {API['RingNodeChange'][]} nodes
  */
 function sharesOf(ring, nodes) {
-  /** @param {Arc[]} arcs */
-  const sum = (arcs) => {
-    /** @type {Map<number, { size: number, arcs: number }>} */
-    const out = new Map()
-    for (const a of arcs) {
-      const s = out.get(a.owner) ?? { size: 0, arcs: 0 }
-      out.set(a.owner, { size: s.size + a.size, arcs: s.arcs + 1 })
-    }
-    return out
-  }
-  const [before, after] = [sum(ring.before), sum(ring.after)]
-  return {
-    rows: nodes.slice(0, mostListed),
-    /** @type {Column<API['RingNodeChange']>[]} */
-    columns: [
-      { head: 'Node', of: (n) => n.id, number: true },
-      { head: 'Share of the ring before', of: (n) => percent((before.get(n.id)?.size ?? 0) / positions), number: true },
-      { head: 'after', of: (n) => percent((after.get(n.id)?.size ?? 0) / positions), number: true },
-      { head: 'Arcs before', of: (n) => count(before.get(n.id)?.arcs ?? 0), number: true },
-      { head: 'Arcs after', of: (n) => count(after.get(n.id)?.arcs ?? 0), number: true },
-    ],
-  }
+  const [before, after] = [ring.before, ring.after].map((arcs) => Map.groupBy(arcs, (a) => a.owner))
+  /** @param {Arc[]} [arcs] */
+  const share = (arcs = []) => percent(arcs.reduce((sum, a) => sum + a.size, 0) / positions)
+  return dataOf(nodes.slice(0, mostListed), [
+    ['Node', (n) => n.id, 'number'],
+    ['Share of the ring before', (n) => share(before.get(n.id)), 'number'],
+    ['after', (n) => share(after.get(n.id)), 'number'],
+    ['Arcs before', (n) => count(before.get(n.id)?.length ?? 0), 'number'],
+    ['Arcs after', (n) => count(after.get(n.id)?.length ?? 0), 'number'],
+  ])
 }

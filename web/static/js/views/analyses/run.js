@@ -4,8 +4,6 @@ import { passing, Problem, requestLines, useSession, wasAborted } from '../../ap
 import { duration } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 
-/** @import { Asked } from '../../shell.js' */
-
 /**
  * An analysis on its way. While another answer is on its way the last result stays; took
  * is how many milliseconds it needed.
@@ -126,7 +124,7 @@ export function Progress({ run }) {
   const { phase, done, total } = run.progress ?? {}
   const words = phase ? (phaseWords[phase] ?? phase) : 'Reading the keys'
   const share = done !== undefined && total !== undefined && total > 0 ? Math.min(1, done / total) : undefined
-  return html`<div class="analyses-progress">
+  return html`<div class="row analyses-progress">
     <span class="analyses-phase" role="status">${words} …</span>
     <progress aria-label=${words} max="1" value=${share}></progress>
     <span class="muted analyses-share">${share === undefined ? '' : `${Math.floor(100 * share)} %`}</span>

@@ -1,15 +1,11 @@
 // The answer to a comparison of all schemes.
 
-import { axis, boundMark, Chart } from '../../chart.js'
 import { amount, count, counted, percent, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, PlainTable, Stats } from '../../parts.js'
-import { fine, namesAside } from './drawing.js'
+import { Card, plainTable, stats } from '../../parts.js'
+import { fine, namedBars } from './drawing.js'
 
-/**
- * @import { Palette } from '../../chart.js'
- * @import { Column } from '../../parts.js'
- */
+/** @import { Line } from './drawing.js' */
 
 /** @typedef {API['SchemeFigures']} Scheme */
 
@@ -48,67 +44,61 @@ const nameOf = (s) =>
 export function Schemes({ result }) {
   useStateUnit()
   const { recommendation: r, schemes } = result
+  /** @type {(title: string, words: string, of: (s: Scheme) => number, format: typeof fine, line?: Line) => Children} */
+  const bars = (title, words, of, format, line) =>
+    html`<${Card} class="half" title=${title}>
+      ${namedBars(
+        schemes.map((s) => ({ name: nameOf(s), value: of(s), best: s.scheme === r.scheme })),
+        'Scheme',
+        words,
+        format,
+        { line },
+      )}
+    <//>`
   return html`
     <${Card} title="Recommendation" class="analyses-recommended">
       <p class="analyses-verdict">${schemeWords[r.scheme] ?? r.scheme}</p>
       <p>${ruleWords[r.rule] ?? ''}</p>
       <p class="muted">${r.reason}</p>
     <//>
-    <${Stats}
-      items=${[
-        { label: 'Keys', value: count(result.keys), note: `cost ${amount(result.cost)}, ${state(result.state)}` },
-        { label: 'Instances', value: count(result.instances), note: `tolerance θ_max = ${percent(result.theta_max)}` },
-        {
-          label: 'Costliest key p₁',
-          value: percent(result.p1),
-          note: `a fair share is ${percent(1 / result.instances)}`,
-        },
-        {
-          label: 'Least θ with whole keys',
-          value: percent(result.least_theta),
-          note: result.least_theta > 0 ? 'because of the costliest key' : 'no key is above a fair share',
-          tone: result.least_theta > result.theta_max ? 'warn' : undefined,
-        },
-      ]}
-    />
+    ${stats([
+      { label: 'Keys', value: count(result.keys), note: `cost ${amount(result.cost)}, ${state(result.state)}` },
+      { label: 'Instances', value: count(result.instances), note: `tolerance θ_max = ${percent(result.theta_max)}` },
+      {
+        label: 'Costliest key p₁',
+        value: percent(result.p1),
+        note: `a fair share is ${percent(1 / result.instances)}`,
+      },
+      {
+        label: 'Least θ with whole keys',
+        value: percent(result.least_theta),
+        note: result.least_theta > 0 ? 'because of the costliest key' : 'no key is above a fair share',
+        tone: result.least_theta > result.theta_max ? 'warn' : undefined,
+      },
+    ])}
     <div class="grid">
-      <${Card} class="half" title="Greatest overload θ">
-        <${Bars}
-          schemes=${schemes}
-          of=${(/** @type {Scheme} */ s) => s.theta}
-          format=${fine}
-          line=${{ at: result.theta_max, words: 'θ_max' }}
-          words="Greatest overload of each scheme"
-          best=${r.scheme}
-        />
-      <//>
-      <${Card} class="half" title="State that moves to get there">
-        <${Bars}
-          schemes=${schemes}
-          of=${(/** @type {Scheme} */ s) => s.state_fraction}
-          format=${percent}
-          words="Part of the state that each scheme moves"
-          best=${r.scheme}
-        />
-      <//>
-      <${Card} class="half" title="Pairs of an instance and a key">
-        <${Bars}
-          schemes=${schemes}
-          of=${(/** @type {Scheme} */ s) => s.pairs}
-          format=${amount}
-          words="Pairs of an instance and a key that each scheme holds"
-          best=${r.scheme}
-        />
-      <//>
-      <${Card} class="half" title="Messages to merge in a period">
-        <${Bars}
-          schemes=${schemes}
-          of=${(/** @type {Scheme} */ s) => s.aggregation_messages}
-          format=${amount}
-          words="Messages that have to be merged in a period"
-          best=${r.scheme}
-        />
-      <//>
+      ${bars('Greatest overload θ', 'Greatest overload of each scheme', (s) => s.theta, fine, {
+        at: result.theta_max,
+        words: 'θ_max',
+      })}
+      ${bars(
+        'State that moves to get there',
+        'Part of the state that each scheme moves',
+        (s) => s.state_fraction,
+        percent,
+      )}
+      ${bars(
+        'Pairs of an instance and a key',
+        'Pairs of an instance and a key that each scheme holds',
+        (s) => s.pairs,
+        amount,
+      )}
+      ${bars(
+        'Messages to merge in a period',
+        'Messages that have to be merged in a period',
+        (s) => s.aggregation_messages,
+        amount,
+      )}
     </div>
     <${Card} title="Figures">
       <${Figures} schemes=${schemes} />
@@ -123,97 +113,31 @@ export function Schemes({ result }) {
   `
 }
 
-/**
- * @param {object} props
- * @param {Scheme[]} props.schemes
- * @param {(scheme: Scheme) => number} props.of
- * @param {(x: number) => string} props.format
- * @param {{ at: number, words: string }} [props.line]
- * @param {string} props.words
- * @param {string} props.best
- */
-function Bars({ schemes, of, format, line, words, best }) {
-  return html`<${Chart}
-    height=${60 + 26 * schemes.length}
-    label="${words}: ${schemes.map((s) => `${nameOf(s)} ${format(of(s))}`).join('; ')}.${
-      line ? ` ${line.words} is ${format(line.at)}.` : ''
-    }"
-    depends=${[schemes]}
-    data=${{
-      rows: schemes,
-      columns: [
-        { head: 'Scheme', of: nameOf },
-        { head: words, of: (/** @type {Scheme} */ s) => format(of(s)), number: true },
-      ],
-    }}
-    option=${(/** @type {Palette} */ p, /** @type {number} */ width) => {
-      const names = namesAside(p, schemes.map(nameOf), width)
-      return {
-        grid: { left: names.left, right: 60, top: 20, bottom: 24 },
-        tooltip: {
-          trigger: 'axis',
-          axisPointer: { type: 'shadow' },
-          formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex: i }]) =>
-            `${nameOf(schemes[i])}: ${format(of(schemes[i]))}`,
-        },
-        xAxis: axis(p, {
-          type: 'value',
-          min: 0,
-          max: (/** @type {{ max: number }} */ v) => Math.max(v.max, line?.at ?? 0) || 1,
-          axisLabel: { formatter: format, showMaxLabel: false },
-        }),
-        yAxis: names.axis,
-        series: [
-          {
-            type: 'bar',
-            barMaxWidth: 16,
-            data: schemes.map((s) => ({ value: of(s), itemStyle: { color: s.scheme === best ? p.after : p.before } })),
-            label: {
-              show: true,
-              position: 'right',
-              color: p.text,
-              formatter: (/** @type {{ value: number }} */ { value }) => format(value),
-            },
-            markLine: line && boundMark(p, [{ xAxis: line.at, name: line.words }], 'start'),
-          },
-        ],
-      }
-    }}
-  />`
-}
-
 /** @param {{ schemes: Scheme[] }} props */
 const Figures = ({ schemes }) =>
-  html`<${PlainTable}
-    caption="Figures of all schemes"
-    rows=${schemes}
-    rowKey=${(/** @type {Scheme} */ s) => s.scheme}
-    columns=${
-      /** @type {Column<Scheme>[]} */ ([
-        { head: 'Scheme', of: nameOf },
-        { head: 'θ', of: (s) => fine(s.theta), number: true },
-        {
-          head: 'Over seeds',
-          of: (s) => (s.over_seeds ? `${fine(s.over_seeds.least)} – ${fine(s.over_seeds.greatest)}` : '–'),
-          number: true,
-        },
-        {
-          head: 'Balanced',
-          of: (s) =>
-            html`<span class="analyses-${s.balanced ? 'yes' : 'no'}">
+  plainTable('Figures of all schemes', schemes, [
+    ['Scheme', nameOf],
+    ['θ', (s) => fine(s.theta), 'number'],
+    [
+      'Over seeds',
+      (s) => (s.over_seeds ? `${fine(s.over_seeds.least)} – ${fine(s.over_seeds.greatest)}` : '–'),
+      'number',
+    ],
+    [
+      'Balanced',
+      (s) =>
+        html`<strong class="toned ${s.balanced ? 'good' : 'bad'}">
             ${s.balanced ? 'yes' : 'no'}
             ${s.table_within_limit ? '' : ', beyond the table limit'}
-          </span>`,
-        },
-        { head: 'Keys whole', of: (s) => (s.keeps_keys ? 'yes' : 'no') },
-        { head: 'Imbalance', of: (s) => fine(s.imbalance), number: true },
-        { head: 'Pairs', of: (s) => count(s.pairs), number: true },
-        { head: 'Table entries', of: (s) => count(s.table_entries), number: true },
-        { head: 'Tokens', of: (s) => count(s.tokens), number: true },
-        { head: 'Intervals', of: (s) => count(s.intervals), number: true },
-        { head: 'Keys moved', of: (s) => count(s.keys_moved), number: true },
-        { head: 'State moved', of: (s) => stateOnly(s.state_moved), number: true },
-        { head: 'To merge', of: (s) => amount(s.aggregation_messages), number: true },
-      ])
-    }
-  />`
+          </strong>`,
+    ],
+    ['Keys whole', (s) => (s.keeps_keys ? 'yes' : 'no')],
+    ['Imbalance', (s) => fine(s.imbalance), 'number'],
+    ['Pairs', (s) => count(s.pairs), 'number'],
+    ['Table entries', (s) => count(s.table_entries), 'number'],
+    ['Tokens', (s) => count(s.tokens), 'number'],
+    ['Intervals', (s) => count(s.intervals), 'number'],
+    ['Keys moved', (s) => count(s.keys_moved), 'number'],
+    ['State moved', (s) => stateOnly(s.state_moved), 'number'],
+    ['To merge', (s) => amount(s.aggregation_messages), 'number'],
+  ])

@@ -2,9 +2,7 @@
 
 import { amount, count, counted, exactly } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, PlainTable } from '../../parts.js'
-
-/** @import { Column } from '../../parts.js' */
+import { Card, plainTable } from '../../parts.js'
 
 /** @type {Record<string, string>} */
 const schemeWords = { final_merge: 'Final merge', state_forwarding: 'State forwarding', old_owner: 'Old owner' }
@@ -31,27 +29,16 @@ export function Simulations({ runs }) {
           : 'A run has not counted what a direct count gives.'
       }
     </p>
-    <${PlainTable}
-      caption="Simulated runs"
-      rows=${rows}
-      rowKey=${(/** @type {{ name: string }} */ r) => r.name}
-      columns=${
-        /** @type {Column<{ name: string, run: API['RingRun'] }>[]} */ ([
-          { head: 'Run', of: (r) => r.name },
-          { head: 'Skew S', of: (r) => amount(r.run.skew), number: true },
-          { head: 'Ticks until done', of: (r) => count(r.run.ticks), number: true },
-          { head: 'of which merge', of: (r) => count(r.run.merge_ticks), number: true },
-          { head: 'Forwarded', of: (r) => count(r.run.forwarded), number: true },
-          { head: 'Split keys', of: (r) => count(r.run.split_keys), number: true },
-          { head: 'Rounds', of: (r) => count(r.run.rounds), number: true },
-          {
-            head: 'In vain',
-            of: ({ run }) => count(run.exhausted + run.out_of_rounds + run.over_token_limit),
-            number: true,
-          },
-        ])
-      }
-    />
+    ${plainTable('Simulated runs', rows, [
+      ['Run', (r) => r.name],
+      ['Skew S', (r) => amount(r.run.skew), 'number'],
+      ['Ticks until done', (r) => count(r.run.ticks), 'number'],
+      ['of which merge', (r) => count(r.run.merge_ticks), 'number'],
+      ['Forwarded', (r) => count(r.run.forwarded), 'number'],
+      ['Split keys', (r) => count(r.run.split_keys), 'number'],
+      ['Rounds', (r) => count(r.run.rounds), 'number'],
+      ['In vain', ({ run }) => count(run.exhausted + run.out_of_rounds + run.over_token_limit), 'number'],
+    ])}
     ${runs.map(
       ({ state_scheme: scheme, balanced }) => html`<${Events} key=${scheme} scheme=${scheme} run=${balanced} />`,
     )}
@@ -68,23 +55,15 @@ function Events({ scheme, run }) {
       run.events.length < run.event_count &&
       html`<p class="hint">The first ${count(run.events.length)} of ${count(run.event_count)}.</p>`
     }
-    <div class="analyses-tall">
-      <${PlainTable}
-        caption="Changes of the ring while it ran: ${schemeWords[scheme].toLowerCase()}"
-        rows=${run.events}
-        columns=${
-          /** @type {Column<API['RingEvent']>[]} */ ([
-            { head: 'Tick', of: (e) => count(e.tick), number: true },
-            { head: 'Node', of: (e) => e.node, number: true },
-            { head: 'What', of: (e) => (e.join ? 'joined' : 'was relieved') },
-            { head: 'Its queue', of: (e) => exactly(e.longest), number: true },
-            { head: 'Second longest', of: (e) => exactly(e.second), number: true },
-            { head: 'Keys moved', of: (e) => count(e.keys), number: true },
-          ])
-        }
-      />
-    </div>
-  `
+${plainTable(`Changes of the ring while it ran: ${schemeWords[scheme].toLowerCase()}`, run.events, [
+  ['Tick', (e) => count(e.tick), 'number'],
+  ['Node', (e) => e.node, 'number'],
+  ['What', (e) => (e.join ? 'joined' : 'was relieved')],
+  ['Its queue', (e) => exactly(e.longest), 'number'],
+  ['Second longest', (e) => exactly(e.second), 'number'],
+  ['Keys moved', (e) => count(e.keys), 'number'],
+])}
+`
 }
 
 /** @param {{ rows: API['RingPaperRow'][] }} props */
@@ -94,25 +73,19 @@ export function Paper({ rows }) {
       The skews S that the paper gives, and those of simulations by many seeds: the median, and from the least to the
       greatest.
     </p>
-    <${PlainTable}
-      caption="Published and simulated skews"
-      rows=${rows}
-      columns=${
-        /** @type {Column<API['RingPaperRow']>[]} */ ([
-          { head: 'Workload', of: (r) => r.workload },
-          { head: 'Method', of: (r) => methodWords[r.method] },
-          { head: 'Rounds', of: (r) => count(r.max_rounds), number: true },
-          { head: 'Published before', of: (r) => amount(r.published_baseline), number: true },
-          { head: 'here', of: (r) => amount(r.baseline), number: true },
-          { head: 'Published after', of: (r) => amount(r.published_balanced), number: true },
-          {
-            head: 'here',
-            of: (r) => `${amount(r.balanced.median)} (${amount(r.balanced.least)}–${amount(r.balanced.greatest)})`,
-            number: true,
-          },
-          { head: 'Proven: not below', of: (r) => amount(r.floor), number: true },
-        ])
-      }
-    />
+    ${plainTable('Published and simulated skews', rows, [
+      ['Workload', (r) => r.workload],
+      ['Method', (r) => methodWords[r.method]],
+      ['Rounds', (r) => count(r.max_rounds), 'number'],
+      ['Published before', (r) => amount(r.published_baseline), 'number'],
+      ['here', (r) => amount(r.baseline), 'number'],
+      ['Published after', (r) => amount(r.published_balanced), 'number'],
+      [
+        'here',
+        (r) => `${amount(r.balanced.median)} (${amount(r.balanced.least)}–${amount(r.balanced.greatest)})`,
+        'number',
+      ],
+      ['Proven: not below', (r) => amount(r.floor), 'number'],
+    ])}
   <//>`
 }

@@ -3,11 +3,9 @@
 
 import { useList } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
-import { html, useId, useMemo, useRef, useState } from '../../html.js'
-import { Trouble } from '../../parts.js'
+import { html, useId, useMemo } from '../../html.js'
+import { check, FileButton, selectField, Trouble, useDrop } from '../../parts.js'
 import { samples } from './samples.js'
-
-/** @import { Items, Resource } from '../../api.js' */
 
 /**
  * Where keys come from: of the kind operator an interval, of the kind data a text or a
@@ -126,30 +124,21 @@ export function Source({ source, change, streams }) {
   const name = useId()
   return html`<fieldset class="analyses-source">
     <legend>Keys</legend>
-    <div class="analyses-kinds">
-      ${kinds.map(
-        (kind) =>
-          html`<label class="check" key=${kind}>
-            <input
-              type="radio"
-              name=${name}
-              checked=${source.kind === kind}
-              onChange=${() => change({ kind })}
-            /> ${kindWords[kind]}
-          </label>`,
+    <div class="row checks">
+      ${kinds.map((kind) =>
+        check(source.kind === kind, () => change({ kind }), kindWords[kind], { type: 'radio', key: kind, name }),
       )}
     </div>
     ${source.kind === 'operator' && html`<${Stored} source=${source} change=${change} />`}
     ${source.kind === 'data' && html`<${Data} source=${source} change=${change} streams=${streams} />`}
     ${
       source.kind === 'sample' &&
-      html`<div class="field">
-        <label for="${name}-sample">Made in the browser</label>
-        <select id="${name}-sample" value=${source.sample} onChange=${(e) => change({ sample: e.currentTarget.value })}>
-          <option value="">Choose a sample</option>
-          ${Object.entries(samples).map(([id, { words }]) => html`<option value=${id} key=${id}>${words}</option>`)}
-        </select>
-      </div>`
+      selectField(
+        'Made in the browser',
+        source.sample,
+        [['', 'Choose a sample'], ...Object.entries(samples).map(([id, { words }]) => [id, words])],
+        (sample) => change({ sample }),
+      )
     }
   </fieldset>`
 }
@@ -160,10 +149,9 @@ export function Source({ source, change, streams }) {
  * @param {{ source: SourceOf, change: Change }} props
  */
 function Stored({ source, change }) {
-  const id = useId()
-  /** @type {Resource<Items<API['Operator']>>} */
+  /** @type {Watched<Items<API['Operator']>>} */
   const operators = useList('v1/operators', 'operators')
-  /** @type {Resource<Items<PlanSummary>>} */
+  /** @type {Watched<Items<PlanSummary>>} */
   const plans = useList(source.operator ? `v1/operators/${encodeURIComponent(source.operator)}/plans` : null, 'plans', {
     limit: offered,
   })
@@ -176,50 +164,29 @@ function Stored({ source, change }) {
     const [epoch, interval] = value.split(':')
     change({ epoch, interval })
   }
-  const known = intervals.some((i) => i.value === chosen)
+  const known = source.interval === '' || intervals.some(([value]) => value === chosen)
+  const unlisted = known ? [] : [[chosen, source.interval]]
+  const none = !source.operator
+    ? '–'
+    : plans.loading
+      ? 'Loading'
+      : intervals.length === 0 && !plans.problem
+        ? 'No interval yet'
+        : 'Choose an interval'
   return html`
-    <div class="analyses-pair">
-      <div class="field">
-        <label for="${id}-operator">Operator</label>
-        <select
-          id="${id}-operator"
-          value=${source.operator}
-          onChange=${(e) => change({ operator: e.currentTarget.value, interval: '', epoch: '' })}
-        >
-          <option value="">
-            ${operators.loading ? 'Loading' : names.length === 0 ? 'There is none' : 'Choose an operator'}
-          </option>
-          ${
-            source.operator &&
-            !names.includes(source.operator) &&
-            html`<option value=${source.operator}>${source.operator}</option>`
-          }
-          ${names.map((n) => html`<option value=${n} key=${n}>${n}</option>`)}
-        </select>
-      </div>
-      <div class="field">
-        <label for="${id}-interval">Interval</label>
-        <select
-          id="${id}-interval"
-          value=${source.interval === '' ? '' : chosen}
-          disabled=${!source.operator}
-          onChange=${(e) => choose(e.currentTarget.value)}
-        >
-          <option value="">
-            ${
-              !source.operator
-                ? '–'
-                : plans.loading
-                  ? 'Loading'
-                  : intervals.length === 0 && !plans.problem
-                    ? 'No interval yet'
-                    : 'Choose an interval'
-            }
-          </option>
-          ${source.interval !== '' && !known && html`<option value=${chosen}>${source.interval}</option>`}
-          ${intervals.map((i) => html`<option value=${i.value} key=${i.value}>${i.words}</option>`)}
-        </select>
-      </div>
+    <div class="fields">
+      ${selectField(
+        'Operator',
+        source.operator,
+        [
+          ['', operators.loading ? 'Loading' : names.length === 0 ? 'There is none' : 'Choose an operator'],
+          ...[...new Set([source.operator, ...names])].filter(Boolean).map((n) => [n, n]),
+        ],
+        (operator) => change({ operator, interval: '', epoch: '' }),
+      )}
+      ${selectField('Interval', source.interval === '' ? '' : chosen, [['', none], ...unlisted, ...intervals], choose, {
+        disabled: !source.operator,
+      })}
     </div>
     ${
       (operators.problem ?? plans.problem) &&
@@ -242,18 +209,11 @@ function Stored({ source, change }) {
  */
 function intervalsOf(plans) {
   const newest = Math.max(0, ...plans.map((p) => p.epoch))
-  /** @type {Map<string, { value: string, words: string }>} */
-  const seen = new Map()
-  for (const p of plans) {
-    const value = `${p.epoch === newest ? '' : p.epoch}:${p.interval}`
-    if (!seen.has(value))
-      seen.set(value, {
-        value,
-        words:
-          `${count(p.interval)}${p.epoch === newest ? '' : ` of epoch ${p.epoch}`}` + ` · θ ${percent(p.theta.before)}`,
-      })
-  }
-  return [...seen.values()]
+  const each = Map.groupBy(plans, (p) => `${p.epoch === newest ? '' : p.epoch}:${p.interval}`)
+  return [...each].map(([value, [p]]) => {
+    const of = p.epoch === newest ? '' : ` of epoch ${p.epoch}`
+    return [value, `${count(p.interval)}${of} · θ ${percent(p.theta.before)}`]
+  })
 }
 
 /**
@@ -263,11 +223,8 @@ function intervalsOf(plans) {
  */
 function Data({ source, change, streams }) {
   const id = useId()
-  const picker = useRef(/** @type {HTMLInputElement | null} */ (null))
-  const [over, setOver] = useState(false)
-  /** @param {File | undefined} file */
+  /** @param {File} file */
   const take = async (file) => {
-    if (!file) return
     const stream = streams && /\.(txt|log|keys)$/i.test(file.name)
     const text = file.size <= shownText ? await file.text() : null
     change({
@@ -275,35 +232,21 @@ function Data({ source, change, streams }) {
       ...(text === null ? { text: '', file } : { text, file: null }),
     })
   }
+  const over = useDrop(take)
   const stream = source.format === 'stream'
   const long = source.file !== null || source.text.length > inAddress
   return html`
     ${
       streams &&
-      html`<div class="analyses-kinds">
-        <label class="check">
-          <input type="radio" name="${id}-format" checked=${!stream} onChange=${() => change({ format: 'csv' })} />
-          ${' '}Rows (CSV)
-        </label>
-        <label class="check">
-          <input type="radio" name="${id}-format" checked=${stream} onChange=${() => change({ format: 'stream' })} />
-          ${' '}A stream, one key a line
-        </label>
+      html`<div class="row checks">
+        ${check(!stream, () => change({ format: 'csv' }), 'Rows (CSV)', { type: 'radio', name: `${id}-format` })}
+        ${check(stream, () => change({ format: 'stream' }), 'A stream, one key a line', {
+          type: 'radio',
+          name: `${id}-format`,
+        })}
       </div>`
     }
-    <div
-      class="field ${over ? 'analyses-over' : ''}"
-      onDragOver=${(e) => {
-        e.preventDefault()
-        setOver(true)
-      }}
-      onDragLeave=${() => setOver(false)}
-      onDrop=${(e) => {
-        e.preventDefault()
-        setOver(false)
-        take(e.dataTransfer.files[0])
-      }}
-    >
+    <div class="field ${over ? 'analyses-over' : ''}">
       <label for="${id}-text">${stream ? 'Keys, one a line' : 'Rows'}</label>
       ${
         source.file
@@ -321,19 +264,9 @@ function Data({ source, change, streams }) {
               onInput=${(e) => change({ text: e.currentTarget.value })}
             ></textarea>`
       }
-      <input
-        ref=${picker}
-        type="file"
-        hidden
-        aria-hidden="true"
-        tabindex="-1"
-        accept=".csv,.txt,.log,.keys,text/csv,text/plain"
-        onChange=${(e) => take(e.currentTarget.files[0])}
-      />
-      <p class="analyses-pick">
-        <button type="button" onClick=${() => picker.current?.click()}>Open a file</button> <span class="hint">
-          or drop one here.
-        </span>
+      <p class="row">
+        <${FileButton} accept=".csv,.txt,.log,.keys,text/csv,text/plain" onFile=${take}>Open a file<//>
+        <span class="hint">or drop one here.</span>
       </p>
     </div>
     ${

@@ -51,7 +51,6 @@ function murmur3(text) {
  * first arc and the last one may be of the same token.
  *
  * @param {{ id: number, tokens: number }[]} nodes
- * @returns {Arc[]}
  */
 export function arcsOf(nodes) {
   const sorted = [...nodes].sort((a, b) => a.id - b.id)
@@ -92,7 +91,6 @@ function add(arcs, owner, size) {
  * The tokens that come and go. The tokens of a node are its first ones.
  *
  * @param {{ id: number, before: number, after: number }[]} nodes
- * @returns {Token[]}
  */
 export function tokensChanged(nodes) {
   /** @type {Token[]} */

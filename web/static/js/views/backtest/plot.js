@@ -1,14 +1,11 @@
 // The trade-off of policies: the θ that came true against the state that moved.
 
-import { axis, boundMark, Chart } from '../../chart.js'
+import { axis, boundMark, Chart, descending } from '../../chart.js'
 import { counted, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { policyWords, roleWords } from './table.js'
 
-/**
- * @import { Option, Palette } from '../../chart.js'
- * @import { Entry } from './table.js'
- */
+/** @import { Entry } from './table.js' */
 
 /** @typedef {API['BacktestReport']} Report */
 
@@ -16,26 +13,12 @@ import { policyWords, roleWords } from './table.js'
 const point = ({ result: { judged } }) => [judged.moved, judged.theta_median]
 
 /**
- * The policies of the front that no other one of it beats in the median of θ, along what they moved.
- *
- * @param {Entry[]} entries
- */
-function front(entries) {
-  let least = Infinity
-  return entries
-    .filter(({ result }) => result.pareto)
-    .map(point)
-    .sort(([a, s], [b, t]) => a - b || s - t)
-    .filter(([, theta]) => theta < least && ((least = theta), true))
-}
-
-/**
  * The marks of policies with one role, the labelled ones larger.
  *
  * @param {Palette} p
  * @param {Entry[]} entries
  * @param {Entry['role']} role
- * @param {Option} more
+ * @param {ChartOption} more
  */
 const marks = (p, entries, role, more) => ({
   type: 'scatter',
@@ -85,7 +68,7 @@ function option(p, { theta_max: most }, entries, bound) {
     ...(bound === undefined ? [] : [{ xAxis: bound, name: 'hindsight bound', label: aside }]),
   ]
   const quiet = { type: 'line', silent: true, symbol: 'none', tooltip: { show: false } }
-  const percents = (/** @type {Option} */ more) =>
+  const percents = (/** @type {ChartOption} */ more) =>
     axis(p, { type: 'value', min: 0, axisLabel: { formatter: percent }, nameLocation: 'middle', ...more })
   return {
     grid: { left: 24, right: 24, top: 64, bottom: 34, containLabel: true },
@@ -126,7 +109,7 @@ function option(p, { theta_max: most }, entries, bound) {
         name: 'Pareto front',
         color: p.text,
         lineStyle: { width: 1.5, type: 'dotted' },
-        data: front(entries),
+        data: descending(entries.filter(({ result }) => result.pareto).map(point)),
       },
     ],
   }
@@ -147,7 +130,7 @@ export function Plot({ report, entries }) {
         'The table of policies has the same figures.',
       ].join(' ')}
       depends=${[report]}
-      option=${(/** @type {Palette} */ p) => option(p, report, entries, bound)}
+      option=${(p) => option(p, report, entries, bound)}
     />
     <p class="hint">
       Each mark is a policy at its median θ, the thin line above it reaches to its p95. Outlined: no other policy beats

@@ -2,7 +2,7 @@
 
 import { count, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { SortHead, sorted } from '../../parts.js'
+import { paretoMark, sortedTable } from '../../parts.js'
 
 /**
  * A result, and what it is among the others: the paper's way, the recommended one, or one of them.
@@ -36,15 +36,25 @@ export const forecastWords = ({ method, alpha, period }) =>
 export const policyWords = (policy, most) =>
   `${forecastWords(policy.forecast)}, target θ ${percent(policy.target_theta ?? most)}`
 
-/** @typedef {{ id: string, head: string, of: (entry: Entry) => any, cell: (value: any) => Children }} Figure */
+/** @param {Entry} entry */
+const forecastOf = ({ result }) => forecastWords(result.policy.forecast)
 
-/**
- * The columns of numbers.
- *
- * @param {number} most
- * @returns {Figure[]}
- */
-const figures = (most) => [
+/** @type {(most: number) => Sortable<Entry>[]} */
+const columns = (most) => [
+  {
+    id: 'front',
+    head: 'Front',
+    of: ({ result }) => (result.pareto ? 0 : 1),
+    show: ({ result }) => result.pareto && paretoMark('yes'),
+    kind: 'whatif-pareto',
+  },
+  {
+    id: 'forecast',
+    head: 'Forecast',
+    of: forecastOf,
+    show: (e) => html`${forecastOf(e)} ${e.role && html`<span class="whatif-own">${roleWords[e.role]}</span>`}`,
+    kind: 'nowrap',
+  },
   { id: 'target', head: 'Target θ', of: ({ result }) => result.policy.target_theta ?? most, cell: percent },
   { id: 'above', head: 'Above θ_max', of: ({ result }) => result.judged.above, cell: percent },
   { id: 'median', head: 'θ median', of: ({ result }) => result.judged.theta_median, cell: percent },
@@ -58,40 +68,17 @@ const figures = (most) => [
 /**
  * @param {{ report: API['BacktestReport'], entries: Entry[], by?: string, direction?: string }} props
  */
-export function Table({ report, entries, by, direction }) {
-  const numbers = figures(report.theta_max)
-  const words = [
-    { id: 'front', head: 'Front', of: (/** @type {Entry} */ e) => (e.result.pareto ? 0 : 1) },
-    { id: 'forecast', head: 'Forecast', of: (/** @type {Entry} */ e) => forecastWords(e.result.policy.forecast) },
-  ]
-  const chosen = [...words, ...numbers].find((c) => c.id === by)
-  const rows = chosen ? sorted(entries, chosen.of, direction) : entries
-  const head = (/** @type {{ id: string, head: string, number?: boolean }} */ column) =>
-    html`<${SortHead} key=${column.id} column=${column} by=${chosen?.id ?? null} direction=${direction} />`
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Table of policies">
-    <table class="backtest-table">
-      <caption class="visually-hidden">Policies, and what they came to in the judged intervals</caption>
-      <thead>
-        <tr>
-          ${words.map((c) => head(c))} ${numbers.map((c) => head({ ...c, number: true }))}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          (
-            entry,
-          ) => html`<tr key=${entries.indexOf(entry)} class=${entry.role === 'recommended' ? 'backtest-best' : ''}>
-            <td class="whatif-pareto">
-              ${entry.result.pareto && html`<span aria-hidden="true">●</span><span class="visually-hidden">yes</span>`}
-            </td>
-            <td class="nowrap">
-              ${forecastWords(entry.result.policy.forecast)}
-              ${entry.role && html`${' '}<span class="whatif-own">${roleWords[entry.role]}</span>`}
-            </td>
-            ${numbers.map((c) => html`<td class="number nowrap" key=${c.id}>${c.cell(c.of(entry))}</td>`)}
-          </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
-}
+export const Table = ({ report, entries, by, direction }) =>
+  sortedTable(
+    'Policies, and what they came to in the judged intervals',
+    entries,
+    columns(report.theta_max),
+    { rank: by, ranked: direction },
+    {
+      frame: { class: 'backtest-table' },
+      row: (entry) => ({
+        key: entries.indexOf(entry),
+        class: entry.role === 'recommended' ? 'backtest-best' : '',
+      }),
+    },
+  )

@@ -6,10 +6,6 @@ import { parameters, strategyTitle, textOf, valueIn, valueOf } from '../../strat
 import { capital } from '../../words.js'
 import { schemeWords } from '../operator/page.js'
 
-/** @import { Parameter } from '../../strategies.js' */
-
-/** @typedef {API['Operator']} Operator */
-
 /** @typedef {{ label: string, value: Children, note?: Children, usual?: boolean }} Setting */
 
 /**
@@ -24,7 +20,12 @@ import { schemeWords } from '../operator/page.js'
  * @returns {Setting | null}
  */
 
-/** @typedef {{ title: string, rows: (Setting | null | undefined)[] }} Group */
+/**
+ * Makes a group of settings; null ones are left out.
+ *
+ * @typedef {(setting: Say, operator: API['Operator']) => { title: string, rows: (Setting | null | undefined)[] }}
+ *   MakeGroup
+ */
 
 /** What the contract gives to what is left out. Other defaults follow from other settings, and are told in place. */
 const defaults = /** @type {Record<string, unknown>} */ ({
@@ -60,8 +61,7 @@ const defaults = /** @type {Record<string, unknown>} */ ({
 /**
  * The groups that the scheme of an operator knows: {title, rows of {label, value, note, usual}}.
  *
- * @param {Operator} operator
- * @returns {{ title: string, rows: Setting[] }[]}
+ * @param {API['Operator']} operator
  */
 export function groupsOf(operator) {
   /**
@@ -75,7 +75,6 @@ export function groupsOf(operator) {
     get(name) === undefined
       ? null
       : { label, value: words(get(name)), note: typeof note === 'function' ? note(get(name)) : note, usual }
-  /** @type {((setting: Say, operator: Operator) => Group)[]} */
   const groups = [placement, planning, policy, approval, batches, reports, retention, versions]
   return groups
     .map((group) => group(setting, operator))
@@ -102,10 +101,7 @@ const hashNotes = {
 /** @type {Record<string, string>} */
 const ownerWords = { planner: 'this service', engine: 'the engine' }
 
-/**
- * @param {Say} setting
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const placement = (setting) => ({
   title: 'Placement',
   rows: [
@@ -155,11 +151,7 @@ const schemeNotes = {
  */
 const runs = (assignment) => `${assignment.slice(0, 24).join(', ')}${assignment.length > 24 ? ' …' : ''}`
 
-/**
- * @param {Say} setting
- * @param {Operator} o
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const planning = (setting, o) => ({
   title: 'Planning',
   rows: [
@@ -183,8 +175,8 @@ const planning = (setting, o) => ({
 /**
  * The value of a parameter that the scheme of the operator knows.
  *
- * @param {Parameter} p
- * @param {Operator} o
+ * @param {API['ParameterInfo']} p
+ * @param {API['Operator']} o
  * @returns {Setting | null}
  */
 function rowOf(p, o) {
@@ -201,7 +193,7 @@ function rowOf(p, o) {
 /**
  * A value in words. What somebody set is not rounded.
  *
- * @param {Parameter} p
+ * @param {API['ParameterInfo']} p
  * @param {any} value
  * @returns {string}
  */
@@ -221,11 +213,7 @@ function exactText(p, value) {
  */
 const exactPercent = (x) => `${exactly(Number((100 * x).toPrecision(14)))} %`
 
-/**
- * @param {Say} setting
- * @param {Operator} o
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const policy = (setting, o) => ({
   title: 'When to plan',
   rows: [
@@ -278,12 +266,9 @@ const autoWords = {
   never: 'Wait until somebody approves them',
 }
 
-const migrationLimit = /** @type {Parameter} */ ({ type: 'migration_limit' })
+const migrationLimit = /** @type {API['ParameterInfo']} */ ({ type: 'migration_limit' })
 
-/**
- * @param {Say} setting
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const approval = (setting) => ({
   title: 'Approval',
   rows: [
@@ -306,11 +291,7 @@ const missingWords = {
   freeze: 'What is on it stays there',
 }
 
-/**
- * @param {Say} setting
- * @param {Operator} o
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const reports = (setting, o) => ({
   title: 'Reports of instances',
   rows: [
@@ -324,10 +305,7 @@ const reports = (setting, o) => ({
   ],
 })
 
-/**
- * @param {Say} setting
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const batches = (setting) => ({
   title: 'Handing over in batches',
   rows: [
@@ -341,10 +319,7 @@ const batches = (setting) => ({
 /** @type {(one: string) => (x: number) => string} */
 const kept = (one) => (x) => (x === 0 ? 'All' : `The newest ${counted(x, one)}`)
 
-/**
- * @param {Say} setting
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const retention = (setting) => ({
   title: 'What is kept',
   rows: [
@@ -363,11 +338,7 @@ const retention = (setting) => ({
   ],
 })
 
-/**
- * @param {Say} _
- * @param {Operator} o
- * @returns {Group}
- */
+/** @type {MakeGroup} */
 const versions = (_, o) => ({
   title: 'Versions',
   rows: [

@@ -2,7 +2,7 @@
 
 import { count, counted, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, PlainTable } from '../../parts.js'
+import { Card, plainTable } from '../../parts.js'
 
 /**
  * Ascending ids in few words: "0–7, 9 and 12 more".
@@ -26,23 +26,17 @@ export function someIds(ids, most = 10) {
   )
 }
 
-/** @typedef {{ sign: string, capacity: number, tokens: number | null, ids: number[] }} Kind */
-
 /**
  * Instances that are alike, together.
  *
  * @param {API['Instance'][]} instances
  */
 function kindsOf(instances) {
-  /** @type {Map<string, Kind>} */
-  const out = new Map()
-  for (const { id, capacity = 1, tokens = null } of instances) {
-    const sign = `${capacity} ${tokens}`
-    const kind = out.get(sign) ?? { sign, capacity, tokens, ids: [] }
-    kind.ids.push(id)
-    out.set(sign, kind)
-  }
-  return [...out.values()]
+  const alike = Map.groupBy(instances, ({ capacity = 1, tokens }) => `${capacity} ${tokens}`)
+  return [...alike.values()].map((of) => {
+    const [{ capacity = 1, tokens = null }] = of
+    return { capacity, tokens, ids: of.map((i) => i.id) }
+  })
 }
 
 const few = 12 // rows that are shown at once
@@ -53,23 +47,13 @@ export function Instances({ operator }) {
   const kinds = kindsOf(instances)
   const total = instances.reduce((sum, i) => sum + (i.capacity ?? 1), 0)
   const tokens = operator.hash?.tokens_per_instance
-  /** @type {import('../../parts.js').Column<Kind>[]} */
-  const columns = [
-    { head: 'Ids', of: ({ ids }) => someIds(ids) },
-    { head: 'Instances', number: true, of: ({ ids }) => count(ids.length) },
-    { head: 'Capacity', number: true, of: (kind) => exactly(kind.capacity) },
-    { head: 'Fair share of each', number: true, of: (kind) => percent(kind.capacity / total) },
-    ...(tokens === undefined
-      ? []
-      : [{ head: 'Tokens of each', number: true, of: (/** @type {Kind} */ kind) => count(kind.tokens ?? tokens) }]),
-  ]
-  const table = html`<${PlainTable}
-    caption="Instances that are alike"
-    class="operator-kinds"
-    columns=${columns}
-    rows=${kinds}
-    rowKey=${(kind) => kind.sign}
-  />`
+  const table = plainTable('Instances that are alike', kinds, [
+    ['Ids', ({ ids }) => someIds(ids)],
+    ['Instances', ({ ids }) => count(ids.length), 'number'],
+    ['Capacity', (kind) => exactly(kind.capacity), 'number'],
+    ['Fair share of each', (kind) => percent(kind.capacity / total), 'number'],
+    tokens !== undefined && ['Tokens of each', (kind) => count(kind.tokens ?? tokens), 'number'],
+  ])
   return html`<${Card}
     title="Instances"
     aside=${`${counted(instances.length, 'instance')}, capacity ${exactly(Number(total.toPrecision(12)))} in all`}

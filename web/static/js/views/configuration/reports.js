@@ -3,7 +3,7 @@
 import { request, useResource } from '../../api.js'
 import { count, counted } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, PlainTable, Resource, Time } from '../../parts.js'
+import { Card, loaded, plainTable, Time } from '../../parts.js'
 import { intervalWords } from '../operator/plans.js'
 import { someIds } from './instances.js'
 
@@ -16,7 +16,6 @@ const last = Number.MAX_SAFE_INTEGER // the greatest number that an interval can
  * @param {string} name
  * @param {number} epoch
  * @param {AbortSignal} signal
- * @returns {Promise<{ data: API['ReportList'] }>}
  */
 async function newest(name, epoch, signal) {
   /**
@@ -42,17 +41,14 @@ async function newest(name, epoch, signal) {
  */
 export function Reports({ operator }) {
   const epoch = operator.last_epoch ?? 0
-  /** @type {import('../../api.js').Resource<API['ReportList']>} */
   const reports = useResource(`v1/operators/${encodeURIComponent(operator.name)}/reports/${epoch}`, {
     every: 5_000,
     load: (signal) => newest(operator.name, epoch, signal),
   })
   if (reports.data === null && reports.problem === null) return null
-  return html`<${Resource}
-    of=${reports}
-    render=${(/** @type {API['ReportList']} */ data) =>
-      data.received.length + data.last.length === 0 ? null : html`<${Newest} reports=${data} operator=${operator} />`}
-  />`
+  return loaded(reports, (data) =>
+    data.received.length + data.last.length === 0 ? null : html`<${Newest} reports=${data} operator=${operator} />`,
+  )
 }
 
 /** @param {{ reports: API['ReportList'], operator: API['Operator'] }} props */
@@ -77,28 +73,21 @@ function Newest({ reports: { interval, epoch, received, missing, last: older }, 
     </p>
     <details class="operator-instances" open=${rows.length <= 12}>
       <summary>Each instance</summary>
-      <${PlainTable}
-        caption="Reports of each instance"
-        rowKey=${(/** @type {(typeof rows)[0]} */ r) => r.instance}
-        rows=${rows}
-        columns=${
-          /** @type {import('../../parts.js').Column<(typeof rows)[0]>[]} */ ([
-            { head: 'Instance', of: (r) => r.instance },
-            {
-              head: 'Report',
-              of: (r) =>
-                r.here
-                  ? 'there'
-                  : r.at
-                    ? `missing; the last is of interval ${count(r.interval)}`
-                    : 'missing; there is no older one',
-            },
-            { head: 'Keys', number: true, of: (r) => count(r.rows) },
-            { head: 'Table version', number: true, of: (r) => count(r.table_version) },
-            { head: 'Came', of: (r) => html`<${Time} at=${r.at} />` },
-          ])
-        }
-      />
+      ${plainTable('Reports of each instance', rows, [
+        ['Instance', (r) => r.instance],
+        [
+          'Report',
+          (r) =>
+            r.here
+              ? 'there'
+              : r.at
+                ? `missing; the last is of interval ${count(r.interval)}`
+                : 'missing; there is no older one',
+        ],
+        ['Keys', (r) => count(r.rows), 'number'],
+        ['Table version', (r) => count(r.table_version), 'number'],
+        ['Came', (r) => html`<${Time} at=${r.at} />`],
+      ])}
     </details>
   <//>`
 }

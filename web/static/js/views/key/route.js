@@ -3,7 +3,7 @@
 import { useResource } from '../../api.js'
 import { count } from '../../format.js'
 import { html, useLayoutEffect, useRef, useState } from '../../html.js'
-import { Card, Trouble } from '../../parts.js'
+import { Card, choose, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { partsText } from '../plan/splits.js'
 import { Story } from './story.js'
@@ -36,7 +36,7 @@ export function Route({ operator, asked, encoding }) {
     if (!wrong) setQuery({ key })
   }
   return html`<${Card} title="Where does a key go?">
-    <form class="operator-route" onSubmit=${submit}>
+    <form class="row operator-route" onSubmit=${submit}>
       <label class="visually-hidden" for="operator-key">Key</label>
       <input
         id="operator-key"
@@ -53,15 +53,12 @@ export function Route({ operator, asked, encoding }) {
           say('')
         }}
       />
-      <label>
-        <span class="visually-hidden">How the key is written</span>
-        <select value=${encoding} onChange=${(e) => setQuery({ key_encoding: e.currentTarget.value, key: '' })}>
-          ${encodings.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
-        </select>
-      </label>
+      ${choose('How the key is written', encoding, encodings, (value) => setQuery({ key_encoding: value, key: '' }), {
+        hidden: true,
+      })}
       <button type="submit">Ask</button>
     </form>
-    <p id="operator-key-said" class="operator-key-said" role="alert">${said}</p>
+    <p id="operator-key-said" class="form-said toned bad" role="alert">${said}</p>
     <div class="operator-answer" aria-live="polite">
       ${
         asked === ''
@@ -95,7 +92,7 @@ function fault(key, encoding) {
 /** @param {{ operator: API['Operator'], asked: string, encoding: string }} props */
 function Answer({ operator, asked, encoding }) {
   // Asked again when there is another table.
-  /** @type {import('../../api.js').Resource<API['Route']>} */
+  /** @type {Watched<API['Route']>} */
   const route = useResource(`v1/operators/${encodeURIComponent(operator.name)}/route`, {
     query: { key: asked, key_encoding: encoding },
     every: 5_000,

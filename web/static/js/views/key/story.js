@@ -119,7 +119,6 @@ function future({ next }) {
 export function Story({ operator, asked, encoding }) {
   const key = { key_prefix: asked, key_encoding: encoding || null }
   const stamp = `${operator.table_version}.${operator.current_plan}.${operator.current_plan_status}`
-  /** @type {import('../../api.js').Resource<Known>} */
   const known = useResource(`story/${operator.name}/${encoding}/${asked}#${stamp}`, {
     load: (signal) => load(operator, key, signal),
   })

@@ -1,19 +1,15 @@
 // How the intervals of an operator went: four charts that share cursor and zoom.
 
-import { axis, boundLine, boundMark, Chart } from '../../chart.js'
+import { axis, boundLine, boundMark, Chart, slider, tip } from '../../chart.js'
 import { amount, count, counted, percent, state, stateOnly, stateUnit, useStateUnit } from '../../format.js'
 import { html, useMemo, useRef, useState } from '../../html.js'
 import { fits, isWithin } from '../../judge.js'
-import { Card, Empty, Status } from '../../parts.js'
+import { Card, dataOf, Empty, Status } from '../../parts.js'
 import { link } from '../../route.js'
 import { certificate, statusWords, tableOf } from '../../words.js'
 import { intervalWords } from './plans.js'
 
-/**
- * @import { Option, Palette } from '../../chart.js'
- * @import { Column } from '../../parts.js'
- * @import { Interval } from './plans.js'
- */
+/** @import { Interval } from './plans.js' */
 
 /** @typedef {{ start: number, end: number }} Zoom */
 
@@ -31,8 +27,8 @@ import { intervalWords } from './plans.js'
  * @property {boolean} [wide]
  * @property {string | false} [empty] what stands in its place where it would show nothing
  * @property {string} label
- * @property {Column<Interval>[]} columns
- * @property {(p: Palette) => Option} option
+ * @property {(Column<Interval> | false)[]} columns
+ * @property {(p: Palette) => ChartOption} option
  */
 
 /**
@@ -69,11 +65,7 @@ export function Charts({ intervals, chooser }) {
                   ...${common}
                   ...${chart}
                   height=${wide ? 280 : 230}
-                  data=${{
-                    columns: [...columns, ...chart.columns],
-                    rows: shared.intervals.toReversed(),
-                    rowKey: (/** @type {Interval} */ of) => of.any.id,
-                  }}
+                  data=${dataOf(shared.intervals.toReversed(), [...columns, ...chart.columns])}
                 />`
           }
           ${note && html`<p class="muted operator-note">${note}</p>`}
@@ -104,8 +96,8 @@ const newestOf = (intervals) => intervals[intervals.length - 1].any
 /** What the tables of all charts begin with. */
 /** @type {Column<Interval>[]} */
 const columns = [
-  { head: 'Interval', of: ({ any }) => html`<a href=${link(['plans', any.id])}>${intervalWords(any)}</a>` },
-  { head: 'Plan', of: ({ any }) => html`<${Status} status=${any.status} />` },
+  ['Interval', ({ any }) => html`<a href=${link(['plans', any.id])}>${intervalWords(any)}</a>`],
+  ['Plan', ({ any }) => html`<${Status} status=${any.status} />`],
 ]
 
 /** @param {PlanSummary} plan */
@@ -116,12 +108,12 @@ const sizeOf = (plan) => tableOf(plan).size_after
  *
  * @param {Palette} p
  * @param {Shared} shared
- * @param {Option | Option[]} y
- * @param {(Option | false)[]} series
+ * @param {ChartOption | ChartOption[]} y
+ * @param {(ChartOption | false)[]} series
  * @param {(of: Interval) => string[]} tooltip
- * @param {boolean} [slider]
+ * @param {boolean} [zoomable]
  */
-function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
+function frame(p, { intervals, zoom }, y, series, tooltip, zoomable = false) {
   const epochs = intervals.flatMap((of, i) =>
     i > 0 && of.epoch !== intervals[i - 1].epoch ? [{ xAxis: i, label: { formatter: `epoch ${of.epoch}` } }] : [],
   )
@@ -149,7 +141,7 @@ function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
       left: 4,
       right: 8,
       top: named.length > 3 && matchMedia('(max-width: 639px)').matches ? 58 : 40, // a long legend takes two lines
-      bottom: slider && intervals.length > few ? 42 : 6,
+      bottom: zoomable && intervals.length > few ? 42 : 6,
       outerBoundsMode: 'same',
       outerBoundsContain: 'axisLabel',
     },
@@ -167,13 +159,11 @@ function frame(p, { intervals, zoom }, y, series, tooltip, slider = false) {
       axisLabel: { alignMinLabel: 'left', alignMaxLabel: 'right' },
     }),
     yAxis: y,
-    dataZoom: zooms(p, zoom, slider && intervals.length > few),
-    tooltip: {
-      trigger: 'axis',
-      axisPointer: { type: 'line', lineStyle: { color: p.muted, type: 'solid', width: 1 } },
-      formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex }]) =>
-        [`${heading(intervals[dataIndex])}`, ...tooltip(intervals[dataIndex])].join('\n'),
-    },
+    dataZoom: zooms(p, zoom, zoomable && intervals.length > few),
+    tooltip: tip((i) => [heading(intervals[i]), ...tooltip(intervals[i])].join('\n'), {
+      type: 'line',
+      lineStyle: { color: p.muted, type: 'solid', width: 1 },
+    }),
     series: [bearer, ...drawn.map((s) => ({ ...s, unnamed: undefined, icon: undefined }))],
   }
 }
@@ -188,9 +178,9 @@ const heading = ({ epoch, interval, any }) =>
  *
  * @param {Palette} p
  * @param {Zoom} zoom
- * @param {boolean} slider
+ * @param {boolean} show
  */
-const zooms = (p, zoom, slider) => [
+const zooms = (p, zoom, show) => [
   {
     type: 'inside',
     ...zoom,
@@ -199,30 +189,26 @@ const zooms = (p, zoom, slider) => [
     moveOnMouseMove: false,
     preventDefaultMouseMove: false,
   },
-  {
-    type: 'slider',
+  slider(p, {
     ...zoom,
-    show: slider,
+    show,
     height: 22,
     bottom: 4,
     left: 12,
     right: 12,
-    brushSelect: false,
     showDataShadow: false,
-    showDetail: false,
-    borderColor: p.line,
     fillerColor: p.line,
     backgroundColor: 'transparent',
     handleStyle: { color: p.surface, borderColor: p.muted },
     moveHandleSize: 0,
-  },
+  }),
 ]
 
 /**
  * @param {string} name
  * @param {string} color
  * @param {Values} data
- * @param {Option} [more]
+ * @param {ChartOption} [more]
  */
 const line = (name, color, data, more = {}) => ({
   name,
@@ -392,10 +378,7 @@ function median(values) {
   return (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2
 }
 
-/**
- * @param {Shared} shared
- * @returns {Drawn}
- */
+/** @type {(shared: Shared) => Drawn} */
 function theta(shared) {
   const { intervals } = shared
   const bounds = intervals.map((of) => of.any.parameters.theta_max)
@@ -412,11 +395,11 @@ function theta(shared) {
       ` In the newest ${percent(newest.theta.before)}, θ_max is ${percent(newest.parameters.theta_max)};` +
       ` it was above θ_max in ${counted(above, 'interval')}.`,
     columns: [
-      { head: 'θ realised', number: true, of: ({ any }) => percent(any.theta.before) },
-      { head: 'θ planned', number: true, of: (of) => (isPlanned(of) ? percent(of.any.theta.after) : '–') },
-      { head: 'Carried out', of: (of) => (isDone(of) ? 'yes' : 'no') },
-      { head: 'θ_max', number: true, of: ({ any }) => percent(any.parameters.theta_max) },
-      { head: 'Planned the interval before', number: true, of: (of) => percent(expected[intervals.indexOf(of)]) },
+      ['θ realised', ({ any }) => percent(any.theta.before), 'number'],
+      ['θ planned', (of) => (isPlanned(of) ? percent(of.any.theta.after) : '–'), 'number'],
+      ['Carried out', (of) => (isDone(of) ? 'yes' : 'no')],
+      ['θ_max', ({ any }) => percent(any.parameters.theta_max), 'number'],
+      ['Planned the interval before', (of) => percent(expected[intervals.indexOf(of)]), 'number'],
     ],
     option: (p) =>
       frame(
@@ -453,10 +436,7 @@ function theta(shared) {
   }
 }
 
-/**
- * @param {Shared} shared
- * @returns {Drawn}
- */
+/** @type {(shared: Shared) => Drawn} */
 function migration(shared) {
   const { intervals } = shared
   /** @param {boolean} carried */
@@ -496,13 +476,9 @@ function migration(shared) {
       ` ${state(total)} in all by ${counted(committed.length, 'committed plan')};` +
       ` nothing moves in ${counted(idle.length, 'interval')}.`,
     columns: [
-      {
-        head: `State${stateUnit() === 'bytes' ? '' : ' moved'}`,
-        number: true,
-        of: ({ any }) => stateOnly(any.migration.state),
-      },
-      { head: 'Of all state', number: true, of: ({ any }) => percent(any.migration.fraction) },
-      { head: 'Keys', number: true, of: ({ any }) => count(any.migration.keys) },
+      [`State${stateUnit() === 'bytes' ? '' : ' moved'}`, ({ any }) => stateOnly(any.migration.state), 'number'],
+      ['Of all state', ({ any }) => percent(any.migration.fraction), 'number'],
+      ['Keys', ({ any }) => count(any.migration.keys), 'number'],
     ],
     option: (p) =>
       frame(
@@ -543,10 +519,7 @@ function migration(shared) {
   }
 }
 
-/**
- * @param {Shared} shared
- * @returns {Drawn}
- */
+/** @type {(shared: Shared) => Drawn} */
 function gap(shared) {
   const { intervals } = shared
   /** @param {PlanSummary | null} plan */
@@ -565,8 +538,8 @@ function gap(shared) {
         ? 'no plan has a gap.'
         : `${optimal} proven optimal, the greatest gap is ${percent(Math.max(...proven))}.`),
     columns: [
-      { head: 'Gap', number: true, of: ({ any }) => percent(value(any)) },
-      { head: 'Certificate', of: ({ any }) => certificate(any)[0] },
+      ['Gap', ({ any }) => percent(value(any)), 'number'],
+      ['Certificate', ({ any }) => certificate(any)[0]],
     ],
     option: (p) =>
       frame(
@@ -590,10 +563,10 @@ function gap(shared) {
  * @param {Interval[]} without
  */
 function whyNone(without) {
-  const reasons = new Map()
-  for (const of of without) reasons.set(noGap(of), (reasons.get(noGap(of)) ?? 0) + 1)
-  if (reasons.size === 0) return null
-  const list = [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, n]) => `${reason} (${counted(n, 'interval')})`)
+  if (without.length === 0) return null
+  const list = [...Map.groupBy(without, noGap)]
+    .sort((a, b) => b[1].length - a[1].length)
+    .map(([reason, of]) => `${reason} (${counted(of.length, 'interval')})`)
   return `There is no gap where ${disjunction.format(list)}.`
 }
 
@@ -614,10 +587,7 @@ function noGap({ plan, any }) {
  */
 const wrapped = (text) => text.replace(/(.{24,40}?)\s/g, '$1\n')
 
-/**
- * @param {Shared} shared
- * @returns {Drawn}
- */
+/** @type {(shared: Shared) => Drawn} */
 function table(shared) {
   const { intervals } = shared
   const newest = tableOf(newestOf(intervals))
@@ -635,13 +605,9 @@ function table(shared) {
       ` ${count(sizes.at(-1))} in the newest, ${count(Math.max(...sizes))} at most` +
       `${limit === null ? '' : `; the limit is ${count(limit)}`}.`,
     columns: [
-      { head: 'Before', number: true, of: ({ any }) => count(tableOf(any).size_before) },
-      { head: 'After', number: true, of: ({ any }) => count(sizeOf(any)) },
-      ...(limit === null
-        ? []
-        : [
-            { head: 'Limit', number: true, of: (/** @type {Interval} */ { any }) => count(any.parameters.table_limit) },
-          ]),
+      ['Before', ({ any }) => count(tableOf(any).size_before), 'number'],
+      ['After', ({ any }) => count(sizeOf(any)), 'number'],
+      limit !== null && ['Limit', ({ any }) => count(any.parameters.table_limit), 'number'],
     ],
     option: (p) =>
       frame(

@@ -4,17 +4,12 @@ import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { useResource } from '../../api.js'
 import { html, useEffect, useRef } from '../../html.js'
 import { Course, fits, isWithin, judge, Marks } from '../../judge.js'
-import { Stats } from '../../parts.js'
+import { stats } from '../../parts.js'
 import { link } from '../../route.js'
 import { certificate, movesOn, tableOf } from '../../words.js'
 import { intervalWords } from './plans.js'
 
-/**
- * @import { Resource } from '../../api.js'
- * @import { Stat } from '../../parts.js'
- * @import { Operator } from './page.js'
- * @import { Interval } from './plans.js'
- */
+/** @import { Interval } from './plans.js' */
 
 /** @param {PlanSummary} plan */
 const to = (plan) => html`<a class="nowrap" href=${link(['plans', plan.id])}>${intervalWords(plan)}</a>`
@@ -22,30 +17,28 @@ const to = (plan) => html`<a class="nowrap" href=${link(['plans', plan.id])}>${i
 /**
  * intervals are oldest first, plans newest first.
  *
- * @param {{ operator: Operator, intervals: Interval[], plans: PlanSummary[] }} props
+ * @param {{ operator: API['Operator'], intervals: Interval[], plans: PlanSummary[] }} props
  */
 export function Figures({ operator, intervals, plans }) {
   useStateUnit()
   const { data } = useRealised(operator, plans)
   const newest = intervals.at(-1)
   if (!newest) return null
-  return html`<${Stats}
-    items=${[
-      theta(newest),
-      data?.recent && realised(data.recent.realised),
-      table(operator, newest.any),
-      migration(plans, intervals.length),
-      proof(plans),
-    ]}
-  />`
+  return stats([
+    theta(newest),
+    data?.recent && realised(data.recent.realised),
+    table(operator, newest.any),
+    migration(plans, intervals.length),
+    proof(plans),
+  ])
 }
 
 /**
  * The operator with what came true over its plans, asked for anew when these are others.
  *
- * @param {Operator} operator
+ * @param {API['Operator']} operator
  * @param {PlanSummary[]} plans
- * @returns {Resource<Operator>}
+ * @returns {Watched<API['Operator']>}
  */
 function useRealised(operator, plans) {
   const resource = useResource(`v1/operators/${encodeURIComponent(operator.name)}`, {
@@ -100,7 +93,7 @@ const named = {
 }
 
 /**
- * @param {Operator} operator
+ * @param {API['Operator']} operator
  * @param {PlanSummary} newest
  * @returns {Stat}
  */

@@ -14,7 +14,7 @@ const example = [
  * The request, with what the configuration asks of rows.
  *
  * @param {Pick<API['Operator'], 'name' | 'instances' | 'table_owner' | 'hash'>} operator
- * @returns {import('../../shell.js').Asked}
+ * @returns {Asked}
  */
 export function firstStatistics(operator) {
   const path = `v1/operators/${encodeURIComponent(operator.name)}/plans`

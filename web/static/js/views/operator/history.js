@@ -3,10 +3,9 @@
 import { count, counted, percent, stateOnly, stateUnit, useStateUnit } from '../../format.js'
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../../html.js'
 import { isWithin, judge } from '../../judge.js'
-import { Card, Empty, Resource, Status, Time } from '../../parts.js'
+import { Card, choose, Empty, loaded, plainTable, Status, Time } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
-import { explained } from '../../terms.js'
 import { capital, cause, ofQueues, statuses, statusWords, tableOf } from '../../words.js'
 import { usePlans } from './plans.js'
 
@@ -27,29 +26,26 @@ export function History({ name, query, stamp }) {
     class="operator-history"
     aside=${html`<${Filters} status=${status} interval=${interval} wrong=${wrong} />`}
   >
-    <${Resource}
-      of=${plans}
-      rows=${6}
-      render=${(/** @type {import('./plans.js').Found} */ { plans: rows, more }) =>
+    ${loaded(
+      plans,
+      ({ plans: rows, more }) =>
         rows.length === 0
           ? html`<${None} filtered=${sign !== '{}'} />`
           : html`
               <div aria-busy=${plans.busy}><${Table} rows=${rows} /></div>
               <${Foot} shown=${rows.length} more=${more} onMore=${() => setSize(rows.length + step)} />
-            `}
-    />
+            `,
+      6,
+    )}
   <//>`
 }
 
 /** @param {{ status: string, interval: string, wrong: boolean }} props */
 function Filters({ status, interval, wrong }) {
   return html`
-    <label>
-      Status <select value=${status} onChange=${(e) => setQuery({ status: e.currentTarget.value })}>
-        <option value="">All</option>
-        ${statuses.map((s) => html`<option key=${s} value=${s}>${capital(statusWords[s])}</option>`)}
-      </select>
-    </label>
+    ${choose('Status', status, [['', 'All'], ...statuses.map((s) => [s, capital(statusWords[s])])], (value) =>
+      setQuery({ status: value }),
+    )}
     <label>
       Interval <input
         type="text"
@@ -65,7 +61,7 @@ function Filters({ status, interval, wrong }) {
     </label>
     ${
       wrong &&
-      html`<span id="operator-interval-said" class="form-said" role="alert">Intervals are whole numbers.</span>`
+      html`<span id="operator-interval-said" class="toned bad" role="alert">Intervals are whole numbers.</span>`
     }
   `
 }
@@ -118,24 +114,26 @@ const causeShort = {
   nothing_movable: 'nothing movable',
 }
 
-const sizes = 'Sizes' // the head of a column that is called by its unit
-
-/** @type {{ head: string, of: (p: PlanSummary) => Children, number?: boolean }[]} */
-const columns = [
-  {
-    head: 'Interval',
-    of: (p) =>
+/**
+ * The columns; that of sizes is called by their unit.
+ *
+ * @param {PlanSummary[]} rows
+ * @returns {Column<PlanSummary>[]}
+ */
+const columnsOf = (rows) => [
+  [
+    'Interval',
+    (p) =>
       html`
         <a href=${link(['plans', p.id])}>${count(p.interval)}</a>
         ${p.epoch > 0 && html` <span class="muted">epoch ${count(p.epoch)}</span>`}
       `,
-  },
-  { head: 'Status', of: (p) => html`<${Status} status=${p.status} />` },
-  { head: 'Strategy', of: (p) => strategyTitle(p.strategy) },
-  {
-    head: 'θ before → after',
-    number: true,
-    of: (p) =>
+  ],
+  ['Status', (p) => html`<${Status} status=${p.status} />`],
+  ['Strategy', (p) => strategyTitle(p.strategy)],
+  [
+    'θ before → after',
+    (p) =>
       ofQueues(p)
         ? html`<span class="muted nowrap">queues alone</span>`
         : html`
@@ -146,11 +144,11 @@ const columns = [
         </span>
         ${!isWithin(p.theta.after, p.parameters.theta_max) && html`<span class="visually-hidden">, above θ_max</span>`}
       `,
-  },
-  {
-    head: 'Migration',
-    number: true,
-    of: (p) =>
+    'number',
+  ],
+  [
+    'Migration',
+    (p) =>
       ofQueues(p) && p.status !== 'no_action'
         ? html`<span class="muted nowrap">not known</span>`
         : p.migration.keys === 0
@@ -163,28 +161,29 @@ const columns = [
               ${percent(p.migration.fraction)}, ${counted(p.migration.keys, 'key')}
             </span>
           `,
-  },
-  { head: 'Gap', number: true, of: (p) => gapOf(p.certificate) },
-  {
-    head: sizes,
-    number: true,
-    of: (p) =>
+    'number',
+  ],
+  ['Gap', (p) => gapOf(p.certificate), 'number'],
+  [
+    rows[0] ? capital(tableOf(rows[0]).unit) : '',
+    (p) =>
       html`
         <span class="nowrap">${count(tableOf(p).size_before)} → ${count(tableOf(p).size_after)}</span>
         ${!(p.table_within_limit ?? true) && html`<span class="visually-hidden">, above its limit</span>`}
       `,
-  },
-  {
-    head: 'Causes',
-    of: (p) =>
+    'number',
+  ],
+  [
+    'Causes',
+    (p) =>
       p.causes.length === 0
         ? html`<span class="muted">–</span>`
         : p.causes.map(
             (c, i) =>
               html`<span key=${c} title=${cause(c)}>${i > 0 && ', '}${causeShort[c] ?? c.replaceAll('_', ' ')}</span>`,
           ),
-  },
-  { head: 'Created', of: (p) => html`<${Time} at=${p.created_at} />` },
+  ],
+  ['Created', (p) => html`<${Time} at=${p.created_at} />`],
 ]
 
 /** @param {API['Certificate']} proof */
@@ -196,40 +195,11 @@ function gapOf(proof) {
 }
 
 /**
- * A table that is a list of cards on narrow screens; the roles keep it a table there too.
+ * A table that is a list of cards on narrow screens.
  *
  * @param {{ rows: PlanSummary[] }} props
  */
 function Table({ rows }) {
   useStateUnit()
-  /** @param {string} head */
-  const named = (head) => (head === sizes ? capital(tableOf(rows[0]).unit) : head)
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Plans, newest first">
-    <table role="table">
-      <caption class="visually-hidden">Plans, newest first</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          ${columns.map(
-            (c) =>
-              html`<th role="columnheader" scope="col" class=${c.number ? 'number' : ''} key=${c.head}>
-                ${explained(named(c.head))}
-              </th>`,
-          )}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${rows.map(
-          (p) =>
-            html`<tr role="row" key=${p.id}>
-              ${columns.map(
-                (c) =>
-                  html`<td role="cell" class=${c.number ? 'number' : ''} data-head=${named(c.head)} key=${c.head}>
-                    ${c.of(p)}
-                  </td>`,
-              )}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
+  return plainTable('Plans, newest first', rows, columnsOf(rows), { row: ({ id }) => ({ key: id }) })
 }

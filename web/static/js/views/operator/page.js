@@ -2,16 +2,14 @@
 
 import { useResource } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
-import { html, useEffect } from '../../html.js'
+import { html } from '../../html.js'
 import { judge, thetaWords } from '../../judge.js'
 import { newerOf, NewerShort } from '../../newer.js'
-import { Empty, Resource, Tabs, Time } from '../../parts.js'
+import { Empty, loaded, tabs, Time, useTitle } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { concern, ofQueues, phaseWords } from '../../words.js'
 import { intervalWords } from './plans.js'
-
-/** @typedef {API['Operator']} Operator */
 
 /** @type {Record<string, string>} */
 export const schemeWords = {
@@ -24,12 +22,9 @@ export const schemeWords = {
 /**
  * How an operator plans: its strategy, or its scheme's method.
  *
- * @param {Operator} o
+ * @param {API['Operator']} o
  */
-const methodOf = (o) => o.strategy ?? o.ring?.method ?? o.ranges?.method ?? o.pkg?.method ?? ''
-
-/** @param {Operator} o */
-export const methodWords = (o) => strategyTitle(methodOf(o))
+export const methodWords = (o) => strategyTitle(o.strategy ?? o.ring?.method ?? o.ranges?.method ?? o.pkg?.method ?? '')
 
 /**
  * A page of an operator. plans are those that the page knows, if any; render makes of
@@ -38,18 +33,16 @@ export const methodWords = (o) => strategyTitle(methodOf(o))
  * @param {string} props.name
  * @param {string} props.tab
  * @param {PlanSummary[]} [props.plans]
- * @param {(operator: Operator, etag: string | null) => Children} props.render
+ * @param {(operator: API['Operator'], etag: string | null) => Children} props.render
  */
 export function Page({ name, tab, plans = [], render }) {
-  useEffect(() => {
-    document.title = `${name} · plannerd`
-  }, [name])
-  /** @type {import('../../api.js').Resource<Operator>} */
+  useTitle(`${name} · plannerd`)
+  /** @type {Watched<API['Operator']>} */
   const operator = useResource(`v1/operators/${encodeURIComponent(name)}`, { every: 5_000 })
   const gone = operator.problem?.status === 404
   return html`
     <nav class="crumbs" aria-label="Breadcrumb"><a href="#/">Operators</a></nav>
-    <div class="title operator-title">
+    <div class="row title operator-title">
       <h1>${name}</h1>
       ${
         operator.data &&
@@ -59,38 +52,25 @@ export function Page({ name, tab, plans = [], render }) {
     ${
       gone
         ? html`<${Gone} name=${name} was=${operator.data !== null} />`
-        : html`
-            <${Resource}
-              of=${operator}
-              rows=${8}
-              render=${(/** @type {Operator} */ o) => html`
+        : loaded(
+            operator,
+            (o) => html`
                 <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} />
                 <${Facts} operator=${o} />
-                <${Tabs}
-                  label="Operator"
-                  items=${[
-                    { href: link(['operators', name]), text: 'Plans', here: tab === 'plans' },
-                    {
-                      href: link(['operators', name, 'key']),
-                      text: 'Where does a key go?',
-                      here: tab === 'key',
-                    },
-                    o.scheme === 'table' && {
-                      href: link(['operators', name, 'backtest']),
-                      text: 'Backtest policies',
-                      here: tab === 'backtest',
-                    },
-                    {
-                      href: link(['operators', name, 'configuration']),
-                      text: 'Configuration',
-                      here: tab === 'configuration',
-                    },
-                  ].filter(Boolean)}
-                />
+                ${tabs('Operator', [
+                  ['Plans', link(['operators', name]), tab === 'plans'],
+                  ['Where does a key go?', link(['operators', name, 'key']), tab === 'key'],
+                  o.scheme === 'table' && [
+                    'Backtest policies',
+                    link(['operators', name, 'backtest']),
+                    tab === 'backtest',
+                  ],
+                  ['Configuration', link(['operators', name, 'configuration']), tab === 'configuration'],
+                ])}
                 ${render(o, operator.etag)}
-              `}
-            />
-          `
+              `,
+            8,
+          )
     }
   `
 }
@@ -118,15 +98,15 @@ const again = { words: 'has to be approved again', verb: 'Review', tone: 'waits'
 /**
  * What is under way, and where to go for it. plan is the current one, if it is known.
  *
- * @param {{ operator: Operator, plan?: PlanSummary }} props
+ * @param {{ operator: API['Operator'], plan?: PlanSummary }} props
  */
 function Now({ operator: o, plan: known }) {
-  /** @type {import('../../api.js').Resource<Plan>} */
+  /** @type {Watched<Plan>} */
   const asked = useResource(known || !o.current_plan ? null : `v1/plans/${encodeURIComponent(o.current_plan)}`)
   const plan = known ?? asked.data ?? undefined
   const now = plan?.limits_changed ? again : underWay[o.current_plan_status ?? '']
-  if (!now) return html`<p class="operator-now" role="status">No plan is under way.</p>`
-  return html`<div class="operator-now ${now.tone}">
+  if (!now) return html`<p class="row operator-now" role="status">No plan is under way.</p>`
+  return html`<div class="row operator-now ${now.tone}">
     <p role="status">
       ${plan ? `The plan of ${intervalWords(plan)}` : 'A plan'} ${now.words}
       ${plan?.executor && html` by <strong>${plan.executor}</strong>`}.
@@ -175,7 +155,7 @@ const approvalWords = {
   never: 'plans need approval',
 }
 
-/** @param {{ operator: Operator }} props */
+/** @param {{ operator: API['Operator'] }} props */
 function Facts({ operator: o }) {
   const facts = [
     counted(o.instances.length, 'instance'),
@@ -187,7 +167,7 @@ function Facts({ operator: o }) {
     o.ranges && `phase ${o.ranges.phase}: ${phaseWords[o.ranges.phase ?? '']}`,
     approvalWords[o.approval.auto],
   ].filter(Boolean)
-  return html`<ul class="operator-facts" aria-label="The operator in short">
+  return html`<ul class="row operator-facts" aria-label="The operator in short">
     ${facts.map((fact) => html`<li key=${fact}>${fact}</li>`)}
   </ul>`
 }

@@ -4,8 +4,6 @@ import { request, useResource } from '../../api.js'
 import { count } from '../../format.js'
 import { useEffect, useRef } from '../../html.js'
 
-/** @import { Resource } from '../../api.js' */
-
 /** @param {string} name */
 const path = (name) => `v1/operators/${encodeURIComponent(name)}/plans`
 const most = 5 // plans of an interval, on average, that are looked through
@@ -35,7 +33,7 @@ const most = 5 // plans of an interval, on average, that are looked through
  * The newest plan, asked for again and again.
  *
  * @param {string} name
- * @returns {Resource<{ id: string | null, status: string | null }>}
+ * @returns {Watched<{ id: string | null, status: string | null }>}
  */
 export const useNewest = (name) =>
   useResource(path(name), {
@@ -58,7 +56,6 @@ export function usePlans(name, { filter = {}, plans = Infinity, intervals = Infi
   const wanted = useRef({ plans, intervals })
   wanted.current = { plans, intervals }
   const source = name === null ? null : `${path(name)}#${JSON.stringify(filter)}`
-  /** @type {Resource<Found>} */
   const resource = useResource(source, {
     load: async (signal) => ({ data: await load(path(name ?? ''), filter, wanted, signal) }),
   })
@@ -121,7 +118,6 @@ const ended = (plan) => endedStatuses.has(plan.status)
 /**
  * The intervals of plans, oldest first.
  * @param {PlanSummary[]} plans
- * @returns {Interval[]}
  */
 export function intervalsOf(plans) {
   /** @type {Map<string, Interval>} */

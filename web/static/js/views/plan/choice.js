@@ -1,14 +1,16 @@
 import { html } from '../../html.js'
 
 /**
- * Buttons of which one is pressed: options are [value, text].
+ * Buttons of which one is pressed: options are the texts of values.
  *
- * @param {{ label: string, value: string, options: [value: string, text: string][], onChange: (value: string)
- *   => void }} props
+ * @param {string} label
+ * @param {string} value
+ * @param {Record<string, string>} options
+ * @param {(value: string) => void} onChange
  */
-export function Choice({ label, value, options, onChange }) {
-  return html`<div class="plan-choice" role="group" aria-label=${label}>
-    ${options.map(
+export const choice = (label, value, options, onChange) =>
+  html`<div class="plan-choice" role="group" aria-label=${label}>
+    ${Object.entries(options).map(
       ([option, text]) => html`
         <button type="button" key=${option} aria-pressed=${option === value} onClick=${() => onChange(option)}>
           ${text}
@@ -16,4 +18,3 @@ export function Choice({ label, value, options, onChange }) {
       `,
     )}
   </div>`
-}

@@ -4,14 +4,10 @@ import { change, signedIn, useResource } from '../../api.js'
 import { count } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { newerOf, NewerFigures } from '../../newer.js'
-import { Dialog, Field, Trouble, useSend } from '../../parts.js'
+import { check, Dialog, Field, Trouble, useSend } from '../../parts.js'
 import { forGood } from '../../storage.js'
 import { concern } from '../../words.js'
 import { Headline } from './headline.js'
-
-/**
- * @import { Answer, Problem, Resource } from '../../api.js'
- */
 
 /** @typedef {'approve' | 'reject' | 'abort' | 'finish'} Verb */
 
@@ -85,7 +81,7 @@ const verbs = {
  */
 export function Decision({ plan, etag, take, reload }) {
   const [asked, ask] = useState(/** @type {{ verb: Verb, plan: Plan, etag: string | null } | null} */ (null))
-  /** @type {Resource<API['Caller']>} */
+  /** @type {Watched<API['Caller']>} */
   const caller = useResource('v1/caller')
   const known = caller.data
   /** @param {Verb} verb */
@@ -98,7 +94,7 @@ export function Decision({ plan, etag, take, reload }) {
   return html`
     ${
       (refused || allowed.length > 0) &&
-      html`<div class="plan-decision">
+      html`<div class="row plan-decision">
         ${refused && html`<span class="muted">Deciding needs the role approver; yours is ${known?.role}.</span>`}
         ${allowed.map(
           (verb) =>
@@ -189,15 +185,9 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
       ${
         verb === 'finish' &&
         html`<p>
-          <label class="check">
-            <input
-              type="checkbox"
-              required
-              checked=${rolledBack}
-              onChange=${(e) => setRolledBack(e.currentTarget.checked)}
-            />
-            ${' '}The engine has taken all state back to where it was before the start
-          </label>
+          ${check(rolledBack, setRolledBack, 'The engine has taken all state back to where it was before the start', {
+            required: true,
+          })}
         </p>`
       }
       <${Field} label=${label} hint="It is kept in the history of the plan.">
@@ -229,7 +219,7 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
         <//>`
       }
       ${problem && html`<${Refused} problem=${problem} again=${again} />`}
-      <footer class="form-foot">
+      <footer class="row form-foot">
         <button type="button" onClick=${onClose}>Cancel</button>
         <button type="submit" class=${look} disabled=${outdated(problem)} aria-disabled=${busy}>
           ${busy ? 'Sending…' : button}
@@ -246,13 +236,6 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
  */
 const outdated = (problem) =>
   problem !== null && (problem.status === 412 || problem.status === 409 || problem.code === 'idempotency_key_reused')
-
-/**
- * Whether it is not known what became of it.
- *
- * @param {Problem} problem
- */
-const undecided = ({ status }) => status === 0 || status >= 500
 
 /**
  * What is decided, in words.
@@ -297,7 +280,7 @@ function Refused({ problem, again }) {
     return html`
       <${Trouble} problem=${problem} itself=${false} />
       ${
-        undecided(problem) &&
+        (problem.status === 0 || problem.status >= 500) &&
         html`<p>Whether it was done is not known. Send it again: it is done once, however often it is sent.</p>`
       }
     `
@@ -321,7 +304,7 @@ function Refused({ problem, again }) {
             : 'What you sent first counts. Look at the plan as it is now.'
       }
     </p>
-    <p class="trouble-foot">
+    <p class="row trouble-foot">
       <button type="button" onClick=${again}>Look again</button>
       <span class="muted">${problem.status} · ${problem.code}</span>
     </p>

@@ -2,12 +2,12 @@
 
 import { count, counted, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { Card } from '../../parts.js'
+import { Card, plainTable } from '../../parts.js'
 import { policyWords } from '../backtest/table.js'
 
 /** @typedef {NonNullable<API['Prediction']>} Prediction */
 
-/** @type {[name: string, of: (p: Prediction, thetaMax: number) => string][]} */
+/** @type {[name: string, of: (p: Prediction) => string][]} */
 const rows = [
   ['θ if loads come as expected', (p) => percent(p.expected)],
   ['θ, median', (p) => percent(p.median)],
@@ -30,25 +30,13 @@ export function Expected({ forecast, thetaMax }) {
     </p>
     ${
       without && after
-        ? html`<table class="plan-expected">
-            <caption class="visually-hidden">What to expect of the next interval</caption>
-            <thead>
-              <tr>
-                <th scope="col">Expected</th>
-                <th scope="col" class="number">if nothing moves</th>
-                <th scope="col" class="number">with the plan</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${rows.map(
-                ([name, of]) => html`<tr key=${name}>
-                  <th scope="row">${name}</th>
-                  <td class="number">${of(without, thetaMax)}</td>
-                  <td class="number">${of(after, thetaMax)}</td>
-                </tr>`,
-              )}
-            </tbody>
-          </table>`
+        ? html`<div class="plan-expected">
+            ${plainTable('What to expect of the next interval', rows, [
+              ['Expected', ([name]) => name, 'row'],
+              ['if nothing moves', ([, of]) => of(without), 'number'],
+              ['with the plan', ([, of]) => of(after), 'number'],
+            ])}
+          </div>`
         : html`<p class="muted">Too few intervals were seen to say what to expect.</p>`
     }
     ${

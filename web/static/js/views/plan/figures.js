@@ -4,7 +4,7 @@ import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { html, useMemo } from '../../html.js'
 import { Course, fits, judge, Marks } from '../../judge.js'
 import { newerOf, NewerFigures } from '../../newer.js'
-import { Stats } from '../../parts.js'
+import { stats } from '../../parts.js'
 import { useRoute } from '../../route.js'
 import { tableOf } from '../../words.js'
 import { Expected } from './expected.js'
@@ -16,10 +16,7 @@ import { isOfQueues, Queues, QueuesHeadline, QueuesStats, QueuesVerdict } from '
 import { Splits } from './splits.js'
 import { InTheWay, Making, reasonsOf, Verdict, Why } from './why.js'
 
-/**
- * @import { Stat } from '../../parts.js'
- * @import { FlowsKnown } from './flow.js'
- */
+/** @import { FlowsKnown } from './flow.js' */
 
 /** @typedef {{ flows?: FlowsKnown, counts?: Record<string, number> | null }} Summed */
 
@@ -91,36 +88,34 @@ function PlanStats({ plan }) {
   const table = tableOf(plan)
   const limit = plan.parameters.table_limit
   const { keys, state: moved, fraction, forced } = plan.migration
-  return html`<${Stats}
-    items=${[
-      {
-        label: 'Greatest overload θ',
-        value: html`<${Course} theta=${plan.theta} bound=${plan.parameters.theta_max} />`,
-        note: html`<${Marks} theta=${plan.theta} bound=${plan.parameters.theta_max} />`,
-        tone: judge(plan.theta, plan.parameters.theta_max).tone,
-      },
-      {
-        label: 'Migration',
-        value: keys === 0 && moved === 0 ? 'None' : state(moved),
-        note:
-          keys === 0 && moved === 0
-            ? 'everything stays'
-            : `${counted(keys, 'key')}, ${percent(fraction)} of all state${forcedWords(forced, moved)}`,
-      },
-      {
-        label: table.name,
-        value: change(count(table.size_before), count(table.size_after)),
-        note:
-          limit === undefined
-            ? wholes[table.unit]
-            : limit === null
-              ? 'entries, no limit'
-              : `entries of ${count(limit)} at most`,
-        tone: plan.table_within_limit ? undefined : 'bad',
-      },
-      { label: 'Certificate', ...proof(plan) },
-    ]}
-  />`
+  return stats([
+    {
+      label: 'Greatest overload θ',
+      value: html`<${Course} theta=${plan.theta} bound=${plan.parameters.theta_max} />`,
+      note: html`<${Marks} theta=${plan.theta} bound=${plan.parameters.theta_max} />`,
+      tone: judge(plan.theta, plan.parameters.theta_max).tone,
+    },
+    {
+      label: 'Migration',
+      value: keys === 0 && moved === 0 ? 'None' : state(moved),
+      note:
+        keys === 0 && moved === 0
+          ? 'everything stays'
+          : `${counted(keys, 'key')}, ${percent(fraction)} of all state${forcedWords(forced, moved)}`,
+    },
+    {
+      label: table.name,
+      value: change(count(table.size_before), count(table.size_after)),
+      note:
+        limit === undefined
+          ? wholes[table.unit]
+          : limit === null
+            ? 'entries, no limit'
+            : `entries of ${count(limit)} at most`,
+      tone: plan.table_within_limit ? undefined : 'bad',
+    },
+    { label: 'Certificate', ...proof(plan) },
+  ])
 }
 
 /**
@@ -144,9 +139,7 @@ const wholes = { tokens: 'on the ring', ranges: 'of the key space', 'head keys':
  * @param {string} after
  */
 const change = (before, after) =>
-  before === after
-    ? after
-    : html`<span class="plan-before nowrap">${before} →</span> <span class="nowrap">${after}</span>`
+  before === after ? after : html`<span class="muted nowrap">${before} →</span> <span class="nowrap">${after}</span>`
 
 /**
  * The certificate in two words; the sentences are those of Verdict.

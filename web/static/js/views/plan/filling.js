@@ -14,7 +14,6 @@ const shortages = {
  * What a plan says about instances that are to be filled, in sentences; none where nothing is asked for.
  *
  * @param {AnyPlan} plan
- * @returns {string[]}
  */
 export function fillingWords(plan) {
   const out = []
@@ -24,11 +23,11 @@ export function fillingWords(plan) {
       `Added, and being filled to at least ${amount(filling[0].least_load ?? 0)}:` +
         ` ${filling.length === 1 ? 'instance' : 'instances'} ${some(filling.map((i) => i.id))}.`,
     )
-  /** @type {Record<string, number[]>} */
-  const short = {}
-  for (const { instance, cause = '', proven } of plan.unfilled ?? [])
-    (short[proven ? 'proven' : cause] ??= []).push(instance)
-  for (const [why, ids] of Object.entries(short))
-    out.push(`Below what ${ids.length === 1 ? 'it' : 'they'} should carry${shortages[why] ?? ''}: ${some(ids)}.`)
+  const short = Map.groupBy(plan.unfilled ?? [], ({ proven, cause = '' }) => (proven ? 'proven' : cause))
+  for (const [why, of] of short)
+    out.push(
+      `Below what ${of.length === 1 ? 'it' : 'they'} should carry${shortages[why] ?? ''}: ` +
+        `${some(of.map((i) => i.instance))}.`,
+    )
   return out
 }

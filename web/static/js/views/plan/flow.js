@@ -1,18 +1,13 @@
 // Who sends how much to whom.
 
 import { address } from '../../api.js'
-import { axis, Chart } from '../../chart.js'
+import { axis, Chart, slider } from '../../chart.js'
 import { amount, count, counted, state, stateOnly } from '../../format.js'
 import { html, useMemo } from '../../html.js'
-import { Card, Empty, Loading, Trouble } from '../../parts.js'
+import { Card, dataOf, Empty, Loading, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
-import { Choice } from './choice.js'
-
-/**
- * @import { Problem } from '../../api.js'
- * @import { Option, Palette } from '../../chart.js'
- */
+import { choice } from './choice.js'
 
 /** @typedef {API['Flow']} Flow */
 
@@ -50,7 +45,7 @@ import { Choice } from './choice.js'
  *
  * @typedef {object} Kind
  * @property {(ends: Ends) => number} height
- * @property {(p: Palette, drawing: Drawing, width: number) => Option} option
+ * @property {(p: Palette, drawing: Drawing, width: number) => ChartOption} option
  * @property {(event: Hit) => void} picked
  */
 
@@ -62,7 +57,6 @@ const mostRows = 1_000 // of the table beside the chart
  * Sums migrations by who sends and who receives, the most state first.
  *
  * @param {{ compaction: API['Compaction'], plan?: { migrations: API['Migrations'] } }} result
- * @returns {Flow[]}
  */
 export function flowsOf({ compaction, plan }) {
   /** @type {Map<string, Flow>} */
@@ -129,15 +123,7 @@ function Drawn({ items, more, query }) {
     ` The greatest goes from ${items[0].from} to ${items[0].to}: ${said(items[0])}.`
   return html`<${Card}
     title="Who sends to whom"
-    aside=${html`<${Choice}
-      label="Drawing"
-      value=${kind}
-      options=${[
-        ['sankey', 'Sankey'],
-        ['matrix', 'Matrix'],
-      ]}
-      onChange=${(v) => setQuery({ flow: v })}
-    />`}
+    aside=${choice('Drawing', kind, { sankey: 'Sankey', matrix: 'Matrix' }, (v) => setQuery({ flow: v }))}
   >
     ${more && html`<p class="stale">Only the ${count(items.length)} greatest flows are shown.</p>`}
     <${Chart}
@@ -292,21 +278,8 @@ const matrix = {
     const steeply = greatest / least > steep
     const scaled = (/** @type {number} */ v) => (steeply ? Math.log10(Math.max(v, least)) : v)
     const place = { from: new Map(ends.from.map((id, i) => [id, i])), to: new Map(ends.to.map((id, i) => [id, i])) }
-    const zoom = (/** @type {string} */ axisIndex, /** @type {number} */ n, /** @type {Option} */ more) =>
-      n > 60
-        ? [
-            {
-              type: 'slider',
-              [axisIndex]: 0,
-              startValue: 0,
-              endValue: 59,
-              brushSelect: false,
-              showDetail: false,
-              borderColor: p.line,
-              ...more,
-            },
-          ]
-        : []
+    const zoom = (/** @type {string} */ axisIndex, /** @type {number} */ n, /** @type {ChartOption} */ more) =>
+      n > 60 ? [slider(p, { [axisIndex]: 0, startValue: 0, endValue: 59, ...more })] : []
     return {
       grid: {
         left: 22,
@@ -366,18 +339,10 @@ function table(items, query) {
     event.preventDefault()
     pick(f.from, f.to)
   }
-  return {
-    rows: items.slice(0, mostRows),
-    rowKey: (/** @type {Flow} */ f) => `${f.from} ${f.to}`,
-    /** @type {import('../../parts.js').Column<Flow>[]} */
-    columns: [
-      {
-        head: 'Flow',
-        of: (f) => html`<a href=${flowHref(query, f.from, f.to)} onClick=${show(f)}>${f.from} → ${f.to}</a>`,
-      },
-      { head: 'Keys', number: true, of: (f) => count(f.keys) },
-      { head: 'Cost', number: true, of: (f) => amount(f.cost) },
-      { head: 'State', number: true, of: (f) => stateOnly(f.state) },
-    ],
-  }
+  return dataOf(items.slice(0, mostRows), [
+    ['Flow', (f) => html`<a href=${flowHref(query, f.from, f.to)} onClick=${show(f)}>${f.from} → ${f.to}</a>`],
+    ['Keys', (f) => count(f.keys), 'number'],
+    ['Cost', (f) => amount(f.cost), 'number'],
+    ['State', (f) => stateOnly(f.state), 'number'],
+  ])
 }

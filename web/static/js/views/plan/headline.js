@@ -7,7 +7,21 @@ import { newerOf, NewerShort } from '../../newer.js'
 import { capital, concern, tableOf } from '../../words.js'
 
 /** @param {number[]} ids */
-export const instances = (ids) => `${ids.length === 1 ? 'instance' : 'instances'} ${some(ids, 4)}`
+const instances = (ids) => `${ids.length === 1 ? 'instance' : 'instances'} ${some(ids, 4)}`
+
+/**
+ * Which instances a plan fills and empties.
+ *
+ * @param {AnyPlan} plan
+ */
+export function rescaling(plan) {
+  const added = plan.instances.filter((i) => i.added).map((i) => i.id)
+  const drained = plan.instances.filter((i) => i.drained).map((i) => i.id)
+  return [
+    added.length > 0 && `adds ${instances(added)}`,
+    drained.length > 0 && `empties ${instances(drained)}, to be removed`,
+  ].filter(Boolean)
+}
 
 /** @param {string | undefined} status */
 const cameToNothing = (status) => ['rejected', 'aborted', 'superseded', 'expired'].includes(status ?? '')
@@ -32,14 +46,8 @@ function movement({ migration: { keys, state: moved, fraction }, ranges, status,
  */
 export function Headline({ plan }) {
   const newer = newerOf(plan)
-  const added = plan.instances.filter((i) => i.added).map((i) => i.id)
-  const drained = plan.instances.filter((i) => i.drained).map((i) => i.id)
   const bound = plan.parameters.theta_max
-  const does = [
-    added.length > 0 && `adds ${instances(added)}`,
-    drained.length > 0 && `empties ${instances(drained)}, to be removed`,
-    movement(plan),
-  ].filter(Boolean)
+  const does = [...rescaling(plan), movement(plan)].filter(Boolean)
   const table = plan.table_within_limit === false && tableOf(plan)
   const waits = concern(plan, ['theta_worse', 'table_limit'])
   return html`<p class="plan-headline">

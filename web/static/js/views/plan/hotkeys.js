@@ -2,10 +2,8 @@
 
 import { amount, count, counted, exactly, percent } from '../../format.js'
 import { html, useState } from '../../html.js'
-import { Card, PlainTable } from '../../parts.js'
+import { Card, plainTable } from '../../parts.js'
 import { link } from '../../route.js'
-
-/** @import { Column } from '../../parts.js' */
 
 const shown = 20
 
@@ -29,31 +27,25 @@ export function HotKeys({ plan }) {
       }
       , to give an instance more capacity, or to allow θ_max of ${percent(forced)} at least.
     </p>
-    <${PlainTable}
-      caption="Hot keys, the costliest first"
-      rows=${rows}
-      columns=${
-        /** @type {Column<API['HotKey']>[]} */ ([
-          {
-            head: 'Key',
-            of: (k) =>
-              k.key === undefined
-                ? html`each of <span class="nowrap">${count(k.class?.[4])} keys</span> of a class`
-                : html`<code class="plan-key" title=${k.key}>${k.key}</code>`,
-          },
-          { head: 'Stays on', number: true, of: (k) => k.instance },
-          { head: 'Cost', number: true, of: (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>` },
-          { head: 'Forces θ', number: true, of: (k) => percent(k.forced_theta) },
-          {
-            head: 'Were it split',
-            of: (k) =>
-              k.pieces === null
-                ? 'not even all instances together could carry it'
-                : `at least ${count(k.pieces)} instances could carry it`,
-          },
-        ])
-      }
-    />
+    ${plainTable('Hot keys, the costliest first', rows, [
+      [
+        'Key',
+        (k) =>
+          k.key === undefined
+            ? html`each of <span class="nowrap">${count(k.class?.[4])} keys</span> of a class`
+            : html`<code class="plan-key clip" title=${k.key}>${k.key}</code>`,
+      ],
+      ['Stays on', (k) => k.instance, 'number'],
+      ['Cost', (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>`, 'number'],
+      ['Forces θ', (k) => percent(k.forced_theta), 'number'],
+      [
+        'Were it split',
+        (k) =>
+          k.pieces === null
+            ? 'not even all instances together could carry it'
+            : `at least ${count(k.pieces)} instances could carry it`,
+      ],
+    ])}
     ${
       rows.length < keys.length &&
       html`<p><button type="button" onClick=${() => showAll(true)}>Show all ${count(keys.length)}</button></p>`

@@ -3,14 +3,9 @@
 import { useResource } from '../../api.js'
 import { count, counted, duration, percent, some, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
-import { Card, PlainTable, Resource, Status, Time, useNow } from '../../parts.js'
+import { Card, loaded, plainTable, Status, Time, useNow } from '../../parts.js'
 import { link } from '../../route.js'
 import { movesOn, statusWords, tableOf, waitReasons } from '../../words.js'
-
-/**
- * @import { Resource as Watched } from '../../api.js'
- * @import { Column } from '../../parts.js'
- */
 
 /** @typedef {Watched<API['TransitionList']>} Steps */
 
@@ -69,7 +64,7 @@ const standings = {
 function Countdown({ until }) {
   const now = useNow(1_000)
   const left = Math.max(0, Math.floor((Number(new Date(until)) - now) / 1000))
-  return html`<time class=${left < 60 ? 'plan-soon' : ''} datetime=${until} title=${new Date(until).toString()}>
+  return html`<time class=${left < 60 ? 'toned bad' : ''} datetime=${until} title=${new Date(until).toString()}>
     ${left === 0 ? 'its time is up' : `it expires in ${remaining(left)}`}
   </time>`
 }
@@ -123,7 +118,7 @@ export function Progress({ plan, steps }) {
     title=${movesOn(plan.status) ? 'Progress' : 'Hand-over'}
     aside=${plan.status === 'applying' && missing.length > 0 && `waits for ${some(missing, 6)}`}
   >
-    <div class="plan-progress">
+    <div class="row plan-progress">
       <progress max=${plan.awaits.length || 1} value=${done} aria-label="Acknowledged instances"></progress>
       <strong>${words}</strong>
     </div>
@@ -134,27 +129,20 @@ export function Progress({ plan, steps }) {
       rows.length > 0 &&
       html`<details class="plan-acks" open=${rows.length <= 12}>
         <summary>Instances</summary>
-        <${PlainTable}
-          caption="Instances that the plan awaits"
-          rows=${rows}
-          rowKey=${(/** @type {API['Ack']} */ r) => r.instance}
-          columns=${
-            /** @type {Column<(typeof rows)[0]>[]} */ ([
-              { head: 'Instance', of: (r) => r.instance },
-              {
-                head: 'Acknowledged',
-                of: (r) =>
-                  r.at
-                    ? html`<${Time} at=${r.at} />`
-                    : plan.status === 'applying'
-                      ? html`<span class="waiting">awaited</span>`
-                      : 'no',
-              },
-              { head: 'After the start', of: (r) => (r.at ? took(r.at) : '–') },
-              { head: 'By', of: (r) => r.actor || '–' },
-            ])
-          }
-        />
+        ${plainTable('Instances that the plan awaits', rows, [
+          ['Instance', (r) => r.instance],
+          [
+            'Acknowledged',
+            (r) =>
+              r.at
+                ? html`<${Time} at=${r.at} />`
+                : plan.status === 'applying'
+                  ? html`<span class="waiting">awaited</span>`
+                  : 'no',
+          ],
+          ['After the start', (r) => (r.at ? took(r.at) : '–')],
+          ['By', (r) => r.actor || '–'],
+        ])}
       </details>`
     }
   <//>`
@@ -174,29 +162,19 @@ function Batches({ plan }) {
   return html`<details class="plan-acks" open=${movesOn(plan.status) && plan.batches.length <= 12}>
     <summary>${`${count(done)} of ${counted(plan.batches.length, 'batch', 'batches')} committed${ends}`}</summary>
     <p class="muted">${tablePeak(plan)}</p>
-    <${PlainTable}
-      caption="Batches in which the plan is handed over"
-      rows=${plan.batches.map((b, i) => ({ ...b, n: i + 1 }))}
-      rowKey=${(/** @type {{ n: number }} */ b) => b.n}
-      columns=${
-        /** @type {Column<API['Batch'] & { n: number }>[]} */ ([
-          { head: 'Batch', number: true, of: (b) => count(b.n) },
-          { head: 'Keys', number: true, of: (b) => count(b.keys) },
-          { head: 'State', number: true, of: (b) => state(b.state) },
-          {
-            head: 'Busiest instance',
-            number: true,
-            of: (b) => (b.seconds === null ? state(b.busiest) : duration(1000 * b.seconds)),
-          },
-          { head: 'θ after', number: true, of: (b) => percent(b.theta) },
-          { head: 'Table', number: true, of: (b) => count(b.table_size) },
-          {
-            head: 'Version',
-            of: (b) => (b.version !== null ? count(b.version) : b.n === plan.batch ? 'handed over' : '–'),
-          },
-        ])
-      }
-    />
+    ${plainTable(
+      'Batches in which the plan is handed over',
+      plan.batches.map((b, i) => ({ ...b, n: i + 1 })),
+      [
+        ['Batch', (b) => count(b.n), 'number'],
+        ['Keys', (b) => count(b.keys), 'number'],
+        ['State', (b) => state(b.state), 'number'],
+        ['Busiest instance', (b) => (b.seconds === null ? state(b.busiest) : duration(1000 * b.seconds)), 'number'],
+        ['θ after', (b) => percent(b.theta), 'number'],
+        ['Table', (b) => count(b.table_size), 'number'],
+        ['Version', (b) => (b.version !== null ? count(b.version) : b.n === plan.batch ? 'handed over' : '–')],
+      ],
+    )}
   </details>`
 }
 
@@ -223,17 +201,10 @@ function Routers({ routers }) {
   if (names.length === 0) return null
   return html`<details class="plan-acks">
     <summary>${counted(names.length, 'router')}</summary>
-    <${PlainTable}
-      caption="Routers whose markers the instances wait for"
-      rows=${names}
-      rowKey=${(/** @type {string} */ name) => name}
-      columns=${
-        /** @type {Column<string>[]} */ ([
-          { head: 'Router', of: (name) => name },
-          { head: 'Epoch at the start', number: true, of: (name) => count(routers[name]) },
-        ])
-      }
-    />
+    ${plainTable('Routers whose markers the instances wait for', names, [
+      ['Router', (name) => name],
+      ['Epoch at the start', (name) => count(routers[name]), 'number'],
+    ])}
   </details>`
 }
 
@@ -267,23 +238,17 @@ export function useSteps(plan) {
 /** @param {{ steps: Steps }} props */
 export function History({ steps }) {
   return html`<${Card} title="History">
-    <${Resource}
-      of=${steps}
-      rows=${2}
-      render=${(/** @type {API['TransitionList']} */ { transitions }) =>
-        html`<${PlainTable}
-          caption="Steps of the plan, oldest first"
-          rows=${transitions}
-          columns=${
-            /** @type {Column<API['PlanTransition']>[]} */ ([
-              { head: 'What', of: stepOf },
-              { head: 'Who', of: (t) => t.actor || html`<span class="muted">not said</span>` },
-              { head: 'Why', of: (t) => (t.reason ? html`<span class="plan-reason">${t.reason}</span>` : '–') },
-              { head: 'When', of: (t) => html`<${Time} at=${t.at} />` },
-            ])
-          }
-        />`}
-    />
+    ${loaded(
+      steps,
+      ({ transitions }) =>
+        plainTable('Steps of the plan, oldest first', transitions, [
+          ['What', stepOf],
+          ['Who', (t) => t.actor || html`<span class="muted">not said</span>`],
+          ['Why', (t) => (t.reason ? html`<span class="plan-reason">${t.reason}</span>` : '–')],
+          ['When', (t) => html`<${Time} at=${t.at} />`],
+        ]),
+      2,
+    )}
   <//>`
 }
 

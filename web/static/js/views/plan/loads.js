@@ -1,14 +1,12 @@
 // What each instance carries before and after a plan, against what it may carry.
 
-import { axis, boundLine, Chart } from '../../chart.js'
+import { axis, boundLine, Chart, slider, tip } from '../../chart.js'
 import { amount, count, counted, exactly, percent, some, state, stateOnly } from '../../format.js'
 import { html, useMemo } from '../../html.js'
-import { Card } from '../../parts.js'
+import { Card, dataOf } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { capital } from '../../words.js'
-import { Choice } from './choice.js'
-
-/** @import { Option, Palette } from '../../chart.js' */
+import { choice } from './choice.js'
 
 /**
  * An instance with its fair load, its bound, its loads over its fair load, and what is
@@ -108,24 +106,10 @@ export function Loads({ plan, query }) {
     title="Load of each instance"
     class="two-thirds"
     aside=${html`
-      <${Choice}
-        label="Loads"
-        value=${relative ? 'relative' : 'absolute'}
-        options=${[
-          ['relative', 'Over fair load'],
-          ['absolute', 'Absolute'],
-        ]}
-        onChange=${(/** @type {string} */ v) => setQuery({ loads: v === 'relative' ? null : v })}
-      />
-      <${Choice}
-        label="Order of the instances"
-        value=${by}
-        options=${[
-          ['id', 'By id'],
-          ['load', 'By load before'],
-        ]}
-        onChange=${(/** @type {string} */ v) => setQuery({ by: v })}
-      />
+      ${choice('Loads', relative ? 'relative' : 'absolute', { relative: 'Over fair load', absolute: 'Absolute' }, (v) =>
+        setQuery({ loads: v === 'relative' ? null : v }),
+      )}
+      ${choice('Order of the instances', by, { id: 'By id', load: 'By load before' }, (v) => setQuery({ by: v }))}
     `}
   >
     <${Chart}
@@ -223,11 +207,7 @@ function chart(p, width, rows, relative, thetaMax) {
   return {
     grid: { left: 54, right: 10, top: 34, bottom: lineHeight * lines + (zoomed ? 40 : 8) },
     legend: { top: 0, left: 0, data: ['Before', 'After', { name: 'Fair load up to bound', icon: 'rect' }] },
-    tooltip: {
-      trigger: 'axis',
-      axisPointer: { type: 'shadow' },
-      formatter: (/** @type {{ dataIndex: number }[]} */ [{ dataIndex }]) => tip(rows[dataIndex]),
-    },
+    tooltip: tip((i) => words(rows[i])),
     xAxis: axis(p, {
       type: 'category',
       data: rows.map((r) => r.id),
@@ -244,21 +224,7 @@ function chart(p, width, rows, relative, thetaMax) {
       max: top,
       axisLabel: { showMaxLabel: false, formatter: relative ? times : amount },
     }),
-    dataZoom: zoomed
-      ? [
-          {
-            type: 'slider',
-            height: 18,
-            bottom: 8,
-            startValue: 0,
-            endValue: fit - 1,
-            brushSelect: false,
-            textStyle: { color: p.muted },
-            borderColor: p.line,
-            showDetail: false,
-          },
-        ]
-      : undefined,
+    dataZoom: zoomed ? [slider(p, { height: 18, bottom: 8, startValue: 0, endValue: fit - 1 })] : undefined,
     series: [
       bar('Before', 'before', p.before),
       bar('After', 'after', p.after),
@@ -326,7 +292,7 @@ function tolerance(p, fair, bounds, rows, top) {
       const [size] = api.size([1, 0])
       /**
        * @param {number} y
-       * @param {Option} style
+       * @param {ChartOption} style
        */
       const line = (y, style) => ({ type: 'line', shape: { x1: x - size / 2, x2: x + size / 2, y1: y, y2: y }, style })
       return {
@@ -346,7 +312,7 @@ function tolerance(p, fair, bounds, rows, top) {
 }
 
 /** @param {Row} r */
-function tip(r) {
+function words(r) {
   const marks = r.marks.length > 0 ? ` (${r.marks.join(', ')})` : ''
   return [
     `Instance ${r.id}${marks}, capacity ${exactly(r.capacity)}`,
@@ -359,27 +325,24 @@ function tip(r) {
 
 /** @param {Row[]} rows */
 function table(rows) {
-  /** @type {import('../../parts.js').Column<Row>[]} */
-  const columns = [
-    { head: 'Instance', of: (r) => r.id },
-    { head: 'Capacity', number: true, of: (r) => exactly(r.capacity) },
-    { head: 'Load before', number: true, of: (r) => exactly(r.load_before) },
-    { head: 'Load after', number: true, of: (r) => exactly(r.load_after) },
-    { head: 'Over fair before', number: true, of: (r) => overFair(r, 'before') },
-    { head: 'Over fair after', number: true, of: (r) => overFair(r, 'after') },
-    { head: 'Fair load', number: true, of: (r) => amount(r.drained ? 0 : r.fair) },
-    { head: 'Bound', number: true, of: (r) => amount(r.bound) },
-    { head: 'Keys before', number: true, of: (r) => count(r.keys_before) },
-    { head: 'Keys after', number: true, of: (r) => count(r.keys_after) },
-    { head: 'State in', number: true, of: (r) => stateOnly(r.state_in) },
-    { head: 'State out', number: true, of: (r) => stateOnly(r.state_out) },
-  ]
-  if (rows.some((r) => r.load_error))
-    columns.push({
-      head: 'Load error before, after',
-      number: true,
-      of: (r) => (r.load_error ? `${percent(r.load_error.before)}, ${percent(r.load_error.after)}` : '–'),
-    })
-  if (rows.some((r) => r.marks.length > 0)) columns.push({ head: 'Notes', of: (r) => r.marks.join(', ') })
-  return { columns, rows: rows.slice(0, mostRows), rowKey: (/** @type {Row} */ r) => r.id }
+  return dataOf(rows.slice(0, mostRows), [
+    ['Instance', (r) => r.id],
+    ['Capacity', (r) => exactly(r.capacity), 'number'],
+    ['Load before', (r) => exactly(r.load_before), 'number'],
+    ['Load after', (r) => exactly(r.load_after), 'number'],
+    ['Over fair before', (r) => overFair(r, 'before'), 'number'],
+    ['Over fair after', (r) => overFair(r, 'after'), 'number'],
+    ['Fair load', (r) => amount(r.drained ? 0 : r.fair), 'number'],
+    ['Bound', (r) => amount(r.bound), 'number'],
+    ['Keys before', (r) => count(r.keys_before), 'number'],
+    ['Keys after', (r) => count(r.keys_after), 'number'],
+    ['State in', (r) => stateOnly(r.state_in), 'number'],
+    ['State out', (r) => stateOnly(r.state_out), 'number'],
+    rows.some((r) => r.load_error) && [
+      'Load error before, after',
+      (r) => (r.load_error ? `${percent(r.load_error.before)}, ${percent(r.load_error.after)}` : '–'),
+      'number',
+    ],
+    rows.some((r) => r.marks.length > 0) && ['Notes', (r) => r.marks.join(', ')],
+  ])
 }

@@ -4,7 +4,7 @@
 import { address, download, request, useResource } from '../../api.js'
 import { count, counted, exactly, useStateUnit } from '../../format.js'
 import { html, useMemo, useState } from '../../html.js'
-import { Card, Empty, Tabs } from '../../parts.js'
+import { Card, Empty, tabs } from '../../parts.js'
 import { here, setQuery, useRoute } from '../../route.js'
 import { VirtualTable } from '../../table.js'
 import { TableChanges } from './migrations/changes.js'
@@ -14,8 +14,6 @@ import { kinds, sortName } from './migrations/kinds.js'
 import { fileOf, select } from './migrations/local.js'
 
 /**
- * @import { Resource } from '../../api.js'
- * @import { Sorted } from '../../table.js'
  * @import { Make } from './migrations/downloads.js'
  * @import { Kind, Row } from './migrations/kinds.js'
  */
@@ -39,13 +37,10 @@ export function Migrations({ plan, local }) {
   return html`<${Card} title=${local ? 'Migrations' : 'What this plan moves'} class="migrations">
     ${
       !local &&
-      html`<${Tabs}
-        label="Lists of this plan"
-        items=${[
-          { href: listLink(null), text: 'Migrations', here: !changes },
-          { href: listLink('table-changes'), text: 'Table changes', here: changes },
-        ]}
-      />`
+      tabs('Lists of this plan', [
+        ['Migrations', listLink(null), !changes],
+        ['Table changes', listLink('table-changes'), changes],
+      ])
     }
     ${
       changes
@@ -98,17 +93,6 @@ function sortBy(by, order, kind, names) {
  * Migrations that the API lists.
  *
  * @param {{ plan: Plan, query: Query, name: string }} props
- * @param {object} props
- * @param {AnyPlan} props.plan
- * @param {Kind} props.kind
- * @param {Query} props.query
- * @param {Sorted} props.sorted
- * @param {Sorting} props.names
- * @param {string} props.name
- * @param {Make} props.make
- * @param {object} props.rows
- * @param {number | null} props.all
- * @param {(total: number) => void} [props.onAll]
  */
 function Listed({ plan, query, name }) {
   const kind = kinds[plan.migrates]
@@ -128,7 +112,7 @@ function Listed({ plan, query, name }) {
   const filtered = Object.keys(filters).length > 0
   const [all, setAll] = useState(/** @type {number | null} */ (null))
   // Asked for once, by who comes with filters.
-  /** @type {Resource<API['MigrationList']>} */
+  /** @type {Watched<API['MigrationList']>} */
   const whole = useResource(filtered && all === null ? path : null, { query: { page_size: 1 } })
   /**
    * @param {string} type
@@ -136,10 +120,7 @@ function Listed({ plan, query, name }) {
    */
   const make = (type, how) => download(path, { query: asked, accept: type, ...how })
   return html`<${List}
-    plan=${plan}
-    kind=${kind}
-    query=${query}
-    sorted=${sorted}
+    ...${{ plan, kind, query, sorted }}
     names=${sorting}
     name=${name}
     make=${make}
@@ -173,10 +154,7 @@ function Local({ plan, migrations, query, name }) {
       found.map(({ written }) => written),
     )
   return html`<${List}
-    plan=${plan}
-    kind=${kind}
-    query=${query}
-    sorted=${sorted}
+    ...${{ plan, kind, query, sorted }}
     names=${localSorting}
     name=${name}
     make=${make}
@@ -196,7 +174,7 @@ function Local({ plan, migrations, query, name }) {
  * @param {Sorting} props.names
  * @param {string} props.name of the file that downloads make
  * @param {Make} props.make
- * @param {{ source: string, rows?: Row[], load?: import('../../pages.js').Load<Row> }} props.rows
+ * @param {{ source: string, rows?: Row[], load?: Load<Row> }} props.rows
  * @param {number | null} props.all how many there are without filters, null while it is not known
  * @param {(total: number) => void} [props.onAll]
  */
@@ -228,7 +206,7 @@ function List({ plan, kind, query, sorted, names, name, make, rows, all, onAll }
       ...${rows}
       room=${all ?? plan.migration.keys}
       sorted=${sorted}
-      onSort=${(/** @type {string} */ by, /** @type {'asc' | 'desc'} */ order) => sortBy(by, order, kind, names)}
+      onSort=${(by, order) => sortBy(by, order, kind, names)}
       onTotal=${total}
       cardHeight=${kind === kinds.classes ? 76 : 64}
       empty=${html`<${Empty} title="No migration matches these filters" />`}

@@ -1,13 +1,11 @@
 // A plan that was made of queue lengths alone: which keys move is not known, nor what comes of it.
 
-import { axis, boundMark, Chart } from '../../chart.js'
+import { axis, boundMark, Chart, tip } from '../../chart.js'
 import { count, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, Stats } from '../../parts.js'
+import { Card, dataOf, stats } from '../../parts.js'
 import { capital, cause } from '../../words.js'
-import { instances } from './headline.js'
-
-/** @import { Palette } from '../../chart.js' */
+import { rescaling } from './headline.js'
 
 /** @typedef {AnyPlan & { queues: API['QueueFigures'], ring: API['RingSizes'] }} OfQueues */
 
@@ -23,12 +21,10 @@ export function QueuesHeadline({ plan }) {
     ring,
     queues: { verdict },
   } = plan
-  const added = plan.instances.filter((i) => i.added).map((i) => i.id)
-  const drained = plan.instances.filter((i) => i.drained).map((i) => i.id)
-  const relieves = added.length + drained.length === 0 && ring.size_before !== ring.size_after
+  const rescales = rescaling(plan)
+  const relieves = rescales.length === 0 && ring.size_before !== ring.size_after
   const does = [
-    added.length > 0 && `adds ${instances(added)}`,
-    drained.length > 0 && `empties ${instances(drained)}, to be removed`,
+    ...rescales,
     relieves &&
       `relieves instance ${verdict.node}: ${
         ring.size_after < ring.size_before ? 'it gives up half of its tokens' : 'all others double their tokens'
@@ -47,26 +43,24 @@ export const QueuesStats = ({
     ring,
   },
 }) =>
-  html`<${Stats}
-    items=${[
-      {
-        label: 'Longest queue',
-        value: exactly(verdict.longest),
-        note: `the threshold is ${exactly(verdict.threshold)}`,
-        tone: verdict.fires ? 'bad' : 'good',
-      },
-      { label: 'Skew S of the queues', value: percent(skew), note: '0 is even, 100 % is all in one' },
-      {
-        label: 'Tokens',
-        value:
-          ring.size_before === ring.size_after
-            ? count(ring.size_after)
-            : `${count(ring.size_before)} → ${count(ring.size_after)}`,
-        note: 'on the ring',
-      },
-      { label: 'Migration', value: 'Not known', note: 'no key was counted' },
-    ]}
-  />`
+  stats([
+    {
+      label: 'Longest queue',
+      value: exactly(verdict.longest),
+      note: `the threshold is ${exactly(verdict.threshold)}`,
+      tone: verdict.fires ? 'bad' : 'good',
+    },
+    { label: 'Skew S of the queues', value: percent(skew), note: '0 is even, 100 % is all in one' },
+    {
+      label: 'Tokens',
+      value:
+        ring.size_before === ring.size_after
+          ? count(ring.size_after)
+          : `${count(ring.size_before)} → ${count(ring.size_after)}`,
+      note: 'on the ring',
+    },
+    { label: 'Migration', value: 'Not known', note: 'no key was counted' },
+  ])
 
 /** @param {{ plan: OfQueues }} props */
 export function Queues({ plan }) {
@@ -79,14 +73,11 @@ export function Queues({ plan }) {
       height=${250}
       label=${`Queues of ${count(rows.length)} instances. The longest is ${exactly(verdict.longest)}: ${longest}.`}
       depends=${[plan.id]}
-      option=${(/** @type {Palette} */ p) => chart(p, rows, verdict)}
-      data=${{
-        columns: [
-          { head: 'Instance', of: (/** @type {API['Load']} */ i) => `${i.id}` },
-          { head: 'Queue', number: true, of: (/** @type {API['Load']} */ i) => exactly(i.load_before) },
-        ],
-        rows,
-      }}
+      option=${(p) => chart(p, rows, verdict)}
+      data=${dataOf(rows, [
+        ['Instance', (i) => `${i.id}`],
+        ['Queue', (i) => exactly(i.load_before), 'number'],
+      ])}
     />
   <//>`
 }
@@ -98,7 +89,7 @@ export function Queues({ plan }) {
  */
 const chart = (p, rows, verdict) => ({
   grid: { left: 54, right: 10, top: 24, bottom: 26 },
-  tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' } },
+  tooltip: tip((i) => `Instance ${rows[i].id}: ${exactly(rows[i].load_before)}`),
   xAxis: axis(p, { type: 'category', data: rows.map((i) => i.id) }),
   yAxis: axis(p, { type: 'value', min: 0 }),
   series: [

@@ -3,14 +3,8 @@
 import { request, useResource } from '../../api.js'
 import { axis, Chart } from '../../chart.js'
 import { count, counted } from '../../format.js'
-import { html, useState } from '../../html.js'
-import { Card, PlainTable, Resource, Trouble } from '../../parts.js'
-
-/**
- * @import { Resource as Watched } from '../../api.js'
- * @import { Option, Palette } from '../../chart.js'
- * @import { Column } from '../../parts.js'
- */
+import { html } from '../../html.js'
+import { Card, FirstOf, loaded, plainTable, Trouble } from '../../parts.js'
 
 /**
  * The tokens of an instance; before is undefined where it is not known.
@@ -30,27 +24,31 @@ export function Scheme({ plan }) {
   const scheme = plan.ring ? 'ring' : plan.ranges ? 'ranges' : plan.pkg ? 'pkg' : null
   // Its lists are of some length and never change: they are asked for once.
   /** @type {Watched<Plan>} */
-  const lists = useResource(scheme && `v1/plans/${encodeURIComponent(plan.id)}`, {
+  const full = useResource(scheme && `v1/plans/${encodeURIComponent(plan.id)}`, {
     query: { include: 'routing_table' },
   })
   if (scheme === null) return null
-  if (scheme === 'ranges')
-    return html`<${Card} title="Who owns which keys after the plan" aside=${counted(plan.ranges?.size_after, 'range')}>
-      <${Resource}
-        of=${lists}
-        render=${(/** @type {Plan} */ { ranges }) => html`<${Owners} owners=${ranges?.owners ?? []} />`}
-      />
-    <//>`
-  if (scheme === 'pkg')
-    return html`<${Card} title="Candidates of keys" aside=${`${counted(plan.pkg?.size_after, 'key')} in the head`}>
-      <${Resource} of=${lists} render=${(/** @type {Plan} */ { pkg }) => html`<${Head} plan=${plan} pkg=${pkg} />`} />
-    <//>`
-  return html`<${Card} title="Tokens">
-    <${Resource}
-      of=${lists}
-      render=${(/** @type {Plan} */ { ring }) => html`<${Tokens} plan=${plan} ring=${ring} />`}
-    />
+  const { title, aside, draw } = lists[scheme]
+  return html`<${Card} title=${title} class="plan-owners" aside=${aside?.(plan)}>
+    ${loaded(full, (shown) => draw(shown, plan))}
   <//>`
+}
+
+/** @typedef {{ title: string, aside?: (plan: Plan) => string, draw: (full: Plan, plan: Plan) => Children }} List */
+
+/** @type {Record<string, List>} */
+const lists = {
+  ranges: {
+    title: 'Who owns which keys after the plan',
+    aside: ({ ranges }) => counted(ranges?.size_after, 'range'),
+    draw: ({ ranges }) => html`<${FirstOf} of=${ranges?.owners ?? []} step=${ownersShown} render=${ownersTable} />`,
+  },
+  pkg: {
+    title: 'Candidates of keys',
+    aside: ({ pkg }) => `${counted(pkg?.size_after, 'key')} in the head`,
+    draw: ({ pkg }, plan) => html`<${Head} plan=${plan} pkg=${pkg} />`,
+  },
+  ring: { title: 'Tokens', draw: ({ ring }, plan) => html`<${Tokens} plan=${plan} ring=${ring} />` },
 }
 
 /**
@@ -59,7 +57,6 @@ export function Scheme({ plan }) {
  * @param {{ plan: Plan, pkg: API['PkgDiff'] }} props
  */
 function Head({ plan, pkg }) {
-  const [most, show] = useState(ownersShown)
   /** @param {(i: API['Load']) => number | undefined} of */
   const sum = (of) => count(plan.instances.reduce((all, i) => all + (of(i) ?? 0), 0))
   const rows = [
@@ -75,61 +72,31 @@ function Head({ plan, pkg }) {
     ${
       rows.length === 0
         ? html`<p class="muted">No key enters or leaves the head, or gets another number of candidates.</p>`
-        : html`<div class="plan-owners">
-            <${PlainTable}
-              caption="Keys that get another number of candidates"
-              rows=${rows.slice(0, most)}
-              columns=${
-                /** @type {Column<{ key: string, choices: string }>[]} */ ([
-                  { head: 'Key', of: (r) => html`<code class="plan-key" title=${r.key}>${r.key}</code>` },
-                  { head: 'Candidates', number: true, of: (r) => r.choices },
-                ])
-              }
-            />
-          </div>`
-    }
-    ${
-      most < rows.length &&
-      html`<p>
-        <button type="button" onClick=${() => show(most + 5 * ownersShown)}>Show more of ${count(rows.length)}</button>
-      </p>`
+        : html`<${FirstOf} of=${rows} step=${ownersShown} render=${headTable} />`
     }
   `
 }
 
-/** @param {{ owners: API['RangeOwner'][] }} props */
-function Owners({ owners }) {
-  const [most, show] = useState(ownersShown)
-  return html`
-    <div class="plan-owners">
-      <${PlainTable}
-        caption="Ranges of keys and the instances that own them"
-        rows=${owners.slice(0, most)}
-        columns=${
-          /** @type {Column<API['RangeOwner']>[]} */ ([
-            { head: 'From', of: (o) => html`<${End} at=${o.from} none="the least key" />` },
-            { head: 'To, exclusive', of: (o) => html`<${End} at=${o.to} none="the greatest key" />` },
-            { head: 'Instance', number: true, of: (o) => o.instance },
-          ])
-        }
-      />
-    </div>
-    ${
-      most < owners.length &&
-      html`<p>
-        <button type="button" onClick=${() => show(most + 5 * ownersShown)}>
-          Show more of ${count(owners.length)}
-        </button>
-      </p>`
-    }
-  `
-}
+/** @param {{ key: string, choices: string }[]} rows */
+const headTable = (rows) =>
+  plainTable('Keys that get another number of candidates', rows, [
+    ['Key', (r) => html`<code class="plan-key clip" title=${r.key}>${r.key}</code>`],
+    ['Candidates', (r) => r.choices, 'number'],
+  ])
+
+/** @param {API['RangeOwner'][]} owners */
+const ownersTable = (owners) =>
+  plainTable('Ranges of keys and the instances that own them', owners, [
+    ['From', (o) => html`<${End} at=${o.from} none="the least key" />`],
+    ['To, exclusive', (o) => html`<${End} at=${o.to} none="the greatest key" />`],
+    ['Instance', (o) => o.instance, 'number'],
+  ])
 
 /** @param {{ at: string | null, none: string }} props */
 const End = ({ at, none }) =>
   at === null || at === ''
     ? html`<span class="muted">${none}</span>`
-    : html`<code class="plan-key" title=${at}>${at}</code>`
+    : html`<code class="plan-key clip" title=${at}>${at}</code>`
 
 /** @param {{ plan: Plan, ring: API['RingDiff'] }} props */
 function Tokens({ plan, ring }) {
@@ -160,32 +127,19 @@ function Tokens({ plan, ring }) {
         option=${(p) => positions(p, changed, added, removed)}
       />`
     }
-    <div class="plan-owners">
-      <${PlainTable}
-        caption="Tokens of each instance"
-        rows=${rows}
-        rowKey=${(/** @type {Row} */ r) => r.id}
-        columns=${
-          /** @type {Column<Row>[]} */ ([
-            { head: 'Instance', of: (r) => r.id },
-            { head: 'Before', number: true, of: (r) => count(r.before) },
-            { head: 'Added', number: true, of: (r) => (r.added > 0 ? `+${count(r.added)}` : '') },
-            { head: 'Removed', number: true, of: (r) => (r.removed > 0 ? `−${count(r.removed)}` : '') },
-            {
-              head: 'After',
-              number: true,
-              of: (r) => count(r.before === undefined ? undefined : r.before + r.added - r.removed),
-            },
-          ])
-        }
-      />
-    </div>
-    ${
-      before.problem &&
-      html`<p class="hint">
+${plainTable('Tokens of each instance', rows, [
+  ['Instance', (r) => r.id],
+  ['Before', (r) => count(r.before), 'number'],
+  ['Added', (r) => (r.added > 0 ? `+${count(r.added)}` : ''), 'number'],
+  ['Removed', (r) => (r.removed > 0 ? `−${count(r.removed)}` : ''), 'number'],
+  ['After', (r) => count(r.before === undefined ? undefined : r.before + r.added - r.removed), 'number'],
+])}
+${
+  before.problem &&
+  html`<p class="hint">
         How many tokens each instance had is not known any more: the base version is no longer kept.
       </p>`
-    }
+}
   `
 }
 
@@ -199,21 +153,14 @@ function Tokens({ plan, ring }) {
  * @returns {Row[]}
  */
 function tokensOf(plan, base, added, removed) {
-  /** @param {API['RingToken'][]} tokens */
-  const by = (tokens) => {
-    /** @type {Map<number, number>} */
-    const sums = new Map()
-    for (const { instance } of tokens) sums.set(instance, (sums.get(instance) ?? 0) + 1)
-    return sums
-  }
-  const [come, go] = [by(added), by(removed)]
+  const [come, go] = [added, removed].map((tokens) => Map.groupBy(tokens, (t) => t.instance))
   const had = base && new Map(base.map((t) => [t.instance, t.tokens]))
   const ids = [...new Set([...plan.instances.map((i) => i.id), ...come.keys(), ...go.keys()])].sort((a, b) => a - b)
   return ids.map((id) => ({
     id,
     before: had && (had.get(id) ?? 0),
-    added: come.get(id) ?? 0,
-    removed: go.get(id) ?? 0,
+    added: come.get(id)?.length ?? 0,
+    removed: go.get(id)?.length ?? 0,
   }))
 }
 

@@ -2,9 +2,7 @@
 
 import { amount, counted, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { Card, PlainTable } from '../../parts.js'
-
-/** @import { Column } from '../../parts.js' */
+import { Card, plainTable } from '../../parts.js'
 
 const whole = 65536 // the weight of a whole key
 
@@ -37,19 +35,13 @@ export function Splits({ plan }) {
         ' Routers send each message to the part whose instance they have sent the fewest: shares are what to expect.'
       }
     </p>
-    <${PlainTable}
-      caption="Split keys, the costliest first"
-      rows=${keys}
-      columns=${
-        /** @type {Column<API['SplitKey']>[]} */ ([
-          { head: 'Key', of: (k) => html`<code class="plan-key" title=${k.key}>${k.key}</code>` },
-          { head: 'Cost', number: true, of: (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>` },
-          { head: 'Goes to instance', of: (k) => partsText(k.parts) },
-          { head: 'Why', of: (k) => causes[k.cause] },
-          { head: 'In the table', of: (k) => (k.changed ? 'changes' : 'stays as it is') },
-        ])
-      }
-    />
+    ${plainTable('Split keys, the costliest first', keys, [
+      ['Key', (k) => html`<code class="plan-key clip" title=${k.key}>${k.key}</code>`],
+      ['Cost', (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>`, 'number'],
+      ['Goes to instance', (k) => partsText(k.parts)],
+      ['Why', (k) => causes[k.cause]],
+      ['In the table', (k) => (k.changed ? 'changes' : 'stays as it is')],
+    ])}
   <//>`
 }
 

@@ -11,8 +11,6 @@ import { explained } from '../../terms.js'
 import { cause, certificate, endWords, phaseWords, reasons, reasonWords, tableOf } from '../../words.js'
 import { fillingWords } from './filling.js'
 
-/** @import { Resource } from '../../api.js' */
-
 /** @typedef {[name: string, value: Children]} Fact */
 
 /**
@@ -35,7 +33,7 @@ export function Verdict({ plan }) {
   return html`<${Card} title="Verdict" class="third">
     <p class="plan-first">${first}</p>
     ${others.map((text) => html`<p key=${text}>${text}</p>`)}
-    ${kept.map((text) => html`<p class="plan-broken" key=${text}>${text}</p>`)}
+    ${kept.map((text) => html`<p class="toned bad" key=${text}>${text}</p>`)}
     ${
       fits(plan) &&
       plan.table_within_limit &&
@@ -91,7 +89,7 @@ export function InTheWay({ pending, thetaMax }) {
  * How many migrations of each reason a stored plan has: a resource, of null where it has none to count.
  *
  * @param {Plan | null} plan
- * @returns {Resource<Record<string, number>>}
+ * @returns {Watched<Record<string, number>>}
  */
 export function useReasons(plan) {
   const known = plan !== null && plan.migration.keys > 0 && plan.migrates !== 'classes'
@@ -114,11 +112,8 @@ export function useReasons(plan) {
  */
 export function reasonsOf({ migrates, plan }) {
   if (migrates === 'classes') return null
-  /** @type {Record<string, number>} */
-  const counts = Object.fromEntries(reasons.map((reason) => [reason, 0]))
-  for (const { reason } of /** @type {API['Migration'][]} */ (plan?.migrations ?? []))
-    counts[reason] = (counts[reason] ?? 0) + 1
-  return counts
+  const moves = /** @type {API['Migration'][]} */ (plan?.migrations ?? [])
+  return Object.fromEntries([...Map.groupBy(moves, (m) => m.reason)].map(([reason, of]) => [reason, of.length]))
 }
 
 /**
@@ -153,7 +148,7 @@ function Reasons({ counts, what }) {
   if (present.length === 0) return null
   const total = present.reduce((sum, [, n]) => sum + n, 0)
   return html`
-    <h3 class="plan-first-head">Why ${what} move</h3>
+    <h3>Why ${what} move</h3>
     <ul class="plan-reasons">
       ${present.map(
         ([reason, n]) => html`<li key=${reason}>

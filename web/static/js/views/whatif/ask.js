@@ -6,11 +6,7 @@ import { useCallback, useEffect, useRef, useState } from '../../html.js'
 import { lower, valueOf, varied } from '../../strategies.js'
 import { rowsAt } from './csv.js'
 
-/**
- * @import { Problem } from '../../api.js'
- * @import { Asked } from '../../shell.js'
- * @import { Survey } from './csv.js'
- */
+/** @import { Survey } from './csv.js' */
 
 /** @typedef {API['WhatIfResult']} Result */
 
@@ -47,13 +43,6 @@ import { rowsAt } from './csv.js'
 /** The parameters of the hash function that a query can say. */
 export const hashFields = ['hash_function', 'tokens_per_instance', 'max_parallelism', 'key_type', 'partitions']
 
-/**
- * The parameters that are said; what is not limited at all is left out of a query.
- *
- * @param {Grid['values']} values
- */
-const saidOf = (values) => Object.fromEntries(Object.entries(values).filter(([, list]) => list.length > 0))
-
 /** @param {object} limit */
 const limitText = (limit) =>
   Object.entries(limit)
@@ -87,7 +76,11 @@ export function requestOf(source, grid, plans = false) {
   if (source.kind === 'interval') {
     return {
       path: `v1/plans/${encodeURIComponent(source.plan.id)}/replay`,
-      body: { strategies: grid.strategies, parameters: saidOf(grid.values), ...(plans && { plans }) },
+      body: {
+        strategies: grid.strategies,
+        parameters: Object.fromEntries(Object.entries(grid.values).filter(([, list]) => list.length > 0)),
+        ...(plans && { plans }),
+      },
     }
   }
   return {
@@ -155,7 +148,7 @@ const send = ({ path, query, body, type }, signal) => request('POST', path, { qu
  */
 async function explain(problem, source) {
   if (problem.errors.length === 0) return problem
-  /** @param {import('../../api.js').FieldError} error */
+  /** @param {FieldError} error */
   const rowOf = ({ pointer }) => (source.kind === 'csv' ? pointer?.match(/^\/(\d+)(?:\/(.+))?$/) : null)
   /** @type {Map<number, import('../../csv.js').Row>} */
   const rows =
@@ -258,7 +251,7 @@ export function useRun() {
  * @param {AbortSignal} signal
  */
 export async function planOf(result, source, signal) {
-  /** @type {import('../../api.js').Answer<Answer>} */
+  /** @type {{ data: Answer }} */
   const { data } = await send(requestOf(source, gridOf(result, source), true), signal)
   const [found] = data.results
   return { ...found, key_encoding: data.key_encoding, input_hash: data.input_hash }

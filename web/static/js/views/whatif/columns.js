@@ -2,7 +2,7 @@
 
 import { Records } from '../../csv.js'
 import { html, useId, useMemo, useState } from '../../html.js'
-import { Field, PlainTable } from '../../parts.js'
+import { plainTable, selectField } from '../../parts.js'
 import { recordsOf } from './csv.js'
 
 /** @import { Survey } from './csv.js' */
@@ -190,6 +190,22 @@ async function documented(body, { delimiter, named, columns }) {
   return [...parts, begun]
 }
 
+/**
+ * A few rows of a text, below the heads of their columns.
+ *
+ * @param {string} caption
+ * @param {string[][]} rows
+ * @param {Children[]} heads
+ */
+export const sampleTable = (caption, rows, heads) =>
+  html`<div class="whatif-rows">
+    ${plainTable(
+      caption,
+      rows,
+      heads.map((head, c) => [head, (cells) => html`<span class="clip" title=${cells[c]}>${cells[c] ?? ''}</span>`]),
+    )}
+  </div>`
+
 /** @param {{ of: string | undefined }} props */
 const Use = ({ of }) => html`<span class=${of ? 'whatif-own' : 'whatif-unused'}>${of ?? 'left out'}</span>`
 
@@ -236,59 +252,38 @@ export function Columns({ body, head, use }) {
   }
   return html`<form class="whatif-columns" aria-labelledby=${title} onSubmit=${submit}>
     <h3 id=${title}>Which column is what?</h3>
-    <div class="whatif-fields">
-      <${Field} label="Between cells">
-        ${(id) =>
-          html`<select
-            id=${id}
-            name="delimiter"
-            value=${reading.delimiter}
-            onChange=${(e) => reread({ delimiter: e.currentTarget.value })}
-          >
-            ${Object.entries(delimiters).map(
-              ([char, word]) => html`<option value=${char} key=${word}>${word}</option>`,
-            )}
-          </select>`}
-      <//>
-      <${Field} label="First line">
-        ${(id) =>
-          html`<select
-            id=${id}
-            name="header"
-            value=${reading.named ? 'names' : 'row'}
-            onChange=${(e) => reread({ named: e.currentTarget.value === 'names' })}
-          >
-            <option value="names">names of the columns</option>
-            <option value="row">a row already</option>
-          </select>`}
-      <//>
-      ${fields.map(
-        ({ name }) => html`<${Field} label=${labels[name]} key=${name}>
-          ${(id) =>
-            html`<select
-              id=${id}
-              name=${name}
-              value=${reading.columns[name] ?? ''}
-              onChange=${(e) => choose(name, e.currentTarget.value)}
-            >
-              <option value="">none</option>
-              ${names.map((column, c) => html`<option value=${c} key=${c}>${column}</option>`)}
-            </select>`}
-        <//>`,
+    <div class="fields">
+      ${selectField(
+        'Between cells',
+        reading.delimiter,
+        Object.entries(delimiters),
+        (delimiter) => reread({ delimiter }),
+        { name: 'delimiter' },
+      )}
+      ${selectField(
+        'First line',
+        reading.named ? 'names' : 'row',
+        Object.entries({ names: 'names of the columns', row: 'a row already' }),
+        (header) => reread({ named: header === 'names' }),
+        { name: 'header' },
+      )}
+      ${fields.map(({ name }) =>
+        selectField(
+          labels[name],
+          reading.columns[name] ?? '',
+          [['', 'none'], ...names.map((column, c) => [c, column])],
+          (value) => choose(name, value),
+          { key: name, name },
+        ),
       )}
     </div>
-    <${PlainTable}
-      caption="The first rows as they are read"
-      class="whatif-rows"
-      columns=${names.map((name, c) => ({
-        head: html`${name}<${Use} of=${fields.find((f) => reading.columns[f.name] === c)?.name} />`,
-        of: (/** @type {string[]} */ cells) =>
-          html`<span class="whatif-cell" title=${cells[c]}>${cells[c] ?? ''}</span>`,
-      }))}
-      rows=${rows}
-    />
-    <div class="bar">
-      <p class=${wrong ? 'whatif-wrong' : 'hint'} role="status">
+    ${sampleTable(
+      'The first rows as they are read',
+      rows,
+      names.map((name, c) => html`${name}<${Use} of=${fields.find((f) => reading.columns[f.name] === c)?.name} />`),
+    )}
+    <div class="row bar">
+      <p class=${wrong ? 'toned bad' : 'hint'} role="status">
         ${wrong || 'Columns that are left out are not sent.'}
       </p>
       <button type="submit" class="primary" disabled=${wrong !== '' || busy}>Use these columns</button>

@@ -108,7 +108,6 @@ const largest = 1 << 22 // bytes that a link may unfold to
 /**
  * @param {string | Uint8Array<ArrayBuffer>} data
  * @param {CompressionStream | DecompressionStream} through
- * @returns {ReadableStream<Uint8Array<ArrayBuffer>>}
  */
 const pipe = (data, through) => new Blob([data]).stream().pipeThrough(through)
 

@@ -4,10 +4,7 @@ import { count, duration, percent, state, stateOnly } from '../../format.js'
 import { fits } from '../../judge.js'
 import { lower, strategies, strategyTitle, textOf, valueOf, varied } from '../../strategies.js'
 
-/**
- * @import { Parameter } from '../../strategies.js'
- * @import { Result } from './ask.js'
- */
+/** @import { Result } from './ask.js' */
 
 /**
  * A figure of results: text writes it in a sentence, cell in a column. It is whole where
@@ -81,7 +78,7 @@ export const strategiesIn = (results) =>
  * @param {Result[]} results
  */
 export function differences(results) {
-  /** @param {Parameter} p */
+  /** @param {API['ParameterInfo']} p */
   const values = (p) => new Set(results.map((r) => JSON.stringify(valueOf(r.parameters, p))))
   const all = varied()
   return {
@@ -125,34 +122,15 @@ export const isPlan = (r, plan) =>
   varied().every((p) => JSON.stringify(valueOf(r.parameters, p)) === JSON.stringify(valueOf(plan.parameters, p)))
 
 /**
- * What a result comes to: two of the same outcome differ only in how they were found.
- *
- * @param {Result} r
- */
-const outcomeOf = (r) =>
-  JSON.stringify([r.theta.after, r.migration, r.routing_table.size_after, r.balanced, r.table_within_limit])
-
-/**
  * The results of different outcomes, the first of each, with the others of the same outcome.
  *
  * @param {Result[]} results
- * @returns {Map<Result, Result[]>}
  */
 export function merged(results) {
-  /** @type {Map<string, Result>} */
-  const firsts = new Map()
-  /** @type {Map<Result, Result[]>} */
-  const out = new Map()
-  for (const r of results) {
-    const first = firsts.get(outcomeOf(r))
-    if (first) {
-      out.get(first)?.push(r)
-      continue
-    }
-    firsts.set(outcomeOf(r), r)
-    out.set(r, [])
-  }
-  return out
+  const outcomes = Map.groupBy(results, (r) =>
+    JSON.stringify([r.theta.after, r.migration, r.routing_table.size_after, r.balanced, r.table_within_limit]),
+  )
+  return new Map([...outcomes.values()].map(([first, ...others]) => [first, others]))
 }
 
 /** @param {Result} r */

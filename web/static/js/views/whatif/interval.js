@@ -3,15 +3,12 @@
 import { useList, useResource } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
 import { html } from '../../html.js'
-import { Empty, Field, Loading, Resource, Status, Time, Trouble } from '../../parts.js'
+import { Empty, loaded, Loading, selectField, Status, Time, Trouble } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { statusWords } from '../../words.js'
 
-/**
- * @import { Items, Resource as Watched } from '../../api.js'
- * @import { Source } from './ask.js'
- */
+/** @import { Source } from './ask.js' */
 
 const mostPlans = 1_000
 
@@ -33,9 +30,6 @@ export function useInterval(query) {
   return { plan, operators, operator, plans }
 }
 
-/** @param {PlanSummary[]} plans */
-const epochs = (plans) => new Set(plans.map((p) => p.epoch)).size > 1
-
 /**
  * An interval in a line.
  *
@@ -53,10 +47,9 @@ const told = (p, many) =>
  */
 export function Interval({ interval }) {
   const { operators } = interval
-  return html`<${Resource}
-    of=${operators}
-    rows=${2}
-    render=${({ items }) =>
+  return loaded(
+    operators,
+    ({ items }) =>
       items.length === 0 && !interval.plan.data
         ? html`<${Empty} title="This server has no operators yet">
             <p>
@@ -64,8 +57,9 @@ export function Interval({ interval }) {
               see <a href="#/">how to begin</a>.
             </p>
           <//>`
-        : html`<${Choice} ...${interval} items=${items} />`}
-  />`
+        : html`<${Choice} ...${interval} items=${items} />`,
+    2,
+  )
 }
 
 /** @param {Chosen & { items: API['Operator'][] }} props */
@@ -73,23 +67,16 @@ function Choice({ items, operator, plans, plan }) {
   const sorted = [...items].sort((a, b) => (a.name < b.name ? -1 : 1))
   const chosen = items.find((o) => o.name === operator)
   return html`
-    <${Field} label="Operator">
-      ${(id) => html`<select
-        id=${id}
-        value=${operator ?? ''}
-        onChange=${(e) => setQuery({ operator: e.currentTarget.value, plan: null, open: null, run: null })}
-      >
-        <option value="">Choose an operator</option>
-        ${operator && !chosen && html`<option value=${operator}>${operator}</option>`}
-        ${sorted.map(
-          (o) =>
-            html`<option value=${o.name} key=${o.name}>
-              ${o.name}
-              ${o.scheme === 'table' ? '' : ` (${o.scheme})`}
-            </option>`,
-        )}
-      </select>`}
-    <//>
+    ${selectField(
+      'Operator',
+      operator ?? '',
+      [
+        ['', 'Choose an operator'],
+        operator && !chosen && [operator, operator],
+        ...sorted.map((o) => [o.name, o.scheme === 'table' ? o.name : `${o.name} (${o.scheme})`]),
+      ].filter(Boolean),
+      (name) => setQuery({ operator: name, plan: null, open: null, run: null }),
+    )}
     ${
       operator &&
       (chosen && chosen.scheme !== 'table'
@@ -143,27 +130,24 @@ function Intervals({ plans, plan, kept }) {
     return html`<${Empty} title="It has no interval yet">
       <p>Its intervals can be planned again once it was sent statistics.</p>
     <//>`
-  const many = epochs(items)
+  const many = new Set(items.map((p) => p.epoch)).size > 1
   const id = plan.data?.id ?? ''
-  return html`<${Field}
-    label="Interval"
-    hint=${
-      more
+  return selectField(
+    'Interval',
+    id,
+    [
+      ['', 'Choose an interval'],
+      plan.data && !items.some((p) => p.id === id) && [id, told(plan.data, true)],
+      ...items.map((p) => [p.id, told(p, many)]),
+    ].filter(Boolean),
+    (to) => setQuery({ plan: to, open: null, run: null }),
+    {
+      hint: more
         ? `The newest ${count(mostPlans)} are listed; older ones are reached from their plans.`
         : plans.data.items.length > items.length &&
-          `The statistics of the newest ${count(kept)} are kept; older ones cannot be planned again.`
-    }
-  >
-    ${(field) => html`<select
-      id=${field}
-      value=${id}
-      onChange=${(e) => setQuery({ plan: e.currentTarget.value, open: null, run: null })}
-    >
-      <option value="">Choose an interval</option>
-      ${plan.data && !items.some((p) => p.id === id) && html`<option value=${id}>${told(plan.data, true)}</option>`}
-      ${items.map((p) => html`<option value=${p.id} key=${p.id}>${told(p, many)}</option>`)}
-    </select>`}
-  <//>`
+          `The statistics of the newest ${count(kept)} are kept; older ones cannot be planned again.`,
+    },
+  )
 }
 
 /**

@@ -56,7 +56,7 @@ function Propose({ result, source, title, onClose }) {
         <p class="hint">Kept with the plan; may be left out.</p>
       </div>
       ${problem && html`<${Trouble} problem=${problem} />`}
-      <footer class="form-foot">
+      <footer class="row form-foot">
         <button type="button" onClick=${onClose}>Cancel</button>
         <button type="submit" class="primary" disabled=${busy}>
           ${waits ? 'Replace' : 'Propose'}
@@ -108,7 +108,7 @@ export function Opened({ answer, source, query }) {
  * @param {Plan | null} plan
  */
 function useNewest(operator, plan) {
-  /** @type {import('../../api.js').Resource<API['Operator']>} */
+  /** @type {Watched<API['Operator']>} */
   const found = useResource(operator && `v1/operators/${encodeURIComponent(operator)}`)
   return found.data !== null && found.data.last_epoch === plan?.epoch && found.data.last_interval === plan?.interval
 }
@@ -146,9 +146,9 @@ function One({ result, answer, source }) {
   const newest = useNewest(waits ? plan.operator : null, plan)
   const may = plan !== null && (waits ? newest : ended.includes(plan.status)) && !isPlan(result, plan)
   return html`
-    <header class="title">
+    <header class="row title">
       <h2 class="whatif-title">${title}</h2>
-      <div class="title-aside">
+      <div class="row title-aside">
         ${
           may &&
           html`<button type="button" class="primary" onClick=${() => propose(true)}>

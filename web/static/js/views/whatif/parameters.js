@@ -3,16 +3,14 @@
 import { counted } from '../../format.js'
 import { useId } from 'preact/hooks'
 import { html } from '../../html.js'
+import { Checks } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { knows, mostPlans, strategies, strategyTitle, textOf, valueOf, varied } from '../../strategies.js'
 import { combinations, parse, readerOf } from './values.js'
 
-/**
- * @import { Parameter } from '../../strategies.js'
- * @import { Grid } from './ask.js'
- */
+/** @import { Grid } from './ask.js' */
 
-/** @typedef {Parameter & { grid: string }} Varied */
+/** @typedef {API['ParameterInfo'] & { grid: string }} Varied */
 
 /**
  * What is said of each parameter, as it was typed.
@@ -73,7 +71,6 @@ export function parametersOf(query, plan) {
  * @param {Grid} grid
  * @param {{ plans: number }} total
  * @param {PlanParameters | undefined} own
- * @returns {string | undefined}
  */
 function refused(grid, total, own) {
   const { objective: goals = [], migration_limit: limits = [] } = grid.values
@@ -135,64 +132,39 @@ function Values({ of: p, placeholder, texts, problems }) {
       aria-describedby="${id}-hint"
       onInput=${(e) => change(texts, p.grid, e.currentTarget.value)}
     />
-    <p class="hint ${problem ? 'whatif-wrong' : ''}" id="${id}-hint" aria-live="polite">${problem ?? p.help}</p>
+    <p class="hint ${problem ? 'toned bad' : ''}" id="${id}-hint" aria-live="polite">${problem ?? p.help}</p>
   </div>`
 }
 
 /** @param {Said} props */
 function Strategies({ texts, grid }) {
-  /**
-   * @param {string} name
-   * @param {boolean} on
-   */
-  const turn = (name, on) => {
-    const all = strategies().map((s) => s.name)
-    change(texts, 'strategies', all.filter((s) => (s === name ? on : grid.strategies.includes(s))).join() || 'none')
-  }
   return html`<fieldset>
     <legend>Strategies</legend>
     <div class="whatif-strategies">
-      ${strategies().map(
-        ({ name, summary }) => html`<label class="check" key=${name}>
-          <input
-            type="checkbox"
-            checked=${grid.strategies.includes(name)}
-            onChange=${(e) => turn(name, e.currentTarget.checked)}
-          />
-          <span><strong>${strategyTitle(name)}</strong> <span class="muted">${summary}</span></span>
-        </label>`,
-      )}
+      <${Checks}
+        of=${strategies().map(({ name, summary }) => [
+          name,
+          html`<span><strong>${strategyTitle(name)}</strong> <span class="muted">${summary}</span></span>`,
+        ])}
+        chosen=${grid.strategies}
+        onChange=${(all) => change(texts, 'strategies', all.join() || 'none')}
+      />
     </div>
   </fieldset>`
 }
 
 /** @param {Said & { of: Varied }} props */
-function Checks({ of: p, texts, grid }) {
-  /**
-   * @param {string} value
-   * @param {boolean} on
-   */
-  const turn = (value, on) => {
-    const all = p.choices.map((c) => c.value)
-    change(texts, p.grid, all.filter((c) => (c === value ? on : grid.values[p.grid].includes(c))).join())
-  }
-  return html`<fieldset>
+const Choices = ({ of: p, texts, grid }) =>
+  html`<fieldset>
     <legend>${p.label}</legend>
-    <div class="whatif-checks">
-      ${p.choices.map(
-        ({ value, label, help }) =>
-          html`<label class="check" key=${value} title=${help}>
-            <input
-              type="checkbox"
-              checked=${grid.values[p.grid].includes(value)}
-              onChange=${(e) => turn(value, e.currentTarget.checked)}
-            />
-            ${label}
-          </label>`,
-      )}
+    <div class="row checks">
+      <${Checks}
+        of=${p.choices.map(({ value, label, help }) => [value, label, help])}
+        chosen=${grid.values[p.grid]}
+        onChange=${(all) => change(texts, p.grid, all.join())}
+      />
     </div>
   </fieldset>`
-}
 
 /**
  * The form of the parameters; plan is that of the interval, whose values hold where nothing is said.
@@ -208,7 +180,7 @@ export function Parameters({ parameters: { texts, grid, problems }, plan }) {
   const usual = (p) => (own ? `as it was: ${textOf(p, valueOf(own, p))}` : textOf(p, p.default))
   /** @param {Varied[]} list */
   const fields = (list) =>
-    html`<div class="whatif-fields">
+    html`<div class="fields">
       ${list
         .filter((p) => p.type !== 'choice')
         .map(
@@ -217,9 +189,7 @@ export function Parameters({ parameters: { texts, grid, problems }, plan }) {
               key=${p.grid}
               of=${p}
               placeholder=${usual(p)}
-              texts=${texts}
-              grid=${grid}
-              problems=${problems}
+              ...${{ texts, grid, problems }}
             />`,
         )}
     </div>`
@@ -231,7 +201,7 @@ export function Parameters({ parameters: { texts, grid, problems }, plan }) {
       <summary>More</summary>
       ${more
         .filter((p) => p.type === 'choice')
-        .map((p) => html`<${Checks} key=${p.grid} of=${p} texts=${texts} grid=${grid} problems=${problems} />`)}
+        .map((p) => html`<${Choices} key=${p.grid} of=${p} texts=${texts} grid=${grid} problems=${problems} />`)}
       ${fields(more)}
     </details>
   `

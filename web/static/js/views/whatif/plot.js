@@ -1,15 +1,15 @@
 // The trade-off: results as points, by two figures and the colour of a third.
 
-import { axis, Chart } from '../../chart.js'
+import { axis, Chart, descending } from '../../chart.js'
 import { counted } from '../../format.js'
 import { html } from '../../html.js'
+import { choose } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
 import { lower, strategies, strategyTitle } from '../../strategies.js'
 import { differences, keeps, measures, settings, settingText, strategiesIn, titleOf, verdict } from './figures.js'
 
 /**
- * @import { Option, Palette } from '../../chart.js'
  * @import { Result } from './ask.js'
  * @import { Measure } from './figures.js'
  */
@@ -40,7 +40,6 @@ const corners = (n, angle, near = 1) =>
 
 const up = -Math.PI / 2
 /** The shapes of the strategies, in the order in which these are listed. */
-/** @type {[x: number, y: number][][]} */
 const shapes = [
   corners(32, 0),
   corners(4, up),
@@ -98,23 +97,13 @@ const axesOf = (query) => {
 }
 
 /**
- * The results on the front that no other beats on the two axes shown, along the one across.
+ * The points of the results on the front that no other beats on the two axes shown, along the one across.
  *
  * @param {Result[]} results
  * @param {Axes} axes
  */
-function front(results, axes) {
-  const [x, y] = [measures[axes.x].of, measures[axes.y].of]
-  let least = Infinity
-  return results
-    .filter((r) => r.pareto)
-    .sort((a, b) => x(a) - x(b) || y(a) - y(b))
-    .filter((r) => {
-      if (y(r) >= least) return false
-      least = y(r)
-      return true
-    })
-}
+const front = (results, axes) =>
+  descending(results.filter((r) => r.pareto).map((r) => [measures[axes.x].of(r), measures[axes.y].of(r)]))
 
 /** @param {Result} r */
 function tooltip(r) {
@@ -194,7 +183,7 @@ const spread = (values) => {
  * @param {Palette} p
  * @param {Measure} measure
  * @param {Result[]} results
- * @param {Option} more
+ * @param {ChartOption} more
  */
 const valueAxis = (p, { head, cell, whole, of }, results, more) =>
   spread(results.map(of))
@@ -289,7 +278,7 @@ function option(p, width, results, axes) {
         z: 1,
         lineStyle: { color: p.muted, width: 1.5, type: 'dashed' },
         tooltip: { show: false },
-        data: front(results, axes).map((r) => [x.of(r), y.of(r)]),
+        data: front(results, axes),
       },
     ],
   }
@@ -313,13 +302,13 @@ function sentence(results, axes) {
 }
 
 /** @param {{ name: keyof Axes, label: string, axes: Axes }} props */
-function Axis({ name, label, axes }) {
-  return html`<label class="whatif-axis">
-    ${label} <select value=${axes[name]} onChange=${(e) => setQuery({ [name]: e.currentTarget.value })}>
-      ${Object.entries(measures).map(([id, { head }]) => html`<option value=${id} key=${id}>${head}</option>`)}
-    </select>
-  </label>`
-}
+const Axis = ({ name, label, axes }) =>
+  choose(
+    label,
+    axes[name],
+    Object.entries(measures).map(([id, { head }]) => [id, head]),
+    (id) => setQuery({ [name]: id }),
+  )
 
 /**
  * The chart. results are those that are shown; handle gets the chart; onHover is told
@@ -339,7 +328,7 @@ export function Plot({ results, query, handle, onHover, onOpen }) {
   const line = front(plotted, axes).length
   const name = JSON.stringify([axes, plotted.map((r) => [r.strategy, r.parameters, r.theta.after, r.timing])])
   return html`
-    <div class="whatif-axes">
+    <div class="row whatif-axes">
       <${Axis} name="y" label="Up" axes=${axes} />
       <${Axis} name="x" label="Across" axes=${axes} />
       <${Axis} name="colour" label="Colour" axes=${axes} />

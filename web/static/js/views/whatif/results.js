@@ -2,7 +2,7 @@
 
 import { count, counted } from '../../format.js'
 import { html, useCallback, useEffect, useMemo, useRef, useState } from '../../html.js'
-import { Card, Empty, SortHead, sorted } from '../../parts.js'
+import { Card, check, Checks, Empty, paretoMark, sortedTable } from '../../parts.js'
 import { here, link, setQuery } from '../../route.js'
 import { lower, strategyTitle } from '../../strategies.js'
 import { nameOf } from './ask.js'
@@ -33,23 +33,14 @@ const opened = (result) => link(['what-if'], { ...here().query, open: nameOf(res
  */
 function filtered(results, query) {
   const show = query.show?.split(',')
-  const most = thetaMost(query)
+  const typed = parseFloat((query.theta_most ?? '').replace(',', '.'))
+  const most = Number.isNaN(typed) ? Infinity : typed / 100 + 1e-9
   const kept = results.filter(
     (r) => (show?.includes(r.strategy) ?? true) && (query.pareto !== '1' || r.pareto) && r.theta.after <= most,
   )
   /** @type {Map<Result, Result[]>} */
   const apart = new Map(kept.map((r) => [r, []]))
   return query.equal === '1' ? apart : merged(kept)
-}
-
-/**
- * The greatest θ that is shown.
- *
- * @param {Query} query
- */
-function thetaMost({ theta_most: text = '' }) {
-  const most = parseFloat(text.replace(',', '.'))
-  return Number.isNaN(most) ? Infinity : most / 100 + 1e-9
 }
 
 /** What shows all results. */
@@ -59,42 +50,16 @@ const everything = { show: null, pareto: null, theta_most: null }
 function Filters({ results, query }) {
   const all = strategiesIn(results)
   const show = query.show?.split(',') ?? all
-  /**
-   * @param {string} name
-   * @param {boolean} on
-   */
-  const turn = (name, on) => {
-    const now = all.filter((s) => (s === name ? on : show.includes(s)))
-    setQuery({ show: now.length === all.length ? null : now.join() || 'none' })
-  }
-  return html`<fieldset class="whatif-filters">
+  /** @param {string[]} now */
+  const choose = (now) => setQuery({ show: now.length === all.length ? null : now.join() || 'none' })
+  return html`<fieldset class="row whatif-filters">
     <legend class="visually-hidden">Shown results</legend>
     ${
       all.length > 1 &&
-      all.map(
-        (s) =>
-          html`<label class="check" key=${s}>
-            <input type="checkbox" checked=${show.includes(s)} onChange=${(e) => turn(s, e.currentTarget.checked)} />
-            ${strategyTitle(s)}
-          </label>`,
-      )
+      html`<${Checks} of=${all.map((s) => [s, strategyTitle(s)])} chosen=${show} onChange=${choose} />`
     }
-    <label class="check">
-      <input
-        type="checkbox"
-        checked=${query.pareto === '1'}
-        onChange=${(e) => setQuery({ pareto: e.currentTarget.checked ? '1' : null })}
-      />
-      Pareto front only
-    </label>
-    <label class="check">
-      <input
-        type="checkbox"
-        checked=${query.equal !== '1'}
-        onChange=${(e) => setQuery({ equal: e.currentTarget.checked ? null : '1' })}
-      />
-      Equal outcomes as one
-    </label>
+    ${check(query.pareto === '1', (on) => setQuery({ pareto: on ? '1' : null }), 'Pareto front only')}
+    ${check(query.equal !== '1', (on) => setQuery({ equal: on ? null : '1' }), 'Equal outcomes as one')}
     <label class="whatif-most">
       θ at most${' '}
       <input
@@ -109,59 +74,12 @@ function Filters({ results, query }) {
   </fieldset>`
 }
 
-/** @type {Record<string, (r: Result) => string | number>} */
-const order = {
-  strategy: (r) => strategyTitle(r.strategy),
-  pareto: (r) => (r.pareto ? 0 : 1),
-  limits: (r) => verdict(r),
-}
-
-/**
- * What a column sorts by.
- *
- * @param {string} by
- * @returns {(r: Result) => any}
- */
-const sortValue = (by) =>
-  order[by] ??
-  (measures[by]
-    ? measures[by].of
-    : (r) => {
-        const setting = settings()[by]
-        return setting?.words ? setting.of(r.parameters) : amountOf(setting?.of(r.parameters))
-      })
-
 /**
  * Of parameters that are no numbers: none is above all, limits are by their amount.
  *
  * @param {any} value
  */
 const amountOf = (value) => (value === null ? Infinity : typeof value === 'object' ? Object.values(value)[0] : value)
-
-/**
- * @param {string[]} differ
- * @returns {{ id: string, head: string, number?: boolean, of: (r: Result) => Children }[]}
- */
-const columnsOf = (differ) => [
-  { id: 'strategy', head: 'Strategy', of: (r) => strategyTitle(r.strategy) },
-  ...differ.map((name) => ({
-    id: name,
-    head: settings()[name].head,
-    number: !settings()[name].words,
-    of: (/** @type {Result} */ r) => settingText(name, r),
-  })),
-  ...Object.entries(measures).map(([id, { head, of, cell }]) => ({
-    id,
-    head,
-    number: true,
-    of: (/** @type {Result} */ r) => cell(of(r)),
-  })),
-  {
-    id: 'limits',
-    head: 'Limits',
-    of: (r) => html`<span class=${keeps(r) ? 'muted' : 'whatif-broken'}>${verdict(r)}</span>`,
-  },
-]
 
 /**
  * @param {object} props
@@ -174,51 +92,65 @@ const columnsOf = (differ) => [
  * @param {Map<Result, Result[]>} props.equal those of the same outcome
  * @param {Plan | null} props.plan as it was made
  */
-function Table({ results, differ, query, pointed, onHover, rows, equal, plan }) {
-  const columns = columnsOf(differ)
-  const by = [...columns.map((c) => c.id), 'pareto'].find((id) => id === query.rank) ?? null
-  const list = by ? sorted(results, sortValue(by), query.ranked) : results
-  return html`<div class="table-scroll whatif-scroll" tabindex="0" role="region" aria-label="Table of results">
-    <table class="whatif-table">
-      <caption class="visually-hidden">Results, one for each combination of strategy and parameters</caption>
-      <thead>
-        <tr>
-          <${SortHead} column=${{ id: 'pareto', head: 'Pareto' }} by=${by} direction=${query.ranked} />
-          ${columns.map((c) => html`<${SortHead} column=${c} by=${by} direction=${query.ranked} key=${c.id} />`)}
-        </tr>
-      </thead>
-      <tbody onMouseLeave=${() => onHover(null)}>
-        ${list.map((r) => {
-          const name = nameOf(r)
-          return html`<tr
-            key=${name}
-            ref=${(row) => (row ? rows.set(name, row) : rows.delete(name))}
-            class="${r === pointed ? 'whatif-pointed' : ''} ${query.open === name ? 'whatif-opened' : ''}"
-            onMouseEnter=${() => onHover(r)}
-            onFocusIn=${() => onHover(r)}
-            onFocusOut=${() => onHover(null)}
-          >
-            <td class="whatif-pareto">
-              ${r.pareto && html`<span aria-hidden="true">●</span><span class="visually-hidden">on the front</span>`}
-            </td>
-            <td class="nowrap">
-              <a
-                href=${opened(r)}
-                aria-current=${query.open === name ? 'true' : undefined}
-                aria-label="Open ${titleOf(r, differ)}"
-              >
-                ${strategyTitle(r.strategy)}
-              </a>
-              <${Tags} of=${[r, ...(equal.get(r) ?? [])]} differ=${differ} plan=${plan} />
-            </td>
-            ${columns
-              .slice(1)
-              .map((c) => html`<td class=${c.number ? 'number nowrap' : 'nowrap'} key=${c.id}>${c.of(r)}</td>`)}
-          </tr>`
-        })}
-      </tbody>
-    </table>
-  </div>`
+function resultsTable({ results, differ, query, pointed, onHover, rows, equal, plan }) {
+  /** @type {Sortable<Result>[]} */
+  const columns = [
+    {
+      id: 'pareto',
+      head: 'Pareto',
+      of: (r) => (r.pareto ? 0 : 1),
+      show: (r) => r.pareto && paretoMark('on the front'),
+      kind: 'whatif-pareto',
+    },
+    {
+      id: 'strategy',
+      head: 'Strategy',
+      of: (r) => strategyTitle(r.strategy),
+      show: (r) => html`
+        <a
+          href=${opened(r)}
+          aria-current=${query.open === nameOf(r) ? 'true' : undefined}
+          aria-label="Open ${titleOf(r, differ)}"
+        >
+          ${strategyTitle(r.strategy)}
+        </a>
+        <${Tags} of=${[r, ...(equal.get(r) ?? [])]} differ=${differ} plan=${plan} />
+      `,
+      kind: 'nowrap',
+    },
+    ...differ.map((name) => {
+      const { head, words, of, text } = settings()[name]
+      return {
+        id: name,
+        head,
+        of: (/** @type {Result} */ r) => (words ? of(r.parameters) : amountOf(of(r.parameters))),
+        show: (/** @type {Result} */ r) => text(of(r.parameters)),
+        kind: words ? 'nowrap' : 'number nowrap',
+      }
+    }),
+    ...Object.entries(measures).map(([id, measure]) => ({ id, ...measure })),
+    {
+      id: 'limits',
+      head: 'Limits',
+      of: verdict,
+      show: (r) => html`<span class=${keeps(r) ? 'muted' : 'toned warn'}>${verdict(r)}</span>`,
+      kind: 'nowrap',
+    },
+  ]
+  return sortedTable('Results, one for each combination of strategy and parameters', results, columns, query, {
+    frame: { class: 'whatif-table', onMouseLeave: () => onHover(null) },
+    row: (r) => {
+      const name = nameOf(r)
+      return {
+        key: name,
+        ref: (/** @type {HTMLElement | null} */ row) => (row ? rows.set(name, row) : rows.delete(name)),
+        class: `${r === pointed ? 'whatif-pointed' : ''} ${query.open === name ? 'whatif-opened' : ''}`,
+        onMouseEnter: () => onHover(r),
+        onFocusIn: () => onHover(r),
+        onFocusOut: () => onHover(null),
+      }
+    },
+  })
 }
 
 /**
@@ -304,16 +236,7 @@ export function Results({ answer, source, query }) {
             all: ${same.map((name) => `${lower(settings()[name].head)} ${settingText(name, results[0])}`).join(', ')}.
           </p>`
         }
-        <${Table}
-          results=${shown}
-          differ=${differ}
-          query=${query}
-          pointed=${pointed}
-          onHover=${fromTable}
-          rows=${rows}
-          equal=${equal}
-          plan=${plan}
-        />
+        ${resultsTable({ results: shown, differ, query, pointed, onHover: fromTable, rows, equal, plan })}
       <//>`
     }
   `

@@ -2,11 +2,11 @@
 
 import { counted, exactly } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
-import { Field, PlainTable } from '../../parts.js'
+import { Field, FileButton, selectField } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { save } from '../../save.js'
 import { hashFields } from './ask.js'
-import { Columns, fits } from './columns.js'
+import { Columns, fits, sampleTable } from './columns.js'
 import { pack, sample, survey, unpack } from './csv.js'
 
 /**
@@ -197,7 +197,6 @@ const csvHint =
  * @param {{ csv: Given, query: Query, busy: boolean, onSample: () => void }} props
  */
 export function Statistics({ csv, query, busy, onSample }) {
-  const input = useRef(/** @type {HTMLInputElement | null} */ (null))
   return html`
     ${
       csv.damaged &&
@@ -218,22 +217,9 @@ export function Statistics({ csv, query, busy, onSample }) {
         <button type="button" onClick=${csv.accept}>Go on with this one</button>
       </p>`
     }
-    <div class="bar whatif-give">
-      <div class="whatif-buttons">
-        <input
-          ref=${input}
-          type="file"
-          accept=".csv,.txt,text/csv,text/plain"
-          class="visually-hidden"
-          tabindex="-1"
-          aria-label="CSV file"
-          onChange=${(e) => {
-            const [file] = e.currentTarget.files
-            e.currentTarget.value = ''
-            if (file) csv.take(file)
-          }}
-        />
-        <button type="button" onClick=${() => input.current?.click()}>Choose a file</button>
+    <div class="row bar whatif-give">
+      <div class="row whatif-buttons">
+        <${FileButton} accept=".csv,.txt,text/csv,text/plain" onFile=${csv.take}>Choose a file<//>
         <button
           type="button"
           class=${csv.body === null && !csv.text ? 'primary' : ''}
@@ -287,26 +273,13 @@ export function Statistics({ csv, query, busy, onSample }) {
 /** @param {Pick<Given, 'name' | 'packed' | 'original' | 'body' | 'again'> & { survey: Survey }} props */
 function Preview({ name, survey: s, packed, original, body, again }) {
   if (s.header === null) return null
-  const rows = s.first.map((cells, i) => ({ cells, i }))
+  const more = s.rows - s.first.length
   return html`<div class="whatif-preview">
     <p>
       <strong>${name}</strong> · ${counted(s.rows, 'row')} · ${counted(s.bytes, 'byte')} · total cost ${exactly(s.cost)}
     </p>
-    ${
-      rows.length > 0 &&
-      html`<${PlainTable}
-        caption="The first rows of ${name}"
-        class="whatif-rows"
-        columns=${s.header.map((head, c) => ({
-          head,
-          of: (/** @type {{ cells: string[] }} */ { cells }) =>
-            html`<span class="whatif-cell" title=${cells[c]}>${cells[c] ?? ''}</span>`,
-        }))}
-        rows=${rows}
-        rowKey=${(r) => r.i}
-      />`
-    }
-    ${s.rows > rows.length && html`<p class="hint">… and ${counted(s.rows - rows.length, 'more row', 'more rows')}</p>`}
+    ${s.first.length > 0 && sampleTable(`The first rows of ${name}`, s.first, s.header)}
+    ${more > 0 && html`<p class="hint">… and ${counted(more, 'more row', 'more rows')}</p>`}
     ${original && html`<${Made} of=${original.name} name=${name} body=${body} again=${again} />`}
     ${
       packed === null &&
@@ -328,7 +301,7 @@ function Made({ of, name, body, again }) {
     // The form that was left had the focus.
     if (document.activeElement === document.body) button.current?.focus()
   }, [])
-  return html`<div class="whatif-buttons">
+  return html`<div class="row whatif-buttons">
     <button type="button" ref=${button} onClick=${again}>Choose the columns again</button>
     ${
       of !== name &&
@@ -382,18 +355,9 @@ function Placement({ query }) {
    * @param {Record<string, null>} [clear]
    */
   const choice = (name, label, options, clear) =>
-    html`<${Field} label=${label}>
-      ${(id) =>
-        html`<select
-          id=${id}
-          value=${query[name] ?? ''}
-          onChange=${(e) => setQuery({ ...clear, [name]: e.currentTarget.value })}
-        >
-          ${options.map(([value, text]) => html`<option value=${value} key=${value}>${text}</option>`)}
-        </select>`}
-    <//>`
+    selectField(label, query[name] ?? '', options, (value) => setQuery({ ...clear, [name]: value }))
   const cleared = Object.fromEntries(hashFields.map((name) => [name, null]))
-  return html`<div class="whatif-fields">
+  return html`<div class="fields">
     ${number('instances', 'Instances', 65_536, 'Ids from 0, capacity 1 each.')}
     ${choice('hash_function', 'Hash function', functions, cleared)}
     ${

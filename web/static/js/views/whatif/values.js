@@ -3,10 +3,7 @@
 import { counted } from '../../format.js'
 import { knows, many, mostPlans, varied } from '../../strategies.js'
 
-/**
- * @import { Parameter } from '../../strategies.js'
- * @import { Grid } from './ask.js'
- */
+/** @import { Grid } from './ask.js' */
 
 /** @param {string} text */
 const number = (text) => (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN)
@@ -35,7 +32,7 @@ function migrationLimit(text) {
 }
 
 /** How the text of a value is read, by the type of the parameter; undefined is no such value. */
-/** @type {Record<Parameter['type'], (text: string, p: Parameter) => any>} */
+/** @type {Record<API['ParameterInfo']['type'], (text: string, p: API['ParameterInfo']) => any>} */
 const readers = {
   number: (text, p) => bounded((p.unit === 'share' ? share : number)(text), p),
   integer: (text, p) => {
@@ -49,14 +46,14 @@ const readers = {
 
 /**
  * @param {number} x
- * @param {Parameter} p
+ * @param {API['ParameterInfo']} p
  */
 const bounded = (x, { minimum = -Infinity, maximum = Infinity }) => (x >= minimum && x <= maximum ? x : undefined)
 
 /**
  * What reads one value of a parameter; null is none.
  *
- * @param {Parameter} p
+ * @param {API['ParameterInfo']} p
  * @returns {(text: string) => any}
  */
 export const readerOf = (p) => (text) => {

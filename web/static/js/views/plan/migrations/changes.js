@@ -4,16 +4,13 @@ import { address, download, Problem, request } from '../../../api.js'
 import { count, counted } from '../../../format.js'
 import { html, useMemo, useState } from '../../../html.js'
 import { Empty } from '../../../parts.js'
-import { VirtualTable } from '../../../table.js'
+import { column, VirtualTable } from '../../../table.js'
 import { Downloads } from './downloads.js'
 import { Filters, filtersOf, Wrong } from './filters.js'
 import { partsText } from '../splits.js'
 import { Key, keyOf } from './key.js'
 
-/**
- * @import { TableColumn } from '../../../table.js'
- * @import { KeyText } from './key.js'
- */
+/** @import { KeyText } from './key.js' */
 
 /** @typedef {Omit<API['TableChange'], 'key'> & { key: KeyText }} Change */
 
@@ -23,32 +20,20 @@ const destination = ({ parts, instance }) => (parts ? partsText(parts) : (instan
 const names = ['key_prefix', 'instance']
 
 const none = html`<span class="muted">no entry</span>`
+const arrow = html`<span class="migrations-arrow muted" aria-hidden="true">→ </span>`
 
 /** @type {TableColumn<Change>[]} */
 const columns = [
-  { id: 'key', head: 'Key', width: 'minmax(140px, 3fr)', of: (c) => html`<${Key} of=${c.key} />` },
-  {
-    id: 'previous',
-    head: 'Before',
-    width: 'minmax(80px, 1fr)',
-    number: true,
-    bare: true,
-    of: (c) => c.previous ?? none,
-  },
-  {
-    id: 'instance',
-    head: 'After',
-    width: 'minmax(96px, 1fr)',
-    bare: true,
-    of: (c) => html`<span class="migrations-arrow" aria-hidden="true">→ </span>${destination(c)}`,
-  },
-  {
-    id: 'what',
-    head: 'Change',
-    width: 'minmax(96px, 1.5fr)',
-    bare: true,
-    of: (c) => (c.previous === null ? 'new entry' : c.instance === null ? 'entry removed' : 'entry changed'),
-  },
+  column('key', 'Key', 'minmax(140px, 3fr)', (c) => html`<${Key} of=${c.key} />`),
+  column('previous', 'Before', 'minmax(80px, 1fr)', (c) => c.previous ?? none, { number: true, bare: true }),
+  column('instance', 'After', 'minmax(96px, 1fr)', (c) => html`${arrow}${destination(c)}`, { bare: true }),
+  column(
+    'what',
+    'Change',
+    'minmax(96px, 1.5fr)',
+    (c) => (c.previous === null ? 'new entry' : c.instance === null ? 'entry removed' : 'entry changed'),
+    { bare: true },
+  ),
 ]
 
 /**
@@ -150,9 +135,7 @@ export function TableChanges({ plan, query, name }) {
     <p class="muted">A key without an entry goes to its hash instance.</p>
     <${VirtualTable}
       label="Table changes"
-      columns=${columns}
-      source=${source}
-      load=${load}
+      ...${{ columns, source, load }}
       onTotal=${setFound}
       empty=${html`<${Empty}
         title=${filtered ? 'No change matches these filters' : 'This plan changes no entry of the routing table'}

@@ -5,8 +5,6 @@ import { count } from '../../../format.js'
 import { html, useEffect, useRef, useState } from '../../../html.js'
 import { save } from '../../../save.js'
 
-/** @import { Problem } from '../../../api.js' */
-
 /**
  * Makes a file of a media type; onBytes hears how much of it is there.
  *
@@ -61,8 +59,8 @@ export function Downloads({ name, make, disabled }) {
     setRunning(null)
   }
 
-  return html`<span class="migrations-downloads">
-    ${failed && html`<span role="alert" class="migrations-failed">${failed.message}</span>`}
+  return html`<span class="row migrations-downloads">
+    ${failed && html`<span role="alert" class="toned bad">${failed.message}</span>`}
     ${
       running
         ? html`

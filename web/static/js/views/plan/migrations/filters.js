@@ -2,6 +2,7 @@
 
 import { useId } from 'preact/hooks'
 import { html, useEffect, useRef, useState } from '../../../html.js'
+import { Select } from '../../../parts.js'
 import { setQuery } from '../../../route.js'
 import { reasons, reasonWords } from '../../../words.js'
 
@@ -53,14 +54,14 @@ export function Filters({ label, names, query, said, children }) {
   const active = names.filter((name) => query[name])
   const reset = () => setQuery(Object.fromEntries(names.map((name) => [name, null])))
   return html`<form class="migrations-filters" role="search" aria-label=${label} onSubmit=${(e) => e.preventDefault()}>
-    <div class="migrations-fields">
+    <div class="row migrations-fields">
       ${names.map((name) =>
         name === 'reason'
           ? html`<${Choice} key=${name} value=${query.reason ?? ''} />`
           : html`<${Typed} key=${name} name=${name} value=${query[name] ?? ''} />`,
       )}
     </div>
-    <div class="migrations-line">
+    <div class="row migrations-line">
       <p class="migrations-count" aria-live="polite">${said}</p>
       ${active.length > 0 && html`<button type="button" class="quiet" onClick=${reset}>Reset filters</button>`}
       ${children}
@@ -73,17 +74,20 @@ export function Filters({ label, names, query, said, children }) {
  *
  * @param {{ of: string | null }} props
  */
-export const Wrong = ({ of }) => of && html`<span class="migrations-wrong"> ${of} This filter is left out.</span>`
+export const Wrong = ({ of }) =>
+  of && html`<span class="migrations-wrong toned bad"> ${of} This filter is left out.</span>`
 
 /** @param {{ value: string }} props */
 function Choice({ value }) {
   const id = useId()
   return html`<div class="migrations-field migrations-choice">
     <label for=${id}>Reason</label>
-    <select id=${id} value=${value} onChange=${(e) => setQuery({ reason: e.currentTarget.value })}>
-      <option value="">any</option>
-      ${reasons.map((r) => html`<option key=${r} value=${r}>${reasonWords[r]}</option>`)}
-    </select>
+    <${Select}
+      id=${id}
+      value=${value}
+      options=${[['', 'any'], ...Object.entries(reasonWords)]}
+      onChange=${(to) => setQuery({ reason: to })}
+    />
   </div>`
 }
 

@@ -3,13 +3,11 @@
 
 import { count, exactly, stateOnly, stateUnit } from '../../../format.js'
 import { html } from '../../../html.js'
+import { column as columnOf } from '../../../table.js'
 import { reasonWords } from '../../../words.js'
 import { bytesOf, Key, keyOf } from './key.js'
 
-/**
- * @import { TableColumn } from '../../../table.js'
- * @import { KeyText } from './key.js'
- */
+/** @import { KeyText } from './key.js' */
 
 /**
  * A migration as a row: what all kinds have, and what only some have. Rows are of the
@@ -63,61 +61,21 @@ function Reason({ of }) {
   return html`<span title=${why}>${name}${why && html`<span class="muted migrations-why"> ${why}</span>`}</span>`
 }
 
-/** @type {Column} */
-const from = { id: 'from', head: 'From', sort: 'asc', width: '64px', number: true, bare: true, of: (m) => m.from }
-/** @type {Column} */
-const to = {
-  id: 'to',
-  head: 'To',
-  sort: 'asc',
-  width: '76px',
-  bare: true,
-  of: (m) => html`<span class="migrations-arrow" aria-hidden="true">→ </span>${m.to}`,
-}
-/** @type {Column} */
-const cost = {
-  id: 'cost',
-  head: 'Cost',
-  sort: 'desc',
-  width: 'minmax(84px, 0.8fr)',
-  number: true,
-  of: (m) => html`<${Figure} of=${m.cost} />`,
-}
-/** @type {Column} */
-const state = {
-  id: 'state',
-  head: 'State',
-  sort: 'desc',
-  width: 'minmax(84px, 0.8fr)',
-  number: true,
-  of: (m) => html`<${State} of=${m.state} />`,
-}
-/** @type {Column} */
-const keys = {
-  id: 'count',
-  head: 'Keys',
-  sort: 'desc',
-  width: 'minmax(72px, 0.6fr)',
-  number: true,
-  of: (m) => count(m.count),
-}
-/** @type {Column} */
-const reason = {
-  id: 'reason',
-  head: 'Reason',
-  sort: 'asc',
-  width: 'minmax(96px, 2fr)',
-  bare: true,
-  of: (m) => html`<${Reason} of=${m.reason} />`,
-}
-/**
- * How many keys of a class, or which key it is that has a name.
- *
- * @type {Column}
- */
-const keysOrKey = { ...keys, of: (m) => (m.key ? html`<${Key} of=${m.key} />` : count(m.count)) }
-/** @type {Column} */
-const hash = { id: 'hash', head: 'Hash instance', width: 'minmax(110px, 0.8fr)', number: true, of: (m) => m.hash }
+/** @type {typeof columnOf<Row>} */
+const column = columnOf
+const ascending = /** @type {const} */ ({ sort: 'asc', bare: true })
+const amount = /** @type {const} */ ({ sort: 'desc', number: true })
+
+const from = column('from', 'From', '64px', (m) => m.from, { ...ascending, number: true })
+const arrow = html`<span class="migrations-arrow muted" aria-hidden="true">→ </span>`
+const to = column('to', 'To', '76px', (m) => html`${arrow}${m.to}`, ascending)
+const cost = column('cost', 'Cost', 'minmax(84px, 0.8fr)', (m) => html`<${Figure} of=${m.cost} />`, amount)
+const state = column('state', 'State', 'minmax(84px, 0.8fr)', (m) => html`<${State} of=${m.state} />`, amount)
+const keys = column('count', 'Keys', 'minmax(72px, 0.6fr)', (m) => count(m.count), amount)
+const reason = column('reason', 'Reason', 'minmax(96px, 2fr)', (m) => html`<${Reason} of=${m.reason} />`, ascending)
+/** How many keys of a class, or which key it is that has a name. */
+const keysOrKey = { ...keys, of: (/** @type {Row} */ m) => (m.key ? html`<${Key} of=${m.key} />` : count(m.count)) }
+const hash = column('hash', 'Hash instance', 'minmax(110px, 0.8fr)', (m) => m.hash, { number: true })
 
 /** @param {{ of: API['ArcMigration']['arc'] }} props */
 const Arc = ({ of: { start, end } }) =>
@@ -157,8 +115,12 @@ function compareText(a, b) {
   return a.length - b.length
 }
 
-/** @param {string} text */
-const utf8 = (text) => String.fromCharCode(...new TextEncoder().encode(text))
+/**
+ * The bytes of a text, one per character.
+ *
+ * @param {string} text
+ */
+export const utf8 = (text) => String.fromCharCode(...new TextEncoder().encode(text))
 
 /**
  * Compares keys as their bytes do.
@@ -185,12 +147,8 @@ const moved = ['instance', 'from', 'to', 'reason', 'min_cost', 'min_state']
 export const kinds = {
   keys: {
     columns: [
-      { id: 'key', head: 'Key', sort: 'asc', width: 'minmax(140px, 3fr)', of: (m) => html`<${Key} of=${m.key} />` },
-      from,
-      to,
-      cost,
-      state,
-      reason,
+      column('key', 'Key', 'minmax(140px, 3fr)', (m) => html`<${Key} of=${m.key} />`, { sort: 'asc' }),
+      ...[from, to, cost, state, reason],
     ],
     natural: 'key',
     first: 'state',
@@ -223,13 +181,8 @@ export const kinds = {
   },
   arcs: {
     columns: [
-      { id: 'arc', head: 'Arc', sort: 'asc', width: 'minmax(200px, 1.6fr)', of: (m) => html`<${Arc} of=${m.arc} />` },
-      from,
-      to,
-      keys,
-      cost,
-      state,
-      reason,
+      column('arc', 'Arc', 'minmax(200px, 1.6fr)', (m) => html`<${Arc} of=${m.arc} />`, { sort: 'asc' }),
+      ...[from, to, keys, cost, state, reason],
     ],
     natural: 'arc',
     first: 'state',
@@ -239,19 +192,8 @@ export const kinds = {
   },
   ranges: {
     columns: [
-      {
-        id: 'range',
-        head: 'Range',
-        sort: 'asc',
-        width: 'minmax(200px, 3fr)',
-        of: (m) => html`<${Range} of=${m.range} />`,
-      },
-      from,
-      to,
-      keys,
-      cost,
-      state,
-      reason,
+      column('range', 'Range', 'minmax(200px, 3fr)', (m) => html`<${Range} of=${m.range} />`, { sort: 'asc' }),
+      ...[from, to, keys, cost, state, reason],
     ],
     natural: 'range',
     first: 'state',

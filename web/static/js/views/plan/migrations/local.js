@@ -1,27 +1,15 @@
 // Migrations that are in memory: filtered, sorted and written as the API does it.
 
 import { bytesOf } from './key.js'
-import { sortName } from './kinds.js'
+import { sortName, utf8 } from './kinds.js'
 
-/**
- * @import { Sorted } from '../../../table.js'
- * @import { Kind, Row } from './kinds.js'
- */
+/** @import { Kind, Row } from './kinds.js' */
 
 /**
  * A migration as a row, and as the API writes it.
  *
  * @typedef {{ row: Row, written: API['Migrations'][0] }} Item
  */
-
-const utf8 = new TextEncoder()
-
-/**
- * The bytes of a text, one per character.
- *
- * @param {string} text
- */
-const written = (text) => Array.from(utf8.encode(text), (b) => String.fromCharCode(b)).join('')
 
 /**
  * Tests the bytes of keys by those of a text.
@@ -31,7 +19,7 @@ const written = (text) => Array.from(utf8.encode(text), (b) => String.fromCharCo
  * @returns {(row: Row) => boolean}
  */
 function keyTest(text, test) {
-  const bytes = written(text)
+  const bytes = utf8(text)
   return ({ key }) => (key.base64 ? test(bytesOf(key.text), bytes) : test(key.text, text))
 }
 

@@ -1,4 +1,5 @@
-package cli
+// Package program is the frame of the programs of the lab: their flags, signals and exit codes.
+package program
 
 import (
 	"context"
