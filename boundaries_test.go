@@ -47,7 +47,7 @@ const (
 	anyHTTP = "net/http/..."
 )
 
-var boundaries = slices.Concat(floors(), []boundary{
+var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "", imports: []string{"embed"}},
 	{place: "internal/exact", reach: impure},
 	{place: "sdk/go/route", imports: []string{
@@ -105,7 +105,7 @@ var boundaries = slices.Concat(floors(), []boundary{
 	{
 		place: "internal/demo", // it talks HTTP like any client
 		project: []string{
-			"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/input",
+			"sdk/go/client", "sdk/go/wire", "planner", "planner/partitioner", "compact", "internal/input/...",
 			"internal/lab/streams",
 		},
 		reach: []string{anySQL, pgx, sqlite, cdp},
@@ -114,7 +114,7 @@ var boundaries = slices.Concat(floors(), []boundary{
 		reach: []string{anyHTTP, anySQL}},
 	{
 		place:   "internal/input/...",
-		project: []string{"planner", "compact", "internal/nearest"},
+		project: []string{"planner", "compact"},
 		reach:   []string{anyHTTP, anySQL},
 	},
 	{
@@ -146,10 +146,11 @@ var boundaries = slices.Concat(floors(), []boundary{
 		reach:   []string{anyHTTP, pgx, sqlite},
 	},
 	{
-		place:   "internal/service",
-		project: []string{"store", "store/metered", "internal/service/...", "internal/refusal", "internal/web/admission"},
-		never:   []string{anyHTTP, chi, anySQL},
-		reach:   []string{pgx, sqlite},
+		place: "internal/service",
+		project: []string{"store", "store/metered", "internal/service/...", "internal/input/stored", "internal/refusal",
+			"internal/web/admission"},
+		never: []string{anyHTTP, chi, anySQL},
+		reach: []string{pgx, sqlite},
 	},
 	{place: "store", reach: []string{anyHTTP, anySQL, chi}},
 	{place: "store/internal/...", project: []string{"store", "migrations"}, reach: []string{chi, pgx, sqlite}},
@@ -200,8 +201,8 @@ var serviceParts = []string{
 func floors() (out []boundary) {
 	below := []string{
 		"planner/...", "compact", "store", "sdk/go/sketch", "internal/absence", "internal/analyses", "internal/backtest",
-		"internal/drive", "internal/exact", "internal/input", "internal/operator", "internal/parameters", "internal/refusal",
-		"internal/web/admission",
+		"internal/drive", "internal/exact", "internal/input/...", "internal/operator", "internal/parameters",
+		"internal/refusal", "internal/web/admission",
 	}
 	for _, part := range serviceParts {
 		place := "internal/service/" + part
@@ -209,6 +210,32 @@ func floors() (out []boundary) {
 			place: place, project: slices.Clone(below), never: []string{anyHTTP, chi, anySQL}, reach: []string{pgx, sqlite},
 		})
 		below = append(below, place)
+	}
+	return out
+}
+
+// inputParts are the packages below internal/input: each may import those of this list that it
+// names alone, so that formats do not know of each other, nor readers of writers.
+func inputParts() (out []boundary) {
+	const parts = "internal/input/internal/"
+	for _, b := range []boundary{
+		{place: parts + "problem"},
+		{place: parts + "columns", project: []string{parts + "problem", "internal/nearest"}},
+		{place: parts + "window", project: []string{parts + "columns", parts + "problem"}},
+		{place: parts + "jsonrows", project: []string{parts + "columns", parts + "problem", parts + "window"}},
+		{place: parts + "csvrows", project: []string{parts + "columns", parts + "problem", parts + "window"}},
+		{place: parts + "arrowrows", project: []string{parts + "columns", parts + "problem", parts + "window",
+			"internal/input/compression"}},
+		{place: parts + "blob"},
+		{place: "internal/input/compression", project: []string{parts + "problem"}},
+		{place: "internal/input/lists"},
+		{place: "internal/input/arrowout", project: []string{"internal/input/lists"}},
+		{place: "internal/input/stored", project: []string{parts + "blob", "internal/input/lists"}},
+		{place: "internal/input/merging", project: []string{parts + "blob", parts + "problem", "internal/input/stored"}},
+	} {
+		b.project = append(b.project, "planner", "compact")
+		b.reach = []string{anyHTTP, anySQL}
+		out = append(out, b)
 	}
 	return out
 }

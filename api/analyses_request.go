@@ -69,7 +69,7 @@ func (s analysesOf) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisR
 		return nil, err
 	}
 	defer body.Close()
-	doc, err := input.DecodeJSON(body, options)
+	doc, err := input.Decode(body, input.JSON, options)
 	if err != nil {
 		return nil, readProblem(c.Context(), err)
 	}
@@ -87,7 +87,7 @@ func (s analysesOf) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisR
 	}
 	if streamed {
 		streamOptions := options
-		streamOptions.Base64Keys = doc.Base64Keys()
+		streamOptions.Base64Keys = doc.Base64Keys
 		r.input, err = analyses.DecodeStream(stream, streamOptions)
 		r.pointer = func(row int, _ string) string { return "/stream/" + strconv.Itoa(row) }
 		return r, err
@@ -146,7 +146,7 @@ func (r *analysisRequest) takeRows(doc *input.Document) error {
 	if r.input, err = analyses.FromStatistics(doc.Stats); err != nil {
 		return r.problem(err)
 	}
-	r.input.Base64 = doc.Base64Keys()
+	r.input.Base64 = doc.Base64Keys
 	return nil
 }
 
@@ -171,11 +171,7 @@ func (s analysesOf) readAnalysisRows(w http.ResponseWriter, c *call, media strin
 		r.input.Base64 = options.Base64Keys
 		return r, nil
 	}
-	decode := input.DecodeNDJSON
-	if media == mediaCSV {
-		decode = input.DecodeCSV
-	}
-	doc, err := decode(body, options)
+	doc, err := input.Decode(body, formats[media], options)
 	if err != nil {
 		return nil, readProblem(c.Context(), err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"plannerd/api"
 	"plannerd/internal/input"
+	"plannerd/internal/input/arrowout"
 	"plannerd/internal/lab/livememory"
 	"plannerd/planner"
 )
@@ -34,7 +35,7 @@ func arrowRows(t *testing.T, rows []row) string {
 func arrowOf(t *testing.T, interval int64, s *planner.Statistics) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := input.NewArrowWriter(&b)
+	w := arrowout.NewWriter(&b)
 	if err := errors.Join(w.Write(interval, s), w.Close()); err != nil {
 		t.Fatal(err)
 	}

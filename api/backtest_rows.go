@@ -25,11 +25,6 @@ import (
 const howToBacktest = "This operation takes application/json, and application/x-ndjson, text/csv and " + mediaArrow +
 	", whose rows name their interval: curl -H 'Content-Type: text/csv' --data-binary @intervals.csv."
 
-// streamFormats are those of bodies with several intervals.
-var streamFormats = map[string]input.Format{
-	mediaNDJSON: input.NDJSON, mediaCSV: input.CSV, mediaArrow: input.Arrow,
-}
-
 // settings are where a configuration has what the query of a backtest says.
 var settings = map[string]string{
 	"hash_function": "hash/function", "tokens_per_instance": "hash/tokens_per_instance",
@@ -50,7 +45,7 @@ func (s analysesOf) backtestIntervals(w http.ResponseWriter, c *call) error {
 	media, ok := contract.MediaType(c.Request)
 	if ok && media == mediaJSON {
 		read = s.readIntervalsJSON
-	} else if _, known := streamFormats[media]; !ok || !known {
+	} else if !ok || formats[media] == 0 {
 		return httpkit.Unsupported(howToBacktest)
 	}
 	in, err := read(w, c, media)
@@ -88,7 +83,7 @@ func (s analysesOf) readRowsOfIntervals(w http.ResponseWriter, c *call, media st
 	if !ok {
 		window = drive.DefaultWindow
 	}
-	history, err := s.readIntervals(c, input.NewStream(body, streamFormats[media], options), int(window))
+	history, err := s.readIntervals(c, input.NewStream(body, formats[media], options), int(window))
 	return &intervalsRequest{Configuration: config, history: history}, err
 }
 

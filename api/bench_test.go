@@ -17,6 +17,7 @@ import (
 
 	"plannerd/api"
 	"plannerd/internal/input"
+	"plannerd/internal/input/arrowout"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )
@@ -71,12 +72,12 @@ func benchBody(b *testing.B, format string, n int) (body []byte, mediaType strin
 // asArrow returns the rows of a CSV text as an Arrow stream.
 func asArrow(b *testing.B, text io.Reader) []byte {
 	b.Helper()
-	d, err := input.DecodeCSV(text, input.Options{})
+	d, err := input.Decode(text, input.CSV, input.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	var out bytes.Buffer
-	w := input.NewArrowWriter(&out)
+	w := arrowout.NewWriter(&out)
 	if err := errors.Join(w.Write(-1, d.Stats), w.Close()); err != nil {
 		b.Fatal(err)
 	}

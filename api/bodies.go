@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plannerd/internal/input"
+	"plannerd/internal/input/compression"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 )
@@ -191,7 +192,7 @@ func (c *call) decompressed(body io.ReadCloser) (io.ReadCloser, error) {
 	case "", "identity":
 		return body, nil
 	case "gzip", "zstd":
-		r, err := input.NewDecompressor(body, encoding)
+		r, err := compression.NewDecompressor(body, encoding)
 		if err != nil {
 			return nil, readProblem(c.Context(), err)
 		}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/httpkit"
@@ -119,7 +119,7 @@ func writeListing(w http.ResponseWriter, c *call, name string, listed listing.Li
 
 // streamList answers with all records as NDJSON or CSV. Everything that may
 // fail has happened before; when the connection does, the answer is cut.
-func streamList(w http.ResponseWriter, c *call, list input.List, keys keyCoder) error {
+func streamList(w http.ResponseWriter, c *call, list lists.List, keys keyCoder) error {
 	if err := wholeOnly(c.Query); err != nil {
 		return err
 	}

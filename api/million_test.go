@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"plannerd/api"
-	"plannerd/internal/input"
+	"plannerd/internal/input/stored"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -46,7 +46,7 @@ func (s *hugeStore) fill(n int) {
 		s.entries[i] = store.Entry{Key: key, Instance: to}
 		plan.Moves[n-1-i] = planner.Move{Item: int32(i), From: from, To: to, Count: 1}
 	}
-	s.migrations = input.EncodeMigrations(plan)
+	s.migrations = stored.EncodeMigrations(plan)
 }
 
 func (s *hugeStore) Migrations(context.Context, string) ([]byte, error) { return s.migrations, nil }

@@ -22,7 +22,8 @@ import (
 
 	"plannerd/api"
 	"plannerd/compact"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/web/access"
 	"plannerd/planner"
 	"plannerd/store"
@@ -76,7 +77,7 @@ var movesKinds = map[string]movesKind{
 			records[i] = compact.Record{Planned: r.to, Current: r.from, Hash: int32(hash), Cost: r.cost, State: r.state,
 				Count: r.keys}
 		}
-		return input.EncodeClassMoves(records)
+		return stored.EncodeClassMoves(records)
 	}, func(t *testing.T, v jsontext.Value) string {
 		var record []jsontext.Value
 		if err := json.Unmarshal(v, &record); err != nil {
@@ -85,18 +86,18 @@ var movesKinds = map[string]movesKind{
 		return string(record[2])
 	}},
 	"arcs": {"halving", false, []string{"cost", "state", "count", "from", "to", "reason"}, func(rows []listed) []byte {
-		var p input.RingPlan
+		var p stored.RingPlan
 		for _, r := range rows {
 			start, _ := strconv.ParseUint(r.name, 10, 32)
-			p.Arcs = append(p.Arcs, input.ArcMove{Start: uint32(start), End: uint32(start + 1), From: r.from, To: r.to,
+			p.Arcs = append(p.Arcs, lists.ArcMove{Start: uint32(start), End: uint32(start + 1), From: r.from, To: r.to,
 				Keys: r.keys, Cost: r.cost, State: r.state, Reason: reasonOf(r)})
 		}
 		return p.Encode()
 	}, member("arc", "start")},
 	"ranges": {"quantile", false, []string{"cost", "state", "count", "from", "to", "reason"}, func(rows []listed) []byte {
-		var p input.RangesPlan
+		var p stored.RangesPlan
 		for _, r := range rows {
-			p.Moves = append(p.Moves, input.RangeMove{Range: input.Range{From: []byte(r.name)}, From: r.from, To: r.to,
+			p.Moves = append(p.Moves, lists.RangeMove{Range: lists.Range{From: []byte(r.name)}, From: r.from, To: r.to,
 				Keys: r.keys, Cost: r.cost, State: r.state, Reason: reasonOf(r)})
 		}
 		return p.Encode()
@@ -115,7 +116,7 @@ func encodeKeys(rows []listed) []byte {
 		s.Cost, s.State = append(s.Cost, r.cost), append(s.State, r.state)
 		p.Moves = append(p.Moves, planner.Move{Item: int32(i), From: r.from, To: r.to, Count: 1, Reason: reasonOf(r)})
 	}
-	return input.EncodeMigrations(p)
+	return stored.EncodeMigrations(p)
 }
 
 // storeMoves stores a plan with these migrations and changes, and returns its path.

@@ -279,13 +279,8 @@ func (s plans) resolve(w http.ResponseWriter, c *call) error {
 
 // readResolution reads the body of a resolution.
 func (s plans) readResolution(w http.ResponseWriter, c *call) (*input.Resolution, error) {
-	decode := input.DecodeResolutionNDJSON
 	media, ok := contract.MediaType(c.Request)
-	switch {
-	case ok && media == mediaNDJSON:
-	case ok && media == mediaCSV:
-		decode = input.DecodeResolutionCSV
-	default:
+	if !ok || media != mediaNDJSON && media != mediaCSV {
 		return nil, httpkit.Unsupported(howToResolve)
 	}
 	body, options, err := s.bulkBody(w, c, media)
@@ -293,7 +288,7 @@ func (s plans) readResolution(w http.ResponseWriter, c *call) (*input.Resolution
 		return nil, err
 	}
 	defer body.Close()
-	in, err := decode(body, options)
+	in, err := input.DecodeResolution(body, formats[media], options)
 	if err != nil {
 		return nil, readProblem(c.Context(), err)
 	}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,10 +25,9 @@ type statisticsRequest struct {
 	bare     bool // there are neither keys nor records
 }
 
-// decoders read rows by their media type.
-var decoders = map[string]func(io.Reader, input.Options) (*input.Document, error){
-	mediaJSON: input.DecodeJSON, mediaNDJSON: input.DecodeNDJSON,
-	mediaCSV: input.DecodeCSV, mediaArrow: input.DecodeArrow,
+// formats are those of rows by their media types.
+var formats = map[string]input.Format{
+	mediaJSON: input.JSON, mediaNDJSON: input.NDJSON, mediaCSV: input.CSV, mediaArrow: input.Arrow,
 }
 
 // readStatistics reads the rows of a request and what it says besides. What else is
@@ -42,7 +40,7 @@ func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequ
 	var err error
 	switch {
 	case optional && c.ContentLength == 0 && c.Header.Get("Content-Type") == "": // everything is in the query
-	case !ok || decoders[media] == nil:
+	case !ok || formats[media] == 0:
 		return nil, httpkit.Unsupported(howToSend)
 	default:
 		if st.document, err = s.readRows(w, c, media); err != nil {
@@ -79,7 +77,7 @@ func (s *shared) readRows(w http.ResponseWriter, c *call, media string) (*input.
 	}
 	defer body.Close()
 	_, end := s.observer.Start(c.Context(), "decode", "plannerd.media_type", media)
-	doc, err := decoders[media](body, options)
+	doc, err := input.Decode(body, formats[media], options)
 	end(err)
 	if err != nil {
 		return nil, readProblem(c.Context(), err)

@@ -163,7 +163,7 @@ func (st *statisticsRequest) routingTable(config operator.Configuration) *planne
 			st.refuse(at, "needs key and instance")
 			continue
 		}
-		key, ok := keyCoder{st.document.Base64Keys()}.decodeKey(*e.Key)
+		key, ok := keyCoder{st.document.Base64Keys}.decodeKey(*e.Key)
 		parts, known := e.parts(config)
 		switch {
 		case !known:

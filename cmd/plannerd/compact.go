@@ -11,6 +11,7 @@ import (
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
 )
@@ -175,7 +176,7 @@ func (c *compactCmd) writeRecords(w io.Writer, intervals []*compacted, named boo
 		if named {
 			interval = x.interval
 		}
-		if err := input.WriteCompactJSON(w, interval, &x.statistics, bool(c.Encoder())); err != nil {
+		if err := lists.WriteCompactJSON(w, interval, &x.statistics, bool(c.Encoder())); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(w, "\n"); err != nil {
@@ -187,7 +188,7 @@ func (c *compactCmd) writeRecords(w io.Writer, intervals []*compacted, named boo
 
 func (c *compactCmd) writeRecordsCSV(w io.Writer, intervals []*compacted, named bool) error {
 	if !named || c.Interval != nil {
-		return input.WriteCompactCSV(w, intervals[0].statistics.Records)
+		return lists.WriteCompactCSV(w, intervals[0].statistics.Records)
 	}
 	for _, x := range intervals {
 		if x.scales != intervals[0].scales {
@@ -195,7 +196,7 @@ func (c *compactCmd) writeRecordsCSV(w io.Writer, intervals []*compacted, named 
 				"several intervals in CSV need the same scales: give --cost-scale and --state-scale, or one --interval")
 		}
 	}
-	return input.WriteCompactIntervals(w, func(yield func(int64, []compact.Record) bool) {
+	return lists.WriteCompactIntervals(w, func(yield func(int64, []compact.Record) bool) {
 		for _, x := range intervals {
 			if !yield(x.interval, x.statistics.Records) {
 				return

@@ -324,7 +324,7 @@ func TestWriteRows(t *testing.T) {
 		"text":   `{"keys":[{"key":"a\"\\\u0001é","cost":1e-9,"state":0},{"key":"b","cost":1e22,"state":123456789012}]}`,
 		"base64": `{"key_encoding":"base64","keys":[{"key":"/w==","cost":0.1,"instance":3,"hash_instance":4}]}`,
 	} {
-		d, err := input.DecodeJSON(strings.NewReader(text), input.Options{})
+		d, err := input.Decode(strings.NewReader(text), input.JSON, input.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +332,7 @@ func TestWriteRows(t *testing.T) {
 		if err := writeRows(&out, d); err != nil {
 			t.Fatal(err)
 		}
-		again, err := input.DecodeJSON(&out, input.Options{Base64Keys: d.Base64Keys()})
+		again, err := input.Decode(&out, input.JSON, input.Options{Base64Keys: d.Base64Keys})
 		if err != nil || again.Stats.Fingerprint() != d.Stats.Fingerprint() {
 			t.Errorf("%s: %+v, %v", name, again, err)
 		}
@@ -358,7 +358,7 @@ func TestCompactPlanResolve(t *testing.T) {
 	decode(t, answer, &plan)
 	resolved := succeed(t, "", "resolve", stats, on, "--degree", degree, "--moves", file("plan.json", answer))
 
-	d, err := input.DecodeResolutionCSV(strings.NewReader(resolved), input.Options{})
+	d, err := input.DecodeResolution(strings.NewReader(resolved), input.CSV, input.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,14 +369,15 @@ func TestCompactPlanResolve(t *testing.T) {
 		want[flow{int32(m[1]), int32(m[2]), int32(m[0])}] += int64(m[5])
 	}
 	place, cost, loads, total := keysOf(t, stats, instances)
-	for m := range d.All() {
-		at, ok := place[string(m.Key)]
-		if !ok || at != m.From {
-			t.Fatalf("%s is on %d, known %v, resolved from %d", m.Key, at, ok, m.From)
+	for i := range d.Len() {
+		key, from, to := string(d.Keys.At(i)), d.From[i], d.To[i]
+		at, ok := place[key]
+		if !ok || at != from {
+			t.Fatalf("%s is on %d, known %v, resolved from %d", key, at, ok, from)
 		}
-		got[flow{m.From, at, m.To}]++
-		loads[m.From] -= cost[string(m.Key)]
-		loads[m.To] += cost[string(m.Key)]
+		got[flow{from, at, to}]++
+		loads[from] -= cost[key]
+		loads[to] += cost[key]
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(flow{})); diff != "" || d.Len() == 0 {
 		t.Errorf("keys per flow (-plan, +resolution):\n%s", diff)

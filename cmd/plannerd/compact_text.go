@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 )
 
 // measure compares the records with the rows.
@@ -30,7 +31,7 @@ func (x *compacted) measure(st compact.Statistics, keys reading.KeyEncoder) (err
 		return err
 	}
 	x.after, x.zippedAfter, err = sizeOf(func(w io.Writer) error {
-		return input.WriteCompactJSON(w, -1, &st, bool(keys))
+		return lists.WriteCompactJSON(w, -1, &st, bool(keys))
 	})
 	return err
 }
@@ -80,7 +81,7 @@ func sizeOf(write func(io.Writer) error) (plain, zipped int64, err error) {
 
 // writeRows writes the rows of an input as the JSON body of a request.
 func writeRows(w io.Writer, d *input.Document) error {
-	s, keys, b := d.Stats, reading.KeyEncoder(d.Base64Keys()), bufio.NewWriter(w)
+	s, keys, b := d.Stats, reading.KeyEncoder(d.Base64Keys), bufio.NewWriter(w)
 	separator := `{"keys":[`
 	for i := range s.Len() {
 		_, _ = b.WriteString(separator) // the writer keeps its error

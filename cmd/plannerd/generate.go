@@ -13,7 +13,7 @@ import (
 
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
-	"plannerd/internal/input"
+	"plannerd/internal/input/arrowout"
 	"plannerd/internal/lab/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -91,7 +91,7 @@ func (c *generateCmd) Run(env *cli.Environment) error {
 func (c *generateCmd) format(w *bufio.Writer) (write func(interval int, s *planner.Statistics) error,
 	finish func() error) {
 	if c.Output == "arrow" {
-		out := input.NewArrowWriter(w)
+		out := arrowout.NewWriter(w)
 		return func(interval int, s *planner.Statistics) error {
 			if c.Intervals == 1 {
 				interval = -1 // a request says it beside the rows

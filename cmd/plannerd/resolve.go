@@ -12,7 +12,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -144,7 +144,7 @@ func moveError(m compact.Record, err *planner.InputError) error {
 	if err.Field != "" {
 		text = err.Field + ": " + err.Detail
 	}
-	return fmt.Errorf("--moves: move %d, %s: %s", err.Row+1, input.ClassMove(m).AppendJSON(nil, false), text)
+	return fmt.Errorf("--moves: move %d, %s: %s", err.Row+1, lists.AppendJSON(nil, lists.ClassMove(m), false), text)
 }
 
 // resolvedKey is a key that moves, or that stays elsewhere than its hash puts it.

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"plannerd/compact"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/lab/streams"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -213,7 +213,7 @@ func compressed(number int64, s *planner.Statistics) (in wire.PlanRequest, err e
 	}
 	var text bytes.Buffer
 	records := &compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}
-	if err := input.WriteCompactJSON(&text, number, records, false); err != nil {
+	if err := lists.WriteCompactJSON(&text, number, records, false); err != nil {
 		return in, err
 	}
 	err = json.Unmarshal(text.Bytes(), &in)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -19,6 +20,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/input/arrowout"
+	"plannerd/internal/input/internal/problem"
 	"plannerd/planner"
 )
 
@@ -35,6 +38,19 @@ var (
 
 func dictionaryOf(values arrow.DataType) arrow.DataType {
 	return &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: values}
+}
+
+// valueType is t, or what a dictionary is of.
+func valueType(t arrow.DataType) arrow.DataType {
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		return d.ValueType
+	}
+	return t
+}
+
+// isBinary tells whether keys of type t are bytes, not text.
+func isBinary(t arrow.DataType) bool {
+	return slices.ContainsFunc(binaryTypes, func(b arrow.DataType) bool { return b.ID() == valueType(t).ID() })
 }
 
 func col(name string, t arrow.DataType) arrow.Field {
@@ -110,7 +126,7 @@ func checkArrow(t *testing.T, decode func(io.Reader, Options) (*Document, error)
 
 func csvText(t *testing.T, text string, o Options) string {
 	t.Helper()
-	return describe(DecodeCSV(strings.NewReader(text), o))
+	return describe(decodeCSV(strings.NewReader(text), o))
 }
 
 // Every type that a column may have gives what CSV gives.
@@ -125,9 +141,9 @@ func TestArrowTypes(t *testing.T) {
 			rows = strings.ReplaceAll(rows, `"a key that no view holds in itself"`,
 				`"`+base64.StdEncoding.EncodeToString([]byte("a key that no view holds in itself"))+`"`)
 		}
-		t.Run(k.String(), func(t *testing.T) { checkArrow(t, DecodeArrow, Options{}, arrowOf(t, usual(k), nil, rows), want) })
+		t.Run(k.String(), func(t *testing.T) { checkArrow(t, decodeArrow, Options{}, arrowOf(t, usual(k), nil, rows), want) })
 		t.Run("dictionary of "+k.String(), func(t *testing.T) {
-			checkArrow(t, DecodeArrow, Options{}, arrowOf(t, usual(dictionaryOf(k)), nil, rows), want)
+			checkArrow(t, decodeArrow, Options{}, arrowOf(t, usual(dictionaryOf(k)), nil, rows), want)
 		})
 	}
 	for _, n := range append(append([]arrow.DataType{}, intTypes...), floatTypes...) {
@@ -137,14 +153,14 @@ func TestArrowTypes(t *testing.T) {
 			columns[3].Type = n
 		}
 		t.Run(n.String(), func(t *testing.T) {
-			checkArrow(t, DecodeArrow, Options{},
+			checkArrow(t, decodeArrow, Options{},
 				arrowOf(t, columns, nil, arrowRows), want)
 		})
 	}
 	for name, option := range map[string]ipc.Option{"lz4": ipc.WithLZ4(), "zstd": ipc.WithZstd()} {
 		for _, k := range textTypes {
 			t.Run(name+" "+k.String(), func(t *testing.T) {
-				checkArrow(t, DecodeArrow, Options{}, arrowOf(t, usual(k), []ipc.Option{option}, arrowRows), want)
+				checkArrow(t, decodeArrow, Options{}, arrowOf(t, usual(k), []ipc.Option{option}, arrowRows), want)
 			})
 		}
 	}
@@ -157,15 +173,15 @@ func TestArrowNulls(t *testing.T) {
 	second := `[{"key":"c","cost":5,"state":6,"instance":7},{"key":"d","cost":8,"state":9}]`
 	third := `[{"key":"e","cost":5,"state":6,"instance":7}]`
 	want := csvText(t, "key,cost,state,instance\na,1,2,\nb,3,4,\nc,5,6,7\nd,8,9,\ne,5,6,7\n", Options{})
-	checkArrow(t, DecodeArrow, Options{}, arrowOf(t, columns, nil, first, `[]`, second, third), want)
+	checkArrow(t, decodeArrow, Options{}, arrowOf(t, columns, nil, first, `[]`, second, third), want)
 	for _, k := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.StringView,
 		dictionaryOf(arrow.BinaryTypes.String)} {
 		body := arrowOf(t, usual(k), nil, `[{"key":"a","cost":1,"state":1},{"cost":2},{"key":"b","state":3}]`)
-		checkArrow(t, DecodeArrow, Options{}, body, csvText(t, "key,cost,state\na,1,1\n,2,\nb,,3\n", Options{}))
+		checkArrow(t, decodeArrow, Options{}, body, csvText(t, "key,cost,state\na,1,1\n,2,\nb,,3\n", Options{}))
 	}
 	late := arrowOf(t, usual(arrow.BinaryTypes.String), nil, `[{"key":"a","cost":1}]`,
 		`[{"key":"b","cost":1,"state":1,"instance":2}]`)
-	checkArrow(t, DecodeArrow, Options{}, late, csvText(t, "key,cost,state\na,1,\nb,1,1\n", Options{}))
+	checkArrow(t, decodeArrow, Options{}, late, csvText(t, "key,cost,state\na,1,\nb,1,1\n", Options{}))
 }
 
 // A dictionary may be replaced, and grow.
@@ -197,7 +213,7 @@ func TestArrowDictionaries(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		checkArrow(t, DecodeArrow, Options{}, b.Bytes(), want)
+		checkArrow(t, decodeArrow, Options{}, b.Bytes(), want)
 	}
 }
 
@@ -210,14 +226,14 @@ func TestArrowKeys(t *testing.T) {
 	text := base64.StdEncoding.EncodeToString([]byte{0xff, 'k'})
 	// Text is base64 when it is said to be, binary never is.
 	for _, k := range textTypes {
-		d, err := DecodeArrow(bytes.NewReader(arrowOf(t, columns(k), nil, row(text))), base64Keys)
-		if err != nil || string(d.Stats.Keys.At(0)) != "\xffk" || !d.Base64Keys() {
+		d, err := decodeArrow(bytes.NewReader(arrowOf(t, columns(k), nil, row(text))), base64Keys)
+		if err != nil || string(d.Stats.Keys.At(0)) != "\xffk" || !d.Base64Keys {
 			t.Errorf("%v: %v", k, describe(d, err))
 		}
 	}
 	for _, k := range binaryTypes {
 		for _, o := range []Options{base64Keys, {}} {
-			d, err := DecodeArrow(bytes.NewReader(arrowOf(t, columns(k), nil, row(text))), o)
+			d, err := decodeArrow(bytes.NewReader(arrowOf(t, columns(k), nil, row(text))), o)
 			if err != nil || string(d.Stats.Keys.At(0)) != "\xffk" {
 				t.Errorf("%v: %v", k, describe(d, err))
 			}
@@ -231,15 +247,15 @@ func TestArrowKeys(t *testing.T) {
 			if name == "latin1" {
 				want = "malformed\n/1/key: is not UTF-8"
 			}
-			checkArrow(t, DecodeArrow, Options{}, rawKeys(t, k, keys), want)
+			checkArrow(t, decodeArrow, Options{}, rawKeys(t, k, keys), want)
 		}
 	}
 	for _, k := range append(append([]arrow.DataType{}, textTypes...), dictionaryOf(arrow.BinaryTypes.String)) {
 		body := arrowOf(t, columns(k), nil, row(key(k1024)), row(key(k1025)), row(""), row(key(k1024)))
-		checkArrow(t, DecodeArrow, Options{}, body,
+		checkArrow(t, decodeArrow, Options{}, body,
 			"invalid\n/1/key: must be 1 to 1024 bytes\n/2/key: must be 1 to 1024 bytes")
 	}
-	checkArrow(t, DecodeArrow, Options{}, arrowOf(t, columns(arrow.BinaryTypes.String), nil, row("a"), row("b"), row("a")),
+	checkArrow(t, decodeArrow, Options{}, arrowOf(t, columns(arrow.BinaryTypes.String), nil, row("a"), row("b"), row("a")),
 		"invalid\n/2/key: is the same as /0/key")
 }
 
@@ -325,7 +341,7 @@ func TestArrowRules(t *testing.T) {
 		{"records without state", append(records[:3:3], records[4]), `[]`, "invalid\n/state: column is required"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			checkArrow(t, DecodeArrow, Options{},
+			checkArrow(t, decodeArrow, Options{},
 				arrowOf(t, c.columns, nil, c.rows), c.want)
 		})
 	}
@@ -339,17 +355,17 @@ func TestArrowFloats(t *testing.T) {
 			s.Keys.Append([]byte{byte('a' + i)})
 		}
 		var b bytes.Buffer
-		w := NewArrowWriter(&b)
+		w := arrowout.NewWriter(&b)
 		if err := errors.Join(w.Write(-1, s), w.Close()); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()
 	}
-	d, err := DecodeArrow(bytes.NewReader(floats(1, math.Copysign(0, -1))), Options{})
+	d, err := decodeArrow(bytes.NewReader(floats(1, math.Copysign(0, -1))), Options{})
 	if err != nil || math.Signbit(d.Stats.Cost[1]) {
 		t.Errorf("−0: %s", describe(d, err))
 	}
-	checkArrow(t, DecodeArrow, Options{}, floats(math.NaN(), math.Inf(1), planner.MaxAmount, math.Inf(-1)),
+	checkArrow(t, decodeArrow, Options{}, floats(math.NaN(), math.Inf(1), planner.MaxAmount, math.Inf(-1)),
 		"invalid\n/0/cost: must be ≥ 0 and finite\n/1/cost: must be ≥ 0 and finite\n/3/cost: must be ≥ 0 and finite")
 }
 
@@ -358,10 +374,10 @@ func TestArrowProblemsStopAt100(t *testing.T) {
 	body := arrowOf(t, []arrow.Field{col("key", arrow.BinaryTypes.String), col("cost", arrow.PrimitiveTypes.Float64)}, nil,
 		rows)
 	// What follows the hundredth problem is never read.
-	_, err := DecodeArrow(io.MultiReader(bytes.NewReader(body[:len(body)-8]), iotest.ErrReader(errors.New("read on"))),
+	_, err := decodeArrow(io.MultiReader(bytes.NewReader(body[:len(body)-8]), iotest.ErrReader(errors.New("read on"))),
 		Options{})
 	var e *Error
-	if !errors.As(err, &e) || e.Kind != Invalid || len(e.Problems) != maxProblems {
+	if !errors.As(err, &e) || e.Kind != Invalid || len(e.Problems) != problem.Most {
 		t.Error(err)
 	}
 }
@@ -370,11 +386,11 @@ func TestArrowLimits(t *testing.T) {
 	body := arrowOf(t, usual(arrow.BinaryTypes.String), nil, arrowRows)
 	n := int64(len(body))
 	rows := func(n int) Options { return Options{Limits: Limits{Rows: n}} }
-	want := describe(DecodeArrow(bytes.NewReader(body), Options{}))
-	checkArrow(t, DecodeArrow, rows(2), body, want)
-	checkArrow(t, DecodeArrow, rows(1), body, "too large\n/1: more than 1 rows")
-	checkArrow(t, DecodeArrow, Options{Limits: Limits{Bytes: n}}, body, want)
-	checkArrow(t, DecodeArrow, Options{Limits: Limits{Bytes: n / 2}}, body,
+	want := describe(decodeArrow(bytes.NewReader(body), Options{}))
+	checkArrow(t, decodeArrow, rows(2), body, want)
+	checkArrow(t, decodeArrow, rows(1), body, "too large\n/1: more than 1 rows")
+	checkArrow(t, decodeArrow, Options{Limits: Limits{Bytes: n}}, body, want)
+	checkArrow(t, decodeArrow, Options{Limits: Limits{Bytes: n / 2}}, body,
 		fmt.Sprintf("too large\n: more than %d bytes", n/2))
 	// What is small compressed counts as large as it is.
 	zeros := "[" + strings.TrimSuffix(strings.Repeat(`{"key":"k"},`, 1<<14), ",") + "]"
@@ -385,7 +401,7 @@ func TestArrowLimits(t *testing.T) {
 		if len(packed) > 90_000 {
 			t.Fatalf("%s: %d bytes", name, len(packed))
 		}
-		checkArrow(t, DecodeArrow, o, packed, "too large\n: more than 100000 bytes")
+		checkArrow(t, decodeArrow, o, packed, "too large\n: more than 100000 bytes")
 	}
 }
 
@@ -395,41 +411,27 @@ func TestArrowEnds(t *testing.T) {
 	body := arrowOf(t, usual(arrow.BinaryTypes.String), nil, arrowRows, `[{"key":"b","cost":1,"state":1}]`)
 	for n := range body {
 		var e *Error
-		if _, err := DecodeArrow(bytes.NewReader(body[:n]), Options{}); !errors.As(err, &e) || e.Kind != Malformed {
+		if _, err := decodeArrow(bytes.NewReader(body[:n]), Options{}); !errors.As(err, &e) || e.Kind != Malformed {
 			t.Fatalf("cut to %d of %d bytes: %v", n, len(body), err)
 		}
 	}
 	cut := body[:len(body)-8]
-	checkArrow(t, DecodeArrow, Options{}, cut,
+	checkArrow(t, decodeArrow, Options{}, cut,
 		fmt.Sprintf("malformed\n: the stream ends without its end-of-stream marker at byte %d", len(cut)))
-	checkArrow(t, DecodeArrow, Options{}, append(bytes.Clone(body), 0),
+	checkArrow(t, decodeArrow, Options{}, append(bytes.Clone(body), 0),
 		fmt.Sprintf("malformed\n: bytes after the end of the stream at byte %d", len(body)))
-	checkArrow(t, DecodeArrow, Options{}, []byte("ARROW1\x00\x00more"),
+	checkArrow(t, decodeArrow, Options{}, []byte("ARROW1\x00\x00more"),
 		"malformed\n: an Arrow file, not a stream: write it with the stream format of Arrow IPC at byte 4")
-	checkArrow(t, DecodeArrow, Options{}, []byte(`{"keys":[]}`), "malformed\n: not an Arrow IPC stream at byte 4")
-	checkArrow(t, DecodeArrow, Options{}, body[len(body)-8:], "malformed\n: not an Arrow IPC stream at byte 8")
+	checkArrow(t, decodeArrow, Options{}, []byte(`{"keys":[]}`), "malformed\n: not an Arrow IPC stream at byte 4")
+	checkArrow(t, decodeArrow, Options{}, body[len(body)-8:], "malformed\n: not an Arrow IPC stream at byte 8")
 	lost := errors.New("connection lost")
-	if _, err := DecodeArrow(io.MultiReader(bytes.NewReader(body[:100]), iotest.ErrReader(lost)),
+	if _, err := decodeArrow(io.MultiReader(bytes.NewReader(body[:100]), iotest.ErrReader(lost)),
 		Options{}); !errors.Is(err, lost) {
 		t.Error(err)
 	}
-	if _, err := DecodeArrow(idleReader{}, Options{}); !errors.Is(err, io.ErrNoProgress) {
+	if _, err := decodeArrow(idleReader{}, Options{}); !errors.Is(err, io.ErrNoProgress) {
 		t.Error(err)
 	}
-}
-
-// Older writers put no continuation marker before a message.
-func TestArrowLegacy(t *testing.T) {
-	body := arrowOf(t, usual(arrow.BinaryTypes.String), nil, arrowRows)
-	var old []byte
-	rest := body
-	for binary.LittleEndian.Uint32(rest[4:]) > 0 {
-		f := flatbuffer{b: rest[8 : 8+binary.LittleEndian.Uint32(rest[4:])]}
-		n := 8 + int64(len(f.b)) + f.header().body
-		old, rest = append(old, rest[4:n]...), rest[n:]
-	}
-	old = append(old, 0, 0, 0, 0)
-	checkArrow(t, DecodeArrow, Options{}, old, describe(DecodeArrow(bytes.NewReader(body), Options{})))
 }
 
 // Whatever a length says, memory comes with what was sent.
@@ -442,7 +444,7 @@ func TestArrowHostileLengths(t *testing.T) {
 		for _, v := range []uint64{1 << 30, 1<<31 - 8, 1<<32 - 8, 1 << 40, 1<<63 - 8} {
 			hostile := bytes.Clone(body)
 			binary.LittleEndian.PutUint64(hostile[at:], v)
-			_, err := DecodeArrow(bytes.NewReader(hostile), Options{Limits: Limits{Bytes: 1 << 20}})
+			_, err := decodeArrow(bytes.NewReader(hostile), Options{Limits: Limits{Bytes: 1 << 20}})
 			var e *Error
 			if err != nil && !errors.As(err, &e) {
 				t.Fatalf("%d at %d: %v", v, at, err)
@@ -456,63 +458,6 @@ func TestArrowHostileLengths(t *testing.T) {
 	}
 }
 
-// A batch that lists fewer parts than its columns consist of: the library would
-// take what lies behind the list for them.
-func TestArrowMissingParts(t *testing.T) {
-	for _, k := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.StringView,
-		dictionaryOf(arrow.BinaryTypes.StringView)} {
-		body := arrowOf(t, usual(k), nil, arrowRows)
-		for at := 0; binary.LittleEndian.Uint32(body[at+4:]) > 0; {
-			size := int(binary.LittleEndian.Uint32(body[at+4:]))
-			f := flatbuffer{b: body[at+8:][:size]}
-			h := f.header()
-			for slot := 1; slot <= 4; slot++ {
-				list := 0
-				if h.record > 0 && slot != 3 {
-					list = f.child(h.record, slot)
-				}
-				if list == 0 {
-					continue
-				}
-				fewer := bytes.Clone(body)
-				count := fewer[at+8+list:]
-				binary.LittleEndian.PutUint32(count, binary.LittleEndian.Uint32(count)-1)
-				if got := describe(DecodeArrow(bytes.NewReader(fewer), Options{})); !strings.HasPrefix(got,
-					"malformed\n: not an Arrow record batch") {
-					t.Errorf("%v, list %d: %s", k, slot, got)
-				}
-			}
-			at += 8 + size + int(h.body)
-		}
-	}
-}
-
-// Two frames in one buffer, of which the second could ask for any window.
-func TestArrowFrames(t *testing.T) {
-	frame := compressed(t, "zstd", []byte(strings.Repeat("abc", 1000)))
-	if w, ok := zstdFrame(frame); !ok || w == 0 || w > maxZstdWindow {
-		t.Errorf("window %d, %t", w, ok)
-	}
-	for name, b := range map[string][]byte{
-		"two": append(bytes.Clone(frame), frame...), "cut": frame[:len(frame)-1], "none": nil,
-		"skippable": {0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0},
-	} {
-		if _, ok := zstdFrame(b); ok {
-			t.Errorf("%s: taken for one frame", name)
-		}
-	}
-	packed := append(binary.LittleEndian.AppendUint64(nil, 3000), frame...)
-	if takes, err := checkPacked(packed, 1); err != nil || takes < 3000 {
-		t.Errorf("takes %d bytes, %v", takes, err)
-	}
-	// A window of 512 MiB: the descriptor's exponent is 19, above 1 KiB.
-	wide := append(binary.LittleEndian.AppendUint64(nil, 1), 0x28, 0xb5, 0x2f, 0xfd, 0, 19<<3, 9, 0, 0, 'x')
-	var refused *Error
-	if _, err := checkPacked(wide, 1); !errors.As(err, &refused) || refused.Kind != TooLarge {
-		t.Errorf("wide window: %v", err)
-	}
-}
-
 func TestArrowStream(t *testing.T) {
 	columns := append(usual(arrow.BinaryTypes.String), col("interval", arrow.PrimitiveTypes.Uint16))
 	columns[2].Name = "state_bytes"
@@ -522,60 +467,23 @@ func TestArrowStream(t *testing.T) {
 	body := arrowOf(t, columns, nil, "["+row(3, "a")+","+row(3, "b")+"]", "["+row(3, "c")+","+row(5, "a")+"]",
 		"["+row(5, "b")+"]")
 	text := "interval,key,cost,state_bytes,instance\n3,a,1,2,3\n3,b,1,2,3\n3,c,1,2,3\n5,a,1,2,5\n5,b,1,2,5\n"
-	want := intervals(strings.NewReader(text), CSV, Options{})
+	want := streamed(strings.NewReader(text), CSV, Options{})
 	for _, r := range []io.Reader{bytes.NewReader(body), iotest.OneByteReader(bytes.NewReader(body))} {
-		if diff := cmp.Diff(want, intervals(r, Arrow, Options{})); diff != "" {
+		if diff := cmp.Diff(want, streamed(r, Arrow, Options{})); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
 	}
 	back := arrowOf(t, columns, nil, "["+row(3, "a")+","+row(2, "b")+"]")
-	if got, want := intervals(bytes.NewReader(back), Arrow, Options{}),
-		intervals(strings.NewReader("interval,key,cost\n3,a,1\n2,b,1\n"), CSV, Options{}); got != want {
+	if got, want := streamed(bytes.NewReader(back), Arrow, Options{}),
+		streamed(strings.NewReader("interval,key,cost\n3,a,1\n2,b,1\n"), CSV, Options{}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	plain := arrowOf(t, usual(arrow.BinaryTypes.String), nil, arrowRows)
-	if got := intervals(bytes.NewReader(plain), Arrow, Options{}); !strings.HasPrefix(got,
+	if got := streamed(bytes.NewReader(plain), Arrow, Options{}); !strings.HasPrefix(got,
 		"0 /0/key: \"a\" 1 state=2 at=3\n") || !strings.HasSuffix(got, "end false") {
 		t.Errorf("without intervals: %s", got)
 	}
-	if got := intervals(strings.NewReader("text"), Arrow, Options{}); !strings.HasPrefix(got, "malformed") {
+	if got := streamed(strings.NewReader("text"), Arrow, Options{}); !strings.HasPrefix(got, "malformed") {
 		t.Errorf("text: %s", got)
-	}
-}
-
-func TestArrowWriter(t *testing.T) {
-	want := statisticsOf(zipfRows(arrowBatchRows + 10))
-	want.Instance[7] = planner.NoInstance
-	for _, state := range [][]float64{want.State, nil} {
-		s := *want
-		s.State = state
-		var b bytes.Buffer
-		w := NewArrowWriter(&b)
-		if err := errors.Join(w.Write(-1, &s), w.Close()); err != nil {
-			t.Fatal(err)
-		}
-		d, err := DecodeArrow(iotest.HalfReader(&b), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sameStatistics(t, "written and read", d.Stats, &s)
-	}
-	if err := NewArrowWriter(io.Discard).
-		Write(0, &planner.Statistics{Keys: planner.KeysOf("\xff"), Cost: []float64{1}}); !errors.Is(err, ErrKeyText) {
-		t.Error(err)
-	}
-}
-
-// A table whose layout ends within a field: the library takes the field for there,
-// so that must be looked at as well.
-func TestFlatbufferOddLayout(t *testing.T) {
-	b := []byte{
-		12, 0, 0, 0, // the root is at 12
-		7, 0, 8, 0, 0, 0, 4, 0, // its layout: 7 bytes, field 0 absent, field 1 at 4
-		8, 0, 0, 0, 9, 0, 0, 0,
-	}
-	f := flatbuffer{b: b}
-	if at := f.slot(f.follow(0), 1); at != 16 || f.broken {
-		t.Errorf("the field is at %d, %t", at, f.broken)
 	}
 }

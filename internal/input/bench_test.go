@@ -1,7 +1,6 @@
 package input
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"plannerd/internal/input/arrowout"
+	"plannerd/internal/input/compression"
 	"plannerd/planner"
 )
 
@@ -89,7 +90,7 @@ func bodyOf(format string, rows []testRow) []byte {
 			fmt.Fprintf(&b, "%s,%s,%s,%d\n", r.key, number(r.cost), number(r.state), r.instance)
 		}
 	case "arrow":
-		w := NewArrowWriter(&b)
+		w := arrowout.NewWriter(&b)
 		if err := errors.Join(w.Write(-1, statisticsOf(rows)), w.Close()); err != nil {
 			panic(err)
 		}
@@ -98,7 +99,7 @@ func bodyOf(format string, rows []testRow) []byte {
 }
 
 var decoders = map[string]func(io.Reader, Options) (*Document, error){
-	"json_rows": DecodeJSON, "json_columns": DecodeJSON, "ndjson": DecodeNDJSON, "csv": DecodeCSV, "arrow": DecodeArrow,
+	"json_rows": decodeJSON, "json_columns": decodeJSON, "ndjson": decodeNDJSON, "csv": decodeCSV, "arrow": decodeArrow,
 }
 
 func BenchmarkDecode(b *testing.B) {
@@ -171,55 +172,16 @@ func BenchmarkDecompress(b *testing.B) {
 		packed := compressed(b, encoding, body)
 		b.Run("encoding="+encoding+"/format=json_rows/keys=1e6", func(b *testing.B) {
 			measure(b, body, n, func() error {
-				r, err := NewDecompressor(bytes.NewReader(packed), encoding)
+				r, err := compression.NewDecompressor(bytes.NewReader(packed), encoding)
 				if err != nil {
 					return err
 				}
 				defer r.Close()
-				_, err = DecodeJSON(r, Options{})
+				_, err = decodeJSON(r, Options{})
 				return err
 			})
 		})
 	}
-}
-
-func BenchmarkDuplicates(b *testing.B) {
-	const n = 1e6
-	keys := planner.NewKeys(n)
-	for _, r := range zipfRows(n) {
-		keys.Append([]byte(r.key))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if d := duplicates(keys, nil); d != nil {
-			b.Fatal(d)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/key")
-}
-
-func BenchmarkEncode(b *testing.B) {
-	s := statisticsOf(zipfRows(1e6))
-	p := planOf(s, 50_000)
-	input, moves := encodeInput(s), EncodeMigrations(p)
-	stored := func(name string, n int, blob []byte, f func()) {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				f()
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/row")
-			b.ReportMetric(float64(len(blob))/float64(n), "stored_B/row")
-		})
-	}
-	stored("input/keys=1e6", s.Len(), input, func() { encodeInput(s) })
-	stored("input_decode/keys=1e6", s.Len(), input, func() { _, _, _ = DecodeInput(input) })
-	stored("migrations/moves=5e4", len(p.Moves), moves, func() { EncodeMigrations(p) })
-	stored("migrations_decode/moves=5e4", len(p.Moves), moves, func() { _, _ = DecodeMigrations(moves) })
-	w := bufio.NewWriterSize(io.Discard, writeBytes)
-	stored("json/moves=5e4", len(p.Moves), nil, func() { _ = listOf(MigrationsOf(p)).WriteJSON(w, false) })
-	stored("ndjson/moves=5e4", len(p.Moves), nil, func() { _ = listOf(MigrationsOf(p)).WriteNDJSON(w, false) })
-	stored("csv/moves=5e4", len(p.Moves), nil, func() { _ = listOf(MigrationsOf(p)).WriteCSV(w, false) })
 }
 
 // measure reports time and memory per row.

@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plannerd/compact"
+	"plannerd/internal/input/internal/columns"
+	"plannerd/internal/input/internal/window"
 	"plannerd/planner"
 )
 
@@ -45,7 +47,7 @@ func describe(decoded any, err error) string {
 func describeResolution(r *Resolution) string {
 	var b strings.Builder
 	for i := range r.Len() {
-		m := r.At(i)
+		m := at(r, i)
 		fmt.Fprintf(&b, "%q %d→%d", m.Key, m.From, m.To)
 		if h := hashOf(r, i); h != planner.NoInstance {
 			fmt.Fprintf(&b, " (%d)", h)
@@ -148,15 +150,15 @@ func checkWindows[D any](t *testing.T, decode func(io.Reader, Options) (D, error
 	for i := range body {
 		check(fmt.Sprintf("split at %d", i), io.MultiReader(bytes.NewReader(body[:i]), bytes.NewReader(body[i:])))
 	}
-	defer func(size int) { windowSize = size }(windowSize)
-	for windowSize = 1; windowSize <= len(body) && windowSize <= 100; windowSize++ {
-		check(fmt.Sprintf("window of %d", windowSize), bytes.NewReader(body))
+	defer func(size int) { window.Size = size }(window.Size)
+	for window.Size = 1; window.Size <= len(body) && window.Size <= 100; window.Size++ {
+		check(fmt.Sprintf("window of %d", window.Size), bytes.NewReader(body))
 	}
 }
 
 func TestKeysAreText(t *testing.T) {
-	d, err := DecodeJSON(strings.NewReader(`{"key_encoding":"utf8","keys":[{"key":"YQ==","cost":1}]}`), Options{})
-	if err != nil || d.Base64Keys() || string(d.Stats.Keys.At(0)) != "YQ==" {
+	d, err := decodeJSON(strings.NewReader(`{"key_encoding":"utf8","keys":[{"key":"YQ==","cost":1}]}`), Options{})
+	if err != nil || d.Base64Keys || string(d.Stats.Keys.At(0)) != "YQ==" {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
@@ -164,7 +166,7 @@ func TestKeysAreText(t *testing.T) {
 func TestJSONRows(t *testing.T) {
 	row := func(s string) string { return `{"keys":[` + s + `]}` }
 	two := func(s string) string { return row(`{"key":"a","cost":1},` + s) }
-	checkRules(t, DecodeJSON, Options{}, []rule{
+	checkRules(t, decodeJSON, Options{}, []rule{
 		{"all members", row(`{"key":"user:1","cost":12.5,"state":2048,"instance":7,"hash_instance":3}`),
 			`"user:1" 12.5 state=2048 at=7 hash=3`},
 		{"any order, white space", " { \"x\" : [ 1 , {} ] , \"keys\" :\n[ { \"cost\" : 2 ,\t\"key\"\r:\"b\" } , " +
@@ -200,13 +202,13 @@ func TestJSONRows(t *testing.T) {
 		{"bad literal", row(`{"key":"a","cost":1,"instance":nul}`), "malformed\n/keys/0: unknown literal at byte 43"},
 		{"control character", row("{\"key\":\"a\nb\",\"cost\":1}"),
 			"malformed\n/keys/0: control character in a string at byte 18"},
-		{"bad escape", row(`{"key":"\x","cost":1}`), "malformed\n/keys/0: unknown escape sequence at byte 18"},
+		{"bad escape", row(`{"key":"\x","cost":1}`), "malformed\n/keys/0: string with an unknown escape sequence at byte 17"},
 		{"bad hexadecimal", row(`{"key":"\u00g0","cost":1}`),
-			"malformed\n/keys/0: expected a hexadecimal digit at byte 21"},
-		{"lone low surrogate", row(`{"key":"\udc00","cost":1}`), "malformed\n/keys/0: unpaired surrogate at byte 22"},
-		{"lone high surrogate", row(`{"key":"\ud800x","cost":1}`), "malformed\n/keys/0: unpaired surrogate at byte 23"},
+			"malformed\n/keys/0: string with an unknown escape sequence at byte 17"},
+		{"lone low surrogate", row(`{"key":"\udc00","cost":1}`), "malformed\n/keys/0: string with an unknown escape sequence at byte 17"},
+		{"lone high surrogate", row(`{"key":"\ud800x","cost":1}`), "malformed\n/keys/0: string with an unknown escape sequence at byte 17"},
 		{"two high surrogates", row(`{"key":"\ud800\ud800","cost":1}`),
-			"malformed\n/keys/0: unpaired surrogate at byte 28"},
+			"malformed\n/keys/0: string with an unknown escape sequence at byte 17"},
 		{"not UTF-8", row("{\"key\":\"\xff\",\"cost\":1}"), "malformed\n/keys/0: string that is not UTF-8 at byte 17"},
 		{"duplicate member", row(`{"key":"a","cost":1,"cost":2}`), "malformed\n/keys/0/cost: duplicate member at byte 29"},
 		{"duplicate unknown member", row(`{"key":"a","cost":1,"x/":2,"x\/":2}`),
@@ -263,7 +265,7 @@ func TestJSONRows(t *testing.T) {
 
 func TestJSONColumns(t *testing.T) {
 	columns := func(s string) string { return `{"columns":{` + s + `}}` }
-	checkRules(t, DecodeJSON, Options{}, []rule{
+	checkRules(t, decodeJSON, Options{}, []rule{
 		{"all columns in any order",
 			columns(`"instance":[1,null],"cost":[1.5,2],"hash_instance":[0,4],"state":[7,8],"key":["a","b"]`),
 			"\"a\" 1.5 state=7 at=1 hash=0\n\"b\" 2 state=8 at=-1 hash=4"},
@@ -302,7 +304,7 @@ func TestJSONColumns(t *testing.T) {
 }
 
 func TestNDJSON(t *testing.T) {
-	checkRules(t, DecodeNDJSON, Options{}, []rule{
+	checkRules(t, decodeNDJSON, Options{}, []rule{
 		{"rows", "{\"key\":\"a\",\"cost\":1}\n{\"cost\":2.25,\"key\":\"b\"}\n", "\"a\" 1\n\"b\" 2.25"},
 		{"no line end", `{"key":"a","cost":1}`, `"a" 1`},
 		{"empty", ``, ``},
@@ -336,7 +338,7 @@ func TestNDJSON(t *testing.T) {
 }
 
 func TestCSV(t *testing.T) {
-	checkRules(t, DecodeCSV, Options{}, []rule{
+	checkRules(t, decodeCSV, Options{}, []rule{
 		{"rows", "key,cost,state,instance,hash_instance\na,1.5,10,7,3\nb,2,20,,\n",
 			"\"a\" 1.5 state=10 at=7 hash=3\n\"b\" 2 state=20 at=-1 hash=-1"},
 		{"any order, CRLF, BOM, no line end", "\uFEFFfrequency,key\r\n1,a\r\n2,b", "\"a\" 1\n\"b\" 2"},
@@ -393,7 +395,7 @@ func TestBase64Keys(t *testing.T) {
 	text := base64.StdEncoding.EncodeToString(long)
 	rows := `[{"key":"/wA=","cost":1},{"key":"` + text + `","cost":2}]`
 	want := fmt.Sprintf("%q 1\n%q 2", "\xff\x00", long)
-	checkRules(t, DecodeJSON, Options{}, []rule{
+	checkRules(t, decodeJSON, Options{}, []rule{
 		{"before", `{"key_encoding":"base64","keys":` + rows + `}`, want},
 		{"after", `{"keys":` + rows + `,"key_encoding":"base64"}`, want},
 		{"escaped", `{"keys":` + rows + `,"key_encoding":"base6\u0034"}`, want},
@@ -410,19 +412,19 @@ func TestBase64Keys(t *testing.T) {
 			"invalid\n/keys/0/key: must be 1 to 1024 bytes"},
 	})
 	o := Options{Base64Keys: true}
-	checkRules(t, DecodeJSON, o, []rule{{"option", `{"keys":` + rows + `}`, want}})
-	checkRules(t, DecodeNDJSON, o, []rule{{"option", "{\"key\":\"/wA=\",\"cost\":1}", `"\xff\x00" 1`}})
-	checkRules(t, DecodeCSV, o, []rule{{"option", "key,cost\n/wA=,1\n\"Y\nQ==\",1\n",
+	checkRules(t, decodeJSON, o, []rule{{"option", `{"keys":` + rows + `}`, want}})
+	checkRules(t, decodeNDJSON, o, []rule{{"option", "{\"key\":\"/wA=\",\"cost\":1}", `"\xff\x00" 1`}})
+	checkRules(t, decodeCSV, o, []rule{{"option", "key,cost\n/wA=,1\n\"Y\nQ==\",1\n",
 		"invalid\n/1/key: must be base64 (standard alphabet, padded)"}})
-	d, err := DecodeJSON(strings.NewReader(`{"key_encoding":"base64"}`), Options{})
-	if err != nil || !d.Base64Keys() {
+	d, err := decodeJSON(strings.NewReader(`{"key_encoding":"base64"}`), Options{})
+	if err != nil || !d.Base64Keys {
 		t.Errorf("Base64Keys is false, err %v", err)
 	}
 }
 
 func TestMembers(t *testing.T) {
 	body := `{"interval": 42 ,"keys":[],"operator":{"a": [1, "\u00e9}]"]},"x":"}","y":-1.5e+3}`
-	d, err := DecodeJSON(strings.NewReader(body), Options{})
+	d, err := decodeJSON(strings.NewReader(body), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -439,11 +441,11 @@ func TestMembers(t *testing.T) {
 			t.Errorf("Pointer(%d) = %s, want %s", row, got, want)
 		}
 	}
-	d, err = DecodeJSON(strings.NewReader(`{"columns":{"key":[],"cost":[]}}`), Options{})
+	d, err = decodeJSON(strings.NewReader(`{"columns":{"key":[],"cost":[]}}`), Options{})
 	if err != nil || d.Pointer(17, "cost") != "/columns/cost/17" {
 		t.Error(d.Pointer(17, "cost"), err)
 	}
-	d, err = DecodeCSV(strings.NewReader("key,cost"), Options{})
+	d, err = decodeCSV(strings.NewReader("key,cost"), Options{})
 	if err != nil || d.Pointer(17, "cost") != "/17/cost" {
 		t.Error(d.Pointer(17, "cost"), err)
 	}
@@ -452,7 +454,7 @@ func TestMembers(t *testing.T) {
 func TestProblemsStopAt100(t *testing.T) {
 	rows := strings.Repeat("{\"key\":\"a\",\"cost\":-1}\n", 150)
 	for _, body := range []string{rows, rows + "{"} {
-		_, err := DecodeNDJSON(strings.NewReader(body), Options{})
+		_, err := decodeNDJSON(strings.NewReader(body), Options{})
 		var e *Error
 		if !errors.As(err, &e) || e.Kind != Invalid || len(e.Problems) != 100 || e.Problems[99].Pointer != "/99/cost" {
 			t.Errorf("got %v", err)
@@ -465,7 +467,7 @@ func TestProblemsStopAt100(t *testing.T) {
 	for i := range 5000 {
 		members = append(members, fmt.Sprintf(`"m%d":0`, i))
 	}
-	_, err := DecodeNDJSON(strings.NewReader("{"+strings.Join(members, ",")+"}"), Options{})
+	_, err := decodeNDJSON(strings.NewReader("{"+strings.Join(members, ",")+"}"), Options{})
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != Invalid || len(e.Problems) != 100 {
 		t.Errorf("got %v", err)
@@ -490,25 +492,25 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	var e *Error
-	long := strings.Repeat(" ", maxRowBytes)
-	if _, err := DecodeJSON(strings.NewReader(`{"keys":[{"key":"a",`+long+`"cost":1}]}`), Options{}); !errors.As(err,
+	long := strings.Repeat(" ", 1<<20)
+	if _, err := decodeJSON(strings.NewReader(`{"keys":[{"key":"a",`+long+`"cost":1}]}`), Options{}); !errors.As(err,
 		&e) || e.Kind != TooLarge || e.Problems[0].Pointer != "/keys/0" {
 		t.Errorf("long row: %v", err)
 	}
-	if d, err := DecodeJSON(strings.NewReader(long+`{`+long+`"keys"`+long+`:[`+long+`{"key":"a","cost":1}`+
-		long[:maxRowBytes/2]+`]`+long+`}`+long), Options{}); err == nil {
+	if d, err := decodeJSON(strings.NewReader(long+`{`+long+`"keys"`+long+`:[`+long+`{"key":"a","cost":1}`+
+		long[:1<<19]+`]`+long+`}`+long), Options{}); err == nil {
 		t.Errorf("a name may not be far from its colon, got %v", d)
 	}
 	var members []string
-	for i := range maxMembers + 1 {
+	for i := range columns.MaxMembers + 1 {
 		members = append(members, fmt.Sprintf(`"m%d":0`, i))
 	}
-	if _, err := DecodeJSON(strings.NewReader("{"+strings.Join(members, ",")+"}"), Options{}); !errors.As(err, &e) ||
+	if _, err := decodeJSON(strings.NewReader("{"+strings.Join(members, ",")+"}"), Options{}); !errors.As(err, &e) ||
 		e.Kind != TooLarge {
 		t.Errorf("many members: %v", err)
 	}
 	big := `"` + strings.Repeat("x", 300<<10) + `"`
-	d, err := DecodeJSON(strings.NewReader(`{"x":`+big+`,"keys":[{"key":"a","cost":1}]}`), Options{})
+	d, err := decodeJSON(strings.NewReader(`{"x":`+big+`,"keys":[{"key":"a","cost":1}]}`), Options{})
 	if err != nil || string(d.Members["x"]) != big || d.Stats.Len() != 1 {
 		t.Errorf("member larger than the window: %v", err)
 	}

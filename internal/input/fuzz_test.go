@@ -12,7 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/compact"
-	"plannerd/planner"
+	"plannerd/internal/input/internal/problem"
+	"plannerd/internal/input/internal/window"
 )
 
 // agree decodes a body and compares the outcome with an oracle's, and with that
@@ -22,10 +23,10 @@ func agree[D, W any](t *testing.T, decode func(io.Reader, Options) (D, error), o
 	o := Options{Base64Keys: base64Keys}
 	d, err := decode(bytes.NewReader(body), o)
 	outcome := describe(d, err)
-	defer func(size int) { windowSize = size }(windowSize)
-	windowSize = 1 + len(body)%61
+	defer func(size int) { window.Size = size }(window.Size)
+	window.Size = 1 + len(body)%61
 	if got := describe(decode(bytes.NewReader(body), o)); got != outcome {
-		t.Fatalf("%q\nthrough a window of %d: %s\notherwise: %s", body, windowSize, got, outcome)
+		t.Fatalf("%q\nthrough a window of %d: %s\notherwise: %s", body, window.Size, got, outcome)
 	}
 	var e *Error
 	if err != nil && !errors.As(err, &e) {
@@ -80,9 +81,12 @@ func sameResolution(t *testing.T, body string, got *Resolution, want oracleMoves
 	}
 }
 
-func sameMoves(t *testing.T, body string, got *Resolution, want []KeyMove) {
-	moves := slices.Collect(got.All())
-	if !slices.EqualFunc(moves, want, func(a, b KeyMove) bool {
+func sameMoves(t *testing.T, body string, got *Resolution, want []keyMove) {
+	var moves []keyMove
+	for i := range got.Len() {
+		moves = append(moves, at(got, i))
+	}
+	if !slices.EqualFunc(moves, want, func(a, b keyMove) bool {
 		return bytes.Equal(a.Key, b.Key) && a.From == b.From && a.To == b.To
 	}) || got.Keys.Len() != len(want) || len(got.To) != len(want) {
 		t.Fatalf("%s: %v, want %v", body, moves, want)
@@ -106,10 +110,10 @@ func FuzzDecodeJSON(f *testing.F) {
 
 // agreeJSON also sees to it that what is malformed is what jsontext refuses.
 func agreeJSON(t *testing.T, body []byte, base64Keys bool) {
-	kind := agree(t, DecodeJSON, oracleJSON, sameDocument, body, base64Keys)
+	kind := agree(t, decodeJSON, oracleJSON, sameDocument, body, base64Keys)
 	valid := jsontext.Value(body).IsValid() && jsontext.Value(body).Kind() == '{'
 	if valid && kind == Malformed || !valid && (kind == 0 || kind == Invalid &&
-		bytes.Count(body, []byte(":")) < maxProblems && bytes.Count(body, []byte(",")) < maxProblems) {
+		bytes.Count(body, []byte(":")) < problem.Most && bytes.Count(body, []byte(",")) < problem.Most) {
 		t.Fatalf("%q: kind %v, valid JSON object: %t", body, kind, valid)
 	}
 }
@@ -138,7 +142,7 @@ func FuzzDecodeRecordsCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, header := range []string{"instance,hash_instance,cost,state,count\n",
 			"count,state,hash_instance,instance,cost\n"} {
-			agree(t, DecodeCSV, oracleCSV, sameDocument, append([]byte(header), text...), false)
+			agree(t, decodeCSV, oracleCSV, sameDocument, append([]byte(header), text...), false)
 		}
 	})
 }
@@ -152,7 +156,7 @@ func FuzzDecodeResolutionNDJSON(f *testing.F) {
 			`{"key":"b","from":0,"hash_instance":null,"to":1}`), false)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
-		agree(t, DecodeResolutionNDJSON, oracleResolutionNDJSON, sameResolution, body, base64Keys)
+		agree(t, decodeResolutionNDJSON, oracleResolutionNDJSON, sameResolution, body, base64Keys)
 	})
 }
 
@@ -163,7 +167,7 @@ func FuzzDecodeResolutionCSV(f *testing.F) {
 		f.Add([]byte("to,key,hash_instance,from\n0,a,,1\n2,b,"+v+",1\n"), false)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
-		agree(t, DecodeResolutionCSV, oracleResolutionCSV, sameResolution, body, base64Keys)
+		agree(t, decodeResolutionCSV, oracleResolutionCSV, sameResolution, body, base64Keys)
 	})
 }
 
@@ -174,7 +178,7 @@ func FuzzDecodeNDJSON(f *testing.F) {
 		f.Add([]byte(`{"key":"YQ==","cost":`+v+"}\n"+v+"\n"), true)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
-		agree(t, DecodeNDJSON, oracleNDJSON, sameDocument, body, base64Keys)
+		agree(t, decodeNDJSON, oracleNDJSON, sameDocument, body, base64Keys)
 	})
 }
 
@@ -185,117 +189,6 @@ func FuzzDecodeCSV(f *testing.F) {
 		f.Add([]byte("frequency,key\n"+v+",YQ==\n"), true)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
-		agree(t, DecodeCSV, oracleCSV, sameDocument, body, base64Keys)
-	})
-}
-
-// sealed makes blobs of data that pass the checksum: data as all that follows
-// the header, and data as the content of the only block behind some numbers.
-func sealed(magic string, data []byte) [][]byte {
-	whole := newBlobWriter(magic)
-	whole.out = append(whole.out, data...)
-	parts := newBlobWriter(magic)
-	head, content, _ := bytes.Cut(data, []byte{0xff, 0xff})
-	parts.out = append(parts.out, head...)
-	parts.raw = content
-	parts.end()
-	parts.number(0) // no residual, in an input
-	short := newBlobWriter(magic)
-	short.out = append(short.out, parts.out[blobHeader:len(parts.out)-1]...)
-	return [][]byte{data, whole.finish(), parts.finish(), short.finish()}
-}
-
-func FuzzDecodeMigrations(f *testing.F) {
-	blob := EncodeMigrations(planOf(statisticsOf(zipfRows(40)), 7))
-	f.Add(blob)
-	f.Add(blob[blobHeader:])
-	f.Add([]byte("\x02\xff\xff\x02\x01\x01\x00\x00ab" + strings.Repeat("\x01", 2*25)))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, blob := range sealed(migrationsMagic, data) {
-			m, err := DecodeMigrations(blob)
-			if err != nil {
-				if !errors.Is(err, ErrCorrupt) {
-					t.Fatal(err)
-				}
-				continue
-			}
-			if back := mustDecodeMigrations(t, encodeList(m)); !sameMigrations(m, back) {
-				t.Fatalf("%q: other migrations after encoding again", blob)
-			}
-		}
-	})
-}
-
-func FuzzDecodeInput(f *testing.F) {
-	s := statisticsOf(zipfRows(7))
-	s.Partial, s.Residual = true, []planner.Residual{{Instance: 3, Cost: 1, State: 2, Keys: 4}}
-	blob := encodeInput(s)
-	f.Add(blob)
-	f.Add(blob[blobHeader:])
-	s.PartialOn, s.Frozen, s.Shares = []int32{3}, []int32{4, 9}, []planner.Share{{Row: 1, Instance: 2, State: 3}}
-	f.Add(encodeInput(s)[blobHeader:])
-	f.Add([]byte("\x0f\x02\xff\xff\x02\x01\x01\x00\x00ab" + strings.Repeat("\x01", 2*24)))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, blob := range sealed(inputMagic, data) {
-			s, _, err := DecodeInput(blob)
-			if err != nil {
-				if !errors.Is(err, ErrCorrupt) {
-					t.Fatal(err)
-				}
-				continue
-			}
-			back, _, err := DecodeInput(encodeInput(s))
-			if err != nil {
-				t.Fatal(err)
-			}
-			sameStatistics(t, "encoded again", back, s)
-		}
-	})
-}
-
-func FuzzDecodeCompact(f *testing.F) {
-	blob := EncodeCompact(&compact.Statistics{
-		Records: recordsOf(7), Scales: compact.Scales{Cost: 0.5, State: 2}, Degree: 8,
-		Partial: true, Residual: []planner.Residual{{Instance: 3, Cost: 1, State: 2, Keys: 4}},
-	})
-	f.Add(blob)
-	f.Add(blob[blobHeader:])
-	f.Add([]byte("\x01\x08" + strings.Repeat("\x00", 16) + "\x02\xff\xff\x02" + strings.Repeat("\x01", 2*32)))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, blob := range sealed(compactMagic, data) {
-			s, err := DecodeCompact(blob)
-			if err != nil {
-				if !errors.Is(err, ErrCorrupt) {
-					t.Fatal(err)
-				}
-				continue
-			}
-			back, err := DecodeCompact(EncodeCompact(s))
-			if err != nil {
-				t.Fatal(err)
-			}
-			sameCompact(t, back, s)
-		}
-	})
-}
-
-func FuzzDecodeClassMoves(f *testing.F) {
-	blob := EncodeClassMoves(recordsOf(7))
-	f.Add(blob)
-	f.Add(blob[blobHeader:])
-	f.Add([]byte("\x02\xff\xff\x02" + strings.Repeat("\x01", 2*36)))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, blob := range sealed(classMovesMagic, data) {
-			moves, err := DecodeClassMoves(blob)
-			if err != nil {
-				if !errors.Is(err, ErrCorrupt) {
-					t.Fatal(err)
-				}
-				continue
-			}
-			if back, err := DecodeClassMoves(EncodeClassMoves(moves)); err != nil || !slices.EqualFunc(back, moves, sameRecord) {
-				t.Fatalf("%q: other moves after encoding again: %v", blob, err)
-			}
-		}
+		agree(t, decodeCSV, oracleCSV, sameDocument, body, base64Keys)
 	})
 }

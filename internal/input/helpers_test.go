@@ -3,7 +3,6 @@ package input
 import (
 	"bytes"
 	"io"
-	"iter"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -45,25 +44,17 @@ func statisticsOf(rows []testRow) *planner.Statistics {
 	return s
 }
 
-// planOf moves every so-manieth key of s to the next of 40 instances, n in all.
-func planOf(s *planner.Statistics, n int) *planner.Plan {
-	snapshot := &planner.Snapshot{Keys: s.Keys, Cost: s.Cost, State: s.State}
-	for i := range 40 {
-		snapshot.Instances = append(snapshot.Instances, planner.Instance{ID: int32(3 * i), Capacity: 1})
-	}
-	p := &planner.Plan{Snapshot: snapshot}
-	for i := range n {
-		item := i * (s.Len() / n)
-		p.Moves = append(p.Moves, planner.Move{
-			Item: int32(item), From: s.Instance[item], To: (s.Instance[item] + 1) % 40, Count: 1,
-			Reason: planner.Reason(i % 6),
-		})
-	}
-	return p
+// of is the decoder of a format.
+func of(f Format) func(io.Reader, Options) (*Document, error) {
+	return func(r io.Reader, o Options) (*Document, error) { return Decode(r, f, o) }
 }
 
-func encodeInput(s *planner.Statistics) []byte {
-	return EncodeInputUntil(s, nil, func() bool { return false })
+// resolved is the decoder of resolutions in a format.
+func resolved(f Format) func(io.Reader, Options) (*Resolution, error) {
+	return func(r io.Reader, o Options) (*Resolution, error) { return DecodeResolution(r, f, o) }
 }
 
-func listOf[R Record](s iter.Seq[R]) Records[R] { return Records[R](s) }
+var (
+	decodeJSON, decodeNDJSON, decodeCSV, decodeArrow = of(JSON), of(NDJSON), of(CSV), of(Arrow)
+	decodeResolutionNDJSON, decodeResolutionCSV      = resolved(NDJSON), resolved(CSV)
+)

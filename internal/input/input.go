@@ -1,199 +1,119 @@
+// Package input brings statistics of keys, or of classes of keys, into dense
+// columns while it reads them. It knows the formats by name and chooses what decodes each of
+// them; how rows are checked and gathered is for its packages columns, jsonrows, csvrows and
+// arrowrows to know, what becomes of them for callers.
+//
+// The decoders of text read a body once, through a
+// window of fixed size. A row is parsed where it lies in the window and appended
+// to columns of numbers and to [planner.Keys]; no row ever becomes an object of
+// its own. A row that the window cuts is parsed again once the window has moved
+// on, so no token is ever read in two pieces. That of Arrow holds one record batch
+// at a time and appends its columns as they are.
+//
+// They are strict. Text that is not what its format says (bad syntax, invalid
+// UTF-8, a missing end, anything after the end, a member twice) is [Malformed]
+// and ends decoding at once. Values that break a rule are [Invalid]; up to 100
+// of them are collected, each with a JSON pointer. Whatever exceeds a limit is
+// [TooLarge].
 package input
 
 import (
-	"math"
+	"io"
 
-	"plannerd/planner"
+	"plannerd/internal/input/internal/arrowrows"
+	"plannerd/internal/input/internal/columns"
+	"plannerd/internal/input/internal/csvrows"
+	"plannerd/internal/input/internal/jsonrows"
+	"plannerd/internal/input/internal/problem"
 )
 
-const inputMagic = "PLIN"
+type (
+	// Options are what decoders are told.
+	Options = columns.Options
+	// Limits are a part of them.
+	Limits = columns.Limits
+	// Document is what they return of statistics.
+	Document = columns.Document
+	// Resolution is what they return of a resolution.
+	Resolution = columns.Resolution
+	// Error is what they return for a body that they refuse.
+	Error = problem.Error
+	// Kind is that of an error.
+	Kind = problem.Kind
+	// Problem is one of an error.
+	Problem = problem.Problem
+	// Location is that of a problem.
+	Location = problem.Location
+)
 
-// Which parts an input has.
+// Defaults of [Limits].
 const (
-	inputPartial = 1 << iota
-	inputState
-	inputInstance
-	inputHashInstance
-	inputPartialOn
-	inputFrozen
-	inputShares
-	inputAdded
-	inputIdle  // shares that have cost nothing, by their places in the list
-	inputFlags = 1<<iota - 1
+	DefaultBytes = columns.DefaultBytes
+	DefaultRows  = columns.DefaultRows
 )
 
-// EncodeInputUntil returns statistics of keys, of which no row counts several, as a
-// small blob, for storing: rows keep their order and every bit of their values. When
-// stop asks it to give up, it returns nil. It asks once for each block of rows, from
-// several goroutines.
-//
-// added is the state that the interval itself added to each row, where the states are sums
-// over several intervals; nil: they are not.
-func EncodeInputUntil(s *planner.Statistics, added []float64, stop func() bool) []byte {
-	w := newBlobWriter(inputMagic)
-	flags := 0
-	set := func(bit int, on bool) {
-		if on {
-			flags |= bit
-		}
-	}
-	set(inputPartial, s.Partial)
-	set(inputState, s.State != nil)
-	set(inputInstance, s.Instance != nil)
-	set(inputHashInstance, s.HashInstance != nil)
-	set(inputPartialOn, len(s.PartialOn) > 0)
-	set(inputFrozen, len(s.Frozen) > 0)
-	set(inputShares, len(s.Shares) > 0)
-	set(inputAdded, added != nil)
-	idle := idleShares(s.Shares)
-	set(inputIdle, len(idle) > 0)
-	w.number(flags)
-	w.number(s.Len())
-	keyLen := func(i int) int { return len(s.Keys.At(i)) }
-	if !w.blocksAtOnce(s.Len(), keyLen, stop, func(w *blobWriter, from, to,
-		keyBytes int) {
-		w.inputBlock(s, added, from, to, keyBytes)
-	}) {
-		return nil
-	}
-	writeList(w, s.Residual, residualPlanes)
-	for _, list := range [][]int32{s.PartialOn, s.Frozen} {
-		if len(list) > 0 {
-			writeList(w, list, idPlanes)
-		}
-	}
-	if len(s.Shares) > 0 {
-		writeList(w, s.Shares, sharePlanes)
-	}
-	if len(idle) > 0 {
-		writeList(w, idle, idPlanes)
-	}
-	return w.finish()
+// The kinds of errors.
+const (
+	Malformed = problem.Malformed
+	Invalid   = problem.Invalid
+	TooLarge  = problem.TooLarge
+)
+
+// Format is a format of statistics.
+type Format int
+
+// The formats.
+const (
+	JSON Format = iota + 1
+	NDJSON
+	CSV
+	Arrow // an IPC stream
+)
+
+// String returns the format's usual short name.
+func (f Format) String() string {
+	return [...]string{JSON: "json", NDJSON: "ndjson", CSV: "csv", Arrow: "arrow"}[f]
 }
 
-func (w *blobWriter) inputBlock(s *planner.Statistics, added []float64, from, to, keyBytes int) {
-	n := to - from
-	w.begin(n, keyBytes)
-	w.keys(n, func(i int) []byte { return s.Keys.At(from + i) })
-	w.floats(s.Cost[from:to])
-	if s.State != nil {
-		w.floats(s.State[from:to])
+// statisticsFields are those that rows of statistics may have.
+const statisticsFields = columns.StatisticsRow | columns.Interval
+
+// open begins to read rows of the given fields; those of statistics may turn out to be of
+// records. The source must be closed, also after an error.
+func open(r io.Reader, f Format, o Options, fields columns.Field) (columns.Source, error) {
+	switch f {
+	case CSV:
+		return csvrows.New(r, o, fields)
+	case Arrow:
+		return arrowrows.New(r, o, fields)
 	}
-	if s.Instance != nil {
-		w.ints(s.Instance[from:to])
-	}
-	if s.HashInstance != nil {
-		w.ints(s.HashInstance[from:to])
-	}
-	if added != nil {
-		w.floats(added[from:to])
-	}
-	w.end()
+	return jsonrows.NewLines(r, o, fields), nil
 }
 
-func (w *blobWriter) floats(xs []float64) {
-	w.column(len(xs), 8, func(i int) uint64 { return math.Float64bits(xs[i]) })
+// decode reads all rows.
+func decode[D any](r io.Reader, f Format, o Options, fields columns.Field,
+	made func(*columns.Builder) (D, error)) (none D, err error) {
+	s, err := open(r, f, o, fields)
+	if err == nil {
+		err = columns.ReadAll(s)
+	}
+	defer s.Close()
+	if err != nil {
+		return none, err
+	}
+	return made(s.Gathered())
 }
 
-func (w *blobWriter) ints(vs []int32) {
-	w.column(len(vs), 4, func(i int) uint64 { return uint64(uint32(vs[i])) })
+// Decode reads the statistics of one interval.
+func Decode(r io.Reader, f Format, o Options) (*Document, error) {
+	if f == JSON {
+		return jsonrows.Decode(r, o)
+	}
+	return decode(r, f, o, statisticsFields, (*columns.Builder).Document)
 }
 
-// StoredRows is how many rows an encoded input has, 0 of what is none: its length
-// does not tell.
-func StoredRows(blob []byte) int {
-	r := newBlobReader(blob, inputMagic)
-	r.number(inputFlags)
-	return r.number(math.MaxInt32)
+// DecodeResolution reads rows with key, from and to, as NDJSON or CSV. All three are required,
+// and no key stands twice. Rows may have a hash_instance besides.
+func DecodeResolution(r io.Reader, f Format, o Options) (*Resolution, error) {
+	return decode(r, f, o, columns.ResolutionRow, (*columns.Builder).Resolution)
 }
-
-// DecodeInput is the inverse of [EncodeInputUntil]. It fails with [ErrCorrupt].
-func DecodeInput(blob []byte) (s *planner.Statistics, added []float64, err error) {
-	r := newBlobReader(blob, inputMagic)
-	flags := r.number(inputFlags)
-	rows := r.number(math.MaxInt32)
-	s = &planner.Statistics{Keys: planner.NewKeys(min(rows, blockRows)), Partial: flags&inputPartial != 0}
-	if flags&inputState != 0 {
-		s.State = []float64{}
-	}
-	if flags&inputInstance != 0 {
-		s.Instance = []int32{}
-	}
-	if flags&inputHashInstance != 0 {
-		s.HashInstance = []int32{}
-	}
-	if flags&inputAdded != 0 {
-		added = []float64{}
-	}
-	for s.Len() < rows && r.err == nil {
-		added = r.inputBlock(s, added, rows-s.Len())
-	}
-	s.Residual = readList(r, residualPlanes)
-	if flags&inputPartialOn != 0 {
-		s.PartialOn = readList(r, idPlanes)
-	}
-	if flags&inputFrozen != 0 {
-		s.Frozen = readList(r, idPlanes)
-	}
-	if flags&inputShares != 0 {
-		s.Shares = readList(r, sharePlanes)
-	}
-	if flags&inputIdle != 0 {
-		for _, i := range readList(r, idPlanes) {
-			if i < 0 || int(i) >= len(s.Shares) {
-				return nil, nil, ErrCorrupt
-			}
-			s.Shares[i].Idle = true
-		}
-	}
-	if err := r.finish(); err != nil {
-		return nil, nil, err
-	}
-	return s, added, nil
-}
-
-func (r *blobReader) inputBlock(s *planner.Statistics, added []float64, limit int) []float64 {
-	n := r.begin(limit)
-	r.keys(s.Keys, n)
-	s.Cost = r.floats(s.Cost, n)
-	if s.State != nil {
-		s.State = r.floats(s.State, n)
-	}
-	if s.Instance != nil {
-		s.Instance = r.ints(s.Instance, n)
-	}
-	if s.HashInstance != nil {
-		s.HashInstance = r.ints(s.HashInstance, n)
-	}
-	if added != nil {
-		added = r.floats(added, n)
-	}
-	r.end()
-	return added
-}
-
-// idleShares are the places of those that have cost nothing.
-func idleShares(shares []planner.Share) (at []int32) {
-	for i, x := range shares {
-		if x.Idle {
-			at = append(at, int32(i))
-		}
-	}
-	return at
-}
-
-var residualPlanes = []plane[planner.Residual]{
-	idPlane(func(r *planner.Residual) *int32 { return &r.Instance }),
-	floatPlane(func(r *planner.Residual) *float64 { return &r.Cost }),
-	floatPlane(func(r *planner.Residual) *float64 { return &r.State }),
-	countPlane(func(r *planner.Residual) *int64 { return &r.Keys }),
-}
-
-var sharePlanes = []plane[planner.Share]{
-	idPlane(func(x *planner.Share) *int32 { return &x.Row }),
-	idPlane(func(x *planner.Share) *int32 { return &x.Instance }),
-	floatPlane(func(x *planner.Share) *float64 { return &x.State }),
-}
-
-// idPlanes are the ids of some instances.
-var idPlanes = []plane[int32]{idPlane(func(id *int32) *int32 { return id })}

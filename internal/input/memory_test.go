@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"plannerd/internal/input/compression"
 	"plannerd/internal/lab/livememory"
 )
 
@@ -61,7 +62,7 @@ func TestArrowMemory(t *testing.T) {
 	} {
 		var err error
 		whole := &account{}
-		peak := livememory.Peak(func() { _, err = DecodeArrow(bytes.NewReader(body), Options{Reserve: whole.reserve}) })
+		peak := livememory.Peak(func() { _, err = decodeArrow(bytes.NewReader(body), Options{Reserve: whole.reserve}) })
 		if err == nil || strings.Contains(err.Error(), "bytes") { // all keys are the same
 			t.Errorf("%s: %v", name, err)
 		}
@@ -69,7 +70,7 @@ func TestArrowMemory(t *testing.T) {
 			t.Errorf("%s, %d bytes: held %d, reserved %d", name, len(body), peak, whole.most)
 		}
 		a := &account{limit: limit}
-		peak = livememory.Peak(func() { _, err = DecodeArrow(bytes.NewReader(body), Options{Reserve: a.reserve}) })
+		peak = livememory.Peak(func() { _, err = decodeArrow(bytes.NewReader(body), Options{Reserve: a.reserve}) })
 		if !errors.Is(err, errRefused) || peak > limit+slack {
 			t.Errorf("%s, %d bytes: held %d of %d: %v", name, len(body), peak, limit, err)
 		}
@@ -118,7 +119,7 @@ func allocations(body []byte, format, encoding string) (reserved int64, err erro
 	sent := &sentReader{r: bytes.NewReader(body)}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if text, err := NewDecompressor(bytes.NewReader(body), encoding); err == nil {
+	if text, err := compression.NewDecompressor(bytes.NewReader(body), encoding); err == nil {
 		sent.r = text
 		_, _ = decoders[format](sent, Options{Reserve: reserve, Limits: Limits{Bytes: 80 << 20}}) // as it comes
 		_ = text.Close()

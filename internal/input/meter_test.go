@@ -3,9 +3,7 @@ package input
 import (
 	"bytes"
 	"errors"
-	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 )
 
@@ -42,19 +40,19 @@ func decodes() map[string]func(o Options) (kept int64, err error) {
 		}
 	}
 	long := `{"routing_table":[` + strings.Repeat(`"x",`, 300_000) + `"x"],"keys":[]}`
-	out["member"] = func(o Options) (int64, error) { return document(DecodeJSON(strings.NewReader(long), o)) }
+	out["member"] = func(o Options) (int64, error) { return document(decodeJSON(strings.NewReader(long), o)) }
 	late := `{"keys":[` + strings.Repeat(" ", 9) + `{"key":"` + strings.Repeat("AAAA", 300) +
 		`","cost":1}],"key_encoding":"base64"}`
-	out["base64"] = func(o Options) (int64, error) { return document(DecodeJSON(strings.NewReader(late), o)) }
+	out["base64"] = func(o Options) (int64, error) { return document(decodeJSON(strings.NewReader(late), o)) }
 	records := `{"compact":{"records":[[0,0,1,1,1]` + strings.Repeat(`,[1,0,1,1,1]`, 20_000) + `]}}`
-	out["records"] = func(o Options) (int64, error) { return document(DecodeJSON(strings.NewReader(records), o)) }
+	out["records"] = func(o Options) (int64, error) { return document(decodeJSON(strings.NewReader(records), o)) }
 	var moves strings.Builder
 	moves.WriteString("key,from,to\n")
 	for _, r := range rows {
 		moves.WriteString(r.key + ",0,1\n")
 	}
 	out["resolution"] = func(o Options) (int64, error) {
-		r, err := DecodeResolutionCSV(strings.NewReader(moves.String()), o)
+		r, err := decodeResolutionCSV(strings.NewReader(moves.String()), o)
 		if err != nil {
 			return 0, err
 		}
@@ -80,24 +78,6 @@ func TestReserve(t *testing.T) {
 				t.Errorf("%s, hint %d: keeps %d, reserved %d at most", name, hint, kept, a.most)
 			}
 		}
-	}
-}
-
-// TestEncodeInputStops: it asks for each block of rows.
-func TestEncodeInputStops(t *testing.T) {
-	s := statisticsOf(zipfRows(8 * blockRows))
-	var asked atomic.Int64
-	never := func() bool {
-		asked.Add(1)
-		return false
-	}
-	if !bytes.Equal(EncodeInputUntil(s, nil, never), encodeInput(s)) || asked.Load() != 8 {
-		t.Errorf("asked %d times", asked.Load())
-	}
-	asked.Store(0)
-	most := 2 + int64(runtime.GOMAXPROCS(0)) // others may ask at the same time
-	if blob := EncodeInputUntil(s, nil, func() bool { return asked.Add(1) == 2 }); blob != nil || asked.Load() > most {
-		t.Errorf("%d bytes, asked %d times", len(blob), asked.Load())
 	}
 }
 

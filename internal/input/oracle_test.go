@@ -439,7 +439,7 @@ func oracleNDJSON(body []byte, base64Keys bool) (read oracleBody, err error) {
 
 // oracleMoves are the rows of a resolution.
 type oracleMoves struct {
-	moves []KeyMove
+	moves []keyMove
 	hash  []int32
 }
 
@@ -511,7 +511,7 @@ func oracleResolution(header []string, records [][]string, base64Keys bool) (rea
 			hash = int64(h)
 		}
 		rows = append(rows, oracleRow{key: row["key"]})
-		read.moves, read.hash = append(read.moves, KeyMove{From: int32(from), To: int32(to)}), append(read.hash, int32(hash))
+		read.moves, read.hash = append(read.moves, keyMove{From: int32(from), To: int32(to)}), append(read.hash, int32(hash))
 	}
 	if rows, err = oracleRows(rows, base64Keys); err != nil {
 		return read, err

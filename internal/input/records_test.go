@@ -13,10 +13,10 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"plannerd/compact"
-	"plannerd/planner"
+	"plannerd/internal/input/internal/columns"
+	"plannerd/internal/input/lists"
+	"plannerd/internal/input/stored"
 )
 
 // recordsOf makes n records as they come of keys on 40 instances: few costs and
@@ -39,24 +39,24 @@ func recordsOf(n int) []compact.Record {
 func recordBodies(tb testing.TB, records []compact.Record) map[string][]byte {
 	tb.Helper()
 	var j, c bytes.Buffer
-	if err := WriteCompactJSON(&j, 42, &compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1},
-		Degree: 8}, false); err != nil {
+	s := &compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1}, Degree: 8}
+	if err := lists.WriteCompactJSON(&j, 42, s, false); err != nil {
 		tb.Fatal(err)
 	}
-	if err := WriteCompactCSV(&c, records); err != nil {
+	if err := lists.WriteCompactCSV(&c, records); err != nil {
 		tb.Fatal(err)
 	}
 	return map[string][]byte{"json": j.Bytes(), "csv": c.Bytes()}
 }
 
-var recordDecoders = map[string]func(io.Reader, Options) (*Document, error){"json": DecodeJSON, "csv": DecodeCSV}
+var recordDecoders = map[string]func(io.Reader, Options) (*Document, error){"json": decodeJSON, "csv": decodeCSV}
 
 func TestRecordsJSON(t *testing.T) {
 	body := func(s string) string { return `{"compact":{"records":[` + s + `]}}` }
 	two := func(s string) string { return body(`[0,1,2,3,4],` + s) }
 	const five = "must be a list of five numbers"
 	const count = "must be an integer from 1 to 9007199254740991"
-	checkRules(t, DecodeJSON, Options{}, []rule{
+	checkRules(t, decodeJSON, Options{}, []rule{
 		{"records", body(`[7,3,12.5,2048,20],[3,7,0,0,1]`), "records\n7: 7 3 12.5 2048 20\n3: 3 7 0 0 1"},
 		{"any order, white space", " { \"interval\" : 42 , \"compact\" :\n{ \"degree\" : 8 , \"records\" : [ [ 0 ,\t1 , " +
 			"2e0\r, 3 ,4 ] , [5,6,7,8,9] ] , \"cost_scale\" : 0.5 } } ", "records\n0: 0 1 2 3 4\n5: 5 6 7 8 9"},
@@ -147,7 +147,7 @@ func TestRecordsJSON(t *testing.T) {
 func TestRecordsCSV(t *testing.T) {
 	const header = "instance,hash_instance,cost,state,count\n"
 	const count = "must be an integer from 1 to 9007199254740991"
-	checkRules(t, DecodeCSV, Options{}, []rule{
+	checkRules(t, decodeCSV, Options{}, []rule{
 		{"records", header + "7,3,12.5,2048,20\n3,7,0,0,1\n", "records\n7: 7 3 12.5 2048 20\n3: 3 7 0 0 1"},
 		{"any order, CRLF, BOM, no line end",
 			"\uFEFFcount,cost,instance,state,hash_instance\r\n4,+2.,\"0\",.5e1,001\r\n0009007199254740000,0,5,0,6",
@@ -178,7 +178,7 @@ func TestRecordsCSV(t *testing.T) {
 			"invalid\n/1/count: brings the keys of all records above 9007199254740991"},
 	})
 	// The records of NDJSON would be rows without keys.
-	checkRules(t, DecodeNDJSON, Options{}, []rule{
+	checkRules(t, decodeNDJSON, Options{}, []rule{
 		{"no records", `{"instance":0,"hash_instance":1,"cost":2,"state":3,"count":4}`,
 			"invalid\n/0/count: unknown field\n/0/key: is required"},
 	})
@@ -195,7 +195,7 @@ func TestCompactMember(t *testing.T) {
 		`{"compact":null}`:                                             `null`,
 		`{"compact":{"compact":{"records":[[0,1,2,3,4]]},"degree":1}}`: `{"compact":{"records":[[0,1,2,3,4]]},"degree":1}`,
 	} {
-		d, err := DecodeJSON(strings.NewReader(body), Options{})
+		d, err := decodeJSON(strings.NewReader(body), Options{})
 		if err != nil {
 			t.Fatal(body, err)
 		}
@@ -204,22 +204,22 @@ func TestCompactMember(t *testing.T) {
 		}
 	}
 	big := `"` + strings.Repeat("x", 300<<10) + `"`
-	d, err := DecodeJSON(strings.NewReader(`{"compact":{"x":`+big+`,"records":[[0,1,2,3,4]],"y":`+big+`}}`), Options{})
+	d, err := decodeJSON(strings.NewReader(`{"compact":{"x":`+big+`,"records":[[0,1,2,3,4]],"y":`+big+`}}`), Options{})
 	if err != nil || len(d.Records) != 1 || string(d.Members["compact"]) != `{"x":`+big+`,"y":`+big+`}` {
 		t.Errorf("members larger than the window: %v", err)
 	}
 	var members []string
-	for i := range maxMembers + 1 {
+	for i := range columns.MaxMembers + 1 {
 		members = append(members, fmt.Sprintf(`"m%d":0`, i))
 	}
-	_, err = DecodeJSON(strings.NewReader(`{"compact":{`+strings.Join(members, ",")+`}}`), Options{})
+	_, err = decodeJSON(strings.NewReader(`{"compact":{`+strings.Join(members, ",")+`}}`), Options{})
 	if got := describe(nil, err); got != "too large\n/compact: more than 256 members" {
 		t.Error(got)
 	}
 }
 
 func TestRecordPointers(t *testing.T) {
-	d, err := DecodeJSON(strings.NewReader(`{"compact":{"records":[]}}`), Options{})
+	d, err := decodeJSON(strings.NewReader(`{"compact":{"records":[]}}`), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestRecordPointers(t *testing.T) {
 	if got := d.Pointer(-1, "compact"); got != "/compact" {
 		t.Error(got)
 	}
-	d, err = DecodeCSV(strings.NewReader("instance,hash_instance,cost,state,count"), Options{})
+	d, err = decodeCSV(strings.NewReader("instance,hash_instance,cost,state,count"), Options{})
 	if err != nil || d.Pointer(17, "count") != "/17/count" {
 		t.Error(d, err)
 	}
@@ -265,20 +265,20 @@ func TestRecordLimits(t *testing.T) {
 		}
 		checkWindows(t, decode, Options{}, body)
 	}
-	_, err := DecodeJSON(strings.NewReader(`{"compact":{"records":[[0,1,2,3,4],[0,1,2,3,4]]}}`),
+	_, err := decodeJSON(strings.NewReader(`{"compact":{"records":[[0,1,2,3,4],[0,1,2,3,4]]}}`),
 		Options{Limits: Limits{Rows: 1}})
 	if got := describe(nil, err); got != "too large\n/compact/records/1: more than 1 rows" {
 		t.Error(got)
 	}
 	many := strings.TrimSuffix(strings.Repeat("5,", 150), ",")
-	_, err = DecodeJSON(strings.NewReader(`{"compact":{"records":[`+many+`]}}`), Options{})
+	_, err = decodeJSON(strings.NewReader(`{"compact":{"records":[`+many+`]}}`), Options{})
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != Invalid || len(e.Problems) != 100 ||
 		e.Problems[99].Pointer != "/compact/records/99" {
 		t.Error(err)
 	}
-	long := strings.Repeat(" ", maxRowBytes)
-	_, err = DecodeJSON(strings.NewReader(`{"compact":{"records":[[0,`+long+`1,2,3,4]]}}`), Options{})
+	long := strings.Repeat(" ", 1<<20)
+	_, err = decodeJSON(strings.NewReader(`{"compact":{"records":[[0,`+long+`1,2,3,4]]}}`), Options{})
 	if got := describe(nil, err); got != "too large\n/compact/records/0: longer than 1048576 bytes" {
 		t.Error(got)
 	}
@@ -311,206 +311,6 @@ func TestManyRecords(t *testing.T) {
 	}
 }
 
-func sameCompact(t *testing.T, got, want *compact.Statistics) {
-	t.Helper()
-	if !slices.EqualFunc(got.Records, want.Records, sameRecord) {
-		t.Fatal("other records")
-	}
-	bits := func(s *compact.Statistics) [2]uint64 {
-		return [2]uint64{math.Float64bits(s.Scales.Cost), math.Float64bits(s.Scales.State)}
-	}
-	if bits(got) != bits(want) || got.Degree != want.Degree || got.Partial != want.Partial {
-		t.Fatalf("%+v of degree %d, partial %t; want %+v, %d, %t", got.Scales, got.Degree, got.Partial, want.Scales,
-			want.Degree, want.Partial)
-	}
-	residual := func(a, b planner.Residual) bool {
-		return a.Instance == b.Instance && a.Keys == b.Keys &&
-			math.Float64bits(a.Cost) == math.Float64bits(b.Cost) && math.Float64bits(a.State) == math.Float64bits(b.State)
-	}
-	if !slices.EqualFunc(got.Residual, want.Residual, residual) {
-		t.Fatalf("residual %v, want %v", got.Residual, want.Residual)
-	}
-}
-
-func TestCompactRoundTrip(t *testing.T) {
-	r := rand.New(rand.NewPCG(11, 12))
-	partial := &compact.Statistics{Records: recordsOf(3), Degree: math.MaxInt, Partial: true,
-		Scales: compact.Scales{Cost: 5e-324, State: math.MaxFloat64}}
-	for i := range 70_000 {
-		partial.Residual = append(partial.Residual, planner.Residual{Instance: int32(i), Cost: r.Float64(),
-			State: r.Float64(), Keys: r.Int64()})
-	}
-	for name, s := range map[string]*compact.Statistics{
-		"many":    {Records: recordsOf(200_000), Degree: 8, Scales: compact.Scales{Cost: 1.0 / 3, State: 1}},
-		"partial": partial,
-		"extreme": {Records: []compact.Record{{Planned: math.MaxInt32, Current: math.MaxInt32, Cost: 1e290,
-			State: math.Copysign(0, -1), Count: maxCount}}},
-		"empty": {},
-	} {
-		blob := EncodeCompact(s)
-		if !IsCompact(blob) || IsClassMoves(blob) {
-			t.Errorf("%s: the blob is not known again", name)
-		}
-		got, err := DecodeCompact(blob)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		sameCompact(t, got, s)
-	}
-	// d′ says nothing.
-	got, err := DecodeCompact(
-		EncodeCompact(&compact.Statistics{Records: []compact.Record{{Planned: planner.NoInstance, Current: 7, Count: 1}}}))
-	if err != nil || got.Records[0].Planned != 7 {
-		t.Error(got, err)
-	}
-}
-
-func TestClassMovesRoundTrip(t *testing.T) {
-	for _, n := range []int{0, 1, 200_000} {
-		moves := recordsOf(n)
-		for i := range moves {
-			moves[i].Planned = int32(i) - 1 // the first waits for a place
-		}
-		blob := EncodeClassMoves(moves)
-		if IsCompact(blob) || !IsClassMoves(blob) {
-			t.Error("the blob is not known again")
-		}
-		got, err := DecodeClassMoves(blob)
-		if err != nil || !slices.EqualFunc(got, moves, sameRecord) {
-			t.Fatalf("%d moves: %v", n, err)
-		}
-	}
-}
-
-// TestBlobKinds sees to it that no blob passes for one of another kind.
-func TestBlobKinds(t *testing.T) {
-	s := statisticsOf(zipfRows(3))
-	blobs := map[string][]byte{
-		"input": encodeInput(s), "compact": EncodeCompact(&compact.Statistics{}),
-		"migrations": EncodeMigrations(planOf(s, 1)), "class moves": EncodeClassMoves(nil), "cut": []byte("PLC"), "nil": nil,
-	}
-	for name, blob := range blobs {
-		if IsCompact(blob) != (name == "compact") || IsClassMoves(blob) != (name == "class moves") {
-			t.Errorf("%s: compact %t, class moves %t", name, IsCompact(blob), IsClassMoves(blob))
-		}
-		for want, decode := range map[string]func() error{
-			"input":       func() error { _, _, err := DecodeInput(blob); return err },
-			"compact":     func() error { _, err := DecodeCompact(blob); return err },
-			"migrations":  func() error { _, err := DecodeMigrations(blob); return err },
-			"class moves": func() error { _, err := DecodeClassMoves(blob); return err },
-		} {
-			if err := decode(); (name == want) != (err == nil) || err != nil && !errors.Is(err, ErrCorrupt) {
-				t.Errorf("%s read as %s: %v", name, want, err)
-			}
-		}
-	}
-}
-
-func TestWriteCompactJSON(t *testing.T) {
-	records := []compact.Record{
-		{Planned: 1, Current: 0, Hash: 2, Cost: 1.0 / 3, State: 1e300, Count: maxCount},
-		{Current: math.MaxInt32, Hash: 0, Cost: 0, State: 0.5, Count: 1},
-	}
-	const list = `"records":[[0,2,0.3333333333333333,1e+300,9007199254740991],[2147483647,0,0,0.5,1]]`
-	for _, c := range []struct {
-		interval int64
-		s        compact.Statistics
-		want     string
-	}{
-		{42, compact.Statistics{Records: records, Degree: 8, Scales: compact.Scales{Cost: 0.25, State: 1 << 20}},
-			`{"interval":42,"compact":{"degree":8,"cost_scale":0.25,"state_scale":1048576,` + list + `}}`},
-		{-1, compact.Statistics{Records: records, Scales: compact.Scales{Cost: 1, State: 1}},
-			`{"compact":{"cost_scale":1,"state_scale":1,` + list + `}}`},
-		{0, compact.Statistics{Scales: compact.Scales{Cost: 1e-9, State: 1}},
-			`{"interval":0,"compact":{"cost_scale":1e-09,"state_scale":1,"records":[]}}`},
-	} {
-		var b bytes.Buffer
-		if err := WriteCompactJSON(&b, c.interval, &c.s, false); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(c.want, b.String()); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
-func TestWriteCompactCSV(t *testing.T) {
-	records := []compact.Record{{Current: 0, Hash: 2, Cost: 1.0 / 3, State: 5, Count: 7}, {Current: 1, Count: 1}}
-	var b bytes.Buffer
-	if err := WriteCompactCSV(&b, records); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff("instance,hash_instance,cost,state,count\n0,2,0.3333333333333333,5,7\n1,0,0,0,1\n",
-		b.String()); diff != "" {
-		t.Error(diff)
-	}
-	b.Reset()
-	all := map[int64][]compact.Record{3: records, 4: {}, 9: records[1:]}
-	err := WriteCompactIntervals(&b, func(yield func(int64, []compact.Record) bool) {
-		for _, n := range []int64{3, 4, 9} {
-			if !yield(n, all[n]) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(
-		"interval,instance,hash_instance,cost,state,count\n3,0,2,0.3333333333333333,5,7\n3,1,0,0,0,1\n9,1,0,0,0,1\n",
-		b.String()); diff != "" {
-		t.Error(diff)
-	}
-	if got := intervals(&b, CSV, Options{}); got != "3 /0/key: records\n0: 0 2 0.3333333333333333 5 7\n1: 1 0 0 0 1\n9 "+
-		"/2/key: records\n1: 1 0 0 0 1\nend true" {
-		t.Error(got)
-	}
-}
-
-func TestWriteCompactErrors(t *testing.T) {
-	records := recordsOf(10_000)
-	for _, room := range []int{0, 100_000} {
-		for name, err := range map[string]error{
-			"json": WriteCompactJSON(&brokenWriter{room}, 1, &compact.Statistics{Records: records}, false),
-			"csv":  WriteCompactCSV(&brokenWriter{room}, records),
-			"intervals": WriteCompactIntervals(&brokenWriter{room},
-				func(yield func(int64, []compact.Record) bool) { yield(1, records) }),
-		} {
-			if !errors.Is(err, io.ErrClosedPipe) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-}
-
-func TestWriteClassMoves(t *testing.T) {
-	moves := []compact.Record{
-		{Planned: 3, Current: 0, Hash: 2, Cost: 1.5, State: 1 << 40, Count: 5},
-		{Planned: planner.NoInstance, Current: 1, Hash: 1, Cost: 1e-7, State: 0, Count: 1},
-	}
-	for _, base64 := range []bool{false, true} {
-		if got := string(listOf(ClassMovesOf(moves)).
-			AppendJSON(nil, base64)); got != `[[3,0,2,1.5,1099511627776,5],[null,1,1,1e-07,0,1]]` {
-			t.Error(got)
-		}
-		var lines, table bytes.Buffer
-		if err := listOf(ClassMovesOf(moves)).WriteNDJSON(&lines, base64); err != nil ||
-			lines.String() != "[3,0,2,1.5,1099511627776,5]\n[null,1,1,1e-07,0,1]\n" {
-			t.Errorf("%v: %q", err, lines.String())
-		}
-		if err := listOf(ClassMovesOf(moves)).WriteCSV(&table, base64); err != nil ||
-			table.String() != "planned,instance,hash_instance,cost,state,count\n3,0,2,1.5,1099511627776,5\n,1,1,1e-07,0,1\n" {
-			t.Errorf("%v: %q", err, table.String())
-		}
-	}
-	if listOf(ClassMovesOf(moves)).NeedsBase64() {
-		t.Error("moves without keys need base64")
-	}
-	for range ClassMovesOf(moves) { // may be left early
-		break
-	}
-}
-
 func BenchmarkRecords(b *testing.B) {
 	const n = 1e5
 	records := recordsOf(n)
@@ -532,14 +332,15 @@ func BenchmarkRecords(b *testing.B) {
 	}
 	s := &compact.Statistics{Records: records}
 	b.Run("write/format=json/records=1e5", func(b *testing.B) {
-		measure(b, recordBodies(b, records)["json"], n, func() error { return WriteCompactJSON(io.Discard, 1, s, false) })
+		body := recordBodies(b, records)["json"]
+		measure(b, body, n, func() error { return lists.WriteCompactJSON(io.Discard, 1, s, false) })
 	})
-	blob := EncodeCompact(s)
+	blob := stored.EncodeCompact(s)
 	b.Run("encode/records=1e5", func(b *testing.B) {
-		measure(b, blob, n, func() error { EncodeCompact(s); return nil })
+		measure(b, blob, n, func() error { stored.EncodeCompact(s); return nil })
 		b.ReportMetric(float64(len(blob))/n, "stored_B/row")
 	})
 	b.Run("decode_blob/records=1e5", func(b *testing.B) {
-		measure(b, blob, n, func() error { _, err := DecodeCompact(blob); return err })
+		measure(b, blob, n, func() error { _, err := stored.DecodeCompact(blob); return err })
 	})
 }

@@ -2,21 +2,20 @@ package input
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"slices"
 	"strconv"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestResolutionNDJSON(t *testing.T) {
 	line := func(s string) string { return `{"key":"a","from":1,"to":2}` + "\n" + s }
 	const id = "must be an integer from 0 to 2147483647"
-	checkRules(t, DecodeResolutionNDJSON, Options{}, []rule{
+	checkRules(t, decodeResolutionNDJSON, Options{}, []rule{
 		{"rows", "{\"key\":\"user:1\",\"from\":1,\"to\":3}\n{\"to\":0,\"from\":2147483647,\"key\":\"b\"}\n",
 			"\"user:1\" 1→3\n\"b\" 2147483647→0"},
 		{"escapes, white space", " { \"\\u0066rom\" : 1 ,\t\"k\\u0065y\" : \"\\u00e9\\n\" , \"t\\u006f\":2 } \r\n\n",
@@ -52,20 +51,20 @@ func TestResolutionNDJSON(t *testing.T) {
 		{"duplicate keys", line(`{"key":"b","from":1,"to":2}` + "\n" + `{"key":"\u0061","from":3,"to":4}`),
 			"invalid\n/2/key: is the same as /0/key"},
 	})
-	checkRules(t, DecodeResolutionNDJSON, Options{Base64Keys: true}, []rule{
+	checkRules(t, decodeResolutionNDJSON, Options{Base64Keys: true}, []rule{
 		{"base64", `{"key":"/wA=","from":1,"to":2}`, `"\xff\x00" 1→2`},
 		{"no base64", line(`{"key":"YQ","from":1,"to":2}`),
 			"invalid\n/0/key: must be base64 (standard alphabet, padded)\n/1/key: must be base64 (standard alphabet, padded)"},
 	})
 	// The rows of statistics know nothing of from and to.
-	checkRules(t, DecodeNDJSON, Options{}, []rule{
+	checkRules(t, decodeNDJSON, Options{}, []rule{
 		{"statistics", `{"key":"a","from":1,"cost":1,"to":2}`, "invalid\n/0/from: unknown field\n/0/to: unknown field"},
 	})
 }
 
 func TestResolutionCSV(t *testing.T) {
 	const id = "must be an integer from 0 to 2147483647"
-	checkRules(t, DecodeResolutionCSV, Options{}, []rule{
+	checkRules(t, decodeResolutionCSV, Options{}, []rule{
 		{"rows", "key,from,to\nuser:1,1,3\nb,2147483647,0\n", "\"user:1\" 1→3\n\"b\" 2147483647→0"},
 		{"any order, quotes, CRLF, BOM", "\uFEFF\"to\",key,from\r\n\"2\",\"a,\"\"b\"\"\r\nc\",001\r\n\r\n",
 			"\"a,\\\"b\\\"\\r\\nc\" 1→2"},
@@ -86,98 +85,78 @@ func TestResolutionCSV(t *testing.T) {
 			id + "\n/1/to: " + id},
 		{"duplicate keys", "key,from,to\na,1,2\n\"a\",3,4\n", "invalid\n/1/key: is the same as /0/key"},
 	})
-	checkRules(t, DecodeResolutionCSV, Options{Base64Keys: true}, []rule{
+	checkRules(t, decodeResolutionCSV, Options{Base64Keys: true}, []rule{
 		{"base64", "key,from,to\n/wA=,1,2\n", `"\xff\x00" 1→2`},
 		{"no base64", "key,from,to\n_w==,1,2\n", "invalid\n/0/key: must be base64 (standard alphabet, padded)"},
 	})
 }
 
-// Key moves are records, so that tests can write what the decoders are to read.
-func (m KeyMove) key() []byte     { return m.Key }
-func (KeyMove) csvHeader() string { return "key,from,to\n" }
-
-// AppendJSON appends {"key": …, "from": …, "to": …}; see [Record].
-func (m KeyMove) AppendJSON(dst []byte, base64 bool) []byte {
-	dst = appendKeyMember(dst, m.Key, base64)
-	dst = append(dst, `,"from":`...)
-	dst = strconv.AppendInt(dst, int64(m.From), 10)
-	dst = append(dst, `,"to":`...)
-	dst = strconv.AppendInt(dst, int64(m.To), 10)
-	return append(dst, '}')
+// keyMove is a row of a resolution.
+type keyMove struct {
+	Key  []byte `json:"-"`
+	Text string `json:"key"`
+	From int32  `json:"from"`
+	To   int32  `json:"to"`
 }
 
-// AppendCSV appends key, from and to; see [Record].
-func (m KeyMove) AppendCSV(dst []byte, base64 bool) []byte {
-	dst = append(appendCell(dst, m.Key, base64), ',')
-	dst = append(strconv.AppendInt(dst, int64(m.From), 10), ',')
-	dst = strconv.AppendInt(dst, int64(m.To), 10)
-	return append(dst, '\n')
+// written are moves as NDJSON and as CSV.
+func written(t *testing.T, moves []keyMove, coded bool) map[Format][]byte {
+	t.Helper()
+	var lines, table bytes.Buffer
+	cells, out := csv.NewWriter(&table), json.NewEncoder(&lines)
+	err := cells.Write([]string{"key", "from", "to"})
+	for _, m := range moves {
+		if m.Text = string(m.Key); coded {
+			m.Text = base64.StdEncoding.EncodeToString(m.Key)
+		}
+		err = errors.Join(err, out.Encode(m),
+			cells.Write([]string{m.Text, strconv.Itoa(int(m.From)), strconv.Itoa(int(m.To))}))
+	}
+	if cells.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return map[Format][]byte{NDJSON: lines.Bytes(), CSV: table.Bytes()}
 }
 
 // TestResolutionRoundTrip writes many rows and reads them again.
 func TestResolutionRoundTrip(t *testing.T) {
-	var moves []KeyMove
+	var moves []keyMove
 	for i := range 100_000 {
-		moves = append(moves, KeyMove{[]byte("user:" + strconv.Itoa(i)), int32(i % 40), int32((i + 1) % 40)})
+		moves = append(moves, keyMove{Key: []byte("user:" + strconv.Itoa(i)), From: int32(i % 40), To: int32((i + 1) % 40)})
 	}
 	moves[7].Key = []byte("a\"b,c\r\nd\\é\u2028\x01")
 	binary := slices.Clone(moves[:1000])
 	binary[3].Key = []byte("\xff\x00")
 	for _, c := range []struct {
-		moves  []KeyMove
+		moves  []keyMove
 		base64 bool
 	}{{moves, false}, {moves, true}, {binary, true}, {nil, false}} {
-		var lines, table bytes.Buffer
-		if err := listOf(slices.Values(c.moves)).WriteNDJSON(&lines, c.base64); err != nil {
-			t.Fatal(err)
-		}
-		if err := listOf(slices.Values(c.moves)).WriteCSV(&table, c.base64); err != nil {
-			t.Fatal(err)
-		}
-		for name, decode := range map[string]func(o Options) (*Resolution, error){
-			"ndjson": func(o Options) (*Resolution, error) {
-				return DecodeResolutionNDJSON(bytes.NewReader(lines.Bytes()), o)
-			},
-			"csv": func(o Options) (*Resolution, error) {
-				return DecodeResolutionCSV(bytes.NewReader(table.Bytes()), o)
-			},
-		} {
+		for format, body := range written(t, c.moves, c.base64) {
+			decode := func(o Options) (*Resolution, error) { return DecodeResolution(bytes.NewReader(body), format, o) }
 			r, err := decode(Options{Base64Keys: c.base64, RowHint: len(c.moves)})
 			if err != nil {
-				t.Fatal(name, err)
+				t.Fatal(format, err)
 			}
-			sameMoves(t, name, r, c.moves)
+			sameMoves(t, format.String(), r, c.moves)
 			if n := len(c.moves); n > 0 {
 				var e *Error
 				_, err := decode(Options{Base64Keys: c.base64, Limits: Limits{Rows: n - 1}})
 				if !errors.As(err, &e) || e.Kind != TooLarge || e.Problems[0].Pointer != "/"+strconv.Itoa(n-1) {
-					t.Errorf("%s: %v", name, err)
+					t.Errorf("%s: %v", format, err)
 				}
 			}
 		}
 	}
-	if err := listOf(slices.Values(binary)).WriteCSV(io.Discard, false); !errors.Is(err, ErrKeyText) {
-		t.Error(err)
-	}
 }
 
-func TestWriteKeyMoves(t *testing.T) {
-	moves := []KeyMove{{[]byte("a"), 1, math.MaxInt32}, {[]byte("\xff"), 0, 2}}
-	for base64, want := range map[bool]string{
-		false: `[{"key":"a","from":1,"to":2147483647},{"key":"/w==","key_encoding":"base64","from":0,"to":2}]`,
-		true:  `[{"key":"YQ==","from":1,"to":2147483647},{"key":"/w==","from":0,"to":2}]`,
-	} {
-		if diff := cmp.Diff(want, string(listOf(slices.Values(moves)).AppendJSON(nil, base64))); diff != "" {
-			t.Error(diff)
-		}
-	}
-	var b bytes.Buffer
-	if err := listOf(slices.Values(moves[:1])).WriteCSV(&b, false); err != nil ||
-		b.String() != "key,from,to\na,1,2147483647\n" {
-		t.Errorf("%v: %q", err, b.String())
-	}
+func TestResolutionPointer(t *testing.T) {
 	r := &Resolution{}
 	if got := fmt.Sprint(r.Len(), r.Pointer(17, "to"), r.Pointer(17, "")); got != "0/17/to/17" {
 		t.Error(got)
 	}
+}
+
+// at is row i of a resolution.
+func at(r *Resolution, i int) keyMove {
+	return keyMove{Key: r.Keys.At(i), From: r.From[i], To: r.To[i]}
 }

@@ -1,10 +1,11 @@
 package input
 
 import (
-	"errors"
 	"io"
 	"slices"
-	"strconv"
+
+	"plannerd/internal/input/internal/columns"
+	"plannerd/internal/input/internal/jsonrows"
 )
 
 // Stream reads a file of several intervals: CSV, NDJSON or Arrow whose rows name
@@ -17,57 +18,35 @@ import (
 // The limits hold for each interval. Pointers count rows from the start of the
 // file, in JSON from that of the document.
 type Stream struct {
-	source  fileSource  // nil for JSON
-	json    *jsonParser // nil for rows
-	b       *builder    // that of source; nil for JSON
-	options Options
-
-	started bool
-	has     bool
-	newest  int64 // interval of the last JSON document
-	pending row   // read, but not yet part of an interval
-	held    bool  // there is a pending row
-	mark    int   // problems noted before the pending row
-	err     error
+	intervals intervals
+	err       error
 }
 
-// fileSource is a file of rows.
-type fileSource interface {
-	rowSource
-	allow(bytes int64) // sets the limit of what is read from here
-	close()
+// intervals are those of a file.
+type intervals interface {
+	Next() (int64, *Document, error)
+	HasInterval() bool
+	Close()
 }
 
 // NewStream returns a stream of the file that r holds.
 func NewStream(r io.Reader, f Format, o Options) *Stream {
-	s := &Stream{options: o.withDefaults()}
-	switch f {
-	case JSON:
-		s.json = newJSON(r, o)
-	case CSV:
-		p, err := newCSV(r, o, statisticsRow|fieldInterval)
-		s.source, s.b = p, &p.builder
-		s.has = slices.Contains(p.columns, fieldInterval)
-		if err != nil {
-			s.fail(err)
-		}
-	case Arrow:
-		p, err := newArrow(r, o, statisticsRow|fieldInterval)
-		s.source, s.b = p, &p.builder
-		s.options = p.options
-		s.has = slices.ContainsFunc(p.columns, func(c arrowColumn) bool { return c.field == fieldInterval })
-		if err != nil {
-			s.fail(err)
-		}
-	case NDJSON:
-		p := newNDJSON(r, o, statisticsRow|fieldInterval)
-		s.source, s.b = p, &p.builder
+	if f == JSON {
+		return &Stream{intervals: jsonrows.NewDocuments(r, o)}
+	}
+	source, err := open(r, f, o, statisticsFields)
+	b := source.Gathered()
+	s := &Stream{intervals: &rowIntervals{
+		source: source, rows: b, options: b.Options, has: b.Columns&columns.Interval != 0,
+	}}
+	if err != nil {
+		s.fail(err)
 	}
 	return s
 }
 
 // HasInterval tells, once Next was called, whether the file names intervals.
-func (s *Stream) HasInterval() bool { return s.has }
+func (s *Stream) HasInterval() bool { return s.intervals.HasInterval() }
 
 // Next returns the next interval and its rows; io.EOF after the last. The
 // interval is 0 when the file names none. An error is final.
@@ -75,12 +54,7 @@ func (s *Stream) Next() (interval int64, d *Document, err error) {
 	if s.err != nil {
 		return 0, nil, s.err
 	}
-	if s.json != nil {
-		interval, d, err = s.document()
-	} else {
-		interval, d, err = s.rows()
-	}
-	if err != nil {
+	if interval, d, err = s.intervals.Next(); err != nil {
 		s.fail(err)
 	}
 	return interval, d, err
@@ -88,202 +62,90 @@ func (s *Stream) Next() (interval int64, d *Document, err error) {
 
 func (s *Stream) fail(err error) {
 	s.err = err
-	switch {
-	case s.json != nil:
-		s.json.close()
-	case s.source != nil:
-		s.source.close()
-	}
-}
-
-// document reads a JSON document as an interval.
-func (s *Stream) document() (int64, *Document, error) {
-	p := s.json
-	if s.started {
-		over, err := p.over()
-		if err != nil {
-			return 0, nil, err
-		}
-		if over {
-			return 0, nil, io.EOF
-		}
-		p.renew(s.options)
-	}
-	d, err := p.body(func() error {
-		if _, named := p.members["interval"]; named || s.has {
-			return p.lineEnd()
-		}
-		return p.lastEnd()
-	})
-	if err == nil {
-		err = s.accept(d)
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	return s.newest, d, nil
-}
-
-// accept takes a JSON document for that of the next interval.
-func (s *Stream) accept(d *Document) error {
-	if d.Stats == nil && d.Records == nil {
-		return &Error{Invalid, []Problem{at("/keys", `is required, or "columns" or the "records" of "compact" in its place`)}}
-	}
-	if err := s.nextInterval(d.Members["interval"]); err != nil {
-		return err
-	}
-	s.started = true
-	return nil
+	s.intervals.Close()
 }
 
 // DecodeIntervals reads a JSON object whose member "intervals" is a list of documents as
-// [DecodeJSON] reads them. Each names its interval, and they ascend. take is given one after
+// [Decode] reads them. Each names its interval, and they ascend. take is given one after
 // the other; the limits hold for each. It returns the other members.
 func DecodeIntervals(r io.Reader, o Options, take func(interval int64, d *Document) error) (map[string][]byte, error) {
-	s := NewStream(r, JSON, o)
-	s.has = true
-	p := s.json
-	defer p.close()
-	members, listed := p.members, false
-	err := p.whole(func(name string) error {
-		p.members = members
-		if _, twice := members[name]; twice || name == "intervals" && listed {
-			p.fail(p.pos, "duplicate member")
-			return p.malformed()
-		}
-		if name != "intervals" {
-			return p.verbatim(name)
-		}
-		listed = true
-		return s.list(take)
-	}, p.lastEnd)
-	return members, err
+	return jsonrows.DecodeList(r, o, take)
 }
 
-// list reads the value of "intervals".
-func (s *Stream) list(take func(interval int64, d *Document) error) error {
-	const name = "/intervals"
-	p := s.json
-	if p.buf[p.pos] != '[' {
-		return &Error{Invalid, []Problem{at(name, "must be a list of documents")}}
-	}
-	p.pos++
-	c, err := p.peek()
-	if err != nil {
-		return err
-	}
-	if c == ']' {
-		p.pos++
-		return nil
-	}
-	for i := 0; ; i++ {
-		p.renew(s.options)
-		d, err := p.body(func() error { return nil })
-		if err == nil {
-			err = s.accept(d)
-		}
-		if err == nil {
-			err = take(s.newest, d)
-		}
-		if err != nil {
-			return below(name+"/"+strconv.Itoa(i), err)
-		}
-		end, err := p.separator(']')
-		if end || err != nil {
-			return err
-		}
-	}
+// rowIntervals are the intervals of a file of rows.
+type rowIntervals struct {
+	source  columns.Source
+	rows    *columns.Builder // of source
+	options Options
+
+	started bool
+	has     bool
+	pending columns.Row // read, but not yet part of an interval
+	held    bool        // there is a pending row
+	mark    int         // problems noted before the pending row
 }
 
-// below has the problems of a document point into what it is a part of.
-func below(pointer string, err error) error {
-	var bad *Error
-	if errors.As(err, &bad) {
-		for i := range bad.Problems {
-			bad.Problems[i].Pointer = pointer + bad.Problems[i].Pointer
-		}
-	}
-	return err
-}
+func (s *rowIntervals) Close()            { s.source.Close() }
+func (s *rowIntervals) HasInterval() bool { return s.has }
 
-// nextInterval takes the interval of a JSON document, nil when it names none.
-func (s *Stream) nextInterval(text []byte) error {
-	wrong := func(detail string) error { return &Error{Invalid, []Problem{at("/interval", detail)}} }
-	if text == nil {
-		if s.started || s.has {
-			return wrong(detailRequired)
-		}
-		return nil
-	}
-	n, err := strconv.ParseUint(string(text), 10, 64)
-	switch {
-	case err != nil || n > maxInterval:
-		return wrong(detailInterval)
-	case s.started && int64(n) <= s.newest:
-		return wrong("must be greater than in the document before")
-	}
-	s.has, s.newest = true, int64(n)
-	return nil
-}
-
-// rows reads the rows of one interval, and the first of the next one.
-func (s *Stream) rows() (int64, *Document, error) {
-	b := s.b
+// Next reads the rows of one interval, and the first of the next one.
+func (s *rowIntervals) Next() (int64, *Document, error) {
+	b := s.rows
 	if !s.started {
 		if err := s.advance(); err != nil {
 			return 0, nil, err
 		}
 		if s.held {
-			s.has = s.pending.seen&fieldInterval != 0 || s.has
+			s.has = s.pending.Seen&columns.Interval != 0 || s.has
 		}
 	}
 	if !s.held && (s.started || s.has) {
 		return 0, nil, io.EOF
 	}
 	s.started = true
-	b.begin(s.options, shapeRows, b.fields)
-	s.source.allow(s.options.Limits.Bytes)
-	interval := s.pending.interval
+	b.Begin(s.options, columns.ShapeRows, b.Fields)
+	s.source.Allow(s.options.Limits.Bytes)
+	interval := s.pending.Interval
 	for s.held && s.belongs(interval) {
-		if err := b.add(&s.pending); err != nil {
+		if err := b.Add(&s.pending); err != nil {
 			return 0, nil, err
 		}
 		if err := s.advance(); err != nil {
 			return 0, nil, err
 		}
 	}
-	next := slices.Clone(b.problems[s.mark:])
-	b.problems = b.problems[:s.mark]
-	d, err := b.document()
+	next := slices.Clone(b.Problems[s.mark:])
+	b.Problems = b.Problems[:s.mark]
+	d, err := b.Document()
 	if err != nil {
 		return 0, nil, err
 	}
-	b.problems, s.mark = next, 0
+	b.Problems, s.mark = next, 0
 	return interval, d, nil
 }
 
 // advance reads the next row.
-func (s *Stream) advance() (err error) {
-	s.mark = len(s.b.problems)
-	s.held, err = s.source.next(&s.pending)
+func (s *rowIntervals) advance() (err error) {
+	s.mark = len(s.rows.Problems)
+	s.held, err = s.source.Next(&s.pending)
 	return err
 }
 
 // belongs tells whether the pending row is one of the interval. It is taken for
 // one as well when its own interval is wrong, which becomes a problem.
-func (s *Stream) belongs(interval int64) bool {
+func (s *rowIntervals) belongs(interval int64) bool {
 	r := &s.pending
-	named := r.seen&fieldInterval != 0
+	named := r.Seen&columns.Interval != 0
 	switch {
-	case r.broken, named && r.interval < 0:
+	case r.Broken, named && r.Interval < 0:
 	case named && !s.has:
-		s.b.problem(s.b.rows, "interval", "other rows name no interval")
+		s.rows.Wrong(s.rows.Rows, "interval", columns.DetailUnnamed)
 	case !named && s.has:
-		s.b.problem(s.b.rows, "interval", detailRequired)
-	case r.interval < interval:
-		s.b.problem(s.b.rows, "interval", "must not be less than in the row before")
+		s.rows.Wrong(s.rows.Rows, "interval", columns.DetailRequired)
+	case r.Interval < interval:
+		s.rows.Wrong(s.rows.Rows, "interval", "must not be less than in the row before")
 	default:
-		return r.interval == interval
+		return r.Interval == interval
 	}
 	return true
 }

@@ -6,77 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
-	"slices"
-	"strconv"
+	"plannerd/internal/input/compression"
+	"plannerd/internal/input/internal/window"
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"plannerd/planner"
 )
 
-// TestNumbers compares numbers of every form with strconv, bit by bit.
-func TestNumbers(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	var texts []string
-	for range 100_000 {
-		x := math.Float64frombits(r.Uint64())
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			continue
-		}
-		texts = append(texts, strconv.FormatFloat(x, 'e', r.IntN(20), 64),
-			strconv.FormatFloat(float64(r.Uint64N(1<<uint(1+r.IntN(63))))/math.Pow10(r.IntN(12)), 'f', -1, 64))
-		whole, part := strconv.FormatUint(r.Uint64N(1<<uint(1+r.IntN(63))), 10),
-			fmt.Sprintf("%0*d", 1+r.IntN(12), r.Uint64N(1e12))
-		texts = append(texts, whole, "-"+whole+"."+part, "0."+part)
-	}
-	texts = append(texts, "0", "-0", "0.0", "9007199254740992", "9007199254740993", "900719925474099.3", "99999999",
-		"100000000", "12345678.12345678",
-		"0.00000000000000001", "0.000000000000000001", "999999999999999999", "9999999999999999999", "18446744073709551616",
-		"1e22", "1e23", "4.9e-324", "2e-324", "1.7976931348623158e308", "1.7976931348623159e308")
-	s := new(scanner)
-	for _, text := range texts {
-		s.buf = append([]byte(text), make([]byte, sentinelBytes)...)
-		s.end = len(text)
-		got, next, ok := s.number(0)
-		want, _ := strconv.ParseFloat(text, 64)
-		want += 0 // not −0
-		if !ok || next != len(text) || math.Float64bits(got) != math.Float64bits(want) {
-			t.Fatalf("%s: %v up to %d, %t, want %v", text, got, next, ok, want)
-		}
-	}
-}
-
-// TestDuplicates compares with a map, for few and many twins and for keys whose
-// hashes share what the sieve looks at first.
-func TestDuplicates(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	for _, n := range []int{0, 1, 2, 3, 100, 20_000} {
-		for _, kinds := range []int{1, 10, n/2 + 1, 100*n + 1} {
-			keys := planner.NewKeys(n)
-			first := map[string]int{}
-			var want []duplicate
-			for i := range n {
-				k := strconv.Itoa(r.IntN(kinds))
-				if e, ok := first[k]; ok {
-					want = append(want, duplicate{later: i, earlier: e})
-				} else {
-					first[k] = i
-				}
-				keys.Append([]byte(k))
-			}
-			want = want[:min(len(want), maxProblems)] // more are never told
-			if got := duplicates(keys, nil); !slices.Equal(got, want) {
-				t.Fatalf("%d keys of %d: %d duplicates, want %d", n, kinds, len(got), len(want))
-			}
-		}
-	}
-}
-
-// intervals reads a whole stream.
-func intervals(r io.Reader, f Format, o Options) string {
+// streamed reads a whole stream.
+func streamed(r io.Reader, f Format, o Options) string {
 	var b strings.Builder
 	s := NewStream(r, f, o)
 	for {
@@ -183,89 +121,26 @@ func TestStream(t *testing.T) {
 			"invalid\n/0/count: unknown field\n/0/key: is required"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := intervals(strings.NewReader(c.body), c.f, Options{}); got != c.want {
+			if got := streamed(strings.NewReader(c.body), c.f, Options{}); got != c.want {
 				t.Errorf("got %s\nwant %s", got, c.want)
 			}
-			defer func(size int) { windowSize = size }(windowSize)
-			for windowSize = 1; windowSize <= len(c.body); windowSize++ {
-				if got := intervals(iotest.OneByteReader(strings.NewReader(c.body)), c.f, Options{}); got != c.want {
-					t.Fatalf("through a window of %d: got %s\nwant %s", windowSize, got, c.want)
+			defer func(size int) { window.Size = size }(window.Size)
+			for window.Size = 1; window.Size <= len(c.body); window.Size++ {
+				if got := streamed(iotest.OneByteReader(strings.NewReader(c.body)), c.f, Options{}); got != c.want {
+					t.Fatalf("through a window of %d: got %s\nwant %s", window.Size, got, c.want)
 				}
 			}
 		})
 	}
 	// Limits hold for each interval.
 	body := "interval,key,cost\n1,a,1\n1,b,1\n2,a,1\n2,b,1\n3,a,1\n"
-	if got := intervals(strings.NewReader(body), CSV, Options{Limits: Limits{Rows: 2}}); !strings.HasSuffix(
+	if got := streamed(strings.NewReader(body), CSV, Options{Limits: Limits{Rows: 2}}); !strings.HasSuffix(
 		got, "end true") {
 		t.Error(got)
 	}
-	if got := intervals(strings.NewReader(body), CSV,
+	if got := streamed(strings.NewReader(body), CSV,
 		Options{Limits: Limits{Rows: 1}}); got != "too large\n/1: more than 1 rows" {
 		t.Error(got)
-	}
-}
-
-func TestDecompressor(t *testing.T) {
-	body := bodyOf("csv", zipfRows(5000))
-	for _, encoding := range []string{"", "identity", "gzip", "zstd"} {
-		packed := body
-		if encoding == "gzip" || encoding == "zstd" {
-			packed = compressed(t, encoding, body)
-		}
-		d, err := NewDecompressor(iotest.HalfReader(bytes.NewReader(packed)), encoding)
-		if err != nil {
-			t.Fatal(encoding, err)
-		}
-		if text, err := io.ReadAll(d); err != nil || !bytes.Equal(text, body) {
-			t.Errorf("%s: %d bytes, %v", encoding, len(text), err)
-		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := NewDecompressor(nil, "br"); !errors.Is(err, ErrEncoding) {
-		t.Error(err)
-	}
-}
-
-func TestDecompressorErrors(t *testing.T) {
-	broken := errors.New("connection lost")
-	read := func(r io.Reader, encoding string) error {
-		d, err := NewDecompressor(r, encoding)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		_, err = DecodeCSV(d, Options{})
-		return err
-	}
-	for _, encoding := range []string{"gzip", "zstd"} {
-		packed := compressed(t, encoding, bodyOf("csv", zipfRows(5000)))
-		damaged := slices.Clone(packed)
-		damaged[len(damaged)/2] ^= 0xff
-		for what, data := range map[string][]byte{
-			"cut": packed[:len(packed)/2], "cut in the header": packed[:3], "damaged": damaged,
-			"trailing garbage": append(slices.Clone(packed), "garbage"...), "plain": []byte("key,cost\n"),
-		} {
-			var e *Error
-			if err := read(bytes.NewReader(data), encoding); !errors.As(err, &e) || e.Kind != Malformed {
-				t.Errorf("%s %s: %v", encoding, what, err)
-			}
-		}
-		for _, n := range []int{0, 3, len(packed) / 2} {
-			var e *Error
-			err := read(io.MultiReader(bytes.NewReader(packed[:n]), iotest.ErrReader(broken)), encoding)
-			if !errors.Is(err, broken) || errors.As(err, &e) {
-				t.Errorf("%s after %d bytes: %v", encoding, n, err)
-			}
-		}
-	}
-	// A window of 16 MiB, in the header of a frame.
-	wide := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 14 << 3, 0x01, 0x00, 0x00}
-	var e *Error
-	if err := read(bytes.NewReader(wide), "zstd"); !errors.As(err, &e) || e.Kind != TooLarge {
-		t.Errorf("wide window: %v", err)
 	}
 }
 
@@ -273,12 +148,12 @@ func TestDecompressorErrors(t *testing.T) {
 func TestBomb(t *testing.T) {
 	for _, encoding := range []string{"gzip", "zstd"} {
 		bomb := compressed(t, encoding, append([]byte(`{"x":"`), bytes.Repeat([]byte("x"), 32<<20)...))
-		d, err := NewDecompressor(bytes.NewReader(bomb), encoding)
+		d, err := compression.NewDecompressor(bytes.NewReader(bomb), encoding)
 		if err != nil {
 			t.Fatal(err)
 		}
 		counted := &countingReader{r: d}
-		_, err = DecodeJSON(counted, Options{Limits: Limits{Bytes: 1 << 20}})
+		_, err = decodeJSON(counted, Options{Limits: Limits{Bytes: 1 << 20}})
 		var e *Error
 		if !errors.As(err, &e) || e.Kind != TooLarge || counted.n > 3<<20 {
 			t.Errorf("%s: %v after %d bytes", encoding, err, counted.n)
@@ -318,7 +193,7 @@ func TestOpen(t *testing.T) {
 		{"ARROW1\x00\x00", Arrow},
 		{"{\"keys\":[" + strings.Repeat(" ", 1<<20) + "]}", JSON},
 	} {
-		if f, err := Detect(bufio.NewReader(strings.NewReader(c.text))); err != nil || f != c.want {
+		if f, err := detect(bufio.NewReader(strings.NewReader(c.text))); err != nil || f != c.want {
 			t.Errorf("%.40q: %v, %v, want %v", c.text, f, err, c.want)
 		}
 		for _, encoding := range []string{"", "gzip", "zstd"} {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/archive"
 	"plannerd/internal/service/claim"
@@ -103,7 +103,7 @@ func (s *Service) Ready(ctx context.Context, within time.Duration) error {
 // NoticeDamage returns an error that some call returned. Does it say that what is stored cannot
 // be read, nothing more is stored, and the error is a refusal that says so.
 func (s *Service) NoticeDamage(ctx context.Context, err error) error {
-	if errors.Is(err, input.ErrCorrupt) && !errors.Is(err, store.ErrDamaged) {
+	if errors.Is(err, stored.ErrCorrupt) && !errors.Is(err, store.ErrDamaged) {
 		err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
 	if !errors.Is(err, store.ErrDamaged) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/operator"
 	"plannerd/internal/service/feed"
 	"plannerd/internal/service/listing"
@@ -47,7 +47,7 @@ func newEngine(random *rand.Rand) *engine {
 type router struct {
 	entries map[string]int32
 	hash    planner.HashFunction // nil: nobody has what has no entry
-	owners  []input.RangeOwner
+	owners  []lists.RangeOwner
 	named   map[string]bool // keys that are held back while the table is pending
 }
 
@@ -115,22 +115,22 @@ func (r *router) follow(t *testing.T, parts []listing.Part) {
 	r.named = map[string]bool{}
 	for _, part := range parts {
 		switch list := part.List.(type) {
-		case input.Records[input.Entry]:
+		case lists.Records[lists.Entry]:
 			for e := range list {
 				r.entries[string(e.Key)], r.named[string(e.Key)] = e.Instance, true
 			}
-		case input.Records[input.UnsetKey]:
+		case lists.Records[lists.UnsetKey]:
 			for key := range list {
 				delete(r.entries, string(key))
 				r.named[string(key)] = true
 			}
-		case input.Records[input.RingTokens]:
+		case lists.Records[lists.RingTokens]:
 			var nodes []ring.Node
 			for x := range list {
 				nodes = append(nodes, ring.Node{ID: x.Instance, Tokens: int(x.Tokens)})
 			}
 			r.hash = ring.New(nodes)
-		case input.Records[input.RangeOwner]:
+		case lists.Records[lists.RangeOwner]:
 			r.owners = slices.Collect(iterOf(list))
 		default:
 			t.Fatalf("a part of %T", list)
@@ -138,7 +138,7 @@ func (r *router) follow(t *testing.T, parts []listing.Part) {
 	}
 }
 
-func iterOf[R input.Record](list input.Records[R]) func(func(R) bool) { return list }
+func iterOf[R lists.Record](list lists.Records[R]) func(func(R) bool) { return list }
 
 // isHeld reports whether routers hold a key back while the table is pending.
 func (e *engine) isHeld(key string) bool {

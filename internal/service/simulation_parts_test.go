@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/lab/deep"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
@@ -127,14 +127,14 @@ func (s *partsSimulation) told(entries routeOf, parts []listing.Part) routeOf {
 	s.Helper()
 	for _, part := range parts {
 		switch list := part.List.(type) {
-		case input.Records[input.Entry]:
+		case lists.Records[lists.Entry]:
 			for e := range list {
 				entries[string(e.Key)] = []planner.Part{{Instance: e.Instance, Weight: planner.PartUnits}}
 				if e.Parts != nil {
 					entries[string(e.Key)] = slices.Clone(e.Parts)
 				}
 			}
-		case input.Records[input.UnsetKey]:
+		case lists.Records[lists.UnsetKey]:
 			for key := range list {
 				delete(entries, string(key))
 			}

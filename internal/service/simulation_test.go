@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/lab/deep"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
@@ -433,7 +433,7 @@ func (s *simulation) took(p store.Plan, err error) store.Plan {
 func instancesOf(view *feed.TableView) []int32 {
 	out := pinnedBy(view)
 	for _, part := range view.Parts {
-		if list, ok := part.List.(input.Records[input.Entry]); ok {
+		if list, ok := part.List.(lists.Records[lists.Entry]); ok {
 			for e := range list {
 				out = append(out, e.Instance)
 				for _, part := range e.Parts {

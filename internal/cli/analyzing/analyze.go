@@ -139,7 +139,7 @@ func statisticsInput(d *input.Document) (*analyses.Input, error) {
 	}
 	data, err := analyses.FromStatistics(d.Stats)
 	if err == nil {
-		data.Base64 = d.Base64Keys()
+		data.Base64 = d.Base64Keys
 	}
 	return data, err
 }

@@ -8,7 +8,7 @@ import (
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/planner/ranges"
 )
 
@@ -81,7 +81,7 @@ func (c *analyzeRangesCmd) Run(env *cli.Environment) error {
 	if p := &result.Plans[0]; c.Output == "csv" && !c.Table {
 		switch {
 		case result.KeyEncoding != "" && !bool(c.Encoder()):
-			return input.ErrKeyText
+			return lists.ErrKeyText
 		case p.OwnerCount > len(p.Owners):
 			return fmt.Errorf("%s are too many for csv", cli.Plural(p.OwnerCount, "interval"))
 		}

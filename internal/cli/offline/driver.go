@@ -13,6 +13,7 @@ import (
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
 	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
@@ -89,15 +90,15 @@ type step struct {
 }
 
 // moves are those of keys; of classes, and of keys that are named where any are.
-func (s *step) moves() input.List {
+func (s *step) moves() lists.List {
 	if s.classes == nil {
-		return input.Records[input.Migration](input.MigrationsOf(s.Plan))
+		return lists.MigrationsOf(s.Plan)
 	}
 	classes := s.classes.Moves(s.Plan)
 	if s.classes.Items.Named == 0 {
-		return input.Records[input.ClassMove](input.ClassMovesOf(classes))
+		return lists.ClassMovesOf(classes)
 	}
-	return input.ItemMovesOf(classes, input.MigrationsOf(s.named()))
+	return lists.ItemMovesOf(classes, lists.MigrationsOf(s.named()))
 }
 
 // named is the plan with what it does to keys that are named alone.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"plannerd/compact"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/lab/workload"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -147,7 +147,7 @@ func (p *classPlan) moves() (out []compact.Record) {
 func (e *engine) post(number int64, c *compact.Compression) (p classPlan) {
 	e.t.Helper()
 	var body bytes.Buffer
-	if err := input.WriteCompactJSON(&body, number,
+	if err := lists.WriteCompactJSON(&body, number,
 		&compact.Statistics{Records: c.Records, Scales: c.Scales, Degree: c.Degree}, false); err != nil {
 		e.t.Fatal(err)
 	}
@@ -441,7 +441,7 @@ func TestClassReports(t *testing.T) {
 		for d := range own {
 			own[d], rows[d] = e.compressionOf(int32(d))
 			var body bytes.Buffer
-			if err := input.WriteCompactJSON(&body, i,
+			if err := lists.WriteCompactJSON(&body, i,
 				&compact.Statistics{Records: own[d].Records, Scales: own[d].Scales, Degree: own[d].Degree}, false); err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"plannerd/internal/analyses"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/intake"
@@ -106,7 +107,7 @@ func (s *Archive) Flows(ctx context.Context, p store.Plan, memory *admission.Lea
 	if err := memory.Reserve(int64(len(flows)) * reading.FlowBytes); err != nil {
 		return nil, err
 	}
-	return listing.Selection[input.Flow]{Count: len(flows), At: func(i int) input.Flow { return flows[i] }}, nil
+	return listing.Selection[lists.Flow]{Count: len(flows), At: func(i int) lists.Flow { return flows[i] }}, nil
 }
 
 // TableChanges lists what a plan does to the entries of the routing table.
@@ -125,9 +126,9 @@ func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter listing
 	if err != nil {
 		return nil, err
 	}
-	list := listing.Selection[input.TableChange]{Count: len(changes), At: func(i int) input.TableChange {
+	list := listing.Selection[lists.TableChange]{Count: len(changes), At: func(i int) lists.TableChange {
 		x := changes[i]
-		return input.TableChange{
+		return lists.TableChange{
 			Key: x.Key, Instance: x.New, Previous: x.Old, Parts: figures.PartsOf(x.NewParts), PreviousParts: figures.PartsOf(
 				x.OldParts),
 		}
@@ -170,14 +171,14 @@ func (s *Archive) AnalysisInput(
 		return nil, refusal.New(refusal.Purged,
 			fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator))
 	}
-	if err := memory.Reserve(int64(len(blob)) + int64(input.StoredRows(blob))*reading.StoredRowBytes); err != nil {
+	if err := memory.Reserve(int64(len(blob)) + int64(stored.RowsOf(blob))*reading.StoredRowBytes); err != nil {
 		return nil, err
 	}
-	if input.IsCompact(blob) {
+	if stored.IsCompact(blob) {
 		return nil, refusal.New(refusal.KeysNotKnown,
 			"The statistics of that interval are in compact form, which names no keys.")
 	}
-	stats, _, err := input.DecodeInput(blob)
+	stats, _, err := stored.DecodeInput(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored input of plan %s: %w", plan, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
@@ -51,7 +51,7 @@ type verifier struct {
 
 // damage tells of an error that says that something is damaged, and returns any other.
 func (v verifier) damage(err error) error {
-	if errors.Is(err, store.ErrDamaged) || errors.Is(err, input.ErrCorrupt) {
+	if errors.Is(err, store.ErrDamaged) || errors.Is(err, stored.ErrCorrupt) {
 		v.found(err)
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/planner"
 	"plannerd/store"
 )
@@ -71,8 +71,8 @@ func PartsOf(text string) []planner.Part {
 }
 
 // EntryOf is a stored entry as answers list it.
-func EntryOf(e store.Entry) input.Entry {
-	return input.Entry{Key: e.Key, Instance: e.Instance, Parts: PartsOf(e.Parts)}
+func EntryOf(e store.Entry) lists.Entry {
+	return lists.Entry{Key: e.Key, Instance: e.Instance, Parts: PartsOf(e.Parts)}
 }
 
 // Before is the entry that a change finds; of NoInstance where there is none.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"plannerd/internal/drive"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
@@ -116,7 +116,7 @@ func (s *Forecaster) Returned(ctx context.Context, b *scheme.Base, st *scheme.St
 			return 0, err
 		}
 	}
-	for m := range input.MigrationsOf(p.Plan) {
+	for m := range lists.MigrationsOf(p.Plan) {
 		if left.Returns(m.Key, m.To) {
 			state += m.State
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
@@ -24,17 +24,17 @@ func (s *History) InputOf(ctx context.Context, p store.Plan, memory *admission.L
 		return nil, refusal.New(refusal.Purged, "The input of the plan was not stored: store_inputs was false.")
 	}
 	st := &scheme.Statistics{Interval: p.Interval, Epoch: p.Epoch, Older: p.Outdated}
-	if input.IsCompact(blob) {
-		if st.Records, err = input.DecodeCompact(blob); err != nil {
+	if stored.IsCompact(blob) {
+		if st.Records, err = stored.DecodeCompact(blob); err != nil {
 			return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
 		}
 		st.Statistics = scheme.NamedOf(st.Records)
 		return st, memory.Reserve(int64(len(blob)) + int64(st.Rows())*reading.StoredRowBytes)
 	}
-	if err := memory.Reserve(int64(len(blob)) + int64(input.StoredRows(blob))*reading.StoredRowBytes); err != nil {
+	if err := memory.Reserve(int64(len(blob)) + int64(stored.RowsOf(blob))*reading.StoredRowBytes); err != nil {
 		return nil, err
 	}
-	if st.Statistics, st.Added, err = input.DecodeInput(blob); err != nil {
+	if st.Statistics, st.Added, err = stored.DecodeInput(blob); err != nil {
 		return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
 	}
 	return st, nil

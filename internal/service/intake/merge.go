@@ -10,7 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/merging"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
@@ -78,11 +79,11 @@ func (s *Intake) Merge(ctx context.Context, b *scheme.Base, in Proposal) (*Merge
 		return nil, err
 	}
 	defer release()
-	if input.AnyCompact(reports) {
+	if merging.AnyCompact(reports) {
 		err = m.mergeCompact(ctx, b, in, reports)
 		return m, err
 	}
-	merged, err := input.MergeReports(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
+	merged, err := merging.MergeReports(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
 	if err != nil {
 		return nil, reportsDiffer(err)
 	}
@@ -107,9 +108,9 @@ func (s *Intake) Merge(ctx context.Context, b *scheme.Base, in Proposal) (*Merge
 // reportsDiffer tells that reports do not go together, if that is what err says.
 func reportsDiffer(err error) error {
 	switch {
-	case errors.Is(err, input.ErrMixedState):
+	case errors.Is(err, merging.ErrMixedState):
 		return refusal.New(refusal.ReportsDiffer, "Some reports name the state of their keys and others do not.")
-	case errors.Is(err, input.ErrMixedForms):
+	case errors.Is(err, merging.ErrMixedForms):
 		return refusal.New(refusal.ReportsDiffer,
 			"Some reports name keys and others have compact records, or records of other degrees or scales.")
 	}
@@ -117,8 +118,8 @@ func reportsDiffer(err error) error {
 }
 
 // mergeCompact merges reports that count keys instead of naming them, but for some.
-func (m *MergedReports) mergeCompact(ctx context.Context, b *scheme.Base, in Proposal, reports []input.Report) error {
-	records, drifted, err := input.MergeCompact(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
+func (m *MergedReports) mergeCompact(ctx context.Context, b *scheme.Base, in Proposal, reports []merging.Report) error {
+	records, drifted, err := merging.MergeCompact(ctx, reports, m.frozen, schemes.Named(b.Newest.Scheme).Place(b))
 	if err != nil {
 		return reportsDiffer(err)
 	}
@@ -242,7 +243,7 @@ func missingReports(ids []int32, detail string) error {
 
 // readReports reads what the chosen reports say, in ascending order of their instances.
 func (s *Intake) readReports(ctx context.Context, b *scheme.Base, m *MergedReports,
-	memory *admission.Lease) ([]input.Report, error) {
+	memory *admission.Lease) ([]merging.Report, error) {
 	chosen := slices.Concat(m.received, m.carried)
 	rows := int64(0)
 	for _, one := range chosen {
@@ -259,7 +260,7 @@ func (s *Intake) readReports(ctx context.Context, b *scheme.Base, m *MergedRepor
 	if err := memory.Reserve(rows * (reading.MergedRowBytes + reading.PlanRowBytes)); err != nil {
 		return nil, err
 	}
-	out := make([]input.Report, len(chosen))
+	out := make([]merging.Report, len(chosen))
 	for i, one := range chosen {
 		data, err := s.Store.ReportData(ctx, b.Op.Name, one.Revision)
 		if errors.Is(err, store.ErrNotFound) {
@@ -271,16 +272,16 @@ func (s *Intake) readReports(ctx context.Context, b *scheme.Base, m *MergedRepor
 		if err := memory.Reserve(int64(len(data))); err != nil {
 			return nil, err
 		}
-		if input.IsCompact(data) { // the table does not say where keys are that nobody names
+		if stored.IsCompact(data) { // the table does not say where keys are that nobody names
 			if err := outdatedReport(b, one); err != nil {
 				return nil, err
 			}
 		}
-		out[i] = input.Report{
+		out[i] = merging.Report{
 			Instance: one.Instance, Blob: data, Outdated: one.TableVersion < b.Op.TableVersion, Carried: i >= len(m.received),
 		}
 	}
-	slices.SortFunc(out, func(a, b input.Report) int { return cmp.Compare(a.Instance, b.Instance) })
+	slices.SortFunc(out, func(a, b merging.Report) int { return cmp.Compare(a.Instance, b.Instance) })
 	return out, nil
 }
 
@@ -352,10 +353,10 @@ func (m *MergedReports) Refusal(err error) error {
 }
 
 // mergeQueues merges reports that are queue lengths; false if none is one.
-func (m *MergedReports) mergeQueues(in Proposal, reports []input.Report) (bool, error) {
+func (m *MergedReports) mergeQueues(in Proposal, reports []merging.Report) (bool, error) {
 	var lengths []planner.Residual
 	for _, r := range reports {
-		q, ok, err := input.DecodeQueue(r.Blob)
+		q, ok, err := merging.DecodeQueue(r.Blob)
 		if err != nil {
 			return false, fmt.Errorf("reading the report of instance %d: %w", r.Instance, err)
 		}

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"plannerd/compact"
-	"plannerd/internal/input"
+	"plannerd/internal/input/merging"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/claim"
@@ -150,7 +151,7 @@ func (s *Intake) PutReport(
 		}
 	}
 	if st.Records != nil || st.Sketch != nil {
-		if err := s.RequireForms(ctx, input.NamesKeys(data)); err != nil {
+		if err := s.RequireForms(ctx, stored.NamesKeys(data)); err != nil {
 			return ReportReceipt{}, err
 		}
 	}
@@ -203,7 +204,7 @@ func (s *Intake) encodeReport(
 	case st.Sketch != nil:
 		return s.encodeSketch(ctx, name, r, instance, st)
 	case st.Queues:
-		return input.EncodeReport(st.Statistics), 0, r.newest.TakesQueues("queue")
+		return merging.EncodeReport(st.Statistics), 0, r.newest.TakesQueues("queue")
 	}
 	blob, err = s.encodeRows(ctx, r, st)
 	return blob, st.Rows(), err
@@ -226,7 +227,7 @@ func (s *Intake) encodeRows(ctx context.Context, r reporters, st *scheme.Statist
 		planner.Base{Configuration: r.pinned.Model, IgnoreInstances: true}); err != nil {
 		return nil, err
 	}
-	return input.EncodeReport(st.Statistics), nil
+	return merging.EncodeReport(st.Statistics), nil
 }
 
 // encodeRecords checks the records of a report and returns them as the store keeps them.
@@ -238,7 +239,7 @@ func encodeRecords(r reporters, st *scheme.Statistics) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return input.EncodeCompactReport(st.Records), nil
+	return merging.EncodeCompactReport(st.Records), nil
 }
 
 // checkForm refuses records of another form than those that another instance has reported
@@ -263,11 +264,11 @@ func (s *Intake) checkForm(ctx context.Context, op store.Operator, r reporters, 
 	if err != nil {
 		return refusal.AboutOperator(op.Name, err)
 	}
-	if !input.IsCompact(data) {
+	if !stored.IsCompact(data) {
 		return planner.Invalid("compact", fmt.Sprintf(
 			"is of records, but instance %d has reported keys for the interval", other.Instance))
 	}
-	of, err := input.DecodeCompactForm(data)
+	of, _, err := stored.DecodeCompactBeside(data)
 	if err != nil {
 		return fmt.Errorf("reading the report of instance %d: %w", other.Instance, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/merging"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
@@ -88,7 +88,7 @@ func (s *Intake) reportedSketch(
 
 // mergeSketches merges reports that are sketches; false if none is one. The statistics are of
 // the keys that the sketches hold; what these stand for is their cost and their state.
-func (m *MergedReports) mergeSketches(in Proposal, reports []input.Report) (bool, error) {
+func (m *MergedReports) mergeSketches(in Proposal, reports []merging.Report) (bool, error) {
 	var all *sketch.Sketch
 	for i, r := range reports {
 		of, ok, err := decodeSketch(r.Blob)

@@ -5,13 +5,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
+	"plannerd/internal/input/stored"
 	"plannerd/planner"
 )
 
 // TestListing filters, sorts, pages and sums up the arcs that a plan moves.
 func TestListing(t *testing.T) {
-	all := RingDiff{RingPlan: input.RingPlan{Arcs: []input.ArcMove{
+	all := RingDiff{RingPlan: stored.RingPlan{Arcs: []lists.ArcMove{
 		{Start: 1, From: 0, To: 1, Keys: 2, Cost: 5, State: 10, Reason: planner.ReasonOverload},
 		{Start: 2, From: 0, To: 2, Keys: 9, Cost: 1, State: 30, Reason: planner.ReasonDrain},
 		{Start: 3, From: 1, To: 2, Keys: 4, Cost: 7, State: 20, Reason: planner.ReasonOverload},
@@ -19,7 +20,7 @@ func TestListing(t *testing.T) {
 	}}}.Index()
 	starts := func(filter MoveFilter, order Sorting, offset, size int) (got []uint32, total int) {
 		page, n, total := all.Listing(filter, order).Page(offset, size)
-		for r := range page.(input.Records[input.ArcMove]) {
+		for r := range page.(lists.Records[lists.ArcMove]) {
 			got = append(got, r.Start)
 		}
 		if n != len(got) {
@@ -50,7 +51,7 @@ func TestListing(t *testing.T) {
 			t.Errorf("%s: %d in all, want %d; (-want +got)\n%s", name, total, c.total, diff)
 		}
 	}
-	want := []input.Flow{
+	want := []lists.Flow{
 		{From: 0, To: 1, Keys: 3, Cost: 10, State: 50}, {From: 0, To: 2, Keys: 9, Cost: 1, State: 30},
 		{From: 1, To: 2, Keys: 4, Cost: 7, State: 20},
 	}

@@ -10,7 +10,8 @@ import (
 	"strconv"
 
 	"plannerd/compact"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/service/figures"
 	"plannerd/planner/ring"
 	"plannerd/store"
@@ -19,7 +20,7 @@ import (
 // Part is a list that an answer has under a name.
 type Part struct {
 	Name string
-	List input.List
+	List lists.List
 }
 
 // Lists are the long parts of a plan. A nil part is not known, or was not asked for.
@@ -28,7 +29,7 @@ type Lists struct {
 	// place: entries "set" and keys "unset", of a table or of a head, "tokens_added" and "tokens_removed", or
 	// all "owners" afterwards.
 	Change     []Part
-	Migrations input.List
+	Migrations lists.List
 }
 
 // NeedsBase64 tells whether some key is not valid UTF-8.
@@ -42,13 +43,13 @@ func PartsNeedBase64(parts []Part) bool {
 }
 
 // ListOf is a list of records that are in memory.
-func ListOf[R input.Record](records []R) input.List {
-	return input.Records[R](slices.Values(records))
+func ListOf[R lists.Record](records []R) lists.List {
+	return lists.Records[R](slices.Values(records))
 }
 
 // EntriesOf lists stored entries.
-func EntriesOf(entries []store.Entry) input.List {
-	return input.Records[input.Entry](func(yield func(input.Entry) bool) {
+func EntriesOf(entries []store.Entry) lists.List {
+	return lists.Records[lists.Entry](func(yield func(lists.Entry) bool) {
 		for _, e := range entries {
 			if !yield(figures.EntryOf(e)) {
 				return
@@ -60,32 +61,32 @@ func EntriesOf(entries []store.Entry) input.List {
 // ChangeParts lists the entries that changes set, and the keys of those that they
 // unset.
 func ChangeParts(changes []store.Change) []Part {
-	set := func(yield func(input.Entry) bool) {
+	set := func(yield func(lists.Entry) bool) {
 		for _, c := range changes {
 			if c.New != store.NoInstance && !yield(figures.EntryOf(figures.After(c))) {
 				return
 			}
 		}
 	}
-	unset := func(yield func(input.UnsetKey) bool) {
+	unset := func(yield func(lists.UnsetKey) bool) {
 		for _, c := range changes {
 			if c.New == store.NoInstance && !yield(c.Key) {
 				return
 			}
 		}
 	}
-	return []Part{{"set", input.Records[input.Entry](set)}, {"unset", input.Records[input.UnsetKey](unset)}}
+	return []Part{{"set", lists.Records[lists.Entry](set)}, {"unset", lists.Records[lists.UnsetKey](unset)}}
 }
 
 // Migrations are what a plan moves, of one kind.
 type Migrations interface {
-	List() input.List
+	List() lists.List
 	Index() MoveIndex
 }
 
 // Decode reads the migrations of a plan of a routing table.
 func Decode(id string, blob []byte) (Migrations, error) {
-	if input.IsClassMoves(blob) {
+	if stored.IsClassMoves(blob) {
 		m, err := DecodeClassMoves(id, blob)
 		if err != nil {
 			return nil, err
@@ -96,7 +97,7 @@ func Decode(id string, blob []byte) (Migrations, error) {
 		}
 		return ItemMigrations{records, KeyMigrations{m.Named}, m.Scales}, nil
 	}
-	m, err := input.DecodeMigrations(blob)
+	m, err := stored.DecodeMigrations(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
 	}
@@ -104,8 +105,8 @@ func Decode(id string, blob []byte) (Migrations, error) {
 }
 
 // DecodeClassMoves reads what the store keeps of the moves of a plan of classes.
-func DecodeClassMoves(id string, blob []byte) (*input.ItemMoves, error) {
-	m, err := input.DecodeItemMoves(blob)
+func DecodeClassMoves(id string, blob []byte) (*stored.ItemMoves, error) {
+	m, err := stored.DecodeItemMoves(blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored migrations of plan %s: %w", id, err)
 	}
@@ -123,7 +124,7 @@ type LayoutDiff interface {
 
 type (
 	// KeyMigrations are the migrations of a plan of keys, as the store has them.
-	KeyMigrations struct{ *input.Migrations }
+	KeyMigrations struct{ *stored.Migrations }
 	// ClassMigrations are the moves of a plan of classes, in ascending order of d, d_h,
 	// v_c, v_S and d′.
 	ClassMigrations []compact.Record
@@ -135,9 +136,9 @@ type (
 		scales  compact.Scales
 	}
 	// RingDiff is what a plan changes of a token ring.
-	RingDiff struct{ input.RingPlan }
+	RingDiff struct{ stored.RingPlan }
 	// RangesDiff is what a plan changes of key ranges.
-	RangesDiff struct{ input.RangesPlan }
+	RangesDiff struct{ stored.RangesPlan }
 	// PkgDiff has the blob of its migrations, and what changes in the head.
 	PkgDiff struct {
 		KeyMigrations
@@ -147,28 +148,28 @@ type (
 )
 
 // List implements [Migrations].
-func (m KeyMigrations) List() input.List { return input.Records[input.Migration](m.All()) }
+func (m KeyMigrations) List() lists.List { return m.All() }
 
 // List implements [Migrations].
-func (m ClassMigrations) List() input.List {
-	return input.Records[input.ClassMove](input.ClassMovesOf(m))
+func (m ClassMigrations) List() lists.List {
+	return lists.ClassMovesOf(m)
 }
 
 // List implements [Migrations].
-func (m ItemMigrations) List() input.List {
-	return input.ItemMovesOf(m.classes, m.Named.All())
+func (m ItemMigrations) List() lists.List {
+	return lists.ItemMovesOf(m.classes, m.Named.All())
 }
 
 // List implements [Migrations].
-func (d RingDiff) List() input.List { return ListOf(d.Arcs) }
+func (d RingDiff) List() lists.List { return ListOf(d.Arcs) }
 
 // List implements [Migrations].
-func (d RangesDiff) List() input.List { return ListOf(d.Moves) }
+func (d RangesDiff) List() lists.List { return ListOf(d.Moves) }
 
 // Parts implements [LayoutDiff].
 func (d RingDiff) Parts() []Part {
-	added := func(c input.TokenChange) (from, to int32) { return c.Before, c.After }
-	removed := func(c input.TokenChange) (from, to int32) { return c.After, c.Before }
+	added := func(c stored.TokenChange) (from, to int32) { return c.Before, c.After }
+	removed := func(c stored.TokenChange) (from, to int32) { return c.After, c.Before }
 	return []Part{{"tokens_added", tokenList(d.Tokens, added)}, {"tokens_removed", tokenList(d.Tokens, removed)}}
 }
 
@@ -192,10 +193,10 @@ func (d PkgDiff) Parts() []Part {
 }
 
 // HeadList lists keys of a head, whose entries have a number of candidates.
-func HeadList(entries iter.Seq[store.Entry]) input.List {
-	return input.Records[input.HeadKey](func(yield func(input.HeadKey) bool) {
+func HeadList(entries iter.Seq[store.Entry]) lists.List {
+	return lists.Records[lists.HeadKey](func(yield func(lists.HeadKey) bool) {
 		for e := range entries {
-			if !yield(input.HeadKey{Key: e.Key, Choices: e.Instance}) {
+			if !yield(lists.HeadKey{Key: e.Key, Choices: e.Instance}) {
 				return
 			}
 		}
@@ -203,14 +204,14 @@ func HeadList(entries iter.Seq[store.Entry]) input.List {
 }
 
 // tokenList lists the tokens of each change that span names.
-func tokenList(changes []input.TokenChange, span func(input.TokenChange) (from, to int32)) input.List {
-	return input.Records[input.RingToken](func(yield func(input.RingToken) bool) {
+func tokenList(changes []stored.TokenChange, span func(stored.TokenChange) (from, to int32)) lists.List {
+	return lists.Records[lists.RingToken](func(yield func(lists.RingToken) bool) {
 		for _, c := range changes {
 			from, to := span(c)
 			name := append(strconv.AppendInt([]byte("token-"), int64(c.Instance), 10), '-')
 			for j := from; j < to; j++ {
 				at := ring.Position(strconv.AppendInt(name[:len(name):len(name)], int64(j), 10))
-				if !yield(input.RingToken{Instance: c.Instance, Index: j, Position: at}) {
+				if !yield(lists.RingToken{Instance: c.Instance, Index: j, Position: at}) {
 					return
 				}
 			}
@@ -273,12 +274,12 @@ const recordBytes = 40
 func (m ItemMigrations) Index() MoveIndex {
 	n := len(m.classes)
 	return newMoves(n+m.Named.Len(), recordBytes*n+m.Named.Bytes(),
-		func(i int) input.ItemMove {
+		func(i int) lists.ItemMove {
 			if i < n {
-				return input.ItemMove{Class: m.classes[i]}
+				return lists.ItemMove{Class: m.classes[i]}
 			}
 			named := m.Named.At(i - n)
-			return input.ItemMove{Named: &named}
+			return lists.ItemMove{Named: &named}
 		}, func(i int) moveOf {
 			if i < n {
 				return m.classes.moveOf(i)
@@ -301,14 +302,14 @@ func (m KeyMigrations) moveOf(i int) moveOf {
 
 // Index implements [Migrations].
 func (m ClassMigrations) Index() MoveIndex {
-	return newMoves(len(m), recordBytes*len(m), func(i int) input.ClassMove { return input.ClassMove(m[i]) },
+	return newMoves(len(m), recordBytes*len(m), func(i int) lists.ClassMove { return lists.ClassMove(m[i]) },
 		m.moveOf)
 }
 
 // Index implements [Migrations].
 func (d RingDiff) Index() MoveIndex {
 	const arcBytes = 48
-	return newMoves(len(d.Arcs), arcBytes*len(d.Arcs), func(i int) input.ArcMove { return d.Arcs[i] },
+	return newMoves(len(d.Arcs), arcBytes*len(d.Arcs), func(i int) lists.ArcMove { return d.Arcs[i] },
 		func(i int) moveOf {
 			x := d.Arcs[i]
 			return moveOf{x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
@@ -322,7 +323,7 @@ func (d RangesDiff) Index() MoveIndex {
 	for _, x := range all {
 		size += len(x.Range.From) + len(x.Range.To)
 	}
-	return newMoves(len(all), size, func(i int) input.RangeMove { return all[i] }, func(i int) moveOf {
+	return newMoves(len(all), size, func(i int) lists.RangeMove { return all[i] }, func(i int) moveOf {
 		x := all[i]
 		return moveOf{x.From, x.To, x.Keys, x.Cost, x.State, 1, x.Reason}
 	})

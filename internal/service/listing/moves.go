@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"plannerd/internal/exact"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/planner"
 )
 
@@ -53,14 +53,14 @@ func (f MoveFilter) takesKey(key []byte) bool {
 type MoveIndex interface {
 	Listing(filter MoveFilter, order Sorting) Listing
 	Len() int
-	Flows() []input.Flow
+	Flows() []lists.Flow
 	// Bytes is about how much memory it takes, with all the orders it may be asked for.
 	Bytes() int
 }
 
 // moves are migrations of one kind. The orders that they are asked for in are made
 // once each and cost four bytes a migration.
-type moves[R input.Record] struct {
+type moves[R lists.Record] struct {
 	n, size int
 	at      func(i int) R
 	of      func(i int) moveOf
@@ -69,7 +69,7 @@ type moves[R input.Record] struct {
 	orders  map[Sorting]func() []int32
 }
 
-func newMoves[R input.Record](n, size int, at func(i int) R, of func(i int) moveOf) *moves[R] {
+func newMoves[R lists.Record](n, size int, at func(i int) R, of func(i int) moveOf) *moves[R] {
 	m := &moves[R]{n: n, size: size, at: at, of: of, orders: make(map[Sorting]func() []int32, 2*len(ranks))}
 	for by := range ranks {
 		for _, s := range []Sorting{{by, false}, {by, true}} {
@@ -165,10 +165,10 @@ func (m *moves[R]) usually(place int) int {
 
 // Flows sums the migrations up by where they come from and where they go, greatest
 // state first.
-func (m *moves[R]) Flows() []input.Flow {
+func (m *moves[R]) Flows() []lists.Flow {
 	type pair struct{ from, to int32 }
 	var (
-		out         []input.Flow
+		out         []lists.Flow
 		places      = make(map[pair]int32)
 		flowOf      = make([]int32, m.n)
 		cost, state = make([]float64, m.n), make([]float64, m.n)
@@ -180,7 +180,7 @@ func (m *moves[R]) Flows() []input.Flow {
 		if !known {
 			place = int32(len(out))
 			places[pair{x.from, x.to}] = place
-			out = append(out, input.Flow{From: x.from, To: x.to})
+			out = append(out, lists.Flow{From: x.from, To: x.to})
 		}
 		out[place].Keys += x.keys
 		flowOf[i], cost[i], state[i], times[i] = place, x.cost, x.state, x.times
@@ -189,7 +189,7 @@ func (m *moves[R]) Flows() []input.Flow {
 	for i := range out {
 		out[i].Cost, out[i].State = costs[i], states[i]
 	}
-	slices.SortFunc(out, func(a, b input.Flow) int {
+	slices.SortFunc(out, func(a, b lists.Flow) int {
 		return cmp.Or(cmp.Compare(b.State, a.State), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	return out

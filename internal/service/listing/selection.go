@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/service/figures"
 	"plannerd/planner"
 	"plannerd/store"
@@ -14,10 +14,10 @@ import (
 // Listing is what is wanted of a long list. The list is read where it is.
 type Listing interface {
 	// All is all that is wanted.
-	All() input.List
+	All() lists.List
 	// Page is at most size of the records that are wanted, behind the first offset
 	// ones: how many these are, and how many are wanted in all.
-	Page(offset, size int) (page input.List, n, total int)
+	Page(offset, size int) (page lists.List, n, total int)
 }
 
 // KeyFilter says which records of a long list are wanted.
@@ -43,7 +43,7 @@ func (f KeyFilter) TakesParts(c store.Change) bool {
 }
 
 // Selection is the [Listing] of records of one kind.
-type Selection[R input.Record] struct {
+type Selection[R lists.Record] struct {
 	Count int
 	At    func(i int) R
 	order []int32          // where the records are, in their order; nil: as they are
@@ -81,12 +81,12 @@ func (s Selection[R]) records(indices iter.Seq[int]) iter.Seq[R] {
 }
 
 // All implements [Listing].
-func (s Selection[R]) All() input.List { return input.Records[R](s.records(s.indices())) }
+func (s Selection[R]) All() lists.List { return lists.Records[R](s.records(s.indices())) }
 
 // Page implements [Listing].
-func (s Selection[R]) Page(offset, size int) (list input.List, n, total int) {
+func (s Selection[R]) Page(offset, size int) (list lists.List, n, total int) {
 	page, total := s.page(offset, size)
-	return input.Records[R](s.records(slices.Values(page))), len(page), total
+	return lists.Records[R](s.records(slices.Values(page))), len(page), total
 }
 
 // page returns where so many of the records that are wanted are, behind the first

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/archive"
@@ -302,9 +302,9 @@ func storedInput(b *scheme.Base, st *scheme.Statistics) []byte {
 	case !b.Newest.StoreInputs:
 		return nil
 	case st.Records != nil:
-		return input.EncodeCompact(st.Records)
+		return stored.EncodeCompact(st.Records)
 	}
-	return input.EncodeInputUntil(st.Statistics, st.Added, b.Stop)
+	return stored.EncodeInputUntil(st.Statistics, st.Added, b.Stop)
 }
 
 // Milliseconds is a duration in milliseconds, to the microsecond.

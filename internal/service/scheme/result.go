@@ -11,7 +11,8 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/exact"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
@@ -218,7 +219,7 @@ func (o *Result) NeedsBase64() bool {
 	if o.OfClasses() {
 		return o.migrations().NeedsBase64()
 	}
-	var keys input.Records[input.UnsetKey] = func(yield func(input.UnsetKey) bool) {
+	var keys lists.Records[lists.UnsetKey] = func(yield func(lists.UnsetKey) bool) {
 		for c := range UnsortedChanges(o.Plan) {
 			if !yield(c.Key) {
 				return
@@ -283,7 +284,7 @@ func entryAt(s *planner.Snapshot, entry int32) (instance int32, parts string) {
 }
 
 // migrations lists what the plan moves.
-func (o *Result) migrations() input.List {
+func (o *Result) migrations() lists.List {
 	switch {
 	case o.Diff != nil:
 		return o.Diff.List()
@@ -292,9 +293,9 @@ func (o *Result) migrations() input.List {
 		if o.Snapshot.Named == 0 {
 			return listing.ClassMigrations(moves).List()
 		}
-		return input.ItemMovesOf(moves, input.MigrationsOf(namedMoves(o)))
+		return lists.ItemMovesOf(moves, lists.MigrationsOf(namedMoves(o)))
 	}
-	return input.Records[input.Migration](input.MigrationsOf(o.Plan))
+	return lists.MigrationsOf(o.Plan)
 }
 
 // namedMoves is the plan with the moves of keys that are named alone.
@@ -328,16 +329,16 @@ func (o *Result) EncodedMigrations(withStays bool) []byte {
 	case o.Diff != nil:
 		return o.Diff.Encode()
 	case !o.OfClasses():
-		return input.EncodeMigrations(o.Plan)
+		return stored.EncodeMigrations(o.Plan)
 	}
 	moves := o.Classes.Moves(o.Plan)
 	if withStays {
 		moves = compact.Merge(append(moves, staysOf(o)...))
 	}
 	if o.Snapshot.Named == 0 {
-		return input.EncodeClassMoves(moves)
+		return stored.EncodeClassMoves(moves)
 	}
-	return input.EncodeItemMoves(moves, o.Classes.Scales, namedMoves(o), namedAfter(o))
+	return stored.EncodeItemMoves(moves, o.Classes.Scales, namedMoves(o), namedAfter(o))
 }
 
 // namedAfter are the keys that are named, by ascending bytes, with their entries after the

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"plannerd/internal/absence"
-	"plannerd/internal/input"
+	"plannerd/internal/input/merging"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/listing"
@@ -36,7 +36,7 @@ type Placing interface {
 	// RowHash is what the keys of a report are checked with; nil: nothing.
 	RowHash(p *reading.Placement) planner.HashFunction
 	// Place returns where the committed table, else the committed hash puts keys.
-	Place(b *Base) input.Place
+	Place(b *Base) merging.Place
 	// Route says where the committed table puts a key; entry is that of the key, nil:
 	// it has none.
 	Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (Route, error)

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 )
 
 const (
@@ -30,10 +30,10 @@ var (
 )
 
 // numbered yields n entries, and panics behind them if it is told to.
-func numbered(n int, breaks bool) iter.Seq[input.Entry] {
-	return func(yield func(input.Entry) bool) {
+func numbered(n int, breaks bool) iter.Seq[lists.Entry] {
+	return func(yield func(lists.Entry) bool) {
 		for i := range n {
-			if !yield(input.Entry{Key: fmt.Appendf(nil, "user:%x", uint32(i)*2654435761), Instance: int32(i % 40)}) {
+			if !yield(lists.Entry{Key: fmt.Appendf(nil, "user:%x", uint32(i)*2654435761), Instance: int32(i % 40)}) {
 				return
 			}
 		}
@@ -194,7 +194,7 @@ func TestCutStreams(t *testing.T) {
 // TestHeadOfStream: what nobody reads is not made.
 func TestHeadOfStream(t *testing.T) {
 	made := 0
-	var records input.Records[input.Entry] = func(yield func(input.Entry) bool) {
+	var records lists.Records[lists.Entry] = func(yield func(lists.Entry) bool) {
 		for e := range numbered(1_000_000, false) {
 			made++
 			if !yield(e) {
@@ -251,10 +251,10 @@ func TestChooseCoding(t *testing.T) {
 // BenchmarkStream measures answers with a million migrations, up to the connection.
 func BenchmarkStream(b *testing.B) {
 	const n = 1_000_000
-	all := make([]input.Migration, n)
+	all := make([]lists.Migration, n)
 	for i := range all {
 		x := uint32(i) * 2654435761
-		all[i] = input.Migration{
+		all[i] = lists.Migration{
 			Key: fmt.Appendf(nil, "user:%07d", x%1e7), From: int32(x % 40), To: int32(x % 39),
 			Cost: float64(x%1e6) / 100, State: float64(x % 65536),
 		}
@@ -293,8 +293,8 @@ func BenchmarkStream(b *testing.B) {
 }
 
 // writeAs writes records in the way that media names.
-func writeAs[R input.Record](out io.Writer, media string, records iter.Seq[R]) error {
-	list := input.Records[R](records)
+func writeAs[R lists.Record](out io.Writer, media string, records iter.Seq[R]) error {
+	list := lists.Records[R](records)
 	switch media {
 	case mediaNDJSON:
 		return list.WriteNDJSON(out, false)

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/scheme"
 	"plannerd/planner"
@@ -105,10 +106,10 @@ func (t tokens) Ids() map[int32]bool {
 }
 
 // changes returns by instance how many tokens it has here and afterwards.
-func (t tokens) changes(after tokens) (out []input.TokenChange) {
+func (t tokens) changes(after tokens) (out []stored.TokenChange) {
 	for _, c := range changesTo(after, t.Entries()) {
 		id := int32(binary.BigEndian.Uint32(c.Key)) // without an entry it has no tokens
-		out = append(out, input.TokenChange{Instance: id, Before: max(0, c.Old), After: max(0, c.New)})
+		out = append(out, stored.TokenChange{Instance: id, Before: max(0, c.Old), After: max(0, c.New)})
 	}
 	return out
 }
@@ -116,9 +117,9 @@ func (t tokens) changes(after tokens) (out []input.TokenChange) {
 func (t tokens) Unchanged() listing.LayoutDiff { return listing.RingDiff{} }
 
 func (t tokens) Part() listing.Part {
-	out := make([]input.RingTokens, len(t))
+	out := make([]lists.RingTokens, len(t))
 	for i, x := range t {
-		out[i] = input.RingTokens{Instance: x.ID, Tokens: int32(x.Tokens)}
+		out[i] = lists.RingTokens{Instance: x.ID, Tokens: int32(x.Tokens)}
 	}
 	return listing.Part{Name: "tokens", List: listing.ListOf(out)}
 }
@@ -200,7 +201,7 @@ func allOf(id int32) Owners { return Owners{{Low: []byte{}, Follower: id}} }
 
 // Unchanged implements [scheme.Layout].
 func (o Owners) Unchanged() listing.LayoutDiff {
-	return listing.RangesDiff{RangesPlan: input.RangesPlan{Owners: o.records()}}
+	return listing.RangesDiff{RangesPlan: stored.RangesPlan{Owners: o.records()}}
 }
 
 // Part implements [scheme.Layout].
@@ -209,11 +210,11 @@ func (o Owners) Part() listing.Part {
 }
 
 // records are the ranges as answers list them.
-func (o Owners) records() []input.RangeOwner {
-	out := make([]input.RangeOwner, len(o))
+func (o Owners) records() []lists.RangeOwner {
+	out := make([]lists.RangeOwner, len(o))
 	for i, x := range o {
 		v := ranges.Owners(o).Interval(i)
-		out[i] = input.RangeOwner{Range: input.Range{From: v.Low, To: v.High}, Instance: x.Follower}
+		out[i] = lists.RangeOwner{Range: lists.Range{From: v.Low, To: v.High}, Instance: x.Follower}
 	}
 	return out
 }

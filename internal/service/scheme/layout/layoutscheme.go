@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/merging"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
@@ -144,7 +144,7 @@ func (s Scheme) AdmitPartial() error {
 }
 
 // Place implements [scheme.Placing].
-func (Scheme) Place(b *scheme.Base) input.Place {
+func (Scheme) Place(b *scheme.Base) merging.Place {
 	h, empty := b.Layout.Placed(), b.Layout.Nobody()
 	return func(key []byte, hash uint64, _ int32) int32 {
 		if empty {

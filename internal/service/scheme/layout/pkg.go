@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"plannerd/internal/exact"
-	"plannerd/internal/input"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/operator"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
@@ -90,7 +90,7 @@ func (c candidates) Entries() []store.Entry {
 func (c candidates) Ids() map[int32]bool { return scheme.InstanceSet(c.instances) }
 
 func (c candidates) Unchanged() listing.LayoutDiff {
-	d, err := pkgKind{}.diff(input.EncodeMigrations(&planner.Plan{}), func() ([]store.Change, error) { return nil, nil })
+	d, err := pkgKind{}.diff(stored.EncodeMigrations(&planner.Plan{}), func() ([]store.Change, error) { return nil, nil })
 	if err != nil {
 		panic(err) // of what was just encoded
 	}
@@ -111,7 +111,7 @@ func (c candidates) capacities() []float64 {
 }
 
 func (pkgKind) diff(blob []byte, head func() ([]store.Change, error)) (listing.LayoutDiff, error) {
-	m, err := input.DecodeMigrations(blob)
+	m, err := stored.DecodeMigrations(blob)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (k pkgKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool)
 	return &replanned{
 		after: next, cause: planner.CauseNothingMovable, rerouted: b.Changed, touched: k.touched(held, next, changes),
 		moved: func(judged *planner.Plan) (listing.LayoutDiff, error) {
-			return k.diff(input.EncodeMigrations(judged), func() ([]store.Change, error) { return changes, nil })
+			return k.diff(stored.EncodeMigrations(judged), func() ([]store.Change, error) { return changes, nil })
 		},
 	}, nil
 }

@@ -8,7 +8,8 @@ import (
 	"slices"
 
 	"plannerd/internal/exact"
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
@@ -47,7 +48,7 @@ func (rangesKind) layout(_ operator.Configuration, entries []store.Entry) (schem
 }
 
 func (rangesKind) diff(blob []byte, _ func() ([]store.Change, error)) (listing.LayoutDiff, error) {
-	p, err := input.DecodeRangesPlan(blob)
+	p, err := stored.DecodeRangesPlan(blob)
 	return listing.RangesDiff{RangesPlan: p}, err
 }
 
@@ -69,7 +70,7 @@ func (rangesKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool
 	next := &replanned{
 		after: after, cause: figures.CauseGranularity, lost: p.Lost > 0,
 		rerouted: b.Pinned.Ranges.Phase != b.Newest.Ranges.Phase,
-		diff:     listing.RangesDiff{RangesPlan: input.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
+		diff:     listing.RangesDiff{RangesPlan: stored.RangesPlan{Owners: after.records(), Moves: rangesOf(p)}},
 	}
 	if len(held) > 0 && b.Newest.Ranges.Method == ranges.MinMovement && st.Estimate == nil {
 		next.certificate = func(judged *planner.Plan) *figures.Certificate { return leastMovement(p, judged) }
@@ -102,18 +103,18 @@ func rangeFollowers(b *scheme.Base, held Owners) []ranges.Follower {
 }
 
 // rangesOf returns what a division hands over.
-func rangesOf(p *ranges.Division) []input.RangeMove {
+func rangesOf(p *ranges.Division) []lists.RangeMove {
 	index := make(map[int32]int, len(p.Followers))
 	for i, f := range p.Followers {
 		index[f.ID] = i
 	}
-	out := make([]input.RangeMove, 0, len(p.Transfers))
+	out := make([]lists.RangeMove, 0, len(p.Transfers))
 	for _, t := range p.Transfers {
 		if bytes.Equal(t.Interval.High, lowest) { // no key is in it
 			continue
 		}
-		m := input.RangeMove{
-			Range: input.Range{From: t.Interval.Low, To: t.Interval.High}, From: t.From, To: t.To,
+		m := lists.RangeMove{
+			Range: lists.Range{From: t.Interval.Low, To: t.Interval.High}, From: t.From, To: t.To,
 			Keys: t.Keys, Cost: t.Cost, State: t.State, Reason: reasonOf(p, index[t.From], index[t.To]),
 		}
 		if bytes.Equal(m.Range.From, lowest) {
@@ -160,14 +161,14 @@ func takeOver(b *scheme.Base, st *scheme.Statistics, held Owners) (*replanned, e
 		}
 	}
 	var after ranges.Owners
-	var moves []input.RangeMove
+	var moves []lists.RangeMove
 	place := make([]int32, len(held)) // the move of a range
 	for i, x := range held {
 		place[i] = -1
 		if to, gone := heirs[x.Follower]; gone {
 			v := ranges.Owners(held).Interval(i)
 			place[i] = int32(len(moves))
-			moves = append(moves, input.RangeMove{Range: input.Range{From: v.Low, To: v.High}, From: x.Follower, To: to,
+			moves = append(moves, lists.RangeMove{Range: lists.Range{From: v.Low, To: v.High}, From: x.Follower, To: to,
 				Reason: planner.ReasonTakeover})
 			x.Follower = to
 		}
@@ -177,13 +178,13 @@ func takeOver(b *scheme.Base, st *scheme.Statistics, held Owners) (*replanned, e
 	}
 	sumMoves(moves, st.Statistics, func(key []byte) int32 { return place[ranges.Owners(held).At(key)] })
 	next.after = Owners(after)
-	next.diff = listing.RangesDiff{RangesPlan: input.RangesPlan{Owners: Owners(after).records(), Moves: moves}}
+	next.diff = listing.RangesDiff{RangesPlan: stored.RangesPlan{Owners: Owners(after).records(), Moves: moves}}
 	return next, nil
 }
 
 // sumMoves adds up the keys of the statistics that each move is of; moveOf says which, −1
 // is none.
-func sumMoves(moves []input.RangeMove, st *planner.Statistics, moveOf func(key []byte) int32) {
+func sumMoves(moves []lists.RangeMove, st *planner.Statistics, moveOf func(key []byte) int32) {
 	var of []int32
 	var costs, states []float64
 	for i := range st.Cost {

@@ -5,7 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
+	"plannerd/internal/input/stored"
 	"plannerd/internal/operator"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
@@ -37,7 +38,7 @@ func (ringKind) layout(c operator.Configuration, entries []store.Entry) (scheme.
 }
 
 func (ringKind) diff(blob []byte, _ func() ([]store.Change, error)) (listing.LayoutDiff, error) {
-	p, err := input.DecodeRingPlan(blob)
+	p, err := stored.DecodeRingPlan(blob)
 	return listing.RingDiff{RingPlan: p}, err
 }
 
@@ -60,7 +61,7 @@ func (k ringKind) replan(b *scheme.Base, st *scheme.Statistics, stop func() bool
 	}
 	return &replanned{
 		after: after, cause: cause, work: max(p.Searched, int64(len(p.Tried))),
-		diff: listing.RingDiff{RingPlan: input.RingPlan{Tokens: held.changes(after), Arcs: arcsOf(p.Change.Arcs, p.Reason)}},
+		diff: listing.RingDiff{RingPlan: stored.RingPlan{Tokens: held.changes(after), Arcs: arcsOf(p.Change.Arcs, p.Reason)}},
 	}, nil
 }
 
@@ -88,8 +89,8 @@ func ringMembers(b *scheme.Base, held tokens) []ring.Member {
 	return members
 }
 
-func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []input.ArcMove {
-	arcs := make([]input.ArcMove, len(moved))
+func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []lists.ArcMove {
+	arcs := make([]lists.ArcMove, len(moved))
 	reasons := map[[2]int32]planner.Reason{} // they depend on the instances only
 	for i, a := range moved {
 		way := [2]int32{a.From, a.To}
@@ -98,7 +99,7 @@ func arcsOf(moved []ring.Arc, reasonOf func(ring.Arc) planner.Reason) []input.Ar
 			reason = reasonOf(a)
 			reasons[way] = reason
 		}
-		arcs[i] = input.ArcMove{
+		arcs[i] = lists.ArcMove{
 			Start: a.Start, End: a.End, From: a.From, To: a.To, Keys: a.Keys, Cost: a.Cost, State: a.State, Reason: reason,
 		}
 	}
@@ -154,7 +155,7 @@ func (ringKind) relieve(b *scheme.Base, held tokens, st *scheme.Statistics) (*re
 	if len(changed) > 0 {
 		next.cause, next.work = figures.CauseQueues, 1
 	}
-	next.diff = listing.RingDiff{RingPlan: input.RingPlan{Tokens: changed,
+	next.diff = listing.RingDiff{RingPlan: stored.RingPlan{Tokens: changed,
 		Arcs: arcsOf(p.Change.Arcs, func(a ring.Arc) planner.Reason {
 			switch {
 			case !b.Newest.Has(a.From):

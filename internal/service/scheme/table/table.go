@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"plannerd/internal/input"
+	"plannerd/internal/input/merging"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/figures"
@@ -97,7 +97,7 @@ func (Scheme) AdmitPartial() error { return nil }
 func (Scheme) RowHash(p *reading.Placement) planner.HashFunction { return p.Model.Hash }
 
 // Place implements [scheme.Placing].
-func (Scheme) Place(b *scheme.Base) input.Place {
+func (Scheme) Place(b *scheme.Base) merging.Place {
 	return func(key []byte, hash uint64, home int32) int32 {
 		if i := b.Table.Find(key, hash); i >= 0 {
 			return b.Table.At(i).Instance
