@@ -27,32 +27,32 @@ type room struct {
 // comment that says what users get for it.
 var rooms = []room{
 	{"", 30, true},
-	{"api", 5_170, true},
-	{"cmd", 2_000, true},
+	{"api", 5_275, true}, // the next plan, formulas in CSV, requests that only look
+	{"cmd", 1_890, true},
 	{"compact", 1_400, true},
-	{"internal", 19_470, true}, // what Arrow announces is reserved before it is decoded,
-	{"internal/cli", 7_810, true},
-	{"internal/lab", 16_110, false},
-	{"internal/service", 11_060, true},
+	{"internal", 19_560, true}, // what Arrow announces is reserved before it is decoded,
+	{"internal/cli", 7_140, true},
+	{"internal/lab", 11_640, false},
+	{"internal/service", 11_350, true}, // the next plan; damage is noticed and looked for
 	{"migrations", 40, true},
-	{"planner", 28_560, true}, // 160 more: splitting is a package with a page that says what it does
-	{"planner/plannertest", 2_600, false},
+	{"planner", 28_500, true}, // 160 more: splitting is a package with a page that says what it does
+	{"planner/plannertest", 2_510, false},
 	{"plannerdtest", 200, false},
-	{"sdk", 5_350, true},
-	// Nothing is acknowledged that goes to a removed log; versions have an origin; poolers.
-	{"store", 6_860, true},
-	{"store/storetest", 5_800, false},
+	{"sdk", 5_380, true},
+	// Versions have an origin and a checksum; damage stops writes; poolers; full disks.
+	{"store", 7_215, true},
+	{"store/storetest", 5_890, false},
 	{"tools", 500, false},
-	{"examples", 7_060, false},
+	{"examples", 5_820, false},
 	{"web", 120, true},
 }
 
 // Limits of the whole.
 const (
-	allLines = 119_930
-	// Bombs, removed logs, lost histories and poolers; splitting is a package with a page of its own.
-	productLines   = 87_780
-	dashboardLines = 19_900 // of JavaScript and CSS that are written here
+	allLines = 114_380
+	// 50 more: damage is noticed, approved plans are carried out, slow readers keep nobody out.
+	productLines   = 87_830
+	dashboardLines = 17_980 // of JavaScript and CSS that are written here
 )
 
 // Limits of each package and type.
@@ -73,11 +73,7 @@ var larger = map[string]string{
 	"store/internal/engine.Store": "implements store.Store",
 
 	"api":                                "not divided yet: handlers share a call and its rendering",
-	"examples/job":                       "not divided yet: router, instance and driver of one job",
 	"internal/analyses.rangesJob":        "not divided yet",
-	"internal/input":                     "not divided yet: decoders of all formats share one builder of columns",
-	"internal/input.builder":             "not divided yet",
-	"internal/input.jsonParser":          "not divided yet",
 	"internal/lab/browsertest.Page":      "what a page can do in a test",
 	"internal/lab/reproduce.measurement": "not divided yet",
 
