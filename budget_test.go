@@ -51,7 +51,7 @@ var rooms = []room{
 const (
 	allLines = 114_380
 	// 50 more: damage is noticed, approved plans are carried out, slow readers keep nobody out.
-	productLines   = 87_830
+	productLines   = 87_840
 	dashboardLines = 17_980 // of JavaScript and CSS that are written here
 )
 

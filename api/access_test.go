@@ -642,7 +642,8 @@ func decodeToken(t *testing.T, token string) string {
 // TestWaitOfARemovedToken: who waits for a table and is no longer known is told so, and others wait on.
 func TestWaitOfARemovedToken(t *testing.T) {
 	c := newCallers(t)
-	admin, gone, stays := c.add("admin", access.Admin, "*"), c.add("gone", access.Engine, "*"), c.add("stays", access.Engine, "*")
+	admin, gone := c.add("admin", access.Admin, "*"), c.add("gone", access.Engine, "*")
+	stays := c.add("stays", access.Engine, "*")
 	e := newEnv(t, c.option)
 	e.do("PUT", "/v1/operators/clicks", `{"instances":2}`, admin).want(http.StatusCreated)
 	wait := func(token string) <-chan *answer {

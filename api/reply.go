@@ -84,5 +84,6 @@ func (r *reply) encode() ([]byte, error) { return json.Marshal(r) }
 
 func decodeReply(e *claim.EarlierAnswer) (*reply, error) {
 	r := &reply{status: e.Status}
-	return r, service.Unreadable("a stored answer", json.Unmarshal(e.Answer, r))
+	err := json.Unmarshal(e.Answer, r)
+	return r, service.Unreadable("a stored answer", err)
 }

@@ -204,7 +204,8 @@ func onlyLooks(ctx context.Context, op *contract.Operation, need requiredRole) b
 	if caller := callerOf(ctx); caller != nil {
 		return !caller.Role.Grants(access.Engine)
 	}
-	return op.Method == http.MethodGet && need.role == access.Viewer && op.OperationID != "getRoutingTable" && op.OperationID != "route" && op.OperationID != "getPlan"
+	return op.Method == http.MethodGet && need.role == access.Viewer &&
+		!slices.Contains([]string{"getRoutingTable", "route", "getPlan", "nextPlan"}, op.OperationID)
 }
 
 // checked holds a request against what its caller may do and against the contract

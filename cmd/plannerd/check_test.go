@@ -18,9 +18,14 @@ func TestCheck(t *testing.T) {
 		"a column that is no JSON": {
 			"PRAGMA ignore_check_constraints = ON; UPDATE plans SET instances = '[{'", "/v1/plans/", "plan "},
 		"a column of another shape": {`UPDATE plans SET hot_keys = '7'`, "/v1/plans/", "keys"},
-		"migrations":                {"UPDATE plan_blobs SET data = x'01' WHERE kind = 'migrations'", "/v1/plans/", "migrations of plan"},
-		"a configuration":           {"UPDATE configurations SET config = '[]'", "/v1/operators/clicks", "configuration 1"},
-		"a key of the table":        {"UPDATE table_entries SET key = x'7a' WHERE key = (SELECT max(key) FROM table_entries)", "", "version 1 of the routing table"},
+		"migrations": {
+			"UPDATE plan_blobs SET data = x'01' WHERE kind = 'migrations'", "/v1/plans/", "migrations of plan",
+		},
+		"a configuration": {"UPDATE configurations SET config = '[]'", "/v1/operators/clicks", "configuration 1"},
+		"a key of the table": {
+			"UPDATE table_entries SET key = x'7a' WHERE key = (SELECT max(key) FROM table_entries)", "",
+			"version 1 of the routing table",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "data.db")
@@ -32,7 +37,8 @@ func TestCheck(t *testing.T) {
 			plan := s.call(t, "POST", "/v1/operators/clicks/plans", body, http.StatusCreated)
 			id := plan["id"].(string)
 			s.call(t, "POST", "/v1/plans/"+id+"/commit", `{"stopped": true}`, http.StatusOK)
-			if out := succeed(t, "", append([]string{"check"}, at...)...); !strings.Contains(out, "1 operator with 1 plan, nothing is damaged") {
+			out := succeed(t, "", append([]string{"check"}, at...)...)
+			if !strings.Contains(out, "1 operator with 1 plan, nothing is damaged") {
 				t.Fatalf("check says %q", out)
 			}
 			if c.met == "" {
@@ -60,7 +66,8 @@ func TestCheck(t *testing.T) {
 				t.Errorf("check: exit %d, %s%s", r.code, r.stdout, r.stderr)
 			}
 			s.stop(t)
-			if log := s.stderr.String(); !strings.Contains(log, "damaged") || !strings.Contains(log, strings.Fields(c.found)[0]) {
+			first := strings.Fields(c.found)[0]
+			if log := s.stderr.String(); !strings.Contains(log, "damaged") || !strings.Contains(log, first) {
 				t.Errorf("the log does not say what is damaged: %s", log)
 			}
 		})

@@ -137,7 +137,9 @@ func (s *Service) Run(ctx context.Context) {
 
 // keep is how long idempotency keys are kept, it is known of plans that they were purged, and routers
 // stay registered whose leases have run out.
-var keep = store.Keep{Keys: 24 * time.Hour, MostKeys: 1_000_000, Purged: 30 * 24 * time.Hour, Routers: 7 * 24 * time.Hour}
+var keep = store.Keep{
+	Keys: 24 * time.Hour, MostKeys: 1_000_000, Purged: 30 * 24 * time.Hour, Routers: 7 * 24 * time.Hour,
+}
 
 // sweep does once what Run does again and again.
 func (s *Service) sweep(ctx context.Context) {

@@ -228,7 +228,7 @@ func currentPlan(t *testing.T, f *fixture) {
 	first := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved))
 	second := f.beside(t, f.plan(t, "clicks", 2, store.StatusApproved))
 	want(second, store.StatusApproved)
-	proposed := f.create(t, f.proposal(t, "clicks", 3))
+	f.create(t, f.proposal(t, "clicks", 3))
 	f.create(t, f.plan(t, "clicks", 4, store.StatusNoAction))
 	want(second, store.StatusApproved) // it is to be carried out, whatever is proposed
 	f.start(t, first.ID)
@@ -237,7 +237,7 @@ func currentPlan(t *testing.T, f *fixture) {
 	want(first, store.StatusAborting)
 	must(f.AbortPlan(t.Context(), first.ID, true, f.by("x")))(t)
 	want(store.Plan{}, "")
-	proposed = f.create(t, f.proposal(t, "clicks", 5))
+	proposed := f.create(t, f.proposal(t, "clicks", 5))
 	want(proposed, store.StatusProposed)
 	f.ticks.Add(60)
 	want(store.Plan{}, "")

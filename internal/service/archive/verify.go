@@ -68,7 +68,7 @@ func (v verifier) operator(ctx context.Context, op store.Operator) error {
 		if err == nil {
 			_, err = operator.DecodeConfiguration(c.Config)
 		}
-		if err = v.damage(about(op, version, err)); err != nil {
+		if err := v.damage(about(op, version, err)); err != nil {
 			return err
 		}
 	}
@@ -87,7 +87,7 @@ func (v verifier) operator(ctx context.Context, op store.Operator) error {
 			if err != nil {
 				err = fmt.Errorf("plan %s of operator %q: %w", p.ID, op.Name, err)
 			}
-			if err = v.damage(err); err != nil {
+			if err := v.damage(err); err != nil {
 				return err
 			}
 		}

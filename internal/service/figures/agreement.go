@@ -37,7 +37,8 @@ func LatestOf(p store.Plan) (l LatestFigures, err error) {
 	if p.Latest == nil {
 		return l, nil
 	}
-	return l, store.Unreadable("how plan "+p.ID+" does", json.Unmarshal(p.Latest, &l))
+	err = json.Unmarshal(p.Latest, &l)
+	return l, store.Unreadable("how plan "+p.ID+" does", err)
 }
 
 // AgreedTo is what somebody who approved a plan agreed to; nothing as long as it waits.

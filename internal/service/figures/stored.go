@@ -36,7 +36,8 @@ func LoadsWith(f store.Figures, member string) (loads []Load, err error) {
 	if !bytes.Contains(f.Instances, []byte(`"`+member+`"`)) {
 		return nil, nil
 	}
-	return loads, store.Unreadable("stored loads", json.Unmarshal(f.Instances, &loads))
+	err = json.Unmarshal(f.Instances, &loads)
+	return loads, store.Unreadable("stored loads", err)
 }
 
 // CutShort reports whether some batches of a plan are in force, and others are not.

@@ -193,7 +193,8 @@ func BalancedOf(p store.Plan) (*bool, error) {
 
 // ParametersOf are the parameters that a stored plan was made under.
 func ParametersOf(p store.Plan) (under operator.Parameters, err error) {
-	return under, store.Unreadable("the parameters of plan "+p.ID, json.Unmarshal(p.Parameters, &under))
+	err = json.Unmarshal(p.Parameters, &under)
+	return under, store.Unreadable("the parameters of plan "+p.ID, err)
 }
 
 // RequireForms has programs refuse to serve that know reports of keys alone, and neither

@@ -103,7 +103,8 @@ func (c checksum) stored() *int64 { return new(int64(c)) }
 // made have no checksum.
 func check(v statements.TableVersion, sum checksum) error {
 	if v.Checksum != nil && *v.Checksum != *sum.stored() {
-		return fmt.Errorf("%w: version %d of the routing table is not the one that was committed", store.ErrDamaged, v.Version)
+		return fmt.Errorf("%w: version %d of the routing table is not the one that was committed", store.ErrDamaged,
+			v.Version)
 	}
 	return nil
 }

@@ -34,19 +34,21 @@ func placeholders(first, n int) string {
 }
 
 func (s planStatements) scanPlan(row Scanner) (p PlanRow, err error) {
-	return p, aboutPlan(&p, row.Scan(planTargets(&p, PlanFields(&p.Plan, s.Instant))...))
+	err = row.Scan(planTargets(&p, PlanFields(&p.Plan, s.Instant))...)
+	return p, aboutPlan(p.ID, err)
 }
 
 // aboutPlan names the plan that cannot be scanned: its id comes before what may be damaged.
-func aboutPlan(p *PlanRow, err error) error {
-	if err != nil && p.ID != "" {
-		return fmt.Errorf("plan %s: %w", p.ID, err)
+func aboutPlan(id string, err error) error {
+	if err != nil && id != "" {
+		return fmt.Errorf("plan %s: %w", id, err)
 	}
 	return err
 }
 
 func (s planStatements) scanSummary(row Scanner) (p PlanRow, err error) {
-	return p, aboutPlan(&p, row.Scan(planTargets(&p, SummaryFields(&p.Plan, s.Instant))...))
+	err = row.Scan(planTargets(&p, SummaryFields(&p.Plan, s.Instant))...)
+	return p, aboutPlan(p.ID, err)
 }
 
 func planTargets(p *PlanRow, fields []Field) []any {
