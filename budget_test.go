@@ -41,7 +41,7 @@ var rooms = []room{
 	{"sdk", 5_380, true},
 	// Versions have an origin and a checksum; damage stops writes; poolers; full disks.
 	{"store", 7_215, true},
-	{"store/storetest", 5_890, false},
+	{"store/storetest", 5_910, false}, // every case ends with a look at the checksums of its tables
 	{"tools", 500, false},
 	{"examples", 5_820, false},
 	{"web", 120, true},
@@ -49,7 +49,7 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines = 114_380
+	allLines = 114_400
 	// 50 more: damage is noticed, approved plans are carried out, slow readers keep nobody out.
 	productLines   = 87_840
 	dashboardLines = 17_980 // of JavaScript and CSS that are written here

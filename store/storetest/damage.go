@@ -8,9 +8,9 @@ import (
 )
 
 var damageCases = []testCase{
-	{name: "rows that cannot be read stop all writes", run: damageStopsWrites},
-	{name: "a damaged table is not taken for another one", run: damagedTables},
-	{name: "tables without checksums get them", run: withoutChecksums},
+	{name: "rows that cannot be read stop all writes", run: damageStopsWrites, damages: true},
+	{name: "a damaged table is not taken for another one", run: damagedTables, damages: true},
+	{name: "tables without checksums get them", run: withoutChecksums, damages: true},
 }
 
 // another is the fixture with its database opened once more.

@@ -44,6 +44,9 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 					f.put(t, "clicks", `{}`)
 				}
 				c.run(t, f)
+				if !c.unmigrated && !c.damages {
+					f.verify(t)
+				}
 			})
 		}
 	}
@@ -54,6 +57,7 @@ type testCase struct {
 	run        func(t *testing.T, f *fixture)
 	bare       bool // the case begins without the operator clicks
 	unmigrated bool // the case begins without a schema
+	damages    bool // the case leaves a damaged database
 }
 
 // fixture is a store with what the cases say over and over again.
@@ -75,6 +79,17 @@ func newFixture(t testing.TB, open Open, migrated bool) *fixture {
 		must(f.Migrator().Up(t.Context()))(t)
 	}
 	return f
+}
+
+// verify checks that each version of each table has the entries that its changes say.
+func (f *fixture) verify(t *testing.T) {
+	t.Helper()
+	all, _ := f.Operators(t.Context(), "", 1000) // none where the case took migrations back
+	for _, op := range all {
+		if err := f.VerifyTable(t.Context(), op.Name); errors.Is(err, store.ErrDamaged) {
+			t.Errorf("after the case: %v", err)
+		}
+	}
 }
 
 // openStore opens a store that is closed when the test ends.
