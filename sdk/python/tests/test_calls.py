@@ -222,6 +222,17 @@ def test_pages_that_never_end() -> None:
         list(client.flows("p"))
 
 
+def test_plans_to_carry_out_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(time, "sleep", waited.append)
+    plans: list[dict[str, Any] | None] = [None, {"id": "p"}, {"id": "p"}, None, {"id": "q"}]
+    script = Script(*(httpx.Response(200, json={"plan": plan}) for plan in plans))
+    yielded = client_of(script).plans_to_carry_out("clicks")
+    assert [next(yielded)["id"] for _ in range(3)] == ["p", "p", "q"]
+    assert waited == [1]
+    assert str(script.requests[0].url) == "http://test/base/v1/operators/clicks/next-plan?wait=50s"
+
+
 def test_rows_that_can_be_asked_for_once_are_not_sent_again() -> None:
     script = Script(*[httpx.ReadError("")] * 5)
     with pytest.raises(httpx.ReadError):

@@ -46,7 +46,7 @@ class Client(Operations):
         """
         before = None
         while True:
-            plan = self.next_plan(operator, wait="50s")["plan"]
+            plan = self.next_plan(operator, wait="50s", timeout=60.0)["plan"]
             if plan is None:
                 continue
             if plan["id"] == before:
