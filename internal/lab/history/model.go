@@ -71,6 +71,9 @@ func decided(to wire.PlanStatus) verb {
 		switch s.plans[n] {
 		case letters[to]:
 		case letters[proposed]:
+			if to == approved {
+				s = s.replaceApproved()
+			}
 			s = s.with(n, to)
 		default:
 			return notAllowed, s
@@ -216,6 +219,12 @@ func (s state) supersede() state {
 	return s
 }
 
+// replaceApproved ends the approved plan that waits, as another one is approved.
+func (s state) replaceApproved() state {
+	s.plans = strings.ReplaceAll(s.plans, string(letters[approved]), string(letters[superseded]))
+	return s
+}
+
 // model is the contract of one operator whose plans are known from what the
 // service has in the end. It decides neither what is in a plan nor its id; all
 // else of an answer follows from the state.
@@ -310,6 +319,9 @@ func (m *model) create(s state, b *statistics, a *answer) (bool, state) {
 	}
 	n := len(s.plans)
 	s.epoch, s.interval = b.epoch, b.interval
+	if a.plan.Status == approved {
+		s = s.replaceApproved()
+	}
 	if a.plan.Status == committed {
 		s.plans += string(letters[approved])
 		s = m.commit(s, n)
@@ -482,8 +494,10 @@ func (m *model) stands(s state, o *standing) bool {
 		return false
 	}
 	current := strings.IndexFunc(s.plans, func(r rune) bool { return inFlight(byte(r)) })
-	if current < 0 {
-		current = strings.LastIndexAny(s.plans, "ap")
+	for _, waiting := range []wire.PlanStatus{approved, proposed} {
+		if current < 0 {
+			current = strings.LastIndexByte(s.plans, letters[waiting])
+		}
 	}
 	if (o.CurrentPlan == nil) != (current < 0) || current >= 0 && *o.CurrentPlan != m.plans[current].Id {
 		return false
