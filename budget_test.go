@@ -32,7 +32,7 @@ var rooms = []room{
 	{"compact", 1_400, true},
 	{"internal", 19_560, true}, // what Arrow announces is reserved before it is decoded,
 	{"internal/cli", 7_140, true},
-	{"internal/lab", 11_640, false},
+	{"internal/lab", 11_660, false},
 	{"internal/service", 11_350, true}, // the next plan; damage is noticed and looked for
 	{"migrations", 40, true},
 	{"planner", 28_500, true}, // 160 more: splitting is a package with a page that says what it does
@@ -49,7 +49,7 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines = 114_400
+	allLines = 114_410
 	// 50 more: damage is noticed, approved plans are carried out, slow readers keep nobody out.
 	productLines   = 87_840
 	dashboardLines = 17_980 // of JavaScript and CSS that are written here
