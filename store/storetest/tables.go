@@ -157,6 +157,13 @@ func randomHistory(t *testing.T, f *fixture) {
 			p.Changes = randomChanges(random, m.tables[len(m.tables)-1])
 		}
 		f.create(t, p)
+		if p.Status == store.StatusApproved { // it takes the place of the one that waits
+			for id, status := range m.status {
+				if status == store.StatusApproved {
+					m.status[id] = store.StatusSuperseded
+				}
+			}
+		}
 		m.changes[p.ID], m.status[p.ID] = p.Changes, p.Status
 		switch fate := random.IntN(3); {
 		case p.Status == store.StatusCommitted:
