@@ -87,6 +87,7 @@ func TestOperator(t *testing.T) {
 	}
 
 	// Each chart tells the same as a table, whose rows lead to the plans.
+	p.WaitUntil(settled) // nothing moves away below the click
 	p.Click(".chart-data summary")
 	p.WaitFor(".chart-data tbody tr")
 	if got := tableRows(p, ".chart-data"); len(got) != len(plans) || got[0][0] != "interval "+
