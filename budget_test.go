@@ -33,14 +33,14 @@ var rooms = []room{
 	{"internal", 19_560, true}, // what Arrow announces is reserved before it is decoded,
 	{"internal/cli", 7_140, true},
 	{"internal/lab", 11_660, false},
-	{"internal/service", 11_350, true}, // the next plan; damage is noticed and looked for
+	{"internal/service", 11_360, true}, // the next plan; damage is noticed and looked for
 	{"migrations", 40, true},
 	{"planner", 28_500, true}, // 160 more: splitting is a package with a page that says what it does
 	{"planner/plannertest", 2_510, false},
 	{"plannerdtest", 200, false},
 	{"sdk", 5_380, true},
 	// Versions have an origin and a checksum; damage stops writes; poolers; full disks.
-	{"store", 7_215, true},
+	{"store", 7_220, true},
 	{"store/storetest", 5_910, false}, // every case ends with a look at the checksums of its tables
 	{"tools", 500, false},
 	{"examples", 5_820, false},
@@ -49,9 +49,9 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines = 114_410
+	allLines = 114_430
 	// 50 more: damage is noticed, approved plans are carried out, slow readers keep nobody out.
-	productLines   = 87_840
+	productLines   = 87_855
 	dashboardLines = 17_980 // of JavaScript and CSS that are written here
 )
 

@@ -44,7 +44,7 @@ func (s *Feed) Table(ctx context.Context, q TableQuery, memory *admission.Lease)
 			return nil, err
 		}
 	}
-	feed, err := s.readFeed(ctx, q)
+	feed, config, err := s.readFeed(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -55,52 +55,61 @@ func (s *Feed) Table(ctx context.Context, q TableQuery, memory *admission.Lease)
 	if err := memory.Settle(int64(length) * reading.EntryBytes); err != nil {
 		return nil, err
 	}
-	return s.view(ctx, q, feed)
+	return s.view(ctx, q, feed, config)
 }
 
-// readFeed reads the table that q asks for, or its changes where they tell enough.
-func (s *Feed) readFeed(ctx context.Context, q TableQuery) (store.Feed, error) {
+// readFeed reads the table that q asks for, or its changes where they tell enough, and then the
+// configuration by which they do.
+func (s *Feed) readFeed(ctx context.Context, q TableQuery) (store.Feed, *operator.Configuration, error) {
 	if q.Version != NotAsked {
 		t, err := s.Store.Table(ctx, q.Operator, &q.Version)
 		return store.Feed{
 			Version: t.Version, Origin: t.Origin, ConfigVersion: t.ConfigVersion, Full: true, Entries: t.Entries,
-		}, refusal.AboutVersion(q.Operator, q.Version, err)
+		}, nil, refusal.AboutVersion(q.Operator, q.Version, err)
 	}
 	feed, err := s.Store.TableChanges(ctx, q.Operator, q.Since)
 	if err != nil || feed.Full {
-		return feed, refusal.AboutOperator(q.Operator, err)
+		return feed, nil, refusal.AboutOperator(q.Operator, err)
 	}
 	if q.means(feed.FromOrigin) {
-		enough, err := s.changesTell(ctx, q.Operator, feed)
+		config, enough, err := s.changesTell(ctx, q.Operator, feed)
 		if err != nil || enough {
-			return feed, err
+			return feed, config, err
 		}
 	}
 	feed, err = s.Store.TableChanges(ctx, q.Operator, NotAsked)
-	return feed, refusal.AboutOperator(q.Operator, err)
+	return feed, nil, refusal.AboutOperator(q.Operator, err)
 }
 
-// changesTell reports whether keys without an entry are where they were.
-func (s *Feed) changesTell(ctx context.Context, name string, f store.Feed) (bool, error) {
+// changesTell returns the configuration that the table pins, and whether keys without an entry are
+// where they were.
+func (s *Feed) changesTell(ctx context.Context, name string, f store.Feed) (*operator.Configuration, bool, error) {
 	now, err := s.Configuration(ctx, name, f.ConfigVersion)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	then := now
 	if f.FromConfigVersion != f.ConfigVersion {
 		if then, err = s.Configuration(ctx, name, f.FromConfigVersion); err != nil {
-			return false, err
+			return nil, false, err
 		}
 	}
-	return schemes.Named(now.Scheme).ChangesTell(then, now), nil
+	return &now, schemes.Named(now.Scheme).ChangesTell(then, now), nil
 }
 
-// view makes of a feed what there is to say.
-func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed) (*TableView, error) {
-	config, err := s.Configuration(ctx, q.Operator, f.ConfigVersion)
-	if err != nil {
-		return nil, err
+// view makes of a feed what there is to say. pinned is the configuration that its table pins; nil: it
+// was not read yet.
+func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed, pinned *operator.Configuration) (
+	*TableView, error,
+) {
+	if pinned == nil {
+		read, err := s.Configuration(ctx, q.Operator, f.ConfigVersion)
+		if err != nil {
+			return nil, err
+		}
+		pinned = &read
 	}
+	config := *pinned
 	v := &TableView{
 		TableState: TableState{Version: f.Version, Origin: f.Origin.String()},
 		Scheme:     config.Scheme, ConfigVersion: f.ConfigVersion, Full: f.Full,

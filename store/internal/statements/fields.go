@@ -21,10 +21,10 @@ type Field struct {
 // what the driver reads and writes.
 func PlanFields(p *store.Plan, at func(**time.Time) any) []Field {
 	return append(SummaryFields(p, at),
-		Field{"instances", JSON{&p.Instances}},
-		Field{"hot_keys", JSON{&p.HotKeys}},
-		Field{"splits", JSON{&p.Splits}},
-		Field{"reports", JSON{&p.Reports}},
+		Field{"instances", JSON{P: &p.Instances}},
+		Field{"hot_keys", JSON{P: &p.HotKeys}},
+		Field{"splits", JSON{P: &p.Splits}},
+		Field{"reports", JSON{P: &p.Reports}},
 		Field{"awaited", numbers{&p.Awaited}},
 		Field{"routers", epochs{&p.Routers}},
 	)
@@ -40,7 +40,7 @@ func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
 		{"interval", &p.Interval},
 		{"status", &p.Status},
 		{"strategy", &p.Strategy},
-		{"parameters", JSON{&p.Parameters}},
+		{"parameters", JSON{P: &p.Parameters}},
 		{"base_version", &p.BaseVersion},
 		{"version", &p.Version},
 		{"config_version", &p.ConfigVersion},
@@ -60,7 +60,7 @@ func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
 		{"leaves_open", &p.LeavesOpen},
 		{"superseded_by", &p.SupersededBy},
 		{"limits_changed", &p.LimitsChanged},
-		{"latest", JSON{&p.Latest}},
+		{"latest", JSON{P: &p.Latest}},
 		{"batch_count", &p.BatchCount},
 		{"batches_done", &p.BatchesDone},
 		{"stopping", &p.Stopping},
@@ -97,10 +97,10 @@ func figureFields(f *store.Figures) []Field {
 		{"work_units", &f.WorkUnits},
 		{"decode_ms", &f.DecodeMS},
 		{"plan_ms", &f.PlanMS},
-		{"certificate", JSON{&f.Certificate}},
-		{"compaction", JSON{&f.Compaction}},
-		{"pending", JSON{&f.Pending}},
-		{"forecast", JSON{&f.Forecast}},
+		{"certificate", JSON{P: &f.Certificate}},
+		{"compaction", JSON{P: &f.Compaction}},
+		{"pending", JSON{P: &f.Pending}},
+		{"forecast", JSON{P: &f.Forecast}},
 	}
 }
 
@@ -124,7 +124,11 @@ func values(fields []Field) []any {
 
 // JSON reads and writes a JSON document as the bytes that it is. No bytes are
 // NULL.
-type JSON struct{ P *[]byte }
+type JSON struct {
+	P *[]byte
+	// Decoded: whoever reads it decodes it, and so would notice that it is none.
+	Decoded bool
+}
 
 // Value implements [driver.Valuer].
 func (j JSON) Value() (driver.Value, error) {
@@ -147,7 +151,7 @@ func (j JSON) Scan(src any) error {
 	default:
 		return fmt.Errorf("%w: JSON read as %T", store.ErrDamaged, src)
 	}
-	if !json.Valid(*j.P) {
+	if !j.Decoded && !json.Valid(*j.P) {
 		return fmt.Errorf("%w: no JSON", store.ErrDamaged)
 	}
 	return nil
@@ -197,7 +201,7 @@ func (l list) Value() (driver.Value, error) {
 
 func (l list) Scan(src any) error {
 	var text []byte
-	if err := (JSON{&text}).Scan(src); err != nil {
+	if err := (JSON{P: &text, Decoded: true}).Scan(src); err != nil {
 		return err
 	}
 	*l.p = nil
@@ -220,7 +224,7 @@ func (n numbers) Value() (driver.Value, error) {
 
 func (n numbers) Scan(src any) error {
 	var text []byte
-	if err := (JSON{&text}).Scan(src); err != nil {
+	if err := (JSON{P: &text, Decoded: true}).Scan(src); err != nil {
 		return err
 	}
 	*n.p = nil
@@ -243,7 +247,7 @@ func (e epochs) Value() (driver.Value, error) {
 
 func (e epochs) Scan(src any) error {
 	var text []byte
-	if err := (JSON{&text}).Scan(src); err != nil {
+	if err := (JSON{P: &text, Decoded: true}).Scan(src); err != nil {
 		return err
 	}
 	*e.p = nil

@@ -24,8 +24,8 @@ const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.i
 
 func (s operatorStatements) operatorTargets(op *store.Operator) []any {
 	return []any{
-		&op.Name, &op.ConfigVersion, JSON{P: &op.Config}, &op.TableVersion, &op.TableConfigVersion, &op.TableSize,
-		&op.LastEpoch, &op.LastInterval, s.at(&op.CreatedAt), s.at(&op.UpdatedAt), &op.CurrentPlan,
+		&op.Name, &op.ConfigVersion, JSON{P: &op.Config, Decoded: true}, &op.TableVersion, &op.TableConfigVersion,
+		&op.TableSize, &op.LastEpoch, &op.LastInterval, s.at(&op.CreatedAt), s.at(&op.UpdatedAt), &op.CurrentPlan,
 		&op.CurrentStatus, &op.ExecutorEpoch, &op.TableOrigin.Plan, s.at(&op.TableOrigin.At),
 	}
 }
@@ -100,7 +100,8 @@ func (s operatorStatements) Configuration(ctx context.Context, operator string,
 	version int64) (c store.Configuration, err error) {
 	err = s.QueryRow(ctx,
 		`SELECT c.version, c.config, c.created_at FROM configurations c JOIN operators o ON o.id = c.operator_id
-		WHERE o.name = $1 AND c.version = $2`, operator, version).Scan(&c.Version, JSON{P: &c.Config}, s.at(&c.CreatedAt))
+		WHERE o.name = $1 AND c.version = $2`, operator, version).Scan(
+		&c.Version, JSON{P: &c.Config, Decoded: true}, s.at(&c.CreatedAt))
 	return c, notFound(err)
 }
 

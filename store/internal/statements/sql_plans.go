@@ -162,13 +162,13 @@ func (s planStatements) Supersede(ctx context.Context, seq int64, by string) err
 // SetLatest notes how a plan that has not come to its end does under newer statistics.
 func (s planStatements) SetLatest(ctx context.Context, operator int64, e store.Evaluation) error {
 	return s.exec(ctx, `UPDATE plans SET latest = $3, limits_changed = $4 WHERE id = $1 AND operator_id = $2
-		AND status IN ('proposed', 'approved', 'applying', 'aborting')`, e.Plan, operator, JSON{&e.Latest}, e.LimitsChanged)
+		AND status IN ('proposed', 'approved', 'applying', 'aborting')`, e.Plan, operator, JSON{P: &e.Latest}, e.LimitsChanged)
 }
 
 // Agree notes that somebody approves a plan, and agrees to what newer statistics say of it.
 func (s planStatements) Agree(ctx context.Context, seq int64, a store.Approval) error {
 	return s.exec(ctx, `UPDATE plans SET limits_changed = $2, latest = $3, expires_at = $4 WHERE seq = $1`, seq, false,
-		JSON{&a.Latest}, s.Instant(&a.ExpiresAt))
+		JSON{P: &a.Latest}, s.Instant(&a.ExpiresAt))
 }
 
 // Acks lists the acks of a plan in ascending order of the instances.
