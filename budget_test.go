@@ -30,7 +30,7 @@ var rooms = []room{
 	{"api", 5_275, true}, // the next plan, formulas in CSV, requests that only look
 	{"cmd", 1_890, true},
 	{"compact", 1_400, true},
-	{"internal", 19_560, true}, // what Arrow announces is reserved before it is decoded,
+	{"internal", 19_560, true}, // what Arrow announces is reserved before it is decoded
 	{"internal/cli", 7_140, true},
 	{"internal/lab", 11_660, false},
 	{"internal/service", 11_360, true}, // the next plan; damage is noticed and looked for

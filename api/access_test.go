@@ -18,7 +18,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json"
@@ -653,10 +652,6 @@ func TestWaitOfARemovedToken(t *testing.T) {
 	}
 	first, second := wait(gone), wait(stays)
 	c.remove("gone")
-	begin := time.Now()
-	(<-first).want(http.StatusUnauthorized)
-	if took := time.Since(begin); took > 4*time.Second {
-		t.Errorf("it was told after %v", took)
-	}
+	(<-first).want(http.StatusUnauthorized) // and not, in the end, that nothing has changed
 	(<-second).want(http.StatusNotModified)
 }

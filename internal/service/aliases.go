@@ -39,7 +39,7 @@ type (
 // Unreadable says that what was stored cannot be read any more; nil if err is nil.
 func Unreadable(what string, err error) error { return store.Unreadable(what, err) }
 
-// Verify reads all that a store keeps, and tells found of what is damaged.
+// Verify reads what a store keeps of operators and plans; see [archive.Verify].
 func Verify(ctx context.Context, from Store, found func(error)) (archive.Verified, error) {
 	return archive.Verify(ctx, from, found)
 }

@@ -100,8 +100,9 @@ func (s *Service) Ready(ctx context.Context, within time.Duration) error {
 	return refusal.AboutStore(err)
 }
 
-// NoticeDamage returns an error that some call returned. Does it say that what is stored cannot
-// be read, nothing more is stored, and the error is a refusal that says so.
+// NoticeDamage looks at an error that some call returned. If it says that what is stored cannot be
+// read, the store writes nothing more, and the error is returned as a refusal. Other errors are
+// returned as they are.
 func (s *Service) NoticeDamage(ctx context.Context, err error) error {
 	if errors.Is(err, stored.ErrCorrupt) && !errors.Is(err, store.ErrDamaged) {
 		err = fmt.Errorf("%w: %w", store.ErrDamaged, err)

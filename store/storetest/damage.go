@@ -27,17 +27,20 @@ func damageStopsWrites(t *testing.T, f *fixture) {
 	f.commit(t, "clicks", store.Change{Key: []byte("k"), Old: store.NoInstance, New: 1})
 	p := f.create(t, f.plan(t, "clicks", f.next(t, "clicks"), store.StatusApproved))
 	db := database(t, f)
-	for _, column := range []string{"awaited", "causes", "routers"} {
+	for column, whole := range map[string]string{"awaited": "NULL", "causes": "'[]'", "routers": "NULL"} {
 		g := f.another(t)
-		must(db.ExecContext(ctx, `UPDATE plans SET `+column+` = '7' WHERE id = '`+p.ID+`'`))(t)
+		become := func(value string) {
+			t.Helper()
+			must(db.ExecContext(ctx, `UPDATE plans SET `+column+` = `+value+` WHERE id = '`+p.ID+`'`))(t)
+		}
+		become("'7'")
 		_, err := g.Plan(ctx, p.ID)
 		fails(t, column, err, store.ErrDamaged)
 		if !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%s: damage that is not unavailable: %v", column, err)
 		}
 		g.wantNoWrites(t, column)
-		must(db.ExecContext(ctx, `UPDATE plans SET `+column+` = '[]' WHERE id = '`+p.ID+`' AND '`+column+`' = 'causes'`))(t)
-		must(db.ExecContext(ctx, `UPDATE plans SET awaited = NULL, routers = NULL WHERE id = '`+p.ID+`'`))(t)
+		become(whole)
 		must(f.another(t).Plan(ctx, p.ID))(t)
 	}
 	g := f.another(t)

@@ -16,12 +16,14 @@ type Check struct{ databaseFlags }
 
 // Help says what it reads.
 func (*Check) Help() string {
-	return `Reads everything that the database holds, and holds each version of each routing table
-against its checksum. It changes nothing, and a server may go on at the same time. Each
-thing that is damaged is a line of the output, and the exit code is 1.
+	return `Reads the configurations, the routing tables and the plans of all operators, with all
+that is kept of plans, and compares each version of each routing table with its checksum.
+A SQLite file is checked page by page as well. Routers, and reports of intervals without a
+plan, are not read. No data is changed, and a server may run meanwhile. Each line of the
+output is something that is damaged; the exit code is 1 then.
 
-What a server finds damaged while it serves stops its writes (503) until it is started
-again: run this, and restore a backup if it finds anything.
+A server that finds damage refuses to write (503) until it is started again: run this, and
+restore a backup if it finds anything.
 
 Examples:
 

@@ -21,9 +21,10 @@ import (
 // Verified counts what was read.
 type Verified struct{ Operators, Plans int64 }
 
-// Verify reads all that a store keeps, and tells found of each operator or plan of which something
-// is damaged. It fails if the store cannot be read. What it holds in memory at a time is one plan
-// or one routing table.
+// Verify reads the configurations, routing tables and plans of all operators, with all that is kept
+// of plans, and calls found with an error for each operator or plan of which something is damaged.
+// It does not read routers, idempotency keys and reports. It fails if the store cannot be read. In
+// memory it holds one plan or one routing table at a time.
 func Verify(ctx context.Context, from store.Store, found func(error)) (read Verified, err error) {
 	v := verifier{read: &read, found: found}
 	v.Archive = &Archive{Intake: &intake.Intake{History: &intake.History{Engine: &scheme.Engine{

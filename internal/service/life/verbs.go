@@ -126,17 +126,17 @@ func (s *Life) Start(ctx context.Context, step Step, executor store.Executor) (s
 	return s.take(ctx, step, started, func(
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
 	) (store.Plan, error) {
-		if err := s.awaitAnybody(ctx, id); err != nil {
+		if err := s.settleAwaited(ctx, id); err != nil {
 			return store.Plan{}, err
 		}
 		return s.Store.StartPlan(ctx, id, executor, by, guards...)
 	}, takesOver, propose.LimitsHold)
 }
 
-// awaitAnybody has a plan that awaits nobody, though keys of it change their instance, await the
-// instances between which they move: a program stored it that did not say whom it awaits. Where
-// one of these is not known, or the plan changes the hash, it is all instances.
-func (s *Life) awaitAnybody(ctx context.Context, id string) error {
+// settleAwaited works out whom an approved plan awaits, where the program that stored it did not
+// store that. These are the instances between which its keys move. They are all instances of the
+// plan if one of those is not known, or if the plan changes the hash.
+func (s *Life) settleAwaited(ctx context.Context, id string) error {
 	p, err := s.Plan(ctx, id)
 	if err != nil || p.Status != store.StatusApproved || len(p.Awaited) > 0 {
 		return err

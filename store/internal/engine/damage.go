@@ -67,33 +67,34 @@ type checksum uint64
 
 // checksumOf returns that of a whole table.
 func checksumOf(entries []store.Entry) (sum checksum) {
-	var buffer []byte
+	var add adder
 	for _, e := range entries {
-		buffer = sum.add(buffer, e.Key, e.Instance, e.Parts, 1)
+		sum += add.of(e.Key, e.Instance, e.Parts)
 	}
 	return sum
 }
 
-// apply goes on to the table after changes. With a sign of ^0, which is −1, it goes back.
-func (c checksum) apply(changes []store.Change, sign checksum) checksum {
-	var buffer []byte
-	for _, x := range changes {
-		if x.Old != store.NoInstance {
-			buffer = c.add(buffer, x.Key, x.Old, x.OldParts, -sign)
-		}
-		if x.New != store.NoInstance {
-			buffer = c.add(buffer, x.Key, x.New, x.NewParts, sign)
-		}
+// differenceOf returns what changes add to the checksum of the table before them, modulo 2⁶⁴.
+func differenceOf(changes []store.Change) (difference checksum) {
+	var add adder
+	for _, c := range changes {
+		difference += add.of(c.Key, c.New, c.NewParts) - add.of(c.Key, c.Old, c.OldParts)
 	}
-	return c
+	return difference
 }
 
-func (c *checksum) add(buffer, key []byte, instance int32, parts string, sign checksum) []byte {
-	buffer = binary.LittleEndian.AppendUint32(buffer[:0], uint32(instance))
-	buffer = binary.LittleEndian.AppendUint32(buffer, uint32(len(key)))
-	buffer = append(append(buffer, key...), parts...)
-	*c += sign * checksum(murmur3.Sum64(buffer))
-	return buffer
+// adder hashes entries. It holds the buffer in which they are put together.
+type adder []byte
+
+// of returns what an entry adds to a checksum; without an instance there is no entry.
+func (a *adder) of(key []byte, instance int32, parts string) checksum {
+	if instance == store.NoInstance {
+		return 0
+	}
+	*a = binary.LittleEndian.AppendUint32((*a)[:0], uint32(instance))
+	*a = binary.LittleEndian.AppendUint32(*a, uint32(len(key)))
+	*a = append(append(*a, key...), parts...)
+	return checksum(murmur3.Sum64(*a))
 }
 
 // stored is how the database keeps it.
@@ -109,12 +110,11 @@ func check(v statements.TableVersion, sum checksum) error {
 	return nil
 }
 
-// checksumAfter is that of the table that changes have just been made to, of which v was the
-// version before them.
+// checksumAfter returns the checksum of a table after changes that were just made to its version v.
 func checksumAfter(ctx context.Context, q statements.Statements, v statements.TableVersion, operator int64,
 	changes []store.Change) (checksum, error) {
 	if v.Checksum != nil {
-		return checksum(*v.Checksum).apply(changes, 1), nil
+		return checksum(*v.Checksum) + differenceOf(changes), nil
 	}
 	entries, err := q.Entries(ctx, operator)
 	return checksumOf(entries), err
@@ -153,7 +153,7 @@ func (s *Store) VerifyTable(ctx context.Context, operator string) error {
 			if err != nil {
 				return fmt.Errorf("version %d of the routing table: %w", v.Version, err)
 			}
-			sum = sum.apply(changes, ^checksum(0))
+			sum -= differenceOf(changes)
 		}
 		return nil
 	}))
