@@ -220,6 +220,7 @@ func inputParts() (out []boundary) {
 	const parts = "internal/input/internal/"
 	for _, b := range []boundary{
 		{place: parts + "problem"},
+		{place: parts + "inputtest"}, // for tests
 		{place: parts + "columns", project: []string{parts + "problem", "internal/nearest"}},
 		{place: parts + "window", project: []string{parts + "columns", parts + "problem"}},
 		{place: parts + "jsonrows", project: []string{parts + "columns", parts + "problem", parts + "window"}},

@@ -32,6 +32,7 @@ var rooms = []room{
 	{"compact", 1_400, true},
 	{"internal", 19_560, true}, // what Arrow announces is reserved before it is decoded
 	{"internal/cli", 7_140, true},
+	{"internal/input/internal/inputtest", 240, false}, // in the place of 500 lines of copies in tests
 	{"internal/lab", 11_660, false},
 	{"internal/service", 11_360, true}, // the next plan; damage is noticed and looked for
 	{"migrations", 40, true},
@@ -41,7 +42,7 @@ var rooms = []room{
 	{"sdk", 5_380, true},
 	// Versions have an origin and a checksum; damage stops writes; poolers; full disks.
 	{"store", 7_220, true},
-	{"store/storetest", 5_910, false}, // every case ends with a look at the checksums of its tables
+	{"store/storetest", 5_915, false}, // every case ends with a look at the checksums of its tables
 	{"tools", 500, false},
 	{"examples", 5_820, false},
 	{"web", 120, true},
@@ -49,9 +50,9 @@ var rooms = []room{
 
 // Limits of the whole.
 const (
-	allLines = 114_430
+	allLines = 114_670
 	// 50 more: damage is noticed, approved plans are carried out, slow readers keep nobody out.
-	productLines   = 87_855
+	productLines   = 87_860
 	dashboardLines = 17_980 // of JavaScript and CSS that are written here
 )
 

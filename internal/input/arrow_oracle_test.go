@@ -12,12 +12,13 @@ import (
 	"testing/iotest"
 	"unicode/utf8"
 
-	"plannerd/internal/input/internal/problem"
-
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"plannerd/internal/input/internal/inputtest"
+	"plannerd/internal/input/internal/problem"
 )
 
 // oracleArrow reads an Arrow stream value by value, through the library's own
@@ -125,7 +126,7 @@ func oracleColumnsOf(s *arrow.Schema, cells []map[string]any, base64Keys bool) (
 
 // oracleHolds tells whether a column may have a type other than null and integers.
 func oracleHolds(f arrow.Field) bool {
-	same := func(t arrow.DataType) bool { return t.ID() == valueType(f.Type).ID() }
+	same := func(t arrow.DataType) bool { return t.ID() == inputtest.ValueType(f.Type).ID() }
 	switch f.Name {
 	case "key":
 		return slices.ContainsFunc(slices.Concat(textTypes, binaryTypes), same)

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plannerd/internal/input/arrowout"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/internal/problem"
 	"plannerd/planner"
 )
@@ -36,77 +37,9 @@ var (
 	floatTypes = []arrow.DataType{arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64}
 )
 
-func dictionaryOf(values arrow.DataType) arrow.DataType {
-	return &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: values}
-}
-
-// valueType is t, or what a dictionary is of.
-func valueType(t arrow.DataType) arrow.DataType {
-	if d, ok := t.(*arrow.DictionaryType); ok {
-		return d.ValueType
-	}
-	return t
-}
-
 // isBinary tells whether keys of type t are bytes, not text.
 func isBinary(t arrow.DataType) bool {
-	return slices.ContainsFunc(binaryTypes, func(b arrow.DataType) bool { return b.ID() == valueType(t).ID() })
-}
-
-func col(name string, t arrow.DataType) arrow.Field {
-	return arrow.Field{Name: name, Type: t, Nullable: true}
-}
-
-// usual are the columns of the test rows.
-func usual(key arrow.DataType) []arrow.Field {
-	return []arrow.Field{
-		col("key", key), col("cost", arrow.PrimitiveTypes.Float64),
-		col("state", arrow.PrimitiveTypes.Float64), col("instance", arrow.PrimitiveTypes.Int32),
-	}
-}
-
-// arrowOf writes batches, each a JSON list of rows, as a stream.
-func arrowOf(tb testing.TB, columns []arrow.Field, options []ipc.Option, batches ...string) []byte {
-	tb.Helper()
-	schema := arrow.NewSchema(columns, nil)
-	values := make([]arrow.Field, len(columns))
-	for i, c := range columns {
-		values[i] = col(c.Name, valueType(c.Type))
-	}
-	var b bytes.Buffer
-	w := ipc.NewWriter(&b, append(options, ipc.WithSchema(schema))...)
-	for _, rows := range batches {
-		plain, _, err := array.RecordFromJSON(memory.DefaultAllocator, arrow.NewSchema(values, nil), strings.NewReader(rows))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		arrays := plain.Columns()
-		for i, c := range columns {
-			if t, ok := c.Type.(*arrow.DictionaryType); ok {
-				arrays[i] = array.NewDictionaryArray(t, indicesOf(arrays[i]), arrays[i])
-			}
-		}
-		if err := w.Write(array.NewRecordBatch(schema, arrays, plain.NumRows())); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// indicesOf points each row at its own value; every other null row is null itself.
-func indicesOf(values arrow.Array) arrow.Array {
-	b := array.NewInt16Builder(memory.DefaultAllocator)
-	for i := range values.Len() {
-		if values.IsNull(i) && i%2 == 0 {
-			b.AppendNull() // else the entry is null
-		} else {
-			b.Append(int16(i))
-		}
-	}
-	return b.NewArray()
+	return slices.ContainsFunc(binaryTypes, func(b arrow.DataType) bool { return b.ID() == inputtest.ValueType(t).ID() })
 }
 
 const arrowRows = `[{"key":"a","cost":1,"state":2,"instance":3},{"key":"a key that no view holds in itself","cost":4,"state":5,"instance":6}]`
@@ -141,7 +74,9 @@ func TestArrowTypes(t *testing.T) {
 			rows = strings.ReplaceAll(rows, `"a key that no view holds in itself"`,
 				`"`+base64.StdEncoding.EncodeToString([]byte("a key that no view holds in itself"))+`"`)
 		}
-		t.Run(k.String(), func(t *testing.T) { checkArrow(t, decodeArrow, Options{}, arrowOf(t, usual(k), nil, rows), want) })
+		t.Run(k.String(), func(t *testing.T) {
+			checkArrow(t, decodeArrow, Options{}, arrowOf(t, usual(k), nil, rows), want)
+		})
 		t.Run("dictionary of "+k.String(), func(t *testing.T) {
 			checkArrow(t, decodeArrow, Options{}, arrowOf(t, usual(dictionaryOf(k)), nil, rows), want)
 		})

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"runtime"
 	"strconv"
 	"strings"
@@ -16,40 +14,19 @@ import (
 
 	"plannerd/internal/input/arrowout"
 	"plannerd/internal/input/compression"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/planner"
 )
-
-// zipfRows makes n rows with keys of 12 to 16 bytes, costs that fall like
-// Zipf's law with exponent 0.85 and have up to two decimals, and whole states.
-func zipfRows(n int) []testRow {
-	r := rand.New(rand.NewPCG(1, 2))
-	rows := make([]testRow, n)
-	for i := range rows {
-		cost := math.Round(100*1e6/math.Pow(float64(i+1), 0.85)) / 100
-		rows[i] = testRow{
-			key:  fmt.Sprintf("user:%07d%s", i, "abcd"[:r.IntN(5)]),
-			cost: cost, state: float64(64 + r.IntN(1<<16)), instance: int32(r.IntN(40)),
-		}
-	}
-	r.Shuffle(n, func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-	return rows
-}
-
-type testRow struct {
-	key         string
-	cost, state float64
-	instance    int32
-}
 
 func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // bodyOf writes rows in the way that format names.
-func bodyOf(format string, rows []testRow) []byte {
+func bodyOf(format string, rows []inputtest.Row) []byte {
 	var b bytes.Buffer
-	object := func(r testRow) {
-		fmt.Fprintf(&b, `{"key":%q,"cost":%s,"state":%s,"instance":%d}`, r.key, number(r.cost), number(r.state), r.instance)
+	object := func(r inputtest.Row) {
+		fmt.Fprintf(&b, `{"key":%q,"cost":%s,"state":%s,"instance":%d}`, r.Key, number(r.Cost), number(r.State), r.Instance)
 	}
-	list := func(name string, value func(r testRow) string) {
+	list := func(name string, value func(r inputtest.Row) string) {
 		b.WriteString(`"` + name + `":[`)
 		for i, r := range rows {
 			if i > 0 {
@@ -71,13 +48,13 @@ func bodyOf(format string, rows []testRow) []byte {
 		b.WriteString(`]}`)
 	case "json_columns":
 		b.WriteString(`{"interval":42,"columns":{`)
-		list("key", func(r testRow) string { return strconv.Quote(r.key) })
+		list("key", func(r inputtest.Row) string { return strconv.Quote(r.Key) })
 		b.WriteByte(',')
-		list("cost", func(r testRow) string { return number(r.cost) })
+		list("cost", func(r inputtest.Row) string { return number(r.Cost) })
 		b.WriteByte(',')
-		list("state", func(r testRow) string { return number(r.state) })
+		list("state", func(r inputtest.Row) string { return number(r.State) })
 		b.WriteByte(',')
-		list("instance", func(r testRow) string { return strconv.Itoa(int(r.instance)) })
+		list("instance", func(r inputtest.Row) string { return strconv.Itoa(int(r.Instance)) })
 		b.WriteString(`}}`)
 	case "ndjson":
 		for _, r := range rows {
@@ -87,11 +64,11 @@ func bodyOf(format string, rows []testRow) []byte {
 	case "csv":
 		b.WriteString("key,cost,state,instance\n")
 		for _, r := range rows {
-			fmt.Fprintf(&b, "%s,%s,%s,%d\n", r.key, number(r.cost), number(r.state), r.instance)
+			fmt.Fprintf(&b, "%s,%s,%s,%d\n", r.Key, number(r.Cost), number(r.State), r.Instance)
 		}
 	case "arrow":
 		w := arrowout.NewWriter(&b)
-		if err := errors.Join(w.Write(-1, statisticsOf(rows)), w.Close()); err != nil {
+		if err := errors.Join(w.Write(-1, inputtest.StatisticsOf(rows)), w.Close()); err != nil {
 			panic(err)
 		}
 	}
@@ -105,7 +82,7 @@ var decoders = map[string]func(io.Reader, Options) (*Document, error){
 func BenchmarkDecode(b *testing.B) {
 	for _, n := range []int{1e4, 1e6} {
 		for _, format := range []string{"json_rows", "json_columns", "ndjson", "csv", "arrow"} {
-			body := bodyOf(format, zipfRows(n)) // the rows must not burden the garbage collector
+			body := bodyOf(format, inputtest.ZipfRows(n)) // the rows must not burden the garbage collector
 			for _, hint := range []int{0, n} {
 				name := fmt.Sprintf("format=%s/keys=%.0e/hint=%t", format, float64(n), hint > 0)
 				b.Run(strings.Replace(name, "e+0", "e", 1), func(b *testing.B) {
@@ -123,7 +100,7 @@ func BenchmarkDecode(b *testing.B) {
 // without any of the checks.
 func BenchmarkReference(b *testing.B) {
 	const n = 1e6
-	body := bodyOf("json_rows", zipfRows(n))
+	body := bodyOf("json_rows", inputtest.ZipfRows(n))
 	b.Run("encoding_json/format=json_rows/keys=1e6", func(b *testing.B) {
 		measure(b, body, n, func() error {
 			var v struct {
@@ -141,7 +118,7 @@ func BenchmarkReference(b *testing.B) {
 	b.Run("jsontext/format=json_rows/keys=1e6", func(b *testing.B) {
 		measure(b, body, n, func() error { _, err := oracleJSON(body, false); return err })
 	})
-	text := bodyOf("csv", zipfRows(n))
+	text := bodyOf("csv", inputtest.ZipfRows(n))
 	b.Run("encoding_csv/format=csv/keys=1e6", func(b *testing.B) {
 		measure(b, text, n, func() error {
 			r := csv.NewReader(bytes.NewReader(text))
@@ -167,9 +144,9 @@ func BenchmarkReference(b *testing.B) {
 // BenchmarkDecompress decodes compressed rows.
 func BenchmarkDecompress(b *testing.B) {
 	const n = 1e6
-	body := bodyOf("json_rows", zipfRows(n))
+	body := bodyOf("json_rows", inputtest.ZipfRows(n))
 	for _, encoding := range []string{"gzip", "zstd"} {
-		packed := compressed(b, encoding, body)
+		packed := inputtest.Compressed(b, encoding, body)
 		b.Run("encoding="+encoding+"/format=json_rows/keys=1e6", func(b *testing.B) {
 			measure(b, body, n, func() error {
 				r, err := compression.NewDecompressor(bytes.NewReader(packed), encoding)

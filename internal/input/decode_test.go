@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -17,6 +16,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/input/internal/columns"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/internal/window"
 	"plannerd/planner"
 )
@@ -475,7 +475,7 @@ func TestProblemsStopAt100(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	rows := zipfRows(5)
+	rows := inputtest.ZipfRows(5)
 	for format, decode := range decoders {
 		body := bodyOf(format, rows)
 		for _, o := range []Limits{{Rows: 5}, {Bytes: int64(len(body))}} {
@@ -519,7 +519,7 @@ func TestLimits(t *testing.T) {
 func TestReaderErrors(t *testing.T) {
 	broken := errors.New("connection lost")
 	for format, decode := range decoders {
-		body := bodyOf(format, zipfRows(3))
+		body := bodyOf(format, inputtest.ZipfRows(3))
 		_, err := decode(io.MultiReader(bytes.NewReader(body[:len(body)/2]), iotest.ErrReader(broken)), Options{})
 		var e *Error
 		if !errors.Is(err, broken) || errors.As(err, &e) {
@@ -537,8 +537,8 @@ func (idleReader) Read([]byte) (int, error) { return 0, nil }
 
 // TestManyRows crosses many windows and chunks, with right, wrong and no hints.
 func TestManyRows(t *testing.T) {
-	rows := zipfRows(80_000)
-	want := statisticsOf(rows)
+	rows := inputtest.ZipfRows(80_000)
+	want := inputtest.StatisticsOf(rows)
 	for format, decode := range decoders {
 		body := bodyOf(format, rows)
 		for _, hint := range []int{0, 10, 70_000, len(rows), 1 << 40} {
@@ -546,51 +546,8 @@ func TestManyRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(format, err)
 			}
-			sameStatistics(t, fmt.Sprint(format, " hint ", hint), d.Stats, want)
+			inputtest.SameStatistics(t, fmt.Sprint(format, " hint ", hint), d.Stats, want)
 		}
-	}
-}
-
-func sameStatistics(t *testing.T, name string, got, want *planner.Statistics) {
-	t.Helper()
-	if got.Keys.Len() != want.Keys.Len() {
-		t.Fatalf("%s: %d keys, want %d", name, got.Keys.Len(), want.Keys.Len())
-	}
-	for i := range want.Keys.Len() {
-		if !bytes.Equal(got.Keys.At(i), want.Keys.At(i)) || got.Keys.Hash(i) != want.Keys.Hash(i) {
-			t.Fatalf("%s: key %d is %q, want %q", name, i, got.Keys.At(i), want.Keys.At(i))
-		}
-	}
-	bits := func(xs []float64) (out []uint64) {
-		for _, x := range xs {
-			out = append(out, math.Float64bits(x))
-		}
-		return out
-	}
-	for _, same := range []struct {
-		column string
-		ok     bool
-	}{
-		{"cost", slices.Equal(bits(got.Cost), bits(want.Cost))},
-		{"state", slices.Equal(bits(got.State), bits(want.State)) && (got.State == nil) == (want.State == nil)},
-		{"instance", slices.Equal(got.Instance, want.Instance) && (got.Instance == nil) == (want.Instance == nil)},
-		{"hash_instance", slices.Equal(got.HashInstance, want.HashInstance) &&
-			(got.HashInstance == nil) == (want.HashInstance == nil)},
-		{"partial", got.Partial == want.Partial},
-		{"partial_on", slices.Equal(got.PartialOn, want.PartialOn)},
-		{"shares", slices.Equal(got.Shares, want.Shares)},
-		{"frozen", slices.Equal(got.Frozen, want.Frozen)},
-	} {
-		if !same.ok {
-			t.Fatalf("%s: column %s differs", name, same.column)
-		}
-	}
-	residual := func(a, b planner.Residual) bool {
-		return a.Instance == b.Instance && a.Keys == b.Keys &&
-			math.Float64bits(a.Cost) == math.Float64bits(b.Cost) && math.Float64bits(a.State) == math.Float64bits(b.State)
-	}
-	if !slices.EqualFunc(got.Residual, want.Residual, residual) {
-		t.Fatalf("%s: residual %v, want %v", name, got.Residual, want.Residual)
 	}
 }
 
@@ -600,7 +557,7 @@ func sameStatistics(t *testing.T, name string, got, want *planner.Statistics) {
 func TestMemory(t *testing.T) {
 	const n = 200_000
 	for format, decode := range decoders {
-		body := bodyOf(format, zipfRows(n))
+		body := bodyOf(format, inputtest.ZipfRows(n))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		d, err := decode(bytes.NewReader(body), Options{})

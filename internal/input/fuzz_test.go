@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/compact"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/internal/problem"
 	"plannerd/internal/input/internal/window"
 )
@@ -57,13 +58,13 @@ func sameDocument(t *testing.T, body string, got *Document, want oracleBody) {
 			t.Fatalf("%s: records %v, want %v", body, got.Records, want.records)
 		}
 		if got.Stats != nil || len(want.rows) > 0 {
-			sameStatistics(t, body, got.Stats, statisticsOfOracle(want.rows))
+			inputtest.SameStatistics(t, body, got.Stats, statisticsOfOracle(want.rows))
 		}
 	case got.Records != nil:
 		t.Fatalf("%s: records %v, want none", body, got.Records)
 	case got.Stats == nil && len(want.rows) == 0:
 	default:
-		sameStatistics(t, body, got.Stats, statisticsOfOracle(want.rows))
+		inputtest.SameStatistics(t, body, got.Stats, statisticsOfOracle(want.rows))
 	}
 }
 

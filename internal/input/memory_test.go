@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"plannerd/internal/input/compression"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/lab/livememory"
 )
 
@@ -89,12 +90,12 @@ func FuzzMemory(f *testing.F) {
 		// Rows without keys become nothing, so that all that is allocated is what they announce.
 		f.Add(zerosOf(f, arrow.PrimitiveTypes.Float64, arrow.Null, 7<<20, o), byte(0), byte(0))
 	}
-	rows := zipfRows(300)
+	rows := inputtest.ZipfRows(300)
 	for i, format := range memoryFormats {
 		body := bodyOf(format, rows)
 		f.Add(body, byte(i), byte(0))
-		f.Add(compressed(f, "gzip", append(body, make([]byte, 1<<20)...)), byte(i), byte(1))
-		f.Add(compressed(f, "zstd", append(body, bytes.Repeat([]byte("\"[{"), 1<<20)...)), byte(i), byte(2))
+		f.Add(inputtest.Compressed(f, "gzip", append(body, make([]byte, 1<<20)...)), byte(i), byte(1))
+		f.Add(inputtest.Compressed(f, "zstd", append(body, bytes.Repeat([]byte("\"[{"), 1<<20)...)), byte(i), byte(2))
 	}
 	f.Fuzz(func(t *testing.T, body []byte, format, encoding byte) {
 		encodings := []string{"", "gzip", "zstd"}

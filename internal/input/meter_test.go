@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"plannerd/internal/input/internal/inputtest"
 )
 
 // account is a budget as decoders see it.
@@ -25,7 +27,7 @@ func (a *account) reserve(bytes int64) error {
 
 // decodes are bodies of all forms, and what decodes them.
 func decodes() map[string]func(o Options) (kept int64, err error) {
-	rows := zipfRows(30_000)
+	rows := inputtest.ZipfRows(30_000)
 	out := map[string]func(o Options) (int64, error){}
 	document := func(d *Document, err error) (int64, error) {
 		if err != nil {
@@ -49,7 +51,7 @@ func decodes() map[string]func(o Options) (kept int64, err error) {
 	var moves strings.Builder
 	moves.WriteString("key,from,to\n")
 	for _, r := range rows {
-		moves.WriteString(r.key + ",0,1\n")
+		moves.WriteString(r.Key + ",0,1\n")
 	}
 	out["resolution"] = func(o Options) (int64, error) {
 		r, err := decodeResolutionCSV(strings.NewReader(moves.String()), o)

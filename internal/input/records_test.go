@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,25 +14,10 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/input/internal/columns"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/lists"
 	"plannerd/internal/input/stored"
 )
-
-// recordsOf makes n records as they come of keys on 40 instances: few costs and
-// states, of which some are no integers, and counts that fall with the cost. d′
-// is d.
-func recordsOf(n int) []compact.Record {
-	r := rand.New(rand.NewPCG(9, 10))
-	records := make([]compact.Record, n)
-	for i := range records {
-		at := int32(r.IntN(40))
-		records[i] = compact.Record{
-			Planned: at, Current: at, Hash: int32(r.IntN(40)),
-			Cost: float64(r.IntN(1<<12)) / 4, State: float64(r.IntN(1 << 16)), Count: 1 + int64(1e6/(1+r.IntN(1e6))),
-		}
-	}
-	return records
-}
 
 // recordBodies are bodies of records in each form.
 func recordBodies(tb testing.TB, records []compact.Record) map[string][]byte {
@@ -241,7 +225,7 @@ func TestRecordPointers(t *testing.T) {
 }
 
 func TestRecordLimits(t *testing.T) {
-	records := recordsOf(5)
+	records := inputtest.Records(5)
 	broken := errors.New("connection lost")
 	for format, body := range recordBodies(t, records) {
 		decode := recordDecoders[format]
@@ -288,7 +272,7 @@ func TestRecordLimits(t *testing.T) {
 // hints, and bounds what is allocated by three times the records.
 func TestManyRecords(t *testing.T) {
 	const n = 100_000
-	records := recordsOf(n)
+	records := inputtest.Records(n)
 	for format, body := range recordBodies(t, records) {
 		for _, hint := range []int{0, 10, 70_000, n, 1 << 40} {
 			var before, after runtime.MemStats
@@ -313,7 +297,7 @@ func TestManyRecords(t *testing.T) {
 
 func BenchmarkRecords(b *testing.B) {
 	const n = 1e5
-	records := recordsOf(n)
+	records := inputtest.Records(n)
 	for _, format := range []string{"json", "csv"} {
 		body := recordBodies(b, records)[format]
 		b.Run("decode/format="+format+"/records=1e5", func(b *testing.B) {

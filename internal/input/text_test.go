@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"plannerd/internal/input/compression"
-	"plannerd/internal/input/internal/window"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"plannerd/internal/input/compression"
+	"plannerd/internal/input/internal/inputtest"
+	"plannerd/internal/input/internal/window"
 )
 
 // streamed reads a whole stream.
@@ -147,7 +149,7 @@ func TestStream(t *testing.T) {
 // TestBomb decodes a body that unpacks to far more than the limit.
 func TestBomb(t *testing.T) {
 	for _, encoding := range []string{"gzip", "zstd"} {
-		bomb := compressed(t, encoding, append([]byte(`{"x":"`), bytes.Repeat([]byte("x"), 32<<20)...))
+		bomb := inputtest.Compressed(t, encoding, append([]byte(`{"x":"`), bytes.Repeat([]byte("x"), 32<<20)...))
 		d, err := compression.NewDecompressor(bytes.NewReader(bomb), encoding)
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +201,7 @@ func TestOpen(t *testing.T) {
 		for _, encoding := range []string{"", "gzip", "zstd"} {
 			data := []byte(c.text)
 			if encoding != "" {
-				data = compressed(t, encoding, data)
+				data = inputtest.Compressed(t, encoding, data)
 			}
 			r, f, err := Open(bytes.NewReader(data))
 			if err != nil {

@@ -9,9 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/internal/problem"
 )
 
@@ -20,7 +18,7 @@ func TestDecompressor(t *testing.T) {
 	for _, encoding := range []string{"", "identity", "gzip", "zstd"} {
 		packed := body
 		if encoding == "gzip" || encoding == "zstd" {
-			packed = compressed(t, encoding, body)
+			packed = inputtest.Compressed(t, encoding, body)
 		}
 		d, err := NewDecompressor(iotest.HalfReader(bytes.NewReader(packed)), encoding)
 		if err != nil {
@@ -50,7 +48,7 @@ func TestDecompressorErrors(t *testing.T) {
 		return err
 	}
 	for _, encoding := range []string{"gzip", "zstd"} {
-		packed := compressed(t, encoding, body())
+		packed := inputtest.Compressed(t, encoding, body())
 		damaged := slices.Clone(packed)
 		damaged[len(damaged)/2] ^= 0xff
 		for what, data := range map[string][]byte{
@@ -76,27 +74,6 @@ func TestDecompressorErrors(t *testing.T) {
 	if err := read(bytes.NewReader(wide), "zstd"); !errors.As(err, &e) || e.Kind != problem.TooLarge {
 		t.Errorf("wide window: %v", err)
 	}
-}
-
-// compressed returns text in a content encoding.
-func compressed(tb testing.TB, encoding string, text []byte) []byte {
-	tb.Helper()
-	var b bytes.Buffer
-	var w io.WriteCloser = gzip.NewWriter(&b)
-	if encoding == "zstd" {
-		z, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(zstd.SpeedFastest))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		w = z
-	}
-	if _, err := w.Write(text); err != nil {
-		tb.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return b.Bytes()
 }
 
 // body is some text.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plannerd/compact"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/planner"
 )
 
@@ -71,7 +72,7 @@ func TestWriteCompactCSV(t *testing.T) {
 }
 
 func TestWriteCompactErrors(t *testing.T) {
-	records := recordsOf(10_000)
+	records := inputtest.Records(10_000)
 	for _, room := range []int{0, 100_000} {
 		for name, err := range map[string]error{
 			"json": WriteCompactJSON(&brokenWriter{room}, 1, &compact.Statistics{Records: records}, false),

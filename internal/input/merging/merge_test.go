@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"plannerd/internal/input/internal/blob"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/internal/problem"
 	"plannerd/internal/input/stored"
 	"plannerd/planner"
@@ -224,7 +225,7 @@ func checkMerge(t *testing.T, reports []naiveReport, frozen []int32, place Place
 		}
 		return
 	}
-	sameStatistics(t, "merged", got.Statistics, want.Statistics)
+	inputtest.SameStatistics(t, "merged", got.Statistics, want.Statistics)
 	if !slices.Equal(got.Shares, want.Shares) {
 		t.Fatalf("shares %v, want %v", got.Shares, want.Shares)
 	}
@@ -273,8 +274,8 @@ func TestMergeOfManyBlocks(t *testing.T) {
 	checkMerge(t, reports, nil, func(_ []byte, hash uint64, _ int32) int32 { return int32(hash % 5) })
 }
 
-func reportOf(instance int32, rows ...testRow) naiveReport {
-	s := statisticsOf(rows)
+func reportOf(instance int32, rows ...inputtest.Row) naiveReport {
+	s := inputtest.StatisticsOf(rows)
 	s.Instance = nil
 	return naiveReport{Report{Instance: instance}, s}
 }
@@ -284,8 +285,8 @@ func TestMergeRefuses(t *testing.T) {
 		_, err := MergeReports(ctx, reports, nil, func([]byte, uint64, int32) int32 { return 0 })
 		return err
 	}
-	great := reportOf(0, testRow{key: "a", cost: planner.MaxAmount, state: 1}).encoded()
-	more := reportOf(1, testRow{key: "a", cost: planner.MaxAmount / 2, state: 1}).encoded()
+	great := reportOf(0, inputtest.Row{Key: "a", Cost: planner.MaxAmount, State: 1}).encoded()
+	more := reportOf(1, inputtest.Row{Key: "a", Cost: planner.MaxAmount / 2, State: 1}).encoded()
 	var refused *problem.Error
 	if err := merge(t.Context(), great, more); !errors.As(err, &refused) || refused.Kind != problem.Invalid ||
 		!strings.Contains(err.Error(), `"a"`) {
@@ -311,7 +312,7 @@ func TestMergeRefuses(t *testing.T) {
 // FuzzReport: whatever passes the checksum is refused or has distinct rows in
 // order.
 func FuzzReport(f *testing.F) {
-	s := statisticsOf(zipfRows(40))
+	s := inputtest.StatisticsOf(inputtest.ZipfRows(40))
 	s.HashInstance, s.Partial, s.Residual = s.Instance, true, []planner.Residual{{Instance: 1, Cost: 2}}
 	encoded := EncodeReport(s)
 	f.Add(encoded)
@@ -327,7 +328,7 @@ func FuzzReport(f *testing.F) {
 		if len(data) > 1<<16 {
 			t.Skip("long")
 		}
-		for _, encoded := range sealed(reportMagic, data) {
+		for _, encoded := range inputtest.Sealed(reportMagic, data) {
 			m, err := MergeReports(t.Context(), []Report{{Instance: 1, Blob: encoded}}, nil, nowhere)
 			var refused *problem.Error
 			switch {
@@ -346,7 +347,7 @@ func FuzzReport(f *testing.F) {
 }
 
 func TestReportOutOfOrderIsCorrupt(t *testing.T) {
-	s := statisticsOf(zipfRows(3))
+	s := inputtest.StatisticsOf(inputtest.ZipfRows(3))
 	order := hashOrder(s.Keys)
 	for _, rows := range [][]int32{{order[1], order[0], order[2]}, {order[0], order[1], order[1]}} {
 		for cut := range rows { // also from block to block
@@ -370,9 +371,9 @@ func TestReportOutOfOrderIsCorrupt(t *testing.T) {
 // same rows and sorts them all.
 func BenchmarkMerge(b *testing.B) {
 	const rows, instances = 1e6, 40
-	parts := make([][]testRow, instances)
-	for _, r := range zipfRows(rows) {
-		parts[r.instance] = append(parts[r.instance], r)
+	parts := make([][]inputtest.Row, instances)
+	for _, r := range inputtest.ZipfRows(rows) {
+		parts[r.Instance] = append(parts[r.Instance], r)
 	}
 	var reports []Report
 	var inputs [][]byte

@@ -5,11 +5,12 @@ import (
 	"io"
 	"testing"
 
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/lists"
 )
 
 func BenchmarkEncode(b *testing.B) {
-	s := statisticsOf(zipfRows(1e6))
+	s := inputtest.StatisticsOf(inputtest.ZipfRows(1e6))
 	p := planOf(s, 50_000)
 	input, moves := encodeInput(s), EncodeMigrations(p)
 	stored := func(name string, n int, blob []byte, f func()) {

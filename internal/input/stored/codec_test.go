@@ -11,6 +11,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/input/internal/blob"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/lists"
 	"plannerd/planner"
 )
@@ -50,7 +51,7 @@ func sameMigrations(a, b *Migrations) bool {
 }
 
 func TestMigrationsRoundTrip(t *testing.T) {
-	s := statisticsOf(zipfRows(200_000))
+	s := inputtest.StatisticsOf(inputtest.ZipfRows(200_000))
 	for _, n := range []int{0, 1, 1000, 100_000} {
 		for _, state := range [][]float64{nil, s.State} {
 			p := planOf(s, max(n, 1))
@@ -71,7 +72,7 @@ func TestMigrationsRoundTrip(t *testing.T) {
 }
 
 func TestInputRoundTrip(t *testing.T) {
-	big := statisticsOf(zipfRows(200_000)) // several blocks by rows
+	big := inputtest.StatisticsOf(inputtest.ZipfRows(200_000)) // several blocks by rows
 	big.HashInstance = slices.Repeat([]int32{planner.NoInstance, math.MaxInt32}, 100_000)
 	long := &planner.Statistics{Keys: planner.NewKeys(0)} // several blocks by bytes
 	r := rand.New(rand.NewPCG(3, 4))
@@ -106,13 +107,13 @@ func TestInputRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		sameStatistics(t, name, got, s)
+		inputtest.SameStatistics(t, name, got, s)
 	}
 }
 
 // TestCorruption changes, cuts and extends blobs everywhere.
 func TestCorruption(t *testing.T) {
-	s := statisticsOf(zipfRows(50))
+	s := inputtest.StatisticsOf(inputtest.ZipfRows(50))
 	s.PartialOn, s.Frozen, s.Shares = []int32{2, 5}, []int32{3}, []planner.Share{{Row: 1, Instance: 2, State: 3}}
 	for name, c := range map[string]struct {
 		blob   []byte
@@ -121,9 +122,13 @@ func TestCorruption(t *testing.T) {
 		"input":      {encodeInput(s), func(b []byte) error { _, _, err := DecodeInput(b); return err }},
 		"migrations": {EncodeMigrations(planOf(s, 20)), func(b []byte) error { _, err := DecodeMigrations(b); return err }},
 		"compact": {EncodeCompact(&compact.Statistics{
-			Records: recordsOf(50), Partial: true, Residual: []planner.Residual{{Instance: 1, Cost: 2, State: 3, Keys: 4}},
+			Records: inputtest.Records(50), Partial: true,
+			Residual: []planner.Residual{{Instance: 1, Cost: 2, State: 3, Keys: 4}},
 		}), func(b []byte) error { _, err := DecodeCompact(b); return err }},
-		"class moves": {EncodeClassMoves(recordsOf(50)), func(b []byte) error { _, err := DecodeClassMoves(b); return err }},
+		"class moves": {EncodeClassMoves(inputtest.Records(50)), func(b []byte) error {
+			_, err := DecodeClassMoves(b)
+			return err
+		}},
 	} {
 		if err := c.decode(c.blob); err != nil {
 			t.Fatal(name, err)
@@ -161,7 +166,7 @@ func TestInputWithoutLists(t *testing.T) {
 
 // What an interval added to states that are sums comes back beside them.
 func TestStoredAddedState(t *testing.T) {
-	s := statisticsOf(zipfRows(70_000)) // several blocks
+	s := inputtest.StatisticsOf(inputtest.ZipfRows(70_000)) // several blocks
 	added := make([]float64, s.Len())
 	for i := range added {
 		added[i] = float64(i) / 3
@@ -171,7 +176,7 @@ func TestStoredAddedState(t *testing.T) {
 	if err != nil || !slices.Equal(got, added) {
 		t.Fatalf("%d rows of %d: %v", len(got), len(added), err)
 	}
-	sameStatistics(t, "added", back, s)
+	inputtest.SameStatistics(t, "added", back, s)
 	if _, none, err := DecodeInput(encodeInput(s)); none != nil || err != nil {
 		t.Errorf("of states that are no sums %d came back: %v", len(none), err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/input/internal/blob"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/lists"
 	"plannerd/planner"
 )
@@ -24,18 +25,18 @@ func namedKeys() *planner.Statistics {
 
 // TestNamedKeysAreStored beside records, whole and as a report.
 func TestNamedKeysAreStored(t *testing.T) {
-	want := &compact.Statistics{Records: recordsOf(3), Degree: 8, Scales: compact.Scales{Cost: 0.5, State: 2},
+	want := &compact.Statistics{Records: inputtest.Records(3), Degree: 8, Scales: compact.Scales{Cost: 0.5, State: 2},
 		Partial: true, Residual: []planner.Residual{{Instance: 1, Cost: 2, State: 3, Keys: 4}}, Named: namedKeys()}
 	encoded := EncodeCompact(want)
 	got, err := DecodeCompact(encoded)
 	if err != nil || !IsCompact(encoded) || !NamesKeys(encoded) || got.Fingerprint() != want.Fingerprint() {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	sameStatistics(t, "named", got.Named, want.Named)
+	inputtest.SameStatistics(t, "named", got.Named, want.Named)
 	if !slices.Equal(got.Named.Shares, want.Named.Shares) {
 		t.Errorf("shares %v", got.Named.Shares)
 	}
-	if plain := EncodeCompact(&compact.Statistics{Records: recordsOf(3)}); NamesKeys(plain) || !IsCompact(plain) {
+	if plain := EncodeCompact(&compact.Statistics{Records: inputtest.Records(3)}); NamesKeys(plain) || !IsCompact(plain) {
 		t.Error("records alone name keys")
 	}
 	for n := range encoded {

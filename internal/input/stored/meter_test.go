@@ -2,15 +2,17 @@ package stored
 
 import (
 	"bytes"
-	"plannerd/internal/input/internal/blob"
 	"runtime"
 	"sync/atomic"
 	"testing"
+
+	"plannerd/internal/input/internal/blob"
+	"plannerd/internal/input/internal/inputtest"
 )
 
 // TestEncodeInputStops: it asks for each block of rows.
 func TestEncodeInputStops(t *testing.T) {
-	s := statisticsOf(zipfRows(8 * blob.BlockRows))
+	s := inputtest.StatisticsOf(inputtest.ZipfRows(8 * blob.BlockRows))
 	var asked atomic.Int64
 	never := func() bool {
 		asked.Add(1)

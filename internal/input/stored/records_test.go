@@ -10,6 +10,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/input/internal/blob"
 	"plannerd/internal/input/internal/columns"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/planner"
 )
 
@@ -36,14 +37,14 @@ func sameCompact(t *testing.T, got, want *compact.Statistics) {
 
 func TestCompactRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
-	partial := &compact.Statistics{Records: recordsOf(3), Degree: math.MaxInt, Partial: true,
+	partial := &compact.Statistics{Records: inputtest.Records(3), Degree: math.MaxInt, Partial: true,
 		Scales: compact.Scales{Cost: 5e-324, State: math.MaxFloat64}}
 	for i := range 70_000 {
 		partial.Residual = append(partial.Residual, planner.Residual{Instance: int32(i), Cost: r.Float64(),
 			State: r.Float64(), Keys: r.Int64()})
 	}
 	for name, s := range map[string]*compact.Statistics{
-		"many":    {Records: recordsOf(200_000), Degree: 8, Scales: compact.Scales{Cost: 1.0 / 3, State: 1}},
+		"many":    {Records: inputtest.Records(200_000), Degree: 8, Scales: compact.Scales{Cost: 1.0 / 3, State: 1}},
 		"partial": partial,
 		"extreme": {Records: []compact.Record{{Planned: math.MaxInt32, Current: math.MaxInt32, Cost: 1e290,
 			State: math.Copysign(0, -1), Count: columns.MaxCount}}},
@@ -69,7 +70,7 @@ func TestCompactRoundTrip(t *testing.T) {
 
 func TestClassMovesRoundTrip(t *testing.T) {
 	for _, n := range []int{0, 1, 200_000} {
-		moves := recordsOf(n)
+		moves := inputtest.Records(n)
 		for i := range moves {
 			moves[i].Planned = int32(i) - 1 // the first waits for a place
 		}
@@ -86,7 +87,7 @@ func TestClassMovesRoundTrip(t *testing.T) {
 
 // TestBlobKinds sees to it that no blob passes for one of another kind.
 func TestBlobKinds(t *testing.T) {
-	s := statisticsOf(zipfRows(3))
+	s := inputtest.StatisticsOf(inputtest.ZipfRows(3))
 	blobs := map[string][]byte{
 		"input": encodeInput(s), "compact": EncodeCompact(&compact.Statistics{}),
 		"migrations": EncodeMigrations(planOf(s, 1)), "class moves": EncodeClassMoves(nil), "cut": []byte("PLC"), "nil": nil,

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plannerd/internal/input/internal/blob"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/lists"
 	"plannerd/planner"
 )
@@ -107,7 +108,7 @@ func FuzzDecodeSchemes(f *testing.F) {
 	f.Add(randomRing(r, 3).Encode()[blob.HeaderBytes:])
 	f.Add(randomRanges(r, 3, anyBytes(r, 4)).Encode()[blob.HeaderBytes:])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, encoded := range sealed(ringMagic, data) {
+		for _, encoded := range inputtest.Sealed(ringMagic, data) {
 			p, err := DecodeRingPlan(encoded)
 			if err != nil && !errors.Is(err, blob.ErrCorrupt) {
 				t.Fatal(err)
@@ -117,7 +118,7 @@ func FuzzDecodeSchemes(f *testing.F) {
 				t.Fatalf("%q: another ring after encoding again", encoded)
 			}
 		}
-		for _, encoded := range sealed(rangesMagic, data) {
+		for _, encoded := range inputtest.Sealed(rangesMagic, data) {
 			p, err := DecodeRangesPlan(encoded)
 			if err != nil && !errors.Is(err, blob.ErrCorrupt) {
 				t.Fatal(err)

@@ -2,7 +2,6 @@ package arrowrows
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -11,98 +10,14 @@ import (
 	"testing/iotest"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/klauspost/compress/zstd"
 
 	"plannerd/internal/input/compression"
 	"plannerd/internal/input/internal/columns"
+	"plannerd/internal/input/internal/inputtest"
 	"plannerd/internal/input/internal/problem"
 )
 
-func dictionaryOf(values arrow.DataType) arrow.DataType {
-	return &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: values}
-}
-
-func col(name string, t arrow.DataType) arrow.Field {
-	return arrow.Field{Name: name, Type: t, Nullable: true}
-}
-
-// usual are the columns of the test rows.
-func usual(key arrow.DataType) []arrow.Field {
-	return []arrow.Field{
-		col("key", key), col("cost", arrow.PrimitiveTypes.Float64),
-		col("state", arrow.PrimitiveTypes.Float64), col("instance", arrow.PrimitiveTypes.Int32),
-	}
-}
-
-// arrowOf writes batches, each a JSON list of rows, as a stream.
-func arrowOf(tb testing.TB, columns []arrow.Field, options []ipc.Option, batches ...string) []byte {
-	tb.Helper()
-	schema := arrow.NewSchema(columns, nil)
-	values := make([]arrow.Field, len(columns))
-	for i, c := range columns {
-		values[i] = col(c.Name, valueType(c.Type))
-	}
-	var b bytes.Buffer
-	w := ipc.NewWriter(&b, append(options, ipc.WithSchema(schema))...)
-	for _, rows := range batches {
-		plain, _, err := array.RecordFromJSON(memory.DefaultAllocator, arrow.NewSchema(values, nil), strings.NewReader(rows))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		arrays := plain.Columns()
-		for i, c := range columns {
-			if t, ok := c.Type.(*arrow.DictionaryType); ok {
-				arrays[i] = array.NewDictionaryArray(t, indicesOf(arrays[i]), arrays[i])
-			}
-		}
-		if err := w.Write(array.NewRecordBatch(schema, arrays, plain.NumRows())); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// indicesOf points each row at its own value; every other null row is null itself.
-func indicesOf(values arrow.Array) arrow.Array {
-	b := array.NewInt16Builder(memory.DefaultAllocator)
-	for i := range values.Len() {
-		if values.IsNull(i) && i%2 == 0 {
-			b.AppendNull() // else the entry is null
-		} else {
-			b.Append(int16(i))
-		}
-	}
-	return b.NewArray()
-}
-
 const arrowRows = `[{"key":"a","cost":1,"state":2,"instance":3},{"key":"a key that no view holds in itself","cost":4,"state":5,"instance":6}]`
-
-// compressed returns text in a content encoding.
-func compressed(tb testing.TB, encoding string, text []byte) []byte {
-	tb.Helper()
-	var b bytes.Buffer
-	var w io.WriteCloser = gzip.NewWriter(&b)
-	if encoding == "zstd" {
-		z, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(zstd.SpeedFastest))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		w = z
-	}
-	if _, err := w.Write(text); err != nil {
-		tb.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return b.Bytes()
-}
 
 // decode decodes a whole stream.
 func decode(r io.Reader, o columns.Options) (*columns.Document, error) {
@@ -119,7 +34,7 @@ func decode(r io.Reader, o columns.Options) (*columns.Document, error) {
 
 // Older writers put no continuation marker before a message.
 func TestArrowLegacy(t *testing.T) {
-	body := arrowOf(t, usual(arrow.BinaryTypes.String), nil, arrowRows)
+	body := inputtest.Arrow(t, inputtest.UsualColumns(arrow.BinaryTypes.String), nil, arrowRows)
 	var old []byte
 	rest := body
 	for binary.LittleEndian.Uint32(rest[4:]) > 0 {
@@ -142,8 +57,8 @@ func TestArrowLegacy(t *testing.T) {
 // take what lies behind the list for them.
 func TestArrowMissingParts(t *testing.T) {
 	for _, k := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.StringView,
-		dictionaryOf(arrow.BinaryTypes.StringView)} {
-		body := arrowOf(t, usual(k), nil, arrowRows)
+		inputtest.DictionaryOf(arrow.BinaryTypes.StringView)} {
+		body := inputtest.Arrow(t, inputtest.UsualColumns(k), nil, arrowRows)
 		for at := 0; binary.LittleEndian.Uint32(body[at+4:]) > 0; {
 			size := int(binary.LittleEndian.Uint32(body[at+4:]))
 			f := flatbuffer{b: body[at+8:][:size]}
@@ -171,7 +86,7 @@ func TestArrowMissingParts(t *testing.T) {
 
 // Two frames in one buffer, of which the second could ask for any window.
 func TestArrowFrames(t *testing.T) {
-	frame := compressed(t, "zstd", []byte(strings.Repeat("abc", 1000)))
+	frame := inputtest.Compressed(t, "zstd", []byte(strings.Repeat("abc", 1000)))
 	if w, ok := zstdFrame(frame); !ok || w == 0 || w > compression.MaxZstdWindow {
 		t.Errorf("window %d, %t", w, ok)
 	}
