@@ -48,7 +48,7 @@ func mapError(ctx context.Context, err error) error {
 		return nil
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
 		return fmt.Errorf("%w: %w", ctx.Err(), err) // the driver says only that it was interrupted
-	case strings.Contains(err.Error(), "sql: Scan error on column"): // a value of another type
+	case strings.Contains(err.Error(), "sql: Scan error on column"): // by its text, as database/sql has no type for it
 		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	case !errors.As(err, &failure):
 		return err

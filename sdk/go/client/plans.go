@@ -83,17 +83,18 @@ type NextPlanOptions struct {
 	KeyEncoding wire.KeyEncoding `query:"key_encoding"`
 }
 
-// NextPlan returns the plan of an operator that its engine is to carry out; in it nil, if there is
-// none.
+// NextPlan asks which plan the engine of an operator is to carry out: the approved one, or one that
+// is being carried out or aborted. The answer has none if there is none within with.Wait.
 func (c *Client) NextPlan(
 	ctx context.Context, operator string, with NextPlanOptions, options ...Option,
 ) (*wire.NextPlan, error) {
 	return call[wire.NextPlan](ctx, c, get(with, "v1", "operators", operator, "next-plan"), options)
 }
 
-// PlansToCarryOut yields plans that an operator's engine is to carry out, one after the other, as they
-// are approved, until ctx ends. A plan that its caller did not start, or did not bring to an end, comes
-// again a second later. Errors are yielded, too; who goes on after one asks again.
+// PlansToCarryOut yields the plans that the engine of an operator is to carry out, one after the
+// other, as they are approved, until ctx ends. It yields the same plan again, a second later, if the
+// loop neither started it nor brought it to its end. It yields errors with a nil plan; a loop that
+// goes on after an error asks again.
 func (c *Client) PlansToCarryOut(ctx context.Context, operator string, options ...Option) iter.Seq2[*wire.Plan, error] {
 	return func(yield func(*wire.Plan, error) bool) {
 		for before := ""; ; {
