@@ -85,9 +85,16 @@ type commandLine struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the program at once.
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		// A second signal ends the program at once. What shows that the first one came must not be
+		// seen before that is so: signal.NotifyContext ends its context first.
+		signal.Reset(os.Interrupt, syscall.SIGTERM)
+		cancel()
+	}()
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 

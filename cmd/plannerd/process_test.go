@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -133,7 +134,9 @@ func TestServeDrains(t *testing.T) {
 
 // A second signal ends the process at once, whatever runs.
 func TestServeSecondSignal(t *testing.T) {
-	program := osexec.CommandContext(t.Context(), os.Args[0], "serve", "--listen", "127.0.0.1:0", "--drain-delay", "1h",
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // what then still runs is killed
+	defer cancel()
+	program := osexec.CommandContext(ctx, os.Args[0], "serve", "--listen", "127.0.0.1:0", "--drain-delay", "1h",
 		"--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"))
 	program.Env = append(os.Environ(), asProgram+"=1")
 	stdout, err := program.StdoutPipe()
