@@ -333,6 +333,26 @@ func TestKeyInTwoReports(t *testing.T) {
 	}
 }
 
+// TestEmptyShare: what an instance says of a key that it gave away in the interval is its
+// cost there; there is nothing to gather, and nothing to do.
+func TestEmptyShare(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2,"theta_max":1,"hash":{"function":"reported"}}`)
+	row := func(state int) string {
+		return fmt.Sprintf(`{"keys":[{"key":"a","cost":1,"state":%d,"hash_instance":1}]}`, state)
+	}
+	for interval, state := range []int{0, 7} { // the first alone is empty
+		e.report(int64(interval), 0, row(state)).want(http.StatusCreated)
+		e.report(int64(interval), 1, row(5)).want(http.StatusCreated)
+		p := e.planOfReports(int64(interval), "").want(http.StatusCreated).plan()
+		want := fmt.Sprintf("%s %d moves %v", map[int]string{0: "no_action", 7: "approved"}[state], min(state, 1), float64(state))
+		if got := fmt.Sprintf("%s %d moves %v", p.Status, p.Migration.Keys, p.Migration.State); got != want ||
+			e.loads(p.Id)[1].LoadBefore != 2 {
+			t.Errorf("share of state %d: %s, want %s", state, got, want)
+		}
+	}
+}
+
 // TestShareAcrossARescale: a key is held back while a share of its state moves to where
 // the hash puts it before and afterwards; one that the hash moves routers find themselves.
 func TestShareAcrossARescale(t *testing.T) {

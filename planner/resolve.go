@@ -92,7 +92,8 @@ func (r *resolver) rows(n int) error {
 	return nil
 }
 
-// addShares finds the shares that are elsewhere than their keys.
+// addShares finds the shares that are elsewhere than their keys. One without state has
+// nothing to gather: its instance has given the key away in the interval.
 func (r *resolver) addShares() error {
 	shares := r.stats.Shares
 	if len(shares) == 0 || r.base.IgnoreInstances {
@@ -113,7 +114,9 @@ func (r *resolver) addShares() error {
 		}
 		switch {
 		case x.Instance != r.s.Current[x.Row]:
-			r.s.Shares = append(r.s.Shares, x)
+			if x.State > 0 || x.Idle && r.base.PartsExpire { // one that runs out is still merged
+				r.s.Shares = append(r.s.Shares, x)
+			}
 		case r.s.State != nil:
 			r.s.State[x.Row] = x.State
 		}

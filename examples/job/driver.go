@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log"
-	"maps"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/handoff"
 	"plannerd/sdk/go/router"
+	"plannerd/sdk/go/stats"
 	"plannerd/sdk/go/wire"
 )
 
@@ -282,35 +282,23 @@ func (d *driver) ask() error {
 }
 
 // plan sends the statistics, once all instances have answered, and starts the plan that is
-// made of them. What a key cost at two instances, between which it has moved, is added up:
-// now it is where the table says.
+// made of them. Keys are where the table says.
 func (d *driver) plan(ctx context.Context) error {
 	if len(d.latest) < d.instances || d.view.Pending != nil {
 		return nil
 	}
-	rows := map[string]*client.Row{}
-	for _, s := range d.latest {
-		for _, k := range s.Keys {
-			r := rows[k.Key]
-			if r == nil {
-				r = &client.Row{Key: []byte(k.Key)}
-				rows[k.Key] = r
-			}
-			r.Cost += k.Cost
-			r.State += k.State
-		}
+	counted := map[int32][]client.Row{}
+	for id, s := range d.latest {
+		counted[id] = s.Keys
 	}
 	clear(d.latest)
+	rows := stats.Merge(counted)
 	if len(rows) == 0 {
 		return nil
 	}
-	var sorted []client.Row
-	for _, key := range slices.Sorted(maps.Keys(rows)) {
-		sorted = append(sorted, *rows[key])
-	}
 	version := d.view.Table.Version()
 	_, err := d.api.CreatePlanFrom(ctx, operator, wire.PlanRequest{Interval: d.interval, TableVersion: &version},
-		client.Statistics{Rows: client.Rows(sorted)})
+		client.Statistics{Rows: client.Rows(rows)})
 	d.interval++
 	if err != nil {
 		return err

@@ -505,7 +505,7 @@ func (x *counter) answer(ctx context.Context, m Message) error {
 		return err
 	}
 	if m.Subject == reportSubject {
-		return x.say(statsSubject, statistics{x.id, asked, x.costs.take()})
+		return x.say(statsSubject, statistics{x.id, asked, x.costs.Close()})
 	}
 	all := dump{Instance: x.id, Asked: asked, Keys: map[string]dumped{}}
 	err = x.db.View(func(tx *bbolt.Tx) error {

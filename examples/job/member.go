@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/handoff"
 	"plannerd/sdk/go/stats"
 )
@@ -58,15 +59,9 @@ func addressed(t handoff.Transfer) (Addressed, error) {
 
 // statistics are what an instance measured of its keys.
 type statistics struct {
-	Instance int32           `json:"instance"`
-	Asked    int             `json:"asked"` // the question that this answers
-	Keys     []keyStatistics `json:"keys"`
-}
-
-type keyStatistics struct {
-	Key   string  `json:"key"`
-	Cost  float64 `json:"cost"`
-	State float64 `json:"state"`
+	Instance int32        `json:"instance"`
+	Asked    int          `json:"asked"` // the question that this answers
+	Keys     []client.Row `json:"keys"`
 }
 
 // costs are what keys cost, and how large they are.
@@ -81,12 +76,4 @@ func (c costs) follow(s states, key string) error {
 		c.Forget([]byte(key))
 	}
 	return err
-}
-
-// take takes what keys cost since the last time.
-func (c costs) take() (keys []keyStatistics) {
-	for _, r := range c.Close() {
-		keys = append(keys, keyStatistics{string(r.Key), r.Cost, r.State})
-	}
-	return keys
 }

@@ -14,4 +14,7 @@
 //	rows := keys.Close()        // at the end of the interval
 //	api.PutReportFrom(ctx, "clicks", interval, instance, wire.ReportRequest{},
 //		client.Statistics{Rows: client.Rows(rows)})
+//
+// [Merge] makes one list of what several instances counted, for an engine that sends all rows
+// in one request instead of a report from each instance.
 package stats

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"plannerd/sdk/go/client"
 )
 
 // zipf draws a key.
@@ -55,6 +57,40 @@ func TestExact(t *testing.T) {
 		if len(literal) > 0 {
 			t.Errorf("interval %d: keys are missing: %v", interval, literal)
 		}
+	}
+}
+
+// TestMerge: a key that moved in the interval has one row, where its state is now.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	instances := map[int32]*Exact{0: NewExact(), 3: NewExact(), 7: NewExact()}
+	for id, e := range instances {
+		e.Add([]byte("moved"), float64(1+id))
+		e.Add(fmt.Appendf(nil, "only at %d", id), 1)
+		e.SetState([]byte("moved"), 10)
+		if id != 3 {
+			e.Forget([]byte("moved"))
+		}
+		e.SetState([]byte("divided"), float64(5+id%4)) // 5, 8 and 8
+	}
+	for interval, want := range []string{
+		"[{divided 0 21 3 0} {moved 13 10 3 0} {only at 0 1 0 0 0} {only at 3 1 0 3 0} {only at 7 1 0 7 0}]",
+		"[{divided 0 21 3 0} {moved 0 10 3 0} {only at 0 0 0 0 0} {only at 3 0 0 3 0} {only at 7 0 0 7 0}]",
+	} {
+		counted := map[int32][]client.Row{}
+		for id, e := range instances {
+			counted[id] = e.Close()
+		}
+		var got []string
+		for _, r := range Merge(counted) {
+			got = append(got, fmt.Sprintf("{%s %v %v %d %d}", r.Key, r.Cost, r.State, r.Instance, r.HashInstance))
+		}
+		if text := fmt.Sprint(got); text != want {
+			t.Errorf("interval %d: %s\nwant %s", interval, text, want)
+		}
+	}
+	if rows := Merge(nil); len(rows) > 0 {
+		t.Errorf("rows of nobody: %v", rows)
 	}
 }
 

@@ -261,7 +261,7 @@ func (x *splitKeys) expected(under candidates) (*planner.Snapshot, *grouping.Exp
 	return out, e, nil
 }
 
-// find finds the parts of state that are on no candidate: of a key as its reports say,
+// find finds the parts of state above 0 that are on no candidate: of a key as its reports say,
 // else on the instance of its row, else in equal parts on all its candidates before.
 func (x *splitKeys) find() {
 	before, after := x.before.Candidates(), x.after.Candidates()
@@ -285,7 +285,7 @@ func (x *splitKeys) find() {
 			}
 		}
 		for _, p := range parts {
-			if !slices.Contains(now, p.Instance) {
+			if p.State > 0 && !slices.Contains(now, p.Instance) {
 				x.strays, x.to = append(x.strays, p), append(x.to, now[0])
 			}
 		}

@@ -2,11 +2,10 @@ package plannerd.examples.storm;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -18,7 +17,6 @@ import plannerd.sdk.client.RoutingTable;
 import plannerd.sdk.client.Row;
 import plannerd.sdk.client.Statistics;
 import plannerd.sdk.handoff.Driver;
-import plannerd.sdk.handoff.Key;
 import plannerd.sdk.router.View;
 import plannerd.sdk.stats.Exact;
 
@@ -183,21 +181,18 @@ final class Planner implements AutoCloseable {
   }
 
   /**
-   * Sends the statistics of the interval, and starts the plan that is made of them. What a word cost
-   * at two instances, between which it has moved, is added up: now it is where the table says.
+   * Sends the statistics of the interval, and starts the plan that is made of them.
    */
   private void plan() throws IOException, InterruptedException {
-    Map<Key, Row> rows = new TreeMap<>();
+    Map<Integer, List<Row>> counted = new HashMap<>();
     for (Exact costs : job.costs) {
-      for (Row r : costs.close()) {
-        rows.merge(new Key(r.key()), r,
-            (a, b) -> new Row(a.key(), a.cost() + b.cost(), Math.max(a.state(), b.state())));
-      }
+      counted.put(counted.size(), costs.close());
     }
+    List<Row> rows = Exact.merge(counted);
     if (rows.isEmpty()) {
       return;
     }
-    Statistics s = new Statistics(new ArrayList<>(rows.values()), seen.table().version(), null);
+    Statistics s = new Statistics(rows, seen.table().version(), null);
     client.createPlan(job.name, interval++, s);
     // It may be one that a person has approved since, of an interval before.
     Plan p = client.nextPlan(job.name, Duration.ZERO);

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import plannerd.sdk.client.Row;
 import plannerd.sdk.handoff.Key;
 
@@ -95,5 +96,30 @@ public final class Exact {
     }
     rows.sort(Comparator.comparing(r -> new Key(r.key())));
     return rows;
+  }
+
+  /**
+   * Makes statistics of the whole operator of what its instances, by their ids, counted in an
+   * interval, for an engine that sends all rows in one request. A key that moved during the interval
+   * was counted at two instances; it gets one row: costs and states add up, and it is where most of
+   * its state is, of equals at the lowest id. Rows are ascending by key.
+   */
+  public static List<Row> merge(Map<Integer, List<Row>> counted) {
+    Map<Key, Row> merged = new TreeMap<>();
+    Map<Key, Double> most = new HashMap<>(); // of its state at one instance
+    new TreeMap<>(counted).forEach((id, rows) -> {
+      for (Row r : rows) {
+        Key key = new Key(r.key());
+        Row before = merged.get(key);
+        boolean here = before == null || r.state() > most.get(key);
+        if (here) {
+          most.put(key, r.state());
+        }
+        merged.put(key, before == null ? new Row(r.key(), r.cost(), r.state(), id)
+            : new Row(r.key(), before.cost() + r.cost(), before.state() + r.state(),
+                here ? id : before.instance()));
+      }
+    });
+    return new ArrayList<>(merged.values());
   }
 }
