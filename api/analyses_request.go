@@ -113,9 +113,10 @@ func (r *analysisRequest) readFields(raw map[string][]byte, schema *openapi3.Sch
 		return err
 	}
 	var checked jsontext.Value
-	if err := contract.Decode(r.fields, &checked, "", schema); err != nil {
+	if err := contract.DecodeRequest(r.fields, &checked, "", schema); err != nil {
 		return err
 	}
+	r.fields = checked
 	return json.Unmarshal(r.fields, &r.source)
 }
 

@@ -249,7 +249,7 @@ func TestBacktestToleranceOfAnySize(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", `{"instances":4,"hash":{"function":"modulo"}}`)
 	e.drifting("clicks", 3)
-	for _, thetaMax := range []string{"1e300", "1e-10", "0"} {
+	for _, thetaMax := range []string{`"1e302%"`, "1e-10", "0"} {
 		r := e.backtested("clicks", `{"theta_max":`+thetaMax+`}`)
 		if target := *r.Results[0].Policy.TargetTheta; (target == 0) != (thetaMax == "0") {
 			t.Errorf("θ_max %s, target %v", thetaMax, target)

@@ -594,7 +594,7 @@ func TestCompactEdges(t *testing.T) {
 		}
 	}
 	// The trigger and the cooldown hold plans of records back as well.
-	if p := plan("trigger", with(`"trigger":{"theta":1}`), `{"interval":1,`+four); p.Status != "no_action" ||
+	if p := plan("trigger", with(`"trigger":{"theta":"100%"}`), `{"interval":1,`+four); p.Status != "no_action" ||
 		!slices.Equal(p.Causes, []string{"balanced"}) || p.Balanced || p.Compaction.Keys != 4 ||
 		p.RoutingTable.SizeAfter != 0 {
 		t.Errorf("%+v", p)

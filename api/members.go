@@ -22,6 +22,7 @@ type members struct {
 	schema *openapi3.Schema // of the JSON body
 	raw    map[string][]byte
 	query  bool             // they came as query parameters
+	read   bool             // as part of a body that was read as a whole: shares are numbers
 	bad    *httpkit.Problem // what was found wrong so far
 }
 
@@ -240,7 +241,11 @@ func member[T any](m *members, name string) *T {
 		return nil
 	}
 	out := new(T)
-	if err := contract.Decode(raw, out, "/"+name, schema.Value); err != nil {
+	decode := contract.DecodeRequest
+	if m.query || m.read {
+		decode = contract.Decode
+	}
+	if err := decode(raw, out, "/"+name, schema.Value); err != nil {
 		m.add(err)
 		return nil
 	}

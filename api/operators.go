@@ -114,8 +114,11 @@ func (s operators) patch(w http.ResponseWriter, c *call) error {
 	if err := c.readJSON(w, &patch); err != nil {
 		return err
 	}
-	patch, err := s.writable(c, patch)
+	patch, err := contract.ReadShares(patch, s.configuration, "")
 	if err != nil {
+		return err
+	}
+	if patch, err = s.writable(c, patch); err != nil {
 		return err
 	}
 	change := func(was []byte) (out operator.Configuration, err error) {

@@ -272,7 +272,7 @@ func TestPkgMethods(t *testing.T) {
 		`"pkg":{"method":"w_choices"}`:                 {"approved", "", 6},
 		`"pkg":{"method":"d_choices","choices":9}`:     {"no_action", "balanced", 0},
 		`"pkg":{"choices":1}`:                          {"approved", "", 4},
-		`"trigger":{"theta":9}`:                        {"no_action", "balanced", 0},
+		`"trigger":{"theta":"900%"}`:                   {"no_action", "balanced", 0},
 		`"approval":{"min_statistics":{"keys":10000}}`: {"no_action", "statistics_too_small", 0},
 	} {
 		e := newEnv(t)
@@ -301,7 +301,7 @@ func TestPkgMethods(t *testing.T) {
 // candidate is drifted.
 func TestPkgState(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", `{"instances":3,"scheme":"pkg","theta_max":10}`)
+	e.operator("clicks", `{"instances":3,"scheme":"pkg","theta_max":"1000%"}`)
 	first := e.heads("clicks", "")
 	key, third := "", int32(-1)
 	for i := range 100 { // whose candidates are 0 and 1

@@ -137,7 +137,7 @@ func TestStaleRefusal(t *testing.T) {
 func TestOtherConfiguration(t *testing.T) {
 	e, _ := newMeanwhile(t)
 	e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated)
-	e.do("PUT", "/v1/operators/clicks", strings.Replace(reported, `"theta_max":0`, `"theta_max":1`, 1)).want(http.StatusOK)
+	e.do("PUT", "/v1/operators/clicks", strings.Replace(reported, `"theta_max":0`, `"theta_max":"100%"`, 1)).want(http.StatusOK)
 	a := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).fails(http.StatusConflict, "interval_planned", "")
 	if !strings.Contains(a.problem().Detail, "configuration") {
 		t.Errorf("%s", a.body)

@@ -578,3 +578,62 @@ func TestNumbersThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// TestShareWithoutASign: 5 may be meant as 5 % or as 500 %. An operator that was configured so
+// before goes on, and can be changed otherwise.
+func TestShareWithoutASign(t *testing.T) {
+	e := newEnv(t)
+	refused := func(a *answer, where, says string) {
+		t.Helper()
+		if a.fails(http.StatusUnprocessableEntity, "invalid", where); !strings.Contains(a.problem().Errors[0].Detail, says) {
+			t.Errorf("%s", a.body)
+		}
+	}
+	const target, says = "/v1/operators/clicks", `is a share, and 5 would be 500 %: write 5 % as 0.05, or 500 % as "500%"`
+	refused(e.do("PUT", target, `{"instances":2,"theta_max":5}`), "/theta_max", says)
+	refused(e.do("PUT", target, `{"instances":2,"trigger":{"theta":5}}`), "/trigger/theta", says)
+	var op struct {
+		ThetaMax float64 `json:"theta_max"`
+		ThetaMin float64 `json:"theta_min"`
+	}
+	e.do("PUT", target, `{"instances":2,"theta_max":"500%","theta_min":"20 %"}`).want(http.StatusCreated).into(&op)
+	if op.ThetaMax != 5 || op.ThetaMin != 0.2 {
+		t.Errorf("%+v", op)
+	}
+	patch := func(body string) *answer {
+		return e.do("PATCH", target, body, "Content-Type: application/merge-patch+json")
+	}
+	if patch(`{"table_limit":7}`).want(http.StatusOK).into(&op); op.ThetaMax != 5 {
+		t.Errorf("%+v", op)
+	}
+	refused(patch(`{"theta_max":5}`), "/theta_max", says)
+	if patch(`{"theta_max":"3%"}`).want(http.StatusOK).into(&op); op.ThetaMax != 0.03 {
+		t.Errorf("%+v", op)
+	}
+	rows := func(query string) *answer {
+		return e.do("POST", "/v1/what-if?instances=2&"+query, "key,cost\na,3\nb,1\n", "Content-Type: text/csv")
+	}
+	refused(rows("theta_max=3"), "?theta_max", "write 3 % as 0.03, or 300 % as 300%")
+	refused(rows("theta_min=20"), "?theta_min", "would be 2000%: write 2000% if that is meant, or 20%")
+	var answers struct {
+		Results []struct {
+			Parameters struct {
+				ThetaMax float64 `json:"theta_max"`
+				ThetaMin float64 `json:"theta_min"`
+			}
+		}
+	}
+	rows("theta_max=3%25,300%25&theta_min=20%25").want(http.StatusOK).into(&answers)
+	if got := fmt.Sprint(answers.Results); got != "[{{0.03 0.2}} {{3 0.2}}]" {
+		t.Error(got)
+	}
+	whatIf := func(operator, grid string) *answer {
+		return e.do("POST", "/v1/what-if", fmt.Sprintf(
+			`{"operator":{"instances":2,"theta_max":%s},"parameters":{"theta_max":[0.1,%s]},"keys":[{"key":"a","cost":1}]}`,
+			operator, grid))
+	}
+	whatIf("0.1", `"20%"`).want(http.StatusOK)
+	refused(whatIf("5", "0.2"), "/operator/theta_max", says)
+	refused(whatIf("0.1", "5"), "/parameters/theta_max/1", says)
+	refused(e.do("POST", "/v1/analyses/ring", `{"nodes":2,"theta_max":5,"keys":[{"key":"a","cost":1}]}`), "/theta_max", says)
+}

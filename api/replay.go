@@ -59,7 +59,9 @@ func readReplay(w http.ResponseWriter, c *call) (*members, error) {
 	for name, text := range said {
 		raw[name] = text
 	}
-	return newMembers(c, raw), nil
+	m := newMembers(c, raw)
+	m.read = true
+	return m, nil
 }
 
 // replayRequest is what is to be planned in place of a plan.

@@ -115,14 +115,14 @@ func TestReplayOthers(t *testing.T) {
 	e.operator("clicks", reported)
 	p := e.planned(1)
 	var out trials
-	e.verb(p.ID, "replay", `{"strategies":["llfd","optimal"],"parameters":{"theta_max":[0,5],"work_budget":70000}}`).
+	e.verb(p.ID, "replay", `{"strategies":["llfd","optimal"],"parameters":{"theta_max":[0,"500%"],"work_budget":70000}}`).
 		want(http.StatusOK).into(&out)
 	if len(out.Results) != 4 || out.Results[1].Parameters.ThetaMax != 5 || out.Results[3].Strategy != "optimal" ||
 		out.Results[2].Parameters.WorkBudget != 70000 {
 		t.Errorf("%+v", out)
 	}
 	// What a trigger held back is planned.
-	e.operator("calm", strings.Replace(reported, "{", `{"trigger":{"theta":9},`, 1))
+	e.operator("calm", strings.Replace(reported, "{", `{"trigger":{"theta":"900%"},`, 1))
 	held := e.do("POST", "/v1/operators/calm/plans", interval(1, "")).want(http.StatusCreated).life()
 	var free struct{ Results []life }
 	e.verb(held.ID, "replay", "").want(http.StatusOK).into(&free)

@@ -283,7 +283,7 @@ func (e *env) loads(id string) []carriedLoad {
 // though nothing else is to be done.
 func TestKeyInTwoReports(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", `{"instances":3,"theta_max":5,"hash":{"function":"reported"},"trigger":{"cooldown_intervals":9}}`)
+	e.operator("clicks", `{"instances":3,"theta_max":"500%","hash":{"function":"reported"},"trigger":{"cooldown_intervals":9}}`)
 	row := func(key string, cost, state, home int) string {
 		return fmt.Sprintf(`{"keys":[{"key":%q,"cost":%d,"state":%d,"hash_instance":%d}]}`, key, cost, state, home)
 	}
@@ -337,7 +337,7 @@ func TestKeyInTwoReports(t *testing.T) {
 // cost there; there is nothing to gather, and nothing to do.
 func TestEmptyShare(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", `{"instances":2,"theta_max":1,"hash":{"function":"reported"}}`)
+	e.operator("clicks", `{"instances":2,"theta_max":"100%","hash":{"function":"reported"}}`)
 	row := func(state int) string {
 		return fmt.Sprintf(`{"keys":[{"key":"a","cost":1,"state":%d,"hash_instance":1}]}`, state)
 	}
@@ -378,7 +378,7 @@ func TestShareAcrossARescale(t *testing.T) {
 	e.report(1, 0, named(stays)).want(http.StatusCreated)
 	e.report(1, 1, named(stays)).want(http.StatusCreated)
 	e.report(1, 2, named(goes)).want(http.StatusCreated)
-	e.do("PUT", "/v1/operators/clicks", `{"instances":2,"theta_max":9,"hash":{"function":"modulo"}}`).want(http.StatusOK)
+	e.do("PUT", "/v1/operators/clicks", `{"instances":2,"theta_max":"900%","hash":{"function":"modulo"}}`).want(http.StatusOK)
 	p := e.planOfReports(1, "").want(http.StatusCreated).plan()
 	e.verb(p.Id, "start", `{"executor":"x"}`).want(http.StatusOK)
 	table := string(e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).body)
@@ -457,7 +457,7 @@ func TestReportsAroundACommit(t *testing.T) {
 // there, though another one has a share of it.
 func TestCarriedReportWhereTheTableIs(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", `{"instances":2,"theta_max":5,"hash":{"function":"reported"}}`)
+	e.operator("clicks", `{"instances":2,"theta_max":"500%","hash":{"function":"reported"}}`)
 	row := func(cost, home int) string {
 		return fmt.Sprintf(`{"keys":[{"key":"a","cost":%d,"state":9,"hash_instance":%d}]}`, cost, home)
 	}

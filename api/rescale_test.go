@@ -180,7 +180,7 @@ func TestInstancesComeAndGo(t *testing.T) {
 // refused.
 func TestRescaleWithoutHomes(t *testing.T) {
 	e := newEnv(t)
-	config := `{"instances":%s,"theta_max":9,"table_limit":1,"hash":{"function":"reported"}}`
+	config := `{"instances":%s,"theta_max":"900%%","table_limit":1,"hash":{"function":"reported"}}`
 	e.operator("clicks", fmt.Sprintf(config, "2"))
 	e.do("PUT", "/v1/operators/clicks", fmt.Sprintf(config, `[{"id":0},{"id":2}]`)).want(http.StatusOK)
 	rows := `{"interval":1,"keys":[{"key":"a","cost":1,"instance":0},{"key":"b","cost":1,"instance":1},

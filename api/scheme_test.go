@@ -652,7 +652,7 @@ func TestSchemeCauses(t *testing.T) {
 		{`"instances":2,"scheme":"ring","theta_max":0,"hash":{"tokens_per_instance":1}`, load(1, heavyFirst(30)...),
 			"no_action", "exhausted"},
 		{`"instances":2,"scheme":"ring","theta_max":0,"ring":{"method":"fitted"}`, load(1, 1000), "no_action", "hot_key"},
-		{`"instances":2,"scheme":"ring","theta_max":0,"trigger":{"theta":100}`, load(1, heavyFirst(30)...),
+		{`"instances":2,"scheme":"ring","theta_max":0,"trigger":{"theta":"10000%"}`, load(1, heavyFirst(30)...),
 			"no_action", "balanced"},
 		{`"instances":1,"scheme":"ranges"`, load(1), "approved", ""},
 		{`"instances":9,"scheme":"ranges","theta_max":0`, load(1, 4, 4, 4), "approved", "hot_key"},

@@ -191,7 +191,7 @@ func TestWhatIfGrid(t *testing.T) {
 	}
 	var many []string
 	for i := range 129 {
-		many = append(many, fmt.Sprint(float64(i)/100))
+		many = append(many, fmt.Sprint(float64(i)/1000))
 	}
 	e.do("POST", "/v1/what-if", body(`{"theta_max":[`+strings.Join(many, ",")+`]}`)).
 		fails(http.StatusUnprocessableEntity, "invalid", "/strategies")

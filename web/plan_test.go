@@ -278,7 +278,7 @@ func TestHeadline(t *testing.T) {
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/approve", "", object{}, nil)
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/commit", "", object{"stopped": true}, nil)
 	tell(t, http.MethodPut, server.URL+"/v1/operators/wide", "", object{
-		"instances": 5, "hash": object{"function": "modulo"}, "theta_max": 3, "table_limit": 0, "require_approval": true,
+		"instances": 5, "hash": object{"function": "modulo"}, "theta_max": "300%", "table_limit": 0, "require_approval": true,
 	}, nil)
 	var keys []object
 	for i := range 40 {

@@ -124,6 +124,7 @@ func TestShares(t *testing.T) {
 		}
 	}
 	for theta, message := range map[string]string{
+		"1":   "--theta-max: 1 without a sign would be 100%: write 100% if that is meant, or 1%",
 		"5":   "--theta-max: 5 without a sign would be 500%: write 500% if that is meant, or 5%",
 		"1.5": "--theta-max: 1.5 without a sign would be 150%: write 150% if that is meant, or 1.5%",
 		"lot": `--theta-max: "lot" is not a share: write 5% or 0.05`,
@@ -134,7 +135,7 @@ func TestShares(t *testing.T) {
 			t.Errorf("--theta-max %s: exit %d, %q; want %q", theta, r.code, r.stderr, message)
 		}
 	}
-	for _, theta := range []string{"1", "500%"} {
+	for _, theta := range []string{"100%", "500%"} {
 		if r := plan(theta); r.code != exitOK || r.stderr != "" {
 			t.Errorf("--theta-max %s: %+v", theta, r)
 		}

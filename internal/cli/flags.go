@@ -44,7 +44,7 @@ func ParseList[T any](text string, parse func(string) (T, error)) (out []T, err 
 	return out, nil
 }
 
-// ParseShare reads a part of something: "0.05" or "5%". Above 1 it needs the sign, so that 5 is
+// ParseShare reads a part of something: "0.05" or "5%". From 1 on it needs the sign, so that 5 is
 // not taken for 500% where 5% is meant. What a negative share or NaN would mean is for the
 // rules of the parameter to tell.
 func ParseShare(text string) (float64, error) {
@@ -56,7 +56,7 @@ func ParseShare(text string) (float64, error) {
 		return 0, fmt.Errorf("%q is not a share: write 5%% or 0.05", s)
 	case signed:
 		x /= 100
-	case x > 1:
+	case x >= 1:
 		return 0, fmt.Errorf("%s without a sign would be %s: write %s if that is meant, or %s%%", s, PercentFlag(x),
 			PercentFlag(x), s)
 	}

@@ -83,6 +83,8 @@ func TestRoundTrips(t *testing.T) {
 		for _, text := range append(slices.Concat(samples[p.Type], p.Words()), p.Text(p.Default)) {
 			if x, err := strconv.ParseFloat(text, 64); err == nil && x > p.Maximum && p.Type == Number {
 				continue
+			} else if p.Unit == Share && x >= 1 {
+				text += "%"
 			}
 			value, err := p.Parse(text)
 			if err != nil {

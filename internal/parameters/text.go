@@ -55,15 +55,17 @@ func (p *Parameter) parse(text string) (any, error) {
 	return text, nil
 }
 
-// parseNumber reads a number; 0.05 and 5% are the same share.
+// parseNumber reads a number; 0.05 and 5% are the same share, and from 1 on it needs the sign.
 func parseNumber(text string, unit Unit, wrong error) (any, error) {
-	digits, percent := strings.CutSuffix(text, "%")
+	digits, signed := strings.CutSuffix(text, "%")
 	x, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	switch {
-	case err != nil, math.IsInf(x, 0), percent && unit != Share:
+	case err != nil, math.IsInf(x, 0), signed && unit != Share:
 		return nil, wrong
-	case percent:
+	case signed:
 		return x / 100, nil
+	case unit == Share && x >= 1:
+		return nil, fmt.Errorf("has no sign, and would be %s: write %[1]s if that is meant, or %s%%", percent(x), digits)
 	}
 	return x, nil
 }
@@ -107,11 +109,14 @@ func (p *Parameter) Text(value any) string {
 	case nil:
 		return p.None
 	case float64:
+		if p.Unit == Share && v >= 1 {
+			return percent(v)
+		}
 		return number(v)
 	case MigrationLimit:
 		switch {
 		case v.Fraction != nil:
-			return strconv.FormatFloat(100**v.Fraction, 'g', percentDigits, 64) + "%"
+			return percent(*v.Fraction)
 		case v.Keys != nil:
 			return strconv.FormatInt(*v.Keys, 10) + "keys"
 		}
@@ -139,5 +144,9 @@ func (p *Parameter) ParseList(text string) ([]any, error) {
 // percentDigits is as exact as percents can be written without showing that they are
 // fractions.
 const percentDigits = 12
+
+func percent(share float64) string {
+	return strconv.FormatFloat(100*share, 'g', percentDigits, 64) + "%"
+}
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

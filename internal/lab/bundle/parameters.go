@@ -75,6 +75,9 @@ func schemaOf(p *parameters.Parameter) []string {
 		add("format: double")
 		add("minimum: %s", scalar(p.Minimum))
 		add("maximum: %s", scalar(p.Maximum))
+		if p.Unit == parameters.Share {
+			add("x-share: true")
+		}
 	case parameters.Integer:
 		add("type: integer")
 		add("format: int%d", bits(p.Maximum))
@@ -99,8 +102,14 @@ func schemaOf(p *parameters.Parameter) []string {
 	case text == "":
 		text = p.Help
 	}
+	if p.Unit == parameters.Share {
+		text += " " + shareDoc
+	}
 	return append(out, described(text)...)
 }
+
+// shareDoc is how requests write a share.
+const shareDoc = "In a request from 1 on a text, `\"500%\"`, and a text with a sign where you like, `\"5%\"`."
 
 // settingLines are a member of an operator's configuration, with its default.
 func settingLines(p *parameters.Parameter) []string {

@@ -39,7 +39,7 @@ func (o *Operation) Read(w http.ResponseWriter, r *http.Request, into any) (bool
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return false, httpkit.Unsupported("This operation takes no Content-Encoding.")
 	}
-	return true, Decode(body, into, "", o.Body())
+	return true, DecodeRequest(body, into, "", o.Body())
 }
 
 // MediaType returns that of a request's body; false: it is none, or text that is not
@@ -48,6 +48,15 @@ func MediaType(r *http.Request) (string, bool) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset, said := params["charset"]
 	return media, err == nil && (!said || strings.EqualFold(charset, "utf-8"))
+}
+
+// DecodeRequest is Decode of what somebody asked, in which shares may have a percent sign.
+func DecodeRequest(text []byte, into any, prefix string, schema *openapi3.Schema) error {
+	text, err := ReadShares(text, schema, prefix)
+	if err != nil {
+		return err
+	}
+	return Decode(text, into, prefix, schema)
 }
 
 // Decode brings JSON text into a Go value: no unknown and no repeated

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -24,6 +25,7 @@ paths:
       parameters:
         - {name: page_size, in: query, schema: {type: integer, format: int64, minimum: 1}}
         - {name: share, in: query, schema: {allOf: [{type: number}], default: 1}}
+        - {name: limits, in: query, explode: false, schema: {type: array, items: {type: number, x-share: true}}}
         - {name: kinds, in: query, style: form, explode: false,
            schema: {type: array, items: {type: string, enum: [a, b]}}}
       requestBody:
@@ -36,6 +38,8 @@ paths:
               required: [name]
               properties:
                 name: {type: string, pattern: '^[a-z]+$', x-words: lower-case letters}
+                limit: {allOf: [{type: number, minimum: 0, x-share: true}], nullable: true}
+                limits: {type: array, items: {oneOf: [{type: number, x-share: true}, {type: boolean}]}}
                 size: {oneOf: [{type: integer}, {type: string}]}
       responses: {"200": {description: Done.}}
 `
@@ -46,6 +50,7 @@ type asked struct {
 	PageSize int64
 	Share    float64
 	Kinds    []string
+	Limits   []float64
 }
 
 // put sends a request through a router to the operation, which reads all of it.
@@ -89,6 +94,18 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestShares: the sign of a share is understood in bodies and queries.
+func TestShares(t *testing.T) {
+	q, said, err := put(t, "/things/7?limits=3%25,0.05,500%25,100%20%25", "application/json",
+		`{"name":"x","limit":"500%","limits":["3 %",0.05,true]}`)
+	if err != nil || !slices.Equal(q.Limits, []float64{0.03, 0.05, 5, 1}) {
+		t.Errorf("%+v, %v", q, err)
+	}
+	if got := fmt.Sprint(said); got != "map[limit:5 limits:[0.03 0.05 true] name:x]" {
+		t.Error(got)
+	}
+}
+
 // TestRefusals: each names its place, and says what would do.
 func TestRefusals(t *testing.T) {
 	const media = "application/json"
@@ -115,6 +132,14 @@ func TestRefusals(t *testing.T) {
 		{"/things/1", media, `{"name":"X"}`, 422, "/name", "must be lower-case letters"},
 		{"/things/1", media, `{"name":"x","sice":1}`, 422, "/sice", `is not a known field; size is`},
 		{"/things/1", media, `{"name":"x","a/~":1}`, 422, "/a~1~0", "is not a known field"},
+		{"/things/1?limits=0.5,3", media, `{}`, 422, "limits", "is a share, and 3 would be 300 %: write 3 % as 0.03, or 300 % as 300%"},
+		{"/things/1?limits=x%25", media, `{}`, 400, "limits", "must be of type array of number"},
+		{"/things/1", media, `{"name":"x","limit":1}`, 422, "/limit",
+			`is a share, and 1 would be 100 %: write 1 % as 0.01, or 100 % as "100%"`},
+		{"/things/1", media, `{"name":"x","limits":[0,7]}`, 422, "/limits/1",
+			`is a share, and 7 would be 700 %: write 7 % as 0.07, or 700 % as "700%"`},
+		{"/things/1", media, `{"name":"x","limit":"-5%"}`, 422, "/limit", "number must be at least 0"},
+		{"/things/1", media, `{"name":"x","limit":"much"}`, 422, "/limit", "must be of type number"},
 		{"/things/1", media, `{"name":"x","size":[]}`, 422, "/size", "must be of type integer or string"},
 	} {
 		_, _, err := put(t, c.target, c.media, c.body)

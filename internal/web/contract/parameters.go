@@ -41,10 +41,14 @@ func (o *Operation) Check(r *http.Request) (Parameters, error) {
 		return Parameters{}, err
 	}
 	httpkit.CoercePageSize(query)
+	numbers, err := o.readShares(query)
+	if err != nil {
+		return Parameters{}, err
+	}
 	clone := r.Clone(r.Context())
 	clone.Body = http.NoBody
 	err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
-		Request: clone, PathParams: path, QueryParams: query, Route: o.route,
+		Request: clone, PathParams: path, QueryParams: numbers, Route: o.route,
 		Options: &openapi3filter.Options{ExcludeRequestBody: true, MultiError: true, SkipSettingDefaults: true,
 			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}, // whoever calls sees to that
 	})
@@ -183,7 +187,10 @@ func valueOf(schema *openapi3.Schema, text string) (v any) {
 	case schema.Type.Is("integer"):
 		v, _ = strconv.ParseInt(text, 10, 64)
 	case schema.Type.Is("number"):
-		v, _ = strconv.ParseFloat(text, 64)
+		share, ok := shareOf(text)
+		if v = share; !ok {
+			v, _ = strconv.ParseFloat(text, 64)
+		}
 	case schema.Type.Is("boolean"):
 		v, _ = strconv.ParseBool(text)
 	default:

@@ -1661,7 +1661,7 @@ type AnalysisOperator = OperatorName
 // AnalysisSeed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
 type AnalysisSeed = int64
 
-// AnalysisThetaMax The tolerance θ_max.
+// AnalysisThetaMax The tolerance θ_max, as `theta_max` of an operator.
 type AnalysisThetaMax = float64
 
 // AnalysisTop The greatest length of each list of keys, arcs, events, transfers and owners.
@@ -2782,7 +2782,8 @@ type Operator struct {
 	// TableVersion The version of the committed routing table.
 	TableVersion int64 `json:"table_version"`
 
-	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
+	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load. In a request
+	// from 1 on a text, `"500%"`, and a text with a sign where you like, `"5%"`.
 	ThetaMax ThetaMax `json:"theta_max"`
 
 	// ThetaMin How far the load of an instance may stay below what it can have: at least `least_load`, which is
@@ -2790,7 +2791,8 @@ type Operator struct {
 	// less for the others. When loads and table are within their limits, keys are pulled to instances below that,
 	// as far as `theta_max`, the table limit and the migration limit allow; no plan is withheld because that is not
 	// far enough, see `unfilled`. `balanced` and `trigger` are about overload alone. null: no instance is filled,
-	// but for those that were added, see `filling`.
+	// but for those that were added, see `filling`. In a request from 1 on a text, `"500%"`, and a text with a sign
+	// where you like, `"5%"`.
 	ThetaMin *ThetaMin `json:"theta_min,omitempty"`
 
 	// TransferRate How much state an instance sends, and receives, in a second, in the unit of state. Batches of plans then say how long they take.
@@ -2905,7 +2907,8 @@ type OperatorConfiguration struct {
 	// less for the others. When loads and table are within their limits, keys are pulled to instances below that,
 	// as far as `theta_max`, the table limit and the migration limit allow; no plan is withheld because that is not
 	// far enough, see `unfilled`. `balanced` and `trigger` are about overload alone. null: no instance is filled,
-	// but for those that were added, see `filling`.
+	// but for those that were added, see `filling`. In a request from 1 on a text, `"500%"`, and a text with a sign
+	// where you like, `"5%"`.
 	ThetaMin *ThetaMin `json:"theta_min,omitempty"`
 
 	// TransferRate How much state an instance sends, and receives, in a second, in the unit of state. Batches of plans then say how long they take.
@@ -3484,7 +3487,8 @@ type Parameters struct {
 	// TableLimit The greatest size of the routing table, in entries. null stands for none.
 	TableLimit *TableLimit `json:"table_limit"`
 
-	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
+	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load. In a request
+	// from 1 on a text, `"500%"`, and a text with a sign where you like, `"5%"`.
 	ThetaMax ThetaMax `json:"theta_max"`
 
 	// ThetaMin How far the load of an instance may stay below what it can have: at least `least_load`, which is
@@ -3492,7 +3496,8 @@ type Parameters struct {
 	// less for the others. When loads and table are within their limits, keys are pulled to instances below that,
 	// as far as `theta_max`, the table limit and the migration limit allow; no plan is withheld because that is not
 	// far enough, see `unfilled`. `balanced` and `trigger` are about overload alone. null: no instance is filled,
-	// but for those that were added, see `filling`.
+	// but for those that were added, see `filling`. In a request from 1 on a text, `"500%"`, and a text with a sign
+	// where you like, `"5%"`.
 	ThetaMin *ThetaMin `json:"theta_min,omitempty"`
 
 	// WorkBudget Bounds the work of a plan, in the units of `work_units`; 0 is no bound. A strategy that has a complete plan
@@ -3651,7 +3656,8 @@ type PkgParameters struct {
 	// Pkg The parameters of scheme `pkg`.
 	Pkg PkgOptions `json:"pkg"`
 
-	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
+	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load. In a request
+	// from 1 on a text, `"500%"`, and a text with a sign where you like, `"5%"`.
 	ThetaMax ThetaMax `json:"theta_max"`
 }
 
@@ -4550,7 +4556,8 @@ type RangesParameters struct {
 	// Ranges The parameters of scheme `ranges`.
 	Ranges RangesOptions `json:"ranges"`
 
-	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
+	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load. In a request
+	// from 1 on a text, `"500%"`, and a text with a sign where you like, `"5%"`.
 	ThetaMax ThetaMax `json:"theta_max"`
 }
 
@@ -4704,7 +4711,7 @@ type RangesRequest struct {
 	// TableFollowers A table has about the square of it in rows.
 	TableFollowers *RangesTableFollowers `json:"table_followers,omitempty"`
 
-	// ThetaMax The tolerance θ_max.
+	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
 	ThetaMax *AnalysisThetaMax `json:"theta_max,omitempty"`
 
 	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
@@ -5305,7 +5312,8 @@ type RingParameters struct {
 	// Ring The parameters of scheme `ring`.
 	Ring RingOptions `json:"ring"`
 
-	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
+	// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load. In a request
+	// from 1 on a text, `"500%"`, and a text with a sign where you like, `"5%"`.
 	ThetaMax ThetaMax `json:"theta_max"`
 }
 
@@ -5484,7 +5492,7 @@ type RingRequest struct {
 	// Tau τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest.
 	Tau *RingTau `json:"tau,omitempty"`
 
-	// ThetaMax The tolerance θ_max.
+	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
 	ThetaMax *AnalysisThetaMax `json:"theta_max,omitempty"`
 
 	// Timing How long each action of a simulation takes, in ticks of no particular length.
@@ -6075,7 +6083,7 @@ type SchemesRequest struct {
 	// TableLimit The greatest size of the routing table, in entries. null stands for none.
 	TableLimit *TableLimit `json:"table_limit,omitempty"`
 
-	// ThetaMax The tolerance θ_max.
+	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
 	ThetaMax *AnalysisThetaMax `json:"theta_max,omitempty"`
 
 	// TokensPerInstance Tokens of each instance on the ring.
@@ -6383,7 +6391,8 @@ type TargetInstances = int32
 // Theta The largest relative overload of an instance, load over fair load minus 1.
 type Theta = Comparison
 
-// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load.
+// ThetaMax The tolerance θ_max, a share such as 5%: an instance may carry (1+θ_max) times its fair load. In a request
+// from 1 on a text, `"500%"`, and a text with a sign where you like, `"5%"`.
 type ThetaMax = float64
 
 // ThetaMin How far the load of an instance may stay below what it can have: at least `least_load`, which is
@@ -6391,7 +6400,8 @@ type ThetaMax = float64
 // less for the others. When loads and table are within their limits, keys are pulled to instances below that,
 // as far as `theta_max`, the table limit and the migration limit allow; no plan is withheld because that is not
 // far enough, see `unfilled`. `balanced` and `trigger` are about overload alone. null: no instance is filled,
-// but for those that were added, see `filling`.
+// but for those that were added, see `filling`. In a request from 1 on a text, `"500%"`, and a text with a sign
+// where you like, `"5%"`.
 type ThetaMin = float64
 
 // ThetaSpread How a θ was distributed over intervals; null where there are none.
