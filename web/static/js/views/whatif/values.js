@@ -34,7 +34,12 @@ function migrationLimit(text) {
 /** How the text of a value is read, by the type of the parameter; undefined is no such value. */
 /** @type {Record<API['ParameterInfo']['type'], (text: string, p: API['ParameterInfo']) => any>} */
 const readers = {
-  number: (text, p) => bounded((p.unit === 'share' ? share : number)(text), p),
+  number: (text, p) => {
+    if (p.unit !== 'share') return bounded(number(text), p)
+    const x = bounded(share(text), p)
+    if (x === undefined || x < 1) return x
+    return text.endsWith('%') ? text : undefined // 5 may be meant as 5 %
+  },
   integer: (text, p) => {
     const x = bounded(number(text), p)
     return Number.isInteger(x) && (!p.powers_of_two || Number.isInteger(Math.log2(x || 1))) ? x : undefined
