@@ -174,14 +174,14 @@ func allDrifts() []drift {
 // The duration is what the solver may take for each, in each of two formulations.
 func TestSolverOracle(t *testing.T) {
 	milp.Require(t)
-	drifts, limits := gateDrifts, milp.Limits{Time: 5 * time.Second}
+	drifts, limit := gateDrifts, 5*time.Second
 	whole := os.Getenv("PLANNERD_MILP") != ""
 	if whole {
 		d, err := time.ParseDuration(os.Getenv("PLANNERD_MILP"))
 		if err != nil {
 			t.Fatalf("PLANNERD_MILP is no duration: %v", err)
 		}
-		drifts, limits.Time = allDrifts(), d
+		drifts, limit = allDrifts(), d
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -189,11 +189,11 @@ func TestSolverOracle(t *testing.T) {
 		"optimum\ttime\tspeed-up\t")
 	var rows []comparison
 	for _, d := range drifts {
-		x := compareWithSolver(t, d, limits)
+		x := compareWithSolver(t, d, limit)
 		x.print(w)
 		rows = append(rows, x)
 		if whole {
-			t.Log(d, x.solver.Status)
+			t.Log(d, x.solver.status)
 		}
 	}
 	w.Flush()
@@ -204,16 +204,16 @@ func TestSolverOracle(t *testing.T) {
 // comparison is the solver's answer to a case beside that of strategy optimal.
 type comparison struct {
 	name   string
-	solver milp.Result
+	solver solved
 	plan   *planner.Plan // certificate tight
 	time   time.Duration // of planning with certificate fast, the least of three
 }
 
-func compareWithSolver(t *testing.T, d drift, limits milp.Limits) comparison {
+func compareWithSolver(t *testing.T, d drift, limit time.Duration) comparison {
 	t.Helper()
 	s, o := d.snapshot(t), d.options()
 	x := comparison{name: d.String()}
-	x.solve(t, s, o, limits)
+	x.solve(t, s, o, limit)
 	o.Certificate = planner.CertificateFast
 	var fast *planner.Plan
 	for n := range 3 {
@@ -235,28 +235,27 @@ func compareWithSolver(t *testing.T, d drift, limits milp.Limits) comparison {
 }
 
 // solve lets the solver try both formulations, and takes the better answer.
-func (x *comparison) solve(t *testing.T, s *planner.Snapshot, o planner.Options, limits milp.Limits) {
+func (x *comparison) solve(t *testing.T, s *planner.Snapshot, o planner.Options, limit time.Duration) {
 	t.Helper()
 	var err error
-	if x.solver, err = milp.Solve(t.Context(), s, o, limits); err != nil {
+	if x.solver, err = solveWith(t.Context(), s, o, limit, false); err != nil {
 		t.Fatalf("%s: %v", x.name, err)
 	}
-	if x.proven() || x.solver.Status == milp.Infeasible {
+	if x.proven() || x.solver.status == milp.Infeasible {
 		return
 	}
 	first := x.solver
-	limits.Merge = true
-	if x.solver, err = milp.Solve(t.Context(), s, o, limits); err != nil {
+	if x.solver, err = solveWith(t.Context(), s, o, limit, true); err != nil {
 		t.Fatalf("%s: %v", x.name, err)
 	}
-	if x.proven() || x.solver.Status == milp.Infeasible {
+	if x.proven() || x.solver.status == milp.Infeasible {
 		return
 	}
-	bound := max(first.Bound, x.solver.Bound)
-	if x.solver.Assignment == nil || first.Assignment != nil && first.Objective < x.solver.Objective {
+	bound := max(first.bound, x.solver.bound)
+	if x.solver.assignment == nil || first.assignment != nil && first.objective < x.solver.objective {
 		x.solver = first
 	}
-	x.solver.Bound = bound
+	x.solver.bound = bound
 }
 
 // judge holds a plan and its certificate against what the solver has proven.
@@ -265,19 +264,19 @@ func (x *comparison) judge(t *testing.T, p *planner.Plan) {
 	what := fmt.Sprintf("%s, %s, certificate %s", x.name, p.Strategy, p.Options.Certificate)
 	c := p.Certificate
 	met := plannertest.ScoreOf(p.Snapshot, p.Options, plannertest.AssignmentOf(p)).Violated == 0
-	found := x.solver.Assignment != nil
+	found := x.solver.assignment != nil
 	switch {
 	case c == nil:
 		t.Errorf("%s: no certificate", what)
 		return
 	case c.Infeasible && (found || met):
-		t.Errorf("%s: called infeasible, but the solver has %v", what, x.solver.Objective)
-	case found && c.LowerBound > x.solver.Objective*(1+1e-12):
-		t.Errorf("%s: lower bound %v, but the solver has %v", what, c.LowerBound, x.solver.Objective)
-	case x.solver.Status == milp.Infeasible && met:
+		t.Errorf("%s: called infeasible, but the solver has %v", what, x.solver.objective)
+	case found && c.LowerBound > x.solver.objective*(1+1e-12):
+		t.Errorf("%s: lower bound %v, but the solver has %v", what, c.LowerBound, x.solver.objective)
+	case x.solver.status == milp.Infeasible && met:
 		t.Errorf("%s: meets all constraints, which the solver says is impossible", what)
-	case met && p.Migration.Objective < x.solver.Bound*(1-1e-6):
-		t.Errorf("%s: objective %v below the solver's bound %v", what, p.Migration.Objective, x.solver.Bound)
+	case met && p.Migration.Objective < x.solver.bound*(1-1e-6):
+		t.Errorf("%s: objective %v below the solver's bound %v", what, p.Migration.Objective, x.solver.bound)
 	}
 	if err := judgeGap(c, p.Migration.Objective, met); err != nil {
 		t.Errorf("%s: %v", what, err)
@@ -286,33 +285,33 @@ func (x *comparison) judge(t *testing.T, p *planner.Plan) {
 
 // ratio is the objective of strategy optimal to the optimum; 1 when both are 0.
 func (x *comparison) ratio() float64 {
-	if x.solver.Objective == x.plan.Migration.Objective {
+	if x.solver.objective == x.plan.Migration.Objective {
 		return 1
 	}
-	return x.plan.Migration.Objective / x.solver.Objective
+	return x.plan.Migration.Objective / x.solver.objective
 }
 
-func (x *comparison) proven() bool { return x.solver.Status == milp.Optimal }
+func (x *comparison) proven() bool { return x.solver.status == milp.Optimal }
 
-func (x *comparison) speedUp() float64 { return x.solver.Time.Seconds() / x.time.Seconds() }
+func (x *comparison) speedUp() float64 { return x.solver.time.Seconds() / x.time.Seconds() }
 
 func (x *comparison) print(w *tabwriter.Writer) {
-	fmt.Fprintf(w, "%s\t%s\t", x.name, x.solver.Status)
-	if x.solver.Assignment == nil {
+	fmt.Fprintf(w, "%s\t%s\t", x.name, x.solver.status)
+	if x.solver.assignment == nil {
 		fmt.Fprint(w, "—\t")
 	} else {
-		fmt.Fprintf(w, "%.0f\t", x.solver.Objective)
+		fmt.Fprintf(w, "%.0f\t", x.solver.objective)
 	}
-	fmt.Fprintf(w, "%.1f\t%s\t%.0f\t", x.solver.Bound, x.solver.Time.Round(time.Millisecond), x.plan.Migration.Objective)
-	if x.solver.Assignment == nil {
+	fmt.Fprintf(w, "%.1f\t%s\t%.0f\t", x.solver.bound, x.solver.time.Round(time.Millisecond), x.plan.Migration.Objective)
+	if x.solver.assignment == nil {
 		fmt.Fprint(w, "—\t")
 	} else {
 		fmt.Fprintf(w, "%.4f\t", x.ratio())
 	}
 	bound := x.plan.Certificate.LowerBound
 	fmt.Fprintf(w, "%.1f\t", bound)
-	if x.proven() && x.solver.Objective > 0 {
-		fmt.Fprintf(w, "%.4f\t", bound/x.solver.Objective)
+	if x.proven() && x.solver.objective > 0 {
+		fmt.Fprintf(w, "%.4f\t", bound/x.solver.objective)
 	} else {
 		fmt.Fprint(w, "—\t")
 	}

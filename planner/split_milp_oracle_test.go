@@ -231,11 +231,11 @@ func (x *splitSearch) solve(t *testing.T, limit time.Duration, merges int) (stat
 	if !math.IsInf(table, 1) {
 		p.AtMost(table, entries)
 	}
-	status, value, bound, err := p.Solve(t.Context(), limit)
+	best, err := p.Solve(t.Context(), limit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return status, value, bound
+	return best.Status, best.Objective, best.Bound
 }
 
 // divide formulates a hot key. As it fits nowhere, it has two parts at least, each of which

@@ -61,12 +61,7 @@ func (h *History) Bracket(caps Caps, policy Tables, effort Effort) Bracket {
 		known = 1
 	}
 	a.climb(effort.stepsOn(p), known)
-	clear(s.open)
-	for _, t := range a.lastDropped() {
-		s.open[t] = true
-	}
 	s.reset()
-	s.openMore(caps.Broken - len(a.dropped))
 	s.attempt(a.best, effort.Attempts)
 	b := Bracket{Bound: a.bound, Proven: p.table == nil}
 	if !math.IsInf(s.least, 1) {
@@ -75,8 +70,7 @@ func (h *History) Bracket(caps Caps, policy Tables, effort Effort) Bracket {
 	return b
 }
 
-// follow takes the paths of a policy, and opens intervals that it breaks as far as they may
-// be.
+// follow takes the paths of a policy.
 func (s *search) follow(h *History, policy Tables) {
 	for i := range s.paths {
 		x := &s.paths[i]
@@ -85,23 +79,6 @@ func (s *search) follow(h *History, policy Tables) {
 		}
 	}
 	s.sum()
-	s.openMore(s.broken)
-}
-
-// openMore opens so many intervals more, if there are as many whose caps are broken: those
-// of the greatest excess.
-func (s *search) openMore(n int) {
-	for range n {
-		worst, most := -1, 0.0
-		for i := range s.load {
-			if t := i / s.instances; s.bounded[t] && !s.open[t] && s.excess(i) > most {
-				worst, most = t, s.excess(i)
-			}
-		}
-		if worst >= 0 {
-			s.open[worst] = true
-		}
-	}
 }
 
 // reset begins anew, with all keys at their starts.
@@ -113,10 +90,4 @@ func (s *search) reset() {
 		}
 	}
 	s.sum()
-}
-
-// lastDropped are the intervals that the best prices give up.
-func (a *ascent) lastDropped() []int {
-	a.give(a.best)
-	return a.dropped
 }

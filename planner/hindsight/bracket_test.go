@@ -77,18 +77,6 @@ func TestFixedLoad(t *testing.T) {
 	}
 }
 
-// An interval that may be broken is one that would need movement, whatever the policy did.
-func TestBroken(t *testing.T) {
-	s := two([][]float64{{1, 0}, {1, 1}, {1, 0}}, [][]float64{{1, 1}, {1, 1}, {1, 1}})
-	s.home, s.start = []int{0, 0}, []int{0, 0}
-	s.policy = [][]int{{0, 0}, {0, 1}, {0, 0}}
-	s.caps.Broken = 1
-	s.residual[0], s.residual[2] = []float64{0, 1}, []float64{0, 1}
-	if b := s.bracket(0.2); b.Found == nil || *b.Found != 0 || b.Bound != 0 {
-		t.Errorf("%+v, want 0", b)
-	}
-}
-
 // The profile of a policy that is more even than it has to be is the θ_max.
 func TestProfile(t *testing.T) {
 	s := two([][]float64{{1, 1}, {1, 1}, {1, 1}}, [][]float64{{1, 3}, {1, 3}, {1, 3}})
@@ -139,11 +127,6 @@ func TestFigures(t *testing.T) {
 	for range 100 {
 		s := tiny(r)
 		h, tables := s.history(r)
-		for i, moved := range h.Moved(tables) {
-			if want := s.moved(i, s.policy[i], s.policy[i+1]); math.Abs(moved-want) > 1e-12 {
-				t.Fatalf("interval %d: moved %v, want %v", i, moved, want)
-			}
-		}
 		for i, theta := range h.Theta(tables) {
 			if want := s.theta(i, s.policy[i]); math.Abs(theta-want) > 1e-9 {
 				t.Fatalf("interval %d: θ %v, want %v", i, theta, want)

@@ -12,8 +12,6 @@ type Caps struct {
 	First int
 	// Warmup is the first interval that is held to them. No key can move up to First.
 	Warmup int
-	// Broken is how many intervals may have any loads.
-	Broken int
 }
 
 // Profile are the caps that a policy met: theta_max, or what it realised where that is

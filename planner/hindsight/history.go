@@ -188,20 +188,6 @@ func (h *History) at(tables Tables, t int, key int32) int32 {
 	return h.home[key]
 }
 
-// Moved is the share of all state that the plan after each interval moves, but for the
-// last interval: the step from its table to the next one. Their sum is M.
-func (h *History) Moved(tables Tables) []float64 {
-	moved := make([]float64, max(0, h.Len()-1))
-	for t := range moved {
-		for _, r := range h.intervals[t].rows {
-			if r.state > 0 && h.at(tables, t, r.key) != h.at(tables, t+1, r.key) {
-				moved[t] += r.state
-			}
-		}
-	}
-	return moved
-}
-
 // Theta is the overload that each interval had under its table.
 func (h *History) Theta(tables Tables) []float64 {
 	theta := make([]float64, h.Len())

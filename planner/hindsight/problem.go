@@ -17,7 +17,6 @@ type problem struct {
 	bounded              []bool    // by interval: its loads are
 	table                []int64   // by interval; nil: no limit
 	movable              []float64 // by interval: the cost that is not fixed
-	broken               int
 
 	paths []path
 	steps []step
@@ -41,7 +40,7 @@ type step struct {
 // problem prepares the stream for caps. start is where a key is in the first interval that counts.
 func (h *History) problem(caps Caps, start func(key int32) int32) *problem {
 	p := &problem{
-		intervals: h.Len(), instances: len(h.fair), table: caps.Table, broken: caps.Broken,
+		intervals: h.Len(), instances: len(h.fair), table: caps.Table,
 		bounded: make([]bool, h.Len()), movable: make([]float64, h.Len()),
 		room: make([]float64, h.Len()*len(h.fair)),
 	}

@@ -1,9 +1,6 @@
 package hindsight
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // prices are those of load, by interval and instance, and of table entries, by interval.
 // They are not negative. Those of what has no limit are 0.
@@ -31,16 +28,13 @@ type relaxation struct {
 	entries []float64 // by interval: the entries then
 	keeps   prices    // what the keys' paths need, less the limits: the supergradient
 	saving  []float64 // by interval and start: how much less a cost pays where it is cheapest
-	spread  []float64 // by interval: R_t, the most that its loads can contribute
-	dropped []int     // the intervals that are given up: those of the greatest spread
 	at      []int32   // scratch
 }
 
 func newRelaxation(p *problem) *relaxation {
 	r := &relaxation{
 		problem: p, walk: newWalk(p), stays: make([]float64, len(p.room)), entries: make([]float64, p.intervals),
-		keeps: newPrices(p), saving: make([]float64, len(p.room)), spread: make([]float64, p.intervals),
-		at: make([]int32, p.most),
+		keeps: newPrices(p), saving: make([]float64, len(p.room)), at: make([]int32, p.most),
 	}
 	for _, x := range p.paths {
 		for _, s := range p.steps[x.from:x.to] {
@@ -77,8 +71,6 @@ func (r *relaxation) evaluate(y prices) float64 {
 		r.walk.trace(steps, r.at)
 		r.follow(x, steps)
 	}
-	given, most := r.give(y)
-	value, magnitude = value-given, magnitude+most
 	terms := float64(len(r.paths) + len(r.room) + 8*r.most + 64)
 	return value - float64(terms*0x1p-51*magnitude)
 }
@@ -191,40 +183,4 @@ func (r *relaxation) follow(x *path, steps []step) {
 			}
 		}
 	}
-}
-
-// give gives up the caps of the intervals that contribute most: without the rows of an
-// interval the paths are cheaper by at most what its movable cost pays where that is
-// dearest, and the caps are not refunded.
-func (r *relaxation) give(y prices) (given, magnitude float64) {
-	r.dropped = r.dropped[:0]
-	if r.broken == 0 {
-		return 0, 0
-	}
-	for t := range r.intervals {
-		row := y.load[t*r.instances : (t+1)*r.instances]
-		r.spread[t] = r.movable[t] * slices.Max(row)
-		for d, u := range row {
-			r.spread[t] -= float64(u * r.room[t*r.instances+d])
-		}
-		if r.spread[t] > 0 {
-			r.dropped = append(r.dropped, t)
-		}
-	}
-	slices.SortFunc(r.dropped, func(a, b int) int { return cmp.Or(cmp.Compare(r.spread[b], r.spread[a]), a-b) })
-	r.dropped = r.dropped[:min(r.broken, len(r.dropped))]
-	for _, t := range r.dropped {
-		row := y.load[t*r.instances : (t+1)*r.instances]
-		dearest := slices.Index(row, slices.Max(row))
-		given += r.spread[t]
-		magnitude += float64(r.movable[t] * row[dearest])
-		for d := range row {
-			i := t*r.instances + d
-			r.keeps.load[i] += r.room[i]
-			if d == dearest {
-				r.keeps.load[i] -= r.movable[t]
-			}
-		}
-	}
-	return given, magnitude
 }

@@ -16,7 +16,7 @@ func TestRoundedDown(t *testing.T) {
 		h := NewHistory(planner.Configuration{Instances: []planner.Instance{
 			{ID: 0, Capacity: 1}, {ID: 1, Capacity: 0.7}, {ID: 2, Capacity: 1.9}}})
 		const intervals = 5
-		caps := Caps{Theta: make([]float64, intervals), Broken: n % 3}
+		caps := Caps{Theta: make([]float64, intervals)}
 		for t := range intervals {
 			s := &planner.Statistics{Keys: planner.NewKeys(0)}
 			for k := range 6 {
@@ -89,32 +89,12 @@ func exactValue(p *problem, y prices) *big.Float {
 		}
 		sum.Add(sum, least)
 	}
-	var spreads []*big.Float
 	for t := range p.intervals {
-		spread := exact(0)
 		for d := range p.instances {
 			i := t*p.instances + d
 			sum.Sub(sum, product(y.load[i], p.room[i]))
-			spread.Sub(spread, product(y.load[i], p.room[i]))
 		}
-		dearest := 0.0
-		for _, u := range y.load[t*p.instances : (t+1)*p.instances] {
-			dearest = max(dearest, u)
-		}
-		spreads = append(spreads, spread.Add(spread, product(p.movable[t], dearest)))
 		sum.Sub(sum, product(y.table[t], float64(p.table[t])))
-	}
-	for range p.broken {
-		most := 0
-		for i, x := range spreads {
-			if x.Cmp(spreads[most]) > 0 {
-				most = i
-			}
-		}
-		if spreads[most].Sign() > 0 {
-			sum.Sub(sum, spreads[most])
-			spreads[most] = exact(0)
-		}
 	}
 	return sum
 }

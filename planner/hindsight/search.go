@@ -74,10 +74,10 @@ func (q *sequence) excess(i int) float64 { return q.load[i] - q.room[i] - nearly
 // nearly is less than the tolerance, of a load; more than what sums of many changes lose.
 const nearly = 1e-12
 
-// feasible reports whether all caps are met, but for those of given intervals.
-func (q *sequence) feasible(open []bool) bool {
+// feasible reports whether all caps are met.
+func (q *sequence) feasible() bool {
 	for i := range q.load {
-		if t := i / q.instances; q.bounded[t] && !open[t] && q.excess(i) > 0 {
+		if q.bounded[i/q.instances] && q.excess(i) > 0 {
 			return false
 		}
 	}
@@ -101,18 +101,16 @@ func (q *sequence) bounds() (all []int) {
 type search struct {
 	*sequence
 	walk            *walk
-	open            []bool    // by interval: its caps may be broken
 	penalty         []float64 // by interval and instance; of a load above its cap
 	entry           []float64 // by interval: of an entry above the limit
 	step, entryStep float64
 	closed          bool    // what exceeds a cap is out of the question
-	found           []int32 // the best sequence within the caps
-	least           float64 // what it moves; +∞: none
+	least           float64 // what the best sequence within the caps moves; +∞: none
 }
 
 func newSearch(p *problem) *search {
 	return &search{
-		sequence: newSequence(p), walk: newWalk(p), open: make([]bool, p.intervals),
+		sequence: newSequence(p), walk: newWalk(p),
 		penalty: make([]float64, len(p.room)), entry: make([]float64, p.intervals), least: math.Inf(1),
 	}
 }
@@ -129,7 +127,7 @@ func (s *search) price(x *path, y *step, cost []float64) {
 	for d := range cost {
 		i := t*s.instances + d
 		cost[d] = 0
-		if over := s.load[i] + y.cost - s.room[i] - nearly; over > 0 && y.cost > 0 && !s.open[t] {
+		if over := s.load[i] + y.cost - s.room[i] - nearly; over > 0 && y.cost > 0 {
 			if cost[d] = math.Inf(1); !s.closed {
 				cost[d] = s.penalty[i] * min(over, y.cost)
 			}
@@ -184,7 +182,7 @@ func (s *search) exceeds(x *path) bool {
 		if s.table != nil && s.at[j] != x.home && s.entries[t] > s.table[t] {
 			return true
 		}
-		if !s.open[t] && s.steps[j].cost > 0 && s.excess(t*s.instances+int(s.at[j])) > 0 {
+		if s.steps[j].cost > 0 && s.excess(t*s.instances+int(s.at[j])) > 0 {
 			return true
 		}
 	}
@@ -195,7 +193,7 @@ func (s *search) exceeds(x *path) bool {
 // the best. It reports false if it is not within the caps.
 func (s *search) settle() bool {
 	s.sum()
-	if !s.feasible(s.open) {
+	if !s.feasible() {
 		return false
 	}
 	s.closed = true
@@ -206,7 +204,7 @@ func (s *search) settle() bool {
 	}
 	s.closed = false
 	if moved := s.moved(); moved < s.least {
-		s.least, s.found = moved, slices.Clone(s.at)
+		s.least = moved
 	}
 	return true
 }

@@ -222,27 +222,20 @@ func (s *stream) total() (m float64) {
 // step from every assignment to every other.
 func (s *stream) least(looser float64) float64 {
 	all := s.assignments()
-	broken := s.caps.Broken + 1
-	least := map[[2]int]float64{{s.number(s.start), 0}: 0} // by assignment and broken intervals
+	least := map[int]float64{s.number(s.start): 0} // by assignment
 	for t := s.caps.First + 1; t < len(s.cost); t++ {
-		next := map[[2]int]float64{}
+		next := map[int]float64{}
 		for to, at := range all {
-			bounded, used := t >= s.caps.Warmup, 0
-			if bounded && !s.tableWithin(t, at) {
+			if t >= s.caps.Warmup && !(s.tableWithin(t, at) && s.within(t, at, looser)) {
 				continue
 			}
-			if bounded && !s.within(t, at, looser) {
-				used = 1
-			}
 			for before, m := range least {
-				n := before[1] + used
-				if n >= broken || !s.reachable(t, all[before[0]], at) {
+				if !s.reachable(t, all[before], at) {
 					continue
 				}
-				state := [2]int{to, n}
-				m += s.moved(t-1, all[before[0]], at)
-				if old, known := next[state]; !known || m < old {
-					next[state] = m
+				m += s.moved(t-1, all[before], at)
+				if old, known := next[to]; !known || m < old {
+					next[to] = m
 				}
 			}
 		}

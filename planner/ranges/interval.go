@@ -22,19 +22,6 @@ func (v Interval) Contains(key []byte) bool {
 // below reports whether a key lies below an upper end.
 func below(key, high []byte) bool { return high == nil || bytes.Compare(key, high) < 0 }
 
-// compareEnds orders upper ends.
-func compareEnds(a, b []byte) int {
-	switch {
-	case a == nil && b == nil:
-		return 0
-	case a == nil:
-		return 1
-	case b == nil:
-		return -1
-	}
-	return bytes.Compare(a, b)
-}
-
 // Owner begins an interval of the key space: it ends where the next one begins.
 type Owner struct {
 	Low      []byte // the least key of the interval
@@ -94,17 +81,6 @@ func (o Owners) At(key []byte) int {
 	return i - 1
 }
 
-// Of returns the intervals of a follower, in order.
-func (o Owners) Of(follower int32) []Interval {
-	var own []Interval
-	for i, x := range o {
-		if x.Follower == follower {
-			own = append(own, o.Interval(i))
-		}
-	}
-	return own
-}
-
 // appendOwner adds an interval, which begins where the last one ends, unless it
 // merely goes on with it.
 func (o Owners) appendOwner(low []byte, follower int32) Owners {
@@ -112,43 +88,4 @@ func (o Owners) appendOwner(low []byte, follower int32) Owners {
 		return o
 	}
 	return append(o, Owner{low, follower})
-}
-
-// ErrNotOwned is returned when transfers do not fit the owners they are applied to.
-var ErrNotOwned error = planner.Invalid("Transfers", "must come from the follower that owns the interval")
-
-// Apply returns the owners after transfers, which are disjoint and each of which
-// comes from the follower that owns all of its interval. Otherwise it returns
-// [ErrNotOwned]. It is how a planned difference is carried out.
-func (o Owners) Apply(transfers []Transfer) (Owners, error) {
-	sorted := slices.Clone(transfers)
-	slices.SortFunc(sorted, func(a, b Transfer) int { return bytes.Compare(a.Interval.Low, b.Interval.Low) })
-	var after Owners
-	next := 0
-	for i, x := range o {
-		v := o.Interval(i)
-		for low := v.Low; ; {
-			if next == len(sorted) || !below(sorted[next].Interval.Low, v.High) {
-				after = after.appendOwner(low, x.Follower)
-				break
-			}
-			t := sorted[next]
-			if t.From != x.Follower || bytes.Compare(t.Interval.Low, low) < 0 || compareEnds(t.Interval.High, v.High) > 0 ||
-				!below(t.Interval.Low, t.Interval.High) {
-				return nil, ErrNotOwned
-			}
-			if !bytes.Equal(low, t.Interval.Low) {
-				after = after.appendOwner(low, x.Follower)
-			}
-			after = after.appendOwner(t.Interval.Low, t.To)
-			next++
-			if low = t.Interval.High; compareEnds(low, v.High) == 0 {
-				break
-			}
-		}
-	}
-	if next < len(sorted) {
-		return nil, ErrNotOwned
-	}
-	return after, nil
 }

@@ -69,7 +69,7 @@ type Division struct {
 	Options   Options // with defaults filled in, without Stop
 	Followers []Follower
 	// Before and After are the old and the new owners. Transfers is what differs, in
-	// the order of the key space: Before.Apply(Transfers) is After. There are none if
+	// the order of the key space. There are none if
 	// nobody owned anything before.
 	Before, After Owners
 	Transfers     []Transfer

@@ -111,7 +111,7 @@ func TestSharesAreWithinTheirErrors(t *testing.T) {
 				}
 				for i, l := range p.Loads {
 					share := 0.0
-					for _, v := range p.After.Of(f[i].ID) {
+					for _, v := range p.After.of(f[i].ID) {
 						share += truth.Share(v)
 					}
 					if off := math.Abs(share - l.After); off > l.AfterError+1e-9 {

@@ -38,17 +38,12 @@ func (a Arc) Length() uint64 {
 	return uint64(a.End - a.Start) // modulo 2³²: wrapping round
 }
 
-// Contains reports whether position p lies on the arc.
-func (a Arc) Contains(p uint32) bool {
-	return a.Start == a.End || p-a.Start-1 < a.End-a.Start
-}
-
 // Change turns one ring into another.
 type Change struct {
 	// Before and After are the nodes, in ascending order of ID.
 	Before, After []Node
 	// Added and Removed are the tokens that only one of the rings has, by node,
-	// then index. [Apply] carries them out.
+	// then index.
 	Added, Removed []Token
 	// Arcs are what changes its owner: the fewest arcs possible, in ascending order
 	// of End.
@@ -132,63 +127,6 @@ func movedArcs(old, now []Token) []Arc {
 		arcs = arcs[:last]
 	}
 	return arcs
-}
-
-// Apply carries out a change of tokens: it returns nodes with those added and
-// without those removed, in ascending order of ID, without nodes that are left
-// with no token. Only Node and Index of a token count, their order does not. The
-// error, a [planner.InputError] of field "added" or "removed" and the row of a
-// token, says that a node does not have a token that is removed, has one already
-// that is added, or would not hold tokens 0…T−1.
-func Apply(nodes []Node, added, removed []Token) ([]Node, error) {
-	held := make(map[int32]int, len(nodes))
-	for _, n := range nodes {
-		held[n.ID] = n.Tokens
-	}
-	// The highest tokens go first, and the lowest come first.
-	if row := inTurn(removed, true, func(t Token) bool {
-		ok := int(t.Index) == held[t.Node]-1
-		held[t.Node]--
-		return ok
-	}); row >= 0 {
-		return nil, planner.InvalidRow(row, "Removed", "is not the last token of its node")
-	}
-	if row := inTurn(added, false, func(t Token) bool {
-		ok := int(t.Index) == held[t.Node]
-		held[t.Node]++
-		return ok
-	}); row >= 0 {
-		return nil, planner.InvalidRow(row, "Added", "is not the next token of its node")
-	}
-	var after []Node
-	for id, tokens := range held {
-		if tokens > 0 {
-			after = append(after, Node{ID: id, Tokens: tokens})
-		}
-	}
-	return inOrder(after), nil
-}
-
-// inTurn visits tokens by node and index, ascending or descending, until visit
-// reports false; then it returns which token that was, else −1.
-func inTurn(tokens []Token, descending bool, visit func(Token) bool) int {
-	order := make([]int, len(tokens))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int {
-		c := cmp.Or(cmp.Compare(tokens[i].Node, tokens[j].Node), cmp.Compare(tokens[i].Index, tokens[j].Index))
-		if descending {
-			c = -c
-		}
-		return cmp.Or(c, cmp.Compare(i, j))
-	})
-	for _, i := range order {
-		if !visit(tokens[i]) {
-			return i
-		}
-	}
-	return -1
 }
 
 // inOrder returns the nodes in ascending order of ID.

@@ -17,7 +17,7 @@ type Comparison struct {
 	// P1 is the share of the costliest key in all cost, and LeastTheta the θ that it
 	// forces on every scheme that keeps keys whole.
 	P1, LeastTheta float64
-	// Figures of all schemes, in the order of [Schemes].
+	// Figures of all schemes, in the order in which they are declared.
 	Figures        []Figures
 	Recommendation Recommendation
 }

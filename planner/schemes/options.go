@@ -41,11 +41,6 @@ const (
 	Ranges Scheme = "ranges"
 )
 
-// Schemes lists all schemes in the order of a [Comparison].
-func Schemes() []Scheme {
-	return []Scheme{HashModulo, HashRing, Ring, PKG, Mixed, Optimal, Split, SplitPriced, Ranges}
-}
-
 // Defaults and bounds of Options.
 const (
 	DefaultMaxRounds = 8

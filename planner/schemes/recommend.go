@@ -35,8 +35,7 @@ const (
 	RuleSplit Rule = "split_keys_balance"
 	// RuleClosest: nothing balances. The scheme of the least θ among those that keep to
 	// the table limit, and without PKG if keys must stay whole; of equal ones that which
-	// moves less state, then the plain hash that is there, then the first in the order of
-	// [Schemes].
+	// moves less state, then the plain hash that is there, then the first.
 	RuleClosest Rule = "closest"
 )
 

@@ -9,7 +9,7 @@ import (
 // given ones in their place.
 func figures(given ...Figures) []Figures {
 	var out []Figures
-	for i, s := range Schemes() {
+	for i, s := range []Scheme{HashModulo, HashRing, Ring, PKG, Mixed, Optimal, Split, SplitPriced, Ranges} {
 		f := Figures{Scheme: s, Theta: 1 + float64(i)/10, WithinLimit: true, Whole: !splits(s), State: 100,
 			Fraction: 0.5, Choices: 2, Method: "halving"}
 		for _, g := range given {

@@ -14,71 +14,64 @@ import (
 	"time"
 )
 
-// answer is what the solver says, in its own units.
-type answer struct {
-	status           Status
-	objective, bound float64
-	values           []int64 // of the variables
-	time             time.Duration
-}
-
 // grace is how long the solver may take beyond its limit, which it does not
 // watch all the time.
 const grace = 30 * time.Second
 
-// run lets the solver loose on f, on a single thread and for a gap of 0.
-func run(ctx context.Context, f *formulation, limit time.Duration) (answer, error) {
-	if f.impossible {
-		return answer{status: Infeasible}, nil
-	}
+// solver is the program that solves.
+const solver = "cbc"
+
+// Solve lets the solver loose on the program, on a single thread and for a gap of 0. An error
+// means that it could not be run.
+func (p *Program) Solve(ctx context.Context, limit time.Duration) (Solution, error) {
 	dir, err := os.MkdirTemp("", "milp")
 	if err != nil {
-		return answer{}, err
+		return Solution{}, err
 	}
 	defer os.RemoveAll(dir)
 	model, solution := filepath.Join(dir, "model.lp"), filepath.Join(dir, "solution")
-	if err := os.WriteFile(model, f.text(), 0o600); err != nil {
-		return answer{}, err
+	if err := os.WriteFile(model, p.text(), 0o600); err != nil {
+		return Solution{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit+grace)
 	defer cancel()
 	seconds := strconv.FormatFloat(limit.Seconds(), 'f', 3, 64)
-	command := exec.CommandContext(ctx, program, model, "-sec", seconds, "-timeMode", "elapsed",
+	command := exec.CommandContext(ctx, solver, model, "-sec", seconds, "-timeMode", "elapsed",
 		"-ratioGap", "0", "-allowableGap", "0", "-increment", "0", "-solve", "-solution", solution)
 	start := time.Now()
 	output, err := command.CombinedOutput()
 	took := time.Since(start)
 	if err != nil {
-		return answer{}, fmt.Errorf("milp: %s: %w\n%s", program, err, output)
+		return Solution{}, fmt.Errorf("milp: %s: %w\n%s", solver, err, output)
 	}
 	text, err := os.ReadFile(solution)
 	if err != nil {
-		return answer{}, fmt.Errorf("milp: %s wrote no solution: %w\n%s", program, err, output)
+		return Solution{}, fmt.Errorf("milp: %s wrote no solution: %w\n%s", solver, err, output)
 	}
-	a, err := parse(text, output, len(f.variables))
+	a, err := parse(text, output, len(p.variables))
 	if err != nil {
-		return answer{}, fmt.Errorf("%w\n%s", err, output)
+		return Solution{}, fmt.Errorf("%w\n%s", err, output)
 	}
-	a.time = took
+	a.Time = took
 	return a, nil
 }
 
 // parse reads the solution file, whose first line says how it ended, and the
 // solver's log.
-func parse(solution, log []byte, variables int) (answer, error) {
+func parse(solution, log []byte, variables int) (Solution, error) {
 	lines := bufio.NewScanner(bytes.NewReader(solution))
 	lines.Scan()
 	head := lines.Text()
-	a := answer{values: make([]int64, variables), bound: logged(log, "Lower bound:", 0)}
+	a := Solution{Values: make([]int64, variables), Bound: logged(log, "Lower bound:", 0)}
 	switch {
 	case strings.HasPrefix(head, "Optimal"):
-		a.status = Optimal
+		a.Status = Optimal
 	case strings.HasPrefix(head, "Infeasible"), strings.HasPrefix(head, "Integer infeasible"):
-		return answer{status: Infeasible}, nil
+		return Solution{Status: Infeasible}, nil
 	case strings.Contains(head, "no integer solution"), bytes.Contains(log, []byte("No feasible solution found")):
-		return answer{status: Unknown, bound: a.bound}, nil
+		return Solution{Status: Unknown, Bound: a.Bound}, nil
 	case strings.HasPrefix(head, "Stopped on time"):
-		a.status = Feasible
+		a.Status = Feasible
 	default:
 		return a, fmt.Errorf("milp: unknown outcome %q", head)
 	}
@@ -87,11 +80,11 @@ func parse(solution, log []byte, variables int) (answer, error) {
 		return a, fmt.Errorf("milp: no objective in %q", head)
 	}
 	var err error
-	if a.objective, err = strconv.ParseFloat(strings.TrimSpace(value), 64); err != nil {
+	if a.Objective, err = strconv.ParseFloat(strings.TrimSpace(value), 64); err != nil {
 		return a, fmt.Errorf("milp: %w in %q", err, head)
 	}
-	if a.status == Optimal {
-		a.bound = a.objective
+	if a.Status == Optimal {
+		a.Bound = a.Objective
 	}
 	for lines.Scan() {
 		if err := a.set(lines.Text()); err != nil {
@@ -103,7 +96,7 @@ func parse(solution, log []byte, variables int) (answer, error) {
 
 // set reads a line of the solution: index, name, value, reduced cost. Two
 // asterisks before it mark a value out of its bounds.
-func (a *answer) set(line string) error {
+func (a *Solution) set(line string) error {
 	fields := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "**"))
 	if len(fields) < 3 || fields[1][0] != 'y' {
 		return nil
@@ -116,7 +109,7 @@ func (a *answer) set(line string) error {
 	if err != nil {
 		return fmt.Errorf("milp: %w in %q", err, line)
 	}
-	a.values[v] = int64(math.Round(x))
+	a.Values[v] = int64(math.Round(x))
 	return nil
 }
 

@@ -1,13 +1,85 @@
-package milp
+package planner_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
-	"slices"
+	"math/rand/v2"
+	"testing"
+	"time"
 
+	"plannerd/internal/lab/milp"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
+
+// solved is the solver's answer to a planning problem.
+type solved struct {
+	status milp.Status
+	// objective is that of assignment, recounted: Σ (S(k)+o). bound is what the solver has
+	// proven no assignment to be below; 0 when it has proven nothing.
+	objective, bound float64
+	assignment       plannertest.Assignment // nil unless Optimal or Feasible
+	time             time.Duration
+}
+
+var errContradiction = errors.New("the solver contradicts itself")
+
+// solveWith finds the best assignment for planner.MinMigration: that of the least Σ (S(k)+o)
+// with every load at most b_d·(1+1e-9) and the table within its limit, hot keys where the
+// rules place them. It reads the problem with package plannertest, so that it shares nothing
+// with the planner but its types. Merged, equal keys are one integer variable instead of a
+// binary variable of each; which is solved faster depends on the case.
+func solveWith(ctx context.Context, s *planner.Snapshot, o planner.Options, limit time.Duration, merged bool) (
+	solved, error,
+) {
+	f := formulate(s, o, merged)
+	switch {
+	case f.impossible:
+		return solved{status: milp.Infeasible}, nil
+	case len(f.variables) == 0: // nothing can move, so there is nothing to solve
+		a, err := f.assignment(nil)
+		objective, ok := f.recount(a)
+		if !ok {
+			return solved{status: milp.Infeasible}, err
+		}
+		return solved{status: milp.Optimal, objective: objective, bound: objective, assignment: a}, err
+	}
+	x, err := f.program.Solve(ctx, limit)
+	if err != nil {
+		return solved{}, err
+	}
+	return f.judge(x)
+}
+
+// judge turns the solver's answer into an assignment and recounts it.
+func (f *formulation) judge(x milp.Solution) (solved, error) {
+	r := solved{status: x.Status, bound: x.Bound/f.weights + f.constant, time: x.Time}
+	switch x.Status {
+	case milp.Infeasible:
+		r.bound = 0
+		return r, nil
+	case milp.Unknown:
+		return r, nil
+	}
+	a, err := f.assignment(x.Values)
+	if err != nil {
+		return r, err
+	}
+	objective, ok := f.recount(a)
+	if !ok { // rounding lets the solver's assignment violate a constraint
+		r.status = milp.Unknown
+		return r, nil
+	}
+	r.objective, r.assignment = objective, a
+	claimed := x.Objective/f.weights + f.constant
+	if math.Abs(claimed-objective) > 1e-6*max(claimed, objective, 1/f.weights) {
+		return r, fmt.Errorf("%w: it says %v, its assignment has %v", errContradiction, claimed, objective)
+	}
+	return r, nil
+}
 
 // formulation is a problem as a mixed integer linear program. A variable counts
 // the units of a class that go to an instance other than their own; what is left
@@ -17,8 +89,8 @@ type formulation struct {
 	o         planner.Options
 	problem   plannertest.Problem
 	classes   []class
-	variables []variable
-	rows      []row
+	variables []going // of the program
+	program   milp.Program
 
 	costs      float64 // scale of costs, a power of two
 	weights    float64 // scale of weights, a power of two
@@ -35,22 +107,10 @@ type class struct {
 	units       int64
 }
 
-type variable struct {
-	class      int
-	to         int32
-	continuous bool
-}
-
-// row says Σ coefficient·variable ≤ limit, or = limit.
-type row struct {
-	terms []term
-	limit float64
-	exact bool
-}
-
-type term struct {
-	variable    int
-	coefficient float64
+// going is how many units of a class go to an instance.
+type going struct {
+	class int
+	to    int32
 }
 
 func formulate(s *planner.Snapshot, o planner.Options, merge bool) *formulation {
@@ -155,7 +215,8 @@ func (f *formulation) choose() {
 			to := int32(d)
 			fits := c.cost <= (f.problem.Bound[d]*(1+2e-9)-f.problem.Background[d])*(1+1e-9)
 			if to != c.from && (fits && (c.cost > 0 || f.s.Instances[c.home].Frozen) || to == c.home) {
-				f.variables = append(f.variables, variable{class: n, to: to})
+				f.variables = append(f.variables, going{n, to})
+				f.program.Count(f.weight(c)*f.weights, c.units)
 			}
 		}
 	}
@@ -164,18 +225,22 @@ func (f *formulation) choose() {
 // departures: no more units leave than there are, and all leave from drained
 // instances.
 func (f *formulation) departures() {
-	rows := make([]row, len(f.classes))
+	rows := make([]map[int]float64, len(f.classes))
+	for n := range rows {
+		rows[n] = map[int]float64{}
+	}
 	for v, x := range f.variables {
-		rows[x.class].terms = append(rows[x.class].terms, term{v, 1})
+		rows[x.class][v] = 1
 	}
 	for n, c := range f.classes {
-		r := rows[n]
-		r.limit, r.exact = float64(c.units), f.s.Instances[c.from].Drained
-		switch {
-		case r.exact && len(r.terms) == 0:
+		leave := rows[n]
+		switch drained := f.s.Instances[c.from].Drained; {
+		case drained && len(leave) == 0:
 			f.impossible = true
-		case r.exact || len(r.terms) > 1: // else the variable's own bound says it
-			f.rows = append(f.rows, r)
+		case drained:
+			f.program.Exactly(float64(c.units), leave)
+		case len(leave) > 1: // else the variable's own bound says it
+			f.program.AtMost(float64(c.units), leave)
 		}
 	}
 }
@@ -188,7 +253,7 @@ func (f *formulation) load(d int32) {
 			limit -= c.cost * float64(c.units)
 		}
 	}
-	r := row{limit: limit * f.costs, terms: f.terms(func(c class, to int32) float64 {
+	terms := f.terms(func(c class, to int32) float64 {
 		switch d {
 		case c.from:
 			return -c.cost * f.costs
@@ -196,34 +261,39 @@ func (f *formulation) load(d int32) {
 			return c.cost * f.costs
 		}
 		return 0
-	})}
-	if f.costs == 1 && r.whole() {
-		r.limit = math.Floor(r.limit) // says the same, more sharply
+	})
+	if limit *= f.costs; f.costs == 1 && whole(terms) {
+		limit = math.Floor(limit) // says the same, more sharply
 	}
-	f.add(r)
+	f.atMost(limit, terms)
 }
 
-func (r row) whole() bool {
-	return !slices.ContainsFunc(r.terms, func(t term) bool { return t.coefficient != math.Trunc(t.coefficient) })
+func whole(terms map[int]float64) bool {
+	for x := range maps.Values(terms) {
+		if x != math.Trunc(x) {
+			return false
+		}
+	}
+	return true
 }
 
 // terms are those of the variables whose coefficient is not 0.
-func (f *formulation) terms(coefficient func(c class, to int32) float64) []term {
-	var terms []term
+func (f *formulation) terms(coefficient func(c class, to int32) float64) map[int]float64 {
+	terms := map[int]float64{}
 	for v, x := range f.variables {
 		if by := coefficient(f.classes[x.class], x.to); by != 0 {
-			terms = append(terms, term{v, by})
+			terms[v] = by
 		}
 	}
 	return terms
 }
 
-// add keeps a row. One without variables holds, or the problem is infeasible.
-func (f *formulation) add(r row) {
+// atMost adds a constraint. One without variables holds, or the problem is infeasible.
+func (f *formulation) atMost(limit float64, terms map[int]float64) {
 	switch {
-	case len(r.terms) > 0:
-		f.rows = append(f.rows, r)
-	case r.limit < 0:
+	case len(terms) > 0:
+		f.program.AtMost(limit, terms)
+	case limit < 0:
 		f.impossible = true
 	}
 }
@@ -246,7 +316,7 @@ func (f *formulation) table() {
 			limit -= c.units
 		}
 	}
-	f.add(row{limit: float64(limit), terms: f.terms(func(c class, to int32) float64 {
+	f.atMost(float64(limit), f.terms(func(c class, to int32) float64 {
 		switch c.home {
 		case c.from:
 			return 1
@@ -254,7 +324,7 @@ func (f *formulation) table() {
 			return -1
 		}
 		return 0
-	})})
+	}))
 }
 
 // assignment distributes the units of each class over its items.
@@ -298,4 +368,56 @@ func (f *formulation) recount(a plannertest.Assignment) (objective float64, ok b
 	}
 	score := plannertest.ScoreOf(f.s, f.o, a)
 	return score.Objective, score.Violated == 0
+}
+
+// The solver and the exhaustive search must agree on what is possible and what
+// is best.
+func TestSolverAgainstExhaustiveSearch(t *testing.T) {
+	milp.Require(t)
+	t.Parallel()
+	r := rand.New(rand.NewPCG(71, 71))
+	feasible, priced := 0, 0
+	for n := range 150 {
+		c := plannertest.Tiny(r)
+		s := c.Snapshot()
+		got, err := solveWith(t.Context(), s, c.Options, 10*time.Second, n%2 == 0)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, c)
+		}
+		_, want := plannertest.Optimum(s, c.Options)
+		if want.Violated > 0 {
+			if got.status != milp.Infeasible {
+				t.Errorf("%s, but no assignment meets all constraints\n%s", got.status, c)
+			}
+			continue
+		}
+		feasible++
+		if want.Objective > 0 {
+			priced++
+		}
+		if got.status != milp.Optimal || math.Abs(got.objective-want.Objective) > 1e-9 ||
+			math.Abs(got.bound-want.Objective) > 1e-6 {
+			t.Errorf("%s: objective %v, bound %v, want %v\n%s", got.status, got.objective, got.bound, want.Objective, c)
+		}
+	}
+	if feasible < 50 || priced < 30 {
+		t.Errorf("%d cases are feasible, %d with an objective above 0: too few", feasible, priced)
+	}
+}
+
+// When time runs out, what the solver has found and what it has proven enclose
+// the optimum.
+func TestSolverTimeLimit(t *testing.T) {
+	milp.Require(t)
+	t.Parallel()
+	c := plannertest.Medium(rand.New(rand.NewPCG(73, 73)), 2000, 10)
+	c.Options = planner.Options{ThetaMax: 0.0005}
+	got, err := solveWith(t.Context(), c.Snapshot(), c.Options, time.Second, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s after %v: objective %v, bound %v", got.status, got.time, got.objective, got.bound)
+	if got.assignment != nil && got.bound > got.objective*(1+1e-6) {
+		t.Errorf("%s: bound %v above the objective %v", got.status, got.bound, got.objective)
+	}
 }
