@@ -240,6 +240,7 @@ func TestStoreFailures(t *testing.T) {
 		{"PutOperator", "PUT", "/v1/operators/clicks", `{"instances":3}`},
 		{"PutOperator", "PATCH", "/v1/operators/clicks", `{"instances":3}`},
 		{"Operator", "GET", "/v1/operators/clicks", ""},
+		{"Plans", "GET", "/v1/what-if?operator=clicks", ""},
 		{"DeleteOperator", "DELETE", "/v1/operators/clicks", ""},
 		{"Operator", "GET", "/v1/operators/clicks/next-plan", ""},
 		{"CreatePlan", "POST", "/v1/operators/clicks/plans", later},
@@ -324,6 +325,7 @@ func TestStoreFailures(t *testing.T) {
 	}
 	f.set("Input", store.ErrPurged)
 	e.do("GET", "/v1/operators/clicks/advice", "").fails(http.StatusGone, "purged", "")
+	e.do("GET", "/v1/what-if?operator=clicks", "").fails(http.StatusGone, "purged", "")
 	f.set("Input", nil)
 	f.set("Migrations", store.ErrPurged)
 	e.do("GET", "/v1/plans/"+p.Id+"/migrations", "").fails(http.StatusGone, "purged", "")

@@ -77,10 +77,13 @@ func parameterOf(field string) string {
 	return name
 }
 
+// ofOperator reports whether the question is about the instances that an operator has.
+func (m *members) ofOperator() bool { return m.schema.Properties["operator"] == nil }
+
 // queriedMembers returns the members of a JSON body for which the query stands. records:
 // the rows are compact records, which have one degree.
-func queriedMembers(c *call, records bool) (*members, error) {
-	m := &members{schema: c.op.Body(), raw: map[string][]byte{}, query: true, bad: httpkit.Invalid()}
+func queriedMembers(c *call, body *openapi3.Schema, records bool) (*members, error) {
+	m := &members{schema: body, raw: map[string][]byte{}, query: true, bad: httpkit.Invalid()}
 	tree := map[string]any{}
 	for name, value := range c.Values() {
 		switch i := slices.IndexFunc(places, func(p place) bool { return p.parameter == name }); {
@@ -88,7 +91,7 @@ func queriedMembers(c *call, records bool) (*members, error) {
 			m.putDegrees(tree, c.Query.Get(name), records)
 		case name == "residual":
 			m.putResidual(tree, c.Query.Get(name))
-		case name == "target_instances":
+		case name == "target_instances", name == "instances" && m.ofOperator():
 			put(tree, "parameters/instances", value)
 		case name == "instances":
 			m.putInstances(tree, c.Query.Get(name))
@@ -200,7 +203,11 @@ func (m *members) refuse(field, detail string) {
 		m.bad.At("/"+field, detail)
 		return
 	}
-	m.bad.AtParameter(parameterOf(field), detail)
+	name := parameterOf(field)
+	if name == "target_instances" && m.ofOperator() {
+		name = "instances"
+	}
+	m.bad.AtParameter(name, detail)
 }
 
 // add merges the problems of err, if it is one.

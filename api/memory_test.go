@@ -298,6 +298,7 @@ func TestAllBodies(t *testing.T) {
 	slow["POST /v1/operators/stored/backtest"] = ""
 	release := e.hold()
 	e.do("POST", "/v1/plans/"+stored.Id+"/replay", "").fails(http.StatusTooManyRequests, "over_budget", "")
+	e.do("GET", "/v1/what-if?operator=stored", "").fails(http.StatusTooManyRequests, "over_budget", "")
 	e.do("POST", "/v1/operators/stored/backtest", "").fails(http.StatusTooManyRequests, "over_budget", "")
 	for target, body := range bulk {
 		method, path, _ := strings.Cut(target, " ")

@@ -196,6 +196,7 @@ func TestPkgLife(t *testing.T) {
 	}
 	e.checkSplit(q, second, second, heavyLoad(2, 200, 0.5))
 	e.do("POST", "/v1/plans/"+p.ID+"/replay", `{}`).fails(http.StatusConflict, "no_routing_table", "")
+	e.do("GET", "/v1/what-if?operator=split", "").fails(http.StatusConflict, "no_routing_table", "")
 	e.do("GET", "/v1/plans/"+p.ID+"/routing-table", "").fails(http.StatusConflict, "no_routing_table", "")
 	// Another key is hot: the first one leaves the head, and its state what is no candidate.
 	other := strings.Replace(strings.Replace(heavyLoad(3, 200, 0.6), `"key":"k001","cost":1`, `"key":"k001","cost":300`, 1),

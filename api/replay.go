@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,7 +25,7 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 	c.memory.Open() // as of an analysis
 	if string(m.raw["propose"]) == "true" {
 		return once(s.shared, w, c, planReply, func(held *claim.Claim[storedPlan]) (storedPlan, error) {
-			r, asked, err := s.readReplayed(c, m)
+			r, asked, err := s.readReplayed(c, c.param("id"), m)
 			if err != nil {
 				return nil, err
 			}
@@ -37,7 +38,12 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 			return p, noRows.problemOf(err)
 		})
 	}
-	r, asked, err := s.readReplayed(c, m)
+	return s.tryAgain(w, c, c.param("id"), m)
+}
+
+// tryAgain answers what would have come of the statistics of a plan.
+func (s plans) tryAgain(w http.ResponseWriter, c *call, id string, m *members) error {
+	r, asked, err := s.readReplayed(c, id, m)
 	if err != nil {
 		return err
 	}
@@ -46,7 +52,27 @@ func (s plans) replay(w http.ResponseWriter, c *call) error {
 		return noRows.problemOf(err)
 	}
 	in := propose.WhatIf{Statistics: r.Statistics, Trials: asked.trials, Lists: asked.lists}
+	if in.Lists && c.media == mediaCSV {
+		m.refuse("plans", listsInCSV)
+		return m.problem()
+	}
 	return writeTrials(w, c, in, &r.Interval, results, front)
+}
+
+// whatIfOf answers what would come of the newest statistics of an operator.
+func (s plans) whatIfOf(w http.ResponseWriter, c *call) error {
+	name := c.Query.Get("operator")
+	c.Query.Del("operator") // the rest is as for the replay of its newest plan
+	m, err := queriedMembers(c, c.op.Component("ReplayRequest"), false)
+	if err != nil {
+		return err
+	}
+	id, err := s.service.NewestPlan(c.Context(), name)
+	if err != nil {
+		return err
+	}
+	c.memory.Open() // as of an analysis
+	return s.tryAgain(w, c, id, m)
 }
 
 // readReplay reads the members of a request to replay a plan; it may have no body.
@@ -73,8 +99,8 @@ type replayRequest struct {
 }
 
 // readReplayed reads a plan, and what is to be planned in its place.
-func (s plans) readReplayed(c *call, m *members) (r *propose.Replay, asked replayRequest, err error) {
-	if r, err = s.service.Replay(c.Context(), c.param("id"), c.memory); err != nil {
+func (s plans) readReplayed(c *call, id string, m *members) (r *propose.Replay, asked replayRequest, err error) {
+	if r, err = s.service.Replay(c.Context(), id, c.memory); err != nil {
 		return nil, asked, err
 	}
 	under, err := r.Parameters()
@@ -85,10 +111,13 @@ func (s plans) readReplayed(c *call, m *members) (r *propose.Replay, asked repla
 	asked.lists = optional(m, "plans", false)
 	asked.by = service.Transition{Actor: optional(m, "actor", ""), Reason: optional(m, "reason", "")}
 	asked.replace = optional(m, "replace", false)
-	switch propose := optional(m, "propose", false); {
-	case propose && len(asked.trials) > 1:
+	m.checkTargets(propose.WhatIf{Statistics: r.Statistics, Configuration: r.Configuration(), Trials: asked.trials})
+	switch proposes := optional(m, "propose", false); {
+	case proposes && slices.ContainsFunc(asked.trials, func(t propose.Trial) bool { return t.Instances > 0 }):
+		m.refuse("propose", "is for the instances of the operator: change its configuration first")
+	case proposes && len(asked.trials) > 1:
 		m.refuse("propose", "is for one strategy and one value of each parameter")
-	case asked.replace && !propose:
+	case asked.replace && !proposes:
 		m.refuse("replace", "means nothing without propose")
 	}
 	err = m.problem()

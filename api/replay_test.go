@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/api"
+	"plannerd/planner"
 	"plannerd/store"
 )
 
@@ -252,4 +253,92 @@ func TestProposeInTheWay(t *testing.T) {
 	if p := e.verb(again.ID, "replay", `{"propose":true}`).want(http.StatusCreated).life(); p.Status != "proposed" {
 		t.Errorf("%+v", p)
 	}
+}
+
+// keysOf is n keys with different costs, on the instances that say tells.
+func keysOf(n int, instance func(i int) int) string {
+	var rows []string
+	for i := range n {
+		rows = append(rows, fmt.Sprintf(`{"key":"k%d","cost":%d,"state":%d,"instance":%d}`, i, 1+1000/(i+1), 1+i%7, instance(i)))
+	}
+	return `"keys":[` + strings.Join(rows, ",") + "]"
+}
+
+// TestMoreInstances: what eight instances in place of six would come to is what comes of it when
+// the operator gets them.
+func TestMoreInstances(t *testing.T) {
+	e := newEnv(t)
+	const config = `{"instances":%d,"hash":{"function":"modulo"},"policy":{"forecast":{"method":"last"}},"require_approval":true}`
+	e.operator("clicks", fmt.Sprintf(config, 6))
+	place := func(i int) int { return int(planner.KeyHash(fmt.Appendf(nil, "k%d", i)) % 6) }
+	e.do("GET", "/v1/what-if?operator=clicks&instances=8", "").fails(http.StatusNotFound, "plan_not_found", "")
+	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,`+keysOf(200, place)+"}").want(http.StatusCreated).plan()
+	type figures struct {
+		TargetInstances int `json:"target_instances"`
+		Theta           struct{ Before, After float64 }
+		Migration       struct {
+			Keys  int64
+			State float64
+		}
+	}
+	var live, replayed struct{ Results []figures }
+	e.do("GET", "/v1/what-if?operator=clicks&instances=8,6&theta_max=8%25", "").want(http.StatusOK).into(&live)
+	e.verb(p.Id, "replay", `{"parameters":{"instances":[8,6]}}`).want(http.StatusOK).into(&replayed)
+	if !slices.Equal(live.Results, replayed.Results) || len(live.Results) != 2 || live.Results[0].TargetInstances != 8 {
+		t.Fatalf("%+v, in the replay %+v", live, replayed)
+	}
+	e.verb(p.Id, "reject", "").want(http.StatusOK)
+	e.do("PUT", "/v1/operators/clicks", fmt.Sprintf(config, 8)).want(http.StatusOK)
+	var real figures
+	e.do("POST", "/v1/operators/clicks/plans", `{"interval":2,`+keysOf(200, place)+"}").want(http.StatusCreated).into(&real)
+	real.TargetInstances = 8
+	if real != live.Results[0] {
+		t.Errorf("eight instances come to %+v, which was answered as %+v", real, live.Results[0])
+	}
+}
+
+// TestMoreInstancesRefused: each refusal says what would do.
+func TestMoreInstancesRefused(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", reported)
+	p := e.planned(1)
+	const ask = "/v1/what-if?operator=clicks"
+	invalid := http.StatusUnprocessableEntity
+	e.do("GET", ask+"&instances=8", "").fails(invalid, "invalid", "?instances")
+	e.verb(p.ID, "replay", `{"parameters":{"instances":8}}`).fails(invalid, "invalid", "/parameters/instances")
+	e.do("GET", ask+"&instances=0", "").fails(invalid, "invalid", "?instances")
+	e.do("GET", ask+"&instances=eight", "").fails(http.StatusBadRequest, "malformed", "?instances")
+	e.do("GET", ask+"&plans=true", "", "Accept: text/csv").fails(invalid, "invalid", "?plans")
+	e.do("GET", ask, "", "Accept: text/html").fails(http.StatusNotAcceptable, "not_acceptable", "")
+	e.do("GET", "/v1/what-if?operator=none", "").fails(http.StatusNotFound, "operator_not_found", "")
+	e.operator("placed", `{"instances":2}`)
+	q := e.do("POST", "/v1/operators/placed/plans", `{"interval":1,`+keysOf(20, func(int) int { return 0 })+"}").
+		want(http.StatusCreated).plan()
+	e.verb(q.Id, "replay", `{"propose":true,"parameters":{"instances":3}}`).fails(invalid, "invalid", "/propose")
+	e.do("GET", "/v1/what-if?operator=placed&instances=3", "", "Accept: text/csv").want(http.StatusOK)
+}
+
+// TestRowsOfFewerInstances: rows of six instances are not planned on as if they were of eight.
+func TestRowsOfFewerInstances(t *testing.T) {
+	e := newEnv(t)
+	six := func(i int) int { return i % 6 }
+	csv := "key,cost,instance\n"
+	for i := range 90 {
+		csv += fmt.Sprintf("k%d,%d,%d\n", i, 1+i, six(i))
+	}
+	rows := func(query string) *answer { return e.do("POST", "/v1/what-if?"+query, csv, "Content-Type: text/csv") }
+	a := rows("instances=8").fails(http.StatusUnprocessableEntity, "invalid", "?instances")
+	if !strings.Contains(string(a.body), "ask instances=6 and target_instances=8;") {
+		t.Errorf("%s", a.body)
+	}
+	rows("instances=6&target_instances=8").want(http.StatusOK)
+	rows("instances=8&target_instances=8").want(http.StatusOK)
+	rows("instances=9&target_instances=8").want(http.StatusOK)
+	rows("instances=6").want(http.StatusOK)
+	rows("instances=9").fails(http.StatusUnprocessableEntity, "invalid", "?instances")
+	e.do("POST", "/v1/what-if", `{"operator":{"instances":8},`+keysOf(80, six)+"}").
+		fails(http.StatusUnprocessableEntity, "invalid", "/operator/instances")
+	e.do("POST", "/v1/what-if", `{"operator":{"instances":8},`+keysOf(79, six)+"}").want(http.StatusOK) // too few to tell
+	e.do("POST", "/v1/what-if", `{"operator":{"instances":8},`+keysOf(80, func(i int) int { return 2 + i%6 })+"}").
+		want(http.StatusOK) // it is not the last ones that are empty
 }

@@ -49,7 +49,7 @@ func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequ
 	}
 	if media == mediaJSON {
 		st.members = newMembers(c, st.document.Members)
-	} else if st.members, err = queriedMembers(c, st.document.Records != nil); err != nil {
+	} else if st.members, err = queriedMembers(c, c.op.Body(), st.document.Records != nil); err != nil {
 		return nil, err
 	}
 	if st.Statistics.Statistics = st.document.Stats; st.document.Stats == nil {

@@ -49,7 +49,7 @@ func (s whatIf) post(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	if in.Lists && c.media == mediaCSV {
-		st.refuse("plans", "has lists, for which there is no place in CSV: ask for application/x-ndjson")
+		st.refuse("plans", listsInCSV)
 		return st.problem()
 	}
 	in.Memory = c.memory
@@ -59,6 +59,8 @@ func (s whatIf) post(w http.ResponseWriter, c *call) error {
 	}
 	return writeTrials(w, c, in, member[int64](st.members, "interval"), results, front)
 }
+
+const listsInCSV = "has lists, for which there is no place in CSV: ask for application/x-ndjson"
 
 // readWhatIf reads what a what-if has beside its rows. longest is the greatest
 // deadline.
@@ -80,22 +82,51 @@ func readWhatIf(st *statisticsRequest, longest time.Duration) (propose.WhatIf, e
 	own := in.Configuration
 	in.Trials = readTrials(st.members, st.Records != nil, own.Strategy, st.Over(own.Parameters), longest)
 	st.checkTargets(in)
+	st.checkInstances(in)
 	return in, st.problem()
 }
 
+// checkInstances refuses rows that are of fewer instances than the configuration: where nothing
+// is said of the number that keys are on now, they are placed by the wrong hash, and the
+// answer is far off. Several instances without a key, those of the highest ids, of which
+// there are enough rows, hardly come about otherwise.
+func (st *statisticsRequest) checkInstances(in propose.WhatIf) {
+	all := in.Configuration.Instances
+	if st.Partial || st.Instance == nil || len(in.Targets()) > 0 || st.Len() < 10*len(all) {
+		return
+	}
+	used := map[int32]bool{}
+	for _, id := range st.Instance {
+		used[id] = true
+	}
+	n := len(all)
+	for n > 0 && !used[all[n-1].ID] {
+		n--
+	}
+	if used[planner.NoInstance] || n < 2 || n == len(all) || len(used) != n {
+		return
+	}
+	now, then, target := "operator.instances "+strconv.Itoa(n), "parameters.instances "+strconv.Itoa(len(all)), "parameters.instances"
+	if st.query {
+		now, then, target = fmt.Sprintf("instances=%d", n), fmt.Sprintf("target_instances=%d", len(all)), "target_instances"
+	}
+	st.refuse("operator/instances", fmt.Sprintf("is %d, and the rows are on %d: to plan for %d instances in place of %d ask "+
+		"%s and %s; if the others are there and have no key, say %s beside %[1]d", len(all), n, len(all), n, now, then, target))
+}
+
 // checkTargets refuses numbers of instances for which nothing can be planned.
-func (st *statisticsRequest) checkTargets(in propose.WhatIf) {
+func (m *members) checkTargets(in propose.WhatIf) {
 	const field = "parameters/instances"
 	for _, n := range in.Targets() {
 		_, err := in.Configuration.ScaledTo(n)
 		input := parameters.InputError(err)
 		switch {
-		case st.Records != nil:
-			st.refuse(field, "is for statistics of keys: compact records do not tell where other instances' keys are at home")
-		case st.Partial:
-			st.refuse(field, "needs complete statistics: partial ones do not tell what moves")
+		case in.Records != nil:
+			m.refuse(field, "is for statistics of keys: compact records do not tell where other instances' keys are at home")
+		case in.Partial:
+			m.refuse(field, "needs complete statistics: partial ones do not tell what moves")
 		case input != nil:
-			st.refuse(field, fmt.Sprintf("of %d: %s %s", n, input.Field, input.Detail))
+			m.refuse(field, fmt.Sprintf("of %d: %s %s", n, input.Field, input.Detail))
 		default:
 			continue
 		}

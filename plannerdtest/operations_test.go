@@ -337,6 +337,11 @@ func scenario(t *testing.T, c *client.Client) []step {
 			second = out
 			return result(out, err)
 		}},
+		{"whatIfOperator", func() (any, error) {
+			return result(c.WhatIfOperator(ctx, client.WhatIfOptions{
+				Operator: "clicks", Strategies: []wire.Strategy{wire.StrategyMixed}, ThetaMax: []wire.ThetaMax{0.05, 0.1},
+			}))
+		}},
 		{"replayPlan", func() (any, error) {
 			return result(c.ReplayPlan(ctx, second.Id, wire.ReplayRequest{Strategies: []wire.Strategy{wire.StrategyMixed}}))
 		}},

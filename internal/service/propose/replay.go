@@ -54,6 +54,21 @@ func (s *Proposer) Replay(ctx context.Context, id string, memory *admission.Leas
 	return r, err
 }
 
+// NewestPlan is the id of the plan of an operator that was made last.
+func (s *Proposer) NewestPlan(ctx context.Context, name string) (string, error) {
+	if err := s.CheckOperator(ctx, name); err != nil {
+		return "", err
+	}
+	plans, _, err := s.Store.Plans(ctx, store.PlanFilter{Operator: name, Limit: 1})
+	switch {
+	case err != nil:
+		return "", refusal.AboutOperator(name, err)
+	case len(plans) == 0:
+		return "", refusal.New(refusal.PlanNotFound, "The operator has no plan, so there are no statistics to plan on.")
+	}
+	return plans[0].ID, nil
+}
+
 // foresee reads what the plan expected of the next interval.
 func (r *Replay) foresee(ctx context.Context) error {
 	told, err := scheme.ForesightOf(r.Plan)
@@ -83,12 +98,33 @@ func (r *Replay) Parameters() (operator.Parameters, error) {
 	return p, err
 }
 
-// input is what the plan was made of.
-func (r *Replay) input() (*scheme.Input, error) {
-	in, err := table.Input(r.base, r.Statistics)
+// scaledTo is what a plan for so many instances rests on; 0: for those of the plan.
+func (r *Replay) scaledTo(ctx context.Context, instances int) (*scheme.Base, error) {
+	if instances == 0 {
+		return r.base, nil
+	}
+	c, err := r.base.Newest.ScaledTo(instances)
+	if err != nil {
+		return nil, err
+	}
+	b := *r.base
+	if b.Newest, err = r.planner.placementOf(ctx, c); err != nil {
+		return nil, err
+	}
+	b.Changed = !operator.SamePlacement(b.Pinned.Configuration, c)
+	b.Filling = table.Added(b.Pinned, b.Newest)
+	return &b, nil
+}
+
+// Configuration is what the plan was made under.
+func (r *Replay) Configuration() operator.Configuration { return r.base.Newest.Configuration }
+
+// input is what a plan is made of.
+func (r *Replay) input(b *scheme.Base) (*scheme.Input, error) {
+	in, err := table.Input(b, r.Statistics)
 	if err == nil {
 		// A replay is there to plan: nothing holds it back.
-		was := r.base.Policy()
+		was := b.Policy()
 		in.Foreseen, in.Policy = r.base.Foreseen, policy.Policy{TargetTheta: was.TargetTheta, Budget: was.Budget}
 		in.Drifted = r.DriftedKeys // reports count more of them than the table tells
 	}
@@ -96,8 +132,8 @@ func (r *Replay) input() (*scheme.Input, error) {
 }
 
 // finish makes of a result what would be stored of it.
-func (r *Replay) finish(o *scheme.Result) {
-	table.CorrectSizes(r.base, o)
+func (r *Replay) finish(b *scheme.Base, o *scheme.Result) {
+	table.CorrectSizes(b, o)
 	o.LeaveIdle()
 	if slices.Contains(r.Causes, string(figures.CauseCarried)) {
 		o.Causes = append(o.Causes, figures.CauseCarried)
@@ -107,9 +143,15 @@ func (r *Replay) finish(o *scheme.Result) {
 // Try plans all that is to be tried in place of the plan; see [Proposer.WhatIf].
 func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*scheme.Result, front []bool,
 	err error) {
-	in := WhatIf{Statistics: r.Statistics, Configuration: r.base.Newest.Configuration, Trials: trials, Lists: lists,
-		Memory: r.memory}
-	return r.planner.tryAll(ctx, in, func(int) (*scheme.Input, error) { return r.input() }, r.finish)
+	in := WhatIf{Statistics: r.Statistics, Configuration: r.Configuration(), Trials: trials, Lists: lists, Memory: r.memory}
+	var base *scheme.Base // of the trials that are planned now
+	prepare := func(instances int) (in *scheme.Input, err error) {
+		if base, err = r.scaledTo(ctx, instances); err != nil {
+			return nil, err
+		}
+		return r.input(base)
+	}
+	return r.planner.tryAll(ctx, in, prepare, func(o *scheme.Result) { r.finish(base, o) })
 }
 
 // ReplayProposal is a result of a replay that is to be a plan of the operator.
@@ -160,7 +202,7 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*intake.StoredP
 		return nil, err
 	}
 	begin := s.Now()
-	in, err := r.input()
+	in, err := r.input(r.base)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +210,7 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*intake.StoredP
 	if err != nil {
 		return nil, err
 	}
-	r.finish(result)
+	r.finish(r.base, result)
 	if err := r.memory.Reserve(result.AnswerBytes()); err != nil {
 		return nil, err
 	}

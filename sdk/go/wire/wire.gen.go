@@ -4916,9 +4916,8 @@ type ReplayRequest struct {
 	// Actor Who proposes it.
 	Actor *Actor `json:"actor,omitempty"`
 
-	// Parameters One value or a list of each; every combination is planned, but for objective `min_imbalance` with a strategy other than `optimal` and for a migration limit with another objective.
-	// Values that are then never planned are refused, and so is what leaves a strategy nothing. What is left out is the operator's.
-	Parameters *ParameterGrid `json:"parameters,omitempty"`
+	// Parameters As `ParameterGrid`, and numbers of instances, each of which is planned with every combination.
+	Parameters *WhatIfGrid `json:"parameters,omitempty"`
 
 	// Plans Whether to answer with the migrations and table changes too.
 	Plans *bool `json:"plans,omitempty"`

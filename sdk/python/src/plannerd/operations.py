@@ -414,3 +414,10 @@ class Operations(Transport):
             "POST", ["v1", "what-if"], parameters, request,
             media=["application/json", "application/vnd.apache.arrow.stream", "application/x-ndjson"]
         )
+
+    def what_if_operator(
+        self,
+        **parameters: Unpack[wire.WhatIfOperatorParameters],
+    ) -> wire.WhatIfResults:
+        """Ask what would come of an operator's newest statistics."""
+        return self._json("GET", ["v1", "what-if"], parameters)

@@ -1346,7 +1346,7 @@ class ReceivedReport(TypedDict):
 
 class ReplayRequest(TypedDict):
     actor: NotRequired[Actor]
-    parameters: NotRequired[ParameterGrid]
+    parameters: NotRequired[WhatIfGrid]
     plans: NotRequired[bool]
     propose: NotRequired[bool]
     reason: NotRequired[TransitionReason]
@@ -2454,3 +2454,24 @@ class WhatIfParameters(Call, total=False):
     coverage: Coverage
     residual: Sequence[str | float | None]
     key_encoding: KeyEncoding
+
+class WhatIfOperatorParameters(Call, total=False):
+    operator: Required[str | float]
+    instances: Sequence[TargetInstances]
+    strategies: Sequence[Strategy]
+    theta_max: Sequence[ThetaMax]
+    theta_min: Sequence[str | float | None]
+    table_limit: Sequence[str | float | None]
+    beta: Sequence[Beta]
+    key_overhead: Sequence[KeyOverhead]
+    certificate: Sequence[CertificateLevel]
+    effort: Sequence[Effort]
+    objective: Sequence[Objective]
+    migration_limit: Sequence[str | float | None]
+    work_budget: Sequence[WorkBudget]
+    sigma: Sequence[str | float | None]
+    deadline: Sequence[str | float | None]
+    compact_degree: Sequence[CompactDegree]
+    max_parts: Sequence[MaxParts]
+    split_price: Sequence[str | float | None]
+    plans: bool
