@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -135,25 +136,24 @@ func (a Access) whileKnown(r *http.Request) (ctx context.Context, done func()) {
 	if caller == nil {
 		return ctx, func() { cancel(nil) }
 	}
-	known, tick := a.Tokens(), time.NewTicker(lookAgain)
-	go func() {
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
+	known := a.Tokens()
+	var look *time.Timer // and no goroutine: very many requests may wait
+	look = time.AfterFunc(math.MaxInt64, func() {
+		if now := a.Tokens(); now != known {
+			if found := now.Find(httpkit.BearerToken(r)); found == nil || !found.Same(*caller) {
+				cancel(unauthenticated(r))
 			}
-			if now := a.Tokens(); now != known {
-				if found := now.Find(httpkit.BearerToken(r)); found == nil || !found.Same(*caller) {
-					cancel(unauthenticated(r))
-					return
-				}
-				known = now
-			}
+			known = now
 		}
-	}()
-	return ctx, func() { cancel(nil) }
+		if ctx.Err() == nil {
+			look.Reset(lookAgain)
+		}
+	})
+	look.Reset(lookAgain)
+	return ctx, func() {
+		cancel(nil)
+		look.Stop()
+	}
 }
 
 // unknownSince is the problem of a request whose context of whileKnown ended; nil: it did not.

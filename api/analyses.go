@@ -55,6 +55,7 @@ func analysed[Q, R any](s analysesOf, name string, run analysis[Q, R], check bou
 // failed ends an answer with a problem. An answer that has begun tells it in its
 // last line.
 func (s analysesOf) failed(c *call, a *analysisAnswer, err error) error {
+	err = s.service.NoticeDamage(c.Context(), err)
 	left := a.fail(err)
 	if left == nil && problemOf(err).Status >= http.StatusInternalServerError {
 		s.log.ErrorContext(c.Context(), "analysis failed", "path", c.URL.Path, "error", err)

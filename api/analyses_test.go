@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -282,6 +283,11 @@ func TestAnalysisStoreFailures(t *testing.T) {
 		f.set("Input", nil)
 		e.do("POST", k.path(), body).want(http.StatusOK)
 	}
+	f.set("Input", store.Unreadable("the input", errors.New("nonsense")))
+	e.do("POST", kinds[0].path(), kinds[0].body(`"operator":"clicks","interval":1`), "Accept: application/x-ndjson").
+		fails(http.StatusServiceUnavailable, "unavailable", "")
+	f.set("Input", nil)
+	e.do("PUT", "/v1/operators/more", `{"instances":2}`).fails(http.StatusServiceUnavailable, "unavailable", "")
 }
 
 func TestRefusedAnalyses(t *testing.T) {

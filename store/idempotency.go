@@ -20,6 +20,12 @@ type Claim struct {
 	Answer []byte
 }
 
+// KeptAnswer is what is kept under an idempotency key.
+type KeptAnswer struct {
+	Name   []byte // a digest of the key and its scope
+	Answer []byte
+}
+
 // Completion finishes a request that [Store].BeginIdempotent began, in the
 // transaction that has its effect: there is an answer if and only if there is
 // the effect. If another request took the key over, the method fails with

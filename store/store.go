@@ -526,6 +526,9 @@ type Reports interface {
 	// ReportData returns a report as it was given. ErrNotFound, also when it was
 	// replaced or removed.
 	ReportData(ctx context.Context, operator string, revision int64) ([]byte, error)
+	// KeptReports lists all reports that are kept of an operator, oldest first. ErrNotFound when
+	// there is no such operator.
+	KeptReports(ctx context.Context, operator string) ([]Report, error)
 }
 
 // Routers are the routers that end the messages of a pending plan by markers.
@@ -682,6 +685,9 @@ type IdempotencyKeys interface {
 	// ReleaseIdempotent gives a key back whose request failed. It changes nothing if
 	// the caller no longer holds it, or the request is done.
 	ReleaseIdempotent(ctx context.Context, i Idempotency, token string) error
+	// Answers lists what is kept under the keys that come after one, of which there are at most
+	// limit; nil comes before all. A request that has no answer yet has an empty one.
+	Answers(ctx context.Context, after []byte, limit int) ([]KeptAnswer, error)
 }
 
 // Maintenance is what concerns the whole database.

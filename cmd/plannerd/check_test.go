@@ -74,6 +74,43 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// What no table and no plan has is read, too.
+func TestCheckRest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data.db")
+	at := []string{"--database-url", "sqlite:" + path}
+	s := serve(t, at...)
+	s.call(t, "PUT", "/v1/operators/clicks", `{"instances": 2}`, http.StatusCreated)
+	s.call(t, "PUT", "/v1/operators/clicks/intervals/7/reports/1", `{"keys": [{"key": "a", "cost": 1}]}`, http.StatusCreated)
+	s.call(t, "PUT", "/v1/operators/clicks/routers/r1", `{"lease": "60s"}`, http.StatusCreated)
+	r, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/v1/operators/clicks/plans",
+		strings.NewReader(`{"interval": 1, "keys": [{"key": "a", "cost": 1}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Idempotency-Key", "one")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || answer.StatusCode != http.StatusCreated {
+		t.Fatalf("%v, %v", answer, err)
+	}
+	_ = answer.Body.Close()
+	s.stop(t)
+	succeed(t, "", append([]string{"check"}, at...)...)
+	found := 0
+	for damaged, by := range map[string]string{
+		"report of instance 1": "UPDATE reports SET data = substr(data, 1, length(data) - 1)",
+		"router":               "UPDATE routers SET epoch = 'x'",
+		"answer under":         "UPDATE idempotency_keys SET answer = x'01'",
+	} {
+		damage(t, path, by)
+		found++
+		r := exec(t, strings.NewReader(""), nil, append([]string{"check"}, at...)...)
+		if r.code != exitFailed || !strings.Contains(r.stdout, damaged) || strings.Count(r.stdout, "\n") != found {
+			t.Errorf("%s: exit %d, %s%s", damaged, r.code, r.stdout, r.stderr)
+		}
+	}
+}
+
 // damage runs statements on a database that may be served.
 func damage(t *testing.T, path, statements string) {
 	t.Helper()

@@ -110,6 +110,12 @@ func (s *Store) ReportData(ctx context.Context, operator string, revision int64)
 	return s.next.ReportData(ctx, operator, revision)
 }
 
+// KeptReports implements store.Store.
+func (s *Store) KeptReports(ctx context.Context, operator string) (r0 []store.Report, err error) {
+	defer s.timed(ctx, "kept_reports")(&err)
+	return s.next.KeptReports(ctx, operator)
+}
+
 // RegisterRouter implements store.Store.
 func (s *Store) RegisterRouter(ctx context.Context, operator string, router string, epoch *int64, lease time.Duration, at time.Time) (r0 store.Router, r1 bool, err error) {
 	defer s.timed(ctx, "register_router")(&err)
@@ -276,6 +282,12 @@ func (s *Store) FinishIdempotent(ctx context.Context, i store.Idempotency, token
 func (s *Store) ReleaseIdempotent(ctx context.Context, i store.Idempotency, token string) (err error) {
 	defer s.timed(ctx, "release_idempotent")(&err)
 	return s.next.ReleaseIdempotent(ctx, i, token)
+}
+
+// Answers implements store.Store.
+func (s *Store) Answers(ctx context.Context, after []byte, limit int) (r0 []store.KeptAnswer, err error) {
+	defer s.timed(ctx, "answers")(&err)
+	return s.next.Answers(ctx, after, limit)
 }
 
 // RequireForms implements store.Store.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -113,6 +114,22 @@ func keysAreApart(t *testing.T, f *fixture) {
 	}
 	if len(tokens) != 11 {
 		t.Errorf("%d tokens for 11 keys", len(tokens))
+	}
+	listed := 0
+	for after := []byte(nil); ; {
+		all := must(f.Answers(t.Context(), after, 4))(t)
+		if len(all) == 0 {
+			break
+		}
+		for _, one := range all {
+			if listed++; bytes.Compare(one.Name, after) <= 0 || one.Answer != nil {
+				t.Errorf("%x with %q comes after %x", one.Name, one.Answer, after)
+			}
+			after = one.Name
+		}
+	}
+	if listed != 11 {
+		t.Errorf("%d keys listed of 11", listed)
 	}
 }
 

@@ -75,6 +75,8 @@ func reportIsReplaced(t *testing.T, f *fixture) {
 	next := first
 	next.Rows, next.TableVersion, next.At = 8, 0, f.now()
 	second := f.reportAgain(t, next, false)
+	same(t, "kept reports", []store.Report{other, second}, must(f.KeptReports(t.Context(), "clicks"))(t))
+	fails(t, "kept reports of no operator", errorOf(f.KeptReports(t.Context(), "none")), store.ErrNotFound)
 	if second.Revision == first.Revision {
 		t.Error("a report that replaces another has its revision")
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"plannerd/internal/input/internal/blob"
+	"plannerd/internal/input/stored"
 	"plannerd/planner"
 )
 
@@ -53,6 +54,22 @@ func DecodeQueue(data []byte) (q planner.Residual, ok bool, err error) {
 		return q, false, err
 	}
 	return r.residual[0], true, nil
+}
+
+// Verify reads the whole of a report, of keys or compact. The error is [blob.ErrCorrupt].
+func Verify(data []byte) error {
+	if stored.IsCompact(data) {
+		_, named, err := stored.DecodeCompactBeside(data)
+		if err != nil || named == nil {
+			return err
+		}
+		data = named
+	}
+	r, err := openReport(data)
+	for err == nil && r.next() {
+		r.at = len(r.rows) // a row is not looked at: go to the next block
+	}
+	return r.blob.Err
 }
 
 func writeBlock(w *blob.Writer, s *planner.Statistics, flags int, order []int32, keyBytes int) {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"plannerd/internal/input/stored"
 	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/claim"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/reading"
@@ -21,10 +24,10 @@ import (
 // Verified counts what was read.
 type Verified struct{ Operators, Plans int64 }
 
-// Verify reads the configurations, routing tables and plans of all operators, with all that is kept
-// of plans, and calls found with an error for each operator or plan of which something is damaged.
-// It does not read routers, idempotency keys and reports. It fails if the store cannot be read. In
-// memory it holds one plan or one routing table at a time.
+// Verify reads the configurations, routing tables, routers, reports and plans of all operators, with
+// all that is kept of plans, and the answers under idempotency keys. It calls found with an error for
+// each of these of which something is damaged. It fails if the store cannot be read. In memory it
+// holds one plan or one routing table at a time.
 func Verify(ctx context.Context, from store.Store, found func(error)) (read Verified, err error) {
 	v := verifier{read: &read, found: found}
 	v.Archive = &Archive{Intake: &intake.Intake{History: &intake.History{Engine: &scheme.Engine{
@@ -33,7 +36,7 @@ func Verify(ctx context.Context, from store.Store, found func(error)) (read Veri
 	for after := ""; ; {
 		all, err := from.Operators(ctx, after, scheme.PlansAtATime)
 		if err != nil || len(all) == 0 {
-			return read, v.damage(err)
+			return read, errors.Join(v.damage(err), v.answers(ctx))
 		}
 		for _, op := range all {
 			if err := v.operator(ctx, op); err != nil {
@@ -59,6 +62,54 @@ func (v verifier) damage(err error) error {
 	return err
 }
 
+// unlessGone is damage, but for what was removed since it was listed.
+func (v verifier) unlessGone(err error) error {
+	if errors.Is(err, store.ErrPurged) || errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return v.damage(err)
+}
+
+// reports reads the reports of an operator, also those of which there is no plan yet.
+func (v verifier) reports(ctx context.Context, operator string) error {
+	all, err := v.Store.KeptReports(ctx, operator)
+	if err := v.unlessGone(err); err != nil {
+		return err
+	}
+	for _, one := range all {
+		data, err := v.Store.ReportData(ctx, operator, one.Revision)
+		if err == nil {
+			err = intake.VerifyReport(data)
+		}
+		if err != nil {
+			err = fmt.Errorf("report of instance %d of operator %q, interval %d: %w", one.Instance, operator, one.Interval, err)
+		}
+		if err := v.unlessGone(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answers reads what is kept under idempotency keys.
+func (v verifier) answers(ctx context.Context) error {
+	for after := []byte(nil); ; {
+		all, err := v.Store.Answers(ctx, after, scheme.PlansAtATime)
+		if err != nil || len(all) == 0 {
+			return v.damage(err) // the keys after this page cannot be found
+		}
+		for _, one := range all {
+			text, err := claim.Unpack(one.Answer)
+			if after = one.Name; err == nil && len(text) > 0 && !jsontext.Value(text).IsValid() {
+				err = store.Unreadable("it", errors.New("no JSON"))
+			}
+			if err != nil {
+				v.found(fmt.Errorf("answer under idempotency key %x: %w", one.Name, err))
+			}
+		}
+	}
+}
+
 func (v verifier) operator(ctx context.Context, op store.Operator) error {
 	v.read.Operators++
 	for version := max(1, op.ConfigVersion-store.KeptConfigurations+1); version <= op.ConfigVersion; version++ {
@@ -73,7 +124,13 @@ func (v verifier) operator(ctx context.Context, op store.Operator) error {
 			return err
 		}
 	}
-	if err := v.damage(v.Store.VerifyTable(ctx, op.Name)); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := v.unlessGone(v.Store.VerifyTable(ctx, op.Name)); err != nil {
+		return err
+	}
+	if _, err := v.Store.Routers(ctx, op.Name); v.unlessGone(err) != nil {
+		return err
+	}
+	if err := v.reports(ctx, op.Name); err != nil {
 		return err
 	}
 	filter := store.PlanFilter{Operator: op.Name, Limit: scheme.PlansAtATime}
@@ -82,13 +139,10 @@ func (v verifier) operator(ctx context.Context, op store.Operator) error {
 		for _, p := range plans {
 			v.read.Plans++
 			err := v.plan(ctx, p.ID)
-			if errors.Is(err, store.ErrPurged) || errors.Is(err, store.ErrNotFound) { // since it was listed
-				continue
-			}
 			if err != nil {
 				err = fmt.Errorf("plan %s of operator %q: %w", p.ID, op.Name, err)
 			}
-			if err := v.damage(err); err != nil {
+			if err := v.unlessGone(err); err != nil {
 				return err
 			}
 		}

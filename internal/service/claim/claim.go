@@ -3,7 +3,6 @@ package claim
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -68,10 +67,9 @@ func Begin[T any](ctx context.Context, s *Keeper, r Request,
 		return nil, refusal.AboutStore(err)
 	}
 	if claimed.Done {
-		_, decoder := answerCoder()
-		text, err := decoder.DecodeAll(claimed.Answer, nil)
+		text, err := Unpack(claimed.Answer)
 		if err != nil {
-			return nil, fmt.Errorf("reading the stored answer to a request: %w", err)
+			return nil, err
 		}
 		return nil, &EarlierAnswer{claimed.Status, text}
 	}
@@ -148,6 +146,13 @@ var answerCoder = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
 func packed(text []byte) []byte {
 	encoder, _ := answerCoder()
 	return encoder.EncodeAll(text, nil)
+}
+
+// Unpack returns the text of an answer as the store keeps it. [store.ErrDamaged].
+func Unpack(answer []byte) ([]byte, error) {
+	_, decoder := answerCoder()
+	text, err := decoder.DecodeAll(answer, nil)
+	return text, store.Unreadable("the answer to a request", err)
 }
 
 // Finish keeps the answer to a request that had nothing to change.

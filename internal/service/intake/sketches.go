@@ -32,6 +32,14 @@ func decodeSketch(blob []byte) (s *sketch.Sketch, ok bool, err error) {
 	return s, true, err
 }
 
+// VerifyReport reads the whole of a report as the store keeps it.
+func VerifyReport(data []byte) error {
+	if _, ok, err := decodeSketch(data); ok {
+		return store.Unreadable("a sketch", err)
+	}
+	return merging.Verify(data)
+}
+
 // encodeSketch returns the sketch that an instance reports as the store keeps it, and how many
 // keys it holds. One that adds to an earlier report is merged with that.
 func (s *Intake) encodeSketch(

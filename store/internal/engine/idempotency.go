@@ -75,6 +75,18 @@ func (s *Store) ReleaseIdempotent(ctx context.Context, i store.Idempotency, toke
 	return nil
 }
 
+// Answers implements [store.Store].
+func (s *Store) Answers(ctx context.Context, after []byte, limit int) (all []store.KeptAnswer, err error) {
+	err = s.db.Read(ctx, func(q statements.Statements) (err error) {
+		all, err = q.Answers(ctx, after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("idempotency keys after %x: %w", after, err)
+	}
+	return all, nil
+}
+
 // nameOf names a key within its scope, whatever bytes they are and however many.
 func nameOf(i store.Idempotency) []byte {
 	name := binary.AppendUvarint(nil, uint64(len(i.Scope)))

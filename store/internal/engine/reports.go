@@ -84,6 +84,15 @@ func (s *Store) Reports(ctx context.Context, operator string, epoch, interval in
 	return last, err
 }
 
+// KeptReports implements [store.Store].
+func (s *Store) KeptReports(ctx context.Context, operator string) (all []store.Report, err error) {
+	err = s.about(ctx, operator, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) (err error) {
+		all, err = q.KeptReports(ctx, r.ID)
+		return err
+	}))
+	return all, err
+}
+
 // ReportData implements [store.Store].
 func (s *Store) ReportData(ctx context.Context, operator string, revision int64) (data []byte, err error) {
 	err = s.about(ctx, operator, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) (err error) {

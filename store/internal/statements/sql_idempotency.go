@@ -3,6 +3,8 @@ package statements
 import (
 	"context"
 	"time"
+
+	"plannerd/store"
 )
 
 // InsertKey inserts an idempotency key, unless it is there; it tells which. It waits
@@ -15,11 +17,24 @@ func (s claimStatements) InsertKey(ctx context.Context, k Key) (bool, error) {
 
 // LockKey returns the key of that name and keeps others from changing it.
 func (s claimStatements) LockKey(ctx context.Context, name []byte) (k Key, err error) {
-	err = s.QueryRow(ctx,
-		`SELECT name, body, token, leased_until, began_at, status, answer FROM idempotency_keys WHERE name = $1`+
-			s.ForUpdate(), name).Scan(
-		&k.Name, &k.Body, &k.Token, s.at(&k.Until), s.at(&k.At), &k.Status, &k.Answer)
+	k, err = s.scanKey(s.QueryRow(ctx, keyColumns+` WHERE name = $1`+s.ForUpdate(), name))
 	return k, notFound(err)
+}
+
+const keyColumns = `SELECT name, body, token, leased_until, began_at, status, answer FROM idempotency_keys`
+
+func (s claimStatements) scanKey(row Scanner) (k Key, err error) {
+	err = row.Scan(&k.Name, &k.Body, &k.Token, s.at(&k.Until), s.at(&k.At), &k.Status, &k.Answer)
+	return k, err
+}
+
+// Answers lists what is kept under at most limit keys, in the order of their names, which come
+// after the given one.
+func (s claimStatements) Answers(ctx context.Context, after []byte, limit int) ([]store.KeptAnswer, error) {
+	return collect(ctx, s.base, func(row Scanner) (store.KeptAnswer, error) {
+		k, err := s.scanKey(row)
+		return store.KeptAnswer{Name: k.Name, Answer: k.Answer}, err
+	}, keyColumns+` WHERE name > $1 ORDER BY name LIMIT $2`, append([]byte{}, after...), limit)
 }
 
 // RenewKey gives the key another token and another lease.

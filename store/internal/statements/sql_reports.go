@@ -27,14 +27,22 @@ func (s reportStatements) DeleteReport(ctx context.Context, operator int64, r st
 // LastReports lists the newest report of each instance of the epoch up to the
 // interval, in ascending order of the instances.
 func (s reportStatements) LastReports(ctx context.Context, operator, epoch, interval int64) ([]store.Report, error) {
-	return collect(ctx, s.base, func(row Scanner) (r store.Report, err error) {
-		err = row.Scan(&r.Revision, &r.Epoch, &r.Interval, &r.Instance, &r.TableVersion, &r.Rows, s.at(&r.At))
-		return r, err
-	}, `SELECT id, epoch, interval, instance, table_version, row_count, at FROM reports r
-		WHERE operator_id = $1 AND epoch = $2 AND interval <= $3 AND NOT EXISTS (
+	return collect(ctx, s.base, s.scanReport, reportColumns+` r WHERE operator_id = $1 AND epoch = $2 AND interval <= $3 AND NOT EXISTS (
 			SELECT 1 FROM reports n WHERE n.operator_id = $1 AND n.epoch = $2 AND n.instance = r.instance
 			AND n.interval > r.interval AND n.interval <= $3)
 		ORDER BY instance`, operator, epoch, interval)
+}
+
+// KeptReports lists all reports of an operator, oldest first.
+func (s reportStatements) KeptReports(ctx context.Context, operator int64) ([]store.Report, error) {
+	return collect(ctx, s.base, s.scanReport, reportColumns+` WHERE operator_id = $1 ORDER BY id`, operator)
+}
+
+const reportColumns = `SELECT id, epoch, interval, instance, table_version, row_count, at FROM reports`
+
+func (s reportStatements) scanReport(row Scanner) (r store.Report, err error) {
+	err = row.Scan(&r.Revision, &r.Epoch, &r.Interval, &r.Instance, &r.TableVersion, &r.Rows, s.at(&r.At))
+	return r, err
 }
 
 // ReportData returns what the report of that revision says.
