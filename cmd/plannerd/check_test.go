@@ -74,7 +74,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What no table and no plan has is read, too.
+// What no table and no plan has is read, too. Routers have no column that could be unreadable in a
+// file whose pages are whole.
 func TestCheckRest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.db")
 	at := []string{"--database-url", "sqlite:" + path}
@@ -82,7 +83,7 @@ func TestCheckRest(t *testing.T) {
 	s.call(t, "PUT", "/v1/operators/clicks", `{"instances": 2}`, http.StatusCreated)
 	s.call(t, "PUT", "/v1/operators/clicks/intervals/7/reports/1", `{"keys": [{"key": "a", "cost": 1}]}`, http.StatusCreated)
 	s.call(t, "PUT", "/v1/operators/clicks/routers/r1", `{"lease": "60s"}`, http.StatusCreated)
-	r, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/v1/operators/clicks/plans",
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/operators/clicks/plans",
 		strings.NewReader(`{"interval": 1, "keys": [{"key": "a", "cost": 1}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +100,6 @@ func TestCheckRest(t *testing.T) {
 	found := 0
 	for damaged, by := range map[string]string{
 		"report of instance 1": "UPDATE reports SET data = substr(data, 1, length(data) - 1)",
-		"router":               "UPDATE routers SET epoch = 'x'",
 		"answer under":         "UPDATE idempotency_keys SET answer = x'01'",
 	} {
 		damage(t, path, by)

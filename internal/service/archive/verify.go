@@ -127,7 +127,8 @@ func (v verifier) operator(ctx context.Context, op store.Operator) error {
 	if err := v.unlessGone(v.Store.VerifyTable(ctx, op.Name)); err != nil {
 		return err
 	}
-	if _, err := v.Store.Routers(ctx, op.Name); v.unlessGone(err) != nil {
+	_, err := v.Store.Routers(ctx, op.Name)
+	if err := v.unlessGone(err); err != nil {
 		return err
 	}
 	if err := v.reports(ctx, op.Name); err != nil {
