@@ -300,6 +300,8 @@ type Figures struct {
 // NewPlan is a plan with its long parts, as it is created.
 type NewPlan struct {
 	Plan
+	// BaseOrigin is that of BaseVersion, as a string; "": it is not compared.
+	BaseOrigin string
 	// Changes turn the table of BaseVersion into the planned one. A plan of
 	// classes is created without any.
 	Changes []Change

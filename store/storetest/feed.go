@@ -95,6 +95,12 @@ func versionsHaveOrigins(t *testing.T, f *fixture) {
 			}
 		}
 	}
+	p := f.plan(t, "clicks", f.next(t, "clicks"), store.StatusApproved)
+	p.BaseOrigin = origins[0]
+	_, _, err := f.CreatePlan(t.Context(), p, f.by("x"))
+	fails(t, "a plan on a table of another origin", err, store.ErrBaseChanged)
+	p.BaseOrigin = origins[len(origins)-1]
+	f.create(t, p)
 }
 
 func feedTellsPending(t *testing.T, f *fixture) {

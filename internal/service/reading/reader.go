@@ -50,10 +50,11 @@ func New(from store.Store, room int64, builds int, observer Observer) *Reader {
 	}
 }
 
-// tableKey names a version of a routing table.
+// tableKey names a version of a routing table. Its number alone does not, as the database may go on
+// from an older state and give it again.
 type tableKey struct {
-	operator string
-	version  int64
+	operator, origin string
+	version          int64
 }
 
 // StoredOperator reads an operator as the store has it.
@@ -121,7 +122,7 @@ func (r *Reader) Pinned(ctx context.Context, op store.Operator) (*Placement, err
 // Committed reads the committed table of an operator as it was read.
 func (r *Reader) Committed(ctx context.Context, op store.Operator) (store.Table, error) {
 	table, err := r.Store.Table(ctx, op.Name, nil)
-	if err == nil && table.Version != op.TableVersion {
+	if err == nil && (table.Version != op.TableVersion || table.Origin.String() != op.TableOrigin.String()) {
 		err = fmt.Errorf("reading operator %s: %w: %w", op.Name, refusal.ErrOvertaken, store.ErrBaseChanged)
 	}
 	return table, refusal.AboutOperator(op.Name, err)
@@ -129,7 +130,7 @@ func (r *Reader) Committed(ctx context.Context, op store.Operator) (store.Table,
 
 // RoutingTable is the committed routing table as the planner takes it.
 func (r *Reader) RoutingTable(ctx context.Context, op store.Operator) (*planner.RoutingTable, error) {
-	key := tableKey{op.Name, op.TableVersion}
+	key := tableKey{op.Name, op.TableOrigin.String(), op.TableVersion}
 	if t, ok := r.Tables.Get(key); ok {
 		return t, nil
 	}

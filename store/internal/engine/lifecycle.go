@@ -68,7 +68,7 @@ func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, 
 	if live.ID == in.Replaces && live.Status == store.StatusProposed {
 		planned = false
 	}
-	if err := admit(r, in.Plan, planned); err != nil {
+	if err := admit(ctx, q, r, in, planned); err != nil {
 		return store.Plan{}, false, err
 	}
 	if err := checkReports(ctx, q, r, in); err != nil {
@@ -154,7 +154,7 @@ func insert(ctx context.Context, q statements.Statements, operator int64, in sto
 
 // admit tells whether a plan may be created, as far as what was planned before
 // says. planned: its interval has a plan that counts.
-func admit(r statements.Row, p store.Plan, planned bool) error {
+func admit(ctx context.Context, q statements.Statements, r statements.Row, p store.NewPlan, planned bool) error {
 	if err := checkInterval(r, p.Epoch, p.Interval, planned); err != nil {
 		return err
 	}
@@ -166,7 +166,20 @@ func admit(r statements.Row, p store.Plan, planned bool) error {
 		return fmt.Errorf("planned on version %d, now it has version %d: %w", p.BaseVersion, r.TableVersion,
 			store.ErrBaseChanged)
 	}
-	return nil
+	return checkOrigin(ctx, q, r, p.BaseOrigin)
+}
+
+// checkOrigin tells whether the committed table has the origin of the one that was planned on. It
+// has another one where the database went on from an older state meanwhile.
+func checkOrigin(ctx context.Context, q statements.Statements, r statements.Row, origin string) error {
+	if origin == "" {
+		return nil
+	}
+	newest, err := q.TableVersion(ctx, r.ID, r.TableVersion)
+	if err == nil && newest.Origin().String() != origin {
+		err = fmt.Errorf("planned on another version %d: %w", r.TableVersion, store.ErrBaseChanged)
+	}
+	return err
 }
 
 // checkInterval orders intervals within an epoch, and epochs before them.
