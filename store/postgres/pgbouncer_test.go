@@ -1,84 +1,39 @@
 package postgres_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"plannerd/internal/lab/deep"
+	"plannerd/internal/lab/pgserver"
 	"plannerd/internal/lab/pgtest"
 	"plannerd/store"
 	"plannerd/store/postgres"
 	"plannerd/store/storetest"
 )
 
-// pooler starts PgBouncer before the server of a database, and returns the URL of the database
-// through it. Few sessions for many clients show whatever depends on a session.
+// pooler starts a connection pooler before the server of a database, and returns the URL of the
+// database through it.
 func pooler(t testing.TB, mode, database string) string {
 	t.Helper()
-	program, err := exec.LookPath("pgbouncer")
+	p, err := pgserver.StartPooler(t.Context(), mode, database)
+	if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("pgbouncer is not installed")
-	}
-	parsed, err := pgx.ParseConfig(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	sessions := 4
-	if mode == "session" {
-		sessions = 40 // each client has one as long as it is connected
-	}
-	config := filepath.Join(t.TempDir(), "pgbouncer.ini")
-	text := fmt.Sprintf("[databases]\n* = host=%s port=%d user=%s password=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"+
-		"listen_port = %d\nunix_socket_dir =\nauth_type = any\npool_mode = %s\ndefault_pool_size = %d\n"+
-		"max_client_conn = 200\n", parsed.Host, parsed.Port, parsed.User, parsed.Password, port, mode, sessions)
-	if os.Geteuid() == 0 {
-		text += "user = postgres\n" // it refuses to run as root
-	}
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--quiet", config)
-	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait() // it was killed
-	})
-	through := &url.URL{Scheme: "postgres", User: url.User(parsed.User), Host: fmt.Sprintf("127.0.0.1:%d", port),
-		Path: parsed.Database, RawQuery: "sslmode=disable"}
-	for range 100 {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", through.Host)
-		if err == nil {
-			_ = conn.Close()
-			return through.String()
+		if err := p.Stop(); err != nil {
+			t.Error(err)
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatal("pgbouncer does not answer")
-	return ""
+	})
+	return p.URL()
 }
 
 // TestPooler: through a connection pooler in either mode a store migrates, answers many at once,

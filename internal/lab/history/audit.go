@@ -79,15 +79,22 @@ func audit(records []record, s stored) (faults []string) {
 	for i := range records {
 		faults = append(faults, records[i].contradictions(found)...)
 	}
-	return append(faults, s.fold()...)
+	return append(append(faults, failures(records)...), s.fold()...)
+}
+
+// failures tells of answers that say that the service failed and does not know why.
+func failures(records []record) (faults []string) {
+	for i := range records {
+		if a := &records[i].answer; isFailure(a.status) {
+			faults = append(faults, fmt.Sprintf("%v was answered with %d", records[i].request, a.status))
+		}
+	}
+	return faults
 }
 
 // contradictions compares what an answer said of plans with what is stored.
 func (r *record) contradictions(found map[string]*plan) (faults []string) {
 	a := &r.answer
-	if a.outcome == unknown && a.status == 500 {
-		faults = append(faults, fmt.Sprintf("%v was answered with 500", r.request))
-	}
 	if a.outcome != answered {
 		return faults
 	}

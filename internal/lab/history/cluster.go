@@ -19,25 +19,35 @@ import (
 
 // cluster is the service under fire: its replicas, and their store.
 type cluster struct {
-	programs []string // of the replicas in turn
-	folder   string   // for all files
+	programs []string   // of the replicas in turn
+	folder   string     // for all files
+	server   sync.Mutex // of postgres
 	postgres *pgserver.Server
 
 	replicas []*replica
 	kills    trigger
 	restarts trigger
 	swallows trigger
+	freezes  trigger
 
-	mu        sync.Mutex
+	mu sync.Mutex
+	faults
+}
+
+// faults are what was done to the service, how often.
+type faults struct {
 	killed    int            // replicas
+	frozen    int            // replicas
 	swallowed int            // times that a network swallowed
 	restarted map[string]int // restarts of PostgreSQL by mode
+	losses    map[bool]int   // of the newest commits; true: to a standby that was behind
 }
 
 // replica is a place for a process.
 type replica struct {
 	program, database string
-	network           *tcpproxy.Proxy // to PostgreSQL; nil: there is none
+	network           *tcpproxy.Proxy  // to PostgreSQL; nil: there is none
+	pooler            *pgserver.Pooler // before the network; nil: there is none
 
 	mu      sync.Mutex
 	process *process.Process // nil: none runs
@@ -51,6 +61,13 @@ func (r *replica) url() string {
 		return ""
 	}
 	return r.process.URL
+}
+
+// running is the process; nil: none runs.
+func (r *replica) running() *process.Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process
 }
 
 func (r *replica) put(p *process.Process) {
@@ -97,7 +114,7 @@ func (t *trigger) count() {
 // start makes the store and starts the replicas. Stop must be called also
 // after an error.
 func (c *cluster) start(ctx context.Context, o options) (err error) {
-	c.restarted = map[string]int{}
+	c.restarted, c.losses = map[string]int{}, map[bool]int{}
 	c.kills.prepare(o.killEvery, rand.New(rand.NewPCG(o.seed, 1)))
 	if c.folder, err = os.MkdirTemp("", "plannerd-history-"); err != nil {
 		return err
@@ -109,6 +126,7 @@ func (c *cluster) start(ctx context.Context, o options) (err error) {
 	}
 	c.swallows.prepare(o.swallowEvery, rand.New(rand.NewPCG(o.seed, 5)))
 	c.restarts.prepare(o.restartEvery, rand.New(rand.NewPCG(o.seed, 2)))
+	c.freezes.prepare(o.freezeEvery, rand.New(rand.NewPCG(o.seed, 7)))
 	if o.store == onSQLite {
 		c.restarts.mean, c.swallows.mean = 0, 0
 	} else if c.postgres, err = pgserver.Start(o.postgresSettings...); err != nil {
@@ -117,14 +135,20 @@ func (c *cluster) start(ctx context.Context, o options) (err error) {
 	for i := range o.replicas {
 		r := &replica{program: c.programs[i%len(c.programs)], database: "sqlite:" + filepath.Join(c.folder, "plannerd.db")}
 		if c.postgres != nil {
-			if err := r.connect(c.postgres.URL()); err != nil {
+			mode := ""
+			if o.poolers {
+				mode = []string{"", pgserver.Session, pgserver.Transaction}[i%3]
+			}
+			c.replicas = append(c.replicas, r)
+			if err := r.connect(ctx, c.postgres.URL(), mode); err != nil {
 				return err
 			}
+		} else {
+			c.replicas = append(c.replicas, r)
 		}
 		if err := c.run(ctx, r); err != nil {
 			return err
 		}
-		c.replicas = append(c.replicas, r)
 	}
 	return nil
 }
@@ -144,8 +168,9 @@ func build(ctx context.Context, folder string, replicas int) (programs []string,
 	return programs, nil
 }
 
-// connect puts a network of its own between the replica and PostgreSQL.
-func (r *replica) connect(database string) error {
+// connect puts a network of its own between the replica and PostgreSQL, and before that, if a mode is
+// given, a connection pooler.
+func (r *replica) connect(ctx context.Context, database, mode string) error {
 	address, err := url.Parse(database)
 	if err != nil {
 		return err
@@ -155,7 +180,13 @@ func (r *replica) connect(database string) error {
 	}
 	address.Host = r.network.Addr()
 	r.database = address.String()
-	return nil
+	if mode == "" {
+		return nil
+	}
+	if r.pooler, err = pgserver.StartPooler(ctx, mode, r.database); err == nil {
+		r.database = r.pooler.URL()
+	}
+	return err
 }
 
 // run starts a process in a replica's place. It is stop that ends it, not the
@@ -178,6 +209,9 @@ func (c *cluster) stop() error {
 			if err := p.Stop(); err != nil {
 				errs = append(errs, err, p.Said())
 			}
+		}
+		if r.pooler != nil {
+			errs = append(errs, r.pooler.Stop())
 		}
 		if r.network != nil {
 			errs = append(errs, r.network.Close())
@@ -250,7 +284,10 @@ func (c *cluster) shake(ctx context.Context, r *rand.Rand) error {
 		if r.IntN(2) == 0 {
 			mode = pgserver.Immediate
 		}
-		if err := c.postgres.Restart(mode); err != nil {
+		c.server.Lock()
+		err := c.postgres.Restart(mode)
+		c.server.Unlock()
+		if err != nil {
 			return fmt.Errorf("restarting PostgreSQL: %w", err)
 		}
 		c.mu.Lock()
@@ -282,12 +319,13 @@ func (c *cluster) disturb(ctx context.Context, r *rand.Rand, longest time.Durati
 	}
 }
 
-// faults are how many replicas were killed, how often a network swallowed, and the restarts of PostgreSQL by
-// mode.
-func (c *cluster) faults() (killed, swallowed int, restarts map[string]int) {
+// done is what was done to the service so far.
+func (c *cluster) done() faults {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.killed, c.swallowed, maps.Clone(c.restarted)
+	f := c.faults
+	f.restarted, f.losses = maps.Clone(f.restarted), maps.Clone(f.losses)
+	return f
 }
 
 // pick returns where a replica listens, whichever it is. It waits until there is

@@ -68,7 +68,7 @@ func whole(t *testing.T, o options, has func(*report) bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		complete := r.killed > 0 && r.operations >= 320 && r.versions > 0 && has(r)
+		complete := r.done.killed > 0 && r.operations >= 320 && r.versions > 0 && has(r)
 		if complete && len(r.faults) == 0 {
 			return
 		}
@@ -89,9 +89,19 @@ func TestSQLite(t *testing.T) {
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	o := tiny(t, onPostgres)
-	o.restartEvery, o.swallowEvery, o.swallowTime = 120, 60, time.Second
+	o.restartEvery, o.swallowEvery, o.freezeEvery, o.swallowTime = 120, 60, 80, time.Second
 	o.postgresSettings = []string{"fsync=off", "full_page_writes=off"} // the machine stays up
-	whole(t, o, func(r *report) bool { return r.swallowed > 0 && len(r.restarts) > 0 })
+	whole(t, o, func(r *report) bool { return r.done.swallowed > 0 && r.done.frozen > 0 && len(r.done.restarted) > 0 })
+}
+
+// TestLoss: after a failover to a standby that was behind, and after the restore of a backup, through
+// poolers and past them, all routers end at the newest table.
+func TestLoss(t *testing.T) {
+	t.Parallel()
+	o := tiny(t, onPostgres)
+	o.operations, o.lossEvery, o.restartEvery, o.swallowEvery = 640, 1, 0, 0
+	o.postgresSettings = []string{"fsync=off", "full_page_writes=off"}
+	whole(t, o, func(r *report) bool { return r.done.losses[true] == 1 && r.done.losses[false] == 1 })
 }
 
 // between stands between clients and replicas.

@@ -61,6 +61,9 @@ type options struct {
 	restartEvery  int
 	seed          uint64
 	swallowEvery  int
+	freezeEvery   int
+	lossEvery     int // rounds
+	poolers       bool
 	swallowTime   time.Duration
 	programs      []string // of the replicas in turn; nil: they are built
 	visualization string
@@ -99,6 +102,11 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	f.IntVar(&o.swallowEvery, "swallow-every", 300,
 		"operations, in the mean, until the network swallows what a replica and PostgreSQL say; 0: never")
 	f.DurationVar(&o.swallowTime, "swallow-time", 8*time.Second, "longest time that the network swallows for")
+	f.IntVar(&o.freezeEvery, "freeze-every", 400,
+		"operations, in the mean, until a replica is stopped by SIGSTOP for as long; 0: never")
+	f.IntVar(&o.lossEvery, "loss-every", 2,
+		"rounds until PostgreSQL fails over to a standby that is behind, or a backup is restored; 0: never")
+	f.BoolVar(&o.poolers, "poolers", true, "put PgBouncer before PostgreSQL for two of three replicas, in either mode")
 	f.Uint64Var(&o.seed, "seed", 1, "of what clients ask for and when faults come")
 	program := f.String("plannerd", "", "program to check (default: go build ./cmd/plannerd, with clocks that disagree)")
 	f.StringVar(&o.visualization, "visualization", "", "file for a page that shows the first violation")
@@ -113,8 +121,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		return o, fmt.Errorf("--store is postgres or sqlite, not %q", o.store)
 	case min(o.replicas, o.clients, o.operators, o.operations, o.perOperator) < 1:
 		return o, errors.New("--replicas, --clients, --operators, --operations and --per-operator are at least 1")
-	case min(o.killEvery, o.restartEvery, o.swallowEvery) < 0:
-		return o, errors.New("--kill-every, --restart-every and --swallow-every are not negative")
+	case min(o.killEvery, o.restartEvery, o.swallowEvery, o.freezeEvery, o.lossEvery) < 0:
+		return o, errors.New("--kill-every, --restart-every, --swallow-every, --freeze-every and --loss-every are not negative")
 	}
 	if *program != "" {
 		o.programs = []string{*program}

@@ -20,9 +20,7 @@ type report struct {
 	plans      int
 	versions   int
 	operators  int
-	killed     int
-	swallowed  int
-	restarts   map[string]int
+	done       faults
 	checking   time.Duration // of all histories together
 	longest    time.Duration // of one
 	took       time.Duration
@@ -82,13 +80,18 @@ func (r *report) write(out io.Writer) {
 	}
 	fmt.Fprintf(out, "\n%d operations by %d clients on %d operators in %v, seed %d; %d replicas on %s.\n",
 		r.operations, o.clients, r.operators, r.took.Round(time.Second/10), o.seed, o.replicas, o.store)
-	fmt.Fprintf(out, "%d kills of replicas; %d times their network swallowed; %d fast and %d immediate restarts of "+
-		"PostgreSQL.\n", r.killed, r.swallowed, r.restarts[pgserver.Fast], r.restarts[pgserver.Immediate])
+	d := r.done
+	fmt.Fprintf(out, "%d kills of replicas; %d times one was frozen, %d times its network swallowed; %d fast and %d "+
+		"immediate restarts of PostgreSQL.\n",
+		d.killed, d.frozen, d.swallowed, d.restarted[pgserver.Fast], d.restarted[pgserver.Immediate])
+	fmt.Fprintf(out, "%d failovers to a standby that was behind, %d backups restored under running routers.\n",
+		d.losses[true], d.losses[false])
 	fmt.Fprintf(out, "%d plans and %d table versions compared with the answers. Checked in %v, at most %v for an "+
 		"operator.\n",
 		r.plans, r.versions, r.checking.Round(time.Millisecond), r.longest.Round(time.Millisecond))
 	if len(r.faults) == 0 {
-		fmt.Fprintf(out, "Linearizable; nothing lost, doubled or left behind.\n")
+		fmt.Fprintf(out, "Linearizable, but for what a database lost; nothing doubled or left behind; all routers at "+
+			"the newest table.\n")
 		return
 	}
 	fmt.Fprintf(out, "VIOLATED:\n%s\n", strings.Join(r.faults, "\n"))

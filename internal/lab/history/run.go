@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/anishathalye/porcupine"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -19,6 +20,7 @@ type run struct {
 	log     io.Writer
 	cluster cluster
 	client  *client
+	routing *http.Client // of routers
 	begin   time.Time
 	report  report
 }
@@ -30,11 +32,13 @@ func execute(ctx context.Context, o options, log io.Writer) (_ *report, err erro
 	if o.transport != nil {
 		transport = o.transport(transport)
 	}
-	x := &run{options: o, log: log, client: newClient(transport), begin: time.Now(), report: newReport(o)}
+	x := &run{options: o, log: log, client: newClient(transport),
+		routing: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.clients}}, begin: time.Now(), report: newReport(o)}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer func() {
 		x.client.http.CloseIdleConnections()
+		x.routing.CloseIdleConnections()
 		err = errors.Join(err, x.cluster.stop())
 	}()
 	fmt.Fprintln(log, "starting the service")
@@ -47,6 +51,7 @@ func execute(ctx context.Context, o options, log io.Writer) (_ *report, err erro
 	group.Go(func() error { return x.cluster.fire(firing, rand.New(rand.NewPCG(o.seed, 3))) })
 	group.Go(func() error { return x.cluster.shake(firing, rand.New(rand.NewPCG(o.seed, 4))) })
 	group.Go(func() error { return x.cluster.disturb(firing, rand.New(rand.NewPCG(o.seed, 6)), o.swallowTime) })
+	group.Go(func() error { return x.cluster.freeze(firing, rand.New(rand.NewPCG(o.seed, 8)), o.swallowTime) })
 	group.Go(func() error {
 		defer cease()
 		return x.rounds(faulty)
@@ -54,7 +59,7 @@ func execute(ctx context.Context, o options, log io.Writer) (_ *report, err erro
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	x.report.killed, x.report.swallowed, x.report.restarts = x.cluster.faults()
+	x.report.done = x.cluster.done()
 	x.report.took = time.Since(x.begin)
 	return &x.report, nil
 }
@@ -68,9 +73,8 @@ func (x *run) rounds(ctx context.Context) error {
 		if err := x.round(ctx, round, budget); err != nil {
 			return err
 		}
-		killed, _, _ := x.cluster.faults()
 		fmt.Fprintf(x.log, "round %d: %d operations, %d plans, %d kills so far\n", round, x.report.operations,
-			x.report.plans, killed)
+			x.report.plans, x.cluster.done().killed)
 	}
 	return nil
 }
@@ -80,9 +84,16 @@ func (x *run) round(ctx context.Context, number, operations int) error {
 	random := func(n int) *rand.Rand { return rand.New(rand.NewPCG(x.options.seed, uint64(number)<<32|uint64(n)+10)) }
 	auditor := random(0)
 	operators := make([]*operator, x.options.operators)
+	following := make([]*routers, len(operators))
 	for i := range operators {
 		operators[i] = newOperator(fmt.Sprintf("history-%d-%d", number, i))
 		if err := x.set(ctx, operators[i], auditor); err != nil {
+			return err
+		}
+		var err error
+		following[i], err = x.follow(ctx, operators[i].name, random(-1-i))
+		defer following[i].end()
+		if err != nil {
 			return err
 		}
 	}
@@ -93,19 +104,28 @@ func (x *run) round(ctx context.Context, number, operations int) error {
 		w := &worker{id: i, run: x, random: random(1 + i), operators: operators, budget: &budget}
 		group.Go(func() error { return w.work(working) })
 	}
+	lossy := x.options.lossy(number)
+	if lossy {
+		group.Go(func() error { return x.lose(working, number, operations, &budget, following) })
+	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	for _, o := range operators {
-		if err := x.examine(ctx, o, auditor); err != nil {
+	for i, o := range operators {
+		faults, err := following[i].settle(ctx, auditor)
+		if err != nil {
+			return err
+		}
+		x.report.faults = append(x.report.faults, faults...)
+		if err := x.examine(ctx, o, auditor, lossy); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// examine checks an operator whose clients have stopped.
-func (x *run) examine(ctx context.Context, o *operator, r *rand.Rand) error {
+// examine checks an operator whose clients have stopped. lossy: what was answered may be lost.
+func (x *run) examine(ctx context.Context, o *operator, r *rand.Rand, lossy bool) error {
 	for _, k := range []kind{readTable, readOperator, listPlans} { // the last words of the history
 		err := x.insist(ctx, r, func(string) error {
 			a, err := x.perform(ctx, o, x.options.clients, r, request{kind: k})
@@ -124,8 +144,16 @@ func (x *run) examine(ctx context.Context, o *operator, r *rand.Rand) error {
 	}
 	begin := time.Now()
 	h := newHistory(o, s.plans)
-	operations, faults := h.settle()
-	faults = append(faults, audit(o.records, s)...)
+	var (
+		operations []porcupine.Operation
+		faults     []string
+	)
+	if lossy {
+		faults = append(failures(o.records), s.fold()...)
+	} else {
+		operations, faults = h.settle()
+		faults = append(faults, audit(o.records, s)...)
+	}
 	for i := range faults {
 		faults[i] = o.name + ": " + faults[i]
 	}

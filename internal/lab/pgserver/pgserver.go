@@ -9,6 +9,7 @@ package pgserver
 import (
 	"context"
 	"errors"
+	"net"
 	"net/url"
 	"strings"
 
@@ -49,6 +50,26 @@ const (
 // port and with the same settings. It returns when the server accepts
 // connections. Only one goroutine may do so, and none while another calls Stop.
 func (s *Server) Restart(mode string) error { return s.guard.restart(mode) }
+
+// Copy starts another server with the data of this one as they are now, and with the settings given:
+// one that goes on by itself, as after the restore of a backup, or, if upstream is the address of this
+// one, as it is or through a proxy, a standby that follows it until [Server.Promote]. It needs
+// pg_basebackup.
+func (s *Server) Copy(upstream string, settings ...string) (*Server, error) {
+	return s.duplicate(upstream, settings)
+}
+
+// Promote makes a standby a server that takes writes.
+func (s *Server) Promote(ctx context.Context) error { return execute(ctx, s.url, "SELECT pg_promote()") }
+
+// Address is where the server listens, host:port.
+func (s *Server) Address() string {
+	parsed, err := url.Parse(s.url)
+	if err != nil {
+		panic(errNoURL) // it was made here
+	}
+	return parsed.Host
+}
 
 // Start starts a server with the settings given, each as name=value, beside those
 // that it needs. The error is [ErrNotInstalled] where there is none to start.
@@ -94,4 +115,13 @@ func WithDatabase(server, name string) (string, error) {
 	}
 	parsed.Path = "/" + name
 	return parsed.String(), nil
+}
+
+func freePort() (int, error) {
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	return port, listener.Close()
 }

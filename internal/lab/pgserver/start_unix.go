@@ -8,7 +8,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -36,9 +36,42 @@ done
 rm -rf "$2"
 `
 
-// start starts a server on a free port. Another process may take the port in
-// between: then the next one is tried.
+// start starts a server on a free port.
 func start(settings []string) (*Server, error) {
+	password := rand.Text()
+	return launch(password, settings, func(programs, folder string, attributes *syscall.SysProcAttr) error {
+		return initialize(programs, folder, password, attributes)
+	})
+}
+
+// duplicate implements [Server.Copy].
+func (s *Server) duplicate(upstream string, settings []string) (*Server, error) {
+	source, err := url.Parse(s.url)
+	if err != nil {
+		return nil, errNoURL
+	}
+	arguments := []string{"--wal-method=stream", "--checkpoint=fast", "--no-sync"}
+	if upstream != "" {
+		source.Host = upstream
+		arguments = append(arguments, "--write-recovery-conf")
+	}
+	password, _ := source.User.Password()
+	return launch(password, settings, func(programs, folder string, attributes *syscall.SysProcAttr) error {
+		program := filepath.Join(programs, "pg_basebackup")
+		if _, err := os.Stat(program); err != nil {
+			program = "pg_basebackup"
+		}
+		return run(folder, attributes, program,
+			append(arguments, "--dbname="+source.String(), "--pgdata="+filepath.Join(folder, "data"))...)
+	})
+}
+
+// fill makes the files of a server in folder/data.
+type fill func(programs, folder string, attributes *syscall.SysProcAttr) error
+
+// launch starts a server on a free port. Another process may take the port in
+// between: then the next one is tried.
+func launch(password string, settings []string, fill fill) (*Server, error) {
 	programs, err := findPrograms()
 	if err != nil {
 		return nil, err
@@ -48,14 +81,16 @@ func start(settings []string) (*Server, error) {
 		return nil, err
 	}
 	for attempt := 1; ; attempt++ {
-		server, err := startOnce(programs, settings, attributes)
+		server, err := launchOnce(programs, password, settings, attributes, fill)
 		if err == nil || attempt == 3 {
 			return server, err
 		}
 	}
 }
 
-func startOnce(programs string, settings []string, attributes *syscall.SysProcAttr) (_ *Server, err error) {
+func launchOnce(programs, password string, settings []string, attributes *syscall.SysProcAttr, fill fill) (
+	_ *Server, err error,
+) {
 	folder, err := makeFolder(attributes.Credential)
 	if err != nil {
 		return nil, err
@@ -65,8 +100,7 @@ func startOnce(programs string, settings []string, attributes *syscall.SysProcAt
 			_ = os.RemoveAll(folder) // the guardian may have been first
 		}
 	}()
-	password := rand.Text()
-	if err := initialize(programs, folder, password, attributes); err != nil {
+	if err := fill(programs, folder, attributes); err != nil {
 		return nil, err
 	}
 	port, err := freePort()
@@ -162,23 +196,18 @@ func initialize(programs, folder, password string, attributes *syscall.SysProcAt
 	if err := giveAway(passwordFile, attributes.Credential); err != nil {
 		return err
 	}
-	command := exec.CommandContext(context.Background(), filepath.Join(programs, "initdb"), "--pgdata="+
-		filepath.Join(folder, "data"),
+	return run(folder, attributes, filepath.Join(programs, "initdb"), "--pgdata="+filepath.Join(folder, "data"),
 		"--username=postgres", "--pwfile="+passwordFile, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync")
-	command.Dir, command.SysProcAttr = folder, attributes
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, output)
-	}
-	return nil
 }
 
-func freePort() (int, error) {
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// run runs a program to its end.
+func run(folder string, attributes *syscall.SysProcAttr, program string, arguments ...string) error {
+	command := exec.CommandContext(context.Background(), program, arguments...)
+	command.Dir, command.SysProcAttr = folder, attributes
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(program), err, output)
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	return port, listener.Close()
+	return nil
 }
 
 // guard is a running guardian. It keeps the guardian's input open: a pipe that

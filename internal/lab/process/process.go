@@ -110,6 +110,12 @@ func (p *Process) Stop() error {
 	return nil
 }
 
+// Pause stops the process by SIGSTOP until Resume is called. Of one that has ended both do nothing.
+func (p *Process) Pause() { _ = p.command.Process.Signal(syscall.SIGSTOP) }
+
+// Resume lets a paused process go on.
+func (p *Process) Resume() { _ = p.command.Process.Signal(syscall.SIGCONT) }
+
 // Kill ends the process by SIGKILL and returns when it is gone. The error says
 // that it had ended before, or otherwise.
 func (p *Process) Kill() error {

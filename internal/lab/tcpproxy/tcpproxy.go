@@ -12,11 +12,11 @@ import (
 
 // Proxy forwards connections on loopback to a server.
 type Proxy struct {
-	target   string
 	listener net.Listener
 	running  sync.WaitGroup
 
 	mu     sync.Mutex
+	target string
 	closed bool
 	conns  map[net.Conn]struct{}
 	fresh  *gate   // of new connections
@@ -97,6 +97,14 @@ func (p *Proxy) gate() *gate {
 	return p.fresh
 }
 
+// Redirect forwards to another server from now on, and closes all connections.
+func (p *Proxy) Redirect(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+	p.cut()
+}
+
 // Cut closes all connections.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
@@ -139,7 +147,10 @@ func (p *Proxy) forward(client net.Conn) {
 	defer p.enter(client)()
 	g := p.gate()
 	g.wait()
-	server, err := new(net.Dialer).DialContext(context.Background(), "tcp", p.target)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	server, err := new(net.Dialer).DialContext(context.Background(), "tcp", target)
 	if err != nil {
 		return
 	}

@@ -82,6 +82,14 @@ func TestProxy(t *testing.T) {
 		t.Errorf("%q passes", text)
 	default:
 	}
+	p.Redirect("127.0.0.1:1")
+	if _, open := <-last; open {
+		t.Error("a connection to the server before lives")
+	}
+	if _, open := <-func() chan string { _, nobody := dial(); return nobody }(); open {
+		t.Error("a server that is not there answers")
+	}
+	p.Redirect(target)
 	p.Cut()
 	if _, open := <-answers; open {
 		t.Error("a connection that was cut answers")

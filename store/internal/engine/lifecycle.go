@@ -68,7 +68,10 @@ func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, 
 	if live.ID == in.Replaces && live.Status == store.StatusProposed {
 		planned = false
 	}
-	if err := admit(ctx, q, r, in, planned); err != nil {
+	if err := admit(r, in.Plan, planned); err != nil {
+		return store.Plan{}, false, err
+	}
+	if err := checkOrigin(ctx, q, r, in.BaseOrigin); err != nil {
 		return store.Plan{}, false, err
 	}
 	if err := checkReports(ctx, q, r, in); err != nil {
@@ -154,7 +157,7 @@ func insert(ctx context.Context, q statements.Statements, operator int64, in sto
 
 // admit tells whether a plan may be created, as far as what was planned before
 // says. planned: its interval has a plan that counts.
-func admit(ctx context.Context, q statements.Statements, r statements.Row, p store.NewPlan, planned bool) error {
+func admit(r statements.Row, p store.Plan, planned bool) error {
 	if err := checkInterval(r, p.Epoch, p.Interval, planned); err != nil {
 		return err
 	}
@@ -166,7 +169,7 @@ func admit(ctx context.Context, q statements.Statements, r statements.Row, p sto
 		return fmt.Errorf("planned on version %d, now it has version %d: %w", p.BaseVersion, r.TableVersion,
 			store.ErrBaseChanged)
 	}
-	return checkOrigin(ctx, q, r, p.BaseOrigin)
+	return nil
 }
 
 // checkOrigin tells whether the committed table has the origin of the one that was planned on. It
