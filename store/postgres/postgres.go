@@ -1,5 +1,5 @@
 // Package postgres keeps plannerd's data in PostgreSQL. It is tested with version
-// 15, that of Debian 12, and any that PLANNERD_TEST_DATABASE_URL names. It
+// 15, that of Debian 12, with 16 and 17, and any that PLANNERD_TEST_DATABASE_URL names. It
 // implements [store.Store] for any number of processes at once: they coordinate
 // by locking an operator's row, and by nothing else.
 package postgres

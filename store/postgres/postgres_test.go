@@ -124,6 +124,40 @@ func TestCutConnection(t *testing.T) {
 	}
 }
 
+// A transaction of a process that was paused, which the server has ended meanwhile, is unavailable.
+func TestPausedTransaction(t *testing.T) {
+	settings := []string{"idle_in_transaction_session_timeout=100"}
+	var version int
+	row := connect(t, pgtest.NewDatabase(t)).QueryRow(t.Context(), "SELECT current_setting('server_version_num')::int")
+	if err := row.Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	if version >= 170_000 {
+		settings = append(settings, "transaction_timeout=100")
+	}
+	for _, setting := range settings {
+		direct := pgtest.NewDatabase(t)
+		in := aPlan()
+		in.Status = store.StatusApproved
+		p, _, err := migrated(t, direct).CreatePlan(t.Context(), in, store.Transition{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := opener(direct + "&" + setting)(t)
+		paused := func(store.Plan) error {
+			time.Sleep(time.Second / 2)
+			return nil
+		}
+		_, _, err = s.CommitPlan(t.Context(), p.ID, store.Transition{}, store.Retention{}, paused)
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: error %v, want %v", setting, err, store.ErrUnavailable)
+		}
+		if err := errors.Join(s.Ready(t.Context()), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestOpenWhatIsNotThere(t *testing.T) {
 	there := pgtest.NewDatabase(t)
 	parsed, err := url.Parse(there)
