@@ -122,7 +122,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	case min(o.replicas, o.clients, o.operators, o.operations, o.perOperator) < 1:
 		return o, errors.New("--replicas, --clients, --operators, --operations and --per-operator are at least 1")
 	case min(o.killEvery, o.restartEvery, o.swallowEvery, o.freezeEvery, o.lossEvery) < 0:
-		return o, errors.New("--kill-every, --restart-every, --swallow-every, --freeze-every and --loss-every are not negative")
+		return o, errors.New("--kill-every, --restart-every, --swallow-every, --freeze-every and --loss-every " +
+			"are not negative")
 	}
 	if *program != "" {
 		o.programs = []string{*program}

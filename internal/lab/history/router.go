@@ -73,8 +73,10 @@ func (f *routers) start(ctx context.Context, which int) error {
 
 // end stops all routers.
 func (f *routers) end() {
-	f.stop(forgetful)
-	f.stop(keeping)
+	if f != nil { // they were started
+		f.stop(forgetful)
+		f.stop(keeping)
+	}
 }
 
 // stop stops a router.

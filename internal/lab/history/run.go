@@ -33,7 +33,8 @@ func execute(ctx context.Context, o options, log io.Writer) (_ *report, err erro
 		transport = o.transport(transport)
 	}
 	x := &run{options: o, log: log, client: newClient(transport),
-		routing: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.clients}}, begin: time.Now(), report: newReport(o)}
+		routing: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.clients}},
+		begin:   time.Now(), report: newReport(o)}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer func() {
@@ -85,15 +86,18 @@ func (x *run) round(ctx context.Context, number, operations int) error {
 	auditor := random(0)
 	operators := make([]*operator, x.options.operators)
 	following := make([]*routers, len(operators))
+	defer func() {
+		for _, f := range following {
+			f.end()
+		}
+	}()
 	for i := range operators {
 		operators[i] = newOperator(fmt.Sprintf("history-%d-%d", number, i))
 		if err := x.set(ctx, operators[i], auditor); err != nil {
 			return err
 		}
 		var err error
-		following[i], err = x.follow(ctx, operators[i].name, random(-1-i))
-		defer following[i].end()
-		if err != nil {
+		if following[i], err = x.follow(ctx, operators[i].name, random(-1-i)); err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,9 @@ func (s *Server) Copy(upstream string, settings ...string) (*Server, error) {
 }
 
 // Promote makes a standby a server that takes writes.
-func (s *Server) Promote(ctx context.Context) error { return execute(ctx, s.url, "SELECT pg_promote()") }
+func (s *Server) Promote(ctx context.Context) error {
+	return execute(ctx, s.url, "SELECT pg_promote()")
+}
 
 // Address is where the server listens, host:port.
 func (s *Server) Address() string {

@@ -281,7 +281,8 @@ func recordOf(b *scheme.Base, d draft, at time.Time) (store.NewPlan, error) {
 		return store.NewPlan{}, err
 	}
 	out := store.NewPlan{
-		Plan: p, BaseOrigin: b.Op.TableOrigin.String(), Evaluated: evaluated, Changes: d.Changes(), NewBatches: batched, Retention: b.Newest.StoreRetention(),
+		Plan: p, BaseOrigin: b.Op.TableOrigin.String(), Evaluated: evaluated, Changes: d.Changes(),
+		NewBatches: batched, Retention: b.Newest.StoreRetention(),
 		OnPending: b.Newest.OnPending(), Replaces: d.replaces,
 		Migrations: d.EncodedMigrations(b.Changed && !b.EngineHolds()), Input: storedInput(b, d.Statistics),
 		Absences: b.AbsencesIn(d.Statistics, d.Snapshot).Encode(),
