@@ -265,6 +265,8 @@ func TestStoreFailures(t *testing.T) {
 		{"Transitions", "GET", "/v1/plans/" + p.Id + "/transitions", ""},
 		{"Input", "POST", "/v1/plans/" + p.Id + "/replay", ""},
 		{"Input", "POST", "/v1/operators/clicks/backtest", ""},
+		{"Operator", "GET", "/v1/operators/clicks/undo", ""},
+		{"Operator", "POST", "/v1/operators/clicks/undo", ""},
 		{"Input", "GET", "/v1/operators/clicks/advice", ""},
 		{"CommitPlan", "POST", "/v1/plans/" + p.Id + "/commit", stopped},
 		{"StopPlan", "POST", "/v1/plans/" + p.Id + "/stop", ""},

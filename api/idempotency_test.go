@@ -76,6 +76,11 @@ func mutations() []mutation {
 		verb("commit", betaTwo, "commit", stopped),
 		verb("stop", betaTwo, "stop", "", "start", `{"executor":"e"}`),
 		verb("abort", betaTwo, "abort", ""),
+		{"undo", "POST", func(e *env) (string, string) {
+			e.operator("clicks", betaTwo)
+			e.verb(e.planned(1).ID, "commit", stopped).want(http.StatusOK)
+			return "/v1/operators/clicks/undo", ""
+		}, nil, http.StatusCreated, http.StatusOK},
 		{"propose", "POST", func(e *env) (string, string) {
 			target := "/v1/plans/" + waitingPlan(betaTwo)(e).Id
 			e.do("POST", target+"/abort", "").want(http.StatusOK)

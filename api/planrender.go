@@ -65,6 +65,7 @@ type planHead struct {
 	WaitsFor      []string         `json:"waits_for"`
 	LimitsChanged bool             `json:"limits_changed"`
 	SupersededBy  *string          `json:"superseded_by"`
+	Undo          jsontext.Value   `json:"undo"`
 	StoppedAfter  *int64           `json:"stopped_after_batch"`
 	Stopping      bool             `json:"stopping"`
 	Batch         jsontext.Value   `json:"batch,omitzero"`   // like Reports
@@ -131,13 +132,10 @@ func figuresOut(f service.Figures, balanced *bool, named figures.NamedKeys, keys
 	unfilled, err := figures.UnfilledOf(f)
 	out := planFigures{
 		EndReason: f.EndReason, Causes: f.Causes, Balanced: balanced, TableWithinLimit: f.TableWithinLimit,
-		Theta:     wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
-		Underload: wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
-		Skewness:  wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
-		Migration: wire.MigrationFigures{
-			Keys: f.MigrationKeys, State: f.MigrationState, Fraction: f.MigrationFraction, Objective: f.Objective,
-			Forced: &wire.ForcedMigration{Keys: f.ForcedKeys, State: f.ForcedState},
-		},
+		Theta:       wire.Comparison{Before: f.ThetaBefore, After: f.ThetaAfter},
+		Underload:   wire.Comparison{Before: f.UnderloadBefore, After: f.UnderloadAfter},
+		Skewness:    wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
+		Migration:   migrationOut(f),
 		Certificate: f.Certificate, Compaction: f.Compaction, Instances: f.Instances, DriftedKeys: f.DriftedKeys,
 		Merges: f.Merges,
 	}
@@ -166,6 +164,13 @@ func figuresOut(f service.Figures, balanced *bool, named figures.NamedKeys, keys
 		out.HotKeys[i].Key = &key
 	}
 	return out, err
+}
+
+func migrationOut(f service.Figures) wire.MigrationFigures {
+	return wire.MigrationFigures{
+		Keys: f.MigrationKeys, State: f.MigrationState, Fraction: f.MigrationFraction, Objective: f.Objective,
+		Forced: &wire.ForcedMigration{Keys: f.ForcedKeys, State: f.ForcedState},
+	}
 }
 
 func partsOut(parts []planner.Part) wire.Parts {
@@ -221,7 +226,7 @@ func openPlan(p service.Plan, named figures.NamedKeys, keys keyCoder, persist *t
 		ID: p.ID, Operator: p.Operator, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, Strategy: p.Strategy,
 		Parameters: p.Parameters, BaseVersion: p.BaseVersion, Version: p.Version, ConfigVersion: p.ConfigVersion,
 		Migrates: schemes.MigratesOf(p), ResolvedKeys: p.ResolvedKeys, planFigures: f,
-		WaitsFor: p.WaitsFor, Forecast: p.Forecast, Pending: p.Pending, Latest: p.Latest,
+		WaitsFor: p.WaitsFor, Undo: p.Undo, Forecast: p.Forecast, Pending: p.Pending, Latest: p.Latest,
 		InputHash: p.InputHash, PlannerRevision: p.PlannerRevision, WorkUnits: p.WorkUnits,
 		Timing: wire.Timing{DecodeMs: p.DecodeMS, PlanMs: p.PlanMS}, CreatedAt: p.CreatedAt.UTC(), KeyEncoding: keys.member(),
 	}

@@ -167,6 +167,8 @@ func routes(s *shared) []route {
 		{"POST", "/v1/operators/{operator}/plans", plans.create},
 		{"GET", "/v1/operators/{operator}/plans", plans.list},
 		{"GET", "/v1/operators/{operator}/next-plan", plans.next},
+		{"GET", "/v1/operators/{operator}/undo", undos{s}.preview},
+		{"POST", "/v1/operators/{operator}/undo", undos{s}.propose},
 		{"POST", "/v1/operators/{operator}/backtest", analysesOf.backtest},
 		{"GET", "/v1/operators/{operator}/advice", operators.advice},
 		{"GET", "/v1/operators/{operator}/intervals/{interval}/reports", reports.list},

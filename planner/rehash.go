@@ -16,6 +16,12 @@ import (
 // decided on elsewhere are judged: the hash then stands for them. Keys of splits, which
 // ascend, go to their parts instead; all others become whole. The error is an [InputError].
 func Rehash(s *Snapshot, o Options, splits []Split) (*Plan, error) {
+	return Place(s, o, s.Hash, splits)
+}
+
+// Place is [Rehash] with every key at its instance of to, an index, in place of its hash instance:
+// it gets an entry where the hash puts it elsewhere.
+func Place(s *Snapshot, o Options, to []int32, splits []Split) (*Plan, error) {
 	o.Certificate = CertificateOff
 	x, err := prepare(s, o)
 	if err != nil {
@@ -28,7 +34,7 @@ func Rehash(s *Snapshot, o Options, splits []Split) (*Plan, error) {
 	a := p.Unmoved()
 	a.At, a.Load = slices.Clone(a.At), slices.Clone(a.Load)
 	var homeless []assign.Ranked
-	for i, home := range s.Hash {
+	for i, home := range to {
 		switch {
 		case division.SplitOf(splits, int32(i)) != nil:
 		case p.IsLive[home]:

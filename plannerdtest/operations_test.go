@@ -317,6 +317,15 @@ func scenario(t *testing.T, c *client.Client) []step {
 		{"route", func() (any, error) {
 			return result(c.Route(ctx, "clicks", []byte(plan.Migrations[0].Key)))
 		}},
+		{"previewUndo", func() (any, error) {
+			return result(c.PreviewUndo(ctx, "clicks", client.PreviewUndoOptions{ToVersion: new(int64(0))}))
+		}},
+		{"undo", func() (any, error) {
+			out, err := c.Undo(ctx, "clicks", wire.UndoRequest{})
+			second = out
+			return result(out, err)
+		}},
+		{"rejectPlan", func() (any, error) { return result(c.RejectPlan(ctx, second.Id, wire.Transition{})) }},
 		{"putReport", func() (any, error) {
 			return result(c.PutReport(ctx, "clicks", 2, 0, wire.ReportRequest{Keys: []wire.Row{}}))
 		}},

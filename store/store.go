@@ -208,6 +208,9 @@ type Plan struct {
 	// LeavesOpen: the interval of a plan that is no_action takes other statistics, and
 	// has no plan before these come.
 	LeavesOpen bool
+	// Undo is JSON: which version of the table the plan brings back; nil: none. Such a plan may be
+	// beside the other one of its interval, which may be older than the newest.
+	Undo []byte
 	// SupersededBy is the plan that took the place of this one; "": none did.
 	SupersededBy string
 	// Latest is JSON: how the plan does under the newest statistics that it was evaluated
@@ -569,7 +572,8 @@ type Plans interface {
 	// is kept of a plan that is proposed or approved, WaitsFor of a proposed one only,
 	// LeavesOpen of one that is no_action;
 	// SupersededBy, Latest and LimitsChanged are set by the store. A lower epoch than the newest is fenced, a
-	// higher one begins its intervals anew. Of approved plans one
+	// higher one begins its intervals anew. A plan with Undo is refused for no interval and
+	// begins none. Of approved plans one
 	// waits to be applied, the newest: it supersedes the one before. Of
 	// proposed ones there is one. Refusals, the first that applies: ErrNotFound,
 	// ErrFenced, ErrIntervalPlanned (unless the interval's plans have all

@@ -17,6 +17,7 @@ var planCases = []testCase{
 	{name: "a plan keeps its long parts", run: planKeepsLongParts},
 	{name: "a second plan with the same fingerprint is the same plan", run: duplicateIsSamePlan, bare: true},
 	{name: "an ended plan makes room for its interval", run: endedPlanMakesRoom},
+	{name: "an undo is beside the plan of its interval, until the migration is taken back", run: undoIsBeside},
 	{name: "refusals come in their order", run: refusalsInOrder, bare: true},
 	{name: "intervals go forward within an epoch", run: intervalsGoForward},
 	{name: "plans are listed newest first", run: plansAreListed},
@@ -46,6 +47,33 @@ func planKeepsFields(t *testing.T, f *fixture) {
 	bare.ThetaAfter, bare.Objective = math.Inf(1), math.MaxFloat64
 	bare.SkewnessAfter = math.SmallestNonzeroFloat64
 	same(t, "bare plans", bare.Plan, f.create(t, bare))
+}
+
+// undoIsBeside: it is refused for no interval, found by its fingerprint alone, and begins none.
+func undoIsBeside(t *testing.T, f *fixture) {
+	first := f.create(t, f.plan(t, "clicks", 4, store.StatusCommitted, set("a", 1)))
+	f.create(t, f.plan(t, "clicks", 5, store.StatusNoAction))
+	var made []store.Plan
+	for i, status := range []store.Status{store.StatusCommitted, store.StatusApproved} {
+		in := f.plan(t, "clicks", 4, status, [][]store.Change{{unset("a", 1)}, {set("a", 1)}}[i]...)
+		in.Fingerprint, in.Undo = fmt.Sprint("undo ", i), []byte(`{"to_version": 0}`)
+		p := f.create(t, in)
+		if _, again := must2(f.CreatePlan(t.Context(), in, f.by("x")))(t); again {
+			t.Error("the same undo twice")
+		}
+		same(t, "undos", p, must(f.FindPlan(t.Context(), "clicks", 0, 4, in.Fingerprint))(t))
+		made = append(made, p)
+	}
+	same(t, "the plan of the interval", first, must(f.FindPlan(t.Context(), "clicks", 0, 4, first.Fingerprint))(t))
+	if op := f.operator(t, "clicks"); *op.LastInterval != 5 {
+		t.Errorf("interval %d is the newest", *op.LastInterval)
+	}
+	f.down(t, 17)
+	must(f.Migrator().Up(t.Context()))(t)
+	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusNoAction, store.StatusSuperseded, store.StatusAborted)
+	f.wantLast(t, made[1].ID, 2, store.Transition{From: store.StatusApproved, To: store.StatusAborted, Actor: "migration",
+		Reason: "this version of the schema cannot hold an undo"})
+	f.wantTable(t, "clicks", -1)
 }
 
 func planKeepsLongParts(t *testing.T, f *fixture) {

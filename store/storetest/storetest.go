@@ -151,7 +151,7 @@ func (f *fixture) plan(t testing.TB, operator string, interval int64, status sto
 	p.Operator, p.Epoch, p.Interval, p.Status = operator, 0, interval, status
 	p.BaseVersion, p.Version, p.ConfigVersion = op.TableVersion, nil, op.ConfigVersion
 	p.Classes, p.EngineTable, p.Executor, p.ExecutorSince, p.Acked = false, false, store.Executor{}, nil, nil
-	p.LeavesOpen, p.SupersededBy, p.Latest, p.LimitsChanged, p.Routers = false, "", nil, false, nil
+	p.LeavesOpen, p.Undo, p.SupersededBy, p.Latest, p.LimitsChanged, p.Routers = false, nil, "", nil, false, nil
 	p.BatchCount, p.BatchesDone, p.Stopping = 0, 0, false
 	if status != store.StatusProposed {
 		p.WaitsFor = nil

@@ -40,6 +40,13 @@ func LoadsWith(f store.Figures, member string) (loads []Load, err error) {
 	return loads, store.Unreadable("stored loads", err)
 }
 
+// Undo is which version of the table a plan brings back.
+type Undo struct {
+	ToVersion int64 `json:"to_version"`
+	// LeftKeys is the number of keys that it cannot bring back: they stay as they are routed.
+	LeftKeys int64 `json:"left_keys"`
+}
+
 // CutShort reports whether some batches of a plan are in force, and others are not.
 func CutShort(p store.Plan) bool { return p.BatchesDone > 0 && p.BatchesDone < p.BatchCount }
 

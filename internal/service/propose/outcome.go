@@ -15,6 +15,7 @@ type outcome struct {
 	small     bool                  // its statistics are too small to be acted upon
 	evaluated *evaluatedPlan        // nil: no other plan waits or is carried out
 	blocking  *figures.BlockingPlan // nil: no other plan was in the way
+	undo      *figures.Undo         // which version it brings back; nil: none
 	returned  float64               // of the state that moves, what goes back; see Forecaster.Returned
 }
 

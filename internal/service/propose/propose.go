@@ -2,6 +2,7 @@ package propose
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -155,7 +156,7 @@ func (s *Proposer) findPlan(ctx context.Context, b *scheme.Base, st *scheme.Stat
 		}
 		planned := errors.Is(refused, store.ErrIntervalPlanned)
 		for _, p := range earlier {
-			if p.Epoch != epoch {
+			if p.Epoch != epoch || p.Undo != nil {
 				continue
 			}
 			if p.Fingerprint != st.Identity(hash, b.Op.ConfigVersion, p.BaseVersion) || planned && p.Status.Ended() {
@@ -265,6 +266,11 @@ func recordOf(b *scheme.Base, d draft, at time.Time) (store.NewPlan, error) {
 		BaseVersion: b.Op.TableVersion, ConfigVersion: b.Op.ConfigVersion,
 		Fingerprint: d.fingerprint, Source: d.source, Outdated: d.Outdated(b.Op.TableVersion), CreatedAt: at, Figures: f,
 		Classes: d.OfClasses(), EngineTable: b.EngineHolds(),
+	}
+	if d.undo != nil {
+		if p.Undo, err = json.Marshal(d.undo); err != nil {
+			return store.NewPlan{}, fmt.Errorf("encoding what a plan undoes: %w", err)
+		}
 	}
 	p.LeavesOpen = d.small && p.Status == store.StatusNoAction
 	if p.Status == store.StatusApproved {

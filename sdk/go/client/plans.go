@@ -298,3 +298,23 @@ func (c *Client) ReplayPlan(
 ) (*wire.ReplayResult, error) {
 	return call[wire.ReplayResult](ctx, c, change(http.MethodPost, request, "v1", "plans", id, "replay"), options)
 }
+
+// PreviewUndoOptions are the parameters of PreviewUndo.
+type PreviewUndoOptions struct {
+	// ToVersion is the version of the table to bring back; nil: that before the committed one.
+	ToVersion *int64 `query:"to_version"`
+}
+
+// PreviewUndo asks what Undo of the same version would move.
+func (c *Client) PreviewUndo(
+	ctx context.Context, operator string, with PreviewUndoOptions, options ...Option,
+) (*wire.UndoPreview, error) {
+	return call[wire.UndoPreview](ctx, c, get(with, "v1", "operators", operator, "undo"), options)
+}
+
+// Undo makes a plan that brings the routing table of an earlier version back.
+func (c *Client) Undo(
+	ctx context.Context, operator string, request wire.UndoRequest, options ...Option,
+) (*wire.Plan, error) {
+	return call[wire.Plan](ctx, c, change(http.MethodPost, request, "v1", "operators", operator, "undo"), options)
+}

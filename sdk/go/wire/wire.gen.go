@@ -3883,6 +3883,9 @@ type Plan struct {
 	// Underload The largest relative underload of an instance, 1 minus load over fair load.
 	Underload Underload `json:"underload"`
 
+	// Undo Of a plan that brings an earlier table back: which; null of others.
+	Undo *PlanUndo `json:"undo"`
+
 	// Unfilled The instances that the plan leaves below their `least_load`, ascending. Absent like `filled`.
 	Unfilled *Unfilled `json:"unfilled,omitempty"`
 
@@ -4162,6 +4165,9 @@ type PlanSummary struct {
 	// Underload The largest relative underload of an instance, 1 minus load over fair load.
 	Underload Underload `json:"underload"`
 
+	// Undo Of a plan that brings an earlier table back: which; null of others.
+	Undo *PlanUndo `json:"undo"`
+
 	// Version The table version that it became; null before commit.
 	Version *int64 `json:"version"`
 
@@ -4197,6 +4203,15 @@ type PlanTransition struct {
 	// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
 	// | `expired` | was not approved in time, or not started | |
 	To PlanStatus `json:"to"`
+}
+
+// PlanUndo Of a plan that brings an earlier table back: which; null of others.
+type PlanUndo struct {
+	// LeftKeys Keys that cannot be brought back: they stay as they are routed.
+	LeftKeys int64 `json:"left_keys"`
+
+	// ToVersion The version whose entries the planned table has.
+	ToVersion int64 `json:"to_version"`
 }
 
 // PlannerRevision Changes whenever the same input may lead to another plan.
@@ -6459,6 +6474,43 @@ type Trigger struct {
 
 // Underload The largest relative underload of an instance, 1 minus load over fair load.
 type Underload = Comparison
+
+// UndoPreview defines model for UndoPreview.
+type UndoPreview struct {
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
+	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+	Balanced *Balanced `json:"balanced"`
+
+	// BaseVersion The committed version, which the plan would change.
+	BaseVersion int64 `json:"base_version"`
+
+	// Interval That of the statistics that the figures are of.
+	Interval int64 `json:"interval"`
+
+	// LeftKeys Keys that cannot be brought back: they stay as they are routed.
+	LeftKeys int64 `json:"left_keys"`
+
+	// Migration What the plan moves.
+	Migration MigrationFigures `json:"migration"`
+
+	// Theta The largest relative overload of an instance, load over fair load minus 1.
+	Theta Theta `json:"theta"`
+
+	// ToVersion The version whose entries the planned table would have.
+	ToVersion int64 `json:"to_version"`
+}
+
+// UndoRequest defines model for UndoRequest.
+type UndoRequest struct {
+	// Actor Who asks for it.
+	Actor *Actor `json:"actor,omitempty"`
+
+	// Reason Why.
+	Reason *TransitionReason `json:"reason,omitempty"`
+
+	// ToVersion The version of the table to bring back, an earlier one than the committed one. Defaults to the one before it; that a plan changed is its `base_version`.
+	ToVersion *int64 `json:"to_version,omitempty"`
+}
 
 // Unfilled The instances that the plan leaves below their `least_load`, ascending. Absent like `filled`.
 type Unfilled = []UnfilledInstance

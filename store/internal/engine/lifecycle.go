@@ -80,7 +80,9 @@ func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, 
 	if err := makeWay(ctx, q, r, in, by); err != nil {
 		return store.Plan{}, false, err
 	}
-	r.Epoch, r.Interval = &in.Epoch, &in.Interval
+	if in.Undo == nil || r.Epoch == nil {
+		r.Epoch, r.Interval = &in.Epoch, &in.Interval
+	}
 	p, err := insert(ctx, q, r.ID, in, diff, by)
 	if err != nil {
 		return store.Plan{}, false, err
@@ -158,7 +160,7 @@ func insert(ctx context.Context, q statements.Statements, operator int64, in sto
 // admit tells whether a plan may be created, as far as what was planned before
 // says. planned: its interval has a plan that counts.
 func admit(r statements.Row, p store.Plan, planned bool) error {
-	if err := checkInterval(r, p.Epoch, p.Interval, planned); err != nil {
+	if err := checkInterval(r, p.Epoch, p.Interval, planned); err != nil && p.Undo == nil {
 		return err
 	}
 	if p.ConfigVersion != r.ConfigVersion {

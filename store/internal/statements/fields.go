@@ -58,6 +58,7 @@ func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
 		{"executor_since", at(&p.ExecutorSince)},
 		{"waits_for", list{&p.WaitsFor}},
 		{"leaves_open", &p.LeavesOpen},
+		{"undo", JSON{P: &p.Undo}},
 		{"superseded_by", &p.SupersededBy},
 		{"limits_changed", &p.LimitsChanged},
 		{"latest", JSON{P: &p.Latest}},

@@ -65,14 +65,16 @@ func (s planStatements) Purged(ctx context.Context, id string) (bool, error) {
 	return get[bool](ctx, s.base, `SELECT EXISTS (SELECT 1 FROM purged_plans WHERE id = $1)`, id)
 }
 
-// LivePlan returns the interval's plan that has not ended. Where there is none that
-// counts, it is the newest of the fingerprint that leaves the interval open.
+// LivePlan returns the interval's plan that has not ended: one with Undo, if that has the
+// fingerprint. Where there is none that counts, it is the newest of the fingerprint that leaves
+// the interval open.
 func (s planStatements) LivePlan(ctx context.Context, operator string, epoch, interval int64,
 	fingerprint string) (PlanRow, error) {
 	return one(ctx, s.base, s.scanPlan, `SELECT `+planColumns+` FROM `+planTables+`
 		WHERE o.name = $1 AND p.epoch = $2 AND p.interval = $3
 		AND p.status NOT IN ('rejected', 'aborted', 'superseded', 'expired')
-		AND (NOT p.leaves_open OR p.fingerprint = $4) ORDER BY p.leaves_open, p.seq DESC LIMIT 1`,
+		AND (NOT p.leaves_open AND p.undo IS NULL OR p.fingerprint = $4)
+		ORDER BY p.undo IS NULL, p.leaves_open, p.seq DESC LIMIT 1`,
 		operator, epoch, interval, fingerprint)
 }
 

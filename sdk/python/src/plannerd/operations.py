@@ -308,6 +308,14 @@ class Operations(Transport):
             media=["application/merge-patch+json"], keyed=True
         )
 
+    def preview_undo(
+        self,
+        operator: str,
+        **parameters: Unpack[wire.PreviewUndoParameters],
+    ) -> wire.UndoPreview:
+        """Ask what an undo would move."""
+        return self._json("GET", ["v1", "operators", operator, "undo"], parameters)
+
     def put_operator(
         self,
         operator: str,
@@ -403,6 +411,15 @@ class Operations(Transport):
     ) -> wire.Plan:
         """End a plan after its batch."""
         return self._json("POST", ["v1", "plans", id, "stop"], parameters, request, keyed=True)
+
+    def undo(
+        self,
+        operator: str,
+        request: wire.UndoRequest | None = None,
+        **parameters: Unpack[wire.UndoParameters],
+    ) -> wire.Plan:
+        """Make a plan that brings an earlier table back."""
+        return self._json("POST", ["v1", "operators", operator, "undo"], parameters, request, keyed=True)
 
     def what_if(
         self,

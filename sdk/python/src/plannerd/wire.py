@@ -929,6 +929,7 @@ class Plan(TypedDict):
     theta: Theta
     timing: Timing
     underload: Underload
+    undo: PlanUndo | None
     unfilled: NotRequired[Unfilled]
     version: int | None
     waits_for: list[WaitReason]
@@ -1023,6 +1024,7 @@ class PlanSummary(TypedDict):
     theta: Theta
     timing: Timing
     underload: Underload
+    undo: PlanUndo | None
     version: int | None
     waits_for: list[WaitReason]
     work_units: WorkUnits
@@ -1037,6 +1039,10 @@ PlanTransition = TypedDict(
         'to': 'PlanStatus',
     },
 )
+
+class PlanUndo(TypedDict):
+    left_keys: int
+    to_version: int
 
 PlannerRevision: TypeAlias = 'str'
 
@@ -2031,6 +2037,20 @@ class Trigger(TypedDict):
 
 Underload: TypeAlias = 'Comparison'
 
+class UndoPreview(TypedDict):
+    balanced: Balanced
+    base_version: int
+    interval: int
+    left_keys: int
+    migration: MigrationFigures
+    theta: Theta
+    to_version: int
+
+class UndoRequest(TypedDict):
+    actor: NotRequired[Actor]
+    reason: NotRequired[TransitionReason]
+    to_version: NotRequired[int]
+
 Unfilled: TypeAlias = 'list[UnfilledInstance]'
 
 class UnfilledInstance(TypedDict):
@@ -2375,6 +2395,10 @@ class PatchOperatorParameters(Call, total=False):
     idempotency_key: str
     if_match: str
 
+class PreviewUndoParameters(Call, total=False):
+    to_version: int
+    if_none_match: str
+
 class PutOperatorParameters(Call, total=False):
     idempotency_key: str
     if_match: str
@@ -2422,6 +2446,9 @@ class StartPlanParameters(Call, total=False):
 class StopPlanParameters(Call, total=False):
     idempotency_key: str
     if_match: str
+
+class UndoParameters(Call, total=False):
+    idempotency_key: str
 
 class WhatIfParameters(Call, total=False):
     instances: str | float

@@ -13,6 +13,7 @@ import { PlanFigures } from './plan/figures.js'
 import { became, History, Progress, Standing, useSteps } from './plan/lifecycle.js'
 import { Migrations } from './plan/migrations.js'
 import { Scheme } from './plan/schemes.js'
+import { Undo } from './plan/undo.js'
 import { useReasons } from './plan/why.js'
 
 const mostFlows = 4_000
@@ -82,6 +83,7 @@ function Head({ plan, found }) {
           path=${`v1/plans/${encodeURIComponent(plan.id)}`}
           name=${`${plan.operator}-interval-${plan.interval}`}
         />
+        <${Undo} plan=${plan} />
       </div>
       <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
     </div>
@@ -89,7 +91,9 @@ function Head({ plan, found }) {
       <${Standing} plan=${plan} />
       <p class="muted">
         ${strategyTitle(plan.strategy)} · on table version ${count(plan.base_version)}
-        ${plan.version !== null && `, became ${count(plan.version)}`} · made <${Time} at=${plan.created_at} />
+        ${plan.version !== null && `, became ${count(plan.version)}`}${
+          plan.undo && `, brings back ${count(plan.undo.to_version)}`
+        } · made <${Time} at=${plan.created_at} />
       </p>
     </div>
   `

@@ -132,6 +132,17 @@ public final class Client {
     return step(plan, "abort", body);
   }
 
+  /**
+   * Makes a plan that brings the routing table of an earlier version back. It is carried out as any
+   * other.
+   *
+   * @param toVersion that before a plan is its baseVersion; null: that before the committed one
+   */
+  public Plan undo(String operator, Long toVersion) throws IOException, InterruptedException {
+    Map<String, Object> body = toVersion == null ? Map.of() : Map.of("to_version", toVersion);
+    return call(request("POST", "operators", operator, "undo").keyed().body(body)).json(Plan.class);
+  }
+
   private Plan step(String plan, String verb, Object body) throws IOException, InterruptedException {
     return call(request("POST", "plans", plan, verb).keyed().body(body)).json(Plan.class);
   }

@@ -161,6 +161,17 @@ class ClientTest {
   }
 
   @Test
+  void anEarlierTableIsBroughtBack() throws Exception {
+    for (Long version : new Long[] {null, 3L}) {
+      script.add(Scripted.ok("{\"id\":\"p\",\"status\":\"proposed\",\"awaits\":[0]}"));
+      assertEquals("p", client.undo("o", version).id());
+    }
+    assertEquals("/v1/operators/o/undo", seen.get(0).target);
+    assertEquals("{}", seen.get(0).body);
+    assertEquals("{\"to_version\":3}", seen.get(1).body);
+  }
+
+  @Test
   void plansToCarryOutAreWaitedFor() throws Exception {
     script.add(Scripted.ok("{\"plan\":null}"));
     assertNull(client.nextPlan("o", Duration.ofSeconds(2)));
