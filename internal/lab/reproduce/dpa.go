@@ -49,50 +49,6 @@ func dpaTable1(m *measurement) {
 			}
 		}
 	}
-	for _, w := range starts {
-		if w.name == "WL3" {
-			continue // whose letter the report gives
-		}
-		sets := w.letters(of(m, 8, 40))
-		for _, method := range methods {
-			var all []float64
-			for _, x := range sets {
-				skew := x.skew(m, trial{method: method, tokens: 16, rounds: 1})
-				all = append(all, skew)
-			}
-			m.vary("one round, other letters", fmt.Sprintf("%s, %s", w.name, method), all...)
-		}
-	}
-	m.dpaCounting()
-	for _, method := range methods {
-		skew := wl3.skew(m, trial{method, 8, 1, 1, seldom})
-		m.vary("one round, nodes from 1, N 8, reports every 1000 ticks", "WL3, "+string(method), skew)
-	}
-}
-
-// dpaCounting asks of each way of counting nodes and tokens whether WL2 and WL3 can be on
-// its rings: WL2 by doubling needs letters on every node, and of WL3, the letter a, doubling
-// moves it, as S falls to 0.75, and halving does not.
-func (m *measurement) dpaCounting() {
-	const wl2, doubled, halved = "letters of the node with fewest, one token each", "doubling moves the letter a",
-		"halving moves the letter a, N 8"
-	for node := range 2 {
-		for token := range 2 {
-			x := fmt.Sprintf("nodes from %d, tokens from %d", node, token)
-			one := counted{node, token, [4]int{1, 1, 1, 1}}
-			var letters [4]float64
-			for letter := range 26 {
-				letters[one.owner(byte('a'+letter))]++
-			}
-			m.vary(wl2, x, slices.Min(letters[:]))
-			m.vary(doubled, x, float64(count(one.relieved('a', func(d, at int) int { return 2 - count(d == at) }))))
-			eight := counted{node, token, [4]int{8, 8, 8, 8}}
-			m.vary(halved, x, float64(count(eight.relieved('a', func(d, at int) int { return 8 - 4*count(d == at) }))))
-		}
-	}
-	m.unit(wl2, "letters")
-	m.unit(doubled, "1: it does")
-	m.unit(halved, "1: it does")
 }
 
 func dpaFig3(m *measurement) {
@@ -103,11 +59,14 @@ func dpaFig3(m *measurement) {
 	for _, r := range rows {
 		m.add(fmt.Sprintf("%s, %s", r.Workload, r.Method), r.MaxRounds, r.Least, r.Median, r.Most)
 	}
+	for _, r := range dpaRows(m, seldom, rounds...) {
+		m.vary(fmt.Sprintf("%s, %s, reports every 1000 ticks", r.Workload, r.Method), r.MaxRounds, r.Least, r.Median, r.Most)
+	}
 	helped, hurt := 0, 0.0
-	for _, w := range starts {
+	for _, workload := range []string{"WL1", "WL2", "WL3", "WL4", "WL5"} {
 		helps := false
-		for _, method := range methods {
-			name := w.name + ", " + string(method)
+		for _, method := range []ring.Method{ring.Halving, ring.Doubling} {
+			name := workload + ", " + string(method)
 			for _, n := range rounds[1:] {
 				helps = helps || m.at(name, n) < m.at(name, 1)
 				if method == ring.Halving {
@@ -121,30 +80,6 @@ func dpaFig3(m *measurement) {
 	}
 	m.claim(helped == 5, "more rounds help one of the methods at least, in all workloads (here in %d of 5)", helped)
 	m.claim(hurt == 0, "more rounds never hurt halving (here by %.2f at most)", hurt)
-	m.dpaOtherLetters()
-}
-
-// dpaOtherLetters counts by workload how many sets of other letters two rounds help.
-func (m *measurement) dpaOtherLetters() {
-	for _, w := range starts {
-		if w.name == "WL3" {
-			continue // whose letter the report gives
-		}
-		sets, helped, hurt := w.letters(of(m, 8, 40)), 0, 0
-		for _, x := range sets {
-			helps, hurts := false, false
-			for _, method := range methods {
-				one := x.skew(m, trial{method: method, tokens: 16, rounds: 1})
-				two := x.skew(m, trial{method: method, tokens: 16, rounds: 2})
-				helps, hurts = helps || two < one, hurts || method == ring.Halving && two > one
-			}
-			helped, hurt = helped+count(helps), hurt+count(hurts)
-		}
-		m.vary("a second round helps a method", w.name, 100*float64(helped)/float64(len(sets)))
-		m.vary("a second round hurts halving", w.name, 100*float64(hurt)/float64(len(sets)))
-	}
-	m.unit("a second round helps a method", "% of sets of other letters")
-	m.unit("a second round hurts halving", "% of sets of other letters")
 }
 
 // dpaEach simulates the workloads of §6.2 with both methods and one round.
