@@ -11,8 +11,7 @@ import (
 // queue holds the changes that take load from one instance to another, those first that
 // take most for the state that they move.
 type queue struct {
-	from, to int32 // −1: none
-	rank     int   // the order of equals: that of the plan
+	rank     int // the order of equals: that of the plan
 	changes  []int32
 	head     int
 	priority [2]float64
@@ -39,7 +38,7 @@ func (c *cutter) line() {
 		}
 		q := at[key]
 		if q == nil {
-			q = &queue{from: key.from, to: key.to, rank: len(c.queues)}
+			q = &queue{rank: len(c.queues)}
 			at[key] = q
 			c.queues = append(c.queues, q)
 		}
