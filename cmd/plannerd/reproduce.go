@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -75,8 +74,7 @@ func (c *reproduceCmd) measure(env *cli.Environment, items []reproduce.Item) ([]
 	watch := cli.StartProgress(env.Stderr, int64(len(items)))
 	defer watch.Stop()
 	results := make([]*reproduce.Result, len(items))
-	options := reproduce.Options{Full: c.Full, Seeds: c.Seeds,
-		Server: func(ctx context.Context) (string, func() error, error) { return emptyServer(ctx, env) }}
+	options := reproduce.Options{Full: c.Full, Seeds: c.Seeds}
 	for _, timed := range []bool{false, true} {
 		group, ctx := errgroup.WithContext(env.Ctx)
 		if group.SetLimit(runtime.GOMAXPROCS(0)); timed {
@@ -98,21 +96,6 @@ func (c *reproduceCmd) measure(env *cli.Environment, items []reproduce.Item) ([]
 		}
 	}
 	return results, nil
-}
-
-// emptyServer starts a server on a free port of loopback whose store is empty, and of
-// which nothing is kept. It returns its URL and how to stop it.
-func emptyServer(ctx context.Context, env *cli.Environment) (url string, stop func() error, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	ready, ended := make(chan string, 1), make(chan error, 1)
-	go func() { ended <- serveEmpty(ctx, env, "127.0.0.1:0", func(url string) { ready <- url }) }()
-	select {
-	case url := <-ready:
-		return url, func() error { cancel(); return <-ended }, nil
-	case err := <-ended:
-		cancel()
-		return "", nil, err
-	}
 }
 
 // figure writes a measurement with four significant digits.

@@ -179,9 +179,6 @@ type Options struct {
 	Full bool
 	// Seeds is how many seeds each point is the median of. 0: 3.
 	Seeds int
-	// Server starts a server with an empty store for an item that asks one, and returns its
-	// address and how to stop it.
-	Server func(context.Context) (url string, stop func() error, err error)
 }
 
 // Run measures an item. The error is that of ctx, or one of the item's own planning.
@@ -189,7 +186,7 @@ func (i Item) Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Seeds == 0 {
 		o.Seeds = 3
 	}
-	m := &measurement{ctx: ctx, full: o.Full, seeds: o.Seeds, server: o.Server, result: &Result{
+	m := &measurement{ctx: ctx, full: o.Full, seeds: o.Seeds, result: &Result{
 		ID: i.ID, Document: i.Document, Place: i.Place, Title: i.Title, Series: []Series{}, Claims: []Claim{},
 		Command: "plannerd reproduce --only " + i.ID,
 	}}
@@ -214,7 +211,6 @@ type measurement struct {
 	ctx    context.Context
 	full   bool
 	seeds  int
-	server func(context.Context) (url string, stop func() error, err error)
 	result *Result
 }
 

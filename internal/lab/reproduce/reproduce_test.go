@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"plannerd/plannerdtest"
 )
 
 // timedClaim finds the claims, of items that measure time, which depend on how fast a machine
@@ -29,13 +27,6 @@ var different = []string{
 // others show what makes the difference by variations.
 var refuted = []string{"mixed/theorem2", "shuffler/examples", "shuffler/middle"}
 
-// server is how an item gets a server, which ends with the test.
-func server(t *testing.T) func(context.Context) (string, func() error, error) {
-	return func(context.Context) (string, func() error, error) {
-		return plannerdtest.NewServer(t).URL, func() error { return nil }, nil
-	}
-}
-
 func TestItems(t *testing.T) {
 	known, err := publications()
 	if err != nil {
@@ -43,7 +34,7 @@ func TestItems(t *testing.T) {
 	}
 	var results []*Result
 	for _, item := range Items() {
-		r, err := item.Run(t.Context(), Options{Server: server(t)})
+		r, err := item.Run(t.Context(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

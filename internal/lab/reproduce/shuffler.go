@@ -12,7 +12,6 @@ var shufflerItems = []Item{
 	{"shuffler/formula", Shuffler, "Formula", "What a join by quantiles moves, at every place", shufflerFormula},
 	{"shuffler/examples", Shuffler, "Examples", "What moves in the examples and cartoons", shufflerExamples},
 	{"shuffler/middle", Shuffler, "Formula", "(3n−2)/(n²+n), O(1/n), for a join in the middle", shufflerMiddle},
-	{"shuffler/authority", Shuffler, "Authority", "Who answers for a record, from put to a crash", shufflerAuthority},
 }
 
 // uniform is a CDF in which each key weighs next to nothing.
