@@ -68,6 +68,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "planner/...", project: []string{"internal/exact", "sdk/go/route", "sdk/go/sketch"}, reach: impure},
 	{place: "planner/internal/assign", project: []string{"internal/exact"}, reach: impure},
 	{place: "planner/internal/knapsack", project: []string{"internal/exact"}, reach: impure},
+	{place: "planner/internal/packing", project: []string{"internal/exact", "planner/internal/assign"}, reach: impure},
 	{place: "planner/internal/bound", reach: impure,
 		project: []string{"planner/internal/assign", "planner/internal/knapsack",
 			"internal/exact"}},

@@ -7,6 +7,7 @@ import (
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
 	"plannerd/planner/internal/optimal"
+	"plannerd/planner/internal/packing"
 )
 
 // certify proves how good any plan of p can be, and uses what is proven already.
@@ -25,7 +26,7 @@ func (f *finisher) certify(known bound.Evidence) {
 			p = f.at.Undivided(f.meter)
 			c.LowerBound = optimal.ProveTheta(p, reached)
 		}
-		c.LowerBound = bound.NewPacking(p).LeastTheta(c.LowerBound, reached)
+		c.LowerBound = packing.New(p).LeastTheta(c.LowerBound, reached)
 	} else {
 		f.certifyMigration(known.Proof)
 	}
@@ -67,7 +68,7 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 	}
 	if forced > 0 {
 		if !f.space.Priced() {
-			forced = bound.NewPacking(p).LeastTheta(forced, f.plan.Theta.After)
+			forced = packing.New(p).LeastTheta(forced, f.plan.Theta.After)
 		}
 		c.Unmet = append(c.Unmet, Unmet{ConstraintTheta, f.o.ThetaMax, forced})
 	}
@@ -86,7 +87,7 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 		x.Meter(&assign.Meter{Stop: p.Meter.Stop}) // a budget of work is for the plan
 		x.BranchAndBound(tightWork, f.objective, func([]bound.Placement) {})
 	}
-	overfull := !x.Infeasible() && f.plan.score.Violated > 0 && bound.Overfull(p)
+	overfull := !x.Infeasible() && f.plan.score.Violated > 0 && packing.Overfull(p)
 	if !x.Infeasible() && !overfull {
 		if p.Fill.Least != nil {
 			x = bound.ProveFill(p, x, f.plan.Migration.Objective)
@@ -202,6 +203,6 @@ func (f *finisher) leastTheta(p *assign.Problem, x *bound.Proof) Unmet {
 		}
 		least = max(least, optimal.ProveTheta(p, reached))
 	}
-	least = bound.NewPacking(p).LeastTheta(min(least, f.wholeTheta()), f.plan.Theta.After)
+	least = packing.New(p).LeastTheta(min(least, f.wholeTheta()), f.plan.Theta.After)
 	return Unmet{ConstraintTheta, f.o.ThetaMax, least}
 }

@@ -1,4 +1,4 @@
-package bound
+package packing
 
 import (
 	"cmp"
@@ -49,7 +49,7 @@ func TestPackingCounts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := packed(0, c.fluid, c.costs, c.instances...)
 			want := max(0, c.theta)
-			if got := NewPacking(p).LeastTheta(0, 10); math.Abs(got-want) > 3e-6 {
+			if got := New(p).LeastTheta(0, 10); math.Abs(got-want) > 3e-6 {
 				t.Errorf("θ is %v at least, want %v", got, want)
 			}
 			for _, theta := range []float64{want - 1e-4, want + 1e-4} {
@@ -78,7 +78,7 @@ func TestPackingOracle(t *testing.T) {
 		}
 		p := packed(0, float64(r.IntN(3)*r.IntN(30)), costs, instances...)
 		least := leastOf(p, 0, make([]float64, len(instances)))
-		got := NewPacking(p).LeastTheta(0, 100)
+		got := New(p).LeastTheta(0, 100)
 		if got > least+1e-9 {
 			t.Fatalf("case %d: θ is said to be %v at least, and is %v: %v on %+v", seed, got, least, costs, instances)
 		}

@@ -1,4 +1,5 @@
-package bound
+// Package packing asks whether whole keys fit beside each other at all, wherever they are.
+package packing
 
 import (
 	"cmp"
@@ -8,8 +9,7 @@ import (
 	"plannerd/planner/internal/assign"
 )
 
-// Packing asks whether whole keys fit beside each other at all, wherever they are: the
-// packing of bins of unequal size. It is refuted by functions f on costs that do not
+// Packing is that of bins of unequal size. It is refuted by functions f on costs that do not
 // decrease and are superadditive, f(x)+f(y) ≤ f(x+y): what is on an instance has Σ f(c) ≤
 // f(Σ c), so that no packing exists where Σ_k f(c_k) > Σ_d f(room_d). (Dual feasible
 // functions: Lueker, "Bin packing with items uniformly distributed over intervals", 1983;
@@ -30,8 +30,8 @@ type counted struct{ size, times int64 }
 // values of functions it computes, about. Functions see little of small items.
 const packedItems, packingWork = 1024, 1_000_000
 
-// NewPacking is that of all keys of a problem, hot ones included.
-func NewPacking(p *assign.Problem) *Packing {
+// New is that of all keys of a problem, hot ones included.
+func New(p *assign.Problem) *Packing {
 	x := &Packing{}
 	for _, d := range p.Live {
 		x.fair, x.fixed = append(x.fair, p.Fair[d]), append(x.fixed, p.Residual[d])
