@@ -8,25 +8,6 @@ import (
 	"plannerd/internal/lab/queueing"
 )
 
-// A pipeline of one operator is the simulation of one operator.
-func TestPipelineOfOne(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	for n := range 300 {
-		instances, pending := 1+rng.IntN(5), 1+rng.IntN(12)
-		s := queueing.New(queueing.Config{Instances: instances, Pending: pending})
-		p := queueing.NewPipeline([]int{instances}, pending)
-		for range 60 {
-			v := queueing.Visit{Instance: rng.IntN(instances), Work: float64(1 + rng.IntN(9))}
-			s.Send(v.Instance, v.Work)
-			p.Send([]queueing.Visit{v})
-		}
-		want, got := s.Figures(), p.Figures()
-		if math.Abs(got.Mean-want.Mean) > 1e-9 || math.Abs(got.Throughput-want.Throughput) > 1e-9 {
-			t.Fatalf("case %d: %+v, want %+v", n, got, want)
-		}
-	}
-}
-
 // piped is a message of the literal pipeline.
 type piped struct {
 	path  []queueing.Visit
@@ -83,13 +64,13 @@ func TestPipelineAgainstLiteral(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for n := range 300 {
 		instances, pending := []int{1, 1, 1}[:1+rng.IntN(3)], 1+rng.IntN(9)
-		p := queueing.NewPipeline(instances, pending)
+		p := queueing.New(queueing.Config{Instances: instances, Pending: pending})
 		messages := make([]piped, 40)
 		for i := range messages {
 			for range instances {
 				messages[i].path = append(messages[i].path, queueing.Visit{Work: float64(1 + rng.IntN(7))})
 			}
-			p.Send(messages[i].path)
+			p.Send(messages[i].path...)
 		}
 		latency, last := pipe(instances, pending, messages)
 		f := p.Figures()
@@ -101,20 +82,19 @@ func TestPipelineAgainstLiteral(t *testing.T) {
 
 // The busiest operator decides how many messages pass, and those of a key that moves wait.
 func TestPipelineBackPressure(t *testing.T) {
-	p := queueing.NewPipeline([]int{2, 4, 3}, 60)
+	p := queueing.New(queueing.Config{Instances: []int{2, 4, 3}, Pending: 60})
 	for i := range 30_000 {
-		p.Send([]queueing.Visit{
-			{Instance: i % 2, Work: 0.001}, {Instance: i % 4, Work: 0.001}, {Instance: i % 3, Work: 0.003},
-		})
+		p.Send(queueing.Visit{Instance: i % 2, Work: 0.001}, queueing.Visit{Instance: i % 4, Work: 0.001},
+			queueing.Visit{Instance: i % 3, Work: 0.003})
 	}
 	f := p.Figures()
 	if math.Abs(f.Throughput/1000-1) > 0.01 || math.Abs(f.Throughput*f.Mean/60-1) > 0.02 {
 		t.Errorf("%+v", f)
 	}
-	q := queueing.NewPipeline([]int{1, 1}, 2)
+	q := queueing.New(queueing.Config{Instances: []int{1, 1}, Pending: 2})
 	q.Hold(1, 10)
-	q.Send([]queueing.Visit{{Work: 1}, {Work: 1, Held: true}})
-	q.Send([]queueing.Visit{{Work: 1}, {Work: 1}})
+	q.Send(queueing.Visit{Work: 1}, queueing.Visit{Work: 1, Held: true})
+	q.Send(queueing.Visit{Work: 1}, queueing.Visit{Work: 1})
 	if f := q.Figures(); f.Mean != (11+3)/2.0 {
 		t.Errorf("held for 10 s: %+v", f)
 	}

@@ -1,21 +1,17 @@
-// Package queueing simulates messages that sources send to instances of an operator, each
-// of which works on one message at a time, in the order in which they came. The number of
-// messages under way is bounded, as by Storm's "max spout pending", so that an instance
-// that falls behind slows down all sources, and with them the others: the back-pressure of
-// mixed-routing §I.
+// Package queueing simulates messages that sources send to instances of an operator, or of
+// several, one after the other. Each instance works on one message at a time, in the order in
+// which they came. The number of messages under way is bounded, as by Storm's "max spout
+// pending", so that an instance that falls behind slows down all sources, and with them the
+// others, and the operators before and behind its own: the back-pressure of mixed-routing §I.
 package queueing
 
-import (
-	"cmp"
-
-	"plannerd/internal/exact"
-)
+import "plannerd/internal/exact"
 
 // Config is what does not change during a simulation. Times are in seconds.
 type Config struct {
-	Instances int
-	// Pending is the most messages that are under way, sent and not worked off. 0: any
-	// number.
+	Instances []int // of each operator
+	// Pending is the most messages that are under way, sent and not acknowledged, over all
+	// operators together. 0: any number.
 	Pending int
 	// Gap returns the time that the sources, all together, need between one message and
 	// the next. Nil: none, they send as fast as Pending allows.
@@ -28,105 +24,111 @@ type Config struct {
 // Simulation is a simulation so far.
 type Simulation struct {
 	config   Config
-	sent     float64             // when the newest message was sent
-	free     []float64           // when each instance has worked off what has reached it
-	underWay exact.Heap[float64] // when the messages under way are finished, but for the held ones
-	held     []message
-	release  float64 // when the held messages reach their instances
+	free     [][]float64       // by operator and instance: when it has worked off what has reached it
+	release  []float64         // by operator: when messages of keys that move reach their instances
+	events   exact.Heap[event] // the earliest first
+	number   int
+	now      float64
+	underWay int
+
 	messages int
 	latency  float64 // of all messages, summed up
-	last     float64 // when all messages that have reached an instance are acknowledged
 	begin    float64 // of what the next figures are about
 }
 
-// message is one that is held.
-type message struct {
-	to   int
-	work float64
-	sent float64
+// Visit is what a message does at one operator.
+type Visit struct {
+	Instance int
+	Work     float64 // time
+	// Held: its key moves, so it waits for the time of [Simulation.Hold].
+	Held bool
+}
+
+// event is a message that reaches an operator, or, behind the last one, is acknowledged.
+type event struct {
+	at     float64
+	number int // of the event: those of the same time are in the order in which they arose
+	sent   float64
+	path   []Visit // what is left of its way
 }
 
 // New begins a simulation.
 func New(c Config) *Simulation {
-	return &Simulation{config: c, free: make([]float64, c.Instances),
-		underWay: exact.Heap[float64]{Before: cmp.Less[float64]}}
+	s := &Simulation{config: c, release: make([]float64, len(c.Instances))}
+	s.events.Before = func(a, b event) bool { return a.at < b.at || a.at == b.at && a.number < b.number }
+	for _, n := range c.Instances {
+		s.free = append(s.free, make([]float64, n))
+	}
+	return s
 }
 
 // Now is when the newest message was sent.
-func (s *Simulation) Now() float64 { return s.sent }
+func (s *Simulation) Now() float64 { return s.now }
 
-// Send sends a message, as soon as the sources may, to an instance that works on it for a
-// time.
-func (s *Simulation) Send(to int, work float64) {
-	s.next()
-	s.reach(message{to, work, s.sent}, s.sent)
-}
-
-// SendHeld is Send of a message that is held back until Hold's time.
-func (s *Simulation) SendHeld(to int, work float64) {
-	s.next()
-	if m := (message{to, work, s.sent}); s.sent < s.release {
-		s.held = append(s.held, m)
-	} else {
-		s.reach(m, s.sent)
-	}
-}
-
-// Hold holds messages of SendHeld back for a time from now on.
-func (s *Simulation) Hold(duration float64) {
-	s.letGo()
-	s.release = s.sent + duration
-}
-
-// Occupy has an instance do other work for a time, before what reaches it from now on.
-func (s *Simulation) Occupy(instance int, work float64) {
-	s.free[instance] = max(s.free[instance], s.sent) + work
-}
-
-// next moves the clock to when the next message is sent.
-func (s *Simulation) next() {
-	at := s.sent
+// Send sends a message on its way, which has a visit for each operator, as soon as the
+// sources may. The path is kept.
+func (s *Simulation) Send(path ...Visit) {
 	if s.config.Gap != nil {
-		at += s.config.Gap()
+		s.pass(s.now + s.config.Gap())
 	}
-	if s.config.Pending > 0 {
-		for len(s.underWay.E) > 0 && s.underWay.E[0] <= at {
-			s.underWay.Pop()
-		}
-		for len(s.underWay.E)+len(s.held) >= s.config.Pending {
-			if len(s.held) > 0 && (len(s.underWay.E) == 0 || s.release <= s.underWay.E[0]) {
-				at = max(at, s.release)
-				s.letGo()
-				continue
-			}
-			at = max(at, s.underWay.Pop())
-		}
+	for s.config.Pending > 0 && s.underWay >= s.config.Pending {
+		s.step()
 	}
-	if at >= s.release {
-		s.letGo()
-	}
-	s.sent = at
+	s.underWay++
+	s.push(event{at: s.now, sent: s.now, path: path})
 }
 
-// letGo has the held messages reach their instances.
-func (s *Simulation) letGo() {
-	for _, m := range s.held {
-		s.reach(m, s.release)
-	}
-	s.held = s.held[:0]
+// Hold holds messages of keys that move at an operator back for a time from now on.
+func (s *Simulation) Hold(operator int, duration float64) {
+	s.pass(s.now)
+	s.release[operator] = s.now + duration
 }
 
-// reach has a message reach its instance.
-func (s *Simulation) reach(m message, at float64) {
-	end := max(s.free[m.to], at) + m.work
-	s.free[m.to] = end
-	s.messages++
-	end += s.config.Network
-	s.latency += end - m.sent
-	s.last = max(s.last, end)
-	if s.config.Pending > 0 {
-		s.underWay.Push(end)
+// Occupy has an instance of the first operator do other work for a time, before what reaches
+// it from now on.
+func (s *Simulation) Occupy(instance int, work float64) {
+	s.pass(s.now)
+	free := &s.free[0][instance]
+	*free = max(*free, s.now) + work
+}
+
+// pass lets the time pass.
+func (s *Simulation) pass(until float64) {
+	for len(s.events.E) > 0 && s.events.E[0].at <= until {
+		s.step()
 	}
+	s.now = until
+}
+
+func (s *Simulation) push(e event) {
+	s.number++
+	e.number = s.number
+	s.events.Push(e)
+}
+
+// step goes on to the next event.
+func (s *Simulation) step() {
+	e := s.events.Pop()
+	s.now = e.at
+	if len(e.path) == 0 {
+		s.underWay--
+		s.messages++
+		s.latency += e.at - e.sent
+		return
+	}
+	operator := len(s.free) - len(e.path)
+	if e.path[0].Held && e.at < s.release[operator] {
+		e.at = s.release[operator]
+		s.push(e)
+		return
+	}
+	free := &s.free[operator][e.path[0].Instance]
+	*free = max(*free, e.at) + e.path[0].Work
+	next := event{at: *free, sent: e.sent, path: e.path[1:]}
+	if len(next.path) == 0 {
+		next.at += s.config.Network
+	}
+	s.push(next)
 }
 
 // Figures are those of the messages since the beginning, or since the last figures.
@@ -135,22 +137,20 @@ type Figures struct {
 	// Throughput is messages per second, from the end of the figures before to when the
 	// last message was finished.
 	Throughput float64
-	// Mean is the mean latency, from sending to the end of work.
+	// Mean is the mean latency, from sending to the acknowledgement.
 	Mean float64
 }
 
 // Figures waits until all messages are finished, and returns their figures. The sources go
 // on from there.
 func (s *Simulation) Figures() Figures {
-	s.letGo()
-	f := Figures{Messages: s.messages}
-	if f.Messages == 0 {
-		return f
+	for s.underWay > 0 {
+		s.step()
 	}
-	f.Mean = s.latency / float64(f.Messages)
-	took := s.last - s.begin
-	f.Throughput = float64(f.Messages) / took
-	s.messages, s.latency, s.underWay.E = 0, 0, s.underWay.E[:0]
-	s.sent, s.begin = s.last, s.last
+	f := Figures{Messages: s.messages}
+	if f.Messages > 0 {
+		f.Mean, f.Throughput = s.latency/float64(f.Messages), float64(f.Messages)/(s.now-s.begin)
+	}
+	s.messages, s.latency, s.begin = 0, 0, s.now
 	return f
 }

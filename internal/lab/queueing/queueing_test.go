@@ -14,9 +14,9 @@ func TestMD1(t *testing.T) {
 	for _, load := range []float64{0.3, 0.6, 0.8} {
 		const work = 0.001
 		rng := rand.New(rand.NewPCG(1, uint64(100*load)))
-		s := queueing.New(queueing.Config{Instances: 1, Gap: func() float64 { return rng.ExpFloat64() * work / load }})
+		s := queueing.New(queueing.Config{Instances: []int{1}, Gap: func() float64 { return rng.ExpFloat64() * work / load }})
 		for range 1_000_000 {
-			s.Send(0, work)
+			s.Send(queueing.Visit{Work: work})
 		}
 		f := s.Figures()
 		want := work + load*work/(2*(1-load))
@@ -32,13 +32,13 @@ func TestMD1(t *testing.T) {
 // Where the messages under way are bounded and nothing else is, the busiest instance
 // decides: the throughput is what it can do over its share.
 func TestBackPressure(t *testing.T) {
-	s := queueing.New(queueing.Config{Instances: 4, Pending: 50})
+	s := queueing.New(queueing.Config{Instances: []int{4}, Pending: 50})
 	for i := range 100_000 {
 		to := i % 8 // three of eight go to the last
 		if to > 3 {
 			to = []int{0, 1, 3, 3}[to-4]
 		}
-		s.Send(to, 0.001)
+		s.Send(queueing.Visit{Instance: to, Work: 0.001})
 	}
 	f := s.Figures()
 	if want := 1000.0 / (3.0 / 8); math.Abs(f.Throughput/want-1) > 0.01 {
@@ -129,18 +129,14 @@ func TestAgainstLiteral(t *testing.T) {
 		holdAt, holdFor := rng.IntN(60), 1+rng.IntN(80)
 		want := literal(instances, pending, gap, network, messages, holdAt, holdFor)
 		every := func() float64 { return float64(gap) }
-		s := queueing.New(queueing.Config{Instances: instances, Pending: pending, Gap: every,
+		s := queueing.New(queueing.Config{Instances: []int{instances}, Pending: pending, Gap: every,
 			Network: float64(network)})
 		sum := 0.0
 		for i, m := range want {
 			sum += float64(m.end - m.at)
-			if m.held {
-				s.SendHeld(m.to, float64(m.work))
-			} else {
-				s.Send(m.to, float64(m.work))
-			}
+			s.Send(queueing.Visit{Instance: m.to, Work: float64(m.work), Held: m.held})
 			if i == holdAt {
-				s.Hold(float64(holdFor))
+				s.Hold(0, float64(holdFor))
 			}
 			if s.Now() != float64(m.at) {
 				t.Fatalf("case %d: message %d is sent at %v, want %d", n, i, s.Now(), m.at)
@@ -153,9 +149,9 @@ func TestAgainstLiteral(t *testing.T) {
 }
 
 func TestOccupy(t *testing.T) {
-	s := queueing.New(queueing.Config{Instances: 2, Pending: 1})
+	s := queueing.New(queueing.Config{Instances: []int{2}, Pending: 1})
 	s.Occupy(0, 5)
-	s.Send(0, 1)
+	s.Send(queueing.Visit{Work: 1})
 	if f := s.Figures(); f.Mean != 6 {
 		t.Errorf("%+v", f)
 	}

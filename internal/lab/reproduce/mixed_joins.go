@@ -78,7 +78,7 @@ func (m *measurement) pipeline(operators []synthetic, policy string, messages in
 		steps, instances = append(steps, own), append(instances, s.instances)
 	}
 	rng := rand.New(rand.NewPCG(seed, 16))
-	p := queueing.NewPipeline(instances, assumed.pending)
+	p := queueing.New(queueing.Config{Instances: instances, Pending: assumed.pending})
 	var throughput, latency []float64
 	for i := range steps[0] {
 		draws := make([]func() int, len(operators))
@@ -93,9 +93,9 @@ func (m *measurement) pipeline(operators []synthetic, policy string, messages in
 				if n == takesEffect && next.plan != nil {
 					p.Hold(o, next.plan.Migration.Fraction*q5Minute*float64(messages)*messageTime/float64(instances[o]))
 				}
-				path[o] = next.visit(draws[o](), n, takesEffect, policy)
+				path[o] = next.visit(draws[o](), n, n >= takesEffect, policy)
 			}
-			p.Send(path)
+			p.Send(path...)
 		}
 		f := p.Figures()
 		throughput, latency = append(throughput, f.Throughput), append(latency, 1000*f.Mean)
@@ -104,12 +104,12 @@ func (m *measurement) pipeline(operators []synthetic, policy string, messages in
 	return []float64{mean(throughput), mean(latency)}
 }
 
-// visit is where a message of a key goes that is sent as the n-th of its interval.
-func (next step) visit(key, n, takesEffect int, policy string) queueing.Visit {
+// visit is where the n-th message goes, of a key, before the plan takes effect or after it.
+func (next step) visit(key, n int, planned bool, policy string) queueing.Visit {
 	v := queueing.Visit{Instance: int(next.before[key]), Work: messageTime}
 	if policy == ideal {
 		v.Instance = n % next.instances
-	} else if to := int(next.after[key]); n >= takesEffect && to != v.Instance {
+	} else if to := int(next.after[key]); planned && to != v.Instance {
 		v.Instance, v.Held = to, true
 	}
 	return v

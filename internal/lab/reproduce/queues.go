@@ -63,7 +63,7 @@ func (s synthetic) flow(m *measurement, policy string, messages int, all ...cond
 	s.drive(m, func(next step) {
 		for _, x := range out {
 			if x.q == nil || len(x.throughput) == s.grow && s.grow > 0 {
-				x.q = queueing.New(queueing.Config{Instances: next.instances, Pending: x.pending})
+				x.q = queueing.New(queueing.Config{Instances: []int{next.instances}, Pending: x.pending})
 			}
 			x.interval(next)
 		}
@@ -79,18 +79,13 @@ func (x *flow) interval(next step) {
 	for i := range x.messages {
 		k := draw()
 		if i == takesEffect && next.plan != nil {
-			x.q.Hold(next.plan.Migration.Fraction * float64(x.messages) * messageTime / float64(next.instances))
+			x.q.Hold(0, next.plan.Migration.Fraction*float64(x.messages)*messageTime/float64(next.instances))
 		}
-		switch at := next.before[k]; {
-		case x.policy == ideal:
-			x.q.Send(x.turn%next.instances, messageTime)
+		if x.policy == twoOf {
+			x.q.Send(queueing.Visit{Instance: choose.of(x.q, int32(k)), Work: messageTime})
+		} else {
+			x.q.Send(next.visit(k, x.turn, i >= takesEffect, x.policy))
 			x.turn++
-		case x.policy == twoOf:
-			x.q.Send(choose.of(x.q, int32(k)), messageTime)
-		case i >= takesEffect && next.after[k] != at:
-			x.q.SendHeld(int(next.after[k]), messageTime)
-		default:
-			x.q.Send(int(at), messageTime)
 		}
 	}
 	f := x.q.Figures()
@@ -359,7 +354,7 @@ func words(m *measurement, made streamOf, scheme grouping.Scheme, delay float64)
 		rng := rand.New(rand.NewPCG(seed, 10))
 		draw, candidates := drawing(weights, rng), layout.Candidates()
 		var loads [splitSources][keyWorkers]int64
-		q := queueing.New(queueing.Config{Instances: layout.Workers, Pending: stormPending, Network: networkTime,
+		q := queueing.New(queueing.Config{Instances: []int{layout.Workers}, Pending: stormPending, Network: networkTime,
 			Gap: func() float64 { return rng.ExpFloat64() / sourceRate }})
 		var row []int32
 		for range of(m, 30_000, 1_000_000) {
@@ -367,7 +362,7 @@ func words(m *measurement, made streamOf, scheme grouping.Scheme, delay float64)
 			row = candidates.Append(row[:0], fmt.Appendf(nil, "%d/%d", seed, draw()))
 			to := slices.MinFunc(row, func(a, b int32) int { return cmp.Compare(own[a], own[b]) })
 			own[to]++
-			q.Send(int(to), delay/1000)
+			q.Send(queueing.Visit{Instance: int(to), Work: delay / 1000})
 		}
 		f := q.Figures()
 		return []float64{f.Throughput, 1000 * f.Mean}
