@@ -401,6 +401,8 @@ type Retention struct {
 // BriefPlan is what a plan tells of how its operator went; see [Plan] and [Figures]. It may
 // be proposed or approved and have expired.
 type BriefPlan struct {
+	ID                        string
+	CreatedAt                 time.Time
 	Epoch, Interval           int64
 	Status                    Status
 	ThetaRealised, ThetaAfter float64 // ThetaRealised is set always
@@ -431,6 +433,11 @@ type Keep struct {
 	// Routers is for how long a router stays registered whose lease has run out, unless a plan
 	// of its operator is being applied or aborted. 0: for ever.
 	Routers time.Duration
+	// Receiver is for how long events are written for a receiver of webhooks that no process
+	// holds or asks to hold any more; Events is for how long one is kept that could not be
+	// delivered, and MostEvents how many are of each receiver, the newest. 0: for ever, all.
+	Receiver, Events time.Duration
+	MostEvents       int
 }
 
 // PlanFilter selects and pages through plans, newest first.
@@ -462,6 +469,7 @@ type Store interface {
 	Plans
 	Lifecycle
 	IdempotencyKeys
+	Webhooks
 	Maintenance
 
 	// Close releases all resources.
@@ -694,6 +702,29 @@ type IdempotencyKeys interface {
 	// Answers lists what is kept under the keys that come after one, of which there are at most
 	// limit; nil comes before all. A request that has no answer yet has an empty one.
 	Answers(ctx context.Context, after []byte, limit int) ([]KeptAnswer, error)
+}
+
+// Webhooks are the receivers that are told what happens, and the outbox of what they have yet to get. As long
+// as there is a receiver, each step that changes the status of a plan, but for its birth with nothing to do, is
+// announced in the transaction that takes it.
+type Webhooks interface {
+	// HoldReceiver says that there is a receiver, and has holder deliver to it until at+lease, unless
+	// another one does. held tells which.
+	HoldReceiver(ctx context.Context, receiver, holder string, lease time.Duration, at time.Time) (held bool, err error)
+	// PendingEvents returns the oldest events that a receiver has not got, at most so many and those of each
+	// operator in their order. Of an operator with one that is delayed beyond at there are none.
+	PendingEvents(ctx context.Context, receiver string, most int, at time.Time) ([]WebhookEvent, error)
+	// RemoveEvents removes events that were delivered, by their Seq.
+	RemoveEvents(ctx context.Context, seqs []int64) error
+	// DelayEvent notes that an event could not be delivered, and is to be tried again then.
+	DelayEvent(ctx context.Context, seq int64, until time.Time) error
+	// Announce writes an event for all receivers, once for each ID. Of a plan, it does so only as long as the
+	// plan is in that status. announced tells whether it did.
+	Announce(ctx context.Context, e WebhookEvent, status Status) (announced bool, err error)
+	// Receivers tells how the receivers stand, by their names.
+	Receivers(ctx context.Context) ([]Receiver, error)
+	// WaitingPlans lists the plans that are proposed or approved at that time, oldest first, as Plans does.
+	WaitingPlans(ctx context.Context, at time.Time) ([]WaitingPlan, error)
 }
 
 // Maintenance is what concerns the whole database.

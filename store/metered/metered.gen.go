@@ -290,6 +290,48 @@ func (s *Store) Answers(ctx context.Context, after []byte, limit int) (r0 []stor
 	return s.next.Answers(ctx, after, limit)
 }
 
+// HoldReceiver implements store.Store.
+func (s *Store) HoldReceiver(ctx context.Context, receiver string, holder string, lease time.Duration, at time.Time) (r0 bool, err error) {
+	defer s.timed(ctx, "hold_receiver")(&err)
+	return s.next.HoldReceiver(ctx, receiver, holder, lease, at)
+}
+
+// PendingEvents implements store.Store.
+func (s *Store) PendingEvents(ctx context.Context, receiver string, most int, at time.Time) (r0 []store.WebhookEvent, err error) {
+	defer s.timed(ctx, "pending_events")(&err)
+	return s.next.PendingEvents(ctx, receiver, most, at)
+}
+
+// RemoveEvents implements store.Store.
+func (s *Store) RemoveEvents(ctx context.Context, seqs []int64) (err error) {
+	defer s.timed(ctx, "remove_events")(&err)
+	return s.next.RemoveEvents(ctx, seqs)
+}
+
+// DelayEvent implements store.Store.
+func (s *Store) DelayEvent(ctx context.Context, seq int64, until time.Time) (err error) {
+	defer s.timed(ctx, "delay_event")(&err)
+	return s.next.DelayEvent(ctx, seq, until)
+}
+
+// Announce implements store.Store.
+func (s *Store) Announce(ctx context.Context, e store.WebhookEvent, status store.Status) (r0 bool, err error) {
+	defer s.timed(ctx, "announce")(&err)
+	return s.next.Announce(ctx, e, status)
+}
+
+// Receivers implements store.Store.
+func (s *Store) Receivers(ctx context.Context) (r0 []store.Receiver, err error) {
+	defer s.timed(ctx, "receivers")(&err)
+	return s.next.Receivers(ctx)
+}
+
+// WaitingPlans implements store.Store.
+func (s *Store) WaitingPlans(ctx context.Context, at time.Time) (r0 []store.WaitingPlan, err error) {
+	defer s.timed(ctx, "waiting_plans")(&err)
+	return s.next.WaitingPlans(ctx, at)
+}
+
 // RequireForms implements store.Store.
 func (s *Store) RequireForms(ctx context.Context, named bool) (err error) {
 	defer s.timed(ctx, "require_forms")(&err)

@@ -34,7 +34,7 @@ type Open func(t testing.TB, options ...store.Option) Store
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
 		operatorCases, planCases, lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases,
-		routerCases, batchCases, retentionCases,
+		routerCases, batchCases, retentionCases, webhookCases,
 		idempotencyCases, concurrencyCases, damageCases, schemaCases,
 	} {
 		for _, c := range group {

@@ -179,7 +179,7 @@ func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, mos
 func shownPlans(operators []store.Operator, brief []statements.BriefPlan) (ids []string) {
 	for i, p := range brief {
 		if i == len(brief)-1 || brief[i+1].OperatorName != p.OperatorName {
-			ids = append(ids, p.PlanID)
+			ids = append(ids, p.ID)
 		}
 	}
 	for _, op := range operators {

@@ -20,6 +20,9 @@ func (s *Store) Tidy(ctx context.Context, at time.Time, keep store.Keep) error {
 				return err
 			}
 		}
+		if err := purgeEvents(ctx, q, at, keep); err != nil {
+			return err
+		}
 		return q.ForgetPurged(ctx, at.Add(-keep.Purged))
 	})
 	if err == nil {

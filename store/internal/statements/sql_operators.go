@@ -51,7 +51,7 @@ func (s operatorStatements) Operators(ctx context.Context, after string, limit i
 
 // BriefPlan is a plan of an operator in brief.
 type BriefPlan struct {
-	OperatorName, PlanID string
+	OperatorName string
 	store.BriefPlan
 }
 
@@ -64,10 +64,10 @@ func (s operatorStatements) RecentPlans(ctx context.Context, operators []store.O
 		args = append(args, op.Name)
 	}
 	return collect(ctx, s.base, func(row Scanner) (p BriefPlan, err error) {
-		err = row.Scan(&p.OperatorName, &p.PlanID, &p.Epoch, &p.Interval, &p.Status, &p.ThetaRealised, &p.ThetaAfter,
+		err = row.Scan(&p.OperatorName, &p.ID, s.at(&p.CreatedAt), &p.Epoch, &p.Interval, &p.Status, &p.ThetaRealised, &p.ThetaAfter,
 			&p.MigrationKeys, &p.MigrationFraction, &p.Returned)
 		return p, err
-	}, `SELECT o.name, p.id, p.epoch, p.interval, p.status, coalesce(p.theta_realised, p.theta_before), p.theta_after,
+	}, `SELECT o.name, p.id, p.created_at, p.epoch, p.interval, p.status, coalesce(p.theta_realised, p.theta_before), p.theta_after,
 			p.migration_keys, p.migration_fraction, coalesce(p.returned_state / nullif(p.migration_state, 0), 0)
 		FROM operators o JOIN plans p ON p.operator_id = o.id AND p.seq >= coalesce(
 			(SELECT seq FROM plans WHERE operator_id = o.id ORDER BY seq DESC LIMIT 1 OFFSET $1), 0)

@@ -60,6 +60,7 @@ type Statements struct {
 	reportStatements
 	routerStatements
 	claimStatements
+	webhookStatements
 }
 
 // On are those that a session runs.
@@ -68,7 +69,7 @@ func On(s Session) Statements {
 	return Statements{
 		b, operatorStatements{b}, planStatements{b}, historyStatements{b}, tableStatements{b}, batchStatements{b},
 		reportStatements{b},
-		routerStatements{b}, claimStatements{b},
+		routerStatements{b}, claimStatements{b}, webhookStatements{b},
 	}
 }
 
@@ -82,6 +83,7 @@ type (
 	reportStatements   struct{ base }
 	routerStatements   struct{ base }
 	claimStatements    struct{ base }
+	webhookStatements  struct{ base } // and of plans that wait
 )
 
 // base is what all statements need.
