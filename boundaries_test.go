@@ -140,6 +140,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "internal/web/observe", project: []string{"planner", "internal/web/admission", "internal/service/...",
 		"store"},
 		never: []string{anyHTTP, anySQL}},
+	{place: "internal/web/webhook", project: []string{"store"}, reach: []string{anySQL, pgx, sqlite}},
 	{place: "internal/refusal", project: []string{"planner", "store"}, reach: []string{anyHTTP, pgx, sqlite}},
 	{
 		place:   "internal/operator",
@@ -195,7 +196,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 // serviceParts are the packages below internal/service: each may import those before it alone.
 var serviceParts = []string{
 	"figures", "listing", "reading", "claim", "scheme", "scheme/table", "scheme/layout", "schemes", "intake", "foresight",
-	"archive", "feed", "propose", "life",
+	"archive", "feed", "propose", "life", "announce",
 }
 
 // floors are the boundaries of these packages.

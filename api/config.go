@@ -74,6 +74,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// Webhooks say who is told what happens.
+type Webhooks = service.Webhooks
+
 // Config is what the API needs.
 type Config struct {
 	// Store keeps everything. Required.
@@ -92,6 +95,8 @@ type Config struct {
 	Tracing trace.TracerProvider
 	// Connections are those of the server, for its metrics. Nil: none are counted.
 	Connections *httpkit.Connections
+	// Webhooks say who is told what happens while a [Server] runs.
+	Webhooks Webhooks
 	// Dashboard answers "/" and what is below "/dashboard/", for everybody: it holds no
 	// data. Nil: there is none.
 	Dashboard http.Handler

@@ -73,6 +73,7 @@ func New(c Config) (*Server, error) {
 	measured := service.Measurements{Registry: watching.Registry, Log: log, Tracing: c.Tracing, Refuses: refuses}
 	service := service.New(service.Config{
 		Store: c.Store, Measured: measured, Observer: watching, Logger: log, Now: c.Now, Memory: memory, Draining: c.Draining,
+		Webhooks: c.Webhooks,
 		Limits: service.Limits{
 			Plans: c.Limits.Plans, Analyses: c.Limits.Analyses, Queue: c.Limits.Queue, PlanTime: c.Limits.PlanTime,
 			Rows:    cmp.Or(c.Limits.Statistics.Rows, input.DefaultRows),

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 
+	"plannerd/internal/service/announce"
 	"plannerd/internal/service/archive"
 	"plannerd/store"
 	"plannerd/store/metered"
@@ -14,6 +15,8 @@ type (
 	Store = store.Store
 	// Measurements say where the measurements of the store go.
 	Measurements = metered.Options
+	// Webhooks say who is told what happens.
+	Webhooks = announce.Options
 	// Plan is a stored plan.
 	Plan = store.Plan
 	// Figures are what a plan reports about itself.

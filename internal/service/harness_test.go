@@ -48,6 +48,7 @@ type observed struct {
 	sizes     map[string]int64
 	deleted   []string
 	expired   int
+	waiting   []store.WaitingPlan
 }
 
 func (o *observed) Start(ctx context.Context, _, _, _ string) (context.Context, func(error)) {
@@ -73,7 +74,11 @@ func (o *observed) TableSize(name string, entries int64) {
 func (o *observed) Deleted(name string) {
 	o.note(func() { o.deleted = append(o.deleted, name) })
 }
-func (o *observed) Expired(n int) { o.note(func() { o.expired += n }) }
+func (o *observed) Expired(n int)        { o.note(func() { o.expired += n }) }
+func (*observed) Delivered(string, bool) {}
+func (o *observed) Outstanding(_ time.Time, waiting []store.WaitingPlan, _ []store.Receiver) {
+	o.note(func() { o.waiting = waiting })
+}
 
 func (o *observed) note(add func()) {
 	o.mu.Lock()

@@ -10,6 +10,7 @@ import (
 
 	"plannerd/internal/input/stored"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service/announce"
 	"plannerd/internal/service/archive"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/feed"
@@ -35,7 +36,7 @@ type Limits struct {
 	SweepEvery time.Duration // between two looks for what has expired
 }
 
-// Config is what a service needs. Draining alone may be nil.
+// Config is what a service needs. Draining and Webhooks alone may be left out.
 type Config struct {
 	Store    store.Store
 	Measured metered.Options // of the store
@@ -47,6 +48,8 @@ type Config struct {
 	Memory *admission.Budget
 	// Draining, when it is closed, ends calls of Follow.
 	Draining <-chan struct{}
+	// Webhooks say who is told what happens.
+	Webhooks announce.Options
 }
 
 // Service is what can be done with operators and their plans.
@@ -61,6 +64,7 @@ type Service struct {
 	Claims *claim.Keeper
 
 	plans, trials *scheme.Engine
+	announcer     *announce.Announcer
 	observer      reading.Observer
 	log           *slog.Logger
 	limits        Limits
@@ -80,11 +84,12 @@ func New(c Config) *Service {
 	kept := &archive.Archive{Intake: takes}
 	return &Service{
 		Reader: r, Intake: takes, Forecaster: forecaster, Archive: kept,
-		Feed:     feed.New(r, c.Limits.Waiting, c.Memory, c.Draining),
-		Proposer: &propose.Proposer{Forecaster: forecaster, Archive: kept, Trials: trials},
-		Life:     &life.Life{Engine: plans},
-		Claims:   &claim.Keeper{Store: measured, Log: c.Logger},
-		plans:    plans, trials: trials, observer: c.Observer, log: c.Logger, limits: c.Limits,
+		Feed:      feed.New(r, c.Limits.Waiting, c.Memory, c.Draining),
+		Proposer:  &propose.Proposer{Forecaster: forecaster, Archive: kept, Trials: trials},
+		Life:      &life.Life{Engine: plans},
+		Claims:    &claim.Keeper{Store: measured, Log: c.Logger},
+		announcer: announce.New(measured, c.Observer, c.Logger, c.Webhooks),
+		plans:     plans, trials: trials, observer: c.Observer, log: c.Logger, limits: c.Limits,
 	}
 }
 
@@ -114,11 +119,12 @@ func (s *Service) NoticeDamage(ctx context.Context, err error) error {
 }
 
 // Run does until ctx ends what no call does: it writes down what has expired, removes what
-// is too old, and chooses policies. Any number of processes may.
+// is too old, chooses policies, and tells receivers of webhooks. Any number of processes may.
 func (s *Service) Run(ctx context.Context) {
-	var choosing sync.WaitGroup
-	choosing.Go(func() { s.Choose(ctx) })
-	defer choosing.Wait()
+	var beside sync.WaitGroup
+	beside.Go(func() { s.Choose(ctx) })
+	beside.Go(func() { s.announcer.Run(ctx) })
+	defer beside.Wait()
 	tick := time.NewTicker(s.limits.SweepEvery)
 	defer tick.Stop()
 	var due time.Time
@@ -136,10 +142,11 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// keep is how long idempotency keys are kept, it is known of plans that they were purged, and routers
-// stay registered whose leases have run out.
+// keep is how long idempotency keys are kept, it is known of plans that they were purged, routers stay
+// registered whose leases have run out, and webhooks are kept of which nobody takes any.
 var keep = store.Keep{
 	Keys: 24 * time.Hour, MostKeys: 1_000_000, Purged: 30 * 24 * time.Hour, Routers: 7 * 24 * time.Hour,
+	Receiver: 7 * 24 * time.Hour, Events: 7 * 24 * time.Hour, MostEvents: 100_000,
 }
 
 // sweep does once what Run does again and again.
@@ -153,10 +160,26 @@ func (s *Service) sweep(ctx context.Context) {
 	if err == nil {
 		err = s.Store.Tidy(ctx, now, keep)
 	}
+	if err == nil {
+		err = s.count(ctx, now)
+	}
 	// of that the log has it from when it began
 	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnavailable) {
 		s.log.WarnContext(ctx, "sweeping failed, it is tried again", "in", s.limits.SweepEvery.String(), "error", err)
 	}
+}
+
+// count tells metrics what waits.
+func (s *Service) count(ctx context.Context, now time.Time) error {
+	waiting, err := s.Store.WaitingPlans(ctx, now)
+	if err != nil {
+		return err
+	}
+	receivers, err := s.Store.Receivers(ctx)
+	if err == nil {
+		s.observer.Outstanding(now, waiting, receivers)
+	}
+	return err
 }
 
 // verifyEvery is how often the tables of all operators are read, from the start on, to find what

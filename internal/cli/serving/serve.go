@@ -20,6 +20,7 @@ type Serve struct {
 	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one (default 127.0.0.1:8080). Beyond loopback only with tokens, and with TLS."`
 	databaseFlags
 	accessFlags
+	webhookFlags
 	ListenURL    string `name:"listen-url" placeholder:"URL" help:"Where Postgres tells of the commits of other replicas, if --database-url leads to a connection pooler in transaction mode (default: --database-url)."`
 	MemoryBudget int64  `type:"bytes" placeholder:"SIZE" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
 	LogLevel     string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
@@ -109,6 +110,10 @@ func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
 	if err := c.load(c.Listen, env.Getenv); err != nil {
 		return err
 	}
+	webhooks, err := c.receivers(c.InsecureHTTP, env.Now)
+	if err != nil {
+		return err
+	}
 	tracing, stopTracing, err := c.startTracing(env, logger)
 	if err != nil {
 		return err
@@ -126,7 +131,7 @@ func (c *Serve) run(env *cli.Environment, logger *slog.Logger) (err error) {
 	}
 	config := api.Config{
 		Logger: logger, Dashboard: dashboard, Version: version(), Now: env.Now, Limits: c.limits(budget),
-		Access: c.access(), Tracing: tracing,
+		Access: c.access(), Tracing: tracing, Webhooks: webhooks,
 	}
 	config.Connections = httpkit.NewConnections(c.connections(budget), env.Now)
 	defer c.watch(logger)()

@@ -34,4 +34,8 @@ type Observer interface {
 	Deleted(operator string)
 	// Expired: the expiry of so many plans was written down unasked.
 	Expired(n int)
+	// Delivered: an event was delivered to a receiver of webhooks, or in vain.
+	Delivered(receiver string, ok bool)
+	// Outstanding: these plans wait, and so stand the receivers of webhooks.
+	Outstanding(now time.Time, waiting []store.WaitingPlan, receivers []store.Receiver)
 }

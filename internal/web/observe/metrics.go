@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/service"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
+	"plannerd/store"
 )
 
 // Metrics are those of one server, in a registry of their own.
@@ -34,6 +35,12 @@ type Metrics struct {
 	newest        *prometheus.GaugeVec
 	tableSize     *prometheus.GaugeVec
 	tableLimit    *prometheus.GaugeVec
+	waitingPlans  *prometheus.GaugeVec
+	oldestPlan    *prometheus.GaugeVec
+	deliveries    *prometheus.CounterVec
+	outbox        *prometheus.GaugeVec
+	oldestEvent   *prometheus.GaugeVec
+	droppedEvents *prometheus.GaugeVec
 	operators     operatorLabels
 }
 
@@ -93,8 +100,19 @@ func NewMetrics(version string, operators int, memory *admission.Budget) *Metric
 			"Size of the committed routing table, as this process last saw it.", "operator"),
 		tableLimit: gauge("plannerd_routing_table_limit_entries",
 			"Most entries that the newest plan was allowed to leave; only where there is a limit.", "operator"),
+		waitingPlans: gauge("plannerd_plans_waiting",
+			"Plans that are proposed and wait for a decision, or approved and wait to be started.", "status"),
+		oldestPlan: gauge("plannerd_oldest_waiting_plan_seconds",
+			"For how long the one of them has been so that has waited longest; 0 without any.", "status"),
+		deliveries: counter("plannerd_webhook_deliveries_total", "Deliveries of webhooks by this process, and what came of them.",
+			"receiver", "result"),
+		outbox:      gauge("plannerd_webhook_events", "Events that a receiver has not got yet.", "receiver"),
+		oldestEvent: gauge("plannerd_webhook_oldest_event_seconds", "The age of the oldest of them; 0 without any.", "receiver"),
+		droppedEvents: gauge("plannerd_webhook_events_dropped",
+			"Events that a receiver will never get: they were too many, or too old.", "receiver"),
 		operators: operatorLabels{limit: operators, known: map[string]bool{}},
 	}
+	m.Outstanding(time.Time{}, nil, nil)
 	gauge("plannerd_build_info", "1; the labels tell what runs.", "version", "goversion").
 		WithLabelValues(version, runtime.Version()).Set(1)
 	r.MustRegister(budgetCollector{memory}, collectors.NewGoCollector(),
@@ -327,6 +345,41 @@ func (m *Metrics) Waited(kind string, took time.Duration) {
 
 // Expired records the expiry of plans.
 func (m *Metrics) Expired(n int) { m.expired.Add(float64(n)) }
+
+// Delivered records a delivery of a webhook.
+func (m *Metrics) Delivered(receiver string, ok bool) {
+	result := "failed"
+	if ok {
+		result = "ok"
+	}
+	m.deliveries.WithLabelValues(receiver, result).Inc()
+}
+
+// Outstanding records what waits.
+func (m *Metrics) Outstanding(now time.Time, waiting []store.WaitingPlan, receivers []store.Receiver) {
+	for _, status := range []store.Status{store.StatusProposed, store.StatusApproved} {
+		n, longest := 0, time.Duration(0)
+		for _, w := range waiting {
+			if w.Status == status {
+				n, longest = n+1, max(longest, now.Sub(w.Since))
+			}
+		}
+		m.waitingPlans.WithLabelValues(string(status)).Set(float64(n))
+		m.oldestPlan.WithLabelValues(string(status)).Set(longest.Seconds())
+	}
+	for _, g := range []*prometheus.GaugeVec{m.outbox, m.oldestEvent, m.droppedEvents} {
+		g.Reset()
+	}
+	for _, r := range receivers {
+		age := 0.0
+		if r.Oldest != nil {
+			age = now.Sub(*r.Oldest).Seconds()
+		}
+		m.outbox.WithLabelValues(r.Name).Set(float64(r.Pending))
+		m.oldestEvent.WithLabelValues(r.Name).Set(age)
+		m.droppedEvents.WithLabelValues(r.Name).Set(float64(r.Dropped))
+	}
+}
 
 // Deleted drops the series of an operator that was deleted.
 func (m *Metrics) Deleted(operator string) {
