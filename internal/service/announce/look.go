@@ -69,13 +69,13 @@ func (a *Announcer) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	seen := make(map[string]pace, len(a.seen))
+	a.before, a.told = a.told, make(map[string]bool, len(a.told))
 	for _, w := range waiting {
 		if err := a.lookAtPlan(ctx, w, now); err != nil {
 			return err
 		}
 	}
-	seen := make(map[string]pace, len(a.seen))
-	a.before, a.told = a.told, make(map[string]bool, len(a.told))
 	for after := ""; ; {
 		all, err := a.store.Operators(ctx, after, scheme.PlansAtATime)
 		if err != nil {
