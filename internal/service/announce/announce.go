@@ -32,9 +32,9 @@ type Options struct {
 	// Every is how often it is looked whether there is something to deliver; the look for what no step
 	// says comes every ten of them. Defaults to a second.
 	Every time.Duration
-	// Lease is how long a process that died keeps others from delivering. Defaults to 30 seconds.
+	// Lease is how long a process that died keeps others from delivering. Defaults to 15 seconds.
 	Lease time.Duration
-	// Timeout bounds a delivery. Defaults to ten seconds, and is at most a third of Lease.
+	// Timeout bounds a delivery. Defaults to five seconds, and is at most a third of Lease.
 	Timeout time.Duration
 	// Backoff is the pause after a delivery in vain; it doubles each time, up to MostBackoff. They default
 	// to a second and five minutes.
@@ -43,8 +43,8 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Patience = cmp.Or(o.Patience, 5*time.Minute)
-	o.Every, o.Lease = cmp.Or(o.Every, time.Second), cmp.Or(o.Lease, 30*time.Second)
-	o.Timeout = min(cmp.Or(o.Timeout, 10*time.Second), o.Lease/3)
+	o.Every, o.Lease = cmp.Or(o.Every, time.Second), cmp.Or(o.Lease, 15*time.Second)
+	o.Timeout = min(cmp.Or(o.Timeout, 5*time.Second), o.Lease/3)
 	o.Backoff, o.MostBackoff = cmp.Or(o.Backoff, time.Second), cmp.Or(o.MostBackoff, 5*time.Minute)
 	return o
 }

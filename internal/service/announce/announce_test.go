@@ -262,7 +262,7 @@ func TestOneDelivers(t *testing.T) {
 	f.want(second, "plan.superseded p1", "plan.approved p3")
 	third := &courier{Announcer: New(f.Store, &observer{}, second.log, second.Options), Receiver: f, dropped: -1}
 	f.plan("clicks", store.StatusApproved, 1)
-	f.now = f.now.Add(29 * time.Second)
+	f.now = f.now.Add(14 * time.Second)
 	f.want(third)
 	f.now = f.now.Add(time.Second)
 	f.want(third, "plan.superseded p3", "plan.approved p4")
