@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,8 +17,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"plannerd/api"
+	"plannerd/internal/service/announce"
 	"plannerd/internal/web/httpkit"
 	"plannerd/internal/web/reload"
+	"plannerd/store"
 )
 
 // names are the distinct matches of a pattern's only group, sorted.
@@ -38,10 +41,65 @@ func readRoot(t *testing.T, path ...string) string {
 	return string(text)
 }
 
+// chat is a receiver of webhooks that gets everything.
+type chat struct{}
+
+func (chat) Name() string                                   { return "chat" }
+func (chat) Send(context.Context, store.WebhookEvent) error { return nil }
+
+// telling has a server tell a receiver at once, and count all the time.
+func telling(c *api.Config) {
+	c.Webhooks.Receivers = []announce.Receiver{chat{}}
+	c.Webhooks.Every, c.Limits.SweepEvery = time.Millisecond, time.Millisecond
+}
+
+// running has the server do what nobody asks for until the test ends.
+func (e *env) running() {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.handler.(*api.Server).Run(ctx)
+	}()
+	e.Cleanup(func() { cancel(); <-ended })
+}
+
+// eventually waits until /metrics has a line that matches a pattern.
+func (e *env) eventually(line string) {
+	e.Helper()
+	pattern := regexp.MustCompile(`(?m)^` + line + `$`)
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		text := string(e.do("GET", "/metrics", "").want(http.StatusOK).body)
+		if pattern.MatchString(text) {
+			return
+		}
+		if time.Now().After(until) {
+			e.Fatalf("no %s in\n%s", line, text)
+		}
+	}
+}
+
+// Plans that wait are seen in the metrics, and for how long they have.
+func TestMetricsOfWaitingPlans(t *testing.T) {
+	e := newEnv(t, telling)
+	e.operator("clicks", approved)
+	p := e.planned(1)
+	e.running()
+	e.eventually(`plannerd_plans_waiting\{status="proposed"\} 1`)
+	e.clock.pass(3 * time.Minute)
+	e.eventually(`plannerd_oldest_waiting_plan_seconds\{status="proposed"\} 18\d(\.\d+)?`)
+	e.do("POST", "/v1/plans/"+p.ID+"/approve", "").want(http.StatusOK)
+	e.eventually(`plannerd_plans_waiting\{status="approved"\} 1`)
+	e.eventually(`plannerd_plans_waiting\{status="proposed"\} 0`)
+	e.eventually(`plannerd_oldest_waiting_plan_seconds\{status="approved"\} \d(\.\d+)?`)
+}
+
 // Every metric is documented, every documented one exists, the alerts use no
 // other, and all keep to the conventions of Prometheus.
 func TestMetricsDocumented(t *testing.T) {
-	e := newEnv(t)
+	e := newEnv(t, telling)
+	e.running()
+	e.eventually(`plannerd_webhook_events\{receiver="chat"\} 0`)
 	e.do("PUT", "/v1/operators/clicks", `{"instances": 2, "hash": {"function": "modulo"}, "table_limit": 100}`).
 		want(http.StatusCreated)
 	a := e.do("POST", "/v1/operators/clicks/plans",
@@ -49,6 +107,7 @@ func TestMetricsDocumented(t *testing.T) {
 	var p plan
 	a.want(http.StatusCreated).into(&p)
 	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
+	e.eventually(`plannerd_webhook_deliveries_total\{receiver="chat",result="ok"\} 2`)
 	e.do("POST", "/v1/analyses/ring", `{"nodes": 2, "keys": [{"key": "a", "cost": 1}]}`)
 	e.do("POST", "/v1/analyses/schemes", `{"instances": 2, "keys": [{"key": "a", "cost": 1}]}`).want(http.StatusOK)
 
