@@ -45,7 +45,7 @@ if the input has one and --interval does not pick one, but says nothing of scale
 intervals in it need --cost-scale and --state-scale, and plannerd plan has to be told them.
 
 The table compares the records with the input's rows in JSON. The load error is by how much
-the load that the records of an instance come to differs from the real one.
+the load of the records of an instance differs from the real one.
 
 Examples:
 

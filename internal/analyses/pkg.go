@@ -83,7 +83,7 @@ func (a *pkgJob) prepare() error {
 	return a.list()
 }
 
-var tooManyRuns = planner.Invalid("schemes", "with choices, sources and load_information come to more than "+
+var tooManyRuns = planner.Invalid("schemes", "with choices, sources and load_information make more than "+
 	strconv.Itoa(MaxRuns)+" runs")
 
 // checkLists checks each value by itself, so that an error names it.

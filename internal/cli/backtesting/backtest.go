@@ -23,7 +23,7 @@ type Backtest struct {
 	reading.TextFlags
 	reading.OperatorFlags
 	EntryGrace int               `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
-	ThetaMax   []float64         `type:"share" own:"" default:"0.08" placeholder:"θ,..." group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported by what its recommended policy came to (default 0.08)."`
+	ThetaMax   []float64         `type:"share" own:"" default:"0.08" placeholder:"θ,..." group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported with the results of its recommended policy (default 0.08)."`
 	TableLimit *int64            `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
 	Forecasts  []forecast.Config `type:"forecast" placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
 	Targets    []float64         `type:"share" placeholder:"PART,..." group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
@@ -52,7 +52,7 @@ further above θ_max than the policy was; "found" is the least that was found to
 noise floor is the θ that would remain if all expected loads were even.
 
 Which θ_max can be had, and at which price, is seen beside others: of several each has a
-line with what its recommended policy came to, and mixed on the last interval.
+line with the results of its recommended policy, and of mixed on the last interval.
 
 Examples:
 

@@ -131,7 +131,7 @@ func (c *Plan) writeBatches(w *cli.Page, _ *planner.Plan) {
 	if c.TransferRate > 0 {
 		what = "for the transfers"
 	}
-	fmt.Fprintf(w, "\nBatches: %s, %s %s; no order of transfers comes to less than %s\n\n",
+	fmt.Fprintf(w, "\nBatches: %s, %s %s; no order of transfers takes less than %s\n\n",
 		cli.Integer(len(x.Batches)), amount(x.Busiest), what, amount(x.LowerBound))
 	if asked, _ := c.bounds(); asked != x.Bounds {
 		fmt.Fprintf(w, "There are %s batches at most, so the bounds were widened.\n\n", cli.Integer(batches.Most))

@@ -34,7 +34,7 @@ A * marks the Pareto front: among those that violate the fewest constraints, no 
 strategy is as good in migration, table size and θ, and better in one of them.
 
 Of a stream θ is the realised one: each plan is judged in the interval after the one that
-it was made of. "θ planned" is the median of what the plans themselves came to, "θ realised"
+it was made of. "θ planned" is the median of the plans themselves, "θ realised"
 and "p95" are the median and the 95th percentile of what came, from the second interval on.
 "Moved" is the state that the plans before these intervals move together, as a part of all
 state, and "returned" what of it went back to an instance that it had left at most five

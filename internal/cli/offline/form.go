@@ -164,8 +164,8 @@ func formText(f *drive.Compaction) string {
 	case f == nil:
 		return ""
 	case f.Error == nil:
-		return describe(f) + " Loads and states are what the records come to."
+		return describe(f) + " Loads and states are those of the records."
 	}
-	return fmt.Sprintf("%s The loads that they come to are off by at most %s before the plan, %s after it.",
+	return fmt.Sprintf("%s Their loads are off by at most %s before the plan, %s after it.",
 		describe(f), cli.ErrorText(f.Error.Before), cli.ErrorText(f.Error.After))
 }

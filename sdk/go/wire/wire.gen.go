@@ -1788,7 +1788,7 @@ type BacktestReport struct {
 	// Operator Whose stored intervals they are; absent where they came with the request.
 	Operator *string `json:"operator,omitempty"`
 
-	// Reason In words, why it was chosen, and what it came to on intervals by which it was not chosen.
+	// Reason In words, why it was chosen, and its results on intervals by which it was not chosen.
 	Reason string `json:"reason"`
 
 	// Recommended Which of the results was chosen, from 0; null: there were too few intervals to choose, as `reason` says.
@@ -1935,13 +1935,13 @@ type CarriedReport struct {
 // | `table_limit` | no plan was found within the table limit | `table` |
 // | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 // | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
-// | `carried` | last reports stood in for missing ones | plans of reports |
+// | `carried` | earlier reports were used again for missing ones | plans of reports |
 // | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
 // | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 // | `exhausted` | the overloaded instance has one token left | `ring` |
 // | `token_limit` | there would be too many tokens | `ring` |
 // | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
-// | `no_improvement` | what was tried is not better | `ring` |
+// | `no_improvement` | planning ended, as a further step would not have lowered θ | `ring` |
 // | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
 // | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 type Causes = []string
@@ -2010,7 +2010,7 @@ type ClassMove = []float64
 // | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 // | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 // | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
+// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be replaced by an earlier one or frozen, and none be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
 // | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over, or a router was registered again or removed: this one was taken for dead |
@@ -2024,7 +2024,7 @@ type ClassMove = []float64
 // | `not_awaited` | 409 | the plan does not await an instance that acknowledges it |
 // | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
 // | `router_awaited` | 409 | a plan that is being carried out names the router |
-// | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has agreed to: approve it again, or wait for the plan of the next statistics |
+// | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has accepted: approve it again, or wait for the plan of the next statistics |
 // | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
@@ -2189,7 +2189,7 @@ type DriftedKeys = int64
 // the certificate is closed.
 type Effort string
 
-// EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+// EndReason Why the search for the plan ended; what became of the plan since is its `status`. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
 type EndReason string
 
 // EntryGrace For how many intervals in a row a key must be absent before its entry in the routing table may be dropped. Only complete statistics of the instance where the key is routed, on the committed table, say that it is absent.
@@ -2249,7 +2249,7 @@ type FlowList struct {
 	TotalSize TotalSize `json:"total_size"`
 }
 
-// ForcedMigration What of it has to move: `drain`, off instances that were removed, `rehash`, after a changed hash, and `gather`, shares of one key on several instances. Absent of figures under newer statistics.
+// ForcedMigration What of it has to move: `drain`, off instances that were removed, `rehash`, after a changed hash, and `gather`, shares of one key on several instances, which are merged. Absent of figures under newer statistics.
 type ForcedMigration struct {
 	// Keys The number of keys.
 	Keys int64 `json:"keys"`
@@ -2408,19 +2408,19 @@ type KeyRange struct {
 // KeyType The Java type of the keys under `flink`; the keys of `int` and `long` are decimal numbers.
 type KeyType string
 
-// Latest What a plan that waits, is approved or is carried out comes to under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
-// stands beside it. A plan that has come to its end keeps what was said last.
+// Latest The figures of a plan that waits, is approved or is carried out, under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
+// stands beside it. A plan that has ended keeps what was said last.
 type Latest struct {
-	// Agreed How far beyond its limits somebody agreed that the plan may go: whoever approves it agrees to what it waits for, and to what it breaks under the newest statistics by then. Left out where nobody did.
+	// Agreed How far beyond its limits the plan may go: whoever approves it accepts what it waits for, and what it breaks under the newest statistics by then. Left out where nobody did.
 	Agreed *struct {
 		// Migration What the plan moves.
 		Migration *MigrationFigures `json:"migration,omitempty"`
 
-		// Theta θ after the plan may be as high as this though it gets worse; left out: that was not agreed to.
+		// Theta θ after the plan may be as high as this though it gets worse; left out: that was not accepted.
 		Theta *float32 `json:"theta,omitempty"`
 	} `json:"agreed,omitempty"`
 
-	// Breaks The limits that it breaks under these statistics, of `theta_worse` and `max_migration`, by more than somebody has `agreed` to; empty where it keeps to both, and where the figures are null.
+	// Breaks The limits that it breaks under these statistics, of `theta_worse` and `max_migration`, by more than somebody has accepted (`agreed`); empty where it keeps to both, and where the figures are null.
 	Breaks []WaitReason `json:"breaks"`
 	Epoch  int64        `json:"epoch"`
 
@@ -2464,7 +2464,7 @@ type Load struct {
 	// LoadBefore Cost of its keys; of a plan with `queues` its queue.
 	LoadBefore float64 `json:"load_before"`
 
-	// LoadError How far the load that the records come to is off: |estimated − actual| / actual, 0 where both are 0. Only where the service made the records; `load_before` and `load_after` are
+	// LoadError How far the load of the records is off: |estimated − actual| / actual, 0 where both are 0. Only where the service made the records; `load_before` and `load_after` are
 	// actual ones then.
 	LoadError *Comparison `json:"load_error,omitempty"`
 
@@ -2540,7 +2540,7 @@ type Migration struct {
 
 // MigrationFigures What the plan moves.
 type MigrationFigures struct {
-	// Forced What of it has to move: `drain`, off instances that were removed, `rehash`, after a changed hash, and `gather`, shares of one key on several instances. Absent of figures under newer statistics.
+	// Forced What of it has to move: `drain`, off instances that were removed, `rehash`, after a changed hash, and `gather`, shares of one key on several instances, which are merged. Absent of figures under newer statistics.
 	Forced *ForcedMigration `json:"forced,omitempty"`
 
 	// Fraction Their state over all state; 0 when there is none.
@@ -2603,10 +2603,10 @@ type MinStatistics struct {
 }
 
 // MissingReports What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
-// `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
-// a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
+// `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch is used again, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
+// a row of it in such a report void, unless the committed table puts the key on that instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
-// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`; but sketches are carried under the scheme `ranges`, and queues under `ring`, even then.
+// report is partial, used again or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither `carry` nor `freeze` is allowed: `complete_coverage_required`; but sketches are used again under the scheme `ranges`, and queues under `ring`, even then.
 type MissingReports string
 
 // NextPageToken The `page_token` of the next page; null after the last.
@@ -3709,13 +3709,13 @@ type Plan struct {
 	// | `table_limit` | no plan was found within the table limit | `table` |
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
-	// | `carried` | last reports stood in for missing ones | plans of reports |
+	// | `carried` | earlier reports were used again for missing ones | plans of reports |
 	// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
 	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 	// | `exhausted` | the overloaded instance has one token left | `ring` |
 	// | `token_limit` | there would be too many tokens | `ring` |
 	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
-	// | `no_improvement` | what was tried is not better | `ring` |
+	// | `no_improvement` | planning ended, as a further step would not have lowered θ | `ring` |
 	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
 	// | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 	Causes Causes `json:"causes"`
@@ -3736,7 +3736,7 @@ type Plan struct {
 	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 	DriftedKeys DriftedKeys `json:"drifted_keys"`
 
-	// EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+	// EndReason Why the search for the plan ended; what became of the plan since is its `status`. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
 	EndReason EndReason `json:"end_reason"`
 
 	// Epoch Raised by an engine that restarts and counts its intervals anew.
@@ -3780,11 +3780,11 @@ type Plan struct {
 	// KeyEncoding Present when the keys of this answer are base64.
 	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
 
-	// Latest What a plan that waits, is approved or is carried out comes to under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
-	// stands beside it. A plan that has come to its end keeps what was said last.
+	// Latest The figures of a plan that waits, is approved or is carried out, under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
+	// stands beside it. A plan that has ended keeps what was said last.
 	Latest *Latest `json:"latest"`
 
-	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has agreed to: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
+	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has accepted: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
 	LimitsChanged bool `json:"limits_changed"`
 
 	// Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
@@ -4030,13 +4030,13 @@ type PlanSummary struct {
 	// | `table_limit` | no plan was found within the table limit | `table` |
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
-	// | `carried` | last reports stood in for missing ones | plans of reports |
+	// | `carried` | earlier reports were used again for missing ones | plans of reports |
 	// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
 	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 	// | `exhausted` | the overloaded instance has one token left | `ring` |
 	// | `token_limit` | there would be too many tokens | `ring` |
 	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
-	// | `no_improvement` | what was tried is not better | `ring` |
+	// | `no_improvement` | planning ended, as a further step would not have lowered θ | `ring` |
 	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
 	// | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 	Causes Causes `json:"causes"`
@@ -4057,7 +4057,7 @@ type PlanSummary struct {
 	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 	DriftedKeys DriftedKeys `json:"drifted_keys"`
 
-	// EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+	// EndReason Why the search for the plan ended; what became of the plan since is its `status`. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
 	EndReason EndReason `json:"end_reason"`
 
 	// Epoch Raised by an engine that restarts and counts its intervals anew.
@@ -4089,11 +4089,11 @@ type PlanSummary struct {
 	// Interval The number of an interval. Intervals are ordered within an epoch.
 	Interval Interval `json:"interval"`
 
-	// Latest What a plan that waits, is approved or is carried out comes to under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
-	// stands beside it. A plan that has come to its end keeps what was said last.
+	// Latest The figures of a plan that waits, is approved or is carried out, under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
+	// stands beside it. A plan that has ended keeps what was said last.
 	Latest *Latest `json:"latest"`
 
-	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has agreed to: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
+	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has accepted: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
 	LimitsChanged bool `json:"limits_changed"`
 
 	// Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
@@ -4323,7 +4323,7 @@ type Problem struct {
 	// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
 	// | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
 	// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be carried or frozen, and none be of an older table |
+	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be replaced by an earlier one or frozen, and none be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
 	// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over, or a router was registered again or removed: this one was taken for dead |
@@ -4337,7 +4337,7 @@ type Problem struct {
 	// | `not_awaited` | 409 | the plan does not await an instance that acknowledges it |
 	// | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
 	// | `router_awaited` | 409 | a plan that is being carried out names the router |
-	// | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has agreed to: approve it again, or wait for the plan of the next statistics |
+	// | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has accepted: approve it again, or wait for the plan of the next statistics |
 	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
@@ -5010,7 +5010,7 @@ type ReportOptions struct {
 	// all plans do, and replaces a plan that waits. If the instances or the phase have changed as well, one plan does it all. When a lost instance reports again, it is there again. null, the default: nobody is ever lost.
 	Lease *string `json:"lease,omitempty"`
 
-	// MaxAge How many intervals old a report may be to be carried.
+	// MaxAge How many intervals old a report may be to be used again.
 	MaxAge  *int64          `json:"max_age,omitempty"`
 	Missing *MissingReports `json:"missing,omitempty"`
 }
@@ -6671,13 +6671,13 @@ type WhatIfResult struct {
 	// | `table_limit` | no plan was found within the table limit | `table` |
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
 	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
-	// | `carried` | last reports stood in for missing ones | plans of reports |
+	// | `carried` | earlier reports were used again for missing ones | plans of reports |
 	// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
 	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 	// | `exhausted` | the overloaded instance has one token left | `ring` |
 	// | `token_limit` | there would be too many tokens | `ring` |
 	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
-	// | `no_improvement` | what was tried is not better | `ring` |
+	// | `no_improvement` | planning ended, as a further step would not have lowered θ | `ring` |
 	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
 	// | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 	Causes Causes `json:"causes"`
@@ -6694,7 +6694,7 @@ type WhatIfResult struct {
 	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 	DriftedKeys DriftedKeys `json:"drifted_keys"`
 
-	// EndReason Why planning ended: the strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+	// EndReason Why the search for the plan ended; what became of the plan since is its `status`. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
 	EndReason EndReason `json:"end_reason"`
 
 	// Filled After the plan no live instance is below its `least_load`. Absent where no load has a lower bound: without `theta_min` and without instances that are being filled.
@@ -6879,10 +6879,10 @@ type MaxPartsValuesParameter = []MaxParts
 type MigrationLimitValuesParameter = []string
 
 // MissingParameter What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
-// `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch stands in, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
-// a carried row of it void, unless the committed table puts the key on the carried instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
+// `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch is used again, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
+// a row of it in such a report void, unless the committed table puts the key on that instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
-// report is partial, carried or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither carries nor freezes: `complete_coverage_required`; but sketches are carried under the scheme `ranges`, and queues under `ring`, even then.
+// report is partial, used again or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither `carry` nor `freeze` is allowed: `complete_coverage_required`; but sketches are used again under the scheme `ranges`, and queues under `ring`, even then.
 type MissingParameter = MissingReports
 
 // ObjectiveValuesParameter defines model for ObjectiveValuesParameter.

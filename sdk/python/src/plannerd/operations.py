@@ -44,7 +44,7 @@ class Operations(Transport):
         request: wire.BacktestIntervalsRequest | Rows,
         **parameters: Unpack[wire.AnalyseBacktestParameters],
     ) -> wire.BacktestReport:
-        """What policies would have come to over intervals of the request."""
+        """How policies would have done over intervals of the request."""
         return self._json(
             "POST", ["v1", "analyses", "backtest"], parameters, request,
             media=["application/json", "application/vnd.apache.arrow.stream", "application/x-ndjson"]
@@ -109,7 +109,7 @@ class Operations(Transport):
         request: wire.BacktestRequest | None = None,
         **parameters: Unpack[wire.BacktestOperatorParameters],
     ) -> wire.BacktestReport:
-        """What policies would have come to."""
+        """How policies would have done."""
         return self._json("POST", ["v1", "operators", operator, "backtest"], parameters, request)
 
     def commit_plan(
