@@ -94,8 +94,8 @@ func TestPlanFigures(t *testing.T) {
 				t.Errorf("balanced is %t, and shown so: %t", want.Balanced, !bad)
 			}
 			p.WaitFor(".chart-place canvas")
-			p.Click(".two-thirds .chart-data summary")
-			p.WaitFor(".two-thirds .chart-data table")
+			p.Click(".plan-loads .chart-data summary")
+			p.WaitFor(".plan-loads .chart-data table")
 			var ids, before, after []string
 			for _, i := range want.Instances {
 				ids = append(ids, strconv.Itoa(int(i.ID)))
@@ -312,16 +312,16 @@ func TestConcerns(t *testing.T) {
 	const header = "key,cost,state,hash_instance\n"
 	var plan planned
 	tell(t, http.MethodPost, operator+"/plans?interval=1", "", rows(header+"a,10,9,0\nb,5,1,0\nc,5,9,1\nd,10,9,2\ne,10,9,3\n"), &plan)
-	const much = "aits as it moves more than may move without approval"
+	const much = "waits as it moves more than may move without approval (1 % of all state)"
 	p := open(t, server.URL, "/", ".operators")
-	p.WaitText(".operators-plan .toned.warn", "W"+much)
+	p.WaitText(".operators-plan .toned.warn", much)
 	p.Goto("/#/operators/clicks")
-	p.WaitText(".operator-does .toned.warn", "w"+much)
+	p.WaitText(".operator-does .toned.warn", much)
 	p.Goto("/#/plans/" + plan.ID)
 	p.WaitText(".plan-headline .toned.good", "gets within its limit")
-	p.WaitText(".plan-headline .toned.warn", "w"+much)
+	p.WaitText(".plan-headline .toned.warn", much)
 	p.Click(".plan-decision .primary")
-	p.WaitText("dialog .toned.warn", "w"+much)
+	p.WaitText("dialog .toned.warn", much)
 	p.Axe()
 	p.Click("dialog .primary")
 	p.WaitText(".plan-head .status", "approved")
@@ -343,7 +343,7 @@ func TestConcerns(t *testing.T) {
 	p.Click(".plan-decision .primary")
 	p.WaitText("dialog .toned.warn", again)
 	p.WaitText("dialog .plan-headline .toned.good", "gets within its limit")
-	p.WaitText("dialog", "Approving it agrees to this")
+	p.WaitText("dialog", "Approving it accepts this")
 	p.Axe()
 	p.Click("dialog .primary")
 	p.WaitGone(".plan-standing .toned.bad")
@@ -364,7 +364,9 @@ func TestDecisionOnChangedPlan(t *testing.T) {
 	renew(p)
 	p.WaitText(".plan-head .status", "rejected")
 	p.Click("dialog .primary")
-	p.WaitText("dialog .trouble", "The plan changed while you looked")
+	p.WaitText("dialog .trouble", "The plan changed while you looked at it")
+	p.WaitText("dialog .trouble", "Somebody rejected it")
+	p.WaitText("dialog .trouble", "(“no”)")
 	if got := browsertest.Eval[string](p, `document.querySelector('dialog textarea').value`); got != "quiet hour" {
 		t.Errorf("of what was written is left %q", got)
 	}

@@ -8,6 +8,7 @@ const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
 const exact = new Intl.NumberFormat(locale, { maximumSignificantDigits: 15 })
 const brief = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 })
 const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 })
+const two = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 })
 
 /**
  * The same format, with a dash for what is missing.
@@ -41,13 +42,20 @@ export const exactly = orDash((x) =>
   Math.abs(x) >= 1e15 || (x !== 0 && Math.abs(x) < 1e-6) ? String(x) : exact.format(x),
 )
 
+/** @param {Intl.NumberFormat} digits */
+const asPercent = (digits) =>
+  orDash((x) => {
+    const p = 100 * x
+    const size = Math.abs(p)
+    if (size > 0 && size < 0.01) return p > 0 ? '< 0.01 %' : '> −0.01 %'
+    return `${size >= 1e6 ? amount(p) : size >= 100 ? whole.format(p) : digits.format(p)} %`
+  })
+
 /** A share as percent: 0.0128 is 1.28 %. */
-export const percent = orDash((x) => {
-  const p = 100 * x
-  const size = Math.abs(p)
-  if (size > 0 && size < 0.01) return p > 0 ? '< 0.01 %' : '> −0.01 %'
-  return `${size >= 1e6 ? amount(p) : size >= 100 ? whole.format(p) : three.format(p)} %`
-})
+export const percent = asPercent(three)
+
+/** The same of what is only expected: 1.3 %. */
+export const roughly = asPercent(two)
 
 const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 

@@ -1,35 +1,65 @@
-// How a θ is judged: against its limit, and against what it was before.
+// How a θ is judged: against its limit, and against what it would be without the plan.
 
-import { percent } from './format.js'
+import { percent, roughly } from './format.js'
 import { html } from './html.js'
 
 const grain = 1e-9 // differences below it are of arithmetic, not of load
+const seldom = 0.1 // a limit that is missed at most so often is expected to hold
 
 /**
- * Whether θ is within its limit after a plan, and what became of it.
+ * Whether θ is within its limit after a plan, and what became of it. missed is the probability that the limit is
+ * missed in the next interval; null where that is not known, and the figures are of the interval that is over.
  *
  * @typedef {object} Judgement
+ * @property {API['Theta']} theta
+ * @property {number} bound θ_max
+ * @property {(x: number) => string} text of a θ, with as many digits as are known
+ * @property {number | null} missed
  * @property {boolean} within
- * @property {boolean} withinBefore
  * @property {'better' | 'worse' | 'the same'} course
- * @property {'good' | 'warn' | 'bad'} tone above the limit is bad, and worse within it to be thought about
+ * @property {'good' | 'warn' | 'bad'} tone good is within the limit and not worse, bad is neither within nor better
  */
+
+/** @typedef {Pick<AnyPlan, 'theta' | 'parameters'> & { forecast?: API['PlanForecast'], migration?: any }} Judged */
+
+/**
+ * Of figures that are known. Differences that rounding hides are none.
+ *
+ * @param {API['Theta']} theta
+ * @param {number} bound
+ * @returns {Judgement}
+ */
+export function judge(theta, bound) {
+  const within = isWithin(theta.after, bound)
+  const course = courseOf(theta, percent)
+  const tone = !within ? 'bad' : course === 'worse' ? 'warn' : 'good'
+  return { theta, bound, text: percent, missed: null, within, course, tone }
+}
+
+/**
+ * Of a plan: what is expected of the next interval where there is a forecast, else its own figures.
+ *
+ * @param {Judged} plan
+ * @returns {Judgement}
+ */
+export function outlook({ theta, parameters: { theta_max: bound }, forecast, migration }) {
+  const { without, with: after } = forecast ?? {}
+  if (!without || !after) return judge(theta, bound)
+  const expected = { before: without.median, after: after.median }
+  const within = after.probability <= seldom
+  const course = courseOf(expected, roughly)
+  const idle = course === 'the same' && migration?.keys > 0
+  const tone = within ? (course === 'worse' || idle ? 'warn' : 'good') : course === 'better' ? 'warn' : 'bad'
+  return { theta: expected, bound, text: roughly, missed: after.probability, within, course, tone }
+}
 
 /**
  * @param {API['Theta']} theta
- * @param {number} bound θ_max
- * @returns {Judgement}
+ * @param {(x: number) => string} text
+ * @returns {Judgement['course']}
  */
-export function judge({ before, after }, bound) {
-  const within = isWithin(after, bound)
-  const course = Math.abs(after - before) <= grain ? 'the same' : after < before ? 'better' : 'worse'
-  return {
-    within,
-    withinBefore: isWithin(before, bound),
-    course,
-    tone: !within ? 'bad' : course === 'worse' ? 'warn' : 'good',
-  }
-}
+const courseOf = ({ before, after }, text) =>
+  Math.abs(after - before) <= grain || text(before) === text(after) ? 'the same' : after < before ? 'better' : 'worse'
 
 /**
  * @param {number} theta
@@ -47,46 +77,77 @@ export const fits = ({ balanced, theta, parameters }) =>
   balanced ?? (theta !== undefined && isWithin(theta.after, parameters.theta_max))
 
 /**
- * Both judgements as words in their colours.
+ * How often a limit is missed, in words.
  *
- * @param {{ theta: API['Theta'], bound: number }} props
+ * @param {number} probability
  */
-export function Marks({ theta, bound }) {
-  const { within, course } = judge(theta, bound)
+const often = (probability) =>
+  probability > 0 && probability < 0.005 ? 'fewer than 1 of 100' : `${Math.round(100 * probability)} of 100`
+
+/**
+ * The verdict in a few words, in its colour and with its sign.
+ *
+ * @param {{ of: Judgement }} props
+ */
+export function Marks({ of: { within, course, bound, missed, tone } }) {
+  const limit = html`θ<sub>max</sub> ${percent(bound)}`
   return html`
     <span class="mark ${within ? 'good' : 'bad'}">
-      ${within ? 'within' : 'above'} θ<sub>max</sub> ${percent(bound)}
+      ${missed === null ? html`${within ? 'within' : 'above'} ${limit}` : html`${limit} missed in ${often(missed)}`}
     </span>
-    ${course !== 'the same' && html` <span class="mark ${course === 'better' ? 'good' : 'bad'}">${course}</span>`}
+    ${
+      (course !== 'the same' || (missed !== null && tone !== 'good')) &&
+      html` <span class="mark ${course === 'better' ? 'good' : course === 'worse' ? 'bad' : 'warn'}">${course}</span>`
+    }
   `
 }
 
 /**
  * θ from before to after, in the colour of the judgement.
  *
- * @param {{ theta: API['Theta'], bound: number }} props
+ * @param {{ of: Judgement }} props
  */
-export const Course = ({ theta, bound }) =>
-  theta.before === theta.after
-    ? html`<strong class="toned ${judge(theta, bound).tone}">${percent(theta.after)}</strong>`
-    : html`<span class="muted nowrap">${percent(theta.before)} →</span>
-        ${' '}<strong class="toned nowrap ${judge(theta, bound).tone}">${percent(theta.after)}</strong>`
+export const Course = ({ of: { theta, course, text, tone } }) => html`
+  ${course !== 'the same' && html`<span class="muted nowrap">${text(theta.before)} →</span>${' '}`}
+  <strong class="toned nowrap ${tone}">${text(theta.after)}</strong>
+`
 
 /**
  * What becomes of θ, in a sentence without its end.
  *
- * @param {API['Theta']} theta
- * @param {number} bound
+ * @param {Judgement} of
  */
-export function thetaWords(theta, bound) {
-  const { within, withinBefore, course } = judge(theta, bound)
-  const [before, after, limit] = [theta.before, theta.after, bound].map(percent)
+export function thetaWords({ theta, bound, text, missed, within, course }) {
+  const [before, after, limit] = [text(theta.before), text(theta.after), percent(bound)]
+  if (missed !== null)
+    return (
+      `Expected next: θ ${after} (limit ${limit}, missed in ${often(missed)}),` +
+      ` ${course === 'the same' ? 'the same' : before} without it`
+    )
   if (course === 'the same') return `θ stays at ${after}, ${within ? 'within' : 'above'} its limit of ${limit}`
   const goes = `from ${before} to ${after}`
-  if (withinBefore)
+  if (isWithin(theta.before, bound))
     return within
       ? `θ was within its limit of ${limit} already and gets ${course}, ${goes}`
       : `θ was within its limit of ${limit} and goes above it, ${goes}`
   if (within) return `θ gets within its limit of ${limit}, ${goes}`
   return `θ was above its limit of ${limit} and stays above it, ${course === 'worse' ? 'worse, ' : ''}${goes}`
+}
+
+/**
+ * The verdict: whether the limit holds, and whether the plan is better than none.
+ *
+ * @param {Judgement} of
+ * @param {boolean} moves
+ */
+export function verdictWords({ within, course, missed }, moves) {
+  const expected = within
+    ? 'is expected to hold'
+    : missed !== null && missed <= 0.5
+      ? 'may be missed'
+      : 'will be missed'
+  const limit = `the limit ${missed !== null ? expected : within ? 'holds' : 'does not hold'}`
+  if (!moves) return `Moves nothing: ${limit}`
+  if (course === 'better') return `Better than without it${within ? ': ' : ', but '}${limit}`
+  return course === 'worse' ? `Worse than without it: ${limit}` : `No better than without it: ${limit}, with it or not`
 }

@@ -2,7 +2,7 @@
 
 import { Problem, request, session, signIn, signOut, signedIn, useResource, useSession } from './api.js'
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from './html.js'
-import { Announcements, check, choose, Dialog, Empty, Loading, Trouble } from './parts.js'
+import { announce, Announcements, check, choose, Dialog, Empty, Loading, Trouble } from './parts.js'
 import { useRoute } from './route.js'
 import { setStateUnit, useStateUnit } from './format.js'
 import { learn } from './strategies.js'
@@ -215,5 +215,12 @@ function TokenPrompt() {
     </form>
   <//>`
 }
+
+// Where no pointer can rest on a thing, a touch tells what its title says.
+addEventListener('click', (event) => {
+  const { pointerType, target } = /** @type {PointerEvent & { target: Element }} */ (event)
+  const title = pointerType === 'touch' && !target.closest('a') && target.closest('[title]')?.getAttribute('title')
+  if (title) announce(title)
+})
 
 render(html`<${Frame} />`, document.getElementById('app') ?? document.body)

@@ -5,7 +5,7 @@ import { asProblem, idempotencyKey, passing, Problem, wasAborted } from './api.j
 import { absolute, clock, count, counted, relative } from './format.js'
 import { html } from './html.js'
 import { setQuery } from './route.js'
-import { explained } from './terms.js'
+import { explained, meaning } from './terms.js'
 import { Topic } from './topic.js'
 import { statusWords } from './words.js'
 
@@ -508,7 +508,15 @@ export function plainTable(caption, rows, columns, { frame: { class: look, ...fr
               ${shown.map(([head, cell, kind], c) =>
                 kind === 'row'
                   ? html`<th role="rowheader" scope="row" key=${c}>${cell(of)}</th>`
-                  : html`<td role="cell" class=${kind || ''} data-head=${headText(head)} key=${c}>${cell(of)}</td>`,
+                  : html`<td
+                      role="cell"
+                      class=${kind || ''}
+                      data-head=${headText(head)}
+                      title=${meaning(head)}
+                      key=${c}
+                    >
+                      ${cell(of)}
+                    </td>`,
               )}
             </tr>`,
         )}

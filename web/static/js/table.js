@@ -1,5 +1,6 @@
 // A table of any number of rows, of which only those in view exist.
 
+import { exactly } from './format.js'
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import { held, Pages } from './pages.js'
 import { Trouble } from './parts.js'
@@ -11,6 +12,7 @@ const ahead = 48 // rows drawn beyond the view in the direction of scrolling
 const behind = 12 // rows drawn on its other side
 const guard = 24 // rows that are left ahead when more are drawn: browsers scroll before they tell
 const least = 3 // rows that there is always room for
+const step = 50 // cards at first
 
 const usualHeight = 34 // pixels of a row
 
@@ -125,7 +127,8 @@ export function VirtualTable({
   const each = cards ? cardHeight : rowHeight
   const port = useViewport(each)
   const { of, total, problem, busy, again } = useRows({ source, load, rows, onNew: port.restart })
-  const { first, last, shift, tall } = port.lay(total ?? 0)
+  const { listed, more } = useListed(total ?? 0, cards, source)
+  const { first, last, shift, tall } = port.lay(listed)
   port.rows = of
   useEffect(() => {
     of?.want(...port.inView())
@@ -140,6 +143,7 @@ export function VirtualTable({
     drawn.push(html`<${Row} key=${keyOf?.(row) ?? i} index=${i} row=${row} columns=${columns} />`)
   }
   const failed = problem !== null && total === null
+  const high = Math.max(cards ? 0 : (room ?? 0), listed, least) * each
 
   return html`<div
     class="vtable ${cards ? 'cards' : ''} ${busy ? 'busy' : ''}"
@@ -164,7 +168,7 @@ export function VirtualTable({
       class="vtable-place"
       role="presentation"
       hidden=${failed}
-      style=${{ height: `${Math.min(height, Math.max(room ?? 0, total ?? 0, least) * each)}px` }}
+      style=${{ height: `${Math.min(cards ? high : height, high)}px` }}
     >
       ${
         total === 0 &&
@@ -200,7 +204,27 @@ export function VirtualTable({
         </div>`
       }
     </div>
+    ${more}
   </div>`
+}
+
+/**
+ * How many rows are listed. Cards scroll with the page and in no view of their own, so that the first ones are.
+ *
+ * @param {number} total
+ * @param {boolean} cards
+ * @param {string | undefined} source
+ */
+function useListed(total, cards, source) {
+  const [most, setMost] = useState(step)
+  useEffect(() => setMost(step), [source])
+  const listed = Math.min(total, cards ? most : Infinity)
+  const more =
+    listed < total &&
+    html`<button type="button" onClick=${() => setMost(most + 4 * step)}>
+      Show more: ${exactly(listed)} of ${exactly(total)} are shown
+    </button>`
+  return { listed, more }
 }
 
 /**

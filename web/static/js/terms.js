@@ -4,6 +4,7 @@ import { html } from './html.js'
 
 /** @type {Record<string, string>} */
 const meanings = {
+  'θ expected next': 'How far the busiest instance will be above its fair share in the next interval, in the median.',
   'Greatest overload θ': 'How far the busiest instance is above its fair share of the load: 0 % is even.',
   'θ before → after': 'How far the busiest instance is above its fair share, before the plan and after it.',
   θ: 'How far the busiest instance is above its fair share of the load: 0 % is even.',
@@ -45,12 +46,16 @@ const meanings = {
   'Pareto front': 'The plans that no other one beats in θ, migrated state and table size at once.',
 }
 
+/** @param {Children} text */
+export const meaning = (text) =>
+  typeof text === 'string' && Object.hasOwn(meanings, text) ? meanings[text] : undefined
+
 /**
  * A text, with its meaning if it is a term.
  *
  * @param {Children} text
  */
-export const explained = (text) =>
-  typeof text === 'string' && Object.hasOwn(meanings, text)
-    ? html`<span class="term" title=${meanings[text]}>${text}</span>`
-    : text
+export const explained = (text) => {
+  const title = meaning(text)
+  return title ? html`<span class="term" title=${title}>${text}</span>` : text
+}

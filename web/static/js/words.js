@@ -45,7 +45,7 @@ const causeWords = {
   unfinished: 'The time or the work budget was up before any plan was complete: everything stays where it is.',
   frozen:
     'Of some instances nothing is known in this interval: what is on them stays there, and nothing is placed on them.',
-  carried: 'Last reports stood in for missing ones.',
+  carried: 'Earlier reports were used again for missing ones.',
   queue_lengths:
     'The plan was made of queue lengths alone: which keys move is not known, nor what comes of it. The queues of the' +
     ' intervals that follow tell.',
@@ -53,7 +53,7 @@ const causeWords = {
   exhausted: 'The overloaded instance has one token left.',
   token_limit: 'There would be too many tokens.',
   max_rounds: 'The overloaded instance was relieved as often as it may be.',
-  no_improvement: 'What was tried is not better.',
+  no_improvement: 'Planning ended, as a further step would not have lowered θ.',
   state_lost: 'An instance is lost, and so is the next one, which had the copy: the state of some ranges is gone.',
   granularity: 'Whole keys and the number of ranges leave some instance above its bound.',
 }
@@ -88,24 +88,37 @@ const waitWords = {
   max_migration: 'it moves more than may move without approval',
 }
 
+/** @param {API['MigrationLimit'] | undefined} limit */
+export function limitWords(limit) {
+  if (!limit) return 'none'
+  if (limit.state !== undefined) return state(limit.state)
+  return limit.keys !== undefined ? counted(limit.keys, 'key') : `${percent(limit.fraction)} of all state`
+}
+
 /**
  * Why plans wait for a person, or which limits they break, within a sentence.
  *
  * @param {string[]} codes
+ * @param {API['MaxMigration']} [most] what may move without approval, where that is known
  */
-export const waitReasons = (codes) => codes.map((code) => waitWords[code] ?? code.replaceAll('_', ' ')).join('; ')
+export const waitReasons = (codes, most) =>
+  codes
+    .map((code) => waitWords[code] ?? code.replaceAll('_', ' '))
+    .join('; ')
+    .replace('without approval', most ? `$& (${limitWords(most)})` : '$&')
 
 /**
  * What whoever decides must know of a plan beside its figures, in a part of a sentence; empty if there is nothing.
- * said are the reasons that are told already.
+ * said are the reasons that are told already, most is what may move without approval.
  *
  * @param {Partial<Pick<PlanSummary, 'status' | 'waits_for' | 'limits_changed' | 'latest'>>} plan
  * @param {string[]} [said]
+ * @param {API['MaxMigration']} [most]
  */
-export function concern({ status, waits_for: reasons = [], limits_changed: changed, latest }, said = []) {
-  if (changed) return `has to be approved again: by newer data ${waitReasons(latest?.breaks ?? [])}`
+export function concern({ status, waits_for: reasons = [], limits_changed: changed, latest }, said = [], most) {
+  if (changed) return `has to be approved again: by newer data ${waitReasons(latest?.breaks ?? [], most)}`
   const own = reasons.filter((code) => code !== 'approval_required' && !said.includes(code))
-  return status === 'proposed' && own.length > 0 ? `waits as ${waitReasons(own)}` : ''
+  return status === 'proposed' && own.length > 0 ? `waits as ${waitReasons(own, most)}` : ''
 }
 
 /** @param {string} text */
@@ -120,21 +133,21 @@ export const reasonWords = {
   overload: 'overload: its instance exceeded its bound',
   exchange: 'exchange: it makes room for another key',
   takeover: 'takeover: its instance is lost, another has a copy',
-  gather: 'gather: a share of its state joins the rest',
+  gather: 'merge: a share of its state joins the rest',
 }
 
 export const reasons = Object.keys(reasonWords)
 
 /** @type {Record<API['EndReason'], string>} */
 export const endWords = {
-  completed: 'The strategy ran to its end.',
-  work_budget: 'Its work budget ran out: this is the best plan so far.',
-  stopped: 'It was stopped by its deadline: this is the best plan so far.',
+  completed: 'The strategy had tried all that it tries.',
+  work_budget: 'The work budget ran out: this is the best plan so far.',
+  stopped: 'The deadline passed: this is the best plan so far.',
 }
 
 /** @type {Record<string, (unmet: API['Unmet'], parameters: Partial<API['Parameters']>) => string>} */
 const unmetWords = {
-  theta_max: ({ limit, at_least }) => `no plan comes below θ = ${percent(at_least)}; ${percent(limit)} was asked for`,
+  theta_max: ({ limit, at_least }) => `no plan gets θ below ${percent(at_least)}; ${percent(limit)} was asked for`,
   table_limit: ({ limit, at_least }) =>
     `every plan needs ${counted(at_least, 'table entry', 'table entries')} at least; ${count(limit)} are allowed`,
   migration_limit: ({ limit, at_least }, { migration_limit: asked }) => {
@@ -195,7 +208,7 @@ export function certificate(plan) {
   }
   for (const unmet of proof.unmet) {
     const words = unmetWords[unmet.constraint]?.(unmet, plan.parameters) ?? `${unmet.constraint} cannot be met`
-    out.push(`Proven, if all other limits hold: ${words}.`)
+    out.push(`Proven: with all other limits kept, ${words}${beats(unmet, plan)}.`)
   }
   if (proof.scope === 'classes') out.push('The proof is over compact records, as they were sent.')
   if (proof.scope === 'ranges')
@@ -205,6 +218,17 @@ export function certificate(plan) {
     )
   return out
 }
+
+/**
+ * How this plan can have what no plan has that keeps all other limits.
+ *
+ * @param {API['Unmet']} unmet
+ * @param {Parameters<typeof certificate>[0]} plan
+ */
+const beats = ({ constraint, at_least: least }, { theta }) =>
+  constraint === 'theta_max' && theta && theta.after < least
+    ? ` (this plan gets ${percent(theta.after)} and breaks another limit)`
+    : ''
 
 /**
  * The certificate of a plan of scheme pkg: how level the candidates let loads be.

@@ -4,15 +4,14 @@ import { useList } from '../api.js'
 import { Bars } from '../bars.js'
 import { count, counted, percent } from '../format.js'
 import { html, useMemo } from '../html.js'
-import { Course, isWithin } from '../judge.js'
-import { newerOf, NewerShort } from '../newer.js'
+import { isWithin, outlook } from '../judge.js'
 import { Card, choose, Code, Empty, loaded, Status, Time, useTitle } from '../parts.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { strategyTitle } from '../strategies.js'
 import { column, VirtualTable } from '../table.js'
-import { capital, concern } from '../words.js'
 import { firstStatistics } from './operator/first.js'
+import { Outcome } from './plan/headline.js'
 
 /** @typedef {API['Operator'] & { recent: API['OperatorRecent'] }} Operator */
 
@@ -34,6 +33,19 @@ const urgencyOf = (o) => (waits(o) ? 0 : (urgency[o.current_plan_status ?? ''] ?
 /** @param {Operator} o */
 const thetaOf = (o) => o.recent.thetas.at(-1) ?? -1
 
+/**
+ * What waiting costs: by how many doublings θ exceeds its limit without the plan. Finer differences say nothing.
+ *
+ * @param {Operator} o
+ */
+function harmOf(o) {
+  const plan = waits(o) && currentOf(o)
+  return plan ? Math.max(0, Math.floor(Math.log2(outlook(plan).theta.before / o.theta_max))) || 0 : 0
+}
+
+/** @param {Operator} o */
+const expiryOf = (o) => Date.parse((waits(o) && currentOf(o)?.expires_at) || '9999-12-31')
+
 /** @param {Operator} o */
 const isOver = (o) => !isWithin(thetaOf(o), o.theta_max)
 
@@ -41,7 +53,7 @@ const isOver = (o) => !isWithin(thetaOf(o), o.theta_max)
 const orders = {
   name: (a, b) => (a.name < b.name ? -1 : 1),
   theta: (a, b) => thetaOf(a) - thetaOf(b),
-  plan: (a, b) => urgencyOf(a) - urgencyOf(b),
+  plan: (a, b) => urgencyOf(a) - urgencyOf(b) || harmOf(b) - harmOf(a) || expiryOf(a) - expiryOf(b),
 }
 
 /** @type {Record<string, [words: string, keep: (o: Operator) => boolean]>} */
@@ -128,8 +140,8 @@ function List({ items, more, query }) {
         keyOf=${(o) => o?.name}
         source=${JSON.stringify([search, status, theta, by, order])}
         room=${found.length}
-        rowHeight=${72}
-        cardHeight=${236}
+        rowHeight=${92}
+        cardHeight=${252}
         height=${2_000}
         sorted=${{ by, order }}
         onSort=${(sort, way) =>
@@ -260,8 +272,6 @@ const Theta = ({ of: o }) =>
 function LastPlan({ of: o }) {
   const plan = currentOf(o) ?? /** @type {PlanSummary[]} */ (o.recent.plans)[0]
   if (!plan) return html`<span class="muted">none yet</span>`
-  const bound = plan.parameters.theta_max
-  const newer = newerOf(plan)
   return html`<div class="operators-plan">
     <div>
       <a href=${link(['plans', plan.id])}>interval ${count(plan.interval)}</a>
@@ -275,13 +285,8 @@ function LastPlan({ of: o }) {
       </span>
     </div>
     <div>
-      θ <${Course} theta=${plan.theta} bound=${bound} />
-      <span class="muted">
-        ${' '}· ${plan.migration.keys === 0 ? 'moves nothing' : `moves ${percent(plan.migration.fraction)} of state`}
-      </span>
-      ${newer && html`${' '}· <${NewerShort} newer=${newer} bound=${bound} />`}
+      <${Outcome} plan=${plan} approval=${o.approval} brief />
     </div>
-    ${concern(plan) && html`<div class="toned warn" title=${concern(plan)}>${capital(concern(plan))}</div>`}
   </div>`
 }
 

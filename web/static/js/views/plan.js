@@ -16,6 +16,8 @@ import { Scheme } from './plan/schemes.js'
 import { Undo } from './plan/undo.js'
 import { useReasons } from './plan/why.js'
 
+/** @import { Steps } from './plan/lifecycle.js' */
+
 const mostFlows = 4_000
 /** @param {Plan} plan */
 const every = (plan) => (movesOn(plan.status) ? 2_000 : 0)
@@ -39,7 +41,7 @@ export default function View({ plan: id }) {
       found,
       (shown) => html`
         <div class="plan">
-          <${Head} plan=${shown} found=${found} />
+          <${Head} plan=${shown} found=${found} steps=${steps} />
           ${movesOn(shown.status) && html`<${Progress} plan=${shown} steps=${steps} />`}
           <${PlanFigures} plan=${shown} flows=${flows} counts=${reasons.data}>
             <${Scheme} plan=${shown} />
@@ -68,8 +70,8 @@ function useChangesSaid(plan) {
   }, [plan])
 }
 
-/** @param {{ plan: Plan, found: Watched<Plan> }} props */
-function Head({ plan, found }) {
+/** @param {{ plan: Plan, found: Watched<Plan>, steps: Steps }} props */
+function Head({ plan, found, steps }) {
   return html`
     <nav class="crumbs" aria-label="Breadcrumb">
       <a href="#/">Operators</a> / <a href=${link(['operators', plan.operator])}>${plan.operator}</a>
@@ -88,7 +90,7 @@ function Head({ plan, found }) {
       <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
     </div>
     <div class="row plan-under">
-      <${Standing} plan=${plan} />
+      <${Standing} plan=${plan} steps=${steps} />
       <p class="muted">
         ${strategyTitle(plan.strategy)} · on table version ${count(plan.base_version)}
         ${plan.version !== null && `, became ${count(plan.version)}`}${

@@ -70,7 +70,7 @@ const columns = (most) => [
  */
 export const Table = ({ report, entries, by, direction }) =>
   sortedTable(
-    'Policies, and what they came to in the judged intervals',
+    'Policies, and their results in the judged intervals',
     entries,
     columns(report.theta_max),
     { rank: by, ranked: direction },

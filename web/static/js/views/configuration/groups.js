@@ -298,9 +298,9 @@ const reports = (setting, o) => ({
     setting('reports.missing', 'When one is missing', (x) => missingWords[x] ?? x),
     setting(
       'reports.max_age',
-      'A report is carried',
+      'A report is used again',
       (x) => `For ${counted(x, 'interval')} at most`,
-      o.reports.missing === 'carry' ? undefined : 'Counts where missing reports are carried.',
+      o.reports.missing === 'carry' ? undefined : 'Counts where earlier reports are used for missing ones.',
     ),
   ],
 })

@@ -574,7 +574,7 @@ const disjunction = new Intl.ListFormat('en', { type: 'disjunction' })
 
 /** @param {Interval} of */
 function noGap({ plan, any }) {
-  if (plan === null) return 'the plan came to nothing'
+  if (plan === null) return 'the plan was not carried out'
   if (plan.certificate === null) return any.pending ? 'nothing was planned' : 'there is no proof'
   if (plan.certificate.infeasible) return 'no plan satisfies all limits'
   return fits(plan) && (plan.table_within_limit ?? true) ? 'the lower bound is 0' : 'the plan breaks a limit'

@@ -3,7 +3,7 @@
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { useResource } from '../../api.js'
 import { html, useEffect, useRef } from '../../html.js'
-import { Course, fits, isWithin, judge, Marks } from '../../judge.js'
+import { Course, isWithin, Marks, outlook } from '../../judge.js'
 import { stats } from '../../parts.js'
 import { link } from '../../route.js'
 import { certificate, movesOn, tableOf } from '../../words.js'
@@ -74,12 +74,12 @@ function theta({ plan, any }) {
   const bound = any.parameters.theta_max
   return {
     label: 'θ before → after',
-    value: plan === null ? percent(any.theta.before) : html`<${Course} theta=${plan.theta} bound=${bound} />`,
-    tone: plan !== null ? judge(plan.theta, bound).tone : isWithin(any.theta.before, bound) ? 'good' : 'bad',
+    value: plan === null ? percent(any.theta.before) : html`<${Course} of=${outlook(plan)} />`,
+    tone: plan !== null ? outlook(plan).tone : isWithin(any.theta.before, bound) ? 'good' : 'bad',
     note: html`${
       plan === null
-        ? 'before planning: its plan came to nothing, '
-        : html`${movesOn(plan.status) && 'planned: '}<${Marks} theta=${plan.theta} bound=${bound} />${' '}`
+        ? 'before planning: its plan was not carried out, '
+        : html`${movesOn(plan.status) && 'planned: '}<${Marks} of=${outlook(plan)} />${' '}`
     }${to(any)}`,
   }
 }
@@ -153,7 +153,7 @@ function proof(plans) {
   return {
     label,
     value,
-    tone: infeasible ? 'bad' : gap === 0 && fits(last) && last.table_within_limit ? 'good' : '',
+    tone: infeasible ? 'bad' : gap === 0 && outlook(last).tone === 'good' && last.table_within_limit ? 'good' : '',
     note: html`${certificate(last)[0]} From ${to(last)}.`,
   }
 }

@@ -2,7 +2,7 @@
 
 import { count, counted, percent, stateOnly, stateUnit, useStateUnit } from '../../format.js'
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../../html.js'
-import { isWithin, judge } from '../../judge.js'
+import { Course, outlook } from '../../judge.js'
 import { Card, choose, Empty, loaded, plainTable, Status, Time } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
@@ -137,12 +137,8 @@ const columnsOf = (rows) => [
       ofQueues(p)
         ? html`<span class="muted nowrap">queues alone</span>`
         : html`
-        <span class="nowrap">
-          ${percent(p.theta.before)} → <strong class="toned ${judge(p.theta, p.parameters.theta_max).tone}">
-            ${percent(p.theta.after)}
-          </strong>
-        </span>
-        ${!isWithin(p.theta.after, p.parameters.theta_max) && html`<span class="visually-hidden">, above θ_max</span>`}
+        <span class="nowrap"><${Course} of=${outlook(p)} /></span>
+        ${!outlook(p).within && html`<span class="visually-hidden">, above θ_max</span>`}
       `,
     'number',
   ],

@@ -1,14 +1,14 @@
 // The head that the pages of an operator share.
 
 import { useResource } from '../../api.js'
-import { count, counted, percent } from '../../format.js'
+import { count, counted } from '../../format.js'
 import { html } from '../../html.js'
-import { judge, thetaWords } from '../../judge.js'
-import { newerOf, NewerShort } from '../../newer.js'
 import { Empty, loaded, tabs, Time, useTitle } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
-import { concern, ofQueues, phaseWords } from '../../words.js'
+import { ofQueues, phaseWords } from '../../words.js'
+import { Outcome } from '../plan/headline.js'
+import { Approved, useSteps } from '../plan/lifecycle.js'
 import { intervalWords } from './plans.js'
 
 /** @type {Record<string, string>} */
@@ -104,6 +104,7 @@ function Now({ operator: o, plan: known }) {
   /** @type {Watched<Plan>} */
   const asked = useResource(known || !o.current_plan ? null : `v1/plans/${encodeURIComponent(o.current_plan)}`)
   const plan = known ?? asked.data ?? undefined
+  const steps = useSteps(plan?.status === 'approved' ? plan : null)
   const now = plan?.limits_changed ? again : underWay[o.current_plan_status ?? '']
   if (!now) return html`<p class="row operator-now" role="status">No plan is under way.</p>`
   return html`<div class="row operator-now ${now.tone}">
@@ -111,12 +112,13 @@ function Now({ operator: o, plan: known }) {
       ${plan ? `The plan of ${intervalWords(plan)}` : 'A plan'} ${now.words}
       ${plan?.executor && html` by <strong>${plan.executor}</strong>`}.
     </p>
+    ${plan?.status === 'approved' && html`<p><${Approved} steps=${steps} /></p>`}
     ${
       plan?.expires_at &&
       ['proposed', 'approved'].includes(plan.status) &&
       html`<p class="muted">It expires <${Time} at=${plan.expires_at} />.</p>`
     }
-    ${plan && html`<${Does} plan=${plan} />`}
+    ${plan && html`<${Does} plan=${plan} approval=${o.approval} />`}
     <a
       class="button ${now.tone === 'waits' ? 'primary' : ''}"
       href=${link(['plans', o.current_plan ?? ''])}
@@ -130,22 +132,14 @@ function Now({ operator: o, plan: known }) {
 /**
  * What a plan would do, and what newer statistics say of it.
  *
- * @param {{ plan: PlanSummary }} props
+ * @param {{ plan: PlanSummary, approval: API['Approval'] }} props
  */
-function Does({ plan }) {
+function Does({ plan, approval }) {
   if (ofQueues(plan))
     return html`<p class="operator-does">
       Made of queue lengths alone: what moves, and what comes of it, is not known.
     </p>`
-  const bound = plan.parameters.theta_max
-  const newer = newerOf(plan)
-  const waits = concern(plan, ['theta_worse'])
-  return html`<p class="operator-does">
-    <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>
-    ; ${percent(plan.migration.fraction)} of all state moves
-    ${newer && html`; <${NewerShort} newer=${newer} bound=${bound} />`}
-    ${waits && html`; <span class="toned warn">${waits}</span>`}.
-  </p>`
+  return html`<p class="operator-does"><${Outcome} plan=${plan} approval=${approval} /></p>`
 }
 
 /** @type {Record<string, string>} */

@@ -7,6 +7,7 @@ import { newerOf, NewerFigures } from '../../newer.js'
 import { check, Dialog, Field, Trouble, useSend } from '../../parts.js'
 import { forGood } from '../../storage.js'
 import { concern } from '../../words.js'
+import { LastStep } from './lifecycle.js'
 import { Headline } from './headline.js'
 
 /** @typedef {'approve' | 'reject' | 'abort' | 'finish'} Verb */
@@ -218,7 +219,7 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
             />`}
         <//>`
       }
-      ${problem && html`<${Refused} problem=${problem} again=${again} />`}
+      ${problem && html`<${Refused} plan=${plan} problem=${problem} again=${again} />`}
       <footer class="row form-foot">
         <button type="button" onClick=${onClose}>Cancel</button>
         <button type="submit" class=${look} disabled=${outdated(problem)} aria-disabled=${busy}>
@@ -247,7 +248,7 @@ function Consequence({ verb, plan }) {
     return html`
       <${Headline} plan=${plan} />
       <p>
-        ${concern(plan) ? 'Approving it agrees to this, and the' : 'The'} engine may then do so.
+        ${concern(plan) ? 'Approving it accepts this, and the' : 'The'} engine may then carry it out.
         ${' '}Nothing is computed anew: what you see is what runs.
       </p>
     `
@@ -274,8 +275,8 @@ function Consequence({ verb, plan }) {
   </p>`
 }
 
-/** @param {{ problem: Problem, again: () => void }} props */
-function Refused({ problem, again }) {
+/** @param {{ plan: Plan, problem: Problem, again: () => void }} props */
+function Refused({ plan, problem, again }) {
   if (!outdated(problem)) {
     return html`
       <${Trouble} problem=${problem} itself=${false} />
@@ -289,7 +290,7 @@ function Refused({ problem, again }) {
     <p class="trouble-title">
       ${
         problem.status === 412
-          ? 'The plan changed while you looked'
+          ? 'The plan changed while you looked at it'
           : problem.status === 409
             ? 'The plan does not allow this'
             : 'An earlier try was taken'
@@ -300,7 +301,7 @@ function Refused({ problem, again }) {
         problem.status === 409
           ? problem.detail
           : problem.status === 412
-            ? 'Nothing was done. Look at it as it is now, and decide again; what you wrote is kept.'
+            ? html`<${LastStep} plan=${plan} /> Your decision was not taken; what you wrote is kept.`
             : 'What you sent first counts. Look at the plan as it is now.'
       }
     </p>

@@ -23,7 +23,7 @@ const rows = [
 export function Expected({ forecast, thetaMax }) {
   if (!forecast) return null
   const { policy, chosen, without, with: after, noise_floor: floor } = forecast
-  return html`<${Card} title="The next interval">
+  return html`<${Card} title="The next interval" class="half">
     <p>
       In this interval θ was ${percent(forecast.realised_theta)} under the tables that were in effect. A plan takes
       effect in the next one${policy.forecast.method === 'last' ? '.' : ', for whose expected costs this one was made.'}

@@ -2,7 +2,7 @@
 
 import { count, counted, percent, state, useStateUnit } from '../../format.js'
 import { html, useMemo } from '../../html.js'
-import { Course, fits, judge, Marks } from '../../judge.js'
+import { Course, Marks, outlook } from '../../judge.js'
 import { newerOf, NewerFigures } from '../../newer.js'
 import { stats } from '../../parts.js'
 import { useRoute } from '../../route.js'
@@ -63,9 +63,11 @@ export function PlanFigures({ plan, flows, counts, children }) {
     <${Headline} plan=${plan} />
     ${newer && html`<${NewerFigures} newer=${newer} bound=${plan.parameters.theta_max} />`}
     <${PlanStats} plan=${plan} />
+    <div class="grid plan-row">
+      <${Verdict} plan=${plan} /><${Expected} forecast=${plan.forecast} thetaMax=${plan.parameters.theta_max} />
+    </div>
     <${InTheWay} pending=${plan.pending} thetaMax=${plan.parameters.theta_max} />
-    <div class="grid plan-row"><${Loads} plan=${plan} query=${query} /><${Verdict} plan=${plan} /></div>
-    <${Expected} forecast=${plan.forecast} thetaMax=${plan.parameters.theta_max} />
+    <${Loads} plan=${plan} query=${query} />
     <${HotKeys} plan=${plan} />
     <${Splits} plan=${plan} />
     <div class="grid plan-row">
@@ -86,14 +88,15 @@ export function PlanFigures({ plan, flows, counts, children }) {
  */
 function PlanStats({ plan }) {
   const table = tableOf(plan)
+  const judged = outlook(plan)
   const limit = plan.parameters.table_limit
   const { keys, state: moved, fraction, forced } = plan.migration
   return stats([
     {
-      label: 'Greatest overload θ',
-      value: html`<${Course} theta=${plan.theta} bound=${plan.parameters.theta_max} />`,
-      note: html`<${Marks} theta=${plan.theta} bound=${plan.parameters.theta_max} />`,
-      tone: judge(plan.theta, plan.parameters.theta_max).tone,
+      label: judged.missed === null ? 'Greatest overload θ' : 'θ expected next',
+      value: html`<${Course} of=${judged} />`,
+      note: html`<${Marks} of=${judged} />`,
+      tone: judged.tone,
     },
     {
       label: 'Migration',
@@ -158,7 +161,7 @@ function proof(plan) {
     return {
       value: 'Optimal',
       note: `no plan has less ${what}`,
-      tone: fits(plan) && plan.table_within_limit ? 'good' : undefined,
+      tone: outlook(plan).tone === 'good' && plan.table_within_limit ? 'good' : undefined,
     }
   if (proven.gap === null) return { value: 'No bound', note: 'see the verdict' }
   return { value: `Gap ${percent(proven.gap)}`, note: `at most so much more ${what} than needed` }

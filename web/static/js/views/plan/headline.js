@@ -1,8 +1,9 @@
-// What a plan does, in one sentence.
+// What a plan does, and what comes of it: the same words wherever it can be decided on.
 
-import { count, counted, percent, some, state } from '../../format.js'
+import { useResource } from '../../api.js'
+import { count, counted, percent, roughly, some, state } from '../../format.js'
 import { html } from '../../html.js'
-import { judge, thetaWords } from '../../judge.js'
+import { outlook, thetaWords, verdictWords } from '../../judge.js'
 import { newerOf, NewerShort } from '../../newer.js'
 import { capital, concern, tableOf } from '../../words.js'
 
@@ -26,33 +27,44 @@ export function rescaling(plan) {
 /** @param {string | undefined} status */
 const cameToNothing = (status) => ['rejected', 'aborted', 'superseded', 'expired'].includes(status ?? '')
 
-/** @param {AnyPlan} plan */
-function movement({ migration: { keys, state: moved, fraction }, ranges, status, parameters }) {
+/** @typedef {AnyPlan | PlanSummary} Told */
+
+/** @param {Told} plan */
+const movesNothing = ({ migration: { keys, state: moved } }) => keys === 0 && moved === 0
+
+/**
+ * @param {Told} plan
+ * @param {boolean} brief
+ */
+function movement(plan, brief) {
+  const { migration, ranges, status, parameters } = plan
+  const { keys, state: moved, fraction } = migration
   if (ranges?.size_before === 0) return 'gives every key its first owner'
-  if (keys === 0 && moved === 0)
+  if (movesNothing(plan))
     return ranges && status && status !== 'no_action' && parameters.ranges?.phase === 'get'
       ? 'moves nothing; with it, the owners of ranges answer'
       : 'moves nothing'
   return moved === 0
     ? `moves ${counted(keys, 'key')} without state`
-    : `moves ${percent(fraction)} of all state (${counted(keys, 'key')}, ${state(moved)})`
+    : `moves ${percent(fraction)} of all state${brief ? '' : ` (${counted(keys, 'key')}, ${state(moved)})`}`
 }
 
 /**
- * The headline of a plan: what it does to instances, state, θ and the table, and what
- * newer statistics say of it.
+ * What a plan moves and what comes of it, in a sentence or two, with what newer statistics say of it and what it
+ * waits for. approval is that of its operator, before is what stands before what moves.
  *
- * @param {{ plan: AnyPlan }} props
+ * @param {{ plan: Told, approval?: API['Approval'], before?: string[], brief?: boolean }} props
  */
-export function Headline({ plan }) {
+export function Outcome({ plan, approval, before = [], brief = false }) {
   const newer = newerOf(plan)
   const bound = plan.parameters.theta_max
-  const does = [...rescaling(plan), movement(plan)].filter(Boolean)
   const table = plan.table_within_limit === false && tableOf(plan)
-  const waits = concern(plan, ['theta_worse', 'table_limit'])
-  return html`<p class="plan-headline">
-    ${capital(`${cameToNothing(plan.status) ? 'not carried out: ' : ''}${does.join('; ')}`)};${' '}
-    <span class="toned ${judge(plan.theta, bound).tone}">${thetaWords(plan.theta, bound)}</span>
+  const waits = concern(plan, ['theta_worse', 'table_limit'], approval?.max_migration)
+  const judged = outlook(plan)
+  const does = [...before, movement(plan, brief)].join('; ')
+  return html`
+    ${capital(`${cameToNothing(plan.status) ? 'not carried out: ' : ''}${does}`)}.${' '}
+    <span class="toned ${judged.tone}">${thetaWords(judged)}</span>
     ${
       table &&
       html`; <span class="toned bad">
@@ -62,5 +74,27 @@ export function Headline({ plan }) {
     }
     ${newer && html`; <${NewerShort} newer=${newer} bound=${bound} />`}
     ${waits && html`; <span class="toned warn">${waits}</span>`}.
-  </p>`
+  `
+}
+
+/**
+ * The headline of a plan: its verdict, and what comes of it.
+ *
+ * @param {{ plan: AnyPlan }} props
+ */
+export function Headline({ plan }) {
+  const asks = plan.status === 'proposed' && plan.waits_for?.includes('max_migration')
+  /** @type {Watched<API['Operator']>} */
+  const operator = useResource(asks ? `v1/operators/${encodeURIComponent(plan.operator ?? '')}` : null)
+  const judged = outlook(plan)
+  const floor = plan.forecast?.noise_floor?.median ?? 0
+  return html`<div class="plan-headline ${judged.tone}">
+    <p class="plan-first mark ${judged.tone}">${verdictWords(judged, !movesNothing(plan))}.</p>
+    <p><${Outcome} plan=${plan} approval=${operator.data?.approval} before=${rescaling(plan)} /></p>
+    ${
+      judged.missed !== null &&
+      floor > judged.bound &&
+      html`<p>No plan can hold this limit: loads vary by themselves, which alone makes θ ${roughly(floor)}.</p>`
+    }
+  </div>`
 }

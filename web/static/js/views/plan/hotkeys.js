@@ -17,9 +17,12 @@ export function HotKeys({ plan }) {
   return html`<${Card} title="Hot keys" aside=${counted(keys.length, 'key')}>
     <p>
       No instance can carry ${keys.length === 1 ? 'this key' : 'these keys'} within its bound,
-      wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot come below ${percent(forced)}. What helps is to
-      split ${keys.length === 1 ? 'it' : 'them'} over several instances, as the operator's configuration may allow, or
-      partial key grouping
+      wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot get below ${percent(forced)}. What helps
+      is ${
+        plan.routing_table
+          ? `to split ${keys.length === 1 ? 'it' : 'them'} over several instances, as the configuration may allow,`
+          : 'the scheme of routing tables, which can split keys over several instances,'
+      } or partial key grouping
       ${
         plan.operator !== undefined &&
         html`${' '}(<a href=${link(['analyses', 'pkg'], { operator: plan.operator, interval: plan.interval })}>
@@ -38,7 +41,7 @@ export function HotKeys({ plan }) {
       ['Stays on', (k) => k.instance, 'number'],
       ['Cost', (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>`, 'number'],
       ['Forces θ', (k) => percent(k.forced_theta), 'number'],
-      [
+      plan.routing_table !== undefined && [
         'Were it split',
         (k) =>
           k.pieces === null

@@ -14,10 +14,42 @@ const quietly = 10_000 // milliseconds between two reports of progress that are 
 /**
  * What a plan waits for, or what became of it.
  *
+ * @param {{ plan: Plan, steps: Steps }} props
+ */
+export function Standing({ plan, steps }) {
+  return html`<p class="plan-standing">${standings[plan.status]?.(plan, steps)}</p>`
+}
+
+/**
+ * Who approved a plan, and since when nobody has carried it out.
+ *
+ * @param {{ steps: Steps }} props
+ */
+export function Approved({ steps }) {
+  const step = steps.data?.transitions.findLast((t) => t.to === 'approved')
+  if (!step) return 'Approved.'
+  const by =
+    step.from === null ? 'by the configuration of the operator' : html`by <strong>${step.actor || 'somebody'}</strong>`
+  return html`Approved ${by} <${Time} at=${step.at} />; no engine has started it since.`
+}
+
+/** @type {Record<string, string>} */
+const did = { approved: 'approved', rejected: 'rejected', applying: 'started', aborting: 'began to abort' }
+
+/**
+ * Who changed a plan last, how and when.
+ *
  * @param {{ plan: Plan }} props
  */
-export function Standing({ plan }) {
-  return html`<p class="plan-standing">${standings[plan.status]?.(plan)}</p>`
+export function LastStep({ plan }) {
+  /** @type {Steps} */
+  const steps = useResource(`v1/plans/${encodeURIComponent(plan.id)}/transitions`)
+  const step = steps.data?.transitions.at(-1)
+  if (!step) return null
+  const { actor, to, at, reason } = step
+  return html`
+    ${actor || 'Somebody'} ${did[to] ?? to} it <${Time} at=${at} />${reason && ` (“${reason}”)`}.
+  `
 }
 
 /** @param {Plan} plan */
@@ -29,7 +61,7 @@ const unresolved = (plan) => plan.migrates === 'classes' && plan.resolved_keys =
 
 const whenResolved = ', after it has said which keys its classes are, unless it holds the table itself'
 
-/** @type {Record<string, (plan: Plan) => Children>} */
+/** @type {Record<string, (plan: Plan, steps: Steps) => Children>} */
 const standings = {
   no_action: (plan) => `Nothing moves, and table version ${count(plan.base_version)} stays. It is kept as history.`,
   proposed: (plan) =>
@@ -38,8 +70,9 @@ const standings = {
         plan.waits_for.length > 0 && `, as ${waitReasons(plan.waits_for)}`
       }${plan.expires_at && html`; <${Countdown} until=${plan.expires_at} />`}.
     `,
-  approved: (plan) => html`
-    ${`Approved: the engine is to start it${unresolved(plan) ? whenResolved : ''}. ${runsOn(plan)}`}
+  approved: (plan, steps) => html`
+    <${Approved} steps=${steps} />
+    ${`${unresolved(plan) ? ` It can be started${whenResolved}.` : ''} ${runsOn(plan)}`}
     ${plan.expires_at && html`${' '}Unless it is started, <${Countdown} until=${plan.expires_at} />.`}
     ${plan.limits_changed && html`<strong class="toned bad">${' '}It cannot be started as it is.</strong>`}
   `,
@@ -227,11 +260,11 @@ function Aloud({ words }) {
 /**
  * Who did what to the plan, oldest first. It is asked for anew when the plan has changed.
  *
- * @param {Plan | null} plan
+ * @param {(PlanSummary & { batch?: Plan['batch'] }) | Plan | null} plan
  * @returns {Steps}
  */
 export function useSteps(plan) {
-  const step = plan && [plan.status, plan.resolved_keys, plan.batch, plan.stopping].join('.')
+  const step = plan && [plan.status, plan.resolved_keys, plan.batch, plan.stopping, plan.limits_changed].join('.')
   return useResource(plan && `v1/plans/${encodeURIComponent(plan.id)}/transitions#${step}`)
 }
 

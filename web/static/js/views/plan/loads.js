@@ -60,7 +60,7 @@ function loadsOf(plan) {
     [
       i.drained && 'removed',
       frozen.includes(i.id) && 'frozen',
-      carried.some((c) => c.instance === i.id) && 'carried',
+      carried.some((c) => c.instance === i.id) && 'earlier report',
       received &&
         !i.drained &&
         !received.includes(i.id) &&
@@ -103,8 +103,8 @@ export function Loads({ plan, query }) {
   const by = query.by !== undefined && Object.hasOwn(orders, query.by) ? query.by : usual
   const rows = useMemo(() => loadsOf(plan).sort(orders[by]), [known, by])
   return html`<${Card}
+    class="plan-loads"
     title="Load of each instance"
-    class="two-thirds"
     aside=${html`
       ${choice('Loads', relative ? 'relative' : 'absolute', { relative: 'Over fair load', absolute: 'Absolute' }, (v) =>
         setQuery({ loads: v === 'relative' ? null : v }),
@@ -150,7 +150,7 @@ function verdict(rows) {
         ` ${above.length === 1 ? 'instance' : 'instances'} ${some(above.map((r) => r.id))}.`,
   ]
   if (left.length > 0) out.push(`Removed, but not empty: ${some(left.map((r) => r.id))}.`)
-  for (const mark of ['removed', 'frozen', 'carried', 'not reported']) {
+  for (const mark of ['removed', 'frozen', 'earlier report', 'not reported']) {
     const marked = rows.filter((r) => r.marks.includes(mark))
     if (marked.length > 0) out.push(`${capital(mark)}: ${some(marked.map((r) => r.id))}.`)
   }

@@ -195,11 +195,18 @@ function List({ plan, kind, query, sorted, names, name, make, rows, all, onAll }
       label="Filter migrations"
       names=${kind.filters}
       query=${query}
-      said=${html`<${Count} found=${found} all=${all} filtered=${filtered} /><${Wrong} of=${wrong} />`}
+      said=${html`<${Count} ...${{ found, all, filtered }} unit=${kind.unit ?? 'migration'} /><${Wrong} of=${wrong} />`}
     >
       <${Downloads} name=${name} make=${make} disabled=${!found} />
     <//>
     <${Scales} plan=${plan} />
+    ${
+      kind.unit &&
+      plan.migration.keys === 0 &&
+      html`<p class="muted">
+        These ${kind.unit}s go to another instance with the plan. No key that was counted is on them.
+      </p>`
+    }
     <${VirtualTable}
       label="Migrations"
       columns=${columns}
@@ -214,13 +221,13 @@ function List({ plan, kind, query, sorted, names, name, make, rows, all, onAll }
   `
 }
 
-/** @param {{ found: number | null, all: number | null, filtered: boolean }} props */
-function Count({ found, all, filtered }) {
+/** @param {{ found: number | null, all: number | null, filtered: boolean, unit: string }} props */
+function Count({ found, all, filtered, unit }) {
   if (found === null) return null
-  if (!filtered) return counted(found, 'migration')
+  if (!filtered) return counted(found, unit)
   return all === null
-    ? `${counted(found, 'migration')} ${found === 1 ? 'matches' : 'match'}`
-    : html`<strong>${count(found)}</strong> of ${counted(all, 'migration')} ${found === 1 ? 'matches' : 'match'}`
+    ? `${counted(found, unit)} ${found === 1 ? 'matches' : 'match'}`
+    : html`<strong>${count(found)}</strong> of ${counted(all, unit)} ${found === 1 ? 'matches' : 'match'}`
 }
 
 /**

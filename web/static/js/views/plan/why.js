@@ -3,12 +3,12 @@
 import { request, useResource } from '../../api.js'
 import { amount, count, counted, duration, exactly, percent, some, state } from '../../format.js'
 import { html } from '../../html.js'
-import { fits, Marks } from '../../judge.js'
+import { fits, judge, Marks } from '../../judge.js'
 import { Card } from '../../parts.js'
 import { link } from '../../route.js'
 import { minds, strategyTitle } from '../../strategies.js'
 import { explained } from '../../terms.js'
-import { cause, certificate, endWords, phaseWords, reasons, reasonWords, tableOf } from '../../words.js'
+import { cause, certificate, endWords, limitWords, phaseWords, reasons, reasonWords, tableOf } from '../../words.js'
 import { fillingWords } from './filling.js'
 
 /** @typedef {[name: string, value: Children]} Fact */
@@ -30,7 +30,7 @@ export function Verdict({ plan }) {
       : `The table exceeds its limit: ${counted(tableOf(plan).size_after, 'entry', 'entries')},` +
         ` ${count(plan.parameters.table_limit)} are allowed.`,
   ].filter(Boolean)
-  return html`<${Card} title="Verdict" class="third">
+  return html`<${Card} title="Proof" class=${plan.forecast ? 'half' : ''}>
     <p class="plan-first">${first}</p>
     ${others.map((text) => html`<p key=${text}>${text}</p>`)}
     ${kept.map((text) => html`<p class="toned bad" key=${text}>${text}</p>`)}
@@ -78,7 +78,7 @@ export function InTheWay({ pending, thetaMax }) {
               Under these statistics that plan leads from θ
               = ${percent(figures.theta.before)} to <strong>${percent(figures.theta.after)}</strong>
               , and moves ${counted(figures.migration.keys, 'key')} with ${state(figures.migration.state)}
-              , ${percent(figures.migration.fraction)} of all. <${Marks} theta=${figures.theta} bound=${thetaMax} />
+              , ${percent(figures.migration.fraction)} of all. <${Marks} of=${judge(figures.theta, thetaMax)} />
             </p>
           `
     }
@@ -200,7 +200,7 @@ function statisticsOf(plan) {
     ],
     reports &&
       reports.carried.length > 0 && [
-        'Carried',
+        'Used again',
         some(reports.carried.map((c) => `${c.instance} (interval ${count(c.interval)})`)),
       ],
     reports &&
@@ -229,13 +229,6 @@ function statisticsOf(plan) {
 const certificateWords = { off: 'off', fast: 'fast', tight: 'tight: more search, smaller gaps' }
 /** @type {Record<string, string>} */
 const objectiveWords = { min_migration: 'least migration', min_imbalance: 'least imbalance' }
-
-/** @param {API['MigrationLimit'] | undefined} limit */
-function limitOf(limit) {
-  if (!limit) return 'none'
-  if (limit.state !== undefined) return state(limit.state)
-  return limit.keys !== undefined ? counted(limit.keys, 'key') : `${percent(limit.fraction)} of all state`
-}
 
 /**
  * @param {AnyPlan} plan
@@ -273,7 +266,7 @@ function tableParameters(q, strategy) {
   return [
     ['Table limit', q.table_limit === null ? 'none' : counted(q.table_limit, 'entry', 'entries')],
     ['Objective', minds(strategy, 'objective') && (objectiveWords[q.objective ?? ''] ?? q.objective)],
-    ['Migration limit', limitOf(q.migration_limit)],
+    ['Migration limit', limitWords(q.migration_limit)],
     ['β', `${exactly(q.beta)}: keys move by cost^β over state`],
     ['Overhead per key', q.key_overhead === 0 ? 'none' : state(q.key_overhead)],
     ['Certificate', certificateWords[q.certificate ?? ''] ?? q.certificate],
@@ -301,7 +294,7 @@ function partsOf(splitting) {
 function makingOf(plan) {
   const { decode_ms: decode, plan_ms: planning, persist_ms: persisting } = plan.timing
   return [
-    ['End', endWords[plan.end_reason] ?? plan.end_reason],
+    ['Planning ended', endWords[plan.end_reason] ?? plan.end_reason],
     ['Work', counted(plan.work_units, 'work unit')],
     [
       'Time',

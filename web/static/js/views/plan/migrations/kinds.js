@@ -41,6 +41,7 @@ import { bytesOf, Key, keyOf } from './key.js'
  * @property {string[]} filters
  * @property {(m: any, encoding?: string) => Row} of
  * @property {(a: Row, b: Row) => number} order
+ * @property {string} [unit] what is counted where that is no migration of keys
  */
 
 /**
@@ -185,6 +186,7 @@ export const kinds = {
       ...[from, to, keys, cost, state, reason],
     ],
     natural: 'arc',
+    unit: 'arc',
     first: 'state',
     filters: moved,
     of: (m) => ({ ...common(m), arc: m.arc, count: m.keys }),
@@ -196,6 +198,7 @@ export const kinds = {
       ...[from, to, keys, cost, state, reason],
     ],
     natural: 'range',
+    unit: 'range',
     first: 'state',
     filters: moved,
     of: (m, encoding) => ({
