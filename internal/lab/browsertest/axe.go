@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -54,6 +55,12 @@ const (
 // fails the test, the rest is logged.
 func (p *Page) Axe() {
 	p.t.Helper()
+	p.axe(allRules, "minor", "moderate")
+}
+
+// AxeAll is [Page.Axe] that lets nothing pass.
+func (p *Page) AxeAll() {
+	p.t.Helper()
 	p.axe(allRules)
 }
 
@@ -61,10 +68,10 @@ func (p *Page) Axe() {
 // otherwise in a page that [Page.Axe] has looked at in other colours.
 func (p *Page) AxeColours() {
 	p.t.Helper()
-	p.axe(colourRules)
+	p.axe(colourRules, "minor", "moderate")
 }
 
-func (p *Page) axe(rules string) {
+func (p *Page) axe(rules string, passes ...string) {
 	p.t.Helper()
 	script, err := axeScript()
 	if err != nil {
@@ -74,10 +81,10 @@ func (p *Page) axe(rules string) {
 		Eval[*bool](p, script+";null")
 	}
 	for _, v := range Eval[[]violation](p, fmt.Sprintf(axeRun, rules)) {
-		if v.Impact == "serious" || v.Impact == "critical" {
-			p.t.Error(v.String())
-		} else {
+		if slices.Contains(passes, v.Impact) {
 			p.t.Log(v.String())
+		} else {
+			p.t.Error(v.String())
 		}
 	}
 }

@@ -34,6 +34,10 @@ var style []byte
 //go:embed page.html
 var pageText string
 
+// reachable lets the keyboard scroll what is wider than a phone, and has no head that says nothing.
+var reachable = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`,
+	"<th></th>", "<td></td>")
+
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // Site renders the pages of Markdown at the root and in the folder docs of files, and
@@ -122,7 +126,7 @@ func render(name string, source []byte, sources map[string]string) ([]byte, erro
 	}
 	err = pageTemplate.Execute(&page, map[string]any{
 		"Title": title(document, source), "Below": below, "Above": above, "Style": below + styleSheet,
-		"Body": template.HTML(body.String()), //nolint:gosec // goldmark leaves out HTML that a page of Markdown has
+		"Body": template.HTML(reachable.Replace(body.String())), //nolint:gosec // goldmark leaves out HTML of a page
 	})
 	return page.Bytes(), err
 }
