@@ -188,8 +188,8 @@ func countMigrations(p *browsertest.Page) int {
 // TestMigrationsOfKinds: of classes, arcs and ranges as many rows as the API has.
 func TestMigrationsOfKinds(t *testing.T) {
 	site := browsertest.Filled(t)
-	for _, c := range []struct{ plan, sort, first string }{
-		{site.Plans.Classes, "cost", "0"}, {site.Plans.Ring, "from", "arc"}, {site.Plans.Ranges, "count", "range"},
+	for _, c := range []struct{ plan, sort, first, unit string }{
+		{site.Plans.Classes, "cost", "0", "migrations"}, {site.Plans.Ring, "from", "arc", "arcs"}, {site.Plans.Ranges, "count", "range", "ranges"},
 	} {
 		var list struct {
 			Migrations []json.RawMessage `json:"migrations"`
@@ -197,7 +197,7 @@ func TestMigrationsOfKinds(t *testing.T) {
 		}
 		ask(t, site.URL+"/v1/plans/"+c.plan+"/migrations?sort="+c.sort, "", &list)
 		p := openMigrations(t, site, c.plan, "?sort="+c.sort)
-		p.WaitText(".migrations-count", fmt.Sprintf("%d migrations", list.Total))
+		p.WaitText(".migrations-count", fmt.Sprintf("%d %s", list.Total, c.unit))
 		if n := len(rowsInView(p)); n != list.Total {
 			t.Errorf("%d rows of %d", n, list.Total)
 		}

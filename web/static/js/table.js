@@ -204,8 +204,8 @@ export function VirtualTable({
         </div>`
       }
     </div>
-    ${more}
-  </div>`
+  </div>
+  ${more}`
 }
 
 /**

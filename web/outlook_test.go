@@ -1,0 +1,107 @@
+package web_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+
+	"plannerd/internal/lab/browsertest"
+)
+
+// noisy has a plan wait of an operator whose loads vary by themselves: by its own figures it is within θ_max, and in
+// the next interval θ_max is missed all the same.
+func noisy(t *testing.T, server, operator string) listedPlan {
+	t.Helper()
+	url := server + "/v1/operators/" + operator
+	tell(t, http.MethodPut, url, "", object{"instances": 4, "theta_max": 5, "policy": object{"forecast": object{"method": "last"}}}, nil)
+	chance := rand.New(rand.NewPCG(1, 2))
+	var p listedPlan
+	for interval := range 8 {
+		if interval == 7 {
+			tell(t, http.MethodPatch, url, "", patch{"theta_max": 0.01, "approval": object{"auto": "never"}}, nil)
+		}
+		var keys []object
+		for k := range 200 {
+			keys = append(keys, object{"key": fmt.Sprint("key ", k), "cost": 1 + chance.IntN(20), "state": 10})
+		}
+		tell(t, http.MethodPost, url+"/plans", "", object{"interval": interval, "keys": keys}, &p)
+	}
+	if p.Status != "proposed" || p.Theta.After > 0.01 || p.Forecast.With.Probability < 0.9 {
+		t.Fatalf("the plan %+v is not within θ_max and expected to miss it", p)
+	}
+	return p
+}
+
+// TestOutlook: whoever decides on a plan reads what is expected, on the first screen of a phone as well, in the list,
+// in the banner and in the dialog.
+func TestOutlook(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	plan := noisy(t, server.URL, "noisy")
+	p := browsertest.Start(t).Page(t, server.URL)
+	p.Viewport(400, 800, false)
+	p.Goto("/#/plans/" + plan.ID)
+	p.WaitText(".plan-headline .mark.warn", "but the limit will be missed")
+	p.WaitText(".plan-headline .toned", "(limit 1 %, missed in ")
+	p.WaitText(".plan-headline", "No plan can hold this limit")
+	p.WaitUntil(`document.querySelector('.plan-headline').getBoundingClientRect().bottom < 700`)
+	p.WaitUntil(`document.querySelector('.plan-expected').getBoundingClientRect().top <
+		document.querySelector('.plan-loads').getBoundingClientRect().top`)
+	said := p.Text(".plan-headline .toned")
+	if n := p.Count(".plan-headline.good, .stat.good"); n > 0 {
+		t.Errorf("%d parts are green though the limit will be missed", n)
+	}
+	p.Click(".plan-decision .primary")
+	p.WaitText("dialog .plan-headline .toned", said)
+	p.Press("Escape")
+	for place, where := range map[string]string{"/": ".operators-plan .toned.warn", "/#/operators/noisy": ".operator-does .toned.warn"} {
+		p.Goto(place)
+		p.WaitText(where, said)
+	}
+	p.WaitFor(historyCard + " td")
+	if row := tableRows(p, historyCard)[0][3]; !strings.HasSuffix(row, ", above θ_max") {
+		t.Errorf("the history says %q", row)
+	}
+}
+
+// TestApprovedBy: of a plan that nobody starts it is said who approved it.
+func TestApprovedBy(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	plan := propose(t, server.URL, "", "clicks")
+	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/approve", "", object{"actor": "ann"}, nil)
+	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
+	p.WaitText(".plan-standing", "Approved by ann just now")
+	p.WaitText(".plan-standing", "no engine has started it since")
+	p.Goto("/#/operators/clicks")
+	p.WaitText(".operator-now", "no engine has started it since")
+}
+
+// TestPhone: at the width of a phone nothing but the page scrolls, and a touch tells what a title explains.
+func TestPhone(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Viewport(400, 800, false)
+	for place, ready := range map[string]string{
+		"/": ".operators-plan", "/#/operators/clicks": historyCard + " td", "/#/plans/" + site.Plans.HotKeys: ".plan-key",
+		"/#/plans/" + site.Plans.Split: ".plan-acks td", "/#/plans/" + site.Plans.Big: ".migrations .vrow",
+		"/#/what-if?plan=" + site.Plans.Proposed + "&run=1": ".whatif-table td",
+	} {
+		p.Goto(place)
+		if strings.Contains(place, "what-if") {
+			p.Click(".whatif-bar .primary")
+		}
+		p.WaitFor(ready)
+		p.WaitUntil(settled)
+		if inner := browsertest.Eval[[]string](p, `[...document.querySelectorAll('main *')].filter((e) =>
+			/auto|scroll/.test(getComputedStyle(e).overflow) && e.clientHeight > 0 &&
+			(e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1)).map((e) => e.className)`); len(inner) > 0 {
+			t.Errorf("%s: within the page scroll %q", place, inner)
+		}
+	}
+	p.Goto("/#/plans/" + site.Plans.Proposed)
+	p.WaitFor(".stats .term")
+	browsertest.Eval[bool](p, `document.querySelector('.stats .term').dispatchEvent(
+		new PointerEvent('click', { bubbles: true, pointerType: 'touch' }))`)
+	p.WaitText(".announcements", "fair share")
+}
