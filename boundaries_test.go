@@ -61,6 +61,8 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "sdk/go/arrow", project: []string{"sdk/go/client"}, reach: []string{anySQL}},
 	{place: "sdk/go/router", project: []string{"sdk/go/client", "sdk/go/handoff", "sdk/go/route", "sdk/go/wire"},
 		reach: []string{anySQL}},
+	{place: "sdk/go/live", project: []string{"sdk/go/client", "sdk/go/handoff", "sdk/go/router", "sdk/go/wire"},
+		reach: []string{anySQL}},
 	{place: "sdk/go/stats", project: []string{"sdk/go/client", "sdk/go/route", "sdk/go/wire"}, reach: []string{anySQL}},
 	{place: "sdk/go/internal/leaktest", imports: []string{"fmt", "io", "runtime", "strings", "testing", "time"}},
 	{place: "sdk/go/handoff", imports: []string{"cmp", "errors", "fmt", "iter", "maps", "slices"},

@@ -2,6 +2,17 @@ package plannerdtest_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -167,4 +178,161 @@ func TestConnectWithApproval(t *testing.T) {
 	if carried != 2 {
 		t.Errorf("%d plans were carried out", carried)
 	}
+}
+
+// TestConnectProgram builds the program of docs/connect.md by the commands of the page, and
+// runs it: a plan that is approved moves keys while requests come, and one instance dies.
+func TestConnectProgram(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "connect.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, program, _ := strings.Cut(string(page), "```go program\n")
+	program, _, _ = strings.Cut(program, "```\n")
+	_, build, _ := strings.Cut(string(page), "go mod init counter\n")
+	build, _, _ = strings.Cut(build, "```\n")
+	if n := strings.Count(program, "\n"); n < 50 || n > 150 {
+		t.Errorf("the program has %d lines", n)
+	}
+	sdk, err := filepath.Abs(filepath.Join("..", "sdk", "go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "main.go"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "sh", "-ec",
+		"go mod init counter\n"+strings.ReplaceAll(build, "../plannerd/sdk/go", sdk))
+	c.Dir, c.Env = folder, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if said, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+
+	server := plannerdtest.NewServer(t)
+	api, err := client.New(server.URL, client.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = api.PutOperator(t.Context(), "counts", wire.OperatorConfiguration{
+		Instances: []wire.Instance{{Id: 0}, {Id: 1}}, ThetaMax: new(0.05), Approval: &wire.ApprovalOptions{
+			Auto: new(wire.ApprovalAutoNever), OnPending: new(wire.OnPendingReplace)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses := []string{freeAddress(t), freeAddress(t)}
+	run := func(instance string) (kill func()) {
+		c := exec.Command(filepath.Join(folder, "counter"), "-instance", instance, "-plannerd", server.URL,
+			"-addresses", strings.Join(addresses, ","))
+		c.Dir, c.Stderr = folder, os.Stderr
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return func() { _ = c.Process.Kill(); _ = c.Wait() }
+	}
+	first, second := run("0"), run("1")
+	defer func() { first(); second() }()
+	keys := []string{"anna", "ben", "carla", "dmitri", "emeka", "fatima"}
+	feeding, stop := context.WithCancel(t.Context())
+	sent := make([]int, len(keys))
+	var feeds sync.WaitGroup
+	for i, key := range keys {
+		feeds.Go(func() {
+			for feeding.Err() == nil {
+				post(t, addresses, key, sent[i]+1)
+				sent[i]++
+				time.Sleep(time.Duration(5*(1+i*i)) * time.Millisecond)
+			}
+		})
+	}
+	for plans := 0; plans < 2 && !t.Failed(); {
+		p := approved(t, api)
+		if plans == 1 { // while it is carried out
+			second()
+			second = run("1")
+		}
+		for p.Status == wire.PlanStatusApproved || p.Status == wire.PlanStatusApplying {
+			time.Sleep(10 * time.Millisecond)
+			if p, err = api.GetPlan(t.Context(), p.Id, client.GetPlanOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p.Status == wire.PlanStatusCommitted && p.Migration.Keys > 0 {
+			plans++
+		}
+	}
+	stop()
+	feeds.Wait()
+	counted := map[string]int{}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		clear(counted)
+		for i := range addresses {
+			content, err := os.ReadFile(filepath.Join(folder, fmt.Sprintf("counts-%d.json", i)))
+			var file struct {
+				States map[string]struct{ Count int }
+			}
+			if err = errors.Join(err, json.Unmarshal(content, &file)); err != nil {
+				t.Fatal(err)
+			}
+			for key, s := range file.States {
+				counted[key] += s.Count
+			}
+		}
+		right := true
+		for i, key := range keys {
+			right = right && counted[key] == sent[i]
+		}
+		if right {
+			break
+		}
+		if time.Now().After(deadline) { // who gave a key away forgets it once it knows that the plan is committed
+			t.Fatalf("counted %v, sent %v of %v", counted, sent, keys)
+		}
+	}
+}
+
+// approved waits for a plan that moves something, and approves it.
+func approved(t *testing.T, api *client.Client) *wire.Plan {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		o, err := api.GetOperator(t.Context(), "counts", client.GetOperatorOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.CurrentPlan == nil || *o.CurrentPlanStatus != string(wire.PlanStatusProposed) {
+			continue
+		}
+		if p, err := api.ApprovePlan(t.Context(), *o.CurrentPlan, wire.Transition{}); err == nil { // else it was replaced
+			return p
+		}
+	}
+	t.Fatal("no plan is proposed")
+	return nil
+}
+
+// post counts a request at any instance, until one answers.
+func post(t *testing.T, addresses []string, key string, n int) {
+	for i := 0; !t.Failed(); i++ {
+		target := fmt.Sprintf("http://%s/count/%s?request=%s", addresses[i%len(addresses)], key,
+			url.QueryEscape(fmt.Sprintf(`{"Sender":"test","Number":%d}`, n)))
+		a, err := http.Post(target, "", nil)
+		if err == nil {
+			a.Body.Close()
+		}
+		if err == nil && a.StatusCode == http.StatusOK {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// freeAddress is one at which nobody listens.
+func freeAddress(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
