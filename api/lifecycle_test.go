@@ -747,3 +747,39 @@ func TestNextPlan(t *testing.T) {
 	e.do("GET", next, "", "Accept: text/csv").want(http.StatusNotAcceptable)
 	e.do("GET", "/v1/operators/none/next-plan", "").fails(http.StatusNotFound, "operator_not_found", "")
 }
+
+// TestNextPlanInTheFeed: who follows the table, and says so, learns there of the plan that waits to be started.
+func TestNextPlanInTheFeed(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", approved)
+	table := "/v1/operators/clicks/routing-table"
+	ask := table + "?since=0&wait=60s&next_plan=true"
+	tells := func(a *answer, want any) {
+		t.Helper()
+		var told map[string]any
+		a.want(http.StatusOK).into(&told)
+		if next, there := told["next_plan"]; !there || next != want {
+			t.Errorf("%s, want the next plan %v", a.body, want)
+		}
+	}
+	first := e.do("GET", table+"?since=0&next_plan=true", "")
+	tells(first, nil)
+	had := func(a *answer) string { return "If-None-Match: " + a.header.Get("ETag") }
+	p := e.planned(1)
+	e.do("GET", table+"?since=0&wait=1ms&next_plan=true", "", had(first)).want(http.StatusNotModified)
+	waits := make(chan *answer, 1)
+	go func() { waits <- e.do("GET", ask, "", had(first)) }()
+	e.verb(p.ID, "approve", "").want(http.StatusOK)
+	told := <-waits
+	tells(told, p.ID)
+	tells(e.do("GET", ask, ""), p.ID)
+	e.do("GET", table+"?since=0&wait=1ms&next_plan=true", "", had(told)).want(http.StatusNotModified)
+	e.do("GET", table+"?since=0&wait=1ms", "").want(http.StatusNotModified) // others are not woken
+	if a := e.do("GET", table, "").want(http.StatusOK); strings.Contains(string(a.body), "next_plan") {
+		t.Errorf("%s, which nobody asked for", a.body)
+	}
+	e.verb(p.ID, "start", `{"executor":"e"}`).want(http.StatusOK)
+	tells(e.do("GET", ask, "", had(told)), nil)
+	e.do("GET", table+"?version=0&next_plan=true", "").fails(http.StatusUnprocessableEntity, "invalid", "?version")
+	e.do("GET", table+"?next_plan=true", "", "Accept: text/csv").want(http.StatusNotAcceptable)
+}

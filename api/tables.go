@@ -53,15 +53,15 @@ func readTableRequest(c *call) (q tableRequest, err error) {
 	if q.wait, err = waitOf(c); err != nil {
 		bad.AtParameter("wait", "must be at most 60s")
 	}
-	follows := c.Query.Has("since") || c.Query.Has("wait")
+	follows := c.Query.Has("since") || c.Query.Has("wait") || q.NextPlan
 	switch {
 	case q.Version != feed.NotAsked && follows:
-		bad.AtParameter("version", "is one that never changes: not with since or wait")
+		bad.AtParameter("version", "is one that never changes: not with since, wait or next_plan")
 	case c.Query.Has("wait") && q.Since == feed.NotAsked && c.Header.Get("If-None-Match") == "":
 		bad.AtParameter("wait", "is for what: give since, or If-None-Match")
 	case follows && c.media != mediaJSON:
 		return q, newProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable,
-			"With since or wait this operation answers with application/json: curl -H 'Accept: application/json'.")
+			"With since, wait or next_plan this operation answers with application/json: curl -H 'Accept: application/json'.")
 	}
 	return q, bad.OrNil()
 }
@@ -73,6 +73,9 @@ func (q tableRequest) etag(t feed.TableState, full bool) string {
 	of := fmt.Appendf(nil, "table %d of %s: version %d, pending %q %s %d, base64 %t, since %t, full %t",
 		listRevision, q.Operator, t.Version, t.Pending, t.Phase, t.ExecutorEpoch,
 		q.keys.base64, q.Since != feed.NotAsked, full)
+	if q.NextPlan {
+		of = fmt.Appendf(of, ", next %q", t.Next)
+	}
 	return `"` + t.Origin + "-" + httpkit.ETag(of)[1:]
 }
 
@@ -94,7 +97,7 @@ func (q tableRequest) hasChanges(r *http.Request) func(feed.TableState) bool {
 			_, found := httpkit.IfNoneMatch(r, q.etag(t, false), q.etag(t, true))
 			return !found
 		}
-		return t.Version != q.Since || t.Pending != ""
+		return t.Version != q.Since || t.Pending != "" || t.Next != ""
 	}
 }
 
@@ -117,7 +120,7 @@ func (s tables) get(w http.ResponseWriter, c *call) error {
 		return s.follow(w, c, q)
 	}
 	if c.Header.Get("If-None-Match") != "" && q.Version == feed.NotAsked {
-		now, err := s.service.TableState(c.Context(), q.Operator)
+		now, err := s.service.TableState(c.Context(), q.TableQuery)
 		if err != nil {
 			return err
 		}
@@ -241,13 +244,20 @@ func (q tableRequest) write(w http.ResponseWriter, c *call, v *feed.TableView, s
 	if httpkit.NotModified(w, c.Request, q.etag(v.TableState, v.Full)) {
 		return nil
 	}
-	end := `,"pending":null}`
+	next := ""
+	if q.NextPlan {
+		next = `,"next_plan":null`
+		if v.Next != "" {
+			next = fmt.Sprintf(`,"next_plan":%q`, v.Next)
+		}
+	}
+	end := `,"pending":null` + next + `}`
 	var pending []byte
 	if v.NextPlan != nil {
 		if pending, err = openObject(newPendingHead(v.Version+1, v.NextPlan)); err != nil {
 			return err
 		}
-		end = "}}"
+		end = "}" + next + "}"
 	}
 	return send(w, c, v, func(out *bufio.Writer) error {
 		a := answer{out, keys}

@@ -17,6 +17,8 @@ type Feed struct {
 	// Pending is what the plan that an engine is at work on will change; nil: there is
 	// none.
 	Pending *PendingChange
+	// Next is the plan that is approved, and may be started; "": there is none, or one is pending.
+	Next string
 }
 
 // PendingChange is what a plan that is being applied does to the committed table. One

@@ -110,6 +110,8 @@ type Operator struct {
 	CurrentPlan   string
 	CurrentStatus Status
 	ExecutorEpoch int64
+	// LimitsChanged is that of CurrentPlan.
+	LimitsChanged bool
 	// UpdatedAt is when the configuration or the committed table last changed.
 	CreatedAt, UpdatedAt time.Time
 }

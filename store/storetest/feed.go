@@ -13,6 +13,7 @@ import (
 )
 
 var feedCases = []testCase{
+	{name: "the feed tells of the plan that may be started", run: nextInTheFeed},
 	{name: "changes since a version lead to the committed table", run: changesLeadOn, bare: true},
 	{name: "without an older version a feed is the whole table", run: feedOfNothing, bare: true},
 	{name: "each version has an origin of its own", run: versionsHaveOrigins},
@@ -309,4 +310,38 @@ func wantClosed(t *testing.T, what string, events <-chan store.Event) {
 	case <-time.After(patience):
 		t.Errorf("%s: it is watched still", what)
 	}
+}
+
+func nextInTheFeed(t *testing.T, f *fixture) {
+	want := func(next string, current store.Plan) {
+		t.Helper()
+		if got := f.feed(t, 0); got.Next != next {
+			t.Errorf("next is %q, want %q", got.Next, next)
+		}
+		if op := f.operator(t, "clicks"); op.CurrentPlan != current.ID || op.LimitsChanged != current.LimitsChanged {
+			t.Errorf("the current plan is %q with limits_changed %t, want %+v", op.CurrentPlan, op.LimitsChanged, current.ID)
+		}
+	}
+	p := f.create(t, f.proposal(t, "clicks", 1, set("a", 1)))
+	want("", p)
+	must(f.ApprovePlan(t.Context(), p.ID, func(store.Plan) (store.Approval, error) {
+		return store.Approval{ExpiresAt: new(f.clock().Add(time.Minute))}, nil
+	}, f.by("x")))(t)
+	want(p.ID, p)
+	evaluated := f.plan(t, "clicks", 2, store.StatusNoAction)
+	evaluated.Evaluated = &store.Evaluation{Plan: p.ID, Latest: []byte("{}"), LimitsChanged: true}
+	f.create(t, evaluated)
+	p.LimitsChanged = true
+	want("", p)
+	newer := f.create(t, f.plan(t, "clicks", 3, store.StatusApproved, set("a", 1)))
+	want(newer.ID, newer)
+	f.start(t, newer.ID)
+	want("", newer)
+	f.abort(t, newer.ID)
+	last := f.plan(t, "clicks", 4, store.StatusApproved)
+	last.ExpiresAt = new(f.clock().Add(5 * time.Second))
+	expiring := f.create(t, last)
+	want(expiring.ID, expiring)
+	f.ticks.Add(60)
+	want("", store.Plan{})
 }

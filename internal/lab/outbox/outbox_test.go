@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// receiver notes which events of each operator came first, and is down a third of the time.
+// receiver notes which steps of plans of each operator came first, and is down a third of the time.
 type receiver struct {
 	random *rand.Rand
 
@@ -54,7 +55,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if r.down && fate == 1 {
 		panic(http.ErrAbortHandler)
 	}
-	if !r.seen[e.ID] {
+	if strings.HasPrefix(e.Type, "plannerd.plan.") && !r.seen[e.ID] {
 		r.seen[e.ID] = true
 		r.order[e.Source] = append(r.order[e.Source], e.Type+" "+e.ID)
 	}
@@ -298,11 +299,14 @@ func (r *receiver) settle(t *testing.T, engines []*engine) {
 	until := time.Now().Add(3 * time.Minute)
 	for _, e := range engines {
 		var got []string
-		for time.Now().Before(until) && !slices.Equal(got, e.want) {
-			wait(t.Context(), 50*time.Millisecond)
+		for {
 			r.mu.Lock()
 			got = slices.Clone(r.order["/v1/operators/"+e.name])
 			r.mu.Unlock()
+			if slices.Equal(got, e.want) || time.Now().After(until) {
+				break
+			}
+			wait(t.Context(), 50*time.Millisecond)
 		}
 		if !slices.Equal(got, e.want) {
 			for i := range min(len(got), len(e.want)) {

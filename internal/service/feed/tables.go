@@ -27,10 +27,10 @@ func (s *Feed) heldByService(ctx context.Context, name string) (store.Operator, 
 	return op, operator.RefuseNotHeld(op)
 }
 
-// TableState tells how the committed table of an operator stands.
-func (s *Feed) TableState(ctx context.Context, name string) (TableState, error) {
-	op, err := s.heldByService(ctx, name)
-	return stateOf(op), err
+// TableState tells how the committed table that a query asks for stands.
+func (s *Feed) TableState(ctx context.Context, q TableQuery) (TableState, error) {
+	op, err := s.heldByService(ctx, q.Operator)
+	return stateOf(op, q.NextPlan), err
 }
 
 // Table reads what a query asks for, into memory that the lease holds.
@@ -125,6 +125,9 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed, pinned *ope
 		v.Parts = listing.ChangeParts(f.Changes)
 	}
 	v.Base64 = listing.PartsNeedBase64(v.Parts)
+	if q.NextPlan {
+		v.Next = f.Next
+	}
 	if f.Pending == nil {
 		return v, nil
 	}
@@ -227,7 +230,7 @@ func (s *Feed) answerState(
 	ctx context.Context, sub *subscription, key viewKey, memory *admission.Lease, hasChanged func(TableState) bool,
 	answer func(*TableView) error,
 ) (state TableState, answered bool, err error) {
-	if state, err = s.TableState(ctx, key.Operator); err != nil || !hasChanged(state) {
+	if state, err = s.TableState(ctx, key.TableQuery); err != nil || !hasChanged(state) {
 		return state, false, err
 	}
 	asNew := func(other TableState) bool { return other == state }

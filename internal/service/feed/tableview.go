@@ -23,6 +23,8 @@ type TableQuery struct {
 	// Origin is that of the version that is there already; "": it is not known. Where another
 	// origin made the version of that number here, the whole table is told.
 	Origin string `json:"-"`
+	// NextPlan: it is asked for the plan that waits to be started, too.
+	NextPlan bool `json:"next_plan"`
 }
 
 // means reports whether the version that is there already has that origin, as far as is known.
@@ -37,12 +39,17 @@ type TableState struct {
 	Pending       string
 	Phase         store.Status
 	ExecutorEpoch int64
+	// Next is the plan that waits to be started; "": there is none, or the query does not ask for it.
+	Next string
 }
 
-func stateOf(op store.Operator) TableState {
+func stateOf(op store.Operator, next bool) TableState {
 	s := TableState{Version: op.TableVersion, Origin: op.TableOrigin.String()}
 	if op.CurrentStatus.InFlight() {
 		s.Pending, s.Phase, s.ExecutorEpoch = op.CurrentPlan, op.CurrentStatus, op.ExecutorEpoch
+	}
+	if next && op.CurrentStatus == store.StatusApproved && !op.LimitsChanged {
+		s.Next = op.CurrentPlan
 	}
 	return s
 }

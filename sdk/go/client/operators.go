@@ -104,6 +104,8 @@ type GetRoutingTableOptions struct {
 	// Wait is how long to wait for something new, at most a minute. With Since or
 	// [IfNoneMatch].
 	Wait time.Duration `query:"wait"`
+	// NextPlan asks for the plan that is approved and waits to be started, too, and Wait ends for it.
+	NextPlan bool `query:"next_plan"`
 	// KeyEncoding is how the answer writes keys.
 	KeyEncoding wire.KeyEncoding `query:"key_encoding"`
 }

@@ -5867,6 +5867,9 @@ type RoutingTable struct {
 	// KeyEncoding Present when the keys of this answer are base64.
 	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
 
+	// NextPlan The id of the plan that is approved and waits to be started; null without one, and while one is `pending`. Present with the parameter `next_plan`.
+	NextPlan *string `json:"next_plan,omitempty"`
+
 	// Operator The name of an operator.
 	Operator OperatorName  `json:"operator"`
 	Owners   *[]RangeOwner `json:"owners,omitempty"`

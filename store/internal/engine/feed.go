@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"plannerd/store"
 	"plannerd/store/internal/statements"
@@ -15,7 +16,7 @@ import (
 // TableChanges implements [store.Store].
 func (s *Store) TableChanges(ctx context.Context, operator string, since int64) (f store.Feed, err error) {
 	err = s.db.Snapshot(ctx, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) (err error) {
-		f, err = feed(ctx, q, r, since)
+		f, err = feed(ctx, q, r, since, s.now())
 		return err
 	}))
 	if err != nil {
@@ -25,7 +26,7 @@ func (s *Store) TableChanges(ctx context.Context, operator string, since int64) 
 	return f, nil
 }
 
-func feed(ctx context.Context, q statements.Statements, r statements.Row, since int64) (store.Feed, error) {
+func feed(ctx context.Context, q statements.Statements, r statements.Row, since int64, now time.Time) (store.Feed, error) {
 	f := store.Feed{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion}
 	newest, err := q.TableVersion(ctx, r.ID, r.TableVersion)
 	if err != nil {
@@ -49,7 +50,7 @@ func feed(ctx context.Context, q statements.Statements, r statements.Row, since 
 	if err != nil {
 		return f, err
 	}
-	f.Pending, err = pending(ctx, q, r)
+	f.Pending, f.Next, err = pending(ctx, q, r, now)
 	return f, err
 }
 
@@ -90,13 +91,31 @@ func (h history) net() []store.Change {
 	return changes
 }
 
-// pending returns the plan that an engine is at work on, and what it will change.
-func pending(ctx context.Context, q statements.Statements, r statements.Row) (*store.PendingChange, error) {
-	inFlight, err := q.InStatus(ctx, r.ID, store.StatusApplying, store.StatusAborting)
-	if err != nil || len(inFlight) == 0 {
-		return nil, err
+// pending returns the plan that an engine is at work on, and what it will change; without one, the id of
+// the approved plan that it may start.
+func pending(ctx context.Context, q statements.Statements, r statements.Row, now time.Time) (
+	out *store.PendingChange, next string, err error,
+) {
+	plans, err := q.InStatus(ctx, r.ID, store.StatusApplying, store.StatusAborting, store.StatusApproved)
+	if err != nil {
+		return nil, "", err
 	}
-	p, err := whole(ctx, q, inFlight[0].ID)
+	for _, p := range plans { // the newest approved one is the one
+		switch {
+		case p.Status.InFlight():
+			out, err = pendingChange(ctx, q, p.ID)
+			return out, "", err
+		case !lapsed(p.Plan, now):
+			if next = p.ID; p.LimitsChanged {
+				next = ""
+			}
+		}
+	}
+	return nil, next, nil
+}
+
+func pendingChange(ctx context.Context, q statements.Statements, id string) (*store.PendingChange, error) {
+	p, err := whole(ctx, q, id)
 	if err != nil {
 		return nil, err
 	}

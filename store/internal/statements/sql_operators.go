@@ -9,7 +9,7 @@ import (
 
 const operatorColumns = `o.name, o.config_version, c.config, o.table_version, o.table_config_version, o.table_size,
 	o.newest_epoch, o.newest_interval, o.created_at, o.updated_at,
-	coalesce(p.id, ''), coalesce(p.status, ''), coalesce(p.executor_epoch, 0),
+	coalesce(p.id, ''), coalesce(p.status, ''), coalesce(p.executor_epoch, 0), coalesce(p.limits_changed, false),
 	coalesce(v.plan_id, ''), coalesce(v.created_at, o.created_at)`
 
 // operatorTables joins an operator with its current plan as of $1.
@@ -26,7 +26,7 @@ func (s operatorStatements) operatorTargets(op *store.Operator) []any {
 	return []any{
 		&op.Name, &op.ConfigVersion, JSON{P: &op.Config, Decoded: true}, &op.TableVersion, &op.TableConfigVersion,
 		&op.TableSize, &op.LastEpoch, &op.LastInterval, s.at(&op.CreatedAt), s.at(&op.UpdatedAt), &op.CurrentPlan,
-		&op.CurrentStatus, &op.ExecutorEpoch, &op.TableOrigin.Plan, s.at(&op.TableOrigin.At),
+		&op.CurrentStatus, &op.ExecutorEpoch, &op.LimitsChanged, &op.TableOrigin.Plan, s.at(&op.TableOrigin.At),
 	}
 }
 

@@ -1784,6 +1784,7 @@ class RoutingTable(TypedDict):
     head: NotRequired[list[HeadKey]]
     instances: NotRequired[list[Instance]]
     key_encoding: NotRequired[AnswerKeyEncoding]
+    next_plan: NotRequired[str | None]
     operator: OperatorName
     owners: NotRequired[list[RangeOwner]]
     pending: PendingTable | None
@@ -2321,6 +2322,7 @@ class GetRoutingTableParameters(Call, total=False):
     version: Version
     since: Version
     wait: str | float
+    next_plan: bool
     key_encoding: Literal["utf8", "base64"]
     formulas: Literal["keep", "escape"]
     if_none_match: str
