@@ -100,7 +100,8 @@ func recentPlans(t *testing.T, f *fixture) {
 	brief := func(plans ...store.Plan) (out []store.BriefPlan) {
 		for _, p := range plans {
 			out = append(out, store.BriefPlan{
-				ID: p.ID, CreatedAt: p.CreatedAt, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status, ThetaRealised: realised(p), ThetaAfter: p.ThetaAfter,
+				ID: p.ID, CreatedAt: p.CreatedAt, Epoch: p.Epoch, Interval: p.Interval, Status: p.Status,
+				ThetaRealised: realised(p), ThetaAfter: p.ThetaAfter,
 				MigrationKeys: p.MigrationKeys, MigrationFraction: p.MigrationFraction,
 				Returned: p.ReturnedState / p.MigrationState,
 			})

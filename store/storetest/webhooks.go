@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -164,7 +165,7 @@ func outboxIsBounded(t *testing.T, f *fixture) {
 	f.hold(t, "r")
 	var all []string
 	for i := range 10 {
-		e := store.WebhookEvent{ID: fmt.Sprint(i), Type: "t", Operator: "clicks", At: f.now(), Data: []byte("{}")}
+		e := store.WebhookEvent{ID: strconv.Itoa(i), Type: "t", Operator: "clicks", At: f.now(), Data: []byte("{}")}
 		must(f.Announce(ctx, e, ""))(t)
 		all = append(all, "t "+e.ID)
 	}

@@ -288,8 +288,8 @@ func noneIsLost(t *testing.T, x *replicas, events int64, kills int) {
 	r.settle(t, engines)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.Logf("%d events of %d operators in %v and %v more until all were delivered; %d kills; the receiver was down %v, and "+
-		"asked %d times", made.Load(), len(engines), driven.Round(time.Second),
+	t.Logf("%d events of %d operators in %v and %v more until all were delivered; %d kills; the receiver was down %v, "+
+		"and asked %d times", made.Load(), len(engines), driven.Round(time.Second),
 		(time.Since(begin) - driven).Round(time.Second), kills, r.wasDown, r.attempts)
 }
 

@@ -186,8 +186,8 @@ func TestOperatorsThatGoWrong(t *testing.T) {
 	steps(0.3, 0.2, 0.2)
 	e := f.want(c, "operator.overloaded ")[0]
 	var data operatorData
-	if err := json.Unmarshal(e.Data, &data); err != nil || data.Interval != 6 || data.Intervals != 3 || *data.Theta != 0.3 ||
-		*data.ThetaMax != 0.1 || !data.Since.Equal(f.now.Add(-12*time.Minute)) {
+	if err := json.Unmarshal(e.Data, &data); err != nil || data.Interval != 6 || data.Intervals != 3 ||
+		*data.Theta != 0.3 || *data.ThetaMax != 0.1 || !data.Since.Equal(f.now.Add(-12*time.Minute)) {
 		t.Errorf("%s %v", e.Data, err)
 	}
 	steps(0.1, 0.2, 0.2, 0.2)

@@ -26,7 +26,9 @@ func (s *Store) TableChanges(ctx context.Context, operator string, since int64) 
 	return f, nil
 }
 
-func feed(ctx context.Context, q statements.Statements, r statements.Row, since int64, now time.Time) (store.Feed, error) {
+func feed(ctx context.Context, q statements.Statements, r statements.Row, since int64, now time.Time) (
+	store.Feed, error,
+) {
 	f := store.Feed{Version: r.TableVersion, ConfigVersion: r.TableConfigVersion}
 	newest, err := q.TableVersion(ctx, r.ID, r.TableVersion)
 	if err != nil {

@@ -64,8 +64,8 @@ func (s operatorStatements) RecentPlans(ctx context.Context, operators []store.O
 		args = append(args, op.Name)
 	}
 	return collect(ctx, s.base, func(row Scanner) (p BriefPlan, err error) {
-		err = row.Scan(&p.OperatorName, &p.ID, s.at(&p.CreatedAt), &p.Epoch, &p.Interval, &p.Status, &p.ThetaRealised, &p.ThetaAfter,
-			&p.MigrationKeys, &p.MigrationFraction, &p.Returned)
+		err = row.Scan(&p.OperatorName, &p.ID, s.at(&p.CreatedAt), &p.Epoch, &p.Interval, &p.Status, &p.ThetaRealised,
+			&p.ThetaAfter, &p.MigrationKeys, &p.MigrationFraction, &p.Returned)
 		return p, err
 	}, `SELECT o.name, p.id, p.created_at, p.epoch, p.interval, p.status, coalesce(p.theta_realised, p.theta_before), p.theta_after,
 			p.migration_keys, p.migration_fraction, coalesce(p.returned_state / nullif(p.migration_state, 0), 0)

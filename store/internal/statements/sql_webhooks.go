@@ -8,7 +8,9 @@ import (
 )
 
 // HoldReceiver inserts a receiver, or notes that it is there still, and returns who holds it.
-func (s webhookStatements) HoldReceiver(ctx context.Context, name, holder string, until, now time.Time) (string, error) {
+func (s webhookStatements) HoldReceiver(ctx context.Context, name, holder string, until, now time.Time) (
+	string, error,
+) {
 	const free = `CASE WHEN w.holder = $2 OR w.held_until <= $4 THEN `
 	return get[string](ctx, s.base, `INSERT INTO webhook_receivers AS w (name, holder, held_until, seen_at)
 		VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO UPDATE SET holder = `+free+`$2 ELSE w.holder END,
