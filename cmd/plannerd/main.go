@@ -20,6 +20,7 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/analyzing"
 	"plannerd/internal/cli/backtesting"
+	"plannerd/internal/cli/counting"
 	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/cli/serving"
@@ -65,6 +66,8 @@ type commandLine struct {
 	Analyze   analyzing.Analyze    `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
 	Reproduce reproduceCmd         `cmd:"" help:"Measure what the papers' tables and figures show, beside what they published."`
 	Resolve   resolveCmd           `cmd:"" help:"Name the keys that carry out a plan of compact records."`
+	Count     counting.Count       `cmd:"" help:"Count events, such as lines of an access log: statistics of their keys."`
+	Convert   counting.Convert     `cmd:"" help:"Write statistics of other systems as plannerd reads them."`
 	Generate  generateCmd          `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate   serving.Migrate      `cmd:"" help:"Change the database schema."`
 	Check     serving.Check        `cmd:"" help:"Look whether anything in a database is damaged."`
@@ -166,6 +169,7 @@ func parseAndRun(env *cli.Environment, args []string) error {
 			fmt.Fprintln(env.Stderr, "plannerd: "+warning)
 		}
 	}
+	env.Command, _, _ = strings.Cut(command.Command(), " <")
 	return command.Run(env, parser.Model)
 }
 
@@ -196,6 +200,7 @@ func newParser(app *commandLine, env *cli.Environment, names variables, helped f
 	app.Plan.Plugins, app.Compare.Plugins = offline.NewStrategyFlags(), offline.NewStrategyFlags()
 	return kong.New(app, append(analyzing.FlagTypes(),
 		cli.FlagType("share", cli.ParseShare), cli.FlagType("header", reading.ParseHeader), offline.GridType,
+		cli.FlagType("columns", reading.ParseColumns), cli.FlagType("delimiter", reading.ParseDelimiter),
 		cli.FlagType("forecast", backtesting.ParseForecast), cli.FlagType("bytes", serving.ParseBytes),
 		kong.Name("plannerd"),
 		kong.Description(description),

@@ -187,7 +187,7 @@ func TestPlanBadInput(t *testing.T) {
 		"not a number": {"key,cost\na,much\n",
 			`standard input:2: cost of key a: "much" is not a number; it must be ≥ 0 and finite`},
 		"duplicate key": {"key,cost\na,1\nb,1\na,2\n",
-			"standard input:4: key a: is in line 2 already; each key has one row"},
+			"standard input:4: key a: is in line 2 already; each key has one row; --duplicates sum adds them up"},
 		"unknown instance": {"key,cost,instance\na,1,0\nb,1,77\n",
 			"standard input:3: instance of key b: 77 is not a known instance; --instances has 0 to 7; if there were others " +
 				"before a rescale, name them with --base-instances"},

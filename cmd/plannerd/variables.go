@@ -21,10 +21,10 @@ type variables map[*kong.Flag][]string
 
 // collect names the flags of a command and those below it. A flag whose name means
 // something else, or takes other values, in another command has the command in its
-// variable: all flags of generate, analyze and token, and those with the tag own.
+// variable: all flags of count, generate, analyze and token, and those with the tag own.
 func (v variables) collect(node *kong.Node, prefix string) {
 	switch node.Name {
-	case "generate", "analyze", "token":
+	case "count", "generate", "analyze", "token":
 		prefix += variableName(node.Name) + "_"
 	}
 	for _, flag := range node.Flags {

@@ -21,10 +21,13 @@ import (
 	"io"
 
 	"plannerd/internal/input/internal/arrowrows"
+	"plannerd/internal/input/internal/columnar"
 	"plannerd/internal/input/internal/columns"
 	"plannerd/internal/input/internal/csvrows"
 	"plannerd/internal/input/internal/jsonrows"
 	"plannerd/internal/input/internal/problem"
+	"plannerd/internal/input/internal/records"
+	"plannerd/internal/input/internal/window"
 )
 
 type (
@@ -32,6 +35,10 @@ type (
 	Options = columns.Options
 	// Limits are a part of them.
 	Limits = columns.Limits
+	// Mapping is the part of them that says how other systems write statistics.
+	Mapping = columns.Mapping
+	// Names are those of instances.
+	Names = columns.Names
 	// Document is what they return of statistics.
 	Document = columns.Document
 	// Resolution is what they return of a resolution.
@@ -68,11 +75,13 @@ const (
 	NDJSON
 	CSV
 	Arrow // an IPC stream
+	Parquet
+	Records // JSON as other systems write it: see [Mapping]
 )
 
 // String returns the format's usual short name.
 func (f Format) String() string {
-	return [...]string{JSON: "json", NDJSON: "ndjson", CSV: "csv", Arrow: "arrow"}[f]
+	return [...]string{JSON: "json", NDJSON: "ndjson", CSV: "csv", Arrow: "arrow", Parquet: "parquet", Records: "records"}[f]
 }
 
 // statisticsFields are those that rows of statistics may have.
@@ -85,9 +94,46 @@ func open(r io.Reader, f Format, o Options, fields columns.Field) (columns.Sourc
 	case CSV:
 		return csvrows.New(r, o, fields)
 	case Arrow:
-		return arrowrows.New(r, o, fields)
+		if !o.Foreign() {
+			return arrowrows.New(r, o, fields)
+		}
+	case Parquet, Records:
+	default:
+		return jsonrows.NewLines(r, o, fields), nil
 	}
-	return jsonrows.NewLines(r, o, fields), nil
+	text, err := asCSV(r, f, o)
+	if err != nil {
+		text = failing{err}
+	}
+	o.Header, o.Skip, o.Delimiter = nil, 0, ','
+	rows, err := csvrows.New(text, o, fields)
+	rows.Line = nil // nobody sees the lines of this CSV
+	return rows, err
+}
+
+// asCSV turns what other systems write into CSV.
+func asCSV(r io.Reader, f Format, o Options) (io.Reader, error) {
+	switch f {
+	case Arrow:
+		return columnar.NewArrow(r)
+	case Parquet:
+		return columnar.NewParquet(r, o.WithDefaults().Limits.Bytes)
+	}
+	return records.New(r, o.Mapping), nil
+}
+
+// failing is a text that cannot be read.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// as is the format that decodes a text of format f: records, where members of JSON may have other
+// names, places or values than plannerd's own.
+func (f Format) as(o Options) Format {
+	if (f == JSON || f == NDJSON) && o.Foreign() {
+		return Records
+	}
+	return f
 }
 
 // decode reads all rows.
@@ -106,7 +152,7 @@ func decode[D any](r io.Reader, f Format, o Options, fields columns.Field,
 
 // Decode reads the statistics of one interval.
 func Decode(r io.Reader, f Format, o Options) (*Document, error) {
-	if f == JSON {
+	if f = f.as(o); f == JSON {
 		return jsonrows.Decode(r, o)
 	}
 	return decode(r, f, o, statisticsFields, (*columns.Builder).Document)
@@ -117,3 +163,27 @@ func Decode(r io.Reader, f Format, o Options) (*Document, error) {
 func DecodeResolution(r io.Reader, f Format, o Options) (*Resolution, error) {
 	return decode(r, f, o, columns.ResolutionRow, (*columns.Builder).Resolution)
 }
+
+// Row is an event: its key, cost, state and interval, of which it has those that Seen tells. Its
+// key is valid until the next event.
+type Row = columns.Row
+
+// ReadUpTo reads until b is full or r has told that it is at its end.
+func ReadUpTo(r io.Reader, b []byte) (n int, eof bool, err error) { return window.ReadUpTo(r, b) }
+
+// Events hands take one event of a text after the other.
+func Events(r io.Reader, f Format, o Options, take func(r *Row) error) error {
+	s, err := open(r, f.as(o), o, columns.EventRow)
+	defer s.Close()
+	if err != nil {
+		return err
+	}
+	return columns.ReadEvents(s, take)
+}
+
+// LookForRecords finds a list of records in the beginning of a text of JSON: its path, and what is
+// in its first record.
+func LookForRecords(head []byte) (path string, names []string) { return records.Look(head) }
+
+// ParseMapping reads pairs such as key=topic+partition of a field and the columns that hold it.
+func ParseMapping(pairs []string) (map[string][]string, error) { return columns.ParseMapping(pairs) }

@@ -8,13 +8,15 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/text/encoding/unicode"
 
 	"plannerd/internal/input/compression"
 	"plannerd/internal/input/internal/arrowrows"
+	"plannerd/internal/input/internal/columnar"
 )
 
 // Open finds out the content encoding and the format of a file and returns its
-// decoded text, which must be closed; that does not close r. The compressors and
+// decoded text as UTF-8, which must be closed; that does not close r. The compressors and
 // Arrow are told by their magic numbers, JSON and NDJSON by their first line:
 // everything else is CSV.
 func Open(r io.Reader) (io.ReadCloser, Format, error) {
@@ -28,6 +30,12 @@ func Open(r io.Reader) (io.ReadCloser, Format, error) {
 		return nil, 0, err
 	}
 	text := bufio.NewReaderSize(d, sniffBytes)
+	if mark, _ := text.Peek(2); string(mark) == "\xff\xfe" || string(mark) == "\xfe\xff" {
+		utf16 := unicode.UTF16(unicode.BigEndian, unicode.ExpectBOM).NewDecoder()
+		text = bufio.NewReaderSize(utf16.Reader(text), sniffBytes)
+	} else if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(mark))
+	}
 	f, err := detect(text)
 	if err != nil {
 		_ = d.Close() // never fails
@@ -39,12 +47,16 @@ func Open(r io.Reader) (io.ReadCloser, Format, error) {
 	}{text, d}, f, nil
 }
 
+// byteOrderMark is that of UTF-8.
+const byteOrderMark = "\uFEFF"
+
 // sniffBytes is how much of a file is looked at to tell what it is.
 const sniffBytes = 64 << 10
 
 // detect tells the format of a text without consuming any of it. A text that
 // starts with a brace is NDJSON if its first line is an object with none of
-// "keys", "columns" and "compact", else JSON. An error is one of the reader's.
+// "keys", "columns" and "compact", else JSON; one that starts with a bracket is a list of
+// records. An error is one of the reader's.
 func detect(r *bufio.Reader) (Format, error) {
 	head, err := r.Peek(r.Size())
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -53,7 +65,13 @@ func detect(r *bufio.Reader) (Format, error) {
 	if bytes.HasPrefix(head, arrowrows.Continuation) || bytes.HasPrefix(head, []byte(arrowrows.File)) {
 		return Arrow, nil
 	}
+	if bytes.HasPrefix(head, []byte(columnar.Magic)) {
+		return Parquet, nil
+	}
 	head = bytes.TrimLeft(head, " \t\r\n")
+	if len(head) > 0 && head[0] == '[' {
+		return Records, nil
+	}
 	if len(head) == 0 || head[0] != '{' {
 		return CSV, nil
 	}

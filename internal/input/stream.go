@@ -31,7 +31,7 @@ type intervals interface {
 
 // NewStream returns a stream of the file that r holds.
 func NewStream(r io.Reader, f Format, o Options) *Stream {
-	if f == JSON {
+	if f = f.as(o); f == JSON {
 		return &Stream{intervals: jsonrows.NewDocuments(r, o)}
 	}
 	source, err := open(r, f, o, statisticsFields)

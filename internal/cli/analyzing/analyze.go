@@ -42,7 +42,7 @@ Examples:
 type analysisInput struct {
 	File   string `arg:"" optional:"" help:"Statistics, or with --stream keys: a file, or - for standard input."`
 	Stream bool   `help:"The input is a stream in its order, one key a line."`
-	Format string `enum:"auto,csv,ndjson,json" default:"auto" help:"Format of statistics: csv, ndjson, json (one interval), or auto, which looks at them. Compression is always recognised."`
+	Format string `enum:"auto,csv,ndjson,json,arrow,parquet" default:"auto" help:"Format of statistics: csv, ndjson, json (one interval), arrow, parquet, or auto, which looks at them. Compression is always recognised."`
 	reading.TextFlags
 	Interval *int64 `placeholder:"N" help:"Take interval N of several (default: the only one)."`
 

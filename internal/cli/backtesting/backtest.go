@@ -19,7 +19,7 @@ import (
 // Backtest is the command that tries policies.
 type Backtest struct {
 	File   string `arg:"" help:"Statistics of several intervals: a file, or - for standard input."`
-	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
+	Format string `enum:"auto,csv,ndjson,json,arrow,parquet" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), parquet, or auto, which looks at it. Compression is always recognised."`
 	reading.TextFlags
 	reading.OperatorFlags
 	EntryGrace int               `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`

@@ -13,21 +13,67 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/drive"
 	"plannerd/internal/input"
+	"plannerd/planner"
 )
 
 // InputFlags say what plan, compare, compact and resolve read.
 type InputFlags struct {
 	File   string `arg:"" help:"Statistics: a file, or - for standard input."`
-	Format string `enum:"auto,csv,ndjson,json,arrow" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), or auto, which looks at it. Compression is always recognised."`
+	Format string `enum:"auto,csv,ndjson,json,arrow,parquet" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), parquet, or auto, which looks at it. Compression is always recognised."`
 	TextFlags
-	Interval  *int64 `placeholder:"N" help:"Take only interval N of a stream, on the given routing table (default: all)."`
-	StreamToo bool   `kong:"-"` // the command has a flag --stream for one key a line
+	Interval  *int64       `placeholder:"N" help:"Take only interval N of a stream, on the given routing table (default: all)."`
+	StreamToo bool         `kong:"-"` // the command has a flag --stream for one key a line
+	Names     *input.Names `kong:"-"` // of instances
 }
 
 // TextFlags say how the text of statistics is to be read.
 type TextFlags struct {
 	Header []string `type:"header" placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that the columns are key, cost, state and instance, as many as there are; key,cost,interval or the like names them (default auto)."`
 	EncodingFlags
+	MappingFlags
+}
+
+// MappingFlags say how files that other systems write differ from plannerd's own.
+type MappingFlags struct {
+	Columns      map[string][]string `type:"columns" placeholder:"FIELD=COLUMN,…" group:"Files of other systems" help:"Where fields of rows are: columns of CSV, Arrow and Parquet, or members of JSON by their path, such as key=user_id,cost=requests or key=metric.user,cost=value.1. A key may be in several: key=topic+partition. Other columns are passed over (default: under their own names)."`
+	KeySeparator string              `default:"/" placeholder:"TEXT" group:"Files of other systems" help:"What joins a key of several columns (default /)."`
+	Delimiter    string              `type:"delimiter" default:"auto" placeholder:"CHARACTER" group:"Files of other systems" help:"What stands between cells of CSV: a comma, a semicolon, tab, | or space, which stands for any number of spaces (default auto: the header shows it)."`
+	Decimal      string              `enum:"point,comma" default:"point" group:"Files of other systems" help:"How numbers are written: point for 1.5, comma for 1,5."`
+	Skip         int                 `placeholder:"N" group:"Files of other systems" help:"Skip so many lines before the header of CSV (default 0)."`
+	Records      string              `placeholder:"PATH" group:"Files of other systems" help:"JSON: the path of the list of rows, such as data.result (default: the text is a list of rows, or has a row a line)."`
+	Duplicates   string              `enum:"refuse,sum" default:"refuse" group:"Files of other systems" help:"What becomes of rows of one key in one interval: refuse, or sum, which adds them up."`
+	BadRows      string              `enum:"refuse,skip" default:"refuse" group:"Files of other systems" help:"What becomes of rows that lack a key or whose numbers are none: refuse the file, or skip them, and say which."`
+}
+
+// mapping is what the decoders are told of it.
+func (f *MappingFlags) mapping() input.Mapping {
+	m := input.Mapping{
+		Columns: f.Columns, KeySeparator: f.KeySeparator, DecimalComma: f.Decimal == "comma", Skip: max(0, f.Skip),
+		Records: f.Records, SumTwins: f.Duplicates == "sum",
+	}
+	if f.Delimiter != "" && f.Delimiter != auto {
+		m.Delimiter = f.Delimiter[0]
+	}
+	return m
+}
+
+const auto = "auto"
+
+// ParseColumns reads pairs such as key=user_id.
+func ParseColumns(text string) (map[string][]string, error) {
+	return input.ParseMapping(strings.Split(text, ","))
+}
+
+// ParseDelimiter reads a character, or its name.
+func ParseDelimiter(text string) (string, error) {
+	named := map[string]string{"tab": "\t", `\t`: "\t", "space": " ", auto: auto}
+	if c := named[text]; c != "" {
+		text = c
+	}
+	if text != auto && (len(text) != 1 || !strings.Contains(",;\t| :", text)) {
+		return "", fmt.Errorf("%q: write a comma, a semicolon, a colon, tab, | or space", text)
+	}
+	return text, nil
 }
 
 // EncodingFlags say how keys are written.
@@ -40,7 +86,7 @@ func (f *EncodingFlags) Encoder() KeyEncoder { return f.KeyEncoding == "base64" 
 
 // Options are those of the decoders.
 func (f *TextFlags) Options() input.Options {
-	return input.Options{Header: f.Header, Base64Keys: bool(f.Encoder())}
+	return input.Options{Header: f.Header, Base64Keys: bool(f.Encoder()), Mapping: f.mapping()}
 }
 
 // ParseHeader reads "auto", "none" or the names of the columns, for [input.Options].
@@ -73,7 +119,12 @@ type Input struct {
 	again    bool            // Last is to be returned once more
 	sums     *drive.Window   // nil: rows tell all state that keys have
 	KeysOnly bool            // compact records are refused
-	Operator *OperatorFlags  // what instances there are; nil: rows' instances do not matter
+	Names    *input.Names    // of instances; nil: rows name them by numbers
+	leftOut  int             // rows
+	command  string          // for messages
+	head     []byte          // what a text begins with
+	stderr   io.Writer
+	Operator *OperatorFlags // what instances there are; nil: rows' instances do not matter
 }
 
 // Open opens the input and looks at its beginning.
@@ -89,9 +140,16 @@ func (f *InputFlags) Open(env *cli.Environment) (*Input, error) {
 	return in, nil
 }
 
+// leaveOut says which row is left out, and why.
+func (in *Input) leaveOut(p input.Problem) {
+	if in.leftOut++; in.leftOut <= MostProblems {
+		fmt.Fprintf(in.stderr, "plannerd: %s; the row is left out\n", in.line(in.Name, p))
+	}
+}
+
 // OpenRaw opens the input, and watches how much of it is read.
 func (f *InputFlags) OpenRaw(env *cli.Environment) (*Input, io.Reader, error) {
-	in := &Input{flags: f, Name: f.File}
+	in := &Input{flags: f, Name: f.File, Names: f.Names, stderr: env.Stderr, command: env.Command}
 	raw, size := env.Stdin, int64(-1)
 	if f.File == "-" {
 		in.Name = "standard input"
@@ -121,10 +179,24 @@ var errEmpty = errors.New("the input is empty; expected CSV with a header row su
 // BlankBytes is how much white space still counts as nothing.
 const BlankBytes = 512
 
+// headBytes is how much of a text is searched for what its records are called.
+const headBytes = 32 << 10
+
 // formats are those that --format names.
 var formats = map[string]input.Format{
-	"csv": input.CSV, "ndjson": input.NDJSON, "json": input.JSON, "arrow": input.Arrow,
+	"csv": input.CSV, "ndjson": input.NDJSON, "json": input.JSON, "arrow": input.Arrow, "parquet": input.Parquet,
 }
+
+// FormatOf is the format that --format names, else the one that was found.
+func (f *InputFlags) FormatOf(found input.Format) input.Format {
+	if named, ok := formats[f.Format]; ok {
+		return named
+	}
+	return found
+}
+
+// MaxKeyBytes is how long a key may be.
+const MaxKeyBytes = planner.MaxKeyBytes
 
 // decode puts the decompressor and the decoder on top of raw.
 func (in *Input) decode(raw io.Reader) error {
@@ -133,20 +205,31 @@ func (in *Input) decode(raw io.Reader) error {
 		return err
 	}
 	in.Closers = append(in.Closers, text.Close)
-	ahead := bufio.NewReaderSize(text, BlankBytes)
+	ahead := bufio.NewReaderSize(text, headBytes)
 	if head, err := ahead.Peek(BlankBytes); errors.Is(err, io.EOF) && len(bytes.TrimSpace(head)) == 0 {
 		return errEmpty
 	}
-	if named, ok := formats[in.flags.Format]; ok {
-		format = named
+	format = in.flags.FormatOf(format)
+	if format != input.Arrow && format != input.Parquet {
+		in.head, _ = ahead.Peek(headBytes)
+		in.head = bytes.Clone(in.head)
 	}
-	in.format, in.Stream = format, input.NewStream(ahead, format, in.flags.Options())
+	options := in.flags.Options()
+	options.Instances = in.Names
+	if in.flags.BadRows == "skip" {
+		options.LeaveOut = in.leaveOut
+	}
+	in.format, in.Stream = format, input.NewStream(ahead, format, options)
 	return nil
 }
 
 // Close ends the progress bar and closes the file. It may be called again.
 func (in *Input) Close() {
 	in.Progress.Stop()
+	if more := in.leftOut - MostProblems; more > 0 {
+		fmt.Fprintf(in.stderr, "plannerd: %s: and %s more left out\n", in.Name, cli.Plural(more, "row"))
+	}
+	in.leftOut = 0
 	for _, c := range slices.Backward(in.Closers) {
 		_ = c() // only read from: nothing can be lost
 	}

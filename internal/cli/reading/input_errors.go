@@ -55,7 +55,7 @@ func (in *Input) refused(err *input.Error) error {
 	name := in.document(in.seen + 1)
 	list := &ProblemList{}
 	rows := err.Problems
-	if in.format == input.CSV {
+	if in.format != input.JSON && in.format != input.NDJSON && in.format != input.Arrow {
 		rows = slices.DeleteFunc(slices.Clone(rows), aboutColumn)
 	}
 	if len(rows) < len(err.Problems) {
@@ -66,6 +66,9 @@ func (in *Input) refused(err *input.Error) error {
 	}
 	if more := len(rows) - MostProblems; more > 0 {
 		list.Lines = append(list.Lines, fmt.Sprintf("%s: and %s more", name, cli.Plural(more, "problem")))
+	}
+	if hint := in.hint(err.Problems); hint != "" {
+		list.Lines = append(list.Lines, hint)
 	}
 	return list
 }
@@ -79,7 +82,7 @@ const unknownColumn = "unknown column"
 
 // headerLine says what is wrong with the header of CSV, and what to do about it.
 func (in *Input) headerLine(name string, problems []input.Problem) string {
-	var unknown, missing, parts []string
+	var unknown, missing, parts, names []string
 	line := 0
 	for _, p := range problems {
 		if !aboutColumn(p) {
@@ -88,6 +91,7 @@ func (in *Input) headerLine(name string, problems []input.Problem) string {
 		line = p.Line
 		switch column := cli.KeyText([]byte(p.Column)); p.Detail {
 		case unknownColumn:
+			names = append(names, p.Column)
 			if p.Near != "" {
 				column += " (" + p.Near + "?)"
 			}
@@ -106,9 +110,14 @@ func (in *Input) headerLine(name string, problems []input.Problem) string {
 	if n := len(missing); n > 0 {
 		parts = append(parts, nouns(n, "column")+" "+strings.Join(missing, ", ")+" missing")
 	}
-	text := fmt.Sprintf("%s:%d: %s; the columns are key, cost and optionally state (or state_bytes), instance, "+
-		"hash_instance and interval",
-		name, line, strings.Join(parts, "; "))
+	if line > 0 {
+		name += ":" + strconv.Itoa(line)
+	}
+	text := fmt.Sprintf("%s: %s; the columns are key, cost and optionally state (or state_bytes), instance, "+
+		"hash_instance and interval", name, strings.Join(parts, "; "))
+	if try := in.try("", names); len(missing) > 0 && try != "" && in.format != input.Records {
+		return text + "; " + try
+	}
 	if in.flags.Header == nil && len(missing) > 0 {
 		text += "; no header? use --header none"
 	}
@@ -150,10 +159,17 @@ func (in *Input) line(name string, p input.Problem) string {
 
 // problemText says what is wrong. Rows count from 1.
 func problemText(p input.Problem) string {
-	if p.Twin > 0 && p.TwinLine == 0 {
-		return fmt.Sprintf("is in row %d already; each key has one row", p.Twin)
+	text := p.Text()
+	switch {
+	case p.Twin > 0 && p.TwinLine == 0:
+		text = fmt.Sprintf("is in row %d already; each key has one row", p.Twin)
+	case strings.Contains(p.Detail, "a comma is no decimal point"):
+		return text + "; --decimal comma reads it"
 	}
-	return p.Text()
+	if p.Twin > 0 {
+		text += "; --duplicates sum adds them up"
+	}
+	return text
 }
 
 // named is the instance that a row names, "" when it names none.

@@ -301,6 +301,11 @@ func (b *Builder) Document() (*Document, error) {
 		Keys: b.keys, Cost: b.Cost.Take(), State: b.State.Take(),
 		Instance: b.Instance.Take(), HashInstance: b.HashInstance.Take(),
 	}
+	if b.Options.SumTwins && b.Meter.Refused() == nil {
+		if b.sumTwins(d.Stats); len(b.Problems) > 0 {
+			return nil, b.Invalid()
+		}
+	}
 	return d, b.Meter.Refused()
 }
 
@@ -320,6 +325,9 @@ const sieveBytes = 6
 // the rows.
 func (b *Builder) checkKeys() error {
 	b.settleKeys()
+	if b.Options.SumTwins {
+		return b.Invalid()
+	}
 	sieve := b.keys.Len() * sieveBytes
 	if !b.Meter.Take(sieve) {
 		return b.Meter.Refused()

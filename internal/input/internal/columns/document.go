@@ -36,6 +36,7 @@ type Options struct {
 	// list, not nil, stands for key, cost, state and instance, as many of them as
 	// the first row has cells. Nil: the first line is the header.
 	Header []string
+	Mapping
 	// RowHint is the expected number of rows, 0 when unknown. A wrong hint is
 	// harmless: memory is set aside for it only once a sixteenth of the rows
 	// have been seen.

@@ -153,3 +153,19 @@ func (b *Faults) SetColumns(names []string) ([]Field, error) {
 	b.require(b.Columns, "column ", b.WrongColumn)
 	return columns, b.Invalid()
 }
+
+// Faulty tells whether the newest row, since so many problems were known, is wrong or lacks what it
+// needs. It forgets what is wrong with it, which the mapping is given.
+func (b *Builder) Faulty(known int, r *Row) bool {
+	if len(b.Problems) == known {
+		b.lacks(b.Rows, r.Seen)
+	}
+	if len(b.Problems) == known {
+		return false
+	}
+	b.nameKey(b.Rows, r.Key)
+	b.Options.LeaveOut(b.Problems[known])
+	b.Problems = b.Problems[:known]
+	b.Ragged = true
+	return true
+}

@@ -30,11 +30,15 @@ const (
 	StatisticsRow = Key | Cost | Frequency | State | Instance | HashInstance
 	RecordRow     = Instance | HashInstance | Cost | State | Count
 	ResolutionRow = Key | From | To | HashInstance
+	EventRow      = Key | Cost | State | Interval // one of those that make up a row of statistics
 )
 
 // all are the fields of rows of a kind that must have all of them: those of f,
-// but for the interval and for the hash instance of a resolution.
+// but for the interval, for the hash instance of a resolution and for what events may lack.
 func (f Field) all() Field {
+	if f == EventRow {
+		return Key
+	}
 	if f&From != 0 {
 		f &^= HashInstance
 	}

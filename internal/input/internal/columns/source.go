@@ -34,3 +34,26 @@ func ReadAll(s Source) error {
 		}
 	}
 }
+
+// ReadEvents hands take each row of a source of events, which are not gathered.
+func ReadEvents(s Source, take func(r *Row) error) error {
+	const boundless = 1 << 62
+	b, r := s.Gathered(), Row{}
+	for {
+		s.Allow(boundless)
+		ok, err := s.Next(&r)
+		if err != nil || !ok {
+			return err
+		}
+		if r.Seen&Key == 0 {
+			b.lacks(b.Rows, r.Seen)
+		}
+		if err := b.Invalid(); err != nil {
+			return err
+		}
+		b.Rows++
+		if err := take(&r); err != nil {
+			return err
+		}
+	}
+}

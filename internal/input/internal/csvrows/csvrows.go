@@ -19,17 +19,23 @@ import (
 
 // Rows reads rows as records of RFC 4180 under a header that names the
 // columns, in any order. Lines end in LF or CRLF; a byte order mark before the
-// header and blank lines at the end are skipped. Numbers are decimal, and may
+// header and blank lines before it and at the end are skipped. Numbers are decimal, and may
 // unlike JSON's have a plus sign, leading zeros and no digit on one side of the
 // point. An empty cell means that the row lacks the field.
+//
+// Cells may as well stand between semicolons, tabs, bars or runs of spaces: the header shows
+// which, unless the mapping says it. A line of nothing but dashes under the header is skipped.
 //
 // A header with the column count, and none for the key, is that of compact
 // records: instance, hash_instance, cost, state and count, all of them. Rows of
 // either kind may name their interval in a further column, all of them the same.
 type Rows struct {
 	window.Decoder
-	columns       []columns.Field
-	text, keyText []byte // what a cell, and the record's key, is unquoted into
+	columns       []columns.Place
+	text, keyText []byte   // what a cell, and the record's key, is unquoted into
+	parts         [][]byte // of the record's key, when several columns hold it
+	delimiter     byte
+	padded        bool // spaces around cells mean nothing
 }
 
 // New reads the header of rows of the given fields; those of statistics may
@@ -43,16 +49,27 @@ func New(r io.Reader, o columns.Options, fields columns.Field) (*Rows, error) {
 		return p, err
 	}
 	p.Context = func() string { return p.Pointer(p.Rows, "") }
-	p.columns, err = p.SetColumns(names)
+	p.columns, err = p.Places(names, &o.Mapping)
+	if key := o.Columns[columns.Key.String()]; len(key) > 1 {
+		p.parts = make([][]byte, len(key))
+	}
+	if err == nil && o.Header == nil {
+		err = p.Unit(p.rule)
+	}
 	return p, err
 }
 
 // columnNames reads the header, or takes the names from the options: then it leaves
 // the first line for a row.
 func (p *Rows) columnNames() (names []string, err error) {
+	for range p.Options.Skip {
+		if err := p.Unit(p.line); err != nil {
+			return nil, err
+		}
+	}
 	given := p.Options.Header
 	if len(given) > 0 {
-		return given, nil
+		return given, p.Unit(func(i int) (int, bool) { return i, p.chooseDelimiter(i) })
 	}
 	err = p.Unit(func(i int) (next int, ok bool) {
 		names, next, ok = p.header(i)
@@ -63,6 +80,9 @@ func (p *Rows) columnNames() (names []string, err error) {
 	})
 	if err == nil && given != nil {
 		cells := len(names)
+		if len(p.Options.Columns) > 0 {
+			return numbered(cells), nil
+		}
 		names = []string{"key", "cost", "state", "instance"}
 		if cells < 2 || cells > len(names) {
 			p.Fail(p.Pos, fmt.Sprintf("%d cells without a header to name them", cells))
@@ -79,17 +99,24 @@ func (p *Rows) header(i int) (names []string, next int, ok bool) {
 	if string(b[i:i+3]) == "\uFEFF" {
 		i += 3
 	}
+	for b[i] == '\n' || b[i] == '\r' {
+		i++
+	}
 	if i >= p.End {
 		return nil, 0, p.Fail(i, "missing header")
 	}
+	if !p.chooseDelimiter(i) {
+		return nil, 0, false
+	}
+	i = p.unpad(i)
 	for {
 		text, after, ok := p.cell(i)
 		if !ok {
 			return nil, 0, false
 		}
 		names = append(names, string(text))
-		if i = after; b[i] == ',' {
-			i++
+		if i = after; b[i] == p.delimiter {
+			i = p.unpad(i + 1)
 			continue
 		}
 		i, ok = p.lineEnd(i)
@@ -99,11 +126,16 @@ func (p *Rows) header(i int) (names []string, next int, ok bool) {
 
 // Next reads the next record; false at the end.
 func (p *Rows) Next(r *columns.Row) (more bool, err error) {
-	err = p.Unit(func(i int) (next int, ok bool) {
-		next, more, ok = p.record(i, r)
-		return next, ok
-	})
-	return more, err
+	for {
+		known := len(p.Problems)
+		err = p.Unit(func(i int) (next int, ok bool) {
+			next, more, ok = p.record(i, r)
+			return next, ok
+		})
+		if p.Options.LeaveOut == nil || err != nil || !more || !p.Faulty(known, r) {
+			return more, err
+		}
+	}
 }
 
 // record reads a record, skipping blank lines; more is false at the end.
@@ -124,6 +156,7 @@ func (p *Rows) record(i int, r *columns.Row) (next int, more, ok bool) {
 		return i, false, i >= p.End && p.EOF || p.Fail(i, "blank line between records")
 	}
 	r.Reset()
+	i = p.unpad(i)
 	last := len(p.columns) - 1
 	for c, f := range p.columns {
 		if i, ok = p.field(i, f, r); !ok {
@@ -132,13 +165,16 @@ func (p *Rows) record(i int, r *columns.Row) (next int, more, ok bool) {
 		if c == last {
 			break
 		}
-		if b[i] != ',' {
+		if b[i] != p.delimiter {
 			return 0, false, p.Fail(i, fmt.Sprintf("fewer than %d cells", last+1))
 		}
-		i++
+		i = p.unpad(i + 1)
 	}
-	if b[i] == ',' {
+	if b[i] == p.delimiter {
 		return 0, false, p.Fail(i, fmt.Sprintf("more than %d cells", last+1))
+	}
+	if p.parts != nil {
+		p.joinKey(r)
 	}
 	next, ok = p.lineEnd(i)
 	return next, true, ok
@@ -160,9 +196,14 @@ func (p *Rows) lineEnd(i int) (next int, ok bool) {
 }
 
 // field reads the cell of a field.
-func (p *Rows) field(i int, f columns.Field, r *columns.Row) (next int, ok bool) {
-	switch f {
+func (p *Rows) field(i int, at columns.Place, r *columns.Row) (next int, ok bool) {
+	switch f := at.Field; f {
+	case 0:
+		_, next, ok = p.cell(i)
 	case columns.Key:
+		if p.parts != nil {
+			return p.part(i, at.Part)
+		}
 		if r.Key, next, ok = p.cell(i); len(r.Key) == 0 {
 			r.Key = nil
 		} else {
@@ -184,17 +225,20 @@ func (p *Rows) field(i int, f columns.Field, r *columns.Row) (next int, ok bool)
 	case columns.To:
 		r.To, next, ok = p.id(i, f, r)
 	case columns.Interval:
+		if p.Options.IntervalOf != nil {
+			return p.time(i, r)
+		}
 		r.Interval, next, ok = p.integer(i, f, r, columns.MaxInterval, columns.DetailInterval)
 	}
 	return next, ok
 }
 
 // ends tells whether c may stand behind a cell.
-func ends(c byte) bool { return c == ',' || c == '\n' || c == '\r' }
+func (p *Rows) ends(c byte) bool { return c == p.delimiter || c == '\n' || c == '\r' }
 
 // amount reads a cost, a frequency or a state.
 func (p *Rows) amount(i int, f columns.Field, r *columns.Row) (x float64, next int, ok bool) {
-	if x, next, ok = p.Number(i); ok && ends(p.Buf[next]) {
+	if x, next, ok = p.Number(i); ok && p.ends(p.Buf[next]) {
 		r.Seen |= f
 		if !columns.IsAmount(x) {
 			p.WrongValue(p.Rows, f.String(), p.Buf[i:next], columns.AmountDetail(x))
@@ -207,11 +251,15 @@ func (p *Rows) amount(i int, f columns.Field, r *columns.Row) (x float64, next i
 	}
 	r.Seen |= f
 	x = -1
-	if problem.IsDecimal(string(text)) {
-		x = window.ParseFloat(text)
+	number := text
+	if p.Options.DecimalComma {
+		number = bytes.Replace(text, []byte(","), []byte("."), 1)
+	}
+	if problem.IsDecimal(string(number)) {
+		x = window.ParseFloat(number)
 	}
 	if !columns.IsAmount(x) {
-		p.WrongValue(p.Rows, f.String(), text, columns.AmountDetail(x))
+		p.WrongValue(p.Rows, f.String(), text, p.amountDetail(x, text))
 	}
 	return x, next, true
 }
@@ -236,7 +284,8 @@ func (p *Rows) id(i int, f columns.Field, r *columns.Row) (v int32, next int, ok
 func (p *Rows) integer(
 	i int, f columns.Field, r *columns.Row, limit int64, detail string,
 ) (v int64, next int, ok bool) {
-	if v, next = window.Digits(p.Buf, i, limit); next > i && ends(p.Buf[next]) {
+	names := p.Options.Instances
+	if v, next = window.Digits(p.Buf, i, limit); next > i && p.ends(p.Buf[next]) && (names == nil || !names.Digits) {
 		r.Seen |= f
 		return v, next, true
 	}
@@ -245,6 +294,9 @@ func (p *Rows) integer(
 		return int64(planner.NoInstance), next, ok
 	}
 	r.Seen |= f
+	if id, known := p.named(f, text); known {
+		return int64(id), next, true
+	}
 	n, err := strconv.ParseUint(string(text), 10, 63)
 	if err != nil || int64(n) > limit {
 		p.WrongValue(p.Rows, f.String(), text, detail)
@@ -253,23 +305,24 @@ func (p *Rows) integer(
 	return int64(n), next, true
 }
 
-const commas = ',' * window.Ones
-
 // cellStops marks the lowest byte of x that may end a plain cell, or is not
-// ASCII.
-func cellStops(x uint64) uint64 {
-	return window.ZeroBytes(x^commas) | window.ZeroBytes(x^'"'*window.Ones) | ((x-' '*window.Ones)&^x|x)&window.Highs
+// ASCII. The delimiter stands in each byte of delimiters.
+func cellStops(x, delimiters uint64) uint64 {
+	return window.ZeroBytes(x^delimiters) | window.ZeroBytes(x^'"'*window.Ones) | ((x-' '*window.Ones)&^x|x)&window.Highs
 }
 
 // cell reads any cell. The text lies in the window or in p.text.
 func (p *Rows) cell(i int) (text []byte, next int, ok bool) {
 	b := p.Buf
 	if b[i] == '"' {
-		return p.quoted(i + 1)
+		if text, next, ok = p.quoted(i + 1); ok {
+			next = p.unpadEnd(next)
+		}
+		return text, next, ok
 	}
-	start, ascii := i, true
+	start, ascii, delimiters := i, true, uint64(p.delimiter)*window.Ones
 	for {
-		m := cellStops(binary.LittleEndian.Uint64(b[i:]))
+		m := cellStops(binary.LittleEndian.Uint64(b[i:]), delimiters)
 		if m == 0 {
 			i += 8
 			continue
@@ -278,9 +331,13 @@ func (p *Rows) cell(i int) (text []byte, next int, ok bool) {
 		switch c := b[i]; {
 		case i >= p.End && !p.EOF:
 			return nil, 0, p.Fail(i, "")
-		case ends(c) || i >= p.End:
+		case p.ends(c) || i >= p.End:
 			if !ascii && !utf8.Valid(b[start:i]) {
 				return nil, 0, p.Fail(start, "cell that is not UTF-8")
+			}
+			if p.padded {
+				text, i = p.trimmed(b[start:i:i], i)
+				return text, i, true
 			}
 			return b[start:i:i], i, true
 		case c == '"':
@@ -324,7 +381,7 @@ func (p *Rows) quoted(i int) (text []byte, next int, ok bool) {
 	if !utf8.Valid(text) {
 		return nil, 0, p.Fail(from, "cell that is not UTF-8")
 	}
-	if i+1 < p.End && !ends(b[i+1]) {
+	if i+1 < p.End && !p.ends(b[p.unpadEnd(i+1)]) {
 		return nil, 0, p.Fail(i+1, "text after a quoted cell")
 	}
 	return text, i + 1, true

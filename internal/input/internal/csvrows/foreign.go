@@ -1,0 +1,194 @@
+package csvrows
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"plannerd/internal/input/internal/columns"
+	"plannerd/planner"
+)
+
+// What follows reads CSV as other systems write it.
+
+// delimiters are those that a header is searched for. The first of those that stand in it most
+// often is taken.
+const delimiters = ",;\t|"
+
+// chooseDelimiter finds what stands between the cells of the line at i. It needs the whole line.
+func (p *Rows) chooseDelimiter(i int) bool {
+	if i >= p.End && !p.EOF {
+		return p.Fail(i, "")
+	}
+	n := bytes.IndexByte(p.Buf[i:p.End], '\n')
+	if n < 0 && !p.EOF {
+		return p.Fail(p.End, "")
+	}
+	if n < 0 {
+		n = p.End - i
+	}
+	p.delimiter = p.Options.Delimiter
+	if p.delimiter == 0 {
+		p.delimiter = delimiterOf(p.Buf[i:i+n], len(p.Options.Columns) > 0)
+	}
+	p.padded = p.delimiter == ' ' || p.delimiter == '|'
+	return true
+}
+
+// delimiterOf is what stands between the cells of a line: runs of spaces only where nothing else
+// does, and where one is longer than one space or all words are known or asked for.
+func delimiterOf(line []byte, mapped bool) byte {
+	counts := map[byte]int{}
+	for n, part := range bytes.Split(line, []byte(`"`)) {
+		for i := 0; n%2 == 0 && i < len(part); i++ { // what is between quotes does not count
+			counts[part[i]]++
+		}
+	}
+	most := byte(',')
+	for _, c := range []byte(delimiters) {
+		if counts[c] > counts[most] {
+			most = c
+		}
+	}
+	if counts[most] > 0 {
+		return most
+	}
+	words := bytes.Fields(line)
+	aligned := bytes.Contains(bytes.TrimSpace(line), []byte("  "))
+	known := mapped
+	for _, word := range words {
+		known = known || string(word) == columns.Key.String()
+	}
+	if len(words) > 1 && (aligned || known) {
+		return ' '
+	}
+	return ','
+}
+
+// unpad skips the spaces before a cell, where they mean nothing.
+func (p *Rows) unpad(i int) int {
+	if p.padded {
+		for p.Buf[i] == ' ' {
+			i++
+		}
+	}
+	return i
+}
+
+// unpadEnd skips the spaces behind a cell, but for one that is a delimiter: it is one if another
+// cell follows.
+func (p *Rows) unpadEnd(i int) int {
+	if !p.padded {
+		return i
+	}
+	next := p.unpad(i)
+	if p.delimiter == ' ' && next > i && p.Buf[next] != '\n' && p.Buf[next] != '\r' && next < p.End {
+		return next - 1
+	}
+	return next
+}
+
+// trimmed returns a cell that ends at i without the spaces behind it, and where the delimiter or
+// the end of the line is.
+func (p *Rows) trimmed(text []byte, i int) ([]byte, int) {
+	return bytes.TrimRight(text, " "), p.unpadEnd(i)
+}
+
+// line reads a line of any text.
+func (p *Rows) line(i int) (next int, ok bool) {
+	if n := bytes.IndexByte(p.Buf[i:p.End], '\n'); n >= 0 {
+		return i + n + 1, true
+	}
+	return p.End, p.EOF || p.Fail(p.End, "")
+}
+
+// rule reads a line of dashes, such as databases print under a header, if there is one.
+func (p *Rows) rule(i int) (next int, ok bool) {
+	switch p.Buf[i] {
+	case '-', '=', '+', '|', ' ':
+	default:
+		return i, i < p.End || p.EOF || p.Fail(i, "")
+	}
+	if next, ok = p.line(i); !ok {
+		return 0, false
+	}
+	text := string(p.Buf[i:next])
+	if strings.Trim(text, "-=+|: \t\r\n") == "" && strings.Contains(text, "--") {
+		return next, true
+	}
+	return i, true
+}
+
+// numbered are the names of columns that no header names.
+func numbered(cells int) []string {
+	names := make([]string, cells)
+	for i := range names {
+		names[i] = strconv.Itoa(i + 1)
+	}
+	return names
+}
+
+// part reads a part of the key.
+func (p *Rows) part(i, part int) (next int, ok bool) {
+	text, next, ok := p.cell(i)
+	p.parts[part] = append(p.parts[part][:0], text...)
+	return next, ok
+}
+
+// joinKey joins the parts of the key. A key all of whose parts are empty is none.
+func (p *Rows) joinKey(r *columns.Row) {
+	p.keyText = p.keyText[:0]
+	empty := true
+	for i, part := range p.parts {
+		if i > 0 {
+			p.keyText = append(p.keyText, p.Options.Separator()...)
+		}
+		p.keyText = append(p.keyText, part...)
+		empty = empty && len(part) == 0
+	}
+	if !empty {
+		r.Key = p.keyText
+		r.Seen |= columns.Key
+	}
+}
+
+// named is the instance that a name stands for.
+func (p *Rows) named(f columns.Field, text []byte) (id int32, ok bool) {
+	names := p.Options.Instances
+	if names == nil || f&(columns.Instance|columns.HashInstance) == 0 ||
+		!names.Digits && strings.Trim(string(text), "0123456789") == "" {
+		return 0, false
+	}
+	if string(text) == "-" { // which tools print for nothing
+		return planner.NoInstance, true
+	}
+	return names.ID(text)
+}
+
+// time reads what stands for an interval.
+func (p *Rows) time(i int, r *columns.Row) (next int, ok bool) {
+	text, next, ok := p.cell(i)
+	if !ok {
+		return 0, false
+	}
+	r.Seen |= columns.Interval
+	var err error
+	if r.Interval, err = p.Options.IntervalOf(text); err != nil {
+		p.WrongValue(p.Rows, columns.Interval.String(), text, err.Error())
+	}
+	return next, true
+}
+
+// amountDetail says what is wrong with the text of an amount.
+func (p *Rows) amountDetail(x float64, text []byte) string {
+	detail := columns.AmountDetail(x)
+	commas, points := bytes.Count(text, []byte(",")), bytes.Count(text, []byte("."))
+	switch {
+	case strings.Trim(string(text), "+-0123456789,. '") != "":
+	case commas == 1 && points == 0 && !p.Options.DecimalComma:
+		detail += "; a comma is no decimal point here"
+	case commas+points > 1:
+		detail += "; it must be written without separators of thousands"
+	}
+	return detail
+}
