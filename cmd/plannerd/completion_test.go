@@ -19,7 +19,8 @@ func TestComplete(t *testing.T) {
 	}{
 		{"pl", "plan"},
 		{"",
-			"serve demo plan compare backtest compact analyze reproduce resolve count convert generate migrate check backup restore token " +
+			"serve demo plan compare backtest compact analyze reproduce resolve count convert generate migrate check backup " +
+				"restore token " +
 				"healthcheck version help completion"},
 		{"analyze ", "ring pkg ranges schemes"},
 		{"analyze r", "ring ranges"},
@@ -35,7 +36,8 @@ func TestComplete(t *testing.T) {
 		{"plan --routing-table x", ":files"},
 		{"plan --instances ", ""},
 		{"completion ", "bash zsh fish"},
-		{"dance ", "serve demo plan compare backtest compact analyze reproduce resolve count convert generate migrate check backup " +
+		{"dance ", "serve demo plan compare backtest compact analyze reproduce resolve count convert generate migrate " +
+			"check backup " +
 			"restore token healthcheck version help completion"},
 		{"plan --nonsense=x", ""},
 	} {

@@ -28,7 +28,8 @@ var foreign = []struct {
 	"convert - --columns key=customer,cost=hits,instance=node", "key,cost,instance\nc 1,7,n-1\nc 2,1,\n", "",
 }, {
 	"columns aligned by spaces, a title, and a key of two columns",
-	"Shards\nindex   shard prirep docs   store node\nlogs    0     p      120    10    es-1\nlogs    1     r      9      2     es-2\n",
+	"Shards\nindex   shard prirep docs   store node\n" +
+		"logs    0     p      120    10    es-1\nlogs    1     r      9      2     es-2\n",
 	"convert - --skip 1 --columns key=index+shard,cost=docs,state=store,instance=node --key-separator :",
 	"key,cost,state,instance\nlogs:0,120,10,es-1\nlogs:1,9,2,es-2\n", "",
 }, {
@@ -71,7 +72,8 @@ var foreign = []struct {
 	`h - - [01/Mar/2026:23:59:59 +0000] "GET /a?x HTTP/1.1" 200 5` + "\n" + `h - - [01/Mar/2026:23:59:59 +0000] "GET /a HTTP/1.1" 200 -` + "\n",
 	"count - --key path --cost bytes --state bytes", "key,cost,state\n/a,5,5\n", "",
 }, {
-	"a key a line", "b\na\nb\n\n", "count - --format lines --top 1", "key,cost\nb,2\n", "the rows have 66.67 % of the cost",
+	"a key a line", "b\na\nb\n\n", "count - --format lines --top 1", "key,cost\nb,2\n",
+	"the rows have 66.67 % of the cost",
 }, {
 	"events in columns", "at;who;size\n1764150000;a;3\n1764150059999;b;4\n2025-11-26T09:41:00Z;a;5\n",
 	"count - --key who --cost size --time at --every 1m",

@@ -81,7 +81,9 @@ const (
 
 // String returns the format's usual short name.
 func (f Format) String() string {
-	return [...]string{JSON: "json", NDJSON: "ndjson", CSV: "csv", Arrow: "arrow", Parquet: "parquet", Records: "records"}[f]
+	return [...]string{
+		JSON: "json", NDJSON: "ndjson", CSV: "csv", Arrow: "arrow", Parquet: "parquet", Records: "records",
+	}[f]
 }
 
 // statisticsFields are those that rows of statistics may have.
@@ -174,11 +176,11 @@ func ReadUpTo(r io.Reader, b []byte) (n int, eof bool, err error) { return windo
 // Events hands take one event of a text after the other.
 func Events(r io.Reader, f Format, o Options, take func(r *Row) error) error {
 	s, err := open(r, f.as(o), o, columns.EventRow)
-	defer s.Close()
-	if err != nil {
-		return err
+	if err == nil {
+		err = columns.ReadEvents(s, take)
 	}
-	return columns.ReadEvents(s, take)
+	s.Close()
+	return err
 }
 
 // LookForRecords finds a list of records in the beginning of a text of JSON: its path, and what is

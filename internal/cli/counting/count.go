@@ -81,7 +81,7 @@ func (c *Count) Run(env *cli.Environment) error {
 	if err != nil {
 		return in.Wrap(err)
 	}
-	defer text.Close() //nolint:errcheck // only read from
+	defer text.Close()
 	ahead := readAhead(text)
 	defer ahead.stop()
 	buffered := bufio.NewWriterSize(env.Stdout, 64<<10)

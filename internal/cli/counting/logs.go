@@ -170,5 +170,5 @@ func parseTime(text []byte) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, errors.New("must be a time: RFC 3339, or seconds, milliseconds, microseconds or nanoseconds since 1970")
+	return time.Time{}, errors.New("must be a time: RFC 3339, or s, ms, µs or ns since 1970")
 }

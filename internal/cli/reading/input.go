@@ -70,7 +70,7 @@ func ParseDelimiter(text string) (string, error) {
 	if c := named[text]; c != "" {
 		text = c
 	}
-	if text != auto && (len(text) != 1 || !strings.Contains(",;\t| :", text)) {
+	if known := ",;\t| :"; text != auto && (len(text) != 1 || !strings.Contains(known, text)) {
 		return "", fmt.Errorf("%q: write a comma, a semicolon, a colon, tab, | or space", text)
 	}
 	return text, nil

@@ -34,19 +34,8 @@ func suggested(records string, names, optional []string) string {
 		left = slices.Delete(left, i, i+1)
 	}
 	for _, g := range guesses {
-		for _, word := range g.words {
-			i := slices.IndexFunc(left, func(name string) bool { return strings.Contains(strings.ToLower(name), word) })
-			if word == "value" && i >= 0 { // of a time and a value the value comes last
-				for j := i; j < len(left); j++ {
-					if strings.Contains(strings.ToLower(left[j]), word) {
-						i = j
-					}
-				}
-			}
-			if i >= 0 {
-				take(g.field, i)
-				break
-			}
+		if i := guessed(left, g.words); i >= 0 {
+			take(g.field, i)
 		}
 	}
 	for _, field := range []string{"key", "cost"} {
@@ -58,17 +47,35 @@ func suggested(records string, names, optional []string) string {
 	if i := slices.IndexFunc(left, func(name string) bool { return strings.EqualFold(name, "partition") }); i >= 0 {
 		key += "+" + left[i]
 	}
-	text := "key=" + key + ",cost=" + chosen["cost"]
+	pairs := []string{"key=" + key, "cost=" + chosen["cost"]}
 	for _, field := range optional {
 		if chosen[field] != "" {
-			text += "," + field + "=" + chosen[field]
+			pairs = append(pairs, field+"="+chosen[field])
 		}
 	}
-	text = "--columns " + shellWord(text)
+	text := "--columns " + shellWord(strings.Join(pairs, ","))
 	if records != "" {
 		text = "--records " + shellWord(records) + " " + text
 	}
 	return text
+}
+
+// guessed is the first of the names that has the first of the words which any has; −1 without one. Of
+// a time and a value, as Prometheus writes them, the value comes last.
+func guessed(names, words []string) int {
+	for _, word := range words {
+		has := func(name string) bool { return strings.Contains(strings.ToLower(name), word) }
+		i := slices.IndexFunc(names, has)
+		for j := i + 1; i >= 0 && word == "value" && j < len(names); j++ {
+			if has(names[j]) {
+				i = j
+			}
+		}
+		if i >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // shellWord quotes what a shell would not take for one word.
@@ -89,7 +96,8 @@ func (in *Input) try(records string, names []string) string {
 	if flags == "" || len(in.flags.Columns) > 0 || slices.ContainsFunc(names, isNumber) {
 		return ""
 	}
-	return "if they have other names, say which, such as: plannerd " + in.command + " " + shellWord(in.flags.File) + " " + flags
+	command := "plannerd " + in.command + " " + shellWord(in.flags.File) + " " + flags
+	return "if they have other names, say which, such as: " + command
 }
 
 // accessLog is what lines of access logs begin with: a host, users, a time and a request.

@@ -302,7 +302,7 @@ func (b *Builder) Document() (*Document, error) {
 		Instance: b.Instance.Take(), HashInstance: b.HashInstance.Take(),
 	}
 	if b.Options.SumTwins && b.Meter.Refused() == nil {
-		if b.sumTwins(d.Stats); len(b.Problems) > 0 {
+		if sumTwins(b, d.Stats); len(b.Problems) > 0 {
 			return nil, b.Invalid()
 		}
 	}

@@ -154,9 +154,9 @@ func (b *Faults) SetColumns(names []string) ([]Field, error) {
 	return columns, b.Invalid()
 }
 
-// Faulty tells whether the newest row, since so many problems were known, is wrong or lacks what it
-// needs. It forgets what is wrong with it, which the mapping is given.
-func (b *Builder) Faulty(known int, r *Row) bool {
+// Faulty tells whether the newest row of a builder, since so many problems were known, is wrong or
+// lacks what it needs. The builder forgets what is wrong with it, which the mapping is given.
+func Faulty(b *Builder, known int, r *Row) bool {
 	if len(b.Problems) == known {
 		b.lacks(b.Rows, r.Seen)
 	}

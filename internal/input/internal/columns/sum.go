@@ -12,7 +12,7 @@ const twinBytes = 64
 
 // sumTwins adds up the rows of each key in the place of its first row. Those that name an instance
 // must name the same one: what others have is counted for that.
-func (b *Builder) sumTwins(s *planner.Statistics) {
+func sumTwins(b *Builder, s *planner.Statistics) {
 	held := b.keys.Len()*twinBytes + b.keys.Bytes()
 	if !b.Meter.Take(held) {
 		return
@@ -30,8 +30,8 @@ func (b *Builder) sumTwins(s *planner.Statistics) {
 		}
 		addAmount(s.Cost, row, to, twin)
 		addAmount(s.State, row, to, twin)
-		b.addInstance(s.Instance, Instance, row, to, twin, key)
-		b.addInstance(s.HashInstance, HashInstance, row, to, twin, key)
+		addInstance(b, s.Instance, Instance, row, to, twin, key)
+		addInstance(b, s.HashInstance, HashInstance, row, to, twin, key)
 		if !IsAmount(s.Cost[to]) || s.State != nil && !IsAmount(s.State[to]) {
 			b.Wrong(row, "cost", "brings the sum of its key above 1e290")
 		}
@@ -58,7 +58,7 @@ func addAmount(column []float64, row, to int, twin bool) {
 }
 
 // addInstance moves the instance of a row to its key's place, where another row may have left one.
-func (b *Builder) addInstance(column []int32, field Field, row, to int, twin bool, key []byte) {
+func addInstance(b *Builder, column []int32, field Field, row, to int, twin bool, key []byte) {
 	switch {
 	case column == nil:
 	case !twin, column[to] == planner.NoInstance:

@@ -33,7 +33,7 @@ type Rows struct {
 	window.Decoder
 	columns       []columns.Place
 	text, keyText []byte   // what a cell, and the record's key, is unquoted into
-	parts         [][]byte // of the record's key, when several columns hold it
+	parts         keyParts // of the record's key, when several columns hold it
 	delimiter     byte
 	padded        bool // spaces around cells mean nothing
 }
@@ -51,7 +51,7 @@ func New(r io.Reader, o columns.Options, fields columns.Field) (*Rows, error) {
 	p.Context = func() string { return p.Pointer(p.Rows, "") }
 	p.columns, err = p.Places(names, &o.Mapping)
 	if key := o.Columns[columns.Key.String()]; len(key) > 1 {
-		p.parts = make([][]byte, len(key))
+		p.parts = make(keyParts, len(key))
 	}
 	if err == nil && o.Header == nil {
 		err = p.Unit(p.rule)
@@ -132,7 +132,7 @@ func (p *Rows) Next(r *columns.Row) (more bool, err error) {
 			next, more, ok = p.record(i, r)
 			return next, ok
 		})
-		if p.Options.LeaveOut == nil || err != nil || !more || !p.Faulty(known, r) {
+		if p.Options.LeaveOut == nil || err != nil || !more || !columns.Faulty(&p.Builder, known, r) {
 			return more, err
 		}
 	}
@@ -174,7 +174,10 @@ func (p *Rows) record(i int, r *columns.Row) (next int, more, ok bool) {
 		return 0, false, p.Fail(i, fmt.Sprintf("more than %d cells", last+1))
 	}
 	if p.parts != nil {
-		p.joinKey(r)
+		if r.Key = p.parts.join(p.keyText[:0], p.Options.Separator()); r.Key != nil {
+			p.keyText = r.Key
+			r.Seen |= columns.Key
+		}
 	}
 	next, ok = p.lineEnd(i)
 	return next, true, ok
@@ -202,7 +205,10 @@ func (p *Rows) field(i int, at columns.Place, r *columns.Row) (next int, ok bool
 		_, next, ok = p.cell(i)
 	case columns.Key:
 		if p.parts != nil {
-			return p.part(i, at.Part)
+			var text []byte
+			text, next, ok = p.cell(i)
+			p.parts[at.Part] = append(p.parts[at.Part][:0], text...)
+			return next, ok
 		}
 		if r.Key, next, ok = p.cell(i); len(r.Key) == 0 {
 			r.Key = nil
@@ -259,7 +265,7 @@ func (p *Rows) amount(i int, f columns.Field, r *columns.Row) (x float64, next i
 		x = window.ParseFloat(number)
 	}
 	if !columns.IsAmount(x) {
-		p.WrongValue(p.Rows, f.String(), text, p.amountDetail(x, text))
+		p.WrongValue(p.Rows, f.String(), text, amountDetail(x, text, p.Options.DecimalComma))
 	}
 	return x, next, true
 }
@@ -294,7 +300,7 @@ func (p *Rows) integer(
 		return int64(planner.NoInstance), next, ok
 	}
 	r.Seen |= f
-	if id, known := p.named(f, text); known {
+	if id, known := named(p.Options.Instances, f, text); known {
 		return int64(id), next, true
 	}
 	n, err := strconv.ParseUint(string(text), 10, 63)
@@ -336,8 +342,7 @@ func (p *Rows) cell(i int) (text []byte, next int, ok bool) {
 				return nil, 0, p.Fail(start, "cell that is not UTF-8")
 			}
 			if p.padded {
-				text, i = p.trimmed(b[start:i:i], i)
-				return text, i, true
+				return bytes.TrimRight(b[start:i:i], " "), p.unpadEnd(i), true
 			}
 			return b[start:i:i], i, true
 		case c == '"':

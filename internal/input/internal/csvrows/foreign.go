@@ -88,12 +88,6 @@ func (p *Rows) unpadEnd(i int) int {
 	return next
 }
 
-// trimmed returns a cell that ends at i without the spaces behind it, and where the delimiter or
-// the end of the line is.
-func (p *Rows) trimmed(text []byte, i int) ([]byte, int) {
-	return bytes.TrimRight(text, " "), p.unpadEnd(i)
-}
-
 // line reads a line of any text.
 func (p *Rows) line(i int) (next int, ok bool) {
 	if n := bytes.IndexByte(p.Buf[i:p.End], '\n'); n >= 0 {
@@ -128,33 +122,27 @@ func numbered(cells int) []string {
 	return names
 }
 
-// part reads a part of the key.
-func (p *Rows) part(i, part int) (next int, ok bool) {
-	text, next, ok := p.cell(i)
-	p.parts[part] = append(p.parts[part][:0], text...)
-	return next, ok
-}
+// keyParts are the texts of the columns that hold a key.
+type keyParts [][]byte
 
-// joinKey joins the parts of the key. A key all of whose parts are empty is none.
-func (p *Rows) joinKey(r *columns.Row) {
-	p.keyText = p.keyText[:0]
+// join appends the key to a text; nil where all parts are empty.
+func (parts keyParts) join(key []byte, separator string) []byte {
 	empty := true
-	for i, part := range p.parts {
+	for i, part := range parts {
 		if i > 0 {
-			p.keyText = append(p.keyText, p.Options.Separator()...)
+			key = append(key, separator...)
 		}
-		p.keyText = append(p.keyText, part...)
+		key = append(key, part...)
 		empty = empty && len(part) == 0
 	}
-	if !empty {
-		r.Key = p.keyText
-		r.Seen |= columns.Key
+	if empty {
+		return nil
 	}
+	return key
 }
 
 // named is the instance that a name stands for.
-func (p *Rows) named(f columns.Field, text []byte) (id int32, ok bool) {
-	names := p.Options.Instances
+func named(names *columns.Names, f columns.Field, text []byte) (id int32, ok bool) {
 	if names == nil || f&(columns.Instance|columns.HashInstance) == 0 ||
 		!names.Digits && strings.Trim(string(text), "0123456789") == "" {
 		return 0, false
@@ -180,12 +168,12 @@ func (p *Rows) time(i int, r *columns.Row) (next int, ok bool) {
 }
 
 // amountDetail says what is wrong with the text of an amount.
-func (p *Rows) amountDetail(x float64, text []byte) string {
+func amountDetail(x float64, text []byte, decimalComma bool) string {
 	detail := columns.AmountDetail(x)
 	commas, points := bytes.Count(text, []byte(",")), bytes.Count(text, []byte("."))
 	switch {
 	case strings.Trim(string(text), "+-0123456789,. '") != "":
-	case commas == 1 && points == 0 && !p.Options.DecimalComma:
+	case commas == 1 && points == 0 && !decimalComma:
 		detail += "; a comma is no decimal point here"
 	case commas+points > 1:
 		detail += "; it must be written without separators of thousands"
