@@ -32,22 +32,14 @@ type Options struct {
 	// Every is how often it is looked whether there is something to deliver; the look for what no step
 	// says comes every ten of them. Defaults to a second.
 	Every time.Duration
-	// Lease is how long a process that died keeps others from delivering. Defaults to 15 seconds.
-	Lease time.Duration
-	// Timeout bounds a delivery. Defaults to five seconds, and is at most a third of Lease.
-	Timeout time.Duration
-	// Backoff is the pause after a delivery in vain; it doubles each time, up to MostBackoff. They default
-	// to a second and five minutes.
-	Backoff, MostBackoff time.Duration
 }
 
-func (o Options) withDefaults() Options {
-	o.Patience = cmp.Or(o.Patience, 5*time.Minute)
-	o.Every, o.Lease = cmp.Or(o.Every, time.Second), cmp.Or(o.Lease, 15*time.Second)
-	o.Timeout = min(cmp.Or(o.Timeout, 5*time.Second), o.Lease/3)
-	o.Backoff, o.MostBackoff = cmp.Or(o.Backoff, time.Second), cmp.Or(o.MostBackoff, 5*time.Minute)
-	return o
-}
+const (
+	lease   = 15 * time.Second // that a process which died keeps others from delivering
+	timeout = 5 * time.Second  // of a delivery
+	// The pause after a delivery in vain doubles each time, up to the greatest.
+	firstPause, lastPause = time.Second, 5 * time.Minute
+)
 
 // Announcer delivers what is in the outbox of a store.
 type Announcer struct {
@@ -64,9 +56,8 @@ type Announcer struct {
 
 // New returns an announcer.
 func New(s store.Store, observer reading.Observer, log *slog.Logger, o Options) *Announcer {
-	return &Announcer{
-		Options: o.withDefaults(), store: s, observer: observer, log: log, process: rand.Text(),
-	}
+	o.Patience, o.Every = cmp.Or(o.Patience, 5*time.Minute), cmp.Or(o.Every, time.Second)
+	return &Announcer{Options: o, store: s, observer: observer, log: log, process: rand.Text()}
 }
 
 // Run delivers until ctx ends. Of all processes that use the store one delivers to a receiver at a time.
@@ -113,25 +104,25 @@ func (a *Announcer) serve(ctx context.Context, r Receiver, looks bool) {
 // is over.
 func (c *courier) hold(ctx context.Context) (bool, error) {
 	begin := time.Now()
-	if c.until.Sub(begin) > c.Lease*2/3 {
+	if c.until.Sub(begin) > lease*2/3 {
 		return true, nil
 	}
 	now, err := c.store.Now(ctx)
 	if err != nil {
 		return false, err
 	}
-	held, err := c.store.HoldReceiver(ctx, c.Name(), c.process, c.Lease, now)
+	held, err := c.store.HoldReceiver(ctx, c.Name(), c.process, lease, now)
 	if err != nil || !held {
 		c.until = time.Time{}
 		return false, err
 	}
-	c.until = begin.Add(c.Lease)
+	c.until = begin.Add(lease)
 	return true, nil
 }
 
 // release lets another process deliver at once.
 func (c *courier) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	if now, err := c.store.Now(ctx); err == nil && time.Now().Before(c.until) {
 		_, _ = c.store.HoldReceiver(ctx, c.Name(), c.process, 0, now) // else the lease runs out
@@ -183,7 +174,7 @@ func (c *courier) deliver(ctx context.Context, queue []store.WebhookEvent) error
 	var failed error
 	var late store.WebhookEvent
 	for _, e := range queue {
-		if ctx.Err() != nil || time.Until(c.until) < c.Timeout*3/2 {
+		if ctx.Err() != nil || time.Until(c.until) < timeout*3/2 {
 			break
 		}
 		if failed = c.send(ctx, e); failed != nil {
@@ -194,7 +185,7 @@ func (c *courier) deliver(ctx context.Context, queue []store.WebhookEvent) error
 	}
 	stopped := ctx.Err() != nil
 	// What was delivered would be so again.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	var err error
 	if len(delivered) > 0 {
@@ -207,16 +198,16 @@ func (c *courier) deliver(ctx context.Context, queue []store.WebhookEvent) error
 	if err != nil {
 		return err
 	}
-	return c.store.DelayEvent(ctx, late.Seq, now.Add(c.pause(late.Tries)))
+	return c.store.DelayEvent(ctx, late.Seq, now.Add(pause(late.Tries)))
 }
 
 // pause is how long an event waits after so many deliveries in vain and one more.
-func (c *courier) pause(tries int64) time.Duration {
-	return min(c.Backoff<<min(tries, 30), c.MostBackoff)
+func pause(tries int64) time.Duration {
+	return min(firstPause<<min(tries, 30), lastPause)
 }
 
 func (c *courier) send(ctx context.Context, e store.WebhookEvent) error {
-	limited, cancel := context.WithTimeout(ctx, c.Timeout)
+	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err := c.Send(limited, e)
 	if ctx.Err() != nil {

@@ -240,8 +240,8 @@ func TestReceiverIsDown(t *testing.T) {
 	if o := c.observer.(*observer); o.ok != 3 || o.failed != 3 {
 		t.Errorf("%d deliveries and %d in vain", o.ok, o.failed)
 	}
-	if pause := c.pause(1 << 40); pause != 5*time.Minute {
-		t.Errorf("the longest pause is %v", pause)
+	if longest := pause(1 << 40); longest != 5*time.Minute {
+		t.Errorf("the longest pause is %v", longest)
 	}
 }
 
