@@ -28,6 +28,7 @@ type history struct {
 // TestApprovers: every plan that was approved was started, superseded or given up, or somebody was told
 // that nobody came and that its time was over; and the receiver got all steps in their order.
 func TestApprovers(t *testing.T) {
+	t.Parallel()
 	seed := deep.Seed(t, 1)
 	ends := map[store.Status]int{}
 	for i := range max(2, deep.Cases(2000)/25) {
