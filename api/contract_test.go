@@ -210,6 +210,9 @@ func (e *env) exampleTarget(method, path, name string) string {
 	if strings.HasSuffix(path, "/acks") || strings.HasSuffix(path, "/stop") {
 		e.do("POST", "/v1/plans/"+p.ID+"/start", `{"executor":"e"}`).want(http.StatusOK)
 	}
+	if strings.HasSuffix(path, "/undo") {
+		e.verb(p.ID, "commit", stopped).want(http.StatusOK)
+	}
 	if path == "/v1/operators/{operator}/plans" {
 		e.report(46, 1, `{"keys":[{"key":"a","cost":1}]}`).want(http.StatusCreated)
 		e.report(47, 0, `{"keys":[{"key":"b","cost":1}]}`).want(http.StatusCreated)
@@ -266,6 +269,10 @@ func TestStoreFailures(t *testing.T) {
 		{"Input", "POST", "/v1/plans/" + p.Id + "/replay", ""},
 		{"Input", "POST", "/v1/operators/clicks/backtest", ""},
 		{"Operator", "GET", "/v1/operators/clicks/undo", ""},
+		{"Freeze", "PUT", "/v1/operators/clicks/freeze", `{"until":"2100-01-01T00:00:00Z","reason":"x"}`},
+		{"Freeze", "DELETE", "/v1/operators/clicks/freeze", ""},
+		{"Freeze", "PUT", "/v1/freeze", `{"until":"2100-01-01T00:00:00Z","reason":"x"}`},
+		{"Freeze", "DELETE", "/v1/freeze", ""},
 		{"Operator", "POST", "/v1/operators/clicks/undo", ""},
 		{"Input", "GET", "/v1/operators/clicks/advice", ""},
 		{"CommitPlan", "POST", "/v1/plans/" + p.Id + "/commit", stopped},

@@ -447,6 +447,13 @@ func (f *faults) Routers(ctx context.Context, operator string) ([]store.Router, 
 	return f.Store.Routers(ctx, operator)
 }
 
+func (f *faults) Freeze(ctx context.Context, operator string, held *store.Freeze) error {
+	if err := f.fault("Freeze"); err != nil {
+		return err
+	}
+	return f.Store.Freeze(ctx, operator, held)
+}
+
 func (f *faults) DeleteRouter(ctx context.Context, operator, router string) error {
 	if err := f.fault("DeleteRouter"); err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner/partitioner"
+	"plannerd/sdk/go/wire"
 )
 
 // operators answers what is asked about operators and their configuration.
@@ -36,6 +37,7 @@ type operatorStatus struct {
 	LastInterval       *int64          `json:"last_interval"`
 	CurrentPlan        *string         `json:"current_plan"`
 	CurrentPlanStatus  *service.Status `json:"current_plan_status"`
+	Freeze             *wire.Freeze    `json:"freeze"`
 	CreatedAt          time.Time       `json:"created_at"`
 	UpdatedAt          time.Time       `json:"updated_at"`
 }
@@ -43,7 +45,7 @@ type operatorStatus struct {
 func operatorStatusOf(op reading.Operator) operatorStatus {
 	out := operatorStatus{
 		ConfigVersion: op.ConfigVersion, TableVersion: op.TableVersion, TableConfigVersion: op.TableConfigVersion,
-		TableSize: op.TableSize, LastEpoch: op.LastEpoch, LastInterval: op.LastInterval,
+		TableSize: op.TableSize, Freeze: freezeOut(op.Freeze), LastEpoch: op.LastEpoch, LastInterval: op.LastInterval,
 		CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
 	}
 	if op.CurrentPlan != "" {

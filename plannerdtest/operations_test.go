@@ -217,6 +217,7 @@ func scenario(t *testing.T, c *client.Client) []step {
 		Strategy: new(wire.StrategyOptimal), Policy: new(wire.PolicyChoice(map[string]any{
 			"forecast": map[string]any{"method": "last"}}))}
 	keys := rows("a", "b", "c", "d", "\u00e9")
+	hold := wire.FreezeRequest{Until: time.Now().Add(time.Hour), Reason: "a sale"}
 	stream := wire.AnalysisStream{{Key: "a"}, {Key: "b", Cost: new(2.0)}, {Key: "a"}, {Key: "c"}}
 	return []step{
 		{"healthz", func() (any, error) { return result(c.Healthz(ctx)) }},
@@ -317,6 +318,10 @@ func scenario(t *testing.T, c *client.Client) []step {
 		{"route", func() (any, error) {
 			return result(c.Route(ctx, "clicks", []byte(plan.Migrations[0].Key)))
 		}},
+		{"freezeOperator", func() (any, error) { return result(c.FreezeOperator(ctx, "clicks", hold)) }},
+		{"unfreezeOperator", func() (any, error) { return nil, c.UnfreezeOperator(ctx, "clicks") }},
+		{"freezeAll", func() (any, error) { return result(c.FreezeAll(ctx, hold)) }},
+		{"unfreezeAll", func() (any, error) { return nil, c.UnfreezeAll(ctx) }},
 		{"previewUndo", func() (any, error) {
 			return result(c.PreviewUndo(ctx, "clicks", client.PreviewUndoOptions{ToVersion: new(int64(0))}))
 		}},

@@ -112,9 +112,26 @@ type Operator struct {
 	ExecutorEpoch int64
 	// LimitsChanged is that of CurrentPlan.
 	LimitsChanged bool
+	// Freeze is what holds the operator now, the longest; nil: nothing.
+	Freeze *Freeze
 	// UpdatedAt is when the configuration or the committed table last changed.
 	CreatedAt, UpdatedAt time.Time
 }
+
+// Freeze holds an operator, or all of them: until then no plan is made that is to be carried out,
+// and none is started. What is under way goes on.
+type Freeze struct {
+	Until  time.Time `json:"until"`
+	Since  time.Time `json:"since"`
+	Actor  string    `json:"actor"`
+	Reason string    `json:"reason"`
+	All    bool      `json:"all"` // operators are held
+}
+
+// FrozenError refuses what a freeze does not allow.
+type FrozenError struct{ Freeze }
+
+func (e *FrozenError) Error() string { return "frozen until " + e.Until.Format(time.RFC3339) }
 
 // KeptConfigurations is how many versions of a configuration are kept in any case.
 const KeptConfigurations = 100
@@ -497,6 +514,11 @@ type Operators interface {
 	// RecentPlans tells how operators went lately, in their order: at most so many of the
 	// newest plans in brief, and the newest and the current plan as Plans lists them.
 	RecentPlans(ctx context.Context, operators []Operator, most int) ([]Recent, error)
+	// Freeze holds an operator, or with the name "" all that there are and will be, until
+	// f.Until, in place of what held it before; nil ends that. ErrNotFound. While an operator
+	// is held, CreatePlan of other plans than those that are no_action, and StartPlan and
+	// CommitPlan of approved ones are refused with a [FrozenError].
+	Freeze(ctx context.Context, operator string, f *Freeze) error
 	// DeleteOperator removes the operator with all its history. Its version
 	// numbers are never used again. ErrNotFound.
 	DeleteOperator(ctx context.Context, name string, at time.Time, guards ...OperatorGuard) error

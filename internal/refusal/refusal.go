@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"plannerd/planner"
 	"plannerd/store"
@@ -22,6 +23,7 @@ const (
 	CompleteCoverageRequired Reason = "complete_coverage_required"
 	ConfigurationChanged     Reason = "configuration_changed"
 	Fenced                   Reason = "fenced"
+	Frozen                   Reason = "frozen"
 	HashNotKnown             Reason = "hash_not_known"
 	IdempotencyKeyReused     Reason = "idempotency_key_reused"
 	IdempotencyKeyRunning    Reason = "idempotency_key_running"
@@ -147,6 +149,10 @@ func About(err error, missing Reason, what string) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
+	var frozen *store.FrozenError
+	if errors.As(err, &frozen) {
+		return &Error{Reason: Frozen, Detail: FrozenText(frozen.Freeze), Err: err}
+	}
 	for _, r := range storeRefusals {
 		if !errors.Is(err, r.err) {
 			continue
@@ -155,6 +161,16 @@ func About(err error, missing Reason, what string) error {
 		return &Error{Reason: cmp.Or(r.reason, missing), Detail: detail, Err: err}
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// FrozenText says who holds an operator, until when and why.
+func FrozenText(f store.Freeze) string {
+	who, what := cmp.Or(f.Actor, "somebody"), "The operator is"
+	if f.All {
+		what = "All operators are"
+	}
+	return fmt.Sprintf("%s frozen until %s by %s: %s. Until then no plan is made or started; what is under way goes on.",
+		what, f.Until.UTC().Format(time.RFC3339), who, strings.TrimSuffix(f.Reason, "."))
 }
 
 // AboutStore makes a refusal of an error of the store as a whole; see [About].

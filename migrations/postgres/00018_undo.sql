@@ -16,7 +16,7 @@ INSERT INTO transitions (plan_seq, n, from_status, to_status, actor, reason, at)
         'migration', 'this version of the schema cannot hold an undo', now()
     FROM plans p WHERE p.status IN ('proposed', 'approved', 'applying', 'aborting') AND p.undo IS NOT NULL;
 UPDATE plans SET status = 'aborted' WHERE status IN ('proposed', 'approved', 'applying', 'aborting') AND undo IS NOT NULL;
-UPDATE plans SET status = 'superseded' WHERE status = 'committed' AND undo IS NOT NULL;
+UPDATE plans SET status = 'superseded', version = NULL WHERE status = 'committed' AND undo IS NOT NULL;
 DROP INDEX plans_live_interval;
 CREATE UNIQUE INDEX plans_live_interval ON plans (operator_id, epoch, interval)
     WHERE status NOT IN ('rejected', 'aborted', 'superseded', 'expired') AND NOT leaves_open;

@@ -56,6 +56,12 @@ func (s *Store) RecentPlans(ctx context.Context, operators []store.Operator, mos
 	return s.next.RecentPlans(ctx, operators, most)
 }
 
+// Freeze implements store.Store.
+func (s *Store) Freeze(ctx context.Context, operator string, f *store.Freeze) (err error) {
+	defer s.timed(ctx, "freeze")(&err)
+	return s.next.Freeze(ctx, operator, f)
+}
+
 // DeleteOperator implements store.Store.
 func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time, guards ...store.OperatorGuard) (err error) {
 	defer s.timed(ctx, "delete_operator")(&err)

@@ -186,7 +186,8 @@ func (s *Feed) Follow(
 
 // NextPlan returns the plan that an operator's engine is to carry out: the approved one, or the one
 // that is being carried out or given up, whose executor may have died. It waits that long for one; nil:
-// there is none. A plan that breaks limits which nobody has agreed to cannot be started.
+// there is none. A plan that breaks limits which nobody has agreed to, or of an operator that is frozen,
+// cannot be started.
 func (s *Feed) NextPlan(ctx context.Context, name string, wait time.Duration) (*store.Plan, error) {
 	sub, err := s.hub.subscribe(ctx, name)
 	if err != nil {
@@ -214,7 +215,8 @@ func (s *Feed) NextPlan(ctx context.Context, name string, wait time.Duration) (*
 
 func (s *Feed) toCarryOut(ctx context.Context, name string) (*store.Plan, error) {
 	op, err := s.StoredOperator(ctx, name)
-	if err != nil || op.CurrentStatus != store.StatusApproved && !op.CurrentStatus.InFlight() {
+	frozen := op.Freeze != nil && op.CurrentStatus == store.StatusApproved
+	if err != nil || frozen || op.CurrentStatus != store.StatusApproved && !op.CurrentStatus.InFlight() {
 		return nil, err
 	}
 	p, err := s.Plan(ctx, op.CurrentPlan)

@@ -12,6 +12,7 @@ const (
 	CauseUnfinished      planner.Cause = "unfinished"       // no plan was complete in time
 	CausePendingApproval planner.Cause = "pending_approval" // another plan waits for approval
 	CausePlanInFlight    planner.Cause = "plan_in_flight"   // another plan is being carried out
+	CauseFrozen          planner.Cause = "operator_frozen"  // somebody holds the operator
 	CauseSmall           planner.Cause = "statistics_too_small"
 	CauseImprobable      planner.Cause = "improbable"  // θ_max is not likely enough to be broken
 	CauseLittleGain      planner.Cause = "little_gain" // it would move too much for what it improves
@@ -27,6 +28,6 @@ const (
 // to do.
 func LeavesAll(causes []planner.Cause) bool {
 	return slices.ContainsFunc(causes, func(c planner.Cause) bool {
-		return c == CauseUnfinished || c == CausePendingApproval || c == CausePlanInFlight || c == CauseSmall
+		return c == CauseUnfinished || c == CausePendingApproval || c == CausePlanInFlight || c == CauseFrozen || c == CauseSmall
 	})
 }

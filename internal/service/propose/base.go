@@ -85,6 +85,8 @@ func (s *Proposer) computeOrWait(ctx context.Context, b *scheme.Base, st *scheme
 	switch {
 	case err != nil:
 		return out, err
+	case other == nil && b.Op.Freeze != nil:
+		out.Result, err = schemes.Named(b.Newest.Scheme).NoAction(ctx, s.Engine, b, st, figures.CauseFrozen)
 	case other == nil:
 		out.Result, err = schemes.Named(b.Newest.Scheme).Plan(ctx, s.Engine, b, st)
 	case other.Status.InFlight():

@@ -97,6 +97,7 @@ const (
 	CodeConfigurationChanged     Code = "configuration_changed"
 	CodeCrossOrigin              Code = "cross_origin"
 	CodeFenced                   Code = "fenced"
+	CodeFrozen                   Code = "frozen"
 	CodeHashNotKnown             Code = "hash_not_known"
 	CodeHostForbidden            Code = "host_forbidden"
 	CodeIdempotencyKeyReused     Code = "idempotency_key_reused"
@@ -168,6 +169,8 @@ func (e Code) Valid() bool {
 	case CodeCrossOrigin:
 		return true
 	case CodeFenced:
+		return true
+	case CodeFrozen:
 		return true
 	case CodeHashNotKnown:
 		return true
@@ -1925,6 +1928,7 @@ type CarriedReport struct {
 // | `cooldown` | too soon after the last plan that migrated keys | all |
 // | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
 // | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
+// | `operator_frozen` | somebody holds the operator or all of them, see its `freeze`; nothing was planned | all |
 // | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 // | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 // | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
@@ -2025,6 +2029,7 @@ type ClassMove = []float64
 // | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
 // | `router_awaited` | 409 | a plan that is being carried out names the router |
 // | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has accepted: approve it again, or wait for the plan of the next statistics |
+// | `frozen` | 409 | somebody holds the operator, or all of them, until a time that the detail names: nothing is started or proposed until then |
 // | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
@@ -2277,6 +2282,36 @@ type ForecastMethod struct {
 
 // ForecastMethodMethod defines model for ForecastMethod.Method.
 type ForecastMethodMethod string
+
+// Freeze What holds an operator.
+type Freeze struct {
+	// Actor Who asked for it; may be empty.
+	Actor string `json:"actor"`
+
+	// All All operators are held.
+	All bool `json:"all"`
+
+	// Reason Why.
+	Reason string `json:"reason"`
+
+	// Since When it was asked for.
+	Since time.Time `json:"since"`
+
+	// Until When it ends by itself.
+	Until time.Time `json:"until"`
+}
+
+// FreezeRequest defines model for FreezeRequest.
+type FreezeRequest struct {
+	// Actor Who asks for it.
+	Actor *Actor `json:"actor,omitempty"`
+
+	// Reason Why. It is shown wherever something is refused for it.
+	Reason TransitionReason `json:"reason"`
+
+	// Until When it ends by itself.
+	Until time.Time `json:"until"`
+}
 
 // Hash The hash function, which places every key without an entry in the routing table.
 type Hash struct {
@@ -2680,6 +2715,9 @@ type Operator struct {
 	// Entries are dropped by a plan that does something else as well, or to bring a table within its limit; until then `idle_entries` of plans counts them.
 	EntryGrace *EntryGrace `json:"entry_grace,omitempty"`
 
+	// Freeze What holds the operator now, the longest if there are two; null if nothing does.
+	Freeze *Freeze `json:"freeze"`
+
 	// Hash The hash function, which places every key without an entry in the routing table.
 	Hash *Hash `json:"hash,omitempty"`
 
@@ -2841,7 +2879,8 @@ type OperatorConfiguration struct {
 
 	// EntryGrace For how many intervals in a row a key must be absent before its entry in the routing table may be dropped. Only complete statistics of the instance where the key is routed, on the committed table, say that it is absent.
 	// Entries are dropped by a plan that does something else as well, or to bring a table within its limit; until then `idle_entries` of plans counts them.
-	EntryGrace *EntryGrace `json:"entry_grace,omitempty"`
+	EntryGrace *EntryGrace             `json:"entry_grace,omitempty"`
+	Freeze     *map[string]interface{} `json:"freeze,omitempty"`
 
 	// Hash The hash function, which places every key without an entry in the routing table.
 	Hash *Hash `json:"hash,omitempty"`
@@ -3699,6 +3738,7 @@ type Plan struct {
 	// | `cooldown` | too soon after the last plan that migrated keys | all |
 	// | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
 	// | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
+	// | `operator_frozen` | somebody holds the operator or all of them, see its `freeze`; nothing was planned | all |
 	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
@@ -4020,6 +4060,7 @@ type PlanSummary struct {
 	// | `cooldown` | too soon after the last plan that migrated keys | all |
 	// | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
 	// | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
+	// | `operator_frozen` | somebody holds the operator or all of them, see its `freeze`; nothing was planned | all |
 	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
@@ -4338,6 +4379,7 @@ type Problem struct {
 	// | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
 	// | `router_awaited` | 409 | a plan that is being carried out names the router |
 	// | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has accepted: approve it again, or wait for the plan of the next statistics |
+	// | `frozen` | 409 | somebody holds the operator, or all of them, until a time that the detail names: nothing is started or proposed until then |
 	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
@@ -6664,6 +6706,7 @@ type WhatIfResult struct {
 	// | `cooldown` | too soon after the last plan that migrated keys | all |
 	// | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
 	// | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
+	// | `operator_frozen` | somebody holds the operator or all of them, see its `freeze`; nothing was planned | all |
 	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |

@@ -77,6 +77,11 @@ func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, 
 	if err := checkReports(ctx, q, r, in); err != nil {
 		return store.Plan{}, false, err
 	}
+	if in.Status != store.StatusNoAction {
+		if err := notFrozen(ctx, q, r, by.At); err != nil {
+			return store.Plan{}, false, err
+		}
+	}
 	if err := makeWay(ctx, q, r, in, by); err != nil {
 		return store.Plan{}, false, err
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -211,7 +212,7 @@ func deleteOperator(ctx context.Context, q statements.Statements, name string, a
 	if err := guardOperator(ctx, q, row, at, guards); err != nil {
 		return err
 	}
-	if err := q.DeleteHistory(ctx, row.ID, at); err != nil {
+	if err := cmp.Or(q.DeleteHistory(ctx, row.ID, at), q.SetFreeze(ctx, name, nil)); err != nil {
 		return err
 	}
 	row.TableSize, row.Epoch, row.Interval = 0, nil, nil

@@ -152,7 +152,7 @@ func (s *Store) StartPlan(
 				return false, fmt.Errorf("%q applies it: %w", p.Executor.Name, store.ErrTransition)
 			}
 			next = p.Status
-		} else if _, err := step(p.Status, next); err != nil {
+		} else if err := startable(ctx, q, r, p, by.At); err != nil {
 			return false, err
 		}
 		if err := ready(ctx, q, r, p); err != nil {
@@ -251,6 +251,11 @@ func (s *Store) CommitPlan(
 		}
 		if p.Status == store.StatusApplying && len(p.Acked) < len(p.Awaited) {
 			return false, store.ErrAcksMissing
+		}
+		if p.Status == store.StatusApproved {
+			if err := notFrozen(ctx, q, r, to.At); err != nil {
+				return false, err
+			}
 		}
 		return true, commitNext(ctx, q, r, p, to, keep)
 	})

@@ -2,6 +2,8 @@ package statements
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"time"
 
 	"plannerd/store"
@@ -10,7 +12,9 @@ import (
 const operatorColumns = `o.name, o.config_version, c.config, o.table_version, o.table_config_version, o.table_size,
 	o.newest_epoch, o.newest_interval, o.created_at, o.updated_at,
 	coalesce(p.id, ''), coalesce(p.status, ''), coalesce(p.executor_epoch, 0), coalesce(p.limits_changed, false),
-	coalesce(v.plan_id, ''), coalesce(v.created_at, o.created_at)`
+	coalesce(v.plan_id, ''), coalesce(v.created_at, o.created_at),
+	(SELECT f.data FROM freezes f WHERE f.operator IN ('', o.name) AND f.until_at > $1
+		ORDER BY f.until_at DESC, f.operator LIMIT 1)`
 
 // operatorTables joins an operator with its current plan as of $1.
 const operatorTables = `operators o JOIN configurations c ON c.operator_id = o.id AND c.version = o.config_version
@@ -27,6 +31,7 @@ func (s operatorStatements) operatorTargets(op *store.Operator) []any {
 		&op.Name, &op.ConfigVersion, JSON{P: &op.Config, Decoded: true}, &op.TableVersion, &op.TableConfigVersion,
 		&op.TableSize, &op.LastEpoch, &op.LastInterval, s.at(&op.CreatedAt), s.at(&op.UpdatedAt), &op.CurrentPlan,
 		&op.CurrentStatus, &op.ExecutorEpoch, &op.LimitsChanged, &op.TableOrigin.Plan, s.at(&op.TableOrigin.At),
+		freezeOf{&op.Freeze},
 	}
 }
 
@@ -39,6 +44,42 @@ func (s operatorStatements) scanOperator(row Scanner) (op store.Operator, err er
 func (s operatorStatements) Operator(ctx context.Context, name string, now time.Time) (store.Operator, error) {
 	return one(ctx, s.base, s.scanOperator,
 		`SELECT `+operatorColumns+` FROM `+operatorTables+` WHERE o.name = $2 AND o.deleted_at IS NULL`, s.at(&now), name)
+}
+
+// freezeOf reads a freeze.
+type freezeOf struct{ to **store.Freeze }
+
+// Scan implements [database/sql.Scanner].
+func (f freezeOf) Scan(src any) error {
+	var text []byte
+	if err := (JSON{P: &text, Decoded: true}).Scan(src); err != nil || text == nil {
+		*f.to = nil
+		return err
+	}
+	*f.to = new(store.Freeze)
+	return json.Unmarshal(text, *f.to)
+}
+
+// Freeze returns what holds an operator now; nil: nothing.
+func (s operatorStatements) Freeze(ctx context.Context, name string, now time.Time) (f *store.Freeze, err error) {
+	err = s.QueryRow(ctx, `SELECT data FROM freezes WHERE operator IN ('', $1) AND until_at > $2
+		ORDER BY until_at DESC, operator LIMIT 1`, name, s.at(&now)).Scan(freezeOf{&f})
+	if errors.Is(notFound(err), store.ErrNotFound) {
+		return nil, nil
+	}
+	return f, err
+}
+
+// SetFreeze holds an operator, or all for the name "", in place of what held it; nil ends that.
+func (s operatorStatements) SetFreeze(ctx context.Context, name string, f *store.Freeze) error {
+	if err := s.exec(ctx, `DELETE FROM freezes WHERE operator = $1`, name); err != nil || f == nil {
+		return err
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, `INSERT INTO freezes (operator, until_at, data) VALUES ($1, $2, $3)`, name, s.at(&f.Until), JSON{P: &text})
 }
 
 // Operators lists operators by their names.

@@ -33,6 +33,7 @@ const causeWords = {
   cooldown: 'Too soon after the last plan that moved keys.',
   improbable: 'The tolerance is not likely enough to be exceeded in the next interval.',
   little_gain: 'The plan would have moved too much for what it improves.',
+  operator_frozen: 'Somebody holds the operator, so nothing was planned.',
   pending_approval: 'Another plan waited for approval, so nothing was planned.',
   plan_in_flight: 'Another plan was being carried out, so nothing was planned.',
   statistics_too_small: 'Too little was reported to act upon: a source of statistics may have failed.',

@@ -172,6 +172,23 @@ class Operations(Transport):
         """A page of the guides."""
         return self._bytes("GET", ["docs", asset], parameters)
 
+    def freeze_all(
+        self,
+        request: wire.FreezeRequest,
+        **parameters: Unpack[wire.FreezeAllParameters],
+    ) -> wire.Freeze:
+        """Freeze all operators."""
+        return self._json("PUT", ["v1", "freeze"], parameters, request)
+
+    def freeze_operator(
+        self,
+        operator: str,
+        request: wire.FreezeRequest,
+        **parameters: Unpack[wire.FreezeOperatorParameters],
+    ) -> wire.Freeze:
+        """Freeze an operator."""
+        return self._json("PUT", ["v1", "operators", operator, "freeze"], parameters, request)
+
     def get_caller(
         self,
         **parameters: Unpack[wire.GetCallerParameters],
@@ -420,6 +437,21 @@ class Operations(Transport):
     ) -> wire.Plan:
         """Make a plan that brings an earlier table back."""
         return self._json("POST", ["v1", "operators", operator, "undo"], parameters, request, keyed=True)
+
+    def unfreeze_all(
+        self,
+        **parameters: Unpack[wire.UnfreezeAllParameters],
+    ) -> None:
+        """End a freeze of all operators."""
+        self._bytes("DELETE", ["v1", "freeze"], parameters)
+
+    def unfreeze_operator(
+        self,
+        operator: str,
+        **parameters: Unpack[wire.UnfreezeOperatorParameters],
+    ) -> None:
+        """End a freeze of an operator."""
+        self._bytes("DELETE", ["v1", "operators", operator, "freeze"], parameters)
 
     def what_if(
         self,

@@ -196,7 +196,7 @@ Choices: TypeAlias = 'int'
 
 ClassMove: TypeAlias = 'list[float]'
 
-Code: TypeAlias = 'Literal["malformed", "invalid_page_token", "unauthenticated", "role_forbidden", "operator_forbidden", "host_forbidden", "cross_origin", "not_found", "operator_not_found", "plan_not_found", "version_not_found", "interval_not_found", "router_not_found", "method_not_allowed", "not_acceptable", "scheme_fixed", "table_owner_fixed", "table_version_ahead", "table_version_outdated", "complete_coverage_required", "interval_planned", "interval_outdated", "fenced", "base_changed", "idempotency_key_running", "idempotency_key_reused", "precondition_failed", "configuration_changed", "plan_in_flight", "plan_pending", "transition_not_allowed", "other_executor", "not_awaited", "acks_missing", "router_awaited", "limits_changed", "resolution_required", "resolution_not_needed", "table_not_held", "no_routing_table", "nobody_owns", "not_owner", "not_serving", "keys_not_known", "hash_not_known", "report_closed", "reports_missing", "reports_differ", "reports_changed", "purged", "too_slow", "too_large", "unsupported_media_type", "invalid", "unfinished", "over_budget", "internal", "unavailable", "storage_full", "busy"]'
+Code: TypeAlias = 'Literal["malformed", "invalid_page_token", "unauthenticated", "role_forbidden", "operator_forbidden", "host_forbidden", "cross_origin", "not_found", "operator_not_found", "plan_not_found", "version_not_found", "interval_not_found", "router_not_found", "method_not_allowed", "not_acceptable", "scheme_fixed", "table_owner_fixed", "table_version_ahead", "table_version_outdated", "complete_coverage_required", "interval_planned", "interval_outdated", "fenced", "base_changed", "idempotency_key_running", "idempotency_key_reused", "precondition_failed", "configuration_changed", "plan_in_flight", "plan_pending", "transition_not_allowed", "other_executor", "not_awaited", "acks_missing", "router_awaited", "limits_changed", "frozen", "resolution_required", "resolution_not_needed", "table_not_held", "no_routing_table", "nobody_owns", "not_owner", "not_serving", "keys_not_known", "hash_not_known", "report_closed", "reports_missing", "reports_differ", "reports_changed", "purged", "too_slow", "too_large", "unsupported_media_type", "invalid", "unfinished", "over_budget", "internal", "unavailable", "storage_full", "busy"]'
 
 class Columns(TypedDict):
     cost: NotRequired[list[float]]
@@ -300,6 +300,18 @@ class ForecastMethod(TypedDict):
     alpha: NotRequired[float]
     method: Literal["last", "ewma", "level", "seasonal"]
     period: NotRequired[int]
+
+class Freeze(TypedDict):
+    actor: str
+    all: bool
+    reason: str
+    since: str
+    until: str
+
+class FreezeRequest(TypedDict):
+    actor: NotRequired[Actor]
+    reason: TransitionReason
+    until: str
 
 class Hash(TypedDict):
     assignment: NotRequired[list[InstanceID]]
@@ -486,6 +498,7 @@ class Operator(TypedDict):
     deadline: NotRequired[Deadline]
     effort: NotRequired[Effort]
     entry_grace: NotRequired[EntryGrace]
+    freeze: Freeze | None
     hash: NotRequired[Hash]
     instances: list[Instance]
     key_overhead: NotRequired[KeyOverhead]
@@ -532,6 +545,7 @@ class OperatorConfiguration(TypedDict):
     deadline: NotRequired[Deadline]
     effort: NotRequired[Effort]
     entry_grace: NotRequired[EntryGrace]
+    freeze: NotRequired[dict[str, Any] | None]
     hash: NotRequired[Hash]
     instances: Instances
     key_overhead: NotRequired[KeyOverhead]
@@ -2305,6 +2319,12 @@ class DocsParameters(Call, total=False):
 class DocsAssetParameters(Call, total=False):
     pass
 
+class FreezeAllParameters(Call, total=False):
+    pass
+
+class FreezeOperatorParameters(Call, total=False):
+    pass
+
 class GetCallerParameters(Call, total=False):
     pass
 
@@ -2451,6 +2471,12 @@ class StopPlanParameters(Call, total=False):
 
 class UndoParameters(Call, total=False):
     idempotency_key: str
+
+class UnfreezeAllParameters(Call, total=False):
+    pass
+
+class UnfreezeOperatorParameters(Call, total=False):
+    pass
 
 class WhatIfParameters(Call, total=False):
     instances: str | float

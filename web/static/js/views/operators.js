@@ -207,7 +207,10 @@ const sizeUnit = {
 function Name({ of: o }) {
   const limit = o.table_limit ?? null
   return html`<div class="operators-name">
-    <a href=${link(['operators', o.name])}>${o.name}</a>
+    <div>
+      <a href=${link(['operators', o.name])}>${o.name}</a>
+      ${o.freeze && html`${' '}<span class="toned warn">frozen: ${o.freeze.reason}</span>`}
+    </div>
     <span class="muted">
       ${counted(o.instances.length, 'instance')} · ${o.scheme === 'table' ? strategyTitle(o.strategy ?? '') : o.scheme}
     </span>

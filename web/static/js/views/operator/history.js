@@ -109,6 +109,7 @@ const causeShort = {
   balanced: 'within limits or policy',
   improbable: 'unlikely to be exceeded',
   little_gain: 'little gain',
+  operator_frozen: 'frozen',
   pending_approval: 'another waited for approval',
   plan_in_flight: 'another was being applied',
   nothing_movable: 'nothing movable',

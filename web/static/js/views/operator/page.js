@@ -2,6 +2,7 @@
 
 import { useResource } from '../../api.js'
 import { count, counted } from '../../format.js'
+import { Freeze } from '../../freeze.js'
 import { html } from '../../html.js'
 import { Empty, loaded, tabs, Time, useTitle } from '../../parts.js'
 import { link } from '../../route.js'
@@ -55,6 +56,7 @@ export function Page({ name, tab, plans = [], render }) {
         : loaded(
             operator,
             (o) => html`
+                <${Freeze} operator=${o} reload=${operator.reload} />
                 <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} />
                 <${Facts} operator=${o} />
                 ${tabs('Operator', [

@@ -1,0 +1,27 @@
+package life
+
+import (
+	"context"
+
+	"plannerd/internal/refusal"
+	"plannerd/planner"
+	"plannerd/store"
+)
+
+// Freeze holds an operator, or all for the name "", until then; see [store.Operators].
+func (s *Life) Freeze(ctx context.Context, name string, f store.Freeze) (store.Freeze, error) {
+	var err error
+	if f.Since, err = s.Store.Now(ctx); err != nil {
+		return f, refusal.AboutStore(err)
+	}
+	if !f.Until.After(f.Since) {
+		return f, planner.Invalid("until", "must be in the future: it is "+f.Since.UTC().Format("2006-01-02T15:04:05Z")+" now")
+	}
+	f.All = name == ""
+	return f, refusal.AboutOperator(name, s.Store.Freeze(ctx, name, &f))
+}
+
+// Unfreeze ends a freeze; it is no error if there is none.
+func (s *Life) Unfreeze(ctx context.Context, name string) error {
+	return refusal.AboutOperator(name, s.Store.Freeze(ctx, name, nil))
+}

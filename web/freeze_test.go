@@ -1,0 +1,30 @@
+package web_test
+
+import (
+	"testing"
+
+	"plannerd/internal/lab/browsertest"
+)
+
+// TestFreeze: an operator is frozen and let go on its page, which says who holds it.
+func TestFreeze(t *testing.T) {
+	site := browsertest.Filled(t)
+	propose(t, site.URL, "", "held")
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Goto("/#/operators/held")
+	p.WaitText(".operator-freeze", "Freeze…")
+	p.Click(".operator-freeze button")
+	p.Fill("dialog input", "Black Friday")
+	p.Click("dialog .primary")
+	p.WaitGone("dialog")
+	p.WaitText(".operator-now", "Frozen until")
+	p.WaitText(".operator-now", "Black Friday")
+	p.Picture("freeze")
+	p.Goto("/#/")
+	p.WaitText("main", "Black Friday")
+	p.Picture("freeze-list")
+	p.Goto("/#/operators/held")
+	p.WaitText(".operator-now", "Frozen until")
+	p.Click(".operator-now button")
+	p.WaitText(".operator-freeze", "Freeze…")
+}
