@@ -506,7 +506,7 @@ func TestWhatIfValues(t *testing.T) {
 		{"theta_max", "", "[]"},
 		{"theta_max", "-1", "[] “-1” is not a number of 0 or more, or a share such as 5%."},
 		{"theta_max", "0.1..0.02 step 0.01", "[] “0.1..0.02 step 0.01” ends before it begins."},
-		{"theta_max", "0..1 step 0.001", "[] These are more than 256 values."},
+		{"theta_max", "0..0.9 step 0.001", "[] These are more than 256 values."},
 		{"table_limit", "0, None, 100", "[0,null,100]"},
 		{"table_limit", "1.5", "[] “1.5” is not a whole number of 0 or more, or none."},
 		{"compact_degree", "0, 1..64 step x4", "[0,1,4,16,64]"},
@@ -573,4 +573,17 @@ func TestWhatIfRecords(t *testing.T) {
 		`import('./dashboard/js/views/whatif/csv.js').then(({ unpack }) => unpack('AAAA'))`); damaged != nil {
 		t.Errorf("a damaged link is read as %q", *damaged)
 	}
+}
+
+// TestWhatIfInstances: how many instances more is one question about an operator's interval.
+func TestWhatIfInstances(t *testing.T) {
+	site := browsertest.Filled(t)
+	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Proposed+
+		"&strategies=optimal&theta_max=5%25&target_instances=10,12&run=1", ".whatif-table td")
+	if got := column(p, "Results", 2); !slices.Equal(got, []string{"10", "12"}) {
+		t.Errorf("instances are %v", got)
+	}
+	p.Click(".whatif-table a")
+	p.WaitText(".whatif-open", "instance count 10")
+	p.WaitText(".whatif-open .plan-headline", "Adds instance")
 }

@@ -23,8 +23,32 @@ export const mostPlans = () => known.most_trials
 /** The parameters, in the order in which they are listed. */
 export const parameters = () => known.parameters
 
+/**
+ * The number of instances, which a what-if varies as it does parameters, though no plan has it as one.
+ *
+ * @type {API['ParameterInfo'] & { grid: string }}
+ */
+const instances = {
+  name: 'target_instances',
+  grid: 'target_instances',
+  label: 'Instance count',
+  help: 'How many instances there would be: those of the lowest ids stay, new ones are added.',
+  type: 'integer',
+  range: 'a whole number from 1',
+  minimum: 1,
+  powers_of_two: false,
+  choices: [],
+  default: null,
+  schemes: ['table'],
+  strategies: [],
+  first: true,
+}
+
 /** The parameters that a what-if varies, each with its name there. */
-export const varied = () => known.parameters.flatMap((p) => (p.grid === undefined ? [] : [{ ...p, grid: p.grid }]))
+export const varied = () => [
+  ...known.parameters.flatMap((p) => (p.grid === undefined ? [] : [{ ...p, grid: p.grid }])),
+  instances,
+]
 
 /** @param {string} name */
 export const parameter = (name) => known.parameters.find((p) => p.name === name)

@@ -78,7 +78,11 @@ export function requestOf(source, grid, plans = false) {
       path: `v1/plans/${encodeURIComponent(source.plan.id)}/replay`,
       body: {
         strategies: grid.strategies,
-        parameters: Object.fromEntries(Object.entries(grid.values).filter(([, list]) => list.length > 0)),
+        parameters: Object.fromEntries(
+          Object.entries(grid.values)
+            .filter(([, list]) => list.length > 0)
+            .map(([name, list]) => [name.replace('target_', ''), list]),
+        ),
         ...(plans && { plans }),
       },
     }
@@ -104,7 +108,9 @@ export function gridOf({ strategy, parameters, migrates }, source) {
     const value = valueOf(parameters, p)
     // A goal without a limit has none, and records are compact already.
     const needless =
-      p.type === 'migration_limit' ? value === null : migrates === 'classes' && p.name.startsWith('compact/')
+      p.type === 'migration_limit' || p.name === 'target_instances'
+        ? value === null
+        : migrates === 'classes' && p.name.startsWith('compact/')
     // The deadline of an interval's plan holds where nothing is said, so none is said, too.
     return needless || (value === null && p.type === 'duration' && source.kind === 'csv') ? [] : [value]
   }
@@ -138,7 +144,12 @@ export const nameOfRequest = ({ path, query, body }, source) =>
  * @param {Asked} asked
  * @param {AbortSignal} signal
  */
-const send = ({ path, query, body, type }, signal) => request('POST', path, { query, body, type, signal })
+async function send({ path, query, body, type }, signal) {
+  /** @type {{ data: Answer }} */
+  const { data } = await request('POST', path, { query, body, type, signal })
+  for (const { parameters, target_instances } of data.results) Object.assign(parameters, { target_instances })
+  return { data }
+}
 
 /**
  * Errors in words: a row by its line and its text, a parameter by its name.
@@ -251,7 +262,6 @@ export function useRun() {
  * @param {AbortSignal} signal
  */
 export async function planOf(result, source, signal) {
-  /** @type {{ data: Answer }} */
   const { data } = await send(requestOf(source, gridOf(result, source), true), signal)
   const [found] = data.results
   return { ...found, key_encoding: data.key_encoding, input_hash: data.input_hash }

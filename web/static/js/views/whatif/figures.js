@@ -85,6 +85,7 @@ export function differences(results) {
     differ: all.filter((p) => values(p).size > 1).map((p) => p.grid),
     same: all
       .filter((p) => values(p).size <= 1 && (p.first || !values(p).has(JSON.stringify(p.default))))
+      .filter((p) => p.none !== undefined || !values(p).has('null'))
       .map((p) => p.grid),
   }
 }

@@ -144,7 +144,8 @@ function One({ result, answer, source }) {
   const plan = source.kind === 'interval' ? source.plan : null
   const waits = plan?.status === 'proposed'
   const newest = useNewest(waits ? plan.operator : null, plan)
-  const may = plan !== null && (waits ? newest : ended.includes(plan.status)) && !isPlan(result, plan)
+  const may =
+    plan !== null && (waits ? newest : ended.includes(plan.status)) && !isPlan(result, plan) && !result.target_instances
   return html`
     <header class="row title">
       <h2 class="whatif-title">${title}</h2>

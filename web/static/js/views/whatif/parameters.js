@@ -177,7 +177,7 @@ export function Parameters({ parameters: { texts, grid, problems }, plan }) {
   const all = varied().filter((p) => plan?.migrates !== 'classes' || !p.name.startsWith('compact/'))
   const more = all.filter((p) => !p.first)
   /** @param {Varied} p */
-  const usual = (p) => (own ? `as it was: ${textOf(p, valueOf(own, p))}` : textOf(p, p.default))
+  const usual = (p) => (own ? `as it was${textOf(p, valueOf(own, p)).replace(/^(?=.)/, ': ')}` : textOf(p, p.default))
   /** @param {Varied[]} list */
   const fields = (list) =>
     html`<div class="fields">
