@@ -12,10 +12,12 @@ import (
 
 // noisy has a plan wait of an operator whose loads vary by themselves: by its own figures it is within θ_max, and in
 // the next interval θ_max is missed all the same.
-func noisy(t *testing.T, server, operator string) listedPlan {
+// So many keys are heavy, and as long as limit was θ_max plans were committed.
+func noisy(t *testing.T, server, operator string, heavy int, limit string) listedPlan {
 	t.Helper()
 	url := server + "/v1/operators/" + operator
-	tell(t, http.MethodPut, url, "", object{"instances": 4, "theta_max": 5, "policy": object{"forecast": object{"method": "last"}}}, nil)
+	tell(t, http.MethodPut, url, "", object{"instances": 4, "hash": object{"function": "modulo"}, "theta_max": limit,
+		"policy": object{"forecast": object{"method": "last"}}}, nil)
 	chance := rand.New(rand.NewPCG(1, 2))
 	var p listedPlan
 	for interval := range 8 {
@@ -24,9 +26,16 @@ func noisy(t *testing.T, server, operator string) listedPlan {
 		}
 		var keys []object
 		for k := range 200 {
-			keys = append(keys, object{"key": fmt.Sprint("key ", k), "cost": 1 + chance.IntN(20), "state": 10})
+			cost := 1 + chance.IntN(20)
+			if k < heavy {
+				cost *= 6
+			}
+			keys = append(keys, object{"key": fmt.Sprint("key ", k), "cost": cost, "state": 10})
 		}
 		tell(t, http.MethodPost, url+"/plans", "", object{"interval": interval, "keys": keys}, &p)
+		if p.Status == "approved" {
+			tell(t, http.MethodPost, server+"/v1/plans/"+p.ID+"/commit", "", object{"stopped": true}, nil)
+		}
 	}
 	if p.Status != "proposed" || p.Theta.After > 0.01 || p.Forecast.With.Probability < 0.9 {
 		t.Fatalf("the plan %+v is not within θ_max and expected to miss it", p)
@@ -38,7 +47,8 @@ func noisy(t *testing.T, server, operator string) listedPlan {
 // in the banner and in the dialog.
 func TestOutlook(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
-	plan := noisy(t, server.URL, "noisy")
+	plan := noisy(t, server.URL, "noisy", 15, "500%")
+	needless := noisy(t, server.URL, "needless", 0, "2%")
 	p := browsertest.Start(t).Page(t, server.URL)
 	p.Viewport(400, 800, false)
 	p.Goto("/#/plans/" + plan.ID)
@@ -63,6 +73,11 @@ func TestOutlook(t *testing.T) {
 	if row := tableRows(p, historyCard)[0][3]; !strings.HasSuffix(row, ", above θ_max") {
 		t.Errorf("the history says %q", row)
 	}
+
+	// Where chance alone makes θ what it is without the plan, no plan is better.
+	p.Goto("/#/plans/" + needless.ID)
+	p.WaitText(".plan-headline.bad .mark", "No better than without it")
+	p.WaitText(".plan-headline .toned.bad", "the same without it")
 }
 
 // TestApprovedBy: of a plan that nobody starts it is said who approved it.

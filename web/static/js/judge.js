@@ -37,15 +37,19 @@ export function judge(theta, bound) {
 }
 
 /**
- * Of a plan: what is expected of the next interval where there is a forecast, else its own figures.
+ * Of a plan: what is expected of the next interval where there is a forecast, else its own figures. Where θ would be
+ * without it what chance makes of even loads, the noise floor is what to expect with it, too.
  *
  * @param {Judged} plan
  * @returns {Judgement}
  */
 export function outlook({ theta, parameters: { theta_max: bound }, forecast, migration }) {
-  const { without, with: after } = forecast ?? {}
+  const { without, with: after, noise_floor: floor } = forecast ?? {}
   if (!without || !after) return judge(theta, bound)
-  const expected = { before: without.median, after: after.median }
+  const noise = floor !== undefined && floor !== null && without.median <= floor.p95
+  const expected = noise
+    ? { before: floor.median, after: floor.median }
+    : { before: without.median, after: after.median }
   const within = after.probability <= seldom
   const course = courseOf(expected, roughly)
   const idle = course === 'the same' && migration?.keys > 0

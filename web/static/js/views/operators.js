@@ -34,13 +34,14 @@ const urgencyOf = (o) => (waits(o) ? 0 : (urgency[o.current_plan_status ?? ''] ?
 const thetaOf = (o) => o.recent.thetas.at(-1) ?? -1
 
 /**
- * What waiting costs: by how many doublings θ exceeds its limit without the plan. Finer differences say nothing.
+ * What waiting for a plan costs that is better than none: by how many doublings θ exceeds its limit without it.
  *
  * @param {Operator} o
  */
 function harmOf(o) {
   const plan = waits(o) && currentOf(o)
-  return plan ? Math.max(0, Math.floor(Math.log2(outlook(plan).theta.before / o.theta_max))) || 0 : 0
+  const { theta, course } = plan ? outlook(plan) : { theta: null, course: '' }
+  return theta && course === 'better' ? Math.max(0, Math.floor(Math.log2(theta.before / o.theta_max))) : 0
 }
 
 /** @param {Operator} o */
