@@ -21,7 +21,6 @@ import (
 	"io"
 
 	"plannerd/internal/input/internal/arrowrows"
-	"plannerd/internal/input/internal/columnar"
 	"plannerd/internal/input/internal/columns"
 	"plannerd/internal/input/internal/csvrows"
 	"plannerd/internal/input/internal/jsonrows"
@@ -74,8 +73,8 @@ const (
 	JSON Format = iota + 1
 	NDJSON
 	CSV
-	Arrow // an IPC stream
-	Parquet
+	Arrow   // an IPC stream
+	Parquet // which callers turn into CSV
 	Records // JSON as other systems write it: see [Mapping]
 )
 
@@ -96,32 +95,14 @@ func open(r io.Reader, f Format, o Options, fields columns.Field) (columns.Sourc
 	case CSV:
 		return csvrows.New(r, o, fields)
 	case Arrow:
-		if !o.Foreign() {
-			return arrowrows.New(r, o, fields)
-		}
-	case Parquet, Records:
-	default:
-		return jsonrows.NewLines(r, o, fields), nil
-	}
-	text, err := asCSV(r, f, o)
-	if err != nil {
-		text = failing{err}
-	}
-	o.Header, o.Skip, o.Delimiter = nil, 0, ','
-	rows, err := csvrows.New(text, o, fields)
-	rows.Line = nil // nobody sees the lines of this CSV
-	return rows, err
-}
-
-// asCSV turns what other systems write into CSV.
-func asCSV(r io.Reader, f Format, o Options) (io.Reader, error) {
-	switch f {
-	case Arrow:
-		return columnar.NewArrow(r)
+		return arrowrows.New(r, o, fields)
+	case Records:
+		o.Header, o.Skip, o.Delimiter, o.NoLines = nil, 0, ',', true
+		return csvrows.New(records.New(r, o.Mapping), o, fields)
 	case Parquet:
-		return columnar.NewParquet(r, o.WithDefaults().Limits.Bytes)
+		return csvrows.New(failing{problem.One(problem.Malformed, "", "Parquet is read from files only")}, o, fields)
 	}
-	return records.New(r, o.Mapping), nil
+	return jsonrows.NewLines(r, o, fields), nil
 }
 
 // failing is a text that cannot be read.

@@ -12,7 +12,6 @@ import (
 
 	"plannerd/internal/input/compression"
 	"plannerd/internal/input/internal/arrowrows"
-	"plannerd/internal/input/internal/columnar"
 )
 
 // Open finds out the content encoding and the format of a file and returns its
@@ -47,6 +46,9 @@ func Open(r io.Reader) (io.ReadCloser, Format, error) {
 	}{text, d}, f, nil
 }
 
+// parquetMagic is what Parquet files begin with.
+const parquetMagic = "PAR1"
+
 // byteOrderMark is that of UTF-8.
 const byteOrderMark = "\uFEFF"
 
@@ -65,7 +67,7 @@ func detect(r *bufio.Reader) (Format, error) {
 	if bytes.HasPrefix(head, arrowrows.Continuation) || bytes.HasPrefix(head, []byte(arrowrows.File)) {
 		return Arrow, nil
 	}
-	if bytes.HasPrefix(head, []byte(columnar.Magic)) {
+	if bytes.HasPrefix(head, []byte(parquetMagic)) {
 		return Parquet, nil
 	}
 	head = bytes.TrimLeft(head, " \t\r\n")

@@ -212,7 +212,11 @@ func (c *Count) rows(r io.Reader, format input.Format) error {
 			return c.interval(t), err
 		}
 	}
-	return input.Events(r, f.FormatOf(format), options, func(row *input.Row) error {
+	rows, as, err := reading.AsCSV(r, f.FormatOf(format), &options)
+	if err != nil {
+		return err
+	}
+	return input.Events(rows, as, options, func(row *input.Row) error {
 		cost := row.Cost
 		if c.Cost == "" {
 			cost = 1

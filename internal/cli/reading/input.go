@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/reading/columnar"
 	"plannerd/internal/drive"
 	"plannerd/internal/input"
 	"plannerd/planner"
@@ -187,6 +188,25 @@ var formats = map[string]input.Format{
 	"csv": input.CSV, "ndjson": input.NDJSON, "json": input.JSON, "arrow": input.Arrow, "parquet": input.Parquet,
 }
 
+// AsCSV turns Parquet, and Arrow with other names than plannerd's, into CSV; other formats stay as
+// they are. The options become those of what it returns.
+func AsCSV(r io.Reader, f input.Format, o *input.Options) (rows io.Reader, as input.Format, err error) {
+	switch {
+	case f == input.Parquet:
+		limit := o.Limits.Bytes
+		if limit == 0 {
+			limit = input.DefaultBytes
+		}
+		rows, err = columnar.NewParquet(r, limit)
+	case f == input.Arrow && o.Foreign():
+		rows, err = columnar.NewArrow(r)
+	default:
+		return r, f, nil
+	}
+	o.Header, o.Skip, o.Delimiter, o.NoLines = nil, 0, ',', true
+	return rows, input.CSV, err
+}
+
 // FormatOf is the format that --format names, else the one that was found.
 func (f *InputFlags) FormatOf(found input.Format) input.Format {
 	if named, ok := formats[f.Format]; ok {
@@ -219,7 +239,11 @@ func (in *Input) decode(raw io.Reader) error {
 	if in.flags.BadRows == "skip" {
 		options.LeaveOut = in.leaveOut
 	}
-	in.format, in.Stream = format, input.NewStream(ahead, format, options)
+	rows, as, err := AsCSV(ahead, format, &options)
+	if err != nil {
+		return err
+	}
+	in.format, in.Stream = format, input.NewStream(rows, as, options)
 	return nil
 }
 

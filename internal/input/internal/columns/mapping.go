@@ -26,6 +26,8 @@ type Mapping struct {
 	// Records is the path of the list of records in JSON, such as data.result. Empty: the text is
 	// a list of records, or has one a line.
 	Records string
+	// NoLines: the text was made of another one, so that nobody knows its lines.
+	NoLines bool
 	// SumTwins: rows of one key are added up. Else they are refused.
 	SumTwins bool
 	// LeaveOut, if set, is given what is wrong with a row, which is left out then. Else the row,

@@ -44,6 +44,9 @@ func New(r io.Reader, o columns.Options, fields columns.Field) (*Rows, error) {
 	p := new(Rows)
 	p.Start(r, o, columns.ShapeRows, fields)
 	p.Context = func() string { return "" }
+	if o.NoLines {
+		p.Line = nil
+	}
 	names, err := p.columnNames()
 	if err != nil {
 		return p, err

@@ -1,5 +1,5 @@
 // Package columnar turns Parquet files, and Arrow streams whose columns have other names than
-// plannerd's, into CSV, which package csvrows reads. It knows how values are written as text; what
+// plannerd's, into CSV, which package input reads. It knows how values are written as text; what
 // columns mean is for package columns to know.
 package columnar
 
@@ -17,11 +17,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/parquet-go/parquet-go"
 
-	"plannerd/internal/input/internal/problem"
+	"plannerd/internal/input"
 )
-
-// Magic is what Parquet files begin with.
-const Magic = "PAR1"
 
 // NewArrow returns CSV of an Arrow stream.
 func NewArrow(r io.Reader) (io.Reader, error) {
@@ -48,7 +45,7 @@ func NewParquet(r io.Reader, limit int64) (io.Reader, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading statistics: %w", err)
 	case int64(len(text)) > limit:
-		return nil, problem.One(problem.TooLarge, "", fmt.Sprintf("more than %d bytes", limit))
+		return nil, refused(input.TooLarge, fmt.Sprintf("more than %d bytes", limit))
 	}
 	f, err := parquet.OpenFile(bytes.NewReader(text), int64(len(text)))
 	if err != nil {
@@ -80,7 +77,11 @@ func NewParquet(r io.Reader, limit int64) (io.Reader, error) {
 // batchRows is how many rows of a Parquet file are turned into text at a time.
 const batchRows = 1 << 10
 
-func malformed(err error) error { return problem.One(problem.Malformed, "", err.Error()) }
+func malformed(err error) error { return refused(input.Malformed, err.Error()) }
+
+func refused(kind input.Kind, detail string) error {
+	return &input.Error{Kind: kind, Problems: []input.Problem{{Detail: detail}}}
+}
 
 // reader is CSV of batches, which write writes until it returns io.EOF.
 type reader struct {
