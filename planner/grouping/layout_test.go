@@ -303,7 +303,7 @@ var vectors = []struct {
 
 // TestVectors: the guide's candidates are those that plans are made with.
 func TestVectors(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/schemes.md")
+	guide, err := os.ReadFile("../../docs/partial-key-grouping.md")
 	if err != nil {
 		t.Fatal(err)
 	}
