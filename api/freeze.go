@@ -6,7 +6,6 @@ import (
 	"plannerd/internal/service"
 	"plannerd/internal/web/httpkit"
 	"plannerd/sdk/go/wire"
-	"plannerd/store"
 )
 
 // freezes hold operators, or all where the path names none.
@@ -19,7 +18,7 @@ func (s freezes) put(w http.ResponseWriter, c *call) error {
 	}
 	by := attributed(c.Context(), service.Transition{Actor: or(in.Actor, ""), Reason: in.Reason})
 	f, err := s.service.Freeze(c.Context(), c.param("operator"),
-		store.Freeze{Until: in.Until, Actor: by.Actor, Reason: by.Reason})
+		service.Freeze{Until: in.Until, Actor: by.Actor, Reason: by.Reason})
 	if err != nil {
 		return err
 	}
@@ -34,7 +33,7 @@ func (s freezes) delete(w http.ResponseWriter, c *call) error {
 	return nil
 }
 
-func freezeOut(f *store.Freeze) *wire.Freeze {
+func freezeOut(f *service.Freeze) *wire.Freeze {
 	if f == nil {
 		return nil
 	}

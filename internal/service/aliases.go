@@ -33,6 +33,8 @@ type (
 	Ack = store.Ack
 	// Report is the share of one instance in the statistics of an interval.
 	Report = store.Report
+	// Freeze holds an operator, or all.
+	Freeze = store.Freeze
 	// PlanFilter selects and pages through plans.
 	PlanFilter = store.PlanFilter
 	// Change is what a plan does to one entry of a routing table.
