@@ -15,7 +15,8 @@ func TestSolve(t *testing.T) {
 	p.AtMost(-7, map[int]float64{a: -4, b: -1, c: -4}) // 4a + b + 4c ≥ 7
 	p.Exactly(0, map[int]float64{c: 1})
 	got, err := p.Solve(t.Context(), 10*time.Second)
-	if err != nil || got.Status != Optimal || math.Abs(got.Objective-6) > 1e-6 || !slices.Equal(got.Values, []int64{1, 3, 0}) {
+	if err != nil || got.Status != Optimal || math.Abs(got.Objective-6) > 1e-6 ||
+		!slices.Equal(got.Values, []int64{1, 3, 0}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	p.AtMost(2, map[int]float64{b: 1})

@@ -13,21 +13,17 @@ func (s Strategy) pour(d *Division) (Planned, bool) {
 	if a == nil {
 		return Planned{Division: d}, false
 	}
-	v := d.poured(q, a.Load, true)
-	if w := d.poured(q, a.Load, false); len(w.crowded) < len(v.crowded) ||
-		len(w.crowded) == len(v.crowded) && merges(w.splits) < merges(v.splits) {
-		v = w
-	}
+	v := d.poured(q, a.Load)
 	poured := d.space.Divided(v.splits, v.crowded)
 	return Planned{poured, poured.counted(a)}, true
 }
 
 // poured divides keys over the room that is left under the loads of whole keys, as an
 // assignment of p makes them.
-func (d *Division) poured(p *assign.Problem, load []int64, packs bool) *divider {
+func (d *Division) poured(p *assign.Problem, load []int64) *divider {
 	x := d.space
 	v := newDivider(x, p, load)
-	v.packs = packs
+	v.packs = true
 	for d, load := range v.whole { // parts have what these leave
 		v.fixed[d] += load
 		v.whole[d] = 0
