@@ -461,3 +461,75 @@ func TestAnalysisParametersTakeMemory(t *testing.T) {
 		t.Errorf("%s bytes reserved", v)
 	}
 }
+
+// blocked is a client that takes nothing of its answer until it is let go.
+type blocked struct {
+	*httptest.ResponseRecorder
+	begun sync.Once
+	reads chan struct{} // closed when the answer has begun
+	let   chan struct{}
+}
+
+func (b *blocked) Write(p []byte) (int, error) {
+	b.begun.Do(func() { close(b.reads) })
+	<-b.let
+	return len(p), nil
+}
+
+// TestTablesBesideSlowReaders: eighteen readers of three addresses who take nothing of their answers
+// hold all memory for requests, and the tables that engines read are answered all the same.
+func TestTablesBesideSlowReaders(t *testing.T) {
+	e := newEnv(t, little)
+	e.operator("clicks", `{"instances":2,"hash":{"function":"modulo"},"approval":{"auto":"always"}}`)
+	var rows strings.Builder
+	rows.WriteString("key,cost,instance\n")
+	for i := range 5000 {
+		fmt.Fprintf(&rows, "%d,1,0\n", i)
+	}
+	p := e.do("POST", "/v1/operators/clicks/plans?interval=1", rows.String(), csv).want(http.StatusCreated).plan()
+	e.verb(p.Id, "commit", stopped).want(http.StatusOK)
+	let := make(chan struct{})
+	var readers sync.WaitGroup
+	for i := range 18 {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/plans/"+p.Id+"?include=migrations,routing_table", nil)
+		r.RemoteAddr = fmt.Sprintf("198.51.100.%d:1234", i%3)
+		w := &blocked{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{}), let: let}
+		ended := make(chan struct{})
+		readers.Go(func() {
+			defer close(ended)
+			e.handler.ServeHTTP(w, r)
+		})
+		select {
+		case <-w.reads: // it holds what it reads
+		case <-ended: // there was no more memory
+		}
+	}
+	e.do("GET", "/v1/plans/"+p.Id+"?include=migrations,routing_table", "").fails(http.StatusTooManyRequests, "over_budget", "")
+	const table = "/v1/operators/clicks/routing-table"
+	for range 50 {
+		e.do("GET", table, "").want(http.StatusOK)
+		e.do("GET", table+"?since=0", "").want(http.StatusOK)
+		e.do("GET", table+"?since=0&wait=1s", "").want(http.StatusOK)
+	}
+	// Slow readers of the table share its text, however many they are.
+	for range 18 {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, table, nil)
+		w := &blocked{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{}), let: let}
+		ended := make(chan struct{})
+		readers.Go(func() {
+			defer close(ended)
+			e.handler.ServeHTTP(w, r)
+		})
+		select {
+		case <-w.reads:
+		case <-ended:
+			t.Fatalf("a reader of the table got %d", w.Code)
+		}
+	}
+	e.do("GET", table, "").want(http.StatusOK)
+	close(let)
+	readers.Wait()
+	if v := e.metric("plannerd_memory_reserved_bytes"); v != "0" {
+		t.Errorf("%s bytes reserved", v)
+	}
+}

@@ -119,20 +119,22 @@ func (s tables) get(w http.ResponseWriter, c *call) error {
 	case q.wait > 0:
 		return s.follow(w, c, q)
 	}
-	if c.Header.Get("If-None-Match") != "" && q.Version == feed.NotAsked {
-		now, err := s.service.TableState(c.Context(), q.TableQuery)
+	if q.Version != feed.NotAsked {
+		view, err := s.service.Table(c.Context(), q.TableQuery, c.memory)
 		if err != nil {
 			return err
 		}
-		if !q.hasChanges(c.Request)(now) {
-			return q.unchanged(w, c, now)
-		}
+		return q.write(w, c, view, writeOnce)
 	}
-	view, err := s.service.Table(c.Context(), q.TableQuery, c.memory)
+	now, err := s.service.TableState(c.Context(), q.TableQuery)
 	if err != nil {
 		return err
 	}
-	return q.write(w, c, view, writeOnce)
+	if c.Header.Get("If-None-Match") != "" && !q.hasChanges(c.Request)(now) {
+		return q.unchanged(w, c, now)
+	}
+	return s.service.Current(c.Context(), q.TableQuery, now,
+		func(view *feed.TableView) error { return q.write(w, c, view, q.writeShared) })
 }
 
 // follow answers as soon as there are changes.
@@ -141,7 +143,7 @@ func (s tables) follow(w http.ResponseWriter, c *call, q tableRequest) error {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(q.wait + s.limits.Pace.WriteTimeout))
 	ctx, done := s.access.whileKnown(c.Request)
 	defer done()
-	now, answered, err := s.service.Follow(ctx, q.TableQuery, q.wait, c.memory, q.hasChanges(c.Request),
+	now, answered, err := s.service.Follow(ctx, q.TableQuery, q.wait, q.hasChanges(c.Request),
 		func(view *feed.TableView) error { return q.write(w, c, view, q.writeShared) })
 	switch {
 	case answered:
@@ -215,7 +217,7 @@ func (q tableRequest) writeShared(
 	text, err := v.Text(q.keys.base64, func() ([]byte, error) {
 		var text bytes.Buffer
 		out := bufio.NewWriter(&text)
-		err := errors.Join(encode(out), out.Flush())
+		err := errors.Join(encode(out), out.WriteByte('\n'), out.Flush())
 		return text.Bytes(), err
 	})
 	if err != nil {

@@ -472,13 +472,13 @@ func TestFollow(t *testing.T) {
 	p := e.propose("clicks", skewed(1))
 	q := feed.TableQuery{Operator: "clicks", Version: feed.NotAsked, Since: 0}
 	changed := func(s feed.TableState) bool { return s.Version != 0 || s.Pending != "" }
-	state, answered, err := e.Follow(e.Context(), q, time.Millisecond, e.lease(), changed, nil)
+	state, answered, err := e.Follow(e.Context(), q, time.Millisecond, changed, nil)
 	if err != nil || answered || state.Version != 0 {
 		t.Fatalf("%+v %t %v", state, answered, err)
 	}
 	seen := make(chan string, 2)
 	follow := func() {
-		_, answered, err := e.Follow(e.Context(), q, time.Minute, e.lease(), changed, func(v *feed.TableView) error {
+		_, answered, err := e.Follow(e.Context(), q, time.Minute, changed, func(v *feed.TableView) error {
 			seen <- text(t, v.Parts...)
 			return nil
 		})
@@ -499,7 +499,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%s was seen, want %s", got, want)
 		}
 	}
-	_, _, err = e.Follow(e.Context(), feed.TableQuery{Operator: "none"}, time.Second, e.lease(), changed, nil)
+	_, _, err = e.Follow(e.Context(), feed.TableQuery{Operator: "none"}, time.Second, changed, nil)
 	e.refused(err, refusal.OperatorNotFound)
 }
 

@@ -62,8 +62,8 @@ func StartPooler(ctx context.Context, mode, database string) (_ *Pooler, err err
 	}
 	text := fmt.Sprintf("[databases]\n* = host=%s port=%d user=%s password=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"+
 		"listen_port = %d\nunix_socket_dir =\nauth_type = any\npool_mode = %s\ndefault_pool_size = %d\n"+
-		"max_client_conn = 200\nserver_login_retry = 1\n", server.Host, server.Port, server.User, server.Password, port, mode,
-		sessions)
+		"max_client_conn = 200\nserver_login_retry = 1\nserver_connect_timeout = 3\nserver_idle_timeout = 5\n",
+		server.Host, server.Port, server.User, server.Password, port, mode, sessions)
 	if os.Geteuid() == 0 {
 		text += "user = postgres\n" // it refuses to run as root
 	}

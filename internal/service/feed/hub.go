@@ -2,12 +2,10 @@ package feed
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"plannerd/internal/refusal"
-	"plannerd/internal/web/admission"
 	"plannerd/store"
 )
 
@@ -44,22 +42,6 @@ type topic struct {
 	subscribers int
 	generation  uint64        // counts events
 	changed     chan struct{} // closed by the next event
-	views       map[viewKey]*view
-}
-
-// viewKey is what a view is of. One of a generation was begun after its event.
-type viewKey struct {
-	TableQuery
-	generation uint64
-}
-
-// view is an answer that requests share, and the memory that it takes.
-type view struct {
-	done   chan struct{}
-	answer *TableView
-	err    error
-	memory *admission.Lease
-	users  int
 }
 
 func newHub(watch func(context.Context) (<-chan store.Event, error), most int) *hub {
@@ -84,7 +66,7 @@ func (h *hub) subscribe(ctx context.Context, operator string) (*subscription, er
 	h.waiting++
 	t := h.topics[operator]
 	if t == nil {
-		t = &topic{changed: make(chan struct{}), views: map[viewKey]*view{}}
+		t = &topic{changed: make(chan struct{})}
 		h.topics[operator] = t
 	}
 	t.subscribers++
@@ -216,69 +198,4 @@ func (s *subscription) mark() (changed <-chan struct{}, generation uint64) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	return s.topic.changed, s.topic.generation
-}
-
-// view returns what make comes to after the event of that number: one of those
-// who want it makes it, all others wait. The function it returns lets go of it.
-func (s *subscription) view(
-	ctx context.Context, key viewKey, memory *admission.Budget,
-	make func(context.Context, *admission.Lease) (*TableView, error),
-) (*TableView, func(), error) {
-	v, first := s.join(key)
-	kept := false
-	defer func() { // though it panics
-		if !kept {
-			s.part(key, v)
-		}
-	}()
-	if first {
-		detached := context.WithoutCancel(ctx) // others wait for it, too
-		v.memory = memory.Lease(detached)
-		v.make(detached, make)
-	}
-	select {
-	case <-v.done:
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	if v.err != nil {
-		return nil, nil, v.err
-	}
-	kept = true
-	return v.answer, func() { s.part(key, v) }, nil
-}
-
-func (v *view) make(ctx context.Context, make func(context.Context, *admission.Lease) (*TableView, error)) {
-	defer close(v.done)
-	v.err = errNotMade
-	v.answer, v.err = make(ctx, v.memory)
-}
-
-// errNotMade is what others see of a view whose maker panicked.
-var errNotMade = errors.New("reading the routing table for several requests failed")
-
-func (s *subscription) join(key viewKey) (v *view, first bool) {
-	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
-	v = s.topic.views[key]
-	if first = v == nil; first {
-		v = &view{done: make(chan struct{})}
-		s.topic.views[key] = v
-	}
-	v.users++
-	return v, first
-}
-
-// part lets go of a view. The last one to do so gives its memory back.
-func (s *subscription) part(key viewKey, v *view) {
-	s.hub.mu.Lock()
-	v.users--
-	last := v.users == 0
-	if last {
-		delete(s.topic.views, key)
-	}
-	s.hub.mu.Unlock()
-	if last {
-		v.memory.Release()
-	}
 }

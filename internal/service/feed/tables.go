@@ -152,7 +152,7 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed, pinned *ope
 // than wait, and hands it to answer, which must not keep it. If it has not changed the
 // state is returned, and answered is false.
 func (s *Feed) Follow(
-	ctx context.Context, q TableQuery, wait time.Duration, memory *admission.Lease,
+	ctx context.Context, q TableQuery, wait time.Duration,
 	hasChanged func(TableState) bool, answer func(*TableView) error,
 ) (state TableState, answered bool, err error) {
 	sub, err := s.hub.subscribe(ctx, q.Operator)
@@ -161,8 +161,8 @@ func (s *Feed) Follow(
 	}
 	defer sub.leave()
 	changed, generation := sub.mark()
-	key := viewKey{q, generation}
-	if state, answered, err = s.answerState(ctx, sub, key, memory, hasChanged, answer); answered || err != nil {
+	key := viewKey{TableQuery: q, generation: generation}
+	if state, answered, err = s.answerState(ctx, key, hasChanged, answer); answered || err != nil {
 		return state, answered, err
 	}
 	late := time.NewTimer(wait)
@@ -173,12 +173,12 @@ func (s *Feed) Follow(
 		case <-ctx.Done():
 			return state, false, ctx.Err()
 		case <-late.C: // an event may have been lost
-			return s.answerState(ctx, sub, key, memory, hasChanged, answer)
+			return s.answerState(ctx, key, hasChanged, answer)
 		case <-s.draining:
 			return state, false, nil
 		}
 		changed, key.generation = sub.mark()
-		if answered, err := s.answerChange(ctx, sub, key, hasChanged, answer); answered || err != nil {
+		if answered, err := s.answerChange(ctx, key, hasChanged, answer); answered || err != nil {
 			return state, answered, err
 		}
 	}
@@ -229,32 +229,34 @@ func (s *Feed) toCarryOut(ctx context.Context, name string) (*store.Plan, error)
 // answerState answers if the table has changed by now. Many come at once, as after a
 // commit, so that what others read will do if it is as new.
 func (s *Feed) answerState(
-	ctx context.Context, sub *subscription, key viewKey, memory *admission.Lease, hasChanged func(TableState) bool,
+	ctx context.Context, key viewKey, hasChanged func(TableState) bool,
 	answer func(*TableView) error,
 ) (state TableState, answered bool, err error) {
 	if state, err = s.TableState(ctx, key.TableQuery); err != nil || !hasChanged(state) {
 		return state, false, err
 	}
 	asNew := func(other TableState) bool { return other == state }
-	if answered, err = s.answerChange(ctx, sub, key, asNew, answer); answered || err != nil {
+	if answered, err = s.answerChange(ctx, key, asNew, answer); answered || err != nil {
 		return state, answered, err
 	}
-	v, err := s.Table(ctx, key.TableQuery, memory)
-	if err != nil {
-		return state, false, err
-	}
-	return state, true, answer(v)
+	return state, true, s.Current(ctx, key.TableQuery, state, answer)
+}
+
+// Current hands the committed table, as it was when it was in that state or later, to answer, which
+// must not keep it. What several ask for at once is read once.
+func (s *Feed) Current(ctx context.Context, q TableQuery, state TableState, answer func(*TableView) error) error {
+	_, err := s.answerChange(ctx, viewKey{TableQuery: q, state: state}, func(TableState) bool { return true }, answer)
+	return err
 }
 
 // answerChange answers if there is a change after an event. What all that want the same
 // see is read once.
 func (s *Feed) answerChange(
-	ctx context.Context, sub *subscription, key viewKey, hasChanged func(TableState) bool, answer func(*TableView) error,
+	ctx context.Context, key viewKey, hasChanged func(TableState) bool, answer func(*TableView) error,
 ) (answered bool, err error) {
-	v, release, err := sub.view(ctx, key, s.memory,
-		func(ctx context.Context, memory *admission.Lease) (*TableView, error) {
-			return s.Table(ctx, key.TableQuery, memory)
-		})
+	v, release, err := s.views.get(ctx, key, func(ctx context.Context) (*TableView, *admission.Lease, error) {
+		return s.readShared(ctx, key.TableQuery)
+	})
 	if err != nil {
 		return false, err
 	}
@@ -263,6 +265,20 @@ func (s *Feed) answerChange(
 		return false, nil
 	}
 	return true, answer(v)
+}
+
+// readShared reads a table for all who ask for it: into memory that is for that alone, so that no
+// other request keeps it out, or, where that is not enough, as any other request.
+func (s *Feed) readShared(ctx context.Context, q TableQuery) (*TableView, *admission.Lease, error) {
+	memory := s.shared.Lease(admission.WithCaller(ctx, ""))
+	v, err := s.Table(ctx, q, memory)
+	var exceeded *admission.ExceededError
+	if errors.Is(err, admission.ErrFull) || errors.As(err, &exceeded) {
+		memory.Release()
+		memory = s.memory.Lease(ctx)
+		v, err = s.Table(ctx, q, memory)
+	}
+	return v, memory, err
 }
 
 // Route says where the committed table of an operator puts a key. Of an instance that is
@@ -326,14 +342,22 @@ func (s *Feed) answers(ctx context.Context, op store.Operator, r scheme.Route, n
 type Feed struct {
 	*reading.Reader
 	hub      *hub
+	views    views
+	shared   *admission.Budget // of tables alone
 	memory   *admission.Budget
 	draining <-chan struct{}
 }
 
+// sharedPart: tables that requests share have this part of the memory of requests, besides that.
+const sharedPart = 16
+
 // New returns a feed on which so many calls of Follow may wait. Draining, when it is closed,
 // ends them; it may be nil.
 func New(r *reading.Reader, waiting int, memory *admission.Budget, draining <-chan struct{}) *Feed {
-	return &Feed{Reader: r, hub: newHub(r.Store.Watch, waiting), memory: memory, draining: draining}
+	return &Feed{
+		Reader: r, hub: newHub(r.Store.Watch, waiting), views: views{all: map[viewKey]*view{}},
+		shared: admission.NewBudget(memory.Usage().Budget/sharedPart, 0), memory: memory, draining: draining,
+	}
 }
 
 // Waiting is how many calls of Follow wait.

@@ -45,8 +45,8 @@ func New(from store.Store, room int64, builds int, observer Observer) *Reader {
 	return &Reader{
 		Store:      from,
 		Placements: newPlacementCache(min(maxPlacementBytes, room/4), builds, build),
-		Tables:     newCache[tableKey](int(min(maxTableBytes, room/16)), (*planner.RoutingTable).Bytes),
-		Moves:      newCache[string](int(min(maxMovesBytes, room/16)), listing.MoveIndex.Bytes),
+		Tables:     newCache[tableKey](int(min(maxTableBytes, room/32)), (*planner.RoutingTable).Bytes),
+		Moves:      newCache[string](int(min(maxMovesBytes, room/32)), listing.MoveIndex.Bytes),
 	}
 }
 
