@@ -533,3 +533,38 @@ func TestTablesBesideSlowReaders(t *testing.T) {
 		t.Errorf("%s bytes reserved", v)
 	}
 }
+
+// TestSmallPlansBesideOthers: while some requests hold all memory for large ones, and others as much
+// as they get of what is for small ones, no plan of a few keys is refused.
+func TestSmallPlansBesideOthers(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) { c.Limits.Memory, c.Limits.MemoryWait = 96*mib, 20*time.Millisecond })
+	defer e.hold()()
+	e.operator("others", `{"instances":2,"hash":{"function":"modulo"}}`)
+	rows := "key,cost\na,1\n" + strings.Repeat("\n", 1<<17)
+	var others, small sync.WaitGroup
+	defer others.Wait()
+	for i := range 24 {
+		reader, writer := io.Pipe()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/operators/others/plans?interval=1", reader)
+		r.RemoteAddr = fmt.Sprintf("198.51.100.%d:1234", 10+i)
+		r.Header.Set("Content-Type", "text/csv")
+		r.ContentLength = int64(mib/2 - i*15<<10)
+		others.Go(func() {
+			e.handler.ServeHTTP(httptest.NewRecorder(), r)
+			_ = reader.Close()
+		})
+		_, _ = io.WriteString(writer, rows) // it fails where there is no more memory
+		defer writer.Close()
+	}
+	for i := range 8 {
+		name := fmt.Sprint("small-", i)
+		e.operator(name, `{"instances":2,"hash":{"function":"modulo"}}`)
+		small.Go(func() {
+			for interval := range 25 {
+				e.do("POST", fmt.Sprintf("/v1/operators/%s/plans?interval=%d", name, interval), "key,cost\na,1\nb,2\n", csv).
+					want(http.StatusCreated)
+			}
+		})
+	}
+	small.Wait()
+}

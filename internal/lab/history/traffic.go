@@ -96,6 +96,7 @@ func (x *run) perform(ctx context.Context, o *operator, client int, r *rand.Rand
 		x.cluster.kills.count()
 		x.cluster.restarts.count()
 		x.cluster.swallows.count()
+		x.cluster.freezes.count()
 	}
 	return &a, nil
 }

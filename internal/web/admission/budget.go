@@ -10,7 +10,8 @@
 //   - A share of the budget is for small leases alone, with a queue of its own, and
 //     another one for the beginnings of those that cannot tell how large they will
 //     be: else these would fill the first one, on their way to more. Both take of the
-//     rest what nobody else wants.
+//     rest what nobody else wants. A quarter of the share for small leases is for the least of
+//     them, which wait longer, too: a small plan is over soon, so that waiting helps.
 //   - One caller has half of what is for large leases at most, and of what is for open
 //     ones, but that the oldest of its leases goes on beyond: else many slow bodies of one
 //     keep everybody out. Small ones that find no room elsewhere go on to three quarters.
@@ -39,6 +40,11 @@ const (
 	// tell how large it will be, before it is a large one.
 	smallBytes = 16 << 20
 	openBytes  = 2 << 20
+	// leastBytes is the most that the least of small leases hold, where the share for small ones is
+	// leastPart times that, and patience how many times longer than others they wait.
+	leastBytes = 1 << 20
+	leastPart  = 16
+	patience   = 100
 	// smallShare is the part of the budget that is for small leases, and that for
 	// open ones.
 	smallShare = 16
@@ -78,6 +84,7 @@ type pool struct {
 	size, used int64
 	viewed     int64 // of used, by those who only look
 	most       int64 // of one lease
+	least      int64 // bytes of a lease that a quarter of it is for; 0: it is for all
 	shared     bool  // no caller has more than half of it
 	holders    map[*Lease]bool
 	callers    map[string]*holding
@@ -119,10 +126,12 @@ type Usage struct {
 // long.
 func NewBudget(bytes int64, wait time.Duration) *Budget {
 	share := bytes / smallShare
-	return &Budget{
-		wait: wait, large: newPool(bytes-2*share, bytes, true), small: newPool(share, smallBytes, false),
+	b := &Budget{
+		wait: wait, large: newPool(bytes-2*share, bytes, true), small: newPool(share, min(smallBytes, share/4*3), false),
 		open: newPool(share, openBytes, true),
 	}
+	b.small.least = min(leastBytes, share/leastPart)
+	return b
 }
 
 func newPool(size, most int64, shared bool) pool {
@@ -199,7 +208,11 @@ func (b *Budget) await(ctx context.Context, p *pool, w *waiter) error {
 		return w.err
 	default:
 	}
-	timer := time.NewTimer(b.wait)
+	wait := b.wait
+	if w.lease.with(p, w.more) <= p.least {
+		wait *= patience
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	err := ErrFull
 	select {
@@ -312,9 +325,20 @@ func (p *pool) leave(l *Lease) {
 	}
 }
 
-// allows tells whether a lease may have more, as far as its caller's share goes, and that of those
-// who only look. Where nobody said whose it is there is no share of the caller.
+// with is how much a lease holds of a pool with so many bytes more.
+func (l *Lease) with(p *pool, more int64) int64 {
+	if l.pool == p {
+		return l.held + more
+	}
+	return more
+}
+
+// allows tells whether a lease may have more, as far as its caller's share goes, and those of the
+// least leases and of those who only look. Where nobody said whose it is there is no share of the caller.
 func (p *pool) allows(l *Lease, more int64) bool {
+	if l.with(p, more) > p.least && p.least > 0 && p.used+more > p.size/4*3 {
+		return false
+	}
 	if l.views {
 		others := p.viewed
 		if l.pool == p {
@@ -328,10 +352,7 @@ func (p *pool) allows(l *Lease, more int64) bool {
 	if !p.shared || h == nil || l.caller == "" || l.born <= h.oldest {
 		return true
 	}
-	bytes, share := more, p.size/2
-	if l.pool == p {
-		bytes += l.held
-	}
+	bytes, share := l.with(p, more), p.size/2
 	if bytes <= min(smallBytes, p.size/smallShare) {
 		share += p.size / 4
 	}

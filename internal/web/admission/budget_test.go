@@ -220,7 +220,7 @@ func TestOpen(t *testing.T) {
 		grown := make(chan error, 1)
 		go func() { grown <- open.Reserve(mib) }()
 		synctest.Wait()
-		lease(t, b, mib).Release()
+		lease(t, b, mib/2).Release()
 		b.stands(t, 15*mib, 1)
 		full.Release()
 		must(t, <-grown)
@@ -282,6 +282,40 @@ func TestStorm(t *testing.T) {
 	})
 }
 
+// TestLeast: a part of what is for small leases is for the least of them, which wait longer than
+// others before they are refused.
+func TestLeast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(256*mib, 100*time.Millisecond)
+		large := lease(t, b, b.Most())
+		var small []*Lease
+		for range 3 {
+			small = append(small, lease(t, b, 4*mib))
+		}
+		begin := time.Now()
+		if err := b.Lease(t.Context()).Reserve(4 * mib); !errors.Is(err, ErrFull) || time.Since(begin) != b.wait {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		for range 4 {
+			small = append(small, lease(t, b, mib))
+		}
+		time.AfterFunc(5*time.Second, small[3].Release)
+		begin = time.Now()
+		late := lease(t, b, mib)
+		if waited := time.Since(begin); waited != 5*time.Second {
+			t.Errorf("waited for %v", waited)
+		}
+		begin = time.Now()
+		if err := b.Lease(t.Context()).Reserve(mib); !errors.Is(err, ErrFull) || time.Since(begin) != patience*b.wait {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		for _, l := range append(small, late, large) {
+			l.Release()
+		}
+		b.stands(t, 0, 0)
+	})
+}
+
 // TestSmallTakeWhatIsLeft: small leases share what large ones leave, and take no more of
 // it than they need.
 func TestSmallTakeWhatIsLeft(t *testing.T) {
@@ -295,7 +329,7 @@ func TestSmallTakeWhatIsLeft(t *testing.T) {
 		l.Release()
 	}
 	full := lease(t, b, b.Most())
-	for range 4 {
+	for range 3 {
 		all = append(all, lease(t, b, mib/4))
 	}
 	if err := b.Lease(t.Context()).Reserve(mib / 4); !errors.Is(err, ErrFull) {
@@ -336,13 +370,13 @@ func TestCallersShare(t *testing.T) {
 		must(t, third.Reserve(500*mib))
 		must(t, second.Reserve(500*mib))
 		b.stands(t, 1300*mib, 0)
-		// What is for small leases has no shares: here 100 MiB.
+		// What is for small leases has no shares: here 100 MiB, of which the least have a quarter.
 		var few []*Lease
-		for range 6 {
+		for range 4 {
 			few = append(few, of("one"))
 			must(t, few[len(few)-1].Reserve(16*mib))
 		}
-		if b.small.used != 96*mib {
+		if b.small.used != 64*mib {
 			t.Errorf("%d bytes of small leases", b.small.used)
 		}
 		// The next one finds room among the large ones, though its caller has more than half
@@ -350,7 +384,7 @@ func TestCallersShare(t *testing.T) {
 		third.Release()
 		must(t, second.Reserve(150*mib))
 		few = append(few, of("one"))
-		must(t, few[6].Reserve(16*mib))
+		must(t, few[4].Reserve(16*mib))
 		if b.large.used != (750+200+16)*mib {
 			t.Errorf("%d bytes of large leases", b.large.used)
 		}

@@ -70,9 +70,13 @@ func (l *Lease) Expect(bytes int64) error {
 func (l *Lease) Reserve(bytes int64) error {
 	need := l.used + bytes
 	if need > l.held {
-		// Twice as much, or a whole step, unless that makes a small lease a large one, or is
-		// more than there is.
-		ask := min(max(need, l.held+min(step, l.held)), l.budget.poolOf(l, need).most)
+		// Twice as much, or a whole step, unless that makes a small lease a large one, or one of
+		// the least a larger one, or is more than there is.
+		p := l.budget.poolOf(l, need)
+		ask := min(max(need, l.held+min(step, l.held)), p.most)
+		if need <= p.least {
+			ask = min(ask, p.least)
+		}
 		if err := l.budget.grow(l.ctx, l, max(need, ask)); err != nil {
 			return err
 		}
