@@ -106,12 +106,14 @@ func (st *statisticsRequest) checkInstances(in propose.WhatIf) {
 	if used[planner.NoInstance] || n < 2 || n == len(all) || len(used) != n {
 		return
 	}
-	now, then, target := "operator.instances "+strconv.Itoa(n), "parameters.instances "+strconv.Itoa(len(all)), "parameters.instances"
+	target := "parameters.instances"
+	now, then := "operator.instances "+strconv.Itoa(n), target+" "+strconv.Itoa(len(all))
 	if st.query {
 		now, then, target = fmt.Sprintf("instances=%d", n), fmt.Sprintf("target_instances=%d", len(all)), "target_instances"
 	}
-	st.refuse("operator/instances", fmt.Sprintf("is %d, and the rows are on %d: to plan for %d instances in place of %d ask "+
-		"%s and %s; if the others are there and have no key, say %s beside %[1]d", len(all), n, len(all), n, now, then, target))
+	st.refuse("operator/instances", fmt.Sprintf("is %d, and the rows are on %d: to plan for %d instances in place of %d "+
+		"ask %s and %s; if the others are there and have no key, say %s beside %[1]d",
+		len(all), n, len(all), n, now, then, target))
 }
 
 // checkTargets refuses numbers of instances for which nothing can be planned.

@@ -235,7 +235,8 @@ func TestLive(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d plans committed, %d aborted; %d deaths, %d requests lost or repeated", committed, aborted, s.dead.Load(), s.lost.Load())
+	t.Logf("%d plans committed, %d aborted; %d deaths, %d requests lost or repeated", committed, aborted, s.dead.Load(),
+		s.lost.Load())
 	if aborted == 0 || s.dead.Load() < 2 || s.lost.Load() < 50 {
 		t.Error("the test has tried too little")
 	}
@@ -261,7 +262,10 @@ func TestLiveInOneProcess(t *testing.T) {
 	var nodes [2]*live.Node
 	for i, d := range disks {
 		e := &counter{counts: map[string]int{}, disk: d, wrong: t.Errorf}
-		if nodes[i], err = live.Open(live.Config{API: api, Operator: "counts", Instance: int32(i), Engine: e, Exchange: &local}); err != nil {
+		nodes[i], err = live.Open(live.Config{
+			API: api, Operator: "counts", Instance: int32(i), Engine: e, Exchange: &local,
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		local.Put(nodes[i])
@@ -303,13 +307,13 @@ func (s *service) plan(ctx context.Context, keys int) (committed, aborted int) {
 			client.Statistics{Rows: client.Rows(rows)})
 		if err != nil {
 			s.Error(err)
-			return
+			return committed, aborted
 		}
 		for begin := time.Now(); p.Status == wire.PlanStatusApproved || p.Status == wire.PlanStatusApplying ||
 			p.Status == wire.PlanStatusAborting; {
 			if time.Since(begin) > time.Minute {
 				s.Errorf("plan %s is %s for a minute", p.Id, p.Status)
-				return
+				return committed, aborted
 			}
 			if interval%4 == 0 && p.Status == wire.PlanStatusApplying {
 				_, _ = s.api.AbortPlan(ctx, p.Id, wire.AbortRequest{ExecutorEpoch: p.ExecutorEpoch}) // it may have ended
@@ -317,7 +321,7 @@ func (s *service) plan(ctx context.Context, keys int) (committed, aborted int) {
 			time.Sleep(5 * time.Millisecond)
 			if p, err = s.api.GetPlan(ctx, p.Id, client.GetPlanOptions{}); err != nil {
 				s.Error(err)
-				return
+				return committed, aborted
 			}
 		}
 		switch p.Status {

@@ -143,7 +143,8 @@ func (r *Replay) finish(b *scheme.Base, o *scheme.Result) {
 // Try plans all that is to be tried in place of the plan; see [Proposer.WhatIf].
 func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results []*scheme.Result, front []bool,
 	err error) {
-	in := WhatIf{Statistics: r.Statistics, Configuration: r.Configuration(), Trials: trials, Lists: lists, Memory: r.memory}
+	in := WhatIf{Statistics: r.Statistics, Configuration: r.Configuration(), Trials: trials, Lists: lists,
+		Memory: r.memory}
 	var base *scheme.Base // of the trials that are planned now
 	prepare := func(instances int) (in *scheme.Input, err error) {
 		if base, err = r.scaledTo(ctx, instances); err != nil {
