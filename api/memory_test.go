@@ -488,10 +488,11 @@ func TestTablesBesideSlowReaders(t *testing.T) {
 	}
 	p := e.do("POST", "/v1/operators/clicks/plans?interval=1", rows.String(), csv).want(http.StatusCreated).plan()
 	e.verb(p.Id, "commit", stopped).want(http.StatusOK)
+	lists := "/v1/plans/" + p.Id + "?include=migrations,routing_table"
 	let := make(chan struct{})
 	var readers sync.WaitGroup
 	for i := range 18 {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/plans/"+p.Id+"?include=migrations,routing_table", nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, lists, nil)
 		r.RemoteAddr = fmt.Sprintf("198.51.100.%d:1234", i%3)
 		w := &blocked{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{}), let: let}
 		ended := make(chan struct{})
@@ -504,7 +505,7 @@ func TestTablesBesideSlowReaders(t *testing.T) {
 		case <-ended: // there was no more memory
 		}
 	}
-	e.do("GET", "/v1/plans/"+p.Id+"?include=migrations,routing_table", "").fails(http.StatusTooManyRequests, "over_budget", "")
+	e.do("GET", lists, "").fails(http.StatusTooManyRequests, "over_budget", "")
 	const table = "/v1/operators/clicks/routing-table"
 	for range 50 {
 		e.do("GET", table, "").want(http.StatusOK)
