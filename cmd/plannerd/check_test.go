@@ -81,7 +81,8 @@ func TestCheckRest(t *testing.T) {
 	at := []string{"--database-url", "sqlite:" + path}
 	s := serve(t, at...)
 	s.call(t, "PUT", "/v1/operators/clicks", `{"instances": 2}`, http.StatusCreated)
-	s.call(t, "PUT", "/v1/operators/clicks/intervals/7/reports/1", `{"keys": [{"key": "a", "cost": 1}]}`, http.StatusCreated)
+	s.call(t, "PUT", "/v1/operators/clicks/intervals/7/reports/1", `{"keys": [{"key": "a", "cost": 1}]}`,
+		http.StatusCreated)
 	s.call(t, "PUT", "/v1/operators/clicks/routers/r1", `{"lease": "60s"}`, http.StatusCreated)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/operators/clicks/plans",
 		strings.NewReader(`{"interval": 1, "keys": [{"key": "a", "cost": 1}]}`))

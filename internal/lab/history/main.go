@@ -12,7 +12,13 @@
 // replica. After an unknown outcome they send the same again. Meanwhile replicas are
 // killed by SIGKILL and started again, PostgreSQL is restarted, half of the times as
 // after a crash, and the network between a replica and PostgreSQL swallows packets for a
-// while, or forgets connections. The clocks of the replicas are ten minutes apart.
+// while, or forgets connections. Replicas are stopped by SIGSTOP for a while. The clocks of the replicas
+// are ten minutes apart, and two of three have PgBouncer before PostgreSQL, one in each mode.
+//
+// In every other round PostgreSQL fails over to a standby that is behind, or a backup is restored. What
+// is lost then cannot be linearizable: there it is looked at that what is stored is sound, that nothing
+// is answered with a 5xx but 503, and, as in all rounds, that routers which follow the tables through
+// all this end at the newest one.
 //
 // Every operation is recorded with the times of its call and its answer. When
 // the clients of a round have stopped, porcupine looks, for each operator, for an
