@@ -29,9 +29,10 @@ export function Freeze({ operator: { name, freeze }, reload }) {
   const end = async () => {
     if (await send()) reload()
   }
+  const open = () => ask(true)
   if (!freeze)
     return html`
-      ${may && html`<p class="row operator-freeze"><button type="button" onClick=${() => ask(true)}>Freeze…</button></p>`}
+      ${may && html`<p class="row operator-freeze"><button type="button" onClick=${open}>Freeze…</button></p>`}
       ${asking && html`<${Ask} name=${name} named=${caller?.access} reload=${reload} onClose=${() => ask(false)} />`}
     `
   return html`<div class="row operator-now waits" role="status">

@@ -53,7 +53,14 @@ export function outlook({ theta, parameters: { theta_max: bound }, forecast, mig
   const within = after.probability <= seldom
   const course = courseOf(expected, roughly)
   const idle = course === 'the same' && migration?.keys > 0
-  const tone = within ? (course === 'worse' || idle ? 'warn' : 'good') : course === 'better' ? 'warn' : 'bad'
+  const needed = migration?.forced?.keys > 0
+  const tone = within
+    ? !needed && (course === 'worse' || idle)
+      ? 'warn'
+      : 'good'
+    : needed || course === 'better'
+      ? 'warn'
+      : 'bad'
   return { theta: expected, bound, text: roughly, missed: after.probability, within, course, tone }
 }
 
@@ -143,8 +150,9 @@ export function thetaWords({ theta, bound, text, missed, within, course }) {
  *
  * @param {Judgement} of
  * @param {boolean} moves
+ * @param {boolean} needed where keys have to move, whatever comes of it
  */
-export function verdictWords({ within, course, missed }, moves) {
+export function verdictWords({ within, course, missed }, moves, needed) {
   const expected = within
     ? 'is expected to hold'
     : missed !== null && missed <= 0.5
@@ -152,6 +160,7 @@ export function verdictWords({ within, course, missed }, moves) {
       : 'will be missed'
   const limit = `the limit ${missed !== null ? expected : within ? 'holds' : 'does not hold'}`
   if (!moves) return `Moves nothing: ${limit}`
+  if (needed) return `Needed, as instances or their hash changed${within ? ': ' : ', but '}${limit}`
   if (course === 'better') return `Better than without it${within ? ': ' : ', but '}${limit}`
   return course === 'worse' ? `Worse than without it: ${limit}` : `No better than without it: ${limit}, with it or not`
 }

@@ -163,6 +163,6 @@ function proof(plan) {
       note: `no plan has less ${what}`,
       tone: outlook(plan).tone === 'good' && plan.table_within_limit ? 'good' : undefined,
     }
-  if (proven.gap === null) return { value: 'No bound', note: 'see the verdict' }
+  if (proven.gap === null) return { value: 'No bound', note: 'see the proof' }
   return { value: `Gap ${percent(proven.gap)}`, note: `at most so much more ${what} than needed` }
 }

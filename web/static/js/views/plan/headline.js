@@ -87,9 +87,10 @@ export function Headline({ plan }) {
   /** @type {Watched<API['Operator']>} */
   const operator = useResource(asks ? `v1/operators/${encodeURIComponent(plan.operator ?? '')}` : null)
   const judged = outlook(plan)
+  const forced = plan.migration.forced?.keys ?? 0
   const floor = plan.forecast?.noise_floor?.median ?? 0
   return html`<div class="plan-headline ${judged.tone}">
-    <p class="plan-first mark ${judged.tone}">${verdictWords(judged, !movesNothing(plan))}.</p>
+    <p class="plan-first mark ${judged.tone}">${verdictWords(judged, !movesNothing(plan), forced > 0)}.</p>
     <p><${Outcome} plan=${plan} approval=${operator.data?.approval} before=${rescaling(plan)} /></p>
     ${
       judged.missed !== null &&
