@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func TestFreeze(t *testing.T) {
 			t.Errorf("%+v is yielded", next.Plan)
 		}
 		for _, id := range started.Awaits {
-			e.verb(began.ID, "acks", `{"instances":[`+string(rune('0'+id))+`]}`).want(http.StatusOK)
+			e.verb(began.ID, "acks", `{"instances":[`+fmt.Sprint(id)+`]}`).want(http.StatusOK)
 		}
 		e.do("POST", undo, "").fails(http.StatusConflict, "frozen", "")
 		e.do("DELETE", path, "").want(http.StatusNoContent)
@@ -81,7 +82,8 @@ func TestFreeze(t *testing.T) {
 	e.do("PUT", one, hold).want(http.StatusOK) // and an operator that is created anew is free
 	e.do("DELETE", "/v1/operators/clicks", "").want(http.StatusNoContent)
 	e.operator("clicks", betaTwo)
-	if p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).life(); p.Status == "no_action" {
+	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).life()
+	if p.Status == "no_action" {
 		t.Error(p.Causes)
 	}
 }

@@ -256,13 +256,14 @@ func TestStoredInput(t *testing.T) {
 	const request = `{"operator":"clicks","interval":1,"schemes":["hash"]}`
 	var rows strings.Builder
 	rows.WriteString("key,cost\n")
-	for i := range 40_000 {
+	for i := range 100_000 {
 		fmt.Fprintf(&rows, "%d,1\n", i)
 	}
 	ample := newEnv(t)
 	ample.operator("clicks", `{"instances":2}`)
 	ample.do("POST", "/v1/operators/clicks/plans?interval=1", rows.String(), csv).want(http.StatusCreated)
-	ample.do("POST", "/v1/operators/clicks/plans?interval=2", rows.String(), csv).want(http.StatusCreated)
+	big := ample.do("POST", "/v1/operators/clicks/plans?interval=2", rows.String(), csv).want(http.StatusCreated).life()
+	ample.verb(big.ID, "commit", stopped).want(http.StatusOK)
 	ample.do("POST", pkg, request).want(http.StatusOK)
 	e := newEnv(t, little, func(c *api.Config) { c.Store = ample.store })
 	release := e.hold()
@@ -271,6 +272,7 @@ func TestStoredInput(t *testing.T) {
 	release()
 	ample.do("GET", "/v1/operators/clicks/advice", "").want(http.StatusOK)
 	e.do("GET", "/v1/operators/clicks/advice", "").fails(http.StatusRequestEntityTooLarge, "too_large", "")
+	e.do("GET", "/v1/operators/clicks/undo", "").fails(http.StatusRequestEntityTooLarge, "too_large", "")
 }
 
 // TestAllBodies: every operation that takes many rows, or any body, may be refused
@@ -295,10 +297,15 @@ func TestAllBodies(t *testing.T) {
 	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "stop", "abort", "replay"} {
 		slow["POST /v1/plans/"+id+"/"+verb] = ""
 	}
-	slow["POST /v1/operators/stored/backtest"] = ""
+	for _, more := range []string{"POST /v1/operators/stored/backtest", "POST /v1/operators/stored/undo",
+		"PUT /v1/operators/stored/freeze", "PUT /v1/freeze"} {
+		slow[more] = ""
+	}
+	e.verb(stored.Id, "commit", stopped).want(http.StatusOK)
 	release := e.hold()
 	e.do("POST", "/v1/plans/"+stored.Id+"/replay", "").fails(http.StatusTooManyRequests, "over_budget", "")
 	e.do("GET", "/v1/what-if?operator=stored", "").fails(http.StatusTooManyRequests, "over_budget", "")
+	e.do("GET", "/v1/operators/stored/undo", "").fails(http.StatusTooManyRequests, "over_budget", "")
 	e.do("POST", "/v1/operators/stored/backtest", "").fails(http.StatusTooManyRequests, "over_budget", "")
 	for target, body := range bulk {
 		method, path, _ := strings.Cut(target, " ")

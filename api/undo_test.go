@@ -46,7 +46,8 @@ func TestUndo(t *testing.T) {
 	e.do("GET", undo, "").fails(http.StatusUnprocessableEntity, "invalid", "?to_version")
 	plan := func(n int, keys string) life {
 		t.Helper()
-		p := e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(`{"interval":%d,%s}`, n, keys)).want(http.StatusCreated).life()
+		p := e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(`{"interval":%d,%s}`, n, keys)).
+			want(http.StatusCreated).life()
 		e.verb(p.ID, "commit", stopped).want(http.StatusOK)
 		return p
 	}
@@ -64,7 +65,8 @@ func TestUndo(t *testing.T) {
 	e.do("POST", undo, `{"actor":"ada","reason":"slow"}`).want(http.StatusCreated).into(&made)
 	if preview.ToVersion != 1 || preview.BaseVersion != 2 || preview.Interval != 2 || preview.Migration.Keys == 0 ||
 		made.Migration != preview.Migration || made.Undo == nil || made.Undo.ToVersion != 1 || made.Undo.LeftKeys != 0 ||
-		made.Certificate != nil || slices.Contains(made.Causes, "balanced") || made.Interval != 2 || made.Status != "approved" {
+		made.Certificate != nil ||
+		slices.Contains(made.Causes, "balanced") || made.Interval != 2 || made.Status != "approved" {
 		t.Errorf("%+v of %v, causes %v\nafter the preview %+v", made.Undo, made.Migration, made.Causes, preview)
 	}
 	if again := e.do("POST", undo, `{"to_version":1}`).want(http.StatusOK).life(); again.ID != made.ID {

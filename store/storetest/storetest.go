@@ -33,7 +33,8 @@ type Open func(t testing.TB, options ...store.Option) Store
 // empty database without any schema and returns what opens it.
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
-		operatorCases, planCases, freezeCases, lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases,
+		operatorCases, planCases, freezeCases,
+		lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases,
 		routerCases, batchCases, retentionCases, webhookCases,
 		idempotencyCases, concurrencyCases, damageCases, schemaCases,
 	} {

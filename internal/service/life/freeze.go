@@ -2,6 +2,7 @@ package life
 
 import (
 	"context"
+	"time"
 
 	"plannerd/internal/refusal"
 	"plannerd/planner"
@@ -15,10 +16,11 @@ func (s *Life) Freeze(ctx context.Context, name string, f store.Freeze) (store.F
 		return f, refusal.AboutStore(err)
 	}
 	if !f.Until.After(f.Since) {
-		return f, planner.Invalid("until", "must be in the future: it is "+f.Since.UTC().Format("2006-01-02T15:04:05Z")+" now")
+		return f, planner.Invalid("until", "must be in the future: it is "+f.Since.UTC().Format(time.RFC3339)+" now")
 	}
 	f.All = name == ""
-	return f, refusal.AboutOperator(name, s.Store.Freeze(ctx, name, &f))
+	err = s.Store.Freeze(ctx, name, &f)
+	return f, refusal.AboutOperator(name, err)
 }
 
 // Unfreeze ends a freeze; it is no error if there is none.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -155,10 +156,7 @@ func (s *Proposer) findPlan(ctx context.Context, b *scheme.Base, st *scheme.Stat
 			return nil, refusal.AboutOperator(name, err)
 		}
 		planned := errors.Is(refused, store.ErrIntervalPlanned)
-		for _, p := range earlier {
-			if p.Epoch != epoch || p.Undo != nil {
-				continue
-			}
+		for _, p := range slices.DeleteFunc(earlier, func(p store.Plan) bool { return p.Epoch != epoch || p.Undo != nil }) {
 			if p.Fingerprint != st.Identity(hash, b.Op.ConfigVersion, p.BaseVersion) || planned && p.Status.Ended() {
 				if planned && !p.Status.Ended() {
 					return nil, intervalPlanned(p, refused)

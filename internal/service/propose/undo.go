@@ -56,7 +56,8 @@ func (s *Proposer) Undo(ctx context.Context, name string, version *int64, memory
 	if err != nil {
 		return nil, refusal.AboutVersion(name, *version, err)
 	}
-	if err := memory.Reserve(int64(len(stored.Entries)) * (reading.EntryBytes + reading.PlanRowBytes)); err != nil {
+	rows := int64(len(stored.Entries)) * (reading.EntryBytes + reading.PlanRowBytes)
+	if err := memory.Settle(memory.Used() + u.statistics.PlanBytes() + rows); err != nil {
 		return nil, err
 	}
 	then, err := reading.PlannerTable(stored.Entries)

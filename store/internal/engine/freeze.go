@@ -29,7 +29,8 @@ func (s *Store) Freeze(ctx context.Context, operator string, f *store.Freeze) er
 }
 
 // startable tells whether a plan may be started, as far as its status and freezes say.
-func startable(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow, at time.Time) error {
+func startable(ctx context.Context, q statements.Statements, r statements.Row, p statements.PlanRow,
+	at time.Time) error {
 	if _, err := step(p.Status, store.StatusApplying); err != nil {
 		return err
 	}

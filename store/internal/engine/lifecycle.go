@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,17 +78,10 @@ func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, 
 	if err := checkReports(ctx, q, r, in); err != nil {
 		return store.Plan{}, false, err
 	}
-	if in.Status != store.StatusNoAction {
-		if err := notFrozen(ctx, q, r, by.At); err != nil {
-			return store.Plan{}, false, err
-		}
-	}
 	if err := makeWay(ctx, q, r, in, by); err != nil {
 		return store.Plan{}, false, err
 	}
-	if in.Undo == nil || r.Epoch == nil {
-		r.Epoch, r.Interval = &in.Epoch, &in.Interval
-	}
+	beginInterval(&r, &in.Plan)
 	p, err := insert(ctx, q, r.ID, in, diff, by)
 	if err != nil {
 		return store.Plan{}, false, err
@@ -118,6 +112,13 @@ func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, 
 	}
 	p, err = whole(ctx, q, in.ID)
 	return p.Plan, true, err
+}
+
+// beginInterval notes that the interval of a plan is the newest.
+func beginInterval(r *statements.Row, p *store.Plan) {
+	if p.Undo == nil || r.Epoch == nil {
+		r.Epoch, r.Interval = &p.Epoch, &p.Interval
+	}
 }
 
 // insert writes a plan with its long parts. One that is to be committed is
@@ -214,7 +215,7 @@ func makeWay(ctx context.Context, q statements.Statements, r statements.Row, in 
 		return nil
 	}
 	if !idle {
-		if err := noneInFlight(ctx, q, r, 0); err != nil {
+		if err := cmp.Or(notFrozen(ctx, q, r, by.At), noneInFlight(ctx, q, r, 0)); err != nil {
 			return err
 		}
 	}

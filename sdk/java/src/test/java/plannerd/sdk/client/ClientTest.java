@@ -167,8 +167,8 @@ class ClientTest {
       assertEquals("p", client.undo("o", version).id());
     }
     assertEquals("/v1/operators/o/undo", seen.get(0).target);
-    assertEquals("{}", seen.get(0).body);
-    assertEquals("{\"to_version\":3}", seen.get(1).body);
+    assertEquals("{}", seen.get(0).body.toString());
+    assertEquals("{\"to_version\":3}", seen.get(1).body.toString());
   }
 
   @Test
