@@ -26,7 +26,7 @@ func TestGrafana(t *testing.T) {
 	}
 	labels := map[string][]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(plannerd_\\w+)` \\|([^|]*)\\|").
-		FindAllStringSubmatch(readRoot(t, "docs", "operations.md"), -1) {
+		FindAllStringSubmatch(readRoot(t, "docs", "monitoring.md"), -1) {
 		labels[row[1]] = append(names("`(\\w+)`", row[2]), "job", "instance", "le")
 	}
 	served := names(`(?m)^# TYPE (plannerd_\w+) `, string(newEnv(t).do("GET", "/metrics", "").want(http.StatusOK).body))

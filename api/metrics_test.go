@@ -113,7 +113,7 @@ func TestMetricsDocumented(t *testing.T) {
 
 	text := string(e.do("GET", "/metrics", "").want(http.StatusOK).body)
 	exist := names(`(?m)^# TYPE (plannerd_\w+) `, text)
-	documented := names("(?m)^\\| `(plannerd_\\w+)` \\|", readRoot(t, "docs", "operations.md"))
+	documented := names("(?m)^\\| `(plannerd_\\w+)` \\|", readRoot(t, "docs", "monitoring.md"))
 	if diff := cmp.Diff(exist, documented); diff != "" {
 		t.Errorf("metrics (-there +documented):\n%s", diff)
 	}
