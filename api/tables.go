@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -134,7 +135,7 @@ func (s tables) get(w http.ResponseWriter, c *call) error {
 		return q.unchanged(w, c, now)
 	}
 	return s.service.Current(c.Context(), q.TableQuery, now,
-		func(view *feed.TableView) error { return q.write(w, c, view, q.writeShared) })
+		func(view *feed.TableView) error { return q.write(w, c, view, q.writeShort) })
 }
 
 // follow answers as soon as there are changes.
@@ -210,12 +211,34 @@ func writeOnce(w http.ResponseWriter, c *call, _ *feed.TableView, encode func(*b
 	return httpkit.WriteStream(w, c.Request, http.StatusOK, mediaJSON, encode)
 }
 
+// shortText is the length up to which a text is written before it is sent, so that those who read
+// the table at the same time share it. Of longer ones each answer is written while it is sent.
+const shortText = 2 << 20
+
+// writeShort sends a short text that those who share the view share, and a long one as it is written.
+func (q tableRequest) writeShort(
+	w http.ResponseWriter, c *call, v *feed.TableView, encode func(*bufio.Writer) error,
+) error {
+	err := q.writeText(w, v, encode, shortText)
+	if errors.Is(err, errLongText) {
+		return writeOnce(w, c, v, encode)
+	}
+	return err
+}
+
 // writeShared sends what was written once for all who share the view.
 func (q tableRequest) writeShared(
 	w http.ResponseWriter, _ *call, v *feed.TableView, encode func(*bufio.Writer) error,
 ) error {
+	return q.writeText(w, v, encode, math.MaxInt)
+}
+
+// writeText sends a text of at most so many bytes, which was written once.
+func (q tableRequest) writeText(
+	w http.ResponseWriter, v *feed.TableView, encode func(*bufio.Writer) error, most int,
+) error {
 	text, err := v.Text(q.keys.base64, func() ([]byte, error) {
-		var text bytes.Buffer
+		text := limitedText{most: most}
 		out := bufio.NewWriter(&text)
 		err := errors.Join(encode(out), out.WriteByte('\n'), out.Flush())
 		return text.Bytes(), err
@@ -225,6 +248,22 @@ func (q tableRequest) writeShared(
 	}
 	httpkit.WriteText(w, http.StatusOK, mediaJSON, text)
 	return nil
+}
+
+var errLongText = errors.New("the text is too long to be shared")
+
+// limitedText is a text that does not grow beyond a length.
+type limitedText struct {
+	bytes.Buffer
+	most int
+}
+
+// Write adds to the text.
+func (t *limitedText) Write(b []byte) (int, error) {
+	if t.Len()+len(b) > t.most {
+		return 0, errLongText
+	}
+	return t.Buffer.Write(b)
 }
 
 // write answers with what there is to say about a table.

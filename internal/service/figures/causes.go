@@ -28,6 +28,7 @@ const (
 // to do.
 func LeavesAll(causes []planner.Cause) bool {
 	return slices.ContainsFunc(causes, func(c planner.Cause) bool {
-		return c == CauseUnfinished || c == CausePendingApproval || c == CausePlanInFlight || c == CauseFrozen || c == CauseSmall
+		return c == CauseUnfinished || c == CausePendingApproval || c == CausePlanInFlight || c == CauseFrozen ||
+			c == CauseSmall
 	})
 }
