@@ -42,7 +42,7 @@ type AnalysisSeed = uint64
 // AnalysisText A stream, one key a line. Lines end in LF or CRLF. Keys are taken as they are, or with `key_encoding=base64` are in base64.
 type AnalysisText = string
 
-// AnalysisThetaMax The tolerance θ_max.
+// AnalysisThetaMax The tolerance θ_max, as `theta_max` of an operator.
 type AnalysisThetaMax = float64
 
 // AnalysisTop The greatest length of each list of keys, arcs, events, transfers and owners.
@@ -634,7 +634,7 @@ type RangesRequest struct {
 	// Methods One plan each. Defaults to both.
 	Methods RangesMethods `json:"methods,omitzero"`
 
-	// ThetaMax The tolerance θ_max.
+	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
 	ThetaMax *AnalysisThetaMax `json:"theta_max,omitzero"`
 
 	// MaxIntervals Bounds the intervals of each follower under `min_movement`.
@@ -1083,7 +1083,7 @@ type RingRequest struct {
 	// Queues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
 	Queues RingQueues `json:"queues,omitzero"`
 
-	// ThetaMax The tolerance θ_max.
+	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
 	ThetaMax *AnalysisThetaMax `json:"theta_max,omitzero"`
 
 	// MaxRounds How often each node may be relieved, by `plan` and `simulate`, where it defaults to 1, and by `reach`, where it defaults to any number of times.
@@ -1449,7 +1449,7 @@ type SchemesRequest struct {
 	// Instances The instances of the operator. Defaults to 8.
 	Instances SchemesInstances `json:"instances,omitzero"`
 
-	// ThetaMax The tolerance θ_max.
+	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
 	ThetaMax *AnalysisThetaMax `json:"theta_max,omitzero"`
 
 	// Hash Where keys are before.
