@@ -74,7 +74,7 @@ func TestContractHasTheParameters(t *testing.T) {
 			t.Errorf("%s has the words %v and %q for null, in the contract %v, null %v", p.Name, p.Words(), p.None,
 				s.Enum, s.Nullable)
 		}
-		if p.Grid != "" && schema("ParameterGrid").Properties[p.Grid] == nil {
+		if p.Grid != "" && schema("WhatIfGrid").Properties[p.Grid] == nil {
 			t.Errorf("%s is not in the grid of the contract", p.Grid)
 		}
 	}

@@ -3371,45 +3371,6 @@ type PKGTrials struct {
 // PKGWorkers W.
 type PKGWorkers = int64
 
-// ParameterGrid One value or a list of each; every combination is planned, but for objective `min_imbalance` with a strategy other than `optimal` and for a migration limit with another objective.
-// Values that are then never planned are refused, and so is what leaves a strategy nothing. What is left out is the operator's.
-type ParameterGrid struct {
-	Beta        []Beta             `json:"beta,omitempty"`
-	Certificate []CertificateLevel `json:"certificate,omitempty"`
-
-	// CompactDegree In place of the `degree` of `compact` of the request or the operator, whose scales hold for all. 0 is a plan
-	// on keys. Not with compact records.
-	CompactDegree []CompactDegree `json:"compact_degree,omitempty"`
-
-	// Deadline null stands for none.
-	Deadline    []*Deadline   `json:"deadline,omitempty"`
-	Effort      []Effort      `json:"effort,omitempty"`
-	KeyOverhead []KeyOverhead `json:"key_overhead,omitempty"`
-
-	// MaxParts In place of `splitting.max_parts` of the operator.
-	MaxParts []MaxParts `json:"max_parts,omitempty"`
-
-	// MigrationLimit A list is a trade-off curve. Combined with objective `min_imbalance` only. null stands for none.
-	MigrationLimit []*MigrationLimit `json:"migration_limit,omitempty"`
-
-	// Objective Of several, strategies that do not read this parameter take `min_migration` only.
-	Objective []Objective `json:"objective,omitempty"`
-
-	// Sigma null stands for auto.
-	Sigma []*Sigma `json:"sigma,omitempty"`
-
-	// SplitPrice In place of `splitting.price` of the operator, where keys may be split. null stands for infinite.
-	SplitPrice []*SplitPrice `json:"split_price,omitempty"`
-
-	// TableLimit null stands for none.
-	TableLimit []*TableLimit `json:"table_limit,omitempty"`
-	ThetaMax   []ThetaMax    `json:"theta_max,omitempty"`
-
-	// ThetaMin null stands for none.
-	ThetaMin   []*ThetaMin  `json:"theta_min,omitempty"`
-	WorkBudget []WorkBudget `json:"work_budget,omitempty"`
-}
-
 // ParameterInfo defines model for ParameterInfo.
 type ParameterInfo struct {
 	// Choices The words of a `choice`.
@@ -4973,7 +4934,8 @@ type ReplayRequest struct {
 	// Actor Who proposes it.
 	Actor *Actor `json:"actor,omitempty"`
 
-	// Parameters As `ParameterGrid`, and numbers of instances, each of which is planned with every combination.
+	// Parameters One value or a list of each; every combination is planned, for each number of instances, but for objective `min_imbalance` with a strategy other than `optimal` and for a migration limit
+	// with another objective. Values that are then never planned are refused, and so is what leaves a strategy nothing. What is left out is the operator's.
 	Parameters *WhatIfGrid `json:"parameters,omitempty"`
 
 	// Plans Whether to answer with the migrations and table changes too.
@@ -6602,7 +6564,8 @@ type Version = int64
 // | `max_migration` | it moves more than `max_migration` of the operator's `approval`, or, made of queue lengths, nobody knows how much; what has to move counts |
 type WaitReason string
 
-// WhatIfGrid As `ParameterGrid`, and numbers of instances, each of which is planned with every combination.
+// WhatIfGrid One value or a list of each; every combination is planned, for each number of instances, but for objective `min_imbalance` with a strategy other than `optimal` and for a migration limit
+// with another objective. Values that are then never planned are refused, and so is what leaves a strategy nothing. What is left out is the operator's.
 type WhatIfGrid struct {
 	Beta        []Beta             `json:"beta,omitempty"`
 	Certificate []CertificateLevel `json:"certificate,omitempty"`
@@ -6676,7 +6639,8 @@ type WhatIfRequest struct {
 	// Operator The configuration, of scheme `table`.
 	Operator OperatorConfiguration `json:"operator"`
 
-	// Parameters As `ParameterGrid`, and numbers of instances, each of which is planned with every combination.
+	// Parameters One value or a list of each; every combination is planned, for each number of instances, but for objective `min_imbalance` with a strategy other than `optimal` and for a migration limit
+	// with another objective. Values that are then never planned are refused, and so is what leaves a strategy nothing. What is left out is the operator's.
 	Parameters *WhatIfGrid `json:"parameters,omitempty"`
 
 	// Plans Whether to answer with the migrations and table changes too.

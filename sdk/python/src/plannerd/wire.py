@@ -764,23 +764,6 @@ class PKGTrials(TypedDict):
 
 PKGWorkers: TypeAlias = 'int'
 
-class ParameterGrid(TypedDict):
-    beta: NotRequired[Beta | list[Beta]]
-    certificate: NotRequired[CertificateLevel | list[CertificateLevel]]
-    compact_degree: NotRequired[CompactDegree | list[CompactDegree]]
-    deadline: NotRequired[Deadline | list[Deadline]]
-    effort: NotRequired[Effort | list[Effort]]
-    key_overhead: NotRequired[KeyOverhead | list[KeyOverhead]]
-    max_parts: NotRequired[MaxParts | list[MaxParts]]
-    migration_limit: NotRequired[MigrationLimit | None | list[MigrationLimit | None]]
-    objective: NotRequired[Objective | list[Objective]]
-    sigma: NotRequired[Sigma | list[Sigma]]
-    split_price: NotRequired[SplitPrice | list[SplitPrice]]
-    table_limit: NotRequired[TableLimit | list[TableLimit]]
-    theta_max: NotRequired[ThetaMax | list[ThetaMax]]
-    theta_min: NotRequired[ThetaMin | list[ThetaMin]]
-    work_budget: NotRequired[WorkBudget | list[WorkBudget]]
-
 class ParameterInfo(TypedDict):
     choices: list[ParameterWord]
     default: float | None | str | bool
