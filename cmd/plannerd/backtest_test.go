@@ -73,7 +73,7 @@ func TestBacktestsBeside(t *testing.T) {
 	csvLines := strings.Split(succeed(t, stream, append(args, "5%,100%", "--output", "csv")...), "\n")
 	for i, thetaMax := range []string{"0.05", "1"} {
 		var one backtest.Report
-		alone := succeed(t, stream, append(args, thetaMax, "--output", "json")...)
+		alone := succeed(t, stream, append(args, []string{"5%", "100%"}[i], "--output", "json")...)
 		if err := json.Unmarshal([]byte(alone), &one); err != nil {
 			t.Fatal(err)
 		}

@@ -232,7 +232,7 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 35, "token": 1, "healthcheck": 6, "plan": 44 + len(offline.Planned()), "compare": 37 +
+		"": 1, "serve": 38, "token": 1, "healthcheck": 6, "plan": 44 + len(offline.Planned()), "compare": 37 +
 			len(offline.Planned()),
 		"backtest": 29,
 		"compact":  28, "resolve": 29, "generate": 19, "migrate": 1, "migrate up": 4, "migrate down": 5,

@@ -12,7 +12,7 @@ import (
 // webhookFlags say who is told what happens.
 type webhookFlags struct {
 	Webhook           []string      `placeholder:"URL" group:"Webhooks" help:"URL to which events of operators and plans are posted, such as that a plan waits for a decision (default: none)."`
-	WebhookSecretFile []string      `placeholder:"FILE" group:"Webhooks" help:"File of the secrets that sign what is posted, one a line: one file for all URLs, or one for each, in their order."`
+	WebhookSecretFile []string      `placeholder:"FILE" group:"Webhooks" help:"File of the secrets that sign what is posted, one a line: one file for all URLs, or one for each, in their order (default: none; --webhook needs it)."`
 	WebhookPatience   time.Duration `least:"1" default:"5m" group:"Webhooks" help:"Time that an approved plan may wait to be started, and at least that an operator may be without new statistics, before that is posted."`
 }
 
