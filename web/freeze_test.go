@@ -9,9 +9,9 @@ import (
 // TestFreeze: an operator is frozen and let go on its page, which says who holds it.
 func TestFreeze(t *testing.T) {
 	site := browsertest.Filled(t)
-	propose(t, site.URL, "", "held")
+	propose(t, site.URL, "", "frozen")
 	p := browsertest.Start(t).Page(t, site.URL)
-	p.Goto("/#/operators/held")
+	p.Goto("/#/operators/frozen")
 	p.WaitText(".operator-freeze", "Freeze…")
 	p.Click(".operator-freeze button")
 	p.Fill("dialog input", "Black Friday")
@@ -23,7 +23,7 @@ func TestFreeze(t *testing.T) {
 	p.Goto("/#/")
 	p.WaitText("main", "Black Friday")
 	p.Picture("freeze-list")
-	p.Goto("/#/operators/held")
+	p.Goto("/#/operators/frozen")
 	p.WaitText(".operator-now", "Frozen until")
 	p.Click(".operator-now button")
 	p.WaitText(".operator-freeze", "Freeze…")
