@@ -25,7 +25,7 @@ var foreign = []struct {
 	"convert - --decimal comma", "key,cost,state\nzoë,0.5,7\nx;y,3.25,8\n", "",
 }, {
 	"tabs, and columns of other names in other case", "Customer\tHits\tNode\nc 1\t7\tn-1\nc 2\t1\t\n",
-	"convert - --columns key=customer,cost=hits,instance=node", "key,cost,instance\nc 1,7,n-1\nc 2,1,\n", "",
+	"convert - --delimiter tab --columns key=customer,cost=hits,instance=node", "key,cost,instance\nc 1,7,n-1\nc 2,1,\n", "",
 }, {
 	"columns aligned by spaces, a title, and a key of two columns",
 	"Shards\nindex   shard prirep docs   store node\n" +
@@ -78,6 +78,9 @@ var foreign = []struct {
 	"events in columns", "at;who;size\n1764150000;a;3\n1764150059999;b;4\n2025-11-26T09:41:00Z;a;5\n",
 	"count - --key who --cost size --time at --every 1m",
 	"interval,key,cost\n0,b,4\n0,a,3\n1,a,5\n", "",
+}, {
+	"events without a header", "a,3\nb,1\na,2\n", "count - --header none --key 1 --columns cost=2",
+	"key,cost\na,5\nb,1\n", "",
 }, {
 	"events of JSON", `{"u":{"id":7}}` + "\n" + `{"u":{"id":8}}` + "\n" + `{"u":{"id":7}}` + "\n",
 	"count - --key u.id", "key,cost\n7,2\n8,1\n", "",
@@ -166,12 +169,14 @@ func TestForeignErrors(t *testing.T) {
 		{`[{"name":"a","lag":3}]`, "plan -", "plannerd plan - --columns key=name,cost=lag"},
 		{"who,n\na,1\n", "convert - --columns key=whom,cost=n", "whom: there is no such column; there are who, n"},
 		{"key;cost\na;1,5\n", "convert -", "--decimal comma reads it"},
-		{"key;cost\na;1.234,5\n", "convert - --decimal comma", "without separators of thousands"},
+		{"key;cost\na;1.234,5\n", "convert - --decimal ,", "without separators of thousands"},
 		{"key,cost\na,1\na,2\n", "convert -", "--duplicates sum"},
 		{"key,cost,instance\na,1,0\na,2,1\n", "convert - --duplicates sum",
 			"rows that are added up are of one instance"},
 		{`{"data":[]}`, "convert - --records data.rows", `"rows" is missing`},
 		{"key,cost\na,1\n", "convert - --columns keys=a", `"keys" is no field of statistics`},
+		{"key,cost\na,1\n", "convert - --decimal :", "write point or comma"},
+		{"key,cost\na,1\n", "convert - --delimiter comma", "write a comma"},
 		{"no log\n", "count - --format combined", "line 1: is no line of an access log"},
 		{"k,t\na,soon\n", "count - --key k --time t --every 1m", "must be a time"},
 		{"k\n", "count - --key k", "it has no events"},

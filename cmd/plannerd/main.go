@@ -201,6 +201,7 @@ func newParser(app *commandLine, env *cli.Environment, names variables, helped f
 	return kong.New(app, append(analyzing.FlagTypes(),
 		cli.FlagType("share", cli.ParseShare), cli.FlagType("header", reading.ParseHeader), offline.GridType,
 		cli.FlagType("columns", reading.ParseColumns), cli.FlagType("delimiter", reading.ParseDelimiter),
+		cli.FlagType("decimal", reading.ParseDecimal),
 		cli.FlagType("forecast", backtesting.ParseForecast), cli.FlagType("bytes", serving.ParseBytes),
 		kong.Name("plannerd"),
 		kong.Description(description),

@@ -53,7 +53,7 @@ def recall(name, otherwise=None):
 
 
 def learn(answer):
-    if "base_version" in answer:
+    if "base_version" in answer and "id" in answer:  # what an undo would move has no id
         told["id"].append(answer["id"])
         if answer["migrates"] == "classes" and answer.get("migrations"):
             told["classes"].append(answer)

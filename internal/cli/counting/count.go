@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -29,6 +30,7 @@ type Count struct {
 	Every  time.Duration `placeholder:"DURATION" least:"0" help:"How long an interval is, such as 1m; the first one is 0 (default: all events are one interval)."`
 	Top    int           `placeholder:"N" least:"0" help:"Write only the N keys of each interval that cost most (default 0: all)."`
 	Memory int64         `type:"bytes" least:"1048576" default:"512MiB" placeholder:"SIZE" help:"Memory that counts may take. Where they would take more, keys of little cost are forgotten, and standard error says how much that is (default 512MiB)."`
+	Header []string      `type:"header" placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that columns are called 1, 2 and so on; user,at or the like names them (default auto)."`
 	reading.MappingFlags
 
 	env    *cli.Environment
@@ -187,14 +189,15 @@ func (c *Count) lines(r io.Reader, read func([]byte, *event) error) error {
 
 // rows counts rows of other formats.
 func (c *Count) rows(r io.Reader, format input.Format) error {
-	f := reading.InputFlags{Format: c.Format, TextFlags: reading.TextFlags{MappingFlags: c.MappingFlags}}
-	f.Columns = map[string][]string{}
+	f := reading.InputFlags{Format: c.Format,
+		TextFlags: reading.TextFlags{Header: c.Header, MappingFlags: c.MappingFlags}}
+	f.Columns = map[string][]string{"key": {"key"}}
+	maps.Copy(f.Columns, c.Columns)
 	for field, name := range map[string]string{"cost": c.Cost, "state": c.State, "interval": c.Time} {
 		if name != "" {
 			f.Columns[field] = []string{name}
 		}
 	}
-	f.Columns["key"] = []string{"key"}
 	if c.Key != "" {
 		f.Columns["key"] = strings.Split(c.Key, "+")
 	}
@@ -218,7 +221,7 @@ func (c *Count) rows(r io.Reader, format input.Format) error {
 	}
 	return input.Events(rows, as, options, func(row *input.Row) error {
 		cost := row.Cost
-		if c.Cost == "" {
+		if f.Columns["cost"] == nil {
 			cost = 1
 		}
 		return c.add(row.Key, cost, row.State, row.Interval)

@@ -39,7 +39,7 @@ type MappingFlags struct {
 	Columns      map[string][]string `type:"columns" placeholder:"FIELD=COLUMN,…" group:"Files of other systems" help:"Where fields of rows are: columns of CSV, Arrow and Parquet, or members of JSON by their path, such as key=user_id,cost=requests or key=metric.user,cost=value.1. A key may be in several: key=topic+partition. Other columns are passed over (default: under their own names)."`
 	KeySeparator string              `default:"/" placeholder:"TEXT" group:"Files of other systems" help:"What joins a key of several columns (default /)."`
 	Delimiter    string              `type:"delimiter" default:"auto" placeholder:"CHARACTER" group:"Files of other systems" help:"What stands between cells of CSV: a comma, a semicolon, tab, | or space, which stands for any number of spaces (default auto: the header shows it)."`
-	Decimal      string              `enum:"point,comma" default:"point" group:"Files of other systems" help:"How numbers are written: point for 1.5, comma for 1,5."`
+	Decimal      string              `type:"decimal" default:"point" placeholder:"point|comma" group:"Files of other systems" help:"How numbers are written: point (or .) for 1.5, comma (or ,) for 1,5 (default point)."`
 	Skip         int                 `placeholder:"N" group:"Files of other systems" help:"Skip so many lines before the header of CSV (default 0)."`
 	Records      string              `placeholder:"PATH" group:"Files of other systems" help:"JSON: the path of the list of rows, such as data.result (default: the text is a list of rows, or has a row a line)."`
 	Duplicates   string              `enum:"refuse,sum" default:"refuse" group:"Files of other systems" help:"What becomes of rows of one key in one interval: refuse, or sum, which adds them up."`
@@ -75,6 +75,17 @@ func ParseDelimiter(text string) (string, error) {
 		return "", fmt.Errorf("%q: write a comma, a semicolon, a colon, tab, | or space", text)
 	}
 	return text, nil
+}
+
+// ParseDecimal reads which character begins the fraction of a number.
+func ParseDecimal(text string) (string, error) {
+	switch text {
+	case ".", "point":
+		return "point", nil
+	case ",", "comma":
+		return "comma", nil
+	}
+	return "", fmt.Errorf("%q: write point or comma", text)
 }
 
 // EncodingFlags say how keys are written.
