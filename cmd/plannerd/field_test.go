@@ -25,7 +25,8 @@ var foreign = []struct {
 	"convert - --decimal comma", "key,cost,state\nzoë,0.5,7\nx;y,3.25,8\n", "",
 }, {
 	"tabs, and columns of other names in other case", "Customer\tHits\tNode\nc 1\t7\tn-1\nc 2\t1\t\n",
-	"convert - --delimiter tab --columns key=customer,cost=hits,instance=node", "key,cost,instance\nc 1,7,n-1\nc 2,1,\n", "",
+	"convert - --delimiter tab --columns key=customer,cost=hits,instance=node",
+	"key,cost,instance\nc 1,7,n-1\nc 2,1,\n", "",
 }, {
 	"columns aligned by spaces, a title, and a key of two columns",
 	"Shards\nindex   shard prirep docs   store node\n" +
