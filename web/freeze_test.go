@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"net/http"
 	"testing"
 
 	"plannerd/internal/lab/browsertest"
@@ -10,6 +11,7 @@ import (
 func TestFreeze(t *testing.T) {
 	site := browsertest.Filled(t)
 	propose(t, site.URL, "", "frozen")
+	defer tell(t, http.MethodDelete, site.URL+"/v1/operators/frozen", "", nil, nil) // tests share the site
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/operators/frozen")
 	p.WaitText(".operator-freeze", "Freeze…")
