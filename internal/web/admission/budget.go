@@ -187,6 +187,10 @@ func (b *Budget) grow(ctx context.Context, l *Lease, bytes int64) error {
 		more -= l.held
 	}
 	w := &waiter{lease: l, more: more, done: make(chan struct{})}
+	wait := b.wait
+	if l.with(p, more) <= p.least {
+		wait *= patience
+	}
 	// A lease that becomes a large one keeps its small part until it has the
 	// whole in the other pool. To that it is new.
 	if l.pool == p {
@@ -198,19 +202,15 @@ func (b *Budget) grow(ctx context.Context, l *Lease, bytes int64) error {
 	}
 	b.serve(p)
 	b.mu.Unlock()
-	return b.await(ctx, p, w)
+	return b.await(ctx, p, w, wait)
 }
 
 // await waits until w is granted or refused, or its time is up.
-func (b *Budget) await(ctx context.Context, p *pool, w *waiter) error {
+func (b *Budget) await(ctx context.Context, p *pool, w *waiter, wait time.Duration) error {
 	select {
 	case <-w.done:
 		return w.err
 	default:
-	}
-	wait := b.wait
-	if w.lease.with(p, w.more) <= p.least {
-		wait *= patience
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
