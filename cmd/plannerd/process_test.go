@@ -261,7 +261,8 @@ func TestServeWithoutStore(t *testing.T) {
 	s.stop(t)
 	log := s.stderr.String()
 	for _, want := range []string{`"msg":"the store cannot be reached"`, `"msg":"the store is back"`} {
-		if n := strings.Count(log, want); n != 1 {
+		// What looks at the store by itself may lose its connection and find another before the door is shut.
+		if n := strings.Count(log, want); n < 1 || n > 2 {
 			t.Errorf("%s is logged %d times:\n%s", want, n, log)
 		}
 	}
