@@ -74,7 +74,7 @@ const (
 	NDJSON
 	CSV
 	Arrow   // an IPC stream
-	Parquet // which callers turn into CSV
+	Parquet // which callers turn into CSV: nothing here reads it
 	Records // JSON as other systems write it: see [Mapping]
 )
 
@@ -99,16 +99,9 @@ func open(r io.Reader, f Format, o Options, fields columns.Field) (columns.Sourc
 	case Records:
 		o.Header, o.Skip, o.Delimiter, o.NoLines = nil, 0, ',', true
 		return csvrows.New(records.New(r, o.Mapping), o, fields)
-	case Parquet:
-		return csvrows.New(failing{problem.One(problem.Malformed, "", "Parquet is read from files only")}, o, fields)
 	}
 	return jsonrows.NewLines(r, o, fields), nil
 }
-
-// failing is a text that cannot be read.
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // as is the format that decodes a text of format f: records, where members of JSON may have other
 // names, places or values than plannerd's own.

@@ -27,12 +27,14 @@ const (
 	chunkBytes = 256 << 10
 )
 
-func readAhead(r io.Reader) *ahead {
+// readAhead begins to read a text, which it closes at its end, or some time after stop.
+func readAhead(r io.ReadCloser) *ahead {
 	a := &ahead{full: make(chan chunk, chunks), empty: make(chan []byte, chunks), quit: make(chan struct{})}
 	for range chunks {
 		a.empty <- make([]byte, chunkBytes)
 	}
 	go func() {
+		defer r.Close()
 		for {
 			var c chunk
 			select {

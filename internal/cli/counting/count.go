@@ -17,6 +17,7 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/input"
+	"plannerd/planner"
 )
 
 // Count is the command that counts events.
@@ -71,9 +72,6 @@ Examples:
 
 // Run executes the command.
 func (c *Count) Run(env *cli.Environment) error {
-	if c.Time == "" != (c.Every == 0) && c.Format != "combined" && c.Format != "auto" {
-		return cli.Usagef("--time and --every belong together")
-	}
 	in, raw, err := (&reading.InputFlags{File: c.File}).OpenRaw(env)
 	if err != nil {
 		return err
@@ -83,7 +81,6 @@ func (c *Count) Run(env *cli.Environment) error {
 	if err != nil {
 		return in.Wrap(err)
 	}
-	defer text.Close()
 	ahead := readAhead(text)
 	defer ahead.stop()
 	buffered := bufio.NewWriterSize(env.Stdout, 64<<10)
@@ -165,7 +162,7 @@ func (c *Count) lines(r io.Reader, read func([]byte, *event) error) error {
 			continue
 		}
 		err := read(line, &e)
-		if err == nil && len(e.key) == 0 || len(e.key) > reading.MaxKeyBytes {
+		if err == nil && len(e.key) == 0 || len(e.key) > planner.MaxKeyBytes {
 			err = errors.New("the key must be 1 to 1024 bytes")
 		}
 		switch {

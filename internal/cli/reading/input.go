@@ -14,7 +14,6 @@ import (
 	"plannerd/internal/cli/reading/columnar"
 	"plannerd/internal/drive"
 	"plannerd/internal/input"
-	"plannerd/planner"
 )
 
 // InputFlags say what plan, compare, compact and resolve read.
@@ -225,9 +224,6 @@ func (f *InputFlags) FormatOf(found input.Format) input.Format {
 	}
 	return found
 }
-
-// MaxKeyBytes is how long a key may be.
-const MaxKeyBytes = planner.MaxKeyBytes
 
 // decode puts the decompressor and the decoder on top of raw.
 func (in *Input) decode(raw io.Reader) error {

@@ -2,6 +2,7 @@ package columns
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -86,7 +87,7 @@ type Place struct {
 func (b *Faults) Places(names []string, m *Mapping) ([]Place, error) {
 	own, at := []string{}, []int{} // fields, and the column of each
 	places := make([]Place, len(names))
-	for _, field := range slices.Sorted(fieldsOf(m.Columns)) {
+	for _, field := range slices.Sorted(maps.Keys(m.Columns)) {
 		for part, wanted := range m.Columns[field] {
 			c := columnOf(names, wanted)
 			if c < 0 {
@@ -114,16 +115,6 @@ func (b *Faults) Places(names []string, m *Mapping) ([]Place, error) {
 	return places, err
 }
 
-func fieldsOf(columns map[string][]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for field := range columns {
-			if !yield(field) {
-				return
-			}
-		}
-	}
-}
-
 // columnOf is the column of a name, which is compared without case when none is written like it.
 func columnOf(names []string, wanted string) int {
 	if c := slices.Index(names, wanted); c >= 0 {
@@ -143,25 +134,20 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Names gives ids to names of instances. With none known beforehand, each new name gets the
-// next id.
+// Names gives ids to names of instances, in the order in which they come.
 type Names struct {
 	Known  []string // by id
-	Closed bool     // other names than these are refused
 	Digits bool     // digits alone are a name, too; else they are the id itself
 	ids    map[string]int32
 }
 
-// ID is the id of a name; false: it is not known, or no name.
+// ID is the id of a name; false: it is too long for one.
 func (n *Names) ID(name []byte) (int32, bool) {
 	if n.ids == nil {
 		n.ids = map[string]int32{}
-		for id, known := range n.Known {
-			n.ids[known] = int32(id)
-		}
 	}
 	id, ok := n.ids[string(name)]
-	if ok || n.Closed || len(name) > MaxNameBytes {
+	if ok || len(name) > MaxNameBytes {
 		return id, ok
 	}
 	id = int32(len(n.Known))

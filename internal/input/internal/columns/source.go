@@ -39,8 +39,8 @@ func ReadAll(s Source) error {
 func ReadEvents(s Source, take func(r *Row) error) error {
 	const boundless = 1 << 62
 	b, r := s.Gathered(), Row{}
+	s.Allow(boundless)
 	for {
-		s.Allow(boundless)
 		ok, err := s.Next(&r)
 		if err != nil || !ok {
 			return err
