@@ -87,7 +87,7 @@ var foreign = []struct {
 	"count - --key u.id", "key,cost\n7,2\n8,1\n", "",
 }, {
 	"events that come late", "k,t\na,100\nb,200\nc,300\nd,90\n",
-	"count - --key k --time t --every 10s", "interval,key,cost\n0,a,1\n10,b,1\n20,c,1\n", "1 event was older",
+	"count - --key k --time t --every 10s", "interval,key,cost\n0,a,1\n10,b,1\n20,c,1\n", "1 event left out: older",
 }}
 
 // Files of other systems are read with a few flags.

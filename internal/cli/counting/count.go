@@ -30,7 +30,7 @@ type Count struct {
 	Time   string        `placeholder:"NAME" help:"The column or member that has the time of an event: RFC 3339, or a number of seconds, ms, µs or ns since 1970. Access logs have their own."`
 	Every  time.Duration `placeholder:"DURATION" least:"0" help:"How long an interval is, such as 1m; the first one is 0 (default: all events are one interval)."`
 	Top    int           `placeholder:"N" least:"0" help:"Write only the N keys of each interval that cost most (default 0: all)."`
-	Memory int64         `type:"bytes" least:"1048576" default:"512MiB" placeholder:"SIZE" help:"Memory that counts may take. Where they would take more, keys of little cost are forgotten, and standard error says how much that is (default 512MiB)."`
+	Memory int64         `type:"bytes" least:"1048576" default:"512MiB" placeholder:"SIZE" help:"Memory that counts may take, beside what the program takes anyway. Where they would take more, keys of little cost are forgotten, and standard error says how much that is (default 512MiB)."`
 	Header []string      `type:"header" placeholder:"none|NAME,…" default:"auto" help:"Header of CSV: auto takes the first line for it; none says that there is none, and that columns are called 1, 2 and so on; user,at or the like names them (default auto)."`
 	reading.MappingFlags
 
@@ -97,7 +97,7 @@ func (c *Count) Run(env *cli.Environment) error {
 		}
 	}
 	if c.late > 0 {
-		c.warn("%s older than the interval before the newest one: left out", cli.Plural(int(c.late), "event was"))
+		c.warn("%s left out: older than the interval before the newest one", cli.Plural(int(c.late), "event"))
 	}
 	if c.bad > reading.MostProblems {
 		c.warn("and %s more left out", cli.Plural(c.bad-reading.MostProblems, "line"))
@@ -251,13 +251,23 @@ func (c *Count) add(key []byte, cost, state float64, interval int64) error {
 			c.late++
 			return nil
 		}
-		c.open = slices.Insert(c.open, i, &openInterval{interval, newCounts(int(c.Memory / mostOpen))})
+		c.open = slices.Insert(c.open, i, &openInterval{interval, newCounts(c.share())})
 	}
 	c.open[i].add(key, cost, state)
 	if len(c.open) > mostOpen {
 		return c.close()
 	}
 	return nil
+}
+
+// share is the memory that the counts of an interval may take. As much is for what is not collected
+// yet, and as much for the copy that shrinking makes.
+func (c *Count) share() int {
+	parts := int64(3)
+	if c.Every > 0 {
+		parts *= mostOpen
+	}
+	return int(c.Memory / parts)
 }
 
 // close writes the oldest interval.
