@@ -42,7 +42,7 @@ var rooms = []room{
 	{"planner", 28_275, true},
 	{"planner/plannertest", 2_510, false},
 	{"plannerdtest", 200, false},
-	{"sdk", 6_535, true}, // 1 150 more: live, a service whose keys move while messages flow
+	{"sdk", 6_555, true}, // 1 170 more: live, a service whose keys move while messages flow
 	// 515 more: the outbox of webhooks, undo, freezes, what has no origin after a failover.
 	{"store", 7_740, true},
 	{"store/storetest", 6_280, false}, // the same, in cases
@@ -56,7 +56,7 @@ const (
 	// 5 260 more than before webhooks, undo, freezes, live and files of other systems came. That is
 	// more than the 116 000 that the house was to keep to: what comes next has to be paid by what goes.
 	allLines     = 119_930
-	productLines = 93_170
+	productLines = 93_175
 	// Of JavaScript and CSS that are written here. 445 more: what is expected stands first, tables
 	// are rows on phones, undo and freeze have their buttons.
 	dashboardLines = 18_425

@@ -353,3 +353,16 @@ func (s *service) settle(ctx context.Context) {
 		}
 	}
 }
+
+// A driver ends where asking again does not help.
+func TestDriveRefused(t *testing.T) {
+	api, err := client.New(plannerdtest.NewServer(t).URL, client.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := live.Drive(ctx, api, "nobody", &live.Local{}); !errors.Is(err, wire.CodeOperatorNotFound) {
+		t.Errorf("of an operator that is not there: %v", err)
+	}
+}

@@ -27,9 +27,15 @@ type driver struct {
 // ErrSucceeded is returned by [Drive] once another process carries plans out.
 var ErrSucceeded = errors.New("live: another process carries plans out")
 
+// lasting are refusals that asking again does not change.
+var lasting = []wire.Code{
+	wire.CodeUnauthenticated, wire.CodeRoleForbidden, wire.CodeOperatorForbidden, wire.CodeOperatorNotFound,
+}
+
 // Drive starts the plans of an operator that are approved, and sees each to its end, until
 // the context ends. One process does it at a time. Another that begins takes over what it
-// finds under way, and the one before ends with [ErrSucceeded].
+// finds under way, and the one before ends with [ErrSucceeded]. Where the service does not let
+// it, or has no such operator, its error says that; other errors pass, and it asks again.
 func Drive(ctx context.Context, api *client.Client, operator string, by Exchange) error {
 	epoch := time.Now().UnixMilli()
 	d := &driver{api: api, operator: operator, exchange: by, epoch: epoch, machine: handoff.NewDriver(epoch)}
@@ -50,6 +56,11 @@ func Drive(ctx context.Context, api *client.Client, operator string, by Exchange
 		}
 		if errors.Is(err, wire.CodeFenced) {
 			return ErrSucceeded
+		}
+		for _, refused := range lasting {
+			if errors.Is(err, refused) {
+				return err
+			}
 		}
 	}
 	return ctx.Err()

@@ -10,7 +10,7 @@ import (
 )
 
 // Engine is what a service gives: the states of the keys at one instance. Its methods are
-// never called at the same time.
+// never called at the same time. Over [HTTP] a state, and a message, has at most 40 MB.
 type Engine interface {
 	// Process applies a message to the state of its key, unless it has been applied before.
 	Process(key string, message []byte)

@@ -65,7 +65,7 @@ type HTTP struct {
 	Client *http.Client
 }
 
-// mostBody bounds the body of a request or an answer, in bytes.
+// mostBody bounds the body of a request or an answer, in bytes. States and messages are in base64 there.
 const mostBody = 64 << 20
 
 // Call implements [Exchange].

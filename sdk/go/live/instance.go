@@ -199,7 +199,8 @@ func (n *Node) export() error {
 	return nil
 }
 
-// mostTransferred bounds one request with states, in bytes.
+// mostTransferred is the size, in bytes of states and messages, from which on a request takes no more
+// of them.
 const mostTransferred = 1 << 20
 
 // transfer sends transfers, in their order to each instance, and then calls done, unless the

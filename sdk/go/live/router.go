@@ -122,8 +122,18 @@ type channel struct {
 	news   chan struct{}
 }
 
-// mostFrames bounds what is sent at once.
+// mostFrames bounds how many frames are sent at once.
 const mostFrames = 256
+
+// next are the frames that are sent next, at least one if there are any.
+func (c *channel) next() []frame {
+	n, size := 0, 0
+	for n < min(len(c.frames), mostFrames) && size < mostTransferred {
+		size += len(c.frames[n].Key) + len(c.frames[n].Message)
+		n++
+	}
+	return c.frames[:n]
+}
 
 // pump sends what is in a channel until the session ends.
 func (n *Node) pump(ctx context.Context, end context.CancelCauseFunc, c *channel) {
@@ -135,8 +145,7 @@ func (n *Node) pump(ctx context.Context, end context.CancelCauseFunc, c *channel
 		}
 		if persist(ctx, func() bool {
 			n.routing.Lock()
-			part := channelPart{Router: n.Router, Epoch: c.epoch, First: c.first,
-				Frames: c.frames[:min(len(c.frames), mostFrames)]}
+			part := channelPart{Router: n.Router, Epoch: c.epoch, First: c.first, Frames: c.next()}
 			n.routing.Unlock()
 			if len(part.Frames) == 0 {
 				return true
