@@ -24,6 +24,7 @@ const feed = "/v1/operators/clicks/routing-table"
 // feedAnswer is an answer about a routing table.
 type feedAnswer struct {
 	FromVersion, Version, ConfigVersion int64
+	Origin                              string
 	Full                                bool
 	Set, Entries                        []entry
 	Unset                               []string
@@ -90,9 +91,13 @@ func TestAnotherHistory(t *testing.T) {
 	}
 	known := lost.do("GET", feed+"?since=1", "")
 	table, etag := lost.do("GET", feed, "").feed().apply(map[string]int32{}), "If-None-Match: "+known.header.Get("ETag")
-	for _, query := range []string{"?since=2", "?since=2&wait=30s"} {
-		f := goesOn.do("GET", feed+query, "", etag).feed()
-		if !f.Full || f.Version != 2 {
+	origin := known.feed().Origin
+	for query, header := range map[string]string{
+		"?since=2": etag, "?since=2&wait=30s": etag,
+		"?since=2&origin=" + origin: "", "?since=2&wait=30s&origin=" + origin: "",
+	} {
+		f := goesOn.do("GET", feed+query, "", header).feed()
+		if !f.Full || f.Version != 2 || f.Origin == origin {
 			t.Errorf("%s: %+v", query, f)
 		}
 		equalMaps(t, query, f.apply(table), goesOn.do("GET", feed, "").feed().apply(map[string]int32{}))
@@ -107,6 +112,41 @@ func TestAnotherHistory(t *testing.T) {
 	if f := lost.do("GET", feed+"?since=2", "", etag).feed(); f.Full || f.Version != 3 {
 		t.Errorf("%+v", f)
 	}
+	if f := lost.do("GET", feed+"?since=2&origin="+origin, "").feed(); f.Full || f.Version != 3 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestStatisticsOfAnotherHistory: statistics that were taken under a table which was lost are refused
+// although a version of that number exists, in every form that names it.
+func TestStatisticsOfAnotherHistory(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", reported)
+	e.verb(e.plans(1).Id, "commit", stopped).want(http.StatusOK)
+	rows := `"keys":[{"key":"a","cost":1,"instance":0,"hash_instance":0},{"key":"b","cost":1,"instance":1,"hash_instance":1}]`
+	origin := e.do("GET", feed, "").feed().Origin
+	const plans, reports = "/v1/operators/clicks/plans", "/v1/operators/clicks/intervals/9/reports/0"
+	const csv = "key,cost,instance,hash_instance\na,1,0,0\nb,1,1,1\n"
+	ask := func(origin string) []*answer {
+		member := fmt.Sprintf(`"table_version":1,"table_origin":%q,`, origin)
+		query := "table_version=1&table_origin=" + origin
+		return []*answer{
+			e.do("PUT", reports, "{"+member+`"keys":[{"key":"a","cost":1,"hash_instance":0}]}`),
+			e.do("PUT", reports+"?"+query, "key,cost,hash_instance\na,1,0\n", "Content-Type: text/csv"),
+			e.do("POST", plans, `{"interval":8,`+member+rows+"}"),
+			e.do("POST", plans+"?interval=8&"+query, csv, "Content-Type: text/csv"),
+		}
+	}
+	for _, a := range ask("0123456789ab") {
+		a.fails(http.StatusConflict, "table_version_ahead", "")
+	}
+	for _, a := range ask(origin) {
+		if a.status != http.StatusOK && a.status != http.StatusCreated {
+			t.Errorf("%d: %s", a.status, a.body)
+		}
+	}
+	e.do("POST", plans, `{"interval":10,"table_origin":"`+origin+`",`+rows+"}").
+		fails(http.StatusUnprocessableEntity, "invalid", "/table_origin")
 }
 
 // TestSince: from every version the changes lead to the committed table.

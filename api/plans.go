@@ -95,7 +95,7 @@ func (st *statisticsRequest) reports() *intake.ReportsQuery {
 		}
 		return nil
 	}
-	for _, name := range []string{"table_version", "config_version", "coverage", "residual"} {
+	for _, name := range []string{"table_version", "table_origin", "config_version", "coverage", "residual"} {
 		if st.has(name) {
 			st.refuse(name, "is for statistics: reports say it for themselves")
 		}

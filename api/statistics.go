@@ -113,6 +113,9 @@ func (st *statisticsRequest) readInterval() error {
 func (st *statisticsRequest) readMembers() {
 	st.Interval, st.Epoch = optional(st.members, "interval", int64(0)), optional(st.members, "epoch", int64(0))
 	st.TableVersion = member[int64](st.members, "table_version")
+	if st.TableOrigin = optional(st.members, "table_origin", ""); st.TableOrigin != "" && st.TableVersion == nil {
+		st.refuse("table_origin", "belongs to a table_version, which is missing")
+	}
 	st.ConfigVersion = member[int64](st.members, "config_version")
 	st.Partial = optional(st.members, "coverage", "complete") == "partial"
 	_ = member[string](st.members, "key_encoding") // the decoder of the rows has acted on it

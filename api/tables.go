@@ -49,7 +49,7 @@ func waitOf(c *call) (wait time.Duration, err error) {
 func readTableRequest(c *call) (q tableRequest, err error) {
 	q.TableQuery, q.keys = feed.TableQuery{Version: feed.NotAsked, Since: feed.NotAsked}, c.keys()
 	c.Decode(&q.TableQuery)
-	q.Origin = originOf(c.Request)
+	q.Origin = cmp.Or(q.Origin, originOf(c.Request))
 	bad := httpkit.Invalid()
 	if q.wait, err = waitOf(c); err != nil {
 		bad.AtParameter("wait", "must be at most 60s")
@@ -91,14 +91,14 @@ func originOf(r *http.Request) string {
 }
 
 // hasChanges tells whether there is anything that the client does not have: what it has
-// is what If-None-Match says, else since.
+// is what If-None-Match says, else since and origin.
 func (q tableRequest) hasChanges(r *http.Request) func(feed.TableState) bool {
 	return func(t feed.TableState) bool {
 		if r.Header.Get("If-None-Match") != "" {
 			_, found := httpkit.IfNoneMatch(r, q.etag(t, false), q.etag(t, true))
 			return !found
 		}
-		return t.Version != q.Since || t.Pending != "" || t.Next != ""
+		return t.Version != q.Since || q.Origin != "" && q.Origin != t.Origin || t.Pending != "" || t.Next != ""
 	}
 }
 
@@ -162,6 +162,7 @@ type tableHead struct {
 	Scheme        operator.SchemeName `json:"scheme"`
 	FromVersion   *int64              `json:"from_version,omitzero"`
 	Version       int64               `json:"version"`
+	Origin        string              `json:"origin"`
 	ConfigVersion int64               `json:"config_version"`
 	Full          *bool               `json:"full,omitzero"`
 	Hash          *operator.Hash      `json:"hash,omitzero"` // nil where there is no routing table
@@ -270,7 +271,8 @@ func (t *limitedText) Write(b []byte) (int, error) {
 func (q tableRequest) write(w http.ResponseWriter, c *call, v *feed.TableView, send writeTable) error {
 	keys := keyCoder{base64: q.keys.base64 || v.Base64}
 	head := tableHead{
-		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, ConfigVersion: v.ConfigVersion, Hash: v.Hash,
+		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, Origin: v.Origin,
+		ConfigVersion: v.ConfigVersion, Hash: v.Hash,
 		Routing: v.Routing, Instances: v.Instances, Choices: v.Choices, Phase: string(v.Serves),
 		KeyEncoding: keys.member(),
 	}

@@ -296,9 +296,11 @@ func (d *driver) plan(ctx context.Context) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	version := d.view.Table.Version()
-	_, err := d.api.CreatePlanFrom(ctx, operator, wire.PlanRequest{Interval: d.interval, TableVersion: &version},
-		client.Statistics{Rows: client.Rows(rows)})
+	request := wire.PlanRequest{Interval: d.interval, TableVersion: new(d.view.Table.Version())}
+	if d.view.Origin != "" {
+		request.TableOrigin = &d.view.Origin
+	}
+	_, err := d.api.CreatePlanFrom(ctx, operator, request, client.Statistics{Rows: client.Rows(rows)})
 	d.interval++
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type TableQuery struct {
 	Version, Since int64
 	// Origin is that of the version that is there already; "": it is not known. Where another
 	// origin made the version of that number here, the whole table is told.
-	Origin string `json:"-"`
+	Origin string `json:"origin"`
 	// NextPlan: it is asked for the plan that waits to be started, too.
 	NextPlan bool `json:"next_plan"`
 }

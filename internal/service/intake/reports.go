@@ -130,8 +130,8 @@ func (s *Intake) PutReport(
 	if err := s.Store.CheckInterval(ctx, name, st.Epoch, st.Interval); err != nil {
 		return ReportReceipt{}, refusal.AboutOperator(name, closed(err))
 	}
-	if st.Ahead(op.TableVersion) {
-		return ReportReceipt{}, scheme.TableAhead(*st.TableVersion, op.TableVersion)
+	if err := st.OfCommitted(op); err != nil {
+		return ReportReceipt{}, err
 	}
 	if err := st.ByConfiguration(op.ConfigVersion); err != nil {
 		return ReportReceipt{}, err

@@ -16,6 +16,7 @@ import (
 	"plannerd/internal/service/reading"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
+	"plannerd/store"
 )
 
 // Statistics are what is known of one interval, and how it is to be planned on.
@@ -34,6 +35,8 @@ type Statistics struct {
 	// TableVersion is the version of the routing table that the rows' instances are
 	// of; nil: the committed one.
 	TableVersion *int64
+	// TableOrigin is that of this version, as [store.Origin] writes it; "": it is not known.
+	TableOrigin string
 	// ConfigVersion is the version of the configuration that the rows' hash instances are
 	// by; nil: the newest.
 	ConfigVersion *int64
@@ -89,16 +92,22 @@ func (st *Statistics) Identity(hash string, config, version int64) string {
 	return text
 }
 
-// Ahead reports whether the statistics are of a newer table than the committed one.
-func (st *Statistics) Ahead(version int64) bool {
-	return st.TableVersion != nil && *st.TableVersion > version
-}
-
-// TableAhead refuses statistics of a newer table than the committed one.
-func TableAhead(said, committed int64) error {
-	return refusal.New(refusal.TableVersionAhead,
-		fmt.Sprintf("The statistics are of table version %d; the committed one is %d.",
-			said, committed))
+// OfCommitted refuses statistics of a table that op never committed: a newer one, or one of the same
+// number and another origin, which a failover or a restored backup lost.
+func (st *Statistics) OfCommitted(op store.Operator) error {
+	switch {
+	case st.TableVersion == nil || *st.TableVersion < op.TableVersion:
+		return nil
+	case *st.TableVersion > op.TableVersion:
+		return refusal.New(refusal.TableVersionAhead, fmt.Sprintf(
+			"The statistics are of table version %d; the committed one is %d.", *st.TableVersion, op.TableVersion))
+	case st.TableOrigin != "" && st.TableOrigin != op.TableOrigin.String():
+		return refusal.New(refusal.TableVersionAhead, fmt.Sprintf(
+			"The statistics are of table version %d of origin %s, which the database lost; "+
+				"the committed table of that version has the origin %s.",
+			*st.TableVersion, st.TableOrigin, op.TableOrigin))
+	}
+	return nil
 }
 
 // ByConfiguration refuses statistics whose hash instances are by another configuration than

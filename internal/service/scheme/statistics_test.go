@@ -6,24 +6,33 @@ import (
 
 	"plannerd/internal/refusal"
 	"plannerd/planner"
+	"plannerd/store"
 )
 
-// TestStatisticsOfATable: statistics are ahead of a committed table, of it, or older.
+// TestStatisticsOfATable: statistics are of a table that was never committed, of the committed one, or
+// older.
 func TestStatisticsOfATable(t *testing.T) {
+	op := store.Operator{TableVersion: 5, TableOrigin: store.Origin{Plan: "p"}}
 	for name, c := range map[string]struct {
-		version         *int64
-		older           bool
-		ahead, outdated bool
+		version           *int64
+		origin            string
+		older             bool
+		refused, outdated bool
 	}{
-		"of the committed one":   {nil, false, false, false},
-		"of the same version":    {new(int64(5)), false, false, false},
-		"of an older one":        {new(int64(4)), false, false, true},
-		"of a newer one":         {new(int64(6)), false, true, false},
-		"stored as an older one": {nil, true, false, true},
+		"of the committed one":         {},
+		"of the same version":          {version: new(int64(5))},
+		"of it, by its origin":         {version: new(int64(5)), origin: op.TableOrigin.String()},
+		"of one that was lost":         {version: new(int64(5)), origin: "0123456789ab", refused: true},
+		"of an older one":              {version: new(int64(4)), outdated: true},
+		"of an older one, by whatever": {version: new(int64(4)), origin: "0123456789ab", outdated: true},
+		"of a newer one":               {version: new(int64(6)), refused: true},
+		"stored as an older one":       {older: true, outdated: true},
 	} {
-		st := Statistics{Statistics: &planner.Statistics{}, TableVersion: c.version, Older: c.older}
-		if st.Ahead(5) != c.ahead || st.Outdated(5) != c.outdated {
-			t.Errorf("%s: ahead %t, outdated %t", name, st.Ahead(5), st.Outdated(5))
+		st := Statistics{
+			Statistics: &planner.Statistics{}, TableVersion: c.version, TableOrigin: c.origin, Older: c.older,
+		}
+		if err := st.OfCommitted(op); (err != nil) != c.refused || st.Outdated(5) != c.outdated {
+			t.Errorf("%s: %v, outdated %t", name, err, st.Outdated(5))
 		}
 	}
 }

@@ -89,8 +89,8 @@ func AbsencesAfter(ctx context.Context, r *reading.Reader, p store.Plan) (absenc
 
 // Admit refuses statistics that do not fit the table and the configuration.
 func Admit(b *scheme.Base, st *scheme.Statistics) error {
-	if st.Ahead(b.Op.TableVersion) {
-		return scheme.TableAhead(*st.TableVersion, b.Op.TableVersion)
+	if err := st.OfCommitted(b.Op); err != nil {
+		return err
 	}
 	if err := st.ByConfiguration(b.Op.ConfigVersion); err != nil {
 		return err

@@ -39,7 +39,7 @@ func (c *Client) PutReportFrom(
 	r := change(http.MethodPut, nil, reportPath(operator, interval, instance)...)
 	r.send, r.once = rows.send(), rows.Once
 	r.query = statisticsParameters{
-		Epoch: report.Epoch, TableVersion: report.TableVersion, ConfigVersion: report.ConfigVersion,
+		Epoch: report.Epoch, TableVersion: report.TableVersion, TableOrigin: report.TableOrigin, ConfigVersion: report.ConfigVersion,
 		Coverage: report.Coverage, Residual: residuals(report.Residual), KeyEncoding: wire.KeyEncodingBase64,
 	}
 	return call[wire.Report](ctx, c, r, options)
@@ -55,6 +55,7 @@ type statisticsParameters struct {
 	Interval      *int64                        `query:"interval"`
 	Epoch         *wire.Epoch                   `query:"epoch"`
 	TableVersion  *wire.Version                 `query:"table_version"`
+	TableOrigin   *wire.TableOrigin             `query:"table_origin"`
 	ConfigVersion *wire.StatisticsConfigVersion `query:"config_version"`
 	Coverage      *wire.Coverage                `query:"coverage"`
 	Residual      []string                      `query:"residual"`

@@ -48,6 +48,9 @@ const answerTime = time.Minute
 type View struct {
 	// Table is the committed table with what is pending.
 	Table *route.Table
+	// Origin is what made this version of the table, for statistics; "": a file of an older program
+	// does not say.
+	Origin wire.TableOrigin
 	// ConfigVersion is the version of the configuration that the table pins.
 	ConfigVersion int64
 	// Pending is the plan that is being carried out, without the lists of its changes, which

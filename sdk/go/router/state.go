@@ -16,6 +16,7 @@ var ErrScheme = errors.New("router: the operator has no routing table, but anoth
 type state struct {
 	table         *route.Table // with what is pending
 	configVersion int64
+	origin        wire.TableOrigin // "": a file of an older program does not say
 	hash          *wire.Hash
 	routing       *wire.PartsRouting // of the parts of split keys; nil: by their weights
 	instances     []wire.Instance
@@ -23,7 +24,7 @@ type state struct {
 }
 
 func (s state) view(kept bool) *View {
-	v := &View{Table: s.table, ConfigVersion: s.configVersion, Kept: kept}
+	v := &View{Table: s.table, Origin: s.origin, ConfigVersion: s.configVersion, Kept: kept}
 	if s.pending != nil {
 		p := *s.pending
 		p.Set, p.Unset = nil, nil
@@ -38,7 +39,7 @@ func (s state) apply(answer *wire.RoutingTable, router string) (state, error) {
 		return s, fmt.Errorf("%w: %s", ErrScheme, answer.Scheme)
 	}
 	next := s
-	next.configVersion, next.pending = answer.ConfigVersion, answer.Pending
+	next.configVersion, next.origin, next.pending = answer.ConfigVersion, answer.Origin, answer.Pending
 	if answer.Hash != nil && answer.Instances != nil {
 		next.hash, next.instances = answer.Hash, *answer.Instances
 	}
@@ -111,8 +112,8 @@ func (s state) pendingRoutes(keys decoder) (*route.Pending, error) {
 // whole is the state as an answer that has all of it.
 func (s state) whole(operator string) *wire.RoutingTable {
 	out := &wire.RoutingTable{
-		Operator: operator, Scheme: wire.SchemeTable, Version: s.table.Version(), ConfigVersion: s.configVersion,
-		Hash: s.hash, Routing: s.routing, Instances: &s.instances, Pending: s.pending,
+		Operator: operator, Scheme: wire.SchemeTable, Version: s.table.Version(), Origin: s.origin,
+		ConfigVersion: s.configVersion, Hash: s.hash, Routing: s.routing, Instances: &s.instances, Pending: s.pending,
 		KeyEncoding: new(wire.AnswerKeyEncodingBase64),
 		Entries:     []wire.RoutingTableEntry{},
 	}

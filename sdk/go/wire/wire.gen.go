@@ -2012,7 +2012,7 @@ type ClassMove = []float64
 // | `not_acceptable` | 406 | no representation that `Accept` allows |
 // | `scheme_fixed` | 409 | the scheme is decided when an operator is created |
 // | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
-// | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
+// | `table_version_ahead` | 409 | the engine runs on a routing table that is not committed here: a newer one than that which is, or one that a failover lost |
 // | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
 // | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be replaced by an earlier one or frozen, and none be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
@@ -3981,6 +3981,10 @@ type PlanRequest struct {
 	// Residual Only with `"coverage":"partial"`; an instance that is not named has no other keys.
 	Residual []Residual `json:"residual,omitempty"`
 
+	// TableOrigin What made a version of a routing table, as the table tells it. It tells two tables of the same number apart: after a failover to a standby that was behind, or the restore of a backup, numbers
+	// of versions are given again. Statistics and reports may name it beside `table_version`; if the committed table of that number has another origin, they are refused with `table_version_ahead`.
+	TableOrigin *TableOrigin `json:"table_origin,omitempty"`
+
 	// TableVersion The table version that the engine was running on. When it equals the committed one, or is left out, the rows' `instance` says where keys
 	// are; when it is older the rows' `instance` is ignored; when it is newer the request is refused. Nothing but the rows tells where the keys of
 	// compact records are, or keys where the engine holds the table: then an older one is refused, too.
@@ -4323,7 +4327,7 @@ type Problem struct {
 	// | `not_acceptable` | 406 | no representation that `Accept` allows |
 	// | `scheme_fixed` | 409 | the scheme is decided when an operator is created |
 	// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
-	// | `table_version_ahead` | 409 | the engine runs on a newer routing table than the committed one |
+	// | `table_version_ahead` | 409 | the engine runs on a routing table that is not committed here: a newer one than that which is, or one that a failover lost |
 	// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
 	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be replaced by an earlier one or frozen, and none be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
@@ -5055,6 +5059,10 @@ type ReportRequest struct {
 	// of the Go SDK, in base64. A plan of sketches is an estimate: it cuts the key space at keys that the sketches hold; cost and state of a range are the weight of its keys, and `keys` counts those that the sketches hold. `reports.estimate`
 	// of the plan says how far it may be off; there is no certificate. All reports of an interval are sketches, or none is.
 	Sketch *[]byte `json:"sketch,omitempty"`
+
+	// TableOrigin What made a version of a routing table, as the table tells it. It tells two tables of the same number apart: after a failover to a standby that was behind, or the restore of a backup, numbers
+	// of versions are given again. Statistics and reports may name it beside `table_version`; if the committed table of that number has another origin, they are refused with `table_version_ahead`.
+	TableOrigin *TableOrigin `json:"table_origin,omitempty"`
 
 	// TableVersion The table version that the instance was running on. Defaults to the one that is committed when the report comes.
 	TableVersion *Version `json:"table_version,omitempty"`
@@ -5875,8 +5883,12 @@ type RoutingTable struct {
 	NextPlan *string `json:"next_plan,omitempty"`
 
 	// Operator The name of an operator.
-	Operator OperatorName  `json:"operator"`
-	Owners   *[]RangeOwner `json:"owners,omitempty"`
+	Operator OperatorName `json:"operator"`
+
+	// Origin What made a version of a routing table, as the table tells it. It tells two tables of the same number apart: after a failover to a standby that was behind, or the restore of a backup, numbers
+	// of versions are given again. Statistics and reports may name it beside `table_version`; if the committed table of that number has another origin, they are refused with `table_version_ahead`.
+	Origin TableOrigin   `json:"origin"`
+	Owners *[]RangeOwner `json:"owners,omitempty"`
 
 	// Pending The plan that is being carried out, and what its commit will change of the committed table; null when there is none, and with `version`. Under the scheme `table`, while the hash stays the same, `set` and
 	// `unset` name every key that must be held back: those whose route changes, and those that are elsewhere than they are routed and move there. Across a change of the hash the route of any key may change:
@@ -6389,6 +6401,10 @@ type TableDiff struct {
 
 // TableLimit The greatest size of the routing table, in entries. null stands for none.
 type TableLimit = int64
+
+// TableOrigin What made a version of a routing table, as the table tells it. It tells two tables of the same number apart: after a failover to a standby that was behind, or the restore of a backup, numbers
+// of versions are given again. Statistics and reports may name it beside `table_version`; if the committed table of that number has another origin, they are refused with `table_version_ahead`.
+type TableOrigin = string
 
 // TableOwner Who holds the routing table. `planner`: this service stores its entries and answers for them; `engine`: the engine does, and the service counts its versions only.
 type TableOwner string
@@ -6954,6 +6970,10 @@ type StrategiesParameter = []Strategy
 
 // TableLimitValuesParameter defines model for TableLimitValuesParameter.
 type TableLimitValuesParameter = []string
+
+// TableOriginParameter What made a version of a routing table, as the table tells it. It tells two tables of the same number apart: after a failover to a standby that was behind, or the restore of a backup, numbers
+// of versions are given again. Statistics and reports may name it beside `table_version`; if the committed table of that number has another origin, they are refused with `table_version_ahead`.
+type TableOriginParameter = TableOrigin
 
 // TableVersionParameter A version of the routing table. 0 is the empty table of a new operator.
 type TableVersionParameter = Version

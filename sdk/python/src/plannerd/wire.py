@@ -971,6 +971,7 @@ class PlanRequest(TypedDict):
     missing: NotRequired[MissingReports]
     queues: NotRequired[list[Queue]]
     residual: NotRequired[list[Residual]]
+    table_origin: NotRequired[TableOrigin]
     table_version: NotRequired[Version]
 
 PlanStatus: TypeAlias = 'Literal["no_action", "proposed", "approved", "applying", "aborting", "committed", "rejected", "aborted", "superseded", "expired"]'
@@ -1395,6 +1396,7 @@ class ReportRequest(TypedDict):
     residual: NotRequired[list[Residual]]
     since: NotRequired[Interval]
     sketch: NotRequired[str]
+    table_origin: NotRequired[TableOrigin]
     table_version: NotRequired[Version]
 
 ReportsMissing: TypeAlias = 'list[int]'
@@ -1783,6 +1785,7 @@ class RoutingTable(TypedDict):
     key_encoding: NotRequired[AnswerKeyEncoding]
     next_plan: NotRequired[str | None]
     operator: OperatorName
+    origin: TableOrigin
     owners: NotRequired[list[RangeOwner]]
     pending: PendingTable | None
     phase: NotRequired[RangesPhase]
@@ -1989,6 +1992,8 @@ class TableDiff(TypedDict):
     unset: NotRequired[list[str]]
 
 TableLimit: TypeAlias = 'int | None'
+
+TableOrigin: TypeAlias = 'str'
 
 TableOwner: TypeAlias = 'Literal["planner", "engine"]'
 
@@ -2280,6 +2285,7 @@ class CreatePlanParameters(Call, total=False):
     interval: Interval
     epoch: Epoch
     table_version: Version
+    table_origin: str | float
     config_version: StatisticsConfigVersion
     coverage: Coverage
     residual: Sequence[str | float | None]
@@ -2324,6 +2330,7 @@ class GetPlanParameters(Call, total=False):
 class GetRoutingTableParameters(Call, total=False):
     version: Version
     since: Version
+    origin: str | float
     wait: str | float
     next_plan: bool
     key_encoding: Literal["utf8", "base64"]
@@ -2413,6 +2420,7 @@ class PutReportParameters(Call, total=False):
     idempotency_key: str
     epoch: Epoch
     table_version: Version
+    table_origin: str | float
     config_version: StatisticsConfigVersion
     coverage: Coverage
     residual: Sequence[str | float | None]

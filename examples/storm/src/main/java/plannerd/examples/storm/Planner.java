@@ -192,7 +192,7 @@ final class Planner implements AutoCloseable {
     if (rows.isEmpty()) {
       return;
     }
-    Statistics s = new Statistics(rows, seen.table().version(), null);
+    Statistics s = new Statistics(rows, seen.table().version(), seen.origin(), null);
     client.createPlan(job.name, interval++, s);
     // It may be one that a person has approved since, of an interval before.
     Plan p = client.nextPlan(job.name, Duration.ZERO);

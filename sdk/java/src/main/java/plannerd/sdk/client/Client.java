@@ -269,6 +269,9 @@ public final class Client {
       if (of.tableVersion() != null) {
         head.put("table_version", of.tableVersion());
       }
+      if (of.tableOrigin() != null) {
+        head.put("table_origin", of.tableOrigin());
+      }
       if (of.epoch() != null) {
         head.put("epoch", of.epoch());
       }

@@ -20,8 +20,8 @@ import plannerd.sdk.route.Part;
  * @param unset keys whose entries are gone since
  * @param pending the plan that is being carried out; null: none
  */
-public record RoutingTable(String operator, String scheme, String keyEncoding, long version, Long fromVersion,
-    Boolean full, long configVersion, HashConfig hash, String routing, List<Node> instances, List<Entry> entries,
+public record RoutingTable(String operator, String scheme, String keyEncoding, long version, String origin,
+    Long fromVersion, Boolean full, long configVersion, HashConfig hash, String routing, List<Node> instances, List<Entry> entries,
     List<Entry> set, List<String> unset, Pending pending) {
   /** Reports whether this is the whole table. */
   public boolean isWhole() {

@@ -13,12 +13,12 @@ import plannerd.sdk.route.Routing;
 import plannerd.sdk.route.Table;
 
 /** A table and all that came with it. */
-record State(Table table, long configVersion, HashConfig hash, String routing, List<Node> instances,
-    RoutingTable.Pending pending) {
-  static final State NONE = new State(null, 0, null, null, null, null);
+record State(Table table, String origin, long configVersion, HashConfig hash, String routing,
+    List<Node> instances, RoutingTable.Pending pending) {
+  static final State NONE = new State(null, null, 0, null, null, null, null);
 
   View view(boolean kept) {
-    return new View(table, configVersion, pending == null ? null : pending.withoutLists(), kept);
+    return new View(table, origin, configVersion, pending == null ? null : pending.withoutLists(), kept);
   }
 
   /**
@@ -52,7 +52,7 @@ record State(Table table, long configVersion, HashConfig hash, String routing, L
       next = next.withRouting(Routing.of(a.routing()));
     }
     next = next.withPending(pendingRoutes(a.pending(), nextHash, over, base64));
-    return new State(next, a.configVersion(), nextHash, a.routing(), over, a.pending());
+    return new State(next, a.origin(), a.configVersion(), nextHash, a.routing(), over, a.pending());
   }
 
   private static Pending pendingRoutes(RoutingTable.Pending p, HashConfig now, List<Node> instances, boolean base64) {
@@ -69,8 +69,8 @@ record State(Table table, long configVersion, HashConfig hash, String routing, L
     List<RoutingTable.Entry> all = new ArrayList<>();
     Base64.Encoder base64 = Base64.getEncoder();
     table.forEach(e -> all.add(new RoutingTable.Entry(base64.encodeToString(e.key()), e.instance(), e.parts())));
-    return new RoutingTable(operator, "table", "base64", table.version(), null, null, configVersion, hash, routing,
-        instances, all, null, null, pending);
+    return new RoutingTable(operator, "table", "base64", table.version(), origin, null, null, configVersion, hash,
+        routing, instances, all, null, null, pending);
   }
 
   private static List<Entry> entries(List<RoutingTable.Entry> list, boolean base64) {

@@ -9,12 +9,14 @@ import plannerd.sdk.route.Table;
  * What is known of a table at one time.
  *
  * @param table the committed table with what is pending
+ * @param origin what made this version of the table, for statistics; null: a file of an older program
+ *     does not say
  * @param configVersion the version of the configuration that the table pins
  * @param pending the plan that is being carried out, without the lists of its changes, which are in
  *     table; null: none
  * @param kept it is of the file, and the server has not been heard since. It may be old
  */
-public record View(Table table, long configVersion, RoutingTable.Pending pending, boolean kept) {
+public record View(Table table, String origin, long configVersion, RoutingTable.Pending pending, boolean kept) {
   /**
    * Returns the view as package handoff takes it. A router that hands keys over while messages flow
    * sends them by a {@link plannerd.sdk.handoff.Router}, which sees each view that is not kept, and

@@ -137,12 +137,13 @@ class ClientTest {
       rows.add(new Row(("key-" + i).getBytes(StandardCharsets.UTF_8), i, 0));
     }
     script.add(Scripted.ok("{\"id\":\"p\",\"status\":\"approved\"}"));
-    assertEquals(Plan.APPROVED, client.createPlan("a/b", 9, new Statistics(rows, 4L, null)).status());
+    assertEquals(Plan.APPROVED, client.createPlan("a/b", 9, new Statistics(rows, 4L, "0123456789ab", null)).status());
     Seen s = seen.get(0);
     assertEquals("/v1/operators/a%2Fb/plans", s.target);
     assertEquals("{\"key\":\"/wA=\",\"cost\":1.5,\"state\":7.0,\"instance\":2}", s.body.get("keys").get(0).toString());
     assertEquals(3001, s.body.get("keys").size());
     assertEquals(4, s.body.get("table_version").asInt());
+    assertEquals("0123456789ab", s.body.get("table_origin").asText());
     assertTrue(s.body.get("keys").get(1).get("instance") == null);
   }
 

@@ -53,13 +53,13 @@ class FollowerTest {
   }
 
   private static RoutingTable whole(long version, String key, int instance) {
-    return new RoutingTable("o", "table", "base64", version, null, null, 1, HashConfig.of("modulo"), null,
+    return new RoutingTable("o", "table", "base64", version, null, null, null, 1, HashConfig.of("modulo"), null,
         List.of(new Node(0, 0), new Node(1, 0)), List.of(new RoutingTable.Entry(key(key), instance, null)), null, null,
         null);
   }
 
   private static RoutingTable change(long from, long version, String key, int instance) {
-    return new RoutingTable("o", "table", "base64", version, from, false, 1, null, null, null, null,
+    return new RoutingTable("o", "table", "base64", version, null, from, false, 1, null, null, null, null,
         List.of(new RoutingTable.Entry(key(key), instance, null)), List.of(), null);
   }
 
@@ -124,7 +124,7 @@ class FollowerTest {
   @Test
   void itStopsWhereThereIsNoTable() throws Exception {
     Feed feed = new Feed();
-    feed.answers.add(new RoutingTable("o", "ring", null, 1, null, null, 1, null, null, null, null, null, null, null));
+    feed.answers.add(new RoutingTable("o", "ring", null, 1, null, null, null, 1, null, null, null, null, null, null, null));
     try (Follower f = Follower.open(new Follower.Config(feed, "o", "r", null, SOON, RETRY))) {
       assertNull(f.next(null, SOON));
       assertTrue(f.status().stopped());
