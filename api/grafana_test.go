@@ -21,7 +21,7 @@ type grafanaPanel struct {
 // they have, leaves none out, and its panels lie side by side.
 func TestGrafana(t *testing.T) {
 	var board struct{ Panels []grafanaPanel }
-	if err := json.Unmarshal([]byte(readRoot(t, "examples", "grafana.json")), &board); err != nil {
+	if err := json.Unmarshal([]byte(readRoot(t, "deploy", "plannerd", "files", "grafana.json")), &board); err != nil {
 		t.Fatal(err)
 	}
 	labels := map[string][]string{}

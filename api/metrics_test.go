@@ -117,7 +117,7 @@ func TestMetricsDocumented(t *testing.T) {
 	if diff := cmp.Diff(exist, documented); diff != "" {
 		t.Errorf("metrics (-there +documented):\n%s", diff)
 	}
-	for _, name := range names(`\b(plannerd_\w+)`, readRoot(t, "examples", "alerts.yml")) {
+	for _, name := range names(`\b(plannerd_\w+)`, readRoot(t, "deploy", "plannerd", "files", "alerts.yml")) {
 		if !slices.Contains(exist, name) && !slices.Contains(exist, regexp.MustCompile(`_(bucket|count)$`).
 			ReplaceAllString(name, "")) {
 			t.Errorf("the alerts use %s, which is not there", name)
