@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -97,6 +98,18 @@ func firstLine(r io.ReadCloser) (string, error) {
 	timer := time.AfterFunc(Patience, func() { _ = r.Close() })
 	defer timer.Stop()
 	return bufio.NewReader(r).ReadString('\n')
+}
+
+// PeakMemory is the most memory that the process ever held, in bytes, as Linux counts it.
+func (p *Process) PeakMemory() (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	var kib int64
+	_, after, _ := strings.Cut(string(text), "VmHWM:")
+	_, err = fmt.Sscanf(after, "%d kB", &kib)
+	return kib << 10, err
 }
 
 // Stop ends the process: kindly, then by force.
