@@ -42,6 +42,8 @@ require (
 	plannerd/sdk/go v0.0.0
 )
 
+require golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
+
 require (
 	github.com/andybalholm/brotli v1.2.3 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect

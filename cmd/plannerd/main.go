@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	// Certificates of public authorities, for where the system has none: the image is the program alone.
+	_ "golang.org/x/crypto/x509roots/fallback"
 
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/analyzing"
