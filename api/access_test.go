@@ -77,7 +77,7 @@ type operation struct {
 // target is a request for the operation: of an operator and of a plan.
 func (o operation) target(operator, plan string) string {
 	target := strings.NewReplacer("{operator}", operator, "{id}", plan, "{interval}", "1", "{instance}", "0", "{router}",
-		"r", "{asset}", "LICENSE").Replace(o.path)
+		"r", "{asset}", "LICENSE", "{version}", "1").Replace(o.path)
 	if o.OperationID == "route" {
 		target += "?key=a"
 	}

@@ -177,7 +177,7 @@ func TestQueries(t *testing.T) {
 	doc, _ := spec()
 	for path, item := range doc.Paths.Map() {
 		target := strings.NewReplacer("{operator}", "clicks", "{id}", "p", "{interval}", "1", "{instance}", "0", "{router}",
-			"r", "{asset}", "LICENSE").Replace(path)
+			"r", "{asset}", "LICENSE", "{version}", "1").Replace(path)
 		for method, o := range item.Operations() {
 			for _, status := range []string{"400", "422"} {
 				if o.Responses.Value(status) == nil {
@@ -266,6 +266,11 @@ func TestStoreFailures(t *testing.T) {
 		{"StartPlan", "POST", "/v1/plans/" + p.Id + "/start", `{"executor":"e"}`},
 		{"AckPlan", "POST", "/v1/plans/" + p.Id + "/acks", `{"instances":[0]}`},
 		{"Transitions", "GET", "/v1/plans/" + p.Id + "/transitions", ""},
+		{"Migrations", "GET", "/v1/plans/" + p.Id + "/diff?with=" + p.Id, ""},
+		{"CommentPlan", "POST", "/v1/plans/" + p.Id + "/comments", `{"comment":"why?"}`},
+		{"Configurations", "GET", "/v1/operators/clicks/configurations", ""},
+		{"Configurations", "GET", "/v1/operators/clicks/configurations/1", ""},
+		{"OperatorChanges", "GET", "/v1/operators/clicks/changes?since=2020-01-01T00:00:00Z", ""},
 		{"Input", "POST", "/v1/plans/" + p.Id + "/replay", ""},
 		{"Input", "POST", "/v1/operators/clicks/backtest", ""},
 		{"Operator", "GET", "/v1/operators/clicks/undo", ""},
@@ -319,6 +324,7 @@ func TestStoreFailures(t *testing.T) {
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "plan_pending", store.ErrPlanPending, http.StatusConflict},
 		{"CreatePlan", "/v1/operators/clicks/plans", later, "plan_in_flight", store.ErrPlanInFlight, http.StatusConflict},
 		{"ApprovePlan", "/v1/plans/" + p.Id + "/approve", "", "purged", store.ErrPurged, http.StatusGone},
+		{"CommentPlan", "/v1/plans/" + p.Id + "/comments", `{"comment":"?"}`, "purged", store.ErrPurged, http.StatusGone},
 		{"RejectPlan", "/v1/plans/" + p.Id + "/reject", "", "purged", store.ErrPurged, http.StatusGone},
 		{"StartPlan", "/v1/plans/" + p.Id + "/start", `{"executor":"e"}`, "purged", store.ErrPurged, http.StatusGone},
 		{"AckPlan", "/v1/plans/" + p.Id + "/acks", `{"instances":[0]}`, "purged", store.ErrPurged, http.StatusGone},
@@ -339,6 +345,7 @@ func TestStoreFailures(t *testing.T) {
 	f.set("Migrations", store.ErrPurged)
 	e.do("GET", "/v1/plans/"+p.Id+"/migrations", "").fails(http.StatusGone, "purged", "")
 	e.do("GET", "/v1/plans/"+p.Id+"/flows", "").fails(http.StatusGone, "purged", "")
+	e.do("GET", "/v1/plans/"+p.Id+"/diff?with="+p.Id, "").fails(http.StatusGone, "purged", "")
 	f.set("Migrations", nil)
 	f.set("Changes", store.ErrPurged)
 	e.do("GET", "/v1/plans/"+p.Id+"/routing-table", "").fails(http.StatusGone, "purged", "")

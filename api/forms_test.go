@@ -17,12 +17,12 @@ type requiring struct {
 	err   error
 }
 
-func (r *requiring) RequireForms(ctx context.Context, named bool) error {
+func (r *requiring) RequireForms(ctx context.Context, form store.Form) error {
 	r.times++
 	if r.err != nil {
 		return r.err
 	}
-	return r.Store.RequireForms(ctx, named)
+	return r.Store.RequireForms(ctx, form)
 }
 
 // TestFormsAreRequired: programs that would misread it are locked out before anything is
@@ -36,6 +36,7 @@ func TestFormsAreRequired(t *testing.T) {
 		"keys":   {`{"instances":2}`, `{"keys":[{"key":"a","cost":1}]}`, false},
 		"window": {`{"instances":2,"window":5}`, "", true},
 		"phase":  {`{"instances":2,"scheme":"ranges","ranges":{"phase":"put"}}`, "", true},
+		"review": {`{"instances":2,"approval":{"approvers":2}}`, "", true},
 		"get":    {`{"instances":2,"scheme":"ranges"}`, `{"keys":[{"key":"a","cost":1}]}`, false},
 		"named":  {`{"instances":2}`, `{"keys":[{"key":"a","cost":1}],"compact":{"records":[[0,1,4,16,900]]}}`, true},
 		"record": {`{"instances":2}`, `{"compact":{"records":[[0,1,4,16,900]]}}`, true},

@@ -26,7 +26,7 @@ func (s freezes) put(w http.ResponseWriter, c *call) error {
 }
 
 func (s freezes) delete(w http.ResponseWriter, c *call) error {
-	if err := s.service.Unfreeze(c.Context(), c.param("operator")); err != nil {
+	if err := s.service.Unfreeze(by(c), c.param("operator")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -454,6 +454,30 @@ func (f *faults) Freeze(ctx context.Context, operator string, held *store.Freeze
 	return f.Store.Freeze(ctx, operator, held)
 }
 
+func (f *faults) CommentPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (
+	store.Plan, error) {
+	if err := f.fault("CommentPlan"); err != nil {
+		return store.Plan{}, err
+	}
+	return f.Store.CommentPlan(ctx, id, by, guards...)
+}
+
+func (f *faults) Configurations(ctx context.Context, operator string, before int64, limit int) (
+	[]store.Configuration, error) {
+	if err := f.fault("Configurations"); err != nil {
+		return nil, err
+	}
+	return f.Store.Configurations(ctx, operator, before, limit)
+}
+
+func (f *faults) OperatorChanges(ctx context.Context, operator string, since time.Time, steps int) (
+	store.OperatorChanges, error) {
+	if err := f.fault("OperatorChanges"); err != nil {
+		return store.OperatorChanges{}, err
+	}
+	return f.Store.OperatorChanges(ctx, operator, since, steps)
+}
+
 func (f *faults) DeleteRouter(ctx context.Context, operator, router string) error {
 	if err := f.fault("DeleteRouter"); err != nil {
 		return err

@@ -71,6 +71,7 @@ func mutations() []mutation {
 		}, []string{csv}, http.StatusOK, http.StatusOK},
 		verb("approve", approved, "approve", `{"actor":"ada"}`),
 		verb("reject", approved, "reject", ""),
+		verb("comment", approved, "comments", `{"comment":"why?"}`),
 		verb("start", betaTwo, "start", `{"executor":"e"}`),
 		verb("ack", betaTwo, "acks", `{"instances":[0]}`, "start", `{"executor":"e"}`),
 		verb("commit", betaTwo, "commit", stopped),

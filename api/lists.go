@@ -93,6 +93,11 @@ func wholeOnly(query url.Values) error {
 // writeListing answers with a page of a listing, as the member of that name, or with
 // all of it as NDJSON or CSV.
 func writeListing(w http.ResponseWriter, c *call, name string, listed listing.Listing) error {
+	return writeListingAfter(w, c, "", name, listed)
+}
+
+// writeListingAfter is writeListing with other members before; each ends with a comma.
+func writeListingAfter(w http.ResponseWriter, c *call, head, name string, listed listing.Listing) error {
 	keys := c.keys()
 	if c.media == mediaNDJSON || c.media == mediaCSV {
 		return streamList(w, c, listed.All(), keys)
@@ -112,8 +117,8 @@ func writeListing(w http.ResponseWriter, c *call, name string, listed listing.Li
 		token.Offset = offset + n
 		next = strconv.Quote(*token.Text())
 	}
-	httpkit.WriteBody(w, http.StatusOK, mediaJSON, fmt.Appendf(nil, `{%s%q:%s,"total_size":%d,"next_page_token":%s}`,
-		encoding, name, list.AppendJSON(nil, keys.base64), total, next))
+	httpkit.WriteBody(w, http.StatusOK, mediaJSON, fmt.Appendf(nil, `{%s%s%q:%s,"total_size":%d,"next_page_token":%s}`,
+		encoding, head, name, list.AppendJSON(nil, keys.base64), total, next))
 	return nil
 }
 

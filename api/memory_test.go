@@ -213,6 +213,7 @@ func TestStoredMemory(t *testing.T) {
 	targets := []string{
 		"/v1/operators/clicks/routing-table", "/v1/plans/" + id + "?include=migrations",
 		"/v1/plans/" + id + "/migrations", "/v1/plans/" + id + "/flows", "/v1/plans/" + id + "/routing-table",
+		"/v1/plans/" + id + "/diff?with=" + id,
 	}
 	release := e.hold()
 	long.say(10_000)
@@ -294,7 +295,7 @@ func TestAllBodies(t *testing.T) {
 	bulk["POST /v1/analyses/backtest?instances=2"] = large
 	slow := map[string]string{"PUT /v1/operators/homed": "", "PUT /v1/operators/homed/routers/r": "",
 		"PATCH /v1/operators/homed": "Content-Type: application/merge-patch+json"}
-	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "stop", "abort", "replay"} {
+	for _, verb := range []string{"approve", "reject", "start", "acks", "commit", "stop", "abort", "replay", "comments"} {
 		slow["POST /v1/plans/"+id+"/"+verb] = ""
 	}
 	for _, more := range []string{"POST /v1/operators/stored/backtest", "POST /v1/operators/stored/undo",

@@ -91,6 +91,11 @@ func operatorGuard(c *call) reading.OperatorGuard {
 	}
 }
 
+// by is the context of what a call changes of an operator: the doing of its caller.
+func by(c *call) context.Context {
+	return service.WithActor(c.Context(), attributed(c.Context(), service.Transition{Actor: c.Query.Get("actor")}).Actor)
+}
+
 func (s operators) put(w http.ResponseWriter, c *call) error {
 	var text jsontext.Value
 	if err := c.readJSON(w, &text); err != nil {
@@ -106,7 +111,7 @@ func (s operators) put(w http.ResponseWriter, c *call) error {
 	}
 	unlessSame := c.Header.Get("If-None-Match") == ""
 	return once(s.shared, w, c, operatorReply, func(held *claim.Claim[reading.Operator]) (reading.Operator, error) {
-		return s.service.Configure(c.Context(), c.param("operator"), config, operatorGuard(c), unlessSame, held)
+		return s.service.Configure(by(c), c.param("operator"), config, operatorGuard(c), unlessSame, held)
 	})
 }
 
@@ -137,7 +142,7 @@ func (s operators) patch(w http.ResponseWriter, c *call) error {
 		return readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime)
 	}
 	return once(s.shared, w, c, operatorReply, func(held *claim.Claim[reading.Operator]) (reading.Operator, error) {
-		return s.service.Reconfigure(c.Context(), c.param("operator"), change, operatorGuard(c), held)
+		return s.service.Reconfigure(by(c), c.param("operator"), change, operatorGuard(c), held)
 	})
 }
 

@@ -64,6 +64,7 @@ type planHead struct {
 	ExpiresAt     *time.Time       `json:"expires_at"`
 	WaitsFor      []string         `json:"waits_for"`
 	LimitsChanged bool             `json:"limits_changed"`
+	Approvals     *approvals       `json:"approvals"`
 	SupersededBy  *string          `json:"superseded_by"`
 	Undo          jsontext.Value   `json:"undo"`
 	StoppedAfter  *int64           `json:"stopped_after_batch"`
@@ -86,6 +87,19 @@ type planHead struct {
 	Timing          wire.Timing        `json:"timing"`
 	CreatedAt       time.Time          `json:"created_at"`
 	KeyEncoding     string             `json:"key_encoding,omitzero"`
+}
+
+// approvals are who has approved a plan that several people have to approve.
+type approvals struct {
+	Needed int64    `json:"needed"`
+	By     []string `json:"by"`
+}
+
+func approvalsOf(p service.Plan) *approvals {
+	if p.Approvers <= 1 || len(p.WaitsFor) == 0 && len(p.ApprovedBy) == 0 && !p.LimitsChanged {
+		return nil
+	}
+	return &approvals{p.Approvers, append([]string{}, p.ApprovedBy...)}
 }
 
 // batch is a part of a plan that is handed over on its own.
@@ -233,7 +247,7 @@ func openPlan(p service.Plan, named figures.NamedKeys, keys keyCoder, persist *t
 	if p.Executor.Name != "" {
 		head.Executor, head.ExecutorEpoch, head.ExecutorSince = &p.Executor.Name, &p.Executor.Epoch, utc(p.ExecutorSince)
 	}
-	head.LimitsChanged = propose.LimitsHaveChanged(p)
+	head.LimitsChanged, head.Approvals = propose.LimitsHaveChanged(p), approvalsOf(p)
 	if p.SupersededBy != "" {
 		head.SupersededBy = &p.SupersededBy
 	}

@@ -232,6 +232,7 @@ func (s plans) flows(c *call, p service.Plan) (listing.Listing, error) {
 type transition struct {
 	From   *service.Status `json:"from"`
 	To     service.Status  `json:"to"`
+	Kind   string          `json:"kind"`
 	Actor  string          `json:"actor"`
 	Reason string          `json:"reason"`
 	At     time.Time       `json:"at"`
@@ -246,12 +247,17 @@ func (s plans) transitions(w http.ResponseWriter, c *call) error {
 		Transitions []transition `json:"transitions"`
 	}{make([]transition, len(all))}
 	for i, t := range all {
-		out.Transitions[i] = transition{To: t.To, Actor: t.Actor, Reason: t.Reason, At: t.At.UTC()}
-		if t.From != "" {
-			out.Transitions[i].From = &all[i].From
-		}
+		out.Transitions[i] = transitionOut(t)
 	}
 	return httpkit.WriteTaggedJSON(w, c.Request, out)
+}
+
+func transitionOut(t service.Transition) transition {
+	out := transition{To: t.To, Kind: cmp.Or(string(t.Kind), "step"), Actor: t.Actor, Reason: t.Reason, At: t.At.UTC()}
+	if t.From != "" {
+		out.From = &t.From
+	}
+	return out
 }
 
 const howToResolve = "This operation takes application/x-ndjson and text/csv: " +

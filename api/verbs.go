@@ -14,6 +14,7 @@ import (
 type verbRequest struct {
 	Actor      string  `json:"actor"`
 	Reason     string  `json:"reason"`
+	Comment    string  `json:"comment"`
 	Executor   string  `json:"executor"`
 	Epoch      int64   `json:"executor_epoch"`
 	Instances  []int32 `json:"instances"`
@@ -29,10 +30,11 @@ func (s plans) verb(do func(context.Context, life.Step, verbRequest) (service.Pl
 		if err := c.readJSON(w, &in); err != nil {
 			return err
 		}
-		by := attributed(c.Context(), service.Transition{Actor: in.Actor, Reason: in.Reason})
+		by := attributed(c.Context(), service.Transition{Actor: in.Actor, Reason: cmp.Or(in.Reason, in.Comment)})
 		by.Actor = cmp.Or(by.Actor, in.Executor)
 		return once(s.shared, w, c, stepReply, func(held *claim.Claim[service.Plan]) (service.Plan, error) {
-			return do(c.Context(), life.Step{Plan: c.param("id"), By: by, Guard: planGuard(c), Claim: held}, in)
+			return do(c.Context(), life.Step{
+				Plan: c.param("id"), By: by, Named: callerOf(c.Context()) != nil, Guard: planGuard(c), Claim: held}, in)
 		})
 	}
 }

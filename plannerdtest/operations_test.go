@@ -322,6 +322,19 @@ func scenario(t *testing.T, c *client.Client) []step {
 		{"unfreezeOperator", func() (any, error) { return nil, c.UnfreezeOperator(ctx, "clicks") }},
 		{"freezeAll", func() (any, error) { return result(c.FreezeAll(ctx, hold)) }},
 		{"unfreezeAll", func() (any, error) { return nil, c.UnfreezeAll(ctx) }},
+		{"diffPlans", func() (any, error) {
+			return result(c.DiffPlans(ctx, plan.Id, client.DiffPlansOptions{With: plan.Id}))
+		}},
+		{"commentPlan", func() (any, error) {
+			return result(c.CommentPlan(ctx, plan.Id, wire.CommentRequest{Comment: "why?"}))
+		}},
+		{"listConfigurations", func() (any, error) {
+			return result(c.ListConfigurations(ctx, "clicks", client.ListConfigurationsOptions{}))
+		}},
+		{"getConfiguration", func() (any, error) {
+			return result(c.GetConfiguration(ctx, "clicks", 1, client.GetConfigurationOptions{Since: new(int64(1))}))
+		}},
+		{"listChanges", func() (any, error) { return result(c.ListChanges(ctx, "clicks", time.Unix(0, 0))) }},
 		{"previewUndo", func() (any, error) {
 			return result(c.PreviewUndo(ctx, "clicks", client.PreviewUndoOptions{ToVersion: new(int64(0))}))
 		}},

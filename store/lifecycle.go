@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"time"
 )
@@ -66,6 +67,33 @@ type Transition struct {
 	Actor  string
 	Reason string
 	At     time.Time
+	Kind   StepKind
+}
+
+// StepKind tells what leaves the status of a plan as it is from other steps.
+type StepKind string
+
+// The kinds of steps.
+const (
+	StepPlain    StepKind = ""
+	StepComment  StepKind = "comment"  // somebody says something of the plan; Reason is what
+	StepApproval StepKind = "approval" // somebody approves that more have to approve
+)
+
+// MaxComments is how many comments a plan may have.
+const MaxComments = 100
+
+type actorKey struct{}
+
+// WithActor has what is changed in the context be the doing of somebody.
+func WithActor(ctx context.Context, actor string) context.Context {
+	return context.WithValue(ctx, actorKey{}, actor)
+}
+
+// ActorOf is who it is; "": it is not known.
+func ActorOf(ctx context.Context) string {
+	actor, _ := ctx.Value(actorKey{}).(string)
+	return actor
 }
 
 // Expirer is the actor of the transitions to expired.

@@ -52,6 +52,10 @@ var (
 	ErrRouterFenced = errors.New("the router has a newer epoch, or none")
 	// ErrRouterAwaited: a plan that is being applied names the router.
 	ErrRouterAwaited = errors.New("a plan that is being applied names the router")
+	// ErrUnnamed: who approves a plan that several people have to approve gave no name.
+	ErrUnnamed = errors.New("the approver has no name")
+	// ErrCommented: a plan has as many comments as it may have.
+	ErrCommented = errors.New("the plan has too many comments")
 	// ErrReportsChanged: reports came, or were replaced, since the plan was begun.
 	ErrReportsChanged = errors.New("the reports of the interval changed")
 	// ErrUnresolved: which keys the plan's classes are is not known yet.
@@ -133,14 +137,49 @@ type FrozenError struct{ Freeze }
 
 func (e *FrozenError) Error() string { return "frozen until " + e.Until.Format(time.RFC3339) }
 
-// KeptConfigurations is how many versions of a configuration are kept in any case.
-const KeptConfigurations = 100
+// KeptConfigurations is how many versions of a configuration are kept in any case, and KeptFreezes how
+// many events of the freezes of an operator, or of all.
+const (
+	KeptConfigurations = 100
+	KeptFreezes        = 100
+)
 
 // Configuration is one version of an operator's configuration.
 type Configuration struct {
 	Version   int64
 	Config    []byte // JSON
 	CreatedAt time.Time
+	Actor     string // who configured; "": it is not known
+}
+
+// FreezeEvent is the begin of a freeze, or its end before its time.
+type FreezeEvent struct {
+	At    time.Time
+	Actor string
+	Ended bool
+	Freeze
+}
+
+// PlanStep is a step of some plan.
+type PlanStep struct {
+	Plan     string
+	Interval int64
+	Transition
+}
+
+// OperatorChanges are what happened to an operator after a time.
+type OperatorChanges struct {
+	Until time.Time // when they were read
+	// Counts are how many plans came to each status, but for those that were made with nothing to do,
+	// and Comments how many comments there are. Steps are the newest of these steps, newest first.
+	Counts   map[Status]int64
+	Comments int64
+	Steps    []PlanStep
+	// Before and Now are the configurations of that time and of now; Before is nil where it is not kept
+	// or the operator is newer. Configured are the versions between them, oldest first.
+	Before     *Configuration
+	Configured []Configuration
+	Freezes    []FreezeEvent // of the operator and of all, oldest first
 }
 
 // Entry is one line of a routing table. What keys and instances are is the caller's
@@ -230,6 +269,10 @@ type Plan struct {
 	// Undo is JSON: which version of the table the plan brings back; nil: none. Such a plan may be
 	// beside the other one of its interval, which may be older than the newest.
 	Undo []byte
+	// Approvers is how many different people have to approve the plan; 0 stands for one. ApprovedBy are
+	// those who have, where it is more than one.
+	Approvers  int64
+	ApprovedBy []string
 	// SupersededBy is the plan that took the place of this one; "": none did.
 	SupersededBy string
 	// Latest is JSON: how the plan does under the newest statistics that it was evaluated
@@ -498,7 +541,7 @@ type Store interface {
 // Operators are the operators and their configurations.
 type Operators interface {
 	// PutOperator creates the operator, or gives it a new configuration version.
-	// config must be JSON; it is kept byte for byte.
+	// config must be JSON; it is kept byte for byte, with [ActorOf].
 	// A config that equals the newest version's, byte for byte, changes nothing. Of the
 	// versions before the newest [KeptConfigurations] those are kept that a plan or a
 	// version of the table is of.
@@ -515,7 +558,8 @@ type Operators interface {
 	// newest plans in brief, and the newest and the current plan as Plans lists them.
 	RecentPlans(ctx context.Context, operators []Operator, most int) ([]Recent, error)
 	// Freeze holds an operator, or with the name "" all that there are and will be, until
-	// f.Until, in place of what held it before; nil ends that. ErrNotFound. While an operator
+	// f.Until, in place of what held it before; nil ends that. Receivers of webhooks are told in
+	// the same transaction, and the actor of an end is [ActorOf]. ErrNotFound. While an operator
 	// is held, CreatePlan of other plans than those that are no_action, and StartPlan and
 	// CommitPlan of approved ones are refused with a [FrozenError].
 	Freeze(ctx context.Context, operator string, f *Freeze) error
@@ -524,6 +568,12 @@ type Operators interface {
 	DeleteOperator(ctx context.Context, name string, at time.Time, guards ...OperatorGuard) error
 	// Configuration returns one configuration version. ErrNotFound.
 	Configuration(ctx context.Context, operator string, version int64) (Configuration, error)
+	// Configurations lists the versions that are kept, newest first: those before a version, or all
+	// for 0, at most so many. ErrNotFound when there is no such operator.
+	Configurations(ctx context.Context, operator string, before int64, limit int) ([]Configuration, error)
+	// OperatorChanges tells what happened to an operator after a time, with at most so many Steps.
+	// ErrNotFound.
+	OperatorChanges(ctx context.Context, operator string, since time.Time, steps int) (OperatorChanges, error)
 }
 
 // Tables are the routing tables, and what happens to them.
@@ -603,7 +653,7 @@ type Plans interface {
 	// Stopping and Acked; ExpiresAt
 	// is kept of a plan that is proposed or approved, WaitsFor of a proposed one only,
 	// LeavesOpen of one that is no_action;
-	// SupersededBy, Latest and LimitsChanged are set by the store. A lower epoch than the newest is fenced, a
+	// SupersededBy, ApprovedBy, Latest and LimitsChanged are set by the store. A lower epoch than the newest is fenced, a
 	// higher one begins its intervals anew. A plan with Undo is refused for no interval and
 	// begins none. Of approved plans one
 	// waits to be applied, the newest: it supersedes the one before. Of
@@ -649,9 +699,12 @@ type Plans interface {
 // plan where it would bring it changes nothing and succeeds.
 type Lifecycle interface {
 	// ApprovePlan approves a proposed plan, or agrees to the limits of an approved one
-	// that have changed. agree tells what else becomes of it.
+	// that have changed. agree tells what else becomes of it. One that several people have to approve
+	// stays as it is until as many have: whoever has already changes nothing. ErrUnnamed.
 	ApprovePlan(ctx context.Context, id string, agree func(Plan) (Approval, error), by Transition, guards ...PlanGuard) (
 		Plan, error)
+	// CommentPlan notes what somebody says of a plan, by.Reason, whatever its status. ErrCommented.
+	CommentPlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)
 	// RejectPlan ends a proposed plan.
 	RejectPlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)
 	// ResolvePlan gives an approved plan of classes its changes. As long as it is
@@ -751,13 +804,22 @@ type Webhooks interface {
 	WaitingPlans(ctx context.Context, at time.Time) ([]WaitingPlan, error)
 }
 
+// Form is what programs must know to do right by what is stored: the version of the schema that
+// brought it.
+type Form int64
+
+// The forms. Each program knows those before the ones that it knows.
+const (
+	FormReports   Form = 15 // reports of other things than keys; windows and phases in configurations
+	FormNamedKeys Form = 16 // keys that are named beside compact records, in reports, inputs and plans
+	FormReviews   Form = 21 // several approvers, and start windows in configurations
+)
+
 // Maintenance is what concerns the whole database.
 type Maintenance interface {
-	// RequireForms has programs refuse to serve from now on that know reports of keys alone, and
-	// no windows or phases in configurations: they would take the former for damaged, and
-	// pass over the latter. named: and those that know no keys that are named beside compact
-	// records, in reports, inputs and plans. Who stores one of these has called it before.
-	RequireForms(ctx context.Context, named bool) error
+	// RequireForms has programs refuse to serve from now on that do not know a form: they would take
+	// what has it for damaged, or pass over it. Who stores such a thing has called it before.
+	RequireForms(ctx context.Context, form Form) error
 	// Tidy removes what need not be kept any longer, and gives the space of what was
 	// removed back to the system.
 	Tidy(ctx context.Context, at time.Time, keep Keep) error

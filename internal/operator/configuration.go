@@ -177,6 +177,8 @@ type ApprovalOptions struct {
 	SmallIntervals int                        `json:"small_intervals"` // in a row that are not planned on
 	OnPending      OnPending                  `json:"on_pending"`
 	TTL            *parameters.Duration       `json:"ttl"` // 0: for ever
+	// Approvers is how many different people have to approve a plan that waits; 0: one.
+	Approvers int64 `json:"approvers,omitzero"`
 }
 
 // MinStatistics are the least statistics that are acted upon.
@@ -254,6 +256,9 @@ func (a ApprovalRule) withDefaults() ApprovalRule {
 	never := a.Approval.Auto == AutoNever
 	a.RequireApproval = &never
 	a.Approval.OnPending = cmp.Or(a.Approval.OnPending, PendingKeep)
+	if a.Approval.Approvers == 1 {
+		a.Approval.Approvers = 0
+	}
 	if a.Approval.TTL == nil {
 		ttl := parameters.Duration(defaultTTL)
 		a.Approval.TTL = &ttl
@@ -534,6 +539,17 @@ func (c Configuration) ScaledTo(n int) (Configuration, error) {
 	slices.SortFunc(instances, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
 	c.Instances = instances
 	return c, c.checkHash()
+}
+
+// Form is what programs must know that do right by the configuration; 0: nothing new.
+func (c Configuration) Form() store.Form {
+	switch {
+	case c.Approval.Approvers > 1:
+		return store.FormReviews
+	case c.Window > 1 || c.Phase() == PhasePut:
+		return store.FormReports
+	}
+	return 0
 }
 
 // Phase is that of the ranges; "": there are none.

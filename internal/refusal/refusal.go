@@ -18,6 +18,7 @@ type Reason string
 // The reasons.
 const (
 	AcksMissing              Reason = "acks_missing"
+	ApproverUnnamed          Reason = "approver_unnamed"
 	BaseChanged              Reason = "base_changed"
 	Busy                     Reason = "busy"
 	CompleteCoverageRequired Reason = "complete_coverage_required"
@@ -59,6 +60,7 @@ const (
 	TableVersionAhead        Reason = "table_version_ahead"
 	TableVersionOutdated     Reason = "table_version_outdated"
 	TooLarge                 Reason = "too_large"
+	TooManyComments          Reason = "too_many_comments"
 	TransitionNotAllowed     Reason = "transition_not_allowed"
 	Unavailable              Reason = "unavailable"
 	Unfinished               Reason = "unfinished"
@@ -130,6 +132,8 @@ var storeRefusals = []storeRefusal{
 	{store.ErrRouterAwaited, RouterAwaited, "A plan that is being carried out names the router."},
 	{store.ErrRouterFenced, Fenced, "The router was registered again since, or removed: this one was taken for lost. " +
 		"Register it without an epoch, and read the routing table before you send anything more."},
+	{store.ErrUnnamed, ApproverUnnamed, "Two people have to approve the plan, and this server has no tokens that name them."},
+	{store.ErrCommented, TooManyComments, "The plan has as many comments as it may have."},
 	{store.ErrTransition, TransitionNotAllowed, "The status of the plan does not allow this."},
 	{store.ErrUnresolved, ResolutionRequired, "Which keys the plan's classes are is not known yet."},
 	{store.ErrFull, StorageFull, "The disk of the store is full: what it has can be read, but nothing new be kept."},

@@ -48,3 +48,6 @@ func Unreadable(what string, err error) error { return store.Unreadable(what, er
 func Verify(ctx context.Context, from Store, found func(error)) (archive.Verified, error) {
 	return archive.Verify(ctx, from, found)
 }
+
+// WithActor has what is changed in the context be the doing of somebody.
+var WithActor = store.WithActor

@@ -25,6 +25,8 @@ var refusals = []error{
 	store.ErrAcksMissing,
 	store.ErrRouterFenced,
 	store.ErrRouterAwaited,
+	store.ErrUnnamed,
+	store.ErrCommented,
 	store.ErrReportsChanged,
 	store.ErrUnresolved,
 	store.ErrIdempotencyRunning,
@@ -72,6 +74,18 @@ func (s *Store) DeleteOperator(ctx context.Context, name string, at time.Time, g
 func (s *Store) Configuration(ctx context.Context, operator string, version int64) (r0 store.Configuration, err error) {
 	defer s.timed(ctx, "configuration")(&err)
 	return s.next.Configuration(ctx, operator, version)
+}
+
+// Configurations implements store.Store.
+func (s *Store) Configurations(ctx context.Context, operator string, before int64, limit int) (r0 []store.Configuration, err error) {
+	defer s.timed(ctx, "configurations")(&err)
+	return s.next.Configurations(ctx, operator, before, limit)
+}
+
+// OperatorChanges implements store.Store.
+func (s *Store) OperatorChanges(ctx context.Context, operator string, since time.Time, steps int) (r0 store.OperatorChanges, err error) {
+	defer s.timed(ctx, "operator_changes")(&err)
+	return s.next.OperatorChanges(ctx, operator, since, steps)
 }
 
 // Table implements store.Store.
@@ -212,6 +226,12 @@ func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Pla
 	return s.next.ApprovePlan(ctx, id, agree, by, guards...)
 }
 
+// CommentPlan implements store.Store.
+func (s *Store) CommentPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (r0 store.Plan, err error) {
+	defer s.timed(ctx, "comment_plan")(&err)
+	return s.next.CommentPlan(ctx, id, by, guards...)
+}
+
 // RejectPlan implements store.Store.
 func (s *Store) RejectPlan(ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard) (r0 store.Plan, err error) {
 	defer s.timed(ctx, "reject_plan")(&err)
@@ -339,9 +359,9 @@ func (s *Store) WaitingPlans(ctx context.Context, at time.Time) (r0 []store.Wait
 }
 
 // RequireForms implements store.Store.
-func (s *Store) RequireForms(ctx context.Context, named bool) (err error) {
+func (s *Store) RequireForms(ctx context.Context, form store.Form) (err error) {
 	defer s.timed(ctx, "require_forms")(&err)
-	return s.next.RequireForms(ctx, named)
+	return s.next.RequireForms(ctx, form)
 }
 
 // Tidy implements store.Store.

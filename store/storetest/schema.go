@@ -236,7 +236,7 @@ func formsAreRequired(t *testing.T, f *fixture) {
 	put(0, "PLRP of keys")
 	f.wantOldestProgram(t, 8)
 	for range 2 {
-		ok(t, f.RequireForms(ctx, false))
+		ok(t, f.RequireForms(ctx, store.FormReports))
 		f.wantOldestProgram(t, 15)
 	}
 	put(1, "PLCS of records")
@@ -253,9 +253,9 @@ func formsAreRequired(t *testing.T, f *fixture) {
 // schema is that of one of them: then nothing is left that it cannot read.
 func namedKeysAreRequired(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	ok(t, f.RequireForms(ctx, true))
+	ok(t, f.RequireForms(ctx, store.FormNamedKeys))
 	f.wantOldestProgram(t, 16)
-	ok(t, f.RequireForms(ctx, false))
+	ok(t, f.RequireForms(ctx, store.FormReports))
 	f.wantOldestProgram(t, 16)
 	in := f.plan(t, "clicks", 1, store.StatusApproved)
 	in.Classes, in.Migrations, in.Input = true, []byte("PLNM of classes and keys"), []byte("PLCN of records and keys")
@@ -418,11 +418,14 @@ func callAll(ctx context.Context, s store.Store) map[string]error {
 	_, failures["AbortPlan"] = s.AbortPlan(ctx, "plan", false, by)
 	_, failures["ApprovePlan"] = s.ApprovePlan(ctx, "plan", unchanged, by)
 	_, failures["RejectPlan"] = s.RejectPlan(ctx, "proposed", by)
+	_, failures["CommentPlan"] = s.CommentPlan(ctx, "plan", by)
+	_, failures["Configurations"] = s.Configurations(ctx, "clicks", 0, 1)
+	_, failures["OperatorChanges"] = s.OperatorChanges(ctx, "clicks", at, 1)
 	_, failures["StartPlan"] = s.StartPlan(ctx, "plan", jobManager, by)
 	_, _, failures["AckPlan"] = s.AckPlan(ctx, "plan", 1, nil, by, store.Retention{})
 	_, failures["Expire"] = s.Expire(ctx, at)
 	_, failures["TableChanges"] = s.TableChanges(ctx, "clicks", 0)
-	failures["RequireForms"] = s.RequireForms(ctx, false)
+	failures["RequireForms"] = s.RequireForms(ctx, store.FormReports)
 	i := store.Idempotency{Key: "key"}
 	_, failures["BeginIdempotent"] = s.BeginIdempotent(ctx, i, lease, at)
 	failures["ExtendIdempotent"] = s.ExtendIdempotent(ctx, i, "token", lease, at)

@@ -33,7 +33,7 @@ type Open func(t testing.TB, options ...store.Option) Store
 // empty database without any schema and returns what opens it.
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	for _, group := range [][]testCase{
-		operatorCases, planCases, freezeCases,
+		operatorCases, planCases, freezeCases, reviewCases,
 		lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases,
 		routerCases, batchCases, retentionCases, webhookCases,
 		idempotencyCases, concurrencyCases, damageCases, schemaCases,
@@ -154,6 +154,7 @@ func (f *fixture) plan(t testing.TB, operator string, interval int64, status sto
 	p.Classes, p.EngineTable, p.Executor, p.ExecutorSince, p.Acked = false, false, store.Executor{}, nil, nil
 	p.LeavesOpen, p.Undo, p.SupersededBy, p.Latest, p.LimitsChanged, p.Routers = false, nil, "", nil, false, nil
 	p.BatchCount, p.BatchesDone, p.Stopping = 0, 0, false
+	p.Approvers, p.ApprovedBy = 1, nil
 	if status != store.StatusProposed {
 		p.WaitsFor = nil
 	}

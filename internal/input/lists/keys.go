@@ -100,6 +100,25 @@ func (m Migration) cells(c *cells) {
 	}
 }
 
+// MoveDiff is one key that two plans do not move alike. planner.NoInstance stands for a plan that does not
+// move it. Cost and State are those that the first plan says that moves it.
+type MoveDiff struct {
+	Key                []byte
+	From, To           int32
+	OtherFrom, OtherTo int32
+	Cost, State        float64
+}
+
+func (x MoveDiff) cells(c *cells) {
+	c.key(x.Key)
+	c.id(`"from":`, x.From)
+	c.id(`"to":`, x.To)
+	c.id(`"other_from":`, x.OtherFrom)
+	c.id(`"other_to":`, x.OtherTo)
+	c.number(`"cost":`, x.Cost)
+	c.number(`"state":`, x.State)
+}
+
 // MigrationsOf yields the migrations of a plan of keys, in its order.
 func MigrationsOf(p *planner.Plan) Records[Migration] {
 	return func(yield func(Migration) bool) {

@@ -110,6 +110,25 @@ func (s *Archive) Flows(ctx context.Context, p store.Plan, memory *admission.Lea
 	return listing.Selection[lists.Flow]{Count: len(flows), At: func(i int) lists.Flow { return flows[i] }}, nil
 }
 
+// PlanDiff compares what two plans move.
+func (s *Archive) PlanDiff(ctx context.Context, p, other store.Plan, memory *admission.Lease) (listing.PlanDiff, error) {
+	var all [2]listing.MoveIndex
+	for i, one := range [2]store.Plan{p, other} {
+		if kind := schemes.MigratesOf(one); kind != scheme.MigratesKeys {
+			return listing.PlanDiff{}, refusal.New(refusal.KeysNotKnown,
+				fmt.Sprintf("Plan %s moves %s, not keys: only keys can be compared.", one.ID, kind))
+		}
+		var err error
+		if all[i], err = s.index(ctx, one, memory); err != nil {
+			return listing.PlanDiff{}, err
+		}
+	}
+	if err := memory.Reserve(int64(all[0].Len()+all[1].Len()) * reading.SummedBytes); err != nil {
+		return listing.PlanDiff{}, err
+	}
+	return listing.Diff(all[0], all[1]), nil
+}
+
 // TableChanges lists what a plan does to the entries of the routing table.
 func (s *Archive) TableChanges(ctx context.Context, p store.Plan, filter listing.KeyFilter,
 	memory *admission.Lease) (listing.Listing, error) {

@@ -151,7 +151,11 @@ func (s *Intake) PutReport(
 		}
 	}
 	if st.Records != nil || st.Sketch != nil {
-		if err := s.RequireForms(ctx, stored.NamesKeys(data)); err != nil {
+		form := store.FormReports
+		if stored.NamesKeys(data) {
+			form = store.FormNamedKeys
+		}
+		if err := s.RequireForms(ctx, form); err != nil {
 			return ReportReceipt{}, err
 		}
 	}

@@ -28,8 +28,8 @@ func (s *Life) Configure(
 		error) {
 		return reading.NewOperator(out.Operator, out.Created)
 	})
-	if c.Window > 1 || c.Ranges != nil && c.Ranges.Phase == operator.PhasePut {
-		if err := s.RequireForms(ctx, false); err != nil {
+	if form := c.Form(); form > 0 {
+		if err := s.RequireForms(ctx, form); err != nil {
 			return reading.Operator{}, err
 		}
 	}

@@ -26,6 +26,8 @@ type PlanGuard func(store.Plan) error
 type Step struct {
 	Plan string // its id
 	By   store.Transition
+	// Named: the actor is who a token names, and nobody else.
+	Named bool
 	// Guard is asked whether the plan may take the step, unless it is where the step
 	// would bring it.
 	Guard PlanGuard
@@ -90,6 +92,12 @@ func is(status store.Status) func(store.Plan) bool {
 // changed. From then on it has the time to be started that it had to be approved.
 func (s *Life) Approve(ctx context.Context, step Step) (store.Plan, error) {
 	agreed := func(p store.Plan) bool { return p.Status == store.StatusApproved && !p.LimitsChanged }
+	unnamed := func(p store.Plan) error {
+		if p.Approvers > 1 && !step.Named {
+			return store.ErrUnnamed
+		}
+		return nil
+	}
 	return s.take(ctx, step, agreed, func(
 		ctx context.Context, id string, by store.Transition, guards ...store.PlanGuard,
 	) (store.Plan, error) {
@@ -102,7 +110,12 @@ func (s *Life) Approve(ctx context.Context, step Step) (store.Plan, error) {
 			terms.Latest, err = figures.AgreeToLatest(p)
 			return terms, err
 		}, by, guards...)
-	})
+	}, unnamed)
+}
+
+// Comment notes what somebody says of a plan.
+func (s *Life) Comment(ctx context.Context, step Step) (store.Plan, error) {
+	return s.take(ctx, step, func(store.Plan) bool { return false }, s.Store.CommentPlan)
 }
 
 // Reject ends a proposed plan.

@@ -208,7 +208,7 @@ var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", refusal.ErrOver
 func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*intake.StoredPlan, error) {
 	begin := s.Now()
 	if d.Classes != nil && d.Snapshot.Named > 0 {
-		if err := s.RequireForms(ctx, true); err != nil {
+		if err := s.RequireForms(ctx, store.FormNamedKeys); err != nil {
 			return nil, err
 		}
 	}
@@ -263,7 +263,7 @@ func recordOf(b *scheme.Base, d draft, at time.Time) (store.NewPlan, error) {
 		Scheme: string(b.Newest.Scheme), Strategy: d.Strategy, Parameters: parameters,
 		BaseVersion: b.Op.TableVersion, ConfigVersion: b.Op.ConfigVersion,
 		Fingerprint: d.fingerprint, Source: d.source, Outdated: d.Outdated(b.Op.TableVersion), CreatedAt: at, Figures: f,
-		Classes: d.OfClasses(), EngineTable: b.EngineHolds(),
+		Classes: d.OfClasses(), EngineTable: b.EngineHolds(), Approvers: b.Newest.Approval.Approvers,
 	}
 	if d.undo != nil {
 		if p.Undo, err = json.Marshal(d.undo); err != nil {

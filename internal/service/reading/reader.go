@@ -27,9 +27,7 @@ type Reader struct {
 	Placements *placementCache
 	Tables     *cache[tableKey, *planner.RoutingTable]
 	Moves      *cache[string, listing.MoveIndex] // by plan
-	// forms: programs that know reports of keys alone refuse to serve. named: those that know no
-	// keys beside records, too.
-	forms, named atomic.Bool
+	form       atomic.Int64 // programs that do not know this [store.Form] refuse to serve
 }
 
 // New returns a reader of a store. What it keeps in memory is a part of room, in bytes. It builds so
@@ -198,19 +196,14 @@ func ParametersOf(p store.Plan) (under operator.Parameters, err error) {
 	return under, store.Unreadable("the parameters of plan "+p.ID, err)
 }
 
-// RequireForms has programs refuse to serve that know reports of keys alone, and neither
-// windows nor phases; named: nor keys that are named beside records.
-func (r *Reader) RequireForms(ctx context.Context, named bool) error {
-	required := &r.forms
-	if named {
-		required = &r.named
-	}
-	if required.Load() {
+// RequireForms has programs refuse to serve that do not know a form.
+func (r *Reader) RequireForms(ctx context.Context, form store.Form) error {
+	if r.form.Load() >= int64(form) {
 		return nil
 	}
-	if err := r.Store.RequireForms(ctx, named); err != nil {
+	if err := r.Store.RequireForms(ctx, form); err != nil {
 		return refusal.AboutStore(err)
 	}
-	required.Store(true)
+	r.form.Store(int64(form))
 	return nil
 }

@@ -91,6 +91,7 @@ func (e CertificateLevel) Valid() bool {
 // Defines values for Code.
 const (
 	CodeAcksMissing              Code = "acks_missing"
+	CodeApproverUnnamed          Code = "approver_unnamed"
 	CodeBaseChanged              Code = "base_changed"
 	CodeBusy                     Code = "busy"
 	CodeCompleteCoverageRequired Code = "complete_coverage_required"
@@ -144,6 +145,7 @@ const (
 	CodeTableVersionAhead        Code = "table_version_ahead"
 	CodeTableVersionOutdated     Code = "table_version_outdated"
 	CodeTooLarge                 Code = "too_large"
+	CodeTooManyComments          Code = "too_many_comments"
 	CodeTooSlow                  Code = "too_slow"
 	CodeTransitionNotAllowed     Code = "transition_not_allowed"
 	CodeUnauthenticated          Code = "unauthenticated"
@@ -157,6 +159,8 @@ const (
 func (e Code) Valid() bool {
 	switch e {
 	case CodeAcksMissing:
+		return true
+	case CodeApproverUnnamed:
 		return true
 	case CodeBaseChanged:
 		return true
@@ -263,6 +267,8 @@ func (e Code) Valid() bool {
 	case CodeTableVersionOutdated:
 		return true
 	case CodeTooLarge:
+		return true
+	case CodeTooManyComments:
 		return true
 	case CodeTooSlow:
 		return true
@@ -1402,6 +1408,27 @@ func (e SplittingParts) Valid() bool {
 	}
 }
 
+// Defines values for StepKind.
+const (
+	StepKindApproval StepKind = "approval"
+	StepKindComment  StepKind = "comment"
+	StepKindStep     StepKind = "step"
+)
+
+// Valid indicates whether the value is a known member of the StepKind enum.
+func (e StepKind) Valid() bool {
+	switch e {
+	case StepKindApproval:
+		return true
+	case StepKindComment:
+		return true
+	case StepKindStep:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Strategy.
 const (
 	StrategyLlfd     Strategy = "llfd"
@@ -1675,6 +1702,9 @@ type AnswerKeyEncoding string
 
 // Approval defines model for Approval.
 type Approval struct {
+	// Approvers How many different people have to approve a plan that waits; left out where it is one.
+	Approvers *int32 `json:"approvers,omitempty"`
+
 	// Auto Which plans are `approved` when they are made. `within_limits`: those whose table is within its limit or smaller than before, whose θ is within `theta_max` or no worse than before under the new configuration
 	// and than hot keys force, and that move no more than `max_migration`. `always`: all but those of too small statistics. `never`: none. The others are `proposed`, and `waits_for` says why.
 	Auto ApprovalAuto `json:"auto"`
@@ -1703,7 +1733,9 @@ type ApprovalAuto string
 
 // ApprovalOptions Which plans wait for a person's approval, and how.
 type ApprovalOptions struct {
-	Auto *ApprovalAuto `json:"auto,omitempty"`
+	// Approvers How many different people have to approve a plan that waits. Two need a server with tokens, which name them.
+	Approvers *int32        `json:"approvers,omitempty"`
+	Auto      *ApprovalAuto `json:"auto,omitempty"`
 
 	// MaxMigration What a plan may move without approval, exactly one of the three; null is no such limit. What has to move counts, such as keys of removed instances. With objective `min_imbalance` and a `migration_limit` of the same
 	// kind plans are made under the smaller of both.
@@ -2029,6 +2061,8 @@ type ClassMove = []float64
 // | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
 // | `router_awaited` | 409 | a plan that is being carried out names the router |
 // | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has accepted: approve it again, or wait for the plan of the next statistics |
+// | `approver_unnamed` | 409 | two people have to approve the plan, and the server has no tokens that would name them |
+// | `too_many_comments` | 409 | the plan has 100 comments |
 // | `frozen` | 409 | somebody holds the operator, or all of them, until a time that the detail names: nothing is started or proposed until then |
 // | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 // | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
@@ -2066,6 +2100,15 @@ type Columns struct {
 	Instance     *[]*int    `json:"instance,omitempty"`
 	Key          []string   `json:"key"`
 	State        *[]float64 `json:"state,omitempty"`
+}
+
+// CommentRequest defines model for CommentRequest.
+type CommentRequest struct {
+	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	Actor *Actor `json:"actor,omitempty"`
+
+	// Comment What there is to say.
+	Comment TransitionReason `json:"comment"`
 }
 
 // CommitRequest defines model for CommitRequest.
@@ -2160,6 +2203,39 @@ type CompactionError struct {
 	Before float64 `json:"before"`
 }
 
+// ComparedPlan What a plan costs and gains.
+type ComparedPlan struct {
+	// BaseVersion The table version that it changes.
+	BaseVersion int64 `json:"base_version"`
+
+	// Epoch Raised by an engine that restarts and counts its intervals anew.
+	Epoch Epoch  `json:"epoch"`
+	Id    string `json:"id"`
+
+	// Interval The number of an interval. Intervals are ordered within an epoch.
+	Interval Interval `json:"interval"`
+
+	// Migration What the plan moves.
+	Migration MigrationFigures `json:"migration"`
+
+	// Status | status | meaning | goes on to |
+	// |---|---|---|
+	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
+	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
+	// | `approved` | may be carried out, until `expires_at` | `applying`, `committed`, `aborted`, `superseded`, `expired` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `aborting`, `committed` |
+	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
+	// | `committed` | its table became the operator's | |
+	// | `rejected` | was not approved | |
+	// | `aborted` | given up by the engine | |
+	// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
+	// | `expired` | was not approved in time, or not started | |
+	Status PlanStatus `json:"status"`
+
+	// Theta The largest relative overload of an instance, load over fair load minus 1.
+	Theta Theta `json:"theta"`
+}
+
 // ComparedScheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
 // strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `split_priced`: the same with a merge as dear
 // as moving a thousandth of all state, so that more keys are split and less has to move; `ranges`: intervals of the key space.
@@ -2169,6 +2245,48 @@ type ComparedScheme string
 type Comparison struct {
 	After  float64 `json:"after"`
 	Before float64 `json:"before"`
+}
+
+// ConfigurationList defines model for ConfigurationList.
+type ConfigurationList struct {
+	Configurations []ConfigurationSummary `json:"configurations"`
+
+	// NextPageToken The `page_token` of the next page; null after the last.
+	NextPageToken *NextPageToken `json:"next_page_token"`
+}
+
+// ConfigurationSummary A version of a configuration.
+type ConfigurationSummary struct {
+	// Actor Who configured; may be empty.
+	Actor string `json:"actor"`
+
+	// Changes What changed, in ascending order of the members.
+	Changes   []MemberChange `json:"changes"`
+	CreatedAt time.Time      `json:"created_at"`
+
+	// Since The version that it is compared with; null of the first one that is kept.
+	Since   *int64 `json:"since"`
+	Version int64  `json:"version"`
+}
+
+// ConfigurationText A whole configuration, with the members that an operator has of it.
+type ConfigurationText map[string]interface{}
+
+// ConfigurationVersion defines model for ConfigurationVersion.
+type ConfigurationVersion struct {
+	// Actor Who configured; may be empty.
+	Actor string `json:"actor"`
+
+	// Changes What changed, in ascending order of the members.
+	Changes []MemberChange `json:"changes"`
+
+	// Configuration A whole configuration, with the members that an operator has of it.
+	Configuration ConfigurationText `json:"configuration"`
+	CreatedAt     time.Time         `json:"created_at"`
+
+	// Since The version that it is compared with; null of the first one that is kept.
+	Since   *int64 `json:"since"`
+	Version int64  `json:"version"`
 }
 
 // CostClass How the time of a strategy grows. `linear`: a few passes over the keys, and ordering some of them; `search`: some of
@@ -2298,6 +2416,23 @@ type Freeze struct {
 	Since time.Time `json:"since"`
 
 	// Until When it ends by itself.
+	Until time.Time `json:"until"`
+}
+
+// FreezeChange The begin of a freeze, or its end before its time.
+type FreezeChange struct {
+	// Actor Who did it; may be empty.
+	Actor string `json:"actor"`
+
+	// All All operators were frozen, or let go.
+	All   bool      `json:"all"`
+	At    time.Time `json:"at"`
+	Ended bool      `json:"ended"`
+
+	// Reason Why it began.
+	Reason string `json:"reason"`
+
+	// Until When it ends, or would have ended, by itself.
 	Until time.Time `json:"until"`
 }
 
@@ -2552,6 +2687,18 @@ type MaxMigration struct {
 // associative. 1: no key is split, and keys that are become whole.
 type MaxParts = int32
 
+// MemberChange defines model for MemberChange.
+type MemberChange struct {
+	// From Its value before; null if it had none.
+	From any `json:"from"`
+
+	// Member The member of the configuration, such as `theta_max` or `approval/ttl`.
+	Member string `json:"member"`
+
+	// To Its value since; null if it has none.
+	To any `json:"to"`
+}
+
 // Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
 type Merges = int64
 
@@ -2643,6 +2790,28 @@ type MinStatistics struct {
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
 // report is partial, used again or of an older table and does not name it, may have its state there: it is left where it is, its costs count as a part of the load of those who name it, and it is counted in `drifted_keys`. When the instances or the hash function changed, and under the schemes `ring` and `ranges`, neither `carry` nor `freeze` is allowed: `complete_coverage_required`; but sketches are used again under the scheme `ranges`, and queues under `ring`, even then.
 type MissingReports string
+
+// MoveDiff defines model for MoveDiff.
+type MoveDiff struct {
+	// Cost Of the key, by this plan if it moves it.
+	Cost float64 `json:"cost"`
+
+	// From Where this plan moves the key from; null if it does not move it.
+	From *int32 `json:"from"`
+	Key  string `json:"key"`
+
+	// OtherFrom Where the other plan moves the key from; null if it does not move it.
+	OtherFrom *int32 `json:"other_from"`
+
+	// OtherTo Where to.
+	OtherTo *int32 `json:"other_to"`
+
+	// State Likewise, what would move.
+	State float64 `json:"state"`
+
+	// To Where to.
+	To *int32 `json:"to"`
+}
 
 // NextPageToken The `page_token` of the next page; null after the last.
 type NextPageToken = string
@@ -2849,6 +3018,28 @@ type Operator struct {
 	// cause `unfinished`. The same budget gives the same plan on every machine: the `work_units` of a plan that a
 	// deadline cut are the budget that repeats it.
 	WorkBudget *WorkBudget `json:"work_budget,omitempty"`
+}
+
+// OperatorChanges What happened to an operator after a time.
+type OperatorChanges struct {
+	// Comments How many comments were made.
+	Comments int64 `json:"comments"`
+
+	// Configuration The newest configuration, and what changed to it from that of then; null where it is the same version.
+	Configuration *ConfigurationSummary `json:"configuration"`
+
+	// Freezes What happened to freezes, oldest first.
+	Freezes []FreezeChange `json:"freezes"`
+
+	// Plans How many plans came to each status, by its name; without those that none came to.
+	Plans map[string]int64 `json:"plans"`
+	Since time.Time        `json:"since"`
+
+	// Steps The newest 100 of all these steps of plans, newest first.
+	Steps []PlanStep `json:"steps"`
+
+	// Until When the answer was made.
+	Until time.Time `json:"until"`
 }
 
 // OperatorConfiguration defines model for OperatorConfiguration.
@@ -3675,6 +3866,9 @@ type Plan struct {
 	// Acked Those that have acknowledged.
 	Acked []Ack `json:"acked"`
 
+	// Approvals Who has approved it, where several people have to; null where one is enough, or nobody had to.
+	Approvals *PlanApprovals `json:"approvals"`
+
 	// Awaits The instances that may hold state of a key whose route changes, or get it, ascending; once all have acknowledged, the plan is committed. After a change of the hash or of the instances these are all instances of both configurations. Of a plan in several batches they are those of the batch that is handed over, of the first one before, and of the last one afterwards; a change of the hash or of the instances is part of the first one.
 	Awaits []int32 `json:"awaits"`
 
@@ -3900,6 +4094,48 @@ type Plan struct {
 	WorkUnits WorkUnits `json:"work_units"`
 }
 
+// PlanApprovals Who has approved a plan that several people have to approve.
+type PlanApprovals struct {
+	// By Who has.
+	By []string `json:"by"`
+
+	// Needed How many different people have to approve it.
+	Needed int32 `json:"needed"`
+}
+
+// PlanDiff What two plans move.
+type PlanDiff struct {
+	// Elsewhere Keys that both move, to different instances.
+	Elsewhere int64 `json:"elsewhere"`
+
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+
+	// Keys The keys that the plans do not move alike.
+	Keys []MoveDiff `json:"keys"`
+
+	// NextPageToken The `page_token` of the next page; null after the last.
+	NextPageToken *NextPageToken `json:"next_page_token"`
+
+	// OnlyOther Keys that only the other plan moves.
+	OnlyOther int64 `json:"only_other"`
+
+	// OnlyThis Keys that only this plan moves.
+	OnlyThis int64 `json:"only_this"`
+
+	// Other What a plan costs and gains.
+	Other ComparedPlan `json:"other"`
+
+	// Same Keys that both move to the same instance.
+	Same int64 `json:"same"`
+
+	// This What a plan costs and gains.
+	This ComparedPlan `json:"this"`
+
+	// TotalSize How many items there are on all pages, after the filters.
+	TotalSize TotalSize `json:"total_size"`
+}
+
 // PlanForecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
 // are those of the interval. Null of plans of `ring`, `ranges` and `pkg`, of classes, and of statistics that are too small.
 type PlanForecast struct {
@@ -4005,11 +4241,50 @@ type PlanRequest struct {
 // | `expired` | was not approved in time, or not started | |
 type PlanStatus string
 
+// PlanStep defines model for PlanStep.
+type PlanStep struct {
+	// Actor Who did it; may be empty. `plannerd` where a plan expired.
+	Actor string    `json:"actor"`
+	At    time.Time `json:"at"`
+
+	// From The status before; null for the creation.
+	From *string `json:"from"`
+
+	// Interval The number of an interval. Intervals are ordered within an epoch.
+	Interval Interval `json:"interval"`
+
+	// Kind What it is: a `step` of the plan's life; a `comment`; or an `approval` by one of several people who have to approve it. The last two leave the status as it is.
+	Kind StepKind `json:"kind"`
+
+	// Plan Its id.
+	Plan string `json:"plan"`
+
+	// Reason Why; may be empty.
+	Reason string `json:"reason"`
+
+	// To | status | meaning | goes on to |
+	// |---|---|---|
+	// | `no_action` | nothing to do, or something forbade it, see `causes` | |
+	// | `proposed` | waits for approval, until `expires_at` | `approved`, `rejected`, `superseded`, `expired` |
+	// | `approved` | may be carried out, until `expires_at` | `applying`, `committed`, `aborted`, `superseded`, `expired` |
+	// | `applying` | its `executor` carries it out; at most one plan of an operator | `aborting`, `committed` |
+	// | `aborting` | its engine takes the state back; no acknowledgement counts any more | `aborted` |
+	// | `committed` | its table became the operator's | |
+	// | `rejected` | was not approved | |
+	// | `aborted` | given up by the engine | |
+	// | `superseded` | a newer one replaced it, or another one on the same base was committed, or aborted while it was carried out | |
+	// | `expired` | was not approved in time, or not started | |
+	To PlanStatus `json:"to"`
+}
+
 // PlanStrategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 type PlanStrategy string
 
 // PlanSummary A plan as it is listed, without `batch`, `batches`, `table_peak`, `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
 type PlanSummary struct {
+	// Approvals Who has approved it, where several people have to; null where one is enough, or nobody had to.
+	Approvals *PlanApprovals `json:"approvals"`
+
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
@@ -4193,7 +4468,10 @@ type PlanTransition struct {
 	// From The status before; null for the creation.
 	From *string `json:"from"`
 
-	// Reason Why; may be empty.
+	// Kind What it is: a `step` of the plan's life; a `comment`; or an `approval` by one of several people who have to approve it. The last two leave the status as it is.
+	Kind StepKind `json:"kind"`
+
+	// Reason Why; may be empty. Of a comment it is what was said.
 	Reason string `json:"reason"`
 
 	// To | status | meaning | goes on to |
@@ -4344,6 +4622,8 @@ type Problem struct {
 	// | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
 	// | `router_awaited` | 409 | a plan that is being carried out names the router |
 	// | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has accepted: approve it again, or wait for the plan of the next statistics |
+	// | `approver_unnamed` | 409 | two people have to approve the plan, and the server has no tokens that would name them |
+	// | `too_many_comments` | 409 | the plan has 100 comments |
 	// | `frozen` | 409 | somebody holds the operator, or all of them, until a time that the detail names: nothing is started or proposed until then |
 	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
 	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
@@ -6278,6 +6558,9 @@ type StartRequest struct {
 // StatisticsConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
 type StatisticsConfigVersion = int64
 
+// StepKind What it is: a `step` of the plan's life; a `comment`; or an `approval` by one of several people who have to approve it. The last two leave the status as it is.
+type StepKind string
+
 // StopRequest defines model for StopRequest.
 type StopRequest struct {
 	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
@@ -6824,6 +7107,9 @@ type WorkBudget = int64
 
 // WorkUnits The work that planning took; the same input always takes the same.
 type WorkUnits = int64
+
+// ActorParameter Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+type ActorParameter = Actor
 
 // AnalysisKeyEncodingParameter How keys are written.
 type AnalysisKeyEncodingParameter = KeyEncoding

@@ -17,7 +17,7 @@ func (s *Store) CreatePlan(ctx context.Context, in store.NewPlan, by store.Trans
 	created bool, err error) {
 	in.Version, in.ResolvedKeys, in.Executor, in.ExecutorSince, in.Acked = nil, nil, store.Executor{}, nil, nil
 	in.Routers, in.Batches, in.BatchCount, in.BatchesDone, in.Stopping = nil, nil, int64(len(in.NewBatches)), 0, false
-	in.SupersededBy, in.Latest, in.LimitsChanged = "", nil, false
+	in.SupersededBy, in.ApprovedBy, in.Latest, in.LimitsChanged = "", nil, nil, false
 	if in.Status != store.StatusProposed {
 		in.WaitsFor = nil
 	}

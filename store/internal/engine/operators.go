@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -89,7 +90,7 @@ func create(ctx context.Context, q statements.Statements, row statements.Row, co
 		CreatedAt: at, UpdatedAt: at,
 	}
 	if err := q.InsertConfiguration(ctx, row.ID, store.Configuration{Version: row.ConfigVersion, Config: config,
-		CreatedAt: at}); err != nil {
+		CreatedAt: at, Actor: repair(store.ActorOf(ctx))}); err != nil {
 		return err
 	}
 	empty := statements.TableVersion{Version: row.TableVersion, ConfigVersion: row.ConfigVersion, CreatedAt: at,
@@ -112,7 +113,7 @@ func configure(ctx context.Context, q statements.Statements, row statements.Row,
 	row.ConfigVersion++
 	row.UpdatedAt = at
 	if err := q.InsertConfiguration(ctx, row.ID, store.Configuration{Version: row.ConfigVersion, Config: config,
-		CreatedAt: at}); err != nil {
+		CreatedAt: at, Actor: repair(store.ActorOf(ctx))}); err != nil {
 		return err
 	}
 	if err := q.Save(ctx, row); err != nil {
@@ -212,7 +213,7 @@ func deleteOperator(ctx context.Context, q statements.Statements, name string, a
 	if err := guardOperator(ctx, q, row, at, guards); err != nil {
 		return err
 	}
-	if err := cmp.Or(q.DeleteHistory(ctx, row.ID, at), q.SetFreeze(ctx, name, nil)); err != nil {
+	if err := cmp.Or(q.DeleteHistory(ctx, row.ID, at), q.ForgetFreezes(ctx, name)); err != nil {
 		return err
 	}
 	row.TableSize, row.Epoch, row.Interval = 0, nil, nil
@@ -233,6 +234,50 @@ func (s *Store) Configuration(ctx context.Context, operator string, version int6
 		return store.Configuration{}, fmt.Errorf("configuration %d: %w", version, err)
 	}
 	return c, nil
+}
+
+// Configurations implements [store.Store].
+func (s *Store) Configurations(ctx context.Context, operator string, before int64, limit int) (
+	all []store.Configuration, err error,
+) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	err = s.about(ctx, operator, ofRow(ctx, operator, func(q statements.Statements, _ statements.Row) error {
+		all, err = q.Configurations(ctx, operator, before, limit)
+		return err
+	}))
+	return all, err
+}
+
+// OperatorChanges implements [store.Store].
+func (s *Store) OperatorChanges(ctx context.Context, operator string, since time.Time, steps int) (
+	out store.OperatorChanges, err error,
+) {
+	out.Until = s.now()
+	err = s.db.Snapshot(ctx, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) error {
+		if err := q.StepsSince(ctx, r.ID, since, steps, &out); err != nil {
+			return err
+		}
+		if out.Configured, err = q.ConfiguredSince(ctx, operator, since); err != nil {
+			return err
+		}
+		if len(out.Configured) > 0 {
+			before, err := q.Configurations(ctx, operator, out.Configured[0].Version, 1)
+			if err != nil {
+				return err
+			}
+			if len(before) > 0 {
+				out.Before = &before[0]
+			}
+		}
+		out.Freezes, err = q.FreezesSince(ctx, operator, since)
+		return err
+	}))
+	if err != nil {
+		return store.OperatorChanges{}, fmt.Errorf("changes of operator %q: %w", operator, err)
+	}
+	return out, nil
 }
 
 // Route implements [store.Store].

@@ -10,24 +10,12 @@ import (
 	"plannerd/store/internal/statements"
 )
 
-// withForms is the version of the schema from which on reports may be in compact form or
-// sketches, and configurations have windows and phases.
-const withForms = 15
-
-// withNamedKeys is the version of the schema from which on statistics in compact form may name
-// some keys.
-const withNamedKeys = 16
-
 // RequireForms implements [store.Store]. It is on the way of a request, whose answer is kept
 // under its idempotency key by what it stores afterwards.
-func (s *Store) RequireForms(ctx context.Context, named bool) error {
-	version := int64(withForms)
-	if named {
-		version = withNamedKeys
-	}
-	err := s.db.Update(ctx, func(q statements.Statements) error { return q.RaiseOldestProgram(ctx, version) })
+func (s *Store) RequireForms(ctx context.Context, form store.Form) error {
+	err := s.db.Update(ctx, func(q statements.Statements) error { return q.RaiseOldestProgram(ctx, int64(form)) })
 	if err != nil {
-		return fmt.Errorf("requiring programs that know all forms of reports: %w", err)
+		return fmt.Errorf("requiring programs that know what is stored: %w", err)
 	}
 	return nil
 }

@@ -20,6 +20,17 @@ func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Pla
 		if err != nil || done && !p.LimitsChanged {
 			return false, err
 		}
+		approved, missing, err := approval(p.Plan, by)
+		if err != nil || missing && slices.Equal(approved, p.ApprovedBy) {
+			return false, err
+		}
+		if err := q.SetApprovedBy(ctx, p.Seq, approved); err != nil {
+			return false, err
+		}
+		if missing {
+			by.From, by.To, by.Kind = p.Status, p.Status, store.StepApproval
+			return true, q.InsertTransition(ctx, p.Seq, by)
+		}
 		terms, err := agree(p.Plan)
 		if err != nil {
 			return false, err
@@ -31,6 +42,42 @@ func (s *Store) ApprovePlan(ctx context.Context, id string, agree func(store.Pla
 			return false, err
 		}
 		return true, setStatus(ctx, q, p, store.StatusApproved, by)
+	})
+	return p, err
+}
+
+// approval counts who approves a plan to those who have: who that is, and whether others are missing. Once
+// as many have as have to, whoever approves it again agrees to what has changed since, and others with them.
+func approval(p store.Plan, by store.Transition) (names []string, missing bool, err error) {
+	if p.Approvers <= 1 {
+		return nil, false, nil
+	}
+	if by.Actor == "" {
+		return nil, true, store.ErrUnnamed
+	}
+	if int64(len(p.ApprovedBy)) < p.Approvers {
+		names = p.ApprovedBy
+	}
+	if !slices.Contains(names, by.Actor) {
+		names = append(slices.Clone(names), by.Actor)
+	}
+	return names, int64(len(names)) < p.Approvers, nil
+}
+
+// CommentPlan implements [store.Store].
+func (s *Store) CommentPlan(ctx context.Context, id string, by store.Transition,
+	guards ...store.PlanGuard) (store.Plan, error) {
+	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow,
+		by store.Transition) (bool, error) {
+		n, err := q.Comments(ctx, p.Seq)
+		if err == nil && n >= store.MaxComments {
+			err = store.ErrCommented
+		}
+		if err != nil {
+			return false, err
+		}
+		by.From, by.To, by.Kind = p.Status, p.Status, store.StepComment
+		return true, q.InsertTransition(ctx, p.Seq, by)
 	})
 	return p, err
 }

@@ -59,6 +59,8 @@ func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
 		{"waits_for", list{&p.WaitsFor}},
 		{"leaves_open", &p.LeavesOpen},
 		{"undo", JSON{P: &p.Undo}},
+		{"approvers", &p.Approvers},
+		{"approved_by", list{&p.ApprovedBy}},
 		{"superseded_by", &p.SupersededBy},
 		{"limits_changed", &p.LimitsChanged},
 		{"latest", JSON{P: &p.Latest}},

@@ -173,6 +173,11 @@ func (s planStatements) Agree(ctx context.Context, seq int64, a store.Approval) 
 		JSON{P: &a.Latest}, s.Instant(&a.ExpiresAt))
 }
 
+// SetApprovedBy notes who has approved a plan that several people have to approve.
+func (s planStatements) SetApprovedBy(ctx context.Context, seq int64, names []string) error {
+	return s.exec(ctx, `UPDATE plans SET approved_by = $2 WHERE seq = $1`, seq, list{&names})
+}
+
 // Acks lists the acks of a plan in ascending order of the instances.
 func (s historyStatements) Acks(ctx context.Context, seq int64) ([]store.Ack, error) {
 	return collect(ctx, s.base, func(row Scanner) (a store.Ack, err error) {
@@ -196,17 +201,51 @@ func (s planStatements) SetResolution(ctx context.Context, p PlanRow, diff *int6
 // Transitions lists the transitions of a plan in their order.
 func (s historyStatements) Transitions(ctx context.Context, seq int64) ([]store.Transition, error) {
 	return collect(ctx, s.base, func(row Scanner) (t store.Transition, err error) {
-		err = row.Scan(&t.From, &t.To, &t.Actor, &t.Reason, s.at(&t.At))
+		err = row.Scan(&t.From, &t.To, &t.Actor, &t.Reason, s.at(&t.At), &t.Kind)
 		return t, err
-	}, `SELECT from_status, to_status, actor, reason, at FROM transitions WHERE plan_seq = $1 ORDER BY n`, seq)
+	}, `SELECT from_status, to_status, actor, reason, at, kind FROM transitions WHERE plan_seq = $1 ORDER BY n`, seq)
+}
+
+// Comments counts the comments on a plan.
+func (s historyStatements) Comments(ctx context.Context, seq int64) (n int64, err error) {
+	return get[int64](ctx, s.base, `SELECT count(*) FROM transitions WHERE plan_seq = $1 AND kind = 'comment'`, seq)
+}
+
+const stepsSince = ` FROM transitions t JOIN plans p ON p.seq = t.plan_seq
+	WHERE p.operator_id = $1 AND t.at > $2 AND (t.kind = 'comment' OR t.from_status <> t.to_status AND t.to_status <> 'no_action')`
+
+// StepsSince lists the newest steps of an operator's plans after a time, newest first, and counts all of
+// them: to each status, and the comments.
+func (s historyStatements) StepsSince(ctx context.Context, operator int64, since time.Time, most int,
+	out *store.OperatorChanges) (err error) {
+	out.Counts = map[store.Status]int64{}
+	_, err = collect(ctx, s.base, func(row Scanner) (n int64, err error) {
+		var to store.Status
+		var comment bool
+		if err = row.Scan(&to, &comment, &n); comment {
+			out.Comments += n
+		} else {
+			out.Counts[to] += n
+		}
+		return n, err
+	}, `SELECT t.to_status, t.kind = 'comment', count(*)`+stepsSince+` GROUP BY 1, 2`, operator, s.at(&since))
+	if err != nil {
+		return err
+	}
+	out.Steps, err = collect(ctx, s.base, func(row Scanner) (t store.PlanStep, err error) {
+		err = row.Scan(&t.Plan, &t.Interval, &t.From, &t.To, &t.Actor, &t.Reason, s.at(&t.At), &t.Kind)
+		return t, err
+	}, `SELECT p.id, p.interval, t.from_status, t.to_status, t.actor, t.reason, t.at, t.kind`+stepsSince+`
+		ORDER BY t.at DESC, t.plan_seq DESC, t.n DESC LIMIT $3`, operator, s.at(&since), most)
+	return err
 }
 
 // InsertTransition adds a transition behind the others of a plan.
 func (s historyStatements) InsertTransition(ctx context.Context, seq int64, t store.Transition) error {
 	return s.exec(ctx,
-		`INSERT INTO transitions (plan_seq, n, from_status, to_status, actor, reason, at)
-		SELECT $1, coalesce(max(n), 0) + 1, $2, $3, $4, $5, $6 FROM transitions WHERE plan_seq = $1`,
-		seq, t.From, t.To, t.Actor, t.Reason, s.at(&t.At))
+		`INSERT INTO transitions (plan_seq, n, from_status, to_status, actor, reason, at, kind)
+		SELECT $1, coalesce(max(n), 0) + 1, $2, $3, $4, $5, $6, $7 FROM transitions WHERE plan_seq = $1`,
+		seq, t.From, t.To, t.Actor, t.Reason, s.at(&t.At), t.Kind)
 }
 
 // Blob returns a long part of a plan.

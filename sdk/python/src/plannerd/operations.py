@@ -112,6 +112,15 @@ class Operations(Transport):
         """How policies would have done."""
         return self._json("POST", ["v1", "operators", operator, "backtest"], parameters, request)
 
+    def comment_plan(
+        self,
+        id: str,
+        request: wire.CommentRequest,
+        **parameters: Unpack[wire.CommentPlanParameters],
+    ) -> wire.Plan:
+        """Say something of a plan without deciding."""
+        return self._json("POST", ["v1", "plans", id, "comments"], parameters, request, keyed=True)
+
     def commit_plan(
         self,
         id: str,
@@ -157,6 +166,14 @@ class Operations(Transport):
         """Remove a router."""
         self._bytes("DELETE", ["v1", "operators", operator, "routers", router], parameters)
 
+    def diff_plans(
+        self,
+        id: str,
+        **parameters: Unpack[wire.DiffPlansParameters],
+    ) -> wire.PlanDiff:
+        """Compare what two plans move."""
+        return self._json("GET", ["v1", "plans", id, "diff"], parameters)
+
     def docs(
         self,
         **parameters: Unpack[wire.DocsParameters],
@@ -196,6 +213,15 @@ class Operations(Transport):
         """Who am I?."""
         return self._json("GET", ["v1", "caller"], parameters)
 
+    def get_configuration(
+        self,
+        operator: str,
+        version: int,
+        **parameters: Unpack[wire.GetConfigurationParameters],
+    ) -> wire.ConfigurationVersion:
+        """Read a version of a configuration, or compare two."""
+        return self._json("GET", ["v1", "operators", operator, "configurations", version], parameters)
+
     def get_operator(
         self,
         operator: str,
@@ -226,6 +252,22 @@ class Operations(Transport):
     ) -> wire.Health:
         """Is the process alive?."""
         return self._json("GET", ["healthz"], parameters)
+
+    def list_changes(
+        self,
+        operator: str,
+        **parameters: Unpack[wire.ListChangesParameters],
+    ) -> wire.OperatorChanges:
+        """What changed since I looked."""
+        return self._json("GET", ["v1", "operators", operator, "changes"], parameters)
+
+    def list_configurations(
+        self,
+        operator: str,
+        **parameters: Unpack[wire.ListConfigurationsParameters],
+    ) -> wire.ConfigurationList:
+        """Who configured an operator, when, and what changed."""
+        return self._json("GET", ["v1", "operators", operator, "configurations"], parameters)
 
     def list_flows(
         self,

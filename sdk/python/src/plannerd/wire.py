@@ -81,6 +81,7 @@ AnalysisTop: TypeAlias = 'int'
 AnswerKeyEncoding: TypeAlias = 'Literal["base64"]'
 
 class Approval(TypedDict):
+    approvers: NotRequired[int]
     auto: ApprovalAuto
     max_migration: MaxMigration | None
     min_statistics: MinStatistics
@@ -91,6 +92,7 @@ class Approval(TypedDict):
 ApprovalAuto: TypeAlias = 'Literal["within_limits", "always", "never"]'
 
 class ApprovalOptions(TypedDict):
+    approvers: NotRequired[int]
     auto: NotRequired[ApprovalAuto]
     max_migration: NotRequired[MaxMigration | None]
     min_statistics: NotRequired[MinStatistics]
@@ -196,7 +198,7 @@ Choices: TypeAlias = 'int'
 
 ClassMove: TypeAlias = 'list[float]'
 
-Code: TypeAlias = 'Literal["malformed", "invalid_page_token", "unauthenticated", "role_forbidden", "operator_forbidden", "host_forbidden", "cross_origin", "not_found", "operator_not_found", "plan_not_found", "version_not_found", "interval_not_found", "router_not_found", "method_not_allowed", "not_acceptable", "scheme_fixed", "table_owner_fixed", "table_version_ahead", "table_version_outdated", "complete_coverage_required", "interval_planned", "interval_outdated", "fenced", "base_changed", "idempotency_key_running", "idempotency_key_reused", "precondition_failed", "configuration_changed", "plan_in_flight", "plan_pending", "transition_not_allowed", "other_executor", "not_awaited", "acks_missing", "router_awaited", "limits_changed", "frozen", "resolution_required", "resolution_not_needed", "table_not_held", "no_routing_table", "nobody_owns", "not_owner", "not_serving", "keys_not_known", "hash_not_known", "report_closed", "reports_missing", "reports_differ", "reports_changed", "purged", "too_slow", "too_large", "unsupported_media_type", "invalid", "unfinished", "over_budget", "internal", "unavailable", "storage_full", "busy"]'
+Code: TypeAlias = 'Literal["malformed", "invalid_page_token", "unauthenticated", "role_forbidden", "operator_forbidden", "host_forbidden", "cross_origin", "not_found", "operator_not_found", "plan_not_found", "version_not_found", "interval_not_found", "router_not_found", "method_not_allowed", "not_acceptable", "scheme_fixed", "table_owner_fixed", "table_version_ahead", "table_version_outdated", "complete_coverage_required", "interval_planned", "interval_outdated", "fenced", "base_changed", "idempotency_key_running", "idempotency_key_reused", "precondition_failed", "configuration_changed", "plan_in_flight", "plan_pending", "transition_not_allowed", "other_executor", "not_awaited", "acks_missing", "router_awaited", "limits_changed", "frozen", "approver_unnamed", "too_many_comments", "resolution_required", "resolution_not_needed", "table_not_held", "no_routing_table", "nobody_owns", "not_owner", "not_serving", "keys_not_known", "hash_not_known", "report_closed", "reports_missing", "reports_differ", "reports_changed", "purged", "too_slow", "too_large", "unsupported_media_type", "invalid", "unfinished", "over_budget", "internal", "unavailable", "storage_full", "busy"]'
 
 class Columns(TypedDict):
     cost: NotRequired[list[float]]
@@ -205,6 +207,10 @@ class Columns(TypedDict):
     instance: NotRequired[list[int | None]]
     key: list[str]
     state: NotRequired[list[float]]
+
+class CommentRequest(TypedDict):
+    actor: NotRequired[Actor]
+    comment: TransitionReason
 
 class CommitRequest(TypedDict):
     actor: NotRequired[Actor]
@@ -244,11 +250,41 @@ class CompactionError(TypedDict):
     after: float
     before: float
 
+class ComparedPlan(TypedDict):
+    base_version: int
+    epoch: Epoch
+    id: str
+    interval: Interval
+    migration: MigrationFigures
+    status: PlanStatus
+    theta: Theta
+
 ComparedScheme: TypeAlias = 'Literal["hash_modulo", "hash_ring", "ring", "pkg", "mixed", "optimal", "split", "split_priced", "ranges"]'
 
 class Comparison(TypedDict):
     after: float
     before: float
+
+class ConfigurationList(TypedDict):
+    configurations: list[ConfigurationSummary]
+    next_page_token: NextPageToken
+
+class ConfigurationSummary(TypedDict):
+    actor: str
+    changes: list[MemberChange]
+    created_at: str
+    since: int | None
+    version: int
+
+ConfigurationText: TypeAlias = 'dict[str, Any]'
+
+class ConfigurationVersion(TypedDict):
+    actor: str
+    changes: list[MemberChange]
+    configuration: ConfigurationText
+    created_at: str
+    since: int | None
+    version: int
 
 CostClass: TypeAlias = 'Literal["linear", "search", "quadratic"]'
 
@@ -306,6 +342,14 @@ class Freeze(TypedDict):
     all: bool
     reason: str
     since: str
+    until: str
+
+class FreezeChange(TypedDict):
+    actor: str
+    all: bool
+    at: str
+    ended: bool
+    reason: str
     until: str
 
 class FreezeRequest(TypedDict):
@@ -428,6 +472,15 @@ class MaxMigration(TypedDict):
 
 MaxParts: TypeAlias = 'int'
 
+MemberChange = TypedDict(
+    'MemberChange',
+    {
+        'from': 'Any | None',
+        'member': 'str',
+        'to': 'Any | None',
+    },
+)
+
 Merges: TypeAlias = 'int'
 
 Migrates: TypeAlias = 'Literal["keys", "classes", "arcs", "ranges"]'
@@ -471,6 +524,19 @@ class MinStatistics(TypedDict):
     keys: NotRequired[int]
 
 MissingReports: TypeAlias = 'Literal["fail", "carry", "freeze"]'
+
+MoveDiff = TypedDict(
+    'MoveDiff',
+    {
+        'cost': 'float',
+        'from': 'int | None',
+        'key': 'str',
+        'other_from': 'int | None',
+        'other_to': 'int | None',
+        'state': 'float',
+        'to': 'int | None',
+    },
+)
 
 NextPageToken: TypeAlias = 'str | None'
 
@@ -531,6 +597,15 @@ class Operator(TypedDict):
     updated_at: str
     window: NotRequired[Window]
     work_budget: NotRequired[WorkBudget]
+
+class OperatorChanges(TypedDict):
+    comments: int
+    configuration: ConfigurationSummary | None
+    freezes: list[FreezeChange]
+    plans: dict[str, int]
+    since: str
+    steps: list[PlanStep]
+    until: str
 
 class OperatorConfiguration(TypedDict):
     approval: NotRequired[ApprovalOptions]
@@ -870,6 +945,7 @@ class PkgSizes(TypedDict):
 
 class Plan(TypedDict):
     acked: list[Ack]
+    approvals: PlanApprovals | None
     awaits: list[int]
     balanced: Balanced
     base_version: int
@@ -932,6 +1008,22 @@ class Plan(TypedDict):
     waits_for: list[WaitReason]
     work_units: WorkUnits
 
+class PlanApprovals(TypedDict):
+    by: list[str]
+    needed: int
+
+class PlanDiff(TypedDict):
+    elsewhere: int
+    key_encoding: NotRequired[AnswerKeyEncoding]
+    keys: list[MoveDiff]
+    next_page_token: NextPageToken
+    only_other: int
+    only_this: int
+    other: ComparedPlan
+    same: int
+    this: ComparedPlan
+    total_size: TotalSize
+
 PlanForecast = TypedDict(
     'PlanForecast',
     {
@@ -976,9 +1068,24 @@ class PlanRequest(TypedDict):
 
 PlanStatus: TypeAlias = 'Literal["no_action", "proposed", "approved", "applying", "aborting", "committed", "rejected", "aborted", "superseded", "expired"]'
 
+PlanStep = TypedDict(
+    'PlanStep',
+    {
+        'actor': 'str',
+        'at': 'str',
+        'from': 'str | None',
+        'interval': 'Interval',
+        'kind': 'StepKind',
+        'plan': 'str',
+        'reason': 'str',
+        'to': 'PlanStatus',
+    },
+)
+
 PlanStrategy: TypeAlias = 'Literal["mixed", "optimal", "mixed_bf", "minmig", "mintable", "llfd", "readj", "lpt", "halving", "doubling", "fitted", "quantile", "min_movement", "pkg", "d_choices", "w_choices"]'
 
 class PlanSummary(TypedDict):
+    approvals: PlanApprovals | None
     balanced: Balanced
     base_version: int
     causes: Causes
@@ -1033,6 +1140,7 @@ PlanTransition = TypedDict(
         'actor': 'str',
         'at': 'str',
         'from': 'str | None',
+        'kind': 'StepKind',
         'reason': 'str',
         'to': 'PlanStatus',
     },
@@ -1948,6 +2056,8 @@ StatisticsConfigVersion: TypeAlias = 'int'
 
 StatisticsNDJSON: TypeAlias = 'str'
 
+StepKind: TypeAlias = 'Literal["step", "comment", "approval"]'
+
 class StopRequest(TypedDict):
     actor: NotRequired[Actor]
     executor_epoch: NotRequired[ExecutorEpoch]
@@ -2273,6 +2383,10 @@ class ApprovePlanParameters(Call, total=False):
 class BacktestOperatorParameters(Call, total=False):
     pass
 
+class CommentPlanParameters(Call, total=False):
+    idempotency_key: str
+    if_match: str
+
 class CommitPlanParameters(Call, total=False):
     idempotency_key: str
     if_match: str
@@ -2302,6 +2416,13 @@ class DeleteOperatorParameters(Call, total=False):
 class DeleteRouterParameters(Call, total=False):
     pass
 
+class DiffPlansParameters(Call, total=False):
+    with_: Required[str | float]
+    key_encoding: Literal["utf8", "base64"]
+    page_size: int
+    page_token: str | float
+    skip: int
+
 class DocsParameters(Call, total=False):
     pass
 
@@ -2316,6 +2437,10 @@ class FreezeOperatorParameters(Call, total=False):
 
 class GetCallerParameters(Call, total=False):
     pass
+
+class GetConfigurationParameters(Call, total=False):
+    since: int
+    if_none_match: str
 
 class GetOperatorParameters(Call, total=False):
     include: Literal["recent"]
@@ -2339,6 +2464,14 @@ class GetRoutingTableParameters(Call, total=False):
 
 class HealthzParameters(Call, total=False):
     pass
+
+class ListChangesParameters(Call, total=False):
+    since: Required[str | float]
+
+class ListConfigurationsParameters(Call, total=False):
+    page_size: int
+    page_token: str | float
+    if_none_match: str
 
 class ListFlowsParameters(Call, total=False):
     page_size: int
@@ -2404,6 +2537,7 @@ class NextPlanParameters(Call, total=False):
     if_none_match: str
 
 class PatchOperatorParameters(Call, total=False):
+    actor: str | float
     idempotency_key: str
     if_match: str
 
@@ -2412,6 +2546,7 @@ class PreviewUndoParameters(Call, total=False):
     if_none_match: str
 
 class PutOperatorParameters(Call, total=False):
+    actor: str | float
     idempotency_key: str
     if_match: str
     if_none_match: str
@@ -2464,10 +2599,10 @@ class UndoParameters(Call, total=False):
     idempotency_key: str
 
 class UnfreezeAllParameters(Call, total=False):
-    pass
+    actor: str | float
 
 class UnfreezeOperatorParameters(Call, total=False):
-    pass
+    actor: str | float
 
 class WhatIfParameters(Call, total=False):
     instances: str | float
