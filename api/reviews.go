@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -158,7 +157,7 @@ type planStep struct {
 func (s reviews) changes(w http.ResponseWriter, c *call) error {
 	since, err := time.Parse(time.RFC3339, c.Query.Get("since"))
 	if err != nil {
-		return httpkit.Invalid().WithParameter("since", fmt.Sprintf("must be a time such as %s", time.UnixMilli(0).UTC().Format(time.RFC3339)))
+		return httpkit.Invalid().WithParameter("since", "must be a time such as 2030-11-29T06:00:00Z")
 	}
 	found, err := s.service.OperatorChanges(c.Context(), c.param("operator"), since)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 // TestPlanDiff: which keys two plans move otherwise, where to, and what both cost.
 func TestPlanDiff(t *testing.T) {
 	e := newEnv(t)
-	e.operator("clicks", `{"instances":3,"theta_max":0,"hash":{"function":"reported"},"approval":{"on_pending":"replace","auto":"never"}}`)
+	e.operator("clicks", `{"instances":3,"theta_max":0,"hash":{"function":"reported"},
+		"approval":{"on_pending":"replace","auto":"never"}}`)
 	plan := func(n int, rows string) wire.Plan {
 		t.Helper()
 		var p wire.Plan
@@ -56,14 +57,15 @@ func TestPlanDiff(t *testing.T) {
 		d.OnlyOther != onlyOther || d.TotalSize != elsewhere+onlyThis+onlyOther {
 		t.Errorf("%+v\nof %v and %v", d, this, other)
 	}
-	if d.This.Id != second.Id || d.This.Theta.After != second.Theta.After || d.Other.Migration.State != first.Migration.State {
+	if d.This.Id != second.Id || d.This.Theta.After != second.Theta.After ||
+		d.Other.Migration.State != first.Migration.State {
 		t.Errorf("%+v, %+v", d.This, d.Other)
 	}
 	for _, k := range d.Keys {
 		to, moved := this[k.Key]
 		was, movedThere := other[k.Key]
-		if moved != (k.To != nil) || moved && *k.To != to || movedThere != (k.OtherTo != nil) || movedThere && *k.OtherTo != was ||
-			k.Cost == 0 {
+		if moved != (k.To != nil) || moved && *k.To != to || movedThere != (k.OtherTo != nil) ||
+			movedThere && *k.OtherTo != was || k.Cost == 0 {
 			t.Errorf("%+v", k)
 		}
 	}
@@ -105,7 +107,8 @@ func TestConfigurations(t *testing.T) {
 	e.do("GET", path, "").fails(http.StatusNotFound, "operator_not_found", "")
 	e.do("GET", path+"/1", "").fails(http.StatusNotFound, "operator_not_found", "")
 	e.do("PUT", "/v1/operators/clicks?actor=ada", `{"instances":2}`).want(http.StatusCreated)
-	e.do("PATCH", "/v1/operators/clicks?actor=bob", `{"theta_max":0.08,"approval":{"ttl":"1h","auto":"never"}}`).want(http.StatusOK)
+	e.do("PATCH", "/v1/operators/clicks?actor=bob", `{"theta_max":0.08,"approval":{"ttl":"1h","auto":"never"}}`).
+		want(http.StatusOK)
 	e.do("PATCH", "/v1/operators/clicks", `{"theta_max":0.1}`).want(http.StatusOK)
 	var list wire.ConfigurationList
 	a := e.do("GET", path, "").want(http.StatusOK)
@@ -118,7 +121,8 @@ func TestConfigurations(t *testing.T) {
 		return text
 	}
 	all := list.Configurations
-	if len(all) != 3 || all[2].Actor != "ada" || all[2].Since != nil || len(all[2].Changes) != 0 || all[1].Actor != "bob" ||
+	if len(all) != 3 || all[2].Actor != "ada" || all[2].Since != nil || len(all[2].Changes) != 0 ||
+		all[1].Actor != "bob" ||
 		said(all[1].Changes) != "approval/auto within_limits→never; approval/ttl 10m0s→1h0m0s; " ||
 		said(all[0].Changes) != "theta_max 0.08→0.1; " || *all[0].Since != 2 {
 		t.Errorf("%s", a.body)
@@ -214,20 +218,21 @@ func TestComments(t *testing.T) {
 	e.do("POST", path, strings.Repeat(" ", 1<<20+1)).fails(http.StatusRequestEntityTooLarge, "too_large", "")
 }
 
+const byTwo = `{"instances":2,"theta_max":0,"hash":{"function":"reported"},"approval":{"auto":"never","approvers":2}}`
+
 // TestTwoApprovers: a plan that two people have to approve waits for the second one, whoever says to be
 // whom, and each answer says who approved it.
 func TestTwoApprovers(t *testing.T) {
 	c := newCallers(t)
 	ada, bob := c.add("ada", access.Admin, "*"), c.add("bob", access.Approver, "*")
 	e := newEnv(t, c.option)
-	e.do("PUT", "/v1/operators/clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"},"approval":{"auto":"never","approvers":2}}`,
-		ada).want(http.StatusCreated)
+	e.do("PUT", "/v1/operators/clicks", byTwo, ada).want(http.StatusCreated)
 	p := e.do("POST", "/v1/operators/clicks/plans", interval(1, ""), ada).want(http.StatusCreated).life()
 	path := "/v1/plans/" + p.ID
 	approve := func(body, auth, status, approvals string) {
 		t.Helper()
 		a := e.do("POST", path+"/approve", body, auth).want(http.StatusOK)
-		if got := a.life(); string(got.Status) != status || !strings.Contains(string(a.body), `"approvals":`+approvals) {
+		if got := a.life(); got.Status != status || !strings.Contains(string(a.body), `"approvals":`+approvals) {
 			t.Errorf("%s, %s", got.Status, a.body)
 		}
 	}
@@ -247,7 +252,7 @@ func TestTwoApprovers(t *testing.T) {
 	}
 
 	anybody := newEnv(t)
-	anybody.operator("clicks", `{"instances":2,"theta_max":0,"hash":{"function":"reported"},"approval":{"auto":"never","approvers":2}}`)
+	anybody.operator("clicks", byTwo)
 	q := anybody.do("POST", "/v1/operators/clicks/plans", interval(1, "")).want(http.StatusCreated).life()
 	anybody.verb(q.ID, "approve", `{"actor":"ada"}`).fails(http.StatusConflict, "approver_unnamed", "")
 }

@@ -96,7 +96,8 @@ func operatorChanges(t *testing.T, f *fixture) {
 	f.commit(t, "other", set("x", 1))
 
 	c := must(f.OperatorChanges(ctx, "clicks", since, 3))(t)
-	if c.Counts[store.StatusApproved] != 1 || c.Counts[store.StatusCommitted] != 1 || c.Counts[store.StatusSuperseded] != 1 ||
+	if c.Counts[store.StatusApproved] != 1 || c.Counts[store.StatusCommitted] != 1 ||
+		c.Counts[store.StatusSuperseded] != 1 ||
 		len(c.Counts) != 3 || c.Comments != 1 {
 		t.Errorf("%v, %d comments", c.Counts, c.Comments)
 	}

@@ -111,7 +111,9 @@ func (s *Archive) Flows(ctx context.Context, p store.Plan, memory *admission.Lea
 }
 
 // PlanDiff compares what two plans move.
-func (s *Archive) PlanDiff(ctx context.Context, p, other store.Plan, memory *admission.Lease) (listing.PlanDiff, error) {
+func (s *Archive) PlanDiff(ctx context.Context, p, other store.Plan, memory *admission.Lease) (
+	listing.PlanDiff, error,
+) {
 	var all [2]listing.MoveIndex
 	for i, one := range [2]store.Plan{p, other} {
 		if kind := schemes.MigratesOf(one); kind != scheme.MigratesKeys {

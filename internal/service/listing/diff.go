@@ -27,7 +27,7 @@ func Diff(first, second MoveIndex) (d PlanDiff) {
 	var differing []pair
 	for i, j := 0, 0; i < a.n || j < b.n; {
 		x := pair{-1, -1}
-		order := 0
+		var order int
 		switch {
 		case i == a.n:
 			order = 1

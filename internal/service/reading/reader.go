@@ -27,7 +27,7 @@ type Reader struct {
 	Placements *placementCache
 	Tables     *cache[tableKey, *planner.RoutingTable]
 	Moves      *cache[string, listing.MoveIndex] // by plan
-	form       atomic.Int64 // programs that do not know this [store.Form] refuse to serve
+	form       atomic.Int64                      // programs that do not know this [store.Form] refuse to serve
 }
 
 // New returns a reader of a store. What it keeps in memory is a part of room, in bytes. It builds so

@@ -48,7 +48,9 @@ func tellFreeze(ctx context.Context, q statements.Statements, operator string, e
 	if err != nil {
 		return err
 	}
-	told := store.WebhookEvent{ID: fmt.Sprintf("freeze-%d", id), Type: "plannerd.operator.frozen", Operator: operator, At: e.At}
+	told := store.WebhookEvent{
+		ID: fmt.Sprintf("freeze-%d", id), Type: "plannerd.operator.frozen", Operator: operator, At: e.At,
+	}
 	if e.Ended {
 		told.Type = "plannerd.operator.unfrozen"
 	}

@@ -53,6 +53,7 @@ type Rows interface {
 type Statements struct {
 	base
 	operatorStatements
+	reviewStatements
 	planStatements
 	historyStatements
 	tableStatements
@@ -67,8 +68,8 @@ type Statements struct {
 func On(s Session) Statements {
 	b := base{s}
 	return Statements{
-		b, operatorStatements{b}, planStatements{b}, historyStatements{b}, tableStatements{b}, batchStatements{b},
-		reportStatements{b},
+		b, operatorStatements{b}, reviewStatements{b}, planStatements{b}, historyStatements{b}, tableStatements{b},
+		batchStatements{b}, reportStatements{b},
 		routerStatements{b}, claimStatements{b}, webhookStatements{b},
 	}
 }
@@ -76,6 +77,7 @@ func On(s Session) Statements {
 // The statements, by what they are about.
 type (
 	operatorStatements struct{ base }
+	reviewStatements   struct{ base } // configurations and freezes, and what happened to them
 	planStatements     struct{ base }
 	historyStatements  struct{ base } // of plans: transitions, acknowledgements, long parts, what is purged
 	tableStatements    struct{ base }
