@@ -43,7 +43,8 @@ func (s reviews) diff(w http.ResponseWriter, c *call) error {
 	}
 	other, err := s.service.Plan(c.Context(), c.Query.Get("with"))
 	var refused *refusal.Error
-	if errors.As(err, &refused) && refused.Reason == refusal.PlanNotFound || err == nil && other.Operator != this.Operator {
+	unknown := errors.As(err, &refused) && refused.Reason == refusal.PlanNotFound
+	if unknown || err == nil && other.Operator != this.Operator {
 		return httpkit.Invalid().WithParameter("with", "is no plan of the operator "+strconv.Quote(this.Operator))
 	}
 	if err != nil {
