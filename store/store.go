@@ -703,7 +703,8 @@ type Lifecycle interface {
 	// stays as it is until as many have: whoever has already changes nothing. ErrUnnamed.
 	ApprovePlan(ctx context.Context, id string, agree func(Plan) (Approval, error), by Transition, guards ...PlanGuard) (
 		Plan, error)
-	// CommentPlan notes what somebody says of a plan, by.Reason, whatever its status. ErrCommented.
+	// CommentPlan notes what somebody says of a plan, by.Reason, whatever its status. What the same
+	// person has said of it already changes nothing. ErrCommented.
 	CommentPlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)
 	// RejectPlan ends a proposed plan.
 	RejectPlan(ctx context.Context, id string, by Transition, guards ...PlanGuard) (Plan, error)

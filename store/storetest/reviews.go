@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -64,10 +65,11 @@ func commentsLeavePlans(t *testing.T, f *fixture) {
 	if last := steps[len(steps)-1]; last.Kind != store.StepComment || last.Actor != "ada" || last.From != last.To {
 		t.Errorf("%+v", last)
 	}
-	for range store.MaxComments - 1 {
-		must(f.CommentPlan(ctx, p.ID, f.by("ada")))(t)
+	must(f.CommentPlan(ctx, p.ID, f.by("ada")))(t) // the same again changes nothing
+	for i := range store.MaxComments - 1 {
+		must(f.CommentPlan(ctx, p.ID, f.by(fmt.Sprint(i))))(t)
 	}
-	if _, err := f.CommentPlan(ctx, p.ID, f.by("ada")); !errors.Is(err, store.ErrCommented) {
+	if _, err := f.CommentPlan(ctx, p.ID, f.by("eve")); !errors.Is(err, store.ErrCommented) {
 		t.Errorf("one too many: error %v", err)
 	}
 	if _, err := f.CommentPlan(ctx, "none", f.by("ada")); !errors.Is(err, store.ErrNotFound) {

@@ -69,12 +69,22 @@ func (s *Store) CommentPlan(ctx context.Context, id string, by store.Transition,
 	guards ...store.PlanGuard) (store.Plan, error) {
 	p, _, err := s.change(ctx, id, by, guards, func(q statements.Statements, _ statements.Row, p statements.PlanRow,
 		by store.Transition) (bool, error) {
-		n, err := q.Comments(ctx, p.Seq)
-		if err == nil && n >= store.MaxComments {
-			err = store.ErrCommented
-		}
+		steps, err := q.Transitions(ctx, p.Seq)
 		if err != nil {
 			return false, err
+		}
+		n := 0
+		for _, s := range steps {
+			if s.Kind != store.StepComment {
+				continue
+			}
+			if s.Actor == by.Actor && s.Reason == by.Reason {
+				return false, nil
+			}
+			n++
+		}
+		if n >= store.MaxComments {
+			return false, store.ErrCommented
 		}
 		by.From, by.To, by.Kind = p.Status, p.Status, store.StepComment
 		return true, q.InsertTransition(ctx, p.Seq, by)

@@ -206,11 +206,6 @@ func (s historyStatements) Transitions(ctx context.Context, seq int64) ([]store.
 	}, `SELECT from_status, to_status, actor, reason, at, kind FROM transitions WHERE plan_seq = $1 ORDER BY n`, seq)
 }
 
-// Comments counts the comments on a plan.
-func (s historyStatements) Comments(ctx context.Context, seq int64) (n int64, err error) {
-	return get[int64](ctx, s.base, `SELECT count(*) FROM transitions WHERE plan_seq = $1 AND kind = 'comment'`, seq)
-}
-
 const stepsSince = ` FROM transitions t JOIN plans p ON p.seq = t.plan_seq
 	WHERE p.operator_id = $1 AND t.at > $2 AND (t.kind = 'comment' OR t.from_status <> t.to_status AND t.to_status <> 'no_action')`
 
