@@ -338,8 +338,8 @@ func TestRefusedAnalyses(t *testing.T) {
 		asked("query with JSON", "seed=1", "{}", "Content-Type: application/json", unprocessable, "invalid", "?seed")
 		asked("unknown parameter", "colour=1", costed, csv, unprocessable, "invalid", "?colour")
 		asked("stored by query", "operator=clicks", costed, csv, unprocessable, "invalid", "?operator")
-		asked("no integer", "seed=x", costed, csv, badRequest, "malformed", "?seed")
-		asked("out of range", "seed=-1", costed, csv, unprocessable, "invalid", "?seed")
+		asked("no integer", "top=x", costed, csv, badRequest, "malformed", "?top")
+		asked("out of range", "top=-1", costed, csv, unprocessable, "invalid", "?top")
 		asked("compact CSV", "", "instance,hash_instance,cost,state,count\n0,0,1,1,1\n", csv, unprocessable, "invalid", "")
 		asked("CSV", "", "key,cost\na,1\nb,-1\n", csv, unprocessable, "invalid", "/1/cost")
 		asked("NDJSON", "", `{"key":"a","cost":1,"colour":1}`, ndjson, unprocessable, "invalid", "/0/colour")
@@ -371,7 +371,6 @@ func TestRefusedFields(t *testing.T) {
 		post("too many nodes", "ring", `{"nodes":65537,"stream":["a"]}`, "/nodes"),
 		post("fractional nodes", "ring", `{"nodes":1.5,"stream":["a"]}`, "/nodes"),
 		post("an unknown field of a node", "ring", `{"nodes":[{"id":1,"colour":1}],"stream":["a"]}`, "/nodes/0/colour"),
-		post("jitter", "ring", `{"timing":{"jitter":1},"stream":["a"]}`, "/timing/jitter"),
 		post("nothing to analyse", "ring", `{}`, ""),
 		post("nothing to analyse", "pkg", `{}`, ""),
 		post("nothing to analyse", "ranges", `{}`, ""),
@@ -380,16 +379,12 @@ func TestRefusedFields(t *testing.T) {
 		post("an unknown scheme", "pkg?schemes=best", "a\n", "?schemes", text),
 		post("order of a stream", "pkg", `{"order":"shuffled","stream":["a"]}`, "/order"),
 		post("probing without a period", "pkg?load_information=local_probing", "a\n", "?probe_period", text),
-		post("no target", "pkg", `{"target":0,"stream":["a"]}`, "/target"),
 		post("great position", "ranges", `{"followers":3,"event":"join","position":4,"stream":["a"]}`, "/position"),
 		post("owners that do not begin at the lowest key", "ranges",
 			`{"followers":2,"owners":[{"low":"b","follower":0},{"low":"c","follower":1}],"stream":["a"]}`, "/owners/0/low"),
 		post("great position", "ranges?followers=3&event=join&position=4", "a\n", "?position", text),
 		post("loads of very many sources", "pkg", `{"workers":65536,"sources":[1,65536],"stream":["a"]}`, "/sources"),
-		post("sketches of very many sources", "pkg", `{"workers":65536,"head":"sketch","sources":[1000],"stream":["a"]}`,
-			"/sketch_counters"),
 		post("candidates of very many keys", "pkg?workers=65536&choices=65536", many.String(), "?choices", text),
-		post("candidates to think of", "pkg?workers=65536&target=0.1&max_choices=65536", many.String(), "?max_choices", text),
 		post("loads of very many sources", "schemes", `{"instances":65536,"sources":65536,"stream":["a"]}`, "/sources"),
 		post("candidates of very many keys", "schemes?instances=65536&max_choices=65536", many.String(),
 			"?max_choices", text),

@@ -19,8 +19,8 @@ func TestAnalysesLook(t *testing.T) {
 	site := browsertest.Filled(t)
 	for view, x := range map[string]struct{ place, ready string }{
 		"analyses":         {"/#/analyses", ".analyses-index"},
-		"analyses-ring":    {"/#/analyses/ring?sample=zipf&nodes=6&plan=true&reach=true&join=1", answered},
-		"analyses-pkg":     {"/#/analyses/pkg?sample=skewed&choices=2,3,5&schemes=hash,pkg,w_choices&target=0.01", answered},
+		"analyses-ring":    {"/#/analyses/ring?sample=zipf&nodes=6&plan=true&join=1", answered},
+		"analyses-pkg":     {"/#/analyses/pkg?sample=skewed&choices=2,3,5&schemes=hash,pkg,w_choices", answered},
 		"analyses-ranges":  {"/#/analyses/ranges?operator=files&interval=3", answered},
 		"analyses-schemes": {"/#/analyses/schemes?sample=skewed", answered},
 	} {
@@ -117,30 +117,23 @@ func TestAnalysisOfOwnRows(t *testing.T) {
 	}
 }
 
-// TestPKGAnalysis: a stream is taken in its order, and the advice is that of the API.
+// TestPKGAnalysis: a stream is taken in its order, and the runs are those of the API.
 func TestPKGAnalysis(t *testing.T) {
 	site := browsertest.Filled(t)
 	stream := strings.Repeat("a\nb\na\nc\n", 30)
-	p := open(t, site.URL, "/#/analyses/pkg?format=stream&workers=4&target=0.3&schemes=hash,pkg&choices=2&data="+
+	p := open(t, site.URL, "/#/analyses/pkg?format=stream&workers=4&schemes=hash,pkg&choices=2&data="+
 		url.QueryEscape(stream), answered)
 	var want struct {
 		Runs []struct {
 			MaxLoad int `json:"max_load"`
 		} `json:"runs"`
-		Advice struct {
-			Choices *int `json:"choices"`
-		} `json:"advice"`
 	}
 	tell(t, http.MethodPost, site.URL+"/v1/analyses/pkg", "",
-		object{"workers": 4, "target": 0.3, "schemes": []string{"hash", "pkg"}, "stream": strings.Fields(stream)}, &want)
+		object{"workers": 4, "schemes": []string{"hash", "pkg"}, "stream": strings.Fields(stream)}, &want)
 	rows := cells(p, "Figures of each run")
 	if len(rows) != 2 || rows[0][7] != jsonOf(t, want.Runs[0].MaxLoad) || rows[1][7] != jsonOf(t, want.Runs[1].MaxLoad) {
 		t.Errorf("runs are %q, want greatest loads %+v", rows, want.Runs)
 	}
-	if want.Advice.Choices == nil {
-		t.Fatal("no advice")
-	}
-	p.WaitText(".analyses-verdict", "Take d = "+jsonOf(t, *want.Advice.Choices)+":")
 	p.WaitText(".stat-note", "in the order of the stream")
 	p.WaitFor(".chart-place canvas")
 }

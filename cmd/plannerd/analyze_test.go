@@ -26,31 +26,22 @@ func TestAnalyzeGolden(t *testing.T) {
 		"analyze_schemes.csv":          "schemes " + interval + " --instances 4 --output csv",
 		"analyze_schemes_whole.txt":    "schemes " + interval + " --instances 12 --whole --hash modulo --table-limit 2",
 		"analyze_schemes_capacity.txt": "schemes " + interval + " --instances 0:1,1:1,5:2 --theta-max 0.2 --seeds 1",
-		"analyze_pkg.txt":              "pkg " + interval + " --instances 4 --sources 1,3 --seeds 3 --target 0.05 --trials 5",
+		"analyze_pkg.txt":              "pkg " + interval + " --instances 4 --sources 1,3 --seeds 3",
 		"analyze_pkg_local.txt": "pkg " + interval +
-			" --instances 4 --schemes pkg --sources 3 --load-information global,local,local_probing --probe-period 10 " +
-			"--compare-global",
+			" --instances 4 --schemes pkg --sources 3 --load-information global,local,local_probing --probe-period 10",
 		"analyze_pkg.csv": "pkg " + interval + " --instances 4 --output csv",
 		"analyze_ring.txt": "ring " + interval +
-			" --instances 4 --plan --reach --max-states 1000 --simulate --messages 500",
+			" --instances 4 --plan",
 		"analyze_ring_rescale.txt":  "ring " + interval + " --instances 0,1:32,2:16:2 --join 8:16 --leave 1",
 		"analyze_ring_doubling.txt": "ring " + interval + " --instances 5 --method doubling --plan --max-rounds 3",
 		"analyze_ring_queues.txt":   "ring --queues 900,310,305,298",
-		"analyze_ring_paper.txt":    "ring --paper --paper-runs 5",
 		"analyze_ring.csv":          "ring " + interval + " --output csv",
 		"analyze_ring_plan.csv":     "ring " + interval + " --method fitted --plan --output csv",
-		"analyze_ring_reach.csv":    "ring " + interval + " --reach --max-states 1000 --output csv",
-		"analyze_ring_simulate.csv": "ring " + interval + " --simulate --messages 500 --joins 2000:7 --output csv",
-		"analyze_ring_paper.csv":    "ring --paper --paper-runs 5 --paper-max-rounds 1,2 --output csv",
 		"analyze_ranges.txt":        "ranges " + interval + " --instances 4",
 		"analyze_ranges_join.txt":   "ranges " + interval + " --instances 4 --event join --position 1 --top 3",
 		"analyze_ranges_crash.txt": "ranges " + interval +
 			" --instances 4 --event crash --event-followers 1,2 --methods min_movement",
 		"analyze_ranges_drift.txt": "ranges " + stream + " --instances 4 --base-interval 0 --interval 2 --top 3",
-		"analyze_ranges_sketch.txt": "ranges " + stream +
-			" --interval 1 --instances 4 --event leave --sketch-k 16 --seed 3 --top 2",
-		"analyze_ranges_table.txt": "ranges " + interval + " --instances 2 --methods quantile --table --table-followers 3",
-		"analyze_ranges_table.csv": "ranges " + interval + " --instances 2 --table --table-followers 3 --output csv",
 	} {
 		if testing.Short() && strings.HasSuffix(name, ".txt") {
 			continue // each kind is there as CSV too
@@ -66,8 +57,7 @@ func TestAnalyzeGolden(t *testing.T) {
 func TestAnalyzeForPrograms(t *testing.T) {
 	for _, args := range []string{
 		"schemes testdata/interval.csv", "pkg testdata/interval.csv --points 5",
-		"ring testdata/interval.csv --plan --reach --max-states 100",
-		"ring --paper --paper-runs 1", "ranges testdata/interval.csv --event join",
+		"ring testdata/interval.csv --plan", "ranges testdata/interval.csv --event join",
 	} {
 		fields := append([]string{"analyze"}, strings.Fields(args)...)
 		out := succeed(t, "", append(fields, "--output", "json")...)
@@ -108,11 +98,6 @@ func TestAnalyzeStream(t *testing.T) {
 	}
 	if got := succeed(t, "", "analyze", "pkg", path, "--stream", "--output", "json"); got != want {
 		t.Error("the compressed file gives something else")
-	}
-	// A stream has an order: what is simulated is the stream itself.
-	out := succeed(t, strings.Repeat(keys, 20), "analyze", "ring", "-", "--stream", "--simulate", "--output", "json")
-	if !strings.Contains(out, `"messages": 100`) {
-		t.Error("not all messages are simulated")
 	}
 }
 
@@ -171,33 +156,26 @@ func TestBase64Owners(t *testing.T) {
 func TestAnalyzeUsage(t *testing.T) {
 	const file = " testdata/interval.csv"
 	for args, want := range map[string]string{
-		"":                                  "expected one of",
-		"magic":                             "unexpected argument magic",
-		"schemes":                           "an input is needed",
-		"pkg":                               "an input is needed",
-		"ranges":                            "an input is needed",
-		"ranges --base-interval 1":          "needs an --interval that comes after it",
-		"ring":                              "the input: are needed",
-		"ring --plan":                       "an input is needed",
-		"ring --paper --stream":             "need an input",
-		"ring" + file + " --instances 0":    "must be 1 to 65536",
-		"ring" + file + " --instances a:b":  "is no instance",
-		"ring" + file + " --instances 1,1":  "--instances, number 2, id",
-		"ring" + file + " --join 2":         "--instances, number 5, id",
-		"ring" + file + " --leave 9":        "there is no instance 9",
-		"ring" + file + " --tau -1":         "--tau: must be",
-		"ring" + file + " --queues 1,2":     "--queues: must be one for each node",
-		"ring" + file + " --timing sleep=1": "there is no action",
-		"ring" + file + " --timing map=0":   "1 tick at least",
-		"ring" + file + " --timing map=x":   "is no number",
-		"ring" + file + " --joins 7":        "is no join",
-		"ring" + file + " --method fitted --simulate":       "--method: fitted is for plans only",
-		"ring" + file + " --simulate --state-schemes away":  "--state-schemes",
-		"ring" + file + " --top -1":                         "--top: must be",
+		"":                                 "expected one of",
+		"magic":                            "unexpected argument magic",
+		"schemes":                          "an input is needed",
+		"pkg":                              "an input is needed",
+		"ranges":                           "an input is needed",
+		"ranges --base-interval 1":         "needs an --interval that comes after it",
+		"ring":                             "the input: are needed",
+		"ring --plan":                      "an input is needed",
+		"ring --stream":                    "need an input",
+		"ring" + file + " --instances 0":   "must be 1 to 65536",
+		"ring" + file + " --instances a:b": "is no instance",
+		"ring" + file + " --instances 1,1": "--instances, number 2, id",
+		"ring" + file + " --join 2":        "--instances, number 5, id",
+		"ring" + file + " --leave 9":       "there is no instance 9",
+		"ring" + file + " --tau -1":        "--tau: must be",
+		"ring" + file + " --queues 1,2":    "--queues: must be one for each node",
+		"ring" + file + " --top -1":        "--top: must be",
 		"pkg" + file + " --instances 0 --choices 0":         "--choices, number 1",
 		"pkg" + file + " --schemes magic":                   "--schemes, number 1",
 		"pkg" + file + " --load-information local_probing":  "--probe-period: is needed",
-		"pkg" + file + " --trials 3":                        "--target: is needed",
 		"pkg" + file + " --order sorted":                    "--order",
 		"pkg" + file + " --stream --interval 3":             "a stream has no intervals",
 		"pkg" + file + " --stream --format csv":             "one key a line",
@@ -253,15 +231,12 @@ func TestAnalyzeEnvironment(t *testing.T) {
 
 // An interrupted analysis says so and prints nothing.
 func TestAnalyzeInterrupted(t *testing.T) {
-	for _, args := range []string{"schemes -", "pkg - --stream", "ring -", "ranges -", "ring --paper"} {
+	for _, args := range []string{"schemes -", "pkg - --stream", "ring -", "ranges -"} {
 		var stdout, stderr bytes.Buffer
 		ctx, cancel := context.WithCancel(t.Context())
 		env := &cli.Environment{
 			Ctx: ctx, Stdout: &stdout, Stderr: &stderr, Now: time.Now,
 			Stdin: &interrupting{strings.NewReader("key,cost\na,1\nb,2\n"), cancel},
-		}
-		if args == "ring --paper" {
-			cancel()
 		}
 		if code := execute(env, append([]string{"analyze"},
 			strings.Fields(args)...)); code != exitFailed || stdout.Len() > 0 ||
@@ -288,7 +263,7 @@ func (r *interrupting) Read(b []byte) (int, error) {
 
 // Every flag of the analyses tells its default and its variable; see TestHelpOfFlags.
 func TestAnalyzeHelp(t *testing.T) {
-	for command, flags := range map[string]int{"analyze": 1, "analyze ring": 42, "analyze pkg": 39, "analyze ranges": 31,
+	for command, flags := range map[string]int{"analyze": 1, "analyze ring": 30, "analyze pkg": 31, "analyze ranges": 25,
 		"analyze schemes": 31} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
 		if !strings.Contains(help, "Examples:") {

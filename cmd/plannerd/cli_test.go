@@ -142,8 +142,7 @@ func TestShares(t *testing.T) {
 	}
 	for _, args := range []string{
 		"analyze ring " + intervalFile + " --tau 20% --plan --theta-max 8%",
-		"analyze ranges " + intervalFile + " --sketch-k 64 --confidence 99% --theta-max 8%",
-		"analyze pkg " + intervalFile + " --target 5% --share 90% --epsilon 0.01%",
+		"analyze ranges " + intervalFile + " --theta-max 8%",
 		"analyze schemes " + intervalFile + " --theta-max 8%",
 	} {
 		succeed(t, "", strings.Fields(args)...)

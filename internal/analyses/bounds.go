@@ -3,7 +3,6 @@ package analyses
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 
 	"plannerd/planner"
@@ -30,18 +29,11 @@ const (
 	tokenBytes     = 96   // token of the largest ring that is looked at
 	hashedBytes    = 48   // token of a hash function besides
 	choiceBytes    = 18   // node that a part of the ring can belong to
-	simulatedBytes = 12   // simulated message; flyingBytes: one that may be under way
-	flyingBytes    = 64
-	reportBytes    = 72 // report under way
-	eventBytes     = 8  // node in each change of a simulated ring
-	keptBytes      = 96 // key in a sketch
-	tableBytes     = 512
-	pairBytes      = 72 // pair of a worker and a key
-	workerBytes    = 96 // worker in the answer of one run
+	pairBytes      = 72   // pair of a worker and a key
+	workerBytes    = 96   // worker in the answer of one run
 	pointBytes     = 256
 	cellBytes      = 24 // worker at a source
 	candidateBytes = 32 // candidate of a key, and for the best that these allow
-	counterBytes   = 64
 )
 
 // amount is a number of bytes that is no less than what it stands for.
@@ -75,16 +67,12 @@ func BoundRing(in *Input, r *RingRequest) (int64, error) {
 		largest = max(largest, min(amount(limit), amount(math.Ldexp(float64(tokens), min(rounds, 64)))))
 	}
 	all := rows(in) + nodeBytes*amount(nodes)
-	if r.Reach || r.Plan && r.Method == ring.Fitted {
-		most := cmp.Or(r.NodeTokenLimit, ring.DefaultReachTokens)
+	if r.Plan && r.Method == ring.Fitted {
+		most := cmp.Or(r.NodeTokenLimit, ring.DefaultFittedTokens)
 		largest = max(largest, min(amount(nodes)*amount(most), ring.MaxTokens))
 		all += choices(in.Len(), nodes, most)
 	}
-	all += tokenBytes * largest
-	if r.Simulate || r.Paper {
-		all += simulated(in, r, nodes, tokens)
-	}
-	return all.bytes(), nil
+	return (all + tokenBytes*largest).bytes(), nil
 }
 
 // choices is for the nodes that each part of a ring can belong to, up to the first that
@@ -96,69 +84,20 @@ func choices(keys, nodes, most int) amount {
 	return choiceBytes * amount(min(float64(keys), r*l)*each)
 }
 
-// simulated is for the messages of a simulation, and for what its nodes tell.
-func simulated(in *Input, r *RingRequest, nodes, tokens int) amount {
-	messages := cmp.Or(r.Messages, DefaultMessages)
-	if in != nil && in.Messages != nil {
-		messages = int64(len(in.Messages))
-	}
-	reducers := amount(nodes + len(r.Joins))
-	network := cmp.Or(r.Timing.Network, 1)
-	all := simulatedBytes * amount(messages)
-	if network > 1 {
-		all += flyingBytes * amount(messages)
-	}
-	all += reportBytes * reducers * amount(network/cmp.Or(r.Timing.Report, 100)+1)
-	// A node is relieved as often as its tokens can be halved; those of all others cannot
-	// be doubled much more often altogether.
-	relieved := amount(nodes * min(cmp.Or(r.MaxRounds, ring.DefaultMaxRounds), bits.Len(uint(tokens/nodes))+1))
-	if r.Method == ring.Doubling {
-		relieved = 64
-	}
-	return all + eventBytes*reducers*(relieved+amount(len(r.Joins)))
-}
-
 // BoundRanges returns the bytes that RunRanges takes besides its input.
 func BoundRanges(in *Input, r *RangesRequest) (int64, error) {
-	all := rows(in) + nodeBytes*amount(len(r.Followers)+len(r.Owners))
-	if r.SketchK > 0 {
-		sketches := cmp.Or(r.Sketches, min(max(1, len(r.Followers)), MaxSketches))
-		received := in.Len()
-		if in != nil && in.Messages != nil {
-			received = len(in.Messages)
-		}
-		key := amount(in.Bytes()) / amount(max(1, in.Len()))
-		all += (keptBytes + key) * min(amount(received), 4*amount(r.SketchK)*amount(sketches+1))
-	}
-	if r.Table {
-		n := amount(cmp.Or(r.TableFollowers, 50))
-		all += tableBytes * n * n
-	}
-	return all.bytes(), nil
+	return (rows(in) + nodeBytes*amount(len(r.Followers)+len(r.Owners))).bytes(), nil
 }
 
 // BoundPKG returns the bytes that RunPKG takes besides its input. It refuses, by a
-// [planner.InputError], requests that would take too much, and lowers the most choices
-// to try where the request names none.
+// [planner.InputError], requests that would take too much.
 func BoundPKG(in *Input, r *PKGRequest) (int64, error) {
 	workers, sources := cmp.Or(r.Workers, DefaultWorkers), most(r.Sources)
-	counters := cmp.Or(r.SketchCounters, grouping.DefaultCountersPerWorker*workers)
-	cells := maxCells / max(1, in.Len())
-	if r.Target != nil && r.MaxChoices == 0 && cells < 2*workers {
-		r.MaxChoices = cells
-		if r.Distinct {
-			r.MaxChoices = min(cells, workers)
-		}
-	}
 	switch {
 	case sources > maxCells/workers:
 		return 0, beyond("sources", "loads of so many workers at so many")
-	case r.Head == grouping.HeadSketch && sources > maxCells/8/counters:
-		return 0, beyond("sketch_counters", "at so many sources")
-	case most(r.Choices) > cells:
+	case most(r.Choices) > maxCells/max(1, in.Len()):
 		return 0, beyond("choices", "for so many keys")
-	case r.MaxChoices > cells:
-		return 0, beyond("max_choices", "for so many keys")
 	}
 	runs := amount(min(MaxRuns, max(len(r.Schemes), len(grouping.Schemes()))*max(1, len(r.Choices))*
 		max(1, len(r.Sources))*max(1, len(r.LoadInformation))))
@@ -166,17 +105,10 @@ func BoundPKG(in *Input, r *PKGRequest) (int64, error) {
 	if r.Points != nil {
 		points = *r.Points
 	}
-	choices := most(r.Choices)
-	if r.Target != nil {
-		choices = max(choices, cmp.Or(r.MaxChoices, 2*workers))
-	}
-	all := rows(in) + headed(in, r, workers) + grouped(in, r.Order, r.Messages, workers, sources, choices,
+	all := rows(in) + headed(in, r, workers) + grouped(in, r.Order, r.Messages, workers, sources, most(r.Choices),
 		r.AggregationPeriod > 0) + runs*(workerBytes*amount(workers)+pointBytes*amount(points))
 	if r.SourceSkew != nil && in != nil {
 		all += 4 * amount(len(in.Messages))
-	}
-	if r.Head == grouping.HeadSketch {
-		all += counterBytes * amount(sources) * amount(counters)
 	}
 	return all.bytes(), nil
 }
@@ -233,7 +165,8 @@ func wholeLimit(in *Input, order grouping.Order) int64 {
 	return max(DefaultMessages, int64(min(sum, float64(limit))))
 }
 
-// BoundSchemes is BoundPKG for the comparison of all schemes.
+// BoundSchemes is BoundPKG for the comparison of all schemes. It lowers the most choices to
+// try where the request names none.
 func BoundSchemes(in *Input, r *SchemesRequest) (int64, error) {
 	cells := maxCells / max(1, in.Len())
 	if r.MaxChoices == 0 && cells < schemes.MostChoices {
@@ -248,7 +181,7 @@ func BoundSchemes(in *Input, r *SchemesRequest) (int64, error) {
 	n := cmp.Or(len(r.Instances), DefaultInstances)
 	o := schemes.Options{Instances: make([]planner.Instance, n), TokensPerInstance: r.TokensPerInstance}
 	tokens := min(n*cmp.Or(r.TokensPerInstance, partitioner.DefaultTokensPerInstance), partitioner.MaxRingTokens)
-	fitted := max(ring.DefaultReachTokens, tokens/n)
+	fitted := max(ring.DefaultFittedTokens, tokens/n)
 	all := rows(in) + nodeBytes*amount(n) + hashedBytes*amount(tokens) + choices(in.Len(), n, fitted) +
 		tokenBytes*max(amount(min(o.MostTokens(), ring.MaxTokens)), min(amount(n*fitted), ring.MaxTokens)) +
 		grouped(in, r.Order, r.Messages, n, max(1, r.Sources),

@@ -48,7 +48,7 @@ func TestBounds(t *testing.T) {
 		in *Input
 		r  RingRequest
 	}{
-		"default":         {many, RingRequest{Plan: true, Reach: true, MaxStates: 100}},
+		"default":         {many, RingRequest{Plan: true, MaxStates: 100}},
 		"tokens":          {few, RingRequest{Nodes: nodes(16, 1<<15)}},
 		"tokens of queue": {nil, RingRequest{Nodes: nodes(16, 1<<15), Queues: append(make([]float64, 15), 9)}},
 		"joins":           {few, RingRequest{Nodes: joining}},
@@ -56,12 +56,8 @@ func TestBounds(t *testing.T) {
 			ThetaMax: new(0.0)}},
 		"fitted": {few, RingRequest{Nodes: nodes(16, 64), Method: ring.Fitted, Plan: true, NodeTokenLimit: 1 << 15,
 			MaxStates: 10}},
-		"choices":   {many, RingRequest{Nodes: nodes(128, 8), Method: ring.Fitted, Plan: true, NodeTokenLimit: 1 << 11}},
-		"messages":  {few, RingRequest{Simulate: true, Messages: 1 << 22}},
-		"in flight": {few, RingRequest{Simulate: true, Messages: 1 << 19, Timing: RingTiming{Network: 1e7}}},
-		"reports":   {few, RingRequest{Simulate: true, Messages: 1 << 14, Timing: RingTiming{Network: 1e6, Report: 1}}},
-		"events":    {many, RingRequest{Simulate: true, Nodes: nodes(1500, 4), MaxRounds: 100, Messages: 1 << 17}},
-		"nodes":     {few, RingRequest{Nodes: nodes(1<<15, 1)}},
+		"choices": {many, RingRequest{Nodes: nodes(128, 8), Method: ring.Fitted, Plan: true, NodeTokenLimit: 1 << 11}},
+		"nodes":   {few, RingRequest{Nodes: nodes(1<<15, 1)}},
 	}
 	for name, c := range rings {
 		t.Run("ring/"+name, bounded(RunRing, BoundRing, c.in, c.r))
@@ -69,22 +65,17 @@ func TestBounds(t *testing.T) {
 	for name, r := range map[string]RangesRequest{
 		"default":   {},
 		"followers": {Followers: Count[RangesFollower](4096)},
-		"sketches":  {SketchK: 1 << 16, Sketches: 4096},
-		"table":     {Table: true, TableFollowers: 60},
 		"intervals": {MaxIntervals: 1_000_000, Event: EventJoin},
 	} {
 		t.Run("ranges/"+name, bounded(RunRanges, BoundRanges, many, r))
 	}
-	t.Run("ranges/messages", bounded(RunRanges, BoundRanges, streamed(many), RangesRequest{SketchK: 1 << 20}))
 	for name, r := range map[string]PKGRequest{
-		"default":  {},
-		"workers":  {Workers: 65536, Points: new(MaxPoints), Schemes: []grouping.Scheme{grouping.PKG, grouping.WChoices}},
-		"head":     {Workers: 1000, Schemes: []grouping.Scheme{grouping.DChoices}},
-		"pairs":    {Workers: 2048, Messages: 1 << 21, AggregationPeriod: 1 << 16},
-		"sources":  {Workers: 1000, Sources: []int{1000}, CompareGlobal: true, LoadInformation: PKGLoadInformation{"local"}},
-		"choices":  {Workers: 500, Choices: []int{200}},
-		"advice":   {Workers: 50, Target: new(1e-9)},
-		"counters": {Workers: 50, Head: "sketch", SketchCounters: 100_000, Sources: []int{10}},
+		"default": {},
+		"workers": {Workers: 65536, Points: new(MaxPoints), Schemes: []grouping.Scheme{grouping.PKG, grouping.WChoices}},
+		"head":    {Workers: 1000, Schemes: []grouping.Scheme{grouping.DChoices}},
+		"pairs":   {Workers: 2048, Messages: 1 << 21, AggregationPeriod: 1 << 16},
+		"sources": {Workers: 1000, Sources: []int{1000}, LoadInformation: PKGLoadInformation{"local"}},
+		"choices": {Workers: 500, Choices: []int{200}},
 	} {
 		t.Run("pkg/"+name, bounded(RunPKG, BoundPKG, many, r))
 	}
@@ -94,16 +85,5 @@ func TestBounds(t *testing.T) {
 		"tokens":    {Instances: Count[SchemesInstance](16), TokensPerInstance: 1 << 15},
 	} {
 		t.Run("schemes/"+name, bounded(RunSchemes, BoundSchemes, many, r))
-	}
-}
-
-// TestAnalysesEndInTime: what takes long before anything is told of it ends with the
-// context, too.
-func TestAnalysesEndInTime(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	j := ringJob{job: job{ctx: ctx, input: frequencies(10)}, r: RingRequest{Messages: 1 << 20}}
-	if _, err := j.stream(); err == nil {
-		t.Error("messages were made for nobody")
 	}
 }

@@ -160,28 +160,6 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-func TestApportion(t *testing.T) {
-	keys := planner.KeysOf("a", "b", "c", "d")
-	for _, c := range []struct {
-		cost []float64
-		n    int64
-		want []int64
-	}{
-		{[]float64{1, 2, 3, 4}, 10, []int64{1, 2, 3, 4}},
-		{[]float64{0.5, 0.25, 0.25, 0}, 8, []int64{4, 2, 2, 0}},
-		{[]float64{6, 3, 1, 0}, 5, []int64{3, 2, 0, 0}}, // 3, 1.5, 0.5, or 3, 1, 1: by canonical order
-		{[]float64{0, 0, 0, 0}, 5, []int64{0, 0, 0, 0}},
-	} {
-		got := apportion(keys, c.cost, c.n)
-		if c.n == 5 && c.cost[0] == 6 && keys.Compare(2, 1) < 0 {
-			c.want = []int64{3, 1, 1, 0}
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%v into %d (-want +got):\n%s", c.cost, c.n, diff)
-		}
-	}
-}
-
 // What is read are the lines, or one of them is refused.
 func FuzzReadStream(f *testing.F) {
 	for _, seed := range []string{"", "a\nb\na\n", "a\r\n\r\n", "\n\nx", "a\r\r\nb"} {

@@ -23,7 +23,7 @@ func RunPKG(ctx context.Context, in *Input, r PKGRequest, progress Progress) (*P
 		return nil, err
 	}
 	a := pkgJob{job: j, r: r}
-	if err := a.do(a.prepare, a.open, a.runAll, a.advise); err != nil {
+	if err := a.do(a.prepare, a.open, a.runAll); err != nil {
 		return nil, err
 	}
 	return a.out, nil
@@ -67,10 +67,6 @@ func (a *pkgJob) prepare() error {
 		return planner.Invalid("points", "must be from 0 to "+strconv.Itoa(MaxPoints))
 	case r.Seeds < 1 || r.Seeds > MaxSeeds:
 		return planner.Invalid("seeds", "must be from 1 to "+strconv.Itoa(MaxSeeds))
-	case r.Trials < 0 || r.Trials > MaxSeeds:
-		return planner.Invalid("trials", "must be from 1 to "+strconv.Itoa(MaxSeeds))
-	case r.Target == nil && (r.Trials != 0 || r.Share != 0 || r.MaxChoices != 0):
-		return planner.Invalid("target", "is needed for advice")
 	case len(r.Schemes)*len(r.Choices)*len(r.Sources)*len(r.LoadInformation) > 8*MaxRuns:
 		return tooManyRuns
 	}
@@ -195,13 +191,6 @@ func (a *pkgJob) options(c combination) grouping.Options {
 	if c.information == grouping.LocalProbing {
 		o.ProbePeriod = r.ProbePeriod
 	}
-	o.CompareGlobal = r.CompareGlobal && c.information != "" && c.information != grouping.Global
-	if c.scheme == grouping.DChoices || c.scheme == grouping.WChoices {
-		o.Head, o.SketchCounters = r.Head, r.SketchCounters
-	}
-	if c.scheme == grouping.DChoices {
-		o.Epsilon = r.Epsilon
-	}
 	return o
 }
 
@@ -269,7 +258,7 @@ func (a *pkgJob) runAll() error {
 			}
 			for i := range runs {
 				runs[i].HashSeed += uint32(seed) << 16
-				runs[i].Points, runs[i].CompareGlobal = new(int), false
+				runs[i].Points = new(int)
 			}
 		}
 		done := int64(seed) * a.stream.Len() * int64(len(a.runs))
@@ -314,7 +303,7 @@ func pkgRun(x *grouping.Result, seeds Spread) PKGRun {
 		Memory: PKGMemory(x.Memory),
 		Aggregation: PKGAggregation{Periods: x.Aggregation.Periods, Messages: x.Aggregation.Messages,
 			PerPeriod: x.Aggregation.PerPeriod(), Most: x.Aggregation.Most},
-		Agreement: (*PKGAgreement)(x.Agreement), Head: (*PKGHead)(x.Head),
+		Head: (*PKGHead)(x.Head),
 	}
 	if x.Messages > 0 {
 		out.Theta = float64(x.MaxLoad)*float64(len(x.Workers))/float64(x.Messages) - 1
@@ -326,31 +315,4 @@ func pkgRun(x *grouping.Result, seeds Spread) PKGRun {
 		out.Series = append(out.Series, PKGPoint(p))
 	}
 	return out
-}
-
-// advise looks for the number of choices that the stream needs.
-func (a *pkgJob) advise() error {
-	r := &a.r
-	if r.Target == nil {
-		return nil
-	}
-	o := a.options(combination{grouping.PKG, 0, r.Sources[0], r.LoadInformation[0]})
-	o.Points, o.CompareGlobal, o.Stop, o.Progress = nil, false, a.stop, a.tell("advise")
-	x, err := grouping.Advise(a.stream, grouping.AdviceOptions{Options: o, Target: *r.Target, Trials: r.Trials,
-		Share: r.Share, MaxChoices: r.MaxChoices})
-	if err != nil {
-		return err
-	}
-	out := &PKGAdvice{Target: *r.Target, LeastChoices: x.LeastChoices, MaxWorkers: x.MaxWorkers, KeyCount: len(x.Keys)}
-	if x.Choices > 0 {
-		out.Choices = &x.Choices
-	}
-	for _, t := range x.Tried {
-		out.Tried = append(out.Tried, PKGTrials{t.Choices, t.Trials, t.Met, Spread{t.Least, t.Median, t.Greatest}})
-	}
-	for _, k := range x.Keys[:min(a.top, len(x.Keys))] {
-		out.Keys = append(out.Keys, PKGDemandingKey{a.keys.encode(a.stream.Keys().At(int(k.Key))), k.Messages, k.Choices})
-	}
-	a.out.Advice = out
-	return nil
 }

@@ -11,11 +11,8 @@ import (
 	"plannerd/planner/ranges"
 )
 
-// Defaults and bounds of a RangesRequest.
-const (
-	DefaultFollowers = 8
-	MaxSketches      = 4096
-)
+// DefaultFollowers is how many followers a RangesRequest has that does not say.
+const DefaultFollowers = 8
 
 // RunRanges divides the key space among followers, or anew after an event.
 func RunRanges(ctx context.Context, in *Input, r RangesRequest, progress Progress) (*RangesResult, error) {
@@ -31,7 +28,7 @@ func RunRanges(ctx context.Context, in *Input, r RangesRequest, progress Progres
 		a.keys.base64 = true
 	}
 	a.out = &RangesResult{KeyEncoding: a.keys.encoding()}
-	if err := a.do(a.prepare, a.present, a.summarize, a.divideFirst, a.planAll, a.table); err != nil {
+	if err := a.do(a.prepare, a.present, a.divideFirst, a.planAll); err != nil {
 		return nil, err
 	}
 	return a.out, nil
@@ -44,9 +41,7 @@ type rangesJob struct {
 	followers []ranges.Follower // present and future, with what becomes of them
 	owners    ranges.Owners     // before; nil: none yet
 	formula   *float64
-	exact     *ranges.CDF // by all keys; nil until it is needed
-	sketch    *ranges.CDF // nil: planned by all keys
-	order     []int32     // see byKey
+	order     []int32 // see byKey
 	out       *RangesResult
 }
 
@@ -71,17 +66,6 @@ func (a *rangesJob) prepare() error {
 		return planner.Invalid("methods", "must be two at most")
 	case slices.Contains(r.Methods, ""):
 		return planner.Invalid("methods", "must be min_movement or quantile")
-	case r.Sketches < 0 || r.Sketches > MaxSketches:
-		return planner.Invalid("sketches", "must be from 1 to "+strconv.Itoa(MaxSketches))
-	case r.SketchK == 0 && (r.Sketches != 0 || r.Confidence != 0):
-		return planner.Invalid("sketch_k", "is needed for sketches")
-	case !(r.Confidence >= 0 && r.Confidence < 1):
-		return planner.Invalid("confidence", "must be above 0 and below 1")
-	case r.TableFollowers != 0 && !r.Table:
-		return planner.Invalid("table_followers", "belongs to table")
-	}
-	if err := checkSeed(r.Seed); err != nil {
-		return err
 	}
 	for _, f := range r.Followers {
 		a.followers = append(a.followers, ranges.Follower(f))
@@ -222,7 +206,7 @@ func (a *rangesJob) divideFirst() error {
 	if len(there) == 0 {
 		return nil
 	}
-	d, err := a.divide(nil, there, ranges.Options{Method: ranges.Quantile, Stop: a.stop})
+	d, err := ranges.DivideKeys(a.input.statistics(), nil, there, ranges.Options{Method: ranges.Quantile, Stop: a.stop})
 	if err != nil {
 		return err
 	}
@@ -230,63 +214,16 @@ func (a *rangesJob) divideFirst() error {
 	return nil
 }
 
-// divide plans by the sketch, if there is one, else by all keys.
-func (a *rangesJob) divide(owners ranges.Owners, followers []ranges.Follower,
-	o ranges.Options) (*ranges.Division, error) {
-	if a.sketch == nil {
-		return ranges.DivideKeys(a.input.statistics(), owners, followers, o)
-	}
-	d, err := ranges.Divide(a.sketch, owners, followers, o)
-	if err == nil {
-		a.account(d)
-	}
-	return d, err
-}
-
 // planAll plans by each method.
 func (a *rangesJob) planAll() error {
 	for i, method := range a.r.Methods {
 		a.tell("plan")(int64(i), int64(len(a.r.Methods)))
-		d, err := a.divide(a.owners, a.followers, ranges.Options{Method: method, ThetaMax: *a.r.ThetaMax,
-			MaxIntervals: a.r.MaxIntervals, Stop: a.stop})
+		d, err := ranges.DivideKeys(a.input.statistics(), a.owners, a.followers, ranges.Options{Method: method,
+			ThetaMax: *a.r.ThetaMax, MaxIntervals: a.r.MaxIntervals, Stop: a.stop})
 		if err != nil {
 			return a.failure(err, map[string]string{"method": "methods/" + strconv.Itoa(i)})
 		}
 		a.out.Plans = append(a.out.Plans, a.planOf(d))
-	}
-	return nil
-}
-
-// table compares the methods for all joins and leaves.
-func (a *rangesJob) table() error {
-	if !a.r.Table {
-		return nil
-	}
-	by, truth := a.sketch, a.exact
-	if by == nil {
-		if err := a.know(); err != nil {
-			return err
-		}
-		by, truth = a.exact, nil
-	}
-	rows, err := ranges.Table(by, ranges.TableOptions{
-		MostFollowers: a.r.TableFollowers, MaxIntervals: a.r.MaxIntervals, Truth: truth, Stop: a.stop,
-		Progress: a.tell("table"),
-	})
-	if err != nil {
-		return a.failure(err, map[string]string{"most_followers": "table_followers"})
-	}
-	for _, x := range rows {
-		event := EventJoin
-		if x.Status == ranges.Left {
-			event = EventLeave
-		}
-		a.out.Table = append(a.out.Table, RangesRow{
-			Event: event, Followers: x.Followers, Left: x.Left, Right: x.Right, Formula: x.Formula, Quantile: x.Quantile,
-			Slack: x.Slack,
-			Least: x.Least, MinMovement: x.MinMovement, LowerBound: x.LowerBound, Transfers: x.Transfers, Intervals: x.Intervals,
-			ThetaQuantile: x.ThetaQuantile, ThetaMinMovement: x.ThetaMinMovement,
-		})
 	}
 	return nil
 }

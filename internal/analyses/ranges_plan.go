@@ -12,11 +12,9 @@ import (
 func (a *rangesJob) planOf(d *ranges.Division) RangesPlan {
 	out := RangesPlan{
 		Method: d.Options.Method, Balanced: d.Balanced, Causes: d.Causes,
-		Theta: Comparison(d.Theta), ThetaError: Comparison(d.ThetaError), Underload: Comparison(d.Underload),
-		Skewness: Comparison(d.Skewness),
-		Moved:    d.Moved, MovedError: d.MovedError, Sent: d.Sent, Lost: d.Lost, LowerBound: d.LowerBound,
-		LowerBoundError: d.LowerBoundError,
-		TransferCount:   len(d.Transfers), OwnerCount: len(d.After), HeavyKeyCount: len(d.HeavyKeys),
+		Theta: Comparison(d.Theta), Underload: Comparison(d.Underload), Skewness: Comparison(d.Skewness),
+		Moved: d.Moved, Sent: d.Sent, Lost: d.Lost, LowerBound: d.LowerBound,
+		TransferCount: len(d.Transfers), OwnerCount: len(d.After), HeavyKeyCount: len(d.HeavyKeys),
 	}
 	if d.Options.Method == ranges.Quantile {
 		out.Formula = a.formula
@@ -28,16 +26,12 @@ func (a *rangesJob) planOf(d *ranges.Division) RangesPlan {
 	if a.out.State > 0 {
 		out.StateFraction = out.StateMoved / a.out.State
 	}
-	if a.sketch != nil {
-		out.Actual = a.actual(d)
-	}
 	for i, f := range d.Followers {
 		l := &d.Loads[i]
 		out.Followers = append(out.Followers, RangesLoad{
 			ID: f.ID, Capacity: cmp.Or(f.Capacity, 1), Status: f.Status, Fair: l.Fair, Before: l.Before, After: l.After,
-			BeforeError: l.BeforeError, AfterError: l.AfterError, IntervalsBefore: l.IntervalsBefore,
-			IntervalsAfter: l.IntervalsAfter,
-			In:             l.In, Out: l.Out, KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn,
+			IntervalsBefore: l.IntervalsBefore, IntervalsAfter: l.IntervalsAfter,
+			In: l.In, Out: l.Out, KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn,
 			StateOut: l.StateOut,
 		})
 	}
@@ -54,7 +48,7 @@ func (a *rangesJob) lists(d *ranges.Division, out *RangesPlan) {
 	for _, t := range transfers[:min(a.top, len(transfers))] {
 		x := RangesTransfer{
 			From: t.From, To: t.To, Low: a.keys.encode(t.Interval.Low), High: a.keyOrNil(t.Interval.High),
-			Share: t.Share, ShareError: t.ShareError, Keys: t.Keys, Cost: t.Cost, State: t.State,
+			Share: t.Share, Keys: t.Keys, Cost: t.Cost, State: t.State,
 		}
 		if t.Source != ranges.Nobody {
 			x.Source = &t.Source
@@ -84,26 +78,4 @@ func (a *rangesJob) keyOrNil(key []byte) *string {
 		return nil
 	}
 	return new(a.keys.encode(key))
-}
-
-// actual measures a plan by the sketch with all keys.
-func (a *rangesJob) actual(d *ranges.Division) *RangesActual {
-	theta := func(owners ranges.Owners) float64 {
-		shares := make(map[int32]float64, len(d.Followers))
-		for i, o := range owners {
-			shares[o.Follower] += a.exact.Share(owners.Interval(i))
-		}
-		most := 0.0
-		for i, f := range d.Followers {
-			if fair := d.Loads[i].Fair; fair > 0 {
-				most = max(most, shares[f.ID]/fair-1)
-			}
-		}
-		return most
-	}
-	out := &RangesActual{Theta: Comparison{theta(d.Before), theta(d.After)}}
-	for _, t := range d.Transfers {
-		out.Moved += a.exact.Share(t.Interval)
-	}
-	return out
 }

@@ -14,7 +14,7 @@ func TestRangesSegments(t *testing.T) {
 		"create": {Followers: Count[RangesFollower](4)},
 		"join":   {Followers: Count[RangesFollower](4), Event: EventJoin, Position: ptr(1)},
 		"crash":  {Followers: Count[RangesFollower](4), Event: EventCrash, EventFollowers: []int32{2}},
-		"sketch": {Followers: Count[RangesFollower](4), Event: EventLeave, SketchK: 16},
+		"leave":  {Followers: Count[RangesFollower](4), Event: EventLeave},
 	} {
 		r.Top = &all
 		for kind, input := range map[string]*Input{"rows": in, "stream": streamed(in)} {

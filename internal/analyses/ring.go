@@ -17,7 +17,7 @@ func RunRing(ctx context.Context, in *Input, r RingRequest, progress Progress) (
 		return nil, err
 	}
 	a := ringJob{job: j, r: r, out: &RingResult{KeyEncoding: j.keys.encoding()}}
-	if err := a.do(a.prepare, a.present, a.redistribute, a.rescale, a.plan, a.reach, a.simulate, a.paper); err != nil {
+	if err := a.do(a.prepare, a.present, a.redistribute, a.rescale, a.plan); err != nil {
 		return nil, err
 	}
 	return a.out, nil
@@ -51,15 +51,12 @@ func (a *ringJob) prepare() error {
 		return planner.Invalid("nodes", "must be from 1 to "+strconv.Itoa(MaxNodes))
 	case r.TokensPerInstance < 0 || r.TokensPerInstance > ring.MaxTokens:
 		return planner.Invalid("tokens_per_instance", "must be from 1 to "+strconv.Itoa(ring.MaxTokens))
-	case !slices.Contains([]ring.Method{ring.Halving, ring.Doubling, ring.Fitted, ring.None}, r.Method):
-		return planner.Invalid("method", "must be halving, doubling, fitted or none")
+	case !slices.Contains([]ring.Method{ring.Halving, ring.Doubling, ring.Fitted}, r.Method):
+		return planner.Invalid("method", "must be halving, doubling or fitted")
 	case r.Queues != nil && len(r.Queues) != len(r.Nodes):
 		return planner.Invalid("queues", "must be one for each node")
 	case r.ThetaMax == nil:
 		r.ThetaMax = new(DefaultThetaMax)
-	}
-	if err := checkSeed(r.Seed); err != nil {
-		return err
 	}
 	all := 0
 	for _, n := range r.Nodes {
@@ -69,10 +66,6 @@ func (a *ringJob) prepare() error {
 		if all += max(0, cmp.Or(n.Tokens, tokens)); all > mostTokens {
 			return planner.Invalid("nodes", "have more than "+strconv.Itoa(mostTokens)+" tokens together")
 		}
-	}
-	r.Joins = slices.Clone(r.Joins)
-	for i := range r.Joins {
-		r.Joins[i].Tokens = cmp.Or(r.Joins[i].Tokens, tokens)
 	}
 	return a.needInput()
 }
@@ -87,17 +80,12 @@ func (a *ringJob) needInput() error {
 		a.load = a.input.statistics()
 		return nil
 	}
-	for _, x := range []struct {
-		asked bool
-		what  string
-	}{{r.Plan, "plan"}, {r.Reach, "reach"}, {r.Simulate, "simulate"}} {
-		if x.asked {
-			return planner.Invalid("keys", "are needed: "+x.what+" looks at what they cost")
-		}
+	if r.Plan {
+		return planner.Invalid("keys", "are needed: plan looks at what they cost")
 	}
-	if r.Queues == nil && !r.Paper && !slices.ContainsFunc(a.members,
+	if r.Queues == nil && !slices.ContainsFunc(a.members,
 		func(m ring.Member) bool { return m.Joins || m.Leaves }) {
-		return planner.Invalid("keys", "are needed, or queues, or nodes that join or leave, or paper")
+		return planner.Invalid("keys", "are needed, or queues, or nodes that join or leave")
 	}
 	return nil
 }
@@ -198,7 +186,7 @@ func (a *ringJob) redistribute() error {
 	if v.At >= 0 && (v.Max != v.Second || len(nodes) == 1) {
 		a.out.Verdict.Node = &nodes[v.At].ID
 	}
-	if len(nodes) < 2 || a.r.Method == ring.Fitted || a.r.Method == ring.None {
+	if len(nodes) < 2 || a.r.Method == ring.Fitted {
 		return nil
 	}
 	d, err := ring.Redistribute(nodes, a.queues, ring.RedistributeOptions{Method: a.r.Method, Policy: a.policy(),
@@ -230,19 +218,16 @@ func (a *ringJob) plan() error {
 	if !a.r.Plan {
 		return nil
 	}
-	if a.r.Method == ring.None {
-		return planner.Invalid("method", "none is for simulations only")
-	}
-	limit := a.r.TokenLimit
+	limit, named := a.r.TokenLimit, map[string]string(nil)
 	if a.r.Method == ring.Fitted {
-		limit = a.r.NodeTokenLimit
+		limit, named = a.r.NodeTokenLimit, map[string]string{"token_limit": "node_token_limit"}
 	}
 	p, err := ring.Rebalance(a.members, a.load, ring.RebalanceOptions{
 		ThetaMax: *a.r.ThetaMax, Method: a.r.Method, Policy: a.policy(), MaxRounds: a.r.MaxRounds, TokenLimit: limit,
 		MaxStates: a.r.MaxStates, Stop: a.stop, Progress: a.tell("plan"),
 	})
 	if err != nil {
-		return a.failure(err, a.limitName(a.r.Method == ring.Fitted))
+		return a.failure(err, named)
 	}
 	out := &RingPlan{
 		Method: a.r.Method, Balanced: p.Balanced, Cause: p.Cause, Adopted: p.Adopted, Searched: p.Searched,
@@ -252,59 +237,5 @@ func (a *ringJob) plan() error {
 		out.Rounds = append(out.Rounds, RingRound(r))
 	}
 	a.out.Plan = out
-	return nil
-}
-
-// limitName is what the packages' token limit is called here.
-func (a *ringJob) limitName(node bool) map[string]string {
-	if node {
-		return map[string]string{"token_limit": "node_token_limit"}
-	}
-	return nil
-}
-
-// reach asks what a ring can do at all, once nodes have joined and left.
-func (a *ringJob) reach() error {
-	if !a.r.Reach {
-		return nil
-	}
-	var members []ring.Member
-	for _, m := range a.members {
-		if m.Joins = false; !m.Leaves {
-			members = append(members, m)
-		}
-	}
-	x, err := ring.Reachable(members, a.load, ring.ReachOptions{
-		ThetaMax: *a.r.ThetaMax, TokenLimit: a.r.NodeTokenLimit, MaxRounds: a.r.MaxRounds, MaxStates: a.r.MaxStates,
-		TableLimit: a.r.TableLimit, Stop: a.stop, Progress: a.tell("reach"),
-	})
-	if err != nil {
-		return a.failure(err, a.limitName(true))
-	}
-	p := x.Table
-	out := &RingReach{
-		Theta: x.Theta, HeaviestCost: x.HeaviestCost, HeaviestTheta: x.HeaviestTheta,
-		Table: RingTable{
-			Balanced: p.Balanced, TableWithinLimit: p.TableWithinLimit, Theta: p.Theta.After, Entries: p.TableAfter,
-			Keys: p.Migration.Keys, State: p.Migration.State, Fraction: p.Migration.Fraction,
-		},
-	}
-	if x.Heaviest >= 0 {
-		out.HeaviestKey = a.keys.encode(a.input.Keys.At(int(x.Heaviest)))
-	}
-	if c := p.Certificate; c != nil && !c.Infeasible {
-		out.Table.LowerBound = &c.LowerBound
-	}
-	for _, m := range x.Methods {
-		row := RingReachMethod{
-			Method: m.Method, Balances: m.Balances, Theta: m.Theta, LowerBound: m.LowerBound, Evidence: m.Evidence,
-			TokenLimit: m.TokenLimit, States: m.States, Searched: m.Searched,
-		}
-		for _, n := range m.Nodes {
-			row.Nodes = append(row.Nodes, RingNodeTokens(n))
-		}
-		out.Methods = append(out.Methods, row)
-	}
-	a.out.Reach = out
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"math"
-	"slices"
 	"strconv"
 
 	"plannerd/internal/parameters"
@@ -104,39 +103,6 @@ func checkSeed(seed uint64) error {
 		return planner.Invalid("seed", "must be from 0 to 2^53−1")
 	}
 	return nil
-}
-
-// apportion makes n messages of costs, in proportion: by largest remainder, ties in
-// canonical key order.
-func apportion(keys *planner.Keys, cost []float64, n int64) []int64 {
-	sum := total(cost, len(cost))
-	counts := make([]int64, len(cost))
-	if sum == 0 {
-		return counts
-	}
-	left := n
-	order := make([]int32, len(cost))
-	rest := make([]float64, len(cost))
-	for i, c := range cost {
-		exact := c / sum * float64(n)
-		counts[i] = int64(math.Floor(exact))
-		rest[i] = exact - math.Floor(exact)
-		left -= counts[i]
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		switch {
-		case rest[a] > rest[b]:
-			return -1
-		case rest[a] < rest[b]:
-			return 1
-		}
-		return keys.Compare(a, b)
-	})
-	for i := 0; left > 0; i, left = (i+1)%len(order), left-1 {
-		counts[order[i]]++
-	}
-	return counts
 }
 
 // wholeSum is the sum of frequencies, if they are whole numbers that a stream of at

@@ -71,27 +71,6 @@ type KeyEncoding string
 // LoadInformation What a source knows of the loads: `global`, the true ones; `local`, the messages that it sent itself; `local_probing`, as local, but set to the true loads after every `probe_period` messages.
 type LoadInformation = grouping.LoadInformation
 
-// PKGAdvice How many choices the stream needs.
-type PKGAdvice struct {
-	Target float64 `json:"target"`
-
-	// Choices The d to take; null when there is none up to max_choices.
-	Choices *int `json:"choices"`
-
-	// LeastChoices Proven: it takes at least as many.
-	LeastChoices int `json:"least_choices"`
-
-	// MaxWorkers d/p1: with more, no placement of the top key is balanced.
-	MaxWorkers int64       `json:"max_workers"`
-	Tried      []PKGTrials `json:"tried"`
-
-	// KeyCount How many keys need more than two choices.
-	KeyCount int `json:"key_count"`
-
-	// Keys The first `top` of them, most frequent first.
-	Keys []PKGDemandingKey `json:"keys"`
-}
-
 // PKGAggregation The messages that the workers send on to be merged.
 type PKGAggregation struct {
 	Periods  int64 `json:"periods"`
@@ -106,18 +85,6 @@ type PKGAggregation struct {
 
 // PKGAggregationPeriod The number of messages after which the workers send on what they have and forget it; 0 for once at the end.
 type PKGAggregationPeriod = int64
-
-// PKGAgreement Compares decisions by local with those by global information.
-type PKGAgreement struct {
-	// Same Messages to the same worker.
-	Same int64 `json:"same"`
-
-	// Jaccard Overlap of the two sets of (message, worker) pairs.
-	Jaccard float64 `json:"jaccard"`
-
-	// Oracle Decisions that the true loads of this run would have led to.
-	Oracle int64 `json:"oracle"`
-}
 
 // PKGBounds What holds for any order of the stream: the imbalance is at least `top_key` and `split`, and at most `sources`.
 type PKGBounds struct {
@@ -140,18 +107,6 @@ type PKGBounds struct {
 // PKGChoices Values of d, the number of candidates of a key under potc and pkg, and of keys outside of the head under d_choices and w_choices. Defaults to 2.
 type PKGChoices = []int
 
-// PKGDemandingKey A key that needs more than two choices.
-type PKGDemandingKey struct {
-	Key      string `json:"key"`
-	Messages int64  `json:"messages"`
-
-	// Choices The least that can do.
-	Choices int `json:"choices"`
-}
-
-// PKGEpsilon ε of the constraints of d_choices.
-type PKGEpsilon = float64
-
 // PKGHashSeed The seed of the first candidate.
 type PKGHashSeed = uint32
 
@@ -163,9 +118,6 @@ type PKGHead struct {
 	// Choices The choices of its keys; as many as workers: any worker.
 	Choices int `json:"choices"`
 }
-
-// PKGHeadDetection How d_choices and w_choices know the heavy keys: from all frequencies, or from a sketch at each source.
-type PKGHeadDetection = grouping.HeadDetection
 
 // PKGHeavyKey A key above 1/(5W) of the messages.
 type PKGHeavyKey struct {
@@ -179,9 +131,6 @@ type PKGHeavyKey struct {
 
 // PKGLoadInformation What sources know under pkg, d_choices and w_choices. Defaults to `global`.
 type PKGLoadInformation = []LoadInformation
-
-// PKGMaxChoices The most choices to think of. Defaults to `workers`, and to less where the keys are very many.
-type PKGMaxChoices = int
 
 // PKGMemory The state held in the end, in pairs of a worker and a key.
 type PKGMemory struct {
@@ -251,20 +200,8 @@ type PKGRequest struct {
 	// HashSeed The seed of the first candidate.
 	HashSeed PKGHashSeed `json:"hash_seed,omitzero"`
 
-	// CompareGlobal Whether to tell how far decisions by local information agree with those by global one. It takes twice the time.
-	CompareGlobal bool `json:"compare_global,omitzero"`
-
 	// AggregationPeriod The number of messages after which the workers send on what they have and forget it; 0 for once at the end.
 	AggregationPeriod PKGAggregationPeriod `json:"aggregation_period,omitzero"`
-
-	// Head How d_choices and w_choices know the heavy keys: from all frequencies, or from a sketch at each source.
-	Head PKGHeadDetection `json:"head,omitzero"`
-
-	// SketchCounters Counters of each sketch. Defaults to 50 for each worker.
-	SketchCounters PKGSketchCounters `json:"sketch_counters,omitzero"`
-
-	// Epsilon ε of the constraints of d_choices.
-	Epsilon *PKGEpsilon `json:"epsilon,omitzero"`
 
 	// Order The order of messages made of frequencies: `shuffled` has exactly as many messages of each key as the frequencies say, `independent` draws the key of
 	// each message. Defaults to `shuffled`, and to `independent` where `messages` are asked for or the frequencies are no whole numbers, or too many.
@@ -279,18 +216,6 @@ type PKGRequest struct {
 	// Seeds By how many seeds each run is judged. Number r moves the candidates by 65 536·r and, of frequencies, `seed` by r. Figures but imbalances are of the
 	// first.
 	Seeds PKGSeeds `json:"seeds,omitzero"`
-
-	// Target Asks for advice: the smallest d with which pkg keeps the imbalance I(m)/m within it, for `share` of `trials` seeds.
-	Target *PKGTarget `json:"target,omitzero"`
-
-	// Trials By how many seeds each number of choices is judged.
-	Trials PKGTrialCount `json:"trials,omitzero"`
-
-	// Share The share of them that must meet the target.
-	Share PKGShare `json:"share,omitzero"`
-
-	// MaxChoices The most choices to think of. Defaults to `workers`, and to less where the keys are very many.
-	MaxChoices PKGMaxChoices `json:"max_choices,omitzero"`
 
 	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
 	Top *AnalysisTop `json:"top,omitzero"`
@@ -326,9 +251,6 @@ type PKGResult struct {
 
 	// HeavyKeys The first `top` of them, most frequent first.
 	HeavyKeys []PKGHeavyKey `json:"heavy_keys"`
-
-	// Advice How many choices the stream needs.
-	Advice *PKGAdvice `json:"advice,omitzero"`
 }
 
 // PKGRun One run. Fractions are of the messages. What a scheme does not use is absent.
@@ -371,9 +293,6 @@ type PKGRun struct {
 	// Aggregation The messages that the workers send on to be merged.
 	Aggregation PKGAggregation `json:"aggregation"`
 
-	// Agreement With `compare_global`, of local information.
-	Agreement *PKGAgreement `json:"agreement,omitzero"`
-
 	// Head What became of the heavy keys; under `d_choices` and `w_choices`.
 	Head *PKGHead `json:"head,omitzero"`
 
@@ -400,12 +319,6 @@ type PKGSeeds = int
 // PKGSeriesLength Bounds each series.
 type PKGSeriesLength = int
 
-// PKGShare The share of them that must meet the target.
-type PKGShare = float64
-
-// PKGSketchCounters Counters of each sketch. Defaults to 50 for each worker.
-type PKGSketchCounters = int
-
 // PKGSourceSkew Key grouping onto the sources: each message has a source key of its own, drawn by `seed` from 10 000 with a Zipf distribution of this exponent, and comes from the source that the source key belongs
 // to. So sources send unequal shares. Only for a stream, whose order is given.
 type PKGSourceSkew = float64
@@ -413,35 +326,8 @@ type PKGSourceSkew = float64
 // PKGSources Values of S; message i comes from source i mod S, unless `source_skew` says otherwise. Defaults to 1.
 type PKGSources = []int
 
-// PKGTarget Asks for advice: the smallest d with which pkg keeps the imbalance I(m)/m within it, for `share` of `trials` seeds.
-type PKGTarget = float64
-
-// PKGTrialCount By how many seeds each number of choices is judged.
-type PKGTrialCount = int
-
-// PKGTrials What came of a number of choices.
-type PKGTrials struct {
-	Choices int `json:"choices"`
-	Trials  int `json:"trials"`
-
-	// Met How many met the target.
-	Met int `json:"met"`
-
-	// Imbalance A figure over several runs. Of an even number of them the median is the lower one.
-	Imbalance Spread `json:"imbalance"`
-}
-
 // PKGWorkers W.
 type PKGWorkers = int
-
-// RangesActual Figures of a plan by a sketch for the true keys.
-type RangesActual struct {
-	Theta Comparison `json:"theta"`
-	Moved float64    `json:"moved"`
-}
-
-// RangesConfidence The confidence of the sketch's error.
-type RangesConfidence = float64
 
 // RangesEmpty A follower without any known key.
 type RangesEmpty struct {
@@ -497,8 +383,6 @@ type RangesLoad struct {
 	Fair            float64 `json:"fair"`
 	Before          float64 `json:"before"`
 	After           float64 `json:"after"`
-	BeforeError     float64 `json:"before_error"`
-	AfterError      float64 `json:"after_error"`
 	IntervalsBefore int     `json:"intervals_before"`
 	IntervalsAfter  int     `json:"intervals_after"`
 
@@ -539,16 +423,12 @@ type RangesPlan struct {
 	Causes   []planner.Cause `json:"causes"`
 
 	// Theta The largest overload.
-	Theta Comparison `json:"theta"`
-
-	// ThetaError By how much `theta` may be off.
-	ThetaError Comparison `json:"theta_error"`
-	Underload  Comparison `json:"underload"`
-	Skewness   Comparison `json:"skewness"`
+	Theta     Comparison `json:"theta"`
+	Underload Comparison `json:"underload"`
+	Skewness  Comparison `json:"skewness"`
 
 	// Moved Share that changes its owner.
-	Moved      float64 `json:"moved"`
-	MovedError float64 `json:"moved_error"`
+	Moved float64 `json:"moved"`
 
 	// Sent Part of it that crosses the network.
 	Sent float64 `json:"sent"`
@@ -557,14 +437,10 @@ type RangesPlan struct {
 	Lost float64 `json:"lost"`
 
 	// LowerBound No division moves a smaller share in which all are within the tolerance and those that join have their fair share or as much as here if that is less.
-	LowerBound      float64 `json:"lower_bound"`
-	LowerBoundError float64 `json:"lower_bound_error"`
+	LowerBound float64 `json:"lower_bound"`
 
 	// Formula The share that a single join or leave of quantiles moves if every key weighs next to nothing; null otherwise.
 	Formula *float64 `json:"formula"`
-
-	// Actual The truth of a plan by a sketch; absent otherwise.
-	Actual *RangesActual `json:"actual,omitzero"`
 
 	// KeysMoved Keys that change their owner.
 	KeysMoved int64 `json:"keys_moved"`
@@ -640,25 +516,6 @@ type RangesRequest struct {
 	// MaxIntervals Bounds the intervals of each follower under `min_movement`.
 	MaxIntervals RangesMaxIntervals `json:"max_intervals,omitzero"`
 
-	// SketchK Plans by quantile sketches, one of each follower, merged, in place of all keys: k of KLL. What moves and the loads are then told for the true keys, too.
-	// Left out: by all keys.
-	SketchK RangesSketchK `json:"sketch_k,omitzero"`
-
-	// Sketches How many followers report a sketch: message or row i goes to sketch i mod `sketches`. Defaults to the number of followers.
-	Sketches RangesSketchCount `json:"sketches,omitzero"`
-
-	// Confidence The confidence of the sketch's error.
-	Confidence RangesConfidence `json:"confidence,omitzero"`
-
-	// Seed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
-	Seed AnalysisSeed `json:"seed,omitzero"`
-
-	// Table Whether to tell what every join to 1…`table_followers` others and every leave of one of them moves, by both methods, beside the formulas.
-	Table bool `json:"table,omitzero"`
-
-	// TableFollowers A table has about the square of it in rows.
-	TableFollowers RangesTableFollowers `json:"table_followers,omitzero"`
-
 	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
 	Top *AnalysisTop `json:"top,omitzero"`
 }
@@ -672,45 +529,8 @@ type RangesResult struct {
 	State       float64           `json:"state"`
 
 	// Event Absent where statuses said it.
-	Event RangesEvent `json:"event,omitzero"`
-
-	// Sketch What was planned by; absent when all keys were.
-	Sketch *RangesSketch `json:"sketch,omitzero"`
-	Plans  []RangesPlan  `json:"plans"`
-	Table  []RangesRow   `json:"table,omitzero"`
-}
-
-// RangesRow One change of n followers. All figures but counts and θ are shares.
-type RangesRow struct {
-	// Event `join` or `leave`.
-	Event RangesEvent `json:"event"`
-
-	// Followers n, before the change.
-	Followers int `json:"followers"`
-
-	// Left i, the followers before it.
-	Left int `json:"left"`
-
-	// Right j, the followers behind it.
-	Right   int     `json:"right"`
-	Formula float64 `json:"formula"`
-
-	// Quantile What the plan by quantiles moves.
-	Quantile float64 `json:"quantile"`
-
-	// Slack The quantile plan is at most so far from the formula.
-	Slack float64 `json:"slack"`
-
-	// Least 1/(n+1) of a join, 1/n of a leave.
-	Least       float64 `json:"least"`
-	MinMovement float64 `json:"min_movement"`
-	LowerBound  float64 `json:"lower_bound"`
-	Transfers   int     `json:"transfers"`
-
-	// Intervals Of one follower, at most.
-	Intervals        int     `json:"intervals"`
-	ThetaQuantile    float64 `json:"theta_quantile"`
-	ThetaMinMovement float64 `json:"theta_min_movement"`
+	Event RangesEvent  `json:"event,omitzero"`
+	Plans []RangesPlan `json:"plans"`
 }
 
 // RangesSegment A part of the key space with one owner before and one after: keys from `low` on and below `high`.
@@ -728,39 +548,8 @@ type RangesSegment struct {
 	State  float64 `json:"state"`
 }
 
-// RangesSketch The merged summary of the followers.
-type RangesSketch struct {
-	K        int `json:"k"`
-	Sketches int `json:"sketches"`
-
-	// Kept Keys that the merged one holds.
-	Kept int `json:"kept"`
-
-	// Bytes Bytes of the merged one, as reported.
-	Bytes int `json:"bytes"`
-
-	// RankError Bound on how far any rank is off, a share.
-	RankError float64 `json:"rank_error"`
-
-	// Confidence The confidence with which it holds.
-	Confidence float64 `json:"confidence"`
-
-	// ActualError The greatest difference between a rank by the sketch and by all keys.
-	ActualError float64 `json:"actual_error"`
-}
-
-// RangesSketchCount How many followers report a sketch: message or row i goes to sketch i mod `sketches`. Defaults to the number of followers.
-type RangesSketchCount = int
-
-// RangesSketchK Plans by quantile sketches, one of each follower, merged, in place of all keys: k of KLL. What moves and the loads are then told for the true keys, too.
-// Left out: by all keys.
-type RangesSketchK = int
-
 // RangesStatus `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
 type RangesStatus = ranges.Status
-
-// RangesTableFollowers A table has about the square of it in rows.
-type RangesTableFollowers = int
 
 // RangesTransfer An interval that changes its owner: keys from `low` on and below `high`.
 type RangesTransfer struct {
@@ -772,16 +561,14 @@ type RangesTransfer struct {
 	Low    string `json:"low"`
 
 	// High null: up to the end.
-	High       *string `json:"high"`
-	Share      float64 `json:"share"`
-	ShareError float64 `json:"share_error"`
-	Keys       int64   `json:"keys"`
-	Cost       float64 `json:"cost"`
-	State      float64 `json:"state"`
+	High  *string `json:"high"`
+	Share float64 `json:"share"`
+	Keys  int64   `json:"keys"`
+	Cost  float64 `json:"cost"`
+	State float64 `json:"state"`
 }
 
-// RingAnalysisMethod How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
-// only.
+// RingAnalysisMethod How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts.
 type RingAnalysisMethod = ring.Method
 
 // RingArc A stretch of the ring that changes its node: the positions after start up to and including end, wrapping round when start ≥ end.
@@ -821,34 +608,6 @@ type RingChange struct {
 	Theta     Comparison        `json:"theta"`
 }
 
-// RingEvent A change of the ring in a run.
-type RingEvent struct {
-	Tick int64 `json:"tick"`
-
-	// Node The node that was relieved, or joined.
-	Node int32 `json:"node"`
-	Join bool  `json:"join"`
-
-	// Longest The longest queue, as last reported.
-	Longest float64 `json:"longest"`
-	Second  float64 `json:"second"`
-
-	// Keys Keys of the stream that changed their node.
-	Keys int64 `json:"keys"`
-}
-
-// RingJoin A node that joins while a simulation runs.
-type RingJoin struct {
-	// Tick When it joins.
-	Tick int64 `json:"tick"`
-
-	// ID A new one.
-	ID int32 `json:"id"`
-
-	// Tokens The tokens that it claims. Defaults to `tokens_per_instance`.
-	Tokens int `json:"tokens,omitzero"`
-}
-
 // RingKeyMigration Sums up keys that move.
 type RingKeyMigration struct {
 	Keys  int64   `json:"keys"`
@@ -862,18 +621,11 @@ type RingKeyMigration struct {
 	Top []RingMovedKey `json:"top"`
 }
 
-// RingMappers The number of mappers of a simulation.
-type RingMappers = int
-
-// RingMaxRounds How often each node may be relieved, by `plan` and `simulate`, where it defaults to 1, and by `reach`, where it defaults to any number of times.
+// RingMaxRounds How often each node may be relieved by `plan`. Defaults to 1.
 type RingMaxRounds = int
 
-// RingMaxStates How many token counts `plan` (fitted) and `reach` evaluate at most, per method.
+// RingMaxStates How many token counts `fitted` evaluates at most.
 type RingMaxStates = int64
-
-// RingMessages How many messages are made of frequencies, in proportion. Defaults to their sum, and to 1 000 000 where that is greater or no whole number. A stream is
-// simulated as it is.
-type RingMessages = int64
 
 // RingMinQueue The least length of a queue that is relieved.
 type RingMinQueue = float64
@@ -935,52 +687,15 @@ type RingNodeLoad struct {
 	Queue float64 `json:"queue"`
 }
 
-// RingNodeTokenLimit The greatest number of tokens of one node that `fitted` and `reach` consider.
+// RingNodeTokenLimit The greatest number of tokens of one node that `fitted` considers.
 type RingNodeTokenLimit = int
-
-// RingNodeTokens The tokens of a node.
-type RingNodeTokens struct {
-	ID     int32 `json:"id"`
-	Tokens int   `json:"tokens"`
-}
 
 // RingNodes The nodes, ids distinct.
 type RingNodes = Counted[RingNode, *RingNode]
 
-// RingPaperMaxRounds The greatest numbers of rounds to try. Defaults to 1.
-type RingPaperMaxRounds = []int
-
-// RingPaperRow Compares a cell of the paper's experiments to simulations of it. All but the names and counts are skews S.
-type RingPaperRow struct {
-	Workload string `json:"workload"`
-
-	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
-	// only.
-	Method            RingAnalysisMethod `json:"method"`
-	MaxRounds         int                `json:"max_rounds"`
-	PublishedBaseline float64            `json:"published_baseline"`
-
-	// PublishedBalanced Null where the paper has no number.
-	PublishedBalanced *float64 `json:"published_balanced"`
-	Baseline          float64  `json:"baseline"`
-
-	// Balanced Over all seeds.
-	Balanced Spread `json:"balanced"`
-
-	// Floor Proven: no smaller S on these rings.
-	Floor     float64 `json:"floor"`
-	Forwarded int64   `json:"forwarded"`
-	SplitKeys int64   `json:"split_keys"`
-	Rounds    int64   `json:"rounds"`
-}
-
-// RingPaperRuns By how many seeds each figure is judged.
-type RingPaperRuns = int
-
 // RingPlan A new ring for the loads.
 type RingPlan struct {
-	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
-	// only.
+	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts.
 	Method   RingAnalysisMethod `json:"method"`
 	Balanced bool               `json:"balanced"`
 
@@ -1001,71 +716,9 @@ type RingPlan struct {
 // RingQueues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
 type RingQueues = []float64
 
-// RingReach How well a ring can balance the loads at all.
-type RingReach struct {
-	// Theta As the ring is.
-	Theta float64 `json:"theta"`
-
-	// HeaviestKey A key that no tokens split: because of it, no ring of these nodes has a θ below `heaviest_theta`.
-	HeaviestKey   string  `json:"heaviest_key"`
-	HeaviestCost  float64 `json:"heaviest_cost"`
-	HeaviestTheta float64 `json:"heaviest_theta"`
-
-	// Methods `halving`, `doubling` and `fitted`.
-	Methods []RingReachMethod `json:"methods"`
-
-	// Table What a routing table on top of the ring does instead: a plan of strategy optimal.
-	Table RingTable `json:"table"`
-}
-
-// RingReachMethod How well token counts of one kind can balance the loads.
-type RingReachMethod struct {
-	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
-	// only.
-	Method RingAnalysisMethod `json:"method"`
-
-	// Balances Whether they can: `yes`, `no` (proven) or `unknown`.
-	Balances ring.Answer `json:"balances"`
-
-	// Theta The least found.
-	Theta float64 `json:"theta"`
-
-	// LowerBound Proven: no θ is below.
-	LowerBound float64 `json:"lower_bound"`
-
-	// Evidence `exact`: `theta` is the least there is; `bound`: it may be as small as `lower_bound`.
-	Evidence   ring.Evidence `json:"evidence"`
-	TokenLimit int           `json:"token_limit"`
-
-	// States Different token counts; 0: more than max_states.
-	States   int64 `json:"states"`
-	Searched int64 `json:"searched"`
-
-	// Nodes The best found.
-	Nodes []RingNodeTokens `json:"nodes"`
-}
-
-// RingReducer What one node did in a run.
-type RingReducer struct {
-	ID int32 `json:"id"`
-
-	// Tokens Tokens at the end.
-	Tokens int `json:"tokens"`
-
-	// Rounds How often it was relieved.
-	Rounds    int   `json:"rounds"`
-	Processed int64 `json:"processed"`
-	Forwarded int64 `json:"forwarded"`
-
-	// Busy Ticks.
-	Busy     int64 `json:"busy"`
-	MaxQueue int64 `json:"max_queue"`
-}
-
 // RingRequest The token ring of "DPA Load Balancer": nodes, the policy that says when one is relieved, and what to look at. What the nodes carry, the policy's verdict, one
-// round of redistribution, and what nodes that join or leave change are part of every result with keys; `plan`, `reach`, `simulate` and `paper` ask for more.
-// Without keys `queues`, or `paper`, are needed. With CSV, NDJSON and text/plain bodies `nodes` is a number, and `queues` and the other lists are
-// comma-separated; `timing` and `joins` are for JSON only.
+// round of redistribution, and what nodes that join or leave change are part of every result with keys; `plan` asks for more.
+// Without keys `queues` are needed. With CSV, NDJSON and text/plain bodies `nodes` is a number, and `queues` are comma-separated.
 type RingRequest struct {
 	// Nodes The nodes of the ring, one of which stays at least. Defaults to 4, as in the paper.
 	Nodes RingNodes `json:"nodes,omitzero"`
@@ -1086,57 +739,20 @@ type RingRequest struct {
 	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
 	ThetaMax *AnalysisThetaMax `json:"theta_max,omitzero"`
 
-	// MaxRounds How often each node may be relieved, by `plan` and `simulate`, where it defaults to 1, and by `reach`, where it defaults to any number of times.
+	// MaxRounds How often each node may be relieved by `plan`. Defaults to 1.
 	MaxRounds RingMaxRounds `json:"max_rounds,omitzero"`
 
 	// TokenLimit The number of tokens of all nodes together beyond which doubling is refused.
 	TokenLimit RingTokenLimit `json:"token_limit,omitzero"`
 
-	// NodeTokenLimit The greatest number of tokens of one node that `fitted` and `reach` consider.
+	// NodeTokenLimit The greatest number of tokens of one node that `fitted` considers.
 	NodeTokenLimit RingNodeTokenLimit `json:"node_token_limit,omitzero"`
 
-	// MaxStates How many token counts `plan` (fitted) and `reach` evaluate at most, per method.
+	// MaxStates How many token counts `fitted` evaluates at most.
 	MaxStates RingMaxStates `json:"max_states,omitzero"`
-
-	// Seed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
-	Seed AnalysisSeed `json:"seed,omitzero"`
 
 	// Plan Whether to plan a new ring for the loads.
 	Plan bool `json:"plan,omitzero"`
-
-	// Reach Whether to find out if the ring alone can balance the loads at all, and what a routing table on top of it would cost instead.
-	Reach bool `json:"reach,omitzero"`
-
-	// TableLimit The greatest size of the routing table, in entries. null stands for none.
-	TableLimit *TableLimit `json:"table_limit,omitzero"`
-
-	// Simulate Whether to simulate the stream, without and with balancing, on the nodes that do not join.
-	Simulate bool `json:"simulate,omitzero"`
-
-	// StateSchemes What becomes of the state of keys that move; one simulation each. Defaults to `final_merge` and `state_forwarding`.
-	StateSchemes RingStateSchemes `json:"state_schemes,omitzero"`
-
-	// Mappers The number of mappers of a simulation.
-	Mappers RingMappers `json:"mappers,omitzero"`
-
-	// Timing How long each action of a simulation takes, in ticks of no particular length.
-	Timing RingTiming `json:"timing,omitzero"`
-
-	// Joins Nodes that join while a simulation runs, in ascending order of `tick`.
-	Joins []RingJoin `json:"joins,omitzero"`
-
-	// Messages How many messages are made of frequencies, in proportion. Defaults to their sum, and to 1 000 000 where that is greater or no whole number. A stream is
-	// simulated as it is.
-	Messages RingMessages `json:"messages,omitzero"`
-
-	// Paper Whether to repeat the experiments of the paper, with τ = 0.2 and its own workloads: Table 1, and with other `paper_max_rounds` Fig. 3.
-	Paper bool `json:"paper,omitzero"`
-
-	// PaperMaxRounds The greatest numbers of rounds to try. Defaults to 1.
-	PaperMaxRounds RingPaperMaxRounds `json:"paper_max_rounds,omitzero"`
-
-	// PaperRuns By how many seeds each figure is judged.
-	PaperRuns RingPaperRuns `json:"paper_runs,omitzero"`
 
 	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
 	Top *AnalysisTop `json:"top,omitzero"`
@@ -1172,13 +788,6 @@ type RingResult struct {
 
 	// Plan A new ring for the loads.
 	Plan *RingPlan `json:"plan,omitzero"`
-
-	// Reach How well a ring can balance the loads at all.
-	Reach *RingReach `json:"reach,omitzero"`
-
-	// Simulations One for each state scheme.
-	Simulations []RingSimulation `json:"simulations,omitzero"`
-	Paper       []RingPaperRow   `json:"paper,omitzero"`
 }
 
 // RingRound A round of redistribution.
@@ -1190,150 +799,8 @@ type RingRound struct {
 	Theta float64 `json:"theta"`
 }
 
-// RingRun One simulated run. Times are in ticks.
-type RingRun struct {
-	// Skew S of the messages processed.
-	Skew float64 `json:"skew"`
-
-	// Forwarded Times a message was passed on.
-	Forwarded int64 `json:"forwarded"`
-
-	// SplitKeys Keys with state on several nodes at the end.
-	SplitKeys int64 `json:"split_keys"`
-
-	// Merges Partial states beyond each key's first.
-	Merges int64 `json:"merges"`
-
-	// MergedMessages Of how many messages they are, beside each key's largest: what is taken over where a state grows with its messages, as a list does.
-	MergedMessages int64 `json:"merged_messages"`
-
-	// Rounds Rounds of redistribution.
-	Rounds int64 `json:"rounds"`
-
-	// Ticks Until all is done, merge included.
-	Ticks int64 `json:"ticks"`
-
-	// Mapped When the last message left its mapper.
-	Mapped int64 `json:"mapped"`
-
-	// Processed When the last message was processed.
-	Processed  int64         `json:"processed"`
-	MergeTicks int64         `json:"merge_ticks"`
-	Nodes      []RingReducer `json:"nodes"`
-
-	// EventCount The number of changes of the ring.
-	EventCount int64 `json:"event_count"`
-
-	// Events The first `top` of them.
-	Events []RingEvent `json:"events"`
-
-	// Exhausted Reports upon which the policy fired in vain: the node had nothing to give up.
-	Exhausted int64 `json:"exhausted"`
-
-	// OutOfRounds Likewise: it had no rounds left.
-	OutOfRounds int64 `json:"out_of_rounds"`
-
-	// OverTokenLimit Likewise: there would be too many tokens.
-	OverTokenLimit int64 `json:"over_token_limit"`
-
-	// Stages What moving states cost; absent under `final_merge`. Under `old_owner` there are no stages, and only states are counted.
-	Stages *RingStages `json:"stages,omitzero"`
-
-	// Consistent Whether the merged counts equal a direct count of the stream.
-	Consistent bool `json:"consistent"`
-}
-
-// RingSimulation A stream processed without and with balancing.
-type RingSimulation struct {
-	// StateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys, in stages on which all nodes agree;
-	// `old_owner`, mappers go on sending a key to the node that it was on at the beginning, which sends its state ahead of the first message that it forwards.
-	StateScheme RingStateScheme `json:"state_scheme"`
-
-	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
-	// only.
-	Method   RingAnalysisMethod `json:"method"`
-	Messages int64              `json:"messages"`
-
-	// Baseline One simulated run. Times are in ticks.
-	Baseline RingRun `json:"baseline"`
-
-	// Balanced One simulated run. Times are in ticks.
-	Balanced RingRun `json:"balanced"`
-}
-
-// RingStages What moving states cost.
-type RingStages struct {
-	Stages      int64 `json:"stages"`
-	StatesMoved int64 `json:"states_moved"`
-
-	// MessagesMoved Messages moved that those states are of.
-	MessagesMoved int64 `json:"messages_moved"`
-
-	// HeldBack Times a message was put back.
-	HeldBack      int64 `json:"held_back"`
-	AgreeTicks    int64 `json:"agree_ticks"`
-	ExchangeTicks int64 `json:"exchange_ticks"`
-
-	// Waited Ticks, summed over the nodes.
-	Waited int64 `json:"waited"`
-}
-
-// RingStateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys, in stages on which all nodes agree;
-// `old_owner`, mappers go on sending a key to the node that it was on at the beginning, which sends its state ahead of the first message that it forwards.
-type RingStateScheme = ring.StateScheme
-
-// RingStateSchemes What becomes of the state of keys that move; one simulation each. Defaults to `final_merge` and `state_forwarding`.
-type RingStateSchemes = []RingStateScheme
-
-// RingTable What a routing table on top of the ring does instead: a plan of strategy optimal.
-type RingTable struct {
-	Balanced         bool    `json:"balanced"`
-	TableWithinLimit bool    `json:"table_within_limit"`
-	Theta            float64 `json:"theta"`
-
-	// Entries Entries of the table.
-	Entries int64 `json:"entries"`
-
-	// Keys Keys that move.
-	Keys int64 `json:"keys"`
-
-	// State State that moves.
-	State    float64 `json:"state"`
-	Fraction float64 `json:"fraction"`
-
-	// LowerBound Proven: no table that keeps to the limits moves less state.
-	LowerBound *float64 `json:"lower_bound"`
-}
-
 // RingTau τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest.
 type RingTau = float64
-
-// RingTiming How long each action of a simulation takes, in ticks of no particular length.
-type RingTiming struct {
-	// Map A mapper works on a message.
-	Map int64 `json:"map,omitzero"`
-
-	// Process A node works on a message of cost 1.
-	Process int64 `json:"process,omitzero"`
-
-	// Forward A node passes on a message that it does not own.
-	Forward int64 `json:"forward,omitzero"`
-
-	// Network A message, report or state is under way.
-	Network int64 `json:"network,omitzero"`
-
-	// Report Between two reports of a node's queue.
-	Report int64 `json:"report,omitzero"`
-
-	// Merge The final merge of one partial state.
-	Merge int64 `json:"merge,omitzero"`
-
-	// State A node sends one key's state.
-	State int64 `json:"state,omitzero"`
-
-	// Jitter The random deviation of `map` and `process`, a fraction.
-	Jitter *float64 `json:"jitter,omitzero"`
-}
 
 // RingTokenLimit The number of tokens of all nodes together beyond which doubling is refused.
 type RingTokenLimit = int

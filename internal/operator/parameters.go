@@ -32,7 +32,7 @@ func (p *RingParameters) Options(thetaMax float64, instances int) ring.Rebalance
 		ThetaMax: min(thetaMax, planner.MaxAmount), Method: p.Method, Policy: ring.Policy{Tau: p.Tau}, MaxRounds: p.MaxRounds,
 	}
 	if p.Method == ring.Fitted {
-		o.TokenLimit = max(1, min(ring.DefaultReachTokens, partitioner.MaxRingTokens/instances))
+		o.TokenLimit = max(1, min(ring.DefaultFittedTokens, partitioner.MaxRingTokens/instances))
 	}
 	return o
 }

@@ -27,8 +27,6 @@ func BenchmarkRun(b *testing.B) {
 			ProbePeriod: 1000}},
 		{"agreement/sources=10", recorded, Options{Workers: 100, Sources: 10, LoadInformation: Local, CompareGlobal: true}},
 		{"periods=100", recorded, Options{Workers: 100, AggregationPeriod: 10_000}},
-		{"sketch/d_choices/sources=10", recorded, Options{Scheme: DChoices, Workers: 100, Sources: 10, LoadInformation: Local,
-			Head: HeadSketch}},
 		{"w_choices/workers=10000", recorded, Options{Scheme: WChoices, Workers: 10_000}},
 		{"on_greedy/workers=10000", recorded, Options{Scheme: OnGreedy, Workers: 10_000}},
 	} {
@@ -87,20 +85,5 @@ func BenchmarkDraw(b *testing.B) {
 				}
 			})
 		}
-	}
-}
-
-func BenchmarkAdvise(b *testing.B) {
-	s := zipf(b, 100_000, 1.2, 1_000_000, 1)
-	for _, workers := range []int{10, 100} {
-		b.Run("z=1.2/messages=1e6/keys=1e5/workers="+strconv.Itoa(workers), func(b *testing.B) {
-			for b.Loop() {
-				a, err := Advise(s, AdviceOptions{Options: Options{Workers: workers}, Target: 1e-3})
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.ReportMetric(float64(a.Choices), "choices")
-			}
-		})
 	}
 }

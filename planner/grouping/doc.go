@@ -7,8 +7,7 @@
 // sources, which send each of them to one of W workers. The [Scheme] says how a
 // source chooses. [Run] follows a whole stream and answers with a [Result]: the
 // loads, the imbalance through time, the state held, and bounds on what any
-// choice among the same candidates could have reached. [Advise] looks for the
-// number of choices that a stream needs.
+// choice among the same candidates could have reached.
 //
 // The load L_i(t) of worker i is the number of the first t messages that went
 // to it, and the imbalance is I(t) = max_i L_i(t) − t/W.

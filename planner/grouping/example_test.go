@@ -35,18 +35,9 @@ func Example() {
 		fmt.Printf("%-9s I(m)/m = %.3f, at least %.3f; %d pairs held\n",
 			r.Options.Scheme, r.Imbalance, r.Bounds.Split, r.Memory.Pairs)
 	}
-	advice, err := grouping.Advise(stream, grouping.AdviceOptions{
-		Options: grouping.Options{Workers: 10}, Target: 0.01,
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%d choices keep it within 0.01, fewer than %d never\n", advice.Choices, advice.LeastChoices)
 	// Output:
 	// hash      I(m)/m = 0.296, at least 0.296; 1000 pairs held
 	// pkg       I(m)/m = 0.078, at least 0.078; 1576 pairs held
 	// d_choices I(m)/m = 0.000, at least 0.000; 1370 pairs held
 	// shuffle   I(m)/m = 0.000, at least 0.000; 6542 pairs held
-	// 6 choices keep it within 0.01, fewer than 4 never
 }

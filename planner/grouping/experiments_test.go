@@ -313,7 +313,7 @@ func TestFig6(t *testing.T) {
 	out.row("disagreement, %", cells...)
 	m := int64(size(10_000_000))
 	for _, sources := range []int{1, 5, 10, 20, 50, 100} {
-		var share, jaccard, oracle []any
+		var share, jaccard []any
 		var shares []float64
 		for _, z := range exponents {
 			results := over(t, seeds(), func(seed uint64) *Stream { return zipf(t, 10_000, z, m, seed) },
@@ -323,13 +323,9 @@ func TestFig6(t *testing.T) {
 			share = append(share, fmt.Sprintf("%.1f", 100*x))
 			jaccard = append(jaccard, fmt.Sprintf("%.1f",
 				100*median(results, func(r *Result) float64 { return r.Agreement.Jaccard })))
-			oracle = append(oracle, fmt.Sprintf("%.1f", 100*median(results, func(r *Result) float64 {
-				return 1 - float64(r.Agreement.Oracle)/float64(r.Messages)
-			})))
 		}
 		out.row("S = "+strconv.Itoa(sources)+", worker", share...)
 		out.row("       Jaccard overlap", jaccard...)
-		out.row("       true loads", oracle...)
 		if sources == 1 && slices.Max(shares) != 0 {
 			t.Errorf("one source disagrees with itself: %v", shares)
 		}
@@ -425,7 +421,7 @@ func TestFig9(t *testing.T) {
 	for _, d := range choices {
 		heads = append(heads, "d="+strconv.Itoa(d))
 	}
-	out.row(fmt.Sprintf("ZF z=1.2 K=%d", keys), append(heads, "advice", "d ≥ p1·W")...)
+	out.row(fmt.Sprintf("ZF z=1.2 K=%d", keys), append(heads, "d ≥ p1·W")...)
 	for _, w := range []int{5, 10, 40, 50, 100} {
 		var cells []any
 		var x []float64
@@ -434,13 +430,7 @@ func TestFig9(t *testing.T) {
 				average))
 			cells = append(cells, x[len(x)-1])
 		}
-		a, err := Advise(stream(0), AdviceOptions{
-			Options: Options{Workers: w, Sources: 5, LoadInformation: Local}, Target: 1e-3, Trials: int(seeds()),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out.row("  W = "+strconv.Itoa(w), append(cells, a.Choices, fmt.Sprintf("%.1f", stream(0).P1()*float64(w)))...)
+		out.row("  W = "+strconv.Itoa(w), append(cells, fmt.Sprintf("%.1f", stream(0).P1()*float64(w)))...)
 		if x[0] < 1e-2 && w > 10 || x[len(x)-1] > 1e-3 {
 			t.Errorf("W = %d: %.1e with two choices, %.1e with %d", w, x[0], x[len(x)-1], choices[len(choices)-1])
 		}

@@ -6,23 +6,16 @@ import (
 	"testing"
 )
 
-// Streams long enough for sketches to be looked at and for keys to lose their
-// counters, with heads of several sizes.
+// Streams with heads of several sizes.
 func TestHeadIsLiteral(t *testing.T) {
 	for _, z := range []float64{0.8, 1.2, 1.6, 2.2} {
 		s := ordered(t, zipf(t, 400, z, 6000, 3))
 		for _, o := range []Options{
 			{Scheme: DChoices, Workers: 8},
 			{Scheme: DChoices, Workers: 30, Choices: 3, Distinct: true},
-			{Scheme: DChoices, Workers: 40, Epsilon: new(0.01)},
 			{Scheme: WChoices, Workers: 8, Sources: 3, LoadInformation: Local},
-			{Scheme: DChoices, Workers: 8, Head: HeadSketch, SketchCounters: 40},
-			{Scheme: DChoices, Workers: 12, Head: HeadSketch, SketchCounters: 60, Sources: 2, LoadInformation: Local},
-			{Scheme: WChoices, Workers: 7, Head: HeadSketch, SketchCounters: 35, Sources: 3, LoadInformation: LocalProbing,
-				ProbePeriod: 50},
-			{Scheme: DChoices, Workers: 9, Head: HeadSketch},
 		} {
-			t.Run(fmt.Sprintf("z=%v/%s/workers=%d/%s", z, o.Scheme, o.Workers, o.Head), func(t *testing.T) {
+			t.Run(fmt.Sprintf("z=%v/%s/workers=%d", z, o.Scheme, o.Workers), func(t *testing.T) {
 				keys, sources := messagesOf(s, max(o.Sources, 1))
 				want := runLiteral(keys, sources, o)
 				if got := decisionsOf(t, s, o); !slices.Equal(got, want.to) {
@@ -49,7 +42,7 @@ func checkHead(t *testing.T, r *Result, l *literalRun) {
 	inHead, most := 0, min(r.Options.Choices, w)
 	for k, d := range l.offered {
 		_, exact := l.head[k]
-		if l.o.Head == HeadSketch && d != l.o.Choices || l.o.Head == HeadExact && exact {
+		if exact {
 			inHead++
 		}
 		if d == 0 {
@@ -57,36 +50,8 @@ func checkHead(t *testing.T, r *Result, l *literalRun) {
 		}
 		most = max(most, d)
 	}
-	// With a sketch, a head whose keys have no more choices than others does not
-	// show in what was offered.
-	if r.Head.Choices != most || r.Head.Keys != inHead && (r.Options.Head == HeadExact || most > r.Options.Choices) {
+	if r.Head.Choices != most || r.Head.Keys != inHead {
 		t.Errorf("%+v, want %d keys with up to %d choices", *r.Head, inHead, most)
-	}
-}
-
-// A sketch finds every key of the head and counts none too low.
-func TestSketchErrsUpwardOnly(t *testing.T) {
-	s := ordered(t, zipf(t, 5000, 1, 50_000, 3))
-	const counters = 100
-	sketch := newSpaceSaving(counters)
-	for _, k := range s.sample {
-		sketch.add(k)
-	}
-	sum := int64(0)
-	for slot, k := range sketch.key {
-		n := sketch.count[slot]
-		sum += n
-		if n < s.counts[k] || n > s.counts[k]+s.messages/counters {
-			t.Errorf("key %d counted %d times, it has %d", k, n, s.counts[k])
-		}
-	}
-	if sum != s.messages {
-		t.Errorf("%d messages counted of %d", sum, s.messages)
-	}
-	for _, k := range s.above(s.messages / counters) {
-		if _, ok := sketch.slotOf[k]; !ok {
-			t.Errorf("key %d with %d messages has no counter", k, s.counts[k])
-		}
 	}
 }
 
@@ -95,7 +60,7 @@ func TestSketchErrsUpwardOnly(t *testing.T) {
 func TestHeadKeysOfAZipfStream(t *testing.T) {
 	s := zipf(t, 10_000, 1.2, 1_000_000, 1)
 	for _, c := range []struct{ workers, least, most int }{{5, 2, 5}, {50, 11, 40}, {100, 21, 80}} {
-		keys, d := s.headKeys(c.workers, 2, DefaultEpsilon, nil)
+		keys, d := s.headKeys(c.workers, 2, headEpsilon, nil)
 		t.Logf("W = %d: %d keys in the head, d = %d, p1·W = %.1f", c.workers, len(keys), d, s.P1()*float64(c.workers))
 		if d < c.least || d > c.most || keys[0] != int32(s.Top()) {
 			t.Errorf("W = %d: %d choices", c.workers, d)
@@ -106,7 +71,7 @@ func TestHeadKeysOfAZipfStream(t *testing.T) {
 			}
 		}
 	}
-	if keys, d := zipf(t, 10_000, 0, 100_000, 1).headKeys(100, 3, DefaultEpsilon, nil); len(keys) > 0 || d != 3 {
+	if keys, d := zipf(t, 10_000, 0, 100_000, 1).headKeys(100, 3, headEpsilon, nil); len(keys) > 0 || d != 3 {
 		t.Errorf("%d keys in the head of a uniform stream, %d choices", len(keys), d)
 	}
 }

@@ -15,15 +15,13 @@ type literalRun struct {
 	o       Options
 	keys    []string
 	sources []int
-	count   map[string]int   // of the whole stream
-	to      []int            // decisions so far
-	fixed   map[string]int   // where a key was put for good
-	probed  [][]int          // per source, the loads at its last probe
-	own     [][]int          // per source, what it sent since
-	head    map[string]int   // choices of the keys of the head; 0: all workers
-	sketch  []literalSketch  // per source
-	asked   []map[string]int // per source, the head by its sketch
-	offered map[string]int   // the most choices a key was ever offered; 0: all
+	count   map[string]int // of the whole stream
+	to      []int          // decisions so far
+	fixed   map[string]int // where a key was put for good
+	probed  [][]int        // per source, the loads at its last probe
+	own     [][]int        // per source, what it sent since
+	head    map[string]int // choices of the keys of the head; 0: all workers
+	offered map[string]int // the most choices a key was ever offered; 0: all
 }
 
 func runLiteral(keys []string, sources []int, o Options) *literalRun {
@@ -38,8 +36,6 @@ func runLiteral(keys []string, sources []int, o Options) *literalRun {
 	for range o.Sources {
 		r.probed = append(r.probed, make([]int, o.Workers))
 		r.own = append(r.own, make([]int, o.Workers))
-		r.sketch = append(r.sketch, literalSketch{})
-		r.asked = append(r.asked, nil)
 	}
 	r.head = literalHead(r.count, len(keys), o)
 	if o.Scheme == OffGreedy {
@@ -121,7 +117,7 @@ func (r *literalRun) decide(i int) int {
 		}
 		return r.fixed[key]
 	}
-	return leastLoaded(r.choices(key, source), r.known(source))
+	return leastLoaded(r.choices(key), r.known(source))
 }
 
 // known is what a source knows of the loads.
@@ -137,21 +133,10 @@ func (r *literalRun) known(source int) []int {
 }
 
 // choices are the candidates of a message under pkg, d_choices and w_choices.
-func (r *literalRun) choices(key string, source int) []int {
+func (r *literalRun) choices(key string) []int {
 	d, inHead := r.o.Choices, false
 	if r.o.Scheme != PKG {
-		head := r.head
-		if r.o.Head == HeadSketch {
-			s := &r.sketch[source]
-			if s.add(key, r.o.SketchCounters) {
-				delete(r.asked[source], s.evicted)
-			}
-			if s.n%(100*r.o.Workers) == 0 {
-				r.asked[source] = literalHead(s.counts(), s.n, r.o)
-			}
-			head = r.asked[source]
-		}
-		if n, ok := head[key]; ok {
+		if n, ok := r.head[key]; ok {
 			d, inHead = n, true
 		}
 	}
@@ -225,7 +210,7 @@ func literalChoices(p []float64, rest float64, o Options) int {
 					between += x
 				}
 			}
-			if inside+math.Pow(b/n, float64(d))*between+math.Pow(b/n, float64(o.Choices))*rest > b*(1/n+*o.Epsilon) {
+			if inside+math.Pow(b/n, float64(d))*between+math.Pow(b/n, float64(o.Choices))*rest > b*(1/n+headEpsilon) {
 				ok = false
 			}
 		}
@@ -234,39 +219,6 @@ func literalChoices(p []float64, rest float64, o Options) int {
 		}
 	}
 	return 0
-}
-
-// literalSketch is SpaceSaving: a list of counters, gone through each time.
-type literalSketch struct {
-	n       int
-	keys    []string
-	count   []int
-	evicted string
-}
-
-// add reports whether another key had to give way.
-func (s *literalSketch) add(key string, counters int) bool {
-	s.n++
-	if i := slices.Index(s.keys, key); i >= 0 {
-		s.count[i]++
-		return false
-	}
-	if len(s.keys) < counters {
-		s.keys, s.count = append(s.keys, key), append(s.count, 1)
-		return false
-	}
-	i := slices.Index(s.count, slices.Min(s.count))
-	s.evicted, s.keys[i] = s.keys[i], key
-	s.count[i]++
-	return true
-}
-
-func (s *literalSketch) counts() map[string]int {
-	c := map[string]int{}
-	for i, k := range s.keys {
-		c[k] = s.count[i]
-	}
-	return c
 }
 
 // literalFigures recounts from the decisions what a Result says.

@@ -21,10 +21,10 @@ const (
 const (
 	DefaultChoices = 2
 	DefaultPoints  = 200
-	DefaultEpsilon = 1e-4
-	// DefaultCountersPerWorker times W is the default of Options.SketchCounters.
-	DefaultCountersPerWorker = 50
 )
+
+// headEpsilon is ε of the constraints of DChoices.
+const headEpsilon = 1e-4
 
 // Scheme is how a source chooses the worker of a message.
 type Scheme string
@@ -78,19 +78,6 @@ const (
 	LocalProbing LoadInformation = "local_probing"
 )
 
-// HeadDetection is how DChoices and WChoices know the keys of the head.
-type HeadDetection string
-
-// The ways to know the head.
-const (
-	// HeadExact: from the frequencies of the whole stream, known in advance.
-	HeadExact HeadDetection = "exact"
-	// HeadSketch: from a SpaceSaving sketch at each source of the messages it has
-	// sent, looked at after every 100·W of them. Until the first time no key is
-	// in the head.
-	HeadSketch HeadDetection = "sketch"
-)
-
 // Options are the parameters of a run.
 type Options struct {
 	// Scheme defaults to PKG.
@@ -124,14 +111,6 @@ type Options struct {
 	// AggregationPeriod is the number of messages after which the workers send on
 	// what they have of each key and forget it. Defaults to 0, once at the end.
 	AggregationPeriod int64
-	// Head is how DChoices and WChoices know the head. Defaults to HeadExact.
-	Head HeadDetection
-	// SketchCounters is the number of counters of each source's sketch, which
-	// errs by at most messages/counters. From 5·Workers up, so that no key of
-	// the head can be missing. Defaults to DefaultCountersPerWorker·Workers.
-	SketchCounters int
-	// Epsilon is ε > 0 of the constraints of DChoices. Nil: DefaultEpsilon.
-	Epsilon *float64
 	// Points bounds the number of points of the series, ≥ 0. Nil: DefaultPoints.
 	Points *int
 	// Stop is asked now and then; true ends the run with planner.ErrStopped. Nil: never.
@@ -157,16 +136,8 @@ func (o Options) Validate() error {
 		planner.Require(!probes || o.ProbePeriod >= 1, "ProbePeriod", "must be ≥ 1 with local_probing"),
 		planner.Require(probes || o.ProbePeriod == 0, "ProbePeriod", "belongs to local_probing"),
 		planner.RequireAtLeast("AggregationPeriod", o.AggregationPeriod, 0),
-		planner.RequireOneOf("Head", o.Head, HeadExact, HeadSketch),
-		planner.Require(5*o.Workers <= o.SketchCounters && o.SketchCounters <= maxCells, "SketchCounters",
-			"must be from 5 times workers to "+strconv.Itoa(maxCells)),
-		requireFraction("Epsilon", *o.Epsilon),
 		planner.RequireWithin("Points", *o.Points, 0, 1_000_000),
 	)
-}
-
-func requireFraction(field string, x float64) error {
-	return planner.Require(x > 0 && x <= 1, field, "must be above 0 and at most 1")
 }
 
 func (o Options) withDefaults() Options {
@@ -176,10 +147,9 @@ func (o Options) withDefaults() Options {
 			o.Choices = 1
 		}
 	}
-	o.Scheme, o.Sources, o.Head = cmp.Or(o.Scheme, PKG), cmp.Or(o.Sources, 1), cmp.Or(o.Head, HeadExact)
+	o.Scheme, o.Sources = cmp.Or(o.Scheme, PKG), cmp.Or(o.Sources, 1)
 	o.LoadInformation = cmp.Or(o.LoadInformation, Global)
-	o.SketchCounters = cmp.Or(o.SketchCounters, DefaultCountersPerWorker*o.Workers)
-	o.Epsilon, o.Points = cmp.Or(o.Epsilon, new(DefaultEpsilon)), cmp.Or(o.Points, new(DefaultPoints))
+	o.Points = cmp.Or(o.Points, new(DefaultPoints))
 	return o
 }
 

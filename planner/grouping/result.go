@@ -71,8 +71,7 @@ type Memory struct {
 	KeyGrouping     int64
 	ShuffleGrouping int64
 	// Remembered is what each source, or a service that all of them ask, has to
-	// remember to route: entries of a routing table of keys, or counters of a
-	// sketch. Loads are not counted.
+	// remember to route: entries of a routing table of keys. Loads are not counted.
 	Remembered int64
 }
 
@@ -103,17 +102,13 @@ type Agreement struct {
 	// Same/(2m − Same). A share a of equal decisions is a Jaccard overlap of
 	// a/(2−a) only.
 	Jaccard float64
-	// Oracle is the number of decisions that are also what the true loads of this
-	// run would have led to, at each message.
-	Oracle int64
 }
 
 // Head is what DChoices and WChoices made of the heavy keys.
 type Head struct {
-	// Keys were in the head: by exact counts, or at any source at any time.
+	// Keys were in the head, by their counts.
 	Keys int
-	// Choices is d of the keys in the head, the greatest there was with a sketch.
-	// W: they could go to any worker.
+	// Choices is d of the keys in the head. W: they could go to any worker.
 	Choices int
 }
 

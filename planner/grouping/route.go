@@ -142,12 +142,7 @@ type estimates struct {
 
 	// With probing:
 	period, untilProbe int64
-	truth              []uint32 // the true loads; also when an oracle is asked
-
-	// oracle counts the decisions that the true loads lead to as well, when the
-	// pointer is set.
-	oracle      *int64
-	oracleLeast lowest
+	truth              []uint32 // the true loads
 }
 
 func newEstimates(o *Options) estimates {
@@ -171,21 +166,15 @@ func (e *estimates) choose(row []int32, source int32) int32 {
 	loads := e.loads[mine*e.stride:][:e.workers]
 	w := leastOf(row, loads, &e.least[mine])
 	loads[w]++
-	if e.stride > 0 {
-		e.follow(row, w)
+	if e.period > 0 {
+		e.probe(w)
 	}
 	return w
 }
 
-// follow keeps the true loads, and probes them.
-func (e *estimates) follow(row []int32, w int32) {
-	if e.oracle != nil && leastOf(row, e.truth, &e.oracleLeast) == w {
-		*e.oracle++
-	}
+// probe keeps the true loads, and tells all sources of them after each period.
+func (e *estimates) probe(w int32) {
 	e.truth[w]++
-	if e.period == 0 {
-		return
-	}
 	if e.untilProbe--; e.untilProbe == 0 {
 		e.untilProbe = e.period
 		for j := range e.least {

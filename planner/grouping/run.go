@@ -52,16 +52,14 @@ type run struct {
 	o       Options
 	table   candidates
 	router  router
-	sketch  *sketched // the router, when it is one
-	head    []int32   // keys of the head by exact counts, under DChoices and WChoices
-	choices int       // of these
+	head    []int32 // keys of the head by exact counts, under DChoices and WChoices
+	choices int     // of these
 	account *account
 
 	shuffled  router  // for comparison: the pairs that Shuffle would have made,
 	reference pairSet // nil when nobody asks
 	global    router  // and the decisions of global information, nil alike
 	same      int64
-	oracle    int64
 }
 
 // prepare gets ready to simulate, without counting pairs.
@@ -71,14 +69,13 @@ func prepare(s *Stream, o Options) (*run, error) {
 	}
 	o = o.withDefaults().relevant()
 	r := &run{s: s, o: o, account: newAccount(s, &o)}
-	switch {
-	case o.Head != HeadExact:
-	case o.Scheme == DChoices:
-		r.head, r.choices = s.headKeys(o.Workers, o.Choices, *o.Epsilon, o.Stop)
-	default:
+	switch o.Scheme {
+	case DChoices:
+		r.head, r.choices = s.headKeys(o.Workers, o.Choices, headEpsilon, o.Stop)
+	case WChoices:
 		r.head, r.choices = s.above(s.messages/int64(5*o.Workers)), o.Workers
 	}
-	r.table = newCandidates(s, &r.o, r.offers(nil))
+	r.table = newCandidates(s, &r.o, r.offers())
 	switch o.Scheme {
 	case Hash:
 		r.router = newHash(r.table)
@@ -89,7 +86,7 @@ func prepare(s *Stream, o Options) (*run, error) {
 	case OffGreedy:
 		r.router = newOffGreedy(s, o.Workers)
 	default:
-		r.router, r.sketch = newSplitter(s, &r.o, r.table)
+		r.router = &greedy{newEstimates(&r.o), r.table}
 	}
 	return r, nil
 }
@@ -103,30 +100,11 @@ func (o Options) relevant() Options {
 		}
 	}
 	o.CompareGlobal = o.CompareGlobal && o.local()
-	if o.Scheme != DChoices && o.Scheme != WChoices {
-		o.Head = ""
-	}
-	if o.Head != HeadSketch {
-		o.SketchCounters = 0
-	}
-	if o.Scheme != DChoices {
-		o.Epsilon = nil
-	}
 	return o
 }
 
-// newSplitter is the router of a scheme that splits keys.
-func newSplitter(s *Stream, o *Options, table candidates) (router, *sketched) {
-	if o.Head == HeadSketch {
-		r := newSketched(s, o, table)
-		return r, r
-	}
-	return &greedy{newEstimates(o), table}, nil
-}
-
-// offers tells how many candidates a key has, 0 for all workers; offered, unless
-// nil, where that has become more than before.
-func (r *run) offers(offered []int32) func(k int) int {
+// offers tells how many candidates a key has, 0 for all workers.
+func (r *run) offers() func(k int) int {
 	switch r.o.Scheme {
 	case Hash:
 		return func(int) int { return 1 }
@@ -142,9 +120,6 @@ func (r *run) offers(offered []int32) func(k int) int {
 		}
 	}
 	return func(k int) int {
-		if offered != nil && offered[k] >= 0 {
-			return int(offered[k])
-		}
 		if d, ok := more[k]; ok {
 			return d
 		}
@@ -156,13 +131,7 @@ func (r *run) offers(offered []int32) func(k int) int {
 func (r *run) compareGlobal() {
 	o := r.o
 	o.LoadInformation, o.ProbePeriod = Global, 0
-	r.global, _ = newSplitter(r.s, &o, r.table)
-	switch local := r.router.(type) {
-	case *greedy:
-		local.oracle = &r.oracle
-	case *sketched:
-		local.oracle = &r.oracle
-	}
+	r.global = &greedy{newEstimates(&o), r.table}
 }
 
 // simulate goes through the stream.
@@ -212,21 +181,14 @@ func (r *run) result() (*Result, error) {
 	for i, l := range a.loads {
 		result.Workers = append(result.Workers, Worker{Load: int64(l), Keys: keys[i]})
 	}
-	offers := r.offers(nil)
-	if r.sketch != nil {
-		offers = r.offers(r.sketch.offered)
-		r.table = newCandidates(r.s, &r.o, offers)
-	}
 	best, err := leastMaxLoad(r.table, r.s.counts, r.o.Workers, m, r.o.stopped)
 	if err != nil {
 		return nil, err
 	}
-	result.Bounds = r.bounds(offers, best)
+	result.Bounds = r.bounds(best)
 	result.Head = r.headFound()
 	if r.global != nil {
-		result.Agreement = &Agreement{
-			Same: r.same, Jaccard: float64(r.same) / float64(2*m-r.same), Oracle: r.oracle,
-		}
+		result.Agreement = &Agreement{Same: r.same, Jaccard: float64(r.same) / float64(2*m-r.same)}
 	}
 	return result, nil
 }
@@ -240,20 +202,18 @@ func (r *run) memory() Memory {
 	switch {
 	case r.o.Scheme == PoTC || r.o.Scheme == OnGreedy || r.o.Scheme == OffGreedy:
 		memory.Remembered = int64(r.s.distinct)
-	case r.sketch != nil:
-		memory.Remembered = int64(r.o.SketchCounters)
 	default:
 		memory.Remembered = int64(len(r.head))
 	}
 	return memory
 }
 
-func (r *run) bounds(offers func(int) int, best split) Bounds {
+func (r *run) bounds(best split) Bounds {
 	a := r.account
 	m, w := r.s.messages, int64(r.o.Workers)
 	d := 1
 	if r.o.splits() || r.o.Scheme == Shuffle {
-		d = r.atMostAll(offers(r.s.Top()))
+		d = r.atMostAll(r.offers()(r.s.Top()))
 	}
 	return Bounds{
 		TopKey: fraction(r.s.counts[r.s.top], int64(d), w, m), TopKeyChoices: d,
@@ -273,18 +233,8 @@ func (r *run) atMostAll(choices int) int {
 }
 
 func (r *run) headFound() *Head {
-	switch {
-	case r.o.Head == "":
+	if r.o.Scheme != DChoices && r.o.Scheme != WChoices {
 		return nil
-	case r.sketch == nil:
-		return &Head{Keys: len(r.head), Choices: r.atMostAll(r.choices)}
 	}
-	h := &Head{Choices: r.atMostAll(r.o.Choices)}
-	for _, d := range r.sketch.offered {
-		if d >= 0 {
-			h.Keys++
-			h.Choices = max(h.Choices, r.atMostAll(int(d)))
-		}
-	}
-	return h
+	return &Head{Keys: len(r.head), Choices: r.atMostAll(r.choices)}
 }

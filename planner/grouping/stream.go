@@ -179,17 +179,6 @@ func (s *Stream) Reseeded(seed uint64) (*Stream, error) {
 	return Generate(f)
 }
 
-// uncounted is Reseeded for a run that does not ask for the frequencies of the
-// very stream: instead of counting it takes those it is drawn from.
-func (s *Stream) uncounted(seed uint64) *Stream {
-	if s.sample != nil {
-		return s
-	}
-	again := *s
-	again.seed, again.counts = seed, s.weights
-	return &again
-}
-
 func (s *Stream) summarize() {
 	s.top = -1
 	for k, n := range s.counts {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"math"
 	"slices"
 	"strconv"
 
@@ -192,19 +191,6 @@ func (c *CDF) share(weight int64) float64 {
 		return 0
 	}
 	return float64(weight) / float64(c.Total())
-}
-
-// ShareError bounds by how much [CDF.Share] of an interval is off: once
-// [CDF.Error] for each of its ends within the key space.
-func (c *CDF) ShareError(v Interval) float64 {
-	e := 0.0
-	if len(v.Low) > 0 {
-		e += c.Error()
-	}
-	if v.High != nil {
-		e += c.Error()
-	}
-	return math.Min(1, e)
 }
 
 // Error bounds by how much a rank is off, as a part of the total, for all keys at

@@ -242,10 +242,9 @@ func (d *division) reportHeavy(p *Division) {
 		}
 	}
 	p.LowerBound = math.Min(x.moved, math.Max(x.must, got)) / math.Max(1, float64(c.Total()))
-	for i, l := range p.Loads {
+	for i := range p.Loads {
 		if d.followers[i].stays() {
 			p.Loads[i].Bound = x.bound[i] / math.Max(1, float64(c.Total()))
 		}
-		p.LowerBoundError = math.Min(1, p.LowerBoundError+l.BeforeError)
 	}
 }

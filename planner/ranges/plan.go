@@ -19,8 +19,6 @@ type Transfer struct {
 	Source   int32
 	Interval Interval
 	Share    float64 // of the weight, by the CDF
-	// ShareError bounds by how much Share is off.
-	ShareError float64
 	// Cost and State are sums over the keys in the interval, and Keys is their
 	// number; only [DivideKeys] fills them in.
 	Cost, State float64
@@ -29,12 +27,10 @@ type Transfer struct {
 
 // FollowerLoad is what a division does to one follower. Shares are parts of the whole weight.
 type FollowerLoad struct {
-	Fair          float64 // κ over Σκ of those that stay; 0 for one that does not
-	Max           float64 // (1+θ_max)·Fair
-	Bound         float64 // Max, or more if a key heavier than every Max is placed here
-	Before, After float64
-	// BeforeError and AfterError bound by how much these are off.
-	BeforeError, AfterError         float64
+	Fair                            float64 // κ over Σκ of those that stay; 0 for one that does not
+	Max                             float64 // (1+θ_max)·Fair
+	Bound                           float64 // Max, or more if a key heavier than every Max is placed here
+	Before, After                   float64
 	IntervalsBefore, IntervalsAfter int
 	In, Out                         float64 // shares received and given away
 	// Cost, state in the units of the keys, and numbers of keys; only [DivideKeys]
@@ -82,20 +78,18 @@ type Division struct {
 	Causes   []planner.Cause
 	// Theta is the largest overload max L/fair − 1, ≥ 0, Underload the largest
 	// 1 − L/fair, ≥ 0, Skewness the largest load over the mean one, all over the
-	// followers that stay; ThetaError bounds by how much Theta is off.
-	Theta, ThetaError, Underload, Skewness planner.Comparison
+	// followers that stay.
+	Theta, Underload, Skewness planner.Comparison
 
-	// Moved is the share that changes its owner; MovedError bounds by how much that
-	// is off. Sent is the part of Moved that crosses the network, the rest being
-	// there as a replica; Lost is the part that is lost.
-	Moved, MovedError, Sent, Lost float64
+	// Moved is the share that changes its owner. Sent is the part of Moved that crosses
+	// the network, the rest being there as a replica; Lost is the part that is lost.
+	Moved, Sent, Lost float64
 	// LowerBound: no division, however many intervals it has, moves less in which
 	// each follower is within its Bound, each joined one has its fair share, or as
 	// much as here if that is less, and those that left or crashed have nothing: every follower has to give away what
 	// exceeds its bound, or has everything to give away, and what joined ones lack
 	// has to come from others. Heavy keys are where the plan put them.
-	// LowerBoundError bounds by how much this is off.
-	LowerBound, LowerBoundError float64
+	LowerBound float64
 }
 
 // segment is an interval of a division: from a point of the grid to where the next

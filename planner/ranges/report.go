@@ -59,7 +59,6 @@ func (d *division) addTransfer(p *Division, from, to, low, high int) {
 	c := d.g.cdf
 	t := Transfer{From: d.followers[from].ID, To: d.followers[to].ID, Interval: Interval{d.g.key(low), d.g.key(high)}}
 	t.Share = c.share(d.g.weight(low, high))
-	t.ShareError = c.ShareError(t.Interval)
 	t.Source = d.source(from)
 	switch t.Source {
 	case Nobody:
@@ -69,7 +68,6 @@ func (d *division) addTransfer(p *Division, from, to, low, high int) {
 		p.Sent += t.Share
 	}
 	p.Moved += t.Share
-	p.MovedError = min(1, p.MovedError+t.ShareError)
 	p.Loads[from].Out += t.Share
 	p.Loads[to].In += t.Share
 	p.Transfers = append(p.Transfers, t)
@@ -95,7 +93,6 @@ func (d *division) source(of int) int32 {
 func (d *division) reportLoads(p *Division, after []segment) {
 	c := d.g.cdf
 	loads := d.loadsOf(after)
-	errorsBefore, errorsAfter := d.loadErrors(d.before), d.loadErrors(after)
 	intervalsBefore, intervalsAfter := d.intervals(d.before), d.intervals(after)
 	total, staying := int64(0), 0
 	mostBefore, mostAfter, sumBefore := int64(0), int64(0), int64(0)
@@ -103,7 +100,6 @@ func (d *division) reportLoads(p *Division, after []segment) {
 	for i, f := range d.followers {
 		l := &p.Loads[i]
 		l.Before, l.After = c.share(d.loads[i]), c.share(loads[i])
-		l.BeforeError, l.AfterError = errorsBefore[i], errorsAfter[i]
 		l.IntervalsBefore, l.IntervalsAfter = intervalsBefore[i], intervalsAfter[i]
 		if !f.stays() {
 			continue
@@ -115,21 +111,20 @@ func (d *division) reportLoads(p *Division, after []segment) {
 		mostBefore, mostAfter = max(mostBefore, d.loads[i]), max(mostAfter, loads[i])
 		total, sumBefore = total+loads[i], sumBefore+d.loads[i]
 		staying++
-		overload(&p.Theta.Before, &p.Underload.Before, &p.ThetaError.Before, d.loads[i], d.fair[i], l.BeforeError/l.Fair)
-		overload(&p.Theta.After, &p.Underload.After, &p.ThetaError.After, loads[i], d.fair[i], l.AfterError/l.Fair)
+		overload(&p.Theta.Before, &p.Underload.Before, d.loads[i], d.fair[i])
+		overload(&p.Theta.After, &p.Underload.After, loads[i], d.fair[i])
 	}
 	p.Skewness = planner.Comparison{Before: skewness(mostBefore, sumBefore, staying),
 		After: skewness(mostAfter, total, staying)}
 }
 
 // overload takes one follower into the figures of imbalance.
-func overload(theta, underload, off *float64, load int64, fair, loadError float64) {
+func overload(theta, underload *float64, load int64, fair float64) {
 	if fair == 0 {
 		return
 	}
 	*theta = math.Max(*theta, float64(load)/fair-1)
 	*underload = math.Max(*underload, 1-float64(load)/fair)
-	*off = math.Max(*off, loadError)
 }
 
 func skewness(most, sum int64, n int) float64 {
@@ -137,18 +132,6 @@ func skewness(most, sum int64, n int) float64 {
 		return 1
 	}
 	return float64(most) / float64(sum) * float64(n)
-}
-
-// loadErrors bounds, by follower, by how much the share it owns is off.
-func (d *division) loadErrors(segments []segment) []float64 {
-	off := make([]float64, len(d.followers))
-	for i, s := range segments {
-		if s.owner >= 0 {
-			v := Interval{d.g.key(s.from), d.g.key(d.end(segments, i))}
-			off[s.owner] = math.Min(1, off[s.owner]+d.g.cdf.ShareError(v))
-		}
-	}
-	return off
 }
 
 func (d *division) reportEmpty(p *Division, after []segment) {

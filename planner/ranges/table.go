@@ -19,24 +19,15 @@ type TableOptions struct {
 	// MostFollowers is the greatest number n of followers before a change, from 1 to
 	// MaxMostFollowers. Defaults to DefaultMostFollowers.
 	MostFollowers int
-	// MaxIntervals is as in [Options].
-	MaxIntervals int
-	// Truth measures what moves. Nil: the CDF by which is planned does.
-	Truth *CDF
 	// Stop is asked before each number of followers; true ends the table with
 	// [planner.ErrStopped]. Nil: never.
 	Stop func() bool
-	// Progress is told how many rows are done of how many. Nil: nobody is.
-	Progress func(done, total int64)
 }
 
 // Validate reports the first field that is out of range as a
 // [planner.InputError].
 func (o TableOptions) Validate() error {
-	return cmp.Or(
-		planner.RequireWithin("MostFollowers", cmp.Or(o.MostFollowers, 1), 1, MaxMostFollowers),
-		planner.RequireAtLeast("MaxIntervals", cmp.Or(o.MaxIntervals, 1), 1),
-	)
+	return planner.RequireWithin("MostFollowers", cmp.Or(o.MostFollowers, 1), 1, MaxMostFollowers)
 }
 
 // Row is one change of n followers of equal capacity, each of which owns one
@@ -63,9 +54,6 @@ type Row struct {
 	// but for how uneven the shares were to begin with.
 	MinMovement, LowerBound float64
 	Transfers, Intervals    int
-	// ThetaQuantile and ThetaMinMovement are the imbalances afterwards, by the CDF
-	// by which was planned.
-	ThetaQuantile, ThetaMinMovement float64
 }
 
 // JoinShare is the share that a join moves by quantiles with i followers to the
@@ -95,30 +83,23 @@ func Table(c *CDF, o TableOptions) ([]Row, error) {
 	if o.MostFollowers == 0 {
 		o.MostFollowers = DefaultMostFollowers
 	}
-	if o.Truth == nil {
-		o.Truth = c
-	}
 	n := o.MostFollowers
 	rows := make([]Row, 0, n*(n+1)+n)
-	total := int64(n*(n+1) + n - 1) // n+1 joins and n leaves, but no leave of the only one
 	for n := 1; n <= o.MostFollowers; n++ {
 		if o.Stop != nil && o.Stop() {
 			return nil, planner.ErrStopped
 		}
-		more, err := c.changes(n, o)
+		more, err := c.changes(n)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, more...)
-		if o.Progress != nil {
-			o.Progress(int64(len(rows)), total)
-		}
 	}
 	return rows, nil
 }
 
 // changes makes the rows of n followers.
-func (c *CDF) changes(n int, o TableOptions) (rows []Row, err error) {
+func (c *CDF) changes(n int) (rows []Row, err error) {
 	followers := make([]Follower, n)
 	for i := range followers {
 		followers[i].ID = int32(i)
@@ -134,7 +115,7 @@ func (c *CDF) changes(n int, o TableOptions) (rows []Row, err error) {
 			Status: Joined, Followers: n, Left: i, Right: n - i, Formula: JoinShare(i, n-i),
 			Slack: c.slack(n) + c.slack(n+1), Least: 1 / float64(n+1),
 		}
-		if err := r.fill(c, o, start.After, joined); err != nil {
+		if err := r.fill(c, start.After, joined); err != nil {
 			return nil, err
 		}
 		rows = append(rows, r)
@@ -146,7 +127,7 @@ func (c *CDF) changes(n int, o TableOptions) (rows []Row, err error) {
 			Status: Left, Followers: n, Left: i, Right: n - 1 - i, Formula: LeaveShare(i, n-1-i),
 			Slack: c.slack(n) + c.slack(n-1), Least: 1 / float64(n),
 		}
-		if err := r.fill(c, o, start.After, left); err != nil {
+		if err := r.fill(c, start.After, left); err != nil {
 			return nil, err
 		}
 		rows = append(rows, r)
@@ -164,29 +145,19 @@ func (c *CDF) slack(n int) (sum float64) {
 	return sum
 }
 
-func (r *Row) fill(c *CDF, o TableOptions, before Owners, followers []Follower) error {
+func (r *Row) fill(c *CDF, before Owners, followers []Follower) error {
 	quantile, err := Divide(c, before, followers, Options{Method: Quantile})
 	if err != nil {
 		return err
 	}
-	least, err := Divide(c, before, followers, Options{Method: MinMovement, ThetaMax: quantile.Theta.After,
-		MaxIntervals: o.MaxIntervals})
+	least, err := Divide(c, before, followers, Options{Method: MinMovement, ThetaMax: quantile.Theta.After})
 	if err != nil {
 		return err
 	}
-	r.Quantile, r.ThetaQuantile = o.Truth.moved(quantile.Transfers), quantile.Theta.After
-	r.MinMovement, r.ThetaMinMovement = o.Truth.moved(least.Transfers), least.Theta.After
+	r.Quantile, r.MinMovement = quantile.Moved, least.Moved
 	r.LowerBound, r.Transfers = least.LowerBound, len(least.Transfers)
 	for _, l := range least.Loads {
 		r.Intervals = max(r.Intervals, l.IntervalsAfter)
 	}
 	return nil
-}
-
-// moved is the share that transfers move.
-func (c *CDF) moved(transfers []Transfer) (sum float64) {
-	for _, t := range transfers {
-		sum += c.Share(t.Interval)
-	}
-	return sum
 }

@@ -8,20 +8,16 @@ type balancer struct {
 	queues  []float64       // as last reported; 0 before the first report
 	longest int             // a reducer that had the longest queue
 	rounds  []int
-	joined  int // of the joins
 	history []Event
 
 	exhausted, outOfRounds, overTokenLimit int64
 }
 
 func newBalancer(o SimulationOptions, reducers int) balancer {
-	b := balancer{nodes: o.Nodes, queues: make([]float64, len(o.Nodes), reducers), rounds: make([]int, reducers)}
+	b := balancer{nodes: o.Nodes, queues: make([]float64, reducers), rounds: make([]int, reducers)}
 	b.index = make(map[int32]int32, reducers)
 	for i, n := range o.Nodes {
 		b.index[n.ID] = int32(i)
-	}
-	for i, j := range o.Joins {
-		b.index[j.Node.ID] = int32(len(o.Nodes) + i)
 	}
 	return b
 }
@@ -105,26 +101,6 @@ func (b *balancer) isLongest(reducer int) bool {
 		}
 	}
 	return true
-}
-
-// join lets the next node claim its tokens, once a stage under way has ended.
-func (s *simulation) join() {
-	if s.stage.phase != settled {
-		s.set(joining, never)
-		return
-	}
-	b := &s.balancer
-	j := s.o.Joins[b.joined]
-	i := len(s.o.Nodes) + b.joined
-	b.joined++
-	next := int64(never)
-	if b.joined < len(s.o.Joins) {
-		next = max(s.now+1, s.o.Joins[b.joined].Tick)
-	}
-	s.set(joining, next)
-	b.queues = append(b.queues, 0)
-	s.startReports(i)
-	s.changeRing(append(append([]Node(nil), b.nodes...), j.Node), Event{Node: j.Node.ID, Join: true})
 }
 
 // changeRing puts a new ring in place, or begins the stage that will.

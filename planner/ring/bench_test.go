@@ -100,16 +100,3 @@ func BenchmarkRebalance(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkReachable(b *testing.B) {
-	load := benchmarkLoad(10_000)
-	for _, nodes := range []int{4, 16} {
-		b.Run("keys=1e4/tokens=16/nodes="+strconv.Itoa(nodes), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Reachable(benchmarkMembers(nodes, 16), load, ReachOptions{ThetaMax: 0.08}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

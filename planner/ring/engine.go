@@ -11,12 +11,11 @@ import (
 const (
 	messageNetwork = iota
 	reportNetwork
-	joining
 	staging
 	fixedActors
 )
 
-// askEvery is the number of events between two calls of Stop and Progress.
+// askEvery is the number of events between two calls of Stop.
 const askEvery = 1 << 14
 
 // simulation is a discrete-event simulation under way.
@@ -75,9 +74,8 @@ type report struct {
 }
 
 // newSimulation prepares a simulation with valid options and their defaults.
-// Reducers that join stand after those there from the beginning.
 func newSimulation(s *Stream, o SimulationOptions) *simulation {
-	reducers := len(o.Nodes) + len(o.Joins)
+	reducers := len(o.Nodes)
 	sim := &simulation{
 		o: o, stream: s, schedule: *newSchedule(fixedActors + 2*reducers + o.Mappers),
 		owner: make([]int32, s.Keys.Len()), position: make([]uint32, s.Keys.Len()),
@@ -96,16 +94,11 @@ func newSimulation(s *Stream, o SimulationOptions) *simulation {
 		r := &sim.reducers[i]
 		r.message, r.idleSince = none, never
 		r.rng.Seed(o.Seed, 2*uint64(i)+1)
-		if i < len(o.Nodes) {
-			sim.startReports(i)
-		}
+		sim.startReports(i)
 	}
 	for i := range sim.mappers {
 		sim.mappers[i].rng.Seed(o.Seed, 2*uint64(i)+2)
 		sim.feed(i)
-	}
-	if len(o.Joins) > 0 {
-		sim.set(joining, o.Joins[0].Tick)
 	}
 	return sim
 }
@@ -126,7 +119,6 @@ func (s *simulation) run() error {
 		}
 		s.step()
 	}
-	s.proceed()
 	return nil
 }
 
@@ -134,13 +126,8 @@ func (s *simulation) run() error {
 // messages.
 func (s *simulation) done() bool { return s.processed == int64(len(s.stream.Messages)) }
 
-// proceed tells the progress and asks whether to go on.
-func (s *simulation) proceed() bool {
-	if s.o.Progress != nil {
-		s.o.Progress(s.processed, int64(len(s.stream.Messages)))
-	}
-	return s.o.Stop == nil || !s.o.Stop()
-}
+// proceed asks whether to go on.
+func (s *simulation) proceed() bool { return s.o.Stop == nil || !s.o.Stop() }
 
 // step is one event.
 func (s *simulation) step() {
@@ -151,8 +138,6 @@ func (s *simulation) step() {
 		s.deliver()
 	case actor == reportNetwork:
 		s.receiveReport()
-	case actor == joining:
-		s.join()
 	case actor == staging:
 		s.advance()
 	case i < len(s.reducers):
@@ -241,7 +226,7 @@ func (s *simulation) begin(i int) {
 	}
 	switch {
 	case to == int32(i):
-		ticks = s.jittered(s.processing(m), &r.rng)
+		ticks = s.jittered(s.o.Timing.Process, &r.rng)
 	case r.withState && s.states.first[key] != none:
 		ticks += s.o.Timing.State
 	}
@@ -264,14 +249,6 @@ func (s *simulation) next(i int) int32 {
 		s.stage.heldBack++
 	}
 	return none
-}
-
-// processing is how long a message takes on average.
-func (s *simulation) processing(m int32) int64 {
-	if s.stream.Cost == nil {
-		return s.o.Timing.Process
-	}
-	return max(1, int64(float64(s.stream.Cost[m]*float64(s.o.Timing.Process))+0.5))
 }
 
 // jittered draws a duration of the given mean.

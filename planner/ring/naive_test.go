@@ -24,7 +24,6 @@ type naive struct {
 	reports  []naiveReport
 	queues   []float64
 	unread   []int32
-	joins    []Join
 
 	phase                string // "", "announced", "agreeing", "exchanging"
 	until                int64  // the end of the phase; 0 when it is not known
@@ -78,7 +77,7 @@ type naiveReport struct {
 
 func naiveRun(s *Stream, o SimulationOptions) Run {
 	o = o.withDefaults()
-	n := &naive{o: o, stream: s, nodes: o.Nodes, adopted: o.Nodes, joins: o.Joins, queues: make([]float64, len(o.Nodes))}
+	n := &naive{o: o, stream: s, nodes: o.Nodes, adopted: o.Nodes, queues: make([]float64, len(o.Nodes))}
 	for m := range s.Messages {
 		n.unread = append(n.unread, int32(m))
 	}
@@ -173,16 +172,7 @@ func (n *naive) oneTick() {
 		n.reports = n.reports[1:]
 		n.consider(r)
 	}
-	joined := false
-	if len(n.joins) > 0 && n.joins[0].Tick <= n.tick && n.phase == "" {
-		x := n.joins[0].Node
-		n.joins = n.joins[1:]
-		n.addReducer(x)
-		n.queues = append(n.queues, 0)
-		n.change(append(slices.Clone(n.nodes), x), Event{Node: x.ID, Join: true})
-		joined = true
-	}
-	if !joined && n.phase != "" && n.until == n.tick {
+	if n.phase != "" && n.until == n.tick {
 		n.nextPhase()
 	}
 	for i, r := range n.reducers {
@@ -242,11 +232,7 @@ func (n *naive) takeUp(i int) {
 			}
 			return
 		}
-		mean := n.o.Timing.Process
-		if n.stream.Cost != nil {
-			mean = max(1, int64(float64(n.stream.Cost[m]*float64(mean))+0.5))
-		}
-		r.until = n.tick + n.duration(mean, r.rng)
+		r.until = n.tick + n.duration(n.o.Timing.Process, r.rng)
 		return
 	}
 }

@@ -1,7 +1,6 @@
 package ring
 
 import (
-	"math"
 	"slices"
 
 	"plannerd/planner"
@@ -54,8 +53,6 @@ type PaperOptions struct {
 	Each func(workload string, method Method, x *Simulation)
 	// Stop is asked now and then; true ends with planner.ErrStopped. Nil: never.
 	Stop func() bool
-	// Progress is told how many rows of how many are done. Nil: nobody.
-	Progress func(done, total int64)
 }
 
 // PaperRow compares one cell of the paper's experiments to simulations of it.
@@ -72,9 +69,6 @@ type PaperRow struct {
 	// Median, Least and Most are S with balancing over all seeds. Of an even number
 	// of seeds the median is the lower one.
 	Median, Least, Most float64
-	// Floor is proven: on these rings no timing, no order of the letters and no τ leads
-	// to a smaller S. A published S below it says that the paper's letters were others.
-	Floor float64
 	// Forwarded, SplitKeys and Rounds are medians too: messages forwarded, keys with
 	// state on more than one reducer, rounds used.
 	Forwarded, SplitKeys, Rounds int64
@@ -110,9 +104,6 @@ func Paper(o PaperOptions) ([]PaperRow, error) {
 					return nil, err
 				}
 				rows = append(rows, row)
-				if o.Progress != nil {
-					o.Progress(int64(len(rows)), int64(len(o.MaxRounds)*2*len(published)))
-				}
 			}
 		}
 	}
@@ -148,74 +139,10 @@ func (row *PaperRow) simulate(w paperWorkload, o PaperOptions) error {
 		split = append(split, x.Balanced.SplitKeys)
 		rounds = append(rounds, int64(len(x.Balanced.History)))
 	}
-	row.floor(w)
 	row.Least, row.Most = slices.Min(skews), slices.Max(skews)
 	row.Median = median(skews)
 	row.Forwarded, row.SplitKeys, row.Rounds = median(forwarded), median(split), median(rounds)
 	return nil
-}
-
-// maxFloorDoublings is how often a node may be doubled on rings that floor looks at.
-const maxFloorDoublings = 15
-
-// floor computes the least S that any run can end with. A letter's messages are
-// processed by nodes that own it on some ring that the rounds lead to, and only a node
-// that may have had messages is ever relieved; however the letters are split over such
-// nodes, every set of nodes has to process all letters that no other node may own. The
-// floor stays 0 when there are too many rounds to look at all rings.
-func (row *PaperRow) floor(w paperWorkload) {
-	tokens, limit := DefaultTokens, 0
-	if row.Method == Doubling {
-		doublings := row.MaxRounds * (DefaultReducers - 1) // in the rounds of all others
-		if doublings > maxFloorDoublings {
-			return
-		}
-		tokens, limit = 1, 1<<doublings
-	}
-	load := &planner.Statistics{Keys: w.Letters}
-	whole := int64(0)
-	for _, n := range w.Counts {
-		load.Cost = append(load.Cost, float64(n))
-		whole += n
-	}
-	var members []Member
-	for _, n := range EqualNodes(DefaultReducers, tokens) {
-		members = append(members, Member{ID: n.ID, Tokens: n.Tokens})
-	}
-	l, m := newLattice(row.Method, tokensOfStaying(members), limit, row.MaxRounds), measure(load)
-	s := newSpace(members, l, m, nil)
-	sets := make([]int64, 1<<len(members))
-	for i, owners := range possibleOwners(s, l) {
-		sets[owners] += int64(m.cost.Float(s.atoms[i].cost))
-	}
-	ideal := math.Ceil(float64(whole) / DefaultReducers)
-	row.Floor = (max(math.Ceil(s.bySets(sets)), ideal) - ideal) / (float64(whole) - ideal)
-}
-
-// possibleOwners returns, for every atom, the set of nodes that own it on some point of
-// the lattice that rounds lead to of which each relieves a node that may have had
-// messages before: one that owns an atom on such a point.
-func possibleOwners(s *space, l *lattice) []int {
-	for busy := 0; ; { // the nodes that may have had messages
-		owners, all := make([]int, len(s.atoms)), 0
-		l.each(func(x, counts []int) bool {
-			for i, rounds := range x {
-				if rounds > 0 && busy&(1<<i) == 0 {
-					return true
-				}
-			}
-			for i := range s.atoms {
-				owner := 1 << s.owner(&s.atoms[i], counts)
-				owners[i] |= owner
-				all |= owner
-			}
-			return true
-		})
-		if all == busy {
-			return owners
-		}
-		busy = all
-	}
 }
 
 // median returns the (lower) median, and sorts its argument.

@@ -9,6 +9,14 @@ import (
 	"plannerd/planner"
 )
 
+// Defaults of Fitted in [RebalanceOptions], and the greatest token count of a node that
+// is searched.
+const (
+	DefaultFittedTokens = 256
+	DefaultMaxStates    = 1 << 20
+	maxFittedTokens     = 1 << 16
+)
+
 // RebalanceOptions are the parameters of [Rebalance].
 type RebalanceOptions struct {
 	// ThetaMax is the tolerance θ_max ≥ 0. Defaults to 0.
@@ -23,7 +31,7 @@ type RebalanceOptions struct {
 	// TokenLimit is, under Doubling, the number of tokens on the ring beyond which it is
 	// refused, at most MaxTokens; 0: DefaultTokenLimit. Under Fitted it is the greatest
 	// token count of a node, of those that do not hold more already; 0:
-	// DefaultReachTokens.
+	// DefaultFittedTokens.
 	TokenLimit int
 	// MaxStates is how many token counts Fitted evaluates at most. 0:
 	// DefaultMaxStates.
@@ -41,7 +49,7 @@ type RebalanceOptions struct {
 func (o RebalanceOptions) Validate() error {
 	most := MaxTokens
 	if o.Method == Fitted {
-		most = maxReachTokens
+		most = maxFittedTokens
 	}
 	return cmp.Or(
 		planner.RequireAmount("ThetaMax", o.ThetaMax),
@@ -62,13 +70,13 @@ func (o RebalanceOptions) validateMembers(members []Member) error {
 
 // validateTokens checks the token counts of nodes that are to be searched.
 func validateTokens(members []Member, limit int) error {
-	limit = cmp.Or(limit, DefaultReachTokens)
+	limit = cmp.Or(limit, DefaultFittedTokens)
 	for i, x := range members {
 		limit = max(limit, x.Tokens)
 		if x.Leaves {
 			continue
 		}
-		if err := planner.RequireWithin(planner.Element("Nodes", i)+".Tokens", x.Tokens, 1, maxReachTokens); err != nil {
+		if err := planner.RequireWithin(planner.Element("Nodes", i)+".Tokens", x.Tokens, 1, maxFittedTokens); err != nil {
 			return err
 		}
 	}
@@ -178,6 +186,24 @@ func Rebalance(members []Member, load *planner.Statistics, o RebalanceOptions) (
 	return &p.Rebalancing, nil
 }
 
+// byID returns the members in ascending order of ID.
+func byID(members []Member) []Member {
+	out := slices.Clone(members)
+	slices.SortFunc(out, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// capacities are those of the members that stay.
+func capacities(members []Member) []float64 {
+	var out []float64
+	for _, x := range members {
+		if !x.Leaves {
+			out = append(out, cmp.Or(x.Capacity, 1))
+		}
+	}
+	return out
+}
+
 // rebalancer makes a rebalancing.
 type rebalancer struct {
 	Rebalancing
@@ -248,14 +274,12 @@ func (p *rebalancer) fit(nodes []Node) ([]Node, error) {
 		return nodes, nil
 	}
 	p.Cause = CauseNoImprovement
-	l := newLattice(Fitted, tokensOfStaying(p.Members), cmp.Or(o.TokenLimit, DefaultReachTokens), 0)
-	space := newSpace(p.Members, l, p.m, o.Stop)
+	space := newSpace(p.Members, cmp.Or(o.TokenLimit, DefaultFittedTokens), p.m, o.Stop)
 	if o.Stop != nil && o.Stop() {
 		return nil, planner.ErrStopped
 	}
 	s := &searcher{
-		space: space, lattice: l, budget: cmp.Or(o.MaxStates, DefaultMaxStates),
-		stop: o.Stop, progress: o.Progress,
+		space: space, budget: cmp.Or(o.MaxStates, DefaultMaxStates), stop: o.Stop, progress: o.Progress,
 	}
 	s.judge = func(x outcome, counts []int) rank {
 		excess := s.theta(x.most)
@@ -264,12 +288,15 @@ func (p *rebalancer) fit(nodes []Node) ([]Node, error) {
 		}
 		changed := 0.0
 		for i, n := range counts {
-			changed += math.Abs(float64(n - l.start[i]))
+			changed += math.Abs(float64(n - nodes[i].Tokens))
 		}
 		return rank{excess, float64(x.moved), changed}
 	}
-	s.enough = func(rank) bool { return false }
-	s.explore(l.origin())
+	start := make([]int, len(nodes))
+	for i, n := range nodes {
+		start[i] = n.Tokens
+	}
+	s.explore(start)
 	if s.stopped {
 		return nil, planner.ErrStopped
 	}

@@ -10,17 +10,11 @@ type rank [3]float64
 
 func (r rank) compare(other rank) int { return slices.Compare(r[:], other[:]) }
 
-// byBalance prefers the least maximum, then the most even loads.
-func byBalance(x outcome, _ []int) rank { return rank{x.most, x.squares} }
-
-// searcher looks for good points of a lattice.
+// searcher looks for good token counts of the nodes of a space.
 type searcher struct {
 	*space
-	*lattice
-	judge  func(outcome, []int) rank
-	budget int64 // token counts
-	// enough ends the search: nothing better is asked for, or possible.
-	enough   func(rank) bool
+	judge    func(outcome, []int) rank
+	budget   int64 // token counts
 	stop     func() bool
 	progress func(done, total int64)
 
@@ -35,14 +29,6 @@ type searcher struct {
 
 // askSearch is the number of token counts between two calls of Stop and Progress.
 const askSearch = 64
-
-// try evaluates token counts. It reports false when the search is to end.
-func (s *searcher) try(counts []int) (rank, bool) {
-	if !s.proceed() {
-		return rank{}, false
-	}
-	return s.note(s.evaluate(counts, s.loads), counts), true
-}
 
 // proceed reports whether another evaluation is granted.
 func (s *searcher) proceed() bool {
@@ -65,36 +51,33 @@ func (s *searcher) note(x outcome, counts []int) rank {
 	return r
 }
 
-// exhaust evaluates all points.
-func (s *searcher) exhaust() {
-	s.prepare()
-	s.each(func(_, counts []int) bool {
-		_, ok := s.try(counts)
-		return ok
-	})
-}
-
 func (s *searcher) prepare() {
-	s.loads, s.scratch = make([]int64, len(s.start)), make([]int, len(s.start))
+	s.loads, s.scratch = make([]int64, len(s.nodes)), make([]int, len(s.nodes))
+	most := 0
+	for _, n := range s.nodes {
+		most = max(most, n.Tokens)
+	}
 	s.rest = withdrawn{
-		first: make([]int32, slices.Max(s.top)+1),
-		next:  make([]int32, len(s.atoms)), owner: make([]int32, len(s.atoms)),
+		first: make([]int32, most), next: make([]int32, len(s.atoms)), owner: make([]int32, len(s.atoms)),
 	}
 }
 
 // patience is after how many kicks without success a search gives up.
 const patience = 60
 
-// explore descends from the point x, one coordinate at a time. Then it gives the best
-// point a kick, always the same ones, and descends from there, until that has failed
+// explore descends from the token counts x, one node at a time. Then it gives the best
+// counts a kick, always the same ones, and descends from there, until that has failed
 // patience times in a row or the budget is used up.
 func (s *searcher) explore(x []int) {
 	s.prepare()
 	rng := rand.NewPCG(1, 2)
 	least, ok := s.descend(x)
-	for failures := 0; ok && failures < patience && !s.enough(s.best); failures++ {
+	for failures := 0; ok && failures < patience; failures++ {
 		y := slices.Clone(x)
-		s.kick(y, rng)
+		for range 2 {
+			i := below(rng, uint64(len(y)))
+			y[i] = 1 + int(below(rng, uint64(s.nodes[i].Tokens)))
+		}
 		var r rank
 		if r, ok = s.descend(y); r.compare(least) < 0 {
 			x, least, failures = y, r, 0
@@ -102,36 +85,20 @@ func (s *searcher) explore(x []int) {
 	}
 }
 
-// kick gives two coordinates new values, where there are such points.
-func (s *searcher) kick(x []int, rng *rand.PCG) {
-	for range 2 {
-		i := below(rng, uint64(len(x)))
-		was := x[i]
-		if x[i] = int(below(rng, uint64(s.top[i])+1)); !s.tokens(x, s.scratch) {
-			x[i] = was
-		}
-	}
-}
-
-// descend brings every coordinate in turn to its best value, until none has a better
-// one. It returns the rank there, and false when the search is to end.
+// descend brings the count of every node in turn to its best value, until none has a
+// better one. It returns the rank there, and false when the search is to end.
 func (s *searcher) descend(x []int) (rank, bool) {
-	s.tokens(x, s.scratch)
-	here, ok := s.try(s.scratch)
-	if !ok {
-		return here, false
+	if !s.proceed() {
+		return rank{}, false
 	}
-	along := s.step
-	if s.method == Fitted {
-		along = s.sweep
-	}
-	for improved := true; improved && !s.enough(s.best); {
+	here := s.note(s.evaluate(x, s.loads), x)
+	for improved := true; improved; {
 		improved = false
 		for i := range x {
 			was, value := x[i], x[i]
-			ok := along(i, x, func(v int, r rank) {
-				if v != was && r.compare(here) < 0 {
-					here, value, improved = r, v, true
+			ok := s.sweep(i, x, func(count int, r rank) {
+				if count != was && r.compare(here) < 0 {
+					here, value, improved = r, count, true
 				}
 			})
 			if x[i] = value; !ok {
@@ -142,28 +109,14 @@ func (s *searcher) descend(x []int) (rank, bool) {
 	return here, true
 }
 
-// step visits all values of coordinate i, one by one. It reports false when the search
-// is to end.
-func (s *searcher) step(i int, x []int, visit func(value int, r rank)) bool {
-	for x[i] = 0; x[i] <= s.top[i] && s.tokens(x, s.scratch); x[i]++ {
-		r, ok := s.try(s.scratch)
-		if !ok {
-			return false
-		}
-		visit(x[i], r)
-	}
-	return true
-}
-
-// sweep is step for the token counts of one node, when those of the others do not
-// depend on it: it goes through all of them at once, since an atom belongs to the node
-// from some count on.
-func (s *searcher) sweep(i int, x []int, visit func(value int, r rank)) bool {
-	x[i] = 0
-	s.tokens(x, s.scratch)
+// sweep visits all token counts of node i, beside those of the others. It goes through all
+// of them at once, since an atom belongs to the node from some count on. It reports false
+// when the search is to end.
+func (s *searcher) sweep(i int, x []int, visit func(count int, r rank)) bool {
+	copy(s.scratch, x)
 	w := s.withoutTokens(i)
 	loads := s.loads
-	for v := 0; v <= s.top[i]; v++ {
+	for v := range s.nodes[i].Tokens {
 		if !s.proceed() {
 			return false
 		}
@@ -181,7 +134,7 @@ func (s *searcher) sweep(i int, x []int, visit func(value int, r rank)) bool {
 			}
 		}
 		s.scratch[i] = v + 1
-		visit(v, s.note(s.summarize(loads, w.moved), s.scratch))
+		visit(v+1, s.note(s.summarize(loads, w.moved), s.scratch))
 	}
 	return true
 }

@@ -3,7 +3,7 @@ package ring
 import "slices"
 
 // Simulation is a stream processed twice on a token ring: once as the ring is at
-// the beginning, but for nodes that join, and once with load balancing.
+// the beginning, and once with load balancing.
 type Simulation struct {
 	// Baseline is the run without balancing ("No LB" in "DPA Load Balancer" Table 1),
 	// Balanced the one with it; the same, but for the statistics of the balancer, when
@@ -13,7 +13,7 @@ type Simulation struct {
 
 // Run is one simulated run from the first message to the last. Times are in ticks.
 type Run struct {
-	// Reducers are the nodes, those that joined after those there from the beginning.
+	// Reducers are the nodes.
 	Reducers []Reducer
 	// Skew is S of the messages that the reducers processed; see [Skew].
 	Skew float64
@@ -55,15 +55,13 @@ type Reducer struct {
 	MaxQueue  int64 // messages
 }
 
-// Event is a change of the ring: a round of redistribution, or a join.
+// Event is a change of the ring: a round of redistribution.
 type Event struct {
 	Tick int64
-	Node int32 // the ID of the node that was relieved, or that joined
-	Join bool
-	// Max and Second are Q_max and Q_s as last reported; 0 on a join.
+	Node int32 // the ID of the node that was relieved
+	// Max and Second are Q_max and Q_s as last reported.
 	Max, Second float64
-	// Tokens are the counts of all nodes after it, parallel to Run.Reducers but for
-	// those yet to join.
+	// Tokens are the counts of all nodes after it, parallel to Run.Reducers.
 	Tokens []int
 	// Keys is how many keys of the stream changed their node.
 	Keys int64
@@ -94,15 +92,11 @@ func Simulate(s *Stream, o SimulationOptions) (*Simulation, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	if err := s.validate(o.Timing.Process); err != nil {
+	if err := s.validate(); err != nil {
 		return nil, err
 	}
 	baseline := o
 	baseline.Method = None
-	if tell := o.Progress; tell != nil {
-		baseline.Progress = func(done, total int64) { tell(done, 2*total) }
-		o.Progress = func(done, total int64) { tell(total+done, 2*total) }
-	}
 	out := &Simulation{}
 	var err error
 	if out.Baseline, err = run(s, baseline); err != nil {

@@ -2,7 +2,6 @@ package ring
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 
 	"plannerd/planner"
@@ -26,7 +25,7 @@ const (
 // build up at once, and a reducer reports its queue about once per message.
 //
 // Within a tick, in this order: messages arrive in the order in which they were
-// sent; reports reach the load balancer; one node joins; a stage of state
+// sent; reports reach the load balancer; a stage of state
 // forwarding begins, adopts the new ring or ends; reducers finish messages, lower
 // IDs first, and take up the next; reports are taken; mappers send, lower numbers
 // first.
@@ -103,12 +102,6 @@ const (
 	OldOwner StateScheme = "old_owner"
 )
 
-// Join is a node that joins while a simulation runs.
-type Join struct {
-	Tick int64 // ≥ 1
-	Node Node  // its ID is new; its tokens, ≥ 1, are those it claims
-}
-
 // SimulationOptions are the parameters of [Simulate].
 type SimulationOptions struct {
 	// Nodes are the reducers at the beginning, with a token each at least. Nil:
@@ -127,17 +120,11 @@ type SimulationOptions struct {
 	Timing     Timing
 	// State is the scheme for the state of keys that move. Empty: FinalMerge.
 	State StateScheme
-	// Joins are nodes that join later, in ascending order of Tick. A join later than
-	// the end never happens.
-	Joins []Join
 	// Seed decides over what is left to chance: the same seed, the same simulation.
 	Seed uint64
 	// Stop is asked now and then; true ends the simulation with planner.ErrStopped.
 	// Nil: never.
 	Stop func() bool
-	// Progress is told now and then how many messages of how many have been
-	// processed. Nil: nobody.
-	Progress func(done, total int64)
 }
 
 const maxActors = 1 << 16 // mappers; reducers
@@ -158,7 +145,7 @@ func (o SimulationOptions) Validate() error {
 }
 
 func (o SimulationOptions) validateNodes() error {
-	all := slices.Clone(o.Nodes)
+	all := o.Nodes
 	if all == nil {
 		all = o.withDefaults().Nodes
 	}
@@ -169,23 +156,9 @@ func (o SimulationOptions) validateNodes() error {
 	}
 	if err := cmp.Or(
 		planner.Require(len(all) >= 2, "Nodes", "must be at least two"),
-		planner.Require(len(all)+len(o.Joins) <= maxActors, "Nodes",
-			"must be at most "+strconv.Itoa(maxActors)+" with those that join"),
+		planner.Require(len(all) <= maxActors, "Nodes", "must be at most "+strconv.Itoa(maxActors)),
 	); err != nil {
 		return err
-	}
-	for i, j := range o.Joins {
-		at, since := planner.Element("Joins", i), int64(1)
-		if i > 0 {
-			since = o.Joins[i-1].Tick
-		}
-		if err := cmp.Or(
-			planner.Require(j.Tick >= max(1, since), at+".Tick", "must be ≥ 1 and ascend"),
-			planner.RequireAtLeast(at+".Node.Tokens", j.Node.Tokens, 1),
-		); err != nil {
-			return err
-		}
-		all = append(all, j.Node)
 	}
 	return validateNodes("Nodes", all)
 }

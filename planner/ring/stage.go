@@ -84,9 +84,6 @@ func (s *simulation) settle() {
 	s.stage.exchangeTicks += s.now - s.stage.began
 	s.stage.phase = settled
 	s.set(staging, never)
-	if b := &s.balancer; b.joined < len(s.o.Joins) && s.at[joining] == never { // it waited
-		s.set(joining, s.now+1)
-	}
 	for i := range s.reducers {
 		r := &s.reducers[i]
 		s.queued.prepend(&r.queue, &r.held)

@@ -17,9 +17,6 @@ type Stream struct {
 	Keys *planner.Keys
 	// Messages are the keys of the messages in their order, as indices into Keys.
 	Messages []int32
-	// Cost is how long each message takes to process, relative to Timing.Process,
-	// parallel to Messages; ≥ 0. Nil: 1 each.
-	Cost []float64
 }
 
 // NewStream returns counts[i] messages of each key i, shuffled with the seed. Stop is
@@ -68,13 +65,10 @@ func (s *Stream) Counts() []int64 {
 	return counts
 }
 
-// validate checks the stream against how long a message may take to process.
-func (s *Stream) validate(process int64) error {
+// validate checks the stream.
+func (s *Stream) validate() error {
 	if len(s.Messages) > MaxMessages {
 		return planner.Invalid("Stream", "must not have more than "+strconv.Itoa(MaxMessages)+" messages")
-	}
-	if s.Cost != nil && len(s.Cost) != len(s.Messages) {
-		return planner.Invalid("Stream", "the columns differ in length")
 	}
 	for i := range s.Keys.Len() {
 		if len(s.Keys.At(i)) == 0 {
@@ -84,9 +78,6 @@ func (s *Stream) validate(process int64) error {
 	for i, k := range s.Messages {
 		if k < 0 || int(k) >= s.Keys.Len() {
 			return planner.InvalidRow(i, "Key", "is not one of the keys")
-		}
-		if s.Cost != nil && !(s.Cost[i] >= 0 && s.Cost[i]*float64(process) <= MaxTicks) {
-			return planner.InvalidRow(i, "Cost", "must be ≥ 0 and take at most "+strconv.Itoa(MaxTicks)+" ticks")
 		}
 	}
 	return nil

@@ -118,7 +118,7 @@ func (l *ledger) ring() (best Figures, err error) {
 		case ring.Doubling:
 			o.TokenLimit = l.o.MostTokens()
 		case ring.Fitted:
-			o.MaxStates, o.TokenLimit = maxStates, max(ring.DefaultReachTokens, l.o.TokensPerInstance)
+			o.MaxStates, o.TokenLimit = maxStates, max(ring.DefaultFittedTokens, l.o.TokensPerInstance)
 		}
 		p, err := ring.Rebalance(l.o.members(), l.load, o)
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 
 // Analyze is the command that analyses statistics.
 type Analyze struct {
-	Ring    analyzeRingCmd    `cmd:"" help:"A token ring: how it is loaded, what redistribution does, what it can reach at all."`
+	Ring    analyzeRingCmd    `cmd:"" help:"A token ring: how it is loaded, what redistribution does, a new ring."`
 	PKG     analyzePKGCmd     `cmd:"" name:"pkg" help:"Partial key grouping: how schemes spread a stream over instances."`
 	Ranges  analyzeRangesCmd  `cmd:"" help:"Key ranges: how instances divide the ordered keys, and what joins and leaves move."`
 	Schemes analyzeSchemesCmd `cmd:"" help:"All schemes side by side, and which one to use."`
@@ -34,7 +34,7 @@ Examples:
 
     plannerd analyze schemes stats.csv --instances 16
     plannerd analyze pkg keys.txt.gz --stream --instances 10 --choices 2,3
-    plannerd analyze ring stats.csv --instances 8 --plan --reach
+    plannerd analyze ring stats.csv --instances 8 --plan
     plannerd analyze ranges stats.csv --instances 8 --event join --position 4`
 }
 
@@ -159,7 +159,7 @@ func (f *analysisInput) wrap(err error) error {
 // instances.
 var instanceFlags = map[string]string{
 	"workers": "instances", "nodes": "instances", "followers": "instances",
-	"event-followers": "event-instances", "table-followers": "table-instances", "node-token-limit": "instance-token-limit",
+	"event-followers": "event-instances", "node-token-limit": "instance-token-limit",
 }
 
 // fieldAsFlag words an error about a field of a request as one about its flag.

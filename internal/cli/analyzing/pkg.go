@@ -3,9 +3,6 @@ package analyzing
 import (
 	"fmt"
 	"io"
-	"slices"
-	"strconv"
-	"strings"
 
 	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
@@ -23,20 +20,11 @@ type analyzePKGCmd struct {
 	ProbePeriod       int64                      `placeholder:"N" help:"T_p of local_probing, in messages (default: none; local_probing needs it)."`
 	Distinct          bool                       `help:"Move candidates of a key that coincide apart."`
 	HashSeed          uint32                     `default:"0" help:"Seed of the first candidate's hash."`
-	CompareGlobal     bool                       `help:"Tell how far decisions by local information agree with those by global one."`
 	AggregationPeriod int64                      `default:"0" help:"Messages after which instances send on what they have; 0: once at the end."`
-	Head              grouping.HeadDetection     `enum:"exact,sketch" default:"exact" help:"How d_choices and w_choices know the heavy keys: exact or sketch."`
-	SketchCounters    int                        `placeholder:"N" help:"Counters of each source's sketch (default: 50 for each instance)."`
-	Epsilon           *float64                   `type:"share" placeholder:"E" help:"ε of the constraints of d_choices (default 1e-4)."`
 	Order             grouping.Order             `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
 	Messages          int64                      `placeholder:"N" help:"Messages to draw (default: the sum of the frequencies, at most 1,000,000)."`
 	Seed              uint64                     `default:"0" help:"The same seed gives the same stream."`
 	Seeds             int                        `default:"1" help:"By how many seeds the imbalance is judged."`
-
-	Target     *float64 `type:"share" placeholder:"I" group:"Advice" help:"Ask for the smallest d with which pkg keeps I(m)/m within this share of the messages (default: no advice)."`
-	Trials     int      `placeholder:"N" group:"Advice" help:"By how many seeds each d is judged (default 20)."`
-	Share      float64  `type:"share" placeholder:"X" group:"Advice" help:"Share of them that must meet the target (default 0.9)."`
-	MaxChoices int      `placeholder:"N" group:"Advice" help:"Most choices to think of (default: twice the instances, with --distinct the instances)."`
 
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
@@ -66,7 +54,7 @@ Examples:
 
     plannerd analyze pkg keys.txt.gz --stream --instances 10 --sources 1,5,10
     plannerd analyze pkg keys.txt --stream --schemes pkg --sources 5 --load-information local
-    plannerd analyze pkg stats.csv --instances 50 --seeds 20 --target 1e-4`
+    plannerd analyze pkg stats.csv --instances 50 --choices 2,3,4 --seeds 20`
 }
 
 // Run analyses the stream and reports.
@@ -85,11 +73,8 @@ func (c *analyzePKGCmd) request() analyses.PKGRequest {
 	return analyses.PKGRequest{
 		Schemes: c.Schemes, LoadInformation: c.LoadInformation, Workers: c.Instances, Choices: c.Choices,
 		Sources: c.Sources, SourceSkew: c.SourceSkew, ProbePeriod: c.ProbePeriod, Distinct: c.Distinct, HashSeed: c.HashSeed,
-		CompareGlobal: c.CompareGlobal, AggregationPeriod: c.AggregationPeriod, Head: c.Head,
-		SketchCounters: c.SketchCounters, Epsilon: c.Epsilon, Order: c.Order, Messages: c.Messages, Seed: c.Seed,
-		Seeds:  c.Seeds,
-		Target: c.Target, Trials: c.Trials, Share: c.Share, MaxChoices: c.MaxChoices, Top: &c.Top,
-		Points: &c.Points,
+		AggregationPeriod: c.AggregationPeriod, Order: c.Order, Messages: c.Messages, Seed: c.Seed,
+		Seeds: c.Seeds, Top: &c.Top, Points: &c.Points,
 	}
 }
 
@@ -103,19 +88,11 @@ func writePKG(w *cli.Page, r *analyses.PKGResult) {
 	if r.Seeds > 1 {
 		columns += " | median I(m)/m = over_seeds/median small | greatest = over_seeds/greatest small"
 	}
-	if slices.ContainsFunc(r.Runs, func(x analyses.PKGRun) bool { return x.Agreement != nil }) {
-		columns += " | as global = same percent"
-	}
 	cli.WriteList(w, r.Runs, columns, func(i int) cli.More {
 		x := r.Runs[i]
-		more := cli.More{"known": loadsText(&x), "least": max(x.Bounds.TopKey, x.Bounds.Split, 0), "same": nil}
-		if x.Agreement != nil {
-			more["same"] = float64(x.Agreement.Same) / float64(max(1, r.Messages))
-		}
-		return more
+		return cli.More{"known": loadsText(&x), "least": max(x.Bounds.TopKey, x.Bounds.Split, 0)}
 	})
 	writeHeavyKeys(w, r)
-	writeAdvice(w, r)
 }
 
 func loadsText(x *analyses.PKGRun) string {
@@ -133,51 +110,14 @@ func writeHeavyKeys(w *cli.Page, r *analyses.PKGResult) {
 		"key key | messages | of all = share percent | instances at least = least_workers")
 }
 
-func writeAdvice(w *cli.Page, r *analyses.PKGResult) {
-	a := r.Advice
-	if a == nil {
-		return
-	}
-	take := "no d that was thought of keeps I(m)/m within"
-	if a.Choices != nil {
-		take = fmt.Sprintf("d = %d keeps I(m)/m within", *a.Choices)
-	}
-	listed(w, fmt.Sprintf("%s %s; it takes %d at least, and with d choices no more than d/p1 instances (here %s)", take,
-		imbalance(a.Target), a.LeastChoices, cli.Integer(a.MaxWorkers)), a.Tried,
-		"d = choices id | seeds within = met right | least = imbalance/least small | median = imbalance/median small"+
-			" | greatest = imbalance/greatest small",
-		func(i int) cli.More {
-			return cli.More{"met": fmt.Sprintf("%d of %d", a.Tried[i].Met, a.Tried[i].Trials)}
-		})
-	if a.KeyCount == 0 {
-		return
-	}
-	names := make([]string, len(a.Keys))
-	for i, k := range a.Keys {
-		names[i] = fmt.Sprintf("%s (%d)", shown(k.Key), k.Choices)
-	}
-	fmt.Fprintf(w, "\n%s more than two choices: %s\n", need(a.KeyCount), strings.Join(names, ", "))
-}
-
-func need(n int) string {
-	if n == 1 {
-		return "1 key needs"
-	}
-	return cli.Plural(n, "key") + " need"
-}
-
 // pkgColumns are those of a run in CSV.
 const pkgColumns = `scheme choices sources load_information probe_period messages max_load theta imbalance
 	average_imbalance peak_imbalance over_seeds/least over_seeds/median over_seeds/greatest
 	top_key_bound=bounds/top_key split_bound=bounds/split
 	least_max_load=bounds/least_max_load sources_bound=bounds/sources pairs=memory/pairs
 	key_grouping_pairs=memory/key_grouping shuffle_grouping_pairs=memory/shuffle_grouping
-	remembered=memory/remembered aggregation/messages aggregation/per_period
-	same_as_global=agreement/same jaccard=agreement/jaccard`
+	remembered=memory/remembered aggregation/messages aggregation/per_period`
 
 func pkgCSV(r *analyses.PKGResult) func(io.Writer) error {
 	return cli.CsvOf(r.Runs, pkgColumns, func(int) cli.More { return cli.More{"messages": r.Messages} })
 }
-
-// imbalance writes a fraction that may be tiny.
-func imbalance(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }

@@ -24,14 +24,6 @@ type analyzeRangesCmd struct {
 	ThetaMax       float64              `type:"share" default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
 	MaxIntervals   int                  `default:"32" help:"Greatest number of intervals of each instance under min_movement."`
 
-	SketchK    int     `placeholder:"K" group:"Sketch" help:"Plan by quantile sketches of size K, one of each instance, merged (default: by all keys)."`
-	Sketches   int     `placeholder:"N" group:"Sketch" help:"How many instances report one (default: all)."`
-	Confidence float64 `type:"share" placeholder:"P" group:"Sketch" help:"Confidence of the stated error, above 0 and below 1 (default 0.99)."`
-	Seed       uint64  `default:"0" group:"Sketch" help:"The same seed gives the same sketches."`
-
-	Table          bool `group:"Table" help:"What every join and leave moves, by both methods, beside the formulas."`
-	TableInstances int  `aliases:"table-followers" placeholder:"N" group:"Table" help:"Up to how many instances (default 50)."`
-
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
 }
@@ -44,19 +36,16 @@ func (*analyzeRangesCmd) Help() string {
     min_movement  several intervals for each, so that as little as possible moves
 
 Shares are parts of the cost of all keys. "At least" is what no division moves less of in
-which all are within the tolerance and who joins has its fair share. By a sketch, figures are by what
-it knows, ± its error; what they are for all keys stands beside them.
+which all are within the tolerance and who joins has its fair share.
 
-csv has the owners by the first method, as --owners reads them, or with --table its rows.
+csv has the owners by the first method, as --owners reads them.
 
 Examples:
 
     plannerd analyze ranges stats.csv --instances 8
     plannerd analyze ranges stats.csv --instances 8 --event join --position 4
     plannerd analyze ranges stats.csv --event crash --event-instances 2,3
-    plannerd analyze ranges stream.csv --base-interval 0 --interval 5
-    plannerd analyze ranges keys.txt.gz --stream --sketch-k 1024
-    plannerd analyze ranges stats.csv --table --table-instances 20`
+    plannerd analyze ranges stream.csv --base-interval 0 --interval 5`
 }
 
 // Run divides the keys and reports.
@@ -78,7 +67,7 @@ func (c *analyzeRangesCmd) Run(env *cli.Environment) error {
 	if err != nil {
 		return err
 	}
-	if p := &result.Plans[0]; c.Output == "csv" && !c.Table {
+	if p := &result.Plans[0]; c.Output == "csv" {
 		switch {
 		case result.KeyEncoding != "" && !bool(c.Encoder()):
 			return lists.ErrKeyText
@@ -97,8 +86,7 @@ func (c *analyzeRangesCmd) request() (analyses.RangesRequest, error) {
 	}
 	r := analyses.RangesRequest{
 		Methods: c.Methods, Event: c.Event, Position: c.Position, EventFollowers: c.EventInstances,
-		ThetaMax: &c.ThetaMax, MaxIntervals: c.MaxIntervals, SketchK: c.SketchK, Sketches: c.Sketches,
-		Confidence: c.Confidence, Seed: c.Seed, Table: c.Table, TableFollowers: c.TableInstances, Top: &top,
+		ThetaMax: &c.ThetaMax, MaxIntervals: c.MaxIntervals, Top: &top,
 	}
 	for _, x := range c.Instances {
 		r.Followers = append(r.Followers, analyses.RangesFollower{ID: x.ID, Capacity: x.Capacity})
@@ -176,18 +164,11 @@ func (c *analyzeRangesCmd) writeRanges(w *cli.Page, r *analyses.RangesResult) {
 	}
 	fmt.Fprintf(w, "%s among %s, %s of cost %s\n", event, cli.Plural(len(c.Instances), "instance"),
 		cli.Plural(r.Keys, "key"), cli.SI(r.Cost))
-	if s := r.Sketch; s != nil {
-		fmt.Fprintf(w, "By the merged sketches of %s, k = %d: %s kept in %s bytes, ranks within %s (%s sure), in truth "+
-			"within %s\n",
-			cli.Plural(s.Sketches, "instance"), s.K, cli.Plural(s.Kept, "key"), cli.Integer(s.Bytes), cli.Percent(s.RankError),
-			cli.Percent(s.Confidence), cli.Percent(s.ActualError))
-	}
 	fmt.Fprintln(w)
 	writeDivisions(w, r)
 	for i := range r.Plans {
 		c.writeDivision(w, &r.Plans[i])
 	}
-	writeRangesTable(w, r.Table)
 }
 
 // writeDivisions prints the methods side by side.
@@ -195,9 +176,6 @@ func writeDivisions(w *cli.Page, r *analyses.RangesResult) {
 	columns := "method | balanced | θ before = before theta | θ after = theta/after theta | moved percent" +
 		" | at least = least percent | sent percent | lost percent | formula percent | keys = keys_moved" +
 		" | state of all = state_fraction percent | transfers = transfer_count | intervals = owner_count"
-	if r.Sketch != nil {
-		columns += " | true θ after = actual/theta/after theta | truly moved = actual/moved percent"
-	}
 	cli.WriteList(w, r.Plans, columns, func(i int) cli.More {
 		p := &r.Plans[i]
 		more := cli.More{"before": &p.Theta.Before, "least": math.Max(0, p.LowerBound)}
@@ -232,22 +210,7 @@ func (c *analyzeRangesCmd) writeDivision(w *cli.Page, p *analyses.RangesPlan) {
 		})
 }
 
-// writeRangesTable prints the rows of --table.
-func writeRangesTable(w *cli.Page, table []analyses.RangesRow) {
-	if len(table) == 0 {
-		return
-	}
-	listed(w, "What every join and leave moves", table,
-		"= event | n* = followers id | i* = left id | j* = right id | formula percent | quantile percent | ± = slack percent"+
-			" | 1/(n+1), 1/n = least percent | min_movement = min_movement percent | at least = lower_bound percent"+
-			" | transfers id | intervals id")
-}
-
-// rangesCSV writes the rows of the table, or the owners by the first method.
+// rangesCSV writes the owners by the first method.
 func rangesCSV(r *analyses.RangesResult) func(io.Writer) error {
-	if r.Table != nil {
-		return cli.CsvOf(r.Table, "event followers left right formula quantile slack least min_movement "+
-			"lower_bound transfers intervals theta_quantile theta_min_movement")
-	}
 	return cli.CsvOf(r.Plans[0].Owners, "low follower")
 }

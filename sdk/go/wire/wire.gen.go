@@ -652,24 +652,6 @@ func (e OnPending) Valid() bool {
 	}
 }
 
-// Defines values for PKGHeadDetection.
-const (
-	PKGHeadDetectionExact  PKGHeadDetection = "exact"
-	PKGHeadDetectionSketch PKGHeadDetection = "sketch"
-)
-
-// Valid indicates whether the value is a known member of the PKGHeadDetection enum.
-func (e PKGHeadDetection) Valid() bool {
-	switch e {
-	case PKGHeadDetectionExact:
-		return true
-	case PKGHeadDetectionSketch:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for PKGOrder.
 const (
 	PKGOrderIndependent PKGOrder = "independent"
@@ -1068,7 +1050,6 @@ const (
 	RingAnalysisMethodDoubling RingAnalysisMethod = "doubling"
 	RingAnalysisMethodFitted   RingAnalysisMethod = "fitted"
 	RingAnalysisMethodHalving  RingAnalysisMethod = "halving"
-	RingAnalysisMethodNone     RingAnalysisMethod = "none"
 )
 
 // Valid indicates whether the value is a known member of the RingAnalysisMethod enum.
@@ -1079,8 +1060,6 @@ func (e RingAnalysisMethod) Valid() bool {
 	case RingAnalysisMethodFitted:
 		return true
 	case RingAnalysisMethodHalving:
-		return true
-	case RingAnalysisMethodNone:
 		return true
 	default:
 		return false
@@ -1141,66 +1120,6 @@ func (e RingMethod) Valid() bool {
 	case RingMethodFitted:
 		return true
 	case RingMethodHalving:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for RingReachMethodBalances.
-const (
-	RingReachMethodBalancesNo      RingReachMethodBalances = "no"
-	RingReachMethodBalancesUnknown RingReachMethodBalances = "unknown"
-	RingReachMethodBalancesYes     RingReachMethodBalances = "yes"
-)
-
-// Valid indicates whether the value is a known member of the RingReachMethodBalances enum.
-func (e RingReachMethodBalances) Valid() bool {
-	switch e {
-	case RingReachMethodBalancesNo:
-		return true
-	case RingReachMethodBalancesUnknown:
-		return true
-	case RingReachMethodBalancesYes:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for RingReachMethodEvidence.
-const (
-	RingReachMethodEvidenceBound RingReachMethodEvidence = "bound"
-	RingReachMethodEvidenceExact RingReachMethodEvidence = "exact"
-)
-
-// Valid indicates whether the value is a known member of the RingReachMethodEvidence enum.
-func (e RingReachMethodEvidence) Valid() bool {
-	switch e {
-	case RingReachMethodEvidenceBound:
-		return true
-	case RingReachMethodEvidenceExact:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for RingStateScheme.
-const (
-	RingStateSchemeFinalMerge      RingStateScheme = "final_merge"
-	RingStateSchemeOldOwner        RingStateScheme = "old_owner"
-	RingStateSchemeStateForwarding RingStateScheme = "state_forwarding"
-)
-
-// Valid indicates whether the value is a known member of the RingStateScheme enum.
-func (e RingStateScheme) Valid() bool {
-	switch e {
-	case RingStateSchemeFinalMerge:
-		return true
-	case RingStateSchemeOldOwner:
-		return true
-	case RingStateSchemeStateForwarding:
 		return true
 	default:
 		return false
@@ -3168,26 +3087,6 @@ type OperatorRecent struct {
 	Thetas []float64 `json:"thetas"`
 }
 
-// PKGAdvice How many choices the stream needs.
-type PKGAdvice struct {
-	// Choices The d to take; null when there is none up to max_choices.
-	Choices *int64 `json:"choices"`
-
-	// KeyCount How many keys need more than two choices.
-	KeyCount int64 `json:"key_count"`
-
-	// Keys The first `top` of them, most frequent first.
-	Keys []PKGDemandingKey `json:"keys"`
-
-	// LeastChoices Proven: it takes at least as many.
-	LeastChoices int64 `json:"least_choices"`
-
-	// MaxWorkers d/p1: with more, no placement of the top key is balanced.
-	MaxWorkers int64       `json:"max_workers"`
-	Target     float64     `json:"target"`
-	Tried      []PKGTrials `json:"tried"`
-}
-
 // PKGAggregation The messages that the workers send on to be merged.
 type PKGAggregation struct {
 	Messages int64 `json:"messages"`
@@ -3202,18 +3101,6 @@ type PKGAggregation struct {
 
 // PKGAggregationPeriod The number of messages after which the workers send on what they have and forget it; 0 for once at the end.
 type PKGAggregationPeriod = int64
-
-// PKGAgreement Compares decisions by local with those by global information.
-type PKGAgreement struct {
-	// Jaccard Overlap of the two sets of (message, worker) pairs.
-	Jaccard float64 `json:"jaccard"`
-
-	// Oracle Decisions that the true loads of this run would have led to.
-	Oracle int64 `json:"oracle"`
-
-	// Same Messages to the same worker.
-	Same int64 `json:"same"`
-}
 
 // PKGBounds What holds for any order of the stream: the imbalance is at least `top_key` and `split`, and at most `sources`.
 type PKGBounds struct {
@@ -3236,17 +3123,6 @@ type PKGBounds struct {
 // PKGChoices Values of d, the number of candidates of a key under potc and pkg, and of keys outside of the head under d_choices and w_choices. Defaults to 2.
 type PKGChoices = []int32
 
-// PKGDemandingKey A key that needs more than two choices.
-type PKGDemandingKey struct {
-	// Choices The least that can do.
-	Choices  int64  `json:"choices"`
-	Key      string `json:"key"`
-	Messages int64  `json:"messages"`
-}
-
-// PKGEpsilon ε of the constraints of d_choices.
-type PKGEpsilon = float64
-
 // PKGHashSeed The seed of the first candidate.
 type PKGHashSeed = int64
 
@@ -3258,9 +3134,6 @@ type PKGHead struct {
 	// Keys Keys in the head.
 	Keys int64 `json:"keys"`
 }
-
-// PKGHeadDetection How d_choices and w_choices know the heavy keys: from all frequencies, or from a sketch at each source.
-type PKGHeadDetection string
 
 // PKGHeavyKey A key above 1/(5W) of the messages.
 type PKGHeavyKey struct {
@@ -3274,9 +3147,6 @@ type PKGHeavyKey struct {
 
 // PKGLoadInformation What sources know under pkg, d_choices and w_choices. Defaults to `global`.
 type PKGLoadInformation = []LoadInformation
-
-// PKGMaxChoices The most choices to think of. Defaults to `workers`, and to less where the keys are very many.
-type PKGMaxChoices = int64
 
 // PKGMemory The state held in the end, in pairs of a worker and a key.
 type PKGMemory struct {
@@ -3326,23 +3196,14 @@ type PKGRequest struct {
 	// Columns The same fields as rows, one array each, of equal lengths.
 	Columns *Columns `json:"columns,omitempty"`
 
-	// CompareGlobal Whether to tell how far decisions by local information agree with those by global one. It takes twice the time.
-	CompareGlobal *bool `json:"compare_global,omitempty"`
-
 	// Distinct Whether candidates of a key that coincide are moved apart.
 	Distinct *bool `json:"distinct,omitempty"`
 
 	// Epoch Its epoch. Defaults to the newest in which the interval has a plan.
 	Epoch *AnalysisEpoch `json:"epoch,omitempty"`
 
-	// Epsilon ε of the constraints of d_choices.
-	Epsilon *PKGEpsilon `json:"epsilon,omitempty"`
-
 	// HashSeed The seed of the first candidate.
 	HashSeed *PKGHashSeed `json:"hash_seed,omitempty"`
-
-	// Head How d_choices and w_choices know the heavy keys: from all frequencies, or from a sketch at each source.
-	Head *PKGHeadDetection `json:"head,omitempty"`
 
 	// Interval The interval of these statistics. Those of its newest plan count.
 	Interval *AnalysisInterval `json:"interval,omitempty"`
@@ -3353,9 +3214,6 @@ type PKGRequest struct {
 
 	// LoadInformation What sources know under pkg, d_choices and w_choices. Defaults to `global`.
 	LoadInformation *PKGLoadInformation `json:"load_information,omitempty"`
-
-	// MaxChoices The most choices to think of. Defaults to `workers`, and to less where the keys are very many.
-	MaxChoices *PKGMaxChoices `json:"max_choices,omitempty"`
 
 	// Messages How many are drawn, only under `independent`. Defaults to the sum of the frequencies, at most 1 000 000.
 	Messages *PKGMessages `json:"messages,omitempty"`
@@ -3383,12 +3241,6 @@ type PKGRequest struct {
 	// first.
 	Seeds *PKGSeeds `json:"seeds,omitempty"`
 
-	// Share The share of them that must meet the target.
-	Share *PKGShare `json:"share,omitempty"`
-
-	// SketchCounters Counters of each sketch. Defaults to 50 for each worker.
-	SketchCounters *PKGSketchCounters `json:"sketch_counters,omitempty"`
-
 	// SourceSkew Key grouping onto the sources: each message has a source key of its own, drawn by `seed` from 10 000 with a Zipf distribution of this exponent, and comes from the source that the source key belongs
 	// to. So sources send unequal shares. Only for a stream, whose order is given.
 	SourceSkew *PKGSourceSkew `json:"source_skew,omitempty"`
@@ -3399,14 +3251,8 @@ type PKGRequest struct {
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
 	Stream AnalysisStream `json:"stream,omitempty"`
 
-	// Target Asks for advice: the smallest d with which pkg keeps the imbalance I(m)/m within it, for `share` of `trials` seeds.
-	Target *PKGTarget `json:"target,omitempty"`
-
 	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
 	Top *AnalysisTop `json:"top,omitempty"`
-
-	// Trials By how many seeds each number of choices is judged.
-	Trials *PKGTrialCount `json:"trials,omitempty"`
 
 	// Workers W.
 	Workers *PKGWorkers `json:"workers,omitempty"`
@@ -3414,9 +3260,6 @@ type PKGRequest struct {
 
 // PKGResult The answer to an analysis of partial key grouping.
 type PKGResult struct {
-	// Advice How many choices the stream needs.
-	Advice *PKGAdvice `json:"advice,omitempty"`
-
 	// HeavyKeyCount How many keys are above 1/(5W) of the messages.
 	HeavyKeyCount int64 `json:"heavy_key_count"`
 
@@ -3448,9 +3291,6 @@ type PKGResult struct {
 type PKGRun struct {
 	// Aggregation The messages that the workers send on to be merged.
 	Aggregation PKGAggregation `json:"aggregation"`
-
-	// Agreement With `compare_global`, of local information.
-	Agreement *PKGAgreement `json:"agreement,omitempty"`
 
 	// AverageImbalance Mean of I(t) over all t, divided by m.
 	AverageImbalance float64 `json:"average_imbalance"`
@@ -3513,36 +3353,12 @@ type PKGSeeds = int64
 // PKGSeriesLength Bounds each series.
 type PKGSeriesLength = int64
 
-// PKGShare The share of them that must meet the target.
-type PKGShare = float64
-
-// PKGSketchCounters Counters of each sketch. Defaults to 50 for each worker.
-type PKGSketchCounters = int64
-
 // PKGSourceSkew Key grouping onto the sources: each message has a source key of its own, drawn by `seed` from 10 000 with a Zipf distribution of this exponent, and comes from the source that the source key belongs
 // to. So sources send unequal shares. Only for a stream, whose order is given.
 type PKGSourceSkew = float64
 
 // PKGSources Values of S; message i comes from source i mod S, unless `source_skew` says otherwise. Defaults to 1.
 type PKGSources = []int32
-
-// PKGTarget Asks for advice: the smallest d with which pkg keeps the imbalance I(m)/m within it, for `share` of `trials` seeds.
-type PKGTarget = float64
-
-// PKGTrialCount By how many seeds each number of choices is judged.
-type PKGTrialCount = int64
-
-// PKGTrials What came of a number of choices.
-type PKGTrials struct {
-	Choices int64 `json:"choices"`
-
-	// Imbalance A figure over several runs. Of an even number of them the median is the lower one.
-	Imbalance Spread `json:"imbalance"`
-
-	// Met How many met the target.
-	Met    int64 `json:"met"`
-	Trials int64 `json:"trials"`
-}
 
 // PKGWorkers W.
 type PKGWorkers = int64
@@ -4717,15 +4533,6 @@ type RangeOwner struct {
 	To *string `json:"to"`
 }
 
-// RangesActual Figures of a plan by a sketch for the true keys.
-type RangesActual struct {
-	Moved float64    `json:"moved"`
-	Theta Comparison `json:"theta"`
-}
-
-// RangesConfidence The confidence of the sketch's error.
-type RangesConfidence = float64
-
 // RangesDiff What a plan of scheme `ranges` leads to.
 type RangesDiff struct {
 	// Owners Who owns what afterwards, in ascending order; `migrations` is what differs from before, unless nobody owned anything.
@@ -4781,11 +4588,9 @@ type RangesHeavyKey struct {
 
 // RangesLoad What a plan does to one follower.
 type RangesLoad struct {
-	After       float64 `json:"after"`
-	AfterError  float64 `json:"after_error"`
-	Before      float64 `json:"before"`
-	BeforeError float64 `json:"before_error"`
-	Capacity    float64 `json:"capacity"`
+	After    float64 `json:"after"`
+	Before   float64 `json:"before"`
+	Capacity float64 `json:"capacity"`
 
 	// Fair Share; 0 of one that goes.
 	Fair float64 `json:"fair"`
@@ -4855,8 +4660,6 @@ type RangesPhase string
 
 // RangesPlan A new division by one method.
 type RangesPlan struct {
-	// Actual The truth of a plan by a sketch; absent otherwise.
-	Actual   *RangesActual      `json:"actual,omitempty"`
 	Balanced bool               `json:"balanced"`
 	Causes   []RangesPlanCauses `json:"causes"`
 
@@ -4880,16 +4683,14 @@ type RangesPlan struct {
 	Lost float64 `json:"lost"`
 
 	// LowerBound No division moves a smaller share in which all are within the tolerance and those that join have their fair share or as much as here if that is less.
-	LowerBound      float64 `json:"lower_bound"`
-	LowerBoundError float64 `json:"lower_bound_error"`
+	LowerBound float64 `json:"lower_bound"`
 
 	// Method How a plan divides the key space. `quantile`: one range for each instance, in the order of the ids, cut at the quantiles; `min_movement`: several ranges for each, so that as little
 	// cost as possible changes its owner.
 	Method RangesMethod `json:"method"`
 
 	// Moved Share that changes its owner.
-	Moved      float64 `json:"moved"`
-	MovedError float64 `json:"moved_error"`
+	Moved float64 `json:"moved"`
 
 	// OwnerCount The number of intervals.
 	OwnerCount int64 `json:"owner_count"`
@@ -4919,9 +4720,6 @@ type RangesPlan struct {
 	// Theta The largest overload.
 	Theta Comparison `json:"theta"`
 
-	// ThetaError By how much `theta` may be off.
-	ThetaError Comparison `json:"theta_error"`
-
 	// TransferCount How many intervals change their owner.
 	TransferCount int64 `json:"transfer_count"`
 
@@ -4940,9 +4738,6 @@ type RangesPosition = int64
 type RangesRequest struct {
 	// Columns The same fields as rows, one array each, of equal lengths.
 	Columns *Columns `json:"columns,omitempty"`
-
-	// Confidence The confidence of the sketch's error.
-	Confidence *RangesConfidence `json:"confidence,omitempty"`
 
 	// Epoch Its epoch. Defaults to the newest in which the interval has a plan.
 	Epoch *AnalysisEpoch `json:"epoch,omitempty"`
@@ -4979,24 +4774,8 @@ type RangesRequest struct {
 	// Position How many followers are before the new one. Defaults to all. Its id is one above the greatest.
 	Position *RangesPosition `json:"position,omitempty"`
 
-	// Seed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
-	Seed *AnalysisSeed `json:"seed,omitempty"`
-
-	// SketchK Plans by quantile sketches, one of each follower, merged, in place of all keys: k of KLL. What moves and the loads are then told for the true keys, too.
-	// Left out: by all keys.
-	SketchK *RangesSketchK `json:"sketch_k,omitempty"`
-
-	// Sketches How many followers report a sketch: message or row i goes to sketch i mod `sketches`. Defaults to the number of followers.
-	Sketches *RangesSketchCount `json:"sketches,omitempty"`
-
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
 	Stream AnalysisStream `json:"stream,omitempty"`
-
-	// Table Whether to tell what every join to 1…`table_followers` others and every leave of one of them moves, by both methods, beside the formulas.
-	Table *bool `json:"table,omitempty"`
-
-	// TableFollowers A table has about the square of it in rows.
-	TableFollowers *RangesTableFollowers `json:"table_followers,omitempty"`
 
 	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
 	ThetaMax *AnalysisThetaMax `json:"theta_max,omitempty"`
@@ -5016,44 +4795,7 @@ type RangesResult struct {
 	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
 	Keys        int64              `json:"keys"`
 	Plans       []RangesPlan       `json:"plans"`
-
-	// Sketch What was planned by; absent when all keys were.
-	Sketch *RangesSketch `json:"sketch,omitempty"`
-	State  float64       `json:"state"`
-	Table  *[]RangesRow  `json:"table,omitempty"`
-}
-
-// RangesRow One change of n followers. All figures but counts and θ are shares.
-type RangesRow struct {
-	// Event `join` or `leave`.
-	Event RangesEvent `json:"event"`
-
-	// Followers n, before the change.
-	Followers int64   `json:"followers"`
-	Formula   float64 `json:"formula"`
-
-	// Intervals Of one follower, at most.
-	Intervals int64 `json:"intervals"`
-
-	// Least 1/(n+1) of a join, 1/n of a leave.
-	Least float64 `json:"least"`
-
-	// Left i, the followers before it.
-	Left        int64   `json:"left"`
-	LowerBound  float64 `json:"lower_bound"`
-	MinMovement float64 `json:"min_movement"`
-
-	// Quantile What the plan by quantiles moves.
-	Quantile float64 `json:"quantile"`
-
-	// Right j, the followers behind it.
-	Right int64 `json:"right"`
-
-	// Slack The quantile plan is at most so far from the formula.
-	Slack            float64 `json:"slack"`
-	ThetaMinMovement float64 `json:"theta_min_movement"`
-	ThetaQuantile    float64 `json:"theta_quantile"`
-	Transfers        int64   `json:"transfers"`
+	State       float64            `json:"state"`
 }
 
 // RangesSegment A part of the key space with one owner before and one after: keys from `low` on and below `high`.
@@ -5080,38 +4822,8 @@ type RangesSizes struct {
 	SizeBefore int64 `json:"size_before"`
 }
 
-// RangesSketch The merged summary of the followers.
-type RangesSketch struct {
-	// ActualError The greatest difference between a rank by the sketch and by all keys.
-	ActualError float64 `json:"actual_error"`
-
-	// Bytes Bytes of the merged one, as reported.
-	Bytes int64 `json:"bytes"`
-
-	// Confidence The confidence with which it holds.
-	Confidence float64 `json:"confidence"`
-	K          int64   `json:"k"`
-
-	// Kept Keys that the merged one holds.
-	Kept int64 `json:"kept"`
-
-	// RankError Bound on how far any rank is off, a share.
-	RankError float64 `json:"rank_error"`
-	Sketches  int64   `json:"sketches"`
-}
-
-// RangesSketchCount How many followers report a sketch: message or row i goes to sketch i mod `sketches`. Defaults to the number of followers.
-type RangesSketchCount = int64
-
-// RangesSketchK Plans by quantile sketches, one of each follower, merged, in place of all keys: k of KLL. What moves and the loads are then told for the true keys, too.
-// Left out: by all keys.
-type RangesSketchK = int64
-
 // RangesStatus `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
 type RangesStatus string
-
-// RangesTableFollowers A table has about the square of it in rows.
-type RangesTableFollowers = int64
 
 // RangesTransfer An interval that changes its owner: keys from `low` on and below `high`.
 type RangesTransfer struct {
@@ -5119,11 +4831,10 @@ type RangesTransfer struct {
 	From int32   `json:"from"`
 
 	// High null: up to the end.
-	High       *string `json:"high"`
-	Keys       int64   `json:"keys"`
-	Low        string  `json:"low"`
-	Share      float64 `json:"share"`
-	ShareError float64 `json:"share_error"`
+	High  *string `json:"high"`
+	Keys  int64   `json:"keys"`
+	Low   string  `json:"low"`
+	Share float64 `json:"share"`
 
 	// Source Who sends it: `from`, after a crash its replica, or `to` when nothing has to be sent; null when it is lost. Where keys are asked for (the get phase) it is the authority on these until `to`, and the replica of `to`, have them; then `to` is, at once when nothing is sent or it is lost. While keys are put in, nobody is.
 	Source *int32  `json:"source"`
@@ -5369,8 +5080,7 @@ type Retention struct {
 	Versions *int32 `json:"versions,omitempty"`
 }
 
-// RingAnalysisMethod How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
-// only.
+// RingAnalysisMethod How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts.
 type RingAnalysisMethod string
 
 // RingArc A stretch of the ring that changes its node: the positions after start up to and including end, wrapping round when start ≥ end.
@@ -5425,34 +5135,6 @@ type RingDiff struct {
 	TokensRemoved *[]RingToken `json:"tokens_removed,omitempty"`
 }
 
-// RingEvent A change of the ring in a run.
-type RingEvent struct {
-	Join bool `json:"join"`
-
-	// Keys Keys of the stream that changed their node.
-	Keys int64 `json:"keys"`
-
-	// Longest The longest queue, as last reported.
-	Longest float64 `json:"longest"`
-
-	// Node The node that was relieved, or joined.
-	Node   int32   `json:"node"`
-	Second float64 `json:"second"`
-	Tick   int64   `json:"tick"`
-}
-
-// RingJoin A node that joins while a simulation runs.
-type RingJoin struct {
-	// Id A new one.
-	Id int32 `json:"id"`
-
-	// Tick When it joins.
-	Tick int64 `json:"tick"`
-
-	// Tokens The tokens that it claims. Defaults to `tokens_per_instance`.
-	Tokens *int64 `json:"tokens,omitempty"`
-}
-
 // RingKeyMigration Sums up keys that move.
 type RingKeyMigration struct {
 	Cost float64 `json:"cost"`
@@ -5466,18 +5148,11 @@ type RingKeyMigration struct {
 	Top []RingMovedKey `json:"top"`
 }
 
-// RingMappers The number of mappers of a simulation.
-type RingMappers = int64
-
-// RingMaxRounds How often each node may be relieved, by `plan` and `simulate`, where it defaults to 1, and by `reach`, where it defaults to any number of times.
+// RingMaxRounds How often each node may be relieved by `plan`. Defaults to 1.
 type RingMaxRounds = int64
 
-// RingMaxStates How many token counts `plan` (fitted) and `reach` evaluate at most, per method.
+// RingMaxStates How many token counts `fitted` evaluates at most.
 type RingMaxStates = int64
-
-// RingMessages How many messages are made of frequencies, in proportion. Defaults to their sum, and to 1 000 000 where that is greater or no whole number. A stream is
-// simulated as it is.
-type RingMessages = int64
 
 // RingMethod How a plan changes the ring. `halving`: an overloaded instance gives up half of its tokens; `doubling`: all others double theirs (DPA Load Balancer §4.2), one instance after the other is
 // relieved; `fitted`: whatever token counts meet `theta_max`, or else come closest to it, with least state moved, of those that a search finds.
@@ -5542,14 +5217,8 @@ type RingNodeLoad struct {
 	Tokens int64   `json:"tokens"`
 }
 
-// RingNodeTokenLimit The greatest number of tokens of one node that `fitted` and `reach` consider.
+// RingNodeTokenLimit The greatest number of tokens of one node that `fitted` considers.
 type RingNodeTokenLimit = int64
-
-// RingNodeTokens The tokens of a node.
-type RingNodeTokens struct {
-	Id     int32 `json:"id"`
-	Tokens int64 `json:"tokens"`
-}
 
 // RingNodes The nodes, ids distinct.
 type RingNodes = []RingNode
@@ -5563,35 +5232,6 @@ type RingOptions struct {
 	// Tau τ of the policy: an instance is overloaded when its load per capacity exceeds (1+τ) times the second greatest. Not with `fitted`.
 	Tau *float64 `json:"tau,omitempty"`
 }
-
-// RingPaperMaxRounds The greatest numbers of rounds to try. Defaults to 1.
-type RingPaperMaxRounds = []int32
-
-// RingPaperRow Compares a cell of the paper's experiments to simulations of it. All but the names and counts are skews S.
-type RingPaperRow struct {
-	// Balanced Over all seeds.
-	Balanced Spread  `json:"balanced"`
-	Baseline float64 `json:"baseline"`
-
-	// Floor Proven: no smaller S on these rings.
-	Floor     float64 `json:"floor"`
-	Forwarded int64   `json:"forwarded"`
-	MaxRounds int64   `json:"max_rounds"`
-
-	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
-	// only.
-	Method RingAnalysisMethod `json:"method"`
-
-	// PublishedBalanced Null where the paper has no number.
-	PublishedBalanced *float64 `json:"published_balanced"`
-	PublishedBaseline float64  `json:"published_baseline"`
-	Rounds            int64    `json:"rounds"`
-	SplitKeys         int64    `json:"split_keys"`
-	Workload          string   `json:"workload"`
-}
-
-// RingPaperRuns By how many seeds each figure is judged.
-type RingPaperRuns = int64
 
 // RingParameters The parameters of a plan of scheme `ring`.
 type RingParameters struct {
@@ -5619,8 +5259,7 @@ type RingPlan struct {
 	// Change A change of the ring and what it does to the loads. The tokens of a node are 0…T−1, so that the numbers before and after say which ones come and go.
 	Change RingChange `json:"change"`
 
-	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
-	// only.
+	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts.
 	Method RingAnalysisMethod `json:"method"`
 
 	// Rounds Rounds that were tried, the first `adopted` of which are part of the plan.
@@ -5633,77 +5272,9 @@ type RingPlan struct {
 // RingQueues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
 type RingQueues = []float64
 
-// RingReach How well a ring can balance the loads at all.
-type RingReach struct {
-	HeaviestCost float64 `json:"heaviest_cost"`
-
-	// HeaviestKey A key that no tokens split: because of it, no ring of these nodes has a θ below `heaviest_theta`.
-	HeaviestKey   string  `json:"heaviest_key"`
-	HeaviestTheta float64 `json:"heaviest_theta"`
-
-	// Methods `halving`, `doubling` and `fitted`.
-	Methods []RingReachMethod `json:"methods"`
-
-	// Table What a routing table on top of the ring does instead: a plan of strategy optimal.
-	Table RingTable `json:"table"`
-
-	// Theta As the ring is.
-	Theta float64 `json:"theta"`
-}
-
-// RingReachMethod How well token counts of one kind can balance the loads.
-type RingReachMethod struct {
-	// Balances Whether they can: `yes`, `no` (proven) or `unknown`.
-	Balances RingReachMethodBalances `json:"balances"`
-
-	// Evidence `exact`: `theta` is the least there is; `bound`: it may be as small as `lower_bound`.
-	Evidence RingReachMethodEvidence `json:"evidence"`
-
-	// LowerBound Proven: no θ is below.
-	LowerBound float64 `json:"lower_bound"`
-
-	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
-	// only.
-	Method RingAnalysisMethod `json:"method"`
-
-	// Nodes The best found.
-	Nodes    []RingNodeTokens `json:"nodes"`
-	Searched int64            `json:"searched"`
-
-	// States Different token counts; 0: more than max_states.
-	States int64 `json:"states"`
-
-	// Theta The least found.
-	Theta      float64 `json:"theta"`
-	TokenLimit int64   `json:"token_limit"`
-}
-
-// RingReachMethodBalances Whether they can: `yes`, `no` (proven) or `unknown`.
-type RingReachMethodBalances string
-
-// RingReachMethodEvidence `exact`: `theta` is the least there is; `bound`: it may be as small as `lower_bound`.
-type RingReachMethodEvidence string
-
-// RingReducer What one node did in a run.
-type RingReducer struct {
-	// Busy Ticks.
-	Busy      int64 `json:"busy"`
-	Forwarded int64 `json:"forwarded"`
-	Id        int32 `json:"id"`
-	MaxQueue  int64 `json:"max_queue"`
-	Processed int64 `json:"processed"`
-
-	// Rounds How often it was relieved.
-	Rounds int64 `json:"rounds"`
-
-	// Tokens Tokens at the end.
-	Tokens int64 `json:"tokens"`
-}
-
 // RingRequest The token ring of "DPA Load Balancer": nodes, the policy that says when one is relieved, and what to look at. What the nodes carry, the policy's verdict, one
-// round of redistribution, and what nodes that join or leave change are part of every result with keys; `plan`, `reach`, `simulate` and `paper` ask for more.
-// Without keys `queues`, or `paper`, are needed. With CSV, NDJSON and text/plain bodies `nodes` is a number, and `queues` and the other lists are
-// comma-separated; `timing` and `joins` are for JSON only.
+// round of redistribution, and what nodes that join or leave change are part of every result with keys; `plan` asks for more.
+// Without keys `queues` are needed. With CSV, NDJSON and text/plain bodies `nodes` is a number, and `queues` are comma-separated.
 type RingRequest struct {
 	// Columns The same fields as rows, one array each, of equal lengths.
 	Columns *Columns `json:"columns,omitempty"`
@@ -5714,31 +5285,21 @@ type RingRequest struct {
 	// Interval The interval of these statistics. Those of its newest plan count.
 	Interval *AnalysisInterval `json:"interval,omitempty"`
 
-	// Joins Nodes that join while a simulation runs, in ascending order of `tick`.
-	Joins *[]RingJoin `json:"joins,omitempty"`
-
 	// KeyEncoding How keys are written.
 	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
 	Keys        []Row        `json:"keys,omitempty"`
 
-	// Mappers The number of mappers of a simulation.
-	Mappers *RingMappers `json:"mappers,omitempty"`
-
-	// MaxRounds How often each node may be relieved, by `plan` and `simulate`, where it defaults to 1, and by `reach`, where it defaults to any number of times.
+	// MaxRounds How often each node may be relieved by `plan`. Defaults to 1.
 	MaxRounds *RingMaxRounds `json:"max_rounds,omitempty"`
 
-	// MaxStates How many token counts `plan` (fitted) and `reach` evaluate at most, per method.
-	MaxStates *RingMaxStates `json:"max_states,omitempty"`
-
-	// Messages How many messages are made of frequencies, in proportion. Defaults to their sum, and to 1 000 000 where that is greater or no whole number. A stream is
-	// simulated as it is.
-	Messages *RingMessages       `json:"messages,omitempty"`
-	Method   *RingAnalysisMethod `json:"method,omitempty"`
+	// MaxStates How many token counts `fitted` evaluates at most.
+	MaxStates *RingMaxStates      `json:"max_states,omitempty"`
+	Method    *RingAnalysisMethod `json:"method,omitempty"`
 
 	// MinQueue The least length of a queue that is relieved.
 	MinQueue *RingMinQueue `json:"min_queue,omitempty"`
 
-	// NodeTokenLimit The greatest number of tokens of one node that `fitted` and `reach` consider.
+	// NodeTokenLimit The greatest number of tokens of one node that `fitted` considers.
 	NodeTokenLimit *RingNodeTokenLimit `json:"node_token_limit,omitempty"`
 
 	// Nodes The nodes of the ring, one of which stays at least. Defaults to 4, as in the paper.
@@ -5747,47 +5308,20 @@ type RingRequest struct {
 	// Operator With `interval`, in place of keys, the statistics from which a plan of this operator was made.
 	Operator *AnalysisOperator `json:"operator,omitempty"`
 
-	// Paper Whether to repeat the experiments of the paper, with τ = 0.2 and its own workloads: Table 1, and with other `paper_max_rounds` Fig. 3.
-	Paper *bool `json:"paper,omitempty"`
-
-	// PaperMaxRounds The greatest numbers of rounds to try. Defaults to 1.
-	PaperMaxRounds *RingPaperMaxRounds `json:"paper_max_rounds,omitempty"`
-
-	// PaperRuns By how many seeds each figure is judged.
-	PaperRuns *RingPaperRuns `json:"paper_runs,omitempty"`
-
 	// Plan Whether to plan a new ring for the loads.
 	Plan *bool `json:"plan,omitempty"`
 
 	// Queues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
 	Queues *RingQueues `json:"queues,omitempty"`
 
-	// Reach Whether to find out if the ring alone can balance the loads at all, and what a routing table on top of it would cost instead.
-	Reach *bool `json:"reach,omitempty"`
-
-	// Seed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
-	Seed *AnalysisSeed `json:"seed,omitempty"`
-
-	// Simulate Whether to simulate the stream, without and with balancing, on the nodes that do not join.
-	Simulate *bool `json:"simulate,omitempty"`
-
-	// StateSchemes What becomes of the state of keys that move; one simulation each. Defaults to `final_merge` and `state_forwarding`.
-	StateSchemes *RingStateSchemes `json:"state_schemes,omitempty"`
-
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
 	Stream AnalysisStream `json:"stream,omitempty"`
-
-	// TableLimit The greatest size of the routing table, in entries. null stands for none.
-	TableLimit *TableLimit `json:"table_limit,omitempty"`
 
 	// Tau τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest.
 	Tau *RingTau `json:"tau,omitempty"`
 
 	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
 	ThetaMax *AnalysisThetaMax `json:"theta_max,omitempty"`
-
-	// Timing How long each action of a simulation takes, in ticks of no particular length.
-	Timing *RingTiming `json:"timing,omitempty"`
 
 	// TokenLimit The number of tokens of all nodes together beyond which doubling is refused.
 	TokenLimit *RingTokenLimit `json:"token_limit,omitempty"`
@@ -5810,23 +5344,16 @@ type RingResult struct {
 	Keys int64 `json:"keys"`
 
 	// Nodes The nodes as posted, with what they carry; those that join carry nothing yet.
-	Nodes []RingNodeLoad  `json:"nodes"`
-	Paper *[]RingPaperRow `json:"paper,omitempty"`
+	Nodes []RingNodeLoad `json:"nodes"`
 
 	// Plan A new ring for the loads.
 	Plan *RingPlan `json:"plan,omitempty"`
-
-	// Reach How well a ring can balance the loads at all.
-	Reach *RingReach `json:"reach,omitempty"`
 
 	// Redistribution One round, as the verdict says, before anybody joins or leaves; absent without a verdict, with a single node, and under method fitted or none.
 	Redistribution *RingChange `json:"redistribution,omitempty"`
 
 	// Rescale What the nodes that join and leave change, and nothing else.
 	Rescale *RingChange `json:"rescale,omitempty"`
-
-	// Simulations One for each state scheme.
-	Simulations *[]RingSimulation `json:"simulations,omitempty"`
 
 	// Skew S = (W−U)/(M−U) of the loads; 0 without an input, here and in changes.
 	Skew  float64 `json:"skew"`
@@ -5848,77 +5375,6 @@ type RingRound struct {
 	Theta float64 `json:"theta"`
 }
 
-// RingRun One simulated run. Times are in ticks.
-type RingRun struct {
-	// Consistent Whether the merged counts equal a direct count of the stream.
-	Consistent bool `json:"consistent"`
-
-	// EventCount The number of changes of the ring.
-	EventCount int64 `json:"event_count"`
-
-	// Events The first `top` of them.
-	Events []RingEvent `json:"events"`
-
-	// Exhausted Reports upon which the policy fired in vain: the node had nothing to give up.
-	Exhausted int64 `json:"exhausted"`
-
-	// Forwarded Times a message was passed on.
-	Forwarded int64 `json:"forwarded"`
-
-	// Mapped When the last message left its mapper.
-	Mapped     int64 `json:"mapped"`
-	MergeTicks int64 `json:"merge_ticks"`
-
-	// MergedMessages Of how many messages they are, beside each key's largest: what is taken over where a state grows with its messages, as a list does.
-	MergedMessages int64 `json:"merged_messages"`
-
-	// Merges Partial states beyond each key's first.
-	Merges int64         `json:"merges"`
-	Nodes  []RingReducer `json:"nodes"`
-
-	// OutOfRounds Likewise: it had no rounds left.
-	OutOfRounds int64 `json:"out_of_rounds"`
-
-	// OverTokenLimit Likewise: there would be too many tokens.
-	OverTokenLimit int64 `json:"over_token_limit"`
-
-	// Processed When the last message was processed.
-	Processed int64 `json:"processed"`
-
-	// Rounds Rounds of redistribution.
-	Rounds int64 `json:"rounds"`
-
-	// Skew S of the messages processed.
-	Skew float64 `json:"skew"`
-
-	// SplitKeys Keys with state on several nodes at the end.
-	SplitKeys int64 `json:"split_keys"`
-
-	// Stages What moving states cost; absent under `final_merge`. Under `old_owner` there are no stages, and only states are counted.
-	Stages *RingStages `json:"stages,omitempty"`
-
-	// Ticks Until all is done, merge included.
-	Ticks int64 `json:"ticks"`
-}
-
-// RingSimulation A stream processed without and with balancing.
-type RingSimulation struct {
-	// Balanced One simulated run. Times are in ticks.
-	Balanced RingRun `json:"balanced"`
-
-	// Baseline One simulated run. Times are in ticks.
-	Baseline RingRun `json:"baseline"`
-	Messages int64   `json:"messages"`
-
-	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts; `none`, for `simulate`
-	// only.
-	Method RingAnalysisMethod `json:"method"`
-
-	// StateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys, in stages on which all nodes agree;
-	// `old_owner`, mappers go on sending a key to the node that it was on at the beginning, which sends its state ahead of the first message that it forwards.
-	StateScheme RingStateScheme `json:"state_scheme"`
-}
-
 // RingSizes defines model for RingSizes.
 type RingSizes struct {
 	// SizeAfter Tokens on the ring after.
@@ -5928,79 +5384,8 @@ type RingSizes struct {
 	SizeBefore int64 `json:"size_before"`
 }
 
-// RingStages What moving states cost.
-type RingStages struct {
-	AgreeTicks    int64 `json:"agree_ticks"`
-	ExchangeTicks int64 `json:"exchange_ticks"`
-
-	// HeldBack Times a message was put back.
-	HeldBack int64 `json:"held_back"`
-
-	// MessagesMoved Messages moved that those states are of.
-	MessagesMoved int64 `json:"messages_moved"`
-	Stages        int64 `json:"stages"`
-	StatesMoved   int64 `json:"states_moved"`
-
-	// Waited Ticks, summed over the nodes.
-	Waited int64 `json:"waited"`
-}
-
-// RingStateScheme What becomes of the state of keys that move: `final_merge`, it stays, and the parts of each key are merged at the end; `state_forwarding`, it goes with its keys, in stages on which all nodes agree;
-// `old_owner`, mappers go on sending a key to the node that it was on at the beginning, which sends its state ahead of the first message that it forwards.
-type RingStateScheme string
-
-// RingStateSchemes What becomes of the state of keys that move; one simulation each. Defaults to `final_merge` and `state_forwarding`.
-type RingStateSchemes = []RingStateScheme
-
-// RingTable What a routing table on top of the ring does instead: a plan of strategy optimal.
-type RingTable struct {
-	Balanced bool `json:"balanced"`
-
-	// Entries Entries of the table.
-	Entries  int64   `json:"entries"`
-	Fraction float64 `json:"fraction"`
-
-	// Keys Keys that move.
-	Keys int64 `json:"keys"`
-
-	// LowerBound Proven: no table that keeps to the limits moves less state.
-	LowerBound *float64 `json:"lower_bound"`
-
-	// State State that moves.
-	State            float64 `json:"state"`
-	TableWithinLimit bool    `json:"table_within_limit"`
-	Theta            float64 `json:"theta"`
-}
-
 // RingTau τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest.
 type RingTau = float64
-
-// RingTiming How long each action of a simulation takes, in ticks of no particular length.
-type RingTiming struct {
-	// Forward A node passes on a message that it does not own.
-	Forward *int64 `json:"forward,omitempty"`
-
-	// Jitter The random deviation of `map` and `process`, a fraction.
-	Jitter *float64 `json:"jitter,omitempty"`
-
-	// Map A mapper works on a message.
-	Map *int64 `json:"map,omitempty"`
-
-	// Merge The final merge of one partial state.
-	Merge *int64 `json:"merge,omitempty"`
-
-	// Network A message, report or state is under way.
-	Network *int64 `json:"network,omitempty"`
-
-	// Process A node works on a message of cost 1.
-	Process *int64 `json:"process,omitempty"`
-
-	// Report Between two reports of a node's queue.
-	Report *int64 `json:"report,omitempty"`
-
-	// State A node sends one key's state.
-	State *int64 `json:"state,omitempty"`
-}
 
 // RingToken defines model for RingToken.
 type RingToken struct {

@@ -661,15 +661,6 @@ class OperatorRecent(TypedDict):
     realised: Realised
     thetas: list[float]
 
-class PKGAdvice(TypedDict):
-    choices: int | None
-    key_count: int
-    keys: list[PKGDemandingKey]
-    least_choices: int
-    max_workers: int
-    target: float
-    tried: list[PKGTrials]
-
 class PKGAggregation(TypedDict):
     messages: int
     most: int
@@ -677,11 +668,6 @@ class PKGAggregation(TypedDict):
     periods: int
 
 PKGAggregationPeriod: TypeAlias = 'int'
-
-class PKGAgreement(TypedDict):
-    jaccard: float
-    oracle: int
-    same: int
 
 class PKGBounds(TypedDict):
     bottleneck: int
@@ -694,20 +680,11 @@ class PKGBounds(TypedDict):
 
 PKGChoices: TypeAlias = 'list[int]'
 
-class PKGDemandingKey(TypedDict):
-    choices: int
-    key: str
-    messages: int
-
-PKGEpsilon: TypeAlias = 'float'
-
 PKGHashSeed: TypeAlias = 'int'
 
 class PKGHead(TypedDict):
     choices: int
     keys: int
-
-PKGHeadDetection: TypeAlias = 'Literal["exact", "sketch"]'
 
 class PKGHeavyKey(TypedDict):
     key: str
@@ -716,8 +693,6 @@ class PKGHeavyKey(TypedDict):
     share: float
 
 PKGLoadInformation: TypeAlias = 'list[LoadInformation]'
-
-PKGMaxChoices: TypeAlias = 'int'
 
 class PKGMemory(TypedDict):
     key_grouping: int
@@ -742,17 +717,13 @@ class PKGRequest(TypedDict):
     aggregation_period: NotRequired[PKGAggregationPeriod]
     choices: NotRequired[PKGChoices]
     columns: NotRequired[Columns]
-    compare_global: NotRequired[bool]
     distinct: NotRequired[bool]
     epoch: NotRequired[AnalysisEpoch]
-    epsilon: NotRequired[PKGEpsilon]
     hash_seed: NotRequired[PKGHashSeed]
-    head: NotRequired[PKGHeadDetection]
     interval: NotRequired[AnalysisInterval]
     key_encoding: NotRequired[KeyEncoding]
     keys: NotRequired[list[Row]]
     load_information: NotRequired[PKGLoadInformation]
-    max_choices: NotRequired[PKGMaxChoices]
     messages: NotRequired[PKGMessages]
     operator: NotRequired[AnalysisOperator]
     order: NotRequired[PKGOrder]
@@ -761,18 +732,13 @@ class PKGRequest(TypedDict):
     schemes: NotRequired[PKGSchemes]
     seed: NotRequired[AnalysisSeed]
     seeds: NotRequired[PKGSeeds]
-    share: NotRequired[PKGShare]
-    sketch_counters: NotRequired[PKGSketchCounters]
     source_skew: NotRequired[PKGSourceSkew]
     sources: NotRequired[PKGSources]
     stream: NotRequired[AnalysisStream]
-    target: NotRequired[PKGTarget]
     top: NotRequired[AnalysisTop]
-    trials: NotRequired[PKGTrialCount]
     workers: NotRequired[PKGWorkers]
 
 class PKGResult(TypedDict):
-    advice: NotRequired[PKGAdvice]
     heavy_key_count: int
     heavy_keys: list[PKGHeavyKey]
     key_encoding: NotRequired[AnswerKeyEncoding]
@@ -786,7 +752,6 @@ class PKGResult(TypedDict):
 
 class PKGRun(TypedDict):
     aggregation: PKGAggregation
-    agreement: NotRequired[PKGAgreement]
     average_imbalance: float
     bounds: PKGBounds
     choices: NotRequired[int]
@@ -813,23 +778,9 @@ PKGSeeds: TypeAlias = 'int'
 
 PKGSeriesLength: TypeAlias = 'int'
 
-PKGShare: TypeAlias = 'float'
-
-PKGSketchCounters: TypeAlias = 'int'
-
 PKGSourceSkew: TypeAlias = 'float'
 
 PKGSources: TypeAlias = 'list[int]'
-
-PKGTarget: TypeAlias = 'float'
-
-PKGTrialCount: TypeAlias = 'int'
-
-class PKGTrials(TypedDict):
-    choices: int
-    imbalance: Spread
-    met: int
-    trials: int
 
 PKGWorkers: TypeAlias = 'int'
 
@@ -1217,12 +1168,6 @@ RangeOwner = TypedDict(
     },
 )
 
-class RangesActual(TypedDict):
-    moved: float
-    theta: Comparison
-
-RangesConfidence: TypeAlias = 'float'
-
 class RangesDiff(TypedDict):
     owners: NotRequired[list[RangeOwner]]
     size_after: int
@@ -1254,9 +1199,7 @@ RangesLoad = TypedDict(
     'RangesLoad',
     {
         'after': 'float',
-        'after_error': 'float',
         'before': 'float',
-        'before_error': 'float',
         'capacity': 'float',
         'fair': 'float',
         'id': 'int',
@@ -1295,7 +1238,6 @@ class RangesParameters(TypedDict):
 RangesPhase: TypeAlias = 'Literal["put", "get"]'
 
 class RangesPlan(TypedDict):
-    actual: NotRequired[RangesActual]
     balanced: bool
     causes: list[Literal["balanced", "hot_key", "table_limit", "nothing_movable"]]
     empty: list[RangesEmpty]
@@ -1306,10 +1248,8 @@ class RangesPlan(TypedDict):
     keys_moved: int
     lost: float
     lower_bound: float
-    lower_bound_error: float
     method: RangesMethod
     moved: float
-    moved_error: float
     owner_count: int
     owners: list[RangesOwner]
     owners_before: list[RangesOwner]
@@ -1320,7 +1260,6 @@ class RangesPlan(TypedDict):
     state_fraction: float
     state_moved: float
     theta: Comparison
-    theta_error: Comparison
     transfer_count: int
     transfers: list[RangesTransfer]
     underload: Comparison
@@ -1329,7 +1268,6 @@ RangesPosition: TypeAlias = 'int'
 
 class RangesRequest(TypedDict):
     columns: NotRequired[Columns]
-    confidence: NotRequired[RangesConfidence]
     epoch: NotRequired[AnalysisEpoch]
     event: NotRequired[RangesEvent]
     event_followers: NotRequired[RangesEventFollowers]
@@ -1342,12 +1280,7 @@ class RangesRequest(TypedDict):
     operator: NotRequired[AnalysisOperator]
     owners: NotRequired[list[RangesOwner]]
     position: NotRequired[RangesPosition]
-    seed: NotRequired[AnalysisSeed]
-    sketch_k: NotRequired[RangesSketchK]
-    sketches: NotRequired[RangesSketchCount]
     stream: NotRequired[AnalysisStream]
-    table: NotRequired[bool]
-    table_followers: NotRequired[RangesTableFollowers]
     theta_max: NotRequired[AnalysisThetaMax]
     top: NotRequired[AnalysisTop]
 
@@ -1357,25 +1290,7 @@ class RangesResult(TypedDict):
     key_encoding: NotRequired[AnswerKeyEncoding]
     keys: int
     plans: list[RangesPlan]
-    sketch: NotRequired[RangesSketch]
     state: float
-    table: NotRequired[list[RangesRow]]
-
-class RangesRow(TypedDict):
-    event: RangesEvent
-    followers: int
-    formula: float
-    intervals: int
-    least: float
-    left: int
-    lower_bound: float
-    min_movement: float
-    quantile: float
-    right: int
-    slack: float
-    theta_min_movement: float
-    theta_quantile: float
-    transfers: int
 
 class RangesSegment(TypedDict):
     after: int
@@ -1390,22 +1305,7 @@ class RangesSizes(TypedDict):
     size_after: int
     size_before: int
 
-class RangesSketch(TypedDict):
-    actual_error: float
-    bytes: int
-    confidence: float
-    k: int
-    kept: int
-    rank_error: float
-    sketches: int
-
-RangesSketchCount: TypeAlias = 'int'
-
-RangesSketchK: TypeAlias = 'int'
-
 RangesStatus: TypeAlias = 'Literal["joined", "left", "crashed"]'
-
-RangesTableFollowers: TypeAlias = 'int'
 
 RangesTransfer = TypedDict(
     'RangesTransfer',
@@ -1416,7 +1316,6 @@ RangesTransfer = TypedDict(
         'keys': 'int',
         'low': 'str',
         'share': 'float',
-        'share_error': 'float',
         'source': 'int | None',
         'state': 'float',
         'to': 'int',
@@ -1520,7 +1419,7 @@ class Retention(TypedDict):
     plans: NotRequired[int]
     versions: NotRequired[int]
 
-RingAnalysisMethod: TypeAlias = 'Literal["halving", "doubling", "none", "fitted"]'
+RingAnalysisMethod: TypeAlias = 'Literal["halving", "doubling", "fitted"]'
 
 RingArc = TypedDict(
     'RingArc',
@@ -1555,19 +1454,6 @@ class RingDiff(TypedDict):
     tokens_added: NotRequired[list[RingToken]]
     tokens_removed: NotRequired[list[RingToken]]
 
-class RingEvent(TypedDict):
-    join: bool
-    keys: int
-    longest: float
-    node: int
-    second: float
-    tick: int
-
-class RingJoin(TypedDict):
-    id: int
-    tick: int
-    tokens: NotRequired[int]
-
 class RingKeyMigration(TypedDict):
     cost: float
     fraction: float
@@ -1575,13 +1461,9 @@ class RingKeyMigration(TypedDict):
     state: float
     top: list[RingMovedKey]
 
-RingMappers: TypeAlias = 'int'
-
 RingMaxRounds: TypeAlias = 'int'
 
 RingMaxStates: TypeAlias = 'int'
-
-RingMessages: TypeAlias = 'int'
 
 RingMethod: TypeAlias = 'Literal["halving", "doubling", "fitted"]'
 
@@ -1628,33 +1510,12 @@ class RingNodeLoad(TypedDict):
 
 RingNodeTokenLimit: TypeAlias = 'int'
 
-class RingNodeTokens(TypedDict):
-    id: int
-    tokens: int
-
 RingNodes: TypeAlias = 'int | list[RingNode]'
 
 class RingOptions(TypedDict):
     max_rounds: NotRequired[int]
     method: NotRequired[RingMethod]
     tau: NotRequired[float]
-
-RingPaperMaxRounds: TypeAlias = 'list[int]'
-
-class RingPaperRow(TypedDict):
-    balanced: Spread
-    baseline: float
-    floor: float
-    forwarded: int
-    max_rounds: int
-    method: RingAnalysisMethod
-    published_balanced: float | None
-    published_baseline: float
-    rounds: int
-    split_keys: int
-    workload: str
-
-RingPaperRuns: TypeAlias = 'int'
 
 class RingParameters(TypedDict):
     deadline: Deadline
@@ -1672,64 +1533,24 @@ class RingPlan(TypedDict):
 
 RingQueues: TypeAlias = 'list[float]'
 
-class RingReach(TypedDict):
-    heaviest_cost: float
-    heaviest_key: str
-    heaviest_theta: float
-    methods: list[RingReachMethod]
-    table: RingTable
-    theta: float
-
-class RingReachMethod(TypedDict):
-    balances: Literal["yes", "no", "unknown"]
-    evidence: Literal["exact", "bound"]
-    lower_bound: float
-    method: RingAnalysisMethod
-    nodes: list[RingNodeTokens]
-    searched: int
-    states: int
-    theta: float
-    token_limit: int
-
-class RingReducer(TypedDict):
-    busy: int
-    forwarded: int
-    id: int
-    max_queue: int
-    processed: int
-    rounds: int
-    tokens: int
-
 class RingRequest(TypedDict):
     columns: NotRequired[Columns]
     epoch: NotRequired[AnalysisEpoch]
     interval: NotRequired[AnalysisInterval]
-    joins: NotRequired[list[RingJoin]]
     key_encoding: NotRequired[KeyEncoding]
     keys: NotRequired[list[Row]]
-    mappers: NotRequired[RingMappers]
     max_rounds: NotRequired[RingMaxRounds]
     max_states: NotRequired[RingMaxStates]
-    messages: NotRequired[RingMessages]
     method: NotRequired[RingAnalysisMethod]
     min_queue: NotRequired[RingMinQueue]
     node_token_limit: NotRequired[RingNodeTokenLimit]
     nodes: NotRequired[RingNodes]
     operator: NotRequired[AnalysisOperator]
-    paper: NotRequired[bool]
-    paper_max_rounds: NotRequired[RingPaperMaxRounds]
-    paper_runs: NotRequired[RingPaperRuns]
     plan: NotRequired[bool]
     queues: NotRequired[RingQueues]
-    reach: NotRequired[bool]
-    seed: NotRequired[AnalysisSeed]
-    simulate: NotRequired[bool]
-    state_schemes: NotRequired[RingStateSchemes]
     stream: NotRequired[AnalysisStream]
-    table_limit: NotRequired[TableLimit]
     tau: NotRequired[RingTau]
     theta_max: NotRequired[AnalysisThetaMax]
-    timing: NotRequired[RingTiming]
     token_limit: NotRequired[RingTokenLimit]
     tokens_per_instance: NotRequired[RingTokensPerInstance]
     top: NotRequired[AnalysisTop]
@@ -1739,12 +1560,9 @@ class RingResult(TypedDict):
     key_encoding: NotRequired[AnswerKeyEncoding]
     keys: int
     nodes: list[RingNodeLoad]
-    paper: NotRequired[list[RingPaperRow]]
     plan: NotRequired[RingPlan]
-    reach: NotRequired[RingReach]
     redistribution: NotRequired[RingChange]
     rescale: NotRequired[RingChange]
-    simulations: NotRequired[list[RingSimulation]]
     skew: float
     state: float
     theta: float
@@ -1754,71 +1572,11 @@ class RingRound(TypedDict):
     node: int
     theta: float
 
-class RingRun(TypedDict):
-    consistent: bool
-    event_count: int
-    events: list[RingEvent]
-    exhausted: int
-    forwarded: int
-    mapped: int
-    merge_ticks: int
-    merged_messages: int
-    merges: int
-    nodes: list[RingReducer]
-    out_of_rounds: int
-    over_token_limit: int
-    processed: int
-    rounds: int
-    skew: float
-    split_keys: int
-    stages: NotRequired[RingStages]
-    ticks: int
-
-class RingSimulation(TypedDict):
-    balanced: RingRun
-    baseline: RingRun
-    messages: int
-    method: RingAnalysisMethod
-    state_scheme: RingStateScheme
-
 class RingSizes(TypedDict):
     size_after: int
     size_before: int
 
-class RingStages(TypedDict):
-    agree_ticks: int
-    exchange_ticks: int
-    held_back: int
-    messages_moved: int
-    stages: int
-    states_moved: int
-    waited: int
-
-RingStateScheme: TypeAlias = 'Literal["final_merge", "state_forwarding", "old_owner"]'
-
-RingStateSchemes: TypeAlias = 'list[RingStateScheme]'
-
-class RingTable(TypedDict):
-    balanced: bool
-    entries: int
-    fraction: float
-    keys: int
-    lower_bound: float | None
-    state: float
-    table_within_limit: bool
-    theta: float
-
 RingTau: TypeAlias = 'float'
-
-class RingTiming(TypedDict):
-    forward: NotRequired[int]
-    jitter: NotRequired[float]
-    map: NotRequired[int]
-    merge: NotRequired[int]
-    network: NotRequired[int]
-    process: NotRequired[int]
-    report: NotRequired[int]
-    state: NotRequired[int]
 
 class RingToken(TypedDict):
     index: int
@@ -2291,19 +2049,11 @@ class AnalysePKGParameters(Call, total=False):
     probe_period: PKGProbePeriod
     distinct: bool
     hash_seed: PKGHashSeed
-    compare_global: bool
     aggregation_period: PKGAggregationPeriod
-    head: PKGHeadDetection
-    sketch_counters: PKGSketchCounters
-    epsilon: PKGEpsilon
     order: PKGOrder
     messages: PKGMessages
     seed: AnalysisSeed
     seeds: PKGSeeds
-    target: PKGTarget
-    trials: PKGTrialCount
-    share: PKGShare
-    max_choices: PKGMaxChoices
     top: AnalysisTop
     points: PKGSeriesLength
     key_encoding: KeyEncoding
@@ -2316,12 +2066,6 @@ class AnalyseRangesParameters(Call, total=False):
     methods: Sequence[RangesMethod]
     theta_max: AnalysisThetaMax
     max_intervals: RangesMaxIntervals
-    sketch_k: RangesSketchK
-    sketches: RangesSketchCount
-    confidence: RangesConfidence
-    seed: AnalysisSeed
-    table: bool
-    table_followers: RangesTableFollowers
     top: AnalysisTop
     key_encoding: KeyEncoding
 
@@ -2337,17 +2081,7 @@ class AnalyseRingParameters(Call, total=False):
     token_limit: RingTokenLimit
     node_token_limit: RingNodeTokenLimit
     max_states: RingMaxStates
-    seed: AnalysisSeed
     plan: bool
-    reach: bool
-    table_limit: TableLimit
-    simulate: bool
-    state_schemes: Sequence[RingStateScheme]
-    mappers: RingMappers
-    messages: RingMessages
-    paper: bool
-    paper_max_rounds: Sequence[int]
-    paper_runs: RingPaperRuns
     top: AnalysisTop
     key_encoding: KeyEncoding
 

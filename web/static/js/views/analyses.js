@@ -36,16 +36,14 @@ const kinds = {
     title: 'Token ring',
     View: Ring,
     lead:
-      'What the nodes of a token ring carry, whether the policy relieves one and what that moves,' +
-      ' and what a ring can reach at all.',
+      'What the nodes of a token ring carry, whether the policy relieves one, what that moves,' +
+      ' and which ring would do better.',
   },
   pkg: {
     title: 'Partial key grouping',
     short: 'PKG',
     View: PKG,
-    lead:
-      'How grouping schemes, from hashing to W-Choices, spread a stream of keys over workers,' +
-      ' and how many choices it needs.',
+    lead: 'How grouping schemes, from hashing to W-Choices, spread a stream of keys over workers.',
   },
   ranges: {
     title: 'Key ranges',

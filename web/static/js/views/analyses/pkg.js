@@ -97,12 +97,11 @@ export function PKG({ result, query }) {
       { label: 'Least imbalance I(m)/m', value: fine(best.imbalance), note: best.name },
       { label: 'Heavy keys', value: count(result.heavy_key_count), note: 'above 1/(5W) of the messages' },
     ])}
-    ${result.advice && html`<${Advice} advice=${result.advice} workers=${result.workers} />`}
     ${
       runs.some((r) => r.series.length > 0) &&
       html`<${Card} title="Imbalance over time" aside=${chooser}><${OverTime} runs=${runs} fraction=${fraction} /><//>`
     }
-    <${OverChoices} runs=${runs} advice=${result.advice} />
+    <${OverChoices} runs=${runs} />
     <div class="grid">
       ${bars(
         'Memory: pairs of a worker and a key',
@@ -120,45 +119,6 @@ export function PKG({ result, query }) {
     <${Card} title="Runs"><${Runs} runs=${runs} /><//>
     ${result.heavy_keys.length > 0 && html`<${Card} title="Heavy keys"><${HeavyKeys} result=${result} /><//>`}
   `
-}
-
-/** @param {{ advice: API['PKGAdvice'], workers: number }} props */
-function Advice({ advice: a, workers }) {
-  const verdict =
-    a.choices === null
-      ? `No number of choices that was tried keeps the imbalance within ${fine(a.target)}.`
-      : `Take d = ${a.choices}: it keeps the imbalance within ${fine(a.target)}.`
-  return html`<${Card} title="How many choices">
-    <p class="analyses-verdict">${verdict}</p>
-    <p>
-      Proven: it takes at least d = ${count(a.least_choices)}
-      . ${
-        a.max_workers < workers
-          ? `With d choices the costliest key can be balanced over ${count(a.max_workers)} workers at most;` +
-            ` there are ${count(workers)}.`
-          : `The most frequent key would allow up to ${counted(a.max_workers, 'worker')}.`
-      }
-    </p>
-    ${plainTable('Numbers of choices that were tried', a.tried, [
-      ['d', (t) => count(t.choices), 'number'],
-      ['Trials that met the target', (t) => `${count(t.met)} of ${count(t.trials)}`, 'number'],
-      ['Imbalance, median', (t) => fine(t.imbalance.median), 'number'],
-      ['least', (t) => fine(t.imbalance.least), 'number'],
-      ['greatest', (t) => fine(t.imbalance.greatest), 'number'],
-    ])}
-    ${
-      a.key_count > 0 &&
-      html`
-        <h3>Keys that need more than two choices</h3>
-        ${firstOnly(a.keys.length, a.key_count, 'key')}
-${plainTable('Keys that need more than two choices', a.keys, [
-  ['Key', (k) => html`<code class="analyses-key">${k.key}</code>`],
-  ['Messages', (k) => count(k.messages), 'number'],
-  ['Choices at the least', (k) => count(k.choices), 'number'],
-])}
-`
-    }
-  <//>`
 }
 
 const symbols = ['circle', 'diamond', 'triangle', 'rect']
@@ -248,11 +208,11 @@ function topKeyBounds(runs) {
 }
 
 /**
- * The imbalance at the end over d, as far as several were run or tried.
+ * The imbalance at the end over d, as far as several were run.
  *
- * @param {{ runs: Run[], advice?: API['PKGAdvice'] }} props
+ * @param {{ runs: Run[] }} props
  */
-function OverChoices({ runs, advice }) {
+function OverChoices({ runs }) {
   /** @type {Map<string, Point[]>} */
   const lines = new Map()
   for (const r of runs.filter((x) => x.choices)) {
@@ -262,11 +222,6 @@ function OverChoices({ runs, advice }) {
       { d: r.choices ?? 0, at: r.imbalance, split: r.bounds.split, topKey: r.bounds.top_key, scheme: r.scheme },
     ])
   }
-  if (advice && advice.tried.length > 0)
-    lines.set(
-      'PKG, median of the trials',
-      advice.tried.map((t) => ({ d: t.choices, at: t.imbalance.median })),
-    )
   const ds = [...new Set([...lines.values()].flat().map((x) => x.d))].sort((a, b) => a - b)
   if (ds.length < 2) return null
   /** @param {(point: Point) => number | undefined} of */
@@ -293,7 +248,7 @@ function OverChoices({ runs, advice }) {
     <${Chart}
       height=${300}
       label="Imbalance I(m)/m for d = ${ds.join(', ')}, with proven bounds, on a logarithmic axis."
-      depends=${[runs, advice]}
+      depends=${[runs]}
       data=${dataOf(
         ds.map((d, i) => [d, ...all.map((l) => fine(l.values[i]))]),
         ['d', ...all.map((l) => l.name)].map((head, c) => [head, (row) => row[c], 'number']),
@@ -318,10 +273,6 @@ function OverChoices({ runs, advice }) {
           color: l.bound ? p.bound : p.series[i % 10],
           lineStyle: { type: l.bound ? (i % 2 === 0 ? 'dashed' : 'dotted') : lineTypes[i % 3] },
           connectNulls: true,
-          markLine:
-            i === 0 && advice
-              ? boundMark(p, [{ yAxis: advice.target, name: `target ${fine(advice.target)}` }])
-              : undefined,
         })),
       })}
     />

@@ -61,11 +61,6 @@ export function Ranges({ result, query, values }) {
       plan.empty.length > 0 &&
       html`<${Card} title="Followers without any known key"><${EmptyFollowers} empty=${plan.empty} /><//>`
     }
-    ${result.sketch && html`<${Sketch} sketch=${result.sketch} plan=${plan} />`}
-    ${
-      result.table &&
-      html`<${Card} title="All joins and leaves beside the formulas"><${Table} rows=${result.table} /><//>`
-    }
   `
 }
 
@@ -79,9 +74,7 @@ const figures = (result, plan) => [
   {
     label: 'Greatest overload θ',
     value: percent(plan.theta.after),
-    note:
-      (result.event === 'create' ? 'a first division' : `before ${percent(plan.theta.before)}`) +
-      (plan.theta_error.after > 0 ? `, ± ${percent(plan.theta_error.after)}` : ''),
+    note: result.event === 'create' ? 'a first division' : `before ${percent(plan.theta.before)}`,
     tone: plan.balanced ? 'good' : 'warn',
   },
   {
@@ -110,9 +103,6 @@ function Said({ plan, result }) {
       plan.moved > 0 &&
       `${percent(plan.sent)} of the whole crosses the network; of the rest the new owner is the replica.`,
     result.event === 'create' && 'This is a first division, so nothing moves.',
-    plan.actual &&
-      `For the true keys, not the sketch, θ goes from ${percent(plan.actual.theta.before)}` +
-        ` to ${percent(plan.actual.theta.after)}, and ${percent(plan.actual.moved)} changes its owner.`,
   ].filter(Boolean)
   return said.length === 0 ? null : html`<p>${said.join(' ')}</p>`
 }
@@ -166,7 +156,7 @@ ${plainTable('Transfers, the largest first', plan.transfers, [
   ['From', (t) => t.from, 'number'],
   ['To', (t) => t.to, 'number'],
   ['Sent by', sourceWords],
-  ['Share', (t) => `${percent(t.share)}${t.share_error > 0 ? ` ± ${percent(t.share_error)}` : ''}`, 'number'],
+  ['Share', (t) => percent(t.share), 'number'],
   ['Keys', (t) => count(t.keys), 'number'],
   ['Cost', (t) => amount(t.cost), 'number'],
   ['State', (t) => stateOnly(t.state), 'number'],
@@ -189,7 +179,7 @@ const Followers = ({ plan }) =>
     ['Follower', (f) => followerWords(f)],
     ['Fair share', (f) => percent(f.fair), 'number'],
     ['Before', (f) => percent(f.before), 'number'],
-    ['After', (f) => `${percent(f.after)}${f.after_error > 0 ? ` ± ${percent(f.after_error)}` : ''}`, 'number'],
+    ['After', (f) => percent(f.after), 'number'],
     ['Intervals', (f) => arrow(f.intervals_before, f.intervals_after), 'number'],
     ['Keys', (f) => arrow(f.keys_before, f.keys_after), 'number'],
     ['In', (f) => percent(f.in), 'number'],
@@ -226,40 +216,3 @@ function EmptyFollowers({ empty }) {
     }
   `
 }
-
-/** @param {{ sketch: API['RangesSketch'] }} props */
-const Sketch = ({ sketch: s }) =>
-  html`<${Card} title="The sketches">
-    ${stats([
-      { label: 'Sketches merged', value: count(s.sketches), note: `k = ${count(s.k)}` },
-      { label: 'Keys kept', value: count(s.kept), note: counted(s.bytes, 'byte') },
-      {
-        label: 'Bound on any rank',
-        value: `± ${percent(s.rank_error)}`,
-        note: `with a confidence of ${percent(s.confidence)}`,
-      },
-      { label: 'Greatest error in fact', value: percent(s.actual_error) },
-    ])}
-  <//>`
-
-/** @param {{ rows: API['RangesRow'][] }} props */
-const Table = ({ rows }) =>
-  html`
-${plainTable('All joins and leaves', rows.slice(0, 1_000), [
-  ['Event', (r) => r.event],
-  ['Followers', (r) => r.followers, 'number'],
-  ['Left', (r) => r.left, 'number'],
-  ['Right', (r) => r.right, 'number'],
-  ['Formula', (r) => percent(r.formula), 'number'],
-  ['Quantiles move', (r) => percent(r.quantile), 'number'],
-  ['1/n', (r) => percent(r.least), 'number'],
-  ['Least movement moves', (r) => percent(r.min_movement), 'number'],
-  ['Not less', (r) => percent(r.lower_bound), 'number'],
-  ['θ, quantiles', (r) => percent(r.theta_quantile), 'number'],
-  ['θ, least movement', (r) => percent(r.theta_min_movement), 'number'],
-])}
-${
-  rows.length > 1_000 &&
-  html`<p class="hint">The first 1,000 of ${count(rows.length)} rows; the whole is in the answer of the API.</p>`
-}
-  `

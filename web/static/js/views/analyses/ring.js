@@ -1,12 +1,11 @@
 // The answer to an analysis of a token ring.
 
-import { amount, count, counted, exactly, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
+import { amount, count, counted, exactly, percent, state, stateOnly, useStateUnit } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, choose, firstOnly, plainTable, stats } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { loadsChart } from './drawing.js'
 import { RingDrawing } from './ringdrawing.js'
-import { Paper, Simulations } from './simulation.js'
 
 /**
  * A change of the ring that can be shown.
@@ -19,7 +18,6 @@ const methodWords = {
   halving: 'Token halving',
   doubling: 'Token doubling',
   fitted: 'Fitted token counts',
-  none: 'No redistribution',
 }
 
 const mostState = 'those with most state first'
@@ -80,9 +78,6 @@ export function Ring({ result, query, values }) {
       html`<${Card} title="Nodes"><${Nodes} nodes=${result.nodes} /><//>`
     }
     ${result.plan && html`<${Plan} plan=${result.plan} />`}
-    ${result.reach && html`<${Reach} reach=${result.reach} />`}
-    ${result.simulations && html`<${Simulations} runs=${result.simulations} />`}
-    ${result.paper && html`<${Paper} rows=${result.paper} />`}
   `
 }
 
@@ -345,61 +340,5 @@ function Plan({ plan }) {
         ],
       )
     }
-  <//>`
-}
-
-/** @type {Record<string, { words: string, tone: string }>} */
-const answers = {
-  yes: { words: 'yes', tone: 'good' },
-  no: { words: 'no, proven', tone: 'bad' },
-  unknown: { words: 'not known', tone: 'warn' },
-}
-
-/** @param {{ reach: API['RingReach'] }} props */
-function Reach({ reach }) {
-  const { table } = reach
-  return html`<${Card} title="What a ring can reach">
-    <p>
-      The costliest key, <code class="analyses-key">${reach.heaviest_key}</code>, costs ${exactly(reach.heaviest_cost)}
-      : ${
-        reach.heaviest_theta > 0
-          ? `no tokens split it, so that no ring of these nodes comes below θ = ${percent(reach.heaviest_theta)}.`
-          : 'by itself it does not keep a ring from being balanced.'
-      } As
-      the ring is, θ is ${percent(reach.theta)}.
-    </p>
-    ${plainTable('What token counts can reach, by method', reach.methods, [
-      ['Method', (m) => methodWords[m.method]],
-      [
-        'Balances',
-        (m) => html`<strong class="toned ${answers[m.balances].tone}">${answers[m.balances].words}</strong>`,
-      ],
-      ['Least θ found', (m) => percent(m.theta), 'number'],
-      ['Proven: not below', (m) => percent(m.lower_bound), 'number'],
-      ['Evidence', (m) => (m.evidence === 'exact' ? 'exact: this is the least' : 'a bound')],
-      ['Evaluated', (m) => count(m.searched), 'number'],
-      [
-        'Token counts',
-        (m) =>
-          html`<span class="analyses-counts">${some(
-            m.nodes.map((n) => count(n.tokens)),
-            13,
-          )}</span>`,
-      ],
-    ])}
-    <p class="analyses-after">
-      A routing table on top of the ring
-      instead: ${
-        table.balanced ? `θ = ${percent(table.theta)}` : `not balanced, θ = ${percent(table.theta)}`
-      } with ${counted(table.entries, 'entry', 'entries')}
-      ${table.table_within_limit ? '' : ', more than the table limit'}
-      ; ${counted(table.keys, 'key')} with ${state(table.state)} (${percent(table.fraction)}
-      ) ${table.keys === 1 ? 'moves' : 'move'}.
-      ${
-        table.lower_bound !== null
-          ? ` Proven: no table within the limits moves less than ${state(table.lower_bound)}.`
-          : ''
-      }
-    </p>
   <//>`
 }
