@@ -295,6 +295,7 @@ func TestRefusedAnalyses(t *testing.T) {
 	long := strings.Repeat("k", 1025)
 	var cases []refusal
 	for _, k := range kinds {
+		number := map[string]string{"ring": "max_rounds", "pkg": "seed", "ranges": "max_intervals", "schemes": "seed"}[k.name]
 		post := func(name, body string, status int, code, where string, headers ...string) {
 			cases = append(cases, refusal{k.name + ", " + name, "POST", k.path(), body, headers, status, code, where})
 		}
@@ -338,8 +339,8 @@ func TestRefusedAnalyses(t *testing.T) {
 		asked("query with JSON", "seed=1", "{}", "Content-Type: application/json", unprocessable, "invalid", "?seed")
 		asked("unknown parameter", "colour=1", costed, csv, unprocessable, "invalid", "?colour")
 		asked("stored by query", "operator=clicks", costed, csv, unprocessable, "invalid", "?operator")
-		asked("no integer", "top=x", costed, csv, badRequest, "malformed", "?top")
-		asked("out of range", "top=-1", costed, csv, unprocessable, "invalid", "?top")
+		asked("no integer", number+"=x", costed, csv, badRequest, "malformed", "?"+number)
+		asked("out of range", number+"=-1", costed, csv, unprocessable, "invalid", "?"+number)
 		asked("compact CSV", "", "instance,hash_instance,cost,state,count\n0,0,1,1,1\n", csv, unprocessable, "invalid", "")
 		asked("CSV", "", "key,cost\na,1\nb,-1\n", csv, unprocessable, "invalid", "/1/cost")
 		asked("NDJSON", "", `{"key":"a","cost":1,"colour":1}`, ndjson, unprocessable, "invalid", "/0/colour")
