@@ -88,7 +88,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "internal/...", project: []string{"planner/...", "compact", "sdk/go/sketch"}},
 	{
 		place: "internal/backtest",
-		project: []string{"planner", "planner/forecast", "planner/policy", "internal/drive",
+		project: []string{"planner", "planner/forecast", "planner/hindsight", "planner/policy", "internal/drive",
 			"internal/exact"},
 		reach: []string{anyHTTP, anySQL},
 	},

@@ -76,6 +76,9 @@ func TestBacktest(t *testing.T) {
 	if r.Baseline.Judged.Plans == 0 || r.Baseline.Judged.Moved == 0 {
 		t.Errorf("the baseline moves nothing: %+v", r.Baseline.Judged)
 	}
+	if b := r.Baseline.Hindsight; b == nil || b.Bound > r.Baseline.Judged.Moved {
+		t.Errorf("hindsight %+v, moved %v", b, r.Baseline.Judged.Moved)
+	}
 	if r.Recommended == nil || *r.Recommended < 0 || *r.Recommended >= len(r.Results) || r.Reason == "" {
 		t.Fatalf("recommended %v: %s", r.Recommended, r.Reason)
 	}

@@ -23,7 +23,7 @@ func TestNothingFused(t *testing.T) {
 		t.Skip("compiles for another CPU")
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", os.DevNull, "-gcflags=-S",
-		".", "./forecast", "./internal/...", "./partitioner/...", "./policy", "./ring/...",
+		".", "./forecast", "./hindsight", "./internal/...", "./partitioner/...", "./policy", "./ring/...",
 		"../internal/backtest", "../internal/drive")
 	build.Env = append(build.Environ(), "GOARCH=arm64")
 	listing, err := build.CombinedOutput() // the listing is on stderr, as errors are

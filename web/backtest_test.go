@@ -28,6 +28,9 @@ type backtestResult struct {
 		Returned float64 `json:"returned"`
 		Plans    int     `json:"plans"`
 	} `json:"judged"`
+	Hindsight *struct {
+		Bound float64 `json:"bound"`
+	} `json:"hindsight"`
 	Pareto bool `json:"pareto"`
 }
 
@@ -138,6 +141,9 @@ func checkPolicies(t *testing.T, p *browsertest.Page, want *backtestReport) {
 		r := all[i].Judged
 		same := isPercent(t, row[3], r.Above) && isPercent(t, row[4], r.Median) && isPercent(t, row[5], r.P95) &&
 			isPercent(t, row[6], r.Moved) && isPercent(t, row[7], r.Returned) && row[8] == strconv.Itoa(r.Plans)
+		if h := all[i].Hindsight; h == nil && row[9] != "–" || h != nil && !isPercent(t, row[9], h.Bound) {
+			same = false
+		}
 		if marked := strings.Contains(row[0], "●"); !same || marked != all[i].Pareto {
 			t.Errorf("row %d says %q of %+v", i, row, all[i])
 		}
@@ -163,7 +169,7 @@ func checkMarks(t *testing.T, p *browsertest.Page, want *backtestReport) {
 	point := func(r backtestResult) []float64 { return []float64{r.Judged.Moved, r.Judged.Median} }
 	marks := map[string][][]float64{
 		"recommended": {point(best)}, "the paper's way": {point(want.Baseline)},
-		"policy": nil, "θ_max": {{0.06}},
+		"policy": nil, "θ_max": {{0.06}}, "hindsight bound": {{best.Hindsight.Bound}},
 	}
 	for i, r := range want.Results {
 		if i != *want.Recommended {
@@ -172,6 +178,14 @@ func checkMarks(t *testing.T, p *browsertest.Page, want *backtestReport) {
 	}
 	if !maps.EqualFunc(got, marks, func(a, b [][]float64) bool { return slices.EqualFunc(a, b, slices.Equal) }) {
 		t.Errorf("the chart has %v, want %v", got, marks)
+	}
+	if off := browsertest.Eval[float64](p, `import('echarts').then(({ getInstanceByDom }) => {
+		const chart = getInstanceByDom(document.querySelector('.chart-place'))
+		const drawn = chart.getZr().storage.getDisplayList(true).map((e) => e.shape).filter((s) => s?.x1 && s.x1 === s.x2)
+		const place = chart.convertToPixel({ xAxisIndex: 0 }, `+jsonOf(t, best.Hindsight.Bound)+`)
+		return Math.min(...drawn.map((s) => Math.abs(s.x1 - place)))
+	})`); off > 1 {
+		t.Errorf("the bound is drawn %v pixels from its place", off)
 	}
 }
 

@@ -49,6 +49,10 @@ func TestBacktest(t *testing.T) {
 		if got := rows[2+i][17]; got != cli.Exact(r.Judged.Above) {
 			t.Errorf("result %d is above θ_max in %s of the intervals, by JSON in %v", i, got, r.Judged.Above)
 		}
+		if h := r.Hindsight; h == nil || h.Bound > r.Judged.Moved || rows[2+i][25] != cli.Exact(h.Bound) ||
+			rows[2+i][26] != cli.Exact(*h.Found) {
+			t.Errorf("result %d: %+v in hindsight, moved %v, in CSV %s", i, h, r.Judged.Moved, rows[2+i])
+		}
 	}
 }
 

@@ -50,6 +50,8 @@ type Result struct {
 	// Judged those on the rest, which say how good it is.
 	Tuning Figures `json:"tuning"`
 	Judged Figures `json:"judged"`
+	// Hindsight is what the judged intervals needed at least. Nil: not known.
+	Hindsight *Bracket `json:"hindsight"`
 	// Pareto: no other one moves less at no higher mean excess over θ_max, or has a lower
 	// excess and moves no more, on the judged intervals.
 	Pareto bool `json:"pareto"`
@@ -101,10 +103,15 @@ func Search(ctx context.Context, h *History, op Operator, candidates []Candidate
 		split = from
 		r.Reason = fmt.Sprintf("there are %d intervals: a policy is chosen by %d at least", to, LeastIntervals)
 	}
+	brackets, err := h.Brackets(ctx, op, all, split)
+	if err != nil {
+		return nil, err
+	}
 	for i := range all {
 		t := &all[i]
-		r.Results = append(r.Results,
-			Result{Candidate: t.Candidate, Tuning: t.Figures(from, split), Judged: t.Figures(split, to)})
+		r.Results = append(r.Results, Result{
+			Candidate: t.Candidate, Tuning: t.Figures(from, split), Judged: t.Figures(split, to), Hindsight: brackets[i],
+		})
 	}
 	r.Baseline, r.Results = r.Results[0], r.Results[1:]
 	markFront(r.Results)

@@ -17,22 +17,35 @@ type History struct {
 	intervals []interval
 }
 
-// runBytes is what a run over a history takes for a row of the longest interval; by
-// BenchmarkMemory of this package, rounded up.
-const runBytes = 240
+// What runs over a history take in bytes; by BenchmarkMemory of this package, rounded up.
+const (
+	// runBytes is for a row of the longest interval, in each run at the same time.
+	runBytes = 240
+	// hindsightBytes is for a row of any interval, bracketBytes for one in each search for
+	// a bracket at the same time.
+	hindsightBytes = 32
+	bracketBytes   = 104
+)
 
-// SearchBytes is what [Search] takes besides, on so many processors.
-func (h *History) SearchBytes(processors int) int64 {
-	most := 0
+// SearchBytes is what [Search] takes besides, on so many processors. With a table limit
+// each key counts in every interval.
+func (h *History) SearchBytes(processors int, tableLimit bool) int64 {
+	most, rows := 0, 0
 	for _, in := range h.intervals {
-		most = max(most, in.stats.Len())
+		most, rows = max(most, in.stats.Len()), rows+in.stats.Len()
 	}
-	return int64(processors) * int64(most) * runBytes
+	steps := rows
+	if tableLimit {
+		steps = max(rows, h.Keys()*len(h.intervals))
+	}
+	each := int64(most)*runBytes + int64(steps)*bracketBytes
+	return int64(rows)*hindsightBytes + int64(processors)*each
 }
 
 type interval struct {
 	number int64
 	stats  *planner.Statistics
+	silent bool // of some instance nothing is known
 }
 
 // NewHistory returns a history without intervals. A key keeps its state for so many
@@ -59,6 +72,6 @@ func (h *History) Add(number int64, stats *planner.Statistics) error {
 	if err != nil {
 		return err
 	}
-	h.intervals = append(h.intervals, interval{number: number, stats: whole})
+	h.intervals = append(h.intervals, interval{number: number, stats: whole, silent: len(stats.Frozen) > 0})
 	return nil
 }

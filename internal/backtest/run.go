@@ -12,6 +12,7 @@ import (
 	"plannerd/internal/exact"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
+	"plannerd/planner/hindsight"
 	"plannerd/planner/policy"
 )
 
@@ -47,6 +48,7 @@ type Track struct {
 	Candidate
 	ThetaMax float64
 	Steps    []Step
+	tables   hindsight.Tables // under which the intervals ran
 	// Floor is the noise floor at the end. Nil: too little is known.
 	Floor *forecast.Floor
 }
@@ -129,6 +131,7 @@ func run(ctx context.Context, h *History, op Operator, c Candidate, tell func())
 		if r.forecast, err = state.Observe(in.stats); err != nil {
 			return Track{}, err
 		}
+		r.track.tables = append(r.track.tables, r.driver.Table())
 		r.track.Steps = append(r.track.Steps, Step{})
 		step, err := r.driver.Step(ctx, in.number, r.forecast.Statistics)
 		if err != nil {

@@ -61,6 +61,9 @@ func NewSums(w int) *Window {
 // given.
 func (w *Window) Bytes() int64 { return w.held }
 
+// Keys is the number of keys that were ever named.
+func (w *Window) Keys() int { return len(w.keys) }
+
 // hold reserves memory.
 func (w *Window) hold(bytes int64) error {
 	w.held += bytes

@@ -23,7 +23,8 @@ func (c *Backtest) write(w *cli.Page, r *backtest.Report) {
 	results, more := resultsOf(r)
 	cli.WriteList(w, results, "= mark | forecast* = by | target* = target theta | above θ_max = judged/above ?percent"+
 		" | median θ = judged/theta_median ?theta | p95 = judged/theta_p95 ?theta | mean excess = judged/excess ?theta"+
-		" | moved = judged/moved ?percent | returned = judged/returned ?percent | plans = judged/plans ?count | table = judged/table ?count", more)
+		" | moved = judged/moved ?percent | bound = hindsight/bound ?percent | found = hindsight/found ?percent"+
+		" | returned = judged/returned ?percent | plans = judged/plans ?count | table = judged/table ?count", more)
 	fmt.Fprint(w, "\n* on the Pareto front of moved state and mean excess over θ_max\n\n")
 	if r.Recommended != nil {
 		chosen := r.Results[*r.Recommended].Policy
@@ -139,5 +140,5 @@ func backtestCSV(reports []*backtest.Report) func(io.Writer) error {
 	return cli.CsvOf(results, "strategy forecast=policy/forecast/method alpha=policy/forecast/alpha "+
 		"period=policy/forecast/period target_theta=policy/target_theta recommended pareto"+
 		" tuning/"+strings.Join(figures, " tuning/")+" judged/"+strings.Join(figures, " judged/")+
-		" theta_max", func(i int) cli.More { return beside[i] })
+		" hindsight/bound hindsight/found theta_max", func(i int) cli.More { return beside[i] })
 }

@@ -69,7 +69,7 @@ func (s *Backtester) Backtest(ctx context.Context, name string, in Backtest) (*B
 
 // search runs the policies over a history.
 func (in Backtest) search(ctx context.Context, h *backtest.History, op backtest.Operator) (*backtest.Report, error) {
-	if err := in.Memory.Reserve(h.SearchBytes(runtime.GOMAXPROCS(0))); err != nil {
+	if err := in.Memory.Reserve(h.SearchBytes(runtime.GOMAXPROCS(0), op.Options.TableLimit != nil)); err != nil {
 		return nil, err
 	}
 	policies := in.Policies

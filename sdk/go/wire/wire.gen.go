@@ -1773,6 +1773,9 @@ type BacktestResult struct {
 	// Effort That of strategy `optimal`.
 	Effort *string `json:"effort,omitempty"`
 
+	// Hindsight The least that somebody could have moved in the judged intervals who knew them in advance, began where the policy was then, and exceeded θ_max and the table limit in no interval by more than it did. Null where that is not known: no intervals are judged, or instances told nothing in some.
+	Hindsight *HindsightBracket `json:"hindsight"`
+
 	// Judged On the other ones, which say how good it is.
 	Judged RealisedFigures `json:"judged"`
 
@@ -2404,6 +2407,18 @@ type Health struct {
 
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
+
+// HindsightBracket The least that somebody could have moved in the judged intervals who knew them in advance, began where the policy was then, and exceeded θ_max and the table limit in no interval by more than it did. Null where that is not known: no intervals are judged, or instances told nothing in some.
+type HindsightBracket struct {
+	// Bound Proven: nobody moves less. As a part of all state, as `moved` is.
+	Bound float64 `json:"bound"`
+
+	// Found What somebody moves; null if no such sequence of tables was found.
+	Found *float64 `json:"found"`
+
+	// Ratio How many times the bound the policy moved; null where the bound is below 0.01.
+	Ratio *float64 `json:"ratio"`
+}
 
 // HotKey A key that no instance can carry within its limit; of compact records, each of the keys of a class.
 type HotKey struct {

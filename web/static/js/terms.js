@@ -38,6 +38,8 @@ const meanings = {
   'θ p95': 'In one of 20 intervals θ came out higher than this.',
   'Moved state': 'The state that moved in all judged intervals, each time as a part of all state.',
   Returned: 'What of it went back to an instance that it had left lately: it need not have moved.',
+  'Hindsight bound':
+    'The least that anybody could have moved who knew the judged intervals, and kept θ as this policy did.',
   Front: 'Marked are the policies that no other one beats in both how far θ exceeded θ_max and what moved.',
   Pareto: 'Marked are the plans that no other one beats in θ, migrated state and table size at once.',
   'Share of state': 'The state that has to be copied, of all state.',

@@ -147,6 +147,7 @@ class BacktestRequest(TypedDict):
 
 class BacktestResult(TypedDict):
     effort: NotRequired[str]
+    hindsight: HindsightBracket | None
     judged: RealisedFigures
     pareto: bool
     policy: Policy
@@ -373,6 +374,11 @@ class HeadKey(TypedDict):
 class Health(TypedDict):
     status: Literal["ok"]
     version: NotRequired[str]
+
+class HindsightBracket(TypedDict):
+    bound: float
+    found: float | None
+    ratio: float | None
 
 HotKey = TypedDict(
     'HotKey',

@@ -113,6 +113,7 @@ function Recommendation({ report, operator }) {
   return html`<${Card} title="Recommendation" class="analyses-recommended" aside=${by}>
     <p class="analyses-verdict">${chosen ? policyWords(chosen.policy, report.theta_max) : 'None yet'}</p>
     <p>${report.reason.replace(/^./, (first) => first.toUpperCase())}.</p>
+    ${chosen && html`<p>${hindsightWords(chosen)}</p>`}
     <p>${floorWords(report.noise_floor)}</p>
     ${
       chosen &&
@@ -144,6 +145,16 @@ function Advice({ operator }) {
       </p>`
     }
   <//>`
+}
+
+/** @param {API['BacktestResult']} chosen */
+function hindsightWords({ hindsight, judged }) {
+  if (!hindsight) return 'What somebody would have moved who knew the judged intervals in advance is not known.'
+  const times = typeof hindsight.ratio === 'number' ? `, ${hindsight.ratio.toFixed(1)} times as much` : ''
+  return (
+    `Somebody who knew the judged intervals in advance would have moved ${percent(hindsight.bound)} of all state at` +
+    ` least to keep θ as this policy did, which moved ${percent(judged.moved)}${times}.`
+  )
 }
 
 /**

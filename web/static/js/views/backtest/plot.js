@@ -59,8 +59,14 @@ const tip = ({ result: { policy, judged, pareto }, role }, most) =>
  * @param {Palette} p
  * @param {Report} report
  * @param {Entry[]} entries
+ * @param {number | undefined} bound
  */
-function option(p, { theta_max: most }, entries) {
+function option(p, { theta_max: most }, entries, bound) {
+  const aside = { position: 'end', rotate: 0, align: 'left', offset: [-8, 0] }
+  const lines = [
+    { yAxis: most, name: 'θ_max' },
+    ...(bound === undefined ? [] : [{ xAxis: bound, name: 'hindsight bound', label: aside }]),
+  ]
   const quiet = { type: 'line', silent: true, symbol: 'none', tooltip: { show: false } }
   const percents = (/** @type {ChartOption} */ more) =>
     axis(p, { type: 'value', min: 0, axisLabel: { formatter: percent }, nameLocation: 'middle', ...more })
@@ -96,7 +102,7 @@ function option(p, { theta_max: most }, entries) {
         lineStyle: { width: 1 },
         // A gap ends each line.
         data: entries.flatMap((e) => [point(e), [e.result.judged.moved, e.result.judged.theta_p95], ['-', '-']]),
-        markLine: boundMark(p, [{ yAxis: most, name: 'θ_max' }]),
+        markLine: boundMark(p, lines),
       },
       {
         ...quiet,
@@ -111,22 +117,28 @@ function option(p, { theta_max: most }, entries) {
 
 /** @param {{ report: Report, entries: Entry[] }} props */
 export function Plot({ report, entries }) {
-  const named = entries.filter((e) => e.role).map((e) => tip(e, report.theta_max).replaceAll('\n', '; '))
+  const { theta_max: most, recommended } = report
+  const bound = recommended === null ? undefined : report.results[recommended].hindsight?.bound
+  const named = entries.filter((e) => e.role).map((e) => tip(e, most).replaceAll('\n', '; '))
   return html`
     <${Chart}
       height=${420}
       label=${[
         `${counted(entries.length, 'policy', 'policies')} by the state that moved and the θ that came true.`,
         `${named.join('. ')}.`,
+        ...(bound === undefined ? [] : [`Hindsight bound of the recommended one: ${percent(bound)}.`]),
         'The table of policies has the same figures.',
       ].join(' ')}
       depends=${[report]}
-      option=${(p) => option(p, report, entries)}
+      option=${(p) => option(p, report, entries, bound)}
     />
     <p class="hint">
       Each mark is a policy at its median θ, the thin line above it reaches to its p95. Outlined: no other policy beats
       it in both how far θ exceeded θ_max and what moved. The dotted line joins those of them that none beats in what is
-      drawn.
+      drawn. ${
+        bound !== undefined &&
+        'Who knew the judged intervals in advance could not have moved less than the hindsight bound.'
+      }
     </p>
   `
 }

@@ -62,6 +62,7 @@ const columns = (most) => [
   { id: 'moved', head: 'Moved state', of: ({ result }) => result.judged.moved, cell: percent },
   { id: 'returned', head: 'Returned', of: ({ result }) => result.judged.returned, cell: percent },
   { id: 'plans', head: 'Plans', of: ({ result }) => result.judged.plans, cell: count },
+  { id: 'bound', head: 'Hindsight bound', of: ({ result }) => result.hindsight?.bound ?? null, cell: percent },
 ]
 
 /**
