@@ -97,7 +97,6 @@ const (
 	dieSubject    = "ctl.die"    // .<role>.<name>: a step at which the process kills itself
 	diedSubject   = "ctl.died"   // it did
 	askSubject    = "ctl.again"  // what is owed to the driver is said again
-	takenSubject  = "ctl.taken"  // instances tell routers how far they have come
 )
 
 // inbox listens to subjects. What comes while so much waits is lost.

@@ -273,7 +273,7 @@ func (d *driver) watch(ctx context.Context) error {
 
 // ask asks all instances for the statistics of the interval that is over.
 func (d *driver) ask() error {
-	if d.view == nil || d.view.Pending != nil || !d.policy.plans {
+	if d.view == nil || d.view.Pending != nil {
 		return nil
 	}
 	clear(d.latest)

@@ -9,7 +9,6 @@ import (
 type event struct {
 	key  string
 	n    uint64
-	at   int64 // when it came up, in nanoseconds
 	from uint64
 }
 
@@ -17,9 +16,7 @@ type event struct {
 type Frame struct {
 	Epoch, Marker int64
 	// Floor is the position in its source up to which the router has appended everything.
-	Floor uint64
-	// Sent is how many events the router has appended to the channel under this epoch.
-	Sent   uint64
+	Floor  uint64
 	events []event
 }
 
@@ -28,7 +25,6 @@ func (f Frame) Encode() []byte {
 	b := binary.AppendVarint(nil, f.Epoch)
 	b = binary.AppendVarint(b, f.Marker)
 	b = binary.AppendUvarint(b, f.Floor)
-	b = binary.AppendUvarint(b, f.Sent)
 	return appendEvents(b, f.events)
 }
 
@@ -38,7 +34,6 @@ func appendEvents(b []byte, events []event) []byte {
 		b = binary.AppendUvarint(b, uint64(len(e.key)))
 		b = append(b, e.key...)
 		b = binary.AppendUvarint(b, e.n)
-		b = binary.AppendVarint(b, e.at)
 	}
 	return b
 }
@@ -88,7 +83,7 @@ func (r *reader) events() []event {
 	}
 	out := make([]event, n)
 	for i := range out {
-		out[i] = event{key: r.text(), n: r.uint(), at: r.int()}
+		out[i] = event{key: r.text(), n: r.uint()}
 	}
 	return out
 }
@@ -98,7 +93,7 @@ var errFrame = errors.New("a frame is broken")
 // DecodeFrame reads what Encode wrote.
 func DecodeFrame(b []byte) (Frame, error) {
 	r := reader{b: b}
-	f := Frame{Epoch: r.int(), Marker: r.int(), Floor: r.uint(), Sent: r.uint(), events: r.events()}
+	f := Frame{Epoch: r.int(), Marker: r.int(), Floor: r.uint(), events: r.events()}
 	if r.bad {
 		return f, errFrame
 	}

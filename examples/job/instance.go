@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -23,9 +22,6 @@ type counter struct {
 	meta      meta
 	machine   *handoff.Instance[event]
 	costs     costs // since the statistics were sent last
-	live      live  // since it was sent last
-	said      time.Time
-	told      time.Time // when it told routers how far it has come
 	unsent    []handoff.Action[event]
 	outbox    []Addressed // transfers
 	exports   bool
@@ -37,12 +33,8 @@ type counter struct {
 	inputs [2]input
 	asked  <-chan Message
 
-	given   []handoff.Transfer // were sent: their keys are about to be kept
-	going   *export            // exports that are being sent; nil: none
-	pace    pacer
-	busy    <-chan time.Time // until then messages that were taken have their service time; nil: none
-	working []event          // these messages
-	parked  pauses
+	given []handoff.Transfer // were sent: their keys are about to be kept
+	going *export            // exports that are being sent; nil: none
 }
 
 // input is a stream that an instance reads: its channels, or transfers.
@@ -76,15 +68,10 @@ func (in *input) read(ctx context.Context, m *Message) (err error) {
 	return err
 }
 
-// live is what an instance, or a router, says of itself many times a second.
+// live is what an instance says of itself several times a second.
 type live struct {
-	Instance int32 `json:"instance"` // −1: a router
+	Instance int32 `json:"instance"`
 	Done     done  `json:"done"`
-	// Of messages that were counted: from when they came up. During: while a plan was pending,
-	// of keys that it did not move.
-	Latencies histogram `json:"latencies,omitempty"`
-	During    histogram `json:"during,omitempty"`
-	Pauses    histogram `json:"pauses,omitempty"` // for how long keys waited that moved
 }
 
 // reply tells the driver that an instance has done its part of a plan, or has gone back.
@@ -116,7 +103,7 @@ func runInstance(ctx context.Context, c config, id int32) error {
 	}
 	x := &counter{member: member{c, id, b}, failpoint: end, db: db, meta: m,
 		machine: handoff.NewInstance(id, c.mode(), m.Machine),
-		costs:   costs{stats.NewExact()}, parked: newPauses()}
+		costs:   costs{stats.NewExact()}}
 	err = db.View(func(tx *bbolt.Tx) error { // what it holds is in the statistics, idle or not
 		return states{tx}.each(func(key string, c count, as status) bool {
 			if as == active {
@@ -172,23 +159,15 @@ func (x *counter) loop(ctx context.Context) error {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		var channel <-chan *Message
-		if x.busy == nil {
-			channel = x.inputs[0].next()
-		}
-		nothing := len(channel) == 0
 		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case x.view = <-x.views:
 			err = x.see(ctx)
-		case m, ok := <-channel:
+		case m, ok := <-x.inputs[0].next():
 			if !ok {
 				return nil
-			}
-			if nothing {
-				x.pace.idle()
 			}
 			err = x.inputs[0].read(ctx, m)
 		case m, ok := <-x.inputs[1].next():
@@ -198,61 +177,15 @@ func (x *counter) loop(ctx context.Context) error {
 			err = x.inputs[1].read(ctx, m)
 		case sent := <-x.going.over():
 			err = x.exported(ctx, sent)
-		case <-x.busy:
-			err = x.finish()
 		case m := <-x.asked:
 			err = x.answer(ctx, m)
 		case <-tick.C:
-			err = errors.Join(x.sayLive(), x.tell())
+			err = x.say(liveSubject, live{x.id, x.meta.Done})
 		}
 		if err != nil {
 			return err
 		}
 	}
-}
-
-// spend has the messages that were taken have their service time.
-func (x *counter) spend() error {
-	until := x.pace.work(time.Duration(len(x.working)) * x.service)
-	if wait := time.Until(until); wait > 0 {
-		x.busy = time.After(wait)
-		return nil
-	}
-	return x.finish()
-}
-
-// finish ends the work on the messages that were taken.
-func (x *counter) finish() error {
-	x.busy = nil
-	now := time.Now()
-	in := &x.live.Latencies
-	if x.view.Pending != nil {
-		in = &x.live.During
-	}
-	if *in == nil {
-		*in = histogram{}
-	}
-	for _, e := range x.working {
-		in.add(time.Duration(now.UnixNano() - e.at))
-	}
-	x.working = x.working[:0]
-	if now.Sub(x.told) >= tellEvery || len(x.inputs[0].messages) == 0 {
-		if err := x.tell(); err != nil {
-			return err
-		}
-	}
-	if now.Sub(x.said) < 10*time.Millisecond {
-		return nil
-	}
-	return x.sayLive()
-}
-
-// sayLive says what the instance did.
-func (x *counter) sayLive() error {
-	x.live.Instance, x.live.Done, x.live.Pauses = x.id, x.meta.Done, x.parked.took
-	err := x.say(liveSubject, x.live)
-	x.live, x.said, x.parked.took = live{}, time.Now(), histogram{}
-	return err
 }
 
 // see takes a new view, and what waited for it.
@@ -403,8 +336,6 @@ func (x *counter) process(s states, a handoff.Action[event]) error {
 	}
 	x.costs.Add(a.Key, 1)
 	x.meta.Done.Processed++
-	x.working = append(x.working, e)
-	x.parked.goOn(e.key)
 	if isIncoming {
 		return s.putIncoming(e.key, c)
 	}
@@ -427,7 +358,6 @@ func (x *counter) read(ctx context.Context, m *Message) (waiting *Message, err e
 				break
 			}
 			x.meta.Channel = m.At
-			x.meta.Channels[m.From] = progress{f.Epoch, f.Sent}
 			out = append(out, actions...)
 			if f.Marker != 0 {
 				x.doing = append(x.doing, "marker")
@@ -439,10 +369,7 @@ func (x *counter) read(ctx context.Context, m *Message) (waiting *Message, err e
 		}
 		return out, nil
 	})
-	if err != nil || len(x.working) == 0 {
-		return waiting, err
-	}
-	return waiting, x.spend()
+	return waiting, err
 }
 
 func (x *counter) readFrame(source string, f Frame) (out []handoff.Action[event], waits bool) {
@@ -453,9 +380,6 @@ func (x *counter) readFrame(source string, f Frame) (out []handoff.Action[event]
 		more, waits := x.machine.Read(handoff.Read[event]{Router: source, Epoch: f.Epoch, Key: []byte(e.key), Message: e})
 		if waits {
 			return nil, true // of the first already: all events of a frame come behind the same marker
-		}
-		if len(more) == 0 {
-			x.parked.wait(e.key)
 		}
 		out = append(out, more...)
 	}
@@ -486,13 +410,7 @@ func (x *counter) receive(ctx context.Context, m *Message) (waiting *Message, er
 		}
 		return out, nil
 	})
-	if err != nil {
-		return waiting, err
-	}
-	if len(x.working) == 0 || x.busy != nil {
-		return waiting, nil
-	}
-	return waiting, x.spend() // messages waited for the state
+	return waiting, err
 }
 
 // answer answers what is asked: statistics or all counts, or what is owed to the driver.

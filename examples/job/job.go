@@ -23,6 +23,8 @@ import (
 
 	"plannerd/examples/internal/trial"
 	"plannerd/sdk/go/client"
+	"plannerd/sdk/go/handoff"
+	"plannerd/sdk/go/wire"
 )
 
 // config is what all roles know.
@@ -33,29 +35,22 @@ type config struct {
 	routers, instances     int
 	keys                   int
 	zipf                   float64
-	rate                   float64 // events a second, of all sources; 0: as many as may be on their way
-	window                 uint64  // events on their way
-	ahead                  uint64  // events on their way from a router to an instance; 0: no bound
+	rate                   float64 // events a second, of all sources
 	shift                  time.Duration
-	swaps                  int           // of hot keys, in a shift
-	service                time.Duration // per event
-	together               int           // events of one transaction
+	swaps                  int // of hot keys, in a shift
+	together               int // events of one transaction
 	stateBytes             int
 	interval               time.Duration
 	theta                  float64
 	batch                  int64 // keys of a batch of a plan
-	policy                 policy
 	follows                bool
 	seed                   uint64
 }
 
 // defaults are the flags' defaults.
 func defaults(t Transport) config {
-	c := config{transport: t, routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000, window: 2000, ahead: 128,
-		shift: 10 * time.Second, swaps: 100, service: 100 * time.Microsecond, together: 64, stateBytes: 100,
-		interval: 2 * time.Second, theta: 0.05, seed: 1}
-	_ = c.setPolicy("optimal")
-	return c
+	return config{transport: t, routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000,
+		shift: 10 * time.Second, swaps: 100, together: 64, stateBytes: 100, interval: 2 * time.Second, theta: 0.05, seed: 1}
 }
 
 func (c *config) flags(f *flag.FlagSet) {
@@ -66,12 +61,9 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.IntVar(&c.instances, "instances", c.instances, "how many instances")
 	f.IntVar(&c.keys, "keys", c.keys, "how many keys")
 	f.Float64Var(&c.zipf, "zipf", c.zipf, "the exponent of Zipf's law")
-	f.Float64Var(&c.rate, "rate", c.rate, "events a second; 0: as many as -window allows")
-	f.Uint64Var(&c.window, "window", c.window, "how many events may be on their way where there is no rate")
-	f.Uint64Var(&c.ahead, "ahead", c.ahead, "how many events may be on their way from a router to an instance; 0: any")
+	f.Float64Var(&c.rate, "rate", c.rate, "events a second")
 	f.DurationVar(&c.shift, "shift", c.shift, "how often the hot keys change; 0: never")
 	f.IntVar(&c.swaps, "swaps", c.swaps, "how many hot keys change places with any others when they change")
-	f.DurationVar(&c.service, "service", c.service, "how long an event takes, its counting included")
 	f.IntVar(&c.together, "together", c.together, "how many events are appended, or counted, in one step")
 	f.IntVar(&c.stateBytes, "state", c.stateBytes, "bytes of state of a key")
 	f.DurationVar(&c.interval, "interval", c.interval, "how often plannerd is asked")
@@ -79,28 +71,41 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.Float64Var(&c.theta, "theta", c.theta, "the imbalance that is allowed")
 	f.BoolVar(&c.follows, "follow", c.follows, "messages of keys that move follow them, and are not held by routers")
 	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random")
-	f.Func("policy", "how keys are placed: hash, mixed or optimal (default)", c.setPolicy)
 }
 
 // arguments are the flags by which another process gets the same configuration.
 func (c config) arguments() []string {
 	f := flag.NewFlagSet("", flag.PanicOnError)
 	c.flags(f)
-	out := []string{"-policy=" + c.policy.name}
-	f.VisitAll(func(x *flag.Flag) {
-		if x.Name != "policy" {
-			out = append(out, "-"+x.Name+"="+x.Value.String())
-		}
-	})
+	var out []string
+	f.VisitAll(func(x *flag.Flag) { out = append(out, "-"+x.Name+"="+x.Value.String()) })
 	return out
 }
+
+// operator is what plannerd is told of the job on so many instances.
+func (c config) operator(instances int) wire.OperatorConfiguration {
+	out := wire.OperatorConfiguration{ThetaMax: &c.theta, Hash: &wire.Hash{Function: new(wire.HashFunctionModulo)},
+		// Nobody is here to approve of plans. After a crash an interval may have many times the
+		// messages of others, beside which these would be too small to be acted upon.
+		Approval: &wire.ApprovalOptions{Auto: new(wire.ApprovalAutoAlways), OnPending: new(wire.OnPendingReplace),
+			MinStatistics: &wire.MinStatistics{CostShare: new(0.0)}}}
+	for i := range int32(instances) {
+		out.Instances = append(out.Instances, wire.Instance{Id: i})
+	}
+	if c.batch > 0 {
+		out.Batches = &wire.BatchBounds{Keys: &c.batch}
+	}
+	return out
+}
+
+// mode is what becomes of the messages of keys that move.
+func (c config) mode() handoff.Mode { return handoff.Mode(c.follows) }
 
 // Outcome is what a job did.
 type Outcome struct {
 	Messages     uint64
 	Plans, Moved int
 	killed       map[string]int // by step
-	figures      figures
 }
 
 // Run runs a job, or one process of it, as its flags say, and prints what came of it.
@@ -137,15 +142,6 @@ func Run(ctx context.Context, t Transport, out io.Writer, arguments ...string) (
 func (o Outcome) print(out io.Writer) {
 	fmt.Fprintf(out, "%d messages, %d plans, %d states moved: nothing lost, doubled, reordered or misplaced\n",
 		o.Messages, o.Plans, o.Moved)
-	f := o.figures
-	fmt.Fprintf(out, "keys that moved waited %.1f ms in the median, 99 %% of them up to %.1f ms (%d waited)\n",
-		f.pauses.quantile(0.5), f.pauses.quantile(0.99), f.pauses.count())
-	for _, x := range []struct {
-		when string
-		histogram
-	}{{"while no plan was pending", f.latencies}, {"while one was", f.during}} {
-		fmt.Fprintf(out, "messages %s: p50 %.1f ms, p99 %.1f ms (%d)\n", x.when, x.quantile(0.5), x.quantile(0.99), x.count())
-	}
 	for _, step := range slices.Sorted(maps.Keys(o.killed)) {
 		fmt.Fprintf(out, "%4d killed at %s\n", o.killed[step], step)
 	}
@@ -156,23 +152,21 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills, remove
 	var out Outcome
 	err := withJob(ctx, c, func(j *job) error {
 		log.Printf("dashboard: %s", j.plannerd)
-		l := load{rate: j.rate / float64(j.routers), during: duration / 2}
 		if kills > 0 {
 			var end context.CancelFunc
 			ctx, end = context.WithCancel(ctx)
 			defer end()
 			go j.killAtSteps(ctx, kills)
 		}
-		if err := j.load(ctx, l); err != nil {
+		if err := j.load(ctx, duration/2); err != nil {
 			return err
 		}
-		j.monitor.reset() // latencies and pauses are those of the second half
 		if removed > 0 {
 			if err := j.configure(ctx, j.instances-removed); err != nil {
 				return err
 			}
 		}
-		if err := j.load(ctx, l); err != nil {
+		if err := j.load(ctx, duration/2); err != nil {
 			return err
 		}
 		if err := j.checkEmptied(ctx, removed); err != nil {
@@ -181,8 +175,7 @@ func runJob(ctx context.Context, c config, duration time.Duration, kills, remove
 		made, err := j.await(ctx)
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		out = Outcome{made, int(j.history.plans.Load()), j.monitor.done().Moved, j.killed, figures{}}
-		out.figures = j.monitor.reset()
+		out = Outcome{made, int(j.history.plans.Load()), j.monitor.moved(), j.killed}
 		return err
 	})
 	return out, err
@@ -208,7 +201,7 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 	}
 	defer stop()
 	c.address = address
-	j := &job{config: c, processes: map[string]*exec.Cmd{}, window: window{size: c.window}}
+	j := &job{config: c, processes: map[string]*exec.Cmd{}}
 	defer j.stop()
 	if c.plannerd == "" {
 		if err := j.startPlannerd(ctx); err != nil {
@@ -254,7 +247,6 @@ type job struct {
 	ended     sync.WaitGroup
 	history   history
 	bus       Bus
-	window    window
 	sources   []*generator
 	monitor   *monitor
 	drivers   *drivers
@@ -367,16 +359,16 @@ func (j *job) listen() (err error) {
 func (j *job) openSources() {
 	for r := range j.routers {
 		j.sources = append(j.sources, &generator{bus: j.bus, name: routerName(r), keys: newZipf(j.config, r),
-			begin: time.Now(), numbers: map[string]uint64{}, window: &j.window})
+			begin: time.Now(), numbers: map[string]uint64{}})
 	}
 }
 
-// load lets events come, and shows how it goes.
-func (j *job) load(ctx context.Context, l load) error {
+// load lets events come for a time, and shows how it goes.
+func (j *job) load(ctx context.Context, during time.Duration) error {
 	var making sync.WaitGroup
 	for _, g := range j.sources {
 		making.Go(func() {
-			if err := g.run(ctx, l); err != nil && ctx.Err() == nil {
+			if err := g.run(ctx, j.rate/float64(j.routers), during); err != nil && ctx.Err() == nil {
 				log.Printf("source of %s: %v", g.name, err)
 			}
 		})
@@ -395,7 +387,9 @@ func (j *job) load(ctx context.Context, l load) error {
 
 // await waits until everything that was made is counted, and checks where, and how often.
 func (j *job) await(ctx context.Context) (made uint64, err error) {
-	made = j.window.made.Load()
+	for _, g := range j.sources {
+		made += g.made.Load()
+	}
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		counted, problem, err := j.check(ctx)

@@ -11,57 +11,17 @@ import (
 	"time"
 )
 
-// monitor adds up what instances and routers say of themselves.
+// monitor adds up what instances say of themselves.
 type monitor struct {
-	job    *job
-	mu     sync.Mutex
-	latest map[int32]done
-	line   figures // since the last line
-	phase  figures // since the last reset
-	lines  int
-	begin  time.Time
-}
-
-// figures are what was done in a time.
-type figures struct {
-	begin                     time.Time
-	before                    map[int32]done
-	latencies, during, pauses histogram
+	job           *job
+	mu            sync.Mutex
+	latest, shown map[int32]done // now, and in the last line
+	begin, last   time.Time
+	lines         int
 }
 
 func newMonitor(j *job) *monitor {
-	m := &monitor{job: j, latest: map[int32]done{}, begin: time.Now()}
-	m.line, m.phase = m.newFigures(), m.newFigures()
-	return m
-}
-
-func (m *monitor) newFigures() figures {
-	return figures{begin: time.Now(), before: maps.Clone(m.latest), latencies: histogram{}, during: histogram{},
-		pauses: histogram{}}
-}
-
-func (f *figures) take(x live) {
-	f.latencies.join(x.Latencies)
-	f.during.join(x.During)
-	f.pauses.join(x.Pauses)
-}
-
-// since is what the instances did: in all, and how far the busiest is above the mean.
-func (m *monitor) since(f figures) (sum done, theta float64) {
-	work, most := uint64(0), uint64(0)
-	for i, x := range m.latest {
-		old := f.before[i]
-		sum.Processed += x.Processed - old.Processed
-		sum.Moved += x.Moved - old.Moved
-		sum.MovedSize += x.MovedSize - old.MovedSize
-		own := x.Processed - old.Processed
-		work += own
-		most = max(most, own)
-	}
-	if work > 0 {
-		theta = float64(most)/(float64(work)/float64(m.job.instances)) - 1
-	}
-	return sum, theta
+	return &monitor{job: j, latest: map[int32]done{}, begin: time.Now(), last: time.Now()}
 }
 
 func (m *monitor) take(heard Message) {
@@ -72,52 +32,47 @@ func (m *monitor) take(heard Message) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.line.take(x)
-	m.phase.take(x)
-	if x.Instance < 0 {
-		return
-	}
 	m.latest[x.Instance] = x.Done
-	sum := uint64(0)
-	for _, x := range m.latest {
-		sum += x.Processed
+}
+
+// since is what the instances did: in all, and how far the busiest is above the mean.
+func (m *monitor) since(before map[int32]done) (sum done, theta float64) {
+	most := uint64(0)
+	for i, x := range m.latest {
+		own := x.Processed - before[i].Processed
+		sum.Processed += own
+		sum.Moved += x.Moved - before[i].Moved
+		sum.MovedSize += x.MovedSize - before[i].MovedSize
+		most = max(most, own)
 	}
-	m.job.window.processed.Store(sum)
+	if sum.Processed > 0 {
+		theta = float64(most)/(float64(sum.Processed)/float64(m.job.instances)) - 1
+	}
+	return sum, theta
 }
 
-// done is what was done in all.
-func (m *monitor) done() done {
+// moved is how many states moved in all.
+func (m *monitor) moved() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sum, _ := m.since(figures{})
-	return sum
+	sum, _ := m.since(nil)
+	return sum.Moved
 }
 
-// reset begins another phase, and returns the figures of the one before.
-func (m *monitor) reset() figures {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	f := m.phase
-	m.phase = m.newFigures()
-	return f
-}
-
-// print prints a line: what was counted since the last one, how late, and how evenly.
+// print prints a line: what was counted since the last one, and how evenly.
 func (m *monitor) print() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.lines%20 == 0 {
-		fmt.Fprintf(log.Writer(), "%6s %10s %9s %9s %7s %7s %8s %10s %9s %9s\n", "s", "events/s", "p50 ms", "p99 ms",
-			"θ", "plans", "moved", "moved kB", "pause p99", "last took")
+		fmt.Fprintf(log.Writer(), "%6s %10s %7s %7s %8s %10s %9s\n", "s", "events/s", "θ", "plans", "moved", "moved kB",
+			"last took")
 	}
 	m.lines++
-	sum, theta := m.since(m.line)
-	m.line.latencies.join(m.line.during)
-	fmt.Fprintf(log.Writer(), "%6.0f %10.0f %9.1f %9.1f %7.3f %7d %8d %10.1f %9.1f %9.1f\n", time.Since(m.begin).Seconds(),
-		float64(sum.Processed)/time.Since(m.line.begin).Seconds(), m.line.latencies.quantile(0.5),
-		m.line.latencies.quantile(0.99), theta, m.job.history.plans.Load(), sum.Moved, float64(sum.MovedSize)/1000,
-		m.line.pauses.quantile(0.99), float64(m.job.history.last.Load())/1e6)
-	m.line = m.newFigures()
+	sum, theta := m.since(m.shown)
+	fmt.Fprintf(log.Writer(), "%6.0f %10.0f %7.3f %7d %8d %10.1f %9.1f\n", time.Since(m.begin).Seconds(),
+		float64(sum.Processed)/time.Since(m.last).Seconds(), theta, m.job.history.plans.Load(), sum.Moved,
+		float64(sum.MovedSize)/1000, float64(m.job.history.last.Load())/1e6)
+	m.shown, m.last = maps.Clone(m.latest), time.Now()
 }
 
 // drivers keeps a driver running: one that is stopped has a successor.

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -25,8 +24,6 @@ type sender struct {
 	bus       Bus
 	api       *client.Client
 	machine   *handoff.Router[event]
-	held      pauses
-	ahead     *ahead
 	failpoint *failpoint
 	epoch     int64
 	channels  Appender // of this epoch
@@ -53,10 +50,7 @@ func runRouter(ctx context.Context, c config, name string) error {
 		return err
 	}
 	s := &sender{config: c, failpoint: end, name: name, bus: b, api: api, machine: handoff.NewRouter[event](c.mode()),
-		held: newPauses(), ahead: newAhead(c.ahead), open: map[uint64]int{}}
-	if err := b.Listen(takenSubject, func(m Message) { s.ahead.hear(m, name) }); err != nil {
-		return err
-	}
+		open: map[uint64]int{}}
 	return s.run(ctx)
 }
 
@@ -93,7 +87,6 @@ func (s *sender) register(ctx context.Context) error {
 		}
 		s.epoch = r.Epoch
 		s.machine.Registered(r.Epoch)
-		s.ahead.begin(r.Epoch)
 		s.failpoint.at("registered")
 		s.channels, err = open(ctx, s.bus, s.api, s.name, r.Epoch)
 		return err
@@ -135,28 +128,20 @@ func (s *sender) forward(ctx context.Context) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	renew, tick := time.NewTicker(time.Second), time.NewTicker(200*time.Millisecond)
+	renew := time.NewTicker(time.Second)
 	defer renew.Stop()
-	defer tick.Stop()
 	for {
-		source := s.source
-		if s.ahead.isFull() {
-			source = nil
-		}
 		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case v := <-views:
 			err = s.see(ctx, v)
-		case <-s.ahead.changed:
-		case m, ok := <-source:
+		case m, ok := <-s.source:
 			if !ok {
 				return nil
 			}
 			err = s.take(ctx, m)
-		case <-tick.C:
-			err = s.say()
 		case <-renew.C:
 			err = s.renew(ctx)
 		}
@@ -227,16 +212,6 @@ func (s *sender) see(ctx context.Context, v *router.View) error {
 	return nil
 }
 
-// say tells for how long keys waited.
-func (s *sender) say() error {
-	content, err := json.Marshal(live{Instance: -1, Pauses: s.held.took})
-	if err != nil {
-		return err
-	}
-	s.held.took = histogram{}
-	return s.bus.Publish(liveSubject, content)
-}
-
 // take takes a frame of the source, and what came behind it meanwhile.
 func (s *sender) take(ctx context.Context, m *Message) error {
 	var list []handoff.Append[event]
@@ -254,7 +229,6 @@ func (s *sender) take(ctx context.Context, m *Message) error {
 				return err
 			}
 			if held {
-				s.held.wait(e.key)
 				s.failpoint.at("message held")
 			} else {
 				list = append(list, a)
@@ -325,9 +299,7 @@ type appending struct {
 func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) error {
 	var frames []*Outgoing
 	for _, to := range slices.Sorted(maps.Keys(batches)) {
-		f := &batches[to].Outgoing
-		f.Sent = s.ahead.add(to, len(f.events))
-		frames = append(frames, f)
+		frames = append(frames, &batches[to].Outgoing)
 	}
 	err := s.channels.Append(ctx, frames, func() { s.failpoint.at("frames sent") })
 	if err == nil {
@@ -338,7 +310,6 @@ func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) er
 			continue
 		}
 		for _, e := range f.events {
-			s.held.goOn(e.key)
 			s.open[e.from]--
 		}
 	}

@@ -110,18 +110,17 @@ func (s states) putBallast(key string, ballast []byte) error {
 // state is that of a part of the log up to the position, whatever happens.
 type meta struct {
 	Channel  uint64                `json:"channel"`  // position in the channels
-	Channels map[string]progress   `json:"channels"` // by router
 	Transfer uint64                `json:"transfer"` // position in the transfers
 	Done     done                  `json:"done"`
 	Machine  handoff.Record[event] `json:"machine"`
 }
 
 // MarshalJSON writes an event that waits for its key's state.
-func (e event) MarshalJSON() ([]byte, error) { return json.Marshal([]any{e.key, e.n, e.at}) }
+func (e event) MarshalJSON() ([]byte, error) { return json.Marshal([]any{e.key, e.n}) }
 
 // UnmarshalJSON reads it again.
 func (e *event) UnmarshalJSON(b []byte) error {
-	return json.Unmarshal(b, &[]any{&e.key, &e.n, &e.at})
+	return json.Unmarshal(b, &[]any{&e.key, &e.n})
 }
 
 // done is what an instance has done since there is one of its number.
@@ -141,7 +140,7 @@ func openDatabase(dir string, id int32) (database, meta, error) {
 	if err != nil {
 		return database{}, meta{}, err
 	}
-	m := meta{Channels: map[string]progress{}}
+	m := meta{}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{keysBucket, incomingBucket, ballastBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {

@@ -84,10 +84,9 @@ func tryNode(ctx context.Context, dir string) (*node, error) {
 		return nil, err
 	}
 	defer said.Close()
-	// DEBUG is needed for the time that commands take, see service.go.
 	cmd := exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(ports[0]),
 		"--cluster-port", strconv.Itoa(ports[1]), "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
-		"--dir", dir, "--save", "", "--appendonly", "no", "--enable-debug-command", "local", "--loglevel", "warning")
+		"--dir", dir, "--save", "", "--appendonly", "no", "--loglevel", "warning")
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("redis-server, of Debian's package of this name: %w", err)
@@ -459,34 +458,17 @@ func gone(err error) bool {
 	return errors.Is(err, redis.Nil) || strings.HasPrefix(text, "MOVED ") || strings.HasPrefix(text, "ASK ")
 }
 
-// work is what a node has done since it was started.
-type work struct {
-	commands float64       // of clients
-	received float64       // keys that came by MIGRATE
-	cpu      time.Duration // of its process
-}
-
-// works asks all nodes.
-func (c *cluster) works(ctx context.Context) ([]work, error) {
-	out := make([]work, len(c.nodes))
+// works asks all nodes how many commands of clients they have made since they were started.
+func (c *cluster) works(ctx context.Context) ([]float64, error) {
+	out := make([]float64, len(c.nodes))
 	for i, n := range c.nodes {
-		text, err := n.Info(ctx, "commandstats", "cpu").Result()
+		text, err := n.Info(ctx, "commandstats").Result()
 		if err != nil {
 			return nil, err
 		}
 		for line := range strings.Lines(text) {
-			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-			switch name {
-			case "cmdstat_get", "cmdstat_set":
-				out[i].commands += calls(value)
-			case "cmdstat_restore-asking":
-				out[i].received += calls(value)
-			case "used_cpu_sys", "used_cpu_user":
-				seconds, err := strconv.ParseFloat(value, 64)
-				if err != nil {
-					return nil, err
-				}
-				out[i].cpu += time.Duration(seconds * float64(time.Second))
+			if name, value, _ := strings.Cut(strings.TrimSpace(line), ":"); name == "cmdstat_get" || name == "cmdstat_set" {
+				out[i] += calls(value)
 			}
 		}
 	}
@@ -500,32 +482,26 @@ func calls(value string) float64 {
 	return n
 }
 
-// balance is how much more than the mean the busiest node did between two looks, in
-// commands and in CPU time: 1 where all did as much.
-func balance(before, after []work) (commands, cpu float64) {
-	return ratio(before, after, func(w work) float64 { return w.commands }),
-		ratio(before, after, func(w work) float64 { return float64(w.cpu) })
-}
-
-func ratio(before, after []work, of func(work) float64) float64 {
-	most, sum := 0.0, 0.0
+// balance is how much more than the mean the busiest node did between two looks: 1 where
+// all did as much.
+func balance(before, after []float64) float64 {
+	most, all := 0.0, sum(before, after)
 	for i := range after {
-		x := of(after[i]) - of(before[i])
-		most, sum = max(most, x), sum+x
+		most = max(most, after[i]-before[i])
 	}
-	if sum == 0 {
+	if all == 0 {
 		return 1
 	}
-	return most * float64(len(after)) / sum
+	return most * float64(len(after)) / all
 }
 
 // openSlots are the slots whose move is not over, ascending.
 func (p *places) openSlots() []int { return slices.Sorted(maps.Keys(p.open)) }
 
 // sum is how many commands of clients all nodes did between two looks.
-func sum(before, after []work) (n float64) {
+func sum(before, after []float64) (n float64) {
 	for i := range after {
-		n += after[i].commands - before[i].commands
+		n += after[i] - before[i]
 	}
 	return n
 }

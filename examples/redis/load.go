@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -37,7 +36,6 @@ type load struct {
 	ranks     atomic.Pointer[[]int] // keys by rank
 	rate      atomic.Int64          // commands a second, of all workers; 0: as many as they can
 	counters  *stats.Exact          // commands by slot
-	latencies histogram
 	errs      atomic.Uint64
 	wrong     atomic.Pointer[string] // the first value that should not have been read
 }
@@ -137,8 +135,8 @@ func (l *load) run(ctx context.Context) {
 	all.Wait()
 }
 
-// worker makes one command after the other. Where there is a rate, latencies begin when a
-// command is due: it waits if the one before takes long.
+// worker makes one command after the other. Where there is a rate, a command that is due
+// waits if the one before takes long.
 func (l *load) worker(ctx context.Context, w int) {
 	rng := rand.New(rand.NewPCG(l.seed, uint64(w+1)))
 	client := l.clients[w%len(l.clients)]
@@ -151,14 +149,11 @@ func (l *load) worker(ctx context.Context, w int) {
 				return
 			case <-time.After(time.Until(due)):
 			}
-		} else {
-			due = time.Now()
 		}
 		rank, _ := slices.BinarySearch(l.cumulated, rng.Float64()*l.cumulated[len(l.cumulated)-1])
 		key := (*l.ranks.Load())[min(rank, len(l.keys)-1)]
 		err := l.command(client, key, rng.Float64() < l.writes)
 		l.counters.Add(l.keys[key].slot, 1)
-		l.latencies.add(time.Since(due))
 		if err != nil {
 			l.errs.Add(1)
 			l.complain(err)
@@ -282,42 +277,4 @@ func (l *load) stop() error {
 		err = errors.Join(err, c.Close())
 	}
 	return err
-}
-
-// buckets are eight for each power of two of microseconds.
-const buckets = 64 * 8
-
-// histogram counts durations. It may be used by many at the same time.
-type histogram [buckets]atomic.Uint64
-
-func (h *histogram) add(d time.Duration) {
-	x := uint64(max(d.Microseconds(), 1)) << 3
-	octave := bits.Len64(x) - 4
-	h[octave*8+int(x>>octave&7)].Add(1)
-}
-
-// read returns what was counted so far.
-func (h *histogram) read() []uint64 {
-	out := make([]uint64, buckets)
-	for i := range h {
-		out[i] = h[i].Load()
-	}
-	return out
-}
-
-// quantile is that of what was counted between two readings, in milliseconds and at most an
-// eighth too great; 0 where nothing was.
-func quantile(before, after []uint64, q float64) float64 {
-	sum := uint64(0)
-	for i := range after {
-		sum += after[i] - before[i]
-	}
-	left := q * float64(sum)
-	for i := range after {
-		n := after[i] - before[i]
-		if left -= float64(n); n > 0 && left <= 0 {
-			return math.Ldexp(float64(i%8+9)/8, i/8) / 1000
-		}
-	}
-	return 0
 }

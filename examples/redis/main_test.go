@@ -158,21 +158,3 @@ func TestParseMyself(t *testing.T) {
 		}
 	}
 }
-
-func TestHistogram(t *testing.T) {
-	t.Parallel()
-	var h histogram
-	before := h.read()
-	for ms := 1; ms <= 1000; ms++ {
-		h.add(time.Duration(ms) * time.Millisecond)
-	}
-	after := h.read()
-	for q, want := range map[float64]float64{0.5: 500, 0.99: 990, 1: 1000} {
-		if got := quantile(before, after, q); got < want || got > 1.13*want {
-			t.Errorf("the quantile %v is %v ms, want up to an eighth above %v", q, got, want)
-		}
-	}
-	if got := quantile(after, h.read(), 0.5); got != 0 {
-		t.Errorf("the median of nothing is %v", got)
-	}
-}

@@ -12,15 +12,13 @@ type monitor struct {
 	job                      *job
 	begin, last              time.Time
 	lines                    int
-	works                    []work
-	latencies                []uint64
+	works                    []float64
 	slots, keys, bytes, errs int64
 }
 
 func newMonitor(ctx context.Context, j *job) (*monitor, error) {
 	works, err := j.cluster.works(ctx)
-	return &monitor{job: j, begin: time.Now(), last: time.Now(), works: works,
-		latencies: j.load.latencies.read()}, err
+	return &monitor{job: j, begin: time.Now(), last: time.Now(), works: works}, err
 }
 
 // watch prints for a time, and returns how much more than the mean the busiest node did in it.
@@ -40,8 +38,7 @@ func (j *job) watch(ctx context.Context, during time.Duration) (float64, error) 
 			return 0, err
 		}
 	}
-	commands, _ := balance(before, j.monitor.works)
-	return commands, nil
+	return balance(before, j.monitor.works), nil
 }
 
 // print prints what was done since the last one.
@@ -51,20 +48,16 @@ func (m *monitor) print(ctx context.Context) error {
 		return err
 	}
 	if m.lines%20 == 0 {
-		fmt.Fprintf(log.Writer(), "%6s %10s %9s %9s %9s %9s %6s %6s %7s %9s %9s %7s\n", "s", "commands/s", "max/mean",
-			"CPU", "p50 ms", "p99 ms", "plans", "slots", "keys", "kB", "last took", "errors")
+		fmt.Fprintf(log.Writer(), "%6s %10s %9s %6s %6s %7s %9s %9s %7s\n", "s", "commands/s", "max/mean", "plans", "slots",
+			"keys", "kB", "last took", "errors")
 	}
 	m.lines++
-	even, cpu := balance(m.works, works)
-	latencies := m.job.load.latencies.read()
 	h := &m.job.history
 	slots, keys, bytes, errs := h.slots.Load(), h.keys.Load(), h.bytes.Load(), int64(m.job.load.errs.Load())
-	fmt.Fprintf(log.Writer(), "%6.0f %10.0f %9.3f %9.3f %9.2f %9.2f %6d %6d %7d %9.1f %9.1f %7d\n",
-		time.Since(m.begin).Seconds(), sum(m.works, works)/time.Since(m.last).Seconds(), even, cpu,
-		quantile(m.latencies, latencies, 0.5),
-		quantile(m.latencies, latencies, 0.99), h.plans.Load(), slots-m.slots, keys-m.keys, float64(bytes-m.bytes)/1000,
-		float64(h.last.Load())/1e6, errs-m.errs)
-	m.works, m.latencies, m.last = works, latencies, time.Now()
+	fmt.Fprintf(log.Writer(), "%6.0f %10.0f %9.3f %6d %6d %7d %9.1f %9.1f %7d\n",
+		time.Since(m.begin).Seconds(), sum(m.works, works)/time.Since(m.last).Seconds(), balance(m.works, works),
+		h.plans.Load(), slots-m.slots, keys-m.keys, float64(bytes-m.bytes)/1000, float64(h.last.Load())/1e6, errs-m.errs)
+	m.works, m.last = works, time.Now()
 	m.slots, m.keys, m.bytes, m.errs = slots, keys, bytes, errs
 	return nil
 }

@@ -27,7 +27,7 @@ func Rebalanced(t *testing.T, log job.Transport) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	done, err := job.Run(ctx, log, t.Output(), "-dir", t.TempDir(), "-instances=3", "-keys=2000", "-zipf=1",
-		"-rate=2000", "-shift=3s", "-service=50us", "-state=200", "-interval=1s", "-theta=0.01", "-batch=2",
+		"-rate=2000", "-shift=3s", "-state=200", "-interval=1s", "-theta=0.01", "-batch=2",
 		"-duration=12s", "-kills=8")
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func Rescaled(t *testing.T, log job.Transport) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	done, err := job.Run(ctx, log, t.Output(), "-dir", t.TempDir(), "-instances=3", "-removed=1", "-keys=300", "-zipf=0.5",
-		"-rate=1000", "-shift=0", "-service=50us", "-state=1000", "-interval=1s", "-batch=40", "-duration=8s")
+		"-rate=1000", "-shift=0", "-state=1000", "-interval=1s", "-batch=40", "-duration=8s")
 	if err != nil {
 		t.Fatal(err)
 	}
