@@ -2,7 +2,9 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,9 +53,9 @@ type analysisSource struct {
 func (s analysesOf) readAnalysis(w http.ResponseWriter, c *call) (*analysisRequest, error) {
 	media, ok := contract.MediaType(c.Request)
 	switch {
-	case ok && media == mediaJSON:
+	case ok && !c.rowsAlone(media):
 		return s.readAnalysisJSON(w, c)
-	case ok && (media == mediaNDJSON || media == mediaCSV || media == mediaText):
+	case ok && (media == mediaJSON || media == mediaNDJSON || media == mediaCSV || media == mediaText):
 		return s.readAnalysisRows(w, c, media)
 	}
 	return nil, httpkit.Unsupported(howToAnalyse)
@@ -71,7 +73,7 @@ func (s analysesOf) readAnalysisJSON(w http.ResponseWriter, c *call) (*analysisR
 	defer body.Close()
 	doc, err := input.Decode(body, input.JSON, options)
 	if err != nil {
-		return nil, readProblem(c.Context(), err)
+		return nil, c.rowsProblem(mediaJSON, err)
 	}
 	stream, streamed := doc.Members["stream"]
 	delete(doc.Members, "stream")
@@ -174,7 +176,7 @@ func (s analysesOf) readAnalysisRows(w http.ResponseWriter, c *call, media strin
 	}
 	doc, err := input.Decode(body, formats[media], options)
 	if err != nil {
-		return nil, readProblem(c.Context(), err)
+		return nil, c.rowsProblem(media, err)
 	}
 	r.pointer = doc.Pointer
 	if doc.Records != nil {
@@ -189,6 +191,7 @@ func (s analysesOf) readAnalysisRows(w http.ResponseWriter, c *call, media strin
 // queriedFields returns the query parameters as a JSON object.
 func queriedFields(c *call) ([]byte, error) {
 	fields := c.Values()
+	maps.DeleteFunc(fields, func(name string, _ any) bool { return slices.Contains(readingRows, name) })
 	if fields["key_encoding"] == "utf8" { // it says nothing
 		delete(fields, "key_encoding")
 	}

@@ -43,7 +43,7 @@ type intervalsRequest struct {
 func (s analysesOf) backtestIntervals(w http.ResponseWriter, c *call) error {
 	read := s.readRowsOfIntervals
 	media, ok := contract.MediaType(c.Request)
-	if ok && media == mediaJSON {
+	if ok && !c.rowsAlone(media) {
 		read = s.readIntervalsJSON
 	} else if !ok || formats[media] == 0 {
 		return httpkit.Unsupported(howToBacktest)
@@ -83,7 +83,7 @@ func (s analysesOf) readRowsOfIntervals(w http.ResponseWriter, c *call, media st
 	if !ok {
 		window = drive.DefaultWindow
 	}
-	history, err := s.readIntervals(c, input.NewStream(body, formats[media], options), int(window))
+	history, err := s.readIntervals(c, media, input.NewStream(body, formats[media], options), int(window))
 	return &intervalsRequest{Configuration: config, history: history}, err
 }
 
@@ -175,7 +175,7 @@ func (s analysesOf) backtestConfiguration(c *call) (operator.Configuration, erro
 }
 
 // readIntervals reads the intervals of a body.
-func (s analysesOf) readIntervals(c *call, in *input.Stream, window int) (*backtest.History, error) {
+func (s analysesOf) readIntervals(c *call, media string, in *input.Stream, window int) (*backtest.History, error) {
 	h := backtest.NewHistory(window)
 	h.Reserve = c.memory.Reserve
 	for read := int64(0); ; {
@@ -184,7 +184,7 @@ func (s analysesOf) readIntervals(c *call, in *input.Stream, window int) (*backt
 		case errors.Is(err, io.EOF):
 			return h, nil
 		case err != nil:
-			return nil, readProblem(c.Context(), err)
+			return nil, c.rowsProblem(media, err)
 		}
 		read += doc.Bytes()
 		if err := c.memory.Settle(read + h.Bytes()); err != nil {

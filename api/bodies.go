@@ -29,6 +29,8 @@ const (
 const (
 	// readBytes is what reading any body of rows takes: a window and an answer.
 	readBytes = 256 << 10
+	// recordBytes is what records of JSON take besides, one of which is held as a whole.
+	recordBytes = 1 << 20
 	// gzipBytes and zstdBytes are what decompressing takes besides; the latter is
 	// the greatest window that is accepted, and blocks.
 	gzipBytes = 64 << 10
@@ -65,6 +67,9 @@ func (c *call) expect(media string) error {
 // forecast is what a body takes while it is read, and what it will probably take.
 func (c *call) forecast(media string) (least, probably int64) {
 	least, times := int64(readBytes), textTimes[media]
+	if c.Query.Has("columns") || c.Query.Has("records") {
+		least += recordBytes
+	}
 	switch c.contentEncoding() {
 	case "gzip":
 		least, times = least+gzipBytes, times*compressedTimes
@@ -101,7 +106,7 @@ func (c *call) begin(media string) error {
 	if err == nil && len(head) < smallBody {
 		err, c.ContentLength = io.EOF, int64(len(head))
 	}
-	c.Body = &begunBody{c.Body, head, err}
+	c.Body, c.head = &begunBody{c.Body, head, err}, head
 	return nil
 }
 
@@ -153,7 +158,8 @@ func (c *call) decoded(bytes int64, members map[string][]byte) error {
 func (c *call) inBodyOnly() error {
 	p := httpkit.Invalid()
 	for name := range c.Query {
-		p.AtParameter(name, "belongs into the body when that is application/json")
+		p.AtParameter(name, "belongs into the body when that is application/json, unless columns says what it calls "+
+			"the fields of rows")
 	}
 	return p.OrNil()
 }
@@ -168,6 +174,9 @@ func (s *shared) bulkBody(w http.ResponseWriter, c *call, media string) (io.Read
 	}
 	options := input.Options{
 		Limits: s.limits.Statistics, Base64Keys: c.keys().base64, RowHint: hint, Reserve: c.memory.Reserve,
+	}
+	if err := c.readAs(media, &options); err != nil {
+		return nil, options, err
 	}
 	limit := cmp.Or(max(0, s.limits.Statistics.Bytes), input.DefaultBytes)
 	if c.ContentLength > limit {

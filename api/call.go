@@ -43,6 +43,7 @@ type call struct {
 	contract.Parameters
 	op    *contract.Operation
 	media string // the media type that Accept chose
+	head  []byte // what a body of rows begins with
 	// memory is what the request holds of the budget, until its handler has returned.
 	memory     *admission.Lease
 	idempotent *idempotentRequest // nil: it has no idempotency key

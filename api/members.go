@@ -87,6 +87,7 @@ func queriedMembers(c *call, body *openapi3.Schema, records bool) (*members, err
 	tree := map[string]any{}
 	for name, value := range c.Values() {
 		switch i := slices.IndexFunc(places, func(p place) bool { return p.parameter == name }); {
+		case slices.Contains(readingRows, name): // the decoder of the rows has acted on it
 		case name == "compact_degree":
 			m.putDegrees(tree, c.Query.Get(name), records)
 		case name == "residual":

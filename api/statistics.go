@@ -47,13 +47,16 @@ func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequ
 			return nil, err
 		}
 	}
-	if media == mediaJSON {
+	if !c.rowsAlone(media) {
 		st.members = newMembers(c, st.document.Members)
 	} else if st.members, err = queriedMembers(c, c.op.Body(), st.document.Records != nil); err != nil {
 		return nil, err
 	}
 	if st.Statistics.Statistics = st.document.Stats; st.document.Stats == nil {
 		st.Statistics.Statistics, st.bare = &planner.Statistics{}, st.document.Records == nil
+	}
+	if st.bare && media == mediaJSON {
+		st.bad.Detail += c.otherNames(media, nil)
 	}
 	if err := st.readInterval(); err != nil {
 		return nil, err
@@ -66,7 +69,7 @@ func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequ
 
 // readRows reads the body of a request.
 func (s *shared) readRows(w http.ResponseWriter, c *call, media string) (*input.Document, error) {
-	if media == mediaJSON {
+	if !c.rowsAlone(media) {
 		if err := c.inBodyOnly(); err != nil {
 			return nil, err
 		}
@@ -80,7 +83,7 @@ func (s *shared) readRows(w http.ResponseWriter, c *call, media string) (*input.
 	doc, err := input.Decode(body, formats[media], options)
 	end(err)
 	if err != nil {
-		return nil, readProblem(c.Context(), err)
+		return nil, c.rowsProblem(media, err)
 	}
 	return doc, c.decoded(doc.Bytes(), doc.Members)
 }

@@ -65,6 +65,9 @@ const (
 	TooLarge  = problem.TooLarge
 )
 
+// UnknownColumn is what is wrong with a column that holds none of the fields of rows.
+const UnknownColumn = columns.DetailColumn
+
 // Format is a format of statistics.
 type Format int
 
@@ -160,6 +163,9 @@ func Events(r io.Reader, f Format, o Options, take func(r *Row) error) error {
 // LookForRecords finds a list of records in the beginning of a text of JSON: its path, and what is
 // in its first record.
 func LookForRecords(head []byte) (path string, names []string) { return records.Look(head) }
+
+// Delimiters are what may stand between cells of CSV, by their names.
+var Delimiters = columns.Delimiters
 
 // ParseMapping reads pairs such as key=topic+partition of a field and the columns that hold it.
 func ParseMapping(pairs []string) (map[string][]string, error) { return columns.ParseMapping(pairs) }

@@ -66,9 +66,10 @@ func ParseColumns(text string) (map[string][]string, error) {
 
 // ParseDelimiter reads a character, or its name.
 func ParseDelimiter(text string) (string, error) {
-	named := map[string]string{"tab": "\t", `\t`: "\t", "space": " ", auto: auto}
-	if c := named[text]; c != "" {
-		text = c
+	if c, named := input.Delimiters[text]; named {
+		text = string(c)
+	} else if text == `\t` {
+		text = "\t"
 	}
 	if known := ",;\t| :"; text != auto && (len(text) != 1 || !strings.Contains(known, text)) {
 		return "", fmt.Errorf("%q: write a comma, a semicolon, a colon, tab, | or space", text)

@@ -75,10 +75,8 @@ func (in *Input) refused(err *input.Error) error {
 
 // aboutColumn tells whether a problem is about the header of CSV.
 func aboutColumn(p input.Problem) bool {
-	return p.Row == 0 && (p.Column != "" || p.Detail == unknownColumn)
+	return p.Row == 0 && (p.Column != "" || p.Detail == input.UnknownColumn)
 }
-
-const unknownColumn = "unknown column"
 
 // headerLine says what is wrong with the header of CSV, and what to do about it.
 func (in *Input) headerLine(name string, problems []input.Problem) string {
@@ -90,7 +88,7 @@ func (in *Input) headerLine(name string, problems []input.Problem) string {
 		}
 		line = p.Line
 		switch column := cli.KeyText([]byte(p.Column)); p.Detail {
-		case unknownColumn:
+		case input.UnknownColumn:
 			names = append(names, p.Column)
 			if p.Near != "" {
 				column += " (" + p.Near + "?)"

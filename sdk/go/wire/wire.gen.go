@@ -1450,6 +1450,72 @@ func (e WaitReason) Valid() bool {
 	}
 }
 
+// Defines values for DecimalParameter.
+const (
+	DecimalParameterComma DecimalParameter = "comma"
+	DecimalParameterPoint DecimalParameter = "point"
+)
+
+// Valid indicates whether the value is a known member of the DecimalParameter enum.
+func (e DecimalParameter) Valid() bool {
+	switch e {
+	case DecimalParameterComma:
+		return true
+	case DecimalParameterPoint:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DelimiterParameter.
+const (
+	DelimiterParameterBar       DelimiterParameter = "bar"
+	DelimiterParameterColon     DelimiterParameter = "colon"
+	DelimiterParameterComma     DelimiterParameter = "comma"
+	DelimiterParameterSemicolon DelimiterParameter = "semicolon"
+	DelimiterParameterSpace     DelimiterParameter = "space"
+	DelimiterParameterTab       DelimiterParameter = "tab"
+)
+
+// Valid indicates whether the value is a known member of the DelimiterParameter enum.
+func (e DelimiterParameter) Valid() bool {
+	switch e {
+	case DelimiterParameterBar:
+		return true
+	case DelimiterParameterColon:
+		return true
+	case DelimiterParameterComma:
+		return true
+	case DelimiterParameterSemicolon:
+		return true
+	case DelimiterParameterSpace:
+		return true
+	case DelimiterParameterTab:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DuplicatesParameter.
+const (
+	DuplicatesParameterRefuse DuplicatesParameter = "refuse"
+	DuplicatesParameterSum    DuplicatesParameter = "sum"
+)
+
+// Valid indicates whether the value is a known member of the DuplicatesParameter enum.
+func (e DuplicatesParameter) Valid() bool {
+	switch e {
+	case DuplicatesParameterRefuse:
+		return true
+	case DuplicatesParameterSum:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FormulasParameter.
 const (
 	FormulasParameterEscape FormulasParameter = "escape"
@@ -1462,6 +1528,21 @@ func (e FormulasParameter) Valid() bool {
 	case FormulasParameterEscape:
 		return true
 	case FormulasParameterKeep:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HeaderParameter.
+const (
+	HeaderParameterNone HeaderParameter = "none"
+)
+
+// Valid indicates whether the value is a known member of the HeaderParameter enum.
+func (e HeaderParameter) Valid() bool {
+	switch e {
+	case HeaderParameterNone:
 		return true
 	default:
 		return false
@@ -6505,6 +6586,9 @@ type BetaValuesParameter = []Beta
 // CertificateValuesParameter defines model for CertificateValuesParameter.
 type CertificateValuesParameter = []CertificateLevel
 
+// ColumnsParameter defines model for ColumnsParameter.
+type ColumnsParameter = []string
+
 // CompactDegreeParameter The degree R of discretisation: a power of two up to 2^30. In units of a scale, values up to R become powers
 // of two and greater ones multiples of R, rounded so that the sum over the keys of an instance comes out right
 // to R/2. 1 is the finest; 0 is no compaction.
@@ -6526,6 +6610,15 @@ type CoverageParameter = Coverage
 // DeadlineValuesParameter defines model for DeadlineValuesParameter.
 type DeadlineValuesParameter = []string
 
+// DecimalParameter defines model for DecimalParameter.
+type DecimalParameter string
+
+// DelimiterParameter defines model for DelimiterParameter.
+type DelimiterParameter string
+
+// DuplicatesParameter defines model for DuplicatesParameter.
+type DuplicatesParameter string
+
 // EffortValuesParameter defines model for EffortValuesParameter.
 type EffortValuesParameter = []Effort
 
@@ -6538,6 +6631,9 @@ type FormulasParameter string
 // HashFunctionParameter `ring`: a token ring over murmur3_x86_32; `modulo`: murmur3_x64_128 modulo the number of instances, in id order; `reported`: every row carries
 // `hash_instance`; `flink`: Java's hashCode, Flink's murmur, key groups in contiguous ranges; `kafka`: murmur2, positive, modulo the number of partitions.
 type HashFunctionParameter = HashFunction
+
+// HeaderParameter defines model for HeaderParameter.
+type HeaderParameter string
 
 // IdempotencyKeyParameter defines model for IdempotencyKeyParameter.
 type IdempotencyKeyParameter = string
@@ -6562,6 +6658,9 @@ type KeyOverheadValuesParameter = []KeyOverhead
 
 // KeyPrefixParameter defines model for KeyPrefixParameter.
 type KeyPrefixParameter = string
+
+// KeySeparatorParameter defines model for KeySeparatorParameter.
+type KeySeparatorParameter = string
 
 // KeyTypeParameter The Java type of the keys under `flink`; the keys of `int` and `long` are decimal numbers.
 type KeyTypeParameter = KeyType
@@ -6603,6 +6702,9 @@ type PlanIDParameter = string
 // PlansParameter defines model for PlansParameter.
 type PlansParameter = bool
 
+// RecordsParameter defines model for RecordsParameter.
+type RecordsParameter = string
+
 // ReportEpochParameter Raised by an engine that restarts and counts its intervals anew.
 type ReportEpochParameter = Epoch
 
@@ -6620,6 +6722,9 @@ type RowCountParameter = int64
 
 // SigmaValuesParameter defines model for SigmaValuesParameter.
 type SigmaValuesParameter = []string
+
+// SkipLinesParameter defines model for SkipLinesParameter.
+type SkipLinesParameter = int
 
 // SkipParameter defines model for SkipParameter.
 type SkipParameter = int64

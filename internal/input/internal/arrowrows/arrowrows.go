@@ -94,16 +94,23 @@ func (p *Rows) accept(schema []schemaField) error {
 	for i, c := range schema {
 		names[i] = c.name
 	}
-	fields, err := p.SetColumns(names)
+	places, err := p.Places(names, &p.Options.Mapping)
 	if err != nil {
 		return err
 	}
-	p.columns = make([]column, len(fields))
-	for i, f := range fields {
-		p.columns[i].field = f
-		if c := schema[i]; !c.flat() {
-			p.wrongType(f, c.String())
+	p.columns = p.columns[:0]
+	for i, place := range places {
+		switch c := schema[i]; {
+		case place.Part > 0:
+			p.WrongColumn(c.name, "is a part of the key; in Arrow, the key is in one column")
+		case place.Field == 0 && !c.passed():
+			p.WrongColumn(c.name, "column cannot be passed over, as it is "+c.String()+"; leave it out")
+		case place.Field == 0:
+			continue
+		case !c.flat(place.Field):
+			p.wrongType(place.Field, c.String())
 		}
+		p.columns = append(p.columns, column{field: place.Field, at: i})
 	}
 	return p.Invalid()
 }
@@ -111,7 +118,8 @@ func (p *Rows) accept(schema []schemaField) error {
 // setTypes checks the types of the columns.
 func (p *Rows) setTypes(s *arrow.Schema) error {
 	for i := range p.columns {
-		c, t := &p.columns[i], s.Field(i).Type
+		c := &p.columns[i]
+		t := s.Field(c.at).Type
 		if !c.holds(t) {
 			p.wrongType(c.field, t.String())
 		}
@@ -153,7 +161,7 @@ func (p *Rows) nextBatch() (bool, error) {
 func (p *Rows) convert() error {
 	bytes := 0
 	for i := range p.columns {
-		bytes += p.columns[i].converts(p.batch.Column(i))
+		bytes += p.columns[i].converts(p.batch.Column(p.columns[i].at))
 	}
 	if err := p.messages.hold(&p.messages.decoding, 0); err != nil { // the batch is decompressed
 		return err
@@ -169,7 +177,7 @@ func (p *Rows) load(i int) (ok bool) {
 			ok = false
 		}
 	}()
-	return p.columns[i].load(p.batch.Column(i), p.size)
+	return p.columns[i].load(p.batch.Column(p.columns[i].at), p.size)
 }
 
 // TakeBlocks takes batches as columns, as long as nothing is missing or wrong in them. What is

@@ -30,6 +30,8 @@ const (
 	floatType      = 3
 	binaryType     = 4
 	utf8Type       = 5
+	boolType       = 6
+	timestampType  = 10
 	largeBytesType = 19
 	largeUTF8Type  = 20
 	bytesViewType  = 23
@@ -346,9 +348,14 @@ func zstdFrame(b []byte) (window uint64, ok bool) {
 
 // flat tells whether columns of a kind have one value a row, of a type that some
 // field may have.
-func (c schemaField) flat() bool {
-	return !c.nested && (!c.dictionary || c.name == columns.Key.String()) && slices.Contains([]int{
+func (c schemaField) flat(f columns.Field) bool {
+	return !c.nested && (!c.dictionary || f == columns.Key) && slices.Contains([]int{
 		nullType, intType, floatType, binaryType, utf8Type, largeBytesType, largeUTF8Type, bytesViewType,
 		utf8ViewType,
 	}, c.kind)
+}
+
+// passed tells whether columns of a kind can be passed over: they have one value a row.
+func (c schemaField) passed() bool {
+	return c.flat(columns.Unknown) || !c.nested && !c.dictionary && c.kind >= boolType && c.kind <= timestampType
 }

@@ -80,6 +80,7 @@ func isText(t arrow.DataType) bool {
 // what is needed anyway are the batch's own.
 type column struct {
 	field columns.Field
+	at    int    // in batches
 	nulls []byte // a bit for each row that is not null; nil: none is null
 	none  bool   // all are null
 

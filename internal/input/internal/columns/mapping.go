@@ -40,6 +40,9 @@ type Mapping struct {
 	Instances *Names
 }
 
+// Delimiters are what may stand between cells of CSV, by their names.
+var Delimiters = map[string]byte{"comma": ',', "semicolon": ';', "tab": '\t', "bar": '|', "space": ' ', "colon": ':'}
+
 // Foreign tells whether JSON and Arrow may have other names or values than plannerd's own.
 func (m *Mapping) Foreign() bool {
 	return len(m.Columns) > 0 || m.Records != "" || m.LeaveOut != nil || m.Instances != nil || m.IntervalOf != nil
@@ -90,9 +93,15 @@ func (b *Faults) Places(names []string, m *Mapping) ([]Place, error) {
 	for _, field := range slices.Sorted(maps.Keys(m.Columns)) {
 		for part, wanted := range m.Columns[field] {
 			c := columnOf(names, wanted)
+			detail := ""
 			if c < 0 {
+				detail = "there is no such column; there are " + listed(names)
+			} else if places[c].Field != 0 {
+				detail = "is said to hold two things"
+			}
+			if detail != "" {
 				return nil, &problem.Error{Kind: problem.Invalid, Problems: []problem.Problem{{
-					Pointer: "/" + problem.Escape(wanted), Detail: "there is no such column; there are " + listed(names),
+					Pointer: "/" + problem.Escape(wanted), Detail: detail,
 					Location: problem.Location{Line: b.lineOf(0), Column: wanted, Near: nearest.To(wanted, names)},
 				}}}
 			}

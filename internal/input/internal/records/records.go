@@ -22,6 +22,8 @@ import (
 // Reader is CSV of the records of a text of JSON: a list of objects or lists at the path of the
 // mapping, or at the top level, or one record after the other.
 type Reader struct {
+	source  io.Reader
+	taken   int64 // bytes of source
 	values  *jsontext.Decoder
 	mapping columns.Mapping
 	path    []string // that is still to be entered
@@ -35,12 +37,30 @@ type Reader struct {
 
 // New returns a reader of the CSV.
 func New(r io.Reader, m columns.Mapping) *Reader {
-	d := &Reader{values: jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true)), mapping: m}
+	d := &Reader{source: r, mapping: m}
+	d.values = jsontext.NewDecoder(readerFunc(d.more), jsontext.AllowDuplicateNames(true))
 	if m.Records != "" {
 		d.path = strings.Split(m.Records, ".")
 	}
 	d.out = csv.NewWriter(&d.text)
 	return d
+}
+
+// maxRecord is how long a record, or a text that is passed over, may be, in bytes. It is held as a whole.
+const maxRecord = 256 << 10
+
+type readerFunc func(b []byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// more reads what follows what the decoder still holds, which is a part of one record.
+func (d *Reader) more(b []byte) (int, error) {
+	if d.taken-d.values.InputOffset() > maxRecord {
+		return 0, problem.One(problem.TooLarge, "/"+strconv.Itoa(d.read), fmt.Sprintf("is longer than %d bytes", maxRecord))
+	}
+	n, err := d.source.Read(b[:min(len(b), maxRecord)])
+	d.taken += int64(n)
+	return n, err
 }
 
 // Read reads CSV.
@@ -55,8 +75,13 @@ func (d *Reader) Read(b []byte) (int, error) {
 
 // explain words an error about the text.
 func (d *Reader) explain(err error) error {
-	var syntax *jsontext.SyntacticError
+	var (
+		syntax *jsontext.SyntacticError
+		known  *problem.Error
+	)
 	switch {
+	case errors.As(err, &known):
+		return known
 	case errors.As(err, &syntax):
 		return problem.One(problem.Malformed, string(syntax.JSONPointer),
 			fmt.Sprintf("%v at byte %d", syntax.Err, syntax.ByteOffset))
@@ -141,7 +166,8 @@ func (d *Reader) member(name string) error {
 		fmt.Sprintf("is not in the text: %q is missing", name))
 }
 
-// choose writes the header: the columns that the mapping names, and all that the first record has.
+// choose writes the header: the columns that the mapping names, and those that the first record has
+// under the names of fields; without a mapping, all that it has.
 func (d *Reader) choose(record jsontext.Value) {
 	var names []string
 	for _, of := range d.mapping.Columns {
@@ -150,7 +176,9 @@ func (d *Reader) choose(record jsontext.Value) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	for _, name := range leaves(nil, "", record) {
-		if !slices.ContainsFunc(names, func(have string) bool { return strings.EqualFold(have, name) }) {
+		const fields = columns.StatisticsRow | columns.Interval | columns.Count
+		known := columns.FieldOf([]byte(name), fields) != columns.Unknown || len(d.mapping.Columns) == 0
+		if known && !slices.ContainsFunc(names, func(have string) bool { return strings.EqualFold(have, name) }) {
 			names = append(names, name)
 		}
 	}

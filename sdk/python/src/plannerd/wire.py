@@ -2044,6 +2044,14 @@ class AnalyseBacktestParameters(Call, total=False):
     entry_grace: EntryGrace
     window: int
     key_encoding: KeyEncoding
+    columns: Sequence[str | float | None]
+    key_separator: str | float
+    delimiter: Literal["comma", "semicolon", "tab", "bar", "space", "colon"]
+    decimal: Literal["point", "comma"]
+    header: Literal["none"]
+    skip: int
+    records: str | float
+    duplicates: Literal["refuse", "sum"]
 
 class AnalysePKGParameters(Call, total=False):
     workers: PKGWorkers
@@ -2063,6 +2071,14 @@ class AnalysePKGParameters(Call, total=False):
     top: AnalysisTop
     points: PKGSeriesLength
     key_encoding: KeyEncoding
+    columns: Sequence[str | float | None]
+    key_separator: str | float
+    delimiter: Literal["comma", "semicolon", "tab", "bar", "space", "colon"]
+    decimal: Literal["point", "comma"]
+    header: Literal["none"]
+    skip: int
+    records: str | float
+    duplicates: Literal["refuse", "sum"]
 
 class AnalyseRangesParameters(Call, total=False):
     followers: int
@@ -2074,6 +2090,14 @@ class AnalyseRangesParameters(Call, total=False):
     max_intervals: RangesMaxIntervals
     top: AnalysisTop
     key_encoding: KeyEncoding
+    columns: Sequence[str | float | None]
+    key_separator: str | float
+    delimiter: Literal["comma", "semicolon", "tab", "bar", "space", "colon"]
+    decimal: Literal["point", "comma"]
+    header: Literal["none"]
+    skip: int
+    records: str | float
+    duplicates: Literal["refuse", "sum"]
 
 class AnalyseRingParameters(Call, total=False):
     nodes: int
@@ -2090,6 +2114,14 @@ class AnalyseRingParameters(Call, total=False):
     plan: bool
     top: AnalysisTop
     key_encoding: KeyEncoding
+    columns: Sequence[str | float | None]
+    key_separator: str | float
+    delimiter: Literal["comma", "semicolon", "tab", "bar", "space", "colon"]
+    decimal: Literal["point", "comma"]
+    header: Literal["none"]
+    skip: int
+    records: str | float
+    duplicates: Literal["refuse", "sum"]
 
 class AnalyseSchemesParameters(Call, total=False):
     instances: int
@@ -2109,6 +2141,14 @@ class AnalyseSchemesParameters(Call, total=False):
     seed: AnalysisSeed
     seeds: SchemesSeeds
     key_encoding: KeyEncoding
+    columns: Sequence[str | float | None]
+    key_separator: str | float
+    delimiter: Literal["comma", "semicolon", "tab", "bar", "space", "colon"]
+    decimal: Literal["point", "comma"]
+    header: Literal["none"]
+    skip: int
+    records: str | float
+    duplicates: Literal["refuse", "sum"]
 
 class ApprovePlanParameters(Call, total=False):
     idempotency_key: str
@@ -2142,6 +2182,14 @@ class CreatePlanParameters(Call, total=False):
     state_scale: Scale
     missing: MissingReports
     key_encoding: KeyEncoding
+    columns: Sequence[str | float | None]
+    key_separator: str | float
+    delimiter: Literal["comma", "semicolon", "tab", "bar", "space", "colon"]
+    decimal: Literal["point", "comma"]
+    header: Literal["none"]
+    skip: int
+    records: str | float
+    duplicates: Literal["refuse", "sum"]
 
 class DeleteOperatorParameters(Call, total=False):
     idempotency_key: str
@@ -2297,6 +2345,14 @@ class PutReportParameters(Call, total=False):
     compact_degree: CompactDegree
     cost_scale: Scale
     state_scale: Scale
+    columns: Sequence[str | float | None]
+    key_separator: str | float
+    delimiter: Literal["comma", "semicolon", "tab", "bar", "space", "colon"]
+    decimal: Literal["point", "comma"]
+    header: Literal["none"]
+    skip: int
+    records: str | float
+    duplicates: Literal["refuse", "sum"]
 
 class PutRouterParameters(Call, total=False):
     pass
@@ -2369,6 +2425,14 @@ class WhatIfParameters(Call, total=False):
     coverage: Coverage
     residual: Sequence[str | float | None]
     key_encoding: KeyEncoding
+    columns: Sequence[str | float | None]
+    key_separator: str | float
+    delimiter: Literal["comma", "semicolon", "tab", "bar", "space", "colon"]
+    decimal: Literal["point", "comma"]
+    header: Literal["none"]
+    skip: int
+    records: str | float
+    duplicates: Literal["refuse", "sum"]
 
 class WhatIfOperatorParameters(Call, total=False):
     operator: Required[str | float]
