@@ -56,7 +56,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	}, reach: impure},
 	{place: "sdk/go/sketch", reach: impure, imports: []string{
 		"bytes", "cmp", "encoding/binary", "errors", "iter", "math", "math/bits", "math/rand/v2", "slices", "strconv"}},
-	{place: "sdk/go/wire", imports: []string{"bytes", "encoding/json", "time"}},
+	{place: "sdk/go/wire", imports: []string{"bytes", "encoding/json", "strconv", "time"}},
 	{place: "sdk/go/client", project: []string{"sdk/go/wire"}, reach: []string{anySQL}},
 	{place: "sdk/go/arrow", project: []string{"sdk/go/client"}, reach: []string{anySQL}},
 	{place: "sdk/go/router", project: []string{"sdk/go/client", "sdk/go/handoff", "sdk/go/route", "sdk/go/wire"},
@@ -151,8 +151,9 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "internal/refusal", project: []string{"planner", "store"}, reach: []string{anyHTTP, pgx, sqlite}},
 	{
 		place:   "internal/operator",
-		project: []string{"planner/...", "store", "internal/absence", "internal/parameters", "internal/refusal"},
-		reach:   []string{anyHTTP, pgx, sqlite},
+		project: []string{"planner/...", "store", "internal/absence", "internal/nearest", "internal/parameters",
+			"internal/refusal"},
+		reach: []string{anyHTTP, pgx, sqlite},
 	},
 	{
 		place: "internal/service",

@@ -83,7 +83,9 @@ func (s analysesOf) readRowsOfIntervals(w http.ResponseWriter, c *call, media st
 	if !ok {
 		window = drive.DefaultWindow
 	}
-	history, err := s.readIntervals(c, media, input.NewStream(body, formats[media], options), int(window))
+	options.Instances = &input.Names{}
+	identify := func(doc *input.Document) error { return namesIn(config).document(doc, options.Instances, "") }
+	history, err := s.readIntervals(c, media, input.NewStream(body, formats[media], options), identify, int(window))
 	return &intervalsRequest{Configuration: config, history: history}, err
 }
 
@@ -101,6 +103,7 @@ func (s analysesOf) readIntervalsJSON(w http.ResponseWriter, c *call, media stri
 	var docs []*input.Document
 	var numbers []int64
 	bytes := int64(0)
+	options.Instances = &input.Names{}
 	raw, err := input.DecodeIntervals(body, options, func(interval int64, doc *input.Document) error {
 		docs, numbers = append(docs, doc), append(numbers, interval)
 		bytes += doc.Bytes()
@@ -119,6 +122,9 @@ func (s analysesOf) readIntervalsJSON(w http.ResponseWriter, c *call, media stri
 	in.history = backtest.NewHistory(window)
 	in.history.Reserve = c.memory.Reserve
 	for i, doc := range docs {
+		if err := namesIn(in.Configuration).document(doc, options.Instances, "/intervals/"+strconv.Itoa(i)); err != nil {
+			return nil, err
+		}
 		if err := addInterval(in.history, numbers[i], doc, "/intervals/"+strconv.Itoa(i)); err != nil {
 			return nil, err
 		}
@@ -138,7 +144,8 @@ func (s analysesOf) readBacktest(m *members, intervals int) (*intervalsRequest, 
 	m.add(checkPolicies(in.policies))
 	if text := optional(m, "operator", jsontext.Value(nil)); len(m.bad.Errors) == 0 {
 		var err error
-		if in.Configuration, err = readConfiguration(text, "/operator", partitioner.Ring, s.limits.PlanTime); err != nil {
+		if in.Configuration, err = readConfiguration(text, "/operator", partitioner.Ring, s.limits.PlanTime,
+			operator.InstanceNames{}); err != nil {
 			m.add(err)
 		} else if in.Scheme != operator.SchemeTable {
 			m.refuse("operator/scheme", "must be table: a backtest plans routing tables")
@@ -169,13 +176,16 @@ func (s analysesOf) backtestConfiguration(c *call) (operator.Configuration, erro
 	if m.add(err); err != nil {
 		return operator.Configuration{}, m.problem()
 	}
-	config, err := readConfiguration(within, "/operator", partitioner.Ring, s.limits.PlanTime)
+	config, err := readConfiguration(within, "/operator", partitioner.Ring, s.limits.PlanTime,
+		operator.InstanceNames{})
 	m.add(err)
 	return config, m.problem()
 }
 
-// readIntervals reads the intervals of a body.
-func (s analysesOf) readIntervals(c *call, media string, in *input.Stream, window int) (*backtest.History, error) {
+// readIntervals reads the intervals of a body. identify has ids stand for the names of instances.
+func (s analysesOf) readIntervals(
+	c *call, media string, in *input.Stream, identify func(*input.Document) error, window int,
+) (*backtest.History, error) {
 	h := backtest.NewHistory(window)
 	h.Reserve = c.memory.Reserve
 	for read := int64(0); ; {
@@ -188,6 +198,9 @@ func (s analysesOf) readIntervals(c *call, media string, in *input.Stream, windo
 		}
 		read += doc.Bytes()
 		if err := c.memory.Settle(read + h.Bytes()); err != nil {
+			return nil, err
+		}
+		if err := identify(doc); err != nil {
 			return nil, err
 		}
 		if err := addInterval(h, interval, doc, ""); err != nil {

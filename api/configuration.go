@@ -15,10 +15,15 @@ import (
 
 // readConfiguration reads a configuration that is within the contract, and checks what
 // the contract cannot say. prefix is its JSON pointer in the body, hash the default of
-// its hash function, longest the greatest deadline.
+// its hash function, longest the greatest deadline. known are the names of instances that the
+// operator has ever had.
 func readConfiguration(
-	text jsontext.Value, prefix, hash string, longest time.Duration,
+	text jsontext.Value, prefix, hash string, longest time.Duration, known operator.InstanceNames,
 ) (operator.Configuration, error) {
+	text, err := operator.Identify(text, known)
+	if input := parameters.InputError(err); input != nil {
+		return operator.Configuration{}, httpkit.Invalid().With(prefix+"/"+input.Field, input.Detail)
+	}
 	c, err := operator.ParseConfiguration(text, hash)
 	if err != nil {
 		return c, contract.JSONProblem(err, prefix)

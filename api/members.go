@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
@@ -163,9 +164,16 @@ func (m *members) putResidual(tree map[string]any, text string) {
 	list := []map[string]jsontext.Value{}
 	for part := range strings.SplitSeq(text, ",") {
 		one, values := map[string]jsontext.Value{}, strings.Split(part, ":")
+		if n := len(values) - 3; n > 1 { // a name may have colons
+			values = append([]string{strings.Join(values[:n], ":")}, values[n:]...)
+		}
 		for i, name := range []string{"instance", "cost", "state", "keys"} {
 			if len(values) == 4 {
 				one[name] = jsontext.Value(values[i])
+			}
+			if i == 0 && len(values) == 4 && !operator.IsID(values[0]) {
+				one[name], _ = jsontext.AppendQuote(nil, values[0])
+				continue
 			}
 			if one[name].Kind() != '0' || !one[name].IsValid() {
 				m.bad.AtParameter("residual", "must be instance:cost:state:keys, comma-separated")
@@ -177,23 +185,27 @@ func (m *members) putResidual(tree map[string]any, text string) {
 	tree["residual"] = list
 }
 
-// putInstances puts a number of instances, or what id:capacity says, comma-separated.
+// putInstances puts a number of instances, or ids or names, each with :capacity behind it or not,
+// comma-separated.
 func (m *members) putInstances(tree map[string]any, text string) {
-	if !strings.Contains(text, ":") {
+	if operator.IsID(text) {
 		put(tree, "operator/instances", jsontext.Value(strings.TrimLeft(text[:len(text)-1], "0")+text[len(text)-1:]))
 		return
 	}
 	list := []map[string]any{}
 	for part := range strings.SplitSeq(text, ",") {
-		id, capacity, _ := strings.Cut(part, ":")
-		n, idErr := strconv.ParseInt(id, 10, 32)
-		x, err := strconv.ParseFloat(capacity, 64)
-		if err = errors.Join(idErr, err); err != nil {
+		ref, x, ok := operator.CutCapacity(part)
+		one := map[string]any{"name": ref, "capacity": x}
+		if operator.IsID(ref) {
+			n, err := strconv.ParseInt(ref, 10, 32)
+			one, ok = map[string]any{"id": n, "capacity": x}, err == nil
+		}
+		if !ok {
 			m.bad.AtParameter("instances", strconv.Quote(part)+" is no id:capacity such as 0:1.5")
 			put(tree, "operator/instances", 1) // they are not missing
 			return
 		}
-		list = append(list, map[string]any{"id": n, "capacity": x})
+		list = append(list, one)
 	}
 	put(tree, "operator/instances", list)
 }

@@ -105,11 +105,19 @@ func (s operators) put(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	config, err := readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime)
+	unlessSame := c.Header.Get("If-None-Match") == ""
+	if operator.NamesGiven(text) {
+		replace := func(_ []byte, known operator.InstanceNames) (operator.Configuration, error) {
+			return readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime, known)
+		}
+		return once(s.shared, w, c, operatorReply, func(held *claim.Claim[reading.Operator]) (reading.Operator, error) {
+			return s.service.Reconfigure(by(c), c.param("operator"), replace, operatorGuard(c), true, unlessSame, held)
+		})
+	}
+	config, err := readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime, operator.InstanceNames{})
 	if err != nil {
 		return err
 	}
-	unlessSame := c.Header.Get("If-None-Match") == ""
 	return once(s.shared, w, c, operatorReply, func(held *claim.Claim[reading.Operator]) (reading.Operator, error) {
 		return s.service.Configure(by(c), c.param("operator"), config, operatorGuard(c), unlessSame, held)
 	})
@@ -128,7 +136,7 @@ func (s operators) patch(w http.ResponseWriter, c *call) error {
 	if patch, err = s.writable(c, patch); err != nil {
 		return err
 	}
-	change := func(was []byte) (out operator.Configuration, err error) {
+	change := func(was []byte, known operator.InstanceNames) (out operator.Configuration, err error) {
 		text, err := operator.PatchedFrom(was, patch)
 		if err == nil {
 			text, err = httpkit.MergePatch(text, patch)
@@ -139,10 +147,10 @@ func (s operators) patch(w http.ResponseWriter, c *call) error {
 		if err != nil {
 			return out, err
 		}
-		return readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime)
+		return readConfiguration(text, "", partitioner.Ring, s.limits.PlanTime, known)
 	}
 	return once(s.shared, w, c, operatorReply, func(held *claim.Claim[reading.Operator]) (reading.Operator, error) {
-		return s.service.Reconfigure(by(c), c.param("operator"), change, operatorGuard(c), held)
+		return s.service.Reconfigure(by(c), c.param("operator"), change, operatorGuard(c), false, true, held)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,11 +38,12 @@ func (s plans) create(w http.ResponseWriter, c *call) error {
 			return err
 		}
 	}
-	in, err := s.readStatistics(w, c)
+	names := s.namesOf(c.Context(), name)
+	in, err := s.readStatistics(w, c, names)
 	if err != nil {
 		return err
 	}
-	in.readQueues()
+	in.readQueues(names)
 	asked := intake.Proposal{
 		Statistics: &in.Statistics, Reports: in.reports(), Memory: c.memory,
 		By: attributed(c.Context(), service.Transition{}),
@@ -57,7 +59,7 @@ func (s plans) create(w http.ResponseWriter, c *call) error {
 }
 
 // readQueues reads the queue lengths that stand in place of keys, if any do.
-func (st *statisticsRequest) readQueues() {
+func (st *statisticsRequest) readQueues(names *instanceNames) {
 	in := member[[]wire.Queue](st.members, "queues")
 	switch {
 	case !st.has("queues"):
@@ -67,7 +69,11 @@ func (st *statisticsRequest) readQueues() {
 	case in != nil:
 		lengths := make([]planner.Residual, len(*in))
 		for i, q := range *in {
-			lengths[i] = planner.Residual{Instance: q.Instance, Cost: q.Length}
+			lengths[i] = planner.Residual{Cost: q.Length}
+			var detail string
+			if lengths[i].Instance, detail = names.id(string(q.Instance)); detail != "" {
+				st.refuse("queues/"+strconv.Itoa(i)+"/instance", worded(string(q.Instance), detail))
+			}
 		}
 		st.ofQueues(lengths)
 	}
@@ -206,6 +212,9 @@ func (s plans) listing(name string, read func(*call, service.Plan) (listing.List
 }
 
 func (s plans) migrations(c *call, p service.Plan) (listing.Listing, error) {
+	if err := s.namesOfPlan(c.Context(), c.param("id")).parameters(c); err != nil {
+		return nil, err
+	}
 	filter, order, err := readMoveFilter(c)
 	if err != nil {
 		return nil, err
@@ -217,6 +226,9 @@ func (s plans) migrations(c *call, p service.Plan) (listing.Listing, error) {
 }
 
 func (s plans) tableChanges(c *call, p service.Plan) (listing.Listing, error) {
+	if err := s.namesOfPlan(c.Context(), c.param("id")).parameters(c); err != nil {
+		return nil, err
+	}
 	filter, err := readKeyFilter(c)
 	if err != nil {
 		return nil, err
@@ -294,11 +306,16 @@ func (s plans) readResolution(w http.ResponseWriter, c *call) (*input.Resolution
 		return nil, err
 	}
 	defer body.Close()
+	options.Instances = &input.Names{}
 	in, err := input.DecodeResolution(body, formats[media], options)
 	if err != nil {
 		return nil, readProblem(c.Context(), err)
 	}
-	return in, nil
+	names := s.namesOfPlan(c.Context(), c.param("id"))
+	if err = in.Identify(options.Instances, names.id); names.err != nil {
+		err = names.err
+	}
+	return in, err
 }
 
 // pointed points the problems of a refusal at the rows of the request.

@@ -27,6 +27,10 @@ type reporter struct {
 }
 
 func (s reports) put(w http.ResponseWriter, c *call) error {
+	names := s.namesOf(c.Context(), c.param("operator"))
+	if err := names.parameters(c); err != nil {
+		return err
+	}
 	var by reporter
 	c.Decode(&by)
 	check := func() error {
@@ -41,7 +45,7 @@ func (s reports) put(w http.ResponseWriter, c *call) error {
 			return err
 		}
 	}
-	in, err := s.readReport(w, c, by)
+	in, err := s.readReport(w, c, by, names)
 	if err != nil {
 		return err
 	}
@@ -72,8 +76,9 @@ func reportReply(operator string, r intake.ReportReceipt) (*reply, error) {
 }
 
 // readReport reads the report of an instance.
-func (s reports) readReport(w http.ResponseWriter, c *call, by reporter) (*statisticsRequest, error) {
-	in, err := s.readStatistics(w, c)
+func (s reports) readReport(w http.ResponseWriter, c *call, by reporter, names *instanceNames) (
+	*statisticsRequest, error) {
+	in, err := s.readStatistics(w, c, names)
 	if err != nil {
 		return nil, err
 	}

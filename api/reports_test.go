@@ -624,7 +624,7 @@ func TestRefusedReports(t *testing.T) {
 		put("accept", `{"keys":[]}`, http.StatusNotAcceptable, "not_acceptable", "", "Accept: text/csv"),
 		to("unknown operator", "/v1/operators/none/intervals/2/reports/1", http.StatusNotFound, "operator_not_found", ""),
 		to("unknown instance", base+"2/reports/2", unprocessable, "invalid", "?instance"),
-		to("no instance", base+"2/reports/x", badRequest, "malformed", "?instance"),
+		to("no instance", base+"2/reports/x", unprocessable, "invalid", "?instance"),
 		to("great instance", base+"2/reports/2147483648", unprocessable, "invalid", "?instance"),
 		to("greater interval", base+"99999999999999999999/reports/1", unprocessable, "invalid", "?interval"),
 		to("query with JSON", base+"2/reports/1?epoch=0", unprocessable, "invalid", "?epoch"),

@@ -7,11 +7,13 @@ import (
 
 	"plannerd/compact"
 	"plannerd/internal/input"
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/contract"
 	"plannerd/internal/web/httpkit"
 	"plannerd/planner"
+	"plannerd/sdk/go/wire"
 )
 
 const howToSend = "This operation takes application/json, application/x-ndjson, text/csv and " + mediaArrow + ": " +
@@ -22,7 +24,8 @@ type statisticsRequest struct {
 	scheme.Statistics
 	*members
 	document *input.Document
-	bare     bool // there are neither keys nor records
+	names    *input.Names // of instances, that rows and the residual have
+	bare     bool         // there are neither keys nor records
 }
 
 // formats are those of rows by their media types.
@@ -31,10 +34,11 @@ var formats = map[string]input.Format{
 }
 
 // readStatistics reads the rows of a request and what it says besides. What else is
-// wrong with it is left in its members.
-func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequest, error) {
+// wrong with it is left in its members. names are those of instances; nil: [statisticsRequest.identify]
+// is told later.
+func (s *shared) readStatistics(w http.ResponseWriter, c *call, names *instanceNames) (*statisticsRequest, error) {
 	begin := s.now()
-	st := &statisticsRequest{document: &input.Document{}}
+	st := &statisticsRequest{document: &input.Document{}, names: &input.Names{}}
 	media, ok := contract.MediaType(c.Request)
 	optional := !c.op.RequestBody.Value.Required && c.Query.Has("interval")
 	var err error
@@ -43,7 +47,7 @@ func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequ
 	case !ok || formats[media] == 0:
 		return nil, httpkit.Unsupported(howToSend)
 	default:
-		if st.document, err = s.readRows(w, c, media); err != nil {
+		if st.document, err = s.readRows(w, c, media, st.names); err != nil {
 			return nil, err
 		}
 	}
@@ -63,12 +67,17 @@ func (s *shared) readStatistics(w http.ResponseWriter, c *call) (*statisticsRequ
 	}
 	st.readMembers()
 	st.readCompact()
+	if names != nil {
+		if err := st.identify(names); err != nil {
+			return nil, err
+		}
+	}
 	st.Decode = s.now().Sub(begin)
 	return st, nil
 }
 
 // readRows reads the body of a request.
-func (s *shared) readRows(w http.ResponseWriter, c *call, media string) (*input.Document, error) {
+func (s *shared) readRows(w http.ResponseWriter, c *call, media string, names *input.Names) (*input.Document, error) {
 	if !c.rowsAlone(media) {
 		if err := c.inBodyOnly(); err != nil {
 			return nil, err
@@ -79,6 +88,7 @@ func (s *shared) readRows(w http.ResponseWriter, c *call, media string) (*input.
 		return nil, err
 	}
 	defer body.Close()
+	options.Instances = names
 	_, end := s.observer.Start(c.Context(), "decode", "plannerd.media_type", media)
 	doc, err := input.Decode(body, formats[media], options)
 	end(err)
@@ -129,10 +139,10 @@ func (st *statisticsRequest) readMembers() {
 
 // residual is one instance's keys without rows, as the contract spells it.
 type residual struct {
-	Instance *int32  `json:"instance"`
-	Cost     float64 `json:"cost"`
-	State    float64 `json:"state"`
-	Keys     int64   `json:"keys"`
+	Instance *wire.InstanceRef `json:"instance"`
+	Cost     float64           `json:"cost"`
+	State    float64           `json:"state"`
+	Keys     int64             `json:"keys"`
 }
 
 // readResidual reads the member of that name; the planner checks its values.
@@ -151,7 +161,14 @@ func (st *statisticsRequest) readResidual() []planner.Residual {
 			st.refuse("residual/"+strconv.Itoa(i)+"/instance", "is needed")
 			continue
 		}
-		out[i] = planner.Residual{Instance: *r.Instance, Cost: r.Cost, State: r.State, Keys: r.Keys}
+		id, detail := operator.IDOf(string(*r.Instance), operator.InstanceNames{})
+		if code, ok := st.names.Code([]byte(*r.Instance)); ok && !operator.IsID(string(*r.Instance)) {
+			id, detail = code, ""
+		}
+		if detail != "" {
+			st.refuse("residual/"+strconv.Itoa(i)+"/instance", detail)
+		}
+		out[i] = planner.Residual{Instance: id, Cost: r.Cost, State: r.State, Keys: r.Keys}
 	}
 	return out
 }

@@ -336,6 +336,9 @@ func (s tables) route(w http.ResponseWriter, c *call) error {
 		Operator string
 		Instance *int32
 	}
+	if err := s.namesOf(c.Context(), c.param("operator")).parameters(c); err != nil {
+		return err
+	}
 	c.Decode(&of)
 	keys, name := c.keys(), of.Operator
 	key, err := c.key("key")

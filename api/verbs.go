@@ -4,23 +4,25 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strconv"
 
 	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
 	"plannerd/internal/service/life"
+	"plannerd/sdk/go/wire"
 )
 
 // verbRequest is the body of any verb. The contract says which verb has which members.
 type verbRequest struct {
-	Actor      string  `json:"actor"`
-	Reason     string  `json:"reason"`
-	Comment    string  `json:"comment"`
-	Executor   string  `json:"executor"`
-	Epoch      int64   `json:"executor_epoch"`
-	Instances  []int32 `json:"instances"`
-	Batch      int64   `json:"batch"`
-	Stopped    bool    `json:"stopped"`
-	RolledBack bool    `json:"rolled_back"`
+	Actor      string             `json:"actor"`
+	Reason     string             `json:"reason"`
+	Comment    string             `json:"comment"`
+	Executor   string             `json:"executor"`
+	Epoch      int64              `json:"executor_epoch"`
+	Instances  []wire.InstanceRef `json:"instances"`
+	Batch      int64              `json:"batch"`
+	Stopped    bool               `json:"stopped"`
+	RolledBack bool               `json:"rolled_back"`
 }
 
 // verb is the handler of what takes a plan one step on.
@@ -51,7 +53,11 @@ func (s plans) start(ctx context.Context, step life.Step, in verbRequest) (servi
 }
 
 func (s plans) acknowledge(ctx context.Context, step life.Step, in verbRequest) (service.Plan, error) {
-	return s.service.Acknowledge(ctx, step, in.Epoch, in.Batch, in.Instances)
+	ids, err := s.namesOfPlan(ctx, step.Plan).list(in.Instances, func(i int) string { return "/instances/" + strconv.Itoa(i) })
+	if err != nil {
+		return service.Plan{}, err
+	}
+	return s.service.Acknowledge(ctx, step, in.Epoch, in.Batch, ids)
 }
 
 func (s plans) commit(ctx context.Context, step life.Step, in verbRequest) (service.Plan, error) {

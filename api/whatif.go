@@ -40,7 +40,7 @@ type whatIfResult struct {
 
 func (s whatIf) post(w http.ResponseWriter, c *call) error {
 	c.memory.Open() // as of an analysis
-	st, err := s.readStatistics(w, c)
+	st, err := s.readStatistics(w, c, nil)
 	if err != nil {
 		return err
 	}
@@ -72,11 +72,15 @@ func readWhatIf(st *statisticsRequest, longest time.Duration) (propose.WhatIf, e
 	}
 	if text := optional(st.members, "operator", jsontext.Value(nil)); len(st.bad.Errors) == 0 {
 		var err error
-		if in.Configuration, err = readConfiguration(text, "/operator", st.defaultHash(text), longest); err != nil {
+		if in.Configuration, err = readConfiguration(text, "/operator", st.defaultHash(text), longest,
+			operator.InstanceNames{}); err != nil {
 			st.add(err)
 		} else if in.Configuration.Scheme != operator.SchemeTable {
 			st.refuse("operator/scheme", "must be table: a what-if plans routing tables")
 		}
+	}
+	if err := st.identify(namesIn(in.Configuration)); err != nil && len(st.bad.Errors) == 0 {
+		return in, err
 	}
 	in.Table = st.routingTable(in.Configuration)
 	own := in.Configuration
@@ -149,9 +153,9 @@ func (st *statisticsRequest) defaultHash(text jsontext.Value) string {
 
 // tableEntry is an entry of a routing table as the contract spells it.
 type tableEntry struct {
-	Key      *string `json:"key"`
-	Instance *int32  `json:"instance"`
-	Parts    []part  `json:"parts"`
+	Key      *string           `json:"key"`
+	Instance *wire.InstanceRef `json:"instance"`
+	Parts    []part            `json:"parts"`
 }
 
 // part is one of the instances of a split key.
@@ -189,6 +193,7 @@ func (st *statisticsRequest) routingTable(config operator.Configuration) *planne
 		st.add(err)
 		return nil
 	}
+	names := namesIn(config)
 	entries := make([]planner.Entry, 0, len(in))
 	for i, e := range in {
 		at := "routing_table/" + strconv.Itoa(i)
@@ -198,6 +203,7 @@ func (st *statisticsRequest) routingTable(config operator.Configuration) *planne
 		}
 		key, ok := keyCoder{st.document.Base64Keys}.decodeKey(*e.Key)
 		parts, known := e.parts(config)
+		id, _ := names.id(string(*e.Instance))
 		switch {
 		case !known:
 			st.refuse(at+"/parts", "must name known instances")
@@ -207,10 +213,10 @@ func (st *statisticsRequest) routingTable(config operator.Configuration) *planne
 			st.refuse(at+"/key", fmt.Sprintf("must be 1 to %d bytes long", planner.MaxKeyBytes))
 		case st.Records != nil && !st.Names(key):
 			st.refuse(at+"/key", "must be one of keys: which keys compact records are of is not known")
-		case !config.Has(*e.Instance):
+		case !config.Has(id):
 			st.refuse(at+"/instance", "is not a known instance")
 		default:
-			entries = append(entries, planner.Entry{Key: key, Instance: *e.Instance, Parts: parts})
+			entries = append(entries, planner.Entry{Key: key, Instance: id, Parts: parts})
 		}
 	}
 	if len(entries) < len(in) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Latest is the number of the newest migration.
-const Latest int64 = 21
+const Latest int64 = 22
 
 //go:embed postgres/*.sql sqlite/*.sql
 var files embed.FS

@@ -192,13 +192,13 @@ func (r *resolver) mergeInstances() {
 	for len(old) > 0 || len(now) > 0 {
 		switch {
 		case len(now) == 0 || len(old) > 0 && old[0].ID < now[0].ID:
-			out = append(out, Instance{ID: old[0].ID, Capacity: old[0].Capacity, Drained: true})
+			out = append(out, Instance{ID: old[0].ID, Name: old[0].Name, Capacity: old[0].Capacity, Drained: true})
 			old = old[1:]
 		case len(old) == 0 || now[0].ID < old[0].ID:
-			out = append(out, Instance{ID: now[0].ID, Capacity: now[0].Capacity, Added: true})
+			out = append(out, Instance{ID: now[0].ID, Name: now[0].Name, Capacity: now[0].Capacity, Added: true})
 			now = now[1:]
 		default:
-			out = append(out, Instance{ID: now[0].ID, Capacity: now[0].Capacity})
+			out = append(out, Instance{ID: now[0].ID, Name: now[0].Name, Capacity: now[0].Capacity})
 			old, now = old[1:], now[1:]
 		}
 	}

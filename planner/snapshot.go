@@ -17,6 +17,7 @@ func isAmount(x float64) bool { return x >= 0 && x <= MaxAmount }
 // Instance is one parallel task of the operator, d ∈ D.
 type Instance struct {
 	ID       int32   // ≥ 0
+	Name     string  // what people call it; plans do not depend on it
 	Capacity float64 // κ_d, relative speed, from MinCapacity to MaxCapacity
 	// Drained: the instance was removed but may still hold keys. All its named
 	// keys leave it, and nothing is ever placed on it.

@@ -33,7 +33,7 @@ func TestConnect(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = api.PutOperator(ctx, "clicks", wire.OperatorConfiguration{
-		Instances: []wire.Instance{{Id: 0}, {Id: 1}}, ThetaMax: new(0.05),
+		Instances: wire.Numbered(2), ThetaMax: new(0.05),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestConnect(t *testing.T) {
 		}
 		at[move.Key] = move.To
 	}
-	_, err = api.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: plan.Awaits, ExecutorEpoch: new(int64(1))})
+	_, err = api.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: wire.IDs(plan.Awaits...), ExecutorEpoch: new(int64(1))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestConnectWithApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = api.PutOperator(ctx, "clicks", wire.OperatorConfiguration{
-		Instances: []wire.Instance{{Id: 0}, {Id: 1}}, ThetaMax: new(0.05),
+		Instances: wire.Numbered(2), ThetaMax: new(0.05),
 		Approval: &wire.ApprovalOptions{
 			Auto: new(wire.ApprovalAutoNever), OnPending: new(wire.OnPendingReplace),
 		},
@@ -164,7 +164,7 @@ func TestConnectWithApproval(t *testing.T) {
 			}
 			at[move.Key] = move.To
 		}
-		p, err := api.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: plan.Awaits, ExecutorEpoch: new(int64(1))})
+		p, err := api.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: wire.IDs(plan.Awaits...), ExecutorEpoch: new(int64(1))})
 		if err != nil || p.Status != wire.PlanStatusCommitted {
 			t.Fatalf("%+v %v", p, err)
 		}
@@ -216,7 +216,7 @@ func TestConnectProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = api.PutOperator(t.Context(), "counts", wire.OperatorConfiguration{
-		Instances: []wire.Instance{{Id: 0}, {Id: 1}}, ThetaMax: new(0.05), Approval: &wire.ApprovalOptions{
+		Instances: wire.Numbered(2), ThetaMax: new(0.05), Approval: &wire.ApprovalOptions{
 			Auto: new(wire.ApprovalAutoNever), OnPending: new(wire.OnPendingReplace)},
 	})
 	if err != nil {

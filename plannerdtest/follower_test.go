@@ -109,7 +109,7 @@ func TestFollower(t *testing.T) {
 			Retention: &wire.Retention{Versions: new(int32(2))},
 		}
 		for i := range instances {
-			configuration.Instances = append(configuration.Instances, wire.Instance{Id: i})
+			configuration.Instances = append(configuration.Instances, wire.InstanceOptions{Id: &i})
 		}
 		if _, err := c.PutOperator(ctx, "clicks", configuration); err != nil {
 			t.Fatal(err)
@@ -145,7 +145,7 @@ func TestFollower(t *testing.T) {
 	carryOut := func() {
 		t.Helper()
 		p := start(plan())
-		if _, err := c.AckPlan(ctx, p.Id, wire.AckRequest{Instances: p.Awaits}); err != nil {
+		if _, err := c.AckPlan(ctx, p.Id, wire.AckRequest{Instances: wire.IDs(p.Awaits...)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,7 +206,7 @@ func TestFollower(t *testing.T) {
 	}
 	server.Start()
 	f.reach(t, func(v *router.View) bool { return v.Pending != nil && v.Pending.Plan == p.Id })
-	if _, err := c.AckPlan(ctx, p.Id, wire.AckRequest{Instances: p.Awaits}); err != nil {
+	if _, err := c.AckPlan(ctx, p.Id, wire.AckRequest{Instances: wire.IDs(p.Awaits...)}); err != nil {
 		t.Fatal(err)
 	}
 	f.reach(t, atVersion)
@@ -230,7 +230,7 @@ func TestFollower(t *testing.T) {
 	configure(4)
 	p = start(plan())
 	f.reach(t, func(v *router.View) bool { return v.Pending != nil && v.Pending.Plan == p.Id })
-	if _, err := c.AckPlan(ctx, p.Id, wire.AckRequest{Instances: p.Awaits}); err != nil {
+	if _, err := c.AckPlan(ctx, p.Id, wire.AckRequest{Instances: wire.IDs(p.Awaits...)}); err != nil {
 		t.Fatal(err)
 	}
 	f.reach(t, atVersion)

@@ -19,7 +19,7 @@ func TestRouterOfTheProtocol(t *testing.T) {
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	c, ctx := server.Client(), t.Context()
 	if _, err := c.PutOperator(ctx, "clicks", wire.OperatorConfiguration{
-		Instances: []wire.Instance{{Id: 0}, {Id: 1}}, ThetaMax: new(0.0),
+		Instances: wire.Numbered(2), ThetaMax: new(0.0),
 		Policy: new(wire.PolicyChoice(map[string]any{"forecast": map[string]any{"method": "last"}})),
 		Hash:   &wire.Hash{Function: new(wire.HashFunctionModulo)},
 	}); err != nil {
@@ -95,7 +95,7 @@ func TestRouterOfTheProtocol(t *testing.T) {
 			if _, err := c.AbortPlan(ctx, plan.Id, wire.AbortRequest{RolledBack: new(true)}); err != nil {
 				t.Fatal(err)
 			}
-		} else if _, err := c.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: plan.Awaits}); err != nil {
+		} else if _, err := c.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: wire.IDs(plan.Awaits...)}); err != nil {
 			t.Fatal(err)
 		}
 		released := see(func(v *router.View) bool { return v.Pending == nil })

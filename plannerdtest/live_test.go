@@ -181,7 +181,7 @@ func TestLive(t *testing.T) {
 	}
 	s := &service{T: t, api: api}
 	_, err = api.PutOperator(t.Context(), "counts", wire.OperatorConfiguration{
-		Instances: []wire.Instance{{Id: 0}, {Id: 1}, {Id: 2}}, ThetaMax: new(0.02),
+		Instances: wire.Numbered(3), ThetaMax: new(0.02),
 		Approval: &wire.ApprovalOptions{Auto: new(wire.ApprovalAutoAlways)},
 	})
 	if err != nil {
@@ -249,7 +249,7 @@ func TestLiveInOneProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = api.PutOperator(t.Context(), "counts", wire.OperatorConfiguration{
-		Instances: []wire.Instance{{Id: 0}, {Id: 1}}, ThetaMax: new(0.02),
+		Instances: wire.Numbered(2), ThetaMax: new(0.02),
 		Approval: &wire.ApprovalOptions{Auto: new(wire.ApprovalAutoAlways)},
 	})
 	if err != nil {

@@ -202,7 +202,7 @@ func result[T any](out *T, err error) (any, error) { return out, err }
 func rows(keys ...string) []wire.Row {
 	all := make([]wire.Row, len(keys))
 	for i, key := range keys {
-		all[i] = wire.Row{Key: key, Cost: new(float64(1 + i)), State: new(2.0), HashInstance: new(int32(0))}
+		all[i] = wire.Row{Key: key, Cost: new(float64(1 + i)), State: new(2.0), HashInstance: new(wire.ID(0))}
 	}
 	return all
 }
@@ -211,7 +211,7 @@ func rows(keys ...string) []wire.Row {
 func scenario(t *testing.T, c *client.Client) []step {
 	ctx := t.Context()
 	var plan, second, third *wire.Plan
-	two := []wire.Instance{{Id: 0}, {Id: 1}}
+	two := wire.Numbered(2)
 	reported := &wire.Hash{Function: new(wire.HashFunctionReported)}
 	configuration := wire.OperatorConfiguration{Instances: two, Hash: reported, ThetaMax: new(0.01),
 		Strategy: new(wire.StrategyOptimal), Policy: new(wire.PolicyChoice(map[string]any{
@@ -287,10 +287,10 @@ func scenario(t *testing.T, c *client.Client) []step {
 			return result(c.StartPlan(ctx, plan.Id, wire.StartRequest{Executor: "driver"}))
 		}},
 		{"ackPlan", func() (any, error) {
-			return result(c.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: []int32{0}}))
+			return result(c.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: wire.IDs(0)}))
 		}},
 		{"ackPlan", func() (any, error) {
-			return result(c.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: []int32{1}}))
+			return result(c.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: wire.IDs(1)}))
 		}},
 		{"deleteRouter", func() (any, error) { return nil, c.DeleteRouter(ctx, "clicks", "r1") }},
 		{"getPlan", func() (any, error) {
@@ -345,11 +345,11 @@ func scenario(t *testing.T, c *client.Client) []step {
 		}},
 		{"rejectPlan", func() (any, error) { return result(c.RejectPlan(ctx, second.Id, wire.Transition{})) }},
 		{"putReport", func() (any, error) {
-			return result(c.PutReport(ctx, "clicks", 2, 0, wire.ReportRequest{Keys: []wire.Row{}}))
+			return result(c.PutReport(ctx, "clicks", 2, "0", wire.ReportRequest{Keys: []wire.Row{}}))
 		}},
 		{"putReport", func() (any, error) {
-			return result(c.PutReportFrom(ctx, "clicks", 2, 1, wire.ReportRequest{
-				Coverage: new(wire.CoveragePartial), Residual: []wire.Residual{{Instance: 1, Cost: new(0.5), Keys: new(int64(3))}},
+			return result(c.PutReportFrom(ctx, "clicks", 2, "1", wire.ReportRequest{
+				Coverage: new(wire.CoveragePartial), Residual: []wire.Residual{{Instance: "1", Cost: new(0.5), Keys: new(int64(3))}},
 			}, client.Statistics{Hashed: true, Count: 1, Rows: client.Rows([]client.Row{{Key: []byte("z"), Cost: 2}})}))
 		}},
 		{"listReports", func() (any, error) {

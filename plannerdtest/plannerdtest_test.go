@@ -18,7 +18,7 @@ func TestRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	configuration := wire.OperatorConfiguration{Instances: []wire.Instance{{Id: 0}, {Id: 1}}}
+	configuration := wire.OperatorConfiguration{Instances: wire.Numbered(2)}
 	if _, err := c.PutOperator(t.Context(), "clicks", configuration); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestRestart(t *testing.T) {
 func TestClock(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	c := plannerdtest.NewServerWith(t, plannerdtest.Config{Now: func() time.Time { return at }}).Client()
-	o, err := c.PutOperator(t.Context(), "clicks", wire.OperatorConfiguration{Instances: []wire.Instance{{Id: 0}}})
+	o, err := c.PutOperator(t.Context(), "clicks", wire.OperatorConfiguration{Instances: wire.Numbered(1)})
 	if err != nil || !o.CreatedAt.Equal(at) {
 		t.Errorf("%+v %v", o, err)
 	}
@@ -68,7 +68,7 @@ func TestAccess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.PutOperator(t.Context(), "clicks", wire.OperatorConfiguration{Instances: []wire.Instance{{Id: 0}}})
+		_, err = c.PutOperator(t.Context(), "clicks", wire.OperatorConfiguration{Instances: wire.Numbered(1)})
 		if !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
 		}

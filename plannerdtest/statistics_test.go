@@ -18,7 +18,7 @@ func BenchmarkReport(b *testing.B) {
 			c := plannerdtest.NewServer(b).Client()
 			defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 			if _, err := c.PutOperator(b.Context(), "clicks", wire.OperatorConfiguration{
-				Instances: []wire.Instance{{Id: 0}, {Id: 1}}}); err != nil {
+				Instances: wire.Numbered(2)}); err != nil {
 				b.Fatal(err)
 			}
 			rows := func(yield func(client.Row, error) bool) {
@@ -31,7 +31,7 @@ func BenchmarkReport(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				if _, err := c.PutReportFrom(b.Context(), "clicks", 1, 0, wire.ReportRequest{},
+				if _, err := c.PutReportFrom(b.Context(), "clicks", 1, "0", wire.ReportRequest{},
 					client.Statistics{Rows: rows, Count: keys}); err != nil {
 					b.Fatal(err)
 				}

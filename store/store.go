@@ -144,6 +144,14 @@ const (
 	KeptFreezes        = 100
 )
 
+// InstanceNames are the names and ids that instances of an operator have ever had. The zero value
+// is that they had none.
+type InstanceNames struct {
+	ConfigVersion int64            // of the newest configuration
+	Next          int64            // the least id above all of them
+	IDs           map[string]int32 // by name, of which an instance may have had several
+}
+
 // Configuration is one version of an operator's configuration.
 type Configuration struct {
 	Version   int64
@@ -546,7 +554,8 @@ type Operators interface {
 	// versions before the newest [KeptConfigurations] those are kept that a plan or a
 	// version of the table is of.
 	// created tells whether the operator is new. The first configuration is the
-	// one that the empty first table pins.
+	// one that the empty first table pins. The ids and names of the objects in the member
+	// "instances" are noted for InstanceNames.
 	PutOperator(ctx context.Context, name string, config []byte, at time.Time, guards ...OperatorGuard) (op Operator,
 		created bool, err error)
 	// Operator returns one operator. ErrNotFound.
@@ -574,6 +583,9 @@ type Operators interface {
 	// OperatorChanges tells what happened to an operator after a time, with at most so many Steps.
 	// ErrNotFound.
 	OperatorChanges(ctx context.Context, operator string, since time.Time, steps int) (OperatorChanges, error)
+	// InstanceNames returns which names and ids instances of an operator have ever had, in
+	// configurations that are not kept any more, too. ErrNotFound.
+	InstanceNames(ctx context.Context, operator string) (InstanceNames, error)
 }
 
 // Tables are the routing tables, and what happens to them.

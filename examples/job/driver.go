@@ -211,7 +211,7 @@ func (d *driver) ack(ctx context.Context, p *wire.PendingTable, instance int32) 
 	}
 	d.at("before acknowledgement")
 	_, err := d.api.AckPlan(ctx, p.Plan, wire.AckRequest{
-		Instances: d.acked, ExecutorEpoch: &d.epoch, Batch: &p.Batch,
+		Instances: wire.IDs(d.acked...), ExecutorEpoch: &d.epoch, Batch: &p.Batch,
 	})
 	d.at("acknowledged")
 	return err

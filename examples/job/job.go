@@ -89,9 +89,7 @@ func (c config) operator(instances int) wire.OperatorConfiguration {
 		// messages of others, beside which these would be too small to be acted upon.
 		Approval: &wire.ApprovalOptions{Auto: new(wire.ApprovalAutoAlways), OnPending: new(wire.OnPendingReplace),
 			MinStatistics: &wire.MinStatistics{CostShare: new(0.0)}}}
-	for i := range int32(instances) {
-		out.Instances = append(out.Instances, wire.Instance{Id: i})
-	}
+	out.Instances = wire.Numbered(instances)
 	if c.batch > 0 {
 		out.Batches = &wire.BatchBounds{Keys: &c.batch}
 	}

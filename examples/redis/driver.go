@@ -25,9 +25,7 @@ func (c config) operator() wire.OperatorConfiguration {
 		KeyOverhead: new(wire.KeyOverhead(slotOverhead)),
 		// Nobody is here to approve of plans.
 		Approval: &wire.ApprovalOptions{Auto: new(wire.ApprovalAutoAlways), OnPending: new(wire.OnPendingReplace)}}
-	for i := range int32(c.nodes) {
-		out.Instances = append(out.Instances, wire.Instance{Id: i})
-	}
+	out.Instances = wire.Numbered(c.nodes)
 	return out
 }
 
@@ -201,7 +199,7 @@ func (d *driver) carryOut(ctx context.Context, id string) error {
 	if err := d.at("acknowledge"); err != nil {
 		return err
 	}
-	if _, err = d.api.AckPlan(ctx, id, wire.AckRequest{Instances: p.Awaits, ExecutorEpoch: &d.epoch}); err != nil {
+	if _, err = d.api.AckPlan(ctx, id, wire.AckRequest{Instances: wire.IDs(p.Awaits...), ExecutorEpoch: &d.epoch}); err != nil {
 		return err
 	}
 	d.history.plans.Add(1)

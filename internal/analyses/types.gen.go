@@ -65,6 +65,9 @@ type Comparison struct {
 // InstanceID The id of an instance.
 type InstanceID = int32
 
+// InstanceRef An instance by its id, or by a name that it has in the operator's configuration or has ever had. Digits alone are an id. A name that the operator never had is refused.
+type InstanceRef = InstanceID
+
 // KeyEncoding How keys are written.
 type KeyEncoding string
 

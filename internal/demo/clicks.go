@@ -19,7 +19,7 @@ const (
 
 // clicksConfiguration is that of Clicks while its plans are committed.
 func clicksConfiguration() wire.OperatorConfiguration {
-	c := balanced(numbered(8), 0.08, 400)
+	c := balanced(wire.Numbered(8), 0.08, 400)
 	c.Strategy = new(wire.Strategy(planner.Mixed))
 	c.Trigger = &wire.Trigger{Theta: new(0.15)}
 	c.Retention = &wire.Retention{Inputs: new(int32(0))}

@@ -16,15 +16,6 @@ import (
 	"plannerd/sdk/go/wire"
 )
 
-// numbered are n instances, from 0.
-func numbered(n int) wire.Instances {
-	instances := make(wire.Instances, n)
-	for i := range instances {
-		instances[i].Id = wire.InstanceID(i)
-	}
-	return instances
-}
-
 // balanced is the configuration of instances with the paper's two limits.
 func balanced(instances wire.Instances, thetaMax float64, tableLimit int64) wire.OperatorConfiguration {
 	return wire.OperatorConfiguration{Instances: instances, ThetaMax: &thetaMax, TableLimit: &tableLimit}
@@ -33,9 +24,9 @@ func balanced(instances wire.Instances, thetaMax float64, tableLimit int64) wire
 // functions has four instances of twice the speed of the others, and functions
 // that are called more often than any instance can serve.
 func (f *filler) functions(ctx context.Context) error {
-	instances := numbered(24)
+	instances := wire.Numbered(24)
 	for i := range instances {
-		instances[i].Capacity = new(float64(1 + i/20))
+		instances[i].Capacity = float64(1 + i/20)
 	}
 	c := balanced(instances, 0.1, 300)
 	c.Strategy = new(wire.Strategy(planner.Optimal))
@@ -67,7 +58,7 @@ func byMixed(instances wire.Instances) wire.OperatorConfiguration {
 
 // pages loses an instance and gets three.
 func (f *filler) pages(ctx context.Context) error {
-	if err := f.put(ctx, Pages, byMixed(numbered(8))); err != nil {
+	if err := f.put(ctx, Pages, byMixed(wire.Numbered(8))); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Fluctuation), 6)
@@ -78,7 +69,7 @@ func (f *filler) pages(ctx context.Context) error {
 	if _, err := f.drive(ctx, Pages, intervals[:last]); err != nil {
 		return err
 	}
-	if err := f.put(ctx, Pages, byMixed(slices.Delete(numbered(11), 3, 4))); err != nil {
+	if err := f.put(ctx, Pages, byMixed(slices.Delete(wire.Numbered(11), 3, 4))); err != nil {
 		return err
 	}
 	p, err := f.planAs(ctx, Pages, wire.PlanStatusApproved, intervals[last])
@@ -91,7 +82,7 @@ func (f *filler) pages(ctx context.Context) error {
 
 // volume is in the middle of a migration.
 func (f *filler) volume(ctx context.Context) error {
-	if err := f.put(ctx, Volume, balanced(numbered(12), 0.02, 200)); err != nil {
+	if err := f.put(ctx, Volume, balanced(wire.Numbered(12), 0.02, 200)); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Bursts), 4)
@@ -113,7 +104,7 @@ func (f *filler) volume(ctx context.Context) error {
 		return fmt.Errorf("plan %s awaits %d instances only", p.Id, len(p.Awaits))
 	}
 	for _, instance := range p.Awaits[:len(p.Awaits)/2] {
-		ack := wire.AckRequest{Instances: []wire.InstanceID{instance}, Actor: new(fmt.Sprintf("task-%d", instance))}
+		ack := wire.AckRequest{Instances: wire.IDs(instance), Actor: new(fmt.Sprintf("task-%d", instance))}
 		if p, err = f.api.AckPlan(ctx, p.Id, ack); err != nil {
 			return err
 		}
@@ -129,7 +120,7 @@ func (f *filler) products(ctx context.Context) error {
 		return err
 	}
 	f.plans.Ring, err = f.shifting(ctx, Products, intervals, wire.OperatorConfiguration{
-		Instances: numbered(8), Scheme: new(wire.SchemeRing), ThetaMax: new(0.05),
+		Instances: wire.Numbered(8), Scheme: new(wire.SchemeRing), ThetaMax: new(0.05),
 		Hash: &wire.Hash{TokensPerInstance: new(int32(16))}, Ring: &wire.RingOptions{Method: new(wire.RingMethodFitted)},
 	})
 	return err
@@ -144,7 +135,7 @@ func (f *filler) files(ctx context.Context) error {
 		return err
 	}
 	f.plans.Ranges, err = f.shifting(ctx, Files, intervals[1:], wire.OperatorConfiguration{
-		Instances: numbered(8), Scheme: new(wire.SchemeRanges), ThetaMax: new(0.05),
+		Instances: wire.Numbered(8), Scheme: new(wire.SchemeRanges), ThetaMax: new(0.05),
 	})
 	return err
 }
@@ -172,7 +163,7 @@ const namesInstances = 8
 
 // names sends compact statistics.
 func (f *filler) names(ctx context.Context) error {
-	if err := f.put(ctx, Names, byMixed(numbered(namesInstances))); err != nil {
+	if err := f.put(ctx, Names, byMixed(wire.Numbered(namesInstances))); err != nil {
 		return err
 	}
 	intervals, err := streams.Generated(streams.Fluctuation).First(1)
@@ -222,7 +213,7 @@ func compressed(number int64, s *planner.Statistics) (in wire.PlanRequest, err e
 
 // edits has a channel that makes more than a quarter of all edits.
 func (f *filler) edits(ctx context.Context) error {
-	if err := f.put(ctx, Edits, balanced(numbered(8), 0.08, 20)); err != nil {
+	if err := f.put(ctx, Edits, balanced(wire.Numbered(8), 0.08, 20)); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Hot), 1)
@@ -242,7 +233,7 @@ func (f *filler) edits(ctx context.Context) error {
 
 // channels has the stream of edits, and may split its hottest key.
 func (f *filler) channels(ctx context.Context) error {
-	c := balanced(numbered(8), 0.08, 200)
+	c := balanced(wire.Numbered(8), 0.08, 200)
 	c.Splitting = &wire.Splitting{MaxParts: 8, MergeCost: new(1.0)}
 	c.Batches = &wire.BatchBounds{Keys: new(int64(12))}
 	if err := f.put(ctx, Channels, c); err != nil {
@@ -259,7 +250,7 @@ func (f *filler) channels(ctx context.Context) error {
 	if p, err = f.api.StartPlan(ctx, p.Id, wire.StartRequest{Executor: "job-manager-1"}); err != nil {
 		return err
 	}
-	ack := wire.AckRequest{Instances: p.Awaits, Batch: new(int64(1))}
+	ack := wire.AckRequest{Instances: wire.IDs(p.Awaits...), Batch: new(int64(1))}
 	if p, err = f.api.AckPlan(ctx, p.Id, ack); err != nil {
 		return err
 	}
@@ -284,7 +275,7 @@ func (f *filler) big(ctx context.Context) error {
 	}
 	in := wire.PlanRequest{Columns: &wire.Columns{Key: keys, Cost: &cost, State: &state}}
 	for _, instances := range []int{8, 9} {
-		c := balanced(numbered(instances), 0.2, 0)
+		c := balanced(wire.Numbered(instances), 0.2, 0)
 		c.Hash = &wire.Hash{Function: new(wire.HashFunctionModulo)}
 		c.Certificate = new(wire.CertificateLevelOff)
 		c.RequireApproval, c.Approval = new(true), &wire.ApprovalOptions{Ttl: new("12h")}
@@ -305,5 +296,5 @@ func (f *filler) big(ctx context.Context) error {
 
 // idle has not said anything yet.
 func (f *filler) idle(ctx context.Context) error {
-	return f.put(ctx, Idle, wire.OperatorConfiguration{Instances: numbered(4)})
+	return f.put(ctx, Idle, wire.OperatorConfiguration{Instances: wire.Numbered(4)})
 }

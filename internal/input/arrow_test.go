@@ -248,7 +248,7 @@ func TestArrowRules(t *testing.T) {
 			"invalid\n/state: column must be a float of 32 or 64 bits or an integer, not decimal"},
 		{"half", with(col("state", arrow.FixedWidthTypes.Float16)), `[]`,
 			"invalid\n/state: column must be a float of 32 or 64 bits or an integer, not float16"},
-		{"float instance", with(col("instance", f64)), `[]`, "invalid\n/instance: column must be an integer, not float64"},
+		{"float instance", with(col("instance", f64)), `[]`, "invalid\n/instance: column must be an integer or utf8, not float64"},
 		{"nested", with(col("state", arrow.ListOf(f64))), `[]`,
 			"invalid\n/state: column must be a float of 32 or 64 bits or an integer, not list"},
 		{"nested key", []arrow.Field{col("key", arrow.StructOf(col("a", str))), col("cost", f64)}, `[]`,

@@ -137,6 +137,7 @@ func (i *Instances) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // capacity of 0 stands for 1.
 type Instance struct {
 	ID       int32   `json:"id"`
+	Name     string  `json:"name,omitzero"` // "": it has none
 	Capacity float64 `json:"capacity"`
 	Tokens   int     `json:"tokens,omitzero"` // on a ring; 0: as many as the hash function says
 }

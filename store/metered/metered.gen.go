@@ -88,6 +88,12 @@ func (s *Store) OperatorChanges(ctx context.Context, operator string, since time
 	return s.next.OperatorChanges(ctx, operator, since, steps)
 }
 
+// InstanceNames implements store.Store.
+func (s *Store) InstanceNames(ctx context.Context, operator string) (r0 store.InstanceNames, err error) {
+	defer s.timed(ctx, "instance_names")(&err)
+	return s.next.InstanceNames(ctx, operator)
+}
+
 // Table implements store.Store.
 func (s *Store) Table(ctx context.Context, operator string, version *int64) (r0 store.Table, err error) {
 	defer s.timed(ctx, "table")(&err)

@@ -14,6 +14,7 @@ var operatorCases = []testCase{
 	{name: "operators are listed with how they went lately", run: recentPlans, bare: true},
 	{name: "operators are apart", run: operatorsAreApart, bare: true},
 	{name: "deleting keeps the numbers", run: deletingKeepsNumbers, bare: true},
+	{name: "names of instances are kept for ever", run: instanceNamesAreKept, bare: true},
 	{name: "what does not exist is not found", run: missingIsNotFound},
 }
 
@@ -225,6 +226,37 @@ func planErrors(t *testing.T, f *fixture, id string) map[string]error {
 	return failures
 }
 
+func instanceNamesAreKept(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	want := func(version, next int64, ids map[string]int32) {
+		t.Helper()
+		same(t, "names", store.InstanceNames{ConfigVersion: version, Next: next, IDs: ids},
+			must(f.InstanceNames(ctx, "clicks"))(t))
+	}
+	f.put(t, "clicks", `{"instances":[{"id":0},{"id":8}]}`)
+	f.put(t, "clicks", `{"instances":[{"id":0}]}`)
+	want(2, 9, nil)
+	f.wantOldestProgram(t, 8)
+	// A database of before knows no more than what its configurations say.
+	f.down(t, 21)
+	must(f.Migrator().Up(ctx))(t)
+	want(2, 9, nil)
+	f.put(t, "clicks", `{"instances":[{"id":0,"name":"a"},{"id":9,"name":"b"}]}`)
+	want(3, 10, map[string]int32{"a": 0, "b": 9})
+	f.put(t, "clicks", `{"instances":[{"id":0,"name":"c \u00e9"}]}`)
+	want(4, 10, map[string]int32{"a": 0, "b": 9, "c é": 0})
+	for range store.KeptConfigurations {
+		f.put(t, "clicks", `{"instances":[{"id":0}]}`)
+		f.put(t, "clicks", `{"instances":[{"id":1}]}`)
+	}
+	want(4+2*store.KeptConfigurations, 10, map[string]int32{"a": 0, "b": 9, "c é": 0})
+	f.wantOldestProgram(t, 22)
+	ok(t, f.DeleteOperator(ctx, "clicks", f.now()))
+	fails(t, "names of an operator that is gone", errorOf(f.InstanceNames(ctx, "clicks")), store.ErrNotFound)
+	f.put(t, "clicks", `{"instances":[{"id":3}]}`)
+	want(5+2*store.KeptConfigurations, 4, nil)
+}
+
 func missingIsNotFound(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	p := f.plan(t, "clicks", 1, store.StatusApproved)
@@ -236,6 +268,7 @@ func missingIsNotFound(t *testing.T, f *fixture) {
 		_, failures["the operator"] = f.Operator(ctx, name)
 		failures["the deletion"] = f.DeleteOperator(ctx, name, f.now())
 		_, failures["the configuration"] = f.Configuration(ctx, name, 1)
+		_, failures["the names of instances"] = f.InstanceNames(ctx, name)
 		_, failures["the table"] = f.Table(ctx, name, nil)
 		_, failures["the first table"] = f.Table(ctx, name, &zero)
 		_, failures["the feed"] = f.TableChanges(ctx, name, 0)

@@ -2,6 +2,7 @@ package counting
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ Examples:
 
 // Run executes the command.
 func (c *Convert) Run(env *cli.Environment) error {
-	c.Names = &input.Names{Digits: true}
+	c.Names = &input.Names{}
 	in, err := c.Open(env)
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (c *Convert) Run(env *cli.Environment) error {
 		if err != nil {
 			return in.Wrap(err)
 		}
-		rows := statistics{d.Stats, c.Names.Known, c.Encoder() || reading.KeyEncoder(d.Base64Keys)}
+		rows := statistics{d.Stats, c.Names, c.Encoder() || reading.KeyEncoder(d.Base64Keys)}
 		if header, err = rows.write(out, rows.columns(in.Stream.HasInterval(), interval), header); err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ func (c *Convert) Run(env *cli.Environment) error {
 // statistics are rows of an interval, and the names that instances have.
 type statistics struct {
 	*planner.Statistics
-	instances []string
+	instances *input.Names
 	encoder   reading.KeyEncoder
 }
 
@@ -124,11 +125,8 @@ func (s statistics) write(out *csv.Writer, columns []column, header []string) ([
 
 // name is that of an instance; empty for none.
 func (s statistics) name(id int32) string {
-	switch {
-	case id == planner.NoInstance:
+	if id == planner.NoInstance {
 		return ""
-	case int(id) < len(s.instances):
-		return s.instances[id]
 	}
-	return cli.ID(id)
+	return cmp.Or(s.instances.Name(id), cli.ID(id))
 }

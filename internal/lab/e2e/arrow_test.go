@@ -38,7 +38,7 @@ func TestArrow(t *testing.T) {
 	moves := func(operator string, reports bool, encoding client.Encoding) (all []wire.PlanMigration) {
 		t.Helper()
 		_, err := api.PutOperator(ctx, operator, wire.OperatorConfiguration{
-			Instances: []wire.Instance{{Id: 0}, {Id: 1}}, ThetaMax: new(0.01)})
+			Instances: wire.Numbered(2), ThetaMax: new(0.01)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestArrow(t *testing.T) {
 		if reports {
 			for i := range int32(2) {
 				s := client.Statistics{Rows: rows(i), Encoding: encoding}
-				if _, err := api.PutReportFrom(ctx, operator, 1, i, wire.ReportRequest{}, s); err != nil {
+				if _, err := api.PutReportFrom(ctx, operator, 1, wire.ID(i), wire.ReportRequest{}, s); err != nil {
 					t.Fatal(err)
 				}
 			}

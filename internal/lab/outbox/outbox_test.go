@@ -157,7 +157,7 @@ func (e *engine) note(status wire.PlanStatus, id string, n int) {
 
 func (e *engine) run(ctx context.Context, most int64) error {
 	err := e.insist(ctx, func(api *client.Client) error {
-		_, err := api.PutOperator(ctx, e.name, wire.OperatorConfiguration{Instances: []wire.Instance{{Id: 0}, {Id: 1}}})
+		_, err := api.PutOperator(ctx, e.name, wire.OperatorConfiguration{Instances: wire.Numbered(2)})
 		return err
 	})
 	for before := ""; err == nil && e.made.Load() < most; {

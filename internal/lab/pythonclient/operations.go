@@ -274,4 +274,16 @@ func list(texts []string) string {
 }
 
 // pathKind writes the type of an argument of a path.
-func pathKind(s *openapi3.SchemaRef) (string, error) { return inline(s.Value) }
+func pathKind(s *openapi3.SchemaRef) (string, error) {
+	kinds := make([]string, len(s.Value.OneOf))
+	for i, one := range s.Value.OneOf {
+		var err error
+		if kinds[i], err = inline(one.Value); err != nil {
+			return "", err
+		}
+	}
+	if len(kinds) > 0 {
+		return strings.Join(kinds, " | "), nil
+	}
+	return inline(s.Value)
+}

@@ -64,6 +64,7 @@ type Load struct {
 	// MergesBefore and MergesAfter are nil where each key has one instance.
 	MergesBefore *int64    `json:"merges_before,omitzero"`
 	MergesAfter  *int64    `json:"merges_after,omitzero"`
+	Name         string    `json:"name,omitzero"` // "": the instance has none
 	StateIn      float64   `json:"state_in"`
 	StateOut     float64   `json:"state_out"`
 	Unfilled     *Shortage `json:"unfilled,omitzero"`

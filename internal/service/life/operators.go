@@ -54,42 +54,58 @@ const configureAttempts = 3
 var errReconfigured = refusal.New(refusal.ConfigurationChanged,
 	"The operator's configuration keeps changing; try again.")
 
-// Reconfigure gives an operator the configuration that change makes of the JSON of its
-// newest one.
+// Change makes a configuration of the JSON of an operator's newest one, and of the names that its
+// instances have ever had; nil: there is no such operator yet.
+type Change func(was []byte, known operator.InstanceNames) (operator.Configuration, error)
+
+// Reconfigure gives an operator the configuration that a change makes. create: there may be no such
+// operator yet. unlessSame is that of [Life.Configure].
 func (s *Life) Reconfigure(
-	ctx context.Context, name string, change func(was []byte) (operator.Configuration, error), guard reading.OperatorGuard,
+	ctx context.Context, name string, change Change, guard reading.OperatorGuard, create, unlessSame bool,
 	held *claim.Claim[reading.Operator],
 ) (op reading.Operator, err error) {
 	for range configureAttempts {
-		if op, err = s.tryReconfigure(ctx, name, change, guard, held); !errors.Is(err, errReconfigured) {
+		var config operator.Configuration
+		var version int64
+		if config, version, err = s.changed(ctx, name, change, create); err != nil {
+			return op, err
+		}
+		op, err = s.Configure(ctx, name, config, func(now *reading.Operator) error {
+			if now == nil && version != 0 || now != nil && now.ConfigVersion != version {
+				return errReconfigured
+			}
+			return guard(now)
+		}, unlessSame, held)
+		if !errors.Is(err, errReconfigured) {
 			break
 		}
 	}
 	return op, err
 }
 
-func (s *Life) tryReconfigure(
-	ctx context.Context, name string, change func([]byte) (operator.Configuration, error), guard reading.OperatorGuard,
-	held *claim.Claim[reading.Operator],
-) (reading.Operator, error) {
+// changed is the configuration that a change makes, and the version of that of which it makes it; 0:
+// there is none.
+func (s *Life) changed(ctx context.Context, name string, change Change, create bool) (
+	config operator.Configuration, version int64, err error,
+) {
 	was, err := s.Operator(ctx, name)
+	if missing := new(refusal.Error); create && errors.As(err, &missing) && missing.Reason == refusal.OperatorNotFound {
+		config, err = change(nil, operator.InstanceNames{})
+		return config, 0, err
+	}
 	if err != nil {
-		return was, err
+		return config, 0, err
 	}
 	text, err := was.Configuration.Encode()
 	if err != nil {
-		return was, err
+		return config, 0, err
 	}
-	config, err := change(text)
+	known, err := s.InstanceNames(ctx, name)
 	if err != nil {
-		return was, err
+		return config, 0, err
 	}
-	return s.Configure(ctx, name, config, func(now *reading.Operator) error {
-		if now == nil || now.ConfigVersion != was.ConfigVersion {
-			return errReconfigured
-		}
-		return guard(now)
-	}, true, held)
+	config, err = change(text, known)
+	return config, min(was.ConfigVersion, known.ConfigVersion), err
 }
 
 // Delete removes an operator with all its history.

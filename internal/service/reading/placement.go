@@ -112,7 +112,7 @@ func buildPlacement(text []byte) (*Placement, error) {
 	}
 	out := planner.Configuration{Instances: make([]planner.Instance, len(c.Instances)), Hash: h}
 	for i, d := range c.Instances {
-		out.Instances[i] = planner.Instance{ID: d.ID, Capacity: d.Capacity}
+		out.Instances[i] = planner.Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity}
 	}
 	return &Placement{Configuration: c, Model: out}, nil
 }

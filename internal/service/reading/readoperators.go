@@ -53,6 +53,12 @@ func (r *Reader) Operator(ctx context.Context, name string) (Operator, error) {
 	return NewOperator(op, false)
 }
 
+// InstanceNames reads which names and ids the instances of an operator have ever had.
+func (r *Reader) InstanceNames(ctx context.Context, name string) (operator.InstanceNames, error) {
+	known, err := r.Store.InstanceNames(ctx, name)
+	return known, refusal.AboutOperator(name, err)
+}
+
 // CheckOperator refuses operators that do not exist.
 func (r *Reader) CheckOperator(ctx context.Context, name string) error {
 	_, err := r.StoredOperator(ctx, name)

@@ -486,7 +486,7 @@ func loadsOf(o *Result) []figures.Load {
 	for i, l := range o.Instances {
 		d := o.Snapshot.Instances[i]
 		out[i] = figures.Load{
-			ID: d.ID, Capacity: d.Capacity, LoadBefore: l.Before, LoadAfter: l.After,
+			ID: d.ID, Name: d.Name, Capacity: d.Capacity, LoadBefore: l.Before, LoadAfter: l.After,
 			KeysBefore: l.KeysBefore, KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
 		}
 		if d.Drained {

@@ -191,6 +191,11 @@ func valueOf(schema *openapi3.Schema, text string) (v any) {
 		if v = share; !ok {
 			v, _ = strconv.ParseFloat(text, 64)
 		}
+	case len(schema.OneOf) > 0: // an id or a name
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+		v = text
 	case schema.Type.Is("boolean"):
 		v, _ = strconv.ParseBool(text)
 	default:

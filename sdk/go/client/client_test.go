@@ -325,7 +325,7 @@ func TestStatistics(t *testing.T) {
 			return answers(r)
 		})
 		_, err := c.CreatePlanFrom(t.Context(), "o", wire.PlanRequest{
-			Interval: 0, Epoch: new(int64(2)), Residual: []wire.Residual{{Instance: 1, Cost: new(0.5), Keys: new(int64(7))}},
+			Interval: 0, Epoch: new(int64(2)), Residual: []wire.Residual{{Instance: "1", Cost: new(0.5), Keys: new(int64(7))}},
 			Compact: &wire.CompactStatistics{Degree: new(wire.CompactDegree(4))},
 		}, client.Statistics{
 			Located: true, Hashed: true, Count: 2,
@@ -420,7 +420,7 @@ func TestBrokenRows(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				c := newClient(t, client.Config{}, one.do)
-				_, err := c.PutReportFrom(ctx, "o", 1, 0, wire.ReportRequest{}, client.Statistics{Rows: one.rows})
+				_, err := c.PutReportFrom(ctx, "o", 1, "0", wire.ReportRequest{}, client.Statistics{Rows: one.rows})
 				if err == nil || one.want != nil && !errors.Is(err, one.want) || !strings.Contains(err.Error(), one.detail) {
 					t.Errorf("%v", err)
 				}

@@ -64,7 +64,7 @@ func ExampleError() {
 	if err != nil {
 		panic(err)
 	}
-	_, err = c.AckPlan(context.Background(), "p2", wire.AckRequest{Instances: []int32{0}})
+	_, err = c.AckPlan(context.Background(), "p2", wire.AckRequest{Instances: wire.IDs(0)})
 	if errors.Is(err, wire.CodeFenced) {
 		fmt.Println("this driver was taken for dead")
 	}

@@ -24,7 +24,7 @@ func (c *Client) ListReports(
 
 // PutReport reports what the keys of one instance have cost.
 func (c *Client) PutReport(
-	ctx context.Context, operator string, interval int64, instance int32, report wire.ReportRequest, options ...Option,
+	ctx context.Context, operator string, interval int64, instance wire.InstanceRef, report wire.ReportRequest, options ...Option,
 ) (*wire.Report, error) {
 	r := change(http.MethodPut, report, reportPath(operator, interval, instance)...)
 	return call[wire.Report](ctx, c, r, options)
@@ -33,7 +33,7 @@ func (c *Client) PutReport(
 // PutReportFrom is PutReport of statistics that are sent while they are made. The report
 // has neither Keys nor Columns.
 func (c *Client) PutReportFrom(
-	ctx context.Context, operator string, interval int64, instance int32, report wire.ReportRequest, rows Statistics,
+	ctx context.Context, operator string, interval int64, instance wire.InstanceRef, report wire.ReportRequest, rows Statistics,
 	options ...Option,
 ) (*wire.Report, error) {
 	r := change(http.MethodPut, nil, reportPath(operator, interval, instance)...)
@@ -45,9 +45,9 @@ func (c *Client) PutReportFrom(
 	return call[wire.Report](ctx, c, r, options)
 }
 
-func reportPath(operator string, interval int64, instance int32) []string {
+func reportPath(operator string, interval int64, instance wire.InstanceRef) []string {
 	return []string{"v1", "operators", operator, "intervals", strconv.FormatInt(interval, 10), "reports",
-		strconv.FormatInt(int64(instance), 10)}
+		string(instance)}
 }
 
 // statisticsParameters are what stands beside rows that are a body of their own.
@@ -70,7 +70,7 @@ type statisticsParameters struct {
 func residuals(all []wire.Residual) []string {
 	out := make([]string, len(all))
 	for i, r := range all {
-		out[i] = strings.Join([]string{strconv.FormatInt(int64(r.Instance), 10), number(r.Cost), number(r.State),
+		out[i] = strings.Join([]string{string(r.Instance), number(r.Cost), number(r.State),
 			strconv.FormatInt(value(r.Keys), 10)}, ":")
 	}
 	return out

@@ -127,7 +127,7 @@ func (d *driver) call(ctx context.Context, calls []handoff.Call) error {
 				continue
 			}
 			_, err = d.api.AckPlan(ctx, p.Plan, wire.AckRequest{
-				Instances: []int32{c.Instance}, ExecutorEpoch: &d.epoch, Batch: &p.Batch,
+				Instances: wire.IDs(c.Instance), ExecutorEpoch: &d.epoch, Batch: &p.Batch,
 			})
 			d.acked[c.Instance] = err == nil
 		case handoff.PostAbort:

@@ -75,7 +75,7 @@ func (h *Heavy) Close(instance int32, state func(key []byte) float64, states flo
 	slices.SortFunc(rows, compare)
 	clear(h.keys)
 	h.heap, h.total = nil, 0
-	return rows, wire.Residual{Instance: instance, Cost: new(max(0, cost)), State: new(max(0, states)),
+	return rows, wire.Residual{Instance: wire.ID(instance), Cost: new(max(0, cost)), State: new(max(0, states)),
 		Keys: new(max(0, keys-int64(len(rows))))}
 }
 

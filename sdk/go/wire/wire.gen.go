@@ -1604,7 +1604,7 @@ type AckRequest struct {
 	ExecutorEpoch *ExecutorEpoch `json:"executor_epoch,omitempty"`
 
 	// Instances Those that have finished.
-	Instances []InstanceID `json:"instances"`
+	Instances []InstanceRef `json:"instances"`
 
 	// Reason Why.
 	Reason *TransitionReason `json:"reason,omitempty"`
@@ -1943,6 +1943,9 @@ type Caller struct {
 	Role Role `json:"role"`
 }
 
+// Capacity Relative speed, from 1e-6 to 1e6; fair loads are in proportion to it.
+type Capacity = float64
+
 // CarriedReport defines model for CarriedReport.
 type CarriedReport struct {
 	// Instance The id of an instance.
@@ -2094,12 +2097,12 @@ type Code string
 
 // Columns The same fields as rows, one array each, of equal lengths.
 type Columns struct {
-	Cost         *[]float64 `json:"cost,omitempty"`
-	Frequency    *[]float64 `json:"frequency,omitempty"`
-	HashInstance *[]*int    `json:"hash_instance,omitempty"`
-	Instance     *[]*int    `json:"instance,omitempty"`
-	Key          []string   `json:"key"`
-	State        *[]float64 `json:"state,omitempty"`
+	Cost         *[]float64      `json:"cost,omitempty"`
+	Frequency    *[]float64      `json:"frequency,omitempty"`
+	HashInstance *[]*InstanceRef `json:"hash_instance,omitempty"`
+	Instance     *[]*InstanceRef `json:"instance,omitempty"`
+	Key          []string        `json:"key"`
+	State        *[]float64      `json:"state,omitempty"`
 }
 
 // CommentRequest defines model for CommentRequest.
@@ -2450,7 +2453,7 @@ type FreezeRequest struct {
 
 // Hash The hash function, which places every key without an entry in the routing table.
 type Hash struct {
-	// Assignment The instance of each partition. Only with `kafka`. Defaults to partition p on the instance p modulo their number, in id order.
+	// Assignment The instance of each partition; answers have its id. Only with `kafka`. Defaults to partition p on the instance p modulo their number, in id order.
 	Assignment *[]InstanceID `json:"assignment,omitempty"`
 	Function   *HashFunction `json:"function,omitempty"`
 	KeyType    *KeyType      `json:"key_type,omitempty"`
@@ -2532,17 +2535,38 @@ type InputHash = string
 // Instance defines model for Instance.
 type Instance struct {
 	// Capacity Relative speed, from 1e-6 to 1e6; fair loads are in proportion to it.
-	Capacity *float64 `json:"capacity,omitempty"`
+	Capacity *Capacity `json:"capacity,omitempty"`
 
 	// Id The id of an instance.
 	Id InstanceID `json:"id"`
 
+	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+	Name InstanceName `json:"name,omitempty"`
+
 	// Tokens Its number of ring tokens. Under the scheme `ring` those it begins with. Defaults to `hash.tokens_per_instance`; all instances together have at most 4 194 304. Only with the hash function `ring`.
-	Tokens *int32 `json:"tokens,omitempty"`
+	Tokens *InstanceTokens `json:"tokens,omitempty"`
 }
 
 // InstanceID The id of an instance.
 type InstanceID = int32
+
+// InstanceName The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+type InstanceName = string
+
+// InstanceOptions An instance as it is given, with an id, a name, or both.
+type InstanceOptions struct {
+	// Capacity Relative speed, from 1e-6 to 1e6; fair loads are in proportion to it.
+	Capacity Capacity `json:"capacity,omitempty"`
+
+	// Id The id of an instance.
+	Id *InstanceID `json:"id,omitempty"`
+
+	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+	Name InstanceName `json:"name,omitempty"`
+
+	// Tokens Its number of ring tokens. Under the scheme `ring` those it begins with. Defaults to `hash.tokens_per_instance`; all instances together have at most 4 194 304. Only with the hash function `ring`.
+	Tokens InstanceTokens `json:"tokens,omitempty"`
+}
 
 // InstanceShortage Why the plan leaves the instance below its `least_load`. Absent where it does not.
 type InstanceShortage struct {
@@ -2554,8 +2578,13 @@ type InstanceShortage struct {
 	Proven ShortageProven `json:"proven"`
 }
 
-// Instances The instances, in any order, ids distinct.
-type Instances = []Instance
+// InstanceTokens Its number of ring tokens. Under the scheme `ring` those it begins with. Defaults to `hash.tokens_per_instance`; all instances together have at most 4 194 304. Only with the hash function `ring`.
+type InstanceTokens = int32
+
+// Instances The instances, in any order, ids and names distinct. A text is an instance of that name and of capacity 1. Where only a name is given, the service gives the id: a name that the operator
+// has ever had keeps its id, and a new one gets the lowest id above all that the operator ever had. Another name under the same id moves nothing. Requests that ask about no stored operator
+// give ids in the order of the list.
+type Instances = []InstanceOptions
 
 // Interval The number of an interval. Intervals are ordered within an epoch.
 type Interval = int64
@@ -2643,6 +2672,9 @@ type Load struct {
 
 	// MergesBefore Keys of which it is a candidate other than the first: over all instances, the greatest number of partial results to merge with others in an interval. Only under the scheme `pkg`.
 	MergesBefore *int64 `json:"merges_before,omitempty"`
+
+	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+	Name InstanceName `json:"name,omitempty"`
 
 	// StateIn State that comes.
 	StateIn float64 `json:"state_in"`
@@ -3076,7 +3108,9 @@ type OperatorConfiguration struct {
 	// Hash The hash function, which places every key without an entry in the routing table.
 	Hash *Hash `json:"hash,omitempty"`
 
-	// Instances The instances, in any order, ids distinct.
+	// Instances The instances, in any order, ids and names distinct. A text is an instance of that name and of capacity 1. Where only a name is given, the service gives the id: a name that the operator
+	// has ever had keeps its id, and a new one gets the lowest id above all that the operator ever had. Another name under the same id moves nothing. Requests that ask about no stored operator
+	// give ids in the order of the list.
 	Instances    Instances    `json:"instances"`
 	KeyOverhead  *KeyOverhead `json:"key_overhead,omitempty"`
 	LastEpoch    *int64       `json:"last_epoch,omitempty"`
@@ -4575,8 +4609,8 @@ type Problem struct {
 
 // Queue The queue of one instance.
 type Queue struct {
-	// Instance The id of an instance.
-	Instance InstanceID `json:"instance"`
+	// Instance An instance by its id, or by a name that it has in the operator's configuration or has ever had. Digits alone are an id. A name that the operator never had is refused.
+	Instance InstanceRef `json:"instance"`
 
 	// Length How many messages wait for the instance, or any other measure of that which all instances share.
 	Length QueueLength `json:"length"`
@@ -5153,8 +5187,8 @@ type Residual struct {
 	// Cost Their cost.
 	Cost *float64 `json:"cost,omitempty"`
 
-	// Instance The id of an instance.
-	Instance InstanceID `json:"instance"`
+	// Instance An instance by its id, or by a name that it has in the operator's configuration or has ever had. Digits alone are an id. A name that the operator never had is refused.
+	Instance InstanceRef `json:"instance"`
 
 	// Keys Their number.
 	Keys *int64 `json:"keys,omitempty"`
@@ -5688,11 +5722,11 @@ type Row struct {
 	// Frequency Stands in for `cost`: its number of tuples.
 	Frequency *float64 `json:"frequency,omitempty"`
 
-	// HashInstance The id of an instance.
-	HashInstance *InstanceID `json:"hash_instance,omitempty"`
+	// HashInstance An instance by its id, or by a name that it has in the operator's configuration or has ever had. Digits alone are an id. A name that the operator never had is refused.
+	HashInstance *InstanceRef `json:"hash_instance,omitempty"`
 
-	// Instance The id of an instance.
-	Instance *InstanceID `json:"instance,omitempty"`
+	// Instance An instance by its id, or by a name that it has in the operator's configuration or has ever had. Digits alone are an id. A name that the operator never had is refused.
+	Instance *InstanceRef `json:"instance,omitempty"`
 
 	// Key The key, 1 to 1 024 bytes. Each key stands once.
 	Key string `json:"key"`

@@ -8,7 +8,60 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 )
+
+// InstanceRef is the name of an instance, or its id in digits.
+type InstanceRef string
+
+// ID refers to an instance by its id.
+func ID(id int32) InstanceRef { return InstanceRef(strconv.FormatInt(int64(id), 10)) }
+
+// IDs refer to instances by their ids.
+func IDs(ids ...int32) []InstanceRef {
+	out := make([]InstanceRef, len(ids))
+	for i, id := range ids {
+		out[i] = ID(id)
+	}
+	return out
+}
+
+// MarshalJSON writes an id as a number, and a name as text.
+func (r InstanceRef) MarshalJSON() ([]byte, error) {
+	if n, err := strconv.ParseUint(string(r), 10, 31); err == nil {
+		return strconv.AppendUint(nil, n, 10), nil
+	}
+	return json.Marshal(string(r))
+}
+
+// UnmarshalJSON reads a number or text.
+func (r *InstanceRef) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return json.Unmarshal(text, (*string)(r))
+	}
+	var id int32
+	err := json.Unmarshal(text, &id)
+	*r = ID(id)
+	return err
+}
+
+// Numbered are n instances of capacity 1 with the ids from 0.
+func Numbered(n int) Instances {
+	out := make(Instances, n)
+	for i := range out {
+		out[i].Id = new(int32(i))
+	}
+	return out
+}
+
+// Named are instances of capacity 1 that the service gives ids.
+func Named(names ...string) Instances {
+	out := make(Instances, len(names))
+	for i, name := range names {
+		out[i].Name = name
+	}
+	return out
+}
 
 // PlanMigration is a migration of any kind. That of a key is a Migration; those of
 // arcs and ranges have its fields but for the key.

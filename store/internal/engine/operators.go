@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -98,6 +99,12 @@ func create(ctx context.Context, q statements.Statements, row statements.Row, co
 	if err := q.InsertTableVersion(ctx, row.ID, empty); err != nil {
 		return err
 	}
+	if err := q.SetInstanceNames(ctx, row.ID, nil); err != nil { // those of an operator that was deleted
+		return err
+	}
+	if err := noteInstances(ctx, q, &row, config); err != nil {
+		return err
+	}
 	if err := q.Save(ctx, row); err != nil {
 		return err
 	}
@@ -116,10 +123,80 @@ func configure(ctx context.Context, q statements.Statements, row statements.Row,
 		CreatedAt: at, Actor: repair(store.ActorOf(ctx))}); err != nil {
 		return err
 	}
+	if err := noteInstances(ctx, q, &row, config); err != nil {
+		return err
+	}
 	if err := q.Save(ctx, row); err != nil {
 		return err
 	}
 	return q.PurgeConfigurations(ctx, row.ID, row.ConfigVersion-store.KeptConfigurations)
+}
+
+// withInstanceNames is the version of the schema from which on instances may have names.
+const withInstanceNames = 22
+
+// instancesOf are the instances of a configuration that have ids.
+func instancesOf(config []byte) []instance {
+	var of struct{ Instances []instance }
+	if json.Unmarshal(config, &of) != nil { // whoever reads configurations says so
+		return nil
+	}
+	return of.Instances
+}
+
+type instance struct {
+	ID   int64
+	Name string
+}
+
+// noteInstances notes which ids and names the instances of a new configuration have. Programs that
+// do not know names refuse to serve from the first one on: they would forget it.
+func noteInstances(ctx context.Context, q statements.Statements, row *statements.Row, config []byte) error {
+	var named []instance
+	for _, d := range instancesOf(config) {
+		row.NextInstance = max(row.NextInstance, d.ID+1)
+		if d.Name != "" {
+			named = append(named, d)
+		}
+	}
+	if named == nil {
+		return nil
+	}
+	ids, err := q.InstanceNames(ctx, row.ID)
+	if err != nil {
+		return err
+	}
+	if ids == nil {
+		ids = make(map[string]int32, len(named))
+	}
+	before := len(ids)
+	for _, d := range named {
+		ids[d.Name] = int32(d.ID)
+	}
+	if len(ids) == before {
+		return nil
+	}
+	if err := q.RaiseOldestProgram(ctx, withInstanceNames); err != nil {
+		return err
+	}
+	return q.SetInstanceNames(ctx, row.ID, ids)
+}
+
+// InstanceNames implements [store.Store].
+func (s *Store) InstanceNames(ctx context.Context, operator string) (out store.InstanceNames, err error) {
+	err = s.about(ctx, operator, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) error {
+		newest, err := q.Configuration(ctx, operator, r.ConfigVersion)
+		if err != nil {
+			return err
+		}
+		out = store.InstanceNames{ConfigVersion: r.ConfigVersion, Next: r.NextInstance}
+		for _, d := range instancesOf(newest.Config) { // which an older program may have stored
+			out.Next = max(out.Next, d.ID+1)
+		}
+		out.IDs, err = q.InstanceNames(ctx, r.ID)
+		return err
+	}))
+	return out, err
 }
 
 // Operator implements [store.Store].

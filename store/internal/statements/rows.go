@@ -14,6 +14,7 @@ type Row struct {
 	TableVersion       int64 // −1: it never had a table
 	TableConfigVersion int64
 	TableSize          int64
+	NextInstance       int64 // see [store.InstanceNames]
 	// Epoch and Interval are the newest that has a plan; nil before the first.
 	Epoch, Interval      *int64
 	CreatedAt, UpdatedAt time.Time

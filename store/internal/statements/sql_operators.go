@@ -2,6 +2,7 @@ package statements
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"plannerd/store"
@@ -111,10 +112,10 @@ func (s operatorStatements) Lock(ctx context.Context, name string) (Row, error) 
 
 func (s operatorStatements) row(ctx context.Context, name, locking string) (r Row, err error) {
 	err = s.QueryRow(ctx,
-		`SELECT id, name, config_version, table_version, table_config_version, table_size,
+		`SELECT id, name, config_version, table_version, table_config_version, table_size, next_instance,
 			newest_epoch, newest_interval, created_at, updated_at, deleted_at
 		FROM operators WHERE name = $1`+locking, name).Scan(
-		&r.ID, &r.Name, &r.ConfigVersion, &r.TableVersion, &r.TableConfigVersion, &r.TableSize,
+		&r.ID, &r.Name, &r.ConfigVersion, &r.TableVersion, &r.TableConfigVersion, &r.TableSize, &r.NextInstance,
 		&r.Epoch, &r.Interval, s.at(&r.CreatedAt), s.at(&r.UpdatedAt), s.Instant(&r.DeletedAt))
 	return r, notFound(err)
 }
@@ -131,9 +132,31 @@ func (s operatorStatements) Reserve(ctx context.Context, name string, when time.
 func (s operatorStatements) Save(ctx context.Context, r Row) error {
 	return s.exec(ctx,
 		`UPDATE operators SET config_version = $2, table_version = $3, table_config_version = $4, table_size = $5,
-			newest_epoch = $6, newest_interval = $7, created_at = $8, updated_at = $9, deleted_at = $10 WHERE id = $1`,
+			newest_epoch = $6, newest_interval = $7, created_at = $8, updated_at = $9, deleted_at = $10, next_instance = $11 WHERE id = $1`,
 		r.ID, r.ConfigVersion, r.TableVersion, r.TableConfigVersion, r.TableSize,
-		r.Epoch, r.Interval, s.at(&r.CreatedAt), s.at(&r.UpdatedAt), s.Instant(&r.DeletedAt))
+		r.Epoch, r.Interval, s.at(&r.CreatedAt), s.at(&r.UpdatedAt), s.Instant(&r.DeletedAt), r.NextInstance)
+}
+
+// InstanceNames returns the ids of an operator's instances by all names that they ever had.
+func (s operatorStatements) InstanceNames(ctx context.Context, operator int64) (ids map[string]int32, err error) {
+	var text []byte
+	err = s.QueryRow(ctx, `SELECT instance_names FROM operators WHERE id = $1`, operator).Scan(JSON{P: &text, Decoded: true})
+	if err == nil && text != nil {
+		err = decode(text, &ids)
+	}
+	return ids, notFound(err)
+}
+
+// SetInstanceNames keeps what InstanceNames returns.
+func (s operatorStatements) SetInstanceNames(ctx context.Context, operator int64, ids map[string]int32) error {
+	var text []byte // NULL
+	if len(ids) > 0 {
+		var err error
+		if text, err = json.Marshal(ids); err != nil {
+			return err
+		}
+	}
+	return s.exec(ctx, `UPDATE operators SET instance_names = $2 WHERE id = $1`, operator, JSON{P: &text})
 }
 
 // OldestProgram returns the oldest version of the schema that a program must know.

@@ -33,6 +33,9 @@ func typesOf(f columns.Field) string {
 	case columns.Cost, columns.Frequency, columns.State:
 		return "must be a float of 32 or 64 bits or an integer"
 	}
+	if f&(columns.Instance|columns.HashInstance) != 0 {
+		return "must be an integer or utf8"
+	}
 	return "must be an integer"
 }
 
@@ -46,7 +49,7 @@ func (c *column) holds(t arrow.DataType) bool {
 	case c.field&(columns.Cost|columns.Frequency|columns.State) != 0:
 		return t.ID() == arrow.FLOAT32 || t.ID() == arrow.FLOAT64 || arrow.IsInteger(t.ID())
 	}
-	return arrow.IsInteger(t.ID())
+	return arrow.IsInteger(t.ID()) || c.field&(columns.Instance|columns.HashInstance) != 0 && isText(t)
 }
 
 // valueType is t, or what a dictionary is of.
@@ -86,7 +89,8 @@ type column struct {
 
 	keys    keyColumn
 	amounts []float64
-	ids     []int32 // −1: no id
+	ids     []int32 // −1: no id; less: a code, where the column has names
+	named   bool
 	numbers []int64 // intervals and counts
 
 	// Memory of converted lists.
@@ -97,7 +101,7 @@ type column struct {
 
 // load takes a column of the next batch; false when its buffers are not what its
 // length asks for.
-func (c *column) load(a arrow.Array, n int) bool {
+func (c *column) load(a arrow.Array, n int, named func([]byte) (int32, string)) bool {
 	c.none = a.DataType().ID() == arrow.NULL
 	c.nulls = nil
 	if c.none {
@@ -122,6 +126,9 @@ func (c *column) load(a arrow.Array, n int) bool {
 		c.integers = numbersOf(c.integers, a, n)
 		c.numbers = c.integers
 	default:
+		if c.named = isText(a.DataType()); c.named {
+			return c.loadNames(a, n, named)
+		}
 		c.loadIDs(a, n)
 	}
 	return true
@@ -135,7 +142,11 @@ func (c *column) converts(a arrow.Array) int {
 	case t == arrow.FLOAT64 || t == arrow.INT32 && c.field&(columns.Instance|columns.HashInstance) != 0:
 		return 0
 	}
-	return columns.SizeOf[int64](a.Len()) + columns.SizeOf[int32](a.Len())
+	entries := a.Len()
+	if d, ok := a.(*array.Dictionary); ok && c.field != columns.Key {
+		entries = max(entries, d.Dictionary().Len())
+	}
+	return columns.SizeOf[int64](entries) + columns.SizeOf[int32](a.Len())
 }
 
 func (c *column) loadIDs(a arrow.Array, n int) {
@@ -154,9 +165,46 @@ func (c *column) loadIDs(a arrow.Array, n int) {
 	c.ids = c.narrow
 }
 
+// loadNames takes the names of instances, of a dictionary each once. −1 stands for what is none.
+func (c *column) loadNames(a arrow.Array, n int, named func([]byte) (int32, string)) bool {
+	if !c.keys.load(a, n, c.nulls) {
+		return false
+	}
+	const unasked = math.MinInt32
+	texts, index := &c.keys, c.keys.index
+	entries := n
+	if texts.dictionary != nil {
+		texts, entries = texts.dictionary, texts.dictionary.rows
+	}
+	c.integers = slices.Grow(c.integers[:0], entries)[:entries]
+	for e := range c.integers {
+		c.integers[e] = unasked
+	}
+	c.narrow = slices.Grow(c.narrow[:0], n)[:n]
+	for i := range c.narrow {
+		if c.narrow[i] = planner.NoInstance; c.null(i) {
+			continue
+		}
+		e := i
+		if index != nil {
+			e = int(index[i])
+		}
+		if c.integers[e] == unasked {
+			id := planner.NoInstance
+			if text, ok := texts.at(e); ok {
+				id, _ = named(text)
+			}
+			c.integers[e] = int64(id)
+		}
+		c.narrow[i] = int32(c.integers[e])
+	}
+	c.ids = c.narrow
+	return true
+}
+
 // null tells whether row i lacks the field.
 func (c *column) null(i int) bool {
-	return c.none || !has(c.nulls, int64(i)) || c.field == columns.Key && c.keys.null(i)
+	return c.none || !has(c.nulls, int64(i)) || (c.field == columns.Key || c.named) && c.keys.null(i)
 }
 
 // read reads the value of row i, which is not null, into r, and returns what is
@@ -180,10 +228,10 @@ func (c *column) read(i int, r *columns.Row) string {
 		return columns.AmountDetail(r.State)
 	case columns.Instance:
 		r.Instance = c.ids[i]
-		return wrongID(r.Instance)
+		return c.wrongID(r.Instance)
 	case columns.HashInstance:
 		r.HashInstance = c.ids[i]
-		return wrongID(r.HashInstance)
+		return c.wrongID(r.HashInstance)
 	case columns.Count:
 		r.Count = c.numbers[i]
 		if r.Count < 1 || r.Count > columns.MaxCount {
@@ -200,11 +248,14 @@ func (c *column) read(i int, r *columns.Row) string {
 	return ""
 }
 
-func wrongID(v int32) string {
-	if v < 0 {
-		return columns.DetailInstance
+func (c *column) wrongID(v int32) string {
+	switch {
+	case v >= 0, c.named && v != planner.NoInstance:
+		return ""
+	case c.named:
+		return columns.DetailName
 	}
-	return ""
+	return columns.DetailInstance
 }
 
 // whole tells whether no value is missing, wrong or −0.
@@ -229,6 +280,11 @@ func (c *column) whole() bool {
 				return false
 			}
 		}
+	case columns.Instance, columns.HashInstance:
+		if c.named {
+			return !slices.Contains(c.ids, planner.NoInstance)
+		}
+		fallthrough
 	default:
 		signs := int32(0)
 		for _, v := range c.ids {

@@ -36,7 +36,8 @@ type Mapping struct {
 	LeaveOut func(problem.Problem)
 	// IntervalOf, if set, tells the interval that the text of its column stands for.
 	IntervalOf func(text []byte) (int64, error)
-	// Instances are the names of instances that rows may have in the place of numbers.
+	// Instances are the names of instances that rows have, in which decoders note them; nil: they are
+	// refused.
 	Instances *Names
 }
 
@@ -45,7 +46,7 @@ var Delimiters = map[string]byte{"comma": ',', "semicolon": ';', "tab": '\t', "b
 
 // Foreign tells whether JSON and Arrow may have other names or values than plannerd's own.
 func (m *Mapping) Foreign() bool {
-	return len(m.Columns) > 0 || m.Records != "" || m.LeaveOut != nil || m.Instances != nil || m.IntervalOf != nil
+	return len(m.Columns) > 0 || m.Records != "" || m.LeaveOut != nil || m.IntervalOf != nil
 }
 
 // Separator stands between the parts of a key.
@@ -142,28 +143,3 @@ func listed(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
-
-// Names gives ids to names of instances, in the order in which they come.
-type Names struct {
-	Known  []string // by id
-	Digits bool     // digits alone are a name, too; else they are the id itself
-	ids    map[string]int32
-}
-
-// ID is the id of a name; false: it is too long for one.
-func (n *Names) ID(name []byte) (int32, bool) {
-	if n.ids == nil {
-		n.ids = map[string]int32{}
-	}
-	id, ok := n.ids[string(name)]
-	if ok || len(name) > MaxNameBytes {
-		return id, ok
-	}
-	id = int32(len(n.Known))
-	n.Known = append(n.Known, string(name))
-	n.ids[string(name)] = id
-	return id, true
-}
-
-// MaxNameBytes is how long the name of an instance may be.
-const MaxNameBytes = 255

@@ -108,6 +108,7 @@ const (
 	DetailNumber   = "must be ≥ 0 and finite"
 	DetailGreat    = "must be at most 1e290"
 	DetailInstance = "must be an integer from 0 to 2147483647"
+	DetailName     = "must be an id, or a name of 1 to 255 bytes"
 	DetailInterval = "must be an integer from 0 to 9007199254740991"
 	DetailKey      = "must be 1 to 1024 bytes"
 	DetailBase64   = "must be base64 (standard alphabet, padded)"

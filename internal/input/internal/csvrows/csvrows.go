@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"math/bits"
 	"strconv"
 	"unicode/utf8"
@@ -282,10 +283,27 @@ func (p *Rows) count(i int, r *columns.Row) (v int64, next int, ok bool) {
 	return v, next, ok
 }
 
-// id reads the id of an instance.
+// id reads the id of an instance, or its name. NoInstance stands for an empty cell, for the dash that
+// tools print for nothing, and for what is wrong.
 func (p *Rows) id(i int, f columns.Field, r *columns.Row) (v int32, next int, ok bool) {
-	n, next, ok := p.integer(i, f, r, 1<<31-1, columns.DetailInstance)
-	return int32(n), next, ok
+	n, next := window.Digits(p.Buf, i, math.MaxInt32)
+	if next > i && p.ends(p.Buf[next]) {
+		r.Seen |= f
+		return int32(n), next, true
+	}
+	text, next, ok := p.cell(i)
+	if !ok || len(text) == 0 {
+		return planner.NoInstance, next, ok
+	}
+	r.Seen |= f
+	if string(text) == "-" && p.Options.Instances != nil {
+		return planner.NoInstance, next, true
+	}
+	v, detail := p.Named(text)
+	if detail != "" {
+		p.WrongValue(p.Rows, f.String(), text, detail)
+	}
+	return v, next, true
 }
 
 // integer reads an integer from 0 to limit. NoInstance stands for an empty cell,
@@ -293,8 +311,7 @@ func (p *Rows) id(i int, f columns.Field, r *columns.Row) (v int32, next int, ok
 func (p *Rows) integer(
 	i int, f columns.Field, r *columns.Row, limit int64, detail string,
 ) (v int64, next int, ok bool) {
-	names := p.Options.Instances
-	if v, next = window.Digits(p.Buf, i, limit); next > i && p.ends(p.Buf[next]) && (names == nil || !names.Digits) {
+	if v, next = window.Digits(p.Buf, i, limit); next > i && p.ends(p.Buf[next]) {
 		r.Seen |= f
 		return v, next, true
 	}
@@ -303,9 +320,6 @@ func (p *Rows) integer(
 		return int64(planner.NoInstance), next, ok
 	}
 	r.Seen |= f
-	if id, known := named(p.Options.Instances, f, text); known {
-		return int64(id), next, true
-	}
 	n, err := strconv.ParseUint(string(text), 10, 63)
 	if err != nil || int64(n) > limit {
 		p.WrongValue(p.Rows, f.String(), text, detail)

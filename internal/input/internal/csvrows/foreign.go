@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"plannerd/internal/input/internal/columns"
-	"plannerd/planner"
 )
 
 // What follows reads CSV as other systems write it.
@@ -139,18 +138,6 @@ func (parts keyParts) join(key []byte, separator string) []byte {
 		return nil
 	}
 	return key
-}
-
-// named is the instance that a name stands for.
-func named(names *columns.Names, f columns.Field, text []byte) (id int32, ok bool) {
-	if names == nil || f&(columns.Instance|columns.HashInstance) == 0 ||
-		!names.Digits && strings.Trim(string(text), "0123456789") == "" {
-		return 0, false
-	}
-	if string(text) == "-" { // which tools print for nothing
-		return planner.NoInstance, true
-	}
-	return names.ID(text)
 }
 
 // time reads what stands for an interval.

@@ -88,9 +88,9 @@ func (p *rowParser) record(i int, r *columns.Row) (next int, ok bool) {
 func (p *rowParser) recordValue(i, n int, r *columns.Row) (next int, ok bool) {
 	switch n {
 	case 0:
-		r.Instance, next, ok = p.idValue(i, p.Rows, columns.Instance)
+		r.Instance, next, ok = p.number(i, p.Rows, columns.Instance)
 	case 1:
-		r.HashInstance, next, ok = p.idValue(i, p.Rows, columns.HashInstance)
+		r.HashInstance, next, ok = p.number(i, p.Rows, columns.HashInstance)
 	case 2:
 		r.Cost, next, ok = p.amount(i, p.Rows, columns.Cost)
 	case 3:

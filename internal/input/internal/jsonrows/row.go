@@ -184,8 +184,24 @@ func (p *rowParser) instanceValue(i, row int, f columns.Field) (v int32, next in
 	return p.idValue(i, row, f)
 }
 
-// idValue reads the id of an instance; NoInstance when it is none.
+// idValue reads the id of an instance, or its name; NoInstance when it is none.
 func (p *rowParser) idValue(i, row int, f columns.Field) (v int32, next int, ok bool) {
+	if p.Buf[i] != '"' || p.Options.Instances == nil {
+		return p.number(i, row, f)
+	}
+	text, next, ok := p.str(i, &p.name)
+	if !ok {
+		return planner.NoInstance, next, ok
+	}
+	v, detail := p.Named(text)
+	if detail != "" {
+		p.WrongValue(row, f.String(), p.Buf[i:next], detail)
+	}
+	return v, next, true
+}
+
+// number reads the id of an instance; NoInstance when it is none.
+func (p *rowParser) number(i, row int, f columns.Field) (v int32, next int, ok bool) {
 	n, next, ok := p.integer(i, 1<<31-1)
 	if !ok {
 		next, ok = p.wrong(i, row, f, columns.DetailInstance)

@@ -35,7 +35,10 @@ func (pkgKind) CountsEntries() bool           { return true }
 
 // sameRoutes looks at capacities, too: routers do.
 func (pkgKind) sameRoutes(then, now operator.Configuration) bool {
-	return slices.Equal(then.Instances, now.Instances) &&
+	alike := func(a, b operator.Instance) bool {
+		return a.ID == b.ID && a.Capacity == b.Capacity && a.Tokens == b.Tokens
+	}
+	return slices.EqualFunc(then.Instances, now.Instances, alike) &&
 		min(then.Choices(), len(then.Instances)) == min(now.Choices(), len(now.Instances))
 }
 

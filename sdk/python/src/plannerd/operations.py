@@ -388,7 +388,7 @@ class Operations(Transport):
         self,
         operator: str,
         interval: int,
-        instance: int,
+        instance: int | str,
         request: wire.ReportRequest | Rows,
         **parameters: Unpack[wire.PutReportParameters],
     ) -> wire.Report:

@@ -25,7 +25,7 @@ class AckRequest(TypedDict):
     actor: NotRequired[Actor]
     batch: NotRequired[int]
     executor_epoch: NotRequired[ExecutorEpoch]
-    instances: list[InstanceID]
+    instances: list[InstanceRef]
     reason: NotRequired[TransitionReason]
 
 Actor: TypeAlias = 'str'
@@ -179,6 +179,8 @@ class Caller(TypedDict):
     operators: list[str] | None
     role: Role
 
+Capacity: TypeAlias = 'float'
+
 class CarriedReport(TypedDict):
     instance: InstanceID
     interval: Interval
@@ -203,8 +205,8 @@ Code: TypeAlias = 'Literal["malformed", "invalid_page_token", "unauthenticated",
 class Columns(TypedDict):
     cost: NotRequired[list[float]]
     frequency: NotRequired[list[float]]
-    hash_instance: NotRequired[list[int | None]]
-    instance: NotRequired[list[int | None]]
+    hash_instance: NotRequired[list[int | None | str]]
+    instance: NotRequired[list[int | None | str]]
     key: list[str]
     state: NotRequired[list[float]]
 
@@ -358,7 +360,7 @@ class FreezeRequest(TypedDict):
     until: str
 
 class Hash(TypedDict):
-    assignment: NotRequired[list[InstanceID]]
+    assignment: NotRequired[list[InstanceRef]]
     function: NotRequired[HashFunction]
     key_type: NotRequired[KeyType]
     max_parallelism: NotRequired[int]
@@ -399,17 +401,30 @@ IdleEntries: TypeAlias = 'int'
 InputHash: TypeAlias = 'str'
 
 class Instance(TypedDict):
-    capacity: NotRequired[float]
+    capacity: NotRequired[Capacity]
     id: InstanceID
-    tokens: NotRequired[int]
+    name: NotRequired[InstanceName]
+    tokens: NotRequired[InstanceTokens]
 
 InstanceID: TypeAlias = 'int'
+
+InstanceName: TypeAlias = 'str'
+
+class InstanceOptions(TypedDict):
+    capacity: NotRequired[Capacity]
+    id: NotRequired[InstanceID]
+    name: NotRequired[InstanceName]
+    tokens: NotRequired[InstanceTokens]
+
+InstanceRef: TypeAlias = 'InstanceID | str'
 
 class InstanceShortage(TypedDict):
     cause: NotRequired[Shortage]
     proven: ShortageProven
 
-Instances: TypeAlias = 'int | list[Instance]'
+InstanceTokens: TypeAlias = 'int'
+
+Instances: TypeAlias = 'int | list[InstanceOptions | InstanceName]'
 
 Interval: TypeAlias = 'int'
 
@@ -453,6 +468,7 @@ class Load(TypedDict):
     load_error: NotRequired[Comparison]
     merges_after: NotRequired[int]
     merges_before: NotRequired[int]
+    name: NotRequired[InstanceName]
     state_in: float
     state_out: float
     unfilled: NotRequired[InstanceShortage]
@@ -1143,7 +1159,7 @@ class Problem(TypedDict):
     type: str
 
 class Queue(TypedDict):
-    instance: InstanceID
+    instance: InstanceRef
     length: QueueLength
 
 class QueueFigures(TypedDict):
@@ -1412,7 +1428,7 @@ RequireApproval: TypeAlias = 'bool'
 
 class Residual(TypedDict):
     cost: NotRequired[float]
-    instance: InstanceID
+    instance: InstanceRef
     keys: NotRequired[int]
     state: NotRequired[float]
 
@@ -1670,8 +1686,8 @@ class RoutingTableEntry(TypedDict):
 class Row(TypedDict):
     cost: NotRequired[float]
     frequency: NotRequired[float]
-    hash_instance: NotRequired[InstanceID]
-    instance: NotRequired[InstanceID]
+    hash_instance: NotRequired[InstanceRef]
+    instance: NotRequired[InstanceRef]
     key: str
     state: NotRequired[float]
 
@@ -2265,9 +2281,9 @@ class ListMigrationsParameters(Call, total=False):
     order: Literal["asc", "desc"]
     key_prefix: str | float
     key_contains: str | float
-    instance: InstanceID
-    from_: InstanceID
-    to: InstanceID
+    instance: InstanceRef
+    from_: InstanceRef
+    to: InstanceRef
     min_cost: float
     min_state: float
     reason: MigrationReason
@@ -2300,7 +2316,7 @@ class ListStrategiesParameters(Call, total=False):
 
 class ListTableChangesParameters(Call, total=False):
     key_prefix: str | float
-    instance: InstanceID
+    instance: InstanceRef
     key_encoding: Literal["utf8", "base64"]
     formulas: Literal["keep", "escape"]
     page_size: int
@@ -2374,7 +2390,7 @@ class ResolvePlanParameters(Call, total=False):
 
 class RouteParameters(Call, total=False):
     key: Required[str | float]
-    instance: InstanceID
+    instance: InstanceRef
     key_encoding: Literal["utf8", "base64"]
 
 class StartPlanParameters(Call, total=False):
