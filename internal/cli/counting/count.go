@@ -49,7 +49,7 @@ type Count struct {
 // openInterval is one that is being counted.
 type openInterval struct {
 	number int64
-	*counts
+	*Counts
 }
 
 // mostOpen is how many intervals are counted at the same time: logs are nearly in the order of
@@ -240,7 +240,7 @@ func (c *Count) interval(t time.Time) int64 {
 func (c *Count) add(key []byte, cost, state float64, interval int64) error {
 	n := len(c.open)
 	if n > 0 && c.open[n-1].number == interval {
-		c.open[n-1].add(key, cost, state)
+		c.open[n-1].Add(key, cost, state)
 		return nil
 	}
 	i, found := slices.BinarySearchFunc(c.open, interval, func(o *openInterval, number int64) int {
@@ -251,9 +251,9 @@ func (c *Count) add(key []byte, cost, state float64, interval int64) error {
 			c.late++
 			return nil
 		}
-		c.open = slices.Insert(c.open, i, &openInterval{interval, newCounts(c.share())})
+		c.open = slices.Insert(c.open, i, &openInterval{interval, NewCounts(c.share())})
 	}
-	c.open[i].add(key, cost, state)
+	c.open[i].Add(key, cost, state)
 	if len(c.open) > mostOpen {
 		return c.close()
 	}
@@ -299,16 +299,16 @@ func (c *Count) cells(interval, key, cost, state string) []string {
 func (c *Count) write(o *openInterval) error {
 	number := strconv.FormatInt(o.number-c.origin, 10)
 	written := 0.0
-	rows := o.rows(c.Top)
+	rows := o.Rows(c.Top)
 	for _, row := range rows {
-		if err := c.out.Write(c.cells(number, row.key, cli.Exact(row.cost), cli.Exact(row.state))); err != nil {
+		if err := c.out.Write(c.cells(number, row.Key, cli.Exact(row.Cost), cli.Exact(row.State))); err != nil {
 			return err
 		}
-		written += row.cost
+		written += row.Cost
 	}
-	if left := o.total - written; o.missed > 0 || len(rows) < len(o.keys) {
+	if left := o.Total - written; o.Missed > 0 || len(rows) < len(o.keys) {
 		c.warn("interval %s: the rows have %s of the cost; of each key at most %s is missing",
-			number, cli.Percent(1-left/max(o.total, math.SmallestNonzeroFloat64)), cli.Exact(o.missed))
+			number, cli.Percent(1-left/max(o.Total, math.SmallestNonzeroFloat64)), cli.Exact(o.Missed))
 	}
 	return nil
 }

@@ -13,35 +13,35 @@ func TestCounts(t *testing.T) {
 	for _, most := range []int{1 << 30, 1 << 20} {
 		random := rand.New(rand.NewPCG(1, uint64(most)))
 		zipf := rand.NewZipf(random, 1.2, 1, 100_000)
-		c, naive, total := newCounts(most), map[string]float64{}, 0.0
+		c, naive, total := NewCounts(most), map[string]float64{}, 0.0
 		for range 300_000 {
 			key, cost := fmt.Sprint("k", zipf.Uint64()), float64(1+random.IntN(3))
-			c.add([]byte(key), cost, 2*cost)
+			c.Add([]byte(key), cost, 2*cost)
 			naive[key] += cost
 			total += cost
 			if c.bytes > most {
 				t.Fatalf("%d bytes of %d", c.bytes, most)
 			}
 		}
-		rows := c.rows(0)
+		rows := c.Rows(0)
 		for i, row := range rows {
-			if row.cost > naive[row.key] || row.cost < naive[row.key]-c.missed {
-				t.Errorf("%s: %v of %v, with at most %v missing", row.key, row.cost, naive[row.key], c.missed)
+			if row.Cost > naive[row.Key] || row.Cost < naive[row.Key]-c.Missed {
+				t.Errorf("%s: %v of %v, with at most %v missing", row.Key, row.Cost, naive[row.Key], c.Missed)
 			}
-			if i > 0 && row.cost > rows[i-1].cost {
-				t.Errorf("%s costs more than %s", row.key, rows[i-1].key)
+			if i > 0 && row.Cost > rows[i-1].Cost {
+				t.Errorf("%s costs more than %s", row.Key, rows[i-1].Key)
 			}
-			delete(naive, row.key)
+			delete(naive, row.Key)
 		}
 		for key, cost := range naive {
-			if cost > c.missed {
-				t.Errorf("%s of cost %v is lost, with at most %v missing", key, cost, c.missed)
+			if cost > c.Missed {
+				t.Errorf("%s of cost %v is lost, with at most %v missing", key, cost, c.Missed)
 			}
 		}
-		if exact := most > 1<<20; c.total != total || (c.missed == 0) != exact || exact && len(naive) > 0 {
-			t.Errorf("total %v of %v, missing %v, %d keys lost", c.total, total, c.missed, len(naive))
+		if exact := most > 1<<20; c.Total != total || (c.Missed == 0) != exact || exact && len(naive) > 0 {
+			t.Errorf("total %v of %v, missing %v, %d keys lost", c.Total, total, c.Missed, len(naive))
 		}
-		if top := c.rows(3); len(top) != 3 || top[0] != rows[0] {
+		if top := c.Rows(3); len(top) != 3 || top[0] != rows[0] {
 			t.Errorf("top: %v", top)
 		}
 	}
@@ -106,12 +106,12 @@ func BenchmarkLines(b *testing.B) {
 			`"GET /p/%d?x=1 HTTP/1.1" 200 %d "-" "curl/8"`, i%7, i%251, i%60, i%1000, i))
 	}
 	log := &combined{key: "path", state: "bytes", timed: true}
-	c := newCounts(1 << 30)
+	c := NewCounts(1 << 30)
 	var e event
 	for i := 0; b.Loop(); i++ {
 		if err := log.read(lines[i%len(lines)], &e); err != nil {
 			b.Fatal(err)
 		}
-		c.add(e.key, e.cost, e.state)
+		c.Add(e.key, e.cost, e.state)
 	}
 }
