@@ -187,6 +187,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	},
 	{place: "internal/cli/analyzing", project: []string{"planner/...", "compact", "internal/..."}},
 	{place: "internal/cli/backtesting", project: []string{"planner/...", "compact", "internal/..."}},
+	{place: "internal/cli/collecting", project: []string{"planner", "internal/...", "sdk/go/client", "sdk/go/wire"}},
 	{place: "internal/cli/offline", project: []string{"planner/...", "compact", "internal/...", "sdk/go/wire"}},
 	{place: "internal/cli/reading", project: []string{"planner/...", "compact", "internal/..."}},
 	{

@@ -30,7 +30,7 @@ func commands(t *testing.T) (paths []string) {
 
 // The help of each command, for people to review.
 func TestHelpTexts(t *testing.T) {
-	for _, path := range append([]string{"", "analyze", "migrate", "token"}, commands(t)...) {
+	for _, path := range append([]string{"", "analyze", "collect", "migrate", "token"}, commands(t)...) {
 		words := strings.Fields(path)
 		help := succeed(t, "", append([]string{"help"}, words...)...)
 		name, arguments, _ := strings.Cut(path, " <")

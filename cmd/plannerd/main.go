@@ -22,6 +22,7 @@ import (
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/analyzing"
 	"plannerd/internal/cli/backtesting"
+	"plannerd/internal/cli/collecting"
 	"plannerd/internal/cli/counting"
 	"plannerd/internal/cli/offline"
 	"plannerd/internal/cli/reading"
@@ -69,6 +70,7 @@ type commandLine struct {
 	Reproduce reproduceCmd         `cmd:"" help:"Measure what the papers' tables and figures show, beside what they published."`
 	Resolve   resolveCmd           `cmd:"" help:"Name the keys that carry out a plan of compact records."`
 	Count     counting.Count       `cmd:"" help:"Count events, such as lines of an access log: statistics of their keys."`
+	Collect   collecting.Collect   `cmd:"" help:"Collect statistics from Kafka, Redis or Prometheus, once or interval by interval."`
 	Convert   counting.Convert     `cmd:"" help:"Write statistics of other systems as plannerd reads them."`
 	Generate  generateCmd          `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate   serving.Migrate      `cmd:"" help:"Change the database schema."`

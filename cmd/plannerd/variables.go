@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"plannerd/internal/cli/collecting"
 	"plannerd/internal/cli/serving"
 	"plannerd/internal/nearest"
 )
@@ -21,10 +22,10 @@ type variables map[*kong.Flag][]string
 
 // collect names the flags of a command and those below it. A flag whose name means
 // something else, or takes other values, in another command has the command in its
-// variable: all flags of count, generate, analyze and token, and those with the tag own.
+// variable: all flags of collect, count, generate, analyze and token, and those with the tag own.
 func (v variables) collect(node *kong.Node, prefix string) {
 	switch node.Name {
-	case "count", "generate", "analyze", "token":
+	case "collect", "count", "generate", "analyze", "token":
 		prefix += variableName(node.Name) + "_"
 	}
 	for _, flag := range node.Flags {
@@ -70,7 +71,7 @@ func (v variables) resolver(getenv func(string) string) kong.Resolver {
 // unknown warns about the variables of the environment that look like the program's
 // and are not, each with the name that may be meant.
 func (v variables) unknown(environ []string) (warnings []string) {
-	known := map[string]bool{serving.TokenVariable: true}
+	known := map[string]bool{serving.TokenVariable: true, collecting.PasswordVariable: true}
 	for _, names := range v {
 		for _, name := range names {
 			known[name] = true

@@ -28,7 +28,7 @@ import (
 var pom []byte
 
 // properties are those of a broker that is its own controller.
-var properties = template.Must(template.New("").Parse(`process.roles=broker,controller
+const properties = `process.roles=broker,controller
 node.id=1
 listeners=PLAINTEXT://{{.Broker}},CONTROLLER://{{.Controller}}
 controller.listener.names=CONTROLLER
@@ -43,12 +43,13 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 add.partitions.to.txn.retry.backoff.ms=1
 broker.session.timeout.ms=120000
-`))
+`
 
 // broker is a process of Apache Kafka.
 type broker struct {
 	address string
 	cmd     *exec.Cmd
+	secured string        // an address that no listener has, unless more properties say so
 	output  string        // a file
 	ended   chan struct{} // closed when the process has ended
 }
@@ -64,8 +65,13 @@ var (
 // attempts is how often a broker is started whose ports another program takes.
 const attempts = 3
 
-// startBroker starts a broker on free ports of loopback, with all it has in a folder.
-func startBroker(ctx context.Context, dir string) (*broker, error) {
+// startBroker starts a broker on free ports of loopback, with all it has in a folder. Its properties
+// are followed by more, a template of the same data.
+func startBroker(ctx context.Context, dir, more string) (*broker, error) {
+	text, err := template.New("").Parse(properties + more)
+	if err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -76,7 +82,7 @@ func startBroker(ctx context.Context, dir string) (*broker, error) {
 	// The broker does not say which ports it has, so it is given free ones. They are free no more
 	// where another program takes one before the broker does.
 	for attempt := 1; ; attempt++ {
-		b, err := tryBroker(ctx, classes, filepath.Join(dir, strconv.Itoa(attempt)))
+		b, err := tryBroker(ctx, classes, filepath.Join(dir, strconv.Itoa(attempt)), text)
 		if !errors.Is(err, errTaken) || attempt == attempts {
 			return b, err
 		}
@@ -84,14 +90,13 @@ func startBroker(ctx context.Context, dir string) (*broker, error) {
 }
 
 // tryBroker starts a broker on ports that are free now, with all it has in a new folder.
-func tryBroker(ctx context.Context, classes, dir string) (*broker, error) {
+func tryBroker(ctx context.Context, classes, dir string, properties *template.Template) (*broker, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
 	b := &broker{output: filepath.Join(dir, "broker.log"), ended: make(chan struct{})}
 	config := filepath.Join(dir, "server.properties")
-	var err error
-	if b.address, err = configure(ctx, config, filepath.Join(dir, "data")); err != nil {
+	if err := b.configure(ctx, properties, config, filepath.Join(dir, "data")); err != nil {
 		return nil, err
 	}
 	id := make([]byte, 16)
@@ -153,25 +158,26 @@ func run(ctx context.Context, program string, arguments ...string) error {
 // tail is the end of an output.
 func tail(said []byte) []byte { return said[max(0, len(said)-4000):] }
 
-// configure writes the broker's configuration, and returns its address.
-func configure(ctx context.Context, file, data string) (address string, err error) {
-	var free [2]string
+// configure chooses the broker's addresses, and writes its configuration.
+func (b *broker) configure(ctx context.Context, properties *template.Template, file, data string) error {
+	var free [3]string
 	for i := range free {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
-			return "", err
+			return err
 		}
 		free[i] = l.Addr().String()
 		if err := l.Close(); err != nil {
-			return "", err
+			return err
 		}
 	}
+	b.address, b.secured = free[0], free[2]
 	var text bytes.Buffer
-	err = properties.Execute(&text, struct{ Broker, Controller, Data string }{free[0], free[1], data})
+	err := properties.Execute(&text, struct{ Broker, Controller, Secured, Data string }{free[0], free[1], free[2], data})
 	if err != nil {
-		return "", err
+		return err
 	}
-	return free[0], os.WriteFile(file, text.Bytes(), 0o600)
+	return os.WriteFile(file, text.Bytes(), 0o600)
 }
 
 // ready waits until the broker answers.

@@ -32,7 +32,7 @@ type transport struct{}
 
 // Start implements [job.Transport].
 func (transport) Start(ctx context.Context, dir string, routers []string, instances int) (string, func(), error) {
-	b, err := startBroker(ctx, dir)
+	b, err := startBroker(ctx, dir, "")
 	if err != nil {
 		return "", nil, err
 	}

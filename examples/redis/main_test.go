@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -156,5 +158,41 @@ func TestParseMyself(t *testing.T) {
 		if got, err := parseMyself(text); err == nil {
 			t.Errorf("%q became %+v", text, got)
 		}
+	}
+}
+
+// TestCollect collects from a cluster, all keys and a part of them: plannerd collect redis.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	c := small(t)
+	err := withJob(t.Context(), c, func(j *job) error {
+		for _, sample := range []int{c.keys, 700, 300} {
+			command := exec.CommandContext(t.Context(), c.program, "collect", "redis", "--addr", j.cluster.nodes[2].address(),
+				"--sample", strconv.Itoa(sample))
+			rows, err := command.Output()
+			if err != nil {
+				return err
+			}
+			keys, state, nodes := 0.0, 0.0, map[string]bool{}
+			for line := range strings.Lines(string(rows)) {
+				cells := strings.Split(strings.TrimSpace(line), ",")
+				if slot, err := strconv.Atoi(cells[0]); err == nil {
+					cost, _ := strconv.ParseFloat(cells[1], 64)
+					bytes, _ := strconv.ParseFloat(cells[2], 64)
+					keys, state, nodes[cells[3]] = keys+cost, state+bytes, true
+					if at := j.cluster.nodes[home(slot, c.nodes)].address(); cells[3] != at {
+						t.Errorf("slot %d is at %s, want %s", slot, cells[3], at)
+					}
+				}
+			}
+			if math.Abs(keys-float64(c.keys)) > 1e-6*keys || state < float64(c.keys*c.least) || len(nodes) != c.nodes {
+				t.Errorf("%v of %d keys, with %v bytes, at %v", keys, c.keys, state, nodes)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,0 +1,141 @@
+package collecting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// consumers are those of a group, whose partitions are the keys.
+type consumers struct {
+	*Kafka
+	idle
+	admin *kadm.Client
+}
+
+// member is one of a group.
+type member struct {
+	static           *string // group.instance.id
+	client, host, id string
+	topics           kadm.TopicsSet
+}
+
+func (g *consumers) look(ctx context.Context, _ time.Time) (*look, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*brokerTime)
+	defer cancel()
+	members, err := g.members(ctx)
+	if err != nil {
+		return nil, g.explain(err)
+	}
+	committed, err := g.admin.FetchOffsets(ctx, g.Group)
+	if err = errors.Join(err, committed.Error()); err != nil {
+		return nil, g.explain(err)
+	}
+	l := &look{at: time.Now(), counters: true, located: true, keys: map[string]sample{}}
+	l.assumed = fmt.Sprintf("the partitions of group %s are the keys: they cost the records that were consumed by the "+
+		"offsets that are committed, their state is the lag, and their instances are the members", g.Group)
+	owners, passing := ownersOf(members)
+	if passing {
+		l.problems = append(l.problems, "several members have the same client id and host: they are called by their "+
+			"member ids, which change with each start; group.instance.id gives them names that last")
+	}
+	uncommitted := 0
+	for of := range owners {
+		if _, known := committed.Lookup(of.topic, of.partition); !known && g.wants(of.topic) {
+			uncommitted++
+		}
+	}
+	l.problem(uncommitted, "partitions left out that have a member but no committed offset")
+	topics := committed.Offsets()
+	topics.DeleteFunc(func(o kadm.Offset) bool { return !g.wants(o.Topic) || o.At < 0 })
+	if len(topics) == 0 {
+		return nil, g.explain(errors.New("there is no such group, or it has no committed offset of a topic that " +
+			"the user may describe"))
+	}
+	ends, err := listed(ctx, g.admin.ListCommittedOffsets, topics.TopicsSet().Topics()...)
+	if err != nil {
+		return nil, g.explain(err)
+	}
+	topics.Each(func(o kadm.Offset) {
+		end, _ := ends.Lookup(o.Topic, o.Partition)
+		at := float64(o.At)
+		l.keys[fmt.Sprintf("%s/%d", o.Topic, o.Partition)] = sample{
+			cost: at, before: at, state: max(0, float64(end.Offset)-at), instance: owners[partition{o.Topic, o.Partition}]}
+	})
+	return l, nil
+}
+
+// wants tells whether a topic is collected.
+func (g *consumers) wants(topic string) bool { return g.Topic == "" || g.Topic == topic }
+
+// members describes the group, by the newer protocol of groups (KIP-848) or the older one.
+func (g *consumers) members(ctx context.Context) (members []member, err error) {
+	newer, err := g.admin.DescribeConsumerGroups(ctx, g.Group)
+	if err = errors.Join(err, newer.Error()); err == nil {
+		for _, m := range newer[g.Group].Members {
+			members = append(members, member{m.InstanceID, m.ClientID, m.ClientHost, m.MemberID, m.Assignment})
+		}
+		return members, nil
+	}
+	if errors.Is(err, kerr.GroupAuthorizationFailed) || errors.Is(err, kerr.SaslAuthenticationFailed) || ctx.Err() != nil {
+		return nil, err
+	}
+	older, err := g.admin.DescribeGroups(ctx, g.Group)
+	if err = errors.Join(err, older.Error()); err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return nil, err
+	}
+	for _, m := range older[g.Group].Members {
+		topics := kadm.TopicsSet{}
+		if of, is := m.Assigned.AsConsumer(); is {
+			assigned(topics, of)
+		}
+		members = append(members, member{m.InstanceID, m.ClientID, m.ClientHost, m.MemberID, topics})
+	}
+	return members, nil
+}
+
+func assigned(to kadm.TopicsSet, of *kmsg.ConsumerMemberAssignment) {
+	for _, t := range of.Topics {
+		to.Add(t.Topic, t.Partitions...)
+	}
+}
+
+// partition is one of a topic.
+type partition struct {
+	topic     string
+	partition int32
+}
+
+// ownersOf names the member that has each partition: by its group.instance.id, else by the client id,
+// with the host where several have the same one. Where that is not enough it is its member id: passing.
+func ownersOf(members []member) (owners map[partition]string, passing bool) {
+	clients, hosts := map[string]int{}, map[string]int{}
+	for _, m := range members {
+		clients[m.client]++
+		hosts[m.client+m.host]++
+	}
+	owners = map[partition]string{}
+	for _, m := range members {
+		name := m.client
+		switch {
+		case m.static != nil:
+			name = *m.static
+		case hosts[m.client+m.host] > 1:
+			name, passing = m.id, true
+		case clients[m.client] > 1:
+			name = m.client + "@" + strings.TrimPrefix(m.host, "/")
+		}
+		for topic, partitions := range m.topics {
+			for p := range partitions {
+				owners[partition{topic, p}] = name
+			}
+		}
+	}
+	return owners, passing
+}

@@ -1,0 +1,243 @@
+package collecting
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plannerd/internal/cli"
+)
+
+// Redis is the command that collects from the slots of Redis or Valkey.
+type Redis struct {
+	Addr   []string      `default:"127.0.0.1:6379" sep:"," placeholder:"HOST:PORT,…" help:"Nodes, one of which is asked for all others (default 127.0.0.1:6379)."`
+	For    time.Duration `placeholder:"DURATION" least:"0" help:"Collect for so long (default: 1m, or with --every until the command is interrupted)."`
+	Sample int           `default:"10000" least:"1" placeholder:"N" help:"Where there is no CLUSTER SLOT-STATS: look at about N keys of each node (default 10000)."`
+	TLS    bool          `name:"tls" help:"Connect by TLS." group:"Access to the source"`
+	Flags
+	Login
+
+	idle
+	secure   *tls.Config
+	password string
+	cost     []string // the statistics of slots that are added up to their cost; nil: not known yet
+	state    string
+	sampled  bool // there are no statistics of slots
+}
+
+// Help shows examples.
+func (*Redis) Help() string {
+	return `The keys are slots, and their instances the nodes that have them, by host and port. Valkey 8
+and Redis 8.2 tell what each slot costs (CLUSTER SLOT-STATS): CPU time or bytes, where
+cluster-slot-stats-enabled is set, else its number of keys. From older ones a sample of keys is taken:
+their memory is the state, and how often they are used the cost, where maxmemory-policy is one
+of LFU. Only database 0 is looked at, and nothing is changed.
+
+Examples:
+
+    plannerd collect redis --addr 127.0.0.1:6379 | plannerd plan -
+    plannerd collect redis --addr cache-0:6379,cache-1:6379 --tls --user plannerd \
+      --password-file password --every 1m --to http://localhost:8080 --operator cache`
+}
+
+// slots is how many slots a cluster has.
+const slots = 16384
+
+// Run executes the command.
+func (c *Redis) Run(env *cli.Environment) error {
+	s, err := c.scheduleOf(c.For, time.Minute)
+	if err != nil {
+		return err
+	}
+	if c.password, err = c.Login.password(env); err != nil {
+		return err
+	}
+	if c.secure, err = c.maybeTLS(c.TLS); err != nil {
+		return err
+	}
+	r, err := c.begin(env, "redis", s)
+	if err != nil {
+		return err
+	}
+	defer r.out.Close()
+	return r.live(env.Ctx, c)
+}
+
+// redisNode is a node, and which slots it has: pairs of the first and the last one.
+type redisNode struct {
+	address, name string
+	slots         [][2]int64
+}
+
+func (c *Redis) look(ctx context.Context, _ time.Time) (*look, error) {
+	nodes, err := c.nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &look{at: time.Now(), located: true, keys: map[string]sample{}}
+	for _, n := range nodes {
+		if err := c.connected(ctx, n.address, func(r *resp) error { return c.ask(r, n, l) }); err != nil {
+			return nil, err
+		}
+	}
+	l.instant = !l.counters
+	return l, nil
+}
+
+// connected does something with a connection to a node, whose address errors name.
+func (c *Redis) connected(ctx context.Context, address string, do func(*resp) error) error {
+	r, err := dialRESP(ctx, address, c.secure, c.User, c.password)
+	if err == nil {
+		defer context.AfterFunc(ctx, func() { _ = r.Close() })() // ends what it waits for
+		err = errors.Join(do(r), r.Close())
+	}
+	if denied := respError(""); errors.As(err, &denied) && strings.HasPrefix(string(denied), "NOPERM") {
+		return fmt.Errorf("redis at %s: %w: the user needs +cluster|slots, +cluster|slot-stats, or for a sample "+
+			"+scan, +randomkey, +dbsize, +memory|usage, +object|freq, +config|get", address, err)
+	}
+	if err != nil {
+		return fmt.Errorf("redis at %s: %w", address, err)
+	}
+	return nil
+}
+
+// nodes are those that have slots; of a server that is no cluster itself.
+func (c *Redis) nodes(ctx context.Context) (nodes []redisNode, err error) {
+	var tried []error
+	for _, address := range c.Addr {
+		err := c.connected(ctx, address, func(r *resp) error {
+			answer, err := r.one("CLUSTER", "SLOTS")
+			if refused := respError(""); errors.As(err, &refused) &&
+				strings.Contains(string(refused), "cluster support disabled") {
+				nodes = []redisNode{{address: address, name: address}}
+				return nil
+			}
+			if err == nil {
+				nodes, err = nodesOf(answer, address)
+			}
+			return err
+		})
+		if err == nil {
+			return nodes, nil
+		}
+		tried = append(tried, err)
+	}
+	return nil, errors.Join(tried...)
+}
+
+// nodesOf reads an answer to CLUSTER SLOTS: ranges, each with the master and then replicas.
+func nodesOf(answer any, asked string) ([]redisNode, error) {
+	ranges, _ := answer.([]any)
+	byName := map[string]*redisNode{}
+	for _, one := range ranges {
+		cells, _ := one.([]any)
+		if len(cells) < 3 {
+			return nil, errRESP
+		}
+		master, _ := cells[2].([]any)
+		first, ranged := cells[0].(int64)
+		last, toLast := cells[1].(int64)
+		if len(master) < 2 || !ranged || !toLast {
+			return nil, errRESP
+		}
+		host, _ := master[0].(string)
+		port, ported := master[1].(int64)
+		if !ported {
+			return nil, errRESP
+		}
+		if host == "" { // that of whom was asked
+			host, _, _ = net.SplitHostPort(asked)
+		}
+		name := net.JoinHostPort(host, strconv.FormatInt(port, 10))
+		if byName[name] == nil {
+			byName[name] = &redisNode{address: name, name: name}
+		}
+		byName[name].slots = append(byName[name].slots, [2]int64{first, last})
+	}
+	var nodes []redisNode
+	for _, n := range byName {
+		nodes = append(nodes, *n)
+	}
+	slices.SortFunc(nodes, func(a, b redisNode) int { return strings.Compare(a.name, b.name) })
+	if len(nodes) == 0 {
+		return nil, errors.New("no node has slots")
+	}
+	return nodes, nil
+}
+
+// ask adds what a node knows of its slots.
+func (c *Redis) ask(r *resp, n redisNode, l *look) error {
+	if n.slots == nil || c.sampled {
+		return c.takeSample(r, n, l)
+	}
+	answer, err := r.one("CLUSTER", "SLOT-STATS", "SLOTSRANGE", "0", strconv.Itoa(slots-1))
+	if refused := respError(""); errors.As(err, &refused) && c.cost == nil &&
+		strings.Contains(strings.ToLower(string(refused)), "unknown subcommand") {
+		c.sampled = true
+		return c.takeSample(r, n, l)
+	}
+	if err != nil {
+		return err
+	}
+	rows, _ := answer.([]any)
+	for _, row := range rows {
+		cells, _ := row.([]any)
+		if len(cells) < 2 {
+			return errRESP
+		}
+		slot, _ := cells[0].(int64)
+		stats := pairs(cells[1])
+		if c.cost == nil {
+			c.choose(stats)
+		}
+		s := sample{state: stats[c.state], instance: n.name}
+		for _, name := range c.cost {
+			part, told := stats[name]
+			if !told {
+				return fmt.Errorf("it does not tell %s of its slots, as other nodes do: set cluster-slot-stats-enabled", name)
+			}
+			s.cost += part
+		}
+		if s.cost > 0 || s.state > 0 {
+			l.keys[strconv.FormatInt(slot, 10)] = s
+		}
+	}
+	if c.cost == nil {
+		return errors.New("CLUSTER SLOT-STATS tells nothing")
+	}
+	l.counters = c.cost[0] != keyCount
+	l.assumed = fmt.Sprintf("statistics of all slots by CLUSTER SLOT-STATS: a slot costs its %s, and its state is its %s",
+		strings.Join(c.cost, " + "), c.state)
+	return nil
+}
+
+// Statistics of slots.
+const (
+	cpuTime  = "cpu-usec"
+	keyCount = "key-count"
+	memory   = "memory-bytes"
+	bytesIn  = "network-bytes-in"
+	bytesOut = "network-bytes-out"
+)
+
+// choose decides what cost and state of slots are, by what a node tells.
+func (c *Redis) choose(stats map[string]float64) {
+	has := func(name string) bool { _, told := stats[name]; return told }
+	switch {
+	case has(cpuTime):
+		c.cost = []string{cpuTime}
+	case has(bytesIn) && has(bytesOut):
+		c.cost = []string{bytesIn, bytesOut}
+	default:
+		c.cost = []string{keyCount}
+	}
+	if c.state = keyCount; has(memory) {
+		c.state = memory
+	}
+}
