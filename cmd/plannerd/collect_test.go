@@ -87,9 +87,9 @@ func TestCollectPrometheus(t *testing.T) {
 	})
 	for _, c := range []struct{ args, rows, said, login string }{
 		{"--query costs --key user --instance pod --state-query states",
-			"key,cost,state,instance\na,6.5,100,p-0\nb,1,0,p-0\n",
+			"key,cost,state,instance\na,6.5,100,p-0\nb,1,0,p-0\nx,0,1,\n",
 			"1 series left out: they have no label user|1 values left out that are no numbers|1 values of a key that is on " +
-				"several instances|1 states left out of keys that have no cost", "Bearer s3cret"},
+				"several instances", "Bearer s3cret"},
 		{"--query costs --key user --user ann --password-file PASSWORD", "key,cost\na,6.5\nb,1\n", "a key costs what",
 			"Basic "},
 		{"--query costs --key user --for 1m", "", "unknown flag --for", ""},
@@ -142,17 +142,20 @@ func TestCollectPrometheus(t *testing.T) {
 // Each interval is planned by the server, until the command is interrupted.
 func TestCollectTo(t *testing.T) {
 	t.Parallel()
-	url := prometheus(t, nil, map[string]string{
-		"costs": vector(`{"metric":{"user":"a"},"value":[T0,"6"]}`, `{"metric":{"user":"b"},"value":[T0,"1"]}`),
-	})
+	url := prometheus(t, nil, map[string]string{"costs": vector(`{"metric":{"user":"a","pod":"p-0"},"value":[T0,"6"]}`,
+		`{"metric":{"user":"b","pod":"p-1"},"value":[T0,"1"]}`)})
 	s := serve(t, "--database-url", "sqlite:"+filepath.Join(t.TempDir(), "data.db"))
 	defer s.stop(t)
-	args := []string{"collect", "prometheus", "--url", url, "--query", "costs", "--key", "user", "--every", "50ms", "--to",
-		s.url, "--operator", "clicks"}
+	args := []string{"collect", "prometheus", "--url", url, "--query", "costs", "--key", "user", "--instance", "pod",
+		"--every", "50ms", "--to", s.url, "--operator", "clicks"}
 	if r := exec(t, nil, nil, args...); r.code != exitFailed || !strings.Contains(r.stderr, "operator_not_found") {
 		t.Errorf("without an operator: %+v", r)
 	}
-	put(t, s.url+"/v1/operators/clicks", `{"instances": 2}`)
+	put(t, s.url+"/v1/operators/clicks", `{"instances": ["p-0", "q-1"]}`)
+	if r := exec(t, nil, nil, args...); r.code != exitFailed || !strings.Contains(r.stderr, "p-1") {
+		t.Errorf("with an instance that the operator does not have: %+v", r)
+	}
+	put(t, s.url+"/v1/operators/clicks", `{"instances": ["p-0", "p-1"]}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	said := &lockedBuffer{}
@@ -178,7 +181,7 @@ func TestCollectTo(t *testing.T) {
 		}
 	}
 	cancel()
-	if code := <-exited; code != exitOK || !strings.Contains(said.String(), "interrupted; ") {
+	if code := <-exited; code != exitOK || !strings.Contains(said.String(), "interrupted after ") {
 		t.Errorf("interrupted: exit %d, %s", code, said)
 	}
 }

@@ -52,7 +52,8 @@ type sample struct {
 	cost, state float64
 	// before is a counter's value where the look before has none, or a greater one.
 	before   float64
-	instance string // its name; empty: unknown
+	instance string  // its name; empty: unknown
+	most     float64 // what it costs there, where others are added
 }
 
 // since returns the look with the costs of the time since another one.
@@ -151,7 +152,7 @@ func (r *run) live(ctx context.Context, from source) error {
 		end := start.Add(time.Duration(next) * r.every)
 		l, err := r.lookAt(ctx, from, end)
 		if stopped := ctx.Err(); stopped != nil {
-			r.say("interrupted; %s complete, and nothing is left of the one that was not", cli.Plural(r.taken, "interval"))
+			r.say("interrupted after %s; what was collected since is left out", cli.Plural(r.taken, "interval"))
 			if r.most > 0 {
 				return stopped
 			}

@@ -95,9 +95,9 @@ func TestLive(t *testing.T) {
 		"nothing for once": {most: 2, looks: []func(*fake) (*look, error){nothing, nothing, counter(1)}, rows: header +
 			"101,a,1,0.1,w-1\n", said: []string{"interval 100 has no keys"}},
 		"interrupted": {looks: []func(*fake) (*look, error){counter(1), counter(2), counter(3)}, cancel: 2,
-			rows: header + "100,a,1,0.2,w-1\n", said: []string{"interrupted; 1 interval complete"}},
+			rows: header + "100,a,1,0.2,w-1\n", said: []string{"interrupted after 1 interval;"}},
 		"interrupted early": {most: 1, looks: []func(*fake) (*look, error){counter(1), counter(2)}, cancel: 1,
-			said: []string{"interrupted; 0 intervals complete"}, err: "context canceled"},
+			said: []string{"interrupted after 0 intervals;"}, err: "context canceled"},
 		"refused at first": {most: 2, looks: []func(*fake) (*look, error){counter(0), counter(1)}, take: 7, err: "refused"},
 		"refused later": {most: 3, looks: []func(*fake) (*look, error){counter(0), counter(1), counter(2), counter(3)},
 			take: 50, rows: header + "100,a,1,0.1,w-1\n", said: []string{"interval 101 is left out: refused", "interval 102"}},

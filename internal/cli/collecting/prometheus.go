@@ -118,11 +118,11 @@ func (c *Prometheus) looks(ctx context.Context, first time.Time, step time.Durat
 			located: c.Instance != "", keys: map[string]sample{}}
 	}
 	out[0].assumed = "a key costs what its series is at the end of an interval; a key without a series costs nothing"
-	if err := c.fill(ctx, out, path, c.Query, v, (*promFill).addCost); err != nil {
+	if err := c.fill(ctx, out, path, c.Query, v, false); err != nil {
 		return nil, fmt.Errorf("--query: %w", err)
 	}
 	if c.StateQuery != "" {
-		if err := c.fill(ctx, out, path, c.StateQuery, v, (*promFill).addState); err != nil {
+		if err := c.fill(ctx, out, path, c.StateQuery, v, true); err != nil {
 			return nil, fmt.Errorf("--state-query: %w", err)
 		}
 	}
@@ -132,53 +132,20 @@ func (c *Prometheus) looks(ctx context.Context, first time.Time, step time.Durat
 // seconds writes a time as Prometheus reads it, to the millisecond as it keeps it.
 func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
 
-// promFill adds an answer to looks.
-type promFill struct {
-	looks          []*look
-	most           []map[string]float64 // what a key costs on its instance
-	bad, elsewhere int                  // values that are none, and that are of a second instance
-	unknown        int                  // states of keys that cost nothing
-}
-
-func (f *promFill) addCost(i int, key, instance string, x float64) {
-	s, known := f.looks[i].keys[key]
-	if f.most[i] == nil {
-		f.most[i] = map[string]float64{}
-	}
-	if known && instance != s.instance {
-		f.elsewhere++
-	}
-	if !known || x > f.most[i][key] {
-		s.instance, f.most[i][key] = instance, x
-	}
-	s.cost += x
-	f.looks[i].keys[key] = s
-}
-
-func (f *promFill) addState(i int, key, _ string, x float64) {
-	s, known := f.looks[i].keys[key]
-	if !known {
-		f.unknown++
-		return
-	}
-	s.state += x
-	f.looks[i].keys[key] = s
-}
-
-// fill asks a query, and adds what each series has at the times of the looks.
-func (c *Prometheus) fill(
-	ctx context.Context, looks []*look, path, query string, v url.Values,
-	add func(f *promFill, look int, key, instance string, x float64),
-) error {
+// fill asks a query, and adds what each series has at the times of the looks: costs, or states.
+func (c *Prometheus) fill(ctx context.Context, looks []*look, path, query string, v url.Values, states bool) error {
 	v.Set("query", query)
 	series, warnings, err := c.ask(ctx, path, v)
 	if err != nil {
 		return err
 	}
-	f := &promFill{looks: looks, most: make([]map[string]float64, len(looks))}
-	labels, keyless := map[string]bool{}, 0
+	first, step := float64(looks[0].at.UnixMilli())/1000, 1.0
+	if len(looks) > 1 {
+		step = looks[1].at.Sub(looks[0].at).Seconds()
+	}
+	labels, keyless, bad, elsewhere := map[string]bool{}, 0, 0, 0
 	for _, s := range series {
-		key := s.Metric[c.Key]
+		key, instance := s.Metric[c.Key], s.Metric[c.Instance]
 		if key == "" || len(key) > planner.MaxKeyBytes {
 			keyless++
 			for label := range s.Metric {
@@ -187,15 +154,10 @@ func (c *Prometheus) fill(
 			continue
 		}
 		for _, p := range append(s.Values, s.Value...) {
-			i := 0
-			if len(looks) > 1 {
-				i = int(math.Round((p.time - float64(looks[0].at.UnixMilli())/1000) / looks[1].at.Sub(looks[0].at).Seconds()))
-			}
-			switch {
-			case !(p.value >= 0) || p.value > planner.MaxAmount:
-				f.bad++
-			case i >= 0 && i < len(looks):
-				add(f, i, key, s.Metric[c.Instance], p.value)
+			if !(p.value >= 0) || p.value > planner.MaxAmount {
+				bad++
+			} else if i := int(math.Round((p.time - first) / step)); i >= 0 && i < len(looks) {
+				elsewhere += looks[i].add(key, instance, p.value, states)
 			}
 		}
 	}
@@ -205,11 +167,29 @@ func (c *Prometheus) fill(
 	}
 	l := looks[0]
 	l.problem(keyless, "series left out: they have no label "+c.Key+", or one of more than 1024 bytes")
-	l.problem(f.bad, "values left out that are no numbers of 0 or more")
-	l.problem(f.elsewhere, "values of a key that is on several instances: it is given to the one where it costs most")
-	l.problem(f.unknown, "states left out of keys that have no cost")
+	l.problem(bad, "values left out that are no numbers of 0 or more")
+	l.problem(elsewhere, "values of a key that is on several instances: it is given to the one where it costs most")
 	l.problems = append(l.problems, warnings...)
 	return nil
+}
+
+// add adds a value to a key, which is on the instance where it costs most. It returns 1 where the
+// key was on another one, else 0.
+func (l *look) add(key, instance string, x float64, state bool) (elsewhere int) {
+	s, known := l.keys[key]
+	if state {
+		s.state += x
+	} else {
+		if known && instance != s.instance {
+			elsewhere = 1
+		}
+		if !known || x > s.most {
+			s.instance, s.most = instance, x
+		}
+		s.cost += x
+	}
+	l.keys[key] = s
+	return elsewhere
 }
 
 // problem notes how often something was found.

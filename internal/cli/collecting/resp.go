@@ -58,23 +58,20 @@ func dialRESP(ctx context.Context, address string, secure *tls.Config, user, pas
 }
 
 // one sends a command, and returns its answer: a string, an int64, a list of such, or nil. An error
-// of the server is a [respError], and names the command.
+// of the server is a [respError], and names the command without what may be secret.
 func (r *resp) one(command ...string) (any, error) {
 	answers, err := r.all([][]string{command})
 	if err != nil {
 		return nil, err
 	}
 	if refused, is := answers[0].(respError); is {
-		if command[0] == "AUTH" {
-			command = command[:1] // what follows is secret
-		}
-		return nil, fmt.Errorf("%s: %w", strings.Join(command, " "), refused)
+		return nil, fmt.Errorf("%s: %w", command[0], refused)
 	}
 	return answers[0], nil
 }
 
 // all sends commands at once, and returns their answers, some of which may be errors of the server.
-func (r *resp) all(commands [][]string) ([]any, error) {
+func (r *resp) all(commands [][]string) (answers []any, err error) {
 	var text []byte
 	for _, words := range commands {
 		text = fmt.Appendf(text, "*%d\r\n", len(words))
@@ -85,14 +82,7 @@ func (r *resp) all(commands [][]string) ([]any, error) {
 	if _, err := r.Write(text); err != nil {
 		return nil, err
 	}
-	answers := make([]any, len(commands))
-	for i := range answers {
-		var err error
-		if answers[i], err = r.answer(0); err != nil {
-			return nil, err
-		}
-	}
-	return answers, nil
+	return r.list(int64(len(commands)), 0)
 }
 
 var errRESP = errors.New("it does not answer as Redis does")
@@ -100,43 +90,47 @@ var errRESP = errors.New("it does not answer as Redis does")
 // The greatest lists and texts of answers, and how deep lists may be in lists.
 const longestList, longestText, deepestList = 1 << 20, 64 << 20, 8
 
+// list reads n answers.
+func (r *resp) list(n int64, depth int) ([]any, error) {
+	if n < 0 || n > longestList || depth > deepestList {
+		return nil, errRESP
+	}
+	list := make([]any, n)
+	for i := range list {
+		var err error
+		if list[i], err = r.answer(depth); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 func (r *resp) answer(depth int) (any, error) {
 	line, err := r.in.ReadString('\n')
 	if err != nil {
 		return nil, err
 	}
-	if line = strings.TrimRight(line, "\r\n"); line == "" || depth > deepestList {
-		return nil, errRESP
-	}
-	kind, rest := line[0], line[1:]
-	switch kind {
-	case '+':
-		return rest, nil
-	case '-':
-		return respError(rest), nil
-	}
+	kind, rest := line[0], strings.TrimRight(line[1:], "\r\n")
 	n, err := strconv.ParseInt(rest, 10, 64)
 	switch {
+	case kind == '+':
+		return rest, nil
+	case kind == '-':
+		return respError(rest), nil
 	case err != nil:
 		return nil, errRESP
 	case kind == ':':
 		return n, nil
 	case n == -1 && (kind == '$' || kind == '*'):
 		return nil, nil
-	case kind == '$' && n >= 0 && n <= longestText:
-		text := make([]byte, n+2)
-		_, err := io.ReadFull(r.in, text)
-		return string(text[:n]), err
-	case kind != '*' || n < 0 || n > longestList:
+	case kind == '*':
+		return r.list(n, depth+1)
+	case kind != '$' || n < 0 || n > longestText:
 		return nil, errRESP
 	}
-	list := make([]any, n)
-	for i := range list {
-		if list[i], err = r.answer(depth + 1); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	text := make([]byte, n+2)
+	_, err = io.ReadFull(r.in, text)
+	return string(text[:n]), err
 }
 
 // pairs reads a list of names, each with a number after it.
