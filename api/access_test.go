@@ -78,10 +78,8 @@ type operation struct {
 func (o operation) target(operator, plan string) string {
 	target := strings.NewReplacer("{operator}", operator, "{id}", plan, "{interval}", "1", "{instance}", "0", "{router}",
 		"r", "{asset}", "LICENSE", "{version}", "1").Replace(o.path)
-	if o.OperationID == "route" {
-		target += "?key=a"
-	}
-	return target
+	query := map[string]string{"route": "?key=a", "diffPlans": "?with=p", "listChanges": "?since=2020-01-01T00:00:00Z"}
+	return target + query[o.OperationID]
 }
 
 func (o operation) role() access.Role {

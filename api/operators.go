@@ -38,11 +38,12 @@ type operatorStatus struct {
 	CurrentPlan        *string         `json:"current_plan"`
 	CurrentPlanStatus  *service.Status `json:"current_plan_status"`
 	Freeze             *wire.Freeze    `json:"freeze"`
+	StartsAt           *time.Time      `json:"starts_at"`
 	CreatedAt          time.Time       `json:"created_at"`
 	UpdatedAt          time.Time       `json:"updated_at"`
 }
 
-func operatorStatusOf(op reading.Operator) operatorStatus {
+func operatorStatusOf(op reading.Operator) (operatorStatus, error) {
 	out := operatorStatus{
 		ConfigVersion: op.ConfigVersion, TableVersion: op.TableVersion, TableConfigVersion: op.TableConfigVersion,
 		TableSize: op.TableSize, Freeze: freezeOut(op.Freeze), LastEpoch: op.LastEpoch, LastInterval: op.LastInterval,
@@ -51,7 +52,11 @@ func operatorStatusOf(op reading.Operator) operatorStatus {
 	if op.CurrentPlan != "" {
 		out.CurrentPlan, out.CurrentPlanStatus = &op.CurrentPlan, &op.CurrentStatus
 	}
-	return out
+	at, err := operator.StartsAt(op.Operator, op.ReadAt)
+	if !at.IsZero() {
+		out.StartsAt = &at
+	}
+	return out, err
 }
 
 // operatorBody renders an operator as the contract shows it: its name, its
@@ -64,7 +69,11 @@ func operatorBody(op reading.Operator) ([]byte, error) {
 	name := struct {
 		Name string `json:"name"`
 	}{op.Name}
-	body, err := openObject(name, jsontext.Value(text), operatorStatusOf(op))
+	status, err := operatorStatusOf(op)
+	if err != nil {
+		return nil, err
+	}
+	body, err := openObject(name, jsontext.Value(text), status)
 	return append(body, '}'), err
 }
 

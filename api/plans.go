@@ -155,7 +155,7 @@ func (s plans) next(w http.ResponseWriter, c *call) error {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wait + s.limits.Pace.WriteTimeout))
 	ctx, done := s.access.whileKnown(c.Request)
 	defer done()
-	p, err := s.service.NextPlan(ctx, c.param("operator"), wait)
+	p, startsAt, err := s.service.NextPlan(ctx, c.param("operator"), wait)
 	if err != nil {
 		return cmp.Or(unknownSince(ctx), err)
 	}
@@ -165,8 +165,16 @@ func (s plans) next(w http.ResponseWriter, c *call) error {
 			return err
 		}
 	}
-	httpkit.WriteTagged(w, c.Request, mediaJSON, fmt.Appendf(nil, `{"plan":%s}`, body))
+	httpkit.WriteTagged(w, c.Request, mediaJSON, fmt.Appendf(nil, `{"plan":%s,"starts_at":%s}`, body, timeOrNull(startsAt)))
 	return nil
+}
+
+// timeOrNull is a time in JSON; null for the zero time.
+func timeOrNull(at time.Time) string {
+	if at.IsZero() {
+		return "null"
+	}
+	return strconv.Quote(at.UTC().Format(time.RFC3339Nano))
 }
 
 func (s plans) list(w http.ResponseWriter, c *call) error {

@@ -75,7 +75,7 @@ func (q tableRequest) etag(t feed.TableState, full bool) string {
 		listRevision, q.Operator, t.Version, t.Pending, t.Phase, t.ExecutorEpoch,
 		q.keys.base64, q.Since != feed.NotAsked, full)
 	if q.NextPlan {
-		of = fmt.Appendf(of, ", next %q", t.Next)
+		of = fmt.Appendf(of, ", next %q %d", t.Next, t.StartsAt.UnixMicro())
 	}
 	return `"` + t.Origin + "-" + httpkit.ETag(of)[1:]
 }
@@ -289,9 +289,9 @@ func (q tableRequest) write(w http.ResponseWriter, c *call, v *feed.TableView, s
 	}
 	next := ""
 	if q.NextPlan {
-		next = `,"next_plan":null`
+		next = `,"next_plan":null,"starts_at":` + timeOrNull(v.StartsAt)
 		if v.Next != "" {
-			next = fmt.Sprintf(`,"next_plan":%q`, v.Next)
+			next = fmt.Sprintf(`,"next_plan":%q,"starts_at":null`, v.Next)
 		}
 	}
 	end := `,"pending":null` + next + `}`

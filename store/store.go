@@ -118,8 +118,9 @@ type Operator struct {
 	LimitsChanged bool
 	// Freeze is what holds the operator now, the longest; nil: nothing.
 	Freeze *Freeze
-	// UpdatedAt is when the configuration or the committed table last changed.
-	CreatedAt, UpdatedAt time.Time
+	// UpdatedAt is when the configuration or the committed table last changed, and ReadAt the time of
+	// which all this is.
+	CreatedAt, UpdatedAt, ReadAt time.Time
 }
 
 // Freeze holds an operator, or all of them: until then no plan is made that is to be carried out,

@@ -180,6 +180,8 @@ type ApprovalOptions struct {
 	TTL            *parameters.Duration       `json:"ttl"` // 0: for ever
 	// Approvers is how many different people have to approve a plan that waits; 0: one.
 	Approvers int64 `json:"approvers,omitzero"`
+	// StartWindows are when plans may be started; none: at any time.
+	StartWindows []StartWindow `json:"start_windows,omitzero"`
 }
 
 // MinStatistics are the least statistics that are acted upon.
@@ -242,7 +244,7 @@ func (a ApprovalRule) check() error {
 		return planner.Invalid("require_approval", fmt.Sprintf("contradicts approval/auto, which is %s: it is short for %s",
 			a.Approval.Auto, AutoNever))
 	}
-	return a.checkTTL()
+	return cmp.Or(a.checkTTL(), a.checkWindows())
 }
 
 // withDefaults fills in what nobody has said: a stored configuration may be older
@@ -275,8 +277,8 @@ func FirstStatus(waits bool) store.Status {
 	return store.StatusApproved
 }
 
-// Expiry is when a plan expires that waits since a time, for approval or to be started; nil:
-// never.
+// Expiry is when a plan expires that waits since a time, for approval or, from then on, to be started;
+// nil: never.
 func (a ApprovalRule) Expiry(at time.Time) *time.Time {
 	if *a.Approval.TTL == 0 {
 		return nil
@@ -545,7 +547,7 @@ func (c Configuration) ScaledTo(n int) (Configuration, error) {
 // Form is what programs must know that do right by the configuration; 0: nothing new.
 func (c Configuration) Form() store.Form {
 	switch {
-	case c.Approval.Approvers > 1:
+	case c.Approval.Approvers > 1 || len(c.Approval.StartWindows) > 0:
 		return store.FormReviews
 	case c.Window > 1 || c.Phase() == PhasePut:
 		return store.FormReports

@@ -41,6 +41,7 @@ const (
 	NotServing               Reason = "not_serving"
 	OperatorNotFound         Reason = "operator_not_found"
 	OtherExecutor            Reason = "other_executor"
+	OutsideWindow            Reason = "outside_window"
 	PlanInFlight             Reason = "plan_in_flight"
 	PlanNotFound             Reason = "plan_not_found"
 	PlanPending              Reason = "plan_pending"

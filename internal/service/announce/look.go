@@ -3,6 +3,7 @@ package announce
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,6 +101,12 @@ func (a *Announcer) lookAtPlan(ctx context.Context, w store.WaitingPlan, now tim
 	if !expiring && !notStarted {
 		return nil
 	}
+	if notStarted {
+		var err error
+		if notStarted, err = a.mayHaveStarted(ctx, w, now); err != nil || !expiring && !notStarted {
+			return err
+		}
+	}
 	e := store.WebhookEvent{Operator: w.Operator, Plan: w.ID, At: now}
 	var err error
 	if e.Data, err = json.Marshal(waitingData{
@@ -119,6 +126,25 @@ func (a *Announcer) lookAtPlan(ctx context.Context, w store.WaitingPlan, now tim
 		err = a.announce(ctx, e, w.Status)
 	}
 	return err
+}
+
+// mayHaveStarted tells whether a plan could have been started both now and when Patience began: neither a
+// freeze nor the windows of its operator kept it back.
+func (a *Announcer) mayHaveStarted(ctx context.Context, w store.WaitingPlan, now time.Time) (bool, error) {
+	op, err := a.store.Operator(ctx, w.Operator)
+	if errors.Is(err, store.ErrNotFound) { // it was deleted meanwhile
+		return false, nil
+	}
+	for _, at := range []time.Time{now.Add(-a.Patience), now} {
+		if err != nil {
+			return false, err
+		}
+		var from time.Time
+		if from, err = operator.StartsAt(op, at); !from.IsZero() {
+			return false, err
+		}
+	}
+	return true, err
 }
 
 // pace is how often plans of an operator are made.

@@ -30,7 +30,10 @@ func (s *Feed) heldByService(ctx context.Context, name string) (store.Operator, 
 // TableState tells how the committed table that a query asks for stands.
 func (s *Feed) TableState(ctx context.Context, q TableQuery) (TableState, error) {
 	op, err := s.heldByService(ctx, q.Operator)
-	return stateOf(op, q.NextPlan), err
+	if err != nil {
+		return TableState{}, err
+	}
+	return stateOf(op, q.NextPlan)
 }
 
 // Table reads what a query asks for, into memory that the lease holds.
@@ -55,7 +58,14 @@ func (s *Feed) Table(ctx context.Context, q TableQuery, memory *admission.Lease)
 	if err := memory.Settle(int64(length) * reading.EntryBytes); err != nil {
 		return nil, err
 	}
-	return s.view(ctx, q, feed, config)
+	v, err := s.view(ctx, q, feed, config)
+	if err != nil || v.Next == "" {
+		return v, err
+	}
+	if v.StartsAt, err = operator.StartsAt(op, op.ReadAt); !v.StartsAt.IsZero() {
+		v.Next = ""
+	}
+	return v, err
 }
 
 // readFeed reads the table that q asks for, or its changes where they tell enough, and then the
@@ -165,6 +175,9 @@ func (s *Feed) Follow(
 	if state, answered, err = s.answerState(ctx, key, hasChanged, answer); answered || err != nil {
 		return state, answered, err
 	}
+	if wait, err = s.untilStart(ctx, state.StartsAt, wait); err != nil {
+		return state, false, err
+	}
 	late := time.NewTimer(wait)
 	defer late.Stop()
 	for {
@@ -186,44 +199,65 @@ func (s *Feed) Follow(
 
 // NextPlan returns the plan that an operator's engine is to carry out: the approved one, or the one
 // that is being carried out or given up, whose executor may have died. It waits that long for one; nil:
-// there is none. A plan that breaks limits which nobody has agreed to, or of an operator that is frozen,
-// cannot be started.
-func (s *Feed) NextPlan(ctx context.Context, name string, wait time.Duration) (*store.Plan, error) {
+// there is none. A plan that breaks limits which nobody has agreed to cannot be started, nor one of an
+// operator that is frozen, or outside of its windows: then startsAt is from when on it can, and the wait
+// ends with that.
+func (s *Feed) NextPlan(ctx context.Context, name string, wait time.Duration) (
+	p *store.Plan, startsAt time.Time, err error,
+) {
 	sub, err := s.hub.subscribe(ctx, name)
 	if err != nil {
-		return nil, refusal.AboutStore(err)
+		return nil, startsAt, refusal.AboutStore(err)
 	}
 	defer sub.leave()
-	late := time.NewTimer(wait)
-	defer late.Stop()
+	end := time.Now().Add(wait)
 	for last := false; ; {
 		changed, _ := sub.mark()
-		if p, err := s.toCarryOut(ctx, name); p != nil || err != nil || last {
-			return p, err
+		if p, startsAt, err = s.toCarryOut(ctx, name); p != nil || err != nil || last {
+			return p, startsAt, err
 		}
+		left, err := s.untilStart(ctx, startsAt, time.Until(end))
+		if err != nil {
+			return nil, startsAt, err
+		}
+		late := time.NewTimer(left)
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, startsAt, ctx.Err()
 		case <-late.C: // an event may have been lost
 			last = true
 		case <-s.draining:
-			return nil, nil
+			return nil, startsAt, nil
 		}
+		late.Stop()
 	}
 }
 
-func (s *Feed) toCarryOut(ctx context.Context, name string) (*store.Plan, error) {
+// untilStart is how long to wait where a plan may be started at that time, by the store's clock.
+func (s *Feed) untilStart(ctx context.Context, at time.Time, wait time.Duration) (time.Duration, error) {
+	if at.IsZero() || wait <= 0 {
+		return wait, nil
+	}
+	now, err := s.Store.Now(ctx)
+	return min(wait, at.Sub(now)), refusal.AboutStore(err)
+}
+
+func (s *Feed) toCarryOut(ctx context.Context, name string) (_ *store.Plan, startsAt time.Time, err error) {
 	op, err := s.StoredOperator(ctx, name)
-	frozen := op.Freeze != nil && op.CurrentStatus == store.StatusApproved
-	if err != nil || frozen || op.CurrentStatus != store.StatusApproved && !op.CurrentStatus.InFlight() {
-		return nil, err
+	if err != nil || op.CurrentStatus != store.StatusApproved && !op.CurrentStatus.InFlight() {
+		return nil, startsAt, err
+	}
+	if op.CurrentStatus == store.StatusApproved {
+		if startsAt, err = operator.StartsAt(op, op.ReadAt); err != nil || !startsAt.IsZero() {
+			return nil, startsAt, err
+		}
 	}
 	p, err := s.Plan(ctx, op.CurrentPlan)
 	if err != nil || p.Status == store.StatusApproved && p.LimitsChanged || p.Status.Ended() {
-		return nil, err
+		return nil, startsAt, err
 	}
-	return &p, nil
+	return &p, startsAt, nil
 }
 
 // answerState answers if the table has changed by now. Many come at once, as after a

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"sync"
+	"time"
 
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
@@ -41,17 +42,26 @@ type TableState struct {
 	ExecutorEpoch int64
 	// Next is the plan that waits to be started; "": there is none, or the query does not ask for it.
 	Next string
+	// StartsAt is from when on a plan that waits may be started, which is not Next before; the zero
+	// time: there is none, or now.
+	StartsAt time.Time
 }
 
-func stateOf(op store.Operator, next bool) TableState {
+func stateOf(op store.Operator, next bool) (TableState, error) {
 	s := TableState{Version: op.TableVersion, Origin: op.TableOrigin.String()}
 	if op.CurrentStatus.InFlight() {
 		s.Pending, s.Phase, s.ExecutorEpoch = op.CurrentPlan, op.CurrentStatus, op.ExecutorEpoch
 	}
 	if next && op.CurrentStatus == store.StatusApproved && !op.LimitsChanged {
-		s.Next = op.CurrentPlan
+		var err error
+		if s.StartsAt, err = operator.StartsAt(op, op.ReadAt); err != nil {
+			return s, err
+		}
+		if s.StartsAt.IsZero() {
+			s.Next = op.CurrentPlan
+		}
 	}
-	return s
+	return s, nil
 }
 
 // TableView is what there is to say about a committed table.

@@ -106,7 +106,7 @@ func (s *Life) Approve(ctx context.Context, step Step) (store.Plan, error) {
 			return store.Plan{}, err
 		}
 		return s.Store.ApprovePlan(ctx, id, func(p store.Plan) (terms store.Approval, err error) {
-			terms.ExpiresAt = config.Expiry(by.At)
+			terms.ExpiresAt = config.Expiry(config.StartsFrom(by.At))
 			terms.Latest, err = figures.AgreeToLatest(p)
 			return terms, err
 		}, by, guards...)
@@ -142,8 +142,24 @@ func (s *Life) Start(ctx context.Context, step Step, executor store.Executor) (s
 		if err := s.settleAwaited(ctx, id); err != nil {
 			return store.Plan{}, err
 		}
-		return s.Store.StartPlan(ctx, id, executor, by, guards...)
+		config, err := s.configurationNow(ctx, id)
+		if err != nil {
+			return store.Plan{}, err
+		}
+		return s.Store.StartPlan(ctx, id, executor, by, append(guards, inWindow(config, by.At))...)
 	}, takesOver, propose.LimitsHold)
+}
+
+// inWindow refuses to begin with a plan outside of the windows of its operator.
+func inWindow(c operator.Configuration, at time.Time) store.PlanGuard {
+	return func(p store.Plan) error {
+		from := c.StartsFrom(at)
+		if p.Status != store.StatusApproved || !from.After(at) {
+			return nil
+		}
+		return refusal.New(refusal.OutsideWindow, fmt.Sprintf(
+			"Plans of the operator are started only in its windows: the next one begins at %s.", from.UTC().Format(time.RFC3339)))
+	}
 }
 
 // settleAwaited works out whom an approved plan awaits, where the program that stored it did not
@@ -288,7 +304,7 @@ func (s *Life) committing(
 		if err != nil {
 			return store.Plan{}, err
 		}
-		p, committed, err := do(ctx, id, by, config.StoreRetention(), guards...)
+		p, committed, err := do(ctx, id, by, config.StoreRetention(), append(guards, inWindow(config, by.At))...)
 		if committed {
 			s.observeCommit(p)
 		}

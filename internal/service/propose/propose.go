@@ -273,7 +273,12 @@ func recordOf(b *scheme.Base, d draft, at time.Time) (store.NewPlan, error) {
 	p.LeavesOpen = d.small && p.Status == store.StatusNoAction
 	if p.Status == store.StatusApproved {
 		p.WaitsFor = figures.ReasonsText(waitsFor(b.Newest.ApprovalRule, d.outcome))
-		p.Status, p.ExpiresAt = operator.FirstStatus(len(p.WaitsFor) > 0), b.Newest.Expiry(at)
+		p.Status = operator.FirstStatus(len(p.WaitsFor) > 0)
+		since := at
+		if p.Status == store.StatusApproved {
+			since = b.Newest.StartsFrom(at)
+		}
+		p.ExpiresAt = b.Newest.Expiry(since)
 		p.Awaited = awaitedBy(b, d.Result)
 	}
 	batched, err := batchesOf(b, d.Result, p.Status)

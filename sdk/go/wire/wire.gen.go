@@ -123,6 +123,7 @@ const (
 	CodeOperatorForbidden        Code = "operator_forbidden"
 	CodeOperatorNotFound         Code = "operator_not_found"
 	CodeOtherExecutor            Code = "other_executor"
+	CodeOutsideWindow            Code = "outside_window"
 	CodeOverBudget               Code = "over_budget"
 	CodePlanInFlight             Code = "plan_in_flight"
 	CodePlanNotFound             Code = "plan_not_found"
@@ -223,6 +224,8 @@ func (e Code) Valid() bool {
 	case CodeOperatorNotFound:
 		return true
 	case CodeOtherExecutor:
+		return true
+	case CodeOutsideWindow:
 		return true
 	case CodeOverBudget:
 		return true
@@ -1327,6 +1330,39 @@ func (e SplittingParts) Valid() bool {
 	}
 }
 
+// Defines values for StartWindowDays.
+const (
+	StartWindowDaysFri StartWindowDays = "fri"
+	StartWindowDaysMon StartWindowDays = "mon"
+	StartWindowDaysSat StartWindowDays = "sat"
+	StartWindowDaysSun StartWindowDays = "sun"
+	StartWindowDaysThu StartWindowDays = "thu"
+	StartWindowDaysTue StartWindowDays = "tue"
+	StartWindowDaysWed StartWindowDays = "wed"
+)
+
+// Valid indicates whether the value is a known member of the StartWindowDays enum.
+func (e StartWindowDays) Valid() bool {
+	switch e {
+	case StartWindowDaysFri:
+		return true
+	case StartWindowDaysMon:
+		return true
+	case StartWindowDaysSat:
+		return true
+	case StartWindowDaysSun:
+		return true
+	case StartWindowDaysThu:
+		return true
+	case StartWindowDaysTue:
+		return true
+	case StartWindowDaysWed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StepKind.
 const (
 	StepKindApproval StepKind = "approval"
@@ -1723,6 +1759,9 @@ type Approval struct {
 	// SmallIntervals After so many intervals in a row of too small statistics the next ones are planned on, and a plan that changes something waits for a person. With 0 the first ones are.
 	SmallIntervals SmallIntervals `json:"small_intervals"`
 
+	// StartWindows When plans may be started; left out, at any time. What is being carried out when a window ends goes on to its end. An approved plan waits for the next window, and has its `ttl` from the begin of that on.
+	StartWindows *StartWindows `json:"start_windows,omitempty"`
+
 	// Ttl How long a plan waits for approval, or to be started, before it expires; `0s` stands for ever.
 	Ttl string `json:"ttl"`
 }
@@ -1747,6 +1786,9 @@ type ApprovalOptions struct {
 
 	// SmallIntervals After so many intervals in a row of too small statistics the next ones are planned on, and a plan that changes something waits for a person. With 0 the first ones are.
 	SmallIntervals *SmallIntervals `json:"small_intervals,omitempty"`
+
+	// StartWindows When plans may be started; left out, at any time. What is being carried out when a window ends goes on to its end. An approved plan waits for the next window, and has its `ttl` from the begin of that on.
+	StartWindows *StartWindows `json:"start_windows,omitempty"`
 
 	// Ttl How long a plan waits for approval before it expires, and, once it is approved, how long to be started, such as `90s`, `10m` or `12h`, from `1s` to `8760h`; `0s` stands for ever.
 	Ttl *string `json:"ttl,omitempty"`
@@ -2064,6 +2106,7 @@ type ClassMove = []float64
 // | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
 // | `router_awaited` | 409 | a plan that is being carried out names the router |
 // | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has accepted: approve it again, or wait for the plan of the next statistics |
+// | `outside_window` | 409 | plans of the operator are started only in its windows (`approval.start_windows`); the detail says when the next one begins |
 // | `approver_unnamed` | 409 | two people have to approve the plan, and the server has no tokens that would name them |
 // | `too_many_comments` | 409 | the plan has 100 comments |
 // | `frozen` | 409 | somebody holds the operator, or all of them, until a time that the detail names: nothing is started or proposed until then |
@@ -2852,6 +2895,9 @@ type NextPageToken = string
 type NextPlan struct {
 	// Plan The plan to carry out, without its long lists; null while there is none.
 	Plan *Plan `json:"plan"`
+
+	// StartsAt From when on the plan that is approved may be started, which a freeze or the windows of the operator keep back until then; null if none is kept back.
+	StartsAt *time.Time `json:"starts_at"`
 }
 
 // NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
@@ -2991,6 +3037,9 @@ type Operator struct {
 
 	// Splitting Whether hot keys may be split over several instances, and how. Only where the service holds the routing table.
 	Splitting *Splitting `json:"splitting,omitempty"`
+
+	// StartsAt From when on plans may be started, by `freeze` and `approval.start_windows`; null if they may now.
+	StartsAt *time.Time `json:"starts_at"`
 
 	// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
 	StoreInputs StoreInputs `json:"store_inputs"`
@@ -3153,6 +3202,7 @@ type OperatorConfiguration struct {
 
 	// Splitting Whether hot keys may be split over several instances, and how. Only where the service holds the routing table.
 	Splitting *Splitting `json:"splitting,omitempty"`
+	StartsAt  *time.Time `json:"starts_at,omitempty"`
 
 	// StoreInputs Store the statistics of each interval beside its plan, so that they can be analysed later. Without them a plan is stored faster, and analyses of the interval answer 410.
 	StoreInputs        *StoreInputs `json:"store_inputs,omitempty"`
@@ -4553,6 +4603,7 @@ type Problem struct {
 	// | `acks_missing` | 409 | the plan is being carried out, and not all instances that it awaits have acknowledged it |
 	// | `router_awaited` | 409 | a plan that is being carried out names the router |
 	// | `limits_changed` | 409 | newer statistics let the approved plan break limits that nobody has accepted: approve it again, or wait for the plan of the next statistics |
+	// | `outside_window` | 409 | plans of the operator are started only in its windows (`approval.start_windows`); the detail says when the next one begins |
 	// | `approver_unnamed` | 409 | two people have to approve the plan, and the server has no tokens that would name them |
 	// | `too_many_comments` | 409 | the plan has 100 comments |
 	// | `frozen` | 409 | somebody holds the operator, or all of them, until a time that the detail names: nothing is started or proposed until then |
@@ -5659,7 +5710,7 @@ type RoutingTable struct {
 	// KeyEncoding Present when the keys of this answer are base64.
 	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
 
-	// NextPlan The id of the plan that is approved and waits to be started; null without one, and while one is `pending`. Present with the parameter `next_plan`.
+	// NextPlan The id of the plan that is approved and waits to be started; null without one, while one is `pending`, and before `starts_at`. Present with the parameter `next_plan`.
 	NextPlan *string `json:"next_plan,omitempty"`
 
 	// Operator The name of an operator.
@@ -5693,8 +5744,11 @@ type RoutingTable struct {
 	Scheme Scheme `json:"scheme"`
 
 	// Set Entries that are new since, or name other instances or weights.
-	Set    []RoutingTableEntry `json:"set,omitempty"`
-	Tokens *[]RingTokens       `json:"tokens,omitempty"`
+	Set []RoutingTableEntry `json:"set,omitempty"`
+
+	// StartsAt From when on the plan that is approved may be started, which a freeze or the windows of the operator keep back until then; null if none is kept back. Present with `next_plan`.
+	StartsAt *time.Time    `json:"starts_at,omitempty"`
+	Tokens   *[]RingTokens `json:"tokens,omitempty"`
 
 	// Unset Keys whose entries are gone since.
 	Unset   []string `json:"unset,omitempty"`
@@ -6054,6 +6108,24 @@ type StartRequest struct {
 	// Reason Why.
 	Reason *TransitionReason `json:"reason,omitempty"`
 }
+
+// StartWindow A time of the day in which plans may be started.
+type StartWindow struct {
+	// Days On which days of the week it begins. Defaults to all.
+	Days *[]StartWindowDays `json:"days,omitempty"`
+
+	// From When it begins, in UTC.
+	From string `json:"from"`
+
+	// To When it ends, in UTC; not later than `from`: on the next day.
+	To string `json:"to"`
+}
+
+// StartWindowDays defines model for StartWindow.Days.
+type StartWindowDays string
+
+// StartWindows When plans may be started; left out, at any time. What is being carried out when a window ends goes on to its end. An approved plan waits for the next window, and has its `ttl` from the begin of that on.
+type StartWindows = []StartWindow
 
 // StatisticsConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
 type StatisticsConfigVersion = int64

@@ -34,21 +34,24 @@ func (s operatorStatements) operatorTargets(op *store.Operator) []any {
 	}
 }
 
-func (s operatorStatements) scanOperator(row Scanner) (op store.Operator, err error) {
-	err = row.Scan(s.operatorTargets(&op)...)
-	return op, err
+func (s operatorStatements) scanOperator(now time.Time) func(Scanner) (store.Operator, error) {
+	return func(row Scanner) (op store.Operator, err error) {
+		op.ReadAt = now
+		err = row.Scan(s.operatorTargets(&op)...)
+		return op, err
+	}
 }
 
 // Operator returns an operator by its name.
 func (s operatorStatements) Operator(ctx context.Context, name string, now time.Time) (store.Operator, error) {
-	return one(ctx, s.base, s.scanOperator,
+	return one(ctx, s.base, s.scanOperator(now),
 		`SELECT `+operatorColumns+` FROM `+operatorTables+` WHERE o.name = $2 AND o.deleted_at IS NULL`, s.at(&now), name)
 }
 
 // Operators lists operators by their names.
 func (s operatorStatements) Operators(ctx context.Context, after string, limit int, now time.Time) ([]store.Operator,
 	error) {
-	return collect(ctx, s.base, s.scanOperator,
+	return collect(ctx, s.base, s.scanOperator(now),
 		`SELECT `+operatorColumns+` FROM `+operatorTables+`
 		WHERE o.name > $2 AND o.deleted_at IS NULL ORDER BY o.name LIMIT $3`, s.at(&now), after, limit)
 }
@@ -84,6 +87,7 @@ func (s operatorStatements) Route(ctx context.Context, name string, key []byte, 
 ) {
 	var instance *int32
 	e := store.Entry{Key: key}
+	op.ReadAt = now
 	err = s.QueryRow(ctx,
 		`SELECT `+operatorColumns+`, e.instance, e.parts FROM `+operatorTables+`
 		LEFT JOIN table_entries e ON e.operator_id = o.id AND e.key = $2

@@ -87,6 +87,7 @@ class Approval(TypedDict):
     min_statistics: MinStatistics
     on_pending: OnPending
     small_intervals: SmallIntervals
+    start_windows: NotRequired[StartWindows]
     ttl: str
 
 ApprovalAuto: TypeAlias = 'Literal["within_limits", "always", "never"]'
@@ -98,6 +99,7 @@ class ApprovalOptions(TypedDict):
     min_statistics: NotRequired[MinStatistics]
     on_pending: NotRequired[OnPending]
     small_intervals: NotRequired[SmallIntervals]
+    start_windows: NotRequired[StartWindows]
     ttl: NotRequired[str]
 
 class Arc(TypedDict):
@@ -200,7 +202,7 @@ Choices: TypeAlias = 'int'
 
 ClassMove: TypeAlias = 'list[float]'
 
-Code: TypeAlias = 'Literal["malformed", "invalid_page_token", "unauthenticated", "role_forbidden", "operator_forbidden", "host_forbidden", "cross_origin", "not_found", "operator_not_found", "plan_not_found", "version_not_found", "interval_not_found", "router_not_found", "method_not_allowed", "not_acceptable", "scheme_fixed", "table_owner_fixed", "table_version_ahead", "table_version_outdated", "complete_coverage_required", "interval_planned", "interval_outdated", "fenced", "base_changed", "idempotency_key_running", "idempotency_key_reused", "precondition_failed", "configuration_changed", "plan_in_flight", "plan_pending", "transition_not_allowed", "other_executor", "not_awaited", "acks_missing", "router_awaited", "limits_changed", "frozen", "approver_unnamed", "too_many_comments", "resolution_required", "resolution_not_needed", "table_not_held", "no_routing_table", "nobody_owns", "not_owner", "not_serving", "keys_not_known", "hash_not_known", "report_closed", "reports_missing", "reports_differ", "reports_changed", "purged", "too_slow", "too_large", "unsupported_media_type", "invalid", "unfinished", "over_budget", "internal", "unavailable", "storage_full", "busy"]'
+Code: TypeAlias = 'Literal["malformed", "invalid_page_token", "unauthenticated", "role_forbidden", "operator_forbidden", "host_forbidden", "cross_origin", "not_found", "operator_not_found", "plan_not_found", "version_not_found", "interval_not_found", "router_not_found", "method_not_allowed", "not_acceptable", "scheme_fixed", "table_owner_fixed", "table_version_ahead", "table_version_outdated", "complete_coverage_required", "interval_planned", "interval_outdated", "fenced", "base_changed", "idempotency_key_running", "idempotency_key_reused", "precondition_failed", "configuration_changed", "plan_in_flight", "plan_pending", "transition_not_allowed", "other_executor", "not_awaited", "acks_missing", "router_awaited", "limits_changed", "frozen", "outside_window", "approver_unnamed", "too_many_comments", "resolution_required", "resolution_not_needed", "table_not_held", "no_routing_table", "nobody_owns", "not_owner", "not_serving", "keys_not_known", "hash_not_known", "report_closed", "reports_missing", "reports_differ", "reports_changed", "purged", "too_slow", "too_large", "unsupported_media_type", "invalid", "unfinished", "over_budget", "internal", "unavailable", "storage_full", "busy"]'
 
 class Columns(TypedDict):
     cost: NotRequired[list[float]]
@@ -558,6 +560,7 @@ NextPageToken: TypeAlias = 'str | None'
 
 class NextPlan(TypedDict):
     plan: Plan | None
+    starts_at: str | None
 
 class NoiseFloor(TypedDict):
     median: float
@@ -600,6 +603,7 @@ class Operator(TypedDict):
     scheme: Scheme
     sigma: NotRequired[Sigma]
     splitting: NotRequired[Splitting]
+    starts_at: str | None
     store_inputs: StoreInputs
     strategy: NotRequired[Strategy]
     table_config_version: int
@@ -655,6 +659,7 @@ class OperatorConfiguration(TypedDict):
     scheme: NotRequired[Scheme]
     sigma: NotRequired[Sigma]
     splitting: NotRequired[Splitting]
+    starts_at: NotRequired[str | None]
     store_inputs: NotRequired[StoreInputs]
     strategy: NotRequired[Strategy]
     table_config_version: NotRequired[int]
@@ -1674,6 +1679,7 @@ class RoutingTable(TypedDict):
     routing: NotRequired[PartsRouting]
     scheme: Scheme
     set: NotRequired[list[RoutingTableEntry]]
+    starts_at: NotRequired[str | None]
     tokens: NotRequired[list[RingTokens]]
     unset: NotRequired[list[str]]
     version: int
@@ -1821,6 +1827,17 @@ class StartRequest(TypedDict):
     executor: str
     executor_epoch: NotRequired[ExecutorEpoch]
     reason: NotRequired[TransitionReason]
+
+StartWindow = TypedDict(
+    'StartWindow',
+    {
+        'days': 'NotRequired[list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]]]',
+        'from': 'str',
+        'to': 'str',
+    },
+)
+
+StartWindows: TypeAlias = 'list[StartWindow]'
 
 StatisticsArrow: TypeAlias = 'bytes'
 
