@@ -2,8 +2,8 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"plannerd/store"
@@ -67,7 +67,7 @@ func commentsLeavePlans(t *testing.T, f *fixture) {
 	}
 	must(f.CommentPlan(ctx, p.ID, f.by("ada")))(t) // the same again changes nothing
 	for i := range store.MaxComments - 1 {
-		must(f.CommentPlan(ctx, p.ID, f.by(fmt.Sprint(i))))(t)
+		must(f.CommentPlan(ctx, p.ID, f.by(strconv.Itoa(i))))(t)
 	}
 	if _, err := f.CommentPlan(ctx, p.ID, f.by("eve")); !errors.Is(err, store.ErrCommented) {
 		t.Errorf("one too many: error %v", err)

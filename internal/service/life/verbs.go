@@ -158,7 +158,8 @@ func inWindow(c operator.Configuration, at time.Time) store.PlanGuard {
 			return nil
 		}
 		return refusal.New(refusal.OutsideWindow, fmt.Sprintf(
-			"Plans of the operator are started only in its windows: the next one begins at %s.", from.UTC().Format(time.RFC3339)))
+			"Plans of the operator are started only in its windows: the next one begins at %s.",
+			from.UTC().Format(time.RFC3339)))
 	}
 }
 
