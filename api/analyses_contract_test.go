@@ -106,8 +106,8 @@ func TestAnalysisParameters(t *testing.T) {
 	doc, _ := spec()
 	for _, k := range kinds {
 		op := doc.Paths.Value(k.path()).Post
-		want := []string{"key_encoding", "columns", "decimal", "delimiter", "duplicates", "header", "key_separator", "records",
-			"skip"}
+		want := []string{"key_encoding", "columns", "decimal", "delimiter", "duplicates", "header", "key_separator",
+			"records", "skip"}
 		for name, property := range op.RequestBody.Value.Content["application/json"].Schema.Value.Properties {
 			if !slices.Contains(ofTheBody, name) && isFlat(property.Value) {
 				want = append(want, name)
