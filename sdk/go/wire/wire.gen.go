@@ -2765,14 +2765,17 @@ type MaxParts = int32
 // MemberChange defines model for MemberChange.
 type MemberChange struct {
 	// From Its value before; null if it had none.
-	From any `json:"from"`
+	From MemberValue `json:"from"`
 
 	// Member The member of the configuration, such as `theta_max` or `approval/ttl`.
 	Member string `json:"member"`
 
 	// To Its value since; null if it has none.
-	To any `json:"to"`
+	To MemberValue `json:"to"`
 }
+
+// MemberValue defines model for MemberValue.
+type MemberValue = any
 
 // Merges How many partial results of split keys are merged in an interval: one for each part of a key beyond its first. 0 under other schemes than `table`.
 type Merges = int64

@@ -493,11 +493,13 @@ MaxParts: TypeAlias = 'int'
 MemberChange = TypedDict(
     'MemberChange',
     {
-        'from': 'Any | None',
+        'from': 'MemberValue',
         'member': 'str',
-        'to': 'Any | None',
+        'to': 'MemberValue',
     },
 )
+
+MemberValue: TypeAlias = 'float | None | str | bool | list[Any] | dict[str, Any]'
 
 Merges: TypeAlias = 'int'
 
