@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
@@ -139,6 +141,44 @@ func TestCollectPrometheus(t *testing.T) {
 	}
 }
 
+// Sources are asked by TLS, if their certificates are known.
+func TestCollectTLS(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, vector(`{"metric":{"user":"a"},"value":[1,"6"]}`))
+	}))
+	defer web.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})
+	if err := os.WriteFile(ca, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	node := nodeStub(t, web.TLS, func(command string) string {
+		switch command {
+		case "AUTH s3cret+pass/word":
+			return "+OK\r\n"
+		case "CLUSTER NODES":
+			return "-ERR This instance has cluster support disabled\r\n"
+		case "DBSIZE", "MEMORY USAGE foo":
+			return ":1\r\n"
+		case "SCAN 0 COUNT 500":
+			return "*2\r\n$1\r\n0\r\n*1\r\n$3\r\nfoo\r\n"
+		}
+		return "-NOPERM this user has no permissions\r\n"
+	})
+	for args, want := range map[string]string{
+		"prometheus --key user --query q --url " + web.URL: "key,cost\na,6\n",
+		"redis --tls --addr " + node:                       "key,cost,state,instance\n12182,1,1," + node + "\n",
+	} {
+		if r := collected(t, append(strings.Fields(args), "--tls-ca", ca)...); r.stdout != want {
+			t.Errorf("%s: %+v, want %q", args, r, want)
+		}
+		if r := collected(t, strings.Fields(args)...); r.code != exitFailed || !strings.Contains(r.stderr, "certificate") {
+			t.Errorf("%s, without an authority: %+v", args, r)
+		}
+	}
+}
+
 // Each interval is planned by the server, until the command is interrupted.
 func TestCollectTo(t *testing.T) {
 	t.Parallel()
@@ -204,12 +244,16 @@ func put(t *testing.T, url, body string) {
 	}
 }
 
-// nodeStub speaks the protocol of Redis, and answers commands as answer says.
-func nodeStub(t *testing.T, answer func(command string) string) string {
+// nodeStub speaks the protocol of Redis, unless secure is nil by TLS, and answers commands as answer
+// says.
+func nodeStub(t *testing.T, secure *tls.Config, answer func(command string) string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if secure != nil {
+		l = tls.NewListener(l, secure)
 	}
 	var all sync.WaitGroup
 	t.Cleanup(func() { l.Close(); all.Wait() })
@@ -277,14 +321,15 @@ func TestCollectSlotStats(t *testing.T) {
 		"forbidden": {func(int) string {
 			return "-NOPERM User ann has no permissions to run the 'cluster|slot-stats' command\r\n"
 		},
-			"", "the user needs +cluster|slots, +cluster|slot-stats"},
+			"", "the user needs +cluster|nodes, +cluster|slot-stats"},
 		"nonsense": {func(int) string { return "HTTP/1.1 400 Bad Request\r\n\r\n" }, "", "it does not answer as Redis does"},
 	} {
 		looks, port := 0, ""
-		address := nodeStub(t, func(command string) string {
+		address := nodeStub(t, nil, func(command string) string {
 			switch {
-			case command == "CLUSTER SLOTS": // without a host: that of whom was asked
-				return "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:" + port + "\r\n"
+			case command == "CLUSTER NODES": // without a host: that of whom was asked
+				return text("i1 :" + port + "@1,,tls-port=0 myself,master - 0 0 1 connected 0-16383\n" +
+					"i2 10.0.0.1:1@2 slave i1 0 0 1 connected\ni3 10.0.0.2:1@2 master - 0 0 2 connected\n")
 			case strings.HasPrefix(command, "CLUSTER SLOT-STATS SLOTSRANGE 0 16383"):
 				looks++
 				return c.slots(looks - 1)

@@ -162,6 +162,15 @@ func TestOwners(t *testing.T) {
 	}
 }
 
+// The nodes that have slots are found under the names that a cluster has for them.
+func TestMasters(t *testing.T) {
+	got := masters("a :1@2 myself,master - 0 0 1 connected 0-5\nb ::1:3@4,host master - 0 0 1 connected 6 8-9\n"+
+		"c 10.0.0.1:5@6 slave a 0 0 1 connected\nd 10.0.0.2:7@8 master - 0 0 2 connected\n", "cache:1")
+	if want := []string{"[::1]:3", "cache:1"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // The counter of uses grows more slowly the greater it is; keys have the slots that CLUSTER KEYSLOT tells.
 func TestSampleFigures(t *testing.T) {
 	for counter, want := range map[float64]float64{0: 0, 5: 0, 6: 1, 7: 12, 8: 33} {

@@ -139,7 +139,7 @@ func (c *Prometheus) fill(ctx context.Context, looks []*look, path, query string
 	if err != nil {
 		return err
 	}
-	first, step := float64(looks[0].at.UnixMilli())/1000, 1.0
+	first, step := float64(looks[0].at.UnixMilli())/1000, math.Inf(1) // all is at the one time
 	if len(looks) > 1 {
 		step = looks[1].at.Sub(looks[0].at).Seconds()
 	}
@@ -211,12 +211,12 @@ type promPoints []struct{ time, value float64 }
 
 // UnmarshalJSON reads [time, "value"], or a list of these.
 func (p *promPoints) UnmarshalJSON(text []byte) error {
-	pairs := make([][2]any, 1)
+	var pairs [][2]any
 	if err := json.Unmarshal(text, &pairs); err != nil {
+		pairs = make([][2]any, 1)
 		if err := json.Unmarshal(text, &pairs[0]); err != nil {
 			return err
 		}
-		pairs = pairs[:1]
 	}
 	for _, pair := range pairs {
 		at, timed := pair[0].(float64)

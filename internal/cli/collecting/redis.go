@@ -69,20 +69,14 @@ func (c *Redis) Run(env *cli.Environment) error {
 	return r.live(env.Ctx, c)
 }
 
-// redisNode is a node, and which slots it has: pairs of the first and the last one.
-type redisNode struct {
-	address, name string
-	slots         [][2]int64
-}
-
 func (c *Redis) look(ctx context.Context, _ time.Time) (*look, error) {
 	nodes, err := c.nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l := &look{at: time.Now(), located: true, keys: map[string]sample{}}
-	for _, n := range nodes {
-		if err := c.connected(ctx, n.address, func(r *resp) error { return c.ask(r, n, l) }); err != nil {
+	for _, node := range nodes {
+		if err := c.connected(ctx, node, func(r *resp) error { return c.ask(r, node, l) }); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +92,7 @@ func (c *Redis) connected(ctx context.Context, address string, do func(*resp) er
 		err = errors.Join(do(r), r.Close())
 	}
 	if denied := respError(""); errors.As(err, &denied) && strings.HasPrefix(string(denied), "NOPERM") {
-		return fmt.Errorf("redis at %s: %w: the user needs +cluster|slots, +cluster|slot-stats, or for a sample "+
+		return fmt.Errorf("redis at %s: %w: the user needs +cluster|nodes, +cluster|slot-stats, or for a sample "+
 			"+scan, +randomkey, +dbsize, +memory|usage, +object|freq, +config|get", address, err)
 	}
 	if err != nil {
@@ -107,19 +101,20 @@ func (c *Redis) connected(ctx context.Context, address string, do func(*resp) er
 	return nil
 }
 
-// nodes are those that have slots; of a server that is no cluster itself.
-func (c *Redis) nodes(ctx context.Context) (nodes []redisNode, err error) {
+// nodes are the addresses of those that have slots; of a server that is no cluster itself.
+func (c *Redis) nodes(ctx context.Context) (nodes []string, err error) {
 	var tried []error
 	for _, address := range c.Addr {
 		err := c.connected(ctx, address, func(r *resp) error {
-			answer, err := r.one("CLUSTER", "SLOTS")
+			answer, err := r.one("CLUSTER", "NODES")
 			if refused := respError(""); errors.As(err, &refused) &&
 				strings.Contains(string(refused), "cluster support disabled") {
-				nodes = []redisNode{{address: address, name: address}}
+				nodes, c.sampled = []string{address}, true
 				return nil
 			}
-			if err == nil {
-				nodes, err = nodesOf(answer, address)
+			text, _ := answer.(string)
+			if nodes = masters(text, address); err == nil && len(nodes) == 0 {
+				err = errors.New("no node has slots")
 			}
 			return err
 		})
@@ -131,56 +126,36 @@ func (c *Redis) nodes(ctx context.Context) (nodes []redisNode, err error) {
 	return nil, errors.Join(tried...)
 }
 
-// nodesOf reads an answer to CLUSTER SLOTS: ranges, each with the master and then replicas.
-func nodesOf(answer any, asked string) ([]redisNode, error) {
-	ranges, _ := answer.([]any)
-	byName := map[string]*redisNode{}
-	for _, one := range ranges {
-		cells, _ := one.([]any)
-		if len(cells) < 3 {
-			return nil, errRESP
+// masters reads an answer to CLUSTER NODES: lines of an id, host:port@…, marks, five more fields, and
+// then slots.
+func masters(text, asked string) (addresses []string) {
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) <= 8 || !slices.Contains(strings.Split(fields[2], ","), "master") {
+			continue
 		}
-		master, _ := cells[2].([]any)
-		first, ranged := cells[0].(int64)
-		last, toLast := cells[1].(int64)
-		if len(master) < 2 || !ranged || !toLast {
-			return nil, errRESP
-		}
-		host, _ := master[0].(string)
-		port, ported := master[1].(int64)
-		if !ported {
-			return nil, errRESP
-		}
-		if host == "" { // that of whom was asked
+		address, _, _ := strings.Cut(fields[1], "@")
+		colon := max(0, strings.LastIndex(address, ":"))
+		host, port := address[:colon], strings.TrimPrefix(address[colon:], ":")
+		if host == "" { // the one that was asked knows no name of its own
 			host, _, _ = net.SplitHostPort(asked)
 		}
-		name := net.JoinHostPort(host, strconv.FormatInt(port, 10))
-		if byName[name] == nil {
-			byName[name] = &redisNode{address: name, name: name}
-		}
-		byName[name].slots = append(byName[name].slots, [2]int64{first, last})
+		addresses = append(addresses, net.JoinHostPort(host, port))
 	}
-	var nodes []redisNode
-	for _, n := range byName {
-		nodes = append(nodes, *n)
-	}
-	slices.SortFunc(nodes, func(a, b redisNode) int { return strings.Compare(a.name, b.name) })
-	if len(nodes) == 0 {
-		return nil, errors.New("no node has slots")
-	}
-	return nodes, nil
+	slices.Sort(addresses)
+	return addresses
 }
 
 // ask adds what a node knows of its slots.
-func (c *Redis) ask(r *resp, n redisNode, l *look) error {
-	if n.slots == nil || c.sampled {
-		return c.takeSample(r, n, l)
+func (c *Redis) ask(r *resp, node string, l *look) error {
+	if c.sampled {
+		return c.takeSample(r, node, l)
 	}
 	answer, err := r.one("CLUSTER", "SLOT-STATS", "SLOTSRANGE", "0", strconv.Itoa(slots-1))
 	if refused := respError(""); errors.As(err, &refused) && c.cost == nil &&
 		strings.Contains(strings.ToLower(string(refused)), "unknown subcommand") {
 		c.sampled = true
-		return c.takeSample(r, n, l)
+		return c.takeSample(r, node, l)
 	}
 	if err != nil {
 		return err
@@ -196,7 +171,7 @@ func (c *Redis) ask(r *resp, n redisNode, l *look) error {
 		if c.cost == nil {
 			c.choose(stats)
 		}
-		s := sample{state: stats[c.state], instance: n.name}
+		s := sample{state: stats[c.state], instance: node}
 		for _, name := range c.cost {
 			part, told := stats[name]
 			if !told {

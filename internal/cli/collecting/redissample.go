@@ -13,7 +13,7 @@ const sampleAtOnce = 500
 
 // takeSample adds what a sample of a node's keys says of its slots. If there are few keys, all are
 // taken; else any of them, each of which stands for as many as there are for each in the sample.
-func (c *Redis) takeSample(r *resp, n redisNode, l *look) error {
+func (c *Redis) takeSample(r *resp, node string, l *look) error {
 	factor, byUse, err := useFactor(r)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (c *Redis) takeSample(r *resp, n redisNode, l *look) error {
 			names, cursor, err = nextKeys(r, cursor)
 		}
 		if err == nil {
-			err = measure(r, names, weight, byUse, factor, n.name, l)
+			err = measure(r, names, weight, byUse, factor, node, l)
 		}
 		if err != nil {
 			return err
