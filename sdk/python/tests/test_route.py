@@ -118,6 +118,24 @@ def test_tables_of_other_schemes_are_refused() -> None:
         route.Table.of(cast("wire.RoutingTable", {"scheme": "table", "version": 1}))
 
 
+def test_instances_by_their_names(client: Client) -> None:
+    """Tables tell names, those of a pending plan too; reports and acknowledgements are by name."""
+    workers = ["worker-a", "worker-b", "worker <i>c</i>"]
+    client.put_operator("route-names", {"instances": [*workers[:2]], "theta_max": 0.05})
+    table = route.Table.of(client.get_routing_table("route-names"))
+    assert [table.name(i) for i in range(3)] == ["worker-a", "worker-b", None]
+    client.put_operator("route-names", {"instances": [*workers], "theta_max": 0.05})
+    for worker in workers:
+        keys = [(f"{worker}:{i}", 1.0, 1.0) for i in range(20 if worker != workers[2] else 0)]
+        report = client.put_report("route-names", 1, worker, Rows(keys) if keys else {"keys": []})
+        assert report["instance"] == workers.index(worker)
+    plan = client.create_plan("route-names", {"interval": 1})
+    client.start_plan(plan["id"], {"executor": "test"})
+    table = table.changed(client.get_routing_table("route-names", since=table.version))
+    assert [table.name(i) for i in range(3)] == workers
+    assert client.ack_plan(plan["id"], {"instances": [*workers]})["status"] == "committed"
+
+
 @pytest.mark.parametrize("function", ["ring", "modulo", "flink", "kafka"])
 def test_like_the_server(client: Client, function: wire.HashFunction) -> None:
     """The server's own route of each key, with a table that has entries, and through its changes."""
@@ -134,7 +152,7 @@ def test_like_the_server(client: Client, function: wire.HashFunction) -> None:
     moved = {cast("wire.Migration", m)["key"] for m in client.migrations(plan["id"])}
     assert moved
     assert {key for key in keys if table.paused(key)} == moved
-    client.ack_plan(plan["id"], {"instances": plan["awaits"] or [0, 1, 2]})
+    client.ack_plan(plan["id"], {"instances": [*(plan["awaits"] or [0, 1, 2])]})
     table = table.changed(client.get_routing_table(operator, since=0))
     assert table.version == 1
     for key in keys:

@@ -49,6 +49,17 @@ def reference(client: Client) -> str:
     return planned(client, {"interval": 1, "keys": cast("list[wire.Row]", DICTS)})["input_hash"]
 
 
+def test_rows_name_their_instances(client: Client, form: str) -> None:
+    client.put_operator("named-rows", {"instances": ["worker-a", "worker-b"], "hash": {"function": "modulo"}})
+    rows: list[tuple[str, float, float, int | str]] = [("a", 5, 7, "worker-a"), ("b", 5, 7, 0), ("c", 1, 1, "worker-b")]
+    for interval, kept in enumerate([rows, pd.DataFrame(rows[::2], columns=["key", "cost", "state", "instance"])]):
+        plan = client.create_plan("named-rows", Rows(cast("Any", kept)), interval=interval)
+        assert plan["instances"][0].get("name") == "worker-a"
+        assert plan["instances"][0]["keys_before"] == 2 - interval
+        if plan["status"] == "approved":
+            client.commit_plan(plan["id"], {"stopped": True})
+
+
 def planned(client: Client, request: Any, **parameters: Any) -> wire.Plan:
     client.put_operator("rows", {"instances": 2, "theta_max": 0.05})
     return client.create_plan("rows", request, **parameters)

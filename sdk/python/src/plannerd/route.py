@@ -258,7 +258,7 @@ def _flink(hash: wire.Hash, ids: Sequence[int]) -> Function:
 
 def _kafka(hash: wire.Hash, ids: Sequence[int]) -> Function:
     partitions = hash.get("partitions") or 0
-    owners = hash.get("assignment") or [ids[p % len(ids)] for p in range(partitions)]
+    owners = [int(of) for of in hash.get("assignment") or (ids[p % len(ids)] for p in range(partitions))]
     if partitions < 1 or len(owners) != partitions:
         raise ValueError("partitions is required, and assignment must be as long")
     return lambda key: owners[(murmur2(key) & 0x7FFFFFFF) % partitions]
@@ -342,6 +342,7 @@ class Table:
     _function: Function | None = field(default=None, repr=False)
     _named: frozenset[bytes] = field(default=frozenset(), repr=False)
     _sent: Counter[int] | None = field(default=None, repr=False)
+    _names: dict[int, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, answer: wire.RoutingTable, router: str = "") -> Table:
@@ -353,6 +354,7 @@ class Table:
         table = cls(answer["version"], answer["hash"], answer["instances"], answer.get("routing", "weighted"), router)
         table._function = hash_function(table.hash, cast("list[Mapping[str, Any]]", table.instances))
         table._sent = Counter() if table.routing == "least_loaded" else None
+        table._names = _names_of(table.instances)
         coded = answer.get("key_encoding") == "base64"
         table._set([*answer.get("entries", []), *answer.get("set", [])], coded)
         table._pend(answer.get("pending"), coded)
@@ -385,6 +387,10 @@ class Table:
         if self._function is None:
             raise NoRoute("the key has no entry, and there is no hash function")
         return Destination(self._function(key), _sent=self._sent)
+
+    def name(self, instance: int) -> str | None:
+        """Return the name of an instance; None: it has none. Those that a pending plan adds have theirs."""
+        return self._names.get(instance) or (self.pending.name(instance) if self.pending else None)
 
     def paused(self, key: str | bytes) -> bool:
         """Whether the state of the key is moving, so that its messages have to wait."""
@@ -424,10 +430,15 @@ class Table:
         then.routing = pending.get("routing", "weighted")
         then._function = hash_function(then.hash, cast("list[Mapping[str, Any]]", then.instances))
         then._sent = Counter() if then.routing == "least_loaded" else None
+        then._names = _names_of(then.instances)
         then._set(pending["set"], coded)
         then._unset(pending["unset"], coded)
         named = [*(e["key"] for e in pending["set"]), *pending["unset"]]
         self.pending, self._named = then, frozenset(_decode(key, coded) for key in named)
+
+
+def _names_of(instances: Iterable[wire.Instance]) -> dict[int, str]:
+    return {one["id"]: one["name"] for one in instances if "name" in one}
 
 
 def _decode(key: str, coded: bool) -> bytes:

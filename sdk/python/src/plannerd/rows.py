@@ -28,8 +28,10 @@ NDJSON = "application/x-ndjson"
 NAMES = ("key", "cost", "state", "instance", "hash_instance")
 #: The fields that are real numbers.
 REALS = ("cost", "frequency", "state", "state_bytes")
-#: The fields that are whole numbers.
-INTEGERS = ("instance", "hash_instance", "interval", "from", "to", "count")
+#: The fields that are instances: their ids or names.
+INSTANCES = ("instance", "hash_instance", "from", "to")
+#: The fields that are whole numbers, unless they are names of instances.
+INTEGERS = (*INSTANCES, "interval", "count")
 
 #: How many rows are made at once.
 CHUNK = 1 << 14
@@ -215,7 +217,8 @@ def _batches(rows: Iterable[Any]) -> Iterator[bytes]:
     names = list(_mapping(first[0])) if first else list(NAMES[:2])
     coded = bool(first) and isinstance(_mapping(first[0]).get("key"), bytes)
     key = pa.binary() if coded else pa.string()
-    schema = pa.schema([(name, _type_of(name, key)) for name in names])
+    named = [name for name in INSTANCES if any(isinstance(_mapping(row).get(name), str) for row in first)]
+    schema = pa.schema([(name, pa.string() if name in named else _type_of(name, key)) for name in names])
 
     def batches() -> Iterator[Any]:
         chunk = first
@@ -227,6 +230,8 @@ def _batches(rows: Iterable[Any]) -> Iterator[bytes]:
                 for name, value in row.items():
                     columns[name].append(value)
             _check_keys(columns.get("key", []), coded)
+            for name in named:
+                columns[name] = [None if value is None else str(value) for value in columns[name]]
             yield pa.RecordBatch.from_pydict(columns, schema=schema)
             chunk = list(itertools.islice(rows, CHUNK))
 

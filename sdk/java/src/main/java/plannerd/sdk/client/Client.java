@@ -58,7 +58,8 @@ public final class Client {
   /**
    * Creates an operator, or changes its configuration.
    *
-   * @param configuration what Jackson writes as the API's OperatorConfiguration: a tree or a map
+   * @param configuration what Jackson writes as the API's OperatorConfiguration: a tree or a map. Its
+   *     instances may be names: {@code Map.of("instances", List.of("worker-a", "worker-b"))}
    */
   public JsonNode putOperator(String operator, Object configuration) throws IOException, InterruptedException {
     return call(request("PUT", "operators", operator).keyed().body(configuration)).json(JsonNode.class);
@@ -82,8 +83,14 @@ public final class Client {
   /** Reports what the keys of one instance have cost. */
   public void putReport(String operator, long interval, int instance, Statistics of)
       throws IOException, InterruptedException {
-    call(request("PUT", "operators", operator, "intervals", Long.toString(interval), "reports",
-        Integer.toString(instance)).keyed().rows(interval, of));
+    putReport(operator, interval, Integer.toString(instance), of);
+  }
+
+  /** Reports what the keys of the instance of a name have cost. */
+  public void putReport(String operator, long interval, String instance, Statistics of)
+      throws IOException, InterruptedException {
+    call(request("PUT", "operators", operator, "intervals", Long.toString(interval), "reports", instance).keyed()
+        .rows(interval, of));
   }
 
   public Plan getPlan(String plan) throws IOException, InterruptedException {
@@ -108,8 +115,12 @@ public final class Client {
     return step(plan, "start", Map.of("executor", executor, "executor_epoch", executorEpoch));
   }
 
-  /** Acknowledges for instances; that of the last commits the batch. */
-  public Plan ackPlan(String plan, List<Integer> instances, long executorEpoch, long batch)
+  /**
+   * Acknowledges for instances; that of the last commits the batch.
+   *
+   * @param instances their ids, which are integers, or their names
+   */
+  public Plan ackPlan(String plan, List<?> instances, long executorEpoch, long batch)
       throws IOException, InterruptedException {
     return step(plan, "acks", Map.of("instances", instances, "executor_epoch", executorEpoch, "batch", batch));
   }

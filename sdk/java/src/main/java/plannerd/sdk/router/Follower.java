@@ -125,6 +125,12 @@ public final class Follower implements AutoCloseable {
     v.table().lookup(key, into);
   }
 
+  /** Returns the name of an instance that lookups return; null: it has none, or there is no table yet. */
+  public String name(int instance) {
+    View v = view;
+    return v == null ? null : v.names().get(instance);
+  }
+
   /** Returns what is known now; null: nothing. */
   public View view() {
     return view;

@@ -3,7 +3,9 @@ package plannerd.sdk.router;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import plannerd.sdk.client.RoutingTable;
 import plannerd.sdk.route.Entry;
 import plannerd.sdk.route.HashConfig;
@@ -18,7 +20,16 @@ record State(Table table, String origin, long configVersion, HashConfig hash, St
   static final State NONE = new State(null, null, 0, null, null, null, null);
 
   View view(boolean kept) {
-    return new View(table, origin, configVersion, pending == null ? null : pending.withoutLists(), kept);
+    return new View(table, origin, configVersion, pending == null ? null : pending.withoutLists(), names(), kept);
+  }
+
+  /** Names of the instances by their ids, those that the pending plan adds included. */
+  private Map<Integer, String> names() {
+    Map<Integer, String> names = new HashMap<>();
+    for (List<Node> list : pending == null ? List.of(instances) : List.of(pending.instances(), instances)) {
+      list.stream().filter(n -> n.name() != null).forEach(n -> names.put(n.id(), n.name()));
+    }
+    return Map.copyOf(names);
   }
 
   /**

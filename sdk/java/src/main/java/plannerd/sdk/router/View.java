@@ -1,5 +1,6 @@
 package plannerd.sdk.router;
 
+import java.util.Map;
 import plannerd.sdk.client.RoutingTable;
 import plannerd.sdk.handoff.Pending;
 import plannerd.sdk.handoff.Routes;
@@ -14,9 +15,11 @@ import plannerd.sdk.route.Table;
  * @param configVersion the version of the configuration that the table pins
  * @param pending the plan that is being carried out, without the lists of its changes, which are in
  *     table; null: none
+ * @param names of the instances that have one, by their ids
  * @param kept it is of the file, and the server has not been heard since. It may be old
  */
-public record View(Table table, String origin, long configVersion, RoutingTable.Pending pending, boolean kept) {
+public record View(Table table, String origin, long configVersion, RoutingTable.Pending pending,
+    Map<Integer, String> names, boolean kept) {
   /**
    * Returns the view as package handoff takes it. A router that hands keys over while messages flow
    * sends them by a {@link plannerd.sdk.handoff.Router}, which sees each view that is not kept, and

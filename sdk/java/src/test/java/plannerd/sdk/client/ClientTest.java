@@ -17,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -170,6 +171,19 @@ class ClientTest {
     assertEquals("/v1/operators/o/undo", seen.get(0).target);
     assertEquals("{}", seen.get(0).body.toString());
     assertEquals("{\"to_version\":3}", seen.get(1).body.toString());
+  }
+
+  @Test
+  void instancesGoByTheirNames() throws Exception {
+    script.add(Scripted.ok("{}"));
+    client.putOperator("o", Map.of("instances", List.of("worker/a", "worker-b")));
+    assertEquals("{\"instances\":[\"worker/a\",\"worker-b\"]}", seen.get(0).body.toString());
+    script.add(Scripted.ok("{}"));
+    client.putReport("o", 7, "worker/a", new Statistics(List.of(), null, null, null));
+    assertEquals("/v1/operators/o/intervals/7/reports/worker%2Fa", seen.get(1).target);
+    script.add(Scripted.ok("{\"id\":\"p\",\"status\":\"committed\"}"));
+    client.ackPlan("p", List.of("worker/a", 1), 2, 1);
+    assertEquals("[\"worker/a\",1]", seen.get(2).body.get("instances").toString());
   }
 
   @Test

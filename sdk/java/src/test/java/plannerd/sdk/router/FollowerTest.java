@@ -121,6 +121,30 @@ class FollowerTest {
     }
   }
 
+  /** Names of instances are of the table, and of the plan that adds some; the file keeps them. */
+  @Test
+  void instancesHaveNames(@TempDir Path dir) throws Exception {
+    HashConfig hash = HashConfig.of("ring");
+    List<Node> now = List.of(new Node(0, 0, "worker-a"), new Node(1, 0));
+    List<Node> then = List.of(new Node(0, 0, "worker-z"), new Node(1, 0), new Node(2, 0, "worker-c"));
+    Feed feed = new Feed();
+    Follower.Config config = new Follower.Config(feed, "o", "r", dir.resolve("table"), SOON, RETRY);
+    try (Follower f = Follower.open(config)) {
+      assertNull(f.name(0));
+      feed.answers.add(new RoutingTable("o", "table", null, 1, null, null, null, 1, hash, null, now, List.of(), null,
+          null, new RoutingTable.Pending("p", 1, 2, 2, "handing_over", "e", 1, null, List.of(), hash, null, then,
+              List.of(), List.of())));
+      f.awaitTable(SOON);
+      assertEquals("worker-a", f.name(0));
+      assertNull(f.name(1));
+      assertEquals("worker-c", f.name(2));
+    }
+    try (Follower f = Follower.open(config)) {
+      assertEquals("worker-a", f.name(0));
+    }
+    assertTrue(HashConfig.same(hash, now, hash, List.of(new Node(0, 128, "renamed"), new Node(1, 0))));
+  }
+
   @Test
   void itStopsWhereThereIsNoTable() throws Exception {
     Feed feed = new Feed();
