@@ -320,7 +320,6 @@ func TestOldFlagNames(t *testing.T) {
 		{"ring --plan --method fitted", "node-token-limit", "instance-token-limit", "3"},
 		{"ranges", "followers", "instances", "0:1,1:3"},
 		{"ranges --event leave", "event-followers", "event-instances", "1"},
-		{"ranges --table", "table-followers", "table-instances", "4"},
 	}
 	tested := map[string]bool{}
 	for _, c := range rows {

@@ -46,8 +46,6 @@ func TestCompactTables(t *testing.T) {
 			"mixed,optimal,readj"},
 		"compare_compact_stream.csv": {"compare", streamFile, "--instances", "4", "--compact", "4", "--strategies",
 			"mixed,lpt", "--output", "csv"},
-		"compare_compact_curve.txt": {"compare", intervalFile, "--instances", "4", "--compact", "2", "--curve", "2%,10%",
-			"--strategies", "mixed"},
 		"compare_records.txt":   {"compare", "-", "--instances", "3", "--strategies", "mixed,llfd"},
 		"compact_interval.txt":  {"compact", intervalFile, "--instances", "4"},
 		"compact_stream.txt":    {"compact", streamFile, "--instances", "4", "--degree", "2"},

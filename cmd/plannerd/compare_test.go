@@ -19,9 +19,6 @@ func TestCompareTables(t *testing.T) {
 		"compare_interval.txt": {intervalFile, "--instances", "4"},
 		"compare_limit.txt": {intervalFile, "--instances", "4", "--table-limit", "3", "--strategies",
 			"mixed,minmig,mintable"},
-		"compare_curve.txt": {intervalFile, "--instances", "4", "--curve"},
-		"compare_curve_stream.txt": {streamFile, "--instances", "4", "--curve", "1%,5%,20%,40%", "--strategies",
-			"mixed,optimal,lpt", "--table-limit", "12"},
 		"compare_stream.txt": {streamFile, "--instances", "4", "--table-limit", "4"},
 	} {
 		t.Run(name, func(t *testing.T) {

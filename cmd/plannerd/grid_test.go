@@ -92,13 +92,9 @@ func TestGridErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"plan " + streamFile + " --theta-max 1%,2%": "--theta-max: plan takes one value",
 		"compare " + streamFile +
-			" --curve --scale-to 3": "--scale-to: goes without --curve",
-		"compare " + streamFile +
 			" --scale-to 0": "--scale-to: the number of instances must be 1",
 		"compare " + streamFile +
 			" --hash reported --scale-to 4": "--scale-to: needs a --hash that can place keys",
-		"compare " + streamFile +
-			" --curve --table-limit 5,none": "--table-limit: compare --curve takes one value",
 		"compare " + streamFile +
 			" --table-limit 5,many": `--table-limit: "many": must be a whole number of 0 or more, or none`,
 		"compare " + streamFile +

@@ -238,9 +238,8 @@ func spelledOut(args []string) []string {
 	return args
 }
 
-// joinValues writes --flag -1 as --flag=-1 and --curve 1%,5% as --curve=1%,5%. The
-// parser would take -1 for a flag of its own; the rule that the number breaks, if
-// any, tells people more. And to it --curve has no value but one after =.
+// joinValues writes --flag -1 as --flag=-1. The parser would take -1 for a flag of its own;
+// the rule that the number breaks, if any, tells people more.
 func joinValues(args []string) []string {
 	var joined []string
 	for i, arg := range args {
@@ -248,21 +247,13 @@ func joinValues(args []string) []string {
 			return append(joined, args[i:]...)
 		}
 		last := len(joined) - 1
-		switch {
-		case last >= 0 && negative(arg) && strings.HasPrefix(joined[last], "--") && !strings.Contains(joined[last], "="),
-			last >= 0 && joined[last] == "--curve" && isLimits(arg):
+		if last >= 0 && negative(arg) && strings.HasPrefix(joined[last], "--") && !strings.Contains(joined[last], "=") {
 			joined[last] += "=" + arg
-		default:
+		} else {
 			joined = append(joined, arg)
 		}
 	}
 	return joined
-}
-
-// isLimits tells whether an argument is a list of migration limits.
-func isLimits(arg string) bool {
-	_, err := offline.ParseLimits(arg)
-	return err == nil
 }
 
 // negative tells whether an argument begins like a number below zero.

@@ -121,10 +121,6 @@ func TestUsageErrors(t *testing.T) {
 			"must be a share of all state such as 5%, a number of keys such as 1200keys"},
 		{[]string{"compare", file, "--strategies", "mixed,optimal", "--objective", "min_imbalance", "--migration-limit",
 			"5%"}, "optimal only, not to mixed"},
-		{[]string{"compare", file, "--curve=1%,lots"}, `"lots" is no migration limit`},
-		{[]string{"compare", file, "--curve=1%,5keys"}, "must be in one unit"},
-		{[]string{"compare", file, "--curve", "--objective", "min_imbalance", "--migration-limit", "5%"},
-			"it sets --objective and --migration-limit itself"},
 		{[]string{"serve", "--max-plan-time", "0s"}, "--max-plan-time: must be > 0s"},
 		{[]string{"plan", file, "--instances", "0"}, "must be 1 to 65536"},
 		{[]string{"plan", file, "--instances", "0:1,0:2"}, "instance 0 stands twice"},
@@ -232,7 +228,7 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 38, "token": 1, "healthcheck": 6, "plan": 44 + len(offline.Planned()), "compare": 37 +
+		"": 1, "serve": 38, "token": 1, "healthcheck": 6, "plan": 44 + len(offline.Planned()), "compare": 36 +
 			len(offline.Planned()),
 		"backtest": 29,
 		"compact":  28, "resolve": 29, "generate": 19, "migrate": 1, "migrate up": 4, "migrate down": 5,

@@ -20,7 +20,6 @@ func TestTablesFit(t *testing.T) {
 		"compare": "compare " + streamFile + " --instances 4 --table-limit 4",
 		"compare_grid": "compare " + streamFile +
 			" --instances 4 --theta-max 2%,5% --table-limit 5,none --strategies mixed,optimal",
-		"curve":    "compare " + streamFile + " --instances 4 --curve 1%,5%,20% --strategies mixed,lpt",
 		"stream":   "plan " + streamFile + " --instances 4 --strategy mixed --table-limit 3 --compact 4",
 		"plan":     "plan " + intervalFile + " --instances 12 --all",
 		"batches":  "plan " + intervalFile + " --instances 4 --batch-pause 2s --transfer-rate 10 --top 3",

@@ -19,7 +19,6 @@ import (
 type Compare struct {
 	driveFlags
 	Strategies []string      `placeholder:"NAME" help:"Strategies to compare (default: all of those above that know --objective)."`
-	Curve      curve         `placeholder:"LIMIT,…" help:"Show the trade-off of θ against migration: what strategy optimal reaches under min_imbalance for some migration limits, and the other strategies beside it. --curve=0.1%,1%,5% names the limits (default: with --curve alone 12 from 0 to what the best balance of the first interval needs)."`
 	ScaleTo    []int         `placeholder:"N" group:"Operator" help:"Numbers of instances to compare, with commas between them: each strategy rescales from --instances to each of them, those of the lowest ids, and runs there (default: --instances alone)."`
 	Timeout    time.Duration `least:"0" own:"" default:"30s" group:"Parameters" help:"Bound on the planning time of each strategy, over all intervals; 0: none."`
 	Output     string        `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json or csv for programs."`
@@ -47,11 +46,10 @@ is) than is proven to be least on the same routing tables. Over a stream it is t
 the totals over the intervals in which the strategy meets all limits: each strategy has
 its own tables, hence its own least.
 
-With --curve each point drives its own routing table through the stream under its own
-limit, with a θ_max of 0. "At best" is the proven lower bound on θ.
-
 Flags under "Parameters" take several values, with commas between them: every strategy is
-then driven with every combination, and the * marks the Pareto front of them all.
+then driven with every combination, and the * marks the Pareto front of them all. Several
+values of --migration-limit, with --objective min_imbalance, are the trade-off of θ
+against migration; the gap is then that of θ.
 
 With --scale-to each is driven on each number of instances, too. The first interval moves
 keys there from where they are on --instances; instances that are added are filled. More
@@ -70,16 +68,12 @@ Examples:
     plannerd generate --intervals 20 | plannerd compare - --strategies mixed,mintable,minmig
     plannerd compare stats.csv --instances 16 --theta-max 2%,5% --table-limit 50,100,none
     plannerd compare days.csv --instances 8 --scale-to 4,6,8,12 --strategies optimal
-    plannerd compare stats.csv --instances 16 --curve
-    plannerd compare stats.csv --instances 16 --curve=0.5%,1%,2%,5% --strategies mixed,minmig
+    plannerd compare stats.csv --instances 16 --objective min_imbalance --migration-limit 1%,2%,5%
     plannerd compare stats.csv.zst --interval 7 --timeout 2m --output csv`
 }
 
 // Run drives all strategies side by side and reports.
 func (c *Compare) Run(env *cli.Environment) error {
-	if c.Curve.on {
-		return c.runCurve(env)
-	}
 	drivers, err := c.beside(env)
 	if err != nil {
 		return err
@@ -129,7 +123,6 @@ type Comparison struct {
 	// Parameters are null where the results have different ones.
 	Parameters      *parameters.Values `json:"parameters"`
 	PlannerRevision string             `json:"planner_revision"`
-	Curve           []Outcome          `json:"curve,omitzero"` // its bounds are on θ
 	Results         []Outcome          `json:"results"`
 }
 
@@ -149,11 +142,6 @@ type Outcome struct {
 	Pareto     bool              `json:"pareto"`
 	TimedOut   bool              `json:"timed_out"`
 	drive.Report
-	// Beside a curve, CurveTheta is the least θ of its points that move no more than the
-	// strategy, CurveFraction the least share of all state that those of no greater θ move:
-	// medians, absent when there are no such points.
-	CurveTheta    *float64 `json:"curve_theta,omitzero"`
-	CurveFraction *float64 `json:"curve_fraction,omitzero"`
 
 	form *drive.Compaction // of the newest plan
 }
@@ -183,8 +171,7 @@ func outcomesOf(drivers []*driver, summaries []drive.Summary) []Outcome {
 // missing are the figures that a strategy without a plan has none of.
 var missing = cli.More{
 	"theta_after": nil, "migrated_keys": nil, "migrated_state": nil, "migrated_fraction": nil, "certificates": nil,
-	"table_size": nil, "realised": nil, "balanced": nil, "compaction": nil, "curve_theta": nil, "curve_fraction": nil,
-	"bound": nil,
+	"table_size": nil, "realised": nil, "balanced": nil, "compaction": nil,
 }
 
 // writeTable prints the comparison for people.

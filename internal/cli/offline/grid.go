@@ -115,9 +115,8 @@ func checkObjective(objectives []any, names []string) error {
 	return nil
 }
 
-// single returns the one trial of a strategy where no flag may have several values;
-// command is what takes one.
-func (f *driveFlags) single(command, strategy string) (parameters.Trial, error) {
+// single returns the one trial of a strategy where no flag may have several values.
+func (f *driveFlags) single(strategy string) (parameters.Trial, error) {
 	trials, err := f.trials([]string{strategy})
 	if err != nil {
 		return parameters.Trial{}, err
@@ -125,7 +124,7 @@ func (f *driveFlags) single(command, strategy string) (parameters.Trial, error) 
 	g := f.grid()
 	for _, p := range Planned() {
 		if len(g[p.Name]) > 1 {
-			return trials[0], cli.Usagef("--%s: %s takes one value; compare without --curve takes several", p.Flag(), command)
+			return trials[0], cli.Usagef("--%s: plan takes one value; compare takes several", p.Flag())
 		}
 	}
 	return trials[0], nil

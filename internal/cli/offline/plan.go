@@ -88,7 +88,7 @@ Examples:
 
 // Run plans the input and reports.
 func (c *Plan) Run(env *cli.Environment) error {
-	trial, err := c.single("plan", c.Strategy)
+	trial, err := c.single(c.Strategy)
 	if err != nil {
 		return err
 	}
