@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -266,7 +267,7 @@ func TestWhatIfRefused(t *testing.T) {
 	for _, test := range []struct{ content, want string }{
 		{"key,cost\na,1\n\"b\nb\",2\nc,x\n", `line 5 cost "x" is not a number; it must be ≥ 0 and finite: c,x`},
 		{"key,cost,cost\na,1,2\n", "line 1 column cost: column stands twice"},
-		{"key,cost\na,1\n\nb,2\n", "line 3 blank line"},
+		{"key,cost\na,1\n\nb,2\n", "line 4 blank line"},
 		{"key,cost\na,1\na,2\n", "line 3 key"},
 	} {
 		p.Fill(".whatif-csv", test.content)
@@ -288,33 +289,40 @@ func TestWhatIfColumns(t *testing.T) {
 	const place = whatIfCSV + "&instances=2&hash_function=modulo&strategies=mixed&theta_max=5%25"
 	p := open(t, site.URL, place, "h1")
 	p.Expect("422")
-	for _, test := range []struct{ name, content, delimiter, header, columns, want string }{
-		{"semicolons, the nearest names", "Bytes;Usr;Kost;note\n10;\"a;1\"; 4;x\n20;b,2;3;y\n5;\"c \"\"3\";2;z\n", ";", "names",
-			"1 2 0  ", "key,cost,state\na;1,4,10\n\"b,2\",3,20\n\"c \"\"3\",2,5\n"},
-		{"tabs, no header", "9\ta\t1\n8\tb\t0\n", "\t", "row", "1 0   ", "key,cost\na,9\nb,8\n"},
-		{"a name that the API does not know", "key,kost,shard\na,1,0\nb,2,1\n", ",", "names", "0 1  2 ",
-			"key,cost,instance\na,1,0\nb,2,1\n"},
+	for _, test := range []struct{ name, content, guessed, want, asked string }{
+		{"semicolons, the nearest names", "Bytes;Usr;Kost;note\n10;\"a;1\";4,5;x\n20;b,2;3;y\n5;\"c \"\"3\";2;z\n",
+			"semicolon names comma 1 2 0  ", "total cost 9.5", "columns=key=Usr,cost=Kost,state=Bytes"},
+		{"tabs, no header", "9\ta\t1\n8\tb\t0\n", "tab row point 1 0   ", "2 rows · 12 bytes · total cost 17",
+			"columns=key=2,cost=1&delimiter=tab&header=none"},
+		{"names that a query cannot tell", "key,\"kost, $\"\na,1\nb,2\n", "comma names point 0 1   ", "total cost 3",
+			"columns=key=1,cost=2&delimiter=comma&header=none&skip=1"},
+		{"a name that the API does not know", "key,kost,shard\na,1,0\nb,2,1\n", "comma names point 0 1  2 ",
+			"total cost 3", "columns=key=key,cost=kost,instance=shard"},
 	} {
 		p.Fill(".whatif-csv", test.content)
 		p.WaitFor(".whatif-columns")
 		p.WaitFor(whatIfRun + ":disabled")
-		got := browsertest.Eval[[]string](p, `(() => {
-			const [delimiter, header, ...fields] = [...document.querySelectorAll('.whatif-columns select')].map((s) => s.value)
-			return [delimiter, header, fields.join(' ')]
-		})()`)
-		if want := []string{test.delimiter, test.header, test.columns}; !slices.Equal(got, want) {
-			t.Errorf("%s: guessed %q, want %q", test.name, got, want)
+		const choices = `[...document.querySelectorAll('.whatif-columns select')].map((s) => s.value).join(' ')`
+		if got := browsertest.Eval[string](p, choices); got != test.guessed {
+			t.Errorf("%s: guessed %q, want %q", test.name, got, test.guessed)
 		}
 		p.Click(".whatif-columns .primary")
 		p.WaitGone(".whatif-columns")
-		if got := browsertest.Eval[string](p, `document.querySelector('.whatif-csv').value`); got != test.want {
-			t.Errorf("%s became %q, want %q", test.name, got, test.want)
+		p.WaitText(".whatif-preview", test.want)
+		if got := browsertest.Eval[string](p, `document.querySelector('.whatif-csv').value`); got != test.content {
+			t.Errorf("%s became %q", test.name, got)
 		}
 		p.WaitUntil(`document.activeElement.textContent === 'Choose the columns again'`)
+		p.WaitFor(whatIfRun + ":not(:disabled)")
+		p.Click(whatIfRun)
+		p.WaitFor(whatIfRows)
+		said, err := url.QueryUnescape(browsertest.Eval[string](p, `location.hash`))
+		for _, part := range strings.Split(test.asked, "&") {
+			if err != nil || !strings.Contains(said, part) {
+				t.Errorf("%s: the link %q lacks %q: %v", test.name, said, part, err)
+			}
+		}
 	}
-	p.WaitFor(whatIfRun + ":not(:disabled)")
-	p.Click(whatIfRun)
-	p.WaitFor(whatIfRows)
 
 	// A guess that is wrong is mended by keys alone, and a line that is wrong is told.
 	p.Click(".whatif-preview button")
@@ -347,17 +355,17 @@ func TestWhatIfColumnsFile(t *testing.T) {
 	whatIfGive(p, "keys.txt", content.String()+"last;none\n")
 	p.WaitFor(".whatif-columns")
 	p.Click(".whatif-columns .primary")
-	p.WaitText(".whatif-preview", "keys.mapped.csv · 30,001 rows")
+	p.WaitText(".whatif-preview", "keys.txt · 30,001 rows")
 	p.Click(whatIfRun)
 	p.WaitText(".trouble", `line 30001 cost "none" is not a number`)
 	whatIfGive(p, "keys.txt", content.String())
 	p.WaitFor(".whatif-columns")
 	p.Click(".whatif-columns .primary")
-	p.WaitText(".whatif-preview", "Save as keys.mapped.csv")
+	p.WaitText(".whatif-preview", "Choose the columns again")
 	p.WaitFor(whatIfRun + ":not(:disabled)")
 	p.Click(whatIfRun)
 	p.WaitFor(whatIfRows)
-	if command := whatIfCurl(p); !strings.Contains(command, "@keys.mapped.csv") {
+	if command := whatIfCurl(p); !strings.Contains(command, "@keys.txt") || !strings.Contains(command, "header=none") {
 		t.Errorf("the command is %s", command)
 	}
 

@@ -52,7 +52,7 @@ declare global {
   type Problem = import('../static/js/api.js').Problem
 
   /** One of the mistakes in a request: where it is, and what is wrong. */
-  type FieldError = { pointer?: string; parameter?: string; detail: string }
+  type FieldError = { pointer?: string; parameter?: string; line?: number; detail: string }
 
   /** A resource that a view watches. */
   interface Watched<T> {

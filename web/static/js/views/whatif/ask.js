@@ -20,10 +20,10 @@ import { rowsAt } from './csv.js'
  */
 
 /**
- * What is planned on: a stored interval, by its plan, or a CSV, with so many lines added before it.
+ * What is planned on: a stored interval, by its plan, or a CSV.
  *
  * @typedef {{ kind: 'interval', plan: Plan, name?: undefined }} OfInterval
- * @typedef {{ kind: 'csv', body: string | File, name: string, survey: Survey, added: number, query: Query }} OfCSV
+ * @typedef {{ kind: 'csv', body: string | File, name: string, survey: Survey, query: Query }} OfCSV
  * @typedef {OfInterval | OfCSV} Source
  */
 
@@ -161,26 +161,23 @@ async function explain(problem, source) {
   if (problem.errors.length === 0) return problem
   /** @param {FieldError} error */
   const rowOf = ({ pointer }) => (source.kind === 'csv' ? pointer?.match(/^\/(\d+)(?:\/(.+))?$/) : null)
-  /** @type {Map<number, import('../../csv.js').Row>} */
+  /** @type {Map<number | undefined, string[]>} */
   const rows =
     source.kind === 'csv'
       ? await rowsAt(
           source.body,
-          problem.errors
-            .map(rowOf)
-            .filter(Boolean)
-            .map((m) => Number(m[1])),
+          problem.errors.filter(rowOf).map(({ line }) => line ?? 0),
         )
       : new Map()
   problem.errors = problem.errors.map((error) => {
     const at = rowOf(error)
-    const row = at && rows.get(Number(at[1]))
+    const row = at && rows.get(error.line)
     const column = at?.[2] ? `${at[2]} ` : ''
     const said = error.detail.replace(/ at byte \d+$/, '')
     if (row)
       return {
-        pointer: `line ${row.line - (source.kind === 'csv' ? source.added : 0)}`,
-        detail: `${column}${said}: ${shorten(row.cells.join(',')) || 'an empty line'}`,
+        pointer: `line ${error.line}`,
+        detail: `${column}${said}: ${shorten(row.join(',')) || 'an empty line'}`,
       }
     if (source.kind === 'csv' && error.pointer)
       return { pointer: `line 1`, detail: `column ${error.pointer.slice(1)}: ${error.detail}` }

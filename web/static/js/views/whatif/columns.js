@@ -3,9 +3,9 @@
 import { Records } from '../../csv.js'
 import { html, useId, useMemo, useState } from '../../html.js'
 import { plainTable, selectField } from '../../parts.js'
-import { recordsOf } from './csv.js'
+import { delimiters } from './csv.js'
 
-/** @import { Survey } from './csv.js' */
+/** @import { Reading, Survey } from './csv.js' */
 
 /** The fields of statistics; other names that columns of them often have, and whether a cell is a number. */
 const fields = [
@@ -25,13 +25,14 @@ const labels = {
   hash_instance: 'Instance of its hash (optional)',
 }
 
-const delimiters = { '\t': 'tab', ';': 'semicolon', ',': 'comma' }
 const shown = 4 // rows of the sample
 
 /**
- * How a text is read: what is between cells, whether its first record has names, and the column of each field.
+ * How a text is read: what is between cells, how numbers are written, whether its first record has names, and the
+ * column of each field.
  *
- * @typedef {{ delimiter: string, named: boolean, columns: Record<string, number> }} Reading
+ * @typedef {{ delimiter: keyof typeof delimiters, decimal: string, named: boolean,
+ *   columns: Record<string, number> }} Choice
  */
 
 /**
@@ -50,16 +51,16 @@ export function fits({ header }) {
 }
 
 /** @param {string} text */
-const numeric = (text) => text.trim() !== '' && Number.isFinite(Number(text))
+const numeric = (text) => text.trim() !== '' && Number.isFinite(Number(text.replace(',', '.')))
 
 /**
  * The first records of a text.
  *
  * @param {string} head
- * @param {string} delimiter
+ * @param {keyof typeof delimiters} delimiter
  */
 const firstOf = (head, delimiter) =>
-  [...new Records(delimiter).take(head, true)].slice(0, shown + 1).map(({ cells }) => cells)
+  [...new Records(delimiters[delimiter]).take(head, true)].slice(0, shown + 1).map(({ cells }) => cells)
 
 /**
  * The delimiter that makes the most columns, alike in all records.
@@ -67,12 +68,14 @@ const firstOf = (head, delimiter) =>
  * @param {string} head
  */
 function delimiterOf(head) {
-  /** @param {string} delimiter */
+  /** @param {keyof typeof delimiters} delimiter */
   const width = (delimiter) => {
     const [first, ...more] = firstOf(head, delimiter)
     return more.every(({ length }) => length === first.length) ? first.length : 0
   }
-  return Object.keys(delimiters).reduce((best, next) => (width(next) > width(best) ? next : best))
+  return /** @type {(keyof typeof delimiters)[]} */ (Object.keys(delimiters)).reduce((best, next) =>
+    width(next) > width(best) ? next : best,
+  )
 }
 
 /**
@@ -140,54 +143,49 @@ function columnsOf(names, rows) {
  * Names for the columns, and the rows below them.
  *
  * @param {string} head
- * @param {Pick<Reading, 'delimiter' | 'named'>} reading
+ * @param {Pick<Choice, 'delimiter' | 'named'>} reading
  */
 function sampleOf(head, { delimiter, named }) {
   const records = firstOf(head, delimiter)
   const rows = records.slice(named ? 1 : 0, named ? shown + 1 : shown)
   const width = Math.max(...records.map(({ length }) => length))
   const names = Array.from({ length: width }, (_, c) => (named && records[0][c]) || `Column ${c + 1}`)
-  return { names, rows, columns: columnsOf(named ? names : names.map(() => ''), rows) }
+  const decimal = rows.flat().some((cell) => /^\s*\d+,\d+\s*$/.test(cell)) ? 'comma' : 'point'
+  return { names, rows, decimal, columns: columnsOf(named ? names : names.map(() => ''), rows) }
 }
 
 /**
  * @param {string} head
- * @returns {Reading}
+ * @returns {Choice}
  */
 function guess(head) {
   const delimiter = delimiterOf(head)
   const named = !firstOf(head, delimiter)[0].some(numeric)
-  return { delimiter, named, columns: sampleOf(head, { delimiter, named }).columns }
+  const { decimal, columns } = sampleOf(head, { delimiter, named })
+  return { delimiter, decimal, named, columns }
 }
 
+/** Names that a query can tell. */
+const plain = /^[^,=+]+$/
+
 /**
- * The same statistics as the API reads them, as parts of a text. Each record keeps its
- * line, or is on the next one where a header had to be added.
+ * What the query says of it. Where it cannot tell a name, columns have numbers, below a header that is skipped.
  *
- * @param {string | File} body
- * @param {Reading} reading
+ * @param {Choice} choice
+ * @param {string[]} names
  */
-async function documented(body, { delimiter, named, columns }) {
-  const taken = fields.filter(({ name }) => name in columns)
-  /**
-   * @param {string[]} cells
-   * @param {(typeof fields)[number]} field
-   */
-  const cell = (cells, { name, number }) => {
-    const text = cells[columns[name]] ?? ''
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : number ? text.trim() : text
+function queryOf({ delimiter, decimal, named, columns }, names) {
+  const told = named && Object.values(columns).every((c) => plain.test(names[c]) && names.indexOf(names[c]) === c)
+  return {
+    delimiter,
+    decimal: decimal === 'comma' ? decimal : null,
+    header: told ? null : 'none',
+    skip: named && !told ? '1' : null,
+    columns: fields
+      .filter(({ name }) => name in columns)
+      .map(({ name }) => `${name}=${told ? names[columns[name]] : columns[name] + 1}`)
+      .join(),
   }
-  const parts = [`${taken.map(({ name }) => name).join()}\n`]
-  let begun = ''
-  let header = named
-  for await (const { cells } of recordsOf(body, { delimiter })) {
-    if (!header) begun += cells.join('') === '' ? '\n' : `${taken.map((field) => cell(cells, field)).join()}\n`
-    header = false
-    if (begun.length < 1 << 16) continue
-    parts.push(begun)
-    begun = ''
-  }
-  return [...parts, begun]
 }
 
 /**
@@ -210,23 +208,21 @@ export const sampleTable = (caption, rows, heads) =>
 const Use = ({ of }) => html`<span class=${of ? 'whatif-own' : 'whatif-unused'}>${of ?? 'left out'}</span>`
 
 /**
- * Asks which column is what. use is given the same statistics in the form of the API, and
- * how many lines were added before them.
+ * Asks which column is what. use is given how the API is to read them.
  *
  * @param {object} props
- * @param {string | File} props.body
  * @param {string} props.head
- * @param {(parts: string[], added: number) => unknown} props.use
+ * @param {(reading: Reading) => unknown} props.use
  */
-export function Columns({ body, head, use }) {
+export function Columns({ head, use }) {
   const [reading, read] = useState(() => guess(head))
-  const [busy, setBusy] = useState(false)
   const { names, rows } = useMemo(() => sampleOf(head, reading), [head, reading.delimiter, reading.named])
   const title = useId()
-  /** @param {Partial<Reading>} change */
+  /** @param {Partial<Choice>} change */
   const reread = (change) => {
     const next = { ...reading, ...change }
-    read({ ...next, columns: sampleOf(head, next).columns })
+    const { decimal, columns } = sampleOf(head, next)
+    read({ ...next, decimal, columns })
   }
   /**
    * @param {string} name
@@ -244,11 +240,9 @@ export function Columns({ body, head, use }) {
       : new Set(Object.values(reading.columns)).size < Object.keys(reading.columns).length
         ? 'One column cannot be two things.'
         : ''
-  const submit = async (/** @type {Event} */ e) => {
+  const submit = (/** @type {Event} */ e) => {
     e.preventDefault()
-    if (wrong || busy) return
-    setBusy(true)
-    await use(await documented(body, reading), reading.named ? 0 : 1)
+    if (!wrong) use(queryOf(reading, names))
   }
   return html`<form class="whatif-columns" aria-labelledby=${title} onSubmit=${submit}>
     <h3 id=${title}>Which column is what?</h3>
@@ -256,8 +250,8 @@ export function Columns({ body, head, use }) {
       ${selectField(
         'Between cells',
         reading.delimiter,
-        Object.entries(delimiters),
-        (delimiter) => reread({ delimiter }),
+        Object.keys(delimiters).map((name) => [name, name]),
+        (name) => reread({ delimiter: /** @type {keyof typeof delimiters} */ (name) }),
         { name: 'delimiter' },
       )}
       ${selectField(
@@ -266,6 +260,13 @@ export function Columns({ body, head, use }) {
         Object.entries({ names: 'names of the columns', row: 'a row already' }),
         (header) => reread({ named: header === 'names' }),
         { name: 'header' },
+      )}
+      ${selectField(
+        'Numbers',
+        reading.decimal,
+        Object.entries({ point: 'as 1.5', comma: 'as 1,5' }),
+        (decimal) => read({ ...reading, decimal }),
+        { name: 'decimal' },
       )}
       ${fields.map(({ name }) =>
         selectField(
@@ -284,9 +285,9 @@ export function Columns({ body, head, use }) {
     )}
     <div class="row bar">
       <p class=${wrong ? 'toned bad' : 'hint'} role="status">
-        ${wrong || 'Columns that are left out are not sent.'}
+        ${wrong || 'The file is sent as it is, with what is said here.'}
       </p>
-      <button type="submit" class="primary" disabled=${wrong !== '' || busy}>Use these columns</button>
+      <button type="submit" class="primary" disabled=${wrong !== ''}>Use these columns</button>
     </div>
   </form>`
 }

@@ -47,13 +47,30 @@ function hashed(text, hash) {
 
 const headLength = 4_000
 
+/** What stands between cells, by the names that the API has for it. */
+export const delimiters = { tab: '\t', semicolon: ';', comma: ',' }
+
+/**
+ * How the API is to read a body whose columns have other names than its own, as its query has it.
+ *
+ * @typedef {{ columns?: string | null, delimiter?: string | null, header?: string | null, decimal?: string | null,
+ *   skip?: string | null }} Reading
+ */
+
+/** @param {string} text */
+const numbered = (text) => Number(text.replace(',', '.'))
+
 /**
  * Looks through a body.
+ *
  * @param {string | Blob} body
  * @param {AbortSignal} [signal]
+ * @param {Reading} [reading]
  * @returns {Promise<Survey>}
  */
-export async function survey(body, signal) {
+export async function survey(body, signal, { columns, delimiter, header, decimal, skip } = {}) {
+  const cost = columns?.match(/(?:^|,)cost=([^,]*)/)?.[1]
+  const number = decimal === 'comma' ? numbered : Number
   /** @type {Survey} */
   const out = {
     bytes: typeof body === 'string' ? new Blob([body]).size : body.size,
@@ -67,37 +84,36 @@ export async function survey(body, signal) {
   let column = -1
   for await (const { cells } of recordsOf(body, {
     signal,
+    delimiter: delimiters[/** @type {keyof typeof delimiters} */ (delimiter)],
     hear: (text) => {
       out.hash = hashed(text, out.hash)
       out.head += text.slice(0, headLength - out.head.length)
     },
   })) {
     if (out.header === null) {
-      out.header = cells
-      column = Math.max(cells.indexOf('cost'), cells.indexOf('frequency'))
-      continue
+      out.header = header === 'none' ? cells.map((_, c) => `${c + 1}`) : cells
+      column = Math.max(...(cost ? [cost] : ['cost', 'frequency']).map((name) => out.header?.indexOf(name) ?? -1))
+      if (header !== 'none' || skip) continue
     }
     out.rows++
-    out.cost += Number(cells[column]) || 0
+    out.cost += number(cells[column] ?? '') || 0
     if (out.first.length < 5) out.first.push(cells)
   }
   return { ...out, cost: Number(out.cost.toPrecision(12)) }
 }
 
 /**
- * The rows of the given numbers, from 0: a Map from each to {cells, line}.
+ * The records that begin in the given lines: a Map from each to its cells.
  *
  * @param {string | Blob} body
- * @param {number[]} numbers
+ * @param {number[]} lines
  */
-export async function rowsAt(body, numbers) {
-  const wanted = new Set(numbers)
+export async function rowsAt(body, lines) {
+  const wanted = new Set(lines)
   const found = new Map()
-  let row = -1
-  for await (const record of recordsOf(body)) {
-    if (wanted.has(row)) found.set(row, record)
+  for await (const { cells, line } of recordsOf(body)) {
+    if (wanted.has(line)) found.set(line, cells)
     if (found.size === wanted.size) break
-    row++
   }
   return found
 }

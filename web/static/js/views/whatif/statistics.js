@@ -4,14 +4,13 @@ import { counted, exactly } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Field, FileButton, selectField } from '../../parts.js'
 import { setQuery } from '../../route.js'
-import { save } from '../../save.js'
 import { hashFields } from './ask.js'
 import { Columns, fits, sampleTable } from './columns.js'
 import { pack, sample, survey, unpack } from './csv.js'
 
 /**
  * @import { Source } from './ask.js'
- * @import { Survey } from './csv.js'
+ * @import { Reading, Survey } from './csv.js'
  */
 
 const editable = 256 * 1024 // bytes of a file that are shown to be edited
@@ -26,8 +25,7 @@ const pause = 300 // milliseconds of not typing before a text is read
 
 /**
  * Statistics: body is a text or a file, text null where that is too large to be edited,
- * survey what is in it, packed a part of a link that stands for all of it, original what it
- * was made of when its columns were chosen, added the lines before it that nobody sees.
+ * survey what is in it, packed a part of a link that stands for all of it.
  *
  * @typedef {object} Held
  * @property {string | File | null} body
@@ -36,8 +34,6 @@ const pause = 300 // milliseconds of not typing before a text is read
  * @property {Survey | null} survey
  * @property {string | null} packed
  * @property {boolean} damaged
- * @property {Held | null} original
- * @property {number} added
  */
 
 /** @typedef {ReturnType<typeof useStatistics>} Given */
@@ -50,7 +46,19 @@ const pause = 300 // milliseconds of not typing before a text is read
 let held = null
 
 /** @type {Held} */
-const blank = { body: null, text: '', name: '', survey: null, packed: null, damaged: false, original: null, added: 0 }
+const blank = { body: null, text: '', name: '', survey: null, packed: null, damaged: false }
+
+/** How the columns of a body are read, in the link. */
+const readingFields = ['columns', 'delimiter', 'decimal', 'header', 'skip']
+
+/** What takes that out of the link. */
+const unread = Object.fromEntries(readingFields.map((name) => [name, null]))
+
+/** @param {Query} query */
+const readingOf = (query) => Object.fromEntries(readingFields.map((name) => [name, query[name] ?? null]))
+
+/** @param {string | null | undefined} text */
+const firstLine = (text) => text?.split('\n', 1)[0]
 
 /**
  * What a link says of a file that it does not carry.
@@ -105,18 +113,17 @@ export function useStatistics(query) {
    * @param {string | File} body
    * @param {string | null} text
    * @param {string} name
-   * @param {Record<string, unknown>} [more]
-   * @param {Partial<Held>} [made] from what it was made
+   * @param {Reading & Record<string, unknown>} more
    */
-  const read = async (body, text, name, more, made) => {
+  const read = async (body, text, name, more) => {
     const signal = begin()
     give({ ...blank, body, text, name })
-    const found = await survey(body, signal)
+    const found = await survey(body, signal, more)
     if (signal.aborted) return
     const part = text ? await pack(text) : null
     if (signal.aborted) return
     packed.current = part
-    held = { ...blank, body, text, name, survey: found, packed: part, ...made }
+    held = { ...blank, body, text, name, survey: found, packed: part }
     give(held)
     if (body === '') setQuery({ csv: null, file: null, bytes: null, rows: null, cost: null })
     else
@@ -135,7 +142,7 @@ export function useStatistics(query) {
     if (!query.csv || query.csv === packed.current) return
     packed.current = query.csv
     unpack(query.csv).then((text) =>
-      text === null ? give({ ...blank, damaged: true }) : read(text, text, query.file || pasted),
+      text === null ? give({ ...blank, damaged: true }) : read(text, text, query.file || pasted, readingOf(query)),
     )
   }, [query.csv])
 
@@ -143,38 +150,29 @@ export function useStatistics(query) {
   const type = (text) => {
     const signal = begin()
     give({ ...blank, text, name: pasted })
-    timer.current = setTimeout(() => !signal.aborted && read(text, text, pasted), pause)
+    const more = firstLine(text) === firstLine(held?.text) ? readingOf(query) : unread
+    timer.current = setTimeout(() => !signal.aborted && read(text, text, pasted, more), pause)
   }
+  const missing = given.body === null && !given.text ? wanted : null
   /** @param {File} file */
   const take = async (file) => {
     const text = file.size <= editable ? await file.text() : null
-    return read(text ?? file, text, file.name)
+    return read(text ?? file, text, file.name, missing ? readingOf(query) : unread)
   }
   /** @param {Record<string, unknown>} more */
   const fill = (more) => {
     const text = sample()
-    return read(text, text, 'sample.csv', more)
+    return read(text, text, 'sample.csv', { ...unread, ...more })
   }
-  /**
-   * @param {string[]} parts
-   * @param {number} added
-   */
-  const use = (parts, added) => {
-    const { text, name } = given
-    const own = name === pasted ? name : `${name.replace(/\.\w+$/, '')}.mapped.csv`
-    const made = text === null ? null : parts.join('')
-    const from = { original: given, added: text === null ? added : 0 }
-    return read(made ?? new File(parts, own, { type: 'text/csv' }), made, own, {}, from)
-  }
-  const again = () => given.original?.body && read(given.original.body, given.original.text, given.original.name)
-  const unfit = given.survey !== null && given.survey.rows > 0 && !fits(given.survey)
+  /** @param {Reading} said */
+  const use = (said) => given.body !== null && read(given.body, given.text, given.name, said)
+  const unfit = given.survey !== null && given.survey.rows > 0 && !query.columns && !fits(given.survey)
   const other = wanted && given.survey && !unfit && !same(wanted, given.survey) ? wanted : null
   return {
     ...given,
     unfit,
     use,
-    again,
-    missing: given.body === null && !given.text ? wanted : null,
+    missing,
     other,
     accept: () => want(null),
     type,
@@ -257,21 +255,17 @@ export function Statistics({ csv, query, busy, onSample }) {
     <div role="status">
       ${
         csv.survey
-          ? !csv.unfit && html`<${Preview} ...${csv} />`
+          ? !csv.unfit && html`<${Preview} ...${csv} read=${!!query.columns} />`
           : csv.body !== null && html`<p class="muted">Reading ${csv.name}…</p>`
       }
     </div>
-    ${
-      csv.unfit &&
-      csv.survey &&
-      html`<${Columns} body=${csv.body} head=${csv.survey.head} use=${csv.use} key=${csv.survey.hash} />`
-    }
+    ${csv.unfit && csv.survey && html`<${Columns} head=${csv.survey.head} use=${csv.use} key=${csv.survey.hash} />`}
     <${Placement} query=${query} />
   `
 }
 
-/** @param {Pick<Given, 'name' | 'packed' | 'original' | 'body' | 'again'> & { survey: Survey }} props */
-function Preview({ name, survey: s, packed, original, body, again }) {
+/** @param {Pick<Given, 'name' | 'packed' | 'use'> & { survey: Survey, read: boolean }} props */
+function Preview({ name, survey: s, packed, use, read }) {
   if (s.header === null) return null
   const more = s.rows - s.first.length
   return html`<div class="whatif-preview">
@@ -280,7 +274,7 @@ function Preview({ name, survey: s, packed, original, body, again }) {
     </p>
     ${s.first.length > 0 && sampleTable(`The first rows of ${name}`, s.first, s.header)}
     ${more > 0 && html`<p class="hint">… and ${counted(more, 'more row', 'more rows')}</p>`}
-    ${original && html`<${Made} of=${original.name} name=${name} body=${body} again=${again} />`}
+    ${read && html`<${Again} use=${use} />`}
     ${
       packed === null &&
       html`<p class="hint">
@@ -290,26 +284,15 @@ function Preview({ name, survey: s, packed, original, body, again }) {
   </div>`
 }
 
-/**
- * Where statistics came from whose columns were chosen.
- *
- * @param {{ of: string, name: string, body: string | File, again: () => unknown }} props
- */
-function Made({ of, name, body, again }) {
+/** @param {Pick<Given, 'use'>} props */
+function Again({ use }) {
   const button = useRef(/** @type {HTMLButtonElement | null} */ (null))
   useEffect(() => {
     // The form that was left had the focus.
     if (document.activeElement === document.body) button.current?.focus()
   }, [])
   return html`<div class="row whatif-buttons">
-    <button type="button" ref=${button} onClick=${again}>Choose the columns again</button>
-    ${
-      of !== name &&
-      html`
-        <button type="button" onClick=${() => save(new Blob([body]), name)}>Save as ${name}</button>
-        <span class="hint">is what a copied command reads in place of ${of}.</span>
-      `
-    }
+    <button type="button" ref=${button} onClick=${() => use(unread)}>Choose the columns again</button>
   </div>`
 }
 
@@ -391,7 +374,7 @@ const within = (text, most) => /^\d+$/.test(text) && Number(text) >= 1 && Number
  */
 export function sourceOf(csv, query) {
   const said = Object.fromEntries(
-    ['instances', ...hashFields].filter((name) => query[name]).map((name) => [name, query[name]]),
+    ['instances', ...hashFields, ...readingFields].filter((name) => query[name]).map((name) => [name, query[name]]),
   )
   const problem =
     csv.text === '' && csv.body === null
@@ -410,7 +393,7 @@ export function sourceOf(csv, query) {
   return problem || csv.body === null || csv.survey === null
     ? { source: null, problem }
     : {
-        source: { kind: 'csv', body: csv.body, name: csv.name, survey: csv.survey, added: csv.added, query: said },
+        source: { kind: 'csv', body: csv.body, name: csv.name, survey: csv.survey, query: said },
         problem,
       }
 }
