@@ -72,6 +72,22 @@ func percentOf(t *testing.T, text string) float64 {
 	return x / 100
 }
 
+// TestOperatorHistoryFits: the plans need no sideways scrolling on a tablet.
+func TestOperatorHistoryFits(t *testing.T) {
+	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
+	for _, width := range []int64{640, 799, 800, 899} {
+		p.Viewport(width, 900, false)
+		p.Goto("/#/operators/clicks")
+		p.WaitFor(historyCard + " tbody")
+		p.WaitUntil(settled)
+		over := browsertest.Eval[int64](p, `(() => { const e = document.querySelector('.operator-history .table-scroll')
+			return e.scrollWidth - e.clientWidth })()`)
+		if over > 0 {
+			t.Errorf("%d pixels stick out of %d", over, width)
+		}
+	}
+}
+
 func TestOperator(t *testing.T) {
 	site := browsertest.Filled(t)
 	look(t, site.URL, "/#/operators/clicks", "operator", historyCard+" tbody")

@@ -125,7 +125,8 @@ func (h *history) freezes(all []string, happened map[string]int) {
 	name := all[h.random.IntN(len(all))]
 	var f *store.Freeze
 	if !h.happens(3) {
-		f = &store.Freeze{Until: h.now.Add(time.Duration(1+h.random.IntN(15)) * time.Minute), Since: h.now, All: name == ""}
+		until := h.now.Add(time.Duration(1+h.random.IntN(15)) * time.Minute)
+		f = &store.Freeze{Until: until, Since: h.now, All: name == ""}
 		happened["freezes"]++
 	}
 	if err := h.Freeze(h.Context(), name, f); err != nil {

@@ -42,6 +42,24 @@ export function Freeze({ operator: { name, freeze }, reload }) {
   </div>`
 }
 
+/**
+ * That a plan which waits is kept back, by a freeze or by the windows of its operator.
+ *
+ * @param {{ plan: Plan }} props
+ */
+export function KeptBack({ plan: { operator: name, status } }) {
+  const waits = status === 'proposed' || status === 'approved'
+  /** @type {Watched<API['Operator']>} */
+  const { data: o } = useResource(waits ? `v1/operators/${encodeURIComponent(name)}` : null, { every: 5_000 })
+  if (!waits || !o?.starts_at) return null
+  return html`<p class="row operator-now waits plan-kept" role="status">
+    <span>
+      ${o.freeze && html`<${FrozenWords} freeze=${o.freeze} />. `}
+      ${status === 'approved' ? 'The plan' : 'An approved plan'} is started from ${absolute(o.starts_at)} on.
+    </span>
+  </p>`
+}
+
 /** @param {{ name: string, named?: boolean, reload: () => void, onClose: () => void }} props */
 function Ask({ name, named, reload, onClose }) {
   const [hours, setHours] = useState('8')

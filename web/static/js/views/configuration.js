@@ -10,6 +10,7 @@ import { configurationOf, putRequest } from './configuration/request.js'
 import { groupsOf } from './configuration/groups.js'
 import { Instances } from './configuration/instances.js'
 import { Reports } from './configuration/reports.js'
+import { ConfigurationVersions } from './operator/changes.js'
 import { Page } from './operator/page.js'
 
 /** @import { Setting } from './configuration/groups.js' */
@@ -26,6 +27,7 @@ export default function View({ operator: name, query }) {
         <${Instances} operator=${operator} />
         ${groupsOf(operator).map((group) => html`<${Group} key=${group.title} ...${group} />`)}
       </div>
+      <${ConfigurationVersions} operator=${operator} />
       <${Reports} operator=${operator} />
       <${AsRequest} operator=${operator} />
     `}

@@ -2,12 +2,15 @@
 
 import { useList, useResource } from '../api.js'
 import { count, useStateUnit } from '../format.js'
+import { KeptBack } from '../freeze.js'
 import { html, useEffect, useRef } from '../html.js'
 import { announce, loaded, Status, Time, useTitle } from '../parts.js'
 import { link } from '../route.js'
 import { AsJSON } from '../save.js'
 import { strategyTitle } from '../strategies.js'
 import { movesOn } from '../words.js'
+import { Comment } from './plan/comment.js'
+import { Compare } from './plan/compare.js'
 import { Decision } from './plan/decision.js'
 import { PlanFigures } from './plan/figures.js'
 import { became, History, Progress, Standing, useSteps } from './plan/lifecycle.js'
@@ -85,10 +88,13 @@ function Head({ plan, found, steps }) {
           path=${`v1/plans/${encodeURIComponent(plan.id)}`}
           name=${`${plan.operator}-interval-${plan.interval}`}
         />
+        <${Compare} plan=${plan} />
+        <${Comment} plan=${plan} onSaid=${steps.reload} />
         <${Undo} plan=${plan} />
       </div>
       <${Decision} plan=${plan} etag=${found.etag} take=${found.take} reload=${found.reload} />
     </div>
+    <${KeptBack} plan=${plan} />
     <div class="row plan-under">
       <${Standing} plan=${plan} steps=${steps} />
       <p class="muted">

@@ -280,9 +280,14 @@ const approval = (setting) => ({
     setting('approval.min_statistics.cost_share', 'Their cost is at least', (x) => `${percent(x)} of the last`),
     setting('approval.small_intervals', 'Smaller ones are acted upon after', (x) => counted(x, 'interval')),
     setting('approval.on_pending', 'New statistics while one waits', (x) => pendingWords[x] ?? x),
+    setting('approval.approvers', 'Who approves', (x) => `${count(x)} different people`),
+    setting('approval.start_windows', 'Plans start', (x) => x.map(windowWords).join('; ')),
     setting('approval.ttl', 'A plan waits', (x) => (x === '0s' ? 'For ever' : `${span(x)}, then it expires`)),
   ],
 })
+
+/** @param {API['StartWindow']} window */
+export const windowWords = ({ from, to, days }) => `${from}–${to} UTC${days ? ` on ${days.join(', ')}` : ''}`
 
 /** @type {Record<string, string>} */
 const missingWords = {

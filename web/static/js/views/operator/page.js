@@ -9,7 +9,8 @@ import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { ofQueues, phaseWords } from '../../words.js'
 import { Outcome } from '../plan/headline.js'
-import { Approved, useSteps } from '../plan/lifecycle.js'
+import { Approved, approvalsSoFar, useSteps } from '../plan/lifecycle.js'
+import { SinceVisit } from './changes.js'
 import { intervalWords } from './plans.js'
 
 /** @type {Record<string, string>} */
@@ -56,6 +57,7 @@ export function Page({ name, tab, plans = [], render }) {
         : loaded(
             operator,
             (o) => html`
+                <${SinceVisit} name=${name} />
                 <${Freeze} operator=${o} reload=${operator.reload} />
                 <${Now} operator=${o} plan=${plans.find((p) => p.id === o.current_plan)} />
                 <${Facts} operator=${o} />
@@ -112,9 +114,12 @@ function Now({ operator: o, plan: known }) {
   return html`<div class="row operator-now ${now.tone}">
     <p role="status">
       ${plan ? `The plan of ${intervalWords(plan)}` : 'A plan'} ${now.words}
-      ${plan?.executor && html` by <strong>${plan.executor}</strong>`}.
+      ${plan?.executor && html` by <strong>${plan.executor}</strong>`}${
+        plan?.status === 'proposed' && plan.approvals && approvalsSoFar(plan.approvals)
+      }.
     </p>
     ${plan?.status === 'approved' && html`<p><${Approved} steps=${steps} /></p>`}
+    ${o.starts_at && !o.freeze && html`<p>Plans are started from <${Time} at=${o.starts_at} /> on.</p>`}
     ${
       plan?.expires_at &&
       ['proposed', 'approved'].includes(plan.status) &&

@@ -26,7 +26,7 @@ export function Standing({ plan, steps }) {
  * @param {{ steps: Steps }} props
  */
 export function Approved({ steps }) {
-  const step = steps.data?.transitions.findLast((t) => t.to === 'approved')
+  const step = steps.data?.transitions.findLast((t) => t.to === 'approved' && t.kind === 'step')
   if (!step) return 'Approved.'
   const by =
     step.from === null ? 'by the configuration of the operator' : html`by <strong>${step.actor || 'somebody'}</strong>`
@@ -46,9 +46,10 @@ export function LastStep({ plan }) {
   const steps = useResource(`v1/plans/${encodeURIComponent(plan.id)}/transitions`)
   const step = steps.data?.transitions.at(-1)
   if (!step) return null
-  const { actor, to, at, reason } = step
+  const { actor, kind, to, at, reason } = step
+  const verb = { comment: 'commented on', approval: did.approved, step: did[to] ?? to }[kind]
   return html`
-    ${actor || 'Somebody'} ${did[to] ?? to} it <${Time} at=${at} />${reason && ` (“${reason}”)`}.
+    ${actor || 'Somebody'} ${verb} it <${Time} at=${at} />${reason && ` (“${reason}”)`}.
   `
 }
 
@@ -61,6 +62,14 @@ const unresolved = (plan) => plan.migrates === 'classes' && plan.resolved_keys =
 
 const whenResolved = ', after it has said which keys its classes are, unless it holds the table itself'
 
+/**
+ * Who has approved a plan that several people have to approve, after a comma.
+ *
+ * @param {API['PlanApprovals']} approvals
+ */
+export const approvalsSoFar = ({ needed, by }) =>
+  `, ${count(by.length)} of ${counted(needed, 'approval')}${by.length > 0 ? ` so far, by ${by.join(', ')}` : ''}`
+
 /** @type {Record<string, (plan: Plan, steps: Steps) => Children>} */
 const standings = {
   no_action: (plan) => `Nothing moves, and table version ${count(plan.base_version)} stays. It is kept as history.`,
@@ -68,7 +77,9 @@ const standings = {
     html`
       Waits for somebody to approve it${
         plan.waits_for.length > 0 && `, as ${waitReasons(plan.waits_for)}`
-      }${plan.expires_at && html`; <${Countdown} until=${plan.expires_at} />`}.
+      }${plan.approvals && approvalsSoFar(plan.approvals)}${
+        plan.expires_at && html`; <${Countdown} until=${plan.expires_at} />`
+      }.
     `,
   approved: (plan, steps) => html`
     <${Approved} steps=${steps} />
@@ -264,7 +275,11 @@ function Aloud({ words }) {
  * @returns {Steps}
  */
 export function useSteps(plan) {
-  const step = plan && [plan.status, plan.resolved_keys, plan.batch, plan.stopping, plan.limits_changed].join('.')
+  const step =
+    plan &&
+    [plan.status, plan.resolved_keys, plan.batch, plan.stopping, plan.limits_changed, plan.approvals?.by.length].join(
+      '.',
+    )
   return useResource(plan && `v1/plans/${encodeURIComponent(plan.id)}/transitions#${step}`)
 }
 
@@ -286,7 +301,9 @@ export function History({ steps }) {
 }
 
 /** @param {API['PlanTransition']} step */
-function stepOf({ from, to }) {
+function stepOf({ from, to, kind }) {
+  if (kind === 'comment') return 'comment'
+  if (kind === 'approval') return 'approved; others have to, too'
   if (from === null) return html`made, <${Status} status=${to} />`
   // A plan that goes on being applied has gone on to its next batch, or was asked to stop.
   return from === to && to !== 'applying'

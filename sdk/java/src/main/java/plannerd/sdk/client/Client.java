@@ -13,6 +13,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
@@ -152,6 +153,19 @@ public final class Client {
   public Plan undo(String operator, Long toVersion) throws IOException, InterruptedException {
     Map<String, Object> body = toVersion == null ? Map.of() : Map.of("to_version", toVersion);
     return call(request("POST", "operators", operator, "undo").keyed().body(body)).json(Plan.class);
+  }
+
+  /** Holds an operator: until then no plan of it is made or started. Takes the role approver. */
+  public void freeze(String operator, Instant until, String reason)
+      throws IOException, InterruptedException {
+    call(
+        request("PUT", "operators", operator, "freeze")
+            .body(Map.of("until", until.toString(), "reason", reason)));
+  }
+
+  /** Ends what {@link #freeze} began. */
+  public void unfreeze(String operator) throws IOException, InterruptedException {
+    call(request("DELETE", "operators", operator, "freeze"));
   }
 
   private Plan step(String plan, String verb, Object body) throws IOException, InterruptedException {

@@ -15,6 +15,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -184,6 +185,17 @@ class ClientTest {
     script.add(Scripted.ok("{\"id\":\"p\",\"status\":\"committed\"}"));
     client.ackPlan("p", List.of("worker/a", 1), 2, 1);
     assertEquals("[\"worker/a\",1]", seen.get(2).body.get("instances").toString());
+  }
+
+  @Test
+  void anOperatorIsFrozenAndLetGo() throws Exception {
+    script.add(Scripted.ok("{}"));
+    client.freeze("o", Instant.parse("2030-11-29T06:00:00Z"), "a sale");
+    assertEquals("PUT /v1/operators/o/freeze", seen.get(0).method + " " + seen.get(0).target);
+    assertTrue(seen.get(0).body.toString().contains("\"until\":\"2030-11-29T06:00:00Z\""));
+    script.add(new Scripted(204, null, null, null, ""));
+    client.unfreeze("o");
+    assertEquals("DELETE /v1/operators/o/freeze", seen.get(1).method + " " + seen.get(1).target);
   }
 
   @Test
