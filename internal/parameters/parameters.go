@@ -291,15 +291,6 @@ var list = []Parameter{
 // All lists the parameters.
 func All() []Parameter { return slices.Clone(list) }
 
-// Lookup finds a parameter by its name.
-func Lookup(name string) (Parameter, bool) {
-	i := slices.IndexFunc(list, func(p Parameter) bool { return p.Name == name })
-	if i < 0 {
-		return Parameter{}, false
-	}
-	return list[i], true
-}
-
 // Flag is the name of the parameter's flag on the command line.
 func (p *Parameter) Flag() string { return strings.ReplaceAll(p.Name, "_", "-") }
 

@@ -19,7 +19,7 @@ import (
 // field.
 func TestListIsWhole(t *testing.T) {
 	for name := range fields {
-		if _, ok := Lookup(name); !ok {
+		if parameter(name) == nil {
 			t.Errorf("%s is not in the list", name)
 		}
 	}
@@ -148,8 +148,7 @@ func TestParse(t *testing.T) {
 		{"compact/degree", "6", nil, "must be 0 or a power of two up to 2^30"},
 		{"ring/max_rounds", "0", nil, "must be a whole number from 1 to 65536"},
 	} {
-		p, _ := Lookup(c.name)
-		got, err := p.Parse(c.text)
+		got, err := parameter(c.name).Parse(c.text)
 		switch {
 		case c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)):
 			t.Errorf("%s %q: %v, want %q", c.name, c.text, err, c.wrong)
@@ -157,13 +156,23 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s %q: %v, want %v: %v", c.name, c.text, got, c.want, err)
 		}
 	}
-	p, _ := Lookup("table_limit")
+	p := parameter("table_limit")
 	if got, err := p.ParseList("50, 100,none"); err != nil || !reflect.DeepEqual(got, []any{int64(50), int64(100), nil}) {
 		t.Errorf("the list is %v: %v", got, err)
 	}
 	if _, err := p.ParseList("50,,100"); err == nil {
 		t.Error("nothing between two commas is taken for a number")
 	}
+}
+
+// parameter is that of a name, nil if there is none.
+func parameter(name string) *Parameter {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
 }
 
 // read reads a grid.
