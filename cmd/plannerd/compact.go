@@ -89,6 +89,13 @@ func (f *recordFlags) run(env *cli.Environment, visit func(in *reading.Input, c 
 	}
 	defer in.Close()
 	in.Operator, in.KeysOnly = &f.OperatorFlags, true
+	if anew, err := in.Look(); err != nil {
+		return in.Wrap(err)
+	} else if anew {
+		if op, err = f.Operator(planner.Options{}, f.Encoder()); err != nil {
+			return err
+		}
+	}
 	for {
 		c := &compacted{}
 		c.interval, c.input, err = in.Next()

@@ -124,7 +124,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"serve", "--max-plan-time", "0s"}, "--max-plan-time: must be > 0s"},
 		{[]string{"plan", file, "--instances", "0"}, "must be 1 to 65536"},
 		{[]string{"plan", file, "--instances", "0:1,0:2"}, "instance 0 stands twice"},
-		{[]string{"plan", file, "--instances", "0:1,x:2"}, `"x:2" is no instance`},
+		{[]string{"plan", file, "--instances", "0:1,,2"}, `"" is no instance`},
 		{[]string{"plan", file, "--instances", "0:-1"}, "must be a number > 0"},
 		{[]string{"plan", file, "--strategy", "magic"}, "there are mixed"},
 		{[]string{"plan", file, "--hash", "crystal"}, "--hash"},

@@ -252,7 +252,7 @@ func TestRoutingTableFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no header": {"a,1\n", "key,instance"},
 		"empty":     {"", "key,instance"},
-		"not an id": {"key,instance\na,1\nb,x\n", `table.csv:3: instance of key b: "x" is not an id ≥ 0`},
+		"not an id": {"key,instance\na,1\nb,x\n", `table.csv:3: instance of key b: "x" is none of --instances`},
 		"negative":  {"key,instance\na,-1\n", `table.csv:2: instance of key a: "-1" is not an id ≥ 0`},
 		"empty key": {"key,instance\n\"\",1\n", "table.csv:2: key: must have 1 to 1024 bytes"},
 		"twice": {"key,instance\na,1\nb,1\na,2\n",

@@ -145,6 +145,9 @@ func (c *Backtest) Run(env *cli.Environment) error {
 		return err
 	}
 	history, err := c.read(env)
+	if err == nil {
+		op, err = c.Operator(planner.Options{TableLimit: c.TableLimit}, c.Encoder()) // the rows may name its instances
+	}
 	if err != nil {
 		return err
 	}
@@ -178,6 +181,9 @@ func (c *Backtest) read(env *cli.Environment) (*backtest.History, error) {
 	if c.Added {
 		in.SumUp(c.Window)
 		history = backtest.NewHistory(1) // the sums are those of all keys that have any
+	}
+	if _, err := in.Look(); err != nil {
+		return nil, in.Wrap(err)
 	}
 	for {
 		interval, document, err := in.Next()

@@ -79,7 +79,12 @@ func (c *Compare) Run(env *cli.Environment) error {
 		return err
 	}
 	summaries := make([]drive.Summary, len(drivers))
-	err = c.drive(env, func(*reading.Input) ([]*driver, error) { return drivers, nil },
+	err = c.drive(env, func(_ *reading.Input, anew bool) ([]*driver, error) {
+		if anew {
+			drivers, err = c.beside(env)
+		}
+		return drivers, err
+	},
 		func(in *reading.Input, i int, s step) {
 			summaries[i].Add(s.Step)
 			next := drivers[(i+1)%len(drivers)].Operator().Strategy

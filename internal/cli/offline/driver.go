@@ -204,9 +204,10 @@ func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, nee
 }
 
 // drive opens the input and carries the drivers side by side through it that begin chooses,
-// reading it once. visit sees each step of each driver (by its index) in order.
+// reading it once. visit sees each step of each driver (by its index) in order. anew: drivers that
+// were made before do not know the instances.
 func (f *driveFlags) drive(
-	env *cli.Environment, begin func(*reading.Input) ([]*driver, error),
+	env *cli.Environment, begin func(in *reading.Input, anew bool) ([]*driver, error),
 	visit func(in *reading.Input, driver int, s step),
 ) error {
 	in, err := f.Open(env)
@@ -223,7 +224,11 @@ func (f *driveFlags) drive(
 		window = drive.NewWindow(1)
 		in.SumUp(f.Window)
 	}
-	drivers, err := begin(in)
+	var drivers []*driver
+	anew, err := in.Look()
+	if err == nil {
+		drivers, err = begin(in, anew)
+	}
 	for err == nil {
 		err = f.steps(env.Ctx, in, window, drivers, func(i int, s step) { visit(in, i, s) })
 	}

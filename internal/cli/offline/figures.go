@@ -120,7 +120,7 @@ func loadsOf(s step) wire.Loads {
 	for i, l := range s.Plan.Instances {
 		in := s.Snapshot.Instances[i]
 		out[i] = wire.Load{
-			Id: in.ID, Capacity: in.Capacity, LoadBefore: l.Before, LoadAfter: l.After, KeysBefore: l.KeysBefore,
+			Id: in.ID, Name: in.Name, Capacity: in.Capacity, LoadBefore: l.Before, LoadAfter: l.After, KeysBefore: l.KeysBefore,
 			KeysAfter: l.KeysAfter, StateIn: l.StateIn, StateOut: l.StateOut,
 		}
 		if in.Drained {

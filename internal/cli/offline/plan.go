@@ -15,6 +15,7 @@ import (
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 	"plannerd/planner/batches"
+	"plannerd/sdk/go/wire"
 )
 
 // Plan is the command that plans a file.
@@ -44,6 +45,7 @@ type Plan struct {
 	last      step
 	schedule  *batches.Schedule // of the last plan; nil: it was not cut into batches
 	input     *reading.Input
+	text      func(id int32) string // how people call instances
 }
 
 // Help shows the strategies and examples.
@@ -96,16 +98,21 @@ func (c *Plan) Run(env *cli.Environment) error {
 	if c.SaveTable != "" {
 		needKeys = append(needKeys, "--save-table")
 	}
-	drivers, err := c.drivers([]parameters.Trial{trial}, drive.Operator{PlanTimeout: c.Timeout, Now: env.Now}, needKeys...)
+	like := drive.Operator{PlanTimeout: c.Timeout, Now: env.Now}
+	drivers, err := c.drivers([]parameters.Trial{trial}, like, needKeys...)
 	if err != nil {
 		return err
 	}
 	if _, err := c.bounds(); err != nil {
 		return err
 	}
-	c.driver, c.op = drivers[0], drivers[0].Operator()
-	err = c.drive(env, func(in *reading.Input) ([]*driver, error) {
-		c.input = in
+	err = c.drive(env, func(in *reading.Input, anew bool) ([]*driver, error) {
+		if anew {
+			if drivers, err = c.drivers([]parameters.Trial{trial}, like, needKeys...); err != nil {
+				return nil, err
+			}
+		}
+		c.input, c.driver, c.op, c.text = in, drivers[0], drivers[0].Operator(), c.Texts()
 		return drivers, nil
 	}, func(in *reading.Input, _ int, s step) {
 		in.Progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
@@ -127,7 +134,7 @@ func (c *Plan) Run(env *cli.Environment) error {
 		return err
 	}
 	if c.SaveTable != "" {
-		if err := saveRoutingTable(c.SaveTable, drivers[0].Table(), c.Encoder()); err != nil {
+		if err := saveRoutingTable(c.SaveTable, drivers[0].Table(), c.Encoder(), c.text); err != nil {
 			return err
 		}
 	}
@@ -161,12 +168,23 @@ func (c *Plan) print(env *cli.Environment) error {
 		d.Schedule = c.scheduleOf(d.KeyEncoding != "")
 		return d
 	}, c.writePlan, func(w io.Writer) error {
-		if c.schedule != nil {
+		switch {
+		case c.schedule != nil:
 			migrations := listsOf(c.last.Plan, c.last, keys).Migrations
-			return cli.CsvOf(migrations, "key from to cost state reason batch", c.numbered())(w)
+			return cli.CsvOf(migrations, "key from to cost state reason batch", c.numbered(), c.ends(migrations))(w)
+		case c.Named() && c.last.classes == nil:
+			migrations := listsOf(c.last.Plan, c.last, keys).Migrations
+			return cli.CsvOf(migrations, "key from to cost state reason", c.ends(migrations))(w)
 		}
 		return c.last.moves().WriteCSV(w, bool(keys))
 	})
+}
+
+// ends are where migrations come from and go to, as people call it.
+func (c *Plan) ends(migrations []wire.PlanMigration) func(i int) cli.More {
+	return func(i int) cli.More {
+		return cli.More{"from": c.text(migrations[i].From), "to": c.text(migrations[i].To)}
+	}
 }
 
 // intervalsCSV writes a line for each interval.
@@ -200,12 +218,12 @@ type StreamDocument struct {
 }
 
 // saveRoutingTable writes what readRoutingTable reads.
-func saveRoutingTable(path string, t *planner.RoutingTable, keys reading.KeyEncoder) error {
+func saveRoutingTable(path string, t *planner.RoutingTable, keys reading.KeyEncoder, text func(int32) string) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("--save-table: %w", err)
 	}
-	if err := errors.Join(reading.WriteRoutingTable(f, t, keys), f.Close()); err != nil {
+	if err := errors.Join(reading.WriteRoutingTable(f, t, keys, text), f.Close()); err != nil {
 		return fmt.Errorf("--save-table: %w", err)
 	}
 	return nil

@@ -94,7 +94,7 @@ var causeTexts = map[planner.Cause]string{
 func shortageText(p *planner.Plan) string {
 	var b strings.Builder
 	for _, y := range p.Unfilled {
-		fmt.Fprintf(&b, " Instance %d stays below its least load: %s.", p.Snapshot.Instances[y.Instance].ID,
+		fmt.Fprintf(&b, " Instance %s stays below its least load: %s.", instanceText(p.Snapshot, y.Instance),
 			shortageTexts[y.Cause])
 	}
 	return b.String()
@@ -137,17 +137,23 @@ func (c *Plan) writeHotKeys(w *cli.Page, p *planner.Plan) {
 		if item := p.HotKeys[i].Item; c.last.classes != nil && !c.last.classes.IsNamed(item) {
 			return cli.More{"name": classText(c.last.classes.Records[item])}
 		}
-		return cli.More{"name": string(p.Snapshot.Keys.At(int(p.HotKeys[i].Item)))}
+		return cli.More{"name": string(p.Snapshot.Keys.At(int(p.HotKeys[i].Item))),
+			"instance": instanceText(p.Snapshot, p.HotKeys[i].Instance)}
 	})
 }
 
 func (c *Plan) writeInstances(w *cli.Page, p *planner.Plan) {
 	fmt.Fprintf(w, "\nInstances\n\n")
-	cli.WriteList(w, loadsOf(c.last), "id id | capacity exact | load = load_before si | after = load_after si"+
+	title := "id"
+	if c.Named() {
+		title = "instance"
+	}
+	cli.WriteList(w, loadsOf(c.last), title+" = id id | capacity exact | load = load_before si | after = load_after si"+
 		" | of fair = fair_before right | after = fair_after right | keys = keys_before | after = keys_after"+
 		" | state_in si | state_out si | = note", func(i int) cli.More {
 		l := p.Instances[i]
-		more := cli.More{"fair_before": ofFair(l.Before, l.Fair), "fair_after": ofFair(l.After, l.Fair), "note": ""}
+		more := cli.More{"fair_before": ofFair(l.Before, l.Fair), "fair_after": ofFair(l.After, l.Fair), "note": "",
+			"id": instanceText(p.Snapshot, int32(i))}
 		switch {
 		case p.Snapshot.Instances[i].Drained:
 			more["note"] = "drained"
@@ -158,6 +164,11 @@ func (c *Plan) writeInstances(w *cli.Page, p *planner.Plan) {
 		}
 		return more
 	})
+}
+
+// instanceText is how people call the instance of that index.
+func instanceText(s *planner.Snapshot, index int32) string {
+	return cmp.Or(s.Instances[index].Name, cli.ID(s.Instances[index].ID))
 }
 
 // ofFair is a load relative to the fair one.
@@ -192,7 +203,7 @@ func (c *Plan) writeMigrations(w *cli.Page, p *planner.Plan) {
 	})
 	writeFirst(w, c, moves, "key key | from id | to id | cost si | state si | reason", func(i int) cli.More {
 		m := moves[i]
-		return cli.More{"key": string(s.Keys.At(int(m.Item))), "from": s.Instances[m.From].ID, "to": s.Instances[m.To].ID,
+		return cli.More{"key": string(s.Keys.At(int(m.Item))), "from": instanceText(s, m.From), "to": instanceText(s, m.To),
 			"cost": s.Cost[m.Item], "state": s.StateOf(m), "reason": m.Reason.String()}
 	})
 }
@@ -236,31 +247,31 @@ func (c *Plan) writeTableChanges(w *cli.Page, p *planner.Plan) {
 	writeFirst(w, c, changes, "= sign | key key | was right | becomes right", func(i int) cli.More {
 		if i < len(p.Set) {
 			set, sign := p.Set[i], "+"
-			was := entryBefore(s, set.Item)
+			was := c.entryBefore(s, set.Item)
 			if was != "" {
 				sign = "~"
 			}
 			return cli.More{"sign": sign, "key": string(s.Keys.At(int(set.Item))), "was": was,
-				"becomes": cli.ID(s.Instances[set.To].ID)}
+				"becomes": instanceText(s, set.To)}
 		}
 		u := p.Unset[i-len(p.Set)]
 		more := cli.More{"sign": "-", "key": string(p.UnsetKey(i - len(p.Set))), "becomes": "hash"}
 		if u.Item < 0 {
-			more["was"], more["becomes"] = entryText(s.Table.At(int(u.Entry))), "absent"
+			more["was"], more["becomes"] = c.entryText(s.Table.At(int(u.Entry))), "absent"
 		} else {
-			more["was"] = entryBefore(s, u.Item)
+			more["was"] = c.entryBefore(s, u.Item)
 		}
 		return more
 	})
 }
 
 // entryBefore is the instance of an item's entry in the committed table, or "".
-func entryBefore(s *planner.Snapshot, item int32) string {
+func (c *Plan) entryBefore(s *planner.Snapshot, item int32) string {
 	switch {
 	case s.Table == nil && s.Current[item] != s.Hash[item]:
-		return cli.ID(s.Instances[s.Current[item]].ID)
+		return instanceText(s, s.Current[item])
 	case s.Entry != nil && s.Entry[item] >= 0:
-		return entryText(s.Table.At(int(s.Entry[item])))
+		return c.entryText(s.Table.At(int(s.Entry[item])))
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ func (c *Plan) writeSplits(w *cli.Page, p *planner.Plan) {
 		func(i int) cli.More {
 			x := p.Splits[i]
 			more := cli.More{
-				"share": ofFair(splits[i].Cost, p.Instances[x.Parts[0].Instance].Fair), "where": partsText(splits[i].Parts),
+				"share": ofFair(splits[i].Cost, p.Instances[x.Parts[0].Instance].Fair), "where": c.partsText(splits[i].Parts),
 				"why": splitCauses[x.Cause], "note": "",
 			}
 			if !x.Changed {
@@ -57,23 +57,23 @@ var splitCauses = map[planner.Cause]string{
 }
 
 // partsText lists instances and what part of a key each gets.
-func partsText(parts wire.Parts) string {
+func (c *Plan) partsText(parts wire.Parts) string {
 	words := make([]string, len(parts))
 	for i, x := range parts {
 		share := strconv.FormatFloat(100*float64(x.Weight)/planner.PartUnits, 'f', 1, 64)
-		words[i] = cli.ID(x.Instance) + " (" + share + " %)"
+		words[i] = c.text(x.Instance) + " (" + share + " %)"
 	}
 	return strings.Join(words, ", ")
 }
 
 // entryText is where a table entry sends its key.
-func entryText(e planner.Entry) string {
+func (c *Plan) entryText(e planner.Entry) string {
 	if e.Parts == nil {
-		return cli.ID(e.Instance)
+		return c.text(e.Instance)
 	}
 	ids := make([]string, len(e.Parts))
 	for i, x := range e.Parts {
-		ids[i] = cli.ID(x.Instance)
+		ids[i] = c.text(x.Instance)
 	}
 	return strings.Join(ids, "+")
 }

@@ -3,6 +3,7 @@ package reading
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -131,7 +132,8 @@ type Input struct {
 	again    bool            // Last is to be returned once more
 	sums     *drive.Window   // nil: rows tell all state that keys have
 	KeysOnly bool            // compact records are refused
-	Names    *input.Names    // of instances; nil: rows name them by numbers
+	Names    *input.Names    // of instances
+	Inferred bool            // the operator's instances are those that rows name
 	leftOut  int             // rows
 	command  string          // for messages
 	head     []byte          // what a text begins with
@@ -161,7 +163,7 @@ func (in *Input) leaveOut(p input.Problem) {
 
 // OpenRaw opens the input, and watches how much of it is read.
 func (f *InputFlags) OpenRaw(env *cli.Environment) (*Input, io.Reader, error) {
-	in := &Input{flags: f, Name: f.File, Names: f.Names, stderr: env.Stderr, command: env.Command}
+	in := &Input{flags: f, Name: f.File, Names: cmp.Or(f.Names, &input.Names{}), stderr: env.Stderr, command: env.Command}
 	raw, size := env.Stdin, int64(-1)
 	if f.File == "-" {
 		in.Name = "standard input"
@@ -294,7 +296,7 @@ func (in *Input) Next() (interval int64, d *input.Document, err error) {
 		}
 		in.seen++
 		in.newest = interval
-		if err := checkMembers(d); err != nil {
+		if err := cmp.Or(checkMembers(d), in.identify(d)); err != nil {
 			return 0, nil, err
 		}
 		if only := in.flags.Interval; only == nil || *only == interval {

@@ -180,6 +180,9 @@ func (in *Input) named(err *planner.InputError) string {
 		return ""
 	}
 	if ids := column(in.Last.Stats); err.Row < len(ids) && ids[err.Row] != planner.NoInstance {
+		if in.Operator != nil {
+			return in.Operator.Texts()(ids[err.Row])
+		}
 		return cli.ID(ids[err.Row])
 	}
 	return ""

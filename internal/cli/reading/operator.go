@@ -1,8 +1,8 @@
 package reading
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,16 +17,21 @@ import (
 // OperatorFlags are the settings of all that reads statistics that say what is
 // planned for: the operator's instances, its hash and its routing table.
 type OperatorFlags struct {
-	Instances     Instances `default:"8" placeholder:"N|ID:CAPACITY,…" group:"Operator" help:"Task instances: a number for 0…N-1 of capacity 1, or a list such as 0:1,1:2,7:1 (default 8)."`
+	Instances     Instances `placeholder:"N|ID:CAPACITY,…" group:"Operator" help:"Task instances: a number for 0…N-1 of capacity 1, or a list of ids or names, such as 0:1,1:2,7:1 or worker-a,worker-b:2 (default: those that the rows name, else 8)."`
 	RoutingTable  string    `type:"path" placeholder:"FILE" group:"Operator" help:"The committed routing table: CSV with the header key,instance (default: none; keys are where the rows say, else where the hash puts them)."`
 	BaseInstances Instances `placeholder:"N|ID:CAPACITY,…" group:"Operator" help:"After a rescale: the instances that the routing table and the hash were committed for (default: --instances)."`
 
-	Hash              string  `enum:"ring,modulo,reported,flink,kafka" default:"ring" group:"Operator" help:"Hash function of the operator: ring, modulo, flink, kafka, or reported (each row carries hash_instance)."`
-	TokensPerInstance int     `placeholder:"N" group:"Operator" help:"Ring: tokens of each instance (default ${tokens})."`
-	MaxParallelism    int     `placeholder:"N" group:"Operator" help:"Flink: number of key groups (default ${max_parallelism}, as in Flink, for up to 85 instances)."`
-	KeyType           string  `placeholder:"TYPE" group:"Operator" help:"Flink: what the keys are in Java: string, int or long (default string)."`
-	Partitions        int     `placeholder:"N" group:"Operator" help:"Kafka: number of partitions of the topic (default: none; kafka needs it)."`
-	Assignment        []int32 `placeholder:"ID" group:"Operator" help:"Kafka: the instance of each partition, in order (default: the instances in turn)."`
+	Hash              string   `enum:"ring,modulo,reported,flink,kafka" default:"ring" group:"Operator" help:"Hash function of the operator: ring, modulo, flink, kafka, or reported (each row carries hash_instance)."`
+	TokensPerInstance int      `placeholder:"N" group:"Operator" help:"Ring: tokens of each instance (default ${tokens})."`
+	MaxParallelism    int      `placeholder:"N" group:"Operator" help:"Flink: number of key groups (default ${max_parallelism}, as in Flink, for up to 85 instances)."`
+	KeyType           string   `placeholder:"TYPE" group:"Operator" help:"Flink: what the keys are in Java: string, int or long (default string)."`
+	Partitions        int      `placeholder:"N" group:"Operator" help:"Kafka: number of partitions of the topic (default: none; kafka needs it)."`
+	Assignment        []string `placeholder:"ID" group:"Operator" help:"Kafka: the instance of each partition, in order (default: the instances in turn)."`
+
+	assumed bool // nobody gave the instances
+	looked  bool // the first interval was read, which may name them
+	// expected are ids for the names that are known only then.
+	expected map[string]int32
 }
 
 // Instances is the value of --instances.
@@ -35,13 +40,25 @@ type Instances []planner.Instance
 // MaxInstances is the most that one operator may have.
 const MaxInstances = 65536
 
-// UnmarshalText reads "8" or "0:1,1:2".
+// UnmarshalText reads "8", "0:1,1:2" or "worker-a,worker-b:2". Names get ids in their order.
 func (v *Instances) UnmarshalText(b []byte) (err error) {
 	unit := func(id int32) planner.Instance { return planner.Instance{ID: id, Capacity: 1} }
 	if *v, err = CountOrList(string(b), MaxInstances, unit, parseInstance); err != nil {
 		return err
 	}
-	slices.SortFunc(*v, func(a, b planner.Instance) int { return int(a.ID) - int(b.ID) })
+	next, names := int32(0), map[string]bool{}
+	for _, d := range *v {
+		if next = max(next, d.ID+1); names[d.Name] && d.Name != "" {
+			return fmt.Errorf("instance %s stands twice", d.Name)
+		}
+		names[d.Name] = true
+	}
+	for i := range *v {
+		if d := &(*v)[i]; d.Name != "" {
+			d.ID, next = next, next+1
+		}
+	}
+	v.sort()
 	for i := 1; i < len(*v); i++ {
 		if id := (*v)[i].ID; id == (*v)[i-1].ID {
 			return fmt.Errorf("instance %d stands twice", id)
@@ -69,32 +86,14 @@ func CountOrList[T any](
 
 // list names the instances as people read them: 0 to 7, or 0, 1 and 5 as 0,1,5.
 func (v Instances) list() string {
-	if last := len(v) - 1; last > 1 && int(v[last].ID) == int(v[0].ID)+last {
+	if last := len(v) - 1; last > 1 && int(v[last].ID) == int(v[0].ID)+last && len(v.names()) == 0 {
 		return cli.ID(v[0].ID) + " to " + cli.ID(v[last].ID)
 	}
 	names := make([]string, len(v))
 	for i, in := range v {
-		names[i] = cli.ID(in.ID)
+		names[i] = cmp.Or(in.Name, cli.ID(in.ID))
 	}
 	return CutList(names)
-}
-
-// parseInstance reads "id" or "id:capacity".
-func parseInstance(s string) (planner.Instance, error) {
-	number, relative, given := strings.Cut(s, ":")
-	id, err := strconv.ParseInt(number, 10, 32)
-	if err != nil || id < 0 {
-		return planner.Instance{},
-			fmt.Errorf("%q is no instance: write a number of instances, or id:capacity,id:capacity with ids ≥ 0", s)
-	}
-	capacity := 1.0
-	if given {
-		capacity, err = strconv.ParseFloat(relative, 64)
-		if err != nil || !(capacity > 0 && capacity <= math.MaxFloat64) {
-			return planner.Instance{}, fmt.Errorf("instance %d: the capacity %q must be a number > 0", id, relative)
-		}
-	}
-	return planner.Instance{ID: int32(id), Capacity: capacity}, nil
 }
 
 // AsFlag words an input error about a setting as one about its flag.
@@ -107,11 +106,19 @@ func AsFlag(err error) error {
 }
 
 // hashConfig is what the flags say about the hash.
-func (f *OperatorFlags) hashConfig() partitioner.Config {
-	return partitioner.Config{
+func (f *OperatorFlags) hashConfig() (c partitioner.Config, err error) {
+	c = partitioner.Config{
 		Function: f.Hash, TokensPerInstance: f.TokensPerInstance, MaxParallelism: f.MaxParallelism,
-		KeyType: f.KeyType, Partitions: f.Partitions, Assignment: f.Assignment,
+		KeyType: f.KeyType, Partitions: f.Partitions,
 	}
+	for _, ref := range f.Assignment {
+		id, detail := f.id(ref)
+		if detail != "" {
+			return c, cli.Usagef("--assignment: %s %s", ref, detail)
+		}
+		c.Assignment = append(c.Assignment, id)
+	}
+	return c, nil
 }
 
 // forHash names the instances to the hash function.
@@ -125,13 +132,18 @@ func (v Instances) forHash() []partitioner.Instance {
 
 // configuration is the operator on the given instances.
 func (f *OperatorFlags) configuration(on Instances) (planner.Configuration, error) {
-	hash, err := partitioner.New(f.hashConfig(), on.forHash())
+	of, err := f.hashConfig()
+	if err != nil {
+		return planner.Configuration{}, err
+	}
+	hash, err := partitioner.New(of, on.forHash())
 	return planner.Configuration{Instances: on, Hash: hash}, AsFlag(err)
 }
 
 // ScaledTo are the flags of the operator with so many instances, those of the lowest ids;
 // the routing table stays that of those before.
 func (f *OperatorFlags) ScaledTo(n int) (OperatorFlags, error) {
+	f.settle()
 	out := *f
 	switch {
 	case n < 1 || n > MaxInstances:
@@ -154,6 +166,7 @@ func (f *OperatorFlags) ScaledTo(n int) (OperatorFlags, error) {
 
 // Operator returns what drive plans for; strategy and timeouts are left open.
 func (f *OperatorFlags) Operator(options planner.Options, keys KeyEncoder) (drive.Operator, error) {
+	f.settle()
 	target, err := f.configuration(f.Instances)
 	if err != nil {
 		return drive.Operator{}, err
@@ -164,11 +177,11 @@ func (f *OperatorFlags) Operator(options planner.Options, keys KeyEncoder) (driv
 		if err != nil {
 			return op, err
 		}
-		hash := f.hashConfig()
+		hash, _ := f.hashConfig() // it was made before
 		op.Base.HashChanged = !partitioner.Same(hash, f.BaseInstances.forHash(), hash, f.Instances.forHash())
 	}
 	if f.RoutingTable != "" {
-		op.Base.Table, err = readRoutingTable(f.RoutingTable, keys)
+		op.Base.Table, err = readRoutingTable(f.RoutingTable, keys, f.id)
 	}
 	return op, err
 }

@@ -27,6 +27,8 @@ type pairsFile struct {
 	keys       KeyEncoder
 	least      int  // bytes of a text
 	weights    bool // a third column, weight, may follow
+	// id is that of an instance, and what is wrong with it; "": nothing. Nil: there are ids only.
+	id func(ref string) (int32, string)
 }
 
 // read reads CSV, compressed or not, under a header that names the columns. Of each row it
@@ -84,10 +86,17 @@ func (f *pairsFile) pair(record []string, line int) (p planner.Entry, err error)
 		return p, f.wrong(line, "%s: must have %d to %d bytes", f.text, f.least, planner.MaxKeyBytes)
 	}
 	id, err := strconv.ParseInt(record[1], 10, 32)
-	if err != nil || id < 0 {
-		return p, f.wrong(line, "%s of %s %s: %q is not an id ≥ 0", f.instance[0], f.text, cli.KeyText(p.Key), record[1])
+	detail := ""
+	switch p.Instance = int32(id); {
+	case err == nil && id >= 0:
+	case f.id != nil && !isNumber(record[1]):
+		p.Instance, detail = f.id(record[1])
+	default:
+		detail = "is not an id ≥ 0"
 	}
-	p.Instance = int32(id)
+	if detail != "" {
+		return p, f.wrong(line, "%s of %s %s: %q %s", f.instance[0], f.text, cli.KeyText(p.Key), record[1], detail)
+	}
 	if len(record) == 3 && record[2] != "" {
 		weight, err := strconv.ParseInt(record[2], 10, 32)
 		if err != nil || weight < 1 || weight >= planner.PartUnits {
@@ -104,10 +113,10 @@ func (f *pairsFile) wrong(line int, format string, args ...any) error {
 }
 
 // readRoutingTable reads a CSV file with the header key,instance, and a column weight where
-// keys are split: each part of such a key has a row.
-func readRoutingTable(path string, keys KeyEncoder) (*planner.RoutingTable, error) {
+// keys are split: each part of such a key has a row. Its instances have ids or names.
+func readRoutingTable(path string, keys KeyEncoder, id func(ref string) (int32, string)) (*planner.RoutingTable, error) {
 	file := pairsFile{flag: "--routing-table", path: path, text: "key", instance: []string{"instance"},
-		keys: keys, least: 1, weights: true}
+		keys: keys, least: 1, weights: true, id: id}
 	pairs, rows, err := file.read()
 	if err != nil {
 		return nil, err
@@ -146,8 +155,8 @@ func entriesOf(pairs []planner.Entry, rows []int) (entries []planner.Entry, line
 	return entries, lines
 }
 
-// WriteRoutingTable writes what readRoutingTable reads.
-func WriteRoutingTable(w io.Writer, t *planner.RoutingTable, keys KeyEncoder) error {
+// WriteRoutingTable writes what readRoutingTable reads; text is how instances are called.
+func WriteRoutingTable(w io.Writer, t *planner.RoutingTable, keys KeyEncoder, text func(id int32) string) error {
 	columns := "key instance"
 	if t.Size() > int64(t.Len()) {
 		columns += " weight"
@@ -157,10 +166,10 @@ func WriteRoutingTable(w io.Writer, t *planner.RoutingTable, keys KeyEncoder) er
 		e := t.At(i)
 		key := keys.Encode(e.Key)
 		if e.Parts == nil {
-			rows = append(rows, cli.More{"key": key, "instance": e.Instance})
+			rows = append(rows, cli.More{"key": key, "instance": text(e.Instance)})
 		}
 		for _, x := range e.Parts {
-			rows = append(rows, cli.More{"key": key, "instance": x.Instance, "weight": x.Weight})
+			rows = append(rows, cli.More{"key": key, "instance": text(x.Instance), "weight": x.Weight})
 		}
 	}
 	return cli.CsvOf(rows, columns)(w)

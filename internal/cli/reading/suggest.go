@@ -19,7 +19,7 @@ func shellWord(text string) string {
 // try is the command that may read this file, whose columns or members are called like that.
 func (in *Input) try(records string, names []string) string {
 	optional := []string{"state"}
-	if in.Names != nil {
+	if in.flags.Names != nil {
 		optional = append(optional, "instance")
 	}
 	columns := input.Suggest(names, optional...)
