@@ -159,8 +159,8 @@ func TestMigrationsFiltered(t *testing.T) {
 	p.WaitFor(".migrations .vtable-rows .vrow:not(.blank)")
 	matches("key_prefix=k1&reason=drain&min_cost=2&sort=cost&order=asc")
 
-	p.Fill(".migrations-numeric input", "three")
-	p.WaitFor(`.migrations-numeric input[aria-invalid="true"]`)
+	p.Fill(".migrations-text input", "three")
+	p.WaitFor(`.migrations-text input[aria-invalid="true"]`)
 	p.WaitText(".migrations-wrong", "whole number")
 	matches("key_prefix=k1&reason=drain&min_cost=2&sort=cost&order=asc")
 	p.Click(".migrations-line .quiet")

@@ -80,9 +80,13 @@ func (f *filler) pages(ctx context.Context) error {
 	return nil
 }
 
-// volume is in the middle of a migration.
+// volume is in the middle of a migration. Its instances have names.
 func (f *filler) volume(ctx context.Context) error {
-	if err := f.put(ctx, Volume, balanced(wire.Numbered(12), 0.02, 200)); err != nil {
+	workers := make([]string, 12)
+	for i := range workers {
+		workers[i] = "worker-" + string(rune('a'+i))
+	}
+	if err := f.put(ctx, Volume, balanced(wire.Named(workers...), 0.02, 200)); err != nil {
 		return err
 	}
 	intervals, err := first(streams.Generated(streams.Bursts), 4)
@@ -104,7 +108,7 @@ func (f *filler) volume(ctx context.Context) error {
 		return fmt.Errorf("plan %s awaits %d instances only", p.Id, len(p.Awaits))
 	}
 	for _, instance := range p.Awaits[:len(p.Awaits)/2] {
-		ack := wire.AckRequest{Instances: wire.IDs(instance), Actor: new(fmt.Sprintf("task-%d", instance))}
+		ack := wire.AckRequest{Instances: []wire.InstanceRef{wire.InstanceRef(workers[instance])}, Actor: &workers[instance]}
 		if p, err = f.api.AckPlan(ctx, p.Id, ack); err != nil {
 			return err
 		}

@@ -3,9 +3,10 @@
 import { h } from 'preact'
 import htm from 'htm'
 
-export { Fragment, render } from 'preact'
+export { createContext, Fragment, render } from 'preact'
 export {
   useCallback,
+  useContext,
   useEffect,
   useErrorBoundary,
   useId,

@@ -4,6 +4,7 @@ import { useList, useResource } from '../api.js'
 import { count, useStateUnit } from '../format.js'
 import { KeptBack } from '../freeze.js'
 import { html, useEffect, useRef } from '../html.js'
+import { Named } from '../instances.js'
 import { announce, loaded, Status, Time, useTitle } from '../parts.js'
 import { link } from '../route.js'
 import { AsJSON } from '../save.js'
@@ -43,7 +44,7 @@ export default function View({ plan: id }) {
     ${loaded(
       found,
       (shown) => html`
-        <div class="plan">
+        <${Named.Provider} value=${shown}><div class="plan">
           <${Head} plan=${shown} found=${found} steps=${steps} />
           ${movesOn(shown.status) && html`<${Progress} plan=${shown} steps=${steps} />`}
           <${PlanFigures} plan=${shown} flows=${flows} counts=${reasons.data}>
@@ -52,7 +53,7 @@ export default function View({ plan: id }) {
             ${!movesOn(shown.status) && html`<${Progress} plan=${shown} steps=${steps} />`}
             <${History} steps=${steps} />
           <//>
-        </div>
+        </div><//>
       `,
       8,
     )}

@@ -1,7 +1,8 @@
 // The instances of an operator, in as few rows as tell everything.
 
-import { count, counted, exactly, percent } from '../../format.js'
+import { count, counted, exactly, percent, some } from '../../format.js'
 import { html } from '../../html.js'
+import { named, namesOf } from '../../instances.js'
 import { Card, plainTable } from '../../parts.js'
 
 /**
@@ -27,6 +28,20 @@ export function someIds(ids, most = 10) {
 }
 
 /**
+ * Instances of an operator in few words: their names where any has one, else their ids.
+ *
+ * @param {API['Operator']} operator
+ * @param {number[]} ids
+ */
+export const someOf = (operator, ids) =>
+  namesOf(operator).size > 0
+    ? some(
+        ids.map((id) => named(operator, id)),
+        mostNames,
+      )
+    : someIds(ids)
+
+/**
  * Instances that are alike, together.
  *
  * @param {API['Instance'][]} instances
@@ -39,6 +54,7 @@ function kindsOf(instances) {
   })
 }
 
+const mostNames = 40
 const few = 12 // rows that are shown at once
 
 /** @param {{ operator: API['Operator'] }} props */
@@ -48,6 +64,7 @@ export function Instances({ operator }) {
   const total = instances.reduce((sum, i) => sum + (i.capacity ?? 1), 0)
   const tokens = operator.hash?.tokens_per_instance
   const table = plainTable('Instances that are alike', kinds, [
+    namesOf(operator).size > 0 && ['Names', ({ ids }) => someOf(operator, ids)],
     ['Ids', ({ ids }) => someIds(ids)],
     ['Instances', ({ ids }) => count(ids.length), 'number'],
     ['Capacity', (kind) => exactly(kind.capacity), 'number'],

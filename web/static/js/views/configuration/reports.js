@@ -3,9 +3,10 @@
 import { request, useResource } from '../../api.js'
 import { count, counted } from '../../format.js'
 import { html } from '../../html.js'
+import { Instance } from '../../instances.js'
 import { Card, loaded, plainTable, Time } from '../../parts.js'
 import { intervalWords } from '../operator/plans.js'
-import { someIds } from './instances.js'
+import { someOf } from './instances.js'
 
 const last = Number.MAX_SAFE_INTEGER // the greatest number that an interval can have
 
@@ -68,13 +69,13 @@ function Newest({ reports: { interval, epoch, received, missing, last: older }, 
         missing.length === 0
           ? `All ${counted(received.length, 'instance')} have reported.`
           : `${count(received.length)} of ${counted(received.length + missing.length, 'instance')} have reported.` +
-            ` Missing: ${someIds(missing)}.`
+            ` Missing: ${someOf(operator, missing)}.`
       }
     </p>
     <details class="operator-instances" open=${rows.length <= 12}>
       <summary>Each instance</summary>
       ${plainTable('Reports of each instance', rows, [
-        ['Instance', (r) => r.instance],
+        ['Instance', (r) => html`<${Instance} id=${r.instance} />`],
         [
           'Report',
           (r) =>

@@ -43,7 +43,9 @@ const withoutNulls = (x) =>
  * @param {API['Instance'][]} instances
  */
 const short = (instances) =>
-  instances.every(({ id, capacity = 1, tokens }, i) => id === i && capacity === 1 && tokens === undefined)
+  instances.every(
+    ({ id, name, capacity = 1, tokens }, i) => id === i && !name && capacity === 1 && tokens === undefined,
+  )
     ? instances.length
     : instances
 

@@ -3,6 +3,7 @@
 import { useResource } from '../../api.js'
 import { count } from '../../format.js'
 import { html, useLayoutEffect, useRef, useState } from '../../html.js'
+import { named } from '../../instances.js'
 import { Card, choose, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { partsText } from '../plan/splits.js'
@@ -101,7 +102,7 @@ function Answer({ operator, asked, encoding }) {
     return html`<p>
         The key <code class="operator-key">${asked}</code> goes to${' '}
         <strong>
-          ${destination(route.data)}</strong
+          ${destination(route.data, operator)}</strong
         >: ${why(route.data, operator)}
       </p>
       ${operator.scheme === 'table' && html`<${Story} operator=${operator} asked=${asked} encoding=${encoding} />`}`
@@ -112,10 +113,16 @@ function Answer({ operator, asked, encoding }) {
     : html`<p class="muted">Asking …</p>`
 }
 
-/** @param {API['Route']} route */
-function destination({ instance, parts, routing, candidates }) {
-  if (parts) return `instances ${partsText(parts)}, split${routing ? ', each message to the least loaded' : ''}`
-  return candidates?.[1] === undefined ? `instance ${instance}` : `any of the instances ${candidates.join(', ')}`
+/**
+ * @param {API['Route']} route
+ * @param {API['Operator']} operator
+ */
+function destination({ instance, parts, routing, candidates }, operator) {
+  if (parts)
+    return `instances ${partsText(parts, operator)}, split${routing ? ', each message to the least loaded' : ''}`
+  return candidates?.[1] === undefined
+    ? `instance ${named(operator, instance)}`
+    : `any of the instances ${candidates.map((id) => named(operator, id)).join(', ')}`
 }
 
 /**

@@ -3,6 +3,7 @@
 import { request, useResource } from '../../api.js'
 import { count } from '../../format.js'
 import { html } from '../../html.js'
+import { named } from '../../instances.js'
 import { Status, Time } from '../../parts.js'
 import { link } from '../../route.js'
 import { reasonWords } from '../../words.js'
@@ -79,34 +80,46 @@ const Named = ({ plan, the = 'the' }) =>
       status=${plan.status}
     />`
 
+/**
+ * @param {API['Operator']} operator
+ * @param {API['Migration']} migration
+ */
+const fromTo = (operator, { from, to }) => `from instance ${named(operator, from)} to instance ${named(operator, to)}`
+
 /** @param {API['Migration'] | null} migration */
 const why = (migration) => (migration ? ` (${reasonWords[migration.reason] ?? migration.reason})` : '')
 
-/** @param {Known} known */
-function past({ by, looked }) {
+/**
+ * @param {API['Operator']} operator
+ * @param {Known} known
+ */
+function past(operator, { by, looked }) {
   if (by === null)
     return looked < most
       ? 'No plan that is kept has moved it or changed its entry.'
       : `None of the newest ${count(most)} committed plans has moved it or changed its entry.`
   const { plan, change, migration } = by
   const did = migration
-    ? `it was moved from instance ${migration.from} to instance ${migration.to}${why(migration)}`
+    ? `it was moved ${fromTo(operator, migration)}${why(migration)}`
     : change?.instance === null
       ? 'its entry was removed'
       : change?.parts
-        ? `it was split over instances ${partsText(change.parts)}, without moving anything`
-        : `its entry was set to instance ${change?.instance}, without moving it`
+        ? `it was split over instances ${partsText(change.parts, operator)}, without moving anything`
+        : `its entry was set to instance ${named(operator, change?.instance ?? null)}, without moving it`
   return html`By <${Named} plan=${plan} />${' '}${did}; that was made <${Time} at=${plan.created_at} />.`
 }
 
-/** @param {Known} known */
-function future({ next }) {
+/**
+ * @param {API['Operator']} operator
+ * @param {Known} known
+ */
+function future(operator, { next }) {
   if (next === null) return null
   const { plan, change, migration } = next
   const does = migration
-    ? `would move it from instance ${migration.from} to instance ${migration.to}${why(migration)}`
+    ? `would move it ${fromTo(operator, migration)}${why(migration)}`
     : change?.parts
-      ? `would split it over instances ${partsText(change.parts)}`
+      ? `would split it over instances ${partsText(change.parts, operator)}`
       : change
         ? `would leave it there, and ${change.instance === null ? 'remove its entry' : 'give it an entry'}`
         : 'would leave it where it is'
@@ -124,7 +137,7 @@ export function Story({ operator, asked, encoding }) {
   })
   if (known.data === null) return known.problem ? null : html`<p class="muted">Looking through the plans …</p>`
   return html`<div class="operator-story">
-    <p>${past(known.data)}</p>
-    ${future(known.data)}
+    <p>${past(operator, known.data)}</p>
+    ${future(operator, known.data)}
   </div>`
 }

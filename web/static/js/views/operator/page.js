@@ -4,6 +4,7 @@ import { useResource } from '../../api.js'
 import { count, counted } from '../../format.js'
 import { Freeze } from '../../freeze.js'
 import { html } from '../../html.js'
+import { Named } from '../../instances.js'
 import { Empty, loaded, tabs, Time, useTitle } from '../../parts.js'
 import { link } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
@@ -71,7 +72,7 @@ export function Page({ name, tab, plans = [], render }) {
                   ],
                   ['Configuration', link(['operators', name, 'configuration']), tab === 'configuration'],
                 ])}
-                ${render(o, operator.etag)}
+                <${Named.Provider} value=${o}>${render(o, operator.etag)}<//>
               `,
             8,
           )

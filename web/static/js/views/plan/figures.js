@@ -72,7 +72,7 @@ export function PlanFigures({ plan, flows, counts, children }) {
     <${Splits} plan=${plan} />
     <div class="grid plan-row">
       <div class=${shownFlows ? 'two-thirds' : ''} hidden=${!shownFlows}>
-        ${shownFlows && html`<${Flows} flows=${shownFlows} query=${query} />`}
+        ${shownFlows && html`<${Flows} plan=${plan} flows=${shownFlows} query=${query} />`}
       </div>
       <div class=${shownFlows ? 'third' : ''}><${Why} plan=${plan} counts=${counts ?? own.counts ?? null} /></div>
     </div>

@@ -1,6 +1,7 @@
 // Which instances a plan fills, and which stay below the load that they should carry.
 
 import { amount, some } from '../../format.js'
+import { named } from '../../instances.js'
 
 /** @type {Record<string, string>} */
 const shortages = {
@@ -21,13 +22,13 @@ export function fillingWords(plan) {
   if (filling.length > 0)
     out.push(
       `Added, and being filled to at least ${amount(filling[0].least_load ?? 0)}:` +
-        ` ${filling.length === 1 ? 'instance' : 'instances'} ${some(filling.map((i) => i.id))}.`,
+        ` ${filling.length === 1 ? 'instance' : 'instances'} ${some(filling.map((i) => named(plan, i.id)))}.`,
     )
   const short = Map.groupBy(plan.unfilled ?? [], ({ proven, cause = '' }) => (proven ? 'proven' : cause))
   for (const [why, of] of short)
     out.push(
       `Below what ${of.length === 1 ? 'it' : 'they'} should carry${shortages[why] ?? ''}: ` +
-        `${some(of.map((i) => i.instance))}.`,
+        `${some(of.map((i) => named(plan, i.instance)))}.`,
     )
   return out
 }

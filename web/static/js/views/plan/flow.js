@@ -4,6 +4,7 @@ import { address } from '../../api.js'
 import { axis, Chart, slider } from '../../chart.js'
 import { amount, count, counted, state, stateOnly } from '../../format.js'
 import { html, useMemo } from '../../html.js'
+import { drawn, idOf, Instance, named } from '../../instances.js'
 import { Card, dataOf, Empty, Loading, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
@@ -32,6 +33,7 @@ import { choice } from './choice.js'
  * @property {(f: Pick<Flow, 'state' | 'keys'>) => string} said
  * @property {(x: number) => string} short
  * @property {Query} query
+ * @property {AnyPlan} plan
  */
 
 /**
@@ -89,9 +91,9 @@ const classOf = ([to, from, , cost, size, keys], scales) => ({
  * The flows of a plan: flows is a resource of {items, more}. query says how they are
  * drawn (flow=matrix) and which one the list of migrations is filtered by (from, to).
  *
- * @param {{ flows: FlowsKnown, query: Query }} props
+ * @param {{ plan: AnyPlan, flows: FlowsKnown, query: Query }} props
  */
-export function Flows({ flows, query }) {
+export function Flows({ plan, flows, query }) {
   if (flows.data === null)
     return html`<${Card} title="Who sends to whom">
       ${
@@ -102,11 +104,11 @@ export function Flows({ flows, query }) {
     <//>`
   if (flows.data.items.length === 0)
     return html`<${Card} title="Who sends to whom"><${Empty} title="Nothing moves" /><//>`
-  return html`<${Drawn} ...${flows.data} query=${query} />`
+  return html`<${Drawn} ...${flows.data} plan=${plan} query=${query} />`
 }
 
-/** @param {{ items: Flow[], more: boolean, query: Query }} props */
-function Drawn({ items, more, query }) {
+/** @param {{ plan: AnyPlan, items: Flow[], more: boolean, query: Query }} props */
+function Drawn({ plan, items, more, query }) {
   const ends = useMemo(() => endsOf(items), [items])
   const byState = items.some((f) => f.state > 0)
   /** @type {Drawing['size']} */
@@ -120,7 +122,7 @@ function Drawn({ items, more, query }) {
   const label =
     `${counted(items.length, 'flow')} from ${counted(ends.from.length, 'instance')}` +
     ` to ${counted(ends.to.length, 'instance')}.` +
-    ` The greatest goes from ${items[0].from} to ${items[0].to}: ${said(items[0])}.`
+    ` The greatest goes from ${named(plan, items[0].from)} to ${named(plan, items[0].to)}: ${said(items[0])}.`
   return html`<${Card}
     title="Who sends to whom"
     aside=${choice('Drawing', kind, { sankey: 'Sankey', matrix: 'Matrix' }, (v) => setQuery({ flow: v }))}
@@ -131,11 +133,11 @@ function Drawn({ items, more, query }) {
       height=${draw.height(ends)}
       label=${label}
       depends=${[items, byState, query.from, query.to, stateOnly(1)]}
-      option=${(p, width) => draw.option(p, { items, ends, size, said, short, query }, width)}
+      option=${(p, width) => draw.option(p, { plan, items, ends, size, said, short, query }, width)}
       on=${{ click: (/** @type {Hit} */ event) => draw.picked(event) }}
       data=${table(items, query)}
     />
-    <${Picked} query=${query} kind=${kind} />
+    <${Picked} plan=${plan} query=${query} kind=${kind} />
   <//>`
 }
 
@@ -179,8 +181,23 @@ function pick(from, to) {
  */
 const flowHref = (query, from, to) => address(location.hash.split('?')[0], { ...query, ...ofFlow(from, to) })
 
-/** @param {{ query: Query, kind: string }} props */
-function Picked({ query, kind }) {
+/**
+ * @param {AnyPlan} plan
+ * @param {string} text
+ */
+const nameOf = (plan, text) => {
+  const id = idOf(plan, text)
+  return id === undefined ? text : named(plan, id)
+}
+
+/**
+ * @param {AnyPlan} plan
+ * @param {Flow} f
+ */
+const pairOf = (plan, f) => `${drawn(plan, f.from)} → ${drawn(plan, f.to)}`
+
+/** @param {{ plan: AnyPlan, query: Query, kind: string }} props */
+function Picked({ plan, query, kind }) {
   const some = query.from !== undefined || query.to !== undefined
   if (!some)
     return html`<p class="plan-said muted">
@@ -188,58 +205,62 @@ function Picked({ query, kind }) {
     </p>`
   return html`<p class="plan-said">
     The migrations below are
-    those ${query.from !== undefined && `from instance ${query.from}`} ${
-      query.to !== undefined && `to instance ${query.to}`
+    those ${query.from !== undefined && `from instance ${nameOf(plan, query.from)}`} ${
+      query.to !== undefined && `to instance ${nameOf(plan, query.to)}`
     }
     . <a href=${flowHref(query, null, null)}>Show all</a>
   </p>`
 }
 
 /**
- * @param {Query} query
+ * @param {Drawing} drawing
  * @param {Flow} f
  */
-const chosen = (query, f) =>
-  (query.from === undefined || Number(query.from) === f.from) && (query.to === undefined || Number(query.to) === f.to)
+const chosen = ({ plan, query }, f) =>
+  (query.from === undefined || idOf(plan, query.from) === f.from) &&
+  (query.to === undefined || idOf(plan, query.to) === f.to)
 
 /** @type {Kind} */
 const sankey = {
   height: ({ from, to }) => Math.min(520, Math.max(200, 34 * Math.max(from.length, to.length))),
   // An instance may send and receive: it stands on both sides, or there would be cycles.
-  option: (p, { items, ends, size, said, query }) => ({
-    tooltip: {
-      trigger: 'item',
-      formatter: (/** @type {Hit} */ { dataType, data }) =>
-        dataType === 'edge' ? `${data.flow.from} → ${data.flow.to}\n${said(data.flow)}` : data.said,
-    },
-    series: [
-      {
-        type: 'sankey',
-        left: 74,
-        right: 74,
-        top: 12,
-        bottom: 12,
-        nodeWidth: 12,
-        nodeGap: 14,
-        draggable: false,
-        layoutIterations: 16,
-        emphasis: { focus: 'adjacency' },
-        label: { color: p.text, fontSize: 12 },
-        lineStyle: { color: 'source', opacity: 0.35, curveness: 0.5 },
-        data: [
-          ...ends.from.map((id, i) => node('from', id, p.series[i % p.series.length], items, said)),
-          ...ends.to.map((id) => node('to', id, p.muted, items, said)),
-        ],
-        links: items.map((f) => ({
-          source: `from ${f.from}`,
-          target: `to ${f.to}`,
-          value: size(f),
-          flow: f,
-          lineStyle: { opacity: chosen(query, f) ? 0.4 : 0.1 },
-        })),
+  option: (p, drawing) => {
+    const { items, ends, size, said, plan } = drawing
+    return {
+      tooltip: {
+        trigger: 'item',
+        formatter: (/** @type {Hit} */ { dataType, data }) =>
+          dataType === 'edge' ? `${pairOf(plan, data.flow)}\n${said(data.flow)}` : data.said,
       },
-    ],
-  }),
+      series: [
+        {
+          type: 'sankey',
+          left: 74,
+          right: 74,
+          top: 12,
+          bottom: 12,
+          nodeWidth: 12,
+          nodeGap: 14,
+          draggable: false,
+          layoutIterations: 16,
+          emphasis: { focus: 'adjacency' },
+          label: { color: p.text, fontSize: 12, width: 68, overflow: 'truncate' },
+          lineStyle: { color: 'source', opacity: 0.35, curveness: 0.5 },
+          data: [
+            ...ends.from.map((id, i) => node('from', id, p.series[i % p.series.length], drawing)),
+            ...ends.to.map((id) => node('to', id, p.muted, drawing)),
+          ],
+          links: items.map((f) => ({
+            source: `from ${f.from}`,
+            target: `to ${f.to}`,
+            value: size(f),
+            flow: f,
+            lineStyle: { opacity: chosen(drawing, f) ? 0.4 : 0.1 },
+          })),
+        },
+      ],
+    }
+  },
   picked: ({ dataType, data }) =>
     dataType === 'edge'
       ? pick(data.flow.from, data.flow.to)
@@ -252,10 +273,9 @@ const sankey = {
  * @param {'from' | 'to'} side
  * @param {number} id
  * @param {string} color
- * @param {Flow[]} items
- * @param {Drawing['said']} said
+ * @param {Drawing} drawing
  */
-function node(side, id, color, items, said) {
+function node(side, id, color, { plan, items, said }) {
   const own = items.filter((f) => f[side] === id)
   const sum = { state: own.reduce((s, f) => s + f.state, 0), keys: own.reduce((s, f) => s + f.keys, 0) }
   return {
@@ -264,15 +284,17 @@ function node(side, id, color, items, said) {
     side,
     depth: side === 'from' ? 0 : 1,
     itemStyle: { color, borderWidth: 0 },
-    label: { position: side === 'from' ? 'left' : 'right', formatter: `${side} ${id}` },
-    said: `Instance ${id} ${side === 'from' ? 'sends' : 'receives'}\n${said(sum)}`,
+    label: { position: side === 'from' ? 'left' : 'right', formatter: () => `${side} ${drawn(plan, id, 16)}` },
+    said: `Instance ${drawn(plan, id)} ${side === 'from' ? 'sends' : 'receives'}\n${said(sum)}`,
   }
 }
 
 /** @type {Kind} */
 const matrix = {
   height: ({ from }) => Math.min(620, Math.max(260, 24 * from.length + 110)),
-  option: (p, { items, ends, size, said, short, query }, width) => {
+  option: (p, drawing, width) => {
+    const { items, ends, size, said, short, plan } = drawing
+    const name = (/** @type {number} */ id) => drawn(plan, id, 12)
     const sizes = items.map(size).filter((v) => v > 0)
     const [least, greatest] = [Math.min(...sizes, Infinity), Math.max(...sizes, 1)]
     const steeply = greatest / least > steep
@@ -290,10 +312,10 @@ const matrix = {
       },
       tooltip: {
         trigger: 'item',
-        formatter: (/** @type {Hit} */ { data }) => `${data.flow.from} → ${data.flow.to}\n${said(data.flow)}`,
+        formatter: (/** @type {Hit} */ { data }) => `${pairOf(plan, data.flow)}\n${said(data.flow)}`,
       },
-      xAxis: axis(p, { type: 'category', position: 'top', data: ends.to, splitArea: { show: false } }),
-      yAxis: axis(p, { type: 'category', inverse: true, data: ends.from }),
+      xAxis: axis(p, { type: 'category', position: 'top', data: ends.to.map(name), splitArea: { show: false } }),
+      yAxis: axis(p, { type: 'category', inverse: true, data: ends.from.map(name) }),
       dataZoom: [
         ...zoom('xAxisIndex', ends.to.length, { height: 16, bottom: 44 }),
         ...zoom('yAxisIndex', ends.from.length, { width: 16, right: 4 }),
@@ -320,7 +342,7 @@ const matrix = {
           data: items.map((f) => ({
             value: [place.to.get(f.to), place.from.get(f.from), scaled(size(f))],
             flow: f,
-            itemStyle: { opacity: chosen(query, f) ? 1 : 0.25 },
+            itemStyle: { opacity: chosen(drawing, f) ? 1 : 0.25 },
           })),
         },
       ],
@@ -340,7 +362,13 @@ function table(items, query) {
     pick(f.from, f.to)
   }
   return dataOf(items.slice(0, mostRows), [
-    ['Flow', (f) => html`<a href=${flowHref(query, f.from, f.to)} onClick=${show(f)}>${f.from} → ${f.to}</a>`],
+    [
+      'Flow',
+      (f) =>
+        html`<a href=${flowHref(query, f.from, f.to)} onClick=${show(f)}>
+          <${Instance} id=${f.from} /> → <${Instance} id=${f.to} />
+        </a>`,
+    ],
     ['Keys', (f) => count(f.keys), 'number'],
     ['Cost', (f) => amount(f.cost), 'number'],
     ['State', (f) => stateOnly(f.state), 'number'],

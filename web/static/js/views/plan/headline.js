@@ -3,12 +3,19 @@
 import { useResource } from '../../api.js'
 import { count, counted, percent, roughly, some, state } from '../../format.js'
 import { html } from '../../html.js'
+import { named } from '../../instances.js'
 import { outlook, thetaWords, verdictWords } from '../../judge.js'
 import { newerOf, NewerShort } from '../../newer.js'
 import { capital, concern, tableOf } from '../../words.js'
 
-/** @param {number[]} ids */
-const instances = (ids) => `${ids.length === 1 ? 'instance' : 'instances'} ${some(ids, 4)}`
+/**
+ * @param {AnyPlan} plan
+ * @param {number[]} ids
+ */
+const instances = (plan, ids) => {
+  const names = ids.map((id) => named(plan, id))
+  return `${ids.length === 1 ? 'instance' : 'instances'} ${some(names, 4)}`
+}
 
 /**
  * Which instances a plan fills and empties.
@@ -19,8 +26,8 @@ export function rescaling(plan) {
   const added = plan.instances.filter((i) => i.added).map((i) => i.id)
   const drained = plan.instances.filter((i) => i.drained).map((i) => i.id)
   return [
-    added.length > 0 && `adds ${instances(added)}`,
-    drained.length > 0 && `empties ${instances(drained)}, to be removed`,
+    added.length > 0 && `adds ${instances(plan, added)}`,
+    drained.length > 0 && `empties ${instances(plan, drained)}, to be removed`,
   ].filter(Boolean)
 }
 

@@ -2,6 +2,7 @@
 
 import { amount, count, counted, exactly, percent } from '../../format.js'
 import { html, useState } from '../../html.js'
+import { Instance } from '../../instances.js'
 import { Card, plainTable } from '../../parts.js'
 import { link } from '../../route.js'
 
@@ -38,7 +39,7 @@ export function HotKeys({ plan }) {
             ? html`each of <span class="nowrap">${count(k.class?.[4])} keys</span> of a class`
             : html`<code class="plan-key clip" title=${k.key}>${k.key}</code>`,
       ],
-      ['Stays on', (k) => k.instance, 'number'],
+      ['Stays on', (k) => html`<${Instance} id=${k.instance} />`, 'number'],
       ['Cost', (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>`, 'number'],
       ['Forces θ', (k) => percent(k.forced_theta), 'number'],
       plan.routing_table !== undefined && [

@@ -3,6 +3,7 @@
 import { useResource } from '../../api.js'
 import { count, counted, duration, percent, some, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
+import { Instance, named } from '../../instances.js'
 import { Card, loaded, plainTable, Status, Time, useNow } from '../../parts.js'
 import { link } from '../../route.js'
 import { movesOn, statusWords, tableOf, waitReasons } from '../../words.js'
@@ -160,7 +161,14 @@ export function Progress({ plan, steps }) {
   ]
   return html`<${Card}
     title=${movesOn(plan.status) ? 'Progress' : 'Hand-over'}
-    aside=${plan.status === 'applying' && missing.length > 0 && `waits for ${some(missing, 6)}`}
+    aside=${
+      plan.status === 'applying' &&
+      missing.length > 0 &&
+      `waits for ${some(
+        missing.map((id) => named(plan, id)),
+        6,
+      )}`
+    }
   >
     <div class="row plan-progress">
       <progress max=${plan.awaits.length || 1} value=${done} aria-label="Acknowledged instances"></progress>
@@ -174,7 +182,7 @@ export function Progress({ plan, steps }) {
       html`<details class="plan-acks" open=${rows.length <= 12}>
         <summary>Instances</summary>
         ${plainTable('Instances that the plan awaits', rows, [
-          ['Instance', (r) => r.instance],
+          ['Instance', (r) => html`<${Instance} id=${r.instance} />`],
           [
             'Acknowledged',
             (r) =>

@@ -3,6 +3,7 @@
 import { axis, boundLine, Chart, slider, tip } from '../../chart.js'
 import { amount, count, counted, exactly, percent, some, state, stateOnly } from '../../format.js'
 import { html, useMemo } from '../../html.js'
+import { drawn, Instance, named } from '../../instances.js'
 import { Card, dataOf } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { capital } from '../../words.js'
@@ -10,9 +11,9 @@ import { choice } from './choice.js'
 
 /**
  * An instance with its fair load, its bound, its loads over its fair load, and what is
- * to be said of it.
+ * to be said of it; of are the instances that have it, for its name.
  *
- * @typedef {API['Load'] & { fair: number, bound: number, before: number, after: number, marks: string[],
+ * @typedef {API['Load'] & { of: AnyPlan, fair: number, bound: number, before: number, after: number, marks: string[],
  *   above: boolean }} Row
  */
 
@@ -74,6 +75,7 @@ function loadsOf(plan) {
     const bound = i.drained ? 0 : fair * (1 + plan.parameters.theta_max)
     return {
       ...i,
+      of: plan,
       fair,
       bound,
       before: over(i.load_before),
@@ -139,6 +141,9 @@ function summary(plan, rows) {
   )
 }
 
+/** @param {Row} r */
+const nameOf = (r) => named(r.of, r.id)
+
 /** @param {Row[]} rows */
 function verdict(rows) {
   const above = rows.filter((r) => r.above && !r.drained)
@@ -147,12 +152,12 @@ function verdict(rows) {
     above.length === 0
       ? 'After the plan no instance exceeds its bound.'
       : `Above ${above.length === 1 ? 'its bound' : 'their bounds'} after the plan:` +
-        ` ${above.length === 1 ? 'instance' : 'instances'} ${some(above.map((r) => r.id))}.`,
+        ` ${above.length === 1 ? 'instance' : 'instances'} ${some(above.map(nameOf))}.`,
   ]
-  if (left.length > 0) out.push(`Removed, but not empty: ${some(left.map((r) => r.id))}.`)
+  if (left.length > 0) out.push(`Removed, but not empty: ${some(left.map(nameOf))}.`)
   for (const mark of ['removed', 'frozen', 'earlier report', 'not reported']) {
     const marked = rows.filter((r) => r.marks.includes(mark))
-    if (marked.length > 0) out.push(`${capital(mark)}: ${some(marked.map((r) => r.id))}.`)
+    if (marked.length > 0) out.push(`${capital(mark)}: ${some(marked.map(nameOf))}.`)
   }
   return out.join(' ')
 }
@@ -179,10 +184,11 @@ function chart(p, width, rows, relative, thetaMax) {
   const fit = Math.max(8, Math.floor((width - 70) / barWidth))
   const zoomed = rows.length > fit
   const figures = rows.length <= labelled && width / rows.length > 50
+  const room = figures ? Math.max(5, Math.floor(width / rows.length / 8)) : 12 // characters of a name
   /** @param {Row} r */
   const below = (r) =>
     [
-      `{id|${r.id}}`,
+      `{id|${drawn(r.of, r.id, room)}}`,
       figures && !r.drained && (relative ? overFair(r, 'after', tenths) : amount(r.load_after)),
       ...r.marks.map((m) => (figures ? `{mark|${m}}` : '{mark|●}')),
     ].filter(Boolean)
@@ -315,7 +321,7 @@ function tolerance(p, fair, bounds, rows, top) {
 function words(r) {
   const marks = r.marks.length > 0 ? ` (${r.marks.join(', ')})` : ''
   return [
-    `Instance ${r.id}${marks}, capacity ${exactly(r.capacity)}`,
+    `Instance ${drawn(r.of, r.id)}${marks}, capacity ${exactly(r.capacity)}`,
     `Before: ${amount(r.load_before)}, ${overFair(r, 'before')} of fair, ${counted(r.keys_before, 'key')}`,
     `After: ${amount(r.load_after)}, ${overFair(r, 'after')} of fair, ${counted(r.keys_after, 'key')}`,
     r.drained ? 'It is to be emptied' : `Fair: ${amount(r.fair)}, at most ${amount(r.bound)}`,
@@ -326,7 +332,7 @@ function words(r) {
 /** @param {Row[]} rows */
 function table(rows) {
   return dataOf(rows.slice(0, mostRows), [
-    ['Instance', (r) => r.id],
+    ['Instance', (r) => html`<${Instance} id=${r.id} />`],
     ['Capacity', (r) => exactly(r.capacity), 'number'],
     ['Load before', (r) => exactly(r.load_before), 'number'],
     ['Load after', (r) => exactly(r.load_after), 'number'],

@@ -97,7 +97,7 @@ function sortBy(by, order, kind, names) {
 function Listed({ plan, query, name }) {
   const kind = kinds[plan.migrates]
   const path = `v1/plans/${encodeURIComponent(plan.id)}/migrations`
-  const { filters } = filtersOf(query, kind.filters)
+  const { filters } = filtersOf(query, kind.filters, plan)
   const sorted = sortedBy(query, kind, sorting)
   const asked = { sort: sortName(sorted.by), order: sorted.order, ...filters }
   const source = address(path, asked)
@@ -137,7 +137,7 @@ function Listed({ plan, query, name }) {
  */
 function Local({ plan, migrations, query, name }) {
   const kind = kinds[plan.migrates]
-  const { filters } = filtersOf(query, kind.filters)
+  const { filters } = filtersOf(query, kind.filters, plan)
   const sorted = sortedBy(query, kind, localSorting)
   const source = address('', { ...sorted, ...filters })
   const items = useMemo(
@@ -180,7 +180,7 @@ function Local({ plan, migrations, query, name }) {
  */
 function List({ plan, kind, query, sorted, names, name, make, rows, all, onAll }) {
   const unit = useStateUnit()
-  const { filters, wrong } = filtersOf(query, kind.filters)
+  const { filters, wrong } = filtersOf(query, kind.filters, plan)
   const filtered = Object.keys(filters).length > 0
   const [found, setFound] = useState(/** @type {number | null} */ (null))
   const columns = useMemo(() => [...kind.columns], [kind, unit])

@@ -3,6 +3,7 @@
 import { axis, boundMark, Chart, tip } from '../../chart.js'
 import { count, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
+import { drawn, Instance, named } from '../../instances.js'
 import { Card, dataOf, stats } from '../../parts.js'
 import { capital, cause } from '../../words.js'
 import { rescaling } from './headline.js'
@@ -26,7 +27,7 @@ export function QueuesHeadline({ plan }) {
   const does = [
     ...rescales,
     relieves &&
-      `relieves instance ${verdict.node}: ${
+      `relieves instance ${named(plan, verdict.node)}: ${
         ring.size_after < ring.size_before ? 'it gives up half of its tokens' : 'all others double their tokens'
       }`,
   ].filter(Boolean)
@@ -67,15 +68,15 @@ export function Queues({ plan }) {
   const { verdict } = plan.queues
   const rows = plan.instances.filter((i) => !i.added)
   const longest =
-    verdict.node === null ? 'Several instances share the longest queue' : `Instance ${verdict.node} has it`
+    verdict.node === null ? 'Several instances share the longest queue' : `Instance ${named(plan, verdict.node)} has it`
   return html`<${Card} title="Queue of each instance" class="two-thirds">
     <${Chart}
       height=${250}
       label=${`Queues of ${count(rows.length)} instances. The longest is ${exactly(verdict.longest)}: ${longest}.`}
       depends=${[plan.id]}
-      option=${(p) => chart(p, rows, verdict)}
+      option=${(p) => chart(p, plan, rows, verdict)}
       data=${dataOf(rows, [
-        ['Instance', (i) => `${i.id}`],
+        ['Instance', (i) => html`<${Instance} id=${i.id} />`],
         ['Queue', (i) => exactly(i.load_before), 'number'],
       ])}
     />
@@ -84,13 +85,14 @@ export function Queues({ plan }) {
 
 /**
  * @param {Palette} p
+ * @param {OfQueues} plan
  * @param {API['Load'][]} rows
  * @param {API['RingVerdict']} verdict
  */
-const chart = (p, rows, verdict) => ({
+const chart = (p, plan, rows, verdict) => ({
   grid: { left: 54, right: 10, top: 24, bottom: 26 },
-  tooltip: tip((i) => `Instance ${rows[i].id}: ${exactly(rows[i].load_before)}`),
-  xAxis: axis(p, { type: 'category', data: rows.map((i) => i.id) }),
+  tooltip: tip((i) => `Instance ${drawn(plan, rows[i].id)}: ${exactly(rows[i].load_before)}`),
+  xAxis: axis(p, { type: 'category', data: rows.map((i) => drawn(plan, i.id, 12)) }),
   yAxis: axis(p, { type: 'value', min: 0 }),
   series: [
     {
@@ -114,7 +116,8 @@ export function QueuesVerdict({ plan }) {
     <p class="plan-first">
       ${
         fires
-          ? `Instance ${node} is overloaded: its queue of ${exactly(longest)} is longer than ${exactly(threshold)}.`
+          ? `Instance ${named(plan, node)} is overloaded: its queue of ${exactly(longest)} is longer` +
+            ` than ${exactly(threshold)}.`
           : `No instance is overloaded: the longest queue is ${exactly(longest)}, the threshold ${exactly(threshold)}.`
       }
     </p>

@@ -4,6 +4,7 @@ import { request, useResource } from '../../api.js'
 import { axis, Chart } from '../../chart.js'
 import { count, counted } from '../../format.js'
 import { html } from '../../html.js'
+import { drawn, Instance } from '../../instances.js'
 import { Card, FirstOf, loaded, plainTable, Trouble } from '../../parts.js'
 
 /**
@@ -89,7 +90,7 @@ const ownersTable = (owners) =>
   plainTable('Ranges of keys and the instances that own them', owners, [
     ['From', (o) => html`<${End} at=${o.from} none="the least key" />`],
     ['To, exclusive', (o) => html`<${End} at=${o.to} none="the greatest key" />`],
-    ['Instance', (o) => o.instance, 'number'],
+    ['Instance', (o) => html`<${Instance} id=${o.instance} />`, 'number'],
   ])
 
 /** @param {{ at: string | null, none: string }} props */
@@ -124,11 +125,11 @@ function Tokens({ plan, ring }) {
         height=${Math.min(460, 26 * changed.length + 84)}
         depends=${[plan.id, before.data]}
         label="Where on the ring tokens come and go, by instance"
-        option=${(p) => positions(p, changed, added, removed)}
+        option=${(p) => positions(p, plan, changed, added, removed)}
       />`
     }
 ${plainTable('Tokens of each instance', rows, [
-  ['Instance', (r) => r.id],
+  ['Instance', (r) => html`<${Instance} id=${r.id} />`],
   ['Before', (r) => count(r.before), 'number'],
   ['Added', (r) => (r.added > 0 ? `+${count(r.added)}` : ''), 'number'],
   ['Removed', (r) => (r.removed > 0 ? `−${count(r.removed)}` : ''), 'number'],
@@ -166,11 +167,12 @@ function tokensOf(plan, base, added, removed) {
 
 /**
  * @param {Palette} p
+ * @param {Plan} plan
  * @param {Row[]} rows
  * @param {API['RingToken'][]} added
  * @param {API['RingToken'][]} removed
  */
-function positions(p, rows, added, removed) {
+function positions(p, plan, rows, added, removed) {
   /** @param {API['RingToken'][]} tokens */
   const points = (tokens) => tokens.map((t) => ({ value: [t.position / ringSize, String(t.instance)], token: t }))
   return {
@@ -179,7 +181,7 @@ function positions(p, rows, added, removed) {
     tooltip: {
       trigger: 'item',
       formatter: (/** @type {{ seriesName: string, data: { token: API['RingToken'] } }} */ { seriesName, data }) =>
-        `${seriesName}: token ${data.token.index} of instance ${data.token.instance}\n` +
+        `${seriesName}: token ${data.token.index} of instance ${drawn(plan, data.token.instance)}\n` +
         `position ${count(data.token.position)}`,
     },
     xAxis: axis(p, {
@@ -194,6 +196,7 @@ function positions(p, rows, added, removed) {
       type: 'category',
       data: rows.map((r) => String(r.id)),
       inverse: true,
+      axisLabel: { formatter: (/** @type {string} */ id) => drawn(plan, Number(id), 12) },
       splitLine: { show: true, lineStyle: { color: p.line } },
     }),
     series: [

@@ -2,6 +2,7 @@
 
 import { amount, counted, exactly, percent } from '../../format.js'
 import { html } from '../../html.js'
+import { named } from '../../instances.js'
 import { Card, plainTable } from '../../parts.js'
 
 const whole = 65536 // the weight of a whole key
@@ -38,7 +39,7 @@ export function Splits({ plan }) {
     ${plainTable('Split keys, the costliest first', keys, [
       ['Key', (k) => html`<code class="plan-key clip" title=${k.key}>${k.key}</code>`],
       ['Cost', (k) => html`<span title=${exactly(k.cost)}>${amount(k.cost)}</span>`, 'number'],
-      ['Goes to instance', (k) => partsText(k.parts)],
+      ['Goes to instance', (k) => partsText(k.parts, plan)],
       ['Why', (k) => causes[k.cause]],
       ['In the table', (k) => (k.changed ? 'changes' : 'stays as it is')],
     ])}
@@ -49,5 +50,7 @@ export function Splits({ plan }) {
  * Instances and their shares in words.
  *
  * @param {API['Part'][]} parts
+ * @param {import('../../instances.js').Having} of
  */
-export const partsText = (parts) => parts.map((p) => `${p.instance} (${percent(p.weight / whole)})`).join(', ')
+export const partsText = (parts, of) =>
+  parts.map((p) => `${named(of, p.instance)} (${percent(p.weight / whole)})`).join(', ')

@@ -3,6 +3,7 @@
 import { request, useResource } from '../../api.js'
 import { amount, count, counted, duration, exactly, percent, some, state } from '../../format.js'
 import { html } from '../../html.js'
+import { named } from '../../instances.js'
 import { fits, judge, Marks } from '../../judge.js'
 import { Card } from '../../parts.js'
 import { link } from '../../route.js'
@@ -184,6 +185,7 @@ function Facts({ items }) {
  */
 function statisticsOf(plan) {
   const { reports, compaction, idle_entries: idle = 0 } = plan
+  const name = (/** @type {number} */ id) => named(plan, id)
   return [
     [
       'Drifted keys',
@@ -196,17 +198,17 @@ function statisticsOf(plan) {
       'Reported',
       reports.received.length === 0
         ? 'no instance'
-        : `${counted(reports.received.length, 'instance')}: ${some(reports.received)}`,
+        : `${counted(reports.received.length, 'instance')}: ${some(reports.received.map(name))}`,
     ],
     reports &&
       reports.carried.length > 0 && [
         'Used again',
-        some(reports.carried.map((c) => `${c.instance} (interval ${count(c.interval)})`)),
+        some(reports.carried.map((c) => `${name(c.instance)} (interval ${count(c.interval)})`)),
       ],
     reports &&
       reports.frozen.length > 0 && [
         'Frozen',
-        `${some(reports.frozen)}: nothing is known of them, so nothing moves from or to them`,
+        `${some(reports.frozen.map(name))}: nothing is known of them, so nothing moves from or to them`,
       ],
     compaction && [
       'Compact records',

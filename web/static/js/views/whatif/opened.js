@@ -3,6 +3,7 @@
 import { change, useResource } from '../../api.js'
 import { count, percent, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
+import { Named } from '../../instances.js'
 import { announce, Card, Code, Dialog, Empty, Loading, Trouble, useSend } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { commandOf } from '../../shell.js'
@@ -162,10 +163,10 @@ function One({ result, answer, source }) {
     ${plan && html`<${Against} result=${result} plan=${plan} newest=${!waits || newest} />`}
     ${
       found.data
-        ? html`
+        ? html`<${Named.Provider} value=${found.data}>
             <${PlanFigures} plan=${found.data} />
             <${Migrations} plan=${found.data} local=${found.data.plan?.migrations} />
-          `
+          <//>`
         : found.problem
           ? html`<${Trouble} problem=${found.problem} retry=${found.reload} />`
           : html`<${Loading} />`

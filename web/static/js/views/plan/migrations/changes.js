@@ -2,7 +2,8 @@
 
 import { address, download, Problem, request } from '../../../api.js'
 import { count, counted } from '../../../format.js'
-import { html, useMemo, useState } from '../../../html.js'
+import { html, useContext, useMemo, useState } from '../../../html.js'
+import { Instance, Named } from '../../../instances.js'
 import { Empty } from '../../../parts.js'
 import { column, VirtualTable } from '../../../table.js'
 import { Downloads } from './downloads.js'
@@ -14,8 +15,14 @@ import { Key, keyOf } from './key.js'
 
 /** @typedef {Omit<API['TableChange'], 'key'> & { key: KeyText }} Change */
 
-/** @param {Change} change */
-const destination = ({ parts, instance }) => (parts ? partsText(parts) : (instance ?? none))
+/** @param {{ of: Change }} props */
+function Destination({ of: { parts, instance } }) {
+  const plan = useContext(Named)
+  return parts ? partsText(parts, plan) : html`<${Place} id=${instance} />`
+}
+
+/** @param {{ id: number | null }} props */
+const Place = ({ id }) => (id === null ? none : html`<${Instance} id=${id} />`)
 
 const names = ['key_prefix', 'instance']
 
@@ -25,8 +32,11 @@ const arrow = html`<span class="migrations-arrow muted" aria-hidden="true">→ <
 /** @type {TableColumn<Change>[]} */
 const columns = [
   column('key', 'Key', 'minmax(140px, 3fr)', (c) => html`<${Key} of=${c.key} />`),
-  column('previous', 'Before', 'minmax(80px, 1fr)', (c) => c.previous ?? none, { number: true, bare: true }),
-  column('instance', 'After', 'minmax(96px, 1fr)', (c) => html`${arrow}${destination(c)}`, { bare: true }),
+  column('previous', 'Before', 'minmax(80px, 1fr)', (c) => html`<${Place} id=${c.previous} />`, {
+    number: true,
+    bare: true,
+  }),
+  column('instance', 'After', 'minmax(96px, 1fr)', (c) => html`${arrow}<${Destination} of=${c} />`, { bare: true }),
   column(
     'what',
     'Change',
@@ -84,7 +94,7 @@ const refusals = {
 /** @param {{ plan: Plan, query: Query, name: string }} props */
 export function TableChanges({ plan, query, name }) {
   const path = `v1/plans/${encodeURIComponent(plan.id)}/routing-table`
-  const { filters, wrong } = filtersOf(query, names)
+  const { filters, wrong } = filtersOf(query, names, plan)
   const source = `${address(path, filters)}#${plan.status}.${plan.resolved_keys}`
   const [refused, refuse] = useState(() => (schemeOf(plan) in foundBy ? { source, code: 'no_routing_table' } : null))
   const [found, setFound] = useState(/** @type {number | null} */ (null))

@@ -1,45 +1,56 @@
 // The filters of lists, as they stand in the address.
 
 import { useId } from 'preact/hooks'
-import { html, useEffect, useRef, useState } from '../../../html.js'
+import { idOf, Named } from '../../../instances.js'
+import { html, useContext, useEffect, useRef, useState } from '../../../html.js'
 import { Select } from '../../../parts.js'
 import { setQuery } from '../../../route.js'
 import { reasons, reasonWords } from '../../../words.js'
 
 const pause = 250 // milliseconds after the last key
 
-/** @param {string} text */
-const isInstance = (text) => /^\d{1,10}$/.test(text) && Number(text) < 2 ** 31
+/** @import { Having } from '../../../instances.js' */
+
+/** @type {(text: string, of: Having) => boolean} */
+const isInstance = (text, of) => idOf(of, text) !== undefined
+const noInstance = 'An instance is a whole number, or the name of one of this plan.'
 /** @param {string} text */
 const isAmount = (text) => /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text))
 /** @param {string} text */
 const isText = (text) => new TextEncoder().encode(text).length <= 1024
 
-/** @type {Record<string, { label: string, mode?: string, valid: (text: string) => boolean, wrong: string }>} */
+/**
+ * @type {Record<string, { label: string, mode?: string, valid: (text: string, of: Having) => boolean,
+ *   wrong: string }>}
+ */
 const controls = {
   key_prefix: { label: 'Key begins with', valid: isText, wrong: 'Keys have 1,024 bytes at most.' },
   key_contains: { label: 'Key contains', valid: isText, wrong: 'Keys have 1,024 bytes at most.' },
-  instance: { label: 'Instance', mode: 'numeric', valid: isInstance, wrong: 'An instance is a whole number.' },
-  from: { label: 'From', mode: 'numeric', valid: isInstance, wrong: 'An instance is a whole number.' },
-  to: { label: 'To', mode: 'numeric', valid: isInstance, wrong: 'An instance is a whole number.' },
+  instance: { label: 'Instance', mode: 'text', valid: isInstance, wrong: noInstance },
+  from: { label: 'From', mode: 'text', valid: isInstance, wrong: noInstance },
+  to: { label: 'To', mode: 'text', valid: isInstance, wrong: noInstance },
   reason: { label: 'Reason', valid: (text) => reasons.includes(text), wrong: 'There is no such reason.' },
   min_cost: { label: 'Cost at least', mode: 'decimal', valid: isAmount, wrong: 'A cost is a number, 0 or more.' },
   min_state: { label: 'State at least', mode: 'decimal', valid: isAmount, wrong: 'State is a number, 0 or more.' },
 }
 
 /**
- * The filters of these names that an address has, those that make sense: {filters, wrong}.
+ * The filters of these names that an address has, those that make sense: {filters, wrong}. Instances of the plan that
+ * are named there are ids here.
  *
  * @param {Query} query
  * @param {string[]} names
+ * @param {Having} of
  * @returns {{ filters: Record<string, string>, wrong: string | null }}
  */
-export function filtersOf(query, names) {
+export function filtersOf(query, names, of) {
   const text = (/** @type {string} */ name) => query[name] ?? ''
   const said = names.filter((name) => text(name) !== '')
-  const good = said.filter((name) => controls[name].valid(text(name)))
+  const good = said.filter((name) => controls[name].valid(text(name), of))
   return {
-    filters: Object.fromEntries(good.map((name) => [name, text(name)])),
+    filters: Object.fromEntries(
+      good.map((name) => [name, controls[name].valid === isInstance ? String(idOf(of, text(name))) : text(name)]),
+    ),
     wrong: said.filter((name) => !good.includes(name)).map((name) => controls[name].wrong)[0] ?? null,
   }
 }
@@ -94,6 +105,7 @@ function Choice({ value }) {
 /** @param {{ name: string, value: string }} props */
 function Typed({ name, value }) {
   const { label, mode, valid } = controls[name]
+  const of = useContext(Named)
   const id = useId()
   const [text, setText] = useState(value)
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined))
@@ -124,7 +136,7 @@ function Typed({ name, value }) {
       autocapitalize="off"
       spellcheck=${false}
       value=${text}
-      aria-invalid=${value !== '' && !valid(value) ? 'true' : undefined}
+      aria-invalid=${value !== '' && !valid(value, of) ? 'true' : undefined}
       onInput=${(e) => type(e.currentTarget.value)}
       onKeyDown=${(e) => e.key === 'Enter' && apply(text)}
     />

@@ -42,6 +42,17 @@ const parts = /([\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u
 const spoken = (text) =>
   /^ +$/.test(text) ? '␣'.repeat(text.length) : [...text].map((c) => `\\u{${c.codePointAt(0)?.toString(16)}}`).join('')
 
+/**
+ * A text in which all is seen.
+ *
+ * @param {string} text
+ */
+export const visible = (text) =>
+  text
+    .split(parts)
+    .map((part, i) => (i % 2 === 0 ? part : spoken(part)))
+    .join('')
+
 /** @param {{ of: KeyText }} props */
 export function Key({ of: { text, base64 } }) {
   if (base64)

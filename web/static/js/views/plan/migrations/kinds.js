@@ -3,6 +3,7 @@
 
 import { count, exactly, stateOnly, stateUnit } from '../../../format.js'
 import { html } from '../../../html.js'
+import { Instance } from '../../../instances.js'
 import { column as columnOf } from '../../../table.js'
 import { reasonWords } from '../../../words.js'
 import { bytesOf, Key, keyOf } from './key.js'
@@ -67,16 +68,21 @@ const column = columnOf
 const ascending = /** @type {const} */ ({ sort: 'asc', bare: true })
 const amount = /** @type {const} */ ({ sort: 'desc', number: true })
 
-const from = column('from', 'From', '64px', (m) => m.from, { ...ascending, number: true })
+const from = column('from', 'From', 'minmax(64px, 0.8fr)', (m) => html`<${Instance} id=${m.from} />`, {
+  ...ascending,
+  number: true,
+})
 const arrow = html`<span class="migrations-arrow muted" aria-hidden="true">→ </span>`
-const to = column('to', 'To', '76px', (m) => html`${arrow}${m.to}`, ascending)
+const to = column('to', 'To', 'minmax(76px, 0.8fr)', (m) => html`${arrow}<${Instance} id=${m.to} />`, ascending)
 const cost = column('cost', 'Cost', 'minmax(84px, 0.8fr)', (m) => html`<${Figure} of=${m.cost} />`, amount)
 const state = column('state', 'State', 'minmax(84px, 0.8fr)', (m) => html`<${State} of=${m.state} />`, amount)
 const keys = column('count', 'Keys', 'minmax(72px, 0.6fr)', (m) => count(m.count), amount)
 const reason = column('reason', 'Reason', 'minmax(96px, 2fr)', (m) => html`<${Reason} of=${m.reason} />`, ascending)
 /** How many keys of a class, or which key it is that has a name. */
 const keysOrKey = { ...keys, of: (/** @type {Row} */ m) => (m.key ? html`<${Key} of=${m.key} />` : count(m.count)) }
-const hash = column('hash', 'Hash instance', 'minmax(110px, 0.8fr)', (m) => m.hash, { number: true })
+const hash = column('hash', 'Hash instance', 'minmax(110px, 0.8fr)', (m) => html`<${Instance} id=${m.hash} />`, {
+  number: true,
+})
 
 /** @param {{ of: API['ArcMigration']['arc'] }} props */
 const Arc = ({ of: { start, end } }) =>
