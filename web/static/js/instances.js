@@ -58,8 +58,8 @@ export const named = (of, id) => shortened(namesOf(of).get(id ?? -1) ?? String(i
  */
 export const drawn = (of, id, length = most) =>
   shortened(namesOf(of).get(id) ?? String(id), length)
-    .replaceAll('{', '｛')
-    .replaceAll('}', '｝')
+    .replaceAll('{', '(')
+    .replaceAll('}', ')')
 
 /**
  * The instance that a name or an id stands for; undefined where there is none of the name.

@@ -4,7 +4,7 @@ import { address } from '../../api.js'
 import { axis, Chart, slider } from '../../chart.js'
 import { amount, count, counted, state, stateOnly } from '../../format.js'
 import { html, useMemo } from '../../html.js'
-import { drawn, idOf, Instance, named } from '../../instances.js'
+import { drawn, idOf, Instance, named, namesOf } from '../../instances.js'
 import { Card, dataOf, Empty, Loading, Trouble } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
@@ -224,7 +224,8 @@ const chosen = ({ plan, query }, f) =>
 const sankey = {
   height: ({ from, to }) => Math.min(520, Math.max(200, 34 * Math.max(from.length, to.length))),
   // An instance may send and receive: it stands on both sides, or there would be cycles.
-  option: (p, drawing) => {
+  option: (p, drawing, width) => {
+    const side = namesOf(drawing.plan).size > 0 ? Math.min(160, width / 4) : 74 // pixels for the labels
     const { items, ends, size, said, plan } = drawing
     return {
       tooltip: {
@@ -235,8 +236,8 @@ const sankey = {
       series: [
         {
           type: 'sankey',
-          left: 74,
-          right: 74,
+          left: side,
+          right: side,
           top: 12,
           bottom: 12,
           nodeWidth: 12,
@@ -244,7 +245,7 @@ const sankey = {
           draggable: false,
           layoutIterations: 16,
           emphasis: { focus: 'adjacency' },
-          label: { color: p.text, fontSize: 12, width: 68, overflow: 'truncate' },
+          label: { color: p.text, fontSize: 12, width: side - 6, overflow: 'truncate' },
           lineStyle: { color: 'source', opacity: 0.35, curveness: 0.5 },
           data: [
             ...ends.from.map((id, i) => node('from', id, p.series[i % p.series.length], drawing)),

@@ -184,7 +184,7 @@ function chart(p, width, rows, relative, thetaMax) {
   const fit = Math.max(8, Math.floor((width - 70) / barWidth))
   const zoomed = rows.length > fit
   const figures = rows.length <= labelled && width / rows.length > 50
-  const room = figures ? Math.max(5, Math.floor(width / rows.length / 8)) : 12 // characters of a name
+  const room = figures ? Math.min(20, Math.max(5, Math.floor(width / rows.length / 8))) : 12 // characters of a name
   /** @param {Row} r */
   const below = (r) =>
     [
