@@ -3,6 +3,7 @@
 import { useList, useResource } from '../../api.js'
 import { amount, count, counted, percent, state, stateOnly } from '../../format.js'
 import { html, useState } from '../../html.js'
+import { Instance } from '../../instances.js'
 import { Dialog, firstOnly, loaded, plainTable, selectField } from '../../parts.js'
 import { statusWords } from '../../words.js'
 
@@ -102,4 +103,7 @@ function Differences({ plan, other }) {
  * @param {number | null} from
  * @param {number | null} to
  */
-const course = (from, to) => (from === null ? html`<span class="muted">stays</span>` : `${from} → ${to}`)
+const course = (from, to) =>
+  from === null || to === null
+    ? html`<span class="muted">stays</span>`
+    : html`<${Instance} id=${from} /> → <${Instance} id=${to} />`
