@@ -95,6 +95,21 @@ func TestRenaming(t *testing.T) {
 	}
 }
 
+// TestRenamedInTheFeed: who follows a table learns of new names with the version that has them.
+func TestRenamedInTheFeed(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"theta_max":0,"instances":["a","b"],"hash":{"function":"modulo"},"require_approval":false}`)
+	e.named("PATCH", "/v1/operators/clicks", `{"instances":[{"id":0,"name":"new"},"b"]}`)
+	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"x","cost":1},{"key":"y","cost":5},{"key":"q","cost":5}]}`).
+		want(http.StatusCreated).plan()
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true}`).want(http.StatusOK)
+	var table wire.RoutingTable
+	e.do("GET", "/v1/operators/clicks/routing-table?since=0", "").want(http.StatusOK).into(&table)
+	if table.Full == nil || !*table.Full || (*table.Instances)[0].Name != "new" {
+		t.Errorf("%+v", table)
+	}
+}
+
 // TestGivenByName: rows of every format, reports, queues, acknowledgements and filters take names.
 func TestGivenByName(t *testing.T) {
 	e := newEnv(t)

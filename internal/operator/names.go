@@ -41,6 +41,11 @@ func CheckName(name string) string {
 // IsID tells whether a reference to an instance is an id: digits alone.
 func IsID(ref string) bool { return strings.Trim(ref, "0123456789") == "" }
 
+// SameNames tells whether the instances of two configurations, which are the same, have the same names.
+func SameNames(a, b Configuration) bool {
+	return slices.EqualFunc(a.Instances, b.Instances, func(x, y Instance) bool { return x.Name == y.Name })
+}
+
 // CutCapacity parts what stands for an instance, ref:capacity or ref alone, whose capacity is 1. What
 // stands behind a colon and is no number is a part of a name; false: it stands behind an id.
 func CutCapacity(text string) (ref string, capacity float64, ok bool) {

@@ -58,7 +58,13 @@ type View struct {
 	Pending *wire.PendingTable
 	// Kept: it is of the file, and the server has not been heard since. It may be old.
 	Kept bool
+
+	names map[int32]string
 }
+
+// Name is the name of an instance of the table, or of the plan that is being carried out; "": it has
+// none.
+func (v *View) Name(id int32) string { return v.names[id] }
 
 // Status is how following goes.
 type Status struct {
@@ -135,6 +141,14 @@ func (f *Follower) Lookup(key []byte) (route.Destination, error) {
 		return route.Destination{}, ErrNoTable
 	}
 	return v.Table.Lookup(key)
+}
+
+// Name is that of [View.Name], by the table as it was last heard of.
+func (f *Follower) Name(id int32) string {
+	if v := f.current.Load(); v != nil {
+		return v.Name(id)
+	}
+	return ""
 }
 
 // View returns what is known now; nil: nothing.

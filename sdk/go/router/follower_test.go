@@ -98,7 +98,7 @@ func (f *feed) pend(set map[string]int32, unset []string, instances int64) {
 
 func upTo(n int64) (all []wire.Instance) {
 	for i := range n {
-		all = append(all, wire.Instance{Id: int32(i)})
+		all = append(all, wire.Instance{Id: int32(i), Name: fmt.Sprint("worker-", i)})
 	}
 	return all
 }
@@ -389,6 +389,9 @@ func sameView(t *testing.T, before *router.View, after *router.Follower, keys in
 	if now == nil || !now.Kept || now.Table.Version() != before.Table.Version() ||
 		now.ConfigVersion != before.ConfigVersion || (now.Pending == nil) != (before.Pending == nil) {
 		t.Fatalf("%+v after a restart, before it %+v: %v", now, before, after.Status().FileErr)
+	}
+	if now.Name(0) != "worker-0" || after.Name(1) != "worker-1" || now.Name(99) != "" {
+		t.Errorf("names %q, %q, %q", now.Name(0), after.Name(1), now.Name(99))
 	}
 	for i := range keys {
 		a, errA := before.Table.Lookup(keyOf(i))

@@ -24,7 +24,16 @@ type state struct {
 }
 
 func (s state) view(kept bool) *View {
-	v := &View{Table: s.table, Origin: s.origin, ConfigVersion: s.configVersion, Kept: kept}
+	v := &View{Table: s.table, Origin: s.origin, ConfigVersion: s.configVersion, Kept: kept, names: map[int32]string{}}
+	all := s.instances
+	if s.pending != nil {
+		all = append(all[:len(all):len(all)], s.pending.Instances...)
+	}
+	for _, x := range all {
+		if x.Name != "" {
+			v.names[x.Id] = x.Name
+		}
+	}
 	if s.pending != nil {
 		p := *s.pending
 		p.Set, p.Unset = nil, nil

@@ -348,7 +348,8 @@ func MayStayBetween(now, next planner.HashFunction) func(key []byte, to int32) b
 
 // ChangesTell implements [scheme.Telling]: of whole tables only it is said how parts are chosen.
 func (Scheme) ChangesTell(then, now operator.Configuration) bool {
-	return operator.SamePlacement(then, now) && then.Splitting.Routing == now.Splitting.Routing
+	return operator.SamePlacement(then, now) && then.Splitting.Routing == now.Splitting.Routing &&
+		operator.SameNames(then, now)
 }
 
 // CountsEntries implements [scheme.Telling].
