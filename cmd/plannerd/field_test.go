@@ -177,7 +177,7 @@ func TestForeignErrors(t *testing.T) {
 		{`{"data":[]}`, "convert - --records data.rows", `"rows" is missing`},
 		{"key,cost\na,1\n", "convert - --columns keys=a", `"keys" is no field of statistics`},
 		{"key,cost\na,1\n", "convert - --decimal :", "write point or comma"},
-		{"key,cost\na,1\n", "convert - --delimiter comma", "write a comma"},
+		{"key,cost\na,1\n", "convert - --delimiter dash", "write a comma"},
 		{"no log\n", "count - --format combined", "line 1: is no line of an access log"},
 		{"k,t\na,soon\n", "count - --key k --time t --every 1m", "must be a time"},
 		{"k\n", "count - --key k", "it has no events"},

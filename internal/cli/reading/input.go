@@ -274,9 +274,6 @@ func (in *Input) Close() {
 // of what the last w intervals have added.
 func (in *Input) SumUp(w int) { in.sums = drive.NewSums(w) }
 
-// Again has Next return the newest interval once more.
-func (in *Input) Again() { in.again = true }
-
 // Next returns the next interval, or the only one that --interval names; io.EOF after the last.
 func (in *Input) Next() (interval int64, d *input.Document, err error) {
 	if in.again {
