@@ -42,6 +42,30 @@ var foreign = []struct {
 	"a table with bars and a rule", " user | n \n------+---\n ann  | 3\n bob  | 4\n",
 	"convert - --columns key=user,cost=n", "key,cost\nann,3\nbob,4\n", "",
 }, {
+	"numbers with units, and spaces behind the last", "NAME  CPU(cores)  MEMORY(bytes) \na  250m  1Ki \nb  2  3MB \nc  1k  0.5%  \nd  7  8  \n",
+	"convert - --columns key=NAME,cost=CPU(cores),state=MEMORY(bytes)",
+	"key,cost,state\na,0.25,1024\nb,2,3e+06\nc,1000,0.5\nd,7,8\n", "",
+}, {
+	"a unit that is none", "key;n\na;5 m²\nb;2 kB\n", "convert - --columns cost=n --bad-rows skip", "key,cost\nb,2000\n",
+	`"5 m²" is not a number`,
+}, {
+	"aligned columns whose names and cells have spaces, and usage of a limit",
+	"ID OF   NAME   CPU %   MEM / LIMIT   BLOCK I/O\n1 2     a b    5.5%    1KiB / 2KiB   \"x\"\n3       c      1%      12 kB / 1MB   -\n",
+	"convert - --columns key=name,cost=CPU_%,state=MEM_/_LIMIT", "key,cost,state\na b,5.5,1024\nc,1,12000\n", "",
+}, {
+	"decimal commas and points between thousands", "key;cost;state\na;1.818.641;1.234,5\nb;859.243;7\nc;12;1\n",
+	"convert - --decimal comma", "key,cost,state\na,1.818641e+06,1234.5\nb,859243,7\nc,12,1\n", "",
+}, {
+	"a table with a foot, a blank line and lines that are no rows",
+	"k | n\n--+--\na | 1\n\nsay \"x\"\nb | 2 | 3\nc | 4\n(3 rows)", "convert - --columns key=k,cost=n --bad-rows skip",
+	"key,cost\na,1\nc,4\n", "8: fewer than 2 cells; the row is left out",
+}, {
+	"numbers of JSON under a decimal comma", `[{"u":"a","n":1.818},{"u":"b","n":"2,5"}]`,
+	"convert - --columns key=u,cost=n --decimal comma", "key,cost\na,1.818\nb,2.5\n", "",
+}, {
+	"events of JSON, some without a key", `{"u":"a"}` + "\n" + `{"v":1}` + "\n" + `{"u":"b"}` + "\n",
+	"count - --key u --bad-rows skip", "key,cost\na,1\nb,1\n", "key: is required; the row is left out",
+}, {
 	"no header", "7,a,2026-01-01\n8,b,2026-01-01\n",
 	"convert - --header none --columns key=2,cost=1", "key,cost\na,7\nb,8\n", "",
 }, {
@@ -90,10 +114,19 @@ var foreign = []struct {
 	"count - --key k --time t --every 10s", "interval,key,cost\n0,a,1\n10,b,1\n20,c,1\n", "1 event left out: older",
 }}
 
+// foreignCommand are the words of a command; what stands for a space within one is _.
+func foreignCommand(text string) []string {
+	words := strings.Fields(text)
+	for i, word := range words {
+		words[i] = strings.ReplaceAll(word, "_", " ")
+	}
+	return words
+}
+
 // Files of other systems are read with a few flags.
 func TestForeignFiles(t *testing.T) {
 	for _, c := range foreign {
-		r := exec(t, strings.NewReader(c.text), nil, strings.Fields(c.command)...)
+		r := exec(t, strings.NewReader(c.text), nil, foreignCommand(c.command)...)
 		if r.code != exitOK || r.stdout != c.want || !strings.Contains(r.stderr, c.warns) || c.warns == "" && r.stderr != "" {
 			t.Errorf("%s: exit %d\n%s\nwant\n%s\nstandard error: %s", c.name, r.code, r.stdout, c.want, r.stderr)
 		}
@@ -170,7 +203,13 @@ func TestForeignErrors(t *testing.T) {
 		{`[{"name":"a","lag":3}]`, "plan -", "plannerd plan - --columns key=name,cost=lag"},
 		{"who,n\na,1\n", "convert - --columns key=whom,cost=n", "whom: there is no such column; there are who, n"},
 		{"key;cost\na;1,5\n", "convert -", "--decimal comma reads it"},
-		{"key;cost\na;1.234,5\n", "convert - --decimal ,", "without separators of thousands"},
+		{"key,cost\na,\"1,234.5\"\n", "convert -", "without separators of thousands"},
+		{"key;cost\na;1.5\n", "convert - --decimal ,", "1.5 is not written with a decimal comma"},
+		{"k | n\na | 1\n(1 row)\n", "convert - --columns key=k,cost=n", "3: fewer than 2 cells at byte 19; --bad-rows skip"},
+		{`{"user":"a"}` + "\n", "count -", "--key says what the key is"},
+		{"ID NO  NAME  CPU %  MEM %\n1  a  2%  1%\n", "plan -", "plannerd plan - --columns 'key=NAME,cost=CPU %'"},
+		{`{"subtasks":[{"subtask":0,"host":"h","id":"x","read-bytes":1,"read-records":2}]}`, "plan -",
+			"--records subtasks --columns key=subtask,cost=read-records,state=read-bytes"},
 		{"key,cost\na,1\na,2\n", "convert -", "--duplicates sum"},
 		{"key,cost,instance\na,1,0\na,2,1\n", "convert - --duplicates sum",
 			"rows that are added up are of one instance"},

@@ -11,11 +11,11 @@ var guesses = []struct {
 	field string
 	words []string
 }{
-	{"cost", []string{"cost", "lag", "requests", "count", "hits", "events", "messages", "load", "cpu", "rate", "value",
-		"total", "weight"}},
+	{"cost", []string{"cost", "lag", "requests", "count", "hits", "events", "messages", "records", "load", "cpu", "rate",
+		"value", "total", "weight"}},
 	{"state", []string{"state", "bytes", "size", "memory"}},
 	{"instance", []string{"instance", "worker", "pod", "node", "consumer-id", "host", "client", "server"}},
-	{"key", []string{"key", "user", "customer", "tenant", "account", "topic", "name", "path", "id"}},
+	{"key", []string{"key", "user", "customer", "tenant", "account", "topic", "subtask", "name", "path", "id"}},
 }
 
 // Suggest returns the mapping that may read rows whose columns, or members, are called like that, such

@@ -161,6 +161,8 @@ func problemText(p input.Problem) string {
 	switch {
 	case p.Twin > 0 && p.TwinLine == 0:
 		text = fmt.Sprintf("is in row %d already; each key has one row", p.Twin)
+	case strings.Contains(p.Detail, " cells at byte ") || strings.HasPrefix(p.Detail, "blank line between records at"):
+		return text + "; --bad-rows skip leaves such lines out"
 	case strings.Contains(p.Detail, "a comma is no decimal point"):
 		return text + "; --decimal comma reads it"
 	}

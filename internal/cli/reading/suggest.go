@@ -46,6 +46,8 @@ func (in *Input) hint(problems []input.Problem) string {
 	case in.seen > 0:
 	case in.format == input.CSV && accessLog.Match(in.head):
 		return "an access log? plannerd count " + shellWord(in.flags.File) + " makes statistics of it"
+	case in.format == 0 && keyless: // of count
+		return "--key says what the key is, such as --key user.id"
 	case in.format != input.CSV && keyless:
 		return in.try(input.LookForRecords(in.head))
 	}

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"plannerd/internal/input/internal/columns"
-	"plannerd/internal/input/internal/problem"
 	"plannerd/internal/input/internal/window"
 	"plannerd/planner"
 )
@@ -37,6 +36,7 @@ type Rows struct {
 	parts         keyParts // of the record's key, when several columns hold it
 	delimiter     byte
 	padded        bool // spaces around cells mean nothing
+	wide          bool // a single space is a part of a cell
 }
 
 // New reads the header of rows of the given fields; those of statistics may
@@ -133,7 +133,12 @@ func (p *Rows) Next(r *columns.Row) (more bool, err error) {
 	for {
 		known := len(p.Problems)
 		err = p.Unit(func(i int) (next int, ok bool) {
-			next, more, ok = p.record(i, r)
+			if next, more, ok = p.record(i, r); !ok && p.Options.LeaveOut != nil && p.Failed() != "" {
+				r.Reset()
+				p.Wrong(p.Rows, "", p.Failed())
+				more = true
+				next, ok = p.line(i)
+			}
 			return next, ok
 		})
 		if p.Options.LeaveOut == nil || err != nil || !more || !columns.Faulty(&p.Builder, known, r) {
@@ -144,14 +149,14 @@ func (p *Rows) Next(r *columns.Row) (more bool, err error) {
 
 // record reads a record, skipping blank lines; more is false at the end.
 func (p *Rows) record(i int, r *columns.Row) (next int, more, ok bool) {
-	b := p.Buf
+	b, last := p.Buf, len(p.columns)-1
 	if i >= p.End {
 		if p.EOF {
 			return i, false, true
 		}
 		return 0, false, p.Fail(i, "")
 	}
-	if b[i] == '\n' || b[i] == '\r' {
+	if (b[i] == '\n' || b[i] == '\r') && !(p.Options.NoLines && last == 0) { // a single cell may be empty
 		for b[i] == '\n' || b[i] == '\r' {
 			if i, ok = p.lineEnd(i); !ok {
 				return 0, false, false
@@ -161,7 +166,6 @@ func (p *Rows) record(i int, r *columns.Row) (next int, more, ok bool) {
 	}
 	r.Reset()
 	i = p.unpad(i)
-	last := len(p.columns) - 1
 	for c, f := range p.columns {
 		if i, ok = p.field(i, f, r); !ok {
 			return 0, false, false
@@ -243,31 +247,27 @@ func (p *Rows) field(i int, at columns.Place, r *columns.Row) (next int, ok bool
 	return next, ok
 }
 
-// ends tells whether c may stand behind a cell.
-func (p *Rows) ends(c byte) bool { return c == p.delimiter || c == '\n' || c == '\r' }
+// ends tells whether what is at i may stand behind a cell.
+func (p *Rows) ends(i int) bool {
+	c := p.Buf[i]
+	return c == p.delimiter && (!p.wide || p.Buf[i+1] == ' ') || c == '\n' || c == '\r'
+}
 
 // amount reads a cost, a frequency or a state.
 func (p *Rows) amount(i int, f columns.Field, r *columns.Row) (x float64, next int, ok bool) {
-	if x, next, ok = p.Number(i); ok && p.ends(p.Buf[next]) {
+	if x, next, ok = p.Number(i); ok && p.ends(next) && !(p.grouped() && bytes.IndexByte(p.Buf[i:next], '.') >= 0) {
 		r.Seen |= f
 		if !columns.IsAmount(x) {
 			p.WrongValue(p.Rows, f.String(), p.Buf[i:next], columns.AmountDetail(x))
 		}
-		return x, next, true
+		return x, p.unpadEnd(next), true
 	}
 	text, next, ok := p.cell(i)
 	if !ok || len(text) == 0 {
 		return 0, next, ok
 	}
 	r.Seen |= f
-	x = -1
-	number := text
-	if p.Options.DecimalComma {
-		number = bytes.Replace(text, []byte(","), []byte("."), 1)
-	}
-	if problem.IsDecimal(string(number)) {
-		x = window.ParseFloat(number)
-	}
+	x = p.quantity(text)
 	if !columns.IsAmount(x) {
 		p.WrongValue(p.Rows, f.String(), text, amountDetail(x, text, p.Options.DecimalComma))
 	}
@@ -287,9 +287,9 @@ func (p *Rows) count(i int, r *columns.Row) (v int64, next int, ok bool) {
 // tools print for nothing, and for what is wrong.
 func (p *Rows) id(i int, f columns.Field, r *columns.Row) (v int32, next int, ok bool) {
 	n, next := window.Digits(p.Buf, i, math.MaxInt32)
-	if next > i && p.ends(p.Buf[next]) {
+	if next > i && p.ends(next) {
 		r.Seen |= f
-		return int32(n), next, true
+		return int32(n), p.unpadEnd(next), true
 	}
 	text, next, ok := p.cell(i)
 	if !ok || len(text) == 0 {
@@ -311,9 +311,9 @@ func (p *Rows) id(i int, f columns.Field, r *columns.Row) (v int32, next int, ok
 func (p *Rows) integer(
 	i int, f columns.Field, r *columns.Row, limit int64, detail string,
 ) (v int64, next int, ok bool) {
-	if v, next = window.Digits(p.Buf, i, limit); next > i && p.ends(p.Buf[next]) {
+	if v, next = window.Digits(p.Buf, i, limit); next > i && p.ends(next) {
 		r.Seen |= f
-		return v, next, true
+		return v, p.unpadEnd(next), true
 	}
 	text, next, ok := p.cell(i)
 	if !ok || len(text) == 0 {
@@ -354,7 +354,7 @@ func (p *Rows) cell(i int) (text []byte, next int, ok bool) {
 		switch c := b[i]; {
 		case i >= p.End && !p.EOF:
 			return nil, 0, p.Fail(i, "")
-		case p.ends(c) || i >= p.End:
+		case p.ends(i) || i >= p.End:
 			if !ascii && !utf8.Valid(b[start:i]) {
 				return nil, 0, p.Fail(start, "cell that is not UTF-8")
 			}
@@ -403,7 +403,7 @@ func (p *Rows) quoted(i int) (text []byte, next int, ok bool) {
 	if !utf8.Valid(text) {
 		return nil, 0, p.Fail(from, "cell that is not UTF-8")
 	}
-	if i+1 < p.End && !p.ends(b[p.unpadEnd(i+1)]) {
+	if after := b[p.unpadEnd(i+1)]; i+1 < p.End && after != p.delimiter && after != '\n' && after != '\r' {
 		return nil, 0, p.Fail(i+1, "text after a quoted cell")
 	}
 	return text, i + 1, true

@@ -2,10 +2,13 @@ package csvrows
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
 	"plannerd/internal/input/internal/columns"
+	"plannerd/internal/input/internal/problem"
+	"plannerd/internal/input/internal/window"
 )
 
 // What follows reads CSV as other systems write it.
@@ -31,6 +34,7 @@ func (p *Rows) chooseDelimiter(i int) bool {
 		p.delimiter = delimiterOf(p.Buf[i:i+n], len(p.Options.Columns) > 0)
 	}
 	p.padded = p.delimiter == ' ' || p.delimiter == '|'
+	p.wide = p.delimiter == ' ' && p.namesHaveSpaces(p.Buf[i:i+n])
 	return true
 }
 
@@ -62,6 +66,21 @@ func delimiterOf(line []byte, mapped bool) byte {
 		return ' '
 	}
 	return ','
+}
+
+// namesHaveSpaces tells whether the columns of a header that is aligned by spaces stand two or more
+// apart: one with a space in its name is asked for, or nothing is, and a word stands there twice.
+func (p *Rows) namesHaveSpaces(header []byte) bool {
+	for _, names := range p.Options.Columns {
+		for _, name := range names {
+			if strings.Contains(name, " ") {
+				return true
+			}
+		}
+	}
+	words := strings.Fields(string(header))
+	slices.Sort(words)
+	return len(p.Options.Columns) == 0 && len(slices.Compact(words)) < len(bytes.Fields(header))
 }
 
 // unpad skips the spaces before a cell, where they mean nothing.
@@ -154,11 +173,66 @@ func (p *Rows) time(i int, r *columns.Row) (next int, ok bool) {
 	return next, true
 }
 
+// units are what may follow a number: the prefixes of SI and the binary ones, which a B may follow, and
+// percent, which counts as written. Elasticsearch means 1024 by kb.
+var units = map[string]float64{
+	"": 1, "%": 1, "B": 1, "b": 1, "n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3,
+	"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15,
+	"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15,
+	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50,
+	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50,
+	"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40, "pb": 1 << 50,
+}
+
+// quantity is what the text of an amount stands for, −1 if it is none. Where the mapping names columns
+// it may have a unit, and a limit behind a slash, as in 1.5GiB / 8GiB.
+func (p *Rows) quantity(text []byte) float64 {
+	factor := 1.0
+	if len(p.Options.Columns) > 0 {
+		text, _, _ = bytes.Cut(text, []byte(" / "))
+		end := bytes.LastIndexAny(text, "0123456789.,") + 1
+		factor = units[strings.TrimSpace(string(text[end:]))]
+		text = text[:end]
+	}
+	number := string(text)
+	switch {
+	case p.grouped():
+		number = ungrouped(number)
+	case p.Options.DecimalComma:
+		number = strings.Replace(number, ",", ".", 1)
+	}
+	if factor == 0 || !problem.IsDecimal(number) {
+		return -1
+	}
+	return factor * window.ParseFloat([]byte(number))
+}
+
+// ungrouped is a number such as 1.234,5 as 1234.5; empty where points stand elsewhere than between
+// thousands.
+func ungrouped(number string) string {
+	whole, fraction, cut := strings.Cut(number, ",")
+	groups := strings.Split(whole, ".")
+	for i, group := range groups {
+		if i > 0 && len(group) != 3 || len(groups) > 1 && len(group) > 3 {
+			return ""
+		}
+	}
+	if cut {
+		fraction = "." + fraction
+	}
+	return strings.Join(groups, "") + fraction
+}
+
+// grouped tells whether points are separators of thousands. The numbers of JSON have decimal points.
+func (p *Rows) grouped() bool { return p.Options.DecimalComma && !p.Options.NoLines }
+
 // amountDetail says what is wrong with the text of an amount.
 func amountDetail(x float64, text []byte, decimalComma bool) string {
 	detail := columns.AmountDetail(x)
 	commas, points := bytes.Count(text, []byte(",")), bytes.Count(text, []byte("."))
 	switch {
+	case decimalComma && points > 0 && x < 0:
+		return "is not written with a decimal comma; points may stand before groups of three digits only"
 	case strings.Trim(string(text), "+-0123456789,. '") != "":
 	case commas == 1 && points == 0 && !decimalComma:
 		detail += "; a comma is no decimal point here"

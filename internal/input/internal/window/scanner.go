@@ -22,6 +22,14 @@ func (s *Scanner) FailField(at int, field, why string) bool {
 	return false
 }
 
+// Failed is why the newest Fail was, where reading on would not help; empty: it was because the text ended.
+func (s *Scanner) Failed() string {
+	if s.at < s.End || s.EOF {
+		return s.why
+	}
+	return ""
+}
+
 // EndOfLine reads the rest of a line, which must be blank, or fails with why.
 func (s *Scanner) EndOfLine(i int, why string) (next int, ok bool) {
 	b := s.Buf
