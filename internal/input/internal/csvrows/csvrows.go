@@ -157,12 +157,8 @@ func (p *Rows) record(i int, r *columns.Row) (next int, more, ok bool) {
 		return 0, false, p.Fail(i, "")
 	}
 	if (b[i] == '\n' || b[i] == '\r') && !(p.Options.NoLines && last == 0) { // a single cell may be empty
-		for b[i] == '\n' || b[i] == '\r' {
-			if i, ok = p.lineEnd(i); !ok {
-				return 0, false, false
-			}
-		}
-		return i, false, i >= p.End && p.EOF || p.Fail(i, "blank line between records")
+		next, ok = p.blank(i)
+		return next, false, ok
 	}
 	r.Reset()
 	i = p.unpad(i)
@@ -189,6 +185,16 @@ func (p *Rows) record(i int, r *columns.Row) (next int, more, ok bool) {
 	}
 	next, ok = p.lineEnd(i)
 	return next, true, ok
+}
+
+// blank reads blank lines, which stand at the end only.
+func (p *Rows) blank(i int) (next int, ok bool) {
+	for p.Buf[i] == '\n' || p.Buf[i] == '\r' {
+		if i, ok = p.lineEnd(i); !ok {
+			return 0, false
+		}
+	}
+	return i, i >= p.End && p.EOF || p.Fail(i, "blank line between records")
 }
 
 // lineEnd reads the end of a line.
