@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ func TestNames(t *testing.T) {
 	want := []string{"worker-a", markup, `worker-\u{202e}c`, long}
 	page.Click(".plan-loads .chart-data summary")
 	page.WaitFor(".plan-loads table")
-	if got := column(page, "Load of", 0); !equalAnyOrder(got, want) {
+	if got := column(page, "Load of", 0); !slices.Equal(got, want) {
 		t.Errorf("loads are those of %q", got)
 	}
 	if got := browsertest.Eval[string](page, `document.querySelector('.plan-acks .instance').title`); got != "worker-a: instance 0" {
@@ -70,15 +71,4 @@ func TestNames(t *testing.T) {
 	if title := browsertest.Eval[string](page, "document.title"); title == "taken" || page.Count("main img") > 0 {
 		t.Error("a name was interpreted")
 	}
-}
-
-func equalAnyOrder(got, want []string) bool {
-	known := map[string]bool{}
-	for _, w := range want {
-		known[w] = true
-	}
-	for _, g := range got {
-		delete(known, g)
-	}
-	return len(got) == len(want) && len(known) == 0
 }
