@@ -38,7 +38,8 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"parameter": {whatIf + "&strategy=optimal", "key,cost\na,1\n", csv,
 			"?strategy: is not a parameter of this operation; strategies is\n"},
 		"no instances": {"/v1/what-if?instances=0:1,", "key,cost\na,1\n", csv,
-			"?instances: must be a number of instances, or ids or names, comma-separated, as in 0:1,1:2 or worker-a,worker-b:2\n"},
+			"?instances: must be a number of instances, or ids or names, comma-separated, as in 0:1,1:2 or " +
+				"worker-a,worker-b:2\n"},
 		"no capacity": {"/v1/what-if?instances=0:1,1:1e", "key,cost\na,1\n", csv,
 			"?instances: \"1:1e\" is no id:capacity such as 0:1.5\n"},
 		"other interval": {plans, "interval,key,cost\n3,a,1\n", csv,

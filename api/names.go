@@ -86,13 +86,13 @@ func (n *instanceNames) parameters(c *call) error {
 	return bad.OrNil()
 }
 
-// list is the ids that a list of references stands for, which stands at a place of the body.
-func (n *instanceNames) list(refs []wire.InstanceRef, place func(i int) string) ([]int32, error) {
+// list is the ids that a list of references stands for. place is where it stands in the body.
+func (n *instanceNames) list(refs []wire.InstanceRef, place string) ([]int32, error) {
 	bad, ids := httpkit.Invalid(), make([]int32, len(refs))
 	for i, ref := range refs {
 		var detail string
 		if ids[i], detail = n.id(string(ref)); detail != "" {
-			bad.At(place(i), worded(string(ref), detail))
+			bad.At(place+strconv.Itoa(i), worded(string(ref), detail))
 		}
 	}
 	if n.err != nil {

@@ -89,7 +89,8 @@ func TestRenaming(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 		p := e.do("POST", "/v1/operators/clicks/plans", rows(2)).want(http.StatusCreated).plan()
-		if len(p.Migrations) != 0 || slices.Contains(p.Causes, "hash") || p.Instances[0].Name != "new" || p.Instances[1].Name != "b" {
+		if len(p.Migrations) != 0 || slices.Contains(p.Causes, "hash") || p.Instances[0].Name != "new" ||
+			p.Instances[1].Name != "b" {
 			t.Errorf("%s: %+v", scheme, p.Instances)
 		}
 	}
@@ -143,7 +144,8 @@ func TestGivenByName(t *testing.T) {
 	if !strings.Contains(string(refused.body), "aa is no instance; a is") {
 		t.Errorf("%s", refused.body)
 	}
-	e.do("POST", "/v1/operators/ids/plans", "key,cost,instance\nx,1,a\n", csv).fails(unprocessable, "invalid", "/0/instance")
+	e.do("POST", "/v1/operators/ids/plans", "key,cost,instance\nx,1,a\n", csv).
+		fails(unprocessable, "invalid", "/0/instance")
 }
 
 // TestReportsByName: an instance reports, and acknowledges, by its name.
@@ -163,7 +165,8 @@ func TestReportsByName(t *testing.T) {
 	put("b", `{"keys":[{"key":"w","cost":1,"state":1,"instance":"b"}]}`).want(http.StatusOK)
 	put("c", `{"keys":[]}`).fails(unprocessable, "invalid", "?instance")
 	put("7", `{"keys":[]}`).fails(unprocessable, "invalid", "?instance")
-	e.do("PUT", "/v1/operators/clicks/intervals/2/reports/b?coverage=partial&residual=b:1:0:1", "key,cost,state\nw,1,1\n", csv).
+	e.do("PUT", "/v1/operators/clicks/intervals/2/reports/b?coverage=partial&residual=b:1:0:1",
+		"key,cost,state\nw,1,1\n", csv).
 		want(http.StatusCreated)
 	p := e.do("POST", "/v1/operators/clicks/plans", `{"interval":1}`).want(http.StatusCreated).plan()
 	if len(p.Migrations) == 0 {
@@ -207,9 +210,11 @@ func TestNamesWithoutOperator(t *testing.T) {
 	const rows = `"keys":[{"key":"x","cost":3,"instance":"b","hash_instance":"b"},{"key":"y","cost":1,"instance":"b","hash_instance":1}]`
 	for _, r := range []wire.WhatIfResults{
 		whatIf("/v1/what-if", `{`+rows+`,"operator":{"instances":["a","b"],"theta_max":0}}`),
-		whatIf("/v1/what-if?instances=a,b:1&hash_function=reported", "key,cost,instance,hash_instance\nx,3,b,b\ny,1,b,1\n", csv),
+		whatIf("/v1/what-if?instances=a,b:1&hash_function=reported",
+			"key,cost,instance,hash_instance\nx,3,b,b\ny,1,b,1\n", csv),
 	} {
-		if got := r.Results[0].Instances; len(got) != 2 || got[1].Name != "b" || got[1].LoadBefore != 4 || got[0].LoadBefore != 0 {
+		if got := r.Results[0].Instances; len(got) != 2 || got[1].Name != "b" || got[1].LoadBefore != 4 ||
+			got[0].LoadBefore != 0 {
 			t.Errorf("%+v", got)
 		}
 	}

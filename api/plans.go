@@ -320,10 +320,8 @@ func (s plans) readResolution(w http.ResponseWriter, c *call) (*input.Resolution
 		return nil, readProblem(c.Context(), err)
 	}
 	names := s.namesOfPlan(c.Context(), c.param("id"))
-	if err = in.Identify(options.Instances, names.id); names.err != nil {
-		err = names.err
-	}
-	return in, err
+	err = in.Identify(options.Instances, names.id)
+	return in, cmp.Or(names.err, err)
 }
 
 // pointed points the problems of a refusal at the rows of the request.

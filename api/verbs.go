@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"strconv"
 
 	"plannerd/internal/service"
 	"plannerd/internal/service/claim"
@@ -53,7 +52,7 @@ func (s plans) start(ctx context.Context, step life.Step, in verbRequest) (servi
 }
 
 func (s plans) acknowledge(ctx context.Context, step life.Step, in verbRequest) (service.Plan, error) {
-	ids, err := s.namesOfPlan(ctx, step.Plan).list(in.Instances, func(i int) string { return "/instances/" + strconv.Itoa(i) })
+	ids, err := s.namesOfPlan(ctx, step.Plan).list(in.Instances, "/instances/")
 	if err != nil {
 		return service.Plan{}, err
 	}

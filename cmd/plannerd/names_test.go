@@ -21,7 +21,8 @@ func TestNames(t *testing.T) {
 	}
 	plan := func(args ...string) string {
 		t.Helper()
-		r := exec(t, strings.NewReader(named), nil, append([]string{"plan", "-", "--interval", "0", "--hash", "modulo"}, args...)...)
+		first := []string{"plan", "-", "--interval", "0", "--hash", "modulo"}
+		r := exec(t, strings.NewReader(named), nil, append(first, args...)...)
 		if r.code != exitOK {
 			t.Errorf("%q: exit %d, %s", args, r.code, r.stderr)
 		}
@@ -32,7 +33,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %s, want %s", flags, got, want)
 		}
 	}
-	if got := plan("--instances", "web-a:3,web-b"); !strings.Contains(got, "instance  capacity") || !strings.Contains(got, "web-b  web-a") {
+	if got := plan("--instances", "web-a:3,web-b"); !strings.Contains(got, "instance  capacity") ||
+		!strings.Contains(got, "web-b  web-a") {
 		t.Errorf("%s", got)
 	}
 	if got := plan("--output", "json"); !strings.Contains(got, `"name": "web-b"`) && !strings.Contains(got, `"name":"web-b"`) {
@@ -60,7 +62,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: exit %d, %s", command, r.code, r.stderr)
 		}
 	}
-	succeed(t, named, "plan", "-", "--instances", "web-a,web-b", "--hash", "kafka", "--partitions", "3", "--assignment", "web-b,0,web-a")
+	succeed(t, named, "plan", "-", "--instances", "web-a,web-b", "--hash", "kafka", "--partitions", "3",
+		"--assignment", "web-b,0,web-a")
 }
 
 // A routing table has names, too; after a rescale a name stands for the same instance as before.
@@ -84,7 +87,8 @@ func TestNamesOfATable(t *testing.T) {
 		}
 	}
 	// Rows tell the instances that the table names.
-	r := exec(t, strings.NewReader(named), nil, "plan", "-", "--interval", "0", "--hash", "modulo", "--routing-table", table)
+	r := exec(t, strings.NewReader(named), nil, "plan", "-", "--interval", "0", "--hash", "modulo",
+		"--routing-table", table)
 	if r.code != exitOK {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}

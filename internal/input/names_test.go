@@ -48,7 +48,8 @@ func arrowNames(t *testing.T, names []string, dictionary bool) []byte {
 func TestNames(t *testing.T) {
 	const csv = "key,cost,instance\nk0,1,b\nk1,1,a\nk2,1,\nk3,1,b\nk4,1,7\n"
 	lines := "{\"key\":\"k0\",\"cost\":1,\"instance\":\"b\"}\n{\"key\":\"k1\",\"cost\":1,\"instance\":\"\\u0061\"}\n" +
-		"{\"key\":\"k2\",\"cost\":1}\n{\"key\":\"k3\",\"cost\":1,\"instance\":\"b\"}\n{\"key\":\"k4\",\"cost\":1,\"instance\":\"7\"}\n"
+		"{\"key\":\"k2\",\"cost\":1}\n" +
+		"{\"key\":\"k3\",\"cost\":1,\"instance\":\"b\"}\n{\"key\":\"k4\",\"cost\":1,\"instance\":\"7\"}\n"
 	names := []string{"b", "a", "", "b", "7"}
 	known := func(name string) (int32, string) {
 		if i := slices.Index([]string{"a", "b"}, name); i >= 0 {

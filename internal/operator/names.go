@@ -50,7 +50,8 @@ func SameNames(a, b Configuration) bool {
 // stands behind a colon and is no number is a part of a name; false: it stands behind an id.
 func CutCapacity(text string) (ref string, capacity float64, ok bool) {
 	i := strings.LastIndexByte(text, ':')
-	if capacity, err := strconv.ParseFloat(text[i+1:], 64); i > 0 && err == nil && math.Abs(capacity) <= planner.MaxAmount {
+	capacity, err := strconv.ParseFloat(text[i+1:], 64)
+	if i > 0 && err == nil && math.Abs(capacity) <= planner.MaxAmount {
 		return text[:i], capacity, true
 	}
 	return text, 1, i < 0 || !IsID(text[:i])
@@ -156,7 +157,7 @@ func identify(text jsontext.Value, known *InstanceNames) ([]givenInstance, error
 		case here[d.Name]:
 			return nil, planner.Invalid(at+"/name", fmt.Sprintf("%s stands twice", d.Name))
 		case had && d.ID != nil && *d.ID != int64(id):
-			return nil, planner.Invalid(at+"/name", fmt.Sprintf("%s is or was instance %d, and is no other for ever", d.Name, id))
+			return nil, planner.Invalid(at+"/name", fmt.Sprintf("%s is instance %d for ever", d.Name, id))
 		case !had && d.ID == nil && next > math.MaxInt32:
 			return nil, planner.Invalid(at, "needs an id: all are used")
 		case had:
@@ -192,12 +193,13 @@ func assigned(text jsontext.Value, known InstanceNames) ([]int32, error) {
 	}
 	ids := make([]int32, len(refs))
 	for i, ref := range refs {
-		name, detail := string(ref), ""
+		name := string(ref)
 		if ref.Kind() == '"' {
 			if err := json.Unmarshal(ref, &name); err != nil {
 				return nil, err
 			}
 		}
+		var detail string
 		if ids[i], detail = IDOf(name, known); detail != "" {
 			return nil, planner.Invalid("hash/assignment/"+strconv.Itoa(i), detail)
 		}

@@ -110,8 +110,8 @@ func (in *Input) identify(d *input.Document) error {
 		for id, name := range names {
 			o.Instances = append(o.Instances, planner.Instance{ID: int32(id), Name: name, Capacity: 1})
 		}
-		fmt.Fprintf(in.stderr, "plannerd: %s: without --instances these are the %d that its rows name: %s\n", in.Name, len(names),
-			strings.ReplaceAll(CutList(names), " ", ", "))
+		fmt.Fprintf(in.stderr, "plannerd: %s: without --instances these are the %d that its rows name: %s\n",
+			in.Name, len(names), strings.ReplaceAll(CutList(names), " ", ", "))
 	}
 	return d.Identify(in.Names, in.Operator.id)
 }
@@ -145,7 +145,8 @@ func parseInstance(s string) (d planner.Instance, err error) {
 	}
 	switch {
 	case ref == "" || detail != "":
-		return d, fmt.Errorf("%q is no instance: write their number, or ids or names, such as 0:1,1:2 or worker-a,worker-b:2", s)
+		return d, fmt.Errorf("%q is no instance: write their number, or ids or names, such as 0:1,1:2 or "+
+			"worker-a,worker-b:2", s)
 	case !ok || !(capacity > 0):
 		return d, fmt.Errorf("instance %s: the capacity must be a number > 0", ref)
 	}

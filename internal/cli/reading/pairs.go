@@ -114,7 +114,9 @@ func (f *pairsFile) wrong(line int, format string, args ...any) error {
 
 // readRoutingTable reads a CSV file with the header key,instance, and a column weight where
 // keys are split: each part of such a key has a row. Its instances have ids or names.
-func readRoutingTable(path string, keys KeyEncoder, id func(ref string) (int32, string)) (*planner.RoutingTable, error) {
+func readRoutingTable(path string, keys KeyEncoder, id func(ref string) (int32, string)) (
+	*planner.RoutingTable, error,
+) {
 	file := pairsFile{flag: "--routing-table", path: path, text: "key", instance: []string{"instance"},
 		keys: keys, least: 1, weights: true, id: id}
 	pairs, rows, err := file.read()

@@ -28,7 +28,7 @@ func (c *Client) CreatePlanFrom(
 	compact := value(request.Compact)
 	r.query = statisticsParameters{
 		Interval: &request.Interval, Epoch: request.Epoch, TableVersion: request.TableVersion,
-		TableOrigin: request.TableOrigin,
+		TableOrigin:   request.TableOrigin,
 		ConfigVersion: request.ConfigVersion, Coverage: request.Coverage, Residual: residuals(request.Residual),
 		CompactDegree: compact.Degree, CostScale: compact.CostScale, StateScale: compact.StateScale,
 		Missing: request.Missing, KeyEncoding: wire.KeyEncodingBase64,

@@ -24,7 +24,8 @@ func (c *Client) ListReports(
 
 // PutReport reports what the keys of one instance have cost.
 func (c *Client) PutReport(
-	ctx context.Context, operator string, interval int64, instance wire.InstanceRef, report wire.ReportRequest, options ...Option,
+	ctx context.Context, operator string, interval int64, instance wire.InstanceRef, report wire.ReportRequest,
+	options ...Option,
 ) (*wire.Report, error) {
 	r := change(http.MethodPut, report, reportPath(operator, interval, instance)...)
 	return call[wire.Report](ctx, c, r, options)
@@ -33,14 +34,15 @@ func (c *Client) PutReport(
 // PutReportFrom is PutReport of statistics that are sent while they are made. The report
 // has neither Keys nor Columns.
 func (c *Client) PutReportFrom(
-	ctx context.Context, operator string, interval int64, instance wire.InstanceRef, report wire.ReportRequest, rows Statistics,
-	options ...Option,
+	ctx context.Context, operator string, interval int64, instance wire.InstanceRef, report wire.ReportRequest,
+	rows Statistics, options ...Option,
 ) (*wire.Report, error) {
 	r := change(http.MethodPut, nil, reportPath(operator, interval, instance)...)
 	r.send, r.once = rows.send(), rows.Once
 	r.query = statisticsParameters{
-		Epoch: report.Epoch, TableVersion: report.TableVersion, TableOrigin: report.TableOrigin, ConfigVersion: report.ConfigVersion,
-		Coverage: report.Coverage, Residual: residuals(report.Residual), KeyEncoding: wire.KeyEncodingBase64,
+		Epoch: report.Epoch, TableVersion: report.TableVersion, TableOrigin: report.TableOrigin,
+		ConfigVersion: report.ConfigVersion,
+		Coverage:      report.Coverage, Residual: residuals(report.Residual), KeyEncoding: wire.KeyEncodingBase64,
 	}
 	return call[wire.Report](ctx, c, r, options)
 }

@@ -22,9 +22,9 @@ import (
 //
 // A key is utf8 or binary, or a dictionary of these, in any of their layouts.
 // With Base64Keys the former is base64 text; binary is always the key itself. A
-// cost, frequency or state is a float of 32 or 64 bits or an integer, an instance an integer or its
-// name, which is utf8 in any layout, all else an integer. A null means that the row lacks the field, and a column of type null
-// that all do.
+// cost, frequency or state is a float of 32 or 64 bits or an integer, an instance
+// an integer or its name, which is utf8 or a dictionary of it, all else an integer.
+// A null means that the row lacks the field, and a column of type null that all do.
 //
 // A schema with the column count, and none for the key, is that of compact
 // records, as in CSV; so is an interval.

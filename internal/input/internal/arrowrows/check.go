@@ -349,7 +349,8 @@ func zstdFrame(b []byte) (window uint64, ok bool) {
 // flat tells whether columns of a kind have one value a row, of a type that some
 // field may have.
 func (c schemaField) flat(f columns.Field) bool {
-	return !c.nested && (!c.dictionary || f&(columns.Key|columns.Instance|columns.HashInstance) != 0) && slices.Contains([]int{
+	const texts = columns.Key | columns.Instance | columns.HashInstance
+	return !c.nested && (!c.dictionary || f&texts != 0) && slices.Contains([]int{
 		nullType, intType, floatType, binaryType, utf8Type, largeBytesType, largeUTF8Type, bytesViewType,
 		utf8ViewType,
 	}, c.kind)
