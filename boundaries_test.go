@@ -186,6 +186,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 		never: []string{anySQL, chi, pgx, sqlite},
 	},
 	{place: "internal/cli/analyzing", project: []string{"planner/...", "compact", "internal/..."}},
+	{place: "internal/cli/asking", project: []string{"internal/cli", "sdk/go/client", "sdk/go/wire"}},
 	{place: "internal/cli/backtesting", project: []string{"planner/...", "compact", "internal/..."}},
 	{place: "internal/cli/collecting", project: []string{"planner", "internal/...", "sdk/go/client", "sdk/go/wire"}},
 	{place: "internal/cli/offline", project: []string{"planner/...", "compact", "internal/...", "sdk/go/wire"}},

@@ -21,6 +21,7 @@ import (
 
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/analyzing"
+	"plannerd/internal/cli/asking"
 	"plannerd/internal/cli/backtesting"
 	"plannerd/internal/cli/collecting"
 	"plannerd/internal/cli/counting"
@@ -72,6 +73,7 @@ type commandLine struct {
 	Count     counting.Count       `cmd:"" help:"Count events, such as lines of an access log: statistics of their keys."`
 	Collect   collecting.Collect   `cmd:"" help:"Collect statistics from Kafka, Redis or Prometheus, once or interval by interval."`
 	Convert   counting.Convert     `cmd:"" help:"Write statistics of other systems as plannerd reads them."`
+	Undo      asking.Undo          `cmd:"" help:"Have a server bring an earlier routing table back."`
 	Generate  generateCmd          `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate   serving.Migrate      `cmd:"" help:"Change the database schema."`
 	Check     serving.Check        `cmd:"" help:"Look whether anything in a database is damaged."`

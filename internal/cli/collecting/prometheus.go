@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/asking"
 	"plannerd/planner"
 )
 
@@ -62,7 +63,7 @@ const (
 
 // Run executes the command.
 func (c *Prometheus) Run(env *cli.Environment) error {
-	if err := noSecrets("--url", c.URL); err != nil {
+	if err := asking.NoSecrets("--url", c.URL); err != nil {
 		return err
 	}
 	past := c.From.Abs()

@@ -3,11 +3,10 @@ package collecting
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"net/url"
 	"os"
-	"strings"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/asking"
 )
 
 // PasswordVariable is the environment variable of the password, for which there is no flag: command
@@ -25,20 +24,7 @@ type Login struct {
 
 // password is that of the user; empty: there is none.
 func (l *Login) password(env *cli.Environment) (string, error) {
-	return secret(env, l.PasswordFile, PasswordVariable)
-}
-
-// secret reads a file, or without one an environment variable. Its errors have nothing of it.
-func secret(env *cli.Environment, file, variable string) (string, error) {
-	text := env.Getenv(variable)
-	if file != "" {
-		read, err := os.ReadFile(file)
-		if err != nil {
-			return "", err
-		}
-		text = string(read)
-	}
-	return strings.TrimRight(text, "\r\n"), nil
+	return asking.Secret(env, l.PasswordFile, PasswordVariable)
 }
 
 // tls are the settings of a connection.
@@ -73,16 +59,4 @@ func (l *Login) maybeTLS(asked bool) (*tls.Config, error) {
 		return nil, nil
 	}
 	return l.tls()
-}
-
-// noSecrets refuses an address that has a secret.
-func noSecrets(flag, address string) error {
-	u, err := url.Parse(address)
-	switch {
-	case err != nil:
-		return cli.Usagef("%s: it is no address such as http://localhost:9090", flag)
-	case u.User != nil:
-		return cli.Usagef("%s: an address must not have a user or a password, which others could read", flag)
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/cli/asking"
 	"plannerd/internal/cli/reading"
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/wire"
@@ -23,9 +24,6 @@ type Target struct {
 	TokenFile string `placeholder:"FILE" group:"Statistics for a server" help:"The file that has the token for the server. It is read again for each request (default: the environment variable PLANNERD_TOKEN)."`
 	reading.EncodingFlags
 }
-
-// tokenVariable is the environment variable of the token, for which there is no flag.
-const tokenVariable = "PLANNERD_TOKEN"
 
 // interval are the statistics of an interval.
 type interval struct {
@@ -48,14 +46,7 @@ func (t *Target) open(env *cli.Environment, numbered bool) (sink, error) {
 	case t.To == "" || t.Operator == "" || t.Output != "":
 		return nil, cli.Usagef("--to and --operator belong together, without --output")
 	}
-	if err := noSecrets("--to", t.To); err != nil {
-		return nil, err
-	}
-	c := client.Config{UserAgent: "plannerd collect"}
-	if t.TokenFile != "" || env.Getenv(tokenVariable) != "" {
-		c.Token = func(context.Context) (string, error) { return secret(env, t.TokenFile, tokenVariable) }
-	}
-	server, err := client.New(t.To, c)
+	server, err := asking.Server(env, "--to", t.To, t.TokenFile, "collect")
 	return &sender{server, t.Operator}, err
 }
 
