@@ -247,7 +247,7 @@ func (c *Plan) writeTableChanges(w *cli.Page, p *planner.Plan) {
 	writeFirst(w, c, changes, "= sign | key key | was right | becomes right", func(i int) cli.More {
 		if i < len(p.Set) {
 			set, sign := p.Set[i], "+"
-			was := c.entryBefore(s, set.Item)
+			was := entryBefore(s, set.Item, c.text)
 			if was != "" {
 				sign = "~"
 			}
@@ -257,21 +257,21 @@ func (c *Plan) writeTableChanges(w *cli.Page, p *planner.Plan) {
 		u := p.Unset[i-len(p.Set)]
 		more := cli.More{"sign": "-", "key": string(p.UnsetKey(i - len(p.Set))), "becomes": "hash"}
 		if u.Item < 0 {
-			more["was"], more["becomes"] = c.entryText(s.Table.At(int(u.Entry))), "absent"
+			more["was"], more["becomes"] = entryText(s.Table.At(int(u.Entry)), c.text), "absent"
 		} else {
-			more["was"] = c.entryBefore(s, u.Item)
+			more["was"] = entryBefore(s, u.Item, c.text)
 		}
 		return more
 	})
 }
 
 // entryBefore is the instance of an item's entry in the committed table, or "".
-func (c *Plan) entryBefore(s *planner.Snapshot, item int32) string {
+func entryBefore(s *planner.Snapshot, item int32, name func(id int32) string) string {
 	switch {
 	case s.Table == nil && s.Current[item] != s.Hash[item]:
 		return instanceText(s, s.Current[item])
 	case s.Entry != nil && s.Entry[item] >= 0:
-		return c.entryText(s.Table.At(int(s.Entry[item])))
+		return entryText(s.Table.At(int(s.Entry[item])), name)
 	}
 	return ""
 }

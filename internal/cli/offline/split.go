@@ -40,7 +40,7 @@ func (c *Plan) writeSplits(w *cli.Page, p *planner.Plan) {
 		func(i int) cli.More {
 			x := p.Splits[i]
 			more := cli.More{
-				"share": ofFair(splits[i].Cost, p.Instances[x.Parts[0].Instance].Fair), "where": c.partsText(splits[i].Parts),
+				"share": ofFair(splits[i].Cost, p.Instances[x.Parts[0].Instance].Fair), "where": partsText(splits[i].Parts, c.text),
 				"why": splitCauses[x.Cause], "note": "",
 			}
 			if !x.Changed {
@@ -57,23 +57,23 @@ var splitCauses = map[planner.Cause]string{
 }
 
 // partsText lists instances and what part of a key each gets.
-func (c *Plan) partsText(parts wire.Parts) string {
+func partsText(parts wire.Parts, name func(id int32) string) string {
 	words := make([]string, len(parts))
 	for i, x := range parts {
 		share := strconv.FormatFloat(100*float64(x.Weight)/planner.PartUnits, 'f', 1, 64)
-		words[i] = c.text(x.Instance) + " (" + share + " %)"
+		words[i] = name(x.Instance) + " (" + share + " %)"
 	}
 	return strings.Join(words, ", ")
 }
 
 // entryText is where a table entry sends its key.
-func (c *Plan) entryText(e planner.Entry) string {
+func entryText(e planner.Entry, name func(id int32) string) string {
 	if e.Parts == nil {
-		return c.text(e.Instance)
+		return name(e.Instance)
 	}
 	ids := make([]string, len(e.Parts))
 	for i, x := range e.Parts {
-		ids[i] = c.text(x.Instance)
+		ids[i] = name(x.Instance)
 	}
 	return strings.Join(ids, "+")
 }

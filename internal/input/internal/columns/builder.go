@@ -159,11 +159,6 @@ func (b *Builder) addKeyed(n int, r *Row) {
 	b.AddInstance(&b.HashInstance, n, r.HashInstance)
 }
 
-// lacks notes which fields a row lacks.
-func (b *Builder) lacks(row int, seen Field) {
-	b.require(seen, "", func(field, detail string) { b.Wrong(row, field, detail) })
-}
-
 // addRecord takes a row of the compact form.
 func (b *Builder) addRecord(n int, r *Row) {
 	if r.Seen&RecordRow != RecordRow {

@@ -97,6 +97,11 @@ func (b *Faults) lineOf(row int) int {
 	return b.firstLine + row
 }
 
+// lacks notes which fields a row lacks.
+func (b *Faults) lacks(row int, seen Field) {
+	b.require(seen, "", func(field, detail string) { b.Wrong(row, field, detail) })
+}
+
 // require notes which fields rows or columns lack that have some: those of keys need a key and
 // either a cost or a frequency, others all that there are. what is said before what is missing.
 func (b *Faults) require(seen Field, what string, wrong func(field, detail string)) {

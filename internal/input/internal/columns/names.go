@@ -87,9 +87,9 @@ func (b *Builder) Named(text []byte) (int32, string) {
 	return code, ""
 }
 
-// instanceText is how rows name an instance.
-func (b *Builder) instanceText(id int32) string {
-	if name := b.Options.Instances.Name(id); name != "" {
+// text is how rows name an instance. n may be nil.
+func (n *Names) text(id int32) string {
+	if name := n.Name(id); name != "" {
 		return name
 	}
 	return strconv.Itoa(int(id))

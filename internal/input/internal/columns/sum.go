@@ -67,7 +67,7 @@ func addInstance(b *Builder, column []int32, field Field, row, to int, twin bool
 		b.Note(problem.Problem{
 			Pointer: b.Pointer(row, field.String()),
 			Detail: fmt.Sprintf("is %s, but %s in another row of the key: rows that are added up are of one instance",
-				b.instanceText(column[row]), b.instanceText(column[to])),
+				b.Options.Instances.text(column[row]), b.Options.Instances.text(column[to])),
 			Location: problem.Location{Row: b.first + row + 1, Column: field.String(), Key: problem.Clip(key)},
 		})
 	}

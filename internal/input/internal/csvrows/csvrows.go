@@ -261,7 +261,7 @@ func (p *Rows) ends(i int) bool {
 
 // amount reads a cost, a frequency or a state.
 func (p *Rows) amount(i int, f columns.Field, r *columns.Row) (x float64, next int, ok bool) {
-	if x, next, ok = p.Number(i); ok && p.ends(next) && !(p.grouped() && bytes.IndexByte(p.Buf[i:next], '.') >= 0) {
+	if x, next, ok = p.Number(i); ok && p.ends(next) && !(grouped(&p.Options) && bytes.IndexByte(p.Buf[i:next], '.') >= 0) {
 		r.Seen |= f
 		if !columns.IsAmount(x) {
 			p.WrongValue(p.Rows, f.String(), p.Buf[i:next], columns.AmountDetail(x))
@@ -273,7 +273,7 @@ func (p *Rows) amount(i int, f columns.Field, r *columns.Row) (x float64, next i
 		return 0, next, ok
 	}
 	r.Seen |= f
-	x = p.quantity(text)
+	x = quantity(text, &p.Options)
 	if !columns.IsAmount(x) {
 		p.WrongValue(p.Rows, f.String(), text, amountDetail(x, text, p.Options.DecimalComma))
 	}

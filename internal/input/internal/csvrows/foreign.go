@@ -34,7 +34,7 @@ func (p *Rows) chooseDelimiter(i int) bool {
 		p.delimiter = delimiterOf(p.Buf[i:i+n], len(p.Options.Columns) > 0)
 	}
 	p.padded = p.delimiter == ' ' || p.delimiter == '|'
-	p.wide = p.delimiter == ' ' && p.namesHaveSpaces(p.Buf[i:i+n])
+	p.wide = p.delimiter == ' ' && namesHaveSpaces(p.Options.Columns, p.Buf[i:i+n])
 	return true
 }
 
@@ -70,8 +70,8 @@ func delimiterOf(line []byte, mapped bool) byte {
 
 // namesHaveSpaces tells whether the columns of a header that is aligned by spaces stand two or more
 // apart: one with a space in its name is asked for, or nothing is, and a word stands there twice.
-func (p *Rows) namesHaveSpaces(header []byte) bool {
-	for _, names := range p.Options.Columns {
+func namesHaveSpaces(mapped map[string][]string, header []byte) bool {
+	for _, names := range mapped {
 		for _, name := range names {
 			if strings.Contains(name, " ") {
 				return true
@@ -80,7 +80,7 @@ func (p *Rows) namesHaveSpaces(header []byte) bool {
 	}
 	words := strings.Fields(string(header))
 	slices.Sort(words)
-	return len(p.Options.Columns) == 0 && len(slices.Compact(words)) < len(bytes.Fields(header))
+	return len(mapped) == 0 && len(slices.Compact(words)) < len(bytes.Fields(header))
 }
 
 // unpad skips the spaces before a cell, where they mean nothing.
@@ -186,9 +186,9 @@ var units = map[string]float64{
 
 // quantity is what the text of an amount stands for, −1 if it is none. Where the mapping names columns
 // it may have a unit, and a limit behind a slash, as in 1.5GiB / 8GiB.
-func (p *Rows) quantity(text []byte) float64 {
+func quantity(text []byte, o *columns.Options) float64 {
 	factor := 1.0
-	if len(p.Options.Columns) > 0 {
+	if len(o.Columns) > 0 {
 		text, _, _ = bytes.Cut(text, []byte(" / "))
 		end := bytes.LastIndexAny(text, "0123456789.,") + 1
 		factor = units[strings.TrimSpace(string(text[end:]))]
@@ -196,9 +196,9 @@ func (p *Rows) quantity(text []byte) float64 {
 	}
 	number := string(text)
 	switch {
-	case p.grouped():
+	case grouped(o):
 		number = ungrouped(number)
-	case p.Options.DecimalComma:
+	case o.DecimalComma:
 		number = strings.Replace(number, ",", ".", 1)
 	}
 	if factor == 0 || !problem.IsDecimal(number) {
@@ -224,7 +224,7 @@ func ungrouped(number string) string {
 }
 
 // grouped tells whether points are separators of thousands. The numbers of JSON have decimal points.
-func (p *Rows) grouped() bool { return p.Options.DecimalComma && !p.Options.NoLines }
+func grouped(o *columns.Options) bool { return o.DecimalComma && !o.NoLines }
 
 // amountDetail says what is wrong with the text of an amount.
 func amountDetail(x float64, text []byte, decimalComma bool) string {
