@@ -150,7 +150,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "internal/web/webhook", project: []string{"store"}, reach: []string{anySQL, pgx, sqlite}},
 	{place: "internal/refusal", project: []string{"planner", "store"}, reach: []string{anyHTTP, pgx, sqlite}},
 	{
-		place:   "internal/operator",
+		place: "internal/operator",
 		project: []string{"planner/...", "store", "internal/absence", "internal/nearest", "internal/parameters",
 			"internal/refusal"},
 		reach: []string{anyHTTP, pgx, sqlite},

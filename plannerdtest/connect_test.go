@@ -164,7 +164,8 @@ func TestConnectWithApproval(t *testing.T) {
 			}
 			at[move.Key] = move.To
 		}
-		p, err := api.AckPlan(ctx, plan.Id, wire.AckRequest{Instances: wire.IDs(plan.Awaits...), ExecutorEpoch: new(int64(1))})
+		p, err := api.AckPlan(ctx, plan.Id,
+			wire.AckRequest{Instances: wire.IDs(plan.Awaits...), ExecutorEpoch: new(int64(1))})
 		if err != nil || p.Status != wire.PlanStatusCommitted {
 			t.Fatalf("%+v %v", p, err)
 		}

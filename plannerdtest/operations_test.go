@@ -349,7 +349,8 @@ func scenario(t *testing.T, c *client.Client) []step {
 		}},
 		{"putReport", func() (any, error) {
 			return result(c.PutReportFrom(ctx, "clicks", 2, "1", wire.ReportRequest{
-				Coverage: new(wire.CoveragePartial), Residual: []wire.Residual{{Instance: "1", Cost: new(0.5), Keys: new(int64(3))}},
+				Coverage: new(wire.CoveragePartial),
+				Residual: []wire.Residual{{Instance: "1", Cost: new(0.5), Keys: new(int64(3))}},
 			}, client.Statistics{Hashed: true, Count: 1, Rows: client.Rows([]client.Row{{Key: []byte("z"), Cost: 2}})}))
 		}},
 		{"listReports", func() (any, error) {

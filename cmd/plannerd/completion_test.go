@@ -19,7 +19,8 @@ func TestComplete(t *testing.T) {
 	}{
 		{"pl", "plan"},
 		{"",
-			"serve demo plan compare backtest compact analyze reproduce resolve count collect convert undo generate migrate check backup " +
+			"serve demo plan compare backtest compact analyze reproduce resolve count collect convert undo generate " +
+				"migrate check backup " +
 				"restore token " +
 				"healthcheck version help completion"},
 		{"analyze ", "ring pkg ranges schemes"},
@@ -36,7 +37,8 @@ func TestComplete(t *testing.T) {
 		{"plan --routing-table x", ":files"},
 		{"plan --instances ", ""},
 		{"completion ", "bash zsh fish"},
-		{"dance ", "serve demo plan compare backtest compact analyze reproduce resolve count collect convert undo generate migrate " +
+		{"dance ", "serve demo plan compare backtest compact analyze reproduce resolve count collect convert undo generate " +
+			"migrate " +
 			"check backup " +
 			"restore token healthcheck version help completion"},
 		{"plan --nonsense=x", ""},

@@ -42,7 +42,8 @@ var foreign = []struct {
 	"a table with bars and a rule", " user | n \n------+---\n ann  | 3\n bob  | 4\n",
 	"convert - --columns key=user,cost=n", "key,cost\nann,3\nbob,4\n", "",
 }, {
-	"numbers with units, and spaces behind the last", "NAME  CPU(cores)  MEMORY(bytes) \na  250m  1Ki \nb  2  3MB \nc  1k  0.5%  \nd  7  8  \n",
+	"numbers with units, and spaces behind the last", "NAME  CPU(cores)  MEMORY(bytes) \n" +
+		"a  250m  1Ki \nb  2  3MB \nc  1k  0.5%  \nd  7  8  \n",
 	"convert - --columns key=NAME,cost=CPU(cores),state=MEMORY(bytes)",
 	"key,cost,state\na,0.25,1024\nb,2,3e+06\nc,1000,0.5\nd,7,8\n", "",
 }, {
@@ -50,7 +51,8 @@ var foreign = []struct {
 	`"5 m²" is not a number`,
 }, {
 	"aligned columns whose names and cells have spaces, and usage of a limit",
-	"ID OF   NAME   CPU %   MEM / LIMIT   BLOCK I/O\n1 2     a b    5.5%    1KiB / 2KiB   \"x\"\n3       c      1%      12 kB / 1MB   -\n",
+	"ID OF   NAME   CPU %   MEM / LIMIT   BLOCK I/O\n" +
+		"1 2     a b    5.5%    1KiB / 2KiB   \"x\"\n3       c      1%      12 kB / 1MB   -\n",
 	"convert - --columns key=name,cost=CPU_%,state=MEM_/_LIMIT", "key,cost,state\na b,5.5,1024\nc,1,12000\n", "",
 }, {
 	"decimal commas and points between thousands", "key;cost;state\na;1.818.641;1.234,5\nb;859.243;7\nc;12;1\n",

@@ -28,7 +28,8 @@ func TestUndo(t *testing.T) {
 	if out := succeed(t, "", append(undo, "--dry-run", "--output", "json")...); !strings.Contains(out, `"to_version": 1`) {
 		t.Error(out)
 	}
-	if out := succeed(t, "", append(undo, "--reason", "as it was")...); !strings.Contains(out, "goes back to version 1. It is ") {
+	out = succeed(t, "", append(undo, "--reason", "as it was")...)
+	if !strings.Contains(out, "goes back to version 1. It is ") {
 		t.Error(out)
 	}
 	token := filepath.Join(t.TempDir(), "token")

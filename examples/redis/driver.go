@@ -199,7 +199,8 @@ func (d *driver) carryOut(ctx context.Context, id string) error {
 	if err := d.at("acknowledge"); err != nil {
 		return err
 	}
-	if _, err = d.api.AckPlan(ctx, id, wire.AckRequest{Instances: wire.IDs(p.Awaits...), ExecutorEpoch: &d.epoch}); err != nil {
+	ack := wire.AckRequest{Instances: wire.IDs(p.Awaits...), ExecutorEpoch: &d.epoch}
+	if _, err = d.api.AckPlan(ctx, id, ack); err != nil {
 		return err
 	}
 	d.history.plans.Add(1)

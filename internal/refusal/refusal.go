@@ -133,7 +133,8 @@ var storeRefusals = []storeRefusal{
 	{store.ErrRouterAwaited, RouterAwaited, "A plan that is being carried out names the router."},
 	{store.ErrRouterFenced, Fenced, "The router was registered again since, or removed: this one was taken for lost. " +
 		"Register it without an epoch, and read the routing table before you send anything more."},
-	{store.ErrUnnamed, ApproverUnnamed, "Two people have to approve the plan, and this server has no tokens that name them."},
+	{store.ErrUnnamed, ApproverUnnamed,
+		"Two people have to approve the plan, and this server has no tokens that name them."},
 	{store.ErrCommented, TooManyComments, "The plan has as many comments as it may have."},
 	{store.ErrTransition, TransitionNotAllowed, "The status of the plan does not allow this."},
 	{store.ErrUnresolved, ResolutionRequired, "Which keys the plan's classes are is not known yet."},

@@ -138,7 +138,8 @@ func (h *history) freezes(all []string, happened map[string]int) {
 func (h *history) try(_ store.Plan, err error) {
 	h.Helper()
 	var frozen *store.FrozenError
-	if err != nil && !errors.As(err, &frozen) && !errors.Is(err, store.ErrTransition) && !errors.Is(err, store.ErrPlanInFlight) &&
+	if err != nil && !errors.As(err, &frozen) && !errors.Is(err, store.ErrTransition) &&
+		!errors.Is(err, store.ErrPlanInFlight) &&
 		!errors.Is(err, store.ErrBaseChanged) {
 		h.Fatal(err)
 	}

@@ -261,7 +261,8 @@ func (p *Rows) ends(i int) bool {
 
 // amount reads a cost, a frequency or a state.
 func (p *Rows) amount(i int, f columns.Field, r *columns.Row) (x float64, next int, ok bool) {
-	if x, next, ok = p.Number(i); ok && p.ends(next) && !(grouped(&p.Options) && bytes.IndexByte(p.Buf[i:next], '.') >= 0) {
+	x, next, ok = p.Number(i)
+	if ok && p.ends(next) && !(grouped(&p.Options) && bytes.IndexByte(p.Buf[i:next], '.') >= 0) {
 		r.Seen |= f
 		if !columns.IsAmount(x) {
 			p.WrongValue(p.Rows, f.String(), p.Buf[i:next], columns.AmountDetail(x))
