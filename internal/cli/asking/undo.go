@@ -17,7 +17,7 @@ type Undo struct {
 	ToVersion *int64 `placeholder:"N" help:"The version of the table to bring back; that which a plan changed is its base_version (default: the one before the committed one)."`
 	DryRun    bool   `help:"Only say what it would move."`
 	Reason    string `placeholder:"TEXT" help:"Why, for those who read the plan (default: none)."`
-	Output    string `enum:"text,json" default:"text" group:"Output" help:"text for people, json for programs."`
+	Output    string `own:"" enum:"text,json" default:"text" group:"Output" help:"text for people, json for programs."`
 }
 
 // Help says what becomes of it, and shows examples.
