@@ -92,15 +92,17 @@ func wholeOnly(query url.Values) error {
 
 // writeListing answers with a page of a listing, as the member of that name, or with
 // all of it as NDJSON or CSV.
-func writeListing(w http.ResponseWriter, c *call, name string, listed listing.Listing) error {
-	return writeListingAfter(w, c, "", name, listed)
+func writeListing(w http.ResponseWriter, c *call, name string, listed listing.Listing, names lists.Names) error {
+	return writeListingAfter(w, c, "", name, listed, names)
 }
 
 // writeListingAfter is writeListing with other members before; each ends with a comma.
-func writeListingAfter(w http.ResponseWriter, c *call, head, name string, listed listing.Listing) error {
+func writeListingAfter(
+	w http.ResponseWriter, c *call, head, name string, listed listing.Listing, names lists.Names,
+) error {
 	keys := c.keys()
 	if c.media == mediaNDJSON || c.media == mediaCSV {
-		return streamList(w, c, listed.All(), keys)
+		return streamList(w, c, listed.All(), keys, names)
 	}
 	token, err := httpkit.ReadPageToken(c.URL.Path, c.Query)
 	if err != nil {
@@ -122,9 +124,9 @@ func writeListingAfter(w http.ResponseWriter, c *call, head, name string, listed
 	return nil
 }
 
-// streamList answers with all records as NDJSON or CSV. Everything that may
+// streamList answers with all records as NDJSON or CSV, in which names stand for instances. Everything that may
 // fail has happened before; when the connection does, the answer is cut.
-func streamList(w http.ResponseWriter, c *call, list lists.List, keys keyCoder) error {
+func streamList(w http.ResponseWriter, c *call, list lists.List, keys keyCoder, names lists.Names) error {
 	if err := wholeOnly(c.Query); err != nil {
 		return err
 	}
@@ -133,9 +135,9 @@ func streamList(w http.ResponseWriter, c *call, list lists.List, keys keyCoder) 
 		switch {
 		case c.media != mediaCSV:
 		case c.Query.Get("formulas") == "escape":
-			return list.WriteCSV(&formulaEscaper{Writer: out}, keys.base64)
+			return list.WriteCSV(&formulaEscaper{Writer: out}, keys.base64, names)
 		default:
-			return list.WriteCSV(out, keys.base64)
+			return list.WriteCSV(out, keys.base64, names)
 		}
 		return list.WriteNDJSON(out, keys.base64)
 	})

@@ -3,9 +3,12 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 
 	"plannerd/internal/input"
+	"plannerd/internal/input/lists"
 	"plannerd/internal/operator"
 	"plannerd/internal/web/httpkit"
 	"plannerd/sdk/go/wire"
@@ -45,6 +48,32 @@ func namesIn(c operator.Configuration) *instanceNames {
 		}
 	}
 	return &instanceNames{asked: true, known: known}
+}
+
+// namesInCSV are the names of instances that a list in CSV tells: those of that version of the operator's
+// configuration, and of instances that are gone one that they had. Other forms tell ids: programs read them.
+func (s *shared) namesInCSV(c *call, name string, version int64) (lists.Names, error) {
+	if c.media != mediaCSV {
+		return nil, nil
+	}
+	had, err := s.service.InstanceNames(c.Context(), name)
+	if err != nil || len(had.IDs) == 0 {
+		return nil, err
+	}
+	config, err := s.service.Configuration(c.Context(), name, version)
+	if err != nil {
+		return nil, err
+	}
+	names := lists.Names{}
+	for _, one := range slices.Sorted(maps.Keys(had.IDs)) {
+		names[had.IDs[one]] = one
+	}
+	for _, d := range config.Instances {
+		if delete(names, d.ID); d.Name != "" {
+			names[d.ID] = d.Name
+		}
+	}
+	return names, nil
 }
 
 // id is the id that a reference stands for, and what is wrong with it; "": nothing. Once reading the

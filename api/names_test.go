@@ -235,3 +235,33 @@ func TestQueuesByName(t *testing.T) {
 		t.Errorf("%+v", p.Instances)
 	}
 }
+
+// TestNamesInCSV: lists in CSV tell names, also of an instance that is gone, and quote them; those for
+// programs tell ids.
+func TestNamesInCSV(t *testing.T) {
+	e := newEnv(t)
+	e.do("PUT", "/v1/operators/clicks", `{"instances":["a,b","c"],"theta_max":0,"hash":{"function":"reported"}}`).
+		want(http.StatusCreated)
+	row := `{"key":%q,"cost":1,"state":1,"instance":%q,"hash_instance":"c"}`
+	rows := func(interval int, k string) string {
+		return fmt.Sprintf(`{"interval":%d,"keys":[`+row+","+row+"]}", interval, "k", k, "l", "c")
+	}
+	p := e.do("POST", "/v1/operators/clicks/plans", rows(1, "c")).want(http.StatusCreated).plan()
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
+	e.do("PATCH", "/v1/operators/clicks", `{"instances":["c"]}`).want(http.StatusOK)
+	drained := e.do("POST", "/v1/operators/clicks/plans", rows(2, "a,b")).want(http.StatusCreated).plan()
+	for target, want := range map[string]string{
+		"/v1/plans/" + p.Id + "/migrations":       ",c,\"a,b\",",
+		"/v1/plans/" + p.Id + "/routing-table":    ",\"a,b\",",
+		"/v1/operators/clicks/routing-table":      ",\"a,b\",",
+		"/v1/plans/" + drained.Id + "/migrations": ",\"a,b\",c,",
+	} {
+		a := e.do("GET", target, "", "Accept: text/csv").want(http.StatusOK)
+		if !strings.Contains(string(a.body), want) {
+			t.Errorf("%s: %s; want %s", target, a.body, want)
+		}
+		if a := e.do("GET", target, "", "Accept: application/x-ndjson"); strings.Contains(string(a.body), "a,b") {
+			t.Errorf("%s: %s", target, a.body)
+		}
+	}
+}

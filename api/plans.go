@@ -215,7 +215,11 @@ func (s plans) listing(name string, read func(*call, service.Plan) (listing.List
 		if err != nil {
 			return err
 		}
-		return writeListing(w, c, name, listed)
+		names, err := s.namesInCSV(c, p.Operator, p.ConfigVersion)
+		if err != nil {
+			return err
+		}
+		return writeListing(w, c, name, listed, names)
 	}
 }
 

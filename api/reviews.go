@@ -65,7 +65,7 @@ func (s reviews) diff(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return writeListingAfter(w, c, string(plans[1:len(plans)-1])+",", "keys", d.Differing)
+	return writeListingAfter(w, c, string(plans[1:len(plans)-1])+",", "keys", d.Differing, nil)
 }
 
 // configurationVersion is a version of a configuration, without it.

@@ -327,7 +327,11 @@ func (s tables) list(w http.ResponseWriter, c *call, q tableRequest) error {
 	if httpkit.NotModified(w, c.Request, etag) {
 		return nil
 	}
-	return streamList(w, c, v.Parts[0].List, q.keys)
+	names, err := s.namesInCSV(c, q.Operator, v.ConfigVersion)
+	if err != nil {
+		return err
+	}
+	return streamList(w, c, v.Parts[0].List, q.keys, names)
 }
 
 // route answers where a key goes.

@@ -172,7 +172,8 @@ func TestFileErrors(t *testing.T) {
 			[]string{"stats.csv:4: key b: is in line 3 already; each key has one row; --duplicates sum adds them up"}},
 		"long and odd keys": {"plan", "key,cost\n\"a\tb\",x\n",
 			[]string{`stats.csv:2: cost of key "a\tb": "x" is not a number; it must be ≥ 0 and finite`}},
-		"cells": {"plan", "key,cost\na,1\nb\n", []string{"stats.csv:3: fewer than 2 cells at byte 14; --bad-rows skip leaves such lines out"}},
+		"cells": {"plan", "key,cost\na,1\nb\n", []string{
+			"stats.csv:3: fewer than 2 cells at byte 14; --bad-rows skip leaves such lines out"}},
 		"slashes": {"plan", "images/launch-logo.gif\nshuttle/countdown\n", []string{
 			"stats.csv:1: unknown column images/launch-logo.gif; columns key, cost (or frequency) missing; the columns are " +
 				"key, cost and optionally " +

@@ -176,7 +176,7 @@ func (c *Plan) print(env *cli.Environment) error {
 			migrations := listsOf(c.last.Plan, c.last, keys).Migrations
 			return cli.CsvOf(migrations, "key from to cost state reason", c.ends(migrations))(w)
 		}
-		return c.last.moves().WriteCSV(w, bool(keys))
+		return c.last.moves().WriteCSV(w, bool(keys), nil)
 	})
 }
 

@@ -33,6 +33,7 @@ type cells struct {
 	closing byte   // what ends the record in JSON; 0: nothing
 	bare    bool   // cells have no names in JSON
 	group   string // what the names of columns begin with
+	names   Names  // of instances, in CSV
 	notText bool   // a key that was to be text is not UTF-8
 }
 
@@ -112,13 +113,21 @@ func (c *cells) int(name string, v int64) {
 	}
 }
 
-// id writes the id of an instance; planner.NoInstance is null in JSON and an empty cell in CSV.
+// id writes the id of an instance, or the name that it has; planner.NoInstance is null in JSON and an empty cell in CSV.
 func (c *cells) id(name string, id int32) {
-	if id != planner.NoInstance {
-		c.int(name, int64(id))
-	} else {
+	if id == planner.NoInstance {
 		c.none(name)
+	} else if dst, ok := c.start(name); ok {
+		c.dst = c.appendInstance(dst, id)
 	}
+}
+
+// appendInstance appends the id of an instance, or the name that it has.
+func (c *cells) appendInstance(dst []byte, id int32) []byte {
+	if name, named := c.names[id]; named {
+		return appendCell(dst, []byte(name), false)
+	}
+	return strconv.AppendInt(dst, int64(id), 10)
 }
 
 // none writes a cell without a value.

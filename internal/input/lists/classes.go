@@ -16,7 +16,7 @@ func (r class) cells(c *cells) {
 	if !c.bare {
 		c.array('[', ']')
 	}
-	c.int(`"instance":`, int64(r.Current))
+	c.id(`"instance":`, r.Current)
 	c.int(`"hash_instance":`, int64(r.Hash))
 	c.number(`"cost":`, r.Cost)
 	c.number(`"state":`, r.State)
@@ -165,7 +165,7 @@ func classesOf(records []compact.Record) Records[class] {
 // WriteCompactCSV writes a header and each record as a line: instance,
 // hash_instance, cost, state and count. The scales are not in it.
 func WriteCompactCSV(w io.Writer, records []compact.Record) error {
-	return classesOf(records).WriteCSV(w, false)
+	return classesOf(records).WriteCSV(w, false, nil)
 }
 
 // classAt is a record of one of several intervals.
@@ -191,5 +191,5 @@ func WriteCompactIntervals(w io.Writer, intervals iter.Seq2[int64, []compact.Rec
 				}
 			}
 		}
-	}).WriteCSV(w, false)
+	}).WriteCSV(w, false, nil)
 }

@@ -77,7 +77,7 @@ func TestWriteJSON(t *testing.T) {
 
 func TestWriteCSV(t *testing.T) {
 	var b bytes.Buffer
-	if err := listOf(slices.Values(written)).WriteCSV(&b, false); err != nil {
+	if err := listOf(slices.Values(written)).WriteCSV(&b, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := "key,from,to,cost,state,reason\n" +
@@ -94,17 +94,17 @@ func TestWriteCSV(t *testing.T) {
 
 	entries := []Entry{{Key: []byte("a"), Instance: 5}, {Key: []byte("\xff"), Instance: 4}}
 	b.Reset()
-	if err := listOf(slices.Values(entries)).WriteCSV(&b, false); !errors.Is(err, ErrKeyText) ||
+	if err := listOf(slices.Values(entries)).WriteCSV(&b, false, nil); !errors.Is(err, ErrKeyText) ||
 		b.String() != "key,instance,weight\na,5,\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 	b.Reset()
-	if err := listOf(slices.Values(entries)).WriteCSV(&b, true); err != nil ||
+	if err := listOf(slices.Values(entries)).WriteCSV(&b, true, nil); err != nil ||
 		b.String() != "key,instance,weight\nYQ==,5,\n/w==,4,\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 	b.Reset()
-	if err := listOf(slices.Values(entries[:0])).WriteCSV(&b, true); err != nil || b.String() != "key,instance,weight\n" {
+	if err := listOf(slices.Values(entries[:0])).WriteCSV(&b, true, nil); err != nil || b.String() != "key,instance,weight\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 }
@@ -155,7 +155,7 @@ func TestTableChanges(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	var b bytes.Buffer
-	if err := listOf(changes).WriteCSV(&b, false); err != nil ||
+	if err := listOf(changes).WriteCSV(&b, false, nil); err != nil ||
 		b.String() != "key,instance,previous,parts,previous_parts\n\"a,b\",3,,,\nc,,0,,\nd,2,2,2:65535 9:1,\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}

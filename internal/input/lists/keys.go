@@ -18,13 +18,13 @@ func (e Entry) cells(c *cells) {
 				c.begin()
 			}
 			c.key(e.Key)
-			c.int(`"instance":`, int64(x.Instance))
+			c.id(`"instance":`, x.Instance)
 			c.int(`"weight":`, int64(x.Weight))
 		}
 		return
 	}
 	c.key(e.Key)
-	c.int(`"instance":`, int64(e.Instance))
+	c.id(`"instance":`, e.Instance)
 	if c.form == asJSON {
 		c.parts(`"parts":`, e.Parts)
 	} else {
@@ -90,8 +90,8 @@ func (m Migration) cells(c *cells) {
 		dst = appendNumber(append(dst, `,"state":`...), m.State)
 		c.dst = append(append(append(dst, `,"reason":"`...), m.Reason.String()...), '"')
 	case asCSV:
-		dst := strconv.AppendInt(append(c.dst, ','), int64(m.From), 10)
-		dst = strconv.AppendInt(append(dst, ','), int64(m.To), 10)
+		dst := c.appendInstance(append(c.dst, ','), m.From)
+		dst = c.appendInstance(append(dst, ','), m.To)
 		dst = appendNumber(append(dst, ','), m.Cost)
 		dst = appendNumber(append(dst, ','), m.State)
 		c.dst = append(append(dst, ','), m.Reason.String()...)

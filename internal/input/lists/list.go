@@ -23,11 +23,14 @@ type List interface {
 	WriteNDJSON(w io.Writer, base64 bool) error
 	// WriteCSV writes a header and each record as a line, quoted as RFC 4180 says;
 	// lines end in LF. It stops with [ErrKeyText] at a key that would need base64;
-	// NeedsBase64 tells beforehand.
-	WriteCSV(w io.Writer, base64 bool) error
+	// NeedsBase64 tells beforehand. An instance that has a name is written as this.
+	WriteCSV(w io.Writer, base64 bool, names Names) error
 	// NeedsBase64 tells whether some key is not valid UTF-8.
 	NeedsBase64() bool
 }
+
+// Names are those of instances, by id. Nil: none has one.
+type Names map[int32]string
 
 // Record is one of the records of a list.
 type Record interface {
@@ -69,9 +72,9 @@ func (records Records[R]) WriteNDJSON(w io.Writer, base64 bool) error {
 }
 
 // WriteCSV implements [List].
-func (records Records[R]) WriteCSV(w io.Writer, base64 bool) error {
+func (records Records[R]) WriteCSV(w io.Writer, base64 bool, names Names) error {
 	head := appendRecord(&cells{form: asHeader, lines: true}, nil, *new(R))
-	return records.write(w, &cells{form: asCSV, base64: base64, lines: true}, string(head), "", "")
+	return records.write(w, &cells{form: asCSV, base64: base64, lines: true, names: names}, string(head), "", "")
 }
 
 // NeedsBase64 implements [List].

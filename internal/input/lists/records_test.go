@@ -102,7 +102,7 @@ func TestWriteClassMoves(t *testing.T) {
 			lines.String() != "[3,0,2,1.5,1099511627776,5]\n[null,1,1,1e-07,0,1]\n" {
 			t.Errorf("%v: %q", err, lines.String())
 		}
-		if err := ClassMovesOf(moves).WriteCSV(&table, base64); err != nil ||
+		if err := ClassMovesOf(moves).WriteCSV(&table, base64, nil); err != nil ||
 			table.String() != "planned,instance,hash_instance,cost,state,count\n3,0,2,1.5,1099511627776,5\n,1,1,1e-07,0,1\n" {
 			t.Errorf("%v: %q", err, table.String())
 		}

@@ -10,7 +10,7 @@ import (
 type RingTokens struct{ Instance, Tokens int32 }
 
 func (t RingTokens) cells(c *cells) {
-	c.int(`"instance":`, int64(t.Instance))
+	c.id(`"instance":`, t.Instance)
 	c.int(`"tokens":`, int64(t.Tokens))
 }
 
@@ -21,7 +21,7 @@ type RingToken struct {
 }
 
 func (t RingToken) cells(c *cells) {
-	c.int(`"instance":`, int64(t.Instance))
+	c.id(`"instance":`, t.Instance)
 	c.int(`"index":`, int64(t.Index))
 	c.int(`"position":`, int64(t.Position))
 }
@@ -34,8 +34,8 @@ type Flow struct {
 }
 
 func (f Flow) cells(c *cells) {
-	c.int(`"from":`, int64(f.From))
-	c.int(`"to":`, int64(f.To))
+	c.id(`"from":`, f.From)
+	c.id(`"to":`, f.To)
 	c.int(`"keys":`, f.Keys)
 	c.number(`"cost":`, f.Cost)
 	c.number(`"state":`, f.State)
@@ -89,7 +89,7 @@ type RangeOwner struct {
 
 func (o RangeOwner) cells(c *cells) {
 	o.Range.cells(c)
-	c.int(`"instance":`, int64(o.Instance))
+	c.id(`"instance":`, o.Instance)
 }
 
 // RangeMove is a range that changes its owner.

@@ -31,5 +31,5 @@ func BenchmarkEncode(b *testing.B) {
 	moved := lists.MigrationsOf(p)
 	stored("json/moves=5e4", len(p.Moves), nil, func() { _ = moved.WriteJSON(w, false) })
 	stored("ndjson/moves=5e4", len(p.Moves), nil, func() { _ = moved.WriteNDJSON(w, false) })
-	stored("csv/moves=5e4", len(p.Moves), nil, func() { _ = moved.WriteCSV(w, false) })
+	stored("csv/moves=5e4", len(p.Moves), nil, func() { _ = moved.WriteCSV(w, false, nil) })
 }

@@ -77,7 +77,7 @@ func TestItemMoves(t *testing.T) {
 	var csv, lines bytes.Buffer
 	const want = "key,planned,instance,hash_instance,cost,state,count,reason\n" +
 		",2,0,1,4,8,3,\nhot,7,3,,120,600,1,overload\n"
-	if err := list.WriteCSV(&csv, false); err != nil || csv.String() != want {
+	if err := list.WriteCSV(&csv, false, nil); err != nil || csv.String() != want {
 		t.Errorf("%q, %v", csv.String(), err)
 	}
 	if err := list.WriteNDJSON(&lines, false); err != nil || !strings.HasPrefix(lines.String(),

@@ -299,7 +299,7 @@ func writeAs[R lists.Record](out io.Writer, media string, records iter.Seq[R]) e
 	case mediaNDJSON:
 		return list.WriteNDJSON(out, false)
 	case mediaCSV:
-		return list.WriteCSV(out, false)
+		return list.WriteCSV(out, false, nil)
 	}
 	return list.WriteJSON(out, false)
 }
