@@ -113,7 +113,8 @@ func (c *cells) int(name string, v int64) {
 	}
 }
 
-// id writes the id of an instance, or the name that it has; planner.NoInstance is null in JSON and an empty cell in CSV.
+// id writes the id of an instance, or the name that it has; planner.NoInstance is null in JSON and an
+// empty cell in CSV.
 func (c *cells) id(name string, id int32) {
 	if id == planner.NoInstance {
 		c.none(name)

@@ -104,7 +104,8 @@ func TestWriteCSV(t *testing.T) {
 		t.Errorf("%v after %q", err, b.String())
 	}
 	b.Reset()
-	if err := listOf(slices.Values(entries[:0])).WriteCSV(&b, true, nil); err != nil || b.String() != "key,instance,weight\n" {
+	if err := listOf(slices.Values(entries[:0])).WriteCSV(&b, true, nil); err != nil ||
+		b.String() != "key,instance,weight\n" {
 		t.Errorf("%v after %q", err, b.String())
 	}
 }
