@@ -25,7 +25,11 @@ func (c config) operator() wire.OperatorConfiguration {
 		KeyOverhead: new(wire.KeyOverhead(slotOverhead)),
 		// Nobody is here to approve of plans.
 		Approval: &wire.ApprovalOptions{Auto: new(wire.ApprovalAutoAlways), OnPending: new(wire.OnPendingReplace)}}
-	out.Instances = wire.Numbered(c.nodes)
+	names := make([]string, c.nodes) // which get the ids from 0 on, as the operator has had no others
+	for i := range names {
+		names[i] = "node-" + strconv.Itoa(i)
+	}
+	out.Instances = wire.Named(names...)
 	return out
 }
 
