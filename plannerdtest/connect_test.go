@@ -216,7 +216,7 @@ func TestConnectProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = api.PutOperator(t.Context(), "counts", wire.OperatorConfiguration{
+	_, err = api.PutOperator(t.Context(), "visits", wire.OperatorConfiguration{
 		Instances: wire.Numbered(2), ThetaMax: new(0.05), Approval: &wire.ApprovalOptions{
 			Auto: new(wire.ApprovalAutoNever), OnPending: new(wire.OnPendingReplace)},
 	})
@@ -301,7 +301,7 @@ func TestConnectProgram(t *testing.T) {
 func approved(t *testing.T, api *client.Client) *wire.Plan {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		o, err := api.GetOperator(t.Context(), "counts", client.GetOperatorOptions{})
+		o, err := api.GetOperator(t.Context(), "visits", client.GetOperatorOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
