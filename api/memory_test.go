@@ -546,7 +546,7 @@ func TestTablesBesideSlowReaders(t *testing.T) {
 // TestSmallPlansBesideOthers: while some requests hold all memory for large ones, and others as much
 // as they get of what is for small ones, no plan of a few keys is refused.
 func TestSmallPlansBesideOthers(t *testing.T) {
-	e := newEnv(t, func(c *api.Config) { c.Limits.Memory, c.Limits.MemoryWait = 96*mib, 20*time.Millisecond })
+	e := newEnv(t, func(c *api.Config) { c.Limits.Memory, c.Limits.MemoryWait = 96*mib, 100*time.Millisecond })
 	defer e.hold()()
 	e.operator("others", `{"instances":2,"hash":{"function":"modulo"}}`)
 	rows := "key,cost\na,1\n" + strings.Repeat("\n", 1<<17)
