@@ -544,13 +544,14 @@ func TestTablesBesideSlowReaders(t *testing.T) {
 }
 
 // TestSmallPlansBesideOthers: while some requests hold all memory for large ones, and others as much
-// as they get of what is for small ones, no plan of a few keys is refused.
+// as they get of what is for small ones, no plan of a few keys is refused. What the others hold they
+// hold until the end, so the long wait is for other small plans only, on a slow machine too.
 func TestSmallPlansBesideOthers(t *testing.T) {
-	e := newEnv(t, func(c *api.Config) { c.Limits.Memory, c.Limits.MemoryWait = 96*mib, 100*time.Millisecond })
+	e := newEnv(t, func(c *api.Config) { c.Limits.Memory, c.Limits.MemoryWait = 96*mib, 5*time.Second })
 	defer e.hold()()
 	e.operator("others", `{"instances":2,"hash":{"function":"modulo"}}`)
 	rows := "key,cost\na,1\n" + strings.Repeat("\n", 1<<17)
-	var others, small sync.WaitGroup
+	var others, begun, small sync.WaitGroup
 	defer others.Wait()
 	for i := range 24 {
 		reader, writer := io.Pipe()
@@ -562,9 +563,10 @@ func TestSmallPlansBesideOthers(t *testing.T) {
 			e.handler.ServeHTTP(httptest.NewRecorder(), r)
 			_ = reader.Close()
 		})
-		_, _ = io.WriteString(writer, rows) // it fails where there is no more memory
+		begun.Go(func() { _, _ = io.WriteString(writer, rows) }) // it fails where there is no more memory
 		defer writer.Close()
 	}
+	begun.Wait()
 	for i := range 8 {
 		name := fmt.Sprint("small-", i)
 		e.operator(name, `{"instances":2,"hash":{"function":"modulo"}}`)
