@@ -55,6 +55,7 @@ func TestOutlook(t *testing.T) {
 	p.WaitText(".plan-headline .mark.warn", "but the limit will be missed")
 	p.WaitText(".plan-headline .toned", "(limit 1 %, missed in ")
 	p.WaitText(".plan-headline", "No plan can hold this limit")
+	p.WaitText(".plan-headline", "θ was above the limit in 7 of the 7 intervals before, and in this one.")
 	p.WaitUntil(`document.querySelector('.plan-headline').getBoundingClientRect().bottom < 700`)
 	p.WaitUntil(`document.querySelector('.plan-expected').getBoundingClientRect().top <
 		document.querySelector('.plan-loads').getBoundingClientRect().top`)
@@ -78,6 +79,40 @@ func TestOutlook(t *testing.T) {
 	p.Goto("/#/plans/" + needless.ID)
 	p.WaitText(".plan-headline.bad .mark", "No better than without it")
 	p.WaitText(".plan-headline .toned.bad", "the same without it")
+}
+
+// TestFirstAbove: whoever decides on a plan that answers a single interval above the limit reads that it is the first,
+// on the first screen of a phone and in the dialog.
+func TestFirstAbove(t *testing.T) {
+	server := browsertest.NewEmpty(t, false)
+	url := server.URL + "/v1/operators/calm"
+	tell(t, http.MethodPut, url, "", object{"instances": 4, "hash": object{"function": "modulo"}, "theta_max": 0.1}, nil)
+	var p listedPlan
+	for interval := range 14 {
+		if interval == 13 {
+			tell(t, http.MethodPatch, url, "", patch{"approval": object{"auto": "never"}}, nil)
+		}
+		var keys []object
+		for k := range 40 {
+			cost := 100
+			if interval == 13 && k < 2 {
+				cost = 600
+			}
+			keys = append(keys, object{"key": fmt.Sprint(k), "cost": cost, "state": 10})
+		}
+		tell(t, http.MethodPost, url+"/plans", "", object{"interval": interval, "keys": keys}, &p)
+		if p.Status == "approved" {
+			tell(t, http.MethodPost, server.URL+"/v1/plans/"+p.ID+"/commit", "", object{"stopped": true}, nil)
+		}
+	}
+	page := browsertest.Start(t).Page(t, server.URL)
+	page.Viewport(400, 800, false)
+	page.Goto("/#/plans/" + p.ID)
+	page.WaitText(".plan-headline", "This is the first interval above the limit: in the 12 before it θ was 10 % at most.")
+	page.WaitUntil(`document.querySelector('.plan-headline').getBoundingClientRect().bottom < 700`)
+	page.Screenshot("first-above")
+	page.Click(".plan-decision .primary")
+	page.WaitText("dialog .plan-headline", "A peak passes without a plan")
 }
 
 // TestApprovedBy: of a plan that nobody starts it is said who approved it.

@@ -103,7 +103,7 @@ const often = (probability) =>
 export function Marks({ of: { within, course, bound, missed, tone } }) {
   const limit = html`θ<sub>max</sub> ${percent(bound)}`
   return html`
-    <span class="mark ${within ? 'good' : 'bad'}">
+    <span class="mark ${within ? 'good' : missed !== null && missed <= 0.5 ? 'warn' : 'bad'}">
       ${missed === null ? html`${within ? 'within' : 'above'} ${limit}` : html`${limit} missed in ${often(missed)}`}
     </span>
     ${

@@ -4,7 +4,7 @@ import { useResource } from '../../api.js'
 import { count, counted, percent, roughly, some, state } from '../../format.js'
 import { html } from '../../html.js'
 import { named } from '../../instances.js'
-import { outlook, thetaWords, verdictWords } from '../../judge.js'
+import { isWithin, outlook, thetaWords, verdictWords } from '../../judge.js'
 import { newerOf, NewerShort } from '../../newer.js'
 import { capital, concern, tableOf } from '../../words.js'
 
@@ -84,25 +84,53 @@ export function Outcome({ plan, approval, before = [], brief = false }) {
   `
 }
 
+const before = 12 // intervals, of which a headline says how they went
+
 /**
  * The headline of a plan: its verdict, and what comes of it.
  *
  * @param {{ plan: AnyPlan }} props
  */
 export function Headline({ plan }) {
-  const asks = plan.status === 'proposed' && plan.waits_for?.includes('max_migration')
+  const path = `v1/operators/${encodeURIComponent(plan.operator ?? '')}?include=recent&window=${before + 1}`
   /** @type {Watched<API['Operator']>} */
-  const operator = useResource(asks ? `v1/operators/${encodeURIComponent(plan.operator ?? '')}` : null)
+  const operator = useResource(plan.status === 'proposed' ? path : null)
   const judged = outlook(plan)
   const forced = plan.migration.forced?.keys ?? 0
   const floor = plan.forecast?.noise_floor?.median ?? 0
   return html`<div class="plan-headline ${judged.tone}">
     <p class="plan-first mark ${judged.tone}">${verdictWords(judged, !movesNothing(plan), forced > 0)}.</p>
     <p><${Outcome} plan=${plan} approval=${operator.data?.approval} before=${rescaling(plan)} /></p>
+    ${operator.data?.recent && html`<${Earlier} plan=${plan} recent=${operator.data.recent} />`}
     ${
       judged.missed !== null &&
       floor > judged.bound &&
       html`<p>No plan can hold this limit: loads vary by themselves, which alone makes θ ${roughly(floor)}.</p>`
     }
   </div>`
+}
+
+/**
+ * How the intervals before the one of the newest plan went. No forecast knows whether the first interval above the
+ * limit is a peak that passes or a change that stays.
+ *
+ * @param {{ plan: AnyPlan, recent: API['OperatorRecent'] }} props
+ */
+function Earlier({ plan, recent: { plans, thetas, realised } }) {
+  const { bound } = outlook(plan)
+  const intervals = realised.intervals - 1
+  const above = !isWithin(plan.forecast?.realised_theta ?? plan.theta.before, bound)
+  const over = Math.round((realised.above ?? 0) * realised.intervals) - (above ? 1 : 0)
+  if (plans[0]?.id !== plan.id || intervals < 2) return null
+  if (above && over === 0)
+    return html`<p>
+      <strong>This is the first interval above the limit:</strong> in the ${count(intervals)} before it θ was
+      ${' '}${percent(Math.max(...thetas.filter((theta) => isWithin(theta, bound))))} at most. A peak passes without a
+      plan; the next interval will show whether this is one.
+    </p>`
+  return html`<p>
+    θ was above the limit in ${count(over)} of the ${count(intervals)} intervals before${
+      above ? ', and in this one' : ', but not in this one'
+    }.
+  </p>`
 }
