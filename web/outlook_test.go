@@ -55,7 +55,7 @@ func TestOutlook(t *testing.T) {
 	p.WaitText(".plan-headline .mark.warn", "but the limit will be missed")
 	p.WaitText(".plan-headline .toned", "(limit 1 %, missed in ")
 	p.WaitText(".plan-headline", "No plan can hold this limit")
-	p.WaitText(".plan-headline", "θ was above the limit in 7 of the 7 intervals before, and in this one.")
+	p.WaitText(".plan-headline", "; in the 7 before it, ")
 	p.WaitUntil(`document.querySelector('.plan-headline').getBoundingClientRect().bottom < 700`)
 	p.WaitUntil(`document.querySelector('.plan-expected').getBoundingClientRect().top <
 		document.querySelector('.plan-loads').getBoundingClientRect().top`)
@@ -108,11 +108,11 @@ func TestFirstAbove(t *testing.T) {
 	page := browsertest.Start(t).Page(t, server.URL)
 	page.Viewport(400, 800, false)
 	page.Goto("/#/plans/" + p.ID)
-	page.WaitText(".plan-headline", "This is the first interval above the limit: in the 12 before it θ was 10 % at most.")
+	page.WaitText(".plan-headline", "In this interval θ was 20 %; in the 12 before it, 10 % in the median and 10 % at most. The jump is new")
 	page.WaitUntil(`document.querySelector('.plan-headline').getBoundingClientRect().bottom < 700`)
 	page.Screenshot("first-above")
 	page.Click(".plan-decision .primary")
-	page.WaitText("dialog .plan-headline", "A peak passes without a plan")
+	page.WaitText("dialog .plan-headline", "a peak passes without a plan")
 }
 
 // TestApprovedBy: of a plan that nobody starts it is said who approved it.

@@ -38,7 +38,7 @@ export function judge(theta, bound) {
 
 /**
  * Of a plan: what is expected of the next interval where there is a forecast, else its own figures. Where θ would be
- * without it what chance makes of even loads, the noise floor is what to expect with it, too.
+ * both with it and without it what chance makes of even loads, the noise floor is what to expect either way.
  *
  * @param {Judged} plan
  * @returns {Judgement}
@@ -46,7 +46,7 @@ export function judge(theta, bound) {
 export function outlook({ theta, parameters: { theta_max: bound }, forecast, migration }) {
   const { without, with: after, noise_floor: floor } = forecast ?? {}
   if (!without || !after) return judge(theta, bound)
-  const noise = floor !== undefined && floor !== null && without.median <= floor.p95
+  const noise = floor !== undefined && floor !== null && Math.max(without.median, after.median) <= floor.p95
   const expected = noise
     ? { before: floor.median, after: floor.median }
     : { before: without.median, after: after.median }

@@ -111,26 +111,26 @@ export function Headline({ plan }) {
 }
 
 /**
- * How the intervals before the one of the newest plan went. No forecast knows whether the first interval above the
- * limit is a peak that passes or a change that stays.
+ * How the intervals before the one of the newest plan went. No forecast knows of a jump in the last interval whether it
+ * is a peak that passes or a change that stays.
  *
  * @param {{ plan: AnyPlan, recent: API['OperatorRecent'] }} props
  */
-function Earlier({ plan, recent: { plans, thetas, realised } }) {
+function Earlier({ plan, recent: { plans, thetas } }) {
   const { bound } = outlook(plan)
-  const intervals = realised.intervals - 1
-  const above = !isWithin(plan.forecast?.realised_theta ?? plan.theta.before, bound)
-  const over = Math.round((realised.above ?? 0) * realised.intervals) - (above ? 1 : 0)
-  if (plans[0]?.id !== plan.id || intervals < 2) return null
-  if (above && over === 0)
-    return html`<p>
-      <strong>This is the first interval above the limit:</strong> in the ${count(intervals)} before it θ was
-      ${' '}${percent(Math.max(...thetas.filter((theta) => isWithin(theta, bound))))} at most. A peak passes without a
-      plan; the next interval will show whether this is one.
-    </p>`
+  const earlier = thetas.slice(0, -1).sort((a, b) => a - b)
+  if (plans[0]?.id !== plan.id || earlier.length < 2) return null
+  const now = plan.forecast?.realised_theta ?? plan.theta.before
+  const most = earlier[earlier.length - 1] ?? 0
+  const median = earlier[earlier.length >> 1] ?? 0
+  const jumped = !plan.migration.forced?.keys && !isWithin(now, bound) && now - median > 1.5 * (most - median)
   return html`<p>
-    θ was above the limit in ${count(over)} of the ${count(intervals)} intervals before${
-      above ? ', and in this one' : ', but not in this one'
-    }.
+    In this interval θ was ${roughly(now)}; in the ${count(earlier.length)} before it,
+    ${' '}${roughly(median)} in the median and ${roughly(most)} at most.
+    ${
+      jumped &&
+      html` <strong>The jump is new</strong>: a peak passes without a plan, a change stays. The next interval will show
+        which it is.`
+    }
   </p>`
 }
