@@ -16,6 +16,7 @@ import (
 const answered = ".analyses-answer .stats"
 
 func TestAnalysesLook(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	for view, x := range map[string]struct{ place, ready string }{
 		"analyses":         {"/#/analyses", ".analyses-index"},
@@ -31,6 +32,7 @@ func TestAnalysesLook(t *testing.T) {
 // TestRingAnalysis: a link to a stored interval shows what the API says of it, of the
 // ring as the operator has it.
 func TestRingAnalysis(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/analyses/ring?operator=products&interval=3&nodes=4&tokens_per_instance=16&method=halving",
 		answered)
@@ -72,6 +74,7 @@ func TestRingAnalysis(t *testing.T) {
 // TestAnalysisOfOwnRows: what is pasted becomes part of the address, and what is too long
 // for it does not, which the page says; the command is the same question.
 func TestAnalysisOfOwnRows(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/analyses/schemes?source=data", "textarea")
 	p.Fill("textarea", "key,cost\n\"it's, a 🎉 key\",5\nb,3\nc,2\n")
@@ -119,6 +122,7 @@ func TestAnalysisOfOwnRows(t *testing.T) {
 
 // TestPKGAnalysis: a stream is taken in its order, and the runs are those of the API.
 func TestPKGAnalysis(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	stream := strings.Repeat("a\nb\na\nc\n", 30)
 	p := open(t, site.URL, "/#/analyses/pkg?format=stream&workers=4&schemes=hash,pkg&choices=2&data="+
@@ -140,6 +144,7 @@ func TestPKGAnalysis(t *testing.T) {
 
 // TestRangesAnalysis: the segments are those of the API, and the method is in the address.
 func TestRangesAnalysis(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/analyses/ranges?sample=zipf&followers=4&event=join&position=1", "h1")
 	p.WaitText(".analyses-heading", "Least movement")
@@ -157,6 +162,7 @@ func TestRangesAnalysis(t *testing.T) {
 
 // TestAnalysisOnItsWay: an analysis can be cancelled, and what goes wrong is said.
 func TestAnalysisOnItsWay(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	release := p.Hold("/v1/analyses/ring$")
@@ -178,6 +184,7 @@ func TestAnalysisOnItsWay(t *testing.T) {
 
 // TestAnalysisWithoutKeys: the page says what to do, and one click does it.
 func TestAnalysisWithoutKeys(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/analyses", "h1")
 	p.Click(".analyses-links .button")

@@ -70,6 +70,7 @@ func isPercent(t *testing.T, text string, x float64) bool {
 // TestBacktest: the page of an operator leads to a backtest that runs on request, draws
 // each policy, tells the same as a table, and gives the recommended policy away.
 func TestBacktest(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	noisyOperator(t, site.URL, "noisy", 16)
 	var want backtestReport
@@ -192,6 +193,7 @@ func checkMarks(t *testing.T, p *browsertest.Page, want *backtestReport) {
 // TestBacktestWithoutAnswer: where no policy can be recommended the page says why, and
 // shows what is wrong as other pages do.
 func TestBacktestWithoutAnswer(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	noisyOperator(t, site.URL, "brief", 6)
 	p := open(t, site.URL, "/#/operators/brief/backtest?theta_max=0.05", backtestRows)

@@ -10,6 +10,7 @@ import (
 
 // TestBatches: a plan in batches shows them, which one is handed over, and where it stopped.
 func TestBatches(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	tell(t, http.MethodPut, server.URL+"/v1/operators/parts", "", object{"instances": 2, "theta_max": 0.05,
 		"hash": object{"function": "reported"}, "batches": object{"keys": 1}, "transfer_rate": 1000}, nil)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestConfiguration(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	look(t, site.URL, "/#/operators/clicks/configuration", "configuration", ".operator-settings")
 	look(t, site.URL, "/#/operators/clicks/key?key=asia%2Farticle-0000", "key", ".operator-story")
@@ -20,6 +21,7 @@ func TestConfiguration(t *testing.T) {
 
 // TestConfigurationRequest: the command is accepted, and gives the same configuration.
 func TestConfigurationRequest(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	for name, configuration := range map[string]object{
 		"said": {
@@ -65,6 +67,7 @@ func TestConfigurationRequest(t *testing.T) {
 
 // TestConfigurationDefaults: what is left out is shown as what it defaults to.
 func TestConfigurationDefaults(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	const unmarked = `[...document.querySelectorAll('.operator-settings dd')].filter((d) => !d.querySelector('.operator-default')).map((d) => d.previousElementSibling.textContent)`
@@ -92,6 +95,7 @@ func TestConfigurationDefaults(t *testing.T) {
 // TestConfigurationRoute: where keys go is said as the API says it, and the key is in
 // the address.
 func TestConfigurationRoute(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	var table struct {
 		Entries []struct {
@@ -143,6 +147,7 @@ func TestConfigurationRoute(t *testing.T) {
 
 // TestConfigurationReports: who has reported, and who is missing.
 func TestConfigurationReports(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	operator := site.URL + "/v1/operators/reporting"
 	tell(t, http.MethodPut, operator, "", object{"instances": 3}, nil)

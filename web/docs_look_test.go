@@ -8,6 +8,7 @@ import (
 
 // TestDocs: whoever reads the guides and the contract needs neither a mouse nor good eyes, on a phone either.
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	p := browsertest.Start(t).Page(t, server.URL)
 	for _, l := range looks {

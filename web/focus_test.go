@@ -11,6 +11,7 @@ const focused = "document.activeElement"
 
 // TestSignInFocus: who signs in types at once, and is then at the page.
 func TestSignInFocus(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Secured(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 401`)
@@ -31,6 +32,7 @@ func TestSignInFocus(t *testing.T) {
 // TestWhatIfFocus: a run leaves the focus at its button, and a result that is closed
 // gives it back to what opened it.
 func TestWhatIfFocus(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Proposed+"&strategies=mixed&theta_max=5%25", "h1")
 	p.WaitFor(whatIfRun + ":enabled")

@@ -9,6 +9,7 @@ import (
 
 // TestFreeze: an operator is frozen and let go on its page, which says who holds it.
 func TestFreeze(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	propose(t, site.URL, "", "frozen")
 	defer tell(t, http.MethodDelete, site.URL+"/v1/operators/frozen", "", nil, nil) // tests share the site

@@ -25,6 +25,7 @@ func script(t *testing.T, value any) string {
 // TestHostileLinks: whatever a link says, it leads to a page. Pages fail their test
 // when they throw.
 func TestHostileLinks(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 4\d\d`)
@@ -64,6 +65,7 @@ func TestHostileLinks(t *testing.T) {
 
 // TestForeignAnswers: what is between the page and its server may answer anything.
 func TestForeignAnswers(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 500`)
@@ -93,6 +95,7 @@ func TestForeignAnswers(t *testing.T) {
 // TestImpossibleToken: a token that no header can hold is no reason to say that the
 // server is gone.
 func TestImpossibleToken(t *testing.T) {
+	t.Parallel()
 	p := browsertest.Start(t).Page(t, browsertest.Secured(t).URL)
 	p.Expect(`status of 401`)
 	p.Goto("/")
@@ -108,6 +111,7 @@ func TestImpossibleToken(t *testing.T) {
 // TestCommands: bash takes data of any kind as it is, and nothing in a command ends a
 // line where it is pasted into a terminal, which sees carriage returns as ends of lines.
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Goto("/")
 	for _, text := range []string{
@@ -153,6 +157,7 @@ const sentData = `curl() {
 // TestRecords: CSV has the same records however its text comes in pieces, and a quote
 // that is never closed holds nobody up.
 func TestRecords(t *testing.T) {
+	t.Parallel()
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Goto("/")
 	text := "key,cost\n\"a,\"\"b\"\"\nc\",1\r\n,\"x\"\n\"\",\nlast,2"
@@ -182,6 +187,7 @@ func TestRecords(t *testing.T) {
 // TestFirstDivision: where nobody carried anything before, loads are held against what
 // there is to carry.
 func TestFirstDivision(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	type instance struct {
 		ID       int     `json:"id"`
@@ -232,6 +238,7 @@ func TestFirstDivision(t *testing.T) {
 
 // TestClock: times are held against the server's clock where the visitor's is wrong.
 func TestClock(t *testing.T) {
+	t.Parallel()
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Goto("/")
 	p.WaitFor(".operators")
@@ -254,6 +261,7 @@ func TestClock(t *testing.T) {
 
 // TestCertificates: what is proven is said in the units of what was asked for.
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Goto("/")
 	for plan, want := range map[string]string{
@@ -273,6 +281,7 @@ func TestCertificates(t *testing.T) {
 // TestPlainLinks: what a browser follows by itself carries no token, so it is offered
 // to nobody who needs one.
 func TestPlainLinks(t *testing.T) {
+	t.Parallel()
 	const links = `[...document.querySelectorAll('a')].filter((a) => new URL(a.href).pathname.startsWith('/v1/')).length`
 	open := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, open.URL)

@@ -109,6 +109,7 @@ func equalRows(t *testing.T, p *browsertest.Page, site *browsertest.Site, plan, 
 }
 
 func TestMigrationsLooks(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	for _, c := range []struct{ view, plan, query, ready string }{
 		{"migrations", site.Plans.Big, "", ".migrations .vtable-rows .vrow:not(.blank)"},
@@ -124,6 +125,7 @@ func TestMigrationsLooks(t *testing.T) {
 // TestMigrationsFiltered: what is typed is in the address, and what is shown is what the
 // API answers to the same.
 func TestMigrationsFiltered(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	plan := site.Plans.Rescaled
 	all := migrationsOf(t, site, plan, "page_size=1").Total
@@ -187,6 +189,7 @@ func countMigrations(p *browsertest.Page) int {
 
 // TestMigrationsOfKinds: of classes, arcs and ranges as many rows as the API has.
 func TestMigrationsOfKinds(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	for _, c := range []struct{ plan, sort, first, unit string }{
 		{site.Plans.Classes, "cost", "0", "migrations"}, {site.Plans.Ring, "from", "arc", "arcs"}, {site.Plans.Ranges, "count", "range", "ranges"},
@@ -206,6 +209,7 @@ func TestMigrationsOfKinds(t *testing.T) {
 
 // TestMigrationsKeyboard: the list is read from end to end with keys alone.
 func TestMigrationsKeyboard(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	plan := site.Plans.Big
 	total := migrationsOf(t, site, plan, "page_size=1").Total
@@ -266,6 +270,7 @@ func scroll(p *browsertest.Page, step, frames int) scrolled {
 // TestMigrationsScrolled: who scrolls sees rows, always, and the right ones wherever one
 // jumps; and neither the page nor the server has more to do than that takes.
 func TestMigrationsScrolled(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	plan := site.Plans.Big
 	total := migrationsOf(t, site, plan, "page_size=1").Total
@@ -298,6 +303,7 @@ func TestMigrationsScrolled(t *testing.T) {
 // TestMigrationsUnfilled: where the server is slow the shapes of rows are seen, and
 // where it does not answer that is said and the list stays.
 func TestMigrationsUnfilled(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := openMigrations(t, site, site.Plans.Big, "")
 	release := p.Hold(`/migrations\?.*skip=`)
@@ -319,6 +325,7 @@ func TestMigrationsUnfilled(t *testing.T) {
 // TestTableOfMillions: a list that is higher than browsers can lay out is shown in
 // proportion, and can be read row by row and to its very ends.
 func TestTableOfMillions(t *testing.T) {
+	t.Parallel()
 	const total = 20_000_000
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Viewport(1280, 900, false)
@@ -378,6 +385,7 @@ const caught = `(() => {
 // TestMigrationsSaved: what is listed is saved as the API writes it, with the token of
 // who asks, and however long it is.
 func TestMigrationsSaved(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Secured(t)
 	token := site.Tokens[access.Viewer]
 	p := browsertest.Start(t).Page(t, site.URL)
@@ -433,6 +441,7 @@ func listing(t *testing.T, url, token, accept string) string {
 // TestMigrationsInMemory: those of a what-if are sorted, filtered and written as the API
 // does it.
 func TestMigrationsInMemory(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/")
@@ -473,6 +482,7 @@ func TestMigrationsInMemory(t *testing.T) {
 // TestMigrationsOfWhatIf: the list of a result is filtered by the address, and sorted
 // without the table of results beside it.
 func TestMigrationsOfWhatIf(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	plan := site.Plans.Rescaled
 	p := browsertest.Start(t).Page(t, site.URL)
@@ -499,6 +509,7 @@ func TestMigrationsOfWhatIf(t *testing.T) {
 
 // TestKeys: every key is shown in one line, and nothing of it is hidden.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Goto("/")
 	p.WaitFor(".operators")
@@ -519,6 +530,7 @@ func TestKeys(t *testing.T) {
 
 // TestTableChanges: entry by entry as the API has them; and where there are none, why.
 func TestTableChanges(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	var list struct {
 		Changes []struct {

@@ -23,6 +23,7 @@ var (
 // TestNames: instances are shown by their names wherever they are shown, nothing of a name is
 // interpreted, the layout holds, and filters take names.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	api := server.URL + "/v1/operators/named"
 	tell(t, http.MethodPut, api, "", object{"instances": named, "theta_max": 0.02, "hash": object{"function": "modulo"}}, nil)

@@ -74,6 +74,7 @@ func percentOf(t *testing.T, text string) float64 {
 
 // TestOperatorHistoryFits: the plans need no sideways scrolling on a tablet.
 func TestOperatorHistoryFits(t *testing.T) {
+	t.Parallel()
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	for _, width := range []int64{640, 799, 800, 899} {
 		p.Viewport(width, 900, false)
@@ -89,6 +90,7 @@ func TestOperatorHistoryFits(t *testing.T) {
 }
 
 func TestOperator(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	look(t, site.URL, "/#/operators/clicks", "operator", historyCard+" tbody")
 
@@ -141,6 +143,7 @@ func TestOperator(t *testing.T) {
 
 // TestOperatorFilling: an instance that was added is said to be filled until it is.
 func TestOperatorFilling(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	operator := site.URL + "/v1/operators/grows"
 	tell(t, http.MethodPut, operator, "", object{"instances": 4, "theta_max": 0.5}, nil)
@@ -165,6 +168,7 @@ func TestOperatorFilling(t *testing.T) {
 // TestOperatorOfRing: what a plan under way would do is said to be planned, and its sizes
 // are of tokens.
 func TestOperatorOfRing(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/operators/products", historyCard+" tbody")
 	p.WaitText(".stat-note", "planned: within")
@@ -173,6 +177,7 @@ func TestOperatorOfRing(t *testing.T) {
 
 // TestOperatorChart: a click anywhere in a chart opens the plan of the interval there.
 func TestOperatorChart(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/#/operators/clicks")
@@ -190,6 +195,7 @@ func TestOperatorChart(t *testing.T) {
 
 // TestOperatorFilters: what is looked for is in the address, and found again by it.
 func TestOperatorFilters(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	committed := operatorPlans(t, site.URL, "clicks", "status=committed")
 	p := browsertest.Start(t).Page(t, site.URL)
@@ -227,6 +233,7 @@ func quietInterval(t *testing.T, server, operator string, epoch, number int) {
 // TestOperatorHistory: there is more than is shown at once, and what comes meanwhile
 // takes away neither what was loaded nor where one is.
 func TestOperatorHistory(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	tell(t, http.MethodPut, site.URL+"/v1/operators/long", "", object{"instances": 2}, nil)
 	for i := range 70 {
@@ -259,6 +266,7 @@ func TestOperatorHistory(t *testing.T) {
 
 // TestOperatorEmpty: what the page of a new operator says is what brings its first plan.
 func TestOperatorEmpty(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	look(t, site.URL, "/#/operators/idle", "operator-empty", ".code")
 	for name, configuration := range map[string]object{
@@ -284,6 +292,7 @@ func TestOperatorEmpty(t *testing.T) {
 // TestOperatorGone: an operator that is not there, or not any more, and one that is none
 // of the caller's business.
 func TestOperatorGone(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	look(t, site.URL, "/#/operators/nobody", "operator-unknown", "main [role=alert]",
 		func(p *browsertest.Page) { p.Expect(`status of 404`) })

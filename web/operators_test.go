@@ -15,6 +15,7 @@ func names(p *browsertest.Page) []string {
 	return browsertest.Eval[[]string](p, `[...document.querySelectorAll('.operators-name a')].map((a) => a.textContent)`)
 }
 
+// TestOperators: it runs before the tests that run side by side, as some of these add operators.
 func TestOperators(t *testing.T) {
 	site := browsertest.Filled(t)
 	look(t, site.URL, "/", "operators", ".operators")
@@ -81,6 +82,7 @@ func TestOperators(t *testing.T) {
 // TestManyOperators: of many operators only those in view are drawn, one request brings
 // them, and it is answered with nothing while they stay as they are.
 func TestManyOperators(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	const n = 500
 	for i := range n {
@@ -134,6 +136,7 @@ func TestManyOperators(t *testing.T) {
 
 // TestEmptyServer: what the first page says is what fills the server.
 func TestEmptyServer(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	look(t, server.URL, "/", "empty", ".code")
 	p := browsertest.Start(t).Page(t, server.URL)
@@ -149,6 +152,7 @@ func TestEmptyServer(t *testing.T) {
 
 // TestKeyboard: the page can be used without a mouse, and says where one is.
 func TestKeyboard(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Goto("/")
@@ -173,6 +177,7 @@ func TestKeyboard(t *testing.T) {
 
 // TestThemes: colours that were chosen stay.
 func TestThemes(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Viewport(1280, 900, false)

@@ -46,6 +46,7 @@ func noisy(t *testing.T, server, operator string, heavy int, limit string) liste
 // TestOutlook: whoever decides on a plan reads what is expected, on the first screen of a phone as well, in the list,
 // in the banner and in the dialog.
 func TestOutlook(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := noisy(t, server.URL, "noisy", 15, "500%")
 	needless := noisy(t, server.URL, "needless", 0, "2%")
@@ -117,6 +118,7 @@ func TestFirstAbove(t *testing.T) {
 
 // TestApprovedBy: of a plan that nobody starts it is said who approved it.
 func TestApprovedBy(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/approve", "", object{"actor": "ann"}, nil)
@@ -129,6 +131,7 @@ func TestApprovedBy(t *testing.T) {
 
 // TestPhone: at the width of a phone nothing but the page scrolls, and a touch tells what a title explains.
 func TestPhone(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Viewport(400, 800, false)

@@ -10,6 +10,7 @@ import (
 
 // TestPkg: the pages of an operator by partial key grouping, and of its plans.
 func TestPkg(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	api := site.URL + "/v1/operators/grouped"
 	tell(t, http.MethodPut, api, "", object{"instances": 5, "scheme": "pkg", "theta_max": 0.05}, nil)

@@ -57,6 +57,7 @@ func propose(t *testing.T, server, token, operator string) planned {
 }
 
 func TestPlanLooks(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	for name, id := range map[string]string{
 		"proposed": site.Plans.Proposed, "hot-keys": site.Plans.HotKeys, "applying": site.Plans.Applying,
@@ -70,6 +71,7 @@ func TestPlanLooks(t *testing.T) {
 //
 //	PLANNERD_SCREENSHOTS=$PWD/docs go test ./web -run TestPicture
 func TestPicture(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Viewport(1280, 772, false)
@@ -81,6 +83,7 @@ func TestPicture(t *testing.T) {
 
 // TestPlanFigures holds the figures of the page against those of the API.
 func TestPlanFigures(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	for name, id := range map[string]string{"proposed": site.Plans.Proposed, "rescaled": site.Plans.Rescaled,
 		"hot keys": site.Plans.HotKeys, "classes": site.Plans.Classes} {
@@ -133,6 +136,7 @@ func grouped(x float64) string {
 
 // TestPlanFlows: flows are those of the API, and lead to their migrations.
 func TestPlanFlows(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	id := site.Plans.Proposed
 	var list struct {
@@ -168,6 +172,7 @@ func TestPlanFlows(t *testing.T) {
 
 // TestPlanLinks: how loads and flows are shown is in the link.
 func TestPlanLinks(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/plans/"+site.Plans.Proposed+"?loads=absolute&by=load&flow=matrix", ".plan-head")
 	pressed := func() []string {
@@ -187,6 +192,7 @@ func TestPlanLinks(t *testing.T) {
 
 // TestApprove approves a plan with a reason and a name, and sees what became of it.
 func TestApprove(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
@@ -236,6 +242,7 @@ func TestApprove(t *testing.T) {
 // TestNewerData: a plan that waits shows what newer statistics say about it, wherever it
 // can be decided on.
 func TestNewerData(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-headline")
@@ -275,6 +282,7 @@ func TestNewerData(t *testing.T) {
 // TestHeadline: what a plan does is said in a sentence, and within the limit is not good
 // enough where it gets worse.
 func TestHeadline(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "wide")
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/approve", "", object{}, nil)
@@ -307,6 +315,7 @@ func TestHeadline(t *testing.T) {
 // its figures look good; and so is that an approved one has to be approved again, until
 // somebody has.
 func TestConcerns(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	operator := server.URL + "/v1/operators/clicks"
 	tell(t, http.MethodPut, operator, "", object{"instances": 4, "hash": object{"function": "reported"}, "theta_max": 0.05,
@@ -355,6 +364,7 @@ func TestConcerns(t *testing.T) {
 
 // TestDecisionOnChangedPlan: what is decided holds for the plan that was looked at.
 func TestDecisionOnChangedPlan(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
@@ -379,6 +389,7 @@ func TestDecisionOnChangedPlan(t *testing.T) {
 
 // TestDecisionWithoutAnswer: a decision whose answer was lost may be sent again.
 func TestDecisionWithoutAnswer(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
@@ -395,6 +406,7 @@ func TestDecisionWithoutAnswer(t *testing.T) {
 
 // TestProgress follows a plan until it is committed.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-head")
@@ -425,6 +437,7 @@ func TestProgress(t *testing.T) {
 
 // TestSuperseded: a plan that another took the place of leads to it.
 func TestSuperseded(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	tell(t, http.MethodPatch, server.URL+"/v1/operators/clicks", "",
@@ -440,6 +453,7 @@ func TestSuperseded(t *testing.T) {
 // TestTerms: what a term means is told where the pointer rests on it, and the objective
 // and the effort of a strategy that has none are not shown.
 func TestTerms(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/plans/"+site.Plans.Proposed, ".plan-facts")
 	p.WaitFor(`.stat .term[title*="fair share"]`)
@@ -459,6 +473,7 @@ func TestTerms(t *testing.T) {
 // TestAbort gives up a plan that is being applied: first no ack counts any more, then the
 // state is back.
 func TestAbort(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	tell(t, http.MethodPost, server.URL+"/v1/plans/"+plan.ID+"/approve", "", map[string]string{}, nil)
@@ -501,6 +516,7 @@ func openAs(t *testing.T, server *browsertest.Server, role access.Role, id strin
 
 // TestPlanJSON: what the API says of a plan is a link, or a file where links would have no token.
 func TestPlanJSON(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, true)
 	plan := propose(t, server.URL, server.Tokens[access.Admin], "clicks")
 	p := openAs(t, server, access.Viewer, plan.ID)
@@ -515,6 +531,7 @@ func TestPlanJSON(t *testing.T) {
 
 // TestDecisionRoles: who may not decide is told so; who may is known by the token.
 func TestDecisionRoles(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, true)
 	plan := propose(t, server.URL, server.Tokens[access.Admin], "clicks")
 	for role, see := range map[access.Role]func(p *browsertest.Page){

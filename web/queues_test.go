@@ -9,6 +9,7 @@ import (
 
 // TestQueues: the pages of a ring that is planned for by queue lengths alone, and of its plans.
 func TestQueues(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	api := site.URL + "/v1/operators/reducers"
 	tell(t, http.MethodPut, api, "", object{"instances": 4, "scheme": "ring",

@@ -11,6 +11,7 @@ import (
 // TestRanges: the pages of an operator of key ranges in which an instance joins, and of its
 // plans, while everything is put and once everybody answers.
 func TestRanges(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	api := site.URL + "/v1/operators/shuffle"
 	configure := func(instances int, phase string) {

@@ -13,6 +13,7 @@ import (
 // TestReviews: a plan is compared with another one and commented on, its page says that it is kept back, and
 // the operator's pages say what happened since the last visit, and who changed the configuration.
 func TestReviews(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	made := propose(t, site.URL, "", "reviewed")
 	api := site.URL + "/v1/operators/reviewed"

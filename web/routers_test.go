@@ -12,6 +12,7 @@ import (
 // TestRouters: the page of an operator shows its routers, those of which the lease has run
 // out as well, and that of a plan those that it was started with.
 func TestRouters(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	plan := propose(t, server.URL, "", "clicks")
 	epochs := map[string]string{}

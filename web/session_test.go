@@ -10,6 +10,7 @@ import (
 // TestSignIn: a server with tokens asks for one, takes what it knows, and the page then
 // shows what the caller may see.
 func TestSignIn(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Secured(t)
 	look(t, site.URL, "/", "sign-in", "dialog[open]", func(p *browsertest.Page) { p.Expect(`status of 401`) })
 
@@ -38,6 +39,7 @@ func TestSignIn(t *testing.T) {
 // TestExpiredToken: a token that is no longer valid is told as that, and a new one
 // leads back to where one was.
 func TestExpiredToken(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Secured(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 401`)
@@ -61,6 +63,7 @@ func TestExpiredToken(t *testing.T) {
 
 // TestServerError: what failed is told with what helps, and may be tried again.
 func TestServerError(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 500`)
@@ -78,6 +81,7 @@ func TestServerError(t *testing.T) {
 // TestOffline: what is known stays on the page, which says that it is old and comes
 // back by itself.
 func TestOffline(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`ERR_INTERNET_DISCONNECTED`)
@@ -100,6 +104,7 @@ func TestOffline(t *testing.T) {
 
 // TestChartLibrary: charts come when their library does, even if at first it did not.
 func TestChartLibrary(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`ERR_CONNECTION_REFUSED`)
@@ -116,6 +121,7 @@ func TestChartLibrary(t *testing.T) {
 
 // TestOtherTab: a token that is kept for good is gone in all tabs when one signs out.
 func TestOtherTab(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Secured(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 401`)
@@ -134,6 +140,7 @@ func TestOtherTab(t *testing.T) {
 
 // TestNoStorage: where the browser keeps nothing, the page still remembers while it is open.
 func TestNoStorage(t *testing.T) {
+	t.Parallel()
 	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	p.Goto("/")
 	p.WaitFor(".operators")

@@ -10,6 +10,7 @@ import (
 
 // TestSplitKeys: pages of an operator that splits keys say who holds which share, and why.
 func TestSplitKeys(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	api := site.URL + "/v1/operators/counted"
 	tell(t, http.MethodPut, api, "", object{"instances": 4, "theta_max": 0.05, "trigger": object{"cooldown_intervals": 0},
@@ -39,6 +40,7 @@ func TestSplitKeys(t *testing.T) {
 
 // TestCheaperSplit: the page of a plan says why a key is split that would fit whole.
 func TestCheaperSplit(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	api := site.URL + "/v1/operators/priced"
 	tell(t, http.MethodPut, api, "", object{"instances": 4, "hash": object{"function": "reported"}, "theta_max": 0.05,

@@ -11,6 +11,7 @@ import (
 // TestUndo: a committed plan has a button that says what undoing it would move, and makes a plan of
 // that.
 func TestUndo(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	made := propose(t, site.URL, "", "regretted")
 	for _, verb := range []string{"approve", "commit"} {

@@ -105,6 +105,7 @@ func whatIfGive(p *browsertest.Page, name, content string) {
 
 // TestWhatIfSample: one click shows something, and the copied command shows the same.
 func TestWhatIfSample(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, whatIfCSV+"&equal=1", "h1")
 	p.Click(".whatif-give .primary")
@@ -138,6 +139,7 @@ func TestWhatIfSample(t *testing.T) {
 
 // TestWhatIfEqual: equal outcomes are one row, and only those of small θ are shown if one likes.
 func TestWhatIfEqual(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, whatIfCSV, "h1")
 	p.Click(".whatif-give .primary")
@@ -165,6 +167,7 @@ func TestWhatIfEqual(t *testing.T) {
 
 // TestWhatIfLink: the link of an opened plan shows it to somebody else.
 func TestWhatIfLink(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/what-if?equal=1&plan="+site.Plans.Rejected, "h1")
 	p.WaitFor(".whatif-note a[href='#/plans/" + site.Plans.Rejected + "']")
@@ -193,6 +196,7 @@ func TestWhatIfLink(t *testing.T) {
 
 // TestWhatIfPlot: a click on a point of the chart opens the plan that it stands for.
 func TestWhatIfPlot(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Rejected+
 		"&run=1&equal=1&strategies=mixed,mintable,llfd,optimal&theta_max=5%25", ".whatif-axes")
@@ -225,6 +229,7 @@ func TestWhatIfPlot(t *testing.T) {
 // TestWhatIfFile: a file that is too large for a link is told apart, and read by the
 // command from where bash runs, whatever its name.
 func TestWhatIfFile(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	const name = `it's "a" $file (1).csv`
 	var content strings.Builder
@@ -260,6 +265,7 @@ func TestWhatIfFile(t *testing.T) {
 
 // TestWhatIfRefused: what the API refuses is said by the lines of the file.
 func TestWhatIfRefused(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, whatIfCSV+"&instances=2", "h1")
 	p.Expect("422|400")
@@ -285,6 +291,7 @@ func TestWhatIfRefused(t *testing.T) {
 // TestWhatIfColumns: where columns have other names, or none, the visitor says which is
 // what, and what is planned on is what the API documents.
 func TestWhatIfColumns(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	const place = whatIfCSV + "&instances=2&hash_function=modulo&strategies=mixed&theta_max=5%25"
 	p := open(t, site.URL, place, "h1")
@@ -344,6 +351,7 @@ func TestWhatIfColumns(t *testing.T) {
 // TestWhatIfColumnsFile: a file too large to be edited is asked about, too, and a wrong
 // line is that of the file.
 func TestWhatIfColumnsFile(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	const place = whatIfCSV + "&instances=2&strategies=mixed&theta_max=5%25"
 	p := open(t, site.URL, place, "h1")
@@ -377,6 +385,7 @@ func TestWhatIfColumnsFile(t *testing.T) {
 
 // TestWhatIfTrouble: what cannot be planned again is said before or after, in words.
 func TestWhatIfTrouble(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/what-if?operator=products", "h1")
 	p.WaitText(".whatif-note", "has no routing table")
@@ -414,6 +423,7 @@ func TestWhatIfTrouble(t *testing.T) {
 
 // TestWhatIfEmpty: without operators there is still a file to ask about.
 func TestWhatIfEmpty(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	look(t, server.URL, "/#/what-if", "what-if-empty", ".empty a")
 	p := open(t, server.URL, "/#/what-if", "h1")
@@ -423,6 +433,7 @@ func TestWhatIfEmpty(t *testing.T) {
 
 // TestKeptIntervals: only intervals whose statistics are kept are offered, here and to analyses.
 func TestKeptIntervals(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	tell(t, http.MethodPut, server.URL+"/v1/operators/short", "",
 		object{"instances": 2, "retention": object{"inputs": 2}}, nil)
@@ -441,6 +452,7 @@ func TestKeptIntervals(t *testing.T) {
 // TestWhatIfReplace: a result takes the place of a plan that waits in one step, as long as
 // no newer interval has come.
 func TestWhatIfReplace(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	waiting := propose(t, server.URL, "", "clicks")
 	address := "/#/what-if?run=1&strategies=mixed,optimal&theta_max=5%25,8%25&equal=1&plan=" + waiting.ID
@@ -475,6 +487,7 @@ func TestWhatIfReplace(t *testing.T) {
 
 // TestWhatIfPropose: a result becomes a plan of the operator, in place of a rejected one.
 func TestWhatIfPropose(t *testing.T) {
+	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
 	operator := server.URL + "/v1/operators/carts"
 	tell(t, http.MethodPut, operator, "", object{"instances": 2, "hash": object{"function": "reported"},
@@ -505,6 +518,7 @@ func TestWhatIfPropose(t *testing.T) {
 
 // TestWhatIfValues: lists as they are typed.
 func TestWhatIfValues(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, whatIfCSV, "h1")
 	for _, test := range []struct{ name, text, want string }{
@@ -549,6 +563,7 @@ func TestWhatIfValues(t *testing.T) {
 // TestWhatIfRecords: rows are found in CSV as the standard library finds them, however
 // the text is cut, and what was packed for a link is unpacked.
 func TestWhatIfRecords(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, whatIfCSV, "h1")
 	for _, text := range []string{
@@ -585,6 +600,7 @@ func TestWhatIfRecords(t *testing.T) {
 
 // TestWhatIfInstances: how many instances more is one question about an operator's interval.
 func TestWhatIfInstances(t *testing.T) {
+	t.Parallel()
 	site := browsertest.Filled(t)
 	p := open(t, site.URL, "/#/what-if?plan="+site.Plans.Proposed+
 		"&strategies=optimal&theta_max=5%25&target_instances=10,12&run=1", ".whatif-table td")

@@ -29,6 +29,11 @@ const Require = "PLANNERD_REQUIRE_CHROMIUM"
 // names are those of Chromium's program.
 var names = []string{"chromium", "chromium-browser", "google-chrome"}
 
+// unneeded are features of Chromium that cost each page more than the page itself does: processes
+// that draw the browser's own buttons and menus, which nobody sees, or that wait for other sites.
+const unneeded = "Translate,BlinkGenPropertyTrees,InitialWebUI,PreloadTopChromeWebUI,SpareRendererForSitePerProcess," +
+	"WebUIOmniboxAimPopup,WebUIOmniboxPopup,WebUIReloadButton"
+
 // Browser is a running Chromium.
 type Browser struct {
 	ctx    context.Context // of chromedp
@@ -127,6 +132,7 @@ func start(home string) (*Browser, error) {
 		chromedp.Env("HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "TMPDIR="+home),
 		chromedp.Flag("headless", "new"),
 		chromedp.Flag("disable-gpu", true),
+		chromedp.Flag("disable-features", unneeded),
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
 		// Whatever a page tries, nothing leaves this machine.

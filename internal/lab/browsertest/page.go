@@ -69,6 +69,11 @@ func (p *Page) listen() error {
 	}); err != nil {
 		return err
 	}
+	// Of the windows of pages that tests look at side by side one alone has the focus.
+	if err := call(p.ctx, emulation.SetFocusEmulationEnabled,
+		emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		return err
+	}
 	if err := call(p.ctx, runtime.AddBinding, runtime.AddBindingParams{Name: violationBinding}); err != nil {
 		return err
 	}
