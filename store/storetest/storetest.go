@@ -30,26 +30,29 @@ type Store interface {
 type Open func(t testing.TB, options ...store.Option) Store
 
 // Run tests the stores of one kind. fresh is called for each case; it makes an
-// empty database without any schema and returns what opens it.
+// empty database without any schema and returns what opens it. Cases in which several goroutines
+// use a store are in the group "together", which the race detector watches; the others are in "alone".
 func Run(t *testing.T, fresh func(t testing.TB) Open) {
-	for _, group := range [][]testCase{
-		operatorCases, planCases, freezeCases, reviewCases,
-		lifecycleCases, verbCases, pendingCases, tableCases, feedCases, classCases, reportCases,
-		routerCases, batchCases, retentionCases, webhookCases,
-		idempotencyCases, concurrencyCases, damageCases, schemaCases,
-	} {
-		for _, c := range group {
-			t.Run(c.name, func(t *testing.T) {
-				f := newFixture(t, fresh(t), !c.unmigrated)
-				if !c.unmigrated && !c.bare {
-					f.put(t, "clicks", `{}`)
-				}
-				c.run(t, f)
-				if !c.unmigrated && !c.damages {
-					f.verify(t)
-				}
-			})
-		}
+	alone := slices.Concat(operatorCases, planCases, freezeCases, reviewCases,
+		lifecycleCases, verbCases, pendingCases, tableCases, classCases,
+		batchCases, retentionCases, webhookCases, damageCases, schemaCases)
+	together := slices.Concat(feedCases, reportCases, routerCases, idempotencyCases, concurrencyCases)
+	t.Run("alone", func(t *testing.T) { runAll(t, alone, fresh) })
+	t.Run("together", func(t *testing.T) { runAll(t, together, fresh) })
+}
+
+func runAll(t *testing.T, cases []testCase, fresh func(t testing.TB) Open) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t, fresh(t), !c.unmigrated)
+			if !c.unmigrated && !c.bare {
+				f.put(t, "clicks", `{}`)
+			}
+			c.run(t, f)
+			if !c.unmigrated && !c.damages {
+				f.verify(t)
+			}
+		})
 	}
 }
 
