@@ -37,13 +37,17 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 		lifecycleCases, verbCases, pendingCases, tableCases, classCases,
 		batchCases, retentionCases, webhookCases, damageCases, schemaCases)
 	together := slices.Concat(feedCases, reportCases, routerCases, idempotencyCases, concurrencyCases)
-	t.Run("alone", func(t *testing.T) { runAll(t, alone, fresh) })
-	t.Run("together", func(t *testing.T) { runAll(t, together, fresh) })
+	t.Run("alone", func(t *testing.T) { runAll(t, alone, fresh, true) })
+	t.Run("together", func(t *testing.T) { runAll(t, together, fresh, false) })
 }
 
-func runAll(t *testing.T, cases []testCase, fresh func(t testing.TB) Open) {
+// runAll runs cases, side by side if they are parallel.
+func runAll(t *testing.T, cases []testCase, fresh func(t testing.TB) Open, parallel bool) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			if parallel {
+				t.Parallel()
+			}
 			f := newFixture(t, fresh(t), !c.unmigrated)
 			if !c.unmigrated && !c.bare {
 				f.put(t, "clicks", `{}`)
