@@ -176,15 +176,6 @@ func (c *CDF) nearest(weight float64) int {
 	return i
 }
 
-// Share returns which part of the weight lies in an interval; 0 without weight.
-func (c *CDF) Share(v Interval) float64 {
-	high := c.Total()
-	if v.High != nil {
-		high = c.Rank(v.High)
-	}
-	return c.share(high - c.Rank(v.Low))
-}
-
 // share is a weight as a part of the total.
 func (c *CDF) share(weight int64) float64 {
 	if c.Total() == 0 {

@@ -37,10 +37,9 @@ type simulation struct {
 	stage    stage
 	tracks   tracks // under OldOwner
 
-	fed        int   // messages that mappers have taken
-	processed  int64 // messages
-	lastMapped int64 // tick
-	slow       bool  // the last event took long: time to ask whether to go on
+	fed       int   // messages that mappers have taken
+	processed int64 // messages
+	slow      bool  // the last event took long: time to ask whether to go on
 }
 
 type reducer struct {
@@ -49,10 +48,8 @@ type reducer struct {
 	forwardTo   int32 // where it forwards the message, or none when it processes it
 	withState   bool  // it sends the key's state ahead of the message
 	rng         rand.PCG
-	began       int64 // its work on the message
-	idleSince   int64 // tick since which it waits although there are messages; never if not
 
-	processed, forwarded, busy, maxQueue int64
+	processed, forwarded int64
 }
 
 type mapper struct {
@@ -92,7 +89,7 @@ func newSimulation(s *Stream, o SimulationOptions) *simulation {
 	}
 	for i := range sim.reducers {
 		r := &sim.reducers[i]
-		r.message, r.idleSince = none, never
+		r.message = none
 		r.rng.Seed(o.Seed, 2*uint64(i)+1)
 		sim.startReports(i)
 	}
@@ -165,7 +162,6 @@ func (s *simulation) feed(i int) {
 // OldOwner owned it at the beginning.
 func (s *simulation) send(i int) {
 	m := s.mappers[i].message
-	s.lastMapped = s.now
 	owner := s.owner
 	if s.o.State == OldOwner {
 		owner = s.tracks.home
@@ -195,7 +191,6 @@ func (s *simulation) deliver() {
 	}
 	r := &s.reducers[f.to]
 	s.queued.push(&r.queue, f.message)
-	r.maxQueue = max(r.maxQueue, r.queue.length+r.held.length)
 	if r.message == none {
 		s.begin(int(f.to))
 	}
@@ -209,16 +204,9 @@ func (s *simulation) begin(i int) {
 		m = s.next(i)
 	}
 	if m == none {
-		if r.idleSince == never && r.queue.length+r.held.length > 0 {
-			r.idleSince = s.now
-		}
 		return
 	}
-	if r.idleSince != never {
-		s.stage.waited += s.now - r.idleSince
-		r.idleSince = never
-	}
-	r.message, r.forwardTo, r.withState, r.began = m, none, false, s.now
+	r.message, r.forwardTo, r.withState = m, none, false
 	key, ticks := s.stream.Messages[m], s.o.Timing.Forward
 	to := s.owner[key]
 	if s.o.State == OldOwner {
@@ -274,7 +262,6 @@ func (s *simulation) finish(i int) {
 		s.transmit(m, r.forwardTo, r.withState)
 	} else {
 		r.processed++
-		r.busy += s.now - r.began
 		s.processed++
 		s.states.add(s.stream.Messages[m], int32(i))
 	}

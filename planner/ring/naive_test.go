@@ -25,35 +25,32 @@ type naive struct {
 	queues   []float64
 	unread   []int32
 
-	phase                string // "", "announced", "agreeing", "exchanging"
-	until                int64  // the end of the phase; 0 when it is not known
-	since                int64
-	processed            int64
-	out                  Run
-	sync                 Stages
-	owners               map[string]int32
-	ownersOf             []Node
-	previousOwners       map[string]int32
-	previousOwnersOf     []Node
-	lastMapped, lastDone int64
+	phase            string // "", "announced", "agreeing", "exchanging"
+	until            int64  // the end of the phase; 0 when it is not known
+	processed        int64
+	out              Run
+	owners           map[string]int32
+	ownersOf         []Node
+	previousOwners   map[string]int32
+	previousOwnersOf []Node
+	lastDone         int64
 }
 
 type naiveReducer struct {
-	id             int32
-	queue, held    []int32
-	working        bool
-	message        int32
-	forwardTo      int32
-	parts          bool // with the state of the message's key
-	began, until   int64
-	rng            *rand.PCG
-	nextReport     int64
-	state          map[int32]int64
-	mine           map[int32]bool  // the keys whose state it may change, under OldOwner
-	gone           map[int32]int32 // where it sent those that it has no more
-	rounds         int
-	done, fwd      int64
-	busy, maxQueue int64
+	id          int32
+	queue, held []int32
+	working     bool
+	message     int32
+	forwardTo   int32
+	parts       bool // with the state of the message's key
+	until       int64
+	rng         *rand.PCG
+	nextReport  int64
+	state       map[int32]int64
+	mine        map[int32]bool  // the keys whose state it may change, under OldOwner
+	gone        map[int32]int32 // where it sent those that it has no more
+	rounds      int
+	done, fwd   int64
 }
 
 type naiveMapper struct {
@@ -164,7 +161,6 @@ func (n *naive) oneTick() {
 			}
 		}
 		r.queue = append(r.queue, f.message)
-		r.maxQueue = max(r.maxQueue, int64(len(r.queue)+len(r.held)))
 		n.takeUp(int(f.to))
 	}
 	for len(n.reports) > 0 && n.reports[0].at == n.tick {
@@ -188,18 +184,12 @@ func (n *naive) oneTick() {
 	}
 	for _, m := range n.mappers {
 		if m.working && m.until == n.tick {
-			n.lastMapped = n.tick
 			to := n.owner(m.message)
 			if n.o.State == OldOwner {
 				to = n.ownerAtFirst(m.message)
 			}
 			n.flying = append(n.flying, naiveFlight{n.tick + n.o.Timing.Network, m.message, to, nil})
 			n.read(m)
-		}
-	}
-	for _, r := range n.reducers {
-		if !r.working && len(r.queue)+len(r.held) > 0 {
-			n.sync.Waited++
 		}
 	}
 }
@@ -216,14 +206,14 @@ func (n *naive) takeUp(i int) {
 		to := n.owner(m)
 		if n.phase == "exchanging" && (to != int32(i) || n.previousOwner(m) != int32(i)) {
 			r.held = append(r.held, m)
-			n.sync.HeldBack++
+			n.out.HeldBack++
 			continue
 		}
 		key := n.stream.Messages[m]
 		if n.o.State == OldOwner && !r.mine[key] {
 			to = r.gone[key]
 		}
-		r.working, r.message, r.forwardTo, r.began = true, m, to, n.tick
+		r.working, r.message, r.forwardTo = true, m, to
 		r.parts = n.o.State == OldOwner && r.mine[key] && to != int32(i)
 		if to != int32(i) {
 			r.until = n.tick + n.o.Timing.Forward
@@ -244,7 +234,6 @@ func (n *naive) complete(i int, r *naiveReducer) {
 		n.flying = append(n.flying, naiveFlight{n.tick + n.o.Timing.Network, r.message, r.forwardTo, n.parting(r)})
 	} else {
 		r.done++
-		r.busy += n.tick - r.began
 		r.state[n.stream.Messages[r.message]]++
 		n.processed++
 		n.lastDone = n.tick
@@ -260,10 +249,6 @@ func (n *naive) parting(r *naiveReducer) *int64 {
 		return nil
 	}
 	count := r.state[key]
-	if count > 0 {
-		n.sync.StatesMoved++
-		n.sync.MessagesMoved += count
-	}
 	delete(r.state, key)
 	r.mine[key], r.gone[key] = false, r.forwardTo
 	return &count
@@ -354,13 +339,11 @@ func (n *naive) change(after []Node, e Event) {
 func (n *naive) nextPhase() {
 	switch n.phase {
 	case "announced":
-		n.phase, n.until, n.since = "agreeing", 0, n.tick
-		n.sync.Stages++
+		n.phase, n.until = "agreeing", 0
+		n.out.Stages++
 		n.settleIfIdle()
 	case "agreeing":
 		n.phase = "exchanging"
-		n.sync.AgreeTicks += n.tick - n.since
-		n.since = n.tick
 		n.previous, n.adopted = n.adopted, n.nodes
 		longest := int64(0)
 		moves := make([]map[int32]int64, len(n.reducers))
@@ -372,8 +355,6 @@ func (n *naive) nextPhase() {
 				if id != r.id {
 					moves[i][k] = count
 					sent++
-					n.sync.StatesMoved++
-					n.sync.MessagesMoved += count
 				}
 			}
 			longest = max(longest, sent)
@@ -392,7 +373,6 @@ func (n *naive) nextPhase() {
 		}
 	case "exchanging":
 		n.phase = ""
-		n.sync.ExchangeTicks += n.tick - n.since
 		for _, r := range n.reducers {
 			r.queue, r.held = append(r.held, r.queue...), nil
 		}
@@ -426,7 +406,7 @@ func (n *naive) result() Run {
 		}
 		r.Forwarded += x.fwd
 		most, total = max(most, x.done), total+x.done
-		r.Reducers = append(r.Reducers, Reducer{x.id, n.nodes[i].Tokens, x.rounds, x.done, x.fwd, x.busy, x.maxQueue})
+		r.Reducers = append(r.Reducers, Reducer{x.id, n.nodes[i].Tokens, x.rounds, x.done, x.fwd})
 	}
 	ideal := (total + int64(len(n.reducers)) - 1) / int64(len(n.reducers))
 	if total > ideal {
@@ -444,11 +424,8 @@ func (n *naive) result() Run {
 		direct[k]++
 	}
 	r.Consistent = slices.Equal(direct, r.Counts)
-	r.Mapped, r.Processed = n.lastMapped, n.lastDone
+	r.Processed = n.lastDone
 	r.MergeTicks = r.Merges * n.o.Timing.Merge
 	r.Ticks = r.Processed + r.MergeTicks
-	if n.o.State != FinalMerge {
-		r.Stages = &n.sync
-	}
 	return r
 }

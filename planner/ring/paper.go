@@ -27,16 +27,6 @@ func paperWorkloads() []paperWorkload {
 	}
 }
 
-// published is Table 1 of the paper: S without and with one round of balancing,
-// by workload, for halving, then doubling.
-var published = [][2][2]float64{
-	{{0.00, 0.08}, {1.00, 0.20}},
-	{{0.00, 0.00}, {0.00, 0.08}},
-	{{1.00, 1.00}, {1.00, 0.75}},
-	{{0.80, 0.52}, {0.49, 0.11}},
-	{{0.20, 0.20}, {0.55, 0.12}},
-}
-
 // PaperOptions are the parameters of [Paper].
 type PaperOptions struct {
 	// MaxRounds are the greatest numbers of rounds per reducer to try, each ≥ 1. Nil:
@@ -55,23 +45,16 @@ type PaperOptions struct {
 	Stop func() bool
 }
 
-// PaperRow compares one cell of the paper's experiments to simulations of it.
+// PaperRow is one cell of the paper's experiments, simulated.
 type PaperRow struct {
 	Workload  string
 	Method    Method
 	MaxRounds int
-	// PublishedBaseline and PublishedBalanced are the S of Table 1 without and with
-	// balancing. The latter is nil when MaxRounds is not 1: Fig. 3 has no numbers.
-	PublishedBaseline float64
-	PublishedBalanced *float64
 	// Baseline is S without balancing, the same for every seed.
 	Baseline float64
 	// Median, Least and Most are S with balancing over all seeds. Of an even number
 	// of seeds the median is the lower one.
 	Median, Least, Most float64
-	// Forwarded, SplitKeys and Rounds are medians too: messages forwarded, keys with
-	// state on more than one reducer, rounds used.
-	Forwarded, SplitKeys, Rounds int64
 }
 
 // Paper repeats the experiments of "DPA Load Balancer" §6: four mappers, four
@@ -94,12 +77,9 @@ func Paper(o PaperOptions) ([]PaperRow, error) {
 		if rounds < 1 {
 			return nil, planner.Invalid("MaxRounds", "must be ≥ 1")
 		}
-		for w, workload := range paperWorkloads() {
-			for m, method := range []Method{Halving, Doubling} {
-				row := PaperRow{Workload: workload.Name, Method: method, MaxRounds: rounds, PublishedBaseline: published[w][m][0]}
-				if rounds == 1 {
-					row.PublishedBalanced = &published[w][m][1]
-				}
+		for _, workload := range paperWorkloads() {
+			for _, method := range []Method{Halving, Doubling} {
+				row := PaperRow{Workload: workload.Name, Method: method, MaxRounds: rounds}
 				if err := row.simulate(workload, o); err != nil {
 					return nil, err
 				}
@@ -119,7 +99,6 @@ func (row *PaperRow) simulate(w paperWorkload, o PaperOptions) error {
 	options := SimulationOptions{Method: row.Method, MaxRounds: row.MaxRounds, Timing: o.Timing, State: o.State,
 		TokenLimit: paperTokens, Stop: o.Stop}
 	var skews []float64
-	var forwarded, split, rounds []int64
 	for seed := range uint64(o.Runs) {
 		options.Seed = seed
 		stream, err := NewStream(w.Letters, w.Counts, seed, nil)
@@ -135,18 +114,8 @@ func (row *PaperRow) simulate(w paperWorkload, o PaperOptions) error {
 		}
 		row.Baseline = x.Baseline.Skew
 		skews = append(skews, x.Balanced.Skew)
-		forwarded = append(forwarded, x.Balanced.Forwarded)
-		split = append(split, x.Balanced.SplitKeys)
-		rounds = append(rounds, int64(len(x.Balanced.History)))
 	}
-	row.Least, row.Most = slices.Min(skews), slices.Max(skews)
-	row.Median = median(skews)
-	row.Forwarded, row.SplitKeys, row.Rounds = median(forwarded), median(split), median(rounds)
+	slices.Sort(skews)
+	row.Least, row.Median, row.Most = skews[0], skews[(len(skews)-1)/2], skews[len(skews)-1]
 	return nil
-}
-
-// median returns the (lower) median, and sorts its argument.
-func median[T int64 | float64](x []T) T {
-	slices.Sort(x)
-	return x[(len(x)-1)/2]
 }

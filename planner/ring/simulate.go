@@ -32,12 +32,12 @@ type Run struct {
 	// policy fired in vain: for a node with nothing to halve, for one without rounds
 	// left, and because doubling would exceed the token limit.
 	Exhausted, OutOfRounds, OverTokenLimit int64
-	// Mapped is when the last message left its mapper, Processed when the last one was
-	// processed, MergeTicks how long the final merge took, Ticks the time to finish,
-	// merge included.
-	Mapped, Processed, MergeTicks, Ticks int64
-	// Stages is what moving states cost; nil under FinalMerge.
-	Stages *Stages
+	// Processed is when the last message was processed, MergeTicks how long the final merge
+	// took, Ticks the time to finish, merge included.
+	Processed, MergeTicks, Ticks int64
+	// Stages is how many changes of the ring all reducers agreed on under StateForwarding, and
+	// HeldBack how many times a message was put back meanwhile.
+	Stages, HeldBack int64
 	// Counts are the merged counts, by key of the stream.
 	Counts []int64
 	// Consistent: Counts equal a direct count of the stream.
@@ -51,8 +51,6 @@ type Reducer struct {
 	Rounds    int   // how often it was relieved
 	Processed int64 // messages, M_i of the paper
 	Forwarded int64 // messages
-	Busy      int64 // ticks spent processing
-	MaxQueue  int64 // messages
 }
 
 // Event is a change of the ring: a round of redistribution.
@@ -65,24 +63,6 @@ type Event struct {
 	Tokens []int
 	// Keys is how many keys of the stream changed their node.
 	Keys int64
-}
-
-// Stages is what moving states cost. Under OldOwner there are no stages, and states alone
-// are counted.
-type Stages struct {
-	Stages int64 // ring changes that all reducers agreed on
-	// StatesMoved is how many keys' states were sent, and MessagesMoved how many
-	// messages they were the state of.
-	StatesMoved, MessagesMoved int64
-	// HeldBack is how many times a message was put back because it may not be worked on
-	// while states are exchanged.
-	HeldBack int64
-	// AgreeTicks is how long reducers might begin nothing, ExchangeTicks how long they
-	// might not forward.
-	AgreeTicks, ExchangeTicks int64
-	// Waited is the sum, over the reducers, of the ticks in which they had messages
-	// and worked on none.
-	Waited int64
 }
 
 // Simulate processes the stream without and with load balancing. The error is a
@@ -120,14 +100,14 @@ func (s *simulation) result() Run {
 	b := &s.balancer
 	r := Run{
 		History: b.history, Exhausted: b.exhausted, OutOfRounds: b.outOfRounds, OverTokenLimit: b.overTokenLimit,
-		Mapped: s.lastMapped, Processed: s.now,
+		Processed: s.now, Stages: s.stage.stages, HeldBack: s.stage.heldBack,
 	}
 	loads := make([]float64, len(b.nodes))
 	for i, n := range b.nodes {
 		x := &s.reducers[i]
 		loads[i] = float64(x.processed)
 		r.Forwarded += x.forwarded
-		r.Reducers = append(r.Reducers, Reducer{n.ID, n.Tokens, b.rounds[i], x.processed, x.forwarded, x.busy, x.maxQueue})
+		r.Reducers = append(r.Reducers, Reducer{n.ID, n.Tokens, b.rounds[i], x.processed, x.forwarded})
 	}
 	r.Skew = Skew(loads)
 	r.Counts, r.Partial, r.SplitKeys = s.states.merged()
@@ -135,8 +115,5 @@ func (s *simulation) result() Run {
 	r.Consistent = slices.Equal(r.Counts, s.stream.Counts())
 	r.MergeTicks = r.Merges * s.o.Timing.Merge
 	r.Ticks = r.Processed + r.MergeTicks
-	if x := &s.stage; s.o.State != FinalMerge {
-		r.Stages = &Stages{x.stages, x.statesMoved, x.messagesMoved, x.heldBack, x.agreeTicks, x.exchangeTicks, x.waited}
-	}
 	return r
 }

@@ -14,10 +14,8 @@ const (
 type stage struct {
 	phase phase
 	owner []int32 // by key, on the ring that the stage adopts; while exchanging, on the one before
-	began int64   // the phase, since reducers stopped
 
-	stages, statesMoved, messagesMoved, heldBack int64
-	agreeTicks, exchangeTicks, waited            int64
+	stages, heldBack int64
 }
 
 // advance goes on to the next phase.
@@ -25,7 +23,6 @@ func (s *simulation) advance() {
 	switch s.stage.phase {
 	case announced:
 		s.stage.phase = agreeing
-		s.stage.began = s.now
 		s.stage.stages++
 		s.set(staging, never)
 		s.agree()
@@ -50,8 +47,6 @@ func (s *simulation) agree() {
 // other, the states of keys that it no longer owns.
 func (s *simulation) exchange() {
 	x := &s.stage
-	x.agreeTicks += s.now - x.began
-	x.began = s.now
 	x.phase = exchanging
 	s.owner, x.owner = x.owner, s.owner
 	sent := make([]int64, len(s.reducers))
@@ -63,8 +58,6 @@ func (s *simulation) exchange() {
 		}
 		from := s.states.all[h].reducer // all of the key's state is here
 		s.states.all[h].reducer = to
-		x.statesMoved++
-		x.messagesMoved += s.states.all[h].count
 		sent[from]++
 		longest = max(longest, sent[from])
 	}
@@ -81,7 +74,6 @@ func (s *simulation) stays(key, reducer int32) bool {
 // settle ends the stage: all states have arrived, and what was put back comes
 // first.
 func (s *simulation) settle() {
-	s.stage.exchangeTicks += s.now - s.stage.began
 	s.stage.phase = settled
 	s.set(staging, never)
 	for i := range s.reducers {
