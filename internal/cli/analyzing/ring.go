@@ -43,7 +43,7 @@ round of redistribution if it fires, and what --join and --leave change. S is
 the skew of DPA Load Balancer: 0 is even, 1 is all on one instance.
 
 csv has the instances, or as --join and --leave change them, or as --plan does. What the paper
-measured is in plannerd reproduce --only dpa.
+measured is in plannerd reproduce dpa.
 
 Examples:
 
