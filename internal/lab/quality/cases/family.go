@@ -38,14 +38,16 @@ const (
 	Inverse    Family = "inverse"    // the less a key costs, the more state it has
 	Capacities Family = "capacities" // instances differ by up to sixteen times
 	Skewed     Family = "skewed"     // Zipf, the state following the cost of some intervals
+	FullTable  Family = "full_table" // like skewed, but earlier intervals have filled the table
 )
 
 // Families are all of them.
-var Families = []Family{Bursty, Flat, Idle, Equal, TwoScales, Unrelated, Inverse, Capacities, Skewed}
+var Families = []Family{Bursty, Flat, Idle, Equal, TwoScales, Unrelated, Inverse, Capacities, Skewed, FullTable}
 
 // Draw makes the case of a family that a seed stands for. Its keys, from 50 to most,
 // were placed by the hash and planned for other costs before, so that there is a table.
-// The table limit is at, just above or far above what strategy mintable needs.
+// The table limit is at, just above or far above what strategy mintable needs. In family
+// FullTable it is just above that of the first interval, and was kept since.
 func Draw(family Family, seed uint64, most int) (*Case, error) {
 	d := newDrawing(family, seed)
 	d.keys = int(50 * math.Pow(float64(most)/50, d.Float64()))
@@ -73,6 +75,9 @@ func (d *drawing) draw(seed uint64, instances int) (*Case, error) {
 	}
 	stats := d.statistics()
 	base := planner.Base{Configuration: target}
+	if d.family == FullTable {
+		return c, d.fillTable(c, stats, base)
+	}
 	if d.IntN(5) > 0 { // else it is the first plan
 		if base.Table, err = d.plan(stats, target, c.Options.ThetaMax); err != nil {
 			return nil, err
@@ -192,6 +197,11 @@ func (d *drawing) tableLimit(c *Case) (*int64, error) {
 	if factor < 0 {
 		return nil, nil
 	}
+	return timesLeastTable(c, factor)
+}
+
+// timesLeastTable is a factor times what strategy mintable needs.
+func timesLeastTable(c *Case, factor float64) (*int64, error) {
 	o := c.Options
 	o.Certificate = planner.CertificateOff
 	least, err := planner.Run(planner.MinTable, c.Snapshot, o)
@@ -199,4 +209,35 @@ func (d *drawing) tableLimit(c *Case) (*int64, error) {
 		return nil, err
 	}
 	return new(int64(math.Ceil(factor * float64(least.TableAfter)))), nil
+}
+
+// earlierIntervals are those that fill the table.
+const earlierIntervals = 3
+
+// fillTable plans earlier intervals under a table limit that is little above what the first
+// one needs. Strategy mixed does, so that the case stays the same when optimal plans otherwise.
+func (d *drawing) fillTable(c *Case, s *planner.Statistics, base planner.Base) (err error) {
+	for range earlierIntervals {
+		if c.Snapshot, err = planner.NewSnapshot(s, base.Configuration, base); err != nil {
+			return err
+		}
+		if c.Options.TableLimit == nil {
+			factor := [...]float64{1.03, 1.08, 1.15, 1.3}[d.IntN(4)]
+			if c.Options.TableLimit, err = timesLeastTable(c, factor); err != nil {
+				return err
+			}
+		}
+		o := c.Options
+		o.Certificate = planner.CertificateOff
+		plan, err := planner.Run(planner.Mixed, c.Snapshot, o)
+		if err != nil {
+			return err
+		}
+		if base.Table, err = plan.Table(); err != nil {
+			return err
+		}
+		d.change(s)
+	}
+	c.Snapshot, err = planner.NewSnapshot(s, base.Configuration, base)
+	return err
 }

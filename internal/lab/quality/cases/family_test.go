@@ -60,3 +60,25 @@ func TestDraw(t *testing.T) {
 		t.Errorf("the limits of %d of %d cases are met", met, 4*len(Families))
 	}
 }
+
+// Earlier intervals have filled the table of most cases of family FullTable.
+func TestFullTable(t *testing.T) {
+	const seeds = 20
+	full := 0
+	for seed := range uint64(seeds) {
+		c, err := Draw(FullTable, seed, 2000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := planner.Inspect(c.Snapshot, c.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if limit := *c.Options.TableLimit; 100*plan.TableBefore >= 95*limit {
+			full++
+		}
+	}
+	if full < seeds/2 {
+		t.Errorf("the tables of %d of %d cases are full", full, seeds)
+	}
+}
