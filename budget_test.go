@@ -37,16 +37,16 @@ var rooms = []room{
 	// 1 585 more: collect (1 850), names, undo. The second way to the trade-off of θ went (300).
 	{"internal/cli", 9_985, true},
 	{"internal/input/internal/inputtest", 240, false}, // in the place of 500 lines of copies in tests
-	{"internal/lab", 11_285, false},
-	{"internal/service", 12_770, true}, // 365 more: diffs, changes, windows, two approvers, names
+	{"internal/lab", 11_335, false},                   // a family of full tables in quality
+	{"internal/service", 12_770, true},                // 365 more: diffs, changes, windows, two approvers, names
 	{"migrations", 40, true},
-	{"planner", 26_885, true},
+	{"planner", 26_800, true},
 	{"planner/plannertest", 2_510, false},
 	{"plannerdtest", 200, false},
 	{"sdk", 6_710, true}, // 155 more: names of instances, what is new in reviews
 	// 440 more: names that are kept for ever, comments, approvals, the trail of configurations.
 	{"store", 8_185, true},
-	{"store/storetest", 6_475, false}, // the same, in cases
+	{"store/storetest", 6_480, false}, // the same, in cases
 	{"tools", 490, false},
 	{"examples", 5_270, false},
 	{"web", 120, true},
@@ -56,8 +56,8 @@ var rooms = []room{
 const (
 	// More than the 116 000 that the house was to keep to: names of instances, collect, columns over HTTP
 	// and reviews brought 6 000 lines, and 4 200 went. What comes next has to be paid by what goes.
-	allLines     = 121_770
-	productLines = 95_320
+	allLines     = 121_735
+	productLines = 95_225
 	// Of JavaScript and CSS that are written here. 300 more: plans compared, comments, what changed, names.
 	dashboardLines = 18_725
 )

@@ -109,6 +109,7 @@ func TestFirstAbove(t *testing.T) {
 	page := browsertest.Start(t).Page(t, server.URL)
 	page.Viewport(400, 800, false)
 	page.Goto("/#/plans/" + p.ID)
+	page.WaitText(".plan-first", "Better than without it if the jump stays")
 	page.WaitText(".plan-headline", "In this interval θ was 20 %; in the 12 before it, 10 % in the median and 10 % at most. The jump is new")
 	page.WaitUntil(`document.querySelector('.plan-headline').getBoundingClientRect().bottom < 700`)
 	page.Screenshot("first-above")

@@ -17,6 +17,7 @@ const seldom = 0.1 // a limit that is missed at most so often is expected to hol
  * @property {number | null} missed
  * @property {boolean} within
  * @property {'better' | 'worse' | 'the same'} course
+ * @property {boolean} [needed] where keys have to move, whatever comes of it
  * @property {'good' | 'warn' | 'bad'} tone good is within the limit and not worse, bad is neither within nor better
  */
 
@@ -45,7 +46,8 @@ export function judge(theta, bound) {
  */
 export function outlook({ theta, parameters: { theta_max: bound }, forecast, migration }) {
   const { without, with: after, noise_floor: floor } = forecast ?? {}
-  if (!without || !after) return judge(theta, bound)
+  const needed = (migration?.forced?.keys ?? 0) > 0
+  if (!without || !after) return { ...judge(theta, bound), needed }
   const noise = floor !== undefined && floor !== null && Math.max(without.median, after.median) <= floor.p95
   const expected = noise
     ? { before: floor.median, after: floor.median }
@@ -53,7 +55,6 @@ export function outlook({ theta, parameters: { theta_max: bound }, forecast, mig
   const within = after.probability <= seldom
   const course = courseOf(expected, roughly)
   const idle = course === 'the same' && migration?.keys > 0
-  const needed = migration?.forced?.keys > 0
   const tone = within
     ? !needed && (course === 'worse' || idle)
       ? 'warn'
@@ -61,7 +62,7 @@ export function outlook({ theta, parameters: { theta_max: bound }, forecast, mig
     : needed || course === 'better'
       ? 'warn'
       : 'bad'
-  return { theta: expected, bound, text: roughly, missed: after.probability, within, course, tone }
+  return { theta: expected, bound, text: roughly, missed: after.probability, within, course, needed, tone }
 }
 
 /**
@@ -100,13 +101,14 @@ const often = (probability) =>
  *
  * @param {{ of: Judgement }} props
  */
-export function Marks({ of: { within, course, bound, missed, tone } }) {
+export function Marks({ of: { within, course, bound, missed, needed, tone } }) {
   const limit = html`θ<sub>max</sub> ${percent(bound)}`
   return html`
     <span class="mark ${within ? 'good' : missed !== null && missed <= 0.5 ? 'warn' : 'bad'}">
       ${missed === null ? html`${within ? 'within' : 'above'} ${limit}` : html`${limit} missed in ${often(missed)}`}
     </span>
     ${
+      !(needed && missed !== null) &&
       (course !== 'the same' || (missed !== null && tone !== 'good')) &&
       html` <span class="mark ${course === 'better' ? 'good' : course === 'worse' ? 'bad' : 'warn'}">${course}</span>`
     }
@@ -128,12 +130,12 @@ export const Course = ({ of: { theta, course, text, tone } }) => html`
  *
  * @param {Judgement} of
  */
-export function thetaWords({ theta, bound, text, missed, within, course }) {
+export function thetaWords({ theta, bound, text, missed, within, course, needed }) {
   const [before, after, limit] = [text(theta.before), text(theta.after), percent(bound)]
   if (missed !== null)
     return (
-      `Expected next: θ ${after} (limit ${limit}, missed in ${often(missed)}),` +
-      ` ${course === 'the same' ? 'the same' : before} without it`
+      `Expected next: θ ${after} (limit ${limit}, missed in ${often(missed)})` +
+      (needed ? '' : `, ${course === 'the same' ? 'the same' : before} without it`)
     )
   if (course === 'the same') return `θ stays at ${after}, ${within ? 'within' : 'above'} its limit of ${limit}`
   const goes = `from ${before} to ${after}`
@@ -150,9 +152,9 @@ export function thetaWords({ theta, bound, text, missed, within, course }) {
  *
  * @param {Judgement} of
  * @param {boolean} moves
- * @param {boolean} needed where keys have to move, whatever comes of it
+ * @param {boolean} jumped whether only the last interval was so uneven
  */
-export function verdictWords({ within, course, missed }, moves, needed) {
+export function verdictWords({ within, course, missed, needed }, moves, jumped) {
   const expected = within
     ? 'is expected to hold'
     : missed !== null && missed <= 0.5
@@ -161,6 +163,7 @@ export function verdictWords({ within, course, missed }, moves, needed) {
   const limit = `the limit ${missed !== null ? expected : within ? 'holds' : 'does not hold'}`
   if (!moves) return `Moves nothing: ${limit}`
   if (needed) return `Needed, as instances or their hash changed${within ? ': ' : ', but '}${limit}`
-  if (course === 'better') return `Better than without it${within ? ': ' : ', but '}${limit}`
+  const stays = jumped ? ' if the jump stays' : ''
+  if (course === 'better') return `Better than without it${stays}${within ? ': ' : ', but '}${limit}`
   return course === 'worse' ? `Worse than without it: ${limit}` : `No better than without it: ${limit}, with it or not`
 }

@@ -23,9 +23,10 @@ export const newerOf = ({ status, latest }) => (latest && movesOn(status) ? late
 export function NewerShort({ newer: { figures }, bound }) {
   if (!figures) return html`<span class="muted">newer data: not known</span>`
   const { within, course, tone } = judge(figures.theta, bound)
+  const than = { better: '', worse: ', worse than without it', 'the same': ', the same without it' }[course]
   return html`<span class="toned ${tone}">
     newer data: ${percent(figures.theta.after)}
-    , ${within ? (course === 'worse' ? 'within, but worse' : 'within') : 'above'}
+    , ${within ? 'within' : 'above'}${than}
   </span>`
 }
 

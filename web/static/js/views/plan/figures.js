@@ -82,7 +82,7 @@ export function PlanFigures({ plan, flows, counts, children }) {
 }
 
 /**
- * A plan in four figures.
+ * A plan in three figures. The certificate is told by the proof.
  *
  * @param {{ plan: Shown }} props
  */
@@ -108,7 +108,7 @@ function PlanStats({ plan }) {
     },
     {
       label: table.name,
-      value: change(count(table.size_before), count(table.size_after)),
+      value: [...new Set([count(table.size_before), count(table.size_after)])].join(' → '),
       note:
         limit === undefined
           ? wholes[table.unit]
@@ -117,7 +117,6 @@ function PlanStats({ plan }) {
             : `entries of ${count(limit)} at most`,
       tone: plan.table_within_limit ? undefined : 'bad',
     },
-    { label: 'Certificate', ...proof(plan) },
   ])
 }
 
@@ -136,33 +135,3 @@ const forcedWords = (forced, moved) =>
  * @type {Record<string, string>}
  */
 const wholes = { tokens: 'on the ring', ranges: 'of the key space', 'head keys': 'keys with more candidates' }
-
-/**
- * @param {string} before
- * @param {string} after
- */
-const change = (before, after) =>
-  before === after ? after : html`<span class="muted nowrap">${before} →</span> <span class="nowrap">${after}</span>`
-
-/**
- * The certificate in two words; the sentences are those of Verdict.
- *
- * @param {Shown} plan
- * @returns {Omit<Stat, 'label'>}
- */
-function proof(plan) {
-  const proven = plan.certificate
-  const what = plan.parameters.objective === 'min_imbalance' ? 'imbalance' : 'movement'
-  if (!proven) return { value: 'None', note: 'nothing is proven' }
-  if (proven.scope === 'candidates')
-    return { value: `θ ≥ ${percent(proven.lower_bound)}`, note: 'however routers use the candidates' }
-  if (proven.infeasible) return { value: 'Infeasible', note: 'no plan satisfies all limits', tone: 'bad' }
-  if (proven.gap === 0)
-    return {
-      value: 'Optimal',
-      note: `no plan has less ${what}`,
-      tone: outlook(plan).tone === 'good' && plan.table_within_limit ? 'good' : undefined,
-    }
-  if (proven.gap === null) return { value: 'No bound', note: 'see the proof' }
-  return { value: `Gap ${percent(proven.gap)}`, note: `at most so much more ${what} than needed` }
-}

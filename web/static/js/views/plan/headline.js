@@ -84,7 +84,7 @@ export function Outcome({ plan, approval, before = [], brief = false }) {
   `
 }
 
-const before = 12 // intervals, of which a headline says how they went
+const intervals = 12 // of which a headline says how they went
 
 /**
  * The headline of a plan: its verdict, and what comes of it.
@@ -92,16 +92,16 @@ const before = 12 // intervals, of which a headline says how they went
  * @param {{ plan: AnyPlan }} props
  */
 export function Headline({ plan }) {
-  const path = `v1/operators/${encodeURIComponent(plan.operator ?? '')}?include=recent&window=${before + 1}`
+  const path = `v1/operators/${encodeURIComponent(plan.operator ?? '')}?include=recent&window=${intervals + 1}`
   /** @type {Watched<API['Operator']>} */
   const operator = useResource(plan.status === 'proposed' ? path : null)
   const judged = outlook(plan)
-  const forced = plan.migration.forced?.keys ?? 0
+  const before = operator.data?.recent ? earlier(plan, operator.data.recent) : null
   const floor = plan.forecast?.noise_floor?.median ?? 0
   return html`<div class="plan-headline ${judged.tone}">
-    <p class="plan-first mark ${judged.tone}">${verdictWords(judged, !movesNothing(plan), forced > 0)}.</p>
+    <p class="plan-first mark ${judged.tone}">${verdictWords(judged, !movesNothing(plan), before?.jumped === true)}.</p>
     <p><${Outcome} plan=${plan} approval=${operator.data?.approval} before=${rescaling(plan)} /></p>
-    ${operator.data?.recent && html`<${Earlier} plan=${plan} recent=${operator.data.recent} />`}
+    ${before?.words}
     ${
       judged.missed !== null &&
       floor > judged.bound &&
@@ -111,26 +111,29 @@ export function Headline({ plan }) {
 }
 
 /**
- * How the intervals before the one of the newest plan went. No forecast knows of a jump in the last interval whether it
- * is a peak that passes or a change that stays.
+ * How the intervals before that of the newest plan went; null of other plans. No forecast knows of a jump in the last
+ * interval whether it is a peak that passes or a change that stays.
  *
- * @param {{ plan: AnyPlan, recent: API['OperatorRecent'] }} props
+ * @param {AnyPlan} plan
+ * @param {API['OperatorRecent']} recent
  */
-function Earlier({ plan, recent: { plans, thetas } }) {
-  const { bound } = outlook(plan)
-  const earlier = thetas.slice(0, -1).sort((a, b) => a - b)
-  if (plans[0]?.id !== plan.id || earlier.length < 2) return null
+function earlier(plan, { plans, thetas }) {
+  const { bound, needed } = outlook(plan)
+  const inOrder = thetas.slice(0, -1)
+  const sorted = inOrder.toSorted((a, b) => a - b)
+  const [median, most] = [sorted[sorted.length >> 1], sorted.at(-1)]
+  if (plans[0]?.id !== plan.id || sorted.length < 2 || median === undefined || most === undefined) return null
   const now = plan.forecast?.realised_theta ?? plan.theta.before
-  const most = earlier[earlier.length - 1] ?? 0
-  const median = earlier[earlier.length >> 1] ?? 0
-  const jumped = !plan.migration.forced?.keys && !isWithin(now, bound) && now - median > 1.5 * (most - median)
-  return html`<p>
-    In this interval θ was ${roughly(now)}; in the ${count(earlier.length)} before it,
-    ${' '}${roughly(median)} in the median and ${roughly(most)} at most.
+  const jumped = !needed && !isWithin(now, bound) && now - median > 1.5 * (most - median)
+  const last = inOrder.length - 1 - inOrder.findLastIndex((theta) => isWithin(theta, bound))
+  const words = html`<p>
+    In this interval θ was ${roughly(now)}; in the ${count(sorted.length)} before it, ${roughly(median)} in the median
+    and ${roughly(most)} at most${last > 0 && `, above its limit in the last ${last === 1 ? 'one' : count(last)}`}.
     ${
       jumped &&
       html` <strong>The jump is new</strong>: a peak passes without a plan, a change stays. The next interval will show
         which it is.`
     }
   </p>`
+  return { jumped, words }
 }
