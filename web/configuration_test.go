@@ -19,9 +19,9 @@ func TestConfiguration(t *testing.T) {
 	look(t, site.URL, "/#/operators/functions/configuration", "configuration-capacities", ".operator-settings")
 }
 
-// TestConfigurationRequest: the command is accepted, and gives the same configuration.
+// TestConfigurationRequest: the command is accepted, and gives the same configuration. It is not run beside other
+// tests, as these configure operators of the server meanwhile.
 func TestConfigurationRequest(t *testing.T) {
-	t.Parallel()
 	site := browsertest.Filled(t)
 	for name, configuration := range map[string]object{
 		"said": {
