@@ -115,6 +115,25 @@ func TestFirstAbove(t *testing.T) {
 	page.Screenshot("first-above")
 	page.Click(".plan-decision .primary")
 	page.WaitText("dialog .plan-headline", "a peak passes without a plan")
+
+	// Another plan of the same interval is no interval before it.
+	tell(t, http.MethodPost, server.URL+"/v1/plans/"+p.ID+"/replay", "", object{"strategies": []string{"mixed"},
+		"parameters": object{"theta_max": []float64{0.05}}, "propose": true, "replace": true}, nil)
+	var operator struct {
+		Plan string `json:"current_plan"`
+	}
+	ask(t, url, "", &operator)
+	if operator.Plan == p.ID {
+		t.Fatal("the plan was not replaced")
+	}
+	browsertest.Eval[bool](page, `performance.clearResourceTimings() === undefined`)
+	page.Goto("/#/plans/" + operator.Plan)
+	page.WaitText(".plan-headline", "Expected next")
+	page.WaitUntil(`performance.getEntriesByType('resource').some((e) =>
+		e.name.includes('include=recent') && performance.now() > e.responseEnd + 500)`) // it is drawn, too
+	if said := page.Text(".plan-headline"); strings.Contains(said, "In this interval") || strings.Contains(said, "jump") {
+		t.Errorf("the plan that replaced another one says %q", said)
+	}
 }
 
 // TestApprovedBy: of a plan that nobody starts it is said who approved it.

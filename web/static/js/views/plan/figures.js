@@ -82,7 +82,7 @@ export function PlanFigures({ plan, flows, counts, children }) {
 }
 
 /**
- * A plan in three figures. The certificate is told by the proof.
+ * A plan in three figures; the proof has the certificate.
  *
  * @param {{ plan: Shown }} props
  */
