@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plannerd/sdk/go/wire"
 )
 
 // engine carries plans out as an engine does: it knows where its keys are, moves
@@ -211,6 +213,39 @@ func TestRescaleWithoutHomes(t *testing.T) {
 		if got, source := e.routed("clicks", key); got != at || source != "table" {
 			t.Errorf("%s is routed to %d by the %s", key, got, source)
 		}
+	}
+}
+
+// TestWithoutHash: an engine that has no hash of its own says where its keys are, and gets a table that
+// says it of each of them.
+func TestWithoutHash(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":["x","y"],"theta_max":0.1,"table_limit":1,"hash":{"function":"reported"},
+		"approval":{"auto":"always"}}`)
+	const target = "/v1/operators/clicks/plans"
+	e.do("POST", target, `{"interval":1,"keys":[{"key":"a","cost":1}]}`).
+		fails(http.StatusUnprocessableEntity, "invalid", "/keys/0/hash_instance")
+	const rows = `{"key":"a","cost":2%s},{"key":"b","cost":2%s},{"key":"c","cost":2%[2]s},{"key":"d","cost":2%[2]s}]}`
+	at := fmt.Sprintf(rows, `,"instance":"x"`, `,"instance":"y"`)
+	for i, keys := range []string{at, fmt.Sprintf(rows, "", "")} { // then the table says where they are
+		p := e.do("POST", target, fmt.Sprintf(`{"interval":%d,"keys":[`, i+1)+keys).want(http.StatusCreated).plan()
+		if i == 1 {
+			if p.Status != "no_action" || p.Theta.After != 0 {
+				t.Errorf("%s, θ %v", p.Status, p.Theta)
+			}
+			break
+		}
+		e.verb(p.Id, "start", `{"executor":"x"}`).want(http.StatusOK)
+		e.finish(p.Id)
+	}
+	var table wire.RoutingTable
+	e.do("GET", "/v1/operators/clicks/routing-table", "").want(http.StatusOK).into(&table)
+	on := map[int32]int{}
+	for _, x := range table.Entries {
+		on[x.Instance]++
+	}
+	if on[0] != 2 || on[1] != 2 || len(on) != 2 {
+		t.Errorf("%+v", table.Entries)
 	}
 }
 

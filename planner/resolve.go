@@ -213,7 +213,7 @@ func (r *resolver) mergeInstances() {
 func (r *resolver) addHomeless() {
 	last := r.s.Instances[len(r.s.Instances)-1].ID
 	homes := r.stats.HashInstance
-	if !r.base.PinHomeless || !r.base.HashChanged || r.target.Hash != nil || last == math.MaxInt32 ||
+	if !r.base.PinHomeless || r.target.Hash != nil || last == math.MaxInt32 ||
 		homes != nil && !slices.Contains(homes, NoInstance) {
 		return
 	}
@@ -335,7 +335,10 @@ func (r *resolver) placed(i, entry int, h int32) (int32, error) {
 	switch {
 	case entry >= 0:
 		id = r.base.Table.At(entry).Instance
+	case !r.base.HashChanged && h != NoInstance:
 	case !r.base.HashChanged:
+		return 0, InvalidRow(i, "HashInstance", `is needed with the hash function "reported", unless the row or the `+
+			"routing table says the instance")
 	case r.base.Configuration.Hash == nil:
 		return 0, InvalidRow(i, "Instance", "is needed: the instances changed and the committed hash is not known")
 	default:

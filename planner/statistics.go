@@ -100,8 +100,8 @@ type Base struct {
 	// PartsExpire: parts of keys run out where the table sends these no more, see
 	// [Splitting]; what is idle there is no drift.
 	PartsExpire bool
-	// PinHomeless: when HashChanged, rows without a HashInstance that need one are of keys
-	// whose home nobody knows yet. Each has an entry wherever it is.
+	// PinHomeless: rows without a HashInstance that need one are of keys whose home nobody
+	// knows. Each has an entry wherever it is.
 	PinHomeless bool
 	// IgnoreInstances: the rows' instances are older than Table, so they say
 	// nothing.

@@ -124,6 +124,9 @@ func (h *History) homesOf(s *planner.Statistics) ([]int32, error) {
 		case s.HashInstance != nil:
 			id = s.HashInstance[i]
 		}
+		if id == planner.NoInstance && s.Instance != nil { // it has an entry wherever it is
+			id = s.Instance[i]
+		}
 		d, ok := h.instance(id)
 		if !ok {
 			return nil, planner.InvalidRow(i, "HashInstance", "must be one of the instances")

@@ -2511,8 +2511,8 @@ type Hash struct {
 	TokensPerInstance *int32 `json:"tokens_per_instance,omitempty"`
 }
 
-// HashFunction `ring`: a token ring over murmur3_x86_32; `modulo`: murmur3_x64_128 modulo the number of instances, in id order; `reported`: every row carries
-// `hash_instance`; `flink`: Java's hashCode, Flink's murmur, key groups in contiguous ranges; `kafka`: murmur2, positive, modulo the number of partitions.
+// HashFunction `ring`: a token ring over murmur3_x86_32; `modulo`: murmur3_x64_128 modulo the number of instances, in id order; `reported`: the engine's own, by the
+// `hash_instance` of rows; a row without it has to say its `instance`, unless an entry does, and the key has an entry wherever it is; `flink`: Java's hashCode, Flink's murmur, key groups in contiguous ranges; `kafka`: murmur2, positive, modulo the number of partitions.
 type HashFunction string
 
 // HeadKey A key of the head of scheme `pkg`, in ascending byte order.
@@ -6737,8 +6737,8 @@ type EpochParameter = Epoch
 // FormulasParameter defines model for FormulasParameter.
 type FormulasParameter string
 
-// HashFunctionParameter `ring`: a token ring over murmur3_x86_32; `modulo`: murmur3_x64_128 modulo the number of instances, in id order; `reported`: every row carries
-// `hash_instance`; `flink`: Java's hashCode, Flink's murmur, key groups in contiguous ranges; `kafka`: murmur2, positive, modulo the number of partitions.
+// HashFunctionParameter `ring`: a token ring over murmur3_x86_32; `modulo`: murmur3_x64_128 modulo the number of instances, in id order; `reported`: the engine's own, by the
+// `hash_instance` of rows; a row without it has to say its `instance`, unless an entry does, and the key has an entry wherever it is; `flink`: Java's hashCode, Flink's murmur, key groups in contiguous ranges; `kafka`: murmur2, positive, modulo the number of partitions.
 type HashFunctionParameter = HashFunction
 
 // HeaderParameter defines model for HeaderParameter.
