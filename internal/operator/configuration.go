@@ -104,6 +104,8 @@ type Configuration struct {
 	// Window is the number of intervals whose added states are the state of a key. 0: one, so
 	// rows tell all state.
 	Window int `json:"window,omitzero"`
+	// Placement says which instances may have which keys; nil: any may have all.
+	Placement *Placement `json:"placement,omitzero"`
 	// Batches bound the batches in which plans are handed over; nil: each goes at once.
 	Batches *BatchBounds `json:"batches,omitzero"`
 	// TransferRate is how much state an instance sends and receives in a second; 0: it is not
@@ -140,6 +142,9 @@ type Instance struct {
 	Name     string  `json:"name,omitzero"` // "": it has none
 	Capacity float64 `json:"capacity"`
 	Tokens   int     `json:"tokens,omitzero"` // on a ring; 0: as many as the hash function says
+	// Labels are what rules of Placement know it by.
+	Labels map[string]string `json:"labels,omitzero"`
+	Takes  string            `json:"takes,omitzero"` // [TakesNone], or all
 }
 
 // Hash holds the fields that belong to Function, and only those.
@@ -332,16 +337,21 @@ func (c Configuration) partitioner() (partitioner.Config, []partitioner.Instance
 	return partitioner.Config{
 		Function: c.Hash.Function, TokensPerInstance: c.Hash.TokensPerInstance, MaxParallelism: c.Hash.MaxParallelism,
 		KeyType: c.Hash.KeyType, Partitions: c.Hash.Partitions, Assignment: c.Hash.Assignment,
+		Rules: c.Rules(),
 	}, instances
 }
 
 // checkHash finds what is wrong with the hash and the instances.
 func (c Configuration) checkHash() error {
 	err := partitioner.Validate(c.partitioner())
-	if input := parameters.InputError(err); input != nil && !strings.HasPrefix(input.Field, "instances") {
-		return planner.Invalid("hash/"+input.Field, input.Detail)
+	input := parameters.InputError(err)
+	switch {
+	case input == nil || strings.HasPrefix(input.Field, "instances"):
+		return err
+	case strings.HasPrefix(input.Field, "rules"):
+		return planner.Invalid("placement/"+input.Field, input.Detail)
 	}
-	return err
+	return planner.Invalid("hash/"+input.Field, input.Detail)
 }
 
 // Nodes are the instances as nodes of a ring, with the tokens they begin with.
@@ -358,6 +368,9 @@ func (c Configuration) Nodes() []ring.Node {
 
 // SamePlacement reports whether two configurations place every key alike.
 func SamePlacement(a, b Configuration) bool {
+	if sameRules(a, b) { // over other instances no two are the same
+		a.Placement, b.Placement = nil, nil
+	}
 	ac, ai := a.partitioner()
 	bc, bi := b.partitioner()
 	return partitioner.Same(ac, ai, bc, bi)

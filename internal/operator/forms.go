@@ -84,19 +84,20 @@ func NewConfiguration(c Configuration) (Configuration, error) {
 		return Configuration{}, err
 	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
+	c = c.withPlacementInOrder()
 	if err := cmp.Or(checkLease(c), c.settlePolicy()); err != nil {
 		return Configuration{}, err
 	}
 	c = c.form().restrict(c)
-	if err := c.form().check(c); err != nil {
-		return Configuration{}, inOrder(err, order)
+	if err := cmp.Or(checkPlacement(c), c.form().check(c)); err != nil {
+		return Configuration{}, asGiven(err, order)
 	}
 	return c.withSchemeDefaults(), nil
 }
 
-// inOrder points an input error of a sorted configuration at the instance as it was
+// asGiven points an input error of a sorted configuration at the instance as it was
 // given.
-func inOrder(err error, order []int) error {
+func asGiven(err error, order []int) error {
 	input := parameters.InputError(err)
 	if input == nil {
 		return err
@@ -112,7 +113,7 @@ func inOrder(err error, order []int) error {
 
 // Encode returns the configuration as the store keeps it.
 func (c Configuration) Encode() ([]byte, error) {
-	return json.Marshal(c.form().configuration(c))
+	return json.Marshal(c.form().configuration(c), json.Deterministic(true))
 }
 
 // EncodeParameters returns the parameters of a plan under the configuration as the store keeps

@@ -61,7 +61,8 @@ func CutCapacity(text string) (ref string, capacity float64, ok bool) {
 // instances.
 func NamesGiven(text []byte) bool {
 	members := membersOf(text)
-	return namesIn(members["instances"]) || bytes.IndexByte(membersOf(members["hash"])["assignment"], '"') >= 0
+	return namesIn(members["instances"]) || bytes.IndexByte(membersOf(members["hash"])["assignment"], '"') >= 0 ||
+		namedInRules(members["placement"])
 }
 
 // namesIn tells whether instances have names. All that is text in them is one, or stands before one.
@@ -94,7 +95,7 @@ func Identify(text []byte, known InstanceNames) ([]byte, error) {
 	}
 	hash := membersOf(members["hash"])
 	if assignment := hash["assignment"]; bytes.IndexByte(assignment, '"') >= 0 {
-		ids, err := assigned(assignment, known)
+		ids, err := idsOf(assignment, "hash/assignment/", known)
 		if err != nil {
 			return nil, err
 		}
@@ -102,6 +103,12 @@ func Identify(text []byte, known InstanceNames) ([]byte, error) {
 			members["hash"], err = json.Marshal(hash, json.Deterministic(true))
 		}
 		if err != nil {
+			return nil, err
+		}
+	}
+	if namedInRules(members["placement"]) {
+		var err error
+		if members["placement"], err = identifyRules(members["placement"], known); err != nil {
 			return nil, err
 		}
 	}
@@ -114,6 +121,8 @@ type givenInstance struct {
 	Name     string         `json:"name,omitzero"`
 	Capacity jsontext.Value `json:"capacity,omitzero"`
 	Tokens   jsontext.Value `json:"tokens,omitzero"`
+	Labels   jsontext.Value `json:"labels,omitzero"`
+	Takes    jsontext.Value `json:"takes,omitzero"`
 }
 
 // UnmarshalJSONFrom reads an object, or a name alone.
@@ -185,8 +194,8 @@ func distinct(all []givenInstance) error {
 	return nil
 }
 
-// assigned are the instances of partitions.
-func assigned(text jsontext.Value, known InstanceNames) ([]int32, error) {
+// idsOf are the ids that a list of references to instances stands for. field is where it stands.
+func idsOf(text jsontext.Value, field string, known InstanceNames) ([]int32, error) {
 	var refs []jsontext.Value
 	if err := json.Unmarshal(text, &refs); err != nil {
 		return nil, err
@@ -201,7 +210,7 @@ func assigned(text jsontext.Value, known InstanceNames) ([]int32, error) {
 		}
 		var detail string
 		if ids[i], detail = IDOf(name, known); detail != "" {
-			return nil, planner.Invalid("hash/assignment/"+strconv.Itoa(i), detail)
+			return nil, planner.Invalid(field+strconv.Itoa(i), detail)
 		}
 	}
 	return ids, nil

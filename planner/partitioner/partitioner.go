@@ -31,6 +31,8 @@ type (
 	Config = route.Config
 	// Instance is one live instance of the operator.
 	Instance = route.Instance
+	// Rule says which instances may have the keys that it matches.
+	Rule = route.Rule
 )
 
 // New returns the hash function that c describes over the given instances,

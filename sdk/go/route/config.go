@@ -70,6 +70,9 @@ type Config struct {
 	// as Partitions. Nil: partition p belongs to instance p modulo the number of
 	// instances, in the order of their ids.
 	Assignment []int32
+	// Rules say which instances may have which keys. Under [Ring] and [Modulo] a key is placed by the
+	// hash over those that may have it; the other functions place keys as they do without.
+	Rules []Rule
 }
 
 // Instance is one live instance of the operator.
@@ -86,9 +89,10 @@ func New(c Config, instances []Instance) (Function, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
+	var f Function
 	switch c.Function {
 	case Modulo:
-		return modulo(ids(instances)), nil
+		f = modulo(ids(instances))
 	case Flink:
 		return newFlink(c, instances), nil
 	case Kafka:
@@ -96,8 +100,12 @@ func New(c Config, instances []Instance) (Function, error) {
 	case Reported:
 		return nil, nil
 	default:
-		return NewTokenRing(c.nodes(instances)), nil
+		f = NewTokenRing(c.nodes(instances))
 	}
+	if len(c.Rules) > 0 {
+		return c.place(f, instances)
+	}
+	return f, nil
 }
 
 // Same reports whether two configurations place every key alike, each over its
@@ -113,7 +121,9 @@ func Same(a Config, ai []Instance, b Config, bi []Instance) bool {
 	}
 	switch a.Function {
 	case Ring:
-		return slices.Equal(a.nodes(ai), b.nodes(bi))
+		return slices.Equal(a.nodes(ai), b.nodes(bi)) && sameRules(a.Rules, b.Rules, ids(ai))
+	case Modulo:
+		return slices.Equal(ids(ai), ids(bi)) && sameRules(a.Rules, b.Rules, ids(ai))
 	case Kafka:
 		return slices.Equal(a.owners(ai), b.owners(bi))
 	case Flink:

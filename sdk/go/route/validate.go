@@ -37,6 +37,11 @@ func Validate(c Config, instances []Instance) error {
 	if err := validateInstances(instances); err != nil {
 		return err
 	}
+	if len(c.Rules) > 0 {
+		if _, err := allow(c.Rules, ids(instances)); err != nil {
+			return err
+		}
+	}
 	if c.Function == "" || c.Function == Ring {
 		return c.validateRing(instances)
 	}

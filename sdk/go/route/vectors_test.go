@@ -117,7 +117,9 @@ func (h vectorHash) function(t *testing.T, over []vectorInstance) Function {
 	for i, x := range over {
 		instances[i] = Instance(x)
 	}
-	return mustNew(t, Config(h), instances)
+	c := Config{Function: h.Function, TokensPerInstance: h.TokensPerInstance, MaxParallelism: h.MaxParallelism,
+		KeyType: h.KeyType, Partitions: h.Partitions, Assignment: h.Assignment}
+	return mustNew(t, c, instances)
 }
 
 func some(ids ...int32) []vectorInstance {

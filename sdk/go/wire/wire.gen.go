@@ -478,6 +478,24 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for InstanceTakes.
+const (
+	InstanceTakesAll  InstanceTakes = "all"
+	InstanceTakesNone InstanceTakes = "none"
+)
+
+// Valid indicates whether the value is a known member of the InstanceTakes enum.
+func (e InstanceTakes) Valid() bool {
+	switch e {
+	case InstanceTakesAll:
+		return true
+	case InstanceTakesNone:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for KeyEncoding.
 const (
 	KeyEncodingBase64 KeyEncoding = "base64"
@@ -564,14 +582,15 @@ func (e Migrates) Valid() bool {
 
 // Defines values for MigrationReason.
 const (
-	MigrationReasonDrain    MigrationReason = "drain"
-	MigrationReasonExchange MigrationReason = "exchange"
-	MigrationReasonFill     MigrationReason = "fill"
-	MigrationReasonGather   MigrationReason = "gather"
-	MigrationReasonMoveBack MigrationReason = "move_back"
-	MigrationReasonOverload MigrationReason = "overload"
-	MigrationReasonRehash   MigrationReason = "rehash"
-	MigrationReasonTakeover MigrationReason = "takeover"
+	MigrationReasonDrain     MigrationReason = "drain"
+	MigrationReasonExchange  MigrationReason = "exchange"
+	MigrationReasonFill      MigrationReason = "fill"
+	MigrationReasonGather    MigrationReason = "gather"
+	MigrationReasonMoveBack  MigrationReason = "move_back"
+	MigrationReasonOverload  MigrationReason = "overload"
+	MigrationReasonPlacement MigrationReason = "placement"
+	MigrationReasonRehash    MigrationReason = "rehash"
+	MigrationReasonTakeover  MigrationReason = "takeover"
 )
 
 // Valid indicates whether the value is a known member of the MigrationReason enum.
@@ -588,6 +607,8 @@ func (e MigrationReason) Valid() bool {
 	case MigrationReasonMoveBack:
 		return true
 	case MigrationReasonOverload:
+		return true
+	case MigrationReasonPlacement:
 		return true
 	case MigrationReasonRehash:
 		return true
@@ -1815,7 +1836,8 @@ type ArcMigration struct {
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
 	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several; `takeover`, its instance is
-	// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends.
+	// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends;
+	// `placement`, a rule of `placement` does not let it be where it was.
 	Reason MigrationReason `json:"reason"`
 
 	// State Their state.
@@ -2583,8 +2605,14 @@ type Instance struct {
 	// Id The id of an instance.
 	Id InstanceID `json:"id"`
 
+	// Labels What the instance is like, such as its zone; rules of `placement` name instances by it. Under the scheme `table`.
+	Labels InstanceLabels `json:"labels,omitempty"`
+
 	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
 	Name InstanceName `json:"name,omitempty"`
+
+	// Takes What plans may bring to the instance. `none`, a cordon: it keeps what it has, and gets nothing. The hash stays as it is, so that keys which were never seen can still come. Answered where it is `none`. Under the scheme `table`.
+	Takes InstanceTakes `json:"takes,omitempty"`
 
 	// Tokens Its number of ring tokens. Under the scheme `ring` those it begins with. Defaults to `hash.tokens_per_instance`; all instances together have at most 4 194 304. Only with the hash function `ring`.
 	Tokens *InstanceTokens `json:"tokens,omitempty"`
@@ -2592,6 +2620,9 @@ type Instance struct {
 
 // InstanceID The id of an instance.
 type InstanceID = int32
+
+// InstanceLabels What the instance is like, such as its zone; rules of `placement` name instances by it. Under the scheme `table`.
+type InstanceLabels map[string]string
 
 // InstanceName The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
 type InstanceName = string
@@ -2604,8 +2635,14 @@ type InstanceOptions struct {
 	// Id The id of an instance.
 	Id *InstanceID `json:"id,omitempty"`
 
+	// Labels What the instance is like, such as its zone; rules of `placement` name instances by it. Under the scheme `table`.
+	Labels InstanceLabels `json:"labels,omitempty"`
+
 	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
 	Name InstanceName `json:"name,omitempty"`
+
+	// Takes What plans may bring to the instance. `none`, a cordon: it keeps what it has, and gets nothing. The hash stays as it is, so that keys which were never seen can still come. Answered where it is `none`. Under the scheme `table`.
+	Takes InstanceTakes `json:"takes,omitempty"`
 
 	// Tokens Its number of ring tokens. Under the scheme `ring` those it begins with. Defaults to `hash.tokens_per_instance`; all instances together have at most 4 194 304. Only with the hash function `ring`.
 	Tokens InstanceTokens `json:"tokens,omitempty"`
@@ -2620,6 +2657,9 @@ type InstanceShortage struct {
 	// Proven No plan that keeps to `theta_max` gives the instance so much: all keys that fit on it together are too few.
 	Proven ShortageProven `json:"proven"`
 }
+
+// InstanceTakes What plans may bring to the instance. `none`, a cordon: it keeps what it has, and gets nothing. The hash stays as it is, so that keys which were never seen can still come. Answered where it is `none`. Under the scheme `table`.
+type InstanceTakes string
 
 // InstanceTokens Its number of ring tokens. Under the scheme `ring` those it begins with. Defaults to `hash.tokens_per_instance`; all instances together have at most 4 194 304. Only with the hash function `ring`.
 type InstanceTokens = int32
@@ -2649,6 +2689,9 @@ type KeyRange struct {
 
 // KeyType The Java type of the keys under `flink`; the keys of `int` and `long` are decimal numbers.
 type KeyType string
+
+// LabelValues A value of a label, or several, of which any will do; answers have a list.
+type LabelValues = []string
 
 // Latest The figures of a plan that waits, is approved or is carried out, under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
 // stands beside it. A plan that has ended keeps what was said last.
@@ -2792,7 +2835,8 @@ type Migration struct {
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
 	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several; `takeover`, its instance is
-	// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends.
+	// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends;
+	// `placement`, a rule of `placement` does not let it be where it was.
 	Reason MigrationReason `json:"reason"`
 	State  float64         `json:"state"`
 	To     int32           `json:"to"`
@@ -2847,7 +2891,8 @@ type MigrationList struct {
 // MigrationReason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 // is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
 // another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several; `takeover`, its instance is
-// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends.
+// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends;
+// `placement`, a rule of `placement` does not let it be where it was.
 type MigrationReason string
 
 // Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says; behind classes come keys that are named beside records.
@@ -2987,6 +3032,9 @@ type Operator struct {
 	// instances, which have to move, count.
 	MigrationLimit *MigrationLimit `json:"migration_limit,omitempty"`
 
+	// MisplacesUnseenKeys Present, and true, where rules of `placement` name keys and the hash function (`kafka`, `flink`, `reported`) heeds none: a key that was never seen goes where the engine's hash puts it, though it may not be there.
+	MisplacesUnseenKeys *bool `json:"misplaces_unseen_keys,omitempty"`
+
 	// Name The name of an operator.
 	Name OperatorName `json:"name"`
 
@@ -2998,6 +3046,10 @@ type Operator struct {
 
 	// Pkg The parameters of scheme `pkg`.
 	Pkg *PkgOptions `json:"pkg,omitempty"`
+
+	// Placement Which instances may have which keys. It is a part of the hash: under `ring` and `modulo` a key without an entry goes to the next of the instances that may have it. Under `kafka`, `flink` and `reported` keys are placed
+	// as the engine does it; a key whose home may not have it needs an entry, and one that was never seen can go wrong (`misplaces_unseen_keys`). A change of rules that places keys otherwise is carried out as another hash is. Under the scheme `table`, and without `compact`.
+	Placement *Placement `json:"placement,omitempty"`
 
 	// Policy When plans are made, on which costs, and how far. Added and removed instances, a changed hash and a table over its limit always lead to a plan.
 	//
@@ -3170,7 +3222,8 @@ type OperatorConfiguration struct {
 
 	// MigrationLimit What a plan may move under objective `min_imbalance`, which needs it; exactly one of the three. null with every other objective. Keys of removed
 	// instances, which have to move, count.
-	MigrationLimit *MigrationLimit `json:"migration_limit,omitempty"`
+	MigrationLimit      *MigrationLimit `json:"migration_limit,omitempty"`
+	MisplacesUnseenKeys *bool           `json:"misplaces_unseen_keys,omitempty"`
 
 	// Name This and the members that follow are answered and cannot be changed: they may be sent as they were answered.
 	Name      *string    `json:"name,omitempty"`
@@ -3178,6 +3231,10 @@ type OperatorConfiguration struct {
 
 	// Pkg The parameters of scheme `pkg`.
 	Pkg *PkgOptions `json:"pkg,omitempty"`
+
+	// Placement Which instances may have which keys. It is a part of the hash: under `ring` and `modulo` a key without an entry goes to the next of the instances that may have it. Under `kafka`, `flink` and `reported` keys are placed
+	// as the engine does it; a key whose home may not have it needs an entry, and one that was never seen can go wrong (`misplaces_unseen_keys`). A change of rules that places keys otherwise is carried out as another hash is. Under the scheme `table`, and without `compact`.
+	Placement *Placement `json:"placement,omitempty"`
 
 	// Policy Defaults to `auto` under the scheme `table`, else to `{forecast: {method: last}}`.
 	Policy *PolicyChoice `json:"policy,omitempty"`
@@ -3772,6 +3829,10 @@ type PendingTable struct {
 	// Phase `handing_over`: state moves to where the plan routes it. `aborting`: it moves back, and no acknowledgement counts any more.
 	Phase PendingTablePhase `json:"phase"`
 
+	// Placement Which instances may have which keys. It is a part of the hash: under `ring` and `modulo` a key without an entry goes to the next of the instances that may have it. Under `kafka`, `flink` and `reported` keys are placed
+	// as the engine does it; a key whose home may not have it needs an entry, and one that was never seen can go wrong (`misplaces_unseen_keys`). A change of rules that places keys otherwise is carried out as another hash is. Under the scheme `table`, and without `compact`.
+	Placement *Placement `json:"placement,omitempty"`
+
 	// Plan The id of the plan.
 	Plan string `json:"plan"`
 
@@ -3843,6 +3904,31 @@ type PkgSizes struct {
 
 	// SizeBefore Keys of the head before.
 	SizeBefore int64 `json:"size_before"`
+}
+
+// Placement Which instances may have which keys. It is a part of the hash: under `ring` and `modulo` a key without an entry goes to the next of the instances that may have it. Under `kafka`, `flink` and `reported` keys are placed
+// as the engine does it; a key whose home may not have it needs an entry, and one that was never seen can go wrong (`misplaces_unseen_keys`). A change of rules that places keys otherwise is carried out as another hash is. Under the scheme `table`, and without `compact`.
+type Placement struct {
+	// Rules Of those that match a key the first one counts. Keys that match none may be on all instances that are exclusive to no rule.
+	Rules []PlacementRule `json:"rules"`
+}
+
+// PlacementRule Which instances some keys may have. It has either `on` or `stay`.
+type PlacementRule struct {
+	// Exclusive Whether its instances are for its keys alone, and for those of other rules that are exclusive on them, too. Answered where it is true.
+	Exclusive bool `json:"exclusive,omitempty,omitzero"`
+
+	// Keys The keys of a rule, as UTF-8 whatever the encoding of other keys is; all keys if it says nothing.
+	Keys RuleKeys `json:"keys"`
+
+	// Name What people call it, distinct from the other names.
+	Name string `json:"name"`
+
+	// On The instances that keys of a rule may have.
+	On RuleInstances `json:"on,omitempty,omitzero"`
+
+	// Stay Whether its keys move only if their instance goes. They are placed as keys that match no rule. Answered where it is true.
+	Stay bool `json:"stay,omitempty,omitzero"`
 }
 
 // Plan defines model for Plan.
@@ -4697,7 +4783,8 @@ type RangeMigration struct {
 	// Reason Why a key migrates: `drain`, its instance was removed; `rehash`, it follows the changed hash; `fill`, it goes to an instance that was added; `move_back`, its entry
 	// is removed and it returns to its hash instance; `overload`, its instance exceeded its bound; `exchange`, it makes room for another key; `gather`, a share of its state was on
 	// another instance than the rest, or under the scheme `pkg` on one that is no candidate any more, and goes where the key goes: the migration has the state of the share and no cost, and a key may have several; `takeover`, its instance is
-	// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends.
+	// lost (`lease` of reports), and the next instance by id has a copy, which it keeps if the range goes to it, and else sends;
+	// `placement`, a rule of `placement` does not let it be where it was.
 	Reason MigrationReason `json:"reason"`
 
 	// State Their state.
@@ -5626,6 +5713,9 @@ type Route struct {
 	// KeyEncoding Present when the keys of this answer are base64.
 	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
 
+	// Misplaced Present, and true, where the key goes to an instance that may not have it: the hash functions `kafka`, `flink` and `reported` heed no rules, and the key has no entry.
+	Misplaced *bool `json:"misplaced,omitempty"`
+
 	// Operator The name of an operator.
 	Operator OperatorName `json:"operator"`
 
@@ -5636,6 +5726,9 @@ type Route struct {
 	// Routing How a router chooses among the parts of a split key. Absent stands for `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from this
 	// router, whatever their keys, counted since the table has this version; weights count for nothing. It is as `splitting.routing` was in the configuration that the table pins.
 	Routing *PartsRouting `json:"routing,omitempty"`
+
+	// Rule The name of the rule of `placement` that decides which instances may have the key. Absent where none matches.
+	Rule *string `json:"rule,omitempty"`
 
 	// Source `table`: an entry says so; `hash`: it has none, and its hash says so; `ring`: its place on the token ring; `range`: the range that it lies in; `candidates`: it goes to any of them.
 	Source RouteSource `json:"source"`
@@ -5734,6 +5827,10 @@ type RoutingTable struct {
 	// `get` never becomes `put`.
 	Phase *RangesPhase `json:"phase,omitempty"`
 
+	// Placement Which instances may have which keys. It is a part of the hash: under `ring` and `modulo` a key without an entry goes to the next of the instances that may have it. Under `kafka`, `flink` and `reported` keys are placed
+	// as the engine does it; a key whose home may not have it needs an entry, and one that was never seen can go wrong (`misplaces_unseen_keys`). A change of rules that places keys otherwise is carried out as another hash is. Under the scheme `table`, and without `compact`.
+	Placement *Placement `json:"placement,omitempty"`
+
 	// Routing How a router chooses among the parts of a split key. Absent stands for `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from this
 	// router, whatever their keys, counted since the table has this version; weights count for nothing. It is as `splitting.routing` was in the configuration that the table pins.
 	Routing *PartsRouting `json:"routing,omitempty"`
@@ -5790,6 +5887,24 @@ type Row struct {
 
 	// State The state that migrating it moves, in any unit. On all rows or on none; on none, each key counts 1.
 	State *float64 `json:"state,omitempty"`
+}
+
+// RuleInstances The instances that keys of a rule may have.
+type RuleInstances struct {
+	// Instances These, by their ids or names; answers have their ids.
+	Instances []InstanceID `json:"instances,omitempty"`
+
+	// Labels Those that have for each of these labels one of its values.
+	Labels map[string]LabelValues `json:"labels,omitempty"`
+}
+
+// RuleKeys The keys of a rule, as UTF-8 whatever the encoding of other keys is; all keys if it says nothing.
+type RuleKeys struct {
+	// Equals These keys.
+	Equals []string `json:"equals,omitempty"`
+
+	// Prefix All keys that begin with it.
+	Prefix string `json:"prefix,omitempty"`
 }
 
 // Scale The real value of a discretised 1, from 1e-290 to 1e290.

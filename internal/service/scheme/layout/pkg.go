@@ -102,7 +102,8 @@ func (c candidates) Unchanged() listing.LayoutDiff {
 
 // same reports whether two layouts route every key alike.
 func (c candidates) same(as candidates) bool {
-	return slices.Equal(c.instances, as.instances) && c.Choices == as.Choices && len(changesTo(as, c.Entries())) == 0
+	sameInstance := func(x, y operator.Instance) bool { return x.ID == y.ID && x.Capacity == y.Capacity && x.Name == y.Name }
+	return slices.EqualFunc(c.instances, as.instances, sameInstance) && c.Choices == as.Choices && len(changesTo(as, c.Entries())) == 0
 }
 
 func (c candidates) capacities() []float64 {

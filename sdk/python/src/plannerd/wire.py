@@ -405,17 +405,23 @@ InputHash: TypeAlias = 'str'
 class Instance(TypedDict):
     capacity: NotRequired[Capacity]
     id: InstanceID
+    labels: NotRequired[InstanceLabels]
     name: NotRequired[InstanceName]
+    takes: NotRequired[InstanceTakes]
     tokens: NotRequired[InstanceTokens]
 
 InstanceID: TypeAlias = 'int'
+
+InstanceLabels: TypeAlias = 'dict[str, str]'
 
 InstanceName: TypeAlias = 'str'
 
 class InstanceOptions(TypedDict):
     capacity: NotRequired[Capacity]
     id: NotRequired[InstanceID]
+    labels: NotRequired[InstanceLabels]
     name: NotRequired[InstanceName]
+    takes: NotRequired[InstanceTakes]
     tokens: NotRequired[InstanceTokens]
 
 InstanceRef: TypeAlias = 'InstanceID | str'
@@ -423,6 +429,8 @@ InstanceRef: TypeAlias = 'InstanceID | str'
 class InstanceShortage(TypedDict):
     cause: NotRequired[Shortage]
     proven: ShortageProven
+
+InstanceTakes: TypeAlias = 'Literal["all", "none"]'
 
 InstanceTokens: TypeAlias = 'int'
 
@@ -443,6 +451,8 @@ KeyRange = TypedDict(
 )
 
 KeyType: TypeAlias = 'Literal["string", "int", "long"]'
+
+LabelValues: TypeAlias = 'str | list[str]'
 
 class Latest(TypedDict):
     agreed: NotRequired[dict[str, Any]]
@@ -535,7 +545,7 @@ class MigrationList(TypedDict):
     next_page_token: NextPageToken
     total_size: TotalSize
 
-MigrationReason: TypeAlias = 'Literal["drain", "rehash", "fill", "move_back", "overload", "exchange", "gather", "takeover"]'
+MigrationReason: TypeAlias = 'Literal["drain", "rehash", "fill", "move_back", "overload", "exchange", "gather", "takeover", "placement"]'
 
 Migrations: TypeAlias = 'list[PlanMigration]'
 
@@ -592,9 +602,11 @@ class Operator(TypedDict):
     last_epoch: int | None
     last_interval: int | None
     migration_limit: NotRequired[MigrationLimit | None]
+    misplaces_unseen_keys: NotRequired[bool]
     name: OperatorName
     objective: NotRequired[Objective]
     pkg: NotRequired[PkgOptions]
+    placement: NotRequired[Placement]
     policy: PolicyChoice
     ranges: NotRequired[RangesOptions]
     recent: NotRequired[OperatorRecent]
@@ -649,9 +661,11 @@ class OperatorConfiguration(TypedDict):
     last_epoch: NotRequired[int | None]
     last_interval: NotRequired[int | None]
     migration_limit: NotRequired[MigrationLimit | None]
+    misplaces_unseen_keys: NotRequired[bool]
     name: NotRequired[str]
     objective: NotRequired[Objective]
     pkg: NotRequired[PkgOptions]
+    placement: NotRequired[Placement]
     policy: NotRequired[PolicyChoice]
     ranges: NotRequired[RangesOptions]
     reports: NotRequired[ReportOptions]
@@ -888,6 +902,7 @@ class PendingTable(TypedDict):
     instances: list[Instance]
     owners: NotRequired[list[RangeOwner]]
     phase: Literal["handing_over", "aborting"]
+    placement: NotRequired[Placement]
     plan: str
     routers: RouterEpochs
     routing: NotRequired[PartsRouting]
@@ -916,6 +931,16 @@ class PkgParameters(TypedDict):
 class PkgSizes(TypedDict):
     size_after: int
     size_before: int
+
+class Placement(TypedDict):
+    rules: list[PlacementRule]
+
+class PlacementRule(TypedDict):
+    exclusive: NotRequired[bool]
+    keys: RuleKeys
+    name: str
+    on: NotRequired[RuleInstances]
+    stay: NotRequired[bool]
 
 class Plan(TypedDict):
     acked: list[Ack]
@@ -1635,9 +1660,11 @@ class Route(TypedDict):
     instance: int
     key: str
     key_encoding: NotRequired[AnswerKeyEncoding]
+    misplaced: NotRequired[bool]
     operator: OperatorName
     parts: NotRequired[Parts]
     routing: NotRequired[PartsRouting]
+    rule: NotRequired[str]
     source: Literal["table", "hash", "ring", "range", "candidates"]
     version: int
 
@@ -1678,6 +1705,7 @@ class RoutingTable(TypedDict):
     owners: NotRequired[list[RangeOwner]]
     pending: PendingTable | None
     phase: NotRequired[RangesPhase]
+    placement: NotRequired[Placement]
     routing: NotRequired[PartsRouting]
     scheme: Scheme
     set: NotRequired[list[RoutingTableEntry]]
@@ -1698,6 +1726,14 @@ class Row(TypedDict):
     instance: NotRequired[InstanceRef]
     key: str
     state: NotRequired[float]
+
+class RuleInstances(TypedDict):
+    instances: NotRequired[list[InstanceRef]]
+    labels: NotRequired[dict[str, LabelValues]]
+
+class RuleKeys(TypedDict):
+    equals: NotRequired[list[str]]
+    prefix: NotRequired[str]
 
 Scale: TypeAlias = 'float'
 
