@@ -337,7 +337,7 @@ func (c Configuration) partitioner() (partitioner.Config, []partitioner.Instance
 	return partitioner.Config{
 		Function: c.Hash.Function, TokensPerInstance: c.Hash.TokensPerInstance, MaxParallelism: c.Hash.MaxParallelism,
 		KeyType: c.Hash.KeyType, Partitions: c.Hash.Partitions, Assignment: c.Hash.Assignment,
-		Rules: c.Rules(),
+		Rules: c.Placement.Over(c.Instances),
 	}, instances
 }
 

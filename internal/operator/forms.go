@@ -84,7 +84,7 @@ func NewConfiguration(c Configuration) (Configuration, error) {
 		return Configuration{}, err
 	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
-	c = c.withPlacementInOrder()
+	c = placementInOrder(c)
 	if err := cmp.Or(checkLease(c), c.settlePolicy()); err != nil {
 		return Configuration{}, err
 	}

@@ -59,8 +59,8 @@ func (v *labelValues) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return json.UnmarshalDecode(dec, &(*v)[0])
 }
 
-// withPlacementInOrder spells what equal rules and labels say in the same way.
-func (c Configuration) withPlacementInOrder() Configuration {
+// placementInOrder spells what equal rules and labels say in the same way.
+func placementInOrder(c Configuration) Configuration {
 	for i, d := range c.Instances {
 		if d.Takes != TakesNone {
 			c.Instances[i].Takes = ""
@@ -99,7 +99,7 @@ func inOrder[T cmp.Ordered](list []T) []T {
 // checkPlacement finds what is wrong with rules, labels and cordons.
 func checkPlacement(c Configuration) error {
 	if c.Scheme != SchemeTable {
-		return c.withoutPlacement()
+		return withoutPlacement(c)
 	}
 	if c.Placement == nil {
 		return nil
@@ -114,7 +114,7 @@ func checkPlacement(c Configuration) error {
 			return planner.Invalid(at+"/name", detail)
 		}
 		names[r.Name] = true
-		if err := c.checkRule(at, r); err != nil {
+		if err := checkRule(c, at, r); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func checkPlacement(c Configuration) error {
 }
 
 // withoutPlacement refuses rules, labels and cordons.
-func (c Configuration) withoutPlacement() error {
+func withoutPlacement(c Configuration) error {
 	if c.Placement != nil {
 		return planner.Invalid("placement", MeansNothing(c.Scheme))
 	}
@@ -149,7 +149,7 @@ func (r PlacementRule) wrongName(others map[string]bool) string {
 }
 
 // checkRule finds what is wrong with a rule alone. at is where it stands.
-func (c Configuration) checkRule(at string, r PlacementRule) error {
+func checkRule(c Configuration, at string, r PlacementRule) error {
 	switch {
 	case r.Keys.Prefix != "" && r.Keys.Equals != nil:
 		return planner.Invalid(at+"/keys", "must be said by one of prefix and equals")
@@ -169,7 +169,7 @@ func (c Configuration) checkRule(at string, r PlacementRule) error {
 			return planner.Invalid(at+"/on/instances", fmt.Sprintf("%d, which the rule %s names, is no instance", id, r.Name))
 		}
 	}
-	if len(c.on(*r.On)) == 0 {
+	if len(c.Instances.on(*r.On)) == 0 {
 		return planner.Invalid(at+"/on", fmt.Sprintf("the rule %s leaves its keys no instance: none has %s", r.Name,
 			r.On.labels()))
 	}
@@ -186,12 +186,12 @@ func (on RuleInstances) labels() string {
 }
 
 // on are the ascending ids of the instances that a rule names.
-func (c Configuration) on(on RuleInstances) []int32 {
+func (i Instances) on(on RuleInstances) []int32 {
 	if on.Instances != nil {
 		return on.Instances
 	}
 	ids := []int32{}
-	for _, d := range c.Instances {
+	for _, d := range i {
 		has := true
 		for label, values := range on.Labels {
 			value, said := d.Labels[label]
@@ -204,31 +204,32 @@ func (c Configuration) on(on RuleInstances) []int32 {
 	return ids
 }
 
-// Rules are the rules as the hash function and routers have them.
-func (c Configuration) Rules() []partitioner.Rule {
-	if c.Placement == nil {
+// Over are the rules as the hash function has them, over the instances of the same configuration;
+// nil: there are none.
+func (p *Placement) Over(instances Instances) []partitioner.Rule {
+	if p == nil {
 		return nil
 	}
-	out := make([]partitioner.Rule, len(c.Placement.Rules))
-	for i, r := range c.Placement.Rules {
+	out := make([]partitioner.Rule, len(p.Rules))
+	for i, r := range p.Rules {
 		out[i] = partitioner.Rule{Name: r.Name, Prefix: r.Keys.Prefix, Equals: r.Keys.Equals, Exclusive: r.Exclusive,
 			Stay: r.Stay}
 		if r.On != nil {
-			out[i].On = c.on(*r.On)
+			out[i].On = instances.on(*r.On)
 		}
 	}
 	return out
 }
 
 // Resolved are the rules as routers are told them, by the ids of instances; nil: there are none.
-func (c Configuration) Resolved() *Placement {
-	if c.Placement == nil {
+func (p *Placement) Resolved(instances Instances) *Placement {
+	if p == nil {
 		return nil
 	}
-	rules := slices.Clone(c.Placement.Rules)
+	rules := slices.Clone(p.Rules)
 	for i, r := range rules {
 		if r.On != nil {
-			rules[i].On = &RuleInstances{Instances: c.on(*r.On)}
+			rules[i].On = &RuleInstances{Instances: instances.on(*r.On)}
 		}
 	}
 	return &Placement{rules}

@@ -56,10 +56,11 @@ func TestPlacement(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := fmt.Sprint(c.Rules()[1].On, c.Rules()[2].On, c.Rules()[3].On); got != "[10 11 12] [11] []" {
+	rules := c.Placement.Over(c.Instances)
+	if got := fmt.Sprint(rules[1].On, rules[2].On, rules[3].On); got != "[10 11 12] [11] []" {
 		t.Errorf("the rules allow %s", got)
 	}
-	if got := c.Resolved().Rules[2].On.Instances; len(got) != 1 || got[0] != 11 {
+	if got := c.Placement.Resolved(c.Instances).Rules[2].On.Instances; len(got) != 1 || got[0] != 11 {
 		t.Errorf("routers are told %v", got)
 	}
 	plain, err := placed(`{` + zones + `,"placement":{"rules":[]}}`)
