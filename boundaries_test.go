@@ -61,6 +61,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "sdk/go/arrow", project: []string{"sdk/go/client"}, reach: []string{anySQL}},
 	{place: "sdk/go/router", project: []string{"sdk/go/client", "sdk/go/handoff", "sdk/go/route", "sdk/go/wire"},
 		reach: []string{anySQL}},
+	{place: "sdk/go/kafka", project: []string{"sdk/go/route", "sdk/go/router", "sdk/go/wire"}, reach: []string{anySQL}},
 	{place: "sdk/go/live", project: []string{"sdk/go/client", "sdk/go/handoff", "sdk/go/router", "sdk/go/wire"},
 		reach: []string{anySQL}},
 	{place: "sdk/go/stats", project: []string{"sdk/go/client", "sdk/go/route", "sdk/go/wire"}, reach: []string{anySQL}},
@@ -264,7 +265,8 @@ var drivers = map[string][]string{
 // TestBoundaries holds the table against what go list says. The test cache does
 // not see what go list reads: run it with -count=1.
 func TestBoundaries(t *testing.T) {
-	for _, p := range slices.Concat(listPackages(t, "."), listPackages(t, "sdk/go"), listPackages(t, "sdk/go/arrow")) {
+	for _, p := range slices.Concat(listPackages(t, "."), listPackages(t, "sdk/go"), listPackages(t, "sdk/go/arrow"),
+		listPackages(t, "sdk/go/kafka")) {
 		b, ok := boundaryOf(p)
 		if !ok {
 			t.Errorf("%s has no place in the table of boundaries", p.ImportPath)

@@ -60,11 +60,18 @@ type View struct {
 	Kept bool
 
 	names map[int32]string
+	ids   map[string]int32
 }
 
 // Name is the name of an instance of the table, or of the plan that is being carried out; "": it has
 // none.
 func (v *View) Name(id int32) string { return v.names[id] }
+
+// ID is the id of the instance of that name, of the table or of the plan that is being carried out.
+func (v *View) ID(name string) (id int32, known bool) {
+	id, known = v.ids[name]
+	return id, known
+}
 
 // Status is how following goes.
 type Status struct {

@@ -24,14 +24,14 @@ type state struct {
 }
 
 func (s state) view(kept bool) *View {
-	v := &View{Table: s.table, Origin: s.origin, ConfigVersion: s.configVersion, Kept: kept, names: map[int32]string{}}
+	v := &View{Table: s.table, Origin: s.origin, ConfigVersion: s.configVersion, Kept: kept, names: map[int32]string{}, ids: map[string]int32{}}
 	all := s.instances
 	if s.pending != nil {
 		all = append(all[:len(all):len(all)], s.pending.Instances...)
 	}
 	for _, x := range all {
 		if x.Name != "" {
-			v.names[x.Id] = x.Name
+			v.names[x.Id], v.ids[x.Name] = x.Name, x.Id
 		}
 	}
 	if s.pending != nil {
