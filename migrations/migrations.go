@@ -13,7 +13,7 @@ import (
 )
 
 // Latest is the number of the newest migration.
-const Latest int64 = 22
+const Latest int64 = 23
 
 //go:embed postgres/*.sql sqlite/*.sql
 var files embed.FS

@@ -362,6 +362,7 @@ type Figures struct {
 	Splits            []byte // JSON: the keys that go to several instances; nil: there are none
 	Merges            int64  // how many parts they have beyond the first
 	Reports           []byte // JSON: which reports of instances the statistics were merged of; nil: they came whole
+	Affinity          []byte // JSON: how many keys and routed keys there were; nil: keys are routed as they are
 	DriftedKeys       int64
 	IdleEntries       int64
 	InputHash         string
@@ -827,6 +828,7 @@ const (
 	FormReports   Form = 15 // reports of other things than keys; windows and phases in configurations
 	FormNamedKeys Form = 16 // keys that are named beside compact records, in reports, inputs and plans
 	FormReviews   Form = 21 // several approvers, and start windows in configurations
+	FormAffinity  Form = 23 // keys that stay together, in configurations
 )
 
 // Maintenance is what concerns the whole database.

@@ -19,6 +19,7 @@ import (
 	"plannerd/planner/partitioner"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
+	"plannerd/sdk/go/route"
 	"plannerd/store"
 )
 
@@ -155,6 +156,8 @@ type Hash struct {
 	KeyType           string  `json:"key_type,omitzero"`
 	Partitions        int     `json:"partitions,omitzero"`
 	Assignment        []int32 `json:"assignment,omitzero"`
+	// Affinity says which part of a key is its routed key.
+	Affinity route.Affinity `json:"affinity,omitzero"`
 }
 
 // ApprovalRule says which plans wait for a person's approval, and how long.
@@ -302,6 +305,9 @@ func (a ApprovalRule) OnPending() store.PendingPolicy {
 // withSchemeDefaults spells out the defaults of the hash function, and of the scheme's
 // own parameters.
 func (c Configuration) withSchemeDefaults() Configuration {
+	if a := &c.Hash.Affinity; a.Until != "" {
+		a.Count = cmp.Or(a.Count, 1)
+	}
 	switch c.Hash.Function {
 	case partitioner.Ring:
 		c.Hash.TokensPerInstance = cmp.Or(c.Hash.TokensPerInstance, partitioner.DefaultTokensPerInstance)
@@ -336,7 +342,7 @@ func (c Configuration) partitioner() (partitioner.Config, []partitioner.Instance
 	}
 	return partitioner.Config{
 		Function: c.Hash.Function, TokensPerInstance: c.Hash.TokensPerInstance, MaxParallelism: c.Hash.MaxParallelism,
-		KeyType: c.Hash.KeyType, Partitions: c.Hash.Partitions, Assignment: c.Hash.Assignment,
+		KeyType: c.Hash.KeyType, Partitions: c.Hash.Partitions, Assignment: c.Hash.Assignment, Affinity: c.Hash.Affinity,
 		Rules: c.Placement.Over(c.Instances),
 	}, instances
 }
@@ -352,6 +358,20 @@ func (c Configuration) checkHash() error {
 		return planner.Invalid("placement/"+input.Field, input.Detail)
 	}
 	return planner.Invalid("hash/"+input.Field, input.Detail)
+}
+
+// checkAffinity finds what does not go together with keys that stay together.
+func checkAffinity(c Configuration) error {
+	const field = "hash/affinity"
+	switch {
+	case c.Hash.Affinity.IsZero():
+		return nil
+	case c.Scheme != SchemeTable:
+		return planner.Invalid(field, MeansNothing(c.Scheme))
+	case c.Splitting.Allowed():
+		return planner.Invalid(field, "is not for split keys: the keys of a routed key would part")
+	}
+	return nil
 }
 
 // Nodes are the instances as nodes of a ring, with the tokens they begin with.
@@ -560,6 +580,8 @@ func (c Configuration) ScaledTo(n int) (Configuration, error) {
 // Form is what programs must know that do right by the configuration; 0: nothing new.
 func (c Configuration) Form() store.Form {
 	switch {
+	case !c.Hash.Affinity.IsZero():
+		return store.FormAffinity
 	case c.Approval.Approvers > 1 || len(c.Approval.StartWindows) > 0:
 		return store.FormReviews
 	case c.Window > 1 || c.Phase() == PhasePut:

@@ -84,7 +84,7 @@ func (ringForm) check(c Configuration) error {
 	if c.Hash.Function != partitioner.Ring {
 		return planner.Invalid("hash/function", "must be ring under the scheme ring")
 	}
-	if err := cmp.Or(c.checkHash(), checkLayoutPolicy(c)); err != nil {
+	if err := cmp.Or(c.checkHash(), checkAffinity(c), checkLayoutPolicy(c)); err != nil {
 		return err
 	}
 	const needless = "means nothing with the method fitted"

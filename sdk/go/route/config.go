@@ -70,6 +70,9 @@ type Config struct {
 	// as Partitions. Nil: partition p belongs to instance p modulo the number of
 	// instances, in the order of their ids.
 	Assignment []int32
+	// Affinity says which part of a key is hashed, and looked up in the routing table. Defaults to the
+	// whole key.
+	Affinity Affinity
 	// Rules say which instances may have which keys. Under [Ring] and [Modulo] a key is placed by the
 	// hash over those that may have it; the other functions place keys as they do without.
 	Rules []Rule
@@ -82,14 +85,21 @@ type Instance struct {
 }
 
 // New returns the hash function that c describes over the given instances,
-// which are in strictly ascending order of ID; nil for [Reported]. The error is
-// a [ConfigError].
+// which are in strictly ascending order of ID; nil for [Reported] without an
+// affinity. The error is a [ConfigError].
 func New(c Config, instances []Instance) (Function, error) {
 	if err := Validate(c, instances); err != nil {
 		return nil, err
 	}
-	c = c.withDefaults()
-	var f Function
+	f, err := c.withDefaults().function(instances)
+	if err == nil && !c.Affinity.IsZero() {
+		f = affine{c.Affinity, f}
+	}
+	return f, err
+}
+
+// function places the keys of a valid configuration by all of their bytes.
+func (c Config) function(instances []Instance) (f Function, err error) {
 	switch c.Function {
 	case Modulo:
 		f = modulo(ids(instances))
@@ -116,7 +126,7 @@ func New(c Config, instances []Instance) (Function, error) {
 // single instance. Two [Reported] are the same if their instances are.
 func Same(a Config, ai []Instance, b Config, bi []Instance) bool {
 	a, b = a.withDefaults(), b.withDefaults()
-	if a.Function != b.Function {
+	if a.Function != b.Function || a.Affinity.normal() != b.Affinity.normal() {
 		return false
 	}
 	switch a.Function {

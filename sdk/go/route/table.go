@@ -84,13 +84,14 @@ func (d Destination) Next() int32 {
 // Table is an immutable version of a routing table. Its methods may be called at the same
 // time.
 type Table struct {
-	version int64
-	hash    Function // nil: keys without an entry have no route
-	router  uint64   // where its turns of split keys begin
-	entries *layer
-	changes *layer   // entries that were set or unset since, which hide those of entries
-	next    *pending // nil: nothing is pending
-	sent    *counts  // nil: parts are chosen by their weights
+	version  int64
+	affinity Affinity // of the hash: entries are of routed keys
+	hash     Function // of routed keys; nil: those without an entry have no route
+	router   uint64   // where its turns of split keys begin
+	entries  *layer
+	changes  *layer   // entries that were set or unset since, which hide those of entries
+	next     *pending // nil: nothing is pending
+	sent     *counts  // nil: parts are chosen by their weights
 }
 
 // pending is the table that a plan will make, and what it names.
@@ -101,10 +102,19 @@ type pending struct {
 	rehashed bool
 }
 
+// by has a new table place keys by a function.
+func (t *Table) by(f Function) *Table {
+	t.affinity, t.hash = Affinity{}, f
+	if grouped, ok := f.(affine); ok {
+		t.affinity, t.hash = grouped.Affinity, grouped.function
+	}
+	return t
+}
+
 // NewTable returns a table. Keys without an entry are placed by hash; nil: nobody knows
 // where they are. The router's name decides with which part of a split key it begins.
 func NewTable(version int64, hash Function, entries []Entry, router string) (*Table, error) {
-	t := &Table{version: version, hash: hash, router: KeyHash([]byte(router)), changes: newLayer(0)}
+	t := (&Table{version: version, router: KeyHash([]byte(router)), changes: newLayer(0)}).by(hash)
 	t.entries = newLayer(len(entries))
 	for i, e := range entries {
 		if err := t.entries.put(e, KeyHash(e.Key), t.router, nil); err != nil {
@@ -143,10 +153,15 @@ func (t *Table) Entries() iter.Seq[Entry] {
 // Lookup returns where a key goes. It does not allocate. The error says why no route is
 // known; whether the key is paused is known nevertheless.
 func (t *Table) Lookup(key []byte) (Destination, error) {
-	hash := KeyHash(key)
-	d, err := t.at(key, hash)
+	routed := t.affinity.RoutedKey(key)
+	hash := KeyHash(routed)
+	d, err := t.at(routed, hash)
 	if t.next != nil {
-		d.Paused = t.next.pauses(key, hash, d)
+		if then := t.next.table.affinity; then != t.affinity {
+			routed = then.RoutedKey(key)
+			hash = KeyHash(routed)
+		}
+		d.Paused = t.next.pauses(routed, hash, d)
 	}
 	return d, err
 }
@@ -159,7 +174,7 @@ func (t *Table) Pending() *Table {
 	return t.next.table
 }
 
-// at is Lookup without what is pending.
+// at is Lookup of a routed key, without what is pending.
 func (t *Table) at(key []byte, hash uint64) (Destination, error) {
 	d := Destination{Version: t.version, sent: t.sent}
 	l := t.changes
@@ -184,7 +199,7 @@ func (t *Table) at(key []byte, hash uint64) (Destination, error) {
 	return d, nil
 }
 
-// pauses reports whether messages of a key have to wait that goes there now.
+// pauses reports whether messages of what will be a routed key have to wait that goes there now.
 func (p *pending) pauses(key []byte, hash uint64, now Destination) bool {
 	if p.named.find(key, hash) != nil {
 		return true
@@ -247,8 +262,7 @@ func (t *Table) WithPending(p *Pending) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	then = then.WithRouting(p.Routing)
-	then.hash = p.Hash
+	then = then.WithRouting(p.Routing).by(p.Hash)
 	named := newLayer(len(p.Set) + len(p.Unset))
 	for _, e := range p.Set {
 		if err := named.unset(e.Key, KeyHash(e.Key)); err != nil {

@@ -72,6 +72,7 @@ func (c Config) validateFields() error {
 		of(Flink, "KeyType", c.KeyType != ""),
 		of(Kafka, "Partitions", c.Partitions != 0),
 		of(Kafka, "Assignment", c.Assignment != nil),
+		c.Affinity.validate(),
 	)
 }
 

@@ -91,12 +91,13 @@ type vectorKey struct {
 
 // vectorHash is a configuration as the API writes it.
 type vectorHash struct {
-	Function          string  `json:"function"`
-	TokensPerInstance int     `json:"tokens_per_instance,omitzero"`
-	MaxParallelism    int     `json:"max_parallelism,omitzero"`
-	KeyType           string  `json:"key_type,omitzero"`
-	Partitions        int     `json:"partitions,omitzero"`
-	Assignment        []int32 `json:"assignment,omitempty"`
+	Function          string   `json:"function"`
+	TokensPerInstance int      `json:"tokens_per_instance,omitzero"`
+	MaxParallelism    int      `json:"max_parallelism,omitzero"`
+	KeyType           string   `json:"key_type,omitzero"`
+	Partitions        int      `json:"partitions,omitzero"`
+	Assignment        []int32  `json:"assignment,omitempty"`
+	Affinity          Affinity `json:"affinity,omitzero"`
 }
 
 type vectorInstance struct {

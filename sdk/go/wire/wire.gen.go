@@ -1736,6 +1736,26 @@ type AdviceInstances struct {
 	P95 int `json:"p95"`
 }
 
+// Affinity Which part of a key is its routed key, so that keys of one routed key stay together: either `tag` or `until`. The routed key is hashed, looked up in the routing table, planned and moved; wherever a key stands for a
+// routed key, as in tables, migrations and acknowledgements, it is this part alone. Rows of statistics whose keys have the same routed key are added up; they must not say different instances. Only under the scheme `table`, without split keys, and not
+// with compact records, which name no keys. A change of it is a change of the hash function: the plan that follows gathers the keys of each routed key, for which the statistics have to say the instance of every row.
+type Affinity struct {
+	// Count Before which occurrence of `until`, counted without overlaps; the whole key where there are fewer. Only with `until`.
+	Count *int32 `json:"count,omitempty"`
+
+	// Tag The routed key is what stands between the first `{` and the next `}`, as the hash tags of Redis Cluster; the whole key where there is no such part, or an empty one.
+	Tag *bool `json:"tag,omitempty"`
+
+	// Until The routed key is what stands before this text; the whole key where it does not occur, or nothing stands before it.
+	Until *string `json:"until,omitempty"`
+}
+
+// AffinityFigures How many keys the rows of the statistics named, and how many routed keys they are, which were planned. Absent where the hash has no affinity.
+type AffinityFigures struct {
+	Keys       int64 `json:"keys"`
+	RoutedKeys int64 `json:"routed_keys"`
+}
+
 // AnalysisEpoch Its epoch. Defaults to the newest in which the interval has a plan.
 type AnalysisEpoch = Epoch
 
@@ -2518,6 +2538,11 @@ type FreezeRequest struct {
 
 // Hash The hash function, which places every key without an entry in the routing table.
 type Hash struct {
+	// Affinity Which part of a key is its routed key, so that keys of one routed key stay together: either `tag` or `until`. The routed key is hashed, looked up in the routing table, planned and moved; wherever a key stands for a
+	// routed key, as in tables, migrations and acknowledgements, it is this part alone. Rows of statistics whose keys have the same routed key are added up; they must not say different instances. Only under the scheme `table`, without split keys, and not
+	// with compact records, which name no keys. A change of it is a change of the hash function: the plan that follows gathers the keys of each routed key, for which the statistics have to say the instance of every row.
+	Affinity *Affinity `json:"affinity,omitempty"`
+
 	// Assignment The instance of each partition; answers have its id. Only with `kafka`. Defaults to partition p on the instance p modulo their number, in id order.
 	Assignment *[]InstanceID `json:"assignment,omitempty"`
 	Function   *HashFunction `json:"function,omitempty"`
@@ -3936,6 +3961,9 @@ type Plan struct {
 	// Acked Those that have acknowledged.
 	Acked []Ack `json:"acked"`
 
+	// Affinity How many keys the rows of the statistics named, and how many routed keys they are, which were planned. Absent where the hash has no affinity.
+	Affinity *AffinityFigures `json:"affinity,omitempty"`
+
 	// Approvals Who has approved it, where several people have to; null where one is enough, or nobody had to.
 	Approvals *PlanApprovals `json:"approvals"`
 
@@ -4352,6 +4380,9 @@ type PlanStrategy string
 
 // PlanSummary A plan as it is listed, without `batch`, `batches`, `table_peak`, `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
 type PlanSummary struct {
+	// Affinity How many keys the rows of the statistics named, and how many routed keys they are, which were planned. Absent where the hash has no affinity.
+	Affinity *AffinityFigures `json:"affinity,omitempty"`
+
 	// Approvals Who has approved it, where several people have to; null where one is enough, or nobody had to.
 	Approvals *PlanApprovals `json:"approvals"`
 
@@ -5723,6 +5754,9 @@ type Route struct {
 	// says, by weighted round-robin, unless `routing` says otherwise; each holds a part of the key's state.
 	Parts *Parts `json:"parts,omitempty"`
 
+	// RoutedKey The part of the key that decides, under an affinity of the hash; absent without one.
+	RoutedKey *string `json:"routed_key,omitempty"`
+
 	// Routing How a router chooses among the parts of a split key. Absent stands for `weighted`. `least_loaded`: each message goes to the part whose instance has got the fewest messages from this
 	// router, whatever their keys, counted since the table has this version; weights count for nothing. It is as `splitting.routing` was in the configuration that the table pins.
 	Routing *PartsRouting `json:"routing,omitempty"`
@@ -6647,6 +6681,9 @@ type WhatIfRequest struct {
 
 // WhatIfResult defines model for WhatIfResult.
 type WhatIfResult struct {
+	// Affinity How many keys the rows of the statistics named, and how many routed keys they are, which were planned. Absent where the hash has no affinity.
+	Affinity *AffinityFigures `json:"affinity,omitempty"`
+
 	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`

@@ -93,6 +93,7 @@ func figureFields(f *store.Figures) []Field {
 		{"forced_keys", &f.ForcedKeys},
 		{"forced_state", &f.ForcedState},
 		{"returned_state", &f.ReturnedState},
+		{"affinity", JSON{P: &f.Affinity}},
 		{"drifted_keys", &f.DriftedKeys},
 		{"idle_entries", &f.IdleEntries},
 		{"input_hash", &f.InputHash},

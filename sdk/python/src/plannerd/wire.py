@@ -56,6 +56,15 @@ class AdviceInstances(TypedDict):
     median: int
     p95: int
 
+class Affinity(TypedDict):
+    count: NotRequired[int]
+    tag: NotRequired[bool]
+    until: NotRequired[str]
+
+class AffinityFigures(TypedDict):
+    keys: int
+    routed_keys: int
+
 AnalysisCSV: TypeAlias = 'str'
 
 AnalysisEpoch: TypeAlias = 'Epoch'
@@ -362,6 +371,7 @@ class FreezeRequest(TypedDict):
     until: str
 
 class Hash(TypedDict):
+    affinity: NotRequired[Affinity]
     assignment: NotRequired[list[InstanceRef]]
     function: NotRequired[HashFunction]
     key_type: NotRequired[KeyType]
@@ -944,6 +954,7 @@ class PlacementRule(TypedDict):
 
 class Plan(TypedDict):
     acked: list[Ack]
+    affinity: NotRequired[AffinityFigures]
     approvals: PlanApprovals | None
     awaits: list[int]
     balanced: Balanced
@@ -1084,6 +1095,7 @@ PlanStep = TypedDict(
 PlanStrategy: TypeAlias = 'Literal["mixed", "optimal", "mixed_bf", "minmig", "mintable", "llfd", "readj", "lpt", "halving", "doubling", "fitted", "quantile", "min_movement", "pkg", "d_choices", "w_choices"]'
 
 class PlanSummary(TypedDict):
+    affinity: NotRequired[AffinityFigures]
     approvals: PlanApprovals | None
     balanced: Balanced
     base_version: int
@@ -1663,6 +1675,7 @@ class Route(TypedDict):
     misplaced: NotRequired[bool]
     operator: OperatorName
     parts: NotRequired[Parts]
+    routed_key: NotRequired[str]
     routing: NotRequired[PartsRouting]
     rule: NotRequired[str]
     source: Literal["table", "hash", "ring", "range", "candidates"]
@@ -2050,6 +2063,7 @@ class WhatIfRequest(TypedDict):
     strategies: NotRequired[list[Strategy]]
 
 class WhatIfResult(TypedDict):
+    affinity: NotRequired[AffinityFigures]
     balanced: Balanced
     causes: Causes
     certificate: Certificate | None
