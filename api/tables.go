@@ -166,6 +166,7 @@ type tableHead struct {
 	ConfigVersion int64               `json:"config_version"`
 	Full          *bool               `json:"full,omitzero"`
 	Hash          *operator.Hash      `json:"hash,omitzero"` // nil where there is no routing table
+	Placement     *operator.Placement `json:"placement,omitzero"`
 	Routing       parameters.Routing  `json:"routing,omitzero"`
 	Instances     []operator.Instance `json:"instances,omitzero"`
 	Choices       int                 `json:"choices,omitzero"`
@@ -184,6 +185,7 @@ type pendingHead struct {
 	ExecutorEpoch int64               `json:"executor_epoch"`
 	Routers       map[string]int64    `json:"routers"`
 	Hash          *operator.Hash      `json:"hash,omitzero"` // nil where there is no routing table
+	Placement     *operator.Placement `json:"placement,omitzero"`
 	Routing       parameters.Routing  `json:"routing,omitzero"`
 	Instances     []operator.Instance `json:"instances"`
 	Choices       int                 `json:"choices,omitzero"`
@@ -195,7 +197,7 @@ func newPendingHead(version int64, t *feed.PendingTable) pendingHead {
 		Plan: t.Plan.ID, Batch: t.Plan.BatchesDone + 1, Version: version, ConfigVersion: t.Plan.ConfigVersion,
 		Phase:    "handing_over",
 		Executor: t.Plan.Executor.Name, ExecutorEpoch: t.Plan.Executor.Epoch, Routers: t.Plan.Routers,
-		Hash: t.Hash, Routing: t.Routing, Instances: t.Instances, Choices: t.Choices,
+		Hash: t.Hash, Placement: t.Placement, Routing: t.Routing, Instances: t.Instances, Choices: t.Choices,
 		Awaits: append([]int32{}, t.Plan.Awaited...),
 	}
 	if t.Plan.Status == service.Status(wire.PlanStatusAborting) {
@@ -272,7 +274,7 @@ func (q tableRequest) write(w http.ResponseWriter, c *call, v *feed.TableView, s
 	keys := keyCoder{base64: q.keys.base64 || v.Base64}
 	head := tableHead{
 		Operator: q.Operator, Scheme: v.Scheme, Version: v.Version, Origin: v.Origin,
-		ConfigVersion: v.ConfigVersion, Hash: v.Hash,
+		ConfigVersion: v.ConfigVersion, Hash: v.Hash, Placement: v.Placement,
 		Routing: v.Routing, Instances: v.Instances, Choices: v.Choices, Phase: string(v.Serves),
 		KeyEncoding: keys.member(),
 	}

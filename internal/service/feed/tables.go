@@ -130,6 +130,7 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed, pinned *ope
 			return nil, err
 		}
 		v.Parts, v.Instances, v.Hash = []listing.Part{content.Part}, config.Instances, content.Hash
+		v.Placement = config.Placement.Resolved(config.Instances)
 		v.Choices, v.Routing, v.Serves = config.Choices(), content.Routing, config.Phase()
 	} else {
 		v.Parts = listing.ChangeParts(f.Changes)
@@ -152,7 +153,8 @@ func (s *Feed) view(ctx context.Context, q TableQuery, f store.Feed, pinned *ope
 	}
 	v.Pending, v.Phase, v.ExecutorEpoch = f.Pending.Plan.ID, f.Pending.Plan.Status, f.Pending.Plan.Executor.Epoch
 	v.NextPlan = &PendingTable{
-		f.Pending.Plan, hash, target.Splitting.Routing, target.Instances, target.Choices(), parts,
+		Plan: f.Pending.Plan, Hash: hash, Placement: target.Placement.Resolved(target.Instances),
+		Routing: target.Splitting.Routing, Instances: target.Instances, Choices: target.Choices(), Parts: parts,
 	}
 	v.Base64 = v.Base64 || listing.PartsNeedBase64(parts)
 	return v, nil

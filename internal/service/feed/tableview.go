@@ -76,6 +76,7 @@ type TableView struct {
 	// Of the whole table:
 	Instances []operator.Instance
 	Hash      *operator.Hash       // nil where there is no routing table
+	Placement *operator.Placement  // by the ids of instances; nil: there are no rules
 	Choices   int                  // of keys that Parts do not list; 0: they have one instance
 	Serves    operator.RangesPhase // "": there are no ranges
 	// Routing is how routers choose among the parts of split keys.
@@ -111,6 +112,7 @@ func (v *TableView) Text(base64 bool, encode func() ([]byte, error)) (text []byt
 type PendingTable struct {
 	Plan      store.Plan
 	Hash      *operator.Hash // under the plan's configuration; nil: there is none
+	Placement *operator.Placement
 	Routing   parameters.Routing
 	Instances []operator.Instance
 	Choices   int // as that of the view

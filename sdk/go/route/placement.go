@@ -258,6 +258,9 @@ func (p *Placement) named(key []byte, hash uint64) int32 {
 	return noRule
 }
 
+// Len returns how many rules there are.
+func (p *Placement) Len() int { return len(p.rules) }
+
 // Eligible returns the ascending ids of the instances that keys of a rule may have; of −1: those of
 // keys that match none. The slice is shared.
 func (p *Placement) Eligible(rule int) []int32 { return p.classes[p.classAt(rule)] }

@@ -105,14 +105,45 @@ type vectorInstance struct {
 	Tokens int   `json:"tokens,omitzero"`
 }
 
+// vectorRules are rules of a placement as the feed writes them.
+type vectorRules struct {
+	Rules []vectorRule `json:"rules"`
+}
+
+type vectorRule struct {
+	Name string `json:"name"`
+	Keys struct {
+		Prefix string   `json:"prefix,omitzero"`
+		Equals []string `json:"equals,omitzero"`
+	} `json:"keys"`
+	On        vectorOn `json:"on,omitzero"`
+	Exclusive bool     `json:"exclusive,omitzero"`
+	Stay      bool     `json:"stay,omitzero"`
+}
+
+type vectorOn struct {
+	Instances []int32 `json:"instances,omitzero"`
+}
+
+func rulesOf(rules ...Rule) *vectorRules {
+	out := &vectorRules{}
+	for _, r := range rules {
+		v := vectorRule{Name: r.Name, On: vectorOn{r.On}, Exclusive: r.Exclusive, Stay: r.Stay}
+		v.Keys.Prefix, v.Keys.Equals = r.Prefix, r.Equals
+		out.Rules = append(out.Rules, v)
+	}
+	return out
+}
+
 type vectorPlaced struct {
 	Hash      vectorHash       `json:"hash"`
+	Placement *vectorRules     `json:"placement,omitempty"`
 	Instances []vectorInstance `json:"instances"`
 	// Placed is the instance of each key; null: the function refuses it.
 	Placed []*int32 `json:"placed"`
 }
 
-func (h vectorHash) function(t *testing.T, over []vectorInstance) Function {
+func (h vectorHash) function(t *testing.T, over []vectorInstance, by *vectorRules) Function {
 	t.Helper()
 	instances := make([]Instance, len(over))
 	for i, x := range over {
@@ -120,6 +151,11 @@ func (h vectorHash) function(t *testing.T, over []vectorInstance) Function {
 	}
 	c := Config{Function: h.Function, TokensPerInstance: h.TokensPerInstance, MaxParallelism: h.MaxParallelism,
 		KeyType: h.KeyType, Partitions: h.Partitions, Assignment: h.Assignment}
+	if by != nil {
+		for _, r := range by.Rules {
+			c.Rules = append(c.Rules, Rule{r.Name, r.Keys.Equals, r.Keys.Prefix, r.On.Instances, r.Exclusive, r.Stay})
+		}
+	}
 	return mustNew(t, c, instances)
 }
 
@@ -155,8 +191,13 @@ func functionVectors(t *testing.T) any {
 		{Hash: vectorHash{Function: Kafka, Partitions: 12}, Instances: some(0, 1, 2, 3, 4)},
 		{Hash: vectorHash{Function: Kafka, Partitions: 7, Assignment: []int32{4, 4, 2, 9, 2, 2, 4}},
 			Instances: some(2, 4, 9)},
+		{Hash: vectorHash{Function: Ring}, Placement: awkwardRules(), Instances: some(0, 1, 2, 3, 4)},
+		{Hash: vectorHash{Function: Modulo}, Placement: awkwardRules(), Instances: some(0, 1, 2, 3, 4, 8)},
+		{Hash: vectorHash{Function: Kafka, Partitions: 12}, Placement: awkwardRules(), Instances: some(0, 1, 2, 3, 4)},
+		{Hash: vectorHash{Function: Ring, TokensPerInstance: 8},
+			Placement: rulesOf(Rule{Name: "all", On: []int32{5, 6}, Exclusive: true}), Instances: some(5, 6)},
 	} {
-		place := f.Hash.function(t, f.Instances)
+		place := f.Hash.function(t, f.Instances, f.Placement)
 		for _, key := range keys {
 			if at, err := place.Instance(key, KeyHash(key)); err != nil {
 				f.Placed = append(f.Placed, nil)
@@ -167,6 +208,21 @@ func functionVectors(t *testing.T) any {
 		out.Functions = append(out.Functions, f)
 	}
 	return out
+}
+
+// awkwardRules are rules whose keys overlap, over instances 0 to 4.
+func awkwardRules() *vectorRules {
+	return rulesOf(
+		Rule{Name: "pinned", Equals: []string{"user:10", "user:1010", "日本語", "token-0-0"}, On: []int32{1}},
+		Rule{Name: "one user", Prefix: "user:1", On: []int32{2, 3}},
+		Rule{Name: "asleep", Prefix: "user:2", Stay: true},
+		Rule{Name: "users", Prefix: "user:", On: []int32{0, 2, 3}},
+		Rule{Name: "named after a prefix", Equals: []string{"user:18", "a", "abcd"}, On: []int32{1}},
+		Rule{Name: "own", Prefix: "ab", On: []int32{4}, Exclusive: true},
+		Rule{Name: "own as well", Prefix: "😀", On: []int32{2, 4}, Exclusive: true},
+		Rule{Name: "a", Prefix: "a", On: []int32{0, 1, 4}},
+		Rule{Name: "never", Prefix: "abc", On: []int32{0}},
+	)
 }
 
 // vectorGrouping is partial key grouping over some instances.
@@ -285,6 +341,7 @@ type vectorAnswer struct {
 	FromVersion   *int64           `json:"from_version,omitempty"`
 	Full          *bool            `json:"full,omitempty"`
 	Hash          *vectorHash      `json:"hash,omitempty"`
+	Placement     *vectorRules     `json:"placement,omitempty"`
 	Routing       Routing          `json:"routing,omitempty"`
 	Instances     []vectorInstance `json:"instances,omitempty"`
 	Entries       []vectorEntry    `json:"entries,omitempty"`
@@ -305,6 +362,7 @@ type vectorPending struct {
 	Routers       map[string]int64 `json:"routers"`
 	Awaits        []int32          `json:"awaits"`
 	Hash          vectorHash       `json:"hash"`
+	Placement     *vectorRules     `json:"placement,omitempty"`
 	Routing       Routing          `json:"routing,omitempty"`
 	Instances     []vectorInstance `json:"instances"`
 	Set           []vectorEntry    `json:"set"`
@@ -323,7 +381,7 @@ type vectorPart struct {
 }
 
 func tableVectors(t *testing.T) any {
-	tables := []vectorTable{wholeKeys(), rehashed(), splitKeys(), leastLoaded()}
+	tables := []vectorTable{wholeKeys(), rehashed(), splitKeys(), leastLoaded(), ruled()}
 	for i := range tables {
 		tables[i].follow(t)
 	}
@@ -394,7 +452,7 @@ func (a vectorAnswer) apply(t *testing.T, table *Table, router string) *Table {
 	t.Helper()
 	var err error
 	if a.FromVersion == nil || *a.Full {
-		table, err = NewTable(a.Version, a.Hash.function(t, a.Instances), entriesOf(t, append(a.Entries, a.Set...)), router)
+		table, err = NewTable(a.Version, a.Hash.function(t, a.Instances, a.Placement), entriesOf(t, append(a.Entries, a.Set...)), router)
 	} else {
 		table, err = table.Changed(a.Version, entriesOf(t, a.Set), keysOf(t, a.Unset))
 	}
@@ -408,7 +466,7 @@ func (a vectorAnswer) apply(t *testing.T, table *Table, router string) *Table {
 	var then *Pending
 	if p := a.Pending; p != nil {
 		then = &Pending{Version: p.Version, Set: entriesOf(t, p.Set), Unset: keysOf(t, p.Unset), Routing: p.Routing,
-			Hash: p.Hash.function(t, p.Instances), Rehashed: a.rehashed}
+			Hash: p.Hash.function(t, p.Instances, p.Placement), Rehashed: a.rehashed}
 	}
 	if table, err = table.WithPending(then); err != nil {
 		t.Fatal(err)
@@ -509,6 +567,28 @@ func rehashed() vectorTable {
 	reported.Entries = first.Entries
 	return vectorTable{Name: "hash changes", Router: "r1", Keys: hexes("user:1", "user:2", "user:3", "user:4", "user:5",
 		"user:6", "user:7", "\xff"), Steps: []vectorStep{{Answer: first}, {Answer: moving}, {Answer: reported}}}
+}
+
+// ruled is a table whose rules change: keys without an entry are paused if they move.
+func ruled() vectorTable {
+	ring, over := vectorHash{Function: Ring}, some(0, 1, 2)
+	first := answerOf(1, 0, &ring, over)
+	first.Placement = rulesOf(Rule{Name: "users", Prefix: "user:", On: []int32{0, 1}})
+	first.Entries = []vectorEntry{entry("user:1", 2)}
+	moving := answerOf(1, 1, nil, nil)
+	moving.Pending, moving.rehashed = pendingOf(2, ring, over, []vectorEntry{}, base64s("user:1")), true
+	moving.Pending.Placement = rulesOf(Rule{Name: "two", Equals: []string{"user:2"}, On: []int32{2}, Exclusive: true})
+	other := answerOf(1, 1, nil, nil) // entries alone change: the rules are those of before
+	other.Set = []vectorEntry{entry("user:4", 1)}
+	other.Version = 2
+	after := answerOf(3, 2, &ring, over)
+	*after.Full = true
+	after.Placement = moving.Pending.Placement
+	none := answerOf(4, 3, &ring, over)
+	*none.Full = true
+	return vectorTable{Name: "rules change", Router: "r1", Keys: hexes("user:1", "user:2", "user:3", "user:4", "user:5",
+		"user:6", "a", "b", "c", "d", ""), Steps: []vectorStep{{Answer: first}, {Answer: moving}, {Answer: other},
+		{Answer: after}, {Answer: none}}}
 }
 
 // splitKeys is a table whose keys are split by weights, which change.

@@ -18,6 +18,7 @@ type state struct {
 	configVersion int64
 	origin        wire.TableOrigin // "": a file of an older program does not say
 	hash          *wire.Hash
+	placement     *wire.Placement    // nil: there are no rules
 	routing       *wire.PartsRouting // of the parts of split keys; nil: by their weights
 	instances     []wire.Instance
 	pending       *wire.PendingTable // with its lists
@@ -50,7 +51,7 @@ func (s state) apply(answer *wire.RoutingTable, router string) (state, error) {
 	next := s
 	next.configVersion, next.origin, next.pending = answer.ConfigVersion, answer.Origin, answer.Pending
 	if answer.Hash != nil && answer.Instances != nil {
-		next.hash, next.instances = answer.Hash, *answer.Instances
+		next.hash, next.placement, next.instances = answer.Hash, answer.Placement, *answer.Instances
 	}
 	if next.hash == nil {
 		return s, errors.New("router: the table comes without its hash")
@@ -65,7 +66,7 @@ func (s state) apply(answer *wire.RoutingTable, router string) (state, error) {
 		return s, err
 	}
 	if answer.FromVersion == nil || answer.Full != nil && *answer.Full {
-		hash, err := function(next.hash, next.instances)
+		hash, err := route.New(config(next.hash, next.placement), instances(next.instances))
 		if err != nil {
 			return s, err
 		}
@@ -102,11 +103,11 @@ func (s state) pendingRoutes(keys decoder) (*route.Pending, error) {
 		return nil, errors.New("router: what is pending comes without its hash")
 	}
 	out := &route.Pending{Version: p.Version, Routing: routing(p.Routing)}
-	var err error
-	if out.Hash, err = function(p.Hash, p.Instances); err != nil {
+	then, err := config(p.Hash, p.Placement), error(nil)
+	if out.Hash, err = route.New(then, instances(p.Instances)); err != nil {
 		return nil, err
 	}
-	out.Rehashed = !route.Same(config(s.hash), instances(s.instances), config(p.Hash), instances(p.Instances))
+	out.Rehashed = !route.Same(config(s.hash, s.placement), instances(s.instances), then, instances(p.Instances))
 	if p.Set != nil {
 		if out.Set, err = keys.entries(*p.Set); err != nil {
 			return nil, err
@@ -122,7 +123,8 @@ func (s state) pendingRoutes(keys decoder) (*route.Pending, error) {
 func (s state) whole(operator string) *wire.RoutingTable {
 	out := &wire.RoutingTable{
 		Operator: operator, Scheme: wire.SchemeTable, Version: s.table.Version(), Origin: s.origin,
-		ConfigVersion: s.configVersion, Hash: s.hash, Routing: s.routing, Instances: &s.instances, Pending: s.pending,
+		ConfigVersion: s.configVersion, Hash: s.hash, Placement: s.placement, Routing: s.routing, Instances: &s.instances,
+		Pending:     s.pending,
 		KeyEncoding: new(wire.AnswerKeyEncodingBase64),
 		Entries:     []wire.RoutingTableEntry{},
 	}
@@ -182,11 +184,6 @@ func (d decoder) entries(all []wire.RoutingTableEntry) ([]route.Entry, error) {
 	return out, nil
 }
 
-// function is the hash function of a table; nil: only the engine knows it.
-func function(h *wire.Hash, over []wire.Instance) (route.Function, error) {
-	return route.New(config(h), instances(over))
-}
-
 // routing is how a router chooses among parts.
 func routing(by *wire.PartsRouting) route.Routing {
 	if by == nil {
@@ -195,7 +192,8 @@ func routing(by *wire.PartsRouting) route.Routing {
 	return route.Routing(*by)
 }
 
-func config(h *wire.Hash) route.Config {
+// config is what places keys without an entry, by rules if there are any.
+func config(h *wire.Hash, p *wire.Placement) route.Config {
 	c := route.Config{
 		Function: string(value(h.Function)), TokensPerInstance: int(value(h.TokensPerInstance)),
 		MaxParallelism: int(value(h.MaxParallelism)), KeyType: string(value(h.KeyType)),
@@ -203,6 +201,12 @@ func config(h *wire.Hash) route.Config {
 	}
 	if h.Assignment != nil {
 		c.Assignment = *h.Assignment
+	}
+	if p != nil {
+		for _, r := range p.Rules {
+			c.Rules = append(c.Rules, route.Rule{Name: r.Name, Prefix: r.Keys.Prefix, Equals: r.Keys.Equals,
+				On: r.On.Instances, Exclusive: r.Exclusive, Stay: r.Stay})
+		}
 	}
 	return c
 }

@@ -220,10 +220,54 @@ class TokenRing:
         return self.at(ring_position(key))
 
 
-def hash_function(hash: wire.Hash, instances: int | Iterable[Mapping[str, Any]]) -> Function | None:
+class Placement:
+    """Rules of which the first that matches a key says which instances may have it, as a table tells them.
+
+    Not for "kafka", "flink" and "reported", which place keys without.
+    """
+
+    def __init__(self, placement: wire.Placement, ids: Iterable[int]) -> None:
+        """Compile the rules over the ids of all instances."""
+        rules = placement["rules"]
+        own = {id for rule in rules if rule.get("exclusive") for id in _on(rule)}
+        rest = sorted(set(ids) - own)
+        #: The ascending ids of the instances that keys of each rule may have, and last of keys that match none.
+        self.eligible = [
+            _on(r) if r.get("exclusive") else sorted({*_on(r)} - own) if "on" in r else rest for r in rules
+        ]
+        self.eligible.append(rest)
+        self._equals: dict[bytes, int] = {}
+        self._prefixes: dict[bytes, int] = {}
+        for i, rule in enumerate(rules):
+            if "equals" in rule["keys"]:
+                for key in rule["keys"]["equals"]:
+                    self._equals.setdefault(key.encode(), i)
+            else:
+                self._prefixes.setdefault(rule["keys"].get("prefix", "").encode(), i)
+        self._lengths = sorted({len(prefix) for prefix in self._prefixes})
+
+    def rule(self, key: str | bytes) -> int:
+        """Return the index of the first rule that matches a key, from 0; -1: none does."""
+        key, none = _bytes(key), len(self.eligible)
+        found = self._equals.get(key, none)
+        for n in self._lengths:
+            if n > len(key):
+                break
+            found = min(found, self._prefixes.get(key[:n], none))
+        return found if found < none else -1
+
+
+def _on(rule: wire.PlacementRule) -> list[int]:
+    return sorted(int(id) for id in rule.get("on", {}).get("instances", []))
+
+
+def hash_function(
+    hash: wire.Hash, instances: int | Iterable[Mapping[str, Any]], placement: wire.Placement | None = None
+) -> Function | None:
     """Return the hash function of a configuration over instances, as the API writes both; None for "reported".
 
     :param instances: Their number, or instances with an ``id`` and, on a ring, ``tokens``.
+    :param placement: Rules as a table tells them, by the ids of instances.
     :raises ValueError: The configuration is none that the server would take.
     """
     listed = [{"id": i} for i in range(instances)] if isinstance(instances, int) else list(instances)
@@ -231,6 +275,13 @@ def hash_function(hash: wire.Hash, instances: int | Iterable[Mapping[str, Any]])
     ids = [int(one["id"]) for one in listed]
     if not ids:
         raise ValueError("there must be an instance")
+    if placement and (hash.get("function") or "ring") in ("ring", "modulo"):
+        rules = Placement(placement, ids)
+        by = [
+            hash_function(hash, [one for one in listed if one["id"] in eligible]) if eligible else None
+            for eligible in map(set, rules.eligible)
+        ]
+        return lambda key: cast("Function", by[rules.rule(key)])(key)
     match hash.get("function") or "ring":
         case "ring":
             default = hash.get("tokens_per_instance") or 128
@@ -338,6 +389,8 @@ class Table:
     #: Decides with which part of a split key this router begins.
     router: str = ""
     pending: Table | None = None
+    #: Rules of which instances may have which keys; None: there are none.
+    placement: wire.Placement | None = None
     _entries: dict[bytes, _Entry] = field(default_factory=dict, repr=False)
     _function: Function | None = field(default=None, repr=False)
     _named: frozenset[bytes] = field(default=frozenset(), repr=False)
@@ -352,7 +405,8 @@ class Table:
         if "hash" not in answer or "instances" not in answer:
             raise ValueError("the answer has only what changed since a version")
         table = cls(answer["version"], answer["hash"], answer["instances"], answer.get("routing", "weighted"), router)
-        table._function = hash_function(table.hash, cast("list[Mapping[str, Any]]", table.instances))
+        table.placement = answer.get("placement")
+        table._function = hash_function(table.hash, cast("list[Mapping[str, Any]]", table.instances), table.placement)
         table._sent = Counter() if table.routing == "least_loaded" else None
         table._names = _names_of(table.instances)
         coded = answer.get("key_encoding") == "base64"
@@ -397,14 +451,15 @@ class Table:
         key = _bytes(key)
         if self.pending is None or key in self._named:
             return self.pending is not None
-        if (self.hash, self.instances) == (self.pending.hash, self.pending.instances):
+        then = self.pending
+        if (self.hash, self.instances, self.placement) == (then.hash, then.instances, then.placement):
             return False
         try:
-            then = self.pending.lookup(key).instance
+            at = then.lookup(key).instance
         except (NoRoute, Unplaceable):
             return True
         try:
-            return then != self.lookup(key).instance
+            return at != self.lookup(key).instance
         except (NoRoute, Unplaceable):
             return True
 
@@ -428,7 +483,8 @@ class Table:
         then = replace(self, version=pending["version"], pending=None, _named=frozenset(), _entries=dict(self._entries))
         then.hash, then.instances = pending["hash"], pending["instances"]
         then.routing = pending.get("routing", "weighted")
-        then._function = hash_function(then.hash, cast("list[Mapping[str, Any]]", then.instances))
+        then.placement = pending.get("placement")
+        then._function = hash_function(then.hash, cast("list[Mapping[str, Any]]", then.instances), then.placement)
         then._sent = Counter() if then.routing == "least_loaded" else None
         then._names = _names_of(then.instances)
         then._set(pending["set"], coded)
