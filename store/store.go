@@ -828,7 +828,7 @@ const (
 	FormReports   Form = 15 // reports of other things than keys; windows and phases in configurations
 	FormNamedKeys Form = 16 // keys that are named beside compact records, in reports, inputs and plans
 	FormReviews   Form = 21 // several approvers, and start windows in configurations
-	FormAffinity  Form = 23 // keys that stay together, in configurations
+	FormRouting   Form = 23 // keys that stay together, rules of placement and cordons, in configurations
 )
 
 // Maintenance is what concerns the whole database.

@@ -580,8 +580,9 @@ func (c Configuration) ScaledTo(n int) (Configuration, error) {
 // Form is what programs must know that do right by the configuration; 0: nothing new.
 func (c Configuration) Form() store.Form {
 	switch {
-	case !c.Hash.Affinity.IsZero():
-		return store.FormAffinity
+	case !c.Hash.Affinity.IsZero() || c.Placement != nil ||
+		slices.ContainsFunc(c.Instances, func(d Instance) bool { return d.Takes == TakesNone }):
+		return store.FormRouting
 	case c.Approval.Approvers > 1 || len(c.Approval.StartWindows) > 0:
 		return store.FormReviews
 	case c.Window > 1 || c.Phase() == PhasePut:
