@@ -57,7 +57,7 @@ func Complete(name string, s *Snapshot, o Options, moves []Move, splits []Split,
 // carryOut makes moves of items that are not hot.
 func carryOut(a *assign.Assignment, moves []Move) {
 	for _, m := range moves {
-		if !a.Problem.IsHot(int(m.Item)) {
+		if !a.Problem.IsHot(int(m.Item)) && a.Problem.IsOpen(m.Item, m.To) {
 			a.MoveUnits(m.Item, m.Count, m.To)
 		}
 	}

@@ -192,7 +192,8 @@ func (f *filler) pullCover(d int32) {
 	room := f.most[d] - f.Load[d]
 	for i, from := range f.At {
 		cost := f.UnitCost(int32(i))
-		if from == d || cost == 0 || cost > room || f.Load[from]-cost < f.p.Fill.Floor[from] || f.p.IsHot(i) {
+		if from == d || cost == 0 || cost > room || f.Load[from]-cost < f.p.Fill.Floor[from] || f.p.IsHot(i) ||
+			!f.p.IsOpen(f.Item(int32(i)), d) {
 			continue
 		}
 		_, _, moves := f.changes(int32(i), from, d, 1)
@@ -245,7 +246,7 @@ func (f *filler) next(from, d int32, place *int) (piece int32, units int64) {
 // unitsFor is how many units of a piece may go to d, and are needed there.
 func (f *filler) unitsFor(piece, from, d int32) int64 {
 	cost := f.UnitCost(piece)
-	if cost == 0 {
+	if cost == 0 || !f.p.IsOpen(f.Item(piece), d) {
 		return 0
 	}
 	need := (f.p.Fill.Least[d] - f.Load[d] + cost - 1) / cost
@@ -327,7 +328,7 @@ func (f *filler) cannot(d int32) bool {
 	}
 	for i := range p.Items.Len() {
 		cost := p.Cost.Fixed(p.Items.Cost[i])
-		if cost > room || p.IsHot(i) {
+		if cost > room || p.IsHot(i) || !p.IsOpen(int32(i), d) {
 			continue
 		}
 		if reach += cost * p.Items.UnitsOf(i); reach >= p.Fill.Least[d] {

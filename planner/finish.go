@@ -21,7 +21,7 @@ func (x *prepared) judge(name string, a *assign.Assignment, moves []Move, known 
 	p := x.p
 	plan := &Plan{
 		Snapshot: x.s, Strategy: name, Options: x.o, EndReason: endReasons[p.Meter.End], WorkUnits: p.Meter.Used,
-		Instances: make([]Load, len(p.Instances)),
+		Instances: make([]Load, len(x.s.Instances)),
 		made:      true, score: a.Score(), Unfilled: x.unfilled(a),
 	}
 	plan.score.Unfilled = len(plan.Unfilled)
@@ -77,7 +77,8 @@ func (x *prepared) moves(a *assign.Assignment) []Move {
 		if x.space.Expires(m.Item, m.From) {
 			continue
 		}
-		moves = append(moves, Move{m.Item, m.From, m.To, m.Units, x.reason(m.Item, m.From, m.To)})
+		from := x.real[m.From]
+		moves = append(moves, Move{m.Item, from, m.To, m.Units, x.reason(m.Item, from, m.To)})
 	}
 	return moves
 }
@@ -106,6 +107,8 @@ func (x *prepared) reason(item, from, to int32) Reason {
 	switch {
 	case s.Instances[from].Drained:
 		return ReasonDrain
+	case x.misplaced(item):
+		return ReasonPlacement
 	case home && s.HashChanged && s.Table != nil && s.isKey(int(item)) && (s.Entry == nil || s.Entry[item] < 0):
 		return ReasonRehash
 	case s.Instances[to].Added:
@@ -122,7 +125,7 @@ func (x *prepared) reason(item, from, to int32) Reason {
 func (f *finisher) entries() {
 	s, plan := f.s, f.plan
 	for i := s.firstKey(); i < s.Len(); i++ { // one that is whole has one piece
-		d := f.a.At[i]
+		d := f.real[f.a.At[i]]
 		entry, old := int32(-1), NoInstance // the committed entry's index and instance
 		switch {
 		case f.p.Items.Divided != nil && f.p.Items.Divided[i]:
@@ -166,7 +169,7 @@ const severalInstances int32 = -2
 
 func (f *finisher) migration() {
 	p, m := f.p, &f.plan.Migration
-	in, out := make([]int64, len(p.Before)), make([]int64, len(p.Before))
+	in, out := make([]int64, len(f.s.Instances)), make([]int64, len(f.s.Instances))
 	state, chosen, keys := int64(0), int64(0), int64(0)
 	for _, x := range f.plan.Moves {
 		moved := p.State.Fixed(f.s.StateOf(x)) * x.Count
@@ -209,11 +212,13 @@ func (f *finisher) migration() {
 func (f *finisher) loads() {
 	p, plan, before := f.p, f.plan, f.before
 	scale := p.Cost.Float(1)
+	was, is := f.onInstances(before.Before), f.onInstances(f.a.Load)
+	keys, named := f.onInstances(before.NamedOn), f.onInstances(p.NamedOn)
 	for d, y := range f.s.Instances {
 		x := &plan.Instances[d]
-		x.Before, x.After = before.Cost.Float(before.Before[d]), p.Cost.Float(f.a.Load[d])
-		x.KeysBefore = before.NamedOn[d] + y.ResidualKeys
-		x.KeysAfter += p.NamedOn[d] + y.ResidualKeys
+		x.Before, x.After = before.Cost.Float(was[d]), p.Cost.Float(is[d])
+		x.KeysBefore = keys[d] + y.ResidualKeys
+		x.KeysAfter += named[d] + y.ResidualKeys
 		x.Fair = p.Fair[d] * scale
 		x.Max = (1 + f.o.ThetaMax) * p.Fair[d] * scale
 		x.Bound = p.Bound[d] * scale
@@ -221,11 +226,11 @@ func (f *finisher) loads() {
 			x.Least = p.Fill.Wanted[d] * scale
 		}
 	}
-	plan.Theta.Before, plan.Underload.Before, plan.Skewness.Before = imbalance(before, before.Before)
-	plan.Theta.After, plan.Underload.After, plan.Skewness.After = imbalance(p, f.a.Load)
+	plan.Theta.Before, plan.Underload.Before, plan.Skewness.Before = imbalance(before, was)
+	plan.Theta.After, plan.Underload.After, plan.Skewness.After = imbalance(p, is)
 	plan.Balanced = true
 	for _, d := range p.Live {
-		plan.Balanced = plan.Balanced && f.a.Load[d] <= p.Maximum[d]
+		plan.Balanced = plan.Balanced && is[d] <= p.Maximum[d]
 	}
 }
 

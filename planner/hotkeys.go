@@ -14,11 +14,15 @@ func hotKeys(p *assign.Problem) []HotKey {
 	if len(p.Hot) == 0 {
 		return nil
 	}
-	rooms, least := division.Rooms(p, p.Residual), p.LeastOfClasses(p.Residual)
+	rooms, least := division.Rooms(p, p.Live, p.Residual), p.LeastOfClasses(p.Residual)
 	var keys []HotKey
 	for i, h := range p.Hot {
-		if i > 0 && p.Hot[i-1].Item == h.Item {
+		if i < p.Pinned || i > 0 && p.Hot[i-1].Item == h.Item {
 			continue
+		}
+		if p.Items.Rules != nil {
+			least = p.OpenTo(h.Item)
+			rooms = division.Rooms(p, least, p.Residual)
 		}
 		cost := p.Cost.Fixed(p.Items.Cost[h.Item])
 		forced := math.Inf(1)
@@ -47,7 +51,7 @@ func (x *prepared) crowdedKeys() []HotKey {
 		cost := x.before.Cost.Fixed(x.s.Cost[row])
 		keys = append(keys, HotKey{
 			Item: row, Instance: division.SplitOf(x.at.Splits, row).Heaviest().Instance, Cost: x.s.Cost[row],
-			Pieces: division.PiecesOf(cost, division.Rooms(x.before, residual)), ForcedTheta: x.forcedByParts(row),
+			Pieces: division.PiecesOf(cost, division.Rooms(x.before, x.before.Live, residual)), ForcedTheta: x.forcedByParts(row),
 		})
 	}
 	return keys

@@ -95,7 +95,10 @@ func (r *llfd) assignKey(k int32) bool {
 			fillable = false
 		}
 		d := r.tried.E[0]
-		n := r.adjust(k, d) // line 5
+		n := int64(0)
+		if r.Problem.IsOpen(r.Item(k), d) {
+			n = r.adjust(k, d) // line 5
+		}
 		if n == 0 {
 			r.refuse()
 			fillable = true
@@ -181,7 +184,7 @@ func (r *llfd) add(s *source, piece int32, need int64) int64 {
 func (r *llfd) placeAnyway(piece int32) bool {
 	cost := r.UnitCost(piece)
 	if r.Count(piece) == 1 {
-		return r.Problem.Meter.Spend(1) && r.place(piece, r.LeastLoadedWith(cost), 1)
+		return r.Problem.Meter.Spend(1) && r.place(piece, r.LeastLoadedWith(r.Item(piece), cost), 1)
 	}
 	r.FillBins(r.Problem.Live, piece, assign.Unlimited, 1, func(d int32, units int64) { r.place(piece, d, units) })
 	with := exact.Heap[int32]{E: slices.Clone(r.Problem.Live), Before: func(x, y int32) bool {

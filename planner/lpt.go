@@ -20,11 +20,15 @@ func longestProcessingTime(p *assign.Problem, _ Options) *assign.Assignment {
 	slices.SortFunc(e, (&assign.PieceOrder{Items: p.Items, ItemOf: a.ItemOf}).Compare)
 	r := newPlacer(a)
 	for _, e := range e {
-		r.forget()
+		r.next()
 		r.fill(e.Piece, func(int32, int64) int64 { return math.MaxInt64 })
 		for done := false; !done; {
 			if !p.Meter.Spend(1) {
 				return nil
+			}
+			if !p.IsOpen(a.Item(e.Piece), r.tried.E[0]) {
+				r.refuse()
+				continue
 			}
 			done = r.place(e.Piece, r.tried.E[0], r.unitsUntilNext(r.UnitCost(e.Piece), r.Count(e.Piece)))
 			r.tried.Sink(0)

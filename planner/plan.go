@@ -39,17 +39,18 @@ type Reason uint8
 
 // The reasons, in the order in which they are tried: the first that applies.
 const (
-	ReasonDrain    Reason = iota // its instance was removed
-	ReasonRehash                 // it had no entry and follows the changed hash
-	ReasonFill                   // it goes to an instance that was added
-	ReasonMoveBack               // its entry is removed: it returns to its hash instance
-	ReasonOverload               // its instance exceeded its bound
-	ReasonExchange               // it makes room for another key
-	ReasonGather                 // a share of the state of an item goes where the rest is
-	ReasonTakeover               // its instance is lost, and another has a copy; no plan of this package has it
+	ReasonDrain     Reason = iota // its instance was removed
+	ReasonRehash                  // it had no entry and follows the changed hash
+	ReasonFill                    // it goes to an instance that was added
+	ReasonMoveBack                // its entry is removed: it returns to its hash instance
+	ReasonOverload                // its instance exceeded its bound
+	ReasonExchange                // it makes room for another key
+	ReasonGather                  // a share of the state of an item goes where the rest is
+	ReasonTakeover                // its instance is lost, and another has a copy; no plan of this package has it
+	ReasonPlacement               // it was where a rule forbids it to be; tried after ReasonDrain
 )
 
-var reasonNames = [...]string{"drain", "rehash", "fill", "move_back", "overload", "exchange", "gather", "takeover"}
+var reasonNames = [...]string{"drain", "rehash", "fill", "move_back", "overload", "exchange", "gather", "takeover", "placement"}
 
 // String returns the reason as the HTTP API spells it.
 func (r Reason) String() string { return reasonNames[r] }

@@ -15,6 +15,7 @@ type prepared struct {
 	p     *assign.Problem    // of the keys that are whole then
 	// before is the problem with keys divided as the committed table divides them.
 	before *assign.Problem
+	real   []int32 // by instance of the problem: that of the snapshot
 
 	meter *assign.Meter
 	short map[int32]Unfilled // what keeps instances below a_d, if they were to be filled
@@ -48,6 +49,12 @@ func prepareWith(s *Snapshot, o Options, effort assign.Effort) (*prepared, error
 		}
 		in.Frozen[d] = y.Frozen
 	}
+	if s.Eligibility != nil && (s.Count != nil || len(s.Splits) > 0 || o.Splitting != nil) {
+		return nil, Invalid("Splitting", "is not known where rules or cordons decide where keys may be")
+	}
+	y := s.separate(in.Items, in.Instances)
+	in.Instances, x.real = y.instances, y.real
+	in.Frozen = append(in.Frozen, make([]bool, len(y.instances)-len(in.Frozen))...)
 	x.space = division.NewSpace(in)
 	x.divide(x.space.Committed)
 	x.before = x.p

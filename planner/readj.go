@@ -59,7 +59,7 @@ func evacuate(a *assign.Assignment) bool {
 					divisible = false
 					a.FillBins(a.Problem.Live, piece, assign.Unlimited, 1, func(d int32, units int64) { a.MoveUnits(piece, units, d) })
 				}
-				to = a.LeastLoadedWith(cost)
+				to = a.LeastLoadedWith(a.Item(piece), cost)
 			} else if cost > 0 {
 				units = min(a.Count(piece), room/cost)
 			}
@@ -191,38 +191,49 @@ func (r *readjuster) changes(from, to int32, yield func(change)) bool {
 	even := int64((float64(float64(r.Load[from])*kt) - float64(float64(r.Load[to])*kf)) / (kf + kt))
 	mine, theirs := r.tracked[from], r.tracked[to]
 	for i, e := range mine {
-		if i > 0 && mine[i-1].Rank == e.Rank {
+		if i > 0 && mine[i-1].Rank == e.Rank && r.Problem.Items.Rules == nil {
 			continue // keys of equal cost: the canonically first
 		}
 		if !r.Problem.Meter.Spend(1) {
 			return false
 		}
 		cost := r.UnitCost(e.Piece)
+		if !r.Problem.IsOpen(r.Item(e.Piece), to) {
+			continue
+		}
 		yield(change{from, to, e.Piece, -1, cost})
 		// Around cost − even, two distinct costs either side: the division above rounds.
 		at, _ := slices.BinarySearchFunc(theirs, cost-even, func(x assign.Ranked, want int64) int {
 			return cmp.Compare(want, r.UnitCost(x.Piece))
 		})
 		lo, hi := at, at
-		for range 2 {
-			if lo > 0 {
-				lo = r.firstOfCost(theirs, lo-1)
-				r.swap(from, to, e.Piece, theirs[lo].Piece, cost, yield)
-			}
-			if hi < len(theirs) {
-				hi = r.firstOfCost(theirs, hi)
-				r.swap(from, to, e.Piece, theirs[hi].Piece, cost, yield)
-				hi = r.endOfCost(theirs, hi)
-			}
+		for n := 0; n < 2 && lo > 0; {
+			end := lo
+			lo = r.firstOfCost(theirs, lo-1)
+			n += r.swap(change{from, to, e.Piece, -1, cost}, theirs[lo:end], yield)
+		}
+		for n := 0; n < 2 && hi < len(theirs); {
+			begin := r.firstOfCost(theirs, hi)
+			hi = r.endOfCost(theirs, begin)
+			n += r.swap(change{from, to, e.Piece, -1, cost}, theirs[begin:hi], yield)
 		}
 	}
 	return true
 }
 
-func (r *readjuster) swap(from, to, piece, other int32, cost int64, yield func(change)) {
-	if delta := cost - r.UnitCost(other); delta > 0 {
-		yield(change{from, to, piece, other, delta})
+// swap yields the change of a move to one for the first of some pieces of equal cost that may come
+// instead. It returns 1, or 0 if none may.
+func (r *readjuster) swap(c change, alike []assign.Ranked, yield func(change)) int {
+	for _, e := range alike {
+		if r.Problem.IsOpen(r.Item(e.Piece), c.from) {
+			c.other = e.Piece
+			if c.delta -= r.UnitCost(e.Piece); c.delta > 0 {
+				yield(c)
+			}
+			return 1
+		}
 	}
+	return 0
 }
 
 // firstOfCost is the first index of the run of equal costs that holds index i.

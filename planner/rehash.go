@@ -37,15 +37,15 @@ func Place(s *Snapshot, o Options, to []int32, splits []Split) (*Plan, error) {
 	for i, home := range to {
 		switch {
 		case division.SplitOf(splits, int32(i)) != nil:
-		case p.IsLive[home]:
+		case p.IsOpen(int32(i), home):
 			a.Move(int32(i), home)
-		case !p.IsLive[s.Current[i]]:
+		case !p.IsLive[p.Items.Current[i]]:
 			homeless = append(homeless, byCostRank(a, int32(i)))
 		}
 	}
 	order := assign.NewLazyOrder(homeless, p.Items, a.ItemOf)
 	for e := range order.All() {
-		a.Move(e.Piece, a.LeastLoadedWith(a.UnitCost(e.Piece)*a.Count(e.Piece)))
+		a.Move(e.Piece, a.LeastLoadedWith(a.Item(e.Piece), a.UnitCost(e.Piece)*a.Count(e.Piece)))
 	}
 	plan := x.finish("", a, bound.Evidence{})
 	for i := range plan.HotKeys {

@@ -43,6 +43,9 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	r.s.Retained = base.Retained
 	r.s.Current, r.s.Hash = make([]int32, n), make([]int32, n)
 	r.s.Table, r.s.Kept, r.s.Partial, r.s.HashChanged = base.Table, base.Kept, stats.Partial, base.HashChanged
+	if target.Placement != nil {
+		r.rule = make([]int32, n)
+	}
 	if base.Table.Len() > 0 {
 		r.s.Entry = make([]int32, n)
 	}
@@ -60,6 +63,9 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	}
 	r.divideState()
 	r.runOut()
+	if err := r.restrict(); err != nil {
+		return nil, err
+	}
 	return &r.s, nil
 }
 
@@ -129,6 +135,7 @@ type resolver struct {
 	target Configuration
 	base   Base
 	index  instanceIndex
+	rule   []int32 // by row: the rule of its key, or −1; nil without rules
 	s      Snapshot
 }
 
@@ -195,10 +202,10 @@ func (r *resolver) mergeInstances() {
 			out = append(out, Instance{ID: old[0].ID, Name: old[0].Name, Capacity: old[0].Capacity, Drained: true})
 			old = old[1:]
 		case len(old) == 0 || now[0].ID < old[0].ID:
-			out = append(out, Instance{ID: now[0].ID, Name: now[0].Name, Capacity: now[0].Capacity, Added: true})
+			out = append(out, Instance{ID: now[0].ID, Name: now[0].Name, Capacity: now[0].Capacity, Added: true, Cordoned: now[0].Cordoned})
 			now = now[1:]
 		default:
-			out = append(out, Instance{ID: now[0].ID, Name: now[0].Name, Capacity: now[0].Capacity})
+			out = append(out, Instance{ID: now[0].ID, Name: now[0].Name, Capacity: now[0].Capacity, Cordoned: now[0].Cordoned})
 			old, now = old[1:], now[1:]
 		}
 	}
@@ -287,6 +294,9 @@ func (r *resolver) row(i int) (drifts bool, err error) {
 		return bad("HashInstance", "is not an instance of the configuration")
 	}
 	r.s.Hash[i] = home
+	if r.rule != nil {
+		r.rule[i] = int32(r.target.Placement.Rule(key, hash))
+	}
 
 	entry := -1
 	if !class {

@@ -24,6 +24,8 @@ type Instance struct {
 	Drained bool
 	// Added: the instance is not in the configuration of the committed table.
 	Added bool
+	// Cordoned: the instance keeps the keys that it has and gets no other ones.
+	Cordoned bool
 	// Filling: the instance is to be filled. Plans are made with θ_max for its θ_min, or
 	// with that of the options where it is less.
 	Filling bool
@@ -74,6 +76,9 @@ type Snapshot struct {
 	// Current is F(k) and Hash is h(k), as indices into Instances. Current is
 	// not frozen; Hash is live or frozen.
 	Current, Hash []int32
+	// Eligibility tells where items may be. Nil: on all live instances. Where there is one, items
+	// have no Count and none is split.
+	Eligibility *Eligibility
 	// Table is the committed routing table, or nil when it is not known: then
 	// its entries are taken to be the items whose Current differs from Hash.
 	Table *RoutingTable

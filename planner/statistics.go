@@ -72,10 +72,13 @@ type HashFunction interface {
 // Configuration is the part of an operator's configuration that decides where
 // keys are.
 type Configuration struct {
-	// Instances in strictly ascending order of ID. Only ID and Capacity count.
+	// Instances in strictly ascending order of ID. Only ID, Name, Capacity and Cordoned count.
 	Instances []Instance
 	// Hash places keys; nil means that every row carries its HashInstance.
 	Hash HashFunction
+	// Placement are rules on where keys may be. Nil: there are none. The hash function keeps to
+	// them where it can.
+	Placement Placement
 }
 
 // Base is what the operator runs on before the plan.

@@ -113,7 +113,7 @@ var ranks = map[string]func(moveOf) uint64{
 func rankOf(x float64) uint64 { return math.Float64bits(math.Abs(x)) }
 
 // reasonRanks are the places of the reasons in the order of their names.
-var reasonRanks = func() (ranks [planner.ReasonTakeover + 1]uint64) {
+var reasonRanks = func() (ranks [planner.ReasonPlacement + 1]uint64) {
 	for r := range ranks {
 		for other := range ranks {
 			if planner.Reason(other).String() < planner.Reason(r).String() {

@@ -218,11 +218,11 @@ func (a *Assignment) Clone() *Assignment {
 	return &b
 }
 
-// LeastLoadedWith is the live instance whose relative load is least with cost
-// added; ties: the lower id.
-func (a *Assignment) LeastLoadedWith(cost int64) int32 {
+// LeastLoadedWith is the instance, of those open to an item, whose relative load is least with
+// cost added; ties: the lower id.
+func (a *Assignment) LeastLoadedWith(item int32, cost int64) int32 {
 	best, least := int32(-1), math.Inf(1)
-	for _, d := range a.Problem.Live {
+	for _, d := range a.Problem.OpenTo(item) {
 		if x := a.Problem.Rate(d, a.Load[d]+cost); x < least {
 			best, least = d, x
 		}

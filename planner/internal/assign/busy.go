@@ -36,6 +36,7 @@ func (p *Problem) Busy() (q *Problem, rows []int32) {
 			rows = append(rows, int32(i))
 		}
 	}
+	t.Rules = s.Rules.Of(rows)
 	if s.State != nil {
 		t.State = make([]float64, n)
 	}

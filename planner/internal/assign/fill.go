@@ -1,6 +1,7 @@
 package assign
 
 import (
+	"math"
 	"slices"
 
 	"plannerd/internal/exact"
@@ -34,7 +35,10 @@ func (p *Problem) setFill() {
 	}
 	n := len(p.Instances)
 	f := Fill{Wanted: make([]float64, n), Least: make([]int64, n), Floor: make([]int64, n)}
-	level := p.reachableLevel()
+	level := math.Inf(1) // under rules fair loads can be reached
+	if p.Items.Rules == nil {
+		level = p.reachableLevel()
+	}
 	for _, d := range p.Live {
 		reachable := min(p.Fair[d], p.Instances[d].Capacity*level)
 		f.Floor[d] = exact.AtLeast(max(0, 1-p.Goal.ThetaMax) * reachable)

@@ -9,6 +9,10 @@ import (
 // placeHot puts the hot keys, the costliest first, where they hurt least, and
 // raises the bounds of the instances that carry more than L_max for it.
 func (p *Problem) placeHot() {
+	if p.Items.Rules != nil {
+		p.raiseBounds(p.placeHotByRule())
+		return
+	}
 	hot := p.hotItems()
 	background := slices.Clone(p.Residual)
 	classes := p.classesByCapacity(background)
@@ -26,6 +30,11 @@ func (p *Problem) placeHot() {
 			p.addHot(first, share{i, to, 1})
 		}
 	}
+	p.raiseBounds(background)
+}
+
+// raiseBounds raises the bounds of instances that carry more than L_max whatever the plan.
+func (p *Problem) raiseBounds(background []int64) {
 	for _, d := range p.Live {
 		p.Bound[d] = max(p.Bound[d], float64(background[d]))
 		p.Limit[d] = max(p.Maximum[d], exact.AtMost(float64(background[d])))

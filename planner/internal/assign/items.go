@@ -14,6 +14,9 @@ type Items struct {
 	// home and cost nothing here, and nothing moves them. What their parts cost is a part
 	// of Instance.Cost. Nil: none is.
 	Divided []bool
+	// Rules tells on which instances items may be. Nil: on all that are live. Where there are
+	// rules, items have no counts, and none is divided.
+	Rules *Eligibility
 	// Unplaced is what keys cost that may be on any instances. It is a part of all cost,
 	// and on none of the instances.
 	Unplaced float64

@@ -37,10 +37,13 @@ type Problem struct {
 	Before   []int64 // L(d,F)
 	NamedOn  []int64 // keys that items stand for, before
 
-	hotAbove int64   // a key is hot iff its cost is above
-	Hot      []share // in the order of placement
-	Retained int64   // table entries of other keys, which stay
-	Entries  int64   // table entries if nothing moves, retained ones included
+	hotAbove int64     // a key is hot iff its cost is above
+	Hot      []share   // in the order of placement
+	Pinned   int       // how many of them are not hot, but pinned: the first ones
+	hot      []bool    // by item, under rules: whether it is one of them
+	open     [][]int32 // under rules, by class: the live instances on which its items may be
+	Retained int64     // table entries of other keys, which stay
+	Entries  int64     // table entries if nothing moves, retained ones included
 
 	// meter counts the work on the problem.
 	Meter *Meter
@@ -58,6 +61,7 @@ func NewProblem(s *Items, sites []Instance, retained int64, g Goal, m *Meter) *P
 	p := &Problem{Items: s, Instances: sites, Retained: retained, Goal: g, Meter: m}
 	p.measure()
 	p.sumUp()
+	p.setOpen()
 	p.setBounds()
 	if g.Imbalance {
 		p.hotAbove = math.MaxInt64 // every key counts towards θ, wherever it goes
@@ -186,6 +190,10 @@ func (p *Problem) Named() int64 {
 }
 
 func (p *Problem) setBounds() {
+	if p.Items.Rules != nil {
+		p.setBoundsByRule()
+		return
+	}
 	for _, d := range p.Live {
 		p.Fair[d] = p.Instances[d].Capacity / p.capacities * float64(p.Total)
 		p.Bound[d] = (1 + p.Goal.ThetaMax) * p.Fair[d]
@@ -197,6 +205,9 @@ func (p *Problem) setBounds() {
 // IsHot reports whether no instance can carry one unit of the item within its share: it
 // stands where the problem has placed it, or divided it.
 func (p *Problem) IsHot(item int) bool {
+	if p.hot != nil {
+		return p.hot[item]
+	}
 	return len(p.Hot) > 0 && p.Cost.Fixed(p.Items.Cost[item]) > p.hotAbove ||
 		p.Items.Divided != nil && p.Items.Divided[item]
 }
@@ -297,7 +308,7 @@ func (p *Problem) CountingEntries() *Problem {
 		s.Current[h.Item] = h.To
 	}
 	q := NewProblem(s, sites, p.Retained, Goal{ThetaMax: p.Goal.ThetaMax, Effort: p.Goal.Effort}, p.Meter)
-	q.Hot, q.Bound, q.Limit = p.Hot, p.Bound, p.Limit
+	q.Hot, q.Bound, q.Limit, q.hot = p.Hot, p.Bound, p.Limit, p.hot
 	return q
 }
 

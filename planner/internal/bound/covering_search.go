@@ -143,7 +143,7 @@ func (n *CoveringNode) replace(old, bound float64) {
 func (o *CoveringRelaxation) Place(n *CoveringNode, item, d int32) *CoveringNode {
 	p := o.X.Problem
 	k, cost := o.X.ChoiceOf(int(item)), p.Cost.Fixed(p.Items.Cost[item])
-	if cost > o.X.room[d] || d == k.from && k.must {
+	if cost > o.X.room[d] || d == k.from && k.must || !p.IsOpen(item, d) {
 		return nil
 	}
 	c := &CoveringNode{parent: n, placed: Placement{item, d}, sum: n.sum, Depth: n.Depth + 1}
@@ -209,7 +209,7 @@ func (o *CoveringRelaxation) branchingKey() (int32, bool) {
 		k := o.X.ChoiceOf(int(item))
 		r, best := o.toLeave(&k), assign.None
 		for _, d := range o.X.Problem.Live {
-			if d != k.from && (best == assign.None || rooms[d] > rooms[best]) && o.at(&k, d) <= r+float64(1e-9*math.Abs(r)) {
+			if d != k.from && o.X.Problem.IsOpen(item, d) && (best == assign.None || rooms[d] > rooms[best]) && o.at(&k, d) <= r+float64(1e-9*math.Abs(r)) {
 				best = d
 			}
 		}

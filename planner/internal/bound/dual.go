@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/knapsack"
 )
 
@@ -74,7 +75,7 @@ func (x *Relaxation) newDual(core []Choice) *dual {
 		Relaxation: x, core: core,
 		y:     Prices{Load: make([]float64, n)},
 		slope: Prices{Load: make([]float64, n)}, step: Prices{Load: make([]float64, n)},
-		receivers: CheapestReceiver{make([]float64, len(x.byRoom)), make([]int32, len(x.byRoom))},
+		receivers: x.newCheapestReceiver(),
 		bestValue: math.Inf(-1),
 	}
 }
@@ -252,6 +253,9 @@ func (d *dual) maximize() {
 
 // barred reports whether some key of the core cannot go everywhere.
 func (d *dual) barred() bool {
+	if d.Problem.Items.Rules != nil {
+		return true
+	}
 	return slices.ContainsFunc(d.core, func(k Choice) bool { return int(k.fitting) < len(d.byRoom) })
 }
 
@@ -311,8 +315,8 @@ func (d *dual) divide(k *Choice, stays, home, away float64) float64 {
 	if k.Home >= 0 {
 		put(end{home, 0, k.Home})
 	}
-	if k.fitting > 0 && (k.Home < 0 || home > away) {
-		put(end{away, 1, d.receivers.instance[k.fitting-1]})
+	if _, to := d.receivers.of(k); to != assign.None && (k.Home < 0 || home > away) {
+		put(end{away, 1, to})
 	}
 	e := d.spread(k)
 	// The first so many share: nu is the price at which their shares sum to 1.
@@ -361,9 +365,23 @@ func b2f(b bool) float64 {
 // pool spreads what went to the first of the instances without price
 // over all of them: any division among them is a supergradient.
 func (d *dual) pool() {
+	if d.Problem.Items.Rules == nil {
+		d.poolOf(d.receivers.instance[len(d.receivers.instance)-1], nil)
+		return
+	}
+	for class, open := range d.Problem.Items.Rules.Open {
+		if first := d.receivers.instance[(class+1)*d.receivers.fits-1]; first != assign.None {
+			d.poolOf(first, open)
+		}
+	}
+}
+
+// poolOf is pool of the instances that are open to a class, of which first is the cheapest; nil:
+// all are.
+func (d *dual) poolOf(first int32, open []bool) {
 	surplus, room := 0.0, 0.0
 	for _, i := range d.byRoom {
-		if d.y.Load[i] > 0 {
+		if d.y.Load[i] > 0 || open != nil && !open[i] {
 			continue
 		}
 		if s := d.slope.Load[i]; s > 0 {
@@ -372,7 +390,6 @@ func (d *dual) pool() {
 			room -= s
 		}
 	}
-	first := d.receivers.instance[len(d.receivers.instance)-1]
 	s := d.slope.Load[first]
 	if d.y.Load[first] > 0 || s <= 0 || room == 0 {
 		return
@@ -380,7 +397,7 @@ func (d *dual) pool() {
 	spill := min(s, room)
 	d.slope.Load[first] -= spill
 	for _, i := range d.byRoom {
-		if d.y.Load[i] == 0 && d.slope.Load[i] < 0 {
+		if d.y.Load[i] == 0 && d.slope.Load[i] < 0 && (open == nil || open[i]) {
 			d.slope.Load[i] *= 1 - spill/room
 		}
 	}

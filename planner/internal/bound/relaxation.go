@@ -36,6 +36,7 @@ type Choice struct {
 	from, Home   int32 // home is −1 when the key is there, it is not live, or the key does not fit
 	item         int32
 	fitting      int32 // to how many of byRoom it fits
+	class        int32 // of eligibility; 0 without rules
 	entry        bool  // it has a table entry if it stays
 	must         bool  // it may not stay
 }
@@ -110,6 +111,9 @@ func (x *Relaxation) ChoiceOf(item int) Choice {
 		k.fitting = int32(x.fitting(cost))
 		k.must = k.must || cost > x.room[from]
 	}
+	if p.Items.Rules != nil {
+		k.class = p.Items.Rules.Class[item]
+	}
 	if home == from || !p.IsLive[home] || cost > x.least && cost > x.room[home] {
 		k.Home = -1
 	}
@@ -127,27 +131,63 @@ func (x *Relaxation) fitting(cost int64) int {
 	return n
 }
 
-// CheapestReceiver tells which instance takes a key at the least price: for a key that
-// fits on the first n of ByRoom it is instance[n-1], at price[n-1] per cost.
+// CheapestReceiver tells which instance takes a key at the least price: for a key of the first
+// class that fits on the first n of byRoom it is instance[n-1], at price[n-1] per cost. The
+// lists of the other classes follow. A price is +∞ where no instance is open to the class.
 type CheapestReceiver struct {
 	price    []float64
 	instance []int32
+	fits     int // the length of the list of a class
+}
+
+// of is the cheapest receiver of a key; +∞ if it has none.
+func (m *CheapestReceiver) of(k *Choice) (price float64, d int32) {
+	if k.fitting == 0 {
+		return math.Inf(1), assign.None
+	}
+	i := int(k.class)*m.fits + int(k.fitting) - 1
+	return m.price[i], m.instance[i]
 }
 
 // CheapestReceivers tells the cheapest receivers under given prices.
 func (x *Relaxation) CheapestReceivers(y *Prices) CheapestReceiver {
-	m := CheapestReceiver{make([]float64, len(x.byRoom)), make([]int32, len(x.byRoom))}
+	m := x.newCheapestReceiver()
 	x.setCheapestReceivers(&m, y)
 	return m
 }
 
+func (x *Relaxation) newCheapestReceiver() CheapestReceiver {
+	n, classes := len(x.byRoom), 1
+	if rules := x.Problem.Items.Rules; rules != nil {
+		classes = len(rules.Open)
+	}
+	return CheapestReceiver{make([]float64, classes*n), make([]int32, classes*n), n}
+}
+
 func (x *Relaxation) setCheapestReceivers(m *CheapestReceiver, y *Prices) {
+	if rules := x.Problem.Items.Rules; rules != nil {
+		for class, open := range rules.Open {
+			x.setCheapestOf(m, class*m.fits, open, y)
+		}
+		return
+	}
 	best := x.byRoom[0]
 	for i, d := range x.byRoom {
 		if y.Load[d] < y.Load[best] {
 			best = d
 		}
 		m.price[i], m.instance[i] = y.Load[best], best
+	}
+}
+
+// setCheapestOf sets the receivers of a class, whose list begins at first.
+func (x *Relaxation) setCheapestOf(m *CheapestReceiver, first int, open []bool, y *Prices) {
+	best, least := assign.None, math.Inf(1)
+	for i, d := range x.byRoom {
+		if open[d] && y.Load[d] < least {
+			best, least = d, y.Load[d]
+		}
+		m.price[first+i], m.instance[first+i] = least, best
 	}
 }
 
@@ -167,8 +207,8 @@ func (k *Choice) Costs(y *Prices, m CheapestReceiver) (stay, home, away float64)
 	if k.Home >= 0 {
 		home = k.Weight - here - freed + float64(y.Load[k.Home]*k.Cost)
 	}
-	if k.fitting > 0 {
-		away = k.Weight - here + taken + float64(m.price[k.fitting-1]*k.Cost)
+	if price, _ := m.of(k); !math.IsInf(price, 1) {
+		away = k.Weight - here + taken + float64(price*k.Cost)
 	}
 	return stay, home, away
 }

@@ -70,7 +70,7 @@ func (k *keeper) measure() {
 	for d := range beside {
 		beside[d] = k.fixed[d] + k.merge
 	}
-	sums := Rooms(p, beside)
+	sums := Rooms(p, p.Live, beside)
 	k.budget = 1
 	for _, row := range k.x.costly(k.p) {
 		cost := p.Cost.Fixed(x.Items.Cost[row])

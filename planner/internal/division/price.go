@@ -181,7 +181,7 @@ func (x *Space) PricedBound() float64 {
 	for _, d := range x.Committed.Problem.Live {
 		least = min(least, x.Committed.Problem.Maximum[d]-residual[d])
 	}
-	rooms, merges := Rooms(x.Committed.Problem, residual), 0
+	rooms, merges := Rooms(x.Committed.Problem, x.Committed.Problem.Live, residual), 0
 	items.Cost, items.State = slices.Clone(items.Cost), make([]float64, x.Items.Len())
 	items.Current, items.Home = slices.Clone(items.Current), slices.Clone(items.Home)
 	for i := range items.State {

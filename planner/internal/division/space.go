@@ -112,11 +112,11 @@ func (d *Division) Gathered(a *assign.Assignment) []Gathering {
 	return list
 }
 
-// Rooms returns the sums of the 1, 2, … largest rooms L_max,d − residual_d, as
+// Rooms returns the sums of the 1, 2, … largest rooms of instances, L_max,d − residual_d, as
 // long as they grow.
-func Rooms(p *assign.Problem, residual []int64) []int64 {
-	sums := make([]int64, 0, len(p.Live))
-	for _, d := range p.Live {
+func Rooms(p *assign.Problem, instances []int32, residual []int64) []int64 {
+	sums := make([]int64, 0, len(instances))
+	for _, d := range instances {
 		sums = append(sums, p.Maximum[d]-residual[d])
 	}
 	slices.SortFunc(sums, func(a, b int64) int { return cmp.Compare(b, a) })

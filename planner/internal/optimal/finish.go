@@ -106,7 +106,7 @@ func (x *exchanges) takeBack(k int32) bool {
 				freed = cost
 			}
 			table := x.table + entries + entry(p, i, to) - entry(p, i, from)
-			if to != from && p.IsLive[to] && x.Load[to]-freed+c <= p.Limit[to] && p.TableExcess(table) == 0 {
+			if to != from && p.IsOpen(i, to) && x.Load[to]-freed+c <= p.Limit[to] && p.TableExcess(table) == 0 {
 				x.Move(k, from)
 				x.Move(i, to)
 				x.table = table

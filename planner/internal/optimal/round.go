@@ -196,11 +196,25 @@ func typicalPrice(x *bound.Relaxation, y *bound.Prices) float64 {
 	return x.Everything / (float64(x.UnitCost*float64(x.Problem.Total)) + 1e-300)
 }
 
+// roomiest is the instance with most room of those open to an item.
+func roomiest(a *assign.Assignment, item int32, rooms *exact.Heap[int32]) int32 {
+	first := rooms.E[0]
+	if a.Problem.IsOpen(item, first) {
+		return first
+	}
+	return slices.MaxFunc(a.Problem.OpenTo(item), func(d, e int32) int {
+		if rooms.Before(d, e) {
+			return 1
+		}
+		return -1
+	})
+}
+
 // send places all units of a piece, each where there is most room.
 func send(a *assign.Assignment, q leavingPiece, rooms *exact.Heap[int32]) {
 	divisible := true
 	for piece := q.piece; ; {
-		to, units := rooms.E[0], a.Count(piece)
+		to, units := roomiest(a, a.Item(piece), rooms), a.Count(piece)
 		room := a.Problem.Limit[to] - a.Load[to]
 		if divisible && room < q.cost { // nowhere is room
 			divisible = false
@@ -214,7 +228,7 @@ func send(a *assign.Assignment, q leavingPiece, rooms *exact.Heap[int32]) {
 			units = min(units, max(1, room/q.cost))
 		}
 		left := a.MoveUnits(piece, units, to)
-		rooms.Sink(0)
+		rooms.Sink(max(0, slices.Index(rooms.E, to)))
 		if !left {
 			return
 		}

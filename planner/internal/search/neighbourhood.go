@@ -168,8 +168,9 @@ func remove(list *[]int32, k int32) {
 // If there are only few it lists all.
 func (s *search) places(k, also int32, buffer *[maxPlaces]int32) []int32 {
 	out := buffer[:0]
+	item := s.a.Item(s.piece[k])
 	add := func(d int32) {
-		if d != s.at[k] && !slices.Contains(out, d) {
+		if d != s.at[k] && !slices.Contains(out, d) && s.p.IsOpen(item, d) {
 			out = append(out, d)
 		}
 	}
@@ -189,12 +190,34 @@ func (s *search) places(k, also int32, buffer *[maxPlaces]int32) []int32 {
 	}
 	n := len(s.byRoom)
 	fit := first(s.byRoom, s.room, s.cost[k])
+	if s.p.Items.Rules != nil {
+		s.addOpen(item, fit, add)
+		return out
+	}
 	for _, d := range s.byRoom[fit:min(fit+2, n)] {
 		add(d)
 	}
 	add(s.byRoom[n-1])
 	add(s.byRoom[n-2])
 	return out
+}
+
+// addOpen adds, of the instances that are open to an item, those with the least room that is
+// enough, from a place in the list on, and those with the most.
+func (s *search) addOpen(item int32, fit int, add func(d int32)) {
+	enough, most := 2, 2
+	for _, d := range s.byRoom[fit:] {
+		if enough > 0 && s.p.IsOpen(item, d) {
+			add(d)
+			enough--
+		}
+	}
+	for _, d := range slices.Backward(s.byRoom) {
+		if most > 0 && s.p.IsOpen(item, d) {
+			add(d)
+			most--
+		}
+	}
 }
 
 // first is the index in a list, which ascends by some figure, of the first whose

@@ -75,8 +75,10 @@ func (s *search) perturb() {
 				f.consider(k, to)
 			}
 			s.spend(f.evaluations)
-			s.lock(k, f.best[0].to)
-			return
+			if f.n > 0 { // else no other instance is open to it
+				s.lock(k, f.best[0].to)
+				return
+			}
 		}
 	}
 }

@@ -190,7 +190,7 @@ func (s *search) leaveClosed() {
 		}
 		to := s.home[k]
 		if !s.p.IsLive[to] {
-			to = s.a.LeastLoadedWith(s.cost[k])
+			to = s.a.LeastLoadedWith(s.a.Item(s.piece[k]), s.cost[k])
 		}
 		s.shift(int32(k), to)
 		left = true

@@ -1,0 +1,196 @@
+package planner
+
+import (
+	"slices"
+
+	"plannerd/planner/internal/assign"
+)
+
+// Placement are the rules by which keys may be on some instances alone. All methods may be
+// called by several goroutines at the same time.
+type Placement interface {
+	// Rule is the index of the first rule that matches a key, or −1.
+	Rule(key []byte, hash uint64) int
+	// Eligible are the ids of the instances on which a rule, or −1, lets keys be, ascending.
+	Eligible(rule int) []int32
+	// Stays reports whether a rule's keys move only if their instance goes, or may not have them.
+	Stays(rule int) bool
+	// Len is the number of rules.
+	Len() int
+}
+
+// Eligibility tells on which instances the items of a snapshot may be, by rules and cordons.
+type Eligibility struct {
+	// Class is by item; items of a class may be on the same instances.
+	Class []int32
+	// Open tells by class and instance whether items of the class may be on it. Each class has
+	// one at least that is live.
+	Open [][]bool
+	// Rules is by class the index of the rule that made it, or −1.
+	Rules []int32
+	// Pinned tells by item that it stays where it is. Nil: none does.
+	Pinned []bool
+}
+
+// MayBe reports whether an item may be on an instance, which is live, by its index.
+func (e *Eligibility) MayBe(item int, d int32) bool { return e == nil || e.Open[e.Class[item]][d] }
+
+// restrict finds where items may be: on the instances of their rule, but not on one that takes
+// nothing unless they are there. Where that leaves a rule no live instance, those that take nothing
+// do, and where there is none of these either, so do all that keys without a rule may be on.
+func (r *resolver) restrict() error {
+	rules, s := r.target.Placement, &r.s
+	cordoned := slices.ContainsFunc(r.target.Instances, func(d Instance) bool { return d.Cordoned })
+	if rules == nil && !cordoned {
+		return nil
+	}
+	if s.Count != nil {
+		return Invalid("Count", "must be missing where rules or instances that take nothing decide where keys may be")
+	}
+	if rules == nil {
+		rules = noRules{s.Instances}
+	}
+	c := classes{s: s, rules: rules, index: make([][]int32, rules.Len()+1)}
+	e := &Eligibility{Class: make([]int32, s.Len())}
+	for i, d := range s.Current {
+		rule := at(r.rule, i, -1)
+		e.Class[i] = c.of(rule, d)
+		if rules.Stays(int(rule)) && s.Instances[d].Live() && c.open[e.Class[i]][d] {
+			if e.Pinned == nil {
+				e.Pinned = make([]bool, s.Len())
+			}
+			e.Pinned[i] = true
+		}
+	}
+	e.Open, e.Rules = c.open, c.made
+	s.Eligibility = e
+	return nil
+}
+
+// noRules lets keys be on all instances.
+type noRules struct{ instances []Instance }
+
+func (noRules) Rule([]byte, uint64) int { return -1 }
+func (noRules) Stays(int) bool          { return false }
+func (noRules) Len() int                { return 0 }
+func (n noRules) Eligible(int) []int32 {
+	ids := make([]int32, len(n.instances))
+	for i, d := range n.instances {
+		ids[i] = d.ID
+	}
+	return ids
+}
+
+// classes numbers the classes of eligibility as they are asked for.
+type classes struct {
+	s     *Snapshot
+	rules Placement
+	index [][]int32 // by rule + 1, then by instance where an item is, or all: its class + 1
+	open  [][]bool
+	made  []int32
+}
+
+// of is the class of an item of a rule on an instance.
+func (c *classes) of(rule, on int32) int32 {
+	list := c.index[rule+1]
+	if list == nil {
+		list = make([]int32, len(c.s.Instances)+1)
+		c.index[rule+1] = list
+	}
+	at := on
+	if !c.s.Instances[on].Cordoned {
+		at = int32(len(c.s.Instances)) // whichever of the others it is
+	}
+	if list[at] == 0 {
+		c.open, c.made = append(c.open, c.openTo(rule, on)), append(c.made, rule)
+		list[at] = int32(len(c.open))
+	}
+	return list[at] - 1
+}
+
+// openTo tells by instance whether an item of a rule that is on one may be there.
+func (c *classes) openTo(rule, on int32) []bool {
+	for _, attempt := range []struct{ rule, cordons int32 }{{rule, 1}, {rule, 0}, {-1, 0}} {
+		open, any := c.eligible(attempt.rule), false
+		for d, x := range c.s.Instances {
+			if !x.Live() || attempt.cordons == 1 && x.Cordoned && int32(d) != on {
+				open[d] = false
+			}
+			any = any || open[d]
+		}
+		if any {
+			return open
+		}
+	}
+	return slices.Repeat([]bool{true}, len(c.s.Instances)) // the rules leave keys without a rule nothing
+}
+
+func (c *classes) eligible(rule int32) []bool {
+	open := make([]bool, len(c.s.Instances))
+	for d, x := range c.s.Instances {
+		_, open[d] = slices.BinarySearch(c.rules.Eligible(int(rule)), x.ID)
+	}
+	return open
+}
+
+// sites are the instances of a snapshot as strategies see them. An item that is where it may not be
+// is on a site of its own, which is not live, so that it leaves like one on a drained instance. An
+// item whose hash instance is closed to it has a home that is not live.
+type sites struct {
+	items     *assign.Items
+	instances []assign.Instance
+	real      []int32 // by site: the instance
+}
+
+// separate gives the items that have to leave, and the homes that are closed, such sites.
+func (s *Snapshot) separate(items *assign.Items, instances []assign.Instance) sites {
+	x := sites{items: items, instances: instances, real: assign.UpTo(len(instances))}
+	e := s.Eligibility
+	if e == nil {
+		return x
+	}
+	none := assign.None
+	leaving, closed := slices.Repeat([]int32{none}, len(s.Instances)), none
+	add := func(real int32) int32 {
+		x.instances, x.real = append(x.instances, assign.Instance{Capacity: 1}), append(x.real, real)
+		return int32(len(x.instances) - 1)
+	}
+	items.Current, items.Home = slices.Clone(s.Current), slices.Clone(s.Hash)
+	for i, d := range s.Current {
+		if s.Instances[d].Live() && !e.MayBe(i, d) {
+			if leaving[d] == none {
+				leaving[d] = add(d)
+			}
+			items.Current[i] = leaving[d]
+		}
+		if h := s.Hash[i]; s.Instances[h].Live() && !e.MayBe(i, h) {
+			if closed == none {
+				closed = add(h)
+			}
+			items.Home[i] = closed
+		}
+	}
+	rules := &assign.Eligibility{Class: e.Class, Pinned: e.Pinned, Open: make([][]bool, len(e.Open))}
+	for class, open := range e.Open {
+		rules.Open[class] = append(slices.Clone(open), make([]bool, len(x.instances)-len(open))...)
+	}
+	items.Rules = rules
+	return x
+}
+
+// misplaced reports whether an item is where it may not be.
+func (x *prepared) misplaced(item int32) bool {
+	return int(x.space.Items.Current[item]) >= len(x.s.Instances)
+}
+
+// onInstances adds up what sites have by instance.
+func (x *prepared) onInstances(bySite []int64) []int64 {
+	if len(bySite) == len(x.s.Instances) {
+		return bySite
+	}
+	sums := make([]int64, len(x.s.Instances))
+	for site, v := range bySite {
+		sums[x.real[site]] += v
+	}
+	return sums
+}
