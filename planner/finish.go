@@ -73,12 +73,13 @@ func (x *prepared) moves(a *assign.Assignment) []Move {
 		return nil
 	}
 	moves := make([]Move, 0, len(changes))
+	was := x.onInstances(x.before.Before)
 	for _, m := range changes {
 		if x.space.Expires(m.Item, m.From) {
 			continue
 		}
 		from := x.real[m.From]
-		moves = append(moves, Move{m.Item, from, m.To, m.Units, x.reason(m.Item, from, m.To)})
+		moves = append(moves, Move{m.Item, from, m.To, m.Units, x.reason(was, m.Item, from, m.To)})
 	}
 	return moves
 }
@@ -93,15 +94,15 @@ func (x *prepared) gather(a *assign.Assignment, moves []Move) []Move {
 	for _, m := range gathered {
 		reason := ReasonGather
 		if !m.Share {
-			reason = x.reason(m.Item, m.From, m.To)
+			reason = x.reason(x.before.Before, m.Item, m.From, m.To)
 		}
 		moves = append(moves, Move{m.Item, m.From, m.To, 1, reason})
 	}
 	return assign.InOrder(moves, x.p.Items, func(m *Move) int32 { return m.Item })
 }
 
-// reason says why an item goes from one instance to another.
-func (x *prepared) reason(item, from, to int32) Reason {
+// reason says why an item goes from one instance to another; was are the loads before.
+func (x *prepared) reason(was []int64, item, from, to int32) Reason {
 	s := x.s
 	home := to == s.Hash[item]
 	switch {
@@ -115,7 +116,7 @@ func (x *prepared) reason(item, from, to int32) Reason {
 		return ReasonFill
 	case home:
 		return ReasonMoveBack
-	case x.before.Before[from] > x.before.Limit[from]:
+	case was[from] > x.before.Limit[from]:
 		return ReasonOverload
 	}
 	return ReasonExchange
@@ -256,10 +257,24 @@ func (f *finisher) table() {
 	p, plan := f.p, f.plan
 	plan.TableBefore = f.s.Table.Size()
 	if f.s.Table == nil || f.s.Count != nil {
-		plan.TableBefore = f.before.Entries
+		plan.TableBefore = f.before.Entries - f.atClosedHomes()
 	}
 	plan.TableAfter = f.plan.score.Table
 	plan.TableWithinLimit = p.TableExcess(plan.TableAfter) == 0
+}
+
+// atClosedHomes counts the keys that are where the hash puts them, though they may not be there:
+// they have no entry yet, and will have one wherever they go.
+func (f *finisher) atClosedHomes() int64 {
+	n := int64(0)
+	if f.s.Eligibility != nil {
+		for i, d := range f.s.Current {
+			if d == f.s.Hash[i] && f.misplaced(int32(i)) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func (f *finisher) causes() {

@@ -22,6 +22,7 @@ type Case struct {
 	TableKnown  bool            // Table is not nil
 	Partial     bool
 	HashChanged bool
+	Open        [][]bool // by class and instance: where items may be; nil: on all live ones
 	Options     planner.Options
 }
 
@@ -33,12 +34,14 @@ type Item struct {
 	Count         int64
 	Current, Hash int32
 	Entry         int32
+	Class         int32
+	Pinned        bool
 }
 
 // Snapshot builds the snapshot of the case.
 func (c *Case) Snapshot() *planner.Snapshot {
 	s := &planner.Snapshot{Instances: slices.Clone(c.Instances), Keys: planner.NewKeys(len(c.Items)),
-		Partial: c.Partial, HashChanged: c.HashChanged}
+		Partial: c.Partial, HashChanged: c.HashChanged, Eligibility: c.eligibility()}
 	entries := slices.Clone(c.Absent)
 	for _, it := range c.Items {
 		s.Keys.Append([]byte(it.Key))
@@ -142,6 +145,7 @@ func (c *Case) smaller() []*Case {
 	with(func(d *Case) { d.Options.ThetaMax = 0 })
 	with(func(d *Case) { d.Options.ThetaMin = nil })
 	with(func(d *Case) { d.NoState = true })
+	with(func(d *Case) { d.Open = nil })
 	with(func(d *Case) { d.HashChanged = false })
 	with(func(d *Case) {
 		d.TableKnown, d.Absent = false, nil
@@ -161,6 +165,8 @@ func (c *Case) smaller() []*Case {
 	}
 	for i, it := range c.Items {
 		with(func(d *Case) { d.Items[i].Count = 1 })
+		with(func(d *Case) { d.Items[i].Pinned = false })
+		with(func(d *Case) { d.Items[i].Class = 0 })
 		with(func(d *Case) { d.Items[i].Current = it.Hash })
 		with(func(d *Case) { d.Items[i].Cost = less(it.Cost) })
 		with(func(d *Case) { d.Items[i].State = less(it.State) })
@@ -210,10 +216,11 @@ func (c *Case) String() string {
 	}
 	b.WriteString("\t},\n\tItems: []plannertest.Item{\n")
 	for _, it := range c.Items {
-		fmt.Fprintf(&b, "\t\t{Key: %q, Cost: %v, State: %v, Count: %d, Current: %d, Hash: %d, Entry: %d},\n",
-			it.Key, it.Cost, it.State, it.Count, it.Current, it.Hash, it.Entry)
+		fmt.Fprintf(&b, "\t\t{Key: %q, Cost: %v, State: %v, Count: %d, Current: %d, Hash: %d, Entry: %d, Class: %d, Pinned: %t},\n",
+			it.Key, it.Cost, it.State, it.Count, it.Current, it.Hash, it.Entry, it.Class, it.Pinned)
 	}
-	b.WriteString("\t},\n\tAbsent: []planner.Entry{")
+	fmt.Fprintf(&b, "\t},\n%s", c.rulesString())
+	b.WriteString("\tAbsent: []planner.Entry{")
 	for _, e := range c.Absent {
 		fmt.Fprintf(&b, "{Key: []byte(%q), Instance: %d}, ", e.Key, e.Instance)
 	}

@@ -91,7 +91,7 @@ func (c *checker) moves() bool {
 			return false
 		}
 		equal(c, fmt.Sprintf("move %d: source", n), m.From, c.s.Current[m.Item])
-		if m.To == m.From || !c.s.Instances[m.To].Live() {
+		if m.To == m.From || !c.may(int(m.Item), int(m.To)) || c.pinned(int(m.Item)) {
 			c.errorf("move %d: bad destination %d", n, m.To)
 		}
 		if m.Count < 1 {
@@ -111,8 +111,8 @@ func (c *checker) moves() bool {
 			switch {
 			case n < 0:
 				c.errorf("item %d: %d units leave instance %d that were not there", i, -n, d)
-			case n > 0 && !c.s.Instances[d].Live():
-				c.errorf("item %d: %d units end on instance %d, which is drained or frozen", i, n, d)
+			case n > 0 && !c.may(i, d):
+				c.errorf("item %d: %d units end on instance %d, which is drained, frozen or closed to it", i, n, d)
 			}
 		}
 	}
@@ -348,9 +348,9 @@ func (c *checker) hotKeys() {
 		equal(c, what+"item", got.Item, int32(i))
 		equal(c, what+"instance", got.Instance, int32(c.hotUnits[i][0]))
 		equal(c, what+"cost", got.Cost, c.s.Cost[i])
-		equal(c, what+"pieces", got.Pieces, c.pieces(c.s.Cost[i]))
+		equal(c, what+"pieces", got.Pieces, c.pieces(i))
 		forced := math.Inf(1)
-		for _, d := range c.live() {
+		for _, d := range c.openTo(i) {
 			forced = math.Min(forced, (c.s.Instances[d].ResidualCost+c.s.Cost[i])/c.fair[d]-1)
 		}
 		c.near(what+"forced theta", got.ForcedTheta, forced, 1e3)
@@ -364,16 +364,16 @@ func (c *checker) hotKeys() {
 	}
 }
 
-// pieces is the least number of rooms, largest first, that together hold cost.
-func (c *checker) pieces(cost float64) int {
+// pieces is the least number of rooms, largest first, that together hold an item.
+func (c *checker) pieces(i int) int {
 	var rooms []float64
-	for _, d := range c.live() {
+	for _, d := range c.openTo(i) {
 		rooms = append(rooms, c.max[d]-c.s.Instances[d].ResidualCost)
 	}
 	slices.SortFunc(rooms, descending)
 	sum := 0.0
 	for n, r := range rooms {
-		if sum += r; fits(cost, sum) {
+		if sum += r; fits(c.s.Cost[i], sum) {
 			return n + 1
 		}
 	}
@@ -392,6 +392,8 @@ func (c *checker) reasons() {
 		switch {
 		case c.s.Instances[from].Drained:
 			want = planner.ReasonDrain
+		case c.leaves(int(m.Item)):
+			want = planner.ReasonPlacement
 		case !entry && home && c.s.HashChanged:
 			want = planner.ReasonRehash
 		case c.s.Instances[to].Added:

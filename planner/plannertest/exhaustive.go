@@ -48,9 +48,10 @@ func anywhere(o planner.Options) planner.Options {
 
 // FewestEntries is the size of the smallest table of any assignment, whatever else.
 func FewestEntries(s *planner.Snapshot) int64 {
-	n := newModel(s, anywhere(planner.Options{})).retained
+	m := newModel(s, anywhere(planner.Options{}))
+	n := m.retained
 	for i, d := range s.Hash {
-		if !s.Instances[d].Live() {
+		if !m.may(i, int(d)) || m.pinned(i) && d != s.Current[i] {
 			n += count(s, i)
 		}
 	}
@@ -187,10 +188,10 @@ func (m *model) start() (*partial, []loose) {
 		p.allowance = MigrationAllowance(m.s, m.o)
 	}
 	var units []loose
-	live := m.live()
 	for i := range p.a {
+		live := m.openTo(i)
 		p.a[i] = make([]int64, len(m.s.Instances))
-		u := loose{item: i, cost: m.s.Cost[i], state: state(m.s, i), must: m.s.Instances[m.s.Current[i]].Drained}
+		u := loose{item: i, cost: m.s.Cost[i], state: state(m.s, i), must: m.leaves(i)}
 		u.weight = u.state + m.o.KeyOverhead
 		n := count(m.s, i) - int64(len(m.hotUnits[i]))
 		if u.must {

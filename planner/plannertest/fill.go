@@ -15,7 +15,10 @@ func (m *model) leastLoads() []float64 {
 	}) {
 		return nil
 	}
-	level := m.level()
+	level := math.Inf(1) // under rules fair loads can be reached
+	if m.s.Eligibility == nil {
+		level = m.level()
+	}
 	least := make([]float64, len(m.s.Instances))
 	for _, d := range m.live() {
 		theta := 1.0

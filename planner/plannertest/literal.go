@@ -79,11 +79,14 @@ type desk struct {
 
 // open puts every unit where it is now, and hot ones where they go.
 func (m *model) open() *desk {
-	w := &desk{m: m, load: slices.Clone(m.background)}
+	w := &desk{m: m, load: append(slices.Clone(m.background), 0)}
 	for i := range m.s.Len() {
 		for n := range count(m.s, i) {
 			u := &unit{item: i, rank: m.rank[i], cost: m.s.Cost[i], state: state(m.s, i),
 				hash: int(m.s.Hash[i]), at: int(m.s.Current[i]), hot: m.isHot(i)}
+			if m.leaves(i) {
+				u.at = len(m.s.Instances) // it counts for no load
+			}
 			if u.hot {
 				u.at = m.hotUnits[i][n]
 			} else {
@@ -105,7 +108,7 @@ func (w *desk) put(u *unit, d int) {
 	u.at = d
 }
 
-func (w *desk) drained(d int) bool           { return w.m.s.Instances[d].Drained }
+func (w *desk) may(u *unit, d int) bool      { return w.m.may(u.item, d) }
 func (w *desk) live(d int) bool              { return w.m.s.Instances[d].Live() }
 func (w *desk) relative(d int) float64       { return w.load[d] / w.m.s.Instances[d].Capacity }
 func (w *desk) within(d int, c float64) bool { return fits(w.load[d]+c, w.m.bound[d]) }
@@ -127,12 +130,12 @@ func (w *desk) pick(psi order, where func(*unit) bool) []*unit {
 
 // returns reports whether a unit is away from where the hash puts it, and may go
 // there.
-func (w *desk) returns(u *unit) bool { return u.at != u.hash && w.live(u.hash) }
+func (w *desk) returns(u *unit) bool { return u.at != u.hash && w.may(u, u.hash) }
 
 func (w *desk) assignment() Assignment {
 	a := make(Assignment, w.m.s.Len())
 	for i := range a {
-		a[i] = make([]int64, len(w.load))
+		a[i] = make([]int64, len(w.m.s.Instances))
 	}
 	for _, u := range w.units {
 		a[u.item][u.at]++
@@ -153,9 +156,12 @@ func (m *model) phases(n int, psi order) Assignment {
 }
 
 func (w *desk) prepare(psi order) {
-	for d := range w.load {
+	for _, u := range w.pick(psi, func(u *unit) bool { return !w.may(u, u.at) }) {
+		w.put(u, -1)
+	}
+	for _, d := range w.m.live() {
 		for _, u := range w.pick(psi, func(u *unit) bool { return u.at == d }) {
-			if w.drained(d) || (!w.within(d, 0) && u.cost > 0) {
+			if !w.within(d, 0) && u.cost > 0 {
 				w.put(u, -1)
 			}
 		}
@@ -170,10 +176,10 @@ func (w *desk) assign(psi order) {
 			return
 		}
 		k := candidates[0]
-		tries := w.m.live()
+		tries := w.m.openTo(k.item)
 		slices.SortStableFunc(tries, func(a, b int) int { return -descending(w.relative(a), w.relative(b)) })
 		if !slices.ContainsFunc(tries, func(d int) bool { return w.adjust(k, d, psi) }) {
-			w.put(k, w.leastAfter(k.cost))
+			w.put(k, w.leastAfter(k))
 		}
 	}
 }
@@ -199,11 +205,11 @@ func (w *desk) adjust(k *unit, d int, psi order) bool {
 	return false
 }
 
-// leastAfter is the live instance of least relative load once c is added.
-func (w *desk) leastAfter(c float64) int {
+// leastAfter is the instance, of those on which a unit may be, of least relative load with it.
+func (w *desk) leastAfter(u *unit) int {
 	best, least := -1, 0.0
-	for _, d := range w.m.live() {
-		if r := (w.load[d] + c) / w.m.s.Instances[d].Capacity; best < 0 || r < least {
+	for _, d := range w.m.openTo(u.item) {
+		if r := (w.load[d] + u.cost) / w.m.s.Instances[d].Capacity; best < 0 || r < least {
 			best, least = d, r
 		}
 	}
@@ -219,7 +225,7 @@ func (m *model) lpt() Assignment {
 	}
 	for _, u := range all {
 		best := -1
-		for _, d := range m.live() {
+		for _, d := range m.openTo(u.item) {
 			if best < 0 || w.relative(d) < w.relative(best) {
 				best = d
 			}

@@ -153,9 +153,14 @@ func (m *model) limits() {
 	for i, c := range m.s.Cost {
 		m.total += c * float64(count(m.s, i))
 	}
+	if m.s.Eligibility != nil {
+		m.fair = m.ruledFair()
+	}
 	for d, in := range m.s.Instances {
 		if in.Live() {
-			m.fair[d] = in.Capacity / capacity * m.total
+			if m.s.Eligibility == nil {
+				m.fair[d] = in.Capacity / capacity * m.total
+			}
 			m.max[d] = (1 + m.o.ThetaMax) * m.fair[d]
 		}
 	}
@@ -165,9 +170,15 @@ func (m *model) limits() {
 // residual load, relative to the capacity, ends least.
 func (m *model) placeHot() {
 	for _, i := range m.canonical {
+		if m.pinned(i) {
+			d := int(m.s.Current[i])
+			m.background[d] += m.s.Cost[i]
+			m.hotUnits[i] = []int{d}
+			continue
+		}
 		hot := m.o.Objective != planner.MinImbalance // which places all keys alike
 		for d, in := range m.s.Instances {
-			if in.Live() && fits(in.ResidualCost+m.s.Cost[i], m.max[d]) {
+			if m.may(i, d) && fits(in.ResidualCost+m.s.Cost[i], m.max[d]) {
 				hot = false
 			}
 		}
@@ -192,7 +203,7 @@ func (m *model) hotPlace(i int) int {
 	ends := func(d int) float64 { return (m.background[d] + m.s.Cost[i]) / m.s.Instances[d].Capacity }
 	best := -1
 	for _, d := range append([]int{int(m.s.Current[i]), int(m.s.Hash[i])}, m.live()...) {
-		if m.s.Instances[d].Live() && (best < 0 || ends(d) < ends(best)) {
+		if m.may(i, d) && (best < 0 || ends(d) < ends(best)) {
 			best = d
 		}
 	}
@@ -248,8 +259,8 @@ func (m *model) idle() bool {
 			return false
 		}
 	}
-	for _, d := range m.s.Current {
-		if m.s.Instances[d].Drained {
+	for i := range m.s.Current {
+		if m.leaves(i) {
 			return false
 		}
 	}

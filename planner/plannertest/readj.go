@@ -23,11 +23,11 @@ func (m *model) readj() Assignment {
 
 func (m *model) readjOf(sigma float64) Assignment {
 	w := m.open()
-	for _, u := range w.pick(byCost, func(u *unit) bool { return w.drained(u.at) }) {
-		if w.live(u.hash) && w.within(u.hash, u.cost) {
+	for _, u := range w.pick(byCost, func(u *unit) bool { return !w.may(u, u.at) }) {
+		if w.may(u, u.hash) && w.within(u.hash, u.cost) {
 			w.put(u, u.hash)
 		} else {
-			w.put(u, w.leastAfter(u.cost))
+			w.put(u, w.leastAfter(u))
 		}
 	}
 	for _, u := range w.pick(byCost, w.returns) {
@@ -88,13 +88,13 @@ func (w *desk) bestChange(large []*unit) change {
 		}
 	}
 	for _, u := range large {
-		for _, d := range w.m.live() {
+		for _, d := range w.m.openTo(u.item) {
 			if d != u.at {
 				try(change{moved: u, to: d})
 			}
 		}
 		for _, v := range large {
-			if u.at != v.at && w.relative(u.at) > w.relative(v.at) {
+			if u.at != v.at && w.may(u, v.at) && w.may(v, u.at) && w.relative(u.at) > w.relative(v.at) {
 				try(change{moved: u, swapped: v, to: v.at})
 			}
 		}

@@ -102,7 +102,6 @@ func (c *Case) magnitudes(r *rand.Rand) {
 func (c *Case) witness(r *rand.Rand) Assignment {
 	s := c.Snapshot()
 	m := newModel(s, planner.Options{})
-	live := m.live()
 	var best Assignment
 	least := math.Inf(1)
 	for range 1 + r.IntN(12) {
@@ -110,7 +109,7 @@ func (c *Case) witness(r *rand.Rand) Assignment {
 		moving := r.IntN(2 + len(a))
 		for i := range a {
 			from := s.Current[i]
-			if s.Instances[from].Drained || r.IntN(1+len(a)) < moving {
+			if live := m.openTo(i); m.leaves(i) || !m.pinned(i) && r.IntN(1+len(a)) < moving {
 				n := a[i][from]
 				a[i][from] = 0
 				a[i][live[r.IntN(len(live))]] += n
@@ -154,4 +153,11 @@ func LimitMigration(r *rand.Rand, c *Case) {
 	}
 	o.MigrationLimit.Amount = moved * pick(r, 0, 0.5, 1, 1, 1, 1.2)
 	c.Options.Objective, c.Options.MigrationLimit = o.Objective, o.MigrationLimit
+}
+
+// LimitBy sets limits that some assignment of the case meets, which the rules on it may have changed.
+func LimitBy(r *rand.Rand, c *Case) {
+	if r.IntN(4) > 0 {
+		c.limitsOf(c.witness(r), r)
+	}
 }

@@ -18,12 +18,17 @@ func otherEntries(p *assign.Problem) int64 {
 }
 
 // FewestEntries is how many entries every plan has, whatever the loads: those of keys
-// that cannot be at home, and of keys that the statistics do not name.
+// that cannot be at home, of pinned ones elsewhere, and of keys that the statistics do not name.
 func FewestEntries(p *assign.Problem) int64 {
 	n := p.Retained
 	for i, d := range p.Items.Home {
 		if !p.IsLive[d] {
 			n += p.Items.UnitsOf(i)
+		}
+	}
+	for _, h := range p.Hot[:p.Pinned] {
+		if d := p.Items.Home[h.Item]; p.IsLive[d] && d != h.To {
+			n++
 		}
 	}
 	return n

@@ -331,13 +331,13 @@ func (l *leaving) add(x *Relaxation, i int, y *Prices, m CheapestReceiver, membe
 	v := min(home, away)
 	scale := k.Weight + float64(y.Load[k.from]*k.Cost) + y.Table
 	switch {
+	case k.must && math.IsInf(v, 1):
+		l.barred = true
+		return
 	case stays <= v:
 		if v < float64(nearlyTied*scale) { // rounding may have made it appear no gain
 			l.sum.add(0, k.units*scale)
 		}
-		return
-	case math.IsInf(v, 1):
-		l.barred = true
 		return
 	}
 	l.sum.add(k.units*v, k.units*(scale+math.Abs(v)))
