@@ -15,8 +15,6 @@ type Placement interface {
 	Eligible(rule int) []int32
 	// Stays reports whether a rule's keys move only if their instance goes, or may not have them.
 	Stays(rule int) bool
-	// Len is the number of rules.
-	Len() int
 }
 
 // Eligibility tells on which instances the items of a snapshot may be, by rules and cordons.
@@ -35,6 +33,20 @@ type Eligibility struct {
 // MayBe reports whether an item may be on an instance, which is live, by its index.
 func (e *Eligibility) MayBe(item int, d int32) bool { return e == nil || e.Open[e.Class[item]][d] }
 
+// FairShares is by instance the part of all cost that is its fair load under the rules; 0 on one
+// that is not live or may carry nothing.
+func (s *Snapshot) FairShares() []float64 {
+	shares := make([]float64, len(s.Instances))
+	x, err := prepare(s, Options{})
+	if err != nil || x.p.Total == 0 {
+		return shares
+	}
+	for _, d := range x.p.Live {
+		shares[d] = x.p.Fair[d] / float64(x.p.Total)
+	}
+	return shares
+}
+
 // restrict finds where items may be: on the instances of their rule, but not on one that takes
 // nothing unless they are there. Where that leaves a rule no live instance, those that take nothing
 // do, and where there is none of these either, so do all that keys without a rule may be on.
@@ -50,7 +62,7 @@ func (r *resolver) restrict() error {
 	if rules == nil {
 		rules = noRules{s.Instances}
 	}
-	c := classes{s: s, rules: rules, index: make([][]int32, rules.Len()+1)}
+	c := classes{s: s, rules: rules}
 	e := &Eligibility{Class: make([]int32, s.Len())}
 	for i, d := range s.Current {
 		rule := at(r.rule, i, -1)
@@ -72,7 +84,6 @@ type noRules struct{ instances []Instance }
 
 func (noRules) Rule([]byte, uint64) int { return -1 }
 func (noRules) Stays(int) bool          { return false }
-func (noRules) Len() int                { return 0 }
 func (n noRules) Eligible(int) []int32 {
 	ids := make([]int32, len(n.instances))
 	for i, d := range n.instances {
@@ -92,11 +103,10 @@ type classes struct {
 
 // of is the class of an item of a rule on an instance.
 func (c *classes) of(rule, on int32) int32 {
-	list := c.index[rule+1]
-	if list == nil {
-		list = make([]int32, len(c.s.Instances)+1)
-		c.index[rule+1] = list
+	for int(rule)+1 >= len(c.index) {
+		c.index = append(c.index, make([]int32, len(c.s.Instances)+1))
 	}
+	list := c.index[rule+1]
 	at := on
 	if !c.s.Instances[on].Cordoned {
 		at = int32(len(c.s.Instances)) // whichever of the others it is

@@ -178,6 +178,14 @@ func Theta(s *planner.Snapshot, at []int32, cost []float64) float64 {
 		}
 	}
 	theta := 0.0
+	if s.Eligibility != nil {
+		for d, share := range s.FairShares() {
+			if share > 0 {
+				theta = max(theta, load[d]/(share*total)-1)
+			}
+		}
+		return theta
+	}
 	for d, in := range s.Instances {
 		if in.Live() && total > 0 {
 			theta = max(theta, load[d]*capacity/(in.Capacity*total)-1)

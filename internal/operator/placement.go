@@ -221,6 +221,15 @@ func (p *Placement) Over(instances Instances) []partitioner.Rule {
 	return out
 }
 
+// PlacementRules are the rules as the planner asks them; nil: there are none.
+func (c Configuration) PlacementRules() (planner.Placement, error) {
+	if c.Placement == nil {
+		return nil, nil
+	}
+	config, instances := c.partitioner()
+	return partitioner.NewPlacement(config, instances)
+}
+
 // Resolved are the rules as routers are told them, by the ids of instances; nil: there are none.
 func (p *Placement) Resolved(instances Instances) *Placement {
 	if p == nil {

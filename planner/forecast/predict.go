@@ -132,6 +132,9 @@ func (f *Forecast) layout(s *planner.Snapshot, at []int32, splits []planner.Spli
 			l.fair[d] = in.Capacity / capacity
 		}
 	}
+	if s.Eligibility != nil {
+		l.fair = s.FairShares()
+	}
 	return l
 }
 

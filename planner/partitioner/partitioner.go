@@ -46,6 +46,19 @@ func New(c Config, instances []Instance) (planner.HashFunction, error) {
 	return f, nil
 }
 
+// NewPlacement are the rules of a configuration, as [New] keeps to them where it can.
+func NewPlacement(c Config, instances []Instance) (planner.Placement, error) {
+	ids := make([]int32, len(instances))
+	for i, d := range instances {
+		ids[i] = d.ID
+	}
+	p, err := route.NewPlacement(c.Rules, ids)
+	if err != nil {
+		return nil, inputError(err)
+	}
+	return p, nil
+}
+
 // Validate reports what [New] would refuse, without building anything.
 func Validate(c Config, instances []Instance) error { return inputError(route.Validate(c, instances)) }
 

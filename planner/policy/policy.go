@@ -220,7 +220,11 @@ func mustMove(s *planner.Snapshot, goal planner.Options) (bool, error) {
 			least, sum = min(least, d.Capacity), sum+d.Capacity
 		}
 	}
-	yes, err := settled(s, goal, min(sum/least, math.MaxFloat64)) // one instance may carry all
+	most := min(sum/least, math.MaxFloat64) // one instance may carry all
+	if s.Eligibility != nil {
+		most = 1e200 // fair loads may be as small as they like
+	}
+	yes, err := settled(s, goal, most)
 	if !yes || err != nil {
 		return !yes, err
 	}

@@ -558,7 +558,8 @@ func forced(o *Result) (keys int64, state float64) {
 	var times []int64
 	add := func(reason planner.Reason, n int64, amount float64, count int64) {
 		switch reason {
-		case planner.ReasonDrain, planner.ReasonRehash, planner.ReasonGather, planner.ReasonTakeover:
+		case planner.ReasonDrain, planner.ReasonRehash, planner.ReasonGather, planner.ReasonTakeover,
+			planner.ReasonPlacement:
 			keys, states, times = keys+n, append(states, amount), append(times, count)
 		}
 	}
