@@ -5,6 +5,7 @@ import java.util.Map;
 import plannerd.sdk.route.HashConfig;
 import plannerd.sdk.route.Node;
 import plannerd.sdk.route.Part;
+import plannerd.sdk.route.Placement;
 
 /**
  * A routing table, or what has changed of one, as the feed of the server tells it. What is not
@@ -14,6 +15,7 @@ import plannerd.sdk.route.Part;
  * @param fromVersion the version that set and unset change; null: this is the whole table
  * @param full whether this is the whole table all the same
  * @param configVersion the version of the configuration that the table pins
+ * @param placement rules of which instances may have which keys; null: there are none
  * @param routing how parts of split keys are chosen; null stands for "weighted"
  * @param entries of the whole table
  * @param set entries that are new or other since
@@ -21,8 +23,8 @@ import plannerd.sdk.route.Part;
  * @param pending the plan that is being carried out; null: none
  */
 public record RoutingTable(String operator, String scheme, String keyEncoding, long version, String origin,
-    Long fromVersion, Boolean full, long configVersion, HashConfig hash, String routing, List<Node> instances, List<Entry> entries,
-    List<Entry> set, List<String> unset, Pending pending) {
+    Long fromVersion, Boolean full, long configVersion, HashConfig hash, Placement placement, String routing,
+    List<Node> instances, List<Entry> entries, List<Entry> set, List<String> unset, Pending pending) {
   /** Reports whether this is the whole table. */
   public boolean isWhole() {
     return fromVersion == null || Boolean.TRUE.equals(full);
@@ -42,15 +44,15 @@ public record RoutingTable(String operator, String scheme, String keyEncoding, l
    * @param awaits the instances that have to acknowledge
    */
   public record Pending(String plan, long batch, long version, long configVersion, String phase, String executor,
-      long executorEpoch, Map<String, Long> routers, List<Integer> awaits, HashConfig hash, String routing,
-      List<Node> instances, List<Entry> set, List<String> unset) {
+      long executorEpoch, Map<String, Long> routers, List<Integer> awaits, HashConfig hash,
+      Placement placement, String routing, List<Node> instances, List<Entry> set, List<String> unset) {
     /** No acknowledgement counts any more, and each of {@link #awaits} has to go back. */
     public static final String ABORTING = "aborting";
 
     /** Returns the same without the lists of changes. */
     public Pending withoutLists() {
       return new Pending(plan, batch, version, configVersion, phase, executor, executorEpoch, routers, awaits, hash,
-          routing, instances, null, null);
+          placement, routing, instances, null, null);
     }
   }
 }

@@ -104,7 +104,7 @@ public record HashConfig(String function, int tokensPerInstance, int maxParallel
     return ids;
   }
 
-  private List<Node> nodes(List<Node> instances) {
+  List<Node> nodes(List<Node> instances) {
     int each = tokensPerInstance == 0 ? DEFAULT_TOKENS_PER_INSTANCE : tokensPerInstance;
     return instances.stream().map(x -> new Node(x.id(), x.tokens() == 0 ? each : x.tokens())).toList();
   }

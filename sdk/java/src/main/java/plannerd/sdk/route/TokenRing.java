@@ -74,10 +74,15 @@ public final class TokenRing {
 
   /** Returns the id of the node that a position belongs to. */
   public int at(int position) {
+    return nodes[tokenAt(position)];
+  }
+
+  /** Returns the index of the token that a position belongs to. */
+  int tokenAt(int position) {
     int i = first[position >>> shift];
     while (i < positions.length && Integer.compareUnsigned(positions[i], position) < 0) {
       i++;
     }
-    return nodes[i < nodes.length ? i : 0];
+    return i < nodes.length ? i : 0;
   }
 }

@@ -6,18 +6,20 @@ import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import plannerd.sdk.client.RoutingTable;
 import plannerd.sdk.route.Entry;
 import plannerd.sdk.route.HashConfig;
 import plannerd.sdk.route.Node;
 import plannerd.sdk.route.Pending;
+import plannerd.sdk.route.Placement;
 import plannerd.sdk.route.Routing;
 import plannerd.sdk.route.Table;
 
 /** A table and all that came with it. */
-record State(Table table, String origin, long configVersion, HashConfig hash, String routing,
-    List<Node> instances, RoutingTable.Pending pending) {
-  static final State NONE = new State(null, null, 0, null, null, null, null);
+record State(Table table, String origin, long configVersion, HashConfig hash, Placement placement,
+    String routing, List<Node> instances, RoutingTable.Pending pending) {
+  static final State NONE = new State(null, null, 0, null, null, null, null, null);
 
   View view(boolean kept) {
     return new View(table, origin, configVersion, pending == null ? null : pending.withoutLists(), names(), kept);
@@ -43,6 +45,7 @@ record State(Table table, String origin, long configVersion, HashConfig hash, St
     }
     boolean isNew = a.hash() != null && a.instances() != null;
     HashConfig nextHash = isNew ? a.hash() : hash;
+    Placement by = isNew ? a.placement() : placement;
     List<Node> over = isNew ? a.instances() : instances;
     if (nextHash == null) {
       throw new IllegalArgumentException("the table comes without its hash");
@@ -52,7 +55,7 @@ record State(Table table, String origin, long configVersion, HashConfig hash, St
     if (a.isWhole()) {
       List<Entry> all = new ArrayList<>(entries(a.entries(), base64));
       all.addAll(entries(a.set(), base64));
-      next = Table.of(a.version(), nextHash.over(over), all, router);
+      next = Table.of(a.version(), Placement.over(nextHash, over, by), all, router);
     } else if (table == null || table.version() != a.fromVersion()) {
       String since = "changes since version " + a.fromVersion();
       throw new IllegalArgumentException(since + ", which is not the one that there is");
@@ -62,17 +65,18 @@ record State(Table table, String origin, long configVersion, HashConfig hash, St
     if (next.routing() != Routing.of(a.routing())) {
       next = next.withRouting(Routing.of(a.routing()));
     }
-    next = next.withPending(pendingRoutes(a.pending(), nextHash, over, base64));
-    return new State(next, a.origin(), a.configVersion(), nextHash, a.routing(), over, a.pending());
+    next = next.withPending(pendingRoutes(a.pending(), nextHash, over, by, base64));
+    return new State(next, a.origin(), a.configVersion(), nextHash, by, a.routing(), over, a.pending());
   }
 
-  private static Pending pendingRoutes(RoutingTable.Pending p, HashConfig now, List<Node> instances, boolean base64) {
+  private static Pending pendingRoutes(RoutingTable.Pending p, HashConfig now, List<Node> instances, Placement by,
+      boolean base64) {
     if (p == null) {
       return null;
     }
-    boolean rehashed = !HashConfig.same(now, instances, p.hash(), p.instances());
-    return new Pending(p.version(), entries(p.set(), base64), keys(p.unset(), base64), p.hash().over(p.instances()),
-        Routing.of(p.routing()), rehashed);
+    boolean rehashed = !HashConfig.same(now, instances, p.hash(), p.instances()) || !Objects.equals(by, p.placement());
+    return new Pending(p.version(), entries(p.set(), base64), keys(p.unset(), base64), 
+        Placement.over(p.hash(), p.instances(), p.placement()), Routing.of(p.routing()), rehashed);
   }
 
   /** The state as an answer that has all of it. */
@@ -81,7 +85,7 @@ record State(Table table, String origin, long configVersion, HashConfig hash, St
     Base64.Encoder base64 = Base64.getEncoder();
     table.forEach(e -> all.add(new RoutingTable.Entry(base64.encodeToString(e.key()), e.instance(), e.parts())));
     return new RoutingTable(operator, "table", "base64", table.version(), origin, null, null, configVersion, hash,
-        routing, instances, all, null, null, pending);
+        placement, routing, instances, all, null, null, pending);
   }
 
   private static List<Entry> entries(List<RoutingTable.Entry> list, boolean base64) {

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import plannerd.sdk.Vectors;
+import plannerd.sdk.client.Json;
 
 class HashFunctionTest {
   @Test
@@ -30,7 +31,8 @@ class HashFunctionTest {
   void functionsPlaceKeysAsTheGoPackage() throws Exception {
     JsonNode all = Vectors.read("functions.json");
     for (JsonNode f : all.get("functions")) {
-      HashFunction place = Vectors.hash(f.get("hash")).over(Vectors.nodes(f.get("instances")));
+      Placement by = Json.MAPPER.treeToValue(f.get("placement"), Placement.class);
+      HashFunction place = Placement.over(Vectors.hash(f.get("hash")), Vectors.nodes(f.get("instances")), by);
       for (int i = 0; i < all.get("keys").size(); i++) {
         JsonNode want = f.get("placed").get(i);
         byte[] key = Vectors.key(all.get("keys").get(i).get("hex"));

@@ -53,13 +53,13 @@ class FollowerTest {
   }
 
   private static RoutingTable whole(long version, String key, int instance) {
-    return new RoutingTable("o", "table", "base64", version, null, null, null, 1, HashConfig.of("modulo"), null,
+    return new RoutingTable("o", "table", "base64", version, null, null, null, 1, HashConfig.of("modulo"), null, null,
         List.of(new Node(0, 0), new Node(1, 0)), List.of(new RoutingTable.Entry(key(key), instance, null)), null, null,
         null);
   }
 
   private static RoutingTable change(long from, long version, String key, int instance) {
-    return new RoutingTable("o", "table", "base64", version, null, from, false, 1, null, null, null, null,
+    return new RoutingTable("o", "table", "base64", version, null, from, false, 1, null, null, null, null, null,
         List.of(new RoutingTable.Entry(key(key), instance, null)), List.of(), null);
   }
 
@@ -131,8 +131,8 @@ class FollowerTest {
     Follower.Config config = new Follower.Config(feed, "o", "r", dir.resolve("table"), SOON, RETRY);
     try (Follower f = Follower.open(config)) {
       assertNull(f.name(0));
-      feed.answers.add(new RoutingTable("o", "table", null, 1, null, null, null, 1, hash, null, now, List.of(), null,
-          null, new RoutingTable.Pending("p", 1, 2, 2, "handing_over", "e", 1, null, List.of(), hash, null, then,
+      feed.answers.add(new RoutingTable("o", "table", null, 1, null, null, null, 1, hash, null, null, now, List.of(), null,
+          null, new RoutingTable.Pending("p", 1, 2, 2, "handing_over", "e", 1, null, List.of(), hash, null, null, then,
               List.of(), List.of())));
       f.awaitTable(SOON);
       assertEquals("worker-a", f.name(0));
@@ -148,7 +148,7 @@ class FollowerTest {
   @Test
   void itStopsWhereThereIsNoTable() throws Exception {
     Feed feed = new Feed();
-    feed.answers.add(new RoutingTable("o", "ring", null, 1, null, null, null, 1, null, null, null, null, null, null, null));
+    feed.answers.add(new RoutingTable("o", "ring", null, 1, null, null, null, 1, null, null, null, null, null, null, null, null));
     try (Follower f = Follower.open(new Follower.Config(feed, "o", "r", null, SOON, RETRY))) {
       assertNull(f.next(null, SOON));
       assertTrue(f.status().stopped());

@@ -86,7 +86,7 @@ class StateTest {
     State state = State.NONE.apply(first, "r");
     RoutingTable later = Json.MAPPER.treeToValue(steps.get(3).get("answer"), RoutingTable.class);
     assertThrows(IllegalArgumentException.class, () -> state.apply(later, "r"));
-    RoutingTable pkg = new RoutingTable("clicks", "pkg", null, 1, null, null, null, 1, null,
+    RoutingTable pkg = new RoutingTable("clicks", "pkg", null, 1, null, null, null, 1, null, null,
         null, null, null, null, null, null);
     assertThrows(State.SchemeException.class, () -> state.apply(pkg, "r"));
   }
