@@ -1,0 +1,124 @@
+package plannerd.kafka;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+
+/**
+ * What a consumer and its assignor share: the table, and whether the group has what the table says.
+ * The assignor of the group's leader says what it assigned; the leader's consumer asks for a rebalance
+ * when the table wants something else.
+ */
+final class Watch implements AutoCloseable {
+  /** The name under which a consumer gives its watch to its assignor. */
+  static final String CONFIG = "plannerd.watch";
+
+  private static final long BETWEEN = Duration.ofSeconds(5).toNanos();
+
+  private final Settings settings; // null: no plannerd is named
+  private Feed feed; // null: the table is read when it is needed
+  private boolean waited;
+  private Placement last = Placement.NONE;
+  private Predicate<Placement> settled; // null: this consumer has not led the last rebalance
+  private boolean led; // since the generation below
+  private int generation = -1;
+  private Placement judged; // under which the assignment is known to be right
+  private long asked = System.nanoTime() - BETWEEN;
+
+  private Watch(Settings settings) {
+    this.settings = settings;
+  }
+
+  /** Returns the watch of the consumer that has these configurations. */
+  static Watch of(Map<String, ?> configs) {
+    return configs.get(CONFIG) instanceof Watch w ? w : new Watch(settings(configs));
+  }
+
+  /** Returns a watch that follows the table until it is closed. */
+  static Watch following(Map<String, ?> configs) {
+    Watch w = new Watch(settings(configs));
+    boolean classic = !"consumer".equalsIgnoreCase(Settings.text(configs, ConsumerConfig.GROUP_PROTOCOL_CONFIG));
+    if (w.settings != null && classic) {
+      w.feed = new Feed(w.settings);
+    }
+    return w;
+  }
+
+  private static Settings settings(Map<String, ?> configs) {
+    String operator = Settings.text(configs, Settings.OPERATOR);
+    return Settings.of(configs, operator != null ? operator : Settings.text(configs, ConsumerConfig.GROUP_ID_CONFIG),
+        Settings.text(configs, CommonClientConfigs.CLIENT_ID_CONFIG));
+  }
+
+  /** Returns the table to assign by. It waits for the first one alone. */
+  synchronized Placement table() {
+    if (settings == null) {
+      return Placement.NONE;
+    }
+    if (feed == null) {
+      try (Feed once = new Feed(settings)) {
+        Placement read = once.await(settings.timeout());
+        last = read == Placement.NONE ? last : read;
+      }
+      return last;
+    }
+    Duration limit = waited ? Duration.ZERO : settings.timeout();
+    waited = true;
+    return feed.await(limit);
+  }
+
+  /** Notes that this consumer leads, and what tells whether the assignment is as a table says. */
+  synchronized void leads(Predicate<Placement> settledUnder) {
+    led = true;
+    settled = settledUnder;
+    judged = null;
+  }
+
+  /** Reports whether this consumer may lead its group. */
+  synchronized boolean leading() {
+    return settled != null;
+  }
+
+  /** Notes that this consumer leads by an assignment that a former process of it made. */
+  synchronized void leadsOn() {
+    if (!led) {
+      leads(table -> table == Placement.NONE);
+    }
+  }
+
+  /**
+   * Reports whether to ask for a rebalance.
+   *
+   * @param current the generation that the consumer is in
+   */
+  synchronized boolean due(int current) {
+    if (current != generation) {
+      generation = current;
+      settled = led ? settled : null;
+      led = false;
+    }
+    if (settled == null || led || feed == null) {
+      return false;
+    }
+    Placement table = feed.now();
+    long now = System.nanoTime();
+    if (table == judged || now - asked < BETWEEN) {
+      return false;
+    }
+    if (settled.test(table)) {
+      judged = table;
+      return false;
+    }
+    asked = now;
+    return true;
+  }
+
+  @Override
+  public synchronized void close() {
+    if (feed != null) {
+      feed.close();
+    }
+  }
+}
