@@ -115,34 +115,38 @@ final class Balance {
     }
   }
 
-  /** Returns which item of who has the most a member should get; {@link #NOBODY}: it has enough. */
+  /**
+   * Returns which item a member should get of who has the most, and at least two more, of those who have
+   * one that it may have; {@link #NOBODY}: it has enough. It is the one that disturbs least, and of equals
+   * the last.
+   */
   private int spare(int member) {
-    int best = NOBODY;
-    for (int i = 0; i < at.length; i++) {
-      int from = at[i];
-      if (from == NOBODY || from == member || !fewer(count[member] + 1, member, count[from], from)
-          || !eligible.test(member, i)) {
-        continue;
+    boolean[] passed = new boolean[capacity.length];
+    passed[member] = true;
+    while (true) {
+      int giver = NOBODY;
+      for (int m = 0; m < capacity.length; m++) {
+        boolean more = giver == NOBODY || fewer(count[giver], giver, count[m], m);
+        giver = more && !passed[m] ? m : giver;
       }
-      if (best == NOBODY || better(i, best, member)) {
-        best = i;
+      if (giver == NOBODY || !fewer(count[member] + 1, member, count[giver], giver)) {
+        return NOBODY;
       }
+      int best = NOBODY;
+      for (int i = at.length - 1; i >= 0; i--) {
+        boolean can = at[i] == giver && eligible.test(member, i);
+        if (can && (best == NOBODY || disturbance(i, member) < disturbance(best, member))) {
+          best = i;
+        }
+      }
+      if (best != NOBODY) {
+        return best;
+      }
+      passed[giver] = true;
     }
-    return best;
   }
 
-  /** Reports whether a later item is the better one to take: first of who has most, then what is least disturbed. */
-  private boolean better(int item, int best, int member) {
-    int from = at[item];
-    int other = at[best];
-    if (from != other) {
-      boolean more = fewer(count[other], other, count[from], from);
-      return more || from < other && !fewer(count[from], from, count[other], other);
-    }
-    return disturbs(item, member) <= disturbs(best, member);
-  }
-
-  private int disturbs(int item, int member) {
+  private int disturbance(int item, int member) {
     if (owner[item] == member) {
       return 0;
     }

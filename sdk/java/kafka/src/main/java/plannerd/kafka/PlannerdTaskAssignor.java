@@ -140,7 +140,8 @@ public final class PlannerdTaskAssignor implements TaskAssignor {
     private long lack(int process, int task) {
       TaskInfo info = tasks.get(task);
       KafkaStreamsState state = processes.get(process);
-      if (!info.isStateful() || state.previousActiveTasks().contains(info.id())) {
+      boolean restored = info.isStateful() && info.topicPartitions().stream().anyMatch(TaskTopicPartition::isChangelog);
+      if (!restored || state.previousActiveTasks().contains(info.id())) {
         return 0;
       }
       long lag;
