@@ -234,7 +234,8 @@ func inputParts() (out []boundary) {
 	for _, b := range []boundary{
 		{place: parts + "problem"},
 		{place: parts + "inputtest"}, // for tests
-		{place: parts + "columns", project: []string{parts + "problem", "internal/nearest"}},
+		{place: parts + "columns", project: []string{parts + "problem", "internal/exact", "internal/nearest",
+			"planner/partitioner"}},
 		{place: parts + "window", project: []string{parts + "columns", parts + "problem"}},
 		{place: parts + "jsonrows", project: []string{parts + "columns", parts + "problem", parts + "window"}},
 		{place: parts + "csvrows", project: []string{parts + "columns", parts + "problem", parts + "window"}},

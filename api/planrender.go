@@ -40,6 +40,7 @@ type planFigures struct {
 	HotKeys          []wire.HotKey              `json:"hot_keys,omitzero"`
 	Merges           int64                      `json:"merges"`
 	Splits           []wire.SplitKey            `json:"splits,omitzero"`
+	Affinity         jsontext.Value             `json:"affinity,omitzero"` // nil: it is of keys
 	DriftedKeys      int64                      `json:"drifted_keys"`
 	IdleEntries      *int64                     `json:"idle_entries,omitzero"` // nil in a what-if
 }
@@ -151,7 +152,7 @@ func figuresOut(f service.Figures, balanced *bool, named figures.NamedKeys, keys
 		Skewness:    wire.Comparison{Before: f.SkewnessBefore, After: f.SkewnessAfter},
 		Migration:   migrationOut(f),
 		Certificate: f.Certificate, Compaction: f.Compaction, Instances: f.Instances, DriftedKeys: f.DriftedKeys,
-		Merges: f.Merges,
+		Merges: f.Merges, Affinity: f.Affinity,
 	}
 	if unfilled != nil {
 		out.Filled, out.Unfilled = new(len(unfilled) == 0), unfilled

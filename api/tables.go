@@ -370,6 +370,9 @@ func (s tables) route(w http.ResponseWriter, c *call) error {
 			out.Routing = new(wire.PartsRouting(r.Routing))
 		}
 	}
+	if r.RoutedKey != nil {
+		out.RoutedKey = new(keys.text(r.RoutedKey))
+	}
 	if r.Candidates != nil {
 		out.Candidates = &r.Candidates
 	}

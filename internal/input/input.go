@@ -27,6 +27,7 @@ import (
 	"plannerd/internal/input/internal/problem"
 	"plannerd/internal/input/internal/records"
 	"plannerd/internal/input/internal/window"
+	"plannerd/planner"
 )
 
 type (
@@ -42,6 +43,10 @@ type (
 	Document = columns.Document
 	// Resolution is what they return of a resolution.
 	Resolution = columns.Resolution
+	// Sum says how rows are added up.
+	Sum = columns.Sum
+	// Field is one of rows.
+	Field = columns.Field
 	// Error is what they return for a body that they refuse.
 	Error = problem.Error
 	// Kind is that of an error.
@@ -51,6 +56,17 @@ type (
 	// Location is that of a problem.
 	Location = problem.Location
 )
+
+// SumBytes is the most that adding up rows holds for each row, beside the text of its key.
+const SumBytes = columns.SumBytes
+
+// DetailGrouped is what is wrong with records where keys of one routed key stay together.
+const DetailGrouped = columns.DetailGrouped
+
+// AboutSum says why a row cannot be added to an earlier one of its routed key; text names instances.
+func AboutSum(s *planner.Statistics, row, first int, field Field, text func(id int32) string) string {
+	return columns.AboutSum(s, row, first, field, text)
+}
 
 // Defaults of [Limits].
 const (

@@ -19,7 +19,6 @@ import (
 	"plannerd/planner/partitioner"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
-	"plannerd/sdk/go/route"
 	"plannerd/store"
 )
 
@@ -157,7 +156,7 @@ type Hash struct {
 	Partitions        int     `json:"partitions,omitzero"`
 	Assignment        []int32 `json:"assignment,omitzero"`
 	// Affinity says which part of a key is its routed key.
-	Affinity route.Affinity `json:"affinity,omitzero"`
+	Affinity partitioner.Affinity `json:"affinity,omitzero"`
 }
 
 // ApprovalRule says which plans wait for a person's approval, and how long.

@@ -31,14 +31,17 @@ type (
 	Config = route.Config
 	// Instance is one live instance of the operator.
 	Instance = route.Instance
+	// Affinity says which part of a key is its routed key.
+	Affinity = route.Affinity
 	// Rule says which instances may have the keys that it matches.
 	Rule = route.Rule
 )
 
 // New returns the hash function that c describes over the given instances,
-// which are in strictly ascending order of ID; nil for [Reported]. The error is
-// a [planner.InputError].
+// which are in strictly ascending order of ID; nil for [Reported]. The keys that the
+// planner knows are routed keys already. The error is a [planner.InputError].
 func New(c Config, instances []Instance) (planner.HashFunction, error) {
+	c.Affinity = Affinity{}
 	f, err := route.New(c, instances)
 	if f == nil || err != nil {
 		return nil, inputError(err)

@@ -331,12 +331,38 @@ func (s *Feed) Route(ctx context.Context, name string, key []byte, asked *int32)
 	if err != nil {
 		return scheme.Route{}, err
 	}
+	var routed []byte // nil: it is the key
+	if f.Scheme == operator.SchemeTable {
+		if routed, err = s.routedKey(ctx, op, key); err != nil {
+			return scheme.Route{}, err
+		}
+	}
+	if routed != nil {
+		by := op.TableConfigVersion
+		if op, entry, err = s.Store.Route(ctx, name, routed); err == nil && op.TableConfigVersion != by {
+			err = refusal.Overtaken(store.ErrConfigurationChanged)
+		}
+		if err != nil {
+			return scheme.Route{}, refusal.AboutOperator(name, err)
+		}
+		key = routed
+	}
 	r, err := schemes.Schemes[f.Scheme].Route(ctx, s.Reader, op, key, entry)
+	r.RoutedKey = routed
 	if asked == nil {
 		return r, err
 	}
 	r.Pins = cmp.Or(r.Pins, op.TableConfigVersion)
 	return r, s.answers(ctx, op, r, err, *asked)
+}
+
+// routedKey is the part of a key by which the committed table routes it; nil: all of it, under no affinity.
+func (s *Feed) routedKey(ctx context.Context, op store.Operator, key []byte) ([]byte, error) {
+	pinned, err := s.Pinned(ctx, op)
+	if err != nil || pinned.Hash.Affinity.IsZero() {
+		return nil, err
+	}
+	return pinned.Hash.Affinity.RoutedKey(key), nil
 }
 
 // answers refuses that an instance answers for a key with a route, or with the reason why

@@ -48,6 +48,12 @@ type Compaction struct {
 	StateScale float64     `json:"state_scale"`
 }
 
+// Affinity is how many keys statistics named, and how many routed keys these are.
+type Affinity struct {
+	Keys       int64 `json:"keys"`
+	RoutedKeys int64 `json:"routed_keys"`
+}
+
 // Load is what an instance carries before and after a plan.
 type Load struct {
 	Added      *bool       `json:"added,omitzero"`

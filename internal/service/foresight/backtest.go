@@ -18,6 +18,7 @@ import (
 	"plannerd/internal/service/schemes"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
+	"plannerd/planner/partitioner"
 	"plannerd/planner/policy"
 	"plannerd/store"
 )
@@ -178,10 +179,11 @@ func (s *Backtester) history(ctx context.Context, name string, in Backtest) (*ba
 }
 
 // storedIntervals are the newest plans of the intervals whose statistics are kept, oldest
-// first, so many at most. One that is not kept ends them: those before it are not followed
-// by the next.
+// first, so many at most. One that is not kept ends them, as does one of other routed keys: those before it
+// are not followed by the next.
 func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backtest, most int) ([]stored, error) {
 	var out []stored
+	var first partitioner.Affinity
 	filter := store.PlanFilter{Operator: name, Limit: scheme.PlansAtATime}
 	for more := true; more; more = more && filter.Before > 0 {
 		plans, next, err := s.Store.Plans(ctx, filter)
@@ -200,8 +202,15 @@ func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backte
 			if more = len(out) < most && (in.From == nil || p.Interval >= *in.From); !more {
 				break
 			}
+			by, err := s.AffinityOf(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			if len(out) == 0 {
+				first = by
+			}
 			stats, err := s.InputOf(ctx, p, in.Memory)
-			if more = !intake.IsPurged(err); !more {
+			if more = !intake.IsPurged(err) && by == first; !more {
 				break
 			} else if err != nil {
 				return nil, err

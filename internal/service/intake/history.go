@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/go-json-experiment/json"
+
 	"plannerd/internal/input/stored"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/reading"
 	"plannerd/internal/service/scheme"
 	"plannerd/internal/web/admission"
+	"plannerd/planner/partitioner"
 	"plannerd/store"
 )
 
@@ -24,6 +27,11 @@ func (s *History) InputOf(ctx context.Context, p store.Plan, memory *admission.L
 		return nil, refusal.New(refusal.Purged, "The input of the plan was not stored: store_inputs was false.")
 	}
 	st := &scheme.Statistics{Interval: p.Interval, Epoch: p.Epoch, Older: p.Outdated}
+	if p.Affinity != nil {
+		if err := json.Unmarshal(p.Affinity, &st.Affinity); err != nil {
+			return nil, store.Unreadable("how many routed keys plan "+p.ID+" has", err)
+		}
+	}
 	if stored.IsCompact(blob) {
 		if st.Records, err = stored.DecodeCompact(blob); err != nil {
 			return nil, fmt.Errorf("reading the stored input of plan %s: %w", p.ID, err)
@@ -40,8 +48,20 @@ func (s *History) InputOf(ctx context.Context, p store.Plan, memory *admission.L
 	return st, nil
 }
 
+// AffinityOf says which part of a key is its routed key in the statistics of a stored plan.
+func (s *History) AffinityOf(ctx context.Context, p store.Plan) (none partitioner.Affinity, err error) {
+	if p.Affinity == nil {
+		return none, nil
+	}
+	c, err := s.Placement(ctx, p.Operator, p.ConfigVersion)
+	if err != nil {
+		return none, err
+	}
+	return c.Hash.Affinity, nil
+}
+
 // EarlierPlans yields the newest plans of earlier intervals, newest first, up to the first
-// error. It looks at so many plans, and the rest of those that it read with them.
+// error, or to one whose statistics have other routed keys. It looks at so many plans, and the rest of those that it read with them.
 func (s *History) EarlierPlans(ctx context.Context, b *scheme.Base, st *scheme.Statistics,
 	most int) iter.Seq2[store.Plan, error] {
 	return func(yield func(store.Plan, error) bool) {
@@ -54,7 +74,11 @@ func (s *History) EarlierPlans(ctx context.Context, b *scheme.Base, st *scheme.S
 			}
 			for _, p := range plans {
 				earlier := p.Epoch < st.Epoch || p.Epoch == st.Epoch && p.Interval < st.Interval
-				if left--; earlier && !yield(p, nil) {
+				if left--; !earlier {
+					continue
+				}
+				by, err := s.AffinityOf(ctx, p)
+				if err == nil && by != b.Newest.Hash.Affinity || !yield(p, err) {
 					return
 				}
 			}

@@ -98,6 +98,12 @@ func (s *Intake) Merge(ctx context.Context, b *scheme.Base, in Proposal) (*Merge
 		}
 	}
 	st.Statistics, st.Decode = merged.Statistics, st.Decode+s.Now().Sub(begin)
+	if !b.Newest.Hash.Affinity.IsZero() {
+		st.Affinity = &figures.Affinity{RoutedKeys: int64(st.Len())}
+		for _, one := range slices.Concat(m.received, m.carried) {
+			st.Affinity.Keys += one.Rows
+		}
+	}
 	m.Statistics, m.drifted = &st, merged.Drifted
 	if b.Newest.Pkg != nil { // keys are on several instances anyway
 		m.drifted = 0
@@ -193,9 +199,10 @@ func (m *MergedReports) admit(b *scheme.Base) error {
 }
 
 // refuseOlderHomes refuses reports that came before the newest configuration if it changed
-// the hash and that is the engine's own: their hash instances are by the one before.
+// the affinity, or the hash and that is the engine's own: their routed keys, or their hash instances,
+// are by the one before.
 func (s *Intake) refuseOlderHomes(ctx context.Context, b *scheme.Base, m *MergedReports) error {
-	if !b.Changed || b.Newest.Model.Hash != nil {
+	if !b.Regrouped() && (!b.Changed || b.Newest.Model.Hash != nil) {
 		return nil
 	}
 	newest, err := s.Store.Configuration(ctx, b.Op.Name, b.Op.ConfigVersion)
@@ -213,7 +220,8 @@ func (s *Intake) refuseOlderHomes(ctx context.Context, b *scheme.Base, m *Merged
 	}
 	return refusal.New(refusal.ConfigurationChanged,
 		"Reports came before the newest configuration, of "+scheme.InstancesText(older)+
-			": where they say that the hash puts keys is by an older one. They have to be sent again.")
+			": where they say that the hash puts keys, or which keys belong together, is by an older one. "+
+			"They have to be sent again.")
 }
 
 // carry has last reports stand in for those that are missing.

@@ -222,16 +222,20 @@ func (s *Intake) encodeRows(ctx context.Context, r reporters, st *scheme.Statist
 		}
 		defer release()
 	}
-	if st.Records != nil {
+	if st.Records != nil && r.newest.Hash.Affinity.IsZero() {
 		return encodeRecords(r, st)
+	}
+	all, err := st.Grouped(r.newest.Hash.Affinity, false)
+	if err != nil {
+		return nil, err
 	}
 	target := r.newest.Model
 	target.Hash = schemes.Named(r.newest.Scheme).RowHash(r.newest)
-	if _, err := planner.NewSnapshot(st.Statistics, target,
+	if _, err := planner.NewSnapshot(all.Statistics, target,
 		planner.Base{Configuration: r.pinned.Model, IgnoreInstances: true}); err != nil {
-		return nil, err
+		return nil, all.InRows(err)
 	}
-	return merging.EncodeReport(st.Statistics), nil
+	return merging.EncodeReport(all.Statistics), nil
 }
 
 // encodeRecords checks the records of a report and returns them as the store keeps them.

@@ -56,7 +56,7 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in intake.Propos
 	if err != nil {
 		return nil, err
 	}
-	d := draft{Statistics: in.Statistics, by: in.By, claim: in.Claim, hash: "reports"}
+	d := draft{by: in.By, claim: in.Claim, hash: "reports"}
 	if in.Reports == nil {
 		d.hash = in.Hash()
 	}
@@ -70,6 +70,9 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in intake.Propos
 	}
 	d.source = in.Identity(d.hash, b.Op.ConfigVersion, b.Op.TableVersion)
 	d.fingerprint = d.source
+	if d.Statistics, err = in.Grouped(b.Newest.Hash.Affinity, b.Regrouped()); err != nil {
+		return nil, s.unlessStale(ctx, b, err)
+	}
 	if in.Reports != nil {
 		if d.merged, err = s.Merge(ctx, b, in); err != nil {
 			return nil, err
@@ -78,7 +81,7 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in intake.Propos
 		d.hash = d.Hash()
 	}
 	if err := schemes.Admit(b, d.Statistics); err != nil {
-		return nil, s.unlessStale(ctx, b, d.merged.Refusal(err))
+		return nil, s.unlessStale(ctx, b, d.merged.Refusal(d.InRows(err)))
 	}
 	if b.Absences.Before, err = s.AbsencesBefore(ctx, b, d.Statistics); err != nil {
 		return nil, err
@@ -91,7 +94,7 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in intake.Propos
 	case ctx.Err() != nil: // nobody waits for it any more
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, d.merged.Refusal(err)
+		return nil, d.merged.Refusal(d.InRows(err))
 	}
 	d.merged.Note(out.Result)
 	if d.reports, err = d.merged.Encode(out.Result); err != nil {

@@ -56,6 +56,13 @@ func (s *Proposer) Undo(ctx context.Context, name string, version *int64, memory
 	if err != nil {
 		return nil, refusal.AboutVersion(name, *version, err)
 	}
+	under, err := s.Placement(ctx, name, stored.ConfigVersion)
+	if err != nil {
+		return nil, err
+	}
+	if under.Hash.Affinity != b.Newest.Hash.Affinity {
+		return nil, planner.Invalid("to_version", "is a table of other routed keys: its affinity is another one")
+	}
 	rows := int64(len(stored.Entries)) * (reading.EntryBytes + reading.PlanRowBytes)
 	if err := memory.Settle(memory.Used() + u.statistics.PlanBytes() + rows); err != nil {
 		return nil, err
@@ -126,6 +133,10 @@ func (s *Proposer) fits(ctx context.Context, b *scheme.Base, p store.Plan, st *s
 	under, err := s.Placement(ctx, b.Op.Name, p.ConfigVersion)
 	if err != nil {
 		return err
+	}
+	if under.Hash.Affinity != b.Newest.Hash.Affinity {
+		return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The affinity is another one than that of the newest "+
+			"statistics, those of interval %d: wait for the next ones.", p.Interval))
 	}
 	if b.Newest.Model.Hash == nil && !operator.SamePlacement(under.Configuration, b.Newest.Configuration) {
 		return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The hash is the engine's own, and it changed since the newest "+

@@ -49,7 +49,12 @@ func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*scheme.Res
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.tryAll(ctx, in, func(instances int) (*scheme.Input, error) {
+	affinity := in.Configuration.Hash.Affinity // where rows say so, keys that are to stay together are apart now
+	apart := !affinity.IsZero() && in.Instance != nil && !slices.Contains(in.Instance, planner.NoInstance)
+	if in.Statistics, err = in.Grouped(affinity, apart); err != nil {
+		return nil, nil, err
+	}
+	results, front, err = s.tryAll(ctx, in, func(instances int) (*scheme.Input, error) {
 		target := own
 		if instances > 0 {
 			scaled, err := in.Configuration.ScaledTo(instances)
@@ -67,6 +72,7 @@ func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*scheme.Res
 			HashChanged: !operator.SamePlacement(own.Configuration, target.Configuration), Filling: table.Added(own, target),
 		})
 	}, func(*scheme.Result) {})
+	return results, front, in.InRows(err)
 }
 
 // placementOf is a configuration that is not stored, ready to place keys.

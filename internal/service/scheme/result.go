@@ -37,8 +37,9 @@ const (
 // that are named.
 type Input struct {
 	*planner.Snapshot
-	classes *compact.Classes // whose items the snapshot has; nil: it has keys
-	degree  int              // of the classes; 0: not said
+	affinity *figures.Affinity // nil: rows are of keys
+	classes  *compact.Classes  // whose items the snapshot has; nil: it has keys
+	degree   int               // of the classes; 0: not said
 	// Foreseen is what is known of other intervals; nil: nothing is, and nothing but the
 	// strategy decides. Else the policy does; since is how many intervals ago the last plan
 	// took effect that moved keys, 0 if that is not asked.
@@ -63,7 +64,7 @@ type compressed struct {
 func NewInput(in *Statistics, target planner.Configuration, from planner.Base) (*Input, error) {
 	if in.Records == nil {
 		s, err := planner.NewSnapshot(in.Planned(), target, from)
-		return &Input{Snapshot: s}, err
+		return &Input{Snapshot: s, affinity: in.Affinity}, err
 	}
 	c, err := compact.NewClasses(in.Records, target, from)
 	if err != nil {
@@ -117,6 +118,7 @@ type Result struct {
 
 	Classes    *compact.Classes     // what its items are; nil: keys
 	compaction *figures.Compaction  // nil: it was made on keys
+	affinity   *figures.Affinity    // nil: it was not made on routed keys
 	loadErrors []planner.Comparison // by instance; nil: not known
 	Foresight  *Foresight           // nil: nobody looks ahead
 	// idleEntries are those of keys that have been absent for long.
@@ -134,7 +136,7 @@ type Result struct {
 
 // Result is what was planned on the input.
 func (in *Input) Result(p *planner.Plan) *Result {
-	out := &Result{Plan: p, Classes: in.classes}
+	out := &Result{Plan: p, Classes: in.classes, affinity: in.affinity}
 	if in.classes == nil {
 		return out
 	}
@@ -436,7 +438,7 @@ func (o *Result) Figures() (store.Figures, error) {
 	}{
 		{&f.Instances, loadsOf(o)}, {&f.HotKeys, o.HotKeyList()}, {&f.Splits, o.SplitKeys()},
 		{&f.Certificate, proofOf(o)}, {&f.Compaction, o.compaction},
-		{&f.Forecast, o.Foresight},
+		{&f.Forecast, o.Foresight}, {&f.Affinity, o.affinity},
 	} {
 		text, err := json.Marshal(part.value)
 		if err != nil {

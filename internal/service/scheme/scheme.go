@@ -97,6 +97,8 @@ type Route struct {
 	Instance int32
 	Source   string // that says so: "table", "hash", "ring", "range" or "candidates"
 	Version  int64  // of the table
+	// RoutedKey is the part of the key that decides; nil: it is the key.
+	RoutedKey []byte
 	// Parts are where a split key goes, each with its weight; nil: it is whole.
 	Parts   []planner.Part
 	Routing parameters.Routing // how routers choose among Parts
@@ -140,6 +142,9 @@ type Base struct {
 
 // EngineHolds reports whether the engine holds the routing table.
 func (b *Base) EngineHolds() bool { return b.Newest.TableOwner == operator.OwnerEngine }
+
+// Regrouped reports whether keys have other routed keys than by the committed table.
+func (b *Base) Regrouped() bool { return b.Pinned.Hash.Affinity != b.Newest.Hash.Affinity }
 
 // Ended reports whether a call has ended.
 func Ended(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }

@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"plannerd/compact"
 	"plannerd/internal/exact"
+	"plannerd/internal/input"
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
@@ -16,6 +18,7 @@ import (
 	"plannerd/internal/service/reading"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
+	"plannerd/planner/partitioner"
 	"plannerd/store"
 )
 
@@ -51,6 +54,10 @@ type Statistics struct {
 	// those of the operator's window; nil: they are not.
 	Added []float64
 
+	// Affinity is nil where rows are of keys, and not of routed keys that several may have.
+	Affinity *figures.Affinity
+	grouped  []int32 // the rows that were added up to others, their first ones; nil: none was
+
 	// Estimate is nil where the figures are exact.
 	Estimate *figures.Estimate
 
@@ -65,6 +72,40 @@ func (st *Statistics) Planned() *planner.Statistics {
 		return st.Statistics
 	}
 	return st.Foreseen.Statistics
+}
+
+// Grouped are the statistics by routed keys. gather: keys of one routed key may be on several instances, since
+// it was another one before. The error is a refusal or an input error.
+func (st *Statistics) Grouped(a partitioner.Affinity, gather bool) (*Statistics, error) {
+	switch {
+	case !a.IsZero() && st.Records != nil:
+		return nil, planner.Invalid("compact", input.DetailGrouped)
+	case a.IsZero() && !gather || st.Keys == nil:
+		return st, nil
+	case gather && (st.Instance == nil || slices.Contains(st.Instance, planner.NoInstance)):
+		return nil, refusal.New(refusal.HashNotKnown,
+			"The affinity is another one than that of the committed table: every row has to say its instance.")
+	}
+	var wrong error
+	all, out := st.Statistics, *st
+	sum := input.Sum{Affinity: a, Gather: gather, Wrong: func(row, first int, field input.Field) bool {
+		name := func(id int32) string { return strconv.Itoa(int(id)) }
+		wrong = planner.InvalidRow(row, field.String(), input.AboutSum(all, row, first, field, name))
+		return true
+	}}
+	out.Statistics, out.grouped = sum.Of(all)
+	if !a.IsZero() {
+		out.Affinity = &figures.Affinity{Keys: int64(all.Len()), RoutedKeys: int64(out.Len())}
+	}
+	return &out, wrong
+}
+
+// InRows has an input error point at the row of the request that a row of a routed key began with.
+func (st *Statistics) InRows(err error) error {
+	if given := parameters.InputError(err); given != nil && given.Row >= 0 && given.Row < len(st.grouped) {
+		return planner.InvalidRow(int(st.grouped[given.Row]), given.Field, given.Detail)
+	}
+	return err
 }
 
 // Hash identifies the statistics.

@@ -297,7 +297,7 @@ func (b *Builder) Document() (*Document, error) {
 		Instance: b.Instance.Take(), HashInstance: b.HashInstance.Take(),
 	}
 	if b.Options.SumTwins && b.Meter.Refused() == nil {
-		if sumTwins(b, d.Stats); len(b.Problems) > 0 {
+		if d.Stats, d.rows = sumTwins(b, d.Stats); len(b.Problems) > 0 {
 			return nil, b.Invalid()
 		}
 	}

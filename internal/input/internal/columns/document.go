@@ -11,6 +11,7 @@ import (
 	"plannerd/compact"
 	"plannerd/internal/input/internal/problem"
 	"plannerd/planner"
+	"plannerd/planner/partitioner"
 )
 
 // Defaults of [Limits].
@@ -88,9 +89,44 @@ type Document struct {
 	// "key_encoding" said so.
 	Base64Keys bool
 
-	shape     Shape // of the keys, where there are keys and records
-	first     int   // number of the first row, when the document is a part of a file
-	firstLine int   // line of the first row; 0: which lines the rows are on is not known
+	shape     Shape   // of the keys, where there are keys and records
+	first     int     // number of the first row, when the document is a part of a file
+	firstLine int     // line of the first row; 0: which lines the rows are on is not known
+	rows      []int32 // of the body, that rows of Stats are the sums of, their first ones; nil: none was added up
+}
+
+// Group adds up the rows of each routed key, and returns how many keys there were. The error is an [Error]
+// that names two rows that do not go together.
+func (d *Document) Group(a partitioner.Affinity, names *Names) (keys int, err error) {
+	if d.Records != nil {
+		return 0, problem.One(problem.Invalid, "/compact", DetailGrouped)
+	}
+	var wrong []problem.Problem
+	all := d.Stats
+	sum := Sum{Affinity: a, Wrong: func(row, first int, field Field) bool {
+		detail := AboutSum(all, row, first, field, names.text)
+		wrong = append(wrong, problem.Problem{
+			Pointer: d.Pointer(row, field.String()), Detail: detail, Location: d.Location(row, field.String()),
+		})
+		return len(wrong) >= problem.Most
+	}}
+	stats, rows := sum.Of(all)
+	if len(wrong) > 0 {
+		return 0, &problem.Error{Kind: problem.Invalid, Problems: wrong}
+	}
+	for i, row := range rows {
+		rows[i] = int32(d.row(int(row)))
+	}
+	d.Stats, d.rows = stats, rows
+	return all.Len(), nil
+}
+
+// row is that of the body which a row of Stats began with.
+func (d *Document) row(i int) int {
+	if i >= 0 && i < len(d.rows) {
+		return int(d.rows[i])
+	}
+	return i
 }
 
 // Bytes is how much memory the document holds.
@@ -112,7 +148,7 @@ func (d *Document) Pointer(row int, field string) string {
 		return "/" + field
 	}
 	if d.Records == nil || d.Stats == nil {
-		return d.shape.pointer(d.first+row, field)
+		return d.shape.pointer(d.first+d.row(row), field)
 	}
 	if keys := row - len(d.Records); keys >= 0 {
 		return d.shape.pointer(keys, field)
@@ -127,9 +163,9 @@ func (d *Document) Location(row int, field string) problem.Location {
 			return problem.Location{Row: row + len(d.Records) + 1, Column: field}
 		}
 	}
-	p := problem.Location{Row: d.first + row + 1, Column: field}
+	p := problem.Location{Row: d.first + d.row(row) + 1, Column: field}
 	if d.firstLine > 0 {
-		p.Line = d.firstLine + row
+		p.Line = d.firstLine + d.row(row)
 	}
 	if d.Stats != nil {
 		p.Key = problem.Clip(d.Stats.Keys.At(row))

@@ -157,7 +157,7 @@ func (Scheme) NoAction(
 func Input(b *scheme.Base, st *scheme.Statistics) (*scheme.Input, error) {
 	from := planner.Base{
 		Configuration: b.Pinned.Model, Table: b.Table, Filling: b.Filling,
-		Kept: b.Absent(st).Kept(b.Newest.EntryGrace), HashChanged: b.Changed,
+		Kept: kept(b, st), HashChanged: b.Changed,
 		IgnoreInstances: st.Outdated(b.Op.TableVersion), PinHomeless: true, Stop: b.Stop,
 		PartsExpire: b.Newest.Splitting.Expires(),
 	}
@@ -175,6 +175,18 @@ func Input(b *scheme.Base, st *scheme.Statistics) (*scheme.Input, error) {
 		return scheme.NewInput(st, b.Newest.Model, from)
 	}
 	return in, err
+}
+
+// kept are the entries that stay though no row names their keys. Those of keys that are no longer routed keys
+// do not.
+func kept(b *scheme.Base, st *scheme.Statistics) []bool {
+	all := b.Absent(st).Kept(b.Newest.EntryGrace)
+	for i := range all {
+		if key := b.Table.At(i).Key; len(b.Newest.Hash.Affinity.RoutedKey(key)) < len(key) {
+			all[i] = false
+		}
+	}
+	return all
 }
 
 // enginesTable is the table that the engine must hold before the hash changes: an

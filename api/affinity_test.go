@@ -1,0 +1,115 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"plannerd/sdk/go/wire"
+)
+
+// orders are the keys of two orders, of which one is heavy.
+const orders = `[{"key":"order7/total","cost":30,"state":2},{"key":"order7/lines","cost":50,"state":5},
+	{"key":"order8/total","cost":10,"state":1},{"key":"lone","cost":5,"state":1},{"key":"/x","cost":5,"state":1}]`
+
+// TestAffinity has keys of an order stay together: as one row of a plan, in the table, and in routes.
+func TestAffinity(t *testing.T) {
+	e := newEnv(t)
+	e.operator("orders", `{"instances":2,"theta_max":0.5,"hash":{"affinity":{"until":"/"}},"strategy":"lpt"}`)
+	p := e.do("POST", "/v1/operators/orders/plans", `{"interval":1,"keys":`+orders+`}`).plan()
+	if p.Affinity == nil || *p.Affinity != (wire.AffinityFigures{Keys: 5, RoutedKeys: 4}) {
+		t.Errorf("%+v", p.Affinity)
+	}
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true}`).want(http.StatusOK)
+	var at [3]wire.Route
+	for i, key := range []string{"order7/total", "order7/none", "order7"} {
+		e.do("GET", "/v1/operators/orders/route?key="+key, "").want(http.StatusOK).into(&at[i])
+		if at[i].Instance != at[0].Instance || *at[i].RoutedKey != "order7" || at[i].Key != key {
+			t.Errorf("%+v", at[i])
+		}
+	}
+}
+
+// TestAffinityRefused says which rows do not go together, and which configurations have no meaning.
+func TestAffinityRefused(t *testing.T) {
+	e := newEnv(t)
+	e.operator("orders", `{"instances":2,"hash":{"affinity":{"tag":true}}}`)
+	a := e.do("POST", "/v1/operators/orders/plans", `{"interval":1,"keys":[
+		{"key":"a{7}","cost":1,"instance":0},{"key":"c","cost":1},{"key":"b{7}","cost":1,"instance":1}]}`)
+	a.fails(http.StatusUnprocessableEntity, "invalid", "/keys/2/instance")
+	if !strings.Contains(string(a.body), `is 1, but 0 for \"a{7}\", which has the same routed key`) {
+		t.Errorf("%s", a.body)
+	}
+	e.do("POST", "/v1/operators/orders/plans", `{"interval":1,"compact":{"records":[[0,0,1,1,1]]}}`).
+		fails(http.StatusUnprocessableEntity, "invalid", "/compact")
+	for _, c := range []struct{ config, at string }{
+		{`{"instances":2,"hash":{"affinity":{"tag":true,"until":"/"}}}`, "/hash/affinity"},
+		{`{"instances":2,"hash":{"affinity":{"count":2}}}`, "/hash/affinity/count"},
+		{`{"instances":2,"hash":{"affinity":{"tag":true}},"splitting":{"max_parts":2}}`, "/hash/affinity"},
+		{`{"instances":2,"scheme":"ring","hash":{"affinity":{"tag":true}}}`, "/hash/affinity"},
+	} {
+		e.do("PUT", "/v1/operators/other", c.config).fails(http.StatusUnprocessableEntity, "invalid", c.at)
+	}
+}
+
+// TestAffinityOfReports adds up what an instance reports of an order, and has one that two instances report be in
+// one place.
+func TestAffinityOfReports(t *testing.T) {
+	e := newEnv(t)
+	e.operator("orders", `{"instances":2,"theta_max":0.5,"hash":{"affinity":{"until":"/"}}}`)
+	report := func(instance, rows string) *answer {
+		return e.do("PUT", "/v1/operators/orders/intervals/1/reports/"+instance, rows)
+	}
+	report("0", `{"keys":[{"key":"order7/a","cost":4,"state":2},{"key":"order7/b","cost":4,"state":3}]}`).
+		want(http.StatusCreated)
+	report("1", `{"keys":[{"key":"order7/c","cost":2,"state":1},{"key":"order8/a","cost":9,"state":1}]}`).
+		want(http.StatusCreated)
+	p := e.do("POST", "/v1/operators/orders/plans?interval=1", "").plan()
+	if p.Affinity == nil || *p.Affinity != (wire.AffinityFigures{Keys: 4, RoutedKeys: 2}) || p.DriftedKeys == 0 {
+		t.Errorf("%+v, %d drifted", p.Affinity, p.DriftedKeys)
+	}
+	for _, d := range p.Instances {
+		if d.KeysAfter != 1 || d.StateIn+d.StateOut == 0 {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+// TestAffinityChanges gathers the keys of each order once they are to stay together, and takes back entries of keys
+// that are no longer routed on their own.
+func TestAffinityChanges(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":2,"theta_max":0.1,"hash":{"function":"modulo"}}`)
+	const rows = `{"interval":%d,"keys":[
+		{"key":"a/1","cost":8,"state":1,"instance":%d},{"key":"a/2","cost":8,"state":3,"instance":%d},
+		{"key":"b/1","cost":8,"state":3,"instance":%d},{"key":"b/2","cost":8,"state":1,"instance":%d}]}`
+	post := func(body string) *answer {
+		return e.do("POST", "/v1/operators/clicks/plans", body)
+	}
+	p := post(fmt.Sprintf(rows, 1, 1, 1, 1, 1)).plan()
+	if len(p.RoutingTable.Set) == 0 {
+		t.Fatalf("%+v", p)
+	}
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true}`).want(http.StatusOK)
+	e.do("PATCH", "/v1/operators/clicks", `{"hash":{"affinity":{"until":"/"}}}`).want(http.StatusOK)
+	post(`{"interval":2,"keys":[{"key":"a/1","cost":1}]}`).fails(http.StatusConflict, "hash_not_known", "")
+	p = post(fmt.Sprintf(rows, 2, 0, 1, 0, 1)).plan()
+	moved := map[string]string{}
+	for _, m := range p.Migrations {
+		moved[m.Key] = fmt.Sprint(m.From, m.To, m.State)
+	}
+	if len(p.RoutingTable.Unset) == 0 || moved["a"] != "0 1 1" || moved["b"] != "1 0 1" || len(moved) != 2 {
+		t.Errorf("%+v, %v", p.RoutingTable, moved)
+	}
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true}`).want(http.StatusOK)
+	for key, at := range map[string]int32{"a/1": 1, "a/9": 1, "b/2": 0} {
+		var r wire.Route
+		if e.do("GET", "/v1/operators/clicks/route?key="+key, "").into(&r); r.Instance != at {
+			t.Errorf("%+v", r)
+		}
+	}
+	if got := e.tableOf(""); strings.Contains(got, "/") {
+		t.Error(got)
+	}
+}
