@@ -17,6 +17,11 @@ type Placement interface {
 	Stays(rule int) bool
 }
 
+// Restricts reports whether some keys may not be on all instances.
+func (c Configuration) Restricts() bool {
+	return c.Placement != nil || slices.ContainsFunc(c.Instances, func(d Instance) bool { return d.Cordoned })
+}
+
 // Eligibility tells on which instances the items of a snapshot may be, by rules and cordons.
 type Eligibility struct {
 	// Class is by item; items of a class may be on the same instances.
@@ -52,8 +57,7 @@ func (s *Snapshot) FairShares() []float64 {
 // do, and where there is none of these either, so do all that keys without a rule may be on.
 func (r *resolver) restrict() error {
 	rules, s := r.target.Placement, &r.s
-	cordoned := slices.ContainsFunc(r.target.Instances, func(d Instance) bool { return d.Cordoned })
-	if rules == nil && !cordoned {
+	if !r.target.Restricts() {
 		return nil
 	}
 	if s.Count != nil {

@@ -19,9 +19,13 @@ type Bracket struct {
 }
 
 // Brackets finds out for each track what the intervals from one on needed. They are nil
-// where that is not known: no intervals are judged, or some tell nothing of an instance.
+// where that is not known: no intervals are judged, some tell nothing of an instance, or keys may
+// not be everywhere.
 func (h *History) Brackets(ctx context.Context, op Operator, tracks []Track, from int) ([]*Bracket, error) {
 	brackets := make([]*Bracket, len(tracks))
+	if op.Target.Restricts() {
+		return brackets, nil
+	}
 	past := hindsight.NewHistory(op.Target)
 	for _, in := range h.intervals {
 		if err := past.Add(in.stats); err != nil || in.silent || from >= h.Len() || from == 0 {

@@ -58,7 +58,9 @@ type Affinity struct {
 type Load struct {
 	Added      *bool       `json:"added,omitzero"`
 	Capacity   float64     `json:"capacity"`
+	Cordoned   *bool       `json:"cordoned,omitzero"`
 	Drained    *bool       `json:"drained,omitzero"`
+	FairLoad   *float64    `json:"fair_load,omitzero"` // nil: in proportion to the capacity
 	Filling    *bool       `json:"filling,omitzero"`
 	ID         int32       `json:"id"`
 	KeysAfter  int64       `json:"keys_after"`

@@ -497,6 +497,12 @@ func loadsOf(o *Result) []figures.Load {
 		if d.Added {
 			out[i].Added = &d.Added
 		}
+		if d.Cordoned {
+			out[i].Cordoned = &d.Cordoned
+		}
+		if o.Snapshot.Eligibility != nil && d.Live() {
+			out[i].FairLoad = &l.Fair
+		}
 		if d.Filling {
 			out[i].Filling = &d.Filling
 		}

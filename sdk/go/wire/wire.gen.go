@@ -2749,8 +2749,15 @@ type Load struct {
 	Added    *bool   `json:"added,omitempty"`
 	Capacity float64 `json:"capacity"`
 
+	// Cordoned The instance keeps its keys and gets no other ones: it has `takes` `none`. Absent otherwise.
+	Cordoned *bool `json:"cordoned,omitempty"`
+
 	// Drained The instance was removed; its keys leave it. Absent otherwise.
 	Drained *bool `json:"drained,omitempty"`
+
+	// FairLoad Its load in the most even division that rules and cordons allow if keys were divisible: the greatest load per capacity is as small as it can be, then the next one, and so on. θ and bounds are relative to it. An
+	// instance with 0 has no θ and gets nothing. Absent where there are neither rules nor cordons: then fair loads are in proportion to capacities.
+	FairLoad *float64 `json:"fair_load,omitempty"`
 
 	// Filling The instance was added and is being filled: plans take `theta_max` for its `theta_min`, from the configuration that adds it until the first committed plan that brings it to its `least_load`, or proves that
 	// no plan can. Absent otherwise.

@@ -128,6 +128,7 @@ export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1)
 /** @type {Record<string, string>} */
 export const reasonWords = {
   drain: 'drain: its instance was removed',
+  placement: 'placement: a rule keeps it from its instance',
   rehash: 'rehash: it follows the changed hash',
   fill: 'fill: it goes to an added instance',
   move_back: 'move back: its entry goes, back to its hash',

@@ -479,7 +479,9 @@ ListNDJSON: TypeAlias = 'str'
 class Load(TypedDict):
     added: NotRequired[bool]
     capacity: float
+    cordoned: NotRequired[bool]
     drained: NotRequired[bool]
+    fair_load: NotRequired[float]
     filling: NotRequired[bool]
     id: InstanceID
     keys_after: int

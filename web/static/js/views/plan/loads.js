@@ -60,6 +60,7 @@ function loadsOf(plan) {
   const marks = (i) =>
     [
       i.drained && 'removed',
+      i.cordoned && 'takes nothing new',
       frozen.includes(i.id) && 'frozen',
       carried.some((c) => c.instance === i.id) && 'earlier report',
       received &&
@@ -70,7 +71,7 @@ function loadsOf(plan) {
         'not reported',
     ].filter(Boolean)
   return plan.instances.map((i) => {
-    const fair = i.capacity * unit
+    const fair = i.fair_load ?? i.capacity * unit
     const over = (/** @type {number} */ load) => (fair > 0 ? load / fair : 0)
     const bound = i.drained ? 0 : fair * (1 + plan.parameters.theta_max)
     return {
