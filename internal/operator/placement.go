@@ -101,11 +101,16 @@ func checkPlacement(c Configuration) error {
 	if c.Scheme != SchemeTable {
 		return withoutPlacement(c)
 	}
-	if c.Placement == nil {
+	cordoned := slices.ContainsFunc(c.Instances, func(d Instance) bool { return d.Takes == TakesNone })
+	switch {
+	case c.Placement == nil && !cordoned:
 		return nil
-	}
-	if c.Compact.Degree > 0 {
-		return planner.Invalid("placement", "is not for compact statistics: records of classes do not tell keys")
+	case c.Compact.Degree > 0:
+		return planner.Invalid("compact", "is not for operators with rules or cordons: records of classes do not tell keys")
+	case c.Splitting.Allowed():
+		return planner.Invalid("splitting", "is not for operators with rules or cordons")
+	case c.Placement == nil:
+		return nil
 	}
 	names := map[string]bool{}
 	for i, r := range c.Placement.Rules {

@@ -433,7 +433,7 @@ func Counts[T any](at func(*T) *int64) Plane[T] { return intPlane(8, math.MaxUin
 
 // Reasons is a column of reasons.
 func Reasons[T any](at func(*T) *planner.Reason) Plane[T] {
-	return intPlane(1, uint64(planner.ReasonGather), at)
+	return intPlane(1, uint64(planner.ReasonPlacement), at)
 }
 
 // Floats is a column of floats.
