@@ -56,6 +56,7 @@ func awkwardKeys() [][]byte {
 		"abcdefghijklmnopq", "user:1", "polygenelubricants", "straße", "café", "cafe\u0301", "Ελλάς", "日本語",
 		"😀", "a😀b", "😀😀😀😀", "\u00ff", "\u0800", "\uffff", "\U00010000", "\U0010ffff", "\ufeffbom",
 		"tab\tand\nline", "\x00", "a\x00b", "token-0-0", "\u2028", `"quoted\"`,
+		"{a}", "x{a}y", "x{}y", "{}{a}", "{{a}", "a}b{c", "{é}1", "a/b", "/a", "a/b/c", "a//b", "a::b", "a::b::c", "a:::b::::c",
 		strings.Repeat("x", 31), strings.Repeat("x", 32), strings.Repeat("x", 33),
 		strings.Repeat("long key ", 100), strings.Repeat("é", MaxKeyBytes/2),
 	}
@@ -150,7 +151,7 @@ func (h vectorHash) function(t *testing.T, over []vectorInstance, by *vectorRule
 		instances[i] = Instance(x)
 	}
 	c := Config{Function: h.Function, TokensPerInstance: h.TokensPerInstance, MaxParallelism: h.MaxParallelism,
-		KeyType: h.KeyType, Partitions: h.Partitions, Assignment: h.Assignment}
+		KeyType: h.KeyType, Partitions: h.Partitions, Assignment: h.Assignment, Affinity: h.Affinity}
 	if by != nil {
 		for _, r := range by.Rules {
 			c.Rules = append(c.Rules, Rule{r.Name, r.Keys.Equals, r.Keys.Prefix, r.On.Instances, r.Exclusive, r.Stay})
@@ -188,6 +189,9 @@ func functionVectors(t *testing.T) any {
 		{Hash: vectorHash{Function: Flink, MaxParallelism: 1 << 15, KeyType: String}, Instances: some(1, 4, 9)},
 		{Hash: vectorHash{Function: Flink, KeyType: Int, MaxParallelism: 100}, Instances: some(0, 1, 2)},
 		{Hash: vectorHash{Function: Flink, KeyType: Long}, Instances: some(0, 1, 2, 3)},
+		{Hash: vectorHash{Function: Ring, Affinity: Affinity{Tag: true}}, Instances: some(0, 1, 2, 3, 4)},
+		{Hash: vectorHash{Function: Modulo, Affinity: Affinity{Until: "/"}}, Instances: some(0, 1, 2, 3, 4)},
+		{Hash: vectorHash{Function: Kafka, Partitions: 12, Affinity: Affinity{Until: "::", Count: 2}}, Instances: some(0, 1, 2)},
 		{Hash: vectorHash{Function: Kafka, Partitions: 12}, Instances: some(0, 1, 2, 3, 4)},
 		{Hash: vectorHash{Function: Kafka, Partitions: 7, Assignment: []int32{4, 4, 2, 9, 2, 2, 4}},
 			Instances: some(2, 4, 9)},
@@ -381,7 +385,7 @@ type vectorPart struct {
 }
 
 func tableVectors(t *testing.T) any {
-	tables := []vectorTable{wholeKeys(), rehashed(), splitKeys(), leastLoaded(), ruled()}
+	tables := []vectorTable{wholeKeys(), rehashed(), grouped(), splitKeys(), leastLoaded(), ruled()}
 	for i := range tables {
 		tables[i].follow(t)
 	}
@@ -589,6 +593,23 @@ func ruled() vectorTable {
 	return vectorTable{Name: "rules change", Router: "r1", Keys: hexes("user:1", "user:2", "user:3", "user:4", "user:5",
 		"user:6", "a", "b", "c", "d", ""), Steps: []vectorStep{{Answer: first}, {Answer: moving}, {Answer: other},
 		{Answer: after}, {Answer: none}}}
+}
+
+// grouped is a table of routed keys, which are others by what is pending.
+func grouped() vectorTable {
+	tag, over := vectorHash{Function: Modulo, Affinity: Affinity{Tag: true}}, some(0, 1, 2)
+	first := answerOf(1, 0, &tag, over)
+	first.Entries = []vectorEntry{entry("order7", 2), entry("plain", 1)}
+	same := answerOf(1, 1, nil, nil)
+	same.Pending = pendingOf(2, tag, over, []vectorEntry{entry("order8", 0)}, base64s("order7"))
+	moving := answerOf(1, 1, nil, nil)
+	moving.Pending, moving.rehashed = pendingOf(2, vectorHash{Function: Modulo, Affinity: Affinity{Until: ":", Count: 2}}, over,
+		[]vectorEntry{entry("a:{order7}", 0)}, base64s("order7")), true
+	reported := answerOf(3, 0, &vectorHash{Function: Reported, Affinity: tag.Affinity}, over)
+	reported.Entries = first.Entries
+	return vectorTable{Name: "keys that stay together", Router: "r1", Keys: hexes("a:{order7}", "b:{order7}", "order7",
+		"a:{order7}:x", "{order8}", "order8", "plain", "{plain", "{}plain", "x:y:z", "x:y"),
+		Steps: []vectorStep{{Answer: first}, {Answer: same}, {Answer: moving}, {Answer: reported}}}
 }
 
 // splitKeys is a table whose keys are split by weights, which change.

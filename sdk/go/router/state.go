@@ -202,6 +202,9 @@ func config(h *wire.Hash, p *wire.Placement) route.Config {
 	if h.Assignment != nil {
 		c.Assignment = *h.Assignment
 	}
+	if a := h.Affinity; a != nil {
+		c.Affinity = route.Affinity{Tag: value(a.Tag), Until: value(a.Until), Count: int(value(a.Count))}
+	}
 	if p != nil {
 		for _, r := range p.Rules {
 			c.Rules = append(c.Rules, route.Rule{Name: r.Name, Prefix: r.Keys.Prefix, Equals: r.Keys.Equals,

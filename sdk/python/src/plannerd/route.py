@@ -28,6 +28,7 @@ __all__ = [
     "key_hash",
     "murmur2",
     "ring_position",
+    "routed_key",
 ]
 
 M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
@@ -46,6 +47,20 @@ class NoRoute(LookupError):
 
 def _bytes(key: str | bytes) -> bytes:
     return key.encode() if isinstance(key, str) else key
+
+
+def routed_key(affinity: wire.Affinity | None, key: str | bytes) -> bytes:
+    """Return the part of the key that is hashed and looked up under an affinity; None: all of it."""
+    key = _bytes(key)
+    if affinity and affinity.get("tag"):
+        tag, closed, _ = key.partition(b"{")[2].partition(b"}")
+        return tag if tag and closed else key
+    until = (affinity or {}).get("until", "").encode()
+    if until:
+        count = (affinity or {}).get("count") or 1
+        parts = key.split(until, count)
+        return (until.join(parts[:count]) if len(parts) > count else b"") or key
+    return key
 
 
 def _rotate32(x: int, by: int) -> int:
@@ -266,10 +281,15 @@ def hash_function(
 ) -> Function | None:
     """Return the hash function of a configuration over instances, as the API writes both; None for "reported".
 
+    Under an affinity it places keys by their routed keys.
+
     :param instances: Their number, or instances with an ``id`` and, on a ring, ``tokens``.
     :param placement: Rules as a table tells them, by the ids of instances.
     :raises ValueError: The configuration is none that the server would take.
     """
+    if affinity := hash.get("affinity"):
+        whole = hash_function(cast("wire.Hash", {**hash, "affinity": None}), instances, placement)
+        return whole and (lambda key: whole(routed_key(affinity, key)))
     listed = [{"id": i} for i in range(instances)] if isinstance(instances, int) else list(instances)
     listed.sort(key=lambda one: one["id"])
     ids = [int(one["id"]) for one in listed]
@@ -434,7 +454,7 @@ class Table:
         :raises NoRoute: It has no entry, and there is no hash function.
         :raises Unplaceable: The hash function cannot place it.
         """
-        key = _bytes(key)
+        key = routed_key(self.hash.get("affinity"), key)
         entry = self._entries.get(key)
         if entry is not None:
             return Destination(entry.instance, entry.parts, entry.turn, self._sent)
@@ -448,10 +468,9 @@ class Table:
 
     def paused(self, key: str | bytes) -> bool:
         """Whether the state of the key is moving, so that its messages have to wait."""
-        key = _bytes(key)
-        if self.pending is None or key in self._named:
-            return self.pending is not None
         then = self.pending
+        if then is None or routed_key(then.hash.get("affinity"), key) in self._named:
+            return then is not None
         if (self.hash, self.instances, self.placement) == (then.hash, then.instances, then.placement):
             return False
         try:

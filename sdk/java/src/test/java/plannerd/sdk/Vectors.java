@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import plannerd.sdk.route.Affinity;
 import plannerd.sdk.route.HashConfig;
 import plannerd.sdk.route.Node;
 
@@ -28,6 +29,11 @@ public final class Vectors {
     return out;
   }
 
+  private static Affinity affinity(JsonNode a) {
+    return a == null ? null
+        : new Affinity(a.path("tag").asBoolean(), a.has("until") ? a.get("until").asText() : null, a.path("count").asInt());
+  }
+
   public static HashConfig hash(JsonNode h) {
     List<Integer> assignment = null;
     if (h.has("assignment")) {
@@ -38,6 +44,6 @@ public final class Vectors {
     }
     String type = h.has("key_type") ? h.get("key_type").asText() : null;
     return new HashConfig(h.get("function").asText(), h.path("tokens_per_instance").asInt(),
-        h.path("max_parallelism").asInt(), type, h.path("partitions").asInt(), assignment);
+        h.path("max_parallelism").asInt(), type, h.path("partitions").asInt(), assignment, affinity(h.get("affinity")));
   }
 }

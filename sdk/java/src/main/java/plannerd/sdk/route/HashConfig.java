@@ -16,9 +16,10 @@ import java.util.Objects;
  * @param partitions the number of Kafka partitions
  * @param assignment the id of the instance that consumes each partition; null: partition p
  *     belongs to instance p modulo the number of instances, in the order of their ids
+ * @param affinity which part of a key is hashed; null: all of it
  */
 public record HashConfig(String function, int tokensPerInstance, int maxParallelism, String keyType, int partitions,
-    List<Integer> assignment) {
+    List<Integer> assignment, Affinity affinity) {
   /** Consistent hashing, see {@link TokenRing}: a node for each instance. */
   public static final String RING = "ring";
   /** {@link Hashes#keyHash}, unsigned, modulo the number of instances, in the order of their ids. */
@@ -39,6 +40,12 @@ public record HashConfig(String function, int tokensPerInstance, int maxParallel
 
   private static final int DERIVED_MAX_PARALLELISM = 85;
 
+  /** A function of whole keys. */
+  public HashConfig(String function, int tokensPerInstance, int maxParallelism, String keyType, int partitions,
+      List<Integer> assignment) {
+    this(function, tokensPerInstance, maxParallelism, keyType, partitions, assignment, null);
+  }
+
   /** A function that needs no more than its name. */
   public static HashConfig of(String function) {
     return new HashConfig(function, 0, 0, null, 0, null);
@@ -46,11 +53,16 @@ public record HashConfig(String function, int tokensPerInstance, int maxParallel
 
   /**
    * Returns the hash function over the given instances, which are in ascending order of id; null
-   * for {@link #REPORTED}.
+   * for {@link #REPORTED} without an affinity.
    *
    * @throws IllegalArgumentException if the configuration describes none
    */
   public HashFunction over(List<Node> instances) {
+    return Affinity.by(affinity, whole(instances));
+  }
+
+  /** Returns the function that places keys by all of their bytes. */
+  HashFunction whole(List<Node> instances) {
     int[] ids = ids(instances);
     switch (function) {
       case RING:
@@ -76,7 +88,7 @@ public record HashConfig(String function, int tokensPerInstance, int maxParallel
    * happen to agree.
    */
   public static boolean same(HashConfig a, List<Node> ai, HashConfig b, List<Node> bi) {
-    if (!a.function.equals(b.function)) {
+    if (!a.function.equals(b.function) || !Objects.equals(a.affinity, b.affinity)) {
       return false;
     }
     switch (a.function) {

@@ -42,7 +42,11 @@ public record Placement(List<Rule> rules) {
    * @throws IllegalArgumentException if the configuration describes none
    */
   public static HashFunction over(HashConfig hash, List<Node> instances, Placement by) {
-    HashFunction plain = hash.over(instances);
+    return Affinity.by(hash.affinity(), whole(hash, instances, by));
+  }
+
+  private static HashFunction whole(HashConfig hash, List<Node> instances, Placement by) {
+    HashFunction plain = hash.whole(instances);
     if (by == null || !heeded(hash)) {
       return plain;
     }

@@ -12,6 +12,7 @@ public final class Table {
 
   private final long version;
   private final HashFunction hash; // null: keys without an entry have no route
+  private final Affinity affinity; // of the hash: entries are of routed keys; null: of whole keys
   private final long router; // where its turns of split keys begin
   private final Layer entries;
   private final Layer changes; // entries that were set or unset since, which hide those of entries
@@ -28,6 +29,7 @@ public final class Table {
   private Table(long version, HashFunction hash, long router, Layer entries, Layer changes, Next next, Counts sent) {
     this.version = version;
     this.hash = hash;
+    this.affinity = hash instanceof Affinity.Grouped g ? g.affinity() : null;
     this.router = router;
     this.entries = entries;
     this.changes = changes;
@@ -75,27 +77,34 @@ public final class Table {
   }
 
   /**
-   * Writes where a key goes, without allocating.
+   * Writes where a key goes, without allocating, but for the routed key under an affinity.
    *
    * @throws RouteException if no route is known; whether the key is paused was written
    *     nevertheless
    */
   public void lookup(byte[] key, Destination into) {
-    long h = Hashes.keyHash(key);
+    byte[] routed = routed(key);
+    long h = Hashes.keyHash(routed);
     into.paused = false;
     if (next == null) {
-      at(key, h, into);
+      at(routed, h, into);
       return;
     }
-    into.paused = next.named.find(key, h) != null;
+    byte[] later = next.table.routed(key);
+    long laterHash = Hashes.keyHash(later);
+    into.paused = next.named.find(later, laterHash) != null;
     into.instance = 0;
     try {
-      at(key, h, into);
+      at(routed, h, into);
     } finally {
       if (!into.paused && next.rehashed) {
-        into.paused = next.table.instance(key, h) != into.instance;
+        into.paused = next.table.instance(later, laterHash) != into.instance;
       }
     }
+  }
+
+  private byte[] routed(byte[] key) {
+    return affinity == null ? key : affinity.routedKey(key);
   }
 
   /**
