@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
@@ -70,7 +71,8 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 		if !f.space.Priced() {
 			forced = packing.New(p).LeastTheta(forced, f.plan.Theta.After)
 		}
-		c.Unmet = append(c.Unmet, Unmet{ConstraintTheta, f.o.ThetaMax, forced})
+		c.Unmet = append(c.Unmet, Unmet{Constraint: ConstraintTheta, Limit: f.o.ThetaMax, AtLeast: forced})
+		c.Unmet = append(c.Unmet, f.unmetRules(forced)...)
 	}
 	if f.space.Priced() {
 		c.LowerBound = f.space.PricedBound()
@@ -97,6 +99,9 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 	}
 	c.Infeasible = true
 	c.Unmet = f.unmet(p, x, overfull)
+	if i := slices.IndexFunc(c.Unmet, func(u Unmet) bool { return u.Constraint == ConstraintTheta }); i >= 0 {
+		c.Unmet = append(c.Unmet, f.unmetRules(c.Unmet[i].AtLeast)...)
+	}
 }
 
 // level is that of the proof.
@@ -126,7 +131,7 @@ func (f *finisher) unmet(p *assign.Problem, x *bound.Proof, overfull bool) []Unm
 	if limit == nil {
 		return []Unmet{f.leastTheta(p, x)}
 	}
-	table := Unmet{ConstraintTable, float64(*limit), math.Inf(1)}
+	table := Unmet{Constraint: ConstraintTable, Limit: float64(*limit), AtLeast: math.Inf(1)}
 	if !overfull {
 		table.AtLeast = x.LeastTable()
 	}
@@ -204,5 +209,5 @@ func (f *finisher) leastTheta(p *assign.Problem, x *bound.Proof) Unmet {
 		least = max(least, optimal.ProveTheta(p, reached))
 	}
 	least = packing.New(p).LeastTheta(min(least, f.wholeTheta()), f.plan.Theta.After)
-	return Unmet{ConstraintTheta, f.o.ThetaMax, least}
+	return Unmet{Constraint: ConstraintTheta, Limit: f.o.ThetaMax, AtLeast: least}
 }

@@ -15,6 +15,11 @@ type Placement interface {
 	Eligible(rule int) []int32
 	// Stays reports whether a rule's keys move only if their instance goes, or may not have them.
 	Stays(rule int) bool
+	// Len is the number of rules, Name what people call one.
+	Len() int
+	Name(rule int) string
+	// Without are the rules but for one. Nil: there are no others, or they cannot be alone.
+	Without(rule int) Placement
 }
 
 // Restricts reports whether some keys may not be on all instances.
@@ -33,6 +38,8 @@ type Eligibility struct {
 	Rules []int32
 	// Pinned tells by item that it stays where it is. Nil: none does.
 	Pinned []bool
+
+	placement Placement // nil: there are no rules, or nobody knows them
 }
 
 // MayBe reports whether an item may be on an instance, which is live, by its index.
@@ -63,13 +70,19 @@ func (r *resolver) restrict() error {
 	if s.Count != nil {
 		return Invalid("Count", "must be missing where rules or instances that take nothing decide where keys may be")
 	}
+	s.Eligibility = s.eligibility(rules, func(i int) int32 { return at(r.rule, i, -1) })
+	return nil
+}
+
+// eligibility is that of rules, nil where there are cordons alone; of tells the rule of an item.
+func (s *Snapshot) eligibility(rules Placement, of func(i int) int32) *Eligibility {
+	e := &Eligibility{Class: make([]int32, s.Len()), placement: rules}
 	if rules == nil {
 		rules = noRules{s.Instances}
 	}
 	c := classes{s: s, rules: rules}
-	e := &Eligibility{Class: make([]int32, s.Len())}
 	for i, d := range s.Current {
-		rule := at(r.rule, i, -1)
+		rule := of(i)
 		e.Class[i] = c.of(rule, d)
 		if rules.Stays(int(rule)) && s.Instances[d].Live() && c.open[e.Class[i]][d] {
 			if e.Pinned == nil {
@@ -79,8 +92,42 @@ func (r *resolver) restrict() error {
 		}
 	}
 	e.Open, e.Rules = c.open, c.made
-	s.Eligibility = e
-	return nil
+	return e
+}
+
+// without is the snapshot as if a rule were not there.
+func (s *Snapshot) without(rule int) *Snapshot {
+	rest, out := s.Eligibility.placement.Without(rule), *s
+	of := func(int) int32 { return -1 }
+	if rest != nil {
+		of = func(i int) int32 { return int32(rest.Rule(s.Keys.At(i), s.Keys.Hash(i))) }
+	}
+	out.Eligibility = s.eligibility(rest, of)
+	return &out
+}
+
+// mostRules is how many rules are looked at one after the other, where a plan cannot keep to θ_max.
+const mostRules = 16
+
+// unmetRules are the rules without one of which, each, a plan keeps to θ_max that none keeps to with
+// all of them. least is what θ comes to at least with all.
+func (f *finisher) unmetRules(least float64) []Unmet {
+	e := f.s.Eligibility
+	if e == nil || e.placement == nil || e.placement.Len() > mostRules || f.s.Len() > fewForTheta {
+		return nil
+	}
+	o := f.o
+	o.Certificate, o.Effort, o.WorkBudget = CertificateOff, EffortFast, 0
+	var list []Unmet
+	for rule := range e.placement.Len() {
+		if plan, err := Run(Optimal, f.s.without(rule), o); err == nil && plan.Balanced && plan.TableWithinLimit {
+			list = append(list, Unmet{
+				Constraint: ConstraintPlacement, Limit: o.ThetaMax, AtLeast: least,
+				Rule: e.placement.Name(rule), Without: plan.Theta.After,
+			})
+		}
+	}
+	return list
 }
 
 // noRules lets keys be on all instances.
@@ -88,6 +135,9 @@ type noRules struct{ instances []Instance }
 
 func (noRules) Rule([]byte, uint64) int { return -1 }
 func (noRules) Stays(int) bool          { return false }
+func (noRules) Len() int                { return 0 }
+func (noRules) Name(int) string         { return "" }
+func (noRules) Without(int) Placement   { return nil }
 func (n noRules) Eligible(int) []int32 {
 	ids := make([]int32, len(n.instances))
 	for i, d := range n.instances {

@@ -123,6 +123,10 @@ type Unmet struct {
 	// Limit. A θ, a number of table entries, or an amount in the unit of the migration
 	// limit.
 	AtLeast float64 `json:"at_least"`
+	// Rule is, of ConstraintPlacement, the rule without which a plan keeps to θ_max, and Without the
+	// θ of that plan. Limit is θ_max then, and AtLeast what θ comes to at least with the rule.
+	Rule    string  `json:"rule,omitzero"`
+	Without float64 `json:"without,omitzero"`
 }
 
 // Constraint names what a plan has to keep to.
@@ -133,6 +137,7 @@ const (
 	ConstraintTheta     Constraint = "theta_max"       // no live instance above L_max,d
 	ConstraintTable     Constraint = "table_limit"     // N_A' ≤ A_max
 	ConstraintMigration Constraint = "migration_limit" // of objective MinImbalance
+	ConstraintPlacement Constraint = "placement"       // a rule on where keys may be
 )
 
 // Load is what a plan does to one instance. Loads are in units of cost.

@@ -2,7 +2,9 @@ package planner_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -99,3 +101,101 @@ func TestRulesOracle(t *testing.T) {
 		t.Errorf("optimal reaches the optimum in %d of %d feasible cases, want 99 %%", reached, feasible)
 	}
 }
+
+// TestFairLoadsUnderRules holds fair loads of random rules against a search of all sets of
+// instances, and lets a class of keys be on one more instance: the greatest fair load per capacity
+// does not rise.
+func TestFairLoadsUnderRules(t *testing.T) {
+	t.Parallel()
+	r := deep.Rand(t, 26)
+	greatest := func(c *plannertest.Case) (rate float64) {
+		s := c.Snapshot()
+		p, err := planner.Inspect(s, planner.Options{Certificate: planner.CertificateOff})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d, fair := range plannertest.ProblemOf(s, planner.Options{}).Fair {
+			got := p.Instances[d].Fair
+			if math.Abs(got-fair) > 1e-9*max(got, fair) {
+				t.Fatalf("the fair load of %d is %v, want %v\n%s", d, got, fair, c)
+			}
+			rate = max(rate, got/s.Instances[d].Capacity)
+		}
+		return rate
+	}
+	for range deep.Cases(10_000) {
+		c := ruled(r, func(r *rand.Rand) *plannertest.Case { return plannertest.Medium(r, 5+r.IntN(20), 1+r.IntN(6)) })
+		before := greatest(c)
+		open := c.Open[r.IntN(len(c.Open))]
+		for d := range open {
+			open[d] = open[d] || c.Instances[d].Live()
+		}
+		if after := greatest(c); after > before*(1+1e-9) {
+			t.Fatalf("it rises from %v to %v\n%s", before, after, c)
+		}
+	}
+}
+
+// pools are rules by which keys that begin with a letter are on one pool of instances alone.
+type pools []pool
+
+type pool struct {
+	letter byte
+	on     []int32
+}
+
+func (p pools) Rule(key []byte, _ uint64) int {
+	return slices.IndexFunc(p, func(x pool) bool { return key[0] == x.letter })
+}
+func (p pools) Stays(int) bool       { return false }
+func (p pools) Len() int             { return len(p) }
+func (p pools) Name(rule int) string { return "pool " + string(p[rule].letter) }
+func (p pools) Without(rule int) planner.Placement {
+	return slices.Delete(slices.Clone(p), rule, rule+1)
+}
+
+// Eligible gives keys that no pool has what is left.
+func (p pools) Eligible(rule int) []int32 {
+	if rule >= 0 {
+		return p[rule].on
+	}
+	return slices.DeleteFunc([]int32{0, 1, 2, 3}, func(id int32) bool {
+		return slices.ContainsFunc(p, func(x pool) bool { return slices.Contains(x.on, id) })
+	})
+}
+
+// TestUnmetRule names the rule that stands in the way of θ_max, and no other one.
+func TestUnmetRule(t *testing.T) {
+	t.Parallel()
+	stats := &planner.Statistics{
+		// The pool of a has one key for each instance, which cost 5 and 2.
+		Keys: planner.KeysOf("a1", "a2", "b1", "b2", "c1", "c2"), Cost: []float64{5, 2, 4, 4, 6, 6},
+		Instance: []int32{0, 1, 2, 2, 3, 3},
+	}
+	target := planner.Configuration{
+		Instances: []planner.Instance{{ID: 0, Capacity: 1}, {ID: 1, Capacity: 1}, {ID: 2, Capacity: 1}, {ID: 3, Capacity: 1}},
+		Hash:      constant(3), Placement: pools{{'a', []int32{0, 1}}, {'b', []int32{2}}},
+	}
+	s, err := planner.NewSnapshot(stats, target, planner.Base{Configuration: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := run(t, planner.Optimal, s, planner.Options{ThetaMax: 0.25})
+	var named []string
+	for _, u := range p.Certificate.Unmet {
+		if u.Constraint == planner.ConstraintPlacement {
+			named = append(named, u.Rule)
+			if u.AtLeast <= u.Limit || u.Without > u.Limit {
+				t.Errorf("%+v", u)
+			}
+		}
+	}
+	if !slices.Equal(named, []string{"pool a"}) {
+		t.Errorf("unmet %+v", p.Certificate.Unmet)
+	}
+}
+
+// constant is the hash function that puts all keys on one instance.
+type constant int32
+
+func (c constant) Instance([]byte, uint64) (int32, error) { return int32(c), nil }

@@ -5,6 +5,7 @@ package partitioner
 
 import (
 	"errors"
+	"slices"
 
 	"plannerd/planner"
 	"plannerd/sdk/go/route"
@@ -59,7 +60,26 @@ func NewPlacement(c Config, instances []Instance) (planner.Placement, error) {
 	if err != nil {
 		return nil, inputError(err)
 	}
-	return p, nil
+	return rules{p, c.Rules, ids}, nil
+}
+
+// rules are a placement that can be asked what it is without one of them.
+type rules struct {
+	*route.Placement
+	list []Rule
+	ids  []int32
+}
+
+func (r rules) Len() int             { return len(r.list) }
+func (r rules) Name(rule int) string { return r.list[rule].Name }
+
+func (r rules) Without(rule int) planner.Placement {
+	list := slices.Delete(slices.Clone(r.list), rule, rule+1)
+	p, err := route.NewPlacement(list, r.ids)
+	if err != nil || len(list) == 0 {
+		return nil
+	}
+	return rules{p, list, r.ids}
 }
 
 // Validate reports what [New] would refuse, without building anything.

@@ -22,6 +22,8 @@ type Unmet struct {
 	AtLeast    float64 `json:"at_least"`
 	Constraint string  `json:"constraint"`
 	Limit      float64 `json:"limit"`
+	Rule       string  `json:"rule,omitzero"`    // of constraint placement
+	Without    float64 `json:"without,omitzero"` // θ of a plan without the rule
 }
 
 // Comparison is a figure before and after a plan.

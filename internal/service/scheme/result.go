@@ -463,7 +463,9 @@ func proofOf(o *Result) *figures.Certificate {
 		out.LowerBound = nil
 	}
 	for i, u := range c.Unmet {
-		out.Unmet[i] = figures.Unmet{Constraint: string(u.Constraint), Limit: u.Limit, AtLeast: u.AtLeast}
+		out.Unmet[i] = figures.Unmet{
+			Constraint: string(u.Constraint), Limit: u.Limit, AtLeast: u.AtLeast, Rule: u.Rule, Without: u.Without,
+		}
 	}
 	return out
 }

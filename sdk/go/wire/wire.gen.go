@@ -1462,6 +1462,7 @@ func (e TableOwner) Valid() bool {
 // Defines values for UnmetConstraint.
 const (
 	UnmetConstraintMigrationLimit UnmetConstraint = "migration_limit"
+	UnmetConstraintPlacement      UnmetConstraint = "placement"
 	UnmetConstraintTableLimit     UnmetConstraint = "table_limit"
 	UnmetConstraintThetaMax       UnmetConstraint = "theta_max"
 )
@@ -1470,6 +1471,8 @@ const (
 func (e UnmetConstraint) Valid() bool {
 	switch e {
 	case UnmetConstraintMigrationLimit:
+		return true
+	case UnmetConstraintPlacement:
 		return true
 	case UnmetConstraintTableLimit:
 		return true
@@ -6567,17 +6570,23 @@ type UnfilledInstance struct {
 
 // Unmet A constraint that no plan meets which meets all others.
 type Unmet struct {
-	// AtLeast No plan that meets the others comes with less, which is above `limit`: a θ, a number of table entries, or an amount in the unit of the migration limit.
+	// AtLeast No plan that meets the others comes with less, which is above `limit`: a θ (of `placement`, with the rule), a number of table entries, or an amount in the unit of the migration limit.
 	AtLeast float64 `json:"at_least"`
 
-	// Constraint Which parameter.
+	// Constraint Which parameter; `placement`: a rule, without which a plan keeps to `theta_max`. Rules are looked at where an operator has up to 16, and up to 20 000 keys.
 	Constraint UnmetConstraint `json:"constraint"`
 
 	// Limit What was asked for.
 	Limit float64 `json:"limit"`
+
+	// Rule The name of the rule. Only with `placement`.
+	Rule *string `json:"rule,omitempty"`
+
+	// Without θ of a plan that was found without the rule, at most `limit`. Only with `placement`; absent where it is 0.
+	Without *float64 `json:"without,omitempty"`
 }
 
-// UnmetConstraint Which parameter.
+// UnmetConstraint Which parameter; `placement`: a rule, without which a plan keeps to `theta_max`. Rules are looked at where an operator has up to 16, and up to 20 000 keys.
 type UnmetConstraint string
 
 // Version A version of the routing table. 0 is the empty table of a new operator.

@@ -152,6 +152,8 @@ const unmetWords = {
   theta_max: ({ limit, at_least }) => `no plan gets θ below ${percent(at_least)}; ${percent(limit)} was asked for`,
   table_limit: ({ limit, at_least }) =>
     `every plan needs ${counted(at_least, 'table entry', 'table entries')} at least; ${count(limit)} are allowed`,
+  placement: ({ limit, rule, without }) =>
+    `the rule “${rule}” keeps θ above ${percent(limit)}: a plan without it gets ${percent(without ?? 0)}`,
   migration_limit: ({ limit, at_least }, { migration_limit: asked }) => {
     /** @type {(x: number) => string} */
     const moves =

@@ -2017,8 +2017,10 @@ class UnfilledInstance(TypedDict):
 
 class Unmet(TypedDict):
     at_least: float
-    constraint: Literal["theta_max", "table_limit", "migration_limit"]
+    constraint: Literal["theta_max", "table_limit", "migration_limit", "placement"]
     limit: float
+    rule: NotRequired[str]
+    without: NotRequired[float]
 
 Version: TypeAlias = 'int'
 
