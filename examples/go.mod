@@ -28,6 +28,9 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
+	plannerd/sdk/go/kafka v0.0.0
 )
 
 replace plannerd/sdk/go => ../sdk/go
+
+replace plannerd/sdk/go/kafka => ../sdk/go/kafka

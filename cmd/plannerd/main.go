@@ -61,25 +61,26 @@ not balanced or exceeds the table limit.`
 
 // commandLine is the whole command line.
 type commandLine struct {
-	Serve     serving.Serve        `cmd:"" help:"Serve the HTTP API."`
-	Demo      demoCmd              `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
-	Plan      offline.Plan         `cmd:"" help:"Plan the statistics in a file or on standard input."`
-	Compare   offline.Compare      `cmd:"" help:"Plan with several strategies and compare the outcomes."`
-	Backtest  backtesting.Backtest `cmd:"" help:"Run policies over recorded intervals and recommend one."`
-	Compact   compactCmd           `cmd:"" help:"Turn statistics of keys into compact records."`
-	Analyze   analyzing.Analyze    `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
-	Reproduce reproduceCmd         `cmd:"" help:"Measure what the papers' tables and figures show, beside what they published."`
-	Resolve   resolveCmd           `cmd:"" help:"Name the keys that carry out a plan of compact records."`
-	Count     counting.Count       `cmd:"" help:"Count events, such as lines of an access log: statistics of their keys."`
-	Collect   collecting.Collect   `cmd:"" help:"Collect statistics from Kafka, Redis or Prometheus, once or interval by interval."`
-	Convert   counting.Convert     `cmd:"" help:"Write statistics of other systems as plannerd reads them."`
-	Undo      asking.Undo          `cmd:"" help:"Have a server bring an earlier routing table back."`
-	Generate  generateCmd          `cmd:"" help:"Generate a synthetic, drifting key stream."`
-	Migrate   serving.Migrate      `cmd:"" help:"Change the database schema."`
-	Check     serving.Check        `cmd:"" help:"Look whether anything in a database is damaged."`
-	Backup    serving.Backup       `cmd:"" help:"Copy a SQLite database while it is served."`
-	Restore   serving.Restore      `cmd:"" help:"Make a SQLite database of a backup."`
-	Token     struct {
+	Serve      serving.Serve         `cmd:"" help:"Serve the HTTP API."`
+	Demo       demoCmd               `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
+	Plan       offline.Plan          `cmd:"" help:"Plan the statistics in a file or on standard input."`
+	Compare    offline.Compare       `cmd:"" help:"Plan with several strategies and compare the outcomes."`
+	Backtest   backtesting.Backtest  `cmd:"" help:"Run policies over recorded intervals and recommend one."`
+	Compact    compactCmd            `cmd:"" help:"Turn statistics of keys into compact records."`
+	Analyze    analyzing.Analyze     `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
+	Reproduce  reproduceCmd          `cmd:"" help:"Measure what the papers' tables and figures show, beside what they published."`
+	Resolve    resolveCmd            `cmd:"" help:"Name the keys that carry out a plan of compact records."`
+	Count      counting.Count        `cmd:"" help:"Count events, such as lines of an access log: statistics of their keys."`
+	Collect    collecting.Collect    `cmd:"" help:"Collect statistics from Kafka, Redis or Prometheus, once or interval by interval."`
+	KafkaGroup collecting.KafkaGroup `cmd:"" help:"Have a server balance a consumer group of Kafka by what its partitions carry."`
+	Convert    counting.Convert      `cmd:"" help:"Write statistics of other systems as plannerd reads them."`
+	Undo       asking.Undo           `cmd:"" help:"Have a server bring an earlier routing table back."`
+	Generate   generateCmd           `cmd:"" help:"Generate a synthetic, drifting key stream."`
+	Migrate    serving.Migrate       `cmd:"" help:"Change the database schema."`
+	Check      serving.Check         `cmd:"" help:"Look whether anything in a database is damaged."`
+	Backup     serving.Backup        `cmd:"" help:"Copy a SQLite database while it is served."`
+	Restore    serving.Restore       `cmd:"" help:"Make a SQLite database of a backup."`
+	Token      struct {
 		New serving.TokenNew `cmd:"" help:"Make a token for a caller of the service."`
 	} `cmd:"" help:"Make tokens that let callers of the service in."`
 

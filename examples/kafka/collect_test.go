@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"plannerd/examples/internal/broker"
 	"plannerd/examples/internal/trial"
 )
 
@@ -35,7 +36,7 @@ group.initial.rebalance.delay.ms=0
 
 // cluster is a broker, and the program that collects from it.
 type cluster struct {
-	*broker
+	*broker.Broker
 	*kgo.Client
 	admin   *kadm.Client
 	program string
@@ -50,12 +51,12 @@ func TestCollect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := startBroker(ctx, t.TempDir(), guarded)
+	b, err := broker.Start(ctx, t.TempDir(), guarded)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.stop()
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.address), kgo.TransactionalID("t"),
+	defer b.Stop()
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Address), kgo.TransactionalID("t"),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		t.Fatal(err)
@@ -110,14 +111,14 @@ func (c *cluster) past(ctx context.Context, t *testing.T) {
 		record("past", "b", 1, 25*time.Minute), record("past", "a", 0, 15*time.Minute), record("past", "", 0, time.Minute),
 		record("past", "old", 0, 2*time.Hour))
 	c.send(ctx, t, kgo.TryAbort, record("past", "a", 0, time.Minute))
-	stdout, stderr, err := c.collect(ctx, "--brokers", c.address, "--topic", "past", "--from", "-30m", "--every", "10m")
+	stdout, stderr, err := c.collect(ctx, "--brokers", c.Address, "--topic", "past", "--from", "-30m", "--every", "10m")
 	first, _, _ := strings.Cut(strings.TrimPrefix(stdout, "interval,key,cost,state\n"), ",")
 	n, _ := strconv.Atoi(first)
 	want := fmt.Sprintf("interval,key,cost,state\n%d,a,1,6\n%d,b,1,6\n%d,a,2,12\n", n, n, n+1)
 	if err != nil || stdout != want || !strings.Contains(stderr, "1 record left out: they have no key") {
 		t.Errorf("%v, %q, want %q; %s", err, stdout, want, stderr)
 	}
-	stdout, stderr, err = c.collect(ctx, "--brokers", c.address, "--topic", "past", "--from", "-3h", "--cost", "bytes")
+	stdout, stderr, err = c.collect(ctx, "--brokers", c.Address, "--topic", "past", "--from", "-3h", "--cost", "bytes")
 	if want := "key,cost,state\na,18,18\nb,6,6\nold,8,8\n"; err != nil || stdout != want {
 		t.Errorf("%v, %q, want %q; %s", err, stdout, want, stderr)
 	}
@@ -188,13 +189,13 @@ func (r *running) sum(t *testing.T, most float64) (costs map[string]float64, las
 // live counts records while they come. Of those that come while the broker does not answer none is
 // lost.
 func (c *cluster) live(ctx context.Context, t *testing.T) {
-	r := c.start(ctx, t, "are counted", "--brokers", c.address, "--topic", "live", "--every", "1s")
+	r := c.start(ctx, t, "are counted", "--brokers", c.Address, "--topic", "live", "--every", "1s")
 	c.send(ctx, t, kgo.TryCommit, record("live", "a", 0, 0), record("live", "b", 1, 0))
-	if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	r.says(t, "trying again in")
-	if err := c.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := c.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	c.send(ctx, t, kgo.TryCommit, record("live", "a", 1, 0))
@@ -208,7 +209,7 @@ func (c *cluster) live(ctx context.Context, t *testing.T) {
 func (c *cluster) group(ctx context.Context, t *testing.T) {
 	for _, instance := range []string{"", "worker-3"} {
 		name, topic := cmp.Or(instance, "reader"), "work"+instance
-		options := []kgo.Opt{kgo.SeedBrokers(c.address), kgo.ConsumerGroup("group" + instance), kgo.ClientID("reader"),
+		options := []kgo.Opt{kgo.SeedBrokers(c.Address), kgo.ConsumerGroup("group" + instance), kgo.ClientID("reader"),
 			kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 			kgo.RecordPartitioner(kgo.ManualPartitioner())}
 		if instance != "" {
@@ -242,7 +243,7 @@ func (c *cluster) group(ctx context.Context, t *testing.T) {
 		}
 		send(0, 1)
 		consume(2)
-		r := c.start(ctx, t, "are the keys", "--brokers", c.address, "--group", "group"+instance, "--every", "1s")
+		r := c.start(ctx, t, "are the keys", "--brokers", c.Address, "--group", "group"+instance, "--every", "1s")
 		send(0, 0, 1)
 		consume(3)
 		costs, last := r.sum(t, 3)
@@ -251,7 +252,7 @@ func (c *cluster) group(ctx context.Context, t *testing.T) {
 			t.Errorf("%v, %v, want the instance %s", costs, last, name)
 		}
 		send(1)
-		stdout, stderr, err := c.collect(ctx, "--brokers", c.address, "--group", "group"+instance, "--topic", topic, "--for",
+		stdout, stderr, err := c.collect(ctx, "--brokers", c.Address, "--group", "group"+instance, "--topic", topic, "--for",
 			"1s")
 		want := strings.NewReplacer("TOPIC", topic, "NAME", name).Replace(
 			"key,cost,state,instance\nTOPIC/0,0,0,NAME\nTOPIC/1,0,1,NAME\n")
@@ -264,7 +265,7 @@ func (c *cluster) group(ctx context.Context, t *testing.T) {
 // refusals are told with what is missing, and without the password.
 func (c *cluster) refusals(ctx context.Context, t *testing.T) {
 	as := func(args ...string) []string {
-		return append([]string{"--brokers", c.secured, "--sasl", "plain", "--user", "reader"}, args...)
+		return append([]string{"--brokers", c.Secured, "--sasl", "plain", "--user", "reader"}, args...)
 	}
 	for _, one := range []struct {
 		args []string
@@ -272,10 +273,10 @@ func (c *cluster) refusals(ctx context.Context, t *testing.T) {
 	}{
 		{as("--topic", "past", "--from", "-1h"), `topic past: the user "reader" needs the operations Describe and Read`},
 		{as("--group", "group"), `group group: the user "reader" needs the operation Describe on the group`},
-		{[]string{"--brokers", c.secured, "--sasl", "plain", "--user", "nobody", "--topic", "past"},
+		{[]string{"--brokers", c.Secured, "--sasl", "plain", "--user", "nobody", "--topic", "past"},
 			`the broker does not let the user "nobody" in by plain`},
-		{[]string{"--brokers", c.address, "--topic", "none"}, "there is no topic none"},
-		{[]string{"--brokers", c.address, "--group", "none"}, "group none: there is no such group"},
+		{[]string{"--brokers", c.Address, "--topic", "none"}, "there is no topic none"},
+		{[]string{"--brokers", c.Address, "--group", "none"}, "group none: there is no such group"},
 		{[]string{"--brokers", "127.0.0.1:1", "--topic", "past"}, "kafka at 127.0.0.1:1"},
 	} {
 		stdout, stderr, err := c.collect(ctx, one.args...)

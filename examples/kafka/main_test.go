@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"plannerd/examples/internal/broker"
 	"plannerd/examples/job/jobtest"
 )
 
@@ -12,9 +13,9 @@ func TestMain(m *testing.M) { jobtest.Main(m, main) }
 // need skips a test where the broker cannot be had.
 func need(t *testing.T) {
 	t.Helper()
-	for _, program := range programs {
+	for _, program := range broker.Programs {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(errMissing)
+			t.Skip(broker.ErrMissing)
 		}
 	}
 }

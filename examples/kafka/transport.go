@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"plannerd/examples/internal/broker"
 	"plannerd/examples/job"
 )
 
@@ -32,15 +33,15 @@ type transport struct{}
 
 // Start implements [job.Transport].
 func (transport) Start(ctx context.Context, dir string, routers []string, instances int) (string, func(), error) {
-	b, err := startBroker(ctx, dir, "")
+	b, err := broker.Start(ctx, dir, "")
 	if err != nil {
 		return "", nil, err
 	}
-	if err := makeTopics(ctx, b.address, routers, instances); err != nil {
-		b.stop()
+	if err := makeTopics(ctx, b.Address, routers, instances); err != nil {
+		b.Stop()
 		return "", nil, err
 	}
-	return b.address, b.stop, nil
+	return b.Address, b.Stop, nil
 }
 
 func makeTopics(ctx context.Context, address string, routers []string, instances int) error {

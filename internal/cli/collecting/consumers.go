@@ -29,7 +29,7 @@ type member struct {
 func (g *consumers) look(ctx context.Context, _ time.Time) (*look, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*brokerTime)
 	defer cancel()
-	members, err := g.members(ctx)
+	described, err := describe(ctx, g.admin, g.Group)
 	if err != nil {
 		return nil, g.explain(err)
 	}
@@ -40,7 +40,7 @@ func (g *consumers) look(ctx context.Context, _ time.Time) (*look, error) {
 	l := &look{at: time.Now(), counters: true, located: true, keys: map[string]sample{}}
 	l.assumed = fmt.Sprintf("the partitions of group %s are the keys: they cost the records that were consumed by the "+
 		"offsets that are committed, their state is the lag, and their instances are the members", g.Group)
-	owners, passing := ownersOf(members)
+	owners, passing := ownersOf(described.members)
 	if passing {
 		l.problems = append(l.problems, "several members have the same client id and host: they are called by their "+
 			"member ids, which change with each start; group.instance.id gives them names that last")
@@ -74,30 +74,43 @@ func (g *consumers) look(ctx context.Context, _ time.Time) (*look, error) {
 // wants tells whether a topic is collected.
 func (g *consumers) wants(topic string) bool { return g.Topic == "" || g.Topic == topic }
 
-// members describes the group, by the newer protocol of groups (KIP-848) or the older one.
-func (g *consumers) members(ctx context.Context) (members []member, err error) {
-	newer, err := g.admin.DescribeConsumerGroups(ctx, g.Group)
+// description is what the coordinator says of a group.
+type description struct {
+	members []member
+	newer   bool   // it is of the newer protocol of groups (KIP-848)
+	state   string // such as Stable
+	kind    string // "consumer", but for what is no group of consumers
+	by      string // the assignor
+}
+
+// describe describes a group, by the newer protocol of groups or the older one.
+func describe(ctx context.Context, admin *kadm.Client, group string) (*description, error) {
+	newer, err := admin.DescribeConsumerGroups(ctx, group)
 	if err = errors.Join(err, newer.Error()); err == nil {
-		for _, m := range newer[g.Group].Members {
-			members = append(members, member{m.InstanceID, m.ClientID, m.ClientHost, m.MemberID, m.Assignment})
+		of := newer[group]
+		d := &description{newer: true, state: of.State, kind: "consumer", by: of.AssignorName}
+		for _, m := range of.Members {
+			d.members = append(d.members, member{m.InstanceID, m.ClientID, m.ClientHost, m.MemberID, m.Assignment})
 		}
-		return members, nil
+		return d, nil
 	}
 	if errors.Is(err, kerr.GroupAuthorizationFailed) || errors.Is(err, kerr.SaslAuthenticationFailed) || ctx.Err() != nil {
 		return nil, err
 	}
-	older, err := g.admin.DescribeGroups(ctx, g.Group)
+	older, err := admin.DescribeGroups(ctx, group)
 	if err = errors.Join(err, older.Error()); err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
 		return nil, err
 	}
-	for _, m := range older[g.Group].Members {
+	of := older[group]
+	d := &description{state: of.State, kind: of.ProtocolType, by: of.Protocol}
+	for _, m := range of.Members {
 		topics := kadm.TopicsSet{}
 		if of, is := m.Assigned.AsConsumer(); is {
 			assigned(topics, of)
 		}
-		members = append(members, member{m.InstanceID, m.ClientID, m.ClientHost, m.MemberID, topics})
+		d.members = append(d.members, member{m.InstanceID, m.ClientID, m.ClientHost, m.MemberID, topics})
 	}
-	return members, nil
+	return d, nil
 }
 
 func assigned(to kadm.TopicsSet, of *kmsg.ConsumerMemberAssignment) {

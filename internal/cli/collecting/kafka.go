@@ -19,19 +19,24 @@ import (
 	"plannerd/internal/cli"
 )
 
+// Cluster says where Kafka is, and as whom it is asked.
+type Cluster struct {
+	Brokers []string `required:"true" sep:"," placeholder:"HOST:PORT,…" help:"Brokers, of which the others are learned."`
+	TLS     bool     `name:"tls" help:"Connect by TLS." group:"Access to the source"`
+	SASL    string   `name:"sasl" enum:"none,plain,scram-sha-256,scram-sha-512,oauthbearer" default:"none" group:"Access to the source" help:"How to log in: none, plain, scram-sha-256, scram-sha-512, or oauthbearer, whose token is in --password-file."`
+	Login
+}
+
 // Kafka is the command that collects from a topic, or from the partitions of a consumer group.
 type Kafka struct {
-	Brokers []string      `required:"true" sep:"," placeholder:"HOST:PORT,…" help:"Brokers, of which the others are learned."`
-	Topic   string        `placeholder:"TOPIC" help:"Count the records of a topic by their keys. With --group: only its partitions."`
-	Group   string        `placeholder:"GROUP" help:"Collect what a consumer group reads: its partitions are the keys, as topic/partition."`
-	Cost    string        `enum:"records,bytes" default:"records" help:"What a key of a topic costs: records, or their bytes (keys and values)."`
-	For     time.Duration `placeholder:"DURATION" least:"0" help:"Collect for so long (default: 1m, or with --every until the command is interrupted)."`
-	From    time.Duration `placeholder:"-DURATION" help:"Count the records of a topic since so long ago, such as -1h, cut into intervals by --every (default: those from now on)."`
-	Memory  int64         `type:"bytes" least:"1048576" default:"512MiB" placeholder:"SIZE" help:"Memory that the counts of a topic may take. Where they would take more, keys of little cost are forgotten, and standard error says how much that is (default 512MiB)."`
-	TLS     bool          `name:"tls" help:"Connect by TLS." group:"Access to the source"`
-	SASL    string        `name:"sasl" enum:"none,plain,scram-sha-256,scram-sha-512,oauthbearer" default:"none" group:"Access to the source" help:"How to log in: none, plain, scram-sha-256, scram-sha-512, or oauthbearer, whose token is in --password-file."`
+	Cluster
+	Topic  string        `placeholder:"TOPIC" help:"Count the records of a topic by their keys. With --group: only its partitions."`
+	Group  string        `placeholder:"GROUP" help:"Collect what a consumer group reads: its partitions are the keys, as topic/partition."`
+	Cost   string        `enum:"records,bytes" default:"records" help:"What a key of a topic costs: records, or their bytes (keys and values)."`
+	For    time.Duration `placeholder:"DURATION" least:"0" help:"Collect for so long (default: 1m, or with --every until the command is interrupted)."`
+	From   time.Duration `placeholder:"-DURATION" help:"Count the records of a topic since so long ago, such as -1h, cut into intervals by --every (default: those from now on)."`
+	Memory int64         `type:"bytes" least:"1048576" default:"512MiB" placeholder:"SIZE" help:"Memory that the counts of a topic may take. Where they would take more, keys of little cost are forgotten, and standard error says how much that is (default 512MiB)."`
 	Flags
-	Login
 }
 
 // Help shows examples.
@@ -64,7 +69,7 @@ func (c *Kafka) Run(env *cli.Environment) error {
 	if err != nil {
 		return err
 	}
-	options, err := c.options(env)
+	options, err := c.options(env, "plannerd-collect")
 	if err != nil {
 		return err
 	}
@@ -97,9 +102,9 @@ func (c *Kafka) Run(env *cli.Environment) error {
 const brokerTime = 10 * time.Second
 
 // options are those of a client, which reads nothing yet.
-func (c *Kafka) options(env *cli.Environment) ([]kgo.Opt, error) {
+func (c *Cluster) options(env *cli.Environment, id string) ([]kgo.Opt, error) {
 	options := []kgo.Opt{
-		kgo.SeedBrokers(c.Brokers...), kgo.ClientID("plannerd-collect"), kgo.RetryTimeout(brokerTime),
+		kgo.SeedBrokers(c.Brokers...), kgo.ClientID(id), kgo.RetryTimeout(brokerTime),
 		// Control records are kept, so that the position tells that all before an offset was read.
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.FetchMaxWait(500 * time.Millisecond),
@@ -124,7 +129,7 @@ func (c *Kafka) options(env *cli.Environment) ([]kgo.Opt, error) {
 	return append(options, kgo.SASL(c.mechanism(password))), nil
 }
 
-func (c *Kafka) mechanism(password string) sasl.Mechanism {
+func (c *Cluster) mechanism(password string) sasl.Mechanism {
 	shaken := scram.Auth{User: c.User, Pass: password}
 	switch c.SASL {
 	case "scram-sha-256":
@@ -137,13 +142,19 @@ func (c *Kafka) mechanism(password string) sasl.Mechanism {
 	return plain.Auth{User: c.User, Pass: password}.AsMechanism()
 }
 
-// explain says of an error where it was, and which permission is missing.
-func (c *Kafka) explain(err error) error {
+func (c *Kafka) explain(err error) error { return c.explainOf(c.Group, c.Topic, err) }
+
+// explainOf says of an error where it was, and which permission is missing.
+func (c *Cluster) explainOf(group, topic string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	if parts := (*kadm.ShardErrors)(nil); errors.As(err, &parts) && len(parts.Errs) > 0 {
 		err = parts.Errs[0].Err // of a request to one broker
+	}
+	what := "topic " + topic
+	if group != "" {
+		what = "group " + group
 	}
 	at, as := "kafka at "+strings.Join(c.Brokers, ","), ""
 	if c.User != "" {
@@ -151,28 +162,21 @@ func (c *Kafka) explain(err error) error {
 	}
 	switch {
 	case errors.Is(err, kerr.GroupAuthorizationFailed):
-		return fmt.Errorf("%s: group %s: the user%s needs the operation Describe on the group: %w", at, c.Group, as, err)
-	case errors.Is(err, kerr.TopicAuthorizationFailed) && c.Topic == "":
+		return fmt.Errorf("%s: group %s: the user%s needs the operation Describe on the group: %w", at, group, as, err)
+	case errors.Is(err, kerr.TopicAuthorizationFailed) && topic == "":
 		return fmt.Errorf("%s: group %s: the user%s needs the operation Describe on the topics of the group: %w", at,
-			c.Group, as, err)
+			group, as, err)
 	case errors.Is(err, kerr.TopicAuthorizationFailed):
-		return fmt.Errorf("%s: topic %s: the user%s needs the operations Describe and Read on the topic: %w", at, c.Topic,
+		return fmt.Errorf("%s: topic %s: the user%s needs the operations Describe and Read on the topic: %w", at, topic,
 			as, err)
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
-		return fmt.Errorf("%s: there is no topic %s", at, c.Topic)
+		return fmt.Errorf("%s: there is no topic %s", at, topic)
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
 		return fmt.Errorf("%s: the broker does not let the user%s in by %s: %w", at, as, c.SASL, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("%s does not answer: %w", at, err)
 	}
-	return fmt.Errorf("%s: %s: %w", at, c.what(), err)
-}
-
-func (c *Kafka) what() string {
-	if c.Group != "" {
-		return "group " + c.Group
-	}
-	return "topic " + c.Topic
+	return fmt.Errorf("%s: %s: %w", at, what, err)
 }
 
 // listed returns offsets of topics, of which none may have an error.

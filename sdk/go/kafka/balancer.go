@@ -177,22 +177,27 @@ func (b *Balancer) Run(ctx context.Context, client Rebalancer) error {
 // suffix is what brokers make member ids of, behind the client id.
 var suffix = regexp.MustCompile(`-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
+// digits are what no name consists of alone: in tables that is an id.
+var digits = regexp.MustCompile(`^[0-9]+$`)
+
 // Name is what routing tables call a member: by its group.instance.id, else by its client id, where no
-// other of the member ids has the same, else by its member id.
+// other of the member ids has the same, else by its member id. Digits alone have a # before them.
 func Name(instance *string, member string, members []string) string {
-	if instance != nil {
-		return *instance
-	}
-	id, same := suffix.ReplaceAllString(member, ""), 0
-	for _, m := range members {
-		if suffix.ReplaceAllString(m, "") == id {
-			same++
+	name := member
+	if id := suffix.ReplaceAllString(member, ""); instance != nil {
+		name = *instance
+	} else if id != "" {
+		same := 0
+		for _, m := range members {
+			if suffix.ReplaceAllString(m, "") == id {
+				same++
+			}
+		}
+		if same < 2 {
+			name = id
 		}
 	}
-	if id == "" || same > 1 {
-		return member
-	}
-	return id
+	return digits.ReplaceAllString(name, "#$0")
 }
 
 // groupOf is the group as its members tell it.

@@ -237,8 +237,8 @@ func TestSkipped(t *testing.T) {
 
 func TestName(t *testing.T) {
 	const uuid = "-12345678-1234-1234-1234-123456789abc"
-	members := []string{"kgo" + uuid, "kgo-00000000-0000-0000-0000-000000000000", "own" + uuid, "odd", uuid}
-	for want, at := range map[string]int{members[0]: 0, "own": 2, "odd": 3, uuid: 4} {
+	members := []string{"kgo" + uuid, "kgo-00000000-0000-0000-0000-000000000000", "own" + uuid, "odd", uuid, "7" + uuid}
+	for want, at := range map[string]int{members[0]: 0, "own": 2, "odd": 3, uuid: 4, "#7": 5} {
 		if got := kafka.Name(nil, members[at], members); got != want {
 			t.Errorf("%s is called %s", members[at], got)
 		}

@@ -1,4 +1,5 @@
-package main
+// Package broker runs Apache Kafka, as Maven brings it, for the examples.
+package broker
 
 import (
 	"bytes"
@@ -45,29 +46,31 @@ add.partitions.to.txn.retry.backoff.ms=1
 broker.session.timeout.ms=120000
 `
 
-// broker is a process of Apache Kafka.
-type broker struct {
-	address string
-	cmd     *exec.Cmd
-	secured string        // an address that no listener has, unless more properties say so
+// Broker is a process of Apache Kafka.
+type Broker struct {
+	Address string
+	Secured string // an address that no listener has, unless more properties say so
+	Process *os.Process
+	classes string
+	config  string        // a file
 	output  string        // a file
 	ended   chan struct{} // closed when the process has ended
 }
 
-// programs are what brings and runs the broker. errMissing says that one is not there, and
+// Programs are what brings and runs the broker. ErrMissing says that one is not there, and
 // errTaken that the broker has ended because another program listens where it should.
 var (
-	programs   = []string{"java", "mvn"}
+	Programs   = []string{"java", "mvn"}
 	errTaken   = errors.New("a port of the broker is taken")
-	errMissing = errors.New("the broker needs Java (17 or newer) and Maven: programs java and mvn must be in PATH")
+	ErrMissing = errors.New("the broker needs Java (17 or newer) and Maven: programs java and mvn must be in PATH")
 )
 
 // attempts is how often a broker is started whose ports another program takes.
 const attempts = 3
 
-// startBroker starts a broker on free ports of loopback, with all it has in a folder. Its properties
+// Start starts a broker on free ports of loopback, with all it has in a folder. Its properties
 // are followed by more, a template of the same data.
-func startBroker(ctx context.Context, dir, more string) (*broker, error) {
+func Start(ctx context.Context, dir, more string) (*Broker, error) {
 	text, err := template.New("").Parse(properties + more)
 	if err != nil {
 		return nil, err
@@ -90,11 +93,11 @@ func startBroker(ctx context.Context, dir, more string) (*broker, error) {
 }
 
 // tryBroker starts a broker on ports that are free now, with all it has in a new folder.
-func tryBroker(ctx context.Context, classes, dir string, properties *template.Template) (*broker, error) {
+func tryBroker(ctx context.Context, classes, dir string, properties *template.Template) (*Broker, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	b := &broker{output: filepath.Join(dir, "broker.log"), ended: make(chan struct{})}
+	b := &Broker{output: filepath.Join(dir, "broker.log")}
 	config := filepath.Join(dir, "server.properties")
 	if err := b.configure(ctx, properties, config, filepath.Join(dir, "data")); err != nil {
 		return nil, err
@@ -105,32 +108,51 @@ func tryBroker(ctx context.Context, classes, dir string, properties *template.Te
 		"--cluster-id="+base64.RawURLEncoding.EncodeToString(id)); err != nil {
 		return nil, fmt.Errorf("formatting the broker's storage: %w", err)
 	}
-	output, err := os.Create(b.output)
-	if err != nil {
-		return nil, err
-	}
-	defer output.Close()
-	// It ends by stop, and not with the context: what still runs writes to it.
-	b.cmd = exec.CommandContext(context.WithoutCancel(ctx), "java", "-Xmx512m", "-XX:+UseSerialGC",
-		"-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classes, "kafka.Kafka", config)
-	b.cmd.Stdout, b.cmd.Stderr = output, output
-	if err := b.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() { _ = b.cmd.Wait(); close(b.ended) }()
-	if err := b.ready(ctx); err != nil {
-		b.stop()
+	b.classes, b.config = classes, config
+	if err := b.run(ctx); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
+// run runs the program until it answers.
+func (b *Broker) run(ctx context.Context) error {
+	output, err := os.OpenFile(b.output, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer output.Close()
+	// It ends by Stop, and not with the context: what still runs writes to it.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "java", "-Xmx512m", "-XX:+UseSerialGC",
+		"-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", b.classes, "kafka.Kafka",
+		b.config)
+	cmd.Stdout, cmd.Stderr = output, output
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	b.Process, b.ended = cmd.Process, ended
+	go func() { _ = cmd.Wait(); close(ended) }()
+	if err := b.ready(ctx); err != nil {
+		b.Stop()
+		return err
+	}
+	return nil
+}
+
+// Restart kills the broker, and runs it again with the data that it had.
+func (b *Broker) Restart(ctx context.Context) error {
+	_ = b.Process.Kill()
+	<-b.ended
+	return b.run(ctx)
+}
+
 // classPath asks Maven for the broker, which it keeps in its local repository, and for what
 // that needs.
 func classPath(ctx context.Context, dir string) (string, error) {
-	for _, program := range programs {
+	for _, program := range Programs {
 		if _, err := exec.LookPath(program); err != nil {
-			return "", errMissing
+			return "", ErrMissing
 		}
 	}
 	project, list := filepath.Join(dir, "pom.xml"), filepath.Join(dir, "classes")
@@ -159,7 +181,7 @@ func run(ctx context.Context, program string, arguments ...string) error {
 func tail(said []byte) []byte { return said[max(0, len(said)-4000):] }
 
 // configure chooses the broker's addresses, and writes its configuration.
-func (b *broker) configure(ctx context.Context, properties *template.Template, file, data string) error {
+func (b *Broker) configure(ctx context.Context, properties *template.Template, file, data string) error {
 	var free [3]string
 	for i := range free {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -171,7 +193,7 @@ func (b *broker) configure(ctx context.Context, properties *template.Template, f
 			return err
 		}
 	}
-	b.address, b.secured = free[0], free[2]
+	b.Address, b.Secured = free[0], free[2]
 	var text bytes.Buffer
 	err := properties.Execute(&text, struct{ Broker, Controller, Secured, Data string }{free[0], free[1], free[2], data})
 	if err != nil {
@@ -181,8 +203,8 @@ func (b *broker) configure(ctx context.Context, properties *template.Template, f
 }
 
 // ready waits until the broker answers.
-func (b *broker) ready(ctx context.Context) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.address))
+func (b *Broker) ready(ctx context.Context) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Address))
 	if err != nil {
 		return err
 	}
@@ -211,13 +233,13 @@ func (b *broker) ready(ctx context.Context) error {
 	}
 }
 
-// stop ends the broker: by itself, or by force where that takes long.
-func (b *broker) stop() {
-	_ = b.cmd.Process.Signal(syscall.SIGTERM)
+// Stop ends the broker: by itself, or by force where that takes long.
+func (b *Broker) Stop() {
+	_ = b.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-b.ended:
 	case <-time.After(10 * time.Second):
-		_ = b.cmd.Process.Kill()
+		_ = b.Process.Kill()
 		<-b.ended
 	}
 }

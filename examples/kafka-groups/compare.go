@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// policies are those that are measured beside each other. The ideal is one queue for all consumers.
+var policies = []string{"range", "cooperative-sticky", "by lag", "plannerd", "ideal"}
+
+// byLag assigns by the lag of partitions, anew at each rebalance: the one with the most lag goes to the
+// member that has the least so far. It rebalances as often as plannerd is asked.
+type byLag struct {
+	kgo.GroupBalancer // what members tell is as it has it
+	run               *run
+}
+
+func (*byLag) ProtocolName() string { return "lag" }
+
+func (b *byLag) MemberBalancer(
+	members []kmsg.JoinGroupResponseMember,
+) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
+	c, err := kgo.NewConsumerBalancer(b, members)
+	topics := c.MemberTopics()
+	return c, topics, err
+}
+
+// Balance implements [kgo.ConsumerBalancerBalance].
+func (b *byLag) Balance(c *kgo.ConsumerBalancer, topics map[string]int32) kgo.IntoSyncAssignment {
+	r := b.run
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	committed, _ := r.admin.FetchOffsets(ctx, r.group)
+	ends, _ := r.admin.ListEndOffsets(ctx, r.group)
+	lag := make([]int64, topics[r.group])
+	order := make([]int32, len(lag))
+	for p := range lag {
+		end, _ := ends.Lookup(r.group, int32(p))
+		at, _ := committed.Lookup(r.group, int32(p))
+		lag[p], order[p] = end.Offset-at.At, int32(p)
+	}
+	slices.SortFunc(order, func(p, q int32) int { return cmp.Or(cmp.Compare(lag[q], lag[p]), cmp.Compare(p, q)) })
+	has, count, plan := make([]int64, len(c.Members())), make([]int, len(c.Members())), c.NewPlan()
+	for _, p := range order {
+		least := 0
+		for m := range has {
+			if cmp.Or(cmp.Compare(has[m], has[least]), cmp.Compare(count[m], count[least])) < 0 {
+				least = m
+			}
+		}
+		member, _ := c.MemberAt(least)
+		plan.AddPartition(member, r.group, p)
+		has[least] += lag[p]
+		count[least]++
+	}
+	plan.AdjustCooperative(c)
+	return plan
+}
+
+// again has the group be rebalanced every now and then. Of those who ask, the leader is heard.
+func (b *byLag) again(ctx context.Context, client *kgo.Client) {
+	for pause(ctx, b.run.every) == nil {
+		client.ForceRebalance()
+	}
+}
+
+// figures are those of a run.
+type figures struct {
+	throughput float64 // a second, at saturation
+	lag        time.Duration
+	moved      float64
+	rebalances float64
+}
+
+// measure runs a policy.
+func measure(ctx context.Context, s *service, c config, name string) (f figures, err error) {
+	r, err := begin(ctx, s, c, name)
+	if err != nil {
+		return f, err
+	}
+	defer r.end()
+	if c.policy == "plannerd" {
+		controller, err := s.control(ctx, name, c.every)
+		if err != nil {
+			return f, err
+		}
+		defer end(controller, syscall.SIGTERM)
+	}
+	r.offer(c.load / 2) // so that there is no backlog of the time before
+	if err := pause(ctx, c.warm); err != nil {
+		return f, err
+	}
+	r.offer(c.load)
+	r.reset()
+	if err := pause(ctx, c.duration); err != nil {
+		return f, err
+	}
+	f = figures{lag: r.late().quantile(0.99), moved: float64(r.moved.Load()), rebalances: float64(r.rebalances())}
+	r.offer(c.saturated)
+	if err := pause(ctx, c.every); err != nil { // until there is a backlog
+		return f, err
+	}
+	r.reset()
+	if err := pause(ctx, c.flood); err != nil {
+		return f, err
+	}
+	f.throughput = float64(r.done()) / c.flood.Seconds()
+	return f, nil
+}
+
+// comparePolicies measures policies, and prints the medians of several runs.
+func comparePolicies(ctx context.Context, s *service, c config, only string) error {
+	list := policies
+	if only != "" {
+		list = []string{only}
+	}
+	found := map[string][]figures{}
+	for run := range c.runs {
+		for _, policy := range list {
+			c.policy, c.seed = policy, uint64(run+1)
+			f, err := measure(ctx, s, c, fmt.Sprintf("%s-%d", strings.ReplaceAll(policy, " ", "-"), run+1))
+			if err != nil {
+				return fmt.Errorf("%s: %w", policy, err)
+			}
+			log.Printf("run %d, %s: %.0f messages/s, p99 of lag %v, %.0f partitions moved, %.0f rebalances", run+1, policy,
+				f.throughput, f.lag.Round(time.Millisecond), f.moved, f.rebalances)
+			found[policy] = append(found[policy], f)
+		}
+	}
+	fmt.Printf("| policy | throughput at saturation, messages/s | p99 of lag at %.0f %% load | partitions moved | rebalances |\n",
+		100*c.load)
+	fmt.Println("|---|--:|--:|--:|--:|")
+	for _, policy := range list {
+		of := func(figure func(figures) float64) float64 {
+			var all []float64
+			for _, f := range found[policy] {
+				all = append(all, figure(f))
+			}
+			slices.Sort(all)
+			return all[len(all)/2]
+		}
+		lag := time.Duration(of(func(f figures) float64 { return float64(f.lag) })).Round(time.Millisecond)
+		fmt.Printf("| %s | %.0f | %v | %.0f | %.0f |\n", policy, of(func(f figures) float64 { return f.throughput }), lag,
+			of(func(f figures) float64 { return f.moved }), of(func(f figures) float64 { return f.rebalances }))
+	}
+	return nil
+}

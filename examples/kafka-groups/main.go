@@ -1,0 +1,133 @@
+// Command kafka-groups runs a consumer group on a broker of its own, whose partitions plannerd balances by
+// what arrives in them. See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// config is what the example is told.
+type config struct {
+	partitions, members, keys int
+	zipf, load, saturated     float64
+	service                   time.Duration // of a message
+	drift                     time.Duration
+	swaps                     int // of hot keys, in a drift
+	every                     time.Duration
+	warm, duration, flood     time.Duration
+	runs                      int
+	seed                      uint64
+	policy                    string
+}
+
+// defaults are the flags' defaults.
+func defaults() config {
+	return config{partitions: 64, members: 8, keys: 10_000, zipf: 1, load: 0.8, saturated: 1.5, swaps: 20,
+		service: 2 * time.Millisecond, drift: 20 * time.Second, every: 5 * time.Second, warm: 20 * time.Second,
+		duration: 40 * time.Second, flood: 20 * time.Second, runs: 3, seed: 1, policy: "plannerd"}
+}
+
+func (c *config) flags(f *flag.FlagSet) {
+	f.IntVar(&c.partitions, "partitions", c.partitions, "how many partitions")
+	f.IntVar(&c.members, "members", c.members, "how many consumers")
+	f.IntVar(&c.keys, "keys", c.keys, "how many keys")
+	f.Float64Var(&c.zipf, "zipf", c.zipf, "the exponent of Zipf's law, by which keys are used")
+	f.Float64Var(&c.load, "load", c.load, "the part of what all consumers can process that arrives")
+	f.Float64Var(&c.saturated, "saturated", c.saturated, "the same where -compare measures throughput")
+	f.DurationVar(&c.service, "service", c.service, "how long a message takes")
+	f.DurationVar(&c.drift, "drift", c.drift, "how often the hot keys change; 0: never")
+	f.IntVar(&c.swaps, "swaps", c.swaps, "how many hot keys change places with any others then")
+	f.DurationVar(&c.every, "every", c.every, "how often plannerd is asked")
+	f.DurationVar(&c.warm, "warm", c.warm, "for how long consumers run before -compare measures")
+	f.DurationVar(&c.duration, "duration", c.duration, "for how long they run; with -compare, at -load")
+	f.DurationVar(&c.flood, "flood", c.flood, "with -compare, for how long they run at -saturated")
+	f.IntVar(&c.runs, "runs", c.runs, "how many runs of each policy -compare takes the medians of")
+	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random")
+}
+
+func main() {
+	log.SetFlags(log.Ltime)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command(ctx)
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		log.Fatal(err)
+	}
+}
+
+// command does what the command line says, or the environment, of a process that is a member.
+func command(ctx context.Context) error {
+	if name := os.Getenv(memberVariable); name != "" {
+		return runMember(ctx, name)
+	}
+	c := defaults()
+	c.flags(flag.CommandLine)
+	compare := flag.Bool("compare", false, "measure policies beside each other")
+	policy := flag.String("policy", "", "with -compare, this policy alone")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "kafka-groups")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s, err := serve(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	if *compare {
+		return comparePolicies(ctx, s, c, *policy)
+	}
+	return show(ctx, s, c)
+}
+
+// show runs a group that is balanced by number, then by plannerd, and prints what its members do.
+func show(ctx context.Context, s *service, c config) error {
+	const group = "orders"
+	fmt.Printf("The broker is %s. The dashboard is http://%s/operators/%s\n\n", s.broker.Address, s.address, group)
+	r, err := begin(ctx, s, c, group)
+	if err != nil {
+		return err
+	}
+	defer r.end()
+	var controller *exec.Cmd
+	defer func() { end(controller, syscall.SIGTERM) }()
+	for i := range 4 {
+		if i == 1 {
+			fmt.Print("plannerd kafka-group begins.\n\n")
+			if controller, err = s.control(ctx, group, c.every); err != nil {
+				return err
+			}
+		}
+		r.reset()
+		if err := pause(ctx, c.duration/4); err != nil {
+			return err
+		}
+		r.print(c.duration / 4)
+	}
+	return nil
+}
+
+// print writes what members did in a time.
+func (r *run) print(in time.Duration) {
+	fmt.Println("member      partitions  messages/s   busy  p99 of lag")
+	has := r.counts()
+	for m := range r.workers {
+		w := &r.workers[m]
+		rate := float64(w.done.Load()) / in.Seconds()
+		fmt.Printf("%-10s  %10d  %10.0f  %3.0f %%  %10v\n", "member-"+strconv.Itoa(m), has[m], rate,
+			100*rate*r.config.service.Seconds(), w.late.quantile(0.99).Round(time.Millisecond))
+	}
+	fmt.Printf("all: %.0f messages/s, p99 of lag %v, %d partitions moved, %d rebalances\n\n",
+		float64(r.done())/in.Seconds(), r.late().quantile(0.99).Round(time.Millisecond), r.moved.Load(), r.rebalances())
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"plannerd/examples/internal/broker"
+	"plannerd/examples/internal/trial"
+	"plannerd/sdk/go/client"
+)
+
+// service is what groups need beside their members: processes on loopback.
+type service struct {
+	broker   *broker.Broker
+	dir      string
+	program  string // plannerd's
+	address  string // plannerd's
+	plannerd *exec.Cmd
+	client   *kgo.Client
+	admin    *kadm.Client
+	api      *client.Client
+}
+
+// serve starts a broker and plannerd, with all that they have in a folder.
+func serve(ctx context.Context, dir string) (_ *service, err error) {
+	s := &service{dir: dir}
+	defer func() {
+		if err != nil {
+			s.stop()
+		}
+	}()
+	if s.program, err = trial.BuildPlannerd(ctx, dir); err != nil {
+		return nil, err
+	}
+	const more = "group.initial.rebalance.delay.ms=1000\n"
+	if s.broker, err = broker.Start(ctx, filepath.Join(dir, "broker"), more); err != nil {
+		return nil, err
+	}
+	if s.client, err = kgo.NewClient(kgo.SeedBrokers(s.broker.Address)); err != nil {
+		return nil, err
+	}
+	s.admin = kadm.NewClient(s.client)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s.address = l.Addr().String()
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	if s.api, err = client.New("http://"+s.address, client.Config{}); err != nil {
+		return nil, err
+	}
+	return s, s.servePlannerd(ctx)
+}
+
+// servePlannerd starts plannerd, with the data that it had, and waits until it answers.
+func (s *service) servePlannerd(ctx context.Context) (err error) {
+	s.plannerd, err = s.start(ctx, "plannerd.log", "serve", "--listen", s.address, "--log-level", "warn",
+		"--database-url", "sqlite:"+filepath.Join(s.dir, "plannerd.db"))
+	for err == nil {
+		if _, err := s.api.Readyz(ctx); err == nil {
+			break
+		}
+		err = pause(ctx, 50*time.Millisecond)
+	}
+	return err
+}
+
+// control starts a controller of a group.
+func (s *service) control(ctx context.Context, group string, every time.Duration) (*exec.Cmd, error) {
+	return s.start(ctx, "controller.log", "kafka-group", "--brokers", s.broker.Address, "--group", group,
+		"--server", "http://"+s.address, "--every", every.String())
+}
+
+// start runs the program, whose output goes to a file.
+func (s *service) start(ctx context.Context, output string, args ...string) (*exec.Cmd, error) {
+	file, err := os.OpenFile(filepath.Join(s.dir, output), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.program, args...)
+	cmd.Stdout, cmd.Stderr = file, file
+	return cmd, cmd.Start()
+}
+
+// end ends a process, and waits for its end.
+func end(cmd *exec.Cmd, by os.Signal) {
+	if cmd != nil && cmd.Process != nil {
+		_ = cmd.Process.Signal(by)
+		_ = cmd.Wait()
+	}
+}
+
+func (s *service) stop() {
+	end(s.plannerd, syscall.SIGTERM)
+	if s.client != nil {
+		s.client.Close()
+	}
+	if s.broker != nil {
+		s.broker.Stop()
+	}
+}
+
+// pause waits, or returns the error of ctx before.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
