@@ -113,3 +113,25 @@ func TestAffinityChanges(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAffinityTried says before it is configured what comes of keys that stay together: where rows are apart, they
+// are gathered.
+func TestAffinityTried(t *testing.T) {
+	e := newEnv(t)
+	const rows = "key,cost,state,instance\na/1,8,1,0\na/2,8,3,1\nb/1,8,3,0\nb/2,8,1,0\n"
+	var tried wire.WhatIfResults
+	e.do("POST", "/v1/what-if?instances=2&affinity_until=/&strategies=optimal", rows, "Content-Type: text/csv").
+		want(http.StatusOK).into(&tried)
+	r := tried.Results[0]
+	if r.Affinity == nil || r.Affinity.RoutedKeys != 2 || r.Migration.State != 1 || r.Theta.After != 0 {
+		t.Errorf("%+v", r)
+	}
+	const intervals = "interval,key,cost,instance\n1,a/1,8,0\n1,a/2,8,%d\n2,a/1,8,0\n"
+	ask := func(at int) *answer {
+		return e.do("POST", "/v1/analyses/backtest?instances=2&affinity_until=/", fmt.Sprintf(intervals, at), "Content-Type: text/csv")
+	}
+	ask(0).want(http.StatusOK)
+	ask(1).fails(http.StatusUnprocessableEntity, "invalid", "/1/instance")
+	e.do("POST", "/v1/what-if?instances=2&affinity_until=/&affinity_tag=true", rows, "Content-Type: text/csv").
+		fails(http.StatusUnprocessableEntity, "invalid", "?affinity_tag")
+}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -29,6 +30,7 @@ const howToBacktest = "This operation takes application/json, and application/x-
 var settings = map[string]string{
 	"hash_function": "hash/function", "tokens_per_instance": "hash/tokens_per_instance",
 	"max_parallelism": "hash/max_parallelism", "key_type": "hash/key_type", "partitions": "hash/partitions",
+	"affinity_tag": "hash/affinity/tag", "affinity_until": "hash/affinity/until", "affinity_count": "hash/affinity/count",
 	"theta_max": "theta_max", "table_limit": "table_limit", "entry_grace": "entry_grace",
 }
 
@@ -84,7 +86,9 @@ func (s analysesOf) readRowsOfIntervals(w http.ResponseWriter, c *call, media st
 		window = drive.DefaultWindow
 	}
 	options.Instances = &input.Names{}
-	identify := func(doc *input.Document) error { return namesIn(config).document(doc, options.Instances, "") }
+	identify := func(doc *input.Document) error {
+		return cmp.Or(namesIn(config).document(doc, options.Instances, ""), group(doc, config, ""))
+	}
 	history, err := s.readIntervals(c, media, input.NewStream(body, formats[media], options), identify, int(window))
 	return &intervalsRequest{Configuration: config, history: history}, err
 }
@@ -122,10 +126,12 @@ func (s analysesOf) readIntervalsJSON(w http.ResponseWriter, c *call, media stri
 	in.history = backtest.NewHistory(window)
 	in.history.Reserve = c.memory.Reserve
 	for i, doc := range docs {
-		if err := namesIn(in.Configuration).document(doc, options.Instances, "/intervals/"+strconv.Itoa(i)); err != nil {
-			return nil, err
+		at := "/intervals/" + strconv.Itoa(i)
+		err := cmp.Or(namesIn(in.Configuration).document(doc, options.Instances, at), group(doc, in.Configuration, at))
+		if err == nil {
+			err = addInterval(in.history, numbers[i], doc, at)
 		}
-		if err := addInterval(in.history, numbers[i], doc, "/intervals/"+strconv.Itoa(i)); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -207,6 +213,19 @@ func (s analysesOf) readIntervals(
 			return nil, err
 		}
 	}
+}
+
+// group adds up the rows of a document, which stands at a place of the body, that have the same routed key.
+func group(doc *input.Document, c operator.Configuration, place string) error {
+	if c.Hash.Affinity.IsZero() {
+		return nil
+	}
+	err := doc.Group(c.Hash.Affinity, func(id int32) string { return strconv.Itoa(int(id)) })
+	var wrong *input.Error
+	if errors.As(err, &wrong) {
+		return httpkit.Invalid().With(place+wrong.Problems[0].Pointer, wrong.Problems[0].Detail)
+	}
+	return err
 }
 
 // addInterval adds a document, which stands at a place of the body, to a history.

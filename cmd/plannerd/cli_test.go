@@ -170,6 +170,8 @@ func TestFileErrors(t *testing.T) {
 			[]string{"stats.csv: row 3, key b: is in row 2 already; each key has one row; --duplicates sum adds them up"}},
 		"twin of an interval": {"plan", "interval,key,cost\n0,a,1\n1,b,1\n1,b,1\n",
 			[]string{"stats.csv:4: key b: is in line 3 already; each key has one row; --duplicates sum adds them up"}},
+		"keys that stay together": {"plan --affinity until=/", "key,cost,instance\na/1,1,0\nb,1,0\na/2,1,1\n", []string{
+			`stats.csv:4: instance of key a/2: is 1, but 0 for "a/1", which has the same routed key`}},
 		"long and odd keys": {"plan", "key,cost\n\"a\tb\",x\n",
 			[]string{`stats.csv:2: cost of key "a\tb": "x" is not a number; it must be ≥ 0 and finite`}},
 		"cells": {"plan", "key,cost\na,1\nb\n", []string{

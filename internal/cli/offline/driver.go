@@ -87,6 +87,8 @@ type step struct {
 	classes *compact.Classes
 	// hash identifies them.
 	hash [16]byte
+	// grouped is how many keys routed keys stand for; 0: keys are planned.
+	grouped int
 }
 
 // moves are those of keys; of classes, and of keys that are named where any are.
@@ -257,7 +259,7 @@ func (f *driveFlags) steps(
 		if err != nil {
 			return &drive.StepError{Interval: interval, Err: err}
 		}
-		s.Whole = all
+		s.Whole, s.grouped = all, given.Grouped
 		visit(i, s)
 	}
 	return nil

@@ -36,6 +36,9 @@ func intervalOf(s step, d *driver, keys reading.KeyEncoder) Result {
 	if s.Snapshot != nil {
 		out.Keys = int64(s.Snapshot.Len())
 	}
+	if s.grouped > 0 {
+		out.Affinity = &wire.AffinityFigures{Keys: int64(s.grouped), RoutedKeys: out.Keys}
+	}
 	if c := s.Compaction; c != nil {
 		out.Keys, out.Compaction = c.Keys, compactionOf(c)
 	}

@@ -15,7 +15,7 @@ import (
 // writePlan prints one plan for people.
 func (c *Plan) writePlan(w *cli.Page) {
 	p := c.last.Plan
-	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, cli.Plural(c.intervals[0].Keys, "key"),
+	fmt.Fprintf(w, "%s on %s, %s, %s\n", p.Strategy, keysOf(c.intervals[0]),
 		cli.Plural(len(c.op.Target.Instances), "instance"), goals(p.Options))
 	for _, text := range []string{verdict(p), certificateText(p), formText(c.last.Compaction)} {
 		if text != "" {
@@ -30,6 +30,14 @@ func (c *Plan) writePlan(w *cli.Page) {
 	} {
 		part(w, p)
 	}
+}
+
+// keysOf says how many keys were planned, and in how many groups.
+func keysOf(r Result) string {
+	if a := r.Affinity; a != nil {
+		return fmt.Sprintf("%s in %s", cli.Plural(a.Keys, "key"), cli.Plural(a.RoutedKeys, "group"))
+	}
+	return cli.Plural(r.Keys, "key")
 }
 
 // goals says what a plan is to reach.

@@ -17,6 +17,8 @@ func (f *driveFlags) splitting() (*planner.Splitting, error) {
 		return nil, cli.Usagef("--max-parts, --merge-cost, --split-price and --split-parts belong to --split")
 	case !f.Split:
 		return nil, nil //nolint:nilnil // not to split is no error
+	case !f.Affinity.IsZero():
+		return nil, cli.Usagef("--split: not with --affinity: the keys of a routed key would part")
 	case f.MaxParts == 1:
 		return nil, cli.Usagef("--max-parts: must be 0, or 2 or more")
 	case !(f.MergeCost >= 0 && f.MergeCost <= planner.MaxAmount):

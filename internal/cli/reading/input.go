@@ -293,7 +293,7 @@ func (in *Input) Next() (interval int64, d *input.Document, err error) {
 		}
 		in.seen++
 		in.newest = interval
-		if err := cmp.Or(checkMembers(d), in.identify(d)); err != nil {
+		if err := cmp.Or(checkMembers(d), in.identify(d), in.group(d)); err != nil {
 			return 0, nil, err
 		}
 		if only := in.flags.Interval; only == nil || *only == interval {

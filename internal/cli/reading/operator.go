@@ -9,6 +9,7 @@ import (
 
 	"plannerd/internal/cli"
 	"plannerd/internal/drive"
+	"plannerd/internal/input"
 	"plannerd/internal/parameters"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
@@ -28,6 +29,8 @@ type OperatorFlags struct {
 	Partitions        int      `placeholder:"N" group:"Operator" help:"Kafka: number of partitions of the topic (default: none; kafka needs it)."`
 	Assignment        []string `placeholder:"ID" group:"Operator" help:"Kafka: the instance of each partition, in order (default: the instances in turn)."`
 
+	Affinity Affinity `placeholder:"tag|until=TEXT[,count=N]" group:"Operator" help:"Which part of a key is hashed and planned, so that keys which have it in common stay together: tag is what stands between { and }, until=/ what stands before the first /, until=/,count=2 before the second; rows of one routed key are added up (default: the whole key)."`
+
 	assumed bool // nobody gave the instances
 	looked  bool // the first interval was read, which may name them
 	// expected are ids for the names that are known only then.
@@ -36,6 +39,36 @@ type OperatorFlags struct {
 
 // Instances is the value of --instances.
 type Instances []planner.Instance
+
+// Affinity is the value of --affinity.
+type Affinity struct{ partitioner.Affinity }
+
+// UnmarshalText reads "tag", "until=/" or "until=/,count=2".
+func (a *Affinity) UnmarshalText(b []byte) (err error) {
+	text := string(b)
+	if a.Tag = text == "tag"; a.Tag {
+		return nil
+	}
+	until, found := strings.CutPrefix(text, "until=")
+	if at := strings.LastIndex(until, ",count="); at >= 0 {
+		if a.Count, err = strconv.Atoi(until[at+len(",count="):]); err != nil || a.Count < 1 {
+			return fmt.Errorf("%q: the count must be an integer from 1", text)
+		}
+		until = until[:at]
+	}
+	if a.Until = until; !found || until == "" {
+		return fmt.Errorf("%q: write tag, until=/ or until=/,count=2", text)
+	}
+	return nil
+}
+
+// group adds up the rows of each routed key.
+func (in *Input) group(d *input.Document) error {
+	if in.Operator == nil || in.Operator.Affinity.IsZero() {
+		return nil
+	}
+	return d.Group(in.Operator.Affinity.Affinity, in.Operator.Texts())
+}
 
 // MaxInstances is the most that one operator may have.
 const MaxInstances = 65536
@@ -109,7 +142,7 @@ func AsFlag(err error) error {
 func (f *OperatorFlags) hashConfig() (c partitioner.Config, err error) {
 	c = partitioner.Config{
 		Function: f.Hash, TokensPerInstance: f.TokensPerInstance, MaxParallelism: f.MaxParallelism,
-		KeyType: f.KeyType, Partitions: f.Partitions,
+		KeyType: f.KeyType, Partitions: f.Partitions, Affinity: f.Affinity.Affinity,
 	}
 	for _, ref := range f.Assignment {
 		id, detail := f.id(ref)

@@ -6854,6 +6854,15 @@ type WorkUnits = int64
 // ActorParameter Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 type ActorParameter = Actor
 
+// AffinityCountParameter defines model for AffinityCountParameter.
+type AffinityCountParameter = int32
+
+// AffinityTagParameter defines model for AffinityTagParameter.
+type AffinityTagParameter = bool
+
+// AffinityUntilParameter defines model for AffinityUntilParameter.
+type AffinityUntilParameter = string
+
 // AnalysisKeyEncodingParameter How keys are written.
 type AnalysisKeyEncodingParameter = KeyEncoding
 

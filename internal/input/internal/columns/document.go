@@ -85,6 +85,8 @@ type Document struct {
 	// "compact" is here without its "records" and without white space between its
 	// members. Nil for other formats.
 	Members map[string][]byte
+	// Grouped is how many keys the rows named that were added up by their routed keys; 0: none were.
+	Grouped int
 	// Base64Keys: keys were written in base64, because the options or the member
 	// "key_encoding" said so.
 	Base64Keys bool
@@ -95,16 +97,16 @@ type Document struct {
 	rows      []int32 // of the body, that rows of Stats are the sums of, their first ones; nil: none was added up
 }
 
-// Group adds up the rows of each routed key, and returns how many keys there were. The error is an [Error]
-// that names two rows that do not go together.
-func (d *Document) Group(a partitioner.Affinity, names *Names) (keys int, err error) {
+// Group adds up the rows of each routed key. The error is an [Error] that names two rows that do not go
+// together; text names instances.
+func (d *Document) Group(a partitioner.Affinity, text func(id int32) string) error {
 	if d.Records != nil {
-		return 0, problem.One(problem.Invalid, "/compact", DetailGrouped)
+		return problem.One(problem.Invalid, "/compact", DetailGrouped)
 	}
 	var wrong []problem.Problem
 	all := d.Stats
 	sum := Sum{Affinity: a, Wrong: func(row, first int, field Field) bool {
-		detail := AboutSum(all, row, first, field, names.text)
+		detail := AboutSum(all, row, first, field, text)
 		wrong = append(wrong, problem.Problem{
 			Pointer: d.Pointer(row, field.String()), Detail: detail, Location: d.Location(row, field.String()),
 		})
@@ -112,13 +114,13 @@ func (d *Document) Group(a partitioner.Affinity, names *Names) (keys int, err er
 	}}
 	stats, rows := sum.Of(all)
 	if len(wrong) > 0 {
-		return 0, &problem.Error{Kind: problem.Invalid, Problems: wrong}
+		return &problem.Error{Kind: problem.Invalid, Problems: wrong}
 	}
 	for i, row := range rows {
 		rows[i] = int32(d.row(int(row)))
 	}
-	d.Stats, d.rows = stats, rows
-	return all.Len(), nil
+	d.Stats, d.rows, d.Grouped = stats, rows, all.Len()
+	return nil
 }
 
 // row is that of the body which a row of Stats began with.

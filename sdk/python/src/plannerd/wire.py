@@ -2128,6 +2128,9 @@ class AnalyseBacktestParameters(Call, total=False):
     max_parallelism: int
     key_type: KeyType
     partitions: int
+    affinity_tag: bool
+    affinity_until: str | float
+    affinity_count: int
     theta_max: AnalysisThetaMax
     table_limit: TableLimit
     entry_grace: EntryGrace
@@ -2490,6 +2493,9 @@ class WhatIfParameters(Call, total=False):
     max_parallelism: int
     key_type: KeyType
     partitions: int
+    affinity_tag: bool
+    affinity_until: str | float
+    affinity_count: int
     target_instances: Sequence[TargetInstances]
     strategies: Sequence[Strategy]
     theta_max: Sequence[ThetaMax]
