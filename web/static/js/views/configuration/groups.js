@@ -127,6 +127,7 @@ const placement = (setting) => ({
       (x) => `${counted(x.length, 'partition')} to instances`,
       (x) => runs(x),
     ),
+    setting('hash.affinity', 'Keys stay together', affinityWords, 'Plans and tables are of this part of keys.'),
     setting(
       'table_owner',
       'The table is held by',
@@ -135,6 +136,12 @@ const placement = (setting) => ({
     ),
   ],
 })
+
+/** @param {API['Affinity']} affinity */
+function affinityWords({ tag, until, count: n = 1 }) {
+  if (tag) return 'whose part between { and } is the same'
+  return `whose part before ${n === 1 ? 'the first' : `occurrence ${count(n)} of`} ${until} is the same`
+}
 
 /** @type {Record<string, string>} */
 const schemeNotes = {

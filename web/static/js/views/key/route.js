@@ -100,12 +100,19 @@ function Answer({ operator, asked, encoding }) {
   })
   if (route.data !== null)
     return html`<p>
-        The key <code class="operator-key">${asked}</code> goes to${' '}
+        The key <code class="operator-key">${asked}</code>${
+          route.data.routed_key !== undefined &&
+          route.data.routed_key !== asked &&
+          html`, routed as <code class="operator-key">${route.data.routed_key}</code>,`
+        } goes to${' '}
         <strong>
           ${destination(route.data, operator)}</strong
         >: ${why(route.data, operator)}
       </p>
-      ${operator.scheme === 'table' && html`<${Story} operator=${operator} asked=${asked} encoding=${encoding} />`}`
+      ${
+        operator.scheme === 'table' &&
+        html`<${Story} operator=${operator} asked=${route.data.routed_key ?? asked} encoding=${encoding} />`
+      }`
   if (route.problem?.code === 'table_not_held')
     return html`<p>The engine holds the table of this operator, so only the engine knows where a key goes.</p>`
   return route.problem

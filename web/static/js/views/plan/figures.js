@@ -91,6 +91,7 @@ function PlanStats({ plan }) {
   const judged = outlook(plan)
   const limit = plan.parameters.table_limit
   const { keys, state: moved, fraction, forced } = plan.migration
+  const unit = plan.affinity ? 'group' : 'key'
   return stats([
     {
       label: judged.missed === null ? 'Greatest overload θ' : 'θ expected next',
@@ -104,7 +105,7 @@ function PlanStats({ plan }) {
       note:
         keys === 0 && moved === 0
           ? 'everything stays'
-          : `${counted(keys, 'key')}, ${percent(fraction)} of all state${forcedWords(forced, moved)}`,
+          : `${counted(keys, unit)}, ${percent(fraction)} of all state${forcedWords(forced, moved)}`,
     },
     {
       label: table.name,

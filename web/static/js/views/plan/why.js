@@ -184,9 +184,10 @@ function Facts({ items }) {
  * @returns {(Fact | false | null | undefined)[]}
  */
 function statisticsOf(plan) {
-  const { reports, compaction, idle_entries: idle = 0 } = plan
+  const { affinity, reports, compaction, idle_entries: idle = 0 } = plan
   const name = (/** @type {number} */ id) => named(plan, id)
   return [
+    affinity && ['Keys', `${counted(affinity.keys, 'key')} in ${counted(affinity.routed_keys, 'group')}`],
     [
       'Drifted keys',
       plan.drifted_keys === 0
