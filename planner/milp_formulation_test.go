@@ -132,7 +132,8 @@ func (f *formulation) classify(merge bool) {
 	type alike struct {
 		cost, state float64
 		from, home  int32
-		item        int // 0 when equal items are merged
+		rules       string // where it may be
+		item        int    // 0 when equal items are merged
 	}
 	index := map[alike]int{}
 	for i, c := range f.s.Cost {
@@ -144,7 +145,10 @@ func (f *formulation) classify(merge bool) {
 			}
 			continue
 		}
-		k := alike{c, f.state(i), f.s.Current[i], f.s.Hash[i], i}
+		k := alike{c, f.state(i), f.s.Current[i], f.s.Hash[i], "", i}
+		if e := f.s.Eligibility; e != nil {
+			k.rules = fmt.Sprint(e.Class[i])
+		}
 		if merge {
 			k.item = 0
 		}
@@ -211,15 +215,25 @@ func (m *magnitude) scale() float64 {
 // fits, and if it costs nothing only home, unless that is frozen.
 func (f *formulation) choose() {
 	for n, c := range f.classes {
+		homeless := f.s.Instances[c.home].Frozen || !f.may(c, c.home)
 		for _, d := range f.problem.Live {
 			to := int32(d)
+			if !f.may(c, to) {
+				continue
+			}
 			fits := c.cost <= (f.problem.Bound[d]*(1+2e-9)-f.problem.Background[d])*(1+1e-9)
-			if to != c.from && (fits && (c.cost > 0 || f.s.Instances[c.home].Frozen) || to == c.home) {
+			if to != c.from && (fits && (c.cost > 0 || homeless) || to == c.home) {
 				f.variables = append(f.variables, going{n, to})
 				f.program.Count(f.weight(c)*f.weights, c.units)
 			}
 		}
 	}
+}
+
+// may reports whether a class may be on an instance.
+func (f *formulation) may(c class, d int32) bool {
+	e := f.s.Eligibility
+	return e == nil || e.Open[e.Class[c.items[0]]][d]
 }
 
 // departures: no more units leave than there are, and all leave from drained
@@ -234,7 +248,7 @@ func (f *formulation) departures() {
 	}
 	for n, c := range f.classes {
 		leave := rows[n]
-		switch drained := f.s.Instances[c.from].Drained; {
+		switch drained := f.s.Instances[c.from].Drained || !f.may(c, c.from); {
 		case drained && len(leave) == 0:
 			f.impossible = true
 		case drained:

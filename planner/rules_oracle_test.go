@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"plannerd/internal/lab/deep"
+	"plannerd/internal/lab/milp"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -199,3 +203,47 @@ func TestUnmetRule(t *testing.T) {
 type constant int32
 
 func (c constant) Instance([]byte, uint64) (int32, error) { return int32(c), nil }
+
+// TestRulesSolverOracle holds plans and bounds under rules against a general solver on cases too
+// large for exhaustive search:
+//
+//	PLANNERD_RULES=300 go test -run TestRulesSolverOracle -v ./planner
+func TestRulesSolverOracle(t *testing.T) {
+	milp.Require(t)
+	cases := 6
+	if v := os.Getenv("PLANNERD_RULES"); v != "" {
+		var err error
+		if cases, err = strconv.Atoi(v); err != nil {
+			t.Fatalf("PLANNERD_RULES is no number: %v", err)
+		}
+	}
+	r := deep.Rand(t, 27)
+	proven, close := 0, 0
+	for n := range cases {
+		c := ruled(r, func(r *rand.Rand) *plannertest.Case { return plannertest.Medium(r, 100+r.IntN(1900), 3+r.IntN(8)) })
+		plannertest.LimitBy(r, c)
+		s, o := c.Snapshot(), c.Options
+		x := comparison{name: fmt.Sprintf("case %d", n)}
+		x.solve(t, s, o, 2*time.Second)
+		for _, level := range levels {
+			o.Certificate = level
+			x.plan = run(t, planner.Optimal, s, o)
+			if err := plannertest.Check(s, o, x.plan); err != nil {
+				t.Errorf("%s: %v", x.name, err)
+			}
+			x.judge(t, x.plan)
+		}
+		if x.proven() {
+			proven++
+			if met := x.plan.Balanced && x.plan.TableWithinLimit || len(x.plan.HotKeys) > 0; met && x.ratio() <= 1.05 {
+				close++
+			} else {
+				t.Logf("%s: %v, the optimum is %v", x.name, x.plan.Migration.Objective, x.solver.objective)
+			}
+		}
+	}
+	t.Logf("the plan is within 5 %% of the optimum in %d of %d cases where the solver proved one", close, proven)
+	if cases >= 100 && close < proven*95/100 {
+		t.Error("want 95 %")
+	}
+}
