@@ -25,6 +25,8 @@ type config struct {
 	yardsticks int           // sorts that are timed
 	familyKeys int           // most keys of a case of a family
 	efforts    []planner.Effort
+	zones      int    // groups of keys that may be on some instances alone; 0: all may be on all
+	seed       uint64 // of the families, and of the zones
 }
 
 // draw is a case of a family that is to be drawn.
@@ -50,7 +52,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	flags.IntVar(&c.intervals, "intervals", math.MaxInt, "most measured intervals of a stream")
 	families := flags.Uint64("families", 0, "also measure so many cases of each family, drawn from the seed on")
 	flags.IntVar(&c.familyKeys, "family-keys", 1e5, "most keys of a case of a family")
-	seed := flags.Uint64("seed", 1, "the first of the families")
+	flags.Uint64Var(&c.seed, "seed", 1, "the first of the families, and of zones")
+	flags.IntVar(&c.zones, "zones", 0, "groups of the keys of streams, each of which may be on some instances alone")
 	noStreams := flags.Bool("no-streams", false, "leave the streams out")
 	folder := flags.String("streams", streams.BesideProject, "folder of recorded streams, beside the own ones")
 	only := flags.String("stream", "", "only streams whose name begins so, e.g. own,baby_names")
@@ -81,7 +84,7 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	}
 	for i := range *families {
 		for _, family := range cases.Families {
-			c.drawn = append(c.drawn, draw{family, *seed + i})
+			c.drawn = append(c.drawn, draw{family, c.seed + i})
 		}
 	}
 	if len(c.drives)+len(c.drawn) == 0 || c.intervals < 1 || c.yardsticks < 1 {

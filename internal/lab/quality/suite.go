@@ -99,6 +99,13 @@ func (s *suite) drive(d drive) error {
 	if target.Hash, err = partitioner.New(partitioner.Config{}, nodes); err != nil {
 		return err
 	}
+	if s.zones > 0 {
+		z, err := drawZones(s.zones, s.seed, nodes)
+		if err != nil {
+			return err
+		}
+		target.Hash, target.Placement = z, z
+	}
 	var table *planner.RoutingTable
 	n := 0
 	for in, err := range d.stream.Intervals {
