@@ -109,6 +109,11 @@ func TestAffinityChanges(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	var history struct{ Intervals int }
+	e.do("POST", "/v1/operators/clicks/backtest", "{}").want(http.StatusOK).into(&history)
+	if history.Intervals != 1 {
+		t.Errorf("a backtest goes back over %d intervals, to keys that were routed otherwise", history.Intervals)
+	}
 	if got := e.tableOf(""); strings.Contains(got, "/") {
 		t.Error(got)
 	}
@@ -128,7 +133,8 @@ func TestAffinityTried(t *testing.T) {
 	}
 	const intervals = "interval,key,cost,instance\n1,a/1,8,0\n1,a/2,8,%d\n2,a/1,8,0\n"
 	ask := func(at int) *answer {
-		return e.do("POST", "/v1/analyses/backtest?instances=2&affinity_until=/", fmt.Sprintf(intervals, at), "Content-Type: text/csv")
+		const path = "/v1/analyses/backtest?instances=2&affinity_until=/"
+		return e.do("POST", path, fmt.Sprintf(intervals, at), "Content-Type: text/csv")
 	}
 	ask(0).want(http.StatusOK)
 	ask(1).fails(http.StatusUnprocessableEntity, "invalid", "/1/instance")

@@ -34,7 +34,7 @@ func TestConfigurationRequest(t *testing.T) {
 			"migration_limit": object{"fraction": 0.05}},
 		"said-kafka": {"instances": 2, "hash": object{"function": "kafka", "partitions": 4,
 			"assignment": []int{0, 0, 1, 1}}},
-		"said-tag": {"instances": 3, "hash": object{"affinity": object{"until": "/", "count": 2}}},
+		"said-tag":     {"instances": 3, "hash": object{"affinity": object{"until": "/", "count": 2}}},
 		"said-halving": {"instances": 3, "scheme": "ring", "ring": object{"method": "halving", "tau": 0.25, "max_rounds": 3}},
 		"said-cut":     {"instances": 3, "scheme": "ranges", "ranges": object{"method": "quantile"}},
 		"said-choices": {"instances": 3, "scheme": "pkg", "pkg": object{"method": "w_choices", "choices": 1}},

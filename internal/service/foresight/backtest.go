@@ -1,6 +1,7 @@
 package foresight
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 	"plannerd/internal/service/schemes"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
-	"plannerd/planner/partitioner"
 	"plannerd/planner/policy"
 	"plannerd/store"
 )
@@ -183,7 +183,6 @@ func (s *Backtester) history(ctx context.Context, name string, in Backtest) (*ba
 // are not followed by the next.
 func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backtest, most int) ([]stored, error) {
 	var out []stored
-	var first partitioner.Affinity
 	filter := store.PlanFilter{Operator: name, Limit: scheme.PlansAtATime}
 	for more := true; more; more = more && filter.Before > 0 {
 		plans, next, err := s.Store.Plans(ctx, filter)
@@ -202,15 +201,8 @@ func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backte
 			if more = len(out) < most && (in.From == nil || p.Interval >= *in.From); !more {
 				break
 			}
-			by, err := s.AffinityOf(ctx, p)
-			if err != nil {
-				return nil, err
-			}
-			if len(out) == 0 {
-				first = by
-			}
-			stats, err := s.InputOf(ctx, p, in.Memory)
-			if more = !intake.IsPurged(err) && by == first; !more {
+			stats, err := s.inputBefore(ctx, out, p, in.Memory)
+			if more = !intake.IsPurged(err); !more {
 				break
 			} else if err != nil {
 				return nil, err
@@ -224,6 +216,23 @@ func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backte
 	}
 	slices.Reverse(out)
 	return out, nil
+}
+
+// inputBefore reads the statistics of a plan before others, newest first. Those of other routed keys count as not
+// kept.
+func (s *Backtester) inputBefore(ctx context.Context, others []stored, p store.Plan, memory *admission.Lease) (
+	*scheme.Statistics, error,
+) {
+	if len(others) > 0 {
+		now, err := s.AffinityOf(ctx, others[0].Plan)
+		if err != nil {
+			return nil, err
+		}
+		if then, err := s.AffinityOf(ctx, p); err != nil || then != now {
+			return nil, cmp.Or(err, error(refusal.New(refusal.Purged, "They are of other routed keys.")))
+		}
+	}
+	return s.InputOf(ctx, p, memory)
 }
 
 // Backtester runs policies over intervals, stored ones or others.

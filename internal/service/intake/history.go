@@ -61,7 +61,8 @@ func (s *History) AffinityOf(ctx context.Context, p store.Plan) (none partitione
 }
 
 // EarlierPlans yields the newest plans of earlier intervals, newest first, up to the first
-// error, or to one whose statistics have other routed keys. It looks at so many plans, and the rest of those that it read with them.
+// error, or to one whose statistics have other routed keys. It looks at so many plans, and the rest of those that
+// it read with them.
 func (s *History) EarlierPlans(ctx context.Context, b *scheme.Base, st *scheme.Statistics,
 	most int) iter.Seq2[store.Plan, error] {
 	return func(yield func(store.Plan, error) bool) {

@@ -35,8 +35,8 @@ func TestAffinityConfig(t *testing.T) {
 		t.Error("which functions are the same")
 	}
 	for _, a := range []Affinity{
-		{Tag: true, Until: "/"}, {Count: 1}, {Tag: true, Count: 1}, {Until: "/", Count: -1}, {Until: "/", Count: MaxCount + 1},
-		{Until: strings.Repeat("x", 65)},
+		{Tag: true, Until: "/"}, {Count: 1}, {Tag: true, Count: 1}, {Until: "/", Count: -1},
+		{Until: "/", Count: MaxCount + 1}, {Until: strings.Repeat("x", 65)},
 	} {
 		if _, err := New(Config{Affinity: a}, two); err == nil {
 			t.Errorf("%+v is taken", a)

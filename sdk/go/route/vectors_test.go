@@ -56,7 +56,8 @@ func awkwardKeys() [][]byte {
 		"abcdefghijklmnopq", "user:1", "polygenelubricants", "straße", "café", "cafe\u0301", "Ελλάς", "日本語",
 		"😀", "a😀b", "😀😀😀😀", "\u00ff", "\u0800", "\uffff", "\U00010000", "\U0010ffff", "\ufeffbom",
 		"tab\tand\nline", "\x00", "a\x00b", "token-0-0", "\u2028", `"quoted\"`,
-		"{a}", "x{a}y", "x{}y", "{}{a}", "{{a}", "a}b{c", "{é}1", "a/b", "/a", "a/b/c", "a//b", "a::b", "a::b::c", "a:::b::::c",
+		"{a}", "x{a}y", "x{}y", "{}{a}", "{{a}", "a}b{c", "{é}1", "a/b", "/a", "a/b/c", "a//b", "a::b", "a::b::c",
+		"a:::b::::c",
 		strings.Repeat("x", 31), strings.Repeat("x", 32), strings.Repeat("x", 33),
 		strings.Repeat("long key ", 100), strings.Repeat("é", MaxKeyBytes/2),
 	}
@@ -191,7 +192,8 @@ func functionVectors(t *testing.T) any {
 		{Hash: vectorHash{Function: Flink, KeyType: Long}, Instances: some(0, 1, 2, 3)},
 		{Hash: vectorHash{Function: Ring, Affinity: Affinity{Tag: true}}, Instances: some(0, 1, 2, 3, 4)},
 		{Hash: vectorHash{Function: Modulo, Affinity: Affinity{Until: "/"}}, Instances: some(0, 1, 2, 3, 4)},
-		{Hash: vectorHash{Function: Kafka, Partitions: 12, Affinity: Affinity{Until: "::", Count: 2}}, Instances: some(0, 1, 2)},
+		{Hash: vectorHash{Function: Kafka, Partitions: 12, Affinity: Affinity{Until: "::", Count: 2}},
+			Instances: some(0, 1, 2)},
 		{Hash: vectorHash{Function: Kafka, Partitions: 12}, Instances: some(0, 1, 2, 3, 4)},
 		{Hash: vectorHash{Function: Kafka, Partitions: 7, Assignment: []int32{4, 4, 2, 9, 2, 2, 4}},
 			Instances: some(2, 4, 9)},
@@ -603,7 +605,8 @@ func grouped() vectorTable {
 	same := answerOf(1, 1, nil, nil)
 	same.Pending = pendingOf(2, tag, over, []vectorEntry{entry("order8", 0)}, base64s("order7"))
 	moving := answerOf(1, 1, nil, nil)
-	moving.Pending, moving.rehashed = pendingOf(2, vectorHash{Function: Modulo, Affinity: Affinity{Until: ":", Count: 2}}, over,
+	until := vectorHash{Function: Modulo, Affinity: Affinity{Until: ":", Count: 2}}
+	moving.Pending, moving.rehashed = pendingOf(2, until, over,
 		[]vectorEntry{entry("a:{order7}", 0)}, base64s("order7")), true
 	reported := answerOf(3, 0, &vectorHash{Function: Reported, Affinity: tag.Affinity}, over)
 	reported.Entries = first.Entries

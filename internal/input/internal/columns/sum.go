@@ -40,7 +40,8 @@ func AboutSum(s *planner.Statistics, row, first int, field Field, text func(id i
 	if field == HashInstance {
 		of = s.HashInstance
 	}
-	return fmt.Sprintf("is %s, but %s for %q, which has the same routed key", text(of[row]), text(of[first]), s.Keys.At(first))
+	return fmt.Sprintf("is %s, but %s for %q, which has the same routed key", text(of[row]), text(of[first]),
+		s.Keys.At(first))
 }
 
 // summing is a sum on its way.

@@ -46,14 +46,15 @@ const movesNothing = ({ migration: { keys, state: moved } }) => keys === 0 && mo
 function movement(plan, brief) {
   const { migration, ranges, status, parameters } = plan
   const { keys, state: moved, fraction } = migration
+  const unit = plan.affinity ? 'group' : 'key'
   if (ranges?.size_before === 0) return 'gives every key its first owner'
   if (movesNothing(plan))
     return ranges && status && status !== 'no_action' && parameters.ranges?.phase === 'get'
       ? 'moves nothing; with it, the owners of ranges answer'
       : 'moves nothing'
   return moved === 0
-    ? `moves ${counted(keys, 'key')} without state`
-    : `moves ${percent(fraction)} of all state${brief ? '' : ` (${counted(keys, 'key')}, ${state(moved)})`}`
+    ? `moves ${counted(keys, unit)} without state`
+    : `moves ${percent(fraction)} of all state${brief ? '' : ` (${counted(keys, unit)}, ${state(moved)})`}`
 }
 
 /**
