@@ -14,15 +14,18 @@ export function HotKeys({ plan }) {
   const keys = plan.hot_keys
   if (keys.length === 0) return null
   const forced = keys.reduce((most, k) => Math.max(most, k.forced_theta), 0)
+  const ruled = plan.instances.some((i) => i.fair_load !== undefined)
   const rows = all ? keys : keys.slice(0, shown)
   return html`<${Card} title="Hot keys" aside=${counted(keys.length, 'key')}>
     <p>
-      No instance can carry ${keys.length === 1 ? 'this key' : 'these keys'} within its bound,
+      ${ruled ? 'No instance that rules allow' : 'No instance'} can carry ${keys.length === 1 ? 'this key' : 'these keys'} within its bound,
       wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot get below ${percent(forced)}. What helps
       is ${
-        plan.routing_table
-          ? `to split ${keys.length === 1 ? 'it' : 'them'} over several instances, as the configuration may allow,`
-          : 'the scheme of routing tables, which can split keys over several instances,'
+        ruled
+          ? 'a rule that allows more or other instances, operators without rules, which can split keys,'
+          : plan.routing_table
+            ? `to split ${keys.length === 1 ? 'it' : 'them'} over several instances, as the configuration may allow,`
+            : 'the scheme of routing tables, which can split keys over several instances,'
       } or partial key grouping
       ${
         plan.operator !== undefined &&
