@@ -85,9 +85,9 @@ func (d Destination) Next() int32 {
 // time.
 type Table struct {
 	version  int64
-	affinity Affinity // of the hash: entries are of routed keys
-	hash     Function // of routed keys; nil: those without an entry have no route
-	router   uint64   // where its turns of split keys begin
+	affinity *Affinity // of the hash: entries are of routed keys; nil: of whole keys
+	hash     Function  // of routed keys; nil: those without an entry have no route
+	router   uint64    // where its turns of split keys begin
 	entries  *layer
 	changes  *layer   // entries that were set or unset since, which hide those of entries
 	next     *pending // nil: nothing is pending
@@ -104,11 +104,18 @@ type pending struct {
 
 // by has a new table place keys by a function.
 func (t *Table) by(f Function) *Table {
-	t.affinity, t.hash = Affinity{}, f
+	t.affinity, t.hash = nil, f
 	if grouped, ok := f.(affine); ok {
-		t.affinity, t.hash = grouped.Affinity, grouped.function
+		t.affinity, t.hash = &grouped.Affinity, grouped.function
 	}
 	return t
+}
+
+func (t *Table) routed(key []byte) []byte {
+	if t.affinity == nil {
+		return key
+	}
+	return t.affinity.part(key)
 }
 
 // NewTable returns a table. Keys without an entry are placed by hash; nil: nobody knows
@@ -153,12 +160,12 @@ func (t *Table) Entries() iter.Seq[Entry] {
 // Lookup returns where a key goes. It does not allocate. The error says why no route is
 // known; whether the key is paused is known nevertheless.
 func (t *Table) Lookup(key []byte) (Destination, error) {
-	routed := t.affinity.RoutedKey(key)
+	routed := t.routed(key)
 	hash := KeyHash(routed)
 	d, err := t.at(routed, hash)
 	if t.next != nil {
-		if then := t.next.table.affinity; then != t.affinity {
-			routed = then.RoutedKey(key)
+		if t.affinity != t.next.table.affinity { // it may be another one
+			routed = t.next.table.routed(key)
 			hash = KeyHash(routed)
 		}
 		d.Paused = t.next.pauses(routed, hash, d)
