@@ -1,11 +1,17 @@
 package api_test
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"plannerd/internal/lab/deep"
+	"plannerd/sdk/go/route"
 	"plannerd/sdk/go/wire"
 )
 
@@ -140,4 +146,101 @@ func TestAffinityTried(t *testing.T) {
 	ask(1).fails(http.StatusUnprocessableEntity, "invalid", "/1/instance")
 	e.do("POST", "/v1/what-if?instances=2&affinity_until=/&affinity_tag=true", rows, "Content-Type: text/csv").
 		fails(http.StatusUnprocessableEntity, "invalid", "?affinity_tag")
+}
+
+// TestAffinityHistories has engines rescale and change which keys stay together, at random: after each commit the
+// migrations of plans have brought the state of every key to where routers send it, and keys of one routed key go
+// together.
+func TestAffinityHistories(t *testing.T) {
+	e := newEnv(t)
+	for seed := range uint64(deep.Count(12, 1000)) {
+		h := affinityHistory{
+			env: e, random: rand.New(rand.NewPCG(seed, 7)), path: fmt.Sprint("/v1/operators/orders", seed), at: map[string]int32{},
+		}
+		h.do("PUT", h.path, `{"instances":3,"theta_max":0.2,"entry_grace":1,"approval":{"auto":"always"}}`).
+			want(http.StatusCreated)
+		for interval := range 12 {
+			h.step(interval)
+		}
+	}
+}
+
+// affinityHistory is that of an engine whose keys stay together, or do so no more.
+type affinityHistory struct {
+	*env
+	random *rand.Rand
+	path   string
+	at     map[string]int32 // where the state of keys is
+}
+
+// table is the committed one as routers read it.
+func (h *affinityHistory) table() (*route.Table, route.Affinity) {
+	var t wire.RoutingTable
+	h.do("GET", h.path+"/routing-table", "").want(http.StatusOK).into(&t)
+	c := route.Config{Function: string(*t.Hash.Function)}
+	if a := t.Hash.Affinity; a != nil {
+		c.Affinity = route.Affinity{Tag: a.Tag != nil, Until: *cmp.Or(a.Until, new("")), Count: int(*cmp.Or(a.Count, new(int32(0))))}
+	}
+	var over []route.Instance
+	for _, d := range *t.Instances {
+		over = append(over, route.Instance{ID: d.Id})
+	}
+	hash, err := route.New(c, over)
+	if err != nil {
+		h.Fatal(err)
+	}
+	var entries []route.Entry
+	for _, x := range t.Entries {
+		entries = append(entries, route.Entry{Key: []byte(x.Key), Instance: x.Instance})
+	}
+	out, err := route.NewTable(t.Version, hash, entries, "")
+	if err != nil {
+		h.Fatal(err)
+	}
+	return out, c.Affinity
+}
+
+// step is an interval: new keys come, the configuration changes now and then, and a plan is made and committed.
+func (h *affinityHistory) step(interval int) {
+	before, _ := h.table()
+	for range 12 {
+		key := fmt.Sprintf("%c/%d/{%d}", 'a'+h.random.IntN(3), h.random.IntN(3), h.random.IntN(4))
+		if to, err := before.Lookup([]byte(key)); err != nil {
+			h.Fatal(err)
+		} else if at, known := h.at[key]; known && at != to.Instance {
+			h.Fatalf("%s, interval %d: key %s is on %d, and goes to %d", h.path, interval, key, at, to.Instance)
+		} else {
+			h.at[key] = to.Instance
+		}
+	}
+	if h.random.IntN(2) == 0 {
+		affinity := []string{`null`, `{"tag":true,"until":null,"count":null}`, `{"tag":null,"until":"/","count":null}`,
+			`{"tag":null,"until":"/","count":2}`}[h.random.IntN(4)]
+		h.do("PATCH", h.path, fmt.Sprintf(`{"instances":%d,"hash":{"function":%q,"tokens_per_instance":null,"affinity":%s}}`, 2+h.random.IntN(3),
+			[]string{"ring", "modulo"}[h.random.IntN(2)], affinity)).want(http.StatusOK)
+	}
+	var rows []string
+	for _, key := range slices.Sorted(maps.Keys(h.at)) {
+		rows = append(rows, fmt.Sprintf(`{"key":%q,"cost":%d,"state":%d,"instance":%d}`, key, h.random.IntN(20),
+			1+h.random.IntN(9), h.at[key]))
+	}
+	p := h.do("POST", h.path+"/plans", fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, interval, strings.Join(rows, ","))).
+		want(http.StatusCreated).plan()
+	if p.Status == wire.PlanStatusNoAction {
+		return
+	}
+	h.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true}`).want(http.StatusOK)
+	table, by := h.table()
+	for key, at := range h.at {
+		for _, m := range p.Migrations {
+			if string(by.RoutedKey([]byte(key))) == m.Key && m.From == at {
+				h.at[key] = m.To
+			}
+		}
+		to, err := table.Lookup([]byte(key))
+		if err != nil || h.at[key] != to.Instance {
+			h.Fatalf("%s, interval %d, %+v: key %s was on %d, is on %d, and goes to %+v, %v", h.path, interval, by, key, at,
+				h.at[key], to, err)
+		}
+	}
 }

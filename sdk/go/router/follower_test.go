@@ -784,9 +784,9 @@ func keptBy(t *testing.T, operator string) string {
 	return file
 }
 
-// TestSplitKeys: parts of keys survive the file.
+// TestSplitKeys: parts of keys, and which part of a key is routed, survive the file.
 func TestSplitKeys(t *testing.T) {
-	const table = `{"operator":"clicks","scheme":"table","version":4,"config_version":2,"hash":{"function":"reported"},
+	const table = `{"operator":"clicks","scheme":"table","version":4,"config_version":2,"hash":{"function":"reported","affinity":{"tag":true}},
 		"routing":"least_loaded","instances":[{"id":0},{"id":1},{"id":2}],"pending":{"plan":"p","batch":1,"version":5,
 		"config_version":3,"phase":"handing_over","executor":"e","executor_epoch":0,"routers":{},"awaits":[0],
 		"hash":{"function":"reported"},"instances":[{"id":0},{"id":1},{"id":2}],"set":[],"unset":[]},
@@ -830,6 +830,9 @@ func TestSplitKeys(t *testing.T) {
 			now := f.View().Table
 			if by, then := now.Routing(), now.Pending().Routing(); by != route.LeastLoaded || then != route.Weighted {
 				t.Errorf("parts are chosen by %s, and then by %s", by, then)
+			}
+			if at, err := f.Lookup([]byte("other{b}")); err != nil || at.Instance != 1 || !at.Paused {
+				t.Errorf("%+v, %v: a key whose routed key has an entry, and that will have none", at, err)
 			}
 			if _, err := f.Lookup([]byte("c")); !errors.Is(err, route.ErrNoRoute) {
 				t.Errorf("a key without an entry: %v", err)
