@@ -38,6 +38,7 @@ type operatorStatus struct {
 	CurrentPlan        *string         `json:"current_plan"`
 	CurrentPlanStatus  *service.Status `json:"current_plan_status"`
 	Freeze             *wire.Freeze    `json:"freeze"`
+	MisplacesUnseen    bool            `json:"misplaces_unseen_keys,omitzero"`
 	StartsAt           *time.Time      `json:"starts_at"`
 	CreatedAt          time.Time       `json:"created_at"`
 	UpdatedAt          time.Time       `json:"updated_at"`
@@ -47,7 +48,7 @@ func operatorStatusOf(op reading.Operator) (operatorStatus, error) {
 	out := operatorStatus{
 		ConfigVersion: op.ConfigVersion, TableVersion: op.TableVersion, TableConfigVersion: op.TableConfigVersion,
 		TableSize: op.TableSize, Freeze: freezeOut(op.Freeze), LastEpoch: op.LastEpoch, LastInterval: op.LastInterval,
-		CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(),
+		CreatedAt: op.CreatedAt.UTC(), UpdatedAt: op.UpdatedAt.UTC(), MisplacesUnseen: op.Configuration.MisplacesUnseen(),
 	}
 	if op.CurrentPlan != "" {
 		out.CurrentPlan, out.CurrentPlanStatus = &op.CurrentPlan, &op.CurrentStatus

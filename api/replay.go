@@ -107,14 +107,14 @@ func (s plans) readReplayed(c *call, id string, m *members) (r *propose.Replay, 
 	if err != nil {
 		return nil, asked, err
 	}
-	asked.trials = readTrials(m, r.Statistics.Records != nil, r.Strategy, under, s.limits.PlanTime)
+	asked.trials = readTrials(m, r.Statistics.Records != nil, r.Configuration(), r.Strategy, under, s.limits.PlanTime)
 	asked.lists = optional(m, "plans", false)
 	asked.by = service.Transition{Actor: optional(m, "actor", ""), Reason: optional(m, "reason", "")}
 	asked.replace = optional(m, "replace", false)
 	m.checkTargets(propose.WhatIf{Statistics: r.Statistics, Configuration: r.Configuration(), Trials: asked.trials})
 	switch proposes := optional(m, "propose", false); {
-	case proposes && slices.ContainsFunc(asked.trials, func(t propose.Trial) bool { return t.Instances > 0 }):
-		m.refuse("propose", "is for the instances of the operator: change its configuration first")
+	case proposes && slices.ContainsFunc(asked.trials, propose.Trial.Retargets):
+		m.refuse("propose", "is for the instances and the rules of the operator: change its configuration first")
 	case proposes && len(asked.trials) > 1:
 		m.refuse("propose", "is for one strategy and one value of each parameter")
 	case asked.replace && !proposes:

@@ -376,6 +376,12 @@ func (s tables) route(w http.ResponseWriter, c *call) error {
 	if r.Candidates != nil {
 		out.Candidates = &r.Candidates
 	}
+	if r.Rule != "" {
+		out.Rule = &r.Rule
+	}
+	if r.Misplaced {
+		out.Misplaced = &r.Misplaced
+	}
 	if keys.base64 {
 		encoding := wire.AnswerKeyEncodingBase64
 		out.KeyEncoding = &encoding

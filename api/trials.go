@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/service/propose"
@@ -12,10 +14,11 @@ import (
 // readTrials returns what the strategies and the parameter values of a request combine
 // to, for one number of instances after the other. What it leaves out is the operator's own:
 // its strategy, and its parameters, under which records are planned on if they are compact.
-// Deadlines are at most longest.
+// Deadlines are at most longest. of is the configuration that rules are to be planned for.
 func readTrials(
-	m *members, records bool, strategy string, under operator.Parameters, longest time.Duration,
+	m *members, records bool, of operator.Configuration, strategy string, under operator.Parameters, longest time.Duration,
 ) []propose.Trial {
+	rules := readPlacement(m, of)
 	strategies := optional(m, "strategies", []string{strategy})
 	grid := optional(m, "parameters", parameters.Grid{})
 	if records && grid["compact/degree"] != nil {
@@ -38,8 +41,27 @@ func readTrials(
 		for _, t := range trials {
 			out = append(out, propose.Trial{
 				Strategy: t.Strategy, Parameters: operator.Parameters{Values: t.Values}, Instances: n.(int),
+				Placement: rules,
 			})
 		}
 	}
 	return out
+}
+
+// readPlacement returns the rules that are to be planned for; nil: those of the operator.
+func readPlacement(m *members, of operator.Configuration) *operator.Placement {
+	text := optional(m, "placement", jsontext.Value(nil))
+	if text == nil || len(m.bad.Errors) > 0 {
+		return nil
+	}
+	rules, err := operator.ParsePlacement(text, namesIn(of).known)
+	if err == nil {
+		_, err = operator.Retargeted(of, 0, rules)
+	}
+	if input := parameters.InputError(err); input != nil {
+		m.refuse(input.Field, input.Detail)
+	} else if err != nil {
+		m.add(err)
+	}
+	return rules
 }

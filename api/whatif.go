@@ -84,7 +84,7 @@ func readWhatIf(st *statisticsRequest, longest time.Duration) (propose.WhatIf, e
 	}
 	in.Table = st.routingTable(in.Configuration)
 	own := in.Configuration
-	in.Trials = readTrials(st.members, st.Records != nil, own.Strategy, st.Over(own.Parameters), longest)
+	in.Trials = readTrials(st.members, st.Records != nil, own, own.Strategy, st.Over(own.Parameters), longest)
 	st.checkTargets(in)
 	st.checkInstances(in)
 	return in, st.problem()
@@ -124,7 +124,7 @@ func (st *statisticsRequest) checkInstances(in propose.WhatIf) {
 func (m *members) checkTargets(in propose.WhatIf) {
 	const field = "parameters/instances"
 	for _, n := range in.Targets() {
-		_, err := in.Configuration.ScaledTo(n)
+		_, err := operator.Retargeted(in.Configuration, n, in.Trials[0].Placement)
 		input := parameters.InputError(err)
 		switch {
 		case in.Records != nil:

@@ -255,6 +255,32 @@ func (c Configuration) MisplacesUnseen() bool {
 	return c.Placement != nil && c.Hash.Function != partitioner.Ring && c.Hash.Function != partitioner.Modulo
 }
 
+// ParsePlacement reads rules as they are given for a configuration. names are those of instances.
+func ParsePlacement(text jsontext.Value, names InstanceNames) (*Placement, error) {
+	text, err := identifyRules(text, names)
+	p := &Placement{}
+	if err == nil {
+		err = json.Unmarshal(text, p)
+	}
+	return p, err
+}
+
+// Retargeted is a configuration with so many instances, 0 for its own, and other rules, nil for its
+// own. The error is a [planner.InputError].
+func Retargeted(c Configuration, instances int, rules *Placement) (_ Configuration, err error) {
+	if rules != nil {
+		c.Placement, c.Instances = rules, slices.Clone(c.Instances)
+		c = placementInOrder(c)
+		if err := cmp.Or(checkPlacement(c), c.checkHash()); err != nil {
+			return c, err
+		}
+	}
+	if instances > 0 {
+		c, err = c.ScaledTo(instances)
+	}
+	return c, err
+}
+
 // sameRules tells whether two configurations have the same rules and labels, word for word.
 func sameRules(a, b Configuration) bool {
 	return reflect.DeepEqual(a.Placement, b.Placement) && slices.EqualFunc(a.Instances, b.Instances,

@@ -98,20 +98,14 @@ func (r *Replay) Parameters() (operator.Parameters, error) {
 	return p, err
 }
 
-// scaledTo is what a plan for so many instances rests on; 0: for those of the plan.
-func (r *Replay) scaledTo(ctx context.Context, instances int) (*scheme.Base, error) {
-	if instances == 0 {
-		return r.base, nil
-	}
-	c, err := r.base.Newest.ScaledTo(instances)
-	if err != nil {
-		return nil, err
-	}
+// retargeted is what a trial rests on.
+func (r *Replay) retargeted(ctx context.Context, t Trial) (*scheme.Base, error) {
 	b := *r.base
-	if b.Newest, err = r.planner.placementOf(ctx, c); err != nil {
-		return nil, err
+	var err error
+	if b.Newest, err = r.planner.retargeted(ctx, r.base.Newest, t); err != nil || b.Newest == r.base.Newest {
+		return r.base, err
 	}
-	b.Changed = !operator.SamePlacement(b.Pinned.Configuration, c)
+	b.Changed = !operator.SamePlacement(b.Pinned.Configuration, b.Newest.Configuration)
 	b.Filling = table.Added(b.Pinned, b.Newest)
 	return &b, nil
 }
@@ -146,8 +140,8 @@ func (r *Replay) Try(ctx context.Context, trials []Trial, lists bool) (results [
 	in := WhatIf{Statistics: r.Statistics, Configuration: r.Configuration(), Trials: trials, Lists: lists,
 		Memory: r.memory}
 	var base *scheme.Base // of the trials that are planned now
-	prepare := func(instances int) (in *scheme.Input, err error) {
-		if base, err = r.scaledTo(ctx, instances); err != nil {
+	prepare := func(t Trial) (in *scheme.Input, err error) {
+		if base, err = r.retargeted(ctx, t); err != nil {
 			return nil, err
 		}
 		return r.input(base)

@@ -17,8 +17,12 @@ import (
 type Trial struct {
 	Strategy string
 	operator.Parameters
-	Instances int // to plan for; 0: those of the configuration
+	Instances int                 // to plan for; 0: those of the configuration
+	Placement *operator.Placement // to plan for; nil: the rules of the configuration
 }
+
+// Retargets reports whether it plans for other instances or rules than those of the configuration.
+func (t Trial) Retargets() bool { return t.Instances > 0 || t.Placement != nil }
 
 // WhatIf asks what strategies and parameters would come to.
 type WhatIf struct {
@@ -54,16 +58,10 @@ func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*scheme.Res
 	if in.Statistics, err = in.Grouped(affinity, apart); err != nil {
 		return nil, nil, err
 	}
-	results, front, err = s.tryAll(ctx, in, func(instances int) (*scheme.Input, error) {
-		target := own
-		if instances > 0 {
-			scaled, err := in.Configuration.ScaledTo(instances)
-			if err != nil {
-				return nil, err
-			}
-			if target, err = s.placementOf(ctx, scaled); err != nil {
-				return nil, err
-			}
+	results, front, err = s.tryAll(ctx, in, func(t Trial) (*scheme.Input, error) {
+		target, err := s.retargeted(ctx, own, t)
+		if err != nil {
+			return nil, err
 		}
 		// How long keys have been absent is not known: their entries stay.
 		return scheme.NewInput(in.Statistics, target.Model, planner.Base{
@@ -75,6 +73,18 @@ func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*scheme.Res
 	return results, front, in.InRows(err)
 }
 
+// retargeted is what a trial plans for.
+func (s *Proposer) retargeted(ctx context.Context, own *reading.Placement, t Trial) (*reading.Placement, error) {
+	if !t.Retargets() {
+		return own, nil
+	}
+	c, err := operator.Retargeted(own.Configuration, t.Instances, t.Placement)
+	if err != nil {
+		return nil, err
+	}
+	return s.placementOf(ctx, c)
+}
+
 // placementOf is a configuration that is not stored, ready to place keys.
 func (s *Proposer) placementOf(ctx context.Context, c operator.Configuration) (*reading.Placement, error) {
 	text, err := c.Encode()
@@ -84,10 +94,10 @@ func (s *Proposer) placementOf(ctx context.Context, c operator.Configuration) (*
 	return s.Placements.Get(ctx, text)
 }
 
-// tryAll plans all that is to be tried, on what prepare makes of the statistics for a number
-// of instances, and finishes each plan.
+// tryAll plans all that is to be tried, on what prepare makes of the statistics for the number of
+// instances and the rules of a trial, and finishes each plan.
 func (s *Proposer) tryAll(
-	ctx context.Context, in WhatIf, prepare func(instances int) (*scheme.Input, error), finish func(*scheme.Result),
+	ctx context.Context, in WhatIf, prepare func(Trial) (*scheme.Input, error), finish func(*scheme.Result),
 ) (results []*scheme.Result, front []bool, err error) {
 	loads := int64(0)
 	for _, t := range in.Trials {
@@ -113,9 +123,9 @@ func (s *Proposer) tryAll(
 }
 
 // tryGroup plans trials of one number of instances.
-func (s *Proposer) tryGroup(ctx context.Context, in WhatIf, group []int, prepare func(int) (*scheme.Input, error),
+func (s *Proposer) tryGroup(ctx context.Context, in WhatIf, group []int, prepare func(Trial) (*scheme.Input, error),
 	finish func(*scheme.Result), results []*scheme.Result) error {
-	prepared, err := prepare(in.Trials[group[0]].Instances)
+	prepared, err := prepare(in.Trials[group[0]])
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

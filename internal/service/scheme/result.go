@@ -66,6 +66,9 @@ func NewInput(in *Statistics, target planner.Configuration, from planner.Base) (
 		s, err := planner.NewSnapshot(in.Planned(), target, from)
 		return &Input{Snapshot: s, affinity: in.Affinity}, err
 	}
+	if restricts(target) {
+		return nil, planner.Invalid("compact", unrestricted)
+	}
 	c, err := compact.NewClasses(in.Records, target, from)
 	if err != nil {
 		return nil, err
@@ -73,8 +76,20 @@ func NewInput(in *Statistics, target planner.Configuration, from planner.Base) (
 	return &Input{Snapshot: c.Items, classes: c, degree: in.Records.Degree}, nil
 }
 
+// unrestricted is why statistics in compact form are refused.
+const unrestricted = "is not for operators with rules of placement or instances that take nothing: classes of keys do " +
+	"not tell where each may be"
+
+// restricts tells whether not all keys may be on all instances.
+func restricts(c planner.Configuration) bool {
+	return c.Placement != nil || slices.ContainsFunc(c.Instances, func(d planner.Instance) bool { return d.Cordoned })
+}
+
 // planCompact plans on the compact form of the keys.
 func (in *Input) planCompact(strategy string, p parameters.Compact, o planner.Options) (*compact.KeyPlan, error) {
+	if in.Snapshot.Eligibility != nil {
+		return nil, planner.Invalid("compact", unrestricted)
+	}
 	options, names := p.Options(), o.Splitting != nil || len(in.Splits) > 0
 	if in.compression == nil || in.compressed != (compressed{options.Degree, options.Scales, names}) {
 		if err := in.checkScales(options.Scales); err != nil {

@@ -105,6 +105,9 @@ type Route struct {
 	// Candidates are all that the key may go to, Instance first; nil: it goes to one.
 	Candidates []int32
 
+	Rule      string // that says which instances may have the key; "": none does
+	Misplaced bool   // the instance is none of them
+
 	Pins int64 // the version of the configuration that the table pins
 }
 

@@ -5230,6 +5230,9 @@ type ReplayRequest struct {
 	// with another objective. Values that are then never planned are refused, and so is what leaves a strategy nothing. What is left out is the operator's.
 	Parameters *WhatIfGrid `json:"parameters,omitempty"`
 
+	// Placement Rules to plan for in place of the operator's; with an empty list none. The keys are where they are under the operator's own rules. Labels are those of the operator's instances. Not for compact records.
+	Placement *TargetPlacement `json:"placement,omitempty"`
+
 	// Plans Whether to answer with the migrations and table changes too.
 	Plans *bool `json:"plans,omitempty"`
 
@@ -6442,6 +6445,9 @@ type TableWithinLimit = bool
 // with the lowest free ids are added, and filled. Not for the hash function `reported`, for compact records and for partial statistics, which do not tell where other instances' keys are at home.
 type TargetInstances = int32
 
+// TargetPlacement Rules to plan for in place of the operator's; with an empty list none. The keys are where they are under the operator's own rules. Labels are those of the operator's instances. Not for compact records.
+type TargetPlacement = Placement
+
 // Theta The largest relative overload of an instance, load over fair load minus 1.
 type Theta = Comparison
 
@@ -6681,6 +6687,9 @@ type WhatIfRequest struct {
 	// Parameters One value or a list of each; every combination is planned, for each number of instances, but for objective `min_imbalance` with a strategy other than `optimal` and for a migration limit
 	// with another objective. Values that are then never planned are refused, and so is what leaves a strategy nothing. What is left out is the operator's.
 	Parameters *WhatIfGrid `json:"parameters,omitempty"`
+
+	// Placement Rules to plan for in place of the operator's; with an empty list none. The keys are where they are under the operator's own rules. Labels are those of the operator's instances. Not for compact records.
+	Placement *TargetPlacement `json:"placement,omitempty"`
 
 	// Plans Whether to answer with the migrations and table changes too.
 	Plans *bool `json:"plans,omitempty"`

@@ -371,6 +371,29 @@ func (Scheme) CountsEntries() bool { return true }
 func (Scheme) Route(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (
 	scheme.Route, error,
 ) {
+	to, err := routeOf(ctx, r, op, key, entry)
+	if err != nil || op.TableConfigVersion == op.ConfigVersion && !bytes.Contains(op.Config, []byte(`"placement"`)) {
+		return to, err
+	}
+	pinned, err := r.Pinned(ctx, op)
+	if err != nil || pinned.Model.Placement == nil {
+		return to, err
+	}
+	key = pinned.Hash.Affinity.RoutedKey(key)
+	rule := pinned.Model.Placement.Rule(key, planner.KeyHash(key))
+	if rule >= 0 {
+		to.Rule = pinned.Placement.Rules[rule].Name
+	}
+	may := pinned.Model.Placement.Eligible(rule)
+	to.Misplaced = !slices.Contains(may, to.Instance) ||
+		slices.ContainsFunc(to.Parts, func(p planner.Part) bool { return !slices.Contains(may, p.Instance) })
+	return to, nil
+}
+
+// routeOf is where a key goes.
+func routeOf(ctx context.Context, r *reading.Reader, op store.Operator, key []byte, entry *store.Entry) (
+	scheme.Route, error,
+) {
 	if entry != nil && entry.Parts == "" {
 		return scheme.Route{Instance: entry.Instance, Source: "table", Version: op.TableVersion}, nil
 	}

@@ -1420,6 +1420,7 @@ class ReceivedReport(TypedDict):
 class ReplayRequest(TypedDict):
     actor: NotRequired[Actor]
     parameters: NotRequired[WhatIfGrid]
+    placement: NotRequired[TargetPlacement]
     plans: NotRequired[bool]
     propose: NotRequired[bool]
     reason: NotRequired[TransitionReason]
@@ -1959,6 +1960,8 @@ TableWithinLimit: TypeAlias = 'bool'
 
 TargetInstances: TypeAlias = 'int'
 
+TargetPlacement: TypeAlias = 'Placement'
+
 Theta: TypeAlias = 'Comparison'
 
 ThetaMax: TypeAlias = 'float'
@@ -2061,6 +2064,7 @@ class WhatIfRequest(TypedDict):
     keys: NotRequired[list[Row]]
     operator: OperatorConfiguration
     parameters: NotRequired[WhatIfGrid]
+    placement: NotRequired[TargetPlacement]
     plans: NotRequired[bool]
     residual: NotRequired[list[Residual]]
     routing_table: NotRequired[list[RoutingTableEntry]]
