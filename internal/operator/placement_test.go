@@ -104,7 +104,7 @@ func TestPlacementRefused(t *testing.T) {
 		`{"scheme":"ranges","instances":2,"placement":{"rules":[{"name":"a","keys":{},"stay":true}]}}`:      "placement",
 		`{"scheme":"pkg","instances":[{"id":0,"takes":"none"}]}`:                                            "instances/0/takes",
 		`{"scheme":"ring","instances":[{"id":4},{"id":0,"labels":{"a":"b"}}]}`:                              "instances/1/labels",
-		`{"instances":2,"compact":{"degree":4},"placement":{"rules":[{"name":"a","keys":{},"stay":true}]}}`: "placement",
+		`{"instances":2,"compact":{"degree":4},"placement":{"rules":[{"name":"a","keys":{},"stay":true}]}}`: "compact",
 	} {
 		_, err := placed(text)
 		var input *planner.InputError
