@@ -15,6 +15,14 @@ final class Names {
 
   private Names() {}
 
+  /**
+   * Returns a name as the table has it. One of digits alone would be the id of an instance there, so a
+   * {@code #} stands before it.
+   */
+  static String inTable(String name) {
+    return !name.isEmpty() && name.chars().allMatch(c -> c >= '0' && c <= '9') ? "#" + name : name;
+  }
+
   /** Returns the client's id that a member id begins with; null: it does not. */
   static String clientId(String memberId) {
     Matcher m = MEMBER_ID.matcher(memberId);
@@ -38,7 +46,7 @@ final class Names {
     TreeMap<String, String> ids = new TreeMap<>();
     instances.forEach((id, instance) -> {
       String name = candidates.get(id);
-      ids.put(instance.isPresent() || name != null && times.get(name) == 1 ? name : id, id);
+      ids.put(inTable(instance.isPresent() || name != null && times.get(name) == 1 ? name : id), id);
     });
     return ids;
   }

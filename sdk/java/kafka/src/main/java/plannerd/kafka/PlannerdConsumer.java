@@ -3,7 +3,6 @@ package plannerd.kafka;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Properties;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -17,35 +16,25 @@ import org.apache.kafka.common.serialization.Deserializer;
 public final class PlannerdConsumer<K, V> extends KafkaConsumer<K, V> {
   private final Watch watch;
 
-  /** Returns a consumer with the deserializers of the configurations. */
-  public PlannerdConsumer(Map<String, Object> configs) {
+  /** Returns a consumer with the deserializers of the configurations, a map or properties. */
+  public PlannerdConsumer(Map<?, ?> configs) {
     this(configs, null, null);
   }
 
-  /** Returns a consumer with the deserializers of the properties. */
-  public PlannerdConsumer(Properties properties) {
-    this(map(properties), null, null);
-  }
-
   /** Returns a consumer; deserializers that are null are those of the configurations. */
-  public PlannerdConsumer(Map<String, Object> configs, Deserializer<K> keys, Deserializer<V> values) {
-    this(configs, Watch.following(configs), keys, values);
+  public PlannerdConsumer(Map<?, ?> configs, Deserializer<K> keys, Deserializer<V> values) {
+    this(Watch.of(configs), configs, keys, values);
   }
 
-  private PlannerdConsumer(Map<String, Object> configs, Watch watch, Deserializer<K> keys, Deserializer<V> values) {
+  private PlannerdConsumer(Watch watch, Map<?, ?> configs, Deserializer<K> keys, Deserializer<V> values) {
     super(with(configs, watch), keys, values);
-    this.watch = watch;
+    this.watch = watch.follow();
   }
 
-  private static Map<String, Object> map(Properties properties) {
-    Map<String, Object> map = new HashMap<>();
-    properties.stringPropertyNames().forEach(name -> map.put(name, properties.getProperty(name)));
-    properties.forEach((name, value) -> map.put(name.toString(), value));
-    return map;
-  }
-
-  private static Map<String, Object> with(Map<String, Object> configs, Watch watch) {
-    Map<String, Object> all = new HashMap<>(configs);
+  /** Adds the watch to the configurations, from where the assignor has it. */
+  private static Map<String, Object> with(Map<?, ?> configs, Watch watch) {
+    Map<String, Object> all = new HashMap<>();
+    configs.forEach((name, value) -> all.put(name.toString(), value));
     all.put(Watch.CONFIG, watch);
     return all;
   }

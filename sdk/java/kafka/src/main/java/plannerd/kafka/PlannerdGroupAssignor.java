@@ -64,7 +64,7 @@ public final class PlannerdGroupAssignor implements ConsumerGroupPartitionAssign
     Set<Uuid> subscribed = new HashSet<>();
     for (String id : spec.memberIds()) {
       MemberSubscription s = spec.memberSubscription(id);
-      ids.put(s.instanceId().orElse(id), id);
+      ids.put(Names.inTable(s.instanceId().orElse(id)), id);
       subscribed.addAll(s.subscribedTopicIds());
     }
     List<String> members = new ArrayList<>(ids.values());

@@ -191,7 +191,7 @@ public final class PlannerdTaskAssignor implements TaskAssignor {
   static String name(String member) {
     String client = Names.clientId(member);
     int end = client == null ? -1 : client.lastIndexOf(THREAD);
-    return end > 0 ? client.substring(0, end) : client == null ? member : client;
+    return Names.inTable(end > 0 ? client.substring(0, end) : client == null ? member : client);
   }
 
   /** Returns the keys of a task: its id, else its source partitions. */

@@ -40,7 +40,7 @@ record Settings(String url, String operator, Supplier<String> token, Duration ti
    * @param self what tells the table's file from those of others that have the same settings
    * @return null where no plannerd is named
    */
-  static Settings of(Map<String, ?> configs, String operator, String self) {
+  static Settings of(Map<?, ?> configs, String operator, String self) {
     String url = text(configs, URL);
     if (url == null) {
       return null;
@@ -54,7 +54,7 @@ record Settings(String url, String operator, Supplier<String> token, Duration ti
   }
 
   /** Returns a setting; null where there is none. */
-  static String text(Map<String, ?> configs, String name) {
+  static String text(Map<?, ?> configs, String name) {
     Object value = configs.get(name);
     return value == null || value.toString().isBlank() ? null : value.toString().strip();
   }

@@ -3,7 +3,6 @@ package plannerd.kafka;
 import java.time.Duration;
 import java.util.Map;
 import java.util.function.Predicate;
-import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 
 /**
@@ -18,6 +17,7 @@ final class Watch implements AutoCloseable {
   private static final long BETWEEN = Duration.ofSeconds(5).toNanos();
 
   private final Settings settings; // null: no plannerd is named
+  private final boolean classic; // of another protocol no consumer leads
   private Feed feed; // null: the table is read when it is needed
   private boolean waited;
   private Placement last = Placement.NONE;
@@ -27,29 +27,25 @@ final class Watch implements AutoCloseable {
   private Placement judged; // under which the assignment is known to be right
   private long asked = System.nanoTime() - BETWEEN;
 
-  private Watch(Settings settings) {
-    this.settings = settings;
+  private Watch(Map<?, ?> configs) {
+    String operator = Settings.text(configs, Settings.OPERATOR);
+    String group = Settings.text(configs, ConsumerConfig.GROUP_ID_CONFIG);
+    settings = Settings.of(configs, operator != null ? operator : group,
+        Settings.text(configs, ConsumerConfig.CLIENT_ID_CONFIG));
+    classic = !"consumer".equalsIgnoreCase(Settings.text(configs, ConsumerConfig.GROUP_PROTOCOL_CONFIG));
   }
 
   /** Returns the watch of the consumer that has these configurations. */
-  static Watch of(Map<String, ?> configs) {
-    return configs.get(CONFIG) instanceof Watch w ? w : new Watch(settings(configs));
+  static Watch of(Map<?, ?> configs) {
+    return configs.get(CONFIG) instanceof Watch w ? w : new Watch(configs);
   }
 
-  /** Returns a watch that follows the table until it is closed. */
-  static Watch following(Map<String, ?> configs) {
-    Watch w = new Watch(settings(configs));
-    boolean classic = !"consumer".equalsIgnoreCase(Settings.text(configs, ConsumerConfig.GROUP_PROTOCOL_CONFIG));
-    if (w.settings != null && classic) {
-      w.feed = new Feed(w.settings);
+  /** Follows the table from now on, until the watch is closed. */
+  synchronized Watch follow() {
+    if (settings != null && classic) {
+      feed = new Feed(settings);
     }
-    return w;
-  }
-
-  private static Settings settings(Map<String, ?> configs) {
-    String operator = Settings.text(configs, Settings.OPERATOR);
-    return Settings.of(configs, operator != null ? operator : Settings.text(configs, ConsumerConfig.GROUP_ID_CONFIG),
-        Settings.text(configs, CommonClientConfigs.CLIENT_ID_CONFIG));
+    return this;
   }
 
   /** Returns the table to assign by. It waits for the first one alone. */

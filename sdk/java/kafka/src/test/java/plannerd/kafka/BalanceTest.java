@@ -150,6 +150,9 @@ class BalanceTest {
         "d" + id, Optional.empty(), "d" + id.replace('0', '1'), Optional.empty(), "odd", Optional.empty());
     assertEquals(Map.of("i", "x" + id, "c", "c" + id, "d" + id, "d" + id, "d" + id.replace('0', '1'),
         "d" + id.replace('0', '1'), "odd", "odd"), Names.classic(instances), "a name that two have is nobody's");
+    assertEquals(Map.of("#7", "x" + id, "#12", "12" + id), Names.classic(Map.of("x" + id, Optional.of("7"),
+        "12" + id, Optional.empty())), "digits alone would be an id");
+    assertEquals("#3", PlannerdTaskAssignor.name("3-StreamThread-1-consumer" + id));
     assertEquals("app", PlannerdTaskAssignor.name("app-StreamThread-2-consumer" + id));
     assertEquals("a-StreamThread-1", PlannerdTaskAssignor.name("a-StreamThread-1-StreamThread-2-consumer" + id));
     assertEquals("odd", PlannerdTaskAssignor.name("odd"));

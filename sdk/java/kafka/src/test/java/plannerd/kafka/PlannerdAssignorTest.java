@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 class PlannerdAssignorTest {
   private FakePlannerd plannerd;
-  private Watch watch = Watch.following(Map.of());
+  private Watch watch = Watch.of(Map.of());
 
   @BeforeEach
   void start() throws Exception {
@@ -57,7 +57,8 @@ class PlannerdAssignorTest {
 
   /** Returns an assignor of a consumer that follows the table. */
   private PlannerdAssignor following() {
-    watch = Watch.following(Map.of("group.id", "work", "plannerd.url", plannerd.url(), "plannerd.timeout.ms", "10000"));
+    watch = Watch.of(Map.of("group.id", "work", "plannerd.url", plannerd.url(), "plannerd.timeout.ms", "10000"))
+        .follow();
     return assignor(Map.of(Watch.CONFIG, watch));
   }
 
@@ -393,7 +394,7 @@ class PlannerdAssignorTest {
     long begin = System.nanoTime();
     w.round(byNumber);
     double number = (System.nanoTime() - begin) / 1e6;
-    System.out.printf("1000 partitions, 100 members: by a table first %.1f ms, then median %.1f ms; by number %.1f ms%n",
+    System.out.printf("1000 partitions, 100 members: by a table first %.1f ms, median %.1f ms; by number %.1f ms%n",
         times.get(0), times.stream().sorted().skip(5).findFirst().orElseThrow(), number);
   }
 }
