@@ -295,6 +295,23 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// TestTableParameters: a request of the routing table says all that was asked for.
+func TestTableParameters(t *testing.T) {
+	var seen string
+	c := newClient(t, client.Config{}, func(r *http.Request) (*http.Response, error) {
+		seen = r.URL.RawQuery
+		return answer(http.StatusOK, `{}`), nil
+	})
+	if _, err := c.GetRoutingTable(t.Context(), "clicks", client.GetRoutingTableOptions{
+		Since: new(int64(0)), Wait: time.Minute, NextPlan: true, KeyEncoding: wire.KeyEncodingBase64,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "key_encoding=base64&next_plan=true&since=0&wait=60000ms"; seen != want {
+		t.Errorf("query %s, want %s", seen, want)
+	}
+}
+
 func TestToken(t *testing.T) {
 	asked := errors.New("no token today")
 	c := newClient(t, client.Config{Token: func(context.Context) (string, error) { return "", asked }},
