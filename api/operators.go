@@ -272,10 +272,7 @@ func (s operators) includeRecent(c *call, ops []reading.Operator, bodies []jsont
 			Thetas   []float64          `json:"thetas"`
 			Plans    []jsontext.Value   `json:"plans"`
 			Realised foresight.Realised `json:"realised"`
-		}{make([]float64, len(r.Brief)), make([]jsontext.Value, len(r.Plans)), r.Realised}
-		for j, p := range r.Brief {
-			out.Thetas[j] = p.ThetaRealised
-		}
+		}{r.Realised.Thetas(), make([]jsontext.Value, len(r.Plans)), r.Realised}
 		for j, p := range r.Plans {
 			if out.Plans[j], err = planBody(p, keyCoder{}); err != nil {
 				return err

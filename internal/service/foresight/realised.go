@@ -36,7 +36,12 @@ type Realised struct {
 	Returned float64 `json:"returned"`
 	// Plans counts the committed plans that moved anything.
 	Plans int `json:"plans"`
+
+	thetas []float64
 }
+
+// Thetas are the θ realised in the intervals, oldest first.
+func (r Realised) Thetas() []float64 { return append([]float64{}, r.thetas...) }
 
 // ThetaSpread are figures of several θ; Last is the newest.
 type ThetaSpread struct {
@@ -48,7 +53,7 @@ type ThetaSpread struct {
 // realisedOf tells how the intervals of plans went; they are all those of these intervals,
 // oldest first.
 func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
-	var thetas, planned []float64
+	var planned []float64
 	above := 0
 	for i, p := range plans {
 		if p.Status == store.StatusCommitted && p.MigrationKeys > 0 {
@@ -59,7 +64,7 @@ func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
 		if i+1 < len(plans) && plans[i+1].Epoch == p.Epoch && plans[i+1].Interval == p.Interval {
 			continue // the last plan of an interval speaks for it
 		}
-		thetas = append(thetas, p.ThetaRealised)
+		r.thetas = append(r.thetas, p.ThetaRealised)
 		if drive.Above(p.ThetaRealised, thetaMax) {
 			above++
 		}
@@ -67,9 +72,9 @@ func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
 			planned = append(planned, p.ThetaAfter)
 		}
 	}
-	r.Intervals, r.Theta, r.Planned = len(thetas), spreadOf(thetas), spreadOf(planned)
-	if len(thetas) > 0 {
-		share := float64(above) / float64(len(thetas))
+	r.Intervals, r.Theta, r.Planned = len(r.thetas), spreadOf(r.thetas), spreadOf(planned)
+	if r.Intervals > 0 {
+		share := float64(above) / float64(r.Intervals)
 		r.Above = &share
 	}
 	return r

@@ -1712,7 +1712,7 @@ type Advice struct {
 	NoiseFloor *NoiseFloor `json:"noise_floor"`
 	Operator   string      `json:"operator"`
 
-	// Realised What came true over the intervals of the plans of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
+	// Realised What came true over the intervals of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
 	// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts. `theta` is realised; `theta_planned` is of the same intervals, but for the first and for those before which the plan was not `committed` or `no_action`.
 	Realised Realised `json:"realised"`
 	ThetaMax float64  `json:"theta_max"`
@@ -3354,11 +3354,11 @@ type OperatorRecent struct {
 	// Plans Its newest plan and, if that is another one, `current_plan`; newest first.
 	Plans []PlanSummary `json:"plans"`
 
-	// Realised What came true over the intervals of the plans of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
+	// Realised What came true over the intervals of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
 	// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts. `theta` is realised; `theta_planned` is of the same intervals, but for the first and for those before which the plan was not `committed` or `no_action`.
 	Realised Realised `json:"realised"`
 
-	// Thetas θ before planning of its newest plans, at most 40, or as many as `window` says, oldest first.
+	// Thetas θ realised in the intervals of its newest plans, at most 40, or as many as `window` says, oldest first. The last of several plans of an interval counts.
 	Thetas []float64 `json:"thetas"`
 }
 
@@ -5154,7 +5154,7 @@ type RangesTransfer struct {
 	To     int32   `json:"to"`
 }
 
-// Realised What came true over the intervals of the plans of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
+// Realised What came true over the intervals of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
 // statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts. `theta` is realised; `theta_planned` is of the same intervals, but for the first and for those before which the plan was not `committed` or `no_action`.
 type Realised struct {
 	// Above The part of the intervals in which θ realised was above the `theta_max` of the operator's configuration, from 0 to 1; null before the first interval.

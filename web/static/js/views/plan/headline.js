@@ -112,18 +112,18 @@ export function Headline({ plan }) {
 }
 
 /**
- * How the intervals before that of the newest plan went; null of other plans, and where an interval has several. A jump
- * is half again as far from their median as any of them: no forecast knows whether it passes or stays.
+ * How the intervals before that of the newest plan went; null of other plans. A jump is half again as far from their
+ * median as any of them: no forecast knows whether it passes or stays.
  *
  * @param {AnyPlan} plan
  * @param {API['OperatorRecent']} recent
  */
-function earlier(plan, { plans, thetas, realised }) {
+function earlier(plan, { plans, thetas }) {
   const { bound, needed } = outlook(plan)
   const inOrder = thetas.slice(0, -1)
   const sorted = inOrder.toSorted((a, b) => a - b)
   const [median = 0, most = 0] = [sorted[sorted.length >> 1], sorted.at(-1)]
-  if (plans[0]?.id !== plan.id || realised.intervals !== thetas.length || sorted.length < 2) return null
+  if (plans[0]?.id !== plan.id || sorted.length < 2) return null
   const now = plan.forecast?.realised_theta ?? plan.theta.before
   const jumped = !needed && !isWithin(now, bound) && now - median > 1.5 * (most - median)
   const last = inOrder.length - 1 - inOrder.findLastIndex((theta) => isWithin(theta, bound))
