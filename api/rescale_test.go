@@ -235,7 +235,9 @@ func TestWithoutHash(t *testing.T) {
 			}
 			break
 		}
-		e.verb(p.Id, "start", `{"executor":"x"}`).want(http.StatusOK)
+		if p = e.verb(p.Id, "start", `{"executor":"x"}`).want(http.StatusOK).plan(); !slices.Equal(p.Awaits, []int32{0, 1}) {
+			t.Errorf("it awaits %v", p.Awaits)
+		}
 		e.finish(p.Id)
 	}
 	var table wire.RoutingTable

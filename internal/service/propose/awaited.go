@@ -81,5 +81,8 @@ func routesOf(b *scheme.Base, p *planner.Plan) map[int32]bool {
 		}
 		ids[home] = true
 	}
+	if s.Homeless { // the last stands for the home of keys whose home nobody knows
+		delete(ids, s.Instances[len(s.Instances)-1].ID)
+	}
 	return ids
 }
