@@ -25,7 +25,8 @@ func TestRealised(t *testing.T) {
 	}{
 		{"none", nil, Realised{}},
 		{"one", []store.BriefPlan{plan(1, store.StatusNoAction, 0.1+1e-15, 0.1, 0)},
-			Realised{Intervals: 1, Theta: &ThetaSpread{0.1 + 1e-15, 0.1 + 1e-15, 0.1 + 1e-15}, Above: share(0)}},
+			Realised{Intervals: 1, Theta: &ThetaSpread{0.1 + 1e-15, 0.1 + 1e-15, 0.1 + 1e-15}, Above: share(0),
+				thetas: []float64{0.1 + 1e-15}}},
 		{"several", []store.BriefPlan{
 			plan(1, store.StatusCommitted, 0.5, 0.01, 2),
 			plan(2, store.StatusExpired, 0.9, 0.02, 8), // the next one takes its place
@@ -37,10 +38,12 @@ func TestRealised(t *testing.T) {
 		}, Realised{
 			Intervals: 6, Theta: &ThetaSpread{0.275, 0.6875, 0.1}, Planned: &ThetaSpread{0.045, 0.6465, 0.06},
 			Above: share(4. / 6), Moved: 0.75, Returned: 0.3, Plans: 2,
+			thetas: []float64{0.5, 0.25, 0.75, 0, 0.3, 0.1},
 		}},
 	} {
 		got := realisedOf(c.plans, 0.1)
-		if diff := cmp.Diff(c.want, got, cmp.Comparer(func(a, b float64) bool { return max(a-b, b-a) < 1e-12 })); diff != "" {
+		near := cmp.Comparer(func(a, b float64) bool { return max(a-b, b-a) < 1e-12 })
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(Realised{}), near); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
