@@ -225,6 +225,8 @@ func TestWithoutHash(t *testing.T) {
 	const target = "/v1/operators/clicks/plans"
 	e.do("POST", target, `{"interval":1,"keys":[{"key":"a","cost":1}]}`).
 		fails(http.StatusUnprocessableEntity, "invalid", "/keys/0/hash_instance")
+	e.do("POST", "/v1/what-if", `{"operator":{"instances":["x","y"],"hash":{"function":"reported"}},
+		"keys":[{"key":"a","cost":1,"instance":"x"}]}`).want(http.StatusOK)
 	const rows = `{"key":"a","cost":2%s},{"key":"b","cost":2%s},{"key":"c","cost":2%[2]s},{"key":"d","cost":2%[2]s}]}`
 	at := fmt.Sprintf(rows, `,"instance":"x"`, `,"instance":"y"`)
 	for i, keys := range []string{at, fmt.Sprintf(rows, "", "")} { // then the table says where they are

@@ -41,6 +41,7 @@ func (l *lateness) quantile(part float64) time.Duration {
 
 // worker is what processes messages, one after the other, each in a fixed time.
 type worker struct {
+	came atomic.Int64 // messages in its partitions
 	done atomic.Int64
 	late lateness
 	free time.Time
@@ -153,10 +154,33 @@ func (r *run) produce(ctx context.Context) {
 		for each := r.each(); time.Since(sent) > each; sent = sent.Add(each) {
 			i, _ := slices.BinarySearch(sums, random.Float64()*sum)
 			now := binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixNano()))
-			r.producer.Produce(ctx, &kgo.Record{Key: []byte("user:" + strconv.Itoa(names[i])), Value: now}, nil)
+			r.producer.Produce(ctx, &kgo.Record{Key: []byte("user:" + strconv.Itoa(names[i])), Value: now}, r.arrived)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
+}
+
+// arrived notes whose a message is.
+func (r *run) arrived(x *kgo.Record, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.owner[x.Partition]; err == nil && m >= 0 {
+		r.workers[m].came.Add(1)
+	}
+}
+
+// sustained is how many messages a second may arrive until the busiest member cannot do more, if they are
+// divided as those that arrived.
+func (r *run) sustained() float64 {
+	all, most := int64(0), int64(0)
+	for m := range r.workers {
+		n := r.workers[m].came.Load()
+		all, most = all+n, max(most, n)
+	}
+	if r.policy == "ideal" {
+		return float64(len(r.workers)) / r.config.service.Seconds()
+	}
+	return float64(all) / float64(most) / r.config.service.Seconds()
 }
 
 // each is the time between two messages.
@@ -197,7 +221,11 @@ func (r *run) join(ctx context.Context, m int) error {
 	r.running.Go(func() { beside(client) })
 	r.running.Go(func() {
 		for ctx.Err() == nil {
-			client.PollRecords(ctx, 50).EachRecord(func(x *kgo.Record) { r.workers[m].process(r.config.service, at(x)) })
+			fetched := client.PollRecords(ctx, 50)
+			if fetched.IsClientClosed() {
+				return
+			}
+			fetched.EachRecord(func(x *kgo.Record) { r.workers[m].process(r.config.service, at(x)) })
 		}
 	})
 	return nil
@@ -278,6 +306,7 @@ func (r *run) generation() (n int64) {
 func (r *run) reset() {
 	for m := range r.workers {
 		w := &r.workers[m]
+		w.came.Store(0)
 		w.done.Store(0)
 		for i := range w.late {
 			w.late[i].Store(0)

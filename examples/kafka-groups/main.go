@@ -20,6 +20,7 @@ import (
 type config struct {
 	partitions, members, keys int
 	zipf, load, saturated     float64
+	theta                     float64       // θ_max of -compare
 	service                   time.Duration // of a message
 	drift                     time.Duration
 	swaps                     int // of hot keys, in a drift
@@ -32,7 +33,7 @@ type config struct {
 
 // defaults are the flags' defaults.
 func defaults() config {
-	return config{partitions: 64, members: 8, keys: 10_000, zipf: 1, load: 0.8, saturated: 1.5, swaps: 20,
+	return config{partitions: 64, members: 8, keys: 10_000, zipf: 1, theta: 0.05, load: 0.8, saturated: 1, swaps: 20,
 		service: 2 * time.Millisecond, drift: 20 * time.Second, every: 5 * time.Second, warm: 20 * time.Second,
 		duration: 40 * time.Second, flood: 20 * time.Second, runs: 3, seed: 1, policy: "plannerd"}
 }
@@ -47,6 +48,7 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.DurationVar(&c.service, "service", c.service, "how long a message takes")
 	f.DurationVar(&c.drift, "drift", c.drift, "how often the hot keys change; 0: never")
 	f.IntVar(&c.swaps, "swaps", c.swaps, "how many hot keys change places with any others then")
+	f.Float64Var(&c.theta, "theta", c.theta, "with -compare, the imbalance that plannerd allows")
 	f.DurationVar(&c.every, "every", c.every, "how often plannerd is asked")
 	f.DurationVar(&c.warm, "warm", c.warm, "for how long consumers run before -compare measures")
 	f.DurationVar(&c.duration, "duration", c.duration, "for how long they run; with -compare, at -load")

@@ -40,7 +40,8 @@ func serve(ctx context.Context, dir string) (_ *service, err error) {
 	if s.program, err = trial.BuildPlannerd(ctx, dir); err != nil {
 		return nil, err
 	}
-	const more = "group.initial.rebalance.delay.ms=1000\n"
+	// A broker that was killed is let in again once its session is over.
+	const more = "group.initial.rebalance.delay.ms=1000\nbroker.session.timeout.ms=6000\n"
 	if s.broker, err = broker.Start(ctx, filepath.Join(dir, "broker"), more); err != nil {
 		return nil, err
 	}

@@ -75,8 +75,7 @@ func (c *KafkaGroup) Run(env *cli.Environment) error {
 	if err != nil {
 		return err
 	}
-	g := &controller{KafkaGroup: c, env: env, broker: broker, admin: kadm.NewClient(broker), server: server,
-		epoch: time.Now().UnixMilli()}
+	g := &controller{KafkaGroup: c, env: env, broker: broker, admin: kadm.NewClient(broker), server: server}
 	return g.run(env.Ctx)
 }
 
@@ -88,6 +87,7 @@ type controller struct {
 	admin   *kadm.Client
 	server  *client.Client
 	epoch   int64  // of statistics and plans: higher than that of any controller before
+	leads   bool   // it has taken over from those before
 	standby bool   // another one leads
 	before  *sight // of the interval before; nil: there is none
 	flying  string // the plan that is carried out; "": none
@@ -105,10 +105,8 @@ const executor = "kafka-group"
 const watched = time.Second
 
 func (g *controller) run(ctx context.Context) error {
-	if err := g.interval(ctx); err != nil && (lasting(err) || ctx.Err() != nil) {
+	if err := g.interval(ctx); err != nil { // whoever starts it sees what is wrong
 		return err
-	} else if err != nil {
-		g.say("%s; trying again", cli.OneLine(err.Error()))
 	}
 	plan, watch := time.NewTicker(g.Every), time.NewTicker(watched)
 	defer plan.Stop()
@@ -174,13 +172,9 @@ func (g *controller) interval(ctx context.Context) error {
 		g.say("it is rebalancing; waiting")
 		return nil
 	}
-	g.before = now
-	if before == nil {
+	if g.before = now; before == nil {
 		g.say("%s with %s by the assignor %s; the first interval ends in %v", cli.Plural(len(now.names), "member"),
 			cli.Plural(len(now.owners), "partition"), now.by, g.Every)
-		if g.acts(now) {
-			return g.takeOver(ctx)
-		}
 		return nil
 	}
 	of := now.since(before, time.Now().UnixNano()/int64(g.Every)-1, g.State == "lag")
@@ -200,18 +194,13 @@ func (s *sight) forget(now *sight) {
 	}
 }
 
-// takeOver finds what a controller before has left.
-func (g *controller) takeOver(ctx context.Context) error {
-	o, err := g.server.GetOperator(ctx, g.Operator, client.GetOperatorOptions{})
-	if errors.Is(err, wire.CodeOperatorNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+// takeOver has this controller lead, and finds what one before has left.
+func (g *controller) takeOver(ctx context.Context, o *wire.Operator) error {
+	g.epoch = time.Now().UnixMilli()
 	if o.LastEpoch != nil {
 		g.epoch = max(g.epoch, *o.LastEpoch+1)
 	}
+	g.leads, g.standby = true, false
 	if o.CurrentPlan == nil || o.CurrentPlanStatus == nil {
 		return nil
 	}
@@ -232,9 +221,10 @@ func (g *controller) post(ctx context.Context, now *sight, of *interval) error {
 		if o.LastInterval != nil && of.number-*o.LastInterval < 3 {
 			return nil
 		}
-		g.standby, g.epoch = false, max(time.Now().UnixMilli(), deref(o.LastEpoch)+1)
 		g.say("no interval has come from the controller that led; this one leads")
-		if err := g.takeOver(ctx); err != nil {
+	}
+	if g.standby || !g.leads {
+		if err := g.takeOver(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -255,13 +245,6 @@ func (g *controller) post(ctx context.Context, now *sight, of *interval) error {
 		return err
 	}
 	return g.start(ctx, next.Plan.Id)
-}
-
-func deref(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 // configured has the members be the operator's instances, and makes the operator where there is none.
@@ -338,7 +321,7 @@ func (g *controller) follow(ctx context.Context) error {
 	p := table.Pending
 	if p == nil || p.Plan != g.flying {
 		g.say("plan %s has ended after %v", g.flying, time.Since(g.since).Round(time.Second))
-		g.flying, g.before = "", nil
+		g.flying = ""
 		return nil
 	}
 	if p.ExecutorEpoch > g.epoch {

@@ -96,7 +96,7 @@ func (s *Backtester) BacktestRows(ctx context.Context, c operator.Configuration,
 		return nil, err
 	}
 	return in.search(ctx, h, backtest.Operator{
-		Target: p.Model, Base: planner.Base{Configuration: p.Model}, Options: c.Planner(), EntryGrace: c.EntryGrace,
+		Target: p.Model, Base: planner.Base{Configuration: p.Model, PinHomeless: true}, Options: c.Planner(), EntryGrace: c.EntryGrace,
 	})
 }
 
@@ -119,7 +119,7 @@ func (s *Backtester) outset(ctx context.Context, op reading.Operator, first stri
 		return run, err
 	}
 	run = backtest.Operator{
-		Target: newest.Model, Base: planner.Base{Configuration: newest.Model},
+		Target: newest.Model, Base: planner.Base{Configuration: newest.Model, PinHomeless: true},
 		Options: op.Configuration.Planner(), EntryGrace: op.Configuration.EntryGrace,
 	}
 	p, err := s.Plan(ctx, first)

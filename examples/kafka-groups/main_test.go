@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"plannerd/examples/internal/broker"
+	"plannerd/sdk/go/client"
+	"plannerd/sdk/go/wire"
+)
+
+// How much TestKills does: the whole is go test -run Kills -messages 1000000 -kills 20 -timeout 60m.
+var (
+	messages = flag.Int("messages", 20_000, "how many messages are copied while processes are killed")
+	kills    = flag.Int("kills", 5, "how many processes are killed")
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(memberVariable) != "" {
+		if err := command(context.Background()); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// served starts a broker and plannerd.
+func served(t *testing.T) *service {
+	t.Helper()
+	for _, program := range broker.Programs {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(broker.ErrMissing)
+		}
+	}
+	s, err := serve(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// eventually waits until something holds.
+func (s *service) eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for begin := time.Now(); !holds(); time.Sleep(100 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			groups, _ := s.admin.DescribeGroups(t.Context())
+			t.Fatalf("never: %s\n%s\n%+v", what, s.said(), groups)
+		}
+	}
+}
+
+// said is what controllers have said.
+func (s *service) said() string {
+	text, _ := os.ReadFile(filepath.Join(s.dir, "controller.log"))
+	return string(text)
+}
+
+func small() config {
+	c := defaults()
+	c.partitions, c.members, c.keys, c.load, c.drift, c.every = 16, 3, 1000, 0.3, 0, time.Second
+	return c
+}
+
+// asTable tells whether the members have what the routing table says, of all partitions.
+func (r *run) asTable(ctx context.Context) bool {
+	table, err := r.api.GetRoutingTable(ctx, r.group, client.GetRoutingTableOptions{})
+	if err != nil || len(table.Entries) != len(r.owner) || table.Pending != nil {
+		return false
+	}
+	names := map[int32]string{}
+	for _, x := range *table.Instances {
+		names[x.Id] = x.Name
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range table.Entries {
+		p := 0
+		if _, err := fmt.Sscanf(e.Key, r.group+"/%d", &p); err != nil || !r.owns[p] ||
+			names[e.Instance] != fmt.Sprint("member-", r.owner[p]) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestGroup follows a group through its life.
+func TestGroup(t *testing.T) {
+	s, ctx := served(t), t.Context()
+	r, err := begin(ctx, s, small(), "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.end()
+	first, err := s.control(ctx, "orders", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { end(first, syscall.SIGTERM) }()
+	instances := func() (names []string) {
+		if o, err := s.api.GetOperator(ctx, "orders", client.GetOperatorOptions{}); err == nil {
+			for _, x := range o.Instances {
+				names = append(names, x.Name)
+			}
+		}
+		return names
+	}
+	s.eventually(t, "the members have what the table says", func() bool { return r.asTable(ctx) })
+	if got := instances(); !slices.Equal(got, []string{"member-0", "member-1", "member-2"}) {
+		t.Errorf("instances %v", got)
+	}
+
+	// A controller that begins later leads, and the one before takes over when it is gone.
+	second, err := s.control(ctx, "orders", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(t, "one controller stands by", func() bool { return strings.Contains(s.said(), "this one stands by") })
+	end(second, syscall.SIGKILL)
+	s.eventually(t, "it takes over", func() bool { return strings.Contains(s.said(), "this one leads") })
+
+	// A member leaves for good, and what it had goes to others, first by Kafka, then by a plan.
+	if _, err := s.admin.LeaveGroup(ctx, kadm.LeaveGroup("orders").InstanceIDs("member-2")); err != nil {
+		t.Fatal(err)
+	}
+	r.clients[2].Close()
+	s.eventually(t, "the instances are those that are there", func() bool {
+		return slices.Equal(instances(), []string{"member-0", "member-1"})
+	})
+	s.eventually(t, "the members have what the table says", func() bool { return r.asTable(ctx) })
+
+	// The group goes on while plannerd is away, and the controller once it is back.
+	end(s.plannerd, syscall.SIGKILL)
+	before := r.done()
+	s.eventually(t, "the group goes on", func() bool { return r.done() > before+200 })
+	if err := s.servePlannerd(ctx); err != nil {
+		t.Fatal(err)
+	}
+	o, err := s.api.GetOperator(ctx, "orders", client.GetOperatorOptions{})
+	if err != nil || o.LastInterval == nil {
+		t.Fatal(err)
+	}
+	s.eventually(t, "intervals go on", func() bool {
+		now, err := s.api.GetOperator(ctx, "orders", client.GetOperatorOptions{})
+		return err == nil && *now.LastInterval > *o.LastInterval
+	})
+}
+
+// TestDryRun: a group without an assignor of plannerd is only told what would be done.
+func TestDryRun(t *testing.T) {
+	s, ctx := served(t), t.Context()
+	c := small()
+	c.policy = "range"
+	r, err := begin(ctx, s, c, "payments")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.end()
+	controller, err := s.control(ctx, "payments", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { end(controller, syscall.SIGTERM) }()
+	for _, want := range []string{"3 members with 16 partitions by the assignor range", "nothing is done",
+		"The busiest of 3 members, member-", "plannerd would move", "payments/"} {
+		s.eventually(t, want, func() bool { return strings.Contains(s.said(), want) })
+	}
+	if _, err := s.api.GetOperator(ctx, "payments", client.GetOperatorOptions{}); !errors.Is(err,
+		wire.CodeOperatorNotFound) {
+		t.Errorf("an operator was made: %v", err)
+	}
+}
+
+// TestKills: while processes are killed, no message is lost or doubled.
+func TestKills(t *testing.T) {
+	s := served(t)
+	begin := time.Now()
+	err := killing(t.Context(), s, *messages, *kills, 16, 4)
+	t.Logf("%d messages, %d kills, %v", *messages, *kills, time.Since(begin).Round(time.Second))
+	if err != nil {
+		t.Errorf("%v\n%s", err, s.said())
+	}
+	if said := s.said(); !strings.Contains(said, "is started") {
+		t.Errorf("no plan was carried out:\n%s", said)
+	}
+}
