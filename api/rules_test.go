@@ -62,7 +62,8 @@ func TestPlacementLife(t *testing.T) {
 	}
 	e.verb(p.Id, "commit", `{"stopped":true}`).want(http.StatusOK)
 	for i := range 60 { // keys that were never seen, too
-		if r := e.routeOf(fmt.Sprintf("t/%d", i)); r.Instance != 2 || r.Rule == nil || *r.Rule != "tenant" || r.Misplaced != nil {
+		r := e.routeOf(fmt.Sprintf("t/%d", i))
+		if r.Instance != 2 || r.Rule == nil || *r.Rule != "tenant" || r.Misplaced != nil {
 			t.Errorf("%+v of the tenant", r)
 		}
 		if r := e.routeOf(fmt.Sprintf("u/%d", i)); r.Instance == 2 || r.Rule != nil || r.Misplaced != nil {

@@ -77,8 +77,7 @@ func NewInput(in *Statistics, target planner.Configuration, from planner.Base) (
 }
 
 // unrestricted is why statistics in compact form are refused.
-const unrestricted = "is not for operators with rules of placement or instances that take nothing: classes of keys do " +
-	"not tell where each may be"
+const unrestricted = "is not for operators with rules or cordons: records of classes do not tell keys"
 
 // restricts tells whether not all keys may be on all instances.
 func restricts(c planner.Configuration) bool {

@@ -99,8 +99,9 @@ func TestPlacement(t *testing.T) {
 // literallyEligible are the instances of a rule less those on which others alone are exclusive.
 func literallyEligible(rules []Rule, rule int, instances []int32) (out []int32) {
 	for _, id := range instances {
-		on, mine := rule < 0 || rules[rule].On == nil || slices.Contains(rules[rule].On, id), rule >= 0 && rules[rule].Exclusive
-		if on && (mine || !slices.ContainsFunc(rules, func(r Rule) bool { return r.Exclusive && slices.Contains(r.On, id) })) {
+		on := rule < 0 || rules[rule].On == nil || slices.Contains(rules[rule].On, id)
+		own := slices.ContainsFunc(rules, func(r Rule) bool { return r.Exclusive && slices.Contains(r.On, id) })
+		if on && (!own || rule >= 0 && rules[rule].Exclusive) {
 			out = append(out, id)
 		}
 	}
@@ -149,7 +150,8 @@ func TestPlacementRefuses(t *testing.T) {
 func TestSameRules(t *testing.T) {
 	over := []Instance{{ID: 0}, {ID: 1}, {ID: 2}}
 	pinned := Rule{Name: "pinned", Equals: []string{"a/1"}, On: []int32{1}}
-	stay, own := Rule{Name: "asleep", Prefix: "a/", Stay: true}, Rule{Name: "own", Prefix: "b", On: []int32{2}, Exclusive: true}
+	stay := Rule{Name: "asleep", Prefix: "a/", Stay: true}
+	own := Rule{Name: "own", Prefix: "b", On: []int32{2}, Exclusive: true}
 	for _, c := range []struct {
 		name  string
 		a, b  []Rule

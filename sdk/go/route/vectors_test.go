@@ -458,7 +458,8 @@ func (a vectorAnswer) apply(t *testing.T, table *Table, router string) *Table {
 	t.Helper()
 	var err error
 	if a.FromVersion == nil || *a.Full {
-		table, err = NewTable(a.Version, a.Hash.function(t, a.Instances, a.Placement), entriesOf(t, append(a.Entries, a.Set...)), router)
+		hash := a.Hash.function(t, a.Instances, a.Placement)
+		table, err = NewTable(a.Version, hash, entriesOf(t, append(a.Entries, a.Set...)), router)
 	} else {
 		table, err = table.Changed(a.Version, entriesOf(t, a.Set), keysOf(t, a.Unset))
 	}

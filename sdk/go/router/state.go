@@ -103,7 +103,8 @@ func (s state) pendingRoutes(keys decoder) (*route.Pending, error) {
 		return nil, errors.New("router: what is pending comes without its hash")
 	}
 	out := &route.Pending{Version: p.Version, Routing: routing(p.Routing)}
-	then, err := config(p.Hash, p.Placement), error(nil)
+	then := config(p.Hash, p.Placement)
+	var err error
 	if out.Hash, err = route.New(then, instances(p.Instances)); err != nil {
 		return nil, err
 	}

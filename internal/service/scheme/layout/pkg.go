@@ -102,8 +102,9 @@ func (c candidates) Unchanged() listing.LayoutDiff {
 
 // same reports whether two layouts route every key alike.
 func (c candidates) same(as candidates) bool {
-	sameInstance := func(x, y operator.Instance) bool { return x.ID == y.ID && x.Capacity == y.Capacity && x.Name == y.Name }
-	return slices.EqualFunc(c.instances, as.instances, sameInstance) && c.Choices == as.Choices && len(changesTo(as, c.Entries())) == 0
+	return slices.EqualFunc(c.instances, as.instances, func(x, y operator.Instance) bool {
+		return x.ID == y.ID && x.Capacity == y.Capacity && x.Name == y.Name
+	}) && c.Choices == as.Choices && len(changesTo(as, c.Entries())) == 0
 }
 
 func (c candidates) capacities() []float64 {
