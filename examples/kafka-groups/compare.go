@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,13 @@ var policies = []string{"range", "cooperative-sticky", "by lag", "plannerd", "id
 type byLag struct {
 	kgo.GroupBalancer // what members tell is as it has it
 	run               *run
+	leads             atomic.Bool
+}
+
+// JoinGroupMetadata implements [kgo.GroupBalancer].
+func (b *byLag) JoinGroupMetadata(topics []string, has map[string][]int32, generation int32) []byte {
+	b.leads.Store(false)
+	return b.GroupBalancer.JoinGroupMetadata(topics, has, generation)
 }
 
 func (*byLag) ProtocolName() string { return "lag" }
@@ -39,6 +47,7 @@ func (b *byLag) MemberBalancer(
 
 // Balance implements [kgo.ConsumerBalancerBalance].
 func (b *byLag) Balance(c *kgo.ConsumerBalancer, topics map[string]int32) kgo.IntoSyncAssignment {
+	b.leads.Store(true)
 	r := b.run
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -69,10 +78,12 @@ func (b *byLag) Balance(c *kgo.ConsumerBalancer, topics map[string]int32) kgo.In
 	return plan
 }
 
-// again has the group be rebalanced every now and then. Of those who ask, the leader is heard.
+// again has the group be rebalanced every now and then, if the client is its leader.
 func (b *byLag) again(ctx context.Context, client *kgo.Client) {
 	for pause(ctx, b.run.every) == nil {
-		client.ForceRebalance()
+		if b.leads.Load() {
+			client.ForceRebalance()
+		}
 	}
 }
 

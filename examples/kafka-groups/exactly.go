@@ -19,19 +19,16 @@ import (
 	"plannerd/sdk/go/kafka"
 )
 
-// What a process that is a member is told: its name, the broker and plannerd.
-const (
-	memberVariable   = "KAFKA_GROUPS_MEMBER"
-	brokerVariable   = "KAFKA_GROUPS_BROKER"
-	plannerdVariable = "KAFKA_GROUPS_PLANNERD"
-)
+// memberCommand is the first argument of a process that is a member. Its name, the broker and plannerd
+// follow.
+const memberCommand = "member"
 
 // copying is the group whose members copy messages from one topic to another in transactions.
 const copying, copies = "copying", "copies"
 
 // runMember copies messages until the context ends: each with its offset in one transaction.
-func runMember(ctx context.Context, name string) error {
-	api, err := client.New(os.Getenv(plannerdVariable), client.Config{})
+func runMember(ctx context.Context, name, broker, plannerd string) error {
+	api, err := client.New(plannerd, client.Config{})
 	if err != nil {
 		return err
 	}
@@ -39,10 +36,10 @@ func runMember(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	session, err := kgo.NewGroupTransactSession(kgo.SeedBrokers(os.Getenv(brokerVariable)), kgo.Balancers(b),
+	session, err := kgo.NewGroupTransactSession(kgo.SeedBrokers(broker), kgo.Balancers(b),
 		kgo.ConsumerGroup(copying), kgo.ConsumeTopics(copying), kgo.DefaultProduceTopic(copies), kgo.InstanceID(name),
 		kgo.TransactionalID(name), kgo.TransactionTimeout(10*time.Second), kgo.SessionTimeout(6*time.Second),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets(), kgo.ProducerLinger(0),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ProducerLinger(0),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond))
 	if err != nil {
 		return err
@@ -128,21 +125,26 @@ func killing(ctx context.Context, s *service, messages, kills, partitions, membe
 	}
 	running, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
-	defer func() { cancel(); group.Wait() }()
 	processes := make([]*process, members+1) // the last is the controller
+	defer func() {
+		cancel()
+		for _, p := range processes {
+			p.signal(syscall.SIGKILL)
+		}
+		group.Wait()
+	}()
 	for m := range processes {
 		p := &process{start: func() (*exec.Cmd, error) { return s.control(ctx, copying, 2*time.Second) }}
 		if m < members {
 			p.start = func() (*exec.Cmd, error) {
-				cmd := exec.CommandContext(context.WithoutCancel(ctx), self)
-				cmd.Env = append(os.Environ(), memberVariable+"=member-"+strconv.Itoa(m), brokerVariable+"="+s.broker.Address,
-					plannerdVariable+"=http://"+s.address)
-				return cmd, cmd.Start()
+				cmd := exec.CommandContext(context.WithoutCancel(ctx), self, memberCommand, "member-"+strconv.Itoa(m),
+					s.broker.Address, "http://"+s.address)
+				err := cmd.Start()
+				return cmd, err
 			}
 		}
 		processes[m] = p
 		group.Go(func() { p.keep(running) })
-		defer p.signal(syscall.SIGKILL)
 	}
 	reader, err := kgo.NewClient(kgo.SeedBrokers(s.broker.Address), kgo.ConsumeTopics(copies),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))

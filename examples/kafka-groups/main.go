@@ -60,17 +60,17 @@ func (c *config) flags(f *flag.FlagSet) {
 func main() {
 	log.SetFlags(log.Ltime)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command(ctx)
+	err := command(ctx, os.Args[1:])
 	stop()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		log.Fatal(err)
 	}
 }
 
-// command does what the command line says, or the environment, of a process that is a member.
-func command(ctx context.Context) error {
-	if name := os.Getenv(memberVariable); name != "" {
-		return runMember(ctx, name)
+// command does what the command line says.
+func command(ctx context.Context, args []string) error {
+	if len(args) == 4 && args[0] == memberCommand {
+		return runMember(ctx, args[1], args[2], args[3])
 	}
 	c := defaults()
 	c.flags(flag.CommandLine)
@@ -96,7 +96,7 @@ func command(ctx context.Context) error {
 // show runs a group that is balanced by number, then by plannerd, and prints what its members do.
 func show(ctx context.Context, s *service, c config) error {
 	const group = "orders"
-	fmt.Printf("The broker is %s. The dashboard is http://%s/operators/%s\n\n", s.broker.Address, s.address, group)
+	fmt.Printf("The broker is %s. The dashboard is http://%s/#/operators/%s\n\n", s.broker.Address, s.address, group)
 	r, err := begin(ctx, s, c, group)
 	if err != nil {
 		return err

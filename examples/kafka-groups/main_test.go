@@ -29,8 +29,8 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(memberVariable) != "" {
-		if err := command(context.Background()); err != nil {
+	if len(os.Args) > 1 && os.Args[1] == memberCommand {
+		if err := command(context.Background(), os.Args[1:]); err != nil {
 			log.Fatal(err)
 		}
 		return

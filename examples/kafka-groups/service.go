@@ -60,7 +60,8 @@ func serve(ctx context.Context, dir string) (_ *service, err error) {
 	if s.api, err = client.New("http://"+s.address, client.Config{}); err != nil {
 		return nil, err
 	}
-	return s, s.servePlannerd(ctx)
+	err = s.servePlannerd(ctx)
+	return s, err
 }
 
 // servePlannerd starts plannerd, with the data that it had, and waits until it answers.
@@ -91,7 +92,8 @@ func (s *service) start(ctx context.Context, output string, args ...string) (*ex
 	defer file.Close()
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.program, args...)
 	cmd.Stdout, cmd.Stderr = file, file
-	return cmd, cmd.Start()
+	err = cmd.Start()
+	return cmd, err
 }
 
 // end ends a process, and waits for its end.

@@ -80,7 +80,7 @@ func (s *sight) measure(ctx context.Context, c *KafkaGroup, admin *kadm.Client, 
 	committed := kadm.OffsetResponses{}
 	if c.State == "lag" {
 		committed, err = admin.FetchOffsets(ctx, c.Group)
-		if err = errors.Join(err, committed.Error()); err != nil {
+		if err := errors.Join(err, committed.Error()); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,84 @@
+package collecting
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plannerd/internal/cli"
+	"plannerd/sdk/go/wire"
+)
+
+// TestMemberNames: members are called as assignors call them.
+func TestMemberNames(t *testing.T) {
+	members := []member{{static: new("worker-1"), client: "kgo"}, {client: "own", id: "own-1"},
+		{client: "kgo", id: "kgo-1"},
+		{client: "kgo", id: "kgo-2"}, {client: "7", id: "7-1"}, {client: "app-StreamThread-1-consumer", id: "app-1"}}
+	for want, d := range map[string]description{
+		"worker-1 own kgo-1 kgo-2 #7 app-StreamThread-1-consumer": {by: "range"},
+		"worker-1 own kgo-1 kgo-2 #7 app":                         {by: "stream"},
+		"worker-1 own-1 kgo-1 kgo-2 7-1 app-1":                    {newer: true},
+	} {
+		d.members = members
+		if got := strings.Join(memberNames(&d), " "); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+}
+
+// TestSince: a partition costs what arrived, wherever it was meanwhile; one that is new costs nothing yet,
+// and one that went away has no row.
+func TestSince(t *testing.T) {
+	p := func(n int32) partition { return partition{"orders", n} }
+	before := &sight{description: &description{state: "Stable"},
+		owners: map[partition]string{p(0): "a", p(1): "a", p(3): "a"},
+		ends:   map[partition]int64{p(0): 10, p(1): 20, p(3): 5}}
+	now := &sight{description: before.description, owners: map[partition]string{p(0): "b", p(1): "a", p(2): "b"},
+		ends: map[partition]int64{p(0): 15, p(1): 12, p(2): 100}, size: map[partition]float64{p(0): 2, p(1): 2, p(2): 2},
+		lags: map[partition]float64{p(0): 7}}
+	of := now.since(before, 9, true)
+	want := []sample{{cost: 10, state: 7, instance: "b"}, {instance: "a"}, {instance: "b"}}
+	if of.number != 9 || len(of.order) != 3 || of.stateless {
+		t.Fatalf("%+v", of)
+	}
+	for i, key := range []string{"orders/0", "orders/1", "orders/2"} {
+		if of.order[i] != key || of.keys[key] != want[i] {
+			t.Errorf("%s: %+v", key, of.keys[key])
+		}
+	}
+	if !now.stable(before) {
+		t.Error("a partition that is gone is taken for one that is on its way")
+	}
+	delete(now.owners, p(1))
+	if now.stable(before) {
+		t.Error("a partition that was revoked is not seen")
+	}
+}
+
+// TestWhatWouldBeDone: two sentences and a table.
+func TestWhatWouldBeDone(t *testing.T) {
+	g := &controller{KafkaGroup: &KafkaGroup{Cost: "messages", Every: 30 * time.Second}}
+	now := &sight{names: []string{"a", "b"}, owners: map[partition]string{{"orders", 0}: "a", {"orders", 1}: "a"}}
+	r := &wire.WhatIfResult{Theta: wire.Theta{Before: 0.5, After: 0.04}, Plan: &wire.WhatIfPlan{},
+		Instances: wire.Loads{{Id: 0, Name: "a", Capacity: 1, LoadBefore: 900},
+			{Id: 1, Name: "b", Capacity: 1, LoadBefore: 300}}}
+	told := func() []string {
+		page := &cli.Page{Width: cli.PlainWidth}
+		g.write(page, now, r)
+		return slices.Collect(strings.Lines(page.String()))
+	}
+	const first = "The busiest of 2 members, a, got 1.50 times its share of 1,200 messages in 30s. "
+	if got := told(); !slices.Equal(got, []string{first + "plannerd would leave all as it is.\n"}) {
+		t.Errorf("%q", got)
+	}
+	r.Plan.Migrations = wire.Migrations{{Migration: wire.Migration{Key: "orders/1", Cost: 300, From: 0, To: 1}}}
+	got := told()
+	const moves = "plannerd would move 1 of 2 partitions, and nobody would get more than 1.04 times.\n"
+	if got[0] != first+moves {
+		t.Errorf("%q", got[0])
+	}
+	if last := got[len(got)-1]; strings.Join(strings.Fields(last), " ") != "orders/1 300 a b" {
+		t.Errorf("%q", got)
+	}
+}
