@@ -80,6 +80,14 @@ func TestAffinityOfReports(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	}
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true}`).want(http.StatusOK)
+	for _, instance := range []string{"0", "1"} {
+		e.do("PUT", "/v1/operators/orders/intervals/2/reports/"+instance, `{"keys":[{"key":"order1/a/`+instance+`","cost":4}]}`).
+			want(http.StatusCreated)
+	}
+	e.do("PATCH", "/v1/operators/orders", `{"hash":{"affinity":{"count":2}}}`).want(http.StatusOK)
+	e.do("POST", "/v1/operators/orders/plans?interval=2", "").
+		fails(http.StatusConflict, "configuration_changed", "") // the reports are of other routed keys
 }
 
 // TestAffinityChanges gathers the keys of each order once they are to stay together, and takes back entries of keys

@@ -70,6 +70,9 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in intake.Propos
 	}
 	d.source = in.Identity(d.hash, b.Op.ConfigVersion, b.Op.TableVersion)
 	d.fingerprint = d.source
+	if err := in.Memory.Reserve(in.GroupBytes(b.Newest.Hash.Affinity)); err != nil {
+		return nil, err
+	}
 	if d.Statistics, err = in.Grouped(b.Newest.Hash.Affinity, b.Regrouped()); err != nil {
 		return nil, s.unlessStale(ctx, b, err)
 	}

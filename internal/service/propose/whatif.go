@@ -55,6 +55,9 @@ func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*scheme.Res
 	}
 	affinity := in.Configuration.Hash.Affinity // where rows say so, keys that are to stay together are apart now
 	apart := !affinity.IsZero() && in.Instance != nil && !slices.Contains(in.Instance, planner.NoInstance)
+	if err := in.Memory.Reserve(in.GroupBytes(affinity)); err != nil {
+		return nil, nil, err
+	}
 	if in.Statistics, err = in.Grouped(affinity, apart); err != nil {
 		return nil, nil, err
 	}

@@ -100,6 +100,14 @@ func (st *Statistics) Grouped(a partitioner.Affinity, gather bool) (*Statistics,
 	return &out, wrong
 }
 
+// GroupBytes is what [Statistics.Grouped] takes.
+func (st *Statistics) GroupBytes(a partitioner.Affinity) int64 {
+	if a.IsZero() || st.Statistics == nil {
+		return 0
+	}
+	return int64(st.Len())*input.SumBytes + int64(st.Keys.Bytes())
+}
+
 // InRows has an input error point at the row of the request that a row of a routed key began with.
 func (st *Statistics) InRows(err error) error {
 	if given := parameters.InputError(err); given != nil && given.Row >= 0 && given.Row < len(st.grouped) {
