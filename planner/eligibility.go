@@ -59,18 +59,17 @@ func (s *Snapshot) FairShares() []float64 {
 	return shares
 }
 
-// restrict finds where items may be: on the instances of their rule, but not on one that takes
+// restrict finds where items may be, rule being that of each: on the instances of their rule, but not on one that takes
 // nothing unless they are there. Where that leaves a rule no live instance, those that take nothing
 // do, and where there is none of these either, so do all that keys without a rule may be on.
-func (r *resolver) restrict() error {
-	rules, s := r.target.Placement, &r.s
-	if !r.target.Restricts() {
+func (s *Snapshot) restrict(target Configuration, rule []int32) error {
+	if !target.Restricts() {
 		return nil
 	}
 	if s.Count != nil {
 		return Invalid("Count", "must be missing where rules or instances that take nothing decide where keys may be")
 	}
-	s.Eligibility = s.eligibility(rules, func(i int) int32 { return at(r.rule, i, -1) })
+	s.Eligibility = s.eligibility(target.Placement, func(i int) int32 { return at(rule, i, -1) })
 	return nil
 }
 

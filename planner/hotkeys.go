@@ -51,7 +51,8 @@ func (x *prepared) crowdedKeys() []HotKey {
 		cost := x.before.Cost.Fixed(x.s.Cost[row])
 		keys = append(keys, HotKey{
 			Item: row, Instance: division.SplitOf(x.at.Splits, row).Heaviest().Instance, Cost: x.s.Cost[row],
-			Pieces: division.PiecesOf(cost, division.Rooms(x.before, x.before.Live, residual)), ForcedTheta: x.forcedByParts(row),
+			Pieces:      division.PiecesOf(cost, division.Rooms(x.before, x.before.Live, residual)),
+			ForcedTheta: x.forcedByParts(row),
 		})
 	}
 	return keys

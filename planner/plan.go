@@ -50,7 +50,9 @@ const (
 	ReasonPlacement               // it was where a rule forbids it to be; tried after ReasonDrain
 )
 
-var reasonNames = [...]string{"drain", "rehash", "fill", "move_back", "overload", "exchange", "gather", "takeover", "placement"}
+var reasonNames = [...]string{
+	"drain", "rehash", "fill", "move_back", "overload", "exchange", "gather", "takeover", "placement",
+}
 
 // String returns the reason as the HTTP API spells it.
 func (r Reason) String() string { return reasonNames[r] }

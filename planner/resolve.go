@@ -63,7 +63,7 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	}
 	r.divideState()
 	r.runOut()
-	if err := r.restrict(); err != nil {
+	if err := r.s.restrict(target, r.rule); err != nil {
 		return nil, err
 	}
 	return &r.s, nil
@@ -202,10 +202,11 @@ func (r *resolver) mergeInstances() {
 			out = append(out, Instance{ID: old[0].ID, Name: old[0].Name, Capacity: old[0].Capacity, Drained: true})
 			old = old[1:]
 		case len(old) == 0 || now[0].ID < old[0].ID:
-			out = append(out, Instance{ID: now[0].ID, Name: now[0].Name, Capacity: now[0].Capacity, Added: true, Cordoned: now[0].Cordoned})
+			out = append(out, configured(now[0]))
+			out[len(out)-1].Added = true
 			now = now[1:]
 		default:
-			out = append(out, Instance{ID: now[0].ID, Name: now[0].Name, Capacity: now[0].Capacity, Cordoned: now[0].Cordoned})
+			out = append(out, configured(now[0]))
 			old, now = old[1:], now[1:]
 		}
 	}
@@ -214,6 +215,11 @@ func (r *resolver) mergeInstances() {
 	}
 	r.s.Instances = out
 	r.index = newInstanceIndex(out)
+}
+
+// configured is what counts of an instance of a configuration.
+func configured(d Instance) Instance {
+	return Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity, Cordoned: d.Cordoned}
 }
 
 // addHomeless adds what stands for the hash instance of keys of which nobody knows it.

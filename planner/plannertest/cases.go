@@ -216,8 +216,9 @@ func (c *Case) String() string {
 	}
 	b.WriteString("\t},\n\tItems: []plannertest.Item{\n")
 	for _, it := range c.Items {
-		fmt.Fprintf(&b, "\t\t{Key: %q, Cost: %v, State: %v, Count: %d, Current: %d, Hash: %d, Entry: %d, Class: %d, Pinned: %t},\n",
-			it.Key, it.Cost, it.State, it.Count, it.Current, it.Hash, it.Entry, it.Class, it.Pinned)
+		fmt.Fprintf(&b, "\t\t{Key: %q, Cost: %v, State: %v, Count: %d, Current: %d, Hash: %d, Entry: %d, ",
+			it.Key, it.Cost, it.State, it.Count, it.Current, it.Hash, it.Entry)
+		fmt.Fprintf(&b, "Class: %d, Pinned: %t},\n", it.Class, it.Pinned)
 	}
 	fmt.Fprintf(&b, "\t},\n%s", c.rulesString())
 	b.WriteString("\tAbsent: []planner.Entry{")

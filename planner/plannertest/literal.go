@@ -109,7 +109,6 @@ func (w *desk) put(u *unit, d int) {
 }
 
 func (w *desk) may(u *unit, d int) bool      { return w.m.may(u.item, d) }
-func (w *desk) live(d int) bool              { return w.m.s.Instances[d].Live() }
 func (w *desk) relative(d int) float64       { return w.load[d] / w.m.s.Instances[d].Capacity }
 func (w *desk) within(d int, c float64) bool { return fits(w.load[d]+c, w.m.bound[d]) }
 

@@ -27,64 +27,84 @@ func (m *model) pinned(i int) bool {
 // leaves reports whether an item has to leave the instance where it is.
 func (m *model) leaves(i int) bool { return !m.may(i, int(m.s.Current[i])) }
 
-// ruledFair are fair loads under rules, by trying all sets of instances: those of a set carry at
-// least what may be on no others. The set that has to carry most for its capacity carries just
-// that, and what may be on it is gone for the rest.
-func (m *model) ruledFair() []float64 {
-	type load struct {
-		cost float64
-		on   []int
-	}
-	var loads []load
+// divisible is a load that may be divided over some instances.
+type divisible struct {
+	cost float64
+	on   []int
+}
+
+// divisibles are all loads of a case as if keys were divisible.
+func (m *model) divisibles() (loads []divisible) {
 	for i, c := range m.s.Cost {
 		on := m.openTo(i)
 		if m.pinned(i) {
 			on = []int{int(m.s.Current[i])}
 		}
-		loads = append(loads, load{c, on})
+		loads = append(loads, divisible{c, on})
 	}
 	for d, in := range m.s.Instances {
 		on := []int{d}
 		if !in.Live() {
 			on = m.live()
 		}
-		loads = append(loads, load{in.ResidualCost, on})
+		loads = append(loads, divisible{in.ResidualCost, on})
 	}
+	return loads
+}
+
+// inside reports whether a load can be on none of the instances that are left but chosen ones.
+func (x divisible) inside(left, chosen []int) bool {
+	some := false
+	for _, d := range x.on {
+		if !slices.Contains(left, d) {
+			continue
+		}
+		some = true
+		if !slices.Contains(chosen, d) {
+			return false
+		}
+	}
+	return some
+}
+
+// ruledFair are fair loads under rules, by trying all sets of instances: those of a set carry at
+// least what may be on no others. The set that has to carry most for its capacity carries just
+// that, and what may be on it is gone for the rest.
+func (m *model) ruledFair() []float64 {
+	loads := m.divisibles()
 	fair, left := make([]float64, len(m.s.Instances)), m.live()
 	for len(left) > 0 {
-		best, most := []int(nil), -1.0
-		for set := 1; set < 1<<len(left); set++ {
-			var chosen []int
-			capacity, cost := 0.0, 0.0
-			for b, d := range left {
-				if set>>b&1 == 1 {
-					chosen, capacity = append(chosen, d), capacity+m.s.Instances[d].Capacity
-				}
-			}
-			for _, x := range loads {
-				inside := slices.ContainsFunc(x.on, func(d int) bool { return slices.Contains(left, d) })
-				for _, d := range x.on {
-					inside = inside && (!slices.Contains(left, d) || slices.Contains(chosen, d))
-				}
-				if inside {
-					cost += x.cost
-				}
-			}
-			if cost/capacity > most*(1+1e-12) {
-				best, most = chosen, cost/capacity
-			}
-		}
-		loads = slices.DeleteFunc(loads, func(x load) bool {
-			return !slices.ContainsFunc(x.on, func(d int) bool {
-				return slices.Contains(left, d) && !slices.Contains(best, d)
-			})
-		})
+		best, most := m.busiest(left, loads)
+		loads = slices.DeleteFunc(loads, func(x divisible) bool { return x.inside(left, best) })
 		for _, d := range best {
 			fair[d] = most * m.s.Instances[d].Capacity
 		}
 		left = slices.DeleteFunc(left, func(d int) bool { return slices.Contains(best, d) })
 	}
 	return fair
+}
+
+// busiest is the set of instances that have to carry most for their capacity.
+func (m *model) busiest(left []int, loads []divisible) (best []int, most float64) {
+	most = -1
+	for set := 1; set < 1<<len(left); set++ {
+		var chosen []int
+		capacity, cost := 0.0, 0.0
+		for b, d := range left {
+			if set>>b&1 == 1 {
+				chosen, capacity = append(chosen, d), capacity+m.s.Instances[d].Capacity
+			}
+		}
+		for _, x := range loads {
+			if x.inside(left, chosen) {
+				cost += x.cost
+			}
+		}
+		if cost/capacity > most*(1+1e-12) {
+			best, most = chosen, cost/capacity
+		}
+	}
+	return best, most
 }
 
 // Restrict lays rules on a case: some classes of keys may be on some of the live instances alone,

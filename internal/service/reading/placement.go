@@ -112,7 +112,8 @@ func buildPlacement(text []byte) (*Placement, error) {
 	}
 	out := planner.Configuration{Instances: make([]planner.Instance, len(c.Instances)), Hash: h}
 	for i, d := range c.Instances {
-		out.Instances[i] = planner.Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity, Cordoned: d.Takes == operator.TakesNone}
+		cordoned := d.Takes == operator.TakesNone
+		out.Instances[i] = planner.Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity, Cordoned: cordoned}
 	}
 	if out.Placement, err = c.PlacementRules(); err != nil {
 		return nil, fmt.Errorf("reading the rules of a configuration: %w", err)

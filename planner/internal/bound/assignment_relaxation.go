@@ -362,7 +362,8 @@ func (r *AssignmentRelaxation) offer(i int32, total *tally) {
 // one to which it may not go.
 func (r *AssignmentRelaxation) isElsewhere(i, d int32) bool {
 	k := &r.keys[i]
-	return d != k.from && d != k.home && r.x.Problem.IsOpen(k.item, d) && (len(r.never) == 0 || !slices.Contains(r.never, Placement{i, d}))
+	return d != k.from && d != k.home && r.x.Problem.IsOpen(k.item, d) &&
+		(len(r.never) == 0 || !slices.Contains(r.never, Placement{i, d}))
 }
 
 // pay makes an instance take a key that pays it something and fits there, though it may take

@@ -209,7 +209,8 @@ func (o *CoveringRelaxation) branchingKey() (int32, bool) {
 		k := o.X.ChoiceOf(int(item))
 		r, best := o.toLeave(&k), assign.None
 		for _, d := range o.X.Problem.Live {
-			if d != k.from && o.X.Problem.IsOpen(item, d) && (best == assign.None || rooms[d] > rooms[best]) && o.at(&k, d) <= r+float64(1e-9*math.Abs(r)) {
+			if d != k.from && o.X.Problem.IsOpen(item, d) && (best == assign.None || rooms[d] > rooms[best]) &&
+				o.at(&k, d) <= r+float64(1e-9*math.Abs(r)) {
 				best = d
 			}
 		}

@@ -75,7 +75,7 @@ func (x *Relaxation) newDual(core []Choice) *dual {
 		Relaxation: x, core: core,
 		y:     Prices{Load: make([]float64, n)},
 		slope: Prices{Load: make([]float64, n)}, step: Prices{Load: make([]float64, n)},
-		receivers: x.newCheapestReceiver(),
+		receivers: newCheapestReceiver(x),
 		bestValue: math.Inf(-1),
 	}
 }

@@ -151,12 +151,12 @@ func (m *CheapestReceiver) of(k *Choice) (price float64, d int32) {
 
 // CheapestReceivers tells the cheapest receivers under given prices.
 func (x *Relaxation) CheapestReceivers(y *Prices) CheapestReceiver {
-	m := x.newCheapestReceiver()
+	m := newCheapestReceiver(x)
 	x.setCheapestReceivers(&m, y)
 	return m
 }
 
-func (x *Relaxation) newCheapestReceiver() CheapestReceiver {
+func newCheapestReceiver(x *Relaxation) CheapestReceiver {
 	n, classes := len(x.byRoom), 1
 	if rules := x.Problem.Items.Rules; rules != nil {
 		classes = len(rules.Open)
@@ -167,7 +167,7 @@ func (x *Relaxation) newCheapestReceiver() CheapestReceiver {
 func (x *Relaxation) setCheapestReceivers(m *CheapestReceiver, y *Prices) {
 	if rules := x.Problem.Items.Rules; rules != nil {
 		for class, open := range rules.Open {
-			x.setCheapestOf(m, class*m.fits, open, y)
+			m.set(class*m.fits, x.byRoom, open, y)
 		}
 		return
 	}
@@ -180,10 +180,10 @@ func (x *Relaxation) setCheapestReceivers(m *CheapestReceiver, y *Prices) {
 	}
 }
 
-// setCheapestOf sets the receivers of a class, whose list begins at first.
-func (x *Relaxation) setCheapestOf(m *CheapestReceiver, first int, open []bool, y *Prices) {
+// set sets the receivers of a class, whose list begins at first, of instances by room.
+func (m *CheapestReceiver) set(first int, byRoom []int32, open []bool, y *Prices) {
 	best, least := assign.None, math.Inf(1)
-	for i, d := range x.byRoom {
+	for i, d := range byRoom {
 		if open[d] && y.Load[d] < least {
 			best, least = d, y.Load[d]
 		}
