@@ -287,7 +287,7 @@ class PlannerdAssignorTest {
   void nothingIsOwnedTwice() throws Exception {
     Random random = new Random(3);
     PlannerdAssignor a = following();
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 8; i++) {
       World w = new World(Map.of("t", 1 + random.nextInt(9), "u", random.nextInt(5), "v", 3));
       List<String> ids = new ArrayList<>();
       for (int step = 0; step < 6; step++) {
