@@ -163,7 +163,8 @@ func TestAffinityHistories(t *testing.T) {
 	e := newEnv(t)
 	for seed := range uint64(deep.Count(12, 1000)) {
 		h := affinityHistory{
-			env: e, random: rand.New(rand.NewPCG(seed, 7)), path: fmt.Sprint("/v1/operators/orders", seed), at: map[string]int32{},
+			env: e, random: rand.New(rand.NewPCG(seed, 7)), path: fmt.Sprint("/v1/operators/orders", seed),
+			at: map[string]int32{},
 		}
 		h.do("PUT", h.path, `{"instances":3,"theta_max":0.2,"entry_grace":1,"approval":{"auto":"always"}}`).
 			want(http.StatusCreated)
@@ -187,7 +188,9 @@ func (h *affinityHistory) table() (*route.Table, route.Affinity) {
 	h.do("GET", h.path+"/routing-table", "").want(http.StatusOK).into(&t)
 	c := route.Config{Function: string(*t.Hash.Function)}
 	if a := t.Hash.Affinity; a != nil {
-		c.Affinity = route.Affinity{Tag: a.Tag != nil, Until: *cmp.Or(a.Until, new("")), Count: int(*cmp.Or(a.Count, new(int32(0))))}
+		c.Affinity = route.Affinity{
+			Tag: a.Tag != nil, Until: *cmp.Or(a.Until, new("")), Count: int(*cmp.Or(a.Count, new(int32(0)))),
+		}
 	}
 	var over []route.Instance
 	for _, d := range *t.Instances {
