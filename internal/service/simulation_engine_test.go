@@ -71,7 +71,7 @@ func (r *router) route(key string) int32 {
 }
 
 // hashOf is the hash function of an engine; its own is modulo.
-func hashOf(instances []operator.Instance, h *operator.Hash) planner.HashFunction {
+func hashOf(instances []operator.Instance, h *operator.Hash, by *operator.Placement) planner.HashFunction {
 	if h == nil {
 		return nil
 	}
@@ -81,9 +81,11 @@ func hashOf(instances []operator.Instance, h *operator.Hash) planner.HashFunctio
 	}
 	function := h.Function
 	if function == partitioner.Reported {
-		function = "modulo"
+		function, by = "modulo", nil
 	}
-	hash, err := partitioner.New(partitioner.Config{Function: function, TokensPerInstance: h.TokensPerInstance}, nodes)
+	hash, err := partitioner.New(partitioner.Config{
+		Function: function, TokensPerInstance: h.TokensPerInstance, Rules: by.Over(instances),
+	}, nodes)
 	if err != nil {
 		panic(err)
 	}
@@ -100,10 +102,11 @@ func (s *simulation) look() *feed.TableView {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.routes = &router{entries: map[string]int32{}, hash: hashOf(view.Instances, view.Hash)}
+	s.routes = &router{entries: map[string]int32{}, hash: hashOf(view.Instances, view.Hash, view.Placement)}
 	s.routes.follow(s.T, view.Parts)
 	if s.pending = nil; view.NextPlan != nil {
-		s.pending = &router{entries: maps.Clone(s.routes.entries), hash: hashOf(view.NextPlan.Instances, view.NextPlan.Hash)}
+		next := view.NextPlan
+		s.pending = &router{entries: maps.Clone(s.routes.entries), hash: hashOf(next.Instances, next.Hash, next.Placement)}
 		s.pending.follow(s.T, view.NextPlan.Parts)
 	}
 	return view

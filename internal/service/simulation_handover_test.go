@@ -131,9 +131,11 @@ func (s *simulation) ended(p store.Plan) {
 	}
 	s.committed++
 	s.stopped++
+	s.between = true
 }
 
 func (s *simulation) mended(plan string) {
+	s.between = false
 	s.committed++
 	for key, number := range s.known[plan] {
 		if s.faults[key] == number {
@@ -205,7 +207,7 @@ func (s *simulation) stopTheWorld(id string) {
 	config := s.configs[p.ConfigVersion]
 	next := &router{entries: maps.Clone(s.routes.entries)}
 	if s.config.Scheme == operator.SchemeTable {
-		next.hash = hashOf(config.Instances, &config.Hash)
+		next.hash = hashOf(config.Instances, &config.Hash, config.Placement)
 	}
 	next.follow(s.T, lists.Change)
 	if s.took(s.Commit(s.Context(), on(id), true)).Status != "committed" {

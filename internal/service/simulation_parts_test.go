@@ -114,10 +114,10 @@ func (s *partsSimulation) look() (view *feed.TableView, now, next routeOf) {
 		s.Fatal(err)
 	}
 	entries := s.told(routeOf{}, view.Parts)
-	now = everyRoute(entries, hashOf(view.Instances, view.Hash))
+	now = everyRoute(entries, hashOf(view.Instances, view.Hash, nil))
 	if view.NextPlan != nil {
 		entries = s.told(maps.Clone(entries), view.NextPlan.Parts)
-		next = everyRoute(entries, hashOf(view.NextPlan.Instances, view.NextPlan.Hash))
+		next = everyRoute(entries, hashOf(view.NextPlan.Instances, view.NextPlan.Hash, nil))
 	}
 	return view, now, next
 }

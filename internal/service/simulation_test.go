@@ -22,6 +22,7 @@ import (
 	"plannerd/internal/service/scheme"
 	"plannerd/planner"
 	"plannerd/planner/partitioner"
+	"plannerd/sdk/go/route"
 	"plannerd/store"
 )
 
@@ -91,9 +92,12 @@ type simulation struct {
 	known     map[string]map[string]int
 	configs   map[int64]operator.Configuration // by version
 	committed int
-	batches   int // that were committed before the last of their plan
-	stopped   int // plans that ended before their last batch
-	removed   int // plans that started from a table whose entries name instances that are removed
+	batches   int        // that were committed before the last of their plan
+	stopped   int        // plans that ended before their last batch
+	rules     *rand.Rand // of where keys may be, which change at each rescale; nil: there are none
+	ruled     int        // keys that were looked at under rules
+	between   bool       // the last plan ended before its last batch: it pins keys where they were
+	removed   int        // plans that started from a table whose entries name instances that are removed
 	log       []string
 }
 
@@ -133,8 +137,58 @@ func newSimulation(e *env, seed uint64) *simulation {
 	if s.config.Scheme == operator.SchemeTable && random.IntN(3) > 0 {
 		s.config.Batches = &operator.BatchBounds{Keys: 1}
 	}
+	if s.config.Scheme == operator.SchemeTable && seed%3 == 0 {
+		s.rules = rand.New(rand.NewPCG(seed, 18))
+		s.place()
+	}
 	s.configs[s.configure(s.name, s.config).ConfigVersion] = s.config
 	return s
+}
+
+// place draws rules, and instances that take nothing.
+func (s *simulation) place() {
+	all := s.config.Instances
+	some := func() []int32 {
+		on := []int32{all[s.rules.IntN(len(all))].ID}
+		if id := all[s.rules.IntN(len(all))].ID; id > on[0] {
+			on = append(on, id)
+		}
+		return on
+	}
+	rules := []operator.PlacementRule{
+		{Name: "named", Keys: operator.RuleKeys{Equals: []string{fmt.Sprint("k", 0), fmt.Sprint("k", 3)}},
+			On: &operator.RuleInstances{Instances: some()}},
+		{Name: "begun", Keys: operator.RuleKeys{Prefix: fmt.Sprint("k", 1)}, On: &operator.RuleInstances{Instances: some()},
+			Exclusive: len(all) > 3},
+		{Name: "asleep", Keys: operator.RuleKeys{Equals: []string{fmt.Sprint("k", 2)}}, Stay: true},
+	}
+	s.config.Placement = &operator.Placement{Rules: rules[s.rules.IntN(len(rules)):]}
+	if all[0].Takes = ""; len(all) > 2 && s.rules.IntN(2) == 0 {
+		all[0].Takes = operator.TakesNone
+	}
+	if _, err := operator.NewConfiguration(s.config); err != nil { // others are exclusive on all that a rule names
+		s.config.Placement = nil
+	}
+}
+
+// obeys fails where a table sends a key, seen or not, to an instance that may not have it.
+func (s *simulation) obeys(view *feed.TableView) {
+	s.Helper()
+	if s.between || view.Placement == nil || view.Hash.Function == partitioner.Reported {
+		return
+	}
+	ids := pinnedBy(view)
+	rules, err := route.NewPlacement(view.Placement.Over(view.Instances), ids)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for i := range s.keys + 20 {
+		key := fmt.Sprint("k", i)
+		may := rules.Eligible(rules.Rule([]byte(key), route.KeyHash([]byte(key))))
+		if s.ruled++; !slices.Contains(may, s.routes.route(key)) {
+			s.Errorf("%s is routed to %d, and may be on %v", key, s.routes.route(key), may)
+		}
+	}
 }
 
 func (s *simulation) note(format string, args ...any) {
@@ -181,7 +235,7 @@ func (s *simulation) step() {
 		}
 	}
 	if s.flight == nil && !s.Failed() {
-		s.look()
+		s.obeys(s.look())
 		s.check()
 	}
 }
@@ -189,6 +243,9 @@ func (s *simulation) step() {
 func (s *simulation) rescale() {
 	n := 1 + s.random.IntN(6)
 	s.config.Instances = configuration(n).Instances
+	if s.rules != nil {
+		s.place()
+	}
 	complete, err := operator.NewConfiguration(s.config)
 	if err != nil {
 		s.Fatal(err)
@@ -229,7 +286,7 @@ func (s *simulation) plan(view *feed.TableView) {
 func (s *simulation) propose(st *closed, view *feed.TableView) {
 	s.Helper()
 	if s.config.Hash.Function == partitioner.Reported {
-		s.tellHomes(st.Statistics.Statistics, hashOf(s.config.Instances, &s.config.Hash))
+		s.tellHomes(st.Statistics.Statistics, hashOf(s.config.Instances, &s.config.Hash, nil))
 	}
 	var in intake.Proposal
 	tells := !st.Partial && st.Instance != nil && (st.TableVersion == nil || *st.TableVersion == view.Version)

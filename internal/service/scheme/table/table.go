@@ -178,11 +178,14 @@ func Input(b *scheme.Base, st *scheme.Statistics) (*scheme.Input, error) {
 }
 
 // kept are the entries that stay though no row names their keys. Those of keys that are no longer routed keys
-// do not.
+// do not, nor those that name an instance where a rule lets the key no longer be.
 func kept(b *scheme.Base, st *scheme.Statistics) []bool {
 	all := b.Absent(st).Kept(b.Newest.EntryGrace)
+	rules := b.Newest.Model.Placement
 	for i := range all {
-		if key := b.Table.At(i).Key; len(b.Newest.Hash.Affinity.RoutedKey(key)) < len(key) {
+		e := b.Table.At(i)
+		if len(b.Newest.Hash.Affinity.RoutedKey(e.Key)) < len(e.Key) ||
+			rules != nil && !slices.Contains(rules.Eligible(rules.Rule(e.Key, planner.KeyHash(e.Key))), e.Instance) {
 			all[i] = false
 		}
 	}
