@@ -227,7 +227,7 @@ func (p *Placement) Over(instances Instances) []partitioner.Rule {
 }
 
 // PlacementRules are the rules as the planner asks them; nil: there are none.
-func (c Configuration) PlacementRules() (planner.Placement, error) {
+func PlacementRules(c Configuration) (planner.Placement, error) {
 	if c.Placement == nil {
 		return nil, nil
 	}

@@ -333,7 +333,7 @@ func (s *Feed) Route(ctx context.Context, name string, key []byte, asked *int32)
 	}
 	var routed []byte // nil: it is the key
 	if f.Scheme == operator.SchemeTable {
-		if routed, err = s.routedKey(ctx, op, key); err != nil {
+		if routed, err = routedKey(ctx, s.Reader, op, key); err != nil {
 			return scheme.Route{}, err
 		}
 	}
@@ -357,8 +357,8 @@ func (s *Feed) Route(ctx context.Context, name string, key []byte, asked *int32)
 }
 
 // routedKey is the part of a key by which the committed table routes it; nil: all of it, under no affinity.
-func (s *Feed) routedKey(ctx context.Context, op store.Operator, key []byte) ([]byte, error) {
-	pinned, err := s.Pinned(ctx, op)
+func routedKey(ctx context.Context, r *reading.Reader, op store.Operator, key []byte) ([]byte, error) {
+	pinned, err := r.Pinned(ctx, op)
 	if err != nil || pinned.Hash.Affinity.IsZero() {
 		return nil, err
 	}

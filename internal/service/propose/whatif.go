@@ -49,7 +49,7 @@ func (in *WhatIf) Targets() []int {
 // WhatIf plans all that is to be tried. The results are in the order of the trials;
 // front tells which of them no other one for as many instances beats in every respect.
 func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*scheme.Result, front []bool, err error) {
-	own, err := s.placementOf(ctx, in.Configuration)
+	own, err := s.Placements.Of(ctx, in.Configuration)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,16 +85,7 @@ func (s *Proposer) retargeted(ctx context.Context, own *reading.Placement, t Tri
 	if err != nil {
 		return nil, err
 	}
-	return s.placementOf(ctx, c)
-}
-
-// placementOf is a configuration that is not stored, ready to place keys.
-func (s *Proposer) placementOf(ctx context.Context, c operator.Configuration) (*reading.Placement, error) {
-	text, err := c.Encode()
-	if err != nil {
-		return nil, err
-	}
-	return s.Placements.Get(ctx, text)
+	return s.Placements.Of(ctx, c)
 }
 
 // tryAll plans all that is to be tried, on what prepare makes of the statistics for the number of

@@ -82,6 +82,15 @@ func (c *placementCache) Get(ctx context.Context, text []byte) (*Placement, erro
 	}
 }
 
+// Of returns the placement of a configuration that is not stored.
+func (c *placementCache) Of(ctx context.Context, of operator.Configuration) (*Placement, error) {
+	text, err := of.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return c.Get(ctx, text)
+}
+
 // build makes a placement and keeps it.
 func (c *placementCache) build(ctx context.Context, key placementKey, text []byte) (*Placement, error) {
 	release, err := c.slots.Take(ctx, math.MaxInt64)
@@ -115,7 +124,7 @@ func buildPlacement(text []byte) (*Placement, error) {
 		cordoned := d.Takes == operator.TakesNone
 		out.Instances[i] = planner.Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity, Cordoned: cordoned}
 	}
-	if out.Placement, err = c.PlacementRules(); err != nil {
+	if out.Placement, err = operator.PlacementRules(c); err != nil {
 		return nil, fmt.Errorf("reading the rules of a configuration: %w", err)
 	}
 	return &Placement{Configuration: c, Model: out}, nil
