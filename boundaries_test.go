@@ -51,8 +51,8 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "", imports: []string{"embed"}},
 	{place: "internal/exact", reach: impure},
 	{place: "sdk/go/route", imports: []string{
-		"bytes", "cmp", "errors", "iter", "math", "math/bits", "slices", "strconv", "sync/atomic",
-		"unicode/utf16", "unicode/utf8", murmur,
+		"bytes", "cmp", "encoding/binary", "errors", "iter", "math", "math/bits", "slices", "strconv", "strings",
+		"sync/atomic", "unicode/utf16", "unicode/utf8", murmur,
 	}, reach: impure},
 	{place: "sdk/go/sketch", reach: impure, imports: []string{
 		"bytes", "cmp", "encoding/binary", "errors", "iter", "math", "math/bits", "math/rand/v2", "slices", "strconv"}},
