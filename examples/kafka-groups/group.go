@@ -199,6 +199,8 @@ func (r *run) join(ctx context.Context, m int) error {
 	switch r.policy {
 	case "range":
 		options = append(options, kgo.Balancers(kgo.RangeBalancer()))
+	case "server-side": // the newer protocol, in which the broker assigns
+		options = append(options, kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer()))
 	case "cooperative-sticky":
 		options = append(options, kgo.Balancers(kgo.CooperativeStickyBalancer()))
 	case "by lag":

@@ -186,6 +186,31 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
+// TestNewer: a group of the newer protocol is made to assign anew. Here its assignor is none of plannerd,
+// so that the plan is given up.
+func TestNewer(t *testing.T) {
+	s, ctx := served(t), t.Context()
+	c := small()
+	c.policy = "server-side"
+	r, err := begin(ctx, s, c, "newer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.end()
+	controller, err := s.control(ctx, "newer", time.Second, "--act", "--give-up", "4s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { end(controller, syscall.SIGTERM) }()
+	before := r.generation()
+	for _, want := range []string{"by the assignor uniform", "is started", "the group is not as planned after 4s"} {
+		s.eventually(t, want, func() bool { return strings.Contains(s.said(), want) })
+	}
+	if r.generation() <= before {
+		t.Errorf("the group did not assign anew: %s", s.said())
+	}
+}
+
 // TestKills: while processes are killed, no message is lost or doubled.
 func TestKills(t *testing.T) {
 	s := served(t)

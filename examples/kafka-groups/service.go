@@ -78,9 +78,9 @@ func (s *service) servePlannerd(ctx context.Context) (err error) {
 }
 
 // control starts a controller of a group.
-func (s *service) control(ctx context.Context, group string, every time.Duration) (*exec.Cmd, error) {
-	return s.start(ctx, "controller.log", "kafka-group", "--brokers", s.broker.Address, "--group", group,
-		"--server", "http://"+s.address, "--every", every.String())
+func (s *service) control(ctx context.Context, group string, every time.Duration, more ...string) (*exec.Cmd, error) {
+	return s.start(ctx, "controller.log", append([]string{"kafka-group", "--brokers", s.broker.Address, "--group", group,
+		"--server", "http://" + s.address, "--every", every.String()}, more...)...)
 }
 
 // start runs the program, whose output goes to a file.
