@@ -82,8 +82,8 @@ func TestAffinityOfReports(t *testing.T) {
 	}
 	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true}`).want(http.StatusOK)
 	for _, instance := range []string{"0", "1"} {
-		e.do("PUT", "/v1/operators/orders/intervals/2/reports/"+instance, `{"keys":[{"key":"order1/a/`+instance+`","cost":4}]}`).
-			want(http.StatusCreated)
+		rows := `{"keys":[{"key":"order1/a/` + instance + `","cost":4}]}`
+		e.do("PUT", "/v1/operators/orders/intervals/2/reports/"+instance, rows).want(http.StatusCreated)
 	}
 	e.do("PATCH", "/v1/operators/orders", `{"hash":{"affinity":{"count":2}}}`).want(http.StatusOK)
 	e.do("POST", "/v1/operators/orders/plans?interval=2", "").
@@ -227,8 +227,9 @@ func (h *affinityHistory) step(interval int) {
 	if h.random.IntN(2) == 0 {
 		affinity := []string{`null`, `{"tag":true,"until":null,"count":null}`, `{"tag":null,"until":"/","count":null}`,
 			`{"tag":null,"until":"/","count":2}`}[h.random.IntN(4)]
-		h.do("PATCH", h.path, fmt.Sprintf(`{"instances":%d,"hash":{"function":%q,"tokens_per_instance":null,"affinity":%s}}`, 2+h.random.IntN(3),
-			[]string{"ring", "modulo"}[h.random.IntN(2)], affinity)).want(http.StatusOK)
+		const patch = `{"instances":%d,"hash":{"function":%q,"tokens_per_instance":null,"affinity":%s}}`
+		h.do("PATCH", h.path, fmt.Sprintf(patch, 2+h.random.IntN(3), []string{"ring", "modulo"}[h.random.IntN(2)], affinity)).
+			want(http.StatusOK)
 	}
 	var rows []string
 	for _, key := range slices.Sorted(maps.Keys(h.at)) {

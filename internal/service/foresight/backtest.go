@@ -229,7 +229,7 @@ func (s *Backtester) inputBefore(ctx context.Context, others []stored, p store.P
 			return nil, err
 		}
 		if then, err := s.AffinityOf(ctx, p); err != nil || then != now {
-			return nil, cmp.Or(err, error(refusal.New(refusal.Purged, "They are of other routed keys.")))
+			return nil, cmp.Or(err, refusal.New(refusal.Purged, "They are of other routed keys."))
 		}
 	}
 	return s.InputOf(ctx, p, memory)
