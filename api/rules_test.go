@@ -176,3 +176,27 @@ func TestWhatIfPlacement(t *testing.T) {
 		t.Errorf("%d keys move, %d with a rule", moves(plain), moves(ruled))
 	}
 }
+
+// TestAbsentKeyLeaves drops the entry of a key that no row names, though it would stay for a grace, where
+// a rule lets the key no longer be.
+func TestAbsentKeyLeaves(t *testing.T) {
+	e := newEnv(t)
+	configure := func(rules string) {
+		e.do("PUT", "/v1/operators/clicks", `{"instances":2,"theta_max":0,"entry_grace":9,"hash":{"function":"modulo"},`+
+			`"placement":{"rules":[`+rules+`]}}`)
+	}
+	configure("")
+	p := e.do("POST", "/v1/operators/clicks/plans", "{"+rowsOfTenants(1, anywhere)+"}").want(http.StatusCreated).plan()
+	e.verb(p.Id, "commit", `{"stopped":true}`).want(http.StatusOK)
+	if len(p.Migrations) == 0 {
+		t.Fatal("no key has an entry")
+	}
+	key, to := p.Migrations[0].Key, p.Migrations[0].From
+	configure(fmt.Sprintf(`{"name":"back","keys":{"equals":[%q]},"on":{"instances":[%d]}}`, key, to))
+	rows := strings.ReplaceAll(rowsOfTenants(2, anywhere), fmt.Sprintf("%q", key), `"another"`)
+	p = e.do("POST", "/v1/operators/clicks/plans", "{"+rows+"}").want(http.StatusCreated).plan()
+	e.verb(p.Id, "commit", `{"stopped":true}`).want(http.StatusOK)
+	if r := e.routeOf(key); r.Instance != to || r.Misplaced != nil {
+		t.Errorf("%+v, want instance %d", r, to)
+	}
+}
