@@ -202,9 +202,11 @@ func (s *branching) climb(n *part, steps int) {
 	s.parts.Push(n)
 }
 
-// divide chooses how to divide the part that was looked at last: by the key for which most is
-// at stake whether it stays or leaves, or goes home or elsewhere; else by the costliest one
-// that does not find room. Equal units are not divided.
+// divide chooses how to divide the part that was looked at last: by a key of which it is open
+// whether it stays or leaves, or goes home or elsewhere; else by the costliest one that does not
+// find room. That key is the one for which most is at stake, or the costliest where entries have
+// a price: others have to make room for it, with entries of their own. Equal units are not
+// divided.
 func (s *branching) divide(c *ascent) (split [2]restriction) {
 	split[0].key = assign.None
 	most := 0.0
@@ -215,7 +217,10 @@ func (s *branching) divide(c *ascent) (split [2]restriction) {
 			share, option = c.share[i].home, o&mayGoHome
 		}
 		doubt := min(share, 1-share)
-		stake := doubt * (k.weight + c.at.table)
+		stake := doubt * k.weight
+		if c.at.table > 0 {
+			stake = float64(k.cost)
+		}
 		if option != 0 && k.units == 1 && doubt >= undecided && stake > most {
 			most = stake
 			split = [2]restriction{{i, option, assign.None, assign.None}, {i, ^option, assign.None, assign.None}}

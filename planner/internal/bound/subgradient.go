@@ -16,6 +16,7 @@ type ascent struct {
 	direction assignmentPrices
 	aim       float64 // how much above the best steps aim
 	vain      int     // steps since it rose last
+	lowered   int     // how often it aimed lower
 	newest    float64 // weight of the last subgradient in the mean
 	milestone float64 // the best value when that weight was chosen
 	tableStep float64 // of the price of an entry, against the direction
@@ -52,11 +53,14 @@ const (
 	milestones, slowRise = 30, 0.01
 	// mostOften bounds a key's part in the direction: beyond the price at which one instance
 	// with room takes it, all of them do.
-	mostOften  = 3
-	tableScale = 0.05 // of steps in the price of an entry, against those in prices of keys
-	trifle     = 1e-4 // of a typical weight
-	memory     = 0.1  // weight of a solution in the shares
+	mostOften = 3
+	trifle    = 1e-4 // of a typical weight
+	memory    = 0.1  // weight of a solution in the shares
 )
+
+// tableScales are of steps in the price of an entry, against those in prices of keys. Which one
+// does best depends on the problem, so they take turns, each until it aims lower.
+var tableScales = [...]float64{0.5, 0.1, 0.02}
 
 // newAscent starts at prices.
 func (r *AssignmentRelaxation) newAscent(by method, y *assignmentPrices) *ascent {
@@ -92,6 +96,7 @@ func (c *ascent) climb(steps int, enough float64, most int) (met bool) {
 		}
 		if c.vain >= c.patience {
 			c.vain = 0
+			c.lowered++
 			if c.aim *= aimLower; c.aim <= c.lastAim*math.Abs(c.best) {
 				return false
 			}
@@ -180,7 +185,7 @@ func (c *ascent) turn(step int) (norm float64, met bool) {
 	if lacking == 0 {
 		typical, lacking = c.typical, 1
 	}
-	c.tableStep = tableScale * typical / lacking / max(10, lacking/4)
+	c.tableStep = tableScales[c.lowered%len(tableScales)] * typical / lacking / max(10, lacking/4)
 	for _, u := range c.units[c.priced:] {
 		met = met && u.all > 0
 	}
