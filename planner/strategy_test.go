@@ -66,7 +66,7 @@ func TestEffort(t *testing.T) {
 	efforts := []planner.Effort{planner.EffortFast, planner.EffortNormal, planner.EffortThorough}
 	better, closed := [2]int{}, 0
 	for n := range deep.Count(6, 8) {
-		c := plannertest.Medium(r, 100, 4)
+		c := plannertest.Medium(r, 150, 6)
 		var plans []*planner.Plan
 		tried := efforts
 		if n == 0 {
