@@ -204,9 +204,8 @@ func (s *branching) climb(n *part, steps int) {
 
 // divide chooses how to divide the part that was looked at last: by a key of which it is open
 // whether it stays or leaves, or goes home or elsewhere; else by the costliest one that does not
-// find room. That key is the one for which most is at stake, or the costliest where entries have
-// a price: others have to make room for it, with entries of their own. Equal units are not
-// divided.
+// find room. Where entries have a price, that is the costliest, for which others have to make
+// room; else the one for which most is at stake. Equal units are not divided.
 func (s *branching) divide(c *ascent) (split [2]restriction) {
 	split[0].key = assign.None
 	most := 0.0

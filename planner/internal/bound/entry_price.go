@@ -1,8 +1,6 @@
 package bound
 
-import (
-	"math"
-)
+import "math"
 
 // WholeKeys is a covering relaxation that was searched: the part of the problem that
 // costs least when whole keys leave, under one price of a table entry. That cost is

@@ -89,24 +89,12 @@ func (f *Proof) DemandWhole() {
 			return
 		}
 	}
-	free := make([]float64, len(x.excess))
-	candidates := []Prices{{free, f.Y.Table}}
-	if f.Y.Table > 0 && f.wholeWork() > 2*x.Problem.Items.Len() {
-		candidates = append(candidates, f.Y, Prices{free, 0})
+	o := x.NewCovering(&Prices{make([]float64, len(x.excess)), f.Y.Table}, f.wholeWork())
+	if o == nil {
+		f.disprove()
+		return
 	}
-	var best *CoveringRelaxation
-	var start *CoveringNode
-	for _, y := range candidates {
-		o := x.NewCovering(&y, f.wholeWork())
-		if o == nil {
-			f.disprove()
-			return
-		}
-		if root := o.Root(); best == nil || root.bound > start.bound {
-			best, start = o, root
-		}
-	}
-	first := best.search(start)
+	first := o.search(o.Root())
 	f.keep(first)
 	lean := f.priceEntries()
 	f.Starts = []*WholeKeys{f.Whole}

@@ -58,8 +58,7 @@ const (
 	memory    = 0.1  // weight of a solution in the shares
 )
 
-// tableScales are of steps in the price of an entry, against those in prices of keys. Which one
-// does best depends on the problem, so they take turns, each until it aims lower.
+// tableScales are of steps in an entry's price, against those in keys' prices; each is used until the aim falls.
 var tableScales = [...]float64{0.5, 0.1, 0.02}
 
 // newAscent starts at prices.

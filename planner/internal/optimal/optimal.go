@@ -141,7 +141,11 @@ func (b *primal) branchAndBound() {
 		}
 		return b.Score.Objective
 	}
-	b.proof.BranchAndBound(branchingWork[b.effort], best, func(moved []bound.Placement) {
+	work := branchingWork[b.effort]
+	if b.effort == assign.Fast && b.proof.Y.Table > 0 {
+		work += work / 2 // the price of an entry takes many steps
+	}
+	b.proof.BranchAndBound(work, best, func(moved []bound.Placement) {
 		if b.p.Items.Units != nil {
 			return // the relaxation does not tell what becomes of each unit
 		}
