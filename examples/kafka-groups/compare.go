@@ -22,7 +22,8 @@ import (
 var policies = []string{"range", "cooperative-sticky", "by lag", "plannerd", "ideal"}
 
 // byLag assigns by the lag of partitions, anew at each rebalance: the one with the most lag goes to the
-// member that has the least so far. It rebalances as often as plannerd is asked.
+// member that has the least so far. It rebalances as often as plannerd is asked. It is eager, as nobody
+// who assigns anew can be otherwise: what a cooperative one revokes would be assigned anew once more.
 type byLag struct {
 	kgo.GroupBalancer // what members tell is as it has it
 	run               *run
@@ -74,7 +75,6 @@ func (b *byLag) Balance(c *kgo.ConsumerBalancer, topics map[string]int32) kgo.In
 		has[least] += lag[p]
 		count[least]++
 	}
-	plan.AdjustCooperative(c)
 	return plan
 }
 

@@ -204,7 +204,7 @@ func (r *run) join(ctx context.Context, m int) error {
 	case "cooperative-sticky":
 		options = append(options, kgo.Balancers(kgo.CooperativeStickyBalancer()))
 	case "by lag":
-		b := &byLag{GroupBalancer: kgo.CooperativeStickyBalancer(), run: r}
+		b := &byLag{GroupBalancer: kgo.RangeBalancer(), run: r}
 		options = append(options, kgo.Balancers(b))
 		beside = func(client *kgo.Client) { b.again(ctx, client) }
 	default:
