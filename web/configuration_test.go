@@ -34,6 +34,10 @@ func TestConfigurationRequest(t *testing.T) {
 			"migration_limit": object{"fraction": 0.05}},
 		"said-kafka": {"instances": 2, "hash": object{"function": "kafka", "partitions": 4,
 			"assignment": []int{0, 0, 1, 1}}},
+		"said-rules": {"instances": []any{object{"id": 0, "labels": object{"pool": "a"}}, object{"id": 1, "takes": "none"},
+			object{"id": 2}}, "placement": object{"rules": []any{
+			object{"name": "tenant", "keys": object{"prefix": "a/"}, "on": object{"labels": object{"pool": "a"}},
+				"exclusive": true}, object{"name": "asleep", "keys": object{"equals": []string{"x"}}, "stay": true}}}},
 		"said-tag":     {"instances": 3, "hash": object{"affinity": object{"until": "/", "count": 2}}},
 		"said-halving": {"instances": 3, "scheme": "ring", "ring": object{"method": "halving", "tau": 0.25, "max_rounds": 3}},
 		"said-cut":     {"instances": 3, "scheme": "ranges", "ranges": object{"method": "quantile"}},
@@ -63,6 +67,26 @@ func TestConfigurationRequest(t *testing.T) {
 		if now.Version != o.Version {
 			t.Errorf("the command of %s made another configuration", o.Name)
 		}
+	}
+}
+
+// TestConfigurationRules: rules are told in words.
+func TestConfigurationRules(t *testing.T) {
+	t.Parallel()
+	site := browsertest.Filled(t)
+	tell(t, http.MethodPut, site.URL+"/v1/operators/ruled", "", object{
+		"instances": []any{object{"name": "h1", "labels": object{"pool": "a"}}, object{"name": "h2", "takes": "none"},
+			object{"name": "h3"}}, "placement": object{"rules": []any{
+			object{"name": "tenant", "keys": object{"prefix": "a/"}, "on": object{"labels": object{"pool": "a"}},
+				"exclusive": true}, object{"name": "asleep", "keys": object{"equals": []string{"x", "y"}}, "stay": true}}},
+	}, nil)
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Goto("/#/operators/ruled/configuration")
+	for _, words := range []string{
+		"that begin with a/", "on h1 (pool a), which no other keys may have", "stay where they are, unless their instance goes",
+		"Take nothing new, and keep what they have: h2.",
+	} {
+		p.WaitText(".operator-rules", words)
 	}
 }
 

@@ -68,7 +68,7 @@ export function Instances({ operator }) {
     ['Ids', ({ ids }) => someIds(ids)],
     ['Instances', ({ ids }) => count(ids.length), 'number'],
     ['Capacity', (kind) => exactly(kind.capacity), 'number'],
-    ['Fair share of each', (kind) => percent(kind.capacity / total), 'number'],
+    !operator.placement && ['Fair share of each', (kind) => percent(kind.capacity / total), 'number'],
     tokens !== undefined && ['Tokens of each', (kind) => count(kind.tokens ?? tokens), 'number'],
   ])
   return html`<${Card}

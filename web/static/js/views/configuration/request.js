@@ -44,7 +44,7 @@ const withoutNulls = (x) =>
  */
 const short = (instances) =>
   instances.every(
-    ({ id, name, capacity = 1, tokens }, i) => id === i && !name && capacity === 1 && tokens === undefined,
+    ({ id, name, capacity = 1, ...rest }, i) => id === i && !name && capacity === 1 && Object.keys(rest).length === 0,
   )
     ? instances.length
     : instances

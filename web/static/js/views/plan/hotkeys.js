@@ -18,8 +18,8 @@ export function HotKeys({ plan }) {
   const rows = all ? keys : keys.slice(0, shown)
   return html`<${Card} title="Hot keys" aside=${counted(keys.length, 'key')}>
     <p>
-      ${ruled ? 'No instance that rules allow' : 'No instance'} can carry ${keys.length === 1 ? 'this key' : 'these keys'} within its bound,
-      wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot get below ${percent(forced)}. What helps
+      No instance${ruled ? ' that rules allow' : ''} can carry
+      ${keys.length === 1 ? 'this key' : 'these keys'} within its bound, wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot get below ${percent(forced)}. What helps
       is ${
         ruled
           ? 'a rule that allows more or other instances, operators without rules, which can split keys,'
