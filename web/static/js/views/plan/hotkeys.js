@@ -15,11 +15,12 @@ export function HotKeys({ plan }) {
   if (keys.length === 0) return null
   const forced = keys.reduce((most, k) => Math.max(most, k.forced_theta), 0)
   const ruled = plan.instances.some((i) => i.fair_load !== undefined)
+  const [these, go] = keys.length === 1 ? ['this key', 'it goes'] : ['these keys', 'they go']
+  const nobody = `No instance${ruled ? ' that rules allow' : ''} can carry ${these} within its bound, wherever ${go}`
   const rows = all ? keys : keys.slice(0, shown)
   return html`<${Card} title="Hot keys" aside=${counted(keys.length, 'key')}>
     <p>
-      No instance${ruled ? ' that rules allow' : ''} can carry
-      ${keys.length === 1 ? 'this key' : 'these keys'} within its bound, wherever ${keys.length === 1 ? 'it goes' : 'they go'}: θ cannot get below ${percent(forced)}. What helps
+      ${nobody}: θ cannot get below ${percent(forced)}. What helps
       is ${
         ruled
           ? 'a rule that allows more or other instances, operators without rules, which can split keys,'
