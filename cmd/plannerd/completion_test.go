@@ -19,10 +19,8 @@ func TestComplete(t *testing.T) {
 	}{
 		{"pl", "plan"},
 		{"",
-			"serve demo plan compare backtest compact analyze reproduce resolve count collect convert undo generate " +
-				"migrate check backup " +
-				"restore token " +
-				"healthcheck version help completion"},
+			"serve demo plan compare backtest compact analyze reproduce resolve count collect kafka-group convert undo " +
+				"generate migrate check backup restore token healthcheck version help completion"},
 		{"analyze ", "ring pkg ranges schemes"},
 		{"analyze r", "ring ranges"},
 		{"help analyze s", "schemes"},
@@ -37,10 +35,8 @@ func TestComplete(t *testing.T) {
 		{"plan --routing-table x", ":files"},
 		{"plan --instances ", ""},
 		{"completion ", "bash zsh fish"},
-		{"dance ", "serve demo plan compare backtest compact analyze reproduce resolve count collect convert undo generate " +
-			"migrate " +
-			"check backup " +
-			"restore token healthcheck version help completion"},
+		{"dance ", "serve demo plan compare backtest compact analyze reproduce resolve count collect kafka-group convert " +
+			"undo generate migrate check backup restore token healthcheck version help completion"},
 		{"plan --nonsense=x", ""},
 	} {
 		var got []string

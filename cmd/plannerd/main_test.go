@@ -228,10 +228,10 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 38, "token": 1, "healthcheck": 6, "plan": 44 + len(offline.Planned()), "compare": 36 +
+		"": 1, "serve": 38, "token": 1, "healthcheck": 6, "plan": 45 + len(offline.Planned()), "compare": 37 +
 			len(offline.Planned()),
-		"backtest": 29,
-		"compact":  28, "resolve": 29, "generate": 19, "migrate": 1, "migrate up": 4, "migrate down": 5,
+		"backtest": 30,
+		"compact":  29, "resolve": 30, "generate": 19, "migrate": 1, "migrate up": 4, "migrate down": 5,
 		"migrate status": 4, "backup": 2, "restore": 2, "version": 1,
 	} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
