@@ -52,7 +52,8 @@ func TestPlacementLife(t *testing.T) {
 		Placement     json.RawMessage
 		ConfigVersion int64 `json:"config_version"`
 	}
-	e.do("PATCH", "/v1/operators/clicks", patch, "Content-Type: application/merge-patch+json").want(http.StatusOK).into(&op)
+	e.do("PATCH", "/v1/operators/clicks", patch, "Content-Type: application/merge-patch+json").
+		want(http.StatusOK).into(&op)
 	if string(op.Placement) != `{"rules":[`+tenant+`]}` || op.ConfigVersion != 2 {
 		t.Fatalf("%s in version %d", op.Placement, op.ConfigVersion)
 	}

@@ -96,7 +96,8 @@ func (s *Backtester) BacktestRows(ctx context.Context, c operator.Configuration,
 		return nil, err
 	}
 	return in.search(ctx, h, backtest.Operator{
-		Target: p.Model, Base: planner.Base{Configuration: p.Model, PinHomeless: true}, Options: c.Planner(), EntryGrace: c.EntryGrace,
+		Target: p.Model, Base: planner.Base{Configuration: p.Model, PinHomeless: true}, Options: c.Planner(),
+		EntryGrace: c.EntryGrace,
 	})
 }
 
