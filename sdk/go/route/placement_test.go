@@ -86,7 +86,8 @@ func TestPlacement(t *testing.T) {
 				t.Fatalf("%q under %+v: modulo %d of %v", key, rules, at, want)
 			}
 			at, _ := ring.Instance([]byte(key), hash)
-			if walked, _ := (walk{tokens, want}).Instance([]byte(key), hash); at != nextToken(tokens, key, want) || walked != at {
+			walked, _ := (walk{tokens, want}).Instance([]byte(key), hash)
+			if at != nextToken(tokens, key, want) || walked != at {
 				t.Fatalf("%q under %+v: ring %d, walk %d, want %d", key, rules, at, walked, nextToken(tokens, key, want))
 			}
 		}

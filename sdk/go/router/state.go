@@ -25,7 +25,8 @@ type state struct {
 }
 
 func (s state) view(kept bool) *View {
-	v := &View{Table: s.table, Origin: s.origin, ConfigVersion: s.configVersion, Kept: kept, names: map[int32]string{}, ids: map[string]int32{}}
+	v := &View{Table: s.table, Origin: s.origin, ConfigVersion: s.configVersion, Kept: kept,
+		names: map[int32]string{}, ids: map[string]int32{}}
 	all := s.instances
 	if s.pending != nil {
 		all = append(all[:len(all):len(all)], s.pending.Instances...)
