@@ -91,16 +91,14 @@ public final class PlannerdAssignor implements ConsumerPartitionAssignor, Config
   }
 
   /**
-   * A leader with an instance id that is restarted keeps its assignment and leads on, without being
-   * asked to assign. It learns of that here.
+   * Learns that a rebalance is over, and who leads. A leader with an instance id that is restarted keeps
+   * its assignment and leads on, without being asked to assign.
    */
   @Override
   public void onAssignment(Assignment assignment, ConsumerGroupMetadata metadata) {
     ByteBuffer data = assignment.userData();
-    if (instance != null && data != null
-        && StandardCharsets.UTF_8.decode(data.duplicate()).toString().equals(LEADER + instance)) {
-      watch.leadsOn();
-    }
+    watch.assigned(instance != null && data != null
+        && StandardCharsets.UTF_8.decode(data.duplicate()).toString().equals(LEADER + instance));
   }
 
   /** Who says that it has which partition. */

@@ -41,7 +41,7 @@ public final class PlannerdConsumer<K, V> extends KafkaConsumer<K, V> {
 
   @Override
   public ConsumerRecords<K, V> poll(Duration timeout) {
-    if (watch.leading() && watch.due(groupMetadata().generationId())) {
+    if (watch.due()) {
       enforceRebalance("plannerd has another table");
     }
     return super.poll(timeout);

@@ -22,8 +22,7 @@ final class Watch implements AutoCloseable {
   private boolean waited;
   private Placement last = Placement.NONE;
   private Predicate<Placement> settled; // null: this consumer has not led the last rebalance
-  private boolean led; // since the generation below
-  private int generation = -1;
+  private boolean led; // the rebalance that is not over yet
   private Placement judged; // under which the assignment is known to be right
   private long asked = System.nanoTime() - BETWEEN;
 
@@ -72,29 +71,21 @@ final class Watch implements AutoCloseable {
     judged = null;
   }
 
-  /** Reports whether this consumer may lead its group. */
-  synchronized boolean leading() {
-    return settled != null;
-  }
-
-  /** Notes that this consumer leads by an assignment that a former process of it made. */
-  synchronized void leadsOn() {
-    if (!led) {
-      leads(table -> table == Placement.NONE);
-    }
-  }
-
   /**
-   * Reports whether to ask for a rebalance.
+   * Notes that a rebalance is over.
    *
-   * @param current the generation that the consumer is in
+   * @param leadsOn whether this consumer leads by an assignment that a former process of it made
    */
-  synchronized boolean due(int current) {
-    if (current != generation) {
-      generation = current;
-      settled = led ? settled : null;
-      led = false;
+  synchronized void assigned(boolean leadsOn) {
+    if (!led) {
+      settled = leadsOn ? table -> table == Placement.NONE : null;
+      judged = null;
     }
+    led = false;
+  }
+
+  /** Reports whether to ask for a rebalance. */
+  synchronized boolean due() {
     if (settled == null || led || feed == null) {
       return false;
     }

@@ -329,42 +329,63 @@ class PlannerdAssignorTest {
     plannerd.commit(TABLE);
     PlannerdAssignor a = following();
     World w = three();
-    assertFalse(watch.due(1), "who does not lead does not ask");
+    assertFalse(watch.due(), "who does not lead does not ask");
     w.settle(a);
-    assertFalse(watch.due(1), "the generation is not known yet");
-    assertFalse(watch.due(2), "all is as the table says");
+    assertFalse(watch.due(), "the rebalance is not over");
+    watch.assigned(false);
+    assertFalse(watch.due(), "all is as the table says");
     Map<String, String> more = new TreeMap<>(TABLE);
     more.put("u/0", "b");
     plannerd.commit(more);
     awaitTable(more);
-    assertFalse(watch.due(2), "a topic of somebody else changes nothing");
+    assertFalse(watch.due(), "a topic of somebody else changes nothing");
     Map<String, String> next = new TreeMap<>(TABLE);
     next.put("t/0", "b");
     plannerd.commit(next);
     awaitTable(next);
-    assertTrue(watch.due(2));
-    assertFalse(watch.due(2), "it asks once in a while");
+    assertTrue(watch.due());
+    assertFalse(watch.due(), "it asks once in a while");
     w.settle(a);
     assertEquals(next, w.owners());
-    assertFalse(watch.due(3));
-    assertFalse(watch.due(4), "somebody else leads now");
-    assertFalse(watch.leading());
+    watch.assigned(false);
+    assertFalse(watch.due());
   }
 
   @Test
-  void restartedLeaderIsToldThatItLeads() {
-    PlannerdAssignor a = assignor(Map.of("group.instance.id", "one"));
-    plannerd.is(FakePlannerd.Mood.KNOWS_NOTHING);
+  void leadsOnlyByTheLastRebalance() throws Exception {
+    plannerd.commit(TABLE);
+    PlannerdAssignor a = following();
+    three().settle(a);
+    watch.assigned(false);
+    Map<String, String> next = new TreeMap<>(TABLE);
+    next.put("t/0", "b");
+    plannerd.commit(next);
+    awaitTable(next);
+    watch.assigned(false); // by somebody else
+    assertFalse(watch.due(), "somebody else leads");
+    watch.leads(table -> false);
+    assertFalse(watch.due(), "the rebalance is not over");
+    watch.assigned(false);
+    assertTrue(watch.due(), "it leads again");
+  }
+
+  @Test
+  void restartedLeaderIsToldThatItLeads() throws Exception {
+    plannerd.commit(TABLE);
+    following();
+    awaitTable(TABLE);
+    PlannerdAssignor a = new PlannerdAssignor();
+    a.configure(Map.of("group.instance.id", "one"));
     Map<String, Subscription> in = Map.of("x", new Subscription(List.of("t")));
     GroupSubscription group = new GroupSubscription(in);
     ByteBuffer data = a.assign(cluster(Map.of("t", 1)), group).groupAssignment().get("x").userData();
     PlannerdAssignor next = new PlannerdAssignor();
     next.configure(Map.of(Watch.CONFIG, watch, "group.instance.id", "two"));
     next.onAssignment(new Assignment(List.of(), data), null);
-    assertFalse(watch.leading());
+    assertFalse(watch.due());
     next.configure(Map.of(Watch.CONFIG, watch, "group.instance.id", "one"));
     next.onAssignment(new Assignment(List.of(), data), null);
-    assertTrue(watch.leading());
+    assertTrue(watch.due());
   }
 
   /** Prints how long a group of 1 000 partitions and 100 members takes. */
