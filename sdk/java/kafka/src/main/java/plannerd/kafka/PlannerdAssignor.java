@@ -91,14 +91,16 @@ public final class PlannerdAssignor implements ConsumerPartitionAssignor, Config
   }
 
   /**
-   * Learns that a rebalance is over, and who leads. A leader with an instance id that is restarted keeps
-   * its assignment and leads on, without being asked to assign.
+   * A leader with an instance id that is restarted keeps its assignment and leads on, without being
+   * asked to assign. It learns of that here.
    */
   @Override
   public void onAssignment(Assignment assignment, ConsumerGroupMetadata metadata) {
     ByteBuffer data = assignment.userData();
-    watch.assigned(instance != null && data != null
-        && StandardCharsets.UTF_8.decode(data.duplicate()).toString().equals(LEADER + instance));
+    if (instance != null && data != null
+        && StandardCharsets.UTF_8.decode(data.duplicate()).toString().equals(LEADER + instance)) {
+      watch.leadsOn(metadata.generationId());
+    }
   }
 
   /** Who says that it has which partition. */

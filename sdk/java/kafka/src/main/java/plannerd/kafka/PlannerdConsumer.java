@@ -28,7 +28,7 @@ public final class PlannerdConsumer<K, V> extends KafkaConsumer<K, V> {
 
   private PlannerdConsumer(Watch watch, Map<?, ?> configs, Deserializer<K> keys, Deserializer<V> values) {
     super(with(configs, watch), keys, values);
-    this.watch = watch.follow();
+    this.watch = watch.follow(() -> groupMetadata().generationId());
   }
 
   /** Adds the watch to the configurations, from where the assignor has it. */

@@ -2,6 +2,7 @@ package plannerd.kafka;
 
 import java.time.Duration;
 import java.util.Map;
+import java.util.function.IntSupplier;
 import java.util.function.Predicate;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 
@@ -14,6 +15,7 @@ final class Watch implements AutoCloseable {
   /** The name under which a consumer gives its watch to its assignor. */
   static final String CONFIG = "plannerd.watch";
 
+  private static final int UNKNOWN = Integer.MIN_VALUE;
   private static final long BETWEEN = Duration.ofSeconds(5).toNanos();
 
   private final Settings settings; // null: no plannerd is named
@@ -22,7 +24,9 @@ final class Watch implements AutoCloseable {
   private boolean waited;
   private Placement last = Placement.NONE;
   private Predicate<Placement> settled; // null: this consumer has not led the last rebalance
-  private boolean led; // the rebalance that is not over yet
+  private IntSupplier generation = () -> UNKNOWN; // that the consumer is in
+  private int before = UNKNOWN; // the generation that it was in when it was asked to assign
+  private int led = UNKNOWN; // the generation that it leads
   private Placement judged; // under which the assignment is known to be right
   private long asked = System.nanoTime() - BETWEEN;
 
@@ -39,9 +43,10 @@ final class Watch implements AutoCloseable {
     return configs.get(CONFIG) instanceof Watch w ? w : new Watch(configs);
   }
 
-  /** Follows the table from now on, until the watch is closed. */
-  synchronized Watch follow() {
+  /** Follows the table from now on, until the watch is closed, for a consumer in some generation. */
+  synchronized Watch follow(IntSupplier current) {
     if (settings != null && classic) {
+      generation = current;
       feed = new Feed(settings);
     }
     return this;
@@ -66,27 +71,31 @@ final class Watch implements AutoCloseable {
 
   /** Notes that this consumer leads, and what tells whether the assignment is as a table says. */
   synchronized void leads(Predicate<Placement> settledUnder) {
-    led = true;
+    before = generation.getAsInt();
+    led = UNKNOWN;
     settled = settledUnder;
     judged = null;
   }
 
-  /**
-   * Notes that a rebalance is over.
-   *
-   * @param leadsOn whether this consumer leads by an assignment that a former process of it made
-   */
-  synchronized void assigned(boolean leadsOn) {
-    if (!led) {
-      settled = leadsOn ? table -> table == Placement.NONE : null;
-      judged = null;
+  /** Notes that this consumer leads a generation by an assignment that a former process of it made. */
+  synchronized void leadsOn(int current) {
+    if (settled == null || led != UNKNOWN) {
+      leads(table -> table == Placement.NONE);
+      led = current;
     }
-    led = false;
   }
 
   /** Reports whether to ask for a rebalance. */
   synchronized boolean due() {
-    if (settled == null || led || feed == null) {
+    if (settled == null || feed == null) {
+      return false;
+    }
+    int current = generation.getAsInt();
+    if (led == UNKNOWN && current != before) {
+      led = current;
+    }
+    if (led != current) {
+      settled = led == UNKNOWN ? settled : null; // the rebalance is not over; or somebody else leads
       return false;
     }
     Placement table = feed.now();

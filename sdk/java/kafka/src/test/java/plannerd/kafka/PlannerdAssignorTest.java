@@ -17,6 +17,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
@@ -55,10 +56,12 @@ class PlannerdAssignorTest {
     return a;
   }
 
+  private int generation = -1; // that the consumer is in
+
   /** Returns an assignor of a consumer that follows the table. */
   private PlannerdAssignor following() {
     watch = Watch.of(Map.of("group.id", "work", "plannerd.url", plannerd.url(), "plannerd.timeout.ms", "10000"))
-        .follow();
+        .follow(() -> generation);
     return assignor(Map.of(Watch.CONFIG, watch));
   }
 
@@ -332,7 +335,7 @@ class PlannerdAssignorTest {
     assertFalse(watch.due(), "who does not lead does not ask");
     w.settle(a);
     assertFalse(watch.due(), "the rebalance is not over");
-    watch.assigned(false);
+    generation++;
     assertFalse(watch.due(), "all is as the table says");
     Map<String, String> more = new TreeMap<>(TABLE);
     more.put("u/0", "b");
@@ -347,7 +350,7 @@ class PlannerdAssignorTest {
     assertFalse(watch.due(), "it asks once in a while");
     w.settle(a);
     assertEquals(next, w.owners());
-    watch.assigned(false);
+    generation++;
     assertFalse(watch.due());
   }
 
@@ -356,20 +359,23 @@ class PlannerdAssignorTest {
     plannerd.commit(TABLE);
     PlannerdAssignor a = following();
     three().settle(a);
-    watch.assigned(false);
+    generation++;
+    assertFalse(watch.due(), "all is as the table says");
     Map<String, String> next = new TreeMap<>(TABLE);
     next.put("t/0", "b");
     plannerd.commit(next);
     awaitTable(next);
-    watch.assigned(false); // by somebody else
+    generation++; // by somebody else
     assertFalse(watch.due(), "somebody else leads");
+    generation += 2; // of which it was told nothing
     watch.leads(table -> false);
     assertFalse(watch.due(), "the rebalance is not over");
-    watch.assigned(false);
+    generation++;
     assertTrue(watch.due(), "it leads again");
   }
 
   @Test
+  @SuppressWarnings("removal") // applications need not make this object; tests do
   void restartedLeaderIsToldThatItLeads() throws Exception {
     plannerd.commit(TABLE);
     following();
@@ -381,10 +387,10 @@ class PlannerdAssignorTest {
     ByteBuffer data = a.assign(cluster(Map.of("t", 1)), group).groupAssignment().get("x").userData();
     PlannerdAssignor next = new PlannerdAssignor();
     next.configure(Map.of(Watch.CONFIG, watch, "group.instance.id", "two"));
-    next.onAssignment(new Assignment(List.of(), data), null);
+    next.onAssignment(new Assignment(List.of(), data), new ConsumerGroupMetadata("work", generation, "x", Optional.empty()));
     assertFalse(watch.due());
     next.configure(Map.of(Watch.CONFIG, watch, "group.instance.id", "one"));
-    next.onAssignment(new Assignment(List.of(), data), null);
+    next.onAssignment(new Assignment(List.of(), data), new ConsumerGroupMetadata("work", generation, "x", Optional.empty()));
     assertTrue(watch.due());
   }
 
