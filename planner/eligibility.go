@@ -34,8 +34,6 @@ type Eligibility struct {
 	// Open tells by class and instance whether items of the class may be on it. Each class has
 	// one at least that is live.
 	Open [][]bool
-	// Rules is by class the index of the rule that made it, or −1.
-	Rules []int32
 	// Pinned tells by item that it stays where it is. Nil: none does.
 	Pinned []bool
 
@@ -45,11 +43,13 @@ type Eligibility struct {
 // MayBe reports whether an item may be on an instance, which is live, by its index.
 func (e *Eligibility) MayBe(item int, d int32) bool { return e == nil || e.Open[e.Class[item]][d] }
 
-// FairShares is by instance the part of all cost that is its fair load under the rules; 0 on one
-// that is not live or may carry nothing.
-func (s *Snapshot) FairShares() []float64 {
-	shares := make([]float64, len(s.Instances))
-	x, err := prepare(s, Options{})
+// FairShares is by instance the part of all cost that is its fair load under the rules if the first
+// items cost so much and the others nothing; 0 on one that is not live or may carry nothing.
+func (s *Snapshot) FairShares(cost []float64) []float64 {
+	priced, shares := *s, make([]float64, len(s.Instances))
+	priced.Cost = make([]float64, s.Len())
+	copy(priced.Cost, cost)
+	x, err := prepare(&priced, Options{})
 	if err != nil || x.p.Total == 0 {
 		return shares
 	}
@@ -90,7 +90,7 @@ func (s *Snapshot) eligibility(rules Placement, of func(i int) int32) *Eligibili
 			e.Pinned[i] = true
 		}
 	}
-	e.Open, e.Rules = c.open, c.made
+	e.Open = c.open
 	return e
 }
 
@@ -151,7 +151,6 @@ type classes struct {
 	rules Placement
 	index [][]int32 // by rule + 1, then by instance where an item is, or all: its class + 1
 	open  [][]bool
-	made  []int32
 }
 
 // of is the class of an item of a rule on an instance.
@@ -165,7 +164,7 @@ func (c *classes) of(rule, on int32) int32 {
 		at = int32(len(c.s.Instances)) // whichever of the others it is
 	}
 	if list[at] == 0 {
-		c.open, c.made = append(c.open, c.openTo(rule, on)), append(c.made, rule)
+		c.open = append(c.open, c.openTo(rule, on))
 		list[at] = int32(len(c.open))
 	}
 	return list[at] - 1
@@ -173,10 +172,14 @@ func (c *classes) of(rule, on int32) int32 {
 
 // openTo tells by instance whether an item of a rule that is on one may be there.
 func (c *classes) openTo(rule, on int32) []bool {
-	for _, attempt := range []struct{ rule, cordons int32 }{{rule, 1}, {rule, 0}, {-1, 0}} {
-		open, any := c.eligible(attempt.rule), false
+	type kept struct{ rule, cordons bool }
+	for _, keep := range []kept{{true, true}, {true, false}, {}} {
+		if !keep.rule {
+			rule = -1
+		}
+		open, any := c.eligible(rule), false
 		for d, x := range c.s.Instances {
-			if !x.Live() || attempt.cordons == 1 && x.Cordoned && int32(d) != on {
+			if !x.Live() || keep.cordons && x.Cordoned && int32(d) != on {
 				open[d] = false
 			}
 			any = any || open[d]

@@ -179,7 +179,7 @@ func Theta(s *planner.Snapshot, at []int32, cost []float64) float64 {
 	}
 	theta := 0.0
 	if s.Eligibility != nil {
-		for d, share := range s.FairShares() {
+		for d, share := range s.FairShares(cost) {
 			if share > 0 {
 				theta = max(theta, load[d]/(share*total)-1)
 			}

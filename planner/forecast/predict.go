@@ -133,7 +133,7 @@ func (f *Forecast) layout(s *planner.Snapshot, at []int32, splits []planner.Spli
 		}
 	}
 	if s.Eligibility != nil {
-		l.fair = s.FairShares()
+		l.fair = s.FairShares(costs)
 	}
 	return l
 }

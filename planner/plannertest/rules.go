@@ -153,7 +153,7 @@ func (c *Case) eligibility() *planner.Eligibility {
 	if c.Open == nil {
 		return nil
 	}
-	e := &planner.Eligibility{Open: c.Open, Rules: make([]int32, len(c.Open))}
+	e := &planner.Eligibility{Open: c.Open}
 	for _, it := range c.Items {
 		e.Class, e.Pinned = append(e.Class, it.Class), append(e.Pinned, it.Pinned)
 	}

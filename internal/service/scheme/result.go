@@ -66,7 +66,7 @@ func NewInput(in *Statistics, target planner.Configuration, from planner.Base) (
 		s, err := planner.NewSnapshot(in.Planned(), target, from)
 		return &Input{Snapshot: s, affinity: in.Affinity}, err
 	}
-	if restricts(target) {
+	if target.Restricts() {
 		return nil, planner.Invalid("compact", unrestricted)
 	}
 	c, err := compact.NewClasses(in.Records, target, from)
@@ -78,11 +78,6 @@ func NewInput(in *Statistics, target planner.Configuration, from planner.Base) (
 
 // unrestricted is why statistics in compact form are refused.
 const unrestricted = "is not for operators with rules or cordons: records of classes do not tell keys"
-
-// restricts tells whether not all keys may be on all instances.
-func restricts(c planner.Configuration) bool {
-	return c.Placement != nil || slices.ContainsFunc(c.Instances, func(d planner.Instance) bool { return d.Cordoned })
-}
 
 // planCompact plans on the compact form of the keys.
 func (in *Input) planCompact(strategy string, p parameters.Compact, o planner.Options) (*compact.KeyPlan, error) {

@@ -275,9 +275,6 @@ func (p *Placement) classAt(rule int) int32 {
 // Stays reports whether keys of a rule stay where they are; −1: false.
 func (p *Placement) Stays(rule int) bool { return rule >= 0 && p.rules[rule].Stay }
 
-// Exclusive reports whether a rule has its instances for itself; −1: false.
-func (p *Placement) Exclusive(rule int) bool { return rule >= 0 && p.rules[rule].Exclusive }
-
 // placed places keys by a function for each class of eligibility.
 type placed struct {
 	by *Placement
