@@ -129,6 +129,8 @@ type Unmet struct {
 	// θ of that plan. Limit is θ_max then, and AtLeast what θ comes to at least with the rule.
 	Rule    string  `json:"rule,omitzero"`
 	Without float64 `json:"without,omitzero"`
+	// Resource is whose θ_max or capacity it is; empty: that of cost.
+	Resource string `json:"resource,omitzero"`
 }
 
 // Constraint names what a plan has to keep to.
@@ -140,6 +142,9 @@ const (
 	ConstraintTable     Constraint = "table_limit"     // N_A' ≤ A_max
 	ConstraintMigration Constraint = "migration_limit" // of objective MinImbalance
 	ConstraintPlacement Constraint = "placement"       // a rule on where keys may be
+	// ConstraintCapacity: no live instance takes more of a limited resource than it has. Limit is 1, and
+	// AtLeast the greatest part of a capacity that is taken at least.
+	ConstraintCapacity Constraint = "capacity"
 )
 
 // Load is what a plan does to one instance. Loads are in units of cost.
@@ -163,6 +168,28 @@ type HotKey struct {
 	Pieces int
 	// ForcedTheta is the least θ that any plan has because of this key.
 	ForcedTheta float64
+	// Resource is that in which the key is too large, of which Cost and ForcedTheta are then, or the part of a
+	// capacity that is taken at least; empty: cost.
+	Resource string
+}
+
+// ResourceFigures is what a plan does to the instances in one of Snapshot.Resources.
+type ResourceFigures struct {
+	// Level is the largest overload max_d L(d)/L̄_d − 1, ≥ 0, over live instances as Plan.Theta is; of a
+	// limited resource the greatest L(d) / capacity, +∞ where that is 0 and L(d) is not.
+	Level Comparison
+	// Balanced: no live instance is above its bound.
+	Balanced bool
+	// Worst is the instance of Level after the plan, an index into Snapshot.Instances.
+	Worst     int32
+	Instances []ResourceLoad // parallel to Plan.Instances
+}
+
+// ResourceLoad is what keys take of a resource on an instance, in its unit.
+type ResourceLoad struct {
+	Fair          float64 // 0 of a limited resource, and of an instance that is not live
+	Max           float64 // (1+θ_max)·Fair, or the capacity
+	Before, After float64
 }
 
 // Plan is the answer of a strategy: the new assignment F' as differences to F
@@ -175,8 +202,10 @@ type Plan struct {
 	WorkUnits int64
 	Causes    []Cause
 
-	// Balanced: no live instance is above L_max,d.
+	// Balanced: no live instance is above L_max,d, and none above its bound in another resource.
 	Balanced bool
+	// Resources are the figures of each of Snapshot.Resources.
+	Resources []ResourceFigures
 	// Unfilled are the live instances that the plan leaves below a_d, see Options.ThetaMin,
 	// in ascending order.
 	Unfilled []Unfilled

@@ -58,6 +58,9 @@ func NewSnapshot(stats *Statistics, target Configuration, base Base) (*Snapshot,
 	if err := r.refuseFrozen(); err != nil {
 		return nil, err
 	}
+	if err := r.s.findResources(target, stats); err != nil {
+		return nil, err
+	}
 	if err := r.addShares(); err != nil {
 		return nil, err
 	}
@@ -150,6 +153,9 @@ func (s *Statistics) validateColumns() error {
 	if s.Named < 0 || s.Named > len(s.Count) {
 		return Invalid("Named", "must be at most the number of rows with a count")
 	}
+	if err := s.validateCosts(); err != nil {
+		return err
+	}
 	units := int64(0)
 	for i, count := range s.Count {
 		if count < 1 || count > MaxCount-units {
@@ -219,7 +225,7 @@ func (r *resolver) mergeInstances() {
 
 // configured is what counts of an instance of a configuration.
 func configured(d Instance) Instance {
-	return Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity, Cordoned: d.Cordoned}
+	return Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity, Capacities: d.Capacities, Cordoned: d.Cordoned}
 }
 
 // addHomeless adds what stands for the hash instance of keys of which nobody knows it.
@@ -459,6 +465,15 @@ func (s *Statistics) Fingerprint() [16]byte {
 	}
 	for _, r := range s.Residual {
 		sum.add(1, uint64(uint32(r.Instance)), math.Float64bits(r.Cost), math.Float64bits(r.State), uint64(r.Keys))
+	}
+	for _, x := range s.Costs {
+		name := KeyHash([]byte(x.Name))
+		for i, v := range x.Rows {
+			sum.add(8, name, s.Keys.Hash(i), math.Float64bits(v))
+		}
+		for i, v := range x.Residual {
+			sum.add(8, name, uint64(uint32(s.Residual[i].Instance)), math.Float64bits(v))
+		}
 	}
 	if s.Partial {
 		sum.add(2)

@@ -19,6 +19,8 @@ type Instance struct {
 	ID       int32   // ≥ 0
 	Name     string  // what people call it; plans do not depend on it
 	Capacity float64 // κ_d, relative speed, from MinCapacity to MaxCapacity
+	// Capacities are by resource of the configuration. Nil: Capacity in each, none of which is limited.
+	Capacities []float64
 	// Drained: the instance was removed but may still hold keys. All its named
 	// keys leave it, and nothing is ever placed on it.
 	Drained bool
@@ -42,6 +44,8 @@ type Instance struct {
 	ResidualCost  float64
 	ResidualState float64
 	ResidualKeys  int64
+	// ResidualAmounts are what these keys take of each of Snapshot.Resources.
+	ResidualAmounts []float64
 }
 
 // Live reports whether keys may be placed on the instance: it is neither drained
@@ -79,6 +83,10 @@ type Snapshot struct {
 	// Eligibility tells where items may be. Nil: on all live instances. Where there is one, items
 	// have no Count and none is split.
 	Eligibility *Eligibility
+	// Resources are what instances have bounds in beside cost, Amounts what one unit of each item
+	// takes of them, by resource. Where there are any, items have no Count and none is split.
+	Resources []Resource
+	Amounts   [][]float64
 	// Table is the committed routing table, or nil when it is not known: then
 	// its entries are taken to be the items whose Current differs from Hash.
 	Table *RoutingTable

@@ -14,6 +14,9 @@ type Statistics struct {
 	// State is S(k,w) of each key, from 0 to MaxAmount. Nil: not reported, each key
 	// counts 1.
 	State []float64
+	// Costs are what keys take of resources beside cost; a plan is made with those that its
+	// configuration names.
+	Costs []Amounts
 	// Instance is where each key is, or NoInstance. Nil: named on no row.
 	Instance []int32
 	// HashInstance is where the engine's own hash puts each key, or NoInstance.
@@ -72,8 +75,11 @@ type HashFunction interface {
 // Configuration is the part of an operator's configuration that decides where
 // keys are.
 type Configuration struct {
-	// Instances in strictly ascending order of ID. Only ID, Name, Capacity and Cordoned count.
+	// Instances in strictly ascending order of ID. Only ID, Name, Capacity, Capacities and Cordoned
+	// count.
 	Instances []Instance
+	// Resources are those beside cost.
+	Resources []Resource
 	// Hash places keys; nil means that every row carries its HashInstance.
 	Hash HashFunction
 	// Placement are rules on where keys may be. Nil: there are none. The hash function keeps to
