@@ -31,6 +31,7 @@ const (
 	numbersMove                   // the last numbers are part of the state that moves
 	earlyApart                    // a message that was sent before a plan is not processed on imported state
 	followingFinished             // a plan whose messages follow is not aborted
+	rehashTold                    // other rules, affinity or instances are told as another hash
 )
 
 // The size of a simulated system. Each router has a source of perRouter messages.
@@ -71,6 +72,7 @@ type history struct {
 	merged            [keyCount]bool             // keys that were split, or at two places, at any time
 	astray            [keyCount]int32            // where more state of a key is than the table knows; -1: nowhere
 	repeated          [keyCount][routerCount]int // messages that were handed over again
+	now, then         *placing                   // how the table and the plan place keys; nil: by an entry for each
 	batches           [][]int                    // the keys of the plan's batches that are left
 	batch             []int                      // and of the one that is pending
 	plans             int
@@ -133,22 +135,36 @@ func (h *history) check(err error) {
 }
 
 func (h *history) view() handoff.View {
+	var t *route.Table
+	var err error
+	if h.now != nil {
+		t, err = h.now.view(h.version, h.then, h.without)
+	} else {
+		t, err = h.entries()
+	}
+	h.check(err)
+	v := handoff.View{Version: h.version, Table: handoff.Routes{Table: t}}
+	if h.pending != nil {
+		pending := *h.pending
+		v.Pending = &pending
+	}
+	return v
+}
+
+// entries is the table under what is pending, with an entry for each key.
+func (h *history) entries() (*route.Table, error) {
 	var all, set []route.Entry
 	for k, at := range h.table {
 		all = append(all, entry(k, at))
 	}
 	t, err := route.NewTable(h.version, nil, all, "")
-	h.check(err)
-	if h.pending == nil {
-		return handoff.View{Version: h.version, Table: handoff.Routes{Table: t}}
+	if h.pending == nil || err != nil {
+		return t, err
 	}
 	for _, k := range h.batch {
 		set = append(set, entry(k, h.goals[k]))
 	}
-	pending := *h.pending
-	t, err = t.WithPending(&route.Pending{Version: pending.Version, Set: set})
-	h.check(err)
-	return handoff.View{Version: h.version, Table: handoff.Routes{Table: t}, Pending: &pending}
+	return t.WithPending(&route.Pending{Version: h.pending.Version, Set: set})
 }
 
 // entry sends a key to instances in equal parts.
@@ -165,9 +181,16 @@ func entry(k int, at []int32) route.Entry {
 
 // start begins the next batch, or else the next plan: some keys go anywhere, in up to
 // three batches. Every fourth key may be split, and every other
-// fourth has state elsewhere at first.
+// fourth has state elsewhere at first. A plan under rules is one batch.
 func (h *history) start() {
-	if len(h.batches) == 0 {
+	switch {
+	case len(h.batches) > 0:
+	case h.now != nil:
+		h.plans--
+		h.then = h.replace()
+		h.goals = h.then.routes()
+		h.batches = [][]int{h.rng.Perm(keyCount)}
+	default:
 		h.plans--
 		h.goals = slices.Clone(h.table)
 		keys := h.rng.Perm(keyCount)[:1+h.rng.IntN(keyCount)]
@@ -202,7 +225,11 @@ func (h *history) begin() {
 			awaits[h.astray[k]] = true
 		}
 	}
-	if all := len(awaits) == 0 || h.chance(10); all {
+	rehashed := h.now != nil && h.now.rehashed(h.then)
+	if rehashed {
+		h.tally["changes of the hash"]++
+	}
+	if all := rehashed || len(awaits) == 0 || h.chance(10); all {
 		for i := range int32(instanceCount) {
 			awaits[i] = true
 		}
@@ -243,6 +270,7 @@ func (h *history) call(c handoff.Call) (fencedBy int64) {
 			for _, k := range h.batch {
 				h.table[k], h.astray[k] = h.goals[k], -1
 			}
+			h.committed()
 			h.end()
 		}
 	case c.Do == handoff.PostAbort:
@@ -253,7 +281,7 @@ func (h *history) call(c handoff.Call) (fencedBy int64) {
 			h.fail("an abort ends that has not begun")
 		}
 		h.tally["aborts"]++
-		h.batches = nil
+		h.batches, h.then = nil, nil
 		h.end()
 	}
 	return 0
