@@ -1069,6 +1069,24 @@ func (e RangesStatus) Valid() bool {
 	}
 }
 
+// Defines values for ResourceFrom.
+const (
+	ResourceFromCount ResourceFrom = "count"
+	ResourceFromState ResourceFrom = "state"
+)
+
+// Valid indicates whether the value is a known member of the ResourceFrom enum.
+func (e ResourceFrom) Valid() bool {
+	switch e {
+	case ResourceFromCount:
+		return true
+	case ResourceFromState:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RingAnalysisMethod.
 const (
 	RingAnalysisMethodDoubling RingAnalysisMethod = "doubling"
@@ -1461,6 +1479,7 @@ func (e TableOwner) Valid() bool {
 
 // Defines values for UnmetConstraint.
 const (
+	UnmetConstraintCapacity       UnmetConstraint = "capacity"
 	UnmetConstraintMigrationLimit UnmetConstraint = "migration_limit"
 	UnmetConstraintPlacement      UnmetConstraint = "placement"
 	UnmetConstraintTableLimit     UnmetConstraint = "table_limit"
@@ -1470,6 +1489,8 @@ const (
 // Valid indicates whether the value is a known member of the UnmetConstraint enum.
 func (e UnmetConstraint) Valid() bool {
 	switch e {
+	case UnmetConstraintCapacity:
+		return true
 	case UnmetConstraintMigrationLimit:
 		return true
 	case UnmetConstraintPlacement:
@@ -1968,7 +1989,7 @@ type BacktestResult struct {
 	Tuning RealisedFigures `json:"tuning"`
 }
 
-// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
+// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 // see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 type Balanced = bool
 
@@ -2185,12 +2206,15 @@ type Code string
 
 // Columns The same fields as rows, one array each, of equal lengths.
 type Columns struct {
-	Cost         *[]float64      `json:"cost,omitempty"`
-	Frequency    *[]float64      `json:"frequency,omitempty"`
-	HashInstance *[]*InstanceRef `json:"hash_instance,omitempty"`
-	Instance     *[]*InstanceRef `json:"instance,omitempty"`
-	Key          []string        `json:"key"`
-	State        *[]float64      `json:"state,omitempty"`
+	Cost *[]float64 `json:"cost,omitempty"`
+
+	// Costs As `costs` of rows: an array for each resource, by its name.
+	Costs        *map[string][]float64 `json:"costs,omitempty"`
+	Frequency    *[]float64            `json:"frequency,omitempty"`
+	HashInstance *[]*InstanceRef       `json:"hash_instance,omitempty"`
+	Instance     *[]*InstanceRef       `json:"instance,omitempty"`
+	Key          []string              `json:"key"`
+	State        *[]float64            `json:"state,omitempty"`
 }
 
 // CommentRequest defines model for CommentRequest.
@@ -2385,6 +2409,10 @@ type ConfigurationVersion struct {
 // for up to some 100 000 keys.
 type CostClass string
 
+// Costs What the key takes of resources beside `cost`, by their names: see `resources` of operators. Those that are left out are 0; at least one row names each resource that the operator takes from `costs`. What is no resource of the
+// operator is kept, and not planned on. In CSV, Arrow and Parquet each is a column, `cost.network`. Not in compact records.
+type Costs map[string]float64
+
 // Coverage `complete`: the rows name every key that holds state, idle ones too. `partial`: only some, the rest is summed up in `residual`.
 // After a change of the instances or the hash function only complete statistics can be planned on.
 type Coverage string
@@ -2393,6 +2421,9 @@ type Coverage string
 // unless it was told otherwise, which also bounds plans without a deadline); null for the server's own bound.
 // As a work budget, with the end reason `stopped`; how far a strategy gets depends on the machine.
 type Deadline = string
+
+// Decides The name of the resource whose bound was broken most before the plan, as a part of the bound. Absent where none was.
+type Decides = string
 
 // DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 type DriftedKeys = int64
@@ -2472,7 +2503,7 @@ type ForcedMigration struct {
 	State float64 `json:"state"`
 }
 
-// ForecastMethod How the shares that keys have of all cost in the next interval are forecast.
+// ForecastMethod How the shares that keys have of all cost in the next interval are forecast. State, and what keys take of other `resources` than `cost`, is expected to be as in the newest interval.
 //
 // | method | the share of a key |
 // |---|---|
@@ -2614,6 +2645,9 @@ type HotKey struct {
 
 	// Pieces The least number of instances that could carry it, were it split; null when all together could not.
 	Pieces *int32 `json:"pieces"`
+
+	// Resource The resource in which no instance can carry it: `cost`, `pieces` and `forced_theta` are of it then, of one with a `limit` the part of a capacity that it takes at least. Absent where it is `cost`.
+	Resource *string `json:"resource,omitempty"`
 }
 
 // HotKeys Keys so costly that no instance can carry them within its limit, in descending cost.
@@ -2627,6 +2661,10 @@ type InputHash = string
 
 // Instance defines model for Instance.
 type Instance struct {
+	// Capacities What the instance has of each of the `resources` but the first, whose is `capacity`, by the name of the resource. Of one with a `limit`: in the unit of its amounts, 0 where it has none of it; every instance says it. Of others: relative, from 1e-6 to
+	// 1e6 as `capacity`, which it is where it is left out. Under the scheme `table`.
+	Capacities *InstanceCapacities `json:"capacities,omitempty"`
+
 	// Capacity Relative speed, from 1e-6 to 1e6; fair loads are in proportion to it.
 	Capacity *Capacity `json:"capacity,omitempty"`
 
@@ -2646,6 +2684,10 @@ type Instance struct {
 	Tokens *InstanceTokens `json:"tokens,omitempty"`
 }
 
+// InstanceCapacities What the instance has of each of the `resources` but the first, whose is `capacity`, by the name of the resource. Of one with a `limit`: in the unit of its amounts, 0 where it has none of it; every instance says it. Of others: relative, from 1e-6 to
+// 1e6 as `capacity`, which it is where it is left out. Under the scheme `table`.
+type InstanceCapacities map[string]float64
+
 // InstanceID The id of an instance.
 type InstanceID = int32
 
@@ -2657,6 +2699,10 @@ type InstanceName = string
 
 // InstanceOptions An instance as it is given, with an id, a name, or both.
 type InstanceOptions struct {
+	// Capacities What the instance has of each of the `resources` but the first, whose is `capacity`, by the name of the resource. Of one with a `limit`: in the unit of its amounts, 0 where it has none of it; every instance says it. Of others: relative, from 1e-6 to
+	// 1e6 as `capacity`, which it is where it is left out. Under the scheme `table`.
+	Capacities *InstanceCapacities `json:"capacities,omitempty"`
+
 	// Capacity Relative speed, from 1e-6 to 1e6; fair loads are in proportion to it.
 	Capacity Capacity `json:"capacity,omitempty"`
 
@@ -3107,6 +3153,10 @@ type Operator struct {
 	// false sets `never` to `within_limits`, and leaves `always`.
 	RequireApproval RequireApproval `json:"require_approval"`
 
+	// Resources What keys take of an instance, each with a bound that plans keep to in every instance, beside each other. The first is `cost`, which this gives a name; it has neither `from` nor `limit`. Left out: `cost` is all that counts.
+	// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without `splitting` and without compact statistics.
+	Resources *Resources `json:"resources,omitempty"`
+
 	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
 	Retention Retention `json:"retention"`
 
@@ -3283,6 +3333,10 @@ type OperatorConfiguration struct {
 	// RequireApproval Short for `auto: never` of `approval`: every plan waits. It is answered as it follows from `auto`; where both are named they must agree. A patch that names one of the two sets the other:
 	// false sets `never` to `within_limits`, and leaves `always`.
 	RequireApproval *RequireApproval `json:"require_approval,omitempty"`
+
+	// Resources What keys take of an instance, each with a bound that plans keep to in every instance, beside each other. The first is `cost`, which this gives a name; it has neither `from` nor `limit`. Left out: `cost` is all that counts.
+	// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without `splitting` and without compact statistics.
+	Resources *Resources `json:"resources,omitempty"`
 
 	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
 	Retention *Retention `json:"retention,omitempty"`
@@ -3810,7 +3864,7 @@ type PendingStatus string
 // PendingFigures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
 // null where its moves or these statistics are of classes, so that no keys are known.
 type PendingFigures struct {
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
@@ -3980,7 +4034,7 @@ type Plan struct {
 	// Awaits The instances that may hold state of a key whose route changes, or get it, ascending; once all have acknowledged, the plan is committed. After a change of the hash or of the instances these are all instances of both configurations. Of a plan in several batches they are those of the batch that is handed over, of the first one before, and of the last one afterwards; a change of the hash or of the instances is part of the first one.
 	Awaits []int32 `json:"awaits"`
 
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
@@ -4035,6 +4089,9 @@ type Plan struct {
 	// ConfigVersion The configuration version that it was made under.
 	ConfigVersion int64     `json:"config_version"`
 	CreatedAt     time.Time `json:"created_at"`
+
+	// Decides The name of the resource whose bound was broken most before the plan, as a part of the bound. Absent where none was.
+	Decides *Decides `json:"decides,omitempty"`
 
 	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 	DriftedKeys DriftedKeys `json:"drifted_keys"`
@@ -4128,6 +4185,10 @@ type Plan struct {
 
 	// ResolvedKeys The number of keys that the resolution named; null without one, and for plans of keys.
 	ResolvedKeys *int64 `json:"resolved_keys"`
+
+	// Resources What the plan does in each of the operator's `resources`, in their order; the first is `cost`, whose figures are those of the plan. Absent where the operator has none, and where nothing was planned. 1e290 stands for infinitely much:
+	// something is on an instance that has 0 of a resource.
+	Resources *PlanResources `json:"resources,omitempty"`
 
 	// Ring What a plan of scheme `ring` changes.
 	Ring *RingDiff `json:"ring,omitempty"`
@@ -4335,6 +4396,32 @@ type PlanRequest struct {
 	TableVersion *Version `json:"table_version,omitempty"`
 }
 
+// PlanResource What a plan does in one resource.
+type PlanResource struct {
+	// Balanced No live instance is above its bound after the plan.
+	Balanced bool `json:"balanced"`
+
+	// Instances As `instances` of the plan, in the same order.
+	Instances []ResourceLoad `json:"instances"`
+
+	// Level θ, the largest relative overload of an instance; where there is a `limit`, the greatest part of its capacity that is taken of an instance.
+	Level Comparison `json:"level"`
+
+	// Limit Whether amounts may be no more than capacities; otherwise than `1 + theta_max` times fair loads.
+	Limit bool   `json:"limit"`
+	Name  string `json:"name"`
+
+	// ThetaMax Its tolerance. Absent where there is a `limit`.
+	ThetaMax *float64 `json:"theta_max,omitempty"`
+
+	// Worst The instance of `level.after`.
+	Worst WorstInstance `json:"worst"`
+}
+
+// PlanResources What the plan does in each of the operator's `resources`, in their order; the first is `cost`, whose figures are those of the plan. Absent where the operator has none, and where nothing was planned. 1e290 stands for infinitely much:
+// something is on an instance that has 0 of a resource.
+type PlanResources = []PlanResource
+
 // PlanStatus | status | meaning | goes on to |
 // |---|---|---|
 // | `no_action` | nothing to do, or something forbade it, see `causes` | |
@@ -4388,7 +4475,7 @@ type PlanStep struct {
 // PlanStrategy The strategy that made the plan; under the schemes `ring`, `ranges` and `pkg` their method.
 type PlanStrategy string
 
-// PlanSummary A plan as it is listed, without `batch`, `batches`, `table_peak`, `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `splits` and the long lists.
+// PlanSummary A plan as it is listed, without `batch`, `batches`, `table_peak`, `routers`, `awaits`, `acked`, `reports`, `filled`, `unfilled`, `instances`, `hot_keys`, `resources`, `decides`, `splits` and the long lists.
 type PlanSummary struct {
 	// Affinity How many keys the rows of the statistics named, and how many routed keys they are, which were planned. Absent where the hash has no affinity.
 	Affinity *AffinityFigures `json:"affinity,omitempty"`
@@ -4396,7 +4483,7 @@ type PlanSummary struct {
 	// Approvals Who has approved it, where several people have to; null where one is enough, or nobody had to.
 	Approvals *PlanApprovals `json:"approvals"`
 
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
@@ -4620,7 +4707,7 @@ type Policy struct {
 	// CooldownIntervals For how many intervals after a plan that moved keys none is made.
 	CooldownIntervals *int `json:"cooldown_intervals,omitempty"`
 
-	// Forecast How the shares that keys have of all cost in the next interval are forecast.
+	// Forecast How the shares that keys have of all cost in the next interval are forecast. State, and what keys take of other `resources` than `cost`, is expected to be as in the newest interval.
 	//
 	// | method | the share of a key |
 	// |---|---|
@@ -5372,6 +5459,10 @@ type Residual struct {
 	// Cost Their cost.
 	Cost *float64 `json:"cost,omitempty"`
 
+	// Costs What the key takes of resources beside `cost`, by their names: see `resources` of operators. Those that are left out are 0; at least one row names each resource that the operator takes from `costs`. What is no resource of the
+	// operator is kept, and not planned on. In CSV, Arrow and Parquet each is a column, `cost.network`. Not in compact records.
+	Costs *Costs `json:"costs,omitempty"`
+
 	// Instance An instance by its id, or by a name that it has in the operator's configuration or has ever had. Digits alone are an id. A name that the operator never had is refused.
 	Instance InstanceRef `json:"instance"`
 
@@ -5381,6 +5472,50 @@ type Residual struct {
 	// State Their state.
 	State *float64 `json:"state,omitempty"`
 }
+
+// Resource Those after the first have one of `theta_max` and `limit`.
+type Resource struct {
+	// From Where the amounts are from: `state` of the rows, or `count`, 1 for each key. Left out: `costs` of the rows, which have to name it.
+	From *ResourceFrom `json:"from,omitempty"`
+
+	// Limit Whether the amounts on an instance may add up to its capacity, and no more. Answered where it is true.
+	Limit *bool `json:"limit,omitempty"`
+
+	// Name Distinct; none but the first may be `cost`.
+	Name ResourceName `json:"name"`
+
+	// ThetaMax How far the amounts on an instance may be above their fair load, which is divided as that of `cost` is, by the capacities in this resource. Of the first resource it is `theta_max` of the operator, said here: it is answered there, and must
+	// not differ from it.
+	ThetaMax *float64 `json:"theta_max,omitempty"`
+}
+
+// ResourceFrom Where the amounts are from: `state` of the rows, or `count`, 1 for each key. Left out: `costs` of the rows, which have to name it.
+type ResourceFrom string
+
+// ResourceLoad What keys take of a resource on an instance, in its unit.
+type ResourceLoad struct {
+	// FairLoad What is its share if all is divided evenly. Absent where there is a `limit`, and of an instance that was removed.
+	FairLoad *float64 `json:"fair_load,omitempty"`
+
+	// Id The id of an instance.
+	Id InstanceID `json:"id"`
+
+	// Load Before and after the plan.
+	Load Comparison `json:"load"`
+
+	// MaxLoad Its bound: its capacity, or `1 + theta_max` times its fair load.
+	MaxLoad float64 `json:"max_load"`
+
+	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+	Name *InstanceName `json:"name,omitempty"`
+}
+
+// ResourceName Distinct; none but the first may be `cost`.
+type ResourceName = string
+
+// Resources What keys take of an instance, each with a bound that plans keep to in every instance, beside each other. The first is `cost`, which this gives a name; it has neither `from` nor `limit`. Left out: `cost` is all that counts.
+// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without `splitting` and without compact statistics.
+type Resources = []Resource
 
 // Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
 type Retention struct {
@@ -5919,6 +6054,10 @@ type RoutingTableEntry struct {
 type Row struct {
 	// Cost Its computation cost, in any unit. This or `frequency`.
 	Cost *float64 `json:"cost,omitempty"`
+
+	// Costs What the key takes of resources beside `cost`, by their names: see `resources` of operators. Those that are left out are 0; at least one row names each resource that the operator takes from `costs`. What is no resource of the
+	// operator is kept, and not planned on. In CSV, Arrow and Parquet each is a column, `cost.network`. Not in compact records.
+	Costs *Costs `json:"costs,omitempty"`
 
 	// Frequency Stands in for `cost`: its number of tuples.
 	Frequency *float64 `json:"frequency,omitempty"`
@@ -6523,7 +6662,7 @@ type Underload = Comparison
 
 // UndoPreview defines model for UndoPreview.
 type UndoPreview struct {
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
@@ -6576,14 +6715,17 @@ type UnfilledInstance struct {
 
 // Unmet A constraint that no plan meets which meets all others.
 type Unmet struct {
-	// AtLeast No plan that meets the others comes with less, which is above `limit`: a θ (of `placement`, with the rule), a number of table entries, or an amount in the unit of the migration limit.
+	// AtLeast No plan that meets the others comes with less, which is above `limit`: a θ (of `placement`, with the rule), a number of table entries, an amount in the unit of the migration limit, or the part of a capacity that is taken of some instance.
 	AtLeast float64 `json:"at_least"`
 
-	// Constraint Which parameter; `placement`: a rule, without which a plan keeps to `theta_max`. Rules are looked at where an operator has up to 16, and up to 20 000 keys.
+	// Constraint Which parameter; `capacity`: what instances have of a resource with a `limit`; `placement`: a rule, without which a plan keeps to `theta_max`. Rules are looked at where an operator has up to 16, and up to 20 000 keys.
 	Constraint UnmetConstraint `json:"constraint"`
 
-	// Limit What was asked for.
+	// Limit What was asked for; of `capacity` 1, all that an instance has.
 	Limit float64 `json:"limit"`
+
+	// Resource Whose `theta_max` or capacity it is. Absent of `cost`, and of other constraints.
+	Resource *string `json:"resource,omitempty"`
 
 	// Rule The name of the rule. Only with `placement`.
 	Rule *string `json:"rule,omitempty"`
@@ -6592,7 +6734,7 @@ type Unmet struct {
 	Without *float64 `json:"without,omitempty"`
 }
 
-// UnmetConstraint Which parameter; `placement`: a rule, without which a plan keeps to `theta_max`. Rules are looked at where an operator has up to 16, and up to 20 000 keys.
+// UnmetConstraint Which parameter; `capacity`: what instances have of a resource with a `limit`; `placement`: a rule, without which a plan keeps to `theta_max`. Rules are looked at where an operator has up to 16, and up to 20 000 keys.
 type UnmetConstraint string
 
 // Version A version of the routing table. 0 is the empty table of a new operator.
@@ -6709,7 +6851,7 @@ type WhatIfResult struct {
 	// Affinity How many keys the rows of the statistics named, and how many routed keys they are, which were planned. Absent where the hash has no affinity.
 	Affinity *AffinityFigures `json:"affinity,omitempty"`
 
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
@@ -6752,6 +6894,9 @@ type WhatIfResult struct {
 	// Compaction The compact form that was planned on; null when the plan was made on keys.
 	Compaction *Compaction `json:"compaction"`
 
+	// Decides The name of the resource whose bound was broken most before the plan, as a part of the bound. Absent where none was.
+	Decides *Decides `json:"decides,omitempty"`
+
 	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 	DriftedKeys DriftedKeys `json:"drifted_keys"`
 
@@ -6783,8 +6928,12 @@ type WhatIfResult struct {
 	Pareto bool `json:"pareto"`
 
 	// Plan The long lists of a result, when `plans` asked for them.
-	Plan         *WhatIfPlan `json:"plan,omitempty"`
-	RoutingTable TableSizes  `json:"routing_table"`
+	Plan *WhatIfPlan `json:"plan,omitempty"`
+
+	// Resources What the plan does in each of the operator's `resources`, in their order; the first is `cost`, whose figures are those of the plan. Absent where the operator has none, and where nothing was planned. 1e290 stands for infinitely much:
+	// something is on an instance that has 0 of a resource.
+	Resources    *PlanResources `json:"resources,omitempty"`
+	RoutingTable TableSizes     `json:"routing_table"`
 
 	// Skewness Greatest load over mean load; 1 without any cost.
 	Skewness Skewness `json:"skewness"`
@@ -6859,6 +7008,15 @@ type WorkBudget = int64
 
 // WorkUnits The work that planning took; the same input always takes the same.
 type WorkUnits = int64
+
+// WorstInstance The instance of `level.after`.
+type WorstInstance struct {
+	// Id The id of an instance.
+	Id InstanceID `json:"id"`
+
+	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+	Name *InstanceName `json:"name,omitempty"`
+}
 
 // ActorParameter Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
 type ActorParameter = Actor

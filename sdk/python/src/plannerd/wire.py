@@ -215,6 +215,7 @@ Code: TypeAlias = 'Literal["malformed", "invalid_page_token", "unauthenticated",
 
 class Columns(TypedDict):
     cost: NotRequired[list[float]]
+    costs: NotRequired[dict[str, list[float]]]
     frequency: NotRequired[list[float]]
     hash_instance: NotRequired[list[int | None | str]]
     instance: NotRequired[list[int | None | str]]
@@ -301,9 +302,13 @@ class ConfigurationVersion(TypedDict):
 
 CostClass: TypeAlias = 'Literal["linear", "search", "quadratic"]'
 
+Costs: TypeAlias = 'dict[str, float]'
+
 Coverage: TypeAlias = 'Literal["complete", "partial"]'
 
 Deadline: TypeAlias = 'str | None'
+
+Decides: TypeAlias = 'str'
 
 DriftedKeys: TypeAlias = 'int'
 
@@ -403,6 +408,7 @@ HotKey = TypedDict(
         'instance': 'int',
         'key': 'NotRequired[str]',
         'pieces': 'int | None',
+        'resource': 'NotRequired[str]',
     },
 )
 
@@ -413,12 +419,15 @@ IdleEntries: TypeAlias = 'int'
 InputHash: TypeAlias = 'str'
 
 class Instance(TypedDict):
+    capacities: NotRequired[InstanceCapacities]
     capacity: NotRequired[Capacity]
     id: InstanceID
     labels: NotRequired[InstanceLabels]
     name: NotRequired[InstanceName]
     takes: NotRequired[InstanceTakes]
     tokens: NotRequired[InstanceTokens]
+
+InstanceCapacities: TypeAlias = 'dict[str, float]'
 
 InstanceID: TypeAlias = 'int'
 
@@ -427,6 +436,7 @@ InstanceLabels: TypeAlias = 'dict[str, str]'
 InstanceName: TypeAlias = 'str'
 
 class InstanceOptions(TypedDict):
+    capacities: NotRequired[InstanceCapacities]
     capacity: NotRequired[Capacity]
     id: NotRequired[InstanceID]
     labels: NotRequired[InstanceLabels]
@@ -624,6 +634,7 @@ class Operator(TypedDict):
     recent: NotRequired[OperatorRecent]
     reports: ReportOptions
     require_approval: RequireApproval
+    resources: NotRequired[Resources]
     retention: Retention
     ring: NotRequired[RingOptions]
     scheme: Scheme
@@ -682,6 +693,7 @@ class OperatorConfiguration(TypedDict):
     ranges: NotRequired[RangesOptions]
     reports: NotRequired[ReportOptions]
     require_approval: NotRequired[RequireApproval]
+    resources: NotRequired[Resources]
     retention: NotRequired[Retention]
     ring: NotRequired[RingOptions]
     scheme: NotRequired[Scheme]
@@ -968,6 +980,7 @@ class Plan(TypedDict):
     compaction: Compaction | None
     config_version: int
     created_at: str
+    decides: NotRequired[Decides]
     drifted_keys: DriftedKeys
     end_reason: EndReason
     epoch: Epoch
@@ -999,6 +1012,7 @@ class Plan(TypedDict):
     ranges: NotRequired[RangesDiff]
     reports: PlanReports | None
     resolved_keys: int | None
+    resources: NotRequired[PlanResources]
     ring: NotRequired[RingDiff]
     routers: RouterEpochs
     routing_table: NotRequired[TableDiff]
@@ -1077,6 +1091,17 @@ class PlanRequest(TypedDict):
     residual: NotRequired[list[Residual]]
     table_origin: NotRequired[TableOrigin]
     table_version: NotRequired[Version]
+
+class PlanResource(TypedDict):
+    balanced: bool
+    instances: list[ResourceLoad]
+    level: Comparison
+    limit: bool
+    name: str
+    theta_max: NotRequired[float]
+    worst: WorstInstance
+
+PlanResources: TypeAlias = 'list[PlanResource]'
 
 PlanStatus: TypeAlias = 'Literal["no_action", "proposed", "approved", "applying", "aborting", "committed", "rejected", "aborted", "superseded", "expired"]'
 
@@ -1475,6 +1500,7 @@ RequireApproval: TypeAlias = 'bool'
 
 class Residual(TypedDict):
     cost: NotRequired[float]
+    costs: NotRequired[Costs]
     instance: InstanceRef
     keys: NotRequired[int]
     state: NotRequired[float]
@@ -1482,6 +1508,27 @@ class Residual(TypedDict):
 ResolutionCSV: TypeAlias = 'str'
 
 ResolutionNDJSON: TypeAlias = 'str'
+
+Resource = TypedDict(
+    'Resource',
+    {
+        'from': 'NotRequired[Literal["state", "count"]]',
+        'limit': 'NotRequired[bool]',
+        'name': 'ResourceName',
+        'theta_max': 'NotRequired[float]',
+    },
+)
+
+class ResourceLoad(TypedDict):
+    fair_load: NotRequired[float]
+    id: InstanceID
+    load: Comparison
+    max_load: float
+    name: NotRequired[InstanceName]
+
+ResourceName: TypeAlias = 'str'
+
+Resources: TypeAlias = 'list[Resource]'
 
 class Retention(TypedDict):
     inputs: NotRequired[int]
@@ -1737,6 +1784,7 @@ class RoutingTableEntry(TypedDict):
 
 class Row(TypedDict):
     cost: NotRequired[float]
+    costs: NotRequired[Costs]
     frequency: NotRequired[float]
     hash_instance: NotRequired[InstanceRef]
     instance: NotRequired[InstanceRef]
@@ -2020,8 +2068,9 @@ class UnfilledInstance(TypedDict):
 
 class Unmet(TypedDict):
     at_least: float
-    constraint: Literal["theta_max", "table_limit", "migration_limit", "placement"]
+    constraint: Literal["theta_max", "table_limit", "migration_limit", "placement", "capacity"]
     limit: float
+    resource: NotRequired[str]
     rule: NotRequired[str]
     without: NotRequired[float]
 
@@ -2076,6 +2125,7 @@ class WhatIfResult(TypedDict):
     causes: Causes
     certificate: Certificate | None
     compaction: Compaction | None
+    decides: NotRequired[Decides]
     drifted_keys: DriftedKeys
     end_reason: EndReason
     filled: NotRequired[Filled]
@@ -2087,6 +2137,7 @@ class WhatIfResult(TypedDict):
     parameters: Parameters
     pareto: bool
     plan: NotRequired[WhatIfPlan]
+    resources: NotRequired[PlanResources]
     routing_table: TableSizes
     skewness: Skewness
     splits: SplitKeys
@@ -2112,6 +2163,10 @@ Window: TypeAlias = 'int'
 WorkBudget: TypeAlias = 'int'
 
 WorkUnits: TypeAlias = 'int'
+
+class WorstInstance(TypedDict):
+    id: InstanceID
+    name: NotRequired[InstanceName]
 
 class AbortPlanParameters(Call, total=False):
     idempotency_key: str
