@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,7 +23,8 @@ type Case struct {
 	TableKnown  bool            // Table is not nil
 	Partial     bool
 	HashChanged bool
-	Open        [][]bool // by class and instance: where items may be; nil: on all live ones
+	Open        [][]bool           // by class and instance: where items may be; nil: on all live ones
+	Resources   []planner.Resource // beside cost; then Instances have Capacities and ResidualAmounts
 	Options     planner.Options
 }
 
@@ -36,11 +38,12 @@ type Item struct {
 	Entry         int32
 	Class         int32
 	Pinned        bool
+	Amounts       []float64 // of each resource; of those from state or count they do not count
 }
 
 // Snapshot builds the snapshot of the case.
 func (c *Case) Snapshot() *planner.Snapshot {
-	s := &planner.Snapshot{Instances: slices.Clone(c.Instances), Keys: planner.NewKeys(len(c.Items)),
+	s := &planner.Snapshot{Instances: c.Clone().Instances, Keys: planner.NewKeys(len(c.Items)),
 		Partial: c.Partial, HashChanged: c.HashChanged, Eligibility: c.eligibility()}
 	entries := slices.Clone(c.Absent)
 	for _, it := range c.Items {
@@ -58,6 +61,7 @@ func (c *Case) Snapshot() *planner.Snapshot {
 			entries = append(entries, planner.Entry{Key: []byte(it.Key), Instance: it.Entry})
 		}
 	}
+	c.amounts(s)
 	if !c.TableKnown {
 		return s
 	}
@@ -78,6 +82,14 @@ func (c *Case) Snapshot() *planner.Snapshot {
 func (c *Case) Clone() *Case {
 	d := *c
 	d.Instances, d.Items, d.Absent = slices.Clone(c.Instances), slices.Clone(c.Items), slices.Clone(c.Absent)
+	d.Resources = slices.Clone(c.Resources)
+	for i := range d.Items {
+		d.Items[i].Amounts = slices.Clone(d.Items[i].Amounts)
+	}
+	for i := range d.Instances {
+		in := &d.Instances[i]
+		in.Capacities, in.ResidualAmounts = slices.Clone(in.Capacities), slices.Clone(in.ResidualAmounts)
+	}
 	return &d
 }
 
@@ -171,6 +183,9 @@ func (c *Case) smaller() []*Case {
 		with(func(d *Case) { d.Items[i].Cost = less(it.Cost) })
 		with(func(d *Case) { d.Items[i].State = less(it.State) })
 	}
+	for _, change := range c.simplerResources() {
+		with(change)
+	}
 	return cases
 }
 
@@ -212,21 +227,33 @@ func (c *Case) String() string {
 	}
 	b.WriteString("},\n\tInstances: []planner.Instance{\n")
 	for _, in := range c.Instances {
-		fmt.Fprintf(&b, "\t\t%s,\n", strings.TrimPrefix(fmt.Sprintf("%+v", in), "planner.Instance"))
+		fmt.Fprintf(&b, "\t\t%s,\n", literal(in))
 	}
 	b.WriteString("\t},\n\tItems: []plannertest.Item{\n")
 	for _, it := range c.Items {
 		fmt.Fprintf(&b, "\t\t{Key: %q, Cost: %v, State: %v, Count: %d, Current: %d, Hash: %d, Entry: %d, ",
 			it.Key, it.Cost, it.State, it.Count, it.Current, it.Hash, it.Entry)
-		fmt.Fprintf(&b, "Class: %d, Pinned: %t},\n", it.Class, it.Pinned)
+		fmt.Fprintf(&b, "Class: %d, Pinned: %t, Amounts: %#v},\n", it.Class, it.Pinned, it.Amounts)
 	}
-	fmt.Fprintf(&b, "\t},\n%s", c.rulesString())
+	fmt.Fprintf(&b, "\t},\n%s\tResources: []planner.Resource{\n", c.rulesString())
+	for _, of := range c.Resources {
+		fmt.Fprintf(&b, "\t\t%s,\n", literal(of))
+	}
+	b.WriteString("\t},\n")
 	b.WriteString("\tAbsent: []planner.Entry{")
 	for _, e := range c.Absent {
 		fmt.Fprintf(&b, "{Key: []byte(%q), Instance: %d}, ", e.Key, e.Instance)
 	}
 	b.WriteString("},\n}")
 	return b.String()
+}
+
+var nothing = regexp.MustCompile(`\w+:(0x0|0|false|""|\[\]float64\(nil\))(, |})`)
+
+// literal prints a struct of the planner as an element of a list, without what is 0.
+func literal(x any) string {
+	_, text, _ := strings.Cut(nothing.ReplaceAllString(fmt.Sprintf("%#v", x), ""), "{")
+	return "{" + strings.TrimSuffix(strings.TrimSuffix(text, "}"), ", ") + "}"
 }
 
 // Tiny makes a random case of at most 8 keys on at most 3 live instances, small

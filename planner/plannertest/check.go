@@ -19,6 +19,7 @@ func Check(s *planner.Snapshot, o planner.Options, p *planner.Plan) error {
 		c.table()
 		c.instances()
 		c.figures()
+		c.resources()
 		c.migration()
 		c.hotKeys()
 		c.reasons()
@@ -47,7 +48,7 @@ func equal[T comparable](c *checker, what string, got, want T) {
 // near compares sums. scale is the size of what they are a part of or the
 // difference of, whose last bits they may lack.
 func (c *checker) near(what string, got, want, scale float64) {
-	if !(math.Abs(got-want) <= 1e-9*math.Max(math.Abs(want), math.Abs(got))+1e-15*scale) {
+	if got != want && !(math.Abs(got-want) <= 1e-9*math.Max(math.Abs(want), math.Abs(got))+1e-15*scale) {
 		c.errorf("%s is %v, want %v", what, got, want)
 	}
 }
@@ -305,13 +306,7 @@ func (c *checker) figures() {
 		c.near("underload "+x.when, x.underload, underload, 1e3)
 		c.near("skewness "+x.when, x.skewness, skewness, 0)
 	}
-	balanced := true
-	for d, l := range c.loads(c.after) {
-		if c.s.Instances[d].Live() && !fits(l, c.max[d]) {
-			balanced = false
-		}
-	}
-	equal(c, "balanced", c.p.Balanced, balanced)
+	equal(c, "balanced", c.p.Balanced, c.within(c.after, (*dimension).maxima))
 	c.unfilled()
 	if c.idle() && len(c.unfilledBy(current(c.s))) == 0 && len(c.p.Moves) > 0 {
 		c.errorf("%d moves though there was nothing to do", len(c.p.Moves))
@@ -347,11 +342,18 @@ func (c *checker) hotKeys() {
 		got, what := c.p.HotKeys[n], fmt.Sprintf("hot key %d: ", n)
 		equal(c, what+"item", got.Item, int32(i))
 		equal(c, what+"instance", got.Instance, int32(c.hotUnits[i][0]))
-		equal(c, what+"cost", got.Cost, c.s.Cost[i])
-		equal(c, what+"pieces", got.Pieces, c.pieces(i))
+		x := c.named(got.Resource)
+		if x == nil {
+			c.errorf("%sunknown resource %q", what, got.Resource)
+			continue
+		}
+		equal(c, what+"cost", got.Cost, x.amount[i])
+		if c.scalar() {
+			equal(c, what+"pieces", got.Pieces, c.pieces(i))
+		}
 		forced := math.Inf(1)
 		for _, d := range c.openTo(i) {
-			forced = math.Min(forced, (c.s.Instances[d].ResidualCost+c.s.Cost[i])/c.fair[d]-1)
+			forced = math.Min(forced, x.level(d, x.residual[d]+x.amount[i]))
 		}
 		c.near(what+"forced theta", got.ForcedTheta, forced, 1e3)
 		want := make([]int64, len(c.s.Instances))
@@ -381,7 +383,10 @@ func (c *checker) pieces(i int) int {
 }
 
 func (c *checker) reasons() {
-	before := c.loads(current(c.s))
+	f := current(c.s)
+	overloaded := func(d int32) bool {
+		return slices.ContainsFunc(c.dims, func(x *dimension) bool { return !fits(x.loads(f)[d], x.bound[d]) })
+	}
 	for n, m := range c.p.Moves {
 		from, to, home := m.From, m.To, m.To == c.s.Hash[m.Item]
 		entry := c.s.Table == nil // then all that is away from home has one
@@ -400,7 +405,7 @@ func (c *checker) reasons() {
 			want = planner.ReasonFill
 		case home:
 			want = planner.ReasonMoveBack
-		case !fits(before[from], c.bound[from]):
+		case overloaded(from):
 			want = planner.ReasonOverload
 		}
 		equal(c, fmt.Sprintf("move %d: reason", n), m.Reason, want)
@@ -408,12 +413,7 @@ func (c *checker) reasons() {
 }
 
 func (c *checker) causes() {
-	stuck := false
-	for d, l := range c.loads(c.after) {
-		if c.s.Instances[d].Live() && !fits(l, c.bound[d]) {
-			stuck = true
-		}
-	}
+	stuck := !c.within(c.after, (*dimension).bounds)
 	for _, x := range []struct {
 		cause planner.Cause
 		want  bool

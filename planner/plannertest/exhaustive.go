@@ -26,16 +26,11 @@ func Optimum(s *planner.Snapshot, o planner.Options) (Assignment, Score) {
 	return best, bestScore
 }
 
-// LeastTheta is the least θ of any assignment within the table limit, whatever
-// the loads and what it moves; +∞ if there is none. Keys that are hot may be
+// LeastTheta is the least θ of any assignment within the table limit and the bounds of resources,
+// whatever it moves; +∞ if there is none. Keys that are hot may be
 // anywhere: under that θ they would not be hot.
 func LeastTheta(s *planner.Snapshot, o planner.Options) float64 {
-	m := newModel(s, anywhere(o))
-	best := math.Inf(1)
-	m.enumerate(func(p *partial) bool {
-		return p.tableExcess() > 0 || p.theta() >= best
-	}, func(p *partial) { best = p.theta() })
-	return best
+	return Least(s, o, 0, 0)
 }
 
 // anywhere are options under which no key is hot, and which ask for nothing but the
@@ -133,7 +128,7 @@ const slack = 1e-12
 type partial struct {
 	m                *model
 	a                Assignment
-	load             []float64
+	load             [][]float64 // by dimension
 	table            int64
 	objective, state float64 // what has to leave drained instances included
 	moves            int64
@@ -161,11 +156,16 @@ func (m *model) enumerate(cut func(*partial) bool, visit func(*partial)) {
 		before := *p
 		for at := from; at < len(u.places); at++ {
 			d := u.places[at]
-			load := p.load[d]
+			var load [planner.MaxResources]float64
+			for r := range m.dims {
+				load[r] = p.load[r][d]
+			}
 			p.put(u, d)
 			place(n+1, at)
 			p.a[u.item][d]--
-			p.load[d] = load
+			for r := range m.dims {
+				p.load[r][d] = load[r]
+			}
 			p.table, p.objective, p.state, p.moves = before.table, before.objective, before.state, before.moves
 		}
 	}
@@ -175,15 +175,19 @@ func (m *model) enumerate(cut func(*partial) bool, visit func(*partial)) {
 // loose is a unit to be placed, and where it may go.
 type loose struct {
 	item          int
-	cost          float64
+	size          float64
 	state, weight float64
 	places        []int
 	must          bool // it has to leave, which is counted already
+	hot           bool // backgrounds have it already
 }
 
 // start is the assignment of hot units alone, and the other units.
 func (m *model) start() (*partial, []loose) {
-	p := &partial{m: m, a: make(Assignment, m.s.Len()), load: slices.Clone(m.background), table: m.retained}
+	p := &partial{m: m, a: make(Assignment, m.s.Len()), table: m.retained}
+	for _, x := range m.dims {
+		p.load = append(p.load, slices.Clone(x.background))
+	}
 	if m.o.Objective == planner.MinImbalance {
 		p.allowance = MigrationAllowance(m.s, m.o)
 	}
@@ -191,7 +195,7 @@ func (m *model) start() (*partial, []loose) {
 	for i := range p.a {
 		live := m.openTo(i)
 		p.a[i] = make([]int64, len(m.s.Instances))
-		u := loose{item: i, cost: m.s.Cost[i], state: state(m.s, i), must: m.leaves(i)}
+		u := loose{item: i, size: m.size(i), state: state(m.s, i), must: m.leaves(i), hot: m.isHot(i)}
 		u.weight = u.state + m.o.KeyOverhead
 		n := count(m.s, i) - int64(len(m.hotUnits[i]))
 		if u.must {
@@ -199,7 +203,6 @@ func (m *model) start() (*partial, []loose) {
 		}
 		for _, d := range m.hotUnits[i] {
 			p.put(u, d)
-			p.load[d] = m.background[d] // which has it already
 		}
 		if at := slices.Index(live, int(m.s.Current[i])); at >= 0 {
 			u.places = slices.Concat(live[at:], live[:at])
@@ -210,13 +213,17 @@ func (m *model) start() (*partial, []loose) {
 			units = append(units, u)
 		}
 	}
-	slices.SortStableFunc(units, func(x, y loose) int { return cmp.Compare(y.cost, x.cost) })
+	slices.SortStableFunc(units, func(x, y loose) int { return cmp.Compare(y.size, x.size) })
 	return p, units
 }
 
 func (p *partial) put(u loose, d int) {
 	p.a[u.item][d]++
-	p.load[d] += u.cost
+	for r, x := range p.m.dims {
+		if !u.hot {
+			p.load[r][d] += x.amount[u.item]
+		}
+	}
 	if d != int(p.m.s.Hash[u.item]) {
 		p.table++
 	}
@@ -249,13 +256,15 @@ func (p *partial) worse(than Score) bool {
 	return p.objective > than.Objective*(1+slack)
 }
 
-// overloads counts the instances that are clearly above their bound, and says by
+// overloads counts the bounds that instances are clearly above, and says by
 // how much at most, relative to it.
 func (p *partial) overloads() (violated int, excess float64) {
-	for d, l := range p.load {
-		if p.m.s.Instances[d].Live() && !fits(l, p.m.bound[d]*(1+slack)) {
-			violated++
-			excess = max(excess, l/p.m.bound[d]-1)
+	for r, x := range p.m.dims {
+		for d, l := range p.load[r] {
+			if p.m.s.Instances[d].Live() && !fits(l, x.bound[d]*(1+slack)) {
+				violated++
+				excess = max(excess, l/x.bound[d]-1)
+			}
 		}
 	}
 	return violated, excess
@@ -268,15 +277,18 @@ func (p *partial) tableExcess() int64 {
 	return max(0, p.table-*p.m.o.TableLimit)
 }
 
-func (p *partial) theta() float64 {
-	theta := 0.0
-	for d, l := range p.load {
-		if p.m.fair[d] > 0 {
-			theta = max(theta, l/p.m.fair[d]-1)
+// level is the greatest of a dimension, from 0 up.
+func (p *partial) level(r int) float64 {
+	level := 0.0
+	for d, l := range p.load[r] {
+		if p.m.s.Instances[d].Live() {
+			level = max(level, p.m.dims[r].level(d, l))
 		}
 	}
-	return theta
+	return level
 }
+
+func (p *partial) theta() float64 { return p.level(0) }
 
 func (p *partial) movesTooMuch() bool { return !fits(p.migrated(), p.allowance*(1+slack)) }
 

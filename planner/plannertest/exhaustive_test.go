@@ -30,7 +30,7 @@ func everyAssignment(m *model, visit func(Assignment)) {
 			visit(a)
 			return
 		}
-		for _, d := range m.live() {
+		for _, d := range m.openTo(units[n]) {
 			a[units[n]][d]++
 			place(n + 1)
 			a[units[n]][d]--

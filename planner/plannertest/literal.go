@@ -10,7 +10,7 @@ import (
 )
 
 // Literal runs a strategy as its definition reads, one unit at a time. It knows
-// llfd, lpt, mintable, minmig, mixed, mixed_bf and readj.
+// llfd, lpt, mintable, minmig, mixed, mixed_bf and, without resources, readj.
 func Literal(name string, s *planner.Snapshot, o planner.Options) (Assignment, error) {
 	m := newModel(s, o)
 	if m.idle() {
@@ -18,11 +18,11 @@ func Literal(name string, s *planner.Snapshot, o planner.Options) (Assignment, e
 	}
 	switch name {
 	case planner.LLFD:
-		return m.phases(0, byCost), nil
+		return m.phases(0, bySize), nil
 	case planner.LPT:
 		return m.lpt(), nil
 	case planner.MinTable:
-		return m.phases(math.MaxInt, byCost), nil
+		return m.phases(math.MaxInt, bySize), nil
 	case planner.MinMig:
 		return m.phases(0, m.byGamma), nil
 	case planner.Mixed:
@@ -30,7 +30,9 @@ func Literal(name string, s *planner.Snapshot, o planner.Options) (Assignment, e
 	case planner.MixedBruteForce:
 		return m.mixedBF(), nil
 	case planner.Readj:
-		return m.readj(), nil
+		if m.scalar() {
+			return m.readj(), nil
+		}
 	}
 	return nil, fmt.Errorf("plannertest: no literal strategy %q", name)
 }
@@ -38,7 +40,7 @@ func Literal(name string, s *planner.Snapshot, o planner.Options) (Assignment, e
 // unit is one key of an item.
 type unit struct {
 	item, rank  int
-	cost, state float64
+	size, state float64
 	hash        int
 	hot         bool
 	at          int // instance, −1 in the candidate set C
@@ -48,12 +50,12 @@ type unit struct {
 // that it leaves are canonical.
 type order func(a, b *unit) int
 
-func byCost(a, b *unit) int { return descending(a.cost, b.cost) }
+func bySize(a, b *unit) int { return descending(a.size, b.size) }
 
 func byState(a, b *unit) int { return -descending(a.state, b.state) }
 
-// byGamma is ψ of mixed-routing Algorithm 3: largest c^β/S first, keys without
-// state before all, keys without cost after all.
+// byGamma is ψ of mixed-routing Algorithm 3: largest size^β/S first, keys without
+// state before all, keys without size after all.
 func (m *model) byGamma(a, b *unit) int { return descending(m.gamma(a), m.gamma(b)) }
 
 func (m *model) gamma(u *unit) float64 {
@@ -62,27 +64,30 @@ func (m *model) gamma(u *unit) float64 {
 		beta = *m.o.Beta
 	}
 	switch {
-	case u.cost == 0:
+	case u.size == 0:
 		return 0
 	case u.state == 0:
 		return math.Inf(1)
 	}
-	return math.Pow(u.cost, beta) / u.state
+	return math.Pow(u.size, beta) / u.state
 }
 
 // desk is a tentative assignment L̂ that the phases work on.
 type desk struct {
 	m     *model
 	units []*unit
-	load  []float64
+	load  map[*dimension][]float64
 }
 
 // open puts every unit where it is now, and hot ones where they go.
 func (m *model) open() *desk {
-	w := &desk{m: m, load: append(slices.Clone(m.background), 0)}
+	w := &desk{m: m, load: map[*dimension][]float64{}}
+	for _, x := range m.dims {
+		w.load[x] = append(slices.Clone(x.background), 0)
+	}
 	for i := range m.s.Len() {
 		for n := range count(m.s, i) {
-			u := &unit{item: i, rank: m.rank[i], cost: m.s.Cost[i], state: state(m.s, i),
+			u := &unit{item: i, rank: m.rank[i], size: m.size(i), state: state(m.s, i),
 				hash: int(m.s.Hash[i]), at: int(m.s.Current[i]), hot: m.isHot(i)}
 			if m.leaves(i) {
 				u.at = len(m.s.Instances) // it counts for no load
@@ -90,7 +95,7 @@ func (m *model) open() *desk {
 			if u.hot {
 				u.at = m.hotUnits[i][n]
 			} else {
-				w.load[u.at] += u.cost
+				w.add(u, u.at, 1)
 			}
 			w.units = append(w.units, u)
 		}
@@ -100,17 +105,49 @@ func (m *model) open() *desk {
 
 func (w *desk) put(u *unit, d int) {
 	if u.at >= 0 {
-		w.load[u.at] -= u.cost
+		w.add(u, u.at, -1)
 	}
 	if d >= 0 {
-		w.load[d] += u.cost
+		w.add(u, d, 1)
 	}
 	u.at = d
 }
 
-func (w *desk) may(u *unit, d int) bool      { return w.m.may(u.item, d) }
-func (w *desk) relative(d int) float64       { return w.load[d] / w.m.s.Instances[d].Capacity }
-func (w *desk) within(d int, c float64) bool { return fits(w.load[d]+c, w.m.bound[d]) }
+func (w *desk) add(u *unit, d int, times float64) {
+	for _, x := range w.m.dims {
+		w.load[x][d] += times * x.amount[u.item]
+	}
+}
+
+func (w *desk) may(u *unit, d int) bool { return w.m.may(u.item, d) }
+
+// relative is the load in cost.
+func (w *desk) relative(d int) float64 { return w.load[w.m.dimension][d] / w.m.s.Instances[d].Capacity }
+
+// within reports whether an instance keeps to all bounds with another unit.
+func (w *desk) within(d int, u *unit) bool {
+	return !slices.ContainsFunc(w.m.dims, func(x *dimension) bool {
+		return !fits(w.load[x][d]+x.amount[u.item], x.bound[d])
+	})
+}
+
+// overloaded reports whether an instance breaks a bound.
+func (w *desk) overloaded(d int) bool { return slices.ContainsFunc(w.m.dims, w.broken(d)) }
+
+func (w *desk) broken(d int) func(*dimension) bool {
+	return func(x *dimension) bool { return !fits(w.load[x][d], x.bound[d]) }
+}
+
+// relieves reports whether a unit takes something of what its instance has too much of.
+func (w *desk) relieves(u *unit) bool {
+	broken := w.broken(u.at)
+	return slices.ContainsFunc(w.m.dims, func(x *dimension) bool { return x.amount[u.item] > 0 && broken(x) })
+}
+
+// fullest is the greatest part of some bound that an instance takes with another unit.
+func (w *desk) fullest(d int, u *unit, of func(*dimension) []float64) float64 {
+	return w.m.fullest(d, u.item, func(x *dimension) []float64 { return w.load[x] }, of)
+}
 
 // pick lists the movable units that satisfy a condition, in order psi; units of
 // one item by where they are.
@@ -160,7 +197,7 @@ func (w *desk) prepare(psi order) {
 	}
 	for _, d := range w.m.live() {
 		for _, u := range w.pick(psi, func(u *unit) bool { return u.at == d }) {
-			if !w.within(d, 0) && u.cost > 0 {
+			if w.relieves(u) {
 				w.put(u, -1)
 			}
 		}
@@ -170,13 +207,19 @@ func (w *desk) prepare(psi order) {
 // assign is LLFD, mixed-routing Algorithm 1.
 func (w *desk) assign(psi order) {
 	for {
-		candidates := w.pick(byCost, func(u *unit) bool { return u.at < 0 })
+		candidates := w.pick(bySize, func(u *unit) bool { return u.at < 0 })
 		if len(candidates) == 0 {
 			return
 		}
 		k := candidates[0]
 		tries := w.m.openTo(k.item)
-		slices.SortStableFunc(tries, func(a, b int) int { return -descending(w.relative(a), w.relative(b)) })
+		ends := func(d int) float64 {
+			if w.m.scalar() {
+				return w.relative(d)
+			}
+			return w.fullest(d, k, (*dimension).bounds)
+		}
+		slices.SortStableFunc(tries, func(a, b int) int { return -descending(ends(a), ends(b)) })
 		if !slices.ContainsFunc(tries, func(d int) bool { return w.adjust(k, d, psi) }) {
 			w.put(k, w.leastAfter(k))
 		}
@@ -185,47 +228,58 @@ func (w *desk) assign(psi order) {
 
 // adjust accepts k on d, making room if need be, or refuses.
 func (w *desk) adjust(k *unit, d int, psi order) bool {
-	if w.within(d, k.cost) {
-		w.put(k, d)
+	smaller := w.pick(psi, func(u *unit) bool { return u.at == d && u.size < k.size })
+	w.put(k, d)
+	var left []*unit
+	for _, u := range smaller {
+		if w.relieves(u) {
+			w.put(u, -1)
+			left = append(left, u)
+		}
+	}
+	if !w.overloaded(d) {
 		return true
 	}
-	var leaving []*unit
-	room := 0.0
-	for _, u := range w.pick(psi, func(u *unit) bool { return u.at == d && u.cost < k.cost }) {
-		leaving, room = append(leaving, u), room+u.cost
-		if w.within(d, k.cost-room) {
-			for _, u := range leaving {
-				w.put(u, -1)
-			}
-			w.put(k, d)
-			return true
-		}
+	w.put(k, -1)
+	for _, u := range left {
+		w.put(u, d)
 	}
 	return false
 }
 
-// leastAfter is the instance, of those on which a unit may be, of least relative load with it.
+// leastAfter is the instance, of those on which a unit may be, of least relative load with it: the
+// greatest of any dimension.
 func (w *desk) leastAfter(u *unit) int {
 	best, least := -1, 0.0
 	for _, d := range w.m.openTo(u.item) {
-		if r := (w.load[d] + u.cost) / w.m.s.Instances[d].Capacity; best < 0 || r < least {
+		r := w.fullest(d, u, (*dimension).bounds)
+		if w.m.scalar() {
+			r = (w.load[w.m.dimension][d] + w.m.amount[u.item]) / w.m.s.Instances[d].Capacity
+		}
+		if best < 0 || r < least {
 			best, least = d, r
 		}
 	}
 	return best
 }
 
-// lpt puts all keys, in descending cost, onto the least loaded instance.
+// lpt puts all keys, in descending size, onto the least loaded instance.
 func (m *model) lpt() Assignment {
 	w := m.open()
-	all := w.pick(byCost, func(*unit) bool { return true })
+	all := w.pick(bySize, func(*unit) bool { return true })
 	for _, u := range all {
 		w.put(u, -1)
 	}
 	for _, u := range all {
+		ends := func(d int) float64 {
+			if m.scalar() {
+				return w.relative(d)
+			}
+			return w.fullest(d, u, (*dimension).ideals)
+		}
 		best := -1
 		for _, d := range m.openTo(u.item) {
-			if best < 0 || w.relative(d) < w.relative(best) {
+			if best < 0 || ends(d) < ends(best) {
 				best = d
 			}
 		}

@@ -77,14 +77,11 @@ type model struct {
 	retained  int64 // how many of them stay
 
 	liveCount  int
-	total      float64
-	fair       []float64 // L̄_d
-	max        []float64 // L_max,d
-	background []float64
-	bound      []float64 // b_d
-	least      []float64 // a_d; nil: nothing is asked for
+	*dimension              // cost
+	dims       []*dimension // cost first
+	least      []float64    // a_d; nil: nothing is asked for
 
-	hot      []int         // hot items in descending cost
+	hot      []int         // hot items in descending size
 	hotUnits map[int][]int // instance of each unit of a hot item, in order of placement
 }
 
@@ -97,7 +94,11 @@ func newModel(s *planner.Snapshot, o planner.Options) *model {
 			m.retained++
 		}
 	}
-	m.limits()
+	m.liveCount, m.dims = len(m.live()), dimensions(s, o)
+	m.dimension = m.dims[0]
+	for _, x := range m.dims {
+		m.limits(x)
+	}
 	m.placeHot()
 	m.least = m.leastLoads()
 	return m
@@ -137,70 +138,50 @@ func staysAbsent(s *planner.Snapshot, id int32) bool {
 		func(in planner.Instance) bool { return in.ID == id && in.Partial })
 }
 
-func (m *model) limits() {
-	n := len(m.s.Instances)
-	m.fair, m.max = make([]float64, n), make([]float64, n)
-	m.background, m.bound = make([]float64, n), make([]float64, n)
-	var capacity float64
-	for d, in := range m.s.Instances {
-		m.total += in.ResidualCost
-		m.background[d] = in.ResidualCost
-		if in.Live() {
-			m.liveCount++
-			capacity += in.Capacity
-		}
-	}
-	for i, c := range m.s.Cost {
-		m.total += c * float64(count(m.s, i))
-	}
-	if m.s.Eligibility != nil {
-		m.fair = m.ruledFair()
-	}
-	for d, in := range m.s.Instances {
-		if in.Live() {
-			if m.s.Eligibility == nil {
-				m.fair[d] = in.Capacity / capacity * m.total
-			}
-			m.max[d] = (1 + m.o.ThetaMax) * m.fair[d]
-		}
-	}
-}
-
 // placeHot finds the hot items and puts each of their units where the hot and
-// residual load, relative to the capacity, ends least.
+// residual load, relative to the bound, ends least.
 func (m *model) placeHot() {
 	for _, i := range m.canonical {
 		if m.pinned(i) {
-			d := int(m.s.Current[i])
-			m.background[d] += m.s.Cost[i]
-			m.hotUnits[i] = []int{d}
+			m.place(i, int(m.s.Current[i]))
 			continue
 		}
 		hot := m.o.Objective != planner.MinImbalance // which places all keys alike
-		for d, in := range m.s.Instances {
-			if m.may(i, d) && fits(in.ResidualCost+m.s.Cost[i], m.max[d]) {
-				hot = false
-			}
+		for _, d := range m.openTo(i) {
+			hot = hot && !m.takes(d, i)
 		}
 		if hot {
 			m.hot = append(m.hot, i)
 		}
 	}
-	slices.SortStableFunc(m.hot, func(a, b int) int { return descending(m.s.Cost[a], m.s.Cost[b]) })
+	slices.SortStableFunc(m.hot, func(a, b int) int { return descending(m.size(a), m.size(b)) })
 	for _, i := range m.hot {
 		for range count(m.s, i) {
-			d := m.hotPlace(i)
-			m.background[d] += m.s.Cost[i]
-			m.hotUnits[i] = append(m.hotUnits[i], d)
+			m.place(i, m.hotPlace(i))
 		}
 	}
-	for d := range m.bound {
-		m.bound[d] = math.Max(m.max[d], m.background[d])
+	for _, x := range m.dims {
+		for d := range x.bound {
+			x.bound[d] = math.Max(x.max[d], x.background[d])
+		}
 	}
 }
 
+// place makes a unit of an item part of what is on an instance in any case.
+func (m *model) place(i, d int) {
+	for _, x := range m.dims {
+		x.background[d] += x.amount[i]
+	}
+	m.hotUnits[i] = append(m.hotUnits[i], d)
+}
+
 func (m *model) hotPlace(i int) int {
-	ends := func(d int) float64 { return (m.background[d] + m.s.Cost[i]) / m.s.Instances[d].Capacity }
+	ends := func(d int) float64 {
+		if m.scalar() {
+			return (m.background[d] + m.s.Cost[i]) / m.s.Instances[d].Capacity
+		}
+		return m.fullest(d, i, (*dimension).backgrounds, (*dimension).maxima)
+	}
 	best := -1
 	for _, d := range append([]int{int(m.s.Current[i]), int(m.s.Hash[i])}, m.live()...) {
 		if m.may(i, d) && (best < 0 || ends(d) < ends(best)) {
@@ -223,20 +204,6 @@ func (m *model) live() []int {
 
 func (m *model) isHot(i int) bool { return m.hotUnits[i] != nil }
 
-// loads sums up the cost of an assignment on each instance.
-func (m *model) loads(a Assignment) []float64 {
-	load := make([]float64, len(m.s.Instances))
-	for d, in := range m.s.Instances {
-		load[d] = in.ResidualCost
-	}
-	for i, units := range a {
-		for d, n := range units {
-			load[d] += m.s.Cost[i] * float64(n)
-		}
-	}
-	return load
-}
-
 // tableSize counts the entries that an assignment needs.
 func (m *model) tableSize(a Assignment) int64 {
 	size := m.retained
@@ -250,14 +217,12 @@ func (m *model) tableSize(a Assignment) int64 {
 	return size
 }
 
-// idle reports whether there is nothing to do: no live instance above its
+// idle reports whether there is nothing to do: no live instance above an
 // L_max, nothing to drain, and the table within its limit.
 func (m *model) idle() bool {
 	a := current(m.s)
-	for d, l := range m.loads(a) {
-		if m.s.Instances[d].Live() && !fits(l, m.max[d]) {
-			return false
-		}
+	if !m.within(a, (*dimension).maxima) {
+		return false
 	}
 	for i := range m.s.Current {
 		if m.leaves(i) {
@@ -265,6 +230,17 @@ func (m *model) idle() bool {
 		}
 	}
 	return m.o.TableLimit == nil || m.tableSize(a) <= *m.o.TableLimit
+}
+
+// within reports whether an assignment keeps the live instances within some bounds of each dimension.
+func (m *model) within(a Assignment, of func(*dimension) []float64) bool {
+	for _, x := range m.dims {
+		load := x.loads(a)
+		if slices.ContainsFunc(m.live(), func(d int) bool { return !fits(load[d], of(x)[d]) }) {
+			return false
+		}
+	}
+	return true
 }
 
 func descending(a, b float64) int {

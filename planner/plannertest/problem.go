@@ -14,16 +14,29 @@ type Problem struct {
 	Hot map[int][]int
 	// Retained counts the table entries of absent keys that stay.
 	Retained int64
+	// Others are resources beside cost.
+	Others []ProblemResource
 	// AllState is the state of all items and residuals.
 	AllState float64
+}
+
+// ProblemResource is what a problem has of a resource: what keys take of it, and by instance what
+// [Problem] has of cost, and its capacity.
+type ProblemResource struct {
+	Amount, Fair, Background, Bound, Capacity []float64
 }
 
 // ProblemOf reads a problem off a snapshot. Under [planner.MinImbalance] no key
 // is hot: all are placed alike.
 func ProblemOf(s *planner.Snapshot, o planner.Options) Problem {
 	m := newModel(s, o)
+	var others []ProblemResource
+	for _, x := range m.dims[1:] {
+		others = append(others, ProblemResource{x.amount, x.fair, x.background, x.bound, x.capacity})
+	}
 	return Problem{
-		Live: m.live(), Fair: m.fair, Background: m.background, Bound: m.bound,
+		Others: others,
+		Live:   m.live(), Fair: m.fair, Background: m.background, Bound: m.bound,
 		Hot: m.hotUnits, Retained: m.retained, AllState: m.allState(),
 	}
 }

@@ -23,20 +23,20 @@ func (m *model) readj() Assignment {
 
 func (m *model) readjOf(sigma float64) Assignment {
 	w := m.open()
-	for _, u := range w.pick(byCost, func(u *unit) bool { return !w.may(u, u.at) }) {
-		if w.may(u, u.hash) && w.within(u.hash, u.cost) {
+	for _, u := range w.pick(bySize, func(u *unit) bool { return !w.may(u, u.at) }) {
+		if w.may(u, u.hash) && w.within(u.hash, u) {
 			w.put(u, u.hash)
 		} else {
 			w.put(u, w.leastAfter(u))
 		}
 	}
-	for _, u := range w.pick(byCost, w.returns) {
-		if w.within(u.hash, u.cost) {
+	for _, u := range w.pick(bySize, w.returns) {
+		if w.within(u.hash, u) {
 			w.put(u, u.hash)
 		}
 	}
 	smallest := sigma * m.total / float64(m.liveCount)
-	large := w.pick(byCanonical, func(u *unit) bool { return fits(smallest, u.cost) })
+	large := w.pick(byCanonical, func(u *unit) bool { return fits(smallest, u.size) })
 	for !w.balanced() {
 		c := w.bestChange(large)
 		if c.moved == nil {
@@ -50,7 +50,7 @@ func (m *model) readjOf(sigma float64) Assignment {
 func byCanonical(a, b *unit) int { return a.rank - b.rank }
 
 func (w *desk) balanced() bool {
-	return !slices.ContainsFunc(w.m.live(), func(d int) bool { return !w.within(d, 0) })
+	return !slices.ContainsFunc(w.m.live(), func(d int) bool { return w.overloaded(d) })
 }
 
 // change moves a unit to an instance, and one of that instance's units back if

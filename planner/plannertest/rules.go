@@ -29,25 +29,25 @@ func (m *model) leaves(i int) bool { return !m.may(i, int(m.s.Current[i])) }
 
 // divisible is a load that may be divided over some instances.
 type divisible struct {
-	cost float64
+	load float64
 	on   []int
 }
 
 // divisibles are all loads of a case as if keys were divisible.
-func (m *model) divisibles() (loads []divisible) {
-	for i, c := range m.s.Cost {
+func (m *model) divisibles(x *dimension) (loads []divisible) {
+	for i, v := range x.amount {
 		on := m.openTo(i)
 		if m.pinned(i) {
 			on = []int{int(m.s.Current[i])}
 		}
-		loads = append(loads, divisible{c, on})
+		loads = append(loads, divisible{v, on})
 	}
 	for d, in := range m.s.Instances {
 		on := []int{d}
 		if !in.Live() {
 			on = m.live()
 		}
-		loads = append(loads, divisible{in.ResidualCost, on})
+		loads = append(loads, divisible{x.residual[d], on})
 	}
 	return loads
 }
@@ -70,14 +70,14 @@ func (x divisible) inside(left, chosen []int) bool {
 // ruledFair are fair loads under rules, by trying all sets of instances: those of a set carry at
 // least what may be on no others. The set that has to carry most for its capacity carries just
 // that, and what may be on it is gone for the rest.
-func (m *model) ruledFair() []float64 {
-	loads := m.divisibles()
+func (m *model) ruledFair(of *dimension) []float64 {
+	loads := m.divisibles(of)
 	fair, left := make([]float64, len(m.s.Instances)), m.live()
 	for len(left) > 0 {
-		best, most := m.busiest(left, loads)
+		best, most := m.busiest(of, left, loads)
 		loads = slices.DeleteFunc(loads, func(x divisible) bool { return x.inside(left, best) })
 		for _, d := range best {
-			fair[d] = most * m.s.Instances[d].Capacity
+			fair[d] = most * of.capacity[d]
 		}
 		left = slices.DeleteFunc(left, func(d int) bool { return slices.Contains(best, d) })
 	}
@@ -85,23 +85,23 @@ func (m *model) ruledFair() []float64 {
 }
 
 // busiest is the set of instances that have to carry most for their capacity.
-func (m *model) busiest(left []int, loads []divisible) (best []int, most float64) {
+func (m *model) busiest(of *dimension, left []int, loads []divisible) (best []int, most float64) {
 	most = -1
 	for set := 1; set < 1<<len(left); set++ {
 		var chosen []int
-		capacity, cost := 0.0, 0.0
+		capacity, load := 0.0, 0.0
 		for b, d := range left {
 			if set>>b&1 == 1 {
-				chosen, capacity = append(chosen, d), capacity+m.s.Instances[d].Capacity
+				chosen, capacity = append(chosen, d), capacity+of.capacity[d]
 			}
 		}
 		for _, x := range loads {
 			if x.inside(left, chosen) {
-				cost += x.cost
+				load += x.load
 			}
 		}
-		if cost/capacity > most*(1+1e-12) {
-			best, most = chosen, cost/capacity
+		if load/capacity > most*(1+1e-12) {
+			best, most = chosen, load/capacity
 		}
 	}
 	return best, most

@@ -10,8 +10,8 @@ import (
 // Score holds what decides which of two assignments is better, in the order of
 // its fields; less is better.
 type Score struct {
-	Violated    int     // live instances above b_d, and the table if above its limit
-	Excess      float64 // largest L(d)/b_d − 1 of those instances, else 0
+	Violated    int     // live instances above b_d, in each dimension, and the table if above its limit
+	Excess      float64 // largest L(d)/b_d − 1 of those instances, else 0; +∞ where b_d is 0
 	TableExcess int64
 	Objective   float64
 	Table       int64
@@ -47,16 +47,16 @@ func ScoreOf(s *planner.Snapshot, o planner.Options, a Assignment) Score {
 
 func (m *model) score(a Assignment) Score {
 	sc := Score{Table: m.tableSize(a)}
-	for d, l := range m.loads(a) {
-		if !m.s.Instances[d].Live() {
-			continue
-		}
-		if !fits(l, m.bound[d]) {
-			sc.Violated++
-			sc.Excess = math.Max(sc.Excess, l/m.bound[d]-1)
-		}
-		if m.fair[d] > 0 {
-			sc.Theta = math.Max(sc.Theta, l/m.fair[d]-1)
+	for _, x := range m.dims {
+		load := x.loads(a)
+		for _, d := range m.live() {
+			if !fits(load[d], x.bound[d]) {
+				sc.Violated++
+				sc.Excess = math.Max(sc.Excess, load[d]/x.bound[d]-1)
+			}
+			if x == m.dimension {
+				sc.Theta = math.Max(sc.Theta, x.level(d, load[d]))
+			}
 		}
 	}
 	if m.o.TableLimit != nil && sc.Table > *m.o.TableLimit {

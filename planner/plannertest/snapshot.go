@@ -18,7 +18,7 @@ func CheckSnapshot(s *planner.Snapshot) error {
 		s.Kept != nil && len(s.Kept) != s.Table.Len() {
 		return errors.New("the columns of the snapshot differ in length")
 	}
-	if err := errors.Join(checkInstances(s), checkShares(s)); err != nil {
+	if err := errors.Join(checkInstances(s), checkShares(s), checkResources(s)); err != nil {
 		return err
 	}
 	seen, units := map[string]bool{}, int64(0)
