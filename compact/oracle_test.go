@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -226,7 +227,7 @@ func checkItemsOf(c *compact.Classes, cost, state []float64) error {
 // real ones.
 func checkLoads(c *compact.Compression) error {
 	real, items := c.Keys, c.Items
-	if !slices.Equal(items.Instances, real.Instances) {
+	if !reflect.DeepEqual(items.Instances, real.Instances) {
 		return fmt.Errorf("instances %+v, want %+v", items.Instances, real.Instances)
 	}
 	got, want := loads(items), loads(real)

@@ -171,8 +171,8 @@ func TestCasesOfResources(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases: %d feasible, %d of them not for free, %d moving more because of resources; %d infeasible "+
-		"because of them, %d with hot keys, %d with limits, %d of these of 0", cases, feasible, priced, decided, infeasible, hot,
-		limited, empty)
+		"because of them, %d with hot keys, %d with limits, %d of these of 0",
+		cases, feasible, priced, decided, infeasible, hot, limited, empty)
 	if feasible < cases/2 || priced < feasible/2 || decided < feasible/6 || infeasible < cases/20 || hot < cases/20 {
 		t.Error("too few cases are feasible, not for free, decided by resources, infeasible or hot")
 	}
