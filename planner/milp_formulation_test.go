@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -88,23 +89,31 @@ type formulation struct {
 	s         *planner.Snapshot
 	o         planner.Options
 	problem   plannertest.Problem
+	bounds    []bounds // of cost, then of other resources
 	classes   []class
 	variables []going // of the program
 	program   milp.Program
 
-	costs      float64 // scale of costs, a power of two
 	weights    float64 // scale of weights, a power of two
 	constant   float64 // added to it: what the hot keys move
 	impossible bool    // some unit has to leave, and fits nowhere
 }
 
+// bounds are those of live instances in cost or another resource.
+type bounds struct {
+	amount            []float64 // of each item
+	background, bound []float64
+	scale             float64 // of amounts, a power of two
+}
+
 // class is what the solver does not tell apart: the units of an item, or all of
 // equal cost, state and places.
 type class struct {
-	cost, state float64
-	from, home  int32
-	items       []int
-	units       int64
+	amounts    []float64 // by what there are bounds in
+	state      float64
+	from, home int32
+	items      []int
+	units      int64
 }
 
 // going is how many units of a class go to an instance.
@@ -115,12 +124,18 @@ type going struct {
 
 func formulate(s *planner.Snapshot, o planner.Options, merge bool) *formulation {
 	f := &formulation{s: s, o: o, problem: plannertest.ProblemOf(s, o)}
+	f.bounds = append(f.bounds, bounds{s.Cost, f.problem.Background, f.problem.Bound, 1})
+	for _, x := range f.problem.Others {
+		f.bounds = append(f.bounds, bounds{x.Amount, x.Background, x.Bound, 1})
+	}
 	f.classify(merge)
 	f.setScales()
 	f.choose()
 	f.departures()
 	for _, d := range f.problem.Live {
-		f.load(int32(d))
+		for n := range f.bounds {
+			f.load(n, int32(d))
+		}
 	}
 	f.table()
 	return f
@@ -130,13 +145,14 @@ func formulate(s *planner.Snapshot, o planner.Options, merge bool) *formulation 
 // ones move.
 func (f *formulation) classify(merge bool) {
 	type alike struct {
-		cost, state float64
-		from, home  int32
-		rules       string // where it may be
-		item        int    // 0 when equal items are merged
+		amounts    string
+		state      float64
+		from, home int32
+		rules      string // where it may be
+		item       int    // 0 when equal items are merged
 	}
 	index := map[alike]int{}
-	for i, c := range f.s.Cost {
+	for i := range f.s.Cost {
 		if places, hot := f.problem.Hot[i]; hot {
 			for _, d := range places {
 				if d != int(f.s.Current[i]) {
@@ -145,7 +161,11 @@ func (f *formulation) classify(merge bool) {
 			}
 			continue
 		}
-		k := alike{c, f.state(i), f.s.Current[i], f.s.Hash[i], "", i}
+		var amounts []float64
+		for _, x := range f.bounds {
+			amounts = append(amounts, x.amount[i])
+		}
+		k := alike{fmt.Sprint(amounts), f.state(i), f.s.Current[i], f.s.Hash[i], "", i}
 		if e := f.s.Eligibility; e != nil {
 			k.rules = fmt.Sprint(e.Class[i])
 		}
@@ -156,7 +176,7 @@ func (f *formulation) classify(merge bool) {
 		if !ok {
 			n = len(f.classes)
 			index[k] = n
-			f.classes = append(f.classes, class{cost: k.cost, state: k.state, from: k.from, home: k.home})
+			f.classes = append(f.classes, class{amounts: amounts, state: k.state, from: k.from, home: k.home})
 		}
 		f.classes[n].items = append(f.classes[n].items, i)
 		f.classes[n].units += f.count(i)
@@ -182,15 +202,21 @@ func (f *formulation) weight(c class) float64 { return c.state + f.o.KeyOverhead
 // setScales leaves whole numbers up to some size alone, which the solver takes advantage of, and
 // brings the greatest of others to about a million.
 func (f *formulation) setScales() {
-	var costs, weights magnitude
+	var weights magnitude
 	for _, c := range f.classes {
-		costs.add(c.cost)
 		weights.add(f.weight(c))
 	}
-	for _, d := range f.problem.Live {
-		costs.add(f.problem.Background[d])
+	f.weights = weights.scale()
+	for n := range f.bounds {
+		x, amounts := &f.bounds[n], magnitude{}
+		for _, c := range f.classes {
+			amounts.add(c.amounts[n])
+		}
+		for _, d := range f.problem.Live {
+			amounts.add(x.background[d])
+		}
+		x.scale = amounts.scale()
 	}
-	f.costs, f.weights = costs.scale(), weights.scale()
 }
 
 type magnitude struct {
@@ -221,8 +247,11 @@ func (f *formulation) choose() {
 			if !f.may(c, to) {
 				continue
 			}
-			fits := c.cost <= (f.problem.Bound[d]*(1+2e-9)-f.problem.Background[d])*(1+1e-9)
-			if to != c.from && (fits && (c.cost > 0 || homeless) || to == c.home) {
+			fits, takes := true, slices.Max(c.amounts) > 0
+			for n, x := range f.bounds {
+				fits = fits && c.amounts[n] <= (x.bound[d]*(1+2e-9)-x.background[d])*(1+1e-9)
+			}
+			if to != c.from && (fits && (takes || homeless) || to == c.home) {
 				f.variables = append(f.variables, going{n, to})
 				f.program.Count(f.weight(c)*f.weights, c.units)
 			}
@@ -259,24 +288,25 @@ func (f *formulation) departures() {
 	}
 }
 
-// load bounds the load of a live instance.
-func (f *formulation) load(d int32) {
-	limit := f.problem.Bound[d]*(1+1e-9) - f.problem.Background[d]
+// load bounds the load of a live instance in cost or another resource.
+func (f *formulation) load(n int, d int32) {
+	x := f.bounds[n]
+	limit := x.bound[d]*(1+1e-9) - x.background[d]
 	for _, c := range f.classes {
 		if c.from == d {
-			limit -= c.cost * float64(c.units)
+			limit -= c.amounts[n] * float64(c.units)
 		}
 	}
 	terms := f.terms(func(c class, to int32) float64 {
 		switch d {
 		case c.from:
-			return -c.cost * f.costs
+			return -c.amounts[n] * x.scale
 		case to:
-			return c.cost * f.costs
+			return c.amounts[n] * x.scale
 		}
 		return 0
 	})
-	if limit *= f.costs; f.costs == 1 && whole(terms) {
+	if limit *= x.scale; x.scale == 1 && whole(terms) {
 		limit = math.Floor(limit) // says the same, more sharply
 	}
 	f.atMost(limit, terms)
@@ -393,6 +423,9 @@ func TestSolverAgainstExhaustiveSearch(t *testing.T) {
 	feasible, priced := 0, 0
 	for n := range 150 {
 		c := plannertest.Tiny(r)
+		if n%3 == 0 {
+			c = resourceful(r, plannertest.Tiny)
+		}
 		s := c.Snapshot()
 		got, err := solveWith(t.Context(), s, c.Options, 10*time.Second, n%2 == 0)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -121,7 +122,7 @@ func judgeGap(c *planner.Certificate, objective float64, met bool) error {
 // judgeUnmet checks that the constraints said to be unmet are those that could give
 // way, and that none comes with less than said.
 func (y *truth) judgeUnmet(p *planner.Plan) error {
-	c, o := p.Certificate, y.c.Options
+	c := p.Certificate
 	hot := len(p.HotKeys) > 0
 	switch {
 	case len(c.Unmet) == 0 && (c.Infeasible || hot):
@@ -131,47 +132,96 @@ func (y *truth) judgeUnmet(p *planner.Plan) error {
 	case len(c.Unmet) == 0:
 		return nil
 	}
-	possible, alone := y.leastOf(c.Infeasible)
-	for i, u := range c.Unmet {
-		least, ok := possible[u.Constraint]
-		if !ok || i > 0 && u.Constraint == c.Unmet[0].Constraint {
-			return fmt.Errorf("unmet %+v, but no value of %s helps, or it is named twice", c.Unmet, u.Constraint)
+	possible, alone := y.leastOf(c.Infeasible, c.Unmet)
+	seen := map[limit]bool{}
+	for _, u := range c.Unmet {
+		k := limit{u.Constraint, u.Resource}
+		least, ok := possible[k]
+		if !ok || seen[k] {
+			return fmt.Errorf("unmet %+v, but no value of %v helps, or it is named twice", c.Unmet, k)
 		}
-		limit, noise := o.ThetaMax, 1e-12*(1+least) // θ is a difference to 1
+		seen[k] = true
+		limit, noise := y.value(k), 1e-12*(1+least) // θ is a difference to 1
 		if u.Constraint == planner.ConstraintTable {
-			limit, noise = float64(*o.TableLimit), 0
+			noise = 0
 		}
 		if err := judgeLeast(u, limit, least, noise); err != nil {
 			return err
 		}
 	}
-	if _, helps := possible[planner.ConstraintTheta]; helps && alone && c.Unmet[0].Constraint != planner.ConstraintTheta {
+	_, helps := possible[limit{Constraint: planner.ConstraintTheta}]
+	if helps && alone && len(y.s.Resources) == 0 && c.Unmet[0].Constraint != planner.ConstraintTheta {
 		return fmt.Errorf("unmet %+v, but θ could give way", c.Unmet)
 	}
 	return nil
 }
 
+// limit names a constraint that could give way.
+type limit struct {
+	planner.Constraint
+
+	resource string
+}
+
+// limits are those of the case, by dimension.
+func (y *truth) limits() map[int]limit {
+	limits := map[int]limit{0: {Constraint: planner.ConstraintTheta}}
+	for r, of := range y.s.Resources {
+		limits[r+1] = limit{planner.ConstraintTheta, of.Name}
+		if of.Limited {
+			limits[r+1] = limit{planner.ConstraintCapacity, of.Name}
+		}
+	}
+	if y.c.Options.TableLimit != nil {
+		limits[plannertest.Table] = limit{Constraint: planner.ConstraintTable}
+	}
+	return limits
+}
+
+// value is what a constraint asks for.
+func (y *truth) value(k limit) float64 {
+	switch {
+	case k.Constraint == planner.ConstraintTable:
+		return float64(*y.c.Options.TableLimit)
+	case k.Constraint == planner.ConstraintCapacity:
+		return 1
+	case k.resource == "":
+		return y.c.Options.ThetaMax
+	}
+	i := slices.IndexFunc(y.s.Resources, func(of planner.Resource) bool { return of.Name == k.resource })
+	return y.s.Resources[i].ThetaMax
+}
+
 // leastOf are the constraints that could give way, each with the least that plans
-// come with which meet the others; where none could on its own, all, with the least
-// that any plan comes with. Of what is feasible but for hot keys it is θ alone.
-func (y *truth) leastOf(infeasible bool) (least map[planner.Constraint]float64, alone bool) {
-	o := y.c.Options
-	least = map[planner.Constraint]float64{}
-	if theta := plannertest.LeastTheta(y.s, o); !math.IsInf(theta, 1) {
-		least[planner.ConstraintTheta] = theta
-	}
-	if !infeasible || o.TableLimit == nil {
-		return least, true
-	}
-	if size, ok := plannertest.LeastTable(y.s, o); ok {
-		least[planner.ConstraintTable] = float64(size)
+// come with which meet the others; where none could on its own, those that are said to be unmet
+// together, or without resources all, each with the least of plans that meet the others. Of what is
+// feasible but for hot keys the table limit is none of them.
+func (y *truth) leastOf(infeasible bool, unmet []planner.Unmet) (least map[limit]float64, alone bool) {
+	o, limits := y.c.Options, y.limits()
+	least = map[limit]float64{}
+	for r, k := range limits {
+		if r == plannertest.Table {
+			if size, ok := plannertest.LeastTable(y.s, o); ok && infeasible {
+				least[k] = float64(size)
+			}
+		} else if level := plannertest.Least(y.s, o, r, r); !math.IsInf(level, 1) {
+			least[k] = level
+		}
 	}
 	if len(least) > 0 {
 		return least, true
 	}
-	o.TableLimit = nil
-	least[planner.ConstraintTheta] = plannertest.LeastTheta(y.s, o)
-	least[planner.ConstraintTable] = float64(plannertest.FewestEntries(y.s))
+	var together []int
+	for r, k := range limits {
+		if len(y.s.Resources) == 0 || slices.ContainsFunc(unmet, func(u planner.Unmet) bool {
+			return k == limit{u.Constraint, u.Resource}
+		}) {
+			together = append(together, r)
+		}
+	}
+	for _, r := range together {
+		least[limits[r]] = plannertest.Least(y.s, o, r, together...)
+	}
 	return least, false
 }
 
@@ -346,11 +396,11 @@ func (y *tally) countUnmet(x *truth, c *planner.Certificate) {
 	if !c.Infeasible {
 		return
 	}
-	possible, _ := x.leastOf(true)
+	possible, _ := x.leastOf(true, c.Unmet)
 	y.helps += len(possible)
 	for _, u := range c.Unmet {
 		y.named++
-		if least := possible[u.Constraint]; 1+least <= (1+u.AtLeast)*1.01 {
+		if least := possible[limit{u.Constraint, u.Resource}]; 1+least <= (1+u.AtLeast)*1.01 {
 			y.close++
 		}
 	}

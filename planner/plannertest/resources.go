@@ -1,6 +1,7 @@
 package plannertest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -268,7 +269,31 @@ func AddResources(r *rand.Rand, c *Case) {
 		}
 	}
 	c.equip(r)
-	c.boundBy(c.witness(r), r)
+	if r.IntN(4) > 0 {
+		c.limitsOf(c.witness(r), r)
+	}
+	c.boundBy(c.witness(r), func() float64 { return pick(r, 0, 1, 1, 1, 1/(1+0.9e-9), 1/(1+1.1e-9), 1.01, 1.2) }, r)
+	if r.IntN(3) == 0 {
+		c.Options.ThetaMax += 0.5 // that others decide
+	}
+}
+
+// Pack sets bounds that a well balanced assignment keeps, with something to spare, and so that some
+// keys have to move.
+func Pack(r *rand.Rand, c *Case) {
+	d := c.Clone()
+	for n := range d.Resources {
+		d.Resources[n].Limited = false
+		for i, in := range d.Instances {
+			d.Instances[i].Capacities[n] = in.Capacity
+		}
+	}
+	d.Options = planner.Options{ThetaMax: 1e9} // no key is hot
+	m := newModel(d.Snapshot(), d.Options)
+	a := m.lpt()
+	factor := func() float64 { return 1.005 + 0.1*r.Float64() }
+	c.Options.ThetaMax, c.Options.TableLimit = (1+m.score(a).Theta)*factor()-1, nil
+	c.boundBy(a, factor, r)
 }
 
 // equip says what instances have and hold of the resources.
@@ -293,24 +318,18 @@ func (c *Case) equip(r *rand.Rand) {
 	}
 }
 
-// boundBy sets bounds that the assignment meets, mostly exactly, or by the tolerance, or just not.
-func (c *Case) boundBy(a Assignment, r *rand.Rand) {
-	if r.IntN(4) > 0 {
-		c.limitsOf(a, r)
-	}
-	if r.IntN(3) == 0 {
-		c.Options.ThetaMax += 0.5 // that others decide
-	}
+// boundBy sets the bounds of resources, to what the assignment comes to times a factor. If
+// that is 0 tolerances stay.
+func (c *Case) boundBy(a Assignment, by func() float64, r *rand.Rand) {
 	m := newModel(c.Snapshot(), c.Options)
 	for n := range c.Resources {
 		of, x := &c.Resources[n], m.dims[n+1]
-		factor := pick(r, 1, 1, 1, 1, 1/(1+0.9e-9), 1/(1+1.1e-9), 1.01, 1.2)
-		level, largest := 0.0, 0.0
+		factor, level, largest := by(), 0.0, 0.0
 		for _, d := range m.live() {
 			level, largest = max(level, x.level(d, x.loads(a)[d])), max(largest, x.loads(a)[d])
 		}
 		if !of.Limited {
-			if r.IntN(4) > 0 {
+			if factor > 0 {
 				of.ThetaMax = max(0, (1+level)*factor-1)
 			}
 			continue
@@ -321,7 +340,7 @@ func (c *Case) boundBy(a Assignment, r *rand.Rand) {
 			if alike || wide && capacity > 0 {
 				capacity = largest
 			}
-			c.Instances[d].Capacities[n] = min(capacity*factor, planner.MaxAmount)
+			c.Instances[d].Capacities[n] = min(capacity*cmp.Or(factor, 1), planner.MaxAmount)
 		}
 	}
 }
