@@ -28,6 +28,8 @@ func (f *finisher) certify(known bound.Evidence) {
 			c.LowerBound = optimal.ProveTheta(p, reached)
 		}
 		c.LowerBound = packing.New(p).LeastTheta(c.LowerBound, reached)
+	} else if p.Along != nil {
+		f.certifyResources(known.Resources)
 	} else {
 		f.certifyMigration(known.Proof)
 	}

@@ -17,13 +17,22 @@ type criterion struct {
 
 // highestCost is ψ of llfd and mintable.
 var highestCost = criterion{byCost: true, rank: func(p *assign.Problem) func(int32) uint64 {
-	return func(item int32) uint64 { return assign.Descending(p.Items.Cost[item]) }
+	sizes, _ := sizesOf(p)
+	return func(item int32) uint64 { return assign.Descending(sizes[item]) }
 }}
 
 // largestGamma is ψ of minmig and mixed: γ(k) = c(k)^β / S(k), the migration
 // priority index of mixed-routing §III-B.
 func largestGamma(o Options) criterion {
 	return criterion{rank: func(p *assign.Problem) func(int32) uint64 { return gammaRank(p, o.beta()) }}
+}
+
+// sizesOf are the costs of items, or of several resources their sizes, with what brings them into [0,1].
+func sizesOf(p *assign.Problem) (sizes []float64, unit float64) {
+	if p.Size != nil {
+		return p.Size, 1
+	}
+	return p.Items.Cost, p.UnitCost
 }
 
 // gammaRank scales costs and states first, so that γ overflows only where the
@@ -33,10 +42,11 @@ func gammaRank(p *assign.Problem, beta float64) func(item int32) uint64 {
 	if power == nil {
 		return logGammaRank(p, beta)
 	}
+	sizes, unit := sizesOf(p)
 	return func(item int32) uint64 {
-		c, s := p.Items.Cost[item]*p.UnitCost, p.Items.StateOf(int(item))*p.UnitState
+		c, s := sizes[item]*unit, p.Items.StateOf(int(item))*p.UnitState
 		switch {
-		case p.Items.Cost[item] == 0:
+		case sizes[item] == 0:
 			return assign.Descending(0)
 		case s == 0:
 			return assign.Descending(math.Inf(1))
@@ -66,8 +76,9 @@ func simplePower(beta float64) func(float64) float64 {
 
 // logGammaRank ranks by log γ = β·log c − log S.
 func logGammaRank(p *assign.Problem, beta float64) func(item int32) uint64 {
+	sizes, _ := sizesOf(p)
 	return func(item int32) uint64 {
-		c, s := p.Items.Cost[item], p.Items.StateOf(int(item))
+		c, s := sizes[item], p.Items.StateOf(int(item))
 		switch {
 		case c == 0:
 			return math.MaxUint64

@@ -33,11 +33,16 @@ func (x *prepared) judge(name string, a *assign.Assignment, moves []Move, known 
 	}
 	f.migration()
 	f.loads()
+	f.resources()
 	f.table()
 	if x.s.Homeless {
 		plan.Instances = plan.Instances[:len(plan.Instances)-1]
 	}
-	plan.HotKeys = append(hotKeys(p), x.crowdedKeys()...)
+	if p.Along != nil {
+		plan.HotKeys = x.hotResources()
+	} else {
+		plan.HotKeys = append(hotKeys(p), x.crowdedKeys()...)
+	}
 	f.causes()
 	f.certify(known)
 	return plan
@@ -116,7 +121,7 @@ func (x *prepared) reason(was []int64, item, from, to int32) Reason {
 		return ReasonFill
 	case home:
 		return ReasonMoveBack
-	case was[from] > x.before.Limit[from]:
+	case was[from] > x.before.Limit[from] || x.before.AboveAlong(from):
 		return ReasonOverload
 	}
 	return ReasonExchange

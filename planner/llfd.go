@@ -29,6 +29,9 @@ func llfdAlone(p *assign.Problem, _ Options) *assign.Assignment {
 // leastLoadFit runs Phases II and III, with the keys in the order ψ. It returns nil
 // when the meter ran out: a is then incomplete.
 func leastLoadFit(a *assign.Assignment, psi criterion) *assign.Assignment {
+	if a.Loads != nil {
+		return fitResources(a, psi)
+	}
 	r := &llfd{sources: newSources(a, psi), waiting: make(map[int32]int32)}
 	r.prepare(a)
 	r.placer = newPlacer(a) // lines 1 and 2

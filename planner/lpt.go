@@ -9,6 +9,9 @@ import (
 
 // longestProcessingTime places all keys anew, whatever it moves.
 func longestProcessingTime(p *assign.Problem, _ Options) *assign.Assignment {
+	if p.Along != nil {
+		return largestFirst(p)
+	}
 	a := assign.NewAssignment(p)
 	e := make([]assign.Ranked, 0, len(a.At))
 	for piece := range a.At {

@@ -123,7 +123,10 @@ func (r *placer) fill(piece int32, most func(d int32, cost int64) int64) {
 	}
 }
 
-// byCostRank ranks a piece for C: the costliest first.
+// byCostRank ranks a piece for C: the costliest first, of several resources the largest.
 func byCostRank(a *assign.Assignment, piece int32) assign.Ranked {
+	if size := a.Problem.Size; size != nil {
+		return a.RankedPiece(piece, assign.Descending(size[piece]))
+	}
 	return a.RankedPiece(piece, assign.Descending(a.Problem.Items.Cost[a.Item(piece)]))
 }

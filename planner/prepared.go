@@ -48,6 +48,13 @@ func prepareWith(s *Snapshot, o Options, effort assign.Effort) (*prepared, error
 			Capacity: y.Capacity, Live: y.Live(), Cost: y.ResidualCost, State: y.ResidualState, Filling: y.Filling,
 		}
 		in.Frozen[d] = y.Frozen
+		in.Instances[d].Resources = stocks(s.Resources, y)
+	}
+	if err := s.addResources(in.Items); err != nil {
+		return nil, err
+	}
+	if len(s.Resources) > 0 && (s.Count != nil || len(s.Splits) > 0 || o.Splitting != nil) {
+		return nil, Invalid("Splitting", "is not known where there are several resources")
 	}
 	if s.Eligibility != nil && (s.Count != nil || len(s.Splits) > 0 || o.Splitting != nil) {
 		return nil, Invalid("Splitting", "is not known where rules or cordons decide where keys may be")
@@ -107,7 +114,7 @@ func (x *prepared) strategy(info Info) division.Strategy {
 func (x *prepared) run(
 	p *assign.Problem, at *division.Division, proves bool, a algorithm,
 ) (*assign.Assignment, bound.Evidence) {
-	if proves || x.o.Certificate == CertificateOff || p.Goal.Imbalance || !p.Concurrent() {
+	if proves || x.o.Certificate == CertificateOff || p.Goal.Imbalance || p.Along != nil || !p.Concurrent() {
 		return a(p, x.o)
 	}
 	var known bound.Evidence

@@ -54,7 +54,7 @@ func evacuate(a *assign.Assignment) bool {
 			}
 			h, units := a.Hash(piece), int64(1)
 			to := h
-			if room := a.Problem.Limit[h] - a.Load[h]; cost > room || !a.Problem.IsLive[h] {
+			if room := a.Problem.Limit[h] - a.Load[h]; cost > room || !a.Problem.IsLive[h] || !a.Fits(a.Item(piece), h, assign.None) {
 				if divisible {
 					divisible = false
 					a.FillBins(a.Problem.Live, piece, assign.Unlimited, 1, func(d int32, units int64) { a.MoveUnits(piece, units, d) })
@@ -85,7 +85,7 @@ func returnEntries(a *assign.Assignment) bool {
 		if cost := a.UnitCost(piece); cost > 0 {
 			units = min(units, room/cost)
 		}
-		if room >= 0 && units > 0 {
+		if room >= 0 && units > 0 && a.Fits(a.Item(piece), h, assign.None) {
 			a.MoveUnits(piece, units, h)
 		}
 	}
@@ -127,6 +127,9 @@ func readjust(a *assign.Assignment, sigma float64) (*assign.Assignment, int) {
 	n := 0
 	least := sigma * float64(a.Problem.Total) / float64(len(a.Problem.Live))
 	order := ordered(a, func(piece int32) bool {
+		if size := a.Problem.Size; size != nil {
+			return size[piece] > 0 && size[piece] >= sigma/float64(len(a.Problem.Live))
+		}
 		c := a.UnitCost(piece)
 		return c > 0 && float64(c) >= least
 	})
@@ -152,12 +155,12 @@ func readjust(a *assign.Assignment, sigma float64) (*assign.Assignment, int) {
 func (r *readjuster) best() (change, bool) {
 	order := slices.Clone(r.Problem.Live)
 	slices.SortStableFunc(order, func(x, y int32) int {
-		return cmp.Compare(r.Problem.Rate(y, r.Load[y]), r.Problem.Rate(x, r.Load[x]))
+		return cmp.Compare(r.level(y), r.level(x))
 	})
 	var best change
 	found := false
 	for i, from := range order {
-		if found && r.Problem.Rate(from, r.Load[from]) < r.Problem.Rate(order[i-1], r.Load[order[i-1]]) && r.lowers(best) {
+		if found && r.level(from) < r.level(order[i-1]) && r.lowers(best) {
 			break
 		}
 		if len(r.tracked[from]) == 0 {
@@ -167,10 +170,14 @@ func (r *readjuster) best() (change, bool) {
 			if !r.Problem.Meter.Spend(1) {
 				return change{}, false
 			}
-			if r.Problem.Rate(to, r.Load[to]) == r.Problem.Rate(from, r.Load[from]) {
+			if r.level(to) == r.level(from) {
 				continue
 			}
-			ok := r.changes(from, to, func(c change) {
+			changes := r.changes
+			if r.Loads != nil {
+				changes = r.changesOfAll
+			}
+			ok := changes(from, to, func(c change) {
 				if r.improves(c) && (!found || r.better(c, best)) {
 					best, found = c, true
 				}
@@ -236,6 +243,39 @@ func (r *readjuster) swap(c change, alike []assign.Ranked, yield func(change)) i
 	return 0
 }
 
+// level is the relative load of an instance: of several resources that of the fullest.
+func (r *readjuster) level(d int32) float64 {
+	if r.Loads == nil {
+		return r.Problem.Rate(d, r.Load[d])
+	}
+	return r.Filling(d)
+}
+
+// swapsTried is how many keys of the other instance are tried for a key, of several resources.
+const swapsTried = 32
+
+// changesOfAll is changes where there are several resources: a key goes, or is swapped with one of those of
+// the next smaller sizes.
+func (r *readjuster) changesOfAll(from, to int32, yield func(change)) bool {
+	theirs := r.tracked[to]
+	for _, e := range r.tracked[from] {
+		if !r.Problem.Meter.Spend(1) {
+			return false
+		}
+		if !r.Problem.IsOpen(e.Piece, to) {
+			continue
+		}
+		yield(change{from, to, e.Piece, -1, 0})
+		at, _ := slices.BinarySearchFunc(theirs, e.Rank, func(x assign.Ranked, want uint64) int { return cmp.Compare(x.Rank, want) })
+		for _, other := range theirs[at:min(len(theirs), at+swapsTried)] {
+			if r.Problem.IsOpen(other.Piece, from) {
+				yield(change{from, to, e.Piece, other.Piece, 0})
+			}
+		}
+	}
+	return true
+}
+
 // firstOfCost is the first index of the run of equal costs that holds index i.
 func (r *readjuster) firstOfCost(list []assign.Ranked, i int) int {
 	at, _ := slices.BinarySearchFunc(list, list[i].Rank,
@@ -255,6 +295,17 @@ func (r *readjuster) endOfCost(list []assign.Ranked, i int) int {
 
 // after returns the relative loads of a change's two instances after it.
 func (r *readjuster) after(c change) (from, to float64) {
+	if r.Loads != nil {
+		for i, q := range r.Problem.Along {
+			amount := q.AmountOf(c.piece)
+			if c.other >= 0 {
+				amount -= q.AmountOf(c.other)
+			}
+			from = max(from, q.Filling(c.from, r.Loads[i][c.from]-amount))
+			to = max(to, q.Filling(c.to, r.Loads[i][c.to]+amount))
+		}
+		return from, to
+	}
 	return r.Problem.Rate(c.from, r.Load[c.from]-c.delta), r.Problem.Rate(c.to, r.Load[c.to]+c.delta)
 }
 
@@ -262,13 +313,13 @@ func (r *readjuster) after(c change) (from, to float64) {
 // has now.
 func (r *readjuster) lowers(c change) bool {
 	a, b := r.after(c)
-	return max(a, b) < r.Problem.Rate(c.from, r.Load[c.from])
+	return max(a, b) < r.level(c.from)
 }
 
 // improves reports whether c lowers the descending vector of relative loads.
 func (r *readjuster) improves(c change) bool {
 	a, b := r.after(c)
-	from, to := r.Problem.Rate(c.from, r.Load[c.from]), r.Problem.Rate(c.to, r.Load[c.to])
+	from, to := r.level(c.from), r.level(c.to)
 	return compareVectors([]float64{a, b}, []float64{from, to}) < 0
 }
 
@@ -299,7 +350,7 @@ func (r *readjuster) vector(c, other change) []float64 {
 	v := append(make([]float64, 0, 4), from, to)
 	for _, d := range [2]int32{other.from, other.to} {
 		if d != c.from && d != c.to {
-			v = append(v, r.Problem.Rate(d, r.Load[d]))
+			v = append(v, r.level(d))
 		}
 	}
 	return v

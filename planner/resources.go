@@ -1,6 +1,12 @@
 package planner
 
-import "slices"
+import (
+	"math"
+	"slices"
+
+	"plannerd/internal/exact"
+	"plannerd/planner/internal/assign"
+)
 
 // MaxResources is how many resources an operator may have, cost included.
 const MaxResources = 8
@@ -143,3 +149,129 @@ func validateResources(resources []Resource, instances []Instance) error {
 	}
 	return nil
 }
+
+// stocks are what an instance has of each resource.
+func stocks(resources []Resource, d Instance) []assign.Stock {
+	var list []assign.Stock
+	for i, of := range resources {
+		capacity, _ := d.capacityIn(i, of)
+		list = append(list, assign.Stock{Capacity: capacity, Taken: at(d.ResidualAmounts, i, 0)})
+	}
+	return list
+}
+
+// addResources gives items what they take of resources.
+func (s *Snapshot) addResources(items *assign.Items) error {
+	if err := validateResources(s.Resources, s.Instances); err != nil {
+		return err
+	}
+	if len(s.Amounts) != len(s.Resources) {
+		return Invalid("Amounts", "must be as many as resources")
+	}
+	for i, of := range s.Resources {
+		if len(s.Amounts[i]) != s.Len() {
+			return Invalid("Amounts", "must be as many as items")
+		}
+		items.Resources = append(items.Resources, assign.Resource{
+			Amount: s.Amounts[i], Limited: of.Limited, ThetaMax: of.ThetaMax,
+		})
+	}
+	return nil
+}
+
+// resources fills in the figures of the resources beside cost.
+func (f *finisher) resources() {
+	for r, of := range f.s.Resources {
+		q := f.p.Along[r+1]
+		before, after := f.onInstances(f.before.Along[r+1].Before), f.onInstances(f.a.Loads[r+1])
+		x := ResourceFigures{Balanced: true, Instances: make([]ResourceLoad, len(f.plan.Instances)), Worst: q.Live[0]}
+		for d := range x.Instances {
+			y := &x.Instances[d]
+			y.Before, y.After = q.Cost.Float(before[d]), q.Cost.Float(after[d])
+			if !q.IsLive[d] {
+				continue
+			}
+			y.Max = float64((1 + q.Goal.ThetaMax) * q.Fair[d] * q.Cost.Float(1))
+			if !of.Limited {
+				y.Fair = float64(q.Fair[d] * q.Cost.Float(1))
+			}
+			x.Balanced = x.Balanced && after[d] <= q.Maximum[d]
+			x.Level.Before = max(x.Level.Before, levelOf(of, before[d], q.Fair[d]))
+			if level := levelOf(of, after[d], q.Fair[d]); level > x.Level.After {
+				x.Level.After, x.Worst = level, int32(d)
+			}
+		}
+		f.plan.Balanced = f.plan.Balanced && x.Balanced
+		f.plan.Resources = append(f.plan.Resources, x)
+	}
+}
+
+// levelOf is what [ResourceFigures.Level] says of an instance.
+func levelOf(of Resource, load int64, base float64) float64 {
+	switch {
+	case of.Limited && load == 0:
+		return 0
+	case of.Limited:
+		return float64(load) / base
+	case base == 0:
+		return 0
+	}
+	return max(0, assign.Relative(float64(load), base))
+}
+
+// name is that of a resource of the problem, the first of which is cost.
+func (s *Snapshot) name(resource int) string {
+	if resource == 0 {
+		return ""
+	}
+	return s.Resources[resource-1].Name
+}
+
+// constraint is that of a resource as [Unmet] names it. level is what it comes to: a θ, or a part of capacities above 1.
+func (f *finisher) constraint(resource int, theta float64) Unmet {
+	switch {
+	case resource == 0:
+		return Unmet{Constraint: ConstraintTheta, Limit: f.o.ThetaMax, AtLeast: theta}
+	case f.s.Resources[resource-1].Limited:
+		return Unmet{Constraint: ConstraintCapacity, Limit: 1, AtLeast: 1 + theta, Resource: f.s.name(resource)}
+	}
+	return Unmet{
+		Constraint: ConstraintTheta, Limit: f.s.Resources[resource-1].ThetaMax, AtLeast: theta, Resource: f.s.name(resource),
+	}
+}
+
+// hotResources reports the hot keys where there are several resources: each with the resource in which the
+// instances that are open to it are exceeded most.
+func (x *prepared) hotResources() []HotKey {
+	p := x.p
+	var keys []HotKey
+	for _, h := range p.Hot[p.Pinned:] {
+		worst, most := 0, math.Inf(-1)
+		for r, q := range p.Along {
+			if v := forcedAlong(q, h.Item, p.OpenTo(h.Item)); (v-q.Goal.ThetaMax)/(1+q.Goal.ThetaMax) > most {
+				worst, most = r, (v-q.Goal.ThetaMax)/(1+q.Goal.ThetaMax)
+			}
+		}
+		q := p.Along[worst]
+		theta := max(forcedAlong(q, h.Item, p.OpenTo(h.Item)), beyond(q.Goal.ThetaMax))
+		if worst > 0 && x.s.Resources[worst-1].Limited {
+			theta++
+		}
+		keys = append(keys, HotKey{
+			Item: h.Item, Instance: h.To, Cost: q.Cost.Float(q.AmountOf(h.Item)), ForcedTheta: theta, Resource: x.s.name(worst),
+		})
+	}
+	return keys
+}
+
+// forcedAlong is the least θ that an item alone comes to, in one resource, on some instances.
+func forcedAlong(q *assign.Problem, item int32, on []int32) float64 {
+	least := math.Inf(1)
+	for _, d := range on {
+		least = min(least, assign.Relative(float64(q.Residual[d]+q.AmountOf(item)), q.Fair[d]))
+	}
+	return least
+}
+
+// beyond is a little more than a tolerance that is missed.
+func beyond(theta float64) float64 { return theta + float64(exact.Tolerance/2*(1+theta)) }

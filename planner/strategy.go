@@ -69,8 +69,22 @@ func optimally(p *assign.Problem, o Options) (*assign.Assignment, bound.Evidence
 		},
 		MinTable: func(p *assign.Problem) *assign.Assignment { return minTable(p, o) },
 		MinMig:   func(p *assign.Problem) *assign.Assignment { return minMig(p, o) },
+		Fit:      func(a *assign.Assignment) *assign.Assignment { return leastLoadFit(a, largestGamma(o)) },
+		Others: []func(*assign.Problem) *assign.Assignment{
+			func(p *assign.Problem) *assign.Assignment { return llfdAlone(p, o) },
+			func(p *assign.Problem) *assign.Assignment { return longestProcessingTime(p, o) },
+			func(p *assign.Problem) *assign.Assignment {
+				if p.Items.Len() > fewForReadj {
+					return nil
+				}
+				return readj(p, o)
+			},
+		},
 	})
 }
+
+// fewForReadj is up to how many items plans are compared with those of readj, where no other meets all constraints.
+const fewForReadj = 5_000
 
 // fewForBruteForce is up to how many items and entries every number of entries is tried.
 const fewForBruteForce = 200

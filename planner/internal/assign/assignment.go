@@ -13,8 +13,9 @@ const Nowhere int32 = -1
 // item, or some units of one, that is in one place.
 type Assignment struct {
 	Problem *Problem
-	At      []int32 // piece → instance, or nowhere
-	Load    []int64 // L̂(d)
+	At      []int32   // piece → instance, or nowhere
+	Load    []int64   // L̂(d)
+	Loads   [][]int64 // by resource, that of cost first, where there are several; nil otherwise
 
 	// For items with counts; nil otherwise, when piece i is item i.
 	ItemOf []int32 // piece → item
@@ -25,6 +26,7 @@ type Assignment struct {
 // placed them.
 func NewAssignment(p *Problem) *Assignment {
 	a := &Assignment{Problem: p, At: slices.Clone(p.Items.Current), Load: slices.Clone(p.Before)}
+	a.setLoads()
 	if p.Items.Units != nil {
 		a.Units = slices.Clone(p.Items.Units)
 		a.ItemOf = UpTo(p.Items.Len())
@@ -91,6 +93,9 @@ func (a *Assignment) Move(piece, to int32) {
 	}
 	if to != Nowhere {
 		a.Load[to] += cost
+	}
+	if a.Loads != nil {
+		a.shiftLoads(piece, a.At[piece], to)
 	}
 	a.At[piece] = to
 }
@@ -167,6 +172,7 @@ func (a *Assignment) places() []share {
 // Unmoved is the assignment F itself, hot keys included.
 func (p *Problem) Unmoved() *Assignment {
 	a := &Assignment{Problem: p, At: p.Items.Current, Load: p.Before}
+	a.setLoads()
 	if p.Items.Units != nil {
 		a.Units, a.ItemOf = p.Items.Units, UpTo(p.Items.Len())
 	}
@@ -215,6 +221,13 @@ func (a *Assignment) Clone() *Assignment {
 	b := *a
 	b.At, b.Load = slices.Clone(a.At), slices.Clone(a.Load)
 	b.ItemOf, b.Units = slices.Clone(a.ItemOf), slices.Clone(a.Units)
+	if a.Loads != nil {
+		b.Loads = slices.Clone(a.Loads)
+		b.Loads[0] = b.Load
+		for r := range b.Loads[1:] {
+			b.Loads[r+1] = slices.Clone(a.Loads[r+1])
+		}
+	}
 	return &b
 }
 
@@ -223,7 +236,11 @@ func (a *Assignment) Clone() *Assignment {
 func (a *Assignment) LeastLoadedWith(item int32, cost int64) int32 {
 	best, least := int32(-1), math.Inf(1)
 	for _, d := range a.Problem.OpenTo(item) {
-		if x := a.Problem.Rate(d, a.Load[d]+cost); x < least {
+		x := a.Problem.Rate(d, a.Load[d]+cost)
+		if a.Loads != nil {
+			x = a.FillingWith(item, d)
+		}
+		if x < least || best < 0 {
 			best, least = d, x
 		}
 	}
@@ -235,6 +252,13 @@ func (a *Assignment) WithinLimits() bool {
 	for _, d := range a.Problem.Live {
 		if a.Load[d] > a.Problem.Limit[d] {
 			return false
+		}
+	}
+	for r := 1; r < len(a.Loads); r++ {
+		for _, d := range a.Problem.Live {
+			if a.Loads[r][d] > a.Problem.Along[r].Limit[d] {
+				return false
+			}
 		}
 	}
 	return true

@@ -17,6 +17,8 @@ type Items struct {
 	// Rules tells on which instances items may be. Nil: on all that are live. Where there are
 	// rules, items have no counts, and none is divided.
 	Rules *Eligibility
+	// Resources are those beside cost. Where there are any, items have no counts, and none is divided.
+	Resources []Resource
 	// Unplaced is what keys cost that may be on any instances. It is a part of all cost,
 	// and on none of the instances.
 	Unplaced float64
@@ -30,6 +32,7 @@ type Instance struct {
 	Capacity    float64 // κ
 	Live        bool    // items may be placed on it
 	Cost, State float64 // of the keys there that no item stands for; they stay
+	Resources   []Stock // parallel to Items.Resources; nil on an instance that is not live: nothing
 	Merging     float64 // load besides, which is no part of all cost
 	Parts       int64   // keys that are counted there besides the items
 	Filling     bool    // it is to be filled, as far as no more than θ_max below its share

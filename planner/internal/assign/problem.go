@@ -42,6 +42,10 @@ type Problem struct {
 	Pinned   int       // how many of them are not hot, but pinned: the first ones
 	hot      []bool    // by item, under rules: whether it is one of them
 	open     [][]int32 // under rules, by class: the live instances on which its items may be
+	// Along are the problems of one resource each, where there are several: that of cost first.
+	Along    []*Problem
+	Size     []float64 // then, by item: its greatest share of all of a resource
+	fixed    bool      // it is one of Along: its bounds are not its own alone
 	Retained int64     // table entries of other keys, which stay
 	Entries  int64     // table entries if nothing moves, retained ones included
 
@@ -66,7 +70,11 @@ func NewProblem(s *Items, sites []Instance, retained int64, g Goal, m *Meter) *P
 	if g.Imbalance {
 		p.hotAbove = math.MaxInt64 // every key counts towards θ, wherever it goes
 	}
-	p.placeHot()
+	if len(s.Resources) > 0 {
+		p.setAlong()
+	} else {
+		p.placeHot()
+	}
 	p.setFill()
 	return p
 }
@@ -225,7 +233,19 @@ func (p *Problem) Settled() bool {
 			return false
 		}
 	}
-	return p.TableExcess(p.Entries) == 0
+	return p.TableExcess(p.Entries) == 0 && p.settledAlong()
+}
+
+// settledAlong reports whether all resources beside cost are within their bounds.
+func (p *Problem) settledAlong() bool {
+	for r, q := range p.Along {
+		for _, d := range q.Live {
+			if r > 0 && q.Before[d] > q.Maximum[d] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // TableExcess is how many entries a table of that size has too many.
@@ -307,7 +327,11 @@ func (p *Problem) CountingEntries() *Problem {
 	for _, h := range p.Hot {
 		s.Current[h.Item] = h.To
 	}
-	q := NewProblem(s, sites, p.Retained, Goal{ThetaMax: p.Goal.ThetaMax, Effort: p.Goal.Effort}, p.Meter)
+	goal := Goal{ThetaMax: p.Goal.ThetaMax, Effort: p.Goal.Effort}
+	if p.fixed {
+		return p.with(s, sites, goal)
+	}
+	q := NewProblem(s, sites, p.Retained, goal, p.Meter)
 	q.Hot, q.Bound, q.Limit, q.hot = p.Hot, p.Bound, p.Limit, p.hot
 	return q
 }

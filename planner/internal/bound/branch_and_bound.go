@@ -112,7 +112,7 @@ func (s *branching) reached() float64 {
 // whole is the whole problem, at good prices. It starts as in a covering problem, where only
 // entries have a price, the one under which whole keys cost most.
 func (s *branching) whole() *part {
-	free := Prices{make([]float64, len(s.x.excess)), s.f.Y.Table}
+	free := Prices{Load: make([]float64, len(s.x.excess)), Table: s.f.Y.Table}
 	if w := s.f.Whole; w != nil {
 		free.Table = w.price
 	}

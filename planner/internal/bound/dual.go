@@ -14,10 +14,18 @@ import (
 type Prices struct {
 	Load  []float64 // u_d, per unit of scaled cost, parallel to Snapshot.Instances
 	Table float64   // λ, per entry; 0 without a table limit
+	// Along are, of several resources, those of each, by resource and instance, per fixed-point unit.
+	Along [][]float64
 }
 
 // Clone is a copy that can be changed.
-func (y *Prices) Clone() Prices { return Prices{slices.Clone(y.Load), y.Table} }
+func (y *Prices) Clone() Prices {
+	z := Prices{Load: slices.Clone(y.Load), Table: y.Table}
+	for _, price := range y.Along {
+		z.Along = append(z.Along, slices.Clone(price))
+	}
+	return z
+}
 
 // Mean is that of the prices of load that are not 0; else 0.
 func (y *Prices) Mean() float64 {

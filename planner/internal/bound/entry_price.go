@@ -43,7 +43,7 @@ func (f *Proof) priceEntries() (lean *WholeKeys) {
 		if left <= 0 || x.Problem.Stopped() {
 			return nil
 		}
-		o := x.NewCovering(&Prices{make([]float64, len(x.excess)), price}, min(left, f.wholeWork()))
+		o := x.NewCovering(&Prices{Load: make([]float64, len(x.excess)), Table: price}, min(left, f.wholeWork()))
 		if o == nil {
 			return nil
 		}

@@ -39,8 +39,9 @@ const (
 
 // Evidence is what a strategy proved on its way.
 type Evidence struct {
-	Proof      *Proof  // of the bound on the migration; nil: none was tried
-	LeastTheta float64 // no plan within the limits has a smaller θ
+	Proof      *Proof         // of the bound on the migration; nil: none was tried
+	LeastTheta float64        // no plan within the limits has a smaller θ
+	Resources  *ResourceProof // of the bound on the migration, of several resources; nil: none was tried
 }
 
 // Infeasible reports whether no plan meets all constraints.
@@ -89,7 +90,7 @@ func (f *Proof) DemandWhole() {
 			return
 		}
 	}
-	o := x.NewCovering(&Prices{make([]float64, len(x.excess)), f.Y.Table}, f.wholeWork())
+	o := x.NewCovering(&Prices{Load: make([]float64, len(x.excess)), Table: f.Y.Table}, f.wholeWork())
 	if o == nil {
 		f.disprove()
 		return

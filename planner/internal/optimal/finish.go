@@ -72,7 +72,7 @@ func substitutes(a *assign.Assignment, moved []assign.Ranked) [][]substitute {
 		if d == p.Items.Current[i] {
 			w = p.Weight(i)
 		}
-		if w < heaviest[d] && a.UnitCost(i) >= least[d] && !p.IsHot(item) {
+		if w < heaviest[d] && (a.UnitCost(i) >= least[d] || a.Loads != nil) && !p.IsHot(item) {
 			on[d] = append(on[d], substitute{w, a.RankedPiece(i, 0)})
 		}
 	}
@@ -97,7 +97,7 @@ func (x *exchanges) takeBack(k int32) bool {
 			return false
 		}
 		c := x.UnitCost(i)
-		if x.At[i] != from || room+c < 0 {
+		if x.At[i] != from || room+c < 0 || !x.Fits(k, from, i) {
 			continue
 		}
 		for _, to := range [...]int32{p.Items.Home[i], at, roomiest} {
@@ -106,7 +106,11 @@ func (x *exchanges) takeBack(k int32) bool {
 				freed = cost
 			}
 			table := x.table + entries + entry(p, i, to) - entry(p, i, from)
-			if to != from && p.IsOpen(i, to) && x.Load[to]-freed+c <= p.Limit[to] && p.TableExcess(table) == 0 {
+			without := assign.None
+			if to == at {
+				without = k
+			}
+			if to != from && p.IsOpen(i, to) && x.Load[to]-freed+c <= p.Limit[to] && x.Fits(i, to, without) && p.TableExcess(table) == 0 {
 				x.Move(k, from)
 				x.Move(i, to)
 				x.table = table
@@ -152,7 +156,8 @@ func undoMoves(a *assign.Assignment) (undone bool) {
 		if a.At[x.Piece] != home {
 			after -= units
 		}
-		fits := a.Load[from]+a.UnitCost(x.Piece)*units <= p.Limit[from] && p.TableExcess(after) == 0
+		fits := a.Load[from]+a.UnitCost(x.Piece)*units <= p.Limit[from] && p.TableExcess(after) == 0 &&
+			a.Fits(item, from, assign.None)
 		if fits && (p.Weight(item) > 0 || after <= table) { // else an entry is worth more than the move
 			table, undone = after, true
 			a.Move(x.Piece, from)
@@ -191,7 +196,8 @@ func saveEntries(a *assign.Assignment) (saved bool) {
 	}
 	slices.SortFunc(guests, a.CompareChunks)
 	for _, x := range guests {
-		if h := a.Hash(x.Piece); a.Load[h]+int64(x.Rank) <= a.Problem.Limit[h] {
+		if h := a.Hash(x.Piece); a.Load[h]+int64(x.Rank) <= a.Problem.Limit[h] &&
+			a.Fits(a.Item(x.Piece), h, assign.None) {
 			a.Move(x.Piece, h)
 			saved = true
 		}

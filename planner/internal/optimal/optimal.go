@@ -13,6 +13,10 @@ import (
 // meter ran out.
 type Rivals struct {
 	Mixed, MinTable, MinMig func(*assign.Problem) *assign.Assignment
+	// Fit makes an assignment keep to the loads, by Phases II and III of MinMig; nil when the meter ran out.
+	Fit func(*assign.Assignment) *assign.Assignment
+	// Others are tried where, of several resources, no plan is found that meets all constraints.
+	Others []func(*assign.Problem) *assign.Assignment
 }
 
 // Optimal makes assignments of what the proof of the bound came to, of the keys
@@ -31,6 +35,10 @@ func Optimal(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
 func plan(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
 	if p.Goal.Imbalance {
 		return minImbalance(p, r)
+	}
+	if p.Along != nil {
+		b := planResources(p, r, p.Goal.Effort, 0)
+		return b.Best, bound.Evidence{Resources: b.proof}
 	}
 	b := minMigration(p, r, assign.Fast, 0, bound.Planned)
 	for b.effort < p.Goal.Effort && b.Best != nil && !b.closed() && p.Meter.End == assign.Running {

@@ -43,7 +43,7 @@ func (b *primal) searchOn() {
 		if len(b.fresh) > 0 && (b.rounds < lateRound || b.rounds%4 < 2) {
 			a, b.fresh = b.fresh[0].Clone(), b.fresh[1:]
 		} else {
-			b.cross(a, b.pool[random.IntN(len(b.pool))], random)
+			cross(b.p, a, b.pool[random.IntN(len(b.pool))], random)
 		}
 		core := searchCore(a, f.Relaxation, y)
 		if b.rounds%2 == 1 {
@@ -80,16 +80,16 @@ func (b *primal) roundEffort(round int) search.Effort {
 
 // cross gives the keys of some instances the places that they have in another
 // assignment.
-func (b *primal) cross(a, other *assign.Assignment, random *rand.Rand) {
+func cross(p *assign.Problem, a, other *assign.Assignment, random *rand.Rand) {
 	if a.Units != nil {
 		return // pieces are not the same in both
 	}
 	taken := make([]bool, len(a.Load))
-	for _, d := range b.p.Live {
+	for _, d := range p.Live {
 		taken[d] = random.IntN(2) == 0
 	}
 	for piece, d := range other.At {
-		if d != a.At[piece] && taken[b.p.Items.Current[piece]] {
+		if d != a.At[piece] && taken[p.Items.Current[piece]] {
 			a.Move(int32(piece), d)
 		}
 	}

@@ -48,8 +48,8 @@ func (s *search) openNeighbourhood() {
 	s.stay, s.guest, s.away = make([][]int32, n), make([][]int32, n), make([][]int32, n)
 	s.seen = make([]uint8, 2*magnitudesSeen*n)
 	s.room, s.touched = make([]int64, n), make([]int64, n)
-	for d, limit := range s.p.Limit {
-		s.room[d] = limit - s.load[d]
+	for d := range s.room {
+		s.room[d] = s.roomOn(int32(d))
 	}
 	s.byRoom = slices.Clone(s.p.Live)
 	slices.SortFunc(s.byRoom, s.compareRooms)
@@ -140,7 +140,7 @@ func (s *search) relist() {
 
 func (s *search) relistRoom(d int32) {
 	s.touched[d] = s.clock
-	room := s.p.Limit[d] - s.load[d]
+	room := s.roomOn(d)
 	if room == s.room[d] || !s.p.IsLive[d] {
 		return
 	}

@@ -71,10 +71,10 @@ func (f *follow) all() {
 		if !f.p.IsLive[d] {
 			continue
 		}
-		if over := f.load[d] - f.p.Limit[d]; over > 0 {
-			f.relieve(d, over)
+		if room := f.roomOn(d); room < 0 {
+			f.relieve(d, -room)
 		} else {
-			f.fill(d, -over)
+			f.fill(d, room)
 		}
 	}
 	if f.limited && f.now.Table > f.limit {

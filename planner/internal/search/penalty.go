@@ -27,6 +27,10 @@ type penalties struct {
 // setPenalties derives the first penalties from prices: a little more than what
 // complying is worth.
 func (s *search) setPenalties(y *bound.Prices) {
+	if s.amounts != nil {
+		s.setPenaltiesAlong(y)
+		return
+	}
 	var price []float64
 	entry := 0.0
 	if y != nil && (y.Table > 0 || slices.Max(y.Load) > 0) {
@@ -35,23 +39,48 @@ func (s *search) setPenalties(y *bound.Prices) {
 			price = append(price, math.Ldexp(u, -62)) // as the relaxation scales fixed-point costs
 		}
 	} else {
-		price = s.estimate()
+		price = s.estimate(s.load, s.p.Limit, s.cost)
 	}
-	weight, cost := 0.0, 0.0
+	s.basicLoad, s.perLoad = s.basic(price, s.cost), make([]float64, len(price))
+	for d, u := range s.basicLoad {
+		s.perLoad[d] = 1.05 * u
+	}
+	s.setEntryPenalty(entry, max(s.meanWeight(), s.typical(price, s.cost)))
+	s.rankRegrets(price, entry)
+}
+
+// typical is the greatest price of a load, or what keys weigh for what they cost.
+func (s *search) typical(price []float64, cost []int64) float64 {
+	if typical := slices.Max(price); typical > 0 {
+		return typical
+	}
+	weight, sum := 0.0, 0.0
 	for k, w := range s.weight {
 		weight += w
-		cost += float64(s.cost[k])
+		sum += float64(cost[k])
 	}
-	typical := slices.Max(price)
-	if typical == 0 {
-		typical = max(weight, math.SmallestNonzeroFloat64) / max(cost, 1)
+	return max(weight, math.SmallestNonzeroFloat64) / max(sum, 1)
+}
+
+func (s *search) meanWeight() float64 {
+	weight := 0.0
+	for _, w := range s.weight {
+		weight += w
 	}
-	average := max(weight/float64(len(s.weight)), typical)
-	s.perLoad, s.basicLoad = make([]float64, len(price)), make([]float64, len(price))
+	return weight / float64(len(s.weight))
+}
+
+// basic are the first penalties of load, by instance.
+func (s *search) basic(price []float64, cost []int64) []float64 {
+	typical, list := s.typical(price, cost), make([]float64, len(price))
 	for d, u := range price {
-		s.basicLoad[d] = max(u, 0.3*typical)
-		s.perLoad[d] = 1.05 * s.basicLoad[d]
+		list[d] = max(u, 0.3*typical)
 	}
+	return list
+}
+
+// setEntryPenalty sets what an entry costs, and what is no gain.
+func (s *search) setEntryPenalty(entry, average float64) {
 	if s.limited = s.p.Goal.TableLimit != nil; s.limited {
 		s.limit = *s.p.Goal.TableLimit
 		s.basicEntry = max(entry, 0.1*average)
@@ -59,25 +88,24 @@ func (s *search) setPenalties(y *bound.Prices) {
 	}
 	s.tie = 1e-7 * average
 	s.epsilon = 1e-2 * s.tie
-	s.rankRegrets(price, entry)
 }
 
 // estimate prices the load of each instance that would be above its limit
 // without moves at the critical ratio of the fractional knapsack.
-func (s *search) estimate() []float64 {
-	n := len(s.load)
+func (s *search) estimate(load, limit, cost []int64) []float64 {
+	n := len(load)
 	price, need := make([]float64, n), make([]int64, n)
 	for _, d := range s.p.Live {
-		need[d] = s.load[d] - s.p.Limit[d]
+		need[d] = load[d] - limit[d]
 	}
 	for k, d := range s.at {
-		need[d] -= s.cost[k]
-		need[s.from[k]] += s.cost[k]
+		need[d] -= cost[k]
+		need[s.from[k]] += cost[k]
 	}
 	on := make([][]knapsack.Ratioed, n)
 	for k, d := range s.from {
-		if need[d] > 0 && s.cost[k] > 0 {
-			on[d] = append(on[d], knapsack.Ratioed{Ratio: s.weight[k] / float64(s.cost[k]), Cost: s.cost[k]})
+		if need[d] > 0 && cost[k] > 0 {
+			on[d] = append(on[d], knapsack.Ratioed{Ratio: s.weight[k] / float64(cost[k]), Cost: cost[k]})
 		}
 	}
 	for _, d := range s.p.Live {
@@ -90,6 +118,11 @@ func (s *search) estimate() []float64 {
 
 // rankRegrets orders the keys by their regret.
 func (s *search) rankRegrets(price []float64, entry float64) {
+	s.rankRegretsBy(price, entry, func(k int, d int32) float64 { return float64(price[d] * float64(s.cost[k])) })
+}
+
+// rankRegretsBy is rankRegrets where priced is what a key costs on an instance, and price says where keys are cheapest.
+func (s *search) rankRegretsBy(price []float64, entry float64, priced func(k int, d int32) float64) {
 	cheapest := s.p.Live[0]
 	for _, d := range s.p.Live {
 		if price[d] < price[cheapest] {
@@ -103,7 +136,7 @@ func (s *search) rankRegrets(price []float64, entry float64) {
 			if !s.p.IsLive[d] || i == 1 && d == s.from[k] || i == 2 && (d == s.from[k] || d == s.home[k]) {
 				continue
 			}
-			x := float64(price[d] * float64(s.cost[k]))
+			x := priced(k, d)
 			if d != s.from[k] {
 				x += s.weight[k]
 			}
@@ -148,7 +181,11 @@ func keysOf(regrets []regret, compare func(a, b regret) int) []int32 {
 func (s *search) raise(factor float64) {
 	s.clock++
 	for _, d := range s.over {
-		s.perLoad[d] *= factor
+		if s.amounts == nil {
+			s.perLoad[d] *= factor
+		} else {
+			s.raiseAlong(d, factor)
+		}
 		s.touched[d] = s.clock
 	}
 	if s.limited && s.now.Table > s.limit {
@@ -160,8 +197,12 @@ func (s *search) raise(factor float64) {
 // redraw brings all penalties back to about where they started. For entries,
 // which are harder to price, that follows what they came to.
 func (s *search) redraw() {
-	for _, d := range s.p.Live {
-		s.perLoad[d] = s.basicLoad[d] * (0.5 + float64(0.7*s.random.Float64()))
+	if s.amounts != nil {
+		s.redrawAlong()
+	} else {
+		for _, d := range s.p.Live {
+			s.perLoad[d] = s.basicLoad[d] * (0.5 + float64(0.7*s.random.Float64()))
+		}
 	}
 	s.basicEntry += float64(0.25 * (s.perEntry - s.basicEntry))
 	s.perEntry = s.basicEntry * (0.5 + float64(0.7*s.random.Float64()))
@@ -181,6 +222,9 @@ func (s *search) delta(k, b int32) float64 {
 		x += s.entries(s.units[k])
 	case b:
 		x += s.entries(-s.units[k])
+	}
+	if s.amounts != nil {
+		return x + s.deltaAlong(k, a, b)
 	}
 	if over := s.load[a] - s.p.Limit[a]; over > 0 {
 		x -= float64(s.perLoad[a] * float64(min(over, c)))

@@ -41,6 +41,7 @@ type search struct {
 	distance  float64 // of best from the limits, while it violates any
 
 	penalties
+	resources
 	neighbourhood
 	Effort        // of which Evaluations are left
 	shifts []step // that are being tried
@@ -129,7 +130,11 @@ func newSearch(a *assign.Assignment, core []int32, effort Effort) *search {
 	}
 	e := make([]assign.Ranked, len(core))
 	for i, piece := range core {
-		e[i] = a.RankedPiece(piece, uint64(a.UnitCost(piece)*a.Count(piece)))
+		size := a.UnitCost(piece) * a.Count(piece)
+		if a.Loads != nil {
+			size = sizeOf(p.Size[piece])
+		}
+		e[i] = a.RankedPiece(piece, uint64(size))
 	}
 	slices.SortFunc(e, a.CompareChunks)
 	n := len(e)
@@ -146,6 +151,7 @@ func newSearch(a *assign.Assignment, core []int32, effort Effort) *search {
 		s.from[k], s.home[k], s.at[k] = p.Items.Current[item], p.Items.Home[item], a.At[x.Piece]
 	}
 	s.bestAt = slices.Clone(s.at)
+	s.takeResources()
 	return s
 }
 
@@ -219,8 +225,12 @@ func (s *search) unshift() {
 }
 
 func (s *search) displace(k, at, to int32) {
-	s.load[at] -= s.cost[k]
-	s.load[to] += s.cost[k]
+	if s.amounts == nil {
+		s.load[at] -= s.cost[k]
+		s.load[to] += s.cost[k]
+	} else {
+		s.displaceAlong(k, at, to)
+	}
 	switch s.home[k] {
 	case at:
 		s.now.Table += s.units[k]
@@ -263,7 +273,7 @@ func (s *search) note() {
 
 // watch keeps the list of instances above their limit.
 func (s *search) watch(d int32) {
-	i, above := s.overIndex[d], s.load[d] > s.p.Limit[d] && s.p.Fair[d] > 0
+	i, above := s.overIndex[d], s.exceeds(d) > 0
 	switch {
 	case above && i < 0:
 		s.overIndex[d] = int32(len(s.over))
@@ -283,6 +293,12 @@ func (s *search) surpasses() bool {
 	x, best := &s.now, &s.best
 	x.TableExcess = s.p.TableExcess(x.Table)
 	x.Violated = len(s.over)
+	if s.amounts != nil {
+		x.Violated = 0
+		for _, d := range s.over {
+			x.Violated += s.exceeds(d)
+		}
+	}
 	if x.TableExcess > 0 {
 		x.Violated++
 	}
@@ -307,7 +323,7 @@ func (s *search) surpasses() bool {
 func (s *search) violation() float64 {
 	sum := float64(s.basicEntry * float64(s.now.TableExcess))
 	for _, d := range s.over {
-		sum += float64(s.basicLoad[d] * float64(s.load[d]-s.p.Limit[d]))
+		sum += s.violationOn(d)
 	}
 	return sum
 }
@@ -316,7 +332,7 @@ func (s *search) violation() float64 {
 func (s *search) settle() {
 	s.now.Excess = 0
 	for _, d := range s.over {
-		s.now.Excess = max(s.now.Excess, assign.Relative(float64(s.load[d]), s.p.Bound[d]))
+		s.now.Excess = max(s.now.Excess, s.excessOn(d))
 	}
 	s.best, s.distance = s.now, s.violation()
 	s.best.Theta = s.theta()

@@ -1,0 +1,297 @@
+package assign
+
+import (
+	"math"
+	"slices"
+
+	"plannerd/internal/exact"
+)
+
+// Resource is something beside cost that items take on instances.
+type Resource struct {
+	Amount   []float64 // of each item
+	Limited  bool      // what an instance has of it is absolute; else it divides fair loads
+	ThetaMax float64   // the tolerance over these
+}
+
+// Stock is what an instance has of a resource, and what those keys take that no item stands for.
+type Stock struct{ Capacity, Taken float64 }
+
+// setAlong makes a problem of each resource alone, cost first. They share the hot keys, which
+// stand where the whole problem has placed them, and know nothing of the other resources.
+func (p *Problem) setAlong() {
+	if len(p.Items.Resources) == 0 {
+		return
+	}
+	s := *p.Items
+	s.Resources = nil
+	cost := *p
+	cost.Items, cost.fixed = &s, true
+	p.Along = []*Problem{&cost}
+	for r, of := range p.Items.Resources {
+		items, sites, goal := s, slices.Clone(p.Instances), p.Goal
+		items.Cost, goal.ThetaMax, goal.ThetaMin = of.Amount, of.ThetaMax, nil
+		for d := range sites {
+			x := &sites[d]
+			stock := Stock{Capacity: 1}
+			if x.Resources != nil {
+				stock = x.Resources[r]
+			}
+			x.Capacity, x.Cost, x.Merging, x.Resources, x.Filling = stock.Capacity, stock.Taken, 0, nil, false
+		}
+		q := &Problem{Items: &items, Instances: sites, Retained: p.Retained, Goal: goal, Meter: p.Meter, fixed: true}
+		q.measure()
+		q.sumUp()
+		q.setOpen()
+		q.setBounds()
+		if of.Limited {
+			q.limitTo()
+		}
+		p.Along = append(p.Along, q)
+	}
+	p.setSizes()
+	p.placeHotOfAll()
+}
+
+// with is a problem of one resource with other items of the same amounts, under the same bounds.
+func (p *Problem) with(s *Items, sites []Instance, g Goal) *Problem {
+	q := &Problem{Items: s, Instances: sites, Retained: p.Retained, Goal: g, Meter: p.Meter, fixed: true}
+	q.measure()
+	q.sumUp()
+	q.setOpen()
+	q.Fair, q.Maximum, q.Bound, q.Limit, q.Hot, q.hot, q.Pinned = p.Fair, p.Maximum, p.Bound, p.Limit, p.Hot, p.hot, p.Pinned
+	return q
+}
+
+// limitTo has capacities be bounds.
+func (p *Problem) limitTo() {
+	p.Goal.ThetaMax = 0
+	for _, d := range p.Live {
+		capacity := p.Cost.Scaled(p.Instances[d].Capacity)
+		p.Fair[d], p.Bound[d], p.Maximum[d] = capacity, capacity, exact.AtMost(capacity)
+	}
+}
+
+// Relaxed is a copy of a problem with several resources of which something is changed. It spends no budget.
+func (p *Problem) Relaxed(change func(*Problem)) *Problem {
+	q := *p
+	q.Goal.Effort, q.Meter = Fast, &Meter{Stop: p.Meter.Stop}
+	q.Along = nil
+	for _, x := range p.Along {
+		y := *x
+		y.Meter = q.Meter
+		q.Along = append(q.Along, &y)
+	}
+	change(&q)
+	return &q
+}
+
+// Relax takes the bounds of one resource away.
+func (p *Problem) Relax(resource int) {
+	q := p.Along[resource]
+	n := len(q.Bound)
+	q.Bound, q.Limit, q.Maximum = make([]float64, n), make([]int64, n), make([]int64, n)
+	for _, d := range q.Live {
+		q.Limit[d] = max(1, 2*q.Total)
+		q.Maximum[d], q.Bound[d] = q.Limit[d], float64(q.Limit[d])
+	}
+	if resource == 0 {
+		p.Bound, p.Limit, p.Maximum = q.Bound, q.Limit, q.Maximum
+	}
+}
+
+// Unlimit takes the limit of the table away.
+func (p *Problem) Unlimit() {
+	p.Goal.TableLimit = nil
+	for _, q := range p.Along {
+		q.Goal.TableLimit = nil
+	}
+}
+
+// setSizes sets what the greatest shares of items are.
+func (p *Problem) setSizes() {
+	p.Size = make([]float64, p.Items.Len())
+	InParts(len(p.Size), func(_, from, to int) {
+		for _, q := range p.Along {
+			if q.Total == 0 {
+				continue
+			}
+			for i, c := range q.Items.Cost[from:to] {
+				p.Size[from+i] = max(p.Size[from+i], float64(q.Cost.Fixed(c))/float64(q.Total))
+			}
+		}
+	})
+}
+
+// AmountOf is what a unit of an item takes, in fixed point, of what the problem is about: cost, or
+// a resource.
+func (p *Problem) AmountOf(item int32) int64 { return p.Cost.Fixed(p.Items.Cost[item]) }
+
+// placeHotOfAll is placeHot where there are several resources: an item is hot if no instance that is
+// open to it carries it alone within all bounds.
+func (p *Problem) placeHotOfAll() {
+	background := make([][]int64, len(p.Along))
+	for r, q := range p.Along {
+		background[r] = slices.Clone(q.Residual)
+	}
+	p.hot, p.Hot, p.Pinned = make([]bool, p.Items.Len()), nil, 0
+	place := func(i, to int32) {
+		p.hot[i] = true
+		p.Hot = append(p.Hot, share{i, to, 1})
+		for r, q := range p.Along {
+			background[r][to] += q.AmountOf(i)
+		}
+	}
+	var hot []int32
+	for i := range int32(p.Items.Len()) {
+		switch {
+		case p.Items.Rules != nil && p.Items.Rules.isPinned(int(i)):
+			place(i, p.Items.Current[i])
+		case p.fitsNowhere(i):
+			hot = append(hot, i)
+		}
+	}
+	p.Pinned = len(p.Hot)
+	slices.SortFunc(hot, p.larger)
+	for _, i := range hot {
+		rate := func(d int32) float64 {
+			x := 0.0
+			for r, q := range p.Along {
+				x = max(x, q.Filling(d, background[r][d]+q.AmountOf(i)))
+			}
+			return x
+		}
+		to, least := None, math.Inf(1)
+		for _, d := range p.OpenTo(i) {
+			if x := rate(d); to == None || x < least {
+				to, least = d, x
+			}
+		}
+		for _, d := range [2]int32{p.Items.Current[i], p.Items.Home[i]} {
+			if p.IsOpen(i, d) && rate(d) <= least {
+				to = d
+				break
+			}
+		}
+		place(i, to)
+	}
+	for r, q := range p.Along {
+		q.Hot, q.hot, q.Pinned = p.Hot, p.hot, p.Pinned
+		q.raiseBounds(background[r])
+	}
+}
+
+// fitsNowhere reports whether no instance that is open to an item has room for it alone. Where
+// the goal is the least θ of cost, only other resources decide that.
+func (p *Problem) fitsNowhere(i int32) bool {
+	on := p.OpenTo(i)
+	return len(on) > 0 && !slices.ContainsFunc(on, func(d int32) bool {
+		for r, q := range p.Along {
+			if (r > 0 || !p.Goal.Imbalance) && q.AmountOf(i) > q.Maximum[d]-q.Residual[d] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// larger orders items by descending size.
+func (p *Problem) larger(a, b int32) int {
+	switch x, y := p.Size[a], p.Size[b]; {
+	case x > y:
+		return -1
+	case x < y:
+		return 1
+	}
+	return p.Items.Compare(a, b)
+}
+
+// Filling is a load relative to its bound.
+func (p *Problem) Filling(d int32, load int64) float64 {
+	if load == 0 {
+		return 0
+	}
+	return float64(load) / p.Bound[d]
+}
+
+// Filling is the greatest part of its bounds that an instance carries.
+func (a *Assignment) Filling(d int32) float64 {
+	x := 0.0
+	for r, q := range a.Problem.Along {
+		x = max(x, q.Filling(d, a.Loads[r][d]))
+	}
+	return x
+}
+
+// FillingWith is the greatest part of its bounds that an instance carries with an item that is not there.
+func (a *Assignment) FillingWith(item, d int32) float64 {
+	x := 0.0
+	for r, q := range a.Problem.Along {
+		x = max(x, q.Filling(d, a.Loads[r][d]+q.AmountOf(item)))
+	}
+	return x
+}
+
+// Fits reports whether an instance has room for an item in all resources but cost, beside what it
+// carries less what another item takes that leaves it, unless that is None.
+func (a *Assignment) Fits(item, d, without int32) bool {
+	if a.Loads == nil {
+		return true
+	}
+	for r, q := range a.Problem.Along[1:] {
+		load := a.Loads[r+1][d] + q.AmountOf(item)
+		if without != None {
+			load -= q.AmountOf(without)
+		}
+		if load > q.Limit[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// AboveAlong reports whether an instance is above its limit in a resource beside cost if nothing moves.
+func (p *Problem) AboveAlong(d int32) bool {
+	for r, q := range p.Along {
+		if r > 0 && q.IsLive[d] && q.Before[d] > q.Limit[d] {
+			return true
+		}
+	}
+	return false
+}
+
+// Exceeded calls yield for each resource, cost included, in which an instance carries more than its limit, and by how
+// much, until it returns false.
+func (a *Assignment) Exceeded(d int32, yield func(resource int, by int64) bool) {
+	for r, q := range a.Problem.Along {
+		if by := a.Loads[r][d] - q.Limit[d]; by > 0 && !yield(r, by) {
+			return
+		}
+	}
+}
+
+// setLoads has an assignment count the other resources, too.
+func (a *Assignment) setLoads() {
+	p := a.Problem
+	if p.Along == nil {
+		return
+	}
+	a.Loads = make([][]int64, len(p.Along))
+	a.Loads[0] = a.Load
+	for r, q := range p.Along[1:] {
+		a.Loads[r+1] = slices.Clone(q.Before)
+	}
+}
+
+// shiftLoads moves what an item takes beside cost.
+func (a *Assignment) shiftLoads(item, from, to int32) {
+	for r, q := range a.Problem.Along[1:] {
+		amount := q.AmountOf(item)
+		if from != Nowhere {
+			a.Loads[r+1][from] -= amount
+		}
+		if to != Nowhere {
+			a.Loads[r+1][to] += amount
+		}
+	}
+}

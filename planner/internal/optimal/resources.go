@@ -1,0 +1,344 @@
+package optimal
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/search"
+)
+
+// resourced looks for assignments of problems with several resources as primal does for one.
+type resourced struct {
+	assign.Incumbent
+	p      *assign.Problem
+	proof  *bound.ResourceProof
+	enough float64
+	pool   []*assign.Assignment
+}
+
+// planResources is plan where there are several resources.
+func planResources(p *assign.Problem, r Rivals, effort assign.Effort, enough float64) *resourced {
+	b := &resourced{p: p, enough: enough}
+	algorithms := []func(*assign.Problem) *assign.Assignment{r.Mixed, r.MinTable, r.MinMig}
+	for _, rival := range start(p, algorithms...)() {
+		b.Keep(rival.a, rival.score)
+		if rival.a != nil {
+			b.pool = append(b.pool, rival.a)
+		}
+	}
+	if b.Best == nil {
+		return b
+	}
+	b.proof = bound.ProveResources(p, b.reached(), bound.Planned)
+	if !b.proof.Infeasible() && !b.closed() {
+		b.followPrices(r)
+	}
+	b.finishBest()
+	b.mend(r)
+	if b.small() {
+		b.searchAll(nodesByEffort[effort])
+	}
+	for e := assign.Fast; e <= effort; e++ {
+		b.searchOn(e)
+	}
+	b.finishBest()
+	return b
+}
+
+// mend looks further where no plan meets all constraints.
+func (b *resourced) mend(r Rivals) {
+	if b.Score.Violated == 0 {
+		return
+	}
+	for _, rival := range start(b.p, r.Others...)() {
+		b.offer(rival.a)
+	}
+}
+
+// reached is the objective of the best assignment; +∞ if that violates limits.
+func (b *resourced) reached() float64 {
+	if b.Score.Violated > 0 {
+		return math.Inf(1)
+	}
+	return b.Score.Objective
+}
+
+func (b *resourced) closed() bool {
+	return b.Score.Violated == 0 && b.Score.Objective <= max(b.enough, b.proof.LowerBound()*(1+gapClosed))
+}
+
+func (b *resourced) offer(a *assign.Assignment) {
+	if a != nil {
+		b.pool = append(b.pool, a)
+		b.Offer(a)
+	}
+}
+
+// followPrices makes assignments of what the prices of the relaxation come to.
+func (b *resourced) followPrices(r Rivals) {
+	a := b.round()
+	if a == nil {
+		return
+	}
+	if r.Fit != nil {
+		b.offer(r.Fit(a.Clone()))
+	}
+	b.improve(a, &b.proof.Y, search.Effort{Evaluations: evaluations(b.p), Enough: b.closeEnough()})
+	b.offer(a)
+}
+
+func (b *resourced) closeEnough() float64 {
+	return max(b.enough, b.proof.LowerBound()*(1+gapClosed))
+}
+
+// round gives each key its best option under the prices; those that leave for elsewhere than home go, the
+// largest first, to where the fullest resource is emptiest.
+func (b *resourced) round() *assign.Assignment {
+	p := b.p
+	if !p.Meter.Spend(int64(p.Items.Len()/assign.ItemsPerWorkUnit) + 1) {
+		return nil
+	}
+	a, m := assign.NewAssignment(p), b.proof.Receivers()
+	type departure struct{ item, to int32 }
+	leaving := assign.Collect(p.Items.Len(), func(from, to int) (list []departure) {
+		amount := make([]float64, len(p.Along))
+		for i := int32(from); i < int32(to); i++ {
+			if p.IsHot(int(i)) {
+				continue
+			}
+			if d, _ := b.proof.Option(i, amount, &m); d != assign.None {
+				list = append(list, departure{i, d})
+			}
+		}
+		return list
+	})
+	var queue []int32
+	for _, x := range leaving {
+		if x.to == p.Items.Home[x.item] {
+			a.Move(x.item, x.to)
+			continue
+		}
+		a.Move(x.item, assign.Nowhere)
+		queue = append(queue, x.item)
+	}
+	slices.SortFunc(queue, b.proof.Larger)
+	for _, i := range queue {
+		a.Move(i, a.LeastLoadedWith(i, 0))
+	}
+	return a
+}
+
+// improve searches around an assignment, among the keys of which it is least certain where they should be.
+func (b *resourced) improve(a *assign.Assignment, y *bound.Prices, effort search.Effort) int64 {
+	m := b.proof.Receivers()
+	e := leastCertain(a, assign.Collect(len(a.At), func(from, to int) (list []uncertain) {
+		amount := make([]float64, len(b.p.Along))
+		for i := from; i < to; i++ {
+			if b.p.IsHot(i) {
+				continue
+			}
+			_, regret := b.proof.Option(int32(i), amount, &m)
+			if math.IsInf(regret, 1) {
+				continue
+			}
+			list = append(list, uncertain{regret, regret / max(b.p.Size[i], math.SmallestNonzeroFloat64), a.RankedPiece(int32(i), 0)})
+		}
+		return list
+	}))
+	core := make([]int32, len(e))
+	for i, v := range e {
+		core[i] = v.Piece
+	}
+	return search.Improve(b.p, a, core, y, effort)
+}
+
+// searchOn searches on in rounds, from the best and from crosses of it with others.
+func (b *resourced) searchOn(effort assign.Effort) {
+	random := rand.New(rand.NewPCG(3, uint64(effort)))
+	n := int64(b.p.Items.Len())
+	most := effort.RoundEvaluations() * min(n*n, fewKeys*fewKeys) / (fewKeys * fewKeys)
+	for round, evaluated := 0, int64(0); evaluated < most && b.worthwhile(effort) && b.p.Meter.End == assign.Running; round++ {
+		a := b.Best.Clone()
+		if round%3 == 2 {
+			cross(b.p, a, b.pool[random.IntN(len(b.pool))], random)
+		}
+		y := &b.proof.Y
+		if round%2 == 1 {
+			y = nil
+		}
+		evaluated += coreEvaluations*n + b.improve(a, y, search.Effort{
+			Evaluations: min(roundMost, roundLonger*evaluations(b.p)), Seed: uint64(round + 1), Enough: b.closeEnough(),
+		})
+		b.Offer(a)
+		if b.pool = append(b.pool, a); len(b.pool) > mostPooled {
+			b.pool = slices.Delete(b.pool, 0, 1)
+		}
+	}
+}
+
+// worthwhile reports whether the gap is wide enough for an effort.
+func (b *resourced) worthwhile(effort assign.Effort) bool {
+	least := normalGap
+	if effort == assign.Thorough {
+		least = thoroughGap
+	}
+	return !b.closed() && (b.Score.Violated > 0 || b.Score.Objective-b.proof.LowerBound() > least*b.Score.Objective)
+}
+
+// finishBest takes the best assignment to a local optimum.
+func (b *resourced) finishBest() {
+	if b.Best != nil && b.Score.Violated == 0 {
+		a := b.Best.Clone()
+		finish(a, b.closeEnough())
+		b.Offer(a)
+	}
+}
+
+// nodesByEffort is how many nodes a complete search looks at, on no more than fewItems items.
+var nodesByEffort = [...]int{assign.Fast: 30_000, assign.Normal: 300_000, assign.Thorough: 3_000_000}
+
+const fewItems = 200
+
+// rounding is more than what it does to a sum, and trifling what is not worth a look, relative to what is there.
+const rounding, trifling = 1e-12, 1e-9
+
+func (b *resourced) small() bool {
+	return b.p.Items.Len() <= fewItems && !b.closed() && b.p.Meter.End == assign.Running
+}
+
+// enumeration is a complete search: the largest items first, each to where it is cheapest under the prices
+// first. What is left costs no less than its cheapest option under them.
+type enumeration struct {
+	*assign.Assignment
+	b        *resourced
+	items    []int32
+	options  [][]place
+	rest     []float64 // by depth: the least value of the items from there on
+	base     float64   // what is paid whatever the items do
+	hot      float64   // what hot keys weigh that move, a part of that
+	table    int64
+	work     int
+	least    float64 // that of the best, scaled
+	best     []int32
+	original *assign.Assignment
+}
+
+type place struct {
+	value  float64 // under the prices
+	weight float64 // what a move there weighs, scaled
+	to     int32
+	entry  int64
+}
+
+// searchAll searches all assignments, up to some work. If it comes to its end the best one is optimal.
+func (b *resourced) searchAll(nodes int) {
+	x := b.enumerate(nodes)
+	x.descend(0, 0, x.hot)
+	if x.best != nil {
+		a := x.original.Clone()
+		for at, i := range x.items {
+			a.Move(i, x.best[at])
+		}
+		b.offer(a)
+	}
+	switch {
+	case x.work <= 0:
+	case b.Score.Violated > 0:
+		b.proof.Disprove()
+	default:
+		b.proof.Raise(b.Score.Objective * (1 - 2*trifling))
+	}
+}
+
+func (b *resourced) enumerate(nodes int) *enumeration {
+	p, y := b.p, &b.proof.Y
+	x := &enumeration{Assignment: assign.NewAssignment(p), b: b, work: nodes, least: math.Inf(1), table: p.Retained}
+	x.original = x.Clone()
+	unit := p.UnitWeight()
+	if b.Score.Violated == 0 {
+		x.least = unit * b.Score.Objective
+	}
+	for i := range int32(p.Items.Len()) {
+		if !p.IsHot(int(i)) {
+			x.items = append(x.items, i)
+			x.Move(i, assign.Nowhere)
+			continue
+		}
+		x.table += entry(p, i, x.At[i])
+		if x.At[i] != p.Items.Current[i] {
+			x.hot += unit * p.Weight(i)
+		}
+	}
+	slices.SortFunc(x.items, b.proof.Larger)
+	x.rest = make([]float64, len(x.items)+1)
+	for at := len(x.items) - 1; at >= 0; at-- {
+		i := x.items[at]
+		var list []place
+		for _, d := range p.OpenTo(i) {
+			v := place{to: d, entry: entry(p, i, d)}
+			if d != p.Items.Current[i] {
+				v.weight = unit * p.Weight(i)
+			}
+			v.value = v.weight + float64(y.Table*float64(v.entry))
+			for r, q := range p.Along {
+				v.value += float64(y.Along[r][d] * float64(q.AmountOf(i)))
+			}
+			list = append(list, v)
+		}
+		slices.SortStableFunc(list, func(a, b place) int { return cmp.Compare(a.value, b.value) })
+		x.options = append(x.options, list)
+		x.rest[at] = x.rest[at+1] + list[0].value
+	}
+	slices.Reverse(x.options)
+	x.base = x.hot
+	for r, q := range p.Along {
+		for _, d := range p.Live {
+			x.base -= float64(y.Along[r][d] * float64(q.Limit[d]-x.Loads[r][d]))
+		}
+	}
+	if p.Goal.TableLimit != nil {
+		x.base -= float64(y.Table * float64(*p.Goal.TableLimit-x.table))
+	}
+	return x
+}
+
+// descend tries the options of the item at a depth; value is that of the items before under the prices, and
+// weight what they weigh.
+func (x *enumeration) descend(depth int, value, weight float64) {
+	if depth == len(x.items) {
+		if x.original.Problem.TableExcess(x.table) == 0 && weight < x.least {
+			x.least, x.best = weight, make([]int32, len(x.items))
+			for at, i := range x.items {
+				x.best[at] = x.At[i]
+			}
+		}
+		return
+	}
+	i := x.items[depth]
+	for _, v := range x.options[depth] {
+		if x.work--; x.work <= 0 {
+			return
+		}
+		below := x.base + value + v.value + x.rest[depth+1]
+		if below-rounding*math.Abs(x.base) >= x.least*(1-trifling) || weight+v.weight >= x.least || !x.fitsAll(i, v.to) {
+			continue
+		}
+		if x.Problem.TableExcess(x.table+v.entry) > 0 {
+			continue
+		}
+		x.Move(i, v.to)
+		x.table += v.entry
+		x.descend(depth+1, value+v.value, weight+v.weight)
+		x.table -= v.entry
+		x.Move(i, assign.Nowhere)
+	}
+}
+
+// fitsAll reports whether an instance has room for an item in all resources.
+func (x *enumeration) fitsAll(i, d int32) bool {
+	return x.Load[d]+x.UnitCost(i) <= x.Problem.Limit[d] && x.Fits(i, d, assign.None)
+}
