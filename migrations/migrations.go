@@ -13,7 +13,7 @@ import (
 )
 
 // Latest is the number of the newest migration.
-const Latest int64 = 23
+const Latest int64 = 24
 
 //go:embed postgres/*.sql sqlite/*.sql
 var files embed.FS

@@ -363,6 +363,7 @@ type Figures struct {
 	Merges            int64  // how many parts they have beyond the first
 	Reports           []byte // JSON: which reports of instances the statistics were merged of; nil: they came whole
 	Affinity          []byte // JSON: how many keys and routed keys there were; nil: keys are routed as they are
+	Resources         []byte // JSON: what the plan does in each resource; nil: cost is all that counts
 	DriftedKeys       int64
 	IdleEntries       int64
 	InputHash         string
@@ -684,7 +685,7 @@ type Plans interface {
 	// Plan returns one plan. ErrNotFound, ErrPurged.
 	Plan(ctx context.Context, id string) (Plan, error)
 	// Plans lists plans, newest first, without what grows with the operator: their
-	// Instances, HotKeys, Splits, Reports, Routers, Batches, Awaited and Acked are nil, Plan has them. next is the
+	// Instances, HotKeys, Splits, Resources, Reports, Routers, Batches, Awaited and Acked are nil, Plan has them. next is the
 	// cursor of the following page, 0 after the last. ErrNotFound when there is no such operator.
 	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
 	// Changes returns what the plan does to the table, in ascending bytes of the
@@ -829,6 +830,7 @@ const (
 	FormNamedKeys Form = 16 // keys that are named beside compact records, in reports, inputs and plans
 	FormReviews   Form = 21 // several approvers, and start windows in configurations
 	FormRouting   Form = 23 // keys that stay together, rules of placement and cordons, in configurations
+	FormResources Form = 24 // resources in configurations, and amounts of them in reports and inputs
 )
 
 // Maintenance is what concerns the whole database.

@@ -106,6 +106,8 @@ type Configuration struct {
 	Window int `json:"window,omitzero"`
 	// Placement says which instances may have which keys; nil: any may have all.
 	Placement *Placement `json:"placement,omitzero"`
+	// Resources are what keys take of an instance, cost first; nil: cost is all that counts.
+	Resources []Resource `json:"resources,omitzero"`
 	// Batches bound the batches in which plans are handed over; nil: each goes at once.
 	Batches *BatchBounds `json:"batches,omitzero"`
 	// TransferRate is how much state an instance sends and receives in a second; 0: it is not
@@ -141,7 +143,9 @@ type Instance struct {
 	ID       int32   `json:"id"`
 	Name     string  `json:"name,omitzero"` // "": it has none
 	Capacity float64 `json:"capacity"`
-	Tokens   int     `json:"tokens,omitzero"` // on a ring; 0: as many as the hash function says
+	// Capacities are by the names of Configuration.Resources but the first.
+	Capacities map[string]float64 `json:"capacities,omitzero"`
+	Tokens     int                `json:"tokens,omitzero"` // on a ring; 0: as many as the hash function says
 	// Labels are what rules of Placement know it by.
 	Labels map[string]string `json:"labels,omitzero"`
 	Takes  string            `json:"takes,omitzero"` // [TakesNone], or all
@@ -229,6 +233,7 @@ func ParseConfiguration(text []byte, hash string) (Configuration, error) {
 	err := json.Unmarshal(text, &c.Parameters)
 	if err == nil {
 		err = json.Unmarshal(text, &c)
+		c.setThetaMax(text)
 	}
 	return c, err
 }
@@ -465,7 +470,8 @@ func DecodeConfiguration(text []byte) (Configuration, error) {
 
 // PatchedFrom returns the JSON of a configuration that a merge patch changes. Of the two
 // members that say whether plans wait for a person, the one that follows from what the
-// patch names is left out; so is the policy that a trigger takes the place of.
+// patch names is left out; so is the policy that a trigger takes the place of, and what the first
+// resource says of theta_max.
 func PatchedFrom(was, patch []byte) (_ []byte, err error) {
 	base, said := membersOf(was), membersOf(patch)
 	rule := membersOf(base["approval"])
@@ -475,6 +481,7 @@ func PatchedFrom(was, patch []byte) (_ []byte, err error) {
 		delete(rule, "auto")
 	}
 	delete(base, "require_approval")
+	withoutThetaMax(base, said)
 	if t, named := said["trigger"]; named && t.Kind() != 'n' {
 		delete(base, "policy")
 	}
@@ -560,7 +567,8 @@ func (c Configuration) Planned() Parameters {
 }
 
 // ScaledTo is the configuration with so many instances: those of the lowest ids, and, if
-// they are too few, others of the lowest free ids. The error is a [planner.InputError].
+// they are too few, others of the lowest free ids, which have of resources but the first as much as the
+// last one. The error is a [planner.InputError].
 func (c Configuration) ScaledTo(n int) (Configuration, error) {
 	if c.Hash.Function == partitioner.Reported {
 		return c, planner.Invalid("hash/function", "must be one that can place keys, not "+partitioner.Reported)
@@ -568,7 +576,7 @@ func (c Configuration) ScaledTo(n int) (Configuration, error) {
 	instances := slices.Clone(c.Instances[:min(n, len(c.Instances))])
 	for id := int32(0); len(instances) < n; id++ {
 		if !c.Has(id) {
-			instances = append(instances, Instance{ID: id, Capacity: 1})
+			instances = append(instances, Instance{ID: id, Capacity: 1, Capacities: c.Instances[len(c.Instances)-1].Capacities})
 		}
 	}
 	slices.SortFunc(instances, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
@@ -579,6 +587,8 @@ func (c Configuration) ScaledTo(n int) (Configuration, error) {
 // Form is what programs must know that do right by the configuration; 0: nothing new.
 func (c Configuration) Form() store.Form {
 	switch {
+	case c.Resources != nil:
+		return store.FormResources
 	case !c.Hash.Affinity.IsZero() || c.Placement != nil ||
 		slices.ContainsFunc(c.Instances, func(d Instance) bool { return d.Takes == TakesNone }):
 		return store.FormRouting

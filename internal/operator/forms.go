@@ -85,11 +85,11 @@ func NewConfiguration(c Configuration) (Configuration, error) {
 	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
 	c = placementInOrder(c)
-	if err := cmp.Or(checkLease(c), c.settlePolicy()); err != nil {
+	if err := cmp.Or(checkLease(c), c.settleResources(), c.settlePolicy()); err != nil {
 		return Configuration{}, err
 	}
 	c = c.form().restrict(c)
-	if err := cmp.Or(checkPlacement(c), c.form().check(c)); err != nil {
+	if err := cmp.Or(checkPlacement(c), checkResources(c), c.form().check(c)); err != nil {
 		return Configuration{}, asGiven(err, order)
 	}
 	return c.withSchemeDefaults(), nil

@@ -117,12 +117,13 @@ func Identify(text []byte, known InstanceNames) ([]byte, error) {
 
 // givenInstance is an instance as it is given.
 type givenInstance struct {
-	ID       *int64         `json:"id"`
-	Name     string         `json:"name,omitzero"`
-	Capacity jsontext.Value `json:"capacity,omitzero"`
-	Tokens   jsontext.Value `json:"tokens,omitzero"`
-	Labels   jsontext.Value `json:"labels,omitzero"`
-	Takes    jsontext.Value `json:"takes,omitzero"`
+	ID         *int64         `json:"id"`
+	Name       string         `json:"name,omitzero"`
+	Capacity   jsontext.Value `json:"capacity,omitzero"`
+	Capacities jsontext.Value `json:"capacities,omitzero"`
+	Tokens     jsontext.Value `json:"tokens,omitzero"`
+	Labels     jsontext.Value `json:"labels,omitzero"`
+	Takes      jsontext.Value `json:"takes,omitzero"`
 }
 
 // UnmarshalJSONFrom reads an object, or a name alone.

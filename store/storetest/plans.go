@@ -274,7 +274,8 @@ func plansAreListed(t *testing.T, f *fixture) {
 func summaries(plans []store.Plan) []store.Plan {
 	short := slices.Clone(plans)
 	for i := range short {
-		short[i].Instances, short[i].HotKeys, short[i].Splits, short[i].Reports = nil, nil, nil, nil
+		short[i].Instances, short[i].HotKeys, short[i].Splits, short[i].Resources = nil, nil, nil, nil
+		short[i].Reports = nil
 		short[i].Awaited, short[i].Acked, short[i].Routers = nil, nil, nil
 		short[i].Batches = nil
 	}

@@ -77,7 +77,7 @@ func plansOutliveMigrations(t *testing.T, f *fixture) {
 		one.Certificate, one.Compaction, one.Pending, one.Reports, one.Awaited = nil, nil, nil, nil, nil
 		one.Scheme, one.Source, one.Outdated, one.IdleEntries = "table", one.Fingerprint, false, 0
 		one.ForcedKeys, one.ForcedState, one.ReturnedState, one.Splits, one.Merges = 0, 0, 0, nil, 0
-		one.ThetaRealised, one.Forecast, one.Affinity = nil, nil, nil
+		one.ThetaRealised, one.Forecast, one.Affinity, one.Resources = nil, nil, nil, nil
 		want.Plans[i].Absences, want.Plans[i].ForecastState = nil, nil
 	}
 	same(t, "contents", want, read(t, f))
@@ -107,7 +107,7 @@ func factsLeaveIdentities(t *testing.T, f *fixture) {
 		p.Strategy, p.Fingerprint = c.strategy, c.fingerprint
 		p.Scheme, p.Source, p.Outdated, p.IdleEntries = c.scheme, c.source, c.outdated, 0
 		p.ForcedKeys, p.ForcedState, p.ReturnedState, p.ThetaRealised, p.Forecast = 0, 0, 0, nil, nil
-		p.Affinity = nil
+		p.Affinity, p.Resources = nil, nil
 		p.Splits, p.Merges = nil, 0
 		want = append(want, f.create(t, p))
 	}
@@ -333,7 +333,7 @@ func underWayIsAborted(t *testing.T, f *fixture) {
 		want := before[i]
 		want.ExpiresAt, want.Executor, want.ExecutorSince, want.Pending = nil, store.Executor{}, nil, nil
 		want.Awaited, want.Acked, want.IdleEntries = nil, nil, 0
-		want.SupersededBy, want.ThetaRealised, want.Forecast, want.Affinity = "", nil, nil, nil
+		want.SupersededBy, want.ThetaRealised, want.Forecast, want.Affinity, want.Resources = "", nil, nil, nil, nil
 		want.WaitsFor, want.ForcedKeys, want.ForcedState, want.ReturnedState = nil, 0, 0, 0
 		want.Splits, want.Merges = nil, 0
 		want.Scheme, want.Source, want.Outdated = "table", want.Fingerprint, false

@@ -119,10 +119,11 @@ func buildPlacement(text []byte) (*Placement, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building the hash function of a configuration: %w", err)
 	}
-	out := planner.Configuration{Instances: make([]planner.Instance, len(c.Instances)), Hash: h}
+	out := planner.Configuration{Instances: make([]planner.Instance, len(c.Instances)), Hash: h, Resources: c.Beside()}
 	for i, d := range c.Instances {
 		cordoned := d.Takes == operator.TakesNone
-		out.Instances[i] = planner.Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity, Cordoned: cordoned}
+		out.Instances[i] = planner.Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity, Capacities: d.In(out.Resources),
+			Cordoned: cordoned}
 	}
 	if out.Placement, err = operator.PlacementRules(c); err != nil {
 		return nil, fmt.Errorf("reading the rules of a configuration: %w", err)

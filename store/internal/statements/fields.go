@@ -24,6 +24,7 @@ func PlanFields(p *store.Plan, at func(**time.Time) any) []Field {
 		Field{"instances", JSON{P: &p.Instances}},
 		Field{"hot_keys", JSON{P: &p.HotKeys}},
 		Field{"splits", JSON{P: &p.Splits}},
+		Field{"resources", JSON{P: &p.Resources}},
 		Field{"reports", JSON{P: &p.Reports}},
 		Field{"awaited", numbers{&p.Awaited}},
 		Field{"routers", epochs{&p.Routers}},

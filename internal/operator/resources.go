@@ -1,0 +1,187 @@
+package operator
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"plannerd/internal/nearest"
+	"plannerd/planner"
+)
+
+// costName is no name of a resource after the first, whose amounts are the cost of rows.
+const costName = "cost"
+
+var resourceName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,31}$`)
+
+// Resource is what keys take so much of on their instance. The first one is cost.
+type Resource struct {
+	Name string               `json:"name"`
+	From planner.AmountSource `json:"from,omitzero"` // "": statistics have the amounts
+	// ThetaMax is nil where the resource is limited; of cost, once the configuration is complete.
+	ThetaMax *float64 `json:"theta_max,omitzero"`
+	Limit    bool     `json:"limit,omitzero"`
+}
+
+// setThetaMax has the tolerance of the first resource be that of the operator, where the JSON of a
+// configuration says no other.
+func (c *Configuration) setThetaMax(text []byte) {
+	if len(c.Resources) > 0 && c.Resources[0].ThetaMax != nil && membersOf(text)["theta_max"] == nil {
+		c.ThetaMax = *c.Resources[0].ThetaMax
+	}
+}
+
+// settleResources checks the tolerance of the first resource, which is that of the operator, and
+// has it stand once. What is empty is left out.
+func (c *Configuration) settleResources() error {
+	if len(c.Resources) == 0 {
+		c.Resources = nil
+	} else if own := c.Resources[0].ThetaMax; own != nil {
+		if *own != c.ThetaMax {
+			return planner.Invalid("resources/0/theta_max", fmt.Sprintf("differs from theta_max of the operator, which is %v: "+
+				"say one of the two", c.ThetaMax))
+		}
+		c.Resources = slices.Clone(c.Resources)
+		c.Resources[0].ThetaMax = nil
+	}
+	for i, d := range c.Instances {
+		if len(d.Capacities) == 0 {
+			c.Instances[i].Capacities = nil
+		}
+	}
+	return nil
+}
+
+// checkResources finds what is wrong with resources and capacities in them.
+func checkResources(c Configuration) error {
+	if len(c.Resources) > 0 {
+		switch {
+		case c.Scheme != SchemeTable:
+			return planner.Invalid("resources", MeansNothing(c.Scheme))
+		case c.Splitting.Allowed():
+			return planner.Invalid("splitting", "is not for operators with resources: nobody knows what a part of a key "+
+				"takes of each. Leave one of the two out")
+		case c.Compact.Degree > 0:
+			return planner.Invalid("compact", "is not for operators with resources: a record has one cost. Leave one of the two out")
+		case len(c.Resources) > planner.MaxResources:
+			return planner.Invalid("resources", fmt.Sprintf("must be at most %d", planner.MaxResources))
+		}
+	}
+	for i, r := range c.Resources {
+		if field, detail := c.wrongResource(i, r); detail != "" {
+			return planner.Invalid("resources/"+strconv.Itoa(i)+field, detail)
+		}
+	}
+	for i, d := range c.Instances {
+		if detail := c.wrongCapacities(d); detail != "" {
+			return planner.Invalid("instances/"+strconv.Itoa(i)+"/capacities", detail)
+		}
+	}
+	return nil
+}
+
+// wrongResource says what is wrong with a resource, and with which member of it; "": nothing.
+func (c Configuration) wrongResource(i int, r Resource) (field, detail string) {
+	same := func(x Resource) bool { return x.Name == r.Name }
+	switch {
+	case !resourceName.MatchString(r.Name):
+		return "/name", "must be a letter, then up to 31 letters, digits and _"
+	case slices.ContainsFunc(c.Resources[:i], same):
+		return "/name", r.Name + " stands twice"
+	case i == 0 && r.From != "":
+		return "/from", "is for resources after the first, which is the cost of the rows"
+	case i == 0 && r.Limit:
+		return "/limit", "is for resources after the first, whose bound is theta_max"
+	case i == 0:
+		return "", ""
+	case r.Name == costName:
+		return "/name", "cost is the first resource"
+	case r.From != "" && r.From != planner.FromState && r.From != planner.FromCount:
+		return "/from", "must be state or count, or be left out"
+	case (r.ThetaMax != nil) == r.Limit:
+		return "", r.Name + " must have one of theta_max and limit"
+	case r.ThetaMax != nil && !(*r.ThetaMax >= 0): // NaN
+		return "/theta_max", "must be at least 0"
+	}
+	return "", ""
+}
+
+// wrongCapacities says what is wrong with what an instance has of resources; "": nothing.
+func (c Configuration) wrongCapacities(d Instance) string {
+	var names []string
+	for i, r := range c.Resources {
+		capacity, said := d.Capacities[r.Name]
+		switch {
+		case i == 0 && said:
+			return r.Name + " is the first resource: say capacity"
+		case i == 0:
+			continue
+		case r.Limit && !said:
+			return fmt.Sprintf("must say how much %s has of %s, which has a limit", d.called(), r.Name)
+		case r.Limit && !(0 <= capacity && capacity <= planner.MaxAmount):
+			return fmt.Sprintf("%s must be from 0 to %g", r.Name, planner.MaxAmount)
+		case said && !r.Limit && !(planner.MinCapacity <= capacity && capacity <= planner.MaxCapacity):
+			return fmt.Sprintf("%s must be from %g to %g", r.Name, planner.MinCapacity, planner.MaxCapacity)
+		}
+		names = append(names, r.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Capacities)) {
+		if !slices.Contains(names, name) {
+			return name + " is no resource after the first" + nearest.Suffix(name, names)
+		}
+	}
+	return ""
+}
+
+// called is how people call an instance.
+func (d Instance) called() string {
+	if d.Name != "" {
+		return d.Name
+	}
+	return "instance " + strconv.Itoa(int(d.ID))
+}
+
+// Beside are the resources beside cost, as plans are made on them.
+func (c Configuration) Beside() []planner.Resource {
+	if len(c.Resources) < 2 {
+		return nil
+	}
+	out := make([]planner.Resource, len(c.Resources)-1)
+	for i, r := range c.Resources[1:] {
+		out[i] = planner.Resource{Name: r.Name, From: r.From, Limited: r.Limit}
+		if r.ThetaMax != nil {
+			out[i].ThetaMax = *r.ThetaMax
+		}
+	}
+	return out
+}
+
+// In is what an instance has of each of these resources; nil: as much as of cost.
+func (d Instance) In(resources []planner.Resource) []float64 {
+	if d.Capacities == nil {
+		return nil
+	}
+	out := make([]float64, len(resources))
+	for i, r := range resources {
+		capacity, said := d.Capacities[r.Name]
+		if out[i] = capacity; !said {
+			out[i] = d.Capacity
+		}
+	}
+	return out
+}
+
+// withoutThetaMax leaves theta_max out of the members of a configuration where a merge patch says it
+// as that of the first resource alone.
+func withoutThetaMax(base, patch map[string]jsontext.Value) {
+	var resources []Resource
+	_ = json.Unmarshal(patch["resources"], &resources) // what is no list is refused later
+	if _, named := patch["theta_max"]; !named && len(resources) > 0 && resources[0].ThetaMax != nil {
+		delete(base, "theta_max")
+	}
+}
