@@ -215,7 +215,7 @@ func floors() (out []boundary) {
 	below := []string{
 		"planner/...", "compact", "store", "sdk/go/sketch", "internal/absence", "internal/analyses", "internal/backtest",
 		"internal/drive", "internal/exact", "internal/input/...", "internal/operator", "internal/parameters",
-		"internal/refusal", "internal/web/admission",
+		"internal/refusal", "internal/resources", "internal/web/admission",
 	}
 	for _, part := range serviceParts {
 		place := "internal/service/" + part

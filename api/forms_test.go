@@ -33,15 +33,16 @@ func TestFormsAreRequired(t *testing.T) {
 		config, report string
 		requires       bool
 	}{
-		"keys":   {`{"instances":2}`, `{"keys":[{"key":"a","cost":1}]}`, false},
-		"window": {`{"instances":2,"window":5}`, "", true},
-		"phase":  {`{"instances":2,"scheme":"ranges","ranges":{"phase":"put"}}`, "", true},
-		"review": {`{"instances":2,"approval":{"approvers":2}}`, "", true},
-		"get":    {`{"instances":2,"scheme":"ranges"}`, `{"keys":[{"key":"a","cost":1}]}`, false},
-		"named":  {`{"instances":2}`, `{"keys":[{"key":"a","cost":1}],"compact":{"records":[[0,1,4,16,900]]}}`, true},
-		"record": {`{"instances":2}`, `{"compact":{"records":[[0,1,4,16,900]]}}`, true},
-		"sketch": {`{"instances":2,"scheme":"ranges"}`, sketched, true},
-		"queue":  {`{"instances":2,"scheme":"ring"}`, `{"queue":4}`, false},
+		"keys":     {`{"instances":2}`, `{"keys":[{"key":"a","cost":1}]}`, false},
+		"window":   {`{"instances":2,"window":5}`, "", true},
+		"phase":    {`{"instances":2,"scheme":"ranges","ranges":{"phase":"put"}}`, "", true},
+		"resource": {`{"instances":2,"resources":[{"name":"cpu"}]}`, "", true},
+		"review":   {`{"instances":2,"approval":{"approvers":2}}`, "", true},
+		"get":      {`{"instances":2,"scheme":"ranges"}`, `{"keys":[{"key":"a","cost":1}]}`, false},
+		"named":    {`{"instances":2}`, `{"keys":[{"key":"a","cost":1}],"compact":{"records":[[0,1,4,16,900]]}}`, true},
+		"record":   {`{"instances":2}`, `{"compact":{"records":[[0,1,4,16,900]]}}`, true},
+		"sketch":   {`{"instances":2,"scheme":"ranges"}`, sketched, true},
+		"queue":    {`{"instances":2,"scheme":"ring"}`, `{"queue":4}`, false},
 	} {
 		f := &requiring{}
 		e := newEnv(t, func(c *api.Config) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/operator"
@@ -38,11 +39,18 @@ type planFigures struct {
 	Compaction       jsontext.Value             `json:"compaction"`
 	Instances        jsontext.Value             `json:"instances,omitzero"`
 	HotKeys          []wire.HotKey              `json:"hot_keys,omitzero"`
-	Merges           int64                      `json:"merges"`
-	Splits           []wire.SplitKey            `json:"splits,omitzero"`
-	Affinity         jsontext.Value             `json:"affinity,omitzero"` // nil: it is of keys
-	DriftedKeys      int64                      `json:"drifted_keys"`
-	IdleEntries      *int64                     `json:"idle_entries,omitzero"` // nil in a what-if
+	resourceFigures
+	Merges      int64           `json:"merges"`
+	Splits      []wire.SplitKey `json:"splits,omitzero"`
+	Affinity    jsontext.Value  `json:"affinity,omitzero"` // nil: it is of keys
+	DriftedKeys int64           `json:"drifted_keys"`
+	IdleEntries *int64          `json:"idle_entries,omitzero"` // nil in a what-if
+}
+
+// resourceFigures are what a plan does in each resource, as they are stored; nil: there are none.
+type resourceFigures struct {
+	Resources jsontext.Value `json:"resources,omitzero"`
+	Decides   string         `json:"decides,omitzero"`
 }
 
 // planHead is a plan without its long lists, in the order of the contract.
@@ -154,6 +162,9 @@ func figuresOut(f service.Figures, balanced *bool, named figures.NamedKeys, keys
 		Certificate: f.Certificate, Compaction: f.Compaction, Instances: f.Instances, DriftedKeys: f.DriftedKeys,
 		Merges: f.Merges, Affinity: f.Affinity,
 	}
+	if f.Resources != nil && err == nil {
+		err = service.Unreadable("the stored figures of resources", json.Unmarshal(f.Resources, &out.resourceFigures))
+	}
 	if unfilled != nil {
 		out.Filled, out.Unfilled = new(len(unfilled) == 0), unfilled
 	}
@@ -171,6 +182,9 @@ func figuresOut(f service.Figures, balanced *bool, named figures.NamedKeys, keys
 	}
 	for i, h := range named.Hot {
 		out.HotKeys[i] = wire.HotKey{Instance: h.Instance, Cost: h.Cost, Pieces: h.Pieces, ForcedTheta: h.ForcedTheta}
+		if h.Resource != "" {
+			out.HotKeys[i].Resource = &h.Resource
+		}
 		if h.Class != nil {
 			out.HotKeys[i].Class = &h.Class
 			continue

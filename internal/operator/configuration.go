@@ -107,7 +107,7 @@ type Configuration struct {
 	// Placement says which instances may have which keys; nil: any may have all.
 	Placement *Placement `json:"placement,omitzero"`
 	// Resources are what keys take of an instance, cost first; nil: cost is all that counts.
-	Resources []Resource `json:"resources,omitzero"`
+	Resources Resources `json:"resources,omitzero"`
 	// Batches bound the batches in which plans are handed over; nil: each goes at once.
 	Batches *BatchBounds `json:"batches,omitzero"`
 	// TransferRate is how much state an instance sends and receives in a second; 0: it is not
@@ -233,7 +233,7 @@ func ParseConfiguration(text []byte, hash string) (Configuration, error) {
 	err := json.Unmarshal(text, &c.Parameters)
 	if err == nil {
 		err = json.Unmarshal(text, &c)
-		c.setThetaMax(text)
+		setThetaMax(&c, text)
 	}
 	return c, err
 }

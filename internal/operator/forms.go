@@ -85,7 +85,7 @@ func NewConfiguration(c Configuration) (Configuration, error) {
 	}
 	c.ApprovalRule = c.ApprovalRule.withDefaults()
 	c = placementInOrder(c)
-	if err := cmp.Or(checkLease(c), c.settleResources(), c.settlePolicy()); err != nil {
+	if err := cmp.Or(checkLease(c), settleResources(&c), c.settlePolicy()); err != nil {
 		return Configuration{}, err
 	}
 	c = c.form().restrict(c)

@@ -19,7 +19,10 @@ const costName = "cost"
 
 var resourceName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,31}$`)
 
-// Resource is what keys take so much of on their instance. The first one is cost.
+// Resources are what keys take of an instance; the first one is cost.
+type Resources []Resource
+
+// Resource is what keys take so much of on their instance.
 type Resource struct {
 	Name string               `json:"name"`
 	From planner.AmountSource `json:"from,omitzero"` // "": statistics have the amounts
@@ -28,9 +31,12 @@ type Resource struct {
 	Limit    bool     `json:"limit,omitzero"`
 }
 
+// OneCost is why statistics in compact form are refused.
+const OneCost = "is not for operators with resources: a record has one cost. Send keys, or leave resources out"
+
 // setThetaMax has the tolerance of the first resource be that of the operator, where the JSON of a
 // configuration says no other.
-func (c *Configuration) setThetaMax(text []byte) {
+func setThetaMax(c *Configuration, text []byte) {
 	if len(c.Resources) > 0 && c.Resources[0].ThetaMax != nil && membersOf(text)["theta_max"] == nil {
 		c.ThetaMax = *c.Resources[0].ThetaMax
 	}
@@ -38,7 +44,7 @@ func (c *Configuration) setThetaMax(text []byte) {
 
 // settleResources checks the tolerance of the first resource, which is that of the operator, and
 // has it stand once. What is empty is left out.
-func (c *Configuration) settleResources() error {
+func settleResources(c *Configuration) error {
 	if len(c.Resources) == 0 {
 		c.Resources = nil
 	} else if own := c.Resources[0].ThetaMax; own != nil {
@@ -67,31 +73,32 @@ func checkResources(c Configuration) error {
 			return planner.Invalid("splitting", "is not for operators with resources: nobody knows what a part of a key "+
 				"takes of each. Leave one of the two out")
 		case c.Compact.Degree > 0:
-			return planner.Invalid("compact", "is not for operators with resources: a record has one cost. Leave one of the two out")
+			return planner.Invalid("compact", OneCost)
 		case len(c.Resources) > planner.MaxResources:
 			return planner.Invalid("resources", fmt.Sprintf("must be at most %d", planner.MaxResources))
 		}
 	}
-	for i, r := range c.Resources {
-		if field, detail := c.wrongResource(i, r); detail != "" {
+	for i := range c.Resources {
+		if field, detail := c.Resources.wrong(i); detail != "" {
 			return planner.Invalid("resources/"+strconv.Itoa(i)+field, detail)
 		}
 	}
 	for i, d := range c.Instances {
-		if detail := c.wrongCapacities(d); detail != "" {
+		if detail := d.wrongCapacities(c.Resources); detail != "" {
 			return planner.Invalid("instances/"+strconv.Itoa(i)+"/capacities", detail)
 		}
 	}
 	return nil
 }
 
-// wrongResource says what is wrong with a resource, and with which member of it; "": nothing.
-func (c Configuration) wrongResource(i int, r Resource) (field, detail string) {
+// wrong says what is wrong with a resource, and with which member of it; "": nothing.
+func (all Resources) wrong(i int) (field, detail string) {
+	r := all[i]
 	same := func(x Resource) bool { return x.Name == r.Name }
 	switch {
 	case !resourceName.MatchString(r.Name):
 		return "/name", "must be a letter, then up to 31 letters, digits and _"
-	case slices.ContainsFunc(c.Resources[:i], same):
+	case slices.ContainsFunc(all[:i], same):
 		return "/name", r.Name + " stands twice"
 	case i == 0 && r.From != "":
 		return "/from", "is for resources after the first, which is the cost of the rows"
@@ -112,9 +119,9 @@ func (c Configuration) wrongResource(i int, r Resource) (field, detail string) {
 }
 
 // wrongCapacities says what is wrong with what an instance has of resources; "": nothing.
-func (c Configuration) wrongCapacities(d Instance) string {
+func (d Instance) wrongCapacities(all Resources) string {
 	var names []string
-	for i, r := range c.Resources {
+	for i, r := range all {
 		capacity, said := d.Capacities[r.Name]
 		switch {
 		case i == 0 && said:
@@ -146,13 +153,21 @@ func (d Instance) called() string {
 	return "instance " + strconv.Itoa(int(d.ID))
 }
 
+// Cost is what the operator calls cost; "": it has no resources.
+func (all Resources) Cost() string {
+	if len(all) == 0 {
+		return ""
+	}
+	return all[0].Name
+}
+
 // Beside are the resources beside cost, as plans are made on them.
-func (c Configuration) Beside() []planner.Resource {
-	if len(c.Resources) < 2 {
+func (all Resources) Beside() []planner.Resource {
+	if len(all) < 2 {
 		return nil
 	}
-	out := make([]planner.Resource, len(c.Resources)-1)
-	for i, r := range c.Resources[1:] {
+	out := make([]planner.Resource, len(all)-1)
+	for i, r := range all[1:] {
 		out[i] = planner.Resource{Name: r.Name, From: r.From, Limited: r.Limit}
 		if r.ThetaMax != nil {
 			out[i].ThetaMax = *r.ThetaMax

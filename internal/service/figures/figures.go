@@ -22,8 +22,9 @@ type Unmet struct {
 	AtLeast    float64 `json:"at_least"`
 	Constraint string  `json:"constraint"`
 	Limit      float64 `json:"limit"`
-	Rule       string  `json:"rule,omitzero"`    // of constraint placement
-	Without    float64 `json:"without,omitzero"` // θ of a plan without the rule
+	Resource   string  `json:"resource,omitzero"` // "": of cost, or of none
+	Rule       string  `json:"rule,omitzero"`     // of constraint placement
+	Without    float64 `json:"without,omitzero"`  // θ of a plan without the rule
 }
 
 // Comparison is a figure before and after a plan.
@@ -94,6 +95,7 @@ type HotKey struct {
 	Cost        float64   `json:"cost"`
 	Pieces      *int32    `json:"pieces"`
 	ForcedTheta float64   `json:"forced_theta"`
+	Resource    string    `json:"resource,omitzero"` // in which it is too large; "": cost
 }
 
 // SplitKey is a key that goes to several instances.

@@ -39,19 +39,36 @@ func waitsFor(c operator.ApprovalRule, o outcome) []figures.WaitReason {
 // breaks tells which limits a plan breaks, as far as its statistics tell.
 func breaks(c operator.ApprovalRule, p *planner.Plan) []figures.WaitReason {
 	out := []figures.WaitReason{}
-	allowed := p.Theta.Before
-	for _, h := range p.HotKeys {
-		allowed = max(allowed, h.ForcedTheta)
-	}
 	// Where nobody carried anything before there is nothing that could get worse.
 	carried := slices.ContainsFunc(p.Instances, func(l planner.Load) bool { return l.Before > 0 })
-	if !p.Balanced && carried && p.Theta.After > allowed {
+	if !p.Balanced && carried && worse(p) {
 		out = append(out, figures.WaitThetaWorse)
 	}
 	if m := c.Approval.MaxMigration; m != nil && moreThan(*m, p.Migration) {
 		out = append(out, figures.WaitMaxMigration)
 	}
 	return out
+}
+
+// worse tells whether a plan that is not balanced is further above a bound than before, and than hot keys
+// force.
+func worse(p *planner.Plan) bool {
+	allowed := func(level planner.Comparison, resource string) float64 {
+		most := level.Before
+		for _, h := range p.HotKeys {
+			if h.Resource == resource {
+				most = max(most, h.ForcedTheta)
+			}
+		}
+		return most
+	}
+	for i, r := range p.Resources {
+		if !r.Balanced && r.Level.After > allowed(r.Level, p.Snapshot.Resources[i].Name) {
+			return true
+		}
+	}
+	within := p.Resources != nil && p.Theta.After <= p.Options.ThetaMax // another bound is broken
+	return !within && p.Theta.After > allowed(p.Theta, "")
 }
 
 // moreThan tells whether a plan moves more than a limit.

@@ -67,7 +67,7 @@ func (s *Proposer) WhatIf(ctx context.Context, in WhatIf) (results []*scheme.Res
 			return nil, err
 		}
 		// How long keys have been absent is not known: their entries stay.
-		return scheme.NewInput(in.Statistics, target.Model, planner.Base{PinHomeless: true,
+		return scheme.NewInput(in.Statistics, target, planner.Base{PinHomeless: true,
 			Configuration: own.Model, Table: in.Table, Kept: slices.Repeat([]bool{true},
 				in.Table.Len()), Stop: scheme.Ended(ctx),
 			HashChanged: !operator.SamePlacement(own.Configuration, target.Configuration), Filling: table.Added(own, target),

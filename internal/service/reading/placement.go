@@ -119,7 +119,8 @@ func buildPlacement(text []byte) (*Placement, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building the hash function of a configuration: %w", err)
 	}
-	out := planner.Configuration{Instances: make([]planner.Instance, len(c.Instances)), Hash: h, Resources: c.Beside()}
+	out := planner.Configuration{Instances: make([]planner.Instance, len(c.Instances)), Hash: h,
+		Resources: c.Resources.Beside()}
 	for i, d := range c.Instances {
 		cordoned := d.Takes == operator.TakesNone
 		out.Instances[i] = planner.Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity, Capacities: d.In(out.Resources),

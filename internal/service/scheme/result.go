@@ -13,7 +13,9 @@ import (
 	"plannerd/internal/exact"
 	"plannerd/internal/input/lists"
 	"plannerd/internal/input/stored"
+	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
+	"plannerd/internal/resources"
 	"plannerd/internal/service/figures"
 	"plannerd/internal/service/listing"
 	"plannerd/internal/service/reading"
@@ -39,6 +41,7 @@ type Input struct {
 	*planner.Snapshot
 	affinity *figures.Affinity // nil: rows are of keys
 	classes  *compact.Classes  // whose items the snapshot has; nil: it has keys
+	resource string            // the first resource; "": the operator has none
 	degree   int               // of the classes; 0: not said
 	// Foreseen is what is known of other intervals; nil: nothing is, and nothing but the
 	// strategy decides. Else the policy does; since is how many intervals ago the last plan
@@ -61,15 +64,18 @@ type compressed struct {
 }
 
 // NewInput brings statistics into the form that strategies take.
-func NewInput(in *Statistics, target planner.Configuration, from planner.Base) (*Input, error) {
+func NewInput(in *Statistics, target *reading.Placement, from planner.Base) (*Input, error) {
 	if in.Records == nil {
-		s, err := planner.NewSnapshot(in.Planned(), target, from)
-		return &Input{Snapshot: s, affinity: in.Affinity}, err
+		s, err := planner.NewSnapshot(in.Planned(), target.Model, from)
+		return &Input{Snapshot: s, affinity: in.Affinity, resource: target.Resources.Cost()}, err
 	}
-	if target.Restricts() {
+	switch {
+	case target.Model.Restricts():
 		return nil, planner.Invalid("compact", unrestricted)
+	case target.Resources != nil:
+		return nil, planner.Invalid("compact", operator.OneCost)
 	}
-	c, err := compact.NewClasses(in.Records, target, from)
+	c, err := compact.NewClasses(in.Records, target.Model, from)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +87,11 @@ const unrestricted = "is not for operators with rules or cordons: records of cla
 
 // planCompact plans on the compact form of the keys.
 func (in *Input) planCompact(strategy string, p parameters.Compact, o planner.Options) (*compact.KeyPlan, error) {
-	if in.Snapshot.Eligibility != nil {
+	switch {
+	case in.Snapshot.Eligibility != nil:
 		return nil, planner.Invalid("compact", unrestricted)
+	case in.resource != "":
+		return nil, planner.Invalid("compact", operator.OneCost)
 	}
 	options, names := p.Options(), o.Splitting != nil || len(in.Splits) > 0
 	if in.compression == nil || in.compressed != (compressed{options.Degree, options.Scales, names}) {
@@ -128,6 +137,7 @@ type Result struct {
 	Classes    *compact.Classes     // what its items are; nil: keys
 	compaction *figures.Compaction  // nil: it was made on keys
 	affinity   *figures.Affinity    // nil: it was not made on routed keys
+	resource   string               // as in Input
 	loadErrors []planner.Comparison // by instance; nil: not known
 	Foresight  *Foresight           // nil: nobody looks ahead
 	// idleEntries are those of keys that have been absent for long.
@@ -145,7 +155,7 @@ type Result struct {
 
 // Result is what was planned on the input.
 func (in *Input) Result(p *planner.Plan) *Result {
-	out := &Result{Plan: p, Classes: in.classes, affinity: in.affinity}
+	out := &Result{Plan: p, Classes: in.classes, affinity: in.affinity, resource: in.resource}
 	if in.classes == nil {
 		return out
 	}
@@ -447,7 +457,7 @@ func (o *Result) Figures() (store.Figures, error) {
 	}{
 		{&f.Instances, loadsOf(o)}, {&f.HotKeys, o.HotKeyList()}, {&f.Splits, o.SplitKeys()},
 		{&f.Certificate, proofOf(o)}, {&f.Compaction, o.compaction},
-		{&f.Forecast, o.Foresight}, {&f.Affinity, o.affinity},
+		{&f.Forecast, o.Foresight}, {&f.Affinity, o.affinity}, {&f.Resources, resources.Of(o.Plan, o.resource)},
 	} {
 		text, err := json.Marshal(part.value)
 		if err != nil {
@@ -473,7 +483,8 @@ func proofOf(o *Result) *figures.Certificate {
 	}
 	for i, u := range c.Unmet {
 		out.Unmet[i] = figures.Unmet{
-			Constraint: string(u.Constraint), Limit: u.Limit, AtLeast: u.AtLeast, Rule: u.Rule, Without: u.Without,
+			Constraint: string(u.Constraint), Limit: u.Limit, AtLeast: resources.Finite(u.AtLeast), Rule: u.Rule,
+			Without: u.Without, Resource: u.Resource,
 		}
 	}
 	return out
@@ -544,7 +555,8 @@ func asksToFill(o *Result) bool {
 func (o *Result) HotKeyList() []figures.HotKey {
 	out := make([]figures.HotKey, len(o.HotKeys))
 	for i, h := range o.HotKeys {
-		out[i] = figures.HotKey{Instance: o.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta}
+		out[i] = figures.HotKey{Instance: o.Snapshot.Instances[h.Instance].ID, Cost: h.Cost,
+			ForcedTheta: resources.Finite(h.ForcedTheta), Resource: h.Resource}
 		if o.Classes == nil || o.Classes.IsNamed(h.Item) {
 			out[i].Key = o.Snapshot.Keys.At(int(h.Item))
 		} else {

@@ -5484,7 +5484,7 @@ type Resource struct {
 	// Name Distinct; none but the first may be `cost`.
 	Name ResourceName `json:"name"`
 
-	// ThetaMax How far the amounts on an instance may be above their fair load, which is divided as that of `cost` is, by the capacities in this resource. Of the first resource it is `theta_max` of the operator, said here: it is answered there, and must
+	// ThetaMax How far the amounts on an instance may be above their fair load, which is divided as that of `cost` is, by the capacities in this resource: 0.05 is 5 %. Of the first resource it is `theta_max` of the operator, said here: it is answered there, and must
 	// not differ from it.
 	ThetaMax *float64 `json:"theta_max,omitempty"`
 }
@@ -6747,7 +6747,7 @@ type Version = int64
 // | `statistics_too_small` | it was made of statistics below `min_statistics`, after `small_intervals` of them; it waits whatever `auto` says |
 // | `approval_required` | every plan of the operator waits |
 // | `table_limit` | the table would be larger than its limit, and no smaller than it is |
-// | `theta_worse` | θ after the plan is above `theta_max`, above θ before it under the new configuration, and above what hot keys force |
+// | `theta_worse` | θ after the plan is above `theta_max`, above θ before it under the new configuration, and above what hot keys force; likewise in another of the `resources` |
 // | `max_migration` | it moves more than `max_migration` of the operator's `approval`, or, made of queue lengths, nobody knows how much; what has to move counts |
 type WaitReason string
 

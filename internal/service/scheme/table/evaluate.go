@@ -37,7 +37,8 @@ func (Scheme) Evaluate(ctx context.Context, e *scheme.Engine, b *scheme.Base, st
 	if err != nil {
 		return nil, scheme.Unevaluated(err)
 	}
-	snapshot, err := planner.NewSnapshot(moved, planner.Configuration{Instances: config.Model.Instances},
+	snapshot, err := planner.NewSnapshot(moved, planner.Configuration{Instances: config.Model.Instances,
+		Resources: config.Model.Resources},
 		planner.Base{Configuration: planner.Configuration{Instances: b.Pinned.Model.Instances}, HashChanged: true,
 			Stop: b.Stop})
 	if err != nil {

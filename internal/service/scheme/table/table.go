@@ -167,12 +167,12 @@ func Input(b *scheme.Base, st *scheme.Statistics) (*scheme.Input, error) {
 			return nil, err
 		}
 	}
-	in, err := scheme.NewInput(st, b.Newest.Model, from)
+	in, err := scheme.NewInput(st, b.Newest, from)
 	var given *planner.InputError
 	if errors.As(err, &given) && st.Foreseen != nil && given.Row >= st.Len() { // what was possible once no longer is
 		st.Foreseen = st.Foreseen.Named()
 		b.Foreseen.Forecast = st.Foreseen
-		return scheme.NewInput(st, b.Newest.Model, from)
+		return scheme.NewInput(st, b.Newest, from)
 	}
 	return in, err
 }
