@@ -19,13 +19,10 @@ type Bracket struct {
 }
 
 // Brackets finds out for each track what the intervals from one on needed. They are nil
-// where that is not known: no intervals are judged, some tell nothing of an instance, or keys may
-// not be everywhere.
+// where that is not known: no intervals are judged, or some tell nothing of an instance. Under rules
+// fair loads are those that the policy had.
 func (h *History) Brackets(ctx context.Context, op Operator, tracks []Track, from int) ([]*Bracket, error) {
 	brackets := make([]*Bracket, len(tracks))
-	if op.Target.Restricts() {
-		return brackets, nil
-	}
 	past := hindsight.NewHistory(op.Target)
 	for _, in := range h.intervals {
 		if err := past.Add(in.stats); err != nil || in.silent || from >= h.Len() || from == 0 {
@@ -37,7 +34,7 @@ func (h *History) Brackets(ctx context.Context, op Operator, tracks []Track, fro
 			return
 		}
 		t := &tracks[i]
-		caps := past.Profile(t.ThetaMax, op.Options.TableLimit, from, t.tables)
+		caps := past.Profile(t.ThetaMax, op.Options.TableLimit, from, t.tables, t.fair)
 		caps.First = from - 1
 		b := past.Bracket(caps, t.tables, hindsight.DefaultEffort)
 		brackets[i] = &Bracket{Bound: b.Bound, Found: b.Found}

@@ -11,6 +11,7 @@ import (
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 	"plannerd/planner/hindsight"
+	"plannerd/planner/partitioner"
 	"plannerd/planner/policy"
 )
 
@@ -29,9 +30,7 @@ func TestBracket(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, limit := range []*int64{nil, new(int64(20))} {
-			op := operator(4, 0.05)
-			op.Options.TableLimit = limit
+		for _, op := range []Operator{operator(4, 0.05), limited(operator(4, 0.05), 20), ruled(t), limited(ruled(t), 200)} {
 			report, err := Search(context.Background(), h, op, candidates, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -46,6 +45,31 @@ func TestBracket(t *testing.T) {
 			sameMoved(t, h, op, candidates[0])
 		}
 	}
+}
+
+func limited(op Operator, entries int64) Operator {
+	op.Options.TableLimit = &entries
+	return op
+}
+
+// ruled has rules that overlap, and an instance that takes nothing.
+func ruled(t *testing.T) Operator {
+	t.Helper()
+	op := operator(5, 0.05)
+	op.Target.Instances[4].Cordoned = true
+	c := partitioner.Config{Function: partitioner.Modulo, Rules: []partitioner.Rule{
+		{Name: "own", Prefix: "s", On: []int32{0, 1}, Exclusive: true}, {Name: "some", Prefix: "a", On: []int32{2, 3}},
+		{Name: "asleep", Prefix: "b", Stay: true},
+	}}
+	over := []partitioner.Instance{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3}, {ID: 4}}
+	var err error
+	if op.Target.Hash, err = partitioner.New(c, over); err != nil {
+		t.Fatal(err)
+	}
+	if op.Target.Placement, err = partitioner.NewPlacement(c, over); err != nil {
+		t.Fatal(err)
+	}
+	return op
 }
 
 // sameMoved holds what a run counted against what its tables tell.
@@ -65,7 +89,7 @@ func sameMoved(t *testing.T, h *History, op Operator, c Candidate) {
 			t.Errorf("interval %d: moved %v, by the tables %v", i, track.Steps[i].Moved, moved)
 		}
 	}
-	for i, theta := range past.Theta(track.tables) {
+	for i, theta := range past.Theta(track.tables, track.fair) {
 		if math.Abs(theta-track.Steps[i].Theta) > 1e-9 {
 			t.Errorf("interval %d: θ %v, by the tables %v", i, track.Steps[i].Theta, theta)
 		}

@@ -27,15 +27,15 @@ const (
 	bracketBytes   = 104
 )
 
-// SearchBytes is what [Search] takes besides, on so many processors. With a table limit
-// each key counts in every interval.
-func (h *History) SearchBytes(processors int, tableLimit bool) int64 {
+// SearchBytes is what [Search] takes besides, on so many processors. With a table limit each
+// key counts in every interval, as it may under rules.
+func (h *History) SearchBytes(processors int, limited bool) int64 {
 	most, rows := 0, 0
 	for _, in := range h.intervals {
 		most, rows = max(most, in.stats.Len()), rows+in.stats.Len()
 	}
 	steps := rows
-	if tableLimit {
+	if limited {
 		steps = max(rows, h.Keys()*len(h.intervals))
 	}
 	each := int64(most)*runBytes + int64(steps)*bracketBytes

@@ -49,6 +49,7 @@ type Track struct {
 	ThetaMax float64
 	Steps    []Step
 	tables   hindsight.Tables // under which the intervals ran
+	fair     [][]float64      // by interval and instance: the fair part of all cost under rules. Nil: there are none
 	// Floor is the noise floor at the end. Nil: too little is known.
 	Floor *forecast.Floor
 }
@@ -157,7 +158,10 @@ func (r *runner) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, er
 		return nil, err
 	}
 	step := r.last()
-	step.Theta = Theta(s, s.Current, r.forecast.Observed.Cost)
+	var shares []float64
+	if step.Theta, shares = theta(s, s.Current, r.forecast.Observed.Cost); shares != nil {
+		r.track.fair = append(r.track.fair, shares)
+	}
 	step.Forced = forced(s, r.forecast.Observed)
 	step.Expected = d.With
 	return d.Plan, nil
@@ -166,6 +170,12 @@ func (r *runner) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, er
 // Theta is the greatest overload of a live instance, of the first rows of a snapshot at
 // the given instances, with these costs, and of what remains on each instance.
 func Theta(s *planner.Snapshot, at []int32, cost []float64) float64 {
+	theta, _ := theta(s, at, cost)
+	return theta
+}
+
+// theta is Theta, and under rules the fair part of all cost of each live instance.
+func theta(s *planner.Snapshot, at []int32, cost []float64) (most float64, fair []float64) {
 	load := exact.SumsBy(len(s.Instances), at[:len(cost)], cost, nil)
 	total, capacity := 0.0, 0.0
 	for d, in := range s.Instances {
@@ -177,21 +187,23 @@ func Theta(s *planner.Snapshot, at []int32, cost []float64) float64 {
 			capacity += in.Capacity
 		}
 	}
-	theta := 0.0
 	if s.Eligibility != nil {
 		for d, share := range s.FairShares(cost) {
 			if share > 0 {
-				theta = max(theta, load[d]/(share*total)-1)
+				most = max(most, load[d]/(share*total)-1)
+			}
+			if s.Instances[d].Live() {
+				fair = append(fair, share)
 			}
 		}
-		return theta
+		return most, fair
 	}
 	for d, in := range s.Instances {
 		if in.Live() && total > 0 {
-			theta = max(theta, load[d]*capacity/(in.Capacity*total)-1)
+			most = max(most, load[d]*capacity/(in.Capacity*total)-1)
 		}
 	}
-	return theta
+	return most, nil
 }
 
 // forced is the θ that the heaviest key makes even if it is alone on the instance of the

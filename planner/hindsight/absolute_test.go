@@ -42,5 +42,5 @@ func (h *History) evenTheta(t int) float64 {
 		}
 		load[best] += r.cost
 	}
-	return h.theta(load)
+	return theta(load, h.fair)
 }

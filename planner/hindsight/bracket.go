@@ -51,9 +51,9 @@ func (e Effort) stepsOn(p *problem) int {
 // interval that counts ran under the policy's table of then. The policy is a sequence to begin with: it
 // counts as found where it keeps to the caps itself.
 func (h *History) Bracket(caps Caps, policy Tables, effort Effort) Bracket {
-	p := h.problem(caps, func(key int32) int32 { return h.at(policy, caps.First, key) })
+	p := h.problem(caps, func(t int, key int32) int32 { return h.at(policy, t, key) })
 	s := newSearch(p)
-	s.follow(h, policy)
+	s.follow()
 	s.settle()
 	a := newAscent(p)
 	known := s.least
@@ -70,23 +70,22 @@ func (h *History) Bracket(caps Caps, policy Tables, effort Effort) Bracket {
 	return b
 }
 
-// follow takes the paths of a policy.
-func (s *search) follow(h *History, policy Tables) {
-	for i := range s.paths {
-		x := &s.paths[i]
-		for j := x.from; j < x.to; j++ {
-			s.at[j] = h.at(policy, int(s.steps[j].interval), x.key)
-		}
+// follow takes the paths of the policy.
+func (s *search) follow() {
+	for j := range s.at {
+		s.at[j] = s.steps[j].was
 	}
 	s.sum()
 }
 
-// reset begins anew, with all keys at their starts.
+// reset begins anew, with all keys at their starts that may stay there.
 func (s *search) reset() {
 	for i := range s.paths {
 		x := &s.paths[i]
 		for j := x.from; j < x.to; j++ {
-			s.at[j] = x.start
+			if s.at[j] = x.start; x.leaves {
+				s.at[j] = s.steps[j].was
+			}
 		}
 	}
 	s.sum()

@@ -82,7 +82,7 @@ func TestProfile(t *testing.T) {
 	s := two([][]float64{{1, 1}, {1, 1}, {1, 1}}, [][]float64{{1, 3}, {1, 3}, {1, 3}})
 	s.policy = [][]int{{0, 0}, {0, 0}, {0, 1}}
 	h, tables := s.history(rand.New(rand.NewPCG(1, 1)))
-	if caps := h.Profile(0.1, new(int64(3)), 1, tables); !reflect.DeepEqual(caps, hindsight.Caps{
+	if caps := h.Profile(0.1, new(int64(3)), 1, tables, nil); !reflect.DeepEqual(caps, hindsight.Caps{
 		Theta: []float64{1, 1, 0.1}, Table: []int64{3, 3, 3}, Warmup: 1}) {
 		t.Errorf("%+v", caps)
 	}
@@ -114,7 +114,7 @@ func TestRounding(t *testing.T) {
 			}
 		}
 		h, tables := s.history(r)
-		b := h.Bracket(h.Profile(0, new(int64(0)), 1, tables), tables, hindsight.Effort{Steps: 60})
+		b := h.Bracket(h.Profile(0, new(int64(0)), 1, tables, nil), tables, hindsight.Effort{Steps: 60})
 		if m := s.total(); b.Found == nil || b.Bound > *b.Found || *b.Found > m*(1+1e-12) {
 			t.Fatalf("case %d: policy moves %v, bracket %+v", n, m, b)
 		}
@@ -127,7 +127,7 @@ func TestFigures(t *testing.T) {
 	for range 100 {
 		s := tiny(r)
 		h, tables := s.history(r)
-		for i, theta := range h.Theta(tables) {
+		for i, theta := range h.Theta(tables, nil) {
 			if want := s.theta(i, s.policy[i]); math.Abs(theta-want) > 1e-9 {
 				t.Fatalf("interval %d: θ %v, want %v", i, theta, want)
 			}

@@ -9,7 +9,9 @@
 //
 // A key stays where it is until the plan after the first interval that names it. The
 // first interval runs under the same assignment for all, and loads are bounded from
-// some interval on.
+// some interval on. Under rules and cordons a key may be where they let it be, or where
+// the policy had it in that interval: a key that came where it may not be is there until
+// the next plan.
 //
 // The bound prices load instead of limiting it (Lagrangian relaxation, Held and Karp
 // 1971): under given prices each key alone takes its cheapest path through intervals and

@@ -14,10 +14,18 @@ type History struct {
 
 	keys      *planner.Keys
 	numbers   map[string]int32
-	home      []int32 // by key: index of its hash instance
-	first     []int32 // by key: the first interval that names it
-	named     []int32 // by key: the instance that the first interval names, or planner.NoInstance
+	home      []int32   // by key: index of its hash instance
+	first     []int32   // by key: the first interval that names it
+	named     []int32   // by key: the instance that the first interval names, or planner.NoInstance
+	may       []*places // by key; nil: it may be everywhere
+	byRule    map[int]*places
 	intervals []interval
+}
+
+// places are the instances that rules and cordons let a key be on.
+type places struct {
+	enter []bool // where it may come
+	keep  []bool // where it may stay: on one that takes nothing, too
 }
 
 // interval has loads and states as shares of their sums.
@@ -33,7 +41,7 @@ type row struct {
 
 // NewHistory returns a history without intervals for instances that stay as they are.
 func NewHistory(c planner.Configuration) *History {
-	h := &History{configuration: c, keys: planner.NewKeys(0), numbers: map[string]int32{}}
+	h := &History{configuration: c, keys: planner.NewKeys(0), numbers: map[string]int32{}, byRule: map[int]*places{}}
 	all := 0.0
 	for _, d := range c.Instances {
 		all += d.Capacity
@@ -169,7 +177,49 @@ func (h *History) number(s *planner.Statistics, i int, home int32) int32 {
 	h.home = append(h.home, home)
 	h.first = append(h.first, int32(h.Len()))
 	h.named = append(h.named, named)
+	h.may = append(h.may, h.placesOf(key, s.Keys.Hash(i)))
 	return k
+}
+
+// exempt reports whether a policy had a key where it may not stay, or not come.
+func (p *places) exempt(begin, intervals int, was func(t int) int32) bool {
+	if p == nil {
+		return false
+	}
+	before := was(begin)
+	for t := begin; t < intervals; t++ {
+		d := was(t)
+		if !p.keep[d] || d != before && !p.enter[d] {
+			return true
+		}
+		before = d
+	}
+	return false
+}
+
+// placesOf says where a key may be; nil: everywhere.
+func (h *History) placesOf(key []byte, hash uint64) *places {
+	if !h.configuration.Restricts() {
+		return nil
+	}
+	rule, rules := -1, h.configuration.Placement
+	if rules != nil {
+		rule = rules.Rule(key, hash)
+	}
+	if p, known := h.byRule[rule]; known {
+		return p
+	}
+	p := &places{enter: make([]bool, len(h.fair)), keep: make([]bool, len(h.fair))}
+	stays := rules != nil && rules.Stays(rule)
+	for d, in := range h.configuration.Instances {
+		p.keep[d] = rules == nil || slices.Contains(rules.Eligible(rule), in.ID)
+		p.enter[d] = p.keep[d] && !in.Cordoned && !stays
+	}
+	if !stays && !slices.Contains(p.enter, true) {
+		p.enter = p.keep // all that may have it take nothing
+	}
+	h.byRule[rule] = p
+	return p
 }
 
 // Tables are the routing tables that the intervals ran under, as long as the history. The
@@ -191,25 +241,35 @@ func (h *History) at(tables Tables, t int, key int32) int32 {
 	return h.home[key]
 }
 
-// Theta is the overload that each interval had under its table.
-func (h *History) Theta(tables Tables) []float64 {
-	theta := make([]float64, h.Len())
+// Theta is the overload that each interval had under its table, beside fair loads as [Caps] have them.
+func (h *History) Theta(tables Tables, fair [][]float64) []float64 {
+	list := make([]float64, h.Len())
 	for t, in := range h.intervals {
 		load := make([]float64, len(h.fair))
 		copy(load, in.residual)
 		for _, r := range in.rows {
 			load[h.at(tables, t, r.key)] += r.cost
 		}
-		theta[t] = h.theta(load)
+		list[t] = theta(load, h.fairIn(fair, t))
 	}
-	return theta
+	return list
+}
+
+// fairIn are the fair loads of an interval.
+func (h *History) fairIn(fair [][]float64, t int) []float64 {
+	if fair == nil {
+		return h.fair
+	}
+	return fair[t]
 }
 
 // theta is the overload of loads that are shares; 0 where there are none.
-func (h *History) theta(load []float64) float64 {
-	theta := 0.0
+func theta(load, fair []float64) float64 {
+	most := 0.0
 	for d, x := range load {
-		theta = max(theta, x/h.fair[d]-1)
+		if fair[d] > 0 {
+			most = max(most, x/fair[d]-1)
+		}
 	}
-	return theta
+	return most
 }

@@ -1,6 +1,7 @@
 package hindsight_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -39,8 +40,8 @@ func (s *stream) chosen(r *rand.Rand, h *hindsight.History, tables hindsight.Tab
 	if r.IntN(4) == 0 {
 		limit = new(int64(r.IntN(len(s.home) + 1)))
 	}
-	if profile = r.IntN(2) == 0; profile {
-		s.caps = h.Profile(theta, limit, warmup, tables)
+	if profile = s.fair != nil || r.IntN(2) == 0; profile {
+		s.caps = h.Profile(theta, limit, warmup, tables, s.fair)
 		return profile
 	}
 	s.caps = h.Absolute(theta, limit, warmup)
@@ -51,11 +52,23 @@ func (s *stream) chosen(r *rand.Rand, h *hindsight.History, tables hindsight.Tab
 // that is better than that.
 func TestExhaustive(t *testing.T) {
 	t.Parallel()
+	for _, ruled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("rules=%t", ruled), func(t *testing.T) {
+			t.Parallel()
+			exhaustive(t, ruled)
+		})
+	}
+}
+
+func exhaustive(t *testing.T, ruled bool) {
 	r := rand.New(rand.NewPCG(20, 20))
 	var priced, bounds, optima, found float64
 	kinds := map[string]int{}
 	for n := range oracleCases(t) {
 		s := tiny(r)
+		if ruled {
+			s.restrict(r)
+		}
 		h, tables := s.history(r)
 		profile := s.chosen(r, h, tables)
 		if first := r.IntN(len(s.cost)); r.IntN(3) == 0 {

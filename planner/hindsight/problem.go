@@ -25,20 +25,29 @@ type problem struct {
 
 // path is that of a key: it is at start, and at most one step for each interval follows.
 type path struct {
-	key, start, home int32
-	from, to         int32 // of steps
+	start, home int32
+	from, to    int32   // of steps
+	may         *places // nil: it may be everywhere
+	leaves      bool    // it may not be at start in all of the steps
 }
+
+// enters reports whether a key may come to an instance for a step.
+func (x *path) enters(s *step, d int32) bool { return x.may == nil || x.may.enter[d] || s.was == d }
+
+// bars reports whether a key may not be on an instance in a step.
+func (x *path) bars(s *step, d int32) bool { return x.may != nil && !x.may.keep[d] && s.was != d }
 
 // step is an interval in which the key has cost. A key changes its instance on the way to
 // it, once, where that costs least since the step before.
 type step struct {
 	interval int32
+	was      int32 // where the policy had the key
 	cost     float64
 	state    float64 // that moves then
 }
 
-// problem prepares the stream for caps. start is where a key is in the first interval that counts.
-func (h *History) problem(caps Caps, start func(key int32) int32) *problem {
+// problem prepares the stream for caps. was is where a policy had a key in an interval.
+func (h *History) problem(caps Caps, was func(t int, key int32) int32) *problem {
 	p := &problem{
 		intervals: h.Len(), instances: len(h.fair), table: caps.Table,
 		bounded: make([]bool, h.Len()), movable: make([]float64, h.Len()),
@@ -51,7 +60,9 @@ func (h *History) problem(caps Caps, start func(key int32) int32) *problem {
 	}
 	rows := h.rowsByKey()
 	for _, k := range h.canonical() {
-		p.add(rows.of(k), path{key: k, start: start(k), home: h.home[k]}, caps.First, int(h.first[k]), background)
+		at := func(t int) int32 { return was(t, k) }
+		p.add(rows.of(k), path{start: at(caps.First), home: h.home[k], may: h.may[k]}, caps.First, int(h.first[k]), at,
+			background)
 	}
 	for t := range p.intervals {
 		if !p.bounded[t] {
@@ -59,7 +70,10 @@ func (h *History) problem(caps Caps, start func(key int32) int32) *problem {
 		}
 		for d := range p.instances {
 			i := t*p.instances + d
-			limit := (1 + caps.Theta[t]) * (1 + tolerance) * h.fair[d]
+			limit := (1 + caps.Theta[t]) * (1 + tolerance) * h.fairIn(caps.Fair, t)[d]
+			if limit == 0 {
+				limit = 1 + tolerance // of all load
+			}
 			p.room[i] = max(limit, float64(background[i]*(1+tolerance))) - background[i]
 		}
 	}
@@ -67,7 +81,7 @@ func (h *History) problem(caps Caps, start func(key int32) int32) *problem {
 }
 
 // add takes in a key. Until it is free, its load is part of the background.
-func (p *problem) add(rows []stay, x path, begin, first int, background []float64) {
+func (p *problem) add(rows []stay, x path, begin, first int, was func(t int) int32, background []float64) {
 	free := max(first, begin) + 1
 	if x.start != x.home {
 		free = begin + 1 // its entry may go before its key is named
@@ -78,9 +92,9 @@ func (p *problem) add(rows []stay, x path, begin, first int, background []float6
 		}
 	}
 	x.from = int32(len(p.steps))
-	if p.table == nil {
+	if exempt := x.may.exempt(begin, p.intervals, was); p.table == nil && !exempt {
 		p.addSteps(rows, free)
-	} else if x.start != x.home || slices.ContainsFunc(rows, func(r stay) bool {
+	} else if exempt || x.start != x.home || slices.ContainsFunc(rows, func(r stay) bool {
 		return int(r.interval) >= free && p.bounded[r.interval] && r.cost > 0
 	}) {
 		p.addAllSteps(rows, free)
@@ -88,7 +102,10 @@ func (p *problem) add(rows []stay, x path, begin, first int, background []float6
 	if x.to = int32(len(p.steps)); x.to == x.from {
 		return
 	}
-	for _, s := range p.steps[x.from:x.to] {
+	for j := x.from; j < x.to; j++ {
+		s := &p.steps[j]
+		s.was = was(int(s.interval))
+		x.leaves = x.leaves || x.bars(s, x.start)
 		p.movable[s.interval] += s.cost
 	}
 	p.most = max(p.most, int(x.to-x.from))
@@ -107,15 +124,15 @@ func (p *problem) addSteps(rows []stay, free int) {
 			least = 0 // in between it has no state
 		}
 		if t >= free && p.bounded[t] && r.cost > 0 {
-			p.steps = append(p.steps, step{r.interval, r.cost, least})
+			p.steps = append(p.steps, step{interval: r.interval, cost: r.cost, state: least})
 			least = math.Inf(1)
 		}
 		least, known = min(least, r.state), t+1
 	}
 }
 
-// addAllSteps adds one of each interval: with a table limit, it counts where the key is
-// when it costs nothing.
+// addAllSteps adds one of each interval: with a table limit, or where a key may be on an instance
+// for an interval alone, it counts where it is when it costs nothing.
 func (p *problem) addAllSteps(rows []stay, free int) {
 	state := 0.0 // of the interval before
 	for t, i := 0, 0; t < p.intervals; t++ {
@@ -129,7 +146,7 @@ func (p *problem) addAllSteps(rows []stay, free int) {
 			cost = 0
 		}
 		if t >= free {
-			p.steps = append(p.steps, step{int32(t), cost, before})
+			p.steps = append(p.steps, step{interval: int32(t), cost: cost, state: before})
 		}
 	}
 }

@@ -57,18 +57,18 @@ func (r *relaxation) evaluate(y prices) float64 {
 	value, magnitude := r.resting(y)
 	for i := range r.paths {
 		x := &r.paths[i]
-		if r.remains(x, y) {
+		if !x.leaves && r.remains(x, y) {
 			continue
 		}
 		steps := r.steps[x.from:x.to]
-		cheapest := r.walk.run(x.start, steps, func(j int, cost []float64) { r.price(x, &steps[j], y, cost) })
+		cheapest := r.walk.run(x, steps, func(j int, cost []float64) { r.price(x, &steps[j], y, cost) })
 		staying := r.staying(x, steps, y)
-		if cheapest >= staying {
+		if cheapest >= staying && !x.leaves {
 			continue
 		}
 		value += cheapest - staying
 		magnitude += cheapest + staying
-		r.walk.trace(steps, r.at)
+		r.walk.trace(x, steps, r.at)
 		r.follow(x, steps)
 	}
 	terms := float64(len(r.paths) + len(r.room) + 8*r.most + 64)

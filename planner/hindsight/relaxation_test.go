@@ -30,7 +30,7 @@ func TestRoundedDown(t *testing.T) {
 			caps.Theta[t] = r.Float64()
 			caps.Table = append(caps.Table, int64(r.IntN(6)))
 		}
-		p := h.problem(caps, func(key int32) int32 { return key % 2 })
+		p := h.problem(caps, func(_ int, key int32) int32 { return key % 2 })
 		y := newPrices(p)
 		for i := range y.load {
 			if p.bounded[i/p.instances] {

@@ -18,13 +18,6 @@ func newSequence(p *problem) *sequence {
 		problem: p, at: make([]int32, len(p.steps)), load: make([]float64, len(p.room)),
 		entries: make([]int64, p.intervals),
 	}
-	for i := range p.paths {
-		x := &p.paths[i]
-		for j := x.from; j < x.to; j++ {
-			q.at[j] = x.start
-		}
-		q.add(x, 1)
-	}
 	return q
 }
 
@@ -144,11 +137,11 @@ func (s *search) improve(x *path) bool {
 	s.add(x, -1)
 	defer s.add(x, 1)
 	before := s.costs(x)
-	best := s.walk.run(x.start, steps, func(j int, cost []float64) { s.price(x, &steps[j], cost) })
+	best := s.walk.run(x, steps, func(j int, cost []float64) { s.price(x, &steps[j], cost) })
 	if best >= before-float64(before*1e-12) {
 		return false
 	}
-	s.walk.trace(steps, s.at[x.from:x.to])
+	s.walk.trace(x, steps, s.at[x.from:x.to])
 	return true
 }
 

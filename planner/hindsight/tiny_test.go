@@ -20,6 +20,72 @@ type stream struct {
 	first       []int       // by key: the first interval that names it; the number of intervals: none does
 	policy      [][]int     // by interval and key: some sequence
 	caps        hindsight.Caps
+	rules       rules // nil: there are none
+	cordoned    []bool
+	fair        [][]float64 // by interval and instance, as shares; nil: by capacity
+}
+
+// rules are by key, each of which is named by a rule of its own.
+type rules []rule
+
+type rule struct {
+	on    []int32
+	stays bool
+}
+
+func (r rules) Rule(key []byte, _ uint64) int { return int(key[len("key-")] - '0') }
+func (r rules) Eligible(rule int) []int32     { return r[rule].on }
+func (r rules) Stays(rule int) bool           { return r[rule].stays }
+func (r rules) Len() int                      { return len(r) }
+func (rules) Name(int) string                 { return "" }
+func (rules) Without(int) planner.Placement   { return nil }
+func (r rules) may(k, d int) bool             { return r == nil || slices.Contains(r[k].on, int32(10*d)) }
+
+// restrict draws rules, cordons and the fair loads of intervals.
+func (s *stream) restrict(r *rand.Rand) {
+	s.cordoned = make([]bool, len(s.capacity))
+	for d := range s.cordoned {
+		s.cordoned[d] = r.IntN(4) == 0
+	}
+	if r.IntN(4) > 0 {
+		for range s.home {
+			all := []int32{0, 10, 20}[:len(s.capacity)]
+			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			on := all[:1+r.IntN(len(all))]
+			slices.Sort(on)
+			s.rules = append(s.rules, rule{on, r.IntN(4) == 0})
+		}
+	}
+	for range s.cost {
+		fair, all := make([]float64, len(s.capacity)), 0.0
+		for d := range fair {
+			fair[d] = float64(r.IntN(4))
+			all += fair[d]
+		}
+		for d := range fair {
+			fair[d] /= max(1, all)
+		}
+		s.fair = append(s.fair, fair)
+	}
+}
+
+// mayMove reports whether rules and cordons let a key be on an instance in interval t that was on another one, or
+// there, in the one before.
+func (s *stream) mayMove(k, t, from, to int) bool {
+	if s.cordoned == nil || s.policy[t][k] == to {
+		return true
+	}
+	if from == to || !s.rules.may(k, to) {
+		return s.rules.may(k, to)
+	}
+	if s.rules != nil && s.rules[k].stays {
+		return false
+	}
+	other := false
+	for d, cordoned := range s.cordoned {
+		other = other || !cordoned && s.rules.may(k, d)
+	}
+	return !s.cordoned[to] || !other
 }
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
@@ -101,7 +167,11 @@ func key(k int) string { return fmt.Sprintf("key-%d", k) }
 func (s *stream) history(r *rand.Rand) (*hindsight.History, hindsight.Tables) {
 	c := planner.Configuration{}
 	for d, capacity := range s.capacity {
-		c.Instances = append(c.Instances, planner.Instance{ID: int32(10 * d), Capacity: capacity})
+		c.Instances = append(c.Instances, planner.Instance{ID: int32(10 * d), Capacity: capacity,
+			Cordoned: s.cordoned != nil && s.cordoned[d]})
+	}
+	if s.rules != nil {
+		c.Placement = s.rules
 	}
 	h := hindsight.NewHistory(c)
 	var tables hindsight.Tables
@@ -157,7 +227,9 @@ func (s *stream) loads(t int, at []int) (load, fixed, fair []float64) {
 		capacity += c
 	}
 	for d, c := range s.capacity {
-		fair[d] = c * all / capacity
+		if fair[d] = c * all / capacity; s.fair != nil {
+			fair[d] = s.fair[t][d] * all
+		}
 	}
 	return load, fixed, fair
 }
@@ -176,7 +248,7 @@ func (s *stream) theta(t int, at []int) (theta float64) {
 func (s *stream) within(t int, at []int, looser float64) bool {
 	load, fixed, fair := s.loads(t, at)
 	for d, x := range fair {
-		if load[d] > max((1+s.caps.Theta[t])*x, fixed[d])*(1+looser) {
+		if (s.fair == nil || x > 0) && load[d] > max((1+s.caps.Theta[t])*x, fixed[d])*(1+looser) {
 			return false
 		}
 	}
@@ -250,7 +322,7 @@ func (s *stream) least(looser float64) float64 {
 
 func (s *stream) reachable(t int, from, to []int) bool {
 	for k := range from {
-		if from[k] != to[k] && !s.free(k, t) {
+		if from[k] != to[k] && !s.free(k, t) || !s.mayMove(k, t, from[k], to[k]) {
 			return false
 		}
 	}
