@@ -60,7 +60,13 @@ func boundText(p *planner.Plan) string {
 // unmetText says what cannot be met, and by how much.
 func unmetText(o planner.Options, u planner.Unmet) string {
 	switch u.Constraint {
+	case planner.ConstraintCapacity:
+		return fmt.Sprintf("%s of what some instance has of %s is taken at least", level(u.AtLeast), u.Resource)
 	case planner.ConstraintTheta:
+		if u.Resource != "" {
+			return fmt.Sprintf("some instance is at least %s above its fair load in %s (%s is allowed)", level(u.AtLeast),
+				u.Resource, level(u.Limit))
+		}
 		return fmt.Sprintf("θ is at least %s (θ_max is %v)", cli.Theta(u.AtLeast), u.Limit)
 	case planner.ConstraintTable:
 		return fmt.Sprintf("the routing table has at least %s (its limit is %s)", cli.Plural(int64(u.AtLeast), "entry"),

@@ -8,6 +8,7 @@ import (
 
 	"plannerd/internal/cli/reading"
 	"plannerd/internal/drive"
+	"plannerd/internal/resources"
 	"plannerd/planner"
 	"plannerd/sdk/go/wire"
 )
@@ -66,13 +67,17 @@ func intervalOf(s step, d *driver, keys reading.KeyEncoder) Result {
 	if c := p.Certificate; c != nil {
 		out.Certificate = &wire.Certificate{
 			Gap: c.Gap, Infeasible: c.Infeasible, Scope: wire.CertificateScope(out.Migrates),
-			Unmet: recast[[]wire.Unmet](c.Unmet),
+		}
+		for _, u := range c.Unmet {
+			u.AtLeast = resources.Finite(u.AtLeast)
+			out.Certificate.Unmet = append(out.Certificate.Unmet, recast[wire.Unmet](u))
 		}
 		if !c.Infeasible {
 			out.Certificate.LowerBound = &c.LowerBound
 		}
 	}
 	out.Instances, out.HotKeys, out.Splits = loadsOf(s), hotKeysOf(s, keys), splitKeysOf(p, keys)
+	withResources(&out, p)
 	if p.Options.ThetaMin != nil {
 		out.Filled, out.Unfilled = new(len(p.Unfilled) == 0), &wire.Unfilled{}
 	}
@@ -142,7 +147,11 @@ func loadsOf(s step) wire.Loads {
 func hotKeysOf(s step, keys reading.KeyEncoder) wire.HotKeys {
 	out := make(wire.HotKeys, len(s.Plan.HotKeys))
 	for i, h := range s.Plan.HotKeys {
-		out[i] = wire.HotKey{Instance: s.Snapshot.Instances[h.Instance].ID, Cost: h.Cost, ForcedTheta: h.ForcedTheta}
+		out[i] = wire.HotKey{Instance: s.Snapshot.Instances[h.Instance].ID, Cost: h.Cost,
+			ForcedTheta: resources.Finite(h.ForcedTheta)}
+		if h.Resource != "" {
+			out[i].Resource = &h.Resource
+		}
 		if h.Pieces > 0 {
 			out[i].Pieces = new(int32(h.Pieces))
 		}

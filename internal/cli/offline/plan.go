@@ -118,7 +118,7 @@ func (c *Plan) Run(env *cli.Environment) error {
 		in.Progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
 		result := intervalOf(s, c.driver, c.Encoder())
 		if c.Output != "json" {
-			result.Instances, result.HotKeys, result.Splits = nil, nil, nil // tables show those of one plan alone
+			result.Instances, result.HotKeys, result.Splits, result.Resources = nil, nil, nil, nil // tables show those of one plan alone
 		}
 		c.intervals = append(c.intervals, result)
 		c.summary.Add(s.Step)
@@ -201,7 +201,11 @@ func intervalsCSV(intervals []Result) func(io.Writer) error {
 		var unmet []string
 		if c := intervals[i].Certificate; c != nil {
 			for _, u := range c.Unmet {
-				unmet = append(unmet, string(u.Constraint)+">="+cli.Exact(u.AtLeast))
+				of := ""
+				if u.Resource != nil {
+					of = *u.Resource + ":"
+				}
+				unmet = append(unmet, of+string(u.Constraint)+">="+cli.Exact(u.AtLeast))
 			}
 		}
 		return cli.More{"unmet": strings.Join(unmet, ";")}

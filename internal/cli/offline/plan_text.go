@@ -25,7 +25,7 @@ func (c *Plan) writePlan(w *cli.Page) {
 	fmt.Fprintln(w)
 	c.writeFigures(w, p)
 	for _, part := range []func(*cli.Page, *planner.Plan){
-		c.writeHotKeys, c.writeSplits, c.writeInstances, c.writeClassMoves, c.writeMigrations, c.writeTableChanges,
+		c.writeResources, c.writeHotKeys, c.writeSplits, c.writeInstances, c.writeClassMoves, c.writeMigrations, c.writeTableChanges,
 		c.writeBatches,
 	} {
 		part(w, p)
@@ -80,6 +80,7 @@ func verdict(p *planner.Plan) string {
 			b.WriteString(" " + text)
 		}
 	}
+	b.WriteString(resourceText(p))
 	b.WriteString(shortageText(p))
 	switch p.EndReason {
 	case planner.EndStopped:
@@ -140,8 +141,12 @@ func (c *Plan) writeHotKeys(w *cli.Page, p *planner.Plan) {
 			title = "key, or " + title
 		}
 	}
+	in := ""
+	if len(p.Resources) > 0 {
+		in = " | in = resource"
+	}
 	cli.WriteList(w, hotKeysOf(c.last, false), title+" = name key | instance id | cost si | forces θ = forced_theta theta"+
-		" | split would need = pieces ?count", func(i int) cli.More {
+		" | split would need = pieces ?count"+in, func(i int) cli.More {
 		if item := p.HotKeys[i].Item; c.last.classes != nil && !c.last.classes.IsNamed(item) {
 			return cli.More{"name": classText(c.last.classes.Records[item])}
 		}
