@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -65,5 +66,79 @@ func TestResourcesNeedAmounts(t *testing.T) {
 		`{"interval":1,"compact":{"records":[[0,0,1,1,3]]}}`, `{"interval":1,"compact":{"degree":2},"keys":[{"key":"a","cost":1}]}`,
 	} {
 		e.do("POST", plans, body).fails(http.StatusUnprocessableEntity, "invalid", "/compact")
+	}
+}
+
+// rowsWithState are rows of keys, all of the same cost, with these states.
+func rowsWithState(interval int, states ...int) string {
+	rows := make([]string, len(states))
+	for i, state := range states {
+		rows[i] = fmt.Sprintf(`{"key":"k%d","cost":1,"state":%d}`, i, state)
+	}
+	return fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, interval, strings.Join(rows, ","))
+}
+
+// TestPlansUnderResources has memory run out on an instance that has little to do, sees what the plan does
+// about it, and what is told where no plan can.
+func TestPlansUnderResources(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{`+twoHosts+`,"hash":{"function":"modulo"},
+		"resources":[{"name":"cpu","theta_max":2},{"name":"memory","from":"state","limit":true}]}`)
+	planned := func(interval int, states ...int) (p wire.Plan, memory wire.PlanResource) {
+		t.Helper()
+		e.do("POST", "/v1/operators/clicks/plans", rowsWithState(interval, states...)).want(http.StatusCreated).into(&p)
+		if p.Resources == nil || len(*p.Resources) != 2 || (*p.Resources)[0].Name != "cpu" || p.Decides == nil ||
+			*p.Decides != "memory" {
+			t.Fatalf("%+v, %v decides", p.Resources, p.Decides)
+		}
+		return p, (*p.Resources)[1]
+	}
+	p, memory := planned(1, 30, 3, 30, 3, 5, 3, 3, 3)
+	if cpu := (*p.Resources)[0]; cpu.Level != p.Theta || cpu.Limit || *cpu.ThetaMax != 2 || cpu.Worst.Name == nil ||
+		cpu.Instances[1].Load != (wire.Comparison{Before: 5, After: 3}) || *cpu.Instances[1].FairLoad > 3 {
+		t.Errorf("%+v", cpu)
+	}
+	if !*p.Balanced || !memory.Balanced || !memory.Limit || memory.ThetaMax != nil || memory.Level.Before != 71.0/40 ||
+		memory.Level.After > 1 || memory.Instances[0].MaxLoad != 60 || memory.Instances[0].FairLoad != nil {
+		t.Errorf("%+v", memory)
+	}
+	again := e.do("GET", "/v1/plans/"+p.Id, "").want(http.StatusOK)
+	for _, want := range []string{`"decides":"memory"`, `"resources":[{"name":"cpu",`} {
+		if !strings.Contains(string(again.body), want) {
+			t.Errorf("%s lacks %s", again.body, want)
+		}
+	}
+	if list := e.do("GET", "/v1/operators/clicks/plans", "").want(http.StatusOK); strings.Contains(string(list.body), `"decides"`) {
+		t.Errorf("%s", list.body)
+	}
+
+	p, _ = planned(2, 30, 30, 30, 30)
+	if u := p.Certificate.Unmet; *p.Balanced || len(u) != 1 || u[0].Constraint != wire.UnmetConstraintCapacity ||
+		*u[0].Resource != "memory" || u[0].Limit != 1 || u[0].AtLeast < 1.19 {
+		t.Errorf("%+v", p.Certificate)
+	}
+	if p, _ = planned(3, 70, 3, 3, 3); len(p.HotKeys) != 1 || *p.HotKeys[0].Resource != "memory" || p.HotKeys[0].Cost != 70 ||
+		p.HotKeys[0].ForcedTheta != 70.0/60 || p.Status != "approved" {
+		t.Errorf("%s: %+v", p.Status, p.HotKeys)
+	}
+}
+
+// TestWhatIfUnderResources tries strategies on statistics, and other numbers of instances: added ones
+// have as much of each resource as the last one.
+func TestWhatIfUnderResources(t *testing.T) {
+	e := newEnv(t)
+	a := e.do("POST", "/v1/what-if", `{"operator":{`+twoHosts+`,`+cpuAndMemory+`},"parameters":{"instances":[2,3]},
+		"strategies":["mixed","optimal"],`+strings.TrimPrefix(rowsWithState(1, 30, 30, 30, 20), "{")).want(http.StatusOK)
+	var tried wire.WhatIfResults
+	a.into(&tried)
+	for _, r := range tried.Results {
+		memory := (*r.Resources)[1]
+		if n := len(r.Instances); memory.Name != "memory" || n == 3 && memory.Instances[2].MaxLoad != 40 ||
+			memory.Balanced != (n == 3) {
+			t.Errorf("%s on %d instances: %+v", r.Strategy, n, memory)
+		}
+	}
+	if len(tried.Results) != 4 {
+		t.Errorf("%s", a.body)
 	}
 }

@@ -67,10 +67,11 @@ func intervalOf(s step, d *driver, keys reading.KeyEncoder) Result {
 	if c := p.Certificate; c != nil {
 		out.Certificate = &wire.Certificate{
 			Gap: c.Gap, Infeasible: c.Infeasible, Scope: wire.CertificateScope(out.Migrates),
+			Unmet: make([]wire.Unmet, len(c.Unmet)),
 		}
-		for _, u := range c.Unmet {
+		for i, u := range c.Unmet {
 			u.AtLeast = resources.Finite(u.AtLeast)
-			out.Certificate.Unmet = append(out.Certificate.Unmet, recast[wire.Unmet](u))
+			out.Certificate.Unmet[i] = recast[wire.Unmet](u)
 		}
 		if !c.Infeasible {
 			out.Certificate.LowerBound = &c.LowerBound
