@@ -1,7 +1,9 @@
 package api
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -139,10 +141,11 @@ func (st *statisticsRequest) readMembers() {
 
 // residual is one instance's keys without rows, as the contract spells it.
 type residual struct {
-	Instance *wire.InstanceRef `json:"instance"`
-	Cost     float64           `json:"cost"`
-	State    float64           `json:"state"`
-	Keys     int64             `json:"keys"`
+	Instance *wire.InstanceRef  `json:"instance"`
+	Cost     float64            `json:"cost"`
+	State    float64            `json:"state"`
+	Keys     int64              `json:"keys"`
+	Costs    map[string]float64 `json:"costs"`
 }
 
 // readResidual reads the member of that name; the planner checks its values.
@@ -170,7 +173,23 @@ func (st *statisticsRequest) readResidual() []planner.Residual {
 		}
 		out[i] = planner.Residual{Instance: id, Cost: r.Cost, State: r.State, Keys: r.Keys}
 	}
+	st.readResidualCosts(in)
 	return out
+}
+
+// readResidualCosts reads what the keys without rows take of resources.
+func (st *statisticsRequest) readResidualCosts(in []residual) {
+	for i, r := range in {
+		for _, name := range slices.Sorted(maps.Keys(r.Costs)) {
+			detail := ""
+			if st.document.Records != nil {
+				detail = "cannot be used beside compact records"
+			} else if st.Costs, detail = input.WithResidual(st.Costs, st.Len(), len(in), i, name, r.Costs[name]); detail == "" {
+				continue
+			}
+			st.refuse("residual/"+strconv.Itoa(i)+"/costs/"+name, detail)
+		}
+	}
 }
 
 // compactForm is the member "compact", without its records.

@@ -130,6 +130,16 @@ func (s *Statistics) validateCosts() error {
 	return nil
 }
 
+// WithRows are the amounts of statistics to which rows were added that take nothing, so that there are
+// so many.
+func WithRows(costs []Amounts, rows int) []Amounts {
+	costs = slices.Clone(costs)
+	for i, x := range costs {
+		costs[i].Rows = append(slices.Clip(x.Rows), make([]float64, rows-len(x.Rows))...)
+	}
+	return costs
+}
+
 func validateResources(resources []Resource, instances []Instance) error {
 	if len(resources) >= MaxResources {
 		return Invalid("Resources", "must be at most 8, cost included")

@@ -17,6 +17,8 @@ const (
 	stateBytes = 8
 	// copiedBytes is for a row of an interval that has rows of absent keys, beside its key.
 	copiedBytes = 24
+	// amountBytes is for what such a row takes of a resource.
+	amountBytes = 8
 )
 
 // Window knows the state of all keys, those that an interval does not name included: it is
@@ -182,7 +184,8 @@ func (w *Window) addAbsent(out *planner.Statistics, named []bool, reported bool)
 		return nil
 	}
 	rows := len(out.Cost) + len(absent)
-	if err := w.hold(int64(out.Keys.Bytes()) + int64(text) + int64(rows)*copiedBytes); err != nil {
+	if err := w.hold(int64(out.Keys.Bytes()) + int64(text) +
+		int64(rows)*int64(copiedBytes+amountBytes*len(out.Costs))); err != nil {
 		return err
 	}
 	out.Keys, out.Cost, out.State = out.Keys.Clone(), slices.Clone(out.Cost), slices.Clone(out.State)
@@ -198,6 +201,7 @@ func (w *Window) addAbsent(out *planner.Statistics, named []bool, reported bool)
 			out.HashInstance = append(out.HashInstance, k.home)
 		}
 	}
+	out.Costs = planner.WithRows(out.Costs, rows)
 	return nil
 }
 

@@ -57,8 +57,14 @@ type (
 	Location = problem.Location
 )
 
-// SumBytes is the most that adding up rows holds for each row, beside the text of its key.
-const SumBytes = columns.SumBytes
+// SumBytes is the most that adding up rows holds, beside the texts of their keys.
+func SumBytes(s *planner.Statistics) int { return columns.SumBytes(s) }
+
+// WithResidual adds what the rest i of so many takes of a resource to the amounts of so many rows. It
+// returns what is wrong with the name; "": nothing.
+func WithResidual(costs []planner.Amounts, rows, rests, i int, name string, x float64) ([]planner.Amounts, string) {
+	return columns.WithResidual(costs, rows, rests, i, name, x)
+}
 
 // DetailGrouped is what is wrong with records where keys of one routed key stay together.
 const DetailGrouped = columns.DetailGrouped

@@ -16,6 +16,9 @@ var shortened = strings.NewReplacer(
 	"]", "", "[", ".",
 )
 
+// costs is the member of rows that has members of names that users gave.
+const costs = "costs"
+
 // InputError finds the [planner.InputError] in an error, nil if there is none. Its field
 // is in the words of the contract: Instances[2].Capacity is instances/2/capacity. What is
 // in these words already stays.
@@ -26,7 +29,9 @@ func InputError(err error) *planner.InputError {
 	}
 	parts := strings.Split(shortened.Replace(input.Field), ".")
 	for i, part := range parts {
-		parts[i] = snakeCase(part)
+		if i == 0 || parts[i-1] != costs { // a name that users gave stays
+			parts[i] = snakeCase(part)
+		}
 	}
 	return &planner.InputError{Row: input.Row, Field: strings.Join(parts, "/"), Detail: input.Detail}
 }

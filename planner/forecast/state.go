@@ -281,6 +281,7 @@ func (f *Forecast) addAbsent(expected func(id int32) float64) {
 	out.State = extend(out.State, absent, func(id int32) float64 { return s.size[id] })
 	out.Instance = extend(out.Instance, absent, func(int32) int32 { return planner.NoInstance })
 	out.HashInstance = extend(out.HashInstance, absent, func(id int32) int32 { return s.home[id] })
+	out.Costs = planner.WithRows(out.Costs, out.Keys.Len())
 }
 
 // extend returns a column with a value for each absent key behind it; a column that is

@@ -75,6 +75,9 @@ func MergeCompact(ctx context.Context, reports []Report, frozen []int32, place P
 	if merged.Len() > 0 {
 		keys := *merged.Statistics
 		keys.Partial, keys.Residual, keys.Frozen = false, nil, nil
+		for i := range keys.Costs {
+			keys.Costs[i].Residual = nil
+		}
 		out.Named = &keys
 	}
 	return out, merged.Drifted, nil

@@ -86,11 +86,16 @@ type merger struct {
 	vague   []int32
 	drifted int64
 	left    []planner.Residual // by report: its keys that are left where they are
+	// leftCosts are what these take of resources, by report and by the place of the resource; nil: there
+	// are none.
+	leftCosts [][]float64
 
 	// The key whose shares are being gathered.
 	hash   uint64
 	key    []byte
 	shares []share
+	costs  []float64 // of resources, that the shares have
+	sum    []float64 // their sums
 }
 
 // share is what one report says about a key.
@@ -98,6 +103,7 @@ type share struct {
 	report      int
 	cost, state float64
 	home        int32
+	costs       []float64 // by the places of the resources; nil: there are none
 }
 
 // open reads the heads of all reports.
@@ -113,6 +119,9 @@ func (m *merger) open() error {
 		rows += min(r.left, len(report.Blob)) // a hint: a damaged head must not claim the memory
 		m.out.Partial = m.out.Partial || r.flags&reportPartial != 0
 		m.out.Residual = append(m.out.Residual, r.residual...)
+		if err := m.openCosts(r); err != nil {
+			return err
+		}
 		partial := r.flags&reportPartial != 0
 		if report.Carried || report.Outdated {
 			m.out.PartialOn = append(m.out.PartialOn, report.Instance)
@@ -131,6 +140,7 @@ func (m *merger) open() error {
 		return ErrMixedState
 	}
 	m.left = make([]planner.Residual, len(m.reports))
+	m.roomForCosts(rows)
 	m.out.Keys.GrowUnhashed(rows)
 	m.out.Cost, m.out.Instance = make([]float64, 0, rows), make([]int32, 0, rows)
 	if with {
@@ -167,7 +177,9 @@ func (m *merger) merge(ctx context.Context) error {
 			}
 			m.hash, m.key = row.hash, append(m.key[:0], row.key...)
 		}
-		m.shares = append(m.shares, share{report: i, cost: row.cost, state: row.state, home: row.home})
+		m.shares = append(m.shares, share{
+			report: i, cost: row.cost, state: row.state, home: row.home, costs: m.costsOf(m.readers[i]),
+		})
 		t.advance()
 	}
 	for i, r := range m.readers {
@@ -189,7 +201,8 @@ func (m *merger) close() error {
 		sum.cost += s.cost
 		sum.state += s.state
 	}
-	if sum.cost > planner.MaxAmount || sum.state > planner.MaxAmount {
+	costs := m.sumOfCosts()
+	if sum.cost > planner.MaxAmount || sum.state > planner.MaxAmount || slices.ContainsFunc(costs, isTooGreat) {
 		return problem.One(problem.Invalid, "",
 			fmt.Sprintf("key %q: what its reports say adds up to more than %g", m.key, planner.MaxAmount))
 	}
@@ -201,6 +214,9 @@ func (m *merger) close() error {
 	at := m.instance(sum.home)
 	m.addShares(at)
 	m.shares = m.shares[:0]
+	for i, x := range costs {
+		m.out.Costs[i].Rows = append(m.out.Costs[i].Rows, x)
+	}
 	m.out.Keys.AppendUnhashed(m.key)
 	m.out.Cost, m.out.Instance = append(m.out.Cost, sum.cost), append(m.out.Instance, at)
 	if m.out.State != nil {
@@ -295,6 +311,7 @@ func (m *merger) leave() {
 		if m.isCurrent(s) {
 			left := &m.left[s.report]
 			left.Cost, left.State, left.Keys = left.Cost+s.cost, left.State+s.state, left.Keys+1
+			addAll(m.leftCosts[s.report], s.costs)
 			drifted = true
 		}
 	}
@@ -314,11 +331,17 @@ func (m *merger) addLeft() {
 		at, found := slices.BinarySearchFunc(m.out.Residual, left.Instance,
 			func(r planner.Residual, id int32) int { return cmp.Compare(r.Instance, id) })
 		if !found {
-			m.out.Residual = slices.Insert(m.out.Residual, at, left)
-			continue
+			m.out.Residual = slices.Insert(m.out.Residual, at, planner.Residual{Instance: left.Instance})
 		}
 		r := &m.out.Residual[at]
 		r.Cost, r.State, r.Keys = r.Cost+left.Cost, r.State+left.State, r.Keys+left.Keys
+		for c := range m.out.Costs {
+			x := &m.out.Costs[c]
+			if !found {
+				x.Residual = slices.Insert(x.Residual, at, 0)
+			}
+			x.Residual[at] += m.leftCosts[i][c]
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	reportPartial = 1 << iota
 	reportState
 	reportHashInstance
+	reportCosts // amounts of resources
 	reportFlags = 1<<iota - 1
 )
 
@@ -34,10 +35,14 @@ const reportBlockRows = 1 << 9
 func EncodeReport(s *planner.Statistics) []byte {
 	w := blob.NewWriter(reportMagic)
 	flags := blob.Flag(reportPartial, s.Partial) | blob.Flag(reportState, s.State != nil) |
-		blob.Flag(reportHashInstance, s.HashInstance != nil)
+		blob.Flag(reportHashInstance, s.HashInstance != nil) | blob.Flag(reportCosts, len(s.Costs) > 0)
 	w.Number(flags)
 	w.Number(s.Len())
+	if flags&reportCosts != 0 {
+		w.WriteNames(s.Costs)
+	}
 	blob.WriteList(w, s.Residual, blob.Residuals)
+	w.WriteResidual(s.Costs)
 	order := hashOrder(s.Keys)
 	keyLen := func(i int) int { return len(s.Keys.At(int(order[i]))) }
 	blob.BlocksOf(reportBlockRows, s.Len(), keyLen, func(from, to, keyBytes int) {
@@ -83,7 +88,16 @@ func writeBlock(w *blob.Writer, s *planner.Statistics, flags int, order []int32,
 			row.home = s.HashInstance[at]
 		}
 	}
-	blob.WriteBlock(w, rows, append([]blob.Plane[reportRow]{reportKeys}, reportPlanes(flags)...), keyBytes)
+	w.Begin(len(rows), keyBytes)
+	blob.WritePlanes(w, rows, append([]blob.Plane[reportRow]{reportKeys}, reportPlanes(flags)...)...)
+	for _, x := range s.Costs {
+		amounts := make([]float64, len(order))
+		for i, at := range order {
+			amounts[i] = x.Rows[at]
+		}
+		blob.WritePlanes(w, amounts, blob.Values)
+	}
+	w.End()
 }
 
 // hashOrder returns the rows of keys in ascending order of their hashes, then of
@@ -116,7 +130,9 @@ type reportReader struct {
 	flags    int
 	planes   []blob.Plane[reportRow]
 	residual []planner.Residual
-	left     int // rows behind the block
+	costs    []planner.Amounts // those of the block and of the residual
+	places   []int             // of these in what is made of all reports
+	left     int               // rows behind the block
 
 	rows []reportRow // of the block
 	at   int         // the present one
@@ -152,7 +168,11 @@ func openReport(data []byte) (*reportReader, error) {
 	r.flags = r.blob.Number(reportFlags)
 	r.planes = reportPlanes(r.flags)
 	r.left = r.blob.Number(math.MaxInt32)
+	if r.flags&reportCosts != 0 {
+		r.costs = r.blob.ReadNames()
+	}
 	r.residual = blob.ReadList(r.blob, blob.Residuals)
+	r.blob.ReadResidual(r.costs, len(r.residual))
 	return r, r.blob.Err
 }
 
@@ -204,5 +224,9 @@ func (r *reportReader) block() {
 		return
 	}
 	blob.ReadPlanes(b, r.rows, r.planes...)
+	for i := range r.costs {
+		r.costs[i].Rows = slices.Grow(r.costs[i].Rows[:0], n)[:n]
+		blob.ReadPlanes(b, r.costs[i].Rows, blob.Values)
+	}
 	b.End()
 }

@@ -27,6 +27,7 @@ const (
 	inputShares
 	inputAdded
 	inputIdle  // shares that have cost nothing, by their places in the list
+	inputCosts // amounts of resources
 	inputFlags = 1<<iota - 1
 )
 
@@ -44,17 +45,21 @@ func EncodeInputUntil(s *planner.Statistics, added []float64, stop func() bool) 
 		blob.Flag(inputInstance, s.Instance != nil) | blob.Flag(inputHashInstance, s.HashInstance != nil) |
 		blob.Flag(inputPartialOn, len(s.PartialOn) > 0) | blob.Flag(inputFrozen, len(s.Frozen) > 0) |
 		blob.Flag(inputShares, len(s.Shares) > 0) | blob.Flag(inputAdded, added != nil) |
-		blob.Flag(inputIdle, len(idle) > 0)
+		blob.Flag(inputIdle, len(idle) > 0) | blob.Flag(inputCosts, len(s.Costs) > 0)
 	w.Number(flags)
 	w.Number(s.Len())
+	if flags&inputCosts != 0 {
+		w.WriteNames(s.Costs)
+	}
 	keyLen := func(i int) int { return len(s.Keys.At(i)) }
 	columns := columnsOf(s, &added, flags)
-	if !w.BlocksAtOnce(s.Len(), keyLen, stop, func(w *blob.Writer, from, to, keyBytes int) {
+	if !w.BlocksAtOnce(blob.RowsBeside(len(s.Costs)), s.Len(), keyLen, stop, func(w *blob.Writer, from, to, keyBytes int) {
 		blob.WriteColumns(w, s.Keys, columns, from, to, keyBytes)
 	}) {
 		return nil
 	}
 	blob.WriteList(w, s.Residual, blob.Residuals)
+	w.WriteResidual(s.Costs)
 	blob.WriteSome(w, s.PartialOn, blob.Instances)
 	blob.WriteSome(w, s.Frozen, blob.Instances)
 	blob.WriteSome(w, s.Shares, sharePlanes)
@@ -77,15 +82,22 @@ func columnsOf(s *planner.Statistics, added *[]float64, flags int) []blob.Column
 	if flags&inputAdded != 0 {
 		columns = append(columns, blob.ColumnOf(added, blob.Floats[float64]))
 	}
+	for i := range s.Costs {
+		columns = append(columns, blob.ColumnOf(&s.Costs[i].Rows, blob.Floats[float64]))
+	}
 	return columns
 }
 
-// RowsOf is how many rows an encoded input has, 0 of what is none: its length
-// does not tell.
-func RowsOf(data []byte) int {
+// RowsOf is how many rows an encoded input has, and how many amounts of resources each of them, 0 of
+// what is none: its length does not tell.
+func RowsOf(data []byte) (rows, costs int) {
 	r := blob.NewReader(data, inputMagic)
-	r.Number(inputFlags)
-	return r.Number(math.MaxInt32)
+	flags := r.Number(inputFlags)
+	rows = r.Number(math.MaxInt32)
+	if flags&inputCosts != 0 {
+		costs = len(r.ReadNames())
+	}
+	return rows, costs
 }
 
 // DecodeInput is the inverse of [EncodeInputUntil]. It fails with [ErrCorrupt].
@@ -94,8 +106,12 @@ func DecodeInput(data []byte) (s *planner.Statistics, added []float64, err error
 	flags := r.Number(inputFlags)
 	rows := r.Number(math.MaxInt32)
 	s = &planner.Statistics{Keys: planner.NewKeys(min(rows, blob.BlockRows)), Partial: flags&inputPartial != 0}
+	if flags&inputCosts != 0 {
+		s.Costs = r.ReadNames()
+	}
 	blob.ReadColumns(r, s.Keys, columnsOf(s, &added, flags), rows)
 	s.Residual = blob.ReadList(r, blob.Residuals)
+	r.ReadResidual(s.Costs, len(s.Residual))
 	if flags&inputPartialOn != 0 {
 		s.PartialOn = blob.ReadList(r, blob.Instances)
 	}

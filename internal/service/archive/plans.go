@@ -192,7 +192,7 @@ func (s *Archive) AnalysisInput(
 		return nil, refusal.New(refusal.Purged,
 			fmt.Sprintf("The input of interval %d of operator %q was not stored: store_inputs was false.", interval, operator))
 	}
-	if err := memory.Reserve(int64(len(blob)) + int64(stored.RowsOf(blob))*reading.StoredRowBytes); err != nil {
+	if err := memory.Reserve(reading.StoredBytes(blob)); err != nil {
 		return nil, err
 	}
 	if stored.IsCompact(blob) {

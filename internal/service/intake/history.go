@@ -39,7 +39,7 @@ func (s *History) InputOf(ctx context.Context, p store.Plan, memory *admission.L
 		st.Statistics = scheme.NamedOf(st.Records)
 		return st, memory.Reserve(int64(len(blob)) + int64(st.Rows())*reading.StoredRowBytes)
 	}
-	if err := memory.Reserve(int64(len(blob)) + int64(stored.RowsOf(blob))*reading.StoredRowBytes); err != nil {
+	if err := memory.Reserve(reading.StoredBytes(blob)); err != nil {
 		return nil, err
 	}
 	if st.Statistics, st.Added, err = stored.DecodeInput(blob); err != nil {

@@ -87,8 +87,9 @@ func (s *Intake) Merge(ctx context.Context, b *scheme.Base, in Proposal) (*Merge
 	if err != nil {
 		return nil, reportsDiffer(err)
 	}
-	// How long the keys are shows only now. Few reports are merged at a time.
-	if err := in.Memory.Reserve(int64(merged.Keys.Bytes())); err != nil {
+	// How long the keys are, and what they take of resources, shows only now. Few reports are merged at a time.
+	amounts := merged.Len() * reading.AmountBytes * len(merged.Costs)
+	if err := in.Memory.Reserve(int64(merged.Keys.Bytes() + amounts)); err != nil {
 		return nil, err
 	}
 	st := *in.Statistics

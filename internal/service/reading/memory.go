@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"plannerd/internal/input/stored"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -15,6 +16,8 @@ const (
 	// certificate, its moves and what they do to the table, the encoded input. The
 	// text of keys is in the input once more.
 	PlanRowBytes = 112
+	// AmountBytes is for what a row takes of a resource, as it is planned on and stored.
+	AmountBytes = 16
 	// CompactRowBytes is for a row of keys that are brought into the compact form
 	// besides.
 	CompactRowBytes = 64
@@ -47,6 +50,12 @@ const (
 	SummedBytes = 28
 	FlowBytes   = 160
 )
+
+// StoredBytes is what a stored input takes while it is decoded, itself included.
+func StoredBytes(blob []byte) int64 {
+	rows, costs := stored.RowsOf(blob)
+	return int64(len(blob)) + int64(rows)*(StoredRowBytes+AmountBytes*int64(costs))
+}
 
 // MovedKeyBytes is how long the keys are that a plan moves, together.
 func MovedKeyBytes(p *planner.Plan) (n int64) {

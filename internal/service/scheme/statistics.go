@@ -105,7 +105,7 @@ func (st *Statistics) GroupBytes(a partitioner.Affinity) int64 {
 	if a.IsZero() || st.Statistics == nil {
 		return 0
 	}
-	return int64(st.Len())*input.SumBytes + int64(st.Keys.Bytes())
+	return int64(input.SumBytes(st.Statistics) + st.Keys.Bytes())
 }
 
 // InRows has an input error point at the row of the request that a row of a routed key began with.
@@ -217,7 +217,7 @@ func (st *Statistics) Over(p operator.Parameters) operator.Parameters {
 
 // PlanBytes is what planning on the statistics takes.
 func (st *Statistics) PlanBytes() int64 {
-	n := int64(st.Len())*reading.PlanRowBytes + int64(st.Keys.Bytes())
+	n := int64(st.Len())*(reading.PlanRowBytes+reading.AmountBytes*int64(len(st.Costs))) + int64(st.Keys.Bytes())
 	if st.Records != nil {
 		return n + int64(st.Rows())*reading.CompactRowBytes + int64(len(st.Records.Records))*reading.PlanRowBytes
 	}

@@ -101,16 +101,16 @@ func (p *Rows) accept(schema []schemaField) error {
 	p.columns = p.columns[:0]
 	for i, place := range places {
 		switch c := schema[i]; {
-		case place.Part > 0:
+		case place.Field == columns.Key && place.Part > 0:
 			p.WrongColumn(c.name, "is a part of the key; in Arrow, the key is in one column")
 		case place.Field == 0 && !c.passed():
 			p.WrongColumn(c.name, "column cannot be passed over, as it is "+c.String()+"; leave it out")
 		case place.Field == 0:
 			continue
 		case !c.flat(place.Field):
-			p.wrongType(place.Field, c.String())
+			p.wrongType(place, c.String())
 		}
-		p.columns = append(p.columns, column{field: place.Field, at: i})
+		p.columns = append(p.columns, column{Place: place, at: i})
 	}
 	return p.Invalid()
 }
@@ -121,17 +121,17 @@ func (p *Rows) setTypes(s *arrow.Schema) error {
 		c := &p.columns[i]
 		t := s.Field(c.at).Type
 		if !c.holds(t) {
-			p.wrongType(c.field, t.String())
+			p.wrongType(c.Place, t.String())
 		}
-		if c.field == columns.Key && isBinary(t) {
+		if c.Field == columns.Key && isBinary(t) {
 			p.Options.Base64Keys, p.Base64 = false, false
 		}
 	}
 	return p.Invalid()
 }
 
-func (p *Rows) wrongType(f columns.Field, t string) {
-	p.WrongColumn(f.String(), "column "+typesOf(f)+", not "+t)
+func (p *Rows) wrongType(c columns.Place, t string) {
+	p.WrongColumn(p.NameOf(c), "column "+typesOf(c.Field)+", not "+t)
 }
 
 // nextBatch reads the next record batch; false at the end. The one before is no
@@ -150,7 +150,7 @@ func (p *Rows) nextBatch() (bool, error) {
 	}
 	for i := range p.columns {
 		if !p.load(i) {
-			return false, p.messages.malformed("column " + p.columns[i].field.String() +
+			return false, p.messages.malformed("column " + p.NameOf(p.columns[i].Place) +
 				" is broken in the record batch that ends")
 		}
 	}
@@ -214,7 +214,7 @@ func (p *Rows) whole() (interval int64, whole bool) {
 		if !c.whole() {
 			return 0, false
 		}
-		if c.field == columns.Interval && p.size > 0 {
+		if c.Field == columns.Interval && p.size > 0 {
 			interval = c.numbers[0]
 		}
 	}
@@ -228,7 +228,7 @@ func (p *Rows) takeColumns(interval int64) {
 	}
 	state := false
 	for i := range p.columns {
-		switch c := &p.columns[i]; c.field {
+		switch c := &p.columns[i]; c.Field {
 		case columns.Key:
 			keys := p.KeysFor(p.size, c.keys.textBytes(p.size))
 			if keys == nil {
@@ -240,6 +240,10 @@ func (p *Rows) takeColumns(interval int64) {
 		case columns.State:
 			state = true
 			p.State.AddAll(c.amounts)
+		case columns.Costs:
+			all := p.CostColumn(c.Part)
+			all.Fill(0, p.Rows)
+			all.AddAll(c.amounts)
 		case columns.Instance:
 			p.Instance.Fill(planner.NoInstance, p.Rows)
 			p.Instance.AddAll(c.ids)
@@ -274,12 +278,12 @@ func (p *Rows) nextOfBatch(r *columns.Row) (bool, error) {
 		if c.null(p.at) {
 			continue
 		}
-		r.Seen |= c.field
+		r.Seen |= c.Field
 		if detail := c.read(p.at, r); detail != "" {
 			if detail == detailNotUTF8 {
-				return false, problem.One(problem.Malformed, p.Pointer(p.Rows, c.field.String()), detail)
+				return false, problem.One(problem.Malformed, p.Pointer(p.Rows, c.Field.String()), detail)
 			}
-			p.Wrong(p.Rows, c.field.String(), detail)
+			p.Wrong(p.Rows, p.NameOf(c.Place), detail)
 		}
 	}
 	p.at++

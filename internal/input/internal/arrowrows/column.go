@@ -30,7 +30,7 @@ func typesOf(f columns.Field) string {
 	switch f {
 	case columns.Key:
 		return "must be utf8 or binary"
-	case columns.Cost, columns.Frequency, columns.State:
+	case columns.Cost, columns.Frequency, columns.State, columns.Costs:
 		return "must be a float of 32 or 64 bits or an integer"
 	}
 	if f&(columns.Instance|columns.HashInstance) != 0 {
@@ -39,17 +39,20 @@ func typesOf(f columns.Field) string {
 	return "must be an integer"
 }
 
+// amounts are the fields that are one.
+const amounts = columns.Cost | columns.Frequency | columns.State | columns.Costs
+
 // holds tells whether the column may be of type t.
 func (c *column) holds(t arrow.DataType) bool {
 	switch {
 	case t.ID() == arrow.NULL:
 		return true
-	case c.field == columns.Key:
+	case c.Field == columns.Key:
 		return isBinary(t) || isText(t)
-	case c.field&(columns.Cost|columns.Frequency|columns.State) != 0:
+	case c.Field&amounts != 0:
 		return t.ID() == arrow.FLOAT32 || t.ID() == arrow.FLOAT64 || arrow.IsInteger(t.ID())
 	}
-	return arrow.IsInteger(t.ID()) || c.field&(columns.Instance|columns.HashInstance) != 0 && isText(t)
+	return arrow.IsInteger(t.ID()) || c.Field&(columns.Instance|columns.HashInstance) != 0 && isText(t)
 }
 
 // valueType is t, or what a dictionary is of.
@@ -82,7 +85,7 @@ func isText(t arrow.DataType) bool {
 // depends on its field; all are as long as the batch, and those whose type is
 // what is needed anyway are the batch's own.
 type column struct {
-	field columns.Field
+	columns.Place
 	at    int    // in batches
 	nulls []byte // a bit for each row that is not null; nil: none is null
 	none  bool   // all are null
@@ -112,10 +115,10 @@ func (c *column) load(a arrow.Array, n int, named func([]byte) (int32, string)) 
 			return false
 		}
 	}
-	switch c.field {
+	switch c.Field {
 	case columns.Key:
 		return c.keys.load(a, n, c.nulls)
-	case columns.Cost, columns.Frequency, columns.State:
+	case columns.Cost, columns.Frequency, columns.State, columns.Costs:
 		if exact, ok := a.(*array.Float64); ok {
 			c.amounts = exact.Float64Values()[:n]
 			return true
@@ -137,13 +140,13 @@ func (c *column) load(a arrow.Array, n int, named func([]byte) (int32, string)) 
 // converts is how many bytes the lists take that the column is converted to.
 func (c *column) converts(a arrow.Array) int {
 	switch t := a.DataType().ID(); {
-	case t == arrow.NULL || c.field == columns.Key && t != arrow.DICTIONARY:
+	case t == arrow.NULL || c.Field == columns.Key && t != arrow.DICTIONARY:
 		return 0
-	case t == arrow.FLOAT64 || t == arrow.INT32 && c.field&(columns.Instance|columns.HashInstance) != 0:
+	case t == arrow.FLOAT64 || t == arrow.INT32 && c.Field&(columns.Instance|columns.HashInstance) != 0:
 		return 0
 	}
 	entries := a.Len()
-	if d, ok := a.(*array.Dictionary); ok && c.field != columns.Key {
+	if d, ok := a.(*array.Dictionary); ok && c.Field != columns.Key {
 		entries = max(entries, d.Dictionary().Len())
 	}
 	return columns.SizeOf[int64](entries) + columns.SizeOf[int32](a.Len())
@@ -204,13 +207,13 @@ func (c *column) loadNames(a arrow.Array, n int, named func([]byte) (int32, stri
 
 // null tells whether row i lacks the field.
 func (c *column) null(i int) bool {
-	return c.none || !has(c.nulls, int64(i)) || (c.field == columns.Key || c.named) && c.keys.null(i)
+	return c.none || !has(c.nulls, int64(i)) || (c.Field == columns.Key || c.named) && c.keys.null(i)
 }
 
 // read reads the value of row i, which is not null, into r, and returns what is
 // wrong with it.
 func (c *column) read(i int, r *columns.Row) string {
-	switch c.field {
+	switch c.Field {
 	case columns.Key:
 		key, ok := c.keys.at(i)
 		if !ok {
@@ -226,6 +229,9 @@ func (c *column) read(i int, r *columns.Row) string {
 	case columns.State:
 		r.State = c.amounts[i] + 0
 		return columns.AmountDetail(r.State)
+	case columns.Costs:
+		r.SetCost(c.Part, c.amounts[i]+0)
+		return columns.AmountDetail(c.amounts[i])
 	case columns.Instance:
 		r.Instance = c.ids[i]
 		return c.wrongID(r.Instance)
@@ -263,10 +269,10 @@ func (c *column) whole() bool {
 	if c.none || c.nulls != nil {
 		return false
 	}
-	switch c.field {
+	switch c.Field {
 	case columns.Key:
 		return c.keys.whole()
-	case columns.Cost, columns.Frequency, columns.State:
+	case columns.Cost, columns.Frequency, columns.State, columns.Costs:
 		const greatest = planner.MaxAmount
 		limit := math.Float64bits(greatest)
 		for _, x := range c.amounts {

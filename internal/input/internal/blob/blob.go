@@ -41,7 +41,10 @@ const (
 	// BlockRows is the greatest number of rows of a block.
 	BlockRows     = 1 << 16
 	blockKeyBytes = 4 << 20
-	maxRowWidth   = 41 // bytes of a row besides its key
+	maxNames      = 1 << 8 // of resources; what decoders let through are fewer
+	// maxRowWidth is the bytes of a row besides its key and its amounts of resources; blocks with these
+	// have fewer rows.
+	maxRowWidth = 41
 	// maxBlockBytes bounds the content of a block: its keys, of which the last
 	// may exceed blockKeyBytes, and maxRowWidth bytes a row besides.
 	maxBlockBytes = 8 << 20
@@ -297,14 +300,17 @@ func BlocksOf(rows, n int, keyLen func(i int) int, block func(from, to, keyBytes
 	}
 }
 
-// BlocksAtOnce is blocks of a writer, for many rows: processors encode several at
+// RowsBeside is how many rows a block may have that have so many amounts of resources.
+func RowsBeside(floats int) int { return BlockRows * maxRowWidth / (maxRowWidth + 8*floats) }
+
+// BlocksAtOnce is blocks of at most so many rows, for many of them: processors encode several at
 // the same time, each with a writer of its own that it gives to block. It reports
 // false when stop, which is asked before each block, told it to give up.
-func (w *Writer) BlocksAtOnce(n int, keyLen func(i int) int, stop func() bool,
+func (w *Writer) BlocksAtOnce(rows, n int, keyLen func(i int) int, stop func() bool,
 	block func(w *Writer, from, to, keyBytes int)) bool {
 	type span struct{ from, to, keyBytes int }
 	var spans []span
-	Blocks(n, keyLen, func(from, to, keyBytes int) { spans = append(spans, span{from, to, keyBytes}) })
+	BlocksOf(rows, n, keyLen, func(from, to, keyBytes int) { spans = append(spans, span{from, to, keyBytes}) })
 	done := make([]chan []byte, len(spans))
 	for i := range done {
 		done[i] = make(chan []byte, 1)
@@ -457,10 +463,15 @@ func Floats[T any](at func(*T) *float64) Plane[T] {
 // WriteBlock writes rows as a block, whose texts have so many bytes in all.
 func WriteBlock[T any](w *Writer, rows []T, planes []Plane[T], textBytes int) {
 	w.Begin(len(rows), textBytes)
+	WritePlanes(w, rows, planes...)
+	w.End()
+}
+
+// WritePlanes writes some columns of a block.
+func WritePlanes[T any](w *Writer, rows []T, planes ...Plane[T]) {
 	for _, p := range planes {
 		p.write(w, rows)
 	}
-	w.End()
 }
 
 // ReadPlanes reads some columns of a block.
@@ -512,3 +523,39 @@ var Residuals = []Plane[planner.Residual]{
 
 // Instances is the one column of a list of ids.
 var Instances = []Plane[int32]{IDs(func(id *int32) *int32 { return id })}
+
+// Values is the column of a list of amounts.
+var Values = Floats(func(x *float64) *float64 { return x })
+
+// WriteNames writes the names of resources whose amounts follow.
+func (w *Writer) WriteNames(costs []planner.Amounts) {
+	w.Number(len(costs))
+	for _, x := range costs {
+		w.Bytes([]byte(x.Name))
+	}
+}
+
+// ReadNames is the inverse of WriteNames.
+func (r *Reader) ReadNames() []planner.Amounts {
+	costs := make([]planner.Amounts, r.Number(maxNames))
+	for i := range costs {
+		costs[i].Name = string(r.Bytes())
+	}
+	return costs
+}
+
+// WriteResidual writes the amounts of the rests of instances.
+func (w *Writer) WriteResidual(costs []planner.Amounts) {
+	for _, x := range costs {
+		WriteList(w, x.Residual, []Plane[float64]{Values})
+	}
+}
+
+// ReadResidual is the inverse of WriteResidual, for so many rests. All are 0 where none was written.
+func (r *Reader) ReadResidual(costs []planner.Amounts, rests int) {
+	for i := range costs {
+		if costs[i].Residual = ReadList(r, []Plane[float64]{Values}); costs[i].Residual != nil && len(costs[i].Residual) != rests {
+			r.Corrupt("amounts of other rests")
+		}
+	}
+}

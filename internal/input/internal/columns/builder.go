@@ -19,6 +19,7 @@ type Builder struct {
 	Instance, HashInstance Column[int32]
 	from, to               Column[int32] // of a resolution
 	records                Column[compact.Record]
+	costs                  []Column[float64] // by the places of resources
 
 	withState, noState int   // first row with and without state, −1: none yet
 	interval           int64 // that rows name; −1: none yet
@@ -33,6 +34,7 @@ func (b *Builder) Begin(o Options, s Shape, fields Field) {
 	*b = Builder{
 		Faults: Faults{
 			Shape: s, Fields: fields, first: b.first + b.Rows, Problems: b.Problems, Line: b.Line, Ragged: b.Ragged,
+			Columns: b.Columns, Resources: b.Resources,
 		},
 		keyList: keyList{Base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0), meter: m},
 		Options: o, Meter: m, withState: -1, noState: -1, interval: -1,
@@ -155,6 +157,9 @@ func (b *Builder) addKeyed(n int, r *Row) {
 	if r.Seen&State != 0 {
 		b.State.Add(r.State)
 	}
+	if len(r.Costs) > 0 {
+		b.addCosts(n, r)
+	}
 	b.AddInstance(&b.Instance, n, r.Instance)
 	b.AddInstance(&b.HashInstance, n, r.HashInstance)
 }
@@ -234,6 +239,9 @@ func (b *Builder) Expect(rows int) {
 	b.expected = rows
 	b.Cost.hint, b.State.hint, b.Instance.hint, b.HashInstance.hint = rows, rows, rows, rows
 	b.records.hint, b.from.hint, b.to.hint = rows, rows, rows
+	for i := range b.costs {
+		b.costs[i].hint = rows
+	}
 }
 
 // settleKeys brings keys into their final form when the body said after them,
@@ -293,7 +301,7 @@ func (b *Builder) Document() (*Document, error) {
 		return nil, err
 	}
 	d.Stats = &planner.Statistics{
-		Keys: b.keys, Cost: b.Cost.Take(), State: b.State.Take(),
+		Keys: b.keys, Cost: b.Cost.Take(), State: b.State.Take(), Costs: b.takeCosts(b.keys.Len()),
 		Instance: b.Instance.Take(), HashInstance: b.HashInstance.Take(),
 	}
 	if b.Options.SumTwins && b.Meter.Refused() == nil {

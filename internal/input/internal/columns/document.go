@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"plannerd/compact"
 	"plannerd/internal/input/internal/problem"
@@ -138,6 +139,9 @@ func (d *Document) Bytes() int64 {
 		n += len(text)
 	}
 	if s := d.Stats; s != nil {
+		for _, x := range s.Costs {
+			n += SizeOf[float64](cap(x.Rows))
+		}
 		n += s.Keys.Bytes() + SizeOf[float64](cap(s.Cost)+cap(s.State)) + SizeOf[int32](cap(s.Instance)+cap(s.HashInstance))
 	}
 	return int64(n)
@@ -162,10 +166,10 @@ func (d *Document) Pointer(row int, field string) string {
 func (d *Document) Location(row int, field string) problem.Location {
 	if d.Records != nil && d.Stats != nil {
 		if row -= len(d.Records); row < 0 {
-			return problem.Location{Row: row + len(d.Records) + 1, Column: field}
+			return problem.Location{Row: row + len(d.Records) + 1, Column: columnOfField(field)}
 		}
 	}
-	p := problem.Location{Row: d.first + d.row(row) + 1, Column: field}
+	p := problem.Location{Row: d.first + d.row(row) + 1, Column: columnOfField(field)}
 	if d.firstLine > 0 {
 		p.Line = d.firstLine + d.row(row)
 	}
@@ -199,8 +203,11 @@ func (s Shape) pointer(row int, field string) string {
 			field = strconv.Itoa(i)
 		}
 	}
-	if field == "" {
+	switch {
+	case field == "":
 		return "/" + n
+	case strings.HasPrefix(field, costField): // a path
+		return "/" + n + "/" + field
 	}
 	return "/" + n + "/" + problem.Escape(field)
 }

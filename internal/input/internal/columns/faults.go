@@ -1,7 +1,9 @@
 package columns
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"plannerd/internal/input/internal/problem"
 	"plannerd/internal/nearest"
@@ -14,6 +16,9 @@ type Faults struct {
 	Rows     int               // seen, also refused ones
 	Problems []problem.Problem // up to [problem.Most]
 	Columns  Field             // that the body has; none where each row names what it has
+	// Resources are the fields of those that rows name beside cost, such as costs/network, in the order
+	// in which they came.
+	Resources []string
 
 	Line   func() int // the line of the newest row; nil: there are no lines
 	Ragged bool       // rows need not be on successive lines
@@ -39,12 +44,13 @@ func (b *Faults) Wrong(row int, field, detail string) { b.WrongValue(row, field,
 // WrongValue notes what is wrong with the value of a field of a row.
 func (b *Faults) WrongValue(row int, field string, value []byte, detail string) {
 	b.Note(problem.Problem{Pointer: b.Pointer(row, field), Detail: detail, Location: problem.Location{
-		Row: b.first + row + 1, Line: b.lineOf(row), Column: field, Value: problem.Clip(value),
+		Row: b.first + row + 1, Line: b.lineOf(row), Column: columnOfField(field), Value: problem.Clip(value),
 	}})
 }
 
 // WrongColumn notes what is wrong with a column.
 func (b *Faults) WrongColumn(name, detail string) {
+	name = columnOfField(name)
 	b.Note(problem.Problem{Pointer: "/" + problem.Escape(name), Detail: detail,
 		Location: problem.Location{Line: b.lineOf(0), Column: name}})
 }
@@ -55,7 +61,11 @@ func (b *Faults) WrongAt(pointer, detail string) { b.Note(problem.At(pointer, de
 // Note notes a problem. What is beyond the greatest number of problems is dropped.
 func (b *Faults) Note(p problem.Problem) {
 	if p.Detail == DetailUnknown || p.Detail == DetailColumn {
-		p.Near = nearest.To(p.Column, b.Fields.names())
+		fields := b.Fields
+		if p.Detail == DetailColumn {
+			fields &^= Costs // which no column holds as a whole
+		}
+		p.Near = nearest.To(p.Column, fields.names())
 	}
 	if len(b.Problems) < problem.Most {
 		b.Problems = append(b.Problems, p)
@@ -127,6 +137,17 @@ func RequireKeys(seen Field, what string, wrong func(field, detail string)) {
 	}
 }
 
+// columnField is what a column of that name holds. The amounts of each resource have one.
+func (b *Faults) columnField(name string) Field {
+	if _, ok := ResourceOf(name); ok {
+		return cmp.Or(Costs&b.Fields, Unknown)
+	}
+	if f := FieldOf([]byte(name), b.Fields); f != Costs {
+		return f
+	}
+	return Unknown
+}
+
 // SetColumns returns the fields that columns of these names hold. With a count
 // and no key, rows that may be of statistics are records.
 func (b *Faults) SetColumns(names []string) ([]Field, error) {
@@ -137,8 +158,8 @@ func (b *Faults) SetColumns(names []string) ([]Field, error) {
 	b.Columns = 0
 	twice := map[string]bool{}
 	for _, name := range names {
-		f := FieldOf([]byte(name), b.Fields)
-		if twice[name] || f != Unknown && b.Columns&f != 0 {
+		f := b.columnField(name)
+		if twice[name] || f&(Unknown|Costs) == 0 && b.Columns&f != 0 {
 			return nil, &problem.Error{Kind: problem.Malformed, Problems: []problem.Problem{{
 				Pointer: "/" + problem.Escape(name), Detail: "column stands twice",
 				Location: problem.Location{Line: b.lineOf(0), Column: name},
@@ -148,6 +169,8 @@ func (b *Faults) SetColumns(names []string) ([]Field, error) {
 		b.Columns |= f
 		switch {
 		case f != Unknown:
+		case strings.HasPrefix(name, costColumn) && b.Fields&Costs != 0:
+			b.WrongColumn(name, DetailResource)
 		case name == "count" && b.Fields&Cost != 0:
 			b.WrongColumn(name, DetailNoCount)
 		default:

@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,9 +67,9 @@ func ParseMapping(pairs []string) (map[string][]string, error) {
 		switch {
 		case !ok || columns == "":
 			return nil, fmt.Errorf("%q: write the field and its column, such as key=user_id", pair)
-		case namedField([]byte(field))&(StatisticsRow|Interval|Count) == 0:
+		case !mayBeMapped(field):
 			return nil, fmt.Errorf("%q is no field of statistics: those are key, cost, frequency, state, instance, "+
-				"hash_instance, interval and count", field)
+				"hash_instance, interval, count, and cost.network for a resource network", field)
 		case out[field] != nil:
 			return nil, fmt.Errorf("%s stands twice", field)
 		}
@@ -80,10 +81,16 @@ func ParseMapping(pairs []string) (map[string][]string, error) {
 	return out, nil
 }
 
+// mayBeMapped tells whether a column can be said to hold a field.
+func mayBeMapped(field string) bool {
+	_, ok := ResourceOf(field)
+	return ok || namedField([]byte(field))&((StatisticsRow|Interval|Count)&^Costs) != 0
+}
+
 // Place is what a column of the text holds.
 type Place struct {
 	Field Field // 0: nothing that is needed
-	Part  int   // of the key, when several columns hold it
+	Part  int   // of the key, when several columns hold it; the place of a resource
 }
 
 // Places returns what columns of these names hold. Where the mapping does not say it, they hold
@@ -113,7 +120,7 @@ func (b *Faults) Places(names []string, m *Mapping) ([]Place, error) {
 		}
 	}
 	for c, name := range names {
-		known := FieldOf([]byte(name), b.Fields) != Unknown
+		known := b.columnField(name) != Unknown
 		if places[c].Field == 0 && (len(m.Columns) == 0 || known && m.Columns[name] == nil) {
 			own, at = append(own, name), append(at, c)
 		}
@@ -121,8 +128,23 @@ func (b *Faults) Places(names []string, m *Mapping) ([]Place, error) {
 	fields, err := b.SetColumns(own)
 	for i, f := range fields {
 		places[at[i]].Field = f
+		if f == Costs && err == nil {
+			name, _ := ResourceOf(own[i])
+			var detail string
+			if places[at[i]].Part, detail = b.CostOf([]byte(name)); detail != "" {
+				b.WrongColumn(own[i], detail)
+			}
+		}
 	}
-	return places, err
+	return places, cmp.Or(err, b.Invalid())
+}
+
+// NameOf is the name of the field that a column holds.
+func (b *Faults) NameOf(p Place) string {
+	if p.Field == Costs {
+		return b.Resources[p.Part]
+	}
+	return p.Field.String()
 }
 
 // columnOf is the column of a name, which is compared without case when none is written like it.

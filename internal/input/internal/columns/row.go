@@ -22,12 +22,13 @@ const (
 	Count
 	From
 	To
+	Costs // amounts of resources
 	Unknown
 )
 
 // Which members rows may have; in files (streams) also Interval.
 const (
-	StatisticsRow = Key | Cost | Frequency | State | Instance | HashInstance
+	StatisticsRow = Key | Cost | Frequency | State | Instance | HashInstance | Costs
 	RecordRow     = Instance | HashInstance | Cost | State | Count
 	ResolutionRow = Key | From | To | HashInstance
 	EventRow      = Key | Cost | State | Interval // one of those that make up a row of statistics
@@ -47,7 +48,7 @@ func (f Field) all() Field {
 
 // fieldNames are the names of fields in bodies, by the numbers of their bits.
 var fieldNames = [...]string{"key", "cost", "frequency", "state", "instance", "hash_instance", "interval", "count",
-	"from", "to", "unknown"}
+	"from", "to", "costs", "unknown"}
 
 // String returns the field's name in bodies.
 func (f Field) String() string { return fieldNames[BitOf(f)] }
@@ -125,6 +126,10 @@ const (
 	DetailRecord   = "must be a list of five numbers"
 	DetailState    = "is required: other rows name their state"
 	DetailUnnamed  = "other rows name no interval"
+	DetailCosts    = "must be an object of numbers"
+
+	DetailResource  = "must be the name of a resource: a letter, then up to 31 letters, digits and _"
+	DetailResources = "is one resource too many: rows may name 16"
 )
 
 // Row is one row as it is parsed. Seen tells which members it has; instances
@@ -132,17 +137,19 @@ const (
 type Row struct {
 	Key                    []byte // text as written; nil: a problem is noted already
 	Cost, State            float64
+	Costs                  []float64 // of resources, by their places; see SetCost
 	Instance, HashInstance int32
 	From, To               int32 // of a resolution
 	Interval               int64
 	Count                  int64 // of a record
 	Seen                   Field
-	Broken                 bool // not a row at all, which is a problem already noted
+	costs                  uint16 // resources that it names
+	Broken                 bool   // not a row at all, which is a problem already noted
 }
 
 // Reset makes it a row that has nothing.
 func (r *Row) Reset() {
-	*r = Row{Instance: planner.NoInstance, HashInstance: planner.NoInstance}
+	*r = Row{Instance: planner.NoInstance, HashInstance: planner.NoInstance, Costs: r.Costs[:0]}
 }
 
 // RecordFields names the numbers of a compact record in their order in JSON.

@@ -13,8 +13,15 @@ import (
 	"plannerd/planner/partitioner"
 )
 
-// SumBytes is the most that adding up rows holds for each row, beside the text of its key.
-const SumBytes = 64
+// What adding up rows holds at most for each row, beside the text of its key: for the row, and for
+// its amount of each resource.
+const (
+	sumBytes     = 64
+	sumCostBytes = 32
+)
+
+// SumBytes is the most that adding up rows holds, beside the texts of their keys.
+func SumBytes(s *planner.Statistics) int { return s.Len() * (sumBytes + sumCostBytes*len(s.Costs)) }
 
 // Sum says how rows are added up.
 type Sum struct {
@@ -33,7 +40,7 @@ const DetailGrouped = "cannot be used under an affinity: records do not say whic
 
 // AboutSum says why a row cannot be added to an earlier one of its routed key; text names instances.
 func AboutSum(s *planner.Statistics, row, first int, field Field, text func(id int32) string) string {
-	if field == Cost {
+	if field&(Cost|Costs) != 0 {
 		return "brings the sum of its routed key above 1e290"
 	}
 	of := s.Instance
@@ -49,6 +56,7 @@ type summing struct {
 	Sum
 	in, out     *planner.Statistics
 	cost, state amounts
+	costs       []amounts
 	groups      []int32 // by the hashes of routed keys, their row in out and 1; 0: none
 	first       []int32 // the row of in that is the first of each of out
 }
@@ -60,6 +68,10 @@ func (s Sum) Of(in *planner.Statistics) (out *planner.Statistics, first []int32)
 	w := summing{Sum: s, in: in, out: new(planner.Statistics), groups: make([]int32, 1<<bits.Len(uint(2*n)))}
 	*w.out = *in
 	w.out.Keys, w.out.Instance, w.out.HashInstance = planner.NewKeys(0), nil, nil
+	w.out.Costs = slices.Clone(in.Costs)
+	for _, x := range in.Costs {
+		w.costs = append(w.costs, amountsOf(x.Rows))
+	}
 	w.cost, w.state = amountsOf(in.Cost), amountsOf(in.State)
 	if in.State == nil && (s.Gather || !s.Affinity.IsZero()) {
 		w.state = amountsOf(slices.Repeat([]float64{1}, n))
@@ -68,6 +80,9 @@ func (s Sum) Of(in *planner.Statistics) (out *planner.Statistics, first []int32)
 		if w.add(row) {
 			break
 		}
+	}
+	for i := range w.costs {
+		w.out.Costs[i].Rows = w.costs[i].out
 	}
 	if w.out.Cost, w.out.State = w.cost.out, w.state.out; s.Gather {
 		w.gather()
@@ -106,6 +121,11 @@ func (w *summing) add(row int) (stop bool) {
 	}
 	if cost, state := w.cost.add(row, to), w.state.add(row, to); !cost || !state {
 		return w.Wrong(row, int(w.first[to]), Cost)
+	}
+	for i := range w.costs {
+		if !w.costs[i].add(row, to) {
+			return w.Wrong(row, int(w.first[to]), Costs)
+		}
 	}
 	same := join(w.in.Instance, &w.out.Instance, row, to)
 	return !same && !w.Gather && w.Wrong(row, int(w.first[to]), Instance) ||
@@ -185,15 +205,15 @@ func mostStateOf(shares []planner.Share) int32 {
 // sumTwins adds up the rows of each key in the place of its first row. Those that name an instance
 // must name the same one: what others have is counted for that.
 func sumTwins(b *Builder, s *planner.Statistics) (*planner.Statistics, []int32) {
-	held := b.keys.Len()*SumBytes + b.keys.Bytes()
+	held := SumBytes(s) + b.keys.Bytes()
 	if !b.Meter.Take(held) {
 		return s, nil
 	}
 	defer b.Meter.Give(held)
 	s.Keys.HashAppended()
 	return Sum{Wrong: func(row, first int, field Field) bool {
-		if field == Cost {
-			b.Wrong(row, "cost", "brings the sum of its key above 1e290")
+		if field&(Cost|Costs) != 0 {
+			b.Wrong(row, field.String(), "brings the sum of its key above 1e290")
 			return b.Full() != nil
 		}
 		of := map[Field][]int32{Instance: s.Instance, HashInstance: s.HashInstance}[field]

@@ -231,9 +231,13 @@ func (p *Rows) field(i int, at columns.Place, r *columns.Row) (next int, ok bool
 		}
 		p.text, p.keyText = p.keyText, p.text // the key must outlast the other cells
 	case columns.Cost, columns.Frequency:
-		r.Cost, next, ok = p.amount(i, f, r)
+		r.Cost, next, ok = p.amount(i, at, r)
 	case columns.State:
-		r.State, next, ok = p.amount(i, f, r)
+		r.State, next, ok = p.amount(i, at, r)
+	case columns.Costs:
+		var x float64
+		x, next, ok = p.amount(i, at, r)
+		r.SetCost(at.Part, x)
 	case columns.Instance:
 		r.Instance, next, ok = p.id(i, f, r)
 	case columns.HashInstance:
@@ -259,13 +263,13 @@ func (p *Rows) ends(i int) bool {
 	return c == p.delimiter && (!p.wide || p.Buf[i+1] == ' ') || c == '\n' || c == '\r'
 }
 
-// amount reads a cost, a frequency or a state.
-func (p *Rows) amount(i int, f columns.Field, r *columns.Row) (x float64, next int, ok bool) {
+// amount reads a cost, a frequency, a state, or what is taken of a resource.
+func (p *Rows) amount(i int, at columns.Place, r *columns.Row) (x float64, next int, ok bool) {
 	x, next, ok = p.Number(i)
 	if ok && p.ends(next) && !(grouped(&p.Options) && bytes.IndexByte(p.Buf[i:next], '.') >= 0) {
-		r.Seen |= f
+		r.Seen |= at.Field
 		if !columns.IsAmount(x) {
-			p.WrongValue(p.Rows, f.String(), p.Buf[i:next], columns.AmountDetail(x))
+			p.WrongValue(p.Rows, p.NameOf(at), p.Buf[i:next], columns.AmountDetail(x))
 		}
 		return x, p.unpadEnd(next), true
 	}
@@ -273,10 +277,10 @@ func (p *Rows) amount(i int, f columns.Field, r *columns.Row) (x float64, next i
 	if !ok || len(text) == 0 {
 		return 0, next, ok
 	}
-	r.Seen |= f
+	r.Seen |= at.Field
 	x = quantity(text, &p.Options)
 	if !columns.IsAmount(x) {
-		p.WrongValue(p.Rows, f.String(), text, amountDetail(x, text, p.Options.DecimalComma))
+		p.WrongValue(p.Rows, p.NameOf(at), text, amountDetail(x, text, p.Options.DecimalComma))
 	}
 	return x, next, true
 }

@@ -92,9 +92,9 @@ func (p *rowParser) recordValue(i, n int, r *columns.Row) (next int, ok bool) {
 	case 1:
 		r.HashInstance, next, ok = p.number(i, p.Rows, columns.HashInstance)
 	case 2:
-		r.Cost, next, ok = p.amount(i, p.Rows, columns.Cost)
+		r.Cost, next, ok = p.amount(i, p.Rows, columns.Cost.String())
 	case 3:
-		r.State, next, ok = p.amount(i, p.Rows, columns.State)
+		r.State, next, ok = p.amount(i, p.Rows, columns.State.String())
 	case 4:
 		r.Count, next, ok = p.countValue(i)
 		r.Seen = columns.RecordRow
@@ -108,7 +108,7 @@ func (p *rowParser) recordValue(i, n int, r *columns.Row) (next int, ok bool) {
 func (p *rowParser) countValue(i int) (v int64, next int, ok bool) {
 	if v, next, ok = p.integer(i, columns.MaxCount); !ok || v == 0 {
 		v = 0
-		next, ok = p.wrong(i, p.Rows, columns.Count, columns.DetailCount)
+		next, ok = p.wrong(i, p.Rows, columns.Count.String(), columns.DetailCount)
 	}
 	return v, next, ok
 }

@@ -72,6 +72,8 @@ func (p *rowParser) memberName(i int, r *columns.Row) (f columns.Field, next int
 	case 'c':
 		if string(b[i:i+7]) == `"cost":` {
 			f, i = columns.Cost, i+7
+		} else if string(b[i:i+8]) == `"costs":` {
+			f, i = columns.Costs, i+8
 		}
 	case 's':
 		if string(b[i:i+8]) == `"state":` {
@@ -114,11 +116,8 @@ func (p *rowParser) otherName(start int) (f columns.Field, next int, ok bool) {
 	}
 	f = columns.FieldOf(name, p.Fields)
 	if f == columns.Unknown {
-		if text := string(name); slices.Contains(p.unknown, text) {
-			return 0, 0, p.FailField(start, problem.Escape(text), "duplicate member")
-		} else if len(p.unknown) < problem.Most { // with so many the row is refused anyway
-			p.unknown = append(p.unknown, text)
-			p.Wrong(p.Rows, text, columns.DetailUnknown)
+		if text := string(name); !p.refuse(start, text, problem.Escape(text), columns.DetailUnknown) {
+			return 0, 0, false
 		}
 	}
 	i = window.Space(p.Buf, i)
@@ -134,9 +133,11 @@ func (p *rowParser) member(i int, f columns.Field, r *columns.Row) (next int, ok
 	case columns.Key:
 		r.Key, next, ok = p.keyValue(i, p.Rows)
 	case columns.Cost, columns.Frequency:
-		r.Cost, next, ok = p.amount(i, p.Rows, f)
+		r.Cost, next, ok = p.amount(i, p.Rows, f.String())
 	case columns.State:
-		r.State, next, ok = p.amount(i, p.Rows, f)
+		r.State, next, ok = p.amount(i, p.Rows, f.String())
+	case columns.Costs:
+		next, ok = p.costs(i, r)
 	case columns.Instance:
 		r.Instance, next, ok = p.instanceValue(i, p.Rows, f)
 	case columns.HashInstance:
@@ -158,21 +159,85 @@ func (p *rowParser) keyValue(i, row int) (text []byte, next int, ok bool) {
 	if p.Buf[i] == '"' {
 		return p.str(i, &p.text)
 	}
-	next, ok = p.wrong(i, row, columns.Key, columns.DetailString)
+	next, ok = p.wrong(i, row, columns.Key.String(), columns.DetailString)
 	return nil, next, ok
 }
 
-// amount reads a cost, a frequency or a state.
-func (p *rowParser) amount(i, row int, f columns.Field) (x float64, next int, ok bool) {
+// amount reads a cost, a frequency, a state, or what is taken of a resource.
+func (p *rowParser) amount(i, row int, field string) (x float64, next int, ok bool) {
 	if c := p.Buf[i]; c-'0' > 9 && c != '-' {
-		next, ok = p.wrong(i, row, f, columns.DetailNumber)
+		next, ok = p.wrong(i, row, field, columns.DetailNumber)
 		return 0, next, ok
 	}
 	x, next, ok = p.Number(i)
 	if ok && !columns.IsAmount(x) {
-		p.WrongValue(row, f.String(), p.Buf[i:next], columns.AmountDetail(x))
+		p.WrongValue(row, field, p.Buf[i:next], columns.AmountDetail(x))
 	}
 	return x, next, ok
+}
+
+// costs reads what a row takes of resources.
+func (p *rowParser) costs(i int, r *columns.Row) (next int, ok bool) {
+	b := p.Buf
+	if b[i] != '{' {
+		return p.wrong(i, p.Rows, columns.Costs.String(), columns.DetailCosts)
+	}
+	if i = window.Space(b, i+1); b[i] == '}' {
+		return i + 1, true
+	}
+	for {
+		if i, ok = p.costOf(i, r); !ok {
+			return 0, false
+		}
+		switch i = window.Space(b, i); b[i] {
+		case ',':
+			i = window.Space(b, i+1)
+		case '}':
+			return i + 1, true
+		default:
+			return 0, p.Fail(i, "expected , or }")
+		}
+	}
+}
+
+// costOf reads the name of a resource and what a row takes of it.
+func (p *rowParser) costOf(start int, r *columns.Row) (next int, ok bool) {
+	name, i, ok := p.str(start, &p.name)
+	if !ok {
+		return 0, false
+	}
+	at, detail := p.CostOf(name)
+	field := ""
+	if detail != "" {
+		field = columns.Costs.String() + "/" + problem.Escape(string(name))
+		if !p.refuse(start, field, field, detail) {
+			return 0, false
+		}
+	}
+	if i = window.Space(p.Buf, i); p.Buf[i] != ':' {
+		return 0, p.Fail(i, "expected :")
+	}
+	i = window.Space(p.Buf, i+1)
+	if field != "" {
+		return p.value(i)
+	}
+	x, i, ok := p.amount(i, p.Rows, p.Resources[at])
+	if ok && !r.SetCost(at, x) {
+		return 0, p.FailField(start, p.Resources[at], "duplicate member")
+	}
+	return i, ok
+}
+
+// refuse notes what is wrong with the name of a member; false: the row has it already.
+func (p *rowParser) refuse(start int, name, path, detail string) bool {
+	if slices.Contains(p.unknown, name) {
+		return p.FailField(start, path, "duplicate member")
+	}
+	if len(p.unknown) < problem.Most { // with so many the row is refused anyway
+		p.unknown = append(p.unknown, name)
+		p.Wrong(p.Rows, name, detail)
+	}
+	return true
 }
 
 // instanceValue reads the id of an instance, or null.
@@ -204,7 +269,7 @@ func (p *rowParser) idValue(i, row int, f columns.Field) (v int32, next int, ok 
 func (p *rowParser) number(i, row int, f columns.Field) (v int32, next int, ok bool) {
 	n, next, ok := p.integer(i, 1<<31-1)
 	if !ok {
-		next, ok = p.wrong(i, row, f, columns.DetailInstance)
+		next, ok = p.wrong(i, row, f.String(), columns.DetailInstance)
 		return planner.NoInstance, next, ok
 	}
 	return int32(n), next, true
@@ -214,7 +279,7 @@ func (p *rowParser) number(i, row int, f columns.Field) (v int32, next int, ok b
 func (p *rowParser) intervalValue(i int) (v int64, next int, ok bool) {
 	if v, next, ok = p.integer(i, columns.MaxInterval); !ok {
 		v = -1
-		next, ok = p.wrong(i, p.Rows, columns.Interval, columns.DetailInterval)
+		next, ok = p.wrong(i, p.Rows, columns.Interval.String(), columns.DetailInterval)
 	}
 	return v, next, ok
 }
@@ -235,9 +300,9 @@ func (p *rowParser) integer(i int, limit int64) (v int64, next int, ok bool) {
 }
 
 // wrong reads a value of the wrong type or out of range and notes the problem.
-func (p *rowParser) wrong(i, row int, f columns.Field, detail string) (next int, ok bool) {
+func (p *rowParser) wrong(i, row int, field, detail string) (next int, ok bool) {
 	if next, ok = p.value(i); ok {
-		p.WrongValue(row, f.String(), p.Buf[i:next], detail)
+		p.WrongValue(row, field, p.Buf[i:next], detail)
 	}
 	return next, ok
 }

@@ -35,7 +35,7 @@ func (p Problem) Text() string {
 		return p.Value + " " + p.Detail
 	case IsDecimal(p.Value):
 		return p.Detail + ", not " + p.Value
-	case p.Column == "cost" || p.Column == "frequency" || p.Column == "state":
+	case p.Column == "cost" || p.Column == "frequency" || p.Column == "state" || strings.HasPrefix(p.Column, "cost."):
 		return quoted(p.Value) + " is not a number; it " + p.Detail
 	}
 	return p.Detail + ", not " + quoted(p.Value)

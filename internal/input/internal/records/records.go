@@ -182,8 +182,11 @@ func (d *Reader) choose(record jsontext.Value) {
 			names = append(names, name)
 		}
 	}
-	for _, name := range names {
+	for i, name := range names {
 		d.paths = append(d.paths, strings.Split(name, "."))
+		if of, found := strings.CutPrefix(name, "costs."); found && len(d.mapping.Columns) == 0 {
+			names[i] = "cost." + of // as columns are called
+		}
 	}
 	_ = d.out.Write(names) // to a buffer, which takes everything
 }

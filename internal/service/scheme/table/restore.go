@@ -73,6 +73,7 @@ func (r *restoring) naming(st *scheme.Statistics) *scheme.Statistics {
 			}
 		}
 	}
+	own.Costs = planner.WithRows(own.Costs, own.Len())
 	out.Statistics = &own
 	return &out
 }
