@@ -67,7 +67,11 @@ func (s *shared) readStatistics(w http.ResponseWriter, c *call, names *instanceN
 	if err := st.readInterval(); err != nil {
 		return nil, err
 	}
+	before := st.document.Bytes()
 	st.readMembers()
+	if err := c.memory.Reserve(st.document.Bytes() - before); err != nil { // resources that only the residual names
+		return nil, err
+	}
 	st.readCompact()
 	if names != nil {
 		if err := st.identify(names); err != nil {

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
@@ -114,7 +115,7 @@ func oracleColumnsOf(s *arrow.Schema, cells []map[string]any, base64Keys bool) (
 		return read, err
 	}
 	for i, row := range cells {
-		r, err := oracleArrowRow(row)
+		r, err := oracleArrowRow(header, row)
 		if err != nil {
 			return read, fmt.Errorf("row %d: %w", i, err)
 		}
@@ -127,6 +128,9 @@ func oracleColumnsOf(s *arrow.Schema, cells []map[string]any, base64Keys bool) (
 // oracleHolds tells whether a column may have a type other than null and integers.
 func oracleHolds(f arrow.Field) bool {
 	same := func(t arrow.DataType) bool { return t.ID() == inputtest.ValueType(f.Type).ID() }
+	if strings.HasPrefix(f.Name, "cost.") {
+		return slices.ContainsFunc(floatTypes, same)
+	}
 	switch f.Name {
 	case "key":
 		return slices.ContainsFunc(slices.Concat(textTypes, binaryTypes), same)
@@ -136,10 +140,19 @@ func oracleHolds(f arrow.Field) bool {
 	return false
 }
 
-func oracleArrowRow(cells map[string]any) (r oracleRow, err error) {
+func oracleArrowRow(header []string, cells map[string]any) (r oracleRow, err error) {
 	costs := 0
+	for _, name := range header {
+		if of, found := strings.CutPrefix(name, "cost."); found {
+			if r.costs == nil {
+				r.costs = map[string]float64{}
+			}
+			r.costs[of] = 0
+		}
+	}
 	for name, v := range cells {
-		switch name {
+		field, of, _ := strings.Cut(name, ".")
+		switch field {
 		case "key":
 			r.key = string(v.([]byte))
 			continue
@@ -153,9 +166,12 @@ func oracleArrowRow(cells map[string]any) (r oracleRow, err error) {
 				return r, refuse("%s %v", name, v)
 			}
 			x = math.Abs(x)
-			if name == "state" {
+			switch {
+			case name == "state":
 				r.state = &x
-			} else {
+			case of != "":
+				r.costs[of] = x
+			default:
 				r.cost = x
 				costs++
 			}
@@ -196,6 +212,10 @@ func arrowSeeds(tb testing.TB) (seeds [][]byte) {
 	for _, n := range append(append([]arrow.DataType{}, intTypes...), floatTypes...) {
 		seeds = append(seeds, arrowOf(tb, numbers(n, n), nil,
 			`[{"key":"Yw==","frequency":7,"hash_instance":9},{"key":"ZA==","frequency":100}]`))
+	}
+	for _, n := range append(append([]arrow.DataType{}, intTypes...), floatTypes...) {
+		seeds = append(seeds, arrowOf(tb, append(usual(arrow.BinaryTypes.Binary), col("cost.disk_io", n), col("cost.cpu", n)), nil,
+			`[{"key":"YQ==","cost":1,"state":2,"cost.cpu":3}]`, `[{"key":"Yg==","cost":1,"state":2,"cost.cpu":3,"cost.disk_io":4}]`))
 	}
 	records := `[{"instance":1,"hash_instance":2,"cost":3,"state":4,"count":5}]`
 	i64 := arrow.PrimitiveTypes.Int64

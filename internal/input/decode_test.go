@@ -93,6 +93,9 @@ func describeDocument(d *Document) string {
 		if s.HashInstance != nil {
 			fmt.Fprintf(&b, " hash=%d", s.HashInstance[i])
 		}
+		for _, x := range s.Costs {
+			fmt.Fprintf(&b, " %s=%v", x.Name, x.Rows[i])
+		}
 		b.WriteString("\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -104,6 +104,12 @@ func FuzzDecodeJSON(f *testing.F) {
 		f.Add([]byte(`{"columns":{"cost":[`+v+`,2],"key":["YQ==","Yg=="],"instance":[null,`+v+`]},"key_encoding":"base64"}`),
 			true)
 	}
+	for _, v := range seedValues {
+		f.Add([]byte(`{"keys":[{"key":"a","cost":1,"costs":{"cpu":`+v+`}},{"key":"b","costs":{"disk_io" : 2, "cpu":`+v+
+			`},"cost":1},{"key":"c","cost":1}]}`), false)
+		f.Add([]byte(`{"columns":{"cost":[1,2],"costs":{"cpu":[`+v+`,2]},"key":["a","b"]}}`), false)
+	}
+	f.Add([]byte(`{"keys":[{"key":"a","cost":1,"costs":{"9":1,"cpu":2,"cpu":3}}]}`), false)
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
 		agreeJSON(t, body, base64Keys)
 	})
@@ -177,6 +183,7 @@ func FuzzDecodeNDJSON(f *testing.F) {
 		f.Add([]byte(`{"key":"a","cost":`+v+`,"state":2,"instance":3}`+"\r\n\n"+`{"key":"b","frequency":1,"state":`+v+
 			`,"hash_instance":null}`), false)
 		f.Add([]byte(`{"key":"YQ==","cost":`+v+"}\n"+v+"\n"), true)
+		f.Add([]byte(`{"key":"a","cost":1}`+"\n"+`{"key":"b","cost":1,"costs":{"cpu":`+v+`,"x":{"y":1}}}`), false)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
 		agree(t, decodeNDJSON, oracleNDJSON, sameDocument, body, base64Keys)
@@ -188,6 +195,7 @@ func FuzzDecodeCSV(f *testing.F) {
 		f.Add([]byte("\uFEFFkey,cost,state,instance,hash_instance\r\na,"+v+",2,3,\r\n\"b\"\"\n,\",\""+v+"\",1,"+v+
 			",4\r\n\r\n"), false)
 		f.Add([]byte("frequency,key\n"+v+",YQ==\n"), true)
+		f.Add([]byte("cost.disk_io,cost,key,cost.cpu\n,1,a,"+v+"\n"+v+",2,b,\n"), false)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, base64Keys bool) {
 		agree(t, decodeCSV, oracleCSV, sameDocument, body, base64Keys)

@@ -3,6 +3,7 @@ package input
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,6 +42,12 @@ func decodes() map[string]func(o Options) (kept int64, err error) {
 			return document(decoders[format](bytes.NewReader(body), o))
 		}
 	}
+	var lines strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&lines, `{"key":"k%d","cost":1,"costs":{"cpu":%d}}`+"\n", i, i)
+	}
+	lines.WriteString(`{"key":"z","cost":1,"costs":{"network":7}}`) // of which the rows before say nothing
+	out["costs"] = func(o Options) (int64, error) { return document(decodeNDJSON(strings.NewReader(lines.String()), o)) }
 	long := `{"routing_table":[` + strings.Repeat(`"x",`, 300_000) + `"x"],"keys":[]}`
 	out["member"] = func(o Options) (int64, error) { return document(decodeJSON(strings.NewReader(long), o)) }
 	late := `{"keys":[` + strings.Repeat(" ", 9) + `{"key":"` + strings.Repeat("AAAA", 300) +

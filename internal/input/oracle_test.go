@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"regexp"
 	"slices"
@@ -28,6 +29,7 @@ type oracleRow struct {
 	cost                   float64
 	state                  *float64
 	instance, hashInstance *int32
+	costs                  map[string]float64 // of resources
 }
 
 var errOracle = errors.New("refused")
@@ -248,6 +250,8 @@ func oracleObject(object jsontext.Value) (r oracleRow, err error) {
 			var x float64
 			x, err = oracleAmount(v)
 			r.state = &x
+		case "costs":
+			r.costs, err = oracleCosts(v)
 		case "instance":
 			r.instance, err = oracleInstance(v)
 		case "hash_instance":
@@ -260,6 +264,25 @@ func oracleObject(object jsontext.Value) (r oracleRow, err error) {
 		}
 	}
 	return r, nil
+}
+
+var resourcePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,31}$`)
+
+func oracleCosts(v jsontext.Value) (map[string]float64, error) {
+	members, err := oracleMembers(v)
+	if err != nil {
+		return nil, err
+	}
+	costs := map[string]float64{}
+	for name, v := range members {
+		if !resourcePattern.MatchString(name) {
+			return nil, refuse("resource %q", name)
+		}
+		if costs[name], err = oracleAmount(v); err != nil {
+			return nil, err
+		}
+	}
+	return costs, nil
 }
 
 func costOnce(members map[string]jsontext.Value) bool {
@@ -279,6 +302,33 @@ func oracleColumns(object jsontext.Value) ([]oracleRow, error) {
 		return nil, err
 	}
 	rows := make([]oracleRow, len(keys))
+	lists := map[string]jsontext.Value{}
+	if costs := members["costs"]; costs != nil {
+		if lists, err = oracleMembers(costs); err != nil {
+			return nil, err
+		}
+		if len(lists) > 16 {
+			return nil, refuse("%d resources", len(lists))
+		}
+		delete(members, "costs")
+	}
+	for name, list := range lists {
+		values, err := oracleValues(list)
+		if err != nil {
+			return nil, err
+		}
+		if len(values) != len(rows) || !resourcePattern.MatchString(name) {
+			return nil, refuse("resource %q", name)
+		}
+		for i, v := range values {
+			if rows[i].costs == nil {
+				rows[i].costs = map[string]float64{}
+			}
+			if rows[i].costs[name], err = oracleAmount(v); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for name, list := range members {
 		values, err := oracleValues(list)
 		if err != nil {
@@ -375,7 +425,21 @@ func oracleRows(rows []oracleRow, base64Keys bool) ([]oracleRow, error) {
 		}
 		seen[r.key] = true
 	}
+	if n := len(oracleResources(rows)); n > 16 {
+		return nil, refuse("%d resources", n)
+	}
 	return rows, nil
+}
+
+// oracleResources are the names of the resources that rows name.
+func oracleResources(rows []oracleRow) []string {
+	names := map[string]bool{}
+	for _, r := range rows {
+		for name := range r.costs {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // oracleBase64 decodes by hand: six bits a character.
@@ -610,13 +674,16 @@ func oracleTable(body []byte) (header []string, records [][]string, err error) {
 func oracleHeader(header []string) error {
 	known := map[string]int{"key": 0, "cost": 0, "frequency": 0, "state": 0, "instance": 0, "hash_instance": 0}
 	for _, name := range header {
+		if of, found := strings.CutPrefix(name, "cost."); found && resourcePattern.MatchString(of) {
+			known[name] += 0
+		}
 		n, ok := known[name]
 		if !ok || n > 0 {
 			return refuse("column %q", name)
 		}
 		known[name]++
 	}
-	if known["key"] != 1 || known["cost"]+known["frequency"] != 1 {
+	if len(known) > 6+16 || known["key"] != 1 || known["cost"]+known["frequency"] != 1 {
 		return refuse("columns missing")
 	}
 	return nil
@@ -625,6 +692,13 @@ func oracleHeader(header []string) error {
 func oracleRecord(header, record []string) (r oracleRow, err error) {
 	for c, cell := range record {
 		name := header[c]
+		of, isCost := strings.CutPrefix(name, "cost.")
+		if isCost && r.costs == nil {
+			r.costs = map[string]float64{}
+		}
+		if isCost {
+			r.costs[of] = 0
+		}
 		if cell == "" {
 			if name == "cost" || name == "frequency" {
 				return r, refuse("no cost")
@@ -653,9 +727,12 @@ func oracleRecord(header, record []string) (r oracleRow, err error) {
 			if err != nil {
 				return r, err
 			}
-			if name == "state" {
+			switch {
+			case name == "state":
 				r.state = &x
-			} else {
+			case isCost:
+				r.costs[of] = x
+			default:
 				r.cost = x
 			}
 		}
@@ -685,6 +762,13 @@ func statisticsOfOracle(rows []oracleRow) *planner.Statistics {
 		if r.state != nil {
 			s.State = append(s.State, *r.state)
 		}
+	}
+	for _, name := range oracleResources(rows) {
+		x := planner.Amounts{Name: name}
+		for _, r := range rows {
+			x.Rows = append(x.Rows, r.costs[name])
+		}
+		s.Costs = append(s.Costs, x)
 	}
 	s.Instance = ids(func(r oracleRow) *int32 { return r.instance })
 	s.HashInstance = ids(func(r oracleRow) *int32 { return r.hashInstance })

@@ -4,6 +4,7 @@ package arrowout
 
 import (
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -18,6 +19,9 @@ import (
 // batchRows is how many rows a written record batch has at most.
 const batchRows = 1 << 16
 
+// costColumn is what the columns of resources begin with.
+const costColumn = "cost."
+
 // Writer writes statistics of keys as a stream of Arrow IPC, which
 // package input reads.
 type Writer struct {
@@ -31,7 +35,8 @@ type Writer struct {
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Write writes the rows of an interval, under a column interval unless that is
-// negative. All intervals must have the columns of the first one. It fails with
+// negative. All intervals must have the columns of the first one; resources that a later one does not
+// name are 0 in it. It fails with
 // [lists.ErrKeyText] when a key is not valid UTF-8.
 func (w *Writer) Write(interval int64, s *planner.Statistics) error {
 	if w.out == nil {
@@ -69,6 +74,9 @@ func (w *Writer) start(interval int64, s *planner.Statistics) {
 	column("state", arrow.PrimitiveTypes.Float64, s.State != nil)
 	column("instance", arrow.PrimitiveTypes.Int32, s.Instance != nil)
 	column("hash_instance", arrow.PrimitiveTypes.Int32, s.HashInstance != nil)
+	for _, x := range s.Costs {
+		column(costColumn+x.Name, arrow.PrimitiveTypes.Float64, true)
+	}
 	schema := arrow.NewSchema(columns, nil)
 	w.out = ipc.NewWriter(w.w, ipc.WithSchema(schema))
 	w.rows = array.NewRecordBuilder(memory.DefaultAllocator, schema)
@@ -97,11 +105,23 @@ func (w *Writer) batch(interval int64, s *planner.Statistics, from, to int) erro
 			appendInstances(b.(*array.Int32Builder), s.Instance[from:to])
 		case "hash_instance":
 			appendInstances(b.(*array.Int32Builder), s.HashInstance[from:to])
+		default:
+			w.appendCosts(b.(*array.Float64Builder), f, s, from, to)
 		}
 	}
 	batch := w.rows.NewRecordBatch()
 	defer batch.Release()
 	return w.out.Write(batch)
+}
+
+// appendCosts appends what rows take of the resource that a column is of. An interval need not name it.
+func (w *Writer) appendCosts(b *array.Float64Builder, column string, s *planner.Statistics, from, to int) {
+	at := slices.IndexFunc(s.Costs, func(x planner.Amounts) bool { return costColumn+x.Name == column })
+	if at < 0 {
+		b.AppendValues(make([]float64, to-from), nil)
+		return
+	}
+	b.AppendValues(s.Costs[at].Rows[from:to], nil)
 }
 
 func appendInstances(b *array.Int32Builder, instances []int32) {

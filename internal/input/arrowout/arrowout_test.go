@@ -47,5 +47,6 @@ func rows(n int) *planner.Statistics {
 		s.Cost, s.State = append(s.Cost, float64(i)/4), append(s.State, float64(i%1000))
 		s.Instance = append(s.Instance, int32(i%40))
 	}
+	s.Costs = []planner.Amounts{{Name: "cpu", Rows: s.State}, {Name: "network", Rows: s.Cost}}
 	return s
 }

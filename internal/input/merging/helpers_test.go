@@ -7,11 +7,13 @@ import (
 
 	"plannerd/internal/input/internal/blob"
 	"plannerd/internal/input/internal/inputtest"
+	"plannerd/planner"
 )
 
 // TestCorruption changes, cuts and extends a report everywhere.
 func TestCorruption(t *testing.T) {
 	s := inputtest.StatisticsOf(inputtest.ZipfRows(50))
+	s.Costs = []planner.Amounts{{Name: "network", Rows: s.State}}
 	report := EncodeReport(s)
 	refused := func(data []byte) {
 		t.Helper()

@@ -50,7 +50,7 @@ type Merged struct {
 // reports: by the hashes of their keys, then by the keys.
 //
 // A row is on the instance that reports it; NoInstance if the report is outdated.
-// The costs and states of a key in several reports add up. It is where Place puts
+// The costs and states of a key in several reports add up, and what it takes of resources. It is where Place puts
 // it, if that is one of them, else on the one that has most of its state, the
 // lowest id among equals; its Shares tell what the others have. A row that only the table places, on a frozen instance,
 // is left out, as are rows of carried reports that fresh ones make void. There may
@@ -71,6 +71,7 @@ func MergeReports(ctx context.Context, reports []Report, frozen []int32, place P
 	}
 	m.addLeft()
 	m.out.Keys.HashAppended()
+	slices.SortFunc(m.out.Costs, func(a, b planner.Amounts) int { return cmp.Compare(a.Name, b.Name) })
 	return &Merged{Statistics: m.out, Drifted: m.drifted}, nil
 }
 

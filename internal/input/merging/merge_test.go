@@ -38,6 +38,7 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 		row int
 	}
 	byKey := map[string][]line{}
+	names, rests := map[string]bool{}, map[string]map[int32]float64{} // amounts that have no row, by resource and instance
 	out := &planner.Statistics{Keys: planner.NewKeys(0), Instance: []int32{}, Frozen: frozen}
 	states := map[bool]bool{}
 	homes := false
@@ -51,6 +52,14 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 			states[r.stats.State != nil] = true
 		}
 		homes = homes || r.stats.HashInstance != nil
+		for _, x := range r.stats.Costs {
+			if names[x.Name] = true; rests[x.Name] == nil {
+				rests[x.Name] = map[int32]float64{}
+			}
+			for i, rest := range x.Residual {
+				rests[x.Name][r.stats.Residual[i].Instance] += rest
+			}
+		}
 		for i := range r.stats.Len() {
 			key := string(r.stats.Keys.At(i))
 			byKey[key] = append(byKey[key], line{r, i})
@@ -66,6 +75,17 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 		out.HashInstance = []int32{}
 	}
 	merged := &Merged{Statistics: out}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		out.Costs = append(out.Costs, planner.Amounts{Name: name})
+	}
+	amount := func(l line, name string) float64 {
+		for _, x := range l.stats.Costs {
+			if x.Name == name {
+				return x.Rows[l.row]
+			}
+		}
+		return 0
+	}
 	keys := slices.SortedFunc(maps.Keys(byKey), func(a, b string) int {
 		return cmp.Or(cmp.Compare(planner.KeyHash([]byte(a)), planner.KeyHash([]byte(b))), strings.Compare(a, b))
 	})
@@ -123,6 +143,9 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 				out.Residual[at].Cost += l.stats.Cost[l.row]
 				out.Residual[at].State += stateOf(l)
 				out.Residual[at].Keys++
+				for name := range names {
+					rests[name][l.Instance] += amount(l, name)
+				}
 			}
 			if len(current) > 0 {
 				merged.Drifted++
@@ -151,6 +174,13 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 		}
 		out.Keys.Append([]byte(key))
 		out.Cost, out.Instance = append(out.Cost, cost), append(out.Instance, at)
+		for i := range out.Costs {
+			sum := 0.0
+			for _, l := range lines {
+				sum += amount(l, out.Costs[i].Name)
+			}
+			out.Costs[i].Rows = append(out.Costs[i].Rows, sum)
+		}
 		if out.State != nil {
 			out.State = append(out.State, state)
 		}
@@ -159,12 +189,18 @@ func naiveMerge(reports []naiveReport, frozen []int32, place Place) (*Merged, er
 		}
 	}
 	slices.SortFunc(out.Residual, func(a, b planner.Residual) int { return cmp.Compare(a.Instance, b.Instance) })
+	for i, x := range out.Costs {
+		for _, rest := range out.Residual {
+			out.Costs[i].Residual = append(out.Costs[i].Residual, rests[x.Name][rest.Instance])
+		}
+	}
 	return merged, nil
 }
 
 // drawReports draws reports of up to six instances over few keys, and where a
 // table puts each.
 func drawReports(r *rand.Rand) (reports []naiveReport, frozen []int32, place Place) {
+	resources := r.IntN(3)
 	withState, mixed, homes := r.IntN(2) == 0, r.IntN(20) == 0, r.IntN(4) == 0
 	universe := 1 + r.IntN(30)
 	for d := range int32(1 + r.IntN(6)) {
@@ -195,6 +231,11 @@ func drawReports(r *rand.Rand) (reports []naiveReport, frozen []int32, place Pla
 		if r.IntN(4) == 0 {
 			s.Partial, s.Residual = true, []planner.Residual{{Instance: 3 * d, Cost: float64(r.IntN(8)), State: 2, Keys: 5}}
 		}
+		for i := range resources {
+			if r.IntN(3) > 0 {
+				s.Costs = append(s.Costs, drawAmounts(r, []string{"network", "cpu"}[i], s))
+			}
+		}
 		reports = append(reports, n)
 	}
 	salt := r.Uint64()
@@ -207,6 +248,19 @@ func drawReports(r *rand.Rand) (reports []naiveReport, frozen []int32, place Pla
 		}
 		return planner.NoInstance
 	}
+}
+
+func drawAmounts(r *rand.Rand, name string, s *planner.Statistics) planner.Amounts {
+	x := planner.Amounts{Name: name, Rows: []float64{}}
+	for range s.Len() {
+		x.Rows = append(x.Rows, float64(r.IntN(9)))
+	}
+	if r.IntN(2) == 0 {
+		for range s.Residual {
+			x.Residual = append(x.Residual, float64(r.IntN(9)))
+		}
+	}
+	return x
 }
 
 func nowhere([]byte, uint64, int32) int32 { return planner.NoInstance }

@@ -3,6 +3,7 @@ package stored
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"math/rand/v2"
@@ -94,14 +95,20 @@ func TestInputRoundTrip(t *testing.T) {
 		little.Frozen = append(little.Frozen, 7+2*i)
 	}
 	frozen := &planner.Statistics{Keys: planner.NewKeys(0), Frozen: []int32{0, math.MaxInt32}}
+	resources := inputtest.StatisticsOf(inputtest.ZipfRows(70_000)) // several blocks, and smaller ones
+	for i := range 16 {
+		resources.Costs = append(resources.Costs, planner.Amounts{Name: fmt.Sprint("r", i), Rows: resources.State})
+	}
 	empty := &planner.Statistics{Keys: planner.NewKeys(0)}
 	for name, s := range map[string]*planner.Statistics{
 		"many": big, "long keys": long, "residual": rest, "little known": little, "frozen": frozen, "empty": empty,
 		"shares": {Keys: planner.KeysOf("a"), Cost: []float64{5}, State: []float64{3},
 			Shares: []planner.Share{{Instance: 1, State: 1}, {Instance: 4, State: 2}}},
+		"resources": resources, "resources and no rows": {Keys: planner.NewKeys(0), Partial: true,
+			Residual: []planner.Residual{{Instance: 1}}, Costs: []planner.Amounts{{Name: "cpu", Residual: []float64{3}}}},
 	} {
-		if n := RowsOf(encodeInput(s)); n != s.Len() {
-			t.Errorf("%d rows of %d", n, s.Len())
+		if n, costs := RowsOf(encodeInput(s)); n != s.Len() || costs != len(s.Costs) {
+			t.Errorf("%d rows of %d, %d amounts of %d", n, s.Len(), costs, len(s.Costs))
 		}
 		got, _, err := DecodeInput(encodeInput(s))
 		if err != nil {
@@ -115,6 +122,8 @@ func TestInputRoundTrip(t *testing.T) {
 func TestCorruption(t *testing.T) {
 	s := inputtest.StatisticsOf(inputtest.ZipfRows(50))
 	s.PartialOn, s.Frozen, s.Shares = []int32{2, 5}, []int32{3}, []planner.Share{{Row: 1, Instance: 2, State: 3}}
+	s.Residual = []planner.Residual{{Instance: 1}}
+	s.Costs = []planner.Amounts{{Name: "network", Rows: s.State, Residual: []float64{5}}}
 	for name, c := range map[string]struct {
 		blob   []byte
 		decode func([]byte) error
@@ -154,7 +163,7 @@ func TestInputWithoutLists(t *testing.T) {
 	if flags := plain[blob.HeaderBytes]; flags != inputPartial {
 		t.Errorf("flags %b, want %b", flags, inputPartial)
 	}
-	s.PartialOn, s.Frozen = []int32{}, []int32{}
+	s.PartialOn, s.Frozen, s.Costs = []int32{}, []int32{}, []planner.Amounts{}
 	if !bytes.Equal(encodeInput(s), plain) {
 		t.Error("empty lists change the blob")
 	}

@@ -41,6 +41,10 @@ func FuzzDecodeInput(f *testing.F) {
 	f.Add(encoded[blob.HeaderBytes:])
 	s.PartialOn, s.Frozen, s.Shares = []int32{3}, []int32{4, 9}, []planner.Share{{Row: 1, Instance: 2, State: 3}}
 	f.Add(encodeInput(s)[blob.HeaderBytes:])
+	s.Costs = []planner.Amounts{
+		{Name: "cpu", Rows: s.State, Residual: []float64{7}}, {Name: "network", Rows: s.Cost},
+	}
+	f.Add(encodeInput(s)[blob.HeaderBytes:])
 	f.Add([]byte("\x0f\x02\xff\xff\x02\x01\x01\x00\x00ab" + strings.Repeat("\x01", 2*24)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, encoded := range inputtest.Sealed(inputMagic, data) {

@@ -101,6 +101,7 @@ func SameStatistics(t *testing.T, name string, got, want *planner.Statistics) {
 		{"partial_on", slices.Equal(got.PartialOn, want.PartialOn)},
 		{"shares", slices.Equal(got.Shares, want.Shares)},
 		{"frozen", slices.Equal(got.Frozen, want.Frozen)},
+		{"costs", sameCosts(got, want)},
 	} {
 		if !same.ok {
 			t.Fatalf("%s: column %s differs", name, same.column)
@@ -113,6 +114,14 @@ func SameStatistics(t *testing.T, name string, got, want *planner.Statistics) {
 	if !slices.EqualFunc(got.Residual, want.Residual, residual) {
 		t.Fatalf("%s: residual %v, want %v", name, got.Residual, want.Residual)
 	}
+}
+
+// sameCosts compares amounts of resources, of statistics with rows.
+func sameCosts(got, want *planner.Statistics) bool {
+	bits := func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }
+	return want.Len() == 0 || slices.EqualFunc(got.Costs, want.Costs, func(x, y planner.Amounts) bool {
+		return x.Name == y.Name && slices.EqualFunc(x.Rows, y.Rows, bits) && slices.EqualFunc(x.Residual, y.Residual, bits)
+	})
 }
 
 // Sealed makes blobs of data that pass the checksum: data as all that follows
