@@ -185,13 +185,13 @@ func (st *statisticsRequest) readResidual() []planner.Residual {
 func (st *statisticsRequest) readResidualCosts(in []residual) {
 	for i, r := range in {
 		for _, name := range slices.Sorted(maps.Keys(r.Costs)) {
-			detail := ""
-			if st.document.Records != nil {
-				detail = "cannot be used beside compact records"
-			} else if st.Costs, detail = input.WithResidual(st.Costs, st.Len(), len(in), i, name, r.Costs[name]); detail == "" {
-				continue
+			detail := "cannot be used beside compact records"
+			if st.document.Records == nil {
+				st.Costs, detail = input.WithResidual(st.Costs, st.Len(), len(in), i, name, r.Costs[name])
 			}
-			st.refuse("residual/"+strconv.Itoa(i)+"/costs/"+name, detail)
+			if detail != "" {
+				st.refuse("residual/"+strconv.Itoa(i)+"/costs/"+name, detail)
+			}
 		}
 	}
 }

@@ -214,7 +214,8 @@ func arrowSeeds(tb testing.TB) (seeds [][]byte) {
 			`[{"key":"Yw==","frequency":7,"hash_instance":9},{"key":"ZA==","frequency":100}]`))
 	}
 	for _, n := range append(append([]arrow.DataType{}, intTypes...), floatTypes...) {
-		seeds = append(seeds, arrowOf(tb, append(usual(arrow.BinaryTypes.Binary), col("cost.disk_io", n), col("cost.cpu", n)), nil,
+		fields := append(usual(arrow.BinaryTypes.Binary), col("cost.disk_io", n), col("cost.cpu", n))
+		seeds = append(seeds, arrowOf(tb, fields, nil,
 			`[{"key":"YQ==","cost":1,"state":2,"cost.cpu":3}]`, `[{"key":"Yg==","cost":1,"state":2,"cost.cpu":3,"cost.disk_io":4}]`))
 	}
 	records := `[{"instance":1,"hash_instance":2,"cost":3,"state":4,"count":5}]`

@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -112,8 +113,8 @@ func TestCostsCSVRules(t *testing.T) {
 		{"beside records", "instance,hash_instance,cost,state,count,cost.cpu\n", "invalid\n/cost.cpu: unknown column"},
 	})
 	_, err := decodeCSV(strings.NewReader("key,cost,cost.cpu\na,1,2\nb,1,much\n"), Options{})
-	e, ok := err.(*Error)
-	if !ok || e.Problems[0].Column != "cost.cpu" || e.Problems[0].Row != 2 || e.Problems[0].Key != "b" ||
+	var e *Error
+	if !errors.As(err, &e) || e.Problems[0].Column != "cost.cpu" || e.Problems[0].Row != 2 || e.Problems[0].Key != "b" ||
 		!strings.HasPrefix(e.Problems[0].Text(), `"much" is not a number`) {
 		t.Errorf("%+v", err)
 	}

@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strconv"
 
-	"plannerd/internal/input/internal/columns"
 	"plannerd/internal/input/internal/problem"
 	"plannerd/planner"
 )
+
+// maxCosts is how many resources reports may name together: as many as the rows of one body.
+const maxCosts = 16
 
 // openCosts finds a place for each resource that a report names, and takes what its rest takes of them.
 // Other reports take nothing of what they do not name.
@@ -25,9 +27,9 @@ func (m *merger) openCosts(r *reportReader) error {
 			y.Residual = append(append(y.Residual, make([]float64, before-len(y.Residual))...), x.Residual...)
 		}
 	}
-	if len(m.out.Costs) > columns.MaxCosts {
+	if len(m.out.Costs) > maxCosts {
 		return problem.One(problem.Invalid, "",
-			"the reports name more than "+strconv.Itoa(columns.MaxCosts)+" resources together")
+			"the reports name more than "+strconv.Itoa(maxCosts)+" resources together")
 	}
 	return nil
 }

@@ -241,7 +241,7 @@ func (p *Rows) takeColumns(interval int64) {
 			state = true
 			p.State.AddAll(c.amounts)
 		case columns.Costs:
-			all := p.CostColumn(c.Part)
+			all := p.Costs.Of(c.Part)
 			all.Fill(0, p.Rows)
 			all.AddAll(c.amounts)
 		case columns.Instance:

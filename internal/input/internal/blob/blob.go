@@ -554,7 +554,8 @@ func (w *Writer) WriteResidual(costs []planner.Amounts) {
 // ReadResidual is the inverse of WriteResidual, for so many rests. All are 0 where none was written.
 func (r *Reader) ReadResidual(costs []planner.Amounts, rests int) {
 	for i := range costs {
-		if costs[i].Residual = ReadList(r, []Plane[float64]{Values}); costs[i].Residual != nil && len(costs[i].Residual) != rests {
+		list := ReadList(r, []Plane[float64]{Values})
+		if costs[i].Residual = list; list != nil && len(list) != rests {
 			r.Corrupt("amounts of other rests")
 		}
 	}

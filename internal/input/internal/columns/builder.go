@@ -19,7 +19,7 @@ type Builder struct {
 	Instance, HashInstance Column[int32]
 	from, to               Column[int32] // of a resolution
 	records                Column[compact.Record]
-	costs                  []Column[float64] // by the places of resources
+	Costs                  Amounts
 
 	withState, noState int   // first row with and without state, −1: none yet
 	interval           int64 // that rows name; −1: none yet
@@ -37,7 +37,7 @@ func (b *Builder) Begin(o Options, s Shape, fields Field) {
 			Columns: b.Columns, Resources: b.Resources,
 		},
 		keyList: keyList{Base64: o.Base64Keys, decoded: b.decoded, keys: planner.NewKeys(0), meter: m},
-		Options: o, Meter: m, withState: -1, noState: -1, interval: -1,
+		Options: o, Meter: m, Costs: Amounts{meter: m}, withState: -1, noState: -1, interval: -1,
 	}
 	for _, of := range []**Meter{
 		&b.Cost.meter, &b.State.meter, &b.Instance.meter, &b.HashInstance.meter, &b.records.meter, &b.from.meter, &b.to.meter,
@@ -158,7 +158,7 @@ func (b *Builder) addKeyed(n int, r *Row) {
 		b.State.Add(r.State)
 	}
 	if len(r.Costs) > 0 {
-		b.addCosts(n, r)
+		b.Costs.add(n, r)
 	}
 	b.AddInstance(&b.Instance, n, r.Instance)
 	b.AddInstance(&b.HashInstance, n, r.HashInstance)
@@ -239,9 +239,7 @@ func (b *Builder) Expect(rows int) {
 	b.expected = rows
 	b.Cost.hint, b.State.hint, b.Instance.hint, b.HashInstance.hint = rows, rows, rows, rows
 	b.records.hint, b.from.hint, b.to.hint = rows, rows, rows
-	for i := range b.costs {
-		b.costs[i].hint = rows
-	}
+	b.Costs.expect(rows)
 }
 
 // settleKeys brings keys into their final form when the body said after them,
@@ -301,8 +299,10 @@ func (b *Builder) Document() (*Document, error) {
 		return nil, err
 	}
 	d.Stats = &planner.Statistics{
-		Keys: b.keys, Cost: b.Cost.Take(), State: b.State.Take(), Costs: b.takeCosts(b.keys.Len()),
+		Keys: b.keys, Cost: b.Cost.Take(), State: b.State.Take(),
 		Instance: b.Instance.Take(), HashInstance: b.HashInstance.Take(),
+		// All those of which a body has columns are there, even if it has no rows.
+		Costs: b.Costs.take(b.Resources, b.Columns&Costs != 0, b.keys.Len()),
 	}
 	if b.Options.SumTwins && b.Meter.Refused() == nil {
 		if d.Stats, d.rows = sumTwins(b, d.Stats); len(b.Problems) > 0 {

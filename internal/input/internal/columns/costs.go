@@ -60,6 +60,16 @@ func (b *Faults) CostOf(name []byte) (at int, detail string) {
 	return len(b.Resources) - 1, ""
 }
 
+// placeOf is the place of the resource whose amounts a column has, whose name is one.
+func (b *Faults) placeOf(column string) int {
+	name, _ := ResourceOf(column)
+	at, detail := b.CostOf([]byte(name))
+	if detail != "" {
+		b.WrongColumn(column, detail)
+	}
+	return at
+}
+
 // SetCost sets what the row takes of the resource in a place; false: it says that already.
 func (r *Row) SetCost(at int, x float64) bool {
 	if r.costs>>at&1 != 0 {
@@ -73,36 +83,51 @@ func (r *Row) SetCost(at int, x float64) bool {
 	return true
 }
 
-// CostColumn has what the rows take of the resource in a place.
-func (b *Builder) CostColumn(at int) *Column[float64] {
-	for len(b.costs) <= at {
-		b.costs = append(b.costs, Column[float64]{meter: b.Meter, hint: b.expected})
-	}
-	return &b.costs[at]
+// Amounts are what rows take of resources.
+type Amounts struct {
+	columns []Column[float64] // by the places of the resources
+	hint    int
+	meter   *Meter
 }
 
-// addCosts takes what row n takes of resources. Rows that say nothing of one take nothing of it.
-func (b *Builder) addCosts(n int, r *Row) {
+// Of is the column of the resource in a place.
+func (a *Amounts) Of(at int) *Column[float64] {
+	for len(a.columns) <= at {
+		a.columns = append(a.columns, Column[float64]{meter: a.meter, hint: a.hint})
+	}
+	return &a.columns[at]
+}
+
+// expect sets the number of rows that are expected.
+func (a *Amounts) expect(rows int) {
+	a.hint = rows
+	for i := range a.columns {
+		a.columns[i].hint = rows
+	}
+}
+
+// add takes what row n takes. Rows that say nothing of a resource take nothing of it.
+func (a *Amounts) add(n int, r *Row) {
 	for at, x := range r.Costs {
 		if r.costs>>at&1 != 0 {
-			c := b.CostColumn(at)
+			c := a.Of(at)
 			c.Fill(0, n)
 			c.Add(x)
 		}
 	}
 }
 
-// takeCosts are the amounts of all rows, by the names of their resources. Those of which a body has
-// columns are there even if no row says anything.
-func (b *Builder) takeCosts(rows int) (all []planner.Amounts) {
-	for at, field := range b.Resources {
-		if c := b.CostColumn(at); c.Len() > 0 || b.Columns&Costs != 0 {
+// take returns what so many rows take of the resources of these fields, by their names: of all of them, or
+// of those alone that a row names.
+func (a *Amounts) take(fields []string, all bool, rows int) (costs []planner.Amounts) {
+	for at, field := range fields {
+		if c := a.Of(at); all || c.Len() > 0 {
 			c.Fill(0, rows)
-			all = append(all, planner.Amounts{Name: field[len(costField):], Rows: c.Take()})
+			costs = append(costs, planner.Amounts{Name: field[len(costField):], Rows: c.Take()})
 		}
 	}
-	slices.SortFunc(all, func(x, y planner.Amounts) int { return cmp.Compare(x.Name, y.Name) })
-	return all
+	slices.SortFunc(costs, func(x, y planner.Amounts) int { return cmp.Compare(x.Name, y.Name) })
+	return costs
 }
 
 // WithResidual adds what the rest i of so many takes of a resource to the amounts of so many rows. It

@@ -129,11 +129,7 @@ func (b *Faults) Places(names []string, m *Mapping) ([]Place, error) {
 	for i, f := range fields {
 		places[at[i]].Field = f
 		if f == Costs && err == nil {
-			name, _ := ResourceOf(own[i])
-			var detail string
-			if places[at[i]].Part, detail = b.CostOf([]byte(name)); detail != "" {
-				b.WrongColumn(own[i], detail)
-			}
+			places[at[i]].Part = b.placeOf(own[i])
 		}
 	}
 	return places, cmp.Or(err, b.Invalid())

@@ -90,7 +90,7 @@ func (c *columnsReader) costLists() error {
 			c.WrongAt(c.Context(), detail)
 			return c.skip()
 		}
-		n, x, column := 0, 0.0, c.CostColumn(at)
+		n, x, column := 0, 0.0, c.Costs.Of(at)
 		c.costs = append(c.costs, columnLength{c.Context(), &n})
 		return c.list(
 			func(i int) (next int, ok bool) { x, next, ok = c.amount(i, n, c.Resources[at]); return next, ok },
