@@ -73,7 +73,7 @@ func (f *finisher) unmetResources(x *bound.ResourceProof) []Unmet {
 	var alone, proven, all []Unmet
 	for r := range f.p.Along {
 		u := f.constraint(r, f.leastAlong(x, r))
-		if q := x.Alone(r); q != nil && q.Infeasible() {
+		if q := x.Alone(r); q.Infeasible() {
 			proven = append(proven, u)
 		}
 		all = append(all, u)
@@ -101,7 +101,7 @@ func (f *finisher) unmetResources(x *bound.ResourceProof) []Unmet {
 func (f *finisher) leastAlong(x *bound.ResourceProof, resource int) float64 {
 	q := f.p.Along[resource]
 	theta := beyond(q.Goal.ThetaMax)
-	if proof := x.Alone(resource); proof != nil && proof.Infeasible() && len(f.p.Hot) == 0 {
+	if proof := x.Alone(resource); proof.Infeasible() && len(f.p.Hot) == 0 {
 		theta = max(theta, proof.LeastTheta())
 	}
 	total, room := float64(q.Total), 0.0

@@ -16,18 +16,22 @@ type resourceFit struct {
 	*sources
 	queue candidates // C
 	gives []exchangeable
-	need  []int64 // by resource, of the exchange at hand
+	need  []int64             // by resource, of the exchange at hand
+	sizes map[uint8][]float64 // by set of resources, by item
 }
 
 // exchangeable is what an instance could give in exchange for a key.
 type exchangeable struct {
 	sums  []int64          // by resource, of the keys that are smaller than the last candidate; nil before the first
 	sizes assign.LazyOrder // these by descending size
+	// orders are those of all its keys, by set of broken resources.
+	orders map[uint8]*assign.LazyOrder
 }
 
 func fitResources(a *assign.Assignment, psi criterion) *assign.Assignment {
 	r := &resourceFit{
 		Assignment: a, sources: newSources(a, psi), gives: make([]exchangeable, len(a.Load)), need: make([]int64, len(a.Loads)),
+		sizes: map[uint8][]float64{},
 	}
 	r.takeOff()
 	for k, ok := r.queue.pop(); ok; k, ok = r.queue.pop() {
@@ -53,43 +57,75 @@ func (r *resourceFit) takeOff() {
 			}
 			continue
 		}
-		for r.overloaded(d, assign.None) {
-			e, ok := r.source(d).psi.Peek()
+		for broken := r.overloaded(d, assign.None); broken != 0; broken = r.overloaded(d, assign.None) {
+			piece, ok := r.next(d, broken, 2)
 			if !ok {
 				break
 			}
-			r.source(d).psi.Skip()
-			if r.relieves(e.Piece) {
-				take(e.Piece)
-			}
+			take(piece)
 		}
-		r.by[d].psi.Next = 0 // keys that were passed over may be exchanged
 	}
 	r.queue = newCandidates(taken, r.Assignment)
 }
 
-// overloaded reports whether an instance would be above a limit with a key on it, or, for None, as it is. It sets
-// by how much in each resource.
-func (r *resourceFit) overloaded(d, with int32) bool {
-	over := false
+// overloaded is the set of resources in which an instance would be above its limit with a key on it, or, for
+// None, as it is. It sets by how much in each resource.
+func (r *resourceFit) overloaded(d, with int32) (broken uint8) {
 	for i, q := range r.Problem.Along {
 		r.need[i] = r.Loads[i][d] - q.Limit[d]
 		if with != assign.None {
 			r.need[i] += q.AmountOf(with)
 		}
-		over = over || r.need[i] > 0
-	}
-	return over
-}
-
-// relieves reports whether a key takes something of a resource that lacks.
-func (r *resourceFit) relieves(piece int32) bool {
-	for i, q := range r.Problem.Along {
-		if r.need[i] > 0 && q.AmountOf(piece) > 0 {
-			return true
+		if r.need[i] > 0 {
+			broken |= 1 << i
 		}
 	}
-	return false
+	return broken
+}
+
+// next is the first key on an instance, in the order ψ of what it takes of broken resources, that did not enter C
+// and is smaller than a size. Sizes that are asked for only get smaller.
+func (r *resourceFit) next(d int32, broken uint8, size float64) (int32, bool) {
+	order := r.order(d, broken)
+	for e, ok := order.Peek(); ok; e, ok = order.Peek() {
+		if order.Skip(); !r.gone[e.Piece] && r.Problem.Size[e.Piece] < size {
+			return e.Piece, true
+		}
+	}
+	return assign.None, false
+}
+
+// order is that of the keys on an instance that take something of broken resources.
+func (r *resourceFit) order(d int32, broken uint8) *assign.LazyOrder {
+	x := &r.gives[d]
+	if order := x.orders[broken]; order != nil {
+		return order
+	}
+	p := *r.Problem // sizes are those in broken resources
+	if broken != 1<<len(p.Along)-1 {
+		p.Size = r.sizesIn(broken)
+	}
+	rank := r.psi.rank(&p)
+	var list []assign.Ranked
+	for _, piece := range r.movableOn(d) {
+		if p.Size[piece] > 0 && !r.gone[piece] {
+			list = append(list, r.RankedPiece(piece, rank(piece)))
+		}
+	}
+	order := assign.NewLazyOrder(list, p.Items, nil)
+	if x.orders == nil {
+		x.orders = make(map[uint8]*assign.LazyOrder)
+	}
+	x.orders[broken] = &order
+	return &order
+}
+
+// sizesIn are by item its greatest share of one of some resources.
+func (r *resourceFit) sizesIn(resources uint8) []float64 {
+	if r.sizes[resources] == nil {
+		r.sizes[resources] = r.Problem.SizesIn(func(i int) bool { return resources>>i&1 == 1 })
+	}
+	return r.sizes[resources]
 }
 
 // assignKey places one candidate.
@@ -128,7 +164,8 @@ func (r *resourceFit) leastFilled(k int32, list []int32) int {
 
 // accepts is adjust: an instance takes a key that fits, or that fits once smaller keys there go back to C.
 func (r *resourceFit) accepts(d, k int32) bool {
-	if !r.overloaded(d, k) {
+	broken := r.overloaded(d, k)
+	if broken == 0 {
 		return true
 	}
 	x := r.exchangeable(d, assign.Descending(r.Problem.Size[k]))
@@ -137,34 +174,14 @@ func (r *resourceFit) accepts(d, k int32) bool {
 			return false
 		}
 	}
-	order := &r.source(d).psi
-	for at := order.Next; r.lacks(); at++ {
-		for order.Sorted <= at {
-			order.SortMore()
-		}
-		piece := order.E[at].Piece
-		switch {
-		case r.gone[piece]:
-			if at == order.Next {
-				order.Next++
-			}
-			continue
-		case r.Problem.Size[piece] >= r.Problem.Size[k] || !r.relieves(piece):
-			continue
-		}
+	for ; broken != 0; broken = r.overloaded(d, k) {
+		piece, _ := r.next(d, broken, r.Problem.Size[k])
 		r.gone[piece] = true
 		r.count(x, piece, -1)
-		for i, q := range r.Problem.Along {
-			r.need[i] -= q.AmountOf(piece)
-		}
 		r.Move(piece, assign.Nowhere)
 		r.queue.added.Push(byCostRank(r.Assignment, piece))
 	}
 	return true
-}
-
-func (r *resourceFit) lacks() bool {
-	return slices.ContainsFunc(r.need, func(need int64) bool { return need > 0 })
 }
 
 // exchangeable are the keys that are left on an instance and smaller than a candidate. Candidates

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"math"
+
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
 	"plannerd/planner/internal/division"
@@ -114,11 +116,15 @@ func (x *prepared) strategy(info Info) division.Strategy {
 func (x *prepared) run(
 	p *assign.Problem, at *division.Division, proves bool, a algorithm,
 ) (*assign.Assignment, bound.Evidence) {
-	if proves || x.o.Certificate == CertificateOff || p.Goal.Imbalance || p.Along != nil || !p.Concurrent() {
+	if proves || x.o.Certificate == CertificateOff || p.Goal.Imbalance || !p.Concurrent() {
 		return a(p, x.o)
 	}
 	var known bound.Evidence
 	wait := p.Fork(func(q *assign.Problem) {
+		if q.Along != nil {
+			known.Resources = bound.ProveResources(q, math.Inf(1), x.o.Certificate.level())
+			return
+		}
 		if len(at.Splits) > 0 {
 			q = at.Undivided(q.Meter)
 		}

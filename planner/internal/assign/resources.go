@@ -49,7 +49,7 @@ func (p *Problem) setAlong() {
 		}
 		p.Along = append(p.Along, q)
 	}
-	p.setSizes()
+	p.Size = p.SizesIn(func(int) bool { return true })
 	p.placeHotOfAll()
 }
 
@@ -108,19 +108,20 @@ func (p *Problem) Unlimit() {
 	}
 }
 
-// setSizes sets what the greatest shares of items are.
-func (p *Problem) setSizes() {
-	p.Size = make([]float64, p.Items.Len())
-	InParts(len(p.Size), func(_, from, to int) {
-		for _, q := range p.Along {
-			if q.Total == 0 {
+// SizesIn are by item its greatest share of all of one of some resources.
+func (p *Problem) SizesIn(counts func(resource int) bool) []float64 {
+	sizes := make([]float64, p.Items.Len())
+	InParts(len(sizes), func(_, from, to int) {
+		for r, q := range p.Along {
+			if q.Total == 0 || !counts(r) {
 				continue
 			}
 			for i, c := range q.Items.Cost[from:to] {
-				p.Size[from+i] = max(p.Size[from+i], float64(q.Cost.Fixed(c))/float64(q.Total))
+				sizes[from+i] = max(sizes[from+i], float64(q.Cost.Fixed(c))/float64(q.Total))
 			}
 		}
 	})
+	return sizes
 }
 
 // AmountOf is what a unit of an item takes, in fixed point, of what the problem is about: cost, or
@@ -187,7 +188,8 @@ func (p *Problem) fitsNowhere(i int32) bool {
 	on := p.OpenTo(i)
 	return len(on) > 0 && !slices.ContainsFunc(on, func(d int32) bool {
 		for r, q := range p.Along {
-			if (r > 0 || !p.Goal.Imbalance) && q.AmountOf(i) > q.Maximum[d]-q.Residual[d] {
+			amount := q.AmountOf(i)
+			if (r > 0 || !p.Goal.Imbalance) && amount > 0 && amount > q.Maximum[d]-q.Residual[d] {
 				return false
 			}
 		}
@@ -244,6 +246,34 @@ func (a *Assignment) Fits(item, d, without int32) bool {
 			load -= q.AmountOf(without)
 		}
 		if load > q.Limit[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// MostRooms are, by resource and instance, more than any item takes.
+func (a *Assignment) MostRooms() [][]int64 {
+	var least [][]int64
+	for _, q := range a.Problem.Along {
+		least = append(least, slices.Clone(q.Limit))
+	}
+	return least
+}
+
+// LowerRooms lowers what has to leave an instance, so that it is no more than what an item that is elsewhere needs
+// there.
+func (a *Assignment) LowerRooms(least [][]int64, item, d int32) {
+	for r := range least {
+		q := a.Problem.Along[r]
+		least[r][d] = min(least[r][d], a.Loads[r][d]+q.AmountOf(item)-q.Limit[d])
+	}
+}
+
+// Covers reports whether an item takes as much of each resource as has to leave an instance.
+func (a *Assignment) Covers(item, d int32, least [][]int64) bool {
+	for r := range least {
+		if least[r][d] > 0 && a.Problem.Along[r].AmountOf(item) < least[r][d] {
 			return false
 		}
 	}

@@ -34,16 +34,15 @@ type ResourceProof struct {
 // plan that meets all constraints, or +∞.
 func ProveResources(p *assign.Problem, reached float64, level Level) *ResourceProof {
 	f := newResourceProof(p)
-	for _, q := range p.Along {
-		var alone *Proof
-		if slices.ContainsFunc(q.Live, func(d int32) bool { return f.excess[len(f.alone)][d] > 0 }) || q == p.Along[0] && f.limited {
-			alone = Prove(q, level)
-			f.infeasible = f.infeasible || alone.Infeasible()
-			f.bound = max(f.bound, alone.Bound)
+	f.alone = make([]*Proof, len(p.Along))
+	if p.Items.Len() <= quickWhole { // on more items whole keys hardly matter
+		for r, q := range p.Along {
+			if slices.ContainsFunc(q.Live, func(d int32) bool { return f.excess[r][d] > 0 }) || r == 0 && f.limited {
+				f.proveAlone(r, level)
+			}
 		}
-		f.alone = append(f.alone, alone)
+		f.cover()
 	}
-	f.cover()
 	if !f.infeasible && float64(f.bound/f.unit) < reached*(1-1e-7) {
 		f.ascend(reached)
 	}
@@ -101,8 +100,21 @@ func (f *ResourceProof) Infeasible() bool { return f.infeasible }
 // Disprove notes that a complete search found that no plan meets all constraints.
 func (f *ResourceProof) Disprove() { f.infeasible = true }
 
-// Alone is the proof of one resource alone; nil where none was needed.
-func (f *ResourceProof) Alone(resource int) *Proof { return f.alone[resource] }
+// proveAlone proves of one resource what is true whatever the others are.
+func (f *ResourceProof) proveAlone(resource int, level Level) {
+	alone := Prove(f.Problem.Along[resource], level)
+	f.alone[resource] = alone
+	f.infeasible = f.infeasible || alone.Infeasible()
+	f.bound = max(f.bound, alone.Bound)
+}
+
+// Alone is the proof of one resource alone.
+func (f *ResourceProof) Alone(resource int) *Proof {
+	if f.alone[resource] == nil {
+		f.proveAlone(resource, Quick)
+	}
+	return f.alone[resource]
+}
 
 // Raise notes that a complete search found that no plan has a lesser objective.
 func (f *ResourceProof) Raise(objective float64) { f.bound = max(f.bound, f.unit*objective) }
@@ -143,8 +155,17 @@ func (f *ResourceProof) cover() {
 	f.bound = max(f.bound, total*(1-1e-9))
 }
 
-func (f *ResourceProof) over(d int32) bool {
-	return slices.ContainsFunc(f.excess, func(x []float64) bool { return x[d] > 0 })
+func (f *ResourceProof) over(d int32) bool { return f.exceeded(d) > 0 }
+
+// exceeded counts the limits above which an instance is if nothing moves.
+func (f *ResourceProof) exceeded(d int32) int {
+	n := 0
+	for _, x := range f.excess {
+		if x[d] > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 const leavingStates = 20_000 // of each knapsack
@@ -330,14 +351,17 @@ func (f *ResourceProof) core() []priced {
 		}
 	}
 	return assign.Collect(p.Items.Len(), func(from, to int) (list []priced) {
-		amount := make([]float64, n)
+		block := make([]float64, n)
 		for i := from; i < to; i++ {
 			if p.IsHot(i) {
 				continue
 			}
-			k := f.pricedOf(int32(i), amount)
+			k := f.pricedOf(int32(i), block[:n:n])
 			if k.must || k.entry && f.limited || k.at(&near, k.from) > k.weight {
-				list, amount = append(list, k), make([]float64, n)
+				list = append(list, k)
+				if block = block[n:]; len(block) < n {
+					block = make([]float64, 1024*n)
+				}
 			}
 		}
 		return list
@@ -345,11 +369,13 @@ func (f *ResourceProof) core() []priced {
 }
 
 // coreMargin is how many times the first prices a key must be worth less than to stay for sure.
-const coreMargin = 4
+const coreMargin = 2
 
-// startPrices are, of each resource that is exceeded on an instance, the critical ratios there.
+// startPrices price, on each instance, the resource of which more has to leave than is there, by its critical ratio:
+// that for which this comes to most.
 func (f *ResourceProof) startPrices() {
 	p := f.Problem
+	most := make([]float64, len(p.Before))
 	for r, q := range p.Along {
 		lists := make([][]knapsack.Ratioed, len(q.Before))
 		for i, d := range p.Items.Current {
@@ -360,7 +386,19 @@ func (f *ResourceProof) startPrices() {
 			}
 		}
 		for d, list := range lists {
-			if u := knapsack.CriticalRatio(list, int64(f.excess[r][d])); len(list) > 0 && !math.IsInf(u, 1) {
+			u := knapsack.CriticalRatio(list, int64(f.excess[r][d]))
+			if len(list) == 0 || math.IsInf(u, 1) {
+				continue
+			}
+			value := float64(u * f.excess[r][d])
+			for _, x := range list {
+				value += min(0, float64((x.Ratio-u)*float64(x.Cost)))
+			}
+			if value > most[d] {
+				most[d] = value
+				for other := range f.Y.Along {
+					f.Y.Along[other][d] = 0
+				}
 				f.Y.Along[r][d] = u
 			}
 		}
@@ -369,8 +407,10 @@ func (f *ResourceProof) startPrices() {
 
 const (
 	resourceSteps    = 150
-	resourceWork     = 40_000_000 // keys looked at in all steps
-	resourcePatience = 7          // steps without a rise until they get shorter
+	resourceWork     = 8_000_000 // keys looked at in all steps
+	resourcePatience = 7         // steps without a rise until they get shorter
+	// After so many steps that hardly raised the value the ascent ends.
+	resourceMilestones = 20
 )
 
 // ascend maximises the relaxation by deflected subgradients (Held, Wolfe and Crowder 1974; Camerini, Fratta and
@@ -381,8 +421,9 @@ func (f *ResourceProof) ascend(reached float64) {
 	core := f.core()
 	y := f.Y.Clone()
 	c := newClimb(f, core)
-	best, at, length, vain := math.Inf(-1), y.Clone(), 1.0, 0
-	for step := range min(resourceSteps, max(20, resourceWork/(len(core)+1))) {
+	best, at, length, vain, milestone := math.Inf(-1), y.Clone(), 1.0, 0, math.Inf(-1)
+	enough := max(1e-5, 1e-10*float64(p.Items.Len()))
+	for step := range min(resourceSteps, max(10, resourceWork/(len(core)+1))) {
 		value := c.solve(&y)
 		if math.IsInf(value, 1) {
 			f.infeasible = true
@@ -396,8 +437,14 @@ func (f *ResourceProof) ascend(reached float64) {
 			c.reset()
 			value = c.solve(&y)
 		}
-		target := min(f.unit*reached, best+max(0.05*math.Abs(best), 1e-3*c.typical*float64(len(core))/float64(step+1)))
-		if best >= f.unit*reached*(1-1e-9) || length < 1e-3 || !p.Meter.Spend(int64(len(core)/assign.ItemsPerWorkUnit)+1) ||
+		if step%resourceMilestones == resourceMilestones-1 {
+			if best < milestone+float64(enough*math.Abs(milestone)) {
+				break
+			}
+			milestone = best
+		}
+		target := min(f.unit*reached, best+max(0.5*math.Abs(best), 1e-3*c.typical*float64(len(core))/float64(step+1)))
+		if best >= f.unit*reached*(1-enough) || length < 1e-3 || !p.Meter.Spend(int64(len(core)/assign.ItemsPerWorkUnit)+1) ||
 			!c.move(&y, length*max(target-value, 1e-6*math.Abs(value))) {
 			break
 		}

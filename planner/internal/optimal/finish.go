@@ -15,6 +15,9 @@ import (
 // at, and not sought where the objective is close enough to the bound.
 func finish(a *assign.Assignment, enough float64) {
 	looks := mostExchanges
+	if a.Loads != nil {
+		looks = mostExchangesOfAll
+	}
 	for changed := true; changed; {
 		changed = undoMoves(a)
 		changed = saveEntries(a) || changed
@@ -27,6 +30,9 @@ func finish(a *assign.Assignment, enough float64) {
 // mostExchanges bounds the pairs of keys that are looked at: with 20 000 keys on 10 instances
 // these are those of 5 000 keys that move.
 const mostExchanges = 10_000_000
+
+// mostExchangesOfAll is that where there are several resources, so that a look takes longer.
+const mostExchangesOfAll = 2_000_000
 
 // exchange takes moves back, the heaviest first, for lighter ones. It reports whether it did.
 func exchange(a *assign.Assignment, looks *int) (exchanged bool) {
@@ -61,18 +67,19 @@ type substitute struct {
 // instance, the lightest first.
 func substitutes(a *assign.Assignment, moved []assign.Ranked) [][]substitute {
 	p, on := a.Problem, make([][]substitute, len(a.Load))
-	heaviest, least := make([]float64, len(a.Load)), slices.Clone(p.Limit)
+	heaviest, least, leastAlong := make([]float64, len(a.Load)), slices.Clone(p.Limit), a.MostRooms()
 	for _, k := range moved {
 		from := p.Items.Current[k.Piece]
 		heaviest[from] = max(heaviest[from], p.Weight(k.Piece))
 		least[from] = min(least[from], a.Load[from]+a.UnitCost(k.Piece)-p.Limit[from])
+		a.LowerRooms(leastAlong, k.Piece, from)
 	}
 	for item, d := range a.At {
 		i, w := int32(item), 0.0
 		if d == p.Items.Current[i] {
 			w = p.Weight(i)
 		}
-		if w < heaviest[d] && (a.UnitCost(i) >= least[d] || a.Loads != nil) && !p.IsHot(item) {
+		if w < heaviest[d] && a.UnitCost(i) >= least[d] && a.Covers(i, d, leastAlong) && !p.IsHot(item) {
 			on[d] = append(on[d], substitute{w, a.RankedPiece(i, 0)})
 		}
 	}

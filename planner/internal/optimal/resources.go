@@ -68,7 +68,7 @@ func (b *resourced) reached() float64 {
 }
 
 func (b *resourced) closed() bool {
-	return b.Score.Violated == 0 && b.Score.Objective <= max(b.enough, b.proof.LowerBound()*(1+gapClosed))
+	return b.Score.Violated == 0 && b.Score.Objective <= b.closeEnough()
 }
 
 func (b *resourced) offer(a *assign.Assignment) {
@@ -92,7 +92,8 @@ func (b *resourced) followPrices(r Rivals) {
 }
 
 func (b *resourced) closeEnough() float64 {
-	return max(b.enough, b.proof.LowerBound()*(1+gapClosed))
+	gap := max(gapClosed, float64(gapPerItem*float64(b.p.Items.Len())))
+	return max(b.enough, b.proof.LowerBound()*(1+gap))
 }
 
 // round gives each key its best option under the prices; those that leave for elsewhere than home go, the
