@@ -100,8 +100,8 @@ func TestMetricsDocumented(t *testing.T) {
 	e := newEnv(t, telling)
 	e.running()
 	e.eventually(`plannerd_webhook_events\{receiver="chat"\} 0`)
-	e.do("PUT", "/v1/operators/clicks", `{"instances": 2, "hash": {"function": "modulo"}, "table_limit": 100}`).
-		want(http.StatusCreated)
+	e.do("PUT", "/v1/operators/clicks", `{"instances": 2, "hash": {"function": "modulo"}, "table_limit": 100,
+		"resources": [{"name": "cpu"}, {"name": "keys", "from": "count", "theta_max": 3}]}`).want(http.StatusCreated)
 	a := e.do("POST", "/v1/operators/clicks/plans",
 		`{"interval": 1, "keys": [{"key": "a", "cost": 5, "instance": 0}, {"key": "b", "cost": 4, "instance": 0}]}`)
 	var p plan
@@ -134,6 +134,8 @@ func TestMetricsDocumented(t *testing.T) {
 		`plannerd_plans_total{status="approved",strategy="optimal"} 1`,
 		`plannerd_plans_total{status="committed",strategy="optimal"} 1`,
 		`plannerd_routing_table_limit_entries{operator="clicks"} 100`, `plannerd_theta_max{operator="clicks"} 0.08`,
+		`plannerd_resource_level{operator="clicks",resource="keys",when="before"} 1`,
+		`plannerd_resource_level_limit{operator="clicks",resource="keys"} 3`,
 		"plannerd_http_requests_in_flight 1", // the one that asks
 	} {
 		if !strings.Contains(text, "\n"+line+"\n") {

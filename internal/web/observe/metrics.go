@@ -32,6 +32,8 @@ type Metrics struct {
 	expired       prometheus.Counter
 	theta         *prometheus.GaugeVec
 	thetaMax      *prometheus.GaugeVec
+	resource      *prometheus.GaugeVec
+	resourceLimit *prometheus.GaugeVec
 	newest        *prometheus.GaugeVec
 	tableSize     *prometheus.GaugeVec
 	tableLimit    *prometheus.GaugeVec
@@ -94,6 +96,12 @@ func NewMetrics(version string, operators int, memory *admission.Budget) *Metric
 			"operator", "when"),
 		thetaMax: gauge("plannerd_theta_max", "Largest relative overload that the newest plan was allowed to leave.",
 			"operator"),
+		resource: gauge("plannerd_resource_level",
+			"Of a resource beside cost: its largest relative overload, or the greatest part of a capacity that is taken, "+
+				"before the newest plan and after it.",
+			"operator", "resource", "when"),
+		resourceLimit: gauge("plannerd_resource_level_limit", "The highest level that the newest plan was allowed to leave.",
+			"operator", "resource"),
 		newest: gauge("plannerd_newest_plan_timestamp_seconds",
 			"When this process made the operator's newest plan.", "operator"),
 		tableSize: gauge("plannerd_routing_table_entries",
@@ -303,11 +311,27 @@ func (m *Metrics) Created(p service.Plan, plan *planner.Plan, planned *float64) 
 		m.theta.DeleteLabelValues(p.Operator, "planned")
 	}
 	m.thetaMax.WithLabelValues(p.Operator).Set(plan.Options.ThetaMax)
+	m.resourceLevels(p.Operator, plan)
 	m.newest.WithLabelValues(p.Operator).Set(float64(p.CreatedAt.UnixMilli()) / 1000)
 	if limit := plan.Options.TableLimit; limit != nil {
 		m.tableLimit.WithLabelValues(p.Operator).Set(float64(*limit))
 	} else {
 		m.tableLimit.DeleteLabelValues(p.Operator)
+	}
+}
+
+// resourceLevels records the levels of resources beside cost, in place of those of the plan before.
+func (m *Metrics) resourceLevels(operator string, plan *planner.Plan) {
+	m.resource.DeletePartialMatch(prometheus.Labels{"operator": operator})
+	m.resourceLimit.DeletePartialMatch(prometheus.Labels{"operator": operator})
+	for i, f := range plan.Resources {
+		of, most := plan.Snapshot.Resources[i], 1.0
+		if !of.Limited {
+			most = of.ThetaMax
+		}
+		m.resource.WithLabelValues(operator, of.Name, "before").Set(f.Level.Before)
+		m.resource.WithLabelValues(operator, of.Name, "after").Set(f.Level.After)
+		m.resourceLimit.WithLabelValues(operator, of.Name).Set(most)
 	}
 }
 
@@ -387,8 +411,8 @@ func (m *Metrics) Outstanding(now time.Time, waiting []store.WaitingPlan, receiv
 func (m *Metrics) Deleted(operator string) {
 	of := prometheus.Labels{"operator": operator}
 	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		m.migratedState, m.returnedState, m.migratedKeys, m.transitions, m.theta, m.thetaMax, m.newest, m.tableSize,
-		m.tableLimit,
+		m.migratedState, m.returnedState, m.migratedKeys, m.transitions, m.theta, m.thetaMax, m.resource,
+		m.resourceLimit, m.newest, m.tableSize, m.tableLimit,
 	} {
 		v.DeletePartialMatch(of)
 	}
