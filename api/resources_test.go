@@ -142,3 +142,20 @@ func TestWhatIfUnderResources(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 }
+
+// TestPoliciesUnderResources: a policy that holds plans back for lack of overload in cost does not where
+// memory runs out.
+func TestPoliciesUnderResources(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{`+twoHosts+`,`+cpuAndMemory+`,"hash":{"function":"modulo"},"policy":{"forecast":{"method":"ewma"},
+		"trigger":{"probability":0.9,"theta":3},"cooldown_intervals":50,"minimum_benefit":5}}`)
+	for i, states := range [][]int{{30, 3, 30, 3, 5, 3, 3, 3}, {3, 30, 3, 30, 3, 5}} {
+		var p wire.Plan
+		e.do("POST", "/v1/operators/clicks/plans", rowsWithState(i, states...)).want(http.StatusCreated).into(&p)
+		memory := (*p.Resources)[1]
+		if p.Status != "approved" || memory.Level.Before <= 1 || !memory.Balanced || len(p.Migrations) == 0 {
+			t.Errorf("interval %d is %s: %v, %+v", i, p.Status, p.Causes, memory.Level)
+		}
+		e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
+	}
+}

@@ -1971,7 +1971,7 @@ type BacktestResult struct {
 	// Pareto No other one moves less at no higher excess, or has a lower excess and moves no more, on the judged intervals.
 	Pareto bool `json:"pareto"`
 
-	// Policy When an operator is planned for, on which costs, and how far.
+	// Policy When an operator is planned for, on which costs, and how far. It is about `cost`: where an instance is above its bound in another of the `resources`, a plan is made whatever the trigger, the cool-down and the benefit.
 	Policy Policy `json:"policy"`
 
 	// Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
@@ -2503,7 +2503,7 @@ type ForcedMigration struct {
 	State float64 `json:"state"`
 }
 
-// ForecastMethod How the shares that keys have of all cost in the next interval are forecast. State, and what keys take of other `resources` than `cost`, is expected to be as in the newest interval.
+// ForecastMethod How the shares that keys have of all cost in the next interval are forecast. State, and what keys take of other `resources` than `cost`, is not forecast: it is expected to stay as it is.
 //
 // | method | the share of a key |
 // |---|---|
@@ -4314,7 +4314,7 @@ type PlanForecast struct {
 	// NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
 	NoiseFloor *NoiseFloor `json:"noise_floor"`
 
-	// Policy When an operator is planned for, on which costs, and how far.
+	// Policy When an operator is planned for, on which costs, and how far. It is about `cost`: where an instance is above its bound in another of the `resources`, a plan is made whatever the trigger, the cool-down and the benefit.
 	Policy Policy `json:"policy"`
 
 	// RealisedTheta The θ of the loads that came in the interval, under the tables that were in effect.
@@ -4699,7 +4699,7 @@ type PlanUndo struct {
 // PlannerRevision Changes whenever the same input may lead to another plan.
 type PlannerRevision = string
 
-// Policy When an operator is planned for, on which costs, and how far.
+// Policy When an operator is planned for, on which costs, and how far. It is about `cost`: where an instance is above its bound in another of the `resources`, a plan is made whatever the trigger, the cool-down and the benefit.
 type Policy struct {
 	// Budget The most that one plan may move, as a part of all state. Defaults to no bound.
 	Budget *float64 `json:"budget,omitempty"`
@@ -4707,7 +4707,7 @@ type Policy struct {
 	// CooldownIntervals For how many intervals after a plan that moved keys none is made.
 	CooldownIntervals *int `json:"cooldown_intervals,omitempty"`
 
-	// Forecast How the shares that keys have of all cost in the next interval are forecast. State, and what keys take of other `resources` than `cost`, is expected to be as in the newest interval.
+	// Forecast How the shares that keys have of all cost in the next interval are forecast. State, and what keys take of other `resources` than `cost`, is not forecast: it is expected to stay as it is.
 	//
 	// | method | the share of a key |
 	// |---|---|
