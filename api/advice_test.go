@@ -131,6 +131,37 @@ func TestAdviceInWords(t *testing.T) {
 	}
 }
 
+// Under rules advice is about fair loads as they let them be, and tells no number of instances.
+func TestAdviceUnderRules(t *testing.T) {
+	e := newEnv(t)
+	const ruled = `{"instances":8,"theta_max":%s,"hash":{"function":"modulo"},"placement":{"rules":[
+		{"name":"own","keys":{"prefix":%q},"on":{"instances":[0,1]},"exclusive":true}]}}`
+	for operator, c := range map[string]struct{ thetaMax, prefix, words string }{
+		"wide": {"0.5", "k0", "θ_max of 50 % can be kept in 95 % of the intervals. How many"},
+		"now":  {"0.04", "k0", "now and then"},
+		"low":  {"0.01", "k0", "as even as the rules let them be. Moving keys cannot keep it. Intervals "},
+		"hot":  {"0.1", "k000", "which alone is 100 % above the fair load of each instance that may have it"},
+	} {
+		e.operator(operator, fmt.Sprintf(ruled, c.thetaMax, c.prefix))
+		e.counted(operator, 12, 20_000)
+		a := e.advised(operator, "?instance_load=3000")
+		if !strings.Contains(a.Advice, c.words) || a.LeastInstances != nil || a.MostInstances != nil || a.NoiseFloor == nil ||
+			(a.LongerIntervals == nil) != (operator == "hot") {
+			t.Errorf("%s: %s %+v", operator, a.Advice, a.NoiseFloor)
+		}
+		// The two have an eighth of all cost each, as without the rule, or next to nothing of it.
+		floor, x := a.NoiseFloor.Median, 1.39*math.Sqrt(8/20_000.0)
+		if (floor > 2*x) != (operator == "hot") || floor < x {
+			t.Errorf("%s: noise floor %v beside %v", operator, floor, x)
+		}
+	}
+	e.operator("young", fmt.Sprintf(ruled, "0.1", "k0"))
+	e.counted("young", 2, 100)
+	if a := e.advised("young", ""); a.NoiseFloor != nil || !strings.Contains(a.Advice, "Too little is known") {
+		t.Errorf("%+v", a)
+	}
+}
+
 func TestAdviceRefusals(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", `{"instances":4,"hash":{"function":"modulo"}}`)

@@ -144,6 +144,9 @@ func run(ctx context.Context, h *History, op Operator, c Candidate, tell func())
 		}
 	}
 	r.track.Floor = state.Floor(len(op.Target.Instances))
+	if fair := r.track.fair; len(fair) > 0 {
+		r.track.Floor = state.FloorUnder(fair[len(fair)-1])
+	}
 	return r.track, nil
 }
 

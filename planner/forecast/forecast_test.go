@@ -415,6 +415,10 @@ func TestFloor(t *testing.T) {
 		sigma := math.Sqrt(n / messages)
 		upper := math.Sqrt(1-1/n) * math.Sqrt2 * math.Erfinv(2*math.Pow(0.95, 1/n)-1) * sigma
 		floor := s.Floor(instances)
+		if x := s.FloorUnder(slices.Repeat([]float64{1 / n}, instances)); math.Abs(x.Median/floor.Median-1) > 1e-9 ||
+			math.Abs(x.P95/floor.P95-1) > 1e-9 {
+			t.Errorf("floor of %d instances of the same part %v, want %v", instances, x, floor)
+		}
 		if math.Abs(floor.Median/(z*sigma)-1.05) > 0.07 || math.Abs(floor.P95/upper-1.05) > 0.07 {
 			t.Errorf("%d instances: %+v, want about %v and %v", instances, floor, z*sigma, upper)
 		}

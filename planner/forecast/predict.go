@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -216,18 +217,55 @@ const floorQuantiles = 200
 // the median is Φ⁻¹(2^(−1/N))·σ, and the p95 √(1−1/N)·Φ⁻¹(0.95^(1/N))·σ. Else θ is now
 // that of one interval, now that of another.
 func (s *State) Floor(instances int) *Floor {
+	n := float64(instances)
+	return s.floor(instances, n, func(p float64) float64 { return normalQuantile(math.Pow(p, 1/n)) })
+}
+
+// FloorUnder is Floor of instances whose fair parts of all load differ, as under rules; those
+// whose part is 0 have no θ. The variance of a load is taken to be in proportion to it: that of
+// the θ of an instance whose part is f is Σ ε² / f.
+func (s *State) FloorUnder(fair []float64) *Floor {
+	parts := map[float64]int{} // how many instances have one
+	instances, least := 0, 1.0
+	for _, f := range fair {
+		if f > 0 {
+			parts[f]++
+			instances, least = instances+1, min(least, f)
+		}
+	}
+	distinct := slices.Sorted(maps.Keys(parts))
+	return s.floor(instances, 1, func(p float64) float64 {
+		low, high := 0.0, 40/math.Sqrt(least)
+		for range 60 {
+			x, below := (low+high)/2, 1.0
+			for _, f := range distinct {
+				below *= math.Pow((1+math.Erf(x*math.Sqrt(f/2)))/2, float64(parts[f]))
+			}
+			if below < p {
+				low = x
+			} else {
+				high = x
+			}
+		}
+		return high
+	})
+}
+
+// floor is that of so many instances, of whose θ the greatest has these quantiles where the errors
+// have an energy of 1 / scale.
+func (s *State) floor(instances int, scale float64, quantile func(p float64) float64) *Floor {
 	vectors := s.recent[max(0, len(s.recent)-resampled):]
 	if len(vectors) < LeastInnovations || instances < 2 {
 		return nil
 	}
 	n := float64(instances)
-	greatest := make([]float64, floorQuantiles) // of n normal loads
+	greatest := make([]float64, floorQuantiles)
 	for q := range greatest {
-		greatest[q] = normalQuantile(math.Pow((float64(q)+0.5)/floorQuantiles, 1/n))
+		greatest[q] = quantile((float64(q) + 0.5) / floorQuantiles)
 	}
 	thetas := make([]float64, 0, len(vectors)*floorQuantiles)
 	for i := range vectors {
-		sigma := math.Sqrt(n * vectors[i].energy())
+		sigma := math.Sqrt(scale * vectors[i].energy())
 		for _, z := range greatest {
 			thetas = append(thetas, sigma*z)
 		}

@@ -89,8 +89,12 @@ func (s *Forecaster) Advise(ctx context.Context, name string, in AdviceRequest) 
 	}
 	if op.Configuration.Scheme == operator.SchemePkg {
 		err = out.adviseChoices(ctx, op.Configuration, l, in.InstanceLoad)
-	} else if out.Expected, err = s.expected(ctx, op, l.forecast, in.Memory); err == nil {
-		out.count(l, in.InstanceLoad)
+	} else if err = s.expect(ctx, op, l, in.Memory); err == nil {
+		if out.Expected = l.expected; op.Configuration.Placement != nil {
+			out.underRules(l)
+		} else {
+			out.count(l, in.InstanceLoad)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -108,6 +112,9 @@ type outlook struct {
 	newest   store.Plan // of the last interval
 	state    *forecast.State
 	forecast *forecast.Forecast
+	// Of a routing table: what is forecast, under the committed one.
+	snapshot *planner.Snapshot
+	expected *forecast.Prediction
 }
 
 // lookAhead forecasts as the newest plan did. One that planned on the last interval alone
@@ -165,26 +172,26 @@ func (s *Forecaster) lookBack(ctx context.Context, op reading.Operator, memory *
 	return out, nil
 }
 
-// expected is what a forecast comes to under the committed table.
-func (s *Forecaster) expected(ctx context.Context, op reading.Operator, f *forecast.Forecast, memory *admission.Lease) (
-	*forecast.Prediction, error,
-) {
+// expect finds what the forecast comes to under the committed table.
+func (s *Forecaster) expect(ctx context.Context, op reading.Operator, l *outlook, memory *admission.Lease) error {
 	b, err := schemes.Load(ctx, s.Reader, op.Name, memory)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	f := l.forecast
 	if err := memory.Reserve(int64(f.Statistics.Len()) * reading.PlanRowBytes); err != nil {
-		return nil, err
+		return err
 	}
-	snapshot, err := planner.NewSnapshot(f.Statistics, b.Newest.Model, planner.Base{
+	l.snapshot, err = planner.NewSnapshot(f.Statistics, b.Newest.Model, planner.Base{
 		Configuration: b.Pinned.Model, Table: b.Table, HashChanged: b.Changed, PinHomeless: true,
 		PartsExpire:     b.Newest.Splitting.Expires(),
 		IgnoreInstances: !b.EngineHolds(), Stop: b.Stop,
 	})
 	if err != nil {
-		return nil, unfit(err)
+		return unfit(err)
 	}
-	return f.Predict(snapshot, snapshot.Current, snapshot.Splits, op.Configuration.ThetaMax), nil
+	l.expected = f.Predict(l.snapshot, l.snapshot.Current, l.snapshot.Splits, op.Configuration.ThetaMax)
+	return nil
 }
 
 // count finds the numbers of instances.
@@ -208,12 +215,17 @@ func (a *Advice) count(l *outlook, instanceLoad float64) {
 		P95:    mostWith(func(n int) bool { return floor(n).P95 <= a.ThetaMax }),
 	}
 	a.LeastInstances = leastThatCarry(cost, instanceLoad, func(n int) float64 { return max(a.ThetaMax, floor(n).P95) })
+	a.lengthen()
+	a.Text = a.words(heaviest)
+}
+
+// lengthen finds the length of intervals.
+func (a *Advice) lengthen() {
 	if now := a.Floor; now != nil && a.ThetaMax > 0 && a.HotTheta <= a.ThetaMax {
 		// Errors of independent messages fall with the root of their number.
 		longer := func(theta float64) float64 { return max(1, math.Pow(theta/a.ThetaMax, 2)) }
 		a.LongerIntervals = &forecast.Floor{Median: longer(now.Median), P95: longer(now.P95)}
 	}
-	a.Text = a.words(heaviest)
 }
 
 // mostWith is the greatest number of instances that keeps what more of them do not keep.
@@ -251,7 +263,6 @@ func (l *outlook) costs() (cost, heaviest float64) {
 
 // words say what follows.
 func (a *Advice) words(heaviest float64) string {
-	percent := func(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
 	median, p95 := a.orLonger(func(f *forecast.Floor) float64 { return f.Median }),
 		a.orLonger(func(f *forecast.Floor) float64 { return f.P95 })
 	switch m := a.MostInstances; {
@@ -274,6 +285,8 @@ func (a *Advice) words(heaviest float64) string {
 	return fmt.Sprintf("θ_max of %s can be kept in 95 %% of the intervals, with up to %d instances.",
 		percent(a.ThetaMax), a.MostInstances.P95)
 }
+
+func percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
 
 // atMost begins a sentence.
 func atMost(instances int) string {

@@ -86,7 +86,6 @@ func choicesFor(ctx context.Context, c operator.Configuration, st *planner.Stati
 
 // words say what follows.
 func (a *AdviceChoices) words(thetaMax float64, choices int) string {
-	percent := func(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
 	switch {
 	case a.Least <= choices:
 		return fmt.Sprintf("%d candidates of each key keep θ_max of %s.", a.Least, percent(thetaMax))

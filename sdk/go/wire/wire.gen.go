@@ -1708,7 +1708,7 @@ type Advice struct {
 	// Expected θ of the next interval under the committed table, if nothing moves. Null while too little is known.
 	Expected *Prediction `json:"expected"`
 
-	// HotTheta How far the heaviest key alone, as expected, is above a fair share: no plan comes below this θ. Under the method `pkg` it is spread over `pkg.choices` instances; the other methods let it be on all.
+	// HotTheta How far the heaviest key alone, as expected, is above a fair share: no plan comes below this θ. Under rules it is the key that is furthest above the fair load of each instance that may have it. Under the method `pkg` it is spread over `pkg.choices` instances; the other methods let it be on all.
 	HotTheta float64 `json:"hot_theta"`
 
 	// Instances The instances of the newest configuration.
@@ -1720,13 +1720,13 @@ type Advice struct {
 	// Intervals Of how many intervals with any cost the forecast is made.
 	Intervals int `json:"intervals"`
 
-	// LeastInstances The least number of instances of one capacity that carry the cost of the last interval: the busiest has `instance_load` at most in 95 % of the intervals if plans keep θ_max as far as it can be kept. Null without `instance_load`, while too little is known, and where no number does, as one key costs too much.
+	// LeastInstances The least number of instances of one capacity that carry the cost of the last interval: the busiest has `instance_load` at most in 95 % of the intervals if plans keep θ_max as far as it can be kept. Null without `instance_load`, while too little is known, under rules, and where no number does, as one key costs too much.
 	LeastInstances *int `json:"least_instances"`
 
 	// LongerIntervals How many times as long intervals would have to be for θ_max to be kept on the instances that there are, if costs come independently of each other; 1 where it is. Null while too little is known, where θ_max is 0, and where the heaviest key alone breaks it.
 	LongerIntervals *LongerIntervals `json:"longer_intervals"`
 
-	// MostInstances The greatest number of instances of one capacity with which θ_max can be kept, by the noise floor and by the heaviest key; under the scheme `pkg` by the heaviest key alone, and null where that may be on all instances. Null while too little is known.
+	// MostInstances The greatest number of instances of one capacity with which θ_max can be kept, by the noise floor and by the heaviest key; under the scheme `pkg` by the heaviest key alone, and null where that may be on all instances. Null while too little is known, and under rules.
 	MostInstances *AdviceInstances `json:"most_instances"`
 
 	// NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
@@ -1751,7 +1751,7 @@ type AdviceChoices struct {
 	Theta float64 `json:"theta"`
 }
 
-// AdviceInstances The greatest number of instances of one capacity with which θ_max can be kept, by the noise floor and by the heaviest key; under the scheme `pkg` by the heaviest key alone, and null where that may be on all instances. Null while too little is known.
+// AdviceInstances The greatest number of instances of one capacity with which θ_max can be kept, by the noise floor and by the heaviest key; under the scheme `pkg` by the heaviest key alone, and null where that may be on all instances. Null while too little is known, and under rules.
 type AdviceInstances struct {
 	// Median In half of the intervals.
 	Median int `json:"median"`
