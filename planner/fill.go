@@ -193,7 +193,7 @@ func (f *filler) pullCover(d int32) {
 	for i, from := range f.At {
 		cost := f.UnitCost(int32(i))
 		if from == d || cost == 0 || cost > room || f.Load[from]-cost < f.p.Fill.Floor[from] || f.p.IsHot(i) ||
-			!f.p.IsOpen(f.Item(int32(i)), d) {
+			!f.p.IsOpen(f.Item(int32(i)), d) || !f.Fits(f.Item(int32(i)), d, assign.None) {
 			continue
 		}
 		_, _, moves := f.changes(int32(i), from, d, 1)
@@ -246,7 +246,7 @@ func (f *filler) next(from, d int32, place *int) (piece int32, units int64) {
 // unitsFor is how many units of a piece may go to d, and are needed there.
 func (f *filler) unitsFor(piece, from, d int32) int64 {
 	cost := f.UnitCost(piece)
-	if cost == 0 || !f.p.IsOpen(f.Item(piece), d) {
+	if cost == 0 || !f.p.IsOpen(f.Item(piece), d) || !f.Fits(f.Item(piece), d, assign.None) {
 		return 0
 	}
 	need := (f.p.Fill.Least[d] - f.Load[d] + cost - 1) / cost
@@ -313,7 +313,7 @@ func (f *filler) returnSpare(d int32) {
 		cost := f.UnitCost(y.piece)
 		units := min(y.units, (f.Load[d]-f.p.Fill.Least[d])/cost, (f.most[y.from]-f.Load[y.from])/cost)
 		_, _, moves := f.changes(y.piece, d, y.from, 1)
-		if units > 0 && moves < 0 && f.exceeded(y.piece, d, y.from, units) == "" {
+		if units > 0 && moves < 0 && f.Fits(f.Item(y.piece), y.from, assign.None) && f.exceeded(y.piece, d, y.from, units) == "" {
 			f.bring(y.piece, d, y.from, units)
 		}
 	}

@@ -78,13 +78,13 @@ func (x *prepared) moves(a *assign.Assignment) []Move {
 		return nil
 	}
 	moves := make([]Move, 0, len(changes))
-	was := x.onInstances(x.before.Before)
+	above := x.above()
 	for _, m := range changes {
 		if x.space.Expires(m.Item, m.From) {
 			continue
 		}
 		from := x.real[m.From]
-		moves = append(moves, Move{m.Item, from, m.To, m.Units, x.reason(was, m.Item, from, m.To)})
+		moves = append(moves, Move{m.Item, from, m.To, m.Units, x.reason(above, m.Item, from, m.To)})
 	}
 	return moves
 }
@@ -99,15 +99,30 @@ func (x *prepared) gather(a *assign.Assignment, moves []Move) []Move {
 	for _, m := range gathered {
 		reason := ReasonGather
 		if !m.Share {
-			reason = x.reason(x.before.Before, m.Item, m.From, m.To)
+			reason = x.reason(x.above(), m.Item, m.From, m.To)
 		}
 		moves = append(moves, Move{m.Item, m.From, m.To, 1, reason})
 	}
 	return assign.InOrder(moves, x.p.Items, func(m *Move) int32 { return m.Item })
 }
 
-// reason says why an item goes from one instance to another; was are the loads before.
-func (x *prepared) reason(was []int64, item, from, to int32) Reason {
+// above tells of the instances whether they are above a limit if nothing moves.
+func (x *prepared) above() []bool {
+	list := make([]bool, len(x.s.Instances))
+	note := func(q *assign.Problem) {
+		for d, load := range x.onInstances(q.Before) {
+			list[d] = list[d] || load > q.Limit[d]
+		}
+	}
+	note(x.before)
+	for _, q := range x.before.Along {
+		note(q)
+	}
+	return list
+}
+
+// reason says why an item goes from one instance to another; above tells which are above a limit before.
+func (x *prepared) reason(above []bool, item, from, to int32) Reason {
 	s := x.s
 	home := to == s.Hash[item]
 	switch {
@@ -121,7 +136,7 @@ func (x *prepared) reason(was []int64, item, from, to int32) Reason {
 		return ReasonFill
 	case home:
 		return ReasonMoveBack
-	case was[from] > x.before.Limit[from] || x.before.AboveAlong(from):
+	case above[from]:
 		return ReasonOverload
 	}
 	return ReasonExchange

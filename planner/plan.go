@@ -300,8 +300,8 @@ func (p *Plan) HeldAgainst(thetaMax float64) *Plan {
 		x.Bound = max(x.Bound, x.Max)
 	}
 	within := func(theta float64) bool { return theta <= thetaMax+float64(exact.Tolerance*(1+thetaMax)) }
-	out.HotKeys = slices.DeleteFunc(slices.Clone(p.HotKeys), func(k HotKey) bool { return within(k.ForcedTheta) })
-	out.Balanced = within(p.Theta.After)
+	out.HotKeys = slices.DeleteFunc(slices.Clone(p.HotKeys), func(k HotKey) bool { return k.Resource == "" && within(k.ForcedTheta) })
+	out.Balanced = within(p.Theta.After) && !slices.ContainsFunc(p.Resources, func(x ResourceFigures) bool { return !x.Balanced })
 	out.Causes = slices.DeleteFunc(slices.Clone(p.Causes), func(c Cause) bool {
 		return (c == CauseHotKey || c == CauseUnnamed) && len(out.HotKeys) == 0 || c == CauseNothingMovable && out.Balanced
 	})

@@ -47,6 +47,8 @@ type Goal struct {
 	// imbalance: least θ within the allowance; else least migration with all loads within
 	// their bounds.
 	Imbalance bool
+	// AnyCost: the goal is a part of one of least θ. Of several resources cost makes no key hot then.
+	AnyCost bool
 	Allowance Allowance
 	// Effort is how much work a search may do.
 	Effort Effort

@@ -158,7 +158,9 @@ func (p *Problem) placeHotOfAll() {
 		rate := func(d int32) float64 {
 			x := 0.0
 			for r, q := range p.Along {
-				x = max(x, q.Filling(d, background[r][d]+q.AmountOf(i)))
+				if r > 0 || !p.anyCost() {
+					x = max(x, q.Filling(d, background[r][d]+q.AmountOf(i)))
+				}
 			}
 			return x
 		}
@@ -182,6 +184,8 @@ func (p *Problem) placeHotOfAll() {
 	}
 }
 
+func (p *Problem) anyCost() bool { return p.Goal.Imbalance || p.Goal.AnyCost }
+
 // fitsNowhere reports whether no instance that is open to an item has room for it alone. Where
 // the goal is the least θ of cost, only other resources decide that.
 func (p *Problem) fitsNowhere(i int32) bool {
@@ -189,7 +193,7 @@ func (p *Problem) fitsNowhere(i int32) bool {
 	return len(on) > 0 && !slices.ContainsFunc(on, func(d int32) bool {
 		for r, q := range p.Along {
 			amount := q.AmountOf(i)
-			if (r > 0 || !p.Goal.Imbalance) && amount > 0 && amount > q.Maximum[d]-q.Residual[d] {
+			if (r > 0 || !p.anyCost()) && amount > 0 && amount > q.Maximum[d]-q.Residual[d] {
 				return false
 			}
 		}
@@ -278,16 +282,6 @@ func (a *Assignment) Covers(item, d int32, least [][]int64) bool {
 		}
 	}
 	return true
-}
-
-// AboveAlong reports whether an instance is above its limit in a resource beside cost if nothing moves.
-func (p *Problem) AboveAlong(d int32) bool {
-	for r, q := range p.Along {
-		if r > 0 && q.IsLive[d] && q.Before[d] > q.Limit[d] {
-			return true
-		}
-	}
-	return false
 }
 
 // Exceeded calls yield for each resource, cost included, in which an instance carries more than its limit, and by how

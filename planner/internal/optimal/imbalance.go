@@ -52,7 +52,11 @@ func ProveTheta(p *assign.Problem, reached float64) float64 {
 			break
 		}
 		mid := (low + high) / 2
-		if q := underTheta(p, mid); !q.Settled() && b.disproves(bound.Prove(q, bound.Quick)) {
+		q := underTheta(p, mid)
+		if !q.Settled() && len(q.Along) > 0 {
+			q = q.Along[0] // what is true of cost alone is true of all resources
+		}
+		if !q.Settled() && b.disproves(bound.Prove(q, bound.Quick)) {
 			low = mid
 		} else {
 			high = mid
@@ -103,11 +107,10 @@ func (b *bisection) try(theta float64, r Rivals) bool {
 	if q.Settled() {
 		return b.offer(q.Unmoved())
 	}
-	least := minMigration(q, r, q.Goal.Effort, b.budget, bound.Quick)
-	if b.disproves(least.proof) {
+	a, disproved := b.plan(q, r)
+	if disproved {
 		b.proven = max(b.proven, theta)
 	}
-	a := least.Best
 	if a == nil {
 		return false
 	}
@@ -116,6 +119,19 @@ func (b *bisection) try(theta float64, r Rivals) bool {
 		b.fallback = adopt(p, a)
 	}
 	return sc.Violated == 0 && sc.Objective <= b.budget*(1+exact.Tolerance) && b.offer(a)
+}
+
+// plan plans a sub-problem, and reports whether it is proven that each of its plans exceeds the migration limit.
+func (b *bisection) plan(q *assign.Problem, r Rivals) (a *assign.Assignment, disproved bool) {
+	if q.Along == nil {
+		least := minMigration(q, r, q.Goal.Effort, b.budget, bound.Quick)
+		return least.Best, b.disproves(least.proof)
+	}
+	least := planResources(q, r, min(q.Goal.Effort, assign.Normal), b.budget)
+	if least.Best == nil {
+		return nil, false
+	}
+	return least.Best, least.proof.Infeasible() || least.proof.LowerBound() > float64(b.budget*(1+exact.Tolerance))+b.unseen
 }
 
 // offer keeps the assignment of a sub-problem if it is the best.
@@ -145,7 +161,7 @@ func underTheta(p *assign.Problem, theta float64) *assign.Problem {
 	if p.Goal.Allowance.Unit == assign.OfKeys {
 		s, sites = p.Stateless()
 	}
-	g := assign.Goal{ThetaMax: theta, TableLimit: p.Goal.TableLimit, Effort: p.Goal.Effort}
+	g := assign.Goal{ThetaMax: theta, TableLimit: p.Goal.TableLimit, Effort: p.Goal.Effort, AnyCost: true}
 	return assign.NewProblem(s, sites, p.Retained, g, p.Meter)
 }
 
