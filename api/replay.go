@@ -114,7 +114,7 @@ func (s plans) readReplayed(c *call, id string, m *members) (r *propose.Replay, 
 	m.checkTargets(propose.WhatIf{Statistics: r.Statistics, Configuration: r.Configuration(), Trials: asked.trials})
 	switch proposes := optional(m, "propose", false); {
 	case proposes && slices.ContainsFunc(asked.trials, propose.Trial.Retargets):
-		m.refuse("propose", "is for the instances and the rules of the operator: change its configuration first")
+		m.refuse("propose", "is for the instances, rules and resources of the operator: change its configuration first")
 	case proposes && len(asked.trials) > 1:
 		m.refuse("propose", "is for one strategy and one value of each parameter")
 	case asked.replace && !proposes:

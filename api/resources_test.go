@@ -117,8 +117,22 @@ func TestPlansUnderResources(t *testing.T) {
 		*u[0].Resource != "memory" || u[0].Limit != 1 || u[0].AtLeast < 1.19 {
 		t.Errorf("%+v", p.Certificate)
 	}
-	if p, _ = planned(3, 70, 3, 3, 3); len(p.HotKeys) != 1 || *p.HotKeys[0].Resource != "memory" || p.HotKeys[0].Cost != 70 ||
-		p.HotKeys[0].ForcedTheta != 70.0/60 || p.Status != "approved" {
+	for target, balanced := range map[string]bool{
+		`[]`: true, `[{"name":"cpu"},{"name":"memory","from":"state","theta_max":1}]`: true,
+		`[{"name":"cpu","theta_max":2},{"name":"memory","from":"state","limit":true},{"name":"keys","from":"count","theta_max":1}]`: false,
+	} {
+		a := e.do("POST", "/v1/plans/"+p.Id+"/replay", `{"resources":`+target+`}`).want(http.StatusOK)
+		var tried wire.WhatIfResults
+		if a.into(&tried); *tried.Results[0].Balanced != balanced || (tried.Results[0].Resources == nil) != (target == "[]") {
+			t.Errorf("on %s: %s", target, a.body)
+		}
+	}
+	e.do("POST", "/v1/plans/"+p.Id+"/replay", `{"resources":[{"name":"cpu"},{"name":"memory","from":"state"}]}`).
+		fails(http.StatusUnprocessableEntity, "invalid", "/resources/1")
+	e.do("POST", "/v1/plans/"+p.Id+"/replay", `{"resources":[],"propose":true}`).
+		fails(http.StatusUnprocessableEntity, "invalid", "/propose")
+	if p, _ = planned(3, 70, 3, 3, 3); len(p.HotKeys) != 1 || *p.HotKeys[0].Resource != "memory" ||
+		p.HotKeys[0].Cost != 70 || p.HotKeys[0].ForcedTheta != 70.0/60 || p.Status != "approved" {
 		t.Errorf("%s: %+v", p.Status, p.HotKeys)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func readTrials(
 	m *members, records bool, of operator.Configuration, strategy string, under operator.Parameters, longest time.Duration,
 ) []propose.Trial {
-	rules := readPlacement(m, of)
+	target := readTarget(m, of)
 	strategies := optional(m, "strategies", []string{strategy})
 	grid := optional(m, "parameters", parameters.Grid{})
 	if records && grid["compact/degree"] != nil {
@@ -38,30 +38,34 @@ func readTrials(
 	}
 	out := make([]propose.Trial, 0, len(numbers)*len(trials))
 	for _, n := range numbers {
+		target.Instances = n.(int)
 		for _, t := range trials {
 			out = append(out, propose.Trial{
-				Strategy: t.Strategy, Parameters: operator.Parameters{Values: t.Values}, Instances: n.(int),
-				Placement: rules,
+				Strategy: t.Strategy, Parameters: operator.Parameters{Values: t.Values}, Target: target,
 			})
 		}
 	}
 	return out
 }
 
-// readPlacement returns the rules that are to be planned for; nil: those of the operator.
-func readPlacement(m *members, of operator.Configuration) *operator.Placement {
+// readTarget returns the rules and resources that are to be planned for.
+func readTarget(m *members, of operator.Configuration) (t operator.Target) {
 	text := optional(m, "placement", jsontext.Value(nil))
-	if text == nil || len(m.bad.Errors) > 0 {
-		return nil
+	t.Resources = optional(m, "resources", operator.Resources(nil))
+	if len(m.bad.Errors) > 0 {
+		return t
 	}
-	rules, err := operator.ParsePlacement(text, namesIn(of).known)
+	var err error
+	if text != nil {
+		t.Placement, err = operator.ParsePlacement(text, namesIn(of).known)
+	}
 	if err == nil {
-		_, err = operator.Retargeted(of, 0, rules)
+		_, err = operator.Retargeted(of, t)
 	}
 	if input := parameters.InputError(err); input != nil {
 		m.refuse(input.Field, input.Detail)
 	} else if err != nil {
 		m.add(err)
 	}
-	return rules
+	return t
 }

@@ -124,7 +124,9 @@ func (st *statisticsRequest) checkInstances(in propose.WhatIf) {
 func (m *members) checkTargets(in propose.WhatIf) {
 	const field = "parameters/instances"
 	for _, n := range in.Targets() {
-		_, err := operator.Retargeted(in.Configuration, n, in.Trials[0].Placement)
+		target := in.Trials[0].Target
+		target.Instances = n
+		_, err := operator.Retargeted(in.Configuration, target)
 		input := parameters.InputError(err)
 		switch {
 		case in.Records != nil:

@@ -265,17 +265,32 @@ func ParsePlacement(text jsontext.Value, names InstanceNames) (*Placement, error
 	return p, err
 }
 
-// Retargeted is a configuration with so many instances, 0 for its own, and other rules, nil for its
-// own. The error is a [planner.InputError].
-func Retargeted(c Configuration, instances int, rules *Placement) (_ Configuration, err error) {
-	if rules != nil {
-		c.Placement, c.Instances = rules, slices.Clone(c.Instances)
+// Target is what is planned for in place of a configuration's own.
+type Target struct {
+	Instances int        // how many; 0: its own
+	Placement *Placement // nil: its own rules
+	Resources Resources  // nil: its own
+}
+
+// Retargeted is a configuration that is planned for in place of another. The error is a [planner.InputError].
+func Retargeted(c Configuration, t Target) (_ Configuration, err error) {
+	if t.Placement != nil || t.Resources != nil {
+		c.Instances = slices.Clone(c.Instances)
+		if t.Placement != nil {
+			c.Placement = t.Placement
+		}
+		if t.Resources != nil {
+			c = onResources(c, t.Resources)
+		}
+		if err := settleResources(&c); err != nil {
+			return c, err
+		}
 		c = placementInOrder(c)
-		if err := cmp.Or(checkPlacement(c), c.checkHash()); err != nil {
+		if err := cmp.Or(checkPlacement(c), checkResources(c), c.checkHash()); err != nil {
 			return c, err
 		}
 	}
-	if instances > 0 {
+	if instances := t.Instances; instances > 0 {
 		c, err = c.ScaledTo(instances)
 	}
 	return c, err

@@ -63,6 +63,18 @@ func settleResources(c *Configuration) error {
 	return nil
 }
 
+// onResources is the configuration with other resources, and with capacities in these alone.
+func onResources(c Configuration, resources Resources) Configuration {
+	c.Resources = resources
+	for i, d := range c.Instances {
+		c.Instances[i].Capacities = maps.Clone(d.Capacities)
+		maps.DeleteFunc(c.Instances[i].Capacities, func(name string, _ float64) bool {
+			return !slices.ContainsFunc(resources, func(r Resource) bool { return r.Name == name })
+		})
+	}
+	return c
+}
+
 // checkResources finds what is wrong with resources and capacities in them.
 func checkResources(c Configuration) error {
 	if len(c.Resources) > 0 {

@@ -86,7 +86,8 @@ func ofCost(p *planner.Plan, name string) Resource {
 func of(s *planner.Snapshot, r planner.Resource, f planner.ResourceFigures) Resource {
 	out := Resource{
 		Name: r.Name, Limit: r.Limited,
-		Level: planner.Comparison{Before: Finite(f.Level.Before), After: Finite(f.Level.After)}, Balanced: f.Balanced, Worst: called(s.Instances[f.Worst]), Instances: make([]Load, len(f.Instances)),
+		Level: planner.Comparison{Before: Finite(f.Level.Before), After: Finite(f.Level.After)}, Balanced: f.Balanced,
+		Worst: called(s.Instances[f.Worst]), Instances: make([]Load, len(f.Instances)),
 	}
 	if !r.Limited {
 		out.ThetaMax = &r.ThetaMax

@@ -118,7 +118,8 @@ func (c *Plan) Run(env *cli.Environment) error {
 		in.Progress.Describe(fmt.Sprintf("planned interval %d", s.Interval))
 		result := intervalOf(s, c.driver, c.Encoder())
 		if c.Output != "json" {
-			result.Instances, result.HotKeys, result.Splits, result.Resources = nil, nil, nil, nil // tables show those of one plan alone
+			// Tables show those of one plan alone.
+			result.Instances, result.HotKeys, result.Splits, result.Resources = nil, nil, nil, nil
 		}
 		c.intervals = append(c.intervals, result)
 		c.summary.Add(s.Step)

@@ -61,7 +61,8 @@ func (*Plan) writeResources(w *cli.Page, p *planner.Plan) {
 		return
 	}
 	fmt.Fprint(w, "\nResources: how much of a capacity is taken, or how far an instance is above its fair load\n\n")
-	cli.WriteList(w, f.Resources, "resource = name | at most = bound right | before right | after right | busiest after = at",
+	cli.WriteList(w, f.Resources, "resource = name | at most = bound right | before right | after right"+
+		" | busiest after = at",
 		func(i int) cli.More {
 			r, bound := f.Resources[i], 1.0
 			if r.ThetaMax != nil {

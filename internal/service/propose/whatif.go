@@ -17,12 +17,11 @@ import (
 type Trial struct {
 	Strategy string
 	operator.Parameters
-	Instances int                 // to plan for; 0: those of the configuration
-	Placement *operator.Placement // to plan for; nil: the rules of the configuration
+	operator.Target
 }
 
-// Retargets reports whether it plans for other instances or rules than those of the configuration.
-func (t Trial) Retargets() bool { return t.Instances > 0 || t.Placement != nil }
+// Retargets reports whether it plans for something else than the configuration's own.
+func (t Trial) Retargets() bool { return t.Instances > 0 || t.Placement != nil || t.Resources != nil }
 
 // WhatIf asks what strategies and parameters would come to.
 type WhatIf struct {
@@ -81,7 +80,7 @@ func (s *Proposer) retargeted(ctx context.Context, own *reading.Placement, t Tri
 	if !t.Retargets() {
 		return own, nil
 	}
-	c, err := operator.Retargeted(own.Configuration, t.Instances, t.Placement)
+	c, err := operator.Retargeted(own.Configuration, t.Target)
 	if err != nil {
 		return nil, err
 	}

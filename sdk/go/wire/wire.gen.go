@@ -5332,6 +5332,9 @@ type ReplayRequest struct {
 	// Replace With `propose`, whether a plan that is `proposed` still is superseded by what its replay gives, in the same step.
 	Replace *bool `json:"replace,omitempty"`
 
+	// Resources Resources to plan for in place of the operator's; with an empty list cost alone. Capacities are those of the operator's instances. Not for compact records.
+	Resources *TargetResources `json:"resources,omitempty"`
+
 	// Strategies Defaults to that of the plan.
 	Strategies []Strategy `json:"strategies,omitempty"`
 }
@@ -6581,11 +6584,14 @@ type TableSizes struct {
 type TableWithinLimit = bool
 
 // TargetInstances A number of instances to plan for. The keys are where they are under the operator's own instances. Of these the ones with the lowest ids stay; where they are too few, instances of capacity 1
-// with the lowest free ids are added, and filled. Not for the hash function `reported`, for compact records and for partial statistics, which do not tell where other instances' keys are at home.
+// with the lowest free ids are added, and filled; of `resources` but the first they have as much as the last one that there is. Not for the hash function `reported`, for compact records and for partial statistics, which do not tell where other instances' keys are at home.
 type TargetInstances = int32
 
 // TargetPlacement Rules to plan for in place of the operator's; with an empty list none. The keys are where they are under the operator's own rules. Labels are those of the operator's instances. Not for compact records.
 type TargetPlacement = Placement
+
+// TargetResources Resources to plan for in place of the operator's; with an empty list cost alone. Capacities are those of the operator's instances. Not for compact records.
+type TargetResources = []Resource
 
 // Theta The largest relative overload of an instance, load over fair load minus 1.
 type Theta = Comparison
@@ -6838,6 +6844,9 @@ type WhatIfRequest struct {
 
 	// Residual Only with `"coverage":"partial"`; an instance that is not named has no other keys.
 	Residual []Residual `json:"residual,omitempty"`
+
+	// Resources Resources to plan for in place of the operator's; with an empty list cost alone. Capacities are those of the operator's instances. Not for compact records.
+	Resources *TargetResources `json:"resources,omitempty"`
 
 	// RoutingTable The current routing table. Only when no row carries `instance`, and of the keys of compact records only those that `keys` or `columns` name beside them.
 	RoutingTable []RoutingTableEntry `json:"routing_table,omitempty"`

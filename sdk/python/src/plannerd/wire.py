@@ -1450,6 +1450,7 @@ class ReplayRequest(TypedDict):
     propose: NotRequired[bool]
     reason: NotRequired[TransitionReason]
     replace: NotRequired[bool]
+    resources: NotRequired[TargetResources]
     strategies: NotRequired[list[Strategy]]
 
 ReplayResult: TypeAlias = 'WhatIfResults | Plan'
@@ -2010,6 +2011,8 @@ TargetInstances: TypeAlias = 'int'
 
 TargetPlacement: TypeAlias = 'Placement'
 
+TargetResources: TypeAlias = 'list[Resource]'
+
 Theta: TypeAlias = 'Comparison'
 
 ThetaMax: TypeAlias = 'float'
@@ -2116,6 +2119,7 @@ class WhatIfRequest(TypedDict):
     placement: NotRequired[TargetPlacement]
     plans: NotRequired[bool]
     residual: NotRequired[list[Residual]]
+    resources: NotRequired[TargetResources]
     routing_table: NotRequired[list[RoutingTableEntry]]
     strategies: NotRequired[list[Strategy]]
 
