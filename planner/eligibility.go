@@ -1,8 +1,10 @@
 package planner
 
 import (
+	"math"
 	"slices"
 
+	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
 )
 
@@ -119,7 +121,11 @@ func (f *finisher) unmetRules(least float64) []Unmet {
 	o.Certificate, o.Effort, o.WorkBudget = CertificateOff, EffortFast, 0
 	var list []Unmet
 	for rule := range e.placement.Len() {
-		if plan, err := Run(Optimal, f.s.without(rule), o); err == nil && plan.Balanced && plan.TableWithinLimit {
+		s := f.s.without(rule)
+		if x, err := prepare(s, o); err != nil || len(x.p.Hot) > x.p.Pinned || !f.changes(x) {
+			continue // a key would still fit nowhere, or the same keys nowhere else
+		}
+		if plan, err := Run(Optimal, s, o); err == nil && plan.Balanced && plan.TableWithinLimit {
 			list = append(list, Unmet{
 				Constraint: ConstraintPlacement, Limit: o.ThetaMax, AtLeast: least,
 				Rule: e.placement.Name(rule), Without: plan.Theta.After,
@@ -127,6 +133,55 @@ func (f *finisher) unmetRules(least float64) []Unmet {
 		}
 	}
 	return list
+}
+
+// changes reports whether other rules change anything for the instances above their bound: their fair loads,
+// which keys may be there, and where these may be instead. The same counts for all instances from which room
+// may come so.
+func (f *finisher) changes(other *prepared) bool {
+	type classes struct{ now, then int32 }
+	var pairs []classes
+	known, now, then := map[classes]bool{}, f.s.Eligibility, other.s.Eligibility
+	for i := range now.Class {
+		if p := (classes{now.Class[i], then.Class[i]}); !known[p] {
+			known[p], pairs = true, append(pairs, p)
+		}
+	}
+	reached, list := make([]bool, len(f.s.Instances)), []int32(nil)
+	reach := func(d int32) {
+		if !reached[d] {
+			reached[d], list = true, append(list, d)
+		}
+	}
+	for _, d := range f.p.Live {
+		if f.a.Load[d] > f.p.Maximum[d] {
+			reach(d)
+		}
+	}
+	if len(list) == 0 || f.o.TableLimit != nil { // room in the table may come from anywhere
+		return true
+	}
+	for ; len(list) > 0; list = list[1:] {
+		d := list[0]
+		if math.Abs(f.p.Fair[d]-other.p.Fair[d]) > exact.Tolerance*f.p.Fair[d] {
+			return true
+		}
+		for _, p := range pairs {
+			open := now.Open[p.now]
+			if !open[d] && !then.Open[p.then][d] {
+				continue
+			}
+			if !slices.Equal(open, then.Open[p.then]) {
+				return true
+			}
+			for _, e := range f.p.Live {
+				if open[e] {
+					reach(e)
+				}
+			}
+		}
+	}
+	return false
 }
 
 // noRules lets keys be on all instances.
