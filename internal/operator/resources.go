@@ -86,17 +86,23 @@ func checkResources(c Configuration) error {
 				"takes of each. Leave one of the two out")
 		case c.Compact.Degree > 0:
 			return planner.Invalid("compact", OneCost)
-		case len(c.Resources) > planner.MaxResources:
-			return planner.Invalid("resources", fmt.Sprintf("must be at most %d", planner.MaxResources))
 		}
 	}
-	for i := range c.Resources {
-		if field, detail := c.Resources.wrong(i); detail != "" {
+	return c.Resources.Check(c.Instances)
+}
+
+// Check finds what is wrong with resources, and with what instances have of them.
+func (all Resources) Check(instances []Instance) error {
+	if len(all) > planner.MaxResources {
+		return planner.Invalid("resources", fmt.Sprintf("must be at most %d", planner.MaxResources))
+	}
+	for i := range all {
+		if field, detail := all.wrong(i); detail != "" {
 			return planner.Invalid("resources/"+strconv.Itoa(i)+field, detail)
 		}
 	}
-	for i, d := range c.Instances {
-		if detail := d.wrongCapacities(c.Resources); detail != "" {
+	for i, d := range instances {
+		if detail := d.wrongCapacities(all); detail != "" {
 			return planner.Invalid("instances/"+strconv.Itoa(i)+"/capacities", detail)
 		}
 	}

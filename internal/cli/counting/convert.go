@@ -93,6 +93,9 @@ func (s statistics) columns(named bool, interval int64) []column {
 	add(s.State != nil, "state", func(row int) string { return cli.Exact(s.State[row]) })
 	add(s.Instance != nil, "instance", func(row int) string { return s.name(s.Instance[row]) })
 	add(s.HashInstance != nil, "hash_instance", func(row int) string { return s.name(s.HashInstance[row]) })
+	for _, x := range s.Costs {
+		add(true, "cost."+x.Name, func(row int) string { return cli.Exact(x.Rows[row]) })
+	}
 	return out
 }
 

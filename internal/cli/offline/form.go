@@ -31,6 +31,9 @@ func (f *driveFlags) form() (compact.Options, error) {
 		scales, err := f.scales()
 		return compact.Options{Scales: scales}, err
 	}
+	if err := f.NoResources("--compact", "not with --resource: a record has one cost"); err != nil {
+		return compact.Options{}, err
+	}
 	return f.ScaleFlags.Form("--compact", f.Compact)
 }
 
