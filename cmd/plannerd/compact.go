@@ -75,9 +75,6 @@ type compacted struct {
 
 // run hands visit one interval after the other.
 func (f *recordFlags) run(env *cli.Environment, visit func(in *reading.Input, c *compacted) error) error {
-	if err := f.NoResources("--resource", "not with compact records: a record has one cost"); err != nil {
-		return err
-	}
 	options, err := f.Form("--degree", f.Degree)
 	if err != nil {
 		return err

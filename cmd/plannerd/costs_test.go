@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,7 +10,13 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-const resourceRows = "key,cost,state,instance,cost.network\na,5,60,w0,1\nb,4,50,w0,9\nc,3,40,w1,1\nd,2,30,w1,1\ne,1,10,w1,\n"
+const resourceRows = `key,cost,state,instance,cost.network
+a,5,60,w0,1
+b,4,50,w0,9
+c,3,40,w1,1
+d,2,30,w1,1
+e,1,10,w1,
+`
 
 // TestResources plans a file under resources that flags name.
 func TestResources(t *testing.T) {
@@ -54,7 +61,8 @@ func TestResources(t *testing.T) {
 		{"must say how much w0 has of memory", []string{"--resource", memory, "--instances", "w0,w1"}},
 		{"must say how much w0 has of memory", []string{"--resource", memory}}, // the rows name w0
 		{"cost stands twice", []string{"--resource", "cost:theta_max=5%", "--instances", "w0,w1"}},
-		{"memo is no resource after the first", []string{"--resource", network, "--capacity", "memo=7", "--instances", "w0,w1"}},
+		{"memo is no resource after the first", []string{"--resource", network, "--capacity", "memo=7",
+			"--instances", "w0,w1"}},
 		{"write a name and its bound", []string{"--resource", "memory"}},
 		{"write a resource and what instances have of it", []string{"--capacity", "memory=much"}},
 		{"w7 is no instance", []string{"--resource", memory, "--capacity", "memory=w7:1", "--instances", "w0,w1"}},
@@ -67,10 +75,6 @@ func TestResources(t *testing.T) {
 			t.Errorf("%q: %+v", c.args, r)
 		}
 	}
-	r := exec(t, strings.NewReader(resourceRows), nil, "compact", "-", "--resource", network)
-	if r.code != exitUsage || !strings.Contains(r.stderr, "a record has one cost") {
-		t.Errorf("%+v", r)
-	}
 }
 
 // TestConvertCosts writes what keys take of resources as columns, whatever it is read of.
@@ -78,7 +82,8 @@ func TestConvertCosts(t *testing.T) {
 	const want = "key,cost,cost.network\na,1,2048\nb,2,0\n"
 	for text, args := range map[string][]string{
 		`{"key":"a","cost":1,"costs":{"network":2048}}` + "\n" + `{"key":"b","cost":2}`: nil,
-		"User;CPU;Bytes out;x\na;1;2 KiB;7\nb;2;;8\n":                                   {"--columns", "key=User,cost=CPU,cost.network=Bytes out"},
+		"User;CPU;Bytes out;x\na;1;2 KiB;7\nb;2;;8\n": {"--columns",
+			"key=User,cost=CPU,cost.network=Bytes out"},
 		`[{"u":"a","c":1,"io":{"out":2048}},{"u":"b","c":2}]`: {"--columns",
 			"key=u,cost=c,cost.network=io.out"},
 	} {
@@ -98,5 +103,25 @@ func TestConvertCosts(t *testing.T) {
 	}
 	if got := succeed(t, file.String(), "convert", "-"); got != want {
 		t.Errorf("Parquet: %s", got)
+	}
+}
+
+// TestBacktestResources tries policies under resources: no plan puts more on an instance than it has.
+func TestBacktestResources(t *testing.T) {
+	rows := "interval,key,cost,state\n"
+	for i := range 5 {
+		for k := range 6 {
+			rows += fmt.Sprintf("%d,k%d,%d,10\n", i, k, 1+(i+k)%6)
+		}
+	}
+	args := []string{"backtest", "-", "--instances", "2", "--resource", "memory:from=state,limit", "--output", "csv"}
+	tight := succeed(t, rows, append(args, "--capacity", "memory=30")...)
+	loose := succeed(t, rows, append(args, "--capacity", "memory=1000")...)
+	if tight == loose {
+		t.Error(tight)
+	}
+	if r := exec(t, strings.NewReader(rows), nil, args...); r.code != exitUsage ||
+		!strings.Contains(r.stderr, "must say how much instance 0 has of memory") {
+		t.Errorf("%+v", r)
 	}
 }

@@ -228,9 +228,9 @@ var flagHelp = regexp.MustCompile(`(?m)^ +(?:-h, )?--([a-z-]+)(=\S*)?\s((?:.*\n)
 // Help fits a terminal, and tells the default of each flag that takes a value.
 func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
-		"": 1, "serve": 38, "token": 1, "healthcheck": 6, "plan": 45 + len(offline.Planned()), "compare": 37 +
+		"": 1, "serve": 38, "token": 1, "healthcheck": 6, "plan": 47 + len(offline.Planned()), "compare": 39 +
 			len(offline.Planned()),
-		"backtest": 30,
+		"backtest": 32,
 		"compact":  29, "resolve": 30, "generate": 19, "migrate": 1, "migrate up": 4, "migrate down": 5,
 		"migrate status": 4, "backup": 2, "restore": 2, "version": 1,
 	} {

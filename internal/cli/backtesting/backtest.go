@@ -1,6 +1,7 @@
 package backtesting
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type Backtest struct {
 	Format string `enum:"auto,csv,ndjson,json,arrow,parquet" default:"auto" help:"Format of the input: csv, ndjson, json (a document, or one a line and interval), arrow (an IPC stream), parquet, or auto, which looks at it. Compression is always recognised."`
 	reading.TextFlags
 	reading.OperatorFlags
+	reading.ResourceFlags
 	EntryGrace int               `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
 	ThetaMax   []float64         `type:"share" own:"" default:"0.08" placeholder:"θ,..." group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported with the results of its recommended policy (default 0.08)."`
 	TableLimit *int64            `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
@@ -140,13 +142,13 @@ func (c *Backtest) Run(env *cli.Environment) error {
 			return reading.AsFlag(err)
 		}
 	}
-	op, err := c.Operator(planner.Options{TableLimit: c.TableLimit}, c.Encoder())
+	op, err := c.operator()
 	if err != nil {
 		return err
 	}
 	history, err := c.read(env)
 	if err == nil {
-		op, err = c.Operator(planner.Options{TableLimit: c.TableLimit}, c.Encoder()) // the rows may name its instances
+		op, err = c.operator() // the rows may name its instances
 	}
 	if err != nil {
 		return err
@@ -167,6 +169,12 @@ func (c *Backtest) Run(env *cli.Environment) error {
 		}
 		c.write(w, reports[0])
 	}, backtestCSV(reports))
+}
+
+// operator is what plans are made for.
+func (c *Backtest) operator() (drive.Operator, error) {
+	op, err := c.Operator(planner.Options{TableLimit: c.TableLimit}, c.Encoder())
+	return op, cmp.Or(err, c.Set(&op.Target, &c.OperatorFlags))
 }
 
 // read reads the input.

@@ -164,6 +164,7 @@ func (d *driver) stepRecords(ctx context.Context, interval int64, given *input.D
 type driveFlags struct {
 	reading.InputFlags
 	reading.OperatorFlags
+	reading.ResourceFlags
 	kong.Plugins // of [NewStrategyFlags]
 
 	Compact int `default:"0" group:"Compact form" help:"Plan on classes of keys that count as equal: the degree R of discretisation, a power of two. 1 is the finest and 0 is off."`
@@ -188,6 +189,9 @@ func (f *driveFlags) drivers(trials []parameters.Trial, like drive.Operator, nee
 	}
 	op, err := f.Operator(planner.Options{}, f.Encoder())
 	if err != nil {
+		return nil, err
+	}
+	if err := f.Set(&op.Target, &f.OperatorFlags); err != nil {
 		return nil, err
 	}
 	splitting, err := f.splitting()

@@ -31,8 +31,8 @@ func (f *driveFlags) form() (compact.Options, error) {
 		scales, err := f.scales()
 		return compact.Options{Scales: scales}, err
 	}
-	if err := f.NoResources("--compact", "not with --resource: a record has one cost"); err != nil {
-		return compact.Options{}, err
+	if len(f.Resources) > 0 {
+		return compact.Options{}, cli.Usagef("--compact: not with --resource: a record has one cost")
 	}
 	return f.ScaleFlags.Form("--compact", f.Compact)
 }

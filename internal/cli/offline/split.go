@@ -20,7 +20,7 @@ func (f *driveFlags) splitting() (*planner.Splitting, error) {
 	case !f.Affinity.IsZero():
 		return nil, cli.Usagef("--split: not with --affinity: the keys of a routed key would part")
 	case len(f.Resources) > 0:
-		return nil, f.NoResources("--split", "not with --resource: nobody knows what a part of a key takes of each")
+		return nil, cli.Usagef("--split: not with --resource: nobody knows what a part of a key takes of each")
 	case f.MaxParts == 1:
 		return nil, cli.Usagef("--max-parts: must be 0, or 2 or more")
 	case !(f.MergeCost >= 0 && f.MergeCost <= planner.MaxAmount):

@@ -31,9 +31,6 @@ type OperatorFlags struct {
 
 	Affinity Affinity `placeholder:"tag|until=TEXT[,count=N]" group:"Operator" help:"Which part of a key is hashed and planned, so that keys which have it in common stay together: tag is what stands between { and }, until=/ what stands before the first /, until=/,count=2 before the second; rows of one routed key are added up (default: the whole key)."`
 
-	Resources  []Resource   `name:"resource" sep:"none" placeholder:"NAME:[from=state|count,]theta_max=X|limit" group:"Operator" help:"What keys take of their instance beside cost, with its bound: theta_max, how far an instance may be above its fair load, or limit, no more than its --capacity. The amounts are the state of a key, 1 for each key with from=count, or else the column cost.NAME. May stand several times (default: cost alone counts)."`
-	Capacities []Capacities `name:"capacity" sep:"none" placeholder:"NAME=X|INSTANCE:X,…" group:"Operator" help:"What instances have of a --resource: as much each, such as memory=64e9, or by instance, such as memory=worker-a:64e9,worker-b:32e9. May stand several times (default: as in --instances; a limit needs it)."`
-
 	assumed bool // nobody gave the instances
 	looked  bool // the first interval was read, which may name them
 	// expected are ids for the names that are known only then.
@@ -208,9 +205,6 @@ func (f *OperatorFlags) Operator(options planner.Options, keys KeyEncoder) (driv
 		return drive.Operator{}, err
 	}
 	op := drive.Operator{Target: target, Base: planner.Base{Configuration: target}, Options: options}
-	if err := f.setResources(&op.Target); err != nil {
-		return op, err
-	}
 	if len(f.BaseInstances) > 0 {
 		op.Base.Configuration, err = f.configuration(f.BaseInstances)
 		if err != nil {

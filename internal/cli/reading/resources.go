@@ -12,6 +12,12 @@ import (
 	"plannerd/planner"
 )
 
+// ResourceFlags say what plans are made on beside cost.
+type ResourceFlags struct {
+	Resources  []Resource   `name:"resource" sep:"none" placeholder:"NAME:[from=state|count,]theta_max=X|limit" group:"Operator" help:"What keys take of their instance beside cost, with its bound: theta_max, how far an instance may be above its fair load, or limit, no more than its --capacity. The amounts are the state of a key, 1 for each key with from=count, or else the column cost.NAME. May stand several times (default: cost alone counts)."`
+	Capacities []Capacities `name:"capacity" sep:"none" placeholder:"NAME=X|INSTANCE:X,…" group:"Operator" help:"What instances have of a --resource: as much each, such as memory=64e9, or by instance, such as memory=worker-a:64e9,worker-b:32e9. May stand several times (default: as in --instances; a limit needs it)."`
+}
+
 // Resource is a value of --resource.
 type Resource struct{ operator.Resource }
 
@@ -70,18 +76,10 @@ func (c *Capacities) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// NoResources refuses resources beside flags that are not for them, for the reason given.
-func (f *OperatorFlags) NoResources(flag, why string) error {
-	if len(f.Resources)+len(f.Capacities) == 0 {
-		return nil
-	}
-	return cli.Usagef("%s: %s", flag, why)
-}
-
-// setResources has a configuration know what keys take beside cost. While nobody knows the instances it
-// leaves them out.
-func (f *OperatorFlags) setResources(c *planner.Configuration) error {
-	if len(f.Resources)+len(f.Capacities) == 0 || f.assumed && !f.looked {
+// Set has the configuration of an operator know what keys take beside cost. While nobody knows the
+// instances it leaves that out.
+func (f *ResourceFlags) Set(c *planner.Configuration, of *OperatorFlags) error {
+	if len(f.Resources)+len(f.Capacities) == 0 || of.assumed && !of.looked {
 		return nil
 	}
 	all := operator.Resources{{Name: "cost"}}
@@ -93,7 +91,7 @@ func (f *OperatorFlags) setResources(c *planner.Configuration) error {
 		instances[i] = operator.Instance{ID: d.ID, Name: d.Name, Capacity: d.Capacity, Capacities: map[string]float64{}}
 	}
 	for _, x := range f.Capacities {
-		if err := f.give(x, instances); err != nil {
+		if err := x.give(instances, of); err != nil {
 			return err
 		}
 	}
@@ -112,21 +110,21 @@ func (f *OperatorFlags) setResources(c *planner.Configuration) error {
 	return nil
 }
 
-// give has instances have what a flag says.
-func (f *OperatorFlags) give(x Capacities, instances []operator.Instance) error {
+// give has instances have what the flag says.
+func (c *Capacities) give(instances []operator.Instance, of *OperatorFlags) error {
 	for _, d := range instances {
-		if x.all != nil {
-			d.Capacities[x.resource] = *x.all
+		if c.all != nil {
+			d.Capacities[c.resource] = *c.all
 		}
 	}
-	for _, one := range x.of {
-		id, detail := f.id(one.instance)
+	for _, one := range c.of {
+		id, detail := of.id(one.instance)
 		if detail != "" {
 			return cli.Usagef("--capacity: %s %s", one.instance, detail)
 		}
 		for _, d := range instances {
 			if d.ID == id {
-				d.Capacities[x.resource] = one.amount
+				d.Capacities[c.resource] = one.amount
 			}
 		}
 	}

@@ -61,11 +61,7 @@ func (b *Faults) WrongAt(pointer, detail string) { b.Note(problem.At(pointer, de
 // Note notes a problem. What is beyond the greatest number of problems is dropped.
 func (b *Faults) Note(p problem.Problem) {
 	if p.Detail == DetailUnknown || p.Detail == DetailColumn {
-		fields := b.Fields
-		if p.Detail == DetailColumn {
-			fields &^= Costs // which no column holds as a whole
-		}
-		p.Near = nearest.To(p.Column, fields.names())
+		p.Near = nearest.To(p.Column, (b.Fields &^ Costs).names()) // rather cost than costs
 	}
 	if len(b.Problems) < problem.Most {
 		b.Problems = append(b.Problems, p)
