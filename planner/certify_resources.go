@@ -82,7 +82,7 @@ func (f *finisher) unmetResources(x *bound.ResourceProof) []Unmet {
 		}
 	}
 	if limit := f.p.Goal.TableLimit; limit != nil {
-		u := Unmet{Constraint: ConstraintTable, Limit: float64(*limit), AtLeast: float64(*limit + 1)}
+		u := Unmet{Constraint: ConstraintTable, Limit: float64(*limit), AtLeast: max(float64(*limit+1), x.Entries())}
 		all = append(all, u)
 		if f.feasibleWithout(func(q *assign.Problem) { q.Unlimit() }) {
 			alone = append(alone, u)

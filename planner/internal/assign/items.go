@@ -48,7 +48,7 @@ type Goal struct {
 	// their bounds.
 	Imbalance bool
 	// AnyCost: the goal is a part of one of least θ. Of several resources cost makes no key hot then.
-	AnyCost bool
+	AnyCost   bool
 	Allowance Allowance
 	// Effort is how much work a search may do.
 	Effort Effort

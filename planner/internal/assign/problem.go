@@ -319,7 +319,7 @@ func (m *Meter) asksToStop() bool {
 // as possible: all keys are at home, and each that leaves counts 1. Hot keys are
 // where they are placed in p. It is nil for items with counts.
 func (p *Problem) CountingEntries() *Problem {
-	if p.Items.Units != nil {
+	if p.Items.Units != nil || p.Along != nil && len(p.Hot) > 0 {
 		return nil
 	}
 	s, sites := p.Stateless()
@@ -332,6 +332,9 @@ func (p *Problem) CountingEntries() *Problem {
 		return p.with(s, sites, goal)
 	}
 	q := NewProblem(s, sites, p.Retained, goal, p.Meter)
+	if p.Along != nil {
+		return q
+	}
 	q.Hot, q.Bound, q.Limit, q.hot = p.Hot, p.Bound, p.Limit, p.hot
 	return q
 }

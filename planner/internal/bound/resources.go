@@ -25,6 +25,7 @@ type ResourceProof struct {
 	room        [][]int64   // limit less what stays whatever the plan
 	least       []int64     // by resource: the smallest room
 	limited     bool
+	entries     float64
 	tableExcess float64
 	hot         float64
 	everything  float64
@@ -42,6 +43,7 @@ func ProveResources(p *assign.Problem, reached float64, level Level) *ResourcePr
 			}
 		}
 		f.cover()
+		f.countEntries(reached)
 	}
 	if !f.infeasible && float64(f.bound/f.unit) < reached*(1-1e-7) {
 		f.ascend(reached)
@@ -93,6 +95,20 @@ func newResourceProof(p *assign.Problem) *ResourceProof {
 	f.everything = f.unit * p.Objective(state, p.Named())
 	return f
 }
+
+// countEntries proves that the table limit cannot be met, where no plan is known that meets it.
+func (f *ResourceProof) countEntries(reached float64) {
+	if !f.limited || f.infeasible || !math.IsInf(reached, 1) {
+		return
+	}
+	if q := f.Problem.CountingEntries(); q != nil {
+		f.entries = ProveResources(q, math.Inf(1), Quick).LowerBound() + float64(q.Retained)
+		f.infeasible = f.entries > float64(*f.Problem.Goal.TableLimit)
+	}
+}
+
+// Entries is a table size that no plan stays below; 0 where it was not looked for.
+func (f *ResourceProof) Entries() float64 { return f.entries }
 
 // Infeasible reports whether no plan meets all constraints.
 func (f *ResourceProof) Infeasible() bool { return f.infeasible }

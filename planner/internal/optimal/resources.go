@@ -17,7 +17,9 @@ type resourced struct {
 	p      *assign.Problem
 	proof  *bound.ResourceProof
 	enough float64
-	pool   []*assign.Assignment
+	// rounded is what the prices come to, and pool what was found.
+	rounded *assign.Assignment
+	pool    []*assign.Assignment
 }
 
 // planResources is plan where there are several resources.
@@ -84,10 +86,11 @@ func (b *resourced) followPrices(r Rivals) {
 	if a == nil {
 		return
 	}
+	b.rounded = a.Clone()
 	if r.Fit != nil {
 		b.offer(r.Fit(a.Clone()))
 	}
-	b.improve(a, &b.proof.Y, search.Effort{Evaluations: evaluations(b.p), Enough: b.closeEnough()})
+	b.improve(a, &b.proof.Y, search.Effort{Evaluations: longer * evaluations(b.p), Enough: b.closeEnough()})
 	b.offer(a)
 }
 
@@ -157,14 +160,20 @@ func (b *resourced) improve(a *assign.Assignment, y *bound.Prices, effort search
 	return search.Improve(b.p, a, core, y, effort)
 }
 
-// searchOn searches on in rounds, from the best and from crosses of it with others.
+// longer is how many times as long a search is as with one resource: it takes more to meet several limits at once.
+const longer = 4
+
+// searchOn searches on in rounds, from the best, from what the prices come to, and from crosses of the best with others.
 func (b *resourced) searchOn(effort assign.Effort) {
 	random := rand.New(rand.NewPCG(3, uint64(effort)))
 	n := int64(b.p.Items.Len())
 	most := effort.RoundEvaluations() * min(n*n, fewKeys*fewKeys) / (fewKeys * fewKeys)
 	for round, evaluated := 0, int64(0); evaluated < most && b.worthwhile(effort) && b.p.Meter.End == assign.Running; round++ {
 		a := b.Best.Clone()
-		if round%3 == 2 {
+		switch {
+		case round%3 == 1 && b.rounded != nil:
+			a = b.rounded.Clone()
+		case round%3 == 2:
 			cross(b.p, a, b.pool[random.IntN(len(b.pool))], random)
 		}
 		y := &b.proof.Y
@@ -172,7 +181,7 @@ func (b *resourced) searchOn(effort assign.Effort) {
 			y = nil
 		}
 		evaluated += coreEvaluations*n + b.improve(a, y, search.Effort{
-			Evaluations: min(roundMost, roundLonger*evaluations(b.p)), Seed: uint64(round + 1), Enough: b.closeEnough(),
+			Evaluations: longer * min(roundMost, roundLonger*evaluations(b.p)), Seed: uint64(round + 1), Enough: b.closeEnough(),
 		})
 		b.Offer(a)
 		if b.pool = append(b.pool, a); len(b.pool) > mostPooled {
