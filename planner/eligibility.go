@@ -139,25 +139,17 @@ func (f *finisher) unmetRules(least float64) []Unmet {
 // which keys may be there, and where these may be instead. The same counts for all instances from which room
 // may come so.
 func (f *finisher) changes(other *prepared) bool {
-	type classes struct{ now, then int32 }
-	var pairs []classes
-	known, now, then := map[classes]bool{}, f.s.Eligibility, other.s.Eligibility
-	for i := range now.Class {
-		if p := (classes{now.Class[i], then.Class[i]}); !known[p] {
-			known[p], pairs = true, append(pairs, p)
-		}
-	}
+	now, then := f.s.Eligibility, other.s.Eligibility
+	pairs := classPairs(now, then)
 	reached, list := make([]bool, len(f.s.Instances)), []int32(nil)
-	reach := func(d int32) {
-		if !reached[d] {
-			reached[d], list = true, append(list, d)
+	reach := func(which func(d int32) bool) {
+		for _, d := range f.p.Live {
+			if !reached[d] && which(d) {
+				reached[d], list = true, append(list, d)
+			}
 		}
 	}
-	for _, d := range f.p.Live {
-		if f.a.Load[d] > f.p.Maximum[d] {
-			reach(d)
-		}
-	}
+	reach(func(d int32) bool { return f.a.Load[d] > f.p.Maximum[d] })
 	if len(list) == 0 || f.o.TableLimit != nil { // room in the table may come from anywhere
 		return true
 	}
@@ -174,14 +166,23 @@ func (f *finisher) changes(other *prepared) bool {
 			if !slices.Equal(open, then.Open[p.then]) {
 				return true
 			}
-			for _, e := range f.p.Live {
-				if open[e] {
-					reach(e)
-				}
-			}
+			reach(func(d int32) bool { return open[d] })
 		}
 	}
 	return false
+}
+
+// classPair are the classes of an item under some rules and under others.
+type classPair struct{ now, then int32 }
+
+func classPairs(now, then *Eligibility) (pairs []classPair) {
+	known := map[classPair]bool{}
+	for i, class := range now.Class {
+		if p := (classPair{class, then.Class[i]}); !known[p] {
+			known[p], pairs = true, append(pairs, p)
+		}
+	}
+	return pairs
 }
 
 // noRules lets keys be on all instances.
