@@ -61,7 +61,7 @@ func boundText(p *planner.Plan) string {
 func unmetText(o planner.Options, u planner.Unmet) string {
 	switch u.Constraint {
 	case planner.ConstraintCapacity:
-		return fmt.Sprintf("%s of what some instance has of %s is taken at least", level(u.AtLeast), u.Resource)
+		return fmt.Sprintf("some instance takes at least %s of its %s", level(u.AtLeast), u.Resource)
 	case planner.ConstraintTheta:
 		if u.Resource != "" {
 			return fmt.Sprintf("some instance is at least %s above its fair load in %s (%s is allowed)", level(u.AtLeast),

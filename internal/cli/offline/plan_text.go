@@ -76,7 +76,7 @@ func verdict(p *planner.Plan) string {
 		b.WriteString("NOT balanced, and the routing table exceeds its limit.")
 	}
 	for _, c := range p.Causes {
-		if text, ok := causeTexts[c]; ok {
+		if text := causeText(p, c); text != "" {
 			b.WriteString(" " + text)
 		}
 	}
@@ -89,6 +89,14 @@ func verdict(p *planner.Plan) string {
 		b.WriteString(" The work budget ran out: this is the best plan so far.")
 	}
 	return b.String()
+}
+
+// causeText says a cause in a sentence; "": it goes without saying.
+func causeText(p *planner.Plan, c planner.Cause) string {
+	if c == planner.CauseHotKey && len(p.HotKeys) > 0 && p.HotKeys[0].Resource != "" {
+		return "A single key takes more " + p.HotKeys[0].Resource + " than any instance may have."
+	}
+	return causeTexts[c]
 }
 
 var causeTexts = map[planner.Cause]string{
@@ -141,12 +149,12 @@ func (c *Plan) writeHotKeys(w *cli.Page, p *planner.Plan) {
 			title = "key, or " + title
 		}
 	}
-	in := ""
+	forces, in := "forces θ", ""
 	if len(p.Resources) > 0 {
-		in = " | in = resource"
+		forces, in = "forces", " | in = resource"
 	}
-	cli.WriteList(w, hotKeysOf(c.last, false), title+" = name key | instance id | cost si | forces θ = forced_theta theta"+
-		" | split would need = pieces ?count"+in, func(i int) cli.More {
+	cli.WriteList(w, hotKeysOf(c.last, false), title+" = name key | instance id | cost si | "+forces+
+		" = forced_theta theta | split would need = pieces ?count"+in, func(i int) cli.More {
 		if item := p.HotKeys[i].Item; c.last.classes != nil && !c.last.classes.IsNamed(item) {
 			return cli.More{"name": classText(c.last.classes.Records[item])}
 		}
