@@ -61,9 +61,21 @@ func TestResourcesNeedAmounts(t *testing.T) {
 	if !strings.Contains(string(a.body), "network") {
 		t.Errorf("%s", a.body)
 	}
+	report := func(instance, body string) *answer {
+		return e.do("PUT", "/v1/operators/clicks/intervals/1/reports/"+instance, body)
+	}
+	report("0", `{"keys":[]}`).want(http.StatusCreated) // an instance without keys has nothing to tell
+	report("1", `{"keys":[{"key":"a","cost":1}]}`).fails(http.StatusUnprocessableEntity, "invalid", "/costs")
+	report("1", `{"compact":{"records":[[1,0,1,1,3]]}}`).fails(http.StatusUnprocessableEntity, "invalid", "/compact")
+	report("1", `{"keys":[{"key":"a","cost":1,"costs":{"network":7}}]}`).want(http.StatusCreated)
+	var p wire.Plan
+	e.do("POST", plans, `{"interval":1}`).want(http.StatusCreated).into(&p)
+	if network := (*p.Resources)[1]; network.Instances[1].Load.Before != 7 || network.Instances[0].Load.Before != 0 {
+		t.Errorf("%+v", network)
+	}
 	e.do("PATCH", "/v1/operators/clicks", `{"resources":[{"name":"cpu"}]}`, mergePatch).want(http.StatusOK)
 	for _, body := range []string{
-		`{"interval":1,"compact":{"records":[[0,0,1,1,3]]}}`, `{"interval":1,"compact":{"degree":2},"keys":[{"key":"a","cost":1}]}`,
+		`{"interval":2,"compact":{"records":[[0,0,1,1,3]]}}`, `{"interval":2,"compact":{"degree":2},"keys":[{"key":"a","cost":1}]}`,
 	} {
 		e.do("POST", plans, body).fails(http.StatusUnprocessableEntity, "invalid", "/compact")
 	}

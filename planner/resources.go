@@ -98,11 +98,13 @@ func (s *Statistics) amounts(of Resource) (Amounts, error) {
 		}
 	default:
 		i := slices.IndexFunc(s.Costs, func(x Amounts) bool { return x.Name == of.Name })
-		if i < 0 {
+		switch {
+		case i >= 0:
+			a.Rows = s.Costs[i].Rows
+			copy(a.Residual, s.Costs[i].Residual)
+		case s.Len() > 0:
 			return a, Invalid("Costs", "no row says how much it takes of resource "+of.Name)
 		}
-		a.Rows = s.Costs[i].Rows
-		copy(a.Residual, s.Costs[i].Residual)
 	}
 	if a.Rows == nil {
 		a.Rows = slices.Repeat([]float64{1}, s.Len())

@@ -243,6 +243,9 @@ func encodeRecords(r reporters, st *scheme.Statistics) ([]byte, error) {
 	if r.newest.Scheme != operator.SchemeTable {
 		return nil, planner.Invalid("compact", operator.MeansNothing(r.newest.Scheme)+", where statistics are of keys")
 	}
+	if r.newest.Resources != nil {
+		return nil, planner.Invalid("compact", operator.OneCost)
+	}
 	_, err := compact.NewClasses(st.Records, r.newest.Model, planner.Base{Configuration: r.pinned.Model})
 	if err != nil {
 		return nil, err
