@@ -223,6 +223,7 @@ func (f *ResourceProof) coverOf(d int32, items []int32) float64 {
 type priced struct {
 	amount     []float64 // by resource
 	weight     float64
+	times      float64 // how many items it stands for
 	item       int32
 	from, home int32 // home is None where it cannot go there, or is there
 	class      int32
@@ -234,7 +235,7 @@ type priced struct {
 func (f *ResourceProof) pricedOf(i int32, amount []float64) priced {
 	p := f.Problem
 	k := priced{
-		amount: amount, weight: f.unit * p.WeightBelow(i), item: i, from: p.Items.Current[i], home: p.Items.Home[i], anywhere: true,
+		amount: amount, weight: f.unit * p.WeightBelow(i), times: 1, item: i, from: p.Items.Current[i], home: p.Items.Home[i], anywhere: true,
 	}
 	for r, q := range p.Along {
 		fixed := q.AmountOf(i)
@@ -384,6 +385,30 @@ func (f *ResourceProof) core() []priced {
 	})
 }
 
+// sampled is the core, or where that is large its largest keys and a sample of the others, each of which stands for
+// several. Prices are hardly others then, and what they come to is computed over all items in the end.
+func (f *ResourceProof) sampled(core []priced) []priced {
+	if len(core) <= coreKeys {
+		return core
+	}
+	times := uint64((len(core) + coreKeys - 1) / coreKeys)
+	large := largeKey / float64(len(f.Problem.Live))
+	var sample []priced
+	for _, k := range core {
+		if f.Problem.Size[k.item] < large {
+			if f.Problem.Items.Hashes[k.item]>>16%times != 0 {
+				continue
+			}
+			k.times = float64(times)
+		}
+		sample = append(sample, k)
+	}
+	return sample
+}
+
+// coreKeys is about how many keys a sample has, and largeKey from which part of a fair load on a key is in it.
+const coreKeys, largeKey = 30_000, 1e-3
+
 // coreMargin is how many times the first prices a key must be worth less than to stay for sure.
 const coreMargin = 2
 
@@ -423,7 +448,7 @@ func (f *ResourceProof) startPrices() {
 
 const (
 	resourceSteps    = 150
-	resourceWork     = 8_000_000 // keys looked at in all steps
+	resourceWork     = 1_500_000 // keys looked at in all steps
 	resourcePatience = 7         // steps without a rise until they get shorter
 	// After so many steps that hardly raised the value the ascent ends.
 	resourceMilestones = 20
@@ -434,7 +459,7 @@ const (
 func (f *ResourceProof) ascend(reached float64) {
 	p := f.Problem
 	f.startPrices()
-	core := f.core()
+	core := f.sampled(f.core())
 	y := f.Y.Clone()
 	c := newClimb(f, core)
 	best, at, length, vain, milestone := math.Inf(-1), y.Clone(), 1.0, 0, math.Inf(-1)
@@ -536,8 +561,9 @@ func (c *climb) solve(y *Prices) float64 {
 			}
 			continue
 		}
-		value += v
+		value += float64(v * k.times)
 		for r, amount := range k.amount {
+			amount *= k.times
 			c.over[r][k.from] -= amount
 			if free {
 				c.pool[k.class][r] += amount
@@ -546,10 +572,10 @@ func (c *climb) solve(y *Prices) float64 {
 			}
 		}
 		if k.entry {
-			c.table--
+			c.table -= k.times
 		}
 		if to != c.Problem.Items.Home[k.item] || free {
-			c.table++
+			c.table += k.times
 		}
 	}
 	c.pour(&m)
