@@ -46,6 +46,9 @@ func (IPC) Encode(to io.Writer, s client.Statistics) (err error) {
 	if s.Hashed {
 		fields = append(fields, arrow.Field{Name: "hash_instance", Type: arrow.PrimitiveTypes.Int32})
 	}
+	for _, name := range s.Resources {
+		fields = append(fields, arrow.Field{Name: "cost." + name, Type: arrow.PrimitiveTypes.Float64})
+	}
 	schema := arrow.NewSchema(fields, nil)
 	w := ipc.NewWriter(to, ipc.WithSchema(schema))
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
@@ -97,6 +100,25 @@ func appendRow(b *array.RecordBuilder, s client.Statistics, r client.Row) error 
 	}
 	if s.Hashed {
 		columns[0].(*array.Int32Builder).Append(r.HashInstance)
+		columns = columns[1:]
+	}
+	return appendCosts(columns, s, r)
+}
+
+// appendCosts appends what a row takes of resources to their columns, the last ones.
+func appendCosts(columns []array.Builder, s client.Statistics, r client.Row) error {
+	if err := s.CheckCosts(r); err != nil {
+		return err
+	}
+	for i, name := range s.Resources {
+		x := 0.0
+		if i < len(r.Costs) {
+			x = r.Costs[i]
+		}
+		if !finite(x) {
+			return fmt.Errorf("what key %q takes of %s: %w", r.Key, name, errNotFinite)
+		}
+		columns[i].(*array.Float64Builder).Append(x)
 	}
 	return nil
 }

@@ -59,6 +59,29 @@ func read(t *testing.T, stream io.Reader) (out []string) {
 	return out
 }
 
+// TestEncodeCosts reads back what rows take of resources, in columns of their own.
+func TestEncodeCosts(t *testing.T) {
+	t.Parallel()
+	var stream bytes.Buffer
+	s := client.Statistics{Stateless: true, Resources: []string{"network", "disk"}, Rows: client.Rows([]client.Row{
+		{Key: []byte("a"), Cost: 1, Costs: []float64{2}}, {Key: []byte("b"), Cost: 2, Costs: []float64{0, 0.5}},
+	})}
+	if err := (arrow.IPC{}).Encode(&stream, s); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(read(t, &stream), "\n")
+	const want = "key [97], cost 1, cost.network 2, cost.disk 0\nkey [98], cost 2, cost.network 0, cost.disk 0.5"
+	if got != want {
+		t.Error(got)
+	}
+	for _, costs := range [][]float64{{1, 2, 3}, {math.NaN()}} {
+		s.Rows = client.Rows([]client.Row{{Key: []byte("a"), Costs: costs}})
+		if err := (arrow.IPC{}).Encode(io.Discard, s); err == nil {
+			t.Errorf("%v: taken", costs)
+		}
+	}
+}
+
 // TestEncode reads every row back, over several batches, with any columns.
 func TestEncode(t *testing.T) {
 	t.Parallel()

@@ -347,8 +347,10 @@ func TestStatistics(t *testing.T) {
 		}, client.Statistics{
 			Located: true, Hashed: true, Count: 2,
 			Rows: client.Rows([]client.Row{
-				{Key: []byte("a"), Cost: 1.5, State: 1e30, Instance: 3, HashInstance: 4}, {Key: []byte{255}},
+				{Key: []byte("a"), Cost: 1.5, State: 1e30, Instance: 3, HashInstance: 4},
+				{Key: []byte{255}, Costs: []float64{2, 0.5}},
 			}),
+			Resources: []string{"network", "disk"},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -366,7 +368,7 @@ func TestStatistics(t *testing.T) {
 			t.Errorf("%v", header)
 		}
 		const want = `{"key":"YQ==","cost":1.5,"state":1e+30,"instance":3,"hash_instance":4}` + "\n" +
-			`{"key":"/w==","cost":0,"state":0,"instance":0,"hash_instance":0}` + "\n"
+			`{"key":"/w==","cost":0,"state":0,"costs":{"network":2,"disk":0.5},"instance":0,"hash_instance":0}` + "\n"
 		if got := decompressed(t, seen[1].body); got != want {
 			t.Errorf("%s want %s", got, want)
 		}
@@ -527,5 +529,30 @@ func TestNullsAreKept(t *testing.T) {
 	text, err = json.Marshal(wire.ReportRequest{Keys: []wire.Row{}})
 	if string(text) != `{"keys":[]}` || err != nil {
 		t.Errorf("%s %v", text, err)
+	}
+}
+
+// Rows take of resources that the statistics name, and a residual beside streamed rows cannot.
+func TestCostsRefused(t *testing.T) {
+	c := newClient(t, client.Config{}, func(*http.Request) (*http.Response, error) {
+		t.Error("it was sent")
+		return nil, errors.New("gone")
+	})
+	rows := client.Rows([]client.Row{{Key: []byte("a"), Costs: []float64{1}}})
+	_, err := c.PutReportFrom(t.Context(), "o", 1, "0", wire.ReportRequest{Residual: []wire.Residual{{
+		Instance: "0", Costs: new(wire.Costs{"network": 1}),
+	}}}, client.Statistics{Rows: rows, Resources: []string{"network"}})
+	if err == nil || !strings.Contains(err.Error(), "residual with Costs") {
+		t.Error(err)
+	}
+	for _, s := range []client.Statistics{{Rows: rows}, {Rows: client.Rows([]client.Row{{Costs: []float64{math.NaN()}}}),
+		Resources: []string{"network"}}} {
+		c := newClient(t, client.Config{}, func(r *http.Request) (*http.Response, error) {
+			_, err := io.Copy(io.Discard, r.Body)
+			return nil, err
+		})
+		if _, err := c.CreatePlanFrom(t.Context(), "o", wire.PlanRequest{}, s); err == nil {
+			t.Error("taken")
+		}
 	}
 }

@@ -24,7 +24,7 @@ func (c *Client) CreatePlanFrom(
 	ctx context.Context, operator string, request wire.PlanRequest, rows Statistics, options ...Option,
 ) (*wire.Plan, error) {
 	r := change(http.MethodPost, nil, "v1", "operators", operator, "plans")
-	r.send, r.once = rows.send(), rows.Once
+	r.send, r.once = rows.beside(request.Residual), rows.Once
 	compact := value(request.Compact)
 	r.query = statisticsParameters{
 		Interval: &request.Interval, Epoch: request.Epoch, TableVersion: request.TableVersion,

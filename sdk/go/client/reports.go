@@ -38,7 +38,7 @@ func (c *Client) PutReportFrom(
 	rows Statistics, options ...Option,
 ) (*wire.Report, error) {
 	r := change(http.MethodPut, nil, reportPath(operator, interval, instance)...)
-	r.send, r.once = rows.send(), rows.Once
+	r.send, r.once = rows.beside(report.Residual), rows.Once
 	r.query = statisticsParameters{
 		Epoch: report.Epoch, TableVersion: report.TableVersion, TableOrigin: report.TableOrigin,
 		ConfigVersion: report.ConfigVersion,

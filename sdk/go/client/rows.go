@@ -8,9 +8,12 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/klauspost/compress/zstd"
+
+	"plannerd/sdk/go/wire"
 )
 
 // Row is what a key cost in an interval.
@@ -19,6 +22,9 @@ type Row struct {
 	Cost float64
 	// State is what migrating the key moves. See [Statistics].
 	State float64
+	// Costs are what the key takes of each of the Resources of [Statistics]; those that are missing at the
+	// end are 0.
+	Costs []float64
 	// Instance is where the key is, HashInstance where its hash would put it.
 	Instance, HashInstance int32
 }
@@ -47,6 +53,8 @@ type Statistics struct {
 	Count int
 	// Stateless: the rows have no State; each key counts 1.
 	Stateless bool
+	// Resources are the names of those that rows have Costs of: see resources of operators.
+	Resources []string
 	// Located: the rows have an Instance. Hashed: they have a HashInstance, too.
 	Located, Hashed bool
 	// Encoding is how they are written. Defaults to NDJSON.
@@ -82,6 +90,9 @@ func (s Statistics) send() func() (*body, error) {
 				return nil, fmt.Errorf("the state of key %q: %w", r.Key, err)
 			}
 		}
+		if line, err = s.appendCosts(line, r); err != nil {
+			return nil, err
+		}
 		if s.Located {
 			line = strconv.AppendInt(append(line, `,"instance":`...), int64(r.Instance), 10)
 		}
@@ -90,6 +101,44 @@ func (s Statistics) send() func() (*body, error) {
 		}
 		return append(line, '}'), nil
 	})
+}
+
+// appendCosts writes what a row takes of resources.
+func (s Statistics) appendCosts(line []byte, r Row) (_ []byte, err error) {
+	if err := s.CheckCosts(r); err != nil {
+		return nil, err
+	}
+	before := `,"costs":{"`
+	for i, x := range r.Costs {
+		line = append(append(append(line, before...), s.Resources[i]...), `":`...)
+		if line, err = appendNumber(line, x); err != nil {
+			return nil, fmt.Errorf("what key %q takes of %s: %w", r.Key, s.Resources[i], err)
+		}
+		before = `,"`
+	}
+	if len(r.Costs) > 0 {
+		line = append(line, '}')
+	}
+	return line, nil
+}
+
+// CheckCosts tells whether a row takes of more resources than there are.
+func (s Statistics) CheckCosts(r Row) error {
+	if len(r.Costs) > len(s.Resources) {
+		return fmt.Errorf("key %q has %d Costs, and there are %d Resources", r.Key, len(r.Costs), len(s.Resources))
+	}
+	return nil
+}
+
+// beside is send for a request that has its residual in the query, which has no place for what keys
+// without a row take of resources.
+func (s Statistics) beside(all []wire.Residual) func() (*body, error) {
+	if slices.ContainsFunc(all, func(r wire.Residual) bool { return r.Costs != nil }) {
+		return func() (*body, error) {
+			return nil, errors.New("a residual with Costs cannot be sent beside streamed rows: send the rows as Keys")
+		}
+	}
+	return s.send()
 }
 
 // Move is a key that a plan of classes moves.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -160,5 +161,16 @@ func BenchmarkAdd(b *testing.B) {
 				}
 			})
 		})
+	}
+}
+
+// TestMergeCosts adds up what a key takes of resources at two instances.
+func TestMergeCosts(t *testing.T) {
+	t.Parallel()
+	at := func(costs ...float64) []client.Row { return []client.Row{{Key: []byte("a"), Costs: costs}} }
+	one, other := at(1, 2), at(3)
+	got := Merge(map[int32][]client.Row{0: one, 1: other})
+	if len(got) != 1 || !slices.Equal(got[0].Costs, []float64{4, 2}) || one[0].Costs[0] != 1 || other[0].Costs[0] != 3 {
+		t.Errorf("%v of %v and %v", got, one, other)
 	}
 }

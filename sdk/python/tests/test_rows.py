@@ -60,6 +60,24 @@ def test_rows_name_their_instances(client: Client, form: str) -> None:
             client.commit_plan(plan["id"], {"stopped": True})
 
 
+COSTS_OF = [{"network": 3, "disk": 1.5}, {}, {"network": 0.25}, {}]
+
+
+def test_rows_say_what_keys_take_of_resources(client: Client, form: str) -> None:
+    flat = [
+        {**row, "cost.network": of.get("network", 0), "cost.disk": of.get("disk", 0)}
+        for row, of in zip(DICTS, COSTS_OF, strict=True)
+    ]
+    nested = [{**row, "costs": of} for row, of in zip(DICTS, COSTS_OF, strict=True)]
+    some = [*nested[:1], DICTS[1], nested[2], DICTS[3]]
+    name = f"amounts-{form}"
+    client.put_operator(name, {"instances": 2})
+    reference = client.create_plan(name, {"interval": 1, "keys": cast("list[wire.Row]", nested)})["input_hash"]
+    for kept in (flat, nested, some, iter(nested), pd.DataFrame(flat)):
+        assert client.create_plan(name, Rows(cast("Any", kept)), interval=1)["input_hash"] == reference
+    assert client.create_plan(name, Rows(DICTS), interval=2)["input_hash"] != reference
+
+
 def planned(client: Client, request: Any, **parameters: Any) -> wire.Plan:
     client.put_operator("rows", {"instances": 2, "theta_max": 0.05})
     return client.create_plan("rows", request, **parameters)

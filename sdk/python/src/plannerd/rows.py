@@ -33,6 +33,9 @@ INSTANCES = ("instance", "hash_instance", "from", "to")
 #: The fields that are whole numbers, unless they are names of instances.
 INTEGERS = (*INSTANCES, "interval", "count")
 
+#: What the columns of what keys take of resources begin with. A row may as well have an object "costs".
+COST = "cost."
+
 #: How many rows are made at once.
 CHUNK = 1 << 14
 
@@ -58,7 +61,8 @@ class Rows:
 
     The rows may be a DataFrame of pandas (also of Polars, with pyarrow), a Table of pyarrow, or an iterable of
     mappings or of tuples (key, cost, state, instance, hash_instance), whose later values may be missing in all
-    alike. Names of columns are those of docs/statistics.md; an index named "key" is taken for a column. Keys are
+    alike. Names of columns are those of docs/statistics.md: what a key takes of a resource is in ``cost.network``, or
+    in the object ``costs`` of a mapping. An index named "key" is taken for a column. Keys are
     strings or bytes, all of one type.
 
     An iterator can be asked for once only, so a call with one is not repeated when it fails.
@@ -154,9 +158,26 @@ def _lines(rows: Iterable[Any], coded: bool) -> Iterator[bytes]:
 
 def _line(row: Mapping[str, Any], coded: bool) -> str:
     _check_keys([row.get("key")], coded)
+    if any(name.startswith(COST) for name in row):
+        row = _nested(row)
     if coded:
         row = {**row, "key": base64.b64encode(row["key"]).decode()}
     return json.dumps(row, allow_nan=False, ensure_ascii=False, default=_scalar) + "\n"
+
+
+def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Have what a row takes of resources be an object, as JSON has it."""
+    out = {name: value for name, value in row.items() if not name.startswith(COST)}
+    costs = {n.removeprefix(COST): x for n, x in row.items() if n.startswith(COST) and x is not None}
+    return {**out, "costs": {**(out.get("costs") or {}), **costs}}
+
+
+def _flat(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Have what a row takes of resources be fields of their own, as Arrow has it."""
+    if "costs" not in row:
+        return row
+    out = {name: value for name, value in row.items() if name != "costs"}
+    return {**out, **{COST + name: x for name, x in (row["costs"] or {}).items()}}
 
 
 def _check_keys(keys: Iterable[Any], coded: bool) -> None:
@@ -212,23 +233,27 @@ class _Batches:
 
 def _batches(rows: Iterable[Any]) -> Iterator[bytes]:
     """Write rows as a stream of Arrow IPC; the first of them decides which columns there are."""
-    rows = iter(rows)
+    rows = map(_flat, map(_mapping, rows))
     first = list(itertools.islice(rows, CHUNK))
-    names = list(_mapping(first[0])) if first else list(NAMES[:2])
-    coded = bool(first) and isinstance(_mapping(first[0]).get("key"), bytes)
+    fields = list(first[0]) if first else list(NAMES[:2])
+    # Of resources there may be any in a row.
+    costs = dict.fromkeys(name for row in first for name in row if name.startswith(COST))
+    names = list(dict.fromkeys([*fields, *costs]))
+    fields = [name for name in fields if name not in costs]
+    coded = bool(first) and isinstance(first[0].get("key"), bytes)
     key = pa.binary() if coded else pa.string()
-    named = [name for name in INSTANCES if any(isinstance(_mapping(row).get(name), str) for row in first)]
+    named = [name for name in INSTANCES if any(isinstance(row.get(name), str) for row in first)]
     schema = pa.schema([(name, pa.string() if name in named else _type_of(name, key)) for name in names])
 
     def batches() -> Iterator[Any]:
         chunk = first
         while chunk:
             columns: dict[str, list[Any]] = {name: [] for name in names}
-            for row in map(_mapping, chunk):
-                if row.keys() != columns.keys():
+            for row in chunk:
+                if row.keys() != columns.keys() and not (row.keys() <= columns.keys() and row.keys() >= set(fields)):
                     raise ValueError(f"all rows must have the fields {', '.join(names)}: {dict(row)}")
-                for name, value in row.items():
-                    columns[name].append(value)
+                for name in names:
+                    columns[name].append(row.get(name))
             _check_keys(columns.get("key", []), coded)
             for name in named:
                 columns[name] = [None if value is None else str(value) for value in columns[name]]
@@ -239,7 +264,7 @@ def _batches(rows: Iterable[Any]) -> Iterator[bytes]:
 
 
 def _type_of(name: str, key: Any) -> Any:
-    if name in REALS:
+    if name in REALS or name.startswith(COST):
         return pa.float64()
     if name in INTEGERS:
         return pa.int64()

@@ -312,6 +312,9 @@ public final class Client {
         if (r.instance() >= 0) {
           row.put("instance", r.instance());
         }
+        if (!r.costs().isEmpty()) {
+          row.set("costs", Json.MAPPER.valueToTree(r.costs()));
+        }
       }
       return out;
     }

@@ -101,8 +101,8 @@ public final class Exact {
   /**
    * Makes statistics of the whole operator of what its instances, by their ids, counted in an
    * interval, for an engine that sends all rows in one request. A key that moved during the interval
-   * was counted at two instances; it gets one row: costs and states add up, and it is where most of
-   * its state is, of equals at the lowest id. Rows are ascending by key.
+   * was counted at two instances; it gets one row: costs, those of resources too, and states add up,
+   * and it is where most of its state is, of equals at the lowest id. Rows are ascending by key.
    */
   public static List<Row> merge(Map<Integer, List<Row>> counted) {
     Map<Key, Row> merged = new TreeMap<>();
@@ -115,9 +115,14 @@ public final class Exact {
         if (here) {
           most.put(key, r.state());
         }
-        merged.put(key, before == null ? new Row(r.key(), r.cost(), r.state(), id)
-            : new Row(r.key(), before.cost() + r.cost(), before.state() + r.state(),
-                here ? id : before.instance()));
+        if (before == null) {
+          merged.put(key, new Row(r.key(), r.cost(), r.state(), id, r.costs()));
+          continue;
+        }
+        Map<String, Double> costs = new TreeMap<>(before.costs());
+        r.costs().forEach((name, x) -> costs.merge(name, x, Double::sum));
+        merged.put(key, new Row(r.key(), before.cost() + r.cost(), before.state() + r.state(),
+            here ? id : before.instance(), costs));
       }
     });
     return new ArrayList<>(merged.values());

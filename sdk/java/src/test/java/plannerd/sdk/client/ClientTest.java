@@ -135,6 +135,7 @@ class ClientTest {
   void statisticsAreSentWithKeysOfAnyBytes() throws Exception {
     List<Row> rows = new ArrayList<>();
     rows.add(new Row(new byte[] {(byte) 0xff, 0}, 1.5, 7, 2));
+    rows.add(new Row(new byte[] {1}, 1, 7, -1, Map.of("network", 2.5)));
     for (int i = 0; i < 3000; i++) {
       rows.add(new Row(("key-" + i).getBytes(StandardCharsets.UTF_8), i, 0));
     }
@@ -143,7 +144,9 @@ class ClientTest {
     Seen s = seen.get(0);
     assertEquals("/v1/operators/a%2Fb/plans", s.target);
     assertEquals("{\"key\":\"/wA=\",\"cost\":1.5,\"state\":7.0,\"instance\":2}", s.body.get("keys").get(0).toString());
-    assertEquals(3001, s.body.get("keys").size());
+    assertEquals("{\"key\":\"AQ==\",\"cost\":1.0,\"state\":7.0,\"costs\":{\"network\":2.5}}",
+        s.body.get("keys").get(1).toString());
+    assertEquals(3002, s.body.get("keys").size());
     assertEquals(4, s.body.get("table_version").asInt());
     assertEquals("0123456789ab", s.body.get("table_origin").asText());
     assertTrue(s.body.get("keys").get(1).get("instance") == null);
