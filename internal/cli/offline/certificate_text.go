@@ -61,11 +61,11 @@ func boundText(p *planner.Plan) string {
 func unmetText(o planner.Options, u planner.Unmet) string {
 	switch u.Constraint {
 	case planner.ConstraintCapacity:
-		return fmt.Sprintf("some instance takes at least %s of its %s", level(u.AtLeast), u.Resource)
+		return fmt.Sprintf("some instance takes %s of its %s", least(u), u.Resource)
 	case planner.ConstraintTheta:
 		if u.Resource != "" {
-			return fmt.Sprintf("some instance is at least %s above its fair load in %s (%s is allowed)", level(u.AtLeast),
-				u.Resource, level(u.Limit))
+			return fmt.Sprintf("some instance is %s above its fair load in %s (%s is allowed)", least(u), u.Resource,
+				level(u.Limit))
 		}
 		return fmt.Sprintf("θ is at least %s (θ_max is %v)", cli.Theta(u.AtLeast), u.Limit)
 	case planner.ConstraintTable:

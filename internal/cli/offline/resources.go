@@ -54,6 +54,14 @@ func level(x float64) string {
 	return cli.Percent(x)
 }
 
+// least writes what a resource comes to at least, which may be hardly more than its limit.
+func least(u planner.Unmet) string {
+	if text := level(u.AtLeast); text != level(u.Limit) {
+		return "at least " + text
+	}
+	return "more than " + level(u.Limit)
+}
+
 // writeResources prints a line for each resource.
 func (*Plan) writeResources(w *cli.Page, p *planner.Plan) {
 	f := resourcesOf(p)
