@@ -13,12 +13,13 @@ type Figures struct {
 
 // Resource is what a plan does in one resource.
 type Resource struct {
-	Name     string             `json:"name"`
-	Limit    bool               `json:"limit"`
-	ThetaMax *float64           `json:"theta_max,omitzero"` // nil: there is a limit
-	Level    planner.Comparison `json:"level"`
-	Balanced bool               `json:"balanced"`
-	Worst    Instance           `json:"worst"`
+	Name     string               `json:"name"`
+	From     planner.AmountSource `json:"from,omitzero"` // "": rows tell the amounts
+	Limit    bool                 `json:"limit"`
+	ThetaMax *float64             `json:"theta_max,omitzero"` // nil: there is a limit
+	Level    planner.Comparison   `json:"level"`
+	Balanced bool                 `json:"balanced"`
+	Worst    Instance             `json:"worst"`
 	// Instances are parallel to those of the plan.
 	Instances []Load `json:"instances"`
 }
@@ -85,7 +86,7 @@ func ofCost(p *planner.Plan, name string) Resource {
 
 func of(s *planner.Snapshot, r planner.Resource, f planner.ResourceFigures) Resource {
 	out := Resource{
-		Name: r.Name, Limit: r.Limited,
+		Name: r.Name, From: r.From, Limit: r.Limited,
 		Level: planner.Comparison{Before: Finite(f.Level.Before), After: Finite(f.Level.After)}, Balanced: f.Balanced,
 		Worst: called(s.Instances[f.Worst]), Instances: make([]Load, len(f.Instances)),
 	}

@@ -859,6 +859,24 @@ func (e PkgMethod) Valid() bool {
 	}
 }
 
+// Defines values for PlanResourceFrom.
+const (
+	PlanResourceFromCount PlanResourceFrom = "count"
+	PlanResourceFromState PlanResourceFrom = "state"
+)
+
+// Valid indicates whether the value is a known member of the PlanResourceFrom enum.
+func (e PlanResourceFrom) Valid() bool {
+	switch e {
+	case PlanResourceFromCount:
+		return true
+	case PlanResourceFromState:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanStatus.
 const (
 	PlanStatusAborted    PlanStatus = "aborted"
@@ -4401,6 +4419,9 @@ type PlanResource struct {
 	// Balanced No live instance is above its bound after the plan.
 	Balanced bool `json:"balanced"`
 
+	// From What its amounts are: `state` of the keys, or `count`, 1 for each. Absent where rows tell them.
+	From *PlanResourceFrom `json:"from,omitempty"`
+
 	// Instances As `instances` of the plan, in the same order.
 	Instances []ResourceLoad `json:"instances"`
 
@@ -4417,6 +4438,9 @@ type PlanResource struct {
 	// Worst The instance of `level.after`.
 	Worst WorstInstance `json:"worst"`
 }
+
+// PlanResourceFrom What its amounts are: `state` of the keys, or `count`, 1 for each. Absent where rows tell them.
+type PlanResourceFrom string
 
 // PlanResources What the plan does in each of the operator's `resources`, in their order; the first is `cost`, whose figures are those of the plan. Absent where the operator has none, and where nothing was planned. 1e290 stands for infinitely much:
 // something is on an instance that has 0 of a resource.

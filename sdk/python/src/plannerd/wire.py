@@ -1092,14 +1092,19 @@ class PlanRequest(TypedDict):
     table_origin: NotRequired[TableOrigin]
     table_version: NotRequired[Version]
 
-class PlanResource(TypedDict):
-    balanced: bool
-    instances: list[ResourceLoad]
-    level: Comparison
-    limit: bool
-    name: str
-    theta_max: NotRequired[float]
-    worst: WorstInstance
+PlanResource = TypedDict(
+    'PlanResource',
+    {
+        'balanced': 'bool',
+        'from': 'NotRequired[Literal["state", "count"]]',
+        'instances': 'list[ResourceLoad]',
+        'level': 'Comparison',
+        'limit': 'bool',
+        'name': 'str',
+        'theta_max': 'NotRequired[float]',
+        'worst': 'WorstInstance',
+    },
+)
 
 PlanResources: TypeAlias = 'list[PlanResource]'
 
