@@ -18,6 +18,7 @@ const seldom = 0.1 // a limit that is missed at most so often is expected to hol
  * @property {boolean} within
  * @property {'better' | 'worse' | 'the same'} course
  * @property {boolean} [needed] where keys have to move, whatever comes of it
+ * @property {boolean} [many] whether it is of several resources, each with a limit
  * @property {'good' | 'warn' | 'bad'} tone good is within the limit and not worse, bad is neither within nor better
  */
 
@@ -154,16 +155,18 @@ export function thetaWords({ theta, bound, text, missed, within, course, needed 
  * @param {boolean} moves
  * @param {boolean} jumped whether only the last interval was so uneven
  */
-export function verdictWords({ within, course, missed, needed }, moves, jumped) {
+export function verdictWords({ within, course, missed, needed, many = false }, moves, jumped) {
   const expected = within
-    ? 'is expected to hold'
+    ? `${many ? 'are' : 'is'} expected to hold`
     : missed !== null && missed <= 0.5
       ? 'may be missed'
       : 'will be missed'
-  const limit = `the limit ${missed !== null ? expected : within ? 'holds' : 'does not hold'}`
+  const [limits, hold] = many ? [within ? 'all limits' : 'a limit', 'hold'] : ['the limit', 'holds']
+  const limit = `${limits} ${missed !== null ? expected : within ? hold : 'does not hold'}`
   if (!moves) return `Moves nothing: ${limit}`
   if (needed) return `Needed, as instances or their hash changed${within ? ': ' : ', but '}${limit}`
   const stays = jumped ? ' if the jump stays' : ''
   if (course === 'better') return `Better than without it${stays}${within ? ': ' : ', but '}${limit}`
-  return course === 'worse' ? `Worse than without it: ${limit}` : `No better than without it: ${limit}, with it or not`
+  if (course === 'worse') return `Worse than without it: ${limit}`
+  return `No better than without it: ${limit}${many ? '' : ', with it or not'}`
 }

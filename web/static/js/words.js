@@ -2,6 +2,7 @@
 
 import { amount, count, counted, percent, state } from './format.js'
 import { fits } from './judge.js'
+import { levelText } from './resources.js'
 
 /** @type {Record<string, string>} */
 export const statusWords = {
@@ -73,12 +74,30 @@ export const phaseWords = { put: 'nobody answers yet', get: 'the owners of range
  */
 export const ofQueues = (plan) => plan.causes.includes('queue_lengths')
 
+/** What is said of a cause after the resources that it is about: their names, and words. */
+/** @type {Record<string, [of: (plan: Partial<AnyPlan>) => (string | undefined)[], words: string]>} */
+const causesInResources = {
+  hot_key: [
+    ({ resources, hot_keys: keys = [] }) => keys.map(({ resource = resources?.[0].name }) => resource),
+    'a single key takes more than any instance may carry.',
+  ],
+  nothing_movable: [
+    ({ resources = [] }) => resources.filter(({ balanced }) => !balanced).map(({ name }) => name),
+    'some instance stays above its bound, and nothing that fits can be moved.',
+  ],
+}
+
 /**
- * A cause that a newer server knows is still told.
+ * A cause, with the resources that it is about where the plan has several. One that a newer server knows is still told.
  *
  * @param {string} code
+ * @param {Partial<AnyPlan>} [plan]
  */
-export const cause = (code) => causeWords[code] ?? `Cause: ${code}.`
+export function cause(code, plan) {
+  const [of, words] = (plan?.resources && causesInResources[code]) || []
+  const names = [...new Set(plan && of?.(plan))].filter(Boolean)
+  return names.length > 0 ? `${names.join(', ')}: ${words}` : (causeWords[code] ?? `Cause: ${code}.`)
+}
 
 /** @type {Record<string, string>} */
 const waitWords = {
@@ -147,9 +166,15 @@ export const endWords = {
   stopped: 'The deadline passed: this is the best plan so far.',
 }
 
+/** @param {string | undefined} resource */
+const inResource = (resource) => (resource ? `${resource}: ` : '')
+
 /** @type {Record<string, (unmet: API['Unmet'], parameters: Partial<API['Parameters']>) => string>} */
 const unmetWords = {
-  theta_max: ({ limit, at_least }) => `no plan gets θ below ${percent(at_least)}; ${percent(limit)} was asked for`,
+  theta_max: ({ limit, at_least, resource }) =>
+    `${inResource(resource)}no plan gets θ below ${levelText(at_least)}; ${percent(limit)} was asked for`,
+  capacity: ({ at_least, resource }) =>
+    `${inResource(resource)}no plan keeps within the capacities; at least ${levelText(at_least)} of one is taken`,
   table_limit: ({ limit, at_least }) =>
     `every plan needs ${counted(at_least, 'table entry', 'table entries')} at least; ${count(limit)} are allowed`,
   placement: ({ limit, rule, without }) =>
@@ -229,10 +254,12 @@ export function certificate(plan) {
  * @param {API['Unmet']} unmet
  * @param {Parameters<typeof certificate>[0]} plan
  */
-const beats = ({ constraint, at_least: least }, { theta }) =>
-  constraint === 'theta_max' && theta && theta.after < least
-    ? ` (this plan gets ${percent(theta.after)} and breaks another limit)`
+const beats = ({ constraint, at_least: least, resource }, { theta, resources }) => {
+  const level = resource ? resources?.find(({ name }) => name === resource)?.level : theta
+  return ['theta_max', 'capacity'].includes(constraint) && level && level.after < least
+    ? ` (this plan gets ${percent(level.after)} and breaks another limit)`
     : ''
+}
 
 /**
  * The certificate of a plan of scheme pkg: how level the candidates let loads be.

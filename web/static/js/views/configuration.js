@@ -9,6 +9,7 @@ import { policyWords } from './backtest/table.js'
 import { configurationOf, putRequest } from './configuration/request.js'
 import { groupsOf } from './configuration/groups.js'
 import { Instances } from './configuration/instances.js'
+import { Resources } from './configuration/resources.js'
 import { Rules } from './configuration/rules.js'
 import { Reports } from './configuration/reports.js'
 import { ConfigurationVersions } from './operator/changes.js'
@@ -26,6 +27,7 @@ export default function View({ operator: name, query }) {
       ${query.policy && html`<${Proposed} operator=${operator} text=${query.policy} />`}
       <div class="operator-groups">
         <${Instances} operator=${operator} />
+        <${Resources} operator=${operator} />
         <${Rules} operator=${operator} />
         ${groupsOf(operator).map((group) => html`<${Group} key=${group.title} ...${group} />`)}
       </div>

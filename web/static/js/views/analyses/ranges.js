@@ -96,7 +96,7 @@ const figures = (result, plan) => [
 /** @param {{ plan: API['RangesPlan'], result: API['RangesResult'] }} props */
 function Said({ plan, result }) {
   const said = [
-    ...(result.event === 'create' ? [] : plan.causes.map(cause)),
+    ...(result.event === 'create' ? [] : plan.causes.map((code) => cause(code))),
     plan.lost > 0 && `${percent(plan.lost)} of the whole is lost: those that had it and their replicas are gone.`,
     plan.sent < plan.moved &&
       plan.lost === 0 &&

@@ -218,7 +218,7 @@ function exactText(p, value) {
  *
  * @param {number} x
  */
-const exactPercent = (x) => `${exactly(Number((100 * x).toPrecision(14)))} %`
+export const exactPercent = (x) => `${exactly(Number((100 * x).toPrecision(14)))} %`
 
 /** @type {MakeGroup} */
 const policy = (setting, o) => ({

@@ -4,6 +4,7 @@ import { count, counted, exactly, percent, some } from '../../format.js'
 import { html } from '../../html.js'
 import { named, namesOf } from '../../instances.js'
 import { Card, plainTable } from '../../parts.js'
+import { capacityColumns } from './resources.js'
 
 /**
  * Ascending ids in few words: "0–7, 9 and 12 more".
@@ -47,10 +48,12 @@ export const someOf = (operator, ids) =>
  * @param {API['Instance'][]} instances
  */
 function kindsOf(instances) {
-  const alike = Map.groupBy(instances, ({ capacity = 1, tokens }) => `${capacity} ${tokens}`)
+  const alike = Map.groupBy(instances, ({ capacity = 1, capacities = {}, tokens }) =>
+    JSON.stringify([capacity, Object.entries(capacities).sort(), tokens]),
+  )
   return [...alike.values()].map((of) => {
-    const [{ capacity = 1, tokens = null }] = of
-    return { capacity, tokens, ids: of.map((i) => i.id) }
+    const [{ capacity = 1, capacities = {}, tokens = null }] = of
+    return { capacity, capacities, tokens, ids: of.map((i) => i.id) }
   })
 }
 
@@ -68,6 +71,7 @@ export function Instances({ operator }) {
     ['Ids', ({ ids }) => someIds(ids)],
     ['Instances', ({ ids }) => count(ids.length), 'number'],
     ['Capacity', (kind) => exactly(kind.capacity), 'number'],
+    ...capacityColumns(operator),
     !operator.placement && ['Fair share of each', (kind) => percent(kind.capacity / total), 'number'],
     tokens !== undefined && ['Tokens of each', (kind) => count(kind.tokens ?? tokens), 'number'],
   ])

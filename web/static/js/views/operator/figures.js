@@ -5,6 +5,7 @@ import { useResource } from '../../api.js'
 import { html, useEffect, useRef } from '../../html.js'
 import { Course, isWithin, Marks, outlook } from '../../judge.js'
 import { stats } from '../../parts.js'
+import { resourceStat } from '../../resources.js'
 import { link } from '../../route.js'
 import { certificate, movesOn, tableOf } from '../../words.js'
 import { intervalWords } from './plans.js'
@@ -23,9 +24,13 @@ export function Figures({ operator, intervals, plans }) {
   useStateUnit()
   const { data } = useRealised(operator, plans)
   const newest = intervals.at(-1)
+  // Plans of a list are without their resources.
+  /** @type {Watched<Plan>} */
+  const full = useResource(operator.resources && newest ? `v1/plans/${newest.any.id}` : null)
   if (!newest) return null
   return stats([
     theta(newest),
+    full.data && resourceStat(full.data),
     data?.recent && realised(data.recent.realised),
     table(operator, newest.any),
     migration(plans, intervals.length),

@@ -13,7 +13,7 @@ const example = [
 /**
  * The request, with what the configuration asks of rows.
  *
- * @param {Pick<API['Operator'], 'name' | 'instances' | 'table_owner' | 'hash'>} operator
+ * @param {Pick<API['Operator'], 'name' | 'instances' | 'table_owner' | 'hash' | 'resources'>} operator
  * @returns {Asked}
  */
 export function firstStatistics(operator) {
@@ -25,13 +25,22 @@ export function firstStatistics(operator) {
   }
   const reported = operator.hash?.function === 'reported'
   const numbered = operator.hash?.key_type === 'int' || operator.hash?.key_type === 'long'
-  const rows = example.map(([key, cost, state], i) =>
-    [numbered ? 100 + i : key, cost, state, ...(reported ? [ids[i % ids.length]] : [])].join(','),
-  )
+  const told = (operator.resources ?? []).slice(1).filter(({ from }) => !from)
+  const columns = [
+    'key',
+    'cost',
+    'state',
+    ...told.map(({ name }) => `cost.${name}`),
+    ...(reported ? ['hash_instance'] : []),
+  ]
+  const rows = example.map(([key, cost, state], i) => {
+    const home = reported ? [ids[i % ids.length]] : []
+    return [numbered ? 100 + i : key, cost, state, ...told.map(() => 2 * cost), ...home].join(',')
+  })
   return {
     path,
     query: { interval: 1 },
-    body: `key,cost,state${reported ? ',hash_instance' : ''}\n${rows.join('\n')}\n`,
+    body: `${columns.join(',')}\n${rows.join('\n')}\n`,
     type: 'text/csv',
   }
 }

@@ -5,6 +5,7 @@ import { amount, count, counted, percent, state, stateOnly } from '../../format.
 import { html, useState } from '../../html.js'
 import { Instance } from '../../instances.js'
 import { Dialog, firstOnly, loaded, plainTable, selectField } from '../../parts.js'
+import { beside, levelText } from '../../resources.js'
 import { statusWords } from '../../words.js'
 
 const offered = 50 // plans to compare with
@@ -61,21 +62,24 @@ function Differences({ plan, other }) {
   const diff = useResource(`v1/plans/${encodeURIComponent(plan.id)}/diff`, {
     query: { with: other, page_size: shownKeys },
   })
+  /** @type {Watched<Plan>} */
+  const full = useResource(plan.resources ? `v1/plans/${encodeURIComponent(other)}` : null)
   return loaded(
     diff,
     (d) => {
-      /** @type {[string, (p: API['ComparedPlan']) => Children][]} */
+      /** @type {[string, (p: API['ComparedPlan'], whole: Plan | null) => Children][]} */
       const figures = [
         ['θ before', (p) => percent(p.theta.before)],
         ['θ after', (p) => percent(p.theta.after)],
         ['Keys that move', (p) => count(p.migration.keys)],
         ['State that moves', (p) => `${state(p.migration.state)}, ${percent(p.migration.fraction)}`],
+        ...beside(plan).map(({ name, limit }) => levels(name, limit)),
       ]
       return html`
         ${plainTable('What both plans cost and gain', figures, [
           ['', ([name]) => name],
-          ['This plan', ([, cell]) => cell(d.this), 'number'],
-          ['The other', ([, cell]) => cell(d.other), 'number'],
+          ['This plan', ([, cell]) => cell(d.this, plan), 'number'],
+          ['The other', ([, cell]) => cell(d.other, full.data), 'number'],
         ])}
         <p>
           ${counted(d.same, 'key')} ${d.same === 1 ? 'moves' : 'move'} alike, ${count(d.elsewhere)} to another instance;
@@ -98,6 +102,21 @@ function Differences({ plan, other }) {
     6,
   )
 }
+
+/**
+ * The levels of a resource before and after plans.
+ *
+ * @param {string} name
+ * @param {boolean} limit
+ * @returns {[string, (p: API['ComparedPlan'], whole: Plan | null) => Children]}
+ */
+const levels = (name, limit) => [
+  `${name}: ${limit ? 'of the fullest instance' : 'θ'} before → after`,
+  (_, whole) => {
+    const level = whole?.resources?.find((r) => r.name === name)?.level
+    return `${levelText(level?.before)} → ${levelText(level?.after)}`
+  },
+]
 
 /**
  * @param {number | null} from

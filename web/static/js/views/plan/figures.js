@@ -5,6 +5,7 @@ import { html, useMemo } from '../../html.js'
 import { Course, Marks, outlook } from '../../judge.js'
 import { newerOf, NewerFigures } from '../../newer.js'
 import { stats } from '../../parts.js'
+import { resourceStat } from '../../resources.js'
 import { useRoute } from '../../route.js'
 import { tableOf } from '../../words.js'
 import { Expected } from './expected.js'
@@ -82,7 +83,7 @@ export function PlanFigures({ plan, flows, counts, children }) {
 }
 
 /**
- * A plan in three figures; the proof has the certificate.
+ * A plan in three figures, or four where it is of several resources; the proof has the certificate.
  *
  * @param {{ plan: Shown }} props
  */
@@ -99,6 +100,7 @@ function PlanStats({ plan }) {
       note: html`<${Marks} of=${judged} />`,
       tone: judged.tone,
     },
+    resourceStat(plan),
     {
       label: 'Migration',
       value: keys === 0 && moved === 0 ? 'None' : state(moved),

@@ -6,6 +6,7 @@ import { html } from '../../html.js'
 import { named } from '../../instances.js'
 import { isWithin, outlook, thetaWords, verdictWords } from '../../judge.js'
 import { newerOf, NewerShort } from '../../newer.js'
+import { decidesWords, lacking, overall } from '../../resources.js'
 import { capital, concern, tableOf } from '../../words.js'
 
 /**
@@ -69,10 +70,12 @@ export function Outcome({ plan, approval, before = [], brief = false }) {
   const table = plan.table_within_limit === false && tableOf(plan)
   const waits = concern(plan, ['theta_worse', 'table_limit'], approval?.max_migration)
   const judged = outlook(plan)
+  const full = lacking(plan)
   const does = [...before, movement(plan, brief)].join('; ')
   return html`
     ${capital(`${cameToNothing(plan.status) ? 'not carried out: ' : ''}${does}`)}.${' '}
     <span class="toned ${judged.tone}">${thetaWords(judged)}</span>
+    ${full.length > 0 && html`; <span class="toned bad">above its bound: ${full.join(', ')}</span>`}
     ${
       table &&
       html`; <span class="toned bad">
@@ -99,8 +102,13 @@ export function Headline({ plan }) {
   const judged = outlook(plan)
   const before = operator.data?.recent ? earlier(plan, operator.data.recent) : null
   const floor = plan.forecast?.noise_floor?.median ?? 0
-  return html`<div class="plan-headline ${judged.tone}">
-    <p class="plan-first mark ${judged.tone}">${verdictWords(judged, !movesNothing(plan), before?.jumped === true)}.</p>
+  const verdict = overall(plan)
+  const decides = decidesWords(plan)
+  return html`<div class="plan-headline ${verdict.tone}">
+    <p class="plan-first mark ${verdict.tone}">
+      ${verdictWords(verdict, !movesNothing(plan), before?.jumped === true)}.
+    </p>
+    ${decides && html`<p>${decides}</p>`}
     <p><${Outcome} plan=${plan} approval=${operator.data?.approval} before=${rescaling(plan)} /></p>
     ${before?.words}
     ${

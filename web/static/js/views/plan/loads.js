@@ -1,20 +1,28 @@
-// What each instance carries before and after a plan, against what it may carry.
+// What each instance carries before and after a plan of each resource, against what it may carry.
 
 import { axis, boundLine, Chart, slider, tip } from '../../chart.js'
-import { amount, count, counted, exactly, percent, some, state, stateOnly } from '../../format.js'
+import { count, counted, exactly, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
 import { html, useMemo } from '../../html.js'
 import { drawn, Instance, named } from '../../instances.js'
 import { Card, dataOf } from '../../parts.js'
+import { amountIn, levelText, worstFirst } from '../../resources.js'
 import { setQuery } from '../../route.js'
 import { capital } from '../../words.js'
 import { choice } from './choice.js'
 
 /**
- * An instance with its fair load, its bound, its loads over its fair load, and what is
- * to be said of it; of are the instances that have it, for its name.
+ * A resource beside cost; null is cost.
+ *
+ * @typedef {API['PlanResource'] | null} Resource
+ */
+
+/**
+ * An instance with what it carries of a resource, its fair load, its bound, its loads over its fair load, and what is
+ * to be said of it; of are the instances that have it, for its name. Where there is a limit, the capacity is in place
+ * of a fair load.
  *
  * @typedef {API['Load'] & { of: AnyPlan, fair: number, bound: number, before: number, after: number, marks: string[],
- *   above: boolean }} Row
+ *   above: boolean, resource: Resource }} Row
  */
 
 /** @typedef {'before' | 'after'} When */
@@ -46,15 +54,37 @@ function fairPerCapacity(instances) {
 }
 
 /**
- * Each instance with its fair load, its bound and its loads over its fair load. A
- * removed one is compared with what a live one of its capacity would carry, and may
- * carry nothing.
+ * Each instance with its loads, its fair load and its bound. A removed one is compared with what a live one of its
+ * capacity would carry, or where that is not known the mean of them, and may carry nothing.
  *
  * @param {AnyPlan} plan
+ * @param {Resource} resource
+ */
+function boundsOf({ instances, parameters }, resource) {
+  if (!resource) {
+    const unit = fairPerCapacity(instances)
+    return instances.map((i) => {
+      const fair = i.fair_load ?? i.capacity * unit
+      return { ...i, fair, bound: i.drained ? 0 : fair * (1 + parameters.theta_max) }
+    })
+  }
+  const live = resource.instances.filter((_, at) => !instances[at].drained)
+  const mean = live.reduce((sum, i) => sum + (i.fair_load ?? i.max_load), 0) / live.length
+  return instances.map((i, at) => {
+    const { fair_load: fair, max_load: bound, load } = resource.instances[at]
+    const own = { fair: i.drained ? mean : (fair ?? bound), bound: i.drained ? 0 : bound }
+    return { ...i, ...own, load_before: load.before, load_after: load.after }
+  })
+}
+
+/**
+ * Each instance with its loads over its fair load, and its marks.
+ *
+ * @param {AnyPlan} plan
+ * @param {Resource} resource
  * @returns {Row[]}
  */
-function loadsOf(plan) {
-  const unit = fairPerCapacity(plan.instances)
+function loadsOf(plan, resource) {
   const { received, carried = [], frozen = [] } = plan.reports ?? {}
   /** @param {API['Load']} i */
   const marks = (i) =>
@@ -70,19 +100,17 @@ function loadsOf(plan) {
         !carried.some((c) => c.instance === i.id) &&
         'not reported',
     ].filter(Boolean)
-  return plan.instances.map((i) => {
-    const fair = i.fair_load ?? i.capacity * unit
-    const over = (/** @type {number} */ load) => (fair > 0 ? load / fair : 0)
-    const bound = i.drained ? 0 : fair * (1 + plan.parameters.theta_max)
+  const rounding = resource ? 1e-9 : 1e-12 // parts of a bound
+  return boundsOf(plan, resource).map((i) => {
+    const over = (/** @type {number} */ load) => (i.fair > 0 ? load / i.fair : 0)
     return {
       ...i,
       of: plan,
-      fair,
-      bound,
+      resource,
       before: over(i.load_before),
       after: over(i.load_after),
       marks: marks(i),
-      above: i.load_after > bound * (1 + 1e-12),
+      above: i.load_after > i.bound * (1 + rounding),
     }
   })
 }
@@ -94,35 +122,61 @@ const orders = {
 }
 
 /**
- * The loads of a plan; query says how: loads=absolute, by=load.
+ * The loads of a plan, a card for each resource, the worst first; query says how: loads=absolute, by=load.
  *
  * @param {{ plan: AnyPlan, query: Query }} props
  */
 export function Loads({ plan, query }) {
+  const cost = plan.resources?.[0]
+  return html`${(cost ? worstFirst(plan) : [null]).map(
+    (of, i) =>
+      html`<${LoadsIn}
+        key=${of?.name}
+        plan=${plan}
+        query=${query}
+        resource=${of === cost ? null : of}
+        title=${of ? `${of.name} on each instance` : 'Load of each instance'}
+        first=${i === 0}
+      />`,
+  )}`
+}
+
+/**
+ * The loads in a resource; the first ones have what says how all are shown.
+ *
+ * @param {{ plan: AnyPlan, query: Query, resource: Resource, title: string, first: boolean }} props
+ */
+function LoadsIn({ plan, query, resource, title, first }) {
+  const unit = useStateUnit()
+  const thetaMax = resource ? (resource.theta_max ?? 0) : plan.parameters.theta_max
   // The loads of a plan never change, though all else of it may.
-  const known = useMemo(() => JSON.stringify([plan.instances, plan.reports, plan.parameters.theta_max]), [plan])
+  const known = useMemo(() => JSON.stringify([plan.instances, plan.reports, resource, thetaMax]), [plan, resource])
   const relative = query.loads !== 'absolute'
   const usual = plan.instances.length > 60 ? 'load' : 'id'
   const by = query.by !== undefined && Object.hasOwn(orders, query.by) ? query.by : usual
-  const rows = useMemo(() => loadsOf(plan).sort(orders[by]), [known, by])
+  const rows = useMemo(() => loadsOf(plan, resource).sort(orders[by]), [known, by])
+  const ways = { relative: plan.resources ? 'Relative' : 'Over fair load', absolute: 'Absolute' }
   return html`<${Card}
     class="plan-loads"
-    title="Load of each instance"
-    aside=${html`
-      ${choice('Loads', relative ? 'relative' : 'absolute', { relative: 'Over fair load', absolute: 'Absolute' }, (v) =>
+    title=${title}
+    aside=${
+      first &&
+      html`
+      ${choice('Loads', relative ? 'relative' : 'absolute', ways, (v) =>
         setQuery({ loads: v === 'relative' ? null : v }),
       )}
       ${choice('Order of the instances', by, { id: 'By id', load: 'By load before' }, (v) => setQuery({ by: v }))}
-    `}
+    `
+    }
   >
     <${Chart}
       height=${rows.length > labelled ? 290 : 250}
-      label=${summary(plan, rows)}
-      depends=${[rows, relative]}
-      option=${(p, width) => chart(p, width, rows, relative, plan.parameters.theta_max)}
+      label=${summary(plan, resource, thetaMax)}
+      depends=${[rows, relative, resource?.from === 'state' && unit]}
+      option=${(p, width) => chart(p, width, rows, relative, thetaMax)}
       data=${table(rows)}
     />
-    <p class="plan-said">${verdict(rows)}</p>
+    <p class="plan-said">${verdict(rows, first)}</p>
     ${
       rows.length > mostRows &&
       html`<p class="hint">The table has the first ${count(mostRows)} instances; the API has all of them.</p>`
@@ -132,21 +186,29 @@ export function Loads({ plan, query }) {
 
 /**
  * @param {AnyPlan} plan
- * @param {Row[]} rows
+ * @param {Resource} resource
+ * @param {number} thetaMax
  */
-function summary(plan, rows) {
-  return (
-    `Load of ${counted(rows.length, 'instance')} before and after the plan.` +
-    ` The most loaded one is ${percent(plan.theta.before)} above its fair load before` +
-    ` and ${percent(plan.theta.after)} after; θ_max is ${percent(plan.parameters.theta_max)}.`
-  )
+function summary({ instances, theta }, resource, thetaMax) {
+  const { before, after } = resource?.level ?? theta
+  const what = resource
+    ? `${resource.name} on ${counted(instances.length, 'instance')}`
+    : `Load of ${counted(instances.length, 'instance')}`
+  const course = resource?.limit
+    ? `The fullest one holds ${levelText(before)} of what it has before and ${levelText(after)} after.`
+    : `The most loaded one is ${percent(before)} above its fair load before` +
+      ` and ${percent(after)} after; θ_max is ${percent(thetaMax)}.`
+  return `${what} before and after the plan. ${course}`
 }
 
 /** @param {Row} r */
 const nameOf = (r) => named(r.of, r.id)
 
-/** @param {Row[]} rows */
-function verdict(rows) {
+/**
+ * @param {Row[]} rows
+ * @param {boolean} marked whether instances are named for their marks
+ */
+function verdict(rows, marked) {
   const above = rows.filter((r) => r.above && !r.drained)
   const left = rows.filter((r) => r.drained && r.load_after > 0)
   const out = [
@@ -156,9 +218,9 @@ function verdict(rows) {
         ` ${above.length === 1 ? 'instance' : 'instances'} ${some(above.map(nameOf))}.`,
   ]
   if (left.length > 0) out.push(`Removed, but not empty: ${some(left.map(nameOf))}.`)
-  for (const mark of ['removed', 'frozen', 'earlier report', 'not reported']) {
-    const marked = rows.filter((r) => r.marks.includes(mark))
-    if (marked.length > 0) out.push(`${capital(mark)}: ${some(marked.map(nameOf))}.`)
+  for (const mark of marked ? ['removed', 'frozen', 'earlier report', 'not reported'] : []) {
+    const of = rows.filter((r) => r.marks.includes(mark))
+    if (of.length > 0) out.push(`${capital(mark)}: ${some(of.map(nameOf))}.`)
   }
   return out.join(' ')
 }
@@ -171,6 +233,9 @@ function verdict(rows) {
  * @param {number} thetaMax
  */
 function chart(p, width, rows, relative, thetaMax) {
+  const resource = rows[0]?.resource
+  const text = amountIn(resource)
+  const band = resource?.limit ? 'Capacity' : 'Fair load up to bound'
   /**
    * @param {Row} row
    * @param {When} when
@@ -190,7 +255,7 @@ function chart(p, width, rows, relative, thetaMax) {
   const below = (r) =>
     [
       `{id|${drawn(r.of, r.id, room)}}`,
-      figures && !r.drained && (relative ? overFair(r, 'after', tenths) : amount(r.load_after)),
+      figures && !r.drained && (relative ? overFair(r, 'after', tenths) : text(r.load_after)),
       ...r.marks.map((m) => (figures ? `{mark|${m}}` : '{mark|●}')),
     ].filter(Boolean)
   const lines = rows.reduce((most, r) => Math.max(most, below(r).length), 1)
@@ -213,7 +278,7 @@ function chart(p, width, rows, relative, thetaMax) {
   })
   return {
     grid: { left: 54, right: 10, top: 34, bottom: lineHeight * lines + (zoomed ? 40 : 8) },
-    legend: { top: 0, left: 0, data: ['Before', 'After', { name: 'Fair load up to bound', icon: 'rect' }] },
+    legend: { top: 0, left: 0, data: ['Before', 'After', { name: band, icon: 'rect' }] },
     tooltip: tip((i) => words(rows[i])),
     xAxis: axis(p, {
       type: 'category',
@@ -229,7 +294,7 @@ function chart(p, width, rows, relative, thetaMax) {
       type: 'value',
       min: 0,
       max: top,
-      axisLabel: { showMaxLabel: false, formatter: relative ? times : amount },
+      axisLabel: { showMaxLabel: false, formatter: relative ? (resource?.limit ? percent : times) : text },
     }),
     dataZoom: zoomed ? [slider(p, { height: 18, bottom: 8, startValue: 0, endValue: fit - 1 })] : undefined,
     series: [
@@ -237,6 +302,7 @@ function chart(p, width, rows, relative, thetaMax) {
       bar('After', 'after', p.after),
       tolerance(
         p,
+        band,
         rows.map((r) => (relative ? 1 : r.fair)),
         rows.map(bound),
         rows,
@@ -258,13 +324,14 @@ const signed = (x, format = percent) => {
 }
 
 /**
- * What a row is above or below its fair load; without any load nobody is.
+ * What a row is above or below its fair load, or of a limit the part of its capacity; without any load nobody is.
  *
  * @param {Row} r
  * @param {When} when
  * @param {(x: number) => string} [format]
  */
-const overFair = (r, when, format) => (r.fair > 0 ? signed(r[when], format) : '–')
+const overFair = (r, when, format = percent) =>
+  r.fair <= 0 ? '–' : r.resource?.limit ? format(r[when]) : signed(r[when], format)
 
 /** @param {number} v */
 const times = (v) => `${Number(v.toPrecision(3))} ×`
@@ -277,14 +344,15 @@ const tenths = (x) => (x < 1 ? `${(100 * x).toFixed(1)} %` : percent(x))
  * they.
  *
  * @param {Palette} p
+ * @param {string} name
  * @param {number[]} fair
  * @param {number[]} bounds
  * @param {Row[]} rows
  * @param {number} top
  */
-function tolerance(p, fair, bounds, rows, top) {
+function tolerance(p, name, fair, bounds, rows, top) {
   return {
-    name: 'Fair load up to bound',
+    name,
     type: 'custom',
     silent: true,
     z: 3,
@@ -320,36 +388,57 @@ function tolerance(p, fair, bounds, rows, top) {
 
 /** @param {Row} r */
 function words(r) {
+  const { resource } = r
+  const text = amountIn(resource)
   const marks = r.marks.length > 0 ? ` (${r.marks.join(', ')})` : ''
+  const of = resource?.limit ? 'what it has' : 'fair'
+  /** @param {number} keys */
+  const keyed = (keys) => (resource ? '' : `, ${counted(keys, 'key')}`)
   return [
-    `Instance ${drawn(r.of, r.id)}${marks}, capacity ${exactly(r.capacity)}`,
-    `Before: ${amount(r.load_before)}, ${overFair(r, 'before')} of fair, ${counted(r.keys_before, 'key')}`,
-    `After: ${amount(r.load_after)}, ${overFair(r, 'after')} of fair, ${counted(r.keys_after, 'key')}`,
-    r.drained ? 'It is to be emptied' : `Fair: ${amount(r.fair)}, at most ${amount(r.bound)}`,
-    `In: ${state(r.state_in)}, out: ${state(r.state_out)}`,
-  ].join('\n')
+    `Instance ${drawn(r.of, r.id)}${marks}${resource ? '' : `, capacity ${exactly(r.capacity)}`}`,
+    `Before: ${text(r.load_before)}, ${overFair(r, 'before')} of ${of}${keyed(r.keys_before)}`,
+    `After: ${text(r.load_after)}, ${overFair(r, 'after')} of ${of}${keyed(r.keys_after)}`,
+    r.drained
+      ? 'It is to be emptied'
+      : `${resource?.limit ? '' : `Fair: ${text(r.fair)}, `}at most ${text(r.bound)}`.replace(/^a/, 'A'),
+    !resource && `In: ${state(r.state_in)}, out: ${state(r.state_out)}`,
+  ]
+    .filter(Boolean)
+    .join('\n')
 }
 
 /** @param {Row[]} rows */
 function table(rows) {
+  const resource = rows[0]?.resource
+  const [text, over] = [amountIn(resource), resource?.limit ? 'Of its capacity' : 'Over fair']
   return dataOf(rows.slice(0, mostRows), [
     ['Instance', (r) => html`<${Instance} id=${r.id} />`],
-    ['Capacity', (r) => exactly(r.capacity), 'number'],
+    !resource && ['Capacity', (r) => exactly(r.capacity), 'number'],
     ['Load before', (r) => exactly(r.load_before), 'number'],
     ['Load after', (r) => exactly(r.load_after), 'number'],
-    ['Over fair before', (r) => overFair(r, 'before'), 'number'],
-    ['Over fair after', (r) => overFair(r, 'after'), 'number'],
-    ['Fair load', (r) => amount(r.drained ? 0 : r.fair), 'number'],
-    ['Bound', (r) => amount(r.bound), 'number'],
-    ['Keys before', (r) => count(r.keys_before), 'number'],
-    ['Keys after', (r) => count(r.keys_after), 'number'],
-    ['State in', (r) => stateOnly(r.state_in), 'number'],
-    ['State out', (r) => stateOnly(r.state_out), 'number'],
-    rows.some((r) => r.load_error) && [
-      'Load error before, after',
-      (r) => (r.load_error ? `${percent(r.load_error.before)}, ${percent(r.load_error.after)}` : '–'),
-      'number',
-    ],
+    [`${over} before`, (r) => overFair(r, 'before'), 'number'],
+    [`${over} after`, (r) => overFair(r, 'after'), 'number'],
+    !resource?.limit && ['Fair load', (r) => text(r.drained ? 0 : r.fair), 'number'],
+    ['Bound', (r) => text(r.bound), 'number'],
+    ...(resource ? [] : costColumns(rows)),
     rows.some((r) => r.marks.length > 0) && ['Notes', (r) => r.marks.join(', ')],
   ])
 }
+
+/**
+ * What is known of an instance beside what it carries of a resource.
+ *
+ * @param {Row[]} rows
+ * @returns {(Column<Row> | false)[]}
+ */
+const costColumns = (rows) => [
+  ['Keys before', (r) => count(r.keys_before), 'number'],
+  ['Keys after', (r) => count(r.keys_after), 'number'],
+  ['State in', (r) => stateOnly(r.state_in), 'number'],
+  ['State out', (r) => stateOnly(r.state_out), 'number'],
+  rows.some((r) => r.load_error) && [
+    'Load error before, after',
+    (r) => (r.load_error ? `${percent(r.load_error.before)}, ${percent(r.load_error.after)}` : '–'),
+    'number',
+  ],
+]

@@ -6,6 +6,7 @@ import { html } from '../../html.js'
 import { named } from '../../instances.js'
 import { fits, judge, Marks } from '../../judge.js'
 import { Card } from '../../parts.js'
+import { beside, boundOf, brokenWords } from '../../resources.js'
 import { link } from '../../route.js'
 import { minds, strategyTitle } from '../../strategies.js'
 import { explained } from '../../terms.js'
@@ -22,7 +23,8 @@ import { fillingWords } from './filling.js'
 export function Verdict({ plan }) {
   const [first, ...others] = certificate(plan)
   const kept = [
-    fits(plan)
+    ...brokenWords(plan),
+    fits(plan) || plan.resources
       ? null
       : `Some instance is above its bound: θ is ${percent(plan.theta.after)} after the plan,` +
         ` ${percent(plan.parameters.theta_max)} is allowed.`,
@@ -48,7 +50,7 @@ export function Verdict({ plan }) {
     </p>`
     }
     ${fillingWords(plan).map((text) => html`<p key=${text}>${text}</p>`)}
-    ${plan.causes.map((code) => html`<p key=${code}>${cause(code)}</p>`)}
+    ${plan.causes.map((code) => html`<p key=${code}>${cause(code, plan)}</p>`)}
     ${plan.end_reason !== 'completed' && html`<p>${endWords[plan.end_reason] ?? plan.end_reason}</p>`}
   <//>`
 }
@@ -243,6 +245,13 @@ function parametersOf(plan) {
   const out = [
     ['Strategy', strategyTitle(plan.strategy)],
     ['θ_max', percent(q.theta_max)],
+    ...beside(plan).map(
+      (r) =>
+        /** @type {[string, string]} */ ([
+          r.name,
+          r.limit ? 'at most what an instance has' : `θ_max ${percent(boundOf(r))}`,
+        ]),
+    ),
   ]
   if (q.ring)
     out.push(

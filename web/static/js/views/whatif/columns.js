@@ -46,7 +46,8 @@ export function fits({ header }) {
   /** @param {string} name */
   const has = (name) => header.includes(name)
   return (
-    header.every((name) => known.includes(name)) && (has('count') || (has('key') && (has('cost') || has('frequency'))))
+    header.every((name) => known.includes(name) || name.startsWith('cost.')) &&
+    (has('count') || (has('key') && (has('cost') || has('frequency'))))
   )
 }
 

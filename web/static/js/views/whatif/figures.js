@@ -2,6 +2,7 @@
 
 import { count, duration, percent, state, stateOnly } from '../../format.js'
 import { fits } from '../../judge.js'
+import { beside, levelText } from '../../resources.js'
 import { lower, strategies, strategyTitle, textOf, valueOf, varied } from '../../strategies.js'
 
 /** @import { Result } from './ask.js' */
@@ -41,6 +42,27 @@ export const measures = {
   gap: { head: 'Gap', of: (r) => r.certificate?.gap ?? null, text: percent, cell: percent },
   time: { head: 'Time', of: (r) => r.timing.plan_ms, text: duration, cell: duration },
 }
+
+/**
+ * The figures of results, with a level after the plan for each resource beside cost.
+ *
+ * @param {Result[]} results
+ * @returns {Record<string, Measure>}
+ */
+export const measuresOf = ([first]) => ({
+  ...measures,
+  ...Object.fromEntries(
+    beside(first).map(({ name, limit }, i) => [
+      `resource-${name}`,
+      {
+        head: limit ? `${name} taken` : `θ of ${name} after`,
+        of: (r) => beside(r)[i]?.level.after ?? null,
+        text: levelText,
+        cell: levelText,
+      },
+    ]),
+  ),
+})
 
 /**
  * The parameters that results differ in, by their names in a what-if.
@@ -129,7 +151,10 @@ export const isPlan = (r, plan) =>
  */
 export function merged(results) {
   const outcomes = Map.groupBy(results, (r) =>
-    JSON.stringify([r.theta.after, r.migration, r.routing_table.size_after, r.balanced, r.table_within_limit]),
+    JSON.stringify([
+      ...[r.theta.after, r.migration, r.routing_table.size_after, r.balanced, r.table_within_limit],
+      ...beside(r).map(({ level }) => level.after),
+    ]),
   )
   return new Map([...outcomes.values()].map(([first, ...others]) => [first, others]))
 }

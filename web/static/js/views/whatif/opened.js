@@ -5,6 +5,7 @@ import { count, percent, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Named } from '../../instances.js'
 import { announce, Card, Code, Dialog, Empty, Loading, Trouble, useSend } from '../../parts.js'
+import { beside, levelText } from '../../resources.js'
 import { link, setQuery } from '../../route.js'
 import { commandOf } from '../../shell.js'
 import { PlanFigures } from '../plan/figures.js'
@@ -115,6 +116,20 @@ function useNewest(operator, plan) {
 }
 
 /**
+ * The levels of the resources beside cost that both have.
+ *
+ * @param {Result} result
+ * @param {Plan} plan
+ */
+const againstWords = (result, plan) =>
+  beside(result)
+    .map(({ name, level }) => {
+      const was = plan.resources?.find((r) => r.name === name)?.level.after
+      return `, ${name} ${levelText(level.after)} instead of ${levelText(was)}`
+    })
+    .join('')
+
+/**
  * A result beside the plan as it was made.
  *
  * @param {{ result: Result, plan: Plan, newest: boolean }} props
@@ -125,7 +140,8 @@ function Against({ result, plan, newest }) {
   return html`<p>
     Against the plan as it was made: θ ${percent(result.theta.after)} instead of ${percent(plan.theta.after)}
     , ${state(result.migration.state)} moved instead of ${state(plan.migration.state)}
-    , ${count(result.routing_table?.size_after)} table entries instead of ${count(size)}.
+    , ${count(result.routing_table?.size_after)} table entries instead of
+    ${' '}${count(size)}${againstWords(result, plan)}.
     ${
       !newest &&
       html` <span class="muted">

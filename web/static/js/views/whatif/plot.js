@@ -7,7 +7,17 @@ import { choose } from '../../parts.js'
 import { setQuery } from '../../route.js'
 import { colour } from '../../theme.js'
 import { lower, strategies, strategyTitle } from '../../strategies.js'
-import { differences, keeps, measures, settings, settingText, strategiesIn, titleOf, verdict } from './figures.js'
+import {
+  differences,
+  keeps,
+  measures,
+  measuresOf,
+  settings,
+  settingText,
+  strategiesIn,
+  titleOf,
+  verdict,
+} from './figures.js'
 
 /**
  * @import { Result } from './ask.js'
@@ -117,7 +127,7 @@ function tooltip(r) {
   return [
     `${strategyTitle(r.strategy)}${r.pareto ? ', on the Pareto front' : ''}`,
     verdict(r),
-    ...Object.values(measures).map((m) => `${m.head}: ${m.text(m.of(r))}`),
+    ...Object.values(measuresOf([r])).map((m) => `${m.head}: ${m.text(m.of(r))}`),
     '',
     ...lines,
   ].join('\n')

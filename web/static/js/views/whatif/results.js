@@ -10,7 +10,7 @@ import {
   differences,
   isPlan,
   keeps,
-  measures,
+  measuresOf,
   merged,
   settings,
   settingText,
@@ -128,7 +128,7 @@ function resultsTable({ results, differ, query, pointed, onHover, rows, equal, p
         kind: words ? 'nowrap' : 'number nowrap',
       }
     }),
-    ...Object.entries(measures).map(([id, measure]) => ({ id, ...measure })),
+    ...Object.entries(measuresOf(results)).map(([id, measure]) => ({ id, ...measure })),
     {
       id: 'limits',
       head: 'Limits',

@@ -1,0 +1,143 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"plannerd/internal/lab/browsertest"
+)
+
+// underResources makes an operator whose hosts run out of memory while their processors have little to do, with
+// network that only rows tell of. It returns the plans of two intervals; nothing can help in the second one.
+func underResources(t *testing.T, server string) (helped, lost planned) {
+	t.Helper()
+	const operator = "/v1/operators/sessions"
+	tell(t, http.MethodPut, server+operator, "", object{"hash": object{"function": "modulo"}, "require_approval": true,
+		"approval": object{"auto": "never", "on_pending": "replace"},
+		"resources": []any{object{"name": "cpu", "theta_max": 0.9}, object{"name": "memory", "from": "state", "limit": true},
+			object{"name": "network", "theta_max": 1.5}},
+		"instances": []any{object{"name": "w0", "capacity": 2, "capacities": object{"memory": 65536}},
+			object{"name": "w1", "capacities": object{"memory": 40960, "network": 2}}}}, nil)
+	interval := func(n int, states ...int) (p planned) {
+		var keys []any
+		for i, kib := range states {
+			keys = append(keys, object{"key": fmt.Sprintf("k%d", i), "cost": 1, "state": 1024 * kib,
+				"costs": object{"network": 1 + i%3}})
+		}
+		tell(t, http.MethodPost, server+operator+"/plans", "", object{"interval": n, "keys": keys}, &p)
+		return p
+	}
+	return interval(1, 30, 3, 30, 3, 5, 3, 3, 3), interval(2, 30, 30, 30, 30)
+}
+
+// TestResourcesOfPlans: a plan tells which resource decides, has a plot for each, the worst first, and names the
+// resource wherever something is impossible.
+func TestResourcesOfPlans(t *testing.T) {
+	t.Parallel()
+	server := browsertest.NewEmpty(t, false)
+	helped, lost := underResources(t, server.URL)
+	p := open(t, server.URL, "/#/plans/"+helped.ID, ".plan-loads canvas")
+	p.WaitText(".plan-headline", "Better than without it: all limits hold.")
+	p.WaitText(".plan-headline", "memory decides: w1 held 178 % of what it has. After the plan no instance holds more than ")
+	p.WaitText(".stats", "memory, of the fullest instance")
+	p.WaitText(".plan-facts", "at most what an instance has")
+	const titles = `[...document.querySelectorAll('.plan-loads h2')].map((h) => h.textContent)`
+	got := browsertest.Eval[[]string](p, titles)
+	if len(got) != 3 || got[0] != "memory on each instance" || !slices.Contains(got, "cpu on each instance") {
+		t.Errorf("plots are %q", got)
+	}
+	p.Click(".plan-loads .chart-data summary")
+	p.WaitFor(".plan-loads table")
+	if got := column(p, "memory on 2 instances", 3); got[1] != "178 %" {
+		t.Errorf("of capacities %q are taken before", got)
+	}
+	look(t, server.URL, "/#/plans/"+helped.ID, "plan-resources", ".plan-loads canvas")
+
+	p.Goto("/#/plans/" + lost.ID)
+	p.WaitText(".plan-headline", "but a limit does not hold.")
+	p.WaitText("main", "memory: no plan keeps within the capacities; at least 1")
+	p.WaitText("main", "memory: after the plan w")
+	p.WaitText(".stats .stat.bad", "above what each instance has")
+	look(t, server.URL, "/#/plans/"+lost.ID+"?loads=absolute", "plan-resources-lost", ".plan-loads canvas")
+
+	p.Goto("/#/operators/sessions")
+	p.WaitText(".stats", "memory, of the fullest instance")
+}
+
+// TestResourcesOfHotKeys: a key that no instance has room for is told with its resource.
+func TestResourcesOfHotKeys(t *testing.T) {
+	t.Parallel()
+	server := browsertest.NewEmpty(t, false)
+	tell(t, http.MethodPut, server.URL+"/v1/operators/images", "", object{
+		"instances": []any{object{"id": 0, "capacities": object{"memory": 2048}}, object{"id": 1, "capacities": object{"memory": 2048}}},
+		"resources": []any{object{"name": "cpu", "theta_max": 3}, object{"name": "memory", "from": "state", "limit": true}}}, nil)
+	var plan planned
+	tell(t, http.MethodPost, server.URL+"/v1/operators/images/plans?interval=1", "",
+		rows("key,cost,state\nlarge,1,3072\nsmall,1,10\n"), &plan)
+	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-loads canvas")
+	p.WaitText("main", "memory: no instance can carry this key within its bound, wherever it goes: "+
+		"at least 150 % of a capacity is taken.")
+	p.WaitText("main", "memory: a single key takes more than any instance may carry.")
+	if got := cells(p, "Hot keys"); len(got) != 1 || got[0][2] != "memory" || got[0][4] != "150 % of a capacity" {
+		t.Errorf("hot keys are %q", got)
+	}
+}
+
+// TestResourcesBesideEachOther: what-ifs and comparisons tell each resource.
+func TestResourcesBesideEachOther(t *testing.T) {
+	t.Parallel()
+	server := browsertest.NewEmpty(t, false)
+	helped, _ := underResources(t, server.URL)
+	p := open(t, server.URL, "/#/plans/"+helped.ID, ".plan-head")
+	p.Click(".plan-links > button")
+	p.WaitText("dialog", "memory: of the fullest instance before → after")
+	p.WaitText("dialog", "178 % → ")
+	place := "/#/what-if?plan=" + helped.ID + "&strategies=mixed,optimal&theta_max=80%25,90%25&run=1"
+	p.Goto(place)
+	p.WaitFor(".whatif-table table")
+	p.WaitText(".whatif-table", "memory taken")
+	p.WaitText(".whatif-table", "θ of network after")
+	p.Click(".whatif-table tbody a")
+	p.WaitText(".whatif-open", "memory decides: w1 held 178 % of what it has.")
+	look(t, server.URL, place, "whatif-resources", ".whatif-table table")
+}
+
+// TestResourcesOfConfigurations: resources and what instances have of them can be read, are in the request that
+// configures the operator, and the first statistics name what only rows tell.
+func TestResourcesOfConfigurations(t *testing.T) {
+	t.Parallel()
+	server := browsertest.NewEmpty(t, false)
+	underResources(t, server.URL)
+	const place = "/#/operators/sessions/configuration"
+	p := open(t, server.URL, place, ".operator-resources")
+	want := [][]string{{"cpu", "the cost of rows", "at most 90 % above its fair load"},
+		{"memory", "the state of each key", "at most what the instance has"},
+		{"network", "costs.network of rows", "at most 150 % above its fair load"}}
+	if got := cells(p, "What keys take"); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("resources are %q", got)
+	}
+	for n, want := range map[int][]string{3: {"2", "1"}, 4: {"65,536", "40,960"}, 5: {"2", "2"}} {
+		if got := column(p, "Instances that are alike", n); !slices.Equal(got, want) {
+			t.Errorf("column %d of instances is %q", n, got)
+		}
+	}
+	bash(t, p.Text(".operator-request code"))
+	var now struct {
+		Version int `json:"config_version"`
+	}
+	if ask(t, server.URL+"/v1/operators/sessions", "", &now); now.Version != 1 {
+		t.Error("the command made another configuration")
+	}
+	look(t, server.URL, place, "configuration-resources", ".operator-resources")
+
+	tell(t, http.MethodPut, server.URL+"/v1/operators/new", "", object{"instances": 2,
+		"resources": []any{object{"name": "cpu"}, object{"name": "network", "theta_max": 1}}}, nil)
+	p.Goto("/#/operators/new")
+	p.WaitText("main", "cost.network")
+	if out := bash(t, p.Text("main code")); !strings.Contains(out, `"network"`) {
+		t.Errorf("the first statistics are answered with %s", out)
+	}
+}

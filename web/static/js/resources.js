@@ -1,0 +1,180 @@
+// What a plan does in each resource: which of them decides, and its figures in words.
+
+import { amount, percent, stateOnly } from './format.js'
+import { html } from './html.js'
+import { named, namesOf } from './instances.js'
+import { Course, isWithin, judge, outlook } from './judge.js'
+
+/** @import { Judgement } from './judge.js' */
+
+/** @typedef {API['PlanResource']} Resource */
+
+/** @typedef {Pick<AnyPlan, 'resources'> & Partial<AnyPlan>} Having */
+
+const endless = 1e290 // what the API says for infinitely much
+
+/**
+ * A level of a resource: θ, or the part of a capacity that is taken.
+ *
+ * @param {number | null | undefined} x
+ */
+export const levelText = (x) => (x !== null && x !== undefined && x >= endless ? '∞' : percent(x))
+
+/**
+ * Writes amounts of a resource in its unit.
+ *
+ * @param {Resource | null | undefined} resource
+ */
+export const amountIn = (resource) => (resource?.from === 'state' ? stateOnly : amount)
+
+/**
+ * The resources of a plan beside cost, which is the first.
+ *
+ * @param {Having} plan
+ */
+export const beside = ({ resources = [] }) => resources.slice(1)
+
+/**
+ * The highest level that is allowed.
+ *
+ * @param {Resource} resource
+ */
+export const boundOf = ({ limit, theta_max: tolerance = 0 }) => (limit ? 1 : tolerance)
+
+/**
+ * A level as a part of what it may be.
+ *
+ * @param {Resource} resource
+ * @param {number} level
+ */
+const share = (resource, level) => (resource.limit ? level : (1 + level) / (1 + boundOf(resource)))
+
+/**
+ * The resources of a plan, those first whose bound was broken most before it, then by how full they are after it.
+ *
+ * @param {Having} plan
+ */
+export const worstFirst = ({ resources = [] }) => {
+  const over = (/** @type {Resource} */ r) => Math.max(1, share(r, r.level.before))
+  return resources.toSorted((a, b) => over(b) - over(a) || share(b, b.level.after) - share(a, a.level.after))
+}
+
+/**
+ * @param {Resource} resource
+ * @returns {Judgement}
+ */
+export const judged = (resource) => ({ ...judge(resource.level, boundOf(resource)), text: levelText })
+
+/**
+ * The judgement of a plan in all its resources: of the one that decides, and whether the bounds of all hold.
+ *
+ * @param {AnyPlan} plan
+ * @returns {Judgement}
+ */
+export function overall(plan) {
+  const own = outlook(plan)
+  const others = beside(plan)
+  if (others.length === 0) return own
+  const decides = others.find(({ name }) => name === plan.decides)
+  const of = decides ? judged(decides) : own
+  const hold = others.every(({ balanced }) => balanced)
+  return {
+    ...of,
+    needed: own.needed,
+    many: true,
+    missed: hold ? own.missed : null,
+    within: own.within && hold,
+    tone: !hold ? 'bad' : own.within ? of.tone : own.tone,
+  }
+}
+
+/**
+ * How full an instance is in a resource, after words for whose it is: "held 112 % of what it has".
+ *
+ * @param {Resource} resource
+ * @param {number} level
+ * @param {[holds: string, is: string]} verbs
+ */
+const fullness = ({ limit }, level, [holds, is]) =>
+  !limit
+    ? `${is} ${levelText(level)} above its fair load`
+    : level >= endless
+      ? `${holds} some and has none`
+      : `${holds} ${percent(level)} of what it has`
+
+/**
+ * @param {AnyPlan} plan
+ * @param {number} id
+ */
+const instance = (plan, id) => `${namesOf(plan).has(id) ? '' : 'instance '}${named(plan, id)}`
+
+/** @param {Resource} resource */
+const allowed = (resource) => (resource.limit ? '' : `; ${levelText(boundOf(resource))} is allowed`)
+
+/**
+ * Which resource decides, in a sentence or two; empty where the bound of none was broken before the plan.
+ *
+ * @param {AnyPlan} plan
+ */
+export function decidesWords(plan) {
+  const of = plan.resources?.find(({ name }) => name === plan.decides)
+  if (!of) return ''
+  /** @param {API['ResourceLoad']} i */
+  const fill = ({ load, fair_load: fair = 0, max_load: most }) => load.before / (of.limit ? most : fair) || 0
+  const live = of.instances.filter((_, i) => !plan.instances[i].drained)
+  const { id } = live.reduce((worst, i) => (fill(i) > fill(worst) ? i : worst))
+  const { before, after } = of.level
+  const most = of.limit
+    ? `holds more than ${levelText(after)} of what it has`
+    : `is more than ${levelText(after)} above its own`
+  return (
+    `${of.name} decides: ${instance(plan, id)} ${fullness(of, before, ['held', 'was'])}${allowed(of)}.` +
+    (after < endless ? ` After the plan no instance ${most}.` : '')
+  )
+}
+
+/**
+ * The bounds that a plan leaves broken, a sentence for each resource.
+ *
+ * @param {AnyPlan} plan
+ */
+export const brokenWords = (plan) =>
+  (plan.resources ?? [])
+    .filter(({ balanced }) => !balanced)
+    .map((r) => {
+      const full = fullness(r, r.level.after, ['holds', 'is'])
+      return `${r.name}: after the plan ${instance(plan, r.worst.id)} ${full}${allowed(r)}.`
+    })
+
+/**
+ * Which resources beside cost a plan leaves above their bounds; plans of lists do not tell their names.
+ *
+ * @param {Partial<AnyPlan> & Pick<PlanSummary, 'theta' | 'parameters'>} plan
+ */
+export const lacking = ({ resources, balanced, theta, parameters }) =>
+  resources
+    ? beside({ resources }).flatMap((r) => (r.balanced ? [] : [r.name]))
+    : balanced === false && isWithin(theta.after, parameters.theta_max)
+      ? ['another resource']
+      : []
+
+/**
+ * The worst of the resources beside cost as a figure; nothing of a plan that has cost alone.
+ *
+ * @param {AnyPlan} plan
+ * @returns {Stat | null}
+ */
+export function resourceStat(plan) {
+  const of = worstFirst(plan).find((r) => r !== plan.resources?.[0])
+  if (!of) return null
+  const judgement = judged(of)
+  const bound = of.limit ? 'what each instance has' : `θ_max ${levelText(boundOf(of))}`
+  return {
+    label: `${of.name}, ${of.limit ? 'of the fullest instance' : 'greatest overload'}`,
+    value: html`<${Course} of=${judgement} />`,
+    note: html`<span class="mark ${judgement.within ? 'good' : 'bad'}">
+      ${judgement.within ? 'within' : 'above'} ${bound}
+    </span>`,
+    tone: judgement.tone,
+  }
+}
