@@ -392,19 +392,15 @@ function words(r) {
   const text = amountIn(resource)
   const marks = r.marks.length > 0 ? ` (${r.marks.join(', ')})` : ''
   const of = resource?.limit ? 'what it has' : 'fair'
-  /** @param {number} keys */
-  const keyed = (keys) => (resource ? '' : `, ${counted(keys, 'key')}`)
   return [
     `Instance ${drawn(r.of, r.id)}${marks}${resource ? '' : `, capacity ${exactly(r.capacity)}`}`,
-    `Before: ${text(r.load_before)}, ${overFair(r, 'before')} of ${of}${keyed(r.keys_before)}`,
-    `After: ${text(r.load_after)}, ${overFair(r, 'after')} of ${of}${keyed(r.keys_after)}`,
+    `Before: ${text(r.load_before)}, ${overFair(r, 'before')} of ${of}, ${counted(r.keys_before, 'key')}`,
+    `After: ${text(r.load_after)}, ${overFair(r, 'after')} of ${of}, ${counted(r.keys_after, 'key')}`,
     r.drained
       ? 'It is to be emptied'
-      : `${resource?.limit ? '' : `Fair: ${text(r.fair)}, `}at most ${text(r.bound)}`.replace(/^a/, 'A'),
-    !resource && `In: ${state(r.state_in)}, out: ${state(r.state_out)}`,
-  ]
-    .filter(Boolean)
-    .join('\n')
+      : `${resource?.limit ? 'Capacity' : 'Fair'}: ${text(r.fair)}, at most ${text(r.bound)}`,
+    `In: ${state(r.state_in)}, out: ${state(r.state_out)}`,
+  ].join('\n')
 }
 
 /** @param {Row[]} rows */
@@ -420,25 +416,15 @@ function table(rows) {
     [`${over} after`, (r) => overFair(r, 'after'), 'number'],
     !resource?.limit && ['Fair load', (r) => text(r.drained ? 0 : r.fair), 'number'],
     ['Bound', (r) => text(r.bound), 'number'],
-    ...(resource ? [] : costColumns(rows)),
+    ['Keys before', (r) => count(r.keys_before), 'number'],
+    ['Keys after', (r) => count(r.keys_after), 'number'],
+    ['State in', (r) => stateOnly(r.state_in), 'number'],
+    ['State out', (r) => stateOnly(r.state_out), 'number'],
+    rows.some((r) => r.load_error) && [
+      'Load error before, after',
+      (r) => (r.load_error ? `${percent(r.load_error.before)}, ${percent(r.load_error.after)}` : '–'),
+      'number',
+    ],
     rows.some((r) => r.marks.length > 0) && ['Notes', (r) => r.marks.join(', ')],
   ])
 }
-
-/**
- * What is known of an instance beside what it carries of a resource.
- *
- * @param {Row[]} rows
- * @returns {(Column<Row> | false)[]}
- */
-const costColumns = (rows) => [
-  ['Keys before', (r) => count(r.keys_before), 'number'],
-  ['Keys after', (r) => count(r.keys_after), 'number'],
-  ['State in', (r) => stateOnly(r.state_in), 'number'],
-  ['State out', (r) => stateOnly(r.state_out), 'number'],
-  rows.some((r) => r.load_error) && [
-    'Load error before, after',
-    (r) => (r.load_error ? `${percent(r.load_error.before)}, ${percent(r.load_error.after)}` : '–'),
-    'number',
-  ],
-]

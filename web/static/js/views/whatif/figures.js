@@ -49,20 +49,15 @@ export const measures = {
  * @param {Result[]} results
  * @returns {Record<string, Measure>}
  */
-export const measuresOf = ([first]) => ({
-  ...measures,
-  ...Object.fromEntries(
-    beside(first).map(({ name, limit }, i) => [
-      `resource-${name}`,
-      {
-        head: limit ? `${name} taken` : `θ of ${name} after`,
-        of: (r) => beside(r)[i]?.level.after ?? null,
-        text: levelText,
-        cell: levelText,
-      },
-    ]),
-  ),
-})
+export function measuresOf([first]) {
+  const { gap, time, ...outcome } = measures
+  const levels = beside(first).map(({ name, limit }, i) => {
+    const head = limit ? `${name} taken` : `θ of ${name} after`
+    const of = (/** @type {Result} */ r) => beside(r)[i]?.level.after ?? null
+    return [`resource-${name}`, { head, of, text: levelText, cell: levelText }]
+  })
+  return { ...outcome, ...Object.fromEntries(levels), gap, time }
+}
 
 /**
  * The parameters that results differ in, by their names in a what-if.
