@@ -5,50 +5,23 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/optimal"
 )
 
 // certifyResources is certifyMigration where there are several resources.
 func (f *finisher) certifyResources(x *bound.ResourceProof) {
 	c, p := f.plan.Certificate, f.p
-	if len(f.plan.HotKeys) > 0 {
-		c.Unmet = f.hotUnmet()
-	}
-	if p.Settled() {
-		return
-	}
-	if x == nil {
-		x = bound.ProveResources(p, f.objective(), f.o.Certificate.level())
-	}
-	if !x.Infeasible() {
-		c.LowerBound = x.LowerBound()
-		return
-	}
-	c.Infeasible = true
-	c.Unmet = f.unmetResources(x)
-}
-
-// hotUnmet are the resources of which one alone has to give way for the hot keys, at least so far, or all that
-// have to.
-func (f *finisher) hotUnmet() []Unmet {
-	p := f.p
-	var alone, together []Unmet
-	for r, q := range p.Along {
-		theta, some := 0.0, 0.0
-		for _, h := range p.Hot[p.Pinned:] {
-			theta = max(theta, forcedBeside(p, r, h.Item))
-			some = max(some, forcedAlong(q, h.Item, p.OpenTo(h.Item)))
+	if !p.Settled() {
+		if x == nil {
+			x = bound.ProveResources(p, f.objective(), f.o.Certificate.level())
 		}
-		if !math.IsInf(theta, 1) {
-			alone = append(alone, f.constraint(r, max(theta, beyond(q.Goal.ThetaMax))))
-		}
-		if some > q.Goal.ThetaMax {
-			together = append(together, f.constraint(r, max(some, beyond(q.Goal.ThetaMax))))
+		if c.Infeasible = x.Infeasible(); !c.Infeasible {
+			c.LowerBound = x.LowerBound()
 		}
 	}
-	if len(alone) > 0 {
-		return alone
+	if c.Infeasible || len(f.plan.HotKeys) > 0 {
+		c.Unmet = f.unmetResources(x)
 	}
-	return together
 }
 
 // forcedBeside is the least θ that an item comes to in one resource where it keeps within the bounds of all others;
@@ -67,24 +40,32 @@ func forcedBeside(p *assign.Problem, resource int, item int32) float64 {
 	return least
 }
 
-// unmetResources are the constraints of an infeasible problem that could give way: each without which a plan is
-// found that meets the others. Where there is none, those that are proven to be missed one by one, or all.
+// unmetResources are the constraints that could give way: each without which a plan is found that meets the others,
+// with no key hot. Where there is none, those that are proven to be missed one by one, or all. x is nil where all bounds
+// that hot keys raise are met.
 func (f *finisher) unmetResources(x *bound.ResourceProof) []Unmet {
 	var alone, proven, all []Unmet
-	for r := range f.p.Along {
-		u := f.constraint(r, f.leastAlong(x, r))
-		if q := x.Alone(r); q.Infeasible() {
-			proven = append(proven, u)
-		}
-		all = append(all, u)
-		if f.feasibleWithout(func(q *assign.Problem) { q.Relax(r) }) {
+	few := f.s.Len() <= fewForTheta
+	for r, q := range f.p.Along {
+		forced, some := f.forced(r)
+		u := f.constraint(r, f.leastAlong(x, r, forced))
+		switch {
+		case math.IsInf(forced, 1): // some key is hot in another one, too
+		case few && f.feasibleUnder(f.p.Without(r)), !few && len(f.plan.HotKeys) > 0:
 			alone = append(alone, u)
 		}
+		if v := f.constraint(r, f.leastAlong(x, r, some)); some > q.Goal.ThetaMax || x != nil && x.Alone(r).Infeasible() {
+			proven = append(proven, v)
+		}
+		all = append(all, f.constraint(r, f.leastAlong(x, r, some)))
 	}
-	if limit := f.p.Goal.TableLimit; limit != nil {
-		u := Unmet{Constraint: ConstraintTable, Limit: float64(*limit), AtLeast: max(float64(*limit+1), x.Entries())}
+	if limit := f.p.Goal.TableLimit; limit != nil && f.plan.Certificate.Infeasible {
+		u := Unmet{Constraint: ConstraintTable, Limit: float64(*limit), AtLeast: float64(*limit + 1)}
+		if x != nil {
+			u.AtLeast = max(u.AtLeast, x.Entries())
+		}
 		all = append(all, u)
-		if f.feasibleWithout(func(q *assign.Problem) { q.Unlimit() }) {
+		if few && f.feasibleUnder(f.p.Unlimited()) {
 			alone = append(alone, u)
 		}
 	}
@@ -97,16 +78,33 @@ func (f *finisher) unmetResources(x *bound.ResourceProof) []Unmet {
 	return all
 }
 
-// leastAlong is a θ, in one resource, that no plan stays below that meets the other constraints.
-func (f *finisher) leastAlong(x *bound.ResourceProof, resource int) float64 {
+// forced is the least θ in one resource that hot keys come to which keep within all other bounds, +∞ where some cannot, and
+// that of hot keys that keep within none.
+func (f *finisher) forced(resource int) (beside, alone float64) {
+	p := f.p
+	for _, h := range p.Hot[p.Pinned:] {
+		beside = max(beside, forcedBeside(p, resource, h.Item))
+		alone = max(alone, forcedAlong(p.Along[resource], h.Item, p.OpenTo(h.Item)))
+	}
+	return beside, alone
+}
+
+// leastAlong is a θ, in one resource, that no plan stays below that meets the other constraints; forced is one.
+func (f *finisher) leastAlong(x *bound.ResourceProof, resource int, forced float64) float64 {
 	q := f.p.Along[resource]
 	theta := beyond(q.Goal.ThetaMax)
-	if proof := x.Alone(resource); proof.Infeasible() && len(f.p.Hot) == 0 {
-		theta = max(theta, proof.LeastTheta())
+	if !math.IsInf(forced, 1) {
+		theta = max(theta, forced)
+	}
+	if x != nil && len(f.p.Hot) == 0 && x.Alone(resource).Infeasible() {
+		theta = max(theta, x.Alone(resource).LeastTheta())
 	}
 	total, room := float64(q.Total), 0.0
-	for _, d := range q.Live {
+	for d, live := range q.IsLive {
 		room += q.Fair[d]
+		if !live { // what no item stands for stays there
+			total -= float64(q.Residual[d])
+		}
 	}
 	if room > 0 {
 		theta = max(theta, total/room*(1-1e-12)-1)
@@ -114,9 +112,10 @@ func (f *finisher) leastAlong(x *bound.ResourceProof, resource int) float64 {
 	return theta
 }
 
-// feasibleWithout reports whether a plan is found that meets all constraints but one that is taken away.
-func (f *finisher) feasibleWithout(relax func(*assign.Problem)) bool {
-	q := f.p.Relaxed(relax)
-	a, _ := optimally(q, f.o)
-	return a != nil && a.Score().Violated == 0
+// feasibleUnder reports whether a plan is found that meets all constraints of a problem in which no key is hot.
+func (f *finisher) feasibleUnder(p *assign.Problem) bool {
+	if len(p.Hot) > p.Pinned {
+		return false
+	}
+	return optimal.Feasible(p, rivals(f.o))
 }

@@ -189,6 +189,7 @@ type ResourceFigures struct {
 type ResourceLoad struct {
 	Fair          float64 // 0 of a limited resource, and of an instance that is not live
 	Max           float64 // (1+θ_max)·Fair, or the capacity
+	Bound         float64 // what counts: Max, or what stays there whatever the plan, if that is more
 	Before, After float64
 }
 

@@ -204,6 +204,7 @@ func (f *finisher) resources() {
 				continue
 			}
 			y.Max = float64((1 + q.Goal.ThetaMax) * q.Fair[d] * q.Cost.Float(1))
+			y.Bound = q.Bound[d] * q.Cost.Float(1)
 			if !of.Limited {
 				y.Fair = float64(q.Fair[d] * q.Cost.Float(1))
 			}

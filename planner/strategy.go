@@ -60,7 +60,12 @@ func placing(place func(*assign.Problem, Options) *assign.Assignment) algorithm 
 }
 
 func optimally(p *assign.Problem, o Options) (*assign.Assignment, bound.Evidence) {
-	return optimal.Optimal(p, optimal.Rivals{
+	return optimal.Optimal(p, rivals(o))
+}
+
+// rivals are the strategies that optimal compares with.
+func rivals(o Options) optimal.Rivals {
+	return optimal.Rivals{
 		Mixed: func(p *assign.Problem) *assign.Assignment {
 			if p.Items.Len() <= fewForBruteForce && p.Entries <= fewForBruteForce {
 				return mixedBruteForce(p, o)
@@ -80,7 +85,7 @@ func optimally(p *assign.Problem, o Options) (*assign.Assignment, bound.Evidence
 				return readj(p, o)
 			},
 		},
-	})
+	}
 }
 
 // fewForReadj is up to how many items plans are compared with those of readj, where no other meets all constraints.

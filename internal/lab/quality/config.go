@@ -25,8 +25,9 @@ type config struct {
 	yardsticks int           // sorts that are timed
 	familyKeys int           // most keys of a case of a family
 	efforts    []planner.Effort
-	zones      int    // groups of keys that may be on some instances alone; 0: all may be on all
-	seed       uint64 // of the families, and of the zones
+	zones      int     // groups of keys that may be on some instances alone; 0: all may be on all
+	memory     float64 // what instances have together, of all state; 0: any state may be anywhere
+	seed       uint64  // of the families, and of the zones
 }
 
 // draw is a case of a family that is to be drawn.
@@ -55,6 +56,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	flags.Uint64Var(&c.seed, "seed", 1, "the first of the families, and of zones")
 	flags.IntVar(&c.zones, "zones", 0, "groups of the keys of streams, each of which may be on some instances "+
 		"alone; with them there are the strategies "+goals+" and "+capacityGoals)
+	flags.Float64Var(&c.memory, "memory", 0, "limit the state on each instance to an even share of so many times "+
+		"all state; with it there are those strategies, too")
 	noStreams := flags.Bool("no-streams", false, "leave the streams out")
 	folder := flags.String("streams", streams.BesideProject, "folder of recorded streams, beside the own ones")
 	only := flags.String("stream", "", "only streams whose name begins so, e.g. own,baby_names")
@@ -101,7 +104,7 @@ func (c *config) choose(strategies, efforts string) error {
 	}
 	if strategies != "" {
 		known := c.strategies
-		if c.zones > 0 {
+		if c.zones > 0 || c.memory > 0 {
 			known = append(known, goals, capacityGoals)
 		}
 		c.strategies = strings.Split(strategies, ",")

@@ -58,7 +58,7 @@ func TestGoals(t *testing.T) {
 				t.Fatalf("case %d: %d entries", n, p.TableAfter)
 			}
 			for d, x := range p.Instances {
-				if x.After > x.Bound*(1+tolerance) && placed.load[d] <= placed.high[d] {
+				if x.After > x.Bound*(1+tolerance) && placed.loads[placed.now][d] <= placed.highs[0][d] {
 					t.Fatalf("case %d: instance %d comes to %v of %v", n, d, x.After, x.Bound)
 				}
 			}

@@ -55,6 +55,9 @@ func resultOf(strategy string, p *planner.Plan, elapsed time.Duration) result {
 		if !p.Snapshot.Instances[d].Drained && x.After > x.Bound*(1+tolerance) {
 			r.meets = false
 		}
+		for _, of := range p.Resources {
+			r.meets = r.meets && of.Instances[d].After <= of.Instances[d].Bound*(1+tolerance)
+		}
 	}
 	if c := p.Certificate; c != nil {
 		r.proves, r.bound, r.infeasible = true, c.LowerBound, c.Infeasible

@@ -113,6 +113,9 @@ func (s *suite) drive(d drive) error {
 			return err
 		}
 		n++
+		if s.memory > 0 {
+			limitState(&target, in.Statistics, s.memory)
+		}
 		snapshot, err := planner.NewSnapshot(in.Statistics, target, planner.Base{Configuration: target, Table: table})
 		if err != nil {
 			return err
@@ -127,6 +130,22 @@ func (s *suite) drive(d drive) error {
 		}
 	}
 	return nil
+}
+
+// limitState has each instance take no more than an even share of so many times all state.
+func limitState(target *planner.Configuration, stats *planner.Statistics, times float64) {
+	all := float64(stats.Len())
+	if stats.State != nil {
+		all = 0
+		for _, v := range stats.State {
+			all += v
+		}
+	}
+	target.Resources = []planner.Resource{{Name: "memory", From: planner.FromState, Limited: true}}
+	target.Instances = slices.Clone(target.Instances)
+	for d := range target.Instances {
+		target.Instances[d].Capacities = []float64{times * all / float64(len(target.Instances))}
+	}
 }
 
 // contradictions is how many cases have a plan that refutes a certificate.

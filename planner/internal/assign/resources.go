@@ -72,40 +72,33 @@ func (p *Problem) limitTo() {
 	}
 }
 
-// Relaxed is a copy of a problem with several resources of which something is changed. It spends no budget.
-func (p *Problem) Relaxed(change func(*Problem)) *Problem {
-	q := *p
-	q.Goal.Effort, q.Meter = Fast, &Meter{Stop: p.Meter.Stop}
-	q.Along = nil
-	for _, x := range p.Along {
-		y := *x
-		y.Meter = q.Meter
-		q.Along = append(q.Along, &y)
-	}
-	change(&q)
-	return &q
-}
-
-// Relax takes the bounds of one resource away.
-func (p *Problem) Relax(resource int) {
-	q := p.Along[resource]
-	n := len(q.Bound)
-	q.Bound, q.Limit, q.Maximum = make([]float64, n), make([]int64, n), make([]int64, n)
-	for _, d := range q.Live {
-		q.Limit[d] = max(1, 2*q.Total)
-		q.Maximum[d], q.Bound[d] = q.Limit[d], float64(q.Limit[d])
-	}
+// Without is the problem as if one resource had no bounds. It spends no budget.
+func (p *Problem) Without(resource int) *Problem {
+	s, sites, g := *p.Items, slices.Clone(p.Instances), p.Goal
+	g.Effort, g.ThetaMin = Fast, nil
 	if resource == 0 {
-		p.Bound, p.Limit, p.Maximum = q.Bound, q.Limit, q.Maximum
+		for _, d := range p.Live {
+			if p.Fair[d] > 0 {
+				g.ThetaMax = max(g.ThetaMax, 2*float64(p.Total)/p.Fair[d])
+			}
+		}
+		g.AnyCost = true
+	} else {
+		s.Resources = slices.Delete(slices.Clone(s.Resources), resource-1, resource)
+		for d := range sites {
+			if sites[d].Resources != nil {
+				sites[d].Resources = slices.Delete(slices.Clone(sites[d].Resources), resource-1, resource)
+			}
+		}
 	}
+	return NewProblem(&s, sites, p.Retained, g, &Meter{Stop: p.Meter.Stop})
 }
 
-// Unlimit takes the limit of the table away.
-func (p *Problem) Unlimit() {
-	p.Goal.TableLimit = nil
-	for _, q := range p.Along {
-		q.Goal.TableLimit = nil
-	}
+// Unlimited is the problem as if the table had no limit. It spends no budget.
+func (p *Problem) Unlimited() *Problem {
+	g := p.Goal
+	g.Effort, g.ThetaMin, g.TableLimit = Fast, nil, nil
+	return NewProblem(p.Items, p.Instances, p.Retained, g, &Meter{Stop: p.Meter.Stop})
 }
 
 // SizesIn are by item its greatest share of all of one of some resources.

@@ -35,7 +35,13 @@ func planResources(p *assign.Problem, r Rivals, effort assign.Effort, enough flo
 	if b.Best == nil {
 		return b
 	}
+	if math.IsInf(enough, 1) && b.Score.Violated == 0 {
+		return b
+	}
 	b.proof = bound.ProveResources(p, b.reached(), bound.Planned)
+	if math.IsInf(enough, 1) && b.proof.Infeasible() {
+		return b
+	}
 	if !b.proof.Infeasible() && !b.closed() {
 		b.followPrices(r)
 	}
@@ -44,11 +50,28 @@ func planResources(p *assign.Problem, r Rivals, effort assign.Effort, enough flo
 	if b.small() {
 		b.searchAll(nodesByEffort[effort])
 	}
+	if math.IsInf(enough, 1) && b.proof.Infeasible() {
+		return b
+	}
 	for e := assign.Fast; e <= effort; e++ {
 		b.searchOn(e)
 	}
 	b.finishBest()
 	return b
+}
+
+// Feasible reports whether a plan is found that meets all constraints of a problem with several resources, or with one.
+func Feasible(p *assign.Problem, r Rivals) bool {
+	if p.Settled() {
+		return true
+	}
+	var a *assign.Assignment
+	if p.Along != nil {
+		a = planResources(p, r, assign.Fast, math.Inf(1)).Best
+	} else {
+		a = minMigration(p, r, assign.Fast, math.MaxFloat64, bound.Quick).Best
+	}
+	return a != nil && a.Score().Violated == 0
 }
 
 // mend looks further where no plan meets all constraints.
