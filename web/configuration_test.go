@@ -88,6 +88,22 @@ func TestConfigurationRules(t *testing.T) {
 	} {
 		p.WaitText(".operator-rules", words)
 	}
+	tell(t, http.MethodPatch, site.URL+"/v1/operators/ruled", "", patch{
+		"instances": []any{object{"name": "h1", "labels": object{"pool": "b"}}, object{"name": "h2"}, object{"name": "h3"}},
+		"hash":      object{"affinity": object{"until": "/"}}, "placement": object{"rules": []any{
+			object{"name": "tenant", "keys": object{"prefix": "a/"}, "on": object{"instances": []string{"h3"}}},
+			object{"name": "other", "keys": object{"prefix": "b/"}, "on": object{"labels": object{"pool": "b"}}}}},
+	}, nil)
+	p.Reload()
+	for _, words := range []string{
+		"labels of h1: pool a → pool b; h2 takes keys again", "rule asleep removed",
+		"rule other added: keys that begin with b/ on pool b",
+		"rule tenant: keys that begin with a/ on pool a, which no other keys may have → keys that begin with a/ on instance 2",
+		"keys that stay together: none → whose part before the first / is the same",
+	} {
+		p.WaitText(".operator-versions", words)
+	}
+	p.Picture("configuration-versions")
 }
 
 // TestConfigurationDefaults: what is left out is shown as what it defaults to.

@@ -194,6 +194,60 @@ func TestWhatIfLink(t *testing.T) {
 	look(t, site.URL, "/"+hash, "what-if", ".whatif-open h2")
 }
 
+// TestWhatIfRules: an interval is planned under other rules, and a CSV with keys that stay together, as the
+// copied command does.
+func TestWhatIfRules(t *testing.T) {
+	t.Parallel()
+	site := browsertest.Filled(t)
+	var content strings.Builder
+	content.WriteString("key,cost,state\n")
+	for i := range 60 {
+		fmt.Fprintf(&content, "%s/%d,%d,%d\n", []string{"acme", "eu", "us"}[i%3], i, 5+i%9, 100+i)
+	}
+	api := site.URL + "/v1/operators/what-if-rules"
+	tell(t, http.MethodPut, api, "", object{"instances": 4, "placement": object{"rules": []any{
+		object{"name": "eu", "keys": object{"prefix": "eu/"}, "on": object{"instances": []int{0, 1}}}}}}, nil)
+	var made struct{ ID string }
+	tell(t, http.MethodPost, api+"/plans?interval=1", "", rows(content.String()), &made)
+	p := open(t, site.URL, "/#/what-if?strategies=mixed,optimal&theta_max=20%25&plan="+made.ID, "h1")
+	p.WaitFor(".whatif-note")
+	const rules = ".whatif-more textarea"
+	p.Click(".card:first-child .whatif-more summary")
+	p.Click(".card:first-child .whatif-more button")
+	p.WaitUntil(`document.querySelector('` + rules + `').value.includes('eu/')`)
+	p.Fill(rules, "[{")
+	p.WaitText(".whatif-total", "The rules have to be a list in JSON.")
+	p.Fill(rules, `[{"name":"acme","keys":{"prefix":"acme/"},"on":{"instances":[3]},"exclusive":true}]`)
+	p.Click(whatIfRun)
+	p.WaitUntil(`document.querySelectorAll('` + whatIfRows + `').length > 0`)
+	shown := whatIfTable(t, p)
+	command := whatIfCurl(p)
+	if got := whatIfAnswer(t, p, bash(t, command)); !slices.Equal(got, shown) || !strings.Contains(command, "acme/") {
+		t.Errorf("the command %s gives\n%v\nthe page shows\n%v", command, got, shown)
+	}
+	p.Picture("what-if-rules")
+	other := open(t, site.URL, "/"+browsertest.Eval[string](p, "location.hash"), "h1")
+	other.WaitFor(whatIfRows)
+	if again := whatIfTable(t, other); !slices.Equal(again, shown) {
+		t.Errorf("the link shows\n%v\nnot\n%v", again, shown)
+	}
+
+	p = open(t, site.URL, whatIfCSV+"&instances=4&theta_max=20%25&strategies=mixed", "h1")
+	whatIfGive(p, "tenants.csv", content.String())
+	p.WaitText(".whatif-preview", "60 rows")
+	p.Click(whatIfRun)
+	p.WaitUntil(`document.querySelectorAll('` + whatIfRows + `').length === 1`)
+	apart := whatIfTable(t, p)
+	p.Fill("input[maxlength='64']", "/")
+	p.WaitText(".stale", "an earlier question")
+	p.Click(whatIfRun)
+	p.WaitUntil(`!document.querySelector('.stale, .whatif-bar progress')`)
+	together := whatIfTable(t, p)
+	if got := whatIfAnswer(t, p, bash(t, whatIfCurl(p))); !slices.Equal(got, together) || slices.Equal(apart, together) {
+		t.Errorf("the command gives\n%v\nthe page shows\n%v, apart\n%v", got, together, apart)
+	}
+}
+
 // TestWhatIfPlot: a click on a point of the chart opens the plan that it stands for.
 func TestWhatIfPlot(t *testing.T) {
 	t.Parallel()

@@ -138,7 +138,7 @@ const placement = (setting) => ({
 })
 
 /** @param {API['Affinity']} affinity */
-function affinityWords({ tag, until, count: n = 1 }) {
+export function affinityWords({ tag, until, count: n = 1 }) {
   if (tag) return 'whose part between { and } is the same'
   return `whose part before ${n === 1 ? 'the first' : `occurrence ${count(n)} of`} ${until} is the same`
 }

@@ -12,7 +12,7 @@ const keysOf = ({ prefix, equals }) =>
   equals ? some(equals, most) : prefix ? `that begin with ${prefix}` : 'all that no rule above has'
 
 /** @param {Record<string, string | string[]>} labels */
-const labelsOf = (labels) =>
+export const labelsOf = (labels) =>
   some(
     Object.entries(labels).map(([label, value]) => `${label} ${[value].flat().slice(0, most).join(' or ')}`),
     most,
@@ -22,11 +22,29 @@ const labelsOf = (labels) =>
  * @param {API['Operator']} operator
  * @param {API['PlacementRule']} rule
  */
-function where(operator, { on, exclusive, stay }) {
-  if (stay) return 'stay where they are, unless their instance goes'
-  const ids = operator.instances.filter((i) => isOn(i, on)).map((i) => i.id)
-  const labels = on?.labels ? ` (${labelsOf(on.labels)})` : ''
-  return `on ${someOf(operator, ids)}${labels}${exclusive ? ', which no other keys may have' : ''}`
+function where(operator, rule) {
+  const ids = operator.instances.filter((i) => isOn(i, rule.on)).map((i) => i.id)
+  return whereIf(rule, `${someOf(operator, ids)}${rule.on?.labels ? ` (${labelsOf(rule.on.labels)})` : ''}`)
+}
+
+/**
+ * @param {API['PlacementRule']} rule
+ * @param {string} instances
+ */
+const whereIf = ({ exclusive, stay }, instances) =>
+  stay
+    ? 'stay where they are, unless their instance goes'
+    : `on ${instances}${exclusive ? ', which no other keys may have' : ''}`
+
+/**
+ * A rule in words, whatever instances there are.
+ *
+ * @param {API['PlacementRule']} rule
+ */
+export function ruleOf(rule) {
+  const { labels, instances = [] } = rule.on ?? {}
+  const named = `${instances.length === 1 ? 'instance' : 'instances'} ${some(instances, most)}`
+  return `keys ${keysOf(rule.keys)} ${whereIf(rule, labels ? labelsOf(labels) : named)}`
 }
 
 /**

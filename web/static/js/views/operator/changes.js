@@ -6,7 +6,8 @@ import { html, useEffect, useState } from '../../html.js'
 import { Card, loaded, plainTable, Time } from '../../parts.js'
 import { forGood, forTab } from '../../storage.js'
 import { statuses, statusWords } from '../../words.js'
-import { windowWords } from '../configuration/groups.js'
+import { affinityWords, windowWords } from '../configuration/groups.js'
+import { labelsOf, ruleOf } from '../configuration/rules.js'
 
 /**
  * @param {string} member
@@ -15,15 +16,70 @@ import { windowWords } from '../configuration/groups.js'
 function valueWords(member, value) {
   if (value === null) return 'none'
   if (member === 'theta_max') return percent(Number(value))
+  if (member === 'hash/affinity') return affinityWords(/** @type {API['Affinity']} */ (value))
   if (member === 'approval/start_windows' && Array.isArray(value)) return value.map(windowWords).join('; ')
   if (member === 'instances' && Array.isArray(value)) return counted(value.length, 'instance')
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
+/**
+ * The rules of a placement, or what is already a list of them.
+ *
+ * @param {any} value
+ * @returns {API['PlacementRule'][]}
+ */
+const rulesIn = (value) => value?.rules ?? value ?? []
+
+/**
+ * Which rules came, went and are other ones. Where these are the same, their order is another one.
+ *
+ * @param {API['PlacementRule'][]} from
+ * @param {API['PlacementRule'][]} to
+ */
+function ruleWords(from, to) {
+  const find = (/** @type {API['PlacementRule'][]} */ list, /** @type {string} */ name) =>
+    list.find((r) => r.name === name)
+  const words = to.flatMap((rule) => {
+    const was = find(from, rule.name)
+    if (!was) return `rule ${rule.name} added: ${ruleOf(rule)}`
+    const [before, after] = [was, rule].map(ruleOf)
+    return before === after ? [] : `rule ${rule.name}: ${before} → ${after}`
+  })
+  words.push(...from.filter((r) => !find(to, r.name)).map((r) => `rule ${r.name} removed`))
+  return words.length > 0 ? words.join('; ') : 'order of the rules changed'
+}
+
+/**
+ * What is other with instances of which there are as many as before: labels, and what they take.
+ *
+ * @param {API['Instance'][]} from
+ * @param {API['Instance'][]} to
+ */
+const instanceWords = (from, to) =>
+  to.flatMap((now) => {
+    const was = from.find((i) => i.id === now.id)
+    const name = now.name ?? `instance ${now.id}`
+    if (!was) return []
+    const [before, after] = [was, now].map(({ labels = {} }) => labelsOf(labels) || 'none')
+    return [
+      ...(before === after ? [] : [`labels of ${name}: ${before} → ${after}`]),
+      ...(was.takes === now.takes ? [] : [`${name} takes ${now.takes === 'none' ? 'nothing new' : 'keys again'}`]),
+    ]
+  })
+
+/** @type {Record<string, string>} */
+const memberWords = { theta_max: 'θ_max', 'hash/affinity': 'keys that stay together:' }
+
 /** @param {API['MemberChange']} change */
 const changeWords = ({ member, from, to }) => {
+  if (member.startsWith('placement')) return ruleWords(rulesIn(from), rulesIn(to))
+  const changed =
+    member === 'instances' && Array.isArray(from) && Array.isArray(to)
+      ? instanceWords(/** @type {any} */ (from), /** @type {any} */ (to))
+      : []
+  if (changed.length > 0) return changed.join('; ')
   const [was, is] = [valueWords(member, from), valueWords(member, to)]
-  return `${member === 'theta_max' ? 'θ_max' : member} ${was === is ? 'changed' : `${was} → ${is}`}`
+  return `${memberWords[member] ?? member} ${was === is ? 'changed' : `${was} → ${is}`}`
 }
 
 /** @param {API['FreezeChange']} f */

@@ -8,9 +8,13 @@ import { rowsAt } from './csv.js'
 
 /** @import { Survey } from './csv.js' */
 
-/** @typedef {API['WhatIfResult']} Result */
+/**
+ * A result; ruled: it was planned under other rules than the operator's.
+ *
+ * @typedef {API['WhatIfResult'] & { ruled?: boolean }} Result
+ */
 
-/** @typedef {API['WhatIfResults']} Answer */
+/** @typedef {Omit<API['WhatIfResults'], 'results'> & { results: Result[] }} Answer */
 
 /**
  * Combinations to be planned: strategies, and all values of each parameter by its name in a
@@ -20,9 +24,9 @@ import { rowsAt } from './csv.js'
  */
 
 /**
- * What is planned on: a stored interval, by its plan, or a CSV.
+ * What is planned on: a stored interval, by its plan and under other rules if there are any, or a CSV.
  *
- * @typedef {{ kind: 'interval', plan: Plan, name?: undefined }} OfInterval
+ * @typedef {{ kind: 'interval', plan: Plan, rules?: unknown[], name?: undefined }} OfInterval
  * @typedef {{ kind: 'csv', body: string | File, name: string, survey: Survey, query: Query }} OfCSV
  * @typedef {OfInterval | OfCSV} Source
  */
@@ -78,6 +82,7 @@ export function requestOf(source, grid, plans = false) {
       path: `v1/plans/${encodeURIComponent(source.plan.id)}/replay`,
       body: {
         strategies: grid.strategies,
+        ...(source.rules && { placement: { rules: source.rules } }),
         parameters: Object.fromEntries(
           Object.entries(grid.values)
             .filter(([, list]) => list.length > 0)
@@ -147,7 +152,11 @@ export const nameOfRequest = ({ path, query, body }, source) =>
 async function send({ path, query, body, type }, signal) {
   /** @type {{ data: Answer }} */
   const { data } = await request('POST', path, { query, body, type, signal })
-  for (const { parameters, target_instances } of data.results) Object.assign(parameters, { target_instances })
+  const ruled = body !== null && typeof body === 'object' && 'placement' in body
+  for (const result of data.results) {
+    Object.assign(result.parameters, { target_instances: result.target_instances })
+    result.ruled = ruled
+  }
   return { data }
 }
 

@@ -136,6 +136,7 @@ export function titleOf(r, names = ['theta_max', 'table_limit']) {
  * @param {Pick<Plan, 'strategy' | 'parameters'>} plan
  */
 export const isPlan = (r, plan) =>
+  !r.ruled &&
   r.strategy === plan.strategy &&
   varied().every((p) => JSON.stringify(valueOf(r.parameters, p)) === JSON.stringify(valueOf(plan.parameters, p)))
 

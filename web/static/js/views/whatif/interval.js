@@ -2,8 +2,8 @@
 
 import { useList, useResource } from '../../api.js'
 import { count, counted, percent } from '../../format.js'
-import { html } from '../../html.js'
-import { Empty, loaded, Loading, selectField, Status, Time, Trouble } from '../../parts.js'
+import { html, useState } from '../../html.js'
+import { Empty, Field, loaded, Loading, selectField, Status, Time, Trouble } from '../../parts.js'
 import { link, setQuery } from '../../route.js'
 import { strategyTitle } from '../../strategies.js'
 import { statusWords } from '../../words.js'
@@ -27,7 +27,28 @@ export function useInterval(query) {
   const operator = query.operator ?? plan.data?.operator ?? null
   /** @type {Watched<Items<PlanSummary>>} */
   const plans = useList(operator && `v1/operators/${encodeURIComponent(operator)}/plans`, 'plans', { limit: mostPlans })
-  return { plan, operators, operator, plans }
+  return { plan, operators, operator, plans, rules: query.rules ?? '' }
+}
+
+const notRules = 'The rules have to be a list in JSON.'
+
+/**
+ * Other rules than the operator's, as they were typed: a list in JSON, or an object that has it. Nothing typed is
+ * none of them.
+ *
+ * @param {string} text
+ * @returns {{ rules?: unknown[], problem?: string }}
+ */
+function rulesOf(text) {
+  if (text.trim() === '') return {}
+  try {
+    const said = JSON.parse(text)
+    const rules = said?.rules ?? said
+    if (Array.isArray(rules)) return { rules }
+    return { problem: notRules }
+  } catch {
+    return { problem: notRules }
+  }
 }
 
 /**
@@ -63,7 +84,7 @@ export function Interval({ interval }) {
 }
 
 /** @param {Chosen & { items: API['Operator'][] }} props */
-function Choice({ items, operator, plans, plan }) {
+function Choice({ items, operator, plans, plan, rules }) {
   const sorted = [...items].sort((a, b) => (a.name < b.name ? -1 : 1))
   const chosen = items.find((o) => o.name === operator)
   return html`
@@ -75,7 +96,7 @@ function Choice({ items, operator, plans, plan }) {
         operator && !chosen && [operator, operator],
         ...sorted.map((o) => [o.name, o.scheme === 'table' ? o.name : `${o.name} (${o.scheme})`]),
       ].filter(Boolean),
-      (name) => setQuery({ operator: name, plan: null, open: null, run: null }),
+      (name) => setQuery({ operator: name, plan: null, rules: null, open: null, run: null }),
     )}
     ${
       operator &&
@@ -92,6 +113,10 @@ function Choice({ items, operator, plans, plan }) {
             }
             <${Intervals} plans=${plans} plan=${plan} kept=${chosen?.retention.inputs || Infinity} />
             <${OwnPlan} plan=${plan} />
+            ${
+              plan.data?.migrates === 'keys' &&
+              html`<${Rules} text=${rules} own=${chosen?.placement?.rules ?? []} key=${operator} />`
+            }
           `)
     }
   `
@@ -189,13 +214,52 @@ function OwnPlan({ plan }) {
   </div>`
 }
 
+const rulesHint =
+  'A list in JSON, as in the configuration; [] for none. Left empty, they are the operator’s. Labels are those that ' +
+  'its instances have; a rule can name instances, too.'
+const example = '[{"name": "acme", "keys": {"prefix": "acme/"}, "on": {"instances": [0, 1]}, "exclusive": true}]'
+
+/**
+ * Other rules on where keys may be.
+ *
+ * @param {{ text: string, own: API['PlacementRule'][] }} props
+ */
+function Rules({ text, own }) {
+  const [open] = useState(text !== '')
+  const set = (/** @type {string} */ rules) => setQuery({ rules: rules || null })
+  return html`<details class="whatif-more" open=${open}>
+    <summary>Other rules on where keys may be</summary>
+    <${Field}
+      label="Rules"
+      hint=${rulesHint}
+    >
+      ${(id) =>
+        html`<textarea
+          id=${id}
+          rows="5"
+          spellcheck=${false}
+          placeholder=${example}
+          value=${text}
+          onInput=${(e) => set(e.currentTarget.value)}
+        ></textarea>`}
+    <//>
+    ${
+      own.length > 0 &&
+      html`<button type="button" onClick=${() => set(JSON.stringify(own, null, 1))}>
+        Begin with the operator’s own
+      </button>`
+    }
+  </details>`
+}
+
 /**
  * What a what-if on this interval is asked for, or why it cannot be: {source, problem}.
  *
  * @param {Chosen} chosen
  * @returns {{ source: Source | null, problem: string }}
  */
-export function sourceOf({ plan, operators, operator }) {
+export function sourceOf({ plan, operators, operator, rules }) {
+  const said = rulesOf(rules)
   const scheme = operators.data?.items.find((o) => o.name === operator)?.scheme
   const problem =
     (scheme && scheme !== 'table') || (plan.data && !plan.data.routing_table)
@@ -204,8 +268,8 @@ export function sourceOf({ plan, operators, operator }) {
         ? plan.loading
           ? 'The plan is being loaded.'
           : 'Choose an operator and an interval.'
-        : ''
+        : (said.problem ?? '')
   return problem || plan.data === null
     ? { source: null, problem }
-    : { source: { kind: 'interval', plan: plan.data }, problem }
+    : { source: { kind: 'interval', plan: plan.data, rules: said.rules }, problem }
 }

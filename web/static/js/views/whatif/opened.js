@@ -162,7 +162,11 @@ function One({ result, answer, source }) {
   const waits = plan?.status === 'proposed'
   const newest = useNewest(waits ? plan.operator : null, plan)
   const may =
-    plan !== null && (waits ? newest : ended.includes(plan.status)) && !isPlan(result, plan) && !result.target_instances
+    plan !== null &&
+    (waits ? newest : ended.includes(plan.status)) &&
+    !isPlan(result, plan) &&
+    !result.target_instances &&
+    !result.ruled
   return html`
     <header class="row title">
       <h2 class="whatif-title">${title}</h2>

@@ -49,6 +49,8 @@ let held = null
 const blank = { body: null, text: '', name: '', survey: null, packed: null, damaged: false }
 
 /** How the columns of a body are read, in the link. */
+const affinityFields = ['affinity_tag', 'affinity_until', 'affinity_count']
+
 const readingFields = ['columns', 'delimiter', 'decimal', 'header', 'skip']
 
 /** What takes that out of the link. */
@@ -356,6 +358,28 @@ function Placement({ query }) {
       ])
     }
     ${own === 'kafka' && number('partitions', 'Partitions', 1_000_000)}
+    ${choice(
+      'affinity_tag',
+      'Keys that stay together',
+      [
+        ['', 'each by itself, or by the text below'],
+        ['true', 'those of one tag between { and }'],
+      ],
+      { affinity_tag: null, affinity_until: null, affinity_count: null },
+    )}
+    ${
+      !query.affinity_tag &&
+      html`<${Field} label="Together up to" hint="A text such as / before which keys that stay together are the same.">
+        ${(id) =>
+          html`<input
+            id=${id}
+            maxlength="64"
+            value=${query.affinity_until ?? ''}
+            onInput=${(e) => setQuery({ affinity_until: e.currentTarget.value, affinity_count: null })}
+          />`}
+      <//>`
+    }
+    ${query.affinity_until && number('affinity_count', 'Of its occurrences', 1024, 'The first unless said.')}
   </div>`
 }
 
@@ -374,7 +398,9 @@ const within = (text, most) => /^\d+$/.test(text) && Number(text) >= 1 && Number
  */
 export function sourceOf(csv, query) {
   const said = Object.fromEntries(
-    ['instances', ...hashFields, ...readingFields].filter((name) => query[name]).map((name) => [name, query[name]]),
+    ['instances', ...hashFields, ...affinityFields, ...readingFields]
+      .filter((name) => query[name])
+      .map((name) => [name, query[name]]),
   )
   const problem =
     csv.text === '' && csv.body === null
