@@ -65,6 +65,8 @@ func TestResourcesOfPlans(t *testing.T) {
 
 	p.Goto("/#/operators/sessions")
 	p.WaitText(".stats", "memory, of the fullest instance")
+	p.Goto("/#/")
+	p.WaitText(".operators-plan", "above its bound: another resource")
 }
 
 // TestResourcesOfHotKeys: a key that no instance has room for is told with its resource.

@@ -57,6 +57,12 @@ export const percent = asPercent(three)
 /** The same of what is only expected: 1.3 %. */
 export const roughly = asPercent(two)
 
+/** What the API says for infinitely much. */
+export const endless = 1e290
+
+/** A level of a resource as percent, θ or the part of a capacity that is taken; both can be infinite. */
+export const levelText = orDash((x) => (x >= endless ? '∞' : percent(x)))
+
 const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 
 /** @param {number} x */

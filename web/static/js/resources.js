@@ -1,6 +1,6 @@
 // What a plan does in each resource: which of them decides, and its figures in words.
 
-import { amount, percent, stateOnly } from './format.js'
+import { amount, endless, levelText, percent, stateOnly } from './format.js'
 import { html } from './html.js'
 import { named, namesOf } from './instances.js'
 import { Course, isWithin, judge, outlook } from './judge.js'
@@ -10,15 +10,6 @@ import { Course, isWithin, judge, outlook } from './judge.js'
 /** @typedef {API['PlanResource']} Resource */
 
 /** @typedef {Pick<AnyPlan, 'resources'> & Partial<AnyPlan>} Having */
-
-const endless = 1e290 // what the API says for infinitely much
-
-/**
- * A level of a resource: θ, or the part of a capacity that is taken.
- *
- * @param {number | null | undefined} x
- */
-export const levelText = (x) => (x !== null && x !== undefined && x >= endless ? '∞' : percent(x))
 
 /**
  * Writes amounts of a resource in its unit.

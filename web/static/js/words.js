@@ -1,8 +1,7 @@
 // What coded values mean, in words.
 
-import { amount, count, counted, percent, state } from './format.js'
+import { amount, count, counted, levelText, percent, state } from './format.js'
 import { fits } from './judge.js'
-import { levelText } from './resources.js'
 
 /** @type {Record<string, string>} */
 export const statusWords = {

@@ -1,11 +1,11 @@
 // A plan beside another one of its operator: what both cost and gain, and which keys they move otherwise.
 
 import { useList, useResource } from '../../api.js'
-import { amount, count, counted, percent, state, stateOnly } from '../../format.js'
+import { amount, count, counted, levelText, percent, state, stateOnly } from '../../format.js'
 import { html, useState } from '../../html.js'
 import { Instance } from '../../instances.js'
 import { Dialog, firstOnly, loaded, plainTable, selectField } from '../../parts.js'
-import { beside, levelText } from '../../resources.js'
+import { beside } from '../../resources.js'
 import { statusWords } from '../../words.js'
 
 const offered = 50 // plans to compare with

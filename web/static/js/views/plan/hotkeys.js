@@ -1,10 +1,10 @@
 // Keys that no instance can carry within its limit, and what helps.
 
-import { count, counted, exactly, percent } from '../../format.js'
+import { count, counted, exactly, levelText, percent } from '../../format.js'
 import { html, useState } from '../../html.js'
 import { Instance } from '../../instances.js'
 import { Card, plainTable } from '../../parts.js'
-import { amountIn, levelText } from '../../resources.js'
+import { amountIn } from '../../resources.js'
 import { link } from '../../route.js'
 import { capital } from '../../words.js'
 

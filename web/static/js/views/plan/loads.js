@@ -1,11 +1,11 @@
 // What each instance carries before and after a plan of each resource, against what it may carry.
 
 import { axis, boundLine, Chart, slider, tip } from '../../chart.js'
-import { count, counted, exactly, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
+import { count, counted, exactly, levelText, percent, some, state, stateOnly, useStateUnit } from '../../format.js'
 import { html, useMemo } from '../../html.js'
 import { drawn, Instance, named } from '../../instances.js'
 import { Card, dataOf } from '../../parts.js'
-import { amountIn, levelText, worstFirst } from '../../resources.js'
+import { amountIn, worstFirst } from '../../resources.js'
 import { setQuery } from '../../route.js'
 import { capital } from '../../words.js'
 import { choice } from './choice.js'

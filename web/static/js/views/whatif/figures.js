@@ -1,8 +1,8 @@
 // What a result is read by: its figures, its parameters, and whether it keeps to its limits.
 
-import { count, duration, percent, state, stateOnly } from '../../format.js'
+import { count, duration, levelText, percent, state, stateOnly } from '../../format.js'
 import { fits } from '../../judge.js'
-import { beside, levelText } from '../../resources.js'
+import { beside } from '../../resources.js'
 import { lower, strategies, strategyTitle, textOf, valueOf, varied } from '../../strategies.js'
 
 /** @import { Result } from './ask.js' */

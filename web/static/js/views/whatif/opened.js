@@ -1,11 +1,11 @@
 // One result, planned again with all its lists, and what can be done with it.
 
 import { change, useResource } from '../../api.js'
-import { count, percent, state } from '../../format.js'
+import { count, levelText, percent, state } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { Named } from '../../instances.js'
 import { announce, Card, Code, Dialog, Empty, Loading, Trouble, useSend } from '../../parts.js'
-import { beside, levelText } from '../../resources.js'
+import { beside } from '../../resources.js'
 import { link, setQuery } from '../../route.js'
 import { commandOf } from '../../shell.js'
 import { PlanFigures } from '../plan/figures.js'
