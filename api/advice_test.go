@@ -162,6 +162,22 @@ func TestAdviceUnderRules(t *testing.T) {
 	}
 }
 
+// A resource with a limit demands a number of instances, whatever cost does.
+func TestAdviceUnderResources(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{`+twoHosts+`,`+cpuAndMemory+`}`)
+	e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"coverage":"partial","residual":[{"instance":"w0","cost":1,
+		"state":11,"keys":1}],"keys":[{"key":"a","cost":3,"state":60},{"key":"b","cost":3,"state":30}]}`).want(http.StatusCreated)
+	a := e.advised("clicks", "")
+	if a.Resources == nil || len(*a.Resources) != 1 {
+		t.Fatalf("%+v", a.Resources)
+	}
+	if x := (*a.Resources)[0]; x.Name != "memory" || x.Taken != 101 || x.Capacity != 100 || *x.LeastInstances != 3 ||
+		!strings.Contains(a.Advice, "memory needs 3 instances at least") {
+		t.Errorf("%+v: %s", x, a.Advice)
+	}
+}
+
 func TestAdviceRefusals(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", `{"instances":4,"hash":{"function":"modulo"}}`)

@@ -43,6 +43,8 @@ type Advice struct {
 	// LeastInstances carry the cost of the interval. Nil: nobody said what one carries, too
 	// little is known, or no number does.
 	LeastInstances *int `json:"least_instances"`
+	// Resources are those with a limit.
+	Resources []AdviceResource `json:"resources,omitzero"`
 	// LongerIntervals is how many times as long intervals would keep θ_max on the instances
 	// that there are. Nil: too little is known, or no length does.
 	LongerIntervals *forecast.Floor `json:"longer_intervals"`
@@ -95,6 +97,7 @@ func (s *Forecaster) Advise(ctx context.Context, name string, in AdviceRequest) 
 		} else {
 			out.count(l, in.InstanceLoad)
 		}
+		out.countResources(l.snapshot)
 	}
 	if err != nil {
 		return nil, err
@@ -217,6 +220,46 @@ func (a *Advice) count(l *outlook, instanceLoad float64) {
 	a.LeastInstances = leastThatCarry(cost, instanceLoad, func(n int) float64 { return max(a.ThetaMax, floor(n).P95) })
 	a.lengthen()
 	a.Text = a.words(heaviest)
+}
+
+// AdviceResource is what a resource with a limit demands.
+type AdviceResource struct {
+	Name     string  `json:"name"`
+	Taken    float64 `json:"taken"`
+	Capacity float64 `json:"capacity"` // of all live instances
+	// LeastInstances of the mean capacity have as much as is taken. Nil: no number of them does.
+	LeastInstances *int `json:"least_instances"`
+}
+
+// countResources finds how many instances each resource with a limit demands.
+func (a *Advice) countResources(s *planner.Snapshot) {
+	if s == nil {
+		return
+	}
+	for r, of := range s.Resources {
+		if !of.Limited {
+			continue
+		}
+		x, live := AdviceResource{Name: of.Name}, 0
+		for _, v := range s.Amounts[r] {
+			x.Taken += v
+		}
+		for _, d := range s.Instances {
+			if d.ResidualAmounts != nil {
+				x.Taken += d.ResidualAmounts[r]
+			}
+			if d.Live() {
+				live++
+				x.Capacity += d.Capacities[r]
+			}
+		}
+		if least := math.Ceil(x.Taken / (x.Capacity / float64(live))); least <= mostInstances {
+			x.LeastInstances = new(max(1, int(least)))
+			a.Text += fmt.Sprintf(" %s needs %d instances at least, of the mean of today's capacities: %s of what the %d have "+
+				"is taken.", of.Name, *x.LeastInstances, percent(x.Taken/x.Capacity), live)
+		}
+		a.Resources = append(a.Resources, x)
+	}
 }
 
 // lengthen finds the length of intervals.

@@ -1754,7 +1754,10 @@ type Advice struct {
 	// Realised What came true over the intervals of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
 	// statistics, whatever became of that plan, and θ *planned* for it is θ after the plan made of the interval before. The last of several plans of an interval counts. `theta` is realised; `theta_planned` is of the same intervals, but for the first and for those before which the plan was not `committed` or `no_action`.
 	Realised Realised `json:"realised"`
-	ThetaMax float64  `json:"theta_max"`
+
+	// Resources Of each resource with a limit, in the order of the operator's resources: how many instances what there was in the last interval needs. Absent where there is none.
+	Resources *[]AdviceResource `json:"resources,omitempty"`
+	ThetaMax  float64           `json:"theta_max"`
 }
 
 // AdviceChoices With how many candidates the keys of scheme `pkg` keep θ_max, at the costs that are expected. Null under other schemes, and without any cost.
@@ -1776,6 +1779,19 @@ type AdviceInstances struct {
 
 	// P95 In 95 % of them.
 	P95 int `json:"p95"`
+}
+
+// AdviceResource What a resource with a limit demands.
+type AdviceResource struct {
+	// Capacity What the instances of the newest configuration have of it together.
+	Capacity float64 `json:"capacity"`
+
+	// LeastInstances With fewer instances that have, each, the mean of today's capacities, `taken` does not fit: a bound from below, as keys are whole. Null where the capacities are 0 or no number does.
+	LeastInstances *int   `json:"least_instances"`
+	Name           string `json:"name"`
+
+	// Taken What all keys of the last interval take of it together, those that have no row included.
+	Taken float64 `json:"taken"`
 }
 
 // Affinity Which part of a key is its routed key, so that keys of one routed key stay together: either `tag` or `until`. The routed key is hashed, looked up in the routing table, planned and moved; wherever a key stands for a

@@ -45,6 +45,7 @@ class Advice(TypedDict):
     noise_floor: NoiseFloor | None
     operator: str
     realised: Realised
+    resources: NotRequired[list[AdviceResource]]
     theta_max: float
 
 class AdviceChoices(TypedDict):
@@ -55,6 +56,12 @@ class AdviceChoices(TypedDict):
 class AdviceInstances(TypedDict):
     median: int
     p95: int
+
+class AdviceResource(TypedDict):
+    capacity: float
+    least_instances: int | None
+    name: str
+    taken: float
 
 class Affinity(TypedDict):
     count: NotRequired[int]
