@@ -149,7 +149,9 @@ type Row struct {
 
 // Reset makes it a row that has nothing.
 func (r *Row) Reset() {
-	*r = Row{Instance: planner.NoInstance, HashInstance: planner.NoInstance, Costs: r.Costs[:0]}
+	costs := r.Costs[:0]
+	*r = Row{Instance: planner.NoInstance, HashInstance: planner.NoInstance} // in place, without a copy
+	r.Costs = costs
 }
 
 // RecordFields names the numbers of a compact record in their order in JSON.
