@@ -150,7 +150,8 @@ func (f *finisher) changes(other *prepared) bool {
 		}
 	}
 	reach(func(d int32) bool { return f.a.Load[d] > f.p.Maximum[d] })
-	if len(list) == 0 || f.o.TableLimit != nil { // room in the table may come from anywhere
+	// Room in the table, or in another resource, may come from anywhere.
+	if len(list) == 0 || f.o.TableLimit != nil || len(f.s.Resources) > 0 {
 		return true
 	}
 	for ; len(list) > 0; list = list[1:] {

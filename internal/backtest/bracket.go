@@ -20,7 +20,8 @@ type Bracket struct {
 
 // Brackets finds out for each track what the intervals from one on needed. They are nil
 // where that is not known: no intervals are judged, or some tell nothing of an instance. Under rules
-// fair loads are those that the policy had.
+// fair loads are those that the policy had. Hindsight knows cost alone: where there are other resources
+// beside it, the bound holds, and no sequence counts as found.
 func (h *History) Brackets(ctx context.Context, op Operator, tracks []Track, from int) ([]*Bracket, error) {
 	brackets := make([]*Bracket, len(tracks))
 	past := hindsight.NewHistory(op.Target)
@@ -37,6 +38,9 @@ func (h *History) Brackets(ctx context.Context, op Operator, tracks []Track, fro
 		caps := past.Profile(t.ThetaMax, op.Options.TableLimit, from, t.tables, t.fair)
 		caps.First = from - 1
 		b := past.Bracket(caps, t.tables, hindsight.DefaultEffort)
+		if len(op.Target.Resources) > 0 {
+			b.Found = nil
+		}
 		brackets[i] = &Bracket{Bound: b.Bound, Found: b.Found}
 		if ratio, ok := b.Ratio(t.Figures(from, h.Len()).Moved); ok {
 			brackets[i].Ratio = &ratio

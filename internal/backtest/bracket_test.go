@@ -44,6 +44,15 @@ func TestBracket(t *testing.T) {
 			}
 			sameMoved(t, h, op, candidates[0])
 		}
+		op := operator(4, 0.05)
+		op.Target.Resources = []planner.Resource{{Name: "keys", From: planner.FromCount, ThetaMax: 1}}
+		report, err := Search(context.Background(), h, op, candidates, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := report.Baseline.Hindsight; b == nil || b.Found != nil || b.Bound > report.Baseline.Judged.Moved {
+			t.Errorf("%s with another resource: %+v", stream.Name, b)
+		}
 	}
 }
 
