@@ -38,6 +38,7 @@ func TestFormsAreRequired(t *testing.T) {
 		"phase":    {`{"instances":2,"scheme":"ranges","ranges":{"phase":"put"}}`, "", true},
 		"resource": {`{"instances":2,"resources":[{"name":"cpu"}]}`, "", true},
 		"review":   {`{"instances":2,"approval":{"approvers":2}}`, "", true},
+		"amount":   {`{"instances":2}`, `{"keys":[{"key":"a","cost":1,"costs":{"memory":1}}]}`, true},
 		"get":      {`{"instances":2,"scheme":"ranges"}`, `{"keys":[{"key":"a","cost":1}]}`, false},
 		"named":    {`{"instances":2}`, `{"keys":[{"key":"a","cost":1}],"compact":{"records":[[0,1,4,16,900]]}}`, true},
 		"record":   {`{"instances":2}`, `{"compact":{"records":[[0,1,4,16,900]]}}`, true},

@@ -19,6 +19,7 @@ var schemaCases = []testCase{
 	{name: "what is under way in batches is given up with the table of batches", run: batchesAreAborted},
 	{name: "forms of reports that older programs do not know", run: formsAreRequired},
 	{name: "named keys beside records, which older programs do not know", run: namedKeysAreRequired},
+	{name: "amounts of resources, which older programs do not know", run: resourcesAreRequired},
 	{name: "without the table of routers there are none", run: routersAreForgotten},
 	{name: "what is under way is given up with the columns that tell of it", run: underWayIsAborted, bare: true},
 	{name: "what there is can be counted at every version", run: countedAtEveryVersion},
@@ -284,6 +285,35 @@ func namedKeysAreRequired(t *testing.T, f *fixture) {
 		}
 	}
 	if left := must(f.Reports(ctx, "clicks", 0, 4))(t); len(left) != 1 || left[0].Instance != 1 {
+		t.Errorf("reports %v are left", left)
+	}
+}
+
+// resourcesAreRequired has programs stop that know no resources, until the schema is that of one of them:
+// then no statistics are left that it cannot read.
+func resourcesAreRequired(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	ok(t, f.RequireForms(ctx, store.FormResources))
+	f.wantOldestProgram(t, 24)
+	var plans []store.Plan
+	for i, input := range []string{"PLIN\x01sums\x80\x04 amounts", "PLIN\x01sums\x80\x03 none", "PLIN\x01sums\x04 none"} {
+		in := f.plan(t, "clicks", int64(i), store.StatusNoAction)
+		in.Input = []byte(input)
+		plans = append(plans, f.create(t, in))
+	}
+	for i, data := range []string{"PLRP\x01sums\x0a amounts", "PLRP\x01sums\x07 none"} {
+		r := store.Report{Interval: 9, Instance: int32(i), At: f.now()}
+		must2(f.PutReport(ctx, "clicks", r, []byte(data), 0))(t)
+	}
+	f.down(t, 23)
+	f.wantOldestProgram(t, 23)
+	must(f.Migrator().Up(ctx))(t)
+	for i, p := range plans {
+		if _, err := f.Input(ctx, p.ID); errors.Is(err, store.ErrPurged) != (i == 0) {
+			t.Errorf("input %d: error %v", i, err)
+		}
+	}
+	if left := must(f.Reports(ctx, "clicks", 0, 9))(t); len(left) != 1 || left[0].Instance != 1 {
 		t.Errorf("reports %v are left", left)
 	}
 }

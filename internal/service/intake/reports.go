@@ -150,10 +150,13 @@ func (s *Intake) PutReport(
 			return ReportReceipt{}, err
 		}
 	}
-	if st.Records != nil || st.Sketch != nil {
+	if st.Records != nil || st.Sketch != nil || len(st.Costs) > 0 {
 		form := store.FormReports
-		if stored.NamesKeys(data) {
+		switch {
+		case stored.NamesKeys(data):
 			form = store.FormNamedKeys
+		case st.Records == nil && st.Sketch == nil:
+			form = store.FormResources
 		}
 		if err := s.RequireForms(ctx, form); err != nil {
 			return ReportReceipt{}, err

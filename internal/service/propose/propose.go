@@ -213,8 +213,15 @@ var errTwin = fmt.Errorf("the same plan was made meanwhile: %w", refusal.ErrOver
 // keep stores a plan.
 func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*intake.StoredPlan, error) {
 	begin := s.Now()
-	if d.Classes != nil && d.Snapshot.Named > 0 {
-		if err := s.RequireForms(ctx, store.FormNamedKeys); err != nil {
+	form := store.Form(0)
+	switch {
+	case d.Classes != nil && d.Snapshot.Named > 0:
+		form = store.FormNamedKeys
+	case len(d.Costs) > 0:
+		form = store.FormResources
+	}
+	if form > 0 {
+		if err := s.RequireForms(ctx, form); err != nil {
 			return nil, err
 		}
 	}
