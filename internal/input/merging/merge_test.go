@@ -482,3 +482,14 @@ func BenchmarkMerge(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(s.Len()), "ns/row")
 	})
 }
+
+// TestAmountsAreSeen: a migration that removes what older programs cannot read finds amounts of resources by
+// the flags behind the header.
+func TestAmountsAreSeen(t *testing.T) {
+	s := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, Partial: true}
+	plain := EncodeReport(s)
+	s.Costs = []planner.Amounts{{Name: "memory", Rows: []float64{1}}}
+	if report := EncodeReport(s); string(report[:4]) != "PLRP" || report[9] < 8 || report[9] > 15 || plain[9] >= 8 {
+		t.Errorf("% x, % x", report[:12], plain[:12])
+	}
+}

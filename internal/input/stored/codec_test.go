@@ -190,3 +190,15 @@ func TestStoredAddedState(t *testing.T) {
 		t.Errorf("of states that are no sums %d came back: %v", len(none), err)
 	}
 }
+
+// TestAmountsAreSeen: a migration that removes what older programs cannot read finds amounts of resources by
+// the flags behind the header.
+func TestAmountsAreSeen(t *testing.T) {
+	s := &planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}}
+	plain := EncodeInputUntil(s, nil, func() bool { return false })
+	s.Costs = []planner.Amounts{{Name: "memory", Rows: []float64{1}}}
+	blob := EncodeInputUntil(s, nil, func() bool { return false })
+	if string(blob[:4]) != "PLIN" || blob[9] < 0x80 || blob[10] < 4 || blob[10] > 7 || plain[9] >= 0x80 {
+		t.Errorf("% x, % x", blob[:12], plain[:12])
+	}
+}

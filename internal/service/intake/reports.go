@@ -153,10 +153,10 @@ func (s *Intake) PutReport(
 	if st.Records != nil || st.Sketch != nil || len(st.Costs) > 0 {
 		form := store.FormReports
 		switch {
+		case len(st.Costs) > 0:
+			form = store.FormResources
 		case stored.NamesKeys(data):
 			form = store.FormNamedKeys
-		case st.Records == nil && st.Sketch == nil:
-			form = store.FormResources
 		}
 		if err := s.RequireForms(ctx, form); err != nil {
 			return ReportReceipt{}, err

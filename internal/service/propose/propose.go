@@ -215,10 +215,10 @@ func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*intake.S
 	begin := s.Now()
 	form := store.Form(0)
 	switch {
+	case d.Statistics.Statistics != nil && len(d.Costs) > 0:
+		form = store.FormResources
 	case d.Classes != nil && d.Snapshot.Named > 0:
 		form = store.FormNamedKeys
-	case len(d.Costs) > 0:
-		form = store.FormResources
 	}
 	if form > 0 {
 		if err := s.RequireForms(ctx, form); err != nil {
