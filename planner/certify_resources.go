@@ -48,23 +48,31 @@ func (f *finisher) unmetResources(x *bound.ResourceProof) []Unmet {
 	few := f.s.Len() <= fewForTheta
 	for r, q := range f.p.Along {
 		forced, some := f.forced(r)
-		u := f.constraint(r, f.leastAlong(x, r, forced))
+		var known, free *bound.Proof // of this resource, and of that without a limit of the table
+		if c := f.plan.Certificate; c.Infeasible {
+			known, free = x.Alone(r), x.Alone(r)
+			if q.Goal.TableLimit != nil && known.Infeasible() {
+				free = bound.Prove(q.WithoutTable(), bound.Quick)
+			}
+		}
+		u := f.constraint(r, f.leastAlong(known, r, forced))
 		switch {
 		case math.IsInf(forced, 1): // some key is hot in another one, too
 		case few && f.feasibleUnder(f.p.Without(r)), !few && len(f.plan.HotKeys) > 0:
 			alone = append(alone, u)
 		}
-		if v := f.constraint(r, f.leastAlong(x, r, some)); some > q.Goal.ThetaMax || x != nil && x.Alone(r).Infeasible() {
+		v := f.constraint(r, f.leastAlong(free, r, some))
+		if some > q.Goal.ThetaMax || free != nil && free.Infeasible() {
 			proven = append(proven, v)
 		}
-		all = append(all, f.constraint(r, f.leastAlong(x, r, some)))
+		all = append(all, v)
 	}
 	if limit := f.p.Goal.TableLimit; limit != nil && f.plan.Certificate.Infeasible {
-		u := Unmet{Constraint: ConstraintTable, Limit: float64(*limit), AtLeast: float64(*limit + 1)}
-		if x != nil {
-			u.AtLeast = max(u.AtLeast, x.Entries())
+		entries := max(x.Entries(), float64(bound.FewestEntries(f.p)))
+		u := Unmet{Constraint: ConstraintTable, Limit: float64(*limit), AtLeast: max(entries, float64(*limit+1))}
+		if all = append(all, u); entries > u.Limit {
+			proven = append(proven, u)
 		}
-		all = append(all, u)
 		if few && f.feasibleUnder(f.p.Unlimited()) {
 			alone = append(alone, u)
 		}
@@ -89,15 +97,16 @@ func (f *finisher) forced(resource int) (beside, alone float64) {
 	return beside, alone
 }
 
-// leastAlong is a θ, in one resource, that no plan stays below that meets the other constraints; forced is one.
-func (f *finisher) leastAlong(x *bound.ResourceProof, resource int, forced float64) float64 {
+// leastAlong is a θ, in one resource, that no plan stays below that meets the other constraints; forced is one, and
+// known the proof of that resource, if there is one.
+func (f *finisher) leastAlong(known *bound.Proof, resource int, forced float64) float64 {
 	q := f.p.Along[resource]
 	theta := beyond(q.Goal.ThetaMax)
 	if !math.IsInf(forced, 1) {
 		theta = max(theta, forced)
 	}
-	if x != nil && len(f.p.Hot) == 0 && x.Alone(resource).Infeasible() {
-		theta = max(theta, x.Alone(resource).LeastTheta())
+	if known != nil && len(f.p.Hot) == 0 && known.Infeasible() {
+		theta = max(theta, known.LeastTheta())
 	}
 	total, room := float64(q.Total), 0.0
 	for d, live := range q.IsLive {

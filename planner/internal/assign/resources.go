@@ -94,6 +94,13 @@ func (p *Problem) Without(resource int) *Problem {
 	return NewProblem(&s, sites, p.Retained, g, &Meter{Stop: p.Meter.Stop})
 }
 
+// WithoutTable is a problem of one resource as if the table had no limit.
+func (p *Problem) WithoutTable() *Problem {
+	q := *p
+	q.Goal.TableLimit, q.Meter = nil, &Meter{Stop: p.Meter.Stop}
+	return &q
+}
+
 // Unlimited is the problem as if the table had no limit. It spends no budget.
 func (p *Problem) Unlimited() *Problem {
 	g := p.Goal
