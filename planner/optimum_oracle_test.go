@@ -74,6 +74,14 @@ func (y *truth) judge(strategy string, level planner.CertificateLevel) (*planner
 }
 
 func (y *truth) judgePlan(p *planner.Plan) error {
+	if err := y.judgeBound(p); err != nil {
+		return err
+	}
+	return y.judgeUnmet(p)
+}
+
+// judgeBound checks what a certificate says but for the constraints that could give way.
+func (y *truth) judgeBound(p *planner.Plan) error {
 	c := p.Certificate
 	if c == nil {
 		return errors.New("no certificate")
@@ -92,10 +100,7 @@ func (y *truth) judgePlan(p *planner.Plan) error {
 	case score.Violated == 0 && above(c.LowerBound, p.Migration.Objective, 0):
 		return fmt.Errorf("lower bound %v above the plan's objective %v", c.LowerBound, p.Migration.Objective)
 	}
-	if err := judgeGap(c, p.Migration.Objective, score.Violated == 0); err != nil {
-		return err
-	}
-	return y.judgeUnmet(p)
+	return judgeGap(c, p.Migration.Objective, score.Violated == 0)
 }
 
 // judgeGap compares the gap with its definition.
@@ -132,7 +137,7 @@ func (y *truth) judgeUnmet(p *planner.Plan) error {
 	case len(c.Unmet) == 0:
 		return nil
 	}
-	possible, alone := y.leastOf(c.Infeasible, c.Unmet)
+	possible, alone := y.leastOf(c.Infeasible, hot)
 	seen := map[limit]bool{}
 	for _, u := range c.Unmet {
 		k := limit{u.Constraint, u.Resource}
@@ -193,36 +198,53 @@ func (y *truth) value(k limit) float64 {
 }
 
 // leastOf are the constraints that could give way, each with the least that plans
-// come with which meet the others; where none could on its own, those that are said to be unmet
-// together, or without resources all, each with the least of plans that meet the others. Of what is
-// feasible but for hot keys the table limit is none of them.
-func (y *truth) leastOf(infeasible bool, unmet []planner.Unmet) (least map[limit]float64, alone bool) {
-	o, limits := y.c.Options, y.limits()
+// come with which meet the others. Where none could on its own, they are those that have to in some
+// set of constraints which could together; so they are beside resources where keys are hot, as these
+// may be so in several of them. Of what is feasible but for hot keys the table limit is none of them.
+func (y *truth) leastOf(infeasible, hot bool) (least map[limit]float64, alone bool) {
+	limits, several := y.limits(), len(y.s.Resources) > 0
 	least = map[limit]float64{}
 	for r, k := range limits {
 		if r == plannertest.Table {
-			if size, ok := plannertest.LeastTable(y.s, o); ok && infeasible {
+			if size, ok := plannertest.LeastTable(y.s, y.c.Options); ok && infeasible {
 				least[k] = float64(size)
 			}
-		} else if level := plannertest.Least(y.s, o, r, r); !math.IsInf(level, 1) {
+		} else if level, ok := y.leastLevel(r, []int{r}); ok {
 			least[k] = level
 		}
 	}
-	if len(least) > 0 {
+	if len(least) > 0 && !(several && hot) {
 		return least, true
 	}
-	var together []int
-	for r, k := range limits {
-		if len(y.s.Resources) == 0 || slices.ContainsFunc(unmet, func(u planner.Unmet) bool {
-			return k == limit{u.Constraint, u.Resource}
-		}) {
-			together = append(together, r)
+	for set := range 1 << (len(y.s.Resources) + 2) {
+		var giveWay []int
+		for r := range limits {
+			if set>>(r-plannertest.Table)&1 == 1 || !several {
+				giveWay = append(giveWay, r)
+			}
+		}
+		for _, r := range giveWay {
+			if level, ok := y.leastLevel(r, giveWay); ok {
+				least[limits[r]] = max(least[limits[r]], level)
+			}
 		}
 	}
-	for _, r := range together {
-		least[limits[r]] = plannertest.Least(y.s, o, r, together...)
-	}
 	return least, false
+}
+
+// leastLevel is the least level of a dimension, if it is above what it may be, that plans come with
+// which keep to all but what gives way. Hot keys may be anywhere, or stand where they were placed: it is
+// the greater one.
+func (y *truth) leastLevel(r int, giveWay []int) (level float64, ok bool) {
+	anywhere, possible := plannertest.Least(y.s, y.c.Options, r, giveWay...)
+	placed, placeable := plannertest.LeastPlaced(y.s, y.c.Options, r, giveWay...)
+	if possible {
+		level = anywhere
+	}
+	if placeable {
+		level = max(level, placed)
+	}
+	return level, level > y.value(y.limits()[r])
 }
 
 // judgeLeast checks an unmet constraint, least being what plans that meet the
@@ -231,7 +253,7 @@ func judgeLeast(u planner.Unmet, limit, least, noise float64) error {
 	switch {
 	case u.Limit != limit:
 		return fmt.Errorf("limit of unmet %+v, want %v", u, limit)
-	case !(u.AtLeast > u.Limit) || math.IsInf(u.AtLeast, 0):
+	case !(u.AtLeast > u.Limit) || math.IsInf(u.AtLeast, 0) && !math.IsInf(least, 1):
 		return fmt.Errorf("unmet %+v could be met", u)
 	case u.AtLeast > least+noise:
 		return fmt.Errorf("unmet %+v, but %v is possible", u, least)
@@ -379,7 +401,7 @@ func (y *tally) add(x *truth, p *planner.Plan, level planner.CertificateLevel) {
 		b = &y.bounds[1]
 	} else {
 		y.count(x, p)
-		y.countUnmet(x, p.Certificate)
+		y.countUnmet(x, p.Certificate, len(p.HotKeys) > 0)
 	}
 	if p.Certificate.Infeasible {
 		b.infeasible++
@@ -392,11 +414,11 @@ func (y *tally) add(x *truth, p *planner.Plan, level planner.CertificateLevel) {
 	}
 }
 
-func (y *tally) countUnmet(x *truth, c *planner.Certificate) {
+func (y *tally) countUnmet(x *truth, c *planner.Certificate, hot bool) {
 	if !c.Infeasible {
 		return
 	}
-	possible, _ := x.leastOf(true, c.Unmet)
+	possible, _ := x.leastOf(true, hot)
 	y.helps += len(possible)
 	for _, u := range c.Unmet {
 		y.named++

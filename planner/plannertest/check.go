@@ -351,11 +351,7 @@ func (c *checker) hotKeys() {
 		if c.scalar() {
 			equal(c, what+"pieces", got.Pieces, c.pieces(i))
 		}
-		forced := math.Inf(1)
-		for _, d := range c.openTo(i) {
-			forced = math.Min(forced, x.level(d, x.residual[d]+x.amount[i]))
-		}
-		c.near(what+"forced theta", got.ForcedTheta, forced, 1e3)
+		c.forced(what+"forced theta", x, i, got.ForcedTheta)
 		want := make([]int64, len(c.s.Instances))
 		for _, d := range c.hotUnits[i] {
 			want[d]++

@@ -30,14 +30,18 @@ func Optimum(s *planner.Snapshot, o planner.Options) (Assignment, Score) {
 // whatever it moves; +∞ if there is none. Keys that are hot may be
 // anywhere: under that θ they would not be hot.
 func LeastTheta(s *planner.Snapshot, o planner.Options) float64 {
-	return Least(s, o, 0, 0)
+	theta, ok := Least(s, o, 0, 0)
+	if !ok {
+		return math.Inf(1)
+	}
+	return theta
 }
 
-// anywhere are options under which no key is hot, and which ask for nothing but the
-// table limit.
+// anywhere are options under which no key is hot, with the same bounds and table limit.
 func anywhere(o planner.Options) planner.Options {
 	return planner.Options{
 		Objective: planner.MinImbalance, MigrationLimit: &planner.MigrationLimit{}, TableLimit: o.TableLimit,
+		ThetaMax: o.ThetaMax,
 	}
 }
 

@@ -18,11 +18,11 @@ func Literal(name string, s *planner.Snapshot, o planner.Options) (Assignment, e
 	}
 	switch name {
 	case planner.LLFD:
-		return m.phases(0, bySize), nil
+		return m.phases(0, byLack), nil
 	case planner.LPT:
 		return m.lpt(), nil
 	case planner.MinTable:
-		return m.phases(math.MaxInt, bySize), nil
+		return m.phases(math.MaxInt, byLack), nil
 	case planner.MinMig:
 		return m.phases(0, m.byGamma), nil
 	case planner.Mixed:
@@ -43,7 +43,8 @@ type unit struct {
 	size, state float64
 	hash        int
 	hot         bool
-	at          int // instance, −1 in the candidate set C
+	lack        float64 // size in what lacks on its instance
+	at          int     // instance, −1 in the candidate set C
 }
 
 // order is a selection criterion ψ or η: negative when a comes before b. Ties
@@ -52,10 +53,13 @@ type order func(a, b *unit) int
 
 func bySize(a, b *unit) int { return descending(a.size, b.size) }
 
+// byLack is ψ of llfd and mintable.
+func byLack(a, b *unit) int { return descending(a.lack, b.lack) }
+
 func byState(a, b *unit) int { return -descending(a.state, b.state) }
 
-// byGamma is ψ of mixed-routing Algorithm 3: largest size^β/S first, keys without
-// state before all, keys without size after all.
+// byGamma is ψ of mixed-routing Algorithm 3: largest c^β/S first, where c is what a key takes of what
+// lacks; keys without state before all.
 func (m *model) byGamma(a, b *unit) int { return descending(m.gamma(a), m.gamma(b)) }
 
 func (m *model) gamma(u *unit) float64 {
@@ -63,13 +67,10 @@ func (m *model) gamma(u *unit) float64 {
 	if m.o.Beta != nil {
 		beta = *m.o.Beta
 	}
-	switch {
-	case u.size == 0:
-		return 0
-	case u.state == 0:
+	if u.state == 0 {
 		return math.Inf(1)
 	}
-	return math.Pow(u.size, beta) / u.state
+	return math.Pow(u.lack, beta) / u.state
 }
 
 // desk is a tentative assignment L̂ that the phases work on.
@@ -131,17 +132,23 @@ func (w *desk) within(d int, u *unit) bool {
 	})
 }
 
-// overloaded reports whether an instance breaks a bound.
-func (w *desk) overloaded(d int) bool { return slices.ContainsFunc(w.m.dims, w.broken(d)) }
-
-func (w *desk) broken(d int) func(*dimension) bool {
-	return func(x *dimension) bool { return !fits(w.load[x][d], x.bound[d]) }
+// broken are the dimensions whose bound an instance breaks.
+func (w *desk) broken(d int) []*dimension {
+	return slices.DeleteFunc(slices.Clone(w.m.dims), func(x *dimension) bool { return fits(w.load[x][d], x.bound[d]) })
 }
 
-// relieves reports whether a unit takes something of what its instance has too much of.
-func (w *desk) relieves(u *unit) bool {
-	broken := w.broken(u.at)
-	return slices.ContainsFunc(w.m.dims, func(x *dimension) bool { return x.amount[u.item] > 0 && broken(x) })
+// next is the first unit on an instance, in order psi, that takes something of what lacks there and is
+// smaller than another one; nil if there is none.
+func (w *desk) next(d int, psi order, size float64) *unit {
+	broken := w.broken(d)
+	for _, u := range w.units {
+		u.lack = w.m.sizeIn(broken, u.item)
+	}
+	list := w.pick(psi, func(u *unit) bool { return u.at == d && u.lack > 0 && u.size < size })
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
 }
 
 // fullest is the greatest part of some bound that an instance takes with another unit.
@@ -192,14 +199,12 @@ func (m *model) phases(n int, psi order) Assignment {
 }
 
 func (w *desk) prepare(psi order) {
-	for _, u := range w.pick(psi, func(u *unit) bool { return !w.may(u, u.at) }) {
+	for _, u := range w.pick(bySize, func(u *unit) bool { return !w.may(u, u.at) }) {
 		w.put(u, -1)
 	}
 	for _, d := range w.m.live() {
-		for _, u := range w.pick(psi, func(u *unit) bool { return u.at == d }) {
-			if w.relieves(u) {
-				w.put(u, -1)
-			}
+		for u := w.next(d, psi, math.Inf(1)); u != nil; u = w.next(d, psi, math.Inf(1)) {
+			w.put(u, -1)
 		}
 	}
 }
@@ -228,23 +233,21 @@ func (w *desk) assign(psi order) {
 
 // adjust accepts k on d, making room if need be, or refuses.
 func (w *desk) adjust(k *unit, d int, psi order) bool {
-	smaller := w.pick(psi, func(u *unit) bool { return u.at == d && u.size < k.size })
 	w.put(k, d)
 	var left []*unit
-	for _, u := range smaller {
-		if w.relieves(u) {
-			w.put(u, -1)
-			left = append(left, u)
+	for len(w.broken(d)) > 0 {
+		u := w.next(d, psi, k.size)
+		if u == nil {
+			w.put(k, -1)
+			for _, u := range left {
+				w.put(u, d)
+			}
+			return false
 		}
+		w.put(u, -1)
+		left = append(left, u)
 	}
-	if !w.overloaded(d) {
-		return true
-	}
-	w.put(k, -1)
-	for _, u := range left {
-		w.put(u, d)
-	}
-	return false
+	return true
 }
 
 // leastAfter is the instance, of those on which a unit may be, of least relative load with it: the
@@ -275,7 +278,7 @@ func (m *model) lpt() Assignment {
 			if m.scalar() {
 				return w.relative(d)
 			}
-			return w.fullest(d, u, (*dimension).ideals)
+			return w.fullest(d, u, (*dimension).bounds)
 		}
 		best := -1
 		for _, d := range m.openTo(u.item) {

@@ -50,7 +50,7 @@ func (m *model) readjOf(sigma float64) Assignment {
 func byCanonical(a, b *unit) int { return a.rank - b.rank }
 
 func (w *desk) balanced() bool {
-	return !slices.ContainsFunc(w.m.live(), func(d int) bool { return w.overloaded(d) })
+	return !slices.ContainsFunc(w.m.live(), func(d int) bool { return len(w.broken(d)) > 0 })
 }
 
 // change moves a unit to an instance, and one of that instance's units back if

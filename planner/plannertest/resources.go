@@ -116,25 +116,18 @@ func (x *dimension) bounds() []float64      { return x.bound }
 func (x *dimension) maxima() []float64      { return x.max }
 func (x *dimension) backgrounds() []float64 { return x.background }
 
-// ideals are fair loads, or capacities where they are limits.
-func (x *dimension) ideals() []float64 {
-	if x.Limited {
-		return x.max
-	}
-	return x.fair
-}
-
 // scalar reports whether instances have bounds in cost alone.
 func (m *model) scalar() bool { return len(m.dims) == 1 }
 
-// size is what orders items: their greatest share of the total of a dimension. Of one dimension it
-// is the amount, which orders them alike.
-func (m *model) size(i int) float64 {
-	if m.scalar() {
-		return m.amount[i]
-	}
-	size := 0.0
-	for _, x := range m.dims {
+// size is what orders items: their greatest share of the total of a dimension.
+func (m *model) size(i int) float64 { return m.sizeIn(m.dims, i) }
+
+// sizeIn is that of some dimensions. Of one alone that there is it is the amount, which orders them alike.
+func (m *model) sizeIn(dims []*dimension, i int) (size float64) {
+	for _, x := range dims {
+		if m.scalar() {
+			return x.amount[i]
+		}
 		if x.total > 0 {
 			size = max(size, x.amount[i]/x.total)
 		}
@@ -142,9 +135,13 @@ func (m *model) size(i int) float64 {
 	return size
 }
 
-// takes reports whether an instance could have an item beside its residual alone.
+// takes reports whether an instance could have an item beside its residual alone, as far as the item takes something.
 func (m *model) takes(d, i int) bool {
-	return !slices.ContainsFunc(m.dims, func(x *dimension) bool { return !fits(x.residual[d]+x.amount[i], x.max[d]) })
+	return !slices.ContainsFunc(m.dims, func(x *dimension) bool { return m.tooLarge(x, d, i) })
+}
+
+func (m *model) tooLarge(x *dimension, d, i int) bool {
+	return x.amount[i] > 0 && !fits(x.residual[d]+x.amount[i], x.max[d])
 }
 
 // fullest is the greatest part of a bound that loads take which an item is added to. load and of are
@@ -200,14 +197,42 @@ func (c *checker) resources() {
 	}
 }
 
+// forced checks the level that a hot item is said to force in a dimension: that on the best instance,
+// or if the item is not too large in this one, one above its bound that others can make it be at.
+func (c *checker) forced(what string, x *dimension, i int, got float64) {
+	alone, beside, tooLarge := math.Inf(1), math.Inf(1), true
+	for _, d := range c.openTo(i) {
+		load := x.residual[d] + x.amount[i]
+		alone, tooLarge = min(alone, x.level(d, load)), tooLarge && c.tooLarge(x, d, i)
+		if !slices.ContainsFunc(c.dims, func(y *dimension) bool { return y != x && c.tooLarge(y, d, i) }) {
+			beside = min(beside, x.level(d, load))
+		}
+	}
+	limit := x.ThetaMax
+	if x.Limited {
+		limit = 1
+	}
+	switch {
+	case tooLarge:
+		c.near(what, got, alone, 1e3)
+	case !(got > limit) || got > beside:
+		c.errorf("%s is %v, want more than %v and at most %v", what, got, limit, beside)
+	}
+}
+
 // Table stands for the table limit among dimensions, of which 0 is cost.
 const Table = -1
 
 // Least is the least level of a dimension, or size of the table, of all assignments that keep within
-// the bounds in all dimensions and the table limit but for those that give way; +∞ if there is none.
-// No key is hot.
-func Least(s *planner.Snapshot, o planner.Options, of int, giveWay ...int) float64 {
-	o = anywhere(o)
+// the bounds in all dimensions and the table limit but for those that give way, if there is one; +∞ where
+// something has to be on an instance without capacity. No key is hot.
+func Least(s *planner.Snapshot, o planner.Options, of int, giveWay ...int) (least float64, ok bool) {
+	return LeastPlaced(s, anywhere(o), of, giveWay...)
+}
+
+// LeastPlaced is that of assignments which have hot keys where they are placed, and bounds that are
+// raised for them.
+func LeastPlaced(s *planner.Snapshot, o planner.Options, of int, giveWay ...int) (least float64, ok bool) {
 	if slices.Contains(giveWay, Table) {
 		o.TableLimit = nil
 	}
@@ -228,15 +253,14 @@ func Least(s *planner.Snapshot, o planner.Options, of int, giveWay ...int) float
 		}
 		return true
 	}
-	best := math.Inf(1)
 	m.enumerate(func(p *partial) bool {
-		return p.tableExcess() > 0 || reached(p) >= best || !bounded(p, slack)
+		return p.tableExcess() > 0 || ok && reached(p) >= least || !bounded(p, slack)
 	}, func(p *partial) {
 		if bounded(p, 0) {
-			best = reached(p)
+			least, ok = reached(p), true
 		}
 	})
-	return best
+	return least, ok
 }
 
 // AddResources gives a case one to three resources beside cost, of whole amounts, and mostly bounds
@@ -400,6 +424,7 @@ func (c *Case) simplerResources() (changes []func(*Case)) {
 		add(func(d *Case) { d.Resources[n].From = "" })
 		add(func(d *Case) { d.Resources[n].ThetaMax = 0 })
 		for i := range c.Items {
+			add(func(d *Case) { d.Items[i].Amounts[n] = 0 })
 			add(func(d *Case) { d.Items[i].Amounts[n] = less(c.Items[i].Amounts[n]) })
 		}
 		for i, in := range c.Instances {
