@@ -104,6 +104,17 @@ func TestResourcesBesideEachOther(t *testing.T) {
 	p.WaitText(".whatif-table", "θ of network after")
 	p.Click(".whatif-table tbody a")
 	p.WaitText(".whatif-open", "memory decides: w1 held 178 % of what it has.")
+	p.Goto(place)
+	p.WaitFor(whatIfRows)
+	const other = ".card:first-child .whatif-more + .whatif-more"
+	p.Click(other + " summary")
+	p.Fill(other+" textarea", `[{"name":"cpu"},{"name":"keys","from":"count","limit":true}]`)
+	p.Expect("status of 422")
+	p.Click(whatIfRun)
+	p.WaitText("[role=alert]", "keys")
+	p.Fill(other+" textarea", `[{"name":"cpu"},{"name":"keys","from":"count","theta_max":1}]`)
+	p.Click(whatIfRun)
+	p.WaitText(".whatif-table", "θ of keys after")
 	look(t, server.URL, place, "whatif-resources", ".whatif-table table")
 }
 

@@ -9,7 +9,7 @@ import { rowsAt } from './csv.js'
 /** @import { Survey } from './csv.js' */
 
 /**
- * A result; ruled: it was planned under other rules than the operator's.
+ * A result; ruled: it was planned under other rules or resources than the operator's.
  *
  * @typedef {API['WhatIfResult'] & { ruled?: boolean }} Result
  */
@@ -24,9 +24,10 @@ import { rowsAt } from './csv.js'
  */
 
 /**
- * What is planned on: a stored interval, by its plan and under other rules if there are any, or a CSV.
+ * What is planned on: a stored interval, by its plan and under other rules and resources if there are any, or a CSV.
  *
- * @typedef {{ kind: 'interval', plan: Plan, rules?: unknown[], name?: undefined }} OfInterval
+ * @typedef {{ kind: 'interval', plan: Plan, rules?: unknown[], resources?: unknown[],
+ *   name?: undefined }} OfInterval
  * @typedef {{ kind: 'csv', body: string | File, name: string, survey: Survey, query: Query }} OfCSV
  * @typedef {OfInterval | OfCSV} Source
  */
@@ -83,6 +84,7 @@ export function requestOf(source, grid, plans = false) {
       body: {
         strategies: grid.strategies,
         ...(source.rules && { placement: { rules: source.rules } }),
+        ...(source.resources && { resources: source.resources }),
         parameters: Object.fromEntries(
           Object.entries(grid.values)
             .filter(([, list]) => list.length > 0)
@@ -152,7 +154,7 @@ export const nameOfRequest = ({ path, query, body }, source) =>
 async function send({ path, query, body, type }, signal) {
   /** @type {{ data: Answer }} */
   const { data } = await request('POST', path, { query, body, type, signal })
-  const ruled = body !== null && typeof body === 'object' && 'placement' in body
+  const ruled = body !== null && typeof body === 'object' && ('placement' in body || 'resources' in body)
   for (const result of data.results) {
     Object.assign(result.parameters, { target_instances: result.target_instances })
     result.ruled = ruled

@@ -27,27 +27,26 @@ export function useInterval(query) {
   const operator = query.operator ?? plan.data?.operator ?? null
   /** @type {Watched<Items<PlanSummary>>} */
   const plans = useList(operator && `v1/operators/${encodeURIComponent(operator)}/plans`, 'plans', { limit: mostPlans })
-  return { plan, operators, operator, plans, rules: query.rules ?? '' }
+  return { plan, operators, operator, plans, rules: query.rules ?? '', resources: query.resources ?? '' }
 }
 
-const notRules = 'The rules have to be a list in JSON.'
-
 /**
- * Other rules than the operator's, as they were typed: a list in JSON, or an object that has it. Nothing typed is
- * none of them.
+ * Other rules or resources than the operator's, as they were typed: a list in JSON, or an object that has it. Nothing
+ * typed is none of them.
  *
+ * @param {'rules' | 'resources'} what
  * @param {string} text
- * @returns {{ rules?: unknown[], problem?: string }}
+ * @returns {{ list?: unknown[], problem?: string }}
  */
-function rulesOf(text) {
+function listOf(what, text) {
   if (text.trim() === '') return {}
+  const problem = `The ${what} have to be a list in JSON.`
   try {
     const said = JSON.parse(text)
-    const rules = said?.rules ?? said
-    if (Array.isArray(rules)) return { rules }
-    return { problem: notRules }
+    const list = said?.[what] ?? said
+    return Array.isArray(list) ? { list } : { problem }
   } catch {
-    return { problem: notRules }
+    return { problem }
   }
 }
 
@@ -84,7 +83,7 @@ export function Interval({ interval }) {
 }
 
 /** @param {Chosen & { items: API['Operator'][] }} props */
-function Choice({ items, operator, plans, plan, rules }) {
+function Choice({ items, operator, plans, plan, rules, resources }) {
   const sorted = [...items].sort((a, b) => (a.name < b.name ? -1 : 1))
   const chosen = items.find((o) => o.name === operator)
   return html`
@@ -96,7 +95,7 @@ function Choice({ items, operator, plans, plan, rules }) {
         operator && !chosen && [operator, operator],
         ...sorted.map((o) => [o.name, o.scheme === 'table' ? o.name : `${o.name} (${o.scheme})`]),
       ].filter(Boolean),
-      (name) => setQuery({ operator: name, plan: null, rules: null, open: null, run: null }),
+      (name) => setQuery({ operator: name, plan: null, rules: null, resources: null, open: null, run: null }),
     )}
     ${
       operator &&
@@ -115,7 +114,10 @@ function Choice({ items, operator, plans, plan, rules }) {
             <${OwnPlan} plan=${plan} />
             ${
               plan.data?.migrates === 'keys' &&
-              html`<${Rules} text=${rules} own=${chosen?.placement?.rules ?? []} key=${operator} />`
+              html`
+                <${Other} what="rules" text=${rules} own=${chosen?.placement?.rules} key=${operator} />
+                <${Other} what="resources" text=${resources} own=${chosen?.resources} key=${`${operator} resources`} />
+              `
             }
           `)
     }
@@ -214,25 +216,38 @@ function OwnPlan({ plan }) {
   </div>`
 }
 
-const rulesHint =
-  'A list in JSON, as in the configuration; [] for none. Left empty, they are the operator’s. Labels are those that ' +
-  'its instances have; a rule can name instances, too.'
-const example = '[{"name": "acme", "keys": {"prefix": "acme/"}, "on": {"instances": [0, 1]}, "exclusive": true}]'
+/** Lists of the configuration that others can be planned under in place of: what is said of each. */
+const lists = {
+  rules: {
+    title: 'Other rules on where keys may be',
+    label: 'Rules',
+    hint:
+      'A list in JSON, as in the configuration; [] for none. Left empty, they are the operator’s. Labels are those ' +
+      'that its instances have; a rule can name instances, too.',
+    example: '[{"name": "acme", "keys": {"prefix": "acme/"}, "on": {"instances": [0, 1]}, "exclusive": true}]',
+  },
+  resources: {
+    title: 'Other resources',
+    label: 'Resources',
+    hint:
+      'A list in JSON, as in the configuration; [] for cost alone. Left empty, they are the operator’s. Capacities ' +
+      'are those that its instances have.',
+    example: '[{"name": "cpu", "theta_max": 0.05}, {"name": "keys", "from": "count", "theta_max": 1}]',
+  },
+}
 
 /**
- * Other rules on where keys may be.
+ * Another list than that of the configuration.
  *
- * @param {{ text: string, own: API['PlacementRule'][] }} props
+ * @param {{ what: keyof typeof lists, text: string, own?: unknown[] }} props
  */
-function Rules({ text, own }) {
+function Other({ what, text, own = [] }) {
   const [open] = useState(text !== '')
-  const set = (/** @type {string} */ rules) => setQuery({ rules: rules || null })
+  const { title, label, hint, example } = lists[what]
+  const set = (/** @type {string} */ list) => setQuery({ [what]: list || null })
   return html`<details class="whatif-more" open=${open}>
-    <summary>Other rules on where keys may be</summary>
-    <${Field}
-      label="Rules"
-      hint=${rulesHint}
-    >
+    <summary>${title}</summary>
+    <${Field} label=${label} hint=${hint}>
       ${(id) =>
         html`<textarea
           id=${id}
@@ -258,8 +273,8 @@ function Rules({ text, own }) {
  * @param {Chosen} chosen
  * @returns {{ source: Source | null, problem: string }}
  */
-export function sourceOf({ plan, operators, operator, rules }) {
-  const said = rulesOf(rules)
+export function sourceOf({ plan, operators, operator, rules, resources }) {
+  const [ruled, resourced] = [listOf('rules', rules), listOf('resources', resources)]
   const scheme = operators.data?.items.find((o) => o.name === operator)?.scheme
   const problem =
     (scheme && scheme !== 'table') || (plan.data && !plan.data.routing_table)
@@ -268,8 +283,8 @@ export function sourceOf({ plan, operators, operator, rules }) {
         ? plan.loading
           ? 'The plan is being loaded.'
           : 'Choose an operator and an interval.'
-        : (said.problem ?? '')
+        : (ruled.problem ?? resourced.problem ?? '')
   return problem || plan.data === null
     ? { source: null, problem }
-    : { source: { kind: 'interval', plan: plan.data, rules: said.rules }, problem }
+    : { source: { kind: 'interval', plan: plan.data, rules: ruled.list, resources: resourced.list }, problem }
 }
