@@ -110,7 +110,8 @@ func TestPlansUnderResources(t *testing.T) {
 		cpu.Instances[1].Load != (wire.Comparison{Before: 5, After: 3}) || *cpu.Instances[1].FairLoad > 3 {
 		t.Errorf("%+v", cpu)
 	}
-	if !*p.Balanced || !memory.Balanced || !memory.Limit || *memory.From != "state" || memory.ThetaMax != nil || memory.Level.Before != 71.0/40 ||
+	if !*p.Balanced || !memory.Balanced || !memory.Limit || *memory.From != "state" || memory.ThetaMax != nil ||
+		memory.Level.Before != 71.0/40 ||
 		memory.Level.After > 1 || memory.Instances[0].MaxLoad != 60 || memory.Instances[0].FairLoad != nil {
 		t.Errorf("%+v", memory)
 	}

@@ -31,7 +31,8 @@ func TestOf(t *testing.T) {
 	f := resources.Of(p, "cpu")
 	cpu, memory, keys := f.Resources[0], f.Resources[1], f.Resources[2]
 	if f.Decides != "keys" || !cpu.Balanced || cpu.Worst != (resources.Instance{ID: 3, Name: "a"}) ||
-		memory.Worst.ID != 7 || memory.Level.After != planner.MaxAmount || keys.Instances[0].Fair == nil || keys.Instances[2].Fair != nil {
+		memory.Worst.ID != 7 || memory.Level.After != planner.MaxAmount || keys.Instances[0].Fair == nil ||
+		keys.Instances[2].Fair != nil {
 		t.Errorf("%+v", f)
 	}
 	if text, err := json.Marshal(f); err != nil {
