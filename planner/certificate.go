@@ -20,7 +20,8 @@ func (f *finisher) certify(known bound.Evidence) {
 	c := &Certificate{}
 	plan.Certificate = c
 	reached := plan.Migration.Objective
-	if p.Goal.Imbalance {
+	switch {
+	case p.Goal.Imbalance:
 		reached = plan.Theta.After
 		c.LowerBound = known.LeastTheta
 		if len(f.at.Splits) > 0 || f.at.LeavesParts() {
@@ -28,9 +29,9 @@ func (f *finisher) certify(known bound.Evidence) {
 			c.LowerBound = optimal.ProveTheta(p, reached)
 		}
 		c.LowerBound = packing.New(p).LeastTheta(c.LowerBound, reached)
-	} else if p.Along != nil {
+	case p.Along != nil:
 		f.certifyResources(known.Resources)
-	} else {
+	default:
 		f.certifyMigration(known.Proof)
 	}
 	if n := len(f.s.Splits); n > 0 && f.o.Splitting != nil && f.o.Splitting.Expire && !p.Goal.Imbalance {

@@ -20,7 +20,7 @@ func (f *finisher) certifyResources(x *bound.ResourceProof) {
 		}
 	}
 	if c.Infeasible || len(f.plan.HotKeys) > 0 {
-		c.Unmet = f.unmetResources(x)
+		c.Unmet = (&unmetFinder{f, x}).find()
 	}
 }
 
@@ -40,17 +40,22 @@ func forcedBeside(p *assign.Problem, resource int, item int32) float64 {
 	return least
 }
 
-// unmetResources are the constraints that could give way: each without which a plan is found that meets the others,
-// with no key hot. Where there is none, those that are proven to be missed one by one, or all. x is nil where all bounds
-// that hot keys raise are met.
-func (f *finisher) unmetResources(x *bound.ResourceProof) []Unmet {
+// unmetFinder finds which constraints could give way where there are several resources.
+type unmetFinder struct {
+	*finisher
+	x *bound.ResourceProof // nil where all bounds that hot keys raise are met
+}
+
+// find lists the constraints that could give way: each without which a plan is found that meets the others,
+// with no key hot. Where there is none, those that are proven to be missed one by one, or all.
+func (f *unmetFinder) find() []Unmet {
 	var alone, proven, all []Unmet
 	few := f.s.Len() <= fewForTheta
 	for r, q := range f.p.Along {
 		forced, some := f.forced(r)
 		var known, free *bound.Proof // of this resource, and of that without a limit of the table
 		if c := f.plan.Certificate; c.Infeasible {
-			known, free = x.Alone(r), x.Alone(r)
+			known, free = f.x.Alone(r), f.x.Alone(r)
 			if q.Goal.TableLimit != nil && known.Infeasible() {
 				free = bound.Prove(q.WithoutTable(), bound.Quick)
 			}
@@ -68,7 +73,7 @@ func (f *finisher) unmetResources(x *bound.ResourceProof) []Unmet {
 		all = append(all, v)
 	}
 	if limit := f.p.Goal.TableLimit; limit != nil && f.plan.Certificate.Infeasible {
-		entries := max(x.Entries(), float64(bound.FewestEntries(f.p)))
+		entries := max(f.x.Entries, float64(bound.FewestEntries(f.p)))
 		u := Unmet{Constraint: ConstraintTable, Limit: float64(*limit), AtLeast: max(entries, float64(*limit+1))}
 		if all = append(all, u); entries > u.Limit {
 			proven = append(proven, u)
@@ -86,9 +91,9 @@ func (f *finisher) unmetResources(x *bound.ResourceProof) []Unmet {
 	return all
 }
 
-// forced is the least θ in one resource that hot keys come to which keep within all other bounds, +∞ where some cannot, and
-// that of hot keys that keep within none.
-func (f *finisher) forced(resource int) (beside, alone float64) {
+// forced is the least θ in one resource that hot keys come to which keep within all other bounds, +∞ where some
+// cannot, and that of hot keys that keep within none.
+func (f *unmetFinder) forced(resource int) (beside, alone float64) {
 	p := f.p
 	for _, h := range p.Hot[p.Pinned:] {
 		beside = max(beside, forcedBeside(p, resource, h.Item))
@@ -99,7 +104,7 @@ func (f *finisher) forced(resource int) (beside, alone float64) {
 
 // leastAlong is a θ, in one resource, that no plan stays below that meets the other constraints; forced is one, and
 // known the proof of that resource, if there is one.
-func (f *finisher) leastAlong(known *bound.Proof, resource int, forced float64) float64 {
+func (f *unmetFinder) leastAlong(known *bound.Proof, resource int, forced float64) float64 {
 	q := f.p.Along[resource]
 	theta := beyond(q.Goal.ThetaMax)
 	if !math.IsInf(forced, 1) {
@@ -122,7 +127,7 @@ func (f *finisher) leastAlong(known *bound.Proof, resource int, forced float64) 
 }
 
 // feasibleUnder reports whether a plan is found that meets all constraints of a problem in which no key is hot.
-func (f *finisher) feasibleUnder(p *assign.Problem) bool {
+func (f *unmetFinder) feasibleUnder(p *assign.Problem) bool {
 	if len(p.Hot) > p.Pinned {
 		return false
 	}

@@ -313,7 +313,8 @@ func (f *filler) returnSpare(d int32) {
 		cost := f.UnitCost(y.piece)
 		units := min(y.units, (f.Load[d]-f.p.Fill.Least[d])/cost, (f.most[y.from]-f.Load[y.from])/cost)
 		_, _, moves := f.changes(y.piece, d, y.from, 1)
-		if units > 0 && moves < 0 && f.Fits(f.Item(y.piece), y.from, assign.None) && f.exceeded(y.piece, d, y.from, units) == "" {
+		fits := f.Fits(f.Item(y.piece), y.from, assign.None)
+		if units > 0 && moves < 0 && fits && f.exceeded(y.piece, d, y.from, units) == "" {
 			f.bring(y.piece, d, y.from, units)
 		}
 	}

@@ -30,8 +30,8 @@ type exchangeable struct {
 
 func fitResources(a *assign.Assignment, psi criterion) *assign.Assignment {
 	r := &resourceFit{
-		Assignment: a, sources: newSources(a, psi), gives: make([]exchangeable, len(a.Load)), need: make([]int64, len(a.Loads)),
-		sizes: map[uint8][]float64{},
+		Assignment: a, sources: newSources(a, psi), gives: make([]exchangeable, len(a.Load)),
+		need: make([]int64, len(a.Loads)), sizes: map[uint8][]float64{},
 	}
 	r.takeOff()
 	for k, ok := r.queue.pop(); ok; k, ok = r.queue.pop() {

@@ -185,6 +185,8 @@ type ResourceFigures struct {
 	Instances []ResourceLoad // parallel to Plan.Instances
 }
 
+func (x ResourceFigures) exceeded() bool { return !x.Balanced }
+
 // ResourceLoad is what keys take of a resource on an instance, in its unit.
 type ResourceLoad struct {
 	Fair          float64 // 0 of a limited resource, and of an instance that is not live
@@ -301,8 +303,10 @@ func (p *Plan) HeldAgainst(thetaMax float64) *Plan {
 		x.Bound = max(x.Bound, x.Max)
 	}
 	within := func(theta float64) bool { return theta <= thetaMax+float64(exact.Tolerance*(1+thetaMax)) }
-	out.HotKeys = slices.DeleteFunc(slices.Clone(p.HotKeys), func(k HotKey) bool { return k.Resource == "" && within(k.ForcedTheta) })
-	out.Balanced = within(p.Theta.After) && !slices.ContainsFunc(p.Resources, func(x ResourceFigures) bool { return !x.Balanced })
+	out.HotKeys = slices.DeleteFunc(slices.Clone(p.HotKeys), func(k HotKey) bool {
+		return k.Resource == "" && within(k.ForcedTheta)
+	})
+	out.Balanced = within(p.Theta.After) && !slices.ContainsFunc(p.Resources, ResourceFigures.exceeded)
 	out.Causes = slices.DeleteFunc(slices.Clone(p.Causes), func(c Cause) bool {
 		return (c == CauseHotKey || c == CauseUnnamed) && len(out.HotKeys) == 0 || c == CauseNothingMovable && out.Balanced
 	})

@@ -54,7 +54,8 @@ func evacuate(a *assign.Assignment) bool {
 			}
 			h, units := a.Hash(piece), int64(1)
 			to := h
-			if room := a.Problem.Limit[h] - a.Load[h]; cost > room || !a.Problem.IsLive[h] || !a.Fits(a.Item(piece), h, assign.None) {
+			room := a.Problem.Limit[h] - a.Load[h]
+			if cost > room || !a.Problem.IsLive[h] || !a.Fits(a.Item(piece), h, assign.None) {
 				if divisible {
 					divisible = false
 					a.FillBins(a.Problem.Live, piece, assign.Unlimited, 1, func(d int32, units int64) { a.MoveUnits(piece, units, d) })
@@ -173,11 +174,7 @@ func (r *readjuster) best() (change, bool) {
 			if r.level(to) == r.level(from) {
 				continue
 			}
-			changes := r.changes
-			if r.Loads != nil {
-				changes = r.changesOfAll
-			}
-			ok := changes(from, to, func(c change) {
+			ok := r.changes(from, to, func(c change) {
 				if r.improves(c) && (!found || r.better(c, best)) {
 					best, found = c, true
 				}
@@ -194,6 +191,9 @@ func (r *readjuster) best() (change, bool) {
 // best: those that bring both nearest to equal relative load from either side.
 // It reports false when the meter ran out.
 func (r *readjuster) changes(from, to int32, yield func(change)) bool {
+	if r.Loads != nil {
+		return r.changesOfAll(from, to, yield)
+	}
 	kf, kt := r.Problem.Instances[from].Capacity, r.Problem.Instances[to].Capacity
 	even := int64((float64(float64(r.Load[from])*kt) - float64(float64(r.Load[to])*kf)) / (kf + kt))
 	mine, theirs := r.tracked[from], r.tracked[to]
@@ -266,7 +266,7 @@ func (r *readjuster) changesOfAll(from, to int32, yield func(change)) bool {
 			continue
 		}
 		yield(change{from, to, e.Piece, -1, 0})
-		at, _ := slices.BinarySearchFunc(theirs, e.Rank, func(x assign.Ranked, want uint64) int { return cmp.Compare(x.Rank, want) })
+		at := r.firstBehind(theirs, e.Rank)
 		for _, other := range theirs[at:min(len(theirs), at+swapsTried)] {
 			if r.Problem.IsOpen(other.Piece, from) {
 				yield(change{from, to, e.Piece, other.Piece, 0})
@@ -278,7 +278,12 @@ func (r *readjuster) changesOfAll(from, to int32, yield func(change)) bool {
 
 // firstOfCost is the first index of the run of equal costs that holds index i.
 func (r *readjuster) firstOfCost(list []assign.Ranked, i int) int {
-	at, _ := slices.BinarySearchFunc(list, list[i].Rank,
+	return r.firstBehind(list, list[i].Rank)
+}
+
+// firstBehind is the first index of a rank, or one that comes later.
+func (r *readjuster) firstBehind(list []assign.Ranked, rank uint64) int {
+	at, _ := slices.BinarySearchFunc(list, rank,
 		func(x assign.Ranked, want uint64) int { return cmp.Compare(x.Rank, want) })
 	return at
 }
@@ -288,9 +293,7 @@ func (r *readjuster) endOfCost(list []assign.Ranked, i int) int {
 	if list[i].Rank == ^uint64(0) {
 		return len(list)
 	}
-	at, _ := slices.BinarySearchFunc(list, list[i].Rank+1,
-		func(x assign.Ranked, want uint64) int { return cmp.Compare(x.Rank, want) })
-	return at
+	return r.firstBehind(list, list[i].Rank+1)
 }
 
 // after returns the relative loads of a change's two instances after it.

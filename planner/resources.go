@@ -240,8 +240,9 @@ func (s *Snapshot) name(resource int) string {
 	return s.Resources[resource-1].Name
 }
 
-// constraint is that of a resource as [Unmet] names it. level is what it comes to: a θ, or a part of capacities above 1.
-func (f *finisher) constraint(resource int, theta float64) Unmet {
+// constraint is that of a resource as [Unmet] names it, of which a θ is reached at least, or so much more than all
+// of a capacity.
+func (f *unmetFinder) constraint(resource int, theta float64) Unmet {
 	switch {
 	case resource == 0:
 		return Unmet{Constraint: ConstraintTheta, Limit: f.o.ThetaMax, AtLeast: theta}

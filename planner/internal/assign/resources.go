@@ -59,7 +59,8 @@ func (p *Problem) with(s *Items, sites []Instance, g Goal) *Problem {
 	q.measure()
 	q.sumUp()
 	q.setOpen()
-	q.Fair, q.Maximum, q.Bound, q.Limit, q.Hot, q.hot, q.Pinned = p.Fair, p.Maximum, p.Bound, p.Limit, p.Hot, p.hot, p.Pinned
+	q.Fair, q.Maximum, q.Bound, q.Limit = p.Fair, p.Maximum, p.Bound, p.Limit
+	q.Hot, q.hot, q.Pinned = p.Hot, p.hot, p.Pinned
 	return q
 }
 
@@ -153,35 +154,39 @@ func (p *Problem) placeHotOfAll() {
 		}
 	}
 	p.Pinned = len(p.Hot)
-	slices.SortFunc(hot, p.larger)
+	slices.SortFunc(hot, p.Larger)
 	for _, i := range hot {
-		rate := func(d int32) float64 {
-			x := 0.0
-			for r, q := range p.Along {
-				if r > 0 || !p.anyCost() {
-					x = max(x, q.Filling(d, background[r][d]+q.AmountOf(i)))
-				}
-			}
-			return x
-		}
-		to, least := None, math.Inf(1)
-		for _, d := range p.OpenTo(i) {
-			if x := rate(d); to == None || x < least {
-				to, least = d, x
-			}
-		}
-		for _, d := range [2]int32{p.Items.Current[i], p.Items.Home[i]} {
-			if p.IsOpen(i, d) && rate(d) <= least {
-				to = d
-				break
-			}
-		}
-		place(i, to)
+		place(i, p.leastFilledBy(i, background))
 	}
 	for r, q := range p.Along {
 		q.Hot, q.hot, q.Pinned = p.Hot, p.hot, p.Pinned
 		q.raiseBounds(background[r])
 	}
+}
+
+// leastFilledBy is the instance whose fullest resource is emptiest with a hot item on it. Ties: its current one, its
+// hash instance, the lower id.
+func (p *Problem) leastFilledBy(item int32, background [][]int64) int32 {
+	rate := func(d int32) (x float64) {
+		for r, q := range p.Along {
+			if r > 0 || !p.anyCost() {
+				x = max(x, q.Filling(d, background[r][d]+q.AmountOf(item)))
+			}
+		}
+		return x
+	}
+	to, least := None, math.Inf(1)
+	for _, d := range p.OpenTo(item) {
+		if x := rate(d); to == None || x < least {
+			to, least = d, x
+		}
+	}
+	for _, d := range [2]int32{p.Items.Current[item], p.Items.Home[item]} {
+		if p.IsOpen(item, d) && rate(d) <= least {
+			return d
+		}
+	}
+	return to
 }
 
 func (p *Problem) anyCost() bool { return p.Goal.Imbalance || p.Goal.AnyCost }
@@ -201,8 +206,8 @@ func (p *Problem) fitsNowhere(i int32) bool {
 	})
 }
 
-// larger orders items by descending size.
-func (p *Problem) larger(a, b int32) int {
+// Larger orders items by descending size.
+func (p *Problem) Larger(a, b int32) int {
 	switch x, y := p.Size[a], p.Size[b]; {
 	case x > y:
 		return -1

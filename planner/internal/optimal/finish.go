@@ -117,7 +117,8 @@ func (x *exchanges) takeBack(k int32) bool {
 			if to == at {
 				without = k
 			}
-			if to != from && p.IsOpen(i, to) && x.Load[to]-freed+c <= p.Limit[to] && x.Fits(i, to, without) && p.TableExcess(table) == 0 {
+			fits := x.Load[to]-freed+c <= p.Limit[to] && x.Fits(i, to, without)
+			if to != from && p.IsOpen(i, to) && fits && p.TableExcess(table) == 0 {
 				x.Move(k, from)
 				x.Move(i, to)
 				x.table = table

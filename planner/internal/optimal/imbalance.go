@@ -131,7 +131,8 @@ func (b *bisection) plan(q *assign.Problem, r Rivals) (a *assign.Assignment, dis
 	if least.Best == nil {
 		return nil, false
 	}
-	return least.Best, least.proof.Infeasible() || least.proof.LowerBound() > float64(b.budget*(1+exact.Tolerance))+b.unseen
+	budget := float64(b.budget*(1+exact.Tolerance)) + b.unseen
+	return least.Best, least.proof.Infeasible() || least.proof.LowerBound() > budget
 }
 
 // offer keeps the assignment of a sub-problem if it is the best.

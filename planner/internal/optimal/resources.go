@@ -152,7 +152,7 @@ func (b *resourced) round() *assign.Assignment {
 		a.Move(x.item, assign.Nowhere)
 		queue = append(queue, x.item)
 	}
-	slices.SortFunc(queue, b.proof.Larger)
+	slices.SortFunc(queue, p.Larger)
 	for _, i := range queue {
 		a.Move(i, a.LeastLoadedWith(i, 0))
 	}
@@ -172,7 +172,8 @@ func (b *resourced) improve(a *assign.Assignment, y *bound.Prices, effort search
 			if math.IsInf(regret, 1) {
 				continue
 			}
-			list = append(list, uncertain{regret, regret / max(b.p.Size[i], math.SmallestNonzeroFloat64), a.RankedPiece(int32(i), 0)})
+			relative := regret / max(b.p.Size[i], math.SmallestNonzeroFloat64)
+			list = append(list, uncertain{regret, relative, a.RankedPiece(int32(i), 0)})
 		}
 		return list
 	}))
@@ -186,12 +187,13 @@ func (b *resourced) improve(a *assign.Assignment, y *bound.Prices, effort search
 // longer is how many times as long a search is as with one resource: it takes more to meet several limits at once.
 const longer = 4
 
-// searchOn searches on in rounds, from the best, from what the prices come to, and from crosses of the best with others.
+// searchOn searches on in rounds, from the best, from what the prices come to, and from crosses of the best with
+// others.
 func (b *resourced) searchOn(effort assign.Effort) {
 	random := rand.New(rand.NewPCG(3, uint64(effort)))
 	n := int64(b.p.Items.Len())
 	most := effort.RoundEvaluations() * min(n*n, fewKeys*fewKeys) / (fewKeys * fewKeys)
-	for round, evaluated := 0, int64(0); evaluated < most && b.worthwhile(effort) && b.p.Meter.End == assign.Running; round++ {
+	for round, evaluated := 0, int64(0); evaluated < most && b.worthwhile(effort); round++ {
 		a := b.Best.Clone()
 		switch {
 		case round%3 == 1 && b.rounded != nil:
@@ -219,7 +221,8 @@ func (b *resourced) worthwhile(effort assign.Effort) bool {
 	if effort == assign.Thorough {
 		least = thoroughGap
 	}
-	return !b.closed() && (b.Score.Violated > 0 || b.Score.Objective-b.proof.LowerBound() > least*b.Score.Objective)
+	open := b.Score.Violated > 0 || b.Score.Objective-b.proof.LowerBound() > least*b.Score.Objective
+	return open && !b.closed() && b.p.Meter.End == assign.Running
 }
 
 // finishBest takes the best assignment to a local optimum.
@@ -281,9 +284,9 @@ func (b *resourced) searchAll(nodes int) {
 	switch {
 	case x.work <= 0:
 	case b.Score.Violated > 0:
-		b.proof.Disprove()
+		b.proof.Conclude(math.Inf(1))
 	default:
-		b.proof.Raise(b.Score.Objective * (1 - 2*trifling))
+		b.proof.Conclude(b.Score.Objective * (1 - 2*trifling))
 	}
 }
 
@@ -306,7 +309,7 @@ func (b *resourced) enumerate(nodes int) *enumeration {
 			x.hot += unit * p.Weight(i)
 		}
 	}
-	slices.SortFunc(x.items, b.proof.Larger)
+	slices.SortFunc(x.items, p.Larger)
 	x.rest = make([]float64, len(x.items)+1)
 	for at := len(x.items) - 1; at >= 0; at-- {
 		i := x.items[at]
