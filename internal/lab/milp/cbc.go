@@ -52,7 +52,9 @@ func (p *Program) Solve(ctx context.Context, limit time.Duration) (Solution, err
 	if err != nil {
 		return Solution{}, fmt.Errorf("%w\n%s", err, output)
 	}
-	a.Time = took
+	if a.Time = took; a.Status == Infeasible && took >= limit*9/10 {
+		a.Status = Unknown // the solver says so of what it did not come to the end of, too
+	}
 	return a, nil
 }
 
