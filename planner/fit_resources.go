@@ -17,7 +17,7 @@ type resourceFit struct {
 	queue candidates // C
 	gives []exchangeable
 	need  []int64             // by resource, of the exchange at hand
-	sizes map[uint8][]float64 // by set of resources, by item
+	sizes map[uint8][]float64 // by set of resources and item, of keys on instances that were asked for
 }
 
 // exchangeable is what an instance could give in exchange for a key.
@@ -102,13 +102,14 @@ func (r *resourceFit) order(d int32, broken uint8) *assign.LazyOrder {
 		return order
 	}
 	p := *r.Problem // sizes are those in broken resources
-	if broken != 1<<len(p.Along)-1 {
-		p.Size = r.sizesIn(broken)
+	if r.sizes[broken] == nil {
+		r.sizes[broken] = make([]float64, len(p.Size))
 	}
-	rank := r.psi.rank(&p)
-	var list []assign.Ranked
-	for _, piece := range r.movableOn(d) {
-		if p.Size[piece] > 0 && !r.gone[piece] {
+	p.Size = r.sizes[broken]
+	rank, keys := r.psi.rank(&p), r.movableOn(d)
+	list := make([]assign.Ranked, 0, len(keys))
+	for _, piece := range keys {
+		if p.Size[piece] = p.SizeIn(piece, broken); p.Size[piece] > 0 && !r.gone[piece] {
 			list = append(list, r.RankedPiece(piece, rank(piece)))
 		}
 	}
@@ -118,14 +119,6 @@ func (r *resourceFit) order(d int32, broken uint8) *assign.LazyOrder {
 	}
 	x.orders[broken] = &order
 	return &order
-}
-
-// sizesIn are by item its greatest share of one of some resources.
-func (r *resourceFit) sizesIn(resources uint8) []float64 {
-	if r.sizes[resources] == nil {
-		r.sizes[resources] = r.Problem.SizesIn(func(i int) bool { return resources>>i&1 == 1 })
-	}
-	return r.sizes[resources]
 }
 
 // assignKey places one candidate.

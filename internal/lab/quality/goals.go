@@ -9,11 +9,11 @@ import (
 
 // goals are strategies of this tool alone, which plan as Cruise Control is described to: goals are
 // reached one after the other, and what one does must not worsen an earlier one. Rules come first, then
-// capacities: the size of the table, what instances have of other resources, and the bounds of loads. The last
-// goal is an even distribution: each load within θ_max of its fair one on either side. A goal moves keys off the instances that are
-// above it, the costliest first, each to the least loaded instance that every goal so far accepts; where
-// no key can move, two are exchanged. In the end instances below the last goal take keys from the
-// busiest ones; capacityGoals do without it.
+// capacities: the size of the table, what instances have of other resources, and the bounds of loads. The
+// last goal is an even distribution: each load within θ_max of its fair one on either side. A goal moves
+// keys off the instances that are above it, the costliest first, each to the least loaded instance that
+// every goal so far accepts; where no key can move, two are exchanged. In the end instances below the last
+// goal take keys from the busiest ones; capacityGoals do without it.
 const (
 	goals         = "goals"
 	capacityGoals = "goals-capacity"

@@ -49,7 +49,7 @@ func (p *Problem) setAlong() {
 		}
 		p.Along = append(p.Along, q)
 	}
-	p.Size = p.SizesIn(func(int) bool { return true })
+	p.Size = p.sizes()
 	p.placeHotOfAll()
 }
 
@@ -109,20 +109,25 @@ func (p *Problem) Unlimited() *Problem {
 	return NewProblem(p.Items, p.Instances, p.Retained, g, &Meter{Stop: p.Meter.Stop})
 }
 
-// SizesIn are by item its greatest share of all of one of some resources.
-func (p *Problem) SizesIn(counts func(resource int) bool) []float64 {
+// sizes are by item its greatest share of all of a resource.
+func (p *Problem) sizes() []float64 {
 	sizes := make([]float64, p.Items.Len())
 	InParts(len(sizes), func(_, from, to int) {
-		for r, q := range p.Along {
-			if q.Total == 0 || !counts(r) {
-				continue
-			}
-			for i, c := range q.Items.Cost[from:to] {
-				sizes[from+i] = max(sizes[from+i], float64(q.Cost.Fixed(c))/float64(q.Total))
-			}
+		for i := from; i < to; i++ {
+			sizes[i] = p.SizeIn(int32(i), math.MaxUint8)
 		}
 	})
 	return sizes
+}
+
+// SizeIn is the greatest share of an item of all of one of a set of resources.
+func (p *Problem) SizeIn(item int32, resources uint8) (size float64) {
+	for r, q := range p.Along {
+		if resources>>r&1 == 1 && q.Total > 0 {
+			size = max(size, float64(q.AmountOf(item))/float64(q.Total))
+		}
+	}
+	return size
 }
 
 // AmountOf is what a unit of an item takes, in fixed point, of what the problem is about: cost, or

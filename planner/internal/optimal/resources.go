@@ -25,12 +25,11 @@ type resourced struct {
 // planResources is plan where there are several resources.
 func planResources(p *assign.Problem, r Rivals, effort assign.Effort, enough float64) *resourced {
 	b := &resourced{p: p, enough: enough}
-	algorithms := []func(*assign.Problem) *assign.Assignment{r.Mixed, r.MinTable, r.MinMig}
-	for _, rival := range start(p, algorithms...)() {
-		b.Keep(rival.a, rival.score)
-		if rival.a != nil {
-			b.pool = append(b.pool, rival.a)
-		}
+	for _, rival := range start(p, r.Mixed, r.MinTable)() {
+		b.offer(rival.a)
+	}
+	if b.Best != nil && b.Score.Violated > 0 {
+		b.offer(start(p, r.MinMig)()[0].a)
 	}
 	if b.Best == nil {
 		return b
@@ -118,7 +117,7 @@ func (b *resourced) followPrices(r Rivals) {
 }
 
 func (b *resourced) closeEnough() float64 {
-	gap := max(gapClosed, float64(gapPerItem*float64(b.p.Items.Len())))
+	gap := max(gapClosed, float64(10*gapPerItem*float64(b.p.Items.Len())))
 	return max(b.enough, b.proof.LowerBound()*(1+gap))
 }
 
