@@ -25,7 +25,7 @@ func (c *Plan) writePlan(w *cli.Page) {
 	fmt.Fprintln(w)
 	c.writeFigures(w, p)
 	for _, part := range []func(*cli.Page, *planner.Plan){
-		c.writeResources, c.writeHotKeys, c.writeSplits, c.writeInstances, c.writeClassMoves, c.writeMigrations,
+		writeResources, c.writeHotKeys, c.writeSplits, c.writeInstances, c.writeClassMoves, c.writeMigrations,
 		c.writeTableChanges, c.writeBatches,
 	} {
 		part(w, p)

@@ -63,7 +63,7 @@ func least(u planner.Unmet) string {
 }
 
 // writeResources prints a line for each resource.
-func (*Plan) writeResources(w *cli.Page, p *planner.Plan) {
+func writeResources(w *cli.Page, p *planner.Plan) {
 	f := resourcesOf(p)
 	if f == nil {
 		return
