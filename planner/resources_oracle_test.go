@@ -54,7 +54,7 @@ func TestResourcesInvariants(t *testing.T) {
 			t.Parallel()
 			r := deep.Rand(t, 32)
 			for n := range deep.Cases(3000) {
-				c := resourceful(r, plannertest.Varied)
+				c := resourceful(r, plannertest.Tiny)
 				plannertest.ScaleResources(r, c)
 				if n%50 == 0 {
 					c = resourceful(r, func(r *rand.Rand) *plannertest.Case {
