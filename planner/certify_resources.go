@@ -55,8 +55,8 @@ func (f *unmetFinder) find() []Unmet {
 		forced, some := f.forced(r)
 		var known, free *bound.Proof // of this resource, and of that without a limit of the table
 		if c := f.plan.Certificate; c.Infeasible {
-			known, free = f.x.Alone(r), f.x.Alone(r)
-			if q.Goal.TableLimit != nil && known.Infeasible() {
+			known = f.x.Alone(r, bound.Quick)
+			if free = known; q.Goal.TableLimit != nil && known.Infeasible() {
 				free = bound.Prove(q.WithoutTable(), bound.Quick)
 			}
 		}

@@ -38,7 +38,7 @@ func ProveResources(p *assign.Problem, reached float64, level Level) *ResourcePr
 	if p.Items.Len() <= quickWhole { // on more items whole keys hardly matter
 		for r, q := range p.Along {
 			if slices.ContainsFunc(q.Live, func(d int32) bool { return f.excess[r][d] > 0 }) || r == 0 && f.limited {
-				f.proveAlone(r, level)
+				f.Alone(r, level)
 			}
 		}
 		f.cover()
@@ -109,18 +109,13 @@ func (f *ResourceProof) countEntries(reached float64) {
 // Infeasible reports whether no plan meets all constraints.
 func (f *ResourceProof) Infeasible() bool { return f.infeasible }
 
-// proveAlone proves of one resource what is true whatever the others are.
-func (f *ResourceProof) proveAlone(resource int, level Level) {
-	alone := Prove(f.Problem.Along[resource], level)
-	f.alone[resource] = alone
-	f.infeasible = f.infeasible || alone.Infeasible()
-	f.bound = max(f.bound, alone.Bound)
-}
-
-// Alone is the proof of one resource alone.
-func (f *ResourceProof) Alone(resource int) *Proof {
+// Alone proves of one resource what is true whatever the others are.
+func (f *ResourceProof) Alone(resource int, level Level) *Proof {
 	if f.alone[resource] == nil {
-		f.proveAlone(resource, Quick)
+		alone := Prove(f.Problem.Along[resource], level)
+		f.alone[resource] = alone
+		f.infeasible = f.infeasible || alone.Infeasible()
+		f.bound = max(f.bound, alone.Bound)
 	}
 	return f.alone[resource]
 }
