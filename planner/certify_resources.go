@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
@@ -63,7 +64,7 @@ func (f *unmetFinder) find() []Unmet {
 		u := f.constraint(r, f.leastAlong(known, r, forced))
 		switch {
 		case math.IsInf(forced, 1): // some key is hot in another one, too
-		case few && f.feasibleUnder(f.p.Without(r)), !few && len(f.plan.HotKeys) > 0:
+		case few && f.feasibleUnder(f.p.Without(1<<r, true)), !few && len(f.plan.HotKeys) > 0:
 			alone = append(alone, u)
 		}
 		v := f.constraint(r, f.leastAlong(free, r, some))
@@ -78,17 +79,40 @@ func (f *unmetFinder) find() []Unmet {
 		if all = append(all, u); entries > u.Limit {
 			proven = append(proven, u)
 		}
-		if few && f.feasibleUnder(f.p.Unlimited()) {
+		if few && f.feasibleUnder(f.p.Without(0, false)) {
 			alone = append(alone, u)
 		}
 	}
 	switch {
 	case len(alone) > 0:
 		return alone
-	case len(proven) > 0:
+	case len(proven) > 0 || !few:
 		return proven
 	}
-	return all
+	return f.fewest(all)
+}
+
+// fewest leaves out, one by one, constraints that can hold while the others of a list give way.
+func (f *unmetFinder) fewest(all []Unmet) []Unmet {
+	gone, table := uint8(1)<<len(f.p.Along)-1, false
+	return slices.DeleteFunc(all, func(u Unmet) bool {
+		rest, limit := gone, table
+		if u.Constraint == ConstraintTable {
+			limit = true
+		} else {
+			rest &^= 1 << f.resourceOf(u)
+		}
+		if !f.feasibleUnder(f.p.Without(rest, limit)) {
+			return false
+		}
+		gone, table = rest, limit
+		return true
+	})
+}
+
+// resourceOf is the resource that a constraint is of.
+func (f *unmetFinder) resourceOf(u Unmet) int {
+	return 1 + slices.IndexFunc(f.s.Resources, func(r Resource) bool { return r.Name == u.Resource })
 }
 
 // forced is the least θ in one resource that hot keys come to which keep within all other bounds, +∞ where some

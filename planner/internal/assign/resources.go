@@ -73,24 +73,25 @@ func (p *Problem) limitTo() {
 	}
 }
 
-// Without is the problem as if one resource had no bounds. It spends no budget.
-func (p *Problem) Without(resource int) *Problem {
+// Without is the problem as if a set of resources had no bounds, and the table no limit unless it counts. It spends no
+// budget.
+func (p *Problem) Without(resources uint8, table bool) *Problem {
 	s, sites, g := *p.Items, slices.Clone(p.Instances), p.Goal
 	g.Effort, g.ThetaMin = Fast, nil
-	if resource == 0 {
+	if !table {
+		g.TableLimit = nil
+	}
+	if resources&1 == 1 {
 		for _, d := range p.Live {
 			if p.Fair[d] > 0 {
 				g.ThetaMax = max(g.ThetaMax, 2*float64(p.Total)/p.Fair[d])
 			}
 		}
 		g.AnyCost = true
-	} else {
-		s.Resources = slices.Delete(slices.Clone(s.Resources), resource-1, resource)
-		for d := range sites {
-			if sites[d].Resources != nil {
-				sites[d].Resources = slices.Delete(slices.Clone(sites[d].Resources), resource-1, resource)
-			}
-		}
+	}
+	s.Resources = remaining(s.Resources, resources)
+	for d := range sites {
+		sites[d].Resources = remaining(sites[d].Resources, resources)
 	}
 	return NewProblem(&s, sites, p.Retained, g, &Meter{Stop: p.Meter.Stop})
 }
@@ -102,11 +103,14 @@ func (p *Problem) WithoutTable() *Problem {
 	return &q
 }
 
-// Unlimited is the problem as if the table had no limit. It spends no budget.
-func (p *Problem) Unlimited() *Problem {
-	g := p.Goal
-	g.Effort, g.ThetaMin, g.TableLimit = Fast, nil, nil
-	return NewProblem(p.Items, p.Instances, p.Retained, g, &Meter{Stop: p.Meter.Stop})
+// remaining are those of a list, the first of which is of the second resource, that a set does not have.
+func remaining[T any](list []T, resources uint8) (left []T) {
+	for i, x := range list {
+		if resources>>(i+1)&1 == 0 {
+			left = append(left, x)
+		}
+	}
+	return left
 }
 
 // sizes are by item its greatest share of all of a resource.

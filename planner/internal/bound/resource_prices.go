@@ -208,11 +208,11 @@ func (f *ResourceProof) startPrices() {
 	most := make([]float64, len(f.Problem.Before))
 	for r, q := range f.Problem.Along {
 		for d, list := range f.ratios(r, q) {
-			u := knapsack.CriticalRatio(list, int64(f.excess[r][d]))
+			u := knapsack.CriticalRatio(list, f.excess[r][d])
 			if len(list) == 0 || math.IsInf(u, 1) {
 				continue
 			}
-			value := float64(u * f.excess[r][d])
+			value := float64(u * float64(f.excess[r][d]))
 			for _, x := range list {
 				value += min(0, float64((x.Ratio-u)*float64(x.Cost)))
 			}
@@ -337,9 +337,9 @@ func (c *climb) solve(y *Prices) float64 {
 	m := c.receiversAt(y)
 	value := c.hot
 	for r := range c.over {
-		copy(c.over[r], c.excess[r])
 		for d, u := range y.Along[r] {
-			value += float64(u * c.excess[r][d])
+			c.over[r][d] = float64(c.excess[r][d])
+			value += float64(u * c.over[r][d])
 		}
 	}
 	for class := range c.pool {
@@ -484,7 +484,7 @@ func (f *ResourceProof) evaluate(y *Prices) float64 {
 	total.add(f.hot, f.hot)
 	for r := range y.Along {
 		for _, d := range p.Live {
-			v := float64(y.Along[r][d] * f.excess[r][d])
+			v := float64(y.Along[r][d] * float64(f.excess[r][d]))
 			total.add(v, math.Abs(v))
 		}
 	}

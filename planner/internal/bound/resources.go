@@ -21,9 +21,9 @@ type ResourceProof struct {
 	alone      []*Proof // by resource; nil where nothing is above a limit
 	unit       float64  // weight → scaled
 
-	excess      [][]float64 // by resource and instance: load above the limit if nothing but hot keys moves
-	room        [][]int64   // limit less what stays whatever the plan
-	least       []int64     // by resource: the smallest room
+	excess      [][]int64 // by resource and instance: load above the limit if nothing but hot keys moves
+	room        [][]int64 // limit less what stays whatever the plan
+	least       []int64   // by resource: the smallest room
 	limited     bool
 	tableExcess float64
 	hot         float64
@@ -78,9 +78,9 @@ func newResourceProof(p *assign.Problem) *ResourceProof {
 			load[h.To] += amount
 			background[h.To] += amount
 		}
-		excess, least := make([]float64, len(load)), int64(math.MaxInt64)
+		excess, least := make([]int64, len(load)), int64(math.MaxInt64)
 		for _, d := range q.Live {
-			excess[d] = float64(load[d] - q.Limit[d])
+			excess[d] = load[d] - q.Limit[d]
 			room[d] = q.Limit[d] - background[d]
 			least = min(least, room[d])
 		}
@@ -101,7 +101,11 @@ func (f *ResourceProof) countEntries(reached float64) {
 		return
 	}
 	if q := f.Problem.CountingEntries(); q != nil {
-		f.Entries = ProveResources(q, math.Inf(1), Quick).LowerBound() + float64(q.Retained)
+		x := ProveResources(q, math.Inf(1), Quick)
+		if f.infeasible = x.infeasible; f.infeasible {
+			return // whatever the table
+		}
+		f.Entries = x.LowerBound() + float64(q.Retained)
 		f.infeasible = f.Entries > float64(*f.Problem.Goal.TableLimit)
 	}
 }
@@ -187,7 +191,7 @@ func (f *ResourceProof) coverOf(d int32, items []int32) float64 {
 	}
 	most := 0.0
 	for r, q := range p.Along {
-		need := int64(f.excess[r][d])
+		need := f.excess[r][d]
 		var list []knapsack.Item
 		for at, i := range items {
 			switch amount := q.AmountOf(i); {
