@@ -41,6 +41,7 @@ func TestResourcesOfOperators(t *testing.T) {
 		`{` + twoHosts + `,` + cpuAndMemory + `,"theta_max":0.3}`:                             "/resources/0/theta_max",
 		`{` + twoHosts + `,"resources":[{"name":"cpu"},{"name":"memoy","theta_max":0}]}`:      "/instances/0/capacities",
 		`{"instances":2,"resources":[{"name":"4pu"}]}`:                                        "/resources/0/name",
+		`{"instances":2,"resources":[{"name":"cpu","theta_max":2}]}`:                          "/resources/0/theta_max",
 		`{"instances":2,"resources":[]}`:                                                      "/resources",
 		`{"instances":2,"scheme":"ring","resources":[{"name":"cpu"}]}`:                        "/resources",
 		`{"instances":2,"splitting":{"max_parts":2},"resources":[{"name":"cpu"}]}`:            "/splitting",

@@ -48,6 +48,10 @@ func settleResources(c *Configuration) error {
 	if len(c.Resources) == 0 {
 		c.Resources = nil
 	} else if own := c.Resources[0].ThetaMax; own != nil {
+		if *own >= 1 {
+			return planner.Invalid("resources/0/theta_max", fmt.Sprintf("is a share, and %v would be %v %%: write it as "+
+				"theta_max of the operator, in percent as a text", *own, 100**own))
+		}
 		if *own != c.ThetaMax {
 			return planner.Invalid("resources/0/theta_max", fmt.Sprintf("differs from theta_max of the operator, which is %v: "+
 				"say one of the two", c.ThetaMax))
