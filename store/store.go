@@ -685,8 +685,8 @@ type Plans interface {
 	// Plan returns one plan. ErrNotFound, ErrPurged.
 	Plan(ctx context.Context, id string) (Plan, error)
 	// Plans lists plans, newest first, without what grows with the operator: their
-	// Instances, HotKeys, Splits, Resources, Reports, Routers, Batches, Awaited and Acked are nil, Plan has them. next is the
-	// cursor of the following page, 0 after the last. ErrNotFound when there is no such operator.
+	// Instances, HotKeys, Splits, Resources, Reports, Routers, Batches, Awaited and Acked are nil, Plan has
+	// them. next is the cursor of the following page, 0 after the last. ErrNotFound when there is no such operator.
 	Plans(ctx context.Context, f PlanFilter) (plans []Plan, next int64, err error)
 	// Changes returns what the plan does to the table, in ascending bytes of the
 	// keys; nothing as long as a plan of classes is not resolved. ErrNotFound,
