@@ -500,3 +500,25 @@ func TestPredictNewKeys(t *testing.T) {
 		t.Errorf("a median of %v is expected, and %v came", expected[n], realised[n])
 	}
 }
+
+// A first interval may have columns and no keys.
+func TestEmptyIntervals(t *testing.T) {
+	s, err := forecast.New(forecast.Config{Method: forecast.EWMA, Alpha: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, keys := range [][]string{nil, {"a", "b"}, {"b"}, {"c", "a"}} {
+		n := len(keys)
+		in := &planner.Statistics{Keys: planner.KeysOf(keys...), Cost: slices.Repeat([]float64{1}, n),
+			State: slices.Repeat([]float64{2}, n), HashInstance: slices.Repeat([]int32{0}, n)}
+		f, err := s.Observe(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, v := range f.Statistics.State {
+			if v != 2 || f.Statistics.HashInstance[row] != 0 {
+				t.Errorf("interval %d: row %d has state %v at %d", i, row, v, f.Statistics.HashInstance[row])
+			}
+		}
+	}
+}

@@ -103,6 +103,7 @@ func (s *State) match(stats *planner.Statistics) []int32 {
 	if known == 0 {
 		s.keys = stats.Keys.Clone()
 		s.level = make([]float32, n)
+		s.size, s.home = nil, nil // of intervals without a key
 		return nil
 	}
 	ids := make([]int32, n)
