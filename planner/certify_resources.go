@@ -145,7 +145,7 @@ func (f *unmetFinder) leastAlong(known *bound.Proof, resource int, forced float6
 		}
 	}
 	if room > 0 {
-		theta = max(theta, total/room*(1-1e-12)-1)
+		theta = max(theta, float64(total/room*(1-1e-12))-1)
 	}
 	return theta
 }

@@ -75,7 +75,8 @@ func TestResourcesOfHotKeys(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	tell(t, http.MethodPut, server.URL+"/v1/operators/images", "", object{
 		"instances": []any{object{"id": 0, "capacities": object{"memory": 2048}}, object{"id": 1, "capacities": object{"memory": 2048}}},
-		"resources": []any{object{"name": "cpu", "theta_max": 3}, object{"name": "memory", "from": "state", "limit": true}}}, nil)
+		"theta_max": "300%",
+		"resources": []any{object{"name": "cpu"}, object{"name": "memory", "from": "state", "limit": true}}}, nil)
 	var plan planned
 	tell(t, http.MethodPost, server.URL+"/v1/operators/images/plans?interval=1", "",
 		rows("key,cost,state\nlarge,1,3072\nsmall,1,10\n"), &plan)

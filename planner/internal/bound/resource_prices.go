@@ -358,7 +358,7 @@ func (c *climb) solve(y *Prices) float64 {
 		}
 		value += float64(v * k.times)
 		for r, amount := range k.amount {
-			amount *= k.times
+			amount = float64(amount * k.times)
 			c.over[r][k.from] -= amount
 			if free {
 				c.pool[k.class][r] += amount

@@ -305,7 +305,7 @@ func (b *resourced) enumerate(nodes int) *enumeration {
 		}
 		x.table += entry(p, i, x.At[i])
 		if x.At[i] != p.Items.Current[i] {
-			x.hot += unit * p.Weight(i)
+			x.hot += float64(unit * p.Weight(i))
 		}
 	}
 	slices.SortFunc(x.items, p.Larger)
@@ -359,10 +359,11 @@ func (x *enumeration) descend(depth int, value, weight float64) {
 			return
 		}
 		below := x.base + value + v.value + x.rest[depth+1]
-		if below-rounding*math.Abs(x.base) >= x.least*(1-trifling) || weight+v.weight >= x.least || !x.fitsAll(i, v.to) {
+		below -= float64(rounding * math.Abs(x.base))
+		if below >= x.least*(1-trifling) || weight+v.weight >= x.least {
 			continue
 		}
-		if x.Problem.TableExcess(x.table+v.entry) > 0 {
+		if !x.fitsAll(i, v.to) || x.Problem.TableExcess(x.table+v.entry) > 0 {
 			continue
 		}
 		x.Move(i, v.to)
