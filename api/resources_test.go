@@ -96,7 +96,7 @@ func rowsWithState(interval int, states ...int) string {
 func TestPlansUnderResources(t *testing.T) {
 	e := newEnv(t)
 	e.operator("clicks", `{`+twoHosts+`,"hash":{"function":"modulo"},
-		"resources":[{"name":"cpu","theta_max":2},{"name":"memory","from":"state","limit":true}]}`)
+		"theta_max":"200%","resources":[{"name":"cpu"},{"name":"memory","from":"state","limit":true}]}`)
 	planned := func(interval int, states ...int) (p wire.Plan, memory wire.PlanResource) {
 		t.Helper()
 		e.do("POST", "/v1/operators/clicks/plans", rowsWithState(interval, states...)).want(http.StatusCreated).into(&p)
@@ -133,7 +133,7 @@ func TestPlansUnderResources(t *testing.T) {
 	}
 	for target, balanced := range map[string]bool{
 		`[]`: true, `[{"name":"cpu"},{"name":"memory","from":"state","theta_max":1}]`: true,
-		`[{"name":"cpu","theta_max":2},{"name":"memory","from":"state","limit":true},{"name":"keys","from":"count","theta_max":1}]`: false,
+		`[{"name":"cpu"},{"name":"memory","from":"state","limit":true},{"name":"keys","from":"count","theta_max":1}]`: false,
 	} {
 		a := e.do("POST", "/v1/plans/"+p.Id+"/replay", `{"resources":`+target+`}`).want(http.StatusOK)
 		var tried wire.WhatIfResults
