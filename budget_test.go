@@ -39,7 +39,7 @@ var rooms = []room{
 	// --resource and --capacity, and plans under several resources in words: 265.
 	{"internal/cli", 10_990, true},
 	{"internal/input/internal/inputtest", 245, false}, // in the place of 500 lines of copies in tests
-	{"internal/lab", 11_690, false},                   // full tables, rules and limits of state in quality
+	{"internal/lab", 11_700, false},                   // full tables, rules and limits of state in quality
 	// 620 more: diffs, changes, windows, two approvers, names, rules, affinity.
 	// Hindsight and advice under rules, figures of resources, advice on what limits demand: 180.
 	{"internal/service", 13_210, true},
@@ -66,7 +66,7 @@ const (
 	// and reviews brought 6 000 lines, and 4 200 went; rules on where keys may be, keys that stay together and
 	// Kafka's own groups brought 4 900, several resources 5 300, and nothing went for them. That is a debt: whole
 	// features have to go.
-	allLines     = 131_980
+	allLines     = 131_990
 	productLines = 103_270
 	// Of JavaScript and CSS that are written here. 390 more: plans compared, comments, what changed, names, rules.
 	// 695 more: several resources, other rules in what-ifs.

@@ -9,8 +9,10 @@ package pgserver
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -119,11 +121,17 @@ func WithDatabase(server, name string) (string, error) {
 	return parsed.String(), nil
 }
 
+// freePort is below the ports that systems give to those who call, so that no caller takes it while its server is
+// being restarted.
 func freePort() (int, error) {
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	var err error
+	for range 100 {
+		port := 10_000 + rand.IntN(22_000)
+		var listener net.Listener
+		listener, err = new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err == nil {
+			return port, listener.Close()
+		}
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	return port, listener.Close()
+	return 0, err
 }
