@@ -187,3 +187,23 @@ func TestPoliciesUnderResources(t *testing.T) {
 		e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	}
 }
+
+// TestRulesUnderResources: a rule that has an instance take more memory than it has is named.
+func TestRulesUnderResources(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{`+twoHosts+`,"hash":{"function":"modulo"},"theta_max":"900%",
+		"resources":[{"name":"cpu"},{"name":"memory","from":"state","limit":true}],
+		"placement":{"rules":[{"name":"tenant","keys":{"prefix":"t/"},"on":{"instances":["w1"]}}]}}`)
+	var p wire.Plan
+	e.do("POST", "/v1/operators/clicks/plans", `{"interval":1,"keys":[{"key":"t/1","cost":1,"state":30},
+		{"key":"t/2","cost":1,"state":30},{"key":"k","cost":1,"state":1}]}`).want(http.StatusCreated).into(&p)
+	for _, u := range p.Certificate.Unmet {
+		if u.Constraint == wire.UnmetConstraintPlacement {
+			if *u.Rule != "tenant" || *u.Resource != "memory" || u.Limit != 1 || u.AtLeast < 1.49 || *u.Without > 1 {
+				t.Errorf("%+v", u)
+			}
+			return
+		}
+	}
+	t.Errorf("no rule is named: %+v", p.Certificate.Unmet)
+}

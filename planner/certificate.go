@@ -74,8 +74,9 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 		if !f.space.Priced() {
 			forced = packing.New(p).LeastTheta(forced, f.plan.Theta.After)
 		}
-		c.Unmet = append(c.Unmet, Unmet{Constraint: ConstraintTheta, Limit: f.o.ThetaMax, AtLeast: forced})
-		c.Unmet = append(c.Unmet, f.unmetRules(forced)...)
+		theta := Unmet{Constraint: ConstraintTheta, Limit: f.o.ThetaMax, AtLeast: forced}
+		c.Unmet = append(c.Unmet, theta)
+		c.Unmet = append(c.Unmet, f.unmetRules(theta)...)
 	}
 	if f.space.Priced() {
 		c.LowerBound = f.space.PricedBound()
@@ -103,7 +104,7 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 	c.Infeasible = true
 	c.Unmet = f.unmet(p, x, overfull)
 	if i := slices.IndexFunc(c.Unmet, func(u Unmet) bool { return u.Constraint == ConstraintTheta }); i >= 0 {
-		c.Unmet = append(c.Unmet, f.unmetRules(c.Unmet[i].AtLeast)...)
+		c.Unmet = append(c.Unmet, f.unmetRules(c.Unmet[i])...)
 	}
 }
 

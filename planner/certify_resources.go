@@ -20,8 +20,12 @@ func (f *finisher) certifyResources(x *bound.ResourceProof) {
 			c.LowerBound = x.LowerBound()
 		}
 	}
-	if c.Infeasible || len(f.plan.HotKeys) > 0 {
-		c.Unmet = (&unmetFinder{f, x}).find()
+	if !c.Infeasible && len(f.plan.HotKeys) == 0 {
+		return
+	}
+	c.Unmet = (&unmetFinder{f, x}).find()
+	if i := slices.IndexFunc(c.Unmet, func(u Unmet) bool { return u.Constraint != ConstraintTable }); i >= 0 {
+		c.Unmet = append(c.Unmet, f.unmetRules(c.Unmet[i])...)
 	}
 }
 
@@ -32,7 +36,7 @@ func forcedBeside(p *assign.Problem, resource int, item int32) float64 {
 	for _, d := range p.OpenTo(item) {
 		fits := true
 		for r, q := range p.Along {
-			fits = fits && (r == resource || q.AmountOf(item) <= q.Maximum[d]-q.Residual[d])
+			fits = fits && (r == resource || q.HasRoom(item, d))
 		}
 		if q := p.Along[resource]; fits {
 			least = min(least, assign.Relative(float64(q.Residual[d]+q.AmountOf(item)), q.Fair[d]))
@@ -44,7 +48,7 @@ func forcedBeside(p *assign.Problem, resource int, item int32) float64 {
 // unmetFinder finds which constraints could give way where there are several resources.
 type unmetFinder struct {
 	*finisher
-	x *bound.ResourceProof // nil where all bounds that hot keys raise are met
+	x *bound.ResourceProof // nil where all loads are within the bounds as hot keys raise them
 }
 
 // find lists the constraints that could give way: each without which a plan is found that meets the others,

@@ -49,7 +49,7 @@ func (e *Eligibility) MayBe(item int, d int32) bool { return e == nil || e.Open[
 // items cost so much and the others nothing; 0 on one that is not live or may carry nothing.
 func (s *Snapshot) FairShares(cost []float64) []float64 {
 	priced, shares := *s, make([]float64, len(s.Instances))
-	priced.Cost = make([]float64, s.Len())
+	priced.Cost, priced.Resources, priced.Amounts = make([]float64, s.Len()), nil, nil
 	copy(priced.Cost, cost)
 	x, err := prepare(&priced, Options{})
 	if err != nil || x.p.Total == 0 {
@@ -110,9 +110,9 @@ func (s *Snapshot) without(rule int) *Snapshot {
 // mostRules is how many rules are looked at one after the other, where a plan cannot keep to θ_max.
 const mostRules = 16
 
-// unmetRules are the rules without one of which, each, a plan keeps to θ_max that none keeps to with
-// all of them. least is what θ comes to at least with all.
-func (f *finisher) unmetRules(least float64) []Unmet {
+// unmetRules are the rules without one of which, each, a plan keeps to all bounds that none keeps to with
+// all of them. bound is one that is missed then.
+func (f *finisher) unmetRules(bound Unmet) []Unmet {
 	e := f.s.Eligibility
 	if e == nil || e.placement == nil || e.placement.Len() > mostRules || f.s.Len() > fewForTheta {
 		return nil
@@ -127,8 +127,8 @@ func (f *finisher) unmetRules(least float64) []Unmet {
 		}
 		if plan, err := Run(Optimal, s, o); err == nil && plan.Balanced && plan.TableWithinLimit {
 			list = append(list, Unmet{
-				Constraint: ConstraintPlacement, Limit: o.ThetaMax, AtLeast: least,
-				Rule: e.placement.Name(rule), Without: plan.Theta.After,
+				Constraint: ConstraintPlacement, Limit: bound.Limit, AtLeast: bound.AtLeast, Resource: bound.Resource,
+				Rule: e.placement.Name(rule), Without: plan.level(bound.Resource),
 			})
 		}
 	}

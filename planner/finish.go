@@ -96,10 +96,11 @@ func (x *prepared) gather(a *assign.Assignment, moves []Move) []Move {
 	if len(gathered) == 0 {
 		return moves
 	}
+	above := x.above()
 	for _, m := range gathered {
 		reason := ReasonGather
 		if !m.Share {
-			reason = x.reason(x.above(), m.Item, m.From, m.To)
+			reason = x.reason(above, m.Item, m.From, m.To)
 		}
 		moves = append(moves, Move{m.Item, m.From, m.To, 1, reason})
 	}
@@ -115,8 +116,8 @@ func (x *prepared) above() []bool {
 		}
 	}
 	note(x.before)
-	for _, q := range x.before.Along {
-		note(q)
+	for r := 1; r < len(x.before.Along); r++ {
+		note(x.before.Along[r])
 	}
 	return list
 }

@@ -16,22 +16,22 @@ type resourceFit struct {
 	*sources
 	queue candidates // C
 	gives []exchangeable
-	need  []int64             // by resource, of the exchange at hand
-	sizes map[uint8][]float64 // by set of resources and item, of keys on instances that were asked for
+	need  []int64   // by resource, of the exchange at hand
+	sizes []float64 // by item, those in some resources while keys are ordered by them
 }
 
 // exchangeable is what an instance could give in exchange for a key.
 type exchangeable struct {
 	sums  []int64          // by resource, of the keys that are smaller than the last candidate; nil before the first
 	sizes assign.LazyOrder // these by descending size
-	// orders are those of all its keys, by set of broken resources.
+	// orders are those of all its keys, by set of broken resources: no more than mostOrders.
 	orders map[uint8]*assign.LazyOrder
 }
 
 func fitResources(a *assign.Assignment, psi criterion) *assign.Assignment {
 	r := &resourceFit{
 		Assignment: a, sources: newSources(a, psi), gives: make([]exchangeable, len(a.Load)),
-		need: make([]int64, len(a.Loads)), sizes: map[uint8][]float64{},
+		need: make([]int64, len(a.Loads)), sizes: make([]float64, len(a.At)),
 	}
 	r.takeOff()
 	for k, ok := r.queue.pop(); ok; k, ok = r.queue.pop() {
@@ -95,17 +95,17 @@ func (r *resourceFit) next(d int32, broken uint8, size float64) (int32, bool) {
 	return assign.None, false
 }
 
+// mostOrders bounds the memory that orders take: with eight resources there are 255 sets of them.
+const mostOrders = 4
+
 // order is that of the keys on an instance that take something of broken resources.
 func (r *resourceFit) order(d int32, broken uint8) *assign.LazyOrder {
 	x := &r.gives[d]
 	if order := x.orders[broken]; order != nil {
 		return order
 	}
-	p := *r.Problem // sizes are those in broken resources
-	if r.sizes[broken] == nil {
-		r.sizes[broken] = make([]float64, len(p.Size))
-	}
-	p.Size = r.sizes[broken]
+	p := *r.Problem
+	p.Size = r.sizes // in broken resources
 	rank, keys := r.psi.rank(&p), r.movableOn(d)
 	list := make([]assign.Ranked, 0, len(keys))
 	for _, piece := range keys {
@@ -114,7 +114,7 @@ func (r *resourceFit) order(d int32, broken uint8) *assign.LazyOrder {
 		}
 	}
 	order := assign.NewLazyOrder(list, p.Items, nil)
-	if x.orders == nil {
+	if x.orders == nil || len(x.orders) == mostOrders {
 		x.orders = make(map[uint8]*assign.LazyOrder)
 	}
 	x.orders[broken] = &order

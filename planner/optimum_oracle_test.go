@@ -310,14 +310,15 @@ func kindOf(err error) string {
 	}, err.Error())
 }
 
-// TestCertificateOracle holds every certificate, and strategy optimal, against
-// exhaustive search.
-func TestCertificateOracle(t *testing.T) {
-	t.Parallel()
-	n := oracleCases(t, 3000)
+// certify holds certificates of these levels, and strategy optimal, against exhaustive search of varied cases that
+// change makes of others.
+func certify(
+	t *testing.T, n int, seed uint64, levels []planner.CertificateLevel, change func(*rand.Rand, *plannertest.Case),
+) (y tally) {
+	t.Helper()
 	var mu sync.Mutex
-	var y tally
-	eachVaried(t, n, 81, func(_ *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
+	eachVaried(t, n, seed, func(r *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
+		change(r, c)
 		x := newTruth(c)
 		for _, level := range levels {
 			for _, strategy := range names() {
@@ -341,12 +342,20 @@ func TestCertificateOracle(t *testing.T) {
 		return "", nil
 	})
 	if t.Failed() {
-		return
+		t.FailNow()
 	}
 	t.Log(y.String())
 	if y.cases >= 1000 && (y.feasible < y.cases/2 || y.priced < y.feasible/2 || y.infeasible < y.cases/50) {
 		t.Error("too few of the cases are feasible, not for free, or infeasible")
 	}
+	return y
+}
+
+// TestCertificateOracle holds every certificate, and strategy optimal, against
+// exhaustive search.
+func TestCertificateOracle(t *testing.T) {
+	t.Parallel()
+	y := certify(t, oracleCases(t, 3000), 81, levels, func(*rand.Rand, *plannertest.Case) {})
 	if y.named < y.helps*99/100 || y.close < y.named*85/100 {
 		t.Errorf("unmet names %d of %d constraints that could give way, %d with the least value", y.named, y.helps, y.close)
 	}

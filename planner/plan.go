@@ -125,8 +125,8 @@ type Unmet struct {
 	// Limit. A θ, a number of table entries, or an amount in the unit of the migration
 	// limit.
 	AtLeast float64 `json:"at_least"`
-	// Rule is, of ConstraintPlacement, the rule without which a plan keeps to θ_max, and Without the
-	// θ of that plan. Limit is θ_max then, and AtLeast what θ comes to at least with the rule.
+	// Rule is, of ConstraintPlacement, the rule without which a plan keeps to all bounds. Limit and AtLeast are then of
+	// a bound that none keeps to with the rule: θ_max, or that of Resource; Without is what that plan comes to there.
 	Rule    string  `json:"rule,omitzero"`
 	Without float64 `json:"without,omitzero"`
 	// Resource is whose θ_max or capacity it is; empty: that of cost.

@@ -6,6 +6,7 @@ import (
 
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/division"
 )
 
 // MaxResources is how many resources an operator may have, cost included.
@@ -219,6 +220,16 @@ func (f *finisher) resources() {
 	}
 }
 
+// level is that of cost, or of the resource of that name, after the plan.
+func (p *Plan) level(resource string) float64 {
+	for i, of := range p.Snapshot.Resources {
+		if of.Name == resource {
+			return p.Resources[i].Level.After
+		}
+	}
+	return p.Theta.After
+}
+
 // levelOf is what [ResourceFigures.Level] says of an instance.
 func levelOf(of Resource, load int64, base float64) float64 {
 	switch {
@@ -271,8 +282,10 @@ func (x *prepared) hotResources() []HotKey {
 		if worst > 0 && x.s.Resources[worst-1].Limited {
 			theta++
 		}
+		amount := q.AmountOf(h.Item)
 		keys = append(keys, HotKey{
-			Item: h.Item, Instance: h.To, Cost: q.Cost.Float(q.AmountOf(h.Item)), ForcedTheta: theta, Resource: x.s.name(worst),
+			Item: h.Item, Instance: h.To, Cost: q.Cost.Float(amount), ForcedTheta: theta, Resource: x.s.name(worst),
+			Pieces: division.PiecesOf(amount, division.Rooms(q, p.OpenTo(h.Item), q.Residual)),
 		})
 	}
 	return keys

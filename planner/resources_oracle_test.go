@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"plannerd/internal/lab/deep"
@@ -70,50 +69,13 @@ func TestResourcesInvariants(t *testing.T) {
 	}
 }
 
-// TestResourcesOracle holds bounds, what is called infeasible, and strategy optimal, with several
-// resources against exhaustive search.
+// TestResourcesOracle holds certificates and strategy optimal, with several resources, against exhaustive search.
 func TestResourcesOracle(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	var y tally
-	n := oracleCases(t, 3000)
-	eachVaried(t, n, 83, func(r *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
+	y := certify(t, oracleCases(t, 3000), 83, levels[:1], func(r *rand.Rand, c *plannertest.Case) {
 		*c = *resourceful(r, func(*rand.Rand) *plannertest.Case { return c })
 		plannertest.ScaleResources(r, c)
-		x := newTruth(c)
-		bound := func(x *truth, strategy string) (*planner.Plan, error) {
-			p, err := x.plan(strategy, planner.CertificateFast)
-			if err != nil {
-				return nil, err
-			}
-			return p, x.judgeBound(p)
-		}
-		for _, strategy := range names() {
-			p, err := bound(x, strategy)
-			if err != nil {
-				return strategy, func(d *plannertest.Case) error {
-					_, err := bound(newTruth(d), strategy)
-					return err
-				}
-			}
-			if strategy == planner.Optimal {
-				mu.Lock()
-				y.add(x, p, planner.CertificateFast)
-				mu.Unlock()
-			}
-		}
-		if optimalIsBest(x) != nil {
-			return planner.Optimal, func(d *plannertest.Case) error { return optimalIsBest(newTruth(d)) }
-		}
-		return "", nil
 	})
-	if t.Failed() {
-		return
-	}
-	t.Log(y.String())
-	if y.feasible < y.cases/2 || y.priced < y.feasible/2 || y.infeasible < y.cases/50 {
-		t.Error("too few of the cases are feasible, not for free, or infeasible")
-	}
 	if y.reached < y.feasible*99/100 {
 		t.Errorf("optimal reaches the optimum in %d of %d feasible cases, want 99 %%", y.reached, y.feasible)
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -70,39 +69,12 @@ func TestRulesInvariants(t *testing.T) {
 // TestRulesOracle holds certificates, and strategy optimal, under rules against exhaustive search.
 func TestRulesOracle(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	feasible, reached := 0, 0
-	n := oracleCases(t, 2000)
-	eachVaried(t, n, 82, func(r *rand.Rand, c *plannertest.Case) (string, func(*plannertest.Case) error) {
+	y := certify(t, oracleCases(t, 2000), 82, levels[:1], func(r *rand.Rand, c *plannertest.Case) {
 		plannertest.Restrict(r, c)
 		plannertest.LimitBy(r, c)
-		x := newTruth(c)
-		for _, strategy := range names() {
-			p, err := x.judge(strategy, planner.CertificateFast)
-			if err != nil {
-				return fmt.Sprintf("%s, certificate %s", strategy, planner.CertificateFast), func(d *plannertest.Case) error {
-					_, err := newTruth(d).judge(strategy, planner.CertificateFast)
-					return err
-				}
-			}
-			if strategy == planner.Optimal && x.feasible() {
-				score := plannertest.ScoreOf(x.s, c.Options, plannertest.AssignmentOf(p))
-				mu.Lock()
-				feasible++
-				if score.Violated == 0 && !above(score.Objective, x.best.Objective, x.noise) {
-					reached++
-				}
-				mu.Unlock()
-			}
-		}
-		if optimalIsBest(x) != nil {
-			return planner.Optimal, func(d *plannertest.Case) error { return optimalIsBest(newTruth(d)) }
-		}
-		return "", nil
 	})
-	t.Logf("%d feasible cases, optimum reached in %d", feasible, reached)
-	if feasible < n/4 || reached < feasible*99/100 {
-		t.Errorf("optimal reaches the optimum in %d of %d feasible cases, want 99 %%", reached, feasible)
+	if y.reached < y.feasible*99/100 {
+		t.Errorf("optimal reaches the optimum in %d of %d feasible cases, want 99 %%", y.reached, y.feasible)
 	}
 }
 

@@ -206,13 +206,19 @@ func (p *Problem) fitsNowhere(i int32) bool {
 	on := p.OpenTo(i)
 	return len(on) > 0 && !slices.ContainsFunc(on, func(d int32) bool {
 		for r, q := range p.Along {
-			amount := q.AmountOf(i)
-			if (r > 0 || !p.anyCost()) && amount > 0 && amount > q.Maximum[d]-q.Residual[d] {
+			if (r > 0 || !p.anyCost()) && !q.HasRoom(i, d) {
 				return false
 			}
 		}
 		return true
 	})
+}
+
+// HasRoom reports whether an instance carries an item beside what no item stands for, within its share. What
+// takes nothing has room everywhere.
+func (p *Problem) HasRoom(item, d int32) bool {
+	amount := p.AmountOf(item)
+	return amount == 0 || amount <= p.Maximum[d]-p.Residual[d]
 }
 
 // Larger orders items by descending size.
@@ -270,40 +276,43 @@ func (a *Assignment) Fits(item, d, without int32) bool {
 	return true
 }
 
-// MostRooms are, by resource and instance, more than any item takes.
-func (a *Assignment) MostRooms() [][]int64 {
-	var least [][]int64
+// Needs are, by resource and instance, the least that has to leave the instance before one of some items can be there
+// that are elsewhere now. Nil: there is cost alone.
+type Needs [][]int64
+
+// NoNeeds are those of no items.
+func (a *Assignment) NoNeeds() Needs {
+	var n Needs
 	for _, q := range a.Problem.Along {
-		least = append(least, slices.Clone(q.Limit))
+		n = append(n, slices.Clone(q.Limit))
 	}
-	return least
+	return n
 }
 
-// LowerRooms lowers what has to leave an instance, so that it is no more than what an item that is elsewhere needs
-// there.
-func (a *Assignment) LowerRooms(least [][]int64, item, d int32) {
-	for r := range least {
+// Add takes an item into account that could be on an instance.
+func (n Needs) Add(a *Assignment, item, d int32) {
+	for r := range n {
 		q := a.Problem.Along[r]
-		least[r][d] = min(least[r][d], a.Loads[r][d]+q.AmountOf(item)-q.Limit[d])
+		n[r][d] = min(n[r][d], a.Loads[r][d]+q.AmountOf(item)-q.Limit[d])
 	}
 }
 
-// Covers reports whether an item takes as much of each resource as has to leave an instance.
-func (a *Assignment) Covers(item, d int32, least [][]int64) bool {
-	for r := range least {
-		if least[r][d] > 0 && a.Problem.Along[r].AmountOf(item) < least[r][d] {
+// Covered reports whether enough leaves an instance with an item.
+func (n Needs) Covered(p *Problem, item, d int32) bool {
+	for r := range n {
+		if n[r][d] > 0 && p.Along[r].AmountOf(item) < n[r][d] {
 			return false
 		}
 	}
 	return true
 }
 
-// Exceeded calls yield for each resource, cost included, in which an instance carries more than its limit, and by how
-// much, until it returns false.
-func (a *Assignment) Exceeded(d int32, yield func(resource int, by int64) bool) {
+// Exceeded calls note for each resource, cost included, in which an instance carries more than its limit, and says
+// by how much.
+func (a *Assignment) Exceeded(d int32, note func(resource int, by int64)) {
 	for r, q := range a.Problem.Along {
-		if by := a.Loads[r][d] - q.Limit[d]; by > 0 && !yield(r, by) {
-			return
+		if by := a.Loads[r][d] - q.Limit[d]; by > 0 {
+			note(r, by)
 		}
 	}
 }

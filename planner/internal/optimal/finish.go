@@ -67,19 +67,19 @@ type substitute struct {
 // instance, the lightest first.
 func substitutes(a *assign.Assignment, moved []assign.Ranked) [][]substitute {
 	p, on := a.Problem, make([][]substitute, len(a.Load))
-	heaviest, least, leastAlong := make([]float64, len(a.Load)), slices.Clone(p.Limit), a.MostRooms()
+	heaviest, least, needs := make([]float64, len(a.Load)), slices.Clone(p.Limit), a.NoNeeds()
 	for _, k := range moved {
 		from := p.Items.Current[k.Piece]
 		heaviest[from] = max(heaviest[from], p.Weight(k.Piece))
 		least[from] = min(least[from], a.Load[from]+a.UnitCost(k.Piece)-p.Limit[from])
-		a.LowerRooms(leastAlong, k.Piece, from)
+		needs.Add(a, k.Piece, from)
 	}
 	for item, d := range a.At {
 		i, w := int32(item), 0.0
 		if d == p.Items.Current[i] {
 			w = p.Weight(i)
 		}
-		if w < heaviest[d] && a.UnitCost(i) >= least[d] && a.Covers(i, d, leastAlong) && !p.IsHot(item) {
+		if w < heaviest[d] && a.UnitCost(i) >= least[d] && needs.Covered(p, i, d) && !p.IsHot(item) {
 			on[d] = append(on[d], substitute{w, a.RankedPiece(i, 0)})
 		}
 	}

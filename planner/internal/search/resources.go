@@ -58,7 +58,7 @@ func (s *search) exceeds(d int32) int {
 		return n
 	}
 	if s.p.IsLive[d] {
-		s.a.Exceeded(d, func(int, int64) bool { n++; return true })
+		s.a.Exceeded(d, func(int, int64) { n++ })
 	}
 	return n
 }
@@ -140,7 +140,7 @@ func (s *search) violationOn(d int32) float64 {
 		return float64(s.basicLoad[d] * float64(s.load[d]-s.p.Limit[d]))
 	}
 	sum := 0.0
-	s.a.Exceeded(d, func(r int, by int64) bool { sum += float64(s.basicUnit[r][d] * float64(by)); return true })
+	s.a.Exceeded(d, func(r int, by int64) { sum += float64(s.basicUnit[r][d] * float64(by)) })
 	return sum
 }
 
@@ -150,9 +150,8 @@ func (s *search) excessOn(d int32) float64 {
 		return assign.Relative(float64(s.load[d]), s.p.Bound[d])
 	}
 	x := 0.0
-	s.a.Exceeded(d, func(r int, _ int64) bool {
+	s.a.Exceeded(d, func(r int, _ int64) {
 		x = max(x, assign.Relative(float64(s.a.Loads[r][d]), s.p.Along[r].Bound[d]))
-		return true
 	})
 	return x
 }

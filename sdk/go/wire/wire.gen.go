@@ -2677,7 +2677,7 @@ type HotKey struct {
 	// Key The key. Absent of the classes of compact records.
 	Key *string `json:"key,omitempty"`
 
-	// Pieces The least number of instances that could carry it, were it split; null when all together could not.
+	// Pieces The least number of instances that could carry it, were it split; null when all together could not. Where there are several resources it is of `resource` alone.
 	Pieces *int32 `json:"pieces"`
 
 	// Resource The resource in which no instance can carry it: `cost`, `pieces` and `forced_theta` are of it then, of one with a `limit` the part of a capacity that it takes at least. Absent where it is `cost`.
@@ -6761,26 +6761,26 @@ type UnfilledInstance struct {
 
 // Unmet A constraint that no plan meets which meets all others.
 type Unmet struct {
-	// AtLeast No plan that meets the others comes with less, which is above `limit`: a θ (of `placement`, with the rule), a number of table entries, an amount in the unit of the migration limit, or the part of a capacity that is taken of some instance.
+	// AtLeast No plan that meets the others comes with less, which is above `limit`: a θ, a number of table entries, an amount in the unit of the migration limit, or the part of a capacity that is taken of some instance; of `placement` what it is with the rule.
 	AtLeast float64 `json:"at_least"`
 
-	// Constraint Which parameter; `capacity`: what instances have of a resource with a `limit`; `placement`: a rule, without which a plan keeps to `theta_max`. Rules are looked at where an operator has up to 16, and up to 20 000 keys.
+	// Constraint Which parameter; `capacity`: what instances have of a resource with a `limit`; `placement`: a rule, without which a plan keeps to all bounds. Rules are looked at where an operator has up to 16, and up to 20 000 keys.
 	Constraint UnmetConstraint `json:"constraint"`
 
-	// Limit What was asked for; of `capacity` 1, all that an instance has.
+	// Limit What was asked for; of a capacity 1, all that an instance has.
 	Limit float64 `json:"limit"`
 
-	// Resource Whose `theta_max` or capacity it is. Absent of `cost`, and of other constraints.
+	// Resource Whose `theta_max` or capacity it is, or of `placement` whose bound cannot be kept with the rule. Absent of `cost`, and of other constraints.
 	Resource *string `json:"resource,omitempty"`
 
 	// Rule The name of the rule. Only with `placement`.
 	Rule *string `json:"rule,omitempty"`
 
-	// Without θ of a plan that was found without the rule, at most `limit`. Only with `placement`; absent where it is 0.
+	// Without What a plan that was found without the rule comes to, at most `limit`: θ, or the level of `resource`. Only with `placement`; absent where it is 0.
 	Without *float64 `json:"without,omitempty"`
 }
 
-// UnmetConstraint Which parameter; `capacity`: what instances have of a resource with a `limit`; `placement`: a rule, without which a plan keeps to `theta_max`. Rules are looked at where an operator has up to 16, and up to 20 000 keys.
+// UnmetConstraint Which parameter; `capacity`: what instances have of a resource with a `limit`; `placement`: a rule, without which a plan keeps to all bounds. Rules are looked at where an operator has up to 16, and up to 20 000 keys.
 type UnmetConstraint string
 
 // Version A version of the routing table. 0 is the empty table of a new operator.
