@@ -69,16 +69,25 @@ func TestResourcesInvariants(t *testing.T) {
 	}
 }
 
+// equip gives a case resources beside cost, of amounts of all magnitudes.
+func equip(r *rand.Rand, c *plannertest.Case) {
+	*c = *resourceful(r, func(*rand.Rand) *plannertest.Case { return c })
+	plannertest.ScaleResources(r, c)
+}
+
 // TestResourcesOracle holds certificates and strategy optimal, with several resources, against exhaustive search.
 func TestResourcesOracle(t *testing.T) {
 	t.Parallel()
-	y := certify(t, oracleCases(t, 3000), 83, levels[:1], func(r *rand.Rand, c *plannertest.Case) {
-		*c = *resourceful(r, func(*rand.Rand) *plannertest.Case { return c })
-		plannertest.ScaleResources(r, c)
-	})
+	y := certify(t, oracleCases(t, 3000), 83, levels[:1], equip)
 	if y.reached < y.feasible*99/100 {
 		t.Errorf("optimal reaches the optimum in %d of %d feasible cases, want 99 %%", y.reached, y.feasible)
 	}
+}
+
+// TestResourcesBalanceOracle does the same for the least θ within a migration limit.
+func TestResourcesBalanceOracle(t *testing.T) {
+	t.Parallel()
+	balance(t, oracleCases(t, 600), 84, equip)
 }
 
 // Neither the order of rows, nor what resources are called, nor their order changes what a plan moves.

@@ -105,18 +105,18 @@ func (a Balance) Compare(b Balance) int {
 }
 
 // OptimalTheta is the assignment of a tiny case that balances best within the
-// migration limit and the table limit, under [planner.MinImbalance], if one is
+// migration limit, the table limit and the bounds of resources beside cost, under [planner.MinImbalance], if one is
 // within them.
 func OptimalTheta(s *planner.Snapshot, o planner.Options) (Assignment, Balance, bool) {
 	m := newModel(s, o)
 	var best Assignment
 	var bestBalance Balance
 	m.enumerate(func(p *partial) bool {
-		return p.tableExcess() > 0 || p.movesTooMuch() || best != nil && p.theta() > bestBalance.Theta+slack
+		return p.tableExcess() > 0 || p.movesTooMuch() || p.takesTooMuch(slack) || best != nil && p.theta() > bestBalance.Theta+slack
 	}, func(p *partial) {
 		sc := m.score(p.a)
 		b := Balance{sc.Theta, sc.Objective, sc.Table}
-		if WithinMigrationLimit(s, o, p.a) && (best == nil || b.Compare(bestBalance) < 0) {
+		if WithinMigrationLimit(s, o, p.a) && !p.takesTooMuch(0) && (best == nil || b.Compare(bestBalance) < 0) {
 			best, bestBalance = p.a.clone(), b
 		}
 	})
@@ -272,6 +272,18 @@ func (p *partial) overloads() (violated int, excess float64) {
 		}
 	}
 	return violated, excess
+}
+
+// takesTooMuch reports whether an instance is above its bound, or clearly, in a resource beside cost.
+func (p *partial) takesTooMuch(slack float64) bool {
+	for r, x := range p.m.dims[1:] {
+		for _, d := range p.m.live() {
+			if !fits(p.load[r+1][d], x.bound[d]*(1+slack)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (p *partial) tableExcess() int64 {
