@@ -46,8 +46,8 @@ var rooms = []room{
 	{"migrations", 40, true},
 	// 970 more: where keys may be, fair loads under rules, and their proofs. 2 820 more: several resources, of which
 	// 700 are their proofs, 380 the search for plans, 430 hindsight under rules.
-	{"planner", 30_600, true},
-	{"planner/plannertest", 3_270, false}, // the same, a second time
+	{"planner", 30_640, true},
+	{"planner/plannertest", 3_285, false}, // the same, a second time
 	{"plannerdtest", 200, false},
 	// 1 175 more: names of instances, what is new in reviews, rules and affinity in routers, the assignor of
 	// Kafka's groups (450).
@@ -66,8 +66,8 @@ const (
 	// and reviews brought 6 000 lines, and 4 200 went; rules on where keys may be, keys that stay together and
 	// Kafka's own groups brought 4 900, several resources 5 300, and nothing went for them. That is a debt: whole
 	// features have to go.
-	allLines     = 131_990
-	productLines = 103_270
+	allLines     = 132_030
+	productLines = 103_300
 	// Of JavaScript and CSS that are written here. 390 more: plans compared, comments, what changed, names, rules.
 	// 695 more: several resources, other rules in what-ifs.
 	dashboardLines = 19_510

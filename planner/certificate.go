@@ -29,7 +29,7 @@ func (f *finisher) certify(known bound.Evidence) {
 			c.LowerBound = optimal.ProveTheta(p, reached)
 		}
 		c.LowerBound = packing.New(p).LeastTheta(c.LowerBound, reached)
-	case p.Along != nil:
+	case p.ByResource != nil:
 		f.certifyResources(known.Resources)
 	default:
 		f.certifyMigration(known.Proof)

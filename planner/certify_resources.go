@@ -35,10 +35,10 @@ func forcedBeside(p *assign.Problem, resource int, item int32) float64 {
 	least := math.Inf(1)
 	for _, d := range p.OpenTo(item) {
 		fits := true
-		for r, q := range p.Along {
+		for r, q := range p.ByResource {
 			fits = fits && (r == resource || q.HasRoom(item, d))
 		}
-		if q := p.Along[resource]; fits {
+		if q := p.ByResource[resource]; fits {
 			least = min(least, assign.Relative(float64(q.Residual[d]+q.AmountOf(item)), q.Fair[d]))
 		}
 	}
@@ -56,7 +56,7 @@ type unmetFinder struct {
 func (f *unmetFinder) find() []Unmet {
 	var alone, proven, all []Unmet
 	few := f.s.Len() <= fewForTheta
-	for r, q := range f.p.Along {
+	for r, q := range f.p.ByResource {
 		forced, some := f.forced(r)
 		var known, free *bound.Proof // of this resource, and of that without a limit of the table
 		if c := f.plan.Certificate; c.Infeasible {
@@ -65,13 +65,13 @@ func (f *unmetFinder) find() []Unmet {
 				free = bound.Prove(q.WithoutTable(), bound.Quick)
 			}
 		}
-		u := f.constraint(r, f.leastAlong(known, r, forced))
+		u := f.constraint(r, f.leastIn(known, r, forced))
 		switch {
 		case math.IsInf(forced, 1): // some key is hot in another one, too
 		case few && f.feasibleUnder(f.p.Without(1<<r, true)), !few && len(f.plan.HotKeys) > 0:
 			alone = append(alone, u)
 		}
-		v := f.constraint(r, f.leastAlong(free, r, some))
+		v := f.constraint(r, f.leastIn(free, r, some))
 		if some > q.Goal.ThetaMax || free != nil && free.Infeasible() {
 			proven = append(proven, v)
 		}
@@ -98,7 +98,7 @@ func (f *unmetFinder) find() []Unmet {
 
 // fewest leaves out, one by one, constraints that can hold while the others of a list give way.
 func (f *unmetFinder) fewest(all []Unmet) []Unmet {
-	gone, table := uint8(1)<<len(f.p.Along)-1, false
+	gone, table := uint8(1)<<len(f.p.ByResource)-1, false
 	return slices.DeleteFunc(all, func(u Unmet) bool {
 		rest, limit := gone, table
 		if u.Constraint == ConstraintTable {
@@ -125,15 +125,15 @@ func (f *unmetFinder) forced(resource int) (beside, alone float64) {
 	p := f.p
 	for _, h := range p.Hot[p.Pinned:] {
 		beside = max(beside, forcedBeside(p, resource, h.Item))
-		alone = max(alone, forcedAlong(p.Along[resource], h.Item, p.OpenTo(h.Item)))
+		alone = max(alone, forcedIn(p.ByResource[resource], h.Item, p.OpenTo(h.Item)))
 	}
 	return beside, alone
 }
 
-// leastAlong is a θ, in one resource, that no plan stays below that meets the other constraints; forced is one, and
+// leastIn is a θ, in one resource, that no plan stays below that meets the other constraints; forced is one, and
 // known the proof of that resource, if there is one.
-func (f *unmetFinder) leastAlong(known *bound.Proof, resource int, forced float64) float64 {
-	q := f.p.Along[resource]
+func (f *unmetFinder) leastIn(known *bound.Proof, resource int, forced float64) float64 {
+	q := f.p.ByResource[resource]
 	theta := beyond(q.Goal.ThetaMax)
 	if !math.IsInf(forced, 1) {
 		theta = max(theta, forced)

@@ -38,7 +38,7 @@ func (x *prepared) judge(name string, a *assign.Assignment, moves []Move, known 
 	if x.s.Homeless {
 		plan.Instances = plan.Instances[:len(plan.Instances)-1]
 	}
-	if p.Along != nil {
+	if p.ByResource != nil {
 		plan.HotKeys = x.hotResources()
 	} else {
 		plan.HotKeys = append(hotKeys(p), x.crowdedKeys()...)
@@ -116,8 +116,8 @@ func (x *prepared) above() []bool {
 		}
 	}
 	note(x.before)
-	for r := 1; r < len(x.before.Along); r++ {
-		note(x.before.Along[r])
+	for r := 1; r < len(x.before.ByResource); r++ {
+		note(x.before.ByResource[r])
 	}
 	return list
 }

@@ -71,7 +71,7 @@ func (r *resourceFit) takeOff() {
 // overloaded is the set of resources in which an instance would be above its limit with a key on it, or, for
 // None, as it is. It sets by how much in each resource.
 func (r *resourceFit) overloaded(d, with int32) (broken uint8) {
-	for i, q := range r.Problem.Along {
+	for i, q := range r.Problem.ByResource {
 		r.need[i] = r.Loads[i][d] - q.Limit[d]
 		if with != assign.None {
 			r.need[i] += q.AmountOf(with)
@@ -203,7 +203,7 @@ func (r *resourceFit) exchangeable(d int32, rank uint64) *exchangeable {
 
 // count adds what a key takes to the sums, so many times.
 func (r *resourceFit) count(x *exchangeable, piece int32, times int64) {
-	for i, q := range r.Problem.Along {
+	for i, q := range r.Problem.ByResource {
 		x.sums[i] += times * q.AmountOf(piece)
 	}
 }

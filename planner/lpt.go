@@ -9,7 +9,7 @@ import (
 
 // longestProcessingTime places all keys anew, whatever it moves.
 func longestProcessingTime(p *assign.Problem, _ Options) *assign.Assignment {
-	if p.Along != nil {
+	if p.ByResource != nil {
 		return largestFirst(p)
 	}
 	a := assign.NewAssignment(p)

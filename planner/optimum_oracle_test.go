@@ -543,7 +543,8 @@ func judgeBalance(c *plannertest.Case, level planner.CertificateLevel) (*planner
 			within = within && (!s.Instances[d].Live() || x.After <= x.Bound*(1+1e-9))
 		}
 	}
-	met := within && score.TableExcess == 0 && plannertest.Migrated(s, o, a) <= plannertest.MigrationAllowance(s, o)*(1+1e-9)+unseen
+	met := within && score.TableExcess == 0 &&
+		plannertest.Migrated(s, o, a) <= plannertest.MigrationAllowance(s, o)*(1+1e-9)+unseen
 	const noise = 1e-12 // θ is a difference to 1
 	x := p.Certificate
 	switch {

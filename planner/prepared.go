@@ -121,7 +121,7 @@ func (x *prepared) run(
 	}
 	var known bound.Evidence
 	wait := p.Fork(func(q *assign.Problem) {
-		if q.Along != nil {
+		if q.ByResource != nil {
 			known.Resources = bound.ProveResources(q, math.Inf(1), x.o.Certificate.level())
 			return
 		}

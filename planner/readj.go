@@ -299,7 +299,7 @@ func (r *readjuster) endOfCost(list []assign.Ranked, i int) int {
 // after returns the relative loads of a change's two instances after it.
 func (r *readjuster) after(c change) (from, to float64) {
 	if r.Loads != nil {
-		for i, q := range r.Problem.Along {
+		for i, q := range r.Problem.ByResource {
 			amount := q.AmountOf(c.piece)
 			if c.other >= 0 {
 				amount -= q.AmountOf(c.other)

@@ -6,7 +6,6 @@ import (
 
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
-	"plannerd/planner/internal/division"
 )
 
 // MaxResources is how many resources an operator may have, cost included.
@@ -195,8 +194,8 @@ func (s *Snapshot) addResources(items *assign.Items) error {
 // resources fills in the figures of the resources beside cost.
 func (f *finisher) resources() {
 	for r, of := range f.s.Resources {
-		q := f.p.Along[r+1]
-		before, after := f.onInstances(f.before.Along[r+1].Before), f.onInstances(f.a.Loads[r+1])
+		q := f.p.ByResource[r+1]
+		before, after := f.onInstances(f.before.ByResource[r+1].Before), f.onInstances(f.a.Loads[r+1])
 		x := ResourceFigures{Balanced: true, Instances: make([]ResourceLoad, len(f.plan.Instances)), Worst: q.Live[0]}
 		for d := range x.Instances {
 			y := &x.Instances[d]
@@ -272,27 +271,25 @@ func (x *prepared) hotResources() []HotKey {
 	var keys []HotKey
 	for _, h := range p.Hot[p.Pinned:] {
 		worst, most := 0, math.Inf(-1)
-		for r, q := range p.Along {
-			if v := forcedAlong(q, h.Item, p.OpenTo(h.Item)); (v-q.Goal.ThetaMax)/(1+q.Goal.ThetaMax) > most {
+		for r, q := range p.ByResource {
+			if v := forcedIn(q, h.Item, p.OpenTo(h.Item)); (v-q.Goal.ThetaMax)/(1+q.Goal.ThetaMax) > most {
 				worst, most = r, (v-q.Goal.ThetaMax)/(1+q.Goal.ThetaMax)
 			}
 		}
-		q := p.Along[worst]
-		theta := max(forcedAlong(q, h.Item, p.OpenTo(h.Item)), beyond(q.Goal.ThetaMax))
+		q := p.ByResource[worst]
+		theta := max(forcedIn(q, h.Item, p.OpenTo(h.Item)), beyond(q.Goal.ThetaMax))
 		if worst > 0 && x.s.Resources[worst-1].Limited {
 			theta++
 		}
-		amount := q.AmountOf(h.Item)
 		keys = append(keys, HotKey{
-			Item: h.Item, Instance: h.To, Cost: q.Cost.Float(amount), ForcedTheta: theta, Resource: x.s.name(worst),
-			Pieces: division.PiecesOf(amount, division.Rooms(q, p.OpenTo(h.Item), q.Residual)),
+			Item: h.Item, Instance: h.To, Cost: q.Cost.Float(q.AmountOf(h.Item)), ForcedTheta: theta, Resource: x.s.name(worst),
 		})
 	}
 	return keys
 }
 
-// forcedAlong is the least θ that an item alone comes to, in one resource, on some instances.
-func forcedAlong(q *assign.Problem, item int32, on []int32) float64 {
+// forcedIn is the least θ that an item alone comes to, in one resource, on some instances.
+func forcedIn(q *assign.Problem, item int32, on []int32) float64 {
 	least := math.Inf(1)
 	for _, d := range on {
 		least = min(least, assign.Relative(float64(q.Residual[d]+q.AmountOf(item)), q.Fair[d]))

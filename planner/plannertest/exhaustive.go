@@ -112,7 +112,8 @@ func OptimalTheta(s *planner.Snapshot, o planner.Options) (Assignment, Balance, 
 	var best Assignment
 	var bestBalance Balance
 	m.enumerate(func(p *partial) bool {
-		return p.tableExcess() > 0 || p.movesTooMuch() || p.takesTooMuch(slack) || best != nil && p.theta() > bestBalance.Theta+slack
+		return p.tableExcess() > 0 || p.movesTooMuch() || p.takesTooMuch(slack) ||
+			best != nil && p.theta() > bestBalance.Theta+slack
 	}, func(p *partial) {
 		sc := m.score(p.a)
 		b := Balance{sc.Theta, sc.Objective, sc.Table}

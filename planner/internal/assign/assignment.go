@@ -256,7 +256,7 @@ func (a *Assignment) WithinLimits() bool {
 	}
 	for r := 1; r < len(a.Loads); r++ {
 		for _, d := range a.Problem.Live {
-			if a.Loads[r][d] > a.Problem.Along[r].Limit[d] {
+			if a.Loads[r][d] > a.Problem.ByResource[r].Limit[d] {
 				return false
 			}
 		}

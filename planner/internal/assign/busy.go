@@ -7,7 +7,7 @@ import "slices"
 // the problem p itself, if none is idle. What is known of one problem holds for the other.
 func (p *Problem) Busy() (q *Problem, rows []int32) {
 	s := p.Items
-	if p.Along != nil || p.fixed {
+	if p.ByResource != nil || p.fixed {
 		return p, nil
 	}
 	parts := make([]int, MostParts)

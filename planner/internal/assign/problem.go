@@ -42,12 +42,12 @@ type Problem struct {
 	Pinned   int       // how many of them are not hot, but pinned: the first ones
 	hot      []bool    // by item, under rules: whether it is one of them
 	open     [][]int32 // under rules, by class: the live instances on which its items may be
-	// Along are the problems of one resource each, where there are several: that of cost first.
-	Along    []*Problem
-	Size     []float64 // then, by item: its greatest share of all of a resource
-	fixed    bool      // it is one of Along: its bounds are not its own alone
-	Retained int64     // table entries of other keys, which stay
-	Entries  int64     // table entries if nothing moves, retained ones included
+	// ByResource are the problems of one resource each, where there are several: that of cost first.
+	ByResource []*Problem
+	Size       []float64 // then, by item: its greatest share of all of a resource
+	fixed      bool      // it is one of ByResource: its bounds are not its own alone
+	Retained   int64     // table entries of other keys, which stay
+	Entries    int64     // table entries if nothing moves, retained ones included
 
 	// meter counts the work on the problem.
 	Meter *Meter
@@ -71,7 +71,7 @@ func NewProblem(s *Items, sites []Instance, retained int64, g Goal, m *Meter) *P
 		p.hotAbove = math.MaxInt64 // every key counts towards θ, wherever it goes
 	}
 	if len(s.Resources) > 0 {
-		p.setAlong()
+		p.setByResource()
 	} else {
 		p.placeHot()
 	}
@@ -233,12 +233,12 @@ func (p *Problem) Settled() bool {
 			return false
 		}
 	}
-	return p.TableExcess(p.Entries) == 0 && p.settledAlong()
+	return p.TableExcess(p.Entries) == 0 && p.settledResources()
 }
 
-// settledAlong reports whether all resources beside cost are within their bounds.
-func (p *Problem) settledAlong() bool {
-	for r, q := range p.Along {
+// settledResources reports whether all resources beside cost are within their bounds.
+func (p *Problem) settledResources() bool {
+	for r, q := range p.ByResource {
 		for _, d := range q.Live {
 			if r > 0 && q.Before[d] > q.Maximum[d] {
 				return false
@@ -319,7 +319,7 @@ func (m *Meter) asksToStop() bool {
 // as possible: all keys are at home, and each that leaves counts 1. Hot keys are
 // where they are placed in p. It is nil for items with counts.
 func (p *Problem) CountingEntries() *Problem {
-	if p.Items.Units != nil || p.Along != nil && len(p.Hot) > 0 {
+	if p.Items.Units != nil || p.ByResource != nil && len(p.Hot) > 0 {
 		return nil
 	}
 	s, sites := p.Stateless()
@@ -332,7 +332,7 @@ func (p *Problem) CountingEntries() *Problem {
 		return p.with(s, sites, goal)
 	}
 	q := NewProblem(s, sites, p.Retained, goal, p.Meter)
-	if p.Along != nil {
+	if p.ByResource != nil {
 		return q
 	}
 	q.Hot, q.Bound, q.Limit, q.hot = p.Hot, p.Bound, p.Limit, p.hot

@@ -17,9 +17,9 @@ type Resource struct {
 // Stock is what an instance has of a resource, and what those keys take that no item stands for.
 type Stock struct{ Capacity, Taken float64 }
 
-// setAlong makes a problem of each resource alone, cost first. They share the hot keys, which
+// setByResource makes a problem of each resource alone, cost first. They share the hot keys, which
 // stand where the whole problem has placed them, and know nothing of the other resources.
-func (p *Problem) setAlong() {
+func (p *Problem) setByResource() {
 	if len(p.Items.Resources) == 0 {
 		return
 	}
@@ -27,7 +27,7 @@ func (p *Problem) setAlong() {
 	s.Resources = nil
 	cost := *p
 	cost.Items, cost.fixed = &s, true
-	p.Along = []*Problem{&cost}
+	p.ByResource = []*Problem{&cost}
 	for r, of := range p.Items.Resources {
 		items, sites, goal := s, slices.Clone(p.Instances), p.Goal
 		items.Cost, goal.ThetaMax, goal.ThetaMin = of.Amount, of.ThetaMax, nil
@@ -47,7 +47,7 @@ func (p *Problem) setAlong() {
 		if of.Limited {
 			q.limitTo()
 		}
-		p.Along = append(p.Along, q)
+		p.ByResource = append(p.ByResource, q)
 	}
 	p.Size = p.sizes()
 	p.placeHotOfAll()
@@ -126,7 +126,7 @@ func (p *Problem) sizes() []float64 {
 
 // SizeIn is the greatest share of an item of all of one of a set of resources.
 func (p *Problem) SizeIn(item int32, resources uint8) (size float64) {
-	for r, q := range p.Along {
+	for r, q := range p.ByResource {
 		if resources>>r&1 == 1 && q.Total > 0 {
 			size = max(size, float64(q.AmountOf(item))/float64(q.Total))
 		}
@@ -141,15 +141,15 @@ func (p *Problem) AmountOf(item int32) int64 { return p.Cost.Fixed(p.Items.Cost[
 // placeHotOfAll is placeHot where there are several resources: an item is hot if no instance that is
 // open to it carries it alone within all bounds.
 func (p *Problem) placeHotOfAll() {
-	background := make([][]int64, len(p.Along))
-	for r, q := range p.Along {
+	background := make([][]int64, len(p.ByResource))
+	for r, q := range p.ByResource {
 		background[r] = slices.Clone(q.Residual)
 	}
 	p.hot, p.Hot, p.Pinned = make([]bool, p.Items.Len()), nil, 0
 	place := func(i, to int32) {
 		p.hot[i] = true
 		p.Hot = append(p.Hot, share{i, to, 1})
-		for r, q := range p.Along {
+		for r, q := range p.ByResource {
 			background[r][to] += q.AmountOf(i)
 		}
 	}
@@ -167,7 +167,7 @@ func (p *Problem) placeHotOfAll() {
 	for _, i := range hot {
 		place(i, p.leastFilledBy(i, background))
 	}
-	for r, q := range p.Along {
+	for r, q := range p.ByResource {
 		q.Hot, q.hot, q.Pinned = p.Hot, p.hot, p.Pinned
 		q.raiseBounds(background[r])
 	}
@@ -177,7 +177,7 @@ func (p *Problem) placeHotOfAll() {
 // hash instance, the lower id.
 func (p *Problem) leastFilledBy(item int32, background [][]int64) int32 {
 	rate := func(d int32) (x float64) {
-		for r, q := range p.Along {
+		for r, q := range p.ByResource {
 			if r > 0 || !p.anyCost() {
 				x = max(x, q.Filling(d, background[r][d]+q.AmountOf(item)))
 			}
@@ -205,7 +205,7 @@ func (p *Problem) anyCost() bool { return p.Goal.Imbalance || p.Goal.AnyCost }
 func (p *Problem) fitsNowhere(i int32) bool {
 	on := p.OpenTo(i)
 	return len(on) > 0 && !slices.ContainsFunc(on, func(d int32) bool {
-		for r, q := range p.Along {
+		for r, q := range p.ByResource {
 			if (r > 0 || !p.anyCost()) && !q.HasRoom(i, d) {
 				return false
 			}
@@ -243,7 +243,7 @@ func (p *Problem) Filling(d int32, load int64) float64 {
 // Filling is the greatest part of its bounds that an instance carries.
 func (a *Assignment) Filling(d int32) float64 {
 	x := 0.0
-	for r, q := range a.Problem.Along {
+	for r, q := range a.Problem.ByResource {
 		x = max(x, q.Filling(d, a.Loads[r][d]))
 	}
 	return x
@@ -252,7 +252,7 @@ func (a *Assignment) Filling(d int32) float64 {
 // FillingWith is the greatest part of its bounds that an instance carries with an item that is not there.
 func (a *Assignment) FillingWith(item, d int32) float64 {
 	x := 0.0
-	for r, q := range a.Problem.Along {
+	for r, q := range a.Problem.ByResource {
 		x = max(x, q.Filling(d, a.Loads[r][d]+q.AmountOf(item)))
 	}
 	return x
@@ -264,7 +264,7 @@ func (a *Assignment) Fits(item, d, without int32) bool {
 	if a.Loads == nil {
 		return true
 	}
-	for r, q := range a.Problem.Along[1:] {
+	for r, q := range a.Problem.ByResource[1:] {
 		load := a.Loads[r+1][d] + q.AmountOf(item)
 		if without != None {
 			load -= q.AmountOf(without)
@@ -283,7 +283,7 @@ type Needs [][]int64
 // NoNeeds are those of no items.
 func (a *Assignment) NoNeeds() Needs {
 	var n Needs
-	for _, q := range a.Problem.Along {
+	for _, q := range a.Problem.ByResource {
 		n = append(n, slices.Clone(q.Limit))
 	}
 	return n
@@ -292,7 +292,7 @@ func (a *Assignment) NoNeeds() Needs {
 // Add takes an item into account that could be on an instance.
 func (n Needs) Add(a *Assignment, item, d int32) {
 	for r := range n {
-		q := a.Problem.Along[r]
+		q := a.Problem.ByResource[r]
 		n[r][d] = min(n[r][d], a.Loads[r][d]+q.AmountOf(item)-q.Limit[d])
 	}
 }
@@ -300,7 +300,7 @@ func (n Needs) Add(a *Assignment, item, d int32) {
 // Covered reports whether enough leaves an instance with an item.
 func (n Needs) Covered(p *Problem, item, d int32) bool {
 	for r := range n {
-		if n[r][d] > 0 && p.Along[r].AmountOf(item) < n[r][d] {
+		if n[r][d] > 0 && p.ByResource[r].AmountOf(item) < n[r][d] {
 			return false
 		}
 	}
@@ -310,7 +310,7 @@ func (n Needs) Covered(p *Problem, item, d int32) bool {
 // Exceeded calls note for each resource, cost included, in which an instance carries more than its limit, and says
 // by how much.
 func (a *Assignment) Exceeded(d int32, note func(resource int, by int64)) {
-	for r, q := range a.Problem.Along {
+	for r, q := range a.Problem.ByResource {
 		if by := a.Loads[r][d] - q.Limit[d]; by > 0 {
 			note(r, by)
 		}
@@ -320,19 +320,19 @@ func (a *Assignment) Exceeded(d int32, note func(resource int, by int64)) {
 // setLoads has an assignment count the other resources, too.
 func (a *Assignment) setLoads() {
 	p := a.Problem
-	if p.Along == nil {
+	if p.ByResource == nil {
 		return
 	}
-	a.Loads = make([][]int64, len(p.Along))
+	a.Loads = make([][]int64, len(p.ByResource))
 	a.Loads[0] = a.Load
-	for r, q := range p.Along[1:] {
+	for r, q := range p.ByResource[1:] {
 		a.Loads[r+1] = slices.Clone(q.Before)
 	}
 }
 
 // shiftLoads moves what an item takes beside cost.
 func (a *Assignment) shiftLoads(item, from, to int32) {
-	for r, q := range a.Problem.Along[1:] {
+	for r, q := range a.Problem.ByResource[1:] {
 		amount := q.AmountOf(item)
 		if from != Nowhere {
 			a.Loads[r+1][from] -= amount

@@ -70,9 +70,9 @@ func (a *Assignment) Score() Score {
 		}
 		x.Theta = max(x.Theta, Relative(float64(a.Load[d]), p.Fair[d]))
 	}
-	for r := 1; r < len(p.Along); r++ {
+	for r := 1; r < len(p.ByResource); r++ {
 		for _, d := range p.Live {
-			if q := p.Along[r]; a.Loads[r][d] > q.Limit[d] {
+			if q := p.ByResource[r]; a.Loads[r][d] > q.Limit[d] {
 				x.Violated++
 				x.Excess = max(x.Excess, Relative(float64(a.Loads[r][d]), q.Bound[d]))
 			}

@@ -14,15 +14,15 @@ import (
 type Prices struct {
 	Load  []float64 // u_d, per unit of scaled cost, parallel to Snapshot.Instances
 	Table float64   // λ, per entry; 0 without a table limit
-	// Along are, of several resources, those of each, by resource and instance, per fixed-point unit.
-	Along [][]float64
+	// ByResource are, of several resources, those of each, by resource and instance, per fixed-point unit.
+	ByResource [][]float64
 }
 
 // Clone is a copy that can be changed.
 func (y *Prices) Clone() Prices {
 	z := Prices{Load: slices.Clone(y.Load), Table: y.Table}
-	for _, price := range y.Along {
-		z.Along = append(z.Along, slices.Clone(price))
+	for _, price := range y.ByResource {
+		z.ByResource = append(z.ByResource, slices.Clone(price))
 	}
 	return z
 }

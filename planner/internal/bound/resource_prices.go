@@ -27,7 +27,7 @@ func (f *ResourceProof) pricedOf(i int32, amount []float64) priced {
 		amount: amount, weight: f.unit * p.WeightBelow(i), times: 1, item: i,
 		from: p.Items.Current[i], home: p.Items.Home[i], anywhere: true,
 	}
-	for r, q := range p.Along {
+	for r, q := range p.ByResource {
 		fixed := q.AmountOf(i)
 		amount[r] = float64(fixed)
 		k.anywhere = k.anywhere && fixed <= f.least[r]
@@ -47,7 +47,7 @@ func (f *ResourceProof) pricedOf(i int32, amount []float64) priced {
 func (k *priced) at(y *Prices, d int32) float64 {
 	x := 0.0
 	for r, amount := range k.amount {
-		x += float64(y.Along[r][d] * amount)
+		x += float64(y.ByResource[r][d] * amount)
 	}
 	return x
 }
@@ -70,7 +70,7 @@ func (f *ResourceProof) receiversAt(y *Prices) Receivers {
 	m := Receivers{make([][]int32, len(classes)), make([][]int32, len(classes))}
 	for c, list := range classes {
 		for _, d := range list {
-			if !slices.ContainsFunc(y.Along, func(price []float64) bool { return price[d] > 0 }) {
+			if !slices.ContainsFunc(y.ByResource, func(price []float64) bool { return price[d] > 0 }) {
 				m.free[c] = append(m.free[c], d)
 			}
 		}
@@ -88,7 +88,7 @@ func (f *ResourceProof) receiversAt(y *Prices) Receivers {
 
 // undercuts reports whether no price of e is above that of d.
 func undercuts(y *Prices, e, d int32) bool {
-	return !slices.ContainsFunc(y.Along, func(price []float64) bool { return price[e] > price[d] })
+	return !slices.ContainsFunc(y.ByResource, func(price []float64) bool { return price[e] > price[d] })
 }
 
 // best is what a key does under prices, beyond what staying costs: to is where it goes, or None where it
@@ -150,11 +150,11 @@ func (f *ResourceProof) Receivers() Receivers { return f.receiversAt(&f.Y) }
 
 // core are the keys that may leave under prices near the first ones.
 func (f *ResourceProof) core() []priced {
-	p, n := f.Problem, len(f.Problem.Along)
+	p, n := f.Problem, len(f.Problem.ByResource)
 	near := f.Y.Clone()
-	for r := range near.Along {
-		for d := range near.Along[r] {
-			near.Along[r][d] *= coreMargin
+	for r := range near.ByResource {
+		for d := range near.ByResource[r] {
+			near.ByResource[r][d] *= coreMargin
 		}
 	}
 	return assign.Collect(p.Items.Len(), func(from, to int) (list []priced) {
@@ -206,7 +206,7 @@ const coreMargin = 2
 // that for which this comes to most.
 func (f *ResourceProof) startPrices() {
 	most := make([]float64, len(f.Problem.Before))
-	for r, q := range f.Problem.Along {
+	for r, q := range f.Problem.ByResource {
 		for d, list := range f.ratios(r, q) {
 			u := knapsack.CriticalRatio(list, f.excess[r][d])
 			if len(list) == 0 || math.IsInf(u, 1) {
@@ -218,10 +218,10 @@ func (f *ResourceProof) startPrices() {
 			}
 			if value > most[d] {
 				most[d] = value
-				for other := range f.Y.Along {
-					f.Y.Along[other][d] = 0
+				for other := range f.Y.ByResource {
+					f.Y.ByResource[other][d] = 0
 				}
-				f.Y.Along[r][d] = u
+				f.Y.ByResource[r][d] = u
 			}
 		}
 	}
@@ -307,7 +307,7 @@ type climb struct {
 
 func newClimb(f *ResourceProof, core []priced) *climb {
 	c := &climb{ResourceProof: f, core: core}
-	for r, q := range f.Problem.Along {
+	for r, q := range f.Problem.ByResource {
 		n := len(f.excess[r])
 		c.over, c.dir = append(c.over, make([]float64, n)), append(c.dir, make([]float64, n))
 		c.scale = append(c.scale, float64(max(1, q.Total))/float64(len(q.Live)))
@@ -337,7 +337,7 @@ func (c *climb) solve(y *Prices) float64 {
 	m := c.receiversAt(y)
 	value := c.hot
 	for r := range c.over {
-		for d, u := range y.Along[r] {
+		for d, u := range y.ByResource[r] {
 			c.over[r][d] = float64(c.excess[r][d])
 			value += float64(u * c.over[r][d])
 		}
@@ -418,11 +418,11 @@ func (c *climb) move(y *Prices, rise float64) bool {
 	for r := range c.over {
 		for _, d := range c.Problem.Live {
 			g := c.over[r][d] / c.scale[r]
-			if g < 0 && y.Along[r][d] == 0 {
+			if g < 0 && y.ByResource[r][d] == 0 {
 				g = 0
 			}
 			v := g + float64(keptDirection*c.dir[r][d])
-			if v < 0 && y.Along[r][d] == 0 {
+			if v < 0 && y.ByResource[r][d] == 0 {
 				v = 0
 			}
 			c.dir[r][d] = v
@@ -445,7 +445,7 @@ func (c *climb) move(y *Prices, rise float64) bool {
 	step := rise / norm
 	for r := range c.over {
 		for _, d := range c.Problem.Live {
-			y.Along[r][d] = max(0, y.Along[r][d]+float64(step*c.dir[r][d])/c.scale[r])
+			y.ByResource[r][d] = max(0, y.ByResource[r][d]+float64(step*c.dir[r][d])/c.scale[r])
 		}
 	}
 	if c.limited {
@@ -460,7 +460,7 @@ func (f *ResourceProof) evaluate(y *Prices) float64 {
 	p, m := f.Problem, f.receiversAt(y)
 	parts, barred := make([]sum, assign.MostParts), make([]bool, assign.MostParts)
 	assign.InParts(p.Items.Len(), func(part, from, to int) {
-		amount := make([]float64, len(p.Along))
+		amount := make([]float64, len(p.ByResource))
 		for i := from; i < to; i++ {
 			if p.IsHot(i) {
 				continue
@@ -482,9 +482,9 @@ func (f *ResourceProof) evaluate(y *Prices) float64 {
 	}
 	var total sum
 	total.add(f.hot, f.hot)
-	for r := range y.Along {
+	for r := range y.ByResource {
 		for _, d := range p.Live {
-			v := float64(y.Along[r][d] * float64(f.excess[r][d]))
+			v := float64(y.ByResource[r][d] * float64(f.excess[r][d]))
 			total.add(v, math.Abs(v))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // resource that demands most there, and the proofs of each resource alone. The greatest counts.
 type ResourceProof struct {
 	Problem *assign.Problem
-	Y       Prices // the best known; Along and Table
+	Y       Prices // the best known; ByResource and Table
 	// Entries is a table size that no plan stays below; 0 where it was not looked for.
 	Entries    float64
 	bound      float64 // scaled
@@ -34,9 +34,9 @@ type ResourceProof struct {
 // plan that meets all constraints, or +∞.
 func ProveResources(p *assign.Problem, reached float64, level Level) *ResourceProof {
 	f := newResourceProof(p)
-	f.alone = make([]*Proof, len(p.Along))
+	f.alone = make([]*Proof, len(p.ByResource))
 	if p.Items.Len() <= quickWhole { // on more items whole keys hardly matter
-		for r, q := range p.Along {
+		for r, q := range p.ByResource {
 			if slices.ContainsFunc(q.Live, func(d int32) bool { return f.excess[r][d] > 0 }) || r == 0 && f.limited {
 				f.Alone(r, level)
 			}
@@ -70,7 +70,7 @@ func newResourceProof(p *assign.Problem) *ResourceProof {
 	if f.limited {
 		f.tableExcess = float64(entries - *p.Goal.TableLimit)
 	}
-	for _, q := range p.Along {
+	for _, q := range p.ByResource {
 		load, room, background := slices.Clone(q.Before), make([]int64, len(q.Before)), slices.Clone(q.Residual)
 		for _, h := range p.Hot {
 			amount := q.AmountOf(h.Item)
@@ -85,7 +85,7 @@ func newResourceProof(p *assign.Problem) *ResourceProof {
 			least = min(least, room[d])
 		}
 		f.excess, f.room, f.least = append(f.excess, excess), append(f.room, room), append(f.least, least)
-		f.Y.Along = append(f.Y.Along, make([]float64, len(load)))
+		f.Y.ByResource = append(f.Y.ByResource, make([]float64, len(load)))
 	}
 	state := p.TotalState
 	for _, d := range p.Instances {
@@ -116,7 +116,7 @@ func (f *ResourceProof) Infeasible() bool { return f.infeasible }
 // Alone proves of one resource what is true whatever the others are.
 func (f *ResourceProof) Alone(resource int, level Level) *Proof {
 	if f.alone[resource] == nil {
-		alone := Prove(f.Problem.Along[resource], level)
+		alone := Prove(f.Problem.ByResource[resource], level)
 		f.alone[resource] = alone
 		f.infeasible = f.infeasible || alone.Infeasible()
 		f.bound = max(f.bound, alone.Bound)
@@ -142,7 +142,7 @@ func (f *ResourceProof) LowerBound() float64 {
 
 // Fits reports whether an instance has room for an item beside what stays there.
 func (f *ResourceProof) Fits(item, d int32) bool {
-	for r, q := range f.Problem.Along {
+	for r, q := range f.Problem.ByResource {
 		if q.AmountOf(item) > f.room[r][d] {
 			return false
 		}
@@ -190,7 +190,7 @@ func (f *ResourceProof) coverOf(d int32, items []int32) float64 {
 		}
 	}
 	most := 0.0
-	for r, q := range p.Along {
+	for r, q := range p.ByResource {
 		need := f.excess[r][d]
 		var list []knapsack.Item
 		for at, i := range items {

@@ -53,8 +53,8 @@ func ProveTheta(p *assign.Problem, reached float64) float64 {
 		}
 		mid := (low + high) / 2
 		q := underTheta(p, mid)
-		if !q.Settled() && len(q.Along) > 0 {
-			q = q.Along[0] // what is true of cost alone is true of all resources
+		if !q.Settled() && len(q.ByResource) > 0 {
+			q = q.ByResource[0] // what is true of cost alone is true of all resources
 		}
 		if !q.Settled() && b.disproves(bound.Prove(q, bound.Quick)) {
 			low = mid
@@ -123,7 +123,7 @@ func (b *bisection) try(theta float64, r Rivals) bool {
 
 // plan plans a sub-problem, and reports whether it is proven that each of its plans exceeds the migration limit.
 func (b *bisection) plan(q *assign.Problem, r Rivals) (a *assign.Assignment, disproved bool) {
-	if q.Along == nil {
+	if q.ByResource == nil {
 		least := minMigration(q, r, q.Goal.Effort, b.budget, bound.Quick)
 		return least.Best, b.disproves(least.proof)
 	}

@@ -36,7 +36,7 @@ func plan(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
 	if p.Goal.Imbalance {
 		return minImbalance(p, r)
 	}
-	if p.Along != nil {
+	if p.ByResource != nil {
 		b := planResources(p, r, p.Goal.Effort, 0)
 		return b.Best, bound.Evidence{Resources: b.proof}
 	}

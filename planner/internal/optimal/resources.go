@@ -25,7 +25,11 @@ type resourced struct {
 // planResources is plan where there are several resources.
 func planResources(p *assign.Problem, r Rivals, effort assign.Effort, enough float64) *resourced {
 	b := &resourced{p: p, enough: enough}
-	for _, rival := range start(p, r.Mixed, r.MinTable)() {
+	found := start(p, r.Mixed, r.MinTable)
+	if p.Concurrent() { // meanwhile
+		b.proof = bound.ProveResources(p, math.Inf(1), bound.Planned)
+	}
+	for _, rival := range found() {
 		b.offer(rival.a)
 	}
 	if b.Best != nil && b.Score.Violated > 0 {
@@ -37,7 +41,9 @@ func planResources(p *assign.Problem, r Rivals, effort assign.Effort, enough flo
 	if math.IsInf(enough, 1) && b.Score.Violated == 0 {
 		return b
 	}
-	b.proof = bound.ProveResources(p, b.reached(), bound.Planned)
+	if b.proof == nil {
+		b.proof = bound.ProveResources(p, b.reached(), bound.Planned)
+	}
 	if math.IsInf(enough, 1) && b.proof.Infeasible() {
 		return b
 	}
@@ -65,7 +71,7 @@ func Feasible(p *assign.Problem, r Rivals) bool {
 		return true
 	}
 	var a *assign.Assignment
-	if p.Along != nil {
+	if p.ByResource != nil {
 		a = planResources(p, r, assign.Fast, math.Inf(1)).Best
 	} else {
 		a = minMigration(p, r, assign.Fast, math.MaxFloat64, bound.Quick).Best
@@ -131,7 +137,7 @@ func (b *resourced) round() *assign.Assignment {
 	a, m := assign.NewAssignment(p), b.proof.Receivers()
 	type departure struct{ item, to int32 }
 	leaving := assign.Collect(p.Items.Len(), func(from, to int) (list []departure) {
-		amount := make([]float64, len(p.Along))
+		amount := make([]float64, len(p.ByResource))
 		for i := int32(from); i < int32(to); i++ {
 			if p.IsHot(int(i)) {
 				continue
@@ -162,7 +168,7 @@ func (b *resourced) round() *assign.Assignment {
 func (b *resourced) improve(a *assign.Assignment, y *bound.Prices, effort search.Effort) int64 {
 	m := b.proof.Receivers()
 	e := leastCertain(a, assign.Collect(len(a.At), func(from, to int) (list []uncertain) {
-		amount := make([]float64, len(b.p.Along))
+		amount := make([]float64, len(b.p.ByResource))
 		for i := from; i < to; i++ {
 			if b.p.IsHot(i) {
 				continue
@@ -319,8 +325,8 @@ func (b *resourced) enumerate(nodes int) *enumeration {
 				v.weight = unit * p.Weight(i)
 			}
 			v.value = v.weight + float64(y.Table*float64(v.entry))
-			for r, q := range p.Along {
-				v.value += float64(y.Along[r][d] * float64(q.AmountOf(i)))
+			for r, q := range p.ByResource {
+				v.value += float64(y.ByResource[r][d] * float64(q.AmountOf(i)))
 			}
 			list = append(list, v)
 		}
@@ -330,9 +336,9 @@ func (b *resourced) enumerate(nodes int) *enumeration {
 	}
 	slices.Reverse(x.options)
 	x.base = x.hot
-	for r, q := range p.Along {
+	for r, q := range p.ByResource {
 		for _, d := range p.Live {
-			x.base -= float64(y.Along[r][d] * float64(q.Limit[d]-x.Loads[r][d]))
+			x.base -= float64(y.ByResource[r][d] * float64(q.Limit[d]-x.Loads[r][d]))
 		}
 	}
 	if p.Goal.TableLimit != nil {

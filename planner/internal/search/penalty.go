@@ -28,7 +28,7 @@ type penalties struct {
 // complying is worth.
 func (s *search) setPenalties(y *bound.Prices) {
 	if s.amounts != nil {
-		s.setPenaltiesAlong(y)
+		s.setResourcePenalties(y)
 		return
 	}
 	var price []float64
@@ -184,7 +184,7 @@ func (s *search) raise(factor float64) {
 		if s.amounts == nil {
 			s.perLoad[d] *= factor
 		} else {
-			s.raiseAlong(d, factor)
+			s.raiseResources(d, factor)
 		}
 		s.touched[d] = s.clock
 	}
@@ -198,7 +198,7 @@ func (s *search) raise(factor float64) {
 // which are harder to price, that follows what they came to.
 func (s *search) redraw() {
 	if s.amounts != nil {
-		s.redrawAlong()
+		s.redrawResources()
 	} else {
 		for _, d := range s.p.Live {
 			s.perLoad[d] = s.basicLoad[d] * (0.5 + float64(0.7*s.random.Float64()))
@@ -224,7 +224,7 @@ func (s *search) delta(k, b int32) float64 {
 		x += s.entries(-s.units[k])
 	}
 	if s.amounts != nil {
-		return x + s.deltaAlong(k, a, b)
+		return x + s.deltaOfResources(k, a, b)
 	}
 	if over := s.load[a] - s.p.Limit[a]; over > 0 {
 		x -= float64(s.perLoad[a] * float64(min(over, c)))

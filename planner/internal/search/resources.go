@@ -26,7 +26,7 @@ func (s *search) takeResources() {
 	if s.a.Loads == nil {
 		return
 	}
-	for _, q := range s.p.Along {
+	for _, q := range s.p.ByResource {
 		amounts := make([]int64, len(s.piece))
 		for k, piece := range s.piece {
 			amounts[k] = q.AmountOf(piece)
@@ -42,7 +42,7 @@ func (s *search) roomOn(d int32) int64 {
 		return s.p.Limit[d] - s.load[d]
 	}
 	room := math.Inf(1)
-	for r, q := range s.p.Along {
+	for r, q := range s.p.ByResource {
 		room = min(room, s.sizePerAmount[r]*float64(q.Limit[d]-s.a.Loads[r][d]))
 	}
 	return int64(max(-1<<62, min(room, 1<<62)))
@@ -63,18 +63,18 @@ func (s *search) exceeds(d int32) int {
 	return n
 }
 
-// displaceAlong moves what a key takes.
-func (s *search) displaceAlong(k, at, to int32) {
+// displaceAmounts moves what a key takes.
+func (s *search) displaceAmounts(k, at, to int32) {
 	for r, amounts := range s.amounts {
 		s.a.Loads[r][at] -= amounts[k]
 		s.a.Loads[r][to] += amounts[k]
 	}
 }
 
-// deltaAlong is what the penalties change by if key k goes from a to b.
-func (s *search) deltaAlong(k, a, b int32) float64 {
+// deltaOfResources is what the penalties change by if key k goes from a to b.
+func (s *search) deltaOfResources(k, a, b int32) float64 {
 	x := 0.0
-	for r, q := range s.p.Along {
+	for r, q := range s.p.ByResource {
 		c, load := s.amounts[r][k], s.a.Loads[r]
 		if c == 0 {
 			continue
@@ -89,12 +89,12 @@ func (s *search) deltaAlong(k, a, b int32) float64 {
 	return x
 }
 
-// priceAlong sets the first penalties of each resource, and returns the prices that they come from.
-func (s *search) priceAlong(y *bound.Prices) [][]float64 {
+// priceResources sets the first penalties of each resource, and returns the prices that they come from.
+func (s *search) priceResources(y *bound.Prices) [][]float64 {
 	prices := make([][]float64, len(s.amounts))
 	for r := range s.amounts {
-		if prices[r] = s.estimate(s.a.Loads[r], s.p.Along[r].Limit, s.amounts[r]); y != nil && y.Along != nil {
-			prices[r] = y.Along[r]
+		if prices[r] = s.estimate(s.a.Loads[r], s.p.ByResource[r].Limit, s.amounts[r]); y != nil && y.ByResource != nil {
+			prices[r] = y.ByResource[r]
 		}
 		basic := s.basic(prices[r], s.amounts[r])
 		s.basicUnit = append(s.basicUnit, basic)
@@ -116,17 +116,17 @@ func (s *search) pricedAt(prices [][]float64, k int, d int32) float64 {
 	return x
 }
 
-// raiseAlong makes what is violated on an instance dearer.
-func (s *search) raiseAlong(d int32, factor float64) {
+// raiseResources makes what is violated on an instance dearer.
+func (s *search) raiseResources(d int32, factor float64) {
 	for r := range s.perUnit {
-		if s.a.Loads[r][d] > s.p.Along[r].Limit[d] {
+		if s.a.Loads[r][d] > s.p.ByResource[r].Limit[d] {
 			s.perUnit[r][d] *= factor
 		}
 	}
 }
 
-// redrawAlong brings penalties back to about where they started.
-func (s *search) redrawAlong() {
+// redrawResources brings penalties back to about where they started.
+func (s *search) redrawResources() {
 	for r := range s.perUnit {
 		for _, d := range s.p.Live {
 			s.perUnit[r][d] = s.basicUnit[r][d] * (0.5 + float64(0.7*s.random.Float64()))
@@ -151,14 +151,14 @@ func (s *search) excessOn(d int32) float64 {
 	}
 	x := 0.0
 	s.a.Exceeded(d, func(r int, _ int64) {
-		x = max(x, assign.Relative(float64(s.a.Loads[r][d]), s.p.Along[r].Bound[d]))
+		x = max(x, assign.Relative(float64(s.a.Loads[r][d]), s.p.ByResource[r].Bound[d]))
 	})
 	return x
 }
 
-// setPenaltiesAlong is setPenalties where there are several resources.
-func (s *search) setPenaltiesAlong(y *bound.Prices) {
-	prices, entry := s.priceAlong(y), 0.0
+// setResourcePenalties is setPenalties where there are several resources.
+func (s *search) setResourcePenalties(y *bound.Prices) {
+	prices, entry := s.priceResources(y), 0.0
 	if y != nil {
 		entry = y.Table
 	}

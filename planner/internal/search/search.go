@@ -229,7 +229,7 @@ func (s *search) displace(k, at, to int32) {
 		s.load[at] -= s.cost[k]
 		s.load[to] += s.cost[k]
 	} else {
-		s.displaceAlong(k, at, to)
+		s.displaceAmounts(k, at, to)
 	}
 	switch s.home[k] {
 	case at:

@@ -2677,10 +2677,10 @@ type HotKey struct {
 	// Key The key. Absent of the classes of compact records.
 	Key *string `json:"key,omitempty"`
 
-	// Pieces The least number of instances that could carry it, were it split; null when all together could not. Where there are several resources it is of `resource` alone.
+	// Pieces The least number of instances that could carry it, were it split; null when all together could not, and where there are several resources, beside which keys are not split.
 	Pieces *int32 `json:"pieces"`
 
-	// Resource The resource in which no instance can carry it: `cost`, `pieces` and `forced_theta` are of it then, of one with a `limit` the part of a capacity that it takes at least. Absent where it is `cost`.
+	// Resource The resource in which no instance can carry it: `cost` and `forced_theta` are of it then, of one with a `limit` the part of a capacity that it takes at least. Absent where it is `cost`.
 	Resource *string `json:"resource,omitempty"`
 }
 

@@ -176,8 +176,8 @@ const unmetWords = {
     `${inResource(resource)}no plan keeps within the capacities; at least ${levelText(at_least)} of one is taken`,
   table_limit: ({ limit, at_least }) =>
     `every plan needs ${counted(at_least, 'table entry', 'table entries')} at least; ${count(limit)} are allowed`,
-  placement: ({ limit, rule, without, resource }) =>
-    `the rule “${rule}” keeps ${resource ?? 'θ'} above ${percent(limit)}: a plan without it gets ${percent(without ?? 0)}`,
+  placement: ({ limit, rule, without = 0, resource = 'θ' }) =>
+    `the rule “${rule}” keeps ${resource} above ${percent(limit)}: a plan without it gets ${percent(without)}`,
   migration_limit: ({ limit, at_least }, { migration_limit: asked }) => {
     /** @type {(x: number) => string} */
     const moves =
