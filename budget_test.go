@@ -42,7 +42,7 @@ var rooms = []room{
 	{"internal/lab", 11_700, false},                   // full tables, rules and limits of state in quality
 	// 620 more: diffs, changes, windows, two approvers, names, rules, affinity.
 	// Hindsight and advice under rules, figures of resources, advice on what limits demand: 180.
-	{"internal/service", 13_210, true},
+	{"internal/service", 13_230, true},
 	{"migrations", 40, true},
 	// 970 more: where keys may be, fair loads under rules, and their proofs. 2 820 more: several resources, of which
 	// 700 are their proofs, 380 the search for plans, 430 hindsight under rules.
@@ -66,8 +66,8 @@ const (
 	// and reviews brought 6 000 lines, and 4 200 went; rules on where keys may be, keys that stay together and
 	// Kafka's own groups brought 4 900, several resources 5 300, and nothing went for them. That is a debt: whole
 	// features have to go.
-	allLines     = 132_030
-	productLines = 103_300
+	allLines     = 132_050
+	productLines = 103_320
 	// Of JavaScript and CSS that are written here. 390 more: plans compared, comments, what changed, names, rules.
 	// 695 more: several resources, other rules in what-ifs.
 	dashboardLines = 19_510

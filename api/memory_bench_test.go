@@ -61,6 +61,8 @@ func BenchmarkMemory(b *testing.B) {
 	for _, c := range []struct{ name, operator, target string }{
 		{"plan/strategy=mixed", `{"instances":40,"theta_max":0.08}`, ""},
 		{"plan/strategy=optimal", `{"instances":40,"theta_max":0.08,"strategy":"optimal"}`, ""},
+		{"plan/resources=3", `{"instances":40,"theta_max":0.08,"resources":[{"name":"cpu"},
+			{"name":"memory","from":"state","theta_max":0.02},{"name":"keys","from":"count","theta_max":0.001}]}`, ""},
 		{"plan/strategy=llfd", `{"instances":40,"theta_max":0.08,"strategy":"llfd"}`, ""},
 		{"plan/certificate=tight", `{"instances":40,"theta_max":0.08,"certificate":"tight"}`, ""},
 		{"plan/strategy=mintable", `{"instances":40,"theta_max":0.08,"strategy":"mintable"}`, ""},

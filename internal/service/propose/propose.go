@@ -56,6 +56,9 @@ func (s *Proposer) tryPropose(ctx context.Context, name string, in intake.Propos
 	if err != nil {
 		return nil, err
 	}
+	if err := in.Memory.Reserve(in.ResourceBytes(b.Newest.Resources)); err != nil {
+		return nil, err
+	}
 	d := draft{by: in.By, claim: in.Claim, hash: "reports"}
 	if in.Reports == nil {
 		d.hash = in.Hash()

@@ -193,7 +193,8 @@ func (r *Replay) propose(ctx context.Context, t ReplayProposal) (*intake.StoredP
 	case refused != nil:
 		return nil, refused
 	}
-	if err := r.memory.Settle(r.memory.Used() + r.Statistics.PlanBytes()); err != nil {
+	need := r.Statistics.PlanBytes() + r.Statistics.ResourceBytes(r.base.Newest.Resources)
+	if err := r.memory.Settle(r.memory.Used() + need); err != nil {
 		return nil, err
 	}
 	begin := s.Now()

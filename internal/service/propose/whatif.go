@@ -96,7 +96,12 @@ func (s *Proposer) tryAll(
 	for _, t := range in.Trials {
 		loads += int64(max(t.Instances, len(in.Configuration.Instances))) * reading.LoadBytes
 	}
-	if err := in.Memory.Settle(in.Memory.Used() + in.PlanBytes() + loads); err != nil {
+	resources := in.Configuration.Resources
+	if len(in.Trials) > 0 && in.Trials[0].Resources != nil { // all trials are on the same
+		resources = in.Trials[0].Resources
+	}
+	need := in.PlanBytes() + in.ResourceBytes(resources) + loads
+	if err := in.Memory.Settle(in.Memory.Used() + need); err != nil {
 		return nil, nil, err
 	}
 	results, front = make([]*scheme.Result, len(in.Trials)), make([]bool, len(in.Trials))

@@ -18,6 +18,9 @@ const (
 	PlanRowBytes = 112
 	// AmountBytes is for what a row takes of a resource, as it is planned on and stored.
 	AmountBytes = 16
+	// ResourceRowBytes is for what planning takes of a row besides where there are several resources and half of the
+	// instances are short of some: prices of keys, and their orders.
+	ResourceRowBytes = 160
 	// CompactRowBytes is for a row of keys that are brought into the compact form
 	// besides.
 	CompactRowBytes = 64

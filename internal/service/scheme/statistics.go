@@ -215,6 +215,14 @@ func (st *Statistics) Over(p operator.Parameters) operator.Parameters {
 	return p
 }
 
+// ResourceBytes is what planning on the statistics takes besides for an operator with these resources.
+func (st *Statistics) ResourceBytes(of operator.Resources) int64 {
+	if len(of) < 2 {
+		return 0
+	}
+	return int64(st.Len()) * reading.ResourceRowBytes
+}
+
 // PlanBytes is what planning on the statistics takes.
 func (st *Statistics) PlanBytes() int64 {
 	n := int64(st.Len())*(reading.PlanRowBytes+reading.AmountBytes*int64(len(st.Costs))) + int64(st.Keys.Bytes())

@@ -19,6 +19,11 @@ func finish(a *assign.Assignment, enough float64) {
 		looks = mostExchangesOfAll
 	}
 	for changed := true; changed; {
+		if a.Loads != nil { // room in one resource opens others bit by bit, in as many rounds as there are keys
+			if looks -= int(a.Tally().Moves); looks < 0 {
+				return
+			}
+		}
 		changed = undoMoves(a)
 		changed = saveEntries(a) || changed
 		if !changed && a.Units == nil && a.Score().Objective > enough {
