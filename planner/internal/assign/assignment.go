@@ -115,12 +115,14 @@ func (a *Assignment) RankedPiece(piece int32, rank uint64) Ranked {
 	return Ranked{Rank: rank, Tie: uint32(a.Problem.Items.Hashes[a.Item(piece)] >> 32), Piece: piece}
 }
 
-// Movable returns the pieces that are not hot, grouped by the instance where
-// they are: those on d are list[start[d]:start[d+1]].
+// Movable returns the pieces on instances that are not hot, grouped by where they
+// are: those on d are list[start[d]:start[d+1]].
 func (a *Assignment) Movable() (list []int32, start []int32) {
 	start = make([]int32, len(a.Load)+1)
 	hot := len(a.Problem.Hot) > 0 || a.Problem.Items.Divided != nil
-	skip := func(piece int) bool { return hot && a.Problem.IsHot(int(a.Item(int32(piece)))) }
+	skip := func(piece int) bool {
+		return a.At[piece] == Nowhere || hot && a.Problem.IsHot(int(a.Item(int32(piece))))
+	}
 	n := int32(0)
 	for piece, d := range a.At {
 		if !skip(piece) {

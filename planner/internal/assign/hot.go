@@ -97,7 +97,7 @@ func (p *Problem) addHot(first int, x share) {
 // hotItems returns the hot items by descending cost.
 func (p *Problem) hotItems() []int32 {
 	var hot []int32
-	if p.costliest > p.hotAbove {
+	if p.Costliest > p.hotAbove {
 		for i, c := range p.Items.Cost {
 			if p.Cost.Fixed(c) > p.hotAbove {
 				hot = append(hot, int32(i))

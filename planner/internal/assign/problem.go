@@ -19,7 +19,7 @@ type Problem struct {
 
 	Live       []int32 // indices of the live instances, ascending
 	Total      int64   // all cost
-	costliest  int64   // no key costs more
+	Costliest  int64   // no key costs more
 	UnitCost   float64 // brings all costs into [0,1], exactly
 	UnitState  float64 // and all states
 	TotalState int64   // all state
@@ -126,7 +126,7 @@ func (p *Problem) measure() {
 		state.Add(d.State, 1)
 	}
 	p.Cost, p.State = cost.Scale(), state.Scale()
-	p.costliest = p.Cost.Fixed(cost.Greatest)
+	p.Costliest = p.Cost.Fixed(cost.Greatest)
 	p.UnitCost = evenScale(cost.Greatest)
 }
 

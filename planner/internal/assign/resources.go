@@ -40,8 +40,11 @@ func (p *Problem) setByResource() {
 			x.Capacity, x.Cost, x.Merging, x.Resources, x.Filling = stock.Capacity, stock.Taken, 0, nil, false
 		}
 		q := &Problem{Items: &items, Instances: sites, Retained: p.Retained, Goal: goal, Meter: p.Meter, fixed: true}
+		items.State = nil // what there is of it is known
 		q.measure()
 		q.sumUp()
+		items.State, q.State, q.TotalState = s.State, p.State, p.TotalState
+		q.UnitState, q.mostState = p.UnitState, p.mostState
 		q.setOpen()
 		q.setBounds()
 		if of.Limited {
@@ -49,7 +52,7 @@ func (p *Problem) setByResource() {
 		}
 		p.ByResource = append(p.ByResource, q)
 	}
-	p.Size = p.sizes()
+	p.setSizes()
 	p.placeHotOfAll()
 }
 
@@ -113,15 +116,14 @@ func remaining[T any](list []T, resources uint8) (left []T) {
 	return left
 }
 
-// sizes are by item its greatest share of all of a resource.
-func (p *Problem) sizes() []float64 {
-	sizes := make([]float64, p.Items.Len())
-	InParts(len(sizes), func(_, from, to int) {
+// setSizes sets by item its greatest share of all of a resource.
+func (p *Problem) setSizes() {
+	p.Size = make([]float64, p.Items.Len())
+	InParts(len(p.Size), func(_, from, to int) {
 		for i := from; i < to; i++ {
-			sizes[i] = p.SizeIn(int32(i), math.MaxUint8)
+			p.Size[i] = p.SizeIn(int32(i), math.MaxUint8)
 		}
 	})
-	return sizes
 }
 
 // SizeIn is the greatest share of an item of all of one of a set of resources.
@@ -154,11 +156,10 @@ func (p *Problem) placeHotOfAll() {
 		}
 	}
 	var hot []int32
-	for i := range int32(p.Items.Len()) {
-		switch {
-		case p.Items.Rules != nil && p.Items.Rules.isPinned(int(i)):
+	for _, i := range p.pinnedOrHot() {
+		if p.Items.Rules != nil && p.Items.Rules.isPinned(int(i)) {
 			place(i, p.Items.Current[i])
-		case p.fitsNowhere(i):
+		} else {
 			hot = append(hot, i)
 		}
 	}
@@ -171,6 +172,29 @@ func (p *Problem) placeHotOfAll() {
 		q.Hot, q.hot, q.Pinned = p.Hot, p.hot, p.Pinned
 		q.raiseBounds(background[r])
 	}
+}
+
+// pinnedOrHot are the items that are placed before all others. Most fit on any instance.
+func (p *Problem) pinnedOrHot() []int32 {
+	least := make([]int64, len(p.ByResource))
+	for r, q := range p.ByResource {
+		least[r] = math.MaxInt64
+		for _, d := range p.Live {
+			least[r] = min(least[r], q.Maximum[d]-q.Residual[d])
+		}
+	}
+	return Collect(p.Items.Len(), func(from, to int) (list []int32) {
+		for i := int32(from); i < int32(to); i++ {
+			anywhere := true
+			for r, q := range p.ByResource {
+				anywhere = anywhere && q.AmountOf(i) <= least[r]
+			}
+			if p.Items.Rules != nil && p.Items.Rules.isPinned(int(i)) || !anywhere && p.fitsNowhere(i) {
+				list = append(list, i)
+			}
+		}
+		return list
+	})
 }
 
 // leastFilledBy is the instance whose fullest resource is emptiest with a hot item on it. Ties: its current one, its

@@ -43,20 +43,30 @@ func (f *ResourceProof) pricedOf(i int32, amount []float64) priced {
 	return k
 }
 
-// at is the price of what a key takes on an instance.
-func (k *priced) at(y *Prices, d int32) float64 {
-	x := 0.0
+// Receivers are prices with what follows from them for each instance.
+type Receivers struct {
+	// cheap are by class the live instances on which its items may be, without those that others undercut in
+	// all prices, and free those that cost nothing. Where there are any of these, none is cheap.
+	cheap, free [][]int32
+	Quiet       []bool    // by instance: it costs nothing, and all keys fit there
+	price       []float64 // by instance and resource: those of an instance lie side by side
+	table       float64
+}
+
+// of is the price of what a key takes on an instance.
+func (m *Receivers) of(k *priced, d int32) float64 {
+	x, n := 0.0, len(k.amount)
+	price := m.price[int(d)*n:][:n]
 	for r, amount := range k.amount {
-		x += float64(y.ByResource[r][d] * amount)
+		x += float64(price[r] * amount)
 	}
 	return x
 }
 
-// Receivers are by class the live instances on which its items may be, without those that others undercut in
-// all prices.
-type Receivers struct {
-	cheap [][]int32
-	free  [][]int32 // those that cost nothing
+// stays reports whether an item stays where it is for sure, without a look at what it takes.
+func (m *Receivers) stays(p *assign.Problem, item int) bool {
+	from := p.Items.Current[item]
+	return m.Quiet[from] && (m.table == 0 || from == p.Items.Home[item])
 }
 
 func (f *ResourceProof) receiversAt(y *Prices) Receivers {
@@ -67,7 +77,17 @@ func (f *ResourceProof) receiversAt(y *Prices) Receivers {
 			classes[c] = slices.DeleteFunc(slices.Clone(f.Problem.Live), func(d int32) bool { return !open[d] })
 		}
 	}
-	m := Receivers{make([][]int32, len(classes)), make([][]int32, len(classes))}
+	n := len(f.Problem.IsLive)
+	m := Receivers{
+		cheap: make([][]int32, len(classes)), free: make([][]int32, len(classes)), Quiet: make([]bool, n), table: y.Table,
+	}
+	for d, live := range f.Problem.IsLive {
+		m.Quiet[d] = live
+		for r, price := range y.ByResource {
+			m.price = append(m.price, price[d])
+			m.Quiet[d] = m.Quiet[d] && price[d] == 0 && f.Problem.ByResource[r].Costliest <= f.room[r][d]
+		}
+	}
 	for c, list := range classes {
 		for _, d := range list {
 			if !slices.ContainsFunc(y.ByResource, func(price []float64) bool { return price[d] > 0 }) {
@@ -93,11 +113,11 @@ func undercuts(y *Prices, e, d int32) bool {
 
 // best is what a key does under prices, beyond what staying costs: to is where it goes, or None where it
 // stays, and free that it may be any instance without a price. +∞: it fits nowhere.
-func (f *ResourceProof) best(k *priced, y *Prices, m *Receivers) (value float64, to int32, free bool) {
-	here := k.at(y, k.from)
-	freed, taken := 0.0, y.Table
+func (f *ResourceProof) best(k *priced, m *Receivers) (value float64, to int32, free bool) {
+	here := m.of(k, k.from)
+	freed, taken := 0.0, m.table
 	if k.entry {
-		freed, taken = y.Table, 0
+		freed, taken = m.table, 0
 	}
 	value, to = 0, assign.None
 	if k.must {
@@ -106,7 +126,7 @@ func (f *ResourceProof) best(k *priced, y *Prices, m *Receivers) (value float64,
 		return 0, assign.None, false
 	}
 	if k.home >= 0 {
-		if v := k.weight - here - freed + k.at(y, k.home); v < value {
+		if v := k.weight - here - freed + m.of(k, k.home); v < value {
 			value, to = v, k.home
 		}
 	}
@@ -125,7 +145,7 @@ func (f *ResourceProof) best(k *priced, y *Prices, m *Receivers) (value float64,
 		if d == k.from || !k.anywhere && !f.Fits(k.item, d) {
 			continue
 		}
-		if v := base + k.at(y, d); v < value {
+		if v := base + m.of(k, d); v < value {
 			value, to = v, d
 		}
 	}
@@ -136,35 +156,66 @@ func (f *ResourceProof) best(k *priced, y *Prices, m *Receivers) (value float64,
 // others costs more or less than staying does.
 func (f *ResourceProof) Option(i int32, amount []float64, m *Receivers) (to int32, regret float64) {
 	k := f.pricedOf(i, amount)
-	value, to, _ := f.best(&k, &f.Y, m)
+	value, to, _ := f.best(&k, m)
 	if to != assign.None {
 		return to, math.Abs(value)
 	}
 	k.must = true
-	value, _, _ = f.best(&k, &f.Y, m)
+	value, _, _ = f.best(&k, m)
 	return assign.None, value
 }
 
 // Receivers are those under the best prices.
 func (f *ResourceProof) Receivers() Receivers { return f.receiversAt(&f.Y) }
 
-// core are the keys that may leave under prices near the first ones.
-func (f *ResourceProof) core() []priced {
-	p, n := f.Problem, len(f.Problem.ByResource)
+// drawn is an item that stands for so many like it.
+type drawn struct {
+	item  int32
+	times int64
+}
+
+// draw are the items that are not hot, or where there are many of them the largest ones and a sample of the others.
+func (f *ResourceProof) draw() []drawn {
+	p, large := f.Problem, f.large()
+	times := uint64(1)
+	for ; p.Items.Len() > 8*coreKeys*int(times); times *= 2 {
+	}
+	return assign.Collect(p.Items.Len(), func(from, to int) (list []drawn) {
+		for i := from; i < to; i++ {
+			switch sampled := p.Items.Hashes[i]>>40&(times-1) == 0; {
+			case !sampled && p.Size[i] < large || p.IsHot(i):
+			case p.Size[i] >= large:
+				list = append(list, drawn{int32(i), 1})
+			default:
+				list = append(list, drawn{int32(i), int64(times)})
+			}
+		}
+		return list
+	})
+}
+
+// core are those of some items that may leave under prices near the first ones.
+func (f *ResourceProof) core(items []drawn) []priced {
+	n := len(f.Problem.ByResource)
 	near := f.Y.Clone()
 	for r := range near.ByResource {
 		for d := range near.ByResource[r] {
 			near.ByResource[r][d] *= coreMargin
 		}
 	}
-	return assign.Collect(p.Items.Len(), func(from, to int) (list []priced) {
+	m := f.receiversAt(&near)
+	if f.limited { // what has an entry may leave
+		m.table = 1
+	}
+	return assign.Collect(len(items), func(from, to int) (list []priced) {
 		block := make([]float64, n)
-		for i := from; i < to; i++ {
-			if p.IsHot(i) {
+		for _, x := range items[from:to] {
+			if m.stays(f.Problem, int(x.item)) {
 				continue
 			}
-			k := f.pricedOf(int32(i), block[:n:n])
-			if k.must || k.entry && f.limited || k.at(&near, k.from) > k.weight {
+			k := f.pricedOf(x.item, block[:n:n])
+			k.times = float64(x.times)
+			if k.must || k.entry && f.limited || m.of(&k, k.from) > k.weight {
 				list = append(list, k)
 				if block = block[n:]; len(block) < n {
 					block = make([]float64, 1024*n)
@@ -175,39 +226,41 @@ func (f *ResourceProof) core() []priced {
 	})
 }
 
-// sampled is the core, or where that is large its largest keys and a sample of the others, each of which stands for
-// several. Prices are hardly others then, and what they come to is computed over all items in the end.
+// sampled is the core, or where that is large its largest keys and a sample of the others. Prices are hardly others
+// then, and what they come to is computed over all items in the end.
 func (f *ResourceProof) sampled(core []priced) []priced {
 	if len(core) <= coreKeys {
 		return core
 	}
-	times := uint64((len(core) + coreKeys - 1) / coreKeys)
-	large := largeKey / float64(len(f.Problem.Live))
+	times, large := uint64((len(core)+coreKeys-1)/coreKeys), f.large()
 	var sample []priced
 	for _, k := range core {
 		if f.Problem.Size[k.item] < large {
 			if f.Problem.Items.Hashes[k.item]>>16%times != 0 {
 				continue
 			}
-			k.times = float64(times)
+			k.times *= float64(times)
 		}
 		sample = append(sample, k)
 	}
 	return sample
 }
 
+// large is the size from which an item stands for itself alone.
+func (f *ResourceProof) large() float64 { return largeKey / float64(len(f.Problem.Live)) }
+
 // coreKeys is about how many keys a sample has, and largeKey from which part of a fair load on a key is in it.
-const coreKeys, largeKey = 30_000, 1e-3
+const coreKeys, largeKey = 20_000, 1e-3
 
 // coreMargin is how many times the first prices a key must be worth less than to stay for sure.
 const coreMargin = 2
 
 // startPrices price, on each instance, the resource of which more has to leave than is there, by its critical ratio:
 // that for which this comes to most.
-func (f *ResourceProof) startPrices() {
+func (f *ResourceProof) startPrices(items []drawn) {
 	most := make([]float64, len(f.Problem.Before))
 	for r, q := range f.Problem.ByResource {
-		for d, list := range f.ratios(r, q) {
+		for d, list := range f.ratios(r, q, items) {
 			u := knapsack.CriticalRatio(list, f.excess[r][d])
 			if len(list) == 0 || math.IsInf(u, 1) {
 				continue
@@ -227,16 +280,20 @@ func (f *ResourceProof) startPrices() {
 	}
 }
 
-// ratios are, by instance that is above its limit in a resource, those of the keys there that take something of it.
-func (f *ResourceProof) ratios(r int, q *assign.Problem) [][]knapsack.Ratioed {
+// ratios are, by instance that is above its limit in a resource, those of some keys there that take something of it.
+func (f *ResourceProof) ratios(r int, q *assign.Problem, items []drawn) [][]knapsack.Ratioed {
 	lists := make([][]knapsack.Ratioed, len(q.Before))
-	for i, d := range q.Items.Current {
-		if f.excess[r][d] <= 0 || q.IsHot(i) {
+	for _, x := range items {
+		d := q.Items.Current[x.item]
+		if f.excess[r][d] <= 0 {
 			continue
 		}
-		if amount := q.AmountOf(int32(i)); amount > 0 {
-			weight := f.unit * f.Problem.WeightBelow(int32(i))
-			lists[d] = append(lists[d], knapsack.Ratioed{Ratio: weight / float64(amount), Cost: amount})
+		if amount := q.AmountOf(x.item); amount > 0 {
+			if lists[d] == nil {
+				lists[d] = make([]knapsack.Ratioed, 0, 2*len(items)/len(lists))
+			}
+			weight := f.unit * f.Problem.WeightBelow(x.item)
+			lists[d] = append(lists[d], knapsack.Ratioed{Ratio: weight / float64(amount), Cost: amount * x.times})
 		}
 	}
 	return lists
@@ -244,7 +301,7 @@ func (f *ResourceProof) ratios(r int, q *assign.Problem) [][]knapsack.Ratioed {
 
 const (
 	resourceSteps    = 150
-	resourceWork     = 1_500_000 // keys looked at in all steps
+	resourceWork     = 1_000_000 // keys looked at in all steps
 	resourcePatience = 7         // steps without a rise until they get shorter
 	// After so many steps that hardly raised the value the ascent ends.
 	resourceMilestones = 20
@@ -254,8 +311,9 @@ const (
 // Maffioli 1975). Steps aim at the objective that is reached, or a little above the best value.
 func (f *ResourceProof) ascend(reached float64) {
 	p := f.Problem
-	f.startPrices()
-	core := f.sampled(f.core())
+	items := f.draw()
+	f.startPrices(items)
+	core := f.sampled(f.core(items))
 	y := f.Y.Clone()
 	c := newClimb(f, core)
 	best, at, length, vain, milestone := math.Inf(-1), y.Clone(), 1.0, 0, math.Inf(-1)
@@ -349,7 +407,7 @@ func (c *climb) solve(y *Prices) float64 {
 	value += float64(y.Table * c.table)
 	for i := range c.core {
 		k := &c.core[i]
-		v, to, free := c.best(k, y, &m)
+		v, to, free := c.best(k, &m)
 		if to == assign.None {
 			if math.IsInf(v, 1) {
 				return v
@@ -369,7 +427,7 @@ func (c *climb) solve(y *Prices) float64 {
 		if k.entry {
 			c.table -= k.times
 		}
-		if to != c.Problem.Items.Home[k.item] || free {
+		if to != k.home || free {
 			c.table += k.times
 		}
 	}
@@ -462,16 +520,16 @@ func (f *ResourceProof) evaluate(y *Prices) float64 {
 	assign.InParts(p.Items.Len(), func(part, from, to int) {
 		amount := make([]float64, len(p.ByResource))
 		for i := from; i < to; i++ {
-			if p.IsHot(i) {
+			if p.IsHot(i) || m.stays(p, i) {
 				continue
 			}
 			k := f.pricedOf(int32(i), amount)
-			v, _, _ := f.best(&k, y, &m)
+			v, _, _ := f.best(&k, &m)
 			if math.IsInf(v, 1) {
 				barred[part] = true
 				return
 			}
-			if here := k.at(y, k.from); v != 0 || here > k.weight*(1-1e-9) {
+			if here := m.of(&k, k.from); v != 0 || here > k.weight*(1-1e-9) {
 				parts[part].add(v, k.weight+here+math.Abs(v)+y.Table)
 			}
 		}

@@ -18,8 +18,9 @@ type resourced struct {
 	proof  *bound.ResourceProof
 	enough float64
 	// rounded is what the prices come to, and pool what was found.
-	rounded *assign.Assignment
-	pool    []*assign.Assignment
+	rounded  *assign.Assignment
+	pool     []*assign.Assignment
+	finished *assign.Assignment // at a local optimum
 }
 
 // planResources is plan where there are several resources.
@@ -167,20 +168,18 @@ func (b *resourced) round() *assign.Assignment {
 // improve searches around an assignment, among the keys of which it is least certain where they should be.
 func (b *resourced) improve(a *assign.Assignment, y *bound.Prices, effort search.Effort) int64 {
 	m := b.proof.Receivers()
-	e := leastCertain(a, assign.Collect(len(a.At), func(from, to int) (list []uncertain) {
-		amount := make([]float64, len(b.p.ByResource))
+	e := leastCertain(a, assign.Collect(len(a.At), func(from, to int) []uncertain {
+		amount, e := make([]float64, len(b.p.ByResource)), leastRegrets{a: a, regretted: math.Inf(1), related: math.Inf(1)}
 		for i := from; i < to; i++ {
-			if b.p.IsHot(i) {
+			d := b.p.Items.Current[i]
+			if b.p.IsHot(i) || a.At[i] == d && d == b.p.Items.Home[i] && m.Quiet[d] && len(a.At) > 4*searchSize {
 				continue
 			}
-			_, regret := b.proof.Option(int32(i), amount, &m)
-			if math.IsInf(regret, 1) {
-				continue
+			if _, regret := b.proof.Option(int32(i), amount, &m); !math.IsInf(regret, 1) {
+				e.add(i, regret, regret/max(b.p.Size[i], math.SmallestNonzeroFloat64))
 			}
-			relative := regret / max(b.p.Size[i], math.SmallestNonzeroFloat64)
-			list = append(list, uncertain{regret, relative, a.RankedPiece(int32(i), 0)})
 		}
-		return list
+		return leastCertain(a, e.list)
 	}))
 	core := make([]int32, len(e))
 	for i, v := range e {
@@ -232,10 +231,11 @@ func (b *resourced) worthwhile(effort assign.Effort) bool {
 
 // finishBest takes the best assignment to a local optimum.
 func (b *resourced) finishBest() {
-	if b.Best != nil && b.Score.Violated == 0 {
+	if b.Best != nil && b.Score.Violated == 0 && b.Best != b.finished {
 		a := b.Best.Clone()
 		finish(a, b.closeEnough())
 		b.Offer(a)
+		b.finished = b.Best
 	}
 }
 

@@ -149,8 +149,7 @@ func uncertainOf(
 	a *assign.Assignment, x *bound.Relaxation, y *bound.Prices, at *bound.ReducedCostFilter, begin, end int,
 ) []uncertain {
 	p, m, typical := a.Problem, x.CheapestReceivers(y), typicalPrice(x, y)
-	var e []uncertain
-	regretted, related := math.Inf(1), math.Inf(1) // what is above both does not belong to it
+	e := leastRegrets{a: a, regretted: math.Inf(1), related: math.Inf(1)}
 	for piece := begin; piece < end; piece++ {
 		item := a.Item(int32(piece))
 		from := p.Items.Current[item]
@@ -168,23 +167,34 @@ func uncertainOf(
 		if math.IsInf(regret, 1) || math.IsNaN(regret) {
 			regret = 0
 		}
-		relative := regret / (k.Weight + y.Table + float64(typical*k.Cost) + 1e-300)
-		if regret > regretted && relative > related {
-			continue
-		}
-		e = append(e, uncertain{regret, relative, a.RankedPiece(int32(piece), 0)})
-		if len(e) == 4*searchSize {
-			e = leastCertain(a, e)
-			regretted, related = 0, 0
-			for _, v := range e[:searchSize/2] {
-				regretted = max(regretted, v.regret)
-			}
-			for _, v := range e[searchSize/2:] {
-				related = max(related, v.relative)
-			}
-		}
+		e.add(piece, regret, regret/(k.Weight+y.Table+float64(typical*k.Cost)+1e-300))
 	}
-	return leastCertain(a, e)
+	return leastCertain(a, e.list)
+}
+
+// leastRegrets are pieces of which those that belong to the search core are among.
+type leastRegrets struct {
+	a                  *assign.Assignment
+	list               []uncertain
+	regretted, related float64 // what is above both does not belong to it
+}
+
+func (e *leastRegrets) add(piece int, regret, relative float64) {
+	if regret > e.regretted && relative > e.related {
+		return
+	}
+	e.list = append(e.list, uncertain{regret, relative, e.a.RankedPiece(int32(piece), 0)})
+	if len(e.list) < 4*searchSize {
+		return
+	}
+	e.list = leastCertain(e.a, e.list)
+	e.regretted, e.related = 0, 0
+	for _, v := range e.list[:searchSize/2] {
+		e.regretted = max(e.regretted, v.regret)
+	}
+	for _, v := range e.list[searchSize/2:] {
+		e.related = max(e.related, v.relative)
+	}
 }
 
 // typicalPrice is the mean price of load where it has one, else what there is to
