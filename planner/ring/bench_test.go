@@ -25,37 +25,6 @@ func zipfCounts(n int, z float64, total float64) ([]int64, *planner.Keys) {
 	return counts, keys
 }
 
-// One operation is a run without and a run with balancing.
-func BenchmarkSimulate(b *testing.B) {
-	counts, keys := zipfCounts(100_000, 0.85, 1e6)
-	s, err := NewStream(keys, counts, 1, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, c := range []struct {
-		name string
-		o    SimulationOptions
-	}{
-		{"method=halving/state=final_merge", SimulationOptions{Method: Halving, Nodes: EqualNodes(16, 64), MaxRounds: 3}},
-		{"method=doubling/state=final_merge", SimulationOptions{Method: Doubling, Nodes: EqualNodes(16, 1), MaxRounds: 3}},
-		{"method=halving/state=state_forwarding", SimulationOptions{Method: Halving, Nodes: EqualNodes(16, 64), MaxRounds: 3,
-			State: StateForwarding}},
-	} {
-		b.Run("messages=1e6/reducers=16/"+c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			var x *Simulation
-			for b.Loop() {
-				if x, err = Simulate(s, c.o); err != nil || !x.Balanced.Consistent {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N*len(s.Messages)), "ns/message")
-			b.ReportMetric(x.Baseline.Skew, "S-before")
-			b.ReportMetric(x.Balanced.Skew, "S-after")
-		})
-	}
-}
-
 func benchmarkLoad(n int) *planner.Statistics {
 	counts, keys := zipfCounts(n, 0.85, 1e7)
 	l := &planner.Statistics{Keys: keys, Cost: make([]float64, n), State: make([]float64, n)}

@@ -11,8 +11,8 @@ import (
 // among all tokens. It shares the options and the meaning of seeds with Simulate, no
 // code.
 type naive struct {
-	o      SimulationOptions
-	stream *Stream
+	o      simulationOptions
+	stream *stream
 	tick   int64
 
 	nodes    []Node // of the ring, by reducer
@@ -72,25 +72,26 @@ type naiveReport struct {
 	reducer    int
 }
 
-func naiveRun(s *Stream, o SimulationOptions) Run {
+func naiveRun(s *stream, o simulationOptions) Run {
 	o = o.withDefaults()
-	n := &naive{o: o, stream: s, nodes: o.Nodes, adopted: o.Nodes, queues: make([]float64, len(o.Nodes))}
-	for m := range s.Messages {
+	n := &naive{o: o, stream: s, nodes: o.nodes, adopted: o.nodes, queues: make([]float64, len(o.nodes)),
+		out: Run{InVain: map[Cause]int{}}}
+	for m := range s.messages {
 		n.unread = append(n.unread, int32(m))
 	}
-	for _, x := range o.Nodes {
+	for _, x := range o.nodes {
 		n.addReducer(x)
 	}
-	for k := range s.Keys.Len() {
+	for k := range s.keys.Len() {
 		for _, r := range n.reducers {
-			r.mine[int32(k)] = naiveOwner(o.Nodes, Position(s.Keys.At(k))) == r.id
+			r.mine[int32(k)] = naiveOwner(o.nodes, Position(s.keys.At(k))) == r.id
 		}
 	}
-	for i := range o.Mappers {
-		n.mappers = append(n.mappers, &naiveMapper{rng: rand.NewPCG(o.Seed, 2*uint64(i)+2)})
+	for i := range o.mappers {
+		n.mappers = append(n.mappers, &naiveMapper{rng: rand.NewPCG(o.seed, 2*uint64(i)+2)})
 		n.read(n.mappers[i])
 	}
-	for n.processed < int64(len(s.Messages)) {
+	for n.processed < int64(len(s.messages)) {
 		n.tick++
 		n.oneTick()
 	}
@@ -98,17 +99,17 @@ func naiveRun(s *Stream, o SimulationOptions) Run {
 }
 
 func (n *naive) addReducer(x Node) {
-	r := &naiveReducer{id: x.ID, rng: rand.NewPCG(n.o.Seed, 2*uint64(len(n.reducers))+1), state: map[int32]int64{},
+	r := &naiveReducer{id: x.ID, rng: rand.NewPCG(n.o.seed, 2*uint64(len(n.reducers))+1), state: map[int32]int64{},
 		mine: map[int32]bool{}, gone: map[int32]int32{}}
-	if n.o.Method != None {
-		high, _ := bits.Mul64(r.rng.Uint64(), uint64(n.o.Timing.Report))
+	if n.o.method != None {
+		high, _ := bits.Mul64(r.rng.Uint64(), uint64(n.o.timing.report))
 		r.nextReport = n.tick + 1 + int64(high)
 	}
 	n.reducers = append(n.reducers, r)
 }
 
 func (n *naive) duration(mean int64, rng *rand.PCG) int64 {
-	spread := int64(*n.o.Timing.Jitter * float64(mean))
+	spread := int64(*n.o.timing.jitter * float64(mean))
 	if spread == 0 {
 		return mean
 	}
@@ -119,7 +120,7 @@ func (n *naive) duration(mean int64, rng *rand.PCG) int64 {
 func (n *naive) read(m *naiveMapper) {
 	if m.working = len(n.unread) > 0; m.working {
 		m.message, n.unread = n.unread[0], n.unread[1:]
-		m.until = n.tick + n.duration(n.o.Timing.Map, m.rng)
+		m.until = n.tick + n.duration(n.o.timing.mapping, m.rng)
 	}
 }
 
@@ -139,7 +140,7 @@ func (n *naive) previousOwner(m int32) int32 {
 }
 
 func (n *naive) find(memo map[string]int32, nodes []Node, m int32) int32 {
-	key := n.stream.Keys.At(int(n.stream.Messages[m]))
+	key := n.stream.keys.At(int(n.stream.messages[m]))
 	if i, ok := memo[string(key)]; ok {
 		return i
 	}
@@ -154,7 +155,7 @@ func (n *naive) oneTick() {
 		f := n.flying[0]
 		n.flying = n.flying[1:]
 		r := n.reducers[f.to]
-		if key := n.stream.Messages[f.message]; f.state != nil {
+		if key := n.stream.messages[f.message]; f.state != nil {
 			r.mine[key] = true
 			if *f.state > 0 {
 				r.state[key] = *f.state
@@ -178,17 +179,17 @@ func (n *naive) oneTick() {
 	}
 	for i, r := range n.reducers {
 		if r.nextReport == n.tick {
-			n.reports = append(n.reports, naiveReport{n.tick + n.o.Timing.Network, int64(len(r.queue) + len(r.held)), i})
-			r.nextReport += n.o.Timing.Report
+			n.reports = append(n.reports, naiveReport{n.tick + n.o.timing.network, int64(len(r.queue) + len(r.held)), i})
+			r.nextReport += n.o.timing.report
 		}
 	}
 	for _, m := range n.mappers {
 		if m.working && m.until == n.tick {
 			to := n.owner(m.message)
-			if n.o.State == OldOwner {
+			if n.o.state == OldOwner {
 				to = n.ownerAtFirst(m.message)
 			}
-			n.flying = append(n.flying, naiveFlight{n.tick + n.o.Timing.Network, m.message, to, nil})
+			n.flying = append(n.flying, naiveFlight{n.tick + n.o.timing.network, m.message, to, nil})
 			n.read(m)
 		}
 	}
@@ -209,20 +210,20 @@ func (n *naive) takeUp(i int) {
 			n.out.HeldBack++
 			continue
 		}
-		key := n.stream.Messages[m]
-		if n.o.State == OldOwner && !r.mine[key] {
+		key := n.stream.messages[m]
+		if n.o.state == OldOwner && !r.mine[key] {
 			to = r.gone[key]
 		}
 		r.working, r.message, r.forwardTo = true, m, to
-		r.parts = n.o.State == OldOwner && r.mine[key] && to != int32(i)
+		r.parts = n.o.state == OldOwner && r.mine[key] && to != int32(i)
 		if to != int32(i) {
-			r.until = n.tick + n.o.Timing.Forward
+			r.until = n.tick + n.o.timing.forward
 			if r.parts && r.state[key] > 0 {
-				r.until += n.o.Timing.State
+				r.until += n.o.timing.state
 			}
 			return
 		}
-		r.until = n.tick + n.duration(n.o.Timing.Process, r.rng)
+		r.until = n.tick + n.duration(n.o.timing.process, r.rng)
 		return
 	}
 }
@@ -231,10 +232,10 @@ func (n *naive) complete(i int, r *naiveReducer) {
 	r.working = false
 	if r.forwardTo != int32(i) {
 		r.fwd++
-		n.flying = append(n.flying, naiveFlight{n.tick + n.o.Timing.Network, r.message, r.forwardTo, n.parting(r)})
+		n.flying = append(n.flying, naiveFlight{n.tick + n.o.timing.network, r.message, r.forwardTo, n.parting(r)})
 	} else {
 		r.done++
-		r.state[n.stream.Messages[r.message]]++
+		r.state[n.stream.messages[r.message]]++
 		n.processed++
 		n.lastDone = n.tick
 	}
@@ -244,7 +245,7 @@ func (n *naive) complete(i int, r *naiveReducer) {
 
 // parting is the state that leaves ahead of the message that a reducer forwards.
 func (n *naive) parting(r *naiveReducer) *int64 {
-	key := n.stream.Messages[r.message]
+	key := n.stream.messages[r.message]
 	if !r.parts {
 		return nil
 	}
@@ -256,14 +257,14 @@ func (n *naive) parting(r *naiveReducer) *int64 {
 
 // ownerAtFirst is the owner of a message's key when the run began.
 func (n *naive) ownerAtFirst(m int32) int32 {
-	id := naiveOwner(n.o.Nodes, Position(n.stream.Keys.At(int(n.stream.Messages[m]))))
-	return int32(slices.IndexFunc(n.o.Nodes, func(x Node) bool { return x.ID == id }))
+	id := naiveOwner(n.o.nodes, Position(n.stream.keys.At(int(n.stream.messages[m]))))
+	return int32(slices.IndexFunc(n.o.nodes, func(x Node) bool { return x.ID == id }))
 }
 
 // settleIfIdle: once nobody works any more, agreement takes one more message.
 func (n *naive) settleIfIdle() {
 	if n.phase == "agreeing" && !slices.ContainsFunc(n.reducers, func(r *naiveReducer) bool { return r.working }) {
-		n.until = n.tick + n.o.Timing.Network
+		n.until = n.tick + n.o.timing.network
 	}
 }
 
@@ -277,19 +278,19 @@ func (n *naive) consider(r naiveReport) {
 	rest := slices.Delete(slices.Clone(n.queues), at, at+1)
 	second := slices.Max(rest)
 	tau := 0.2
-	if n.o.Policy.Tau != nil {
-		tau = *n.o.Policy.Tau
+	if n.o.policy.Tau != nil {
+		tau = *n.o.policy.Tau
 	}
-	if at != r.reducer || first <= second*(1+tau) || first < n.o.Policy.MinQueue {
+	if at != r.reducer || first <= second*(1+tau) || first < n.o.policy.MinQueue {
 		return
 	}
-	if n.reducers[at].rounds == n.o.MaxRounds {
-		n.out.OutOfRounds++
+	if n.reducers[at].rounds == n.o.maxRounds {
+		n.out.InVain[CauseMaxRounds]++
 		return
 	}
 	after, total, same := slices.Clone(n.nodes), 0, true
 	for i := range after {
-		if n.o.Method == Halving && i == at {
+		if n.o.method == Halving && i == at {
 			kept := 0
 			for j := range after[i].Tokens {
 				if 2*j < after[i].Tokens {
@@ -299,7 +300,7 @@ func (n *naive) consider(r naiveReport) {
 			same = same && kept == after[i].Tokens
 			after[i].Tokens = kept
 		}
-		if n.o.Method == Doubling && i != at {
+		if n.o.method == Doubling && i != at {
 			after[i].Tokens += after[i].Tokens
 			same = false
 		}
@@ -307,9 +308,9 @@ func (n *naive) consider(r naiveReport) {
 	}
 	switch {
 	case same:
-		n.out.Exhausted++
-	case total > n.o.TokenLimit:
-		n.out.OverTokenLimit++
+		n.out.InVain[CauseExhausted]++
+	case total > n.o.tokenLimit:
+		n.out.InVain[CauseTokenLimit]++
 	default:
 		n.reducers[at].rounds++
 		n.change(after, Event{Node: n.nodes[at].ID, Max: first, Second: second})
@@ -321,19 +322,19 @@ func (n *naive) change(after []Node, e Event) {
 	for _, x := range after {
 		e.Tokens = append(e.Tokens, x.Tokens)
 	}
-	for k := range n.stream.Keys.Len() {
-		p := Position(n.stream.Keys.At(k))
+	for k := range n.stream.keys.Len() {
+		p := Position(n.stream.keys.At(k))
 		if naiveOwner(n.nodes, p) != naiveOwner(after, p) {
 			e.Keys++
 		}
 	}
 	n.out.History = append(n.out.History, e)
 	n.nodes = after
-	if n.o.State != StateForwarding {
+	if n.o.state != StateForwarding {
 		n.adopted = after
 		return
 	}
-	n.phase, n.until = "announced", n.tick+n.o.Timing.Network
+	n.phase, n.until = "announced", n.tick+n.o.timing.network
 }
 
 func (n *naive) nextPhase() {
@@ -351,7 +352,7 @@ func (n *naive) nextPhase() {
 			sent := int64(0)
 			moves[i] = map[int32]int64{}
 			for k, count := range r.state {
-				id := naiveOwner(n.adopted, Position(n.stream.Keys.At(int(k))))
+				id := naiveOwner(n.adopted, Position(n.stream.keys.At(int(k))))
 				if id != r.id {
 					moves[i][k] = count
 					sent++
@@ -362,12 +363,12 @@ func (n *naive) nextPhase() {
 		for i, states := range moves {
 			for k, count := range states {
 				delete(n.reducers[i].state, k)
-				id := naiveOwner(n.adopted, Position(n.stream.Keys.At(int(k))))
+				id := naiveOwner(n.adopted, Position(n.stream.keys.At(int(k))))
 				to := slices.IndexFunc(n.reducers, func(r *naiveReducer) bool { return r.id == id })
 				n.reducers[to].state[k] += count
 			}
 		}
-		n.until = n.tick + longest*n.o.Timing.State + n.o.Timing.Network
+		n.until = n.tick + longest*n.o.timing.state + n.o.timing.network
 		for i := range n.reducers {
 			n.takeUp(i)
 		}
@@ -396,8 +397,8 @@ func (n *naive) lesserParts(key int32) (parts []int64) {
 
 func (n *naive) result() Run {
 	r := n.out
-	r.Counts = make([]int64, n.stream.Keys.Len())
-	holders := make([]int64, n.stream.Keys.Len())
+	r.Counts = make([]int64, n.stream.keys.Len())
+	holders := make([]int64, n.stream.keys.Len())
 	most, total := int64(0), int64(0)
 	for i, x := range n.reducers {
 		for k, count := range x.state {
@@ -414,18 +415,10 @@ func (n *naive) result() Run {
 	}
 	for k, h := range holders {
 		if h > 1 {
-			r.SplitKeys++
-			r.Merges += h - 1
 			r.Partial = append(r.Partial, n.lesserParts(int32(k))...)
 		}
 	}
-	direct := make([]int64, len(r.Counts))
-	for _, k := range n.stream.Messages {
-		direct[k]++
-	}
-	r.Consistent = slices.Equal(direct, r.Counts)
 	r.Processed = n.lastDone
-	r.MergeTicks = r.Merges * n.o.Timing.Merge
-	r.Ticks = r.Processed + r.MergeTicks
+	r.Ticks = r.Processed + int64(len(r.Partial))*n.o.timing.merge
 	return r
 }

@@ -32,11 +32,11 @@ type PaperOptions struct {
 	// MaxRounds are the greatest numbers of rounds per reducer to try, each ≥ 1. Nil:
 	// 1, as in Table 1. Fig. 3 sweeps them.
 	MaxRounds []int
-	// Runs is how many seeds are tried, 0, 1, …; each shuffles the letters anew. 0:
-	// 101.
+	// Runs is how many seeds are tried, 0, 1, …, at least one; each shuffles the letters anew.
 	Runs int
-	// Timing is that of the simulations; the paper's is not known.
-	Timing Timing
+	// Report is how many ticks lie between two reports of a reducer; a message takes 100. 0: 100.
+	// The paper does not say it.
+	Report int64
 	// State is the scheme for the state of keys that move. Empty: FinalMerge.
 	State StateScheme
 	// Each is told every simulation. Nil: nobody.
@@ -60,23 +60,13 @@ type PaperRow struct {
 // Paper repeats the experiments of "DPA Load Balancer" §6: four mappers, four
 // reducers, τ = 0.2, both methods on five workloads, for several seeds, since the
 // result depends on when the balancer looks. The rows are in the order of
-// MaxRounds, then of Table 1. The error is a [planner.InputError] or
-// planner.ErrStopped.
+// MaxRounds, then of Table 1. The error is planner.ErrStopped.
 func Paper(o PaperOptions) ([]PaperRow, error) {
 	if o.MaxRounds == nil {
 		o.MaxRounds = []int{DefaultMaxRounds}
 	}
-	if o.Runs == 0 {
-		o.Runs = 101
-	}
-	if o.Runs < 0 {
-		return nil, planner.Invalid("Runs", "must be ≥ 0")
-	}
 	var rows []PaperRow
 	for _, rounds := range o.MaxRounds {
-		if rounds < 1 {
-			return nil, planner.Invalid("MaxRounds", "must be ≥ 1")
-		}
 		for _, workload := range paperWorkloads() {
 			for _, method := range []Method{Halving, Doubling} {
 				row := PaperRow{Workload: workload.Name, Method: method, MaxRounds: rounds}
@@ -96,16 +86,12 @@ const paperTokens = 1 << 16
 
 // simulate fills in the figures of a row.
 func (row *PaperRow) simulate(w paperWorkload, o PaperOptions) error {
-	options := SimulationOptions{Method: row.Method, MaxRounds: row.MaxRounds, Timing: o.Timing, State: o.State,
-		TokenLimit: paperTokens, Stop: o.Stop}
+	options := simulationOptions{method: row.Method, maxRounds: row.MaxRounds, timing: timing{report: o.Report},
+		state: o.State, tokenLimit: paperTokens, stop: o.Stop}
 	var skews []float64
 	for seed := range uint64(o.Runs) {
-		options.Seed = seed
-		stream, err := NewStream(w.Letters, w.Counts, seed, nil)
-		if err != nil {
-			return err
-		}
-		x, err := Simulate(stream, options)
+		options.seed = seed
+		x, err := simulate(newStream(w.Letters, w.Counts, seed), options)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ var dpaItems = []Item{
 
 // dpaRows simulates the workloads of §6.2 with both methods.
 func dpaRows(m *measurement, report int64, rounds ...int) []ring.PaperRow {
-	return must(ring.Paper(ring.PaperOptions{MaxRounds: rounds, Runs: dpaRuns, Timing: ring.Timing{Report: report},
+	return must(ring.Paper(ring.PaperOptions{MaxRounds: rounds, Runs: dpaRuns, Report: report,
 		Stop: m.stopped}))
 }
 
@@ -182,7 +182,7 @@ func dpaStates(m *measurement) {
 			at := string(scheme) + name
 			forwarded[at] = append(forwarded[at], float64(x.Balanced.Forwarded))
 			ticks[i] += float64(x.Balanced.Ticks)
-			whole = whole && (scheme == ring.FinalMerge || x.Balanced.Merges == 0)
+			whole = whole && (scheme == ring.FinalMerge || len(x.Balanced.Partial) == 0)
 		})
 		for _, name := range names {
 			m.add(string(scheme), name, forwarded[string(scheme)+name]...)
