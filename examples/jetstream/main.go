@@ -1,7 +1,23 @@
-// Command jetstream counts words on NATS JetStream, with keys that plannerd moves between
-// instances while messages come. See README.md.
 package main
 
-import "plannerd/examples/job"
+import (
+	"context"
+	"errors"
+	"flag"
+	"log"
+	"os"
+	"os/signal"
+)
 
-func main() { job.Main(transport{}) }
+func main() {
+	log.SetFlags(log.Ltime)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	_, err := Run(ctx, os.Stdout, os.Args[1:]...)
+	stop()
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		log.Fatal(err)
+	}
+}

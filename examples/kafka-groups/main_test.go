@@ -41,17 +41,23 @@ func TestMain(m *testing.M) {
 // served starts a broker and plannerd.
 func served(t *testing.T) *service {
 	t.Helper()
-	for _, program := range broker.Programs {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(broker.ErrMissing)
-		}
-	}
+	need(t)
 	s, err := serve(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.stop)
 	return s
+}
+
+// need skips a test where the broker cannot be had.
+func need(t *testing.T) {
+	t.Helper()
+	for _, program := range broker.Programs {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(broker.ErrMissing)
+		}
+	}
 }
 
 // eventually waits until something holds.

@@ -138,15 +138,3 @@ func BenchmarkDivideKeys(b *testing.B) {
 		}
 	})
 }
-
-// One operation is the table of 1 to 50 followers, of 2599 rows.
-func BenchmarkTable(b *testing.B) {
-	c := benchmarkStream(b).cdf(b)
-	b.Run("keys=1e6/followers=50", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := Table(c, TableOptions{}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}

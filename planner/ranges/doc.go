@@ -7,7 +7,7 @@
 // are known, [NewCDF] makes an exact one. [Divide] cuts the key space by it: by
 // quantiles, one interval for each follower, or so that as little as possible
 // moves, several intervals for each. [DivideKeys] does the same for keys with cost
-// and state. [Table] compares what the two move with the proposal's formulas.
+// and state. [JoinShare] and [LeaveShare] are the proposal's formulas of what moves.
 //
 // Keys are ordered as bytes. The key space begins with the empty key and has no
 // end. Weights are integers of any unit; shares are parts of their sum.

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"plannerd/planner"
 	"plannerd/planner/ranges"
@@ -32,14 +33,33 @@ func inOrder(n int) *planner.Keys {
 	return keys
 }
 
-// joins are the rows of a table that are joins.
-func joins(m *measurement, most int) []ranges.Row {
-	cdf := uniform(of(m, 5040, 50_400))
-	rows := must(ranges.Table(cdf, ranges.TableOptions{MostFollowers: most, Stop: m.stopped}))
-	var out []ranges.Row
-	for _, r := range rows {
-		if r.Status == ranges.Joined {
-			out = append(out, r)
+// join is one of a new follower, with so many before it, to followers that have equal shares: the share of
+// the keys that moves by quantiles, and by how much the borders are off these, as keys cannot be cut.
+type join struct {
+	followers, before int
+	moved, slack      float64
+}
+
+// joins are those at every place among up to so many followers.
+func joins(m *measurement, most int) (out []join) {
+	keys := of(m, 5040, 50_400)
+	cdf := uniform(keys)
+	slack := func(n int) (sum float64) {
+		for i := range n {
+			border := float64(keys) * float64(i) / float64(n)
+			sum += math.Abs(math.Round(border)-border) / float64(keys)
+		}
+		return sum
+	}
+	o := ranges.Options{Method: ranges.Quantile, Stop: m.stopped}
+	var followers []ranges.Follower
+	for n := 1; n <= most; n++ {
+		followers = append(followers, ranges.Follower{ID: int32(n)})
+		start := must(ranges.Divide(cdf, nil, followers, o))
+		for i := range n + 1 {
+			all := slices.Insert(slices.Clone(followers), i, ranges.Follower{Status: ranges.Joined})
+			d := must(ranges.Divide(cdf, start.After, all, o))
+			out = append(out, join{n, i, d.Moved, slack(n) + slack(n+1)})
 		}
 	}
 	return out
@@ -49,16 +69,16 @@ func shufflerFormula(m *measurement) {
 	most := of(m, 10, 50)
 	m.setting("keys alike, 1 to %d followers, a join at every place", most)
 	m.axes("n", "share that moves, at the first place and in the middle")
-	rows := joins(m, most)
 	off, least, greatest := 0.0, 1.0, 0.0
-	for _, r := range rows {
-		off = max(off, math.Abs(r.Quantile-r.Formula)-r.Slack)
-		least, greatest = min(least, r.Formula), max(greatest, r.Formula)
-		if r.Left == 0 {
-			m.add("at the end", r.Followers, r.Quantile)
+	for _, x := range joins(m, most) {
+		formula := ranges.JoinShare(x.before, x.followers-x.before)
+		off = max(off, math.Abs(x.moved-formula)-x.slack)
+		least, greatest = min(least, formula), max(greatest, formula)
+		if x.before == 0 {
+			m.add("at the end", x.followers, x.moved)
 		}
-		if r.Left == r.Followers/2 {
-			m.add("in the middle", r.Followers, r.Quantile)
+		if x.before == x.followers/2 {
+			m.add("in the middle", x.followers, x.moved)
 		}
 	}
 	m.claim(off <= 1e-9, "[i(i+1)+j(j+1)]/[2n(n+1)] holds at every place, but for keys that cannot be cut")

@@ -1,4 +1,4 @@
-package job
+package main
 
 import (
 	"context"
@@ -21,12 +21,12 @@ const lease = "5s"
 type sender struct {
 	config
 	name      string
-	bus       Bus
+	bus       *bus
 	api       *client.Client
 	machine   *handoff.Router[event]
 	failpoint *failpoint
 	epoch     int64
-	channels  Appender // of this epoch
+	channels  *appender // of this epoch
 	source    <-chan *Message
 	// What was taken from the source and not appended yet, by position: events are
 	// acknowledged by the position before which nothing is left.
@@ -36,7 +36,7 @@ type sender struct {
 }
 
 func runRouter(ctx context.Context, c config, name string) error {
-	b, err := c.transport.Connect(ctx, c.address)
+	b, err := connect(c.address)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,6 @@ func (s *sender) run(ctx context.Context) (err error) {
 	if err := s.register(ctx); err != nil {
 		return err
 	}
-	// What another process of this router is appending, the channels refuse from now on.
 	if s.floor, err = s.bus.Floor(ctx, s.name); err != nil {
 		return err
 	}
@@ -66,9 +65,7 @@ func (s *sender) run(ctx context.Context) (err error) {
 		return err
 	}
 	for {
-		err := s.forward(ctx)
-		s.channels.Close()
-		if !errors.Is(err, ErrFenced) {
+		if err := s.forward(ctx); !errors.Is(err, errFenced) {
 			return err
 		}
 		if err := s.register(ctx); err != nil {
@@ -93,22 +90,14 @@ func (s *sender) register(ctx context.Context) error {
 	})
 }
 
-// open opens the channels of a router under an epoch. The order in which a log was asked
-// may be another than that of epochs: who finds a higher epoch afterwards is not first.
-func open(ctx context.Context, bus Bus, api *client.Client, name string, epoch int64) (Appender, error) {
-	channels, err := bus.Open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	_, err = api.PutRouter(ctx, operator, name, wire.RouterRequest{Lease: lease, Epoch: &epoch})
-	if err == nil {
-		return channels, nil
-	}
-	channels.Close()
+// open opens the channels of a router under an epoch. Who finds that another has registered meanwhile
+// leaves them to that one.
+func open(ctx context.Context, b *bus, api *client.Client, name string, epoch int64) (*appender, error) {
+	_, err := api.PutRouter(ctx, operator, name, wire.RouterRequest{Lease: lease, Epoch: &epoch})
 	if errors.Is(err, wire.CodeFenced) {
-		err = ErrFenced
+		err = errFenced
 	}
-	return nil, err
+	return &appender{b, name, map[int32]uint64{}}, err
 }
 
 // forward follows the table, and appends what comes.
@@ -182,7 +171,7 @@ func (s *sender) renew(ctx context.Context) error {
 	_, err := s.api.PutRouter(ctx, operator, s.name, wire.RouterRequest{Lease: lease, Epoch: &s.epoch})
 	if errors.Is(err, wire.CodeFenced) {
 		s.machine.Refused()
-		return ErrFenced
+		return errFenced
 	}
 	return nil
 }
@@ -272,7 +261,7 @@ func (s *sender) append(ctx context.Context, list []handoff.Append[event]) error
 			b.list = append(b.list, a)
 		}
 		if err := s.appendAll(ctx, batches); err != nil {
-			if errors.Is(err, ErrFenced) {
+			if errors.Is(err, errFenced) {
 				var back []handoff.Append[event]
 				for _, b := range batches {
 					if !b.Done {

@@ -1,4 +1,4 @@
-package job
+package main
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 type member struct {
 	config
 	id  int32
-	bus Bus
+	bus *bus
 }
 
 func (m member) say(subject string, what any) error {

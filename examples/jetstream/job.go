@@ -1,6 +1,6 @@
-// Package job counts words on a log, with keys that plannerd moves between instances while
-// messages come. See README.md.
-package job
+// Command jetstream counts words on NATS JetStream, with keys that plannerd moves between
+// instances while messages come. See README.md.
+package main
 
 import (
 	"cmp"
@@ -29,7 +29,6 @@ import (
 
 // config is what all roles know.
 type config struct {
-	transport              Transport
 	address, plannerd, dir string
 	program                string // of plannerd; empty: it is built
 	routers, instances     int
@@ -48,8 +47,8 @@ type config struct {
 }
 
 // defaults are the flags' defaults.
-func defaults(t Transport) config {
-	return config{transport: t, routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000,
+func defaults() config {
+	return config{routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000,
 		shift: 10 * time.Second, swaps: 100, together: 64, stateBytes: 100, interval: 2 * time.Second, theta: 0.05, seed: 1}
 }
 
@@ -107,8 +106,8 @@ type Outcome struct {
 }
 
 // Run runs a job, or one process of it, as its flags say, and prints what came of it.
-func Run(ctx context.Context, t Transport, out io.Writer, arguments ...string) (all Outcome, err error) {
-	c := defaults(t)
+func Run(ctx context.Context, out io.Writer, arguments ...string) (all Outcome, err error) {
+	c := defaults()
 	f := flag.NewFlagSet(filepath.Base(os.Args[0]), flag.ContinueOnError)
 	c.flags(f)
 	role := f.String("role", "", "router or instance: one process of those that are started")
@@ -193,7 +192,7 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 	for r := range c.routers {
 		routers = append(routers, routerName(r))
 	}
-	address, stop, err := c.transport.Start(ctx, filepath.Join(c.dir, "log"), routers, c.instances)
+	address, stop, err := startServer(ctx, filepath.Join(c.dir, "log"))
 	if err != nil {
 		return err
 	}
@@ -219,7 +218,7 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 	for i := range c.instances {
 		j.startRole(ctx, executable, "instance", strconv.Itoa(i))
 	}
-	if j.bus, err = c.transport.Connect(ctx, j.address); err != nil {
+	if j.bus, err = connect(j.address); err != nil {
 		return err
 	}
 	defer j.bus.Close()
@@ -244,7 +243,7 @@ type job struct {
 	stopped   bool
 	ended     sync.WaitGroup
 	history   history
-	bus       Bus
+	bus       *bus
 	sources   []*generator
 	monitor   *monitor
 	drivers   *drivers

@@ -1,4 +1,4 @@
-package job
+package main
 
 import (
 	"context"
@@ -83,7 +83,7 @@ type reply struct {
 }
 
 func runInstance(ctx context.Context, c config, id int32) error {
-	b, err := c.transport.Connect(ctx, c.address)
+	b, err := connect(c.address)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package job
+package main
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 // generator makes the events of one source, and numbers those of each key.
 type generator struct {
-	bus     Bus
+	bus     *bus
 	name    string
 	keys    *zipf
 	begin   time.Time
