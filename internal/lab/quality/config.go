@@ -54,10 +54,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	families := flags.Uint64("families", 0, "also measure so many cases of each family, drawn from the seed on")
 	flags.IntVar(&c.familyKeys, "family-keys", 1e5, "most keys of a case of a family")
 	flags.Uint64Var(&c.seed, "seed", 1, "the first of the families, and of zones")
-	flags.IntVar(&c.zones, "zones", 0, "groups of the keys of streams, each of which may be on some instances "+
-		"alone; with them there are the strategies "+goals+" and "+capacityGoals)
-	flags.Float64Var(&c.memory, "memory", 0, "limit the state on each instance to an even share of so many times "+
-		"all state; with it there are those strategies, too")
+	flags.IntVar(&c.zones, "zones", 0, "groups of the keys of streams, each of which may be on some instances alone")
+	flags.Float64Var(&c.memory, "memory", 0, "limit the state on each instance to an even share of so many times all state")
 	noStreams := flags.Bool("no-streams", false, "leave the streams out")
 	folder := flags.String("streams", streams.BesideProject, "folder of recorded streams, beside the own ones")
 	only := flags.String("stream", "", "only streams whose name begins so, e.g. own,baby_names")
@@ -104,9 +102,6 @@ func (c *config) choose(strategies, efforts string) error {
 	}
 	if strategies != "" {
 		known := c.strategies
-		if c.zones > 0 || c.memory > 0 {
-			known = append(known, goals, capacityGoals)
-		}
 		c.strategies = strings.Split(strategies, ",")
 		for _, name := range c.strategies {
 			if !slices.Contains(known, name) {

@@ -197,14 +197,6 @@ func (s *suite) measure(q question, r record) (*planner.Plan, error) {
 	return chosen, nil
 }
 
-// plan runs the strategy of an attempt.
-func (a attempt) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
-	if a.strategy == goals || a.strategy == capacityGoals {
-		return planByGoals(s, o, a.strategy == goals)
-	}
-	return planner.Run(a.strategy, s, o)
-}
-
 // time runs a strategy under the time limit. The plan is nil when time ran out before there
 // was any.
 func (s *suite) time(a attempt, q question) (result, *planner.Plan, error) {
@@ -214,7 +206,7 @@ func (s *suite) time(a attempt, q question) (result, *planner.Plan, error) {
 	start := time.Now()
 	deadline := start.Add(s.limit)
 	options.Stop = func() bool { return s.ctx.Err() != nil || time.Now().After(deadline) }
-	plan, err := a.plan(q.snapshot, options)
+	plan, err := planner.Run(a.strategy, q.snapshot, options)
 	elapsed := time.Since(start)
 	switch {
 	case s.ctx.Err() != nil:
