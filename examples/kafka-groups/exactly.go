@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -40,7 +41,8 @@ func runMember(ctx context.Context, name, broker, plannerd string) error {
 		kgo.ConsumerGroup(copying), kgo.ConsumeTopics(copying), kgo.DefaultProduceTopic(copies), kgo.InstanceID(name),
 		kgo.TransactionalID(name), kgo.TransactionTimeout(10*time.Second), kgo.SessionTimeout(6*time.Second),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ProducerLinger(0),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond))
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond),
+		kgo.MetadataMaxAge(metadata))
 	if err != nil {
 		return err
 	}
@@ -111,11 +113,28 @@ func (c *copied) watch(ctx context.Context, client *kgo.Client) {
 	}
 }
 
-// killing copies messages while processes are killed: in turn members, the controller, plannerd and the
+// await waits until so many are copied.
+func (c *copied) await(ctx context.Context, n int) error {
+	for c.all.Load() < int64(n) {
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("%d of %d messages were copied: %w", c.all.Load(), n, err)
+		}
+	}
+	return nil
+}
+
+// faults are what processes have to bear.
+type faults struct {
+	*service
+	messages, kills, partitions, members int
+	away                                 time.Duration // for how long there is no plannerd
+}
+
+// run copies messages while processes are killed: in turn members, the controller, plannerd and the
 // broker. Its error says how many messages were lost or doubled.
-func killing(ctx context.Context, s *service, messages, kills, partitions, members int) error {
+func (f *faults) run(ctx context.Context) error {
 	for _, topic := range []string{copying, copies} {
-		if _, err := s.admin.CreateTopic(ctx, int32(partitions), 1, nil, topic); err != nil {
+		if _, err := f.admin.CreateTopic(ctx, int32(f.partitions), 1, nil, topic); err != nil {
 			return err
 		}
 	}
@@ -125,7 +144,7 @@ func killing(ctx context.Context, s *service, messages, kills, partitions, membe
 	}
 	running, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
-	processes := make([]*process, members+1) // the last is the controller
+	processes := make([]*process, f.members+1) // the last is the controller
 	defer func() {
 		cancel()
 		for _, p := range processes {
@@ -134,11 +153,11 @@ func killing(ctx context.Context, s *service, messages, kills, partitions, membe
 		group.Wait()
 	}()
 	for m := range processes {
-		p := &process{start: func() (*exec.Cmd, error) { return s.control(ctx, copying, 2*time.Second) }}
-		if m < members {
+		p := &process{start: func() (*exec.Cmd, error) { return f.control(ctx, copying, 2*time.Second) }}
+		if m < f.members {
 			p.start = func() (*exec.Cmd, error) {
 				cmd := exec.CommandContext(context.WithoutCancel(ctx), self, memberCommand, "member-"+strconv.Itoa(m),
-					s.broker.Address, "http://"+s.address)
+					f.broker.Address, "http://"+f.address)
 				err := cmd.Start()
 				return cmd, err
 			}
@@ -146,15 +165,15 @@ func killing(ctx context.Context, s *service, messages, kills, partitions, membe
 		processes[m] = p
 		group.Go(func() { p.keep(running) })
 	}
-	reader, err := kgo.NewClient(kgo.SeedBrokers(s.broker.Address), kgo.ConsumeTopics(copies),
+	reader, err := kgo.NewClient(kgo.SeedBrokers(f.broker.Address), kgo.ConsumeTopics(copies),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		return err
 	}
 	defer reader.Close()
-	seen := &copied{messages: make([]atomic.Int32, messages)}
+	seen := &copied{messages: make([]atomic.Int32, f.messages)}
 	group.Go(func() { seen.watch(running, reader) })
-	if err := s.kill(ctx, processes, seen, messages, kills); err != nil {
+	if err := f.kill(ctx, processes, seen); err != nil {
 		return err
 	}
 	if err := pause(ctx, 3*time.Second); err != nil { // what comes twice may come later
@@ -175,51 +194,69 @@ func killing(ctx context.Context, s *service, messages, kills, partitions, membe
 	return nil
 }
 
-// kill sends the messages in parts, and kills a process after each. It returns when all are copied.
-func (s *service) kill(ctx context.Context, processes []*process, seen *copied, messages, kills int) error {
+// kill sends the messages in parts, and kills a process after each. Then the topic gets more partitions. It
+// returns when all are copied.
+func (f *faults) kill(ctx context.Context, processes []*process, seen *copied) error {
 	random, sent := rand.New(rand.NewPCG(1, 1)), 0
 	zipf := rand.NewZipf(random, 1.1, 1, 10_000)
-	for i := range kills + 1 {
-		for ; sent < messages*(i+1)/(kills+1); sent++ {
-			s.client.Produce(ctx, &kgo.Record{Topic: copying, Key: fmt.Append(nil, "user:", zipf.Uint64()),
+	send := func(until int) error {
+		for ; sent < until; sent++ {
+			f.client.Produce(ctx, &kgo.Record{Topic: copying, Key: fmt.Append(nil, "user:", zipf.Uint64()),
 				Value: strconv.AppendInt(nil, int64(sent), 10)}, nil)
 		}
-		enough := int64(messages * i / (kills + 1)) // of those before
-		if i < kills {
-			if err := pause(ctx, time.Duration(random.IntN(2000))*time.Millisecond); err != nil {
-				return err
-			}
-			if err := s.killOne(ctx, processes, i); err != nil {
-				return err
-			}
-		} else {
-			enough = int64(messages)
-		}
-		for seen.all.Load() < enough {
-			if err := pause(ctx, 10*time.Millisecond); err != nil {
-				return errors.Join(err, fmt.Errorf("%d of %d messages were copied, %d kills", seen.all.Load(), sent, i))
-			}
-		}
+		return f.client.Flush(ctx)
 	}
-	return s.client.Flush(ctx)
-}
-
-// killOne kills a member, the controller, a member, plannerd or the broker, in turn.
-func (s *service) killOne(ctx context.Context, processes []*process, turn int) error {
-	members := len(processes) - 1
-	switch turn % 5 {
-	case 1:
-		processes[members].signal(syscall.SIGKILL)
-	case 3:
-		end(s.plannerd, syscall.SIGKILL)
-		if err := pause(ctx, 3*time.Second); err != nil {
+	part := func(i int) int { return f.messages * i / (f.kills + 1) }
+	for i := range f.kills {
+		if i%5 == 3 {
+			if err := f.without(ctx, processes[0], send, seen, part(i), part(i+1)); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := errors.Join(send(part(i+1)), pause(ctx, time.Duration(random.IntN(2000))*time.Millisecond)); err != nil {
 			return err
 		}
-		return s.servePlannerd(ctx)
-	case 4:
-		return s.broker.Restart(ctx)
-	default:
-		processes[turn/2%members].signal(syscall.SIGKILL)
+		switch members := len(processes) - 1; i % 5 {
+		case 1:
+			processes[members].signal(syscall.SIGKILL)
+		case 4:
+			if err := f.broker.Restart(ctx); err != nil {
+				return err
+			}
+		default:
+			processes[i/2%members].signal(syscall.SIGKILL)
+		}
+		if err := seen.await(ctx, part(i)); err != nil {
+			return err
+		}
 	}
-	return nil
+	more, err := f.admin.UpdatePartitions(ctx, f.partitions+4, copying)
+	if err = errors.Join(err, more.Error()); err != nil {
+		return err
+	}
+	if err := pause(ctx, 2*metadata); err != nil { // until clients know
+		return err
+	}
+	return errors.Join(send(f.messages), seen.await(ctx, f.messages))
+}
+
+// without has plannerd be killed, then a member. The group has to copy messages without it until it is back.
+func (f *faults) without(
+	ctx context.Context, member *process, send func(int) error, seen *copied, from, to int,
+) error {
+	end(f.plannerd, syscall.SIGKILL)
+	member.signal(syscall.SIGKILL)
+	begin, longest := time.Now(), time.Duration(0)
+	for time.Since(begin) < f.away {
+		at := from + int(float64(to-from)*min(1, float64(time.Since(begin)+time.Second)/float64(f.away)))
+		sent := time.Now()
+		if err := errors.Join(send(at), seen.await(ctx, at), pause(ctx, time.Second-time.Since(sent))); err != nil {
+			return err
+		}
+		longest = max(longest, time.Since(sent))
+	}
+	log.Printf("plannerd was away for %v, and %d messages were copied, those of a second within %v",
+		time.Since(begin).Round(time.Second), to-from, longest.Round(time.Millisecond))
+	return errors.Join(send(to), seen.await(ctx, to), f.servePlannerd(ctx))
 }

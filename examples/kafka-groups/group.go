@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -41,25 +40,36 @@ func (l *lateness) quantile(part float64) time.Duration {
 
 // worker is what processes messages, one after the other, each in a fixed time.
 type worker struct {
-	came atomic.Int64 // messages in its partitions
-	done atomic.Int64
+	done atomic.Int64 // messages, each once
 	late lateness
 	free time.Time
 }
 
 // process takes the time that a message takes, and notes how late it is done. What a sleep takes longer
 // than it should is made up for.
-func (w *worker) process(service time.Duration, sent time.Time) {
+func (r *run) process(m int, x *kgo.Record) {
+	w := &r.workers[m]
 	now := time.Now()
 	if now.Sub(w.free) > 50*time.Millisecond { // it had nothing to do
 		w.free = now
 	}
-	w.free = w.free.Add(service)
+	w.free = w.free.Add(r.config.service)
 	if ahead := w.free.Sub(now); ahead > 2*time.Millisecond {
 		time.Sleep(ahead)
 	}
-	w.done.Add(1)
-	w.late.add(time.Since(sent))
+	w.done.Add(r.first(x))
+	w.late.add(time.Since(time.Unix(0, int64(binary.BigEndian.Uint64(x.Value)))))
+}
+
+// first is how many messages are processed for the first time now: what a member had begun when it lost
+// the partition is processed again.
+func (r *run) first(x *kgo.Record) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fresh := max(0, x.Offset+1-r.next[x.Partition])
+	r.next[x.Partition] += fresh
+	r.ahead.Add(-fresh)
+	return fresh
 }
 
 // run is a group that processes a load.
@@ -70,13 +80,15 @@ type run struct {
 	workers  []worker
 	clients  []*kgo.Client
 	producer *kgo.Client
-	factor   atomic.Uint64 // of the load, as bits of a float
+	factor   atomic.Uint64 // of the load, as bits of a float; 0: it is saturated
+	ahead    atomic.Int64  // messages that are sent and not processed
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 
 	mu    sync.Mutex
 	owner []int // by partition, the last member that had it
 	owns  []bool
+	next  []int64 // by partition: the offset that comes next
 	moved atomic.Int64
 	base  int64 // rebalances before it was reset
 }
@@ -84,7 +96,12 @@ type run struct {
 // begin starts a topic, a load on it, and the members of a group of that name.
 func begin(ctx context.Context, s *service, c config, group string) (_ *run, err error) {
 	r := &run{config: c, service: s, group: group, workers: make([]worker, c.members),
-		owner: slices.Repeat([]int{-1}, c.partitions), owns: make([]bool, c.partitions)}
+		owner: slices.Repeat([]int{-1}, c.partitions), owns: make([]bool, c.partitions),
+		next: make([]int64, c.partitions)}
+	from, err := c.source()
+	if err != nil {
+		return nil, err
+	}
 	if _, err := s.admin.CreateTopic(ctx, int32(c.partitions), 1, nil, group); err != nil {
 		return nil, err
 	}
@@ -117,7 +134,7 @@ func begin(ctx context.Context, s *service, c config, group string) (_ *run, err
 		}
 	}
 	r.offer(c.load)
-	r.running.Go(func() { r.produce(ctx) })
+	r.running.Go(func() { r.produce(ctx, from) })
 	return r, nil
 }
 
@@ -130,69 +147,44 @@ func (r *run) end() {
 	r.producer.Close()
 }
 
-// offer sets what arrives, as a part of what all members can process.
+// offer sets what arrives, as a part of what all members can process; 0: as much as they do process.
 func (r *run) offer(load float64) { r.factor.Store(math.Float64bits(load)) }
 
-// produce sends messages whose keys are drawn by Zipf's law. Every now and then hot keys change.
-func (r *run) produce(ctx context.Context) {
-	random := rand.New(rand.NewPCG(r.seed, 1))
-	names, sums, sum := random.Perm(r.keys), make([]float64, r.keys), 0.0
-	for i := range sums {
-		sum += math.Pow(float64(i+1), -r.zipf)
-		sums[i] = sum
-	}
-	start := time.Now()
-	sent, drifted := start, start
+// produce sends messages.
+func (r *run) produce(ctx context.Context, from *source) {
+	sent, changed := time.Now(), time.Now()
 	for ctx.Err() == nil {
-		if r.drift > 0 && time.Since(drifted) > r.drift {
-			drifted = drifted.Add(r.drift)
-			for range r.swaps {
-				hot, any := random.IntN(2*r.swaps), random.IntN(r.keys)
-				names[hot], names[any] = names[any], names[hot]
-			}
+		if r.drift > 0 && time.Since(changed) > r.drift {
+			changed = changed.Add(r.drift)
+			from.change()
 		}
 		for each := r.each(); time.Since(sent) > each; sent = sent.Add(each) {
-			i, _ := slices.BinarySearch(sums, random.Float64()*sum)
+			if each == 0 && r.ahead.Load() >= int64(r.window) {
+				sent = time.Now()
+				break
+			}
+			r.ahead.Add(1)
 			now := binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixNano()))
-			r.producer.Produce(ctx, &kgo.Record{Key: []byte("user:" + strconv.Itoa(names[i])), Value: now}, r.arrived)
+			r.producer.Produce(ctx, &kgo.Record{Key: []byte(from.draw()), Value: now}, nil)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
 }
 
-// arrived notes whose a message is.
-func (r *run) arrived(x *kgo.Record, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if m := r.owner[x.Partition]; err == nil && m >= 0 {
-		r.workers[m].came.Add(1)
-	}
-}
-
-// sustained is how many messages a second may arrive until the busiest member cannot do more, if they are
-// divided as those that arrived.
-func (r *run) sustained() float64 {
-	all, most := int64(0), int64(0)
-	for m := range r.workers {
-		n := r.workers[m].came.Load()
-		all, most = all+n, max(most, n)
-	}
-	if r.policy == "ideal" {
-		return float64(len(r.workers)) / r.config.service.Seconds()
-	}
-	return float64(all) / float64(most) / r.config.service.Seconds()
-}
-
-// each is the time between two messages.
+// each is the time between two messages; 0: there is none.
 func (r *run) each() time.Duration {
-	return time.Duration(float64(r.config.service) / math.Float64frombits(r.factor.Load()) / float64(len(r.workers)))
+	load := math.Float64frombits(r.factor.Load())
+	if load == 0 {
+		return 0
+	}
+	return time.Duration(float64(r.config.service) / load / float64(len(r.workers)))
 }
 
 // join starts a member.
 func (r *run) join(ctx context.Context, m int) error {
 	options := []kgo.Opt{kgo.SeedBrokers(r.broker.Address), kgo.ConsumerGroup(r.group), kgo.ConsumeTopics(r.group),
 		kgo.InstanceID("member-" + strconv.Itoa(m)), kgo.AutoCommitInterval(time.Second),
-		kgo.FetchMaxWait(100 * time.Millisecond), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.HeartbeatInterval(500 * time.Millisecond), kgo.MetadataMaxAge(metadata), kgo.FetchMaxWait(100 * time.Millisecond), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.OnPartitionsAssigned(r.own(m, true)), kgo.OnPartitionsRevoked(r.own(m, false)),
 		kgo.OnPartitionsLost(r.own(m, false))}
 	beside := func(*kgo.Client) {}
@@ -227,13 +219,11 @@ func (r *run) join(ctx context.Context, m int) error {
 			if fetched.IsClientClosed() {
 				return
 			}
-			fetched.EachRecord(func(x *kgo.Record) { r.workers[m].process(r.config.service, at(x)) })
+			fetched.EachRecord(func(x *kgo.Record) { r.process(m, x) })
 		}
 	})
 	return nil
 }
-
-func at(x *kgo.Record) time.Time { return time.Unix(0, int64(binary.BigEndian.Uint64(x.Value))) }
 
 // own notes that a member gets partitions, or loses them.
 func (r *run) own(m int, has bool) func(context.Context, *kgo.Client, map[string][]int32) {
@@ -277,7 +267,7 @@ func (r *run) queue(ctx context.Context) error {
 	for m := range r.workers {
 		r.running.Go(func() {
 			for x := range queue {
-				r.workers[m].process(r.config.service, at(x))
+				r.process(m, x)
 			}
 		})
 	}
@@ -308,7 +298,6 @@ func (r *run) generation() (n int64) {
 func (r *run) reset() {
 	for m := range r.workers {
 		w := &r.workers[m]
-		w.came.Store(0)
 		w.done.Store(0)
 		for i := range w.late {
 			w.late[i].Store(0)

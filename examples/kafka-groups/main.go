@@ -19,7 +19,9 @@ import (
 // config is what the example is told.
 type config struct {
 	partitions, members, keys int
-	zipf, load, saturated     float64
+	zipf, load                float64
+	window                    int           // messages that are on their way at saturation
+	replay                    string        // a recorded stream
 	theta                     float64       // θ_max of -compare
 	service                   time.Duration // of a message
 	drift                     time.Duration
@@ -33,8 +35,8 @@ type config struct {
 
 // defaults are the flags' defaults.
 func defaults() config {
-	return config{partitions: 64, members: 8, keys: 10_000, zipf: 1, theta: 0.05, load: 0.8, saturated: 1, swaps: 20,
-		service: 2 * time.Millisecond, drift: 20 * time.Second, every: 5 * time.Second, warm: 20 * time.Second,
+	return config{partitions: 64, members: 8, keys: 10_000, zipf: 1, theta: 0.03, load: 0.8, window: 2000, swaps: 20,
+		service: 2 * time.Millisecond, drift: 20 * time.Second, every: 2 * time.Second, warm: 20 * time.Second,
 		duration: 40 * time.Second, flood: 20 * time.Second, runs: 3, seed: 1, policy: "plannerd"}
 }
 
@@ -44,15 +46,17 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.IntVar(&c.keys, "keys", c.keys, "how many keys")
 	f.Float64Var(&c.zipf, "zipf", c.zipf, "the exponent of Zipf's law, by which keys are used")
 	f.Float64Var(&c.load, "load", c.load, "the part of what all consumers can process that arrives")
-	f.Float64Var(&c.saturated, "saturated", c.saturated, "the same where -compare measures throughput")
+	f.IntVar(&c.window, "window", c.window, "how many messages are on their way where -compare measures throughput")
 	f.DurationVar(&c.service, "service", c.service, "how long a message takes")
+	f.StringVar(&c.replay, "replay", c.replay,
+		"a recorded stream in place of Zipf's law: gzip of CSV with interval, key and cost; an interval lasts for -drift")
 	f.DurationVar(&c.drift, "drift", c.drift, "how often the hot keys change; 0: never")
 	f.IntVar(&c.swaps, "swaps", c.swaps, "how many hot keys change places with any others then")
 	f.Float64Var(&c.theta, "theta", c.theta, "with -compare, the imbalance that plannerd allows")
 	f.DurationVar(&c.every, "every", c.every, "how often plannerd is asked")
 	f.DurationVar(&c.warm, "warm", c.warm, "for how long consumers run before -compare measures")
 	f.DurationVar(&c.duration, "duration", c.duration, "for how long they run; with -compare, at -load")
-	f.DurationVar(&c.flood, "flood", c.flood, "with -compare, for how long they run at -saturated")
+	f.DurationVar(&c.flood, "flood", c.flood, "with -compare, for how long they run saturated")
 	f.IntVar(&c.runs, "runs", c.runs, "how many runs of each policy -compare takes the medians of")
 	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random")
 }

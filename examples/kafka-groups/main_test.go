@@ -26,6 +26,7 @@ import (
 var (
 	messages = flag.Int("messages", 20_000, "how many messages are copied while processes are killed")
 	kills    = flag.Int("kills", 5, "how many processes are killed")
+	away     = flag.Duration("away", 3*time.Second, "for how long plannerd is away, when it is killed")
 )
 
 func TestMain(m *testing.M) {
@@ -81,6 +82,15 @@ func small() config {
 	c := defaults()
 	c.partitions, c.members, c.keys, c.load, c.drift, c.every = 16, 3, 1000, 0.3, 0, time.Second
 	return c
+}
+
+// grow notes that there are more partitions.
+func (r *run) grow(to int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.owner) < to {
+		r.owner, r.owns, r.next = append(r.owner, -1), append(r.owns, false), append(r.next, 0)
+	}
 }
 
 // asTable tells whether the members have what the routing table says, of all partitions.
@@ -139,6 +149,13 @@ func TestGroup(t *testing.T) {
 	s.eventually(t, "one controller stands by", func() bool { return strings.Contains(s.said(), "this one stands by") })
 	end(second, syscall.SIGKILL)
 	s.eventually(t, "it takes over", func() bool { return strings.Contains(s.said(), "this one leads") })
+
+	// The topic gets more partitions.
+	r.grow(20)
+	if _, err := s.admin.UpdatePartitions(ctx, 20, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(t, "the members have what the table says, of the new ones too", func() bool { return r.asTable(ctx) })
 
 	// A member leaves for good, and what it had goes to others, first by Kafka, then by a plan.
 	if _, err := s.admin.LeaveGroup(ctx, kadm.LeaveGroup("orders").InstanceIDs("member-2")); err != nil {
@@ -221,7 +238,8 @@ func TestNewer(t *testing.T) {
 func TestKills(t *testing.T) {
 	s := served(t)
 	begin := time.Now()
-	err := killing(t.Context(), s, *messages, *kills, 16, 4)
+	of := faults{service: s, messages: *messages, kills: *kills, partitions: 16, members: 4, away: *away}
+	err := of.run(t.Context())
 	t.Logf("%d messages, %d kills, %v", *messages, *kills, time.Since(begin).Round(time.Second))
 	if err != nil {
 		t.Errorf("%v\n%s", err, s.said())

@@ -17,6 +17,9 @@ import (
 	"plannerd/sdk/go/client"
 )
 
+// metadata is how often clients look for new partitions.
+const metadata = 5 * time.Second
+
 // service is what groups need beside their members: processes on loopback.
 type service struct {
 	broker   *broker.Broker
@@ -45,7 +48,7 @@ func serve(ctx context.Context, dir string) (_ *service, err error) {
 	if s.broker, err = broker.Start(ctx, filepath.Join(dir, "broker"), more); err != nil {
 		return nil, err
 	}
-	if s.client, err = kgo.NewClient(kgo.SeedBrokers(s.broker.Address)); err != nil {
+	if s.client, err = kgo.NewClient(kgo.SeedBrokers(s.broker.Address), kgo.MetadataMaxAge(metadata)); err != nil {
 		return nil, err
 	}
 	s.admin = kadm.NewClient(s.client)

@@ -29,7 +29,7 @@ type KafkaGroup struct {
 	Operator  string        `placeholder:"NAME" help:"The operator that stands for the group. It is made if there is none (default: the name of the group)."`
 	Every     time.Duration `placeholder:"DURATION" default:"30s" least:"1s" help:"How long an interval is (default 30s)."`
 	Cost      string        `enum:"messages,bytes" default:"messages" help:"What a partition costs: the messages that arrived in the interval, or their bytes, by the mean of what its log has."`
-	State     string        `enum:"one,lag" default:"one" help:"What moving a partition costs: the same for each, or its lag."`
+	State     string        `enum:"one,lag,stores" default:"one" help:"What moving a partition costs: the same for each, its lag, or the bytes of the changelogs of its stores, in Kafka Streams."`
 	DryRun    bool          `help:"Only say what would be done, also if the members have an assignor of plannerd."`
 	Act       bool          `help:"Act also if no assignor of plannerd is seen: those of Kafka Streams cannot be."`
 	GiveUp    time.Duration `placeholder:"DURATION" default:"2m" least:"1s" help:"After how long a plan is aborted that the group does not put into effect (default 2m)."`
@@ -177,7 +177,7 @@ func (g *controller) interval(ctx context.Context) error {
 			cli.Plural(len(now.owners), "partition"), now.by, g.Every)
 		return nil
 	}
-	of := now.since(before, time.Now().UnixNano()/int64(g.Every)-1, g.State == "lag")
+	of := now.since(before, time.Now().UnixNano()/int64(g.Every)-1, g.State != "one")
 	if !g.acts(now) {
 		return g.tell(ctx, now, of)
 	}
@@ -260,22 +260,30 @@ func (g *controller) configured(ctx context.Context, now *sight) (*wire.Operator
 		return nil, &lostError{fmt.Errorf("operator %s is not one of a consumer group: its hash function must be reported",
 			g.Operator)}
 	}
-	known := map[string]wire.Instance{}
-	for _, x := range o.Instances {
-		known[x.Name] = x
+	if instances, same := instancesOf(o, now.names); !same {
+		return g.server.PatchOperator(ctx, g.Operator, wire.OperatorPatch{"instances": instances})
 	}
-	instances, same := wire.Named(now.names...), len(now.names) == len(o.Instances)
+	return o, nil
+}
+
+// instancesOf are the members as instances of an operator, and tells whether it has just these. Those that it
+// does not know have of resources as much as its last one.
+func instancesOf(o *wire.Operator, names []string) (instances wire.Instances, same bool) {
+	known := map[string]wire.Instance{}
+	var last *wire.InstanceCapacities
+	for _, x := range o.Instances {
+		known[x.Name], last = x, x.Capacities
+	}
+	instances, same = wire.Named(names...), len(names) == len(o.Instances)
 	for i, x := range instances {
-		was, found := known[x.Name]
-		if same = same && found; found {
+		if was, found := known[x.Name]; found {
 			convert(was, &instances[i])
 			instances[i].Id = nil
+		} else {
+			same, instances[i].Capacities = false, last
 		}
 	}
-	if same {
-		return o, nil
-	}
-	return g.server.PatchOperator(ctx, g.Operator, wire.OperatorPatch{"instances": instances})
+	return instances, same
 }
 
 // convert makes of what is answered what may be sent.
@@ -442,7 +450,7 @@ func (g *controller) tell(ctx context.Context, now *sight, of *interval) error {
 	switch {
 	case err == nil:
 		convert(o, &configuration)
-		configuration.Instances = wire.Named(now.names...)
+		configuration.Instances, _ = instancesOf(o, now.names)
 	case !errors.Is(err, wire.CodeOperatorNotFound):
 		return err
 	}

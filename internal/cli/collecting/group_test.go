@@ -36,7 +36,7 @@ func TestSince(t *testing.T) {
 		ends:   map[partition]int64{p(0): 10, p(1): 20, p(3): 5}}
 	now := &sight{description: before.description, owners: map[partition]string{p(0): "b", p(1): "a", p(2): "b"},
 		ends: map[partition]int64{p(0): 15, p(1): 12, p(2): 100}, size: map[partition]float64{p(0): 2, p(1): 2, p(2): 2},
-		lags: map[partition]float64{p(0): 7}}
+		states: map[partition]float64{p(0): 7}}
 	of := now.since(before, 9, true)
 	want := []sample{{cost: 10, state: 7, instance: "b"}, {instance: "a"}, {instance: "b"}}
 	if of.number != 9 || len(of.order) != 3 || of.stateless {
@@ -53,6 +53,38 @@ func TestSince(t *testing.T) {
 	delete(now.owners, p(1))
 	if now.stable(before) {
 		t.Error("a partition that was revoked is not seen")
+	}
+}
+
+// TestInstances: a member that joins has of resources as much as others, for an operator with a limit wants it said.
+func TestInstances(t *testing.T) {
+	half := wire.Capacity(0.5)
+	o := &wire.Operator{Instances: []wire.Instance{{Id: 0, Name: "a", Capacity: &half,
+		Capacities: &wire.InstanceCapacities{"disk": 9}}}}
+	if got, same := instancesOf(o, []string{"a"}); !same || got[0].Capacity != half || (*got[0].Capacities)["disk"] != 9 {
+		t.Errorf("%v, %+v", same, got)
+	}
+	if got, same := instancesOf(o, []string{"a", "b"}); same || (*got[1].Capacities)["disk"] != 9 {
+		t.Errorf("%v, %+v", same, got)
+	}
+	if _, same := instancesOf(o, []string{"b"}); same {
+		t.Error("one that left is still there")
+	}
+}
+
+// TestSourceOf: a changelog belongs to the topic that was made for its store, else to one that the application reads.
+func TestSourceOf(t *testing.T) {
+	counts := map[string]int{"words": 4, "lines": 2, "app-made-repartition": 4}
+	for log, want := range map[string]string{"app-made-changelog": "app-made-repartition", "app-count-changelog": "words"} {
+		if got := sourceOf(log, 4, counts); got != want {
+			t.Errorf("%s: %s", log, got)
+		}
+	}
+	if got := sourceOf("app-other-changelog", 3, counts); got != "" {
+		t.Error(got)
+	}
+	if isChangelog("app", "application-count-changelog") || isChangelog("app", "app-made-repartition") {
+		t.Error("a topic of another one is taken for a changelog")
 	}
 }
 

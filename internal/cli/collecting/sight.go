@@ -20,9 +20,9 @@ type sight struct {
 	names  []string // of the members, ascending
 	owners map[partition]string
 	// Of all partitions of the topics that the group has any of:
-	ends map[partition]int64
-	lags map[partition]float64
-	size map[partition]float64 // bytes of a record; 1 where records count
+	ends   map[partition]int64
+	states map[partition]float64
+	size   map[partition]float64 // bytes of a record; 1 where records count
 }
 
 // stable tells whether the members have what they were assigned, and all that they had before.
@@ -76,7 +76,7 @@ func (s *sight) measure(ctx context.Context, c *KafkaGroup, admin *kadm.Client, 
 	if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) { // else one was deleted, as the group learns soon
 		return err
 	}
-	s.ends, s.lags, s.size = map[partition]int64{}, map[partition]float64{}, map[partition]float64{}
+	s.ends, s.states, s.size = map[partition]int64{}, map[partition]float64{}, map[partition]float64{}
 	committed := kadm.OffsetResponses{}
 	if c.State == "lag" {
 		committed, err = admin.FetchOffsets(ctx, c.Group)
@@ -91,13 +91,83 @@ func (s *sight) measure(ctx context.Context, c *KafkaGroup, admin *kadm.Client, 
 		p := partition{o.Topic, o.Partition}
 		s.ends[p], s.size[p] = o.Offset, 1
 		if at, known := committed.Lookup(o.Topic, o.Partition); known {
-			s.lags[p] = max(0, float64(o.Offset-at.At))
+			s.states[p] = max(0, float64(o.Offset-at.At))
 		}
 	})
+	if c.State == "stores" {
+		if err := s.stores(ctx, c.Group, admin); err != nil {
+			return err
+		}
+	}
 	if c.Cost == "bytes" {
 		return s.weigh(ctx, admin, topics)
 	}
 	return nil
+}
+
+// stores asks how many bytes the changelogs of an application of Kafka Streams have. A changelog belongs to the
+// topic that the application makes for the same store, if it reads one, else to the first that it reads with as
+// many partitions.
+func (s *sight) stores(ctx context.Context, application string, admin *kadm.Client) error {
+	all, err := admin.ListTopics(ctx)
+	if err != nil {
+		return err
+	}
+	counts := map[string]int{}
+	for p := range s.ends {
+		counts[p.topic]++
+	}
+	of := kadm.TopicsSet{}
+	for name, topic := range all {
+		if isChangelog(application, name) {
+			of.Add(name, topic.Partitions.Numbers()...)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	sizes, err := logSizes(ctx, admin, of)
+	for p, bytes := range sizes {
+		if source := sourceOf(p.topic, len(of[p.topic]), counts); source != "" {
+			s.states[partition{source, p.partition}] += bytes
+		}
+	}
+	return err
+}
+
+// changelog is how Kafka Streams ends the names of changelogs.
+const changelog = "-changelog"
+
+func isChangelog(application, topic string) bool {
+	return strings.HasPrefix(topic, application+"-") && strings.HasSuffix(topic, changelog)
+}
+
+// sourceOf is the topic that tasks read whose stores have a changelog, of some by numbers of partitions; "":
+// it is none of these.
+func sourceOf(log string, partitions int, counts map[string]int) string {
+	const made = "-repartition"
+	if own := strings.TrimSuffix(log, changelog) + made; counts[own] == partitions {
+		return own
+	}
+	for _, topic := range slices.Sorted(maps.Keys(counts)) {
+		if counts[topic] == partitions && !strings.HasSuffix(topic, made) {
+			return topic
+		}
+	}
+	return ""
+}
+
+// logSizes are how many bytes brokers keep of partitions.
+func logSizes(ctx context.Context, admin *kadm.Client, of kadm.TopicsSet) (map[partition]float64, error) {
+	sizes := map[partition]float64{}
+	logs, err := admin.DescribeAllLogDirs(ctx, of)
+	for _, broker := range logs {
+		broker.EachPartition(func(d kadm.DescribedLogDirPartition) {
+			p := partition{d.Topic, d.Partition}
+			sizes[p] = max(sizes[p], float64(d.Size))
+		})
+	}
+	return sizes, err
 }
 
 // weigh asks how many bytes the records of partitions have, by what the brokers keep of them.
@@ -110,28 +180,18 @@ func (s *sight) weigh(ctx context.Context, admin *kadm.Client, topics []string) 
 	for p := range s.ends {
 		of.Add(p.topic, p.partition)
 	}
-	logs, err := admin.DescribeAllLogDirs(ctx, of)
-	if err != nil {
-		return err
-	}
+	sizes, err := logSizes(ctx, admin, of)
 	for p, end := range s.ends {
-		start, _ := starts.Lookup(p.topic, p.partition)
-		bytes := int64(0)
-		for _, broker := range logs {
-			if log, known := broker.LookupPartition(p.topic, p.partition); known {
-				bytes = max(bytes, log.Size)
-			}
-		}
-		if end > start.Offset && bytes > 0 {
-			s.size[p] = float64(bytes) / float64(end-start.Offset)
+		if start, _ := starts.Lookup(p.topic, p.partition); end > start.Offset && sizes[p] > 0 {
+			s.size[p] = sizes[p] / float64(end-start.Offset)
 		}
 	}
-	return nil
+	return err
 }
 
 // since are the statistics of the time since a look before.
-func (s *sight) since(before *sight, number int64, lag bool) *interval {
-	l := &look{at: time.Now(), located: true, stateless: !lag, keys: map[string]sample{}}
+func (s *sight) since(before *sight, number int64, weighed bool) *interval {
+	l := &look{at: time.Now(), located: true, stateless: !weighed, keys: map[string]sample{}}
 	for p, owner := range s.owners {
 		end, known := s.ends[p]
 		if !known {
@@ -141,7 +201,7 @@ func (s *sight) since(before *sight, number int64, lag bool) *interval {
 		if was, known := before.ends[p]; known {
 			arrived = max(0, float64(end-was))
 		}
-		l.keys[fmt.Sprintf("%s/%d", p.topic, p.partition)] = sample{cost: arrived * s.size[p], state: s.lags[p],
+		l.keys[fmt.Sprintf("%s/%d", p.topic, p.partition)] = sample{cost: arrived * s.size[p], state: s.states[p],
 			instance: owner}
 	}
 	return &interval{number, slices.Sorted(maps.Keys(l.keys)), l}

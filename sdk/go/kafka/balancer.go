@@ -156,7 +156,7 @@ func (b *Balancer) Run(ctx context.Context, client Rebalancer) error {
 		}
 	}()
 	defer func() { <-watching }()
-	tick := time.NewTicker(between)
+	tick := time.NewTicker(between / 5)
 	defer tick.Stop()
 	var last time.Time
 	for {
