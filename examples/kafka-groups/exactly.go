@@ -88,11 +88,11 @@ func (p *process) keep(ctx context.Context) {
 	}
 }
 
-func (p *process) signal(s os.Signal) {
+func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cmd != nil {
-		_ = p.cmd.Process.Signal(s)
+		_ = p.cmd.Process.Kill()
 	}
 }
 
@@ -148,7 +148,7 @@ func (f *faults) run(ctx context.Context) error {
 	defer func() {
 		cancel()
 		for _, p := range processes {
-			p.signal(syscall.SIGKILL)
+			p.kill()
 		}
 		group.Wait()
 	}()
@@ -219,20 +219,20 @@ func (f *faults) kill(ctx context.Context, processes []*process, seen *copied) e
 		}
 		switch members := len(processes) - 1; i % 5 {
 		case 1:
-			processes[members].signal(syscall.SIGKILL)
+			processes[members].kill()
 		case 4:
 			if err := f.broker.Restart(ctx); err != nil {
 				return err
 			}
 		default:
-			processes[i/2%members].signal(syscall.SIGKILL)
+			processes[i/2%members].kill()
 		}
 		if err := seen.await(ctx, part(i)); err != nil {
 			return err
 		}
 	}
 	more, err := f.admin.UpdatePartitions(ctx, f.partitions+4, copying)
-	if err = errors.Join(err, more.Error()); err != nil {
+	if err := errors.Join(err, more.Error()); err != nil {
 		return err
 	}
 	if err := pause(ctx, 2*metadata); err != nil { // until clients know
@@ -246,7 +246,7 @@ func (f *faults) without(
 	ctx context.Context, member *process, send func(int) error, seen *copied, from, to int,
 ) error {
 	end(f.plannerd, syscall.SIGKILL)
-	member.signal(syscall.SIGKILL)
+	member.kill()
 	begin, longest := time.Now(), time.Duration(0)
 	for time.Since(begin) < f.away {
 		at := from + int(float64(to-from)*min(1, float64(time.Since(begin)+time.Second)/float64(f.away)))

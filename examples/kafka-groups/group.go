@@ -184,7 +184,8 @@ func (r *run) each() time.Duration {
 func (r *run) join(ctx context.Context, m int) error {
 	options := []kgo.Opt{kgo.SeedBrokers(r.broker.Address), kgo.ConsumerGroup(r.group), kgo.ConsumeTopics(r.group),
 		kgo.InstanceID("member-" + strconv.Itoa(m)), kgo.AutoCommitInterval(time.Second),
-		kgo.HeartbeatInterval(500 * time.Millisecond), kgo.MetadataMaxAge(metadata), kgo.FetchMaxWait(100 * time.Millisecond), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.HeartbeatInterval(500 * time.Millisecond), kgo.MetadataMaxAge(metadata),
+		kgo.FetchMaxWait(100 * time.Millisecond), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.OnPartitionsAssigned(r.own(m, true)), kgo.OnPartitionsRevoked(r.own(m, false)),
 		kgo.OnPartitionsLost(r.own(m, false))}
 	beside := func(*kgo.Client) {}

@@ -86,7 +86,7 @@ func command(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s, err := serve(ctx, dir)
+	s, err := serve(ctx, dir, "")
 	if err != nil {
 		return err
 	}

@@ -39,11 +39,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// served starts a broker and plannerd.
-func served(t *testing.T) *service {
+// served starts a broker, with more properties and classes, and plannerd.
+func served(t *testing.T, properties string, classes ...string) *service {
 	t.Helper()
 	need(t)
-	s, err := serve(t.Context(), t.TempDir())
+	s, err := serve(t.Context(), t.TempDir(), properties, classes...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,30 +94,54 @@ func (r *run) grow(to int) {
 }
 
 // asTable tells whether the members have what the routing table says, of all partitions.
-func (r *run) asTable(ctx context.Context) bool {
-	table, err := r.api.GetRoutingTable(ctx, r.group, client.GetRoutingTableOptions{})
-	if err != nil || len(table.Entries) != len(r.owner) || table.Pending != nil {
+func (s *service) asTable(ctx context.Context, group string, partitions int) bool {
+	table, err := s.api.GetRoutingTable(ctx, group, client.GetRoutingTableOptions{})
+	if err != nil || len(table.Entries) != partitions || table.Pending != nil {
 		return false
 	}
-	names := map[int32]string{}
+	names, owners := map[int32]string{}, s.owners(ctx, group)
 	for _, x := range *table.Instances {
 		names[x.Id] = x.Name
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range table.Entries {
-		p := 0
-		if _, err := fmt.Sscanf(e.Key, r.group+"/%d", &p); err != nil || !r.owns[p] ||
-			names[e.Instance] != fmt.Sprint("member-", r.owner[p]) {
-			return false
+	return !slices.ContainsFunc(table.Entries, func(e wire.RoutingTableEntry) bool {
+		return owners[e.Key] != names[e.Instance]
+	})
+}
+
+// owners are the members that have partitions, as the broker tells.
+func (s *service) owners(ctx context.Context, group string) map[string]string {
+	owners := map[string]string{}
+	note := func(instance *string, client string, has kadm.TopicsSet) {
+		name, _, _ := strings.Cut(client, "-StreamThread-")
+		if instance != nil {
+			name = *instance
+		}
+		for _, topic := range has.Sorted() {
+			for _, p := range topic.Partitions {
+				owners[fmt.Sprint(topic.Topic, "/", p)] = name
+			}
 		}
 	}
-	return true
+	newer, _ := s.admin.DescribeConsumerGroups(ctx, group)
+	for _, m := range newer[group].Members {
+		note(m.InstanceID, m.ClientID, m.Assignment)
+	}
+	older, _ := s.admin.DescribeGroups(ctx, group)
+	for _, m := range older[group].Members {
+		if of, is := m.Assigned.AsConsumer(); is {
+			has := kadm.TopicsSet{}
+			for _, t := range of.Topics {
+				has.Add(t.Topic, t.Partitions...)
+			}
+			note(m.InstanceID, m.ClientID, has)
+		}
+	}
+	return owners
 }
 
 // TestGroup follows a group through its life.
 func TestGroup(t *testing.T) {
-	s, ctx := served(t), t.Context()
+	s, ctx := served(t, ""), t.Context()
 	r, err := begin(ctx, s, small(), "orders")
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +160,7 @@ func TestGroup(t *testing.T) {
 		}
 		return names
 	}
-	s.eventually(t, "the members have what the table says", func() bool { return r.asTable(ctx) })
+	s.eventually(t, "the members have what the table says", func() bool { return s.asTable(ctx, "orders", 16) })
 	if got := instances(); !slices.Equal(got, []string{"member-0", "member-1", "member-2"}) {
 		t.Errorf("instances %v", got)
 	}
@@ -155,7 +179,7 @@ func TestGroup(t *testing.T) {
 	if _, err := s.admin.UpdatePartitions(ctx, 20, "orders"); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually(t, "the members have what the table says, of the new ones too", func() bool { return r.asTable(ctx) })
+	s.eventually(t, "they have what it says of the new ones too", func() bool { return s.asTable(ctx, "orders", 20) })
 
 	// A member leaves for good, and what it had goes to others, first by Kafka, then by a plan.
 	if _, err := s.admin.LeaveGroup(ctx, kadm.LeaveGroup("orders").InstanceIDs("member-2")); err != nil {
@@ -165,7 +189,7 @@ func TestGroup(t *testing.T) {
 	s.eventually(t, "the instances are those that are there", func() bool {
 		return slices.Equal(instances(), []string{"member-0", "member-1"})
 	})
-	s.eventually(t, "the members have what the table says", func() bool { return r.asTable(ctx) })
+	s.eventually(t, "the members have what the table says", func() bool { return s.asTable(ctx, "orders", 20) })
 
 	// The group goes on while plannerd is away, and the controller once it is back.
 	end(s.plannerd, syscall.SIGKILL)
@@ -186,7 +210,7 @@ func TestGroup(t *testing.T) {
 
 // TestDryRun: a group without an assignor of plannerd is only told what would be done.
 func TestDryRun(t *testing.T) {
-	s, ctx := served(t), t.Context()
+	s, ctx := served(t, ""), t.Context()
 	c := small()
 	c.policy = "range"
 	r, err := begin(ctx, s, c, "payments")
@@ -212,7 +236,7 @@ func TestDryRun(t *testing.T) {
 // TestNewer: a group of the newer protocol is made to assign anew. Here its assignor is none of plannerd,
 // so that the plan is given up.
 func TestNewer(t *testing.T) {
-	s, ctx := served(t), t.Context()
+	s, ctx := served(t, ""), t.Context()
 	c := small()
 	c.policy = "server-side"
 	r, err := begin(ctx, s, c, "newer")
@@ -236,7 +260,7 @@ func TestNewer(t *testing.T) {
 
 // TestKills: while processes are killed, no message is lost or doubled.
 func TestKills(t *testing.T) {
-	s := served(t)
+	s := served(t, "")
 	begin := time.Now()
 	of := faults{service: s, messages: *messages, kills: *kills, partitions: 16, members: 4, away: *away}
 	err := of.run(t.Context())

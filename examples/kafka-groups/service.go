@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,8 +33,9 @@ type service struct {
 	api      *client.Client
 }
 
-// serve starts a broker and plannerd, with all that they have in a folder.
-func serve(ctx context.Context, dir string) (_ *service, err error) {
+// serve starts a broker and plannerd, with all that they have in a folder. The broker has more classes, which
+// more of its properties name.
+func serve(ctx context.Context, dir, properties string, classes ...string) (_ *service, err error) {
 	s := &service{dir: dir}
 	defer func() {
 		if err != nil {
@@ -43,15 +45,6 @@ func serve(ctx context.Context, dir string) (_ *service, err error) {
 	if s.program, err = trial.BuildPlannerd(ctx, dir); err != nil {
 		return nil, err
 	}
-	// A broker that was killed is let in again once its session is over.
-	const more = "group.initial.rebalance.delay.ms=1000\nbroker.session.timeout.ms=6000\n"
-	if s.broker, err = broker.Start(ctx, filepath.Join(dir, "broker"), more); err != nil {
-		return nil, err
-	}
-	if s.client, err = kgo.NewClient(kgo.SeedBrokers(s.broker.Address), kgo.MetadataMaxAge(metadata)); err != nil {
-		return nil, err
-	}
-	s.admin = kadm.NewClient(s.client)
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -60,6 +53,16 @@ func serve(ctx context.Context, dir string) (_ *service, err error) {
 	if err := l.Close(); err != nil {
 		return nil, err
 	}
+	// A broker that was killed is let in again once its session is over.
+	const more = "group.initial.rebalance.delay.ms=1000\nbroker.session.timeout.ms=6000\n"
+	properties = more + strings.ReplaceAll(properties, "PLANNERD", "http://"+s.address)
+	if s.broker, err = broker.Start(ctx, filepath.Join(dir, "broker"), properties, classes...); err != nil {
+		return nil, err
+	}
+	if s.client, err = kgo.NewClient(kgo.SeedBrokers(s.broker.Address), kgo.MetadataMaxAge(metadata)); err != nil {
+		return nil, err
+	}
+	s.admin = kadm.NewClient(s.client)
 	if s.api, err = client.New("http://"+s.address, client.Config{}); err != nil {
 		return nil, err
 	}

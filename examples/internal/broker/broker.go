@@ -69,8 +69,8 @@ var (
 const attempts = 3
 
 // Start starts a broker on free ports of loopback, with all it has in a folder. Its properties
-// are followed by more, a template of the same data.
-func Start(ctx context.Context, dir, more string) (*Broker, error) {
+// are followed by more, a template of the same data, its class path by more classes.
+func Start(ctx context.Context, dir, more string, others ...string) (*Broker, error) {
 	text, err := template.New("").Parse(properties + more)
 	if err != nil {
 		return nil, err
@@ -82,6 +82,7 @@ func Start(ctx context.Context, dir, more string) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
+	classes = strings.Join(append([]string{classes}, others...), ":")
 	// The broker does not say which ports it has, so it is given free ones. They are free no more
 	// where another program takes one before the broker does.
 	for attempt := 1; ; attempt++ {

@@ -75,7 +75,8 @@ func TestInstances(t *testing.T) {
 // TestSourceOf: a changelog belongs to the topic that was made for its store, else to one that the application reads.
 func TestSourceOf(t *testing.T) {
 	counts := map[string]int{"words": 4, "lines": 2, "app-made-repartition": 4}
-	for log, want := range map[string]string{"app-made-changelog": "app-made-repartition", "app-count-changelog": "words"} {
+	for log, want := range map[string]string{"app-made-changelog": "app-made-repartition",
+		"app-count-changelog": "words"} {
 		if got := sourceOf(log, 4, counts); got != want {
 			t.Errorf("%s: %s", log, got)
 		}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"plannerd/sdk/go/wire"
+)
+
+// assignors has a broker use the one of the Java SDK.
+const assignors = `group.consumer.assignors=uniform,plannerd.kafka.PlannerdGroupAssignor
+plannerd.url=PLANNERD
+plannerd.operators=newer
+group.consumer.heartbeat.interval.ms=1000
+group.consumer.min.heartbeat.interval.ms=1000
+`
+
+// javaSDK compiles the assignors, and returns the class path of what uses them.
+func javaSDK(t *testing.T) string {
+	t.Helper()
+	need(t)
+	list, sdk := filepath.Join(t.TempDir(), "classes"), filepath.Join("..", "..", "sdk", "java")
+	for _, args := range [][]string{{sdk, "install"}, {filepath.Join(sdk, "kafka"), "compile",
+		"org.apache.maven.plugins:maven-dependency-plugin:3.11.0:build-classpath", "-Dmdep.outputFile=" + list}} {
+		mvn := exec.CommandContext(t.Context(), "mvn", append([]string{"-B", "-ntp", "-q", "-DskipTests", "-f"}, args...)...)
+		if said, err := mvn.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", mvn, err, said)
+		}
+	}
+	others, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(sdk, "kafka", "target", "classes") + ":" + strings.TrimSpace(string(others))
+}
+
+// work starts members on the JVM, sends so many keys to each partition, then messages by weights.
+func (s *service) work(t *testing.T, classes, kind string, members int, weights []float64, keys func(p int) int) {
+	t.Helper()
+	ctx := t.Context()
+	if _, err := s.admin.CreateTopic(ctx, int32(len(weights)), 1, nil, kind); err != nil {
+		t.Fatal(err)
+	}
+	said := filepath.Join(s.dir, kind+".log")
+	output, err := os.Create(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer output.Close()
+	cmd := exec.CommandContext(ctx, "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classes, "Work.java", kind, s.broker.Address,
+		"http://"+s.address, kind, strconv.Itoa(members), t.TempDir())
+	cmd.Stdout, cmd.Stderr = output, output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	producer, err := kgo.NewClient(kgo.SeedBrokers(s.broker.Address), kgo.DefaultProduceTopic(kind),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := source{Rand: rand.New(rand.NewPCG(1, 1))}
+	send := func(p, key, length int) {
+		x := &kgo.Record{Partition: int32(p), Key: fmt.Appendf(nil, "%0*d", length, key), Value: []byte{1}}
+		producer.Produce(ctx, x, nil)
+	}
+	for p, weight := range weights {
+		load.add(strconv.Itoa(p), weight)
+		for key := range keys(p) {
+			send(p, key, 200)
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for pause(ctx, 10*time.Millisecond) == nil {
+			for range 20 {
+				p, _ := strconv.Atoi(load.draw())
+				send(p, 0, 1)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		end(cmd, syscall.SIGKILL)
+		<-ended
+		producer.Close()
+		if text, _ := os.ReadFile(said); t.Failed() {
+			t.Logf("%s", text)
+		}
+	})
+	s.eventually(t, "all partitions have members, and all members partitions", func() bool {
+		owners, names := s.owners(ctx, kind), map[string]bool{}
+		for _, name := range owners {
+			names[name] = true
+		}
+		return len(owners) == len(weights) && len(names) == members
+	})
+}
+
+// skewed are weights by Zipf's law with exponent 1, in some order.
+func skewed(n, order int) []float64 {
+	weights := make([]float64, n)
+	for i := range weights {
+		weights[i] = 1 / float64(1+i*order%n)
+	}
+	return weights
+}
+
+// level is how much more of the weights of partitions the busiest member has than its share.
+func (s *service) level(t *testing.T, group string, members int, weights []float64) float64 {
+	has, all, most := map[string]float64{}, 0.0, 0.0
+	owners := s.owners(t.Context(), group)
+	for p, weight := range weights {
+		name := owners[fmt.Sprint(group, "/", p)]
+		has[name] += weight
+		all, most = all+weight, max(most, has[name])
+	}
+	return most / all * float64(members)
+}
+
+// TestStreams: 48 tasks that differ in load and in the size of their stores, each in another way, get to
+// processes so that load is even, and no process has more stores than it has room for.
+func TestStreams(t *testing.T) {
+	classes := javaSDK(t)
+	s, ctx := served(t, ""), t.Context()
+	const group, tasks, processes, room = "streams", 48, 4, 1.15
+	loads, stores := skewed(tasks, 1), skewed(tasks, 29)
+	s.work(t, classes, group, processes, loads, func(p int) int { return int(5300 * stores[p]) })
+	sizes := func() (of []float64, all float64) {
+		logs, _ := s.admin.DescribeAllLogDirs(ctx, nil)
+		of = make([]float64, tasks)
+		for _, broker := range logs {
+			broker.EachPartition(func(d kadm.DescribedLogDirPartition) {
+				if d.Topic == group+"-counts-changelog" {
+					of[d.Partition] = float64(d.Size)
+					all += float64(d.Size)
+				}
+			})
+		}
+		return of, all
+	}
+	s.eventually(t, "all is counted", func() bool {
+		_, all := sizes()
+		return all > 4.5e6
+	})
+	of, all := sizes()
+	t.Logf("by number: load %.2f, stores %.2f of the share, of %.1f MB", s.level(t, group, processes, loads),
+		s.level(t, group, processes, of), all/1e6)
+	names, limit, from := []string{"member-0", "member-1", "member-2", "member-3"}, true, wire.ResourceFrom("state")
+	instances := wire.Named(names...)
+	for i := range instances {
+		instances[i].Capacities = &wire.InstanceCapacities{"stores": room * all / processes}
+	}
+	theta := 0.1
+	if _, err := s.api.PutOperator(ctx, group, wire.OperatorConfiguration{ThetaMax: &theta, Instances: instances,
+		Hash:      &wire.Hash{Function: new(wire.HashFunctionReported)},
+		Resources: &wire.Resources{{Name: "load"}, {Name: "stores", From: &from, Limit: &limit}}}); err != nil {
+		t.Fatal(err)
+	}
+	controller, err := s.control(ctx, group, 2*time.Second, "--act", "--state", "stores")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { end(controller, syscall.SIGTERM) }()
+	s.eventually(t, "load is even and stores have room", func() bool {
+		return s.asTable(ctx, group, tasks) && s.level(t, group, processes, loads) < 1.15 &&
+			s.level(t, group, processes, of) <= room+0.01
+	})
+	t.Logf("by plannerd: load %.2f, stores %.2f", s.level(t, group, processes, loads), s.level(t, group, processes, of))
+}
+
+// TestAssignorOfBroker: a group of the newer protocol becomes as the controller's plans say.
+func TestAssignorOfBroker(t *testing.T) {
+	classes := javaSDK(t)
+	s, ctx := served(t, assignors, classes), t.Context()
+	weights := skewed(16, 1)
+	s.work(t, classes, "newer", 3, weights, func(int) int { return 0 })
+	t.Logf("by number: %.2f", s.level(t, "newer", 3, weights))
+	controller, err := s.control(ctx, "newer", 2*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { end(controller, syscall.SIGTERM) }()
+	s.eventually(t, "load is even, and a plan has ended", func() bool {
+		return s.asTable(ctx, "newer", 16) && s.level(t, "newer", 3, weights) < 1.1 && strings.Contains(s.said(), "has ended")
+	})
+	if !strings.Contains(s.said(), "by the assignor plannerd") {
+		t.Error(s.said())
+	}
+	t.Logf("by plannerd: %.2f", s.level(t, "newer", 3, weights))
+}
