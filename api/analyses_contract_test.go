@@ -20,8 +20,7 @@ var ofTheBody = []string{"stream", "keys", "columns", "operator", "interval", "e
 func TestAnalysisSchemas(t *testing.T) {
 	doc, _ := spec()
 	for _, v := range []any{
-		analyses.RingRequest{}, analyses.PKGRequest{}, analyses.RangesRequest{}, analyses.SchemesRequest{},
-		analyses.RingResult{}, analyses.PKGResult{}, analyses.RangesResult{}, analyses.SchemesResult{},
+		analyses.PKGRequest{}, analyses.SchemesRequest{}, analyses.PKGResult{}, analyses.SchemesResult{},
 	} {
 		typ := reflect.TypeOf(v)
 		schema := doc.Components.Schemas[typ.Name()]

@@ -16,12 +16,12 @@ import (
 type job struct {
 	ctx      context.Context
 	progress Progress
-	input    *Input // nil: none
+	input    *Input
 	keys     encoder
 	top      int
 }
 
-// newJob checks the input, unless there need not be one, and the bounds of lists.
+// newJob checks the input and the bounds of lists.
 func newJob(ctx context.Context, in *Input, top *int, progress Progress) (job, error) {
 	j := job{ctx: ctx, progress: progress, top: DefaultTop}
 	if top != nil {
@@ -29,9 +29,6 @@ func newJob(ctx context.Context, in *Input, top *int, progress Progress) (job, e
 	}
 	if j.top < 0 || j.top > MaxTop {
 		return j, planner.Invalid("top", "must be from 0 to "+strconv.Itoa(MaxTop))
-	}
-	if in == nil {
-		return j, nil
 	}
 	var err error
 	j.input, err = in.check()
@@ -90,7 +87,7 @@ func (e encoder) encode(key []byte) string {
 }
 
 // encoding is what a result says of its keys.
-func (e encoder) encoding() KeyEncoding {
+func (e encoder) encoding() AnswerKeyEncoding {
 	if e.base64 {
 		return EncodingBase64
 	}
