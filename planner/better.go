@@ -6,8 +6,8 @@ import (
 )
 
 // Better reports whether a is a better plan than b of the same snapshot and
-// options: fewest violated constraints; least largest relative excess over b_d;
-// least table excess; least objective; smallest table; fewest moves; least θ;
+// options: where there are several resources, fewest kinds of constraints violated and least largest
+// relative excess over b_d; fewest violated constraints; least largest relative excess; least table excess; least objective; smallest table; fewest moves; least θ;
 // canonical order of what moves. A plan that no function of this package made has no
 // such score: every plan that has one is better, and of two without neither is.
 func Better(a, b *Plan) bool {

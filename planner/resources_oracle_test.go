@@ -247,3 +247,42 @@ func TestCheckNoticesResources(t *testing.T) {
 		}
 	}
 }
+
+// A plan that misses bounds does not raise the greatest part of a bound that is taken, unless keys have to leave.
+func TestGreatestOverloadNeverRises(t *testing.T) {
+	t.Parallel()
+	r, missed := deep.Rand(t, 37), 0
+	for n := range deep.Cases(3000) {
+		c := plannertest.Tiny(r)
+		if n%30 == 0 {
+			c = plannertest.Medium(r, 20+r.IntN(20), 2+r.IntN(5))
+		}
+		plannertest.AddResources(r, c)
+		for d := range c.Instances {
+			c.Instances[d].Drained = false
+		}
+		s := c.Snapshot()
+		for _, strategy := range names() {
+			p := run(t, strategy, s, c.Options)
+			before, after := 0.0, 0.0
+			note := func(x, y, bound float64) {
+				before, after = max(before, x/max(bound, 1e-300)), max(after, y/max(bound, 1e-300))
+			}
+			for d, x := range p.Instances {
+				note(x.Before, x.After, x.Bound)
+				for _, y := range p.Resources {
+					note(y.Instances[d].Before, y.Instances[d].After, y.Instances[d].Bound)
+				}
+			}
+			if len(p.HotKeys) > 0 || after <= 1+1e-9 {
+				continue
+			}
+			if missed++; after > before*(1+2e-9) {
+				t.Fatalf("%s: the greatest overload rises from %v to %v\n%s", strategy, before, after, c)
+			}
+		}
+	}
+	if missed < 500 {
+		t.Errorf("bounds are missed by %d plans only", missed)
+	}
+}

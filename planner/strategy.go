@@ -206,7 +206,7 @@ func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
 		planned, known = x.space.Cheaper(x.strategy(info), planned), bound.Evidence{}
 	}
 	x.divide(planned.Division)
-	return x.finish(info.Name, x.filled(info, planned.Assignment), known), nil
+	return x.finish(info.Name, x.filled(info, planned.Assignment.NoWorse()), known), nil
 }
 
 // DependsOn reports whether the strategy reads an option, see [Info.Reads].

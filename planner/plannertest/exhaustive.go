@@ -250,11 +250,17 @@ func (p *partial) worse(than Score) bool {
 	if tableExcess > 0 {
 		violated++
 	}
+	least := Score{Excess: excess, TableExcess: tableExcess}
+	p.m.breach(&least)
 	switch {
+	case least.Broken != than.Broken:
+		return least.Broken > than.Broken
+	case least.Worst != than.Worst:
+		return least.Worst > than.Worst
 	case violated != than.Violated:
 		return violated > than.Violated
 	case than.Excess > 0 || excess > 0:
-		return excess > than.Excess+slack*(1+excess)
+		return excess > than.Excess+slack*(1+excess) && compareExcess(excess, than.Excess) != 0
 	case tableExcess != than.TableExcess:
 		return tableExcess > than.TableExcess
 	}

@@ -18,17 +18,17 @@ func Literal(name string, s *planner.Snapshot, o planner.Options) (Assignment, e
 	}
 	switch name {
 	case planner.LLFD:
-		return m.phases(0, byLack), nil
+		return m.noWorse(m.phases(0, byLack)), nil
 	case planner.LPT:
-		return m.lpt(), nil
+		return m.noWorse(m.lpt()), nil
 	case planner.MinTable:
-		return m.phases(math.MaxInt, byLack), nil
+		return m.noWorse(m.phases(math.MaxInt, byLack)), nil
 	case planner.MinMig:
-		return m.phases(0, m.byGamma), nil
+		return m.noWorse(m.phases(0, m.byGamma)), nil
 	case planner.Mixed:
-		return m.mixed(), nil
+		return m.noWorse(m.mixed()), nil
 	case planner.MixedBruteForce:
-		return m.mixedBF(), nil
+		return m.noWorse(m.mixedBF()), nil
 	case planner.Readj:
 		if m.scalar() {
 			return m.readj(), nil

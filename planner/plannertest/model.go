@@ -81,6 +81,7 @@ type model struct {
 	dims       []*dimension // cost first
 	least      []float64    // a_d; nil: nothing is asked for
 
+	overload float64       // the largest relative excess over b_d if nothing but hot units moves; +∞: others have to
 	hot      []int         // hot items in descending size
 	hotUnits map[int][]int // instance of each unit of a hot item, in order of placement
 }
@@ -101,6 +102,10 @@ func newModel(s *planner.Snapshot, o planner.Options) *model {
 	}
 	m.placeHot()
 	m.least = m.leastLoads()
+	m.overload = math.Inf(1)
+	if a, ok := m.standing(); ok && !m.scalar() {
+		m.overload = m.score(a).Excess
+	}
 	return m
 }
 

@@ -45,6 +45,7 @@ type Problem struct {
 	// ByResource are the problems of one resource each, where there are several: that of cost first.
 	ByResource []*Problem
 	Size       []float64 // then, by item: its greatest share of all of a resource
+	overload   float64   // and by how much, relative to it, a bound is exceeded at most if nothing moves
 	fixed      bool      // it is one of ByResource: its bounds are not its own alone
 	Retained   int64     // table entries of other keys, which stay
 	Entries    int64     // table entries if nothing moves, retained ones included

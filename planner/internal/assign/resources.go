@@ -54,6 +54,70 @@ func (p *Problem) setByResource() {
 	}
 	p.setSizes()
 	p.placeHotOfAll()
+	p.setOverload()
+}
+
+// overloadRises is more than there are kinds of constraints.
+const overloadRises = 4
+
+// Rank sets what comes first in a score where there are several resources; others are the constraints but those of
+// loads that are not met.
+func (p *Problem) Rank(x *Score, others int) {
+	switch {
+	case p.ByResource == nil:
+	case compareExcess(x.Excess, p.overload) > 0:
+		x.Broken, x.Worst = overloadRises, float32(1+x.Excess)
+	case x.Excess > 0:
+		x.Broken, x.Worst = 1+others, float32(1+x.Excess)
+	default:
+		x.Broken, x.Worst = others, 0
+	}
+}
+
+// setOverload finds the largest relative excess if nothing but hot keys moves; +∞ if keys have to leave.
+func (p *Problem) setOverload() {
+	loads := make([][]int64, len(p.ByResource))
+	for r, q := range p.ByResource {
+		loads[r] = slices.Clone(q.Before)
+		for _, h := range p.Hot {
+			loads[r][p.Items.Current[h.Item]] -= q.AmountOf(h.Item)
+			loads[r][h.To] += q.AmountOf(h.Item)
+		}
+	}
+	p.overload = p.excessOf(loads)
+	for d, live := range p.IsLive {
+		if !live && p.NamedOn[d] > 0 {
+			p.overload = math.Inf(1)
+		}
+	}
+}
+
+// excessOf is the largest relative excess of loads over b_d in any resource that has bounds.
+func (p *Problem) excessOf(loads [][]int64) (excess float64) {
+	for r, q := range p.ByResource {
+		for _, d := range p.Live {
+			if loads[r][d] > q.Limit[d] && (r > 0 || !p.Goal.Imbalance) {
+				excess = max(excess, Relative(float64(loads[r][d]), q.Bound[d]))
+			}
+		}
+	}
+	return excess
+}
+
+// Standing moves nothing but hot keys. Nil: others have to leave where they are.
+func (p *Problem) Standing() *Assignment {
+	if math.IsInf(p.overload, 1) {
+		return nil
+	}
+	return NewAssignment(p)
+}
+
+// NoWorse is the assignment, or where of several resources the greatest overload would rise, the standing one.
+func (a *Assignment) NoWorse() *Assignment {
+	if p := a.Problem; p.ByResource != nil && compareExcess(p.excessOf(a.Loads), p.overload) > 0 {
+		return p.Standing()
+	}
+	return a
 }
 
 // with is a problem of one resource with other items of the same amounts, under the same bounds.

@@ -10,6 +10,11 @@ import (
 
 // Score is what decides which of two plans is better, most important first.
 type Score struct {
+	// Where there are several resources: how many kinds of constraints are not met, or overloadRises, and the greatest
+	// part of a bound that is taken, if one is broken: to break few bounds is worth less then than to break none by
+	// far. In 24 bits, so that rounding decides nothing.
+	Broken      int
+	Worst       float32
 	Violated    int     // constraints that are not met
 	Excess      float64 // largest relative excess over b_d
 	TableExcess int64
@@ -23,6 +28,8 @@ type Score struct {
 // Compare is negative where x is better than y.
 func (x Score) Compare(y Score) int {
 	return cmp.Or(
+		cmp.Compare(x.Broken, y.Broken),
+		cmp.Compare(x.Worst, y.Worst),
 		cmp.Compare(x.Violated, y.Violated),
 		compareExcess(x.Excess, y.Excess),
 		cmp.Compare(x.TableExcess, y.TableExcess),
@@ -63,6 +70,7 @@ func (a *Assignment) Score() Score {
 	if p.Goal.Imbalance && !p.Affordable(state, x.Moves) {
 		x.Violated++
 	}
+	others := x.Violated
 	for _, d := range p.Live {
 		if a.Load[d] > p.Limit[d] && !p.Goal.Imbalance {
 			x.Violated++
@@ -78,6 +86,7 @@ func (a *Assignment) Score() Score {
 			}
 		}
 	}
+	p.Rank(&x, others)
 	return x
 }
 

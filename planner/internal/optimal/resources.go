@@ -85,6 +85,7 @@ func (b *resourced) mend(r Rivals) {
 	if b.Score.Violated == 0 {
 		return
 	}
+	b.offer(b.p.Standing())
 	for _, rival := range start(b.p, r.Others...)() {
 		b.offer(rival.a)
 	}

@@ -310,6 +310,7 @@ func (s *search) surpasses() bool {
 		return best.Violated > 0
 	}
 	x.Excess = 0
+	s.p.Rank(&x.Score, 0)
 	x.Theta = best.Theta
 	if c := x.Compare(best.Score); c != 0 {
 		return c < 0
@@ -334,6 +335,7 @@ func (s *search) settle() {
 	for _, d := range s.over {
 		s.now.Excess = max(s.now.Excess, s.excessOn(d))
 	}
+	s.p.Rank(&s.now.Score, int(min(1, s.now.TableExcess)))
 	s.best, s.distance = s.now, s.violation()
 	s.best.Theta = s.theta()
 	for _, k := range s.changes {
