@@ -101,7 +101,7 @@ func TestMetricsDocumented(t *testing.T) {
 	e.running()
 	e.eventually(`plannerd_webhook_events\{receiver="chat"\} 0`)
 	e.do("PUT", "/v1/operators/clicks", `{"instances": 2, "hash": {"function": "modulo"}, "table_limit": 100,
-		"resources": [{"name": "cpu"}, {"name": "keys", "from": "count", "theta_max": 3}]}`).want(http.StatusCreated)
+		"resources": [{"name": "cpu"}, {"name": "keys", "from": "count", "theta_max": "300%"}]}`).want(http.StatusCreated)
 	a := e.do("POST", "/v1/operators/clicks/plans",
 		`{"interval": 1, "keys": [{"key": "a", "cost": 5, "instance": 0}, {"key": "b", "cost": 4, "instance": 0}]}`)
 	var p plan

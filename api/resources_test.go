@@ -28,20 +28,27 @@ func TestResourcesOfOperators(t *testing.T) {
 	if op.ConfigVersion != 1 {
 		t.Errorf("what was answered is another configuration: version %d", op.ConfigVersion)
 	}
-	e.do("PATCH", "/v1/operators/clicks", `{"resources":[{"name":"cpu","theta_max":0.1},{"name":"memory","from":"state","theta_max":1},
+	e.do("PATCH", "/v1/operators/clicks", `{"resources":[{"name":"cpu","theta_max":0.1},{"name":"memory","from":"state","theta_max":"100%"},
 		{"name":"connections","limit":true}]}`, mergePatch).
 		fails(http.StatusUnprocessableEntity, "invalid", "/instances/0/capacities")
-	e.do("PATCH", "/v1/operators/clicks", `{"resources":[{"name":"cpu","theta_max":0.1},{"name":"memory","from":"state","limit":true},
-		{"name":"keys","from":"count","theta_max":1}]}`, mergePatch).want(http.StatusOK).into(&op)
-	if op.ThetaMax != 0.1 || op.ConfigVersion != 2 || len(*op.Resources) != 3 {
+	e.do("PATCH", "/v1/operators/clicks", `{"resources":[{"name":"cpu","theta_max":"10%"},{"name":"memory","from":"state","limit":true},
+		{"name":"keys","from":"count","theta_max":"100%"}]}`, mergePatch).want(http.StatusOK).into(&op)
+	if op.ThetaMax != 0.1 || op.ConfigVersion != 2 || len(*op.Resources) != 3 || *(*op.Resources)[2].ThetaMax != 1 {
 		t.Errorf("%+v", op)
 	}
 	e.do("PATCH", "/v1/operators/clicks", `{"theta_max":0.3}`, mergePatch).want(http.StatusOK)
+	e.do("PATCH", "/v1/operators/clicks", `{"resources":[{"name":"cpu","theta_max":"150%"},
+		{"name":"memory","from":"state","limit":true}]}`, mergePatch).
+		want(http.StatusOK).into(&op)
+	if op.ThetaMax != 1.5 {
+		t.Errorf("150 %% is read as %v", op.ThetaMax)
+	}
 	for body, where := range map[string]string{
 		`{` + twoHosts + `,` + cpuAndMemory + `,"theta_max":0.3}`:                             "/resources/0/theta_max",
 		`{` + twoHosts + `,"resources":[{"name":"cpu"},{"name":"memoy","theta_max":0}]}`:      "/instances/0/capacities",
 		`{"instances":2,"resources":[{"name":"4pu"}]}`:                                        "/resources/0/name",
 		`{"instances":2,"resources":[{"name":"cpu","theta_max":2}]}`:                          "/resources/0/theta_max",
+		`{"instances":2,"resources":[{"name":"cpu"},{"name":"keys","theta_max":5}]}`:          "/resources/1/theta_max",
 		`{"instances":2,"resources":[]}`:                                                      "/resources",
 		`{"instances":2,"scheme":"ring","resources":[{"name":"cpu"}]}`:                        "/resources",
 		`{"instances":2,"splitting":{"max_parts":2},"resources":[{"name":"cpu"}]}`:            "/splitting",
@@ -132,8 +139,8 @@ func TestPlansUnderResources(t *testing.T) {
 		t.Errorf("%+v", p.Certificate)
 	}
 	for target, balanced := range map[string]bool{
-		`[]`: true, `[{"name":"cpu"},{"name":"memory","from":"state","theta_max":1}]`: true,
-		`[{"name":"cpu"},{"name":"memory","from":"state","limit":true},{"name":"keys","from":"count","theta_max":1}]`: false,
+		`[]`: true, `[{"name":"cpu"},{"name":"memory","from":"state","theta_max":"100%"}]`: true,
+		`[{"name":"cpu"},{"name":"memory","from":"state","limit":true},{"name":"keys","from":"count","theta_max":"100%"}]`: false,
 	} {
 		a := e.do("POST", "/v1/plans/"+p.Id+"/replay", `{"resources":`+target+`}`).want(http.StatusOK)
 		var tried wire.WhatIfResults

@@ -6,10 +6,12 @@ import (
 )
 
 // Better reports whether a is a better plan than b of the same snapshot and
-// options: where there are several resources, fewest kinds of constraints violated and least largest
-// relative excess over b_d; fewest violated constraints; least largest relative excess; least table excess; least objective; smallest table; fewest moves; least θ;
-// canonical order of what moves. A plan that no function of this package made has no
-// such score: every plan that has one is better, and of two without neither is.
+// options: where there are several resources, fewest kinds of constraints violated
+// and least largest relative excess over b_d; fewest violated constraints; least
+// largest relative excess; least table excess; least objective; smallest table;
+// fewest moves; least θ; canonical order of what moves. A plan that no function of
+// this package made has no such score: every plan that has one is better, and of two
+// without neither is.
 func Better(a, b *Plan) bool {
 	if !a.scored() || !b.scored() {
 		return a.scored() && !b.scored()

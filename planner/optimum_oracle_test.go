@@ -384,7 +384,8 @@ func optimalIsBest(x *truth) error {
 			return fmt.Errorf("%s is better than optimal", strategy)
 		}
 		other := plannertest.ScoreOf(x.s, x.c.Options, plannertest.AssignmentOf(p))
-		if other.Broken < score.Broken || other.Broken == 0 && other.Violated < score.Violated || other.Violated == 0 && above(score.Objective, other.Objective, x.noise) {
+		fewer := other.Broken < score.Broken || other.Broken == 0 && other.Violated < score.Violated
+		if fewer || other.Violated == 0 && above(score.Objective, other.Objective, x.noise) {
 			return fmt.Errorf("optimal has %+v, %s has %+v", score, strategy, other)
 		}
 	}

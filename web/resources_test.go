@@ -18,7 +18,7 @@ func underResources(t *testing.T, server string) (helped, lost planned) {
 	tell(t, http.MethodPut, server+operator, "", object{"hash": object{"function": "modulo"}, "require_approval": true,
 		"approval": object{"auto": "never", "on_pending": "replace"},
 		"resources": []any{object{"name": "cpu", "theta_max": 0.9}, object{"name": "memory", "from": "state", "limit": true},
-			object{"name": "network", "theta_max": 1.5}},
+			object{"name": "network", "theta_max": "150%"}},
 		"instances": []any{object{"name": "w0", "capacity": 2, "capacities": object{"memory": 65536}},
 			object{"name": "w1", "capacities": object{"memory": 40960, "network": 2}}}}, nil)
 	interval := func(n int, states ...int) (p planned) {
@@ -114,7 +114,7 @@ func TestResourcesBesideEachOther(t *testing.T) {
 	p.Expect("status of 422")
 	p.Click(whatIfRun)
 	p.WaitText("[role=alert]", "keys")
-	p.Fill(other+" textarea", `[{"name":"cpu"},{"name":"keys","from":"count","theta_max":1}]`)
+	p.Fill(other+" textarea", `[{"name":"cpu"},{"name":"keys","from":"count","theta_max":"100%"}]`)
 	p.Click(whatIfRun)
 	p.WaitText(".whatif-table", "θ of keys after")
 	look(t, server.URL, place, "whatif-resources", ".whatif-table table")
@@ -149,7 +149,7 @@ func TestResourcesOfConfigurations(t *testing.T) {
 	look(t, server.URL, place, "configuration-resources", ".operator-resources")
 
 	tell(t, http.MethodPut, server.URL+"/v1/operators/new", "", object{"instances": 2,
-		"resources": []any{object{"name": "cpu"}, object{"name": "network", "theta_max": 1}}}, nil)
+		"resources": []any{object{"name": "cpu"}, object{"name": "network", "theta_max": "100%"}}}, nil)
 	p.Goto("/#/operators/new")
 	p.WaitText("main", "cost.network")
 	if out := bash(t, p.Text("main code")); !strings.Contains(out, `"network"`) {

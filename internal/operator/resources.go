@@ -48,11 +48,6 @@ func settleResources(c *Configuration) error {
 	if len(c.Resources) == 0 {
 		c.Resources = nil
 	} else if own := c.Resources[0].ThetaMax; own != nil {
-		if *own >= 1 {
-			percent := 100 * *own
-			return planner.Invalid("resources/0/theta_max", fmt.Sprintf("is a share, and %v would be %v %%: write it as "+
-				`theta_max of the operator, "%[2]v%%"`, *own, percent))
-		}
 		if *own != c.ThetaMax {
 			return planner.Invalid("resources/0/theta_max", fmt.Sprintf("differs from theta_max of the operator, which is %v: "+
 				"say one of the two", c.ThetaMax))

@@ -5181,7 +5181,7 @@ type Resource struct {
 	// Name Distinct; none but the first may be `cost`.
 	Name ResourceName `json:"name"`
 
-	// ThetaMax How far the amounts on an instance may be above their fair load, which is divided as that of `cost` is, by the capacities in this resource: 0.05 is 5 %. Of the first resource it is `theta_max` of the operator, said here: it is answered there, and must
+	// ThetaMax How far the amounts on an instance may be above their fair load, which is divided as that of `cost` is, by the capacities in this resource: 0.05 or `"5%"`. Of the first resource it is `theta_max` of the operator, said here: it is answered there, and must
 	// not differ from it.
 	ThetaMax *float64 `json:"theta_max,omitempty"`
 }

@@ -232,7 +232,7 @@ const lists = {
     hint:
       'A list in JSON, as in the configuration; [] for cost alone. Left empty, they are the operator’s. Capacities ' +
       'are those that its instances have.',
-    example: '[{"name": "cpu", "theta_max": 0.05}, {"name": "keys", "from": "count", "theta_max": 1}]',
+    example: '[{"name": "cpu", "theta_max": 0.05}, {"name": "keys", "from": "count", "theta_max": "100%"}]',
   },
 }
 
