@@ -55,7 +55,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	flags.IntVar(&c.familyKeys, "family-keys", 1e5, "most keys of a case of a family")
 	flags.Uint64Var(&c.seed, "seed", 1, "the first of the families, and of zones")
 	flags.IntVar(&c.zones, "zones", 0, "groups of the keys of streams, each of which may be on some instances alone")
-	flags.Float64Var(&c.memory, "memory", 0, "limit the state on each instance to an even share of so many times all state")
+	flags.Float64Var(&c.memory, "memory", 0, "limit the state on each instance to an even share of so many times "+
+		"all state")
 	noStreams := flags.Bool("no-streams", false, "leave the streams out")
 	folder := flags.String("streams", streams.BesideProject, "folder of recorded streams, beside the own ones")
 	only := flags.String("stream", "", "only streams whose name begins so, e.g. own,baby_names")
