@@ -82,9 +82,7 @@ func batchesInOrder(t *testing.T, f *fixture) {
 	if !committed || p.Status != store.StatusApplying || p.Version != nil || len(p.Acked) > 0 {
 		t.Errorf("committed %t, %s, version %v, acks %v", committed, p.Status, p.Version, p.Acked)
 	}
-	if q := must(f.Plan(ctx, waiting.ID))(t); q.Status != store.StatusSuperseded {
-		t.Errorf("a plan on another table is %s", q.Status)
-	}
+	is(t, "a plan on another table is", must(f.Plan(ctx, waiting.ID))(t).Status, store.StatusSuperseded)
 	feed = must(f.TableChanges(ctx, "clicks", 1))(t)
 	same(t, "what has changed", in.NewBatches[0].Changes, feed.Changes)
 	same(t, "what is pending then", in.NewBatches[1].Changes, feed.Pending.Changes)

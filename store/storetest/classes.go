@@ -38,14 +38,12 @@ func (f *fixture) classes(t testing.TB, interval int64) store.NewPlan {
 // resolve gives a plan of classes its keys.
 func (f *fixture) resolve(t testing.TB, id string, keys int64, changes ...store.Change) store.Plan {
 	t.Helper()
-	p := must(f.ResolvePlan(t.Context(), id, store.Resolution{Keys: keys, Changes: changes}, f.by("resolver")))(t)
-	return p
+	return must(f.ResolvePlan(t.Context(), id, store.Resolution{Keys: keys, Changes: changes}, f.by("resolver")))(t)
 }
 
 func (f *fixture) commitPlan(t testing.TB, id string) store.Plan {
 	t.Helper()
-	p := did(f.CommitPlan(t.Context(), id, f.by("x"), store.Retention{}))(t, "the call", true)
-	return p
+	return did(f.CommitPlan(t.Context(), id, f.by("x"), store.Retention{}))(t, "the call", true)
 }
 
 // finish acks a plan that is being applied for all that it awaits.
@@ -69,9 +67,7 @@ func wantDiffs(t testing.TB, f *fixture, want int) {
 	t.Helper()
 	var got int
 	ok(t, database(t, f).QueryRowContext(t.Context(), `SELECT count(*) FROM diffs`).Scan(&got))
-	if got != want {
-		t.Errorf("the database holds %d diffs, want %d", got, want)
-	}
+	is(t, "the database holds", got, want)
 }
 
 // database is what is under a store.
@@ -140,9 +136,7 @@ func classesAreResolved(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", 1, "a=1", "b=1")
 	f.wantTable(t, "clicks", 0)
 	f.wantChanges(t, want.ID, move("a", 1, 2), unset("b", 1), set("c", 3))
-	if size := f.operator(t, "clicks").TableSize; size != 2 {
-		t.Errorf("table of %d entries, want 2", size)
-	}
+	is(t, "the size of the table", f.operator(t, "clicks").TableSize, 2)
 	wantDiffs(t, f, 2)
 }
 
@@ -210,9 +204,7 @@ func sameResolution(t *testing.T, f *fixture) {
 		same(t, "plans", want, f.resolve(t, p.ID, 3, changes...))
 		same(t, "contents", before, read(t, f))
 		// With another number of keys it is another one, and so with other changes.
-		if got := f.resolve(t, p.ID, 4, changes...); *got.ResolvedKeys != 4 {
-			t.Errorf("resolved keys %d, want 4", *got.ResolvedKeys)
-		}
+		is(t, "resolved keys", *f.resolve(t, p.ID, 4, changes...).ResolvedKeys, 4)
 		for _, other := range [][]store.Change{{set("a", 2), set("b", 2)}, nil, {set("a", 3)}} {
 			f.resolve(t, p.ID, 4, other...)
 			f.wantChanges(t, p.ID, other...)
@@ -226,9 +218,7 @@ func unresolvedIsNotCommitted(t *testing.T, f *fixture) {
 	before := read(t, f)
 	_, committed, err := f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{Inputs: 1, Plans: 1, Versions: 1})
 	fails(t, "an unresolved plan", err, store.ErrUnresolved)
-	if committed {
-		t.Error("committed = true")
-	}
+	is(t, "committed", committed, false)
 	born := f.classes(t, 2)
 	born.Status = store.StatusCommitted
 	fails(t, "a plan of classes born committed", notDone(f.CreatePlan(t.Context(), born, f.by("x"))), store.ErrUnresolved)

@@ -75,14 +75,11 @@ func oneVersionAtATime(t *testing.T, f *fixture) {
 		}
 	}
 	op := f.operator(t, "clicks")
-	if op.TableVersion != workers*each || op.TableSize != workers*each {
-		t.Errorf("version %d with %d entries, want %d of both", op.TableVersion, op.TableSize, workers*each)
-	}
+	is(t, "version", op.TableVersion, workers*each)
+	is(t, "entries", op.TableSize, workers*each)
 	for version := range op.TableVersion + 1 {
 		table := must(f.Table(t.Context(), "clicks", &version))(t)
-		if int64(len(table.Entries)) != version {
-			t.Errorf("version %d has %d entries, want one for each version", version, len(table.Entries))
-		}
+		is(t, "entries", int64(len(table.Entries)), version)
 	}
 }
 
@@ -149,14 +146,11 @@ func oneOfCompetingPlans(t *testing.T, f *fixture) {
 				commits[i+n], winner)
 		}
 	}
-	if v := f.operator(t, "clicks").TableVersion; v != 1 {
-		t.Errorf("table version %d, want 1", v)
-	}
+	is(t, "table version", f.operator(t, "clicks").TableVersion, 1)
 	f.wantTable(t, "clicks", -1, fmt.Sprintf("k=%d", winner))
 	steps, err := f.Transitions(t.Context(), plans[winner].ID)
-	if err != nil || len(steps) != 2 {
-		t.Errorf("transitions %v, error %v; want two", steps, err)
-	}
+	ok(t, err)
+	is(t, "transitions", len(steps), 2)
 }
 
 // oneIsStarted lets executors start plans: each plan is started by several.
@@ -381,9 +375,7 @@ func configurationsTogether(t *testing.T, f *fixture) {
 			t.Error(err)
 		}
 	})
-	if v := f.operator(t, "clicks").ConfigVersion; v != n+1 {
-		t.Errorf("configuration version %d, want %d", v, n+1)
-	}
+	is(t, "configuration version", f.operator(t, "clicks").ConfigVersion, n+1)
 	seen := map[string]bool{}
 	for version := range int64(n + 1) {
 		c := must(f.Configuration(t.Context(), "clicks", version+1))(t)

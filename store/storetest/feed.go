@@ -27,8 +27,7 @@ var feedCases = []testCase{
 // feed returns what happened since a version.
 func (f *fixture) feed(t testing.TB, since int64) store.Feed {
 	t.Helper()
-	feed := must(f.TableChanges(t.Context(), "clicks", since))(t)
-	return feed
+	return must(f.TableChanges(t.Context(), "clicks", since))(t)
 }
 
 func changesLeadOn(t *testing.T, f *fixture) {
@@ -91,9 +90,7 @@ func versionsHaveOrigins(t *testing.T, f *fixture) {
 			if feed := f.feed(t, int64(since)); feed.Origin.String() != origin || feed.FromOrigin.String() != from {
 				t.Errorf("version %d since %d: %+v, want %s since %s", version, since, feed, origin, from)
 			}
-			if old := int64(since); must(f.Table(t.Context(), "clicks", &old))(t).Origin.String() != from {
-				t.Errorf("version %d, of %d: its table has another origin", since, version)
-			}
+			is(t, "origin", must(f.Table(t.Context(), "clicks", new(int64(since))))(t).Origin.String(), from)
 		}
 	}
 	p := f.plan(t, "clicks", f.next(t, "clicks"), store.StatusApproved)
@@ -187,8 +184,7 @@ func apply(t *testing.T, table map[string]route, changes []store.Change) {
 // watch returns a watcher's channel.
 func (f *fixture) watch(t testing.TB) <-chan store.Event {
 	t.Helper()
-	events := must(f.Watch(t.Context()))(t)
-	return events
+	return must(f.Watch(t.Context()))(t)
 }
 
 // patience is longer than anything takes that happens at all.
@@ -315,9 +311,7 @@ func wantClosed(t *testing.T, what string, events <-chan store.Event) {
 func nextInTheFeed(t *testing.T, f *fixture) {
 	want := func(next string, current store.Plan) {
 		t.Helper()
-		if got := f.feed(t, 0); got.Next != next {
-			t.Errorf("next is %q, want %q", got.Next, next)
-		}
+		is(t, "the next plan", f.feed(t, 0).Next, next)
 		if op := f.operator(t, "clicks"); op.CurrentPlan != current.ID || op.LimitsChanged != current.LimitsChanged {
 			t.Errorf("the current plan is %q with limits_changed %t, want %+v", op.CurrentPlan, op.LimitsChanged, current.ID)
 		}

@@ -47,9 +47,7 @@ func freezesHold(t *testing.T, f *fixture) {
 	started := f.start(t, approved.ID)
 	hold("clicks", "again", time.Hour)
 	f.acks(t, started.ID, 0, 2) // what is under way ends
-	if got := f.operator(t, "clicks"); got.TableVersion != started.BaseVersion+1 {
-		t.Errorf("version %d", got.TableVersion)
-	}
+	is(t, "version", f.operator(t, "clicks").TableVersion, started.BaseVersion+1)
 	if err := f.Freeze(ctx, "none", nil); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("no such operator: error %v", err)
 	}

@@ -187,9 +187,7 @@ func leaseIsExtended(t *testing.T, f *fixture) {
 	must2(f.PutOperator(finishing(ctx, i, second), "clicks", []byte(`{}`), f.now()))(t)
 	// What is done is left as it is.
 	fails(t, "a request that is done", extend(second.Token, at), store.ErrIdempotencyLost)
-	if got, err := claim(at); err != nil || !got.Done {
-		t.Errorf("claim %+v, error %v", got, err)
-	}
+	is(t, "the request is done", must(claim(at))(t).Done, true)
 }
 
 func keyIsGivenBack(t *testing.T, f *fixture) {
@@ -363,9 +361,7 @@ func oneRequestIsMade(t *testing.T, f *fixture) {
 			}
 		}
 	})
-	if made.Load() != 1 {
-		t.Errorf("made %d times", made.Load())
-	}
+	is(t, "how often it was made", made.Load(), 1)
 	if slices.Sort(answers); answers[0] != answers[n-1] {
 		t.Errorf("answers %q", answers)
 	}
@@ -397,7 +393,5 @@ func effectAndAnswer(t *testing.T, f *fixture) {
 		fails(t, "its key", err, store.ErrIdempotencyRunning)
 	}
 	f.wantTable(t, "clicks", 1, "a=1", "b=1")
-	if got, err := f.BeginIdempotent(t.Context(), i, lease, f.clock()); err != nil || !got.Done {
-		t.Errorf("claim %+v, error %v", got, err)
-	}
+	is(t, "the request is done", must(f.BeginIdempotent(t.Context(), i, lease, f.clock()))(t).Done, true)
 }

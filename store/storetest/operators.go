@@ -25,9 +25,7 @@ func operatorIsAsPut(t *testing.T, f *fixture) {
 		Name: "clicks", ConfigVersion: 1, Config: []byte(`{"instances": 8}`), TableConfigVersion: 1,
 		CreatedAt: kept(at), UpdatedAt: kept(at),
 	}
-	if !created {
-		t.Error("created = false")
-	}
+	is(t, "created", created, true)
 	same(t, "operators", want, got)
 	same(t, "operators read", want, f.operator(t, "clicks"))
 	f.wantTable(t, "clicks", -1)
@@ -56,9 +54,7 @@ func configurationsAreCounted(t *testing.T, f *fixture) {
 		fails(t, "a version that never was", errorOf(f.Configuration(t.Context(), "clicks", version)), store.ErrNotFound)
 	}
 	// Back to the first configuration is a third version, not the first again.
-	if op := f.put(t, "clicks", first); op.ConfigVersion != 3 {
-		t.Errorf("version %d, want 3", op.ConfigVersion)
-	}
+	is(t, "version", f.put(t, "clicks", first).ConfigVersion, 3)
 }
 
 func operatorsAreListed(t *testing.T, f *fixture) {
@@ -154,9 +150,7 @@ func operatorsAreApart(t *testing.T, f *fixture) {
 	f.wantTable(t, "A", -1, "k=2")
 	f.wantTable(t, "a ", -1)
 	f.wantStatuses(t, "A", store.StatusCommitted, store.StatusApproved)
-	if got := f.operator(t, "A").CurrentPlan; got != waiting.ID {
-		t.Errorf("current plan %q, want %q", got, waiting.ID)
-	}
+	is(t, "current plan", f.operator(t, "A").CurrentPlan, waiting.ID)
 	ok(t, f.DeleteOperator(t.Context(), "a", f.now()))
 	f.wantTable(t, "A", -1, "k=2")
 	f.wantTable(t, "A", 0)

@@ -77,8 +77,7 @@ func proposedIsKeptOrReplaced(t *testing.T, f *fixture) {
 	// Nothing takes the place of what an abort supersedes.
 	aborted, other := f.create(t, f.plan(t, "clicks", 8, store.StatusApproved)), f.create(t, f.proposal(t, "clicks", 9))
 	f.start(t, aborted.ID)
-	must(f.AbortPlan(ctx, aborted.ID, false, f.by("x")))(t)
-	must(f.AbortPlan(ctx, aborted.ID, true, f.by("x")))(t)
+	f.abort(t, aborted.ID)
 	if p := must(f.Plan(ctx, other.ID))(t); p.Status != store.StatusSuperseded || p.SupersededBy != "" {
 		t.Errorf("%s by %q", p.Status, p.SupersededBy)
 	}
@@ -194,9 +193,7 @@ func leavesIntervalOpen(t *testing.T, f *fixture) {
 	fails(t, "an older interval", f.CheckInterval(ctx, "clicks", 0, 0), store.ErrIntervalOutdated)
 	whole := f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1))
 	whole.LeavesOpen = true // which it cannot
-	if p := f.create(t, whole); p.LeavesOpen {
-		t.Error("an approved plan leaves its interval open")
-	}
+	is(t, "an approved plan leaves its interval open", f.create(t, whole).LeavesOpen, false)
 	fails(t, "small ones afterwards", errorOf(f.FindPlan(ctx, "clicks", 0, 1, small.Fingerprint)), store.ErrNotFound)
 	fails(t, "a plan of small ones afterwards", errorOf2(f.CreatePlan(ctx, again, f.by("x"))), store.ErrIntervalPlanned)
 }
@@ -245,9 +242,8 @@ func currentPlan(t *testing.T, f *fixture) {
 	third := f.create(t, f.plan(t, "clicks", 7, store.StatusApproved))
 	want(third, store.StatusApproved)
 	last := f.wantSteps(t, second.ID, 2)[1]
-	if last.To != store.StatusSuperseded || last.Reason != "plan "+third.ID+" was approved" {
-		t.Errorf("the last transition of the plan before is %+v", last)
-	}
+	is(t, "the last transition of the plan before is", last.To, store.StatusSuperseded)
+	is(t, "the last transition of the plan before is", last.Reason, "plan "+third.ID+" was approved")
 	proposed = f.create(t, f.proposal(t, "clicks", 8))
 	must(f.ApprovePlan(t.Context(), proposed.ID, unchanged, f.by("x")))(t)
 	want(proposed, store.StatusApproved)
@@ -270,9 +266,8 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 	look := func(status store.Status, transitions int, missing, open error) {
 		t.Helper()
 		got, err := f.Plan(ctx, p.ID)
-		if err != nil || got.Status != status {
-			t.Errorf("status %q, error %v; want %q", got.Status, err, status)
-		}
+		ok(t, err)
+		is(t, "status", got.Status, status)
 		steps, err := f.Transitions(ctx, p.ID)
 		if err != nil || len(steps) != transitions || steps[len(steps)-1].To != status {
 			t.Errorf("transitions %v, error %v", steps, err)
@@ -286,9 +281,7 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 		}
 		fails(t, "finding it", errorOf(f.FindPlan(ctx, "clicks", 0, 1, in.Fingerprint)), missing)
 		fails(t, "its interval", f.CheckInterval(ctx, "clicks", 0, 1), open)
-		if got := f.operator(t, "clicks").CurrentPlan; (got == p.ID) != (status == store.StatusProposed) {
-			t.Errorf("current plan %q", got)
-		}
+		is(t, "it is the current plan", f.operator(t, "clicks").CurrentPlan == p.ID, status == store.StatusProposed)
 	}
 	look(store.StatusProposed, 1, nil, store.ErrIntervalPlanned)
 	f.ticks.Store(int64(in.ExpiresAt.Sub(f.clock())/time.Second) + f.ticks.Load() - 1)
@@ -341,12 +334,9 @@ func notStartedInTime(t *testing.T, f *fixture) {
 		From: store.StatusApproved, To: store.StatusExpired, Actor: store.Expirer, Reason: "it was not started in time",
 		At: *born.ExpiresAt,
 	})
-	must(f.AbortPlan(ctx, started.ID, false, f.by("x")))(t)
-	must(f.AbortPlan(ctx, started.ID, true, f.by("x")))(t)
+	f.abort(t, started.ID)
 	f.ticks.Add(7200)
-	if op := f.operator(t, "clicks"); op.CurrentPlan != "" {
-		t.Errorf("current plan %s, %s", op.CurrentPlan, op.CurrentStatus)
-	}
+	is(t, "current plan", f.operator(t, "clicks").CurrentPlan, "")
 }
 
 // expiryIsWrittenDown: reading and writing down make no difference to a reader.
@@ -406,9 +396,7 @@ func expiryIsSwept(t *testing.T, f *fixture) {
 		after time.Duration
 		want  int
 	}{{0, 0}, {2 * time.Minute, 2}, {2 * time.Minute, 0}, {2 * time.Hour, 1}, {10_000 * time.Hour, 0}} {
-		if n, err := f.Expire(ctx, f.clock().Add(c.after)); err != nil || n != c.want {
-			t.Errorf("after %v: %d expired, error %v; want %d", c.after, n, err, c.want)
-		}
+		is(t, "how many expired", must(f.Expire(ctx, f.clock().Add(c.after)))(t), c.want)
 	}
 	for name, want := range map[string]store.Status{"a": store.StatusExpired, "c": store.StatusExpired,
 		"d": store.StatusProposed} {

@@ -65,9 +65,7 @@ func undoIsBeside(t *testing.T, f *fixture) {
 		made = append(made, p)
 	}
 	same(t, "the plan of the interval", first, must(f.FindPlan(t.Context(), "clicks", 0, 4, first.Fingerprint))(t))
-	if op := f.operator(t, "clicks"); *op.LastInterval != 5 {
-		t.Errorf("interval %d is the newest", *op.LastInterval)
-	}
+	is(t, "interval", *f.operator(t, "clicks").LastInterval, 5)
 	f.down(t, 17)
 	must(f.Migrator().Up(t.Context()))(t)
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusNoAction, store.StatusSuperseded, store.StatusAborted)
@@ -118,9 +116,8 @@ func duplicateIsSamePlan(t *testing.T, f *fixture) {
 		}
 		before := read(t, f)
 		got, created, err := f.CreatePlan(t.Context(), again, f.by("x"))
-		if err != nil || created {
-			t.Errorf("status %s: created = %v, error %v", status, created, err)
-		}
+		ok(t, err)
+		is(t, "created", created, false)
 		same(t, "plans", want, got)
 		same(t, "contents", before, read(t, f))
 	}
@@ -184,9 +181,8 @@ func intervalsGoForward(t *testing.T, f *fixture) {
 		if op.LastEpoch == nil || op.LastInterval == nil {
 			t.Fatal("no last interval")
 		}
-		if *op.LastEpoch != epoch || *op.LastInterval != interval {
-			t.Errorf("last interval %d of epoch %d, want %d of %d", *op.LastInterval, *op.LastEpoch, interval, epoch)
-		}
+		is(t, "last interval", *op.LastEpoch, epoch)
+		is(t, "last interval", *op.LastInterval, interval)
 	}
 	if op := f.operator(t, "clicks"); op.LastEpoch != nil || op.LastInterval != nil {
 		t.Errorf("before the first plan: %+v", op)

@@ -34,9 +34,7 @@ func (f *fixture) report(t testing.TB, interval int64, instance int32) store.Rep
 func (f *fixture) reportAgain(t testing.TB, r store.Report, isNew bool) store.Report {
 	t.Helper()
 	last, created := must2(f.PutReport(t.Context(), "clicks", r, dataOf(r), 0))(t)
-	if created != isNew {
-		t.Errorf("created %t, want %t", created, isNew)
-	}
+	is(t, "created", created, isNew)
 	i := slices.IndexFunc(last, func(o store.Report) bool { return o.Instance == r.Instance })
 	if i < 0 {
 		t.Fatalf("the report is not among %v", last)
@@ -189,9 +187,7 @@ func reportsOnTheWay(t *testing.T, f *fixture) {
 	f.abort(t, p.ID)
 	f.wantReports(t, 0, 8, before, during)
 	f.wantReports(t, 0, 9, later, during)
-	if got := f.operator(t, "clicks").TableVersion; got != p.BaseVersion+1 {
-		t.Errorf("table version %d, want the one after %d: it tells that the reports are older", got, p.BaseVersion)
-	}
+	is(t, "table version", f.operator(t, "clicks").TableVersion, p.BaseVersion+1)
 }
 
 func newestReportsAreKept(t *testing.T, f *fixture) {
@@ -203,9 +199,8 @@ func newestReportsAreKept(t *testing.T, f *fixture) {
 	}
 	for interval := range int64(6) {
 		got := must(f.Reports(t.Context(), "clicks", 0, interval))(t)
-		if has := len(got) == 2; has != (interval >= 3) || got[len(got)-1] != other {
-			t.Errorf("reports up to %d: %v", interval, got)
-		}
+		is(t, "two reports", len(got) == 2, interval >= 3)
+		is(t, "reports up to", got[len(got)-1], other)
 	}
 	for epoch := range int64(4) {
 		r := store.Report{Epoch: epoch, Interval: 0, Instance: 0, At: f.now()}
@@ -216,9 +211,7 @@ func newestReportsAreKept(t *testing.T, f *fixture) {
 	}
 	f.wantReports(t, 0, 9, other)
 	for epoch := range int64(3) {
-		if got, err := f.Reports(t.Context(), "clicks", epoch+1, 9); err != nil || len(got) != 1 {
-			t.Errorf("reports of epoch %d: %v, error %v", epoch+1, got, err)
-		}
+		is(t, "reports of epoch", len(must(f.Reports(t.Context(), "clicks", epoch+1, 9))(t)), 1)
 	}
 }
 

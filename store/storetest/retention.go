@@ -58,9 +58,7 @@ func inputsAreKept(t *testing.T, f *fixture) {
 	f.create(t, without)
 	plans := f.keeping(t, store.Retention{Inputs: 3}, 8)
 	for i, p := range plans {
-		if state := must(f.ForecastState(t.Context(), p.ID))(t); (state != nil) != (i >= 5) {
-			t.Errorf("forecast %d of 8: %q", i, state)
-		}
+		is(t, "forecast", must(f.ForecastState(t.Context(), p.ID))(t) != nil, i >= 5)
 		input, err := f.Input(t.Context(), p.ID)
 		if i < 5 {
 			fails(t, fmt.Sprintf("input %d of 8", i), err, store.ErrPurged)
@@ -170,9 +168,7 @@ func waitingPlansAreNotKept(t *testing.T, f *fixture) {
 		wantPurged(t, f, p.ID)
 	}
 	f.wantStatuses(t, "clicks", store.StatusApproved, store.StatusApproved, store.StatusApproved)
-	if got := f.operator(t, "clicks").CurrentPlan; got != plans[7].ID {
-		t.Errorf("current plan %q, want %q", got, plans[7].ID)
-	}
+	is(t, "current plan", f.operator(t, "clicks").CurrentPlan, plans[7].ID)
 	must2(f.CommitPlan(t.Context(), plans[5].ID, f.by("x"), store.Retention{}))(t)
 }
 

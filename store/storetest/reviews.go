@@ -47,13 +47,9 @@ func twoApprove(t *testing.T, f *fixture) {
 	next.Evaluated = &store.Evaluation{Plan: p.ID, Latest: []byte(`{}`), LimitsChanged: true}
 	f.create(t, next)
 	approve("bob", store.StatusApproved, "bob")
-	if got := must(f.Plan(ctx, p.ID))(t); !got.LimitsChanged {
-		t.Error("one person agreed to changed limits alone")
-	}
+	is(t, "limits are changed after one person agreed", must(f.Plan(ctx, p.ID))(t).LimitsChanged, true)
 	approve("cyd", store.StatusApproved, "bob", "cyd")
-	if got := must(f.Plan(ctx, p.ID))(t); got.LimitsChanged {
-		t.Error("two people agreed, and limits are changed still")
-	}
+	is(t, "limits are changed after two people agreed", must(f.Plan(ctx, p.ID))(t).LimitsChanged, false)
 }
 
 func commentsLeavePlans(t *testing.T, f *fixture) {

@@ -47,9 +47,7 @@ func routerEpochs(t *testing.T, f *fixture) {
 	fails(t, "without an operator", errorOf2(f.RegisterRouter(ctx, "clicks", "r", nil, lease, f.now())), store.ErrNotFound)
 	fails(t, "a list without an operator", errorOf(f.Routers(ctx, "clicks")), store.ErrNotFound)
 	f.put(t, "clicks", `{}`)
-	if all := must(f.Routers(ctx, "clicks"))(t); len(all) != 0 {
-		t.Errorf("routers %v of a new operator", all)
-	}
+	is(t, "routers", len(must(f.Routers(ctx, "clicks"))(t)), 0)
 	for _, name := range []string{"", "a\x00b", "\xff"} {
 		if _, _, err := f.RegisterRouter(ctx, "clicks", name, nil, lease, f.now()); err == nil {
 			t.Errorf("a router has the name %q", name)
@@ -68,9 +66,7 @@ func routerEpochs(t *testing.T, f *fixture) {
 	}
 	same(t, "routers", []store.Router{capital, again}, must(f.Routers(ctx, "clicks"))(t))
 	f.put(t, "other", `{}`)
-	if all := must(f.Routers(ctx, "other"))(t); len(all) != 0 {
-		t.Errorf("another operator has the routers %v", all)
-	}
+	is(t, "routers of another operator", len(must(f.Routers(ctx, "other"))(t)), 0)
 
 	fails(t, "deleting an unknown one", f.DeleteRouter(ctx, "clicks", "s"), store.ErrNotFound)
 	fails(t, "deleting one of no operator", f.DeleteRouter(ctx, "nothing", "r"), store.ErrNotFound)
@@ -83,9 +79,7 @@ func routerEpochs(t *testing.T, f *fixture) {
 	newest := f.register(t, "R").Epoch
 	ok(t, f.DeleteOperator(ctx, "clicks", f.now()))
 	f.put(t, "clicks", `{}`)
-	if all := must(f.Routers(ctx, "clicks"))(t); len(all) != 0 {
-		t.Errorf("the operator was deleted, but not its routers %v", all)
-	}
+	is(t, "routers of an operator that was deleted", len(must(f.Routers(ctx, "clicks"))(t)), 0)
 	if r := f.register(t, "r"); r.Epoch <= newest {
 		t.Errorf("epoch %d after %d was given to a router of the operator that was deleted", r.Epoch, newest)
 	}
@@ -95,9 +89,7 @@ func routerLeases(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	extend := func(epoch int64) (store.Router, error) {
 		r, created, err := f.RegisterRouter(ctx, "clicks", "r", &epoch, 2*lease, f.now())
-		if created {
-			t.Errorf("epoch %d: what was to be extended is new", epoch)
-		}
+		is(t, "created", created, false)
 		return r, err
 	}
 	fails(t, "a router that is not registered", errorOf(extend(1)), store.ErrRouterFenced)
@@ -291,13 +283,10 @@ func lostRoutersAreRemoved(t *testing.T, f *fixture) {
 	tidy := func(at time.Time, keep time.Duration, want int) {
 		t.Helper()
 		ok(t, f.Tidy(ctx, at, store.Keep{Routers: keep}))
-		if all := must(f.Routers(ctx, "clicks"))(t); len(all) != want {
-			t.Errorf("routers %v are left, want %d", all, want)
-		}
+		is(t, "routers", len(must(f.Routers(ctx, "clicks"))(t)), want)
 	}
 	tidy(expired.Add(2*time.Hour), time.Hour, 1) // the plan may name it
-	must(f.AbortPlan(ctx, p.ID, false, f.by("x")))(t)
-	must(f.AbortPlan(ctx, p.ID, true, f.by("x")))(t)
+	f.abort(t, p.ID)
 	tidy(expired.Add(30*time.Minute), time.Hour, 1)
 	tidy(expired.Add(2*time.Hour), 0, 1) // for ever
 	tidy(expired.Add(2*time.Hour), time.Hour, 0)

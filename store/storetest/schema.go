@@ -48,9 +48,7 @@ func upDownUp(t *testing.T, f *fixture) {
 		}
 		status(latest)
 		ok(t, f.Ready(ctx))
-		if op := f.put(t, "clicks", `{}`); op.ConfigVersion != 1 {
-			t.Errorf("configuration version %d: the schema was not empty", op.ConfigVersion)
-		}
+		is(t, "configuration version", f.put(t, "clicks", `{}`).ConfigVersion, 1)
 		f.commit(t, "clicks", set("a", 1))
 		for want := latest - 1; want >= 0; want-- {
 			if version, err := f.Migrator().Down(ctx); err != nil || version != want {
@@ -59,9 +57,7 @@ func upDownUp(t *testing.T, f *fixture) {
 		}
 		status(0)
 	}
-	if version, err := f.Migrator().Down(ctx); err != nil || version != 0 {
-		t.Errorf("down from nothing: version %d, error %v", version, err)
-	}
+	is(t, "down from nothing: version", must(f.Migrator().Down(ctx))(t), 0)
 }
 
 // plansOutliveMigrations takes back what came after the first version of the
@@ -165,9 +161,8 @@ func (f *fixture) wantOldestProgram(t *testing.T, want int64) {
 	t.Helper()
 	got := int64(-1)
 	err := database(t, f).QueryRowContext(t.Context(), `SELECT version FROM oldest_program`).Scan(&got)
-	if err != nil || got != want {
-		t.Errorf("the oldest program knows version %d (error %v), want %d", got, err, want)
-	}
+	ok(t, err)
+	is(t, "the oldest program knows version", got, want)
 }
 
 // splitsBecomeWhole takes back the column that says in which parts a key goes to several
@@ -273,13 +268,9 @@ func namedKeysAreRequired(t *testing.T, f *fixture) {
 	f.down(t, 15)
 	f.wantOldestProgram(t, 15)
 	must(f.Migrator().Up(ctx))(t)
-	if p := must(f.Plan(ctx, waiting.ID))(t); p.Status != store.StatusAborted {
-		t.Errorf("what was approved is %s", p.Status)
-	}
+	is(t, "what was approved is", must(f.Plan(ctx, waiting.ID))(t).Status, store.StatusAborted)
 	for _, id := range []string{named.ID, waiting.ID} {
-		if blob := must(f.Migrations(ctx, id))(t); string(blob[:4]) != "PLCM" {
-			t.Errorf("migrations %q", blob)
-		}
+		is(t, "migrations", string(must(f.Migrations(ctx, id))(t)[:4]), "PLCM")
 		if _, err := f.Input(ctx, id); !errors.Is(err, store.ErrPurged) {
 			t.Errorf("the input: error %v", err)
 		}
@@ -504,9 +495,7 @@ func reopeningGivesTheSame(t *testing.T, f *fixture) {
 	same(t, "contents", want, read(t, again))
 	// It can go on, and the first one sees it.
 	must2(again.CommitPlan(t.Context(), "plan", f.by("x"), store.Retention{}))(t)
-	if p, err := f.Plan(t.Context(), "plan"); err != nil || p.Status != store.StatusCommitted {
-		t.Errorf("status %q, error %v", p.Status, err)
-	}
+	is(t, "status", must(f.Plan(t.Context(), "plan"))(t).Status, store.StatusCommitted)
 }
 
 func endedContext(t *testing.T, f *fixture) {
@@ -548,9 +537,7 @@ func interrupted(t *testing.T, f *fixture, before contents) {
 		fails(t, "an interrupted plan", err, context.Canceled)
 		same(t, "contents", before, read(t, f))
 	}
-	if got := f.operator(t, "clicks").TableSize; got != int64(5+len(changes)) {
-		t.Errorf("table of %d entries, want %d", got, 5+len(changes))
-	}
+	is(t, "the size of the table", f.operator(t, "clicks").TableSize, int64(5+len(changes)))
 }
 
 // countedContext ends after it was asked some number of times whether it ended.

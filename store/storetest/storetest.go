@@ -141,8 +141,7 @@ func (f *fixture) put(t testing.TB, name, config string) store.Operator {
 // operator returns the operator as it stands.
 func (f *fixture) operator(t testing.TB, name string) store.Operator {
 	t.Helper()
-	op := must(f.Operator(t.Context(), name))(t)
-	return op
+	return must(f.Operator(t.Context(), name))(t)
 }
 
 // plan returns a plan for the operator as it stands, with an id of its own and a
@@ -333,6 +332,14 @@ func same(t testing.TB, what string, want, got any) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreTypes(store.Origin{}),
 		cmpopts.IgnoreFields(store.Operator{}, "ReadAt")); diff != "" {
 		t.Errorf("%s differ (-want +got):\n%s", what, diff)
+	}
+}
+
+// is checks a value.
+func is[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
 	}
 }
 

@@ -40,9 +40,7 @@ func keysAreBytes(t *testing.T, f *fixture) {
 	var got []string
 	for i, e := range table.Entries {
 		got = append(got, string(e.Key))
-		if int(e.Instance) != i {
-			t.Errorf("key %q goes to %d, want %d", e.Key, e.Instance, i)
-		}
+		is(t, "key", int(e.Instance), i)
 	}
 	same(t, "keys", keys, got)
 	for i, key := range keys {
@@ -109,9 +107,8 @@ func versionsPinConfigurations(t *testing.T, f *fixture) {
 	for version, pinned := range []int64{1, 2, 2, 3} {
 		v := int64(version)
 		table := must(f.Table(t.Context(), "clicks", &v))(t)
-		if table.Version != v || table.ConfigVersion != pinned {
-			t.Errorf("version %d pins %d, want version %d to pin %d", table.Version, table.ConfigVersion, v, pinned)
-		}
+		is(t, "version", table.Version, v)
+		is(t, "version", table.ConfigVersion, pinned)
 	}
 }
 
@@ -234,9 +231,8 @@ func (m *model) check(t *testing.T, f *fixture) {
 	for version, want := range m.tables {
 		v := int64(version)
 		table := must(f.Table(t.Context(), "clicks", &v))(t)
-		if table.Version != v || table.ConfigVersion != m.configs[version] {
-			t.Errorf("version %d pins %d, want version %d to pin %d", table.Version, table.ConfigVersion, v, m.configs[version])
-		}
+		is(t, "version", table.Version, v)
+		is(t, "version", table.ConfigVersion, m.configs[version])
 		same(t, fmt.Sprintf("tables of version %d", version), want, routesOf(table.Entries))
 		if !slices.IsSortedFunc(table.Entries, func(a, b store.Entry) int { return bytes.Compare(a.Key, b.Key) }) {
 			t.Errorf("version %d is not in ascending bytes of the keys", version)
@@ -247,9 +243,7 @@ func (m *model) check(t *testing.T, f *fixture) {
 		slices.SortFunc(want, func(a, b store.Change) int { return bytes.Compare(a.Key, b.Key) })
 		same(t, "changes of "+id, want, got)
 		p := must(f.Plan(t.Context(), id))(t)
-		if p.Status != m.status[id] {
-			t.Errorf("plan %s is %s, want %s", id, p.Status, m.status[id])
-		}
+		is(t, "plan", p.Status, m.status[id])
 	}
 }
 
@@ -297,9 +291,7 @@ func largePlan(t *testing.T, f *fixture) {
 	f.commit(t, "clicks", first...)
 	p := f.create(t, f.plan(t, "clicks", 9, store.StatusApproved, second...))
 	must2(f.CommitPlan(t.Context(), p.ID, f.by("x"), store.Retention{}))(t)
-	if got := f.operator(t, "clicks").TableSize; got != int64(len(after)) {
-		t.Errorf("table of %d entries, want %d", got, len(after))
-	}
+	is(t, "the size of the table", f.operator(t, "clicks").TableSize, int64(len(after)))
 	for version, want := range []map[string]int32{{}, before, after} {
 		v := int64(version)
 		table := must(f.Table(t.Context(), "clicks", &v))(t)

@@ -94,8 +94,7 @@ var jobManager = store.Executor{Name: "job manager"}
 // start starts an approved plan.
 func (f *fixture) start(t testing.TB, id string) store.Plan {
 	t.Helper()
-	p := must(f.StartPlan(t.Context(), id, jobManager, f.by("engine")))(t)
-	return p
+	return must(f.StartPlan(t.Context(), id, jobManager, f.by("engine")))(t)
 }
 
 // inStatus makes an operator and a plan of it that has a status.
@@ -143,42 +142,51 @@ func (f *fixture) inStatus(t *testing.T, operator string, status store.Status) s
 func wholeMatrix(t *testing.T, f *fixture) {
 	for _, status := range allStatuses {
 		for _, v := range verbs {
-			operator := fmt.Sprintf("%s %s", v.name, status)
-			p := f.inStatus(t, operator, status)
-			before := readOperator(t, f, operator)
-			got, err := v.run(t.Context(), f, p.ID, f.by("someone"))
-			after := readOperator(t, f, operator)
-			switch {
-			case slices.Contains(v.from, status):
-				if err != nil || got.Status != v.to {
-					t.Errorf("%s: status %q, error %v; want %q", operator, got.Status, err, v.to)
-				}
-				steps := after.Plans[0].Transitions
-				last := steps[len(steps)-1]
-				if len(steps) != len(before.Plans[0].Transitions)+1 || last.From != status || last.To != v.to ||
-					last.Actor != "someone" {
-					t.Errorf("%s: transitions %v", operator, steps)
-				}
-				again, err := v.run(t.Context(), f, p.ID, f.by("another"))
-				if err != nil {
-					t.Errorf("%s again: %v", operator, err)
-				}
-				same(t, operator+" again: plans", got, again)
-				same(t, operator+" again: contents", after, readOperator(t, f, operator))
-			case slices.Contains(v.done, status):
-				if err != nil {
-					t.Errorf("%s: %v", operator, err)
-				}
-				same(t, operator+": plans", p, got)
-				same(t, operator+": contents", before, after)
-			case v.name == "commit" && status == store.StatusApplying:
-				fails(t, operator, err, store.ErrAcksMissing)
-				same(t, operator+": contents", before, after)
-			default:
-				fails(t, operator, err, store.ErrTransition)
-				same(t, operator+": contents", before, after)
-			}
+			v.try(t, f, status)
 		}
+	}
+}
+
+func (v verb) try(t *testing.T, f *fixture, status store.Status) {
+	t.Helper()
+	operator := fmt.Sprintf("%s %s", v.name, status)
+	p := f.inStatus(t, operator, status)
+	before := readOperator(t, f, operator)
+	got, err := v.run(t.Context(), f, p.ID, f.by("someone"))
+	after := readOperator(t, f, operator)
+	switch {
+	case slices.Contains(v.from, status):
+		if err != nil || got.Status != v.to {
+			t.Errorf("%s: status %q, error %v; want %q", operator, got.Status, err, v.to)
+		}
+		steps := after.Plans[0].Transitions
+		last := steps[len(steps)-1]
+		if len(steps) != len(before.Plans[0].Transitions)+1 || last.From != status || last.To != v.to ||
+			last.Actor != "someone" {
+			t.Errorf("%s: transitions %v", operator, steps)
+		}
+		again, err := v.run(t.Context(), f, p.ID, f.by("another"))
+		if err != nil {
+			t.Errorf("%s again: %v", operator, err)
+		}
+		same(t, operator+" again: plans", got, again)
+		same(t, operator+" again: contents", after, readOperator(t, f, operator))
+	case slices.Contains(v.done, status):
+		if err != nil {
+			t.Errorf("%s: %v", operator, err)
+		}
+		same(t, operator+": plans", p, got)
+		same(t, operator+": contents", before, after)
+	case v.name == "commit" && status == store.StatusApplying:
+		fails(t, operator, err, store.ErrAcksMissing)
+		same(t, operator+": contents", before, after)
+	default:
+		fails(t, operator, err, store.ErrTransition)
+		if v.name == "abort" && status != store.StatusApplying {
+			_, err := f.AbortPlan(t.Context(), p.ID, false, f.by("x"))
+			fails(t, operator+", not rolled back", err, store.ErrTransition)
+		}
+		same(t, operator+": contents", before, after)
 	}
 }
 
@@ -226,9 +234,8 @@ func allTheWay(t *testing.T, f *fixture) {
 	want.Status, want.Version = store.StatusCommitted, new(int64(1))
 	same(t, "committed plans", want, p)
 	current("", "")
-	if err != nil || !committed {
-		t.Errorf("committed = %v, error %v", committed, err)
-	}
+	ok(t, err)
+	is(t, "committed", committed, true)
 	f.wantTable(t, "clicks", 1, "a=1", "b=2")
 	found := must(f.FindPlan(ctx, "clicks", 0, 7, in.Fingerprint))(t)
 	same(t, "plans found", want, found)
@@ -313,9 +320,7 @@ func startedByOne(t *testing.T, f *fixture) {
 	fails(t, "committing another plan", err, store.ErrPlanInFlight)
 	same(t, "plans", want, f.start(t, one.ID))
 	same(t, "contents", before, read(t, f))
-	if got := f.operator(t, "clicks").CurrentPlan; got != one.ID {
-		t.Errorf("current plan %q, want the one that is applied, %q", got, one.ID)
-	}
+	is(t, "current plan", f.operator(t, "clicks").CurrentPlan, one.ID)
 	// Its end supersedes the other one.
 	f.abort(t, one.ID)
 	f.wantStatuses(t, "clicks", store.StatusAborted, store.StatusSuperseded)
@@ -385,9 +390,7 @@ func refusedAcks(t *testing.T, f *fixture) {
 		for _, instances := range [][]int32{{1}, {0, 3}, {-1}} {
 			_, committed, err := f.AckPlan(ctx, p.ID, 1, instances, f.by("x"), store.Retention{})
 			fails(t, fmt.Sprint("instances ", instances), err, want)
-			if committed {
-				t.Error("committed = true")
-			}
+			is(t, "committed", committed, false)
 		}
 		same(t, "contents", before, read(t, f))
 	}
@@ -473,9 +476,7 @@ func takenOver(t *testing.T, f *fixture) {
 		_, err := f.StartPlan(ctx, p.ID, executor, f.by("x"))
 		fails(t, fmt.Sprintf("a start by %+v", executor), err, store.ErrTransition)
 	}
-	if again, err := f.StartPlan(ctx, p.ID, first, f.by("x")); err != nil || again.Executor != first {
-		t.Errorf("again: plan %+v, error %v", again, err)
-	}
+	is(t, "the executor again", must(f.StartPlan(ctx, p.ID, first, f.by("x")))(t).Executor, first)
 	same(t, "contents", before, read(t, f))
 
 	by = f.by("two")

@@ -143,9 +143,7 @@ func announcedOnce(t *testing.T, f *fixture) {
 	e := store.WebhookEvent{ID: "late", Type: "t", Operator: "clicks", Plan: p.ID, At: f.now(), Data: []byte(`{"a":1}`)}
 	announce := func(e store.WebhookEvent, status store.Status, want bool) {
 		t.Helper()
-		if done := must(f.Announce(ctx, e, status))(t); done != want {
-			t.Errorf("announced: %t", done)
-		}
+		is(t, "announced", must(f.Announce(ctx, e, status))(t), want)
 	}
 	announce(e, store.StatusProposed, false)
 	announce(e, store.StatusApproved, true)
@@ -183,9 +181,7 @@ func outboxIsBounded(t *testing.T, f *fixture) {
 	tidy(store.Keep{Events: 4 * time.Second}, 5, all[5:]...)
 	f.ticks.Add(100)
 	tidy(store.Keep{Receiver: time.Minute}, 0)
-	if left := must(f.Receivers(ctx))(t); len(left) != 0 {
-		t.Errorf("receivers %v", left)
-	}
+	is(t, "receivers", len(must(f.Receivers(ctx))(t)), 0)
 }
 
 func waitingPlans(t *testing.T, f *fixture) {
