@@ -1,8 +1,6 @@
 package demo
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"plannerd/planner"
@@ -35,16 +33,10 @@ func clicksApproved(ttl string, onPending wire.OnPending) wire.OperatorConfigura
 }
 
 // clicks makes the history of Clicks, and a plan that is about to expire.
-func (f *filler) clicks(ctx context.Context, intervals []wire.PlanRequest) error {
-	if err := f.put(ctx, Clicks, clicksConfiguration()); err != nil {
-		return err
-	}
-	driven, next := intervals[:clicksDriven], intervals[clicksDriven]
-	for _, in := range driven {
-		p, err := f.drive(ctx, Clicks, []wire.PlanRequest{in})
-		switch {
-		case err != nil:
-			return err
+func (f *filler) clicks(intervals []wire.PlanRequest) {
+	f.put(Clicks, clicksConfiguration())
+	for _, in := range intervals[:clicksDriven] {
+		switch p := f.drive(Clicks, []wire.PlanRequest{in}); {
 		case p.Status == wire.PlanStatusCommitted && p.Migration.Keys > 0:
 			f.plans.Committed = p.Id
 		case p.Status == wire.PlanStatusNoAction:
@@ -52,73 +44,36 @@ func (f *filler) clicks(ctx context.Context, intervals []wire.PlanRequest) error
 		}
 	}
 	if f.plans.Committed == "" || f.plans.NoAction == "" {
-		return errors.New("the stream of clicks no longer leads to plans that are committed and to some without action")
+		f.fail("the stream of clicks no longer leads to plans that are committed and to some without action")
 	}
-	if err := f.put(ctx, Clicks, clicksApproved("1s", "keep")); err != nil {
-		return err
-	}
-	p, err := f.planAs(ctx, Clicks, wire.PlanStatusProposed, next)
-	if err != nil {
-		return err
-	}
-	f.plans.Expired = p.Id
-	return nil
+	f.put(Clicks, clicksApproved("1s", "keep"))
+	f.plans.Expired = f.planAs(Clicks, wire.PlanStatusProposed, intervals[clicksDriven]).Id
 }
 
 // approvals lets plans of Clicks be rejected and superseded, and the last one wait.
-func (f *filler) approvals(ctx context.Context, intervals []wire.PlanRequest) error {
-	if err := f.await(ctx, f.plans.Expired, wire.PlanStatusExpired); err != nil {
-		return err
-	}
-	if err := f.put(ctx, Clicks, clicksApproved("12h", "replace")); err != nil {
-		return err
-	}
-	p, err := f.planAs(ctx, Clicks, wire.PlanStatusProposed, intervals[0])
-	if err != nil {
-		return err
-	}
-	f.plans.Rejected = p.Id
-	if _, err := f.api.RejectPlan(ctx, p.Id,
-		wire.Transition{Actor: new("ann"), Reason: new("not during the sale")}); err != nil {
-		return err
-	}
-	for _, id := range []*string{&f.plans.Superseded, &f.plans.Proposed} {
-		intervals = intervals[1:]
-		if p, err = f.planAs(ctx, Clicks, wire.PlanStatusProposed, intervals[0]); err != nil {
-			return err
-		}
-		*id = p.Id
-	}
-	if err := f.await(ctx, f.plans.Superseded, wire.PlanStatusSuperseded); err != nil {
-		return err
-	}
-	if err := f.put(ctx, Clicks, clicksApproved("12h", "keep")); err != nil {
-		return err
-	}
-	if p, err = f.planAs(ctx, Clicks, wire.PlanStatusNoAction, intervals[1]); err != nil {
-		return err
-	}
-	f.plans.Pending = p.Id
-	return f.await(ctx, f.plans.Proposed, wire.PlanStatusProposed)
+func (f *filler) approvals(intervals []wire.PlanRequest) {
+	f.await(f.plans.Expired, wire.PlanStatusExpired)
+	f.put(Clicks, clicksApproved("12h", "replace"))
+	f.plans.Rejected = f.planAs(Clicks, wire.PlanStatusProposed, intervals[0]).Id
+	f.ask(func() (*wire.Plan, error) {
+		return f.api.RejectPlan(f.ctx, f.plans.Rejected,
+			wire.Transition{Actor: new("ann"), Reason: new("not during the sale")})
+	})
+	f.plans.Superseded = f.planAs(Clicks, wire.PlanStatusProposed, intervals[1]).Id
+	f.plans.Proposed = f.planAs(Clicks, wire.PlanStatusProposed, intervals[2]).Id
+	f.await(f.plans.Superseded, wire.PlanStatusSuperseded)
+	f.put(Clicks, clicksApproved("12h", "keep"))
+	f.plans.Pending = f.planAs(Clicks, wire.PlanStatusNoAction, intervals[3]).Id
+	f.await(f.plans.Proposed, wire.PlanStatusProposed)
 }
 
-// await returns when a plan is of the status, or an error when it does not become
-// so.
-func (f *filler) await(ctx context.Context, id string, status wire.PlanStatus) error {
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		p, err := f.api.GetPlan(ctx, id, client.GetPlanOptions{})
-		if err != nil {
-			return err
-		}
-		err = is(p, status)
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+// await returns when a plan is of the status, and fails when it does not become so.
+func (f *filler) await(id string, status wire.PlanStatus) {
+	for deadline := time.Now().Add(10 * time.Second); f.err == nil; time.Sleep(20 * time.Millisecond) {
+		p := f.ask(func() (*wire.Plan, error) { return f.api.GetPlan(f.ctx, id, client.GetPlanOptions{}) })
+		if p.Status == status || time.Now().After(deadline) {
+			f.is(p, status)
+			return
 		}
 	}
 }

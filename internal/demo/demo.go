@@ -71,10 +71,12 @@ func (f Filled) Sights() []Sight {
 	}
 }
 
-// filler fills one server.
+// filler fills one server. After its first error it does nothing more.
 type filler struct {
+	ctx   context.Context //nolint:containedctx // of the one call that fills
 	api   *client.Client
 	plans Filled
+	err   error
 }
 
 // Fill fills the empty server at a URL. The token is that of an admin, or empty where
@@ -88,67 +90,120 @@ func Fill(ctx context.Context, url, token string) (Filled, error) {
 	if err != nil {
 		return Filled{}, err
 	}
-	f := &filler{api: api}
-	clicks, err := first(streams.Generated(streams.Season), clicksIntervals)
-	if err != nil {
-		return Filled{}, err
+	f := &filler{ctx: ctx, api: api}
+	clicks := f.first(streams.Generated(streams.Season), clicksIntervals)
+	if f.err != nil {
+		return Filled{}, f.err
 	}
-	steps := []func(context.Context) error{
-		func(ctx context.Context) error { return f.clicks(ctx, clicks[:clicksDriven+1]) },
+	f.clicks(clicks[:clicksDriven+1])
+	for _, step := range []func(){
 		f.functions, f.pages, f.volume, f.products, f.files, f.names, f.edits, f.channels, f.big, f.idle,
 		// The plan that the first step left to itself has expired by now, or soon will have.
-		func(ctx context.Context) error { return f.approvals(ctx, clicks[clicksDriven+1:]) },
-	}
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
-			return Filled{}, err
+		func() { f.approvals(clicks[clicksDriven+1:]) },
+	} {
+		if f.err == nil {
+			step()
 		}
 	}
-	return f.plans, nil
+	return f.plans, f.err
+}
+
+// fail notes what went wrong, unless something did before.
+func (f *filler) fail(format string, args ...any) {
+	if f.err == nil {
+		f.err = fmt.Errorf(format, args...)
+	}
+}
+
+// ask makes one request; its answer is empty, but not nil, where anything went wrong.
+func (f *filler) ask(request func() (*wire.Plan, error)) *wire.Plan {
+	if f.err != nil {
+		return &wire.Plan{}
+	}
+	p, err := request()
+	if err != nil {
+		f.err = err
+		return &wire.Plan{}
+	}
+	return p
 }
 
 // put configures an operator.
-func (f *filler) put(ctx context.Context, operator string, c wire.OperatorConfiguration) error {
-	_, err := f.api.PutOperator(ctx, operator, c)
-	return err
+func (f *filler) put(operator string, c wire.OperatorConfiguration) {
+	if f.err == nil {
+		_, f.err = f.api.PutOperator(f.ctx, operator, c)
+	}
+}
+
+// plan has an interval planned.
+func (f *filler) plan(operator string, in wire.PlanRequest) *wire.Plan {
+	return f.ask(func() (*wire.Plan, error) { return f.api.CreatePlan(f.ctx, operator, in) })
 }
 
 // planAs has an interval planned, and the plan must be of the status.
-func (f *filler) planAs(
-	ctx context.Context, operator string, status wire.PlanStatus, in wire.PlanRequest,
-) (*wire.Plan, error) {
-	p, err := f.api.CreatePlan(ctx, operator, in)
-	if err == nil {
-		err = is(p, status)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", operator, err)
-	}
-	return p, nil
+func (f *filler) planAs(operator string, status wire.PlanStatus, in wire.PlanRequest) *wire.Plan {
+	p := f.plan(operator, in)
+	f.is(p, status)
+	return p
 }
 
-// is returns an error unless the plan is of the status.
-func is(p *wire.Plan, status wire.PlanStatus) error {
+// is fails unless the plan is of the status.
+func (f *filler) is(p *wire.Plan, status wire.PlanStatus) {
 	if p.Status != status {
-		return fmt.Errorf("plan %s of interval %d is %s, not %s", p.Id, p.Interval, p.Status, status)
+		f.fail("%s: plan %s of interval %d is %s, not %s", p.Operator, p.Id, p.Interval, p.Status, status)
 	}
-	return nil
+}
+
+// ack has instances acknowledge what they do in a plan.
+func (f *filler) ack(id string, request wire.AckRequest) *wire.Plan {
+	return f.ask(func() (*wire.Plan, error) { return f.api.AckPlan(f.ctx, id, request) })
+}
+
+// start has an engine carry a plan out.
+func (f *filler) start(id string) *wire.Plan {
+	return f.ask(func() (*wire.Plan, error) {
+		return f.api.StartPlan(f.ctx, id, wire.StartRequest{Executor: "job-manager-1"})
+	})
 }
 
 // drive has intervals planned, commits every plan that asks for it, and returns the
 // last one.
-func (f *filler) drive(
-	ctx context.Context, operator string, intervals []wire.PlanRequest,
-) (last *wire.Plan, err error) {
+func (f *filler) drive(operator string, intervals []wire.PlanRequest) *wire.Plan {
+	last := &wire.Plan{}
 	for _, in := range intervals {
-		if last, err = f.api.CreatePlan(ctx, operator, in); err != nil {
-			return nil, err
-		}
-		if last.Status == wire.PlanStatusApproved {
-			if last, err = f.api.CommitPlan(ctx, last.Id, wire.CommitRequest{Stopped: new(true)}); err != nil {
-				return nil, err
-			}
+		if last = f.plan(operator, in); last.Status == wire.PlanStatusApproved {
+			last = f.ask(func() (*wire.Plan, error) {
+				return f.api.CommitPlan(f.ctx, last.Id, wire.CommitRequest{Stopped: new(true)})
+			})
 		}
 	}
-	return last, nil
+	return last
+}
+
+// lastOf drives all intervals but the last, whose plan it leaves to be carried out.
+func (f *filler) lastOf(operator string, intervals []wire.PlanRequest) *wire.Plan {
+	last := len(intervals) - 1
+	f.drive(operator, intervals[:last])
+	return f.planAs(operator, wire.PlanStatusApproved, intervals[last])
+}
+
+// first makes requests of the first n intervals of a stream.
+func (f *filler) first(s streams.Stream, n int) []wire.PlanRequest {
+	out := make([]wire.PlanRequest, n)
+	intervals, err := s.First(n)
+	if err != nil {
+		f.fail("%w", err)
+		return out
+	}
+	for i, in := range intervals {
+		columns := &wire.Columns{Key: make([]string, in.Statistics.Len()), Cost: &in.Statistics.Cost}
+		if in.Statistics.State != nil {
+			columns.State = &in.Statistics.State
+		}
+		for k := range columns.Key {
+			columns.Key[k] = string(in.Statistics.Keys.At(k))
+		}
+		out[i] = wire.PlanRequest{Interval: in.Number, Columns: columns}
+	}
+	return out
 }
