@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,8 +90,8 @@ func (b *byLag) again(ctx context.Context, client *kgo.Client) {
 type figures struct {
 	throughput float64 // a second, at saturation
 	lag        time.Duration
-	moved      float64
-	rebalances float64
+	moved      int64
+	rebalances int64
 }
 
 // measure runs a policy.
@@ -103,7 +102,7 @@ func measure(ctx context.Context, s *service, c config, name string) (f figures,
 	}
 	defer r.end()
 	if c.policy == "plannerd" {
-		if err := s.configure(ctx, c, name); err != nil {
+		if err := s.configure(ctx, name, c.members, c.theta, nil); err != nil {
 			return f, err
 		}
 		controller, err := s.control(ctx, name, c.every)
@@ -121,8 +120,7 @@ func measure(ctx context.Context, s *service, c config, name string) (f figures,
 	if err := pause(ctx, c.duration); err != nil {
 		return f, err
 	}
-	f = figures{lag: r.late().quantile(0.99), moved: float64(r.moved.Load()),
-		rebalances: float64(r.rebalances())}
+	f = figures{lag: r.late().quantile(0.99), moved: r.moved.Load(), rebalances: r.rebalances()}
 	r.offer(0)
 	if err := pause(ctx, c.every); err != nil { // until what was on its way before is processed
 		return f, err
@@ -136,24 +134,30 @@ func measure(ctx context.Context, s *service, c config, name string) (f figures,
 }
 
 // configure makes the operator of a group, which the controller would make otherwise, with its own defaults.
-func (s *service) configure(ctx context.Context, c config, group string) error {
-	names := make([]string, c.members)
-	for m := range names {
-		names[m] = "member-" + strconv.Itoa(m)
+// Members have so much room for state; nil: for any.
+func (s *service) configure(ctx context.Context, group string, members int, theta float64, room *float64) error {
+	c := wire.OperatorConfiguration{ThetaMax: &theta, Hash: &wire.Hash{Function: new(wire.HashFunctionReported)}}
+	for m := range members {
+		c.Instances = append(c.Instances, wire.Named("member-"+strconv.Itoa(m))...)
+		if room != nil {
+			c.Instances[m].Capacities = &wire.InstanceCapacities{"stores": *room}
+		}
 	}
-	_, err := s.api.PutOperator(ctx, group, wire.OperatorConfiguration{ThetaMax: &c.theta,
-		Instances: wire.Named(names...), Hash: &wire.Hash{Function: new(wire.HashFunctionReported)}})
+	if room != nil {
+		c.Resources = &wire.Resources{{Name: "load"}, {Name: "stores", From: new(wire.ResourceFromState), Limit: new(true)}}
+	}
+	_, err := s.api.PutOperator(ctx, group, c)
 	return err
 }
 
-// comparePolicies measures policies, and prints the medians of several runs.
+// comparePolicies measures policies in several runs, each under other messages, and prints what comes of each.
 func comparePolicies(ctx context.Context, s *service, c config, only string) error {
-	list := policies
+	list, first := policies, c.seed
 	if only != "" {
 		list = []string{only}
 	}
-	found := map[string][]figures{}
-	first := c.seed
+	fmt.Printf("| run | policy | messages/s at saturation | p99 of lag at %.0f %% load | partitions moved | "+
+		"rebalances |\n|---|---|--:|--:|--:|--:|\n", 100*c.load)
 	for run := range c.runs {
 		for _, policy := range list {
 			c.policy, c.seed = policy, first+uint64(run)
@@ -161,25 +165,9 @@ func comparePolicies(ctx context.Context, s *service, c config, only string) err
 			if err != nil {
 				return fmt.Errorf("%s: %w", policy, err)
 			}
-			log.Printf("run %d, %s: %.0f messages/s at saturation, p99 of lag %v, %.0f partitions moved, %.0f rebalances",
-				c.seed, policy, f.throughput, f.lag.Round(time.Millisecond), f.moved, f.rebalances)
-			found[policy] = append(found[policy], f)
+			fmt.Printf("| %d | %s | %.0f | %v | %d | %d |\n", c.seed, policy, f.throughput, f.lag.Round(time.Millisecond),
+				f.moved, f.rebalances)
 		}
-	}
-	fmt.Printf("| policy | messages/s at saturation | p99 of lag at %.0f %% load | partitions moved | "+
-		"rebalances |\n|---|--:|--:|--:|--:|\n", 100*c.load)
-	for _, policy := range list {
-		of := func(figure func(figures) float64) float64 {
-			var all []float64
-			for _, f := range found[policy] {
-				all = append(all, figure(f))
-			}
-			slices.Sort(all)
-			return all[len(all)/2]
-		}
-		lag := time.Duration(of(func(f figures) float64 { return float64(f.lag) })).Round(time.Millisecond)
-		fmt.Printf("| %s | %.0f | %v | %.0f | %.0f |\n", policy, of(func(f figures) float64 { return f.throughput }), lag,
-			of(func(f figures) float64 { return f.moved }), of(func(f figures) float64 { return f.rebalances }))
 	}
 	return nil
 }

@@ -156,10 +156,8 @@ func (f *faults) run(ctx context.Context) error {
 		p := &process{start: func() (*exec.Cmd, error) { return f.control(ctx, copying, 2*time.Second) }}
 		if m < f.members {
 			p.start = func() (*exec.Cmd, error) {
-				cmd := exec.CommandContext(context.WithoutCancel(ctx), self, memberCommand, "member-"+strconv.Itoa(m),
-					f.broker.Address, "http://"+f.address)
-				err := cmd.Start()
-				return cmd, err
+				name := "member-" + strconv.Itoa(m)
+				return f.start(ctx, "members.log", self, memberCommand, name, f.broker.Address, "http://"+f.address)
 			}
 		}
 		processes[m] = p

@@ -96,8 +96,8 @@ type run struct {
 // begin starts a topic, a load on it, and the members of a group of that name.
 func begin(ctx context.Context, s *service, c config, group string) (_ *run, err error) {
 	r := &run{config: c, service: s, group: group, workers: make([]worker, c.members),
-		owner: slices.Repeat([]int{-1}, c.partitions), owns: make([]bool, c.partitions),
-		next: make([]int64, c.partitions)}
+		owner: slices.Repeat([]int{-1}, 2*c.partitions), owns: make([]bool, 2*c.partitions),
+		next: make([]int64, 2*c.partitions)} // partitions may be added
 	from, err := c.source()
 	if err != nil {
 		return nil, err
@@ -192,8 +192,6 @@ func (r *run) join(ctx context.Context, m int) error {
 	switch r.policy {
 	case "range":
 		options = append(options, kgo.Balancers(kgo.RangeBalancer()))
-	case "server-side": // the newer protocol, in which the broker assigns
-		options = append(options, kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer()))
 	case "cooperative-sticky":
 		options = append(options, kgo.Balancers(kgo.CooperativeStickyBalancer()))
 	case "by lag":

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -80,20 +80,13 @@ func recorded(name string) (intervals []keys, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, last := csv.NewReader(text), ""
-	for line := 0; ; line++ {
-		row, err := rows.Read()
-		switch {
-		case errors.Is(err, io.EOF) && len(intervals) > 0:
-			return intervals, nil
-		case err != nil:
-			return nil, err
-		case line == 0: // the header
-			continue
-		case len(row) < 3:
-			return nil, errors.New("a row has no interval, key and cost")
-		case row[0] != last:
-			last, intervals = row[0], append(intervals, keys{})
+	rows, err := csv.NewReader(text).ReadAll()
+	if err != nil || len(rows) < 2 || len(rows[0]) < 3 {
+		return nil, cmp.Or(err, errors.New("there are no rows of interval, key and cost"))
+	}
+	for i, row := range rows[1:] {
+		if i == 0 || row[0] != rows[i][0] {
+			intervals = append(intervals, keys{})
 		}
 		cost, err := strconv.ParseFloat(row[2], 64)
 		if err != nil {
@@ -101,4 +94,5 @@ func recorded(name string) (intervals []keys, err error) {
 		}
 		intervals[len(intervals)-1].add(row[1], cost)
 	}
+	return intervals, nil
 }

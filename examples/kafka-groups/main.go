@@ -57,8 +57,8 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.DurationVar(&c.warm, "warm", c.warm, "for how long consumers run before -compare measures")
 	f.DurationVar(&c.duration, "duration", c.duration, "for how long they run; with -compare, at -load")
 	f.DurationVar(&c.flood, "flood", c.flood, "with -compare, for how long they run saturated")
-	f.IntVar(&c.runs, "runs", c.runs, "how many runs of each policy -compare takes the medians of")
-	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random")
+	f.IntVar(&c.runs, "runs", c.runs, "with -compare, how many runs of each policy")
+	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random, in the first run")
 }
 
 func main() {

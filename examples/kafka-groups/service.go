@@ -72,7 +72,7 @@ func serve(ctx context.Context, dir, properties string, classes ...string) (_ *s
 
 // servePlannerd starts plannerd, with the data that it had, and waits until it answers.
 func (s *service) servePlannerd(ctx context.Context) (err error) {
-	s.plannerd, err = s.start(ctx, "plannerd.log", "serve", "--listen", s.address, "--log-level", "warn",
+	s.plannerd, err = s.start(ctx, "plannerd.log", s.program, "serve", "--listen", s.address, "--log-level", "warn",
 		"--database-url", "sqlite:"+filepath.Join(s.dir, "plannerd.db"))
 	for err == nil {
 		if _, err := s.api.Readyz(ctx); err == nil {
@@ -85,18 +85,18 @@ func (s *service) servePlannerd(ctx context.Context) (err error) {
 
 // control starts a controller of a group.
 func (s *service) control(ctx context.Context, group string, every time.Duration, more ...string) (*exec.Cmd, error) {
-	return s.start(ctx, "controller.log", append([]string{"kafka-group", "--brokers", s.broker.Address, "--group", group,
+	return s.start(ctx, "controller.log", s.program, append([]string{"kafka-group", "--brokers", s.broker.Address, "--group", group,
 		"--server", "http://" + s.address, "--every", every.String()}, more...)...)
 }
 
-// start runs the program, whose output goes to a file.
-func (s *service) start(ctx context.Context, output string, args ...string) (*exec.Cmd, error) {
+// start runs a program, whose output goes to a file.
+func (s *service) start(ctx context.Context, output, program string, args ...string) (*exec.Cmd, error) {
 	file, err := os.OpenFile(filepath.Join(s.dir, output), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.program, args...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...)
 	cmd.Stdout, cmd.Stderr = file, file
 	err = cmd.Start()
 	return cmd, err
