@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -13,6 +14,9 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"plannerd/sdk/go/client"
+	"plannerd/sdk/go/wire"
 )
 
 // assignors has a broker use the one of the Java SDK.
@@ -139,6 +143,10 @@ func TestStreams(t *testing.T) {
 		return s.asTable(ctx, group, tasks) && s.level(t, group, processes, loads) < 1.15 &&
 			s.level(t, group, processes, stores) < 1.2
 	})
+	table, err := s.api.GetRoutingTable(ctx, group, client.GetRoutingTableOptions{})
+	if err != nil || !slices.ContainsFunc(table.Entries, func(e wire.RoutingTableEntry) bool { return e.Key == "0_47" }) {
+		t.Errorf("the keys are no tasks: %v, %v", table, err)
+	}
 	t.Logf("by plannerd: load %.2f, stores %.2f", s.level(t, group, processes, loads),
 		s.level(t, group, processes, stores))
 }
@@ -156,7 +164,8 @@ func TestAssignorOfBroker(t *testing.T) {
 	}
 	defer func() { end(controller, syscall.SIGTERM) }()
 	s.eventually(t, "load is even, and a plan has ended", func() bool {
-		return s.asTable(ctx, "newer", 16) && s.level(t, "newer", 3, weights) < 1.15 && strings.Contains(s.said(), "has ended")
+		return strings.Contains(s.said(), "has ended") && s.asTable(ctx, "newer", 16) &&
+			s.level(t, "newer", 3, weights) < 1.15
 	})
 	t.Logf("by plannerd: %.2f", s.level(t, "newer", 3, weights))
 }

@@ -95,7 +95,7 @@ func (s *service) asTable(ctx context.Context, group string, partitions int) boo
 		names[x.Id] = x.Name
 	}
 	return !slices.ContainsFunc(table.Entries, func(e wire.RoutingTableEntry) bool {
-		return owners[e.Key] != names[e.Instance]
+		return owners[strings.Replace(e.Key, "0_", group+"/", 1)] != names[e.Instance] // or tasks of Kafka Streams
 	})
 }
 

@@ -85,8 +85,8 @@ func (s *service) servePlannerd(ctx context.Context) (err error) {
 
 // control starts a controller of a group.
 func (s *service) control(ctx context.Context, group string, every time.Duration, more ...string) (*exec.Cmd, error) {
-	return s.start(ctx, "controller.log", s.program, append([]string{"kafka-group", "--brokers", s.broker.Address, "--group", group,
-		"--server", "http://" + s.address, "--every", every.String()}, more...)...)
+	return s.start(ctx, "controller.log", s.program, append([]string{"kafka-group", "--brokers", s.broker.Address,
+		"--group", group, "--server", "http://" + s.address, "--every", every.String()}, more...)...)
 }
 
 // start runs a program, whose output goes to a file.

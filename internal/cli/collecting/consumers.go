@@ -1,9 +1,12 @@
 package collecting
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +27,7 @@ type member struct {
 	static           *string // group.instance.id
 	client, host, id string
 	topics           kadm.TopicsSet
+	tasks            map[partition]string // ids, in Kafka Streams
 }
 
 func (g *consumers) look(ctx context.Context, _ time.Time) (*look, error) {
@@ -90,7 +94,7 @@ func describe(ctx context.Context, admin *kadm.Client, group string) (*descripti
 		of := newer[group]
 		d := &description{newer: true, state: of.State, kind: "consumer", by: of.AssignorName}
 		for _, m := range of.Members {
-			d.members = append(d.members, member{m.InstanceID, m.ClientID, m.ClientHost, m.MemberID, m.Assignment})
+			d.members = append(d.members, member{m.InstanceID, m.ClientID, m.ClientHost, m.MemberID, m.Assignment, nil})
 		}
 		return d, nil
 	}
@@ -104,11 +108,14 @@ func describe(ctx context.Context, admin *kadm.Client, group string) (*descripti
 	of := older[group]
 	d := &description{state: of.State, kind: of.ProtocolType, by: of.Protocol}
 	for _, m := range of.Members {
-		topics := kadm.TopicsSet{}
+		topics, tasks := kadm.TopicsSet{}, map[partition]string(nil)
 		if of, is := m.Assigned.AsConsumer(); is {
 			assigned(topics, of)
+			if d.by == streams {
+				tasks = tasksOf(of)
+			}
 		}
-		d.members = append(d.members, member{m.InstanceID, m.ClientID, m.ClientHost, m.MemberID, topics})
+		d.members = append(d.members, member{m.InstanceID, m.ClientID, m.ClientHost, m.MemberID, topics, tasks})
 	}
 	return d, nil
 }
@@ -117,6 +124,46 @@ func assigned(to kadm.TopicsSet, of *kmsg.ConsumerMemberAssignment) {
 	for _, t := range of.Topics {
 		to.Add(t.Topic, t.Partitions...)
 	}
+}
+
+// streams is what groups call the assignor of Kafka Streams.
+const streams = "stream"
+
+// tasksOf are the ids of the tasks that read the partitions of a member of a Kafka Streams application, from what
+// it was told beside its assignment: big-endian numbers of 32 bits, which are two versions, how many partitions
+// there are, then for each, in ascending order, the subtopology and the number of its task, and from version 10
+// on the length of the topology's name. It is nil where that is not so, or topologies have names.
+func tasksOf(a *kmsg.ConsumerMemberAssignment) map[partition]string {
+	var partitions []partition
+	for _, t := range a.Topics {
+		for _, p := range t.Partitions {
+			partitions = append(partitions, partition{t.Topic, p})
+		}
+	}
+	slices.SortFunc(partitions, func(p, q partition) int {
+		return cmp.Or(cmp.Compare(p.topic, q.topic), cmp.Compare(p.partition, q.partition))
+	})
+	data := a.UserData
+	next := func() (n int32) {
+		if len(data) < 4 {
+			return -1
+		}
+		n, data = int32(binary.BigEndian.Uint32(data)), data[4:]
+		return n
+	}
+	version, _ := next(), next()
+	if n := next(); version < 3 || int(n) != len(partitions) {
+		return nil
+	}
+	tasks := map[partition]string{}
+	for _, p := range partitions {
+		subtopology, number := next(), next()
+		if number != p.partition || version >= 10 && next() != 0 {
+			return nil
+		}
+		tasks[p] = fmt.Sprintf("%d_%d", subtopology, number)
+	}
+	return tasks
 }
 
 // partition is one of a topic.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -362,7 +361,7 @@ func (g *controller) judge(ctx context.Context, p *wire.PendingTable, now *sight
 	}
 	at := map[string]string{}
 	for x, owner := range now.owners {
-		at[x.topic+"/"+strconv.Itoa(int(x.partition))] = owner
+		at[now.key(x)] = owner
 	}
 	ids := map[string]int32{}
 	for id, name := range names {

@@ -1,10 +1,14 @@
 package collecting
 
 import (
+	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"plannerd/internal/cli"
 	"plannerd/sdk/go/wire"
@@ -53,6 +57,34 @@ func TestSince(t *testing.T) {
 	delete(now.owners, p(1))
 	if now.stable(before) {
 		t.Error("a partition that was revoked is not seen")
+	}
+}
+
+// TestTasks: partitions that one task of Kafka Streams reads are one key, of which they are the cost together.
+func TestTasks(t *testing.T) {
+	told := []int32{11, 11, 3, 0, 1, 0, 1, 0, 0, 0, 1, 0}
+	a := &kmsg.ConsumerMemberAssignment{Topics: []kmsg.ConsumerMemberAssignmentTopic{
+		{Topic: "words", Partitions: []int32{1}}, {Topic: "made", Partitions: []int32{0}},
+		{Topic: "lines", Partitions: []int32{1}}}}
+	for _, n := range told {
+		a.UserData = binary.BigEndian.AppendUint32(a.UserData, uint32(n))
+	}
+	lines, made, words := partition{"lines", 1}, partition{"made", 0}, partition{"words", 1}
+	tasks := tasksOf(a)
+	if want := map[partition]string{lines: "0_1", made: "1_0", words: "0_1"}; !maps.Equal(tasks, want) {
+		t.Fatal(tasks)
+	}
+	before := &sight{ends: map[partition]int64{lines: 1, made: 2, words: 3}}
+	now := &sight{owners: map[partition]string{lines: "a", made: "b", words: "a"}, tasks: tasks,
+		ends: map[partition]int64{lines: 5, made: 4, words: 6}, size: map[partition]float64{lines: 1, made: 1, words: 1},
+		states: map[partition]float64{words: 9, lines: 1}}
+	of := now.since(before, 1, true)
+	if want := (sample{cost: 7, state: 10, instance: "a"}); len(of.order) != 2 || of.keys["0_1"] != want {
+		t.Errorf("%+v", of.keys)
+	}
+	a.UserData = a.UserData[:20]
+	if tasks := tasksOf(a); tasks != nil {
+		t.Error(tasks)
 	}
 }
 

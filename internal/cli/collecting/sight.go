@@ -19,6 +19,7 @@ type sight struct {
 	*description
 	names  []string // of the members, ascending
 	owners map[partition]string
+	tasks  map[partition]string // the ids of those that read them; nil: it is no application of Kafka Streams
 	// Of all partitions of the topics that the group has any of:
 	ends   map[partition]int64
 	states map[partition]float64
@@ -51,7 +52,7 @@ func (c *KafkaGroup) see(ctx context.Context, admin *kadm.Client, withEnds bool)
 	}
 	s := &sight{description: d, owners: map[partition]string{}}
 	d.members = slices.DeleteFunc(d.members, func(m member) bool { return m.static != nil && *m.static == nudger })
-	topics := kadm.TopicsSet{}
+	topics, tasks := kadm.TopicsSet{}, map[partition]string{}
 	for i, name := range memberNames(d) {
 		if !slices.Contains(s.names, name) {
 			s.names = append(s.names, name)
@@ -62,6 +63,10 @@ func (c *KafkaGroup) see(ctx context.Context, admin *kadm.Client, withEnds bool)
 				s.owners[partition{topic, p}] = name
 			}
 		}
+		maps.Copy(tasks, d.members[i].tasks)
+	}
+	if len(tasks) == len(s.owners) {
+		s.tasks = tasks
 	}
 	slices.Sort(s.names)
 	if withEnds && len(topics) > 0 {
@@ -189,6 +194,14 @@ func (s *sight) weigh(ctx context.Context, admin *kadm.Client, topics []string) 
 	return err
 }
 
+// key is what a partition is called, or the task that reads it.
+func (s *sight) key(p partition) string {
+	if task, known := s.tasks[p]; known {
+		return task
+	}
+	return fmt.Sprintf("%s/%d", p.topic, p.partition)
+}
+
 // since are the statistics of the time since a look before.
 func (s *sight) since(before *sight, number int64, weighed bool) *interval {
 	l := &look{at: time.Now(), located: true, stateless: !weighed, keys: map[string]sample{}}
@@ -201,8 +214,8 @@ func (s *sight) since(before *sight, number int64, weighed bool) *interval {
 		if was, known := before.ends[p]; known {
 			arrived = max(0, float64(end-was))
 		}
-		l.keys[fmt.Sprintf("%s/%d", p.topic, p.partition)] = sample{cost: arrived * s.size[p], state: s.states[p],
-			instance: owner}
+		was := l.keys[s.key(p)] // of another partition that the task reads
+		l.keys[s.key(p)] = sample{cost: was.cost + arrived*s.size[p], state: was.state + s.states[p], instance: owner}
 	}
 	return &interval{number, slices.Sorted(maps.Keys(l.keys)), l}
 }
@@ -227,7 +240,7 @@ func memberNames(d *description) []string {
 		switch {
 		case m.static != nil:
 			names[i] = *m.static
-		case d.by == "stream" && process > 0:
+		case d.by == streams && process > 0:
 			names[i] = m.client[:process]
 		case !d.newer && clients[m.client] == 1 && m.client != "":
 			names[i] = m.client
