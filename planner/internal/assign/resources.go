@@ -405,6 +405,15 @@ func (a *Assignment) Exceeded(d int32, note func(resource int, by int64)) {
 	}
 }
 
+// Relieves reports whether some resource of an instance lacks as much as an item takes of it, or more.
+func (a *Assignment) Relieves(item, d int32) (some bool) {
+	a.Exceeded(d, func(r int, by int64) {
+		amount := a.Problem.ByResource[r].AmountOf(item)
+		some = some || amount > 0 && amount <= by
+	})
+	return some
+}
+
 // setLoads has an assignment count the other resources, too.
 func (a *Assignment) setLoads() {
 	p := a.Problem

@@ -48,6 +48,9 @@ func planResources(p *assign.Problem, r Rivals, effort assign.Effort, enough flo
 	if math.IsInf(enough, 1) && b.proof.Infeasible() {
 		return b
 	}
+	if p.Items.Len() >= assign.PartItems { // so many fit together nearly as well as if they were divisible
+		b.finishBest()
+	}
 	if !b.proof.Infeasible() && !b.closed() {
 		b.followPrices(r)
 	}
@@ -129,41 +132,78 @@ func (b *resourced) closeEnough() float64 {
 	return max(b.enough, b.proof.LowerBound()*(1+gap))
 }
 
+// departure is a key that the prices have go somewhere.
+type departure struct {
+	item, to int32
+	tied     bool // it could as well stay
+}
+
+// departures are the keys that leave under the prices, and those that could as well.
+func (b *resourced) departures() []departure {
+	p, m := b.p, b.proof.Receivers()
+	return assign.Collect(p.Items.Len(), func(from, to int) (list []departure) {
+		amount := make([]float64, len(p.ByResource))
+		unit := p.UnitWeight()
+		for i := int32(from); i < int32(to); i++ {
+			if d := p.Items.Current[i]; p.IsHot(int(i)) || m.Quiet[d] && p.Goal.TableLimit == nil && d == p.Items.Home[i] {
+				continue
+			}
+			d, regret := b.proof.Option(i, amount, &m)
+			if tied := p.IsLive[p.Items.Current[i]] && regret <= tie*unit*p.Weight(i); tied || d != assign.None {
+				list = append(list, departure{i, d, tied})
+			}
+		}
+		return list
+	})
+}
+
+// tie is up to which part of its weight the prices tell nothing of a key, and mostVain how many such keys in a row are
+// looked at that need not leave.
+const tie, mostVain = 1e-6, 10_000
+
 // round gives each key its best option under the prices; those that leave for elsewhere than home go, the
-// largest first, to where the fullest resource is emptiest.
+// largest first, to where the fullest resource is emptiest. Of keys that could as well stay the largest leave, as long
+// as more has to: the fewest.
 func (b *resourced) round() *assign.Assignment {
 	p := b.p
 	if !p.Meter.Spend(int64(p.Items.Len()/assign.ItemsPerWorkUnit) + 1) {
 		return nil
 	}
-	a, m := assign.NewAssignment(p), b.proof.Receivers()
-	type departure struct{ item, to int32 }
-	leaving := assign.Collect(p.Items.Len(), func(from, to int) (list []departure) {
-		amount := make([]float64, len(p.ByResource))
-		for i := int32(from); i < int32(to); i++ {
-			if p.IsHot(int(i)) {
-				continue
-			}
-			if d, _ := b.proof.Option(i, amount, &m); d != assign.None {
-				list = append(list, departure{i, d})
-			}
-		}
-		return list
-	})
+	a := assign.NewAssignment(p)
 	var queue []int32
-	for _, x := range leaving {
-		if x.to == p.Items.Home[x.item] {
+	var tied []assign.Ranked
+	for _, x := range b.departures() {
+		switch {
+		case x.tied:
+			tied = append(tied, a.RankedPiece(x.item, assign.Descending(p.Size[x.item])))
+		case x.to == p.Items.Home[x.item]:
 			a.Move(x.item, x.to)
-			continue
+		default:
+			a.Move(x.item, assign.Nowhere)
+			queue = append(queue, x.item)
 		}
-		a.Move(x.item, assign.Nowhere)
-		queue = append(queue, x.item)
 	}
+	queue = append(queue, takeTied(a, tied)...)
 	slices.SortFunc(queue, p.Larger)
 	for _, i := range queue {
 		a.Move(i, a.LeastLoadedWith(i, 0))
 	}
 	return a
+}
+
+// takeTied takes keys off instances that are above limits: the largest that are no larger than what is too much.
+func takeTied(a *assign.Assignment, tied []assign.Ranked) (taken []int32) {
+	order, vain := assign.NewLazyOrder(tied, a.Problem.Items, nil), 0
+	for x := range order.All() {
+		if a.Relieves(x.Piece, a.At[x.Piece]) {
+			a.Move(x.Piece, assign.Nowhere)
+			taken = append(taken, x.Piece)
+			vain = 0
+		} else if vain++; vain > mostVain {
+			break // smaller ones hardly matter
+		}
+	}
+	return taken
 }
 
 // improve searches around an assignment, among the keys of which it is least certain where they should be.
