@@ -10,8 +10,8 @@ import (
 	"plannerd/planner"
 )
 
-// crowded are statistics of keys on instances that carry from 0.7 to 1.3 times an even share of all, and a configuration
-// with a limit of their state and a third resource that has a tolerance, or the first of these.
+// crowded are statistics of keys on instances that carry from 0.7 to 1.3 times an even share of all, and
+// configurations: by cost alone, with a limit of state, and with a third resource that has a tolerance.
 func crowded(keys, instances int) (*planner.Statistics, func(resources int) planner.Configuration) {
 	r := rand.New(rand.NewPCG(5, 5))
 	stats := &planner.Statistics{Keys: planner.NewKeys(keys), Costs: []planner.Amounts{{Name: "network"}}}
@@ -80,14 +80,15 @@ func cpuTime(b *testing.B) time.Duration {
 // Where state is what runs out and what moving costs, all keys are worth the same: then few large ones move.
 func TestFewKeysMoveWhereStateRunsOut(t *testing.T) {
 	t.Parallel()
-	stats, with := crowded(7_000, 20)
+	stats, with := crowded(20_000, 20)
 	s, err := planner.NewSnapshot(stats, with(1), planner.Base{Configuration: with(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mixed := run(t, planner.Mixed, s, planner.Options{ThetaMax: 0.08})
 	best := run(t, planner.Optimal, s, planner.Options{ThetaMax: 0.08})
-	if best.Migration.Keys > 4*mixed.Migration.Keys || best.Migration.State > 0.95*mixed.Migration.State || !best.Balanced {
-		t.Errorf("optimal moves %+v, mixed %+v", best.Migration, mixed.Migration)
+	x, y := best.Migration, mixed.Migration
+	if x.Keys > 4*y.Keys || x.State > 0.98*y.State || !best.Balanced {
+		t.Errorf("optimal moves %+v, mixed %+v", x, y)
 	}
 }
