@@ -13,10 +13,9 @@ func (r rank) compare(other rank) int { return slices.Compare(r[:], other[:]) }
 // searcher looks for good token counts of the nodes of a space.
 type searcher struct {
 	*space
-	judge    func(outcome, []int) rank
-	budget   int64 // token counts
-	stop     func() bool
-	progress func(done, total int64)
+	judge  func(outcome, []int) rank
+	budget int64 // token counts
+	stop   func() bool
 
 	searched int64
 	stopped  bool
@@ -27,15 +26,12 @@ type searcher struct {
 	rest     withdrawn
 }
 
-// askSearch is the number of token counts between two calls of Stop and Progress.
+// askSearch is the number of token counts between two calls of Stop.
 const askSearch = 64
 
 // proceed reports whether another evaluation is granted.
 func (s *searcher) proceed() bool {
 	if s.searched%askSearch == 0 {
-		if s.progress != nil {
-			s.progress(s.searched, s.budget)
-		}
 		s.stopped = s.stopped || s.stop != nil && s.stop()
 	}
 	return !s.stopped && s.searched < s.budget
