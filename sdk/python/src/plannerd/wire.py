@@ -86,7 +86,7 @@ AnalysisOperator: TypeAlias = 'OperatorName'
 
 AnalysisSeed: TypeAlias = 'int'
 
-AnalysisStream: TypeAlias = 'list[str | list[Any]]'
+AnalysisStream: TypeAlias = 'list[str]'
 
 AnalysisText: TypeAlias = 'str'
 
