@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -162,28 +163,37 @@ func TestAffinityTried(t *testing.T) {
 func TestAffinityHistories(t *testing.T) {
 	e := newEnv(t)
 	for seed := range uint64(deep.Count(12, 1000)) {
-		h := affinityHistory{
-			env: e, random: rand.New(rand.NewPCG(seed, 7)), path: fmt.Sprint("/v1/operators/orders", seed),
-			at: map[string]int32{},
-		}
-		h.do("PUT", h.path, `{"instances":3,"theta_max":0.2,"entry_grace":1,"approval":{"auto":"always"}}`).
-			want(http.StatusCreated)
-		for interval := range 12 {
-			h.step(interval)
-		}
+		h := engineHistory{env: e, random: rand.New(rand.NewPCG(seed, 7)), path: fmt.Sprint("/v1/operators/orders", seed)}
+		h.run(func() string {
+			affinity := []string{`null`, `{"tag":true,"until":null,"count":null}`, `{"tag":null,"until":"/","count":null}`,
+				`{"tag":null,"until":"/","count":2}`}[h.random.IntN(4)]
+			const patch = `{"instances":%d,"hash":{"function":%q,"tokens_per_instance":null,"affinity":%s}}`
+			return fmt.Sprintf(patch, 2+h.random.IntN(3), []string{"ring", "modulo"}[h.random.IntN(2)], affinity)
+		}, func(*wire.Plan, []wire.Row) {})
 	}
 }
 
-// affinityHistory is that of an engine whose keys stay together, or do so no more.
-type affinityHistory struct {
+// engineHistory is that of an engine whose configuration changes at random.
+type engineHistory struct {
 	*env
 	random *rand.Rand
 	path   string
 	at     map[string]int32 // where the state of keys is
 }
 
+// run is the whole of it: change says the next configuration, and check looks at what a plan has come to, of what keys
+// take.
+func (h *engineHistory) run(change func() string, check func(*wire.Plan, []wire.Row)) {
+	h.at = map[string]int32{}
+	h.do("PUT", h.path, `{"instances":3,"theta_max":0.2,"entry_grace":1,"approval":{"auto":"always"}}`).
+		want(http.StatusCreated)
+	for interval := range 12 {
+		h.step(interval, change, check)
+	}
+}
+
 // table is the committed one as routers read it.
-func (h *affinityHistory) table() (*route.Table, route.Affinity) {
+func (h *engineHistory) table() (*route.Table, route.Affinity) {
 	var t wire.RoutingTable
 	h.do("GET", h.path+"/routing-table", "").want(http.StatusOK).into(&t)
 	c := route.Config{Function: string(*t.Hash.Function)}
@@ -212,7 +222,7 @@ func (h *affinityHistory) table() (*route.Table, route.Affinity) {
 }
 
 // step is an interval: new keys come, the configuration changes now and then, and a plan is made and committed.
-func (h *affinityHistory) step(interval int) {
+func (h *engineHistory) step(interval int, change func() string, check func(*wire.Plan, []wire.Row)) {
 	before, _ := h.table()
 	for range 12 {
 		key := fmt.Sprintf("%c/%d/{%d}", 'a'+h.random.IntN(3), h.random.IntN(3), h.random.IntN(4))
@@ -225,19 +235,21 @@ func (h *affinityHistory) step(interval int) {
 		}
 	}
 	if h.random.IntN(2) == 0 {
-		affinity := []string{`null`, `{"tag":true,"until":null,"count":null}`, `{"tag":null,"until":"/","count":null}`,
-			`{"tag":null,"until":"/","count":2}`}[h.random.IntN(4)]
-		const patch = `{"instances":%d,"hash":{"function":%q,"tokens_per_instance":null,"affinity":%s}}`
-		h.do("PATCH", h.path, fmt.Sprintf(patch, 2+h.random.IntN(3), []string{"ring", "modulo"}[h.random.IntN(2)], affinity)).
-			want(http.StatusOK)
+		h.do("PATCH", h.path, change()).want(http.StatusOK)
 	}
-	var rows []string
+	rows := []wire.Row{}
 	for _, key := range slices.Sorted(maps.Keys(h.at)) {
-		rows = append(rows, fmt.Sprintf(`{"key":%q,"cost":%d,"state":%d,"instance":%d}`, key, h.random.IntN(20),
-			1+h.random.IntN(9), h.at[key]))
+		rows = append(rows, wire.Row{
+			Key: key, Cost: new(float64(h.random.IntN(20))), State: new(float64(1 + h.random.IntN(9))),
+			Costs: &wire.Costs{"network": float64(h.random.IntN(9))}, Instance: new(wire.ID(h.at[key])),
+		})
 	}
-	p := h.do("POST", h.path+"/plans", fmt.Sprintf(`{"interval":%d,"keys":[%s]}`, interval, strings.Join(rows, ","))).
-		want(http.StatusCreated).plan()
+	body, err := json.Marshal(map[string]any{"interval": interval, "keys": rows})
+	if err != nil {
+		h.Fatal(err)
+	}
+	p := h.do("POST", h.path+"/plans", string(body)).want(http.StatusCreated).plan()
+	defer func() { check(&p, rows) }()
 	if p.Status == wire.PlanStatusNoAction {
 		return
 	}
