@@ -56,6 +56,19 @@ const short = (instances) =>
  * @param {Record<string, unknown>} configuration
  */
 export function putRequest(name, configuration) {
-  const lines = Object.entries(configuration).map(([key, value]) => ` ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
+  const lines = Object.entries(configuration).map(
+    ([key, value]) => ` ${JSON.stringify(key)}: ${JSON.stringify(signed(key, value), signed)}`,
+  )
   return { method: 'PUT', path: `v1/operators/${encodeURIComponent(name)}`, body: `{\n${lines.join(',\n')}\n}` }
 }
+
+/**
+ * Tolerances as requests have them: from 1 on with the sign.
+ *
+ * @param {string} key
+ * @param {unknown} value
+ */
+const signed = (key, value) =>
+  (key === 'theta_max' || key === 'theta_min') && typeof value === 'number' && value >= 1
+    ? `${Number((100 * value).toPrecision(12))}%`
+    : value
