@@ -4,12 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"plannerd/internal/cli"
 	"plannerd/internal/cli/reading"
@@ -37,9 +33,8 @@ type generateCmd struct {
 	Hash              string `enum:"ring,modulo" default:"ring" group:"Operator" help:"Where the keys are while they fluctuate: ring or modulo."`
 	TokensPerInstance int    `placeholder:"N" group:"Operator" help:"Ring: tokens of each instance (default ${tokens})."`
 
-	Output   string `enum:"csv,ndjson,arrow" default:"csv" group:"Output" help:"Format: csv, ndjson or arrow, an IPC stream, which names the interval only where there are several."`
-	Compress string `enum:"none,gzip,zstd" default:"none" group:"Output" help:"Compression: none, gzip or zstd."`
-	File     string `type:"path" placeholder:"FILE" group:"Output" help:"Write there (default: standard output)."`
+	Output string `enum:"csv,ndjson,arrow" default:"csv" group:"Output" help:"Format: csv, ndjson or arrow, an IPC stream, which names the interval only where there are several."`
+	File   string `type:"path" placeholder:"FILE" group:"Output" help:"Write there (default: standard output)."`
 }
 
 // Help shows examples.
@@ -51,7 +46,7 @@ synthetic workload of mixed-routing §V, over the instances that the hash alone 
 Examples:
 
     plannerd generate --keys 10000 --instances 15 | plannerd plan - --instances 15
-    plannerd generate --distribution lognormal --intervals 50 --compress zstd --file ln1.csv.zst
+    plannerd generate --distribution lognormal --intervals 50 | zstd > ln1.csv.zst
     plannerd generate --z 1.2 --fluctuation 0.3 --seed 7 --output ndjson
     plannerd generate --intervals 1 --output arrow --file stats.arrow`
 }
@@ -159,38 +154,22 @@ func (c *generateCmd) generator() (*workload.Generator, []int32, error) {
 	return generator, current, err
 }
 
-// toOutput calls write with the file or standard output, compressed as asked for.
+// toOutput calls write with the file or standard output, buffered.
 func (c *generateCmd) toOutput(env *cli.Environment, write func(*bufio.Writer) error) error {
-	if c.File == "" {
-		return compressed(env.Stdout, c.Compress, write)
-	}
-	file, err := os.Create(c.File)
-	if err != nil {
-		return fmt.Errorf("--file: %w", err)
-	}
-	return errors.Join(compressed(file, c.Compress, write), file.Close())
-}
-
-// compressed calls write with a buffered compressor in front of w.
-func compressed(w io.Writer, method string, write func(*bufio.Writer) error) error {
-	finish := func() error { return nil }
-	switch method {
-	case "gzip":
-		z := gzip.NewWriter(w)
-		w, finish = z, z.Close
-	case "zstd":
-		z, err := zstd.NewWriter(w)
+	out, done := env.Stdout, func() error { return nil }
+	if c.File != "" {
+		file, err := os.Create(c.File)
 		if err != nil {
-			return err
+			return fmt.Errorf("--file: %w", err)
 		}
-		w, finish = z, z.Close
+		out, done = file, file.Close
 	}
-	b := bufio.NewWriterSize(w, 64<<10)
+	b := bufio.NewWriterSize(out, 64<<10)
 	err := write(b)
 	if err == nil {
 		err = b.Flush()
 	}
-	return errors.Join(err, finish())
+	return errors.Join(err, done())
 }
 
 // write writes one interval as text.

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
 var small = []string{"generate", "--keys", "200", "--intervals", "3", "--instances", "4", "--fluctuation", "0.3"}
@@ -57,8 +52,7 @@ func TestGenerateAndPlan(t *testing.T) {
 	if strings.Count(want, "\n") != 4 {
 		t.Fatalf("three intervals: %q", want)
 	}
-	for _, form := range [][]string{{"--output", "ndjson"}, {"--output", "arrow"}, {"--output", "arrow", "--compress",
-		"zstd"}, {"--compress", "gzip"}, {"--compress", "zstd"}, {"--output", "ndjson", "--compress", "zstd"}} {
+	for _, form := range [][]string{{"--output", "ndjson"}, {"--output", "arrow"}} {
 		out := succeed(t, "", append(small[:len(small):len(small)], form...)...)
 		if got := succeed(t, out, "plan", "-", "--instances", "4", "--output", "csv"); got != want {
 			t.Errorf("%v:\n%s\nwant\n%s", form, got, want)
@@ -78,24 +72,6 @@ func TestGenerateAndPlan(t *testing.T) {
 	}
 	if written, err := os.ReadFile(path); err != nil || string(written) != csv {
 		t.Errorf("--file differs from standard output: %v", err)
-	}
-}
-
-func TestGenerateCompresses(t *testing.T) {
-	want := succeed(t, "", small...)
-	for method, open := range map[string]func(io.Reader) (io.Reader, error){
-		"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
-		"zstd": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
-	} {
-		packed := succeed(t, "", append(small[:len(small):len(small)], "--compress", method)...)
-		r, err := open(strings.NewReader(packed))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var plain bytes.Buffer
-		if _, err := plain.ReadFrom(r); err != nil || plain.String() != want {
-			t.Errorf("%s: %v, %d bytes, want %d", method, err, plain.Len(), len(want))
-		}
 	}
 }
 

@@ -230,7 +230,7 @@ func TestHelpOfFlags(t *testing.T) {
 		"": 1, "serve": 38, "token": 1, "healthcheck": 6, "plan": 47 + len(offline.Planned()), "compare": 39 +
 			len(offline.Planned()),
 		"backtest": 32,
-		"compact":  29, "resolve": 30, "generate": 19, "migrate": 1, "migrate up": 4, "migrate down": 5,
+		"compact":  29, "resolve": 30, "generate": 18, "migrate": 1, "migrate up": 4, "migrate down": 5,
 		"migrate status": 4, "backup": 2, "restore": 2, "version": 1,
 	} {
 		help := succeed(t, "", append(strings.Fields(command), "--help")...)
