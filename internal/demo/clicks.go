@@ -33,7 +33,7 @@ func clicksApproved(ttl string, onPending wire.OnPending) wire.OperatorConfigura
 }
 
 // clicks makes the history of Clicks, and a plan that is about to expire.
-func (f *filler) clicks(intervals []wire.PlanRequest) {
+func clicks(f *filler, intervals []wire.PlanRequest) {
 	f.put(Clicks, clicksConfiguration())
 	for _, in := range intervals[:clicksDriven] {
 		switch p := f.drive(Clicks, []wire.PlanRequest{in}); {
@@ -51,7 +51,7 @@ func (f *filler) clicks(intervals []wire.PlanRequest) {
 }
 
 // approvals lets plans of Clicks be rejected and superseded, and the last one wait.
-func (f *filler) approvals(intervals []wire.PlanRequest) {
+func approvals(f *filler, intervals []wire.PlanRequest) {
 	f.await(f.plans.Expired, wire.PlanStatusExpired)
 	f.put(Clicks, clicksApproved("12h", "replace"))
 	f.plans.Rejected = f.planAs(Clicks, wire.PlanStatusProposed, intervals[0]).Id

@@ -91,18 +91,15 @@ func Fill(ctx context.Context, url, token string) (Filled, error) {
 		return Filled{}, err
 	}
 	f := &filler{ctx: ctx, api: api}
-	clicks := f.first(streams.Generated(streams.Season), clicksIntervals)
-	if f.err != nil {
-		return Filled{}, f.err
-	}
-	f.clicks(clicks[:clicksDriven+1])
-	for _, step := range []func(){
-		f.functions, f.pages, f.volume, f.products, f.files, f.names, f.edits, f.channels, f.big, f.idle,
+	season := f.first(streams.Generated(streams.Season), clicksIntervals)
+	for _, step := range []func(*filler){
+		func(f *filler) { clicks(f, season[:clicksDriven+1]) },
+		functions, pages, volume, products, files, names, edits, channels, big, idle,
 		// The plan that the first step left to itself has expired by now, or soon will have.
-		func() { f.approvals(clicks[clicksDriven+1:]) },
+		func(f *filler) { approvals(f, season[clicksDriven+1:]) },
 	} {
 		if f.err == nil {
-			step()
+			step(f)
 		}
 	}
 	return f.plans, f.err

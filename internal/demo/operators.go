@@ -21,7 +21,7 @@ func balanced(instances wire.Instances, thetaMax float64, tableLimit int64) wire
 
 // functions has four instances of twice the speed of the others, and functions
 // that are called more often than any instance can serve.
-func (f *filler) functions() {
+func functions(f *filler) {
 	instances := wire.Numbered(24)
 	for i := range instances {
 		instances[i].Capacity = float64(1 + i/20)
@@ -44,7 +44,7 @@ func byMixed(instances wire.Instances) wire.OperatorConfiguration {
 }
 
 // pages loses an instance and gets three.
-func (f *filler) pages() {
+func pages(f *filler) {
 	f.put(Pages, byMixed(wire.Numbered(8)))
 	intervals := f.first(streams.Generated(streams.Fluctuation), 6)
 	f.drive(Pages, intervals[:5])
@@ -53,7 +53,7 @@ func (f *filler) pages() {
 }
 
 // volume is in the middle of a migration. Its instances have names.
-func (f *filler) volume() {
+func volume(f *filler) {
 	workers := make([]string, 12)
 	for i := range workers {
 		workers[i] = "worker-" + string(rune('a'+i))
@@ -72,7 +72,7 @@ func (f *filler) volume() {
 }
 
 // products are spread by the tokens of a ring.
-func (f *filler) products() {
+func products(f *filler) {
 	f.put(Products, wire.OperatorConfiguration{
 		Instances: wire.Numbered(8), Scheme: new(wire.SchemeRing), ThetaMax: new(0.05),
 		Hash: &wire.Hash{TokensPerInstance: new(int32(16))}, Ring: &wire.RingOptions{Method: new(wire.RingMethodFitted)},
@@ -82,7 +82,7 @@ func (f *filler) products() {
 
 // files are spread by ranges of their paths. The history begins with its second
 // stretch: in the first, where all is new, no path is too hot for an instance.
-func (f *filler) files() {
+func files(f *filler) {
 	const commits, stretches = 24, 11
 	f.put(Files, wire.OperatorConfiguration{
 		Instances: wire.Numbered(8), Scheme: new(wire.SchemeRanges), ThetaMax: new(0.05),
@@ -93,7 +93,7 @@ func (f *filler) files() {
 const namesInstances = 8
 
 // names sends compact statistics.
-func (f *filler) names() {
+func names(f *filler) {
 	f.put(Names, byMixed(wire.Numbered(namesInstances)))
 	intervals, err := streams.Generated(streams.Fluctuation).First(1)
 	if err != nil {
@@ -137,7 +137,7 @@ func compressed(number int64, s *planner.Statistics) (in wire.PlanRequest, err e
 }
 
 // edits has a channel that makes more than a quarter of all edits.
-func (f *filler) edits() {
+func edits(f *filler) {
 	f.put(Edits, balanced(wire.Numbered(8), 0.08, 20))
 	p := f.drive(Edits, f.first(streams.Generated(streams.Hot), 1))
 	if p.Balanced == nil || *p.Balanced || len(p.HotKeys) == 0 {
@@ -147,7 +147,7 @@ func (f *filler) edits() {
 }
 
 // channels has the stream of edits, and may split its hottest key.
-func (f *filler) channels() {
+func channels(f *filler) {
 	c := balanced(wire.Numbered(8), 0.08, 200)
 	c.Splitting = &wire.Splitting{MaxParts: 8, MergeCost: new(1.0)}
 	c.Batches = &wire.BatchBounds{Keys: new(int64(12))}
@@ -168,7 +168,7 @@ const (
 )
 
 // big has a plan that moves nearly everything.
-func (f *filler) big() {
+func big(f *filler) {
 	keys, cost, state := make([]string, bigKeys), make([]float64, bigKeys), make([]float64, bigKeys)
 	for i := range bigKeys {
 		keys[i], cost[i], state[i] = fmt.Sprintf("session:%06d", i), float64(1+i%7), float64(64+i%1000)
@@ -189,4 +189,4 @@ func (f *filler) big() {
 }
 
 // idle has not said anything yet.
-func (f *filler) idle() { f.put(Idle, wire.OperatorConfiguration{Instances: wire.Numbered(4)}) }
+func idle(f *filler) { f.put(Idle, wire.OperatorConfiguration{Instances: wire.Numbered(4)}) }
