@@ -66,9 +66,8 @@ func batchesInOrder(t *testing.T, f *fixture) {
 		t.Helper()
 		same(t, what+": batches", want, p.Batches)
 		same(t, what+": plans", p, must(f.Plan(ctx, p.ID))(t))
-		if p.BatchCount != 3 || p.BatchesDone != done || !slices.Equal(p.Awaited, awaited) || p.Stopping {
-			t.Errorf("%s: %d of %d batches are done, %v are awaited", what, p.BatchesDone, p.BatchCount, p.Awaited)
-		}
+		holds(t, p.BatchCount == 3 && p.BatchesDone == done && slices.Equal(p.Awaited, awaited) && !p.Stopping,
+			"%s: %d of %d batches are done, %v are awaited", what, p.BatchesDone, p.BatchCount, p.Awaited)
 	}
 	check("created", p, 0, 0)
 	check("found", must(f.FindPlan(ctx, "clicks", p.Epoch, p.Interval, p.Fingerprint))(t), 0, 0)
@@ -79,9 +78,8 @@ func batchesInOrder(t *testing.T, f *fixture) {
 	p, committed := f.ackBatch(t, p.ID, 1, 0)
 	want[0].Version = new(int64(2))
 	check("one batch", p, 1, 0, 1)
-	if !committed || p.Status != store.StatusApplying || p.Version != nil || len(p.Acked) > 0 {
-		t.Errorf("committed %t, %s, version %v, acks %v", committed, p.Status, p.Version, p.Acked)
-	}
+	holds(t, committed && p.Status == store.StatusApplying && p.Version == nil && len(p.Acked) == 0,
+		"committed %t, %s, version %v, acks %v", committed, p.Status, p.Version, p.Acked)
 	is(t, "a plan on another table is", must(f.Plan(ctx, waiting.ID))(t).Status, store.StatusSuperseded)
 	feed = must(f.TableChanges(ctx, "clicks", 1))(t)
 	same(t, "what has changed", in.NewBatches[0].Changes, feed.Changes)
@@ -146,9 +144,8 @@ func stoppedAfterABatch(t *testing.T, f *fixture) {
 	no := fmt.Errorf("no")
 	fails(t, "a guard", errorOf(f.StopPlan(ctx, p.ID, f.by("x"), func(store.Plan) error { return no })), no)
 	stopping := must(f.StopPlan(ctx, p.ID, f.by("ann")))(t)
-	if !stopping.Stopping || stopping.Status != store.StatusApplying || stopping.BatchesDone != 1 {
-		t.Errorf("%+v", stopping)
-	}
+	holds(t, stopping.Stopping && stopping.Status == store.StatusApplying && stopping.BatchesDone == 1,
+		"%+v", stopping)
 	before := readOperator(t, f, "clicks")
 	must(f.StopPlan(ctx, p.ID, f.by("bob")))(t)
 	same(t, "stopping again: contents", before, readOperator(t, f, "clicks"))
@@ -172,9 +169,7 @@ func abortedInABatch(t *testing.T, f *fixture) {
 	fails(t, "an ack", errorOf2(f.AckPlan(ctx, p.ID, 2, []int32{0}, f.by("x"), store.Retention{})), store.ErrTransition)
 	fails(t, "stopping", errorOf(f.StopPlan(ctx, p.ID, f.by("x"))), store.ErrTransition)
 	p = must(f.AbortPlan(ctx, p.ID, true, f.by("x")))(t)
-	if p.Status != store.StatusAborted || p.Version != nil || p.BatchesDone != 1 {
-		t.Errorf("%+v", p)
-	}
+	holds(t, p.Status == store.StatusAborted && p.Version == nil && p.BatchesDone == 1, "%+v", p)
 	f.wantTable(t, "clicks", 1, "a=1")
 	if op := f.operator(t, "clicks"); op.TableVersion != 2 || op.TableSize != 1 {
 		t.Errorf("version %d of %d entries", op.TableVersion, op.TableSize)
@@ -216,9 +211,7 @@ func batchesInAnyOrder(t *testing.T, f *fixture) {
 		for _, e := range must(f.Table(t.Context(), "clicks", new(int64(version))))(t).Entries {
 			got[string(e.Key)] = e.Instance
 		}
-		if !maps.Equal(got, want) {
-			t.Errorf("version %d is %v, want %v", version, got, want)
-		}
+		holds(t, maps.Equal(got, want), "version %d is %v, want %v", version, got, want)
 	}
 	if op := f.operator(t, "clicks"); op.TableVersion != int64(len(h.versions)-1) ||
 		op.TableSize != int64(len(h.table)) {

@@ -150,9 +150,8 @@ func resolutionIsReplaced(t *testing.T, f *fixture) {
 		{set("c", 1)},
 	} {
 		got := f.resolve(t, p.ID, int64(10+i), changes...)
-		if got.ResolvedKeys == nil || *got.ResolvedKeys != int64(10+i) {
-			t.Errorf("resolved keys %v, want %d", got.ResolvedKeys, 10+i)
-		}
+		holds(t, got.ResolvedKeys != nil && *got.ResolvedKeys == int64(10+i),
+			"resolved keys %v, want %d", got.ResolvedKeys, 10+i)
 		f.wantChanges(t, p.ID, changes...)
 		wantDiffs(t, f, min(len(changes), 1))
 		f.wantSteps(t, p.ID, 2+i)

@@ -65,9 +65,7 @@ func oneVersionAtATime(t *testing.T, f *fixture) {
 	seen := map[int64]bool{}
 	for i := range versions {
 		for n, v := range versions[i] {
-			if seen[v] {
-				t.Errorf("version %d was committed twice", v)
-			}
+			holds(t, !seen[v], "version %d was committed twice", v)
 			seen[v] = true
 			if n > 0 && v <= versions[i][n-1] {
 				t.Errorf("worker %d committed version %d after %d", i, v, versions[i][n-1])
@@ -203,13 +201,10 @@ func oneAckCommits(t *testing.T, f *fixture) {
 			commits.Add(1)
 		}
 	})
-	if commits.Load() != 1 {
-		t.Errorf("%d acks committed", commits.Load())
-	}
+	holds(t, commits.Load() == 1, "%d acks committed", commits.Load())
 	got, err := f.Plan(t.Context(), p.ID)
-	if err != nil || got.Status != store.StatusCommitted || len(got.Acked) != n {
-		t.Errorf("status %q, %d acks, error %v", got.Status, len(got.Acked), err)
-	}
+	holds(t, err == nil && got.Status == store.StatusCommitted && len(got.Acked) == n,
+		"status %q, %d acks, error %v", got.Status, len(got.Acked), err)
 	f.wantTable(t, "clicks", 1, "k=1")
 }
 
@@ -230,9 +225,7 @@ func abortOrCommit(t *testing.T, f *fixture) {
 		got := must(f.Plan(t.Context(), p.ID))(t)
 		aborted := got.Status == store.StatusAborting
 		if won, lost := results[0], results[1]; aborted {
-			if won != nil || !errors.Is(lost, store.ErrTransition) {
-				t.Errorf("aborted: errors %v and %v", won, lost)
-			}
+			holds(t, won == nil && errors.Is(lost, store.ErrTransition), "aborted: errors %v and %v", won, lost)
 		} else if lost != nil || !errors.Is(won, store.ErrTransition) {
 			t.Errorf("%s: errors %v and %v", got.Status, won, lost)
 		}
@@ -265,9 +258,7 @@ func oneIsProposed(t *testing.T, f *fixture) {
 		}
 	})
 	proposed, _, err := f.Plans(t.Context(), store.PlanFilter{Operator: "clicks", Status: store.StatusProposed, Limit: n})
-	if err != nil || len(proposed) != 1 {
-		t.Errorf("%d plans are proposed, error %v", len(proposed), err)
-	}
+	holds(t, err == nil && len(proposed) == 1, "%d plans are proposed, error %v", len(proposed), err)
 }
 
 func oneOfTheSamePlan(t *testing.T, f *fixture) {
@@ -290,9 +281,7 @@ func oneOfTheSamePlan(t *testing.T, f *fixture) {
 			created++
 		}
 	})
-	if created != 1 || len(ids) != 1 {
-		t.Errorf("%d plans were created, and plans %v returned", created, ids)
-	}
+	holds(t, created == 1 && len(ids) == 1, "%d plans were created, and plans %v returned", created, ids)
 	f.wantTable(t, "clicks", -1, "a=1")
 	f.wantStatuses(t, "clicks", store.StatusCommitted)
 }
@@ -327,17 +316,15 @@ func committedAsResolved(t *testing.T, f *fixture) {
 			fails(t, "a resolution after the commit", err, store.ErrTransition)
 		}
 	}
-	if resolved == 0 || committed == 0 && resolved != n*2/3 {
-		t.Errorf("%d resolutions and %d commits", resolved, committed)
-	}
+	holds(t, resolved != 0 && (committed != 0 || resolved == n*2/3),
+		"%d resolutions and %d commits", resolved, committed)
 	got, _ := must2(f.CommitPlan(ctx, p.ID, by, store.Retention{}))(t)
 	last := *got.ResolvedKeys
 	f.wantTable(t, "clicks", 1, fmt.Sprintf("k=%d", last), fmt.Sprintf("own %d=%d", last, last))
 	f.wantTable(t, "clicks", 0)
 	steps, err := f.Transitions(ctx, p.ID)
-	if err != nil || len(steps) != resolved+2 || steps[len(steps)-1].To != store.StatusCommitted {
-		t.Errorf("transitions %v, error %v; want %d", steps, err, resolved+2)
-	}
+	holds(t, err == nil && len(steps) == resolved+2 && steps[len(steps)-1].To == store.StatusCommitted,
+		"transitions %v, error %v; want %d", steps, err, resolved+2)
 	wantDiffs(t, f, 1)
 }
 
@@ -357,9 +344,7 @@ func operatorIsCreatedOnce(t *testing.T, f *fixture) {
 				created++
 			}
 		})
-		if created != 1 {
-			t.Errorf("%s life: created %d times", life, created)
-		}
+		holds(t, created == 1, "%s life: created %d times", life, created)
 		ok(t, f.DeleteOperator(t.Context(), "clicks", at))
 	}
 	if op := f.put(t, "clicks", `{}`); op.ConfigVersion != 3 || op.TableVersion != 2 {
@@ -381,7 +366,5 @@ func configurationsTogether(t *testing.T, f *fixture) {
 		c := must(f.Configuration(t.Context(), "clicks", version+1))(t)
 		seen[string(c.Config)] = true
 	}
-	if len(seen) != n+1 {
-		t.Errorf("%d configurations were kept, want %d", len(seen), n+1)
-	}
+	holds(t, len(seen) == n+1, "%d configurations were kept, want %d", len(seen), n+1)
 }

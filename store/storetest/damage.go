@@ -36,9 +36,7 @@ func damageStopsWrites(t *testing.T, f *fixture) {
 		become("'7'")
 		_, err := g.Plan(ctx, p.ID)
 		fails(t, column, err, store.ErrDamaged)
-		if !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("%s: damage that is not unavailable: %v", column, err)
-		}
+		holds(t, errors.Is(err, store.ErrUnavailable), "%s: damage that is not unavailable: %v", column, err)
 		g.wantNoWrites(t, column)
 		become(whole)
 		must(f.another(t).Plan(ctx, p.ID))(t)

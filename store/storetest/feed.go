@@ -82,9 +82,7 @@ func versionsHaveOrigins(t *testing.T, f *fixture) {
 			f.commit(t, "clicks", set(fmt.Sprint("k", version), 1))
 		}
 		origin := f.operator(t, "clicks").TableOrigin.String()
-		if slices.Contains(origins, origin) {
-			t.Errorf("version %d has the origin of another one", version)
-		}
+		holds(t, !slices.Contains(origins, origin), "version %d has the origin of another one", version)
 		origins = append(origins, origin)
 		for since, from := range origins {
 			if feed := f.feed(t, int64(since)); feed.Origin.String() != origin || feed.FromOrigin.String() != from {
@@ -151,9 +149,7 @@ func randomFeed(t *testing.T, f *fixture) {
 		}
 		seen := map[string]bool{}
 		for _, c := range feed.Changes {
-			if seen[string(c.Key)] {
-				t.Errorf("since version %d: key %q twice", since, c.Key)
-			}
+			holds(t, !seen[string(c.Key)], "since version %d: key %q twice", since, c.Key)
 			seen[string(c.Key)] = true
 		}
 		apply(t, table, feed.Changes)
@@ -170,9 +166,8 @@ func apply(t *testing.T, table map[string]route, changes []store.Change) {
 			old = route{Instance: store.NoInstance}
 		}
 		after := route{c.New, c.NewParts}
-		if old != (route{c.Old, c.OldParts}) || old == after {
-			t.Errorf("key %q goes from %v to %v, but it is at %v", c.Key, c.Old, after, old)
-		}
+		holds(t, old == (route{c.Old, c.OldParts}) && old != after,
+			"key %q goes from %v to %v, but it is at %v", c.Key, c.Old, after, old)
 		if c.New == store.NoInstance {
 			delete(table, string(c.Key))
 		} else {
@@ -300,9 +295,7 @@ func wantClosed(t *testing.T, what string, events <-chan store.Event) {
 	t.Helper()
 	select {
 	case e, open := <-events:
-		if open {
-			t.Errorf("%s: event %+v", what, e)
-		}
+		holds(t, !open, "%s: event %+v", what, e)
 	case <-time.After(patience):
 		t.Errorf("%s: it is watched still", what)
 	}

@@ -68,9 +68,8 @@ func nothingToChange(t *testing.T, f *fixture) {
 	ok(t, f.FinishIdempotent(ctx, i, c.Token, 200, []byte("nothing")))
 	ok(t, f.ReleaseIdempotent(ctx, i, c.Token))
 	again, err := f.BeginIdempotent(ctx, i, lease, f.clock())
-	if err != nil || !again.Done || again.Status != 200 || string(again.Answer) != "nothing" {
-		t.Errorf("%+v %v", again, err)
-	}
+	holds(t, err == nil && again.Done && again.Status == 200 && string(again.Answer) == "nothing",
+		"%+v %v", again, err)
 	other := request("free")
 	fails(t, "a key that nobody holds", f.FinishIdempotent(ctx, other, c.Token, 200, nil), store.ErrIdempotencyLost)
 }
@@ -112,9 +111,7 @@ func keysAreApart(t *testing.T, f *fixture) {
 		tokens[f.begin(t, i).Token] = true
 		fails(t, "the same key", errorOf(f.BeginIdempotent(t.Context(), i, lease, f.clock())), store.ErrIdempotencyRunning)
 	}
-	if len(tokens) != 11 {
-		t.Errorf("%d tokens for 11 keys", len(tokens))
-	}
+	holds(t, len(tokens) == 11, "%d tokens for 11 keys", len(tokens))
 	listed := 0
 	for after := []byte(nil); ; {
 		all := must(f.Answers(t.Context(), after, 4))(t)
@@ -128,9 +125,7 @@ func keysAreApart(t *testing.T, f *fixture) {
 			after = one.Name
 		}
 	}
-	if listed != 11 {
-		t.Errorf("%d keys listed of 11", listed)
-	}
+	holds(t, listed == 11, "%d keys listed of 11", listed)
 }
 
 func leaseRunsOut(t *testing.T, f *fixture) {
@@ -309,9 +304,7 @@ func everyChangeFinishes(t *testing.T, f *fixture) {
 			t.Errorf("%s: %v", step.name, err)
 		}
 		got, err := f.BeginIdempotent(t.Context(), i, lease, f.clock())
-		if err != nil {
-			t.Errorf("%s: %v", step.name, err)
-		}
+		holds(t, err == nil, "%s: %v", step.name, err)
 		same(t, step.name+": answers", store.Claim{Done: true, Status: 200, Answer: []byte(step.want)}, got)
 	}
 }

@@ -21,9 +21,7 @@ func commitMakesTable(t *testing.T, f *fixture) {
 	birth := f.by("engine")
 	must2(f.CreatePlan(ctx, in, birth))(t)
 	op := f.operator(t, "clicks")
-	if op.CurrentPlan != in.ID || op.TableVersion != 0 || op.TableSize != 0 {
-		t.Errorf("before the commit: %+v", op)
-	}
+	holds(t, op.CurrentPlan == in.ID && op.TableVersion == 0 && op.TableSize == 0, "before the commit: %+v", op)
 	f.wantTable(t, "clicks", -1)
 
 	to := f.by("someone")
@@ -47,9 +45,8 @@ func bornCommitted(t *testing.T, f *fixture) {
 	in := f.plan(t, "clicks", 4, store.StatusCommitted, set("a", 1))
 	by := f.by("engine")
 	got := did(f.CreatePlan(t.Context(), in, by))(t, "the call", true)
-	if got.Status != store.StatusCommitted || got.Version == nil || *got.Version != 1 {
-		t.Errorf("status %s, version %v", got.Status, got.Version)
-	}
+	holds(t, got.Status == store.StatusCommitted && got.Version != nil && *got.Version == 1,
+		"status %s, version %v", got.Status, got.Version)
 	f.wantTable(t, "clicks", -1, "a=1")
 	steps := must(f.Transitions(t.Context(), in.ID))(t)
 	same(t, "transitions", []store.Transition{

@@ -269,9 +269,8 @@ func notApprovedInTime(t *testing.T, f *fixture) {
 		ok(t, err)
 		is(t, "status", got.Status, status)
 		steps, err := f.Transitions(ctx, p.ID)
-		if err != nil || len(steps) != transitions || steps[len(steps)-1].To != status {
-			t.Errorf("transitions %v, error %v", steps, err)
-		}
+		holds(t, err == nil && len(steps) == transitions && steps[len(steps)-1].To == status,
+			"transitions %v, error %v", steps, err)
 		for _, s := range []store.Status{store.StatusProposed, store.StatusExpired, ""} {
 			listed, _, err := f.Plans(ctx, store.PlanFilter{Operator: "clicks", Status: s, Limit: 5})
 			if there := len(listed) == 1; err != nil || there != (s == "" || s == status) || there &&
@@ -322,9 +321,8 @@ func notStartedInTime(t *testing.T, f *fixture) {
 	f.wantStatuses(t, "clicks", store.StatusApproved, store.StatusExpired, store.StatusApplying)
 	for status, id := range map[store.Status]string{store.StatusApproved: p.ID, store.StatusExpired: born.ID} {
 		listed, _, err := f.Plans(ctx, store.PlanFilter{Operator: "clicks", Status: status, Limit: 5})
-		if err != nil || len(listed) != 1 || listed[0].ID != id {
-			t.Errorf("%s: %d plans, error %v", status, len(listed), err)
-		}
+		holds(t, err == nil && len(listed) == 1 && listed[0].ID == id,
+			"%s: %d plans, error %v", status, len(listed), err)
 	}
 	fails(t, "starting what has expired", errorOf(f.StartPlan(ctx, born.ID, jobManager, f.by("x"))), store.ErrTransition)
 	if n, err := f.Expire(ctx, f.now()); err != nil || n != 1 {
@@ -363,9 +361,7 @@ func expiryIsWrittenDown(t *testing.T, f *fixture) {
 		p := f.create(t, f.proposal(t, what, 1, set("a", 1)))
 		f.ticks.Add(60)
 		before, err := f.Transitions(ctx, p.ID)
-		if err != nil || len(before) != 2 {
-			t.Errorf("%s: transitions %v, error %v; want two", what, before, err)
-		}
+		holds(t, err == nil && len(before) == 2, "%s: transitions %v, error %v; want two", what, before, err)
 		if err := touch(what); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}

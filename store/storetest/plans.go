@@ -86,13 +86,11 @@ func planKeepsLongParts(t *testing.T, f *fixture) {
 		p.Migrations, p.Input = data, data
 		f.create(t, p)
 		migrations, err := f.Migrations(t.Context(), p.ID)
-		if err != nil || !bytes.Equal(migrations, data) || (migrations == nil) != (data == nil) {
-			t.Errorf("%d bytes of migrations: %d returned, error %v", len(data), len(migrations), err)
-		}
+		holds(t, err == nil && bytes.Equal(migrations, data) && (migrations == nil) == (data == nil),
+			"%d bytes of migrations: %d returned, error %v", len(data), len(migrations), err)
 		input, err := f.Input(t.Context(), p.ID)
-		if err != nil || !bytes.Equal(input, data) || (input == nil) != (data == nil) {
-			t.Errorf("%d bytes of input: %d returned, error %v", len(data), len(input), err)
-		}
+		holds(t, err == nil && bytes.Equal(input, data) && (input == nil) == (data == nil),
+			"%d bytes of input: %d returned, error %v", len(data), len(input), err)
 	}
 	unsorted := []store.Change{set("c", 1), set("a", 2), set("b", 3)}
 	p := f.plan(t, "clicks", 10, store.StatusApproved, unsorted...)
@@ -208,15 +206,12 @@ func intervalsGoForward(t *testing.T, f *fixture) {
 	} {
 		what := fmt.Sprintf("interval %d of epoch %d", step.interval, step.epoch)
 		err := f.CheckInterval(t.Context(), "clicks", step.epoch, step.interval)
-		if !errors.Is(err, step.want) {
-			t.Errorf("checking %s: error %v, want %v", what, err, step.want)
-		}
+		holds(t, errors.Is(err, step.want), "checking %s: error %v, want %v", what, err, step.want)
 		p := f.plan(t, "clicks", step.interval, store.StatusNoAction)
 		p.Epoch = step.epoch
 		_, created, err := f.CreatePlan(t.Context(), p, f.by("x"))
-		if !errors.Is(err, step.want) || created != (step.want == nil) {
-			t.Errorf("planning %s: created = %v, error %v, want %v", what, created, err, step.want)
-		}
+		holds(t, errors.Is(err, step.want) && created == (step.want == nil),
+			"planning %s: created = %v, error %v, want %v", what, created, err, step.want)
 		if step.want == nil {
 			last(step.epoch, step.interval)
 		}
@@ -326,9 +321,7 @@ func impossiblePlans(t *testing.T, f *fixture) {
 		spoil(&p)
 		_, created, err := f.CreatePlan(t.Context(), p, f.by("x"))
 		refused(t, what, err)
-		if created {
-			t.Errorf("%s: created = true", what)
-		}
+		holds(t, !created, "%s: created = true", what)
 		same(t, "contents after "+what, before, read(t, f))
 	}
 	for _, status := range []store.Status{store.StatusAborted, store.StatusSuperseded, store.StatusApplying,

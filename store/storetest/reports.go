@@ -238,9 +238,7 @@ func reportsByteForByte(t *testing.T, f *fixture) {
 		in := store.Report{Instance: int32(instance), At: f.now()}
 		last, _ := must2(f.PutReport(t.Context(), "clicks", in, data, 0))(t)
 		got, err := f.ReportData(t.Context(), "clicks", last[instance].Revision)
-		if err != nil || !bytes.Equal(got, data) {
-			t.Errorf("%d bytes came back as %d, error %v", len(data), len(got), err)
-		}
+		holds(t, err == nil && bytes.Equal(got, data), "%d bytes came back as %d, error %v", len(data), len(got), err)
 	}
 }
 

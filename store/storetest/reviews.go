@@ -24,9 +24,8 @@ func twoApprove(t *testing.T, f *fixture) {
 	approve := func(actor string, want store.Status, by ...string) {
 		t.Helper()
 		got := must(f.ApprovePlan(ctx, p.ID, unchanged, f.by(actor)))(t)
-		if got.Status != want || !slices.Equal(got.ApprovedBy, by) {
-			t.Errorf("%s, approved by %v; want %s by %v", got.Status, got.ApprovedBy, want, by)
-		}
+		holds(t, got.Status == want && slices.Equal(got.ApprovedBy, by),
+			"%s, approved by %v; want %s by %v", got.Status, got.ApprovedBy, want, by)
 	}
 	if _, err := f.ApprovePlan(ctx, p.ID, unchanged, f.by("")); !errors.Is(err, store.ErrUnnamed) {
 		t.Errorf("nobody approves: error %v", err)
@@ -39,9 +38,7 @@ func twoApprove(t *testing.T, f *fixture) {
 	for _, s := range must(f.Transitions(ctx, p.ID))(t) {
 		kinds = append(kinds, s.Kind)
 	}
-	if !slices.Equal(kinds, []store.StepKind{"", store.StepApproval, ""}) {
-		t.Errorf("steps %q", kinds)
-	}
+	holds(t, slices.Equal(kinds, []store.StepKind{"", store.StepApproval, ""}), "steps %q", kinds)
 	// Limits that have changed since take two people again.
 	next := f.plan(t, "clicks", 2, store.StatusNoAction)
 	next.Evaluated = &store.Evaluation{Plan: p.ID, Latest: []byte(`{}`), LimitsChanged: true}
@@ -99,35 +96,26 @@ func operatorChanges(t *testing.T, f *fixture) {
 		len(c.Counts) != 3 || c.Comments != 1 {
 		t.Errorf("%v, %d comments", c.Counts, c.Comments)
 	}
-	if len(c.Steps) != 3 || c.Steps[1].Kind != store.StepComment || c.Steps[1].Plan != p.ID {
-		t.Errorf("steps %+v", c.Steps)
-	}
+	holds(t, len(c.Steps) == 3 && c.Steps[1].Kind == store.StepComment && c.Steps[1].Plan == p.ID,
+		"steps %+v", c.Steps)
 	if c.Before == nil || string(c.Before.Config) != `{"v": 1}` || len(c.Configured) != 2 || c.Configured[0].Actor != "bob" {
 		t.Errorf("from %v: %v", c.Before, c.Configured)
 	}
 	var told []string
 	for _, e := range c.Freezes {
 		told = append(told, e.Actor)
-		if e.At.IsZero() || e.Ended != (e.Actor == "cyd") {
-			t.Errorf("%+v", e)
-		}
+		holds(t, !e.At.IsZero() && e.Ended == (e.Actor == "cyd"), "%+v", e)
 	}
-	if !slices.Equal(told, []string{"ada", "cyd", "ada", "cyd"}) {
-		t.Errorf("freezes by %v", told)
-	}
+	holds(t, slices.Equal(told, []string{"ada", "cyd", "ada", "cyd"}), "freezes by %v", told)
 	all := must(f.Configurations(ctx, "clicks", 0, 2))(t)
-	if len(all) != 2 || string(all[1].Config) != `{"v": 2}` {
-		t.Errorf("%+v", all)
-	}
+	holds(t, len(all) == 2 && string(all[1].Config) == `{"v": 2}`, "%+v", all)
 	if rest := must(f.Configurations(ctx, "clicks", all[1].Version, 9))(t); len(rest) != 2 {
 		t.Errorf("%+v", rest)
 	}
 	for _, none := range []error{
 		second(f.OperatorChanges(ctx, "none", since, 1)), second(f.Configurations(ctx, "none", 0, 1)),
 	} {
-		if !errors.Is(none, store.ErrNotFound) {
-			t.Errorf("no such operator: error %v", none)
-		}
+		holds(t, errors.Is(none, store.ErrNotFound), "no such operator: error %v", none)
 	}
 }
 

@@ -56,14 +56,12 @@ func routerEpochs(t *testing.T, f *fixture) {
 	at := f.now()
 	first, created, err := f.RegisterRouter(ctx, "clicks", "r", nil, lease, at)
 	want := store.Router{Name: "r", Epoch: first.Epoch, RegisteredAt: kept(at), ExpiresAt: kept(at.Add(lease))}
-	if err != nil || !created || first != want || first.Epoch < 1 {
-		t.Errorf("%+v, created %t, error %v; want %+v", first, created, err, want)
-	}
+	holds(t, err == nil && created && first == want && first.Epoch >= 1,
+		"%+v, created %t, error %v; want %+v", first, created, err, want)
 	capital := f.register(t, "R") // another one
 	again, created, err := f.RegisterRouter(ctx, "clicks", "r", nil, lease, f.now())
-	if err != nil || created || again.Epoch <= first.Epoch || again.Epoch == capital.Epoch {
-		t.Errorf("%+v, created %t, error %v; before it was %+v, and R is %+v", again, created, err, first, capital)
-	}
+	holds(t, err == nil && !created && again.Epoch > first.Epoch && again.Epoch != capital.Epoch,
+		"%+v, created %t, error %v; before it was %+v, and R is %+v", again, created, err, first, capital)
 	same(t, "routers", []store.Router{capital, again}, must(f.Routers(ctx, "clicks"))(t))
 	f.put(t, "other", `{}`)
 	is(t, "routers of another operator", len(must(f.Routers(ctx, "other"))(t)), 0)
@@ -98,9 +96,7 @@ func routerLeases(t *testing.T, f *fixture) {
 	want := first
 	got, err := extend(first.Epoch)
 	want.ExpiresAt = kept(f.clock().Add(2 * lease))
-	if err != nil || got != want {
-		t.Errorf("%+v, error %v, want %+v", got, err, want)
-	}
+	holds(t, err == nil && got == want, "%+v, error %v, want %+v", got, err, want)
 	second := f.register(t, "r")
 	for _, epoch := range []int64{first.Epoch, second.Epoch + 1} {
 		fails(t, fmt.Sprintf("epoch %d", epoch), errorOf(extend(epoch)), store.ErrRouterFenced)
@@ -123,9 +119,7 @@ func routersOfPlans(t *testing.T, f *fixture) {
 	in := f.awaiting(t, "clicks", 2, store.StatusApproved, set("b", 1))
 	in.Routers = map[string]int64{"nobody": 7}
 	p := f.create(t, in)
-	if p.Routers != nil {
-		t.Errorf("a plan that was not started has routers %v", p.Routers)
-	}
+	holds(t, p.Routers == nil, "a plan that was not started has routers %v", p.Routers)
 	want := map[string]int64{"lost": lost.Epoch, "kept": kept.Epoch}
 	check := func(what string) {
 		t.Helper()
@@ -148,9 +142,7 @@ func routersOfPlans(t *testing.T, f *fixture) {
 	ok(t, f.DeleteRouter(ctx, "clicks", "lost"))
 	check("aborted, and a router deleted")
 	plans, _ := must2(f.Plans(ctx, store.PlanFilter{Operator: "clicks", Limit: 1}))(t)
-	if plans[0].Routers != nil {
-		t.Errorf("a list of plans has routers %v", plans[0].Routers)
-	}
+	holds(t, plans[0].Routers == nil, "a list of plans has routers %v", plans[0].Routers)
 }
 
 // routersInAnyOrder compares random histories with what a map remembers.
@@ -266,9 +258,7 @@ func routersTogether(t *testing.T, f *fixture) {
 	})
 	slices.SortFunc(got, func(a, b store.Router) int { return int(a.Epoch - b.Epoch) })
 	for i, r := range got[1:] {
-		if r.Epoch == got[i].Epoch {
-			t.Errorf("epoch %d was given twice", r.Epoch)
-		}
+		holds(t, r.Epoch != got[i].Epoch, "epoch %d was given twice", r.Epoch)
 	}
 	all := must(f.Routers(t.Context(), "clicks"))(t)
 	same(t, "routers", got[n-1:], all)

@@ -34,9 +34,7 @@ func upDownUp(t *testing.T, f *fixture) {
 	status := func(want int64) (latest int64) {
 		t.Helper()
 		current, latest := must2(f.Migrator().Status(ctx))(t)
-		if current != want || latest < 1 {
-			t.Errorf("version %d of %d, want %d", current, latest, want)
-		}
+		holds(t, current == want && latest >= 1, "version %d of %d, want %d", current, latest, want)
 		return latest
 	}
 	latest := status(0)
@@ -385,9 +383,8 @@ func countedAtEveryVersion(t *testing.T, f *fixture) {
 	}
 	for version := int64(1); version > 0; {
 		operators, plans, err := f.Migrator().Count(ctx)
-		if err != nil || operators != 2 || plans != 3 {
-			t.Errorf("%d operators, %d plans, error %v; want 2 and 3", operators, plans, err)
-		}
+		holds(t, err == nil && operators == 2 && plans == 3,
+			"%d operators, %d plans, error %v; want 2 and 3", operators, plans, err)
 		version = must(f.Migrator().Down(ctx))(t)
 	}
 	if operators, plans, err := f.Migrator().Count(ctx); err != nil || operators != 0 || plans != 0 {
@@ -572,8 +569,6 @@ func closedStoreFails(t *testing.T, f *fixture) {
 	s := f.open(t)
 	ok(t, s.Close())
 	for what, err := range callAll(t.Context(), s) {
-		if err == nil {
-			t.Errorf("%s: a closed store answers", what)
-		}
+		holds(t, err != nil, "%s: a closed store answers", what)
 	}
 }

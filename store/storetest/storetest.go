@@ -307,9 +307,7 @@ func (f *fixture) wantTable(t testing.TB, operator string, version int64, want .
 		t.Errorf("version %d: %v", version, err)
 		return
 	}
-	if version >= 0 && got.Version != version {
-		t.Errorf("asked for version %d, got %d", version, got.Version)
-	}
+	holds(t, version < 0 || got.Version == version, "asked for version %d, got %d", version, got.Version)
 	same(t, fmt.Sprintf("version %d", version), want, entries(got))
 }
 
@@ -338,8 +336,14 @@ func same(t testing.TB, what string, want, got any) {
 // is checks a value.
 func is[T comparable](t testing.TB, what string, got, want T) {
 	t.Helper()
-	if got != want {
-		t.Errorf("%s: %v, want %v", what, got, want)
+	holds(t, got == want, "%s: %v, want %v", what, got, want)
+}
+
+// holds fails a test unless something is so.
+func holds(t testing.TB, so bool, format string, args ...any) {
+	t.Helper()
+	if !so {
+		t.Errorf(format, args...)
 	}
 }
 
@@ -373,9 +377,7 @@ func must2[T, U any](first T, second U, err error) func(testing.TB) (T, U) {
 func did[T any](result T, done bool, err error) func(t testing.TB, what string, want bool) T {
 	return func(t testing.TB, what string, want bool) T {
 		t.Helper()
-		if err != nil || done != want {
-			t.Errorf("%s: done = %v, error %v", what, done, err)
-		}
+		holds(t, err == nil && done == want, "%s: done = %v, error %v", what, done, err)
 		return result
 	}
 }
@@ -397,22 +399,16 @@ func errorOf2[T, U any](_ T, _ U, err error) error { return err }
 // fails checks that err is the expected one.
 func fails(t testing.TB, what string, err, want error) {
 	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("%s: error %v, want %v", what, err, want)
-	}
+	holds(t, errors.Is(err, want), "%s: error %v, want %v", what, err, want)
 }
 
 // refused checks that err is an error, but none of the contract's: something
 // impossible was asked for.
 func refused(t testing.TB, what string, err error) {
 	t.Helper()
-	if err == nil {
-		t.Errorf("%s was accepted", what)
-	}
+	holds(t, err != nil, "%s was accepted", what)
 	for _, sentinel := range sentinels {
-		if errors.Is(err, sentinel) {
-			t.Errorf("%s: error %v, which is %q", what, err, sentinel)
-		}
+		holds(t, !errors.Is(err, sentinel), "%s: error %v, which is %q", what, err, sentinel)
 	}
 }
 

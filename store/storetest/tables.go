@@ -45,9 +45,8 @@ func keysAreBytes(t *testing.T, f *fixture) {
 	same(t, "keys", keys, got)
 	for i, key := range keys {
 		op, e, err := f.Route(t.Context(), "clicks", []byte(key))
-		if err != nil || e == nil || int(e.Instance) != i || string(e.Key) != key || e.Parts != "" {
-			t.Errorf("key %q goes to %v (error %v), want %d", key, e, err, i)
-		}
+		holds(t, err == nil && e != nil && int(e.Instance) == i && string(e.Key) == key && e.Parts == "",
+			"key %q goes to %v (error %v), want %d", key, e, err, i)
 		same(t, "operators", f.operator(t, "clicks"), op)
 	}
 	for _, key := range []string{"B", "é", "a   ", "\x00 ", "ä ", "\xc3\x28", "", long[1:]} {
@@ -99,9 +98,8 @@ func versionsPinConfigurations(t *testing.T, f *fixture) {
 	// The plan was made for configuration 2 and is committed under it.
 	must2(f.CommitPlan(t.Context(), waiting.ID, f.by("x"), store.Retention{}))(t)
 	op := f.operator(t, "clicks")
-	if op.ConfigVersion != 3 || op.TableVersion != 2 || op.TableConfigVersion != 2 {
-		t.Errorf("configuration %d, table %d pins %d; want 3, 2, 2", op.ConfigVersion, op.TableVersion, op.TableConfigVersion)
-	}
+	holds(t, op.ConfigVersion == 3 && op.TableVersion == 2 && op.TableConfigVersion == 2,
+		"configuration %d, table %d pins %d; want 3, 2, 2", op.ConfigVersion, op.TableVersion, op.TableConfigVersion)
 	f.commit(t, "clicks", set("c", 1)) // version 3 pins 3
 	f.put(t, "clicks", `{"v":4}`)
 	for version, pinned := range []int64{1, 2, 2, 3} {

@@ -156,9 +156,8 @@ func (v verb) try(t *testing.T, f *fixture, status store.Status) {
 	after := readOperator(t, f, operator)
 	switch {
 	case slices.Contains(v.from, status):
-		if err != nil || got.Status != v.to {
-			t.Errorf("%s: status %q, error %v; want %q", operator, got.Status, err, v.to)
-		}
+		holds(t, err == nil && got.Status == v.to,
+			"%s: status %q, error %v; want %q", operator, got.Status, err, v.to)
 		steps := after.Plans[0].Transitions
 		last := steps[len(steps)-1]
 		if len(steps) != len(before.Plans[0].Transitions)+1 || last.From != status || last.To != v.to ||
@@ -166,15 +165,11 @@ func (v verb) try(t *testing.T, f *fixture, status store.Status) {
 			t.Errorf("%s: transitions %v", operator, steps)
 		}
 		again, err := v.run(t.Context(), f, p.ID, f.by("another"))
-		if err != nil {
-			t.Errorf("%s again: %v", operator, err)
-		}
+		holds(t, err == nil, "%s again: %v", operator, err)
 		same(t, operator+" again: plans", got, again)
 		same(t, operator+" again: contents", after, readOperator(t, f, operator))
 	case slices.Contains(v.done, status):
-		if err != nil {
-			t.Errorf("%s: %v", operator, err)
-		}
+		holds(t, err == nil, "%s: %v", operator, err)
 		same(t, operator+": plans", p, got)
 		same(t, operator+": contents", before, after)
 	case v.name == "commit" && status == store.StatusApplying:
@@ -259,9 +254,7 @@ func guardsComeFirst(t *testing.T, f *fixture) {
 				func(store.Plan) error { return errGuard },
 				func(store.Plan) error { t.Error("a guard is asked after another refused"); return nil })
 			fails(t, operator, err, errGuard)
-			if asked == 0 {
-				t.Errorf("%s: the guard is not asked", operator)
-			}
+			holds(t, asked != 0, "%s: the guard is not asked", operator)
 			same(t, operator+": contents", before, readOperator(t, f, operator))
 		}
 	}
@@ -284,9 +277,8 @@ func operatorGuards(t *testing.T, f *fixture) {
 	fails(t, "deleting nothing", f.DeleteOperator(ctx, "clicks", f.now(), guard(errGuard)), store.ErrNotFound)
 	seen = &store.Operator{}
 	want, created, err := f.PutOperator(ctx, "clicks", []byte(`{}`), f.now(), guard(nil))
-	if err != nil || !created || seen != nil || want.ConfigVersion != 1 {
-		t.Errorf("created = %v, error %v, the guard saw %v, configuration %d", created, err, seen, want.ConfigVersion)
-	}
+	holds(t, err == nil && created && seen == nil && want.ConfigVersion == 1,
+		"created = %v, error %v, the guard saw %v, configuration %d", created, err, seen, want.ConfigVersion)
 	for what, err := range map[string]error{
 		"configuring": func() error {
 			return errorOf2(f.PutOperator(ctx, "clicks", []byte(`{"v":2}`), f.now(), guard(errGuard)))
@@ -371,9 +363,8 @@ func lastAckCommits(t *testing.T, f *fixture) {
 	f.wantStatuses(t, "clicks", store.StatusCommitted) // with retention
 	before = read(t, f)
 	got, committed, err := f.AckPlan(ctx, p.ID, 1, []int32{0, 2}, f.by("late"), store.Retention{})
-	if err != nil || committed || got.Status != store.StatusCommitted {
-		t.Errorf("late acks: committed = %v, error %v", committed, err)
-	}
+	holds(t, err == nil && !committed && got.Status == store.StatusCommitted,
+		"late acks: committed = %v, error %v", committed, err)
 	same(t, "contents", before, read(t, f))
 	// Acks that come after a commit without them are not noted.
 	p = f.commitPlan(t, f.create(t, f.awaiting(t, "clicks", 6, store.StatusApproved)).ID)
@@ -450,9 +441,8 @@ func abortInTwoSteps(t *testing.T, f *fixture) {
 	f.wantTable(t, "clicks", 2, "z=3")
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusAborted, store.StatusSuperseded)
 	feed, err := f.TableChanges(ctx, "clicks", 1)
-	if err != nil || feed.Full || len(feed.Changes) != 0 || feed.Version != 2 || feed.Pending != nil {
-		t.Errorf("feed %+v, error %v", feed, err)
-	}
+	holds(t, err == nil && !feed.Full && len(feed.Changes) == 0 && feed.Version == 2 && feed.Pending == nil,
+		"feed %+v, error %v", feed, err)
 	before = read(t, f)
 	f.abort(t, p.ID) // again
 	same(t, "contents", before, read(t, f))

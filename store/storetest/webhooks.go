@@ -78,9 +78,8 @@ func stepsAreAnnounced(t *testing.T, f *fixture) {
 		"migration_state": in.MigrationState, "migration_fraction": in.MigrationFraction,
 	}, data)
 	ok(t, json.Unmarshal(approved.Data, &data))
-	if data["reason"] != by.Reason || data["expires_at"] != nil || data["from"] != "proposed" {
-		t.Errorf("data of the approval: %s", approved.Data)
-	}
+	holds(t, data["reason"] == by.Reason && data["expires_at"] == nil && data["from"] == "proposed",
+		"data of the approval: %s", approved.Data)
 	ok(t, f.DeleteOperator(ctx, "clicks", f.now())) // they stay
 	f.wantPending(t, "b", steps...)
 }
@@ -200,13 +199,10 @@ func waitingPlans(t *testing.T, f *fixture) {
 	}
 	same(t, "plans that wait", []string{"op-proposed proposed", "op-approved approved", "clicks approved"}, got)
 	last := all[len(all)-1]
-	if !last.Since.Equal(kept(by.At)) {
-		t.Errorf("since %v, want %v", last.Since, by.At)
-	}
+	holds(t, last.Since.Equal(kept(by.At)), "since %v, want %v", last.Since, by.At)
 	page, _ := must2(f.Plans(ctx, store.PlanFilter{Operator: "clicks", Status: store.StatusApproved, Limit: 1}))(t)
 	same(t, "the plan", page[0], last.Plan)
 	all = must(f.WaitingPlans(ctx, f.clock().Add(time.Hour)))(t)
-	if slices.ContainsFunc(all, func(w store.WaitingPlan) bool { return w.ExpiresAt != nil }) {
-		t.Errorf("some of %v have expired", all)
-	}
+	holds(t, !slices.ContainsFunc(all, func(w store.WaitingPlan) bool { return w.ExpiresAt != nil }),
+		"some of %v have expired", all)
 }
