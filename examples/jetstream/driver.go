@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plannerd/examples/internal/trial"
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/handoff"
 	"plannerd/sdk/go/router"
@@ -68,7 +69,7 @@ func (d *driver) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := patiently(ctx, func() error { return d.takeOver(ctx) }); err != nil {
+	if err := trial.Patiently(ctx, ages, func() error { return d.takeOver(ctx) }); err != nil {
 		return err
 	}
 	d.at("takes over")

@@ -12,7 +12,6 @@ import (
 	"io"
 	"log"
 	"maps"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -260,16 +259,12 @@ func (j *job) startPlannerd(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	free, err := trial.FreeAddresses(ctx, 1)
 	if err != nil {
 		return err
 	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		return err
-	}
-	j.plannerd = "http://" + address
-	j.start(ctx, "plannerd", j.program, "serve", "--listen="+address,
+	j.plannerd = "http://" + free[0]
+	j.start(ctx, "plannerd", j.program, "serve", "--listen="+free[0],
 		"--database-url=sqlite:"+filepath.Join(j.dir, "plannerd.db"))
 	return nil
 }
@@ -331,9 +326,7 @@ func (j *job) configure(ctx context.Context, instances int) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	return patiently(ctx, func() error {
+	return trial.Patiently(ctx, 30*time.Second, func() error {
 		_, err := api.PutOperator(ctx, operator, j.operator(instances))
 		return err
 	})

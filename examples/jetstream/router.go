@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"plannerd/examples/internal/trial"
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/handoff"
 	"plannerd/sdk/go/router"
@@ -77,7 +78,7 @@ func (s *sender) run(ctx context.Context) (err error) {
 // register gets a new epoch. Only then the table is read: a plan that starts later waits
 // for this router.
 func (s *sender) register(ctx context.Context) error {
-	return patiently(ctx, func() error {
+	return trial.Patiently(ctx, ages, func() error {
 		r, err := s.api.PutRouter(ctx, operator, s.name, wire.RouterRequest{Lease: lease})
 		if err != nil {
 			return err
@@ -309,17 +310,5 @@ func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) er
 	return err
 }
 
-// patiently tries something until it succeeds or the context ends.
-func patiently(ctx context.Context, try func() error) error {
-	for {
-		err := try()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
+// ages is a time after which nobody waits any more for what ends with a context.
+const ages = 24 * time.Hour

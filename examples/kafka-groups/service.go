@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,14 +44,11 @@ func serve(ctx context.Context, dir, properties string, classes ...string) (_ *s
 	if s.program, err = trial.BuildPlannerd(ctx, dir); err != nil {
 		return nil, err
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	free, err := trial.FreeAddresses(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
-	s.address = l.Addr().String()
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
+	s.address = free[0]
 	// A broker that was killed is let in again once its session is over.
 	const more = "group.initial.rebalance.delay.ms=1000\nbroker.session.timeout.ms=6000\n"
 	properties = more + strings.ReplaceAll(properties, "PLANNERD", "http://"+s.address)

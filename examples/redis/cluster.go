@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"plannerd/examples/internal/trial"
 )
 
 // slots is how many slots a Redis Cluster has.
@@ -26,11 +27,11 @@ type node struct {
 	*redis.Client
 	instance int32  // its number in plannerd
 	id       string // its name in the cluster
-	port     int
+	address  string
 	process  *exec.Cmd
 }
 
-func (n *node) address() string { return "127.0.0.1:" + strconv.Itoa(n.port) }
+func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
 // cluster is a Redis Cluster on loopback that keeps nothing on disk but its configuration.
 type cluster struct {
@@ -75,7 +76,7 @@ func startNode(ctx context.Context, dir string) (n *node, err error) {
 }
 
 func tryNode(ctx context.Context, dir string) (*node, error) {
-	ports, err := freePorts(ctx, 2)
+	free, err := trial.FreeAddresses(ctx, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +85,15 @@ func tryNode(ctx context.Context, dir string) (*node, error) {
 		return nil, err
 	}
 	defer said.Close()
-	cmd := exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(ports[0]),
-		"--cluster-port", strconv.Itoa(ports[1]), "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+	cmd := exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", portOf(free[0]),
+		"--cluster-port", portOf(free[1]), "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
 		"--dir", dir, "--save", "", "--appendonly", "no", "--loglevel", "warning")
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("redis-server, of Debian's package of this name: %w", err)
 	}
-	n := &node{port: ports[0], process: cmd, Client: redis.NewClient(options("127.0.0.1:" + strconv.Itoa(ports[0])))}
-	err = patiently(ctx, 10*time.Second, func() error {
+	n := &node{address: free[0], process: cmd, Client: redis.NewClient(options(free[0]))}
+	err = trial.Patiently(ctx, 10*time.Second, func() error {
 		// What answers may be another program's.
 		var pid int
 		info, err := n.InfoMap(ctx, "server").Result()
@@ -133,42 +134,6 @@ func (c *cluster) stop() {
 	}
 }
 
-// freePorts finds free ports of loopback.
-func freePorts(ctx context.Context, n int) (ports []int, err error) {
-	var open []net.Listener
-	defer func() {
-		for _, l := range open {
-			_ = l.Close()
-		}
-	}()
-	for range n {
-		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		open = append(open, l)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
-}
-
-// patiently tries until something works, or the time is over.
-func patiently(ctx context.Context, most time.Duration, try func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	for {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
 // form makes a cluster of the nodes: each gets a range of the slots and an epoch of its own,
 // and meets the first.
 func (c *cluster) form(ctx context.Context) error {
@@ -193,11 +158,11 @@ func (c *cluster) form(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := first.Do(ctx, "cluster", "meet", "127.0.0.1", n.port, bus["cluster-port"]).Err(); n != first && err != nil {
+		if err := first.Do(ctx, "cluster", "meet", "127.0.0.1", portOf(n.address), bus["cluster-port"]).Err(); n != first && err != nil {
 			return err
 		}
 	}
-	return patiently(ctx, 30*time.Second, func() error { return c.agreed(ctx) })
+	return trial.Patiently(ctx, 30*time.Second, func() error { return c.agreed(ctx) })
 }
 
 // agreed says whether all nodes know each other and the place of each slot.
@@ -380,7 +345,7 @@ func (c *cluster) empty(ctx context.Context, slot int, from, to *node, at func(s
 		if err := at("migrate"); err != nil {
 			return keys, err
 		}
-		next = []any{"migrate", "127.0.0.1", to.port, "", 0, migrateTimeout.Milliseconds(), "replace", "keys"}
+		next = []any{"migrate", "127.0.0.1", portOf(to.address), "", 0, migrateTimeout.Milliseconds(), "replace", "keys"}
 		for _, key := range left.Val() {
 			next = append(next, key)
 		}

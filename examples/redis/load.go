@@ -44,7 +44,7 @@ func newLoad(c config, nodes []*node) *load {
 	l := &load{config: c, keys: make([]record, c.keys), counters: stats.NewExact()}
 	var addresses []string
 	for _, n := range nodes {
-		addresses = append(addresses, n.address())
+		addresses = append(addresses, n.address)
 	}
 	for range c.clients {
 		one := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses, ReadTimeout: time.Minute,

@@ -222,13 +222,12 @@ func (j *job) startPlannerd(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		ports, err := freePorts(ctx, 1)
+		free, err := trial.FreeAddresses(ctx, 1)
 		if err != nil {
 			return err
 		}
-		address := fmt.Sprintf("127.0.0.1:%d", ports[0])
-		j.plannerd = "http://" + address
-		j.server = exec.CommandContext(ctx, j.program, "serve", "--listen="+address,
+		j.plannerd = "http://" + free[0]
+		j.server = exec.CommandContext(ctx, j.program, "serve", "--listen="+free[0],
 			"--database-url=sqlite:"+filepath.Join(j.dir, "plannerd.db"))
 		if err := j.server.Start(); err != nil {
 			return err
@@ -238,7 +237,7 @@ func (j *job) startPlannerd(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return patiently(ctx, 30*time.Second, func() error {
+	return trial.Patiently(ctx, 30*time.Second, func() error {
 		_, err := api.PutOperator(ctx, operator, j.operator())
 		return err
 	})

@@ -168,7 +168,7 @@ func TestCollect(t *testing.T) {
 	c := small(t)
 	err := withJob(t.Context(), c, func(j *job) error {
 		for _, sample := range []int{c.keys, 700, 300} {
-			command := exec.CommandContext(t.Context(), c.program, "collect", "redis", "--addr", j.cluster.nodes[2].address(),
+			command := exec.CommandContext(t.Context(), c.program, "collect", "redis", "--addr", j.cluster.nodes[2].address,
 				"--sample", strconv.Itoa(sample))
 			rows, err := command.Output()
 			if err != nil {
@@ -181,7 +181,7 @@ func TestCollect(t *testing.T) {
 					cost, _ := strconv.ParseFloat(cells[1], 64)
 					bytes, _ := strconv.ParseFloat(cells[2], 64)
 					keys, state, nodes[cells[3]] = keys+cost, state+bytes, true
-					if at := j.cluster.nodes[home(slot, c.nodes)].address(); cells[3] != at {
+					if at := j.cluster.nodes[home(slot, c.nodes)].address; cells[3] != at {
 						t.Errorf("slot %d is at %s, want %s", slot, cells[3], at)
 					}
 				}

@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +20,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"plannerd/examples/internal/trial"
 )
 
 // pom names the broker for Maven.
@@ -183,20 +184,13 @@ func tail(said []byte) []byte { return said[max(0, len(said)-4000):] }
 
 // configure chooses the broker's addresses, and writes its configuration.
 func (b *Broker) configure(ctx context.Context, properties *template.Template, file, data string) error {
-	var free [3]string
-	for i := range free {
-		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		free[i] = l.Addr().String()
-		if err := l.Close(); err != nil {
-			return err
-		}
+	free, err := trial.FreeAddresses(ctx, 3)
+	if err != nil {
+		return err
 	}
 	b.Address, b.Secured = free[0], free[2]
 	var text bytes.Buffer
-	err := properties.Execute(&text, struct{ Broker, Controller, Secured, Data string }{free[0], free[1], free[2], data})
+	err = properties.Execute(&text, struct{ Broker, Controller, Secured, Data string }{free[0], free[1], free[2], data})
 	if err != nil {
 		return err
 	}

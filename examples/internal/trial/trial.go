@@ -1,11 +1,14 @@
-// Package trial is what the examples share that try plannerd: its program.
+// Package trial is what the examples share that try plannerd: its program, addresses, patience.
 package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // BuildPlannerd builds plannerd into a folder, and returns the path of the program. The
@@ -18,4 +21,34 @@ func BuildPlannerd(ctx context.Context, dir string) (string, error) {
 		return "", fmt.Errorf("building plannerd: %w\n%s", err, said)
 	}
 	return program, nil
+}
+
+// FreeAddresses finds addresses of loopback at which nothing listens.
+func FreeAddresses(ctx context.Context, n int) (addresses []string, err error) {
+	for range n {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // after all are found, so that they differ
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses, nil
+}
+
+// Patiently tries until something works, or the time is over.
+func Patiently(ctx context.Context, most time.Duration, try func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
