@@ -158,8 +158,9 @@ func (c *cluster) form(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := first.Do(ctx, "cluster", "meet", "127.0.0.1", portOf(n.address), bus["cluster-port"]).Err(); n != first && err != nil {
-			return err
+		met := first.Do(ctx, "cluster", "meet", "127.0.0.1", portOf(n.address), bus["cluster-port"])
+		if n != first && met.Err() != nil {
+			return met.Err()
 		}
 	}
 	return trial.Patiently(ctx, 30*time.Second, func() error { return c.agreed(ctx) })

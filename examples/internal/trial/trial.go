@@ -30,7 +30,7 @@ func FreeAddresses(ctx context.Context, n int) (addresses []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // after all are found, so that they differ
+		defer l.Close() //nolint:gocritic // after all are found, so that they differ
 		addresses = append(addresses, l.Addr().String())
 	}
 	return addresses, nil
