@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"plannerd/planner"
 )
@@ -47,12 +48,7 @@ func instances(r *rand.Rand, live int, drain, freeze bool) []planner.Instance {
 
 // changed reports whether the instances differ from the committed ones.
 func (c *Case) changed() bool {
-	for _, in := range c.Instances {
-		if in.Added || in.Drained {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Instances, func(in planner.Instance) bool { return in.Added || in.Drained })
 }
 
 // item makes a random item; away in ten of them are not where the hash says.

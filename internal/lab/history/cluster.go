@@ -111,6 +111,20 @@ func (t *trigger) count() {
 	}
 }
 
+// each does something whenever the trigger has fired, until the context ends.
+func (t *trigger) each(ctx context.Context, do func() error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.fired:
+		}
+		if err := do(); err != nil {
+			return err
+		}
+	}
+}
+
 // start makes the store and starts the replicas. Stop must be called also
 // after an error.
 func (c *cluster) start(ctx context.Context, o options) (err error) {
@@ -134,17 +148,15 @@ func (c *cluster) start(ctx context.Context, o options) (err error) {
 	}
 	for i := range o.replicas {
 		r := &replica{program: c.programs[i%len(c.programs)], database: "sqlite:" + filepath.Join(c.folder, "plannerd.db")}
+		c.replicas = append(c.replicas, r)
 		if c.postgres != nil {
 			mode := ""
 			if o.poolers {
 				mode = []string{"", pgserver.Session, pgserver.Transaction}[i%3]
 			}
-			c.replicas = append(c.replicas, r)
 			if err := r.connect(ctx, c.postgres.URL(), mode); err != nil {
 				return err
 			}
-		} else {
-			c.replicas = append(c.replicas, r)
 		}
 		if err := c.run(ctx, r); err != nil {
 			return err
@@ -229,21 +241,14 @@ func (c *cluster) stop() error {
 // fire kills replicas whenever it is time, and starts them again, until the
 // context ends.
 func (c *cluster) fire(ctx context.Context, r *rand.Rand) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-c.kills.fired:
-		}
+	return c.kills.each(ctx, func() error {
 		victims := []*replica{c.replicas[r.IntN(len(c.replicas))]}
 		if r.IntN(8) == 0 {
 			victims = c.replicas
 		}
 		pause(ctx, time.Duration(r.IntN(20))*time.Millisecond) // operations end when the trigger is pulled: not only then
-		if err := c.kill(ctx, victims, time.Duration(r.IntN(150))*time.Millisecond); err != nil {
-			return err
-		}
-	}
+		return c.kill(ctx, victims, time.Duration(r.IntN(150))*time.Millisecond)
+	})
 }
 
 // kill kills replicas and starts them again after some time.
@@ -259,9 +264,7 @@ func (c *cluster) kill(ctx context.Context, victims []*replica, down time.Durati
 		if err := p.Kill(); err != nil {
 			return err
 		}
-		c.mu.Lock()
-		c.killed++
-		c.mu.Unlock()
+		c.note(func() { c.killed++ })
 	}
 	pause(ctx, down)
 	for _, v := range victims {
@@ -274,12 +277,7 @@ func (c *cluster) kill(ctx context.Context, victims []*replica, down time.Durati
 
 // shake restarts PostgreSQL whenever it is time, until the context ends.
 func (c *cluster) shake(ctx context.Context, r *rand.Rand) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-c.restarts.fired:
-		}
+	return c.restarts.each(ctx, func() error {
 		mode := pgserver.Fast
 		if r.IntN(2) == 0 {
 			mode = pgserver.Immediate
@@ -290,33 +288,33 @@ func (c *cluster) shake(ctx context.Context, r *rand.Rand) error {
 		if err != nil {
 			return fmt.Errorf("restarting PostgreSQL: %w", err)
 		}
-		c.mu.Lock()
-		c.restarted[mode]++
-		c.mu.Unlock()
-	}
+		c.note(func() { c.restarted[mode]++ })
+		return nil
+	})
 }
 
 // disturb has the network of a replica swallow packets whenever it is time, until the
 // context ends. Some of the times it forgets the connections that there are.
 func (c *cluster) disturb(ctx context.Context, r *rand.Rand, longest time.Duration) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-c.swallows.fired:
-		}
+	return c.swallows.each(ctx, func() error {
 		network := c.replicas[r.IntN(len(c.replicas))].network
-		c.mu.Lock()
-		c.swallowed++
-		c.mu.Unlock()
+		c.note(func() { c.swallowed++ })
 		if r.IntN(3) == 0 {
 			network.Forget()
-			continue
+			return nil
 		}
 		network.Swallow()
 		pause(ctx, time.Duration(r.Float64()*r.Float64()*float64(longest)))
 		network.Pass()
-	}
+		return nil
+	})
+}
+
+// note counts what was done.
+func (c *cluster) note(count func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	count()
 }
 
 // done is what was done to the service so far.

@@ -70,9 +70,7 @@ func (x *run) replace(ctx context.Context, next *pgserver.Server, isStandby bool
 	for _, r := range c.replicas {
 		r.network.Redirect(next.Address())
 	}
-	c.mu.Lock()
-	c.losses[isStandby]++
-	c.mu.Unlock()
+	c.note(func() { c.losses[isStandby]++ })
 	for _, f := range all {
 		if err := f.start(ctx, keeping); err != nil {
 			return err
@@ -83,21 +81,15 @@ func (x *run) replace(ctx context.Context, next *pgserver.Server, isStandby bool
 
 // freeze stops a replica by SIGSTOP for a while whenever it is time, until the context ends.
 func (c *cluster) freeze(ctx context.Context, r *rand.Rand, longest time.Duration) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-c.freezes.fired:
-		}
+	return c.freezes.each(ctx, func() error {
 		p := c.replicas[r.IntN(len(c.replicas))].running()
 		if p == nil {
-			continue
+			return nil
 		}
 		p.Pause()
 		pause(ctx, time.Duration(r.Float64()*r.Float64()*float64(longest)))
 		p.Resume()
-		c.mu.Lock()
-		c.frozen++
-		c.mu.Unlock()
-	}
+		c.note(func() { c.frozen++ })
+		return nil
+	})
 }

@@ -183,9 +183,7 @@ type Options struct {
 
 // Run measures an item. The error is that of ctx, or one of the item's own planning.
 func (i Item) Run(ctx context.Context, o Options) (*Result, error) {
-	if o.Seeds == 0 {
-		o.Seeds = 3
-	}
+	o.Seeds = cmp.Or(o.Seeds, 3)
 	m := &measurement{ctx: ctx, full: o.Full, seeds: o.Seeds, result: &Result{
 		ID: i.ID, Document: i.Document, Place: i.Place, Title: i.Title, Series: []Series{}, Claims: []Claim{},
 		Command: "plannerd reproduce --only " + i.ID,

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -60,21 +61,13 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Distribution == "" {
-		c.Distribution = Zipf
-	}
+	c.Distribution = cmp.Or(c.Distribution, Zipf)
 	if c.Distribution == LogNormal && c.Mu == 0 && c.Sigma == 0 {
 		c.Mu, c.Sigma = DefaultMu, DefaultSigma
 	}
-	if c.Tuples == 0 {
-		c.Tuples = int64(c.Keys) * DefaultTuplesPerKey
-	}
-	if c.Window == 0 {
-		c.Window = DefaultWindow
-	}
-	if c.BytesPerTuple == 0 {
-		c.BytesPerTuple = DefaultBytesPerTuple
-	}
+	c.Tuples = cmp.Or(c.Tuples, int64(c.Keys)*DefaultTuplesPerKey)
+	c.Window = cmp.Or(c.Window, DefaultWindow)
+	c.BytesPerTuple = cmp.Or(c.BytesPerTuple, DefaultBytesPerTuple)
 	return c
 }
 

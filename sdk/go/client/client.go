@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +48,7 @@ func New(address string, c Config) (*Client, error) {
 	if base.RawQuery != "" || base.Fragment != "" {
 		return nil, errors.New("client: the address must have neither a query nor a fragment")
 	}
-	if c.HTTP == nil {
-		c.HTTP = http.DefaultClient
-	}
+	c.HTTP = cmp.Or(c.HTTP, http.DefaultClient)
 	c.Retry = c.Retry.withDefaults()
 	return &Client{strings.TrimRight(base.String(), "/"), c}, nil
 }

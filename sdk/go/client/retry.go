@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -27,18 +28,10 @@ type Retry struct {
 }
 
 func (r Retry) withDefaults() Retry {
-	if r.Attempts <= 0 {
-		r.Attempts = 5
-	}
-	if r.Base <= 0 {
-		r.Base = 100 * time.Millisecond
-	}
-	if r.Cap <= 0 {
-		r.Cap = 5 * time.Second
-	}
-	if r.Patience <= 0 {
-		r.Patience = 30 * time.Second
-	}
+	r.Attempts = cmp.Or(max(r.Attempts, 0), 5)
+	r.Base = cmp.Or(max(r.Base, 0), 100*time.Millisecond)
+	r.Cap = cmp.Or(max(r.Cap, 0), 5*time.Second)
+	r.Patience = cmp.Or(max(r.Patience, 0), 30*time.Second)
 	return r
 }
 

@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -78,11 +79,7 @@ func (h HTTP) Call(ctx context.Context, to int32, request []byte) ([]byte, error
 	if h.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+h.Token)
 	}
-	by := h.Client
-	if by == nil {
-		by = http.DefaultClient
-	}
-	a, err := by.Do(r)
+	a, err := cmp.Or(h.Client, http.DefaultClient).Do(r)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,12 +68,8 @@ type message struct {
 
 // Open returns a node, which takes part once it is run.
 func Open(c Config) (*Node, error) {
-	if c.Router == "" {
-		c.Router = fmt.Sprintf("instance-%d", c.Instance)
-	}
-	if c.Lease <= 0 {
-		c.Lease = 10 * time.Second
-	}
+	c.Router = cmp.Or(c.Router, fmt.Sprintf("instance-%d", c.Instance))
+	c.Lease = cmp.Or(max(c.Lease, 0), 10*time.Second)
 	n := &Node{Config: c, engine: c.Engine, exchange: c.Exchange, router: handoff.NewRouter[*message](handoff.Holding),
 		ready: make(chan struct{}), record: record{Channels: map[string]position{}}}
 	if c.Record != nil {

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,15 +108,9 @@ func Open(c Config) (*Follower, error) {
 	if c.Wait > time.Minute {
 		return nil, errors.New("router: Wait must be at most a minute")
 	}
-	if c.Wait <= 0 {
-		c.Wait = 30 * time.Second
-	}
-	if c.Base <= 0 {
-		c.Base = 100 * time.Millisecond
-	}
-	if c.Cap <= 0 {
-		c.Cap = 5 * time.Second
-	}
+	c.Wait = cmp.Or(max(c.Wait, 0), 30*time.Second)
+	c.Base = cmp.Or(max(c.Base, 0), 100*time.Millisecond)
+	c.Cap = cmp.Or(max(c.Cap, 0), 5*time.Second)
 	f := &Follower{config: c, changed: make(chan struct{})}
 	if c.File == "" {
 		return f, nil

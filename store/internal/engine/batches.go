@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -122,9 +123,7 @@ func (s *Store) StopPlan(ctx context.Context, id string, by store.Transition, gu
 			return false, fmt.Errorf("stopping what is %s: %w", p.Status, store.ErrTransition)
 		}
 		by.From, by.To = p.Status, p.Status
-		if by.Reason == "" {
-			by.Reason = fmt.Sprintf("it ends with batch %d", p.BatchesDone+1)
-		}
+		by.Reason = cmp.Or(by.Reason, fmt.Sprintf("it ends with batch %d", p.BatchesDone+1))
 		if err := q.InsertTransition(ctx, p.Seq, by); err != nil {
 			return false, err
 		}

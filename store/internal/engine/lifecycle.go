@@ -69,13 +69,8 @@ func createPlan(ctx context.Context, q statements.Statements, in store.NewPlan, 
 	if live.ID == in.Replaces && live.Status == store.StatusProposed {
 		planned = false
 	}
-	if err := admit(r, in.Plan, planned); err != nil {
-		return store.Plan{}, false, err
-	}
-	if err := checkOrigin(ctx, q, r, in.BaseOrigin); err != nil {
-		return store.Plan{}, false, err
-	}
-	if err := checkReports(ctx, q, r, in); err != nil {
+	err = cmp.Or(admit(r, in.Plan, planned), checkOrigin(ctx, q, r, in.BaseOrigin), checkReports(ctx, q, r, in))
+	if err != nil {
 		return store.Plan{}, false, err
 	}
 	if err := makeWay(ctx, q, r, in, by); err != nil {

@@ -290,7 +290,10 @@ func deleteOperator(ctx context.Context, q statements.Statements, name string, a
 	if err := guardOperator(ctx, q, row, at, guards); err != nil {
 		return err
 	}
-	if err := cmp.Or(q.DeleteHistory(ctx, row.ID, at), q.ForgetFreezes(ctx, name)); err != nil {
+	if err := q.DeleteHistory(ctx, row.ID, at); err != nil {
+		return err
+	}
+	if err := q.ForgetFreezes(ctx, name); err != nil {
 		return err
 	}
 	row.TableSize, row.Epoch, row.Interval = 0, nil, nil
@@ -317,9 +320,7 @@ func (s *Store) Configuration(ctx context.Context, operator string, version int6
 func (s *Store) Configurations(ctx context.Context, operator string, before int64, limit int) (
 	all []store.Configuration, err error,
 ) {
-	if before == 0 {
-		before = math.MaxInt64
-	}
+	before = cmp.Or(before, math.MaxInt64)
 	err = s.about(ctx, operator, ofRow(ctx, operator, func(q statements.Statements, _ statements.Row) error {
 		all, err = q.Configurations(ctx, operator, before, limit)
 		return err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,11 +15,7 @@ import (
 // Table implements [store.Store].
 func (s *Store) Table(ctx context.Context, operator string, version *int64) (t store.Table, err error) {
 	err = s.db.Snapshot(ctx, ofRow(ctx, operator, func(q statements.Statements, r statements.Row) (err error) {
-		if version == nil {
-			t, err = table(ctx, q, r, r.TableVersion)
-		} else {
-			t, err = table(ctx, q, r, *version)
-		}
+		t, err = table(ctx, q, r, *cmp.Or(version, &r.TableVersion))
 		return err
 	}))
 	if err != nil {

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"plannerd/store"
@@ -105,10 +107,7 @@ func purgeEvents(ctx context.Context, q statements.Statements, at time.Time, kee
 	if err != nil {
 		return err
 	}
-	most := keep.MostEvents
-	if most == 0 {
-		most = 1<<31 - 1
-	}
+	most := cmp.Or(keep.MostEvents, math.MaxInt32)
 	var before *time.Time
 	if keep.Events > 0 {
 		before = new(at.Add(-keep.Events))
