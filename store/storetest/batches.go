@@ -234,9 +234,7 @@ func (h *batchHistory) plan() {
 	p := h.create(h, h.batched(h, h.next(h, "clicks"), batches...))
 	h.start(h, p.ID)
 	for n := 0; p.Status != store.StatusCommitted && p.Status != store.StatusAborted; n++ {
-		if n == len(batches) {
-			h.Fatalf("the plan is %s after all of its batches", p.Status)
-		}
+		need(h, n != len(batches), "the plan is %s after all of its batches", p.Status)
 		switch h.random.IntN(8) {
 		case 0:
 			must(h.AbortPlan(h.Context(), p.ID, false, h.by("x")))(h.T)

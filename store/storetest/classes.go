@@ -74,9 +74,7 @@ func wantDiffs(t testing.TB, f *fixture, want int) {
 func database(t testing.TB, f *fixture) *sql.DB {
 	t.Helper()
 	migrator, ok := f.Migrator().(engine.Migrator)
-	if !ok {
-		t.Fatalf("a %T does not tell its database", f.Migrator())
-	}
+	need(t, ok, "a %T does not tell its database", f.Migrator())
 	return migrator.DB
 }
 

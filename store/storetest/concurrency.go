@@ -165,9 +165,8 @@ func oneIsStarted(t *testing.T, f *fixture) {
 	})
 	op := f.operator(t, "clicks")
 	p, err := f.Plan(t.Context(), op.CurrentPlan)
-	if err != nil || op.CurrentStatus != store.StatusApplying {
-		t.Fatalf("the current plan is %q, error %v", op.CurrentStatus, err)
-	}
+	need(t, err == nil && op.CurrentStatus == store.StatusApplying,
+		"the current plan is %q, error %v", op.CurrentStatus, err)
 	for i, err := range results {
 		switch {
 		case plans[i%n].ID != p.ID:

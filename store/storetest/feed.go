@@ -144,9 +144,7 @@ func randomFeed(t *testing.T, f *fixture) {
 	}
 	for since, table := range tables {
 		feed := f.feed(t, int64(since))
-		if feed.Full {
-			t.Fatalf("since version %d: full", since)
-		}
+		need(t, !feed.Full, "since version %d: full", since)
 		seen := map[string]bool{}
 		for _, c := range feed.Changes {
 			holds(t, !seen[string(c.Key)], "since version %d: key %q twice", since, c.Key)
@@ -190,9 +188,8 @@ func wantEvent(t *testing.T, what string, events <-chan store.Event, want string
 	t.Helper()
 	select {
 	case got, open := <-events:
-		if !open || got.Operator != want {
-			t.Fatalf("%s: an event of %q, open = %v; want one of %q", what, got.Operator, open, want)
-		}
+		need(t, open && got.Operator == want,
+			"%s: an event of %q, open = %v; want one of %q", what, got.Operator, open, want)
 	case <-time.After(patience):
 		t.Fatalf("%s: no event", what)
 	}

@@ -41,9 +41,7 @@ func request(key string) store.Idempotency {
 func (f *fixture) begin(t testing.TB, i store.Idempotency) store.Claim {
 	t.Helper()
 	c := must(f.BeginIdempotent(t.Context(), i, lease, f.clock()))(t)
-	if c.Done || c.Token == "" {
-		t.Fatalf("key %q: %+v, want it to be held", i.Key, c)
-	}
+	need(t, !c.Done && c.Token != "", "key %q: %+v, want it to be held", i.Key, c)
 	return c
 }
 
@@ -136,9 +134,8 @@ func leaseRunsOut(t *testing.T, f *fixture) {
 	fails(t, "a request within the lease", err, store.ErrIdempotencyRunning)
 	at := f.clock().Add(lease)
 	second, err := f.BeginIdempotent(ctx, i, lease, at)
-	if err != nil || second.Done || second.Token == first.Token {
-		t.Fatalf("claim %+v after %+v, error %v", second, first, err)
-	}
+	need(t, err == nil && !second.Done && second.Token != first.Token,
+		"claim %+v after %+v, error %v", second, first, err)
 	_, err = f.BeginIdempotent(ctx, i, lease, at.Add(lease/2))
 	fails(t, "a request within the second lease", err, store.ErrIdempotencyRunning)
 	// The first one comes back. It must leave nothing behind, nor give back what it
@@ -175,9 +172,7 @@ func leaseIsExtended(t *testing.T, f *fixture) {
 		store.ErrIdempotencyLost)
 	at := begin.Add(11 * lease)
 	second, err := claim(at)
-	if err != nil || second.Done || second.Token == c.Token {
-		t.Fatalf("claim %+v after %+v, error %v", second, c, err)
-	}
+	need(t, err == nil && !second.Done && second.Token != c.Token, "claim %+v after %+v, error %v", second, c, err)
 	fails(t, "the token of the former holder", extend(c.Token, at.Add(1000*lease)), store.ErrIdempotencyLost)
 	must2(f.PutOperator(finishing(ctx, i, second), "clicks", []byte(`{}`), f.now()))(t)
 	// What is done is left as it is.

@@ -87,9 +87,7 @@ func repeatingChangesNothing(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	aborted := f.create(t, f.plan(t, "clicks", 1, store.StatusApproved, set("a", 1)))
 	first, err := f.AbortPlan(ctx, aborted.ID, false, f.by("someone"))
-	if err != nil || first.Status != store.StatusAborted {
-		t.Fatalf("status %q, error %v", first.Status, err)
-	}
+	need(t, err == nil && first.Status == store.StatusAborted, "status %q, error %v", first.Status, err)
 	committed := f.commit(t, "clicks", set("b", 1))
 	f.commit(t, "clicks", set("c", 1))
 	before := read(t, f)

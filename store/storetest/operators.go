@@ -69,9 +69,7 @@ func operatorsAreListed(t *testing.T, f *fixture) {
 			if len(page) == 0 {
 				break
 			}
-			if len(page) > limit {
-				t.Fatalf("a page of %d, at most %d were wanted", len(page), limit)
-			}
+			need(t, len(page) <= limit, "a page of %d, at most %d were wanted", len(page), limit)
 			for _, op := range page {
 				got = append(got, op.Name)
 			}

@@ -278,9 +278,8 @@ func pages(t *testing.T, f *fixture, filter store.PlanFilter) (all []store.Plan)
 	t.Helper()
 	for {
 		page, next := must2(f.Plans(t.Context(), filter))(t)
-		if len(page) > filter.Limit || len(page) < filter.Limit && next != 0 {
-			t.Fatalf("a page of %d of %d plans, next %d", len(page), filter.Limit, next)
-		}
+		need(t, len(page) <= filter.Limit && (len(page) >= filter.Limit || next == 0),
+			"a page of %d of %d plans, next %d", len(page), filter.Limit, next)
 		all = append(all, page...)
 		if next == 0 {
 			return all

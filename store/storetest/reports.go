@@ -36,9 +36,7 @@ func (f *fixture) reportAgain(t testing.TB, r store.Report, isNew bool) store.Re
 	last, created := must2(f.PutReport(t.Context(), "clicks", r, dataOf(r), 0))(t)
 	is(t, "created", created, isNew)
 	i := slices.IndexFunc(last, func(o store.Report) bool { return o.Instance == r.Instance })
-	if i < 0 {
-		t.Fatalf("the report is not among %v", last)
-	}
+	need(t, i >= 0, "the report is not among %v", last)
 	r.At, r.Revision = kept(r.At), last[i].Revision
 	same(t, "report", r, last[i])
 	return r

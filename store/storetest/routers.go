@@ -180,9 +180,8 @@ type routerHistory struct {
 func (h *routerHistory) registers(name string) {
 	_, known := h.epochs[name]
 	r, created, err := h.RegisterRouter(h.Context(), "clicks", name, nil, lease, h.now())
-	if err != nil || created == known || r.Epoch <= h.newest {
-		h.Fatalf("%+v, created %t, error %v; the newest epoch was %d", r, created, err, h.newest)
-	}
+	need(h, err == nil && created != known && r.Epoch > h.newest,
+		"%+v, created %t, error %v; the newest epoch was %d", r, created, err, h.newest)
 	h.newest, h.epochs[name] = r.Epoch, r.Epoch
 }
 
@@ -194,9 +193,7 @@ func (h *routerHistory) extends(name string) {
 	if !known || said != epoch {
 		want = store.ErrRouterFenced
 	}
-	if !errors.Is(err, want) {
-		h.Fatalf("extending %s of epoch %d with %d: %v, want %v", name, epoch, said, err, want)
-	}
+	need(h, errors.Is(err, want), "extending %s of epoch %d with %d: %v, want %v", name, epoch, said, err, want)
 }
 
 func (h *routerHistory) deletes(name string) {
@@ -219,9 +216,7 @@ func (h *routerHistory) starts() {
 	}
 	h.plan = h.create(h, h.awaiting(h, "clicks", h.next(h, "clicks"), store.StatusApproved)).ID
 	h.frozen = h.start(h, h.plan).Routers
-	if !maps.Equal(h.frozen, h.epochs) {
-		h.Fatalf("the plan was started with %v, and there are %v", h.frozen, h.epochs)
-	}
+	need(h, maps.Equal(h.frozen, h.epochs), "the plan was started with %v, and there are %v", h.frozen, h.epochs)
 }
 
 func (h *routerHistory) ends() {
@@ -242,9 +237,7 @@ func (h *routerHistory) check() {
 		got[r.Name] = r.Epoch
 	}
 	sorted := slices.IsSortedFunc(all, func(a, b store.Router) int { return strings.Compare(a.Name, b.Name) })
-	if !maps.Equal(got, h.epochs) || len(all) != len(got) || !sorted {
-		h.Fatalf("routers %v, want %v", all, h.epochs)
-	}
+	need(h, maps.Equal(got, h.epochs) && len(all) == len(got) && sorted, "routers %v, want %v", all, h.epochs)
 }
 
 func routersTogether(t *testing.T, f *fixture) {

@@ -131,9 +131,7 @@ func unheldIsAborted(t *testing.T, f *fixture) {
 	f.wantStatuses(t, "clicks", store.StatusCommitted, store.StatusAborted, store.StatusAborted, store.StatusApproved,
 		store.StatusApproved)
 	steps, err := f.Transitions(ctx, open.ID)
-	if err != nil || len(steps) != 2 {
-		t.Fatalf("transitions %v, error %v; want two", steps, err)
-	}
+	need(t, err == nil && len(steps) == 2, "transitions %v, error %v; want two", steps, err)
 	last := steps[1]
 	if last.From != store.StatusApproved || last.To != store.StatusAborted || last.Actor != "migration" ||
 		time.Since(last.At).Abs() > time.Hour {

@@ -218,9 +218,7 @@ func fill(v reflect.Value, n *int) {
 func (f *fixture) create(t testing.TB, p store.NewPlan) store.Plan {
 	t.Helper()
 	got, created := must2(f.CreatePlan(t.Context(), p, f.by("creator")))(t)
-	if !created {
-		t.Fatalf("plan %s was there already", p.ID)
-	}
+	need(t, created, "plan %s was there already", p.ID)
 	return got
 }
 
@@ -268,9 +266,7 @@ func (f *fixture) wantLast(t testing.TB, id string, n int, want store.Transition
 func (f *fixture) wantSteps(t testing.TB, id string, n int) []store.Transition {
 	t.Helper()
 	steps := must(f.Transitions(t.Context(), id))(t)
-	if len(steps) != n {
-		t.Fatalf("transitions %v, want %d", steps, n)
-	}
+	need(t, len(steps) == n, "transitions %v, want %d", steps, n)
 	return steps
 }
 
@@ -344,6 +340,14 @@ func holds(t testing.TB, so bool, format string, args ...any) {
 	t.Helper()
 	if !so {
 		t.Errorf(format, args...)
+	}
+}
+
+// need is holds, and ends the test.
+func need(t testing.TB, so bool, format string, args ...any) {
+	t.Helper()
+	if !so {
+		t.Fatalf(format, args...)
 	}
 }
 

@@ -417,9 +417,7 @@ func abortInTwoSteps(t *testing.T, f *fixture) {
 	same(t, "contents", before, read(t, f))
 
 	got, err := f.AbortPlan(ctx, p.ID, false, f.by("x"))
-	if err != nil || got.Status != store.StatusAborting {
-		t.Fatalf("status %q, error %v", got.Status, err)
-	}
+	need(t, err == nil && got.Status == store.StatusAborting, "status %q, error %v", got.Status, err)
 	if op := f.operator(t, "clicks"); op.CurrentPlan != p.ID || op.CurrentStatus != store.StatusAborting ||
 		op.TableVersion != 1 {
 		t.Errorf("operator %+v", op)

@@ -24,9 +24,8 @@ var webhookCases = []testCase{
 // hold has a process hold a receiver.
 func (f *fixture) hold(t testing.TB, receiver string) {
 	t.Helper()
-	if !must(f.HoldReceiver(t.Context(), receiver, "process", lease, f.now()))(t) {
-		t.Fatalf("%s is held by another process", receiver)
-	}
+	need(t, must(f.HoldReceiver(t.Context(), receiver, "process", lease, f.now()))(t),
+		"%s is held by another process", receiver)
 }
 
 // wantPending checks which events a receiver gets next, and returns them.
