@@ -91,6 +91,7 @@ type commandLine struct {
 	Help struct {
 		Command []string `arg:"" optional:"" help:"The command, such as plan or analyze pkg (default: the commands)."`
 	} `cmd:"" help:"Print what a command does, its flags, and examples."`
+	Completion completionCmd `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
 }
 
 func main() {
@@ -155,6 +156,9 @@ func parseAndRun(env *cli.Environment, args []string) error {
 	parser, err := newParser(&app, env, names, func() { helped = true })
 	if err != nil {
 		return fmt.Errorf("the command line is defined wrongly: %w", err)
+	}
+	if len(args) > 0 && args[0] == completeArg {
+		return complete(env, parser.Model.Node, args[1:])
 	}
 	env.Unknown = names.unknown(env.Environ)
 	command, err := parser.Parse(joinValues(spelledOut(args)))

@@ -133,6 +133,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"plan", file, "--output", "xml"}, "--output"},
 		{[]string{"plan", file, "--header", "key,,cost"}, "write auto, none or the names of the columns"},
 		{[]string{"plan", file, "--key-encoding", "hex"}, "--key-encoding"},
+		{[]string{"completion", "csh"}, "bash"},
 		{[]string{"plan", file, "--top", "-1"}, "--top: must be ≥ 0"},
 		{[]string{"plan", file, "--timeout", "-1s"}, "--timeout: must be ≥ 0s"},
 		{[]string{"plan", file, "--save-table", "--check"}, "--save-table: expected file value"},
