@@ -167,9 +167,11 @@ func (s analysesOf) readAnalysisRows(w http.ResponseWriter, c *call, media strin
 	defer body.Close()
 	if media == mediaText {
 		r.pointer = func(row int, field string) string { return "/" + strconv.Itoa(row) + "/" + field }
-		if r.input, err = analyses.ReadStream(body, options); err != nil {
+		r.input, err = analyses.DecodeLines(body, options)
+		if err != nil {
 			return nil, readProblem(c.Context(), err)
 		}
+		r.input.Base64 = options.Base64Keys
 		return r, nil
 	}
 	doc, err := input.Decode(body, formats[media], options)

@@ -65,7 +65,7 @@ func streamed(t testing.TB, list []string) *analyses.Input {
 	t.Helper()
 	b := analyses.NewStreamBuilder(input.Options{})
 	for _, m := range list {
-		if err := b.Add([]byte(m)); err != nil {
+		if err := b.Add([]byte(m), 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -190,6 +190,23 @@ func TestAnalysisEncodings(t *testing.T) {
 	}
 }
 
+// TestStreamCosts: a message of a JSON stream may say what it costs.
+func TestStreamCosts(t *testing.T) {
+	e := newEnv(t)
+	b := analyses.NewStreamBuilder(input.Options{})
+	for _, m := range []struct {
+		key  string
+		cost float64
+	}{{"a", 1}, {"b", 2.5}, {"a", 0}} {
+		if err := b.Add([]byte(m.key), m.cost); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := kinds[1]
+	a := e.do("POST", k.path(), k.body(`"stream":["a",["b",2.5],["a",0]]`)).want(http.StatusOK)
+	equalText(t, "schemes", string(a.body), k.expect(t, b.Input()))
+}
+
 // TestAnalysisOfStoredInput: the statistics of a plan are analysed as if they were
 // sent again.
 func TestAnalysisOfStoredInput(t *testing.T) {
@@ -295,7 +312,9 @@ func TestRefusedAnalyses(t *testing.T) {
 		member("empty key", `"stream":["a",""]`, "/stream/1")
 		member("long key", `"stream":["a","`+long+`"]`, "/stream/1")
 		member("number for a key", `"stream":["a",1]`, "/stream/1")
-		member("a list for a key", `"stream":["a",["b"]]`, "/stream/1")
+		member("cost of a message", `"stream":["a",["b",-1]]`, "/stream/1")
+		member("no cost of a message", `"stream":[["a"]]`, "/stream/0")
+		member("text for a cost", `"stream":[["a","1"]]`, "/stream/0")
 		member("stream of no list", `"stream":"a"`, "/stream")
 		member("no base64", `"key_encoding":"base64","stream":["a!"]`, "/stream/0")
 		member("negative cost", `"keys":[{"key":"a","cost":-1}]`, "/keys/0/cost")

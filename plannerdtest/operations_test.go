@@ -218,7 +218,7 @@ func scenario(t *testing.T, c *client.Client) []step {
 			"forecast": map[string]any{"method": "last"}}))}
 	keys := rows("a", "b", "c", "d", "\u00e9")
 	hold := wire.FreezeRequest{Until: time.Now().Add(time.Hour), Reason: "a sale"}
-	stream := wire.AnalysisStream{"a", "b", "a", "c"}
+	stream := wire.AnalysisStream{{Key: "a"}, {Key: "b", Cost: new(2.0)}, {Key: "a"}, {Key: "c"}}
 	return []step{
 		{"healthz", func() (any, error) { return result(c.Healthz(ctx)) }},
 		{"readyz", func() (any, error) { return result(c.Readyz(ctx)) }},

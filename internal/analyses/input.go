@@ -3,6 +3,7 @@ package analyses
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -20,13 +21,15 @@ type Input struct {
 	// Keys are distinct, 1 to planner.MaxKeyBytes bytes.
 	Keys *planner.Keys
 	// Cost is what each key costs, in any unit: its frequency, say. Of a stream it may be
-	// nil: the number of the key's messages.
+	// nil: the sum of what the key's messages cost.
 	Cost []float64
 	// State is how much state each key holds, in any unit. Nil: 1 each.
 	State []float64
 	// Messages are the keys of a stream's messages in their order, as indices into Keys.
 	// Nil: there is no order, only frequencies.
 	Messages []int32
+	// MessageCost is what each message costs, parallel to Messages. Nil: 1 each.
+	MessageCost []float64
 	// Base64 asks for results with keys in base64.
 	Base64 bool
 }
@@ -62,7 +65,7 @@ func (in *Input) Bytes() int64 {
 	if in == nil {
 		return 0
 	}
-	return int64(in.Keys.Bytes()) + 8*int64(cap(in.Cost)+cap(in.State)) + 4*int64(cap(in.Messages))
+	return int64(in.Keys.Bytes()) + 8*int64(cap(in.Cost)+cap(in.State)+cap(in.MessageCost)) + 4*int64(cap(in.Messages))
 }
 
 // check returns the input with the costs of its keys, frequencies in canonical key
@@ -73,7 +76,8 @@ func (in *Input) check() (*Input, error) {
 	case n == 0:
 		return nil, planner.Invalid("keys", "must not be empty")
 	case in.Messages == nil && len(in.Cost) != n, in.Cost != nil && len(in.Cost) != n, in.State != nil &&
-		len(in.State) != n:
+		len(in.State) != n,
+		in.MessageCost != nil && len(in.MessageCost) != len(in.Messages):
 		return nil, planner.Invalid("keys", "the columns differ in length")
 	}
 	if err := errors.Join(checkAmounts("cost", in.Cost), checkAmounts("state", in.State)); err != nil {
@@ -87,8 +91,12 @@ func (in *Input) check() (*Input, error) {
 	}
 	filled := *in
 	filled.Cost = make([]float64, n)
-	for _, k := range in.Messages {
-		filled.Cost[k]++
+	for i, k := range in.Messages {
+		cost := 1.0
+		if in.MessageCost != nil {
+			cost = in.MessageCost[i]
+		}
+		filled.Cost[k] = min(filled.Cost[k]+cost, planner.MaxAmount)
 	}
 	return &filled, nil
 }
@@ -147,6 +155,7 @@ type StreamBuilder struct {
 	in      Input
 	index   map[string]int32
 	bytes   int64
+	costs   bool
 }
 
 // NewStreamBuilder returns a builder of a stream within the limits: rows are messages,
@@ -161,9 +170,9 @@ func NewStreamBuilder(o input.Options) *StreamBuilder {
 	return &StreamBuilder{options: o, in: Input{Keys: planner.NewKeys(0)}, index: map[string]int32{}}
 }
 
-// Add appends a message. The error is a *input.Error whose pointer is that of the
-// message, such as /17/key.
-func (b *StreamBuilder) Add(key []byte) error {
+// Add appends a message of the given cost ≥ 0, usually 1. The error is a
+// *input.Error whose pointer is that of the message, such as /17/key.
+func (b *StreamBuilder) Add(key []byte, cost float64) error {
 	row := len(b.in.Messages)
 	b.bytes += int64(len(key))
 	switch limits := b.options.Limits; {
@@ -173,6 +182,8 @@ func (b *StreamBuilder) Add(key []byte) error {
 		return refuse(input.TooLarge, -1, "", "more than "+strconv.FormatInt(limits.Bytes, 10)+" bytes")
 	case len(key) == 0 || len(key) > planner.MaxKeyBytes:
 		return refuse(input.Invalid, row, "key", "must have 1 to "+strconv.Itoa(planner.MaxKeyBytes)+" bytes")
+	case !(cost >= 0 && cost <= planner.MaxAmount):
+		return refuse(input.Invalid, row, "cost", "must be ≥ 0 and finite")
 	}
 	k, ok := b.index[string(key)]
 	if err := b.reserve(key, ok); err != nil {
@@ -183,24 +194,38 @@ func (b *StreamBuilder) Add(key []byte) error {
 		b.index[string(key)] = k
 		b.in.Keys.Append(key)
 	}
+	if cost != 1 && !b.costs {
+		b.costs = true
+		b.in.MessageCost = make([]float64, row, row+1)
+		for i := range b.in.MessageCost {
+			b.in.MessageCost[i] = 1
+		}
+	}
+	if b.costs {
+		b.in.MessageCost = append(b.in.MessageCost, cost)
+	}
 	b.in.Messages = append(b.in.Messages, k)
 	return nil
 }
 
 // addText appends a message whose key is as the text has it.
 func (b *StreamBuilder) addText(key []byte) error {
-	key, err := decodeKey(key, b.options.Base64Keys)
-	if err != nil {
-		return refuse(input.Invalid, len(b.in.Messages), "key", err.Error())
+	if !b.options.Base64Keys {
+		return b.Add(key, 1)
 	}
-	return b.Add(key)
+	decoded, err := base64.StdEncoding.Strict().AppendDecode(nil, key)
+	if err != nil {
+		return refuse(input.Invalid, len(b.in.Messages), "key", "must be base64 (standard alphabet, padded)")
+	}
+	return b.Add(decoded, 1)
 }
 
 // What a message and a new key make a builder hold, in bytes, with the room that
 // slices and maps keep to grow.
 const (
-	messageBytes   = 8
-	streamKeyBytes = 128
+	messageBytes     = 8
+	messageCostBytes = 16
+	streamKeyBytes   = 128
 )
 
 // reserve tells what the next message takes.
@@ -209,6 +234,9 @@ func (b *StreamBuilder) reserve(key []byte, known bool) error {
 		return nil
 	}
 	n := messageBytes
+	if b.costs {
+		n += messageCostBytes
+	}
 	if !known {
 		n += streamKeyBytes + 2*len(key)
 	}

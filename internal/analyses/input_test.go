@@ -77,8 +77,11 @@ func TestReadStreamRefuses(t *testing.T) {
 
 func TestStreamBuilder(t *testing.T) {
 	b := NewStreamBuilder(input.Options{})
-	for _, key := range []string{"a", "b", "a", "b", "c", "a"} {
-		if err := b.Add([]byte(key)); err != nil {
+	for _, m := range []struct {
+		key  string
+		cost float64
+	}{{"a", 1}, {"b", 1}, {"a", 2.5}, {"b", 1}, {"c", 0}} {
+		if err := b.Add([]byte(m.key), m.cost); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,8 +89,17 @@ func TestStreamBuilder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]float64{3, 2, 1}, in.Cost); diff != "" {
+	if diff := cmp.Diff([]float64{1, 1, 2.5, 1, 0}, in.MessageCost); diff != "" {
 		t.Error(diff)
+	}
+	if diff := cmp.Diff([]float64{3.5, 2, 0}, in.Cost); diff != "" {
+		t.Error(diff)
+	}
+	for _, cost := range []float64{-1, 1e300} {
+		var refused *input.Error
+		if err := b.Add([]byte("d"), cost); !errors.As(err, &refused) || refused.Problems[0].Pointer != "/5/cost" {
+			t.Errorf("cost %v: %v", cost, err)
+		}
 	}
 }
 

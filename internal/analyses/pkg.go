@@ -193,7 +193,7 @@ func (a *pkgJob) options(c combination) grouping.Options {
 
 // open makes the stream and tells what it is.
 func (a *pkgJob) open() error {
-	s, order, err := a.grouped(a.r.Order, a.r.Messages, a.r.Seed)
+	s, order, err := a.grouped(a.r.Order, a.r.Messages, a.r.Seed, false)
 	if err != nil {
 		return err
 	}

@@ -119,10 +119,12 @@ func wholeSum(cost []float64, limit int64) int64 {
 const mostShuffled = 1 << 24
 
 // grouped makes the input a stream for partial key grouping. Of frequencies it is
-// generated; the order tells how.
-func (j job) grouped(order grouping.Order, messages int64, seed uint64) (*grouping.Stream, grouping.Order, error) {
+// generated; the order tells how. byCost takes a stream whose messages have a cost for
+// frequencies as well.
+func (j job) grouped(order grouping.Order, messages int64, seed uint64, byCost bool) (*grouping.Stream,
+	grouping.Order, error) {
 	in := j.input
-	if in.Messages != nil {
+	if in.Messages != nil && !(byCost && in.MessageCost != nil) {
 		if order != "" || messages != 0 {
 			return nil, "", planner.Invalid("order", "and messages belong to frequencies: a stream has both")
 		}

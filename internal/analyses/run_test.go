@@ -211,6 +211,16 @@ func TestSchemes(t *testing.T) {
 		r.Messages != wholeSum(in.Cost, MaxMessages) || r.Recommendation.Reason == "" {
 		t.Errorf("%+v", r)
 	}
+	weighted := streamed(in)
+	for range weighted.Messages {
+		weighted.MessageCost = append(weighted.MessageCost, 0.5)
+	}
+	half, err := RunSchemes(t.Context(), weighted,
+		SchemesRequest{Instances: SchemesInstances{{ID: 3}, {ID: 1, Capacity: 2}}, Seeds: 2}, nil)
+	if err != nil || half.Cost != r.Cost/2 || half.Schemes[1].Theta != r.Schemes[1].Theta ||
+		half.Messages != DefaultMessages || !half.Sampled {
+		t.Errorf("at half the cost: %+v, %v", half, err)
+	}
 }
 
 // Every list of a result is bounded, and none is null.

@@ -1733,9 +1733,6 @@ type AnalysisOperator = OperatorName
 // AnalysisSeed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
 type AnalysisSeed = int64
 
-// AnalysisStream The keys of the messages, in their order. At most 64 MiB: longer streams come as text/plain, one key a line.
-type AnalysisStream = []string
-
 // AnalysisThetaMax The tolerance θ_max, as `theta_max` of an operator.
 type AnalysisThetaMax = float64
 
@@ -3521,7 +3518,7 @@ type PKGRequest struct {
 	// Sources Values of S; message i comes from source i mod S, unless `source_skew` says otherwise. Defaults to 1.
 	Sources *PKGSources `json:"sources,omitempty"`
 
-	// Stream The keys of the messages, in their order. At most 64 MiB: longer streams come as text/plain, one key a line.
+	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
 	Stream AnalysisStream `json:"stream,omitempty"`
 
 	// Top The greatest length of each list of keys.
@@ -5691,7 +5688,7 @@ type SchemesRequest struct {
 	// Sources S of pkg.
 	Sources *SchemesSources `json:"sources,omitempty"`
 
-	// Stream The keys of the messages, in their order. At most 64 MiB: longer streams come as text/plain, one key a line.
+	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
 	Stream AnalysisStream `json:"stream,omitempty"`
 
 	// TableLimit The greatest size of the routing table, in entries. null stands for none.

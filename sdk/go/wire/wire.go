@@ -120,5 +120,22 @@ func (r *ReplayResult) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &r.Plan)
 }
 
+// AnalysisStream is a stream of messages, in their order.
+type AnalysisStream []AnalysisMessage
+
+// AnalysisMessage is a message of a stream: its key, and what it costs.
+type AnalysisMessage struct {
+	Key  string
+	Cost *float64 // nil: 1
+}
+
+// MarshalJSON writes the key alone, or both as an array.
+func (m AnalysisMessage) MarshalJSON() ([]byte, error) {
+	if m.Cost == nil {
+		return json.Marshal(m.Key)
+	}
+	return json.Marshal([]any{m.Key, *m.Cost})
+}
+
 // Error makes each code an error, so that errors.Is tells what was refused.
 func (c Code) Error() string { return string(c) }

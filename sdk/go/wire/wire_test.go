@@ -39,6 +39,14 @@ func TestReplayResult(t *testing.T) {
 	}
 }
 
+func TestAnalysisStream(t *testing.T) {
+	cost := 2.5
+	text, err := json.Marshal(wire.AnalysisStream{{Key: "a"}, {Key: "b", Cost: &cost}})
+	if want := `["a",["b",2.5]]`; err != nil || string(text) != want {
+		t.Errorf("%s %v, want %s", text, err, want)
+	}
+}
+
 func read(t *testing.T, text string, into any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), into); err != nil {

@@ -86,7 +86,7 @@ AnalysisOperator: TypeAlias = 'OperatorName'
 
 AnalysisSeed: TypeAlias = 'int'
 
-AnalysisStream: TypeAlias = 'list[str]'
+AnalysisStream: TypeAlias = 'list[str | list[Any]]'
 
 AnalysisText: TypeAlias = 'str'
 
