@@ -39,7 +39,7 @@ func (e *env) relieved(body string, counts map[int32]int, method ring.Method, qu
 	made := e.do("POST", "/v1/operators/ring/plans", body).want(http.StatusCreated)
 	made.into(&p)
 	after = e.apply(counts, made.shifted())
-	want, err := ring.Redistribute(nodesOf(counts), queues, ring.RedistributeOptions{Method: method})
+	want, err := ring.Redistribute(nodesOf(counts), queues, ring.RedistributeOptions{Method: method}, nil)
 	if err != nil {
 		e.Fatal(err)
 	}

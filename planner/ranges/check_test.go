@@ -70,6 +70,12 @@ func recount(t fataler, s stream, before Owners, p *Division) {
 	}
 	recountLoads(t, p, total, loadBefore, loadAfter, in, out)
 	recountTransfers(t, s, p, total, index)
+	for i, f := range p.Followers {
+		empty := slices.ContainsFunc(p.Empty, func(e Empty) bool { return e.Follower == f.ID })
+		if empty != (f.stays() && loadAfter[i] == 0) {
+			t.Fatalf("follower %d has %d, called empty: %v", f.ID, loadAfter[i], empty)
+		}
+	}
 }
 
 func recountLoads(t fataler, p *Division, total float64, before, after, in, out []int64) {

@@ -40,6 +40,15 @@ type FollowerLoad struct {
 	KeysBefore, KeysAfter int64
 }
 
+// Empty is a follower that stays and gets no known key.
+type Empty struct {
+	Follower int32
+	// Key is the key whose weight covers all of the follower's quantile range; nil
+	// if there is none, or the method has no such ranges.
+	Key   []byte
+	Share float64 // of Key
+}
+
 // HeavyKey is a key that weighs more than every follower's Max: no division
 // meets the tolerance.
 type HeavyKey struct {
@@ -61,7 +70,8 @@ type Division struct {
 	Before, After Owners
 	Transfers     []Transfer
 	Loads         []FollowerLoad // parallel to Followers
-	HeavyKeys     []HeavyKey     // by descending weight
+	Empty         []Empty
+	HeavyKeys     []HeavyKey // by descending weight
 
 	// Balanced: no follower that stays is above its Max.
 	Balanced bool

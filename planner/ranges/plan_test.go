@@ -57,9 +57,17 @@ func TestQuantilesAgreeWithSortedRecords(t *testing.T) {
 
 func abs(x int) int { return max(x, -x) }
 
-func TestHeavyKeys(t *testing.T) {
+func TestHeavyKeysLeaveFollowersEmpty(t *testing.T) {
 	s := streamOf("heavy", map[string]int64{"a": 1, "b": 7, "c": 1, "d": 1})
 	p := mustPlan(t, s.cdf(t), nil, followersOf(5), Options{Method: Quantile})
+	if len(p.Empty) == 0 {
+		t.Fatal("a key of 70 % leaves none of five followers empty")
+	}
+	for _, e := range p.Empty {
+		if string(e.Key) != "b" || !near(e.Share, 0.7) {
+			t.Errorf("follower %d is empty because of %q, %g", e.Follower, e.Key, e.Share)
+		}
+	}
 	if h := p.HeavyKeys; len(h) != 1 || string(h[0].Key) != "b" || !near(h[0].ForcedTheta, 2.5) {
 		t.Errorf("heavy keys %+v", h)
 	}

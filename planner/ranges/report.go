@@ -14,6 +14,7 @@ func (d *division) report(before Owners, after []segment) *Division {
 	d.compare(after, func(from, to, low, high int) { d.addTransfer(p, from, to, low, high) })
 	d.reportLoads(p, after)
 	d.reportHeavy(p)
+	d.reportEmpty(p, after)
 	if len(p.Transfers) == 0 && p.Balanced {
 		p.Causes = append(p.Causes, planner.CauseBalanced)
 	} else if !p.Balanced {
@@ -131,4 +132,36 @@ func skewness(most, sum int64, n int) float64 {
 		return 1
 	}
 	return float64(most) / float64(sum) * float64(n)
+}
+
+func (d *division) reportEmpty(p *Division, after []segment) {
+	c := d.g.cdf
+	loads := d.loadsOf(after)
+	sum := 0.0
+	for i, f := range d.followers {
+		if !f.stays() {
+			continue
+		}
+		low := sum
+		sum += d.part[i]
+		if loads[i] > 0 {
+			continue
+		}
+		e := Empty{Follower: f.ID}
+		if d.o.Method == Quantile && c.Total() > 0 {
+			e.Key, e.Share = c.covering(low, sum)
+		}
+		p.Empty = append(p.Empty, e)
+	}
+}
+
+// covering returns the key whose weight covers the middle of a range of
+// quantiles, which it does if no border was found within that range.
+func (c *CDF) covering(low, high float64) (key []byte, share float64) {
+	middle := (low + high) / 2 * float64(c.Total())
+	i := c.nearest(middle)
+	if i == c.Len() || float64(c.below[i]) > middle {
+		i--
+	}
+	return c.Key(i), c.share(c.Weight(i))
 }

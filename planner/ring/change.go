@@ -25,9 +25,17 @@ type Arc struct {
 	End      uint32 // inclusive
 	From, To int32  // IDs of the nodes it belongs to before and after
 	// The keys of the load that lie on it, what they cost and how much state they
-	// hold; 0 where no load is known.
+	// hold; 0 when no load was given.
 	Keys        int64
 	Cost, State float64
+}
+
+// Length is the number of positions on the arc, from 1 to 2³².
+func (a Arc) Length() uint64 {
+	if a.Start == a.End {
+		return 1 << 32
+	}
+	return uint64(a.End - a.Start) // modulo 2³²: wrapping round
 }
 
 // Change turns one ring into another.
@@ -44,6 +52,15 @@ type Change struct {
 
 // Empty reports whether the rings are the same.
 func (c *Change) Empty() bool { return len(c.Added) == 0 && len(c.Removed) == 0 }
+
+// Moved is the part of the ring's positions that change their owner, from 0 to 1.
+func (c *Change) Moved() float64 {
+	positions := uint64(0)
+	for _, a := range c.Arcs {
+		positions += a.Length()
+	}
+	return float64(positions) / (1 << 32)
+}
 
 // diff compares two valid rings, given as their nodes in any order and as built. Each
 // has at least one token.

@@ -122,19 +122,11 @@ func (c *Change) reverse() Change {
 	return Change{Before: c.After, After: c.Before, Added: c.Removed, Removed: c.Added, Arcs: arcs}
 }
 
-// lengthOf is the number of positions on an arc, from 1 to 2³².
-func lengthOf(a Arc) uint64 {
-	if a.Start == a.End {
-		return 1 << 32
-	}
-	return uint64(a.End - a.Start) // modulo 2³²: wrapping round
-}
-
 // checkArcs: in order, disjoint, and none that could be one with the next.
 func checkArcs(t *rapid.T, c *Change) {
 	positions := uint64(0)
 	for i, a := range c.Arcs {
-		positions += lengthOf(a)
+		positions += a.Length()
 		next := c.Arcs[(i+1)%len(c.Arcs)]
 		switch {
 		case i > 0 && a.End <= c.Arcs[i-1].End, i > 0 && a.Start >= a.End:
@@ -143,8 +135,8 @@ func checkArcs(t *rapid.T, c *Change) {
 			t.Fatalf("arcs %v and %v are one", a, next)
 		}
 	}
-	if positions > 1<<32 {
-		t.Fatalf("arcs of %d positions", positions)
+	if positions > 1<<32 || c.Moved() != float64(positions)/(1<<32) {
+		t.Fatalf("arcs of %d positions, %v of the ring", positions, c.Moved())
 	}
 }
 
@@ -207,7 +199,7 @@ func holders(nodes []Node) []Node {
 
 func TestWholeRingMoves(t *testing.T) {
 	c := compared([]Node{{ID: 1, Tokens: 1}}, []Node{{ID: 2, Tokens: 1}})
-	if len(c.Arcs) != 1 || lengthOf(c.Arcs[0]) != 1<<32 || !c.Arcs[0].contains(12345) {
+	if len(c.Arcs) != 1 || c.Arcs[0].Length() != 1<<32 || c.Moved() != 1 || !c.Arcs[0].contains(12345) {
 		t.Errorf("%+v", c)
 	}
 	c = compared([]Node{{ID: 1, Tokens: 3}}, []Node{{ID: 1, Tokens: 5}})
@@ -317,6 +309,7 @@ func checkEffect(t *rapid.T, members []Member, before, after []Node, load *plann
 
 func checkTheta(t *rapid.T, members []Member, loads map[int32]*NodeLoad, e *Effect) {
 	total, capacity := 0.0, 0.0
+	var before, after planner.Comparison // the greatest overloads; the greatest and all messages
 	for _, m := range members {
 		total += loads[m.ID].Before
 		if !m.Leaves {
@@ -333,6 +326,28 @@ func checkTheta(t *rapid.T, members []Member, loads map[int32]*NodeLoad, e *Effe
 	if math.Abs(theta.Before-e.Theta.Before) > 1e-9 || math.Abs(theta.After-e.Theta.After) > 1e-9 {
 		t.Fatalf("θ %+v, want %+v", e.Theta, theta)
 	}
+	nodesBefore, nodesAfter := 0.0, 0.0
+	for _, m := range members {
+		n := loads[m.ID]
+		if !m.Joins {
+			nodesBefore++
+			before.Before = max(before.Before, n.Before)
+		}
+		if !m.Leaves {
+			nodesAfter++
+			after.After = max(after.After, n.After)
+		}
+	}
+	skew := func(w, r float64) float64 {
+		if u := math.Ceil(total / r); total > u {
+			return max(0, (w-u)/(total-u))
+		}
+		return 0
+	}
+	if s := (planner.Comparison{Before: skew(before.Before, nodesBefore),
+		After: skew(after.After, nodesAfter)}); s != e.Skew {
+		t.Fatalf("S %+v, want %+v", e.Skew, s)
+	}
 }
 
 func TestRedistributeAgreesWithRecount(t *testing.T) {
@@ -345,7 +360,7 @@ func TestRedistributeAgreesWithRecount(t *testing.T) {
 			members[i] = Member{ID: n.ID, Tokens: n.Tokens}
 		}
 		o := RedistributeOptions{Method: rapid.SampledFrom([]Method{"", Halving, Doubling}).Draw(t, "method")}
-		r, err := Redistribute(nodes, queues, o)
+		r, err := Redistribute(nodes, queues, o, load)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -372,8 +387,7 @@ func TestRedistributeAgreesWithRecount(t *testing.T) {
 		if !slices.Equal(r.Change.After, inOrder(after)) || !slices.Equal(r.Change.Before, inOrder(nodes)) {
 			t.Fatalf("%+v, want %v", r.Change, after)
 		}
-		change, effect := describe(members, nodes, r.Change.After, measure(load))
-		checkEffect(t, members, nodes, after, load, change, effect)
+		checkEffect(t, members, nodes, after, load, &r.Change, r.Effect)
 	})
 }
 
@@ -386,7 +400,7 @@ func sortedQueues(queues []float64) []float64 {
 func TestRescaleAgreesWithRecount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		members, load := drawMembers(t), drawLoad(t)
-		r, err := Rescale(members)
+		r, err := Rescale(members, load)
 		if err != nil {
 			t.Skip(err)
 		}
@@ -399,8 +413,7 @@ func TestRescaleAgreesWithRecount(t *testing.T) {
 				after = append(after, Node{ID: m.ID, Tokens: m.Tokens})
 			}
 		}
-		change, effect := describe(members, r.Change.Before, r.Change.After, measure(load))
-		checkEffect(t, members, before, after, load, change, effect)
+		checkEffect(t, members, before, after, load, &r.Change, r.Effect)
 		// Consistent hashing: what moves comes from a node that leaves or goes to one
 		// that joins.
 		role := map[int32]Member{}
@@ -423,19 +436,25 @@ func TestRedistributeInputErrors(t *testing.T) {
 		nodes  []Node
 		queues []float64
 		o      RedistributeOptions
+		load   *planner.Statistics
 	}{
-		{"Method", two, queues, RedistributeOptions{Method: Fitted}},
-		{"Tau", two, queues, RedistributeOptions{Policy: Policy{Tau: &negative}}},
-		{"TokenLimit", two, queues, RedistributeOptions{TokenLimit: -1}},
-		{"Nodes", EqualNodes(1, 4), []float64{1}, RedistributeOptions{}},
-		{"Nodes", EqualNodes(2, 0), queues, RedistributeOptions{}},
-		{"Nodes[1].Tokens", []Node{{ID: 0, Tokens: 1}, {ID: 1, Tokens: -1}}, queues, RedistributeOptions{}},
-		{"Nodes[1].ID", []Node{{ID: 7, Tokens: 1}, {ID: 7, Tokens: 1}}, queues, RedistributeOptions{}},
-		{"Nodes[0].ID", []Node{{ID: -7, Tokens: 1}, {ID: 7, Tokens: 1}}, queues, RedistributeOptions{}},
-		{"Queues", two, []float64{1}, RedistributeOptions{}},
-		{"Queues[1]", two, []float64{1, math.NaN()}, RedistributeOptions{}},
+		{"Method", two, queues, RedistributeOptions{Method: Fitted}, nil},
+		{"Tau", two, queues, RedistributeOptions{Policy: Policy{Tau: &negative}}, nil},
+		{"TokenLimit", two, queues, RedistributeOptions{TokenLimit: -1}, nil},
+		{"Nodes", EqualNodes(1, 4), []float64{1}, RedistributeOptions{}, nil},
+		{"Nodes", EqualNodes(2, 0), queues, RedistributeOptions{}, nil},
+		{"Nodes[1].Tokens", []Node{{ID: 0, Tokens: 1}, {ID: 1, Tokens: -1}}, queues, RedistributeOptions{}, nil},
+		{"Nodes[1].ID", []Node{{ID: 7, Tokens: 1}, {ID: 7, Tokens: 1}}, queues, RedistributeOptions{}, nil},
+		{"Nodes[0].ID", []Node{{ID: -7, Tokens: 1}, {ID: 7, Tokens: 1}}, queues, RedistributeOptions{}, nil},
+		{"Queues", two, []float64{1}, RedistributeOptions{}, nil},
+		{"Queues[1]", two, []float64{1, math.NaN()}, RedistributeOptions{}, nil},
+		{"Cost", two, queues, RedistributeOptions{},
+			&planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{math.Inf(1)}}},
+		{"State", two, queues, RedistributeOptions{},
+			&planner.Statistics{Keys: planner.KeysOf("a"), Cost: []float64{1}, State: []float64{-1}}},
+		{"Keys", two, queues, RedistributeOptions{}, &planner.Statistics{Keys: planner.KeysOf("a")}},
 	} {
-		_, err := Redistribute(c.nodes, c.queues, c.o)
+		_, err := Redistribute(c.nodes, c.queues, c.o, c.load)
 		wantInputError(t, err, c.field)
 	}
 	for field, members := range map[string][]Member{
@@ -443,10 +462,10 @@ func TestRedistributeInputErrors(t *testing.T) {
 		"Nodes[0]":          {{ID: 1, Tokens: 3, Joins: true, Leaves: true}},
 		"Nodes[1].Capacity": {{ID: 1, Tokens: 3}, {ID: 2, Tokens: 3, Capacity: -1}},
 	} {
-		_, err := Rescale(members)
+		_, err := Rescale(members, nil)
 		wantInputError(t, err, field)
 	}
-	_, err := Rescale([]Member{{ID: 1, Tokens: 3, Leaves: true}})
+	_, err := Rescale([]Member{{ID: 1, Tokens: 3, Leaves: true}}, nil)
 	wantInputError(t, err, "Nodes")
 }
 

@@ -39,6 +39,9 @@ type RebalanceOptions struct {
 	// Stop is asked now and then; true ends planning with planner.ErrStopped. Nil:
 	// never.
 	Stop func() bool
+	// Progress is told now and then how many token counts of how many at most Fitted
+	// has evaluated. Nil: nobody.
+	Progress func(done, total int64)
 }
 
 // Validate reports the first field that is out of range as a
@@ -103,7 +106,7 @@ type Rebalancing struct {
 	// Change is the tokens that are added and removed, members that join and leave
 	// included, and the arcs that move, with their keys.
 	Change Change
-	// Effect is the loads and θ before and after, and the keys that move.
+	// Effect is the loads, θ and S before and after, and the keys that move.
 	Effect Effect
 	// Tried are the rounds of Halving or Doubling that were tried, of which the first
 	// Adopted are part of the plan: those after which θ was least.
@@ -174,8 +177,8 @@ func Rebalance(members []Member, load *planner.Statistics, o RebalanceOptions) (
 	if err != nil {
 		return nil, err
 	}
-	change, effect := describe(members, before, after, p.m)
-	p.Change, p.Effect = *change, *effect
+	d := describe(members, before, after, p.m)
+	p.Change, p.Effect = d.Change, *d.Effect
 	p.Balanced = within(p.Effect.Theta.After, o.ThetaMax)
 	if p.Balanced {
 		p.Cause = CauseBalanced
@@ -276,7 +279,7 @@ func (p *rebalancer) fit(nodes []Node) ([]Node, error) {
 		return nil, planner.ErrStopped
 	}
 	s := &searcher{
-		space: space, budget: cmp.Or(o.MaxStates, DefaultMaxStates), stop: o.Stop,
+		space: space, budget: cmp.Or(o.MaxStates, DefaultMaxStates), stop: o.Stop, progress: o.Progress,
 	}
 	s.judge = func(x outcome, counts []int) rank {
 		excess := s.theta(x.most)

@@ -48,13 +48,16 @@ type Effect struct {
 	// Cost and State are those of the keys that move; Fraction is State over all
 	// state, 0 when there is none.
 	Cost, State, Fraction float64
+	// Skew is S before and after, of the costs; see [Skew]. The nodes that count
+	// are those of the ring: leaving ones before, joining ones after.
+	Skew planner.Comparison
 	// Theta is max_d L(d)/L̄_d − 1, ≥ 0, before and after, over the nodes that do not
 	// leave, as in package planner: the fair load L̄_d is the node's share of all cost
 	// by capacity.
 	Theta planner.Comparison
 }
 
-// Redistribution is how a ring changes.
+// Redistribution is how a ring changes and what that does to a load.
 type Redistribution struct {
 	// Verdict is the policy's; the zero value when no policy was asked.
 	Verdict Verdict
@@ -62,8 +65,11 @@ type Redistribution struct {
 	// CauseExhausted or CauseTokenLimit when the policy fires in vain. Empty when
 	// no policy was asked.
 	Cause Cause
-	// Change is empty when nothing changes; no round is used then.
+	// Change is empty when nothing changes; no round is used then. Its arcs say
+	// what moves on them if a load was given.
 	Change Change
+	// Effect is nil when no load was given.
+	Effect *Effect
 }
 
 // RedistributeOptions are the parameters of [Redistribute].
@@ -88,9 +94,11 @@ func (o RedistributeOptions) Validate() error {
 
 // Redistribute asks the policy about queue lengths, parallel to nodes, and if it
 // fires relieves the node of the longest queue, once ("DPA Load Balancer" §4). At
-// least two nodes, in any order; of equally long queues none fires. The error is a
-// [planner.InputError].
-func Redistribute(nodes []Node, queues []float64, o RedistributeOptions) (*Redistribution, error) {
+// least two nodes, in any order; of equally long queues none fires. load may be
+// nil. The error is a [planner.InputError].
+func Redistribute(
+	nodes []Node, queues []float64, o RedistributeOptions, load *planner.Statistics,
+) (*Redistribution, error) {
 	if err := cmp.Or(
 		o.Validate(), validateNodes("Nodes", nodes),
 		planner.Require(len(nodes) >= 2, "Nodes", "must be at least two"),
@@ -103,24 +111,33 @@ func Redistribute(nodes []Node, queues []float64, o RedistributeOptions) (*Redis
 			return nil, err
 		}
 	}
+	members := make([]Member, len(nodes))
+	for i, n := range nodes {
+		members[i] = Member{ID: n.ID, Tokens: n.Tokens}
+	}
 	verdict := o.Policy.Judge(queues)
 	after, cause := nodes, verdict.Cause
 	if verdict.Fires {
 		after, cause = cmp.Or(o.Method, Halving).relieve(nodes, verdict.At, cmp.Or(o.TokenLimit, DefaultTokenLimit))
 	}
-	return &Redistribution{Verdict: verdict, Cause: cause, Change: *diff(nodes, after, New(nodes), New(after))}, nil
+	out, err := redistribution(members, nodes, after, load)
+	if err != nil {
+		return nil, err
+	}
+	out.Verdict, out.Cause = verdict, cause
+	return out, nil
 }
 
 // Rescale lets nodes join and leave: joining ones claim their tokens, leaving ones
 // give theirs up ("DPA Load Balancer" §7). No other token changes. Members stand in
-// any order; before and after there is at least one token. The error is a
-// [planner.InputError].
-func Rescale(members []Member) (*Redistribution, error) {
+// any order; before and after there is at least one token. load may be nil. The
+// error is a [planner.InputError].
+func Rescale(members []Member, load *planner.Statistics) (*Redistribution, error) {
 	before, after, err := split(members)
 	if err != nil {
 		return nil, err
 	}
-	return &Redistribution{Change: *diff(before, after, New(before), New(after))}, nil
+	return redistribution(members, before, after, load)
 }
 
 // split returns the nodes of the ring before and after members joined and left.
@@ -153,11 +170,27 @@ func split(members []Member) (before, after []Node, err error) {
 	return before, after, nil
 }
 
-// describe says how one ring becomes another, and what that does to a load.
-func describe(members []Member, before, after []Node, m *measured) (*Change, *Effect) {
+// redistribution describes the change from one ring to another.
+func redistribution(members []Member, before, after []Node, load *planner.Statistics) (*Redistribution, error) {
+	var m *measured
+	if load != nil {
+		if err := load.ValidateAmounts(); err != nil {
+			return nil, err
+		}
+		m = measure(load)
+	}
+	return describe(members, before, after, m), nil
+}
+
+// describe is redistribution for what has been validated and measured; m may be
+// nil.
+func describe(members []Member, before, after []Node, m *measured) *Redistribution {
 	old, now := New(before), New(after)
-	c := diff(before, after, old, now)
-	return c, effect(members, c, old, now, m)
+	out := &Redistribution{Change: *diff(before, after, old, now)}
+	if m != nil {
+		out.Effect = effect(members, &out.Change, old, now, m)
+	}
+	return out
 }
 
 // tally is what is added up for one node.
@@ -211,8 +244,9 @@ func effect(members []Member, c *Change, old, now *Ring, m *measured) *Effect {
 // sumUp fills in the figures of the nodes and those that follow from them.
 func (e *Effect) sumUp(members []Member, nodes []tally, c *Change, m *measured) {
 	before, after := tokensOf(c.Before), tokensOf(c.After)
-	var capacity []float64 // of the nodes that do not leave
-	var live [2][]int64    // loads of the same
+	var capacity []float64  // of the nodes that do not leave
+	var live [2][]int64     // loads of the same
+	var onRing [2][]float64 // loads of the nodes on the ring
 	for i, x := range members {
 		n := nodes[i]
 		load := NodeLoad{
@@ -222,12 +256,17 @@ func (e *Effect) sumUp(members []Member, nodes []tally, c *Change, m *measured) 
 			StateIn: m.state.Float(n.in), StateOut: m.state.Float(n.out),
 		}
 		e.Nodes = append(e.Nodes, load)
+		if !x.Joins {
+			onRing[0] = append(onRing[0], load.Before)
+		}
 		if !x.Leaves {
+			onRing[1] = append(onRing[1], load.After)
 			capacity = append(capacity, load.Capacity)
 			live[0], live[1] = append(live[0], n.before), append(live[1], n.after)
 		}
 	}
 	b := newBalance(capacity)
+	e.Skew = planner.Comparison{Before: Skew(onRing[0]), After: Skew(onRing[1])}
 	e.Theta = planner.Comparison{Before: b.theta(live[0], m.cost.Total), After: b.theta(live[1], m.cost.Total)}
 }
 

@@ -13,9 +13,10 @@ func (r rank) compare(other rank) int { return slices.Compare(r[:], other[:]) }
 // searcher looks for good token counts of the nodes of a space.
 type searcher struct {
 	*space
-	judge  func(outcome, []int) rank
-	budget int64 // token counts
-	stop   func() bool
+	judge    func(outcome, []int) rank
+	budget   int64 // token counts
+	stop     func() bool
+	progress func(done, total int64)
 
 	searched int64
 	stopped  bool
@@ -26,12 +27,15 @@ type searcher struct {
 	rest     withdrawn
 }
 
-// askSearch is the number of token counts between two calls of Stop.
+// askSearch is the number of token counts between two calls of Stop and Progress.
 const askSearch = 64
 
 // proceed reports whether another evaluation is granted.
 func (s *searcher) proceed() bool {
 	if s.searched%askSearch == 0 {
+		if s.progress != nil {
+			s.progress(s.searched, s.budget)
+		}
 		s.stopped = s.stopped || s.stop != nil && s.stop()
 	}
 	return !s.stopped && s.searched < s.budget

@@ -141,10 +141,10 @@ func (ringKind) relieve(b *scheme.Base, held tokens, st *scheme.Statistics) (*re
 	var p *ring.Redistribution
 	var err error
 	if verdict.Fires && !b.Changed {
-		p, err = ring.Redistribute(held, queues, o)
+		p, err = ring.Redistribute(held, queues, o, nil)
 	} else {
 		verdict.At = -1
-		p, err = ring.Rescale(members)
+		p, err = ring.Rescale(members, nil)
 	}
 	if err != nil {
 		return nil, err
