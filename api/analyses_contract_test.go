@@ -20,7 +20,8 @@ var ofTheBody = []string{"stream", "keys", "columns", "operator", "interval", "e
 func TestAnalysisSchemas(t *testing.T) {
 	doc, _ := spec()
 	for _, v := range []any{
-		analyses.PKGRequest{}, analyses.SchemesRequest{}, analyses.PKGResult{}, analyses.SchemesResult{},
+		analyses.RingRequest{}, analyses.PKGRequest{}, analyses.RangesRequest{}, analyses.SchemesRequest{},
+		analyses.RingResult{}, analyses.PKGResult{}, analyses.RangesResult{}, analyses.SchemesResult{},
 	} {
 		typ := reflect.TypeOf(v)
 		schema := doc.Components.Schemas[typ.Name()]

@@ -48,8 +48,12 @@ func direct[Q, R any](run func(context.Context, *analyses.Input, Q, analyses.Pro
 }
 
 var kinds = []kind{
+	{"ring", `"nodes":3,"tau":0.5,"queues":[7,2,1],"plan":true,"method":"doubling","max_rounds":3`,
+		"nodes=3&tau=0.5&queues=7,2,1&plan=true&method=doubling&max_rounds=3", direct(analyses.RunRing)},
 	{"pkg", `"workers":3,"schemes":["hash","pkg"],"choices":[2,3],"seed":9,"distinct":true`,
 		"workers=3&schemes=hash,pkg&choices=2,3&seed=9&distinct=true", direct(analyses.RunPKG)},
+	{"ranges", `"followers":3,"event":"join","position":1,"theta_max":0.05,"methods":["min_movement"]`,
+		"followers=3&event=join&position=1&theta_max=0.05&methods=min_movement", direct(analyses.RunRanges)},
 	{"schemes", `"instances":2,"mergeable":false,"seeds":2,"hash":"modulo"`,
 		"instances=2&mergeable=false&seeds=2&hash=modulo", direct(analyses.RunSchemes)},
 }
@@ -202,9 +206,9 @@ func TestStreamCosts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k := kinds[1]
+	k := kinds[0]
 	a := e.do("POST", k.path(), k.body(`"stream":["a",["b",2.5],["a",0]]`)).want(http.StatusOK)
-	equalText(t, "schemes", string(a.body), k.expect(t, b.Input()))
+	equalText(t, "ring", string(a.body), k.expect(t, b.Input()))
 }
 
 // TestAnalysisOfStoredInput: the statistics of a plan are analysed as if they were
@@ -291,6 +295,7 @@ func TestRefusedAnalyses(t *testing.T) {
 	long := strings.Repeat("k", 1025)
 	var cases []refusal
 	for _, k := range kinds {
+		number := map[string]string{"ring": "max_rounds", "pkg": "seed", "ranges": "max_intervals", "schemes": "seed"}[k.name]
 		post := func(name, body string, status int, code, where string, headers ...string) {
 			cases = append(cases, refusal{k.name + ", " + name, "POST", k.path(), body, headers, status, code, where})
 		}
@@ -334,8 +339,8 @@ func TestRefusedAnalyses(t *testing.T) {
 		asked("query with JSON", "seed=1", "{}", "Content-Type: application/json", unprocessable, "invalid", "?seed")
 		asked("unknown parameter", "colour=1", costed, csv, unprocessable, "invalid", "?colour")
 		asked("stored by query", "operator=clicks", costed, csv, unprocessable, "invalid", "?operator")
-		asked("no integer", "seed=x", costed, csv, badRequest, "malformed", "?seed")
-		asked("out of range", "seed=-1", costed, csv, unprocessable, "invalid", "?seed")
+		asked("no integer", number+"=x", costed, csv, badRequest, "malformed", "?"+number)
+		asked("out of range", number+"=-1", costed, csv, unprocessable, "invalid", "?"+number)
 		asked("compact CSV", "", "instance,hash_instance,cost,state,count\n0,0,1,1,1\n", csv, unprocessable, "invalid", "")
 		asked("CSV", "", "key,cost\na,1\nb,-1\n", csv, unprocessable, "invalid", "/1/cost")
 		asked("NDJSON", "", `{"key":"a","cost":1,"colour":1}`, ndjson, unprocessable, "invalid", "/0/colour")
@@ -360,17 +365,25 @@ func TestRefusedFields(t *testing.T) {
 		return refusal{name, "POST", "/v1/analyses/" + path, body, headers, unprocessable, "invalid", where}
 	}
 	e.refused(t, []refusal{
-		post("no instances", "schemes", `{"instances":0,"stream":["a"]}`, "/instances"),
-		post("too many instances", "schemes", `{"instances":65537,"stream":["a"]}`, "/instances"),
-		post("fractional instances", "schemes", `{"instances":1.5,"stream":["a"]}`, "/instances"),
-		post("an unknown field of an instance", "schemes", `{"instances":[{"id":1,"colour":1}],"stream":["a"]}`,
-			"/instances/0/colour"),
+		post("two nodes of an id", "ring", `{"nodes":[{"id":1},{"id":1}],"stream":["a"]}`, "/nodes/1/id"),
+		post("queues of other nodes", "ring", `{"nodes":3,"queues":[1,2]}`, "/queues"),
+		post("queues of other nodes", "ring?nodes=3&queues=1,2", costed, "?queues", csv),
+		post("no nodes", "ring", `{"nodes":0,"stream":["a"]}`, "/nodes"),
+		post("too many nodes", "ring", `{"nodes":65537,"stream":["a"]}`, "/nodes"),
+		post("fractional nodes", "ring", `{"nodes":1.5,"stream":["a"]}`, "/nodes"),
+		post("an unknown field of a node", "ring", `{"nodes":[{"id":1,"colour":1}],"stream":["a"]}`, "/nodes/0/colour"),
+		post("nothing to analyse", "ring", `{}`, ""),
 		post("nothing to analyse", "pkg", `{}`, ""),
+		post("nothing to analyse", "ranges", `{}`, ""),
 		post("nothing to analyse", "schemes", `{}`, ""),
 		post("an unknown scheme", "pkg", `{"schemes":["best"],"stream":["a"]}`, "/schemes/0"),
 		post("an unknown scheme", "pkg?schemes=best", "a\n", "?schemes", text),
 		post("order of a stream", "pkg", `{"order":"shuffled","stream":["a"]}`, "/order"),
 		post("probing without a period", "pkg?load_information=local_probing", "a\n", "?probe_period", text),
+		post("great position", "ranges", `{"followers":3,"event":"join","position":4,"stream":["a"]}`, "/position"),
+		post("owners that do not begin at the lowest key", "ranges",
+			`{"followers":2,"owners":[{"low":"b","follower":0},{"low":"c","follower":1}],"stream":["a"]}`, "/owners/0/low"),
+		post("great position", "ranges?followers=3&event=join&position=4", "a\n", "?position", text),
 		post("loads of very many sources", "pkg", `{"workers":65536,"sources":[1,65536],"stream":["a"]}`, "/sources"),
 		post("candidates of very many keys", "pkg?workers=65536&choices=65536", many.String(), "?choices", text),
 		post("loads of very many sources", "schemes", `{"instances":65536,"sources":65536,"stream":["a"]}`, "/sources"),

@@ -76,7 +76,9 @@ func BenchmarkMemory(b *testing.B) {
 		{"what-if/trials=8", "", "/v1/what-if?instances=40&strategies=mixed,optimal&theta_max=0.01,0.02,0.04,0.08"},
 		{"what-if/trials=4/strategy=mintable/plans", "",
 			"/v1/what-if?instances=40&strategies=mintable&theta_max=0.01,0.02,0.04,0.08&plans=true"},
+		{"analysis/ring", "", "/v1/analyses/ring"},
 		{"analysis/pkg", "", "/v1/analyses/pkg"},
+		{"analysis/ranges", "", "/v1/analyses/ranges"},
 		{"analysis/schemes", "", "/v1/analyses/schemes"},
 	} {
 		b.Run(c.name, func(b *testing.B) {

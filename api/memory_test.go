@@ -457,7 +457,9 @@ func TestStorm(t *testing.T) {
 func TestAnalysisParametersTakeMemory(t *testing.T) {
 	e := newEnv(t, func(c *api.Config) { c.Limits.Memory = 64 * mib })
 	for name, fields := range map[string]string{
+		"ring":    `"tokens_per_instance":1048576`,
 		"pkg":     `"workers":65536,"sources":[256],"schemes":["pkg"]`,
+		"ranges":  `"followers":65536`,
 		"schemes": `"instances":32768`,
 	} {
 		e.do("POST", "/v1/analyses/"+name, `{"keys":[{"key":"a","cost":1}],`+fields+`}`).

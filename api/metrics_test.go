@@ -108,6 +108,7 @@ func TestMetricsDocumented(t *testing.T) {
 	a.want(http.StatusCreated).into(&p)
 	e.do("POST", "/v1/plans/"+p.Id+"/commit", stopped).want(http.StatusOK)
 	e.eventually(`plannerd_webhook_deliveries_total\{receiver="chat",result="ok"\} 2`)
+	e.do("POST", "/v1/analyses/ring", `{"nodes": 2, "keys": [{"key": "a", "cost": 1}]}`)
 	e.do("POST", "/v1/analyses/schemes", `{"instances": 2, "keys": [{"key": "a", "cost": 1}]}`).want(http.StatusOK)
 
 	text := string(e.do("GET", "/metrics", "").want(http.StatusOK).body)

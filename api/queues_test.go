@@ -254,7 +254,7 @@ func TestWhatNeedsKeys(t *testing.T) {
 	e := newEnv(t)
 	e.operator("ring", `{"instances":2,"scheme":"ring"}`)
 	e.do("POST", "/v1/operators/ring/plans", queuesOf(1, 9, 1)).want(http.StatusCreated)
-	e.do("POST", "/v1/analyses/schemes", `{"operator":"ring","interval":1}`).
+	e.do("POST", "/v1/analyses/ring", `{"operator":"ring","interval":1,"nodes":2}`).
 		fails(http.StatusConflict, "keys_not_known", "")
 	// Statistics of keys are planned on as before.
 	p := e.do("POST", "/v1/operators/ring/plans", load(2, 5, 4, 3, 2, 1)).want(http.StatusCreated).wired()

@@ -638,5 +638,5 @@ func TestShareWithoutASign(t *testing.T) {
 	whatIf("0.1", `"20%"`).want(http.StatusOK)
 	refused(whatIf("5", "0.2"), "/operator/theta_max", says)
 	refused(whatIf("0.1", "5"), "/parameters/theta_max/1", says)
-	refused(e.do("POST", "/v1/analyses/schemes", `{"theta_max":5,"keys":[{"key":"a","cost":1}]}`), "/theta_max", says)
+	refused(e.do("POST", "/v1/analyses/ring", `{"nodes":2,"theta_max":5,"keys":[{"key":"a","cost":1}]}`), "/theta_max", says)
 }

@@ -73,7 +73,8 @@ func TestRowsOfOthers(t *testing.T) {
 	list := ofOthers["a list"]
 	e.do("PUT", "/v1/operators/clicks/intervals/9/reports/0?"+list.query, list.body, list.media).want(http.StatusCreated)
 	for _, target := range []string{
-		"/v1/what-if?instances=2", "/v1/analyses/pkg?workers=2", "/v1/analyses/schemes?instances=2",
+		"/v1/what-if?instances=2", "/v1/analyses/ring?nodes=2", "/v1/analyses/pkg?workers=2",
+		"/v1/analyses/ranges?followers=1", "/v1/analyses/schemes?instances=2",
 	} {
 		e.do("POST", target+"&"+list.query, list.body, list.media).want(http.StatusOK)
 	}
@@ -148,7 +149,7 @@ func TestRefusedRowsOfOthers(t *testing.T) {
 		{"cut", "POST", to + "columns=key=user,cost=n", `[{"user": "a"`, nil, badRequest, "malformed", "/0"},
 		{"parts in Arrow", "POST", to + "columns=key=user%2Buser,cost=hits", arrowOfOthers(`[]`), []string{arrowStream},
 			unprocessable, "invalid", "/user"},
-		{"a stream", "POST", "/v1/analyses/pkg?workers=2&columns=key=1,cost=2", "a\nb\n",
+		{"a stream", "POST", "/v1/analyses/ring?nodes=2&columns=key=1,cost=2", "a\nb\n",
 			[]string{"Content-Type: text/plain"},
 			unprocessable, "invalid", "?columns"},
 	})

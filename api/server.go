@@ -153,7 +153,9 @@ func routes(s *shared) []route {
 	return []route{
 		{"POST", "/v1/what-if", whatIf{s}.post},
 		{"GET", "/v1/what-if", plans.whatIfOf},
+		{"POST", "/v1/analyses/ring", analysed(analysesOf, "ring", analyses.RunRing, analyses.BoundRing)},
 		{"POST", "/v1/analyses/pkg", analysed(analysesOf, "pkg", analyses.RunPKG, analyses.BoundPKG)},
+		{"POST", "/v1/analyses/ranges", analysed(analysesOf, "ranges", analyses.RunRanges, analyses.BoundRanges)},
 		{"POST", "/v1/analyses/schemes", analysed(analysesOf, "schemes", analyses.RunSchemes, analyses.BoundSchemes)},
 		{"POST", "/v1/analyses/backtest", analysesOf.backtestIntervals},
 		{"GET", "/v1/caller", callers{}.get},

@@ -234,8 +234,15 @@ func scenario(t *testing.T, c *client.Client) []step {
 				Parameters: &wire.WhatIfGrid{ThetaMax: []float64{0.02, 0.08}, TableLimit: []*int64{nil, new(int64(3))}},
 			}))
 		}},
+		{"analyseRing", func() (any, error) {
+			return result(c.AnalyseRing(ctx, wire.RingRequest{Nodes: []wire.RingNode{{Id: 0}, {Id: 1}}, Stream: stream}))
+		}},
 		{"analysePKG", func() (any, error) {
 			return result(c.AnalysePKG(ctx, wire.PKGRequest{Workers: new(wire.PKGWorkers(2)), Stream: stream}))
+		}},
+		{"analyseRanges", func() (any, error) {
+			return result(c.AnalyseRanges(ctx, wire.RangesRequest{
+				Followers: []wire.RangesFollower{{Id: 0}, {Id: 1}}, Stream: stream}))
 		}},
 		{"analyseSchemes", func() (any, error) {
 			return result(c.AnalyseSchemes(ctx, wire.SchemesRequest{

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,10 +20,54 @@ func TestAnalysesLook(t *testing.T) {
 	site := browsertest.Filled(t)
 	for view, x := range map[string]struct{ place, ready string }{
 		"analyses":         {"/#/analyses", ".analyses-index"},
+		"analyses-ring":    {"/#/analyses/ring?sample=zipf&nodes=6&plan=true&join=1", answered},
 		"analyses-pkg":     {"/#/analyses/pkg?sample=skewed&choices=2,3,5&schemes=hash,pkg,w_choices", answered},
+		"analyses-ranges":  {"/#/analyses/ranges?operator=files&interval=3", answered},
 		"analyses-schemes": {"/#/analyses/schemes?sample=skewed", answered},
 	} {
 		t.Run(view, func(t *testing.T) { look(t, site.URL, x.place, view, x.ready) })
+	}
+}
+
+// TestRingAnalysis: a link to a stored interval shows what the API says of it, of the
+// ring as the operator has it.
+func TestRingAnalysis(t *testing.T) {
+	t.Parallel()
+	site := browsertest.Filled(t)
+	p := open(t, site.URL, "/#/analyses/ring?operator=products&interval=3&nodes=4&tokens_per_instance=16&method=halving",
+		answered)
+	var want struct {
+		Nodes []struct {
+			Share float64 `json:"share"`
+		} `json:"nodes"`
+		Redistribution struct {
+			Nodes []struct {
+				TokensBefore int `json:"tokens_before"`
+				TokensAfter  int `json:"tokens_after"`
+			} `json:"nodes"`
+		} `json:"redistribution"`
+	}
+	tell(t, http.MethodPost, site.URL+"/v1/analyses/ring", "",
+		object{"operator": "products", "interval": 3, "nodes": 4}, &want)
+	rows := cells(p, "Tokens and loads of each node before and after")
+	if len(rows) != 4 {
+		t.Fatalf("%d rows, want one for each of 4 nodes", len(rows))
+	}
+	for i, n := range want.Redistribution.Nodes {
+		tokens := fmt.Sprintf("%d → %d", n.TokensBefore, n.TokensAfter)
+		if rows[i][2] != tokens {
+			t.Errorf("node %d: tokens %q, want %q", i, rows[i][2], tokens)
+		}
+	}
+
+	// The arcs that are drawn are made in the browser: their sums are those of the API.
+	for i, n := range want.Nodes {
+		got := browsertest.Eval[float64](p, `import('/dashboard/js/views/analyses/tokens.js').then(({ arcsOf, positions }) =>
+			arcsOf([0, 1, 2, 3].map((id) => ({ id, tokens: 16 }))).filter((a) => a.owner === `+jsonOf(t, i)+
+			`).reduce((sum, a) => sum + a.size, 0) / positions)`)
+		if got != n.Share {
+			t.Errorf("node %d has %g of the drawn ring, want %g", i, got, n.Share)
+		}
 	}
 }
 
@@ -97,15 +142,33 @@ func TestPKGAnalysis(t *testing.T) {
 	p.WaitFor(".chart-place canvas")
 }
 
+// TestRangesAnalysis: the segments are those of the API, and the method is in the address.
+func TestRangesAnalysis(t *testing.T) {
+	t.Parallel()
+	site := browsertest.Filled(t)
+	p := open(t, site.URL, "/#/analyses/ranges?sample=zipf&followers=4&event=join&position=1", "h1")
+	p.WaitText(".analyses-heading", "Least movement")
+	p.WaitFor(answered)
+	p.Fill(".analyses-answer .bar select", "quantile")
+	p.WaitText(".analyses-heading", "Quantiles")
+	if hash := browsertest.Eval[string](p, "location.hash"); !strings.Contains(hash, "by=quantile") {
+		t.Errorf("the address is %s", hash)
+	}
+	p.WaitText(".stat-note", "formula of the proposal: 35 %") // (1·2 + 3·4) / (2·4·5)
+	if rows := cells(p, "Followers before and after"); len(rows) != 5 || !strings.Contains(rows[1][0], "joins") {
+		t.Errorf("followers are %q", rows)
+	}
+}
+
 // TestAnalysisOnItsWay: an analysis can be cancelled, and what goes wrong is said.
 func TestAnalysisOnItsWay(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
-	release := p.Hold("/v1/analyses/pkg$")
+	release := p.Hold("/v1/analyses/ring$")
 	defer release()
 	p.Viewport(1280, 900, false)
-	p.Goto("/#/analyses/pkg?operator=products&interval=1")
+	p.Goto("/#/analyses/ring?operator=products&interval=1")
 	p.WaitFor(".analyses-progress progress")
 	p.Click(".analyses-progress button")
 	p.WaitText(".analyses-cancelled", "Cancelled")
@@ -114,7 +177,7 @@ func TestAnalysisOnItsWay(t *testing.T) {
 	p.WaitFor(answered)
 
 	p.Expect("404")
-	p.Goto("/#/analyses/pkg?operator=products&interval=99")
+	p.Goto("/#/analyses/ring?operator=products&interval=99")
 	p.WaitText(".trouble", "interval 99")
 	p.WaitText(".trouble", "interval_not_found")
 }

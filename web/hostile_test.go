@@ -31,16 +31,17 @@ func TestHostileLinks(t *testing.T) {
 	p.Expect(`status of 4\d\d`)
 	plan := "#/plans/" + site.Plans.Rescaled
 	for place, shown := range map[string]string{
-		plan + "?by=__proto__":                                 ".plan-said",
-		plan + "?by=constructor&flow=toString&loads=__proto__": ".plan-said",
-		"#/operators/%00":                                      ".trouble",
-		"#/operators/%E0%A4":                                   ".trouble",
-		"#/plans/..%2f..":                                      ".empty",
-		"#/operators/..":                                       ".empty",
-		"#/analyses/__proto__":                                 ".empty",
-		"#/analyses/pkg?source=sample&sample=constructor":      ".empty",
-		"#/analyses/pkg?sample=zipf&workers=1000000000000":     ".trouble",
-		"#/what-if?csv=AAAA":                                   ".stale",
+		plan + "?by=__proto__":                                   ".plan-said",
+		plan + "?by=constructor&flow=toString&loads=__proto__":   ".plan-said",
+		"#/operators/%00":                                        ".trouble",
+		"#/operators/%E0%A4":                                     ".trouble",
+		"#/plans/..%2f..":                                        ".empty",
+		"#/operators/..":                                         ".empty",
+		"#/analyses/__proto__":                                   ".empty",
+		"#/analyses/ring?source=sample&sample=constructor":       ".empty",
+		"#/analyses/ring?sample=zipf&join=1000000000":            ".trouble",
+		"#/analyses/ring?sample=zipf&join=1&nodes=1000000000000": ".trouble",
+		"#/what-if?csv=AAAA":                                     ".stale",
 	} {
 		p.Goto("/")
 		p.Goto("/" + place)

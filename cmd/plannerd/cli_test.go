@@ -45,7 +45,7 @@ func TestHelpCommand(t *testing.T) {
 	for _, c := range []struct{ asked, same string }{
 		{"help", "--help"},
 		{"help plan", "plan --help"},
-		{"help analyze pkg", "analyze pkg --help"},
+		{"help analyze ring", "analyze ring --help"},
 		{"help help", "help --help"},
 		{"--version", "version"},
 	} {
@@ -141,6 +141,8 @@ func TestShares(t *testing.T) {
 		}
 	}
 	for _, args := range []string{
+		"analyze ring " + intervalFile + " --tau 20% --plan --theta-max 8%",
+		"analyze ranges " + intervalFile + " --theta-max 8%",
 		"analyze schemes " + intervalFile + " --theta-max 8%",
 	} {
 		succeed(t, "", strings.Fields(args)...)
@@ -317,6 +319,10 @@ var tablePart = regexp.MustCompile(`(?s)"routing_table".*?\}`)
 func TestOldFlagNames(t *testing.T) {
 	rows := []struct{ command, old, now, value string }{
 		{"pkg", "workers", "instances", "5"},
+		{"ring", "nodes", "instances", "0:8,1:16"},
+		{"ring --plan --method fitted", "node-token-limit", "instance-token-limit", "3"},
+		{"ranges", "followers", "instances", "0:1,1:3"},
+		{"ranges --event leave", "event-followers", "event-instances", "1"},
 	}
 	tested := map[string]bool{}
 	for _, c := range rows {

@@ -21,8 +21,8 @@ func TestComplete(t *testing.T) {
 		{"",
 			"serve demo plan compare backtest compact analyze reproduce resolve count collect kafka-group convert undo " +
 				"generate migrate check backup restore token healthcheck version help completion"},
-		{"analyze ", "pkg schemes"},
-		{"analyze p", "pkg"},
+		{"analyze ", "ring pkg ranges schemes"},
+		{"analyze r", "ring ranges"},
 		{"help analyze s", "schemes"},
 		{"plan stats.csv --theta", "--theta-max --theta-min"},
 		{"plan --strategy m", "mixed mixed_bf minmig mintable"},
@@ -114,7 +114,7 @@ func TestCompletionInShells(t *testing.T) {
 				"bash": {"--norc", "-c", program, "bash"}, "fish": {"--no-config", "-c", program},
 				"zsh": {"-f", "-c", program, "zsh"},
 			}[shell]
-			c := osexec.CommandContext(ctx, path, append(args, "plannerd analyze s", "plannerd plan --outp",
+			c := osexec.CommandContext(ctx, path, append(args, "plannerd analyze r", "plannerd plan --outp",
 				"plannerd plan --strategy mint")...)
 			c.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 				return strings.HasPrefix(v, "PATH=") || strings.HasPrefix(v, "PLANNERD_")
@@ -124,7 +124,7 @@ func TestCompletionInShells(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			want := map[string]bool{"schemes": true, "--output": true, "mintable": true}
+			want := map[string]bool{"ring ranges": true, "ranges ring": true, "--output": true, "mintable": true}
 			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 			for _, line := range lines {
 				if !want[line] {

@@ -67,7 +67,7 @@ type commandLine struct {
 	Compare    offline.Compare       `cmd:"" help:"Plan with several strategies and compare the outcomes."`
 	Backtest   backtesting.Backtest  `cmd:"" help:"Run policies over recorded intervals and recommend one."`
 	Compact    compactCmd            `cmd:"" help:"Turn statistics of keys into compact records."`
-	Analyze    analyzing.Analyze     `cmd:"" help:"Compare all schemes, or analyse partial key grouping."`
+	Analyze    analyzing.Analyze     `cmd:"" help:"Analyse token rings, partial key grouping and key ranges, or compare all schemes."`
 	Reproduce  reproduceCmd          `cmd:"" help:"Measure what the papers' tables and figures show, beside what they published."`
 	Resolve    resolveCmd            `cmd:"" help:"Name the keys that carry out a plan of compact records."`
 	Count      counting.Count        `cmd:"" help:"Count events, such as lines of an access log: statistics of their keys."`
@@ -89,7 +89,7 @@ type commandLine struct {
 	Version serving.Version `cmd:"" help:"Print the version of the program and of its planner."`
 	// Help is listed alone: spelledOut turns it into the flag --help.
 	Help struct {
-		Command []string `arg:"" optional:"" help:"The command, such as plan or analyze pkg (default: the commands)."`
+		Command []string `arg:"" optional:"" help:"The command, such as plan or analyze ring (default: the commands)."`
 	} `cmd:"" help:"Print what a command does, its flags, and examples."`
 	Completion completionCmd `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
 }
@@ -205,7 +205,7 @@ func checkLeast(command *kong.Context) error {
 // printed and nothing is left to do.
 func newParser(app *commandLine, env *cli.Environment, names variables, helped func()) (*kong.Kong, error) {
 	app.Plan.Plugins, app.Compare.Plugins = offline.NewStrategyFlags(), offline.NewStrategyFlags()
-	return kong.New(app,
+	return kong.New(app, append(analyzing.FlagTypes(),
 		cli.FlagType("share", cli.ParseShare), cli.FlagType("header", reading.ParseHeader), offline.GridType,
 		cli.FlagType("columns", reading.ParseColumns), cli.FlagType("delimiter", reading.ParseDelimiter),
 		cli.FlagType("decimal", reading.ParseDecimal),
@@ -224,7 +224,7 @@ func newParser(app *commandLine, env *cli.Environment, names variables, helped f
 		}),
 		kong.Resolvers(names.resolver(env.Getenv)),
 		kong.ValueFormatter(names.help),
-	)
+	)...)
 }
 
 // spelledOut turns the short ways to ask for help and for the version into flags and

@@ -25,6 +25,8 @@ func TestTablesFit(t *testing.T) {
 		"batches":  "plan " + intervalFile + " --instances 4 --batch-pause 2s --transfer-rate 10 --top 3",
 		"schemes":  "analyze schemes " + intervalFile + " --instances 4",
 		"pkg":      "analyze pkg " + intervalFile + " --instances 4 --sources 1,3 --seeds 3",
+		"ranges":   "analyze ranges " + intervalFile + " --instances 4",
+		"ring":     "analyze ring " + intervalFile + " --instances 4 --plan",
 		"backtest": "backtest " + streamFile + " --instances 4 --forecasts last,ewma:0.5",
 		"compact":  "compact " + streamFile + " --instances 4",
 	} {

@@ -45,6 +45,36 @@ func (a amount) bytes() int64 { return int64(min(a, 1<<60)) }
 // rows is what any analysis takes for its keys.
 func rows(in *Input) amount { return rowBytes * amount(in.Len()) }
 
+// BoundRing returns the bytes that RunRing takes besides its input.
+func BoundRing(in *Input, r *RingRequest) (int64, error) {
+	nodes := max(len(r.Nodes), ring.DefaultReducers)
+	standard := cmp.Or(r.TokensPerInstance, ring.DefaultTokens)
+	tokens := 0
+	for i := range nodes {
+		n := standard
+		if i < len(r.Nodes) {
+			n = cmp.Or(r.Nodes[i].Tokens, standard)
+		}
+		tokens = min(tokens+n, mostTokens) // more are refused
+	}
+	largest := amount(tokens)
+	if r.Method == ring.Doubling {
+		rounds := 1
+		if r.Plan {
+			rounds = nodes * cmp.Or(r.MaxRounds, ring.DefaultMaxRounds)
+		}
+		limit := cmp.Or(r.TokenLimit, ring.DefaultTokenLimit)
+		largest = max(largest, min(amount(limit), amount(math.Ldexp(float64(tokens), min(rounds, 64)))))
+	}
+	all := rows(in) + nodeBytes*amount(nodes)
+	if r.Plan && r.Method == ring.Fitted {
+		most := cmp.Or(r.NodeTokenLimit, ring.DefaultFittedTokens)
+		largest = max(largest, min(amount(nodes)*amount(most), ring.MaxTokens))
+		all += choices(in.Len(), nodes, most)
+	}
+	return (all + tokenBytes*largest).bytes(), nil
+}
+
 // choices is for the nodes that each part of a ring can belong to, up to the first that
 // it always can: records of the lowest token of each node among as many tokens as one
 // node has.
@@ -52,6 +82,11 @@ func choices(keys, nodes, most int) amount {
 	r, l := float64(nodes), float64(most)
 	each := min(l, r*(1+math.Log1p(l/r)))
 	return choiceBytes * amount(min(float64(keys), r*l)*each)
+}
+
+// BoundRanges returns the bytes that RunRanges takes besides its input.
+func BoundRanges(in *Input, r *RangesRequest) (int64, error) {
+	return (rows(in) + nodeBytes*amount(len(r.Followers)+len(r.Owners))).bytes(), nil
 }
 
 // BoundPKG returns the bytes that RunPKG takes besides its input. It refuses, by a

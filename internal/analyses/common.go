@@ -9,9 +9,9 @@ import (
 
 // Bounds of all requests.
 const (
-	MaxNodes  = 65536 // workers or instances
+	MaxNodes  = 65536 // nodes, workers, followers or instances
 	MaxSeed   = 1<<53 - 1
-	MaxTop    = 10_000 // greatest length of a list of keys
+	MaxTop    = 10_000 // greatest length of a list of keys, arcs or transfers
 	MaxPoints = 10_000 // greatest length of a series
 	MaxRuns   = 256    // runs of one request
 	MaxSeeds  = 1000   // by which one figure is judged
@@ -32,28 +32,39 @@ const (
 // how much of how much of it is done. Nil: nobody.
 type Progress func(phase string, done, total int64)
 
-// Instances is a list that may stand as a number n in JSON, short for n instances with the
-// ids from 0.
-type Instances []SchemesInstance
+// Counted is a list that may stand as a number n in JSON, short for n elements with
+// the ids from 0.
+type Counted[T any, P numbered[T]] []T
+
+// numbered is an element that can be given an id.
+type numbered[T any] interface {
+	*T
+	number(id int32)
+}
+
+func (n *RingNode) number(id int32)        { n.ID = id }
+func (f *RangesFollower) number(id int32)  { f.ID = id }
+func (i *SchemesInstance) number(id int32) { i.ID = id }
 
 // UnmarshalJSONFrom reads a number or an array.
-func (c *Instances) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+func (c *Counted[T, P]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if dec.PeekKind() != '0' {
-		return json.UnmarshalDecode(dec, (*[]SchemesInstance)(c))
+		return json.UnmarshalDecode(dec, (*[]T)(c))
 	}
 	var n int32
 	if err := json.UnmarshalDecode(dec, &n); err != nil {
 		return err
 	}
-	*c = Count(min(int(max(n, 0)), MaxNodes+1)) // one more than allowed is refused as well as many more
+	// One more than allowed is refused as well as many more.
+	*c = Count[T, P](min(int(max(n, 0)), MaxNodes+1))
 	return nil
 }
 
-// Count returns n instances with the ids from 0.
-func Count(n int) Instances {
-	out := make(Instances, n)
+// Count returns n elements with the ids from 0.
+func Count[T any, P numbered[T]](n int) Counted[T, P] {
+	out := make(Counted[T, P], n)
 	for i := range out {
-		out[i].ID = int32(i)
+		P(&out[i]).number(int32(i))
 	}
 	return out
 }

@@ -127,34 +127,34 @@ func fieldOf(err error) string {
 	return ""
 }
 
-// A list of instances may be a number, and nothing unknown hides in it.
+// A list of nodes may be a number, and nothing unknown hides in it.
 func TestCounted(t *testing.T) {
-	var r SchemesRequest
-	if err := json.Unmarshal([]byte(`{"instances": 3}`), &r, json.RejectUnknownMembers(true)); err != nil {
+	var r RingRequest
+	if err := json.Unmarshal([]byte(`{"nodes": 3}`), &r, json.RejectUnknownMembers(true)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Instances{{ID: 0}, {ID: 1}, {ID: 2}}, r.Instances); diff != "" {
+	if diff := cmp.Diff(RingNodes{{ID: 0}, {ID: 1}, {ID: 2}}, r.Nodes); diff != "" {
 		t.Error(diff)
 	}
-	if err := json.Unmarshal([]byte(`{"instances": [{"id": 7, "capacity": 1.5}]}`), &r,
+	if err := json.Unmarshal([]byte(`{"nodes": [{"id": 7, "tokens": 5, "capacity": 1.5, "joins": true}]}`), &r,
 		json.RejectUnknownMembers(true)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Instances{{ID: 7, Capacity: 1.5}}, r.Instances); diff != "" {
+	if diff := cmp.Diff(RingNodes{{ID: 7, Tokens: 5, Capacity: 1.5, Joins: true}}, r.Nodes); diff != "" {
 		t.Error(diff)
 	}
-	for _, text := range []string{`{"instances": "3"}`, `{"instances": 1.5}`, `{"instances": 3000000000}`,
-		`{"instances": [{"name": 1}]}`} {
+	for _, text := range []string{`{"nodes": "3"}`, `{"nodes": 1.5}`, `{"nodes": 3000000000}`,
+		`{"nodes": [{"name": 1}]}`} {
 		if err := json.Unmarshal([]byte(text), &r, json.RejectUnknownMembers(true)); err == nil {
-			t.Errorf("%s was read as %v", text, r.Instances)
+			t.Errorf("%s was read as %v", text, r.Nodes)
 		}
 	}
-	for text, want := range map[string]int{`{"instances": -4}`: 0, `{"instances": 2000000000}`: MaxNodes + 1} {
-		r.Instances = nil
-		if err := json.Unmarshal([]byte(text), &r); err != nil || len(r.Instances) != want {
-			t.Errorf("%s: %d instances, %v", text, len(r.Instances), err)
+	for text, want := range map[string]int{`{"nodes": -4}`: 0, `{"nodes": 2000000000}`: MaxNodes + 1} {
+		r.Nodes = nil
+		if err := json.Unmarshal([]byte(text), &r); err != nil || len(r.Nodes) != want {
+			t.Errorf("%s: %d nodes, %v", text, len(r.Nodes), err)
 		}
-		if _, err := RunSchemes(t.Context(), frequencies(3), r, nil); fieldOf(err) != "instances" {
+		if _, err := RunRing(t.Context(), nil, r, nil); fieldOf(err) != "nodes" {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

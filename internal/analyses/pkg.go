@@ -15,6 +15,9 @@ const DefaultWorkers = 8
 // RunPKG runs schemes of partial key grouping on a stream. What messages cost does not
 // count: loads are numbers of messages.
 func RunPKG(ctx context.Context, in *Input, r PKGRequest, progress Progress) (*PKGResult, error) {
+	if in == nil {
+		return nil, planner.Invalid("keys", "must not be empty")
+	}
 	j, err := newJob(ctx, in, r.Top, progress)
 	if err != nil {
 		return nil, err

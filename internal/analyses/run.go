@@ -16,12 +16,12 @@ import (
 type job struct {
 	ctx      context.Context
 	progress Progress
-	input    *Input
+	input    *Input // nil: none
 	keys     encoder
 	top      int
 }
 
-// newJob checks the input and the bounds of lists.
+// newJob checks the input, unless there need not be one, and the bounds of lists.
 func newJob(ctx context.Context, in *Input, top *int, progress Progress) (job, error) {
 	j := job{ctx: ctx, progress: progress, top: DefaultTop}
 	if top != nil {
@@ -29,6 +29,9 @@ func newJob(ctx context.Context, in *Input, top *int, progress Progress) (job, e
 	}
 	if j.top < 0 || j.top > MaxTop {
 		return j, planner.Invalid("top", "must be from 0 to "+strconv.Itoa(MaxTop))
+	}
+	if in == nil {
+		return j, nil
 	}
 	var err error
 	j.input, err = in.check()
@@ -87,7 +90,7 @@ func (e encoder) encode(key []byte) string {
 }
 
 // encoding is what a result says of its keys.
-func (e encoder) encoding() AnswerKeyEncoding {
+func (e encoder) encoding() KeyEncoding {
 	if e.base64 {
 		return EncodingBase64
 	}

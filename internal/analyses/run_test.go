@@ -18,6 +18,8 @@ import (
 	"plannerd/internal/lab/streams"
 	"plannerd/planner"
 	"plannerd/planner/grouping"
+	"plannerd/planner/ranges"
+	"plannerd/planner/ring"
 	"plannerd/planner/schemes"
 )
 
@@ -50,6 +52,83 @@ func streamed(in *Input) *Input {
 }
 
 func ptr[T any](x T) *T { return &x }
+
+func TestRing(t *testing.T) {
+	in := frequencies(300)
+	request := RingRequest{
+		Nodes:    RingNodes{{ID: 0}, {ID: 1}, {ID: 2, Leaves: true}, {ID: 3, Capacity: 2}, {ID: 9, Joins: true}},
+		ThetaMax: ptr(0.1), Top: ptr(3),
+		Plan: true, MaxStates: 2000,
+	}
+	r, err := RunRing(t.Context(), in, request, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := 0.0
+	for _, n := range r.Nodes {
+		share += n.Share
+	}
+	if math.Abs(share-1) > 1e-12 || r.Nodes[4].Share != 0 || r.Nodes[0].Tokens != ring.DefaultTokens ||
+		r.Nodes[3].Queue != r.Nodes[3].Load/2 {
+		t.Errorf("nodes %+v: shares come to %v", r.Nodes, share)
+	}
+	// The figures are those of the package, also those that are computed here.
+	members := []ring.Member{{ID: 0, Tokens: 16}, {ID: 1, Tokens: 16}, {ID: 2, Tokens: 16, Leaves: true},
+		{ID: 3, Tokens: 16, Capacity: 2}, {ID: 9, Tokens: 16, Joins: true}}
+	load := &planner.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}
+	want, err := ring.Rescale(members, load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkChange(t, "rescale", r.Rescale, &want.Change, want.Effect)
+	plan, err := ring.Rebalance(members, load, ring.RebalanceOptions{ThetaMax: 0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkChange(t, "plan", &r.Plan.Change, &plan.Change, &plan.Effect)
+	if r.Plan.Balanced != plan.Balanced || r.Plan.Cause != plan.Cause || len(r.Plan.Rounds) != len(plan.Tried) {
+		t.Errorf("plan %+v, want %+v", r.Plan, plan)
+	}
+}
+
+// checkChange compares a change with the package's; at most 3 arcs and keys are listed.
+func checkChange(t *testing.T, name string, got *RingChange, c *ring.Change, e *ring.Effect) {
+	t.Helper()
+	if got.TokensAdded != int64(len(c.Added)) || got.TokensRemoved != int64(len(c.Removed)) ||
+		got.ArcsMoved != int64(len(c.Arcs)) ||
+		len(got.Arcs) != min(3, len(c.Arcs)) || got.Migration.Keys != int64(len(e.Moves)) ||
+		len(got.Migration.Top) != min(3, len(e.Moves)) {
+		t.Errorf("%s: %+v", name, got)
+	}
+	for _, x := range [][2]float64{{got.Theta.Before, e.Theta.Before}, {got.Theta.After, e.Theta.After},
+		{got.Skew.After, e.Skew.After}} {
+		if math.Abs(x[0]-x[1]) > 1e-9 {
+			t.Errorf("%s: θ %+v, S %+v, want %+v, %+v", name, got.Theta, got.Skew, e.Theta, e.Skew)
+		}
+	}
+	for i := 1; i < len(got.Migration.Top); i++ {
+		if got.Migration.Top[i].State > got.Migration.Top[i-1].State {
+			t.Errorf("%s: keys out of order: %+v", name, got.Migration.Top)
+		}
+	}
+}
+
+// Queues decide over the redistribution, not loads.
+func TestRingQueues(t *testing.T) {
+	r, err := RunRing(t.Context(), nil, RingRequest{Queues: []float64{10, 900, 30, 20}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Verdict; !v.Fires || *v.Node != 1 || v.Threshold != 36 || r.Redistribution.TokensRemoved != 8 ||
+		r.Redistribution.Migration != nil {
+		t.Errorf("%+v, %+v", v, r.Redistribution)
+	}
+	r, err = RunRing(t.Context(), nil, RingRequest{Queues: []float64{5, 5, 5, 5}, Method: ring.Doubling}, nil)
+	if err != nil || r.Verdict.Fires || r.Verdict.Node != nil || r.Redistribution.Cause != ring.CauseWithinThreshold ||
+		r.Nodes[0].Tokens != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
 
 // The order of the rows makes no difference.
 func TestRowOrder(t *testing.T) {
@@ -97,16 +176,13 @@ func TestBadRows(t *testing.T) {
 // A frequency and as many messages are the same load.
 func TestStreamAndFrequencies(t *testing.T) {
 	in := frequencies(50)
-	a, err := RunSchemes(t.Context(), in, SchemesRequest{MaxChoices: 1, Seeds: 1}, nil)
+	a, err := RunRing(t.Context(), in, RingRequest{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := RunSchemes(t.Context(), streamed(in), SchemesRequest{MaxChoices: 1, Seeds: 1}, nil)
+	b, err := RunRing(t.Context(), streamed(in), RingRequest{}, nil)
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, r := range []*SchemesResult{a, b} { // pkg depends on the order of messages
-		r.Schemes = slices.DeleteFunc(r.Schemes, func(f SchemeFigures) bool { return f.Scheme == schemes.PKG })
 	}
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("frequencies and stream differ:\n%s", diff)
@@ -199,6 +275,74 @@ func TestPKG(t *testing.T) {
 	}
 }
 
+func TestRanges(t *testing.T) {
+	in := frequencies(400)
+	r, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](4), Event: EventJoin,
+		Position: ptr(1), Top: ptr(2)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := ranges.DivideKeys(&planner.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, nil,
+		[]ranges.Follower{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3}}, ranges.Options{Method: ranges.Quantile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, method := range []ranges.Method{ranges.MinMovement, ranges.Quantile} {
+		want, err := ranges.DivideKeys(&planner.Statistics{Keys: in.Keys, Cost: in.Cost, State: in.State}, first.After,
+			[]ranges.Follower{{ID: 0}, {ID: 4, Status: ranges.Joined}, {ID: 1}, {ID: 2}, {ID: 3}},
+			ranges.Options{Method: method, ThetaMax: DefaultThetaMax})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := r.Plans[i]
+		if got.Method != method || got.Moved != want.Moved || got.Theta != Comparison(want.Theta) ||
+			got.OwnerCount != len(want.After) || len(got.Owners) != 2 || len(got.Transfers) != min(2, len(want.Transfers)) {
+			t.Errorf("%s: %+v, want %+v", method, got, want)
+		}
+		state := 0.0
+		for _, x := range want.Transfers {
+			state += x.State
+		}
+		if got.StateMoved != state || len(got.Followers) != 5 {
+			t.Errorf("%s moves %v, want %v", method, got.StateMoved, state)
+		}
+	}
+	if f := r.Plans[1].Formula; f == nil || *f != ranges.JoinShare(1, 3) || r.Plans[0].Formula != nil {
+		t.Errorf("formula %v", f)
+	}
+}
+
+// A crash, statuses and owners that are posted again.
+func TestRangesEvents(t *testing.T) {
+	in := frequencies(300)
+	all := MaxTop
+	first, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](5), Top: &all}, nil)
+	if err != nil || first.Event != EventCreate {
+		t.Fatal(first, err)
+	}
+	owners := first.Plans[1].Owners
+	drift, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](5), Owners: owners,
+		ThetaMax: ptr(10.0)}, nil)
+	if err != nil || drift.Event != EventDrift || drift.Plans[0].Moved != 0 {
+		t.Errorf("nothing has drifted: %+v, %v", drift, err)
+	}
+	crash, err := RunRanges(t.Context(), in, RangesRequest{Followers: Count[RangesFollower](5), Owners: owners,
+		Event: EventCrash, EventFollowers: []int32{1}}, nil)
+	if err != nil || crash.Plans[0].Followers[1].After != 0 || crash.Plans[0].Moved == 0 ||
+		crash.Plans[0].Sent > crash.Plans[0].Moved {
+		t.Errorf("%+v, %v", crash, err)
+	}
+	followers := Count[RangesFollower](5)
+	followers[1].Status = ranges.Crashed
+	same, err := RunRanges(t.Context(), in, RangesRequest{Followers: followers, Owners: owners}, nil)
+	if err != nil || same.Event != "" {
+		t.Fatal(same, err)
+	}
+	if diff := cmp.Diff(crash.Plans, same.Plans); diff != "" {
+		t.Errorf("a status is not the event:\n%s", diff)
+	}
+}
+
 func TestSchemes(t *testing.T) {
 	in := frequencies(300)
 	r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: SchemesInstances{{ID: 3}, {ID: 1, Capacity: 2}},
@@ -250,8 +394,14 @@ func TestResultsAsJSON(t *testing.T) {
 // runs are analyses that do all there is to do.
 func runs(in *Input) map[string]func(context.Context, Progress) (any, error) {
 	return map[string]func(context.Context, Progress) (any, error){
+		"ring": func(ctx context.Context, p Progress) (any, error) {
+			return RunRing(ctx, in, RingRequest{Plan: true, Method: ring.Fitted, MaxStates: 100}, p)
+		},
 		"pkg": func(ctx context.Context, p Progress) (any, error) {
 			return RunPKG(ctx, in, PKGRequest{Seeds: 2}, p)
+		},
+		"ranges": func(ctx context.Context, p Progress) (any, error) {
+			return RunRanges(ctx, in, RangesRequest{Event: EventCrash}, p)
 		},
 		"schemes": func(ctx context.Context, p Progress) (any, error) {
 			return RunSchemes(ctx, in, SchemesRequest{Seeds: 1}, p)
@@ -302,15 +452,34 @@ func TestInputErrors(t *testing.T) {
 	nothing := &Input{Keys: planner.NewKeys(0)}
 	idle := &Input{Keys: planner.KeysOf("a"), Cost: []float64{0}}
 	fraction := &Input{Keys: planner.KeysOf("a"), Cost: []float64{0.5}}
+	ringOf := func(in *Input, r RingRequest) error { _, err := RunRing(t.Context(), in, r, nil); return err }
 	pkgOf := func(in *Input, r PKGRequest) error { _, err := RunPKG(t.Context(), in, r, nil); return err }
+	rangesOf := func(in *Input, r RangesRequest) error { _, err := RunRanges(t.Context(), in, r, nil); return err }
 	schemesOf := func(in *Input, r SchemesRequest) error { _, err := RunSchemes(t.Context(), in, r, nil); return err }
 	for i, c := range []struct {
 		err   error
 		field string
 	}{
+		{ringOf(nil, RingRequest{}), "keys"},
+		{ringOf(nil, RingRequest{Plan: true}), "keys"},
+		{ringOf(nothing, RingRequest{}), "keys"},
+		{ringOf(in, RingRequest{Nodes: RingNodes{}}), "nodes"},
+		{ringOf(in, RingRequest{Nodes: RingNodes{{ID: 1}, {ID: 1}}}), "nodes/1/id"},
+		{ringOf(in, RingRequest{Nodes: RingNodes{{ID: 1, Capacity: -1}}}), "nodes/0/capacity"},
+		{ringOf(in, RingRequest{TokensPerInstance: -1}), "tokens_per_instance"},
+		{ringOf(in, RingRequest{Nodes: RingNodes{{ID: 1, Tokens: 1 << 22}, {ID: 2}}}), "nodes"},
+		{ringOf(in, RingRequest{Method: "thirds"}), "method"},
+		{ringOf(in, RingRequest{Tau: &nan}), "tau"},
+		{ringOf(in, RingRequest{MinQueue: -1}), "min_queue"},
+		{ringOf(in, RingRequest{Queues: []float64{1}}), "queues"},
+		{ringOf(in, RingRequest{Queues: []float64{1, 2, -3, 4}}), "queues/2"},
+		{ringOf(in, RingRequest{Plan: true, ThetaMax: &nan}), "theta_max"},
+		{ringOf(in, RingRequest{Plan: true, MaxRounds: -1}), "max_rounds"},
+		{ringOf(in, RingRequest{TokenLimit: -1}), "token_limit"},
+		{ringOf(in, RingRequest{Plan: true, Method: ring.Fitted, NodeTokenLimit: 1 << 30}), "node_token_limit"},
+		{ringOf(in, RingRequest{Top: &bad}), "top"},
+
 		{pkgOf(nil, PKGRequest{}), "keys"},
-		{pkgOf(nothing, PKGRequest{}), "keys"},
-		{pkgOf(in, PKGRequest{Top: &bad}), "top"},
 		{pkgOf(idle, PKGRequest{}), "cost"},
 		{pkgOf(in, PKGRequest{Workers: -1}), "workers"},
 		{pkgOf(in, PKGRequest{Schemes: []grouping.Scheme{"magic"}}), "schemes/0"},
@@ -331,6 +500,26 @@ func TestInputErrors(t *testing.T) {
 		{pkgOf(fraction, PKGRequest{Order: grouping.Shuffled}), "order"},
 		{pkgOf(streamed(in), PKGRequest{Messages: 3}), "order"},
 		{pkgOf(in, PKGRequest{AggregationPeriod: -1}), "aggregation_period"},
+
+		{rangesOf(nil, RangesRequest{}), "keys"},
+		{rangesOf(in, RangesRequest{Followers: RangesFollowers{}}), "followers"},
+		{rangesOf(in, RangesRequest{Followers: RangesFollowers{{ID: -1}}}), "followers/0/id"},
+		{rangesOf(in, RangesRequest{Event: "flood"}), "event"},
+		{rangesOf(in, RangesRequest{Event: EventJoin, Followers: RangesFollowers{{Status: ranges.Left}, {ID: 1}}}), "event"},
+		{rangesOf(in, RangesRequest{Event: EventDrift}), "owners"},
+		{rangesOf(in, RangesRequest{Event: EventCreate, Owners: []RangesOwner{{}}}), "owners"},
+		{rangesOf(in, RangesRequest{Owners: []RangesOwner{{Follower: 99}}}), "owners/0/follower"},
+		{rangesOf(in, RangesRequest{Owners: []RangesOwner{{Low: "a"}}}), "owners/0/low"},
+		{rangesOf(in, RangesRequest{Owners: []RangesOwner{{}, {Low: "?"}}, KeyEncoding: EncodingBase64}), "owners/1/low"},
+		{rangesOf(in, RangesRequest{KeyEncoding: "hex"}), "key_encoding"},
+		{rangesOf(in, RangesRequest{Position: ptr(1)}), "position"},
+		{rangesOf(in, RangesRequest{Event: EventJoin, Position: ptr(9)}), "position"},
+		{rangesOf(in, RangesRequest{EventFollowers: []int32{1}}), "event_followers"},
+		{rangesOf(in, RangesRequest{Event: EventLeave, EventFollowers: []int32{1, 1}}), "event_followers/1"},
+		{rangesOf(in, RangesRequest{Event: EventLeave, Followers: Count[RangesFollower](1)}), "followers"},
+		{rangesOf(in, RangesRequest{Methods: []ranges.Method{ranges.Quantile, "third"}}), "methods/1"},
+		{rangesOf(in, RangesRequest{ThetaMax: &nan}), "theta_max"},
+		{rangesOf(in, RangesRequest{MaxIntervals: -1}), "max_intervals"},
 
 		{schemesOf(nil, SchemesRequest{}), "keys"},
 		{schemesOf(in, SchemesRequest{Hash: "flink"}), "hash"},
@@ -382,7 +571,7 @@ func TestSequences(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: Count(16)}, nil)
+			r, err := RunSchemes(t.Context(), in, SchemesRequest{Instances: Count[SchemesInstance](16)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,13 +4,26 @@
 package analyses
 
 import (
+	"plannerd/planner"
 	"plannerd/planner/grouping"
+	"plannerd/planner/ranges"
+	"plannerd/planner/ring"
 	"plannerd/planner/schemes"
 )
 
-// Defines values for AnswerKeyEncoding.
+// Defines values for KeyEncoding.
 const (
-	EncodingBase64 AnswerKeyEncoding = "base64"
+	EncodingBase64 KeyEncoding = "base64"
+	EncodingUTF8   KeyEncoding = "utf8"
+)
+
+// Defines values for RangesEvent.
+const (
+	EventCrash  RangesEvent = "crash"
+	EventCreate RangesEvent = "create"
+	EventDrift  RangesEvent = "drift"
+	EventJoin   RangesEvent = "join"
+	EventLeave  RangesEvent = "leave"
 )
 
 // AnalysisCSV A header line with `key`, `cost` and where it belongs `state`, in any order, then one line per key. Where rows say that keys are makes no difference.
@@ -32,22 +45,31 @@ type AnalysisText = string
 // AnalysisThetaMax The tolerance θ_max, as `theta_max` of an operator.
 type AnalysisThetaMax = float64
 
-// AnalysisTop The greatest length of each list of keys.
+// AnalysisTop The greatest length of each list of keys, arcs, events, transfers and owners.
 type AnalysisTop = int
 
 // AnswerKeyEncoding Present when the keys of this answer are base64.
-type AnswerKeyEncoding string
+type AnswerKeyEncoding = KeyEncoding
 
 // ComparedScheme `hash_modulo` and `hash_ring`: keys stay where the hash puts them; `ring`: a token ring that is redistributed; `pkg`: partial key grouping; `mixed`, `optimal`: a routing table by that
 // strategy; `split`: one by `optimal` in which keys that no instance can carry are split over several; `split_priced`: the same with a merge as dear
 // as moving a thousandth of all state, so that more keys are split and less has to move; `ranges`: intervals of the key space.
 type ComparedScheme = schemes.Scheme
 
+// Comparison defines model for Comparison.
+type Comparison struct {
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+}
+
 // InstanceID The id of an instance.
 type InstanceID = int32
 
 // InstanceRef An instance by its id, or by a name that it has in the operator's configuration or has ever had. Digits alone are an id. A name that the operator never had is refused.
 type InstanceRef = InstanceID
+
+// KeyEncoding How keys are written.
+type KeyEncoding string
 
 // LoadInformation What a source knows of the loads: `global`, the true ones; `local`, the messages that it sent itself; `local_probing`, as local, but set to the true loads after every `probe_period` messages.
 type LoadInformation = grouping.LoadInformation
@@ -198,7 +220,7 @@ type PKGRequest struct {
 	// first.
 	Seeds PKGSeeds `json:"seeds,omitzero"`
 
-	// Top The greatest length of each list of keys.
+	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
 	Top *AnalysisTop `json:"top,omitzero"`
 
 	// Points Bounds each series.
@@ -310,8 +332,500 @@ type PKGSources = []int
 // PKGWorkers W.
 type PKGWorkers = int
 
+// RangesEmpty A follower without any known key.
+type RangesEmpty struct {
+	Follower int32 `json:"follower"`
+
+	// Key Key that covers all of its quantile range; null if none does.
+	Key *string `json:"key"`
+
+	// Share Share of that key.
+	Share float64 `json:"share"`
+}
+
+// RangesEvent What happens: `create`, the default without `owners`, a first division; `join` of a new follower at `position`; `leave` or `crash` of `event_followers`;
+// `drift`, the default with `owners`, nobody comes or goes. Followers whose status is given say it all themselves: it is then left out.
+type RangesEvent string
+
+// RangesEventFollowers The ids of those that leave or crash. Defaults to the last one.
+type RangesEventFollowers = []InstanceID
+
+// RangesFollower One that owns intervals of keys, or is to own some.
+type RangesFollower struct {
+	ID int32 `json:"id"`
+
+	// Capacity Its relative speed κ.
+	Capacity float64 `json:"capacity,omitzero"`
+
+	// Status `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
+	Status RangesStatus `json:"status,omitzero"`
+}
+
+// RangesFollowers The followers, ids distinct.
+type RangesFollowers = Counted[RangesFollower, *RangesFollower]
+
+// RangesHeavyKey A key that weighs more than any follower may.
+type RangesHeavyKey struct {
+	Key      string  `json:"key"`
+	Follower int32   `json:"follower"`
+	Share    float64 `json:"share"`
+
+	// ForcedTheta The least θ because of it.
+	ForcedTheta float64 `json:"forced_theta"`
+}
+
+// RangesLoad What a plan does to one follower.
+type RangesLoad struct {
+	ID       int32   `json:"id"`
+	Capacity float64 `json:"capacity"`
+
+	// Status `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
+	Status RangesStatus `json:"status,omitzero"`
+
+	// Fair Share; 0 of one that goes.
+	Fair            float64 `json:"fair"`
+	Before          float64 `json:"before"`
+	After           float64 `json:"after"`
+	IntervalsBefore int     `json:"intervals_before"`
+	IntervalsAfter  int     `json:"intervals_after"`
+
+	// In The share that it receives.
+	In float64 `json:"in"`
+
+	// Out The share that it gives away.
+	Out        float64 `json:"out"`
+	KeysBefore int64   `json:"keys_before"`
+	KeysAfter  int64   `json:"keys_after"`
+	StateIn    float64 `json:"state_in"`
+	StateOut   float64 `json:"state_out"`
+}
+
 // RangesMaxIntervals Bounds the intervals of each follower under `min_movement`.
 type RangesMaxIntervals = int
+
+// RangesMethod How a plan divides the key space. `quantile`: one range for each instance, in the order of the ids, cut at the quantiles; `min_movement`: several ranges for each, so that as little
+// cost as possible changes its owner.
+type RangesMethod = ranges.Method
+
+// RangesMethods One plan each. Defaults to both.
+type RangesMethods = []RangesMethod
+
+// RangesOwner Begins an interval of the key space, which ends where the next one begins.
+type RangesOwner struct {
+	// Low The least key; empty in the first.
+	Low      string `json:"low"`
+	Follower int32  `json:"follower"`
+}
+
+// RangesPlan A new division by one method.
+type RangesPlan struct {
+	// Method How a plan divides the key space. `quantile`: one range for each instance, in the order of the ids, cut at the quantiles; `min_movement`: several ranges for each, so that as little
+	// cost as possible changes its owner.
+	Method   RangesMethod    `json:"method"`
+	Balanced bool            `json:"balanced"`
+	Causes   []planner.Cause `json:"causes"`
+
+	// Theta The largest overload.
+	Theta     Comparison `json:"theta"`
+	Underload Comparison `json:"underload"`
+	Skewness  Comparison `json:"skewness"`
+
+	// Moved Share that changes its owner.
+	Moved float64 `json:"moved"`
+
+	// Sent Part of it that crosses the network.
+	Sent float64 `json:"sent"`
+
+	// Lost Part of it that is lost.
+	Lost float64 `json:"lost"`
+
+	// LowerBound No division moves a smaller share in which all are within the tolerance and those that join have their fair share or as much as here if that is less.
+	LowerBound float64 `json:"lower_bound"`
+
+	// Formula The share that a single join or leave of quantiles moves if every key weighs next to nothing; null otherwise.
+	Formula *float64 `json:"formula"`
+
+	// KeysMoved Keys that change their owner.
+	KeysMoved int64 `json:"keys_moved"`
+
+	// StateMoved Their state.
+	StateMoved float64 `json:"state_moved"`
+
+	// StateFraction Of all state.
+	StateFraction float64      `json:"state_fraction"`
+	Followers     []RangesLoad `json:"followers"`
+
+	// TransferCount How many intervals change their owner.
+	TransferCount int `json:"transfer_count"`
+
+	// Transfers The first `top` of them by descending share, then key.
+	Transfers []RangesTransfer `json:"transfers"`
+
+	// OwnerCount The number of intervals.
+	OwnerCount int `json:"owner_count"`
+
+	// Owners The first `top` of them, from the lowest key on. With a `top` as great as `owner_count` they can be posted again.
+	Owners []RangesOwner `json:"owners"`
+
+	// OwnersBefore The first `top` of the old ones, from which the transfers start; none where nobody owned anything.
+	OwnersBefore []RangesOwner `json:"owners_before"`
+
+	// SegmentCount The number of parts into which the key space falls when it is cut wherever an interval begins, before or after.
+	SegmentCount int `json:"segment_count"`
+
+	// Segments The first `top` of them, from the lowest key on: who owned each and who owns it, and what its keys weigh.
+	Segments []RangesSegment `json:"segments"`
+
+	// Empty Followers that stay and get no known key.
+	Empty []RangesEmpty `json:"empty"`
+
+	// HeavyKeyCount How many keys weigh more than any follower may.
+	HeavyKeyCount int `json:"heavy_key_count"`
+
+	// HeavyKeys The first `top` of them.
+	HeavyKeys []RangesHeavyKey `json:"heavy_keys"`
+}
+
+// RangesPosition How many followers are before the new one. Defaults to all. Its id is one above the greatest.
+type RangesPosition = int
+
+// RangesRequest A division of the key space among followers (Shuffler proposal).
+type RangesRequest struct {
+	// Followers The followers that there are, in their order. Defaults to 8.
+	Followers RangesFollowers `json:"followers,omitzero"`
+
+	// KeyEncoding How this message writes keys, and the lows of `owners`.
+	KeyEncoding KeyEncoding `json:"key_encoding,omitzero"`
+
+	// Owners The present division. Without it, and for any event but `create`, it is one by quantiles for the same keys, before anybody joins; event `drift` needs it.
+	Owners []RangesOwner `json:"owners,omitzero"`
+
+	// Event What happens: `create`, the default without `owners`, a first division; `join` of a new follower at `position`; `leave` or `crash` of `event_followers`;
+	// `drift`, the default with `owners`, nobody comes or goes. Followers whose status is given say it all themselves: it is then left out.
+	Event RangesEvent `json:"event,omitzero"`
+
+	// Position How many followers are before the new one. Defaults to all. Its id is one above the greatest.
+	Position *RangesPosition `json:"position,omitzero"`
+
+	// EventFollowers The ids of those that leave or crash. Defaults to the last one.
+	EventFollowers RangesEventFollowers `json:"event_followers,omitzero"`
+
+	// Methods One plan each. Defaults to both.
+	Methods RangesMethods `json:"methods,omitzero"`
+
+	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
+	ThetaMax *AnalysisThetaMax `json:"theta_max,omitzero"`
+
+	// MaxIntervals Bounds the intervals of each follower under `min_movement`.
+	MaxIntervals RangesMaxIntervals `json:"max_intervals,omitzero"`
+
+	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
+	Top *AnalysisTop `json:"top,omitzero"`
+}
+
+// RangesResult The answer to an analysis of key ranges. Shares are parts of the whole weight, which is the cost of all keys.
+type RangesResult struct {
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding AnswerKeyEncoding `json:"key_encoding,omitzero"`
+	Keys        int64             `json:"keys"`
+	Cost        float64           `json:"cost"`
+	State       float64           `json:"state"`
+
+	// Event Absent where statuses said it.
+	Event RangesEvent  `json:"event,omitzero"`
+	Plans []RangesPlan `json:"plans"`
+}
+
+// RangesSegment A part of the key space with one owner before and one after: keys from `low` on and below `high`.
+type RangesSegment struct {
+	Low string `json:"low"`
+
+	// High null: up to the end.
+	High *string `json:"high"`
+
+	// Before null: nobody owned it.
+	Before *int32  `json:"before"`
+	After  int32   `json:"after"`
+	Keys   int64   `json:"keys"`
+	Cost   float64 `json:"cost"`
+	State  float64 `json:"state"`
+}
+
+// RangesStatus `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
+type RangesStatus = ranges.Status
+
+// RangesTransfer An interval that changes its owner: keys from `low` on and below `high`.
+type RangesTransfer struct {
+	From int32 `json:"from"`
+	To   int32 `json:"to"`
+
+	// Source Who sends it: `from`, after a crash its replica, or `to` when nothing has to be sent; null when it is lost. Where keys are asked for (the get phase) it is the authority on these until `to`, and the replica of `to`, have them; then `to` is, at once when nothing is sent or it is lost. While keys are put in, nobody is.
+	Source *int32 `json:"source"`
+	Low    string `json:"low"`
+
+	// High null: up to the end.
+	High  *string `json:"high"`
+	Share float64 `json:"share"`
+	Keys  int64   `json:"keys"`
+	Cost  float64 `json:"cost"`
+	State float64 `json:"state"`
+}
+
+// RingAnalysisMethod How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts.
+type RingAnalysisMethod = ring.Method
+
+// RingArc A stretch of the ring that changes its node: the positions after start up to and including end, wrapping round when start ≥ end.
+type RingArc struct {
+	Start uint32  `json:"start"`
+	End   uint32  `json:"end"`
+	From  int32   `json:"from"`
+	To    int32   `json:"to"`
+	Keys  int64   `json:"keys"`
+	Cost  float64 `json:"cost"`
+	State float64 `json:"state"`
+}
+
+// RingCause Why the policy relieves a node, or why it does not; why a plan ends.
+type RingCause = ring.Cause
+
+// RingChange A change of the ring and what it does to the loads. The tokens of a node are 0…T−1, so that the numbers before and after say which ones come and go.
+type RingChange struct {
+	// Cause Why the ring changes or does not; absent of a rescale.
+	Cause         RingCause        `json:"cause,omitzero"`
+	Nodes         []RingNodeChange `json:"nodes"`
+	TokensAdded   int64            `json:"tokens_added"`
+	TokensRemoved int64            `json:"tokens_removed"`
+
+	// Moved Part of the ring's positions that change their node.
+	Moved float64 `json:"moved"`
+
+	// ArcsMoved How many stretches of the ring change their node.
+	ArcsMoved int64 `json:"arcs_moved"`
+
+	// Arcs The first `top` of them by descending state, then cost, length and position.
+	Arcs []RingArc `json:"arcs"`
+
+	// Migration What moves of the keys; absent without an input.
+	Migration *RingKeyMigration `json:"migration,omitzero"`
+	Skew      Comparison        `json:"skew"`
+	Theta     Comparison        `json:"theta"`
+}
+
+// RingKeyMigration Sums up keys that move.
+type RingKeyMigration struct {
+	Keys  int64   `json:"keys"`
+	Cost  float64 `json:"cost"`
+	State float64 `json:"state"`
+
+	// Fraction Fraction of all state.
+	Fraction float64 `json:"fraction"`
+
+	// Top The first top of them by descending state, then cost.
+	Top []RingMovedKey `json:"top"`
+}
+
+// RingMaxRounds How often each node may be relieved by `plan`. Defaults to 1.
+type RingMaxRounds = int
+
+// RingMaxStates How many token counts `fitted` evaluates at most.
+type RingMaxStates = int64
+
+// RingMinQueue The least length of a queue that is relieved.
+type RingMinQueue = float64
+
+// RingMovedKey A key that moves.
+type RingMovedKey struct {
+	Key   string  `json:"key"`
+	From  int32   `json:"from"`
+	To    int32   `json:"to"`
+	Cost  float64 `json:"cost"`
+	State float64 `json:"state"`
+}
+
+// RingNode A node of a ring.
+type RingNode struct {
+	ID int32 `json:"id"`
+
+	// Tokens How many tokens it holds, claims when it joins, or gives up when it leaves. Defaults to tokens_per_instance.
+	Tokens int `json:"tokens,omitzero"`
+
+	// Capacity Its relative speed κ.
+	Capacity float64 `json:"capacity,omitzero"`
+
+	// Joins Whether it is new and claims its tokens.
+	Joins bool `json:"joins,omitzero"`
+
+	// Leaves Whether it gives up its tokens.
+	Leaves bool `json:"leaves,omitzero"`
+}
+
+// RingNodeChange What a change does to one node.
+type RingNodeChange struct {
+	ID           int32   `json:"id"`
+	Capacity     float64 `json:"capacity"`
+	TokensBefore int     `json:"tokens_before"`
+	TokensAfter  int     `json:"tokens_after"`
+	LoadBefore   float64 `json:"load_before"`
+	LoadAfter    float64 `json:"load_after"`
+	KeysBefore   int64   `json:"keys_before"`
+	KeysAfter    int64   `json:"keys_after"`
+	StateIn      float64 `json:"state_in"`
+	StateOut     float64 `json:"state_out"`
+}
+
+// RingNodeLoad What a node carries.
+type RingNodeLoad struct {
+	ID       int32   `json:"id"`
+	Tokens   int     `json:"tokens"`
+	Capacity float64 `json:"capacity"`
+
+	// Share Share of the positions of the ring, from 0 to 1.
+	Share float64 `json:"share"`
+
+	// Load Cost of its keys.
+	Load float64 `json:"load"`
+	Keys int64   `json:"keys"`
+
+	// Queue As posted, else load per capacity.
+	Queue float64 `json:"queue"`
+}
+
+// RingNodeTokenLimit The greatest number of tokens of one node that `fitted` considers.
+type RingNodeTokenLimit = int
+
+// RingNodes The nodes, ids distinct.
+type RingNodes = Counted[RingNode, *RingNode]
+
+// RingPlan A new ring for the loads.
+type RingPlan struct {
+	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts.
+	Method   RingAnalysisMethod `json:"method"`
+	Balanced bool               `json:"balanced"`
+
+	// Cause Why it does no more than it does.
+	Cause RingCause `json:"cause"`
+
+	// Rounds Rounds that were tried, the first `adopted` of which are part of the plan.
+	Rounds  []RingRound `json:"rounds"`
+	Adopted int         `json:"adopted"`
+
+	// Searched Token counts that fitted evaluated.
+	Searched int64 `json:"searched"`
+
+	// Change A change of the ring and what it does to the loads. The tokens of a node are 0…T−1, so that the numbers before and after say which ones come and go.
+	Change RingChange `json:"change"`
+}
+
+// RingQueues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
+type RingQueues = []float64
+
+// RingRequest The token ring of "DPA Load Balancer": nodes, the policy that says when one is relieved, and what to look at. What the nodes carry, the policy's verdict, one
+// round of redistribution, and what nodes that join or leave change are part of every result with keys; `plan` asks for more.
+// Without keys `queues` are needed. With CSV, NDJSON and text/plain bodies `nodes` is a number, and `queues` are comma-separated.
+type RingRequest struct {
+	// Nodes The nodes of the ring, one of which stays at least. Defaults to 4, as in the paper.
+	Nodes RingNodes `json:"nodes,omitzero"`
+
+	// TokensPerInstance The tokens of a node that does not name its own. Defaults to 16, under method doubling to 1.
+	TokensPerInstance RingTokensPerInstance `json:"tokens_per_instance,omitzero"`
+	Method            RingAnalysisMethod    `json:"method,omitzero"`
+
+	// Tau τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest.
+	Tau *RingTau `json:"tau,omitzero"`
+
+	// MinQueue The least length of a queue that is relieved.
+	MinQueue RingMinQueue `json:"min_queue,omitzero"`
+
+	// Queues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
+	Queues RingQueues `json:"queues,omitzero"`
+
+	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
+	ThetaMax *AnalysisThetaMax `json:"theta_max,omitzero"`
+
+	// MaxRounds How often each node may be relieved by `plan`. Defaults to 1.
+	MaxRounds RingMaxRounds `json:"max_rounds,omitzero"`
+
+	// TokenLimit The number of tokens of all nodes together beyond which doubling is refused.
+	TokenLimit RingTokenLimit `json:"token_limit,omitzero"`
+
+	// NodeTokenLimit The greatest number of tokens of one node that `fitted` considers.
+	NodeTokenLimit RingNodeTokenLimit `json:"node_token_limit,omitzero"`
+
+	// MaxStates How many token counts `fitted` evaluates at most.
+	MaxStates RingMaxStates `json:"max_states,omitzero"`
+
+	// Plan Whether to plan a new ring for the loads.
+	Plan bool `json:"plan,omitzero"`
+
+	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
+	Top *AnalysisTop `json:"top,omitzero"`
+}
+
+// RingResult The answer to an analysis of a token ring.
+type RingResult struct {
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding AnswerKeyEncoding `json:"key_encoding,omitzero"`
+
+	// Keys Their number; 0 without an input, as `cost` and `state` of all of them.
+	Keys  int64   `json:"keys"`
+	Cost  float64 `json:"cost"`
+	State float64 `json:"state"`
+
+	// Nodes The nodes as posted, with what they carry; those that join carry nothing yet.
+	Nodes []RingNodeLoad `json:"nodes"`
+
+	// Skew S = (W−U)/(M−U) of the loads; 0 without an input, here and in changes.
+	Skew float64 `json:"skew"`
+
+	// Theta The largest overload of a node that does not leave.
+	Theta float64 `json:"theta"`
+
+	// Verdict What the policy says to the queues, or to the loads; absent without either. Nodes that join do not count, those that leave do.
+	Verdict *RingVerdict `json:"verdict,omitzero"`
+
+	// Redistribution One round, as the verdict says, before anybody joins or leaves; absent without a verdict, with a single node, and under method fitted or none.
+	Redistribution *RingChange `json:"redistribution,omitzero"`
+
+	// Rescale What the nodes that join and leave change, and nothing else.
+	Rescale *RingChange `json:"rescale,omitzero"`
+
+	// Plan A new ring for the loads.
+	Plan *RingPlan `json:"plan,omitzero"`
+}
+
+// RingRound A round of redistribution.
+type RingRound struct {
+	// Node The node that was relieved.
+	Node int32 `json:"node"`
+
+	// Theta After it.
+	Theta float64 `json:"theta"`
+}
+
+// RingTau τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest.
+type RingTau = float64
+
+// RingTokenLimit The number of tokens of all nodes together beyond which doubling is refused.
+type RingTokenLimit = int
+
+// RingTokensPerInstance The tokens of a node that does not name its own. Defaults to 16, under method doubling to 1.
+type RingTokensPerInstance = int
+
+// RingVerdict What the policy says about some queues.
+type RingVerdict struct {
+	Fires bool `json:"fires"`
+
+	// Node The node of the longest queue; null when several share it.
+	Node    *int32  `json:"node"`
+	Longest float64 `json:"longest"`
+	Second  float64 `json:"second"`
+
+	// Threshold (1+τ) times the second, which the longest has to exceed.
+	Threshold float64 `json:"threshold"`
+
+	// Cause Why it fires or does not.
+	Cause RingCause `json:"cause"`
+}
 
 // RouterName The name of a router.
 type RouterName = string
@@ -389,7 +903,7 @@ type SchemesInstance struct {
 }
 
 // SchemesInstances The instances, ids distinct.
-type SchemesInstances = Instances
+type SchemesInstances = Counted[SchemesInstance, *SchemesInstance]
 
 // SchemesLoadInformation What the sources of pkg know.
 type SchemesLoadInformation = grouping.LoadInformation
@@ -505,6 +1019,18 @@ type AnalysePKGJSONRequestBody = PKGRequest
 
 // AnalysePKGTextRequestBody defines body for AnalysePKG for text/plain ContentType.
 type AnalysePKGTextRequestBody = AnalysisText
+
+// AnalyseRangesJSONRequestBody defines body for AnalyseRanges for application/json ContentType.
+type AnalyseRangesJSONRequestBody = RangesRequest
+
+// AnalyseRangesTextRequestBody defines body for AnalyseRanges for text/plain ContentType.
+type AnalyseRangesTextRequestBody = AnalysisText
+
+// AnalyseRingJSONRequestBody defines body for AnalyseRing for application/json ContentType.
+type AnalyseRingJSONRequestBody = RingRequest
+
+// AnalyseRingTextRequestBody defines body for AnalyseRing for text/plain ContentType.
+type AnalyseRingTextRequestBody = AnalysisText
 
 // AnalyseSchemesJSONRequestBody defines body for AnalyseSchemes for application/json ContentType.
 type AnalyseSchemesJSONRequestBody = SchemesRequest

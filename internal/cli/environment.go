@@ -15,7 +15,7 @@ type Environment struct {
 	Ctx            context.Context
 	Environ        []string // NAME=value
 	Unknown        []string // warnings about variables that nothing reads
-	Command        string   // that is executed, such as analyze pkg
+	Command        string   // that is executed, such as analyze ring
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Now            func() time.Time

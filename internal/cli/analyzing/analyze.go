@@ -3,6 +3,7 @@ package analyzing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -17,7 +18,9 @@ import (
 
 // Analyze is the command that analyses statistics.
 type Analyze struct {
+	Ring    analyzeRingCmd    `cmd:"" help:"A token ring: how it is loaded, what redistribution does, a new ring."`
 	PKG     analyzePKGCmd     `cmd:"" name:"pkg" help:"Partial key grouping: how schemes spread a stream over instances."`
+	Ranges  analyzeRangesCmd  `cmd:"" help:"Key ranges: how instances divide the ordered keys, and what joins and leaves move."`
 	Schemes analyzeSchemesCmd `cmd:"" help:"All schemes side by side, and which one to use."`
 }
 
@@ -31,7 +34,8 @@ Examples:
 
     plannerd analyze schemes stats.csv --instances 16
     plannerd analyze pkg keys.txt.gz --stream --instances 10 --choices 2,3
-    plannerd analyze pkg stats.csv --instances 8`
+    plannerd analyze ring stats.csv --instances 8 --plan
+    plannerd analyze ranges stats.csv --instances 8 --event join --position 4`
 }
 
 // analysisInput says what an analysis reads.
@@ -42,7 +46,7 @@ type analysisInput struct {
 	reading.TextFlags
 	Interval *int64 `placeholder:"N" help:"Take interval N of several (default: the only one)."`
 
-	in   *reading.Input  // that was read
+	in   *reading.Input  // that was read; nil: there is none
 	data *analyses.Input // what it has
 }
 
@@ -52,11 +56,15 @@ func (f *analysisInput) input() *reading.InputFlags {
 		StreamToo: true}
 }
 
-// read reads all of the input.
-func (f *analysisInput) read(env *cli.Environment) error {
+// read reads all of the input. Without a file there is none, if that may be.
+func (f *analysisInput) read(env *cli.Environment, needed bool) error {
 	switch {
-	case f.File == "":
+	case f.File == "" && needed:
 		return cli.Usagef("an input is needed: a file, or - for standard input")
+	case f.File == "" && (f.Stream || f.Interval != nil):
+		return cli.Usagef("--stream and --interval need an input: a file, or - for standard input")
+	case f.File == "":
+		return nil
 	case f.Stream && f.Interval != nil:
 		return cli.Usagef("--interval: a stream has no intervals")
 	case f.Stream && f.Format != "auto":
@@ -147,6 +155,13 @@ func (f *analysisInput) wrap(err error) error {
 	return f.in.Wrap(err)
 }
 
+// instanceFlags are the flags of fields in which the papers have words of their own for
+// instances.
+var instanceFlags = map[string]string{
+	"workers": "instances", "nodes": "instances", "followers": "instances",
+	"event-followers": "event-instances", "node-token-limit": "instance-token-limit",
+}
+
 // fieldAsFlag words an error about a field of a request as one about its flag.
 func fieldAsFlag(err *planner.InputError) error {
 	path := strings.Split(err.Field, "/")
@@ -154,8 +169,8 @@ func fieldAsFlag(err *planner.InputError) error {
 		return cli.Usagef("the input: %s", err.Detail)
 	}
 	flag := strings.ReplaceAll(path[0], "_", "-")
-	if flag == "workers" { // as the paper calls instances
-		flag = "instances"
+	if name, named := instanceFlags[flag]; named {
+		flag = name
 	}
 	for i, part := range path[1:] {
 		if n, e := strconv.Atoi(part); e == nil {
@@ -180,3 +195,14 @@ func watched[R, A any](
 	})
 	return result, f.wrap(err)
 }
+
+// listed writes a list under a title, after an empty line.
+func listed[T any](w *cli.Page, title string, items []T, columns string, more ...func(item int) cli.More) {
+	fmt.Fprintf(w, "\n%s\n\n", title)
+	cli.WriteList(w, items, columns, more...)
+}
+
+func count(n int) string { return strconv.Itoa(n) }
+
+// shown is a key of a result on one line.
+func shown(key string) string { return cli.KeyText([]byte(key)) }

@@ -59,7 +59,7 @@ Examples:
 
 // Run analyses the stream and reports.
 func (c *analyzePKGCmd) Run(env *cli.Environment) error {
-	if err := c.read(env); err != nil {
+	if err := c.read(env, true); err != nil {
 		return err
 	}
 	result, err := watched(env, &c.analysisInput, analyses.RunPKG, c.request())
@@ -106,8 +106,7 @@ func writeHeavyKeys(w *cli.Page, r *analyses.PKGResult) {
 	if r.HeavyKeyCount == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s above 1/(5W) of the messages\n\n", cli.Plural(r.HeavyKeyCount, "key"))
-	cli.WriteList(w, r.HeavyKeys,
+	listed(w, fmt.Sprintf("%s above 1/(5W) of the messages", cli.Plural(r.HeavyKeyCount, "key")), r.HeavyKeys,
 		"key key | messages | of all = share percent | instances at least = least_workers")
 }
 

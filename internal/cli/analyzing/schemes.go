@@ -62,7 +62,7 @@ Examples:
 
 // Run compares and reports.
 func (c *analyzeSchemesCmd) Run(env *cli.Environment) error {
-	if err := c.read(env); err != nil {
+	if err := c.read(env, true); err != nil {
 		return err
 	}
 	request := c.request()
@@ -109,7 +109,7 @@ func writeSchemes(w *cli.Page, r *analyses.SchemesResult) {
 				more["keys"] = "whole"
 			}
 			if f.Choices > 0 {
-				more["how"] = fmt.Sprintf("d = %d", f.Choices)
+				more["how"] = "d = " + count(f.Choices)
 			}
 			if f.Balanced {
 				more["verdict"] = "yes"

@@ -75,18 +75,9 @@ const MaxInstances = 65536
 
 // UnmarshalText reads "8", "0:1,1:2" or "worker-a,worker-b:2". Names get ids in their order.
 func (v *Instances) UnmarshalText(b []byte) (err error) {
-	n, err := strconv.Atoi(string(b))
-	switch {
-	case err != nil:
-		if *v, err = cli.ParseList(string(b), parseInstance); err != nil {
-			return err
-		}
-	case n < 1 || n > MaxInstances:
-		return fmt.Errorf("the number of instances must be 1 to %d, not %d", MaxInstances, n)
-	default:
-		for id := range int32(n) {
-			*v = append(*v, planner.Instance{ID: id, Capacity: 1})
-		}
+	unit := func(id int32) planner.Instance { return planner.Instance{ID: id, Capacity: 1} }
+	if *v, err = CountOrList(string(b), MaxInstances, unit, parseInstance); err != nil {
+		return err
 	}
 	next, names := int32(0), map[string]bool{}
 	for _, d := range *v {
@@ -107,6 +98,23 @@ func (v *Instances) UnmarshalText(b []byte) (err error) {
 		}
 	}
 	return nil
+}
+
+// CountOrList reads a number of instances, or a list of them.
+func CountOrList[T any](
+	text string, most int, numbered func(id int32) T, parse func(string) (T, error),
+) (out []T, err error) {
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return cli.ParseList(text, parse)
+	case n < 1 || n > most:
+		return nil, fmt.Errorf("the number of instances must be 1 to %d, not %d", most, n)
+	}
+	for id := range int32(n) {
+		out = append(out, numbered(id))
+	}
+	return out, nil
 }
 
 // list names the instances as people read them: 0 to 7, or 0, 1 and 5 as 0,1,5.

@@ -141,7 +141,7 @@ func makeBody(r *rand.Rand) requestBody {
 		"/v1/what-if?instances=4", "/v1/what-if?instances=4&strategies=mixed,optimal&plans=true",
 		fmt.Sprintf("/v1/operators/clicks/plans?interval=%d", interval),
 		fmt.Sprintf("/v1/operators/clicks/intervals/%d/reports/%d", interval, r.IntN(4)),
-		"/v1/analyses/schemes?instances=4",
+		"/v1/analyses/schemes?instances=4", "/v1/analyses/ranges?instances=4",
 	}
 	if b.target = targets[r.IntN(len(targets))]; strings.Contains(b.target, "/reports/") {
 		b.method = http.MethodPut

@@ -33,9 +33,23 @@ func (c *Client) WhatIfOperator(
 	return call[wire.WhatIfResults](ctx, c, get(with, "v1", "what-if"), options)
 }
 
+// AnalyseRing analyses a token ring.
+func (c *Client) AnalyseRing(
+	ctx context.Context, request wire.RingRequest, options ...Option,
+) (*wire.RingResult, error) {
+	return call[wire.RingResult](ctx, c, post(request, "v1", "analyses", "ring"), options)
+}
+
 // AnalysePKG analyses partial key grouping.
 func (c *Client) AnalysePKG(ctx context.Context, request wire.PKGRequest, options ...Option) (*wire.PKGResult, error) {
 	return call[wire.PKGResult](ctx, c, post(request, "v1", "analyses", "pkg"), options)
+}
+
+// AnalyseRanges analyses key ranges.
+func (c *Client) AnalyseRanges(
+	ctx context.Context, request wire.RangesRequest, options ...Option,
+) (*wire.RangesResult, error) {
+	return call[wire.RangesResult](ctx, c, post(request, "v1", "analyses", "ranges"), options)
 }
 
 // AnalyseSchemes compares all schemes on the same keys.

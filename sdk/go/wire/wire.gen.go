@@ -979,6 +979,33 @@ func (e PlanStrategy) Valid() bool {
 	}
 }
 
+// Defines values for RangesEvent.
+const (
+	RangesEventCrash  RangesEvent = "crash"
+	RangesEventCreate RangesEvent = "create"
+	RangesEventDrift  RangesEvent = "drift"
+	RangesEventJoin   RangesEvent = "join"
+	RangesEventLeave  RangesEvent = "leave"
+)
+
+// Valid indicates whether the value is a known member of the RangesEvent enum.
+func (e RangesEvent) Valid() bool {
+	switch e {
+	case RangesEventCrash:
+		return true
+	case RangesEventCreate:
+		return true
+	case RangesEventDrift:
+		return true
+	case RangesEventJoin:
+		return true
+	case RangesEventLeave:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RangesMethod.
 const (
 	RangesMethodMinMovement RangesMethod = "min_movement"
@@ -1015,6 +1042,51 @@ func (e RangesPhase) Valid() bool {
 	}
 }
 
+// Defines values for RangesPlanCauses.
+const (
+	RangesPlanCausesBalanced       RangesPlanCauses = "balanced"
+	RangesPlanCausesHotKey         RangesPlanCauses = "hot_key"
+	RangesPlanCausesNothingMovable RangesPlanCauses = "nothing_movable"
+	RangesPlanCausesTableLimit     RangesPlanCauses = "table_limit"
+)
+
+// Valid indicates whether the value is a known member of the RangesPlanCauses enum.
+func (e RangesPlanCauses) Valid() bool {
+	switch e {
+	case RangesPlanCausesBalanced:
+		return true
+	case RangesPlanCausesHotKey:
+		return true
+	case RangesPlanCausesNothingMovable:
+		return true
+	case RangesPlanCausesTableLimit:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RangesStatus.
+const (
+	RangesStatusCrashed RangesStatus = "crashed"
+	RangesStatusJoined  RangesStatus = "joined"
+	RangesStatusLeft    RangesStatus = "left"
+)
+
+// Valid indicates whether the value is a known member of the RangesStatus enum.
+func (e RangesStatus) Valid() bool {
+	switch e {
+	case RangesStatusCrashed:
+		return true
+	case RangesStatusJoined:
+		return true
+	case RangesStatusLeft:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ResourceFrom.
 const (
 	ResourceFromCount ResourceFrom = "count"
@@ -1027,6 +1099,27 @@ func (e ResourceFrom) Valid() bool {
 	case ResourceFromCount:
 		return true
 	case ResourceFromState:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RingAnalysisMethod.
+const (
+	RingAnalysisMethodDoubling RingAnalysisMethod = "doubling"
+	RingAnalysisMethodFitted   RingAnalysisMethod = "fitted"
+	RingAnalysisMethodHalving  RingAnalysisMethod = "halving"
+)
+
+// Valid indicates whether the value is a known member of the RingAnalysisMethod enum.
+func (e RingAnalysisMethod) Valid() bool {
+	switch e {
+	case RingAnalysisMethodDoubling:
+		return true
+	case RingAnalysisMethodFitted:
+		return true
+	case RingAnalysisMethodHalving:
 		return true
 	default:
 		return false
@@ -1736,7 +1829,7 @@ type AnalysisSeed = int64
 // AnalysisThetaMax The tolerance θ_max, as `theta_max` of an operator.
 type AnalysisThetaMax = float64
 
-// AnalysisTop The greatest length of each list of keys.
+// AnalysisTop The greatest length of each list of keys, arcs, events, transfers and owners.
 type AnalysisTop = int64
 
 // AnswerKeyEncoding Present when the keys of this answer are base64.
@@ -3521,7 +3614,7 @@ type PKGRequest struct {
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
 	Stream AnalysisStream `json:"stream,omitempty"`
 
-	// Top The greatest length of each list of keys.
+	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
 	Top *AnalysisTop `json:"top,omitempty"`
 
 	// Workers W.
@@ -4891,6 +4984,73 @@ type RangesDiff struct {
 	SizeBefore int64 `json:"size_before"`
 }
 
+// RangesEmpty A follower without any known key.
+type RangesEmpty struct {
+	Follower int32 `json:"follower"`
+
+	// Key Key that covers all of its quantile range; null if none does.
+	Key *string `json:"key"`
+
+	// Share Share of that key.
+	Share float64 `json:"share"`
+}
+
+// RangesEvent What happens: `create`, the default without `owners`, a first division; `join` of a new follower at `position`; `leave` or `crash` of `event_followers`;
+// `drift`, the default with `owners`, nobody comes or goes. Followers whose status is given say it all themselves: it is then left out.
+type RangesEvent string
+
+// RangesEventFollowers The ids of those that leave or crash. Defaults to the last one.
+type RangesEventFollowers = []InstanceID
+
+// RangesFollower One that owns intervals of keys, or is to own some.
+type RangesFollower struct {
+	// Capacity Its relative speed κ.
+	Capacity *float64 `json:"capacity,omitempty"`
+	Id       int32    `json:"id"`
+
+	// Status `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
+	Status *RangesStatus `json:"status,omitempty"`
+}
+
+// RangesFollowers The followers, ids distinct.
+type RangesFollowers = []RangesFollower
+
+// RangesHeavyKey A key that weighs more than any follower may.
+type RangesHeavyKey struct {
+	Follower int32 `json:"follower"`
+
+	// ForcedTheta The least θ because of it.
+	ForcedTheta float64 `json:"forced_theta"`
+	Key         string  `json:"key"`
+	Share       float64 `json:"share"`
+}
+
+// RangesLoad What a plan does to one follower.
+type RangesLoad struct {
+	After    float64 `json:"after"`
+	Before   float64 `json:"before"`
+	Capacity float64 `json:"capacity"`
+
+	// Fair Share; 0 of one that goes.
+	Fair float64 `json:"fair"`
+	Id   int32   `json:"id"`
+
+	// In The share that it receives.
+	In              float64 `json:"in"`
+	IntervalsAfter  int64   `json:"intervals_after"`
+	IntervalsBefore int64   `json:"intervals_before"`
+	KeysAfter       int64   `json:"keys_after"`
+	KeysBefore      int64   `json:"keys_before"`
+
+	// Out The share that it gives away.
+	Out      float64 `json:"out"`
+	StateIn  float64 `json:"state_in"`
+	StateOut float64 `json:"state_out"`
+
+	// Status `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
+	Status *RangesStatus `json:"status,omitempty"`
+}
+
 // RangesMaxIntervals Bounds the intervals of each follower under `min_movement`.
 type RangesMaxIntervals = int64
 
@@ -4898,12 +5058,23 @@ type RangesMaxIntervals = int64
 // cost as possible changes its owner.
 type RangesMethod string
 
+// RangesMethods One plan each. Defaults to both.
+type RangesMethods = []RangesMethod
+
 // RangesOptions The parameters of scheme `ranges`.
 type RangesOptions struct {
 	// MaxIntervals The most ranges that an instance may own; all together own 16 384 at most. Not with `quantile`.
 	MaxIntervals *int32        `json:"max_intervals,omitempty"`
 	Method       *RangesMethod `json:"method,omitempty"`
 	Phase        *RangesPhase  `json:"phase,omitempty"`
+}
+
+// RangesOwner Begins an interval of the key space, which ends where the next one begins.
+type RangesOwner struct {
+	Follower int32 `json:"follower"`
+
+	// Low The least key; empty in the first.
+	Low string `json:"low"`
 }
 
 // RangesParameters The parameters of a plan of scheme `ranges`.
@@ -4926,6 +5097,161 @@ type RangesParameters struct {
 // `get` never becomes `put`.
 type RangesPhase string
 
+// RangesPlan A new division by one method.
+type RangesPlan struct {
+	Balanced bool               `json:"balanced"`
+	Causes   []RangesPlanCauses `json:"causes"`
+
+	// Empty Followers that stay and get no known key.
+	Empty     []RangesEmpty `json:"empty"`
+	Followers []RangesLoad  `json:"followers"`
+
+	// Formula The share that a single join or leave of quantiles moves if every key weighs next to nothing; null otherwise.
+	Formula *float64 `json:"formula"`
+
+	// HeavyKeyCount How many keys weigh more than any follower may.
+	HeavyKeyCount int64 `json:"heavy_key_count"`
+
+	// HeavyKeys The first `top` of them.
+	HeavyKeys []RangesHeavyKey `json:"heavy_keys"`
+
+	// KeysMoved Keys that change their owner.
+	KeysMoved int64 `json:"keys_moved"`
+
+	// Lost Part of it that is lost.
+	Lost float64 `json:"lost"`
+
+	// LowerBound No division moves a smaller share in which all are within the tolerance and those that join have their fair share or as much as here if that is less.
+	LowerBound float64 `json:"lower_bound"`
+
+	// Method How a plan divides the key space. `quantile`: one range for each instance, in the order of the ids, cut at the quantiles; `min_movement`: several ranges for each, so that as little
+	// cost as possible changes its owner.
+	Method RangesMethod `json:"method"`
+
+	// Moved Share that changes its owner.
+	Moved float64 `json:"moved"`
+
+	// OwnerCount The number of intervals.
+	OwnerCount int64 `json:"owner_count"`
+
+	// Owners The first `top` of them, from the lowest key on. With a `top` as great as `owner_count` they can be posted again.
+	Owners []RangesOwner `json:"owners"`
+
+	// OwnersBefore The first `top` of the old ones, from which the transfers start; none where nobody owned anything.
+	OwnersBefore []RangesOwner `json:"owners_before"`
+
+	// SegmentCount The number of parts into which the key space falls when it is cut wherever an interval begins, before or after.
+	SegmentCount int64 `json:"segment_count"`
+
+	// Segments The first `top` of them, from the lowest key on: who owned each and who owns it, and what its keys weigh.
+	Segments []RangesSegment `json:"segments"`
+
+	// Sent Part of it that crosses the network.
+	Sent     float64    `json:"sent"`
+	Skewness Comparison `json:"skewness"`
+
+	// StateFraction Of all state.
+	StateFraction float64 `json:"state_fraction"`
+
+	// StateMoved Their state.
+	StateMoved float64 `json:"state_moved"`
+
+	// Theta The largest overload.
+	Theta Comparison `json:"theta"`
+
+	// TransferCount How many intervals change their owner.
+	TransferCount int64 `json:"transfer_count"`
+
+	// Transfers The first `top` of them by descending share, then key.
+	Transfers []RangesTransfer `json:"transfers"`
+	Underload Comparison       `json:"underload"`
+}
+
+// RangesPlanCauses defines model for RangesPlan.Causes.
+type RangesPlanCauses string
+
+// RangesPosition How many followers are before the new one. Defaults to all. Its id is one above the greatest.
+type RangesPosition = int64
+
+// RangesRequest A division of the key space among followers (Shuffler proposal).
+type RangesRequest struct {
+	// Columns The same fields as rows, one array each, of equal lengths.
+	Columns *Columns `json:"columns,omitempty"`
+
+	// Epoch Its epoch. Defaults to the newest in which the interval has a plan.
+	Epoch *AnalysisEpoch `json:"epoch,omitempty"`
+
+	// Event What happens: `create`, the default without `owners`, a first division; `join` of a new follower at `position`; `leave` or `crash` of `event_followers`;
+	// `drift`, the default with `owners`, nobody comes or goes. Followers whose status is given say it all themselves: it is then left out.
+	Event *RangesEvent `json:"event,omitempty"`
+
+	// EventFollowers The ids of those that leave or crash. Defaults to the last one.
+	EventFollowers *RangesEventFollowers `json:"event_followers,omitempty"`
+
+	// Followers The followers that there are, in their order. Defaults to 8.
+	Followers RangesFollowers `json:"followers,omitempty"`
+
+	// Interval The interval of these statistics. Those of its newest plan count.
+	Interval *AnalysisInterval `json:"interval,omitempty"`
+
+	// KeyEncoding How this message writes keys, and the lows of `owners`.
+	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
+	Keys        []Row        `json:"keys,omitempty"`
+
+	// MaxIntervals Bounds the intervals of each follower under `min_movement`.
+	MaxIntervals *RangesMaxIntervals `json:"max_intervals,omitempty"`
+
+	// Methods One plan each. Defaults to both.
+	Methods *RangesMethods `json:"methods,omitempty"`
+
+	// Operator With `interval`, in place of keys, the statistics from which a plan of this operator was made.
+	Operator *AnalysisOperator `json:"operator,omitempty"`
+
+	// Owners The present division. Without it, and for any event but `create`, it is one by quantiles for the same keys, before anybody joins; event `drift` needs it.
+	Owners *[]RangesOwner `json:"owners,omitempty"`
+
+	// Position How many followers are before the new one. Defaults to all. Its id is one above the greatest.
+	Position *RangesPosition `json:"position,omitempty"`
+
+	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
+	Stream AnalysisStream `json:"stream,omitempty"`
+
+	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
+	ThetaMax *AnalysisThetaMax `json:"theta_max,omitempty"`
+
+	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
+	Top *AnalysisTop `json:"top,omitempty"`
+}
+
+// RangesResult The answer to an analysis of key ranges. Shares are parts of the whole weight, which is the cost of all keys.
+type RangesResult struct {
+	Cost float64 `json:"cost"`
+
+	// Event Absent where statuses said it.
+	Event *RangesEvent `json:"event,omitempty"`
+
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+	Keys        int64              `json:"keys"`
+	Plans       []RangesPlan       `json:"plans"`
+	State       float64            `json:"state"`
+}
+
+// RangesSegment A part of the key space with one owner before and one after: keys from `low` on and below `high`.
+type RangesSegment struct {
+	After int32 `json:"after"`
+
+	// Before null: nobody owned it.
+	Before *int32  `json:"before"`
+	Cost   float64 `json:"cost"`
+
+	// High null: up to the end.
+	High  *string `json:"high"`
+	Keys  int64   `json:"keys"`
+	Low   string  `json:"low"`
+	State float64 `json:"state"`
+}
+
 // RangesSizes defines model for RangesSizes.
 type RangesSizes struct {
 	// SizeAfter Ranges after.
@@ -4933,6 +5259,26 @@ type RangesSizes struct {
 
 	// SizeBefore Ranges before; 0 when nobody owned anything.
 	SizeBefore int64 `json:"size_before"`
+}
+
+// RangesStatus `joined`: it is new; `left`: it goes in good order; `crashed`: it is gone. Absent: it stays.
+type RangesStatus string
+
+// RangesTransfer An interval that changes its owner: keys from `low` on and below `high`.
+type RangesTransfer struct {
+	Cost float64 `json:"cost"`
+	From int32   `json:"from"`
+
+	// High null: up to the end.
+	High  *string `json:"high"`
+	Keys  int64   `json:"keys"`
+	Low   string  `json:"low"`
+	Share float64 `json:"share"`
+
+	// Source Who sends it: `from`, after a crash its replica, or `to` when nothing has to be sent; null when it is lost. Where keys are asked for (the get phase) it is the authority on these until `to`, and the replica of `to`, have them; then `to` is, at once when nothing is sent or it is lost. While keys are put in, nobody is.
+	Source *int32  `json:"source"`
+	State  float64 `json:"state"`
+	To     int32   `json:"to"`
 }
 
 // Realised What came true over the intervals of `thetas`. A plan takes effect in the interval after that of which it is made. So θ *realised* in an interval is θ before the plan made of its
@@ -5227,8 +5573,45 @@ type Retention struct {
 	Versions *int32 `json:"versions,omitempty"`
 }
 
+// RingAnalysisMethod How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts.
+type RingAnalysisMethod string
+
+// RingArc A stretch of the ring that changes its node: the positions after start up to and including end, wrapping round when start ≥ end.
+type RingArc struct {
+	Cost  float64 `json:"cost"`
+	End   int64   `json:"end"`
+	From  int32   `json:"from"`
+	Keys  int64   `json:"keys"`
+	Start int64   `json:"start"`
+	State float64 `json:"state"`
+	To    int32   `json:"to"`
+}
+
 // RingCause Why the policy relieves a node, or why it does not; why a plan ends.
 type RingCause string
+
+// RingChange A change of the ring and what it does to the loads. The tokens of a node are 0…T−1, so that the numbers before and after say which ones come and go.
+type RingChange struct {
+	// Arcs The first `top` of them by descending state, then cost, length and position.
+	Arcs []RingArc `json:"arcs"`
+
+	// ArcsMoved How many stretches of the ring change their node.
+	ArcsMoved int64 `json:"arcs_moved"`
+
+	// Cause Why the ring changes or does not; absent of a rescale.
+	Cause *RingCause `json:"cause,omitempty"`
+
+	// Migration What moves of the keys; absent without an input.
+	Migration *RingKeyMigration `json:"migration,omitempty"`
+
+	// Moved Part of the ring's positions that change their node.
+	Moved         float64          `json:"moved"`
+	Nodes         []RingNodeChange `json:"nodes"`
+	Skew          Comparison       `json:"skew"`
+	Theta         Comparison       `json:"theta"`
+	TokensAdded   int64            `json:"tokens_added"`
+	TokensRemoved int64            `json:"tokens_removed"`
+}
 
 // RingDiff What a plan of scheme `ring` changes.
 type RingDiff struct {
@@ -5245,9 +5628,93 @@ type RingDiff struct {
 	TokensRemoved *[]RingToken `json:"tokens_removed,omitempty"`
 }
 
+// RingKeyMigration Sums up keys that move.
+type RingKeyMigration struct {
+	Cost float64 `json:"cost"`
+
+	// Fraction Fraction of all state.
+	Fraction float64 `json:"fraction"`
+	Keys     int64   `json:"keys"`
+	State    float64 `json:"state"`
+
+	// Top The first top of them by descending state, then cost.
+	Top []RingMovedKey `json:"top"`
+}
+
+// RingMaxRounds How often each node may be relieved by `plan`. Defaults to 1.
+type RingMaxRounds = int64
+
+// RingMaxStates How many token counts `fitted` evaluates at most.
+type RingMaxStates = int64
+
 // RingMethod How a plan changes the ring. `halving`: an overloaded instance gives up half of its tokens; `doubling`: all others double theirs (DPA Load Balancer §4.2), one instance after the other is
 // relieved; `fitted`: whatever token counts meet `theta_max`, or else come closest to it, with least state moved, of those that a search finds.
 type RingMethod string
+
+// RingMinQueue The least length of a queue that is relieved.
+type RingMinQueue = float64
+
+// RingMovedKey A key that moves.
+type RingMovedKey struct {
+	Cost  float64 `json:"cost"`
+	From  int32   `json:"from"`
+	Key   string  `json:"key"`
+	State float64 `json:"state"`
+	To    int32   `json:"to"`
+}
+
+// RingNode A node of a ring.
+type RingNode struct {
+	// Capacity Its relative speed κ.
+	Capacity *float64 `json:"capacity,omitempty"`
+	Id       int32    `json:"id"`
+
+	// Joins Whether it is new and claims its tokens.
+	Joins *bool `json:"joins,omitempty"`
+
+	// Leaves Whether it gives up its tokens.
+	Leaves *bool `json:"leaves,omitempty"`
+
+	// Tokens How many tokens it holds, claims when it joins, or gives up when it leaves. Defaults to tokens_per_instance.
+	Tokens *int64 `json:"tokens,omitempty"`
+}
+
+// RingNodeChange What a change does to one node.
+type RingNodeChange struct {
+	Capacity     float64 `json:"capacity"`
+	Id           int32   `json:"id"`
+	KeysAfter    int64   `json:"keys_after"`
+	KeysBefore   int64   `json:"keys_before"`
+	LoadAfter    float64 `json:"load_after"`
+	LoadBefore   float64 `json:"load_before"`
+	StateIn      float64 `json:"state_in"`
+	StateOut     float64 `json:"state_out"`
+	TokensAfter  int64   `json:"tokens_after"`
+	TokensBefore int64   `json:"tokens_before"`
+}
+
+// RingNodeLoad What a node carries.
+type RingNodeLoad struct {
+	Capacity float64 `json:"capacity"`
+	Id       int32   `json:"id"`
+	Keys     int64   `json:"keys"`
+
+	// Load Cost of its keys.
+	Load float64 `json:"load"`
+
+	// Queue As posted, else load per capacity.
+	Queue float64 `json:"queue"`
+
+	// Share Share of the positions of the ring, from 0 to 1.
+	Share  float64 `json:"share"`
+	Tokens int64   `json:"tokens"`
+}
+
+// RingNodeTokenLimit The greatest number of tokens of one node that `fitted` considers.
+type RingNodeTokenLimit = int64
+
+// RingNodes The nodes, ids distinct.
+type RingNodes = []RingNode
 
 // RingOptions The parameters of scheme `ring`.
 type RingOptions struct {
@@ -5274,6 +5741,133 @@ type RingParameters struct {
 	ThetaMax ThetaMax `json:"theta_max"`
 }
 
+// RingPlan A new ring for the loads.
+type RingPlan struct {
+	Adopted  int64 `json:"adopted"`
+	Balanced bool  `json:"balanced"`
+
+	// Cause Why it does no more than it does.
+	Cause RingCause `json:"cause"`
+
+	// Change A change of the ring and what it does to the loads. The tokens of a node are 0…T−1, so that the numbers before and after say which ones come and go.
+	Change RingChange `json:"change"`
+
+	// Method How the ring is redistributed: `halving` and `doubling` as in the paper; `fitted`, for `plan` only, looks for any token counts.
+	Method RingAnalysisMethod `json:"method"`
+
+	// Rounds Rounds that were tried, the first `adopted` of which are part of the plan.
+	Rounds []RingRound `json:"rounds"`
+
+	// Searched Token counts that fitted evaluated.
+	Searched int64 `json:"searched"`
+}
+
+// RingQueues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
+type RingQueues = []float64
+
+// RingRequest The token ring of "DPA Load Balancer": nodes, the policy that says when one is relieved, and what to look at. What the nodes carry, the policy's verdict, one
+// round of redistribution, and what nodes that join or leave change are part of every result with keys; `plan` asks for more.
+// Without keys `queues` are needed. With CSV, NDJSON and text/plain bodies `nodes` is a number, and `queues` are comma-separated.
+type RingRequest struct {
+	// Columns The same fields as rows, one array each, of equal lengths.
+	Columns *Columns `json:"columns,omitempty"`
+
+	// Epoch Its epoch. Defaults to the newest in which the interval has a plan.
+	Epoch *AnalysisEpoch `json:"epoch,omitempty"`
+
+	// Interval The interval of these statistics. Those of its newest plan count.
+	Interval *AnalysisInterval `json:"interval,omitempty"`
+
+	// KeyEncoding How keys are written.
+	KeyEncoding *KeyEncoding `json:"key_encoding,omitempty"`
+	Keys        []Row        `json:"keys,omitempty"`
+
+	// MaxRounds How often each node may be relieved by `plan`. Defaults to 1.
+	MaxRounds *RingMaxRounds `json:"max_rounds,omitempty"`
+
+	// MaxStates How many token counts `fitted` evaluates at most.
+	MaxStates *RingMaxStates      `json:"max_states,omitempty"`
+	Method    *RingAnalysisMethod `json:"method,omitempty"`
+
+	// MinQueue The least length of a queue that is relieved.
+	MinQueue *RingMinQueue `json:"min_queue,omitempty"`
+
+	// NodeTokenLimit The greatest number of tokens of one node that `fitted` considers.
+	NodeTokenLimit *RingNodeTokenLimit `json:"node_token_limit,omitempty"`
+
+	// Nodes The nodes of the ring, one of which stays at least. Defaults to 4, as in the paper.
+	Nodes RingNodes `json:"nodes,omitempty"`
+
+	// Operator With `interval`, in place of keys, the statistics from which a plan of this operator was made.
+	Operator *AnalysisOperator `json:"operator,omitempty"`
+
+	// Plan Whether to plan a new ring for the loads.
+	Plan *bool `json:"plan,omitempty"`
+
+	// Queues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
+	Queues *RingQueues `json:"queues,omitempty"`
+
+	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
+	Stream AnalysisStream `json:"stream,omitempty"`
+
+	// Tau τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest.
+	Tau *RingTau `json:"tau,omitempty"`
+
+	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
+	ThetaMax *AnalysisThetaMax `json:"theta_max,omitempty"`
+
+	// TokenLimit The number of tokens of all nodes together beyond which doubling is refused.
+	TokenLimit *RingTokenLimit `json:"token_limit,omitempty"`
+
+	// TokensPerInstance The tokens of a node that does not name its own. Defaults to 16, under method doubling to 1.
+	TokensPerInstance *RingTokensPerInstance `json:"tokens_per_instance,omitempty"`
+
+	// Top The greatest length of each list of keys, arcs, events, transfers and owners.
+	Top *AnalysisTop `json:"top,omitempty"`
+}
+
+// RingResult The answer to an analysis of a token ring.
+type RingResult struct {
+	Cost float64 `json:"cost"`
+
+	// KeyEncoding Present when the keys of this answer are base64.
+	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
+
+	// Keys Their number; 0 without an input, as `cost` and `state` of all of them.
+	Keys int64 `json:"keys"`
+
+	// Nodes The nodes as posted, with what they carry; those that join carry nothing yet.
+	Nodes []RingNodeLoad `json:"nodes"`
+
+	// Plan A new ring for the loads.
+	Plan *RingPlan `json:"plan,omitempty"`
+
+	// Redistribution One round, as the verdict says, before anybody joins or leaves; absent without a verdict, with a single node, and under method fitted or none.
+	Redistribution *RingChange `json:"redistribution,omitempty"`
+
+	// Rescale What the nodes that join and leave change, and nothing else.
+	Rescale *RingChange `json:"rescale,omitempty"`
+
+	// Skew S = (W−U)/(M−U) of the loads; 0 without an input, here and in changes.
+	Skew  float64 `json:"skew"`
+	State float64 `json:"state"`
+
+	// Theta The largest overload of a node that does not leave.
+	Theta float64 `json:"theta"`
+
+	// Verdict What the policy says to the queues, or to the loads; absent without either. Nodes that join do not count, those that leave do.
+	Verdict *RingVerdict `json:"verdict,omitempty"`
+}
+
+// RingRound A round of redistribution.
+type RingRound struct {
+	// Node The node that was relieved.
+	Node int32 `json:"node"`
+
+	// Theta After it.
+	Theta float64 `json:"theta"`
+}
+
 // RingSizes defines model for RingSizes.
 type RingSizes struct {
 	// SizeAfter Tokens on the ring after.
@@ -5282,6 +5876,9 @@ type RingSizes struct {
 	// SizeBefore Tokens on the ring before.
 	SizeBefore int64 `json:"size_before"`
 }
+
+// RingTau τ: the node of the longest queue is relieved if that exceeds (1+τ) times the second longest.
+type RingTau = float64
 
 // RingToken defines model for RingToken.
 type RingToken struct {
@@ -5295,12 +5892,18 @@ type RingToken struct {
 	Position int64 `json:"position"`
 }
 
+// RingTokenLimit The number of tokens of all nodes together beyond which doubling is refused.
+type RingTokenLimit = int64
+
 // RingTokens An instance holds the tokens 0 to tokens−1 of the ring.
 type RingTokens struct {
 	// Instance The id of an instance.
 	Instance InstanceID `json:"instance"`
 	Tokens   int32      `json:"tokens"`
 }
+
+// RingTokensPerInstance The tokens of a node that does not name its own. Defaults to 16, under method doubling to 1.
+type RingTokensPerInstance = int64
 
 // RingVerdict What the policy says about some queues.
 type RingVerdict struct {

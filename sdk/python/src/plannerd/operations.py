@@ -61,6 +61,28 @@ class Operations(Transport):
             media=["application/json", "application/x-ndjson"]
         )
 
+    def analyse_ranges(
+        self,
+        request: wire.RangesRequest | Rows,
+        **parameters: Unpack[wire.AnalyseRangesParameters],
+    ) -> wire.RangesResult:
+        """Analyse key ranges."""
+        return self._json(
+            "POST", ["v1", "analyses", "ranges"], parameters, request,
+            media=["application/json", "application/x-ndjson"]
+        )
+
+    def analyse_ring(
+        self,
+        request: wire.RingRequest | Rows,
+        **parameters: Unpack[wire.AnalyseRingParameters],
+    ) -> wire.RingResult:
+        """Analyse a token ring."""
+        return self._json(
+            "POST", ["v1", "analyses", "ring"], parameters, request,
+            media=["application/json", "application/x-ndjson"]
+        )
+
     def analyse_schemes(
         self,
         request: wire.SchemesRequest | Rows,

@@ -1278,14 +1278,62 @@ class RangesDiff(TypedDict):
     size_after: int
     size_before: int
 
+class RangesEmpty(TypedDict):
+    follower: int
+    key: str | None
+    share: float
+
+RangesEvent: TypeAlias = 'Literal["create", "join", "leave", "crash", "drift"]'
+
+RangesEventFollowers: TypeAlias = 'list[InstanceID]'
+
+class RangesFollower(TypedDict):
+    capacity: NotRequired[float]
+    id: int
+    status: NotRequired[RangesStatus]
+
+RangesFollowers: TypeAlias = 'int | list[RangesFollower]'
+
+class RangesHeavyKey(TypedDict):
+    follower: int
+    forced_theta: float
+    key: str
+    share: float
+
+RangesLoad = TypedDict(
+    'RangesLoad',
+    {
+        'after': 'float',
+        'before': 'float',
+        'capacity': 'float',
+        'fair': 'float',
+        'id': 'int',
+        'in': 'float',
+        'intervals_after': 'int',
+        'intervals_before': 'int',
+        'keys_after': 'int',
+        'keys_before': 'int',
+        'out': 'float',
+        'state_in': 'float',
+        'state_out': 'float',
+        'status': 'NotRequired[RangesStatus]',
+    },
+)
+
 RangesMaxIntervals: TypeAlias = 'int'
 
 RangesMethod: TypeAlias = 'Literal["quantile", "min_movement"]'
+
+RangesMethods: TypeAlias = 'list[RangesMethod]'
 
 class RangesOptions(TypedDict):
     max_intervals: NotRequired[int]
     method: NotRequired[RangesMethod]
     phase: NotRequired[RangesPhase]
+
+class RangesOwner(TypedDict):
+    follower: int
+    low: str
 
 class RangesParameters(TypedDict):
     deadline: Deadline
@@ -1294,9 +1342,90 @@ class RangesParameters(TypedDict):
 
 RangesPhase: TypeAlias = 'Literal["put", "get"]'
 
+class RangesPlan(TypedDict):
+    balanced: bool
+    causes: list[Literal["balanced", "hot_key", "table_limit", "nothing_movable"]]
+    empty: list[RangesEmpty]
+    followers: list[RangesLoad]
+    formula: float | None
+    heavy_key_count: int
+    heavy_keys: list[RangesHeavyKey]
+    keys_moved: int
+    lost: float
+    lower_bound: float
+    method: RangesMethod
+    moved: float
+    owner_count: int
+    owners: list[RangesOwner]
+    owners_before: list[RangesOwner]
+    segment_count: int
+    segments: list[RangesSegment]
+    sent: float
+    skewness: Comparison
+    state_fraction: float
+    state_moved: float
+    theta: Comparison
+    transfer_count: int
+    transfers: list[RangesTransfer]
+    underload: Comparison
+
+RangesPosition: TypeAlias = 'int'
+
+class RangesRequest(TypedDict):
+    columns: NotRequired[Columns]
+    epoch: NotRequired[AnalysisEpoch]
+    event: NotRequired[RangesEvent]
+    event_followers: NotRequired[RangesEventFollowers]
+    followers: NotRequired[RangesFollowers]
+    interval: NotRequired[AnalysisInterval]
+    key_encoding: NotRequired[KeyEncoding]
+    keys: NotRequired[list[Row]]
+    max_intervals: NotRequired[RangesMaxIntervals]
+    methods: NotRequired[RangesMethods]
+    operator: NotRequired[AnalysisOperator]
+    owners: NotRequired[list[RangesOwner]]
+    position: NotRequired[RangesPosition]
+    stream: NotRequired[AnalysisStream]
+    theta_max: NotRequired[AnalysisThetaMax]
+    top: NotRequired[AnalysisTop]
+
+class RangesResult(TypedDict):
+    cost: float
+    event: NotRequired[RangesEvent]
+    key_encoding: NotRequired[AnswerKeyEncoding]
+    keys: int
+    plans: list[RangesPlan]
+    state: float
+
+class RangesSegment(TypedDict):
+    after: int
+    before: int | None
+    cost: float
+    high: str | None
+    keys: int
+    low: str
+    state: float
+
 class RangesSizes(TypedDict):
     size_after: int
     size_before: int
+
+RangesStatus: TypeAlias = 'Literal["joined", "left", "crashed"]'
+
+RangesTransfer = TypedDict(
+    'RangesTransfer',
+    {
+        'cost': 'float',
+        'from': 'int',
+        'high': 'str | None',
+        'keys': 'int',
+        'low': 'str',
+        'share': 'float',
+        'source': 'int | None',
+        'state': 'float',
+        'to': 'int',
+    },
+)
 
 class Realised(TypedDict):
     above: float | None
@@ -1419,7 +1548,34 @@ class Retention(TypedDict):
     plans: NotRequired[int]
     versions: NotRequired[int]
 
+RingAnalysisMethod: TypeAlias = 'Literal["halving", "doubling", "fitted"]'
+
+RingArc = TypedDict(
+    'RingArc',
+    {
+        'cost': 'float',
+        'end': 'int',
+        'from': 'int',
+        'keys': 'int',
+        'start': 'int',
+        'state': 'float',
+        'to': 'int',
+    },
+)
+
 RingCause: TypeAlias = 'Literal["overloaded", "within_threshold", "short_queue", "alone", "exhausted", "token_limit", "max_rounds", "balanced", "no_improvement"]'
+
+class RingChange(TypedDict):
+    arcs: list[RingArc]
+    arcs_moved: int
+    cause: NotRequired[RingCause]
+    migration: NotRequired[RingKeyMigration]
+    moved: float
+    nodes: list[RingNodeChange]
+    skew: Comparison
+    theta: Comparison
+    tokens_added: int
+    tokens_removed: int
 
 class RingDiff(TypedDict):
     size_after: int
@@ -1427,7 +1583,63 @@ class RingDiff(TypedDict):
     tokens_added: NotRequired[list[RingToken]]
     tokens_removed: NotRequired[list[RingToken]]
 
+class RingKeyMigration(TypedDict):
+    cost: float
+    fraction: float
+    keys: int
+    state: float
+    top: list[RingMovedKey]
+
+RingMaxRounds: TypeAlias = 'int'
+
+RingMaxStates: TypeAlias = 'int'
+
 RingMethod: TypeAlias = 'Literal["halving", "doubling", "fitted"]'
+
+RingMinQueue: TypeAlias = 'float'
+
+RingMovedKey = TypedDict(
+    'RingMovedKey',
+    {
+        'cost': 'float',
+        'from': 'int',
+        'key': 'str',
+        'state': 'float',
+        'to': 'int',
+    },
+)
+
+class RingNode(TypedDict):
+    capacity: NotRequired[float]
+    id: int
+    joins: NotRequired[bool]
+    leaves: NotRequired[bool]
+    tokens: NotRequired[int]
+
+class RingNodeChange(TypedDict):
+    capacity: float
+    id: int
+    keys_after: int
+    keys_before: int
+    load_after: float
+    load_before: float
+    state_in: float
+    state_out: float
+    tokens_after: int
+    tokens_before: int
+
+class RingNodeLoad(TypedDict):
+    capacity: float
+    id: int
+    keys: int
+    load: float
+    queue: float
+    share: float
+    tokens: int
+
+RingNodeTokenLimit: TypeAlias = 'int'
+
+RingNodes: TypeAlias = 'int | list[RingNode]'
 
 class RingOptions(TypedDict):
     max_rounds: NotRequired[int]
@@ -1439,18 +1651,74 @@ class RingParameters(TypedDict):
     ring: RingOptions
     theta_max: ThetaMax
 
+class RingPlan(TypedDict):
+    adopted: int
+    balanced: bool
+    cause: RingCause
+    change: RingChange
+    method: RingAnalysisMethod
+    rounds: list[RingRound]
+    searched: int
+
+RingQueues: TypeAlias = 'list[float]'
+
+class RingRequest(TypedDict):
+    columns: NotRequired[Columns]
+    epoch: NotRequired[AnalysisEpoch]
+    interval: NotRequired[AnalysisInterval]
+    key_encoding: NotRequired[KeyEncoding]
+    keys: NotRequired[list[Row]]
+    max_rounds: NotRequired[RingMaxRounds]
+    max_states: NotRequired[RingMaxStates]
+    method: NotRequired[RingAnalysisMethod]
+    min_queue: NotRequired[RingMinQueue]
+    node_token_limit: NotRequired[RingNodeTokenLimit]
+    nodes: NotRequired[RingNodes]
+    operator: NotRequired[AnalysisOperator]
+    plan: NotRequired[bool]
+    queues: NotRequired[RingQueues]
+    stream: NotRequired[AnalysisStream]
+    tau: NotRequired[RingTau]
+    theta_max: NotRequired[AnalysisThetaMax]
+    token_limit: NotRequired[RingTokenLimit]
+    tokens_per_instance: NotRequired[RingTokensPerInstance]
+    top: NotRequired[AnalysisTop]
+
+class RingResult(TypedDict):
+    cost: float
+    key_encoding: NotRequired[AnswerKeyEncoding]
+    keys: int
+    nodes: list[RingNodeLoad]
+    plan: NotRequired[RingPlan]
+    redistribution: NotRequired[RingChange]
+    rescale: NotRequired[RingChange]
+    skew: float
+    state: float
+    theta: float
+    verdict: NotRequired[RingVerdict]
+
+class RingRound(TypedDict):
+    node: int
+    theta: float
+
 class RingSizes(TypedDict):
     size_after: int
     size_before: int
+
+RingTau: TypeAlias = 'float'
 
 class RingToken(TypedDict):
     index: int
     instance: InstanceID
     position: int
 
+RingTokenLimit: TypeAlias = 'int'
+
 class RingTokens(TypedDict):
     instance: InstanceID
     tokens: int
+
+RingTokensPerInstance: TypeAlias = 'int'
 
 class RingVerdict(TypedDict):
     cause: RingCause
@@ -1969,6 +2237,49 @@ class AnalysePKGParameters(Call, total=False):
     seeds: PKGSeeds
     top: AnalysisTop
     points: PKGSeriesLength
+    key_encoding: KeyEncoding
+    columns: Sequence[str | float | None]
+    key_separator: str | float
+    delimiter: Literal["comma", "semicolon", "tab", "bar", "space", "colon"]
+    decimal: Literal["point", "comma"]
+    header: Literal["none"]
+    skip: int
+    records: str | float
+    duplicates: Literal["refuse", "sum"]
+
+class AnalyseRangesParameters(Call, total=False):
+    followers: int
+    event: RangesEvent
+    position: RangesPosition
+    event_followers: Sequence[InstanceID]
+    methods: Sequence[RangesMethod]
+    theta_max: AnalysisThetaMax
+    max_intervals: RangesMaxIntervals
+    top: AnalysisTop
+    key_encoding: KeyEncoding
+    columns: Sequence[str | float | None]
+    key_separator: str | float
+    delimiter: Literal["comma", "semicolon", "tab", "bar", "space", "colon"]
+    decimal: Literal["point", "comma"]
+    header: Literal["none"]
+    skip: int
+    records: str | float
+    duplicates: Literal["refuse", "sum"]
+
+class AnalyseRingParameters(Call, total=False):
+    nodes: int
+    tokens_per_instance: RingTokensPerInstance
+    method: RingAnalysisMethod
+    tau: RingTau
+    min_queue: RingMinQueue
+    queues: Sequence[float]
+    theta_max: AnalysisThetaMax
+    max_rounds: RingMaxRounds
+    token_limit: RingTokenLimit
+    node_token_limit: RingNodeTokenLimit
+    max_states: RingMaxStates
+    plan: bool
+    top: AnalysisTop
     key_encoding: KeyEncoding
     columns: Sequence[str | float | None]
     key_separator: str | float

@@ -1,5 +1,5 @@
-// The analyses: what partial key grouping and all schemes would make of given keys. The
-// address is the question, and the page its answer.
+// The analyses: what token rings, partial key grouping, key ranges and all schemes would
+// make of given keys. The address is the question, and the page its answer.
 
 import { html, useEffect, useMemo, useState } from '../html.js'
 import { Card, Code, Dialog, Empty, tabs, Trouble, useTitle } from '../parts.js'
@@ -7,13 +7,16 @@ import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { draftOf, Parameters, queryOfDraft } from './analyses/parameters.js'
 import { PKG } from './analyses/pkg.js'
-import { questionOf, useOperator } from './analyses/question.js'
+import { questionOf, useContext } from './analyses/question.js'
+import { Ranges } from './analyses/ranges.js'
+import { Ring } from './analyses/ring.js'
 import { Progress, tookWords, useAnalysis } from './analyses/run.js'
 import { Schemes } from './analyses/schemes.js'
 import { complete, keep, queryOf, Source, sourceOf } from './analyses/source.js'
 
 /**
  * @import { Draft } from './analyses/parameters.js'
+ * @import { Context } from './analyses/question.js'
  * @import { Run } from './analyses/run.js'
  * @import { SourceOf } from './analyses/source.js'
  */
@@ -29,11 +32,23 @@ const kinds = {
       'Hashing, token rings, partial key grouping, routing tables and key ranges side by side, for the same keys' +
       ' and the same tolerance: how balanced each is, what it holds and moves, and which one to use.',
   },
+  ring: {
+    title: 'Token ring',
+    View: Ring,
+    lead:
+      'What the nodes of a token ring carry, whether the policy relieves one, what that moves,' +
+      ' and which ring would do better.',
+  },
   pkg: {
     title: 'Partial key grouping',
     short: 'PKG',
     View: PKG,
     lead: 'How grouping schemes, from hashing to W-Choices, spread a stream of keys over workers.',
+  },
+  ranges: {
+    title: 'Key ranges',
+    View: Ranges,
+    lead: 'How an ordered key space is divided among followers, and what a join, a leave, a crash or a drift moves.',
   },
 }
 
@@ -106,16 +121,21 @@ function Analysis({ analysis, query }) {
   )
   const [form, setForm] = useState(asked)
 
-  const operator = useOperator(form.source)
-  const askedOperator = useOperator(asked.source)
+  const context = useContext(form.source, analysis)
+  const askedContext = useContext(asked.source, analysis)
   const [question, setQuestion] = useState(/** @type {Asked | null} */ (null))
   const key = JSON.stringify([asked.source.kind, queryOf(asked.source), queryOfDraft(analysis, asked.draft)])
   // An address that asks something else is another question; one that only shows something else is not.
   useEffect(() => setForm(asked), [key, turn])
   useEffect(() => {
-    const ready = complete(asked.source) && (asked.source.kind !== 'operator' || askedOperator.data !== null)
-    setQuestion(ready ? questionOf(analysis, asked.source, asked.draft, askedOperator.data) : null)
-  }, [key, turn, askedOperator.data])
+    let left = false
+    const ready = complete(asked.source) && (asked.source.kind !== 'operator' || askedContext.data !== null)
+    if (!ready) setQuestion(null)
+    else questionOf(analysis, asked.source, asked.draft, askedContext.data).then((q) => !left && setQuestion(q))
+    return () => {
+      left = true
+    }
+  }, [key, turn, askedContext.data])
   const run = useAnalysis(question)
 
   /** @param {Event} event */
@@ -130,20 +150,20 @@ function Analysis({ analysis, query }) {
       <${Source}
         source=${form.source}
         change=${(c) => setForm((f) => ({ ...f, source: { ...f.source, ...c } }))}
-        streams=${analysis === 'pkg'}
+        streams=${analysis === 'pkg' || analysis === 'ring'}
       />
       <${Parameters}
         analysis=${analysis}
         draft=${form.draft}
         change=${(c) => setForm((f) => ({ ...f, draft: { ...f.draft, ...c } }))}
-        operator=${operator.data}
+        context=${context.data}
       />
       <div class="row form-foot analyses-foot">
-        <${Curl} form=${form} analysis=${analysis} operator=${operator.data} />
+        <${Curl} form=${form} analysis=${analysis} context=${context.data} />
         <button type="submit" class="primary" disabled=${!complete(form.source)}>Analyse</button>
       </div>
     </form>
-    ${askedOperator.problem && html`<${Trouble} problem=${askedOperator.problem} retry=${askedOperator.reload} />`}
+    ${askedContext.problem && html`<${Trouble} problem=${askedContext.problem} retry=${askedContext.reload} />`}
     <${Progress} run=${run} />
     ${run.problem && html`<${Trouble} problem=${run.problem} retry=${run.again} />`}
     <${Answer} run=${run} analysis=${analysis} query=${query} asked=${asked} />
@@ -154,8 +174,11 @@ function Analysis({ analysis, query }) {
 function Answer({ run, analysis, query, asked }) {
   const { View } = kinds[analysis]
   if (run.result) {
+    const { query: said, body, type } = run.result.of
+    // A question has its parameters in the query, or in a body that is no rows.
+    const values = { ...said, ...(type ? null : /** @type {object} */ (body)) }
     return html`<div class="analyses-answer ${run.busy ? 'analyses-old' : ''}" aria-busy=${run.busy}>
-      <${View} result=${run.result.data} query=${query} />
+      <${View} result=${run.result.data} query=${query} values=${values} />
       <p class="muted">${tookWords(run)}</p>
     </div>`
   }
@@ -173,11 +196,11 @@ function Answer({ run, analysis, query, asked }) {
 /**
  * The question as a command.
  *
- * @param {{ form: Form, analysis: string, operator: API['Operator'] | null }} props
+ * @param {{ form: Form, analysis: string, context: Context | null }} props
  */
-function Curl({ form, analysis, operator }) {
+function Curl({ form, analysis, context }) {
   const [text, setText] = useState(/** @type {string | null} */ (null))
-  const show = () => setText(commandOf(questionOf(analysis, form.source, form.draft, operator)))
+  const show = async () => setText(commandOf(await questionOf(analysis, form.source, form.draft, context)))
   return html`
     <button type="button" onClick=${show} disabled=${!complete(form.source)}>Show as curl</button>
     ${

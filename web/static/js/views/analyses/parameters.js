@@ -5,6 +5,8 @@ import { html, useId } from '../../html.js'
 import { check, Checks, selectField } from '../../parts.js'
 import { capital } from '../../words.js'
 
+/** @import { Context } from './question.js' */
+
 /**
  * What is said of each parameter, as it was typed.
  *
@@ -24,10 +26,12 @@ import { capital } from '../../words.js'
  * @property {string[][]} [choices] each its value and its words
  * @property {string} [before] the default as the server has it
  * @property {string} [value] what is asked where nothing is said
- * @property {(operator: API['Operator']) => string} [own] the default that an operator gives
+ * @property {(context: Context | null) => string | 0 | undefined | null} [own] the default that an operator gives
  * @property {string} [hint]
+ * @property {boolean} [on] whether a yes is on at first
  * @property {boolean} [more] whether it is behind "More parameters"
  * @property {boolean} [members] whether it says who shares the keys
+ * @property {boolean} [local] whether the request says it in another way
  * @property {string | ((draft: Draft) => boolean)} [needs] the parameter that must be said before, or a test
  */
 
@@ -53,10 +57,17 @@ const yes = (name, words, more) => ({ name, words, kind: 'yes', ...more })
 const advanced = (of) => of.map((p) => ({ ...p, more: true }))
 
 const theta = number('theta_max', 'Tolerance θ_max', '0.08', {
-  own: ({ theta_max }) => `${theta_max}, as the operator`,
+  own: (context) => context?.operator && `${context.operator.theta_max}, as the operator`,
   hint: 'How far a load may be above its fair share: 0.08 is 8 %.',
 })
 const seed = whole('seed', 'Seed', '0', { min: 0 })
+/** @type {(before: string, value?: string) => Parameter} */
+const top = (before, value) => whole('top', 'Length of lists', before, { max: 10_000, value })
+const methods = [
+  ['halving', 'Token halving'],
+  ['doubling', 'Token doubling'],
+  ['fitted', 'Fitted token counts'],
+]
 const information = [
   ['global', 'Global: the true loads'],
   ['local', 'Local estimates'],
@@ -69,6 +80,25 @@ const orders = [
 
 /** @type {Record<string, Parameter[]>} */
 const parameters = {
+  ring: [
+    whole('nodes', 'Nodes', '4', { max: 65_536, members: true }),
+    whole('tokens_per_instance', 'Tokens per node', '16, when doubling 1', {
+      max: 16_777_216,
+      own: (context) => context?.tokens && 'as they are',
+    }),
+    choice('method', 'Redistribution', 'halving', methods, { own: (context) => context?.operator?.ring?.method }),
+    number('tau', 'τ', '0.2', { hint: 'A node is relieved if its queue exceeds (1 + τ) times the second longest.' }),
+    theta,
+    whole('max_rounds', 'Rounds for each node', '1', { hint: 'How often a node may be relieved.' }),
+    yes('plan', 'Plan a new ring for these loads', { on: true }),
+    ...advanced([
+      whole('join', 'Nodes that join', '0', { min: 0, max: 1_000, members: true, local: true }),
+      list('leave', 'Nodes that leave', 'none', { hint: 'Their numbers, with commas.', members: true, local: true }),
+      number('min_queue', 'Least queue that is relieved', '0', { hint: 'In units of cost.' }),
+      whole('node_token_limit', 'Most tokens of a node', '256', { hint: 'That fitted counts consider.' }),
+      top('100', '100'),
+    ]),
+  ],
   pkg: [
     whole('workers', 'Workers', '8', { max: 65_536, members: true }),
     checks(
@@ -107,8 +137,38 @@ const parameters = {
       }),
       whole('seeds', 'Seeds by which each run is judged', '1', { max: 1_000 }),
       seed,
-      whole('top', 'Length of lists', '', { max: 10_000 }),
+      top(''),
     ]),
+  ],
+  ranges: [
+    whole('followers', 'Followers', '8', { max: 65_536, members: true }),
+    choice(
+      'event',
+      'What happens',
+      'a first division',
+      [
+        ['create', 'A first division'],
+        ['join', 'A follower joins'],
+        ['leave', 'Followers leave in good order'],
+        ['crash', 'Followers crash'],
+      ],
+      { own: (context) => context?.owners && 'drift: the keys are others' },
+    ),
+    whole('position', 'Followers before the new one', 'all of them', {
+      min: 0,
+      needs: (draft) => draft.event === 'join',
+    }),
+    list('event_followers', 'Followers that go', 'the last one', {
+      hint: 'Their numbers, with commas.',
+      needs: (draft) => draft.event === 'leave' || draft.event === 'crash',
+    }),
+    theta,
+    whole('max_intervals', 'Most intervals of a follower', '32', {
+      own: (context) =>
+        context?.operator?.ranges?.max_intervals && `${context.operator.ranges.max_intervals}, as the operator`,
+      hint: 'Under least movement.',
+    }),
+    ...advanced([top('1,000', '1000')]),
   ],
   schemes: [
     whole('instances', 'Instances', '8', { max: 65_536, members: true }),
@@ -154,14 +214,17 @@ const wanted = (parameter, draft) => {
 }
 
 /**
- * The texts of an analysis's parameters that a query holds.
+ * The texts of an analysis's parameters that a query holds; a query without any has the defaults of the page.
  *
  * @param {string} analysis
  * @param {Query} query
  * @returns {Draft}
  */
-export const draftOf = (analysis, query) =>
-  Object.fromEntries(parameters[analysis].map((p) => [p.name, query[p.name] ?? '']))
+export function draftOf(analysis, query) {
+  const all = parameters[analysis]
+  const fresh = !all.some((p) => p.name in query)
+  return Object.fromEntries(all.map((p) => [p.name, query[p.name] ?? (fresh && p.on ? 'true' : '')]))
+}
 
 /**
  * What of a draft stands in the address: what is left as it was does not.
@@ -169,13 +232,18 @@ export const draftOf = (analysis, query) =>
  * @param {string} analysis
  * @param {Draft} draft
  */
-export const queryOfDraft = (analysis, draft) =>
-  Object.fromEntries(
+export function queryOfDraft(analysis, draft) {
+  const out = Object.fromEntries(
     parameters[analysis].map((p) => [p.name, wanted(p, draft) && draft[p.name] !== '' ? draft[p.name] : null]),
   )
+  const on = parameters[analysis].filter((p) => p.on)
+  // Somebody who wants none of what is on by itself has to be told from one who said nothing.
+  if (on.length > 0 && on.every((p) => out[p.name] === null)) out[on[0].name] = 'false'
+  return out
+}
 
 /**
- * The parameters as a request has them.
+ * The parameters as a request has them, without those that only say who the members are.
  *
  * @param {string} analysis
  * @param {Draft} draft
@@ -185,7 +253,7 @@ export function valuesOf(analysis, draft) {
   const out = {}
   for (const p of parameters[analysis]) {
     const text = wanted(p, draft) ? draft[p.name].trim() || (p.value ?? '') : ''
-    if (text === '') continue
+    if (text === '' || p.local || (p.kind === 'yes' && text === 'false')) continue
     out[p.name] = valueOf(p, text)
   }
   return out
@@ -203,11 +271,11 @@ function valueOf({ kind }, text) {
 }
 
 /**
- * The form's controls; operator is that of the source.
+ * The form's controls. context is what is known of the operator, see question.js.
  *
- * @param {{ analysis: string, draft: Draft, change: (draft: Draft) => void, operator: API['Operator'] | null }} props
+ * @param {{ analysis: string, draft: Draft, change: (draft: Draft) => void, context: Context | null }} props
  */
-export function Parameters({ analysis, draft, change, operator }) {
+export function Parameters({ analysis, draft, change, context }) {
   const shown = parameters[analysis].filter((p) => wanted(p, draft))
   /** @param {Parameter} p */
   const draw = (p) =>
@@ -216,7 +284,7 @@ export function Parameters({ analysis, draft, change, operator }) {
       of=${p}
       value=${draft[p.name]}
       change=${(value) => change({ [p.name]: value })}
-      operator=${operator}
+      context=${context}
     />`
   const more = shown.filter((p) => p.more)
   const simple = shown.filter((p) => !p.more)
@@ -239,14 +307,8 @@ export function Parameters({ analysis, draft, change, operator }) {
   </fieldset>`
 }
 
-/**
- * @param {object} props
- * @param {Parameter} props.of
- * @param {string} props.value
- * @param {(value: string) => void} props.change
- * @param {API['Operator'] | null} props.operator
- */
-function Control({ of: p, value, change, operator }) {
+/** @param {{ of: Parameter, value: string, change: (value: string) => void, context: Context | null }} props */
+function Control({ of: p, value, change, context }) {
   const id = useId()
   const { choices = [] } = p
   if (p.kind === 'yes') return check(value === 'true', (on) => change(on ? 'true' : ''), p.words)
@@ -259,8 +321,10 @@ function Control({ of: p, value, change, operator }) {
       </div>
     </fieldset>`
   }
-  const said = operator && (p.own?.(operator) ?? (p.members && `${operator.instances.length}, as the operator`))
-  const own = said || (p.before ?? '')
+  const own =
+    p.own?.(context) ||
+    (p.members && !p.local && context?.operator && `${context.operator.instances.length}, as the operator`) ||
+    (p.before ?? '')
   if (p.kind === 'choice')
     return selectField(
       p.words,

@@ -86,7 +86,16 @@ export function useAnalysis(question) {
 /** @type {Record<string, string>} */
 const phaseWords = {
   run: 'Running the schemes',
+  advise: 'Trying numbers of choices',
+  plan: 'Planning',
   planning: 'Planning each interval by each policy',
+  table: 'Planning all joins and leaves',
+  sketch: 'Making the sketches',
+  reach: 'Looking for what token counts can reach',
+  paper: "Repeating the paper's experiments",
+  'simulate final_merge': 'Simulating, with a final merge',
+  'simulate state_forwarding': 'Simulating, with state forwarding',
+  'simulate old_owner': 'Simulating, with mappers that keep to the old owner',
   hash_modulo: 'Hashing',
   hash_ring: 'Hashing on a ring',
   ring: 'Redistributing tokens',

@@ -12,25 +12,31 @@ import (
 	"slices"
 	"strconv"
 
+	"plannerd/internal/analyses"
 	"plannerd/internal/cli"
 	"plannerd/internal/input"
 	"plannerd/planner"
 )
 
-// tableFile is a file of a routing table: keys, their instances, and the weights of parts.
-type tableFile struct {
-	path string
-	keys KeyEncoder
+// pairsFile is a file that gives texts to instances, as a flag names it: keys, or the low ends of
+// ranges.
+type pairsFile struct {
+	flag, path string
+	text       string   // name of the first column
+	instance   []string // names that the second may have
+	keys       KeyEncoder
+	least      int  // bytes of a text
+	weights    bool // a third column, weight, may follow
 	// id is that of an instance, and what is wrong with it; "": nothing. Nil: there are ids only.
 	id func(ref string) (int32, string)
 }
 
 // read reads CSV, compressed or not, under a header that names the columns. Of each row it
 // returns an entry, of one part if the row has a weight, and its line.
-func (f *tableFile) read() (pairs []planner.Entry, lines []int, err error) {
+func (f *pairsFile) read() (pairs []planner.Entry, lines []int, err error) {
 	file, err := os.Open(f.path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", TableFlag, err)
+		return nil, nil, fmt.Errorf("%s: %w", f.flag, err)
 	}
 	defer func() { _ = file.Close() }() // only read from
 	plain, _, err := input.Open(file)
@@ -38,14 +44,13 @@ func (f *tableFile) read() (pairs []planner.Entry, lines []int, err error) {
 		err = reading.Err // the path is in front
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s %s: %w", TableFlag, f.path, err)
+		return nil, nil, fmt.Errorf("%s %s: %w", f.flag, f.path, err)
 	}
 	defer func() { _ = plain.Close() }()
 	in := csv.NewReader(plain)
 	header, err := in.Read()
-	if err != nil || !slices.Equal(header[:min(len(header), 2)], []string{"key", "instance"}) ||
-		len(header) > 2 && !slices.Equal(header[2:], []string{"weight"}) {
-		return nil, nil, f.wrong(1, "it must be the header key,instance")
+	if err != nil || !f.isHeader(header) {
+		return nil, nil, f.wrong(1, "it must be the header %s,%s", f.text, f.instance[0])
 	}
 	for {
 		record, err := in.Read()
@@ -53,7 +58,7 @@ func (f *tableFile) read() (pairs []planner.Entry, lines []int, err error) {
 			return pairs, lines, nil
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s %s: %w", TableFlag, f.path, err)
+			return nil, nil, fmt.Errorf("%s %s: %w", f.flag, f.path, err)
 		}
 		line, _ := in.FieldPos(0)
 		p, err := f.pair(record, line)
@@ -64,13 +69,21 @@ func (f *tableFile) read() (pairs []planner.Entry, lines []int, err error) {
 	}
 }
 
-// pair reads one row.
-func (f *tableFile) pair(record []string, line int) (p planner.Entry, err error) {
-	if p.Key, err = f.keys.decode(record[0]); err != nil {
-		return p, f.wrong(line, "key: %w", err)
+// isHeader reports whether a row names the columns.
+func (f *pairsFile) isHeader(row []string) bool {
+	if f.weights && len(row) == 3 && row[2] == "weight" {
+		row = row[:2]
 	}
-	if n := len(p.Key); n < 1 || n > planner.MaxKeyBytes {
-		return p, f.wrong(line, "key: must have 1 to %d bytes", planner.MaxKeyBytes)
+	return len(row) == 2 && row[0] == f.text && slices.Contains(f.instance, row[1])
+}
+
+// pair reads one row.
+func (f *pairsFile) pair(record []string, line int) (p planner.Entry, err error) {
+	if p.Key, err = f.keys.decode(record[0]); err != nil {
+		return p, f.wrong(line, "%s: %w", f.text, err)
+	}
+	if n := len(p.Key); n < f.least || n > planner.MaxKeyBytes {
+		return p, f.wrong(line, "%s: must have %d to %d bytes", f.text, f.least, planner.MaxKeyBytes)
 	}
 	id, err := strconv.ParseInt(record[1], 10, 32)
 	detail := ""
@@ -82,12 +95,12 @@ func (f *tableFile) pair(record []string, line int) (p planner.Entry, err error)
 		detail = "is not an id ≥ 0"
 	}
 	if detail != "" {
-		return p, f.wrong(line, "instance of key %s: %q %s", cli.KeyText(p.Key), record[1], detail)
+		return p, f.wrong(line, "%s of %s %s: %q %s", f.instance[0], f.text, cli.KeyText(p.Key), record[1], detail)
 	}
 	if len(record) == 3 && record[2] != "" {
 		weight, err := strconv.ParseInt(record[2], 10, 32)
 		if err != nil || weight < 1 || weight >= planner.PartUnits {
-			return p, f.wrong(line, "weight of key %s: %q is not from 1 to 65535", cli.KeyText(p.Key), record[2])
+			return p, f.wrong(line, "weight of %s %s: %q is not from 1 to 65535", f.text, cli.KeyText(p.Key), record[2])
 		}
 		p.Parts = []planner.Part{{Instance: p.Instance, Weight: int32(weight)}}
 	}
@@ -95,8 +108,8 @@ func (f *tableFile) pair(record []string, line int) (p planner.Entry, err error)
 }
 
 // wrong is an error about a line.
-func (f *tableFile) wrong(line int, format string, args ...any) error {
-	return fmt.Errorf("%s %s:%d: %w", TableFlag, f.path, line, fmt.Errorf(format, args...))
+func (f *pairsFile) wrong(line int, format string, args ...any) error {
+	return fmt.Errorf("%s %s:%d: %w", f.flag, f.path, line, fmt.Errorf(format, args...))
 }
 
 // readRoutingTable reads a CSV file with the header key,instance, and a column weight where
@@ -104,7 +117,8 @@ func (f *tableFile) wrong(line int, format string, args ...any) error {
 func readRoutingTable(path string, keys KeyEncoder, id func(ref string) (int32, string)) (
 	*planner.RoutingTable, error,
 ) {
-	file := tableFile{path, keys, id}
+	file := pairsFile{flag: "--routing-table", path: path, text: "key", instance: []string{"instance"},
+		keys: keys, least: 1, weights: true, id: id}
 	pairs, rows, err := file.read()
 	if err != nil {
 		return nil, err
@@ -161,4 +175,15 @@ func WriteRoutingTable(w io.Writer, t *planner.RoutingTable, keys KeyEncoder, te
 		}
 	}
 	return cli.CsvOf(rows, columns)(w)
+}
+
+// ReadOwners reads a CSV file with the header low,instance.
+func ReadOwners(path string, keys KeyEncoder) (owners []analyses.RangesOwner, err error) {
+	// follower is what the column was called, and is in the CSV of the analysis.
+	file := pairsFile{flag: "--owners", path: path, text: "low", instance: []string{"instance", "follower"}, keys: keys}
+	pairs, _, err := file.read()
+	for _, p := range pairs {
+		owners = append(owners, analyses.RangesOwner{Low: keys.Encode(p.Key), Follower: p.Instance})
+	}
+	return owners, err
 }
