@@ -1,23 +1,7 @@
+// Command jetstream counts words on NATS JetStream, with keys that plannerd moves between
+// instances while messages come. See README.md.
 package main
 
-import (
-	"context"
-	"errors"
-	"flag"
-	"log"
-	"os"
-	"os/signal"
-)
+import "plannerd/examples/job"
 
-func main() {
-	log.SetFlags(log.Ltime)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	_, err := Run(ctx, os.Stdout, os.Args[1:]...)
-	stop()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil && !errors.Is(err, context.Canceled) {
-		log.Fatal(err)
-	}
-}
+func main() { job.Main(transport{}) }

@@ -10,18 +10,23 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"plannerd/examples/job"
 )
+
+// transport is a NATS server with JetStream.
+type transport struct{}
 
 // streams are what JetStream has, and what their subjects begin with. It is followed by the
 // router or instance that reads, and by who appended.
-var streams = map[Stream]struct{ name, subject string }{
-	Sources:   {"SRC", "src"},
-	Channels:  {"EV", "ev"},
-	Transfers: {"TR", "tr"},
+var streams = map[job.Stream]struct{ name, subject string }{
+	job.Sources:   {"SRC", "src"},
+	job.Channels:  {"EV", "ev"},
+	job.Transfers: {"TR", "tr"},
 }
 
-// startServer starts a NATS server with JetStream on loopback, with its data in a folder. Stop ends it.
-func startServer(ctx context.Context, dir string) (address string, stop func(), err error) {
+// Start implements [job.Transport].
+func (transport) Start(ctx context.Context, dir string, _ []string, _ int) (address string, stop func(), err error) {
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: dir,
 		NoSigs: true, NoLog: true, MaxPayload: 8 << 20})
 	if err != nil {
@@ -51,7 +56,10 @@ func startServer(ctx context.Context, dir string) (address string, stop func(), 
 	return s.ClientURL(), s.Shutdown, nil
 }
 
-// bus is the connection of a process to the log. What it publishes is told to all who listen, and may be lost.
+// Connect implements [job.Transport].
+func (transport) Connect(_ context.Context, address string) (job.Bus, error) { return connect(address) }
+
+// bus is a connection.
 type bus struct {
 	*nats.Conn
 	js jetstream.JetStream
@@ -69,19 +77,17 @@ func connect(url string) (*bus, error) {
 	return &bus{c, js}, nil
 }
 
-// Flush waits until what was published is at the server.
+// Flush implements [job.Bus].
 func (b *bus) Flush(ctx context.Context) error { return b.FlushWithContext(ctx) }
 
-// Listen has what is published from now on under a subject taken, one after the other. Take
-// must not wait.
-func (b *bus) Listen(subject string, take func(Message)) error {
-	_, err := b.Subscribe(subject, func(m *nats.Msg) { take(Message{Subject: m.Subject, Content: m.Data}) })
+// Listen implements [job.Bus].
+func (b *bus) Listen(subject string, take func(job.Message)) error {
+	_, err := b.Subscribe(subject, func(m *nats.Msg) { take(job.Message{Subject: m.Subject, Content: m.Data}) })
 	return err
 }
 
-// Follow reads the stream of a router, or of an instance by its number, after a position, in
-// order. The channel is closed when the context ends.
-func (b *bus) Follow(ctx context.Context, stream Stream, of string, after uint64) (<-chan *Message, error) {
+// Follow implements [job.Bus].
+func (b *bus) Follow(ctx context.Context, stream job.Stream, of string, after uint64) (<-chan *job.Message, error) {
 	x := streams[stream]
 	consumer, err := b.js.OrderedConsumer(ctx, x.name, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{x.subject + "." + of + ".*"}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
@@ -90,7 +96,7 @@ func (b *bus) Follow(ctx context.Context, stream Stream, of string, after uint64
 	if err != nil {
 		return nil, err
 	}
-	out := make(chan *Message, 64)
+	out := make(chan *job.Message, 64)
 	messages, err := consumer.Messages()
 	if err != nil {
 		return nil, err
@@ -109,7 +115,7 @@ func (b *bus) Follow(ctx context.Context, stream Stream, of string, after uint64
 			}
 			from := m.Subject()[strings.LastIndexByte(m.Subject(), '.')+1:]
 			select {
-			case out <- &Message{From: from, At: at.Sequence.Stream, Content: m.Data()}:
+			case out <- &job.Message{From: from, At: at.Sequence.Stream, Content: m.Data()}:
 			case <-ctx.Done():
 				return
 			}
@@ -118,15 +124,15 @@ func (b *bus) Follow(ctx context.Context, stream Stream, of string, after uint64
 	return out, nil
 }
 
-// Feed appends events to the source of a router.
+// Feed implements [job.Bus].
 func (b *bus) Feed(ctx context.Context, router string, content []byte) error {
-	_, err := b.js.Publish(ctx, streams[Sources].subject+"."+router+".source", content)
+	_, err := b.js.Publish(ctx, streams[job.Sources].subject+"."+router+".source", content)
 	return err
 }
 
-// Floor is the highest Floor of frames that were appended for a router.
+// Floor implements [job.Bus].
 func (b *bus) Floor(ctx context.Context, router string) (floor uint64, err error) {
-	s, err := b.js.Stream(ctx, streams[Channels].name)
+	s, err := b.js.Stream(ctx, streams[job.Channels].name)
 	if err != nil {
 		return 0, err
 	}
@@ -146,12 +152,12 @@ func (b *bus) Floor(ctx context.Context, router string) (floor uint64, err error
 
 // channel is the subject of the channel from a router to an instance.
 func channel(instance any, router string) string {
-	return fmt.Sprintf("%s.%v.%s", streams[Channels].subject, instance, router)
+	return fmt.Sprintf("%s.%v.%s", streams[job.Channels].subject, instance, router)
 }
 
 // last returns the last frame of a channel, and its position; 0: there is none.
-func (b *bus) last(ctx context.Context, subject string) (f Frame, at uint64, err error) {
-	s, err := b.js.Stream(ctx, streams[Channels].name)
+func (b *bus) last(ctx context.Context, subject string) (f job.Frame, at uint64, err error) {
+	s, err := b.js.Stream(ctx, streams[job.Channels].name)
 	if err != nil {
 		return f, 0, err
 	}
@@ -162,15 +168,15 @@ func (b *bus) last(ctx context.Context, subject string) (f Frame, at uint64, err
 	if err != nil {
 		return f, 0, err
 	}
-	f, err = DecodeFrame(m.Data)
+	f, err = job.DecodeFrame(m.Data)
 	return f, m.Sequence, err
 }
 
-// Transfer appends to the transfers of instances, in order, and waits until all is there.
-func (b *bus) Transfer(ctx context.Context, from int32, list []Addressed) error {
+// Transfer implements [job.Bus].
+func (b *bus) Transfer(ctx context.Context, from int32, list []job.Addressed) error {
 	var all []jetstream.PubAckFuture
 	for _, x := range list {
-		ack, err := b.js.PublishAsync(fmt.Sprintf("%s.%d.%d", streams[Transfers].subject, x.To, from), x.Content)
+		ack, err := b.js.PublishAsync(fmt.Sprintf("%s.%d.%d", streams[job.Transfers].subject, x.To, from), x.Content)
 		if err != nil {
 			return err
 		}
@@ -196,10 +202,16 @@ type appender struct {
 	ends   map[int32]uint64
 }
 
-// Append appends at most one frame to each channel, and marks those as done that are there.
-// Sent is called when they are on their way. The error is errFenced where another has a higher
-// epoch: what is not done has to be appended again by another.
-func (a *appender) Append(ctx context.Context, frames []*Outgoing, sent func()) error {
+// Open implements [job.Bus].
+func (b *bus) Open(_ context.Context, router string) (job.Appender, error) {
+	return &appender{b, router, map[int32]uint64{}}, nil
+}
+
+// Close implements [job.Appender]. The connection stays.
+func (*appender) Close() {}
+
+// Append implements [job.Appender].
+func (a *appender) Append(ctx context.Context, frames []*job.Outgoing, sent func()) error {
 	var acks []jetstream.PubAckFuture
 	for _, f := range frames {
 		ack, err := a.js.PublishAsync(channel(f.To, a.router), f.Encode(),
@@ -213,7 +225,7 @@ func (a *appender) Append(ctx context.Context, frames []*Outgoing, sent func()) 
 	var fenced error
 	for i, f := range frames {
 		err := a.await(ctx, f, acks[i])
-		if errors.Is(err, errFenced) {
+		if errors.Is(err, job.ErrFenced) {
 			fenced = err
 			continue
 		}
@@ -226,7 +238,7 @@ func (a *appender) Append(ctx context.Context, frames []*Outgoing, sent func()) 
 }
 
 // await waits until a frame is appended. One that was refused is appended again, if it may be.
-func (a *appender) await(ctx context.Context, f *Outgoing, ack jetstream.PubAckFuture) error {
+func (a *appender) await(ctx context.Context, f *job.Outgoing, ack jetstream.PubAckFuture) error {
 	select {
 	case ack := <-ack.Ok():
 		a.ends[f.To] = ack.Sequence
@@ -249,7 +261,7 @@ func isOutdated(err error) bool {
 
 // publish appends a frame to a channel, unless another router has one of a higher epoch
 // there: the append says which message it takes for the last.
-func (a *appender) publish(ctx context.Context, f *Outgoing) error {
+func (a *appender) publish(ctx context.Context, f *job.Outgoing) error {
 	subject, content := channel(f.To, a.router), f.Encode()
 	for {
 		ack, err := a.js.Publish(ctx, subject, content, jetstream.WithExpectLastSequencePerSubject(a.ends[f.To]))
@@ -265,7 +277,7 @@ func (a *appender) publish(ctx context.Context, f *Outgoing) error {
 		case err != nil:
 			return err
 		case there.Epoch > f.Epoch:
-			return errFenced
+			return job.ErrFenced
 		}
 		a.ends[f.To] = at
 	}

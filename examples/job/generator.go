@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 // generator makes the events of one source, and numbers those of each key.
 type generator struct {
-	bus     *bus
+	bus     Bus
 	name    string
 	keys    *zipf
 	begin   time.Time

@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 type member struct {
 	config
 	id  int32
-	bus *bus
+	bus Bus
 }
 
 func (m member) say(subject string, what any) error {

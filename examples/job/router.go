@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"plannerd/examples/internal/trial"
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/handoff"
 	"plannerd/sdk/go/router"
@@ -22,12 +21,12 @@ const lease = "5s"
 type sender struct {
 	config
 	name      string
-	bus       *bus
+	bus       Bus
 	api       *client.Client
 	machine   *handoff.Router[event]
 	failpoint *failpoint
 	epoch     int64
-	channels  *appender // of this epoch
+	channels  Appender // of this epoch
 	source    <-chan *Message
 	// What was taken from the source and not appended yet, by position: events are
 	// acknowledged by the position before which nothing is left.
@@ -37,7 +36,7 @@ type sender struct {
 }
 
 func runRouter(ctx context.Context, c config, name string) error {
-	b, err := connect(c.address)
+	b, err := c.transport.Connect(ctx, c.address)
 	if err != nil {
 		return err
 	}
@@ -59,6 +58,7 @@ func (s *sender) run(ctx context.Context) (err error) {
 	if err := s.register(ctx); err != nil {
 		return err
 	}
+	// What another process of this router is appending, the channels refuse from now on.
 	if s.floor, err = s.bus.Floor(ctx, s.name); err != nil {
 		return err
 	}
@@ -66,7 +66,9 @@ func (s *sender) run(ctx context.Context) (err error) {
 		return err
 	}
 	for {
-		if err := s.forward(ctx); !errors.Is(err, errFenced) {
+		err := s.forward(ctx)
+		s.channels.Close()
+		if !errors.Is(err, ErrFenced) {
 			return err
 		}
 		if err := s.register(ctx); err != nil {
@@ -78,7 +80,7 @@ func (s *sender) run(ctx context.Context) (err error) {
 // register gets a new epoch. Only then the table is read: a plan that starts later waits
 // for this router.
 func (s *sender) register(ctx context.Context) error {
-	return trial.Patiently(ctx, ages, func() error {
+	return patiently(ctx, func() error {
 		r, err := s.api.PutRouter(ctx, operator, s.name, wire.RouterRequest{Lease: lease})
 		if err != nil {
 			return err
@@ -91,14 +93,22 @@ func (s *sender) register(ctx context.Context) error {
 	})
 }
 
-// open opens the channels of a router under an epoch. Who finds that another has registered meanwhile
-// leaves them to that one.
-func open(ctx context.Context, b *bus, api *client.Client, name string, epoch int64) (*appender, error) {
-	_, err := api.PutRouter(ctx, operator, name, wire.RouterRequest{Lease: lease, Epoch: &epoch})
-	if errors.Is(err, wire.CodeFenced) {
-		err = errFenced
+// open opens the channels of a router under an epoch. The order in which a log was asked
+// may be another than that of epochs: who finds a higher epoch afterwards is not first.
+func open(ctx context.Context, bus Bus, api *client.Client, name string, epoch int64) (Appender, error) {
+	channels, err := bus.Open(ctx, name)
+	if err != nil {
+		return nil, err
 	}
-	return &appender{b, name, map[int32]uint64{}}, err
+	_, err = api.PutRouter(ctx, operator, name, wire.RouterRequest{Lease: lease, Epoch: &epoch})
+	if err == nil {
+		return channels, nil
+	}
+	channels.Close()
+	if errors.Is(err, wire.CodeFenced) {
+		err = ErrFenced
+	}
+	return nil, err
 }
 
 // forward follows the table, and appends what comes.
@@ -172,7 +182,7 @@ func (s *sender) renew(ctx context.Context) error {
 	_, err := s.api.PutRouter(ctx, operator, s.name, wire.RouterRequest{Lease: lease, Epoch: &s.epoch})
 	if errors.Is(err, wire.CodeFenced) {
 		s.machine.Refused()
-		return errFenced
+		return ErrFenced
 	}
 	return nil
 }
@@ -262,7 +272,7 @@ func (s *sender) append(ctx context.Context, list []handoff.Append[event]) error
 			b.list = append(b.list, a)
 		}
 		if err := s.appendAll(ctx, batches); err != nil {
-			if errors.Is(err, errFenced) {
+			if errors.Is(err, ErrFenced) {
 				var back []handoff.Append[event]
 				for _, b := range batches {
 					if !b.Done {
@@ -310,5 +320,17 @@ func (s *sender) appendAll(ctx context.Context, batches map[int32]*appending) er
 	return err
 }
 
-// ages is a time after which nobody waits any more for what ends with a context.
-const ages = 24 * time.Hour
+// patiently tries something until it succeeds or the context ends.
+func patiently(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

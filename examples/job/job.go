@@ -1,6 +1,6 @@
-// Command jetstream counts words on NATS JetStream, with keys that plannerd moves between
-// instances while messages come. See README.md.
-package main
+// Package job counts words on a log, with keys that plannerd moves between instances while
+// messages come. See README.md.
+package job
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"io"
 	"log"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,7 @@ import (
 
 // config is what all roles know.
 type config struct {
+	transport              Transport
 	address, plannerd, dir string
 	program                string // of plannerd; empty: it is built
 	routers, instances     int
@@ -46,8 +48,8 @@ type config struct {
 }
 
 // defaults are the flags' defaults.
-func defaults() config {
-	return config{routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000,
+func defaults(t Transport) config {
+	return config{transport: t, routers: 2, instances: 4, keys: 10_000, zipf: 0.9, rate: 5000,
 		shift: 10 * time.Second, swaps: 100, together: 64, stateBytes: 100, interval: 2 * time.Second, theta: 0.05, seed: 1}
 }
 
@@ -105,8 +107,8 @@ type Outcome struct {
 }
 
 // Run runs a job, or one process of it, as its flags say, and prints what came of it.
-func Run(ctx context.Context, out io.Writer, arguments ...string) (all Outcome, err error) {
-	c := defaults()
+func Run(ctx context.Context, t Transport, out io.Writer, arguments ...string) (all Outcome, err error) {
+	c := defaults(t)
 	f := flag.NewFlagSet(filepath.Base(os.Args[0]), flag.ContinueOnError)
 	c.flags(f)
 	role := f.String("role", "", "router or instance: one process of those that are started")
@@ -191,7 +193,7 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 	for r := range c.routers {
 		routers = append(routers, routerName(r))
 	}
-	address, stop, err := startServer(ctx, filepath.Join(c.dir, "log"))
+	address, stop, err := c.transport.Start(ctx, filepath.Join(c.dir, "log"), routers, c.instances)
 	if err != nil {
 		return err
 	}
@@ -217,7 +219,7 @@ func withJob(ctx context.Context, c config, do func(*job) error) error {
 	for i := range c.instances {
 		j.startRole(ctx, executable, "instance", strconv.Itoa(i))
 	}
-	if j.bus, err = connect(j.address); err != nil {
+	if j.bus, err = c.transport.Connect(ctx, j.address); err != nil {
 		return err
 	}
 	defer j.bus.Close()
@@ -242,7 +244,7 @@ type job struct {
 	stopped   bool
 	ended     sync.WaitGroup
 	history   history
-	bus       *bus
+	bus       Bus
 	sources   []*generator
 	monitor   *monitor
 	drivers   *drivers
@@ -259,12 +261,16 @@ func (j *job) startPlannerd(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	free, err := trial.FreeAddresses(ctx, 1)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	j.plannerd = "http://" + free[0]
-	j.start(ctx, "plannerd", j.program, "serve", "--listen="+free[0],
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		return err
+	}
+	j.plannerd = "http://" + address
+	j.start(ctx, "plannerd", j.program, "serve", "--listen="+address,
 		"--database-url=sqlite:"+filepath.Join(j.dir, "plannerd.db"))
 	return nil
 }
@@ -326,7 +332,9 @@ func (j *job) configure(ctx context.Context, instances int) error {
 	if err != nil {
 		return err
 	}
-	return trial.Patiently(ctx, 30*time.Second, func() error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return patiently(ctx, func() error {
 		_, err := api.PutOperator(ctx, operator, j.operator(instances))
 		return err
 	})

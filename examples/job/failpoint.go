@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -34,7 +34,7 @@ var startSteps = []string{"registered", "table read", "takes over"}
 
 // failpoint kills a process at a step, once it is told so.
 type failpoint struct {
-	bus  *bus
+	bus  Bus
 	name string
 	step atomic.Pointer[string]
 	die  func() // nil: the process kills itself
@@ -42,7 +42,7 @@ type failpoint struct {
 
 // newFailpoint listens to what a process is told. Of a step right after its start it was told
 // before, by a file.
-func newFailpoint(c config, b *bus, name string) (*failpoint, error) {
+func newFailpoint(c config, b Bus, name string) (*failpoint, error) {
 	d := &failpoint{bus: b, name: name}
 	file := c.failpointFile(name)
 	if step, err := os.ReadFile(file); err == nil {

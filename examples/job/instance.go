@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -83,7 +83,7 @@ type reply struct {
 }
 
 func runInstance(ctx context.Context, c config, id int32) error {
-	b, err := connect(c.address)
+	b, err := c.transport.Connect(ctx, c.address)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"plannerd/examples/internal/trial"
 	"plannerd/sdk/go/client"
 	"plannerd/sdk/go/handoff"
 	"plannerd/sdk/go/router"
@@ -23,7 +22,7 @@ const operator = "counts"
 // driver sends statistics, starts plans, and sees them to their end.
 type driver struct {
 	config
-	bus        *bus
+	bus        Bus
 	api        *client.Client
 	epoch      int64
 	machine    *handoff.Driver
@@ -47,7 +46,7 @@ type history struct {
 
 // runDriver runs until the context ends, or another driver takes over.
 func runDriver(ctx context.Context, c config, h *history, failpoints []*failpoint) error {
-	b, err := connect(c.address)
+	b, err := c.transport.Connect(ctx, c.address)
 	if err != nil {
 		return err
 	}
@@ -69,7 +68,7 @@ func (d *driver) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := trial.Patiently(ctx, ages, func() error { return d.takeOver(ctx) }); err != nil {
+	if err := patiently(ctx, func() error { return d.takeOver(ctx) }); err != nil {
 		return err
 	}
 	d.at("takes over")
@@ -95,7 +94,7 @@ func (d *driver) run(ctx context.Context) error {
 			err = d.watch(ctx)
 		}
 		switch {
-		case errors.Is(err, errFenced):
+		case errors.Is(err, ErrFenced):
 			return err
 		case err != nil && ctx.Err() == nil:
 			log.Printf("driver: %v", err) // the service may be away; what is owed is asked for again
@@ -141,7 +140,7 @@ func (d *driver) see(ctx context.Context, v *router.View) error {
 	}
 	calls, stopped := d.machine.See(v.Handover().Pending)
 	if stopped && v.Pending != nil {
-		return errFenced
+		return ErrFenced
 	}
 	return d.call(ctx, calls)
 }
@@ -189,7 +188,7 @@ func (d *driver) call(ctx context.Context, calls []handoff.Call) error {
 		}
 		switch {
 		case errors.Is(err, wire.CodeFenced):
-			return errFenced
+			return ErrFenced
 		case errors.Is(err, wire.CodeTransitionNotAllowed): // it has ended meanwhile
 		case err != nil:
 			return err
@@ -223,16 +222,17 @@ func (d *driver) ack(ctx context.Context, p *wire.PendingTable, instance int32) 
 func (d *driver) fence(ctx context.Context, c handoff.Call) error {
 	channels, err := open(ctx, d.bus, d.api, c.Router, c.RouterEpoch)
 	if err == nil {
+		defer channels.Close()
 		err = d.announce(ctx, channels, c)
 	}
-	if errors.Is(err, errFenced) {
+	if errors.Is(err, ErrFenced) {
 		return nil
 	}
 	return err
 }
 
 // announce appends the markers of a router.
-func (d *driver) announce(ctx context.Context, channels *appender, c handoff.Call) error {
+func (d *driver) announce(ctx context.Context, channels Appender, c handoff.Call) error {
 	floor, err := d.bus.Floor(ctx, c.Router) // the router looks there how far it came
 	if err != nil {
 		return err
