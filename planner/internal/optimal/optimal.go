@@ -130,16 +130,12 @@ func (b *primal) finish(a *assign.Assignment) {
 
 // worthwhile reports whether the gap is wide enough for more than is done at least.
 func (b *primal) worthwhile() bool {
-	least := normalGap
-	if b.effort == assign.Thorough {
-		least = thoroughGap
-	}
 	gap := b.Score.Objective - b.proof.LowerBound()
-	return !b.proof.Infeasible() && (b.Score.Violated > 0 || gap > least*b.Score.Objective)
+	return !b.proof.Infeasible() && (b.Score.Violated > 0 || gap > worthClosing[b.effort]*b.Score.Objective)
 }
 
-// Gaps, relative to the objective, that are worth closing, by effort.
-const normalGap, thoroughGap = 1e-2, 1e-3
+// worthClosing are gaps, relative to the objective, that are worth closing, by effort.
+var worthClosing = [...]float64{assign.Fast: 1e-2, assign.Normal: 1e-2, assign.Thorough: 1e-3}
 
 // branchAndBound closes the gap from both sides.
 func (b *primal) branchAndBound() {
@@ -187,10 +183,8 @@ type primal struct {
 // closed reports whether there is hardly a gap left, or what is asked for is
 // decided.
 func (b *primal) closed() bool {
-	if b.Best != nil && b.enough > 0 && b.proof != nil && b.proof.LowerBound() > b.enough*(1+2*exact.Tolerance) {
-		return true
-	}
-	return b.Best != nil && b.good(b.Score)
+	return b.Best != nil && (b.good(b.Score) ||
+		b.enough > 0 && b.proof != nil && b.proof.LowerBound() > b.enough*(1+2*exact.Tolerance))
 }
 
 func (b *primal) good(sc assign.Score) bool {

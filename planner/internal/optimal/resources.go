@@ -262,11 +262,8 @@ func (b *resourced) searchOn(effort assign.Effort) {
 
 // worthwhile reports whether the gap is wide enough for an effort.
 func (b *resourced) worthwhile(effort assign.Effort) bool {
-	least := normalGap
-	if effort == assign.Thorough {
-		least = thoroughGap
-	}
-	open := b.Score.Violated > 0 || b.Score.Objective-b.proof.LowerBound() > least*b.Score.Objective
+	gap := b.Score.Objective - b.proof.LowerBound()
+	open := b.Score.Violated > 0 || gap > worthClosing[effort]*b.Score.Objective
 	return open && !b.closed() && b.p.Meter.End == assign.Running
 }
 
