@@ -63,7 +63,7 @@ func BenchmarkObserve(b *testing.B) {
 	for name, second := range map[string]*planner.Statistics{
 		"same": zipf(keys, 2, 0, false), "absent": zipf(keys, 2, 0.1, false), "shuffled": zipf(keys, 2, 0, true),
 	} {
-		for _, c := range []forecast.Config{{Method: forecast.EWMA}, {Method: forecast.Level}} {
+		for _, c := range []forecast.Config{{Method: forecast.EWMA}, {Method: forecast.Level}, {Method: forecast.Combined}} {
 			b.Run(fmt.Sprintf("forecast=%s/rows=%s", c.Method, name), func(b *testing.B) {
 				state, err := forecast.New(c)
 				if err != nil {

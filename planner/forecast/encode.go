@@ -16,10 +16,11 @@ const version = 1
 var ErrEncoding = errors.New("forecast: the encoded state is damaged or of another version")
 
 // methods numbers the methods as they are encoded.
-var methods = []Method{Last, EWMA, Level, Seasonal}
+var methods = []Method{Last, EWMA, Level, Seasonal, Combined}
 
 // Encode returns what [Decode] reads: some 12 bytes and the text for each key, 8 more
-// where state is reported, and up to 400 kB for the errors of the last forecasts.
+// where state is reported, 16 more under method combined, and up to 400 kB for the errors of
+// the last forecasts.
 func (s *State) Encode() []byte {
 	n := s.keys.Len()
 	w := writer{buf: make([]byte, 0, 32*n+64)}
@@ -56,6 +57,16 @@ func (s *State) Encode() []byte {
 			w.single(v.diff[i])
 		}
 	}
+	for _, a := range s.combination.averages {
+		w.float(a.loss)
+		for _, level := range a.level {
+			w.single(level)
+		}
+	}
+	if s.config.Method == Combined {
+		w.float(s.combination.losses[0])
+		w.float(s.combination.losses[1])
+	}
 	return w.buf
 }
 
@@ -91,6 +102,14 @@ func Decode(data []byte) (*State, error) {
 		}
 		s.recent = append(s.recent, v)
 	}
+	if s.config.Method == Combined {
+		for range combinedAlphas {
+			a := average{loss: r.float()}
+			a.level = list(&r, r.length(n, 4), (*reader).single)
+			s.combination.averages = append(s.combination.averages, a)
+		}
+		s.combination.losses = [2]float64{r.float(), r.float()}
+	}
 	if r.bad || len(r.rest) > 0 || !s.sound() {
 		return nil, ErrEncoding
 	}
@@ -102,10 +121,17 @@ func Decode(data []byte) (*State, error) {
 func (s *State) sound() bool {
 	n := s.keys.Len()
 	if s.config.Validate() != nil || s.size != nil && len(s.size) != n || s.home != nil && len(s.home) != n ||
-		len(s.recent) > remembered {
+		len(s.recent) > remembered || !(min(s.combination.losses[0], s.combination.losses[1]) >= 0) {
 		return false
 	}
-	for _, level := range s.level {
+	levels := [][]float32{s.level}
+	for _, a := range s.combination.averages {
+		if !(a.loss >= 0) || len(a.level) != n {
+			return false
+		}
+		levels = append(levels, a.level)
+	}
+	for _, level := range slices.Concat(levels...) {
 		if !(level >= 0 && level <= 1) {
 			return false
 		}

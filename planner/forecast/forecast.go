@@ -21,6 +21,9 @@ const (
 	Level Method = "level"
 	// Seasonal: an EWMA, and what its error was one period earlier.
 	Seasonal Method = "seasonal"
+	// Combined: the mean of several moving averages, from the last interval to a long past, each
+	// weighted by how small its errors were lately, and a season as long as it makes them smaller.
+	Combined Method = "combined"
 )
 
 // DefaultAlpha is that of [EWMA] and [Seasonal] where none is given.
@@ -40,7 +43,7 @@ type Config struct {
 func (c Config) Validate() error {
 	averages := c.Method == EWMA || c.Method == Seasonal
 	return cmp.Or(
-		planner.RequireOneOf("Forecast.Method", c.Method, Last, EWMA, Level, Seasonal),
+		planner.RequireOneOf("Forecast.Method", c.Method, Last, EWMA, Level, Seasonal, Combined),
 		planner.Require(c.Alpha >= 0 && c.Alpha <= 1, "Forecast.Alpha", "must be above 0 and at most 1"),
 		planner.Require(averages || c.Alpha == 0, "Forecast.Alpha", "belongs to the methods ewma and seasonal"),
 		planner.Require(c.Period == 0 || c.Period >= 2 && c.Period <= MaxPeriod, "Forecast.Period", "must be from 2 to 48"),

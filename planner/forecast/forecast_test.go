@@ -252,7 +252,7 @@ func snapshot(t testing.TB, f *forecast.Forecast, instances int) *planner.Snapsh
 
 var configs = []forecast.Config{
 	{Method: forecast.Last}, {Method: forecast.EWMA, Alpha: 0.3}, {Method: forecast.Level},
-	{Method: forecast.Seasonal, Alpha: 0.3, Period: 3},
+	{Method: forecast.Seasonal, Alpha: 0.3, Period: 3}, {Method: forecast.Combined},
 }
 
 // Neither the order of the rows, nor the number of processors, nor whether the state was
@@ -291,7 +291,13 @@ func TestSameWhateverTheOrder(t *testing.T) {
 
 // What is damaged is refused, and is no reason to panic.
 func TestDamaged(t *testing.T) {
-	s := state(t, forecast.Config{Method: forecast.EWMA})
+	for _, m := range []forecast.Method{forecast.EWMA, forecast.Combined} {
+		testDamaged(t, state(t, forecast.Config{Method: m}))
+	}
+}
+
+func testDamaged(t *testing.T, s *forecast.State) {
+	t.Helper()
 	for _, in := range stream(3, 6, 4) {
 		in.State, in.HashInstance = in.Cost, make([]int32, in.Len())
 		observe(t, s, in)
@@ -354,6 +360,62 @@ func TestSeason(t *testing.T) {
 	if p, w := s.Period(); p != 0 {
 		t.Errorf("noise has a season of %d with weight %v", p, w)
 	}
+}
+
+// Combined is nearly as good as the best of its averages whatever a stream does, keeps a season that
+// helps, and leaves one that does not.
+func TestCombined(t *testing.T) {
+	const keys, intervals = 60, 60
+	for name, mean := range map[string]func(k, i int) float64{
+		"noise":  func(k, _ int) float64 { return 1000 / float64(k+3) },
+		"drift":  func(k, i int) float64 { return 1e5 * math.Exp(2*math.Sin(float64(i)/9+float64(k))) },
+		"season": func(k, i int) float64 { return 1e4 * (1.2 + math.Sin(2*math.Pi*(float64(i)/11+float64(k)/keys))) },
+		"phases": func(k, i int) float64 { return 1e5 / float64((k+i/13*20)%keys+3) },
+	} {
+		r := rand.New(rand.NewPCG(8, 0))
+		var stream []*planner.Statistics
+		for i := range intervals {
+			s := &planner.Statistics{Keys: planner.NewKeys(0)}
+			for k := range keys {
+				s.Keys.Append(fmt.Appendf(nil, "key %d", k))
+				m := mean(k, i)
+				s.Cost = append(s.Cost, max(0, m+math.Sqrt(m)*r.NormFloat64()))
+			}
+			stream = append(stream, s)
+		}
+		errorOf := func(c forecast.Config) (sum float64) {
+			s := state(t, c)
+			for i, in := range stream {
+				if f := observe(t, s, in); 15 < i && i < intervals-1 {
+					all, next := totalOf(in), totalOf(stream[i+1])
+					square := 0.0
+					for k, c := range f.Statistics.Cost {
+						square += (c/all - stream[i+1].Cost[k]/next) * (c/all - stream[i+1].Cost[k]/next)
+					}
+					sum += math.Sqrt(square)
+				}
+			}
+			return sum
+		}
+		best := math.Inf(1)
+		for _, alpha := range []float64{1, 0.5, 0.25, 0.1} {
+			best = min(best, errorOf(forecast.Config{Method: forecast.EWMA, Alpha: alpha}))
+		}
+		got, most := errorOf(forecast.Config{Method: forecast.Combined}), 1.05
+		if name == "season" || name == "drift" {
+			most = 0.7 // what came a while ago comes again
+		}
+		if got > most*best {
+			t.Errorf("%s: errors %v, %v of the best average", name, got, got/best)
+		}
+	}
+}
+
+func totalOf(s *planner.Statistics) (all float64) {
+	for _, c := range s.Cost {
+		all += c
+	}
+	return all
 }
 
 // Method level follows keys that change more than their noise, and averages the others.

@@ -91,7 +91,15 @@ func (s *State) update(x shares) {
 		if s.averages() {
 			gain = max(gain, s.surprise(&v))
 		}
+		if s.config.Method == Combined {
+			s.judgeSeason(share, &v)
+		}
 		s.keep(v)
+	}
+	if s.config.Method == Combined {
+		s.combine(share, gain)
+		s.intervals++
+		return
 	}
 	if s.config.Method == Level && s.intervals > 0 {
 		s.noise.learn(s.level, share)
@@ -244,8 +252,5 @@ func (s *State) squares(share []float32, below uint32) (all sum) {
 		}
 		parts[part] = squares
 	})
-	for _, part := range parts {
-		all.fixed += part.fixed
-	}
-	return all
+	return sumOf(parts[:])
 }

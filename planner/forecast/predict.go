@@ -58,7 +58,7 @@ func (f *Forecast) Predict(s *planner.Snapshot, at []int32, splits []planner.Spl
 	for i := range vectors {
 		v, lag, weight := &vectors[i], (*innovation)(nil), 0.0
 		if at := len(f.state.recent) - len(vectors) + i - f.state.period; f.state.period > 0 && at >= 0 {
-			lag, weight = &f.state.recent[at], f.state.weight
+			lag, weight = &f.state.recent[at], f.state.seasonWeight()
 		}
 		clear(shift)
 		rest := l.shift(shift, v, rows, 1) + l.shift(shift, lag, rows, -weight)

@@ -12,7 +12,15 @@ func (s *State) season() season {
 	if s.period == 0 {
 		return season{}
 	}
-	return season{s, &s.recent[len(s.recent)-s.period], s.weight}
+	return season{s, &s.recent[len(s.recent)-s.period], s.seasonWeight()}
+}
+
+// seasonWeight is how much of the error of one period earlier is expected again.
+func (s *State) seasonWeight() float64 {
+	if s.config.Method != Combined {
+		return s.weight
+	}
+	return float64(s.weight * weights(s.combination.losses[:]...)[1])
 }
 
 // each tells of each key with a season what share to expect.
@@ -35,14 +43,14 @@ const (
 
 // Period is the length of the season, in intervals, and how much of the error of one
 // period earlier is expected again, up to 1. Both are 0 while no season is known, and
-// of methods other than seasonal.
-func (s *State) Period() (period int, weight float64) { return s.period, s.weight }
+// of methods other than seasonal and combined.
+func (s *State) Period() (period int, weight float64) { return s.period, s.seasonWeight() }
 
 // findPeriod looks for the season in what is remembered: innovations that come again,
 // over a third of a period at least.
 func (s *State) findPeriod() {
 	s.period, s.weight = 0, 0
-	if s.config.Method != Seasonal {
+	if s.config.Method != Seasonal && s.config.Method != Combined {
 		return
 	}
 	from, to := s.config.Period, s.config.Period

@@ -24,6 +24,8 @@ type State struct {
 	noise     noise // of method level
 	period    int   // of the season that was found, and
 	weight    float64
+	// Of method combined.
+	combination combination
 }
 
 // New returns a state that has seen nothing.
@@ -34,7 +36,11 @@ func New(c Config) (*State, error) {
 	if c.Alpha == 0 && (c.Method == EWMA || c.Method == Seasonal) {
 		c.Alpha = DefaultAlpha
 	}
-	return &State{config: c, keys: planner.NewKeys(0)}, nil
+	s := &State{config: c, keys: planner.NewKeys(0)}
+	if c.Method == Combined {
+		s.combination.averages = make([]average, len(combinedAlphas))
+	}
+	return s, nil
 }
 
 // Config is what the state was made with.
@@ -103,6 +109,7 @@ func (s *State) match(stats *planner.Statistics) []int32 {
 	if known == 0 {
 		s.keys = stats.Keys.Clone()
 		s.level = make([]float32, n)
+		s.combination.each(func(level *[]float32) { *level = make([]float32, n) })
 		s.size, s.home = nil, nil // of intervals without a key
 		return nil
 	}
@@ -175,6 +182,7 @@ func (s *State) add(keys *planner.Keys, row int) int32 {
 	s.keys.Append(keys.At(row))
 	s.index.insert(s.keys, id)
 	s.level = append(s.level, 0)
+	s.combination.each(func(level *[]float32) { *level = append(*level, 0) })
 	if s.size != nil {
 		s.size = append(s.size, 0)
 	}
@@ -338,6 +346,7 @@ func (s *State) compact(keep []bool, kept int, ids []int32) {
 		number[id] = int32(to)
 		keys.Append(s.keys.At(id))
 		s.level[to] = s.level[id]
+		s.combination.each(func(level *[]float32) { (*level)[to] = (*level)[id] })
 		if s.size != nil {
 			s.size[to] = s.size[id]
 		}
@@ -346,6 +355,7 @@ func (s *State) compact(keep []bool, kept int, ids []int32) {
 		}
 	}
 	s.keys, s.level, s.index = keys, s.level[:kept], index{}
+	s.combination.each(func(level *[]float32) { *level = (*level)[:kept] })
 	s.size, s.home = s.size[:min(kept, len(s.size))], s.home[:min(kept, len(s.home))]
 	if len(s.size) == 0 {
 		s.size = nil
@@ -365,11 +375,16 @@ func (s *State) compact(keep []bool, kept int, ids []int32) {
 // count alike.
 func (s *State) gain() float64 {
 	alpha := 1.0
-	if s.averages() {
+	switch s.config.Method {
+	case EWMA, Seasonal:
 		alpha = s.config.Alpha
+	case Combined:
+		alpha = 0 // each of its averages has its own
 	}
 	return math.Max(alpha, 1/float64(s.intervals+1))
 }
 
-// averages reports whether levels are moving averages of one gain.
-func (s *State) averages() bool { return s.config.Method == EWMA || s.config.Method == Seasonal }
+// averages reports whether levels are moving averages, each of one gain for all keys.
+func (s *State) averages() bool {
+	return s.config.Method == EWMA || s.config.Method == Seasonal || s.config.Method == Combined
+}
