@@ -16,6 +16,7 @@ type backtestRequest struct {
 	From     *int64          `json:"from_interval"`
 	To       *int64          `json:"to_interval"`
 	ThetaMax *float64        `json:"theta_max"`
+	Worth    float64         `json:"balance_worth"`
 	Policies []policy.Policy `json:"policies"`
 }
 
@@ -33,7 +34,7 @@ func (s analysesOf) backtest(w http.ResponseWriter, c *call) error {
 	var report *foresight.BacktestReport
 	err := s.service.Analyse(c.Context(), "backtest", func(ctx context.Context) (err error) {
 		report, err = s.service.Backtest(ctx, c.param("operator"), foresight.Backtest{
-			From: asked.From, To: asked.To, ThetaMax: asked.ThetaMax, Policies: asked.Policies, Memory: c.memory,
+			From: asked.From, To: asked.To, ThetaMax: asked.ThetaMax, BalanceWorth: asked.Worth, Policies: asked.Policies, Memory: c.memory,
 			Progress: func(done, total int64) { a.progress("planning", done, total) },
 		})
 		return err

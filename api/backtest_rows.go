@@ -31,7 +31,7 @@ var settings = map[string]string{
 	"hash_function": "hash/function", "tokens_per_instance": "hash/tokens_per_instance",
 	"max_parallelism": "hash/max_parallelism", "key_type": "hash/key_type", "partitions": "hash/partitions",
 	"affinity_tag": "hash/affinity/tag", "affinity_until": "hash/affinity/until", "affinity_count": "hash/affinity/count",
-	"theta_max": "theta_max", "table_limit": "table_limit", "entry_grace": "entry_grace",
+	"theta_max": "theta_max", "table_limit": "table_limit", "entry_grace": "entry_grace", "balance_worth": "balance_worth",
 }
 
 // intervalsRequest is a backtest of intervals that come in the body.

@@ -63,7 +63,7 @@ func TestBacktest(t *testing.T) {
 	e.operator("clicks", `{"instances":4,"theta_max":0.05,"strategy":"mixed","hash":{"function":"modulo"}}`)
 	thetas := e.drifting("clicks", 16)
 	r := e.backtested("clicks", "")
-	if r.Operator == nil || *r.Operator != "clicks" || r.Intervals != 16 || r.ThetaMax != 0.05 || len(r.Results) != 12 {
+	if r.Operator == nil || *r.Operator != "clicks" || r.Intervals != 16 || r.ThetaMax != 0.05 || len(r.Results) != 2 {
 		t.Fatalf("%d intervals, θ_max %v, %d results", r.Intervals, r.ThetaMax, len(r.Results))
 	}
 	if r.Baseline.Strategy != wire.StrategyMixed || r.Baseline.Policy.Forecast.Method != "last" {
@@ -81,6 +81,14 @@ func TestBacktest(t *testing.T) {
 	}
 	if r.Recommended == nil || *r.Recommended < 0 || *r.Recommended >= len(r.Results) || r.Reason == "" {
 		t.Fatalf("recommended %v: %s", r.Recommended, r.Reason)
+	}
+	if a := r.Auto; a == nil || a.Judged.Intervals != 8 || a.Next < 0 || a.Next >= len(r.Results) || a.Cost <= 0 ||
+		r.BalanceWorth != policy.DefaultBalanceWorth {
+		t.Errorf("auto %+v, balance is worth %v", a, r.BalanceWorth)
+	}
+	cheap := e.backtested("clicks", `{"balance_worth":1}`)
+	if cheap.BalanceWorth != 1 || cheap.Results[0].Policy.MinimumBenefit == r.Results[0].Policy.MinimumBenefit {
+		t.Errorf("balance is worth %v: %+v", cheap.BalanceWorth, cheap.Results[0].Policy)
 	}
 	if again := e.backtested("clicks", "{}"); again.Reason != r.Reason {
 		t.Errorf("the same once more: %s, was %s", again.Reason, r.Reason)

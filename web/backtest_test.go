@@ -19,19 +19,22 @@ const backtestRows = ".backtest-table tbody tr"
 
 // backtestResult is what a policy came to.
 type backtestResult struct {
-	Policy object `json:"policy"`
-	Judged struct {
-		Above    float64 `json:"above"`
-		Median   float64 `json:"theta_median"`
-		P95      float64 `json:"theta_p95"`
-		Moved    float64 `json:"moved"`
-		Returned float64 `json:"returned"`
-		Plans    int     `json:"plans"`
-	} `json:"judged"`
+	Policy    object        `json:"policy"`
+	Judged    judgedFigures `json:"judged"`
+	Cost      float64       `json:"cost"`
 	Hindsight *struct {
 		Bound float64 `json:"bound"`
 	} `json:"hindsight"`
 	Pareto bool `json:"pareto"`
+}
+
+// judgedFigures are those of the intervals that it was not chosen by.
+type judgedFigures struct {
+	Above  float64 `json:"above"`
+	Median float64 `json:"theta_median"`
+	P95    float64 `json:"theta_p95"`
+	Moved  float64 `json:"moved"`
+	Plans  int     `json:"plans"`
 }
 
 // backtestReport is the answer of a backtest.
@@ -39,7 +42,12 @@ type backtestReport struct {
 	Baseline    backtestResult   `json:"baseline"`
 	Results     []backtestResult `json:"results"`
 	Recommended *int             `json:"recommended"`
-	Floor       struct {
+	Auto        struct {
+		Judged judgedFigures `json:"judged"`
+		Cost   float64       `json:"cost"`
+		Next   int           `json:"next"`
+	} `json:"auto"`
+	Floor struct {
 		Median float64 `json:"median"`
 	} `json:"noise_floor"`
 }
@@ -96,7 +104,7 @@ func TestBacktest(t *testing.T) {
 
 	checkPolicies(t, p, &want)
 	checkMarks(t, p, &want)
-	p.WaitText(".analyses-recommended", "It cost the least over")
+	p.WaitText(".analyses-recommended", "of θ an interval, of which")
 	p.WaitText(".analyses-recommended", "cannot be held by moving keys")
 	p.Click(".backtest-json summary")
 	var policy object
@@ -107,9 +115,9 @@ func TestBacktest(t *testing.T) {
 
 	p.WaitText(".backtest-advice", "noise floor")
 
-	p.Click(".backtest-table th:nth-child(5) .sort")
+	p.Click(".backtest-table th:nth-child(6) .sort")
 	p.WaitText(".backtest-table th[aria-sort=ascending]", "θ median")
-	medians := column(p, "Policies", 4)
+	medians := column(p, "Policies", 5)
 	if !slices.IsSortedFunc(medians, func(a, b string) int { return int(1e4 * (percentOf(t, a) - percentOf(t, b))) }) {
 		t.Errorf("not sorted by the median: %v", medians)
 	}
@@ -135,14 +143,15 @@ func checkPolicies(t *testing.T, p *browsertest.Page, want *backtestReport) {
 	t.Helper()
 	rows := cells(p, "Policies")
 	all := append([]backtestResult{want.Baseline}, want.Results...)
+	all = append(all, backtestResult{Judged: want.Auto.Judged, Cost: want.Auto.Cost})
 	if len(rows) != len(all) {
 		t.Fatalf("%d rows, want %d", len(rows), len(all))
 	}
 	for i, row := range rows {
 		r := all[i].Judged
-		same := isPercent(t, row[3], r.Above) && isPercent(t, row[4], r.Median) && isPercent(t, row[5], r.P95) &&
-			isPercent(t, row[6], r.Moved) && isPercent(t, row[7], r.Returned) && row[8] == strconv.Itoa(r.Plans)
-		if h := all[i].Hindsight; h == nil && row[9] != "–" || h != nil && !isPercent(t, row[9], h.Bound) {
+		same := isPercent(t, row[4], r.Above) && isPercent(t, row[5], r.Median) && isPercent(t, row[6], r.P95) &&
+			isPercent(t, row[7], r.Moved) && isPercent(t, row[8], all[i].Cost) && row[9] == strconv.Itoa(r.Plans)
+		if h := all[i].Hindsight; h == nil && row[10] != "–" || h != nil && !isPercent(t, row[10], h.Bound) {
 			same = false
 		}
 		if marked := strings.Contains(row[0], "●"); !same || marked != all[i].Pareto {
@@ -150,6 +159,9 @@ func checkPolicies(t *testing.T, p *browsertest.Page, want *backtestReport) {
 		}
 		if got := strings.Contains(row[1], "recommended"); got != (i == *want.Recommended+1) {
 			t.Errorf("row %d says %q, recommended is %d", i, row[1], *want.Recommended)
+		}
+		if got := strings.HasPrefix(row[1], "Chosen again and again"); got != (i == len(all)-1) {
+			t.Errorf("row %d says %q", i, row[1])
 		}
 		if got := strings.Contains(row[1], "the paper's way"); got != (i == 0) {
 			t.Errorf("row %d says %q", i, row[1])
@@ -170,6 +182,7 @@ func checkMarks(t *testing.T, p *browsertest.Page, want *backtestReport) {
 	point := func(r backtestResult) []float64 { return []float64{r.Judged.Moved, r.Judged.Median} }
 	marks := map[string][][]float64{
 		"recommended": {point(best)}, "the paper's way": {point(want.Baseline)},
+		"auto":   {point(backtestResult{Judged: want.Auto.Judged})},
 		"policy": nil, "θ_max": {{0.06}}, "hindsight bound": {{best.Hindsight.Bound}},
 	}
 	for i, r := range want.Results {

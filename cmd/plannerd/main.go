@@ -284,6 +284,7 @@ func defaults() map[string]string {
 		"tokens":          strconv.Itoa(partitioner.DefaultTokensPerInstance),
 		"forecasts":       backtesting.DefaultForecasts(),
 		"targets":         backtesting.DefaultTargets(),
+		"paybacks":        backtesting.DefaultPaybacks(),
 		"max_parallelism": strconv.Itoa(partitioner.DefaultMaxParallelism),
 	}
 }

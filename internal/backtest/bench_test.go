@@ -32,7 +32,7 @@ func churning(intervals, keys int) []*planner.Statistics {
 // lives.
 func BenchmarkMemory(b *testing.B) {
 	intervals, op := churning(20, 100_000), operator(40, 0.08)
-	candidates := Candidates(policy.DefaultGrid().Policies(0.08))
+	candidates := Candidates(policy.DefaultGrid().Policies(0.08, 0))
 	for name, limit := range map[string]*int64{"none": nil, "3000": new(int64(3000))} {
 		b.Run("limit="+name, func(b *testing.B) {
 			op.Options.TableLimit = limit

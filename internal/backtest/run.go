@@ -24,6 +24,8 @@ type Operator struct {
 	// Options are those of all plans. ThetaMax is what loads are held against.
 	Options    planner.Options
 	EntryGrace int
+	// BalanceWorth is what balance is worth beside what moves, see [policy.Price]. 0: its default.
+	BalanceWorth float64
 	// Rest is called after each interval of each candidate, if there is one, so that processors
 	// are left to others: then one candidate runs after the other.
 	Rest func()
@@ -78,7 +80,7 @@ func Run(ctx context.Context, h *History, op Operator, candidates []Candidate, d
 	}
 	each(len(candidates), workers, func(i int) {
 		var err error
-		if tracks[i], err = run(ctx, h, op, candidates[i], tell); err != nil {
+		if tracks[i], err = run(ctx, h, op, candidates[i:i+1], nil, tell); err != nil {
 			cancel(fmt.Errorf("%s: %w", candidates[i].Strategy, err))
 		}
 	})
@@ -115,21 +117,30 @@ type runner struct {
 	left     drive.Departures
 }
 
-func run(ctx context.Context, h *History, op Operator, c Candidate, tell func()) (Track, error) {
-	if _, ok := planner.Lookup(c.Strategy); !ok {
-		return Track{}, planner.Invalid("Strategy", fmt.Sprintf("there is no strategy %q", c.Strategy))
+// run plans each interval by one of the candidates; by says which, nil: the only one. The track is said to be of
+// the last.
+func run(ctx context.Context, h *History, op Operator, candidates []Candidate, by []int, tell func()) (Track, error) {
+	states := map[forecast.Config]*forecast.State{}
+	for _, c := range candidates {
+		if _, ok := planner.Lookup(c.Strategy); !ok {
+			return Track{}, planner.Invalid("Strategy", fmt.Sprintf("there is no strategy %q", c.Strategy))
+		}
+		var err error
+		if states[c.Policy.Forecast], err = forecast.New(c.Policy.Forecast); err != nil {
+			return Track{}, err
+		}
 	}
-	state, err := forecast.New(c.Policy.Forecast)
-	if err != nil {
-		return Track{}, err
-	}
-	r := &runner{track: Track{Candidate: c, ThetaMax: op.Options.ThetaMax}}
+	r := &runner{track: Track{ThetaMax: op.Options.ThetaMax}}
 	options := op.Options
-	options.Certificate, options.Effort = planner.CertificateOff, c.Effort
-	r.driver = drive.New(drive.Operator{Target: op.Target, Base: op.Base, Strategy: c.Strategy, Plan: r.plan,
-		Options: options, EntryGrace: op.EntryGrace})
-	for _, in := range h.intervals {
-		if r.forecast, err = state.Observe(in.stats); err != nil {
+	options.Certificate = planner.CertificateOff
+	r.driver = drive.New(drive.Operator{Target: op.Target, Base: op.Base, Plan: r.plan, Options: options,
+		EntryGrace: op.EntryGrace})
+	for i, in := range h.intervals {
+		r.track.Candidate = candidates[0]
+		if by != nil {
+			r.track.Candidate = candidates[by[i]]
+		}
+		if err := r.observe(states, in.stats); err != nil {
 			return Track{}, err
 		}
 		r.track.tables = append(r.track.tables, r.driver.Table())
@@ -143,11 +154,26 @@ func run(ctx context.Context, h *History, op Operator, c Candidate, tell func())
 			op.Rest()
 		}
 	}
+	state := states[r.track.Policy.Forecast]
 	r.track.Floor = state.Floor(len(op.Target.Instances))
 	if fair := r.track.fair; len(fair) > 0 {
 		r.track.Floor = state.FloorUnder(fair[len(fair)-1])
 	}
 	return r.track, nil
+}
+
+// observe has all forecasts take in an interval; the one of the policy at hand is planned on.
+func (r *runner) observe(states map[forecast.Config]*forecast.State, stats *planner.Statistics) error {
+	for c, state := range states {
+		f, err := state.Observe(stats)
+		if err != nil {
+			return err
+		}
+		if c == r.track.Policy.Forecast {
+			r.forecast = f
+		}
+	}
+	return nil
 }
 
 // last is the step of the interval at hand.
@@ -156,6 +182,7 @@ func (r *runner) last() *Step { return &r.track.Steps[len(r.track.Steps)-1] }
 // plan looks at what came, then decides.
 func (r *runner) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, error) {
 	in := policy.Situation{Snapshot: s, Forecast: r.forecast, Since: r.since}
+	o.Effort = r.track.Effort
 	d, err := r.track.Policy.Decide(planner.Run, r.track.Strategy, in, o)
 	if err != nil {
 		return nil, err
@@ -165,7 +192,6 @@ func (r *runner) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, er
 	if step.Theta, shares = theta(s, s.Current, r.forecast.Observed.Cost); shares != nil {
 		r.track.fair = append(r.track.fair, shares)
 	}
-	step.Forced = forced(s, r.forecast.Observed)
 	step.Expected = d.With
 	return d.Plan, nil
 }
@@ -207,28 +233,6 @@ func theta(s *planner.Snapshot, at []int32, cost []float64) (most float64, fair 
 		}
 	}
 	return most, nil
-}
-
-// forced is the θ that the heaviest key makes even if it is alone on the instance of the
-// greatest capacity.
-func forced(s *planner.Snapshot, stats *planner.Statistics) float64 {
-	all, heaviest := 0.0, 0.0
-	for _, c := range stats.Cost {
-		all, heaviest = all+c, max(heaviest, c)
-	}
-	for _, r := range stats.Residual {
-		all += r.Cost
-	}
-	capacity, greatest := 0.0, 0.0
-	for _, d := range s.Instances {
-		if d.Live() {
-			capacity, greatest = capacity+d.Capacity, max(greatest, d.Capacity)
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return max(0, heaviest/all*capacity/greatest-1)
 }
 
 // moved counts what the plan of the interval at hand moves: by the state that the

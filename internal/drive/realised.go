@@ -11,8 +11,6 @@ import (
 type Effect struct {
 	// Theta is realised: of the loads that came, under the table of the plans before.
 	Theta float64
-	// Forced is the θ that the heaviest key alone makes, wherever it is. 0: nobody asks.
-	Forced float64
 	// Moved is the state that the plan moves, as a part of all state; Returned is what of
 	// it goes back to an instance that it left lately.
 	Moved, Returned float64
@@ -28,8 +26,6 @@ type Realised struct {
 	Median float64 `json:"theta_median"`
 	P95    float64 `json:"theta_p95"`
 	Excess float64 `json:"excess"`
-	// Avoidable is the mean of what θ was above both θ_max and what one key forced.
-	Avoidable float64 `json:"-"`
 	// Moved is M: the state that moved before these intervals, each time as a part of all
 	// state. Returned is what of it went back to an instance that it had left lately.
 	Moved    float64 `json:"moved"`
@@ -53,7 +49,6 @@ func RealisedOf(thetaMax float64, effects []Effect, from, to int) Realised {
 		if Above(e.Theta, thetaMax) {
 			f.Above += 1 / n
 			f.Excess += (e.Theta - thetaMax) / n
-			f.Avoidable += max(0, e.Theta-max(thetaMax, e.Forced)) / n
 		}
 	}
 	f.Median, f.P95 = SpreadOf(thetas).Median, Quantile(slices.Sorted(slices.Values(thetas)), 0.95)

@@ -101,6 +101,9 @@ type Configuration struct {
 	// EntryGrace is for how many intervals in a row a key must be absent before its entry
 	// may be dropped.
 	EntryGrace int `json:"entry_grace"`
+	// BalanceWorth is what balance is worth beside moved state when a policy is chosen, see [policy.Price]. 0: its
+	// default.
+	BalanceWorth float64 `json:"balance_worth,omitzero"`
 	// Window is the number of intervals whose added states are the state of a key. 0: one, so
 	// rows tell all state.
 	Window int `json:"window,omitzero"`

@@ -223,7 +223,7 @@ func TestChosenPolicy(t *testing.T) {
 		}
 	}
 	first := interval()
-	family := policy.DefaultGrid().Policies(c.ThetaMax)
+	family := policy.DefaultGrid().Policies(c.ThetaMax, 0)
 	of := func(told *scheme.Foresight) bool {
 		return slices.ContainsFunc(family, func(p policy.Policy) bool { return reflect.DeepEqual(p, told.Policy) })
 	}
@@ -231,12 +231,17 @@ func TestChosenPolicy(t *testing.T) {
 		first.Chosen.Interval != next-1 || first.Chosen.Age != 0 || first.Chosen.Reason == "" {
 		t.Fatalf("%+v, %+v", first, first.Chosen)
 	}
-	for age := 1; age <= backtest.LeastIntervals; age++ {
+	if c := first.Chosen; len(c.Tried) != len(family) || c.Weight <= 0 || c.Tried[0].Cost <= 0 {
+		t.Errorf("what the policies cost: %+v", c)
+	}
+	for age := 1; age <= backtest.ChooseEvery; age++ {
 		if told := interval(); told.Chosen == nil || told.Chosen.Age != age || !reflect.DeepEqual(told.Policy, first.Policy) {
 			t.Fatalf("interval %d: %+v, %+v", next, told, told.Chosen)
 		}
 	}
-	if told := interval(); told.Chosen == nil || told.Chosen.Age != 0 || told.Chosen.Interval != next-1 || !of(told) {
+	told := interval()
+	if told.Chosen == nil || told.Chosen.Age != 0 || told.Chosen.Interval != next-1 || !of(told) ||
+		told.Chosen.Weight <= first.Chosen.Weight+float64(backtest.ChooseEvery)/2 {
 		t.Errorf("%+v, %+v", told, told.Chosen)
 	}
 	c.ThetaMax = 0.2

@@ -27,9 +27,9 @@ type Policy struct {
 	CooldownIntervals int `json:"cooldown_intervals"`
 	// Budget is the most that one plan may move, as a part of all state. Nil: no bound.
 	Budget *float64 `json:"budget"`
-	// MinimumBenefit is by how much a plan that moves all state would have to lower what
-	// is expected of θ, the mean of its median and its p95; one that moves less, by the
-	// same part of it. 0: no plan is held back for that.
+	// MinimumBenefit is by how much a plan that moves all state would have to lower the
+	// excess that is expected of the next interval, the mean of what θ is above θ_max; one that
+	// moves less, by the same part of it. 0: no plan is held back for that.
 	MinimumBenefit float64 `json:"minimum_benefit"`
 }
 
@@ -251,9 +251,9 @@ func (p Policy) plan(run Runner, strategy string, s *planner.Snapshot, goal plan
 	return run(planner.Optimal, s, goal)
 }
 
-// gain is by how much a plan lowers what is expected of θ.
+// gain is by how much a plan lowers the excess that is expected.
 func gain(d Decision) float64 {
-	return (d.Without.Median + d.Without.P95 - d.With.Median - d.With.P95) / 2
+	return d.Without.Excess - d.With.Excess
 }
 
 // After is where the plan leads each key, as indices into the instances of its snapshot.

@@ -150,7 +150,7 @@ func TestGrid(t *testing.T) {
 		0: {0, 0}, 0.1: {0.06, 0.03}, 0.7: {0.42, 0.21}, 1e-10: {6e-11, 3e-11}, 5e200: {3e200, 1.5e200},
 		1e300: {planner.MaxAmount, planner.MaxAmount},
 	} {
-		for i, p := range grid.Policies(thetaMax) {
+		for i, p := range grid.Policies(thetaMax, 0) {
 			if err := p.Validate(); err != nil || *p.TargetTheta != want[i] {
 				t.Errorf("θ_max %v: target %v, want %v: %v", thetaMax, *p.TargetTheta, want[i], err)
 			}

@@ -27,7 +27,9 @@ type Backtest struct {
 	EntryGrace int               `least:"0" default:"2" group:"Operator" help:"For how many intervals in a row a key must be absent before its table entry may be dropped; 0: at once."`
 	ThetaMax   []float64         `type:"share" own:"" default:"0.08" placeholder:"θ,..." group:"Parameters" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own. Of several, with commas between them, each is reported with the results of its recommended policy (default 0.08)."`
 	TableLimit *int64            `own:"" placeholder:"N" group:"Parameters" help:"Greatest size of the routing table, in entries (default: no limit)."`
-	Forecasts  []forecast.Config `type:"forecast" placeholder:"LIST" group:"Parameters" help:"Forecasts to try: last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
+	Forecasts  []forecast.Config `type:"forecast" placeholder:"LIST" group:"Parameters" help:"Forecasts to try: combined, last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD (default ${forecasts})."`
+	Paybacks   []float64         `placeholder:"N,..." group:"Parameters" help:"Within how many intervals plans have to be worth what they move (default ${paybacks})."`
+	Worth      float64           `name:"balance-worth" type:"share" own:"" default:"0.0025" placeholder:"PART" group:"Parameters" help:"How much moved state, as a part of all, one point of mean excess over θ_max is worth in each interval: the less, the less moves (default 0.25%)."`
 	Targets    []float64         `type:"share" placeholder:"PART,..." group:"Parameters" help:"To which parts of θ_max plans are made (default ${targets})."`
 	Window     int               `own:"" least:"1" default:"5" group:"Parameters" help:"For how many intervals keys keep their state. Where none is reported it is the cost of these intervals."`
 	Added      bool              `name:"added-state" group:"Parameters" help:"The rows' state is what their interval added: keys have the sum over --window intervals (default: it is all state that they have)."`
@@ -40,12 +42,15 @@ func (*Backtest) Help() string {
 policies over recorded intervals as a service would have: forecast from the past, plan,
 and see what comes. Its figures are realised: those of the loads that came.
 
-A policy is a forecast of the costs, and a target: the θ that plans are made for. Plans
-are made where θ_max is broken in the next interval with a probability of 10 % or more,
-by strategy optimal with effort fast. Beside them stands mixed on the last interval.
+A policy is a forecast of the costs, a target (the θ that plans are made for), and a
+payback: within so many intervals a plan has to be worth what it moves. Plans are made
+where θ_max is broken in the next interval with a probability of 10 % or more, by
+strategy optimal with effort fast. Beside them stands mixed on the last interval, and
+auto: the policy chosen anew every 4 intervals, as a service does.
 
-By the first half of the intervals, from the fourth on, a policy is recommended (=>); all
-figures are of the second half. A * marks the Pareto front: no other policy moves less
+By what they cost in the first half of the intervals, from the fourth on, a policy is
+recommended (=>): their mean excess of θ over θ_max, and what moved, weighed by
+--balance-worth. All figures are of the second half. A * marks the Pareto front: no other policy moves less
 with no greater mean excess of θ over θ_max, or has less and moves no more.
 
 "Moved" is the state that moves in these intervals together, as a part of all state. The
@@ -76,7 +81,7 @@ func ParseForecast(text string) (forecast.Config, error) {
 		c.Period, err = strconv.Atoi(parts[2])
 	}
 	if err != nil || len(parts) > 3 || c.Validate() != nil {
-		return c, fmt.Errorf("%q is no forecast: write last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD, "+
+		return c, fmt.Errorf("%q is no forecast: write combined, last, ewma:ALPHA, level, seasonal:ALPHA or seasonal:ALPHA:PERIOD, "+
 			"with an alpha above 0 and at most 1, and a period from 2 to %d", text, forecast.MaxPeriod)
 	}
 	return c, nil
@@ -112,6 +117,15 @@ func DefaultTargets() string {
 	return strings.Join(all, ",")
 }
 
+// DefaultPaybacks are those of policies of which nobody says more.
+func DefaultPaybacks() string {
+	var all []string
+	for _, n := range policy.DefaultGrid().Paybacks {
+		all = append(all, cli.Exact(n))
+	}
+	return strings.Join(all, ",")
+}
+
 // grid is what the flags say.
 func (c *Backtest) grid() (policy.Grid, error) {
 	g := policy.DefaultGrid()
@@ -126,6 +140,17 @@ func (c *Backtest) grid() (policy.Grid, error) {
 			return g, cli.Usagef("--targets: must be from 0%% to 100%% of θ_max")
 		}
 		g.Targets = append(g.Targets, part)
+	}
+	for _, n := range c.Paybacks {
+		if !(n > 0 && n <= planner.MaxAmount) {
+			return g, cli.Usagef("--paybacks: must be above 0")
+		}
+	}
+	if len(c.Paybacks) > 0 {
+		g.Paybacks = c.Paybacks
+	}
+	if !(c.Worth >= 1e-9 && c.Worth <= 1e9) {
+		return g, cli.Usagef("--balance-worth: must be above 0")
 	}
 	return g, nil
 }
@@ -211,14 +236,15 @@ func (c *Backtest) read(env *cli.Environment) (*backtest.History, error) {
 func (c *Backtest) search(env *cli.Environment, h *backtest.History, op drive.Operator, grid policy.Grid) (
 	reports []*backtest.Report, err error,
 ) {
-	runs := 1 + len(grid.Forecasts)*len(grid.Targets)
+	runs := 1 + len(grid.Policies(0, 0))
 	progress := cli.StartProgress(env.Stderr, int64(h.Len()*runs*len(c.ThetaMax)))
 	defer progress.Stop()
 	progress.Describe("running policies")
 	for _, thetaMax := range c.ThetaMax {
-		run := backtest.Operator{Target: op.Target, Base: op.Base, Options: op.Options, EntryGrace: c.EntryGrace}
+		run := backtest.Operator{Target: op.Target, Base: op.Base, Options: op.Options, EntryGrace: c.EntryGrace,
+			BalanceWorth: c.Worth}
 		run.Options.ThetaMax = thetaMax
-		candidates := backtest.Candidates(grid.Policies(run.Options.ThetaMax))
+		candidates := backtest.Candidates(grid.Policies(run.Options.ThetaMax, c.Worth))
 		report, err := backtest.Search(env.Ctx, h, run, candidates, func(int) { progress.Add(1) })
 		if err != nil {
 			return nil, err

@@ -21,16 +21,18 @@ func (c *Backtest) write(w *cli.Page, r *backtest.Report) {
 	fmt.Fprintf(w, "%s, %s, θ_max %s, %sjudged on the last %d\n\n", cli.Plural(r.Intervals, "interval"),
 		cli.Plural(len(c.Instances), "instance"), cli.Exact(r.ThetaMax), chosen, r.Baseline.Judged.Intervals)
 	results, more := resultsOf(r)
-	cli.WriteList(w, results, "= mark | forecast* = by | target* = target theta | above θ_max = judged/above ?percent"+
-		" | median θ = judged/theta_median ?theta | p95 = judged/theta_p95 ?theta | mean excess = judged/excess ?theta"+
+	cli.WriteList(w, results, "= mark | forecast* = by | target* = target ?theta | benefit = benefit ?theta | above θ_max = judged/above ?percent"+
+		" | median θ = judged/theta_median ?theta | p95 = judged/theta_p95 ?theta | mean excess = judged/excess ?theta | cost = cost ?theta"+
 		" | moved = judged/moved ?percent | bound = hindsight/bound ?percent | found = hindsight/found ?percent"+
-		" | returned = judged/returned ?percent | plans = judged/plans ?count | table = judged/table ?count", more)
+		" | plans = judged/plans ?count | table = judged/table ?count", more)
 	fmt.Fprint(w, "\n* on the Pareto front of moved state and mean excess over θ_max\n\n")
 	if r.Recommended != nil {
 		chosen := r.Results[*r.Recommended].Policy
-		fmt.Fprintf(w, "Recommended: %s, planned to θ %s: %s.\n", forecastText(chosen.Forecast),
-			cli.Theta(*chosen.TargetTheta),
-			r.Reason)
+		fmt.Fprintf(w, "Recommended: %s: %s.\n", policyText(chosen), r.Reason)
+		if next := r.Results[r.Auto.Next].Policy; r.Auto.Next != *r.Recommended {
+			fmt.Fprintf(w, "By all intervals auto would go on with %s.\n", policyText(next))
+			chosen = next
+		}
 		if pinned, err := json.Marshal(chosen); err == nil {
 			fmt.Fprintf(w, "As a policy: %s\n", pinned)
 		}
@@ -89,6 +91,12 @@ func (c *Backtest) writeBeside(w *cli.Page, reports []*backtest.Report) {
 	}
 }
 
+// policyText names a policy.
+func policyText(p policy.Policy) string {
+	return fmt.Sprintf("%s, planned to θ %s for a benefit of %s", forecastText(p.Forecast), cli.Theta(*p.TargetTheta),
+		cli.Theta(p.MinimumBenefit))
+}
+
 // floorText says what no plan can do anything about.
 func floorText(median, p95, thetaMax float64) string {
 	text := fmt.Sprintf("Noise floor: a median θ of %s and a p95 of %s would remain if all expected loads were even.",
@@ -106,12 +114,18 @@ func floorText(median, p95, thetaMax float64) string {
 // a line says of each beside its figures.
 func resultsOf(r *backtest.Report) (results []backtest.Result, more func(result int) cli.More) {
 	results = append([]backtest.Result{r.Baseline}, r.Results...)
+	if r.Auto != nil {
+		results = append(results, backtest.Result{Judged: r.Auto.Judged, Cost: r.Auto.Cost})
+	}
 	return results, func(i int) cli.More {
-		more := cli.More{"mark": "", "by": "mixed on last", "target": r.ThetaMax, "judged": &results[i].Judged}
+		more := cli.More{"mark": "", "by": "mixed on last", "target": r.ThetaMax, "benefit": nil, "judged": &results[i].Judged}
 		if results[i].Judged.Intervals == 0 {
 			more["judged"] = nil
 		}
-		if i == 0 {
+		if i > len(r.Results) {
+			more["by"], more["target"] = "auto", nil
+		}
+		if i == 0 || i > len(r.Results) {
 			return more
 		}
 		p, mark := results[i].Policy, ""
@@ -121,7 +135,8 @@ func resultsOf(r *backtest.Report) (results []backtest.Result, more func(result 
 		if results[i].Pareto {
 			mark += "*"
 		}
-		more["mark"], more["by"], more["target"] = mark, forecastText(p.Forecast), *p.TargetTheta
+		more["mark"], more["by"], more["target"], more["benefit"] = mark, forecastText(p.Forecast), *p.TargetTheta,
+			p.MinimumBenefit
 		return more
 	}
 }
@@ -138,7 +153,7 @@ func backtestCSV(reports []*backtest.Report) func(io.Writer) error {
 	}
 	figures := strings.Fields("intervals above theta_median theta_p95 excess moved returned plans table")
 	return cli.CsvOf(results, "strategy forecast=policy/forecast/method alpha=policy/forecast/alpha "+
-		"period=policy/forecast/period target_theta=policy/target_theta recommended pareto"+
+		"period=policy/forecast/period target_theta=policy/target_theta minimum_benefit=policy/minimum_benefit recommended pareto"+
 		" tuning/"+strings.Join(figures, " tuning/")+" judged/"+strings.Join(figures, " judged/")+
-		" hindsight/bound hindsight/found theta_max", func(i int) cli.More { return beside[i] })
+		" cost hindsight/bound hindsight/found theta_max", func(i int) cli.More { return beside[i] })
 }

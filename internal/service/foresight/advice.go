@@ -154,7 +154,7 @@ func (s *Forecaster) lookBack(ctx context.Context, op reading.Operator, memory *
 		return nil, err
 	}
 	out := &outlook{newest: intervals[len(intervals)-1].Plan}
-	by := policy.Default(op.Configuration.ThetaMax).Forecast
+	by := policy.Default(op.Configuration.ThetaMax, 0).Forecast
 	if p := op.Configuration.Policy; p != nil && !p.Auto {
 		by = p.Forecast
 	}

@@ -29,6 +29,8 @@ type Backtest struct {
 	From, To *int64
 	// ThetaMax is the tolerance. Nil: that of the operator.
 	ThetaMax *float64
+	// BalanceWorth is what balance is worth, see [policy.Price]. 0: as to the operator.
+	BalanceWorth float64
 	// Policies are those to run. None: a family of them for that tolerance.
 	Policies []policy.Policy
 	Memory   *admission.Lease
@@ -52,7 +54,7 @@ func (s *Backtester) Backtest(ctx context.Context, name string, in Backtest) (*B
 	if op.Configuration.Scheme != operator.SchemeTable {
 		return nil, refusal.New(refusal.NoRoutingTable, "A backtest plans routing tables.")
 	}
-	h, first, err := s.history(ctx, name, in)
+	h, first, _, err := s.history(ctx, name, in)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +64,9 @@ func (s *Backtester) Backtest(ctx context.Context, name string, in Backtest) (*B
 	}
 	if in.ThetaMax != nil {
 		run.Options.ThetaMax = *in.ThetaMax
+	}
+	if in.BalanceWorth > 0 {
+		run.BalanceWorth = in.BalanceWorth
 	}
 	out := &BacktestReport{Operator: name}
 	out.Report, err = in.search(ctx, h, run)
@@ -76,7 +81,7 @@ func (in Backtest) search(ctx context.Context, h *backtest.History, op backtest.
 	}
 	policies := in.Policies
 	if len(policies) == 0 {
-		policies = policy.DefaultGrid().Policies(op.Options.ThetaMax)
+		policies = policy.DefaultGrid().Policies(op.Options.ThetaMax, op.BalanceWorth)
 	}
 	candidates := backtest.Candidates(policies)
 	total := int64(h.Len() * (len(candidates) + 1))
@@ -98,7 +103,7 @@ func (s *Backtester) BacktestRows(ctx context.Context, c operator.Configuration,
 	}
 	return in.search(ctx, h, backtest.Operator{
 		Target: p.Model, Base: planner.Base{Configuration: p.Model, PinHomeless: true}, Options: c.Planner(),
-		EntryGrace: c.EntryGrace,
+		EntryGrace: c.EntryGrace, BalanceWorth: c.BalanceWorth,
 	})
 }
 
@@ -123,6 +128,7 @@ func (s *Backtester) outset(ctx context.Context, op reading.Operator, first stri
 	run = backtest.Operator{
 		Target: newest.Model, Base: planner.Base{Configuration: newest.Model, PinHomeless: true},
 		Options: op.Configuration.Planner(), EntryGrace: op.Configuration.EntryGrace,
+		BalanceWorth: op.Configuration.BalanceWorth,
 	}
 	p, err := s.Plan(ctx, first)
 	if err != nil {
@@ -157,27 +163,29 @@ func (x stored) needKeys() error {
 		"The statistics of interval %d are in compact form, which names no keys.", x.Plan.Interval))
 }
 
-// history reads the stored intervals, oldest first. It returns the plan of the first one, too.
-func (s *Backtester) history(ctx context.Context, name string, in Backtest) (*backtest.History, string, error) {
+// history reads the stored intervals, oldest first. It returns the plans of the first one and of the newest, too.
+func (s *Backtester) history(ctx context.Context, name string, in Backtest) (
+	h *backtest.History, first string, newest store.Plan, err error,
+) {
 	intervals, err := s.storedIntervals(ctx, name, in, math.MaxInt)
 	if err != nil {
-		return nil, "", err
+		return nil, "", newest, err
 	}
 	window := drive.DefaultWindow
 	if intervals[len(intervals)-1].Added != nil { // the states are those of all keys that have any
 		window = 1
 	}
-	h := backtest.NewHistory(window)
+	h = backtest.NewHistory(window)
 	h.Reserve = in.Memory.Reserve
 	for _, x := range intervals {
 		if err := x.needKeys(); err != nil {
-			return nil, "", err
+			return nil, "", newest, err
 		}
 		if err := h.Add(x.Plan.Interval, x.Statistics.Statistics); err != nil {
-			return nil, "", unfit(err)
+			return nil, "", newest, unfit(err)
 		}
 	}
-	return h, intervals[0].ID, nil
+	return h, intervals[0].ID, intervals[len(intervals)-1].Plan, nil
 }
 
 // storedIntervals are the newest plans of the intervals whose statistics are kept, oldest

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -45,15 +46,20 @@ func (c *chooser) inEffect(b *scheme.Base, before *scheme.Foresight) (policy.Pol
 	c.mu.Lock()
 	made := c.made[b.Op.Name]
 	c.mu.Unlock()
-	if made.choice != nil && made.choice.ThetaMax == b.Newest.ThetaMax {
+	if fits(made.choice, b.Newest.Configuration) {
 		return made.policy, made.choice
 	}
-	if before == nil || before.Chosen == nil || before.Chosen.ThetaMax != b.Newest.ThetaMax {
+	if before == nil || !fits(before.Chosen, b.Newest.Configuration) {
 		return operator.OnLast, nil
 	}
 	choice := *before.Chosen
 	choice.Age++
 	return before.Policy, &choice
+}
+
+// fits reports whether a choice is for the tolerance, and the worth of balance, of a configuration.
+func fits(c *scheme.Choice, of operator.Configuration) bool {
+	return c != nil && c.ThetaMax == of.ThetaMax && c.BalanceWorth == of.BalanceWorth
 }
 
 // planned notes that a plan was stored, and with it the choice that it was made by.
@@ -65,11 +71,11 @@ func (c *chooser) planned(b *scheme.Base) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	made, known := c.made[b.Op.Name]
-	if used := made.choice; used != nil && (used == f.Chosen || used.ThetaMax != b.Newest.ThetaMax) {
+	if used := made.choice; used != nil && (used == f.Chosen || !fits(used, b.Newest.Configuration)) {
 		delete(c.made, b.Op.Name)
 		known = false
 	}
-	fresh := f.Chosen != nil && f.Chosen.Age < backtest.LeastIntervals
+	fresh := f.Chosen != nil && f.Chosen.Age < backtest.ChooseEvery
 	if known || fresh || f.State.Intervals() < backtest.LeastIntervals {
 		return
 	}
@@ -137,14 +143,14 @@ func (s *Forecaster) chooseOne(ctx context.Context, name string) (p policy.Polic
 		return p, nil, err
 	}
 	c := op.Configuration
-	made = &scheme.Choice{ThetaMax: c.ThetaMax}
+	made = &scheme.Choice{ThetaMax: c.ThetaMax, BalanceWorth: c.BalanceWorth}
 	p, err = s.pick(ctx, op, made, memory)
 	var refused *refusal.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		made.Reason = fmt.Sprintf("running policies over the kept intervals takes longer than %v, so it is one that does "+
 			"well on most streams", s.Longest)
-		return policy.Default(c.ThetaMax), made, nil
+		return policy.Default(c.ThetaMax, c.BalanceWorth), made, nil
 	case errors.As(err, &refused): // that is so until other intervals came
 		made.Reason = refused.Detail
 		return operator.OnLast, made, nil
@@ -176,7 +182,7 @@ func (s *Forecaster) pick(ctx context.Context, op reading.Operator, made *scheme
 ) {
 	ctx, cancel := context.WithTimeout(ctx, (1+restsPerWork)*s.Longest)
 	defer cancel()
-	h, first, err := s.history(ctx, op.Name, Backtest{Memory: memory})
+	h, first, newest, err := s.history(ctx, op.Name, Backtest{Memory: memory})
 	if err != nil {
 		return p, err
 	}
@@ -190,17 +196,49 @@ func (s *Forecaster) pick(ctx context.Context, op reading.Operator, made *scheme
 	case h.Rows() > mostChoosingRows:
 		made.Reason = fmt.Sprintf("the kept intervals have %d rows: too many for running policies over them, so it is one "+
 			"that does well on most streams", h.Rows())
-		return policy.Default(made.ThetaMax), nil
+		return policy.Default(made.ThetaMax, made.BalanceWorth), nil
 	}
 	run, err := s.outset(ctx, op, first, memory)
 	if err != nil {
 		return p, err
 	}
 	run.Rest = rests(ctx)
-	candidates := backtest.Candidates(policy.DefaultGrid().Policies(made.ThetaMax))
+	family := policy.DefaultGrid().Policies(made.ThetaMax, made.BalanceWorth)
+	candidates := backtest.Candidates(family)
 	for i := range candidates {
 		candidates[i].Strategy = op.Configuration.Strategy
 	}
-	p, made.Reason, err = backtest.Pick(ctx, h, run, candidates)
-	return p, unfit(err)
+	ledger, through, held, err := lastChoice(newest, made, family)
+	if err != nil {
+		return p, err
+	}
+	chosen, reason, err := backtest.Pick(ctx, h, run, candidates, &ledger, through, held)
+	if err != nil {
+		return p, unfit(err)
+	}
+	made.Reason, made.Weight = reason, ledger.Weight
+	for i, p := range family {
+		made.Tried = append(made.Tried, scheme.Tried{Policy: p, Cost: ledger.Cost[i], Moved: ledger.Moved[i]})
+	}
+	return family[chosen], nil
+}
+
+// lastChoice is what the policies of a family had cost when the one was chosen that a plan was made by, up to which
+// interval, and which one that is. The ledger is empty, and held below 0, where that was a choice from others.
+func lastChoice(p store.Plan, made *scheme.Choice, family []policy.Policy) (l policy.Ledger, through int64, held int, err error) {
+	told, err := scheme.ForesightOf(p)
+	if err != nil || told == nil || told.Chosen == nil || told.Chosen.ThetaMax != made.ThetaMax ||
+		told.Chosen.BalanceWorth != made.BalanceWorth || len(told.Chosen.Tried) != len(family) {
+		return policy.Ledger{}, 0, -1, err
+	}
+	held = -1
+	for i, t := range told.Chosen.Tried {
+		if !reflect.DeepEqual(t.Policy, family[i]) {
+			return policy.Ledger{}, 0, -1, nil
+		}
+		if reflect.DeepEqual(told.Policy, family[i]) {
+			held = i
+		}
+	}
+	return told.Chosen.Ledger(), told.Chosen.Interval, held, nil
 }

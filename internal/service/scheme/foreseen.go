@@ -81,6 +81,24 @@ func ForesightOf(p store.Plan) (*Foresight, error) {
 	return &out, nil
 }
 
+// Tried is a policy as it would have done.
+type Tried struct {
+	Policy policy.Policy `json:"policy"`
+	// Cost is what an interval cost on the average, in θ: its excess over θ_max, and what moved by its price.
+	Cost float64 `json:"cost"`
+	// Moved is the mean of the state that moved, as a part of all.
+	Moved float64 `json:"moved"`
+}
+
+// Ledger is what the policies cost so far.
+func (c *Choice) Ledger() policy.Ledger {
+	l := policy.Ledger{Weight: c.Weight}
+	for _, t := range c.Tried {
+		l.Cost, l.Moved = append(l.Cost, t.Cost), append(l.Moved, t.Moved)
+	}
+	return l
+}
+
 // Choice tells how a policy was chosen.
 type Choice struct {
 	// Intervals is by how many it was chosen, the newest of which is Interval.
@@ -89,6 +107,12 @@ type Choice struct {
 	// ThetaMax is the tolerance that it was chosen for.
 	ThetaMax float64 `json:"theta_max"`
 	Reason   string  `json:"reason"` // in words
+	// BalanceWorth is what balance was worth, see [policy.Price].
+	BalanceWorth float64 `json:"balance_worth"`
+	// Tried are the policies that it was chosen from, with what they cost. Empty: none could be run.
+	Tried []Tried `json:"tried"`
+	// Weight is of how many intervals the means of Tried are; older ones count less.
+	Weight float64 `json:"weight"`
 	// Age is how many plans were made since.
 	Age int `json:"age"`
 }

@@ -414,6 +414,7 @@ func (e EndReason) Valid() bool {
 
 // Defines values for ForecastMethodMethod.
 const (
+	ForecastMethodMethodCombined ForecastMethodMethod = "combined"
 	ForecastMethodMethodEwma     ForecastMethodMethod = "ewma"
 	ForecastMethodMethodLast     ForecastMethodMethod = "last"
 	ForecastMethodMethodLevel    ForecastMethodMethod = "level"
@@ -423,6 +424,8 @@ const (
 // Valid indicates whether the value is a known member of the ForecastMethodMethod enum.
 func (e ForecastMethodMethod) Valid() bool {
 	switch e {
+	case ForecastMethodMethodCombined:
+		return true
 	case ForecastMethodMethodEwma:
 		return true
 	case ForecastMethodMethodLast:
@@ -1923,6 +1926,21 @@ type ArcMigration struct {
 	To    int32   `json:"to"`
 }
 
+// BacktestAuto What became of the judged intervals under `"policy": "auto"`: by the recommended policy, chosen again by all intervals before after every 4 intervals. Null where none is recommended.
+type BacktestAuto struct {
+	// Cost As of a result.
+	Cost float64 `json:"cost"`
+
+	// Judged Of the loads that came, under the tables that were in effect.
+	Judged RealisedFigures `json:"judged"`
+
+	// Next Which of the results it would plan by next, from 0, chosen by all intervals.
+	Next int `json:"next"`
+
+	// Switches How often another policy was chosen.
+	Switches int `json:"switches"`
+}
+
 // BacktestInterval The statistics of an interval: `keys` or `columns`.
 type BacktestInterval struct {
 	// Columns The same fields as rows, one array each, of equal lengths.
@@ -1953,6 +1971,13 @@ type BacktestIntervalsRequest struct {
 
 // BacktestReport defines model for BacktestReport.
 type BacktestReport struct {
+	// Auto What became of the judged intervals under `"policy": "auto"`: by the recommended policy, chosen again by all intervals before after every 4 intervals. Null where none is recommended.
+	Auto *BacktestAuto `json:"auto"`
+
+	// BalanceWorth How much moved state, as a part of all state, one point (0.01) of mean excess of θ over θ_max is worth in each interval. By it a policy is chosen (`policy`: `auto`) and recommended (backtests): the less, the fewer keys move. With
+	// 0.0025, moving 1 % of all state is worth it where it takes four points off for one interval, or one point for four.
+	BalanceWorth BalanceWorth `json:"balance_worth"`
+
 	// Baseline Strategy `mixed` on the last interval, which is how the paper plans.
 	Baseline BacktestResult `json:"baseline"`
 
@@ -1978,10 +2003,13 @@ type BacktestReport struct {
 
 // BacktestRequest defines model for BacktestRequest.
 type BacktestRequest struct {
+	// BalanceWorth As of the operator, whose it defaults to.
+	BalanceWorth *BalanceWorth `json:"balance_worth,omitempty"`
+
 	// FromInterval The first interval. Defaults to the first one whose statistics are kept without a gap up to the last.
 	FromInterval *int64 `json:"from_interval,omitempty"`
 
-	// Policies The policies. Defaults to a family of them, forecasts by `last`, `ewma` and `seasonal`, with targets of 0.6 and 0.2 times θ_max.
+	// Policies The policies. Defaults to a family of them: the forecast `combined`, targets of 0.3 and 0.1 times θ_max, and plans that are worth what they move within 4 intervals.
 	Policies []Policy `json:"policies,omitempty"`
 
 	// ThetaMax The tolerance θ_max. Defaults to that of the operator.
@@ -1993,6 +2021,9 @@ type BacktestRequest struct {
 
 // BacktestResult defines model for BacktestResult.
 type BacktestResult struct {
+	// Cost What a judged interval cost on the average, in θ: `excess`, and the state that moved in it by 0.01 / `balance_worth`.
+	Cost float64 `json:"cost"`
+
 	// Effort That of strategy `optimal`.
 	Effort *string `json:"effort,omitempty"`
 
@@ -2022,6 +2053,10 @@ type BacktestResult struct {
 	// Tuning On the intervals by which one was chosen.
 	Tuning RealisedFigures `json:"tuning"`
 }
+
+// BalanceWorth How much moved state, as a part of all state, one point (0.01) of mean excess of θ over θ_max is worth in each interval. By it a policy is chosen (`policy`: `auto`) and recommended (backtests): the less, the fewer keys move. With
+// 0.0025, moving 1 % of all state is worth it where it takes four points off for one interval, or one point for four.
+type BalanceWorth = float64
 
 // Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
 // see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
@@ -2545,6 +2580,7 @@ type ForcedMigration struct {
 // | `ewma` | the exponentially weighted moving average; a change of many keys at once, far above what they fluctuate, is followed at once |
 // | `level` | a moving average whose gain is that of a Kalman filter for each key |
 // | `seasonal` | as `ewma`, and what its error was one period earlier |
+// | `combined` | the mean of four moving averages, from the last interval to a long past, each weighted by how small its errors were lately, and a season as long as it makes them smaller |
 type ForecastMethod struct {
 	// Alpha The weight of the newest interval, of `ewma` and `seasonal`. Defaults to 0.5, as 0 does.
 	Alpha  *float64             `json:"alpha,omitempty"`
@@ -3083,6 +3119,10 @@ type OnPending string
 type Operator struct {
 	Approval Approval `json:"approval"`
 
+	// BalanceWorth How much moved state, as a part of all state, one point (0.01) of mean excess of θ over θ_max is worth in each interval. By it a policy is chosen (`policy`: `auto`) and recommended (backtests): the less, the fewer keys move. With
+	// 0.0025, moving 1 % of all state is worth it where it takes four points off for one interval, or one point for four.
+	BalanceWorth *BalanceWorth `json:"balance_worth,omitempty"`
+
 	// Batches Bounds on the batches in which plans are handed over, see `POST /v1/plans/{id}/start`. A key that is more than they allow, and keys that can only change together, are a batch of their own; a plan has 1 000
 	// batches at most, and wider bounds where that is not enough. Under the scheme `table`, where the service holds the table. Left out, plans are handed over at once.
 	Batches *BatchBounds `json:"batches,omitempty"`
@@ -3169,7 +3209,7 @@ type Operator struct {
 	// Policy When plans are made, on which costs, and how far. Added and removed instances, a changed hash and a table over its limit always lead to a plan.
 	//
 	// `auto` plans on the last interval until the statistics of 12 intervals in a row are kept (`retention`, `store_inputs`), then runs a family of policies over them, as `POST /v1/operators/{operator}/backtest`
-	// does, with the operator's strategy, and plans by the one that cost the least; after every 12 plans it looks again. `forecast` of each plan tells the policy in effect and why it was chosen. To pin a policy, put it here.
+	// does, with the operator's strategy, and plans by the one that cost the least, excess of θ and moved state together (`balance_worth`); after every 4 plans it looks again, and keeps the policy while none costs clearly less. `forecast` of each plan tells the policy in effect and why it was chosen. To pin a policy, put it here.
 	//
 	// Under the schemes `ring`, `ranges` and `pkg` a policy has `{forecast: {method: last}}`, `trigger.theta` and `cooldown_intervals` alone.
 	Policy PolicyChoice `json:"policy"`
@@ -3301,6 +3341,10 @@ type OperatorChanges struct {
 type OperatorConfiguration struct {
 	// Approval Which plans wait for a person's approval, and how.
 	Approval *ApprovalOptions `json:"approval,omitempty"`
+
+	// BalanceWorth How much moved state, as a part of all state, one point (0.01) of mean excess of θ over θ_max is worth in each interval. By it a policy is chosen (`policy`: `auto`) and recommended (backtests): the less, the fewer keys move. With
+	// 0.0025, moving 1 % of all state is worth it where it takes four points off for one interval, or one point for four.
+	BalanceWorth *BalanceWorth `json:"balance_worth,omitempty"`
 
 	// Batches Bounds on the batches in which plans are handed over, see `POST /v1/plans/{id}/start`. A key that is more than they allow, and keys that can only change together, are a batch of their own; a plan has 1 000
 	// batches at most, and wider bounds where that is not enough. Under the scheme `table`, where the service holds the table. Left out, plans are handed over at once.
@@ -4755,9 +4799,10 @@ type Policy struct {
 	// | `ewma` | the exponentially weighted moving average; a change of many keys at once, far above what they fluctuate, is followed at once |
 	// | `level` | a moving average whose gain is that of a Kalman filter for each key |
 	// | `seasonal` | as `ewma`, and what its error was one period earlier |
+	// | `combined` | the mean of four moving averages, from the last interval to a long past, each weighted by how small its errors were lately, and a season as long as it makes them smaller |
 	Forecast ForecastMethod `json:"forecast"`
 
-	// MinimumBenefit By how much a plan that moves all state would have to lower what is expected of θ, the mean of its median and its p95; one that moves less, by the same part of it.
+	// MinimumBenefit By how much a plan that moves all state would have to lower the excess that is expected of the next interval, the mean of what θ is above θ_max; one that moves less, by the same part of it.
 	MinimumBenefit *float64 `json:"minimum_benefit,omitempty"`
 
 	// TargetTheta The θ that plans are made for, at most θ_max: planned lower, loads have room to change. Defaults to θ_max.
@@ -4770,7 +4815,7 @@ type Policy struct {
 // PolicyChoice When plans are made, on which costs, and how far. Added and removed instances, a changed hash and a table over its limit always lead to a plan.
 //
 // `auto` plans on the last interval until the statistics of 12 intervals in a row are kept (`retention`, `store_inputs`), then runs a family of policies over them, as `POST /v1/operators/{operator}/backtest`
-// does, with the operator's strategy, and plans by the one that cost the least; after every 12 plans it looks again. `forecast` of each plan tells the policy in effect and why it was chosen. To pin a policy, put it here.
+// does, with the operator's strategy, and plans by the one that cost the least, excess of θ and moved state together (`balance_worth`); after every 4 plans it looks again, and keeps the policy while none costs clearly less. `forecast` of each plan tells the policy in effect and why it was chosen. To pin a policy, put it here.
 //
 // Under the schemes `ring`, `ranges` and `pkg` a policy has `{forecast: {method: last}}`, `trigger.theta` and `cooldown_intervals` alone.
 type PolicyChoice = any
@@ -4780,17 +4825,35 @@ type PolicyChosen struct {
 	// Age How many plans were made since.
 	Age int `json:"age"`
 
+	// BalanceWorth That of the operator; 0: its default.
+	BalanceWorth float64 `json:"balance_worth"`
+
 	// Interval The newest of these.
 	Interval int64 `json:"interval"`
 
 	// Intervals By how many intervals.
 	Intervals int `json:"intervals"`
 
-	// Reason In words.
+	// Reason In words, why, and what another one would have cost.
 	Reason string `json:"reason"`
 
 	// ThetaMax The tolerance that it was chosen for.
 	ThetaMax float64 `json:"theta_max"`
+
+	// Tried The policies that it was chosen from. Empty or null: none were run, as `reason` says.
+	Tried *[]struct {
+		// Cost What an interval cost on the average, in θ: its excess over θ_max, half of it as it was and half as it was expected, and the state that moved by 0.01 / `balance_worth`.
+		Cost float64 `json:"cost"`
+
+		// Moved The mean of the state that moved, as a part of all.
+		Moved float64 `json:"moved"`
+
+		// Policy When an operator is planned for, on which costs, and how far. It is about `cost`: where an instance is above its bound in another of the `resources`, a plan is made whatever the trigger, the cool-down and the benefit.
+		Policy Policy `json:"policy"`
+	} `json:"tried"`
+
+	// Weight Of how many intervals the means are: each counts 0.95 times as much as the next one.
+	Weight float64 `json:"weight"`
 }
 
 // PolicyTrigger What has to be expected before a plan is made. Both hold where both are set.

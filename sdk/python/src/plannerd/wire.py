@@ -135,6 +135,12 @@ ArcMigration = TypedDict(
     },
 )
 
+class BacktestAuto(TypedDict):
+    cost: float
+    judged: RealisedFigures
+    next: int
+    switches: int
+
 class BacktestInterval(TypedDict):
     columns: NotRequired[Columns]
     interval: Interval
@@ -148,6 +154,8 @@ class BacktestIntervalsRequest(TypedDict):
     window: NotRequired[int]
 
 class BacktestReport(TypedDict):
+    auto: BacktestAuto | None
+    balance_worth: BalanceWorth
     baseline: BacktestResult
     intervals: int
     noise_floor: NoiseFloor | None
@@ -158,12 +166,14 @@ class BacktestReport(TypedDict):
     theta_max: float
 
 class BacktestRequest(TypedDict):
+    balance_worth: NotRequired[BalanceWorth]
     from_interval: NotRequired[int]
     policies: NotRequired[list[Policy]]
     theta_max: NotRequired[float]
     to_interval: NotRequired[int]
 
 class BacktestResult(TypedDict):
+    cost: float
     effort: NotRequired[str]
     hindsight: HindsightBracket | None
     judged: RealisedFigures
@@ -171,6 +181,8 @@ class BacktestResult(TypedDict):
     policy: Policy
     strategy: Strategy
     tuning: RealisedFigures
+
+BalanceWorth: TypeAlias = 'float'
 
 Balanced: TypeAlias = 'bool | None'
 
@@ -359,7 +371,7 @@ class ForcedMigration(TypedDict):
 
 class ForecastMethod(TypedDict):
     alpha: NotRequired[float]
-    method: Literal["last", "ewma", "level", "seasonal"]
+    method: Literal["last", "ewma", "level", "seasonal", "combined"]
     period: NotRequired[int]
 
 class Freeze(TypedDict):
@@ -613,6 +625,7 @@ OnPending: TypeAlias = 'Literal["keep", "replace"]'
 
 class Operator(TypedDict):
     approval: Approval
+    balance_worth: NotRequired[BalanceWorth]
     batches: NotRequired[BatchBounds]
     beta: NotRequired[Beta]
     certificate: NotRequired[CertificateLevel]
@@ -673,6 +686,7 @@ class OperatorChanges(TypedDict):
 
 class OperatorConfiguration(TypedDict):
     approval: NotRequired[ApprovalOptions]
+    balance_worth: NotRequired[BalanceWorth]
     batches: NotRequired[BatchBounds]
     beta: NotRequired[Beta]
     certificate: NotRequired[CertificateLevel]
@@ -1214,10 +1228,13 @@ PolicyChoice: TypeAlias = 'Literal["auto"] | Policy'
 
 class PolicyChosen(TypedDict):
     age: int
+    balance_worth: float
     interval: int
     intervals: int
     reason: str
     theta_max: float
+    tried: list[dict[str, Any]] | None
+    weight: float
 
 class PolicyTrigger(TypedDict):
     probability: NotRequired[float | None]
@@ -2209,6 +2226,7 @@ class AnalyseBacktestParameters(Call, total=False):
     theta_max: AnalysisThetaMax
     table_limit: TableLimit
     entry_grace: EntryGrace
+    balance_worth: BalanceWorth
     window: int
     key_encoding: KeyEncoding
     columns: Sequence[str | float | None]

@@ -108,7 +108,8 @@ function Answer({ run, report, operator, by, direction }) {
 /** @param {{ report: Report, operator: string }} props */
 function Recommendation({ report, operator }) {
   const chosen = report.recommended === null ? null : report.results[report.recommended]
-  const using = chosen && link(['operators', operator, 'configuration'], { policy: JSON.stringify(chosen.policy) })
+  const next = report.auto && report.results[report.auto.next]
+  const using = next && link(['operators', operator, 'configuration'], { policy: JSON.stringify(next.policy) })
   const by = chosen && `chosen by ${counted(chosen.tuning.intervals, 'interval')}`
   return html`<${Card} title="Recommendation" class="analyses-recommended" aside=${by}>
     <p class="analyses-verdict">${chosen ? policyWords(chosen.policy, report.theta_max) : 'None yet'}</p>
@@ -116,11 +117,15 @@ function Recommendation({ report, operator }) {
     ${chosen && html`<p>${hindsightWords(chosen)}</p>`}
     <p>${floorWords(report.noise_floor)}</p>
     ${
-      chosen &&
-      html`<p><a class="button" href=${using}>Use this policy</a></p>
+      next &&
+      html`${
+        next !== chosen &&
+        html`<p>By all intervals, these too, auto goes on with ${policyWords(next.policy, report.theta_max)}.</p>`
+      }
+        <p><a class="button" href=${using}>Use this policy</a></p>
         <details class="backtest-json">
           <summary>The policy as JSON</summary>
-          <${Code} label="Recommended policy as JSON" text=${JSON.stringify(chosen.policy, null, 2)} />
+          <${Code} label="Recommended policy as JSON" text=${JSON.stringify(next.policy, null, 2)} />
         </details>`
     }
   <//>`

@@ -47,13 +47,30 @@ const marks = (p, entries, role, more) => ({
  * @param {Entry} entry
  * @param {number} most
  */
-const tip = ({ result: { policy, judged, pareto }, role }, most) =>
+const tip = ({ result: { policy, judged, pareto, cost }, role }, most) =>
   [
-    `${policyWords(policy, most)}${role && `: ${roleWords[role]}`}`,
+    role === 'auto' ? 'auto: chosen again and again' : `${policyWords(policy, most)}${role && `: ${roleWords[role]}`}`,
     `θ median ${percent(judged.theta_median)}, p95 ${percent(judged.theta_p95)}`,
     `${percent(judged.moved)} of all state moved by ${counted(judged.plans, 'plan')}`,
+    `cost ${percent(cost)} of θ an interval`,
     ...(pareto ? ['on the Pareto front'] : []),
   ].join('\n')
+
+/**
+ * The ends of the line of results that are as good as one by what balance is worth, were θ above θ_max all the time.
+ *
+ * @param {Entry | undefined} entry
+ * @param {number} worth
+ */
+function asGood(entry, worth) {
+  if (!entry) return []
+  const [moved, theta] = point(entry)
+  const slope = 0.01 / worth / entry.result.judged.intervals
+  return [
+    [0, theta + slope * moved],
+    [moved + theta / slope / 2, theta / 2],
+  ]
+}
 
 /**
  * @param {Palette} p
@@ -61,7 +78,7 @@ const tip = ({ result: { policy, judged, pareto }, role }, most) =>
  * @param {Entry[]} entries
  * @param {number | undefined} bound
  */
-function option(p, { theta_max: most }, entries, bound) {
+function option(p, { theta_max: most, balance_worth: worth }, entries, bound) {
   const aside = { position: 'end', rotate: 0, align: 'left', offset: [-8, 0] }
   const lines = [
     { yAxis: most, name: 'θ_max' },
@@ -77,7 +94,7 @@ function option(p, { theta_max: most }, entries, bound) {
       left: 0,
       icon: undefined,
       selectedMode: false,
-      data: ['policy', 'median to p95', 'Pareto front'],
+      data: ['policy', 'median to p95', 'Pareto front', 'as good as recommended'],
     },
     xAxis: percents({ name: 'Moved state, of all state', nameGap: 26 }),
     yAxis: percents({
@@ -95,6 +112,7 @@ function option(p, { theta_max: most }, entries, bound) {
       marks(p, entries, '', { symbol: 'circle', color: p.realised }),
       marks(p, entries, 'paper', { symbol: 'triangle', color: p.before }),
       marks(p, entries, 'recommended', { symbol: 'diamond', color: p.accent }),
+      marks(p, entries, 'auto', { symbol: 'rect', color: p.accent }),
       {
         ...quiet,
         name: 'median to p95',
@@ -110,6 +128,16 @@ function option(p, { theta_max: most }, entries, bound) {
         color: p.text,
         lineStyle: { width: 1.5, type: 'dotted' },
         data: descending(entries.filter(({ result }) => result.pareto).map(point)),
+      },
+      {
+        ...quiet,
+        name: 'as good as recommended',
+        color: p.accent,
+        lineStyle: { width: 1.5, type: 'dashed' },
+        data: asGood(
+          entries.find((e) => e.role === 'recommended'),
+          worth,
+        ),
       },
     ],
   }
@@ -135,7 +163,8 @@ export function Plot({ report, entries }) {
     <p class="hint">
       Each mark is a policy at its median θ, the thin line above it reaches to its p95. Outlined: no other policy beats
       it in both how far θ exceeded θ_max and what moved. The dotted line joins those of them that none beats in what is
-      drawn. ${
+      drawn. Below the dashed line a point of θ is had for less moved state than it is worth
+      (balance_worth ${percent(report.balance_worth)}). ${
         bound !== undefined &&
         'Who knew the judged intervals in advance could not have moved less than the hindsight bound.'
       }

@@ -231,6 +231,7 @@ const policy = (setting, o) => ({
       'Added and removed instances, a changed hash and a table above its limit always lead to a plan.',
       o.policy === 'auto' || o.scheme !== 'table',
     ),
+    setting('balance_worth', 'A point of θ is worth', (x = 0.0025) => `${exactPercent(x)} of all state moved`),
     setting('policy.forecast', 'Planned on', forecastWords, undefined, o.scheme !== 'table'),
     setting('policy.target_theta', 'Target θ', (x) => (x === null ? 'The tolerance' : exactPercent(x))),
     setting(
