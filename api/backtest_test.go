@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plannerd/api"
+	"plannerd/planner/policy"
 	"plannerd/sdk/go/wire"
 )
 

@@ -47,7 +47,7 @@ const (
 	// StoredRowBytes is for a row of a stored input while it is decoded.
 	StoredRowBytes = 128
 	// ForecastRowBytes is for a key that a forecast remembers.
-	ForecastRowBytes = 128
+	ForecastRowBytes = 152
 	// SummedBytes is for a migration that is summed up to a flow, and flowBytes for a
 	// flow that is then answered.
 	SummedBytes = 28

@@ -81,7 +81,7 @@ const columns = (most) => [
     id: 'benefit',
     head: 'Least benefit',
     of: ({ result, role }) => (role === 'auto' ? null : (result.policy.minimum_benefit ?? 0)),
-    cell: (x) => x.toFixed(2),
+    cell: (x) => (x === null ? '–' : x.toFixed(2)),
   },
   { id: 'above', head: 'Above θ_max', of: ({ result }) => result.judged.above, cell: percent },
   { id: 'median', head: 'θ median', of: ({ result }) => result.judged.theta_median, cell: percent },
