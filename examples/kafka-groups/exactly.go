@@ -27,6 +27,9 @@ const memberCommand = "member"
 // copying is the group whose members copy messages from one topic to another in transactions.
 const copying, copies = "copying", "copies"
 
+// transaction is how long one may take.
+const transaction = 10 * time.Second
+
 // runMember copies messages until the context ends: each with its offset in one transaction.
 func runMember(ctx context.Context, name, broker, plannerd string) error {
 	api, err := client.New(plannerd, client.Config{})
@@ -39,7 +42,7 @@ func runMember(ctx context.Context, name, broker, plannerd string) error {
 	}
 	session, err := kgo.NewGroupTransactSession(kgo.SeedBrokers(broker), kgo.Balancers(b),
 		kgo.ConsumerGroup(copying), kgo.ConsumeTopics(copying), kgo.DefaultProduceTopic(copies), kgo.InstanceID(name),
-		kgo.TransactionalID(name), kgo.TransactionTimeout(10*time.Second), kgo.SessionTimeout(6*time.Second),
+		kgo.TransactionalID(name), kgo.TransactionTimeout(transaction), kgo.SessionTimeout(6*time.Second),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ProducerLinger(0),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond),
 		kgo.MetadataMaxAge(metadata))
@@ -60,7 +63,11 @@ func runMember(ctx context.Context, name, broker, plannerd string) error {
 		fetched.EachRecord(func(x *kgo.Record) {
 			session.Produce(ctx, &kgo.Record{Key: x.Key, Value: x.Value}, failed.Promise())
 		})
-		if _, err := session.End(ctx, failed.Err() == nil); err != nil {
+		// Where it takes longer, another process goes on, which aborts it.
+		soon, cancel := context.WithTimeout(ctx, 2*transaction)
+		_, err := session.End(soon, failed.Err() == nil)
+		cancel()
+		if err != nil {
 			return err
 		}
 	}
