@@ -34,7 +34,8 @@ func (s analysesOf) backtest(w http.ResponseWriter, c *call) error {
 	var report *foresight.BacktestReport
 	err := s.service.Analyse(c.Context(), "backtest", func(ctx context.Context) (err error) {
 		report, err = s.service.Backtest(ctx, c.param("operator"), foresight.Backtest{
-			From: asked.From, To: asked.To, ThetaMax: asked.ThetaMax, BalanceWorth: asked.Worth, Policies: asked.Policies, Memory: c.memory,
+			From: asked.From, To: asked.To, ThetaMax: asked.ThetaMax, BalanceWorth: asked.Worth,
+			Policies: asked.Policies, Memory: c.memory,
 			Progress: func(done, total int64) { a.progress("planning", done, total) },
 		})
 		return err

@@ -2,7 +2,7 @@ package policy
 
 import "slices"
 
-// DefaultBalanceWorth: a point of mean excess is worth a quarter of a percent of all state. A plan that
+// DefaultBalanceWorth says that a point of mean excess is worth a quarter of a percent of all state. A plan that
 // moves one percent is worth it where it takes four points off for one interval, or one for four.
 const DefaultBalanceWorth = 0.0025
 

@@ -21,8 +21,9 @@ func (c *Backtest) write(w *cli.Page, r *backtest.Report) {
 	fmt.Fprintf(w, "%s, %s, θ_max %s, %sjudged on the last %d\n\n", cli.Plural(r.Intervals, "interval"),
 		cli.Plural(len(c.Instances), "instance"), cli.Exact(r.ThetaMax), chosen, r.Baseline.Judged.Intervals)
 	results, more := resultsOf(r)
-	cli.WriteList(w, results, "= mark | forecast* = by | target* = target ?theta | benefit = benefit ?theta | above θ_max = judged/above ?percent"+
-		" | median θ = judged/theta_median ?theta | p95 = judged/theta_p95 ?theta | mean excess = judged/excess ?theta | cost = cost ?theta"+
+	cli.WriteList(w, results, "= mark | forecast* = by | target* = target ?theta | benefit = benefit ?theta"+
+		" | above θ_max = judged/above ?percent | median θ = judged/theta_median ?theta | p95 = judged/theta_p95 ?theta"+
+		" | mean excess = judged/excess ?theta | cost = cost ?theta"+
 		" | moved = judged/moved ?percent | bound = hindsight/bound ?percent | found = hindsight/found ?percent"+
 		" | plans = judged/plans ?count | table = judged/table ?count", more)
 	fmt.Fprint(w, "\n* on the Pareto front of moved state and mean excess over θ_max\n\n")
@@ -118,7 +119,8 @@ func resultsOf(r *backtest.Report) (results []backtest.Result, more func(result 
 		results = append(results, backtest.Result{Judged: r.Auto.Judged, Cost: r.Auto.Cost})
 	}
 	return results, func(i int) cli.More {
-		more := cli.More{"mark": "", "by": "mixed on last", "target": r.ThetaMax, "benefit": nil, "judged": &results[i].Judged}
+		more := cli.More{"mark": "", "by": "mixed on last", "target": r.ThetaMax, "benefit": nil,
+			"judged": &results[i].Judged}
 		if results[i].Judged.Intervals == 0 {
 			more["judged"] = nil
 		}
@@ -153,7 +155,8 @@ func backtestCSV(reports []*backtest.Report) func(io.Writer) error {
 	}
 	figures := strings.Fields("intervals above theta_median theta_p95 excess moved returned plans table")
 	return cli.CsvOf(results, "strategy forecast=policy/forecast/method alpha=policy/forecast/alpha "+
-		"period=policy/forecast/period target_theta=policy/target_theta minimum_benefit=policy/minimum_benefit recommended pareto"+
+		"period=policy/forecast/period target_theta=policy/target_theta "+
+		"minimum_benefit=policy/minimum_benefit recommended pareto"+
 		" tuning/"+strings.Join(figures, " tuning/")+" judged/"+strings.Join(figures, " judged/")+
 		" cost hindsight/bound hindsight/found theta_max", func(i int) cli.More { return beside[i] })
 }

@@ -1,6 +1,7 @@
 // Command choosing measures how good the policies are that backtests recommend, and that are chosen again and
-// again under the policy auto: beside the best policy of the same table in hindsight, and beside mixed on the last interval.
-// A cell is a stream with a number of instances and a θ_max; all figures are of the second half of its intervals.
+// again under the policy auto: beside the best policy of the same table in hindsight, and beside mixed on the last
+// interval. A cell is a stream with a number of instances and a θ_max; all figures are of the second half of its
+// intervals.
 package main
 
 import (
@@ -10,7 +11,6 @@ import (
 	"fmt"
 	"log"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -39,31 +39,44 @@ func main() {
 	seed := flag.Uint64("generated", 0, "run over generated streams of this seed in place of recorded ones")
 	match := flag.String("match", "", "run over the streams whose name contains this")
 	without := flag.String("without", "baby_names,slashdot", "and none of these, with commas between them")
+	worth := flag.Float64("worth", policy.DefaultBalanceWorth, "what balance is worth")
 	wide := flag.Bool("wide", false, "have forecasts by last, ewma, level and seasonal in the table, too")
 	flag.Parse()
-	if err := measure(*seed, *match, strings.Split(*without, ","), *wide); err != nil {
+	all, err := choose(*seed, *match, strings.Split(*without, ","))
+	if err == nil {
+		err = measure(all, *worth, *wide)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// measure runs all cells and prints what came of them.
-func measure(seed uint64, match string, without []string, wide bool) error {
+// choose returns the generated streams of a seed, or where that is 0 the recorded ones, that match.
+func choose(seed uint64, match string, without []string) ([]streams.Stream, error) {
 	all := generated(seed)
 	if seed == 0 {
 		folder, err := streams.Beside()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if all, err = streams.Recorded(folder); err != nil {
-			return err
+			return nil, err
 		}
 	}
+	all = slices.DeleteFunc(all, func(s streams.Stream) bool {
+		return !strings.Contains(s.Name, match) ||
+			slices.ContainsFunc(without, func(name string) bool { return name != "" && strings.Contains(s.Name, name) })
+	})
+	if len(all) == 0 {
+		return nil, errors.New("there is no such stream")
+	}
+	return all, nil
+}
+
+// measure runs all cells of streams and prints what came of them.
+func measure(all []streams.Stream, worth float64, wide bool) error {
 	var recommended, auto []cell
 	for _, s := range all {
-		if !strings.Contains(s.Name, match) ||
-			slices.ContainsFunc(without, func(name string) bool { return name != "" && strings.Contains(s.Name, name) }) {
-			continue
-		}
 		h := backtest.NewHistory(drive.DefaultWindow)
 		for in, err := range s.Intervals {
 			if err != nil {
@@ -75,19 +88,16 @@ func measure(seed uint64, match string, without []string, wide bool) error {
 		}
 		for _, instances := range []int{8, 16, 40} {
 			for _, thetaMax := range []float64{0.05, 0.08, 0.2} {
-				r, err := report(h, instances, thetaMax, wide)
+				r, err := report(h, instances, thetaMax, worth, wide)
 				if err != nil {
 					return err
 				}
 				one := r.Results[*r.Recommended]
 				recommended = append(recommended, judge(r, one.Judged, one.Cost))
 				auto = append(auto, judge(r, r.Auto.Judged, r.Auto.Cost))
-				fmt.Fprintf(os.Stderr, "%s, %d instances, θ_max %g: %+v\n", s.Name, instances, thetaMax, auto[len(auto)-1])
+				log.Printf("%s, %d instances, θ_max %g: %+v", s.Name, instances, thetaMax, auto[len(auto)-1])
 			}
 		}
-	}
-	if len(auto) == 0 {
-		return errors.New("there is no such stream")
 	}
 	show("recommended", recommended)
 	show("auto", auto)
@@ -95,8 +105,8 @@ func measure(seed uint64, match string, without []string, wide bool) error {
 }
 
 // report is the backtest of a cell.
-func report(h *backtest.History, instances int, thetaMax float64, wide bool) (*backtest.Report, error) {
-	op := backtest.Operator{EntryGrace: 2, Options: planner.Options{ThetaMax: thetaMax}}
+func report(h *backtest.History, instances int, thetaMax, worth float64, wide bool) (*backtest.Report, error) {
+	op := backtest.Operator{EntryGrace: 2, BalanceWorth: worth, Options: planner.Options{ThetaMax: thetaMax}}
 	var over []partitioner.Instance
 	for d := range int32(instances) {
 		op.Target.Instances = append(op.Target.Instances, planner.Instance{ID: d, Capacity: 1})
@@ -108,12 +118,13 @@ func report(h *backtest.History, instances int, thetaMax float64, wide bool) (*b
 	}
 	grid := policy.DefaultGrid()
 	if wide {
-		grid.Forecasts = append(grid.Forecasts, forecast.Config{Method: forecast.Last}, forecast.Config{Method: forecast.Level},
+		grid.Forecasts = append(grid.Forecasts, forecast.Config{Method: forecast.Last},
+			forecast.Config{Method: forecast.Level},
 			forecast.Config{Method: forecast.EWMA, Alpha: 0.5}, forecast.Config{Method: forecast.EWMA, Alpha: 0.2},
 			forecast.Config{Method: forecast.Seasonal, Alpha: 0.35})
 		grid.Targets, grid.Paybacks = []float64{0.6, 0.3, 0.1}, []float64{1, 4, 16}
 	}
-	return backtest.Search(context.Background(), h, op, backtest.Candidates(grid.Policies(thetaMax, 0)), nil)
+	return backtest.Search(context.Background(), h, op, backtest.Candidates(grid.Policies(thetaMax, worth)), nil)
 }
 
 // judge compares a policy with the others of the table.
@@ -124,7 +135,8 @@ func judge(r *backtest.Report, f backtest.Figures, cost float64) cell {
 	for _, x := range r.Results {
 		best = min(best, x.Cost)
 		o := x.Judged
-		c.offFront = c.offFront || 1.1*o.Moved < f.Moved && o.Excess <= f.Excess || 1.1*o.Excess < f.Excess && o.Moved <= f.Moved
+		c.offFront = c.offFront || 1.1*o.Moved < f.Moved && o.Excess <= f.Excess ||
+			1.1*o.Excess < f.Excess && o.Moved <= f.Moved
 	}
 	c.regret = (cost + nothing) / (best + nothing)
 	return c
@@ -150,10 +162,10 @@ func show(name string, cells []cell) {
 	for _, x := range [][]float64{regret, moved, theta} {
 		slices.Sort(x)
 	}
-	fmt.Printf("%-12s %d cells; cost / best: median %.3f, p90 %.3f, most %.2f, ≤ 1.1 in %.1f %%, > 1.5 in %.1f %%; off the front "+
-		"%.1f %%; moved / mixed: median %.3f; θ / mixed: median %.3f; more moved at no better θ: %d\n", name, len(cells),
-		drive.Quantile(regret, 0.5), drive.Quantile(regret, 0.9), regret[len(regret)-1], 100*within, 100*above, 100*off,
-		drive.Quantile(moved, 0.5), drive.Quantile(theta, 0.5), worse)
+	fmt.Printf("%-12s %d cells; cost / best: median %.3f, p90 %.3f, most %.2f, ≤ 1.1 in %.1f %%, > 1.5 in %.1f %%; "+
+		"off the front %.1f %%; moved / mixed: median %.3f; θ / mixed: median %.3f; more moved at no better θ: %d\n", name,
+		len(cells), drive.Quantile(regret, 0.5), drive.Quantile(regret, 0.9), regret[len(regret)-1], 100*within, 100*above,
+		100*off, drive.Quantile(moved, 0.5), drive.Quantile(theta, 0.5), worse)
 }
 
 // part is what one of n counts for, if it does.

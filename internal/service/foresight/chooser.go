@@ -225,7 +225,9 @@ func (s *Forecaster) pick(ctx context.Context, op reading.Operator, made *scheme
 
 // lastChoice is what the policies of a family had cost when the one was chosen that a plan was made by, up to which
 // interval, and which one that is. The ledger is empty, and held below 0, where that was a choice from others.
-func lastChoice(p store.Plan, made *scheme.Choice, family []policy.Policy) (l policy.Ledger, through int64, held int, err error) {
+func lastChoice(p store.Plan, made *scheme.Choice, family []policy.Policy) (
+	l policy.Ledger, through int64, held int, err error,
+) {
 	told, err := scheme.ForesightOf(p)
 	if err != nil || told == nil || told.Chosen == nil || told.Chosen.ThetaMax != made.ThetaMax ||
 		told.Chosen.BalanceWorth != made.BalanceWorth || len(told.Chosen.Tried) != len(family) {

@@ -175,8 +175,8 @@ type drawn struct {
 }
 
 // draw are the items that are not hot, or where there are many of them the largest ones and a sample of the others.
-func (f *ResourceProof) draw() []drawn {
-	p, large := f.Problem, f.large()
+func draw(p *assign.Problem) []drawn {
+	large := largeOf(p)
 	times := uint64(1)
 	for ; p.Items.Len() > 8*coreKeys*int(times); times *= 2 {
 	}
@@ -228,15 +228,15 @@ func (f *ResourceProof) core(items []drawn) []priced {
 
 // sampled is the core, or where that is large its largest keys and a sample of the others. Prices are hardly others
 // then, and what they come to is computed over all items in the end.
-func (f *ResourceProof) sampled(core []priced) []priced {
+func sampled(p *assign.Problem, core []priced) []priced {
 	if len(core) <= coreKeys {
 		return core
 	}
-	times, large := uint64((len(core)+coreKeys-1)/coreKeys), f.large()
+	times, large := uint64((len(core)+coreKeys-1)/coreKeys), largeOf(p)
 	var sample []priced
 	for _, k := range core {
-		if f.Problem.Size[k.item] < large {
-			if f.Problem.Items.Hashes[k.item]>>16%times != 0 {
+		if p.Size[k.item] < large {
+			if p.Items.Hashes[k.item]>>16%times != 0 {
 				continue
 			}
 			k.times *= float64(times)
@@ -246,8 +246,8 @@ func (f *ResourceProof) sampled(core []priced) []priced {
 	return sample
 }
 
-// large is the size from which an item stands for itself alone.
-func (f *ResourceProof) large() float64 { return largeKey / float64(len(f.Problem.Live)) }
+// largeOf is the size from which an item stands for itself alone.
+func largeOf(p *assign.Problem) float64 { return largeKey / float64(len(p.Live)) }
 
 // coreKeys is about how many keys a sample has, and largeKey from which part of a fair load on a key is in it.
 const coreKeys, largeKey = 20_000, 1e-3
@@ -311,9 +311,9 @@ const (
 // Maffioli 1975). Steps aim at the objective that is reached, or a little above the best value.
 func (f *ResourceProof) ascend(reached float64) {
 	p := f.Problem
-	items := f.draw()
+	items := draw(f.Problem)
 	f.startPrices(items)
-	core := f.sampled(f.core(items))
+	core := sampled(f.Problem, f.core(items))
 	y := f.Y.Clone()
 	c := newClimb(f, core)
 	best, at, length, vain, milestone := math.Inf(-1), y.Clone(), 1.0, 0, math.Inf(-1)
