@@ -36,27 +36,27 @@ var rooms = []room{
 	// Amounts of resources in all formats, in reports and in what is stored; their figures: 990.
 	{"internal", 22_770, true},
 	// 2 325 more: collect (1 850), names, undo, kafka-group (670). The second way to the trade-off of θ went (300).
-	// --resource and --capacity, and plans under several resources in words: 265.
-	{"internal/cli", 10_990, true},
+	// --resource and --capacity, and plans under several resources in words: 265. Sizes of stores of Kafka Streams: 125.
+	{"internal/cli", 11_160, true},
 	{"internal/input/internal/inputtest", 245, false}, // in the place of 500 lines of copies in tests
-	{"internal/lab", 11_700, false},                   // full tables, rules and limits of state in quality
+	{"internal/lab", 11_755, false},                   // the choice of policies, measured: 310
 	// 620 more: diffs, changes, windows, two approvers, names, rules, affinity.
-	// Hindsight and advice under rules, figures of resources, advice on what limits demand: 180.
-	{"internal/service", 13_230, true},
+	// Hindsight and advice under rules, figures of resources, advice on what limits demand: 180. What policies cost: 65.
+	{"internal/service", 13_300, true},
 	{"migrations", 40, true},
 	// 970 more: where keys may be, fair loads under rules, and their proofs. 2 820 more: several resources, of which
 	// 700 are their proofs, 380 the search for plans, 430 hindsight under rules.
 	{"planner", 30_640, true},
-	{"planner/plannertest", 3_285, false}, // the same, a second time
+	{"planner/plannertest", 3_335, false}, // the same, a second time
 	{"plannerdtest", 200, false},
 	// 1 175 more: names of instances, what is new in reviews, rules and affinity in routers, the assignor of
 	// Kafka's groups (450).
 	{"sdk", 7_810, true}, // the last 80: amounts of resources in rows
 	// 440 more: names that are kept for ever, comments, approvals, the trail of configurations.
 	{"store", 8_190, true},
-	{"store/storetest", 6_515, false}, // the same, in cases
+	{"store/storetest", 6_250, false}, // the same, in cases
 	{"tools", 490, false},
-	{"examples", 6_305, false}, // 1 030 more: a consumer group of Kafka, policies compared, processes killed
+	{"examples", 6_420, false}, // 1 030 more: a consumer group of Kafka, policies compared, processes killed, streams replayed
 	{"web", 120, true},
 }
 
@@ -67,10 +67,10 @@ const (
 	// Kafka's own groups brought 4 900, several resources 5 300, and nothing went for them. That is a debt: whole
 	// features have to go.
 	allLines     = 132_050
-	productLines = 103_320
+	productLines = 103_385
 	// Of JavaScript and CSS that are written here. 390 more: plans compared, comments, what changed, names, rules.
-	// 695 more: several resources, other rules in what-ifs.
-	dashboardLines = 19_510
+	// 695 more: several resources, other rules in what-ifs. 80: what policies cost.
+	dashboardLines = 19_590
 )
 
 // Limits of each package and type.

@@ -279,12 +279,13 @@ func seeHelp(err error) string {
 
 // defaults are the numbers that help texts take from the packages that apply them.
 func defaults() map[string]string {
+	forecasts, targets, paybacks := backtesting.Defaults()
 	return map[string]string{
 		"tuples_per_key":  strconv.Itoa(workload.DefaultTuplesPerKey),
 		"tokens":          strconv.Itoa(partitioner.DefaultTokensPerInstance),
-		"forecasts":       backtesting.DefaultForecasts(),
-		"targets":         backtesting.DefaultTargets(),
-		"paybacks":        backtesting.DefaultPaybacks(),
+		"forecasts":       forecasts,
+		"targets":         targets,
+		"paybacks":        paybacks,
 		"max_parallelism": strconv.Itoa(partitioner.DefaultMaxParallelism),
 	}
 }

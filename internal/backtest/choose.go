@@ -275,10 +275,10 @@ func words(p policy.Policy) string {
 		text += fmt.Sprintf(":%g", p.Forecast.Alpha)
 	}
 	if p.TargetTheta != nil {
-		text += fmt.Sprintf(" to θ %.3g", *p.TargetTheta)
+		text += " planned to θ " + percent(*p.TargetTheta)
 	}
 	if p.MinimumBenefit > 0 {
-		text += fmt.Sprintf(" with a benefit of %.3g", p.MinimumBenefit)
+		text += fmt.Sprintf(" for a benefit of %.3g", p.MinimumBenefit)
 	}
 	return text
 }

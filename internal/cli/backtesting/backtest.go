@@ -99,29 +99,17 @@ func forecastText(c forecast.Config) string {
 	return text
 }
 
-// DefaultForecasts are those of policies of which nobody says more.
-func DefaultForecasts() string {
-	var all []string
-	for _, c := range policy.DefaultGrid().Forecasts {
-		all = append(all, forecastText(c))
-	}
-	return strings.Join(all, ",")
+// Defaults are the forecasts, targets and paybacks of policies of which nobody says more, as the flags write them.
+func Defaults() (forecasts, targets, paybacks string) {
+	g := policy.DefaultGrid()
+	return list(g.Forecasts, forecastText), list(g.Targets, cli.PercentFlag), list(g.Paybacks, cli.Exact)
 }
 
-// DefaultTargets are the parts of θ_max of policies of which nobody says more.
-func DefaultTargets() string {
+// list writes values with commas between them.
+func list[T any](values []T, text func(T) string) string {
 	var all []string
-	for _, part := range policy.DefaultGrid().Targets {
-		all = append(all, cli.PercentFlag(part))
-	}
-	return strings.Join(all, ",")
-}
-
-// DefaultPaybacks are those of policies of which nobody says more.
-func DefaultPaybacks() string {
-	var all []string
-	for _, n := range policy.DefaultGrid().Paybacks {
-		all = append(all, cli.Exact(n))
+	for _, v := range values {
+		all = append(all, text(v))
 	}
 	return strings.Join(all, ",")
 }

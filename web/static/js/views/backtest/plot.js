@@ -27,7 +27,7 @@ const marks = (p, entries, role, more) => ({
   label: {
     show: role !== '',
     formatter: roleWords[role],
-    position: role === 'paper' ? 'bottom' : 'top',
+    position: role === 'recommended' ? 'top' : 'bottom',
     color: p.text,
     fontWeight: 600,
   },
