@@ -56,7 +56,7 @@ var rooms = []room{
 	{"store", 8_190, true},
 	{"store/storetest", 6_250, false}, // the same, in cases
 	{"tools", 490, false},
-	{"examples", 6_420, false}, // 1 030 more: a consumer group of Kafka, policies compared, processes killed, streams replayed
+	{"examples", 6_420, false}, // 1 030 more: a consumer group of Kafka, policies compared, streams replayed
 	{"web", 120, true},
 }
 

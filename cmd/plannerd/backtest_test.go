@@ -35,6 +35,7 @@ func TestBacktest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.Intervals != 16 || d.ThetaMax != 0.05 || len(d.Results) != 6 || d.Recommended == nil || d.Floor == nil ||
+		d.Auto == nil || d.Auto.Judged.Intervals != 8 || d.BalanceWorth != 0.0025 ||
 		d.Baseline.Strategy != "mixed" || d.Baseline.Judged.Intervals != 8 || d.Baseline.Tuning.Intervals != 5 {
 		t.Errorf("%+v", d)
 	}
@@ -43,14 +44,17 @@ func TestBacktest(t *testing.T) {
 		t.Fatalf("%d rows: %v", len(rows), err)
 	}
 	for i, r := range d.Results {
-		if got := rows[2+i][5]; got != fmt.Sprint(i == *d.Recommended) {
+		if got := rows[2+i][6]; got != fmt.Sprint(i == *d.Recommended) {
 			t.Errorf("result %d is recommended: %s", i, got)
 		}
-		if got := rows[2+i][17]; got != cli.Exact(r.Judged.Above) {
+		if got := rows[2+i][18]; got != cli.Exact(r.Judged.Above) {
 			t.Errorf("result %d is above θ_max in %s of the intervals, by JSON in %v", i, got, r.Judged.Above)
 		}
-		if h := r.Hindsight; h == nil || h.Bound > r.Judged.Moved || rows[2+i][25] != cli.Exact(h.Bound) ||
-			rows[2+i][26] != cli.Exact(*h.Found) {
+		if got := rows[2+i][26]; got != cli.Exact(r.Cost) || r.Cost <= 0 {
+			t.Errorf("result %d costs %s, by JSON %v", i, got, r.Cost)
+		}
+		if h := r.Hindsight; h == nil || h.Bound > r.Judged.Moved || rows[2+i][27] != cli.Exact(h.Bound) ||
+			rows[2+i][28] != cli.Exact(*h.Found) {
 			t.Errorf("result %d: %+v in hindsight, moved %v, in CSV %s", i, h, r.Judged.Moved, rows[2+i])
 		}
 	}

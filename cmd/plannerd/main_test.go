@@ -205,7 +205,7 @@ func TestHelp(t *testing.T) {
 		"plan": {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj",
 			"--compact=0", "Examples", "exit with 3"},
 		"compare":      {"--strategies", "--timeout=30s", "Pareto", "--compact=0", "Examples"},
-		"backtest":     {"--forecasts", "last,ewma:0.7,ewma:0.5,", "--targets=PART,...", "realised", "Examples"},
+		"backtest":     {"--forecasts", "(default combined)", "--targets=PART,...", "--balance-worth=0.25%", "realised", "Examples"},
 		"compact":      {"--degree=8", "--cost-scale", "--output=\"table\"", "--quiet", "Examples"},
 		"resolve":      {"--moves=FILE", "--degree=8", "--state-scale", "resolution", "Examples"},
 		"generate":     {"--keys=10000", "--z=0.85", "--fluctuation=1", "--seed=1", "$PLANNERD_GENERATE_SEED", "Examples"},
@@ -230,7 +230,7 @@ func TestHelpOfFlags(t *testing.T) {
 	for command, flags := range map[string]int{
 		"": 1, "serve": 38, "token": 1, "healthcheck": 6, "plan": 47 + len(offline.Planned()), "compare": 39 +
 			len(offline.Planned()),
-		"backtest": 32,
+		"backtest": 34,
 		"compact":  29, "resolve": 30, "generate": 18, "migrate": 1, "migrate up": 4, "migrate down": 5,
 		"migrate status": 4, "backup": 2, "restore": 2, "version": 1,
 	} {
