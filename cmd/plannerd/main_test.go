@@ -205,7 +205,7 @@ func TestHelp(t *testing.T) {
 		"plan": {"--theta-max=0.08", "$PLANNERD_THETA_MAX", "--beta=1.5", "--instances", "mintable", "readj",
 			"--compact=0", "Examples", "exit with 3"},
 		"compare":      {"--strategies", "--timeout=30s", "Pareto", "--compact=0", "Examples"},
-		"backtest":     {"--forecasts", "(default combined)", "--targets=PART,...", "--balance-worth=0.25%", "realised", "Examples"},
+		"backtest":     {"--forecasts", "combined, last,", "--targets=PART,...", "(default 0.25%)", "realised", "Examples"},
 		"compact":      {"--degree=8", "--cost-scale", "--output=\"table\"", "--quiet", "Examples"},
 		"resolve":      {"--moves=FILE", "--degree=8", "--state-scale", "resolution", "Examples"},
 		"generate":     {"--keys=10000", "--z=0.85", "--fluctuation=1", "--seed=1", "$PLANNERD_GENERATE_SEED", "Examples"},
