@@ -588,7 +588,7 @@ func oracleResolution(header []string, records [][]string, base64Keys bool) (rea
 
 var decimalPattern = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 
-// errUncomparable: encoding/csv reads such text otherwise than RFC 4180 does.
+// errUncomparable: encoding/csv reads such text otherwise than RFC 4180 does, or with other delimiters.
 var errUncomparable = errors.New("not comparable")
 
 // oracleCSV reads rows of keys or compact records.
@@ -646,6 +646,9 @@ func oracleTable(body []byte) (header []string, records [][]string, err error) {
 	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
 	if bytes.Contains(bytes.ReplaceAll(body, []byte("\r\n"), nil), []byte("\r")) {
 		return nil, nil, errUncomparable // carriage returns on their own
+	}
+	if line, _, _ := bytes.Cut(body, []byte("\n")); bytes.ContainsAny(line, ";\t| ") {
+		return nil, nil, errUncomparable // these may stand between cells, too
 	}
 	r := csv.NewReader(bytes.NewReader(body))
 	returns := bytes.Contains(body, []byte("\r"))
