@@ -87,7 +87,8 @@ func TestOutlook(t *testing.T) {
 func TestFirstAbove(t *testing.T) {
 	server := browsertest.NewEmpty(t, false)
 	url := server.URL + "/v1/operators/calm"
-	tell(t, http.MethodPut, url, "", object{"instances": 4, "hash": object{"function": "modulo"}, "theta_max": 0.1}, nil)
+	tell(t, http.MethodPut, url, "", object{"instances": 4, "hash": object{"function": "modulo"}, "theta_max": 0.1,
+		"policy": object{"forecast": object{"method": "last"}}}, nil)
 	var p listedPlan
 	for interval := range 14 {
 		if interval == 13 {
