@@ -204,12 +204,16 @@ func Pick(ctx context.Context, h *History, op Operator, candidates []Candidate, 
 	if err != nil {
 		return 0, "", err
 	}
-	fresh := ledger.Weight == 0
 	ledger.Price = policy.Price(op.BalanceWorth)
-	for t := Warmup; t < h.Len(); t++ {
-		if fresh || h.Number(t) > through {
-			ledger.Add(costsOf(tracks, t))
+	from := Warmup
+	for t := h.Len() - 1; t >= Warmup && ledger.Weight > 0; t-- {
+		if h.Number(t) == through { // numbers begin again with an epoch
+			from = t + 1
+			break
 		}
+	}
+	for t := from; t < h.Len(); t++ {
+		ledger.Add(costsOf(tracks, t))
 	}
 	var policies []policy.Policy
 	for i := range tracks {

@@ -28,13 +28,12 @@ const (
 // Its zero value is empty.
 type Ledger struct {
 	// Weight is of how many intervals the means are. Older ones count less.
-	Weight float64 `json:"weight"`
+	Weight float64
 	// Price is that of moving all state, see [Price].
-	Price float64 `json:"price"`
+	Price float64
 	// Cost and Moved are the means of an interval by policy: of what it cost, in θ, and of the state
 	// that moved, as a part of all.
-	Cost  []float64 `json:"cost"`
-	Moved []float64 `json:"moved"`
+	Cost, Moved []float64
 }
 
 // Clone returns a ledger that is added to by itself.
