@@ -92,7 +92,7 @@ func problemOf(err error) *httpkit.Problem {
 	case errors.As(err, &failed):
 		return newProblem(http.StatusPreconditionFailed, wire.CodePreconditionFailed, failed.Detail)
 	case errors.Is(err, httpkit.ErrPageToken):
-		const detail = "The page token is none of this list with these parameters."
+		const detail = "The page token is not from this list with these parameters."
 		return newProblem(http.StatusBadRequest, wire.CodeInvalidPageToken, detail).
 			WithParameter("page_token", "must be the next_page_token of an answer to the same request")
 	case errors.As(err, &body):
@@ -111,7 +111,7 @@ func problemOf(err error) *httpkit.Problem {
 			"Other requests hold the memory that this one needs; try again.", 1)
 	case errors.Is(err, admission.ErrQueue):
 		return retryable(http.StatusTooManyRequests, wire.CodeOverBudget,
-			"Other requests keep the processors busy, and too many wait for them, or this one too long; try again.", 1)
+			"Other requests keep the processors busy: too many wait for them, or this one has waited too long; try again.", 1)
 	case errors.Is(err, os.ErrDeadlineExceeded): // httpkit.ErrBodyTooSlow, too
 		p := newProblem(http.StatusRequestTimeout, wire.CodeTooSlow,
 			"The body came too slowly: nothing for too long, or at too low a rate.")

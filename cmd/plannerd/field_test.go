@@ -223,7 +223,7 @@ func TestForeignErrors(t *testing.T) {
 		{"k,t\na,soon\n", "count - --key k --time t --every 1m", "must be a time"},
 		{"k\n", "count - --key k", "it has no events"},
 		{"x - - [x] \"GET / HTTP/1.1\" 200 1\n", "count - --key nonsense", "is no part of an access log"},
-		{"x - - [x] \"GET / HTTP/1.1\" 200 1\n", "count - --every 1m", "is no time of an access log"},
+		{"x - - [x] \"GET / HTTP/1.1\" 200 1\n", "count - --every 1m", "is not a time of an access log"},
 		{"x - - [01/Mar/2026:23:59:59 +0000] \"GET / HTTP/1.1\" 200 1\n", "plan -", "plannerd count"},
 	} {
 		r := exec(t, strings.NewReader(c.text), nil, strings.Fields(c.command)...)

@@ -144,7 +144,7 @@ func addPlan(c *compact.Statistics, value json.RawMessage) error {
 	case plan.Migrates == "keys":
 		return errors.New("the plan moves keys, not classes of them: there is nothing to resolve")
 	case plan.Code != "":
-		return fmt.Errorf("it holds no plan, but why the service made none: %s", refusalText(value))
+		return fmt.Errorf("it is not a plan but a refusal of the service: %s", refusalText(value))
 	case plan.Migrations == nil:
 		return errors.New(`the plan does not list its "migrations": the service adds them with ?include=migrations`)
 	case plan.NextPageToken != "":

@@ -274,7 +274,7 @@ func (c *cluster) refusals(ctx context.Context, t *testing.T) {
 		{as("--topic", "past", "--from", "-1h"), `topic past: the user "reader" needs the operations Describe and Read`},
 		{as("--group", "group"), `group group: the user "reader" needs the operation Describe on the group`},
 		{[]string{"--brokers", c.Secured, "--sasl", "plain", "--user", "nobody", "--topic", "past"},
-			`the broker does not let the user "nobody" in by plain`},
+			`the broker refuses to log the user "nobody" in by plain`},
 		{[]string{"--brokers", c.Address, "--topic", "none"}, "there is no topic none"},
 		{[]string{"--brokers", c.Address, "--group", "none"}, "group none: there is no such group"},
 		{[]string{"--brokers", "127.0.0.1:1", "--topic", "past"}, "kafka at 127.0.0.1:1"},

@@ -57,7 +57,7 @@ func ParseShare(text string) (float64, error) {
 	case signed:
 		x /= 100
 	case x >= 1:
-		return 0, fmt.Errorf("%s without a sign would be %s: write %s if that is meant, or %s%%", s, PercentFlag(x),
+		return 0, fmt.Errorf("%s without a percent sign is %s: write %s if you mean that, or %s%%", s, PercentFlag(x),
 			PercentFlag(x), s)
 	}
 	return x, nil

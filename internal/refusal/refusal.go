@@ -113,8 +113,8 @@ type storeRefusal struct {
 // what the error is about.
 var storeRefusals = []storeRefusal{
 	{store.ErrIdempotencyMismatch, IdempotencyKeyReused, "The idempotency key was used for another request."},
-	{store.ErrIdempotencyRunning, IdempotencyKeyRunning, "Another request with the idempotency key is being worked on."},
-	{store.ErrIdempotencyLost, IdempotencyKeyRunning, "Another request with the idempotency key is being worked on."},
+	{store.ErrIdempotencyRunning, IdempotencyKeyRunning, "Another request with the idempotency key is still running."},
+	{store.ErrIdempotencyLost, IdempotencyKeyRunning, "Another request with the idempotency key is still running."},
 	{store.ErrNotFound, "", "%s does not exist."},
 	{store.ErrPurged, Purged, "%s is no longer kept."},
 	{store.ErrIntervalPlanned, IntervalPlanned,
@@ -127,21 +127,21 @@ var storeRefusals = []storeRefusal{
 	{store.ErrReportsChanged, ReportsChanged, "Reports of the interval keep coming while planning; try again."},
 	{store.ErrPlanInFlight, PlanInFlight, "Another plan of the operator is being carried out."},
 	{store.ErrPlanPending, PlanPending, "Another plan of the operator waits for approval."},
-	{store.ErrNotAwaited, NotAwaited, "The plan does not await every one of the instances."},
+	{store.ErrNotAwaited, NotAwaited, "The plan does not await all of these instances."},
 	{store.ErrAcksMissing, AcksMissing,
 		"The plan is being carried out: it is committed once all the instances that it awaits have acknowledged it."},
 	{store.ErrRouterAwaited, RouterAwaited, "A plan that is being carried out names the router."},
-	{store.ErrRouterFenced, Fenced, "The router was registered again since, or removed: this one was taken for lost. " +
+	{store.ErrRouterFenced, Fenced, "The router was taken for lost, and registered again or removed in the meantime. " +
 		"Register it without an epoch, and read the routing table before you send anything more."},
 	{store.ErrUnnamed, ApproverUnnamed,
 		"Two people have to approve the plan, and this server has no tokens that name them."},
 	{store.ErrCommented, TooManyComments, "The plan has as many comments as it may have."},
 	{store.ErrTransition, TransitionNotAllowed, "The status of the plan does not allow this."},
-	{store.ErrUnresolved, ResolutionRequired, "Which keys the plan's classes are is not known yet."},
-	{store.ErrFull, StorageFull, "The disk of the store is full: what it has can be read, but nothing new be kept."},
+	{store.ErrUnresolved, ResolutionRequired, "The plan moves classes of keys, and it is not known yet which keys these are: send its resolution first."},
+	{store.ErrFull, StorageFull, "The disk of the store is full: stored data can be read, but nothing new can be stored."},
 	{store.ErrOutdated, Unavailable, "The database needs a newer plannerd than this one."},
-	{store.ErrDamaged, Unavailable, "What the store holds is damaged, and nothing more is written to it: " +
-		"the log says what, and plannerd check looks for more."},
+	{store.ErrDamaged, Unavailable, "Data in the store are damaged, and nothing more is written to it: " +
+		"the log says which, and plannerd check looks for more damage."},
 	{store.ErrUnavailable, Unavailable, "The store cannot be reached or is not migrated."},
 }
 
@@ -175,7 +175,7 @@ func FrozenText(f store.Freeze) string {
 	if f.All {
 		what = "All operators are"
 	}
-	return fmt.Sprintf("%s frozen until %s by %s: %s. Until then no plan is made or started; what is under way goes on.",
+	return fmt.Sprintf("%s frozen until %s by %s: %s. Until then no plan is made or started; a plan that is being carried out goes on.",
 		what, f.Until.UTC().Format(time.RFC3339), who, strings.TrimSuffix(f.Reason, "."))
 }
 

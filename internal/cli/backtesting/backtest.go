@@ -81,7 +81,7 @@ func ParseForecast(text string) (forecast.Config, error) {
 		c.Period, err = strconv.Atoi(parts[2])
 	}
 	if err != nil || len(parts) > 3 || c.Validate() != nil {
-		return c, fmt.Errorf("%q is no forecast: write combined, last, ewma:ALPHA, level, seasonal:ALPHA or "+
+		return c, fmt.Errorf("%q is not a forecast: write combined, last, ewma:ALPHA, level, seasonal:ALPHA or "+
 			"seasonal:ALPHA:PERIOD, with an alpha above 0 and at most 1, and a period from 2 to %d", text, forecast.MaxPeriod)
 	}
 	return c, nil

@@ -172,7 +172,7 @@ func (c *Cluster) explainOf(group, topic string, err error) error {
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
 		return fmt.Errorf("%s: there is no topic %s", at, topic)
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
-		return fmt.Errorf("%s: the broker does not let the user%s in by %s: %w", at, as, c.SASL, err)
+		return fmt.Errorf("%s: the broker refuses to log the user%s in by %s: %w", at, as, c.SASL, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("%s does not answer: %w", at, err)
 	}

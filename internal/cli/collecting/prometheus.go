@@ -266,7 +266,7 @@ func (c *Prometheus) ask(ctx context.Context, path string, v url.Values) ([]prom
 		return nil, nil, fmt.Errorf("%s: %s: give --user and --password-file, or a token in --password-file", target,
 			response.Status)
 	case err != nil:
-		return nil, nil, fmt.Errorf("%s: %s: it is no answer of Prometheus: %w", target, response.Status, err)
+		return nil, nil, fmt.Errorf("%s: %s: it is not an answer of Prometheus: %w", target, response.Status, err)
 	case answer.Status != "success":
 		return nil, nil, fmt.Errorf("%s: %s: %s", target, response.Status, answer.Error)
 	case answer.Data.Type != "vector" && answer.Data.Type != "matrix":
@@ -275,7 +275,7 @@ func (c *Prometheus) ask(ctx context.Context, path string, v url.Values) ([]prom
 	}
 	var series []promSeries
 	if err := json.Unmarshal(answer.Data.Result, &series); err != nil {
-		return nil, nil, fmt.Errorf("%s: it is no answer of Prometheus: %w", target, err)
+		return nil, nil, fmt.Errorf("%s: it is not an answer of Prometheus: %w", target, err)
 	}
 	return series, answer.Warnings, nil
 }

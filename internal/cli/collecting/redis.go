@@ -175,7 +175,7 @@ func (c *Redis) ask(r *resp, node string, l *look) error {
 		for _, name := range c.cost {
 			part, told := stats[name]
 			if !told {
-				return fmt.Errorf("it does not tell %s of its slots, as other nodes do: set cluster-slot-stats-enabled", name)
+				return fmt.Errorf("it does not report %s of its slots, as other nodes do: set cluster-slot-stats-enabled", name)
 			}
 			s.cost += part
 		}

@@ -142,7 +142,7 @@ func (c *logClock) read(text []byte) (time.Time, error) {
 	}
 	t, err := time.Parse(logTime, string(text))
 	if err != nil {
-		return t, fmt.Errorf("%q is no time of an access log, such as 26/Nov/2026:10:00:01 +0000", text)
+		return t, fmt.Errorf("%q is not a time of an access log, such as 26/Nov/2026:10:00:01 +0000", text)
 	}
 	copy(c.minute[:], text[:toSeconds])
 	copy(c.zone[:], text[zone:])

@@ -92,7 +92,7 @@ func (f *databaseURL) file(tool string) (string, error) {
 // refuseToReplace says what to do about a file that is in the way.
 func refuseToReplace(command string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s replaces nothing: %w; nothing was changed", command, err)
+		return fmt.Errorf("%s does not replace files: %w; nothing was changed", command, err)
 	}
 	return err
 }

@@ -20,7 +20,7 @@ func (c *Serve) listen(env *cli.Environment, config api.Config) error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(env.Ctx, "tcp", c.Listen)
 	if err != nil {
-		return fmt.Errorf("cannot listen, choose another --listen (does another plannerd run?): %w", err)
+		return fmt.Errorf("cannot listen, choose another --listen (is another plannerd running?): %w", err)
 	}
 	requests, cut := context.WithCancel(context.Background())
 	c.env, c.log, c.url = env, config.Logger, c.scheme()+"://"+listener.Addr().String()

@@ -61,7 +61,7 @@ func (h *hub) subscribe(ctx context.Context, operator string) (*subscription, er
 	h.mu.Lock()
 	if h.waiting >= h.most {
 		h.mu.Unlock()
-		return nil, refusal.New(refusal.Busy, "As many requests wait for routing tables as may.")
+		return nil, refusal.New(refusal.Busy, "Too many requests wait for routing tables already; try again.")
 	}
 	h.waiting++
 	t := h.topics[operator]

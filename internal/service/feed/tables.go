@@ -381,17 +381,17 @@ func (s *Feed) answers(ctx context.Context, op store.Operator, r scheme.Route, n
 			return planner.Invalid("instance", "is not a known instance")
 		}
 		return refusal.New(refusal.NotServing,
-			"The instance joins: it answers for nothing before a plan that it is part of is committed.")
+			"The instance is joining: it answers for no key until a plan that includes it is committed.")
 	}
 	var refused *refusal.Error
 	switch {
 	case errors.As(noRoute, &refused) && refused.Reason == refusal.NobodyOwns:
-		return refusal.New(refusal.NotServing, "No plan of the operator's key ranges was committed yet: nobody answers.")
+		return refusal.New(refusal.NotServing, "No plan of the operator's key ranges was committed yet: no instance answers for a key.")
 	case noRoute != nil:
 		return noRoute
 	case pinned.Ranges != nil && pinned.Ranges.Phase == operator.PhasePut:
 		return refusal.New(refusal.NotServing,
-			"The input has not ended, or not all of it is where it belongs: nobody answers yet.")
+			"The input has not ended, or not all records are where they belong: no instance answers yet.")
 	case !r.Has(id):
 		return &refusal.Error{Reason: refusal.NotOwner,
 			Detail: fmt.Sprintf("Instance %d answers for the key, by version %d of the table.",

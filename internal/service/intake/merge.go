@@ -167,9 +167,9 @@ func (m *MergedReports) choose(b *scheme.Base, interval int64, mode operator.Mis
 	switch {
 	case b.Changed:
 		return refusal.New(refusal.CompleteCoverageRequired,
-			"The instances or the hash function changed since the routing table was committed, and reports are missing, of "+
-				scheme.InstancesText(missing)+
-				": they alone tell what moves. A removed instance that cannot report has to be put back first.")
+			"The instances or the hash function changed since the routing table was committed, and the reports of "+
+				scheme.InstancesText(missing)+" are missing: without them it is not known what moves. "+
+				"Put a removed instance that cannot report back first.")
 	case mode == operator.MissingFreeze:
 		m.frozen = missing
 	default:
@@ -194,9 +194,9 @@ func (m *MergedReports) admit(b *scheme.Base) error {
 		return nil
 	}
 	return refusal.New(refusal.CompleteCoverageRequired,
-		"The instances or the hash function changed since the routing table was committed, and reports are of an older "+
-			"one, of "+scheme.InstancesText(outdated)+
-			": they do not tell what came since.")
+		"The instances or the hash function changed since the routing table was committed, and the reports of "+
+			scheme.InstancesText(outdated)+
+			" are of an older table: they do not say which keys have come since.")
 }
 
 // refuseOlderHomes refuses reports that came before the newest configuration if it changed
@@ -220,9 +220,8 @@ func (s *Intake) refuseOlderHomes(ctx context.Context, b *scheme.Base, m *Merged
 		return nil
 	}
 	return refusal.New(refusal.ConfigurationChanged,
-		"Reports came before the newest configuration, of "+scheme.InstancesText(older)+
-			": where they say that the hash puts keys, or which keys belong together, is by an older one. "+
-			"They have to be sent again.")
+		"The reports of "+scheme.InstancesText(older)+" came before the newest configuration: where the hash puts "+
+			"keys, or which keys belong together, they say by an older one. Send them again.")
 }
 
 // carry has last reports stand in for those that are missing.
@@ -300,8 +299,8 @@ func outdatedReport(b *scheme.Base, one store.Report) error {
 		return nil
 	}
 	return refusal.New(refusal.TableVersionOutdated, fmt.Sprintf(
-		"The report of instance %d is of table version %d, and nothing else tells where its keys are; the committed one "+
-			"is %d.",
+		"The report of instance %d is of table version %d, but the committed one is %d, and nothing else says where "+
+			"its keys are.",
 		one.Instance, one.TableVersion, b.Op.TableVersion))
 }
 

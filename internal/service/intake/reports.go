@@ -192,10 +192,10 @@ func (s *Intake) PutReport(
 func closed(err error) error {
 	switch {
 	case errors.Is(err, store.ErrIntervalPlanned):
-		return refusal.New(refusal.ReportClosed, "The interval has a plan: its reports are no longer taken.")
+		return refusal.New(refusal.ReportClosed, "The interval has a plan: its reports are no longer accepted.")
 	case errors.Is(err, store.ErrIntervalOutdated):
 		return refusal.New(refusal.ReportClosed,
-			"A newer interval was planned already: reports of this one are no longer taken.")
+			"A newer interval was planned already: reports of this one are no longer accepted.")
 	}
 	return err
 }

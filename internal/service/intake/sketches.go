@@ -90,7 +90,7 @@ func (s *Intake) reportedSketch(
 		}
 	}
 	return nil, refusal.New(refusal.IntervalNotFound, fmt.Sprintf(
-		"Of instance %d there is no sketch of interval %d that this one could add to: send one of all keys, without since.",
+		"Instance %d has no sketch of interval %d to which this one can be added: send a sketch of all keys, without since.",
 		instance, interval))
 }
 

@@ -30,7 +30,7 @@ func (s *History) AddUp(ctx context.Context, b *scheme.Base, st *scheme.Statisti
 				"compact form do not say which keys these are.")
 	case st.Partial || len(st.PartialOn) > 0 || len(st.Frozen) > 0:
 		return refusal.New(refusal.CompleteCoverageRequired,
-			"The operator adds up the states of keys over several intervals: only complete statistics tell what was added.")
+			"The operator adds up the states of keys over several intervals: only complete statistics say what was added.")
 	}
 	window := drive.NewSums(b.Newest.Window)
 	window.Reserve = memory.Reserve

@@ -289,7 +289,7 @@ func (s *Life) Commit(ctx context.Context, step Step, stopped bool) (store.Plan,
 		if under.Ranges == nil || under.Ranges.Phase != operator.PhasePut {
 			return refusal.New(refusal.TransitionNotAllowed,
 				"The plan is approved: start it, and acknowledge its migrations; or stop the engine, "+
-					`move what the plan routes elsewhere, and commit it with "stopped": true.`)
+					`move all state that the plan routes elsewhere, and commit it with "stopped": true.`)
 		}
 		return nil
 	}

@@ -92,7 +92,7 @@ func LimitsHold(p store.Plan) error {
 	}
 	return refusal.New(refusal.LimitsChanged,
 		fmt.Sprintf("Under the statistics of interval %d the plan breaks limits: %s. "+
-			"Somebody who may approve it can approve it again; the next statistics may lead to another plan.",
+			"An approver can approve it again, or the next statistics may lead to another plan.",
 			latest.Interval, strings.Join(latest.Breaks, ", ")))
 }
 

@@ -80,7 +80,7 @@ func (r *Replay) foresee(ctx context.Context) error {
 		return err
 	}
 	if f.State == nil {
-		return refusal.New(refusal.Purged, "What the forecast of the plan was made of is no longer kept.")
+		return refusal.New(refusal.Purged, "The data from which the plan's forecast was made are no longer kept.")
 	}
 	if f.Forecast, err = f.State.Again(r.Statistics.Statistics); err == nil {
 		r.base.ForeseeOf(r.Statistics, f)

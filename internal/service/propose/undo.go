@@ -90,7 +90,7 @@ func (u *Undo) Interval() int64 { return u.source.Interval }
 func undoable(b *scheme.Base) error {
 	if b.EngineHolds() {
 		return refusal.New(refusal.TableNotHeld,
-			"The engine holds the routing table: of earlier versions no entries are kept.")
+			"The engine holds the routing table, so no entries of earlier versions are kept here.")
 	}
 	return schemes.Named(b.Newest.Scheme).RefuseTable()
 }
@@ -117,7 +117,7 @@ func (s *Proposer) newestInput(ctx context.Context, b *scheme.Base, memory *admi
 		}
 		if next == 0 {
 			return p, nil, refusal.New(refusal.Purged,
-				"No statistics of the operator are kept, so nobody can tell what would move.")
+				"No statistics of the operator are kept, so it is not known what would move.")
 		}
 		filter.Before, filter.Limit = next, scheme.PlansAtATime
 	}
@@ -135,11 +135,11 @@ func (s *Proposer) fits(ctx context.Context, b *scheme.Base, p store.Plan, st *s
 		return err
 	}
 	if under.Hash.Affinity != b.Newest.Hash.Affinity {
-		return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The affinity is another one than that of the newest "+
+		return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The affinity has changed since the newest "+
 			"statistics, those of interval %d: wait for the next ones.", p.Interval))
 	}
 	if b.Newest.Model.Hash == nil && !operator.SamePlacement(under.Configuration, b.Newest.Configuration) {
-		return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The hash is the engine's own, and it changed since the newest "+
+		return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The hash is the engine's own, and has changed since the newest "+
 			"statistics, those of interval %d: wait for the next ones.", p.Interval))
 	}
 	return schemes.Admit(b, st)

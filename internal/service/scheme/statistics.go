@@ -84,7 +84,7 @@ func (st *Statistics) Grouped(a partitioner.Affinity, gather bool) (*Statistics,
 		return st, nil
 	case gather && (st.Instance == nil || slices.Contains(st.Instance, planner.NoInstance)):
 		return nil, refusal.New(refusal.HashNotKnown,
-			"The affinity is another one than that of the committed table: every row has to say its instance.")
+			"The affinity differs from that of the committed table: every row has to name its instance.")
 	}
 	var wrong error
 	all, out := st.Statistics, *st

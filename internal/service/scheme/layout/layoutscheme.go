@@ -140,7 +140,7 @@ func (s Scheme) Admit(_ *scheme.Base, st *scheme.Statistics) error {
 // AdmitPartial implements [scheme.Placing].
 func (s Scheme) AdmitPartial() error {
 	return refusal.New(refusal.CompleteCoverageRequired, "Under the scheme "+string(s.name())+
-		" only complete statistics tell what moves.")
+		" only complete statistics say what moves.")
 }
 
 // Place implements [scheme.Placing].

@@ -235,7 +235,7 @@ func (rangesKind) routeBy(
 	id, err := held.Placed().Instance(key, planner.KeyHash(key))
 	if errors.Is(err, errNobody) {
 		return scheme.Route{}, refusal.New(refusal.NobodyOwns,
-			"No plan of the operator's key ranges was committed yet: nobody owns the key.")
+			"No plan of the operator's key ranges was committed yet, so no instance owns the key.")
 	}
 	return scheme.Route{Instance: id, Source: "range"}, err
 }

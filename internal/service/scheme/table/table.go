@@ -43,11 +43,11 @@ func (Scheme) Admit(b *scheme.Base, st *scheme.Statistics) error {
 	case st.Outdated(committed) && (st.Records != nil || b.EngineHolds()):
 		return refusal.New(refusal.TableVersionOutdated,
 			fmt.Sprintf(
-				"The statistics are of table version %d, and nothing else tells where keys are; the committed one is %d.",
+				"The statistics are of table version %d, but the committed one is %d, and nothing else says where keys are.",
 				*st.TableVersion, committed))
 	case st.Partial && b.Changed:
 		return refusal.New(refusal.CompleteCoverageRequired,
-			"The instances or the hash function changed since the routing table was committed: partial statistics do not tell "+
+			"The instances or the hash function changed since the routing table was committed: partial statistics do not say "+
 				"what moves.")
 	}
 	return cmp.Or(unnamed(b, st), unplaced(b, st))
@@ -83,7 +83,7 @@ func unplaced(b *scheme.Base, st *scheme.Statistics) error {
 		said := st.Instance != nil && st.Instance[i] != planner.NoInstance && !st.Outdated(b.Op.TableVersion)
 		if key := st.Keys.At(i); !said && b.Table.Find(key, st.Keys.Hash(i)) < 0 {
 			return refusal.New(refusal.HashNotKnown,
-				fmt.Sprintf("The instances or the hash function changed, the one before is the "+
+				fmt.Sprintf("The instances or the hash function changed, the earlier hash function is the "+
 					"engine's own, and neither the statistics nor the routing table say where key %q is.", key))
 		}
 	}
