@@ -58,7 +58,7 @@ var (
 	ErrCommented = errors.New("the plan has too many comments")
 	// ErrReportsChanged: reports came, or were replaced, since the plan was begun.
 	ErrReportsChanged = errors.New("the reports of the interval changed")
-	// ErrUnresolved: which keys the plan's classes are is not known yet.
+	// ErrUnresolved: the plan is one of classes, and nobody has said yet which keys move.
 	ErrUnresolved = errors.New("the plan's classes are not resolved to keys")
 	// ErrIdempotencyRunning: another request with the key is being worked on.
 	ErrIdempotencyRunning = errors.New("a request with this idempotency key is running")

@@ -62,7 +62,7 @@ not balanced or exceeds the table limit.`
 // commandLine is the whole command line.
 type commandLine struct {
 	Serve      serving.Serve         `cmd:"" help:"Serve the HTTP API."`
-	Demo       demoCmd               `cmd:"" help:"Serve a dashboard with something to see, and keep nothing."`
+	Demo       demoCmd               `cmd:"" help:"Serve a dashboard with example data, and store nothing."`
 	Plan       offline.Plan          `cmd:"" help:"Plan the statistics in a file or on standard input."`
 	Compare    offline.Compare       `cmd:"" help:"Plan with several strategies and compare the outcomes."`
 	Backtest   backtesting.Backtest  `cmd:"" help:"Run policies over recorded intervals and recommend one."`
@@ -73,18 +73,18 @@ type commandLine struct {
 	Count      counting.Count        `cmd:"" help:"Count events, such as lines of an access log: statistics of their keys."`
 	Collect    collecting.Collect    `cmd:"" help:"Collect statistics from Kafka, Redis or Prometheus, once or interval by interval."`
 	KafkaGroup collecting.KafkaGroup `cmd:"" help:"Have a server balance a consumer group of Kafka by what its partitions carry."`
-	Convert    counting.Convert      `cmd:"" help:"Write statistics of other systems as plannerd reads them."`
-	Undo       asking.Undo           `cmd:"" help:"Have a server bring an earlier routing table back."`
+	Convert    counting.Convert      `cmd:"" help:"Convert statistics of other systems into plannerd's CSV."`
+	Undo       asking.Undo           `cmd:"" help:"Ask a server to bring an earlier routing table back."`
 	Generate   generateCmd           `cmd:"" help:"Generate a synthetic, drifting key stream."`
 	Migrate    serving.Migrate       `cmd:"" help:"Change the database schema."`
-	Check      serving.Check         `cmd:"" help:"Look whether anything in a database is damaged."`
+	Check      serving.Check         `cmd:"" help:"Check whether anything in a database is damaged."`
 	Backup     serving.Backup        `cmd:"" help:"Copy a SQLite database while it is served."`
-	Restore    serving.Restore       `cmd:"" help:"Make a SQLite database of a backup."`
+	Restore    serving.Restore       `cmd:"" help:"Restore a SQLite database from a backup."`
 	Token      struct {
 		New serving.TokenNew `cmd:"" help:"Make a token for a caller of the service."`
-	} `cmd:"" help:"Make tokens that let callers of the service in."`
+	} `cmd:"" help:"Make access tokens for callers of the service."`
 
-	Healthcheck serving.Healthcheck `cmd:"" help:"Ask a running server whether it is well."`
+	Healthcheck serving.Healthcheck `cmd:"" help:"Ask a running server whether it is healthy."`
 
 	Version serving.Version `cmd:"" help:"Print the version of the program and of its planner."`
 	// Help is listed alone: spelledOut turns it into the flag --help.

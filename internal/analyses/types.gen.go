@@ -296,7 +296,7 @@ type PKGRun struct {
 	// Aggregation The messages that the workers send on to be merged.
 	Aggregation PKGAggregation `json:"aggregation"`
 
-	// Head What became of the heavy keys; under `d_choices` and `w_choices`.
+	// Head The heavy keys and their candidates; under `d_choices` and `w_choices`.
 	Head *PKGHead `json:"head,omitzero"`
 
 	// Loads The messages of each worker, by number.
@@ -716,7 +716,7 @@ type RingPlan struct {
 	Change RingChange `json:"change"`
 }
 
-// RingQueues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
+// RingQueues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity are used.
 type RingQueues = []float64
 
 // RingRequest The token ring of "DPA Load Balancer": nodes, the policy that says when one is relieved, and what to look at. What the nodes carry, the policy's verdict, one
@@ -736,7 +736,7 @@ type RingRequest struct {
 	// MinQueue The least length of a queue that is relieved.
 	MinQueue RingMinQueue `json:"min_queue,omitzero"`
 
-	// Queues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
+	// Queues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity are used.
 	Queues RingQueues `json:"queues,omitzero"`
 
 	// ThetaMax The tolerance θ_max, as `theta_max` of an operator.
@@ -962,7 +962,7 @@ type SchemesRequest struct {
 	// Seed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
 	Seed AnalysisSeed `json:"seed,omitzero"`
 
-	// Seeds By how many seeds pkg is judged.
+	// Seeds Number of seeds by which pkg is judged.
 	Seeds SchemesSeeds `json:"seeds,omitzero"`
 }
 
@@ -995,7 +995,7 @@ type SchemesResult struct {
 	Recommendation SchemeRecommendation `json:"recommendation"`
 }
 
-// SchemesSeeds By how many seeds pkg is judged.
+// SchemesSeeds Number of seeds by which pkg is judged.
 type SchemesSeeds = int
 
 // SchemesSources S of pkg.

@@ -24,7 +24,7 @@ type analyzePKGCmd struct {
 	Order             grouping.Order             `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
 	Messages          int64                      `placeholder:"N" help:"Messages to draw (default: the sum of the frequencies, at most 1,000,000)."`
 	Seed              uint64                     `default:"0" help:"The same seed gives the same stream."`
-	Seeds             int                        `default:"1" help:"By how many seeds the imbalance is judged."`
+	Seeds             int                        `default:"1" help:"Number of seeds by which the imbalance is judged."`
 
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
@@ -46,7 +46,7 @@ func (*analyzePKGCmd) Help() string {
 
 Each scheme is run with each d, S and kind of load information that it uses. I(m) is the
 load of the most loaded instance above the mean one, m the number of messages. "At best"
-is what no splitting of the keys over the same candidates comes below.
+is the least that any splitting of the keys over the same candidates reaches.
 
 csv has a line for each run.
 

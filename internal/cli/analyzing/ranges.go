@@ -19,7 +19,7 @@ type analyzeRangesCmd struct {
 	BaseInterval   *int64               `placeholder:"N" help:"Make the present division by quantiles for interval N of the same file, which comes before --interval: how a drift is analysed (default: none)."`
 	Event          analyses.RangesEvent `enum:",create,join,leave,crash,drift" default:"" placeholder:"EVENT" help:"What happens: create, join, leave, crash or drift (default: create; drift with a present division)."`
 	Position       *int                 `placeholder:"N" help:"join: how many instances are before the new one (default: all)."`
-	EventInstances []int32              `aliases:"event-followers" placeholder:"ID" help:"leave, crash: who goes (default: the last one)."`
+	EventInstances []int32              `aliases:"event-followers" placeholder:"ID" help:"leave, crash: which instances go (default: the last one)."`
 	Methods        []ranges.Method      `placeholder:"NAME" help:"min_movement, quantile (default: both)."`
 	ThetaMax       float64              `type:"share" default:"0.08" help:"θ_max, a share of the fair load: an instance may carry (1+θ_max) times its own."`
 	MaxIntervals   int                  `default:"32" help:"Greatest number of intervals of each instance under min_movement."`
@@ -35,8 +35,8 @@ func (*analyzeRangesCmd) Help() string {
     quantile      one interval for each instance, in their order
     min_movement  several intervals for each, so that as little as possible moves
 
-Shares are parts of the cost of all keys. "At least" is what no division moves less of in
-which all are within the tolerance and who joins has its fair share.
+Shares are parts of the cost of all keys. "At least" is the least that
+moves if all are within the tolerance and an instance that joins gets its fair share.
 
 csv has the owners by the first method, as --owners reads them.
 

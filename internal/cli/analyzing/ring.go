@@ -38,7 +38,7 @@ type analyzeRingCmd struct {
 
 // Help shows what is analysed, and examples.
 func (*analyzeRingCmd) Help() string {
-	return `Always shown are the loads of the instances, what the policy says to them (or to --queues), one
+	return `Shows the loads of the instances, what the policy says about them (or about --queues), one
 round of redistribution if it fires, and what --join and --leave change. S is
 the skew of DPA Load Balancer: 0 is even, 1 is all on one instance.
 

@@ -27,7 +27,7 @@ type analyzeSchemesCmd struct {
 	Order             grouping.Order           `enum:",shuffled,independent" default:"" placeholder:"ORDER" help:"How statistics become a stream for pkg: shuffled has exactly their frequencies, independent draws each message (default: shuffled, if they are whole numbers of at most 2^24)."`
 	Messages          int64                    `placeholder:"N" help:"Messages to draw for pkg (default: the sum of the frequencies, at most 1,000,000)."`
 	Seed              uint64                   `default:"0" help:"The same seed gives the same stream."`
-	Seeds             int                      `default:"5" help:"By how many seeds pkg is judged."`
+	Seeds             int                      `default:"5" help:"Number of seeds by which pkg is judged."`
 
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 }

@@ -48,18 +48,18 @@ where θ_max is broken in the next interval with a probability of 10 % or more, 
 strategy optimal with effort fast. Beside them stands mixed on the last interval, and
 auto: the policy chosen anew every 4 intervals, as a service does.
 
-By what they cost in the first half of the intervals, from the fourth on, a policy is
-recommended (=>): their mean excess of θ over θ_max, and what moved, weighed by
---balance-worth. All figures are of the second half. A * marks the Pareto front: no other policy moves less
-with no greater mean excess of θ over θ_max, or has less and moves no more.
+The policy that cost the least in the first half of the intervals, from the fourth on, is
+recommended (=>). What a policy costs is its mean excess of θ over θ_max plus what it
+moves, weighed by --balance-worth. All figures are of the second half. A * marks the Pareto
+front: no other policy moves less with no greater mean excess, or has less and moves no more.
 
 "Moved" is the state that moves in these intervals together, as a part of all state. The
-bound is what anybody moves at least who knows all intervals in advance and is in none
-further above θ_max than the policy was; "found" is the least that was found to do. The
+bound is the least that anybody moves who knows all intervals in advance and is in none
+further above θ_max than the policy was; "found" is the least that was found to do so. The
 noise floor is the θ that would remain if all expected loads were even.
 
-Which θ_max can be had, and at which price, is seen beside others: of several each has a
-line with the results of its recommended policy, and of mixed on the last interval.
+With several values of --theta-max, each has a line with the results of its recommended
+policy and of mixed on the last interval: which θ_max can be kept, and what it costs.
 
 Examples:
 

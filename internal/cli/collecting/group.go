@@ -25,7 +25,7 @@ type KafkaGroup struct {
 	Group     string        `required:"true" placeholder:"GROUP" help:"The consumer group."`
 	Server    string        `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Where plannerd is (default http://127.0.0.1:8080)."`
 	TokenFile string        `placeholder:"FILE" help:"The file that has the token for the server. It is read again for each request (default: the environment variable PLANNERD_TOKEN)."`
-	Operator  string        `placeholder:"NAME" help:"The operator that stands for the group. It is made if there is none (default: the name of the group)."`
+	Operator  string        `placeholder:"NAME" help:"The operator of the group. It is made if there is none (default: the name of the group)."`
 	Every     time.Duration `placeholder:"DURATION" default:"30s" least:"1s" help:"How long an interval is (default 30s)."`
 	Cost      string        `enum:"messages,bytes" default:"messages" help:"What a partition costs: the messages that arrived in the interval, or their bytes, by the mean of what its log has."`
 	State     string        `enum:"one,lag,stores" default:"one" help:"What moving a partition costs: the same for each, its lag, or the bytes of the changelogs of its stores, in Kafka Streams."`
@@ -36,17 +36,17 @@ type KafkaGroup struct {
 
 // Help says what it does, and shows examples.
 func (*KafkaGroup) Help() string {
-	return `Sees where the partitions of a consumer group are and how much arrives in each, has plannerd plan
-which member should have which, starts the plans that are approved, and acknowledges them when the
-group is as they say. Partitions are moved by the group itself: its members have an assignor of
-plannerd, which reads the routing table. Until that is so, nothing is done but told.
+	return `Observes where the partitions of a consumer group are and how much arrives in each, has plannerd
+plan which member should have which, starts the plans that are approved, and acknowledges them when
+the group is as planned. The group itself moves the partitions: its members use an assignor of
+plannerd, which reads the routing table. Until the group uses it, the command only reports.
 
-It keeps nothing. Several may run for the same group: the one that was started last leads, and
-another one takes over when no interval has come for three of them. It ends when it is interrupted.
+It stores nothing. Several may run for the same group: the one that was started last leads, and
+another one takes over if none has sent an interval for three of them. It ends when it is interrupted.
 
 The instances of the operator are the members, by group.instance.id, else by client id; give each a
-group.instance.id. What a plan may do, and when it is worth a rebalance, is said by the operator's
-configuration: theta_max, policy, approval.
+group.instance.id. The operator's configuration says what a plan may do, and when it is worth a
+rebalance: theta_max, policy, approval.
 
 Examples:
 

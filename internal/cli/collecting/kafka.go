@@ -21,7 +21,7 @@ import (
 
 // Cluster says where Kafka is, and as whom it is asked.
 type Cluster struct {
-	Brokers []string `required:"true" sep:"," placeholder:"HOST:PORT,…" help:"Brokers, of which the others are learned."`
+	Brokers []string `required:"true" sep:"," placeholder:"HOST:PORT,…" help:"Brokers to begin with; they name the others."`
 	TLS     bool     `name:"tls" help:"Connect by TLS." group:"Access to the source"`
 	SASL    string   `name:"sasl" enum:"none,plain,scram-sha-256,scram-sha-512,oauthbearer" default:"none" group:"Access to the source" help:"How to log in: none, plain, scram-sha-256, scram-sha-512, or oauthbearer, whose token is in --password-file."`
 	Login
@@ -33,8 +33,8 @@ type Kafka struct {
 	Topic  string        `placeholder:"TOPIC" help:"Count the records of a topic by their keys. With --group: only its partitions."`
 	Group  string        `placeholder:"GROUP" help:"Collect what a consumer group reads: its partitions are the keys, as topic/partition."`
 	Cost   string        `enum:"records,bytes" default:"records" help:"What a key of a topic costs: records, or their bytes (keys and values)."`
-	For    time.Duration `placeholder:"DURATION" least:"0" help:"Collect for so long (default: 1m, or with --every until the command is interrupted)."`
-	From   time.Duration `placeholder:"-DURATION" help:"Count the records of a topic since so long ago, such as -1h, cut into intervals by --every (default: those from now on)."`
+	For    time.Duration `placeholder:"DURATION" least:"0" help:"How long to collect (default: 1m, or with --every until the command is interrupted)."`
+	From   time.Duration `placeholder:"-DURATION" help:"Count the records of a topic from this long ago on, such as -1h, cut into intervals by --every (default: those from now on)."`
 	Memory int64         `type:"bytes" least:"1048576" default:"512MiB" placeholder:"SIZE" help:"Memory that the counts of a topic may take. Where they would take more, keys of little cost are forgotten, and standard error says how much that is (default 512MiB)."`
 	Flags
 }

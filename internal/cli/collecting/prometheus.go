@@ -30,7 +30,7 @@ type Prometheus struct {
 	StateQuery string        `placeholder:"PROMQL" help:"How much state a key has: a query that returns a series for each key (default: none)."`
 	Key        string        `required:"true" placeholder:"LABEL" help:"The label that has the key."`
 	Instance   string        `placeholder:"LABEL" help:"The label of --query that has the instance on which the key is (default: none)."`
-	From       time.Duration `placeholder:"-DURATION" help:"Collect what has passed since so long ago, such as -1h, cut into intervals by --every (default: what is from now on)."`
+	From       time.Duration `placeholder:"-DURATION" help:"Collect data from this long ago on, such as -1h, cut into intervals by --every (default: what is from now on)."`
 	Flags
 	Login
 

@@ -16,8 +16,8 @@ import (
 
 // Redis is the command that collects from the slots of Redis or Valkey.
 type Redis struct {
-	Addr   []string      `default:"127.0.0.1:6379" sep:"," placeholder:"HOST:PORT,…" help:"Nodes, one of which is asked for all others (default 127.0.0.1:6379)."`
-	For    time.Duration `placeholder:"DURATION" least:"0" help:"Collect for so long (default: 1m, or with --every until the command is interrupted)."`
+	Addr   []string      `default:"127.0.0.1:6379" sep:"," placeholder:"HOST:PORT,…" help:"Nodes to begin with; one of them names the others (default 127.0.0.1:6379)."`
+	For    time.Duration `placeholder:"DURATION" least:"0" help:"How long to collect (default: 1m, or with --every until the command is interrupted)."`
 	Sample int           `default:"10000" least:"1" placeholder:"N" help:"Where there is no CLUSTER SLOT-STATS: look at about N keys of each node (default 10000)."`
 	TLS    bool          `name:"tls" help:"Connect by TLS." group:"Access to the source"`
 	Flags
@@ -184,7 +184,7 @@ func (c *Redis) ask(r *resp, node string, l *look) error {
 		}
 	}
 	if c.cost == nil {
-		return errors.New("CLUSTER SLOT-STATS tells nothing")
+		return errors.New("CLUSTER SLOT-STATS reports nothing")
 	}
 	l.counters = c.cost[0] != keyCount
 	l.assumed = fmt.Sprintf("statistics of all slots by CLUSTER SLOT-STATS: a slot costs its %s, and its state is its %s",

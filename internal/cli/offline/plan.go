@@ -57,19 +57,19 @@ interval. It must name every key that has cost or state.
 With an interval column the intervals are planned one after the other, as if each
 plan were applied: the routing table carries over, keys that an interval does not
 name fall back to their hash, and rows' instances count in the first interval only.
---interval plans a single one. A stream is reported by a line for each interval, and
-with --stream an input of one interval is, too.
+--interval plans a single one. The report of a stream has a line for each interval; with
+--stream, so has that of an input with one interval.
 
-Beside each plan stands what is proven of all plans: no plan within the limits moves
-less than the lower bound, and the gap is how much more this one moves. Where no plan
-can meet all limits, the certificate says which one has to give way, and how far.
+Each plan comes with a proof about all plans: no plan within the limits moves less than
+the lower bound, and the gap is how much more this one moves. If no plan can meet all
+limits, the certificate says which one has to give way, and how far.
 
 With --compact keys that are in the same place and of much the same cost and state are
 planned together; the plan is then brought back to keys. The input may also be compact
 records, as plannerd compact makes them: CSV with the columns instance, hash_instance,
 cost, state and count, or a JSON body with "compact". The plan then moves classes, from
 d to d', # keys of each, which plannerd resolve turns into keys. Without keys there is no
-routing table to carry from one interval to the next: of several, --interval names one.
+routing table to carry from one interval to the next: choose one of several with --interval.
 
 Strategies:
 

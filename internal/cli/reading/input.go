@@ -36,14 +36,14 @@ type TextFlags struct {
 
 // MappingFlags say how files that other systems write differ from plannerd's own.
 type MappingFlags struct {
-	Columns      map[string][]string `type:"columns" placeholder:"FIELD=COLUMN,…" group:"Files of other systems" help:"Where fields of rows are: columns of CSV, Arrow and Parquet, or members of JSON by their path, such as key=user_id,cost=requests or key=metric.user,cost=value.1. A key may be in several: key=topic+partition. Other columns are passed over (default: under their own names)."`
+	Columns      map[string][]string `type:"columns" placeholder:"FIELD=COLUMN,…" group:"Files of other systems" help:"Where fields of rows are: columns of CSV, Arrow and Parquet, or members of JSON by their path, such as key=user_id,cost=requests or key=metric.user,cost=value.1. A key may be in several: key=topic+partition. Other columns are ignored (default: under their own names)."`
 	KeySeparator string              `default:"/" placeholder:"TEXT" group:"Files of other systems" help:"What joins a key of several columns (default /)."`
-	Delimiter    string              `type:"delimiter" default:"auto" placeholder:"CHARACTER" group:"Files of other systems" help:"What stands between cells of CSV: a comma, a semicolon, tab, | or space, which stands for any number of spaces (default auto: the header shows it)."`
+	Delimiter    string              `type:"delimiter" default:"auto" placeholder:"CHARACTER" group:"Files of other systems" help:"The separator of cells in CSV: a comma, a semicolon, tab, | or space, which stands for any number of spaces (default auto: the header shows it)."`
 	Decimal      string              `type:"decimal" default:"point" placeholder:"point|comma" group:"Files of other systems" help:"How numbers are written: point (or .) for 1.5, comma (or ,) for 1,5 (default point)."`
-	Skip         int                 `placeholder:"N" group:"Files of other systems" help:"Skip so many lines before the header of CSV (default 0)."`
+	Skip         int                 `placeholder:"N" group:"Files of other systems" help:"Lines to skip before the header of CSV (default 0)."`
 	Records      string              `placeholder:"PATH" group:"Files of other systems" help:"JSON: the path of the list of rows, such as data.result (default: the text is a list of rows, or has a row a line)."`
-	Duplicates   string              `enum:"refuse,sum" default:"refuse" group:"Files of other systems" help:"What becomes of rows of one key in one interval: refuse, or sum, which adds them up."`
-	BadRows      string              `enum:"refuse,skip" default:"refuse" group:"Files of other systems" help:"What becomes of rows that lack a key or whose numbers are none: refuse the file, or skip them, and say which."`
+	Duplicates   string              `enum:"refuse,sum" default:"refuse" group:"Files of other systems" help:"What to do with rows of one key in one interval: refuse, or sum, which adds them up."`
+	BadRows      string              `enum:"refuse,skip" default:"refuse" group:"Files of other systems" help:"What to do with rows that lack a key or a number: refuse the file, or skip them, and say which."`
 }
 
 // mapping is what the decoders are told of it.

@@ -14,8 +14,8 @@ import (
 
 // ResourceFlags say what plans are made on beside cost.
 type ResourceFlags struct {
-	Resources  []Resource   `name:"resource" sep:"none" placeholder:"NAME:[from=state|count,]theta_max=X|limit" group:"Operator" help:"What keys take of their instance beside cost, with its bound: theta_max, how far an instance may be above its fair load, or limit, no more than its --capacity. The amounts are the state of a key, 1 for each key with from=count, or else the column cost.NAME. May stand several times (default: cost alone counts)."`
-	Capacities []Capacities `name:"capacity" sep:"none" placeholder:"NAME=X|INSTANCE:X,…" group:"Operator" help:"What instances have of a --resource: as much each, such as memory=64e9, or by instance, such as memory=worker-a:64e9,worker-b:32e9. May stand several times (default: as in --instances; a limit needs it)."`
+	Resources  []Resource   `name:"resource" sep:"none" placeholder:"NAME:[from=state|count,]theta_max=X|limit" group:"Operator" help:"What keys take of their instance beside cost, with its bound: theta_max, how far an instance may be above its fair load, or limit, no more than its --capacity. The amounts are the state of a key, 1 for each key with from=count, or else the column cost.NAME. May be repeated (default: cost alone counts)."`
+	Capacities []Capacities `name:"capacity" sep:"none" placeholder:"NAME=X|INSTANCE:X,…" group:"Operator" help:"What instances have of a --resource: as much each, such as memory=64e9, or by instance, such as memory=worker-a:64e9,worker-b:32e9. May be repeated (default: as in --instances; a limit needs it)."`
 }
 
 // Resource is a value of --resource.

@@ -21,11 +21,11 @@ type Serve struct {
 	databaseFlags
 	accessFlags
 	webhookFlags
-	ListenURL    string `name:"listen-url" placeholder:"URL" help:"Where Postgres tells of the commits of other replicas, if --database-url leads to a connection pooler in transaction mode (default: --database-url)."`
-	MemoryBudget int64  `type:"bytes" placeholder:"SIZE" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is beyond 96 MiB."`
+	ListenURL    string `name:"listen-url" placeholder:"URL" help:"Postgres itself, which notifies of other replicas' commits, if --database-url leads to a connection pooler in transaction mode (default: --database-url)."`
+	MemoryBudget int64  `type:"bytes" placeholder:"SIZE" help:"Memory that the server is to stay within, such as 2GiB, at least 192MiB (default: 60 % of the machine's memory, or of the container's limit if that is less). Requests together may reserve 60 % of what is above 96 MiB."`
 	LogLevel     string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error. The log goes to standard error, as text on a terminal, else as JSON."`
 
-	NoMigrate       bool          `group:"Tuning" help:"Do not bring the schema up to date; fail unless it is."`
+	NoMigrate       bool          `group:"Tuning" help:"Do not migrate the schema; fail if it is not up to date."`
 	ReadTimeout     time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time to read a whole request; bulk statistics over a slow line take long."`
 	IdleTimeout     time.Duration `least:"1" default:"2m" group:"Tuning" help:"Time that an idle connection is kept."`
 	DrainDelay      time.Duration `least:"0" default:"0s" group:"Tuning" help:"Time after SIGINT or SIGTERM in which requests are still taken while /readyz is 503, so that load balancers notice; then new ones are refused."`
@@ -35,7 +35,7 @@ type Serve struct {
 	MaxPlanTime     time.Duration `least:"1" default:"10m" group:"Tuning" help:"Time that one plan or analysis may take, its wait for a slot included, and greatest deadline that a client may set."`
 	MaxPlans        int           `least:"0" placeholder:"N" group:"Tuning" help:"Most plans that are computed at the same time (default: one for each processor)."`
 	MaxAnalyses     int           `least:"0" placeholder:"N" group:"Tuning" help:"Most analyses, what-ifs and replays that are computed at the same time, besides plans (default: one for two processors)."`
-	MaxConnections  int           `least:"0" placeholder:"N" group:"Tuning" help:"Most connections; beyond them one of the address with the most is closed, one that waits for a request first (default: what 12 % of the memory budget are good for, 16 KiB each)."`
+	MaxConnections  int           `least:"0" placeholder:"N" group:"Tuning" help:"Most connections; beyond them one of the address with the most is closed, one that waits for a request first (default: as many as fit into 12 % of the memory budget, 16 KiB each)."`
 	MaxQueued       int           `least:"1" default:"256" group:"Tuning" help:"Most plans that wait to be computed, and most analyses; beyond them the caller with the most of them is refused with 429."`
 
 	MemoryWait   time.Duration `least:"1" default:"100ms" group:"Tuning" help:"Time that a request waits for memory that others hold, before it is refused with 429."`
@@ -44,7 +44,7 @@ type Serve struct {
 	BodyRate     int64         `type:"bytes" least:"1" default:"16KiB" placeholder:"SIZE" group:"Tuning" help:"Least average rate of a body and of an answer, for each second that the server waits for the client (default 16KiB)."`
 	WriteTimeout time.Duration `least:"1" default:"1m" group:"Tuning" help:"Time that a client may take nothing of its answer, or less than --body-rate, before it is cut off."`
 
-	OperatorMetrics int    `least:"0" default:"100" group:"Tuning" help:"Most operators that have metrics of their own; what is counted of all others is counted together."`
+	OperatorMetrics int    `least:"0" default:"100" group:"Tuning" help:"Most operators that have metrics of their own; all others are counted together."`
 	DebugListen     string `placeholder:"HOST:PORT" group:"Tuning" help:"Address to serve profiles on, under /debug/pprof/; loopback only (default: off)."`
 	OTLPEndpoint    string `name:"otlp-endpoint" placeholder:"URL" group:"Tuning" help:"Where to send OpenTelemetry traces, over OTLP/HTTP, such as http://127.0.0.1:4318; /v1/traces is appended (default: what OTEL_EXPORTER_OTLP_ENDPOINT says, else off)."`
 
@@ -60,9 +60,9 @@ type Serve struct {
 
 // Help shows examples.
 func (*Serve) Help() string {
-	return `Needs nothing: the data is in a SQLite file, which is created and migrated.
+	return `Needs no setup: the data is in a SQLite file, which is created and migrated.
 
-It listens at once. Until the database is there and migrated, and again from SIGINT or
+It listens at once. Until the database is ready and migrated, and again from SIGINT or
 SIGTERM on, /readyz is 503. After --drain-delay new requests are refused with 503 while the
 running ones finish; a second signal ends it at once.
 

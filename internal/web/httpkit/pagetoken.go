@@ -52,7 +52,7 @@ type PageToken struct {
 }
 
 // ErrPageToken is the error of a page token that does not belong to the request.
-var ErrPageToken = errors.New("the page token is none of this list with these parameters")
+var ErrPageToken = errors.New("the page token is not from this list with these parameters")
 
 // ReadPageToken returns the page_token of a request for the list at path, or that
 // of the first page when the query has none. It fails with [ErrPageToken].

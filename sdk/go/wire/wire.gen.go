@@ -1671,7 +1671,7 @@ func (e KeyEncodingParameter) Valid() bool {
 
 // AbortRequest defines model for AbortRequest.
 type AbortRequest struct {
-	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	// Actor Who does it. If callers have tokens, the token's name counts, and another name given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
 	// ExecutorEpoch The epoch of the executor. One that takes over from another has a higher one.
@@ -1696,7 +1696,7 @@ type Ack struct {
 
 // AckRequest defines model for AckRequest.
 type AckRequest struct {
-	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	// Actor Who does it. If callers have tokens, the token's name counts, and another name given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
 	// Batch The batch that they have finished, from 1. Needed where the plan has several.
@@ -1712,7 +1712,7 @@ type AckRequest struct {
 	Reason *TransitionReason `json:"reason,omitempty"`
 }
 
-// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+// Actor Who does it. If callers have tokens, the token's name counts, and another name given here is kept as a note in the reason.
 type Actor = string
 
 // Advice What to expect of the interval that comes.
@@ -1851,20 +1851,20 @@ type Approval struct {
 	// kind plans are made under the smaller of both.
 	MaxMigration *MaxMigration `json:"max_migration"`
 
-	// MinStatistics The least statistics that are acted upon. Smaller ones are kept and answered with `no_action` and the cause `statistics_too_small`; their interval takes other statistics. So what a broken pipeline reports moves nothing.
+	// MinStatistics The least statistics that are acted upon. Smaller ones are kept and answered with `no_action` and the cause `statistics_too_small`; other statistics may still be sent for their interval. So the reports of a broken pipeline move nothing.
 	MinStatistics MinStatistics `json:"min_statistics"`
 
-	// OnPending What becomes of a plan that waits for approval when new statistics come. `keep`: it stays, and they are answered with `no_action` and the cause `pending_approval`, and with what would come of it now.
-	// `replace`: they are planned on, and a plan that changes something supersedes it.
+	// OnPending What happens to a plan that waits for approval when new statistics come. `keep`: it stays, and the answer is `no_action` with the cause `pending_approval` and the figures that the plan would have now. `replace`: a plan is made of them, and if it
+	// changes something it supersedes the one that waits.
 	OnPending OnPending `json:"on_pending"`
 
 	// SmallIntervals After so many intervals in a row of too small statistics the next ones are planned on, and a plan that changes something waits for a person. With 0 the first ones are.
 	SmallIntervals SmallIntervals `json:"small_intervals"`
 
-	// StartWindows When plans may be started; left out, at any time. What is being carried out when a window ends goes on to its end. An approved plan waits for the next window, and has its `ttl` from the begin of that on.
+	// StartWindows When plans may be started; left out, at any time. A plan that is being carried out when a window ends can be completed. An approved plan waits for the next window, and its `ttl` begins with that window.
 	StartWindows *StartWindows `json:"start_windows,omitempty"`
 
-	// Ttl How long a plan waits for approval, or to be started, before it expires; `0s` stands for ever.
+	// Ttl How long a plan waits for approval, or to be started, before it expires; with `0s` it never expires.
 	Ttl string `json:"ttl"`
 }
 
@@ -1882,17 +1882,17 @@ type ApprovalOptions struct {
 	// kind plans are made under the smaller of both.
 	MaxMigration *MaxMigration `json:"max_migration,omitempty"`
 
-	// MinStatistics The least statistics that are acted upon. Smaller ones are kept and answered with `no_action` and the cause `statistics_too_small`; their interval takes other statistics. So what a broken pipeline reports moves nothing.
+	// MinStatistics The least statistics that are acted upon. Smaller ones are kept and answered with `no_action` and the cause `statistics_too_small`; other statistics may still be sent for their interval. So the reports of a broken pipeline move nothing.
 	MinStatistics *MinStatistics `json:"min_statistics,omitempty"`
 	OnPending     *OnPending     `json:"on_pending,omitempty"`
 
 	// SmallIntervals After so many intervals in a row of too small statistics the next ones are planned on, and a plan that changes something waits for a person. With 0 the first ones are.
 	SmallIntervals *SmallIntervals `json:"small_intervals,omitempty"`
 
-	// StartWindows When plans may be started; left out, at any time. What is being carried out when a window ends goes on to its end. An approved plan waits for the next window, and has its `ttl` from the begin of that on.
+	// StartWindows When plans may be started; left out, at any time. A plan that is being carried out when a window ends can be completed. An approved plan waits for the next window, and its `ttl` begins with that window.
 	StartWindows *StartWindows `json:"start_windows,omitempty"`
 
-	// Ttl How long a plan waits for approval before it expires, and, once it is approved, how long to be started, such as `90s`, `10m` or `12h`, from `1s` to `8760h`; `0s` stands for ever.
+	// Ttl How long a plan waits for approval before it expires, and, once it is approved, how long to be started, such as `90s`, `10m` or `12h`, from `1s` to `8760h`; with `0s` it never expires.
 	Ttl *string `json:"ttl,omitempty"`
 }
 
@@ -1990,7 +1990,7 @@ type BacktestReport struct {
 	// Operator Whose stored intervals they are; absent where they came with the request.
 	Operator *string `json:"operator,omitempty"`
 
-	// Reason In words, why it was chosen, and its results on intervals by which it was not chosen.
+	// Reason In words, why it was chosen, and its results on the intervals that were not used for the choice.
 	Reason string `json:"reason"`
 
 	// Recommended Which of the results was chosen, from 0; null: there were too few intervals to choose, as `reason` says.
@@ -2058,8 +2058,8 @@ type BacktestResult struct {
 // 0.0025, moving 1 % of all state is worth it where it takes four points off for one interval, or one point for four.
 type BalanceWorth = float64
 
-// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
-// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null if that is not known: the plan was made of queue lengths, or its loads are expectations, because it splits keys and routers
+// send them where they see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 type Balanced = bool
 
 // Batch A part of a plan that is handed over on its own.
@@ -2132,7 +2132,7 @@ type CarriedReport struct {
 	Interval Interval `json:"interval"`
 }
 
-// Causes Coded reasons why the plan does not do or reach something. More may come.
+// Causes Coded reasons why the plan does nothing, or does not reach something. Later versions may have more.
 //
 // | cause | meaning | of |
 // |---|---|---|
@@ -2140,31 +2140,31 @@ type CarriedReport struct {
 // | `cooldown` | too soon after the last plan that migrated keys | all |
 // | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
 // | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
-// | `operator_frozen` | somebody holds the operator or all of them, see its `freeze`; nothing was planned | all |
+// | `operator_frozen` | somebody froze the operator or all operators, see its `freeze`; nothing was planned | all |
 // | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 // | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 // | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 // | `hot_key` | a single key exceeds what any instance may carry | all |
 // | `unnamed_keys` | keys may be split, and a class of keys of compact records is hot, which has no names: see `class` of `hot_keys` | `table` |
-// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
-// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
+// | `parts_limit` | a single key would have to be split over more instances than `max_parts` allows | `table` |
+// | `nothing_movable` | some instance stays above its bound, and no key that could leave it fits elsewhere; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 // | `table_limit` | no plan was found within the table limit | `table` |
 // | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
-// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
+// | `frozen` | nothing is known about some instances in this interval: their keys stay, even if the instances are to be emptied, and nothing is placed on them | plans of reports |
 // | `carried` | earlier reports were used again for missing ones | plans of reports |
-// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
+// | `queue_lengths` | the plan was made of queue lengths alone: it is not known which keys move, nor what the loads will be | `ring` |
 // | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 // | `exhausted` | the overloaded instance has one token left | `ring` |
 // | `token_limit` | there would be too many tokens | `ring` |
-// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
-// | `no_improvement` | planning ended, as a further step would not have lowered θ | `ring` |
-// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+// | `max_rounds` | the overloaded instance was relieved as often as `max_rounds` allows | `ring` |
+// | `no_improvement` | planning ended, because a further step would not have lowered θ | `ring` |
+// | `granularity` | some instance stays above its bound, because keys are whole and the number of ranges is limited | `ranges` |
 // | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 type Causes = []string
 
 // Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
-// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
-// placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what must leave overloaded instances. It takes hot keys to be where the plan placed them. null when `certificate` was `off`, with
+// the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
 // Under `pkg` it is about the candidates that the plan gives to keys: some instances have all candidates of keys that together cost so much.
 type Certificate struct {
 	// Gap (objective − lower_bound) / lower_bound of this plan: 0.02 means that no plan is more than 2 % better. 0 when both are 0; null when only the bound is 0,
@@ -2203,17 +2203,17 @@ type Choices = int32
 // scales, and their number. Which keys of the class it is, is the engine's choice.
 type ClassMove = []float64
 
-// Code What went wrong, to program against.
+// Code What went wrong, for programs.
 //
 // | code | status | meaning |
 // |---|---|---|
 // | `malformed` | 400 | the request cannot be read |
-// | `invalid_page_token` | 400 | the page token is none of this list with these parameters |
+// | `invalid_page_token` | 400 | the page token is not from this list with these parameters |
 // | `unauthenticated` | 401 | the request has no token, or none that the server knows |
 // | `role_forbidden` | 403 | the caller's role does not allow this |
 // | `operator_forbidden` | 403 | the caller's patterns do not match the operator, or not all operators where all are needed |
-// | `host_forbidden` | 403 | `Host` is none of the server's names; see `serve --allowed-hosts` |
-// | `cross_origin` | 403 | the request comes from a page that is not the server's |
+// | `host_forbidden` | 403 | `Host` is not one of the server's names; see `serve --allowed-hosts` |
+// | `cross_origin` | 403 | the request comes from a web page of another server |
 // | `not_found` | 404 | no such path |
 // | `operator_not_found` | 404 | no such operator |
 // | `plan_not_found` | 404 | no such plan |
@@ -2221,16 +2221,16 @@ type ClassMove = []float64
 // | `interval_not_found` | 404 | the interval has no plan, or none that is still kept |
 // | `router_not_found` | 404 | no such router |
 // | `method_not_allowed` | 405 | the path does not know this method; `Allow` names those it knows |
-// | `not_acceptable` | 406 | no representation that `Accept` allows |
+// | `not_acceptable` | 406 | `Accept` allows no media type in which the answer exists |
 // | `scheme_fixed` | 409 | the scheme is decided when an operator is created |
 // | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
-// | `table_version_ahead` | 409 | the engine runs on a routing table that is not committed here: a newer one than that which is, or one that a failover lost |
-// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be replaced by an earlier one or frozen, and none be of an older table |
+// | `table_version_ahead` | 409 | the engine runs on a routing table that is not committed here: a newer one than the committed one, or one that a failover lost |
+// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and nothing but the statistics says where keys are |
+// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics say what moves then, so a missing report cannot be frozen or replaced by an earlier one, and no report may be of an older table |
 // | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 // | `interval_outdated` | 409 | a newer interval was planned already |
-// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over, or a router was registered again or removed: this one was taken for dead |
-// | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
+// | `fenced` | 409 | the caller was taken for dead: an engine with a higher epoch has planned, an executor with a higher epoch has taken the plan over, or the router was registered again or removed |
+// | `idempotency_key_running` | 409 | another request with the idempotency key is still running: try again |
 // | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 // | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay, statistics or reports are of an older one |
 // | `plan_in_flight` | 409 | another plan of the operator is being carried out |
@@ -2244,33 +2244,33 @@ type ClassMove = []float64
 // | `outside_window` | 409 | plans of the operator are started only in its windows (`approval.start_windows`); the detail says when the next one begins |
 // | `approver_unnamed` | 409 | two people have to approve the plan, and the server has no tokens that would name them |
 // | `too_many_comments` | 409 | the plan has 100 comments |
-// | `frozen` | 409 | somebody holds the operator, or all of them, until a time that the detail names: nothing is started or proposed until then |
-// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
-// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
+// | `frozen` | 409 | somebody froze the operator, or all operators, until a time that the detail names: nothing is started or proposed until then |
+// | `resolution_required` | 409 | the plan is one of classes, and nobody has said yet which keys move |
+// | `resolution_not_needed` | 409 | the plan names its keys itself, or the engine holds the routing table |
 // | `table_not_held` | 409 | the engine holds the routing table |
 // | `not_serving` | 409 | the instance answers for no key yet: the input has not ended, or it joins; try again |
-// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known, or not those that are split |
+// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so they do not name all keys, or not those that are split |
 // | `no_routing_table` | 409 | the scheme is `ring`, `ranges` or `pkg`: there is no routing table that the plan could change |
 // | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
-// | `not_owner` | 409 | another instance than the one that was asked answers for the key; `owner` names it |
+// | `not_owner` | 409 | another instance answers for the key; `owner` names it |
 // | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry; after a change of the hash or of the instances a row needs its `instance` |
-// | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer taken |
+// | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer accepted |
 // | `reports_missing` | 409 | some instances have not reported the interval; `missing` names them |
 // | `reports_differ` | 409 | some reports name the state of their keys and others do not, or some have compact records and others keys, or records of other degrees or scales |
 // | `reports_changed` | 409 | reports keep coming while planning: try again |
-// | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
+// | `purged` | 410 | it existed, but retention or the deletion of its operator removed it |
 // | `precondition_failed` | 412 | `If-Match` or `If-None-Match` does not hold |
 // | `too_slow` | 408 | the body came too slowly: nothing for too long, or at too low a rate |
 // | `too_large` | 413 | the body is over a limit, or the request needs more memory than the server gives to one |
 // | `unsupported_media_type` | 415 | the content type or encoding is none that is understood |
 // | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
 // | `idempotency_key_reused` | 422 | the idempotency key was used for a request with another query or body |
-// | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
+// | `unfinished` | 422 | the analysis takes longer than the server allows; trying again does not help |
 // | `over_budget` | 429 | other requests hold the memory or the processors that this one needs |
 // | `internal` | 500 | a failure of the service itself |
 // | `unavailable` | 503 | the store cannot be reached or is not migrated |
-// | `storage_full` | 503 | the disk of the store is full: what it has can be read, but nothing new be kept |
-// | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
+// | `storage_full` | 503 | the disk of the store is full: stored data can be read, but nothing new can be stored |
+// | `busy` | 503 | the request ran out of time before it was done, or too many requests wait for routing tables already |
 type Code string
 
 // Columns The same fields as rows, one array each, of equal lengths.
@@ -2288,7 +2288,7 @@ type Columns struct {
 
 // CommentRequest defines model for CommentRequest.
 type CommentRequest struct {
-	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	// Actor Who does it. If callers have tokens, the token's name counts, and another name given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
 	// Comment What there is to say.
@@ -2297,7 +2297,7 @@ type CommentRequest struct {
 
 // CommitRequest defines model for CommitRequest.
 type CommitRequest struct {
-	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	// Actor Who does it. If callers have tokens, the token's name counts, and another name given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
 	// Reason Why.
@@ -2503,7 +2503,7 @@ type DriftedKeys = int64
 // the certificate is closed.
 type Effort string
 
-// EndReason Why the search for the plan ended; what became of the plan since is its `status`. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+// EndReason Why the search for the plan ended; `status` says what has happened to the plan since. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
 type EndReason string
 
 // EntryGrace For how many intervals in a row a key must be absent before its entry in the routing table may be dropped. Only complete statistics of the instance where the key is routed, on the committed table, say that it is absent.
@@ -2691,7 +2691,7 @@ type HindsightBracket struct {
 	// Bound Proven: nobody moves less. As a part of all state, as `moved` is.
 	Bound float64 `json:"bound"`
 
-	// Found What somebody moves; null if no such sequence of tables was found.
+	// Found What the best sequence of tables that was found moves; null if none was found.
 	Found *float64 `json:"found"`
 
 	// Ratio How many times the bound the policy moved; null where the bound is below 0.01.
@@ -2744,7 +2744,7 @@ type Instance struct {
 	// Labels What the instance is like, such as its zone; rules of `placement` name instances by it. Under the scheme `table`.
 	Labels InstanceLabels `json:"labels,omitempty"`
 
-	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. Answers have it beside the id if the configuration gives one.
 	Name InstanceName `json:"name,omitempty"`
 
 	// Takes What plans may bring to the instance. `none`, a cordon: it keeps what it has, and gets nothing. The hash stays as it is, so that keys which were never seen can still come. Answered where it is `none`. Under the scheme `table`.
@@ -2764,7 +2764,7 @@ type InstanceID = int32
 // InstanceLabels What the instance is like, such as its zone; rules of `placement` name instances by it. Under the scheme `table`.
 type InstanceLabels map[string]string
 
-// InstanceName The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+// InstanceName The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. Answers have it beside the id if the configuration gives one.
 type InstanceName = string
 
 // InstanceOptions An instance as it is given, with an id, a name, or both.
@@ -2782,7 +2782,7 @@ type InstanceOptions struct {
 	// Labels What the instance is like, such as its zone; rules of `placement` name instances by it. Under the scheme `table`.
 	Labels InstanceLabels `json:"labels,omitempty"`
 
-	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. Answers have it beside the id if the configuration gives one.
 	Name InstanceName `json:"name,omitempty"`
 
 	// Takes What plans may bring to the instance. `none`, a cordon: it keeps what it has, and gets nothing. The hash stays as it is, so that keys which were never seen can still come. Answered where it is `none`. Under the scheme `table`.
@@ -2838,9 +2838,9 @@ type KeyType string
 type LabelValues = []string
 
 // Latest The figures of a plan that waits, is approved or is carried out, under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
-// stands beside it. A plan that has ended keeps what was said last.
+// stands beside it. A plan that has ended keeps its last figures.
 type Latest struct {
-	// Agreed How far beyond its limits the plan may go: whoever approves it accepts what it waits for, and what it breaks under the newest statistics by then. Left out where nobody did.
+	// Agreed How far the plan may exceed its limits: an approver accepts the limits for which it waits, and those that it breaks under the newest statistics at that time. Left out if nobody has accepted any.
 	Agreed *struct {
 		// Migration What the plan moves.
 		Migration *MigrationFigures `json:"migration,omitempty"`
@@ -2853,7 +2853,7 @@ type Latest struct {
 	Breaks []WaitReason `json:"breaks"`
 	Epoch  int64        `json:"epoch"`
 
-	// Figures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
+	// Figures The figures of its moves under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
 	// null where its moves or these statistics are of classes, so that no keys are known.
 	Figures  *PendingFigures `json:"figures"`
 	Interval int64           `json:"interval"`
@@ -2910,7 +2910,7 @@ type Load struct {
 	// MergesBefore Keys of which it is a candidate other than the first: over all instances, the greatest number of partial results to merge with others in an interval. Only under the scheme `pkg`.
 	MergesBefore *int64 `json:"merges_before,omitempty"`
 
-	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. Answers have it beside the id if the configuration gives one.
 	Name InstanceName `json:"name,omitempty"`
 
 	// StateIn State that comes.
@@ -3049,7 +3049,7 @@ type MigrationReason string
 // Migrations All of keys, of classes, of arcs or of ranges, as `migrates` says; behind classes come keys that are named beside records.
 type Migrations = []PlanMigration
 
-// MinStatistics The least statistics that are acted upon. Smaller ones are kept and answered with `no_action` and the cause `statistics_too_small`; their interval takes other statistics. So what a broken pipeline reports moves nothing.
+// MinStatistics The least statistics that are acted upon. Smaller ones are kept and answered with `no_action` and the cause `statistics_too_small`; other statistics may still be sent for their interval. So the reports of a broken pipeline move nothing.
 type MinStatistics struct {
 	// CostShare All cost, that of residuals included, is at least this share of the cost of the newest interval before whose statistics were not too small, or whose plan somebody approved. Where there is none it holds.
 	CostShare *float64 `json:"cost_share,omitempty"`
@@ -3058,7 +3058,7 @@ type MinStatistics struct {
 	Keys *int64 `json:"keys,omitempty"`
 }
 
-// MissingReports What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
+// MissingReports What a plan made of reports does about instances that have not reported the interval. Such instances are never assumed to be idle.
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch is used again, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
 // a row of it in such a report void, unless the committed table puts the key on that instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose
@@ -3095,7 +3095,7 @@ type NextPlan struct {
 	// Plan The plan to carry out, without its long lists; null while there is none.
 	Plan *Plan `json:"plan"`
 
-	// StartsAt From when on the plan that is approved may be started, which a freeze or the windows of the operator keep back until then; null if none is kept back.
+	// StartsAt From when on the approved plan may be started, if it has to wait because of a freeze or the windows of the operator; null if none has to wait.
 	StartsAt *time.Time `json:"starts_at"`
 }
 
@@ -3111,8 +3111,8 @@ type NoiseFloor struct {
 // more than what counts as balanced, and `trigger` when an operator plans.
 type Objective string
 
-// OnPending What becomes of a plan that waits for approval when new statistics come. `keep`: it stays, and they are answered with `no_action` and the cause `pending_approval`, and with what would come of it now.
-// `replace`: they are planned on, and a plan that changes something supersedes it.
+// OnPending What happens to a plan that waits for approval when new statistics come. `keep`: it stays, and the answer is `no_action` with the cause `pending_approval` and the figures that the plan would have now. `replace`: a plan is made of them, and if it
+// changes something it supersedes the one that waits.
 type OnPending string
 
 // Operator defines model for Operator.
@@ -3165,7 +3165,7 @@ type Operator struct {
 	// Entries are dropped by a plan that does something else as well, or to bring a table within its limit; until then `idle_entries` of plans counts them.
 	EntryGrace *EntryGrace `json:"entry_grace,omitempty"`
 
-	// Freeze What holds the operator now, the longest if there are two; null if nothing does.
+	// Freeze The freeze of the operator; of two, the one that ends later; null if there is none.
 	Freeze *Freeze `json:"freeze"`
 
 	// Hash The hash function, which places every key without an entry in the routing table.
@@ -3217,13 +3217,13 @@ type Operator struct {
 	// Ranges The parameters of scheme `ranges`.
 	Ranges *RangesOptions `json:"ranges,omitempty"`
 
-	// Recent How an operator went lately. Only where `include` asks for it.
+	// Recent The recent figures of an operator. Only if `include` asks for them.
 	Recent *OperatorRecent `json:"recent,omitempty"`
 
 	// Reports For engines whose instances report for themselves.
 	Reports ReportOptions `json:"reports"`
 
-	// RequireApproval Short for `auto: never` of `approval`: every plan waits. It is answered as it follows from `auto`; where both are named they must agree. A patch that names one of the two sets the other:
+	// RequireApproval Short for `auto: never` of `approval`: every plan waits. Answers have the value that follows from `auto`; if both are given they must agree. A patch that names one of the two sets the other:
 	// false sets `never` to `within_limits`, and leaves `always`.
 	RequireApproval RequireApproval `json:"require_approval"`
 
@@ -3231,7 +3231,7 @@ type Operator struct {
 	// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without `splitting` and without compact statistics.
 	Resources *Resources `json:"resources,omitempty"`
 
-	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
+	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. Requests for what is no longer kept are answered with 410.
 	Retention Retention `json:"retention"`
 
 	// Ring The parameters of scheme `ring`.
@@ -3408,7 +3408,7 @@ type OperatorConfiguration struct {
 	// Reports For engines whose instances report for themselves.
 	Reports *ReportOptions `json:"reports,omitempty"`
 
-	// RequireApproval Short for `auto: never` of `approval`: every plan waits. It is answered as it follows from `auto`; where both are named they must agree. A patch that names one of the two sets the other:
+	// RequireApproval Short for `auto: never` of `approval`: every plan waits. Answers have the value that follows from `auto`; if both are given they must agree. A patch that names one of the two sets the other:
 	// false sets `never` to `within_limits`, and leaves `always`.
 	RequireApproval *RequireApproval `json:"require_approval,omitempty"`
 
@@ -3416,7 +3416,7 @@ type OperatorConfiguration struct {
 	// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without `splitting` and without compact statistics.
 	Resources *Resources `json:"resources,omitempty"`
 
-	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
+	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. Requests for what is no longer kept are answered with 410.
 	Retention *Retention `json:"retention,omitempty"`
 
 	// Ring The parameters of scheme `ring`.
@@ -3481,7 +3481,7 @@ type OperatorName = string
 // OperatorPatch Members of an `OperatorConfiguration`, each of them optional and nullable.
 type OperatorPatch map[string]interface{}
 
-// OperatorRecent How an operator went lately. Only where `include` asks for it.
+// OperatorRecent The recent figures of an operator. Only if `include` asks for them.
 type OperatorRecent struct {
 	// Plans Its newest plan and, if that is another one, `current_plan`; newest first.
 	Plans []PlanSummary `json:"plans"`
@@ -3706,7 +3706,7 @@ type PKGRun struct {
 	Bounds  PKGBounds `json:"bounds"`
 	Choices *int64    `json:"choices,omitempty"`
 
-	// Head What became of the heavy keys; under `d_choices` and `w_choices`.
+	// Head The heavy keys and their candidates; under `d_choices` and `w_choices`.
 	Head *PKGHead `json:"head,omitempty"`
 
 	// Imbalance I(m)/m.
@@ -3925,7 +3925,7 @@ type PartsRouting string
 
 // Pending With the causes `pending_approval` and `plan_in_flight`: the plan that is in the way; null without them.
 type Pending struct {
-	// Figures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
+	// Figures The figures of its moves under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
 	// null where its moves or these statistics are of classes, so that no keys are known.
 	Figures *PendingFigures `json:"figures"`
 
@@ -3939,11 +3939,11 @@ type Pending struct {
 // PendingStatus Its status then.
 type PendingStatus string
 
-// PendingFigures What its moves would give under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
+// PendingFigures The figures of its moves under these statistics, by its own configuration and `theta_max`: every key that it routes goes where it says, all others stay, and those of a changed hash follow it.
 // null where its moves or these statistics are of classes, so that no keys are known.
 type PendingFigures struct {
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
-	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null if that is not known: the plan was made of queue lengths, or its loads are expectations, because it splits keys and routers
+	// send them where they see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
 	// Migration What the plan moves.
@@ -4112,8 +4112,8 @@ type Plan struct {
 	// Awaits The instances that may hold state of a key whose route changes, or get it, ascending; once all have acknowledged, the plan is committed. After a change of the hash or of the instances these are all instances of both configurations. Of a plan in several batches they are those of the batch that is handed over, of the first one before, and of the last one afterwards; a change of the hash or of the instances is part of the first one.
 	Awaits []int32 `json:"awaits"`
 
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
-	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null if that is not known: the plan was made of queue lengths, or its loads are expectations, because it splits keys and routers
+	// send them where they see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
 	// BaseVersion The table version that the plan changes.
@@ -4125,7 +4125,7 @@ type Plan struct {
 	// Batches The batches in which the plan is handed over, in their order; empty: it goes at once.
 	Batches []Batch `json:"batches"`
 
-	// Causes Coded reasons why the plan does not do or reach something. More may come.
+	// Causes Coded reasons why the plan does nothing, or does not reach something. Later versions may have more.
 	//
 	// | cause | meaning | of |
 	// |---|---|---|
@@ -4133,31 +4133,31 @@ type Plan struct {
 	// | `cooldown` | too soon after the last plan that migrated keys | all |
 	// | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
 	// | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
-	// | `operator_frozen` | somebody holds the operator or all of them, see its `freeze`; nothing was planned | all |
+	// | `operator_frozen` | somebody froze the operator or all operators, see its `freeze`; nothing was planned | all |
 	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
 	// | `unnamed_keys` | keys may be split, and a class of keys of compact records is hot, which has no names: see `class` of `hot_keys` | `table` |
-	// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
-	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
+	// | `parts_limit` | a single key would have to be split over more instances than `max_parts` allows | `table` |
+	// | `nothing_movable` | some instance stays above its bound, and no key that could leave it fits elsewhere; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
-	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
+	// | `frozen` | nothing is known about some instances in this interval: their keys stay, even if the instances are to be emptied, and nothing is placed on them | plans of reports |
 	// | `carried` | earlier reports were used again for missing ones | plans of reports |
-	// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
+	// | `queue_lengths` | the plan was made of queue lengths alone: it is not known which keys move, nor what the loads will be | `ring` |
 	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 	// | `exhausted` | the overloaded instance has one token left | `ring` |
 	// | `token_limit` | there would be too many tokens | `ring` |
-	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
-	// | `no_improvement` | planning ended, as a further step would not have lowered θ | `ring` |
-	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+	// | `max_rounds` | the overloaded instance was relieved as often as `max_rounds` allows | `ring` |
+	// | `no_improvement` | planning ended, because a further step would not have lowered θ | `ring` |
+	// | `granularity` | some instance stays above its bound, because keys are whole and the number of ranges is limited | `ranges` |
 	// | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 	Causes Causes `json:"causes"`
 
 	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
-	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
-	// placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what must leave overloaded instances. It takes hot keys to be where the plan placed them. null when `certificate` was `off`, with
+	// the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
 	// Under `pkg` it is about the candidates that the plan gives to keys: some instances have all candidates of keys that together cost so much.
 	Certificate *Certificate `json:"certificate"`
 
@@ -4174,7 +4174,7 @@ type Plan struct {
 	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 	DriftedKeys DriftedKeys `json:"drifted_keys"`
 
-	// EndReason Why the search for the plan ended; what became of the plan since is its `status`. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+	// EndReason Why the search for the plan ended; `status` says what has happened to the plan since. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
 	EndReason EndReason `json:"end_reason"`
 
 	// Epoch Raised by an engine that restarts and counts its intervals anew.
@@ -4219,7 +4219,7 @@ type Plan struct {
 	KeyEncoding *AnswerKeyEncoding `json:"key_encoding,omitempty"`
 
 	// Latest The figures of a plan that waits, is approved or is carried out, under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
-	// stands beside it. A plan that has ended keeps what was said last.
+	// stands beside it. A plan that has ended keeps its last figures.
 	Latest *Latest `json:"latest"`
 
 	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has accepted: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
@@ -4567,14 +4567,14 @@ type PlanSummary struct {
 	// Approvals Who has approved it, where several people have to; null where one is enough, or nobody had to.
 	Approvals *PlanApprovals `json:"approvals"`
 
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
-	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null if that is not known: the plan was made of queue lengths, or its loads are expectations, because it splits keys and routers
+	// send them where they see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
 	// BaseVersion The table version that the plan changes.
 	BaseVersion int64 `json:"base_version"`
 
-	// Causes Coded reasons why the plan does not do or reach something. More may come.
+	// Causes Coded reasons why the plan does nothing, or does not reach something. Later versions may have more.
 	//
 	// | cause | meaning | of |
 	// |---|---|---|
@@ -4582,31 +4582,31 @@ type PlanSummary struct {
 	// | `cooldown` | too soon after the last plan that migrated keys | all |
 	// | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
 	// | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
-	// | `operator_frozen` | somebody holds the operator or all of them, see its `freeze`; nothing was planned | all |
+	// | `operator_frozen` | somebody froze the operator or all operators, see its `freeze`; nothing was planned | all |
 	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
 	// | `unnamed_keys` | keys may be split, and a class of keys of compact records is hot, which has no names: see `class` of `hot_keys` | `table` |
-	// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
-	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
+	// | `parts_limit` | a single key would have to be split over more instances than `max_parts` allows | `table` |
+	// | `nothing_movable` | some instance stays above its bound, and no key that could leave it fits elsewhere; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
-	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
+	// | `frozen` | nothing is known about some instances in this interval: their keys stay, even if the instances are to be emptied, and nothing is placed on them | plans of reports |
 	// | `carried` | earlier reports were used again for missing ones | plans of reports |
-	// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
+	// | `queue_lengths` | the plan was made of queue lengths alone: it is not known which keys move, nor what the loads will be | `ring` |
 	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 	// | `exhausted` | the overloaded instance has one token left | `ring` |
 	// | `token_limit` | there would be too many tokens | `ring` |
-	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
-	// | `no_improvement` | planning ended, as a further step would not have lowered θ | `ring` |
-	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+	// | `max_rounds` | the overloaded instance was relieved as often as `max_rounds` allows | `ring` |
+	// | `no_improvement` | planning ended, because a further step would not have lowered θ | `ring` |
+	// | `granularity` | some instance stays above its bound, because keys are whole and the number of ranges is limited | `ranges` |
 	// | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 	Causes Causes `json:"causes"`
 
 	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
-	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
-	// placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what must leave overloaded instances. It takes hot keys to be where the plan placed them. null when `certificate` was `off`, with
+	// the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
 	// Under `pkg` it is about the candidates that the plan gives to keys: some instances have all candidates of keys that together cost so much.
 	Certificate *Certificate `json:"certificate"`
 
@@ -4620,7 +4620,7 @@ type PlanSummary struct {
 	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 	DriftedKeys DriftedKeys `json:"drifted_keys"`
 
-	// EndReason Why the search for the plan ended; what became of the plan since is its `status`. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+	// EndReason Why the search for the plan ended; `status` says what has happened to the plan since. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
 	EndReason EndReason `json:"end_reason"`
 
 	// Epoch Raised by an engine that restarts and counts its intervals anew.
@@ -4653,7 +4653,7 @@ type PlanSummary struct {
 	Interval Interval `json:"interval"`
 
 	// Latest The figures of a plan that waits, is approved or is carried out, under the newest statistics; null before there are any, and of plans that never waited. An approved plan is evaluated as long as no newer plan
-	// stands beside it. A plan that has ended keeps what was said last.
+	// stands beside it. A plan that has ended keeps its last figures.
 	Latest *Latest `json:"latest"`
 
 	// LimitsChanged The plan is `approved`, and `latest` says that it breaks limits by now which nobody has accepted: it is not started or committed (`limits_changed`) until somebody approves it again, or newer statistics take that back.
@@ -4802,13 +4802,13 @@ type Policy struct {
 	// | `combined` | the mean of four moving averages, from the last interval to a long past, each weighted by how small its errors were lately, and a season as long as it makes them smaller |
 	Forecast ForecastMethod `json:"forecast"`
 
-	// MinimumBenefit By how much a plan that moves all state would have to lower the excess that is expected of the next interval, the mean of what θ is above θ_max; one that moves less, by the same part of it.
+	// MinimumBenefit By how much a plan that moves all state must lower the expected excess of the next interval, the mean of how far θ is above θ_max; a plan that moves a part of the state must lower it by that part.
 	MinimumBenefit *float64 `json:"minimum_benefit,omitempty"`
 
-	// TargetTheta The θ that plans are made for, at most θ_max: planned lower, loads have room to change. Defaults to θ_max.
+	// TargetTheta The θ that plans are made for, at most θ_max; if it is lower, loads have room to change. Defaults to θ_max.
 	TargetTheta *float64 `json:"target_theta,omitempty"`
 
-	// Trigger What has to be expected before a plan is made. Both hold where both are set.
+	// Trigger What has to be expected before a plan is made. If both are set, both have to hold.
 	Trigger *PolicyTrigger `json:"trigger,omitempty"`
 }
 
@@ -4856,7 +4856,7 @@ type PolicyChosen struct {
 	Weight float64 `json:"weight"`
 }
 
-// PolicyTrigger What has to be expected before a plan is made. Both hold where both are set.
+// PolicyTrigger What has to be expected before a plan is made. If both are set, both have to hold.
 type PolicyTrigger struct {
 	// Probability θ_max is broken in the next interval with this probability at least, if nothing moves. While nothing can be predicted yet it holds. Defaults to no condition.
 	Probability *float64 `json:"probability,omitempty"`
@@ -4885,17 +4885,17 @@ type Prediction struct {
 
 // Problem defines model for Problem.
 type Problem struct {
-	// Code What went wrong, to program against.
+	// Code What went wrong, for programs.
 	//
 	// | code | status | meaning |
 	// |---|---|---|
 	// | `malformed` | 400 | the request cannot be read |
-	// | `invalid_page_token` | 400 | the page token is none of this list with these parameters |
+	// | `invalid_page_token` | 400 | the page token is not from this list with these parameters |
 	// | `unauthenticated` | 401 | the request has no token, or none that the server knows |
 	// | `role_forbidden` | 403 | the caller's role does not allow this |
 	// | `operator_forbidden` | 403 | the caller's patterns do not match the operator, or not all operators where all are needed |
-	// | `host_forbidden` | 403 | `Host` is none of the server's names; see `serve --allowed-hosts` |
-	// | `cross_origin` | 403 | the request comes from a page that is not the server's |
+	// | `host_forbidden` | 403 | `Host` is not one of the server's names; see `serve --allowed-hosts` |
+	// | `cross_origin` | 403 | the request comes from a web page of another server |
 	// | `not_found` | 404 | no such path |
 	// | `operator_not_found` | 404 | no such operator |
 	// | `plan_not_found` | 404 | no such plan |
@@ -4903,16 +4903,16 @@ type Problem struct {
 	// | `interval_not_found` | 404 | the interval has no plan, or none that is still kept |
 	// | `router_not_found` | 404 | no such router |
 	// | `method_not_allowed` | 405 | the path does not know this method; `Allow` names those it knows |
-	// | `not_acceptable` | 406 | no representation that `Accept` allows |
+	// | `not_acceptable` | 406 | `Accept` allows no media type in which the answer exists |
 	// | `scheme_fixed` | 409 | the scheme is decided when an operator is created |
 	// | `table_owner_fixed` | 409 | who holds the routing table is decided when an operator is created |
-	// | `table_version_ahead` | 409 | the engine runs on a routing table that is not committed here: a newer one than that which is, or one that a failover lost |
-	// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and only they tell where keys are |
-	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics tell what moves, so that no missing report can be replaced by an earlier one or frozen, and none be of an older table |
+	// | `table_version_ahead` | 409 | the engine runs on a routing table that is not committed here: a newer one than the committed one, or one that a failover lost |
+	// | `table_version_outdated` | 409 | the statistics are of an older routing table than the committed one, and nothing but the statistics says where keys are |
+	// | `complete_coverage_required` | 409 | the instances or the hash function changed, or the scheme is `ring`, `ranges` or `pkg`: only complete statistics say what moves then, so a missing report cannot be frozen or replaced by an earlier one, and no report may be of an older table |
 	// | `interval_planned` | 409 | the interval has a plan made of other statistics or under another configuration |
 	// | `interval_outdated` | 409 | a newer interval was planned already |
-	// | `fenced` | 409 | an engine with a higher epoch has planned, or an executor with a higher one has taken the plan over, or a router was registered again or removed: this one was taken for dead |
-	// | `idempotency_key_running` | 409 | a request with the idempotency key is being worked on: try again |
+	// | `fenced` | 409 | the caller was taken for dead: an engine with a higher epoch has planned, an executor with a higher epoch has taken the plan over, or the router was registered again or removed |
+	// | `idempotency_key_running` | 409 | another request with the idempotency key is still running: try again |
 	// | `base_changed` | 409 | the committed routing table is no longer the plan's base version |
 	// | `configuration_changed` | 409 | the operator's configuration keeps changing while planning: try again; or a replay, statistics or reports are of an older one |
 	// | `plan_in_flight` | 409 | another plan of the operator is being carried out |
@@ -4926,33 +4926,33 @@ type Problem struct {
 	// | `outside_window` | 409 | plans of the operator are started only in its windows (`approval.start_windows`); the detail says when the next one begins |
 	// | `approver_unnamed` | 409 | two people have to approve the plan, and the server has no tokens that would name them |
 	// | `too_many_comments` | 409 | the plan has 100 comments |
-	// | `frozen` | 409 | somebody holds the operator, or all of them, until a time that the detail names: nothing is started or proposed until then |
-	// | `resolution_required` | 409 | which keys the plan's classes are is not known yet |
-	// | `resolution_not_needed` | 409 | the plan is one of keys, or the engine holds the routing table |
+	// | `frozen` | 409 | somebody froze the operator, or all operators, until a time that the detail names: nothing is started or proposed until then |
+	// | `resolution_required` | 409 | the plan is one of classes, and nobody has said yet which keys move |
+	// | `resolution_not_needed` | 409 | the plan names its keys itself, or the engine holds the routing table |
 	// | `table_not_held` | 409 | the engine holds the routing table |
 	// | `not_serving` | 409 | the instance answers for no key yet: the input has not ended, or it joins; try again |
-	// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so that not all keys are known, or not those that are split |
+	// | `keys_not_known` | 409 | the statistics of the interval are compact or partial, so they do not name all keys, or not those that are split |
 	// | `no_routing_table` | 409 | the scheme is `ring`, `ranges` or `pkg`: there is no routing table that the plan could change |
 	// | `nobody_owns` | 409 | no plan of the key ranges was committed yet, so nobody owns the key |
-	// | `not_owner` | 409 | another instance than the one that was asked answers for the key; `owner` names it |
+	// | `not_owner` | 409 | another instance answers for the key; `owner` names it |
 	// | `hash_not_known` | 409 | the hash function is `reported`, so the service cannot place a key without an entry; after a change of the hash or of the instances a row needs its `instance` |
-	// | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer taken |
+	// | `report_closed` | 409 | the interval, or a newer one, has a plan: its reports are no longer accepted |
 	// | `reports_missing` | 409 | some instances have not reported the interval; `missing` names them |
 	// | `reports_differ` | 409 | some reports name the state of their keys and others do not, or some have compact records and others keys, or records of other degrees or scales |
 	// | `reports_changed` | 409 | reports keep coming while planning: try again |
-	// | `purged` | 410 | it existed, and retention or the deletion of its operator removed it |
+	// | `purged` | 410 | it existed, but retention or the deletion of its operator removed it |
 	// | `precondition_failed` | 412 | `If-Match` or `If-None-Match` does not hold |
 	// | `too_slow` | 408 | the body came too slowly: nothing for too long, or at too low a rate |
 	// | `too_large` | 413 | the body is over a limit, or the request needs more memory than the server gives to one |
 	// | `unsupported_media_type` | 415 | the content type or encoding is none that is understood |
 	// | `invalid` | 422 | well-formed, but against the rules; `errors` says where |
 	// | `idempotency_key_reused` | 422 | the idempotency key was used for a request with another query or body |
-	// | `unfinished` | 422 | the analysis takes longer than the server allows; it would again |
+	// | `unfinished` | 422 | the analysis takes longer than the server allows; trying again does not help |
 	// | `over_budget` | 429 | other requests hold the memory or the processors that this one needs |
 	// | `internal` | 500 | a failure of the service itself |
 	// | `unavailable` | 503 | the store cannot be reached or is not migrated |
-	// | `storage_full` | 503 | the disk of the store is full: what it has can be read, but nothing new be kept |
-	// | `busy` | 503 | the request ran out of time before it was done, or as many requests wait for routing tables as may |
+	// | `storage_full` | 503 | the disk of the store is full: stored data can be read, but nothing new can be stored |
+	// | `busy` | 503 | the request ran out of time before it was done, or too many requests wait for routing tables already |
 	Code Code `json:"code"`
 
 	// Detail What went wrong, for people.
@@ -5499,7 +5499,7 @@ type ReportList struct {
 type ReportOptions struct {
 	// Lease Only under the scheme `ranges`: for how long after its last report of the epoch an instance counts as there, from `1s` to `8760h`. One that is missing after that is lost. The next plan of reports is made without it and waits for nobody who is
 	// lost: it gives the ranges of a lost instance to the next instance by id, which has a copy of what that one held, with the reason `takeover`, and changes nothing else, so that nothing has to be sent; other changes come with later plans. It needs no approval unless
-	// all plans do, and replaces a plan that waits. If the instances or the phase have changed as well, one plan does it all. When a lost instance reports again, it is there again. null, the default: nobody is ever lost.
+	// all plans do, and replaces a plan that waits. If the instances or the phase have changed as well, one plan does it all. When a lost instance reports again, it is there again. null, the default: no instance is ever lost.
 	Lease *string `json:"lease,omitempty"`
 
 	// MaxAge How many intervals old a report may be to be used again.
@@ -5556,7 +5556,7 @@ type ReportRequest struct {
 // keys yet; they may report.
 type ReportsMissing = []int32
 
-// RequireApproval Short for `auto: never` of `approval`: every plan waits. It is answered as it follows from `auto`; where both are named they must agree. A patch that names one of the two sets the other:
+// RequireApproval Short for `auto: never` of `approval`: every plan waits. Answers have the value that follows from `auto`; if both are given they must agree. A patch that names one of the two sets the other:
 // false sets `never` to `within_limits`, and leaves `always`.
 type RequireApproval = bool
 
@@ -5612,7 +5612,7 @@ type ResourceLoad struct {
 	// MaxLoad Its bound: its capacity, or `1 + theta_max` times its fair load.
 	MaxLoad float64 `json:"max_load"`
 
-	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. Answers have it beside the id if the configuration gives one.
 	Name *InstanceName `json:"name,omitempty"`
 }
 
@@ -5623,7 +5623,7 @@ type ResourceName = string
 // Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without `splitting` and without compact statistics.
 type Resources = []Resource
 
-// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. What is no longer kept answers 410.
+// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. Requests for what is no longer kept are answered with 410.
 type Retention struct {
 	// Inputs Statistics of the newest plans. At least as many of the newest reports of each instance are kept until plans are made of them.
 	Inputs *int32 `json:"inputs,omitempty"`
@@ -5825,7 +5825,7 @@ type RingPlan struct {
 	Searched int64 `json:"searched"`
 }
 
-// RingQueues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
+// RingQueues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity are used.
 type RingQueues = []float64
 
 // RingRequest The token ring of "DPA Load Balancer": nodes, the policy that says when one is relieved, and what to look at. What the nodes carry, the policy's verdict, one
@@ -5867,7 +5867,7 @@ type RingRequest struct {
 	// Plan Whether to plan a new ring for the loads.
 	Plan *bool `json:"plan,omitempty"`
 
-	// Queues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity stand in.
+	// Queues Queue lengths, parallel to nodes. Without them the loads of the nodes per capacity are used.
 	Queues *RingQueues `json:"queues,omitempty"`
 
 	// Stream The keys of the messages, in their order; a message costs 1 unless it says otherwise. At most 64 MiB: longer streams come as text/plain, one key a line.
@@ -6134,7 +6134,7 @@ type RoutingTable struct {
 	// Set Entries that are new since, or name other instances or weights.
 	Set []RoutingTableEntry `json:"set,omitempty"`
 
-	// StartsAt From when on the plan that is approved may be started, which a freeze or the windows of the operator keep back until then; null if none is kept back. Present with `next_plan`.
+	// StartsAt From when on the approved plan may be started, if it has to wait because of a freeze or the windows of the operator; null if none has to wait. Present with `next_plan`.
 	StartsAt *time.Time    `json:"starts_at,omitempty"`
 	Tokens   *[]RingTokens `json:"tokens,omitempty"`
 
@@ -6348,7 +6348,7 @@ type SchemesRequest struct {
 	// Seed Decides what is left to chance: the order of messages made of frequencies, choices in simulations, the coins of sketches.
 	Seed *AnalysisSeed `json:"seed,omitempty"`
 
-	// Seeds By how many seeds pkg is judged.
+	// Seeds Number of seeds by which pkg is judged.
 	Seeds *SchemesSeeds `json:"seeds,omitempty"`
 
 	// Sources S of pkg.
@@ -6397,7 +6397,7 @@ type SchemesResult struct {
 	ThetaMax float64         `json:"theta_max"`
 }
 
-// SchemesSeeds By how many seeds pkg is judged.
+// SchemesSeeds Number of seeds by which pkg is judged.
 type SchemesSeeds = int64
 
 // SchemesSources S of pkg.
@@ -6534,7 +6534,7 @@ type StartWindow struct {
 // StartWindowDays defines model for StartWindow.Days.
 type StartWindowDays string
 
-// StartWindows When plans may be started; left out, at any time. What is being carried out when a window ends goes on to its end. An approved plan waits for the next window, and has its `ttl` from the begin of that on.
+// StartWindows When plans may be started; left out, at any time. A plan that is being carried out when a window ends can be completed. An approved plan waits for the next window, and its `ttl` begins with that window.
 type StartWindows = []StartWindow
 
 // StatisticsConfigVersion The version of the operator's configuration that the rows' `hash_instance` are by. Any but the newest is refused (`configuration_changed`): keys would be routed by a hash that no longer holds. When it is left out they are taken to be by the newest.
@@ -6545,7 +6545,7 @@ type StepKind string
 
 // StopRequest defines model for StopRequest.
 type StopRequest struct {
-	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	// Actor Who does it. If callers have tokens, the token's name counts, and another name given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
 	// ExecutorEpoch The epoch of the executor. One that takes over from another has a higher one.
@@ -6742,7 +6742,7 @@ type TransferRate = float64
 
 // Transition defines model for Transition.
 type Transition struct {
-	// Actor Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+	// Actor Who does it. If callers have tokens, the token's name counts, and another name given here is kept as a note in the reason.
 	Actor *Actor `json:"actor,omitempty"`
 
 	// Reason Why.
@@ -6771,8 +6771,8 @@ type Underload = Comparison
 
 // UndoPreview defines model for UndoPreview.
 type UndoPreview struct {
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
-	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null if that is not known: the plan was made of queue lengths, or its loads are expectations, because it splits keys and routers
+	// send them where they see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
 	// BaseVersion The committed version, which the plan would change.
@@ -6963,11 +6963,11 @@ type WhatIfResult struct {
 	// Affinity How many keys the rows of the statistics named, and how many routed keys they are, which were planned. Absent where the hash has no affinity.
 	Affinity *AffinityFigures `json:"affinity,omitempty"`
 
-	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null: nothing is claimed, as the plan was made of queue lengths, or loads are expectations, as the plan splits keys and routers send them where they
-	// see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
+	// Balanced After the plan no live instance exceeds (1+θ_max) times its fair load, nor its bound in another of the `resources`. null if that is not known: the plan was made of queue lengths, or its loads are expectations, because it splits keys and routers
+	// send them where they see the least load (`splitting.routing`). Causes, limits of approval and `pareto` go by the expected loads then.
 	Balanced *Balanced `json:"balanced"`
 
-	// Causes Coded reasons why the plan does not do or reach something. More may come.
+	// Causes Coded reasons why the plan does nothing, or does not reach something. Later versions may have more.
 	//
 	// | cause | meaning | of |
 	// |---|---|---|
@@ -6975,31 +6975,31 @@ type WhatIfResult struct {
 	// | `cooldown` | too soon after the last plan that migrated keys | all |
 	// | `improbable` | θ_max is not likely enough to be broken in the next interval, by the policy | `table` |
 	// | `little_gain` | the plan would have moved too much for what it improves, by the policy | `table` |
-	// | `operator_frozen` | somebody holds the operator or all of them, see its `freeze`; nothing was planned | all |
+	// | `operator_frozen` | somebody froze the operator or all operators, see its `freeze`; nothing was planned | all |
 	// | `pending_approval` | a plan waits for approval, see `pending`; nothing was planned | all |
 	// | `plan_in_flight` | a plan is being carried out, see `pending`; nothing was planned | all |
 	// | `statistics_too_small` | the statistics are below `min_statistics`: nothing is acted upon, and the interval takes others | all |
 	// | `hot_key` | a single key exceeds what any instance may carry | all |
 	// | `unnamed_keys` | keys may be split, and a class of keys of compact records is hot, which has no names: see `class` of `hot_keys` | `table` |
-	// | `parts_limit` | a single key exceeds what as many instances may carry as it may have parts | `table` |
-	// | `nothing_movable` | some instance stays above its bound, and nothing that fits can be moved; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
+	// | `parts_limit` | a single key would have to be split over more instances than `max_parts` allows | `table` |
+	// | `nothing_movable` | some instance stays above its bound, and no key that could leave it fits elsewhere; under `pkg`, no heavy key can get more candidates that help | `table`, `ring`, `pkg` |
 	// | `table_limit` | no plan was found within the table limit | `table` |
 	// | `unfinished` | the work budget or the time was up before any plan was complete: everything stays where it is | all |
-	// | `frozen` | of some instances nothing is known in this interval: what is on them stays there, even where they are to be emptied, and nothing is placed on them | plans of reports |
+	// | `frozen` | nothing is known about some instances in this interval: their keys stay, even if the instances are to be emptied, and nothing is placed on them | plans of reports |
 	// | `carried` | earlier reports were used again for missing ones | plans of reports |
-	// | `queue_lengths` | the plan was made of queue lengths alone: which keys move is not known, nor what comes of it | `ring` |
+	// | `queue_lengths` | the plan was made of queue lengths alone: it is not known which keys move, nor what the loads will be | `ring` |
 	// | `within_threshold` | no instance is overloaded by the policy, so no further round was tried | `ring` |
 	// | `exhausted` | the overloaded instance has one token left | `ring` |
 	// | `token_limit` | there would be too many tokens | `ring` |
-	// | `max_rounds` | the overloaded instance was relieved as often as it may be | `ring` |
-	// | `no_improvement` | planning ended, as a further step would not have lowered θ | `ring` |
-	// | `granularity` | whole keys and the number of ranges leave some instance above its bound | `ranges` |
+	// | `max_rounds` | the overloaded instance was relieved as often as `max_rounds` allows | `ring` |
+	// | `no_improvement` | planning ended, because a further step would not have lowered θ | `ring` |
+	// | `granularity` | some instance stays above its bound, because keys are whole and the number of ranges is limited | `ranges` |
 	// | `state_lost` | an instance is lost, and so is the next one, which had the copy: the state of some ranges is gone | `ranges` |
 	Causes Causes `json:"causes"`
 
 	// Certificate A proof of how good any plan of the same statistics under the same parameters can be at best, whatever strategy made this one. It comes from a Lagrangian relaxation: loads
-	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what overloaded instances must shed. Hot keys stand where they were
-	// placed. null when `certificate` was `off`, with the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
+	// and the table limit get prices, at which the best plan is found key by key, strengthened by integer knapsacks over what must leave overloaded instances. It takes hot keys to be where the plan placed them. null when `certificate` was `off`, with
+	// the cause `unfinished`, and where instances are `unfilled`. Under the scheme `ring` there is none, under `ranges` only with `min_movement`.
 	// Under `pkg` it is about the candidates that the plan gives to keys: some instances have all candidates of keys that together cost so much.
 	Certificate *Certificate `json:"certificate"`
 
@@ -7012,7 +7012,7 @@ type WhatIfResult struct {
 	// DriftedKeys Keys that are elsewhere than the committed table, hash, tokens or owners would have put them, or of which state is on an instance that is no candidate. 0 where that is not known: of compact records, and where the engine holds the table.
 	DriftedKeys DriftedKeys `json:"drifted_keys"`
 
-	// EndReason Why the search for the plan ended; what became of the plan since is its `status`. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
+	// EndReason Why the search for the plan ended; `status` says what has happened to the plan since. The strategy ran to its end, its work budget ran out, or it was stopped by the deadline; the latter two give the best plan so far.
 	EndReason EndReason `json:"end_reason"`
 
 	// Filled After the plan no live instance is below its `least_load`. Absent where no load has a lower bound: without `theta_min` and without instances that are being filled.
@@ -7126,11 +7126,11 @@ type WorstInstance struct {
 	// Id The id of an instance.
 	Id InstanceID `json:"id"`
 
-	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. It stands where the configuration gives one, beside the id.
+	// Name The name of an instance: 1 to 255 bytes of UTF-8 without control characters, and not digits alone. Answers have it beside the id if the configuration gives one.
 	Name *InstanceName `json:"name,omitempty"`
 }
 
-// ActorParameter Who does it. Where callers are known by a token, their name counts, and another one given here is kept as a note in the reason.
+// ActorParameter Who does it. If callers have tokens, the token's name counts, and another name given here is kept as a note in the reason.
 type ActorParameter = Actor
 
 // AffinityCountParameter defines model for AffinityCountParameter.
@@ -7239,7 +7239,7 @@ type MaxPartsValuesParameter = []MaxParts
 // MigrationLimitValuesParameter defines model for MigrationLimitValuesParameter.
 type MigrationLimitValuesParameter = []string
 
-// MissingParameter What a plan made of reports does about instances that have not reported the interval. They are never taken for idle.
+// MissingParameter What a plan made of reports does about instances that have not reported the interval. Such instances are never assumed to be idle.
 // `fail`: there is no plan (`reports_missing`). `carry`: their last report of the same epoch is used again, if it is at most `max_age` intervals old, else as `fail`; what others say about a key makes
 // a row of it in such a report void, unless the committed table puts the key on that instance; entries of keys that nobody names stay where they point to it. `freeze`: nothing is known of
 // them; what is on them stays there, entries that point to them stay, they receive nothing and do not count for the mean load. A key that others name, but the committed table puts on an instance that is frozen, or whose

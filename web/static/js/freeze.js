@@ -81,7 +81,7 @@ function Ask({ name, named, reload, onClose }) {
     <form onSubmit=${submit}>
       <p>No plan is made or started. What is under way goes on to its end.</p>
       ${selectField('For', hours, lengths, setHours)}
-      <${Field} label="Reason" hint="Whoever is refused for it reads it.">
+      <${Field} label="Reason" hint="It is shown to people whose start of a plan is refused.">
         ${(/** @type {string} */ id) =>
           html`<input
             id=${id}

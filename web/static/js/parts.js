@@ -155,7 +155,7 @@ export function Trouble({ problem, retry, itself = true }) {
       status >= 500 &&
       status !== 503 &&
       requestID &&
-      html`<p>The server's log tells more of the request <code>${requestID}</code>.</p>`
+      html`<p>The server's log has more about the request <code>${requestID}</code>.</p>`
     }
     <p class="row trouble-foot">
       ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}

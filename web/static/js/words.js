@@ -33,30 +33,29 @@ const causeWords = {
   cooldown: 'Too soon after the last plan that moved keys.',
   improbable: 'The tolerance is not likely enough to be exceeded in the next interval.',
   little_gain: 'The plan would have moved too much for what it improves.',
-  operator_frozen: 'Somebody holds the operator, so nothing was planned.',
+  operator_frozen: 'Somebody froze the operator, so nothing was planned.',
   pending_approval: 'Another plan waited for approval, so nothing was planned.',
   plan_in_flight: 'Another plan was being carried out, so nothing was planned.',
   statistics_too_small: 'Too little was reported to act upon: a source of statistics may have failed.',
   hot_key: 'A single key costs more than any instance may carry.',
   unnamed_keys:
     'Keys that are too costly for any instance have no names in the statistics: with names they could be split.',
-  parts_limit: 'A single key costs more than as many instances may carry as it may have parts.',
-  nothing_movable: 'Some instance stays above its bound, and nothing that fits can be moved.',
+  parts_limit: 'A single key would have to be split over more instances than the operator allows.',
+  nothing_movable: 'Some instance stays above its bound, and no key that could leave it fits elsewhere.',
   table_limit: 'No plan was found within the table limit.',
   unfinished: 'The time or the work budget was up before any plan was complete: everything stays where it is.',
-  frozen:
-    'Of some instances nothing is known in this interval: what is on them stays there, and nothing is placed on them.',
+  frozen: 'Nothing is known about some instances in this interval: their keys stay, and nothing is placed on them.',
   carried: 'Earlier reports were used again for missing ones.',
   queue_lengths:
-    'The plan was made of queue lengths alone: which keys move is not known, nor what comes of it. The queues of the' +
-    ' intervals that follow tell.',
+    'The plan was made of queue lengths alone: it is not known which keys move, nor what the loads will be. The' +
+    ' queues of the next intervals show it.',
   within_threshold: 'No instance is overloaded by the policy, so no further round was tried.',
   exhausted: 'The overloaded instance has one token left.',
   token_limit: 'There would be too many tokens.',
   max_rounds: 'The overloaded instance was relieved as often as it may be.',
   no_improvement: 'Planning ended, as a further step would not have lowered θ.',
   state_lost: 'An instance is lost, and so is the next one, which had the copy: the state of some ranges is gone.',
-  granularity: 'Whole keys and the number of ranges leave some instance above its bound.',
+  granularity: 'Some instance stays above its bound, because keys are whole and the number of ranges is limited.',
 }
 
 /**
@@ -82,7 +81,7 @@ const causesInResources = {
   ],
   nothing_movable: [
     ({ resources = [] }) => resources.filter(({ balanced }) => !balanced).map(({ name }) => name),
-    'some instance stays above its bound, and nothing that fits can be moved.',
+    'some instance stays above its bound, and no key that could leave it fits elsewhere.',
   ],
 }
 

@@ -154,7 +154,7 @@ function Advice({ operator }) {
 
 /** @param {API['BacktestResult']} chosen */
 function hindsightWords({ hindsight, judged }) {
-  if (!hindsight) return 'What somebody would have moved who knew the judged intervals in advance is not known.'
+  if (!hindsight) return 'It is not known how much somebody who knew the judged intervals in advance would have moved.'
   const times = typeof hindsight.ratio === 'number' ? `, ${hindsight.ratio.toFixed(1)} times as much` : ''
   return (
     `Somebody who knew the judged intervals in advance would have moved ${percent(hindsight.bound)} of all state at` +
@@ -172,4 +172,4 @@ const floorWords = (floor) =>
     ? `By what this forecast takes for noise, a θ_max below ${percent(floor.median)} cannot be held by moving keys,` +
       ' only by longer intervals or fewer instances: even if the expected loads were exactly even, θ would be above' +
       ` that in half of the intervals, and above ${percent(floor.p95)} in one of 20.`
-    : 'Too little is known yet to tell the noise floor.'
+    : 'Too little is known yet to compute the noise floor.'

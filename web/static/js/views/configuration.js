@@ -58,7 +58,7 @@ function Pinned({ operator: o }) {
  */
 function Proposed({ operator, text }) {
   const policy = policyOf(text)
-  if (!policy) return html`<p class="stale">The link names a policy that is none.</p>`
+  if (!policy) return html`<p class="stale">The policy in the link is not valid.</p>`
   return html`<${Card} title="Use another policy" class="operator-policy">
     <p><strong>${policyWords(policy, operator.theta_max)}</strong></p>
     <p>It is not in effect yet: this sets it, and leaves the rest of the configuration as it is.</p>

@@ -271,7 +271,7 @@ function Data({ source, change, streams }) {
     </div>
     ${
       long &&
-      html`<p class="hint" role="status">This is too long for the address: a link to this page does not hold it.</p>`
+      html`<p class="hint" role="status">This is too long for the address: a link to this page does not contain it.</p>`
     }
     ${
       !long &&

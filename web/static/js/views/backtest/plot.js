@@ -166,7 +166,7 @@ export function Plot({ report, entries }) {
       drawn. Below the dashed line a point of θ is had for less moved state than it is worth
       (balance_worth ${percent(report.balance_worth)}). ${
         bound !== undefined &&
-        'Who knew the judged intervals in advance could not have moved less than the hindsight bound.'
+        'Even knowing the judged intervals in advance, nobody could have moved less than the hindsight bound.'
       }
     </p>
   `

@@ -259,7 +259,7 @@ const policy = (setting, o) => ({
       'policy.minimum_benefit',
       'A plan that moves all state lowers θ by',
       (x) => (x === 0 ? 'Anything' : `${exactPercent(x)} at least`),
-      'Of what is expected of it. One that moves less, by the same part of it.',
+      'Of the excess that is expected. A plan that moves a part of the state must lower it by that part.',
     ),
   ],
 })

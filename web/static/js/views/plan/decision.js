@@ -206,7 +206,7 @@ function Ask({ verb, plan, etag, named, take, reload, onClose }) {
         !named &&
         html`<${Field}
           label="Your name"
-          hint="This server asks for no token, so it takes your word for it. This browser remembers it."
+          hint="This server uses no tokens, so it does not check the name. This browser remembers it."
         >
           ${(id) =>
             html`<input
@@ -282,7 +282,7 @@ function Refused({ plan, problem, again }) {
       <${Trouble} problem=${problem} itself=${false} />
       ${
         (problem.status === 0 || problem.status >= 500) &&
-        html`<p>Whether it was done is not known. Send it again: it is done once, however often it is sent.</p>`
+        html`<p>It is not known whether it took effect. Send it again: it takes effect only once.</p>`
       }
     `
   }
@@ -301,8 +301,8 @@ function Refused({ plan, problem, again }) {
         problem.status === 409
           ? problem.detail
           : problem.status === 412
-            ? html`<${LastStep} plan=${plan} /> Your decision was not taken; what you wrote is kept.`
-            : 'What you sent first counts. Look at the plan as it is now.'
+            ? html`<${LastStep} plan=${plan} /> Your decision was not accepted; your text is still here.`
+            : 'Your first decision counts. Look at the plan as it is now.'
       }
     </p>
     <p class="row trouble-foot">

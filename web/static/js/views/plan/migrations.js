@@ -243,7 +243,7 @@ function Scales({ plan: { migrates, compaction } }) {
       compaction &&
       (compaction.cost_scale !== 1 || compaction.state_scale !== 1) &&
       ` Cost and state are in units of the scales: 1 stands for ${exactly(compaction.cost_scale)} of cost` +
-        ` and ${exactly(compaction.state_scale)} of state. Those of keys that are named are what they are.`
+        ` and ${exactly(compaction.state_scale)} of state. Those of named keys are not scaled.`
     }
   </p>`
 }

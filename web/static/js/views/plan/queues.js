@@ -1,4 +1,4 @@
-// A plan that was made of queue lengths alone: which keys move is not known, nor what comes of it.
+// A plan that was made of queue lengths alone: neither which keys move nor the loads are known.
 
 import { axis, boundMark, Chart, tip } from '../../chart.js'
 import { count, exactly, percent } from '../../format.js'

@@ -83,7 +83,7 @@ const Would = ({ to_version: to, base_version: base, left_keys: left, interval, 
   }
   ${
     left > 0 &&
-    html`<p>${counted(left, 'key')} cannot be brought back, as instances are gone: they stay as they are routed.</p>`
+    html`<p>${counted(left, 'key')} cannot be brought back, because instances were removed: they keep their routes.</p>`
   }
   <p>Nothing moves yet: this makes a plan, which is approved, started and committed as any other.</p>
 `

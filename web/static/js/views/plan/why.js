@@ -194,7 +194,7 @@ function statisticsOf(plan) {
       'Drifted keys',
       plan.drifted_keys === 0
         ? 'none'
-        : `${count(plan.drifted_keys)}, elsewhere than the committed table would have put them`,
+        : `${count(plan.drifted_keys)}, not where the committed table routes them`,
     ],
     idle > 0 && ['Idle table entries', `${count(idle)} of keys that have long been absent; the next plan drops them`],
     reports && [

@@ -369,7 +369,7 @@ function Placement({ query }) {
     )}
     ${
       !query.affinity_tag &&
-      html`<${Field} label="Together up to" hint="A text such as / before which keys that stay together are the same.">
+      html`<${Field} label="Together up to" hint="Keys with the same text before this, such as /, stay together.">
         ${(id) =>
           html`<input
             id=${id}

@@ -82,7 +82,7 @@ const range = /^(\S+?)\s*\.\.\s*(\S+)(?:\s+step\s+([x×*])?\s*(\S+))?$/i
 function* spread(text, [, first, last, times, by], read) {
   const from = read(first)
   const to = read(last)
-  if (typeof from !== 'number' || typeof to !== 'number') throw new Error(`“${text}”: a range is of numbers.`)
+  if (typeof from !== 'number' || typeof to !== 'number') throw new Error(`“${text}”: a range must be of numbers.`)
   if (by === undefined)
     throw new Error(`“${text}” needs a step, as in “${first}..${last} step ${times ? 'x2' : first}”.`)
   const step = share(by)
