@@ -192,9 +192,7 @@ function statisticsOf(plan) {
     affinity && ['Keys', `${counted(affinity.keys, 'key')} in ${counted(affinity.routed_keys, 'group')}`],
     [
       'Drifted keys',
-      plan.drifted_keys === 0
-        ? 'none'
-        : `${count(plan.drifted_keys)}, not where the committed table routes them`,
+      plan.drifted_keys === 0 ? 'none' : `${count(plan.drifted_keys)}, not where the committed table routes them`,
     ],
     idle > 0 && ['Idle table entries', `${count(idle)} of keys that have long been absent; the next plan drops them`],
     reports && [
