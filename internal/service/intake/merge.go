@@ -220,8 +220,8 @@ func (s *Intake) refuseOlderHomes(ctx context.Context, b *scheme.Base, m *Merged
 		return nil
 	}
 	return refusal.New(refusal.ConfigurationChanged,
-		"The reports of "+scheme.InstancesText(older)+" came before the newest configuration: where the hash puts "+
-			"keys, or which keys belong together, they say by an older one. Send them again.")
+		"Reports came before the newest configuration, those of "+scheme.InstancesText(older)+
+			": where the hash puts keys, or which keys belong together, they say by an older one. Send them again.")
 }
 
 // carry has last reports stand in for those that are missing.
