@@ -67,7 +67,7 @@ func parseRing(text string) ([]analyses.RingNode, error) {
 
 // parseNode reads "id", "id:tokens" or "id:tokens:capacity".
 func parseNode(s string) (n analyses.RingNode, err error) {
-	bad := fmt.Errorf("%q is not an instance: write id, id:tokens or id:tokens:capacity", s)
+	bad := fmt.Errorf("%q is no instance: write id, id:tokens or id:tokens:capacity", s)
 	parts := strings.Split(s, ":")
 	id, err := strconv.ParseInt(parts[0], 10, 32)
 	if err != nil || id < 0 || len(parts) > 3 {

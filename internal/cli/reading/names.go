@@ -145,7 +145,7 @@ func parseInstance(s string) (d planner.Instance, err error) {
 	}
 	switch {
 	case ref == "" || detail != "":
-		return d, fmt.Errorf("%q is not an instance: write their number, or ids or names, such as 0:1,1:2 or "+
+		return d, fmt.Errorf("%q is no instance: write their number, or ids or names, such as 0:1,1:2 or "+
 			"worker-a,worker-b:2", s)
 	case !ok || !(capacity > 0):
 		return d, fmt.Errorf("instance %s: the capacity must be a number > 0", ref)
