@@ -534,7 +534,7 @@ func (f FixedChoices) Guard(op *store.Operator) error {
 		return refusal.New(refusal.SchemeFixed,
 			"The scheme was decided when the operator was created: it is "+string(was.Scheme)+".")
 	case was.TableOwner != f.TableOwner:
-		return refusal.New(refusal.TableOwnerFixed, "table_owner was decided when the operator was created, and cannot be changed.")
+		return refusal.New(refusal.TableOwnerFixed, "table_owner is fixed when the operator is created.")
 	case f.Ranges != nil && f.Ranges.Phase == PhasePut && was.Ranges.Phase != PhasePut:
 		return planner.Invalid("ranges/phase", "must not become put again: the input has ended")
 	}

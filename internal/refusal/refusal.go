@@ -137,7 +137,7 @@ var storeRefusals = []storeRefusal{
 		"Two people have to approve the plan, and this server has no tokens that name them."},
 	{store.ErrCommented, TooManyComments, "The plan has as many comments as it may have."},
 	{store.ErrTransition, TransitionNotAllowed, "The status of the plan does not allow this."},
-	{store.ErrUnresolved, ResolutionRequired, "The plan moves classes of keys, and it is not known yet which keys these are: send its resolution first."},
+	{store.ErrUnresolved, ResolutionRequired, "The plan moves classes of keys: its resolution must name the keys first."},
 	{store.ErrFull, StorageFull, "The disk of the store is full: stored data can be read, but nothing new can be stored."},
 	{store.ErrOutdated, Unavailable, "The database needs a newer plannerd than this one."},
 	{store.ErrDamaged, Unavailable, "Data in the store are damaged, and nothing more is written to it: " +
@@ -175,7 +175,7 @@ func FrozenText(f store.Freeze) string {
 	if f.All {
 		what = "All operators are"
 	}
-	return fmt.Sprintf("%s frozen until %s by %s: %s. Until then no plan is made or started; a plan that is being carried out goes on.",
+	return fmt.Sprintf("%s frozen until %s by %s: %s. Until then no plan is made or started; a started one goes on.",
 		what, f.Until.UTC().Format(time.RFC3339), who, strings.TrimSuffix(f.Reason, "."))
 }
 

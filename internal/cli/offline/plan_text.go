@@ -104,7 +104,7 @@ var causeTexts = map[planner.Cause]string{
 	planner.CausePartsLimit:     "A key would need more parts than it may have.",
 	planner.CauseTableLimit:     "No plan was found within the table limit.",
 	planner.CauseNothingMovable: "Some instance stays above its bound: nothing that fits elsewhere can be moved.",
-	planner.CauseFrozen:         "Of some instances nothing is known: what is there stays there.",
+	planner.CauseFrozen:         "Nothing is known about some instances: their keys stay.",
 }
 
 // shortageText says which instances stay below their least load, and why.
