@@ -86,15 +86,15 @@ func TestBackupRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"backup replaces nothing":                   {"backup", in("backup.db"), in("data.db")},
-		"backup replaces nothing: " + in("data.db"): {"backup", in("data.db"), in("data.db")},
-		"there is no database":                      {"backup", in("new.db"), in("none.db")},
-		"not a database":                            {"backup", in("new.db"), in("text")},
-		"restore replaces nothing":                  {"restore", in("backup.db"), in("data.db")},
-		"no such file":                              {"restore", in("none.db"), in("new.db")},
-		"file is not a database":                    {"restore", in("text"), in("new.db")},
-		"it is no database of plannerd":             {"restore", in("empty"), in("new.db")},
-		"malformed":                                 {"restore", in("cut.db"), in("new.db")},
+		"backup does not replace files":                   {"backup", in("backup.db"), in("data.db")},
+		"backup does not replace files: " + in("data.db"): {"backup", in("data.db"), in("data.db")},
+		"there is no database":                            {"backup", in("new.db"), in("none.db")},
+		"not a database":                                  {"backup", in("new.db"), in("text")},
+		"restore does not replace files":                  {"restore", in("backup.db"), in("data.db")},
+		"no such file":                                    {"restore", in("none.db"), in("new.db")},
+		"file is not a database":                          {"restore", in("text"), in("new.db")},
+		"it is no database of plannerd":                   {"restore", in("empty"), in("new.db")},
+		"malformed":                                       {"restore", in("cut.db"), in("new.db")},
 	} {
 		r := exec(t, nil, nil, args[0], args[1], "--database-url", "sqlite:"+args[2])
 		if r.code != exitFailed || !strings.Contains(r.stderr, want) {

@@ -124,9 +124,9 @@ func TestShares(t *testing.T) {
 		}
 	}
 	for theta, message := range map[string]string{
-		"1":   "--theta-max: 1 without a sign would be 100%: write 100% if that is meant, or 1%",
-		"5":   "--theta-max: 5 without a sign would be 500%: write 500% if that is meant, or 5%",
-		"1.5": "--theta-max: 1.5 without a sign would be 150%: write 150% if that is meant, or 1.5%",
+		"1":   "--theta-max: 1 without a percent sign is 100%: write 100% if you mean that, or 1%",
+		"5":   "--theta-max: 5 without a percent sign is 500%: write 500% if you mean that, or 5%",
+		"1.5": "--theta-max: 1.5 without a percent sign is 150%: write 150% if you mean that, or 1.5%",
 		"lot": `--theta-max: "lot" is not a share: write 5% or 0.05`,
 		"Inf": `--theta-max: "Inf" is not a share`,
 		"-5%": "must be a number of 0 or more, or a share such as 5%",

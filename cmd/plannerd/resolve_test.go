@@ -89,7 +89,7 @@ func TestResolveRefuses(t *testing.T) {
 		"an object":      {`[{"key":"a","from":0,"to":1}]`, exitFailed, "move 1: "},
 		"of keys":        {`{"migrates":"keys","migrations":[]}`, exitFailed, "the plan moves keys"},
 		"no list":        {`{"migrates":"classes"}`, exitFailed, "?include=migrations"},
-		"a refusal":      {`{"type":"about:blank","title":"Conflict","status":409,"detail":"A newer interval was planned already.","code":"interval_outdated"}`, exitFailed, "it holds no plan, but why the service made none: A newer interval was planned already."},
+		"a refusal":      {`{"type":"about:blank","title":"Conflict","status":409,"detail":"A newer interval was planned already.","code":"interval_outdated"}`, exitFailed, "it is not a plan but a refusal of the service: A newer interval was planned already."},
 		"wrong body":     {`{"detail":"The request breaks the rules; see errors.","code":"invalid","errors":[{"pointer":"/compact/records/4/0","detail":"is not a live instance"},{"parameter":"x","detail":"is wrong"}]}`, exitFailed, "; see errors. /compact/records/4/0: is not a live instance"},
 		"wrong request":  {`{"detail":"See errors.","code":"invalid","errors":[{"parameter":"interval","detail":"is wrong"}]}`, exitFailed, "See errors. interval: is wrong"},
 		"a page":         {`{"migrations":[],"next_page_token":"x"}`, exitFailed, "one page of several"},
