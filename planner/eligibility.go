@@ -61,6 +61,24 @@ func (s *Snapshot) FairShares(cost []float64) []float64 {
 	return shares
 }
 
+// FairSharesOf is FairShares of a resource beside cost, by its index, and of what its items take of it here.
+func (s *Snapshot) FairSharesOf(resource int) []float64 {
+	priced := *s
+	priced.Instances = slices.Clone(s.Instances)
+	for d := range priced.Instances {
+		x := &priced.Instances[d]
+		x.Capacity, _ = x.capacityIn(resource, s.Resources[resource])
+		x.ResidualCost, x.Capacities = at(x.ResidualAmounts, resource, 0), nil
+	}
+	return priced.FairShares(s.Amounts[resource])
+}
+
+// CapacityOf is what an instance has of a resource beside cost, by their indices.
+func (s *Snapshot) CapacityOf(instance, resource int) float64 {
+	capacity, _ := s.Instances[instance].capacityIn(resource, s.Resources[resource])
+	return capacity
+}
+
 // restrict finds where items may be, rule being that of each: on the instances of their rule, but not on one that takes
 // nothing unless they are there. Where that leaves a rule no live instance, those that take nothing
 // do, and where there is none of these either, so do all that keys without a rule may be on.

@@ -289,9 +289,9 @@ func (p *Plan) LeaveTable() {
 	p.TableWithinLimit = p.Options.TableLimit == nil || p.TableAfter <= *p.Options.TableLimit
 }
 
-// HeldAgainst is the plan as one that was made for a lower θ_max than what it is to be
-// held against. Its certificate is about the lower one still.
-func (p *Plan) HeldAgainst(thetaMax float64) *Plan {
+// HeldAgainst is the plan as one that was made for lower bounds than what it is to be held against: θ_max, and
+// those of the resources of a snapshot that is as its own for the rest. Its certificate is about the lower ones still.
+func (p *Plan) HeldAgainst(s *Snapshot, thetaMax float64) *Plan {
 	if thetaMax == p.Options.ThetaMax {
 		return p
 	}
@@ -307,9 +307,61 @@ func (p *Plan) HeldAgainst(thetaMax float64) *Plan {
 	out.HotKeys = slices.DeleteFunc(slices.Clone(p.HotKeys), func(k HotKey) bool {
 		return k.Resource == "" && within(k.ForcedTheta)
 	})
-	out.Balanced = within(p.Theta.After) && !slices.ContainsFunc(p.Resources, ResourceFigures.exceeded)
+	if p.Snapshot != s {
+		out.Resources = slices.Clone(p.Resources)
+		for r := range s.Resources {
+			out.holdResource(s, r)
+		}
+		out.Snapshot = s
+	}
+	out.Balanced = within(p.Theta.After) && !slices.ContainsFunc(out.Resources, ResourceFigures.exceeded)
 	out.Causes = slices.DeleteFunc(slices.Clone(p.Causes), func(c Cause) bool {
 		return (c == CauseHotKey || c == CauseUnnamed) && len(out.HotKeys) == 0 || c == CauseNothingMovable && out.Balanced
 	})
 	return &out
+}
+
+// holdResource has what is told of a resource be about its bounds in another snapshot.
+func (p *Plan) holdResource(s *Snapshot, r int) {
+	of, x, part := s.Resources[r], &p.Resources[r], 1.0 // of capacities that the plan was made for
+	x.Instances, x.Balanced = slices.Clone(x.Instances), true
+	for d := range x.Instances {
+		y := &x.Instances[d]
+		if !s.Instances[d].Live() {
+			continue
+		}
+		y.Max = float64((1 + of.ThetaMax) * y.Fair)
+		if of.Limited {
+			y.Max = s.CapacityOf(d, r)
+		}
+		if of.Limited && y.Max > 0 {
+			part = p.Snapshot.CapacityOf(d, r) / y.Max
+		}
+		y.Bound = max(y.Bound, y.Max)
+		x.Balanced = x.Balanced && y.After <= y.Max*(1+exact.Tolerance)
+	}
+	most := of.ThetaMax
+	if of.Limited {
+		most = 1
+		x.Level.Before, x.Level.After = x.Level.Before*part, x.Level.After*part
+	}
+	p.HotKeys = slices.DeleteFunc(p.HotKeys, func(k HotKey) bool {
+		return k.Resource == of.Name && k.ForcedTheta*part <= most+float64(exact.Tolerance*(1+most))
+	})
+	for i := range p.HotKeys {
+		if k := &p.HotKeys[i]; k.Resource == of.Name {
+			k.ForcedTheta *= part
+		}
+	}
+	if p.Certificate == nil {
+		return
+	}
+	proven := *p.Certificate
+	proven.Unmet = slices.Clone(proven.Unmet)
+	for i := range proven.Unmet {
+		if u := &proven.Unmet[i]; u.Resource == of.Name && of.Limited {
+			u.Limit, u.AtLeast, u.Without = u.Limit*part, u.AtLeast*part, u.Without*part
+		}
+	}
+	p.Certificate = &proven
 }

@@ -36,8 +36,9 @@ const (
 // Amounts are what the keys take of a resource, by its name.
 type Amounts struct {
 	Name     string
-	Rows     []float64 // by row, from 0 to MaxAmount
-	Residual []float64 // parallel to Statistics.Residual. Nil: 0 each
+	From     AmountSource // of Statistics.Expected: that of the resource; else empty
+	Rows     []float64    // by row, from 0 to MaxAmount
+	Residual []float64    // parallel to Statistics.Residual. Nil: 0 each
 }
 
 // capacityIn is what an instance has of a resource: from MinCapacity to MaxCapacity of one with a
@@ -66,7 +67,7 @@ func (s *Snapshot) findResources(target Configuration, stats *Statistics) error 
 		return err
 	}
 	for _, of := range s.Resources {
-		amounts, err := stats.amounts(of)
+		amounts, err := stats.AmountsOf(of)
 		if err != nil {
 			return err
 		}
@@ -83,8 +84,11 @@ func (s *Snapshot) findResources(target Configuration, stats *Statistics) error 
 	return nil
 }
 
-// amounts are those of a resource, with one for each residual.
-func (s *Statistics) amounts(of Resource) (Amounts, error) {
+// AmountsOf are those of a resource, with one for each residual. The error says that no row tells them.
+func (s *Statistics) AmountsOf(of Resource) (Amounts, error) {
+	if i := slices.IndexFunc(s.Expected, func(x Amounts) bool { return x.Name == of.Name && x.From == of.From }); i >= 0 {
+		return s.Expected[i], nil
+	}
 	a := Amounts{Name: of.Name, Rows: s.State, Residual: make([]float64, len(s.Residual))}
 	switch of.From {
 	case FromState:

@@ -17,6 +17,9 @@ type Statistics struct {
 	// Costs are what keys take of resources beside cost; a plan is made with those that its
 	// configuration names.
 	Costs []Amounts
+	// Expected are amounts that are planned on in place of those that rows tell: forecasts, with one
+	// for each row and each residual. They are not part of what was reported.
+	Expected []Amounts
 	// Instance is where each key is, or NoInstance. Nil: named on no row.
 	Instance []int32
 	// HashInstance is where the engine's own hash puts each key, or NoInstance.

@@ -101,8 +101,8 @@ func TestSearchBytes(t *testing.T) {
 	one, two := &planner.Statistics{Keys: planner.KeysOf("a", "b"), Cost: []float64{1, 2}},
 		&planner.Statistics{Keys: planner.KeysOf("b", "c"), Cost: []float64{1, 2}}
 	h := history(t, one, one, one, two, two, two, two, two, two)
-	if one, two := h.SearchBytes(1, false), h.SearchBytes(2, false); one <= 0 || two <= one ||
-		h.SearchBytes(1, true) <= one {
+	if one, two := h.SearchBytes(1, false, 0), h.SearchBytes(2, false, 0); one <= 0 || two <= one ||
+		h.SearchBytes(1, true, 0) <= one || h.SearchBytes(1, false, 2) <= one {
 		t.Errorf("a search takes %d, %d on two processors", one, two)
 	}
 }

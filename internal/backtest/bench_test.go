@@ -53,7 +53,7 @@ func BenchmarkMemory(b *testing.B) {
 					}
 				})
 				b.ReportMetric(float64(live)/1e6, "search-MB")
-				b.ReportMetric(float64(h.SearchBytes(runtime.GOMAXPROCS(0), limit != nil))/1e6, "search-reserved-MB")
+				b.ReportMetric(float64(h.SearchBytes(runtime.GOMAXPROCS(0), limit != nil, 0))/1e6, "search-reserved-MB")
 			}
 		})
 	}

@@ -21,6 +21,8 @@ type History struct {
 const (
 	// runBytes is for a row of the longest interval, in each run at the same time.
 	runBytes = 240
+	// resourceBytes is for what it takes of a resource besides, as it was and as it is forecast.
+	resourceBytes = 64
 	// hindsightBytes is for a row of any interval, bracketBytes for one in each search for
 	// a bracket at the same time.
 	hindsightBytes = 32
@@ -28,8 +30,8 @@ const (
 )
 
 // SearchBytes is what [Search] takes besides, on so many processors. With a table limit each
-// key counts in every interval, as it may under rules.
-func (h *History) SearchBytes(processors int, limited bool) int64 {
+// key counts in every interval, as it may under rules. There are so many resources beside cost.
+func (h *History) SearchBytes(processors int, limited bool, resources int) int64 {
 	most, rows := 0, 0
 	for _, in := range h.intervals {
 		most, rows = max(most, in.stats.Len()), rows+in.stats.Len()
@@ -38,7 +40,7 @@ func (h *History) SearchBytes(processors int, limited bool) int64 {
 	if limited {
 		steps = max(rows, h.Keys()*len(h.intervals))
 	}
-	each := int64(most)*runBytes + int64(steps)*bracketBytes
+	each := int64(most)*int64(runBytes+resources*resourceBytes) + int64(steps)*bracketBytes
 	return int64(rows)*hindsightBytes + int64(processors)*each
 }
 

@@ -38,7 +38,8 @@ type Candidate struct {
 	Policy   policy.Policy  `json:"policy"`
 }
 
-// Step is what became of one interval under a candidate.
+// Step is what became of one interval under a candidate. Where there are several resources θ is that of the
+// one that takes the most of its bound, see [forecast.Joint].
 type Step struct {
 	drive.Effect
 	// Expected is what the plan expects of the next interval. Nil: too little is known.
@@ -129,6 +130,7 @@ func run(ctx context.Context, h *History, op Operator, candidates []Candidate, b
 		if states[c.Policy.Forecast], err = forecast.New(c.Policy.Forecast); err != nil {
 			return Track{}, err
 		}
+		states[c.Policy.Forecast].Track(op.Target.Resources)
 	}
 	r := &runner{track: Track{ThetaMax: op.Options.ThetaMax}}
 	options := op.Options
@@ -192,6 +194,8 @@ func (r *runner) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, er
 	if step.Theta, shares = theta(s, s.Current, r.forecast.Observed.Cost); shares != nil {
 		r.track.fair = append(r.track.fair, shares)
 	}
+	levels := append([]float64{step.Theta}, r.forecast.Realised(s, s.Current)...)
+	step.Theta = forecast.Joint(s, r.track.ThetaMax, levels)
 	step.Expected = d.With
 	return d.Plan, nil
 }

@@ -61,7 +61,7 @@ func weights(losses ...float64) []float64 {
 
 // combine takes in the shares of an interval. The averages follow them by a gain that is at least
 // that; the levels are the mean of the averages after it.
-func (s *State) combine(share []float32, least float64) {
+func (s *series) combine(share []float32, least float64) {
 	losses := make([]float64, len(s.combination.averages))
 	for i := range s.combination.averages {
 		a := &s.combination.averages[i]
@@ -98,7 +98,7 @@ func (s *State) combine(share []float32, least float64) {
 
 // judgeSeason compares the errors of an interval, whose innovation is v, with what they would have been
 // without the season, and with it.
-func (s *State) judgeSeason(share []float32, v *innovation) {
+func (s *series) judgeSeason(share []float32, v *innovation) {
 	if s.period == 0 {
 		return
 	}

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"cmp"
+	"slices"
 
 	"plannerd/planner"
 )
@@ -55,7 +56,7 @@ func (c Config) Validate() error {
 type Forecast struct {
 	// Statistics are those of the last interval with expected costs: its rows in their
 	// order, then the keys that it lacks and that still have a cost to expect. State and
-	// instances are as they were reported.
+	// instances are as they were reported. Expected is what keys are to take of resources.
 	Statistics *planner.Statistics
 	// Observed is the statistics of the last interval: its rows are the first ones of
 	// Statistics.
@@ -81,6 +82,10 @@ func (f *Forecast) Named() *Forecast {
 	}
 	out, stats := *f, *f.Observed
 	stats.Cost = f.Statistics.Cost[:n]
+	stats.Expected = slices.Clone(f.Statistics.Expected)
+	for i, x := range stats.Expected {
+		stats.Expected[i].Rows = x.Rows[:n]
+	}
 	out.Statistics, out.ids = &stats, f.ids[:n]
 	return &out
 }

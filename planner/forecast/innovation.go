@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plannerd/internal/exact"
+	"plannerd/planner"
 	"plannerd/planner/internal/assign"
 )
 
@@ -54,13 +55,13 @@ type shares struct {
 	cost  []float64
 	total float64
 	ids   []int32 // of the rows. Nil: row i is key i
-	keys  int
+	keys  *planner.Keys
 	whole bool // keys without a row have none
 }
 
 // byKey returns the share of each key; below 0 where nothing is known of it.
 func (x *shares) byKey() []float32 {
-	out := make([]float32, x.keys)
+	out := make([]float32, x.keys.Len())
 	if x.ids == nil {
 		assign.InParts(len(out), func(_, from, to int) {
 			for i := from; i < to; i++ {
@@ -83,11 +84,11 @@ func (x *shares) byKey() []float32 {
 }
 
 // update takes in an interval: its innovation, and the levels after it.
-func (s *State) update(x shares) {
+func (s *series) update(x shares) {
 	share := x.byKey()
 	gain := s.gain()
 	if s.intervals > 0 {
-		v := s.innovation(share)
+		v := s.innovation(share, x.keys)
 		if s.averages() {
 			gain = max(gain, s.surprise(&v))
 		}
@@ -132,7 +133,7 @@ const (
 
 // surprise is the part of an innovation that is a change of many keys at once. A moving
 // average that followed it as it follows noise would be wrong for long.
-func (s *State) surprise(v *innovation) float64 {
+func (s *series) surprise(v *innovation) float64 {
 	var usual []float64
 	for i := max(0, len(s.recent)-resampled); i < len(s.recent); i++ {
 		usual = append(usual, s.recent[i].common())
@@ -160,7 +161,7 @@ func (v *innovation) common() float64 {
 }
 
 // keep adds the newest innovation.
-func (s *State) keep(v innovation) {
+func (s *series) keep(v innovation) {
 	if len(s.recent) == remembered {
 		s.recent = slices.Delete(s.recent, 0, 1)
 	}
@@ -169,7 +170,7 @@ func (s *State) keep(v innovation) {
 }
 
 // difference is the innovation of one key.
-func (s *State) difference(share []float32, id int) float32 {
+func (s *series) difference(share []float32, id int) float32 {
 	if share[id] < 0 {
 		return 0
 	}
@@ -183,7 +184,7 @@ const exponents = 256
 func exponent(d float32) uint32 { return math.Float32bits(d) >> 23 & 0xff }
 
 // innovation compares the shares with the levels.
-func (s *State) innovation(share []float32) innovation {
+func (s *series) innovation(share []float32, keys *planner.Keys) innovation {
 	counts := s.exponentCounts(share)
 	least, many := uint32(exponents), 0
 	for least > 1 && many < listed {
@@ -208,7 +209,7 @@ func (s *State) innovation(share []float32) innovation {
 			if c := cmp.Compare(math.Abs(float64(b.diff)), math.Abs(float64(a.diff))); c != 0 {
 				return c
 			}
-			return s.keys.Compare(a.id, b.id)
+			return keys.Compare(a.id, b.id)
 		})
 		for _, e := range great[listed:] {
 			rest.add(float64(e.diff) * float64(e.diff))
@@ -224,7 +225,7 @@ func (s *State) innovation(share []float32) innovation {
 }
 
 // exponentCounts counts the differences by their magnitude.
-func (s *State) exponentCounts(share []float32) (all [exponents]int) {
+func (s *series) exponentCounts(share []float32) (all [exponents]int) {
 	var parts [assign.MostParts][exponents]int
 	assign.InParts(len(share), func(part, from, to int) {
 		counts := &parts[part]
@@ -241,7 +242,7 @@ func (s *State) exponentCounts(share []float32) (all [exponents]int) {
 }
 
 // squares sums the squares of the differences below an exponent.
-func (s *State) squares(share []float32, below uint32) (all sum) {
+func (s *series) squares(share []float32, below uint32) (all sum) {
 	var parts [assign.MostParts]sum
 	assign.InParts(len(share), func(part, from, to int) {
 		squares := sum{}

@@ -34,6 +34,19 @@ type Prediction struct {
 	Excess float64 `json:"excess"`
 	// Probability that θ_max is broken.
 	Probability float64 `json:"probability"`
+	// Resources are by resource, cost first. Where there are any, the other figures are of the resource that
+	// takes the most of its bound, as [Joint] has it. Nil: there is cost alone.
+	Resources []ResourcePrediction `json:"resources,omitzero"`
+}
+
+// ResourcePrediction is what is expected of one resource: of its θ, or under a limit of the greatest part of a capacity
+// that is taken.
+type ResourcePrediction struct {
+	Name        string  `json:"name"` // of cost "", until somebody says what it is called
+	Expected    float64 `json:"expected"`
+	Median      float64 `json:"median"`
+	P95         float64 `json:"p95"`
+	Probability float64 `json:"probability"` // that its bound is broken
 }
 
 // Predict says what to expect when the keys of the forecast's rows are at the given
@@ -51,27 +64,33 @@ func (f *Forecast) Predict(s *planner.Snapshot, at []int32, splits []planner.Spl
 	if l.fair == nil {
 		return nil
 	}
-	rows := f.rowsOfKeys()
+	all := append([]*layout{l}, f.layouts(s, at)...)
+	levels := make([][]float64, len(all))
 	thetas := make([]float64, 0, len(vectors)*draws)
-	rng := rand.New(rand.NewPCG(uint64(len(vectors)), 0))
-	shift, sized := make([]float64, len(l.load)), make([]float64, len(l.load))
+	rows, rng := f.rowsOfKeys(), rand.New(rand.NewPCG(uint64(len(vectors)), 0))
 	for i := range vectors {
-		v, lag, weight := &vectors[i], (*innovation)(nil), 0.0
-		if at := len(f.state.recent) - len(vectors) + i - f.state.period; f.state.period > 0 && at >= 0 {
-			lag, weight = &f.state.recent[at], f.state.seasonWeight()
+		for _, l := range all {
+			l.recall(len(vectors)-i, rows)
 		}
-		clear(shift)
-		rest := l.shift(shift, v, rows, 1) + l.shift(shift, lag, rows, -weight)
-		sigma := math.Sqrt(rest / float64(l.live))
 		for range draws {
 			size := math.Exp(errorSpread * rng.NormFloat64())
-			for d, x := range shift {
-				sized[d] = size * x
+			for r, l := range all {
+				levels[r] = append(levels[r], l.drawn(size, rng))
 			}
-			thetas = append(thetas, l.theta(sized, func() float64 { return float64(size * sigma * rng.NormFloat64()) }))
+			thetas = append(thetas, joint(s, thetaMax, func(r int) float64 { return levels[r][len(thetas)] }))
 		}
 	}
-	return predictionOf(thetas, l.theta(make([]float64, len(l.load)), func() float64 { return 0 }), thetaMax)
+	expected := make([]float64, len(all))
+	for r, l := range all {
+		expected[r] = l.expected()
+	}
+	p := predictionOf(thetas, Joint(s, thetaMax, expected), thetaMax)
+	for r := range all {
+		if len(all) > 1 {
+			p.Resources = append(p.Resources, resourcePredictionOf(s, r, levels[r], expected[r], thetaMax))
+		}
+	}
+	return p
 }
 
 // predictionOf sums thetas up.
@@ -91,16 +110,22 @@ func predictionOf(thetas []float64, expected, thetaMax float64) *Prediction {
 
 // layout is where keys are, and what loads to expect there.
 type layout struct {
-	at    []int32                  // instance of each row
-	parts map[int32][]planner.Part // of the rows of split keys, instead; nil: there are none
-	load  []float64                // share of each instance
-	fair  []float64                // of each live instance; 0 of others
-	live  int
+	series *series                  // errors of the shares; nil: none are known
+	at     []int32                  // instance of each row
+	parts  map[int32][]planner.Part // of the rows of split keys, instead; nil: there are none
+	load   []float64                // share of each instance
+	fair   []float64                // of each live instance; 0 of others
+	live   int
+
+	shifts, sized []float64 // by which the loads of instances differed in a past interval, and of one draw
+	sigma         float64   // of the noise of the small keys then
+
+	bound // of a resource beside cost
 }
 
 // layout sums the forecast up by instance. Residuals are on their instances.
 func (f *Forecast) layout(s *planner.Snapshot, at []int32, splits []planner.Split) *layout {
-	l := &layout{at: at}
+	l := &layout{series: &f.state.series, at: at}
 	costs := s.Cost
 	if len(splits) > 0 {
 		costs, l.parts = slices.Clone(costs), make(map[int32][]planner.Part, len(splits))
@@ -169,10 +194,42 @@ func (l *layout) shift(loads []float64, v *innovation, rows []int32, times float
 	return float64(times * times * (v.rest + unknown.value()))
 }
 
-// theta is the greatest overload of a live instance whose load is shifted and noisy. Shares
-// add up to 1: what some gain or lose, all others lose or gain, which is the same part of
+// recall has errors come again that were made so many intervals ago, from 1 on.
+func (l *layout) recall(ago int, rows []int32) {
+	if l.shifts == nil {
+		l.shifts, l.sized = make([]float64, len(l.load)), make([]float64, len(l.load))
+	}
+	clear(l.shifts)
+	l.sigma, l.grown = 0, again(l.errors, ago)
+	if l.series == nil || len(l.series.recent) == 0 {
+		return
+	}
+	at := len(l.series.recent) - 1 - (ago-1)%len(l.series.recent)
+	lag, weight := (*innovation)(nil), 0.0
+	if before := at - l.series.period; l.series.period > 0 && before >= 0 {
+		lag, weight = &l.series.recent[before], l.series.seasonWeight()
+	}
+	rest := l.shift(l.shifts, &l.series.recent[at], rows, 1) + l.shift(l.shifts, lag, rows, -weight)
+	l.sigma = math.Sqrt(rest / float64(l.live))
+}
+
+// drawn is the level that comes of the errors that were recalled, some times as great.
+func (l *layout) drawn(size float64, rng *rand.Rand) float64 {
+	for d, x := range l.shifts {
+		l.sized[d] = size * x
+	}
+	return l.level(l.sized, size, func() float64 { return float64(size * l.sigma * rng.NormFloat64()) })
+}
+
+// expected is the level of the loads that are expected.
+func (l *layout) expected() float64 {
+	return l.level(make([]float64, len(l.load)), 0, func() float64 { return 0 })
+}
+
+// level is the greatest overload of a live instance whose load is shifted and noisy, or with a limit the greatest part
+// of a capacity. Shares add up to 1: what some gain or lose, all others lose or gain, which is the same part of
 // a fair load wherever they are.
-func (l *layout) theta(shift []float64, noise func() float64) float64 {
+func (l *layout) level(shift []float64, size float64, noise func() float64) float64 {
 	most, gained := math.Inf(-1), 0.0
 	for d, fair := range l.fair {
 		by := shift[d]
@@ -181,6 +238,9 @@ func (l *layout) theta(shift []float64, noise func() float64) float64 {
 			most = max(most, (l.load[d]+by)/fair)
 		}
 		gained += by
+	}
+	if l.limited {
+		return l.filled(most-gained, size)
 	}
 	return max(0, most-gained-1)
 }

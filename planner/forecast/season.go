@@ -2,13 +2,13 @@ package forecast
 
 // season is what is added to the levels of some keys.
 type season struct {
-	of     *State
+	of     *series
 	lag    *innovation // of one period before the interval to come; nil: none
 	weight float64
 }
 
 // season is that of the interval to come.
-func (s *State) season() season {
+func (s *series) season() season {
 	if s.period == 0 {
 		return season{}
 	}
@@ -16,7 +16,7 @@ func (s *State) season() season {
 }
 
 // seasonWeight is how much of the error of one period earlier is expected again.
-func (s *State) seasonWeight() float64 {
+func (s *series) seasonWeight() float64 {
 	if s.config.Method != Combined {
 		return s.weight
 	}
@@ -44,11 +44,11 @@ const (
 // Period is the length of the season, in intervals, and how much of the error of one
 // period earlier is expected again, up to 1. Both are 0 while no season is known, and
 // of methods other than seasonal and combined.
-func (s *State) Period() (period int, weight float64) { return s.period, s.seasonWeight() }
+func (s *series) Period() (period int, weight float64) { return s.period, s.seasonWeight() }
 
 // findPeriod looks for the season in what is remembered: innovations that come again,
 // over a third of a period at least.
-func (s *State) findPeriod() {
+func (s *series) findPeriod() {
 	s.period, s.weight = 0, 0
 	if s.config.Method != Seasonal && s.config.Method != Combined {
 		return
@@ -65,7 +65,7 @@ func (s *State) findPeriod() {
 }
 
 // correlation is that of innovations which are so many intervals apart.
-func (s *State) correlation(lag int) float64 {
+func (s *series) correlation(lag int) float64 {
 	product, square := 0.0, 0.0
 	for i := lag; i < len(s.recent); i++ {
 		product += s.recent[i].dot(&s.recent[i-lag])

@@ -13,13 +13,19 @@ import (
 // last forecasts. Amounts are kept as they are encoded, so a state that was stored and
 // read again forecasts the same. It is not safe for concurrent use.
 type State struct {
-	config    Config
-	intervals int // with any cost
+	series    // of cost
 	keys      *planner.Keys
+	size      []float64   // of each key: its state when it was named last. Nil: none was reported
+	home      []int32     // of each key: its hash instance as reported last. Nil: none was
+	index     index       // of keys; built when needed
+	resources []*resource // beside cost, see Track
+}
+
+// series is what is remembered of the shares that keys have of all cost, or of a resource.
+type series struct {
+	config    Config
+	intervals int       // with any cost
 	level     []float32 // of each key: the share to expect, before any season
-	size      []float64 // of each key: its state when it was named last. Nil: none was reported
-	home      []int32   // of each key: its hash instance as reported last. Nil: none was
-	index     index     // of keys; built when needed
 	recent    []innovation
 	noise     noise // of method level
 	period    int   // of the season that was found, and
@@ -36,11 +42,23 @@ func New(c Config) (*State, error) {
 	if c.Alpha == 0 && (c.Method == EWMA || c.Method == Seasonal) {
 		c.Alpha = DefaultAlpha
 	}
-	s := &State{config: c, keys: planner.NewKeys(0)}
+	return &State{series: newSeries(c, 0), keys: planner.NewKeys(0)}, nil
+}
+
+// newSeries has seen nothing of so many keys.
+func newSeries(c Config, keys int) series {
+	x := series{config: c}
 	if c.Method == Combined {
-		s.combination.averages = make([]average, len(combinedAlphas))
+		x.combination.averages = make([]average, len(combinedAlphas))
 	}
-	return s, nil
+	x.begin(keys)
+	return x
+}
+
+// begin forgets the levels, and begins with those of so many keys.
+func (x *series) begin(keys int) {
+	x.level = make([]float32, keys)
+	x.combination.each(func(level *[]float32) { *level = make([]float32, keys) })
 }
 
 // Config is what the state was made with.
@@ -70,7 +88,10 @@ func (s *State) Observe(stats *planner.Statistics) (*Forecast, error) {
 	whole := isWhole(stats)
 	total := totalCost(stats)
 	if total > 0 {
-		s.update(shares{cost: stats.Cost, total: total, ids: ids, keys: s.keys.Len(), whole: whole})
+		s.update(shares{cost: stats.Cost, total: total, ids: ids, keys: s.keys, whole: whole})
+		for _, r := range s.resources {
+			r.observe(stats, ids, s.keys, whole)
+		}
 	}
 	if ids != nil && whole {
 		s.forget(ids)
@@ -94,12 +115,17 @@ func isWhole(stats *planner.Statistics) bool {
 
 // totalCost is that of all keys, named or not.
 func totalCost(stats *planner.Statistics) float64 {
-	all := exact.NewColumn(stats.Cost, stats.Len())
-	total := all.Float(all.Total)
+	total := totalOf(stats.Cost)
 	for _, r := range stats.Residual {
 		total += r.Cost
 	}
 	return total
+}
+
+// totalOf adds amounts up, in any order.
+func totalOf(amounts []float64) float64 {
+	all := exact.NewColumn(amounts, len(amounts))
+	return all.Float(all.Total)
 }
 
 // match returns the number of the key of each row; new keys get the next ones. Nil: row
@@ -108,8 +134,7 @@ func (s *State) match(stats *planner.Statistics) []int32 {
 	n, known := stats.Len(), s.keys.Len()
 	if known == 0 {
 		s.keys = stats.Keys.Clone()
-		s.level = make([]float32, n)
-		s.combination.each(func(level *[]float32) { *level = make([]float32, n) })
+		s.each(func(x *series) { x.begin(n) })
 		s.size, s.home = nil, nil // of intervals without a key
 		return nil
 	}
@@ -181,8 +206,10 @@ func (s *State) add(keys *planner.Keys, row int) int32 {
 	id := int32(s.keys.Len())
 	s.keys.Append(keys.At(row))
 	s.index.insert(s.keys, id)
-	s.level = append(s.level, 0)
-	s.combination.each(func(level *[]float32) { *level = append(*level, 0) })
+	s.each(func(x *series) {
+		x.level = append(x.level, 0)
+		x.combination.each(func(level *[]float32) { *level = append(*level, 0) })
+	})
 	if s.size != nil {
 		s.size = append(s.size, 0)
 	}
@@ -238,7 +265,7 @@ func (s *State) forecast(stats *planner.Statistics, ids []int32, total float64, 
 	}
 	expected := s.expected()
 	if ids != nil && whole {
-		f.addAbsent(expected)
+		f.addAbsent(s.likely(expected))
 	}
 	out.Cost = make([]float64, out.Keys.Len())
 	assign.InParts(len(out.Cost), func(_, from, to int) {
@@ -246,11 +273,14 @@ func (s *State) forecast(stats *planner.Statistics, ids []int32, total float64, 
 			out.Cost[row] = expected(f.id(row)) * total
 		}
 	})
+	for _, r := range s.resources {
+		r.expect(f, whole)
+	}
 	return f
 }
 
 // expected tells the share to expect of each key.
-func (s *State) expected() func(id int32) float64 {
+func (s *series) expected() func(id int32) float64 {
 	season := s.season()
 	if season.lag == nil {
 		return func(id int32) float64 { return float64(s.level[id]) }
@@ -263,9 +293,21 @@ func (s *State) expected() func(id int32) float64 {
 	return func(id int32) float64 { return shares[id] }
 }
 
-// addAbsent adds a row for each key that the statistics lack and that has a share to
-// expect.
-func (f *Forecast) addAbsent(expected func(id int32) float64) {
+// likely reports whether a key has a share to expect, of cost or of a resource.
+func (s *State) likely(cost func(id int32) float64) func(id int32) bool {
+	all := []func(id int32) float64{cost}
+	for _, r := range s.resources {
+		if r.from == "" {
+			all = append(all, r.expected())
+		}
+	}
+	return func(id int32) bool {
+		return slices.ContainsFunc(all, func(expected func(id int32) float64) bool { return expected(id) > 0 })
+	}
+}
+
+// addAbsent adds a row for each key that the statistics lack and that is likely to come back.
+func (f *Forecast) addAbsent(likely func(id int32) bool) {
 	s, out, rows := f.state, f.Statistics, len(f.ids)
 	if rows == s.keys.Len() { // all are named
 		return
@@ -275,7 +317,7 @@ func (f *Forecast) addAbsent(expected func(id int32) float64) {
 		named[id] = true
 	}
 	for id := range int32(len(named)) {
-		if homeless := s.home != nil && s.home[id] == planner.NoInstance; !named[id] && !homeless && expected(id) > 0 {
+		if homeless := s.home != nil && s.home[id] == planner.NoInstance; !named[id] && !homeless && likely(id) {
 			f.ids = append(f.ids, id)
 		}
 	}
@@ -322,9 +364,13 @@ func (s *State) forget(ids []int32) {
 		keep[id] = true
 	}
 	least, kept := float32(negligible/float64(n)), 0
-	for id := range keep {
-		keep[id] = keep[id] || s.level[id] > least
-		if keep[id] {
+	s.each(func(x *series) {
+		for id, level := range x.level {
+			keep[id] = keep[id] || level > least
+		}
+	})
+	for _, stays := range keep {
+		if stays {
 			kept++
 		}
 	}
@@ -345,8 +391,10 @@ func (s *State) compact(keep []bool, kept int, ids []int32) {
 		to := keys.Len()
 		number[id] = int32(to)
 		keys.Append(s.keys.At(id))
-		s.level[to] = s.level[id]
-		s.combination.each(func(level *[]float32) { (*level)[to] = (*level)[id] })
+		s.each(func(x *series) {
+			x.level[to] = x.level[id]
+			x.combination.each(func(level *[]float32) { (*level)[to] = (*level)[id] })
+		})
 		if s.size != nil {
 			s.size[to] = s.size[id]
 		}
@@ -354,17 +402,20 @@ func (s *State) compact(keep []bool, kept int, ids []int32) {
 			s.home[to] = s.home[id]
 		}
 	}
-	s.keys, s.level, s.index = keys, s.level[:kept], index{}
-	s.combination.each(func(level *[]float32) { *level = (*level)[:kept] })
+	s.keys, s.index = keys, index{}
+	s.each(func(x *series) {
+		x.level = x.level[:kept]
+		x.combination.each(func(level *[]float32) { *level = (*level)[:kept] })
+		for i := range x.recent {
+			x.recent[i].renumber(number)
+		}
+	})
 	s.size, s.home = s.size[:min(kept, len(s.size))], s.home[:min(kept, len(s.home))]
 	if len(s.size) == 0 {
 		s.size = nil
 	}
 	if len(s.home) == 0 {
 		s.home = nil
-	}
-	for i := range s.recent {
-		s.recent[i].renumber(number)
 	}
 	for i, id := range ids {
 		ids[i] = number[id]
@@ -373,7 +424,7 @@ func (s *State) compact(keep []bool, kept int, ids []int32) {
 
 // gain is that of a moving average which has seen n intervals before: the first ones
 // count alike.
-func (s *State) gain() float64 {
+func (s *series) gain() float64 {
 	alpha := 1.0
 	switch s.config.Method {
 	case EWMA, Seasonal:
@@ -385,6 +436,6 @@ func (s *State) gain() float64 {
 }
 
 // averages reports whether levels are moving averages, each of one gain for all keys.
-func (s *State) averages() bool {
+func (s *series) averages() bool {
 	return s.config.Method == EWMA || s.config.Method == Seasonal || s.config.Method == Combined
 }

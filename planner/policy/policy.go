@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 
+	"plannerd/internal/exact"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 )
@@ -96,22 +97,23 @@ type Runner func(strategy string, s *planner.Snapshot, o planner.Options) (*plan
 // Decide makes a plan, or decides to make none. Options are those of the operator:
 // ThetaMax is what plans are held against. What has to be done, has to be: no trigger
 // holds a plan back where keys have to leave an instance, one is to be filled, the hash
-// changed, or the table is above its limit. The certificate of a plan is about the θ that it
-// was made for.
+// changed, the table is above its limit, or more of a resource is to be expected than an instance has of it. The
+// certificate of a plan is about the bounds that it was made for: where the target is a part of θ_max, so
+// are the targets of other resources, see aim.
 func (p Policy) Decide(run Runner, strategy string, in Situation, o planner.Options) (Decision, error) {
 	s := in.Snapshot
 	d := Decision{Without: in.predict(s.Current, s.Splits, o.ThetaMax)}
 	d.With = d.Without
 	goal := p.goal(o)
 	var err error
-	if d.Reason, err = p.held(in, goal, d.Without); d.Reason != Planned || err != nil {
+	if d.Reason, err = p.held(in, o, d.Without); d.Reason != Planned || err != nil {
 		return d.leave(s, o, err)
 	}
-	made, err := p.plan(run, strategy, s, goal)
+	made, err := p.plan(run, strategy, aim(s, o.ThetaMax, goal.ThetaMax), goal)
 	if err != nil {
 		return d, err
 	}
-	d.Plan = made.HeldAgainst(o.ThetaMax)
+	d.Plan = made.HeldAgainst(s, o.ThetaMax)
 	if len(made.Moves) == 0 && !made.Resplits() {
 		if slices.Contains(made.Causes, planner.CauseBalanced) {
 			d.Reason = Balanced
@@ -156,7 +158,7 @@ func (d Decision) leave(s *planner.Snapshot, o planner.Options, err error) (Deci
 
 // Held says why no plan is made, as [Policy.Decide] does before it makes one.
 func (p Policy) Held(in Situation, o planner.Options) (Reason, error) {
-	return p.held(in, p.goal(o), in.predict(in.Snapshot.Current, in.Snapshot.Splits, o.ThetaMax))
+	return p.held(in, o, in.predict(in.Snapshot.Current, in.Snapshot.Splits, o.ThetaMax))
 }
 
 // goal is what plans are made for.
@@ -167,9 +169,53 @@ func (p Policy) goal(o planner.Options) planner.Options {
 	return o
 }
 
+// aim is a snapshot with bounds of resources that leave room where θ of cost is to be theta and not θ_max: tolerances are
+// the same part of what they are, limits the same part of capacities, but no less than halfway between what is
+// taken altogether and all that there is, which few plans could keep to.
+func aim(s *planner.Snapshot, thetaMax, theta float64) *planner.Snapshot {
+	if len(s.Resources) == 0 || theta == thetaMax || thetaMax == 0 {
+		return s
+	}
+	out := *s
+	out.Resources, out.Instances = slices.Clone(s.Resources), slices.Clone(s.Instances)
+	for d := range out.Instances {
+		out.Instances[d].Capacities = slices.Clone(out.Instances[d].Capacities)
+	}
+	for r := range out.Resources {
+		of := &out.Resources[r]
+		if !of.Limited {
+			of.ThetaMax = min(planner.MaxAmount, of.ThetaMax/thetaMax*theta)
+			continue
+		}
+		part := min(1, max((1+theta)/(1+thetaMax), (1+filled(s, r))/2))
+		for d := range out.Instances {
+			if c := out.Instances[d].Capacities; c != nil {
+				c[r] *= part
+			}
+		}
+	}
+	return &out
+}
+
+// filled is how much of all that live instances have of a resource is taken.
+func filled(s *planner.Snapshot, r int) float64 {
+	all := exact.NewColumn(s.Amounts[r], s.Len())
+	taken, capacity := all.Float(all.Total), 0.0
+	for d, x := range s.Instances {
+		taken += x.ResidualAmounts[r]
+		if x.Live() {
+			capacity += s.CapacityOf(d, r)
+		}
+	}
+	if capacity == 0 {
+		return 1
+	}
+	return taken / capacity
+}
+
 // held says why no plan is made.
-func (p Policy) held(in Situation, goal planner.Options, without *forecast.Prediction) (Reason, error) {
-	t := p.Trigger
+func (p Policy) held(in Situation, o planner.Options, without *forecast.Prediction) (Reason, error) {
+	t, goal := p.Trigger, p.goal(o)
 	if t == (Trigger{}) && p.TargetTheta == nil && p.CooldownIntervals == 0 {
 		return Planned, nil
 	}
@@ -178,7 +224,7 @@ func (p Policy) held(in Situation, goal planner.Options, without *forecast.Predi
 		if t.Theta != nil {
 			theta = *t.Theta
 		}
-		if yes, err := settled(in.Snapshot, goal, theta); yes && !fills(in.Snapshot) || err != nil {
+		if yes, err := settled(aim(in.Snapshot, o.ThetaMax, theta), goal, theta); yes && !fills(in.Snapshot) || err != nil {
 			return Balanced, err
 		}
 	}
@@ -208,8 +254,8 @@ func still(s *planner.Snapshot, goal planner.Options, theta float64) (*planner.P
 	})
 }
 
-// mustMove reports whether there is something to do whatever θ is: an instance that is to
-// be filled is, too.
+// mustMove reports whether there is something to do whatever θ is, of cost and of resources with a tolerance: an instance
+// that is to be filled is, too.
 func mustMove(s *planner.Snapshot, goal planner.Options) (bool, error) {
 	if s.HashChanged {
 		return true, nil
@@ -224,7 +270,14 @@ func mustMove(s *planner.Snapshot, goal planner.Options) (bool, error) {
 	if s.Eligibility != nil {
 		most = 1e200 // fair loads may be as small as they like
 	}
-	yes, err := settled(s, goal, most)
+	free := *s
+	free.Resources = slices.Clone(s.Resources)
+	for r := range free.Resources {
+		if of := &free.Resources[r]; !of.Limited {
+			of.ThetaMax = 1e200
+		}
+	}
+	yes, err := settled(&free, goal, most)
 	if !yes || err != nil {
 		return !yes, err
 	}

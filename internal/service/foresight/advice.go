@@ -158,14 +158,19 @@ func (s *Forecaster) lookBack(ctx context.Context, op reading.Operator, memory *
 	if p := op.Configuration.Policy; p != nil && !p.Auto {
 		by = p.Forecast
 	}
+	newest, err := s.Placement(ctx, op.Name, op.ConfigVersion)
+	if err != nil {
+		return nil, err
+	}
 	if out.state, err = forecast.New(by); err != nil {
 		return nil, err
 	}
+	out.state.Track(newest.Model.Resources)
 	for _, x := range intervals {
 		if err := x.needKeys(); err != nil {
 			return nil, err
 		}
-		if err := memory.Reserve(int64(x.Len()) * reading.ForecastRowBytes); err != nil {
+		if err := memory.Reserve(reading.ForecastBytes(x.Len(), len(newest.Model.Resources))); err != nil {
 			return nil, err
 		}
 		if out.forecast, err = out.state.Observe(x.Statistics.Statistics); err != nil {
@@ -194,6 +199,7 @@ func (s *Forecaster) expect(ctx context.Context, op reading.Operator, l *outlook
 		return unfit(err)
 	}
 	l.expected = f.Predict(l.snapshot, l.snapshot.Current, l.snapshot.Splits, op.Configuration.ThetaMax)
+	l.expected.Call(op.Configuration.Resources.Cost())
 	return nil
 }
 

@@ -76,7 +76,7 @@ func (s *Backtester) Backtest(ctx context.Context, name string, in Backtest) (*B
 // search runs the policies over a history.
 func (in Backtest) search(ctx context.Context, h *backtest.History, op backtest.Operator) (*backtest.Report, error) {
 	limited := op.Options.TableLimit != nil || op.Target.Restricts()
-	if err := in.Memory.Reserve(h.SearchBytes(runtime.GOMAXPROCS(0), limited)); err != nil {
+	if err := in.Memory.Reserve(h.SearchBytes(runtime.GOMAXPROCS(0), limited, len(op.Target.Resources))); err != nil {
 		return nil, err
 	}
 	policies := in.Policies

@@ -42,7 +42,7 @@ func (s *Forecaster) Foresee(ctx context.Context, b *scheme.Base, st *scheme.Sta
 	if b.Newest.Policy.Auto {
 		f.Policy, f.Chosen = s.chooser.inEffect(b, told)
 	}
-	if err := memory.Reserve(int64(st.Len()) * reading.ForecastRowBytes); err != nil {
+	if err := memory.Reserve(reading.ForecastBytes(st.Len(), len(b.Newest.Model.Resources))); err != nil {
 		return err
 	}
 	if f.State, err = s.stateBefore(ctx, b, before, f.Policy.Forecast, st, memory); err != nil {
@@ -81,12 +81,20 @@ func (s *Forecaster) stateBefore(
 	memory *admission.Lease,
 ) (*forecast.State, error) {
 	begin, err := forecast.New(c)
-	if err != nil || before == nil {
-		return begin, err
+	if err != nil {
+		return nil, err
+	}
+	begin.Track(b.Newest.Model.Resources)
+	if before == nil {
+		return begin, nil
 	}
 	state, err := s.StateAfter(ctx, *before, memory)
-	if err != nil || state != nil && state.Config() == begin.Config() {
-		return state, err
+	if err != nil {
+		return nil, err
+	}
+	if state != nil && state.Config() == begin.Config() {
+		state.Track(b.Newest.Model.Resources)
+		return state, nil
 	}
 	var plans []store.Plan // newest first
 	for p, err := range s.EarlierPlans(ctx, b, st, remembering) {

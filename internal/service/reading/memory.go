@@ -48,6 +48,8 @@ const (
 	StoredRowBytes = 128
 	// ForecastRowBytes is for a key that a forecast remembers.
 	ForecastRowBytes = 152
+	// ForecastAmountBytes is for what it remembers, and expects, of what the key takes of a resource.
+	ForecastAmountBytes = 64
 	// SummedBytes is for a migration that is summed up to a flow, and flowBytes for a
 	// flow that is then answered.
 	SummedBytes = 28
@@ -81,4 +83,9 @@ func HoldLists(l *admission.Lease, p store.Plan) error {
 // HoldTable has a lease hold the committed routing table of an operator.
 func HoldTable(l *admission.Lease, op store.Operator) error {
 	return l.Reserve(op.TableSize * EntryBytes)
+}
+
+// ForecastBytes is what a forecast of so many keys takes for an operator with so many resources beside cost.
+func ForecastBytes(rows, resources int) int64 {
+	return int64(rows) * int64(ForecastRowBytes+resources*ForecastAmountBytes)
 }

@@ -64,7 +64,7 @@ func (e *Engine) Run(ctx context.Context, strategy string, in *Input, p operator
 		out.compacted(in.compression, compacted)
 	}
 	out.decided(d.Reason)
-	out.Foresight = in.Foreseen.Told(plan, d.Without, d.With)
+	out.Foresight = in.Foreseen.Told(out, d.Without, d.With)
 	return out, nil
 }
 

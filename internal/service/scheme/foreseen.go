@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"plannerd/internal/backtest"
+	"plannerd/internal/resources"
 	"plannerd/planner"
 	"plannerd/planner/forecast"
 	"plannerd/planner/policy"
@@ -18,12 +19,20 @@ type Foresight struct {
 	Chosen *Choice `json:"chosen"`
 	// RealisedTheta is the θ of the loads that came.
 	RealisedTheta float64 `json:"realised_theta"`
+	// Realised are the levels of all resources, cost first, of what came. Nil: there is cost alone.
+	Realised []Level `json:"realised,omitzero"`
 	// Without and With are what to expect if nothing moves, and if the plan is carried
 	// out; nil: too little is known.
 	Without *forecast.Prediction `json:"without"`
 	With    *forecast.Prediction `json:"with"`
 	// NoiseFloor is what no plan can do anything about; nil: too little is known.
 	NoiseFloor *forecast.Floor `json:"noise_floor"`
+}
+
+// Level is that of a resource: its θ, or with a limit the greatest part of a capacity that was taken.
+type Level struct {
+	Name  string  `json:"name"`
+	Level float64 `json:"level"`
 }
 
 // Foreseen is what the intervals up to one let expect of the next, and by which policy
@@ -35,17 +44,26 @@ type Foreseen struct {
 	Forecast *forecast.Forecast
 }
 
-// Told is what a plan tells of what is foreseen.
-func (f *Foreseen) Told(p *planner.Plan, without, with *forecast.Prediction) *Foresight {
+// Told is what a result tells of what is foreseen.
+func (f *Foreseen) Told(o *Result, without, with *forecast.Prediction) *Foresight {
 	if f == nil || f.Forecast == nil {
 		return nil
 	}
+	p := o.Plan
+	without.Call(o.resource)
+	with.Call(o.resource)
 	out := &Foresight{
 		Policy: f.Policy, Chosen: f.Chosen, RealisedTheta: p.Theta.Before, Without: without, With: with,
 		NoiseFloor: f.State.Floor(live(p.Snapshot.Instances)),
 	}
 	if s := p.Snapshot; f.Policy.Forecast.Method != forecast.Last {
 		out.RealisedTheta = backtest.Theta(s, s.Current, f.Forecast.Observed.Cost)
+	}
+	for r, level := range f.Forecast.Realised(p.Snapshot, p.Snapshot.Current) {
+		if r == 0 {
+			out.Realised = []Level{{o.resource, out.RealisedTheta}}
+		}
+		out.Realised = append(out.Realised, Level{p.Snapshot.Resources[r].Name, resources.Finite(level)})
 	}
 	return out
 }

@@ -148,7 +148,7 @@ func (Scheme) NoAction(
 	out, err := concluded(b, in.Result(plan), nil)
 	if f := b.Foreseen; f != nil && f.Forecast != nil && err == nil {
 		still := f.Forecast.Predict(in.Snapshot, in.Current, in.Splits, p.ThetaMax)
-		out.Foresight = f.Told(plan, still, still)
+		out.Foresight = f.Told(out, still, still)
 	}
 	return out, err
 }
