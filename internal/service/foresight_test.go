@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"plannerd/compact"
 	"plannerd/internal/backtest"
@@ -17,6 +18,7 @@ import (
 	"plannerd/internal/operator"
 	"plannerd/internal/parameters"
 	"plannerd/internal/refusal"
+	"plannerd/internal/service"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/propose"
 	"plannerd/internal/service/scheme"
@@ -162,6 +164,85 @@ func (e *env) sameReplay(p *intake.StoredPlan) {
 		results[0].Theta.After != p.ThetaAfter || results[0].Balanced != p.Balanced {
 		e.Errorf("interval %d: again it does %s, θ %v; the plan %s, θ %v", p.Interval, got, results[0].Theta.After,
 			text(e.T, p.Lists.Change...), p.ThetaAfter)
+	}
+}
+
+// TestPoliciesOfResources: a service does with the intervals of an operator with resources what a backtest says, though
+// it is started anew after each of them; it tells what came of each resource, and to expect.
+func TestPoliciesOfResources(t *testing.T) {
+	const intervals = 14
+	using := func(i int64) *scheme.Statistics {
+		st := wave(i)
+		network := make([]float64, st.Len())
+		for k := range network {
+			network[k] = 3 * st.Cost[(7*k+3)%st.Len()]
+			st.State[k] += float64(i) / 8
+		}
+		st.Costs = []planner.Amounts{{Name: "network", Rows: network}}
+		return st
+	}
+	tolerated := 0.3
+	for name, p := range policies {
+		var config service.Config
+		e := newEnv(t, func(c *service.Config) { config = *c })
+		c := foresighted(operator.PolicyChoice{Policy: p})
+		c.Resources = operator.Resources{{Name: "cpu"}, {Name: "network", ThetaMax: &tolerated},
+			{Name: "disk", From: planner.FromState, Limit: true}}
+		target := planner.Configuration{Resources: []planner.Resource{{Name: "network", ThetaMax: tolerated},
+			{Name: "disk", From: planner.FromState, Limited: true}}}
+		var ids []partitioner.Instance
+		for d := range c.Instances {
+			c.Instances[d].Capacities = map[string]float64{"disk": 60}
+			ids = append(ids, partitioner.Instance{ID: int32(d)})
+			target.Instances = append(target.Instances,
+				planner.Instance{ID: int32(d), Capacity: 1, Capacities: []float64{1, 60}})
+		}
+		var err error
+		if target.Hash, err = partitioner.New(partitioner.Config{Function: partitioner.Modulo}, ids); err != nil {
+			t.Fatal(err)
+		}
+		op := e.configure("clicks", c)
+		h := backtest.NewHistory(drive.DefaultWindow)
+		for i := range int64(intervals) {
+			if err := h.Add(i, using(i).Statistics); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tracks, err := backtest.Run(t.Context(), h, backtest.Operator{
+			Target: target, Base: planner.Base{Configuration: target, PinHomeless: true},
+			Options: op.Configuration.Planner(), EntryGrace: op.Configuration.EntryGrace,
+		}, []backtest.Candidate{{Strategy: planner.Optimal, Effort: planner.EffortFast, Policy: p}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		acted := 0
+		for i := range int64(intervals) {
+			config.Measured.Registry = prometheus.NewRegistry()
+			e.Service = service.New(config)
+			made, want := e.carriedOut("clicks", using(i)), tracks[0].Steps[i]
+			told := e.told(made)
+			var levels []float64
+			for _, x := range told.Realised {
+				levels = append(levels, x.Level)
+			}
+			theta := forecast.Joint(&planner.Snapshot{Resources: target.Resources}, c.ThetaMax, levels)
+			if len(levels) != 3 || levels[0] != told.RealisedTheta || told.Realised[0].Name != "cpu" ||
+				math.Abs(theta-want.Theta) > 1e-9 || math.Abs(made.MigrationFraction-want.Moved) > 1e-9 {
+				t.Fatalf("%s, interval %d: %+v, θ %v, moved %v; in a backtest %+v", name, i, told.Realised, theta,
+					made.MigrationFraction, want)
+			}
+			if want.Moved > 0 {
+				acted++
+			}
+			want.Expected.Call("cpu")
+			if !reflect.DeepEqual(told.With, want.Expected) || told.With != nil && len(told.With.Resources) != 3 {
+				t.Fatalf("%s, interval %d: expects %+v, in a backtest %+v", name, i, told.With, want.Expected)
+			}
+			e.sameReplay(made)
+		}
+		if acted < 2 {
+			t.Errorf("%s: %d of %d plans moved anything", name, acted, intervals)
+		}
 	}
 }
 
