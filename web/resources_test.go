@@ -69,6 +69,38 @@ func TestResourcesOfPlans(t *testing.T) {
 	p.WaitText(".operators-plan", "above its bound: another resource")
 }
 
+// TestResourcesExpected: a plan tells what came of each resource, and what to expect of it and of all bounds together.
+func TestResourcesExpected(t *testing.T) {
+	t.Parallel()
+	server := browsertest.NewEmpty(t, false)
+	tell(t, http.MethodPut, server.URL+"/v1/operators/sessions", "", object{"instances": 2, "hash": object{"function": "modulo"},
+		"policy":    object{"forecast": object{"method": "ewma"}, "cooldown_intervals": 9},
+		"resources": []any{object{"name": "cpu", "theta_max": 0.9}, object{"name": "network", "theta_max": 0.5}}}, nil)
+	var plan planned
+	for i := range 8 {
+		var keys []any
+		for k := range 12 {
+			keys = append(keys, object{"key": fmt.Sprint("k", k), "cost": 10 + (i*k)%3,
+				"costs": object{"network": 5 + (7*i+k*k)%11}})
+		}
+		tell(t, http.MethodPost, server.URL+"/v1/operators/sessions/plans", "", object{"interval": i, "keys": keys}, &plan)
+	}
+	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-expected table")
+	p.WaitText("main", "In this interval cpu came to ")
+	p.WaitText("main", " %, network came to ")
+	got := column(p, "What to expect of the next interval", 0)
+	if len(got) != 7 || got[0] != "Probability that any bound is broken" || got[1] != "cpu, median" ||
+		got[6] != "Probability that the bound of network is broken" {
+		t.Errorf("what is expected has rows %q", got)
+	}
+	for _, x := range column(p, "What to expect of the next interval", 1) {
+		if !strings.HasSuffix(x, "%") {
+			t.Errorf("%q is expected", x)
+		}
+	}
+	look(t, server.URL, "/#/plans/"+plan.ID, "plan-resources-expected", ".plan-expected table")
+}
+
 // TestResourcesOfHotKeys: a key that no instance has room for is told with its resource.
 func TestResourcesOfHotKeys(t *testing.T) {
 	t.Parallel()

@@ -1726,7 +1726,7 @@ type Advice struct {
 	// Epoch Of `interval`.
 	Epoch int64 `json:"epoch"`
 
-	// Expected θ of the next interval under the committed table, if nothing moves. Null while too little is known.
+	// Expected θ of the next interval under the committed table, if nothing moves; with `resources` that of all of them. Null while too little is known.
 	Expected *Prediction `json:"expected"`
 
 	// HotTheta How far the heaviest key alone, as expected, is above a fair share: no plan comes below this θ. Under rules it is the key that is furthest above the fair load of each instance that may have it. Under the method `pkg` it is spread over `pkg.choices` instances; the other methods let it be on all.
@@ -1931,7 +1931,7 @@ type BacktestAuto struct {
 	// Cost As of a result.
 	Cost float64 `json:"cost"`
 
-	// Judged Of the loads that came, under the tables that were in effect.
+	// Judged Of the loads that came, under the tables that were in effect. Where an operator has `resources`, θ is that of all of them, as in `Prediction`.
 	Judged RealisedFigures `json:"judged"`
 
 	// Next Which of the results it would plan by next, from 0, chosen by all intervals.
@@ -2036,7 +2036,7 @@ type BacktestResult struct {
 	// Pareto No other one moves less at no higher excess, or has a lower excess and moves no more, on the judged intervals.
 	Pareto bool `json:"pareto"`
 
-	// Policy When an operator is planned for, on which costs, and how far. It is about `cost`: where an instance is above its bound in another of the `resources`, a plan is made whatever the trigger, the cool-down and the benefit.
+	// Policy When an operator is planned for, on which costs, and how far. With `resources` it is about all of them, cost included; where an instance is expected to take more of one with a limit than it has, a plan is made whatever the trigger, the cool-down and the benefit.
 	Policy Policy `json:"policy"`
 
 	// Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
@@ -2572,7 +2572,7 @@ type ForcedMigration struct {
 	State float64 `json:"state"`
 }
 
-// ForecastMethod How the shares that keys have of all cost in the next interval are forecast. State, and what keys take of other `resources` than `cost`, is not forecast: it is expected to stay as it is.
+// ForecastMethod How the shares that keys have of all cost in the next interval are forecast, and those of each of the `resources` that rows tell in `costs`. A resource from `state` is made of the last shares of all state, one from `count` of the keys that the last interval named, whatever the method. What all keys together take of a resource is forecast by the last total, a moving average, a trend and, under `seasonal` and `combined`, a season, weighted by their errors; under `last` it stays.
 //
 // | method | the share of a key |
 // |---|---|
@@ -4196,7 +4196,7 @@ type Plan struct {
 	Filled *Filled `json:"filled,omitempty"`
 
 	// Forecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
-	// are those of the interval. Null of plans of `ring`, `ranges` and `pkg`, of classes, and of statistics that are too small.
+	// are those of the interval, and so are those of `resources`. Null of plans of `ring`, `ranges` and `pkg`, of classes, and of statistics that are too small.
 	Forecast *PlanForecast `json:"forecast"`
 
 	// HotKeys Keys so costly that no instance can carry them within its limit, in descending cost.
@@ -4384,7 +4384,7 @@ type PlanDiff struct {
 }
 
 // PlanForecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
-// are those of the interval. Null of plans of `ring`, `ranges` and `pkg`, of classes, and of statistics that are too small.
+// are those of the interval, and so are those of `resources`. Null of plans of `ring`, `ranges` and `pkg`, of classes, and of statistics that are too small.
 type PlanForecast struct {
 	// Chosen How the policy was chosen; null where somebody said it, and where there is too little to choose by.
 	Chosen *PolicyChosen `json:"chosen"`
@@ -4392,16 +4392,23 @@ type PlanForecast struct {
 	// NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
 	NoiseFloor *NoiseFloor `json:"noise_floor"`
 
-	// Policy When an operator is planned for, on which costs, and how far. It is about `cost`: where an instance is above its bound in another of the `resources`, a plan is made whatever the trigger, the cool-down and the benefit.
+	// Policy When an operator is planned for, on which costs, and how far. With `resources` it is about all of them, cost included; where an instance is expected to take more of one with a limit than it has, a plan is made whatever the trigger, the cool-down and the benefit.
 	Policy Policy `json:"policy"`
+
+	// Realised Of each resource, cost first, the level that came in the interval. Absent where the operator has no `resources`.
+	Realised *[]ResourceLevel `json:"realised,omitempty"`
 
 	// RealisedTheta The θ of the loads that came in the interval, under the tables that were in effect.
 	RealisedTheta float64 `json:"realised_theta"`
 
 	// With What to expect of the next interval if nothing moves (`without`), or with the plan (`with`). Null while fewer than three errors of forecasts are known.
+	//
+	// Where an operator has `resources`, θ is here that of all of them: the greatest part of its bound that any resource takes on any instance, times 1 + θ_max, less 1. It is above θ_max where any bound is broken, and that of cost where cost takes the most of its bound. A part of a bound counts as 100 at most.
 	With *Prediction `json:"with"`
 
 	// Without What to expect of the next interval if nothing moves (`without`), or with the plan (`with`). Null while fewer than three errors of forecasts are known.
+	//
+	// Where an operator has `resources`, θ is here that of all of them: the greatest part of its bound that any resource takes on any instance, times 1 + θ_max, less 1. It is above θ_max where any bound is broken, and that of cost where cost takes the most of its bound. A part of a bound counts as 100 at most.
 	Without *Prediction `json:"without"`
 }
 
@@ -4639,7 +4646,7 @@ type PlanSummary struct {
 	ExpiresAt *time.Time `json:"expires_at"`
 
 	// Forecast By which policy the plan was made, and what it expects of the next interval, in which it takes effect. The figures of the plan, `theta` and the loads of `instances` among them, are of the costs that are expected then; with the forecast `last` these
-	// are those of the interval. Null of plans of `ring`, `ranges` and `pkg`, of classes, and of statistics that are too small.
+	// are those of the interval, and so are those of `resources`. Null of plans of `ring`, `ranges` and `pkg`, of classes, and of statistics that are too small.
 	Forecast *PlanForecast `json:"forecast"`
 	Id       string        `json:"id"`
 
@@ -4783,7 +4790,7 @@ type PlanUndo struct {
 // PlannerRevision Changes whenever the same input may lead to another plan.
 type PlannerRevision = string
 
-// Policy When an operator is planned for, on which costs, and how far. It is about `cost`: where an instance is above its bound in another of the `resources`, a plan is made whatever the trigger, the cool-down and the benefit.
+// Policy When an operator is planned for, on which costs, and how far. With `resources` it is about all of them, cost included; where an instance is expected to take more of one with a limit than it has, a plan is made whatever the trigger, the cool-down and the benefit.
 type Policy struct {
 	// Budget The most that one plan may move, as a part of all state. Defaults to no bound.
 	Budget *float64 `json:"budget,omitempty"`
@@ -4791,7 +4798,7 @@ type Policy struct {
 	// CooldownIntervals For how many intervals after a plan that moved keys none is made.
 	CooldownIntervals *int `json:"cooldown_intervals,omitempty"`
 
-	// Forecast How the shares that keys have of all cost in the next interval are forecast. State, and what keys take of other `resources` than `cost`, is not forecast: it is expected to stay as it is.
+	// Forecast How the shares that keys have of all cost in the next interval are forecast, and those of each of the `resources` that rows tell in `costs`. A resource from `state` is made of the last shares of all state, one from `count` of the keys that the last interval named, whatever the method. What all keys together take of a resource is forecast by the last total, a moving average, a trend and, under `seasonal` and `combined`, a season, weighted by their errors; under `last` it stays.
 	//
 	// | method | the share of a key |
 	// |---|---|
@@ -4805,7 +4812,7 @@ type Policy struct {
 	// MinimumBenefit By how much a plan that moves all state must lower the expected excess of the next interval, the mean of how far θ is above θ_max; a plan that moves a part of the state must lower it by that part.
 	MinimumBenefit *float64 `json:"minimum_benefit,omitempty"`
 
-	// TargetTheta The θ that plans are made for, at most θ_max; if it is lower, loads have room to change. Defaults to θ_max.
+	// TargetTheta The θ that plans are made for, at most θ_max; if it is lower, loads have room to change. Defaults to θ_max. Other resources get as much room: tolerances are the same part of what they are, and of a capacity (1 + target_theta) / (1 + θ_max) is filled, or halfway from what all instances together take of it to all of it, if that is more.
 	TargetTheta *float64 `json:"target_theta,omitempty"`
 
 	// Trigger What has to be expected before a plan is made. If both are set, both have to hold.
@@ -4848,7 +4855,7 @@ type PolicyChosen struct {
 		// Moved The mean of the state that moved, as a part of all.
 		Moved float64 `json:"moved"`
 
-		// Policy When an operator is planned for, on which costs, and how far. It is about `cost`: where an instance is above its bound in another of the `resources`, a plan is made whatever the trigger, the cool-down and the benefit.
+		// Policy When an operator is planned for, on which costs, and how far. With `resources` it is about all of them, cost included; where an instance is expected to take more of one with a limit than it has, a plan is made whatever the trigger, the cool-down and the benefit.
 		Policy Policy `json:"policy"`
 	} `json:"tried"`
 
@@ -4858,14 +4865,16 @@ type PolicyChosen struct {
 
 // PolicyTrigger What has to be expected before a plan is made. If both are set, both have to hold.
 type PolicyTrigger struct {
-	// Probability θ_max is broken in the next interval with this probability at least, if nothing moves. While nothing can be predicted yet it holds. Defaults to no condition.
+	// Probability θ_max, or the bound of another resource, is broken in the next interval with this probability at least, if nothing moves. While nothing can be predicted yet it holds. Defaults to no condition.
 	Probability *float64 `json:"probability,omitempty"`
 
-	// Theta The expected loads have a θ above this. Defaults to `target_theta`.
+	// Theta The expected loads have a θ above this, or other `resources` are as far beyond their bounds, as `target_theta` has it. Defaults to `target_theta`.
 	Theta *float64 `json:"theta,omitempty"`
 }
 
 // Prediction What to expect of the next interval if nothing moves (`without`), or with the plan (`with`). Null while fewer than three errors of forecasts are known.
+//
+// Where an operator has `resources`, θ is here that of all of them: the greatest part of its bound that any resource takes on any instance, times 1 + θ_max, less 1. It is above θ_max where any bound is broken, and that of cost where cost takes the most of its bound. A part of a bound counts as 100 at most.
 type Prediction struct {
 	// Excess The mean of what θ is above θ_max.
 	Excess float64 `json:"excess"`
@@ -4879,8 +4888,11 @@ type Prediction struct {
 	// P95 Of θ.
 	P95 float64 `json:"p95"`
 
-	// Probability That θ_max is broken.
+	// Probability That θ_max is broken, or the bound of another resource.
 	Probability float64 `json:"probability"`
+
+	// Resources Of each resource alone, cost first. Absent where the operator has no `resources`.
+	Resources *[]ResourcePrediction `json:"resources,omitempty"`
 }
 
 // Problem defines model for Problem.
@@ -5369,7 +5381,7 @@ type Realised struct {
 	ThetaPlanned *ThetaSpread `json:"theta_planned"`
 }
 
-// RealisedFigures Of the loads that came, under the tables that were in effect.
+// RealisedFigures Of the loads that came, under the tables that were in effect. Where an operator has `resources`, θ is that of all of them, as in `Prediction`.
 type RealisedFigures struct {
 	// Above The part of the intervals in which some instance was above θ_max.
 	Above float64 `json:"above"`
@@ -5598,6 +5610,14 @@ type Resource struct {
 // ResourceFrom Where the amounts are from: `state` of the rows, or `count`, 1 for each key. Left out: `costs` of the rows, which have to name it.
 type ResourceFrom string
 
+// ResourceLevel What a resource came to: its θ, or with a limit the greatest part of a capacity that was taken.
+type ResourceLevel struct {
+	Level float64 `json:"level"`
+
+	// Name Distinct; none but the first may be `cost`.
+	Name ResourceName `json:"name"`
+}
+
 // ResourceLoad What keys take of a resource on an instance, in its unit.
 type ResourceLoad struct {
 	// FairLoad What is its share if all is divided evenly. Absent where there is a `limit`, and of an instance that was removed.
@@ -5618,6 +5638,20 @@ type ResourceLoad struct {
 
 // ResourceName Distinct; none but the first may be `cost`.
 type ResourceName = string
+
+// ResourcePrediction What to expect of one resource: of its θ, or with a limit of the greatest part of a capacity that is taken.
+type ResourcePrediction struct {
+	// Expected If what is expected comes exactly so.
+	Expected float64 `json:"expected"`
+	Median   float64 `json:"median"`
+
+	// Name Distinct; none but the first may be `cost`.
+	Name ResourceName `json:"name"`
+	P95  float64      `json:"p95"`
+
+	// Probability That its bound is broken.
+	Probability float64 `json:"probability"`
+}
 
 // Resources What keys take of an instance, each with a bound that plans keep to in every instance, beside each other. The first is `cost`, which this gives a name; it has neither `from` nor `limit`. Left out: `cost` is all that counts.
 // Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without `splitting` and without compact statistics.

@@ -4,7 +4,7 @@ import { percent, roughly } from './format.js'
 import { html } from './html.js'
 
 const grain = 1e-9 // differences below it are of arithmetic, not of load
-const seldom = 0.1 // a limit that is missed at most so often is expected to hold
+export const seldom = 0.1 // a limit that is missed at most so often is expected to hold
 
 /**
  * Whether θ is within its limit after a plan, and what became of it. missed is the probability that the limit is
@@ -40,13 +40,15 @@ export function judge(theta, bound) {
 
 /**
  * Of a plan: what is expected of the next interval where there is a forecast, else its own figures. Where θ would be
- * both with it and without it what chance makes of even loads, the noise floor is what to expect either way.
+ * both with it and without it what chance makes of even loads, the noise floor is what to expect either way. It is
+ * about cost, whatever other resources there are.
  *
  * @param {Judged} plan
  * @returns {Judgement}
  */
 export function outlook({ theta, parameters: { theta_max: bound }, forecast, migration }) {
-  const { without, with: after, noise_floor: floor } = forecast ?? {}
+  const { noise_floor: floor } = forecast ?? {}
+  const [without, after] = [forecast?.without, forecast?.with].map((p) => p?.resources?.[0] ?? p)
   const needed = (migration?.forced?.keys ?? 0) > 0
   if (!without || !after) return { ...judge(theta, bound), needed }
   const noise = floor !== undefined && floor !== null && Math.max(without.median, after.median) <= floor.p95

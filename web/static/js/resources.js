@@ -3,7 +3,7 @@
 import { amount, endless, levelText, percent, stateOnly } from './format.js'
 import { html } from './html.js'
 import { named, namesOf } from './instances.js'
-import { Course, isWithin, judge, outlook } from './judge.js'
+import { Course, isWithin, judge, outlook, seldom } from './judge.js'
 
 /** @import { Judgement } from './judge.js' */
 
@@ -69,13 +69,15 @@ export function overall(plan) {
   const decides = others.find(({ name }) => name === plan.decides)
   const of = decides ? judged(decides) : own
   const hold = others.every(({ balanced }) => balanced)
+  const missed = own.missed === null ? null : (plan.forecast?.with?.probability ?? own.missed) // the limit of any
+  const likely = missed === null || missed <= seldom
   return {
     ...of,
     needed: own.needed,
     many: true,
-    missed: hold ? own.missed : null,
-    within: own.within && hold,
-    tone: !hold ? 'bad' : own.within ? of.tone : own.tone,
+    missed: hold ? missed : null,
+    within: own.within && hold && likely,
+    tone: !hold ? 'bad' : !own.within ? own.tone : likely ? of.tone : 'warn',
   }
 }
 

@@ -1077,6 +1077,7 @@ PlanForecast = TypedDict(
         'chosen': 'PolicyChosen | None',
         'noise_floor': 'NoiseFloor | None',
         'policy': 'Policy',
+        'realised': 'NotRequired[list[ResourceLevel]]',
         'realised_theta': 'float',
         'with': 'Prediction | None',
         'without': 'Prediction | None',
@@ -1246,6 +1247,7 @@ class Prediction(TypedDict):
     median: float
     p95: float
     probability: float
+    resources: NotRequired[list[ResourcePrediction]]
 
 class Problem(TypedDict):
     code: Code
@@ -1549,6 +1551,10 @@ Resource = TypedDict(
     },
 )
 
+class ResourceLevel(TypedDict):
+    level: float
+    name: ResourceName
+
 class ResourceLoad(TypedDict):
     fair_load: NotRequired[float]
     id: InstanceID
@@ -1557,6 +1563,13 @@ class ResourceLoad(TypedDict):
     name: NotRequired[InstanceName]
 
 ResourceName: TypeAlias = 'str'
+
+class ResourcePrediction(TypedDict):
+    expected: float
+    median: float
+    name: ResourceName
+    p95: float
+    probability: float
 
 Resources: TypeAlias = 'list[Resource]'
 

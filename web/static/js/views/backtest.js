@@ -145,8 +145,9 @@ function Advice({ operator }) {
     ${
       expected &&
       html`<p class="muted">
-        If nothing moves, the next interval is expected to have a θ of ${percent(expected.median)} in the median, and
-        breaks θ_max with a probability of ${percent(expected.probability)}.
+        If nothing moves, the next interval is expected to have a θ of
+        ${percent((expected.resources?.[0] ?? expected).median)} in the median, and breaks
+        ${expected.resources ? 'a bound' : 'θ_max'} with a probability of ${percent(expected.probability)}.
       </p>`
     }
   <//>`

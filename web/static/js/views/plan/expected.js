@@ -1,18 +1,38 @@
 // What a plan expects of the interval in which it takes effect.
 
-import { count, counted, percent } from '../../format.js'
+import { count, counted, levelText, percent } from '../../format.js'
 import { html } from '../../html.js'
 import { Card, plainTable } from '../../parts.js'
 import { policyWords } from '../backtest/table.js'
 
 /** @typedef {NonNullable<API['Prediction']>} Prediction */
 
-/** @type {[name: string, of: (p: Prediction) => string][]} */
+/** @typedef {[name: string, of: (p: Prediction) => string]} Row */
+
+/** @type {Row[]} */
 const rows = [
   ['θ if loads come as expected', (p) => percent(p.expected)],
   ['θ, median', (p) => percent(p.median)],
   ['θ, in 95 of 100 cases at most', (p) => percent(p.p95)],
   ['Probability that θ exceeds the tolerance', (p) => percent(p.probability)],
+]
+
+/**
+ * The rows of several resources: all of them together, then each.
+ *
+ * @param {API['ResourcePrediction'][]} resources
+ * @returns {Row[]}
+ */
+const rowsOf = (resources) => [
+  ['Probability that any bound is broken', (p) => percent(p.probability)],
+  ...resources.flatMap(({ name }, i) => {
+    const of = (/** @type {Prediction} */ p) => /** @type {API['ResourcePrediction']} */ (p.resources?.[i])
+    return /** @type {Row[]} */ ([
+      [`${name}, median`, (p) => levelText(of(p).median)],
+      [`${name}, in 95 of 100 cases at most`, (p) => levelText(of(p).p95)],
+      [`Probability that the bound of ${name} is broken`, (p) => percent(of(p).probability)],
+    ])
+  }),
 ]
 
 /**
@@ -25,13 +45,19 @@ export function Expected({ forecast, thetaMax }) {
   const { policy, chosen, without, with: after, noise_floor: floor } = forecast
   return html`<${Card} title="The next interval" class="half">
     <p>
-      In this interval θ was ${percent(forecast.realised_theta)} under the tables that were in effect. A plan takes
-      effect in the next one${policy.forecast.method === 'last' ? '.' : ', for whose expected costs this one was made.'}
+      In this interval
+      ${
+        forecast.realised
+          ? forecast.realised.map(({ name, level }) => `${name} came to ${levelText(level)}`).join(', ')
+          : `θ was ${percent(forecast.realised_theta)}`
+      }
+      under the tables that were in effect. A plan takes effect in the next
+      one${policy.forecast.method === 'last' ? '.' : ', for whose expected costs this one was made.'}
     </p>
     ${
       without && after
         ? html`<div class="plan-expected">
-            ${plainTable('What to expect of the next interval', rows, [
+            ${plainTable('What to expect of the next interval', without.resources ? rowsOf(without.resources) : rows, [
               ['Expected', ([name]) => name, 'row'],
               ['if nothing moves', ([, of]) => of(without), 'number'],
               ['with the plan', ([, of]) => of(after), 'number'],
