@@ -73,7 +73,8 @@ func TestResourcesOfPlans(t *testing.T) {
 func TestResourcesExpected(t *testing.T) {
 	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
-	tell(t, http.MethodPut, server.URL+"/v1/operators/sessions", "", object{"instances": 2, "hash": object{"function": "modulo"},
+	tell(t, http.MethodPut, server.URL+"/v1/operators/sessions", "", object{
+		"instances": 2, "hash": object{"function": "modulo"},
 		"policy":    object{"forecast": object{"method": "ewma"}, "cooldown_intervals": 9},
 		"resources": []any{object{"name": "cpu", "theta_max": 0.9}, object{"name": "network", "theta_max": 0.5}}}, nil)
 	var plan planned

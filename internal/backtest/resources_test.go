@@ -29,8 +29,8 @@ func networked(intervals, keys int) []*planner.Statistics {
 	return out
 }
 
-// TestBacktestOfResources: what is above a bound in another resource than cost is priced as what is above θ_max; by that
-// a policy is chosen, and one that looks at the past moves less than the paper's way for no more of it.
+// TestBacktestOfResources: what is above a bound in another resource than cost is priced as what is above θ_max; by
+// that a policy is chosen, and one that looks at the past moves less than the paper's way for no more of it.
 func TestBacktestOfResources(t *testing.T) {
 	const thetaMax, tolerated, instances = 0.3, 0.05, 4
 	op := operator(instances, thetaMax)
@@ -71,7 +71,8 @@ func TestBacktestOfResources(t *testing.T) {
 		}
 		f, n := track.Figures(0, h.Len()), float64(h.Len())
 		if above == 0 || math.Abs(f.Above-float64(above)/n) > 1e-9 || math.Abs(f.Excess-excess/n) > 1e-6 {
-			t.Errorf("%s: above a bound in %v by %v, want %v by %v", track.Strategy, f.Above, f.Excess, float64(above)/n, excess/n)
+			t.Errorf("%s: above a bound in %v by %v, want %v by %v", track.Strategy, f.Above, f.Excess, float64(above)/n,
+				excess/n)
 		}
 	}
 	r, err := Search(context.Background(), h, op, candidates, nil)

@@ -53,7 +53,8 @@ func (f *Forecast) layouts(s *planner.Snapshot, at []int32) []*layout {
 
 // resourceLayout sums up what is taken of a resource beside cost.
 func resourceLayout(s *planner.Snapshot, at []int32, r int) *layout {
-	l := &layout{at: at, load: exact.SumsBy(len(s.Instances), at, s.Amounts[r], nil), fair: make([]float64, len(s.Instances))}
+	l := &layout{at: at, load: exact.SumsBy(len(s.Instances), at, s.Amounts[r], nil)}
+	l.fair = make([]float64, len(s.Instances))
 	l.limited = s.Resources[r].Limited
 	total, capacity := 0.0, 0.0
 	for d, in := range s.Instances {
@@ -86,9 +87,9 @@ func resourceLayout(s *planner.Snapshot, at []int32, r int) *layout {
 	return l
 }
 
-// Realised are the levels of the resources of a snapshot beside cost, of the amounts that the last interval had, with the
-// keys of the forecast's rows at the given instances: of each its θ, or with a limit the greatest part of a capacity that
-// is taken.
+// Realised are the levels of the resources of a snapshot beside cost, of the amounts that the last interval had,
+// with the keys of the forecast's rows at the given instances: of each its θ, or with a limit the greatest part of a
+// capacity that is taken.
 func (f *Forecast) Realised(s *planner.Snapshot, at []int32) []float64 {
 	if len(s.Resources) == 0 {
 		return nil
@@ -113,9 +114,8 @@ func (f *Forecast) Realised(s *planner.Snapshot, at []int32) []float64 {
 	return levels
 }
 
-// Joint is one θ for all resources of a snapshot, of whose levels cost's θ is the first: that of the cost which would be
-// as great a part of its bound, 1+θ_max, as the resource that takes the most of its own. It is above θ_max
-// where any bound is broken, and θ itself where there is cost alone.
+// Joint is one θ for all resources of a snapshot, of whose levels cost's θ is the first: that of the cost which would
+// be as great a part of its bound, 1+θ_max, as the resource that takes the most of its own. It is above θ_max where any bound is broken, and θ itself where there is cost alone.
 func Joint(s *planner.Snapshot, thetaMax float64, levels []float64) float64 {
 	return joint(s, thetaMax, func(r int) float64 { return levels[r] })
 }

@@ -57,7 +57,8 @@ func resourceful(t testing.TB, f *forecast.Forecast, instances int, capacity flo
 	stats := *f.Statistics
 	var live []planner.Instance
 	for d := range instances {
-		live = append(live, planner.Instance{ID: int32(d), Capacity: 1, Capacities: []float64{1, capacity, 2 * capacity, 1}})
+		live = append(live, planner.Instance{ID: int32(d), Capacity: 1,
+			Capacities: []float64{1, capacity, 2 * capacity, 1}})
 	}
 	stats.HashInstance = make([]int32, stats.Len())
 	for i := range stats.HashInstance {
@@ -99,7 +100,8 @@ func TestResourcesAreForecast(t *testing.T) {
 		}
 		disk := expected(t, f, everything[2])
 		for row, x := range f.Observed.State {
-			if part := disk.Rows[row] / x; math.Abs(part-disk.Rows[keys-1]/f.Observed.State[keys-1]) > 1e-12 || part < 1 || part > 1.1 {
+			growth := disk.Rows[keys-1] / f.Observed.State[keys-1]
+			if part := disk.Rows[row] / x; math.Abs(part-growth) > 1e-12 || part < 1 || part > 1.1 {
 				t.Errorf("%s: a state of %v is expected to be %v", c.Method, x, disk.Rows[row])
 			}
 		}
@@ -319,7 +321,8 @@ func TestNoCapacity(t *testing.T) {
 		f = observe(t, s, using(0, 20, one, one, one, one))
 	}
 	sn := resourceful(t, f, 2, 0)
-	if p := f.Predict(sn, sn.Current, nil, 0.5); p.Probability != 1 || p.Excess > 200 || p.Resources[2].P95 != planner.MaxAmount {
+	p := f.Predict(sn, sn.Current, nil, 0.5)
+	if p.Probability != 1 || p.Excess > 200 || p.Resources[2].P95 != planner.MaxAmount {
 		t.Errorf("%+v", p)
 	}
 	for i := range sn.Amounts[1] {

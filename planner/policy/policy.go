@@ -169,9 +169,9 @@ func (p Policy) goal(o planner.Options) planner.Options {
 	return o
 }
 
-// aim is a snapshot with bounds of resources that leave room where θ of cost is to be theta and not θ_max: tolerances are
-// the same part of what they are, limits the same part of capacities, but no less than halfway between what is
-// taken altogether and all that there is, which few plans could keep to.
+// aim is a snapshot with bounds of resources that leave room where θ of cost is to be theta and not θ_max: tolerances
+// are the same part of what they are, limits the same part of capacities. Below halfway between what is taken altogether
+// and all that there is, few plans could keep to these, so that is the least.
 func aim(s *planner.Snapshot, thetaMax, theta float64) *planner.Snapshot {
 	if len(s.Resources) == 0 || theta == thetaMax || thetaMax == 0 {
 		return s
@@ -254,8 +254,8 @@ func still(s *planner.Snapshot, goal planner.Options, theta float64) (*planner.P
 	})
 }
 
-// mustMove reports whether there is something to do whatever θ is, of cost and of resources with a tolerance: an instance
-// that is to be filled is, too.
+// mustMove reports whether there is something to do whatever θ is, of cost and of resources with a tolerance: an
+// instance that is to be filled is, too.
 func mustMove(s *planner.Snapshot, goal planner.Options) (bool, error) {
 	if s.HashChanged {
 		return true, nil

@@ -44,6 +44,7 @@ func taking(t *testing.T, of planner.Resource, capacity, more, wave float64) pol
 // TestDecideOnResources: a bound of a resource that is likely to be broken leads to a plan, one that is not does not; a
 // tolerance waits as θ does, and a limit that is broken for nothing.
 func TestDecideOnResources(t *testing.T) {
+	type pol = policy.Policy
 	network, memory := planner.Resource{Name: "network", ThetaMax: 0.2}, planner.Resource{Name: "memory", Limited: true}
 	likely := policy.Trigger{Probability: new(0.1)}
 	for name, c := range map[string]struct {
@@ -53,16 +54,17 @@ func TestDecideOnResources(t *testing.T) {
 		reason               policy.Reason
 		moves                bool
 	}{
-		"within":           {network, 1, 1, 0, policy.Policy{Trigger: likely, TargetTheta: new(0.05)}, policy.Balanced, false},
-		"above":            {network, 1, 10, 0, policy.Policy{Trigger: likely, TargetTheta: new(0.05)}, policy.Planned, true},
-		"about to be":      {network, 1, 4, 4, policy.Policy{Trigger: likely, TargetTheta: new(0.05)}, policy.Planned, true},
-		"above its target": {network, 1, 3, 0.1, policy.Policy{Trigger: likely, TargetTheta: new(0.05)}, policy.Improbable, false},
-		"cooldown":         {network, 1, 10, 0, policy.Policy{CooldownIntervals: 3}, policy.Cooldown, false},
-		"little gain":      {network, 1, 10, 0, policy.Policy{MinimumBenefit: 1e6}, policy.LittleWorth, false},
-		"room":             {memory, 40, 5, 0, policy.Policy{Trigger: likely, TargetTheta: new(0.05)}, policy.Balanced, false},
-		"full":             {memory, 28, 5, 0, policy.Policy{CooldownIntervals: 3, MinimumBenefit: 1e6, Trigger: likely}, policy.Planned, true},
-		"nearly full":      {memory, 31, 5, 4, policy.Policy{TargetTheta: new(0.), Trigger: likely}, policy.Planned, true},
-		"too full to even": {memory, 20.2, 0, 0, policy.Policy{TargetTheta: new(0.), Trigger: likely}, policy.Balanced, false},
+		"within":           {network, 1, 1, 0, pol{Trigger: likely, TargetTheta: new(0.05)}, policy.Balanced, false},
+		"above":            {network, 1, 10, 0, pol{Trigger: likely, TargetTheta: new(0.05)}, policy.Planned, true},
+		"about to be":      {network, 1, 4, 4, pol{Trigger: likely, TargetTheta: new(0.05)}, policy.Planned, true},
+		"above its target": {network, 1, 3, 0.1, pol{Trigger: likely, TargetTheta: new(0.05)}, policy.Improbable, false},
+		"cooldown":         {network, 1, 10, 0, pol{CooldownIntervals: 3}, policy.Cooldown, false},
+		"little gain":      {network, 1, 10, 0, pol{MinimumBenefit: 1e6}, policy.LittleWorth, false},
+		"room":             {memory, 40, 5, 0, pol{Trigger: likely, TargetTheta: new(0.05)}, policy.Balanced, false},
+		"full": {memory, 28, 5, 0, pol{CooldownIntervals: 3, MinimumBenefit: 1e6, Trigger: likely}, policy.Planned,
+			true},
+		"nearly full":      {memory, 31, 5, 4, pol{TargetTheta: new(0.), Trigger: likely}, policy.Planned, true},
+		"too full to even": {memory, 20.2, 0, 0, pol{TargetTheta: new(0.), Trigger: likely}, policy.Balanced, false},
 	} {
 		in := taking(t, c.of, c.capacity, c.more, c.wave)
 		in.Since = 1
@@ -81,7 +83,8 @@ func TestDecideOnResources(t *testing.T) {
 			t.Errorf("%s: %+v, expected %+v and %+v", name, x, d.Without.Resources, d.With.Resources)
 		}
 		for _, y := range x.Instances {
-			if want := map[bool]float64{true: c.capacity, false: 1.2 * y.Fair}[c.of.Limited]; math.Abs(y.Max-want) > 1e-9 {
+			want := map[bool]float64{true: c.capacity, false: 1.2 * y.Fair}[c.of.Limited]
+			if math.Abs(y.Max-want) > 1e-9 {
 				t.Errorf("%s: at most %v, want %v", name, y.Max, want)
 			}
 		}
