@@ -64,7 +64,7 @@ func (c *config) flags(f *flag.FlagSet) {
 func main() {
 	log.SetFlags(log.Ltime)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command(ctx, os.Args[1:])
+	err := command(ctx)
 	stop()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		log.Fatal(err)
@@ -72,10 +72,7 @@ func main() {
 }
 
 // command does what the command line says.
-func command(ctx context.Context, args []string) error {
-	if len(args) == 4 && args[0] == memberCommand {
-		return runMember(ctx, args[1], args[2], args[3])
-	}
+func command(ctx context.Context) error {
 	c := defaults()
 	c.flags(flag.CommandLine)
 	compare := flag.Bool("compare", false, "measure policies beside each other")

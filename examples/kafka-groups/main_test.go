@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -11,14 +12,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"plannerd/examples/internal/broker"
 	"plannerd/sdk/go/client"
+	"plannerd/sdk/go/kafka"
 	"plannerd/sdk/go/wire"
 )
 
@@ -27,11 +31,12 @@ var (
 	messages = flag.Int("messages", 20_000, "how many messages are copied while processes are killed")
 	kills    = flag.Int("kills", 5, "how many processes are killed")
 	away     = flag.Duration("away", 3*time.Second, "for how long plannerd is away, when it is killed")
+	seed     = flag.Uint64("seed", 1, "of the pauses before a process is killed")
 )
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == memberCommand {
-		if err := command(context.Background(), os.Args[1:]); err != nil {
+		if err := runMember(context.Background(), os.Args[2], os.Args[3], os.Args[4]); err != nil {
 			log.Fatal(err)
 		}
 		return
@@ -198,6 +203,79 @@ func TestGroup(t *testing.T) {
 	})
 }
 
+// tables answers for a routing table of two members, as a test sets it: the first has the partitions below it.
+type tables struct{ first atomic.Int64 }
+
+func (t *tables) GetRoutingTable(
+	ctx context.Context, topic string, with client.GetRoutingTableOptions, _ ...client.Option,
+) (*wire.RoutingTable, error) {
+	first := t.first.Load()
+	if with.Since != nil && first == *with.Since {
+		return nil, cmp.Or(pause(ctx, 100*time.Millisecond), error(client.ErrNotModified))
+	}
+	table := &wire.RoutingTable{Operator: topic, Version: first, Scheme: wire.SchemeTable,
+		Hash: &wire.Hash{Function: new(wire.HashFunctionReported)}, Instances: &[]wire.Instance{{Name: "first"}, {Id: 1, Name: "second"}}}
+	for p := range int64(4) {
+		entry := wire.RoutingTableEntry{Key: fmt.Sprint(topic, "/", p)}
+		if p >= first {
+			entry.Instance = 1
+		}
+		table.Entries = append(table.Entries, entry)
+	}
+	return table, nil
+}
+
+// TestDeathBetweenRounds: a member ends after the rebalance in which it gives a partition away, and before the one
+// in which another gets that. The broker lets its next process in without a rebalance.
+func TestDeathBetweenRounds(t *testing.T) {
+	s, ctx := served(t, ""), t.Context()
+	const topic = "rounds"
+	if _, err := s.admin.CreateTopic(ctx, 4, 1, nil, topic); err != nil {
+		t.Fatal(err)
+	}
+	table := &tables{}
+	table.first.Store(2)
+	join := func(name string, revoked func(context.Context, *kgo.Client, map[string][]int32)) {
+		b, err := kafka.New(kafka.Config{Source: table, Operator: topic})
+		if err != nil {
+			t.Fatal(err)
+		}
+		member, err := kgo.NewClient(kgo.SeedBrokers(s.broker.Address), kgo.ConsumerGroup(topic), kgo.ConsumeTopics(topic),
+			kgo.InstanceID(name), kgo.Balancers(b), kgo.HeartbeatInterval(500*time.Millisecond), kgo.DisableAutoCommit(),
+			kgo.OnPartitionsRevoked(revoked))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(member.Close)
+		go func() { _ = b.Run(ctx, member) }()
+	}
+	count := func(first, second int) func() bool {
+		return func() bool {
+			has := map[string]int{}
+			for _, name := range s.owners(ctx, topic) {
+				has[name]++
+			}
+			return has["first"] == first && has["second"] == second
+		}
+	}
+	join("first", nil)
+	s.eventually(t, "the leader is there", count(4, 0))
+	var gives atomic.Bool
+	ends := make(chan struct{})
+	defer close(ends)
+	join("second", func(_ context.Context, _ *kgo.Client, lost map[string][]int32) {
+		if len(lost) > 0 {
+			gives.Store(true)
+			<-ends // as one that is killed, it does not join again
+		}
+	})
+	s.eventually(t, "both have what the table says", count(2, 2))
+	table.first.Store(3)
+	s.eventually(t, "the second gives one away", gives.Load)
+	join("second", nil)
+	s.eventually(t, "both have what the new table says", count(3, 1))
+}
+
 // TestDryRun: a group without an assignor of plannerd is only told what would be done, or acted on in
 // vain.
 func TestDryRun(t *testing.T) {
@@ -236,7 +314,8 @@ func TestDryRun(t *testing.T) {
 func TestKills(t *testing.T) {
 	s := served(t, "")
 	begin := time.Now()
-	of := faults{service: s, messages: *messages, kills: *kills, partitions: 16, members: 4, away: *away}
+	of := faults{service: s, messages: *messages, kills: *kills, partitions: 16, members: 4, away: *away,
+		seed: *seed}
 	err := of.run(t.Context())
 	t.Logf("%d messages, %d kills, %v", *messages, *kills, time.Since(begin).Round(time.Second))
 	if err != nil {

@@ -53,10 +53,14 @@ type Broker struct {
 	Secured string // an address that no listener has, unless more properties say so
 	Process *os.Process
 	classes string
+	control string        // the address of the controller
 	config  string        // a file
 	output  string        // a file
 	ended   chan struct{} // closed when the process has ended
 }
+
+// fenced is what the controller says once the session of a broker that was killed is over.
+const fenced = "because its session has timed out"
 
 // Programs are what brings and runs the broker. ErrMissing says that one is not there, and
 // errTaken that the broker has ended because another program listens where it should.
@@ -119,22 +123,9 @@ func tryBroker(ctx context.Context, classes, dir string, properties *template.Te
 
 // run runs the program until it answers.
 func (b *Broker) run(ctx context.Context) error {
-	output, err := os.OpenFile(b.output, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
+	if err := b.start(ctx); err != nil {
 		return err
 	}
-	defer output.Close()
-	// It ends by Stop, and not with the context: what still runs writes to it.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), "java", "-Xmx512m", "-XX:+UseSerialGC",
-		"-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", b.classes, "kafka.Kafka",
-		b.config)
-	cmd.Stdout, cmd.Stderr = output, output
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	ended := make(chan struct{})
-	b.Process, b.ended = cmd.Process, ended
-	go func() { _ = cmd.Wait(); close(ended) }()
 	if err := b.ready(ctx); err != nil {
 		b.Stop()
 		return err
@@ -142,11 +133,66 @@ func (b *Broker) run(ctx context.Context) error {
 	return nil
 }
 
+// start starts the program.
+func (b *Broker) start(ctx context.Context, more ...string) error {
+	output, err := os.OpenFile(b.output, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer output.Close()
+	// It ends by Stop, and not with the context: what still runs writes to it.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "java", append([]string{"-Xmx512m", "-XX:+UseSerialGC",
+		"-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+		"-Dorg.slf4j.simpleLogger.log.org.apache.kafka.controller=info",
+		"-Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction=info",
+		"-cp", b.classes, "kafka.Kafka", b.config}, more...)...)
+	cmd.Stdout, cmd.Stderr = output, output
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	b.Process, b.ended = cmd.Process, ended
+	go func() { _ = cmd.Wait(); close(ended) }()
+	return nil
+}
+
 // Restart kills the broker, and runs it again with the data that it had.
+//
+// At first the controller runs alone, until the session is over that the broker had. Otherwise the broker takes up
+// its partitions as they were, and is told then that they have no leader until it has a new session; and Kafka takes
+// partitions without a leader for deleted ones when it ends a transaction that was decided before. Such a one stays
+// open in them for ever, and who reads what is committed waits (seen in Kafka 4.4.0).
 func (b *Broker) Restart(ctx context.Context) error {
+	b.kill()
+	before := b.fences()
+	err := b.start(ctx, "--override", "process.roles=controller", "--override", "listeners=CONTROLLER://"+b.control)
+	for begin := time.Now(); err == nil && b.fences() == before && time.Since(begin) < time.Minute; {
+		select {
+		case <-b.ended:
+			said, _ := os.ReadFile(b.output)
+			err = fmt.Errorf("the controller has ended\n%s", tail(said))
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if err != nil {
+		return err
+	}
+	b.kill()
+	return b.run(ctx)
+}
+
+func (b *Broker) kill() {
 	_ = b.Process.Kill()
 	<-b.ended
-	return b.run(ctx)
+}
+
+// fences is how often the controller said that a session is over.
+func (b *Broker) fences() int {
+	said, _ := os.ReadFile(b.output)
+	return bytes.Count(said, []byte(fenced))
 }
 
 // classPath asks Maven for the broker, which it keeps in its local repository, and for what
@@ -188,7 +234,7 @@ func (b *Broker) configure(ctx context.Context, properties *template.Template, f
 	if err != nil {
 		return err
 	}
-	b.Address, b.Secured = free[0], free[2]
+	b.Address, b.control, b.Secured = free[0], free[1], free[2]
 	var text bytes.Buffer
 	err = properties.Execute(&text, struct{ Broker, Controller, Secured, Data string }{free[0], free[1], free[2], data})
 	if err != nil {
@@ -234,7 +280,6 @@ func (b *Broker) Stop() {
 	select {
 	case <-b.ended:
 	case <-time.After(10 * time.Second):
-		_ = b.Process.Kill()
-		<-b.ended
+		b.kill()
 	}
 }

@@ -39,9 +39,11 @@ type Balancer struct {
 	mu      sync.Mutex
 	waited  bool
 	leading *group // as it was assigned, if this client did that; nil: it is not the leader
-	// chosen is when this client was made the leader of a group that it has not assigned: the broker
-	// keeps the assignment of a leader with a group.instance.id that starts anew. Zero: it was not.
-	chosen time.Time
+	// owing is since when another rebalance has to come: this client was made the leader of a group that it
+	// has not assigned, for the broker keeps the assignment of a leader with a group.instance.id that starts
+	// anew; or what members gave away has to be assigned, and one that ends before it has joined again, and
+	// starts anew, is let in without a rebalance. Zero: none has to.
+	owing time.Time
 }
 
 // New returns a balancer.
@@ -64,7 +66,7 @@ func (*Balancer) IsCooperative() bool { return true }
 
 // JoinGroupMetadata implements [kgo.GroupBalancer].
 func (b *Balancer) JoinGroupMetadata(topics []string, has map[string][]int32, generation int32) []byte {
-	b.lead(nil)
+	b.lead(nil, false)
 	return b.like.JoinGroupMetadata(topics, has, generation)
 }
 
@@ -77,9 +79,7 @@ func (b *Balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, e
 func (b *Balancer) MemberBalancer(
 	members []kmsg.JoinGroupResponseMember,
 ) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
-	b.mu.Lock()
-	b.chosen = time.Now()
-	b.mu.Unlock()
+	b.lead(nil, true)
 	c, err := kgo.NewConsumerBalancer(b, members)
 	topics := c.MemberTopics()
 	return c, topics, err
@@ -89,16 +89,19 @@ func (b *Balancer) MemberBalancer(
 func (b *Balancer) Balance(c *kgo.ConsumerBalancer, topics map[string]int32) kgo.IntoSyncAssignment {
 	b.waitOnce()
 	g := groupOf(c, topics)
+	before := g.owners
 	g.owners = g.assign(g.target(b.table.View()))
 	plan := c.NewPlan()
+	given := false
 	for p, m := range g.owners {
+		given = given || before[p] != nobody && before[p] != m
 		if m != nobody {
 			member, _ := c.MemberAt(m)
 			plan.AddPartition(member, g.partitions[p].topic, g.partitions[p].number)
 		}
 	}
 	plan.AdjustCooperative(c)
-	b.lead(g)
+	b.lead(g, given)
 	return plan
 }
 
@@ -115,21 +118,23 @@ func (b *Balancer) waitOnce() {
 	}
 }
 
-func (b *Balancer) lead(g *group) {
+func (b *Balancer) lead(g *group, owing bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.leading, b.chosen = g, time.Time{}
+	if b.leading, b.owing = g, (time.Time{}); owing {
+		b.owing = time.Now()
+	}
 }
 
 // behind tells whether this client leads the group, and would assign it otherwise by now, or may.
 func (b *Balancer) behind() bool {
 	b.mu.Lock()
-	g, chosen := b.leading, b.chosen
+	g, owing := b.leading, b.owing
 	b.mu.Unlock()
-	if g == nil {
-		return !chosen.IsZero() && time.Since(chosen) > between
+	if !owing.IsZero() && time.Since(owing) > between {
+		return true
 	}
-	return !slices.Equal(g.owners, g.assign(g.target(b.table.View())))
+	return g != nil && !slices.Equal(g.owners, g.assign(g.target(b.table.View())))
 }
 
 // Rebalancer is a consumer that joins its group again when it is asked to: a [kgo.Client].

@@ -67,11 +67,12 @@ type crowd struct {
 	members    map[string][]int32 // what they have, by group.instance.id
 	partitions int32
 	rounds     int
+	most       int // rounds; 0: any
 }
 
 func (c *crowd) rebalance() map[string][]int32 {
 	c.Helper()
-	for again := true; again; c.rounds++ {
+	for again := true; again && (c.most == 0 || c.rounds < c.most); c.rounds++ {
 		var joined []kmsg.JoinGroupResponseMember
 		for _, name := range slices.Sorted(maps.Keys(c.members)) {
 			m := kmsg.JoinGroupResponseMember{MemberID: name + "-id", InstanceID: &name}
@@ -233,6 +234,21 @@ func TestSkipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the leader asks for a rebalance", func() bool { return asked.Load() > 0 })
+}
+
+// TestOwing: a member gives partitions away, and no rebalance comes in which others get them. The leader asks for
+// it, and no more once all have theirs.
+func TestOwing(t *testing.T) {
+	c, asked := begin(t, &server{}, "a", "b")
+	c.members["a"], c.most = []int32{0, 1, 2, 3, 4, 5}, 1
+	c.want(map[string][]int32{"a": {0, 1, 2}, "b": nil})
+	eventually(t, "the leader asks for a rebalance", func() bool { return asked.Load() == 1 })
+	c.most = 0
+	c.want(map[string][]int32{"a": {0, 1, 2}, "b": {3, 4, 5}})
+	time.Sleep(7 * time.Second)
+	if asked.Load() != 1 {
+		t.Error("it asks again")
+	}
 }
 
 func TestName(t *testing.T) {

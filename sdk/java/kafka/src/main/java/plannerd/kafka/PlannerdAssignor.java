@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
@@ -70,7 +71,9 @@ public final class PlannerdAssignor implements ConsumerPartitionAssignor, Config
     Group group = new Group(Names.numbered(ids.keySet()), capacity, partitions.keys(topic -> topic), claims.owner,
         partitions.subscribed(members.stream().map(Subscription::topics).toList()));
     int[] assigned = group.assign(watch.table());
-    watch.leads(table -> group.settled(assigned, table));
+    boolean gives = IntStream.range(0, assigned.length)
+        .anyMatch(i -> assigned[i] != Balance.NOBODY && claims.byOther(i, assigned[i]));
+    watch.leads(table -> group.settled(assigned, table), gives);
     return answer(partitions, new ArrayList<>(ids.values()), assigned, claims);
   }
 

@@ -110,7 +110,7 @@ public final class PlannerdTaskAssignor implements TaskAssignor {
         TaskAssignmentUtils.defaultStandbyTaskAssignment(application, out);
       }
       warmUp(out, late);
-      watch.leads(table -> group.settled(assigned, table));
+      watch.leads(table -> group.settled(assigned, table), false);
       return new TaskAssignment(out.values());
     }
 

@@ -28,6 +28,8 @@ final class Watch implements AutoCloseable {
   private int before = UNKNOWN; // the generation that it was in when it was asked to assign
   private int led = UNKNOWN; // the generation that it leads
   private Placement judged; // under which the assignment is known to be right
+  private boolean owing; // another rebalance has to come, for what members gave away has to be assigned
+  private long assigned; // when it was assigned
   private long asked = System.nanoTime() - BETWEEN;
 
   private Watch(Map<?, ?> configs) {
@@ -69,8 +71,14 @@ final class Watch implements AutoCloseable {
     return feed.await(limit);
   }
 
-  /** Notes that this consumer leads, and what tells whether the assignment is as a table says. */
-  synchronized void leads(Predicate<Placement> settledUnder) {
+  /**
+   * Notes that this consumer leads, what tells whether the assignment is as a table says, and whether members give
+   * something away, so that a rebalance follows. It does not by itself where one of them ends before it has joined
+   * again: with an instance id, its next process is let in without one.
+   */
+  synchronized void leads(Predicate<Placement> settledUnder, boolean gives) {
+    owing = gives;
+    assigned = System.nanoTime();
     before = generation.getAsInt();
     led = UNKNOWN;
     settled = settledUnder;
@@ -80,7 +88,7 @@ final class Watch implements AutoCloseable {
   /** Notes that this consumer leads a generation by an assignment that a former process of it made. */
   synchronized void leadsOn(int current) {
     if (settled == null || led != UNKNOWN) {
-      leads(table -> table == Placement.NONE);
+      leads(table -> table == Placement.NONE, false);
       led = current;
     }
   }
@@ -100,10 +108,11 @@ final class Watch implements AutoCloseable {
     }
     Placement table = feed.now();
     long now = System.nanoTime();
-    if (table == judged || now - asked < BETWEEN) {
+    boolean overdue = owing && now - assigned >= BETWEEN;
+    if (table == judged && !overdue || now - asked < BETWEEN) {
       return false;
     }
-    if (settled.test(table)) {
+    if (!overdue && settled.test(table)) {
       judged = table;
       return false;
     }

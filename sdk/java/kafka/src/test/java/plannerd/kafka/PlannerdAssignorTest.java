@@ -368,10 +368,33 @@ class PlannerdAssignorTest {
     generation++; // by somebody else
     assertFalse(watch.due(), "somebody else leads");
     generation += 2; // of which it was told nothing
-    watch.leads(table -> false);
+    watch.leads(table -> false, false);
     assertFalse(watch.due(), "the rebalance is not over");
     generation++;
     assertTrue(watch.due(), "it leads again");
+  }
+
+  /** Where a member that gives something away ends before it has joined again, no rebalance follows by itself. */
+  @Test
+  void asksForTheRebalanceThatHasToFollow() throws Exception {
+    PlannerdAssignor a = following();
+    TopicPartition first = new TopicPartition("u", 0);
+    TopicPartition second = new TopicPartition("u", 1);
+    Map<String, Subscription> in = new HashMap<>();
+    in.put("x", new Subscription(List.of("u"), null, List.of(first, second), 3, Optional.empty()));
+    in.put("y", new Subscription(List.of("u"), null, List.of(), 3, Optional.empty()));
+    var out = a.assign(cluster(Map.of("u", 2)), new GroupSubscription(in)).groupAssignment();
+    assertEquals(List.of(), out.get("y").partitions());
+    generation++;
+    assertFalse(watch.due(), "it may come yet");
+    Thread.sleep(5_100);
+    assertTrue(watch.due());
+    in.put("x", new Subscription(List.of("u"), null, out.get("x").partitions(), 4, Optional.empty()));
+    out = a.assign(cluster(Map.of("u", 2)), new GroupSubscription(in)).groupAssignment();
+    assertEquals(1, out.get("y").partitions().size());
+    generation++;
+    Thread.sleep(5_100);
+    assertFalse(watch.due(), "all have theirs");
   }
 
   @Test

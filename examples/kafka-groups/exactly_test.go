@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -45,7 +46,8 @@ func runMember(ctx context.Context, name, broker, plannerd string) error {
 		kgo.TransactionalID(name), kgo.TransactionTimeout(transaction), kgo.SessionTimeout(6*time.Second),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ProducerLinger(0),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond),
-		kgo.MetadataMaxAge(metadata))
+		kgo.MetadataMaxAge(metadata), kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelInfo,
+			func() string { return time.Now().Format("15:04:05.000 ") })))
 	if err != nil {
 		return err
 	}
@@ -53,6 +55,7 @@ func runMember(ctx context.Context, name, broker, plannerd string) error {
 	go func() { _ = b.Run(ctx, session.Client()) }()
 	for ctx.Err() == nil {
 		fetched := session.PollRecords(ctx, 1000)
+		fetched.EachError(func(topic string, p int32, err error) { log.Printf("%s/%d: %v", topic, p, err) })
 		if fetched.Empty() {
 			continue
 		}
@@ -65,7 +68,10 @@ func runMember(ctx context.Context, name, broker, plannerd string) error {
 		})
 		// Where it takes longer, another process goes on, which aborts it.
 		soon, cancel := context.WithTimeout(ctx, 2*transaction)
-		_, err := session.End(soon, failed.Err() == nil)
+		err := session.Client().Flush(soon) // what waits for the messages below has no such limit
+		if err == nil {
+			_, err = session.End(soon, failed.Err() == nil)
+		}
 		cancel()
 		if err != nil {
 			return err
@@ -95,13 +101,15 @@ func (p *process) keep(ctx context.Context) {
 	}
 }
 
-func (p *process) kill() {
+func (p *process) signal(by os.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cmd != nil {
-		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Process.Signal(by)
 	}
 }
+
+func (p *process) kill() { p.signal(syscall.SIGKILL) }
 
 // copied is what was seen of the copies.
 type copied struct {
@@ -120,14 +128,26 @@ func (c *copied) watch(ctx context.Context, client *kgo.Client) {
 	}
 }
 
+// still is for how long nothing may be copied. Nothing that Kafka waits for takes so long: a session of a
+// member takes 6 s, a transaction that is not ended 20 s, a member that does not join again a minute.
+const still = 2 * time.Minute
+
 // await waits until so many are copied.
 func (c *copied) await(ctx context.Context, n int) error {
-	for c.all.Load() < int64(n) {
+	for last, since := int64(-1), time.Now(); ; {
+		now := c.all.Load()
+		switch {
+		case now >= int64(n):
+			return nil
+		case now > last:
+			last, since = now, time.Now()
+		case time.Since(since) > still:
+			return fmt.Errorf("%d of %d messages were copied, and none more for %v", now, n, still)
+		}
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return fmt.Errorf("%d of %d messages were copied: %w", c.all.Load(), n, err)
+			return fmt.Errorf("%d of %d messages were copied: %w", now, n, err)
 		}
 	}
-	return nil
 }
 
 // faults are what processes have to bear.
@@ -135,6 +155,7 @@ type faults struct {
 	*service
 	messages, kills, partitions, members int
 	away                                 time.Duration // for how long there is no plannerd
+	seed                                 uint64        // of the pauses before kills
 }
 
 // run copies messages while processes are killed: in turn members, the controller, plannerd and the
@@ -164,7 +185,7 @@ func (f *faults) run(ctx context.Context) error {
 		if m < f.members {
 			p.start = func() (*exec.Cmd, error) {
 				name := "member-" + strconv.Itoa(m)
-				return f.start(ctx, "members.log", self, memberCommand, name, f.broker.Address, "http://"+f.address)
+				return f.start(ctx, name+".log", self, memberCommand, name, f.broker.Address, "http://"+f.address)
 			}
 		}
 		processes[m] = p
@@ -179,7 +200,7 @@ func (f *faults) run(ctx context.Context) error {
 	seen := &copied{messages: make([]atomic.Int32, f.messages)}
 	group.Go(func() { seen.watch(running, reader) })
 	if err := f.kill(ctx, processes, seen); err != nil {
-		return err
+		return fmt.Errorf("%w\n%s", err, f.trace(ctx, processes))
 	}
 	if err := pause(ctx, 3*time.Second); err != nil { // what comes twice may come later
 		return err
@@ -199,10 +220,38 @@ func (f *faults) run(ctx context.Context) error {
 	return nil
 }
 
+// trace is what tells why members stand still: what the broker knows of the group and of transactions, what it
+// said last, and what members and the controller said last, with what their goroutines do.
+func (f *faults) trace(ctx context.Context, processes []*process) string {
+	soon, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	lag, err := f.admin.Lag(soon, copying)
+	text := fmt.Appendf(nil, "lag: %v\n", err)
+	for _, l := range lag[copying].Lag.Sorted() {
+		text = fmt.Appendf(text, "%s/%d: %d, from %d, %v %+v\n", l.Topic, l.Partition, l.Lag, l.Commit.At, l.Err, l.Member)
+	}
+	transactions, err := f.admin.DescribeTransactions(soon)
+	text = fmt.Appendf(text, "transactions: %v %+v\n", err, transactions)
+	producers, err := f.admin.DescribeProducers(soon, nil)
+	text = fmt.Appendf(text, "producers: %v %+v\n", err, producers)
+	_ = f.broker.Process.Signal(syscall.SIGQUIT)
+	for _, p := range processes {
+		p.signal(syscall.SIGQUIT)
+	}
+	_ = pause(ctx, 2*time.Second) // until they have written
+	logs, _ := filepath.Glob(filepath.Join(f.dir, "*.log"))
+	more, _ := filepath.Glob(filepath.Join(f.dir, "broker", "*", "broker.log"))
+	for _, name := range append(logs, more...) {
+		said, _ := os.ReadFile(name)
+		text = fmt.Appendf(text, "\n%s:\n%s\n", name, said[max(0, len(said)-100_000):])
+	}
+	return string(text)
+}
+
 // kill sends the messages in parts, and kills a process after each. Then the topic gets more partitions. It
 // returns when all are copied.
 func (f *faults) kill(ctx context.Context, processes []*process, seen *copied) error {
-	random, sent := rand.New(rand.NewPCG(1, 1)), 0
+	random, sent := rand.New(rand.NewPCG(f.seed, 1)), 0
 	zipf := rand.NewZipf(random, 1.1, 1, 10_000)
 	send := func(until int) error {
 		for ; sent < until; sent++ {
