@@ -211,10 +211,11 @@ func (t *tables) GetRoutingTable(
 ) (*wire.RoutingTable, error) {
 	first := t.first.Load()
 	if with.Since != nil && first == *with.Since {
-		return nil, cmp.Or(pause(ctx, 100*time.Millisecond), error(client.ErrNotModified))
+		return nil, cmp.Or(pause(ctx, 100*time.Millisecond), client.ErrNotModified)
 	}
 	table := &wire.RoutingTable{Operator: topic, Version: first, Scheme: wire.SchemeTable,
-		Hash: &wire.Hash{Function: new(wire.HashFunctionReported)}, Instances: &[]wire.Instance{{Name: "first"}, {Id: 1, Name: "second"}}}
+		Hash:      &wire.Hash{Function: new(wire.HashFunctionReported)},
+		Instances: &[]wire.Instance{{Name: "first"}, {Id: 1, Name: "second"}}}
 	for p := range int64(4) {
 		entry := wire.RoutingTableEntry{Key: fmt.Sprint(topic, "/", p)}
 		if p >= first {

@@ -180,7 +180,8 @@ func (b *Broker) Restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.kill()
+	time.Sleep(time.Second) // until the controller has written what it says
+	b.Stop()
 	return b.run(ctx)
 }
 
