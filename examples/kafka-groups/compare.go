@@ -91,6 +91,7 @@ type figures struct {
 	throughput float64 // a second, at saturation
 	lag        time.Duration
 	moved      int64
+	state      float64 // the part of all state that moved
 	rebalances int64
 }
 
@@ -102,10 +103,15 @@ func measure(ctx context.Context, s *service, c config, name string) (f figures,
 	}
 	defer r.end()
 	if c.policy == "plannerd" {
-		if err := s.configure(ctx, name, c.members, c.theta, nil); err != nil {
+		var most *float64
+		var more []string
+		if c.streams {
+			most, more = room(r.stores, c.members, c.room), []string{"--act", "--state", "stores"}
+		}
+		if err := s.configure(ctx, name, c.members, c.theta, most); err != nil {
 			return f, err
 		}
-		controller, err := s.control(ctx, name, c.every)
+		controller, err := s.control(ctx, name, c.every, more...)
 		if err != nil {
 			return f, err
 		}
@@ -120,7 +126,8 @@ func measure(ctx context.Context, s *service, c config, name string) (f figures,
 	if err := pause(ctx, c.duration); err != nil {
 		return f, err
 	}
-	f = figures{lag: r.late().quantile(0.99), moved: r.moved.Load(), rebalances: r.rebalances()}
+	f = figures{lag: r.late().quantile(0.99), moved: r.moved.Load(), rebalances: r.rebalances(),
+		state: float64(r.carried.Load()) / float64(max(1, sum(r.stores)))}
 	r.offer(0)
 	if err := pause(ctx, c.every); err != nil { // until what was on its way before is processed
 		return f, err
@@ -153,11 +160,14 @@ func (s *service) configure(ctx context.Context, group string, members int, thet
 // comparePolicies measures policies in several runs, each under other messages, and prints what comes of each.
 func comparePolicies(ctx context.Context, s *service, c config, only string) error {
 	list, first := policies, c.seed
+	if c.streams {
+		list = streamsPolicies
+	}
 	if only != "" {
-		list = []string{only}
+		list = strings.Split(only, ",")
 	}
 	fmt.Printf("| run | policy | messages/s at saturation | p99 of lag at %.0f %% load | partitions moved | "+
-		"rebalances |\n|---|---|--:|--:|--:|--:|\n", 100*c.load)
+		"state moved | rebalances |\n|---|---|--:|--:|--:|--:|--:|\n", 100*c.load)
 	for run := range c.runs {
 		for _, policy := range list {
 			c.policy, c.seed = policy, first+uint64(run)
@@ -165,8 +175,8 @@ func comparePolicies(ctx context.Context, s *service, c config, only string) err
 			if err != nil {
 				return fmt.Errorf("%s: %w", policy, err)
 			}
-			fmt.Printf("| %d | %s | %.0f | %v | %d | %d |\n", c.seed, policy, f.throughput, f.lag.Round(time.Millisecond),
-				f.moved, f.rebalances)
+			fmt.Printf("| %d | %s | %.0f | %v | %d | %.0f %% | %d |\n", c.seed, policy, f.throughput,
+				f.lag.Round(time.Millisecond), f.moved, 100*f.state, f.rebalances)
 		}
 	}
 	return nil

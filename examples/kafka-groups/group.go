@@ -57,17 +57,22 @@ func (r *run) process(m int, x *kgo.Record) {
 	if ahead := w.free.Sub(now); ahead > 2*time.Millisecond {
 		time.Sleep(ahead)
 	}
-	w.done.Add(r.first(x))
-	w.late.add(time.Since(time.Unix(0, int64(binary.BigEndian.Uint64(x.Value)))))
+	r.note(m, x.Partition, x.Offset, int64(binary.BigEndian.Uint64(x.Value)))
+}
+
+// note counts a message that was sent at a time and is processed now.
+func (r *run) note(m int, partition int32, offset, sent int64) {
+	r.workers[m].done.Add(r.first(partition, offset))
+	r.workers[m].late.add(time.Since(time.Unix(0, sent)))
 }
 
 // first is how many messages are processed for the first time now: what a member had begun when it lost
 // the partition is processed again.
-func (r *run) first(x *kgo.Record) int64 {
+func (r *run) first(partition int32, offset int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fresh := max(0, x.Offset+1-r.next[x.Partition])
-	r.next[x.Partition] += fresh
+	fresh := max(0, offset+1-r.next[partition])
+	r.next[partition] += fresh
 	r.ahead.Add(-fresh)
 	return fresh
 }
@@ -91,6 +96,10 @@ type run struct {
 	next  []int64 // by partition: the offset that comes next
 	moved atomic.Int64
 	base  int64 // rebalances before it was reset
+
+	stores     []int        // with -streams, by partition: how many keys its store has
+	carried    atomic.Int64 // keys in stores of tasks that moved
+	rebalanced atomic.Int64 // with -streams
 }
 
 // begin starts a topic, a load on it, and the members of a group of that name.
@@ -115,9 +124,13 @@ func begin(ctx context.Context, s *service, c config, group string) (_ *run, err
 			r.end()
 		}
 	}()
-	if c.policy == "ideal" {
+	switch {
+	case c.policy == "ideal":
 		err = r.queue(ctx)
-	} else {
+	case c.streams:
+		r.stores = c.sizes()
+		err = r.streams(ctx)
+	default:
 		for m := range c.members {
 			err = errors.Join(err, r.join(ctx, m))
 		}
@@ -130,6 +143,11 @@ func begin(ctx context.Context, s *service, c config, group string) (_ *run, err
 			break
 		}
 		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+	if r.stores != nil {
+		if err := r.fillStores(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -235,6 +253,9 @@ func (r *run) own(m int, has bool) func(context.Context, *kgo.Client, map[string
 			}
 			if r.owner[p] >= 0 && r.owner[p] != m {
 				r.moved.Add(1)
+				if r.stores != nil {
+					r.carried.Add(int64(r.stores[p]))
+				}
 			}
 			r.owner[p] = m
 		}
@@ -286,6 +307,7 @@ func (r *run) queue(ctx context.Context) error {
 
 // generation is how often the group was rebalanced.
 func (r *run) generation() (n int64) {
+	n = r.rebalanced.Load()
 	for _, client := range r.clients {
 		_, generation := client.GroupMetadata()
 		n = max(n, int64(generation))
@@ -303,6 +325,7 @@ func (r *run) reset() {
 		}
 	}
 	r.moved.Store(0)
+	r.carried.Store(0)
 	r.base = r.generation()
 }
 

@@ -3,9 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +17,8 @@ import (
 	"plannerd/sdk/go/wire"
 )
 
-// assignors has a broker use the one of the Java SDK.
-const assignors = `group.consumer.assignors=uniform,plannerd.kafka.PlannerdGroupAssignor
+// assignorOfBroker has a broker use the one of the Java SDK.
+const assignorOfBroker = `group.consumer.assignors=uniform,plannerd.kafka.PlannerdGroupAssignor
 plannerd.url=PLANNERD
 plannerd.operators=newer
 group.consumer.heartbeat.interval.ms=1000
@@ -34,32 +32,22 @@ func javaSDK(t *testing.T) string {
 	if _, err := exec.LookPath("javac"); err != nil {
 		t.Skip("the assignors need a JDK: the program javac must be in PATH")
 	}
-	list, sdk := filepath.Join(t.TempDir(), "classes"), filepath.Join("..", "..", "sdk", "java")
-	for _, args := range [][]string{{sdk, "install"}, {filepath.Join(sdk, "kafka"), "compile",
-		"org.apache.maven.plugins:maven-dependency-plugin:3.11.0:build-classpath", "-Dmdep.outputFile=" + list}} {
-		mvn := exec.CommandContext(t.Context(), "mvn", append([]string{"-B", "-ntp", "-q", "-DskipTests", "-f"}, args...)...)
-		if said, err := mvn.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", mvn, err, said)
-		}
-	}
-	others, err := os.ReadFile(list)
+	classes, err := classPath(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(sdk, "kafka", "target", "classes") + ":" + strings.TrimSpace(string(others))
+	return classes
 }
 
-// work starts members on the JVM, sends so many keys to each partition, then messages by weights, and waits
+// working starts members on the JVM, sends so many keys to each partition, then messages by weights, and waits
 // until all members have something.
-func (s *service) work(t *testing.T, classes, kind string, members int, weights []float64, keys func(p int) int) {
+func (s *service) working(t *testing.T, classes, kind string, members int, weights []float64, keys []int) {
 	t.Helper()
 	ctx := t.Context()
 	if _, err := s.admin.CreateTopic(ctx, int32(len(weights)), 1, nil, kind); err != nil {
 		t.Fatal(err)
 	}
-	cmd, err := s.start(ctx, "controller.log", "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", classes, "Work.java", kind, s.broker.Address,
-		"http://"+s.address, kind, strconv.Itoa(members), t.TempDir())
+	cmd, err := s.work(ctx, nil, classes, kind, kind, members, assignors["plannerd"], 0)
 	t.Cleanup(func() { end(cmd, syscall.SIGKILL) })
 	if err != nil {
 		t.Fatal(err)
@@ -70,22 +58,18 @@ func (s *service) work(t *testing.T, classes, kind string, members int, weights 
 		t.Fatal(err)
 	}
 	t.Cleanup(producer.Close)
-	send := func(p, key, length int) {
-		x := &kgo.Record{Partition: int32(p), Key: fmt.Appendf(nil, "%0*d", length, key), Value: []byte{1}}
-		producer.Produce(ctx, x, nil)
-	}
 	load := source{Rand: rand.New(rand.NewPCG(1, 1))}
 	for p, weight := range weights {
 		load.add(strconv.Itoa(p), weight)
-		for key := range keys(p) {
-			send(p, key, 200)
-		}
+	}
+	if err := s.fill(ctx, kind, keys); err != nil {
+		t.Fatal(err)
 	}
 	go func() {
 		for pause(ctx, 10*time.Millisecond) == nil {
 			for range 20 {
 				p, _ := strconv.Atoi(load.draw())
-				send(p, 0, 1)
+				producer.Produce(ctx, &kgo.Record{Partition: int32(p), Key: []byte{0}, Value: []byte{1}}, nil)
 			}
 		}
 	}()
@@ -125,16 +109,14 @@ func TestStreams(t *testing.T) {
 	classes := javaSDK(t)
 	s, ctx := served(t, ""), t.Context()
 	const group, tasks, processes = "streams", 48, 4
-	loads, stores, all := skewed(tasks, 1), skewed(tasks, 29), 0
-	s.work(t, classes, group, processes, loads, func(p int) int {
-		n := int(5300 * stores[p])
-		all += n
-		return n
-	})
+	loads, stores, keys := skewed(tasks, 1), skewed(tasks, 29), make([]int, tasks)
+	for p := range keys {
+		keys[p] = int(5300 * stores[p])
+	}
+	s.working(t, classes, group, processes, loads, keys)
 	t.Logf("by number: load %.2f, stores %.2f of the share", s.level(t, group, processes, loads),
 		s.level(t, group, processes, stores))
-	room := 1.15 * float64(all*220/processes) // a key of 200 bytes takes 220 of a changelog
-	if err := s.configure(ctx, group, processes, 0.1, &room); err != nil {
+	if err := s.configure(ctx, group, processes, 0.1, room(keys, processes, 1.15)); err != nil {
 		t.Fatal(err)
 	}
 	controller, err := s.control(ctx, group, 2*time.Second, "--act", "--state", "stores")
@@ -154,12 +136,24 @@ func TestStreams(t *testing.T) {
 		s.level(t, group, processes, stores))
 }
 
+// TestStreamsMeasured: what -compare measures of Kafka Streams is told by its processes.
+func TestStreamsMeasured(t *testing.T) {
+	classes := javaSDK(t)
+	s, c := served(t, ""), small()
+	s.classes, c.streams, c.policy, c.stored = classes, true, "sticky", 100
+	c.warm, c.duration, c.flood = time.Second, 3*time.Second, 3*time.Second
+	f, err := measure(t.Context(), s, c, "measured")
+	if err != nil || f.throughput == 0 || f.lag < c.service || f.moved != 0 || f.state != 0 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
 // TestAssignorOfBroker: a group of the newer protocol becomes as the controller's plans say.
 func TestAssignorOfBroker(t *testing.T) {
 	classes := javaSDK(t)
-	s, ctx := served(t, assignors, classes), t.Context()
+	s, ctx := served(t, assignorOfBroker, classes), t.Context()
 	weights := skewed(16, 1)
-	s.work(t, classes, "newer", 3, weights, func(int) int { return 0 })
+	s.working(t, classes, "newer", 3, weights, nil)
 	t.Logf("by number: %.2f", s.level(t, "newer", 3, weights))
 	controller, err := s.control(ctx, "newer", 2*time.Second)
 	if err != nil {

@@ -22,6 +22,9 @@ type config struct {
 	zipf, load                float64
 	window                    int           // messages that are on their way at saturation
 	replay                    string        // a recorded stream
+	streams                   bool          // members are processes of Kafka Streams
+	stored                    int           // keys in the largest of their stores
+	room                      float64       // for stores, as times the share of a process
 	theta                     float64       // θ_max of -compare
 	service                   time.Duration // of a message
 	drift                     time.Duration
@@ -37,7 +40,8 @@ type config struct {
 func defaults() config {
 	return config{partitions: 64, members: 8, keys: 10_000, zipf: 1, theta: 0.03, load: 0.8, window: 2000, swaps: 20,
 		service: 2 * time.Millisecond, drift: 20 * time.Second, every: 2 * time.Second, warm: 20 * time.Second,
-		duration: 40 * time.Second, flood: 20 * time.Second, runs: 3, seed: 1, policy: "plannerd"}
+		duration: 40 * time.Second, flood: 20 * time.Second, runs: 3, seed: 1, policy: "plannerd",
+		stored: 20_000, room: 1.25}
 }
 
 func (c *config) flags(f *flag.FlagSet) {
@@ -57,6 +61,9 @@ func (c *config) flags(f *flag.FlagSet) {
 	f.DurationVar(&c.warm, "warm", c.warm, "for how long consumers run before -compare measures")
 	f.DurationVar(&c.duration, "duration", c.duration, "for how long they run; with -compare, at -load")
 	f.DurationVar(&c.flood, "flood", c.flood, "with -compare, for how long they run saturated")
+	f.BoolVar(&c.streams, "streams", c.streams, "with -compare, members are processes of Kafka Streams that count keys")
+	f.IntVar(&c.stored, "stored", c.stored, "with -streams, how many keys the largest store has; others by Zipf's law")
+	f.Float64Var(&c.room, "room", c.room, "with -streams, the room for stores, as times the share of a process")
 	f.IntVar(&c.runs, "runs", c.runs, "with -compare, how many runs of each policy")
 	f.Uint64Var(&c.seed, "seed", c.seed, "of all that is random, in the first run")
 }
@@ -76,7 +83,7 @@ func command(ctx context.Context) error {
 	c := defaults()
 	c.flags(flag.CommandLine)
 	compare := flag.Bool("compare", false, "measure policies beside each other")
-	policy := flag.String("policy", "", "with -compare, this policy alone")
+	policy := flag.String("policy", "", "with -compare, these policies alone, with commas between")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "kafka-groups")
 	if err != nil {
@@ -88,6 +95,11 @@ func command(ctx context.Context) error {
 		return err
 	}
 	defer s.stop()
+	if c.streams {
+		if s.classes, err = classPath(ctx, dir); err != nil {
+			return err
+		}
+	}
 	if *compare {
 		return comparePolicies(ctx, s, c, *policy)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -24,6 +25,7 @@ const metadata = 5 * time.Second
 type service struct {
 	broker   *broker.Broker
 	dir      string
+	classes  string // the class path of members on the JVM
 	program  string // plannerd's
 	address  string // plannerd's
 	plannerd *exec.Cmd
@@ -87,13 +89,20 @@ func (s *service) control(ctx context.Context, group string, every time.Duration
 
 // start runs a program, whose output goes to a file.
 func (s *service) start(ctx context.Context, output, program string, args ...string) (*exec.Cmd, error) {
+	return s.startTo(ctx, nil, output, program, args...)
+}
+
+// startTo is start where what the program has to say goes elsewhere, and only its errors to the file.
+func (s *service) startTo(
+	ctx context.Context, to *os.File, output, program string, args ...string,
+) (*exec.Cmd, error) {
 	file, err := os.OpenFile(filepath.Join(s.dir, output), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...)
-	cmd.Stdout, cmd.Stderr = file, file
+	cmd.Stdout, cmd.Stderr = cmp.Or(to, file), file
 	err = cmd.Start()
 	return cmd, err
 }
