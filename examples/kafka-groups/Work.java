@@ -86,7 +86,7 @@ final class Work {
     streams.start();
   }
 
-  /** Takes some time for each message that has a time in it. What a pause takes longer than it should is made up for. */
+  /** Takes some time for each message that has a time in it. What a pause takes longer than it should is made up. */
   private static final class Timed implements FixedKeyProcessor<byte[], byte[], byte[]> {
     private final int member;
     private final long each;

@@ -39,10 +39,9 @@ type Balancer struct {
 	mu      sync.Mutex
 	waited  bool
 	leading *group // as it was assigned, if this client did that; nil: it is not the leader
-	// owing is since when another rebalance has to come: this client was made the leader of a group that it
-	// has not assigned, for the broker keeps the assignment of a leader with a group.instance.id that starts
-	// anew; or what members gave away has to be assigned, and one that ends before it has joined again, and
-	// starts anew, is let in without a rebalance. Zero: none has to.
+	// owing is since when another rebalance has to come, zero: none has to. Brokers leave it out for members
+	// with a group.instance.id that start anew: a leader that has not assigned the group, and one that ended
+	// after it gave partitions away, and before others got them.
 	owing time.Time
 }
 
@@ -131,10 +130,8 @@ func (b *Balancer) behind() bool {
 	b.mu.Lock()
 	g, owing := b.leading, b.owing
 	b.mu.Unlock()
-	if !owing.IsZero() && time.Since(owing) > between {
-		return true
-	}
-	return g != nil && !slices.Equal(g.owners, g.assign(g.target(b.table.View())))
+	overdue := !owing.IsZero() && time.Since(owing) > between
+	return overdue || g != nil && !slices.Equal(g.owners, g.assign(g.target(b.table.View())))
 }
 
 // Rebalancer is a consumer that joins its group again when it is asked to: a [kgo.Client].
