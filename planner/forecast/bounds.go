@@ -115,7 +115,8 @@ func (f *Forecast) Realised(s *planner.Snapshot, at []int32) []float64 {
 }
 
 // Joint is one θ for all resources of a snapshot, of whose levels cost's θ is the first: that of the cost which would
-// be as great a part of its bound, 1+θ_max, as the resource that takes the most of its own. It is above θ_max where any bound is broken, and θ itself where there is cost alone.
+// be as great a part of its bound, 1+θ_max, as the resource that takes the most of its own. It is above θ_max where any
+// bound is broken, and θ itself where there is cost alone.
 func Joint(s *planner.Snapshot, thetaMax float64, levels []float64) float64 {
 	return joint(s, thetaMax, func(r int) float64 { return levels[r] })
 }

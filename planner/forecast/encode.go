@@ -204,12 +204,12 @@ func (s *State) sound() bool {
 }
 
 // sound reports whether a series of so many keys fits together.
-func (x *series) sound(n int) bool {
-	if len(x.recent) > remembered || !(min(x.combination.losses[0], x.combination.losses[1]) >= 0) {
+func (s *series) sound(n int) bool {
+	if len(s.recent) > remembered || !(min(s.combination.losses[0], s.combination.losses[1]) >= 0) {
 		return false
 	}
-	levels := [][]float32{x.level}
-	for _, a := range x.combination.averages {
+	levels := [][]float32{s.level}
+	for _, a := range s.combination.averages {
 		if !(a.loss >= 0) || len(a.level) != n {
 			return false
 		}
@@ -220,7 +220,7 @@ func (x *series) sound(n int) bool {
 			return false
 		}
 	}
-	for _, v := range x.recent {
+	for _, v := range s.recent {
 		last := int32(-1)
 		for i, id := range v.keys {
 			if id <= last || int(id) >= n || !(math.Abs(float64(v.diff[i])) <= 1) {

@@ -51,7 +51,7 @@ func all(amounts []float64) (sum float64) {
 	return sum
 }
 
-// resourceful puts the keys of a forecast on instances by their hash, each of which has so much of each limited resource.
+// resourceful puts the keys of a forecast on instances by their hash. Of memory each has so much, of disk twice.
 func resourceful(t testing.TB, f *forecast.Forecast, instances int, capacity float64) *planner.Snapshot {
 	t.Helper()
 	stats := *f.Statistics

@@ -56,9 +56,9 @@ func newSeries(c Config, keys int) series {
 }
 
 // begin forgets the levels, and begins with those of so many keys.
-func (x *series) begin(keys int) {
-	x.level = make([]float32, keys)
-	x.combination.each(func(level *[]float32) { *level = make([]float32, keys) })
+func (s *series) begin(keys int) {
+	s.level = make([]float32, keys)
+	s.combination.each(func(level *[]float32) { *level = make([]float32, keys) })
 }
 
 // Config is what the state was made with.
