@@ -3,6 +3,7 @@ package assign
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // PartItems is how many items are worth a goroutine.
@@ -21,6 +22,24 @@ func InParts(items int, work func(part, from, to int)) {
 		others.Go(func() { work(part, part*items/n, (part+1)*items/n) })
 	}
 	work(0, 0, items/n)
+	others.Wait()
+}
+
+// Each calls work for 0 to n−1, several at the same time where that many items are worth it: each goroutine what a
+// call of its own of newWork returns.
+func Each(n, items int, newWork func() (work func(i int))) {
+	var next atomic.Int64
+	var others sync.WaitGroup
+	run := func() {
+		work := newWork()
+		for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
+			work(i - 1)
+		}
+	}
+	for range partsOf(items) - 1 {
+		others.Go(run)
+	}
+	run()
 	others.Wait()
 }
 

@@ -214,22 +214,38 @@ func (o *CoveringRelaxation) canonical(a, b int32) int {
 
 // cover solves the knapsack of an instance in the node on view.
 func (o *CoveringRelaxation) cover(d int32) covered {
-	need, left := o.view.need[d], o.Decided(d)
-	name := make([]byte, 0, 64)
-	name = binary.LittleEndian.AppendUint32(name, uint32(d))
-	name = binary.LittleEndian.AppendUint64(name, uint64(need))
-	for _, i := range left {
-		name = binary.LittleEndian.AppendUint32(name, uint32(i))
-	}
-	if c, ok := o.known[string(name)]; ok {
+	left := o.Decided(d)
+	if c, ok := o.known[o.nameOf(d, left)]; ok {
 		return c
 	}
 	o.Look(d)
-	got := o.Covers.Solve(o.Without(d, left), need)
-	o.work -= len(o.leavers[d]) + o.Covers.Used
-	c := covered{Bound: got.Bound, taken: slices.Clone(got.Taken)}
-	o.known[string(name)] = c
+	c := solve(&o.Covers, o.Without(d, left), o.view.need[d])
+	o.keep(d, left, c)
 	return c
+}
+
+// nameOf tells apart what a cover depends on: the instance, what has to leave it in the node on view, and the items
+// that are decided.
+func (o *CoveringRelaxation) nameOf(d int32, decided []int32) string {
+	name := make([]byte, 0, 64)
+	name = binary.LittleEndian.AppendUint32(name, uint32(d))
+	name = binary.LittleEndian.AppendUint64(name, uint64(o.view.need[d]))
+	for _, i := range decided {
+		name = binary.LittleEndian.AppendUint32(name, uint32(i))
+	}
+	return string(name)
+}
+
+// keep notes the cover of an instance in the node on view, and the work that it took.
+func (o *CoveringRelaxation) keep(d int32, decided []int32, c covered) {
+	o.work -= len(o.leavers[d]) + c.used
+	o.known[o.nameOf(d, decided)] = c
+}
+
+// solve reorders the items.
+func solve(by *knapsack.Solver, items []knapsack.Item, need int64) covered {
+	got := by.Solve(items, need)
+	return covered{Bound: got.Bound, taken: slices.Clone(got.Taken), used: by.Used}
 }
 
 // Without copies the leavers of an instance but for some.

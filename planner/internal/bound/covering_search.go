@@ -15,6 +15,7 @@ type covered struct {
 	Bound float64
 	taken []knapsack.Item // nil when rough
 	rough bool            // it was not solved: the bound is one by the least ratio
+	used  int             // partial covers that were looked at
 }
 
 // CoveringNode is a part of the problem: one more key is placed than in its parent.
@@ -49,9 +50,18 @@ func (o *CoveringRelaxation) Root() *CoveringNode {
 	n := &CoveringNode{placed: Placement{assign.None, assign.None}, sum: o.fixed}
 	o.view = coveringView{need: slices.Clone(o.need), covered: make([]covered, len(o.need))}
 	o.initial = make([]covered, len(o.need))
-	for _, d := range o.X.Problem.Live {
+	p := o.X.Problem
+	assign.Each(len(p.Live), p.Items.Len(), func() func(int) {
+		solver := o.Covers
+		return func(i int) {
+			if d := p.Live[i]; o.looked[d] {
+				o.initial[d] = solve(&solver, slices.Clone(o.leavers[d]), o.need[d])
+			}
+		}
+	})
+	for _, d := range p.Live {
 		if o.looked[d] {
-			o.initial[d] = o.cover(d)
+			o.keep(d, nil, o.initial[d])
 			n.sum = knapsack.AddDown(n.sum, o.initial[d].Bound)
 		}
 	}

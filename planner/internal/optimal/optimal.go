@@ -52,14 +52,23 @@ func plan(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
 // is asked for.
 func minMigration(p *assign.Problem, r Rivals, effort assign.Effort, enough float64, level bound.Level) *primal {
 	b := &primal{p: p, enough: enough, effort: effort}
-	found := start(p, r.Mixed, r.MinTable)
 	if !p.Concurrent() {
-		b.compete(found(), r.MinMig) // so that there is a plan when time runs out
+		b.compete(start(p, r.Mixed, r.MinTable), r.MinMig) // so that there is a plan when time runs out
 	}
 	b.proof = bound.NewProof(p, level)
+	b.offerRounded()
+	// Of very many keys a plan of the proof is close enough as a rule. Others are looked for meanwhile where it
+	// hardly can be, else afterwards, where it is not.
+	var found func() []rival
+	if p.Concurrent() && !b.closed() && (b.proof.Infeasible() || b.proof.Y.Table > 0) {
+		found = start(p, r.Mixed, r.MinTable)
+	}
 	b.follow()
-	if p.Concurrent() {
-		b.compete(found(), r.MinMig)
+	if p.Concurrent() && !b.closed() && found == nil {
+		found = start(p, r.Mixed, r.MinTable)
+	}
+	if found != nil {
+		b.compete(found, r.MinMig)
 	}
 	if b.Best == nil {
 		return b
@@ -74,6 +83,7 @@ func (b *primal) deepen(effort assign.Effort, r Rivals) {
 	b.effort = effort
 	if f := b.proof; f.Level < bound.Tight {
 		b.proof, b.fresh, b.pool = bound.NewProof(b.p, bound.Tight), nil, []*assign.Assignment{b.Best}
+		b.offerRounded()
 		b.follow()
 		b.proof = b.proof.Or(f)
 	}
@@ -101,12 +111,16 @@ func (b *primal) search(r Rivals) {
 	}
 }
 
+// offerRounded rounds the prices of the proof where entries have one. On many items that is often close enough.
+func (b *primal) offerRounded() {
+	if f := b.proof; f.Y.Table > 0 && !f.Infeasible() {
+		b.Offer(Round(b.p, f.Relaxation, &f.Y))
+	}
+}
+
 // follow makes assignments of what the proof came to: of whole keys and of the prices.
 func (b *primal) follow() {
 	f := b.proof
-	if f.Y.Table > 0 && !f.Infeasible() {
-		b.Offer(Round(b.p, f.Relaxation, &f.Y)) // on many items that is often close enough
-	}
 	if !b.closed() {
 		f.DemandWhole()
 		b.tryWhole()
@@ -221,8 +235,9 @@ func (b *primal) improve(a *assign.Assignment, x *bound.Relaxation, y *bound.Pri
 	})
 }
 
-// compete compares with what mixed and mintable found, and with minmig.
-func (b *primal) compete(found []rival, minMig func(*assign.Problem) *assign.Assignment) {
+// compete compares with what mixed and mintable find, and with minmig.
+func (b *primal) compete(wait func() []rival, minMig func(*assign.Problem) *assign.Assignment) {
+	found := wait()
 	for _, r := range found {
 		b.Keep(r.a, r.score)
 		if r.a != nil {
