@@ -282,8 +282,8 @@ const (
 	certainly  = 2    // times the price of its load is no reason for a key to leave, then it stays
 	searchSize = 4096 // pieces that the local search looks at
 	wideGap    = 1.1  // times the bound: worth another start
-	// gapClosed is a gap that ends the search, and gapPerItem one that does on many items.
-	gapClosed, gapPerItem = 1e-7, 1e-10
+	// gapClosed is a gap that ends the search, and gapPerItem one that does on many items, up to gapOfMany.
+	gapClosed, gapPerItem, gapOfMany = 1e-7, 1e-10, 1e-4
 )
 
 // closeEnough is an objective that is not worth improving.
@@ -291,7 +291,7 @@ func (b *primal) closeEnough() float64 {
 	if b.proof == nil {
 		return b.enough
 	}
-	gap := max(gapClosed, float64(gapPerItem*float64(b.p.Items.Len())))
+	gap := max(gapClosed, min(gapOfMany, float64(gapPerItem*float64(b.p.Items.Len()))))
 	return max(b.enough, b.proof.LowerBound()*(1+gap))
 }
 
