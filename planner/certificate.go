@@ -27,6 +27,10 @@ func (f *finisher) certify(known bound.Evidence) {
 		if len(f.at.Splits) > 0 || f.at.LeavesParts() {
 			p = f.at.Undivided(f.meter)
 			c.LowerBound = optimal.ProveTheta(p, reached)
+			if p.ByResource != nil && len(p.Hot) > 0 { // where these go depends on the division
+				c.LowerBound = 0
+				break
+			}
 		}
 		c.LowerBound = packing.New(p).LeastTheta(c.LowerBound, reached)
 	case p.ByResource != nil:

@@ -12,6 +12,10 @@ import (
 // certifyResources is certifyMigration where there are several resources.
 func (f *finisher) certifyResources(x *bound.ResourceProof) {
 	c, p := f.plan.Certificate, f.p
+	if len(f.at.Splits) > 0 || f.at.LeavesParts() || f.space.Priced() || f.o.Splitting != nil && len(p.Hot) > 0 {
+		f.certifyDivided(x)
+		return
+	}
 	if !p.Settled() {
 		if x == nil {
 			x = bound.ProveResources(p, f.objective(), f.o.Certificate.level())
@@ -23,10 +27,32 @@ func (f *finisher) certifyResources(x *bound.ResourceProof) {
 	if !c.Infeasible && len(f.plan.HotKeys) == 0 {
 		return
 	}
-	c.Unmet = (&unmetFinder{f, x}).find()
+	c.Unmet = (&unmetFinder{finisher: f, p: p, x: x}).find()
 	if i := slices.IndexFunc(c.Unmet, func(u Unmet) bool { return u.Constraint != ConstraintTable }); i >= 0 {
 		c.Unmet = append(c.Unmet, f.unmetRules(c.Unmet[i])...)
 	}
+}
+
+// certifyDivided is certifyResources where keys are split: what it proves is true of every way to divide them.
+// Where would keys stand that cannot be divided as far as they had to be? That depends on the division, so that
+// beside them there is no bound on what moves.
+func (f *finisher) certifyDivided(x *bound.ResourceProof) {
+	c, p := f.plan.Certificate, f.at.Undivided(f.meter)
+	if f.at.LeavesParts() {
+		x = nil // other plans need not leave what this one does
+	}
+	switch {
+	case f.space.Priced():
+		c.LowerBound = f.space.PricedBound()
+	case len(p.Hot) == 0 && !p.Settled():
+		if x == nil {
+			x = bound.ProveResources(p, f.objective(), f.o.Certificate.level())
+		}
+		if c.Infeasible = x.Infeasible(); !c.Infeasible {
+			c.LowerBound = x.LowerBound()
+		}
+	}
+	c.Unmet = (&unmetFinder{finisher: f, p: p, x: x, divided: true}).find()
 }
 
 // forcedBeside is the least θ that an item comes to in one resource where it keeps within the bounds of all others;
@@ -48,14 +74,16 @@ func forcedBeside(p *assign.Problem, resource int, item int32) float64 {
 // unmetFinder finds which constraints could give way where there are several resources.
 type unmetFinder struct {
 	*finisher
-	x *bound.ResourceProof // nil where all loads are within the bounds as hot keys raise them
+	p       *assign.Problem
+	x       *bound.ResourceProof // nil where all loads are within the bounds as hot keys raise them
+	divided bool                 // keys of p can be split: then it has what is proven alone
 }
 
 // find lists the constraints that could give way: each without which a plan is found that meets the others,
 // with no key hot. Where there is none, those that are proven to be missed one by one, or all.
 func (f *unmetFinder) find() []Unmet {
 	var alone, proven, all []Unmet
-	few := f.s.Len() <= fewForTheta
+	few := f.s.Len() <= fewForTheta && !f.divided
 	for r, q := range f.p.ByResource {
 		forced, some := f.forced(r)
 		var known, free *bound.Proof // of this resource, and of that without a limit of the table
@@ -123,9 +151,21 @@ func (f *unmetFinder) resourceOf(u Unmet) int {
 // cannot, and that of hot keys that keep within none.
 func (f *unmetFinder) forced(resource int) (beside, alone float64) {
 	p := f.p
+	if f.divided {
+		for _, h := range p.Hot {
+			alone = max(alone, f.forcedByParts(resource, h.Item))
+		}
+		for _, row := range f.at.Crowded {
+			alone = max(alone, f.forcedByParts(resource, row))
+		}
+		if alone <= beyond(p.ByResource[resource].Goal.ThetaMax) {
+			alone = 0
+		}
+		return math.Inf(1), alone
+	}
 	for _, h := range p.Hot[p.Pinned:] {
 		beside = max(beside, forcedBeside(p, resource, h.Item))
-		alone = max(alone, forcedIn(p.ByResource[resource], h.Item, p.OpenTo(h.Item)))
+		alone = max(alone, f.forcedIn(resource, h.Item))
 	}
 	return beside, alone
 }

@@ -52,27 +52,42 @@ func (x *prepared) crowdedKeys() []HotKey {
 		keys = append(keys, HotKey{
 			Item: row, Instance: division.SplitOf(x.at.Splits, row).Heaviest().Instance, Cost: x.s.Cost[row],
 			Pieces:      division.PiecesOf(cost, division.Rooms(x.before, x.before.Live, residual)),
-			ForcedTheta: x.forcedByParts(row),
+			ForcedTheta: x.forcedByParts(0, row),
 		})
 	}
 	return keys
 }
 
-// forcedByParts is the least θ at which a key has room on as many instances as it may
+// forcedByParts is the least θ, in one resource, at which a key has room on as many instances as it may
 // have parts: that of the best instances, one more at a time, until the next would be
-// above it anyway. Where parts cost much it may be that of a whole key.
-func (x *prepared) forcedByParts(row int32) float64 {
-	p, cost := x.before, x.s.Cost[row]
+// above it anyway. Where parts cost much, or each takes all that the key takes, it may be that of a whole key.
+func (x *prepared) forcedByParts(resource int, row int32) float64 {
+	p, cost, merge := x.before.Each()[resource], x.s.amountsOf(resource)[row], 0.0
+	if resource == 0 {
+		merge = x.space.MergeCost()
+	}
 	type bin struct{ base, fair float64 }
 	bins := make([]bin, 0, len(p.Live))
 	scale := p.Cost.Float(1)
 	for _, d := range p.Live {
-		bins = append(bins, bin{x.s.Instances[d].ResidualCost + x.space.MergeCost(), float64(p.Fair[d] * scale)})
+		base := x.s.Instances[d].ResidualCost + merge
+		if resource > 0 {
+			base = at(x.s.Instances[d].ResidualAmounts, resource-1, 0)
+		}
+		if resource == 0 || p.Fair[d] > 0 {
+			bins = append(bins, bin{base, float64(p.Fair[d] * scale)})
+		}
 	}
 	low, high, whole := -1.0, 0.0, math.Inf(1)
 	for _, b := range bins {
 		high = max(high, (b.base+cost)/b.fair-1)
-		whole = min(whole, (b.base-x.space.MergeCost()+cost)/b.fair-1)
+		whole = min(whole, (b.base-merge+cost)/b.fair-1)
+	}
+	switch {
+	case cost == 0 && resource > 0:
+		return 0
+	case len(bins) == 0 || resource > 0 && x.s.Resources[resource-1].entire():
+		return max(0, whole)
 	}
 	for range 100 { // room grows with θ
 		theta := low + float64((high-low)/2)

@@ -50,9 +50,9 @@ func TestDoNotFitBeside(t *testing.T) {
 	t.Parallel()
 	s := packedSnapshot(t, 4, 135, 53, 53, 53, 53, 53)
 	p := planOf(t, planner.Optimal, s, planner.Options{ThetaMax: 0.04, Splitting: &planner.Splitting{}})
-	least, proven := thetaUnmet(p)
-	if c := p.Certificate; p.Balanced || !c.Infeasible || !proven || math.Abs(least-0.06) > 1e-5 {
-		t.Errorf("θ is %v at least, want 0.06: %+v\n%s", least, c, p.Describe())
+	unmet := unmetOf(p)
+	if c := p.Certificate; p.Balanced || !c.Infeasible || len(unmet) != 1 || math.Abs(unmet[0].AtLeast-0.06) > 1e-5 {
+		t.Errorf("%+v, want θ at least 0.06: %+v\n%s", unmet, c, p.Describe())
 	}
 	if p.Theta.After > 0.0601 {
 		t.Errorf("θ %v, though 0.06 is possible", p.Theta.After)

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
@@ -55,8 +56,11 @@ func prepareWith(s *Snapshot, o Options, effort assign.Effort) (*prepared, error
 	if err := s.addResources(in.Items); err != nil {
 		return nil, err
 	}
-	if len(s.Resources) > 0 && (s.Count != nil || len(s.Splits) > 0 || o.Splitting != nil) {
-		return nil, Invalid("Splitting", "is not known where there are several resources")
+	if len(s.Resources) > 0 && s.Count != nil {
+		return nil, Invalid("Count", "must be missing where there are several resources")
+	}
+	if x := o.Splitting; x != nil && x.Expire && slices.ContainsFunc(s.Resources, Resource.entire) {
+		return nil, Invalid("Splitting.Expire", "is not known beside resources from state or count")
 	}
 	if s.Eligibility != nil && (s.Count != nil || len(s.Splits) > 0 || o.Splitting != nil) {
 		return nil, Invalid("Splitting", "is not known where rules or cordons decide where keys may be")
@@ -121,12 +125,12 @@ func (x *prepared) run(
 	}
 	var known bound.Evidence
 	wait := p.Fork(func(q *assign.Problem) {
+		if len(at.Splits) > 0 {
+			q = at.Undivided(q.Meter)
+		}
 		if q.ByResource != nil {
 			known.Resources = bound.ProveResources(q, math.Inf(1), x.o.Certificate.level())
 			return
-		}
-		if len(at.Splits) > 0 {
-			q = at.Undivided(q.Meter)
 		}
 		known.Proof = bound.Prove(q, x.o.Certificate.level())
 	})

@@ -1,8 +1,6 @@
 package planner
 
 import (
-	"slices"
-
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
 	"plannerd/planner/internal/division"
@@ -31,8 +29,7 @@ func Place(s *Snapshot, o Options, to []int32, splits []Split) (*Plan, error) {
 		x.divide(x.space.Divided(splits, nil))
 	}
 	p := x.p
-	a := p.Unmoved()
-	a.At, a.Load = slices.Clone(a.At), slices.Clone(a.Load)
+	a := p.Unmoved().Clone()
 	var homeless []assign.Ranked
 	for i, home := range to {
 		switch {

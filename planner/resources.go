@@ -6,6 +6,7 @@ import (
 
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/division"
 )
 
 // MaxResources is how many resources an operator may have, cost included.
@@ -32,6 +33,10 @@ const (
 	FromState AmountSource = "state" // the state of the key
 	FromCount AmountSource = "count" // 1 of each key
 )
+
+// entire reports whether each part of a key that is split counts as all of the key: it may hold all of its state,
+// and is one more that an instance has.
+func (r Resource) entire() bool { return r.From != "" }
 
 // Amounts are what the keys take of a resource, by its name.
 type Amounts struct {
@@ -60,8 +65,8 @@ func (s *Snapshot) findResources(target Configuration, stats *Statistics) error 
 	if len(s.Resources) == 0 {
 		return nil
 	}
-	if s.Count != nil || len(s.Splits) > 0 {
-		return Invalid("Count", "must be missing, and no key split, where there are several resources")
+	if s.Count != nil {
+		return Invalid("Count", "must be missing where there are several resources")
 	}
 	if err := validateResources(s.Resources, s.Instances); err != nil {
 		return err
@@ -189,7 +194,7 @@ func (s *Snapshot) addResources(items *assign.Items) error {
 			return Invalid("Amounts", "must be as many as items")
 		}
 		items.Resources = append(items.Resources, assign.Resource{
-			Amount: s.Amounts[i], Limited: of.Limited, ThetaMax: of.ThetaMax,
+			Amount: s.Amounts[i], Limited: of.Limited, ThetaMax: of.ThetaMax, Whole: of.entire(),
 		})
 	}
 	return nil
@@ -198,12 +203,12 @@ func (s *Snapshot) addResources(items *assign.Items) error {
 // resources fills in the figures of the resources beside cost.
 func (f *finisher) resources() {
 	for r, of := range f.s.Resources {
-		q := f.p.ByResource[r+1]
-		before, after := f.onInstances(f.before.ByResource[r+1].Before), f.onInstances(f.a.Loads[r+1])
+		q, then := f.p.ByResource[r+1], f.before.ByResource[r+1]
+		before, after := f.onInstances(then.Before), f.onInstances(f.a.Loads[r+1])
 		x := ResourceFigures{Balanced: true, Instances: make([]ResourceLoad, len(f.plan.Instances)), Worst: q.Live[0]}
 		for d := range x.Instances {
 			y := &x.Instances[d]
-			y.Before, y.After = q.Cost.Float(before[d]), q.Cost.Float(after[d])
+			y.Before, y.After = then.Cost.Float(before[d]), q.Cost.Float(after[d])
 			if !q.IsLive[d] {
 				continue
 			}
@@ -213,7 +218,7 @@ func (f *finisher) resources() {
 				y.Fair = float64(q.Fair[d] * q.Cost.Float(1))
 			}
 			x.Balanced = x.Balanced && after[d] <= q.Maximum[d]
-			x.Level.Before = max(x.Level.Before, levelOf(of, before[d], q.Fair[d]))
+			x.Level.Before = max(x.Level.Before, levelOf(of, before[d], then.Fair[d]))
 			if level := levelOf(of, after[d], q.Fair[d]); level > x.Level.After {
 				x.Level.After, x.Worst = level, int32(d)
 			}
@@ -273,28 +278,45 @@ func (f *unmetFinder) constraint(resource int, theta float64) Unmet {
 func (x *prepared) hotResources() []HotKey {
 	p := x.p
 	var keys []HotKey
-	for _, h := range p.Hot[p.Pinned:] {
-		worst, most := 0, math.Inf(-1)
+	note := func(item, to int32) {
+		worst, most, forced := 0, math.Inf(-1), 0.0
 		for r, q := range p.ByResource {
-			if v := forcedIn(q, h.Item, p.OpenTo(h.Item)); (v-q.Goal.ThetaMax)/(1+q.Goal.ThetaMax) > most {
-				worst, most = r, (v-q.Goal.ThetaMax)/(1+q.Goal.ThetaMax)
+			v := x.forcedIn(r, item)
+			if over := (v - q.Goal.ThetaMax) / (1 + q.Goal.ThetaMax); over > most {
+				worst, most, forced = r, over, v
 			}
 		}
-		q := p.ByResource[worst]
-		theta := max(forcedIn(q, h.Item, p.OpenTo(h.Item)), beyond(q.Goal.ThetaMax))
+		theta := max(forced, beyond(p.ByResource[worst].Goal.ThetaMax))
 		if worst > 0 && x.s.Resources[worst-1].Limited {
 			theta++
 		}
-		keys = append(keys, HotKey{
-			Item: h.Item, Instance: h.To, Cost: q.Cost.Float(q.AmountOf(h.Item)), ForcedTheta: theta, Resource: x.s.name(worst),
-		})
+		amount := x.s.amountsOf(worst)[item]
+		keys = append(keys, HotKey{Item: item, Instance: to, Cost: amount, ForcedTheta: theta, Resource: x.s.name(worst)})
+	}
+	for _, h := range p.Hot[p.Pinned:] {
+		note(h.Item, h.To)
+	}
+	for _, row := range x.at.Crowded {
+		note(row, division.SplitOf(x.at.Splits, row).Heaviest().Instance)
 	}
 	return keys
 }
 
-// forcedIn is the least θ that an item alone comes to, in one resource, on some instances.
-func forcedIn(q *assign.Problem, item int32, on []int32) float64 {
-	least := math.Inf(1)
+// amountsOf is what items take of a resource of the problem, the first of which is cost.
+func (s *Snapshot) amountsOf(resource int) []float64 {
+	if resource == 0 {
+		return s.Cost
+	}
+	return s.Amounts[resource-1]
+}
+
+// forcedIn is the least θ that an item alone comes to, in one resource: whole, or in as many parts as it may have.
+func (x *prepared) forcedIn(resource int, item int32) float64 {
+	if x.o.Splitting != nil {
+		return x.forcedByParts(resource, item)
+	}
+	q, least := x.p.ByResource[resource], math.Inf(1)
+	on := x.p.OpenTo(item)
 	for _, d := range on {
 		least = min(least, assign.Relative(float64(q.Residual[d]+q.AmountOf(item)), q.Fair[d]))
 	}

@@ -79,10 +79,10 @@ func (x *prepared) plannedSplits() []PlannedSplit {
 	if len(x.at.Splits) == 0 {
 		return nil
 	}
-	room, planned := x.space.WholeRoom(), make([]PlannedSplit, 0, len(x.at.Splits))
+	planned := make([]PlannedSplit, 0, len(x.at.Splits))
 	for _, y := range x.at.Splits {
 		out := PlannedSplit{Split: y, Cause: CauseKept, Changed: true}
-		if x.before.Cost.Fixed(x.s.Cost[y.Item]) > room {
+		if x.space.IsHot(y.Item) {
 			out.Cause = CauseHotKey
 		}
 		if old := division.SplitOf(x.s.Splits, y.Item); old != nil {

@@ -120,7 +120,7 @@ func TestSplitSolverOracle(t *testing.T) {
 		}
 		x.drawCosts(c, r)
 		s := c.snapshot(t, table)
-		status, optimum, _ := newSplitSearch(s, c.options).solve(t, limit, math.MaxInt)
+		status, optimum, _ := newSplitSearch(s, c.options, nil).solve(t, limit, math.MaxInt)
 		if status == milp.Optimal || status == milp.Infeasible {
 			proven++
 		}
@@ -131,7 +131,7 @@ func TestSplitSolverOracle(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 			// Merges have no price in the objective, and the planner makes as few as it can.
-			few, fewest, bound := newSplitSearch(s, c.options).solve(t, limit, int(p.Merges()))
+			few, fewest, bound := newSplitSearch(s, c.options, nil).solve(t, limit, int(p.Merges()))
 			judgeSplits(t, what, p, status, optimum, bound)
 			fmt.Fprintf(w, "K=%d N=%d z=%v θ=%v μ=%v A=%d\t%s\t%d\t%s\t%.0f\t%s %.0f\t%.0f\t%t\t%.1f\t\n", x.keys, x.instances,
 				x.z, x.theta, x.merge, x.limit, strategy, p.Merges(), status, optimum, few, fewest, p.Migration.Objective,
@@ -194,7 +194,7 @@ func (x *splitSearch) solve(t *testing.T, limit time.Duration, merges int) (stat
 		loads[d] = map[int]float64{}
 	}
 	for i, cost := range x.s.Cost {
-		if cost > x.hotAbove {
+		if x.hot[i] {
 			for y := range x.divide(&p, i, loads) {
 				parts[y], entries[y] = 1, 1
 			}

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,21 +17,27 @@ import (
 // second on the table of the first with other costs.
 func TestSplitOracle(t *testing.T) {
 	t.Parallel()
-	checkSplits(t, oracleCases(t, 3000), false)
+	checkSplits(t, oracleCases(t, 3000), func(r *rand.Rand) *splitCase { return newSplitCase(r, false) })
 }
 
 // TestExpiringPartsOracle is TestSplitOracle where parts that are taken away run out.
 func TestExpiringPartsOracle(t *testing.T) {
 	t.Parallel()
-	checkSplits(t, oracleCases(t, 1500), true)
+	checkSplits(t, oracleCases(t, 1500), func(r *rand.Rand) *splitCase { return newSplitCase(r, true) })
 }
 
-func checkSplits(t *testing.T, n int, expire bool) {
+// TestSplitResourcesOracle is TestSplitOracle with one to three resources beside cost.
+func TestSplitResourcesOracle(t *testing.T) {
+	t.Parallel()
+	checkSplits(t, oracleCases(t, 3000), newEquippedCase)
+}
+
+func checkSplits(t *testing.T, n int, draw func(*rand.Rand) *splitCase) {
 	t.Helper()
-	splits, cheaper, optimal, infeasible, refuted := 0, 0, 0, 0, 0
+	splits, cheaper, optimal, infeasible, refuted, feasible, met := 0, 0, 0, 0, 0, 0, 0
 	for seed := range n {
 		r := rand.New(rand.NewPCG(uint64(seed), 77))
-		c := newSplitCase(r, expire)
+		c := draw(r)
 		strategy := names()[r.IntN(len(names()))]
 		var table *planner.RoutingTable
 		for round := range 2 {
@@ -39,13 +46,18 @@ func checkSplits(t *testing.T, n int, expire bool) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := recountSplits(p); err != nil {
+			if err := errors.Join(recountSplits(p), recountResources(p)); err != nil {
 				t.Fatalf("case %d, plan %d of %s: %v\n%s", seed, round, strategy, err, p.Describe())
 			}
 			best := c.leastMoved(s)
-			if u, ok := thetaUnmet(p); ok {
+			if strategy == planner.Optimal && !math.IsInf(best, 1) {
+				if feasible++; p.Balanced && p.TableWithinLimit {
+					met++
+				}
+			}
+			for _, u := range unmetOf(p) {
 				if refuted++; !c.none(s, u) {
-					t.Fatalf("case %d, plan %d of %s: θ %v is not the least\n%s", seed, round, strategy, u, p.Describe())
+					t.Fatalf("case %d, plan %d of %s: %+v is not the least\n%s", seed, round, strategy, u, p.Describe())
 				}
 			}
 			switch x := p.Certificate; {
@@ -76,7 +88,8 @@ func checkSplits(t *testing.T, n int, expire bool) {
 		}
 	}
 	t.Logf("%d cases: %d split keys, %d of them cheaper so, %d plans as good as any, %d proven infeasible, "+
-		"%d with a least θ", n, splits, cheaper, optimal, infeasible, refuted)
+		"%d limits with what is the least; strategy optimal meets all limits in %d of %d cases where some plan does", n,
+		splits, cheaper, optimal, infeasible, refuted, met, feasible)
 	if splits < n/2 || cheaper < n/300 {
 		t.Errorf("only %d keys were split in %d cases, %d for the price", splits, n, cheaper)
 	}
@@ -90,6 +103,8 @@ type splitCase struct {
 	residual    []planner.Residual
 	options     planner.Options
 	drains      int32 // the instance that goes before the second plan, or −1
+	resources   []planner.Resource
+	amounts     [][]float64 // by resource and row, as state and counts are too
 }
 
 func newSplitCase(r *rand.Rand, expire bool) *splitCase {
@@ -132,12 +147,56 @@ func newSplitCase(r *rand.Rand, expire bool) *splitCase {
 	return c
 }
 
-// change draws other costs.
+// newEquippedCase makes a case of several resources.
+func newEquippedCase(r *rand.Rand) *splitCase {
+	c := newSplitCase(r, false)
+	for n := range 1 + r.IntN(3) {
+		of := planner.Resource{Name: fmt.Sprintf("r%d", n+1), Limited: r.IntN(2) == 0}
+		of.From = []planner.AmountSource{"", "", planner.FromState, planner.FromCount}[r.IntN(4)]
+		if !of.Limited {
+			of.ThetaMax = float64(r.IntN(6)) / 5
+		}
+		c.resources, c.amounts = append(c.resources, of), append(c.amounts, make([]float64, len(c.cost)))
+	}
+	c.options.Splitting.Expire = r.IntN(4) == 0 && !slices.ContainsFunc(c.resources, func(x planner.Resource) bool {
+		return x.From != ""
+	})
+	c.change(r)
+	for d := range c.instances {
+		for n, of := range c.resources {
+			capacity := c.instances[d].Capacity
+			if of.Limited {
+				total := 0.0
+				for _, v := range c.amounts[n] {
+					total += v
+				}
+				capacity = math.Round(total * (0.2 + 1.2*r.Float64()))
+			}
+			c.instances[d].Capacities = append(c.instances[d].Capacities, capacity)
+		}
+	}
+	return c
+}
+
+// change draws other costs, and other amounts.
 func (c *splitCase) change(r *rand.Rand) {
-	for i := range c.cost {
-		c.cost[i] = float64(r.IntN(10))
-		if r.IntN(3) == 0 {
-			c.cost[i] *= 5
+	draw := func(list []float64) {
+		for i := range list {
+			list[i] = float64(r.IntN(10))
+			if r.IntN(3) == 0 {
+				list[i] *= 5
+			}
+		}
+	}
+	draw(c.cost)
+	for n, of := range c.resources {
+		switch of.From {
+		case planner.FromState:
+			copy(c.amounts[n], c.state)
+		case planner.FromCount:
+			copy(c.amounts[n], slices.Repeat([]float64{1}, len(c.cost)))
+		default:
+			draw(c.amounts[n])
 		}
 	}
 }
@@ -162,12 +221,21 @@ func (c *splitCase) snapshot(t *testing.T, table *planner.RoutingTable) *planner
 	keys.HashAppended()
 	stats := &planner.Statistics{Keys: keys, Cost: slices.Clone(c.cost), State: slices.Clone(c.state), HashInstance: homes}
 	stats.Residual, stats.Partial = c.residual, c.residual != nil
-	base := planner.Base{Configuration: planner.Configuration{Instances: c.instances}, Table: table}
+	for n, of := range c.resources {
+		if of.From == "" {
+			x := planner.Amounts{Name: of.Name, Rows: slices.Clone(c.amounts[n])}
+			for i := range c.residual {
+				x.Residual = append(x.Residual, float64(i+2))
+			}
+			stats.Costs = append(stats.Costs, x)
+		}
+	}
+	base := planner.Base{Configuration: planner.Configuration{Instances: c.instances, Resources: c.resources}, Table: table}
 	if len(target) < len(c.instances) {
 		base.HashChanged = true
 		base.Configuration.Hash = fixedHash(c.homeIDs())
 	}
-	s, err := planner.NewSnapshot(stats, planner.Configuration{Instances: target}, base)
+	s, err := planner.NewSnapshot(stats, planner.Configuration{Instances: target, Resources: c.resources}, base)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +337,7 @@ func recountSplits(p *planner.Plan) error {
 	switch {
 	case math.Abs(theta-p.Theta.After) > 1e-9*(1+theta):
 		return fmt.Errorf("θ is %v, said to be %v", theta, p.Theta.After)
-	case balanced != p.Balanced:
+	case balanced != p.Balanced && len(s.Resources) == 0 || p.Balanced && !balanced:
 		return fmt.Errorf("balanced is %t", p.Balanced)
 	}
 	for _, x := range p.Splits {
@@ -280,6 +348,64 @@ func recountSplits(p *planner.Plan) error {
 		}
 	}
 	return recountState(p, at)
+}
+
+// recountResources recounts what a plan says of the resources beside cost: a part of a key takes its share, or all
+// that the key takes of state and of counts.
+func recountResources(p *planner.Plan) error {
+	s, all := p.Snapshot, true
+	for n, of := range s.Resources {
+		got, load, total, capacity := p.Resources[n], make([]float64, len(s.Instances)), 0.0, 0.0
+		for i, parts := range routes(p) {
+			total += s.Amounts[n][i]
+			for _, x := range parts {
+				share := float64(x.Weight) / planner.PartUnits
+				if of.From != "" {
+					share = 1
+				}
+				load[x.Instance] += s.Amounts[n][i] * share
+			}
+		}
+		for d, x := range s.Instances {
+			load[d], total = load[d]+x.ResidualAmounts[n], total+x.ResidualAmounts[n]
+			if x.Live() {
+				capacity += x.Capacities[n]
+			}
+		}
+		level, balanced := 0.0, true
+		for d, x := range s.Instances {
+			y := got.Instances[d]
+			if math.Abs(load[d]-y.After) > 1e-9*(1+load[d]) {
+				return fmt.Errorf("instance %d takes %v of %s, said to be %v", d, load[d], of.Name, y.After)
+			}
+			if !x.Live() {
+				continue
+			}
+			most, part := x.Capacities[n], 0.0
+			if !of.Limited {
+				most = (1 + of.ThetaMax) * total * x.Capacities[n] / capacity
+			}
+			switch {
+			case of.Limited && load[d] > 0:
+				part = load[d] / most
+			case !of.Limited && most > 0:
+				part = load[d]/(most/(1+of.ThetaMax)) - 1
+			}
+			level, balanced = max(level, part), balanced && load[d] <= most*(1+1e-9)
+			if math.Abs(most-y.Max) > 1e-9*(1+most) {
+				return fmt.Errorf("instance %d may take %v of %s, said to be %v", d, most, of.Name, y.Max)
+			}
+		}
+		all = all && balanced
+		if balanced != got.Balanced || level != got.Level.After && math.Abs(level-got.Level.After) > 1e-9*(1+level) {
+			return fmt.Errorf("%s is balanced: %t, at %v, said to be %t, %v", of.Name, balanced, level, got.Balanced,
+				got.Level.After)
+		}
+	}
+	if p.Balanced && !all {
+		return errors.New("balanced, but not in all resources")
+	}
+	return nil
 }
 
 // left are the instances on which parts of an item run out once its key goes to these.
@@ -358,37 +484,48 @@ func recountState(p *planner.Plan, at [][]planner.Part) error {
 // alone, or any keys where parts have a price; +∞ if there is none. It tries all places of
 // all keys, and all sets of instances for the parts of those.
 func (c *splitCase) leastMoved(s *planner.Snapshot) float64 {
-	x := newSplitSearch(s, c.options)
+	x := newSplitSearch(s, c.options, nil)
 	x.place(0, 0, 0)
 	return x.best
 }
 
-// thetaUnmet is what θ comes to at least, as a plan has it proven.
-func thetaUnmet(p *planner.Plan) (float64, bool) {
+// unmetOf are bounds of loads that a plan says cannot be met. Of cost alone there is one, and what it says of the table
+// is about all plans of the least θ.
+func unmetOf(p *planner.Plan) (list []planner.Unmet) {
 	if p.Certificate == nil {
-		return 0, false
+		return nil
 	}
-	i := slices.IndexFunc(p.Certificate.Unmet, func(u planner.Unmet) bool {
-		return u.Constraint == planner.ConstraintTheta
+	return slices.DeleteFunc(slices.Clone(p.Certificate.Unmet), func(u planner.Unmet) bool {
+		return u.Constraint == planner.ConstraintTable && len(p.Snapshot.Resources) == 0
 	})
-	if i < 0 {
-		return 0, false
+}
+
+// none reports whether no plan comes below what is said to be the least of a bound that splits no other keys than
+// those that are hot, and keeps to all others.
+func (c *splitCase) none(s *planner.Snapshot, u planner.Unmet) bool {
+	o, limits, least := c.options, slices.Clone(s.Resources), u.AtLeast-1e-6*(1+u.AtLeast)
+	x := newSplitSearch(s, o, nil)
+	for n := range limits {
+		if limits[n].Name == u.Resource {
+			limits[n].ThetaMax = least
+		}
 	}
-	return p.Certificate.Unmet[i].AtLeast, true
+	switch {
+	case u.Constraint == planner.ConstraintTable:
+		limit := int64(math.Ceil(u.AtLeast)) - 1
+		o.TableLimit = &limit
+	case u.Resource == "":
+		o.ThetaMax = least
+	}
+	y := newSplitSearch(s, o, limits)
+	y.hot = x.hot
+	y.place(0, 0, 0)
+	return math.IsInf(y.best, 1)
 }
 
-// none reports whether no plan has a θ below the given one that splits no other keys than
-// those that are hot under θ_max, and keeps to the table limit.
-func (c *splitCase) none(s *planner.Snapshot, theta float64) bool {
-	o, hotAbove := c.options, newSplitSearch(s, c.options).hotAbove
-	o.ThetaMax = theta - 1e-6*(1+theta)
-	x := newSplitSearch(s, o)
-	x.hotAbove = hotAbove
-	x.place(0, 0, 0)
-	return math.IsInf(x.best, 1)
-}
-
-func newSplitSearch(s *planner.Snapshot, o planner.Options) *splitSearch {
+// newSplitSearch searches under other bounds of resources; nil: those of the snapshot. Where one is limited, its θ_max
+// is then the part of its capacities that may be taken.
+func newSplitSearch(s *planner.Snapshot, o planner.Options, limits []planner.Resource) *splitSearch {
 	x := &splitSearch{s: s, o: o, best: math.Inf(1), room: make([]float64, len(s.Instances))}
 	total, capacity := 0.0, 0.0
 	for _, d := range s.Instances {
@@ -406,25 +543,84 @@ func newSplitSearch(s *planner.Snapshot, o planner.Options) *splitSearch {
 		if y.Live() {
 			x.room[d] = (1+o.ThetaMax)*total*y.Capacity/capacity*(1+1e-9) - y.ResidualCost
 			x.live = append(x.live, int32(d))
-			x.hotAbove = max(x.hotAbove, x.room[d])
 		}
+	}
+	for n, of := range s.Resources {
+		x.more = append(x.more, further{s.Amounts[n], of.From != "", x.roomsIn(n, of, limits)})
+	}
+	for i, cost := range s.Cost {
+		x.hot = append(x.hot, !slices.ContainsFunc(x.live, func(d int32) bool {
+			return cost <= max(0, x.room[d]) && !slices.ContainsFunc(x.more, func(y further) bool {
+				return y.amount[i] > max(0, y.room[d])
+			})
+		}))
 	}
 	return x
 }
 
+// further is a resource beside cost.
+type further struct {
+	amount []float64
+	entire bool // each part takes all
+	room   []float64
+}
+
+// roomsIn are what keys may take of a resource on each instance.
+func (x *splitSearch) roomsIn(n int, of planner.Resource, limits []planner.Resource) (room []float64) {
+	total, capacity := 0.0, 0.0
+	for _, v := range x.s.Amounts[n] {
+		total += v
+	}
+	for _, d := range x.s.Instances {
+		if total += d.ResidualAmounts[n]; d.Live() {
+			capacity += d.Capacities[n]
+		}
+	}
+	for _, d := range x.s.Instances {
+		if !d.Live() {
+			room = append(room, 0)
+			continue
+		}
+		most := d.Capacities[n]
+		switch {
+		case !of.Limited && limits != nil:
+			most = (1 + limits[n].ThetaMax) * total * most / capacity
+		case !of.Limited:
+			most = (1 + of.ThetaMax) * total * most / capacity
+		case limits != nil && limits[n].ThetaMax != 0:
+			most *= limits[n].ThetaMax
+		}
+		room = append(room, most*(1+1e-9)-d.ResidualAmounts[n])
+	}
+	return room
+}
+
 type splitSearch struct {
-	s        *planner.Snapshot
-	o        planner.Options
-	live     []int32
-	room     []float64 // of each instance, below its bound
-	hotAbove float64   // the greatest cost of a whole key
-	divided  []division
-	best     float64
+	s       *planner.Snapshot
+	o       planner.Options
+	live    []int32
+	room    []float64 // of each instance, below its bound
+	more    []further
+	hot     []bool // by item: no instance can carry it
+	divided []division
+	best    float64
 }
 
 type division struct {
+	item int
 	cost float64
 	at   []int32
+}
+
+// take takes what an item does off the rooms for what is there as a whole, or gives it back.
+func (x *splitSearch) take(i int, at []int32, sign float64) {
+	for _, y := range x.more {
+		for _, d := range at {
+			if len(at) == 1 || y.entire {
+				y.room[d] -= sign * y.amount[i]
+			}
+		}
+	}
 }
 
 // place tries everything for the items from i on.
@@ -436,7 +632,7 @@ func (x *splitSearch) place(i int, moved float64, entries int64) {
 		return
 	}
 	cost, most := x.s.Cost[i], x.o.Splitting.MaxParts
-	splittable := cost > x.hotAbove || x.o.Splitting.Price != nil
+	splittable := x.hot[i] || x.o.Splitting.Price != nil
 	for set := 1; set < 1<<len(x.live); set++ {
 		var at []int32
 		for b, d := range x.live {
@@ -445,6 +641,7 @@ func (x *splitSearch) place(i int, moved float64, entries int64) {
 			}
 		}
 		runsOut := leftOf(x.s, x.o, i, len(at), func(d int32) bool { return slices.Contains(at, d) })
+		x.take(i, at, 1)
 		for _, d := range runsOut {
 			x.room[d] -= x.o.Splitting.MergeCost
 		}
@@ -454,7 +651,7 @@ func (x *splitSearch) place(i int, moved float64, entries int64) {
 			for _, d := range at {
 				x.room[d] -= x.o.Splitting.MergeCost
 			}
-			x.divided = append(x.divided, division{cost, at})
+			x.divided = append(x.divided, division{i, cost, at})
 			x.place(i+1, moved+x.leaves(i, at, true)+x.price(n), entries+int64(n))
 			x.divided = x.divided[:len(x.divided)-1]
 			for _, d := range at {
@@ -472,6 +669,7 @@ func (x *splitSearch) place(i int, moved float64, entries int64) {
 		for _, d := range runsOut {
 			x.room[d] += x.o.Splitting.MergeCost
 		}
+		x.take(i, at, -1)
 	}
 }
 
@@ -509,6 +707,13 @@ func (x *splitSearch) fits() bool {
 			return false
 		}
 	}
+	for _, y := range x.more {
+		for _, d := range x.live {
+			if y.room[d] < -1e-9 {
+				return false
+			}
+		}
+	}
 	for set := 1; set < 1<<len(x.divided); set++ {
 		need, seen, room := 0.0, map[int32]bool{}, 0.0
 		for b, y := range x.divided {
@@ -526,5 +731,95 @@ func (x *splitSearch) fits() bool {
 			return false
 		}
 	}
-	return true
+	return len(x.more) == 0 || x.fitAll()
+}
+
+// fitAll reports whether the parts of divided keys fit in all resources together, by a linear program: as much as can
+// be of each key goes to its instances.
+func (x *splitSearch) fitAll() bool {
+	var rows [][]float64 // coefficients, then the bound
+	columns := 0
+	for _, y := range x.divided {
+		columns += len(y.at)
+	}
+	constrain := func(bound float64, of func(y division, d int32) float64) {
+		row := make([]float64, 0, columns+1)
+		for _, y := range x.divided {
+			for _, d := range y.at {
+				row = append(row, of(y, d))
+			}
+		}
+		rows = append(rows, append(row, bound))
+	}
+	for _, y := range x.divided {
+		constrain(1, func(z division, _ int32) float64 {
+			if z.item == y.item {
+				return 1
+			}
+			return 0
+		})
+	}
+	for _, d := range x.live {
+		on := func(amount []float64) func(division, int32) float64 {
+			return func(y division, e int32) float64 {
+				if d == e {
+					return amount[y.item]
+				}
+				return 0
+			}
+		}
+		constrain(max(0, x.room[d]), on(x.s.Cost))
+		for _, y := range x.more {
+			if !y.entire {
+				constrain(max(0, y.room[d]), on(y.amount))
+			}
+		}
+	}
+	return mostOf(rows) >= float64(len(x.divided))-1e-7
+}
+
+// mostOf is the greatest sum of variables ≥ 0 under rows that each have coefficients and a bound ≥ 0, by the simplex
+// method with Bland's rule.
+func mostOf(rows [][]float64) float64 {
+	n := len(rows[0]) - 1
+	objective := append(slices.Repeat([]float64{-1}, n), 0)
+	basis := make([]int, len(rows)) // the variable of a row; from n on it is slack
+	names := make([]int, n)         // that of a column
+	for j := range names {
+		names[j] = j
+	}
+	for i := range basis {
+		basis[i] = n + i
+	}
+	for {
+		column := -1
+		for j := range n {
+			if objective[j] < -1e-12 && (column < 0 || names[j] < names[column]) {
+				column = j
+			}
+		}
+		if column < 0 {
+			return objective[n]
+		}
+		row, least := -1, math.Inf(1)
+		for i, y := range rows {
+			ratio := y[n] / y[column]
+			if y[column] > 1e-12 && (ratio < least || ratio == least && basis[i] < basis[row]) {
+				row, least = i, ratio
+			}
+		}
+		pivot := rows[row][column] // some row bounds each variable
+		for j := range rows[row] {
+			rows[row][j] /= pivot
+		}
+		rows[row][column] = 1 / pivot
+		for _, y := range append(slices.Delete(slices.Clone(rows), row, row+1), objective) {
+			factor := y[column]
+			y[column] = 0
+			for j := range y {
+				y[j] -= factor * rows[row][j]
+			}
+		}
+		basis[row], names[column] = names[column], basis[row]
+	}
 }

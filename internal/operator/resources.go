@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"plannerd/internal/nearest"
+	"plannerd/internal/parameters"
 	"plannerd/planner"
 )
 
@@ -81,9 +82,12 @@ func checkResources(c Configuration) error {
 		switch {
 		case c.Scheme != SchemeTable:
 			return planner.Invalid("resources", MeansNothing(c.Scheme))
-		case c.Splitting.Allowed():
-			return planner.Invalid("splitting", "is not for operators with resources: nobody knows what a part of a key "+
-				"takes of each. Leave one of the two out")
+		case c.Splitting.Expires() && slices.ContainsFunc(c.Resources, func(r Resource) bool { return r.From != "" }):
+			return planner.Invalid("splitting/parts", "is not expire beside resources from state or count: what runs out "+
+				"would not count in them")
+		case c.Splitting.Allowed() && c.Splitting.Routing == parameters.LeastLoaded:
+			return planner.Invalid("splitting/routing", "is not least_loaded for operators with resources: routers that go by "+
+				"what they have sent know nothing of the others")
 		case c.Compact.Degree > 0:
 			return planner.Invalid("compact", OneCost)
 		}

@@ -19,8 +19,6 @@ func (f *driveFlags) splitting() (*planner.Splitting, error) {
 		return nil, nil //nolint:nilnil // not to split is no error
 	case !f.Affinity.IsZero():
 		return nil, cli.Usagef("--split: not with --affinity: the keys of a routed key would part")
-	case len(f.Resources) > 0:
-		return nil, cli.Usagef("--split: not with --resource: nobody knows what a part of a key takes of each")
 	case f.MaxParts == 1:
 		return nil, cli.Usagef("--max-parts: must be 0, or 2 or more")
 	case !(f.MergeCost >= 0 && f.MergeCost <= planner.MaxAmount):
@@ -46,6 +44,9 @@ func (c *Plan) writeSplits(w *cli.Page, p *planner.Plan) {
 			more := cli.More{
 				"share": ofFair(splits[i].Cost, p.Instances[x.Parts[0].Instance].Fair), "where": partsText(splits[i].Parts, c.text),
 				"why": splitCauses[x.Cause], "note": "",
+			}
+			if x.Cause == planner.CauseHotKey && len(p.Resources) > 0 {
+				more["why"] = "too large for one instance"
 			}
 			if !x.Changed {
 				more["note"] = "as before"

@@ -37,6 +37,14 @@ func NewAssignment(p *Problem) *Assignment {
 	return a
 }
 
+// Each are the loads in each resource, that of cost first.
+func (a *Assignment) Each() [][]int64 {
+	if a.Loads == nil {
+		return [][]int64{a.Load}
+	}
+	return a.Loads
+}
+
 // Item is the item of a piece.
 func (a *Assignment) Item(piece int32) int32 {
 	if a.ItemOf == nil {

@@ -17,7 +17,7 @@ type Items struct {
 	// Rules tells on which instances items may be. Nil: on all that are live. Where there are
 	// rules, items have no counts, and none is divided.
 	Rules *Eligibility
-	// Resources are those beside cost. Where there are any, items have no counts, and none is divided.
+	// Resources are those beside cost. Where there are any, items have no counts.
 	Resources []Resource
 	// Unplaced is what keys cost that may be on any instances. It is a part of all cost,
 	// and on none of the instances.

@@ -12,10 +12,13 @@ type Resource struct {
 	Amount   []float64 // of each item
 	Limited  bool      // what an instance has of it is absolute; else it divides fair loads
 	ThetaMax float64   // the tolerance over these
+	Whole    bool      // each part of a key that is divided takes all that the key takes; else its share of that
+	Unplaced float64   // as Items.Unplaced is of cost
 }
 
-// Stock is what an instance has of a resource, and what those keys take that no item stands for.
-type Stock struct{ Capacity, Taken float64 }
+// Stock is what an instance has of a resource, and what those keys take that no item stands for. Repeated is what
+// parts of divided keys take besides: it is no part of all that is taken.
+type Stock struct{ Capacity, Taken, Repeated float64 }
 
 // setByResource makes a problem of each resource alone, cost first. They share the hot keys, which
 // stand where the whole problem has placed them, and know nothing of the other resources.
@@ -30,14 +33,15 @@ func (p *Problem) setByResource() {
 	p.ByResource = []*Problem{&cost}
 	for r, of := range p.Items.Resources {
 		items, sites, goal := s, slices.Clone(p.Instances), p.Goal
-		items.Cost, goal.ThetaMax, goal.ThetaMin = of.Amount, of.ThetaMax, nil
+		items.Cost, items.Unplaced, goal.ThetaMax, goal.ThetaMin = of.Amount, of.Unplaced, of.ThetaMax, nil
 		for d := range sites {
 			x := &sites[d]
 			stock := Stock{Capacity: 1}
 			if x.Resources != nil {
 				stock = x.Resources[r]
 			}
-			x.Capacity, x.Cost, x.Merging, x.Resources, x.Filling = stock.Capacity, stock.Taken, 0, nil, false
+			x.Capacity, x.Cost, x.Merging = stock.Capacity, stock.Taken, stock.Repeated
+			x.Resources, x.Filling = nil, false
 		}
 		q := &Problem{Items: &items, Instances: sites, Retained: p.Retained, Goal: goal, Meter: p.Meter, fixed: true}
 		items.State = nil // what there is of it is known
@@ -212,6 +216,7 @@ func (p *Problem) placeHotOfAll() {
 		background[r] = slices.Clone(q.Residual)
 	}
 	p.hot, p.Hot, p.Pinned = make([]bool, p.Items.Len()), nil, 0
+	copy(p.hot, p.Items.Divided)
 	place := func(i, to int32) {
 		p.hot[i] = true
 		p.Hot = append(p.Hot, share{i, to, 1})
@@ -300,6 +305,14 @@ func (p *Problem) fitsNowhere(i int32) bool {
 		}
 		return true
 	})
+}
+
+// Each are the problems of one resource each, that of cost first: where there are no others, that is p.
+func (p *Problem) Each() []*Problem {
+	if p.ByResource == nil {
+		return []*Problem{p}
+	}
+	return p.ByResource
 }
 
 // HasRoom reports whether an instance carries an item beside what no item stands for, within its share. What

@@ -26,6 +26,9 @@ func (x *Input) problem(splits []Split) *assign.Problem {
 	entries := x.Entries
 	if len(splits) > 0 {
 		x.divide(items, splits)
+		for d := range instances {
+			instances[d].Resources = slices.Clone(instances[d].Resources)
+		}
 		for _, y := range splits {
 			x.addParts(instances, y)
 			entries += int64(len(y.Parts))
@@ -49,8 +52,15 @@ func (x *Input) whole() (*assign.Items, []assign.Instance) {
 func (x *Input) divide(items *assign.Items, splits []Split) {
 	items.Cost, items.Divided = slices.Clone(items.Cost), make([]bool, items.Len())
 	items.Current, items.Home = slices.Clone(items.Current), slices.Clone(items.Home)
+	items.Resources = slices.Clone(items.Resources)
+	for r := range items.Resources {
+		items.Resources[r].Amount = slices.Clone(items.Resources[r].Amount)
+	}
 	for _, y := range splits {
 		at := x.seat(y)
+		for _, of := range items.Resources {
+			of.Amount[y.Item] = 0
+		}
 		items.Cost[y.Item], items.Divided[y.Item] = 0, true
 		items.Current[y.Item], items.Home[y.Item] = at, at
 	}
@@ -66,7 +76,7 @@ func (x *Input) seat(y Split) int32 {
 	return heaviest(live).Instance
 }
 
-// addParts adds what the parts of a key cost to the instances.
+// addParts adds what the parts of a key cost to the instances, and what they take of resources.
 func (x *Input) addParts(instances []assign.Instance, y Split) {
 	known := int32(0) // the costs are of parts on instances of which something is known
 	for _, part := range y.Parts {
@@ -80,8 +90,19 @@ func (x *Input) addParts(instances []assign.Instance, y Split) {
 		if x.Frozen[part.Instance] {
 			continue
 		}
-		d.Cost += float64(x.Items.Cost[y.Item] * (float64(part.Weight) / float64(known)))
+		share := float64(part.Weight) / float64(known)
+		d.Cost += float64(x.Items.Cost[y.Item] * share)
 		d.Merging += x.MergeCost()
+		for r, of := range x.Items.Resources {
+			switch stock := &d.Resources[r]; {
+			case !of.Whole:
+				stock.Taken += float64(of.Amount[y.Item] * share)
+			case part.Instance == seat:
+				stock.Taken += of.Amount[y.Item]
+			default:
+				stock.Repeated += of.Amount[y.Item]
+			}
+		}
 		if part.Instance != seat {
 			d.Parts++
 		}

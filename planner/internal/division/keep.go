@@ -58,7 +58,7 @@ func (v *divider) keepParts() bool {
 
 // excessive reports whether there are more merges than there may be.
 func (d *Division) excessive() bool {
-	k := keeper{divider: newDivider(d.space, d.Problem, d.Problem.Before), hot: map[int32]bool{}}
+	k := keeper{divider: newDivider(d.space, d.Problem.Unmoved()), hot: map[int32]bool{}}
 	k.measure()
 	return merges(d.Splits) > k.budget
 }
@@ -66,19 +66,25 @@ func (d *Division) excessive() bool {
 // measure works out which keys are hot, and what merges and movement are worth.
 func (k *keeper) measure() {
 	x, p := k.x, k.p
-	most, beside := k.greatestRoom()+k.merge, make([]int64, len(k.fixed))
+	beside := make([]int64, len(k.fixed))
 	for d := range beside {
 		beside[d] = k.fixed[d] + k.merge
 	}
 	sums := Rooms(p, p.Live, beside)
 	k.budget = 1
 	for _, row := range k.x.costly(k.p) {
-		cost := p.Cost.Fixed(x.Items.Cost[row])
-		if cost <= most {
-			break
+		if k.fitsWhole(row) {
+			continue
+		}
+		n := PiecesOf(k.amount(row), sums)
+		if len(k.all) > 1 {
+			sites := k.sites(row)
+			if len(sites) < 2 {
+				continue // it cannot be divided
+			}
+			n, _ = k.needed(sites)
 		}
 		k.hot[row] = true
-		n := PiecesOf(cost, sums)
 		if n == 0 {
 			n = len(p.Live)
 		}
@@ -95,7 +101,7 @@ func (k *keeper) measure() {
 func (k *keeper) begin() bool {
 	s := k.x
 	for _, y := range s.Splits {
-		k.whole[s.Items.Current[y.Item]] += k.p.Cost.Fixed(s.Items.Cost[y.Item])
+		k.count(y.Item, 1)
 	}
 	for _, y := range s.Splits {
 		if k.x.frozen(y) {
@@ -153,7 +159,7 @@ func even(at []int32) []Part {
 
 // divideFrom divides a key that was whole.
 func (k *keeper) divideFrom(y Split) {
-	k.whole[k.x.Items.Current[y.Item]] -= k.p.Cost.Fixed(k.x.Items.Cost[y.Item])
+	k.count(y.Item, -1)
 	k.splits = append(k.splits, k.place(y))
 }
 
@@ -161,7 +167,7 @@ func (k *keeper) divideFrom(y Split) {
 func (k *keeper) moving() float64 {
 	s, excess, state := k.x, int64(0), int64(0)
 	for _, d := range k.p.Live {
-		excess += max(0, k.load(d)-k.p.Limit[d])
+		excess += max(0, k.load(k.account, d)-k.p.Limit[d])
 	}
 	divided := map[int32]Split{}
 	for _, y := range k.splits {
@@ -205,7 +211,11 @@ func (k *keeper) tight(d int32) []bool {
 func (k *keeper) freest(not []bool) int32 {
 	best, most := assign.None, math.Inf(-1)
 	for _, d := range k.p.Live {
-		if free := k.p.Rate(d, k.p.Limit[d]-k.load(d)); !not[d] && free > most && k.room(d) > 0 {
+		free, some := math.Inf(1), true
+		for _, c := range k.all {
+			free, some = min(free, k.rate(c, d, c.p.Limit[d]-k.load(c, d))), some && c.room(d) > 0
+		}
+		if !not[d] && free > most && some {
 			best, most = d, free
 		}
 	}
@@ -216,8 +226,10 @@ func (k *keeper) freest(not []bool) int32 {
 func (k *keeper) fullest() int32 {
 	best, most := assign.None, 0.0
 	for _, d := range k.p.Live {
-		if over := k.p.Rate(d, -k.room(d)-k.merge); over > most && k.parts[d] > 0 {
-			best, most = d, over
+		for _, c := range k.all {
+			if over := k.rate(c, d, -c.room(d)-c.merge); over > most && c.parts[d] > 0 && !c.entire {
+				best, most = d, over
+			}
 		}
 	}
 	return best
@@ -245,15 +257,23 @@ func (k *keeper) addNear(d int32) bool {
 // saved is what a trial changes.
 type saved struct {
 	splits       []Split
-	parts, whole []int64
+	parts, whole [][]int64 // by resource
 }
 
 func (k *keeper) save() saved {
-	return saved{slices.Clone(k.splits), slices.Clone(k.parts), slices.Clone(k.whole)}
+	s := saved{splits: slices.Clone(k.splits)}
+	for _, c := range k.all {
+		s.parts, s.whole = append(s.parts, slices.Clone(c.parts)), append(s.whole, slices.Clone(c.whole))
+	}
+	return s
 }
 
 func (k *keeper) restore(s saved) {
-	k.splits, k.parts, k.whole = slices.Clone(s.splits), slices.Clone(s.parts), slices.Clone(s.whole)
+	k.splits = slices.Clone(s.splits)
+	for r, c := range k.all {
+		copy(c.parts, s.parts[r])
+		copy(c.whole, s.whole[r])
+	}
 }
 
 // shrink removes the part without which least has to move, if that is less than most.
@@ -313,7 +333,7 @@ func (k *keeper) remove(c Share) bool {
 	if at := slices.DeleteFunc(instancesOf(y.Parts), func(d int32) bool { return d == c.Instance }); len(at) > 1 {
 		k.splits[i] = k.place(Split{c.Row, k.weigh(c.Row, at)})
 	} else {
-		k.whole[k.x.Items.Current[c.Row]] += k.p.Cost.Fixed(k.x.Items.Cost[c.Row])
+		k.count(c.Row, 1)
 		k.splits = slices.Delete(k.splits, i, i+1)
 	}
 	return (k.fit() || k.spread(true)) && k.spread(false)

@@ -92,10 +92,10 @@ func (d *Division) contracted(in pools) *assign.Problem {
 }
 
 // pooled runs an algorithm on pools. The assignment is nil where there are none, or no time,
-// and where it matters which instance of a pool has how much.
+// and where it matters which instance of a pool has how much: weights do not shift what each part takes as a whole.
 func (s Strategy) pooled(d *Division) (Planned, bound.Evidence) {
 	in, any := d.pools()
-	if p := d.Problem; !any || p.Goal.Imbalance || p.Goal.ThetaMin != nil || p.Items.Units != nil {
+	if p := d.Problem; !any || p.Goal.Imbalance || p.Goal.ThetaMin != nil || p.Items.Units != nil || p.ByResource != nil {
 		return Planned{Division: d}, bound.Evidence{}
 	}
 	a, known := s.Run(d.contracted(in), d)
@@ -118,7 +118,7 @@ func (d *Division) expanded(in pools, a *assign.Assignment) *assign.Assignment {
 	}
 	slices.SortFunc(come, p.Items.HeavierFirst)
 	room := make([]int64, len(b.Load)) // beside whole keys: parts can leave
-	for v, d := newDivider(d.space, p, b.Load), 0; d < len(room); d++ {
+	for v, d := newDivider(d.space, b), 0; d < len(room); d++ {
 		room[d] = p.Limit[d] - v.fixed[d] - v.whole[d]
 	}
 	for _, i := range come {

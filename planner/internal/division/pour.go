@@ -13,25 +13,27 @@ func (s Strategy) pour(d *Division) (Planned, bool) {
 	if a == nil {
 		return Planned{Division: d}, false
 	}
-	v := d.poured(q, a.Load)
+	v := d.poured(a)
 	poured := d.space.Divided(v.splits, v.crowded)
 	return Planned{poured, poured.counted(a)}, true
 }
 
 // poured divides keys over the room that is left under the loads of whole keys, as an
-// assignment of p makes them.
-func (d *Division) poured(p *assign.Problem, load []int64) *divider {
+// assignment makes them.
+func (d *Division) poured(a *assign.Assignment) *divider {
 	x := d.space
-	v := newDivider(x, p, load)
+	v := newDivider(x, a)
 	v.packs = true
-	for d, load := range v.whole { // parts have what these leave
-		v.fixed[d] += load
-		v.whole[d] = 0
+	for _, c := range v.all {
+		for d, load := range c.whole { // parts have what these leave
+			c.fixed[d] += load
+			c.whole[d] = 0
+		}
 	}
 	for _, y := range v.costliestFirst(d.Splits) {
 		if x.frozen(y) {
 			v.splits = append(v.splits, v.place(y))
-		} else if at := v.choose(y.Item, v.p.Cost.Fixed(x.Items.Cost[y.Item])); at != nil {
+		} else if at := v.choose(y.Item); at != nil {
 			v.splits = append(v.splits, v.place(Split{y.Item, v.weigh(y.Item, at)}))
 		}
 	}

@@ -37,7 +37,7 @@ func (d *Division) Price() float64 {
 
 // leastWeight is the least weight of a part of the row's key.
 func (x *Space) leastWeight(row int32) int64 {
-	if !x.Priced() || x.Committed.Problem.Cost.Fixed(x.Items.Cost[row]) > x.WholeRoom() {
+	if !x.Priced() || x.IsHot(row) {
 		return 1
 	}
 	return leastPart
@@ -100,10 +100,10 @@ func (x *Space) Cheaper(s Strategy, best Planned) Planned {
 // reports whether there was time.
 func (x *Space) dividedBy(s Strategy, more map[int32]int) (Planned, bool) {
 	p := x.Committed.Problem
-	v := newDivider(x, p, p.Before)
+	v := newDivider(x, p.Unmoved())
 	v.more = more
 	if len(x.Splits) == 0 || !v.keepParts() {
-		v = newDivider(x, p, p.Before)
+		v = newDivider(x, p.Unmoved())
 		v.more = more
 		v.divideHot()
 	}
@@ -169,10 +169,11 @@ func (v Planned) relieving() []int32 {
 // that goes elsewhere, or in part, costs min(S(k)+o, π) at least, or S(k)+o where it has to
 // leave; a part goes to the cheapest instance. Keys that do not fit on each instance
 // whole may be anywhere; those that fit on none have as many parts as they need at least.
-// That no plan keeps to the limits is not tried to prove.
+// That no plan keeps to the limits is not tried to prove. Of several resources it is about cost alone.
 func (x *Space) PricedBound() float64 {
 	price := *x.Splitting.Price
 	items, instances := x.whole()
+	items.Resources = nil
 	entries, most, least := x.Entries, x.WholeRoom(), int64(math.MaxInt64)
 	residual := make([]int64, len(x.Instances))
 	for d, y := range x.Instances {

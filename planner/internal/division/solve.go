@@ -1,8 +1,6 @@
 package division
 
 import (
-	"slices"
-
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
 )
@@ -56,17 +54,17 @@ func (x *Space) Start() Start {
 		return Start{Division: at}
 	}
 	if len(x.Splits) > 0 {
-		at = at.reweighed(at.Problem.Before)
+		at = at.reweighed(at.Problem.Unmoved())
 		if at.Problem.Settled() && (x.Goal.Imbalance || !at.excessive()) {
 			return Start{Division: at, Settled: true}
 		}
 	}
 	p := at.Problem
-	if kept := newDivider(x, p, p.Before); len(x.Splits) > 0 && !x.Goal.Imbalance && kept.keepParts() {
+	if kept := newDivider(x, p.Unmoved()); len(x.Splits) > 0 && !x.Goal.Imbalance && kept.keepParts() {
 		at = x.Divided(kept.splits, nil)
 		return Start{at, at.Problem.Settled()}
 	}
-	fresh := newDivider(x, p, p.Before)
+	fresh := newDivider(x, p.Unmoved())
 	fresh.divideHot()
 	if len(fresh.splits) > 0 || len(at.Splits) > 0 {
 		at = x.Divided(fresh.splits, fresh.crowded)
@@ -114,26 +112,30 @@ func (s Strategy) beside(d *Division) (Planned, bound.Evidence) {
 	return best, known
 }
 
-// reweighed has the keys on the same instances, with weights that level these loads.
-func (d *Division) reweighed(load []int64) *Division {
-	return d.space.Divided(newDivider(d.space, d.Problem, load).reweighed(d.Splits), d.Crowded)
+// reweighed has the keys on the same instances, with weights that level the loads of an assignment.
+func (d *Division) reweighed(a *assign.Assignment) *Division {
+	return d.space.Divided(newDivider(d.space, a).reweighed(d.Splits), d.Crowded)
 }
 
 // Levelled is the assignment under weights that level the loads that it makes.
 func (d *Division) Levelled(a *assign.Assignment) Planned {
-	level := d.reweighed(a.Load)
+	level := d.reweighed(a)
 	return Planned{level, level.counted(a)}
 }
 
 // counted is the assignment with the keys divided so.
 func (d *Division) counted(a *assign.Assignment) *assign.Assignment {
 	p, b := d.Problem, a.Clone()
-	b.Problem, b.Load = p, slices.Clone(p.Residual)
+	b.Problem = p
 	for _, y := range d.Splits {
 		b.At[y.Item] = p.Items.Home[y.Item]
 	}
-	for piece, d := range b.At {
-		b.Load[d] += b.UnitCost(int32(piece)) * b.Count(int32(piece))
+	for r, q := range p.Each() {
+		load := b.Each()[r]
+		copy(load, q.Residual)
+		for piece, d := range b.At {
+			load[d] += q.AmountOf(b.Item(int32(piece))) * b.Count(int32(piece))
+		}
 	}
 	return b
 }

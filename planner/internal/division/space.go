@@ -47,10 +47,13 @@ func (d *Division) Undivided(m *assign.Meter) *assign.Problem {
 	x := d.space
 	items, instances := x.whole()
 	x.divide(items, d.Splits)
-	entries, room := x.Entries, x.WholeRoom()
+	entries := x.Entries
 	for _, y := range d.Splits {
 		items.Unplaced += x.Items.Cost[y.Item]
-		if x.fixed(y.Item) > room { // it has two parts at least in every division
+		for r, of := range x.Items.Resources {
+			items.Resources[r].Unplaced += of.Amount[y.Item]
+		}
+		if x.IsHot(y.Item) { // it has two parts at least in every division
 			entries += 2
 		}
 	}
@@ -68,8 +71,17 @@ func (x *Space) WholeRoom() int64 {
 	return room
 }
 
-// fixed is the cost of a row's key in the fixed point of the committed division.
-func (x *Space) fixed(row int32) int64 { return x.Committed.Problem.Cost.Fixed(x.Items.Cost[row]) }
+// IsHot reports whether no instance can carry a row's key beside the keys without a row.
+func (x *Space) IsHot(row int32) bool {
+	p := x.Committed.Problem
+	if p.ByResource == nil {
+		return p.Cost.Fixed(x.Items.Cost[row]) > x.WholeRoom()
+	}
+	all := x.accounts(p)
+	return !slices.ContainsFunc(p.Live, func(d int32) bool {
+		return !slices.ContainsFunc(all, func(c *account) bool { return c.amount(row) > max(0, c.room(d)) })
+	})
+}
 
 // MostParts is how many parts a key may have.
 func (x *Space) MostParts() int {

@@ -13,14 +13,11 @@ import (
 // first, within the rooms of all. Where these do not suffice, loads that cannot leave are
 // levelled without regard to them.
 func (v *divider) weigh(row int32, at []int32) []Part {
-	cost := max(1, v.p.Cost.Fixed(v.x.Items.Cost[row]))
 	bins, room, least := make([]bin, len(at)), int64(0), v.x.leastWeight(row)
 	for i, d := range at {
-		bins[i] = bin{
-			base: float64(float64(v.load(d))*PartUnits) / float64(cost),
-			wide: v.p.Instances[d].Capacity, least: min(least, PartUnits/int64(len(at))),
-			most: max(1, unitsIn(v.room(d), cost)),
-		}
+		bins[i].setLines(v, row, d, v.load)
+		bins[i].least = min(least, PartUnits/int64(len(at)))
+		bins[i].most = max(1, v.units(row, d, 1))
 		if v.alone {
 			bins[i].most = PartUnits
 		}
@@ -29,7 +26,7 @@ func (v *divider) weigh(row int32, at []int32) []Part {
 	}
 	if room < PartUnits {
 		for i, d := range at {
-			bins[i].base = float64(float64(v.fixed[d]+v.parts[d])*PartUnits) / float64(cost)
+			bins[i].setLines(v, row, d, func(c *account, d int32) int64 { return c.fixed[d] + c.parts[d] })
 			bins[i].most = PartUnits
 		}
 	}
@@ -45,10 +42,38 @@ func (v *divider) weigh(row int32, at []int32) []Part {
 	return parts
 }
 
-// bin takes units on top of its base, from least ≥ 1 to most.
+// bin takes units on top of what is there, from least ≥ 1 to most.
 type bin struct {
-	base, wide         float64
+	line
+	more               []line // those of further resources
 	least, most, units int64
+}
+
+// line is how high units stand in one resource: (base+units)/wide.
+type line struct{ base, wide float64 }
+
+// setLines sets how high units of a key stand on an instance under some loads: in relation to the capacity, or where
+// there are several resources to the bound of each.
+func (x *bin) setLines(v *divider, row, d int32, load func(*account, int32) int64) {
+	if len(v.all) == 1 {
+		x.line = v.lineOf(row, d, load, v.p.Instances[d].Capacity)
+		return
+	}
+	var lines []line
+	for _, c := range v.all {
+		if amount := c.amount(row); amount > 0 && !c.entire {
+			wide := float64(max(c.p.Bound[d], 1)*PartUnits) / float64(amount)
+			lines = append(lines, c.lineOf(row, d, load, wide))
+		}
+	}
+	if lines == nil { // it takes nothing that weights divide
+		lines = []line{v.lineOf(row, d, load, float64(max(v.p.Bound[d], 1)*PartUnits))}
+	}
+	x.line, x.more = lines[0], lines[1:]
+}
+
+func (c *account) lineOf(row, d int32, load func(*account, int32) int64, wide float64) line {
+	return line{float64(float64(load(c, d))*PartUnits) / float64(max(1, c.amount(row))), wide}
 }
 
 // level spreads n units so that the fullest bin is as low as can be, (base+units)/wide.
@@ -56,7 +81,7 @@ type bin struct {
 func level(bins []bin, n int64) {
 	low, high := math.Inf(1), 0.0
 	for _, x := range bins {
-		low, high = min(low, x.base/x.wide), max(high, (x.base+float64(n))/x.wide)
+		low, high = min(low, x.height(0)), max(high, x.height(n))
 	}
 	for range 60 {
 		middle := (low + high) / 2
@@ -78,7 +103,7 @@ func level(bins []bin, n int64) {
 			if y := x.units + step; y < x.least || y > x.most {
 				continue
 			}
-			if best < 0 || float64(step)*(x.height()-bins[best].height()) < 0 {
+			if best < 0 || float64(step)*(x.height(x.units)-bins[best].height(bins[best].units)) < 0 {
 				best = i
 			}
 		}
@@ -92,7 +117,7 @@ func level(bins []bin, n int64) {
 func fill(bins []bin, n int64) {
 	order := assign.UpTo(len(bins))
 	slices.SortStableFunc(order, func(a, b int32) int {
-		return cmp.Compare(bins[a].base/bins[a].wide, bins[b].base/bins[b].wide)
+		return cmp.Compare(bins[a].height(0), bins[b].height(0))
 	})
 	kept := int64(0)
 	for _, x := range bins {
@@ -106,14 +131,28 @@ func fill(bins []bin, n int64) {
 	}
 }
 
-func (x bin) height() float64 { return (x.base + float64(x.units)) / x.wide }
+// height is how high so many units stand in the bin.
+func (x *bin) height(units int64) float64 {
+	h := (x.base + float64(units)) / x.wide
+	for _, y := range x.more {
+		h = max(h, (y.base+float64(units))/y.wide)
+	}
+	return h
+}
 
 // fillTo fills the bins up to a level, and returns how many units it takes.
 func fillTo(bins []bin, level float64) int64 {
 	sum := int64(0)
 	for i := range bins {
 		x := &bins[i]
-		x.units = min(x.most, max(x.least, int64(float64(level*x.wide)-x.base)))
+		room := float64(level*x.wide) - x.base
+		for _, y := range x.more {
+			room = min(room, float64(level*y.wide)-y.base)
+		}
+		x.units = x.most
+		if room < float64(x.most) {
+			x.units = max(x.least, int64(max(room, 0)))
+		}
 		sum += x.units
 	}
 	return sum
@@ -182,17 +221,19 @@ func (v *divider) round(now []bool, worth int32) (then []bool, changed bool) {
 
 // overfull reports whether some instance with parts is above its bound, whole keys included.
 func (v *divider) overfull() bool {
-	return slices.ContainsFunc(v.p.Live, func(d int32) bool {
-		return v.parts[d] > 0 && v.room(d)+v.merge < v.whole[d]
-	})
+	return v.exceeds(func(c *account, d int32) int64 { return c.whole[d] })
 }
 
 // fit reports whether the parts fit, if no key were whole.
 func (v *divider) fit() bool {
-	for _, d := range v.p.Live {
-		if v.parts[d] > 0 && v.room(d)+v.merge < 0 {
-			return false
-		}
-	}
-	return true
+	return !v.exceeds(func(*account, int32) int64 { return 0 })
+}
+
+// exceeds reports whether some instance with parts has less room than what is beside them.
+func (v *divider) exceeds(beside func(*account, int32) int64) bool {
+	return slices.ContainsFunc(v.all, func(c *account) bool {
+		return slices.ContainsFunc(v.p.Live, func(d int32) bool {
+			return c.parts[d] > 0 && c.room(d)+c.merge < beside(c, d)
+		})
+	})
 }
