@@ -39,7 +39,7 @@ func (x *prepared) judge(name string, a *assign.Assignment, moves []Move, known 
 		plan.Instances = plan.Instances[:len(plan.Instances)-1]
 	}
 	if p.ByResource != nil {
-		plan.HotKeys = x.hotResources()
+		plan.HotKeys = x.hotResources(a)
 	} else {
 		plan.HotKeys = append(hotKeys(p), x.crowdedKeys()...)
 	}

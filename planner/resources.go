@@ -275,7 +275,7 @@ func (f *unmetFinder) constraint(resource int, theta float64) Unmet {
 
 // hotResources reports the hot keys where there are several resources: each with the resource in which the
 // instances that are open to it are exceeded most.
-func (x *prepared) hotResources() []HotKey {
+func (x *prepared) hotResources(a *assign.Assignment) []HotKey {
 	p := x.p
 	var keys []HotKey
 	note := func(item, to int32) {
@@ -294,6 +294,9 @@ func (x *prepared) hotResources() []HotKey {
 		keys = append(keys, HotKey{Item: item, Instance: to, Cost: amount, ForcedTheta: theta, Resource: x.s.name(worst)})
 	}
 	for _, h := range p.Hot[p.Pinned:] {
+		if x.o.Splitting != nil {
+			h.To = a.At[h.Item] // nothing moves where that would exceed bounds by more
+		}
 		note(h.Item, h.To)
 	}
 	for _, row := range x.at.Crowded {

@@ -402,8 +402,31 @@ func recountResources(p *planner.Plan) error {
 				got.Level.After)
 		}
 	}
+	if err := neverRises(p); err != nil {
+		return err
+	}
 	if p.Balanced && !all {
 		return errors.New("balanced, but not in all resources")
+	}
+	return nil
+}
+
+// neverRises reports the greatest part of a bound that is taken if a plan raises it, though no key has to leave.
+func neverRises(p *planner.Plan) error {
+	if len(p.HotKeys) > 0 || len(p.Snapshot.Resources) == 0 ||
+		slices.ContainsFunc(p.Snapshot.Instances, func(d planner.Instance) bool { return !d.Live() }) {
+		return nil
+	}
+	before, after := 1.0, 0.0
+	for d, x := range p.Instances {
+		before, after = max(before, x.Before/x.Max), max(after, x.After/x.Max)
+		for _, y := range p.Resources {
+			before = max(before, y.Instances[d].Before/max(y.Instances[d].Max, 1e-300))
+			after = max(after, y.Instances[d].After/max(y.Instances[d].Max, 1e-300))
+		}
+	}
+	if after > before*(1+2e-9) {
+		return fmt.Errorf("the greatest part of a bound rises from %v to %v", before, after)
 	}
 	return nil
 }

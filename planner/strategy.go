@@ -205,8 +205,9 @@ func (info Info) Plan(s *Snapshot, o Options) (*Plan, error) {
 	if info.proves && !start.Settled && x.space.Priced() {
 		planned, known = x.space.Cheaper(x.strategy(info), planned), bound.Evidence{}
 	}
+	planned, known = planned.OrStanding(known)
 	x.divide(planned.Division)
-	return x.finish(info.Name, x.filled(info, planned.Assignment.NoWorse()), known), nil
+	return x.finish(info.Name, x.filled(info, planned.Assignment), known), nil
 }
 
 // DependsOn reports whether the strategy reads an option, see [Info.Reads].

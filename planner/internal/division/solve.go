@@ -1,6 +1,8 @@
 package division
 
 import (
+	"slices"
+
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
 )
@@ -22,10 +24,39 @@ type Planned struct {
 
 // OrBetter is w where it is better.
 func (v Planned) OrBetter(w Planned) Planned {
-	if w.Assignment.Score().Compare(v.Assignment.Score()) < 0 {
+	x, y := v.Assignment.Score(), w.Assignment.Score()
+	if v.Problem.ByResource != nil { // what parts exceed bounds by counts, too
+		x.Broken, x.Worst = v.broken(x)
+		y.Broken, y.Worst = w.broken(y)
+	}
+	if y.Compare(x) < 0 {
 		return w
 	}
 	return v
+}
+
+// broken is how many kinds of limits are not met, and the greatest part of a bound that is taken, if that is more than all.
+func (v Planned) broken(x assign.Score) (kinds int, worst float32) {
+	over := v.over()
+	if x.TableExcess > 0 {
+		kinds++
+	}
+	if over == 0 {
+		return kinds, 0
+	}
+	return kinds + 1, float32(1 + over)
+}
+
+// over is the largest relative excess over L_max, parts included.
+func (v Planned) over() (over float64) {
+	for r, q := range v.Problem.Each() {
+		for d, load := range v.Assignment.Each()[r] {
+			if q.IsLive[d] && load > q.Maximum[d] && (r > 0 || !q.Goal.Imbalance) {
+				over = max(over, assign.Relative(float64(load), float64(q.Maximum[d])))
+			}
+		}
+	}
+	return over
 }
 
 // Start is what planning starts with.
@@ -80,6 +111,9 @@ func (start Start) Solve(s Strategy) (Planned, bound.Evidence) {
 		return Planned{start.Division, a}, known
 	}
 	best, known := s.beside(start.Division)
+	if best.misses() && best.Problem.ByResource != nil { // as pools do where there are none
+		best = best.OrBetter(best.Levelled(best.Assignment))
+	}
 	if best.misses() {
 		if v, ok := s.pour(best.Division); ok {
 			best = best.OrBetter(v)
@@ -91,8 +125,27 @@ func (start Start) Solve(s Strategy) (Planned, bound.Evidence) {
 	return best, known
 }
 
+// OrStanding is the plan, or the committed division with nothing moved where a plan of several resources would exceed
+// bounds by more and no key has to leave. The evidence is of what it returns.
+func (v Planned) OrStanding(known bound.Evidence) (Planned, bound.Evidence) {
+	v.Assignment = v.Assignment.NoWorse()
+	x, at := v.space, v.space.Committed
+	if at.Problem.ByResource == nil || len(v.Splits)+len(x.Splits) == 0 || x.Splitting == nil ||
+		at.Problem.Standing() == nil || slices.ContainsFunc(at.Splits, func(y Split) bool {
+		return len(y.Parts) > x.MostParts()
+	}) {
+		return v, known
+	}
+	if stands := (Planned{at, at.Problem.Unmoved()}); stands.over() < v.over() {
+		return stands, bound.Evidence{}
+	}
+	return v, known
+}
+
 // misses reports whether an assignment leaves some instance above its bound.
-func (v Planned) misses() bool { return v.Assignment != nil && !v.Assignment.WithinLimits() }
+func (v Planned) misses() bool {
+	return v.Assignment != nil && (!v.Assignment.WithinLimits() || v.Problem.ByResource != nil && v.over() > 0)
+}
 
 // beside runs a strategy on the keys beside the parts: on pools, and where that does not meet
 // all limits, on instances.
