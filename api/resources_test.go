@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,16 +45,16 @@ func TestResourcesOfOperators(t *testing.T) {
 		t.Errorf("150 %% is read as %v", op.ThetaMax)
 	}
 	for body, where := range map[string]string{
-		`{` + twoHosts + `,` + cpuAndMemory + `,"theta_max":0.3}`:                             "/resources/0/theta_max",
-		`{` + twoHosts + `,"resources":[{"name":"cpu"},{"name":"memoy","theta_max":0}]}`:      "/instances/0/capacities",
-		`{"instances":2,"resources":[{"name":"4pu"}]}`:                                        "/resources/0/name",
-		`{"instances":2,"resources":[{"name":"cpu","theta_max":2}]}`:                          "/resources/0/theta_max",
-		`{"instances":2,"resources":[{"name":"cpu"},{"name":"keys","theta_max":5}]}`:          "/resources/1/theta_max",
-		`{"instances":2,"resources":[]}`:                                                      "/resources",
-		`{"instances":2,"scheme":"ring","resources":[{"name":"cpu"}]}`:                        "/resources",
-		`{"instances":2,"splitting":{"max_parts":2},"resources":[{"name":"cpu"}]}`:            "/splitting",
-		`{"instances":2,"compact":{"degree":4},"resources":[{"name":"cpu"}]}`:                 "/compact",
-		`{"instances":2,"resources":[{"name":"cpu"},{"name":"memory","from":"state","x":1}]}`: "/resources/1/x",
+		`{` + twoHosts + `,` + cpuAndMemory + `,"theta_max":0.3}`:                                           "/resources/0/theta_max",
+		`{` + twoHosts + `,"resources":[{"name":"cpu"},{"name":"memoy","theta_max":0}]}`:                    "/instances/0/capacities",
+		`{"instances":2,"resources":[{"name":"4pu"}]}`:                                                      "/resources/0/name",
+		`{"instances":2,"resources":[{"name":"cpu","theta_max":2}]}`:                                        "/resources/0/theta_max",
+		`{"instances":2,"resources":[{"name":"cpu"},{"name":"keys","theta_max":5}]}`:                        "/resources/1/theta_max",
+		`{"instances":2,"resources":[]}`:                                                                    "/resources",
+		`{"instances":2,"scheme":"ring","resources":[{"name":"cpu"}]}`:                                      "/resources",
+		`{"instances":2,"splitting":{"max_parts":2,"routing":"least_loaded"},"resources":[{"name":"cpu"}]}`: "/splitting/routing",
+		`{"instances":2,"compact":{"degree":4},"resources":[{"name":"cpu"}]}`:                               "/compact",
+		`{"instances":2,"resources":[{"name":"cpu"},{"name":"memory","from":"state","x":1}]}`:               "/resources/1/x",
 	} {
 		e.do("PUT", "/v1/operators/other", body).fails(http.StatusUnprocessableEntity, "invalid", where)
 	}
@@ -213,4 +214,51 @@ func TestRulesUnderResources(t *testing.T) {
 		}
 	}
 	t.Errorf("no rule is named: %+v", p.Certificate.Unmet)
+}
+
+// TestSplitUnderResources divides a key that is too large in a resource beside cost, and counts what its parts take.
+func TestSplitUnderResources(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{"instances":[{"name":"w0","capacities":{"network":40,"memory":60}},
+		{"name":"w1","capacities":{"network":40,"memory":60}}],"theta_max":"200%","splitting":{"max_parts":2},
+		"resources":[{"name":"cpu"},{"name":"network","limit":true},{"name":"memory","from":"state","limit":true},
+			{"name":"keys","from":"count","theta_max":"100%"}],"policy":{"forecast":{"method":"last"}}}`)
+	planned := func(interval int, state string) (p wire.Plan, network, memory, keys wire.PlanResource) {
+		t.Helper()
+		e.do("POST", "/v1/operators/clicks/plans", fmt.Sprintf(`{"interval":%d,"keys":[
+			{"key":"hot","cost":2,"state":%s,"costs":{"network":60}},{"key":"a","cost":3,"state":5,"costs":{"network":6}},
+			{"key":"b","cost":3,"state":5}]}`, interval, state)).want(http.StatusCreated).into(&p)
+		return p, (*p.Resources)[1], (*p.Resources)[2], (*p.Resources)[3]
+	}
+	sum := func(x wire.PlanResource) float64 { return x.Instances[0].Load.After + x.Instances[1].Load.After }
+	p, network, memory, keys := planned(1, "25")
+	if !*p.Balanced || p.Splits == nil || len(p.Splits) != 1 || p.Splits[0].Key != "hot" ||
+		p.Splits[0].Cause != wire.SplitKeyCauseHotKey || len(p.HotKeys) > 0 {
+		t.Fatalf("%+v %+v", p.Splits, p)
+	}
+	if network.Level.After > 1 || math.Abs(sum(network)-66) > 1e-9 || sum(memory) != 60 || sum(keys) != 4 ||
+		*keys.Instances[0].FairLoad != 1.5 {
+		t.Errorf("%+v %+v %+v", network, memory, keys)
+	}
+	e.do("POST", "/v1/plans/"+p.Id+"/commit", `{"stopped":true}`).want(http.StatusOK)
+
+	for d, state := range []int{12, 13} { // the instances report their parts, which add up
+		e.do("PUT", fmt.Sprintf("/v1/operators/clicks/intervals/2/reports/%d", d), fmt.Sprintf(
+			`{"keys":[{"key":"hot","cost":1,"state":%d,"costs":{"network":30}}]}`, state)).want(http.StatusCreated)
+	}
+	e.do("POST", "/v1/operators/clicks/plans", `{"interval":2}`).want(http.StatusCreated).into(&p)
+	if network, memory := (*p.Resources)[1], (*p.Resources)[2]; !*p.Balanced || sum(network) != 60 || sum(memory) != 50 {
+		t.Errorf("%+v %+v", network, memory)
+	}
+
+	p, _, memory, _ = planned(3, "70") // no instance can hold that
+	if *p.Balanced || memory.Balanced || len(p.HotKeys) != 1 || *p.HotKeys[0].Resource != "memory" ||
+		p.HotKeys[0].ForcedTheta < 70.0/60 || *p.Certificate.LowerBound != 0 {
+		t.Errorf("%+v %+v %+v", memory, p.HotKeys, p.Certificate)
+	}
+	if u := p.Certificate.Unmet; len(u) != 1 || *u[0].Resource != "memory" || u[0].AtLeast < 70.0/60 {
+		t.Errorf("%+v", u)
+	}
+	replay := `{"strategies":["optimal"],"parameters":{"max_parts":[1,2]}}`
+	e.do("POST", "/v1/plans/"+p.Id+"/replay", replay).want(http.StatusOK)
 }

@@ -44,7 +44,7 @@ func (f *finisher) certifyDivided(x *bound.ResourceProof) {
 	switch {
 	case f.space.Priced():
 		c.LowerBound = f.space.PricedBound()
-	case len(p.Hot) == 0 && !p.Settled():
+	case len(p.Hot) == 0 && len(f.plan.HotKeys) == 0 && !p.Settled():
 		if x == nil {
 			x = bound.ProveResources(p, f.objective(), f.o.Certificate.level())
 		}
@@ -152,11 +152,8 @@ func (f *unmetFinder) resourceOf(u Unmet) int {
 func (f *unmetFinder) forced(resource int) (beside, alone float64) {
 	p := f.p
 	if f.divided {
-		for _, h := range p.Hot {
-			alone = max(alone, f.forcedByParts(resource, h.Item))
-		}
-		for _, row := range f.at.Crowded {
-			alone = max(alone, f.forcedByParts(resource, row))
+		for _, k := range f.plan.HotKeys {
+			alone = max(alone, f.forcedByParts(resource, k.Item))
 		}
 		if alone <= beyond(p.ByResource[resource].Goal.ThetaMax) {
 			alone = 0

@@ -164,8 +164,7 @@ type HotKey struct {
 	Instance int32   // index into Snapshot.Instances: where its (first) unit was placed
 	Cost     float64 // c(k)
 	// Pieces is the least number of instances whose room together would carry
-	// it, if it could be split; 0 when even all of them could not, and where there are several resources,
-	// beside which keys are not split.
+	// it, if it could be split; 0 when even all of them could not, and where there are several resources.
 	Pieces int
 	// ForcedTheta is the least θ that any plan has because of this key.
 	ForcedTheta float64

@@ -6,7 +6,6 @@ import (
 
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
-	"plannerd/planner/internal/division"
 )
 
 // MaxResources is how many resources an operator may have, cost included.
@@ -294,13 +293,17 @@ func (x *prepared) hotResources(a *assign.Assignment) []HotKey {
 		keys = append(keys, HotKey{Item: item, Instance: to, Cost: amount, ForcedTheta: theta, Resource: x.s.name(worst)})
 	}
 	for _, h := range p.Hot[p.Pinned:] {
-		if x.o.Splitting != nil {
-			h.To = a.At[h.Item] // nothing moves where that would exceed bounds by more
+		switch {
+		case x.o.Splitting == nil || len(x.at.Splits)+len(x.s.Splits) == 0:
+			note(h.Item, h.To)
+		case x.space.IsStuck(h.Item): // others are in the way of parts alone
+			note(h.Item, a.At[h.Item]) // where nothing moves it is not where it were placed
 		}
-		note(h.Item, h.To)
 	}
-	for _, row := range x.at.Crowded {
-		note(row, division.SplitOf(x.at.Splits, row).Heaviest().Instance)
+	for _, y := range x.at.Splits {
+		if x.o.Splitting != nil && x.space.IsStuck(y.Item) {
+			note(y.Item, y.Heaviest().Instance)
+		}
 	}
 	return keys
 }

@@ -55,6 +55,13 @@ func checkSplits(t *testing.T, n int, draw func(*rand.Rand) *splitCase) {
 					met++
 				}
 			}
+			for _, k := range p.HotKeys {
+				limit := c.limitIn(k.Resource)
+				u := planner.Unmet{Resource: k.Resource, AtLeast: k.ForcedTheta}
+				if len(c.resources) > 0 && (k.Cost == 0 || k.ForcedTheta > limit+1e-8*(1+limit) && !c.none(s, u)) {
+					t.Fatalf("case %d, plan %d of %s: %+v is not forced\n%s", seed, round, strategy, k, p.Describe())
+				}
+			}
 			for _, u := range unmetOf(p) {
 				if refuted++; !c.none(s, u) {
 					t.Fatalf("case %d, plan %d of %s: %+v is not the least\n%s", seed, round, strategy, u, p.Describe())
@@ -521,6 +528,18 @@ func unmetOf(p *planner.Plan) (list []planner.Unmet) {
 	return slices.DeleteFunc(slices.Clone(p.Certificate.Unmet), func(u planner.Unmet) bool {
 		return u.Constraint == planner.ConstraintTable && len(p.Snapshot.Resources) == 0
 	})
+}
+
+// limitIn is the bound of a resource as certificates tell it.
+func (c *splitCase) limitIn(resource string) float64 {
+	i := slices.IndexFunc(c.resources, func(x planner.Resource) bool { return x.Name == resource })
+	switch {
+	case i < 0:
+		return c.options.ThetaMax
+	case c.resources[i].Limited:
+		return 1
+	}
+	return c.resources[i].ThetaMax
 }
 
 // none reports whether no plan comes below what is said to be the least of a bound that splits no other keys than

@@ -66,7 +66,8 @@ func TestResources(t *testing.T) {
 		{"write a name and its bound", []string{"--resource", "memory"}},
 		{"write a resource and what instances have of it", []string{"--capacity", "memory=much"}},
 		{"w7 is no instance", []string{"--resource", memory, "--capacity", "memory=w7:1", "--instances", "w0,w1"}},
-		{"not with --resource", []string{"--resource", network, "--split", "--instances", "w0,w1"}},
+		{"is not known beside resources from state", []string{"--resource", memory, "--capacity", "memory=1000", "--split",
+			"--split-parts", "expire", "--instances", "w0,w1"}},
 		{"not with --resource", []string{"--resource", network, "--compact", "8", "--instances", "w0,w1"}},
 		{"no row says how much it takes of resource gpu", []string{"--resource", "gpu:theta_max=5%"}},
 	} {

@@ -107,7 +107,8 @@ func TestResourcesRefused(t *testing.T) {
 		`{"instances":[{"id":0,"capacities":{"memory":1}}]}`:                                     "instances/0/capacities",
 		`{"instances":2,"theta_max":0.2,` + two + `}`:                                            "resources/0/theta_max",
 		`{"instances":2,"compact":{"degree":4},` + two + `}`:                                     "compact",
-		`{"instances":2,"splitting":{"max_parts":4},` + two + `}`:                                "splitting",
+		`{"instances":2,"splitting":{"max_parts":4,"parts":"expire"},` + two + `}`:               "splitting/parts",
+		`{"instances":2,"splitting":{"max_parts":4,"routing":"least_loaded"},` + two + `}`:       "splitting/routing",
 		`{"instances":[{"id":1,"capacities":{"keys":1e9}},{"id":0}],` + two + `}`:                "instances/0/capacities",
 		`{"instances":[{"id":1},{"id":0}],"resources":[{"name":"a"},{"name":"b","limit":true}]}`: "instances/1/capacities",
 	} {

@@ -83,6 +83,18 @@ func (x *Space) IsHot(row int32) bool {
 	})
 }
 
+// IsStuck reports whether neither an instance can carry a row's key beside the keys without a row, nor can as many as it
+// may have parts.
+func (x *Space) IsStuck(row int32) bool {
+	if !x.IsHot(row) {
+		return false
+	}
+	v := newDivider(x, x.Committed.Problem.Unmoved())
+	sites := v.sites(row)
+	_, units := v.needed(sites)
+	return min(len(sites), x.MostParts()) < 2 || units < PartUnits
+}
+
 // MostParts is how many parts a key may have.
 func (x *Space) MostParts() int {
 	live := len(x.Committed.Problem.Live)

@@ -2713,7 +2713,7 @@ type HotKey struct {
 	// Key The key. Absent of the classes of compact records.
 	Key *string `json:"key,omitempty"`
 
-	// Pieces The least number of instances that could carry it, were it split; null when all together could not, and where there are several resources, beside which keys are not split.
+	// Pieces The least number of instances that could carry it, were it split; null when all together could not, and where there are several resources.
 	Pieces *int32 `json:"pieces"`
 
 	// Resource The resource in which no instance can carry it: `cost` and `forced_theta` are of it then, of one with a `limit` the part of a capacity that it takes at least. Absent where it is `cost`.
@@ -3228,7 +3228,7 @@ type Operator struct {
 	RequireApproval RequireApproval `json:"require_approval"`
 
 	// Resources What keys take of an instance, each with a bound that plans keep to in every instance, beside each other. The first is `cost`, which this gives a name; it has neither `from` nor `limit`. Left out: `cost` is all that counts.
-	// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without `splitting` and without compact statistics.
+	// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without compact statistics. Beside `splitting` each part of a key takes its share of `cost` and of the amounts in `costs`, all of the state of the key, and counts as one key.
 	Resources *Resources `json:"resources,omitempty"`
 
 	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. Requests for what is no longer kept are answered with 410.
@@ -3413,7 +3413,7 @@ type OperatorConfiguration struct {
 	RequireApproval *RequireApproval `json:"require_approval,omitempty"`
 
 	// Resources What keys take of an instance, each with a bound that plans keep to in every instance, beside each other. The first is `cost`, which this gives a name; it has neither `from` nor `limit`. Left out: `cost` is all that counts.
-	// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without `splitting` and without compact statistics.
+	// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without compact statistics. Beside `splitting` each part of a key takes its share of `cost` and of the amounts in `costs`, all of the state of the key, and counts as one key.
 	Resources *Resources `json:"resources,omitempty"`
 
 	// Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. Requests for what is no longer kept are answered with 410.
@@ -5654,7 +5654,7 @@ type ResourcePrediction struct {
 }
 
 // Resources What keys take of an instance, each with a bound that plans keep to in every instance, beside each other. The first is `cost`, which this gives a name; it has neither `from` nor `limit`. Left out: `cost` is all that counts.
-// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without `splitting` and without compact statistics.
+// Other resources or capacities move nothing by themselves: they are for the plans from then on. Under the scheme `table`, without compact statistics. Beside `splitting` each part of a key takes its share of `cost` and of the amounts in `costs`, all of the state of the key, and counts as one key.
 type Resources = []Resource
 
 // Retention How much history is kept; 0 keeps all. It is applied whenever a plan is made or committed. Requests for what is no longer kept are answered with 410.
@@ -6510,7 +6510,7 @@ type Splitting struct {
 	// Parts What becomes of a part of a key that a plan takes away, and of the parts of a key that becomes whole; absent where it is `migrate`: their state is moved to another part.
 	// `expire`: it stays and runs out by itself, as that of a window does. The instance gets no messages of the key any more, goes on emitting what it has, with `merge_cost` as load,
 	// and drops it with the window; it is no migration. Reports that tell of state of a key without cost, where the table does not send it, tell of such a part: it is not drift. What
-	// is on an instance that goes is migrated all the same. Not with `max_parts` 1.
+	// is on an instance that goes is migrated all the same. Not with `max_parts` 1, and `expire` not beside resources from `state` or `count`.
 	Parts *SplittingParts `json:"parts,omitempty"`
 
 	// Price What a part of a key beyond its first adds to what a plan minimises, `migration.objective`, in the unit of
@@ -6521,14 +6521,14 @@ type Splitting struct {
 	Price *SplitPrice `json:"price,omitempty"`
 
 	// Routing How routers choose among the parts of a split key; absent where it is `weighted`. Under `least_loaded` parts make up for what costs were not foreseen: the loads of a plan are then
-	// what to expect of its weights, and `balanced` is null where it splits keys. Tables say it from the next committed version on. Not with `max_parts` 1.
+	// what to expect of its weights, and `balanced` is null where it splits keys. Tables say it from the next committed version on. Not with `max_parts` 1, and `least_loaded` not with `resources`.
 	Routing *PartsRouting `json:"routing,omitempty"`
 }
 
 // SplittingParts What becomes of a part of a key that a plan takes away, and of the parts of a key that becomes whole; absent where it is `migrate`: their state is moved to another part.
 // `expire`: it stays and runs out by itself, as that of a window does. The instance gets no messages of the key any more, goes on emitting what it has, with `merge_cost` as load,
 // and drops it with the window; it is no migration. Reports that tell of state of a key without cost, where the table does not send it, tell of such a part: it is not drift. What
-// is on an instance that goes is migrated all the same. Not with `max_parts` 1.
+// is on an instance that goes is migrated all the same. Not with `max_parts` 1, and `expire` not beside resources from `state` or `count`.
 type SplittingParts string
 
 // Spread A figure over several runs. Of an even number of them the median is the lower one.

@@ -111,7 +111,7 @@ function Costly({ plan, keys }) {
         isRuled(plan)
           ? 'a rule that allows more or other instances, operators without rules, which can split keys,'
           : plan.resources
-            ? 'to plan on cost alone, with which keys can be split,'
+            ? 'to split it where several instances can hold all of its state, as the configuration may allow,'
             : plan.routing_table
               ? `to split ${keys.length === 1 ? 'it' : 'them'} over several instances, as the configuration may allow,`
               : 'the scheme of routing tables, which can split keys over several instances,'

@@ -21,7 +21,7 @@ export function Splits({ plan }) {
   return html`<${Card} title="Split keys" aside=${counted(plan.merges, 'merge') + ' an interval'}>
     <p>
       ${keys.length === 1 ? 'This key is' : 'These keys are'} split rather than moved: wherever it went, a key that
-      costs more than an instance may carry would overload it. ${
+      ${plan.resources ? 'takes' : 'costs'} more than an instance may carry would overload it. ${
         keys.some((k) => k.cause === 'cheaper_split') &&
         `Others would fit somewhere, but what would have to move for that is worth more than a part,
       ${amount(plan.parameters.splitting?.price)} of state: a new part starts empty, and moves nothing.`
@@ -32,6 +32,10 @@ export function Splits({ plan }) {
           ? 'gets no more messages of the key, and emits what it has until that runs out'
           : 'hands the state on'
       }.${
+        plan.resources &&
+        ` A part takes its share of cost and of what rows name; it counts as one key and, as it may hold all of the
+        state of its key, as all of that.`
+      }${
         plan.parameters.splitting?.routing === 'least_loaded' &&
         ' Routers send each message to the part whose instance they have sent the fewest: shares are what to expect.'
       }
