@@ -84,8 +84,8 @@ func (x *prepared) forcedByParts(resource int, row int32) float64 {
 		whole = min(whole, (b.base-merge+cost)/b.fair-1)
 	}
 	switch {
-	case cost == 0 && resource > 0:
-		return 0
+	case cost == 0 && x.before.ByResource != nil:
+		return -1 // it is not too large in that
 	case len(bins) == 0 || resource > 0 && x.s.Resources[resource-1].entire():
 		return max(0, whole)
 	}

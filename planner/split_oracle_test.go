@@ -545,7 +545,10 @@ func (c *splitCase) limitIn(resource string) float64 {
 // none reports whether no plan comes below what is said to be the least of a bound that splits no other keys than
 // those that are hot, and keeps to all others.
 func (c *splitCase) none(s *planner.Snapshot, u planner.Unmet) bool {
-	o, limits, least := c.options, slices.Clone(s.Resources), u.AtLeast-1e-6*(1+u.AtLeast)
+	o, limits, least := c.options, slices.Clone(s.Resources), 1e9 // for what is +∞, of a capacity of 0
+	if !math.IsInf(u.AtLeast, 1) {
+		least = u.AtLeast - 1e-6*(1+u.AtLeast)
+	}
 	x := newSplitSearch(s, o, nil)
 	for n := range limits {
 		if limits[n].Name == u.Resource {
