@@ -94,7 +94,7 @@ func TestDecideOnResources(t *testing.T) {
 	}
 }
 
-// TestHeldAgainstCapacity: what a plan for a part of a capacity says is about all of it, its certificate about the part.
+// TestHeldAgainstCapacity: what a plan for a part of a capacity says is about all of it.
 func TestHeldAgainstCapacity(t *testing.T) {
 	in := taking(t, planner.Resource{Name: "memory", Limited: true}, 33, 12, 0) // 22, 22, 10 and 10
 	tight := *in.Snapshot
