@@ -42,11 +42,12 @@ var rooms = []room{
 	{"internal/lab", 11_755, false},                   // the choice of policies, measured: 310
 	// 620 more: diffs, changes, windows, two approvers, names, rules, affinity.
 	// Hindsight and advice under rules, figures of resources, advice on what limits demand: 180. What policies cost: 65.
-	{"internal/service", 13_300, true},
+	{"internal/service", 13_340, true}, // the last 40: what each resource came to, beside what was expected
 	{"migrations", 40, true},
 	// 970 more: where keys may be, fair loads under rules, and their proofs. 2 820 more: several resources, of which
-	// 700 are their proofs, 380 the search for plans, 430 hindsight under rules.
-	{"planner", 30_640, true},
+	// 700 are their proofs, 380 the search for plans, 430 hindsight under rules. 1 110 more: their forecasts (690), hot
+	// keys that are split beside them (390), covers that are solved at the same time (30).
+	{"planner", 31_750, true},
 	{"planner/plannertest", 3_335, false}, // the same, a second time
 	{"plannerdtest", 200, false},
 	// 1 175 more: names of instances, what is new in reviews, rules and affinity in routers, the assignor of
@@ -64,13 +65,14 @@ var rooms = []room{
 const (
 	// More than the 116 000 that the house was to keep to: names of instances, collect, columns over HTTP
 	// and reviews brought 6 000 lines, and 4 200 went; rules on where keys may be, keys that stay together and
-	// Kafka's own groups brought 4 900, several resources 5 300, and nothing went for them. That is a debt: whole
+	// Kafka's own groups brought 4 900, several resources 6 500, and nothing went for them. That is a debt: whole
 	// features have to go.
-	allLines     = 132_050
-	productLines = 103_385
+	allLines     = 133_295
+	productLines = 104_640
 	// Of JavaScript and CSS that are written here. 390 more: plans compared, comments, what changed, names, rules.
-	// 695 more: several resources, other rules in what-ifs. 80: what policies cost.
-	dashboardLines = 19_590
+	// 695 more: several resources, other rules in what-ifs. 80: what policies cost. 25: forecasts of
+	// resources.
+	dashboardLines = 19_615
 )
 
 // Limits of each package and type.

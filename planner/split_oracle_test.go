@@ -237,7 +237,8 @@ func (c *splitCase) snapshot(t *testing.T, table *planner.RoutingTable) *planner
 			stats.Costs = append(stats.Costs, x)
 		}
 	}
-	base := planner.Base{Configuration: planner.Configuration{Instances: c.instances, Resources: c.resources}, Table: table}
+	of := planner.Configuration{Instances: c.instances, Resources: c.resources}
+	base := planner.Base{Configuration: of, Table: table}
 	if len(target) < len(c.instances) {
 		base.HashChanged = true
 		base.Configuration.Hash = fixedHash(c.homeIDs())

@@ -170,8 +170,8 @@ func (p Policy) goal(o planner.Options) planner.Options {
 }
 
 // aim is a snapshot with bounds of resources that leave room where θ of cost is to be theta and not θ_max: tolerances
-// are the same part of what they are, limits the same part of capacities. Below halfway between what is taken altogether
-// and all that there is, few plans could keep to these, so that is the least.
+// are the same part of what they are, limits the same part of capacities. Below halfway between what is taken
+// altogether and all that there is, few plans could keep to these, so that is the least.
 func aim(s *planner.Snapshot, thetaMax, theta float64) *planner.Snapshot {
 	if len(s.Resources) == 0 || theta == thetaMax || thetaMax == 0 {
 		return s

@@ -386,7 +386,8 @@ func (s *Feed) answers(ctx context.Context, op store.Operator, r scheme.Route, n
 	var refused *refusal.Error
 	switch {
 	case errors.As(noRoute, &refused) && refused.Reason == refusal.NobodyOwns:
-		return refusal.New(refusal.NotServing, "No plan of the operator's key ranges was committed yet: no instance answers for a key.")
+		return refusal.New(refusal.NotServing, "No plan of the operator's key ranges was committed yet: "+
+			"no instance answers for a key.")
 	case noRoute != nil:
 		return noRoute
 	case pinned.Ranges != nil && pinned.Ranges.Phase == operator.PhasePut:

@@ -39,7 +39,8 @@ func (s *Life) resolvable(ctx context.Context, id string, guard PlanGuard) (stor
 	case !p.Classes:
 		err = refusal.New(refusal.ResolutionNotNeeded, "The plan moves keys, not classes of them.")
 	case p.EngineTable:
-		err = refusal.New(refusal.ResolutionNotNeeded, "The engine holds the routing table, so only the engine has to know the keys.")
+		err = refusal.New(refusal.ResolutionNotNeeded, "The engine holds the routing table, "+
+			"so only the engine has to know the keys.")
 	case p.Status == store.StatusNoAction:
 		err = refusal.New(refusal.TransitionNotAllowed, "There is nothing to resolve: the plan is no_action.")
 	case p.Status != store.StatusApproved:

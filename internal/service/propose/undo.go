@@ -139,8 +139,8 @@ func (s *Proposer) fits(ctx context.Context, b *scheme.Base, p store.Plan, st *s
 			"statistics, those of interval %d: wait for the next ones.", p.Interval))
 	}
 	if b.Newest.Model.Hash == nil && !operator.SamePlacement(under.Configuration, b.Newest.Configuration) {
-		return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The hash is the engine's own, and has changed since the newest "+
-			"statistics, those of interval %d: wait for the next ones.", p.Interval))
+		return refusal.New(refusal.HashNotKnown, fmt.Sprintf("The hash is the engine's own, and has changed since the "+
+			"newest statistics, those of interval %d: wait for the next ones.", p.Interval))
 	}
 	return schemes.Admit(b, st)
 }

@@ -13,8 +13,8 @@ import (
 type divider struct {
 	x        *Space
 	p        *assign.Problem
-	*account            // of cost
-	all      []*account // of each resource, that of cost first
+	*account // of cost
+	all      accounts
 	// packs: parts fill the rooms of instances one after the other, so that the rooms left
 	// are few and large; else they level loads.
 	packs   bool
@@ -36,8 +36,11 @@ type account struct {
 	fixed, whole, parts []int64
 }
 
+// accounts are those of each resource, that of cost first.
+type accounts []*account
+
 // accounts are those of the resources of a problem, with the keys without a row alone.
-func (x *Input) accounts(p *assign.Problem) (all []*account) {
+func (x *Input) accounts(p *assign.Problem) (all accounts) {
 	for r, q := range p.Each() {
 		n := len(x.Instances)
 		c := &account{
@@ -105,11 +108,11 @@ func (c *account) room(d int32) int64 {
 
 // units is the greatest weight of a row's key that the rooms of an instance allow. What the key takes of the first
 // resource counts as least, if it is less.
-func (v *divider) units(row, d int32, least int64) int64 {
+func (all accounts) units(row, d int32, least int64) int64 {
 	n := int64(PartUnits)
-	for r, c := range v.all {
+	for r, c := range all {
 		switch amount := c.amount(row); {
-		case amount == 0 && len(v.all) > 1:
+		case amount == 0 && len(all) > 1:
 		case c.entire && amount > c.room(d):
 			return 0
 		case r == 0:
@@ -122,8 +125,8 @@ func (v *divider) units(row, d int32, least int64) int64 {
 }
 
 // carries reports whether an instance has room for what each part of a row's key takes as a whole.
-func (v *divider) carries(row, d int32) bool {
-	return !slices.ContainsFunc(v.all, func(c *account) bool {
+func (all accounts) carries(row, d int32) bool {
+	return !slices.ContainsFunc(all, func(c *account) bool {
 		return c.entire && c.amount(row) > max(0, c.room(d))
 	})
 }
@@ -138,10 +141,10 @@ func (v *divider) fitsWhole(row int32) bool {
 	})
 }
 
-// count adds what a row's key takes to what whole keys do, or takes it off.
-func (v *divider) count(row int32, sign int64) {
-	for _, c := range v.all {
-		c.whole[v.x.Items.Current[row]] += sign * c.amount(row)
+// count adds what a row's key takes to what whole keys on an instance do, or takes it off.
+func (all accounts) count(row, d int32, sign int64) {
+	for _, c := range all {
+		c.whole[d] += sign * c.amount(row)
 	}
 }
 
@@ -205,7 +208,7 @@ func (v *divider) divideHot() {
 		if v.x.frozen(y) {
 			v.splits = append(v.splits, v.place(y))
 		} else {
-			v.count(y.Item, 1)
+			v.all.count(y.Item, v.x.Items.Current[y.Item], 1)
 		}
 	}
 	hot := true
@@ -214,7 +217,7 @@ func (v *divider) divideHot() {
 			continue
 		}
 		if at := v.choose(row); at != nil {
-			v.count(row, -1)
+			v.all.count(row, v.x.Items.Current[row], -1)
 			v.splits = append(v.splits, v.place(Split{row, v.weigh(row, at)}))
 		}
 	}
@@ -308,10 +311,10 @@ func (v *divider) needed(sites []site) (n int, units int64) {
 func (v *divider) sites(row int32) []site {
 	sites := make([]site, 0, len(v.p.Live))
 	for _, d := range v.p.Live {
-		if !v.carries(row, d) {
+		if !v.all.carries(row, d) {
 			continue
 		}
-		x := site{d, v.units(row, d, 0), v.x.held(row, d), math.Inf(-1)}
+		x := site{d, v.all.units(row, d, 0), v.x.held(row, d), math.Inf(-1)}
 		for _, c := range v.all {
 			load := c.fixed[d] + c.parts[d] + c.whole[d]
 			if v.x.Items.Current[row] == d {

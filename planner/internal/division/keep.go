@@ -101,7 +101,7 @@ func (k *keeper) measure() {
 func (k *keeper) begin() bool {
 	s := k.x
 	for _, y := range s.Splits {
-		k.count(y.Item, 1)
+		k.all.count(y.Item, k.x.Items.Current[y.Item], 1)
 	}
 	for _, y := range s.Splits {
 		if k.x.frozen(y) {
@@ -159,7 +159,7 @@ func even(at []int32) []Part {
 
 // divideFrom divides a key that was whole.
 func (k *keeper) divideFrom(y Split) {
-	k.count(y.Item, -1)
+	k.all.count(y.Item, k.x.Items.Current[y.Item], -1)
 	k.splits = append(k.splits, k.place(y))
 }
 
@@ -333,7 +333,7 @@ func (k *keeper) remove(c Share) bool {
 	if at := slices.DeleteFunc(instancesOf(y.Parts), func(d int32) bool { return d == c.Instance }); len(at) > 1 {
 		k.splits[i] = k.place(Split{c.Row, k.weigh(c.Row, at)})
 	} else {
-		k.count(c.Row, 1)
+		k.all.count(c.Row, k.x.Items.Current[c.Row], 1)
 		k.splits = slices.Delete(k.splits, i, i+1)
 	}
 	return (k.fit() || k.spread(true)) && k.spread(false)

@@ -35,7 +35,8 @@ func (v Planned) OrBetter(w Planned) Planned {
 	return v
 }
 
-// broken is how many kinds of limits are not met, and the greatest part of a bound that is taken, if that is more than all.
+// broken is how many kinds of limits are not met, and the greatest part of a bound that is taken, if that is more than
+// all.
 func (v Planned) broken(x assign.Score) (kinds int, worst float32) {
 	over := v.over()
 	if x.TableExcess > 0 {

@@ -83,8 +83,8 @@ func (x *Space) IsHot(row int32) bool {
 	})
 }
 
-// IsStuck reports whether neither an instance can carry a row's key beside the keys without a row, nor can as many as it
-// may have parts.
+// IsStuck reports whether neither an instance can carry a row's key beside the keys without a row, nor can as many as
+// it may have parts.
 func (x *Space) IsStuck(row int32) bool {
 	if !x.IsHot(row) {
 		return false

@@ -17,7 +17,7 @@ func (v *divider) weigh(row int32, at []int32) []Part {
 	for i, d := range at {
 		bins[i].setLines(v, row, d, v.load)
 		bins[i].least = min(least, PartUnits/int64(len(at)))
-		bins[i].most = max(1, v.units(row, d, 1))
+		bins[i].most = max(1, v.all.units(row, d, 1))
 		if v.alone {
 			bins[i].most = PartUnits
 		}
