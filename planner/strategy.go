@@ -116,7 +116,7 @@ var registry = []Info{
 		Anytime: true, Cost: CostLinear, algorithm: placing(mixed),
 	}, {
 		Name: Optimal, Title: "Optimal",
-		Summary: "Lagrangian relaxation; for min_migration, uncut, no worse than mixed, minmig, mintable by over 0.01 %",
+		Summary: "Lagrangian; for min_migration, uncut, ≤ 0.01 % worse than mixed, minmig, mintable",
 		Source:  "this project", Reads: []string{"table_limit", "beta", "effort", "objective", "migration_limit"},
 		Anytime: true, Cost: CostSearch, algorithm: optimally, proves: true,
 	}, {

@@ -2040,12 +2040,12 @@ type BacktestResult struct {
 	Policy Policy `json:"policy"`
 
 	// Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
-	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, uncut, no worse than mixed,
-	// minmig, mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of
-	// these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first;
-	// blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load
-	// fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first,
-	// from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+	// §III-C, Algorithm 4); `optimal`: Lagrangian; for min_migration, uncut, ≤ 0.01 % worse than mixed, minmig,
+	// mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of these plans
+	// (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first; blind to the
+	// table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load fit,
+	// costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first, from
+	// where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
 	// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
 	// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
 	Strategy Strategy `json:"strategy"`
@@ -3259,12 +3259,12 @@ type Operator struct {
 	StoreInputs StoreInputs `json:"store_inputs"`
 
 	// Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
-	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, uncut, no worse than mixed,
-	// minmig, mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of
-	// these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first;
-	// blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load
-	// fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first,
-	// from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+	// §III-C, Algorithm 4); `optimal`: Lagrangian; for min_migration, uncut, ≤ 0.01 % worse than mixed, minmig,
+	// mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of these plans
+	// (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first; blind to the
+	// table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load fit,
+	// costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first, from
+	// where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
 	// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
 	// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
 	Strategy *Strategy `json:"strategy,omitempty"`
@@ -6593,12 +6593,12 @@ type StopRequest struct {
 type StoreInputs = bool
 
 // Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
-// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, uncut, no worse than mixed,
-// minmig, mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of
-// these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first;
-// blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load
-// fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first,
-// from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+// §III-C, Algorithm 4); `optimal`: Lagrangian; for min_migration, uncut, ≤ 0.01 % worse than mixed, minmig,
+// mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of these plans
+// (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first; blind to the
+// table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load fit,
+// costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first, from
+// where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
 // (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
 // instance (mixed-routing Appendix A, Lemma 3 (Simple)).
 type Strategy string
@@ -6614,12 +6614,12 @@ type StrategyInfo struct {
 	Cost CostClass `json:"cost"`
 
 	// Name How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
-	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, uncut, no worse than mixed,
-	// minmig, mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of
-	// these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first;
-	// blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load
-	// fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first,
-	// from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+	// §III-C, Algorithm 4); `optimal`: Lagrangian; for min_migration, uncut, ≤ 0.01 % worse than mixed, minmig,
+	// mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of these plans
+	// (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first; blind to the
+	// table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load fit,
+	// costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first, from
+	// where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
 	// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
 	// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
 	Name Strategy `json:"name"`
@@ -7088,12 +7088,12 @@ type WhatIfResult struct {
 	Splits SplitKeys `json:"splits"`
 
 	// Strategy How to plan. `mixed`: moves back as few entries as the table limit demands, then as minmig (mixed-routing
-	// §III-C, Algorithm 4); `optimal`: Lagrangian relaxation; for min_migration, uncut, no worse than mixed,
-	// minmig, mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of
-	// these plans (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first;
-	// blind to the table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load
-	// fit, costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first,
-	// from where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
+	// §III-C, Algorithm 4); `optimal`: Lagrangian; for min_migration, uncut, ≤ 0.01 % worse than mixed, minmig,
+	// mintable (this project); `mixed_bf`: mixed for every number of entries to move back; the best of these plans
+	// (mixed-routing §III-C, MixedBF); `minmig`: least-load fit, keys of most cost per state first; blind to the
+	// table (mixed-routing §III-B, Algorithm 3); `mintable`: moves all entries back, then least-load fit,
+	// costliest keys first (mixed-routing §III-B, Algorithm 2); `llfd`: least-load fit, costliest keys first, from
+	// where the keys are (mixed-routing §III-A, Algorithm 1); `readj`: moves and swaps of single heavy keys
 	// (mixed-routing §V, after Gedik 2014); `lpt`: all keys anew, the costliest first, each to the least loaded
 	// instance (mixed-routing Appendix A, Lemma 3 (Simple)).
 	Strategy Strategy `json:"strategy"`
