@@ -44,12 +44,12 @@ export function Expected({ forecast, thetaMax }) {
   if (!forecast) return null
   const { policy, chosen, without, with: after, noise_floor: floor } = forecast
   const levels = forecast.realised?.map(({ name, level }) => `${name} came to ${levelText(level)}`).join(', ')
-  const came = `In this interval ${levels ?? `θ was ${percent(forecast.realised_theta)}`} under the tables that were in effect.`
+  const came = levels ?? `θ was ${percent(forecast.realised_theta)}`
   const next = `A plan takes effect in the next one${
     policy.forecast.method === 'last' ? '.' : ', for whose expected costs this one was made.'
   }`
   return html`<${Card} title="The next interval" class="half">
-    <p>${came} ${next}</p>
+    <p>${`In this interval ${came} under the tables that were in effect. ${next}`}</p>
     ${
       without && after
         ? html`<div class="plan-expected">
