@@ -52,19 +52,20 @@ func plan(p *assign.Problem, r Rivals) (*assign.Assignment, bound.Evidence) {
 // is asked for.
 func minMigration(p *assign.Problem, r Rivals, effort assign.Effort, enough float64, level bound.Level) *primal {
 	b := &primal{p: p, enough: enough, effort: effort}
-	if !p.Concurrent() {
+	many := p.Items.Len() >= assign.PartItems
+	if !many {
 		b.compete(start(p, r.Mixed, r.MinTable), r.MinMig) // so that there is a plan when time runs out
 	}
 	b.proof = bound.NewProof(p, level)
 	b.offerRounded()
-	// Of very many keys a plan of the proof is close enough as a rule. Others are looked for meanwhile where it
-	// hardly can be, else afterwards, where it is not.
+	// Of many keys a plan of the proof is close enough as a rule. Others are looked for meanwhile where it hardly can
+	// be, else afterwards, where it is not.
 	var found func() []rival
-	if p.Concurrent() && !b.closed() && (b.proof.Infeasible() || b.proof.Y.Table > 0) {
+	if many && !b.closed() && (b.proof.Infeasible() || b.proof.Y.Table > 0) {
 		found = start(p, r.Mixed, r.MinTable)
 	}
 	b.follow()
-	if p.Concurrent() && !b.closed() && found == nil {
+	if many && !b.closed() && found == nil {
 		found = start(p, r.Mixed, r.MinTable)
 	}
 	if found != nil {
