@@ -215,34 +215,34 @@ func (o *CoveringRelaxation) canonical(a, b int32) int {
 // cover solves the knapsack of an instance in the node on view.
 func (o *CoveringRelaxation) cover(d int32) covered {
 	left := o.Decided(d)
-	if c, ok := o.known[o.nameOf(d, left)]; ok {
+	name := o.nameOf(make([]byte, 0, 64), d, left)
+	if c, ok := o.known[string(name)]; ok {
 		return c
 	}
 	o.Look(d)
 	c := solve(&o.Covers, o.Without(d, left), o.view.need[d])
-	o.keep(d, left, c)
+	o.keep(name, d, c)
 	return c
 }
 
-// nameOf tells apart what a cover depends on: the instance, what has to leave it in the node on view, and the items
+// nameOf appends what tells covers in the node on view apart: the instance, what has to leave it, and the items
 // that are decided.
-func (o *CoveringRelaxation) nameOf(d int32, decided []int32) string {
-	name := make([]byte, 0, 64)
+func (o *CoveringRelaxation) nameOf(name []byte, d int32, decided []int32) []byte {
 	name = binary.LittleEndian.AppendUint32(name, uint32(d))
 	name = binary.LittleEndian.AppendUint64(name, uint64(o.view.need[d]))
 	for _, i := range decided {
 		name = binary.LittleEndian.AppendUint32(name, uint32(i))
 	}
-	return string(name)
+	return name
 }
 
-// keep notes the cover of an instance in the node on view, and the work that it took.
-func (o *CoveringRelaxation) keep(d int32, decided []int32, c covered) {
+// keep notes the cover of an instance by its name, and the work that it took.
+func (o *CoveringRelaxation) keep(name []byte, d int32, c covered) {
 	o.work -= len(o.leavers[d]) + c.used
-	o.known[o.nameOf(d, decided)] = c
+	o.known[string(name)] = c
 }
 
-// solve reorders the items.
+// solve finds the cheapest items whose costs make up for need. It reorders the items.
 func solve(by *knapsack.Solver, items []knapsack.Item, need int64) covered {
 	got := by.Solve(items, need)
 	return covered{Bound: got.Bound, taken: slices.Clone(got.Taken), used: by.Used}

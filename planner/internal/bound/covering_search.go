@@ -61,7 +61,7 @@ func (o *CoveringRelaxation) Root() *CoveringNode {
 	})
 	for _, d := range p.Live {
 		if o.looked[d] {
-			o.keep(d, nil, o.initial[d])
+			o.keep(o.nameOf(nil, d, nil), d, o.initial[d])
 			n.sum = knapsack.AddDown(n.sum, o.initial[d].Bound)
 		}
 	}
