@@ -81,6 +81,20 @@ var policies = map[string]policy.Policy{
 		Trigger: policy.Trigger{Theta: new(0.15)}, MinimumBenefit: 0.5},
 }
 
+// backtested is what a backtest of one policy over a history comes to for an operator.
+func backtested(t *testing.T, h *backtest.History, target planner.Configuration, c operator.Configuration,
+	p policy.Policy) backtest.Track {
+	t.Helper()
+	tracks, err := backtest.Run(t.Context(), h, backtest.Operator{
+		Target: target, Base: planner.Base{Configuration: target, PinHomeless: true},
+		Options: c.Planner(), EntryGrace: c.EntryGrace,
+	}, []backtest.Candidate{{Strategy: planner.Optimal, Effort: planner.EffortFast, Policy: p}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tracks[0]
+}
+
 // TestPolicies: a service does with each interval what a backtest says that it would have
 // done, tells the same of the next one, and does it again in a replay.
 func TestPolicies(t *testing.T) {
@@ -103,16 +117,10 @@ func TestPolicies(t *testing.T) {
 		for id := range int32(4) {
 			target.Instances = append(target.Instances, planner.Instance{ID: id, Capacity: 1})
 		}
-		tracks, err := backtest.Run(t.Context(), h, backtest.Operator{
-			Target: target, Base: planner.Base{Configuration: target, PinHomeless: true},
-			Options: op.Configuration.Planner(), EntryGrace: op.Configuration.EntryGrace,
-		}, []backtest.Candidate{{Strategy: planner.Optimal, Effort: planner.EffortFast, Policy: p}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		track := backtested(t, h, target, op.Configuration, p)
 		acted, returned := 0, 0.0
 		for i := range int64(intervals) {
-			made, want := e.carriedOut("clicks", wave(i)), tracks[0].Steps[i]
+			made, want := e.carriedOut("clicks", wave(i)), track.Steps[i]
 			told := e.told(made)
 			if made.MigrationKeys > 0 {
 				acted++
@@ -208,18 +216,12 @@ func TestPoliciesOfResources(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		tracks, err := backtest.Run(t.Context(), h, backtest.Operator{
-			Target: target, Base: planner.Base{Configuration: target, PinHomeless: true},
-			Options: op.Configuration.Planner(), EntryGrace: op.Configuration.EntryGrace,
-		}, []backtest.Candidate{{Strategy: planner.Optimal, Effort: planner.EffortFast, Policy: p}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		track := backtested(t, h, target, op.Configuration, p)
 		acted := 0
 		for i := range int64(intervals) {
 			config.Measured.Registry = prometheus.NewRegistry()
 			e.Service = service.New(config)
-			made, want := e.carriedOut("clicks", using(i)), tracks[0].Steps[i]
+			made, want := e.carriedOut("clicks", using(i)), track.Steps[i]
 			told := e.told(made)
 			var levels []float64
 			for _, x := range told.Realised {

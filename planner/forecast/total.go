@@ -1,9 +1,6 @@
 package forecast
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 const (
 	// averageAlpha is that of the moving average of totals, levelAlpha and trendAlpha are those of their trend.
@@ -55,8 +52,11 @@ func (t *totals) ways() []float64 {
 	if p := t.period; p > 0 && n > p {
 		out = append(out, max(0, t.seen[n-1]+t.seen[n-p]-t.seen[n-p-1]))
 	}
-	for len(t.losses) < len(out) {
-		t.losses = append(t.losses, slices.Concat(t.losses, []float64{0})[0])
+	switch {
+	case t.losses == nil:
+		t.losses = make([]float64, len(out))
+	case len(t.losses) < len(out):
+		t.losses = append(t.losses, t.losses[0])
 	}
 	return out
 }
