@@ -88,6 +88,8 @@ type controller struct {
 	epoch   int64  // of statistics and plans: higher than that of any controller before
 	leads   bool   // it has taken over from those before
 	standby bool   // another one leads
+	heard   int64  // the last interval that came from the one that leads
+	silent  int    // how many intervals this one has seen since
 	before  *sight // of the interval before; nil: there is none
 	flying  string // the plan that is carried out; "": none
 	since   time.Time
@@ -124,7 +126,7 @@ func (g *controller) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, wire.CodeFenced):
-			g.standby, g.flying = true, ""
+			g.standby, g.flying, g.silent = true, "", 0
 			g.say("another controller leads; this one stands by")
 		case err != nil && lasting(err):
 			return err
@@ -216,8 +218,15 @@ func (g *controller) post(ctx context.Context, now *sight, of *interval) error {
 	if err != nil {
 		return err
 	}
+	if last := o.LastInterval; last != nil {
+		// An interval that began a little late can have the number of the next one, by the clock.
+		of.number = max(of.number, *last+1)
+		if g.heard != *last {
+			g.heard, g.silent = *last, 0
+		}
+	}
 	if g.standby {
-		if o.LastInterval != nil && of.number-*o.LastInterval < 3 {
+		if g.silent++; g.silent < 3 {
 			return nil
 		}
 		g.say("no interval has come from the controller that led; this one leads")
