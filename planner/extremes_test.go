@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 	"plannerd/planner/plannertest"
 )
@@ -92,10 +93,7 @@ func TestStopIsAsked(t *testing.T) {
 
 // TestManyHotKeys: with fewer keys than instances, every key is hot.
 func TestManyHotKeys(t *testing.T) {
-	instances := 3000
-	if testing.Short() {
-		instances = 300
-	}
+	instances := deep.Count(300, 3000)
 	s := zipfSnapshot(instances, 2*instances)
 	for i := range s.Cost {
 		s.Cost[i] = float64(1 + i%3)

@@ -100,7 +100,7 @@ func (x *finished) improvable(gain float64) bool {
 // that are exchanged.
 func TestFinishedPlans(t *testing.T) {
 	checked := 0
-	seeds := deep.Count(6, 20)
+	seeds := deep.Count(3, 20)
 	for seed := range uint64(seeds) {
 		for _, family := range cases.Families {
 			c, err := cases.Draw(family, 900+seed, 3000)

@@ -68,7 +68,7 @@ func TestIdleKeysChangeNothing(t *testing.T) {
 // Nor is there a number of keys from which on plans are worse: keys that cost next to nothing
 // count, but hardly matter. Single plans differ, as the search does not go the same way.
 func TestNoStepInTheNumberOfKeys(t *testing.T) {
-	sum, seeds := map[int]float64{}, []uint64{2, 3, 5, 8, 17}[:deep.Count(3, 5)]
+	sum, seeds := map[int]float64{}, []uint64{2, 3, 5, 8, 17}[:deep.Count(2, 5)]
 	for _, seed := range seeds {
 		c := drawn(t, cases.Capacities, seed, planner.EffortFast) // of 458 to 14 918 keys
 		want := optimalOf(t, c.Snapshot, c.Options).Migration.Objective
@@ -94,7 +94,7 @@ func TestMoreEffortIsNeverWorse(t *testing.T) {
 		seed   uint64
 	}{
 		{cases.Capacities, 120}, {cases.Skewed, 105}, {cases.Bursty, 105}, {cases.Flat, 119}, {cases.Unrelated, 124},
-	} {
+	}[:deep.Count(2, 5)] {
 		c, err := cases.Draw(x.family, x.seed, 2_000)
 		if err != nil {
 			t.Fatal(err)

@@ -92,7 +92,7 @@ func TestInvariantsMedium(t *testing.T) {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
 			r := deep.Rand(t, 8)
-			for range 40 {
+			for range deep.Count(10, 40) {
 				c := plannertest.Medium(r, 50+r.IntN(250), 2+r.IntN(7))
 				if err := checkCase(strategy, c); err != nil {
 					t.Fatalf("%v\n%s", err, c)

@@ -88,7 +88,7 @@ func TestLiteralManyUnits(t *testing.T) {
 				c.Counted = true
 				for i := range c.Items {
 					if r.IntN(2) == 0 {
-						c.Items[i].Count = 1 + r.Int64N(1500)
+						c.Items[i].Count = 1 + r.Int64N(int64(deep.Count(300, 1500)))
 					}
 				}
 				if r.IntN(3) == 0 { // all equal, where ties are the rule

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner"
 )
 
@@ -40,7 +41,7 @@ func TestPartsMakeNoDifference(t *testing.T) {
 	}
 	limit := int64(900)
 	o := planner.Options{ThetaMax: 0.05, TableLimit: &limit}
-	if testing.Short() {
+	if !deep.On() || testing.Short() {
 		o.Effort = planner.EffortFast
 	}
 	for _, name := range []string{planner.Mixed, planner.Optimal} {

@@ -181,7 +181,7 @@ func (c constant) Instance([]byte, uint64) (int32, error) { return int32(c), nil
 //
 //	PLANNERD_RULES=300 go test -run 'Test(Rules|Resources)SolverOracle' -v ./planner
 func TestRulesSolverOracle(t *testing.T) {
-	holdAgainstSolver(t, deep.Rand(t, 27), 6, func(r *rand.Rand) *plannertest.Case {
+	holdAgainstSolver(t, deep.Rand(t, 27), deep.Count(3, 6), func(r *rand.Rand) *plannertest.Case {
 		c := ruled(r, func(r *rand.Rand) *plannertest.Case { return plannertest.Medium(r, 100+r.IntN(1900), 3+r.IntN(8)) })
 		plannertest.LimitBy(r, c)
 		return c

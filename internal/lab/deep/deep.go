@@ -12,8 +12,8 @@ import (
 // On reports whether this is a deep run.
 func On() bool { return os.Getenv("PLANNERD_DEEP") != "" }
 
-// Cases is how many of n cases a test tries: all in a deep run, an eighth in a usual one, and a
-// thirtieth with -short, as under the race detector, which does not need many.
+// Cases is how many of n cases a test tries: all in a deep run, a sixteenth in a usual one,
+// and a thirtieth with -short, as under the race detector, which does not need many.
 func Cases(n int) int {
 	switch {
 	case testing.Short():
@@ -21,7 +21,7 @@ func Cases(n int) int {
 	case On():
 		return n
 	}
-	return n / 8
+	return n / 16
 }
 
 // Count is few, or many in a deep run.
