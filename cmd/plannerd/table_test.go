@@ -8,14 +8,12 @@ import (
 	"github.com/clipperhouse/displaywidth"
 
 	"plannerd/internal/cli"
+	"plannerd/internal/lab/deep"
 )
 
 // Tables fit the width of the terminal, whatever they have to show.
 func TestTablesFit(t *testing.T) {
-	widths := []int{80, 120, 160}
-	if testing.Short() {
-		widths = widths[:1]
-	}
+	widths := []int{80, 120, 160}[:deep.Count(1, 3)]
 	for name, args := range map[string]string{
 		"compare": "compare " + streamFile + " --instances 4 --table-limit 4",
 		"compare_grid": "compare " + streamFile +
