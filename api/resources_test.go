@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -261,4 +263,67 @@ func TestSplitUnderResources(t *testing.T) {
 	}
 	replay := `{"strategies":["optimal"],"parameters":{"max_parts":[1,2]}}`
 	e.do("POST", "/v1/plans/"+p.Id+"/replay", replay).want(http.StatusOK)
+}
+
+// TestResourcesRealised: plans tell what each resource came to and on which instance, beside what had been planned, and
+// so do the figures of the operator over its intervals and the metrics.
+func TestResourcesRealised(t *testing.T) {
+	e := newEnv(t)
+	e.operator("clicks", `{`+twoHosts+`,"hash":{"function":"modulo"},"policy":{"forecast":{"method":"ewma","alpha":0.5}},
+		"theta_max":"200%","resources":[{"name":"cpu"},{"name":"memory","from":"state","limit":true}]}`)
+	plan := func(interval int, states ...int) (p wire.Plan) {
+		t.Helper()
+		e.do("POST", "/v1/operators/clicks/plans", rowsWithState(interval, states...)).want(http.StatusCreated).into(&p)
+		if p.Forecast.Realised == nil || p.Forecast.Planned == nil || (*p.Forecast.Planned)[1].Level != (*p.Resources)[1].Level.After {
+			t.Fatalf("%+v", p.Forecast)
+		}
+		return p
+	}
+	memory := func(levels *[]wire.ResourceLevel, level float64, worst string) {
+		t.Helper()
+		got := (*levels)[1]
+		if got.Name != "memory" || math.Abs(got.Level-level) > 1e-9 || got.Worst == nil || *got.Worst.Name != worst {
+			t.Errorf("memory came to %+v, want %v on %s", got, level, worst)
+		}
+	}
+	first := plan(1, 30, 3, 30, 3, 5, 3, 3, 3)
+	memory(first.Forecast.Realised, 71.0/40, "w1")
+	if cpu := (*first.Forecast.Realised)[0]; cpu.Level != first.Theta.Before || *cpu.Worst.Name != "w1" {
+		t.Errorf("cost came to %+v", cpu)
+	}
+	e.verb(first.Id, "commit", stopped).want(http.StatusOK)
+	second := plan(2, 30, 3, 30, 3, 5, 3, 3, 43)
+	over := (*second.Forecast.Realised)[1]
+	var list wire.PlanList
+	e.do("GET", "/v1/operators/clicks/plans", "").want(http.StatusOK).into(&list)
+	memory(list.Plans[0].Forecast.Realised, over.Level, *over.Worst.Name)
+	memory(list.Plans[1].Forecast.Planned, (*first.Resources)[1].Level.After, *(*first.Resources)[1].Worst.Name)
+	if over.Level <= 1 {
+		t.Fatalf("memory was to run out, and came to %v", over.Level)
+	}
+
+	var op wire.Operator
+	e.do("GET", "/v1/operators/clicks?include=recent", "").want(http.StatusOK).into(&op)
+	if op.Recent.Realised.Resources == nil || len(*op.Recent.Realised.Resources) != 2 {
+		t.Fatalf("%+v", op.Recent.Realised)
+	}
+	cpu, disk := (*op.Recent.Realised.Resources)[0], (*op.Recent.Realised.Resources)[1]
+	if !reflect.DeepEqual(cpu.Level, op.Recent.Realised.Theta) || cpu.Broken != 0 || cpu.Intervals != 2 {
+		t.Errorf("of cost: %+v, of the operator %+v", cpu, op.Recent.Realised)
+	}
+	if disk.Broken != 2 || *disk.Greatest != max(71.0/40, over.Level) || disk.Level.Last != over.Level ||
+		disk.Planned.Last != (*first.Resources)[1].Level.After {
+		t.Errorf("of memory: %+v", disk)
+	}
+	for when, want := range map[string]float64{"before": over.Level, "after": (*second.Resources)[1].Level.After,
+		"planned": (*first.Resources)[1].Level.After} {
+		got, err := strconv.ParseFloat(e.metric(`plannerd_resource_level{operator="clicks",resource="memory",when="`+when+`"}`), 64)
+		if err != nil || math.Abs(got-want) > 1e-9 {
+			t.Errorf("the metric of memory %s is %v (%v), want %v", when, got, err, want)
+		}
+	}
+	e.do("PUT", "/v1/operators/clicks", `{"instances":2,"hash":{"function":"modulo"}}`).want(http.StatusOK)
+	if text := e.do("GET", "/v1/operators/clicks?include=recent", "").body; strings.Contains(string(text), `"greatest"`) {
+		t.Errorf("resources of an operator that has none: %s", text)
+	}
 }

@@ -484,6 +484,7 @@ type BriefPlan struct {
 	// Returned is the part of the state that the plan moves that goes back to an instance
 	// that it left lately.
 	Returned float64
+	Forecast []byte // nil where Resources are
 }
 
 // Recent is how an operator went lately.

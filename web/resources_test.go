@@ -65,6 +65,19 @@ func TestResourcesOfPlans(t *testing.T) {
 
 	p.Goto("/#/operators/sessions")
 	p.WaitText(".stats", "memory, of the fullest instance")
+	p.WaitText(".stats", "memory: in 2 of 2 intervals; filling realised ")
+	p.WaitFor(".operator-charts canvas")
+	const charts = `[...document.querySelectorAll('.operator-charts h2')].slice(0, 3).map((h) => h.textContent)`
+	if got := browsertest.Eval[[]string](p, charts); got[0] != "memory: fullest instance" ||
+		!slices.Contains(got, "cpu: imbalance θ") || !slices.Contains(got, "network: imbalance θ") {
+		t.Errorf("charts of intervals are %q", got)
+	}
+	p.Click(".operator-charts .chart-data summary")
+	p.WaitFor(".operator-charts table")
+	if got := column(p, "memory: fullest instance, as it was realised", 2); len(got) != 2 || got[1] != "178 %" {
+		t.Errorf("memory came to %q", got)
+	}
+	look(t, server.URL, "/#/operators/sessions", "operator-resources", ".operator-charts canvas")
 	p.Goto("/#/")
 	p.WaitText(".operators-plan", "above its bound: another resource")
 }
@@ -88,7 +101,8 @@ func TestResourcesExpected(t *testing.T) {
 	}
 	p := open(t, server.URL, "/#/plans/"+plan.ID, ".plan-expected table")
 	p.WaitText("main", "In this interval cpu came to ")
-	p.WaitText("main", " %, network came to ")
+	p.WaitText("main", "network came to ")
+	p.WaitText("main", " % on instance ")
 	got := column(p, "What to expect of the next interval", 0)
 	if len(got) != 7 || got[0] != "Probability that any bound is broken" || got[1] != "cpu, median" ||
 		got[6] != "Probability that the bound of network is broken" {

@@ -19,7 +19,7 @@ func TestThetaUnderRules(t *testing.T) {
 		},
 	}
 	// b and c should carry 6 each, and b carries 8; a is alone on its instance.
-	if got := Theta(s, s.Current, []float64{2, 8, 4}); math.Abs(got-1./3) > 1e-12 {
-		t.Errorf("θ is %v, want 1/3", got)
+	if got, worst := Theta(s, s.Current, []float64{2, 8, 4}); math.Abs(got-1./3) > 1e-12 || worst != 1 {
+		t.Errorf("θ is %v of instance %d, want 1/3 of 1", got, worst)
 	}
 }

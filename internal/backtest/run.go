@@ -191,24 +191,25 @@ func (r *runner) plan(s *planner.Snapshot, o planner.Options) (*planner.Plan, er
 	}
 	step := r.last()
 	var shares []float64
-	if step.Theta, shares = theta(s, s.Current, r.forecast.Observed.Cost); shares != nil {
+	if step.Theta, _, shares = realised(s, s.Current, r.forecast.Observed.Cost); shares != nil {
 		r.track.fair = append(r.track.fair, shares)
 	}
-	levels := append([]float64{step.Theta}, r.forecast.Realised(s, s.Current)...)
+	beside, _ := r.forecast.Realised(s, s.Current)
+	levels := append([]float64{step.Theta}, beside...)
 	step.Theta = forecast.Joint(s, r.track.ThetaMax, levels)
 	step.Expected = d.With
 	return d.Plan, nil
 }
 
 // Theta is the greatest overload of a live instance, of the first rows of a snapshot at
-// the given instances, with these costs, and of what remains on each instance.
-func Theta(s *planner.Snapshot, at []int32, cost []float64) float64 {
-	theta, _ := theta(s, at, cost)
-	return theta
+// the given instances, with these costs, and of what remains on each instance; and which instance it is of.
+func Theta(s *planner.Snapshot, at []int32, cost []float64) (theta float64, worst int32) {
+	theta, worst, _ = realised(s, at, cost)
+	return theta, worst
 }
 
-// theta is Theta, and under rules the fair part of all cost of each live instance.
-func theta(s *planner.Snapshot, at []int32, cost []float64) (most float64, fair []float64) {
+// realised is Theta, and under rules the fair part of all cost of each live instance.
+func realised(s *planner.Snapshot, at []int32, cost []float64) (most float64, worst int32, fair []float64) {
 	load := exact.SumsBy(len(s.Instances), at[:len(cost)], cost, nil)
 	total, capacity := 0.0, 0.0
 	for d, in := range s.Instances {
@@ -222,21 +223,21 @@ func theta(s *planner.Snapshot, at []int32, cost []float64) (most float64, fair 
 	}
 	if s.Eligibility != nil {
 		for d, share := range s.FairShares(cost) {
-			if share > 0 {
-				most = max(most, load[d]/(share*total)-1)
+			if share > 0 && load[d]/(share*total)-1 > most {
+				most, worst = load[d]/(share*total)-1, int32(d)
 			}
 			if s.Instances[d].Live() {
 				fair = append(fair, share)
 			}
 		}
-		return most, fair
+		return most, worst, fair
 	}
 	for d, in := range s.Instances {
-		if in.Live() && total > 0 {
-			most = max(most, load[d]*capacity/(in.Capacity*total)-1)
+		if over := load[d]*capacity/(in.Capacity*total) - 1; in.Live() && total > 0 && over > most {
+			most, worst = over, int32(d)
 		}
 	}
-	return most, nil
+	return most, worst, nil
 }
 
 // moved counts what the plan of the interval at hand moves: by the state that the

@@ -183,6 +183,18 @@ func (all Resources) Cost() string {
 	return all[0].Name
 }
 
+// BoundOf is the highest level that a resource may have: its tolerance, or 1, its whole capacity.
+func (c Configuration) BoundOf(i int) float64 {
+	switch r := c.Resources[i]; {
+	case i == 0:
+		return c.ThetaMax
+	case r.Limit:
+		return 1
+	default:
+		return *r.ThetaMax
+	}
+}
+
 // Beside are the resources beside cost, as plans are made on them.
 func (all Resources) Beside() []planner.Resource {
 	if len(all) < 2 {

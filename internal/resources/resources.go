@@ -88,14 +88,14 @@ func of(s *planner.Snapshot, r planner.Resource, f planner.ResourceFigures) Reso
 	out := Resource{
 		Name: r.Name, From: r.From, Limit: r.Limited,
 		Level: planner.Comparison{Before: Finite(f.Level.Before), After: Finite(f.Level.After)}, Balanced: f.Balanced,
-		Worst: called(s.Instances[f.Worst]), Instances: make([]Load, len(f.Instances)),
+		Worst: Called(s.Instances[f.Worst]), Instances: make([]Load, len(f.Instances)),
 	}
 	if !r.Limited {
 		out.ThetaMax = &r.ThetaMax
 	}
 	for d, l := range f.Instances {
 		x := &out.Instances[d]
-		*x = Load{Instance: called(s.Instances[d]), Max: l.Max, Load: planner.Comparison{Before: l.Before, After: l.After}}
+		*x = Load{Instance: Called(s.Instances[d]), Max: l.Max, Load: planner.Comparison{Before: l.Before, After: l.After}}
 		if !r.Limited && s.Instances[d].Live() {
 			x.Fair = &l.Fair
 		}
@@ -103,7 +103,8 @@ func of(s *planner.Snapshot, r planner.Resource, f planner.ResourceFigures) Reso
 	return out
 }
 
-func called(d planner.Instance) Instance { return Instance{d.ID, d.Name} }
+// Called is an instance as people call it.
+func Called(d planner.Instance) Instance { return Instance{d.ID, d.Name} }
 
 // Finite is a number as JSON can have it: [planner.MaxAmount] stands for infinitely much.
 func Finite(x float64) float64 { return min(x, planner.MaxAmount) }

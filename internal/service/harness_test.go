@@ -61,7 +61,7 @@ func (*observed) Waited(string, time.Duration)   {}
 func (o *observed) Planned(strategy string, _ time.Duration) {
 	o.note(func() { o.planned = append(o.planned, strategy) })
 }
-func (o *observed) Created(p store.Plan, _ *planner.Plan, _ *float64) { o.Moved(p, "") }
+func (o *observed) Created(p store.Plan, _ *planner.Plan, _ []reading.Levels) { o.Moved(p, "") }
 func (o *observed) Moved(p store.Plan, from store.Status) {
 	o.note(func() { o.moved = append(o.moved, fmt.Sprintf("%s→%s", from, p.Status)) })
 }

@@ -89,17 +89,17 @@ func resourceLayout(s *planner.Snapshot, at []int32, r int) *layout {
 
 // Realised are the levels of the resources of a snapshot beside cost, of the amounts that the last interval had,
 // with the keys of the forecast's rows at the given instances: of each its θ, or with a limit the greatest part of a
-// capacity that is taken.
-func (f *Forecast) Realised(s *planner.Snapshot, at []int32) []float64 {
+// capacity that is taken; and the instances that they are of.
+func (f *Forecast) Realised(s *planner.Snapshot, at []int32) (levels []float64, worst []int32) {
 	if len(s.Resources) == 0 {
-		return nil
+		return nil, nil
 	}
 	came := *s
 	came.Amounts, came.Instances = make([][]float64, len(s.Resources)), slices.Clone(s.Instances)
 	for d := range came.Instances {
 		came.Instances[d].ResidualAmounts = make([]float64, len(s.Resources))
 	}
-	levels := make([]float64, len(s.Resources))
+	levels, worst = make([]float64, len(s.Resources)), make([]int32, len(s.Resources))
 	for r, of := range s.Resources {
 		a, _ := f.Observed.AmountsOf(of) // without an error: the snapshot is made of them
 		came.Amounts[r] = make([]float64, s.Len())
@@ -109,9 +109,21 @@ func (f *Forecast) Realised(s *planner.Snapshot, at []int32) []float64 {
 				came.Instances[d].ResidualAmounts[r] += a.Residual[i]
 			}
 		}
-		levels[r] = resourceLayout(&came, at, r).expected()
+		l := resourceLayout(&came, at, r)
+		levels[r], worst[r] = l.expected(), l.worst(s)
 	}
-	return levels
+	return levels, worst
+}
+
+// worst is the instance that the level is of; 0 where nothing is taken.
+func (l *layout) worst(s *planner.Snapshot) (worst int32) {
+	most := 0.0
+	for d, fair := range l.fair {
+		if part := l.load[d] / fair; s.Instances[d].Live() && (fair > 0 || l.over) && part > most {
+			worst, most = int32(d), part
+		}
+	}
+	return worst
 }
 
 // Joint is one θ for all resources of a snapshot, of whose levels cost's θ is the first: that of the cost which would

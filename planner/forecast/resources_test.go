@@ -277,8 +277,16 @@ func TestProbabilityOfAnyBound(t *testing.T) {
 			levels := []float64{inspected.Theta.Before}
 			for r, x := range inspected.Resources {
 				levels = append(levels, x.Level.Before)
-				if realised := f.Realised(sn, sn.Current)[r]; math.Abs(realised-x.Level.Before) > 1e-9 {
-					t.Fatalf("%s: %v is realised, and %v was", everything[r].Name, realised, x.Level.Before)
+				part := func(d int32) float64 { // of what the instance may hold
+					return x.Instances[d].Before / x.Instances[d].Max
+				}
+				realised, worst := f.Realised(sn, sn.Current)
+				fullest := part(worst[r])
+				for d := range x.Instances {
+					fullest = max(fullest, part(int32(d)))
+				}
+				if math.Abs(realised[r]-x.Level.Before) > 1e-9 || fullest > part(worst[r])*(1+1e-9) {
+					t.Fatalf("%s: %v is realised, on %d, and %v was", everything[r].Name, realised[r], worst[r], x.Level.Before)
 				}
 			}
 			judged++

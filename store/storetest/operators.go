@@ -100,6 +100,9 @@ func recentPlans(t *testing.T, f *fixture) {
 				MigrationKeys: p.MigrationKeys, MigrationFraction: p.MigrationFraction,
 				Returned: p.ReturnedState / p.MigrationState,
 			})
+			if p.Resources != nil {
+				out[len(out)-1].Forecast = p.Forecast
+			}
 		}
 		return out
 	}
@@ -108,6 +111,9 @@ func recentPlans(t *testing.T, f *fixture) {
 		p := f.plan(t, "a", i, store.StatusNoAction)
 		if i == 1 {
 			p.ThetaRealised = nil
+		}
+		if i == 2 {
+			p.Resources = nil
 		}
 		plans = append(plans, f.create(t, p))
 	}

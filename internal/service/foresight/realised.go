@@ -7,6 +7,7 @@ import (
 
 	"plannerd/internal/drive"
 	"plannerd/internal/input/lists"
+	"plannerd/internal/operator"
 	"plannerd/internal/refusal"
 	"plannerd/internal/service/intake"
 	"plannerd/internal/service/listing"
@@ -36,8 +37,23 @@ type Realised struct {
 	Returned float64 `json:"returned"`
 	// Plans counts the committed plans that moved anything.
 	Plans int `json:"plans"`
+	// Resources are the operator's, cost first; nil: cost is all that counts.
+	Resources []RealisedResource `json:"resources,omitzero"`
 
 	thetas []float64
+}
+
+// RealisedResource tells how a resource went. Its levels are θ, or with a limit the greatest part of a capacity.
+type RealisedResource struct {
+	Name string `json:"name"`
+	// Intervals is the number of those that it is known of.
+	Intervals int `json:"intervals"`
+	// Level is what came and Planned what the tables were planned to have; nil as in [Realised].
+	Level   *ThetaSpread `json:"level"`
+	Planned *ThetaSpread `json:"planned"`
+	// Greatest is the highest level that came, and Broken the number of intervals in which the bound was broken.
+	Greatest *float64 `json:"greatest"`
+	Broken   int      `json:"broken"`
 }
 
 // Thetas are the θ realised in the intervals, oldest first.
@@ -52,10 +68,23 @@ type ThetaSpread struct {
 
 // realisedOf tells how the intervals of plans went; they are all those of these intervals,
 // oldest first.
-func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
+func realisedOf(plans []store.BriefPlan, c operator.Configuration) (r Realised, err error) {
 	var planned []float64
 	above := 0
+	all := make([]struct{ came, planned []float64 }, len(c.Resources))
+	note := func(levels []scheme.Level, into func(r int) *[]float64) {
+		for r, of := range c.Resources {
+			if level := scheme.LevelOf(levels, of.Name); level != nil {
+				*into(r) = append(*into(r), *level)
+			}
+		}
+	}
+	var came []scheme.Level // as the newest plan of the interval tells that has a forecast: one that undoes has none
 	for i, p := range plans {
+		told, leaves, damage := scheme.LevelsOf(p)
+		if err = cmp.Or(err, damage); told != nil {
+			came = told
+		}
 		if p.Status == store.StatusCommitted && p.MigrationKeys > 0 {
 			r.Moved += p.MigrationFraction
 			r.Returned += p.MigrationFraction * p.Returned
@@ -65,11 +94,14 @@ func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
 			continue // the last plan of an interval speaks for it
 		}
 		r.thetas = append(r.thetas, p.ThetaRealised)
-		if drive.Above(p.ThetaRealised, thetaMax) {
+		if drive.Above(p.ThetaRealised, c.ThetaMax) {
 			above++
 		}
+		note(came, func(r int) *[]float64 { return &all[r].came })
+		came = nil
 		if tookEffect(p.Status) && i+1 < len(plans) {
 			planned = append(planned, p.ThetaAfter)
+			note(leaves, func(r int) *[]float64 { return &all[r].planned })
 		}
 	}
 	r.Intervals, r.Theta, r.Planned = len(r.thetas), spreadOf(r.thetas), spreadOf(planned)
@@ -77,19 +109,59 @@ func realisedOf(plans []store.BriefPlan, thetaMax float64) (r Realised) {
 		share := float64(above) / float64(r.Intervals)
 		r.Above = &share
 	}
-	return r
+	for i, x := range all {
+		out := RealisedResource{Name: c.Resources[i].Name, Intervals: len(x.came), Level: spreadOf(x.came),
+			Planned: spreadOf(x.planned)}
+		if len(x.came) > 0 {
+			out.Greatest = new(slices.Max(x.came))
+		}
+		for _, level := range x.came {
+			if drive.Above(level, c.BoundOf(i)) {
+				out.Broken++
+			}
+		}
+		r.Resources = append(r.Resources, out)
+	}
+	return r, err
 }
 
 // tookEffect reports whether the next interval ran under what a plan had planned.
 func tookEffect(s store.Status) bool { return s == store.StatusCommitted || s == store.StatusNoAction }
 
-// ThetaPlanned is the θ that the plan before had planned for the interval that is planned on
-// now; nil: none had.
-func ThetaPlanned(b *scheme.Base) *float64 {
-	if b.Before == nil || !tookEffect(b.Before.Status) {
-		return nil
+// LevelsOf are the levels of a plan, cost first: those that came in its interval, those that it leaves, and those that
+// the plan before had planned for the interval, if it was carried out or had nothing to do.
+func LevelsOf(b *scheme.Base, o *scheme.Result) ([]reading.Levels, error) {
+	before, acted := b.Before, b.Before != nil && tookEffect(b.Before.Status)
+	cost := reading.Levels{Came: o.Theta.Before, After: o.Theta.After, Bound: o.Options.ThetaMax}
+	if o.Foresight != nil {
+		cost.Came = o.Foresight.RealisedTheta
 	}
-	return &b.Before.ThetaAfter
+	if acted {
+		cost.Planned = &before.ThetaAfter
+	}
+	out := []reading.Levels{cost}
+	var planned []scheme.Level
+	if acted && len(o.Resources) > 0 {
+		told, err := scheme.ForesightOf(*before)
+		if err != nil {
+			return nil, err
+		}
+		if told != nil {
+			planned = told.Planned
+		}
+	}
+	for i, of := range o.Snapshot.Resources {
+		x := reading.Levels{Resource: of.Name, Came: o.Resources[i].Level.Before, After: o.Resources[i].Level.After,
+			Planned: scheme.LevelOf(planned, of.Name), Bound: of.ThetaMax}
+		if of.Limited {
+			x.Bound = 1
+		}
+		if o.Foresight != nil {
+			x.Came = o.Foresight.Realised[i+1].Level
+		}
+		out = append(out, x)
+	}
+	return out, nil
 }
 
 // Returned is what of the state that a plan of keys moves goes back to an instance that it
@@ -177,7 +249,8 @@ func (s *Forecaster) Recent(ctx context.Context, operators []reading.Operator, m
 	recent, err := s.Store.RecentPlans(ctx, stored, most)
 	out := make([]Recent, len(recent))
 	for i, r := range recent {
-		out[i] = Recent{r, realisedOf(r.Brief, operators[i].Configuration.ThetaMax)}
+		realised, damage := realisedOf(r.Brief, operators[i].Configuration)
+		out[i], err = Recent{r, realised}, cmp.Or(err, damage)
 		for _, p := range r.Plans {
 			err = cmp.Or(err, reading.SchemeOf(p).Check())
 		}

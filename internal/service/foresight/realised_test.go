@@ -1,10 +1,12 @@
 package foresight
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"plannerd/internal/operator"
 	"plannerd/store"
 )
 
@@ -15,19 +17,43 @@ func TestRealised(t *testing.T) {
 		return store.BriefPlan{Interval: interval, Status: status, ThetaRealised: before, ThetaAfter: after,
 			MigrationKeys: keys, MigrationFraction: 0.25 * float64(keys), Returned: 0.4}
 	}
+	var bound operator.Parameters
+	bound.ThetaMax = 0.1
+	plain := operator.Configuration{Parameters: bound}
 	engine := plan(5, store.StatusApproved, 0.1, 0.07, 1) // of a new engine, its first interval
 	engine.Epoch = 1
 	share := func(x float64) *float64 { return &x }
+	told := func(p store.BriefPlan, came, planned float64) store.BriefPlan {
+		const levels = `[{"name": "cpu", "level": %v}, {"name": "disk", "level": %v}, {"name": "gone", "level": 7}]`
+		p.Forecast = fmt.Appendf(nil, `{"policy": {"forecast": {}}, "realised": `+levels+`, "planned": `+levels+`}`,
+			p.ThetaRealised, came, p.ThetaAfter, planned)
+		return p
+	}
+	full := told(plan(1, store.StatusCommitted, 0.2, 0.05, 0), 1.25, 0.5)
+	less := told(plan(2, store.StatusNoAction, 0.3, 0.1, 0), 1, 1)
+	undone := plan(2, store.StatusCommitted, 0.1, 0.1, 0) // of the same interval, without a forecast
+	resourceful := operator.Configuration{Parameters: bound,
+		Resources: operator.Resources{{Name: "cpu"}, {Name: "disk", Limit: true}, {Name: "new", ThetaMax: share(0.5)}}}
 	for _, c := range []struct {
 		name  string
+		of    operator.Configuration
 		plans []store.BriefPlan
 		want  Realised
 	}{
-		{"none", nil, Realised{}},
-		{"one", []store.BriefPlan{plan(1, store.StatusNoAction, 0.1+1e-15, 0.1, 0)},
+		{"none", plain, nil, Realised{}},
+		{"resources", resourceful, []store.BriefPlan{full, less, undone}, Realised{
+			Intervals: 2, Theta: &ThetaSpread{0.15, 0.195, 0.1}, Planned: &ThetaSpread{0.05, 0.05, 0.05}, Above: share(0.5),
+			Resources: []RealisedResource{
+				{"cpu", 2, &ThetaSpread{0.25, 0.295, 0.3}, &ThetaSpread{0.05, 0.05, 0.05}, share(0.3), 2},
+				{"disk", 2, &ThetaSpread{1.125, 1.2375, 1}, &ThetaSpread{0.5, 0.5, 0.5}, share(1.25), 1},
+				{Name: "new"},
+			},
+			thetas: []float64{0.2, 0.1},
+		}},
+		{"one", plain, []store.BriefPlan{plan(1, store.StatusNoAction, 0.1+1e-15, 0.1, 0)},
 			Realised{Intervals: 1, Theta: &ThetaSpread{0.1 + 1e-15, 0.1 + 1e-15, 0.1 + 1e-15}, Above: share(0),
 				thetas: []float64{0.1 + 1e-15}}},
-		{"several", []store.BriefPlan{
+		{"several", plain, []store.BriefPlan{
 			plan(1, store.StatusCommitted, 0.5, 0.01, 2),
 			plan(2, store.StatusExpired, 0.9, 0.02, 8), // the next one takes its place
 			plan(2, store.StatusCommitted, 0.25, 0.03, 1),
@@ -41,7 +67,10 @@ func TestRealised(t *testing.T) {
 			thetas: []float64{0.5, 0.25, 0.75, 0, 0.3, 0.1},
 		}},
 	} {
-		got := realisedOf(c.plans, 0.1)
+		got, err := realisedOf(c.plans, c.of)
+		if err != nil {
+			t.Fatal(err)
+		}
 		near := cmp.Comparer(func(a, b float64) bool { return max(a-b, b-a) < 1e-12 })
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(Realised{}), near); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)

@@ -253,7 +253,11 @@ func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*intake.S
 	if !created {
 		return s.load(ctx, p)
 	}
-	s.Observer.Created(p, d.Result.Plan, foresight.ThetaPlanned(b))
+	levels, err := foresight.LevelsOf(b, d.Result)
+	if err != nil {
+		return nil, err
+	}
+	s.Observer.Created(p, d.Result.Plan, levels)
 	s.Planned(b)
 	took := s.Now().Sub(begin)
 	return &intake.StoredPlan{Plan: p, Lists: lists, Created: true, Persist: &took}, nil

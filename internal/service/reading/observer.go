@@ -8,6 +8,14 @@ import (
 	"plannerd/store"
 )
 
+// Levels are the figures of a resource around a plan: θ, or with a limit the greatest part of a capacity that is taken.
+type Levels struct {
+	Resource    string   // of cost ""
+	Came, After float64  // in the interval of the plan, and by the plan
+	Planned     *float64 // by the plan of the interval before, for this one; nil: none had
+	Bound       float64
+}
+
 // Observer is told what happens, for metrics and traces.
 type Observer interface {
 	// Start begins a span of a call: attribute says what it is about. end ends it
@@ -21,9 +29,8 @@ type Observer interface {
 	Waited(kind string, took time.Duration)
 	// Analysed: an analysis took so long.
 	Analysed(name string, took time.Duration)
-	// Created: a plan is new in the store. planned is the θ that the plan of the interval
-	// before had planned for this one; nil: none had.
-	Created(p store.Plan, computed *planner.Plan, planned *float64)
+	// Created: a plan is new in the store. levels are those of its resources, cost first.
+	Created(p store.Plan, computed *planner.Plan, levels []Levels)
 	// Moved: a plan made a step of its life.
 	Moved(p store.Plan, from store.Status)
 	// Committed: a plan became the operator's table just now.

@@ -19,8 +19,10 @@ type Foresight struct {
 	Chosen *Choice `json:"chosen"`
 	// RealisedTheta is the θ of the loads that came.
 	RealisedTheta float64 `json:"realised_theta"`
-	// Realised are the levels of all resources, cost first, of what came. Nil: there is cost alone.
+	// Realised are the levels of all resources, cost first, of what came, and Planned those that the plan leaves of what
+	// is expected. Nil: there is cost alone.
 	Realised []Level `json:"realised,omitzero"`
+	Planned  []Level `json:"planned,omitzero"`
 	// Without and With are what to expect if nothing moves, and if the plan is carried
 	// out; nil: too little is known.
 	Without *forecast.Prediction `json:"without"`
@@ -33,6 +35,8 @@ type Foresight struct {
 type Level struct {
 	Name  string  `json:"name"`
 	Level float64 `json:"level"`
+	// Worst is the instance that it is of; nil in what a program before this one stored.
+	Worst *resources.Instance `json:"worst,omitzero"`
 }
 
 // Foreseen is what the intervals up to one let expect of the next, and by which policy
@@ -56,16 +60,44 @@ func (f *Foreseen) Told(o *Result, without, with *forecast.Prediction) *Foresigh
 		Policy: f.Policy, Chosen: f.Chosen, RealisedTheta: p.Theta.Before, Without: without, With: with,
 		NoiseFloor: f.State.Floor(live(p.Snapshot.Instances)),
 	}
-	if s := p.Snapshot; f.Policy.Forecast.Method != forecast.Last {
-		out.RealisedTheta = backtest.Theta(s, s.Current, f.Forecast.Observed.Cost)
+	s := p.Snapshot
+	theta, worst := backtest.Theta(s, s.Current, f.Forecast.Observed.Cost)
+	if f.Policy.Forecast.Method != forecast.Last {
+		out.RealisedTheta = theta
 	}
-	for r, level := range f.Forecast.Realised(p.Snapshot, p.Snapshot.Current) {
-		if r == 0 {
-			out.Realised = []Level{{o.resource, out.RealisedTheta}}
-		}
-		out.Realised = append(out.Realised, Level{p.Snapshot.Resources[r].Name, resources.Finite(level)})
+	if o.resource == "" {
+		return out
+	}
+	planned := resources.Of(p, o.resource).Resources
+	levels, worsts := f.Forecast.Realised(s, s.Current)
+	levels, worsts = append([]float64{out.RealisedTheta}, levels...), append([]int32{worst}, worsts...)
+	for r, x := range planned {
+		at := resources.Called(s.Instances[worsts[r]])
+		out.Realised = append(out.Realised, Level{x.Name, resources.Finite(levels[r]), &at})
+		out.Planned = append(out.Planned, Level{x.Name, x.Level.After, &x.Worst})
 	}
 	return out
+}
+
+// LevelsOf are the levels that the forecast of a stored plan tells; none where it has no forecast.
+func LevelsOf(p store.BriefPlan) (realised, planned []Level, err error) {
+	var told struct{ Realised, Planned []Level }
+	if p.Forecast != nil {
+		if err := json.Unmarshal(p.Forecast, &told, json.MatchCaseInsensitiveNames(true)); err != nil {
+			return nil, nil, store.Unreadable("what plan "+p.ID+" expects", err)
+		}
+	}
+	return told.Realised, told.Planned, nil
+}
+
+// LevelOf is the level of a resource, by its name; nil: it is not among them.
+func LevelOf(levels []Level, name string) *float64 {
+	for _, x := range levels {
+		if x.Name == name {
+			return &x.Level
+		}
+	}
+	return nil
 }
 
 // live is the number of instances that may carry load.

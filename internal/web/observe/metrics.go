@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"plannerd/internal/service"
+	"plannerd/internal/service/reading"
 	"plannerd/internal/web/admission"
 	"plannerd/planner"
 	"plannerd/store"
@@ -97,8 +98,8 @@ func NewMetrics(version string, operators int, memory *admission.Budget) *Metric
 		thetaMax: gauge("plannerd_theta_max", "Largest relative overload that the newest plan was allowed to leave.",
 			"operator"),
 		resource: gauge("plannerd_resource_level",
-			"Of a resource beside cost: its largest relative overload, or the greatest part of a capacity that is taken, "+
-				"before the newest plan and after it.",
+			"Of a resource beside cost: its largest relative overload, or the greatest part of a capacity that is taken: "+
+				"before the newest plan, which is realised, after it, and as planned for its interval.",
 			"operator", "resource", "when"),
 		resourceLimit: gauge("plannerd_resource_level_limit", "The highest level that the newest plan was allowed to leave.",
 			"operator", "resource"),
@@ -288,7 +289,7 @@ func (m *Metrics) Planned(strategy string, took time.Duration) {
 }
 
 // Created records a plan that is new in the store.
-func (m *Metrics) Created(p service.Plan, plan *planner.Plan, planned *float64) {
+func (m *Metrics) Created(p service.Plan, plan *planner.Plan, levels []reading.Levels) {
 	m.Moved(p, "")
 	for _, cause := range plan.Causes {
 		m.causes.WithLabelValues(string(cause)).Inc()
@@ -299,19 +300,7 @@ func (m *Metrics) Created(p service.Plan, plan *planner.Plan, planned *float64) 
 	if !m.operators.named(p.Operator) {
 		return
 	}
-	realised := plan.Theta.Before
-	if p.ThetaRealised != nil {
-		realised = *p.ThetaRealised
-	}
-	m.theta.WithLabelValues(p.Operator, "before").Set(realised)
-	m.theta.WithLabelValues(p.Operator, "after").Set(plan.Theta.After)
-	if planned != nil {
-		m.theta.WithLabelValues(p.Operator, "planned").Set(*planned)
-	} else {
-		m.theta.DeleteLabelValues(p.Operator, "planned")
-	}
-	m.thetaMax.WithLabelValues(p.Operator).Set(plan.Options.ThetaMax)
-	m.resourceLevels(p.Operator, plan)
+	m.levels(p.Operator, levels)
 	m.newest.WithLabelValues(p.Operator).Set(float64(p.CreatedAt.UnixMilli()) / 1000)
 	if limit := plan.Options.TableLimit; limit != nil {
 		m.tableLimit.WithLabelValues(p.Operator).Set(float64(*limit))
@@ -320,18 +309,23 @@ func (m *Metrics) Created(p service.Plan, plan *planner.Plan, planned *float64) 
 	}
 }
 
-// resourceLevels records the levels of resources beside cost, in place of those of the plan before.
-func (m *Metrics) resourceLevels(operator string, plan *planner.Plan) {
-	m.resource.DeletePartialMatch(prometheus.Labels{"operator": operator})
-	m.resourceLimit.DeletePartialMatch(prometheus.Labels{"operator": operator})
-	for i, f := range plan.Resources {
-		of, most := plan.Snapshot.Resources[i], 1.0
-		if !of.Limited {
-			most = of.ThetaMax
+// levels records the levels of cost and of the resources beside it, in place of those of the plan before.
+func (m *Metrics) levels(operator string, levels []reading.Levels) {
+	for _, v := range []*prometheus.GaugeVec{m.theta, m.resource, m.resourceLimit} {
+		v.DeletePartialMatch(prometheus.Labels{"operator": operator})
+	}
+	for _, x := range levels {
+		gauge, limit, labels := m.resource, m.resourceLimit, []string{operator, x.Resource}
+		if x.Resource == "" {
+			gauge, limit, labels = m.theta, m.thetaMax, labels[:1]
 		}
-		m.resource.WithLabelValues(operator, of.Name, "before").Set(f.Level.Before)
-		m.resource.WithLabelValues(operator, of.Name, "after").Set(f.Level.After)
-		m.resourceLimit.WithLabelValues(operator, of.Name).Set(most)
+		at := func(when string) prometheus.Gauge { return gauge.WithLabelValues(append(labels, when)...) }
+		at("before").Set(x.Came)
+		at("after").Set(x.After)
+		if x.Planned != nil {
+			at("planned").Set(*x.Planned)
+		}
+		limit.WithLabelValues(labels...).Set(x.Bound)
 	}
 }
 

@@ -4392,10 +4392,13 @@ type PlanForecast struct {
 	// NoiseFloor The θ that the next interval would have if the expected loads were exactly even: no plan can do anything about it, but longer intervals or fewer instances can. Null while too little is known.
 	NoiseFloor *NoiseFloor `json:"noise_floor"`
 
+	// Planned Of each resource, cost first, the level that the plan leaves of what is expected. Absent as `realised` is.
+	Planned *[]ResourceLevel `json:"planned,omitempty"`
+
 	// Policy When an operator is planned for, on which costs, and how far. With `resources` it is about all of them, cost included; where an instance is expected to take more of one with a limit than it has, a plan is made whatever the trigger, the cool-down and the benefit.
 	Policy Policy `json:"policy"`
 
-	// Realised Of each resource, cost first, the level that came in the interval. Absent where the operator has no `resources`.
+	// Realised Of each resource, cost first, the level that came in the interval, under the tables that were in effect. Absent where the operator has no `resources`.
 	Realised *[]ResourceLevel `json:"realised,omitempty"`
 
 	// RealisedTheta The θ of the loads that came in the interval, under the tables that were in effect.
@@ -4502,7 +4505,7 @@ type PlanResource struct {
 	// ThetaMax Its tolerance. Absent where there is a `limit`.
 	ThetaMax *float64 `json:"theta_max,omitempty"`
 
-	// Worst The instance of `level.after`.
+	// Worst The instance of the level, after the plan where there are two.
 	Worst WorstInstance `json:"worst"`
 }
 
@@ -5371,6 +5374,9 @@ type Realised struct {
 	// Plans The number of committed plans that moved anything.
 	Plans int64 `json:"plans"`
 
+	// Resources Of each of the `resources`, cost first; absent where the operator has none.
+	Resources *[]RealisedResource `json:"resources,omitempty"`
+
 	// Returned Thrashing: what of `moved` is state of keys that went back to an instance which they had left by a plan of the five intervals before. Only keys that plans name count: under `ring` and `ranges`, and where statistics are compact, it is 0.
 	Returned float64 `json:"returned"`
 
@@ -5403,6 +5409,27 @@ type RealisedFigures struct {
 	Table       int64   `json:"table"`
 	ThetaMedian float64 `json:"theta_median"`
 	ThetaP95    float64 `json:"theta_p95"`
+}
+
+// RealisedResource How a resource went. Its level is θ, or with a `limit` the greatest part of a capacity that was taken.
+type RealisedResource struct {
+	// Broken The number of intervals in which its bound was broken, by the operator's configuration: its `theta_max`, or a capacity.
+	Broken int64 `json:"broken"`
+
+	// Greatest The highest level that came; null where it is known of no interval.
+	Greatest *float64 `json:"greatest"`
+
+	// Intervals The number of the intervals that it is known of: those whose plans were made under this resource.
+	Intervals int64 `json:"intervals"`
+
+	// Level How a θ was distributed over intervals; null where there are none.
+	Level *ThetaSpread `json:"level"`
+
+	// Name Distinct; none but the first may be `cost`.
+	Name ResourceName `json:"name"`
+
+	// Planned How a θ was distributed over intervals; null where there are none.
+	Planned *ThetaSpread `json:"planned"`
 }
 
 // ReceivedReport defines model for ReceivedReport.
@@ -5616,6 +5643,9 @@ type ResourceLevel struct {
 
 	// Name Distinct; none but the first may be `cost`.
 	Name ResourceName `json:"name"`
+
+	// Worst The instance that it is of. Absent in plans of versions that did not tell it.
+	Worst *WorstInstance `json:"worst,omitempty"`
 }
 
 // ResourceLoad What keys take of a resource on an instance, in its unit.
@@ -7155,7 +7185,7 @@ type WorkBudget = int64
 // WorkUnits The work that planning took; the same input always takes the same.
 type WorkUnits = int64
 
-// WorstInstance The instance of `level.after`.
+// WorstInstance The instance of the level, after the plan where there are two.
 type WorstInstance struct {
 	// Id The id of an instance.
 	Id InstanceID `json:"id"`

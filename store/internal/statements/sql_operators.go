@@ -72,10 +72,11 @@ func (s operatorStatements) RecentPlans(ctx context.Context, operators []store.O
 	}
 	return collect(ctx, s.base, func(row Scanner) (p BriefPlan, err error) {
 		err = row.Scan(&p.OperatorName, &p.ID, s.at(&p.CreatedAt), &p.Epoch, &p.Interval, &p.Status, &p.ThetaRealised,
-			&p.ThetaAfter, &p.MigrationKeys, &p.MigrationFraction, &p.Returned)
+			&p.ThetaAfter, &p.MigrationKeys, &p.MigrationFraction, &p.Returned, JSON{P: &p.Forecast, Decoded: true})
 		return p, err
 	}, `SELECT o.name, p.id, p.created_at, p.epoch, p.interval, p.status, coalesce(p.theta_realised, p.theta_before), p.theta_after,
-			p.migration_keys, p.migration_fraction, coalesce(p.returned_state / nullif(p.migration_state, 0), 0)
+			p.migration_keys, p.migration_fraction, coalesce(p.returned_state / nullif(p.migration_state, 0), 0),
+			CASE WHEN p.resources IS NOT NULL THEN p.forecast END
 		FROM operators o JOIN plans p ON p.operator_id = o.id AND p.seq >= coalesce(
 			(SELECT seq FROM plans WHERE operator_id = o.id ORDER BY seq DESC LIMIT 1 OFFSET $1), 0)
 		WHERE o.deleted_at IS NULL AND o.name IN (`+placeholders(2, len(operators))+`) ORDER BY o.id, p.seq`, args...)

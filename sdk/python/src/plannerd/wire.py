@@ -1076,6 +1076,7 @@ PlanForecast = TypedDict(
     {
         'chosen': 'PolicyChosen | None',
         'noise_floor': 'NoiseFloor | None',
+        'planned': 'NotRequired[list[ResourceLevel]]',
         'policy': 'Policy',
         'realised': 'NotRequired[list[ResourceLevel]]',
         'realised_theta': 'float',
@@ -1451,6 +1452,7 @@ class Realised(TypedDict):
     intervals: int
     moved: float
     plans: int
+    resources: NotRequired[list[RealisedResource]]
     returned: float
     theta: ThetaSpread | None
     theta_planned: ThetaSpread | None
@@ -1465,6 +1467,14 @@ class RealisedFigures(TypedDict):
     table: int
     theta_median: float
     theta_p95: float
+
+class RealisedResource(TypedDict):
+    broken: int
+    greatest: float | None
+    intervals: int
+    level: ThetaSpread | None
+    name: ResourceName
+    planned: ThetaSpread | None
 
 class ReceivedReport(TypedDict):
     at: str
@@ -1554,6 +1564,7 @@ Resource = TypedDict(
 class ResourceLevel(TypedDict):
     level: float
     name: ResourceName
+    worst: NotRequired[WorstInstance]
 
 class ResourceLoad(TypedDict):
     fair_load: NotRequired[float]

@@ -72,6 +72,7 @@ function Intervals({ operator, plans, size }) {
     ${operator.scheme === 'table' && html`<${Filling} newest=${plans[0]} />`}
     <${Figures} operator=${operator} intervals=${all} plans=${plans} />
     <${Charts}
+      operator=${operator}
       intervals=${all.slice(-size)}
       chooser=${choose(
         'Newest',

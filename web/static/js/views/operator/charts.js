@@ -1,7 +1,18 @@
-// How the intervals of an operator went: four charts that share cursor and zoom.
+// How the intervals of an operator went: charts that share cursor and zoom.
 
 import { axis, boundLine, boundMark, Chart, slider, tip } from '../../chart.js'
-import { amount, count, counted, percent, state, stateOnly, stateUnit, useStateUnit } from '../../format.js'
+import {
+  amount,
+  count,
+  counted,
+  endless,
+  levelText,
+  percent,
+  state,
+  stateOnly,
+  stateUnit,
+  useStateUnit,
+} from '../../format.js'
 import { html, useMemo, useRef, useState } from '../../html.js'
 import { fits, isWithin } from '../../judge.js'
 import { Card, dataOf, Empty, Status } from '../../parts.js'
@@ -25,6 +36,7 @@ import { intervalWords } from './plans.js'
  * @property {string} title
  * @property {string | false | null} [note]
  * @property {boolean} [wide]
+ * @property {string} [look] how wide it is; a third where nothing is said
  * @property {string | false} [empty] what stands in its place where it would show nothing
  * @property {string} label
  * @property {(Column<Interval> | false)[]} columns
@@ -34,14 +46,17 @@ import { intervalWords } from './plans.js'
 /**
  * The charts of intervals, oldest first; chooser is the control that says how many.
  *
- * @param {{ intervals: Interval[], chooser: Children }} props
+ * @param {{ operator: API['Operator'], intervals: Interval[], chooser: Children }} props
  */
-export function Charts({ intervals, chooser }) {
+export function Charts({ operator, intervals, chooser }) {
   const unit = useStateUnit()
   const zoom = useRef({ start: 0, end: 100 })
   const [sign] = useState(() => `operator-${Math.random()}`) // the charts that belong together
   // Renewed data that says the same must not draw anything anew.
-  const now = JSON.stringify(intervals.map((of) => [of.any.id, of.any.status, of.ended.length]))
+  const now = JSON.stringify([
+    operator.resources,
+    ...intervals.map((of) => [of.any.id, of.any.status, of.ended.length]),
+  ])
   const shared = useMemo(() => ({ intervals, zoom: zoom.current }), [now])
   const common = {
     group: sign,
@@ -53,11 +68,14 @@ export function Charts({ intervals, chooser }) {
         Object.assign(zoom.current, within(e.batch?.[0] ?? e)),
     },
   }
-  const charts = [theta, migration, gap, table].map((make) => make(shared))
+  const charts = [
+    ...measuresOf(operator, shared.intervals).map((measure, i, all) => levels(shared, measure, i, all)),
+    ...[migration, gap, table].map((make) => make(shared)),
+  ]
   return html`<div class="grid operator-charts">
     ${charts.map(
-      ({ id, title, note, wide, ...chart }) => html`
-        <${Card} key=${id} title=${title} class=${wide ? '' : 'third'} aside=${wide && chooser}>
+      ({ id, title, note, wide, look = 'third', ...chart }) => html`
+        <${Card} key=${id} title=${title} class=${look} aside=${wide && chooser}>
           ${
             chart.empty
               ? html`<${Empty} title=${chart.empty} />`
@@ -296,7 +314,7 @@ const cameToNothing = ({ ended: plans }, words) => plans.map((plan) => `${status
  *
  * @param {Palette} p
  * @param {Interval[]} intervals
- * @param {(plan: PlanSummary) => number} of
+ * @param {(plan: PlanSummary) => number | null} of
  */
 function planned(p, intervals, of) {
   /** @param {boolean} committed */
@@ -348,26 +366,33 @@ const far = (bounds, values) => {
  * What the plan of the interval before made of each interval; null where none took effect.
  *
  * @param {Interval[]} intervals
+ * @param {Measure['leaves']} leaves
  * @returns {Values}
  */
-const plannedBefore = (intervals) =>
+const plannedBefore = (intervals, leaves) =>
   intervals.map((_, i) => {
     const plan = intervals[i - 1]?.plan
-    return plan && ['committed', 'no_action'].includes(plan.status) ? plan.theta.after : null
+    return plan && ['committed', 'no_action'].includes(plan.status) ? leaves(plan) : null
   })
 
 /**
  * How far apart both are, in a sentence.
  *
+ * @param {string} name
  * @param {Interval[]} intervals
+ * @param {Measure['came']} level
  * @param {Values} expected
  */
-function realised(intervals, expected) {
-  const both = intervals.flatMap(({ any }, i) => (at(expected[i]) === null ? [] : [any.theta.before]))
+function realised(name, intervals, level, expected) {
+  const both = intervals.flatMap(({ any }, i) => {
+    const pair = [level(any), at(expected[i])]
+    return pair.includes(null) ? [] : [/** @type {number[]} */ (pair)]
+  })
   if (both.length === 0) return null
+  const [came, before] = [0, 1].map((i) => levelText(median(both.map((pair) => pair[i]))))
   return (
-    `Over ${counted(both.length, 'interval')} the median of θ realised was ${percent(median(both))},` +
-    ` of θ planned for them ${percent(median(expected.filter((x) => x !== null)))}.`
+    `Over ${counted(both.length, 'interval')} the median of ${name} realised was ${came},` +
+    ` of ${name} planned for them ${before}.`
   )
 }
 
@@ -378,28 +403,93 @@ function median(values) {
   return (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2
 }
 
-/** @type {(shared: Shared) => Drawn} */
-function theta(shared) {
-  const { intervals } = shared
-  const bounds = intervals.map((of) => of.any.parameters.theta_max)
-  const above = intervals.filter(({ any }) => !isWithin(any.theta.before, any.parameters.theta_max)).length
+/**
+ * What a chart of levels shows: what came of a plan's interval, what the plan leaves, and what is allowed.
+ *
+ * @typedef {{ id: string, title: string, name: string, most: string, came: (plan: PlanSummary) => number | null,
+ *   leaves: (plan: PlanSummary) => number | null, bound: (plan: PlanSummary) => number }} Measure
+ */
+
+/** @type {Measure} */
+const ofCost = {
+  id: 'theta',
+  title: 'Imbalance θ',
+  name: 'θ',
+  most: 'θ_max',
+  came: (plan) => plan.forecast?.realised_theta ?? plan.theta.before,
+  leaves: (plan) => plan.theta.after,
+  bound: (plan) => plan.parameters.theta_max,
+}
+
+/**
+ * The charts of levels of an operator: of cost, and of its other resources, those first that take the most of their
+ * bound in the newest interval.
+ *
+ * @param {API['Operator']} operator
+ * @param {Interval[]} intervals
+ */
+function measuresOf({ resources = [] }, intervals) {
   const newest = newestOf(intervals)
-  const expected = plannedBefore(intervals)
+  /**
+   * @param {string} name
+   * @param {API['ResourceLevel'][] | undefined} among
+   */
+  const levelOf = (name, among) => among?.find((of) => of.name === name)?.level ?? null
+  const all = resources.map((of, i) => {
+    const { name, limit = false, theta_max: tolerance = 0 } = of
+    if (i === 0) return { ...ofCost, title: `${name}: imbalance θ` }
+    return {
+      id: name,
+      title: limit ? `${name}: fullest instance` : `${name}: imbalance θ`,
+      name: limit ? 'Filling' : 'θ',
+      most: limit ? 'Capacity' : 'θ_max',
+      came: (/** @type {PlanSummary} */ plan) => levelOf(name, plan.forecast?.realised),
+      leaves: (/** @type {PlanSummary} */ plan) => levelOf(name, plan.forecast?.planned),
+      bound: () => (limit ? 1 : tolerance),
+    }
+  })
+  const taken = (/** @type {Measure} */ m) => {
+    const level = m.came(newest) ?? 0
+    return m.most === 'Capacity' ? level : (1 + level) / (1 + m.bound(newest))
+  }
+  return all.length === 0 ? [ofCost] : all.toSorted((a, b) => taken(b) - taken(a))
+}
+
+/**
+ * @param {Shared} shared
+ * @param {Measure} measure
+ * @param {number} i
+ * @param {Measure[]} all
+ * @returns {Drawn}
+ */
+function levels(shared, { id, title, name, most, came, leaves, bound: boundOf }, i, all) {
+  const { intervals } = shared
+  /** What has no room at all is endlessly full, and no line reaches it. */
+  const drawn = (/** @type {number | null} */ x) => (x === null || x >= endless ? null : x)
+  const bounds = intervals.map((of) => boundOf(of.any))
+  const broken = intervals.filter(({ any }) => !isWithin(came(any) ?? 0, boundOf(any))).length
+  const newest = newestOf(intervals)
+  const expected = plannedBefore(intervals, leaves)
+  const before = (/** @type {Interval} */ of) => levelText(expected[intervals.indexOf(of)])
+  const values = intervals.map(({ any }) => drawn(came(any)))
+  const away = most === 'Capacity' && far(bounds, values)
   return {
-    id: 'theta',
-    title: 'Imbalance θ',
-    wide: true,
-    note: realised(intervals, expected),
+    id,
+    title,
+    wide: i === 0,
+    look: i === 0 || (i === all.length - 1 && i % 2 === 1) ? '' : 'half',
+    empty: values.every((x) => x === null) && 'Nothing is known of it yet',
+    note: [realised(name, intervals, came, expected), away && 'Its capacity is far above.'].filter(Boolean).join(' '),
     label:
-      `θ as it was realised over ${counted(intervals.length, 'interval')}, beside what was planned, against θ_max.` +
-      ` In the newest ${percent(newest.theta.before)}, θ_max is ${percent(newest.parameters.theta_max)};` +
-      ` it was above θ_max in ${counted(above, 'interval')}.`,
+      `${title}, as it was realised over ${counted(intervals.length, 'interval')}, beside what was planned, against` +
+      ` ${most}. In the newest ${levelText(came(newest))}, ${most} is ${levelText(boundOf(newest))};` +
+      ` it was above ${most} in ${counted(broken, 'interval')}.`,
     columns: [
-      ['θ realised', ({ any }) => percent(any.theta.before), 'number'],
-      ['θ planned', (of) => (isPlanned(of) ? percent(of.any.theta.after) : '–'), 'number'],
+      [`${name} realised`, ({ any }) => levelText(came(any)), 'number'],
+      [`${name} planned`, (of) => (isPlanned(of) ? levelText(leaves(of.any)) : '–'), 'number'],
       ['Carried out', (of) => (isDone(of) ? 'yes' : 'no')],
-      ['θ_max', ({ any }) => percent(any.parameters.theta_max), 'number'],
-      ['Planned the interval before', (of) => percent(expected[intervals.indexOf(of)]), 'number'],
+      [most, ({ any }) => levelText(boundOf(any)), 'number'],
+      ['Planned the interval before', before, 'number'],
     ],
     option: (p) =>
       frame(
@@ -407,31 +497,25 @@ function theta(shared) {
         shared,
         axis(p, { type: 'value', min: 0, axisLabel: { formatter: percent } }),
         [
-          line(
-            'θ realised',
-            p.realised,
-            intervals.map(({ any }) => any.theta.before),
-          ),
+          line(`${name} realised`, p.realised, values, { connectNulls: false }),
           expected.some((x) => x !== null) &&
-            line('Planned the interval before', p.after, expected, {
+            line('Planned the interval before', p.after, expected.map(drawn), {
               lineStyle: { width: 1.5, type: 'dashed' },
               connectNulls: false,
               z: 1,
             }),
-          bound('θ_max', p, bounds),
-          ...planned(p, intervals, (plan) => plan.theta.after),
-          nothing(p, intervals, (plan) => plan.theta.after, false),
+          !away && bound(most, p, bounds),
+          ...planned(p, intervals, (plan) => drawn(leaves(plan))),
+          nothing(p, intervals, (plan) => drawn(leaves(plan)), false),
         ],
         (of) => [
-          `θ realised: ${percent(of.any.theta.before)}`,
-          `planned for it the interval before: ${percent(expected[intervals.indexOf(of)])}`,
-          ...(isPlanned(of)
-            ? [`planned: ${percent(of.any.theta.after)}${isDone(of) ? '' : ', not committed yet'}`]
-            : []),
-          `θ_max: ${percent(of.any.parameters.theta_max)}`,
-          ...cameToNothing(of, (plan) => `θ ${percent(plan.theta.after)}`),
+          `${name} realised: ${levelText(came(of.any))}`,
+          `planned for it the interval before: ${before(of)}`,
+          ...(isPlanned(of) ? [`planned: ${levelText(leaves(of.any))}${isDone(of) ? '' : ', not committed yet'}`] : []),
+          `${most}: ${levelText(boundOf(of.any))}`,
+          ...cameToNothing(of, (plan) => `${name} ${levelText(leaves(plan))}`),
         ],
-        true,
+        i === 0,
       ),
   }
 }

@@ -1,6 +1,6 @@
 // The figures of an operator at a glance.
 
-import { count, counted, percent, state, useStateUnit } from '../../format.js'
+import { count, counted, levelText, percent, state, useStateUnit } from '../../format.js'
 import { useResource } from '../../api.js'
 import { html, useEffect, useRef } from '../../html.js'
 import { Course, isWithin, Marks, outlook } from '../../judge.js'
@@ -32,6 +32,7 @@ export function Figures({ operator, intervals, plans }) {
     theta(newest),
     full.data && resourceStat(full.data),
     data?.recent && realised(data.recent.realised),
+    data?.recent && broken(operator, data.recent.realised),
     table(operator, newest.any),
     migration(plans, intervals.length),
     proof(plans),
@@ -68,6 +69,30 @@ function realised(r) {
     note: html`of ${counted(r.intervals, 'interval')}: θ realised ${percent(r.theta?.median)} in the median,
     p95 ${percent(r.theta?.p95)}. ${counted(r.plans, 'plan')} moved ${percent(r.moved)} of all state,
     of which ${percent(r.returned)} went back where it came from: it moved for nothing`,
+  }
+}
+
+/**
+ * How often the bounds of the resources beside cost were broken.
+ *
+ * @param {API['Operator']} operator
+ * @param {API['Realised']} r
+ * @returns {Stat | null}
+ */
+function broken(operator, { resources: [, ...beside] = [] }) {
+  const most = beside.toSorted((a, b) => b.broken - a.broken)[0]
+  if (!most) return null
+  const limited = (/** @type {string} */ name) => operator.resources?.find((of) => of.name === name)?.limit
+  return {
+    label: `Intervals above the bound of ${most.name}`,
+    value: most.intervals === 0 ? '–' : percent(most.broken / most.intervals),
+    note: beside
+      .map(
+        ({ name, intervals, broken: n, level, greatest }) =>
+          `${name}: in ${count(n)} of ${counted(intervals, 'interval')}; ${limited(name) ? 'filling' : 'θ'} realised` +
+          ` ${levelText(level?.median)} in the median, ${levelText(greatest)} at most`,
+      )
+      .join('. '),
   }
 }
 

@@ -43,7 +43,10 @@ const rowsOf = (resources) => [
 export function Expected({ forecast, thetaMax }) {
   if (!forecast) return null
   const { policy, chosen, without, with: after, noise_floor: floor } = forecast
-  const levels = forecast.realised?.map(({ name, level }) => `${name} came to ${levelText(level)}`).join(', ')
+  const on = (/** @type {API['WorstInstance'] | undefined} */ d) => d && ` on ${d.name ?? `instance ${d.id}`}`
+  const levels = forecast.realised
+    ?.map(({ name, level, worst }) => `${name} came to ${levelText(level)}${on(worst) ?? ''}`)
+    .join(', ')
   const came = levels ?? `θ was ${percent(forecast.realised_theta)}`
   const next = `A plan takes effect in the next one${
     policy.forecast.method === 'last' ? '.' : ', for whose expected costs this one was made.'
