@@ -6,7 +6,7 @@ import "embed"
 
 //go:generate go run ./internal/lab/bundle api/contract/openapi.yaml openapi.yaml
 //go:generate go tool -modfile=tools/go.mod oapi-codegen -config sdk/go/wire/oapi-codegen.yaml openapi.yaml
-//go:generate go run ./internal/lab/pythonclient openapi.yaml sdk/python/src/plannerd
+//go:generate go run ./internal/lab/clients openapi.yaml sdk/python/src/plannerd sdk/go/client
 //go:generate go -C tools run ./thirdparty notices
 
 // OpenAPI is the contract of the HTTP API, openapi.yaml: OpenAPI 3.0.3, UTF-8. It

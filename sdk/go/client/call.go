@@ -87,18 +87,9 @@ func get(query any, path ...string) request {
 	return request{method: http.MethodGet, path: path, query: query}
 }
 
-// post changes nothing on the server, and may be repeated.
-func post(content any, path ...string) request {
-	return request{method: http.MethodPost, path: path, send: jsonBody("application/json", content)}
-}
-
 // change changes something, once for its Idempotency-Key.
-func change(method string, content any, path ...string) request {
-	r := request{method: method, path: path, keyed: true}
-	if content != nil {
-		r.send = jsonBody("application/json", content)
-	}
-	return r
+func change(method string, send func() (*body, error), path ...string) request {
+	return request{method: method, path: path, send: send, keyed: true}
 }
 
 func jsonBody(contentType string, content any) func() (*body, error) {

@@ -18,13 +18,6 @@ type ListOperatorsOptions struct {
 	PageToken string `query:"page_token"`
 }
 
-// ListOperators returns a page of the operators.
-func (c *Client) ListOperators(
-	ctx context.Context, list ListOperatorsOptions, options ...Option,
-) (*wire.OperatorList, error) {
-	return call[wire.OperatorList](ctx, c, get(list, "v1", "operators"), options)
-}
-
 // Operators yields all operators, page by page.
 func (c *Client) Operators(
 	ctx context.Context, list ListOperatorsOptions, options ...Option,
@@ -37,20 +30,12 @@ func (c *Client) Operators(
 	})
 }
 
-// PutOperator creates or configures an operator.
-func (c *Client) PutOperator(
-	ctx context.Context, operator string, configuration wire.OperatorConfiguration, options ...Option,
-) (*wire.Operator, error) {
-	return call[wire.Operator](ctx, c, change(http.MethodPut, configuration, "v1", "operators", operator), options)
-}
-
 // PatchOperator changes some members of an operator's configuration. A nil takes a member
 // back to its default.
 func (c *Client) PatchOperator(
 	ctx context.Context, operator string, patch wire.OperatorPatch, options ...Option,
 ) (*wire.Operator, error) {
-	r := change(http.MethodPatch, nil, "v1", "operators", operator)
-	r.send = jsonBody("application/merge-patch+json", patch)
+	r := change(http.MethodPatch, jsonBody("application/merge-patch+json", patch), "v1", "operators", operator)
 	return call[wire.Operator](ctx, c, r, options)
 }
 
@@ -62,37 +47,10 @@ type GetOperatorOptions struct {
 	Window int32 `query:"window"`
 }
 
-// GetOperator returns the configuration of an operator, and where it stands.
-func (c *Client) GetOperator(
-	ctx context.Context, operator string, with GetOperatorOptions, options ...Option,
-) (*wire.Operator, error) {
-	return call[wire.Operator](ctx, c, get(with, "v1", "operators", operator), options)
-}
-
-// DeleteOperator deletes an operator with all its history.
-func (c *Client) DeleteOperator(ctx context.Context, operator string, options ...Option) error {
-	_, err := c.text(ctx, change(http.MethodDelete, nil, "v1", "operators", operator), options)
-	return err
-}
-
-// BacktestOperator says what policies would have come to over the stored intervals.
-func (c *Client) BacktestOperator(
-	ctx context.Context, operator string, request wire.BacktestRequest, options ...Option,
-) (*wire.BacktestReport, error) {
-	return call[wire.BacktestReport](ctx, c, post(request, "v1", "operators", operator, "backtest"), options)
-}
-
 // AdviseOperatorOptions are the parameters of AdviseOperator.
 type AdviseOperatorOptions struct {
 	// InstanceLoad is the cost of an interval that an instance of capacity 1 can carry.
 	InstanceLoad float64 `query:"instance_load"`
-}
-
-// AdviseOperator says how many instances there should be, and what they can hold.
-func (c *Client) AdviseOperator(
-	ctx context.Context, operator string, with AdviseOperatorOptions, options ...Option,
-) (*wire.Advice, error) {
-	return call[wire.Advice](ctx, c, get(with, "v1", "operators", operator, "advice"), options)
 }
 
 // GetRoutingTableOptions are the parameters of GetRoutingTable.
@@ -108,13 +66,6 @@ type GetRoutingTableOptions struct {
 	NextPlan bool `query:"next_plan"`
 	// KeyEncoding is how the answer writes keys.
 	KeyEncoding wire.KeyEncoding `query:"key_encoding"`
-}
-
-// GetRoutingTable returns the committed routing table and what is pending.
-func (c *Client) GetRoutingTable(
-	ctx context.Context, operator string, with GetRoutingTableOptions, options ...Option,
-) (*wire.RoutingTable, error) {
-	return call[wire.RoutingTable](ctx, c, get(with, "v1", "operators", operator, "routing-table"), options)
 }
 
 // Route asks the server where one key goes, and why. Package route answers the same

@@ -9,22 +9,13 @@ import (
 	"plannerd/sdk/go/wire"
 )
 
-// CreatePlan has an interval planned: on the keys of the request, or without any on what
-// the instances have reported. The same request again returns the same plan.
-func (c *Client) CreatePlan(
-	ctx context.Context, operator string, request wire.PlanRequest, options ...Option,
-) (*wire.Plan, error) {
-	r := change(http.MethodPost, request, "v1", "operators", operator, "plans")
-	return call[wire.Plan](ctx, c, r, options)
-}
-
 // CreatePlanFrom is CreatePlan on statistics that are sent while they are made. The
 // request has neither Keys nor Columns nor Records.
 func (c *Client) CreatePlanFrom(
 	ctx context.Context, operator string, request wire.PlanRequest, rows Statistics, options ...Option,
 ) (*wire.Plan, error) {
-	r := change(http.MethodPost, nil, "v1", "operators", operator, "plans")
-	r.send, r.once = rows.beside(request.Residual), rows.Once
+	r := change(http.MethodPost, rows.beside(request.Residual), "v1", "operators", operator, "plans")
+	r.once = rows.Once
 	compact := value(request.Compact)
 	r.query = statisticsParameters{
 		Interval: &request.Interval, Epoch: request.Epoch, TableVersion: request.TableVersion,
@@ -42,13 +33,6 @@ type ListPlansOptions struct {
 	Interval  *int64          `query:"interval"`
 	PageSize  int64           `query:"page_size"`
 	PageToken string          `query:"page_token"`
-}
-
-// ListPlans returns a page of an operator's plans.
-func (c *Client) ListPlans(
-	ctx context.Context, operator string, list ListPlansOptions, options ...Option,
-) (*wire.PlanList, error) {
-	return call[wire.PlanList](ctx, c, get(list, "v1", "operators", operator, "plans"), options)
 }
 
 // Plans yields all plans of an operator, page by page.
@@ -71,25 +55,12 @@ type GetPlanOptions struct {
 	KeyEncoding wire.KeyEncoding `query:"key_encoding"`
 }
 
-// GetPlan returns a plan.
-func (c *Client) GetPlan(ctx context.Context, id string, with GetPlanOptions, options ...Option) (*wire.Plan, error) {
-	return call[wire.Plan](ctx, c, get(with, "v1", "plans", id), options)
-}
-
 // NextPlanOptions are the parameters of NextPlan.
 type NextPlanOptions struct {
 	// Wait is how long to wait for a plan, at most a minute.
 	Wait time.Duration `query:"wait"`
 	// KeyEncoding is how the answer writes keys.
 	KeyEncoding wire.KeyEncoding `query:"key_encoding"`
-}
-
-// NextPlan asks which plan the engine of an operator is to carry out: the approved one, or one that
-// is being carried out or aborted. The answer has none if there is none within with.Wait.
-func (c *Client) NextPlan(
-	ctx context.Context, operator string, with NextPlanOptions, options ...Option,
-) (*wire.NextPlan, error) {
-	return call[wire.NextPlan](ctx, c, get(with, "v1", "operators", operator, "next-plan"), options)
 }
 
 // PlansToCarryOut yields the plans that the engine of an operator is to carry out, one after the
@@ -139,13 +110,6 @@ type ListMigrationsOptions struct {
 	Skip        int64                `query:"skip"`
 }
 
-// ListMigrations returns a page of what a plan moves.
-func (c *Client) ListMigrations(
-	ctx context.Context, id string, list ListMigrationsOptions, options ...Option,
-) (*wire.MigrationList, error) {
-	return call[wire.MigrationList](ctx, c, get(list, "v1", "plans", id, "migrations"), options)
-}
-
 // Migrations yields all that a plan moves, page by page. The strings of keys hold their
 // bytes, whatever these are; the KeyEncoding of the list does not matter.
 func (c *Client) Migrations(
@@ -174,13 +138,6 @@ type ListTableChangesOptions struct {
 	Skip        int64            `query:"skip"`
 }
 
-// ListTableChanges returns a page of what a plan changes in the routing table.
-func (c *Client) ListTableChanges(
-	ctx context.Context, id string, list ListTableChangesOptions, options ...Option,
-) (*wire.TableChangeList, error) {
-	return call[wire.TableChangeList](ctx, c, get(list, "v1", "plans", id, "routing-table"), options)
-}
-
 // TableChanges yields all that a plan changes in the routing table, page by page. The
 // strings of keys hold their bytes, as those of [Client.Migrations] do.
 func (c *Client) TableChanges(
@@ -206,13 +163,6 @@ type ListFlowsOptions struct {
 	Skip      int64  `query:"skip"`
 }
 
-// ListFlows returns a page of how much a plan moves from which instance to which.
-func (c *Client) ListFlows(
-	ctx context.Context, id string, list ListFlowsOptions, options ...Option,
-) (*wire.FlowList, error) {
-	return call[wire.FlowList](ctx, c, get(list, "v1", "plans", id, "flows"), options)
-}
-
 // Flows yields all flows of a plan, page by page.
 func (c *Client) Flows(
 	ctx context.Context, id string, list ListFlowsOptions, options ...Option,
@@ -227,95 +177,13 @@ func (c *Client) Flows(
 func (c *Client) ResolvePlan(
 	ctx context.Context, id string, resolution Resolution, options ...Option,
 ) (*wire.Plan, error) {
-	r := change(http.MethodPut, nil, "v1", "plans", id, "resolution")
-	r.send, r.once = resolution.send(), resolution.Once
-	r.query = statisticsParameters{KeyEncoding: wire.KeyEncodingBase64}
+	r := change(http.MethodPut, resolution.send(), "v1", "plans", id, "resolution")
+	r.once, r.query = resolution.Once, statisticsParameters{KeyEncoding: wire.KeyEncodingBase64}
 	return call[wire.Plan](ctx, c, r, options)
-}
-
-// ApprovePlan lets a plan be carried out.
-func (c *Client) ApprovePlan(
-	ctx context.Context, id string, request wire.Transition, options ...Option,
-) (*wire.Plan, error) {
-	return c.transition(ctx, id, "approve", request, options)
-}
-
-// RejectPlan decides that a plan is not carried out.
-func (c *Client) RejectPlan(
-	ctx context.Context, id string, request wire.Transition, options ...Option,
-) (*wire.Plan, error) {
-	return c.transition(ctx, id, "reject", request, options)
-}
-
-// StartPlan says that the caller carries a plan out.
-func (c *Client) StartPlan(
-	ctx context.Context, id string, request wire.StartRequest, options ...Option,
-) (*wire.Plan, error) {
-	return c.transition(ctx, id, "start", request, options)
-}
-
-// AckPlan says that instances have done their part of a plan. Once all have, it is
-// committed.
-func (c *Client) AckPlan(
-	ctx context.Context, id string, request wire.AckRequest, options ...Option,
-) (*wire.Plan, error) {
-	return c.transition(ctx, id, "acks", request, options)
-}
-
-// CommitPlan makes the planned routing table the operator's.
-func (c *Client) CommitPlan(
-	ctx context.Context, id string, request wire.CommitRequest, options ...Option,
-) (*wire.Plan, error) {
-	return c.transition(ctx, id, "commit", request, options)
-}
-
-// StopPlan has a plan that is being carried out end, committed, with its current batch.
-func (c *Client) StopPlan(
-	ctx context.Context, id string, request wire.StopRequest, options ...Option,
-) (*wire.Plan, error) {
-	return c.transition(ctx, id, "stop", request, options)
-}
-
-// AbortPlan gives a plan up: first it is being aborted, and with RolledBack it is.
-func (c *Client) AbortPlan(
-	ctx context.Context, id string, request wire.AbortRequest, options ...Option,
-) (*wire.Plan, error) {
-	return c.transition(ctx, id, "abort", request, options)
-}
-
-func (c *Client) transition(ctx context.Context, id, verb string, request any, options []Option) (*wire.Plan, error) {
-	return call[wire.Plan](ctx, c, change(http.MethodPost, request, "v1", "plans", id, verb), options)
-}
-
-// ListTransitions returns what has become of a plan, and by whom.
-func (c *Client) ListTransitions(ctx context.Context, id string, options ...Option) (*wire.TransitionList, error) {
-	return call[wire.TransitionList](ctx, c, get(nil, "v1", "plans", id, "transitions"), options)
-}
-
-// ReplayPlan plans the interval of a plan again, in other ways; or proposes what comes of
-// it in its place.
-func (c *Client) ReplayPlan(
-	ctx context.Context, id string, request wire.ReplayRequest, options ...Option,
-) (*wire.ReplayResult, error) {
-	return call[wire.ReplayResult](ctx, c, change(http.MethodPost, request, "v1", "plans", id, "replay"), options)
 }
 
 // PreviewUndoOptions are the parameters of PreviewUndo.
 type PreviewUndoOptions struct {
 	// ToVersion is the version of the table to bring back; nil: that before the committed one.
 	ToVersion *int64 `query:"to_version"`
-}
-
-// PreviewUndo asks what Undo of the same version would move.
-func (c *Client) PreviewUndo(
-	ctx context.Context, operator string, with PreviewUndoOptions, options ...Option,
-) (*wire.UndoPreview, error) {
-	return call[wire.UndoPreview](ctx, c, get(with, "v1", "operators", operator, "undo"), options)
-}
-
-// Undo makes a plan that brings the routing table of an earlier version back.
-func (c *Client) Undo(
-	ctx context.Context, operator string, request wire.UndoRequest, options ...Option,
-) (*wire.Plan, error) {
-	return call[wire.Plan](ctx, c, change(http.MethodPost, request, "v1", "operators", operator, "undo"), options)
 }

@@ -14,42 +14,21 @@ type ListReportsOptions struct {
 	Epoch int64 `query:"epoch"`
 }
 
-// ListReports says which instances have reported an interval.
-func (c *Client) ListReports(
-	ctx context.Context, operator string, interval int64, with ListReportsOptions, options ...Option,
-) (*wire.ReportList, error) {
-	r := get(with, "v1", "operators", operator, "intervals", strconv.FormatInt(interval, 10), "reports")
-	return call[wire.ReportList](ctx, c, r, options)
-}
-
-// PutReport reports what the keys of one instance have cost.
-func (c *Client) PutReport(
-	ctx context.Context, operator string, interval int64, instance wire.InstanceRef, report wire.ReportRequest,
-	options ...Option,
-) (*wire.Report, error) {
-	r := change(http.MethodPut, report, reportPath(operator, interval, instance)...)
-	return call[wire.Report](ctx, c, r, options)
-}
-
 // PutReportFrom is PutReport of statistics that are sent while they are made. The report
 // has neither Keys nor Columns.
 func (c *Client) PutReportFrom(
 	ctx context.Context, operator string, interval int64, instance wire.InstanceRef, report wire.ReportRequest,
 	rows Statistics, options ...Option,
 ) (*wire.Report, error) {
-	r := change(http.MethodPut, nil, reportPath(operator, interval, instance)...)
-	r.send, r.once = rows.beside(report.Residual), rows.Once
+	r := change(http.MethodPut, rows.beside(report.Residual), "v1", "operators", operator, "intervals",
+		strconv.FormatInt(interval, 10), "reports", string(instance))
+	r.once = rows.Once
 	r.query = statisticsParameters{
 		Epoch: report.Epoch, TableVersion: report.TableVersion, TableOrigin: report.TableOrigin,
 		ConfigVersion: report.ConfigVersion,
 		Coverage:      report.Coverage, Residual: residuals(report.Residual), KeyEncoding: wire.KeyEncodingBase64,
 	}
 	return call[wire.Report](ctx, c, r, options)
-}
-
-func reportPath(operator string, interval int64, instance wire.InstanceRef) []string {
-	return []string{"v1", "operators", operator, "intervals", strconv.FormatInt(interval, 10), "reports",
-		string(instance)}
 }
 
 // statisticsParameters are what stands beside rows that are a body of their own.

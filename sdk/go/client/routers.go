@@ -7,19 +7,14 @@ import (
 	"plannerd/sdk/go/wire"
 )
 
-// ListRouters returns the routers of an operator, those whose leases have run out included.
-func (c *Client) ListRouters(ctx context.Context, operator string, options ...Option) (*wire.RouterList, error) {
-	return call[wire.RouterList](ctx, c, get(nil, "v1", "operators", operator, "routers"), options)
-}
-
 // PutRouter registers a router, or with the epoch of its registration extends its lease. It
 // registers before it reads the routing table, and sends its first message after that. An
 // attempt that is repeated registers it again, and the last epoch is the one that counts.
 func (c *Client) PutRouter(
 	ctx context.Context, operator, router string, request wire.RouterRequest, options ...Option,
 ) (*wire.Router, error) {
-	r := post(request, "v1", "operators", operator, "routers", router)
-	r.method = http.MethodPut
+	r := get(nil, "v1", "operators", operator, "routers", router)
+	r.method, r.send = http.MethodPut, jsonBody("application/json", request)
 	return call[wire.Router](ctx, c, r, options)
 }
 

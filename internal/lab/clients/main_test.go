@@ -65,10 +65,14 @@ components:
 func TestGenerate(t *testing.T) {
 	folder := t.TempDir()
 	document := filepath.Join(folder, "openapi.yaml")
+	const byHand = "package client\n\ntype GetThingOptions struct{}\n\nfunc (c *Client) Metrics() {}\n"
+	if err := os.WriteFile(filepath.Join(folder, "byhand.go"), []byte(byHand), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(document, []byte(contract), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code := run([]string{document, folder}, os.Stderr); code != 0 {
+	if code := run([]string{document, folder, folder}, os.Stderr); code != 0 {
 		t.Fatal(code)
 	}
 	for name, parts := range map[string][]string{
@@ -90,6 +94,16 @@ func TestGenerate(t *testing.T) {
 				"            media=[\"application/json\", \"application/x-ndjson\"], keyed=True\n        )\n",
 			"    ) -> bytes:\n        \"\"\"Figures.\"\"\"\n        return self._bytes(\"GET\", [\"metrics\"], parameters)\n",
 		},
+		generated: {
+			"import (\n\t\"context\"\n\t\"strconv\"\n\n\t\"plannerd/sdk/go/wire\"\n)\n\n" +
+				"// GetThing: Get a thing.\n//\n// It calls GET /v1/things/{name}.\nfunc (c *Client) GetThing(\n" +
+				"\tctx context.Context, name string, with GetThingOptions, options ...Option,\n) (*wire.Thing, error) {\n" +
+				"\treturn call[wire.Thing](ctx, c, request{\n" +
+				"\t\tmethod: \"GET\", path: []string{\"v1\", \"things\", name}, query: with,\n\t}, options)\n}\n",
+			"func (c *Client) PutThingXYZ(ctx context.Context, name string, content wire.Thing, options ...Option) " +
+				"error {\n\t_, err := c.text(ctx, request{\n\t\tmethod: \"PUT\", path: []string{\"v1\", \"things\", name}, " +
+				"send: jsonBody(\"application/json\", content), keyed: true,\n\t}, options)\n\treturn err\n}\n",
+		},
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
@@ -99,6 +113,9 @@ func TestGenerate(t *testing.T) {
 			if !strings.Contains(string(text), part) {
 				t.Errorf("%s lacks\n%s\nin\n%s", name, part, text)
 			}
+		}
+		if name == generated && strings.Contains(string(text), "Metrics") {
+			t.Errorf("a method by hand is written again: %s", text)
 		}
 	}
 }
@@ -112,10 +129,11 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	if code := run([]string{document, folder}, &said); code != 1 || !strings.Contains(said.String(), "several others") {
+	code := run([]string{document, folder, folder}, &said)
+	if code != 1 || !strings.Contains(said.String(), "several others") {
 		t.Errorf("%d %s", code, said.String())
 	}
-	if code := run(nil, &said); code != 2 {
+	if code = run(nil, &said); code != 2 {
 		t.Error(code)
 	}
 }

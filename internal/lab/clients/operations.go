@@ -11,11 +11,12 @@ import (
 
 // operation is one of the contract's as a method of Python.
 type operation struct {
-	id, name, method string
-	summary          string
-	path             []segment
-	parameters       []parameter
-	keyed            bool // it takes an Idempotency-Key
+	*openapi3.Operation
+
+	name, method, route string
+	path                []segment
+	parameters          []parameter
+	keyed               bool // it takes an Idempotency-Key
 	// media are the types of its body, body the type of the argument; "": it has none.
 	media    []string
 	body     string
@@ -30,20 +31,17 @@ type segment struct{ text, argument, kind string }
 // parameter is a keyword of a method.
 type parameter struct{ name, kind string }
 
-func (o operation) parametersType() string {
-	return strings.ToUpper(o.id[:1]) + o.id[1:] + "Parameters"
-}
+// capital is its name in the contract as a type begins with it.
+func (o operation) capital() string { return strings.ToUpper(o.OperationID[:1]) + o.OperationID[1:] }
 
-// collect reads the operations in the order of their paths.
+func (o operation) parametersType() string { return o.capital() + "Parameters" }
+
+// collect reads the operations in the order of their names.
 func collect(document *openapi3.T) ([]operation, error) {
 	var all []operation
 	for _, path := range document.Paths.InMatchingOrder() {
 		item := document.Paths.Value(path)
-		for _, method := range []string{"GET", "PUT", "POST", "PATCH", "DELETE"} {
-			o := item.GetOperation(method)
-			if o == nil {
-				continue
-			}
+		for method, o := range item.Operations() {
 			read, err := readOperation(path, method, item, o)
 			if err != nil {
 				return nil, fmt.Errorf("%s %s: %w", method, path, err)
@@ -56,7 +54,7 @@ func collect(document *openapi3.T) ([]operation, error) {
 }
 
 func readOperation(path, method string, item *openapi3.PathItem, o *openapi3.Operation) (operation, error) {
-	out := operation{id: o.OperationID, name: snake(o.OperationID), method: method, summary: o.Summary}
+	out := operation{Operation: o, name: snake(o.OperationID), method: method, route: path}
 	kinds := map[string]string{}
 	for _, p := range append(slices.Clone(item.Parameters), o.Parameters...) {
 		if err := out.readParameter(p.Value, kinds); err != nil {
@@ -262,7 +260,7 @@ func (o operation) text() string {
 	}
 	arguments = append(arguments, "**parameters: Unpack[wire."+o.parametersType()+"]")
 	return fmt.Sprintf("\n    def %s(\n        %s,\n    ) -> %s:\n        \"\"\"%s.\"\"\"\n        %s\n",
-		o.name, strings.Join(arguments, ",\n        "), answer, strings.TrimSuffix(o.summary, "."), call)
+		o.name, strings.Join(arguments, ",\n        "), answer, strings.TrimSuffix(o.Summary, "."), call)
 }
 
 func list(texts []string) string {
