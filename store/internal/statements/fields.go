@@ -26,8 +26,8 @@ func PlanFields(p *store.Plan, at func(**time.Time) any) []Field {
 		Field{"splits", JSON{P: &p.Splits}},
 		Field{"resources", JSON{P: &p.Resources}},
 		Field{"reports", JSON{P: &p.Reports}},
-		Field{"awaited", numbers{&p.Awaited}},
-		Field{"routers", epochs{&p.Routers}},
+		Field{"awaited", numbers(&p.Awaited)},
+		Field{"routers", epochs(&p.Routers)},
 	)
 }
 
@@ -57,11 +57,11 @@ func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
 		{"outdated", &p.Outdated},
 		{"executor_epoch", &p.Executor.Epoch},
 		{"executor_since", at(&p.ExecutorSince)},
-		{"waits_for", list{&p.WaitsFor}},
+		{"waits_for", list(&p.WaitsFor)},
 		{"leaves_open", &p.LeavesOpen},
 		{"undo", JSON{P: &p.Undo}},
 		{"approvers", &p.Approvers},
-		{"approved_by", list{&p.ApprovedBy}},
+		{"approved_by", list(&p.ApprovedBy)},
 		{"superseded_by", &p.SupersededBy},
 		{"limits_changed", &p.LimitsChanged},
 		{"latest", JSON{P: &p.Latest}},
@@ -74,7 +74,7 @@ func SummaryFields(p *store.Plan, at func(**time.Time) any) []Field {
 func figureFields(f *store.Figures) []Field {
 	return []Field{
 		{"end_reason", &f.EndReason},
-		{"causes", list{&f.Causes}},
+		{"causes", list(&f.Causes)},
 		{"balanced", &f.Balanced},
 		{"table_within_limit", &f.TableWithinLimit},
 		{"theta_before", &f.ThetaBefore},
@@ -193,70 +193,32 @@ func (x partsOf) Scan(src any) error {
 	return nil
 }
 
-// list keeps strings as a JSON array. An empty list is read as nil.
-type list struct{ p *[]string }
-
-func (l list) Value() (driver.Value, error) {
-	if len(*l.p) == 0 {
-		return "[]", nil
-	}
-	text, err := json.Marshal(*l.p)
-	return string(text), err
+// encoded keeps a list or a map as JSON. An empty one is kept as empty, "" for NULL, and read as nil.
+type encoded[T []string | []int32 | map[string]int64] struct {
+	p     *T
+	empty string
 }
 
-func (l list) Scan(src any) error {
+func list(p *[]string) encoded[[]string]                   { return encoded[[]string]{p, "[]"} }
+func numbers(p *[]int32) encoded[[]int32]                  { return encoded[[]int32]{p, ""} }
+func epochs(p *map[string]int64) encoded[map[string]int64] { return encoded[map[string]int64]{p, ""} }
+
+func (e encoded[T]) Value() (driver.Value, error) {
+	text := []byte(e.empty)
+	var err error
+	if len(*e.p) > 0 {
+		text, err = json.Marshal(*e.p)
+	}
+	value, _ := JSON{P: &text}.Value() // which never fails
+	return value, err
+}
+
+func (e encoded[T]) Scan(src any) error {
 	var text []byte
 	if err := (JSON{P: &text, Decoded: true}).Scan(src); err != nil {
 		return err
 	}
-	*l.p = nil
-	if string(text) == "[]" {
-		return nil
-	}
-	return decode(text, l.p)
-}
-
-// numbers keeps numbers as a JSON array. An empty list is NULL, read as nil.
-type numbers struct{ p *[]int32 }
-
-func (n numbers) Value() (driver.Value, error) {
-	if len(*n.p) == 0 {
-		return nil, nil
-	}
-	text, err := json.Marshal(*n.p)
-	return string(text), err
-}
-
-func (n numbers) Scan(src any) error {
-	var text []byte
-	if err := (JSON{P: &text, Decoded: true}).Scan(src); err != nil {
-		return err
-	}
-	*n.p = nil
-	if text == nil {
-		return nil
-	}
-	return decode(text, n.p)
-}
-
-// epochs keeps numbers by names as a JSON object. An empty one is NULL, read as nil.
-type epochs struct{ p *map[string]int64 }
-
-func (e epochs) Value() (driver.Value, error) {
-	if len(*e.p) == 0 {
-		return nil, nil
-	}
-	text, err := json.Marshal(*e.p)
-	return string(text), err
-}
-
-func (e epochs) Scan(src any) error {
-	var text []byte
-	if err := (JSON{P: &text, Decoded: true}).Scan(src); err != nil {
-		return err
-	}
-	*e.p = nil
-	if text == nil {
+	if *e.p = nil; string(text) == e.empty {
 		return nil
 	}
 	return decode(text, e.p)

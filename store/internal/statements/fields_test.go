@@ -19,11 +19,11 @@ func TestJSONAndLists(t *testing.T) {
 	}
 	for _, want := range [][]string{nil, {""}, {"a", "\"b\", ü <&>"}} {
 		got := []string{"before"}
-		value, err := list{p: &want}.Value()
+		value, err := list(&want).Value()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (list{p: &got}).Scan(value); err != nil {
+		if err := list(&got).Scan(value); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

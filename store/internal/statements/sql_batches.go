@@ -13,14 +13,14 @@ const WithBatches = 15
 func (s batchStatements) InsertBatch(ctx context.Context, seq, n int64, b store.Batch, changes, held []byte) error {
 	return s.exec(ctx, `INSERT INTO plan_batches (plan_seq, n, key_count, state, busiest, seconds, theta_after, table_after, awaited,
 			held, changes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		seq, n, b.Keys, b.State, b.Busiest, b.Seconds, b.ThetaAfter, b.TableAfter, numbers{&b.Awaited}, held, changes)
+		seq, n, b.Keys, b.State, b.Busiest, b.Seconds, b.ThetaAfter, b.TableAfter, numbers(&b.Awaited), held, changes)
 }
 
 // Batches lists the batches of a plan in their order.
 func (s batchStatements) Batches(ctx context.Context, seq int64) ([]store.Batch, error) {
 	return collect(ctx, s.base, func(row Scanner) (b store.Batch, err error) {
 		err = row.Scan(&b.Keys, &b.State, &b.Busiest, &b.Seconds, &b.ThetaAfter, &b.TableAfter, &b.Version,
-			numbers{&b.Awaited})
+			numbers(&b.Awaited))
 		return b, err
 	}, `SELECT key_count, state, busiest, seconds, theta_after, table_after, version, awaited FROM plan_batches
 		WHERE plan_seq = $1 ORDER BY n`, seq)
@@ -48,7 +48,7 @@ func (s batchStatements) BeginBatch(ctx context.Context, seq int64, awaited []in
 	if err := s.exec(ctx, `DELETE FROM acks WHERE plan_seq = $1`, seq); err != nil {
 		return err
 	}
-	return s.exec(ctx, `UPDATE plans SET awaited = $2 WHERE seq = $1`, seq, numbers{&awaited})
+	return s.exec(ctx, `UPDATE plans SET awaited = $2 WHERE seq = $1`, seq, numbers(&awaited))
 }
 
 // SetStopping has a plan end after the batch that it hands over.

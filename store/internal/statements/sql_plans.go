@@ -175,7 +175,7 @@ func (s planStatements) Agree(ctx context.Context, seq int64, a store.Approval) 
 
 // SetApprovedBy notes who has approved a plan that several people have to approve.
 func (s planStatements) SetApprovedBy(ctx context.Context, seq int64, names []string) error {
-	return s.exec(ctx, `UPDATE plans SET approved_by = $2 WHERE seq = $1`, seq, list{&names})
+	return s.exec(ctx, `UPDATE plans SET approved_by = $2 WHERE seq = $1`, seq, list(&names))
 }
 
 // Acks lists the acks of a plan in ascending order of the instances.

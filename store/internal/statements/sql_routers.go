@@ -56,5 +56,5 @@ func (s routerStatements) PurgeRouters(ctx context.Context, before time.Time) er
 
 // SetRouters notes the routers that a plan was started with.
 func (s routerStatements) SetRouters(ctx context.Context, seq int64, routers map[string]int64) error {
-	return s.exec(ctx, `UPDATE plans SET routers = $2 WHERE seq = $1`, seq, epochs{&routers})
+	return s.exec(ctx, `UPDATE plans SET routers = $2 WHERE seq = $1`, seq, epochs(&routers))
 }
