@@ -31,32 +31,6 @@ type compactCmd struct {
 	Quiet  bool   `group:"Output" help:"Leave out what json and csv have on standard error: the table."`
 }
 
-// Help shows examples.
-func (*compactCmd) Help() string {
-	return `Keys that are on the same instance, have the same hash instance and, after
-discretisation, the same cost and state become one record with their number: d, d_h, v_c,
-v_S, # (mixed-routing §IV). The real values are v_c and v_S times the scales. Plans of
-records move classes, which plannerd resolve turns into keys again.
-
-Where the keys are is said by the input and the flags, as for plannerd plan; of several
-intervals each stands for itself. json then has a body on each line, for POST
-/v1/operators/{operator}/plans or plannerd plan with --interval. csv has a column interval
-if the input has one and --interval does not pick one, but says nothing of scales: several
-intervals in it need --cost-scale and --state-scale, and plannerd plan has to be told them.
-
-The table compares the records with the input's rows in JSON. The load error is by how much
-the load of the records of an instance differs from the real one.
-
-Examples:
-
-    plannerd compact stats.csv.zst --instances 16
-    plannerd compact stats.csv --instances 16 --degree 4 --output json > body.json
-    plannerd compact stats.csv --instances 16 --output json --quiet | plannerd plan - --instances 16
-    plannerd generate | plannerd compact - --cost-scale 1 --state-scale 1 --output csv
-    plannerd compact stats.csv --instances 16 --split --output json --quiet |
-      plannerd plan - --instances 16 --split`
-}
-
 // compacted is one interval in compact form, and how its records compare with the rows.
 type compacted struct {
 	*compact.Compression // nil, as is the input, once it was measured

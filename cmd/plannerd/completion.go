@@ -29,16 +29,6 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
 }
 
-// Help tells how to install the script.
-func (*completionCmd) Help() string {
-	return `Examples:
-
-    source <(plannerd completion bash)
-    plannerd completion bash > /etc/bash_completion.d/plannerd
-    plannerd completion zsh > "${fpath[1]}/_plannerd"
-    plannerd completion fish > ~/.config/fish/completions/plannerd.fish`
-}
-
 // Run prints the script.
 func (c *completionCmd) Run(env *cli.Environment) error {
 	script, err := completionScripts.ReadFile("completion/plannerd." + c.Shell)

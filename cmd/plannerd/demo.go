@@ -19,19 +19,6 @@ type demoCmd struct {
 	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address on loopback to listen on; port 0 takes a free one (default 127.0.0.1:8080)."`
 }
 
-// Help shows examples.
-func (*demoCmd) Help() string {
-	return `It takes nothing and keeps nothing: the key streams are in the program, recorded from its
-own repository or generated, and the database is a temporary file that is removed in the
-end. The server is that of plannerd serve with its defaults, without tokens, and does what
-a server with your data would: plan, approve, apply, ask what if.
-
-Examples:
-
-    plannerd demo
-    plannerd demo --listen 127.0.0.1:0`
-}
-
 // Run serves the demonstration until the context ends.
 func (c *demoCmd) Run(env *cli.Environment) error {
 	if beyond, err := serving.BeyondLoopback(env.Ctx, c.Listen); err != nil {

@@ -37,20 +37,6 @@ type generateCmd struct {
 	File   string `type:"path" placeholder:"FILE" group:"Output" help:"Write there (default: standard output)."`
 }
 
-// Help shows examples.
-func (*generateCmd) Help() string {
-	return `Writes the columns interval, key, cost (tuples) and state, which plannerd plan and
-compare read. Frequencies are exact, not sampled. The fluctuation is that of the
-synthetic workload of mixed-routing §V, over the instances that the hash alone gives.
-
-Examples:
-
-    plannerd generate --keys 10000 --instances 15 | plannerd plan - --instances 15
-    plannerd generate --distribution lognormal --intervals 50 | zstd > ln1.csv.zst
-    plannerd generate --z 1.2 --fluctuation 0.3 --seed 7 --output ndjson
-    plannerd generate --intervals 1 --output arrow --file stats.arrow`
-}
-
 // Run writes the stream.
 func (c *generateCmd) Run(env *cli.Environment) error {
 	generator, current, err := c.generator()

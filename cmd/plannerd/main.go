@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -136,8 +137,7 @@ func execute(env *cli.Environment, args []string) int {
 		fmt.Fprintln(env.Stderr, "plannerd: interrupted")
 		return exitFailed
 	}
-	var list *reading.ProblemList
-	if errors.As(err, &list) {
+	if list, ok := errors.AsType[*reading.ProblemList](err); ok {
 		for _, line := range list.Lines {
 			fmt.Fprintln(env.Stderr, "plannerd: "+line)
 		}
@@ -220,11 +220,29 @@ func newParser(app *commandLine, env *cli.Environment, names variables, helped f
 		}),
 		kong.PostBuild(func(k *kong.Kong) error {
 			names.collect(k.Model.Node, variablePrefix)
+			addHelp(k.Model.Node, "help")
 			return nil
 		}),
 		kong.Resolvers(names.resolver(env.Getenv)),
 		kong.ValueFormatter(names.help),
 	)...)
+}
+
+// helpTexts say what commands do, with examples: those of plannerd analyze pkg are in help/analyze/pkg.txt.
+//
+//go:embed help
+var helpTexts embed.FS
+
+// addHelp gives the commands below a node their texts, which are in that folder.
+func addHelp(node *kong.Node, folder string) {
+	for _, command := range node.Children {
+		name := folder + "/" + command.Name
+		text, err := helpTexts.ReadFile(name + ".txt")
+		if err == nil { // others have nothing to say but their flags
+			command.Detail = strings.Replace(strings.TrimSuffix(string(text), "\n"), "{strategies}", reading.StrategyHelp(), 1)
+		}
+		addHelp(command, name)
+	}
 }
 
 // spelledOut turns the short ways to ask for help and for the version into flags and

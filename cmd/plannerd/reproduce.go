@@ -24,29 +24,6 @@ type reproduceCmd struct {
 	Output    string               `own:"" enum:"table,csv,json,html" default:"table" group:"Output" help:"table for people, csv for a spreadsheet, json for programs, html for a page with plots."`
 }
 
-// Help explains the verdicts.
-func (*reproduceCmd) Help() string {
-	return `Measures what the papers' tables and figures show, and what their theorems state, and
-puts the published values beside it:
-
-    mixed     Parallel Stream Processing Against Workload Skewness and Variance
-    pkg       Partial Key Grouping
-    dpa       DPA Load Balancer
-    shuffler  the Shuffler proposal
-
-An item agrees if each published number is met within its tolerance, which is stated with
-its reason, and each claim of the text holds; otherwise it differs, and it says why. Many
-figures are images without numbers: there the claims count. Where an item differs it shows
-what makes the difference: the same with something changed, on which its verdict does not
-rest.
-
-Examples:
-
-    plannerd reproduce shuffler
-    plannerd reproduce --only fig8,pkg/table2
-    plannerd reproduce mixed --output html > report.html`
-}
-
 // Run measures and reports.
 func (c *reproduceCmd) Run(env *cli.Environment) error {
 	items, err := reproduce.Select(c.Documents, c.Only)

@@ -25,33 +25,6 @@ type resolveCmd struct {
 	Output string `own:"" enum:"csv,ndjson" default:"csv" group:"Output" help:"Format: csv or ndjson."`
 }
 
-// Help shows examples.
-func (*resolveCmd) Help() string {
-	return `A plan of compact records moves classes: # keys from d to d'. This command names keys
-that do it. The statistics are those that plannerd compact made the records of, and the
-flags the ones it had. From each class it takes as many keys as the plan moves: those by
-which the loads come out as planned, and then those of least state.
-
-The output has the columns key, from and to, and hash_instance with --hash reported: the
-body of PUT /v1/plans/{id}/resolution. After a rescale it also names, with to the same as
-from, the keys that stay elsewhere than the new hash puts them.
-
-Keys that are not UTF-8 are written in base64, and so are then all: the service has to be
-told with ?key_encoding=base64.
-
-Where every instance reports records of its own, each resolves its own with --from and the
-statistics that it reported; what all of them name, one after the other, is the resolution.
-
-Examples:
-
-    plannerd compact stats.csv --instances 16 --output csv > records.csv
-    plannerd plan records.csv --instances 16 --output csv > moves.csv
-    plannerd resolve stats.csv --instances 16 --moves moves.csv > keys.csv
-    plannerd resolve stats.csv --instances 16 --moves plan.json --degree 4 --output ndjson
-    plannerd resolve own.csv --instances 16 --moves plan.json --from 3 \
-      --cost-scale 1 --state-scale 1`
-}
-
 // Run writes the keys.
 func (c *resolveCmd) Run(env *cli.Environment) error {
 	if c.File == "-" && c.Moves == "-" {

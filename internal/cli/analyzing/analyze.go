@@ -24,20 +24,6 @@ type Analyze struct {
 	Schemes analyzeSchemesCmd `cmd:"" help:"All schemes side by side, and which one to use."`
 }
 
-// Help says what all analyses read.
-func (*Analyze) Help() string {
-	return `The input is what plannerd plan reads: CSV, NDJSON or a JSON document with the columns
-key, cost and optionally state; of a file of several intervals --interval names one.
-With --stream it is a stream in its order, one key a line. Both may be compressed.
-
-Examples:
-
-    plannerd analyze schemes stats.csv --instances 16
-    plannerd analyze pkg keys.txt.gz --stream --instances 10 --choices 2,3
-    plannerd analyze ring stats.csv --instances 8 --plan
-    plannerd analyze ranges stats.csv --instances 8 --event join --position 4`
-}
-
 // analysisInput says what an analysis reads.
 type analysisInput struct {
 	File   string `arg:"" optional:"" help:"Statistics, or with --stream keys: a file, or - for standard input."`

@@ -31,32 +31,6 @@ type analyzePKGCmd struct {
 	Points int    `default:"200" group:"Output" help:"Greatest length of the series of the imbalance through time, in json."`
 }
 
-// Help shows the schemes and examples.
-func (*analyzePKGCmd) Help() string {
-	return `Schemes:
-
-    hash       key grouping: the one candidate of a key
-    shuffle    shuffle grouping: round the instances, whatever the key
-    potc       the less loaded of d candidates for a key's first message, then always that
-    on_greedy  the least loaded of all instances for a key's first message, then always that
-    off_greedy keys in descending frequency, known in advance
-    pkg        partial key grouping: each message to the less loaded of its d candidates
-    d_choices  pkg, with more candidates for heavy keys
-    w_choices  pkg, with all instances for heavy keys
-
-Each scheme is run with each d, S and kind of load information that it uses. I(m) is the
-load of the most loaded instance above the mean one, m the number of messages. "At best"
-is the least that any splitting of the keys over the same candidates reaches.
-
-csv has a line for each run.
-
-Examples:
-
-    plannerd analyze pkg keys.txt.gz --stream --instances 10 --sources 1,5,10
-    plannerd analyze pkg keys.txt --stream --schemes pkg --sources 5 --load-information local
-    plannerd analyze pkg stats.csv --instances 50 --choices 2,3,4 --seeds 20`
-}
-
 // Run analyses the stream and reports.
 func (c *analyzePKGCmd) Run(env *cli.Environment) error {
 	if err := c.read(env, true); err != nil {

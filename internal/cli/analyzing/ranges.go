@@ -28,26 +28,6 @@ type analyzeRangesCmd struct {
 	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
 }
 
-// Help shows the methods and examples.
-func (*analyzeRangesCmd) Help() string {
-	return `Methods:
-
-    quantile      one interval for each instance, in their order
-    min_movement  several intervals for each, so that as little as possible moves
-
-Shares are parts of the cost of all keys. "At least" is the least that
-moves if all are within the tolerance and an instance that joins gets its fair share.
-
-csv has the owners by the first method, as --owners reads them.
-
-Examples:
-
-    plannerd analyze ranges stats.csv --instances 8
-    plannerd analyze ranges stats.csv --instances 8 --event join --position 4
-    plannerd analyze ranges stats.csv --event crash --event-instances 2,3
-    plannerd analyze ranges stream.csv --base-interval 0 --interval 5`
-}
-
 // Run divides the keys and reports.
 func (c *analyzeRangesCmd) Run(env *cli.Environment) error {
 	request, err := c.request()

@@ -36,22 +36,6 @@ type analyzeRingCmd struct {
 	Top    int    `default:"20" group:"Output" help:"Greatest length of each list of keys, transfers, arcs and events. Arcs, events and the keys that a ring moves are in json only."`
 }
 
-// Help shows what is analysed, and examples.
-func (*analyzeRingCmd) Help() string {
-	return `Shows the loads of the instances, what the policy says about them (or about --queues), one
-round of redistribution if it fires, and what --join and --leave change. S is
-the skew of DPA Load Balancer: 0 is even, 1 is all on one instance.
-
-csv has the instances, or as --join and --leave change them, or as --plan does. What the paper
-measured is in plannerd reproduce dpa.
-
-Examples:
-
-    plannerd analyze ring stats.csv --instances 8 --tokens-per-instance 64 --plan --method fitted
-    plannerd analyze ring stats.csv --instances 8 --join 8:64 --leave 2
-    plannerd analyze ring --queues 900,310,305,298`
-}
-
 // FlagTypes are the types of flags of analyses.
 func FlagTypes() []kong.Option {
 	return []kong.Option{

@@ -32,34 +32,6 @@ type analyzeSchemesCmd struct {
 	Output string `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 }
 
-// Help shows the schemes and examples.
-func (*analyzeSchemesCmd) Help() string {
-	return `All on the same keys, the same number of instances and the same θ_max:
-
-    hash_modulo  plain hashing, modulo the number of instances
-    hash_ring    a token ring with as many tokens for each instance
-    ring         its tokens redistributed: the best of halving, doubling and fitted
-    pkg          partial key grouping, with the fewest choices that keep within θ_max
-    mixed        a routing table over the plain hash, by strategy mixed
-    optimal      a routing table by strategy optimal
-    split        the same, where keys that no instance can carry are split over several
-    ranges       intervals of the ordered keys
-
-"Moved" is the state of the keys that are elsewhere than --hash has them. Under pkg
-nothing has to move: parts of a key are merged, at the cost of messages in each period.
-
-The recommendation follows the first of these rules that applies: plain hashing, if it is
-balanced; the routing table that moves least, if one balances within its limit; other
-tokens or key ranges, whichever moves less; the routing table that splits keys, then
-partial key grouping, unless keys must stay --whole; else what comes closest.
-
-Examples:
-
-    plannerd analyze schemes stats.csv --instances 16 --theta-max 0.05
-    plannerd analyze schemes keys.txt.gz --stream --instances 0:1,1:1,2:2 --whole
-    plannerd analyze schemes stats.csv.gz --interval 7 --table-limit 100 --output json`
-}
-
 // Run compares and reports.
 func (c *analyzeSchemesCmd) Run(env *cli.Environment) error {
 	if err := c.read(env, true); err != nil {

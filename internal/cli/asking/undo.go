@@ -20,19 +20,6 @@ type Undo struct {
 	Output    string `own:"" enum:"text,json" default:"text" group:"Output" help:"text for people, json for programs."`
 }
 
-// Help says what becomes of it, and shows examples.
-func (*Undo) Help() string {
-	return `Makes a plan that brings the routing table of an earlier version back, for the instances of
-today. It is a plan as any other: it waits for approval where the operator's rules say so, an
-engine starts it and moves the state, and the table changes when it is committed.
-
-Examples:
-
-    plannerd undo clicks --dry-run
-    plannerd undo clicks --reason "latency went up"
-    plannerd undo clicks --to-version 41 --server https://plannerd.example --token-file token`
-}
-
 // Run asks for the plan, or what it would move.
 func (c *Undo) Run(env *cli.Environment) error {
 	server, err := Server(env, "--server", c.Server, c.TokenFile, "undo")

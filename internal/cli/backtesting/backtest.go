@@ -36,39 +36,6 @@ type Backtest struct {
 	Output     string            `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json for programs, csv for a spreadsheet."`
 }
 
-// Help explains what is judged, and shows examples.
-func (*Backtest) Help() string {
-	return `A plan takes effect in the interval after the one that it is made of. A backtest runs
-policies over recorded intervals as a service would have: forecast from the past, plan,
-and see what comes. Its figures are realised: those of the loads that came.
-
-A policy is a forecast of the costs, a target (the θ that plans are made for), and a
-payback: within so many intervals a plan has to be worth what it moves. Plans are made
-where θ_max is broken in the next interval with a probability of 10 % or more, by
-strategy optimal with effort fast. Beside them stands mixed on the last interval, and
-auto: the policy chosen anew every 4 intervals, as a service does.
-
-The policy that cost the least in the first half of the intervals, from the fourth on, is
-recommended (=>). What a policy costs is its mean excess of θ over θ_max plus what it
-moves, weighed by --balance-worth. All figures are of the second half. A * marks the Pareto
-front: no other policy moves less with no greater mean excess, or has less and moves no more.
-
-"Moved" is the state that moves in these intervals together, as a part of all state. The
-bound is the least that anybody moves who knows all intervals in advance and is in none
-further above θ_max than the policy was; "found" is the least that was found to do so. The
-noise floor is the θ that would remain if all expected loads were even.
-
-With several values of --theta-max, each has a line with the results of its recommended
-policy and of mixed on the last interval: which θ_max can be kept, and what it costs.
-
-Examples:
-
-    plannerd backtest stream.csv --instances 16 --theta-max 5%
-    plannerd backtest stream.csv --instances 16 --theta-max 2%,5%,10%,20%
-    plannerd backtest stream.csv --forecasts last,ewma:0.3,seasonal:0.3:24 --targets 50%,20%
-    plannerd generate --intervals 30 | plannerd backtest - --instances 15 --output json`
-}
-
 // ParseForecast reads a method, its alpha and its period.
 func ParseForecast(text string) (forecast.Config, error) {
 	parts := strings.Split(text, ":")

@@ -34,28 +34,6 @@ type KafkaGroup struct {
 	GiveUp    time.Duration `placeholder:"DURATION" default:"2m" least:"1s" help:"After how long a plan is aborted that the group does not put into effect (default 2m)."`
 }
 
-// Help says what it does, and shows examples.
-func (*KafkaGroup) Help() string {
-	return `Observes where the partitions of a consumer group are and how much arrives in each, has plannerd
-plan which member should have which, starts the plans that are approved, and acknowledges them when
-the group is as planned. The group itself moves the partitions: its members use an assignor of
-plannerd, which reads the routing table. Until the group uses it, the command only reports.
-
-It stores nothing. Several may run for the same group: the one that was started last leads, and
-another one takes over if none has sent an interval for three of them. It ends when it is interrupted.
-
-The instances of the operator are the members, by group.instance.id, else by client id; give each a
-group.instance.id. The operator's configuration says what a plan may do, and when it is worth a
-rebalance: theta_max, policy, approval.
-
-Examples:
-
-    plannerd kafka-group --brokers localhost:9092 --group billing
-    plannerd kafka-group --brokers kafka-0:9093 --tls --sasl scram-sha-512 --user plannerd \
-      --password-file password --group billing --every 1m --server https://plannerd.example \
-      --token-file token`
-}
-
 // Run executes the command.
 func (c *KafkaGroup) Run(env *cli.Environment) error {
 	if c.Operator == "" {

@@ -39,23 +39,6 @@ type Kafka struct {
 	Flags
 }
 
-// Help shows examples.
-func (*Kafka) Help() string {
-	return `Of a topic each record is an event of its key, in the interval of its own time; the bytes that
-were seen of a key are its state. Of a group the keys are partitions: the cost is how many
-records were consumed in the interval, by committed offsets; the state is the lag; instances are
-the members, by group.instance.id, else by client id. Nothing is committed or changed.
-
-Examples:
-
-    plannerd collect kafka --brokers localhost:9092 --topic orders --from -1h | plannerd plan -
-    plannerd collect kafka --brokers localhost:9092 --topic orders --from -6h --every 5m |
-      plannerd backtest -
-    plannerd collect kafka --brokers kafka-0:9093 --tls --sasl scram-sha-512 --user plannerd \
-      --password-file password --group billing --every 1m \
-      --to http://localhost:8080 --operator billing`
-}
-
 // Run executes the command.
 func (c *Kafka) Run(env *cli.Environment) error {
 	switch {

@@ -39,22 +39,6 @@ type Prometheus struct {
 	password string
 }
 
-// Help shows examples.
-func (*Prometheus) Help() string {
-	return `The value of a series is the cost of its key. Series that have the same key are added up; an
-instance of it is the one on which it costs most. An interval's values are those at its end.
-
-Examples:
-
-    plannerd collect prometheus --url http://localhost:9090 --key user --instance pod \
-      --query 'sum by (user, pod) (rate(requests_total[1m]))' | plannerd plan -
-    plannerd collect prometheus --url http://localhost:9090 --key user --from -1h --every 1m \
-      --query 'sum by (user) (increase(requests_total[1m]))' | plannerd backtest -
-    plannerd collect prometheus --url https://metrics:9090 --password-file token --key user \
-      --query 'sum by (user) (rate(requests_total[1m]))' --every 1m \
-      --to http://localhost:8080 --operator clicks`
-}
-
 // answerTime is for how long an answer may take, and answerBytes how long it may be.
 const (
 	answerTime  = time.Minute

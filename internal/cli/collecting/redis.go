@@ -31,21 +31,6 @@ type Redis struct {
 	sampled  bool // there are no statistics of slots
 }
 
-// Help shows examples.
-func (*Redis) Help() string {
-	return `The keys are slots, and their instances the nodes that have them, by host and port. Valkey 8
-and Redis 8.2 tell what each slot costs (CLUSTER SLOT-STATS): CPU time or bytes, where
-cluster-slot-stats-enabled is set, else its number of keys. From older ones a sample of keys is taken:
-their memory is the state, and how often they are used the cost, where maxmemory-policy is one
-of LFU. Only database 0 is looked at, and nothing is changed.
-
-Examples:
-
-    plannerd collect redis --addr 127.0.0.1:6379 | plannerd plan -
-    plannerd collect redis --addr cache-0:6379,cache-1:6379 --tls --user plannerd \
-      --password-file password --every 1m --to http://localhost:8080 --operator cache`
-}
-
 // slots is how many slots a cluster has.
 const slots = 16384
 

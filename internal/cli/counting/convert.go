@@ -22,20 +22,6 @@ type Convert struct {
 	reading.InputFlags
 }
 
-// Help shows examples.
-func (*Convert) Help() string {
-	return `What other commands make of the same flags: to look at it, or to keep it. Instances may have
-names.
-
-Examples:
-
-    plannerd convert requests.tsv --columns 'key=User ID,cost=Requests,instance=Host'
-    plannerd convert vector.json --records data.result \
-      --columns key=metric.user,cost=value.1,instance=metric.pod --bad-rows skip
-    kafka-consumer-groups.sh --describe --group billing --bootstrap-server localhost:9092 |
-      plannerd convert - --columns key=TOPIC+PARTITION,cost=LAG,instance=CLIENT-ID --bad-rows skip`
-}
-
 // Run executes the command.
 func (c *Convert) Run(env *cli.Environment) error {
 	c.Names = &input.Names{}

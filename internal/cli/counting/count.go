@@ -56,20 +56,6 @@ type openInterval struct {
 // time.
 const mostOpen = 2
 
-// Help shows examples.
-func (*Count) Help() string {
-	return `The events of each key become a row of statistics: its cost, and if asked for its state. They
-are read once. Events may be a little out of order: those that are older than the interval
-before the newest one are left out, and standard error says how many there were.
-
-Examples:
-
-    plannerd count access.log.gz | plannerd plan -
-    plannerd count access.log --key path --state bytes --every 1m | plannerd plan -
-    cut -f 1 events.tsv | plannerd count - --format lines | plannerd plan -
-    plannerd count events.ndjson --key user.id --time at --every 5m --top 10000`
-}
-
 // Run executes the command.
 func (c *Count) Run(env *cli.Environment) error {
 	in, raw, err := (&reading.InputFlags{File: c.File}).OpenRaw(env)

@@ -24,54 +24,6 @@ type Compare struct {
 	Output     string        `enum:"table,json,csv" default:"table" group:"Output" help:"table for people, json or csv for programs."`
 }
 
-// Help shows the strategies and examples.
-func (*Compare) Help() string {
-	return `The input is that of plannerd plan. Over a stream of intervals each strategy applies
-its own plans and carries its own routing table; totals and medians are compared.
-
-A * marks the Pareto front: among those that violate the fewest constraints, no other
-strategy is as good in migration, table size and θ, and better in one of them.
-
-Of a stream θ is the realised one: each plan is judged in the interval after the one that
-it was made of. "θ planned" is the median of the plans themselves, "θ realised"
-and "p95" are the median and the 95th percentile of what came, from the second interval on.
-"Moved" is the state that the plans before these intervals move together, as a part of all
-state, and "returned" what of it went back to an instance that it had left at most five
-intervals before. Both count state as a backtest does: as reported, else what a key cost
-in the last five intervals; a key that is not named keeps its own for as long. The front
-counts no constraint but the limit of the table then.
-
-The gap is how much more a strategy moves (or, under min_imbalance, how much higher its θ
-is) than is proven to be least on the same routing tables. Over a stream it is that of
-the totals over the intervals in which the strategy meets all limits: each strategy has
-its own tables, hence its own least.
-
-Flags under "Parameters" take several values, with commas between them: every strategy is
-then driven with every combination, and the * marks the Pareto front of them all. Several
-values of --migration-limit, with --objective min_imbalance, are the trade-off of θ
-against migration; the gap is then that of θ.
-
-With --scale-to each is driven on each number of instances, too. The first interval moves
-keys there from where they are on --instances; instances that are added are filled. More
-instances have less to do each, but fluctuate more: a θ_max that many cannot keep, fewer may.
-The * marks the fronts of plans for the same number.
-
-With --compact every strategy plans on classes of keys, as with plannerd plan: of one
-interval all on the same. Of compact records there is one interval.
-
-Strategies:
-
-` + reading.StrategyHelp() + `
-Examples:
-
-    plannerd compare stats.csv --instances 16 --table-limit 3000
-    plannerd generate --intervals 20 | plannerd compare - --strategies mixed,mintable,minmig
-    plannerd compare stats.csv --instances 16 --theta-max 2%,5% --table-limit 50,100,none
-    plannerd compare days.csv --instances 8 --scale-to 4,6,8,12 --strategies optimal
-    plannerd compare stats.csv --instances 16 --objective min_imbalance --migration-limit 1%,2%,5%
-    plannerd compare stats.csv.zst --interval 7 --timeout 2m --output csv`
-}
-
 // Run drives all strategies side by side and reports.
 func (c *Compare) Run(env *cli.Environment) error {
 	drivers, err := c.beside(env)

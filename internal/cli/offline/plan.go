@@ -48,46 +48,6 @@ type Plan struct {
 	text      func(id int32) string // how people call instances
 }
 
-// Help shows the strategies and examples.
-func (*Plan) Help() string {
-	return `The input is CSV with a header row, NDJSON or Arrow; plain, gzip or zstd. Its columns are key
-and cost, and optionally state (or state_bytes), instance, hash_instance and
-interval. It must name every key that has cost or state.
-
-With an interval column the intervals are planned one after the other, as if each
-plan were applied: the routing table carries over, keys that an interval does not
-name fall back to their hash, and rows' instances count in the first interval only.
---interval plans a single one. The report of a stream has a line for each interval; with
---stream, so has that of an input with one interval.
-
-Each plan comes with a proof about all plans: no plan within the limits moves less than
-the lower bound, and the gap is how much more this one moves. If no plan can meet all
-limits, the certificate says which one has to give way, and how far.
-
-With --compact keys that are in the same place and of much the same cost and state are
-planned together; the plan is then brought back to keys. The input may also be compact
-records, as plannerd compact makes them: CSV with the columns instance, hash_instance,
-cost, state and count, or a JSON body with "compact". The plan then moves classes, from
-d to d', # keys of each, which plannerd resolve turns into keys. Without keys there is no
-routing table to carry from one interval to the next: choose one of several with --interval.
-
-Strategies:
-
-` + reading.StrategyHelp() + `
-Examples:
-
-    plannerd plan stats.csv --instances 16 --theta-max 0.05
-    plannerd plan stats.csv.gz --instances 0:1,1:1,2:2 --table-limit 3000 --output json
-    plannerd generate --keys 10000 | plannerd plan - --instances 15
-    plannerd plan today.csv --stream --output csv --routing-table t.csv --save-table t.csv \
-        --entry-grace 0
-    plannerd plan stats.csv --effort thorough --certificate tight --timeout 10s
-    plannerd plan stats.csv --objective min_imbalance --migration-limit 5%
-    plannerd plan stats.csv --instances 16 --compact 8
-    plannerd compact stats.csv --instances 16 --output json | plannerd plan - --instances 16
-    plannerd plan stats.csv --instances 10 --base-instances 8 --routing-table table.csv`
-}
-
 // Run plans the input and reports.
 func (c *Plan) Run(env *cli.Environment) error {
 	trial, err := c.single(c.Strategy)

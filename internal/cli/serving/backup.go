@@ -16,18 +16,6 @@ type Backup struct {
 	File string `arg:"" help:"Where the copy goes: a new file."`
 }
 
-// Help shows examples.
-func (*Backup) Help() string {
-	return `Copies the SQLite file as it stands at one instant, while a server may go on writing to
-it. The copy is checked, compact, and for its owner only; it never replaces a file. A
-Postgres database is backed up with its own tools, such as pg_dump.
-
-Examples:
-
-    plannerd backup backup.db
-    plannerd backup /mnt/backups/$(date +%F).db --database-url sqlite:/var/lib/plannerd/data.db`
-}
-
 // Run makes the copy.
 func (c *Backup) Run(env *cli.Environment) error {
 	path, err := c.file("pg_dump")
@@ -48,20 +36,6 @@ func (c *Backup) Run(env *cli.Environment) error {
 type Restore struct {
 	databaseURL
 	File string `arg:"" help:"The backup."`
-}
-
-// Help shows examples.
-func (*Restore) Help() string {
-	return `Makes a SQLite file of a backup, which is checked first. It never replaces a database:
-stop the server and move the old file away, with those whose names go on with -wal and -shm.
-
-What was committed after the backup is gone, and the numbers of its table versions are used
-again: let routers read their whole tables once more, and engines begin a new epoch.
-
-Examples:
-
-    plannerd restore backup.db
-    plannerd restore backup.db --database-url sqlite:/var/lib/plannerd/data.db`
 }
 
 // Run makes the database.

@@ -14,23 +14,6 @@ import (
 // Check is the command that looks whether anything in a database is damaged.
 type Check struct{ databaseFlags }
 
-// Help says what it reads.
-func (*Check) Help() string {
-	return `Reads the configurations, routing tables, routers, reports and plans of all operators, with
-all that is kept of plans, and the answers under idempotency keys, and compares each version
-of each routing table with its checksum. A SQLite file is checked page by page as well. No
-data is changed, and a server may run meanwhile. Each line of the output is something that
-is damaged; the exit code is 1 then.
-
-A server that finds damage refuses to write (503) until it is started again: run this, and
-restore a backup if it finds anything.
-
-Examples:
-
-    plannerd check
-    plannerd check --database-url postgres://plannerd@db/plannerd`
-}
-
 // Run reads the database.
 func (c *Check) Run(env *cli.Environment) error {
 	if err := errors.Join(c.check(), c.exists()); err != nil {

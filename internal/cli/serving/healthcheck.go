@@ -22,19 +22,6 @@ type Healthcheck struct {
 	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert (default: none)."`
 }
 
-// Help shows examples.
-func (*Healthcheck) Help() string {
-	return `Exit code 0 if the server says that it is well, else 1. For containers without a shell.
-Where serve has its settings in the environment, this finds them there too. No token is
-needed. The server's certificate is not checked: it is for other names than this machine's.
-
-Examples:
-
-    plannerd healthcheck
-    plannerd healthcheck --ready --listen 127.0.0.1:9000
-    plannerd healthcheck --listen :8443 --tls-cert tls.crt --tls-key tls.key`
-}
-
 // Run asks the server.
 func (c *Healthcheck) Run(env *cli.Environment) error {
 	url, err := c.url()

@@ -19,33 +19,12 @@ type Migrate struct {
 	Status migrateCmd     `cmd:"" help:"Print the version of the schema and the newest known."`
 }
 
-// Help shows examples.
-func (*Migrate) Help() string {
-	return `plannerd serve migrates by itself, unless it is told not to.
-
-Examples:
-
-    plannerd migrate status
-    plannerd migrate up --database-url postgres://plannerd@db/plannerd`
-}
-
 // migrateCmd is migrate up, or migrate status.
 type migrateCmd struct{ databaseFlags }
 
 type migrateDownCmd struct {
 	databaseFlags
 	Yes bool `help:"Do it even though data is lost."`
-}
-
-// Help says what down asks for.
-func (*migrateDownCmd) Help() string {
-	return `While the database has operators it refuses, and says what would be lost, unless --yes
-is given. There is no way back but a backup.
-
-Examples:
-
-    plannerd migrate down
-    plannerd migrate down --yes --database-url postgres://plannerd@db/plannerd`
 }
 
 // Run brings the schema up to date, or prints where it stands.

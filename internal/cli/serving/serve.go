@@ -58,33 +58,6 @@ type Serve struct {
 	cut    context.CancelFunc
 }
 
-// Help shows examples.
-func (*Serve) Help() string {
-	return `Needs no setup: the data is in a SQLite file, which is created and migrated.
-
-It listens at once. Until the database is ready and migrated, and again from SIGINT or
-SIGTERM on, /readyz is 503. After --drain-delay new requests are refused with 503 while the
-running ones finish; a second signal ends it at once.
-
-Requests are limited in time, in bytes, in rows and in the memory that they hold together,
-and plans in how many are computed at once; see Tuning below. A request that does not fit
-now is refused with 429 and may come again; one that never fits, with 413.
-
-Without tokens it listens on loopback only, and answers programs of this machine but no
-pages of other servers. With tokens, every request for data needs one. Beyond loopback there
-must be tokens, and TLS or --insecure-http.
-
-The first eight flags are those that matter; the others need to be set only where a server
-has to be tuned.
-
-Examples:
-
-    plannerd serve
-    plannerd serve --listen 127.0.0.1:9000 --database-url sqlite:/var/lib/plannerd/data.db
-    PLANNERD_DATABASE_URL=postgres://plannerd@db/plannerd plannerd serve --log-level debug
-    plannerd serve --listen :8443 --tokens-file tokens --tls-cert tls.crt --tls-key tls.key`
-}
-
 // Run serves until the context ends.
 func (c *Serve) Run(env *cli.Environment) error {
 	if err := c.check(env); err != nil {

@@ -14,18 +14,6 @@ type TokenNew struct {
 	Operators string `default:"*" placeholder:"PATTERNS" help:"Operators that it is for, as patterns: * stands for any characters, ? for one (default *)."`
 }
 
-// Help says what is printed, and shows examples.
-func (*TokenNew) Help() string {
-	return `Prints the line for the file of "serve --tokens-file" on standard output, and the token itself
-on standard error. It is shown this once: the line has only its SHA-256, from which nobody
-gets the token back. A running server sees within seconds that its file has changed.
-
-Examples:
-
-    plannerd token new --name job-manager --role engine --operators 'team-a.*,shared' >> tokens
-    plannerd serve --tokens-file tokens`
-}
-
 // Run makes a token.
 func (c *TokenNew) Run(env *cli.Environment) error {
 	caller, err := access.NewCaller(c.Name, c.Role, c.Operators)
