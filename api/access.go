@@ -158,8 +158,7 @@ func (a Access) whileKnown(r *http.Request) (ctx context.Context, done func()) {
 
 // unknownSince is the problem of a request whose context of whileKnown ended; nil: it did not.
 func unknownSince(ctx context.Context) error {
-	var p *httpkit.Problem
-	if errors.As(context.Cause(ctx), &p) {
+	if p, ok := errors.AsType[*httpkit.Problem](context.Cause(ctx)); ok {
 		return p
 	}
 	return nil

@@ -221,8 +221,7 @@ func group(doc *input.Document, c operator.Configuration, place string) error {
 		return nil
 	}
 	err := doc.Group(c.Hash.Affinity, func(id int32) string { return strconv.Itoa(int(id)) })
-	var wrong *input.Error
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*input.Error](err); ok {
 		return httpkit.Invalid().With(place+wrong.Problems[0].Pointer, wrong.Problems[0].Detail)
 	}
 	return err

@@ -133,8 +133,7 @@ func (n *instanceNames) list(refs []wire.InstanceRef, place string) ([]int32, er
 // document has ids stand for the names of instances in a document, which stands at a place of the body.
 func (n *instanceNames) document(doc *input.Document, names *input.Names, place string) error {
 	err := doc.Identify(names, n.id)
-	wrong := new(input.Error)
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*input.Error](err); ok {
 		for i := range wrong.Problems {
 			wrong.Problems[i].Pointer = place + wrong.Problems[i].Pointer
 		}

@@ -84,8 +84,7 @@ func (m *message) decode(base64Keys bool) (detail string) {
 
 // inStream points an error of a stream builder into the member "stream".
 func inStream(err error) error {
-	var refused *input.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*input.Error](err); ok {
 		for i, p := range refused.Problems {
 			if row, _, ok := strings.Cut(strings.TrimPrefix(p.Pointer, "/"), "/"); ok {
 				refused.Problems[i].Pointer = "/stream/" + row

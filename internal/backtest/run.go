@@ -86,8 +86,7 @@ func Run(ctx context.Context, h *History, op Operator, candidates []Candidate, d
 		}
 	})
 	if err := context.Cause(ctx); err != nil {
-		var input *planner.InputError
-		if errors.As(err, &input) {
+		if input, ok := errors.AsType[*planner.InputError](err); ok {
 			return nil, input
 		}
 		return nil, err

@@ -285,8 +285,7 @@ func invalid(field, detail string) error {
 }
 
 func detailOf(err error) string {
-	var input *planner.InputError
-	if errors.As(err, &input) {
+	if input, ok := errors.AsType[*planner.InputError](err); ok {
 		return input.Detail
 	}
 	return ""

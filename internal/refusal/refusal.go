@@ -155,8 +155,7 @@ func About(err error, missing Reason, what string) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	var frozen *store.FrozenError
-	if errors.As(err, &frozen) {
+	if frozen, ok := errors.AsType[*store.FrozenError](err); ok {
 		return &Error{Reason: Frozen, Detail: FrozenText(frozen.Freeze), Err: err}
 	}
 	for _, r := range storeRefusals {

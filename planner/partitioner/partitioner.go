@@ -89,8 +89,7 @@ func Validate(c Config, instances []Instance) error { return inputError(route.Va
 func Same(a Config, ai []Instance, b Config, bi []Instance) bool { return route.Same(a, ai, b, bi) }
 
 func inputError(err error) error {
-	var refused *route.ConfigError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*route.ConfigError](err); ok {
 		return planner.Invalid(refused.Field, refused.Detail)
 	}
 	return err

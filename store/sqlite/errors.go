@@ -18,8 +18,7 @@ import (
 // schema is the reason can only be asked.
 func (d *database) explain(ctx context.Context, err error) error {
 	d.file.notice(err)
-	var failure *sqlite.Error
-	if errors.As(err, &failure) && failure.Code() == sqlite3.SQLITE_ERROR {
+	if failure, ok := errors.AsType[*sqlite.Error](err); ok && failure.Code() == sqlite3.SQLITE_ERROR {
 		if version, e := d.SchemaVersion(ctx); e == nil && version < migrations.Latest {
 			return fmt.Errorf("%w: its schema has version %d: %w", store.ErrUnavailable, version, err)
 		}

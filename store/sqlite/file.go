@@ -63,8 +63,7 @@ func (f *file) checkWritable() error {
 
 // notice remembers that the file is damaged, if that is what an error of SQLite says.
 func (f *file) notice(err error) {
-	var failure *sqlite.Error
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch failure.Code() & 0xff {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			f.damaged.Store(true)
@@ -88,8 +87,7 @@ func (d *database) Check(ctx context.Context) error {
 	}
 	var migrations int
 	err := fresh.QueryRowContext(ctx, "SELECT count(*) FROM "+engine.VersionTable).Scan(&migrations)
-	var failure *sqlite.Error
-	if errors.As(err, &failure) && failure.Code() == sqlite3.SQLITE_ERROR { // there is no such table any more
+	if failure, ok := errors.AsType[*sqlite.Error](err); ok && failure.Code() == sqlite3.SQLITE_ERROR { // there is no such table any more
 		d.file.damaged.Store(true)
 		return d.file.checkWritable()
 	}

@@ -86,8 +86,7 @@ func Start(settings ...string) (*Server, error) { return start(settings) }
 func CreateDatabase(ctx context.Context, server, name string) error {
 	create := "CREATE DATABASE " + name + " TEMPLATE template0 ENCODING 'UTF8'"
 	err := execute(ctx, server, create+" LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'")
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return execute(ctx, server, create)
 	}
 	return err

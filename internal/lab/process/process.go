@@ -136,8 +136,7 @@ func (p *Process) Kill() error {
 		return errors.Join(fmt.Errorf("plannerd serve: %w", err), p.command.Wait(), p.Said())
 	}
 	err := p.command.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		if status, ok := exit.Sys().(syscall.WaitStatus); !ok || status.Signaled() && status.Signal() == syscall.SIGKILL {
 			return nil
 		}

@@ -109,8 +109,7 @@ func (s *Backtester) BacktestRows(ctx context.Context, c operator.Configuration,
 
 // unfit tells of statistics that are no longer possible under the newest configuration.
 func unfit(err error) error {
-	var input *planner.InputError
-	if errors.As(err, &input) {
+	if input, ok := errors.AsType[*planner.InputError](err); ok {
 		return refusal.New(refusal.ConfigurationChanged, fmt.Sprintf(
 			"The stored statistics do not fit the newest configuration: %v. Begin at a later interval.", input))
 	}

@@ -123,8 +123,7 @@ func (s *Documents) list(take func(interval int64, d *columns.Document) error) e
 
 // below has the problems of a document point into what it is a part of.
 func below(pointer string, err error) error {
-	var bad *problem.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*problem.Error](err); ok {
 		for i := range bad.Problems {
 			bad.Problems[i].Pointer = pointer + bad.Problems[i].Pointer
 		}

@@ -168,8 +168,7 @@ func Input(b *scheme.Base, st *scheme.Statistics) (*scheme.Input, error) {
 		}
 	}
 	in, err := scheme.NewInput(st, b.Newest, from)
-	var given *planner.InputError
-	if errors.As(err, &given) && st.Foreseen != nil && given.Row >= st.Len() { // what was possible once no longer is
+	if given, ok := errors.AsType[*planner.InputError](err); ok && st.Foreseen != nil && given.Row >= st.Len() { // what was possible once no longer is
 		st.Foreseen = st.Foreseen.Named()
 		b.Foreseen.Forecast = st.Foreseen
 		return scheme.NewInput(st, b.Newest, from)
