@@ -44,7 +44,7 @@ func TestPeakMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			statuses := sendBodies(t, p.URL, seed, deep.Count(1_000, 100_000))
+			statuses := sendBodies(t, p.URL, seed, deep.Count(250, 100_000))
 			peak, err := p.PeakMemory()
 			if err := errors.Join(err, p.Stop()); err != nil {
 				t.Fatal(err, p.Said())

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+
+	"plannerd/internal/lab/deep"
 )
 
 // grouped is a plan of scheme pkg.
@@ -43,11 +45,14 @@ func (d *drive) headOf(query string) map[string]int {
 // TestPkgAcrossRestarts posts streams to operators by partial key grouping. The server is
 // started anew between every plan and its commit, and knows every version in the end.
 func TestPkgAcrossRestarts(t *testing.T) {
-	for _, kind := range []string{"sqlite", "postgres"} {
+	for k, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			open := opener(t, kind)
-			for _, stream := range allStreams(t) {
+			for n, stream := range allStreams(t) {
+				if !deep.On() && !whole && (k+n)%2 != 0 { // a usual run tries each on one store
+					continue
+				}
 				t.Run(stream.name, func(t *testing.T) {
 					d := &drive{t: t, operator: stream.name + "-pkg", intervals: stream.intervals[:min(4, len(stream.intervals))]}
 					d.start(open)

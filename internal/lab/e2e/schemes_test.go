@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/planner/ranges"
 	"plannerd/planner/ring"
 	"plannerd/sdk/go/wire"
@@ -146,12 +147,15 @@ const schemeTokens = 16
 // instances are added and removed, and the server is started anew now and then
 // between a plan and its commit. Every plan is recounted.
 func TestSchemes(t *testing.T) {
-	for _, kind := range []string{"sqlite", "postgres"} {
+	for k, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			open := opener(t, kind)
 			for n, stream := range allStreams(t) {
-				for _, scheme := range []string{"ring", "ranges"} {
+				for m, scheme := range []string{"ring", "ranges"} {
+					if !deep.On() && !whole && n > 0 && (k+n+m)%2 != 0 { // a usual run tries each on one store
+						continue
+					}
 					t.Run(stream.name+"/"+scheme, func(t *testing.T) {
 						d := &shifting{
 							drive:  drive{t: t, operator: stream.name + "-" + scheme, intervals: stream.intervals},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/internal/lab/streams"
 )
 
@@ -27,8 +28,8 @@ type stream struct {
 }
 
 // allStreams has the first intervals of all streams, the own ones and those recorded
-// beside the project: six of each, or three where there are many rows. When all is
-// driven they are whole; in short there are three of each stream with few rows.
+// beside the project: four of each, six in a deep run, or three where there are many rows. When all
+// is driven they are whole; in short there are three of each stream with few rows.
 func allStreams(t *testing.T) (all []stream) {
 	t.Helper()
 	sources, err := streams.All()
@@ -36,7 +37,7 @@ func allStreams(t *testing.T) (all []stream) {
 		t.Fatal(err)
 	}
 	for _, source := range sources {
-		n := someIntervals
+		n := deep.Count(someIntervals, 6)
 		switch {
 		case whole:
 			n = math.MaxInt
