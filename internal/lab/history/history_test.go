@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"plannerd/internal/lab/deep"
 	"plannerd/internal/lab/pgserver"
 )
 
@@ -132,7 +133,7 @@ func saying(response *http.Response, body []byte) *http.Response {
 }
 
 // TestLies: a service that answers like these is found out, by the checker or
-// by the audit.
+// by the audit. A usual run tells one to each of them; [TestHistories] and [TestAudit] tell more.
 func TestLies(t *testing.T) {
 	for name, c := range map[string]struct {
 		lie  between
@@ -147,6 +148,9 @@ func TestLies(t *testing.T) {
 		"unasked":         {twice(), []string{"was never asked for"}},
 		"refused, stored": {denied(), []string{"were refused, not sent, or answered with another plan"}},
 	} {
+		if !deep.On() && name != "old table" && name != "refused, stored" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := tiny(t, onSQLite)
