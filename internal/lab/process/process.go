@@ -21,9 +21,16 @@ import (
 // Patience is how long a process may take to start, and to stop.
 const Patience = 40 * time.Second
 
-// Build makes the program from the module that the working directory is in and
-// returns its path in the folder.
+// Program is the environment variable that names the program, built of the same sources, where the
+// packages of a run share one.
+const Program = "PLANNERD_TEST_PROGRAM"
+
+// Build returns the path of the program: of the one that is shared, or else of one that it makes in
+// the folder, from the module that the working directory is in.
 func Build(ctx context.Context, folder string) (string, error) {
+	if path := os.Getenv(Program); path != "" {
+		return path, nil
+	}
 	return BuildSkewed(ctx, folder, 0)
 }
 
