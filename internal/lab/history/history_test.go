@@ -31,7 +31,7 @@ var programs = sync.OnceValues(func() ([]string, error) {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if paths, err := programs(); err == nil {
-		os.RemoveAll(filepath.Dir(paths[0]))
+		os.RemoveAll(filepath.Dir(paths[1])) // the first may be shared
 	}
 	os.Exit(code)
 }
