@@ -18,14 +18,14 @@ const answered = ".analyses-answer .stats"
 func TestAnalysesLook(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
-	for view, x := range map[string]struct{ place, ready string }{
-		"analyses":         {"/#/analyses", ".analyses-index"},
-		"analyses-ring":    {"/#/analyses/ring?sample=zipf&nodes=6&plan=true&join=1", answered},
-		"analyses-pkg":     {"/#/analyses/pkg?sample=skewed&choices=2,3,5&schemes=hash,pkg,w_choices", answered},
-		"analyses-ranges":  {"/#/analyses/ranges?operator=files&interval=3", answered},
-		"analyses-schemes": {"/#/analyses/schemes?sample=skewed", answered},
+	for n, x := range []struct{ view, place, ready string }{
+		{"analyses-ring", "/#/analyses/ring?sample=zipf&nodes=6&plan=true&join=1", answered},
+		{"analyses", "/#/analyses", ".analyses-index"},
+		{"analyses-pkg", "/#/analyses/pkg?sample=skewed&choices=2,3,5&schemes=hash,pkg,w_choices", answered},
+		{"analyses-ranges", "/#/analyses/ranges?operator=files&interval=3", answered},
+		{"analyses-schemes", "/#/analyses/schemes?sample=skewed", answered},
 	} {
-		t.Run(view, func(t *testing.T) { look(t, site.URL, x.place, view, x.ready) })
+		t.Run(x.view, func(t *testing.T) { glance(t, n, site.URL, x.place, x.view, x.ready) })
 	}
 }
 

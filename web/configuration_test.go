@@ -16,7 +16,7 @@ func TestConfiguration(t *testing.T) {
 	site := browsertest.Filled(t)
 	look(t, site.URL, "/#/operators/clicks/configuration", "configuration", ".operator-settings")
 	look(t, site.URL, "/#/operators/clicks/key?key=asia%2Farticle-0000", "key", ".operator-story")
-	look(t, site.URL, "/#/operators/functions/configuration", "configuration-capacities", ".operator-settings")
+	glance(t, 1, site.URL, "/#/operators/functions/configuration", "configuration-capacities", ".operator-settings")
 }
 
 // TestConfigurationRequest: the command is accepted, and gives the same configuration. It is not run beside other
@@ -208,5 +208,5 @@ func TestConfigurationReports(t *testing.T) {
 	renew(p)
 	p.WaitText("main", "1 of 3 instances have reported. Missing: 0, 2.")
 	p.WaitText("main h2", "Reports of interval 42")
-	look(t, site.URL, "/#/operators/reporting/configuration", "configuration-reports", ".waiting")
+	glance(t, 1, site.URL, "/#/operators/reporting/configuration", "configuration-reports", ".waiting")
 }

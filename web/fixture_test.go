@@ -31,13 +31,28 @@ var looks = []struct {
 // the page it prepares it.
 func look(t *testing.T, server, place, view, ready string, prepare ...func(*browsertest.Page)) {
 	t.Helper()
+	lookAt(t, server, place, view, ready, func(i int) bool { return i%3 == 0 }, prepare...)
+}
+
+// glance is look at one of several views, the nth from 0, that share their parts: a usual run opens
+// all narrow in dark colours, where most can go wrong, and the first wide in light colours, too.
+func glance(t *testing.T, n int, server, place, view, ready string) {
+	t.Helper()
+	lookAt(t, server, place, view, ready, func(i int) bool { return i == 3 || i == 0 && n == 0 })
+}
+
+// lookAt opens a view in some of the looks, or in a deep run in all.
+func lookAt(
+	t *testing.T, server, place, view, ready string, usual func(look int) bool, prepare ...func(*browsertest.Page),
+) {
+	t.Helper()
 	p := browsertest.Start(t).Page(t, server)
 	for _, f := range prepare {
 		f(p)
 	}
 	width, light := int64(0), int64(0) // the latter is that of the last look in light colours
 	for i, l := range looks {
-		if !deep.On() && i%3 != 0 {
+		if !deep.On() && !usual(i) {
 			continue
 		}
 		t.Logf("%s is %s", view, l.name)

@@ -111,14 +111,14 @@ func equalRows(t *testing.T, p *browsertest.Page, site *browsertest.Site, plan, 
 func TestMigrationsLooks(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
-	for _, c := range []struct{ view, plan, query, ready string }{
+	for n, c := range []struct{ view, plan, query, ready string }{
 		{"migrations", site.Plans.Big, "", ".migrations .vtable-rows .vrow:not(.blank)"},
 		{"migrations-of-classes", site.Plans.Classes, "", ".migrations .vtable-rows .vrow:not(.blank)"},
 		{"migrations-of-ranges", site.Plans.Ranges, "?sort=cost", ".migrations .vtable-rows .vrow:not(.blank)"},
 		{"table-changes", site.Plans.Rescaled, "?list=table-changes", ".migrations .vtable-rows .vrow:not(.blank)"},
 		{"no-migrations", site.Plans.Rescaled, "?key_prefix=no%20such%20key", ".migrations .empty"},
 	} {
-		t.Run(c.view, func(t *testing.T) { look(t, site.URL, "/#/plans/"+c.plan+c.query, c.view, c.ready) })
+		t.Run(c.view, func(t *testing.T) { glance(t, n, site.URL, "/#/plans/"+c.plan+c.query, c.view, c.ready) })
 	}
 }
 

@@ -261,7 +261,7 @@ func TestOperatorHistory(t *testing.T) {
 	p.WaitUntil(`document.querySelectorAll('.chart-data tbody tr').length === 30`)
 	p.Fill(".card-aside select", "100")
 	p.WaitUntil(`document.querySelectorAll('.chart-data tbody tr').length === 71`)
-	look(t, site.URL, "/#/operators/long", "operator-epochs", historyCard+" tbody")
+	glance(t, 1, site.URL, "/#/operators/long", "operator-epochs", historyCard+" tbody")
 }
 
 // TestOperatorEmpty: what the page of a new operator says is what brings its first plan.

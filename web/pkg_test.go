@@ -34,7 +34,7 @@ func TestPkg(t *testing.T) {
 			tell(t, http.MethodPost, site.URL+"/v1/plans/"+p.ID+"/commit", "", object{"stopped": true}, nil)
 		}
 	}
-	look(t, site.URL, "/#/plans/"+p.ID, "plan-pkg", ".plan")
+	glance(t, 1, site.URL, "/#/plans/"+p.ID, "plan-pkg", ".plan")
 	page := open(t, site.URL, "/#/plans/"+p.ID, ".plan-owners")
 	page.WaitText(".plan-owners", "second")
 	page.WaitText(".plan-owners", "2, as others")
@@ -43,7 +43,7 @@ func TestPkg(t *testing.T) {
 	page.Goto("/#/plans/" + p.ID + "?list=table-changes")
 	page.WaitText("main", "their numbers of candidates")
 
-	look(t, site.URL, "/#/operators/grouped", "operator-pkg", historyCard+" tbody")
+	glance(t, 1, site.URL, "/#/operators/grouped", "operator-pkg", historyCard+" tbody")
 	page.Goto("/#/operators/grouped/key?key=first")
 	var route struct{ Candidates []int }
 	ask(t, api+"/route?key=first", "", &route)

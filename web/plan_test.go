@@ -59,11 +59,11 @@ func propose(t *testing.T, server, token, operator string) planned {
 func TestPlanLooks(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
-	for name, id := range map[string]string{
-		"proposed": site.Plans.Proposed, "hot-keys": site.Plans.HotKeys, "applying": site.Plans.Applying,
-		"ring": site.Plans.Ring, "ranges": site.Plans.Ranges,
+	for n, c := range []struct{ name, id string }{
+		{"proposed", site.Plans.Proposed}, {"hot-keys", site.Plans.HotKeys}, {"applying", site.Plans.Applying},
+		{"ring", site.Plans.Ring}, {"ranges", site.Plans.Ranges},
 	} {
-		t.Run(name, func(t *testing.T) { look(t, site.URL, "/#/plans/"+id, "plan-"+name, ".plan") })
+		t.Run(c.name, func(t *testing.T) { glance(t, n, site.URL, "/#/plans/"+c.id, "plan-"+c.name, ".plan") })
 	}
 }
 

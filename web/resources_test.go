@@ -61,7 +61,7 @@ func TestResourcesOfPlans(t *testing.T) {
 	p.WaitText("main", "memory: no plan keeps within the capacities; at least 1")
 	p.WaitText("main", "memory: after the plan w")
 	p.WaitText(".stats .stat.bad", "above what each instance has")
-	look(t, server.URL, "/#/plans/"+lost.ID+"?loads=absolute", "plan-resources-lost", ".plan-loads canvas")
+	glance(t, 1, server.URL, "/#/plans/"+lost.ID+"?loads=absolute", "plan-resources-lost", ".plan-loads canvas")
 
 	p.Goto("/#/operators/sessions")
 	p.WaitText(".stats", "memory, of the fullest instance")

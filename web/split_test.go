@@ -23,7 +23,7 @@ func TestSplitKeys(t *testing.T) {
 	tell(t, http.MethodPost, api+"/plans", "", object{"interval": 1, "keys": keys}, &p)
 	tell(t, http.MethodPost, site.URL+"/v1/plans/"+p.ID+"/commit", "", object{"stopped": true}, nil)
 
-	look(t, site.URL, "/#/plans/"+p.ID, "plan-split", ".plan")
+	glance(t, 1, site.URL, "/#/plans/"+p.ID, "plan-split", ".plan")
 	page := open(t, site.URL, "/#/plans/"+p.ID, ".plan")
 	page.WaitText("main", "Split keys")
 	page.WaitText("main", "1 merge an interval")
@@ -35,7 +35,7 @@ func TestSplitKeys(t *testing.T) {
 	page.Goto("/#/operators/counted/key?key=airport")
 	page.WaitText("main", "split")
 	page.WaitText("main", "it was split over instances")
-	look(t, site.URL, "/#/operators/counted/key?key=airport", "key-split", ".operator-story")
+	glance(t, 1, site.URL, "/#/operators/counted/key?key=airport", "key-split", ".operator-story")
 }
 
 // TestCheaperSplit: the page of a plan says why a key is split that would fit whole.

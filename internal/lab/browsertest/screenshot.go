@@ -43,9 +43,9 @@ func (p *Page) capture(name, height string) {
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, Patience)
 	defer cancel()
-	beyond := true
+	beyond, fast := true, true // to make files smaller takes longer than to draw the page
 	shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
-		Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: &beyond,
+		Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: &beyond, OptimizeForSpeed: &fast,
 		Clip: &page.Viewport{Width: float64(p.width), Height: min(Eval[float64](p, height), maxHeight), Scale: 1},
 	})
 	if err != nil {
