@@ -42,9 +42,7 @@ func glance(t *testing.T, n int, server, place, view, ready string) {
 }
 
 // lookAt opens a view in some of the looks, or in a deep run in all.
-func lookAt(
-	t *testing.T, server, place, view, ready string, usual func(look int) bool, prepare ...func(*browsertest.Page),
-) {
+func lookAt(t *testing.T, server, place, view, ready string, usual func(int) bool, prepare ...func(*browsertest.Page)) {
 	t.Helper()
 	p := browsertest.Start(t).Page(t, server)
 	for _, f := range prepare {

@@ -6,18 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
 )
 
-// BuildPlannerd builds plannerd into a folder, and returns the path of the program; tests that run
-// together share one, which a variable names. The working directory must be that of an example.
+// BuildPlannerd builds plannerd into a folder, and returns the path of the program. The
+// working directory must be that of an example.
 func BuildPlannerd(ctx context.Context, dir string) (string, error) {
-	if shared := os.Getenv("PLANNERD_TEST_PROGRAM"); shared != "" {
-		return shared, nil
-	}
 	program := filepath.Join(dir, "plannerd")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/plannerd")
 	build.Dir = filepath.Join("..", "..")

@@ -18,10 +18,7 @@ import (
 )
 
 // Of an engine: how many keys it has, and how many where what comes out depends on there being many.
-const (
-	compactKeys = 25_000
-	manyKeys    = 100_000
-)
+const compactKeys, manyKeys = 25_000, 100_000
 
 // engine is one whose keys the service need not know: it keeps where they are.
 type engine struct {

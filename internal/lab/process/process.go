@@ -21,22 +21,17 @@ import (
 // Patience is how long a process may take to start, and to stop.
 const Patience = 40 * time.Second
 
-// Program is the environment variable that names the program, built of the same sources, where the
-// packages of a run share one.
-const Program = "PLANNERD_TEST_PROGRAM"
-
-// Build returns the path of the program: of the one that is shared, or else of one that it makes in
-// the folder, from the module that the working directory is in.
+// Build makes the program from the module that the working directory is in and returns its path in
+// the folder. Where PLANNERD_TEST_PROGRAM names one, which the packages of a run share, it is that.
 func Build(ctx context.Context, folder string) (string, error) { return BuildSkewed(ctx, folder, 0) }
 
 // BuildSkewed is Build; the program's clock is ahead of the machine's by so much.
 func BuildSkewed(ctx context.Context, folder string, skew time.Duration) (string, error) {
-	if shared := os.Getenv(Program); shared != "" && skew == 0 {
-		return shared, nil
-	}
 	path := filepath.Join(folder, "plannerd")
 	if skew != 0 {
 		path += skew.String()
+	} else if shared := os.Getenv("PLANNERD_TEST_PROGRAM"); shared != "" {
+		return shared, nil
 	}
 	if output, err := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X main.clockSkew="+skew.String(), "-o", path,
 		"plannerd/cmd/plannerd").CombinedOutput(); err != nil {

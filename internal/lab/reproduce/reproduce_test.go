@@ -36,26 +36,20 @@ var quick = []string{
 	"shuffler/formula", "shuffler/examples",
 }
 
-// measured are the items that a run measures.
-func measured(t *testing.T) []Item {
-	t.Helper()
-	if deep.On() {
-		return Items()
-	}
-	items, err := Select(nil, quick)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return items
-}
-
 func TestItems(t *testing.T) {
 	known, err := publications()
 	if err != nil {
 		t.Fatal(err)
 	}
+	if deep.On() {
+		quick = nil // all
+	}
+	items, err := Select(nil, quick)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var results []*Result
-	for _, item := range measured(t) {
+	for _, item := range items {
 		r, err := item.Run(t.Context(), Options{})
 		if err != nil {
 			t.Fatal(err)
