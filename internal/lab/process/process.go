@@ -30,7 +30,7 @@ func BuildSkewed(ctx context.Context, folder string, skew time.Duration) (string
 	path := filepath.Join(folder, "plannerd")
 	if skew != 0 {
 		path += skew.String()
-	} else if shared := os.Getenv("PLANNERD_TEST_PROGRAM"); shared != "" {
+	} else if shared := os.Getenv("PLANNERD_TEST_PROGRAM"); shared != "" { //nolint:forbidigo // support for tests
 		return shared, nil
 	}
 	if output, err := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X main.clockSkew="+skew.String(), "-o", path,
