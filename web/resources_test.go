@@ -203,3 +203,74 @@ func TestResourcesOfConfigurations(t *testing.T) {
 		t.Errorf("the first statistics are answered with %s", out)
 	}
 }
+
+// TestResourcesChanged: a form on the page of the configuration changes resources and what instances have of them,
+// says beforehand what that would be, and beside its fields what is wrong with them.
+func TestResourcesChanged(t *testing.T) {
+	t.Parallel()
+	server := browsertest.NewEmpty(t, false)
+	underResources(t, server.URL)
+	const place, path = "/#/operators/sessions/configuration", "/v1/operators/sessions"
+	const form, button, submit = ".operator-edit", ".operator-resources .card-aside button", ".operator-edit .primary"
+	row := func(n int, of string) string { return fmt.Sprintf("%s fieldset:nth-of-type(%d) %s", form, n, of) }
+	const name, tolerance = "input[pattern]", ".fields:first-of-type input[type=number]"
+	p := open(t, server.URL, place, button)
+	p.Click(button)
+	p.WaitText(form, "Nothing is changed yet.")
+	p.Fill(row(3, name), "memory")
+	p.Expect("status of 422")
+	p.Click(submit)
+	p.WaitText(row(3, ".field:first-child .hint"), "Memory stands twice.")
+	p.Fill(row(3, name), "net")
+	p.Fill(row(3, tolerance), "100")
+	p.Fill(row(2, "details .field:last-child input"), "40000")
+	p.WaitText(form, "resource net added: costs.net of rows, at most 100 % above its fair load")
+	p.WaitText(form, "memory of w1: 40,960 → 40,000")
+	p.WaitText(form, "no row has costs.net are refused")
+	// By keyboard: the new row has the focus, and Enter in it sends the form.
+	browsertest.Eval[bool](p, `(document.querySelector('.operator-edit > p > button').focus(), true)`)
+	p.Press("Enter")
+	p.WaitUntil(`document.activeElement.matches('.operator-edit fieldset:nth-of-type(4) input')`)
+	p.Fill(row(4, name), "keys")
+	p.Fill(row(4, "select"), "count")
+	for _, l := range looks {
+		p.Viewport(l.width, l.height, l.dark)
+		if p.Axe(); l.dark {
+			p.AxeColours()
+		}
+		p.Screenshot("resources-form")
+	}
+	p.Viewport(1280, 900, false)
+	p.Fill(row(4, name), "keys")
+	p.Press("Enter")
+	p.WaitGone("dialog")
+	p.WaitText(".operator-resources", "costs.net of rows")
+	p.WaitText(".operator-versions", "resource keys added: 1 for each key, at most 25 % above its fair load")
+	var now struct {
+		Version   int `json:"config_version"`
+		Instances []struct {
+			Capacities map[string]float64
+		}
+	}
+	ask(t, server.URL+path, "", &now)
+	if got := fmt.Sprint(now.Version, now.Instances[1].Capacities); got != "2 map[memory:40000 net:2]" {
+		t.Errorf("the form set %s", got)
+	}
+
+	// What somebody else has set meanwhile stays.
+	p.Click(button)
+	p.Fill(row(1, tolerance), "50")
+	tell(t, http.MethodPatch, server.URL+path, "", patch{"entry_grace": 3}, nil)
+	p.Click(submit)
+	p.WaitText(form, "Somebody changed the configuration while you looked at it")
+	p.Press("Escape")
+	p.WaitGone("dialog")
+	p.WaitText(".operator-facts", "configuration version 3")
+	p.Click(button)
+	for n := 4; n > 0; n-- {
+		p.Click(row(n, "> p button"))
+	}
+	p.WaitText(form, "cost is all that counts")
+	p.Click(submit)
+	p.WaitText(".operator-resources", "Cost is all that counts.")
+}

@@ -323,7 +323,7 @@ export function Field({ label, hint, children }) {
   return html`<div class="field">
     <label for=${id}>${label}</label>
     ${children(id)}
-    ${hint && html`<p class="hint">${hint}</p>`}
+    ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
   </div>`
 }
 

@@ -9,7 +9,7 @@ import { policyWords } from './backtest/table.js'
 import { configurationOf, putRequest } from './configuration/request.js'
 import { groupsOf } from './configuration/groups.js'
 import { Instances } from './configuration/instances.js'
-import { Resources } from './configuration/resources.js'
+import { ResourcesAndForm } from './configuration/edit.js'
 import { Rules } from './configuration/rules.js'
 import { Reports } from './configuration/reports.js'
 import { ConfigurationVersions } from './operator/changes.js'
@@ -22,12 +22,16 @@ export default function View({ operator: name, query }) {
   return html`<${Page}
     name=${name}
     tab="configuration"
-    render=${(operator) => html`
+    render=${(
+      /** @type {API['Operator']} */ operator,
+      /** @type {unknown} */ _,
+      /** @type {() => void} */ reload,
+    ) => html`
       ${operator.table_config_version !== operator.config_version && html`<${Pinned} operator=${operator} />`}
       ${query.policy && html`<${Proposed} operator=${operator} text=${query.policy} />`}
       <div class="operator-groups">
         <${Instances} operator=${operator} />
-        <${Resources} operator=${operator} />
+        <${ResourcesAndForm} operator=${operator} reload=${reload} />
         <${Rules} operator=${operator} />
         ${groupsOf(operator).map((group) => html`<${Group} key=${group.title} ...${group} />`)}
       </div>

@@ -47,7 +47,7 @@ export const someOf = (operator, ids) =>
  *
  * @param {API['Instance'][]} instances
  */
-function kindsOf(instances) {
+export function kindsOf(instances) {
   const alike = Map.groupBy(instances, ({ capacity = 1, capacities = {}, tokens }) =>
     JSON.stringify([capacity, Object.entries(capacities).sort(), tokens]),
   )

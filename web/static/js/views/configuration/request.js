@@ -68,7 +68,7 @@ export function putRequest(name, configuration) {
  * @param {string} key
  * @param {unknown} value
  */
-const signed = (key, value) =>
+export const signed = (key, value) =>
   (key === 'theta_max' || key === 'theta_min') && typeof value === 'number' && value >= 1
     ? `${Number((100 * value).toPrecision(12))}%`
     : value

@@ -18,14 +18,34 @@ const boundWords = ({ theta_max: own, resources }, resource) =>
     : `at most ${exactPercent(resource === resources?.[0] ? own : (resource.theta_max ?? 0))} above its fair load`
 
 /**
- * Nothing where cost is all that counts.
+ * A resource but the first in words, whichever operator has it.
  *
- * @param {{ operator: API['Operator'] }} props
+ * @param {API['Resource']} resource
  */
-export function Resources({ operator }) {
+export const resourceOf = ({ name, from, limit, theta_max: tolerance = 0 }) =>
+  `${sources[from ?? ''] ?? `costs.${name} of rows`}, ${
+    limit ? 'at most what the instance has' : `at most ${exactPercent(tolerance)} above its fair load`
+  }`
+
+/**
+ * Nothing where cost is all that counts and there is no button to change that.
+ *
+ * @param {{ operator: API['Operator'], button: Children }} props
+ */
+export function Resources({ operator, button }) {
   const { resources } = operator
-  if (!resources) return null
-  return html`<${Card} title="Resources" aside=${counted(resources.length, 'resource')} class="operator-resources">
+  if (!resources)
+    return (
+      button &&
+      html`<${Card} title="Resources" aside=${button} class="operator-resources">
+        <p>Cost is all that counts.</p>
+      <//>`
+    )
+  return html`<${Card}
+    title="Resources"
+    aside=${html`${counted(resources.length, 'resource')} ${button}`}
+    class="operator-resources"
+  >
     ${plainTable('What keys take of an instance, with the bound that plans keep to on each', resources, [
       ['Resource', ({ name }) => name],
       [

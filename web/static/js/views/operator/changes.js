@@ -1,12 +1,13 @@
 // What changed of an operator: since one looked at it last, and from one version of its configuration to the next.
 
 import { request, useList } from '../../api.js'
-import { absolute, clock, count, counted, percent } from '../../format.js'
+import { absolute, clock, count, counted, exactly, percent } from '../../format.js'
 import { html, useEffect, useState } from '../../html.js'
 import { Card, loaded, plainTable, Time } from '../../parts.js'
 import { forGood, forTab } from '../../storage.js'
 import { statuses, statusWords } from '../../words.js'
 import { affinityWords, windowWords } from '../configuration/groups.js'
+import { resourceOf } from '../configuration/resources.js'
 import { labelsOf, ruleOf } from '../configuration/rules.js'
 
 /**
@@ -50,6 +51,49 @@ function ruleWords(from, to) {
 }
 
 /**
+ * Which resources came, went and are other ones.
+ *
+ * @param {API['Resource'][]} from
+ * @param {API['Resource'][]} to
+ */
+function resourceWords(from, to) {
+  const words = to.flatMap((of, i) => {
+    const was = from.find((r) => r.name === of.name)
+    if (i === 0) return was ? [] : `cost is called ${of.name}`
+    if (!was) return `resource ${of.name} added: ${resourceOf(of)}`
+    const [before, after] = [was, of].map(resourceOf)
+    return before === after ? [] : `resource ${of.name}: ${before} → ${after}`
+  })
+  words.push(...from.slice(1).flatMap((r) => (to.some((x) => x.name === r.name) ? [] : `resource ${r.name} removed`)))
+  if (to.length === 0) words.push('cost is all that counts')
+  return words.length > 0 ? words : ['order of the resources changed']
+}
+
+const mostInstances = 12 // whose capacities are told one by one
+
+/**
+ * What is other with instances of which there are as many as before: capacities.
+ *
+ * @param {API['Instance'][]} from
+ * @param {API['Instance'][]} to
+ */
+function capacityWords(from, to) {
+  const words = to.flatMap((now) => {
+    const was = from.find((i) => i.id === now.id)
+    if (!was) return []
+    const [before, after] = [was, now].map(({ capacity = 1, capacities = {} }) => ({ capacity, ...capacities }))
+    return Object.keys({ ...before, ...after }).flatMap((name) => {
+      const [x, y] = [before, after].map((of) => /** @type {Record<string, number>} */ (of)[name])
+      const text = (/** @type {number | undefined} */ n) => (n === undefined ? 'none' : exactly(n))
+      return x === y ? [] : `${name} of ${now.name ?? `instance ${now.id}`}: ${text(x)} → ${text(y)}`
+    })
+  })
+  return words.length > mostInstances
+    ? [`${counted(words.length, 'capacity', 'capacities')} of instances changed`]
+    : words
+}
+
+/**
  * What is other with instances of which there are as many as before: labels, and what they take.
  *
  * @param {API['Instance'][]} from
@@ -70,17 +114,24 @@ const instanceWords = (from, to) =>
 /** @type {Record<string, string>} */
 const memberWords = { theta_max: 'θ_max', 'hash/affinity': 'keys that stay together:' }
 
-/** @param {API['MemberChange']} change */
-const changeWords = ({ member, from, to }) => {
-  if (member.startsWith('placement')) return ruleWords(rulesIn(from), rulesIn(to))
-  const changed =
-    member === 'instances' && Array.isArray(from) && Array.isArray(to)
-      ? instanceWords(/** @type {any} */ (from), /** @type {any} */ (to))
-      : []
-  if (changed.length > 0) return changed.join('; ')
-  const [was, is] = [valueWords(member, from), valueWords(member, to)]
-  return `${memberWords[member] ?? member} ${was === is ? 'changed' : `${was} → ${is}`}`
+/**
+ * @param {API['MemberChange']} change
+ * @returns {string[]}
+ */
+export function wordsOf({ member, from, to }) {
+  /** @type {[any, any]} */
+  const [was, is] = [from, to]
+  if (member.startsWith('placement')) return [ruleWords(rulesIn(was), rulesIn(is))]
+  if (member === 'resources') return resourceWords(was ?? [], is ?? [])
+  if (member === 'instances' && Array.isArray(was) && Array.isArray(is)) {
+    const changed = [...instanceWords(was, is), ...capacityWords(was, is)]
+    if (changed.length > 0) return changed
+  }
+  const [before, after] = [valueWords(member, from), valueWords(member, to)]
+  return [`${memberWords[member] ?? member} ${before === after ? 'changed' : `${before} → ${after}`}`]
 }
+
+const changeWords = (/** @type {API['MemberChange']} */ change) => wordsOf(change).join('; ')
 
 /** @param {API['FreezeChange']} f */
 function freezeWords({ actor, ended, all, reason }) {

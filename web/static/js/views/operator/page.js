@@ -36,7 +36,7 @@ export const methodWords = (o) => strategyTitle(o.strategy ?? o.ring?.method ?? 
  * @param {string} props.name
  * @param {string} props.tab
  * @param {PlanSummary[]} [props.plans]
- * @param {(operator: API['Operator'], etag: string | null) => Children} props.render
+ * @param {(operator: API['Operator'], etag: string | null, reload: () => void) => Children} props.render
  */
 export function Page({ name, tab, plans = [], render }) {
   useTitle(`${name} · plannerd`)
@@ -72,7 +72,7 @@ export function Page({ name, tab, plans = [], render }) {
                   ],
                   ['Configuration', link(['operators', name, 'configuration']), tab === 'configuration'],
                 ])}
-                <${Named.Provider} value=${o}>${render(o, operator.etag)}<//>
+                <${Named.Provider} value=${o}>${render(o, operator.etag, operator.reload)}<//>
               `,
             8,
           )
