@@ -274,7 +274,8 @@ func TestResourcesRealised(t *testing.T) {
 	plan := func(interval int, states ...int) (p wire.Plan) {
 		t.Helper()
 		e.do("POST", "/v1/operators/clicks/plans", rowsWithState(interval, states...)).want(http.StatusCreated).into(&p)
-		if p.Forecast.Realised == nil || p.Forecast.Planned == nil || (*p.Forecast.Planned)[1].Level != (*p.Resources)[1].Level.After {
+		if p.Forecast.Realised == nil || p.Forecast.Planned == nil ||
+			(*p.Forecast.Planned)[1].Level != (*p.Resources)[1].Level.After {
 			t.Fatalf("%+v", p.Forecast)
 		}
 		return p

@@ -71,14 +71,7 @@ type ThetaSpread struct {
 func realisedOf(plans []store.BriefPlan, c operator.Configuration) (r Realised, err error) {
 	var planned []float64
 	above := 0
-	all := make([]struct{ came, planned []float64 }, len(c.Resources))
-	note := func(levels []scheme.Level, into func(r int) *[]float64) {
-		for r, of := range c.Resources {
-			if level := scheme.LevelOf(levels, of.Name); level != nil {
-				*into(r) = append(*into(r), *level)
-			}
-		}
-	}
+	all := make(courses, len(c.Resources))
 	var came []scheme.Level // as the newest plan of the interval tells that has a forecast: one that undoes has none
 	for i, p := range plans {
 		told, leaves, damage := scheme.LevelsOf(p)
@@ -97,11 +90,11 @@ func realisedOf(plans []store.BriefPlan, c operator.Configuration) (r Realised, 
 		if drive.Above(p.ThetaRealised, c.ThetaMax) {
 			above++
 		}
-		note(came, func(r int) *[]float64 { return &all[r].came })
+		all.note(c.Resources, came, func(x *course) *[]float64 { return &x.came })
 		came = nil
 		if tookEffect(p.Status) && i+1 < len(plans) {
 			planned = append(planned, p.ThetaAfter)
-			note(leaves, func(r int) *[]float64 { return &all[r].planned })
+			all.note(c.Resources, leaves, func(x *course) *[]float64 { return &x.planned })
 		}
 	}
 	r.Intervals, r.Theta, r.Planned = len(r.thetas), spreadOf(r.thetas), spreadOf(planned)
@@ -109,6 +102,27 @@ func realisedOf(plans []store.BriefPlan, c operator.Configuration) (r Realised, 
 		share := float64(above) / float64(r.Intervals)
 		r.Above = &share
 	}
+	r.Resources = all.realised(c)
+	return r, err
+}
+
+// courses are how resources went, in the order of the configuration.
+type courses []course
+
+// course are the levels of a resource, oldest first: those that came, and those that were planned for them.
+type course struct{ came, planned []float64 }
+
+// note adds the levels that a plan tells to those of the resources.
+func (all courses) note(of operator.Resources, levels []scheme.Level, into func(*course) *[]float64) {
+	for r := range all {
+		if level := scheme.LevelOf(levels, of[r].Name); level != nil {
+			to := into(&all[r])
+			*to = append(*to, *level)
+		}
+	}
+}
+
+func (all courses) realised(c operator.Configuration) (told []RealisedResource) {
 	for i, x := range all {
 		out := RealisedResource{Name: c.Resources[i].Name, Intervals: len(x.came), Level: spreadOf(x.came),
 			Planned: spreadOf(x.planned)}
@@ -120,9 +134,9 @@ func realisedOf(plans []store.BriefPlan, c operator.Configuration) (r Realised, 
 				out.Broken++
 			}
 		}
-		r.Resources = append(r.Resources, out)
+		told = append(told, out)
 	}
-	return r, err
+	return told
 }
 
 // tookEffect reports whether the next interval ran under what a plan had planned.
@@ -150,8 +164,9 @@ func LevelsOf(b *scheme.Base, o *scheme.Result) ([]reading.Levels, error) {
 			planned = told.Planned
 		}
 	}
-	for i, of := range o.Snapshot.Resources {
-		x := reading.Levels{Resource: of.Name, Came: o.Resources[i].Level.Before, After: o.Resources[i].Level.After,
+	for i, f := range o.Resources {
+		of := o.Snapshot.Resources[i]
+		x := reading.Levels{Resource: of.Name, Came: f.Level.Before, After: f.Level.After,
 			Planned: scheme.LevelOf(planned, of.Name), Bound: of.ThetaMax}
 		if of.Limited {
 			x.Bound = 1

@@ -228,6 +228,10 @@ func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*intake.S
 			return nil, err
 		}
 	}
+	levels, err := foresight.LevelsOf(b, d.Result)
+	if err != nil {
+		return nil, err
+	}
 	at, err := s.Store.Now(ctx)
 	if err != nil {
 		return nil, refusal.AboutStore(err)
@@ -252,10 +256,6 @@ func (s *Proposer) keep(ctx context.Context, b *scheme.Base, d draft) (*intake.S
 	}
 	if !created {
 		return s.load(ctx, p)
-	}
-	levels, err := foresight.LevelsOf(b, d.Result)
-	if err != nil {
-		return nil, err
 	}
 	s.Observer.Created(p, d.Result.Plan, levels)
 	s.Planned(b)
