@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -79,9 +80,7 @@ func (c *call) rowsProblem(media string, err error) error {
 // given, or by those in its JSON.
 func (c *call) otherNames(media string, names []string) string {
 	query := url.Values{}
-	for name, values := range c.Query {
-		query[name] = values
-	}
+	maps.Copy(query, c.Query)
 	if media == mediaJSON || media == mediaNDJSON {
 		var records string
 		if records, names = input.LookForRecords(c.head); records != "" {

@@ -142,9 +142,7 @@ func identify(text jsontext.Value, known *InstanceNames) ([]givenInstance, error
 		return nil, err
 	}
 	ids, here := map[string]int32{}, map[string]bool{}
-	for name, id := range known.IDs {
-		ids[name] = id
-	}
+	maps.Copy(ids, known.IDs)
 	next := known.Next
 	for _, d := range all {
 		if d.ID != nil {

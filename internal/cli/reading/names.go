@@ -3,6 +3,7 @@ package reading
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,9 +81,7 @@ func (f *OperatorFlags) Named() bool {
 // id is that of an instance by its name or its id, and what is wrong with it; "": nothing.
 func (f *OperatorFlags) id(ref string) (int32, string) {
 	known := operator.InstanceNames{IDs: f.Instances.names()}
-	for name, id := range f.BaseInstances.names() {
-		known.IDs[name] = id
-	}
+	maps.Copy(known.IDs, f.BaseInstances.names())
 	if f.assumed && !f.looked && !operator.IsID(ref) { // nobody knows the names yet
 		id := f.expected[ref]
 		if id == 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -146,9 +147,7 @@ func (p *Problem) Document() ProblemDocument {
 func (p *Problem) Write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Del("ETag")
-	for name, values := range p.Header {
-		h[name] = values
-	}
+	maps.Copy(h, p.Header)
 	if p.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
