@@ -203,7 +203,7 @@ func (f *Proof) reducedCore(enough float64, size int) (core, unpriced []Choice, 
 			unpriced = append(unpriced, k.Choice)
 		}
 	}
-	return assign.InOrder(core, s, itemOf), assign.InOrder(unpriced, s, itemOf), others
+	return x.InOrder(core), x.InOrder(unpriced), others
 }
 
 // restriction tells a key what it may do.

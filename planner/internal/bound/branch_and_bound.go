@@ -114,7 +114,7 @@ func (s *branching) reached() float64 {
 func (s *branching) whole() *part {
 	free := Prices{Load: make([]float64, len(s.x.excess)), Table: s.f.Y.Table}
 	if w := s.f.Whole; w != nil {
-		free.Table = w.price
+		free.Table = w.Price
 	}
 	if s.f.prices != nil {
 		free.Table = s.f.prices.table

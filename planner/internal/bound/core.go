@@ -23,67 +23,79 @@ const (
 	spare, spareLoad = 1.5, 1.5
 )
 
-// firstCore puts the items into the core that move, or nearly so, under prices
+// core are the items that are likely to move, over which prices are sought.
+type core struct {
+	*Relaxation
+	choices []Choice // in canonical order
+	member  []bool   // by item
+}
+
+// newCore puts the items into the core that move, or nearly so, under prices
 // that it estimates from a sample. On small inputs the core is everything.
-func (f *Proof) firstCore() {
-	x, n := f.Relaxation, f.Relaxation.Problem.Items.Len()
+func (x *Relaxation) newCore() *core {
+	n := x.Problem.Items.Len()
+	c := &core{Relaxation: x, member: make([]bool, n)}
 	if n <= wholeCore {
-		f.core = make([]Choice, 0, n)
+		c.choices = make([]Choice, 0, n)
 		for i := range n {
 			if !x.Problem.IsHot(i) {
-				f.core = append(f.core, x.ChoiceOf(i))
-				f.member[i] = true
+				c.choices = append(c.choices, x.ChoiceOf(i))
+				c.member[i] = true
 			}
 		}
-		f.sortCore()
-		return
+		c.sort()
+		return c
 	}
 	d := x.newDual(x.sample())
 	d.start()
 	d.maximize()
 	keep := x.coreFilter(d)
 	at := keep.reducedCosts(x)
-	f.core = assign.Collect(n, func(from, to int) (core []Choice) {
+	c.choices = assign.Collect(n, func(from, to int) (some []Choice) {
 		for i := range at.Candidates(from, to) {
 			if x.Problem.IsHot(i) {
 				continue
 			}
 			if k := x.ChoiceOf(i); keep.keeps(&k) {
-				core = append(core, k)
+				some = append(some, k)
 			}
 		}
-		return core
+		return some
 	})
-	for i := range f.core {
-		f.member[f.core[i].item] = true
+	for i := range c.choices {
+		c.member[c.choices[i].item] = true
 	}
-	f.sortCore()
+	c.sort()
+	return c
 }
 
 // extend adds items to the core that it missed. When prices went astray, since
 // there was not enough to move, these are far too many; then the costliest do.
-func (f *Proof) extend(missed []Choice) {
+func (c *core) extend(missed []Choice) {
 	if len(missed) == 0 {
 		return
 	}
 	if len(missed) > 2*samples {
-		s := f.Relaxation.Problem.Items
+		s := c.Problem.Items
 		exact.SelectLeast(missed, 2*samples, func(a, b Choice) int {
 			return cmp.Or(cmp.Compare(b.Cost, a.Cost), s.Compare(a.item, b.item))
 		})
 		missed = missed[:2*samples]
 	}
 	for _, k := range missed {
-		f.member[k.item] = true
+		c.member[k.item] = true
 	}
-	f.core = append(f.core, missed...)
-	f.sortCore()
+	c.choices = append(c.choices, missed...)
+	c.sort()
 }
 
-// sortCore puts the core into canonical order: that of the rows must not matter.
-func (f *Proof) sortCore() { f.core = assign.InOrder(f.core, f.Relaxation.Problem.Items, itemOf) }
+// sort puts the core into canonical order: that of the rows must not matter.
+func (c *core) sort() { c.choices = c.InOrder(c.choices) }
 
-func itemOf(k *Choice) int32 { return k.item }
+// InOrder puts choices into canonical order.
+func (x *Relaxation) InOrder(choices []Choice) []Choice {
+	return assign.InOrder(choices, x.Problem.Items, func(k *Choice) int32 { return k.item })
+}
 
 // idleFilter finds what stays at home whatever the prices, since nothing
 // has to leave its instance.
@@ -118,7 +130,7 @@ func (x *Relaxation) sample() []Choice {
 		perCost[d] *= scale
 	}
 	even, at := float64(samples)/2/float64(others+p.Entries+1), x.idleFilter()
-	some := assign.InOrder(assign.Collect(s.Len(), func(from, to int) []Choice {
+	some := x.InOrder(assign.Collect(s.Len(), func(from, to int) []Choice {
 		var some []Choice
 		for i := range at.Candidates(from, to) {
 			chance := even + float64(perCost[s.Current[i]]*s.Cost[i])
@@ -130,7 +142,7 @@ func (x *Relaxation) sample() []Choice {
 			some = append(some, k)
 		}
 		return some
-	}), s, itemOf)
+	}))
 	x.adjust(some)
 	return some
 }

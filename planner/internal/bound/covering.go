@@ -37,7 +37,7 @@ type CoveringRelaxation struct {
 	known   map[string]covered
 	initial []covered // of the root
 	view    coveringView
-	work    int // leavers that may still be looked at
+	Work    int // leavers that may still be looked at
 }
 
 const (
@@ -52,10 +52,10 @@ const (
 // NewCovering sets up the knapsacks under prices, to be searched with that much
 // work. The keys of instances from which none has to leave are looked at later.
 // It returns nil if some key fits nowhere.
-func (x *Relaxation) NewCovering(y *Prices, work int) *CoveringRelaxation {
+func NewCovering(x *Relaxation, y *Prices, work int) *CoveringRelaxation {
 	p := x.Problem
 	o := &CoveringRelaxation{
-		X: x, y: y.Clone(), receivers: x.CheapestReceivers(y), known: map[string]covered{}, work: work,
+		X: x, y: y.Clone(), receivers: x.CheapestReceivers(y), known: map[string]covered{}, Work: work,
 		need: make([]int64, len(x.excess)), leavers: make([][]knapsack.Item, len(x.excess)),
 	}
 	o.Covers = knapsack.Solver{States: coverStates, Splits: coverSplits, Canonical: o.canonical}
@@ -238,7 +238,7 @@ func (o *CoveringRelaxation) nameOf(name []byte, d int32, decided []int32) []byt
 
 // keep notes the cover of an instance by its name, and the work that it took.
 func (o *CoveringRelaxation) keep(name []byte, d int32, c covered) {
-	o.work -= len(o.leavers[d]) + c.used
+	o.Work -= len(o.leavers[d]) + c.used
 	o.known[string(name)] = c
 }
 

@@ -100,10 +100,10 @@ func (o *CoveringRelaxation) Search(root *CoveringNode) (leaf *CoveringNode, bou
 		n := open.E[0]
 		bound = n.bound
 		o.Show(n)
-		o.work -= nodeWork + workPerInstance*len(o.X.Problem.Live)
+		o.Work -= nodeWork + workPerInstance*len(o.X.Problem.Live)
 		refined := o.refine(n)
 		switch {
-		case math.IsInf(bound, 1) || o.work <= 0 || o.X.Problem.Stopped():
+		case math.IsInf(bound, 1) || o.Work <= 0 || o.X.Problem.Stopped():
 			return n, bound
 		case refined:
 			open.Sink(0)
@@ -116,7 +116,7 @@ func (o *CoveringRelaxation) Search(root *CoveringNode) (leaf *CoveringNode, bou
 		open.Pop()
 		for _, d := range o.X.Problem.Live {
 			if c := o.Place(n, item, d); c != nil {
-				o.work -= childWork
+				o.Work -= childWork
 				open.Push(c)
 			}
 		}
@@ -241,4 +241,45 @@ func (o *CoveringRelaxation) costliest(e []knapsack.Item) []knapsack.Item {
 		e = e[:mostTaken]
 	}
 	return e
+}
+
+// WholeKeys is a covering relaxation that was searched: the part of the problem that
+// costs least when whole keys leave, under one price of a table entry. That cost is
+// concave in the price, and this line supports it there.
+type WholeKeys struct {
+	Relaxation *CoveringRelaxation
+	Leaf       *CoveringNode
+	Price      float64
+	Value      float64 // no plan costs less, scaled
+	// Slope is by how many entries the table exceeds its limit; 0 until it is asked for.
+	Slope float64
+}
+
+// WholeKeys searches the covering relaxation from its root.
+func (o *CoveringRelaxation) WholeKeys() *WholeKeys {
+	leaf, value := o.Search(o.Root())
+	return &WholeKeys{Relaxation: o, Leaf: leaf, Price: o.y.Table, Value: value}
+}
+
+// SetSlope finds the slope.
+func (w *WholeKeys) SetSlope() { w.Slope = w.Relaxation.entriesOver(w.Leaf) }
+
+// entriesOver is by how many entries the table exceeds its limit in a node.
+func (o *CoveringRelaxation) entriesOver(n *CoveringNode) float64 {
+	placed, leaving := o.Decisions(n)
+	over, s := o.X.tableExcess, o.X.Problem.Items
+	for _, x := range placed {
+		leaving[x.Item] = 0 // a key that cannot stay is among them
+		over -= b2f(s.Current[x.Item] != s.Home[x.Item])
+		over += b2f(x.At != s.Home[x.Item])
+	}
+	for i, units := range leaving {
+		if units == 0 {
+			continue
+		}
+		k := o.X.ChoiceOf(i)
+		_, home, away := k.Costs(&o.y, o.receivers)
+		over += float64(float64(units) * (b2f(home >= away) - b2f(k.entry)))
+	}
+	return over
 }

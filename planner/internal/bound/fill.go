@@ -8,28 +8,22 @@ import (
 	"plannerd/planner/internal/assign"
 )
 
-// ProveFill is a proof that rests on f, nil if there is nothing to shed, and on lower bounds
-// on loads, with v_d ≥ 0 for what instance d lacks of its least load:
+// MaximizeFill starts at prices without lower bounds on loads, and returns a bound with them. With
+// v_d ≥ 0 for what instance d lacks of its least load,
 //
 //	g(u,v,λ) = Σ_k min_d [weight·1(d≠F(k)) + (u_d−v_d)·c(k) + λ·1(d≠h(k))]
 //	           − Σ_d u_d·(b_d−background_d) + Σ_d v_d·(a_d−background_d) − λ·(A_max−A_fixed)
 //
-// is a lower bound for all prices. As a_d ≤ b_d, one of u_d and v_d is 0, so that a price of
-// load below 0 stands for −v_d. reached is the objective of a plan that meets all.
-func ProveFill(p *assign.Problem, f *Proof, reached float64) *Proof {
-	if f == nil {
-		x := newRelaxation(p)
-		f = &Proof{Relaxation: x, integral: wholeWeights(p)}
-		f.Y.Load = make([]float64, len(x.load))
-	}
-	if f.Infeasible() || f.LowerBound() >= reached*(1-closeFill) || f.Relaxation.Problem.Fill.Reached(f.Relaxation.load) {
-		return f
-	}
-	d := newFillDual(f.Relaxation, f.Y)
+// is a lower bound on the scaled objective for all prices. As a_d ≤ b_d, one of u_d and v_d is 0, so that
+// a price of load below 0 stands for −v_d.
+func (x *Relaxation) MaximizeFill(y Prices) float64 {
+	d := newFillDual(x, y)
 	d.climb()
-	f.Bound = max(f.Bound, f.Relaxation.evaluateFill(&d.best))
-	return f
+	return x.evaluateFill(&d.best)
 }
+
+// Filled reports whether no instance lacks load if nothing but hot keys moves.
+func (x *Relaxation) Filled() bool { return x.Problem.Fill.Reached(x.load) }
 
 // fillDual raises g over the items that are likely to move, as [dual] does without lower
 // bounds. The instances that lack load have one price: mostly their keys could as well be
@@ -68,13 +62,10 @@ func newFillDual(x *Relaxation, y Prices) *fillDual {
 		}
 		return core
 	})
-	d.dual = x.newDual(assign.InOrder(core, x.Problem.Items, itemOf))
+	d.dual = x.newDual(x.InOrder(core))
 	d.y = start
 	return d
 }
-
-// closeFill is a gap, relative to the objective, that is not worth an ascent.
-const closeFill = 1e-4
 
 // afar is how far prices are expected to stay from where they start.
 const afar = 4

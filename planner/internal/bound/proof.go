@@ -11,8 +11,6 @@ import (
 type Proof struct {
 	Relaxation *Relaxation
 	Level      Level
-	core       []Choice
-	member     []bool
 	Divided    bool         // a branch and bound went over it
 	prices     *knownPrices // nil: none did
 	Bound      float64      // scaled; a lower bound on the objective of every plan that meets all constraints
@@ -47,9 +45,6 @@ type Evidence struct {
 // Infeasible reports whether no plan meets all constraints.
 func (f *Proof) Infeasible() bool { return f.infeasible }
 
-// corePasses bounds the rounds in which the core takes in what it missed.
-const corePasses = 4
-
 // Prove bounds the objective as well as the level allows.
 func Prove(p *assign.Problem, level Level) *Proof {
 	p, _ = p.Busy()
@@ -64,13 +59,11 @@ func Prove(p *assign.Problem, level Level) *Proof {
 // proof looks at whole keys.
 const quickWhole = 20_000
 
-// NewProof finds good prices and evaluates them over all items. It starts with a
-// core of the items that are likely to move, and adds those that turn out to.
+// NewProof finds good prices and evaluates them over all items.
 func NewProof(p *assign.Problem, level Level) *Proof {
-	x := newRelaxation(p)
-	f := &Proof{Relaxation: x, Level: level, member: make([]bool, p.Items.Len()), integral: wholeWeights(p)}
-	f.firstCore()
-	f.solve()
+	x := NewRelaxation(p)
+	f := &Proof{Relaxation: x, Level: level, integral: wholeWeights(p)}
+	f.Y, f.root = x.Maximize()
 	if f.Bound = f.root; f.root > x.Surely() {
 		f.disprove()
 	}
@@ -90,12 +83,12 @@ func (f *Proof) DemandWhole() {
 			return
 		}
 	}
-	o := x.NewCovering(&Prices{Load: make([]float64, len(x.excess)), Table: f.Y.Table}, f.wholeWork())
+	o := NewCovering(x, &Prices{Load: make([]float64, len(x.excess)), Table: f.Y.Table}, f.wholeWork())
 	if o == nil {
 		f.disprove()
 		return
 	}
-	first := o.search(o.Root())
+	first := o.WholeKeys()
 	f.keep(first)
 	lean := f.priceEntries()
 	f.Starts = []*WholeKeys{f.Whole}
@@ -104,11 +97,11 @@ func (f *Proof) DemandWhole() {
 			f.Starts = append(f.Starts, w)
 		}
 	}
-	if f.Whole.value > x.Surely() {
+	if f.Whole.Value > x.Surely() {
 		f.disprove()
 		return
 	}
-	f.Bound = max(f.Bound, f.Whole.value)
+	f.Bound = max(f.Bound, f.Whole.Value)
 }
 
 // disprove notes that no plan meets all constraints.
@@ -128,46 +121,6 @@ func (f *Proof) wholeWork() int {
 
 // They bound the work, times items, at the levels: each search looks at all of them.
 const plannedWork, tightWork = 100_000_000_000, 1_000_000_000_000
-
-// Surely is what no plan's objective exceeds.
-func (x *Relaxation) Surely() float64 { return float64(x.Everything * (1 + 1e-9)) }
-
-// solve finds prices. It adds to the core the items that it missed and tries again, as often
-// as it may and as it is worth while.
-func (f *Proof) solve() {
-	var start *Prices
-	for pass := range corePasses {
-		if pass > 0 && f.Relaxation.Problem.Stopped() {
-			return
-		}
-		added, reached := f.ascend(start)
-		if added == 0 || f.root >= reached*(1-1e-4) || f.root > f.Relaxation.Surely() {
-			return
-		}
-		if start = &f.Y; f.root < reached/2 {
-			start = nil // they rest on what the core lacked
-		}
-	}
-}
-
-// ascend is one pass of solve. It returns how many items it added to the core
-// and the value over the core alone.
-func (f *Proof) ascend(start *Prices) (added int, reached float64) {
-	d := f.Relaxation.newDual(f.core)
-	if start == nil {
-		d.start()
-	} else {
-		d.resume(start)
-	}
-	d.maximize()
-	var missed []Choice
-	value := f.Relaxation.evaluate(&d.best, f.member, func(k Choice) { missed = append(missed, k) })
-	f.extend(missed)
-	if f.Y.Load == nil || value > f.root {
-		f.root, f.Y = value, d.best
-	}
-	return len(missed), d.bestValue
-}
 
 // Tightened is a proof of the level that is asked for, which rests on one that
 // exists, if any does.
@@ -219,6 +172,22 @@ func wholeWeights(p *assign.Problem) bool {
 	return !slices.ContainsFunc(p.Items.State, func(v float64) bool { return v != math.Trunc(v) })
 }
 
+// closeFill is a gap, relative to the objective, that is not worth an ascent.
+const closeFill = 1e-4
+
+// ProveFill is a proof that rests on f, nil if there is nothing to shed, and on lower bounds
+// on loads. reached is the objective of a plan that meets all.
+func ProveFill(p *assign.Problem, f *Proof, reached float64) *Proof {
+	if f == nil {
+		f = &Proof{Relaxation: NewRelaxation(p), integral: wholeWeights(p)}
+		f.Y.Load = make([]float64, len(p.Before))
+	}
+	if !f.Infeasible() && f.LowerBound() < reached*(1-closeFill) && !f.Relaxation.Filled() {
+		f.Bound = max(f.Bound, f.Relaxation.MaximizeFill(f.Y))
+	}
+	return f
+}
+
 // ray scales prices until the weights hardly count beside them.
 const ray = 1 << 20
 
@@ -234,7 +203,7 @@ func (f *Proof) LeastTable() float64 {
 	}
 	least := max(limit+1, f.Entries)
 	y := f.dear()
-	if over := x.evaluate(y, f.member, ignore) - x.Surely(); over > 0 && y.Table > 0 && !math.IsInf(over, 1) {
+	if over := x.Evaluate(y) - x.Surely(); over > 0 && y.Table > 0 && !math.IsInf(over, 1) {
 		least = max(least, math.Ceil(limit+float64(over/y.Table*(1-1e-9))))
 	}
 	if least > float64(p.Retained+p.Named()) {
@@ -248,13 +217,12 @@ func (f *Proof) LeastTable() float64 {
 // least g − Σ u_d·(load above the limit) where no key is barred.
 func (f *Proof) LeastTheta() float64 {
 	x, p := f.Relaxation, f.Relaxation.Problem
-	y, free, priced, rounded := f.dear(), *x, 0.0, 0.0
+	y, priced, rounded := f.dear(), 0.0, 0.0
 	for d, u := range y.Load {
 		priced += float64(u * (x.UnitCost * p.Fair[d]))
 		rounded += float64(u * (x.UnitCost * float64(max(0, p.Maximum[d]-p.Limit[d]))))
 	}
-	free.least = math.MaxInt64
-	over := free.evaluate(y, f.member, ignore) - x.Surely() - float64(rounded*(1+1e-9))
+	over := x.WithRoom().Evaluate(y) - x.Surely() - float64(rounded*(1+1e-9))
 	if over > 0 && priced > 0 && !math.IsInf(over, 1) {
 		return p.Goal.ThetaMax + float64(over/priced*(1-1e-9))
 	}
@@ -267,5 +235,3 @@ func (f *Proof) dear() *Prices {
 	y.Table *= ray
 	return y
 }
-
-func ignore(Choice) {}

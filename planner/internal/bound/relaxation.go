@@ -51,7 +51,8 @@ const (
 	GoToCheapest               // of the instances on which it fits
 )
 
-func newRelaxation(p *assign.Problem) *Relaxation {
+// NewRelaxation scales a problem.
+func NewRelaxation(p *assign.Problem) *Relaxation {
 	x := &Relaxation{
 		Problem: p, UnitCost: math.Ldexp(1, -62), Limited: p.Goal.TableLimit != nil,
 		excess: make([]float64, len(p.Before)), room: make([]int64, len(p.Before)),
@@ -119,6 +120,16 @@ func (x *Relaxation) ChoiceOf(item int) Choice {
 	}
 	return k
 }
+
+// WithRoom is the relaxation in which all keys fit everywhere.
+func (x *Relaxation) WithRoom() *Relaxation {
+	free := *x
+	free.least = math.MaxInt64
+	return &free
+}
+
+// Surely is what no plan's objective exceeds.
+func (x *Relaxation) Surely() float64 { return float64(x.Everything * (1 + 1e-9)) }
 
 // fitting counts the instances that have room for the cost.
 func (x *Relaxation) fitting(cost int64) int {
@@ -287,9 +298,13 @@ func (x *Relaxation) base(y *Prices) sum {
 	return s
 }
 
+// Evaluate is g(u,λ), a lower bound on the scaled objective of every plan that satisfies the constraints;
+// +∞ if some key fits nowhere.
+func (x *Relaxation) Evaluate(y *Prices) float64 { return x.evaluate(y, nil, nil) }
+
 // evaluate is g(u,λ), a lower bound on the scaled objective of every plan that
 // satisfies the constraints. It calls missed for every item that would move and is not
-// a member of the core. +∞: some key fits nowhere.
+// a member of the core, unless member is nil.
 func (x *Relaxation) evaluate(y *Prices, member []bool, missed func(k Choice)) float64 {
 	at, m := x.FilterAt(y), x.CheapestReceivers(y)
 	parts := make([]leaving, assign.MostParts)
@@ -341,7 +356,7 @@ func (l *leaving) add(x *Relaxation, i int, y *Prices, m CheapestReceiver, membe
 		return
 	}
 	l.sum.add(k.units*v, k.units*(scale+math.Abs(v)))
-	if !member[i] && v < 0 {
+	if member != nil && !member[i] && v < 0 {
 		l.missed = append(l.missed, k)
 	}
 }
