@@ -72,17 +72,21 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 	{place: "planner/internal/assign", project: []string{"internal/exact"}, reach: impure},
 	{place: "planner/internal/knapsack", project: []string{"internal/exact"}, reach: impure},
 	{place: "planner/internal/packing", project: []string{"internal/exact", "planner/internal/assign"}, reach: impure},
-	{place: "planner/internal/bound", reach: impure,
-		project: []string{"planner/internal/assign", "planner/internal/knapsack",
-			"internal/exact"}},
+	{place: "planner/internal/relaxation", reach: impure,
+		project: []string{"planner/internal/assign", "planner/internal/knapsack", "internal/exact"}},
+	{place: "planner/internal/covering", reach: impure, project: []string{
+		"planner/internal/assign", "planner/internal/knapsack", "planner/internal/relaxation", "internal/exact"}},
+	{place: "planner/internal/bound", reach: impure, project: []string{
+		"planner/internal/assign", "planner/internal/covering", "planner/internal/knapsack",
+		"planner/internal/relaxation", "internal/exact"}},
 	{place: "planner/internal/division", reach: impure,
 		project: []string{"planner/internal/assign", "planner/internal/bound", "sdk/go/route"}},
 	{place: "planner/internal/search", reach: impure, project: []string{
-		"planner/internal/assign", "planner/internal/bound", "planner/internal/knapsack",
-		"internal/exact"}},
+		"planner/internal/assign", "planner/internal/bound", "planner/internal/covering", "planner/internal/knapsack",
+		"planner/internal/relaxation", "internal/exact"}},
 	{place: "planner/internal/optimal", reach: impure, project: []string{
-		"planner/internal/assign", "planner/internal/bound", "planner/internal/search",
-		"internal/exact"}},
+		"planner/internal/assign", "planner/internal/bound", "planner/internal/covering",
+		"planner/internal/relaxation", "planner/internal/search", "internal/exact"}},
 	{place: "planner/plannertest", project: []string{ // support for tests
 		"planner", "planner/internal/...", "internal/exact"}},
 	{place: "compact/...", project: []string{"planner", "internal/exact"}, reach: impure},

@@ -108,9 +108,7 @@ var larger = map[string]string{
 
 	"planner/internal/assign.Assignment":        "not divided yet",
 	"planner/internal/assign.Problem":           "not divided yet",
-	"planner/internal/bound":                    "not divided yet",
-	"planner/internal/bound.CoveringRelaxation": "not divided yet",
-	"planner/internal/bound.Proof":              "not divided yet",
+	"planner/internal/covering.Relaxation":      "not divided yet",
 	"planner/internal/knapsack.search":          "not divided yet",
 	"planner/internal/search.search":            "not divided yet",
 	"planner/plannertest.Case":                  "what a case of a test can be changed to",

@@ -7,6 +7,7 @@ import (
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/covering"
 	"plannerd/planner/internal/optimal"
 	"plannerd/planner/internal/packing"
 )
@@ -95,7 +96,7 @@ func (f *finisher) certifyMigration(x *bound.Proof) {
 	level := f.o.Certificate.level()
 	if x = bound.Tightened(p, x, level); level == bound.Tight && !x.Divided {
 		x.Meter(&assign.Meter{Stop: p.Meter.Stop}) // a budget of work is for the plan
-		x.BranchAndBound(tightWork, f.objective, func([]bound.Placement) {})
+		x.BranchAndBound(tightWork, f.objective, func([]covering.Placement) {})
 	}
 	overfull := !x.Infeasible() && f.plan.score.Violated > 0 && packing.Overfull(p)
 	if !x.Infeasible() && !overfull {

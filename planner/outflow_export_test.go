@@ -7,7 +7,9 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/covering"
 	"plannerd/planner/internal/optimal"
+	"plannerd/planner/internal/relaxation"
 )
 
 // Outflow is what the search over whole keys says under some prices.
@@ -32,7 +34,7 @@ func RandomOutflow(r *rand.Rand, s *Snapshot, o Options, work int) (Outflow, err
 		return Outflow{}, nil
 	}
 	f := bound.NewProof(p, bound.Quick)
-	y := bound.Prices{Load: make([]float64, len(s.Instances))}
+	y := relaxation.Prices{Load: make([]float64, len(s.Instances))}
 	if f.Y.Load != nil {
 		y = f.Y.Clone()
 	}
@@ -46,7 +48,7 @@ func RandomOutflow(r *rand.Rand, s *Snapshot, o Options, work int) (Outflow, err
 	if f.Relaxation.Limited {
 		y.Table = randomPrice(r, y.Table, least)
 	}
-	flow := f.Relaxation.NewCovering(&y, work)
+	flow := covering.New(f.Relaxation, &y, work)
 	if flow == nil {
 		return Outflow{Infeasible: true}, nil
 	}
@@ -62,7 +64,7 @@ func RandomOutflow(r *rand.Rand, s *Snapshot, o Options, work int) (Outflow, err
 }
 
 // tooRough places every key everywhere.
-func tooRough(o *bound.CoveringRelaxation, root *bound.CoveringNode) bool {
+func tooRough(o *covering.Relaxation, root *covering.Node) bool {
 	if o.Item != nil {
 		return false
 	}
@@ -93,7 +95,7 @@ func tooRough(o *bound.CoveringRelaxation, root *bound.CoveringNode) bool {
 }
 
 // leastPrice is a price of the order of weights per cost.
-func leastPrice(x *bound.Relaxation) float64 {
+func leastPrice(x *relaxation.Relaxation) float64 {
 	return x.Everything / (1 + x.UnitCost*float64(x.Problem.Total)*float64(x.Problem.Items.Len()))
 }
 

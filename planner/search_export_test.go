@@ -7,6 +7,7 @@ import (
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
 	"plannerd/planner/internal/optimal"
+	"plannerd/planner/internal/relaxation"
 	"plannerd/planner/internal/search"
 )
 
@@ -37,7 +38,7 @@ func (l LocalSearch) Run(s *Snapshot, o Options) (before, after *Plan, err error
 	}
 	*p.Meter = assign.Meter{}
 	var a *assign.Assignment
-	var y *bound.Prices
+	var y *relaxation.Prices
 	if f := bound.NewProof(p, bound.Quick); !f.Infeasible() {
 		if l.Priced {
 			y = &f.Y

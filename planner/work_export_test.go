@@ -5,6 +5,7 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/covering"
 )
 
 // WorkOfDividing is how much work a branch and bound does, in the unit of its budget.
@@ -17,6 +18,6 @@ func WorkOfDividing(s *Snapshot, o Options, budget int) (int, error) {
 	m := &assign.Meter{}
 	f.Meter(m)
 	unknown := func() float64 { return math.Inf(1) }
-	f.BranchAndBound(budget, unknown, func([]bound.Placement) {})
+	f.BranchAndBound(budget, unknown, func([]covering.Placement) {})
 	return int(m.Used) * bound.WorkPerUnit, nil
 }

@@ -7,7 +7,9 @@ import (
 
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/covering"
 	"plannerd/planner/internal/knapsack"
+	"plannerd/planner/internal/relaxation"
 )
 
 // AssignmentRelaxation is the problem with other constraints priced than in Relaxation:
@@ -27,7 +29,7 @@ import (
 // stay: a plan in which they do not has an objective of at least the bound of Relaxation
 // plus the least reduced cost among them.
 type AssignmentRelaxation struct {
-	x       *Relaxation
+	x       *relaxation.Relaxation
 	keys    []assignedKey // the priced ones, then the unpriced ones
 	priced  int
 	free    []int64 // by instance: how much load the keys may put on it
@@ -35,21 +37,21 @@ type AssignmentRelaxation struct {
 	others  float64 // what a plan costs at least, scaled, in which another key moves
 
 	// Of the part of the problem that is looked at.
-	options []options   // by priced key
-	only    []int32     // by priced key: the instance on which it is; none: that is open
-	never   []Placement // that are ruled out
-	open    []int32     // the priced keys of which it is open where they are
-	room    []int64     // by instance: how much load they, and the unpriced ones, may put on it
-	fixed   fixed       // what the other ones come to
+	options []options            // by priced key
+	only    []int32              // by priced key: the instance on which it is; none: that is open
+	never   []covering.Placement // that are ruled out
+	open    []int32              // the priced keys of which it is open where they are
+	room    []int64              // by instance: how much load they, and the unpriced ones, may put on it
+	fixed   fixed                // what the other ones come to
 
 	// Of the prices under which it was solved last.
 	y      assignmentPrices
-	offers [][]knapsack.Item // by instance: the keys that pay it
-	left   []int64           // by instance: the room that is left
-	units  []unitsTaken      // by key; of those that are open
-	sent   []int32           // by key that is taken elsewhere: the last instance that took it
-	shed   []Placement       // keys that instances elsewhere did not take in the end
-	over   float64           // by how many entries the table exceeds its limit
+	offers [][]knapsack.Item    // by instance: the keys that pay it
+	left   []int64              // by instance: the room that is left
+	units  []unitsTaken         // by key; of those that are open
+	sent   []int32              // by key that is taken elsewhere: the last instance that took it
+	shed   []covering.Placement // keys that instances elsewhere did not take in the end
+	over   float64              // by how many entries the table exceeds its limit
 
 	work   int // keys and partial covers that were looked at
 	covers knapsack.Solver
@@ -109,15 +111,15 @@ func (f *Proof) newAssignmentRelaxation(enough float64, size int) *AssignmentRel
 	priced, unpriced, others := f.reducedCore(enough, size)
 	n, m := len(priced)+len(unpriced), len(p.Before)
 	r := &AssignmentRelaxation{
-		x: x, priced: len(priced), entries: x.tableExcess, others: others,
+		x: x, priced: len(priced), entries: x.TableExcess, others: others,
 		free: make([]int64, m), room: make([]int64, m), left: make([]int64, m), offers: make([][]knapsack.Item, m),
 		keys: make([]assignedKey, 0, n), options: make([]options, len(priced)), only: make([]int32, len(priced)),
 		y: assignmentPrices{key: make([]float64, len(priced))}, units: make([]unitsTaken, n), sent: make([]int32, n),
 	}
 	for _, d := range p.Live {
-		r.free[d] = p.Limit[d] - x.load[d]
+		r.free[d] = p.Limit[d] - x.Load[d]
 	}
-	for _, list := range [2][]Choice{priced, unpriced} {
+	for _, list := range [2][]relaxation.Choice{priced, unpriced} {
 		for i := range list {
 			r.keys = append(r.keys, r.keyOf(&list[i]))
 		}
@@ -131,21 +133,21 @@ func (f *Proof) newAssignmentRelaxation(enough float64, size int) *AssignmentRel
 }
 
 // keyOf makes room for a key, which may move from now on.
-func (r *AssignmentRelaxation) keyOf(k *Choice) assignedKey {
+func (r *AssignmentRelaxation) keyOf(k *relaxation.Choice) assignedKey {
 	p := r.x.Problem
 	q := assignedKey{
-		cost: p.Cost.Fixed(p.Items.Cost[k.item]), weight: k.Weight, units: p.Items.UnitsOf(int(k.item)),
-		item: k.item, from: k.from, home: p.Items.Home[k.item], tie: uint32(p.Items.Hashes[k.item] >> 32), entry: k.entry,
+		cost: p.Cost.Fixed(p.Items.Cost[k.Item]), weight: k.Weight, units: p.Items.UnitsOf(int(k.Item)),
+		item: k.Item, from: k.From, home: p.Items.Home[k.Item], tie: uint32(p.Items.Hashes[k.Item] >> 32), entry: k.HasEntry,
 	}
-	r.free[k.from] += q.cost * q.units
-	r.entries -= float64(b2f(k.entry) * float64(q.units))
-	if !k.must {
+	r.free[k.From] += q.cost * q.units
+	r.entries -= float64(relaxation.Indicator(k.HasEntry) * float64(q.units))
+	if !k.MustLeave {
 		q.options |= mayStay
 	}
 	if k.Home >= 0 {
 		q.options |= mayGoHome
 	}
-	if k.fitting > 0 {
+	if k.Fitting > 0 {
 		q.options |= mayGoElsewhere
 	}
 	return q
@@ -156,19 +158,19 @@ const mostUnpriced = 200_000
 
 // reduced is a key that may move, with its reduced cost.
 type reduced struct {
-	Choice
+	relaxation.Choice
 	cost float64
 }
 
 // reducedCore are the keys of least reduced cost under the best prices, in canonical order,
 // the next ones after them, and what plans cost at least in which others move.
-func (f *Proof) reducedCore(enough float64, size int) (core, unpriced []Choice, others float64) {
+func (f *Proof) reducedCore(enough float64, size int) (core, unpriced []relaxation.Choice, others float64) {
 	x, y, others := f.Relaxation, &f.Y, enough
 	m, gap, may := x.CheapestReceivers(y), enough-f.root, []reduced{}
 	s := x.Problem.Items
 	first := func(n int) { // the n first ones, the others after them
 		exact.SelectLeast(may, n, func(a, b reduced) int {
-			return cmp.Or(cmp.Compare(a.cost, b.cost), s.Compare(a.item, b.item))
+			return cmp.Or(cmp.Compare(a.cost, b.cost), s.Compare(a.Item, b.Item))
 		})
 	}
 	cut := func() {
@@ -185,7 +187,7 @@ func (f *Proof) reducedCore(enough float64, size int) (core, unpriced []Choice, 
 		}
 		k := x.ChoiceOf(i)
 		stay, home, away := k.Costs(y, m)
-		if c := min(home, away) - stay; k.must {
+		if c := min(home, away) - stay; k.MustLeave {
 			core = append(core, k)
 		} else if c < gap {
 			may = append(may, reduced{k, c})
@@ -226,7 +228,7 @@ func (r *AssignmentRelaxation) restrict(to []restriction) {
 			r.only[x.key] = x.only
 		}
 		if x.never != assign.None {
-			r.never = append(r.never, Placement{x.key, x.never})
+			r.never = append(r.never, covering.Placement{Item: x.key, At: x.never})
 		}
 	}
 	copy(r.room, r.free)
@@ -256,7 +258,7 @@ func (r *AssignmentRelaxation) fix(k *assignedKey, d int32) {
 	}
 	if d != k.from {
 		r.fixed.weight += float64(k.weight * units)
-		r.fixed.added += float64(units * (b2f(d != k.home) - b2f(k.entry)))
+		r.fixed.added += float64(units * (relaxation.Indicator(d != k.home) - relaxation.Indicator(k.entry)))
 	}
 }
 
@@ -309,8 +311,8 @@ func (r *AssignmentRelaxation) solve() float64 {
 	r.over = r.entries + r.fixed.entries
 	r.work += len(r.open) + len(r.keys) - r.priced
 	total := tally{}
-	total.add(r.x.hot + r.fixed.weight)
-	total.add(float64(r.y.table * (r.x.tableExcess + r.fixed.added)))
+	total.add(r.x.Hot + r.fixed.weight)
+	total.add(float64(r.y.table * (r.x.TableExcess + r.fixed.added)))
 	for _, i := range r.open {
 		r.offer(i, &total)
 	}
@@ -363,7 +365,7 @@ func (r *AssignmentRelaxation) offer(i int32, total *tally) {
 func (r *AssignmentRelaxation) isElsewhere(i, d int32) bool {
 	k := &r.keys[i]
 	return d != k.from && d != k.home && r.x.Problem.IsOpen(k.item, d) &&
-		(len(r.never) == 0 || !slices.Contains(r.never, Placement{i, d}))
+		(len(r.never) == 0 || !slices.Contains(r.never, covering.Placement{Item: i, At: d}))
 }
 
 // pay makes an instance take a key that pays it something and fits there, though it may take
@@ -401,9 +403,9 @@ func (r *AssignmentRelaxation) take(i, d int32, units int64) {
 	case d == k.from || d == k.home:
 	case units > 0:
 		r.sent[i] = d
-		r.shed = slices.DeleteFunc(r.shed, func(x Placement) bool { return x == Placement{i, d} }) // it was sent after all
+		r.shed = slices.DeleteFunc(r.shed, func(x covering.Placement) bool { return x == covering.Placement{Item: i, At: d} }) // it was sent after all
 	default:
-		r.shed = append(r.shed, Placement{i, d})
+		r.shed = append(r.shed, covering.Placement{Item: i, At: d})
 	}
 }
 
@@ -414,11 +416,11 @@ func (r *AssignmentRelaxation) takenElsewhere(i int32) int32 {
 	if u.all == u.stay+u.home {
 		return assign.None
 	}
-	if d := r.sent[i]; !slices.Contains(r.shed, Placement{i, d}) {
+	if d := r.sent[i]; !slices.Contains(r.shed, covering.Placement{Item: i, At: d}) {
 		return d
 	}
 	for _, d := range r.x.Problem.Live {
-		if r.isElsewhere(i, d) && r.keys[i].cost <= r.room[d] && !slices.Contains(r.shed, Placement{i, d}) {
+		if r.isElsewhere(i, d) && r.keys[i].cost <= r.room[d] && !slices.Contains(r.shed, covering.Placement{Item: i, At: d}) {
 			return d
 		}
 	}
@@ -475,8 +477,8 @@ const atKink = 1e-9
 
 // decisions are where the keys go that do not stay; none stands for wherever there is room. A
 // key that several instances take stays if it may, else it goes home.
-func (r *AssignmentRelaxation) decisions() []Placement {
-	var moved []Placement
+func (r *AssignmentRelaxation) decisions() []covering.Placement {
+	var moved []covering.Placement
 	for i := range r.keys {
 		k, u := &r.keys[i], &r.units[i]
 		var d int32
@@ -491,7 +493,7 @@ func (r *AssignmentRelaxation) decisions() []Placement {
 			d = r.takenElsewhere(int32(i))
 		}
 		if d != k.from {
-			moved = append(moved, Placement{k.item, d})
+			moved = append(moved, covering.Placement{Item: k.item, At: d})
 		}
 	}
 	return moved

@@ -6,6 +6,8 @@ import (
 
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/covering"
+	"plannerd/planner/internal/relaxation"
 )
 
 // branching is a branch and bound over the keys that may move. It divides the part of least
@@ -18,8 +20,8 @@ type branching struct {
 	closed float64 // no plan of the parts that need not be divided costs less, scaled
 	most   int     // work, from which on nothing more is done
 	best   func() float64
-	offer  func([]Placement)
-	last   []Placement // that were offered
+	offer  func([]covering.Placement)
+	last   []covering.Placement // that were offered
 }
 
 // part is a part of the problem: some keys are restricted.
@@ -50,7 +52,7 @@ const (
 // tells the objective of the best plan that is known, +∞ if there is none. offer takes what
 // the relaxation comes to: the keys that do not stay and where they go, none standing for
 // wherever there is room. Where going through the keys is much of the work it does nothing.
-func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]Placement)) {
+func (f *Proof) BranchAndBound(work int, best func() float64, offer func([]covering.Placement)) {
 	x := f.Relaxation
 	if work/throughKeys < x.Problem.Items.Len() || f.Infeasible() || x.Problem.Meter.End != assign.Running {
 		return
@@ -112,7 +114,7 @@ func (s *branching) reached() float64 {
 // whole is the whole problem, at good prices. It starts as in a covering problem, where only
 // entries have a price, the one under which whole keys cost most.
 func (s *branching) whole() *part {
-	free := Prices{Load: make([]float64, len(s.x.excess)), Table: s.f.Y.Table}
+	free := relaxation.Prices{Load: make([]float64, len(s.x.Excess)), Table: s.f.Y.Table}
 	if w := s.f.Whole; w != nil {
 		free.Table = w.Price
 	}
@@ -164,12 +166,12 @@ func (known *knownPrices) recall(keys []assignedKey, y *assignmentPrices) {
 }
 
 // leaving are prices at which each key pays just what leaving costs it.
-func (s *branching) leaving(y *Prices) *assignmentPrices {
+func (s *branching) leaving(y *relaxation.Prices) *assignmentPrices {
 	p, m := &assignmentPrices{make([]float64, s.priced), y.Table}, s.x.CheapestReceivers(y)
 	for i := range p.key {
 		k := s.x.ChoiceOf(int(s.keys[i].item))
 		if _, home, away := k.Costs(y, m); !math.IsInf(min(home, away), 1) {
-			p.key[i] = min(home, away) + float64(y.Load[k.from]*k.Cost)
+			p.key[i] = min(home, away) + float64(y.Load[k.From]*k.Cost)
 		}
 	}
 	return p

@@ -1,6 +1,5 @@
-// Package bound proves how little any plan can move. It prices the loads and the table
-// limit instead of demanding them (Lagrangian relaxation; Held and Karp, "The
-// traveling-salesman problem and minimum spanning trees", 1971), maximises the dual
-// function, and strengthens it by what whole keys cost that must leave an overloaded
-// instance. A [Proof] is a value: the bound, and the prices that give it.
+// Package bound proves how little any plan can move. A [Proof] is a value: the bound, and the prices that give
+// it. It begins with the relaxation that prices loads and the table limit, goes on to what whole keys cost that
+// must leave an overloaded instance, under several prices of a table entry, and ends with a branch and bound
+// over a relaxation of the generalised assignment problem. A [ResourceProof] is the same of several resources.
 package bound

@@ -1,5 +1,10 @@
 package bound
 
+import (
+	"plannerd/planner/internal/covering"
+	"plannerd/planner/internal/relaxation"
+)
+
 import "math"
 
 const (
@@ -15,18 +20,18 @@ const (
 // heavy keys of which few instances have to shed one, so that entries seem to suffice. It
 // returns what whole keys come to under a price that makes them keep to the table limit;
 // nil where it did not look for one.
-func (f *Proof) priceEntries() (lean *WholeKeys) {
+func (f *Proof) priceEntries() (lean *covering.WholeKeys) {
 	x := f.Relaxation
 	if !x.Limited {
 		return nil
 	}
 	f.Whole.SetSlope()
 	left := entryPriceWork * f.wholeWork()
-	at := func(price float64) *WholeKeys {
+	at := func(price float64) *covering.WholeKeys {
 		if left <= 0 || x.Problem.Stopped() {
 			return nil
 		}
-		o := NewCovering(x, &Prices{Load: make([]float64, len(x.excess)), Table: price}, min(left, f.wholeWork()))
+		o := covering.New(x, &relaxation.Prices{Load: make([]float64, len(x.Excess)), Table: price}, min(left, f.wholeWork()))
 		if o == nil {
 			return nil
 		}
@@ -63,7 +68,7 @@ func (f *Proof) priceEntries() (lean *WholeKeys) {
 
 // bracket finds a price under which whole keys need too many entries and one under which
 // they do not. Either is nil where there is none, or it would tell nothing.
-func (f *Proof) bracket(at func(price float64) *WholeKeys) (low, high *WholeKeys) {
+func (f *Proof) bracket(at func(price float64) *covering.WholeKeys) (low, high *covering.WholeKeys) {
 	low = f.Whole
 	if low.Slope <= 0 {
 		if low.Price == 0 {
@@ -89,12 +94,12 @@ func (f *Proof) bracket(at func(price float64) *WholeKeys) (low, high *WholeKeys
 }
 
 // leastPrice is one of an entry below which prices hardly matter.
-func leastPrice(x *Relaxation) float64 {
+func leastPrice(x *relaxation.Relaxation) float64 {
 	return max(x.Everything/float64(x.Problem.Items.Len()+1), math.SmallestNonzeroFloat64) / (1 << 10)
 }
 
 // keep keeps what whole keys cost if that is more than is known.
-func (f *Proof) keep(w *WholeKeys) {
+func (f *Proof) keep(w *covering.WholeKeys) {
 	if f.Whole == nil || w.Value > f.Whole.Value {
 		f.Whole = w
 	}

@@ -5,24 +5,26 @@ import (
 	"slices"
 
 	"plannerd/planner/internal/assign"
+	"plannerd/planner/internal/covering"
+	"plannerd/planner/internal/relaxation"
 )
 
 // Proof is what the relaxation tells about a problem.
 type Proof struct {
-	Relaxation *Relaxation
+	Relaxation *relaxation.Relaxation
 	Level      Level
-	Divided    bool         // a branch and bound went over it
-	prices     *knownPrices // nil: none did
-	Bound      float64      // scaled; a lower bound on the objective of every plan that meets all constraints
-	Y          Prices       // the best known
-	root       float64      // scaled; the bound under them
+	Divided    bool              // a branch and bound went over it
+	prices     *knownPrices      // nil: none did
+	Bound      float64           // scaled; a lower bound on the objective of every plan that meets all constraints
+	Y          relaxation.Prices // the best known
+	root       float64           // scaled; the bound under them
 	infeasible bool
 
-	Entries  float64    // no plan has fewer; 0 where that was not looked at
-	integral bool       // every objective is a whole number
-	Whole    *WholeKeys // of the greatest cost; nil where whole keys were not looked at
+	Entries  float64             // no plan has fewer; 0 where that was not looked at
+	integral bool                // every objective is a whole number
+	Whole    *covering.WholeKeys // of the greatest cost; nil where whole keys were not looked at
 	// Starts are worth to be made plans of, the most promising first.
-	Starts []*WholeKeys
+	Starts []*covering.WholeKeys
 }
 
 // Level says how much work goes into a proof.
@@ -61,7 +63,7 @@ const quickWhole = 20_000
 
 // NewProof finds good prices and evaluates them over all items.
 func NewProof(p *assign.Problem, level Level) *Proof {
-	x := NewRelaxation(p)
+	x := relaxation.New(p)
 	f := &Proof{Relaxation: x, Level: level, integral: wholeWeights(p)}
 	f.Y, f.root = x.Maximize()
 	if f.Bound = f.root; f.root > x.Surely() {
@@ -83,7 +85,7 @@ func (f *Proof) DemandWhole() {
 			return
 		}
 	}
-	o := NewCovering(x, &Prices{Load: make([]float64, len(x.excess)), Table: f.Y.Table}, f.wholeWork())
+	o := covering.New(x, &relaxation.Prices{Load: make([]float64, len(x.Excess)), Table: f.Y.Table}, f.wholeWork())
 	if o == nil {
 		f.disprove()
 		return
@@ -91,8 +93,8 @@ func (f *Proof) DemandWhole() {
 	first := o.WholeKeys()
 	f.keep(first)
 	lean := f.priceEntries()
-	f.Starts = []*WholeKeys{f.Whole}
-	for _, w := range []*WholeKeys{lean, first} {
+	f.Starts = []*covering.WholeKeys{f.Whole}
+	for _, w := range []*covering.WholeKeys{lean, first} {
 		if w != nil && !slices.Contains(f.Starts, w) {
 			f.Starts = append(f.Starts, w)
 		}
@@ -107,7 +109,7 @@ func (f *Proof) DemandWhole() {
 // disprove notes that no plan meets all constraints.
 func (f *Proof) disprove() { f.infeasible, f.Bound = true, 0 }
 
-// wholeWork is how much the search for whole keys may look at; see CoveringRelaxation.work.
+// wholeWork is how much the search for whole keys may look at; see [covering.Relaxation].
 func (f *Proof) wholeWork() int {
 	items := f.Relaxation.Problem.Items.Len()
 	switch f.Level {
@@ -179,7 +181,7 @@ const closeFill = 1e-4
 // on loads. reached is the objective of a plan that meets all.
 func ProveFill(p *assign.Problem, f *Proof, reached float64) *Proof {
 	if f == nil {
-		f = &Proof{Relaxation: NewRelaxation(p), integral: wholeWeights(p)}
+		f = &Proof{Relaxation: relaxation.New(p), integral: wholeWeights(p)}
 		f.Y.Load = make([]float64, len(p.Before))
 	}
 	if !f.Infeasible() && f.LowerBound() < reached*(1-closeFill) && !f.Relaxation.Filled() {
@@ -230,7 +232,7 @@ func (f *Proof) LeastTheta() float64 {
 }
 
 // dear are the best prices, so high that weights hardly count beside them.
-func (f *Proof) dear() *Prices {
+func (f *Proof) dear() *relaxation.Prices {
 	y := f.Y.Times(ray)
 	y.Table *= ray
 	return y

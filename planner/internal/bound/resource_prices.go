@@ -6,6 +6,7 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/knapsack"
+	"plannerd/planner/internal/relaxation"
 )
 
 // priced is an item of the core of the relaxation.
@@ -69,7 +70,7 @@ func (m *Receivers) stays(p *assign.Problem, item int) bool {
 	return m.Quiet[from] && (m.table == 0 || from == p.Items.Home[item])
 }
 
-func (f *ResourceProof) receiversAt(y *Prices) Receivers {
+func (f *ResourceProof) receiversAt(y *relaxation.Prices) Receivers {
 	classes := [][]int32{f.Problem.Live}
 	if rules := f.Problem.Items.Rules; rules != nil {
 		classes = make([][]int32, len(rules.Open))
@@ -107,7 +108,7 @@ func (f *ResourceProof) receiversAt(y *Prices) Receivers {
 }
 
 // undercuts reports whether no price of e is above that of d.
-func undercuts(y *Prices, e, d int32) bool {
+func undercuts(y *relaxation.Prices, e, d int32) bool {
 	return !slices.ContainsFunc(y.ByResource, func(price []float64) bool { return price[e] > price[d] })
 }
 
@@ -391,7 +392,7 @@ func (c *climb) reset() {
 }
 
 // solve computes the value over the core, and what it has above limits.
-func (c *climb) solve(y *Prices) float64 {
+func (c *climb) solve(y *relaxation.Prices) float64 {
 	m := c.receiversAt(y)
 	value := c.hot
 	for r := range c.over {
@@ -471,7 +472,7 @@ func (c *climb) pour(m *Receivers) {
 const keptDirection = 0.6
 
 // move takes a step that aims at a rise. It reports false where no price has to change.
-func (c *climb) move(y *Prices, rise float64) bool {
+func (c *climb) move(y *relaxation.Prices, rise float64) bool {
 	norm := 0.0
 	for r := range c.over {
 		for _, d := range c.Problem.Live {
@@ -514,9 +515,9 @@ func (c *climb) move(y *Prices, rise float64) bool {
 
 // evaluate is the value over all items, a lower bound on the scaled objective of every plan that meets all
 // constraints.
-func (f *ResourceProof) evaluate(y *Prices) float64 {
+func (f *ResourceProof) evaluate(y *relaxation.Prices) float64 {
 	p, m := f.Problem, f.receiversAt(y)
-	parts, barred := make([]sum, assign.MostParts), make([]bool, assign.MostParts)
+	parts, barred := make([]relaxation.Sum, assign.MostParts), make([]bool, assign.MostParts)
 	assign.InParts(p.Items.Len(), func(part, from, to int) {
 		amount := make([]float64, len(p.ByResource))
 		for i := from; i < to; i++ {
@@ -530,7 +531,7 @@ func (f *ResourceProof) evaluate(y *Prices) float64 {
 				return
 			}
 			if here := m.of(&k, k.from); v != 0 || here > k.weight*(1-1e-9) {
-				parts[part].add(v, k.weight+here+math.Abs(v)+y.Table)
+				parts[part].Add(v, k.weight+here+math.Abs(v)+y.Table)
 			}
 		}
 	})
@@ -538,17 +539,17 @@ func (f *ResourceProof) evaluate(y *Prices) float64 {
 		f.infeasible = true
 		return 0
 	}
-	var total sum
-	total.add(f.hot, f.hot)
+	var total relaxation.Sum
+	total.Add(f.hot, f.hot)
 	for r := range y.ByResource {
 		for _, d := range p.Live {
 			v := float64(y.ByResource[r][d] * float64(f.excess[r][d]))
-			total.add(v, math.Abs(v))
+			total.Add(v, math.Abs(v))
 		}
 	}
-	total.add(float64(y.Table*f.tableExcess), math.Abs(y.Table*f.tableExcess))
+	total.Add(float64(y.Table*f.tableExcess), math.Abs(y.Table*f.tableExcess))
 	for i := range parts {
-		total.merge(&parts[i])
+		total.Merge(&parts[i])
 	}
-	return total.floor()
+	return total.Floor()
 }

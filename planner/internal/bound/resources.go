@@ -6,6 +6,7 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/knapsack"
+	"plannerd/planner/internal/relaxation"
 )
 
 // ResourceProof is what is proven of a problem with several resources: the Lagrangian relaxation that prices
@@ -13,7 +14,7 @@ import (
 // resource that demands most there, and the proofs of each resource alone. The greatest counts.
 type ResourceProof struct {
 	Problem *assign.Problem
-	Y       Prices // the best known; ByResource and Table
+	Y       relaxation.Prices // the best known; ByResource and Table
 	// Entries is a table size that no plan stays below; 0 where it was not looked for.
 	Entries    float64
 	bound      float64 // scaled

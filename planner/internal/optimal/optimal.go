@@ -6,6 +6,8 @@ import (
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/covering"
+	"plannerd/planner/internal/relaxation"
 	"plannerd/planner/internal/search"
 )
 
@@ -164,7 +166,7 @@ func (b *primal) branchAndBound() {
 	if b.effort == assign.Fast && b.proof.Y.Table > 0 {
 		work += work / 2 // the price of an entry takes many steps
 	}
-	b.proof.BranchAndBound(work, best, func(moved []bound.Placement) {
+	b.proof.BranchAndBound(work, best, func(moved []covering.Placement) {
 		if b.p.Items.Units != nil {
 			return // the relaxation does not tell what becomes of each unit
 		}
@@ -207,7 +209,7 @@ func (b *primal) good(sc assign.Score) bool {
 }
 
 // try improves an assignment by local search, if that is needed.
-func (b *primal) try(a *assign.Assignment, y *bound.Prices) {
+func (b *primal) try(a *assign.Assignment, y *relaxation.Prices) {
 	if a == nil {
 		return
 	}
@@ -230,7 +232,7 @@ func (b *primal) tryWhole() {
 }
 
 // improve searches around an assignment.
-func (b *primal) improve(a *assign.Assignment, x *bound.Relaxation, y *bound.Prices) {
+func (b *primal) improve(a *assign.Assignment, x *relaxation.Relaxation, y *relaxation.Prices) {
 	search.Improve(a.Problem, a, searchCore(a, x, y), y, search.Effort{
 		Evaluations: evaluations(b.p), Enough: b.closeEnough(),
 	})

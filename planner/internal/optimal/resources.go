@@ -8,6 +8,7 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/relaxation"
 	"plannerd/planner/internal/search"
 )
 
@@ -207,7 +208,7 @@ func takeTied(a *assign.Assignment, tied []assign.Ranked) (taken []int32) {
 }
 
 // improve searches around an assignment, among the keys of which it is least certain where they should be.
-func (b *resourced) improve(a *assign.Assignment, y *bound.Prices, effort search.Effort) int64 {
+func (b *resourced) improve(a *assign.Assignment, y *relaxation.Prices, effort search.Effort) int64 {
 	m := b.proof.Receivers()
 	e := leastCertain(a, assign.Collect(len(a.At), func(from, to int) []uncertain {
 		amount, e := make([]float64, len(b.p.ByResource)), leastRegrets{a: a, regretted: math.Inf(1), related: math.Inf(1)}

@@ -8,6 +8,8 @@ import (
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/covering"
+	"plannerd/planner/internal/relaxation"
 )
 
 // leavingPiece is a piece that leaves for wherever there is room.
@@ -19,7 +21,7 @@ type leavingPiece struct {
 // Round gives every key its best option under the prices and sends those that
 // leave for the cheapest instance, the costliest first, to where there is most room. Nil when the
 // meter ran out.
-func Round(p *assign.Problem, x *bound.Relaxation, y *bound.Prices) *assign.Assignment {
+func Round(p *assign.Problem, x *relaxation.Relaxation, y *relaxation.Prices) *assign.Assignment {
 	if !p.Meter.Spend(int64(p.Items.Len()/assign.ItemsPerWorkUnit) + 1) {
 		return nil
 	}
@@ -37,9 +39,9 @@ func Round(p *assign.Problem, x *bound.Relaxation, y *bound.Prices) *assign.Assi
 		}
 		k := x.ChoiceOf(int(i))
 		switch o, _ := k.Best(y, m); {
-		case o == bound.GoHome:
+		case o == relaxation.GoHome:
 			a.Move(i, k.Home)
-		case o == bound.GoToCheapest:
+		case o == relaxation.GoToCheapest:
 			a.Move(i, assign.Nowhere)
 			queue = append(queue, leavingPiece{i, a.UnitCost(i)})
 		}
@@ -68,7 +70,7 @@ func placeByRoom(a *assign.Assignment, queue []leavingPiece) {
 
 // whole is an assignment of the bound that whole keys make, nearly a plan; nil if
 // there is none or the meter ran out.
-func whole(f *bound.Proof, w *bound.WholeKeys) *assign.Assignment {
+func whole(f *bound.Proof, w *covering.WholeKeys) *assign.Assignment {
 	p := f.Relaxation.Problem
 	if w == nil || f.Infeasible() || !p.Meter.Spend(int64(p.Items.Len()/assign.ItemsPerWorkUnit)+1) {
 		return nil
@@ -78,7 +80,7 @@ func whole(f *bound.Proof, w *bound.WholeKeys) *assign.Assignment {
 
 // Assemble makes the assignment that a node stands for: what is placed, and what
 // the covers take: they go home if that is cheaper, else to where there is room.
-func Assemble(p *assign.Problem, o *bound.CoveringRelaxation, n *bound.CoveringNode) *assign.Assignment {
+func Assemble(p *assign.Problem, o *covering.Relaxation, n *covering.Node) *assign.Assignment {
 	a := assign.NewAssignment(p)
 	placed, leaving := o.Decisions(n)
 	for _, x := range placed {
@@ -110,7 +112,7 @@ func Assemble(p *assign.Problem, o *bound.CoveringRelaxation, n *bound.CoveringN
 
 // searchCore gathers the pieces whose best option is least certain: half by how
 // much worse the second best is, half by that relative to what is at stake.
-func searchCore(a *assign.Assignment, x *bound.Relaxation, y *bound.Prices) []int32 {
+func searchCore(a *assign.Assignment, x *relaxation.Relaxation, y *relaxation.Prices) []int32 {
 	at := x.FilterAt(y.Times(certainly))
 	e := leastCertain(a, assign.Collect(len(a.At), func(from, to int) []uncertain {
 		return uncertainOf(a, x, y, at, from, to)
@@ -146,7 +148,7 @@ func leastCertain(a *assign.Assignment, e []uncertain) []uncertain {
 // uncertainOf looks at a range of pieces, but not at what surely stays by its reduced cost. It
 // returns at least those that belong to the search core.
 func uncertainOf(
-	a *assign.Assignment, x *bound.Relaxation, y *bound.Prices, at *bound.ReducedCostFilter, begin, end int,
+	a *assign.Assignment, x *relaxation.Relaxation, y *relaxation.Prices, at *relaxation.ReducedCostFilter, begin, end int,
 ) []uncertain {
 	p, m, typical := a.Problem, x.CheapestReceivers(y), typicalPrice(x, y)
 	e := leastRegrets{a: a, regretted: math.Inf(1), related: math.Inf(1)}
@@ -199,7 +201,7 @@ func (e *leastRegrets) add(piece int, regret, relative float64) {
 
 // typicalPrice is the mean price of load where it has one, else what there is to
 // move per cost.
-func typicalPrice(x *bound.Relaxation, y *bound.Prices) float64 {
+func typicalPrice(x *relaxation.Relaxation, y *relaxation.Prices) float64 {
 	if mean := y.Mean(); mean > 0 {
 		return mean
 	}

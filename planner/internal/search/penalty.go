@@ -6,8 +6,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"plannerd/planner/internal/bound"
 	"plannerd/planner/internal/knapsack"
+	"plannerd/planner/internal/relaxation"
 )
 
 // penalties is what the search pays for violated limits.
@@ -26,7 +26,7 @@ type penalties struct {
 
 // setPenalties derives the first penalties from prices: a little more than what
 // complying is worth.
-func (s *search) setPenalties(y *bound.Prices) {
+func (s *search) setPenalties(y *relaxation.Prices) {
 	if s.amounts != nil {
 		s.setResourcePenalties(y)
 		return

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"plannerd/planner/internal/assign"
-	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/relaxation"
 )
 
 // resources is what the search knows where instances have bounds in several resources, cost being the
@@ -90,7 +90,7 @@ func (s *search) deltaOfResources(k, a, b int32) float64 {
 }
 
 // priceResources sets the first penalties of each resource, and returns the prices that they come from.
-func (s *search) priceResources(y *bound.Prices) [][]float64 {
+func (s *search) priceResources(y *relaxation.Prices) [][]float64 {
 	prices := make([][]float64, len(s.amounts))
 	for r := range s.amounts {
 		if prices[r] = s.estimate(s.a.Loads[r], s.p.ByResource[r].Limit, s.amounts[r]); y != nil && y.ByResource != nil {
@@ -157,7 +157,7 @@ func (s *search) excessOn(d int32) float64 {
 }
 
 // setResourcePenalties is setPenalties where there are several resources.
-func (s *search) setResourcePenalties(y *bound.Prices) {
+func (s *search) setResourcePenalties(y *relaxation.Prices) {
 	prices, entry := s.priceResources(y), 0.0
 	if y != nil {
 		entry = y.Table

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"plannerd/planner/internal/assign"
-	"plannerd/planner/internal/bound"
+	"plannerd/planner/internal/relaxation"
 )
 
 // search is a local search by shifts, pairs of them and adaptive penalties, after
@@ -75,7 +75,7 @@ type step struct{ key, at, to int32 }
 // pieces than those of the core; nil stands for all that are not hot. y are
 // prices of the relaxation; without them it estimates some. It returns how many shifts it
 // evaluated.
-func Improve(p *assign.Problem, a *assign.Assignment, core []int32, y *bound.Prices, effort Effort) int64 {
+func Improve(p *assign.Problem, a *assign.Assignment, core []int32, y *relaxation.Prices, effort Effort) int64 {
 	if len(p.Live) < 2 {
 		return 0
 	}

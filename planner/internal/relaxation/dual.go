@@ -1,4 +1,4 @@
-package bound
+package relaxation
 
 import (
 	"math"
@@ -77,8 +77,8 @@ type straddling struct {
 }
 
 // newDual prepares the ascent over a core.
-func (x *Relaxation) newDual(core []Choice) *dual {
-	n := len(x.excess)
+func newDual(x *Relaxation, core []Choice) *dual {
+	n := len(x.Excess)
 	return &dual{
 		Relaxation: x, core: core,
 		y:     Prices{Load: make([]float64, n)},
@@ -150,29 +150,29 @@ func (d *dual) leastWeight() float64 {
 // knapsacks prices each instance so that as much leaves it as has to, given what
 // the prices of the others bring along.
 func (d *dual) knapsacks() {
-	groups := make([][]knapsack.Ratioed, len(d.excess))
-	need := make([]float64, len(d.excess))
+	groups := make([][]knapsack.Ratioed, len(d.Excess))
+	need := make([]float64, len(d.Excess))
 	for range sweeps {
 		d.setCheapestReceivers(&d.receivers, &d.y)
-		copy(need, d.excess)
+		copy(need, d.Excess)
 		for i := range groups {
 			groups[i] = groups[i][:0]
 		}
 		for i := range d.core {
 			k := &d.core[i]
 			o, _ := k.Best(&d.y, d.receivers)
-			if o == GoHome && (d.excess[k.Home] > 0 || d.y.Load[k.Home] > 0) {
-				need[k.Home] += float64(k.Cost * k.units)
+			if o == GoHome && (d.Excess[k.Home] > 0 || d.y.Load[k.Home] > 0) {
+				need[k.Home] += float64(k.Cost * k.Units)
 			}
 			switch {
-			case !d.Problem.IsLive[k.from]:
-			case k.must:
-				need[k.from] -= float64(k.Cost * k.units)
+			case !d.Problem.IsLive[k.From]:
+			case k.MustLeave:
+				need[k.From] -= float64(k.Cost * k.Units)
 			case k.Cost > 0:
 				_, home, away := k.Costs(&d.y, d.receivers)
-				v := max(0, min(home, away)+float64(d.y.Load[k.from]*k.Cost))
-				cost := int64(k.Cost * k.units / d.UnitCost)
-				groups[k.from] = append(groups[k.from], knapsack.Ratioed{Ratio: v / k.Cost, Cost: cost})
+				v := max(0, min(home, away)+float64(d.y.Load[k.From]*k.Cost))
+				cost := int64(k.Cost * k.Units / d.UnitCost)
+				groups[k.From] = append(groups[k.From], knapsack.Ratioed{Ratio: v / k.Cost, Cost: cost})
 			}
 		}
 		for i, g := range groups {
@@ -189,14 +189,14 @@ func (d *dual) knapsacks() {
 // best option.
 func (d *dual) entriesOver() float64 {
 	d.setCheapestReceivers(&d.receivers, &d.y)
-	over := d.tableExcess
+	over := d.TableExcess
 	for i := range d.core {
 		k := &d.core[i]
 		switch o, _ := k.Best(&d.y, d.receivers); {
-		case o == GoHome && k.entry:
-			over -= k.units
-		case o == GoToCheapest && !k.entry:
-			over += k.units
+		case o == GoHome && k.HasEntry:
+			over -= k.Units
+		case o == GoToCheapest && !k.HasEntry:
+			over += k.Units
 		}
 	}
 	return over
@@ -205,12 +205,12 @@ func (d *dual) entriesOver() float64 {
 // value is g over the core, unsmoothed.
 func (d *dual) value() float64 {
 	d.setCheapestReceivers(&d.receivers, &d.y)
-	base := d.base(&d.y)
+	base := d.Base(&d.y)
 	total := base.total()
 	for i := range d.core {
 		k := &d.core[i]
 		if o, v := k.Best(&d.y, d.receivers); o != Stay {
-			total += float64(k.units * v)
+			total += float64(k.Units * v)
 		}
 	}
 	return total
@@ -264,18 +264,18 @@ func (d *dual) barred() bool {
 	if d.Problem.Items.Rules != nil {
 		return true
 	}
-	return slices.ContainsFunc(d.core, func(k Choice) bool { return int(k.fitting) < len(d.byRoom) })
+	return slices.ContainsFunc(d.core, func(k Choice) bool { return int(k.Fitting) < len(d.byRoom) })
 }
 
 // smoothed returns the smoothed value at y and sets slope and split; it notes
 // the unsmoothed one.
 func (d *dual) smoothed() float64 {
 	d.setCheapestReceivers(&d.receivers, &d.y)
-	base := d.base(&d.y)
+	base := d.Base(&d.y)
 	value := base.total()
 	unsmoothed := value
-	copy(d.slope.Load, d.excess)
-	d.slope.Table = d.tableExcess
+	copy(d.slope.Load, d.Excess)
+	d.slope.Table = d.TableExcess
 	d.split = d.split[:0]
 	for i := range d.core {
 		k := &d.core[i]
@@ -287,8 +287,8 @@ func (d *dual) smoothed() float64 {
 		if math.IsInf(least, 1) {
 			continue
 		}
-		unsmoothed += float64(k.units * least)
-		value += float64(k.units * d.divide(k, stays, home, away))
+		unsmoothed += float64(k.Units * least)
+		value += float64(k.Units * d.divide(k, stays, home, away))
 	}
 	d.pool()
 	d.note(unsmoothed)
@@ -317,8 +317,8 @@ func (d *dual) divide(k *Choice, stays, home, away float64) float64 {
 		ends[i] = e
 		n++
 	}
-	if !k.must {
-		put(end{stays, b2f(k.entry), k.from})
+	if !k.MustLeave {
+		put(end{stays, Indicator(k.HasEntry), k.From})
 	}
 	if k.Home >= 0 {
 		put(end{home, 0, k.Home})
@@ -337,12 +337,12 @@ func (d *dual) divide(k *Choice, stays, home, away float64) float64 {
 		}
 		nu /= float64(shares)
 	}
-	now := b2f(k.entry)
+	now := Indicator(k.HasEntry)
 	value, squares := 0.0, 0.0
-	if d.Problem.IsLive[k.from] {
-		d.slope.Load[k.from] -= float64(k.Cost * k.units)
+	if d.Problem.IsLive[k.From] {
+		d.slope.Load[k.From] -= float64(k.Cost * k.Units)
 	}
-	d.slope.Table -= float64(now * k.units)
+	d.slope.Table -= float64(now * k.Units)
 	for _, x := range ends[:shares] {
 		share := 1.0
 		if shares > 1 {
@@ -350,11 +350,11 @@ func (d *dual) divide(k *Choice, stays, home, away float64) float64 {
 		}
 		value += float64(share * x.cost)
 		squares += float64(share * share)
-		d.slope.Load[x.at] += float64(share * k.Cost * k.units)
-		d.slope.Table += float64(share * x.entry * k.units)
+		d.slope.Load[x.at] += float64(share * k.Cost * k.Units)
+		d.slope.Table += float64(share * x.entry * k.Units)
 	}
 	if shares > 1 {
-		s := straddling{cost: k.Cost, units: k.units, inverse: 1 / e, n: shares}
+		s := straddling{cost: k.Cost, units: k.Units, inverse: 1 / e, n: shares}
 		for i, x := range ends[:shares] {
 			s.at[i], s.entry[i] = x.at, x.entry
 		}
@@ -363,7 +363,8 @@ func (d *dual) divide(k *Choice, stays, home, away float64) float64 {
 	return value + float64(e/2*(squares-1))
 }
 
-func b2f(b bool) float64 {
+// Indicator is 1 for true and 0 for false.
+func Indicator(b bool) float64 {
 	if b {
 		return 1
 	}
@@ -414,7 +415,7 @@ func (d *dual) poolOf(first int32, open []bool) {
 // newton takes one step uphill, from where slope and split stand. It reports
 // false when there is none.
 func (d *dual) newton(value float64) (float64, bool) {
-	n := len(d.excess)
+	n := len(d.Excess)
 	free := make([]bool, n+1)
 	for _, i := range d.Problem.Live {
 		free[i] = d.y.Load[i] > 0 || d.slope.Load[i] > 0
@@ -496,7 +497,7 @@ const ridge = 1e-6 // curvature added, relative to the diagonal
 // diagonal is the diagonal of −H. Where nothing is divided, it lets a step about
 // double the price.
 func (d *dual) diagonal() []float64 {
-	n := len(d.excess)
+	n := len(d.Excess)
 	diagonal := make([]float64, n+1)
 	for i := range d.split {
 		s := &d.split[i]

@@ -1,4 +1,4 @@
-package bound
+package relaxation
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ type core struct {
 
 // newCore puts the items into the core that move, or nearly so, under prices
 // that it estimates from a sample. On small inputs the core is everything.
-func (x *Relaxation) newCore() *core {
+func newCore(x *Relaxation) *core {
 	n := x.Problem.Items.Len()
 	c := &core{Relaxation: x, member: make([]bool, n)}
 	if n <= wholeCore {
@@ -46,10 +46,10 @@ func (x *Relaxation) newCore() *core {
 		c.sort()
 		return c
 	}
-	d := x.newDual(x.sample())
+	d := newDual(x, sampleOf(x))
 	d.start()
 	d.maximize()
-	keep := x.coreFilter(d)
+	keep := newCoreFilter(x, d)
 	at := keep.reducedCosts(x)
 	c.choices = assign.Collect(n, func(from, to int) (some []Choice) {
 		for i := range at.Candidates(from, to) {
@@ -63,7 +63,7 @@ func (x *Relaxation) newCore() *core {
 		return some
 	})
 	for i := range c.choices {
-		c.member[c.choices[i].item] = true
+		c.member[c.choices[i].Item] = true
 	}
 	c.sort()
 	return c
@@ -78,12 +78,12 @@ func (c *core) extend(missed []Choice) {
 	if len(missed) > 2*samples {
 		s := c.Problem.Items
 		exact.SelectLeast(missed, 2*samples, func(a, b Choice) int {
-			return cmp.Or(cmp.Compare(b.Cost, a.Cost), s.Compare(a.item, b.item))
+			return cmp.Or(cmp.Compare(b.Cost, a.Cost), s.Compare(a.Item, b.Item))
 		})
 		missed = missed[:2*samples]
 	}
 	for _, k := range missed {
-		c.member[k.item] = true
+		c.member[k.Item] = true
 	}
 	c.choices = append(c.choices, missed...)
 	c.sort()
@@ -94,14 +94,14 @@ func (c *core) sort() { c.choices = c.InOrder(c.choices) }
 
 // InOrder puts choices into canonical order.
 func (x *Relaxation) InOrder(choices []Choice) []Choice {
-	return assign.InOrder(choices, x.Problem.Items, func(k *Choice) int32 { return k.item })
+	return assign.InOrder(choices, x.Problem.Items, func(k *Choice) int32 { return k.Item })
 }
 
 // idleFilter finds what stays at home whatever the prices, since nothing
 // has to leave its instance.
-func (x *Relaxation) idleFilter() *ReducedCostFilter {
-	here, entry := make([]float64, len(x.excess)), make([]float64, len(x.excess))
-	for d, excess := range x.excess {
+func idleFilter(x *Relaxation) *ReducedCostFilter {
+	here, entry := make([]float64, len(x.Excess)), make([]float64, len(x.Excess))
+	for d, excess := range x.Excess {
 		if excess > 0 {
 			here[d] = math.MaxFloat32 // any price that is out of proportion
 		}
@@ -109,13 +109,13 @@ func (x *Relaxation) idleFilter() *ReducedCostFilter {
 	return x.reducedCostFilter(here, entry, 0)
 }
 
-// sample returns some of the items that may move, each with the more units the
+// sampleOf returns some of the items that may move, each with the more units the
 // less likely it was to be among them. Chance comes from the keys.
-func (x *Relaxation) sample() []Choice {
+func sampleOf(x *Relaxation) []Choice {
 	p, s := x.Problem, x.Problem.Items
-	perCost, sum, others := make([]float64, len(x.excess)), 0.0, int64(0)
+	perCost, sum, others := make([]float64, len(x.Excess)), 0.0, int64(0)
 	for d, load := range p.Before {
-		leaving := max(x.excess[d], 0)
+		leaving := max(x.Excess[d], 0)
 		if !p.IsLive[d] {
 			leaving = x.UnitCost * float64(load)
 		}
@@ -129,7 +129,7 @@ func (x *Relaxation) sample() []Choice {
 	for d := range perCost {
 		perCost[d] *= scale
 	}
-	even, at := float64(samples)/2/float64(others+p.Entries+1), x.idleFilter()
+	even, at := float64(samples)/2/float64(others+p.Entries+1), idleFilter(x)
 	some := x.InOrder(assign.Collect(s.Len(), func(from, to int) []Choice {
 		var some []Choice
 		for i := range at.Candidates(from, to) {
@@ -138,18 +138,18 @@ func (x *Relaxation) sample() []Choice {
 				continue
 			}
 			k := x.ChoiceOf(i)
-			k.units /= min(1, chance)
+			k.Units /= min(1, chance)
 			some = append(some, k)
 		}
 		return some
 	}))
-	x.adjust(some)
+	adjust(x, some)
 	return some
 }
 
 // adjust makes the load of the sampled keys on an instance that of all its keys.
-func (x *Relaxation) adjust(sample []Choice) {
-	n := len(x.excess)
+func adjust(x *Relaxation, sample []Choice) {
+	n := len(x.Excess)
 	surely, likely := make([]float64, n), make([]float64, n) // load of those with their own units, and of others
 	for _, h := range x.Problem.Hot {
 		cost := x.Problem.Cost.Fixed(x.Problem.Items.Cost[h.Item])
@@ -157,17 +157,17 @@ func (x *Relaxation) adjust(sample []Choice) {
 	}
 	for i := range sample {
 		k := &sample[i]
-		if load := float64(k.Cost * k.units); k.units == float64(x.Problem.Items.UnitsOf(int(k.item))) {
-			surely[k.from] += load
+		if load := float64(k.Cost * k.Units); k.Units == float64(x.Problem.Items.UnitsOf(int(k.Item))) {
+			surely[k.From] += load
 		} else {
-			likely[k.from] += load
+			likely[k.From] += load
 		}
 	}
 	for i := range sample {
 		k, p := &sample[i], x.Problem
-		if k.units != float64(p.Items.UnitsOf(int(k.item))) && x.excess[k.from] > 0 && likely[k.from] > 0 {
-			all := float64(x.UnitCost * float64(p.Before[k.from]-p.Residual[k.from]))
-			k.units *= max(all-surely[k.from], 0) / likely[k.from]
+		if k.Units != float64(p.Items.UnitsOf(int(k.Item))) && x.Excess[k.From] > 0 && likely[k.From] > 0 {
+			all := float64(x.UnitCost * float64(p.Before[k.From]-p.Residual[k.From]))
+			k.Units *= max(all-surely[k.From], 0) / likely[k.From]
 		}
 	}
 }
@@ -190,20 +190,20 @@ type coreFilter struct {
 	tie   []float64 // by instance: added to what leaving costs, so that costly keys come first
 }
 
-func (x *Relaxation) coreFilter(d *dual) *coreFilter {
-	n := len(x.excess)
+func newCoreFilter(x *Relaxation, d *dual) *coreFilter {
+	n := len(x.Excess)
 	k := &coreFilter{y: &d.best, m: x.CheapestReceivers(&d.best), ratio: make([]float64, n), tie: make([]float64, n)}
 	for i, u := range k.y.Load {
-		k.tie[i] = 1e-6 * u * max(x.excess[i], 0)
+		k.tie[i] = 1e-6 * u * max(x.Excess[i], 0)
 	}
-	groups, need := make([][]knapsack.Ratioed, n), slices.Clone(x.excess)
+	groups, need := make([][]knapsack.Ratioed, n), slices.Clone(x.Excess)
 	for i := range d.core {
 		c := &d.core[i]
 		if r, ok := k.ratioOf(c); ok {
-			groups[c.from] = append(groups[c.from], knapsack.Ratioed{Ratio: r, Cost: int64(c.Cost * c.units / x.UnitCost)})
+			groups[c.From] = append(groups[c.From], knapsack.Ratioed{Ratio: r, Cost: int64(c.Cost * c.Units / x.UnitCost)})
 		}
 		if o, _ := c.Best(k.y, k.m); o == GoHome {
-			need[c.Home] += float64(c.Cost * c.units)
+			need[c.Home] += float64(c.Cost * c.Units)
 		}
 	}
 	for i, u := range k.y.Load {
@@ -216,17 +216,17 @@ func (x *Relaxation) coreFilter(d *dual) *coreFilter {
 
 // ratioOf is the price at which a key leaves its instance. False: it has to.
 func (q *coreFilter) ratioOf(k *Choice) (float64, bool) {
-	if k.must {
+	if k.MustLeave {
 		return 0, false
 	}
 	_, home, away := k.Costs(q.y, q.m)
-	return (min(home, away) + float64(q.y.Load[k.from]*k.Cost) + q.tie[k.from]) / k.Cost, true
+	return (min(home, away) + float64(q.y.Load[k.From]*k.Cost) + q.tie[k.From]) / k.Cost, true
 }
 
 // keeps reports whether a key belongs to the core.
 func (q *coreFilter) keeps(k *Choice) bool {
 	r, ok := q.ratioOf(k)
-	return !ok || r <= q.ratio[k.from] || math.IsNaN(r)
+	return !ok || r <= q.ratio[k.From] || math.IsNaN(r)
 }
 
 // reducedCosts finds the keys at home that do not belong to the core.

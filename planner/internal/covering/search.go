@@ -1,4 +1,4 @@
-package bound
+package covering
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"plannerd/internal/exact"
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/knapsack"
+	"plannerd/planner/internal/relaxation"
 )
 
 // covered is what is known about one instance.
@@ -18,9 +19,9 @@ type covered struct {
 	used  int             // partial covers that were looked at
 }
 
-// CoveringNode is a part of the problem: one more key is placed than in its parent.
-type CoveringNode struct {
-	parent   *CoveringNode // nil for the root
+// Node is a part of the problem: one more key is placed than in its parent.
+type Node struct {
+	parent   *Node // nil for the root
 	placed   Placement
 	Adjusted [2]adjustment // against the parent: where the key was, and where it is
 	sum      float64       // of the fixed part and what the instances cost at least, rounded down
@@ -46,8 +47,8 @@ type coveringView struct {
 type Placement struct{ Item, At int32 }
 
 // Root is the whole problem.
-func (o *CoveringRelaxation) Root() *CoveringNode {
-	n := &CoveringNode{placed: Placement{assign.None, assign.None}, sum: o.fixed}
+func (o *Relaxation) Root() *Node {
+	n := &Node{placed: Placement{assign.None, assign.None}, sum: o.fixed}
 	o.view = coveringView{need: slices.Clone(o.need), covered: make([]covered, len(o.need))}
 	o.initial = make([]covered, len(o.need))
 	p := o.X.Problem
@@ -70,12 +71,12 @@ func (o *CoveringRelaxation) Root() *CoveringNode {
 }
 
 // Show spells a node out in o.view.
-func (o *CoveringRelaxation) Show(n *CoveringNode) {
+func (o *Relaxation) Show(n *Node) {
 	v := &o.view
 	copy(v.need, o.need)
 	copy(v.covered, o.initial)
 	v.placed = v.placed[:0]
-	chain := make([]*CoveringNode, n.Depth)
+	chain := make([]*Node, n.Depth)
 	for ; n.parent != nil; n = n.parent {
 		chain[n.Depth-1] = n
 	}
@@ -91,8 +92,8 @@ func (o *CoveringRelaxation) Show(n *CoveringNode) {
 
 // Search divides the part of least bound until the keys that leave there find
 // room, or the work is used up. It returns that part, and a bound on the whole.
-func (o *CoveringRelaxation) Search(root *CoveringNode) (leaf *CoveringNode, bound float64) {
-	open := exact.Heap[*CoveringNode]{Before: func(a, b *CoveringNode) bool {
+func (o *Relaxation) Search(root *Node) (leaf *Node, bound float64) {
+	open := exact.Heap[*Node]{Before: func(a, b *Node) bool {
 		return a.bound < b.bound || a.bound == b.bound && a.Depth > b.Depth
 	}}
 	open.Push(root)
@@ -125,7 +126,7 @@ func (o *CoveringRelaxation) Search(root *CoveringNode) (leaf *CoveringNode, bou
 
 // refine solves what is rough about the node on view. It reports whether there
 // was anything.
-func (o *CoveringRelaxation) refine(n *CoveringNode) bool {
+func (o *Relaxation) refine(n *Node) bool {
 	refined := false
 	for i := range n.Adjusted {
 		if c := &n.Adjusted[i]; n.parent != nil && c.At != assign.None && c.rough {
@@ -140,7 +141,7 @@ func (o *CoveringRelaxation) refine(n *CoveringNode) bool {
 }
 
 // replace changes a term of the sum.
-func (n *CoveringNode) replace(old, bound float64) {
+func (n *Node) replace(old, bound float64) {
 	if math.IsInf(bound, 1) {
 		n.sum = bound
 		return
@@ -150,20 +151,20 @@ func (n *CoveringNode) replace(old, bound float64) {
 
 // Place makes a child of the node on view, in which an item is on an instance;
 // nil if it cannot be there.
-func (o *CoveringRelaxation) Place(n *CoveringNode, item, d int32) *CoveringNode {
+func (o *Relaxation) Place(n *Node, item, d int32) *Node {
 	p := o.X.Problem
 	k, cost := o.X.ChoiceOf(int(item)), p.Cost.Fixed(p.Items.Cost[item])
-	if cost > o.X.room[d] || d == k.from && k.must || !p.IsOpen(item, d) {
+	if cost > o.X.Room[d] || d == k.From && k.MustLeave || !p.IsOpen(item, d) {
 		return nil
 	}
-	c := &CoveringNode{parent: n, placed: Placement{item, d}, sum: n.sum, Depth: n.Depth + 1}
+	c := &Node{parent: n, placed: Placement{item, d}, sum: n.sum, Depth: n.Depth + 1}
 	was := adjustment{At: assign.None}
 	c.Adjusted = [2]adjustment{was, was}
-	here := o.view.covered[k.from].Bound
-	if !k.must {
-		c.Adjusted[0] = adjustment{k.from, o.view.need[k.from], covered{Bound: here, rough: true}}
+	here := o.view.covered[k.From].Bound
+	if !k.MustLeave {
+		c.Adjusted[0] = adjustment{k.From, o.view.need[k.From], covered{Bound: here, rough: true}}
 	}
-	if d != k.from {
+	if d != k.From {
 		r, least := o.at(&k, d), o.toLeave(&k)
 		there := o.view.covered[d].Bound
 		x := adjustment{d, o.view.need[d] + cost, covered{Bound: there, rough: true}}
@@ -172,7 +173,7 @@ func (o *CoveringRelaxation) Place(n *CoveringNode, item, d int32) *CoveringNode
 		}
 		c.Adjusted[1] = x
 		c.replace(there, x.Bound)
-		if k.must {
+		if k.MustLeave {
 			c.sum = knapsack.AddDown(knapsack.AddDown(c.sum, r), -least)
 		} else {
 			// Together with the key, what covers the rest covers all.
@@ -188,14 +189,14 @@ func (o *CoveringRelaxation) Place(n *CoveringNode, item, d int32) *CoveringNode
 
 // roughly is a bound on what it costs, scaled, to reach a need. It holds where
 // no key leaves for less than nothing.
-func (o *CoveringRelaxation) roughly(d int32, need int64) float64 {
+func (o *Relaxation) roughly(d int32, need int64) float64 {
 	return float64(float64(max(0, need))*o.ratio[d]) * (1 - 0x1p-40)
 }
 
 // branchingKey is the key to branch on in the node on view: the costliest one that
 // leaves and is not placed yet. There is none if all keys that leave find room when they
 // are placed one after the other, the costliest first.
-func (o *CoveringRelaxation) branchingKey() (int32, bool) {
+func (o *Relaxation) branchingKey() (int32, bool) {
 	s, cost, v := o.X.Problem.Items, o.X.Problem.Cost, &o.view
 	if o.Item != nil {
 		return assign.None, false
@@ -219,7 +220,7 @@ func (o *CoveringRelaxation) branchingKey() (int32, bool) {
 		k := o.X.ChoiceOf(int(item))
 		r, best := o.toLeave(&k), assign.None
 		for _, d := range o.X.Problem.Live {
-			if d != k.from && o.X.Problem.IsOpen(item, d) && (best == assign.None || rooms[d] > rooms[best]) &&
+			if d != k.From && o.X.Problem.IsOpen(item, d) && (best == assign.None || rooms[d] > rooms[best]) &&
 				o.at(&k, d) <= r+float64(1e-9*math.Abs(r)) {
 				best = d
 			}
@@ -233,7 +234,7 @@ func (o *CoveringRelaxation) branchingKey() (int32, bool) {
 }
 
 // costliest are the first of the costliest items.
-func (o *CoveringRelaxation) costliest(e []knapsack.Item) []knapsack.Item {
+func (o *Relaxation) costliest(e []knapsack.Item) []knapsack.Item {
 	if len(e) > mostTaken {
 		slices.SortFunc(e, func(a, b knapsack.Item) int {
 			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(a.Tie, b.Tie), o.canonical(a.ID, b.ID))
@@ -247,8 +248,8 @@ func (o *CoveringRelaxation) costliest(e []knapsack.Item) []knapsack.Item {
 // costs least when whole keys leave, under one price of a table entry. That cost is
 // concave in the price, and this line supports it there.
 type WholeKeys struct {
-	Relaxation *CoveringRelaxation
-	Leaf       *CoveringNode
+	Relaxation *Relaxation
+	Leaf       *Node
 	Price      float64
 	Value      float64 // no plan costs less, scaled
 	// Slope is by how many entries the table exceeds its limit; 0 until it is asked for.
@@ -256,7 +257,7 @@ type WholeKeys struct {
 }
 
 // WholeKeys searches the covering relaxation from its root.
-func (o *CoveringRelaxation) WholeKeys() *WholeKeys {
+func (o *Relaxation) WholeKeys() *WholeKeys {
 	leaf, value := o.Search(o.Root())
 	return &WholeKeys{Relaxation: o, Leaf: leaf, Price: o.y.Table, Value: value}
 }
@@ -265,13 +266,13 @@ func (o *CoveringRelaxation) WholeKeys() *WholeKeys {
 func (w *WholeKeys) SetSlope() { w.Slope = w.Relaxation.entriesOver(w.Leaf) }
 
 // entriesOver is by how many entries the table exceeds its limit in a node.
-func (o *CoveringRelaxation) entriesOver(n *CoveringNode) float64 {
+func (o *Relaxation) entriesOver(n *Node) float64 {
 	placed, leaving := o.Decisions(n)
-	over, s := o.X.tableExcess, o.X.Problem.Items
+	over, s := o.X.TableExcess, o.X.Problem.Items
 	for _, x := range placed {
 		leaving[x.Item] = 0 // a key that cannot stay is among them
-		over -= b2f(s.Current[x.Item] != s.Home[x.Item])
-		over += b2f(x.At != s.Home[x.Item])
+		over -= relaxation.Indicator(s.Current[x.Item] != s.Home[x.Item])
+		over += relaxation.Indicator(x.At != s.Home[x.Item])
 	}
 	for i, units := range leaving {
 		if units == 0 {
@@ -279,7 +280,7 @@ func (o *CoveringRelaxation) entriesOver(n *CoveringNode) float64 {
 		}
 		k := o.X.ChoiceOf(i)
 		_, home, away := k.Costs(&o.y, o.receivers)
-		over += float64(float64(units) * (b2f(home >= away) - b2f(k.entry)))
+		over += float64(float64(units) * (relaxation.Indicator(home >= away) - relaxation.Indicator(k.HasEntry)))
 	}
 	return over
 }

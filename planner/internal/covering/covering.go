@@ -1,4 +1,4 @@
-package bound
+package covering
 
 import (
 	"encoding/binary"
@@ -7,9 +7,10 @@ import (
 
 	"plannerd/planner/internal/assign"
 	"plannerd/planner/internal/knapsack"
+	"plannerd/planner/internal/relaxation"
 )
 
-// CoveringRelaxation strengthens the relaxation by constraints that follow from the priced
+// Relaxation strengthens the Lagrangian relaxation by constraints that follow from the priced
 // ones and stay demanded: from each instance, whole keys have to leave whose
 // costs make up for what it has too much. Under given prices every instance is a
 // covering knapsack of its own. The bound is
@@ -19,10 +20,10 @@ import (
 // r_k being what the key's best way to leave costs beyond staying. As long as the
 // keys that leave do not find room, the costliest of them is branched on: it stays,
 // or it goes to one of the instances, from which others may have to leave then.
-type CoveringRelaxation struct {
-	X         *Relaxation
-	y         Prices
-	receivers CheapestReceiver
+type Relaxation struct {
+	X         *relaxation.Relaxation
+	y         relaxation.Prices
+	receivers relaxation.CheapestReceiver
 	fixed     float64           // the part that no cover changes, rounded down
 	need      []int64           // by instance, in fixed point: what has to leave; negative: what has room
 	leavers   [][]knapsack.Item // by instance
@@ -49,22 +50,22 @@ const (
 	nodeWork, workPerInstance, childWork = 400, 4, 40
 )
 
-// NewCovering sets up the knapsacks under prices, to be searched with that much
+// New sets up the knapsacks under prices, to be searched with that much
 // work. The keys of instances from which none has to leave are looked at later.
 // It returns nil if some key fits nowhere.
-func NewCovering(x *Relaxation, y *Prices, work int) *CoveringRelaxation {
+func New(x *relaxation.Relaxation, y *relaxation.Prices, work int) *Relaxation {
 	p := x.Problem
-	o := &CoveringRelaxation{
+	o := &Relaxation{
 		X: x, y: y.Clone(), receivers: x.CheapestReceivers(y), known: map[string]covered{}, Work: work,
-		need: make([]int64, len(x.excess)), leavers: make([][]knapsack.Item, len(x.excess)),
+		need: make([]int64, len(x.Excess)), leavers: make([][]knapsack.Item, len(x.Excess)),
 	}
 	o.Covers = knapsack.Solver{States: coverStates, Splits: coverSplits, Canonical: o.canonical}
-	o.looked, o.ratio = make([]bool, len(x.excess)), slices.Repeat([]float64{math.MaxFloat64}, len(x.excess))
+	o.looked, o.ratio = make([]bool, len(x.Excess)), slices.Repeat([]float64{math.MaxFloat64}, len(x.Excess))
 	for _, d := range p.Live {
-		o.need[d] = x.load[d] - p.Limit[d]
+		o.need[d] = x.Load[d] - p.Limit[d]
 		o.looked[d] = o.need[d] > 0
 	}
-	free := x.base(&o.y)
+	free := x.Base(&o.y)
 	if p.Items.Units != nil {
 		o.Item = []int32{}
 	}
@@ -77,7 +78,7 @@ func NewCovering(x *Relaxation, y *Prices, work int) *CoveringRelaxation {
 		case parts[i].leaving == nil:
 			continue
 		}
-		free.merge(&parts[i].free)
+		free.Merge(&parts[i].free)
 		o.take(&parts[i])
 		for _, d := range p.Live {
 			o.need[d] -= parts[i].leaving[d]
@@ -86,13 +87,13 @@ func NewCovering(x *Relaxation, y *Prices, work int) *CoveringRelaxation {
 	}
 	slices.SortFunc(o.forced, p.Items.HeavierFirst)
 	o.forced = o.forced[:min(len(o.forced), mostForced)]
-	o.fixed = free.floor()
+	o.fixed = free.Floor()
 	return o
 }
 
 // coveringPart is what some of the items add to a covering relaxation.
 type coveringPart struct {
-	free    sum
+	free    relaxation.Sum
 	leaving []int64   // by instance: what goes in any case
 	ratio   []float64 // by instance: the least of its leavers, 0 if one is negative
 	leavers [][]knapsack.Item
@@ -102,14 +103,14 @@ type coveringPart struct {
 }
 
 // part goes through a range of items.
-func (o *CoveringRelaxation) part(first, end int) coveringPart {
+func (o *Relaxation) part(first, end int) coveringPart {
 	p, s := o.X.Problem, o.X.Problem.Items
 	n := len(o.need)
 	q := coveringPart{leaving: make([]int64, n), ratio: slices.Repeat([]float64{math.MaxFloat64}, n),
 		leavers: make([][]knapsack.Item, n)}
 	for i := first; i < end; i++ {
 		cost, units, d := p.Cost.Fixed(s.Cost[i]), s.UnitsOf(i), s.Current[i]
-		if !o.looked[d] && d == s.Home[i] && p.IsLive[d] && cost <= o.X.least && o.y.Load[d] == 0 {
+		if !o.looked[d] && d == s.Home[i] && p.IsLive[d] && cost <= o.X.Least && o.y.Load[d] == 0 {
 			if cost > 0 && !p.IsHot(i) { // then leaving costs at least what it weighs
 				q.ratio[d] = min(q.ratio[d], o.X.UnitWeight*p.WeightBelow(int32(i))/float64(cost))
 			}
@@ -125,28 +126,28 @@ func (o *CoveringRelaxation) part(first, end int) coveringPart {
 }
 
 // sort notes whether a key leaves in any case, or is one that may.
-func (o *CoveringRelaxation) sort(q *coveringPart, k *Choice, cost, units int64) {
+func (o *Relaxation) sort(q *coveringPart, k *relaxation.Choice, cost, units int64) {
 	r := o.toLeave(k)
 	switch {
-	case k.must && math.IsInf(r, 1):
+	case k.MustLeave && math.IsInf(r, 1):
 		q.barred = true
-	case k.must || r < 0 && (cost == 0 || !o.looked[k.from]): // it leaves in any case
-		q.free.add(k.units*r, k.units*math.Abs(r))
-		q.leaving[k.from] += cost * units
-		q.gone = append(q.gone, k.item)
-		if k.must && o.Item == nil && cost > 0 {
-			q.forced = append(q.forced, k.item)
+	case k.MustLeave || r < 0 && (cost == 0 || !o.looked[k.From]): // it leaves in any case
+		q.free.Add(k.Units*r, k.Units*math.Abs(r))
+		q.leaving[k.From] += cost * units
+		q.gone = append(q.gone, k.Item)
+		if k.MustLeave && o.Item == nil && cost > 0 {
+			q.forced = append(q.forced, k.Item)
 		}
 	case cost > 0 && !math.IsInf(r, 1):
-		q.ratio[k.from] = min(q.ratio[k.from], max(0, r/float64(cost)))
-		if o.looked[k.from] {
-			q.leavers[k.from] = o.appendLeaver(q.leavers[k.from], k, cost, r)
+		q.ratio[k.From] = min(q.ratio[k.From], max(0, r/float64(cost)))
+		if o.looked[k.From] {
+			q.leavers[k.From] = o.appendLeaver(q.leavers[k.From], k, cost, r)
 		}
 	}
 }
 
 // take adds a part. Leavers of items with counts get their ids here.
-func (o *CoveringRelaxation) take(q *coveringPart) {
+func (o *Relaxation) take(q *coveringPart) {
 	o.forced, o.Gone = append(o.forced, q.forced...), append(o.Gone, q.gone...)
 	for d, list := range q.leavers {
 		if o.Item != nil {
@@ -165,29 +166,29 @@ func (o *CoveringRelaxation) take(q *coveringPart) {
 
 // toLeave is what the best way to leave costs a unit beyond staying, rounded
 // down.
-func (o *CoveringRelaxation) toLeave(k *Choice) float64 {
+func (o *Relaxation) toLeave(k *relaxation.Choice) float64 {
 	_, home, away := k.Costs(&o.y, o.receivers)
 	return o.below(k, min(home, away))
 }
 
 // below is less than r, which k costs somewhere, by more than rounding can have
 // added to it.
-func (o *CoveringRelaxation) below(k *Choice, r float64) float64 {
-	if math.IsInf(r, 1) || r == k.Weight && o.y.Table == 0 && o.y.Load[k.from] == 0 {
+func (o *Relaxation) below(k *relaxation.Choice, r float64) float64 {
+	if math.IsInf(r, 1) || r == k.Weight && o.y.Table == 0 && o.y.Load[k.From] == 0 {
 		return r
 	}
-	return r - float64(0x1p-48*(math.Abs(r)+k.Weight+o.y.Table+float64(o.y.Load[k.from]*k.Cost)))
+	return r - float64(0x1p-48*(math.Abs(r)+k.Weight+o.y.Table+float64(o.y.Load[k.From]*k.Cost)))
 }
 
 // appendLeaver appends the units of an item in chunks of 1, 2, 4, … and a rest,
 // which sum to every number of them. Their id is the item.
-func (o *CoveringRelaxation) appendLeaver(e []knapsack.Item, k *Choice, cost int64, r float64) []knapsack.Item {
+func (o *Relaxation) appendLeaver(e []knapsack.Item, k *relaxation.Choice, cost int64, r float64) []knapsack.Item {
 	s := o.X.Problem.Items
-	tie := uint32(s.Hashes[k.item] >> 32)
+	tie := uint32(s.Hashes[k.Item] >> 32)
 	if s.Units == nil {
-		return append(e, knapsack.Item{Cost: cost, Weight: r, Tie: tie, ID: k.item})
+		return append(e, knapsack.Item{Cost: cost, Weight: r, Tie: tie, ID: k.Item})
 	}
-	left := s.Units[k.item]
+	left := s.Units[k.Item]
 	for n := int64(1); left > 0; n *= 2 {
 		n = min(n, left)
 		left -= n
@@ -195,25 +196,25 @@ func (o *CoveringRelaxation) appendLeaver(e []knapsack.Item, k *Choice, cost int
 		if n&(n-1) != 0 {
 			weight -= float64(0x1p-52 * math.Abs(weight))
 		}
-		e = append(e, knapsack.Item{Cost: cost * n, Weight: weight, Tie: tie, ID: k.item})
+		e = append(e, knapsack.Item{Cost: cost * n, Weight: weight, Tie: tie, ID: k.Item})
 	}
 	return e
 }
 
 // itemOf is the item that a leaver is, or is a part of.
-func (o *CoveringRelaxation) itemOf(id int32) int32 {
+func (o *Relaxation) itemOf(id int32) int32 {
 	if o.Item != nil {
 		return o.Item[id]
 	}
 	return id
 }
 
-func (o *CoveringRelaxation) canonical(a, b int32) int {
+func (o *Relaxation) canonical(a, b int32) int {
 	return o.X.Problem.Items.Compare(o.itemOf(a), o.itemOf(b))
 }
 
 // cover solves the knapsack of an instance in the node on view.
-func (o *CoveringRelaxation) cover(d int32) covered {
+func (o *Relaxation) cover(d int32) covered {
 	left := o.Decided(d)
 	name := o.nameOf(make([]byte, 0, 64), d, left)
 	if c, ok := o.known[string(name)]; ok {
@@ -227,7 +228,7 @@ func (o *CoveringRelaxation) cover(d int32) covered {
 
 // nameOf appends what tells covers in the node on view apart: the instance, what has to leave it, and the items
 // that are decided.
-func (o *CoveringRelaxation) nameOf(name []byte, d int32, decided []int32) []byte {
+func (o *Relaxation) nameOf(name []byte, d int32, decided []int32) []byte {
 	name = binary.LittleEndian.AppendUint32(name, uint32(d))
 	name = binary.LittleEndian.AppendUint64(name, uint64(o.view.need[d]))
 	for _, i := range decided {
@@ -237,7 +238,7 @@ func (o *CoveringRelaxation) nameOf(name []byte, d int32, decided []int32) []byt
 }
 
 // keep notes the cover of an instance by its name, and the work that it took.
-func (o *CoveringRelaxation) keep(name []byte, d int32, c covered) {
+func (o *Relaxation) keep(name []byte, d int32, c covered) {
 	o.Work -= len(o.leavers[d]) + c.used
 	o.known[string(name)] = c
 }
@@ -249,7 +250,7 @@ func solve(by *knapsack.Solver, items []knapsack.Item, need int64) covered {
 }
 
 // Without copies the leavers of an instance but for some.
-func (o *CoveringRelaxation) Without(d int32, items []int32) []knapsack.Item {
+func (o *Relaxation) Without(d int32, items []int32) []knapsack.Item {
 	o.scratch = o.scratch[:0]
 	for _, x := range o.leavers[d] {
 		if len(items) == 0 || !slices.Contains(items, o.itemOf(x.ID)) {
@@ -260,7 +261,7 @@ func (o *CoveringRelaxation) Without(d int32, items []int32) []knapsack.Item {
 }
 
 // Decided returns the placed items of an instance.
-func (o *CoveringRelaxation) Decided(d int32) []int32 {
+func (o *Relaxation) Decided(d int32) []int32 {
 	var items []int32
 	for _, x := range o.view.placed {
 		if o.X.Problem.Items.Current[x.Item] == d {
@@ -273,14 +274,14 @@ func (o *CoveringRelaxation) Decided(d int32) []int32 {
 
 // Decisions are what a node stands for: the keys that were placed, and by item how
 // many units leave.
-func (o *CoveringRelaxation) Decisions(n *CoveringNode) (placed []Placement, leaving []int64) {
+func (o *Relaxation) Decisions(n *Node) (placed []Placement, leaving []int64) {
 	o.Show(n)
 	return o.view.placed, o.leaving()
 }
 
 // GoesHome reports whether a key that leaves does best by going home, and where that
 // is.
-func (o *CoveringRelaxation) GoesHome(item int32) (home int32, cheaper bool) {
+func (o *Relaxation) GoesHome(item int32) (home int32, cheaper bool) {
 	k := o.X.ChoiceOf(int(item))
 	_, atHome, away := k.Costs(&o.y, o.receivers)
 	return k.Home, atHome < away
@@ -288,7 +289,7 @@ func (o *CoveringRelaxation) GoesHome(item int32) (home int32, cheaper bool) {
 
 // leaving returns by item how many units leave in the node on view: those that
 // leave in any case, and what the covers take.
-func (o *CoveringRelaxation) leaving() []int64 {
+func (o *Relaxation) leaving() []int64 {
 	s, cost := o.X.Problem.Items, o.X.Problem.Cost
 	units := make([]int64, s.Len())
 	for _, i := range o.Gone {
@@ -307,7 +308,7 @@ func (o *CoveringRelaxation) leaving() []int64 {
 }
 
 // Look makes sure that the leavers of an instance are known.
-func (o *CoveringRelaxation) Look(d int32) {
+func (o *Relaxation) Look(d int32) {
 	if o.looked[d] {
 		return
 	}
@@ -319,7 +320,7 @@ func (o *CoveringRelaxation) Look(d int32) {
 				continue
 			}
 			k := o.X.ChoiceOf(i)
-			if r := o.toLeave(&k); !k.must && r >= 0 && !math.IsInf(r, 1) { // others are dealt with
+			if r := o.toLeave(&k); !k.MustLeave && r >= 0 && !math.IsInf(r, 1) { // others are dealt with
 				e = o.appendLeaver(e, &k, o.X.Problem.Cost.Fixed(s.Cost[i]), r)
 			}
 		}
@@ -331,9 +332,9 @@ func (o *CoveringRelaxation) Look(d int32) {
 }
 
 // at is what going to an instance costs a key beyond staying, rounded down.
-func (o *CoveringRelaxation) at(k *Choice, d int32) float64 {
-	r := k.Weight - float64(o.y.Load[k.from]*k.Cost) + float64(o.y.Load[d]*k.Cost)
-	if k.entry {
+func (o *Relaxation) at(k *relaxation.Choice, d int32) float64 {
+	r := k.Weight - float64(o.y.Load[k.From]*k.Cost) + float64(o.y.Load[d]*k.Cost)
+	if k.HasEntry {
 		r -= o.y.Table
 	}
 	if d != k.Home {

@@ -1,4 +1,4 @@
-package bound
+package relaxation
 
 import (
 	"iter"
@@ -55,7 +55,7 @@ func (x *Relaxation) reducedCostFilter(here, entry []float64, there float64) *Re
 		at.stateless = 1
 	}
 	for _, d := range p.Live {
-		if x.room[d] < 0 {
+		if x.Room[d] < 0 {
 			continue
 		}
 		gain := max(0, here[d]-there) * (1 + cautious)
@@ -63,7 +63,7 @@ func (x *Relaxation) reducedCostFilter(here, entry []float64, there float64) *Re
 		if gain > 0 && at.perCost[d] < 0x1p-1000 {
 			continue
 		}
-		at.fits[d] = p.Cost.Float(max(x.room[d]-1, 0)) * (1 - cautious)
+		at.fits[d] = p.Cost.Float(max(x.Room[d]-1, 0)) * (1 - cautious)
 		at.cost[d] = at.fits[d]
 		if gain > 0 {
 			most := float64(entry[d]*(1-cautious))/gain - float64(2*x.UnitCost)

@@ -1,4 +1,4 @@
-package bound
+package relaxation
 
 // corePasses bounds the rounds in which the core takes in what it missed.
 const corePasses = 4
@@ -7,7 +7,7 @@ const corePasses = 4
 // likely to move. It adds to the core those that turn out to, and tries again, as often as it may and as
 // it is worth while.
 func (x *Relaxation) Maximize() (y Prices, bound float64) {
-	c := x.newCore()
+	c := newCore(x)
 	var start *Prices
 	for pass := range corePasses {
 		if pass > 0 && x.Problem.Stopped() {
@@ -30,7 +30,7 @@ func (x *Relaxation) Maximize() (y Prices, bound float64) {
 // ascend is one pass. It returns prices, the bound under them, how many items it added to the core,
 // and the value over the core alone.
 func (c *core) ascend(start *Prices) (y Prices, value float64, added int, reached float64) {
-	d := c.newDual(c.choices)
+	d := newDual(c.Relaxation, c.choices)
 	if start == nil {
 		d.start()
 	} else {

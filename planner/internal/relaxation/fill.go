@@ -1,4 +1,4 @@
-package bound
+package relaxation
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ func (x *Relaxation) MaximizeFill(y Prices) float64 {
 }
 
 // Filled reports whether no instance lacks load if nothing but hot keys moves.
-func (x *Relaxation) Filled() bool { return x.Problem.Fill.Reached(x.load) }
+func (x *Relaxation) Filled() bool { return x.Problem.Fill.Reached(x.Load) }
 
 // fillDual raises g over the items that are likely to move, as [dual] does without lower
 // bounds. The instances that lack load have one price: mostly their keys could as well be
@@ -39,12 +39,12 @@ type fillDual struct {
 // newFillDual starts with the prices of a proof, and for what is lacking with the weight per
 // cost of the last key that fills it.
 func newFillDual(x *Relaxation, y Prices) *fillDual {
-	d := &fillDual{lacks: make([]bool, len(x.load)), under: make([]float64, len(x.load))}
-	start, price := y.Clone(), x.fillPrice()
+	d := &fillDual{lacks: make([]bool, len(x.Load)), under: make([]float64, len(x.Load))}
+	start, price := y.Clone(), fillPrice(x)
 	wide := y.Times(afar)
 	for e, least := range x.Problem.Fill.Least {
-		d.under[e] = x.UnitCost * float64(x.load[e]-least)
-		if x.load[e] < least {
+		d.under[e] = x.UnitCost * float64(x.Load[e]-least)
+		if x.Load[e] < least {
 			d.lacking, d.lacks[e] = append(d.lacking, int32(e)), true
 			start.Load[e], wide.Load[e] = -price, -afar*price
 		}
@@ -56,13 +56,13 @@ func newFillDual(x *Relaxation, y Prices) *fillDual {
 				continue
 			}
 			k := x.ChoiceOf(i)
-			if option, _ := k.Best(wide, m); option != Stay || k.must {
+			if option, _ := k.Best(wide, m); option != Stay || k.MustLeave {
 				core = append(core, k)
 			}
 		}
 		return core
 	})
-	d.dual = x.newDual(x.InOrder(core))
+	d.dual = newDual(x, x.InOrder(core))
 	d.y = start
 	return d
 }
@@ -72,10 +72,10 @@ const afar = 4
 
 // fillPrice is the weight per cost, both scaled, of the last key that it takes to give all
 // instances what they lack, if the keys of least weight per cost go there.
-func (x *Relaxation) fillPrice() float64 {
+func fillPrice(x *Relaxation) float64 {
 	p, need := x.Problem, int64(0)
 	for d, least := range p.Fill.Least {
-		need += max(0, least-x.load[d])
+		need += max(0, least-x.Load[d])
 	}
 	type offer struct {
 		rate float64
@@ -84,8 +84,8 @@ func (x *Relaxation) fillPrice() float64 {
 	offers := assign.Collect(p.Items.Len(), func(from, to int) (offers []offer) {
 		for i := from; i < to; i++ {
 			k := x.ChoiceOf(i)
-			if k.Cost > 0 && !p.IsHot(i) && x.load[k.from] >= p.Fill.Least[k.from] {
-				offers = append(offers, offer{k.Weight / k.Cost, k.item})
+			if k.Cost > 0 && !p.IsHot(i) && x.Load[k.From] >= p.Fill.Least[k.From] {
+				offers = append(offers, offer{k.Weight / k.Cost, k.Item})
 			}
 		}
 		return offers
@@ -144,7 +144,7 @@ func (d *fillDual) smoothed() float64 {
 	value := base.total()
 	unsmoothed := value
 	clear(d.slope.Load)
-	d.slope.Table = d.tableExcess
+	d.slope.Table = d.TableExcess
 	d.split = d.split[:0]
 	for i := range d.core {
 		k := &d.core[i]
@@ -153,8 +153,8 @@ func (d *fillDual) smoothed() float64 {
 		if stays < home && stays < away && min(home, away) >= 2*d.spread(k) || math.IsInf(least, 1) {
 			continue
 		}
-		unsmoothed += float64(k.units * least)
-		value += float64(k.units * d.divide(k, stays, home, away))
+		unsmoothed += float64(k.Units * least)
+		value += float64(k.Units * d.divide(k, stays, home, away))
 	}
 	d.aim()
 	d.note(unsmoothed)
@@ -168,7 +168,7 @@ func (d *fillDual) aim() {
 	together := 0.0
 	for _, e := range d.Problem.Live {
 		u, comes := d.y.Load[e], d.slope.Load[e]
-		over, under := comes+d.excess[e], comes+d.under[e]
+		over, under := comes+d.Excess[e], comes+d.under[e]
 		switch {
 		case d.lacks[e]:
 			together += under
@@ -194,7 +194,7 @@ func (d *fillDual) aim() {
 // newton takes one step uphill, from where slope and split stand. It reports false when
 // there is none.
 func (d *fillDual) newton(value float64) (float64, bool) {
-	n := len(d.excess)
+	n := len(d.Excess)
 	free := make([]bool, n+1)
 	for e, slope := range d.slope.Load {
 		free[e] = slope != 0 && (!d.lacks[e] || int32(e) == d.lacking[0])
@@ -222,12 +222,12 @@ func (d *fillDual) newton(value float64) (float64, bool) {
 }
 
 // baseFill is the part of g that no choice changes.
-func (x *Relaxation) baseFill(y *Prices) sum {
-	s := x.base(y)
+func (x *Relaxation) baseFill(y *Prices) Sum {
+	s := x.Base(y)
 	for _, e := range x.Problem.Live {
 		if u := y.Load[e]; u < 0 {
-			v := float64(u * float64(x.UnitCost*float64(x.load[e]-x.Problem.Fill.Least[e])))
-			s.add(v, math.Abs(v))
+			v := float64(u * float64(x.UnitCost*float64(x.Load[e]-x.Problem.Fill.Least[e])))
+			s.Add(v, math.Abs(v))
 		}
 	}
 	return s
@@ -241,7 +241,7 @@ func (x *Relaxation) evaluateFill(y *Prices) float64 {
 	for _, u := range y.Load {
 		dearest = max(dearest, math.Abs(u))
 	}
-	parts := make([]sum, assign.MostParts)
+	parts := make([]Sum, assign.MostParts)
 	assign.InParts(p.Items.Len(), func(part, from, to int) {
 		for i := from; i < to; i++ {
 			if p.IsHot(i) {
@@ -252,14 +252,14 @@ func (x *Relaxation) evaluateFill(y *Prices) float64 {
 			v, scale := min(home, away), k.Weight+float64(2*dearest*k.Cost)+y.Table
 			switch {
 			case stays > v && !math.IsInf(v, 1):
-				parts[part].add(k.units*v, k.units*(scale+math.Abs(v)))
+				parts[part].Add(k.Units*v, k.Units*(scale+math.Abs(v)))
 			case v < float64(nearlyTied*scale): // rounding may have made it appear no gain
-				parts[part].add(0, k.units*scale)
+				parts[part].Add(0, k.Units*scale)
 			}
 		}
 	})
 	for i := range parts {
-		total.merge(&parts[i])
+		total.Merge(&parts[i])
 	}
-	return total.floor()
+	return total.Floor()
 }

@@ -1,4 +1,4 @@
-package bound
+package relaxation
 
 import (
 	"cmp"
@@ -17,28 +17,28 @@ type Relaxation struct {
 	UnitCost   float64 // fixed-point cost → scaled
 	UnitWeight float64 // weight → scaled, a power of two
 
-	load        []int64   // by instance, in fixed point, if nothing but hot keys moves
-	excess      []float64 // by instance: load above the limit then; 0 when not live
-	room        []int64   // by instance: the costliest key that fits beside the background
-	tableExcess float64   // likewise, entries above the limit
+	Load        []int64   // by instance, in fixed point, if nothing but hot keys moves
+	Excess      []float64 // by instance: load above the limit then; 0 when not live
+	Room        []int64   // by instance: the costliest key that fits beside the background
+	Least       int64     // the smallest room: what costs no more fits everywhere
+	TableExcess float64   // entries above the table limit then
 	Limited     bool      // there is a table limit
-	hot         float64   // weight of the hot keys that move
+	Hot         float64   // weight of the hot keys that move
 	Everything  float64   // weight of all keys: more than any plan costs
 
 	byRoom []int32 // live instances by descending room
-	least  int64   // the smallest room: what costs no more fits everywhere
 }
 
 // Choice is a key, or the equal units of an item, with its options.
 type Choice struct {
 	Cost, Weight float64 // of one unit, scaled
-	units        float64
-	from, Home   int32 // home is −1 when the key is there, it is not live, or the key does not fit
-	item         int32
-	fitting      int32 // to how many of byRoom it fits
+	Units        float64 // of its item; more where it stands for others in a sample
+	From, Home   int32   // Home is −1 when the key is there, it is not live, or the key does not fit
+	Item         int32
+	Fitting      int32 // on how many live instances it fits
 	class        int32 // of eligibility; 0 without rules
-	entry        bool  // it has a table entry if it stays
-	must         bool  // it may not stay
+	HasEntry     bool  // it has a table entry if it stays
+	MustLeave    bool  // it may not stay
 }
 
 // Option is what becomes of a key.
@@ -51,14 +51,14 @@ const (
 	GoToCheapest               // of the instances on which it fits
 )
 
-// NewRelaxation scales a problem.
-func NewRelaxation(p *assign.Problem) *Relaxation {
+// New scales a problem.
+func New(p *assign.Problem) *Relaxation {
 	x := &Relaxation{
 		Problem: p, UnitCost: math.Ldexp(1, -62), Limited: p.Goal.TableLimit != nil,
-		excess: make([]float64, len(p.Before)), room: make([]int64, len(p.Before)),
+		Excess: make([]float64, len(p.Before)), Room: make([]int64, len(p.Before)),
 	}
 	x.UnitWeight = p.UnitWeight()
-	x.load = slices.Clone(p.Before)
+	x.Load = slices.Clone(p.Before)
 	background, entries := slices.Clone(p.Residual), p.Entries
 	for _, h := range p.Hot {
 		cost := p.Cost.Fixed(p.Items.Cost[h.Item]) * h.Count
@@ -67,9 +67,9 @@ func NewRelaxation(p *assign.Problem) *Relaxation {
 		if from == h.To {
 			continue
 		}
-		x.load[from] -= cost
-		x.load[h.To] += cost
-		x.hot += float64(x.UnitWeight * p.WeightBelow(h.Item) * float64(h.Count))
+		x.Load[from] -= cost
+		x.Load[h.To] += cost
+		x.Hot += float64(x.UnitWeight * p.WeightBelow(h.Item) * float64(h.Count))
 		if from != p.Items.Home[h.Item] {
 			entries -= h.Count
 		}
@@ -78,16 +78,16 @@ func NewRelaxation(p *assign.Problem) *Relaxation {
 		}
 	}
 	for _, d := range p.Live {
-		x.excess[d] = x.UnitCost * float64(x.load[d]-p.Limit[d])
-		x.room[d] = p.Limit[d] - background[d]
+		x.Excess[d] = x.UnitCost * float64(x.Load[d]-p.Limit[d])
+		x.Room[d] = p.Limit[d] - background[d]
 	}
 	x.byRoom = slices.Clone(p.Live)
 	slices.SortFunc(x.byRoom, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(x.room[b], x.room[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(x.Room[b], x.Room[a]), cmp.Compare(a, b))
 	})
-	x.least = x.room[x.byRoom[len(x.byRoom)-1]]
+	x.Least = x.Room[x.byRoom[len(x.byRoom)-1]]
 	if x.Limited {
-		x.tableExcess = float64(entries - *p.Goal.TableLimit)
+		x.TableExcess = float64(entries - *p.Goal.TableLimit)
 	}
 	state := p.TotalState
 	for _, d := range p.Instances {
@@ -104,18 +104,18 @@ func (x *Relaxation) ChoiceOf(item int) Choice {
 	from, home := p.Items.Current[item], p.Items.Home[item]
 	k := Choice{
 		Cost: x.UnitCost * float64(cost), Weight: x.UnitWeight * p.WeightBelow(int32(item)),
-		units: float64(p.Items.UnitsOf(item)),
-		from:  from, Home: home, item: int32(item), fitting: int32(len(x.byRoom)), entry: from != home,
+		Units: float64(p.Items.UnitsOf(item)),
+		From:  from, Home: home, Item: int32(item), Fitting: int32(len(x.byRoom)), HasEntry: from != home,
 	}
-	k.must = !p.IsLive[from]
-	if cost > x.least {
-		k.fitting = int32(x.fitting(cost))
-		k.must = k.must || cost > x.room[from]
+	k.MustLeave = !p.IsLive[from]
+	if cost > x.Least {
+		k.Fitting = int32(x.fitting(cost))
+		k.MustLeave = k.MustLeave || cost > x.Room[from]
 	}
 	if p.Items.Rules != nil {
 		k.class = p.Items.Rules.Class[item]
 	}
-	if home == from || !p.IsLive[home] || cost > x.least && cost > x.room[home] {
+	if home == from || !p.IsLive[home] || cost > x.Least && cost > x.Room[home] {
 		k.Home = -1
 	}
 	return k
@@ -124,7 +124,7 @@ func (x *Relaxation) ChoiceOf(item int) Choice {
 // WithRoom is the relaxation in which all keys fit everywhere.
 func (x *Relaxation) WithRoom() *Relaxation {
 	free := *x
-	free.least = math.MaxInt64
+	free.Least = math.MaxInt64
 	return &free
 }
 
@@ -134,7 +134,7 @@ func (x *Relaxation) Surely() float64 { return float64(x.Everything * (1 + 1e-9)
 // fitting counts the instances that have room for the cost.
 func (x *Relaxation) fitting(cost int64) int {
 	n, _ := slices.BinarySearchFunc(x.byRoom, cost, func(d int32, cost int64) int {
-		if x.room[d] >= cost {
+		if x.Room[d] >= cost {
 			return -1
 		}
 		return 1
@@ -153,10 +153,10 @@ type CheapestReceiver struct {
 
 // of is the cheapest receiver of a key; +∞ if it has none.
 func (m *CheapestReceiver) of(k *Choice) (price float64, d int32) {
-	if k.fitting == 0 {
+	if k.Fitting == 0 {
 		return math.Inf(1), assign.None
 	}
-	i := int(k.class)*m.fits + int(k.fitting) - 1
+	i := int(k.class)*m.fits + int(k.Fitting) - 1
 	return m.price[i], m.instance[i]
 }
 
@@ -207,12 +207,12 @@ func (m *CheapestReceiver) set(first int, byRoom []int32, open []bool, y *Prices
 // that is paid both ways is left out: it may be so high that rounding leaves nothing of
 // the rest beside it.
 func (k *Choice) Costs(y *Prices, m CheapestReceiver) (stay, home, away float64) {
-	here, freed, taken := float64(y.Load[k.from]*k.Cost), 0.0, y.Table
-	if k.entry {
+	here, freed, taken := float64(y.Load[k.From]*k.Cost), 0.0, y.Table
+	if k.HasEntry {
 		freed, taken = y.Table, 0
 	}
 	stay, home, away = 0, math.Inf(1), math.Inf(1)
-	if k.must {
+	if k.MustLeave {
 		stay = math.Inf(1)
 	}
 	if k.Home >= 0 {
@@ -237,64 +237,17 @@ func (k *Choice) Best(y *Prices, m CheapestReceiver) (Option, float64) {
 	return GoToCheapest, away
 }
 
-// sum adds up floats with a bound on the rounding error. Neither depends on the
-// order of the terms.
-type sum struct {
-	values     []float64
-	magnitudes uint64 // sum of the terms' magnitudes, rounded up, in units of 2^−20
-	huge       float64
-}
-
-// largest is above all magnitudes whose sum fits in units of 2^−20.
-const largest = 1 << 12
-
-func (s *sum) add(v, magnitude float64) {
-	s.values = append(s.values, v)
-	if magnitude < largest {
-		s.magnitudes += uint64(float64(magnitude*(1<<20))) + 1
-	} else {
-		s.huge = max(s.huge, magnitude)
-	}
-}
-
-// merge adds the terms of t.
-func (s *sum) merge(t *sum) {
-	s.values = append(s.values, t.values...)
-	s.magnitudes += t.magnitudes
-	s.huge = max(s.huge, t.huge)
-}
-
-// floor is a value that the exact sum is not below.
-func (s *sum) floor() float64 {
-	slices.Sort(s.values)
-	total, n := 0.0, float64(len(s.values))
-	for _, v := range s.values {
-		total += v
-	}
-	magnitude := float64(float64(s.magnitudes)*0x1p-20) + float64(n*s.huge)
-	return total - float64((n+32)*0x1p-51*magnitude)
-}
-
-// total is about the sum.
-func (s *sum) total() float64 {
-	total := 0.0
-	for _, v := range s.values {
-		total += v
-	}
-	return total
-}
-
-// base is the part of the Lagrangian that no choice changes.
-func (x *Relaxation) base(y *Prices) sum {
-	var s sum
-	s.add(x.hot, x.hot)
+// Base is the part of the Lagrangian that no choice changes.
+func (x *Relaxation) Base(y *Prices) Sum {
+	var s Sum
+	s.Add(x.Hot, x.Hot)
 	for _, d := range x.Problem.Live {
 		if u := y.Load[d]; u > 0 {
-			v := float64(u * x.excess[d])
-			s.add(v, math.Abs(v))
+			v := float64(u * x.Excess[d])
+			s.Add(v, math.Abs(v))
 		}
 	}
-	s.add(float64(y.Table*x.tableExcess), math.Abs(y.Table*x.tableExcess))
+	s.Add(float64(y.Table*x.TableExcess), math.Abs(y.Table*x.TableExcess))
 	return s
 }
 
@@ -317,19 +270,19 @@ func (x *Relaxation) evaluate(y *Prices, member []bool, missed func(k Choice)) f
 	if slices.ContainsFunc(parts, func(l leaving) bool { return l.barred }) {
 		return math.Inf(1)
 	}
-	total := x.base(y)
+	total := x.Base(y)
 	for i := range parts {
-		total.merge(&parts[i].sum)
+		total.Merge(&parts[i].sum)
 		for _, k := range parts[i].missed {
 			missed(k)
 		}
 	}
-	return total.floor()
+	return total.Floor()
 }
 
 // leaving is what some of the items add to the Lagrangian.
 type leaving struct {
-	sum    sum
+	sum    Sum
 	missed []Choice // those that are not members of the core
 	barred bool     // some key fits nowhere
 }
@@ -344,18 +297,18 @@ func (l *leaving) add(x *Relaxation, i int, y *Prices, m CheapestReceiver, membe
 	k := x.ChoiceOf(i)
 	stays, home, away := k.Costs(y, m)
 	v := min(home, away)
-	scale := k.Weight + float64(y.Load[k.from]*k.Cost) + y.Table
+	scale := k.Weight + float64(y.Load[k.From]*k.Cost) + y.Table
 	switch {
-	case k.must && math.IsInf(v, 1):
+	case k.MustLeave && math.IsInf(v, 1):
 		l.barred = true
 		return
 	case stays <= v:
 		if v < float64(nearlyTied*scale) { // rounding may have made it appear no gain
-			l.sum.add(0, k.units*scale)
+			l.sum.Add(0, k.Units*scale)
 		}
 		return
 	}
-	l.sum.add(k.units*v, k.units*(scale+math.Abs(v)))
+	l.sum.Add(k.Units*v, k.Units*(scale+math.Abs(v)))
 	if member != nil && !member[i] && v < 0 {
 		l.missed = append(l.missed, k)
 	}
