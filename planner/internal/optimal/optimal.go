@@ -15,6 +15,8 @@ import (
 // meter ran out.
 type Rivals struct {
 	Mixed, MinTable, MinMig func(*assign.Problem) *assign.Assignment
+	// MixedBy is mixed with another exponent β of a key's cost in its priority γ.
+	MixedBy func(p *assign.Problem, beta float64) *assign.Assignment
 	// Fit makes an assignment keep to the loads, by Phases II and III of MinMig; nil when the meter ran out.
 	Fit func(*assign.Assignment) *assign.Assignment
 	// Others are tried where, of several resources, no plan is found that meets all constraints.
@@ -98,6 +100,7 @@ func (b *primal) deepen(effort assign.Effort, r Rivals) {
 func (b *primal) search(r Rivals) {
 	if f := b.proof; !b.closed() && f.Y.Table > 0 &&
 		(b.Score.Violated > 0 || b.Score.Objective > wideGap*f.LowerBound()) {
+		b.tryPriorities(r)
 		b.trySmallTable(r)
 	}
 	if b.enough == 0 && b.worthwhile() {
@@ -307,6 +310,31 @@ var branchingWork = [...]int{assign.Fast: 2_000_000, assign.Normal: 12_000_000, 
 func evaluations(p *assign.Problem) int64 {
 	n := int64(p.Items.Len())
 	return min(1_000_000, 5_000+200*n, max(100_000, 50_000_000_000/(n+1)))
+}
+
+// priorities are exponents β of costs in γ = c^β / S by which mixed is tried again where the table is at its
+// limit: one moves less, the other needs fewer entries.
+var priorities = [...]float64{1, 2.5}
+
+// mostPrioritised is up to how many items they are tried on: beyond that they take much of the time.
+const mostPrioritised = 1 << 18
+
+// tryPriorities improves what mixed comes to by other priorities of keys. On few items the local search finds as much
+// from other starts; of more it sees a part.
+func (b *primal) tryPriorities(r Rivals) {
+	if n := b.p.Items.Len(); n <= searchSize || n > mostPrioritised {
+		return
+	}
+	for _, beta := range priorities {
+		if b.closed() || b.p.Meter.End != assign.Running {
+			return
+		}
+		if a := r.MixedBy(b.p, beta); a != nil {
+			shedEntries(a)
+			b.improve(a, b.proof.Relaxation, &b.proof.Y)
+			b.Offer(a) // what is worse than the best is no start for others
+		}
+	}
 }
 
 // trySmallTable improves an assignment of about the fewest table entries, if there is one.
