@@ -134,7 +134,7 @@ var boundaries = slices.Concat(floors(), inputParts(), []boundary{
 		place: "internal/web/httpkit", // HTTP alone: it imports nothing of this module
 		imports: []string{
 			"bufio", "cmp", "context", "crypto/rand", "crypto/sha256", "encoding/base64", "encoding/hex", "errors", "fmt", "io",
-			"log/slog", "net", anyHTTP, "net/url", "os", "runtime/debug", "slices", "strconv", "strings", "sync", "time",
+			"log/slog", "maps", "net", anyHTTP, "net/url", "os", "runtime/debug", "slices", "strconv", "strings", "sync", "time",
 			chi, "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext",
 			"github.com/klauspost/compress/...",
 			"github.com/prometheus/client_golang/prometheus", "go.opentelemetry.io/...",

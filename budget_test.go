@@ -29,7 +29,7 @@ var rooms = []room{
 	{"", 30, true},
 	// 680 more: names of instances, columns of the query, diffs, trails, changes and comments, rules, affinity.
 	{"api", 6_250, true}, // the last 45: figures of several resources
-	{"cmd", 1_885, true},
+	{"cmd", 1_775, true},
 	{"compact", 1_400, true},
 	// 895 more: names of instances in rows of all formats, columns over HTTP, rules on where keys may be, keys
 	// that stay together. 580 lines of options of analyses that only studies asked for went.
@@ -37,25 +37,26 @@ var rooms = []room{
 	{"internal", 22_770, true},
 	// 2 325 more: collect (1 850), names, undo, kafka-group (670). The second way to the trade-off of θ went (300).
 	// --resource and --capacity, and plans under several resources in words: 265. Sizes of stores of Kafka Streams: 125.
-	{"internal/cli", 11_160, true},
+	{"internal/cli", 10_710, true},
 	{"internal/input/internal/inputtest", 245, false}, // in the place of 500 lines of copies in tests
-	{"internal/lab", 11_755, false},                   // the choice of policies, measured: 310
+	{"internal/lab", 11_890, false},                   // the choice of policies, measured: 310; clients generated: 140
 	// 620 more: diffs, changes, windows, two approvers, names, rules, affinity.
 	// Hindsight and advice under rules, figures of resources, advice on what limits demand: 180. What policies cost: 65.
-	{"internal/service", 13_340, true}, // the last 40: what each resource came to, beside what was expected
+	{"internal/service", 13_470, true}, // the last 170: what each resource came to, beside what was expected
 	{"migrations", 40, true},
 	// 970 more: where keys may be, fair loads under rules, and their proofs. 2 820 more: several resources, of which
 	// 700 are their proofs, 380 the search for plans, 430 hindsight under rules. 1 110 more: their forecasts (690), hot
-	// keys that are split beside them (390), covers that are solved at the same time (30).
-	{"planner", 31_750, true},
+	// keys that are split beside them (390), covers that are solved at the same time (30). The relaxation and the covers
+	// as packages of their own: 65. Plans where the table is at its limit: 70.
+	{"planner", 31_900, true},
 	{"planner/plannertest", 3_335, false}, // the same, a second time
 	{"plannerdtest", 200, false},
 	// 1 175 more: names of instances, what is new in reviews, rules and affinity in routers, the assignor of
 	// Kafka's groups (450).
-	{"sdk", 7_810, true}, // the last 80: amounts of resources in rows
+	{"sdk", 7_415, true}, // the last 80: amounts of resources in rows
 	// 440 more: names that are kept for ever, comments, approvals, the trail of configurations.
-	{"store", 8_190, true},
-	{"store/storetest", 6_250, false}, // the same, in cases
+	{"store", 8_140, true},
+	{"store/storetest", 6_255, false}, // the same, in cases
 	{"tools", 490, false},
 	{"examples", 6_420, false}, // 1 030 more: a consumer group of Kafka, policies compared, streams replayed
 	{"web", 120, true},
@@ -67,12 +68,12 @@ const (
 	// and reviews brought 6 000 lines, and 4 200 went; rules on where keys may be, keys that stay together and
 	// Kafka's own groups brought 4 900, several resources 6 500, and nothing went for them. That is a debt: whole
 	// features have to go.
-	allLines     = 133_295
-	productLines = 104_640
+	allLines     = 132_780
+	productLines = 103_960
 	// Of JavaScript and CSS that are written here. 390 more: plans compared, comments, what changed, names, rules.
 	// 695 more: several resources, other rules in what-ifs. 80: what policies cost. 25: forecasts of
-	// resources.
-	dashboardLines = 19_615
+	// resources. 620: a form for resources, and what each came to.
+	dashboardLines = 20_235
 )
 
 // Limits of each package and type.
@@ -106,13 +107,13 @@ var larger = map[string]string{
 	"planner/ranges.mover":    "not divided yet",
 	"planner/ring.simulation": "not divided yet",
 
-	"planner/internal/assign.Assignment":        "not divided yet",
-	"planner/internal/assign.Problem":           "not divided yet",
-	"planner/internal/covering.Relaxation":      "not divided yet",
-	"planner/internal/knapsack.search":          "not divided yet",
-	"planner/internal/search.search":            "not divided yet",
-	"planner/plannertest.Case":                  "what a case of a test can be changed to",
-	"planner/plannertest.model":                 "not divided yet",
+	"planner/internal/assign.Assignment":   "not divided yet",
+	"planner/internal/assign.Problem":      "not divided yet",
+	"planner/internal/covering.Relaxation": "not divided yet",
+	"planner/internal/knapsack.search":     "not divided yet",
+	"planner/internal/search.search":       "not divided yet",
+	"planner/plannertest.Case":             "what a case of a test can be changed to",
+	"planner/plannertest.model":            "not divided yet",
 }
 
 // source is a file of Go that is neither test nor generated.

@@ -106,13 +106,18 @@ func (f *unmetFinder) find() []Unmet {
 		all = append(all, v)
 	}
 	if limit := f.p.Goal.TableLimit; limit != nil && f.plan.Certificate.Infeasible {
-		entries := max(f.x.Entries, float64(bound.FewestEntries(f.p)))
-		u := Unmet{Constraint: ConstraintTable, Limit: float64(*limit), AtLeast: max(entries, float64(*limit+1))}
-		if all = append(all, u); entries > u.Limit {
-			proven = append(proven, u)
-		}
-		if few && f.feasibleUnder(f.p.Without(0, false)) {
+		fewest := float64(bound.FewestEntries(f.p))
+		u := Unmet{Constraint: ConstraintTable, Limit: float64(*limit), AtLeast: max(fewest, float64(*limit+1))}
+		all = append(all, u)
+		// Where loads cannot be kept whatever the table is, any number of entries is proven for those who keep them.
+		u.AtLeast = max(u.AtLeast, f.x.Entries)
+		switch {
+		case few && f.feasibleUnder(f.p.Without(0, false)):
 			alone = append(alone, u)
+		case fewest > u.Limit:
+			proven = append(proven, all[len(all)-1])
+		case !few && f.x.Entries > u.Limit:
+			proven = append(proven, u)
 		}
 	}
 	switch {

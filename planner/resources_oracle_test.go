@@ -286,3 +286,34 @@ func TestGreatestOverloadNeverRises(t *testing.T) {
 		t.Errorf("bounds are missed by %d plans only", missed)
 	}
 }
+
+// TestUnmetOfTable has loads that no plan keeps, whatever the table: what the proof then says of entries is no bound
+// for plans that miss these, too.
+func TestUnmetOfTable(t *testing.T) {
+	t.Parallel()
+	c := &plannertest.Case{
+		NoState: true, TableKnown: true, Partial: true,
+		Options: planner.Options{TableLimit: new(int64(1))},
+		Instances: []planner.Instance{
+			{Capacity: 1, Capacities: []float64{0.5}, ResidualAmounts: []float64{15}},
+			{ID: 2, Capacity: 1, Capacities: []float64{1}, Drained: true, ResidualAmounts: []float64{0}},
+			{ID: 4, Capacity: 1, Capacities: []float64{1}, ResidualAmounts: []float64{0}},
+		},
+		Items: []plannertest.Item{
+			{Key: "k0", Cost: 5, Count: 1, Entry: 2, Amounts: []float64{3}},
+			{Key: "k1", Cost: 1, Count: 1, Entry: -1, Amounts: []float64{0}},
+			{Key: "k2", Cost: 4, Count: 1, Current: 2, Hash: 2, Entry: -1, Amounts: []float64{0}},
+			{Key: "k3", Cost: 4, Count: 1, Entry: -1, Amounts: []float64{0}},
+			{Key: "k4", Cost: 7, Count: 1, Entry: -1, Amounts: []float64{9}},
+			{Key: "k5", Cost: 1, Count: 1, Current: 2, Hash: 2, Entry: -1, Amounts: []float64{0}},
+			{Key: "k6", Cost: 9, Count: 1, Current: 2, Hash: 2, Entry: -1, Amounts: []float64{24}},
+			{Key: "k7", Cost: 4, Count: 1, Current: 1, Hash: 0, Entry: -1, Amounts: []float64{6}},
+		},
+		Resources: []planner.Resource{{Name: "r1", ThetaMax: 0.5000000000000002}},
+		Absent:    []planner.Entry{{Key: []byte("absent too"), Instance: 0}},
+	}
+	p := run(t, planner.Mixed, c.Snapshot(), c.Options)
+	if got := p.Certificate.Unmet; len(got) != 2 || got[1].Constraint != planner.ConstraintTable || got[1].AtLeast != 2 {
+		t.Errorf("%+v", got)
+	}
+}

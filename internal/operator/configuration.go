@@ -355,7 +355,7 @@ func (c Configuration) partitioner() (partitioner.Config, []partitioner.Instance
 }
 
 // checkHash finds what is wrong with the hash and the instances.
-func (c Configuration) checkHash() error {
+func checkHash(c Configuration) error {
 	err := partitioner.Validate(c.partitioner())
 	input := parameters.InputError(err)
 	switch {
@@ -584,7 +584,7 @@ func (c Configuration) ScaledTo(n int) (Configuration, error) {
 	}
 	slices.SortFunc(instances, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
 	c.Instances = instances
-	return c, c.checkHash()
+	return c, checkHash(c)
 }
 
 // Form is what programs must know that do right by the configuration; 0: nothing new.

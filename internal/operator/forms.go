@@ -52,7 +52,7 @@ func (tableForm) check(c Configuration) error {
 	if c.TableOwner == OwnerEngine && c.Splitting.Allowed() {
 		return planner.Invalid("splitting/max_parts", "above 1 is for a routing table that the service holds")
 	}
-	return cmp.Or(c.Parameters.Check(c.Strategy), checkPolicy(c), c.checkHash(), checkAffinity(c), checkBatches(c),
+	return cmp.Or(c.Parameters.Check(c.Strategy), checkPolicy(c), checkHash(c), checkAffinity(c), checkBatches(c),
 		checkWindow(c))
 }
 

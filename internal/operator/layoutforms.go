@@ -84,7 +84,7 @@ func (ringForm) check(c Configuration) error {
 	if c.Hash.Function != partitioner.Ring {
 		return planner.Invalid("hash/function", "must be ring under the scheme ring")
 	}
-	if err := cmp.Or(c.checkHash(), checkAffinity(c), checkLayoutPolicy(c)); err != nil {
+	if err := cmp.Or(checkHash(c), checkAffinity(c), checkLayoutPolicy(c)); err != nil {
 		return err
 	}
 	const needless = "means nothing with the method fitted"
@@ -134,7 +134,7 @@ func (rangesForm) check(c Configuration) error {
 	case c.Ranges.Method == ranges.Quantile && c.Ranges.MaxIntervals != 0:
 		return planner.Invalid("ranges/max_intervals", "means nothing with the method quantile")
 	}
-	return cmp.Or(c.checkHash(), checkLayoutPolicy(c))
+	return cmp.Or(checkHash(c), checkLayoutPolicy(c))
 }
 
 func (rangesForm) hashFunction(Configuration) (planner.HashFunction, error) { return nil, nil }
@@ -151,6 +151,6 @@ func (pkgForm) restrict(c Configuration) Configuration {
 	return withLayoutParameters(c)
 }
 
-func (pkgForm) check(c Configuration) error { return cmp.Or(c.checkHash(), checkLayoutPolicy(c)) }
+func (pkgForm) check(c Configuration) error { return cmp.Or(checkHash(c), checkLayoutPolicy(c)) }
 
 func (pkgForm) hashFunction(Configuration) (planner.HashFunction, error) { return nil, nil }

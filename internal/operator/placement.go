@@ -286,7 +286,7 @@ func Retargeted(c Configuration, t Target) (_ Configuration, err error) {
 			return c, err
 		}
 		c = placementInOrder(c)
-		if err := cmp.Or(checkPlacement(c), checkResources(c), c.checkHash()); err != nil {
+		if err := cmp.Or(checkPlacement(c), checkResources(c), checkHash(c)); err != nil {
 			return c, err
 		}
 	}
