@@ -87,7 +87,8 @@ func (d *database) Check(ctx context.Context) error {
 	}
 	var migrations int
 	err := fresh.QueryRowContext(ctx, "SELECT count(*) FROM "+engine.VersionTable).Scan(&migrations)
-	if failure, ok := errors.AsType[*sqlite.Error](err); ok && failure.Code() == sqlite3.SQLITE_ERROR { // there is no such table any more
+	// There is no such table any more.
+	if failure, ok := errors.AsType[*sqlite.Error](err); ok && failure.Code() == sqlite3.SQLITE_ERROR {
 		d.file.damaged.Store(true)
 		return d.file.checkWritable()
 	}

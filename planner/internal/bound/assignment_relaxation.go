@@ -403,7 +403,8 @@ func (r *AssignmentRelaxation) take(i, d int32, units int64) {
 	case d == k.from || d == k.home:
 	case units > 0:
 		r.sent[i] = d
-		r.shed = slices.DeleteFunc(r.shed, func(x covering.Placement) bool { return x == covering.Placement{Item: i, At: d} }) // it was sent after all
+		sent := covering.Placement{Item: i, At: d} // it was sent after all
+		r.shed = slices.DeleteFunc(r.shed, func(x covering.Placement) bool { return x == sent })
 	default:
 		r.shed = append(r.shed, covering.Placement{Item: i, At: d})
 	}
@@ -420,7 +421,8 @@ func (r *AssignmentRelaxation) takenElsewhere(i int32) int32 {
 		return d
 	}
 	for _, d := range r.x.Problem.Live {
-		if r.isElsewhere(i, d) && r.keys[i].cost <= r.room[d] && !slices.Contains(r.shed, covering.Placement{Item: i, At: d}) {
+		if r.isElsewhere(i, d) && r.keys[i].cost <= r.room[d] &&
+			!slices.Contains(r.shed, covering.Placement{Item: i, At: d}) {
 			return d
 		}
 	}

@@ -168,7 +168,8 @@ func Input(b *scheme.Base, st *scheme.Statistics) (*scheme.Input, error) {
 		}
 	}
 	in, err := scheme.NewInput(st, b.Newest, from)
-	if given, ok := errors.AsType[*planner.InputError](err); ok && st.Foreseen != nil && given.Row >= st.Len() { // what was possible once no longer is
+	// What was possible once no longer is.
+	if given, ok := errors.AsType[*planner.InputError](err); ok && st.Foreseen != nil && given.Row >= st.Len() {
 		st.Foreseen = st.Foreseen.Named()
 		b.Foreseen.Forecast = st.Foreseen
 		return scheme.NewInput(st, b.Newest, from)
