@@ -55,7 +55,7 @@ var rooms = []room{
 	// Kafka's groups (450).
 	{"sdk", 7_415, true}, // the last 80: amounts of resources in rows
 	// 440 more: names that are kept for ever, comments, approvals, the trail of configurations.
-	{"store", 8_140, true},
+	{"store", 8_145, true},
 	{"store/storetest", 6_255, false}, // the same, in cases
 	{"tools", 490, false},
 	{"examples", 6_420, false}, // 1 030 more: a consumer group of Kafka, policies compared, streams replayed
@@ -69,7 +69,7 @@ const (
 	// Kafka's own groups brought 4 900, several resources 6 500, and nothing went for them. That is a debt: whole
 	// features have to go.
 	allLines     = 132_780
-	productLines = 103_960
+	productLines = 103_970
 	// Of JavaScript and CSS that are written here. 390 more: plans compared, comments, what changed, names, rules.
 	// 695 more: several resources, other rules in what-ifs. 80: what policies cost. 25: forecasts of
 	// resources. 620: a form for resources, and what each came to.
