@@ -653,3 +653,23 @@ func TestWaitOfARemovedToken(t *testing.T) {
 	(<-first).want(http.StatusUnauthorized) // and not, in the end, that nothing has changed
 	(<-second).want(http.StatusNotModified)
 }
+
+// TestWaitOfATokenRemovedAtOnce: so is who is no longer known when the wait begins.
+func TestWaitOfATokenRemovedAtOnce(t *testing.T) {
+	c := newCallers(t)
+	admin, gone := c.add("admin", access.Admin, "*"), c.add("gone", access.Engine, "*")
+	var removes atomic.Bool
+	e := newEnv(t, c.option, func(config *api.Config) {
+		tokens := config.Access.Tokens
+		config.Access.Tokens = func() *access.Tokens {
+			found := tokens()
+			if removes.CompareAndSwap(true, false) {
+				c.remove("gone") // after the request is let in
+			}
+			return found
+		}
+	})
+	e.do("PUT", "/v1/operators/clicks", `{"instances":2}`, admin).want(http.StatusCreated)
+	removes.Store(true)
+	e.do("GET", "/v1/operators/clicks/routing-table?since=0&wait=5s", "", gone).want(http.StatusUnauthorized)
+}
