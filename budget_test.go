@@ -68,8 +68,8 @@ const (
 	// and reviews brought 6 000 lines, and 4 200 went; rules on where keys may be, keys that stay together and
 	// Kafka's own groups brought 4 900, several resources 6 500, and nothing went for them. That is a debt: whole
 	// features have to go.
-	allLines     = 132_780
-	productLines = 103_970
+	allLines     = 132_790
+	productLines = 103_975
 	// Of JavaScript and CSS that are written here. 390 more: plans compared, comments, what changed, names, rules.
 	// 695 more: several resources, other rules in what-ifs. 80: what policies cost. 25: forecasts of
 	// resources. 620: a form for resources, and what each came to.

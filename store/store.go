@@ -484,7 +484,8 @@ type BriefPlan struct {
 	// Returned is the part of the state that the plan moves that goes back to an instance
 	// that it left lately.
 	Returned float64
-	Forecast []byte // nil where Resources are
+	// Forecast is what the plan expects, as JSON, if the operator has several resources; else nil.
+	Forecast []byte
 }
 
 // Recent is how an operator went lately.

@@ -60,9 +60,12 @@ func (f *Foreseen) Told(o *Result, without, with *forecast.Prediction) *Foresigh
 		Policy: f.Policy, Chosen: f.Chosen, RealisedTheta: p.Theta.Before, Without: without, With: with,
 		NoiseFloor: f.State.Floor(live(p.Snapshot.Instances)),
 	}
-	s := p.Snapshot
+	s, foreseen := p.Snapshot, f.Policy.Forecast.Method != forecast.Last
+	if !foreseen && o.resource == "" {
+		return out // the plan is made of what came
+	}
 	theta, worst := backtest.Theta(s, s.Current, f.Forecast.Observed.Cost)
-	if f.Policy.Forecast.Method != forecast.Last {
+	if foreseen {
 		out.RealisedTheta = theta
 	}
 	if o.resource == "" {

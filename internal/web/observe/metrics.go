@@ -311,7 +311,7 @@ func (m *Metrics) Created(p service.Plan, plan *planner.Plan, levels []reading.L
 
 // levels records the levels of cost and of the resources beside it, in place of those of the plan before.
 func (m *Metrics) levels(operator string, levels []reading.Levels) {
-	for _, v := range []*prometheus.GaugeVec{m.theta, m.resource, m.resourceLimit} {
+	for _, v := range []*prometheus.GaugeVec{m.resource, m.resourceLimit} { // others may be configured now
 		v.DeletePartialMatch(prometheus.Labels{"operator": operator})
 	}
 	for _, x := range levels {
@@ -324,6 +324,8 @@ func (m *Metrics) levels(operator string, levels []reading.Levels) {
 		at("after").Set(x.After)
 		if x.Planned != nil {
 			at("planned").Set(*x.Planned)
+		} else {
+			gauge.DeleteLabelValues(append(labels, "planned")...)
 		}
 		limit.WithLabelValues(labels...).Set(x.Bound)
 	}
