@@ -137,7 +137,7 @@ func (a Access) whileKnown(r *http.Request) (ctx context.Context, done func()) {
 		return ctx, func() { cancel(nil) }
 	}
 	var known *access.Tokens // what the caller was found in may have been replaced since
-	var look *time.Timer // and no goroutine: very many requests may wait
+	var look *time.Timer     // and no goroutine: very many requests may wait
 	look = time.AfterFunc(math.MaxInt64, func() {
 		if now := a.Tokens(); now != known {
 			if found := now.Find(httpkit.BearerToken(r)); found == nil || !found.Same(*caller) {
