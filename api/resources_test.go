@@ -283,13 +283,15 @@ func TestResourcesRealised(t *testing.T) {
 	memory := func(levels *[]wire.ResourceLevel, level float64, worst string) {
 		t.Helper()
 		got := (*levels)[1]
-		if got.Name != "memory" || math.Abs(got.Level-level) > 1e-9 || got.Worst == nil || *got.Worst.Name != worst {
+		if got.Name != "memory" || math.Abs(got.Level-level) > 1e-9 || got.Worst == nil || *got.Worst.Name != worst ||
+			got.Limit == nil || !*got.Limit || got.ThetaMax != nil {
 			t.Errorf("memory came to %+v, want %v on %s", got, level, worst)
 		}
 	}
 	first := plan(1, 30, 3, 30, 3, 5, 3, 3, 3)
 	memory(first.Forecast.Realised, 71.0/40, "w1")
-	if cpu := (*first.Forecast.Realised)[0]; cpu.Level != first.Theta.Before || *cpu.Worst.Name != "w1" {
+	if cpu := (*first.Forecast.Realised)[0]; cpu.Level != first.Theta.Before || *cpu.Worst.Name != "w1" ||
+		cpu.Limit != nil || *cpu.ThetaMax != *(*first.Resources)[0].ThetaMax {
 		t.Errorf("cost came to %+v", cpu)
 	}
 	e.verb(first.Id, "commit", stopped).want(http.StatusOK)

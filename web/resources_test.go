@@ -78,8 +78,10 @@ func TestResourcesOfPlans(t *testing.T) {
 		t.Errorf("memory came to %q", got)
 	}
 	look(t, server.URL, "/#/operators/sessions", "operator-resources", ".operator-charts canvas")
+	p.WaitText(".operator-does", "above its bound: memory, w")
 	p.Goto("/#/")
-	p.WaitText(".operators-plan", "above its bound: another resource")
+	p.WaitText(".operators-plan", "above its bound: memory, w")
+	p.WaitText(".operators-plan", " % of what it has")
 }
 
 // TestResourcesExpected: a plan tells what came of each resource, and what to expect of it and of all bounds together.

@@ -35,6 +35,9 @@ type Foresight struct {
 type Level struct {
 	Name  string  `json:"name"`
 	Level float64 `json:"level"`
+	// Limit and ThetaMax are its bound, as in [resources.Resource]; neither is in what a program before this one stored.
+	Limit    bool     `json:"limit,omitzero"`
+	ThetaMax *float64 `json:"theta_max,omitzero"`
 	// Worst is the instance that it is of; nil in what a program before this one stored.
 	Worst *resources.Instance `json:"worst,omitzero"`
 }
@@ -76,8 +79,8 @@ func (f *Foreseen) Told(o *Result, without, with *forecast.Prediction) *Foresigh
 	levels, worsts = append([]float64{out.RealisedTheta}, levels...), append([]int32{worst}, worsts...)
 	for r, x := range planned {
 		at := resources.Called(s.Instances[worsts[r]])
-		out.Realised = append(out.Realised, Level{x.Name, resources.Finite(levels[r]), &at})
-		out.Planned = append(out.Planned, Level{x.Name, x.Level.After, &x.Worst})
+		out.Realised = append(out.Realised, Level{x.Name, resources.Finite(levels[r]), x.Limit, x.ThetaMax, &at})
+		out.Planned = append(out.Planned, Level{x.Name, x.Level.After, x.Limit, x.ThetaMax, &x.Worst})
 	}
 	return out
 }

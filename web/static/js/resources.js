@@ -25,10 +25,12 @@ export const amountIn = (resource) => (resource?.from === 'state' ? stateOnly : 
  */
 export const beside = ({ resources = [] }) => resources.slice(1)
 
+/** @typedef {Pick<Resource, 'theta_max'> & { limit?: boolean }} Bound */
+
 /**
  * The highest level that is allowed.
  *
- * @param {Resource} resource
+ * @param {Bound} resource
  */
 export const boundOf = ({ limit, theta_max: tolerance = 0 }) => (limit ? 1 : tolerance)
 
@@ -84,7 +86,7 @@ export function overall(plan) {
 /**
  * How full an instance is in a resource, after words for whose it is: "held 112 % of what it has".
  *
- * @param {Resource} resource
+ * @param {Bound} resource
  * @param {number} level
  * @param {[holds: string, is: string]} verbs
  */
@@ -95,13 +97,13 @@ const fullness = ({ limit }, level, [holds, is]) =>
       ? `${holds} some and has none`
       : `${holds} ${percent(level)} of what it has`
 
-/**
- * @param {AnyPlan} plan
- * @param {number} id
- */
-const instance = (plan, id) => `${namesOf(plan).has(id) ? '' : 'instance '}${named(plan, id)}`
+/** @param {API['WorstInstance']} of */
+function instance(of) {
+  const it = { instances: [of] }
+  return `${namesOf(it).has(of.id) ? '' : 'instance '}${named(it, of.id)}`
+}
 
-/** @param {Resource} resource */
+/** @param {Bound} resource */
 const allowed = (resource) => (resource.limit ? '' : `; ${levelText(boundOf(resource))} is allowed`)
 
 /**
@@ -115,16 +117,25 @@ export function decidesWords(plan) {
   /** @param {API['ResourceLoad']} i */
   const fill = ({ load, fair_load: fair = 0, max_load: most }) => load.before / (of.limit ? most : fair) || 0
   const live = of.instances.filter((_, i) => !plan.instances[i].drained)
-  const { id } = live.reduce((worst, i) => (fill(i) > fill(worst) ? i : worst))
+  const fullest = live.reduce((worst, i) => (fill(i) > fill(worst) ? i : worst))
   const { before, after } = of.level
   const most = of.limit
     ? `holds more than ${levelText(after)} of what it has`
     : `is more than ${levelText(after)} above its own`
   return (
-    `${of.name} decides: ${instance(plan, id)} ${fullness(of, before, ['held', 'was'])}${allowed(of)}.` +
+    `${of.name} decides: ${instance(fullest)} ${fullness(of, before, ['held', 'was'])}${allowed(of)}.` +
     (after < endless ? ` After the plan no instance ${most}.` : '')
   )
 }
+
+/**
+ * A resource as a plan leaves it: "w1 holds 112 % of what it has".
+ *
+ * @param {Bound} of
+ * @param {number} level
+ * @param {API['WorstInstance']} worst
+ */
+const left = (of, level, worst) => `${instance(worst)} ${fullness(of, level, ['holds', 'is'])}${allowed(of)}`
 
 /**
  * The bounds that a plan leaves broken, a sentence for each resource.
@@ -134,22 +145,27 @@ export function decidesWords(plan) {
 export const brokenWords = (plan) =>
   (plan.resources ?? [])
     .filter(({ balanced }) => !balanced)
-    .map((r) => {
-      const full = fullness(r, r.level.after, ['holds', 'is'])
-      return `${r.name}: after the plan ${instance(plan, r.worst.id)} ${full}${allowed(r)}.`
-    })
+    .map((r) => `${r.name}: after the plan ${left(r, r.level.after, r.worst)}.`)
 
 /**
- * Which resources beside cost a plan leaves above their bounds; plans of lists do not tell their names.
+ * Which resources beside cost a plan leaves above their bounds, each with the worst instance. Plans of lists tell the
+ * levels alone; those of earlier versions, and those that undo others, do not tell the bounds.
  *
  * @param {Partial<AnyPlan> & Pick<PlanSummary, 'theta' | 'parameters'>} plan
  */
-export const lacking = ({ resources, balanced, theta, parameters }) =>
-  resources
-    ? beside({ resources }).flatMap((r) => (r.balanced ? [] : [r.name]))
-    : balanced === false && isWithin(theta.after, parameters.theta_max)
-      ? ['another resource']
+export function lacking({ resources, balanced, theta, parameters, forecast }) {
+  const above = resources
+    ? beside({ resources }).flatMap((r) => (r.balanced ? [] : [{ ...r, level: r.level.after }]))
+    : balanced === false
+      ? (forecast?.planned ?? []).slice(1).filter((r) => isBounded(r) && !isWithin(r.level, boundOf(r)))
       : []
+  if (above.length === 0)
+    return !resources && balanced === false && isWithin(theta.after, parameters.theta_max) ? ['another resource'] : []
+  return above.map((r) => (r.worst ? `${r.name}, ${left(r, r.level, r.worst)}` : r.name))
+}
+
+/** @param {Bound} of */
+const isBounded = ({ limit, theta_max: tolerance }) => limit === true || tolerance !== undefined
 
 /**
  * The worst of the resources beside cost as a figure; nothing of a plan that has cost alone.

@@ -1563,7 +1563,9 @@ Resource = TypedDict(
 
 class ResourceLevel(TypedDict):
     level: float
+    limit: NotRequired[bool]
     name: ResourceName
+    theta_max: NotRequired[float]
     worst: NotRequired[WorstInstance]
 
 class ResourceLoad(TypedDict):

@@ -75,7 +75,7 @@ export function Outcome({ plan, approval, before = [], brief = false }) {
   return html`
     ${capital(`${cameToNothing(plan.status) ? 'not carried out: ' : ''}${does}`)}.${' '}
     <span class="toned ${judged.tone}">${thetaWords(judged)}</span>
-    ${full.length > 0 && html`; <span class="toned bad">above its bound: ${full.join(', ')}</span>`}
+    ${full.length > 0 && html`; <span class="toned bad">above its bound: ${full.join('; ')}</span>`}
     ${
       table &&
       html`; <span class="toned bad">
