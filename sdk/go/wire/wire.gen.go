@@ -5641,13 +5641,13 @@ type ResourceFrom string
 type ResourceLevel struct {
 	Level float64 `json:"level"`
 
-	// Limit Its bound is what instances have of it, so that the level may be 1 at most. Absent otherwise.
+	// Limit True: its bound is the capacity of each instance, so that the level may be 1 at most. Absent otherwise.
 	Limit *bool `json:"limit,omitempty"`
 
 	// Name Distinct; none but the first may be `cost`.
 	Name ResourceName `json:"name"`
 
-	// ThetaMax Its tolerance, which the level may be at most. Absent where there is a `limit`, and in plans of versions that did not tell it.
+	// ThetaMax The most that the level may be. Absent where there is a `limit`, and in plans of versions that did not tell it.
 	ThetaMax *float64 `json:"theta_max,omitempty"`
 
 	// Worst The instance that it is of. Absent in plans of versions that did not tell it.

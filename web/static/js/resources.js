@@ -2,7 +2,7 @@
 
 import { amount, endless, levelText, percent, stateOnly } from './format.js'
 import { html } from './html.js'
-import { named, namesOf } from './instances.js'
+import { named } from './instances.js'
 import { Course, isWithin, judge, outlook, seldom } from './judge.js'
 
 /** @import { Judgement } from './judge.js' */
@@ -98,10 +98,7 @@ const fullness = ({ limit }, level, [holds, is]) =>
       : `${holds} ${percent(level)} of what it has`
 
 /** @param {API['WorstInstance']} of */
-function instance(of) {
-  const it = { instances: [of] }
-  return `${namesOf(it).has(of.id) ? '' : 'instance '}${named(it, of.id)}`
-}
+const instance = (of) => `${of.name ? '' : 'instance '}${named({ instances: [of] }, of.id)}`
 
 /** @param {Bound} resource */
 const allowed = (resource) => (resource.limit ? '' : `; ${levelText(boundOf(resource))} is allowed`)
@@ -148,8 +145,9 @@ export const brokenWords = (plan) =>
     .map((r) => `${r.name}: after the plan ${left(r, r.level.after, r.worst)}.`)
 
 /**
- * Which resources beside cost a plan leaves above their bounds, each with the worst instance. Plans of lists tell the
- * levels alone; those of earlier versions, and those that undo others, do not tell the bounds.
+ * Which resources beside cost a plan leaves above their bounds, each with the worst instance. Plans of lists
+ * have no `resources`, but `forecast` has levels and bounds. A plan that undoes another one has no forecast, and that
+ * of a plan which an earlier version stored has no bounds: then the resource cannot be named.
  *
  * @param {Partial<AnyPlan> & Pick<PlanSummary, 'theta' | 'parameters'>} plan
  */
