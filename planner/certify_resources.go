@@ -100,7 +100,7 @@ func (f *unmetFinder) find() []Unmet {
 			alone = append(alone, u)
 		}
 		v := f.constraint(r, f.leastIn(free, r, some))
-		if some > q.Goal.ThetaMax || free != nil && free.Infeasible() {
+		if some > beyond(q.Goal.ThetaMax) || free != nil && free.Infeasible() {
 			proven = append(proven, v)
 		}
 		all = append(all, v)
@@ -159,9 +159,6 @@ func (f *unmetFinder) forced(resource int) (beside, alone float64) {
 	if f.divided {
 		for _, k := range f.plan.HotKeys {
 			alone = max(alone, f.forcedByParts(resource, k.Item))
-		}
-		if alone <= beyond(p.ByResource[resource].Goal.ThetaMax) {
-			alone = 0
 		}
 		return math.Inf(1), alone
 	}

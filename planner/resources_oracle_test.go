@@ -317,3 +317,26 @@ func TestUnmetOfTable(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A key that is above θ_max of a resource by a rounding error alone keeps that bound, so that a certificate names
+// the bounds of others that cannot be kept, not this one.
+func TestUnmetWithinTolerance(t *testing.T) {
+	t.Parallel()
+	full := planner.Instance{Capacity: 1, Capacities: []float64{1, 1}, ResidualAmounts: []float64{0, 0}}
+	c := &plannertest.Case{
+		NoState: true, Options: planner.Options{Sigma: new(1.0)},
+		Items: []plannertest.Item{
+			{Key: "k0", Cost: 1, Count: 1, Current: 1, Hash: 1, Entry: -1, Amounts: []float64{0, 0.30000000000000004}},
+		},
+		Resources: []planner.Resource{{Name: "r2", From: "count"}, {Name: "r3", ThetaMax: 2}},
+	}
+	for _, id := range []int32{0, 2, 4} {
+		full.ID = id
+		c.Instances = append(c.Instances, full)
+	}
+	for _, u := range run(t, planner.Mixed, c.Snapshot(), c.Options).Certificate.Unmet {
+		if u.Resource == "r3" {
+			t.Errorf("%+v", u)
+		}
+	}
+}
