@@ -340,3 +340,28 @@ func TestUnmetWithinTolerance(t *testing.T) {
 		}
 	}
 }
+
+// A key whose amount is less than 2^−62 of all that is taken of a resource takes nothing of it; one of 2^−59 does.
+func TestResourceResolution(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		amount float64
+		moves  int
+	}{{0x1p-64, 0}, {0x1p-59, 1}} {
+		c := &plannertest.Case{
+			Items: []plannertest.Item{{
+				Key: "k", Cost: 1, State: 1, Count: 1, Current: 0, Hash: 0, Entry: -1, Amounts: []float64{x.amount},
+			}},
+			Resources: []planner.Resource{{Name: "disk", Limited: true}},
+			Instances: []planner.Instance{
+				{ID: 0, Capacity: 1, Capacities: []float64{0}, ResidualAmounts: []float64{0}},
+				{ID: 1, Capacity: 1, Capacities: []float64{2}, ResidualAmounts: []float64{1}},
+			},
+			Options: planner.Options{ThetaMax: 1},
+		}
+		p := run(t, planner.Optimal, c.Snapshot(), c.Options)
+		if len(p.Moves) != x.moves || !p.Balanced {
+			t.Errorf("%v of 1: moves %+v, balanced %t", x.amount, p.Moves, p.Balanced)
+		}
+	}
+}

@@ -287,9 +287,18 @@ func AddResources(r *rand.Rand, c *Case) {
 		}
 		states += it.State
 	}
+	for _, in := range c.Instances {
+		states += in.ResidualState
+	}
+	const resolved = 1e-8 // what fixed point rounds away could be too much for a capacity of 0
 	for i := range c.Items {
-		if c.Items[i].State < 1e-8*states {
-			c.Items[i].State = 0 // what fixed point rounds away could be too much for a capacity of 0
+		if c.Items[i].State < resolved*states {
+			c.Items[i].State = 0
+		}
+	}
+	for d := range c.Instances {
+		if in := &c.Instances[d]; in.ResidualState < resolved*states {
+			in.ResidualState = 0
 		}
 	}
 	c.equip(r)
