@@ -26,6 +26,9 @@ type fixture struct {
 	store.Store
 	now       time.Time
 	intervals int64
+	// Of the plans that are made.
+	figures store.Figures
+	config  int64
 
 	mu   sync.Mutex
 	got  []store.WebhookEvent
@@ -62,7 +65,7 @@ func (o *observer) Delivered(_ string, ok bool) {
 }
 
 func newFixture(t *testing.T) *fixture {
-	f := &fixture{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	f := &fixture{T: t, config: 1, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "plannerd.db"),
 		store.WithClock(func() time.Time { return f.now }))
 	if err != nil {
@@ -88,10 +91,12 @@ func (f *fixture) put(name string) {
 func (f *fixture) plan(operator string, status store.Status, theta float64) store.Plan {
 	f.Helper()
 	f.intervals++
+	figures := f.figures
+	figures.ThetaBefore = theta
 	p, _, err := f.CreatePlan(f.Context(), store.NewPlan{Plan: store.Plan{
-		ID: fmt.Sprint("p", f.intervals), Operator: operator, Interval: f.intervals, Status: status, ConfigVersion: 1,
+		ID: fmt.Sprint("p", f.intervals), Operator: operator, Interval: f.intervals, Status: status, ConfigVersion: f.config,
 		CreatedAt: f.now, ExpiresAt: new(f.now.Add(40 * time.Minute)), Fingerprint: fmt.Sprint(f.intervals),
-		Figures: store.Figures{ThetaBefore: theta},
+		Figures: figures,
 	}, OnPending: store.PendingReplace}, store.Transition{At: f.now})
 	if err != nil {
 		f.Fatal(err)
@@ -211,6 +216,64 @@ func TestOperatorsThatGoWrong(t *testing.T) {
 		steps(0.5)
 	}
 	f.want(c, "operator.overloaded ", "operator.overloaded ")
+}
+
+// TestResourcesThatRunOut: an interval counts if any bound was broken in it, by the configuration of today; the event
+// tells which ones were in the newest interval and on which instances, the most broken first.
+func TestResourcesThatRunOut(t *testing.T) {
+	f := newFixture(t)
+	a, c := f.announcer()
+	f.want(c)
+	configure := func(memory string) {
+		t.Helper()
+		config := fmt.Sprintf(`{"theta_max": 0.1, "resources": [{"name": "cpu", "theta_max": 0.1},
+			{"name": "memory", "from": "state", %s}, {"name": "network", "theta_max": 1}]}`, memory)
+		if _, _, err := f.PutOperator(t.Context(), "clicks", []byte(config), f.now); err != nil {
+			t.Fatal(err)
+		}
+		f.config++
+	}
+	configure(`"limit": true`)
+	step := func(theta, memory, network float64) {
+		t.Helper()
+		f.now = f.now.Add(3 * time.Minute)
+		f.figures = store.Figures{Resources: []byte(`[]`), Forecast: fmt.Appendf(nil, `{"realised": [
+			{"name": "cpu", "level": %v, "theta_max": 0.1, "worst": {"id": 2}},
+			{"name": "memory", "level": %v, "limit": true, "worst": {"id": 0, "name": "w1"}},
+			{"name": "network", "level": %v, "theta_max": 1, "worst": {"id": 1, "name": "w2"}}]}`, theta, memory, network)}
+		f.plan("clicks", store.StatusNoAction, theta)
+		f.look(a)
+	}
+	step(0.1, 1, 1)
+	step(0.05, 1.2, 0)
+	step(0.2, 0.5, 0)
+	f.want(c)
+	step(0.2, 1.5, 1.1)
+	data := string(f.want(c, "operator.overloaded ")[0].Data)
+	want := `"theta":0.2,"theta_max":0.1,"intervals":3,"resources":[` +
+		`{"name":"memory","level":1.5,"limit":true,"worst":{"id":0,"name":"w1"}},` +
+		`{"name":"cpu","level":0.2,"theta_max":0.1,"worst":{"id":2}},` +
+		`{"name":"network","level":1.1,"theta_max":1,"worst":{"id":1,"name":"w2"}}]}`
+	if !strings.HasSuffix(data, want) || !strings.Contains(data, `"interval":4,"since":"2026-03-01T12:06:00Z"`) {
+		t.Errorf("%s, want it to end with %s", data, want)
+	}
+	step(0.1, 0.9, 0)
+	configure(`"theta_max": 0.5`) // what was a part of a capacity is no θ
+	step(0.1, 0.9, 0)
+	step(0.1, 0.9, 0)
+	step(0.1, 0.9, 1.5)
+	f.want(c)
+	step(0.1, 0.9, 1.5)
+	step(0.1, 0.9, 1.5)
+	f.want(c, "operator.overloaded ")
+	f.put("clicks") // without resources
+	f.config++
+	step(0.2, 9, 9)
+	step(0.2, 9, 9)
+	step(0.2, 9, 9)
+	if data = string(f.want(c, "operator.overloaded ")[0].Data); !strings.HasSuffix(data, `"intervals":3}`) {
+		t.Errorf("%s", data)
+	}
 }
 
 // TestReceiverIsDown: what cannot be delivered is delivered later, in order, and less and less often tried.

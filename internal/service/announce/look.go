@@ -1,6 +1,7 @@
 package announce
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,14 +20,14 @@ import (
 const (
 	Expiring   = "plannerd.plan.expiring"       // three quarters of its time are over
 	NotStarted = "plannerd.plan.not_started"    // it is approved, and nobody carries it out
-	Overloaded = "plannerd.operator.overloaded" // the realised θ was above θ_max several times in a row
+	Overloaded = "plannerd.operator.overloaded" // what came was above a bound several times in a row
 	Silent     = "plannerd.operator.silent"     // no statistics come any more
 )
 
 // What is looked at of an operator.
 const (
 	recent  = 50 // newest plans
-	inARow  = 3  // intervals above θ_max that are told
+	inARow  = 3  // intervals above a bound that are told
 	ofGaps  = 10 // between plans, whose median is the usual one
 	leastOf = 2  // gaps, before which nothing is usual
 )
@@ -51,11 +52,13 @@ type waitingData struct {
 type operatorData struct {
 	Epoch    int64     `json:"epoch"`
 	Interval int64     `json:"interval"` // the newest
-	Since    time.Time `json:"since"`    // the first plan above θ_max, or the last plan
+	Since    time.Time `json:"since"`    // the first plan above a bound, or the last plan
 	// Of one that is overloaded:
 	Theta     *float64 `json:"theta,omitempty"`
 	ThetaMax  *float64 `json:"theta_max,omitempty"`
 	Intervals int      `json:"intervals,omitempty"`
+	// Resources are those above their bounds in the newest interval; nil: the operator has none.
+	Resources []scheme.Level `json:"resources,omitempty"`
 	// Of one that is silent:
 	UsualSeconds float64 `json:"usual_seconds,omitempty"`
 }
@@ -179,7 +182,7 @@ func (a *Announcer) lookAtOperators(ctx context.Context, all []store.Operator, n
 			if len(brief) == 0 {
 				continue
 			}
-			if err := a.lookAtThetas(ctx, op, brief, now); err != nil {
+			if err := a.lookAtLevels(ctx, op, brief, now); err != nil {
 				return err
 			}
 			seen[op.Name] = pace{brief[len(brief)-1], *op.LastEpoch, *op.LastInterval, usualGap(brief)}
@@ -213,15 +216,26 @@ func usualGap(plans []store.BriefPlan) time.Duration {
 	return gaps[len(gaps)/2]
 }
 
-// lookAtThetas announces an operator whose realised θ was above θ_max several times in a row. If that
-// lasts for all plans that are looked at, it is announced once a day.
-func (a *Announcer) lookAtThetas(ctx context.Context, op store.Operator, plans []store.BriefPlan, now time.Time) error {
+// lookAtLevels announces an operator whose realised θ, or the level of another resource, was above its bound several
+// times in a row. If that lasts for all plans that are looked at, it is announced once a day.
+func (a *Announcer) lookAtLevels(ctx context.Context, op store.Operator, plans []store.BriefPlan, now time.Time) error {
 	config, err := operator.DecodeConfiguration(op.Config)
 	if err != nil {
 		return err
 	}
 	first := len(plans)
-	for first > 0 && drive.Above(plans[first-1].ThetaRealised, config.ThetaMax) {
+	var above []scheme.Level // in the newest interval
+	for first > 0 {
+		levels, err := aboveBounds(plans[first-1], config)
+		if err != nil {
+			return err
+		}
+		if len(levels) == 0 {
+			break
+		}
+		if first == len(plans) && len(config.Resources) > 0 {
+			above = levels
+		}
 		first--
 	}
 	if len(plans)-first < inARow {
@@ -234,8 +248,31 @@ func (a *Announcer) lookAtThetas(ctx context.Context, op store.Operator, plans [
 	}
 	return a.aboutOperator(ctx, op.Name, Overloaded, id+"-overloaded", now, operatorData{
 		Epoch: newest.Epoch, Interval: newest.Interval, Since: plans[first].CreatedAt, Theta: &newest.ThetaRealised,
-		ThetaMax: &config.ThetaMax, Intervals: len(plans) - first,
+		ThetaMax: &config.ThetaMax, Intervals: len(plans) - first, Resources: above,
 	})
+}
+
+// aboveBounds are the levels that came in the interval of a plan and were above the bounds of the configuration, the
+// greatest part of a bound first. θ is known of every plan, the other levels of those that have a forecast.
+func aboveBounds(p store.BriefPlan, c operator.Configuration) (above []scheme.Level, err error) {
+	came, _, err := scheme.LevelsOf(p)
+	if drive.Above(p.ThetaRealised, c.ThetaMax) {
+		cost := scheme.Level{Name: c.Resources.Cost(), Level: p.ThetaRealised, ThetaMax: &c.ThetaMax}
+		if len(came) > 0 {
+			cost.Worst = came[0].Worst
+		}
+		above = append(above, cost)
+	}
+	for i, r := range c.Resources[min(1, len(c.Resources)):] {
+		x := scheme.LevelOf(came, r.Name, r.Limit)
+		if x != nil && drive.Above(x.Level, c.BoundOf(i+1)) {
+			above = append(above, scheme.Level{
+				Name: r.Name, Level: x.Level, Limit: r.Limit, ThetaMax: r.ThetaMax, Worst: x.Worst,
+			})
+		}
+	}
+	slices.SortStableFunc(above, func(a, b scheme.Level) int { return cmp.Compare(b.OfBound(), a.OfBound()) })
+	return above, err
 }
 
 // lookForSilence announces an operator that has had no plan for three times its usual pause, and for longer

@@ -115,9 +115,9 @@ type course struct{ came, planned []float64 }
 // note adds the levels that a plan tells to those of the resources.
 func (all courses) note(of operator.Resources, levels []scheme.Level, into func(*course) *[]float64) {
 	for r := range all {
-		if level := scheme.LevelOf(levels, of[r].Name); level != nil {
+		if x := scheme.LevelOf(levels, of[r].Name, of[r].Limit); x != nil {
 			to := into(&all[r])
-			*to = append(*to, *level)
+			*to = append(*to, x.Level)
 		}
 	}
 }
@@ -166,8 +166,10 @@ func LevelsOf(b *scheme.Base, o *scheme.Result) ([]reading.Levels, error) {
 	}
 	for i, f := range o.Resources {
 		of := o.Snapshot.Resources[i]
-		x := reading.Levels{Resource: of.Name, Came: f.Level.Before, After: f.Level.After,
-			Planned: scheme.LevelOf(planned, of.Name), Bound: of.ThetaMax}
+		x := reading.Levels{Resource: of.Name, Came: f.Level.Before, After: f.Level.After, Bound: of.ThetaMax}
+		if leaves := scheme.LevelOf(planned, of.Name, of.Limited); leaves != nil {
+			x.Planned = &leaves.Level
+		}
 		if of.Limited {
 			x.Bound = 1
 		}

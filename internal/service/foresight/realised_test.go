@@ -1,6 +1,7 @@
 package foresight
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -30,6 +31,8 @@ func TestRealised(t *testing.T) {
 		return p
 	}
 	full := told(plan(1, store.StatusCommitted, 0.2, 0.05, 0), 1.25, 0.5)
+	theta := told(plan(3, store.StatusNoAction, 0.1, 0.1, 0), 9, 9) // when the disk had no limit
+	theta.Forecast = bytes.ReplaceAll(theta.Forecast, []byte(`"disk", `), []byte(`"disk", "theta_max": 0.5, `))
 	less := told(plan(2, store.StatusNoAction, 0.3, 0.1, 0), 1, 1)
 	undone := plan(2, store.StatusCommitted, 0.1, 0.1, 0) // of the same interval, without a forecast
 	resourceful := operator.Configuration{Parameters: bound,
@@ -49,6 +52,11 @@ func TestRealised(t *testing.T) {
 				{Name: "new"},
 			},
 			thetas: []float64{0.2, 0.1},
+		}},
+		{"another kind of bound", resourceful, []store.BriefPlan{theta}, Realised{
+			Intervals: 1, Theta: &ThetaSpread{0.1, 0.1, 0.1}, Above: share(0), thetas: []float64{0.1},
+			Resources: []RealisedResource{{"cpu", 1, &ThetaSpread{0.1, 0.1, 0.1}, nil, share(0.1), 0},
+				{Name: "disk"}, {Name: "new"}},
 		}},
 		{"one", plain, []store.BriefPlan{plan(1, store.StatusNoAction, 0.1+1e-15, 0.1, 0)},
 			Realised{Intervals: 1, Theta: &ThetaSpread{0.1 + 1e-15, 0.1 + 1e-15, 0.1 + 1e-15}, Above: share(0),

@@ -96,14 +96,23 @@ func LevelsOf(p store.BriefPlan) (realised, planned []Level, err error) {
 	return told.Realised, told.Planned, nil
 }
 
-// LevelOf is the level of a resource, by its name; nil: it is not among them.
-func LevelOf(levels []Level, name string) *float64 {
-	for _, x := range levels {
-		if x.Name == name {
-			return &x.Level
+// LevelOf is the level of a resource, by its name; nil: it is not among them, or it had the other kind of bound, so
+// that its level was a part of a capacity and is a θ now, or the reverse.
+func LevelOf(levels []Level, name string, limited bool) *Level {
+	for i, x := range levels {
+		if told := x.Limit || x.ThetaMax != nil; x.Name == name && (x.Limit == limited || !told) {
+			return &levels[i]
 		}
 	}
 	return nil
+}
+
+// OfBound is the greatest load as a part of what it may be.
+func (l Level) OfBound() float64 {
+	if l.Limit {
+		return l.Level
+	}
+	return (1 + l.Level) / (1 + *l.ThetaMax)
 }
 
 // live is the number of instances that may carry load.
