@@ -82,6 +82,12 @@ func TestResourcesOfPlans(t *testing.T) {
 	p.Goto("/#/")
 	p.WaitText(".operators-plan", "above its bound: memory, w")
 	p.WaitText(".operators-plan", " % of what it has")
+	p.WaitText(".operators-now .toned.good", "%") // θ
+	p.WaitText(".operators-now .toned.bad", "memory 1")
+	p.WaitText(".bar [role=status]", "1 operator above a limit")
+	p.Goto("/#/?theta=within")
+	p.WaitText(".operators", "No operator is like that")
+	look(t, server.URL, "/#/?theta=above", "operators-resources", ".operators-now .toned.bad")
 }
 
 // TestResourcesExpected: a plan tells what came of each resource, and what to expect of it and of all bounds together.

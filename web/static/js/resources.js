@@ -37,7 +37,7 @@ export const boundOf = ({ limit, theta_max: tolerance = 0 }) => (limit ? 1 : tol
 /**
  * A level as a part of what it may be.
  *
- * @param {Resource} resource
+ * @param {Bound} resource
  * @param {number} level
  */
 const share = (resource, level) => (resource.limit ? level : (1 + level) / (1 + boundOf(resource)))
@@ -161,6 +161,17 @@ export function lacking({ resources, balanced, theta, parameters, forecast }) {
     return !resources && balanced === false && isWithin(theta.after, parameters.theta_max) ? ['another resource'] : []
   return above.map((r) => (r.worst ? `${r.name}, ${left(r, r.level, r.worst)}` : r.name))
 }
+
+/**
+ * The resources beside cost that came above their bounds in an operator's newest interval, the most broken first.
+ *
+ * @param {API['Operator'] & { recent: API['OperatorRecent'] }} operator
+ */
+export const aboveOf = ({ resources = [], recent: { realised } }) =>
+  resources
+    .map((of, i) => ({ ...of, level: realised.resources?.[i].level?.last ?? 0 }))
+    .filter((of, i) => i > 0 && !isWithin(of.level, boundOf(of)))
+    .toSorted((a, b) => share(b, b.level) - share(a, a.level))
 
 /** @param {Bound} of */
 const isBounded = ({ limit, theta_max: tolerance }) => limit === true || tolerance !== undefined

@@ -2,10 +2,11 @@
 
 import { useList } from '../api.js'
 import { Bars } from '../bars.js'
-import { count, counted, percent } from '../format.js'
+import { count, counted, levelText, percent } from '../format.js'
 import { html, useMemo } from '../html.js'
 import { isWithin, outlook } from '../judge.js'
 import { Card, choose, Code, Empty, loaded, Status, Time, useTitle } from '../parts.js'
+import { aboveOf, boundOf } from '../resources.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { strategyTitle } from '../strategies.js'
@@ -48,7 +49,10 @@ function harmOf(o) {
 const expiryOf = (o) => Date.parse((waits(o) && currentOf(o)?.expires_at) || '9999-12-31')
 
 /** @param {Operator} o */
-const isOver = (o) => !isWithin(thetaOf(o), o.theta_max)
+const isThetaOver = (o) => !isWithin(thetaOf(o), o.theta_max)
+
+/** @param {Operator} o */
+const isOver = (o) => isThetaOver(o) || aboveOf(o).length > 0
 
 /** @type {Record<string, (a: Operator, b: Operator) => number>} */
 const orders = {
@@ -69,9 +73,9 @@ const statuses = {
 
 /** @type {Record<string, [words: string, keep: (o: Operator) => boolean]>} */
 const thetas = {
-  '': ['Any θ', () => true],
-  above: ['θ above its limit', isOver],
-  within: ['θ within its limit', (o) => o.recent.thetas.length > 0 && !isOver(o)],
+  '': ['Any load', () => true],
+  above: ['Above a limit', isOver],
+  within: ['Within all limits', (o) => o.recent.thetas.length > 0 && !isOver(o)],
 }
 
 /** @param {{ query: Query }} props */
@@ -120,7 +124,7 @@ function List({ items, more, query }) {
     <div class="row bar">
       <${Summary} items=${items} />
       <div class="row operators-filters">
-        ${chooser('Plan', 'status', status, statuses)} ${chooser('θ', 'theta', theta, thetas)}
+        ${chooser('Plan', 'status', status, statuses)} ${chooser('Load', 'theta', theta, thetas)}
         <label class="search">
           <span class="visually-hidden">Search operators</span>
           <input
@@ -172,9 +176,7 @@ function Summary({ items }) {
     </span>
     <span class="muted"> · </span>
     <span class=${over > 0 ? 'toned bad' : 'muted'}>
-      ${
-        over > 0 ? `${counted(over, 'operator')} above ${over === 1 ? 'its' : 'their'} θ limit` : 'no θ above its limit'
-      }
+      ${over > 0 ? `${counted(over, 'operator')} above a limit` : 'no operator above a limit'}
     </span>
   </p>`
 }
@@ -253,6 +255,20 @@ function realisedWords({ recent: { realised: r }, theta_max: bound }) {
   )
 }
 
+/**
+ * The resources beside cost that are above their bounds; there is room for the worst of them.
+ *
+ * @param {{ above: ReturnType<typeof aboveOf> }} props
+ */
+const Others = ({ above }) =>
+  above.length > 0 &&
+  html`<span
+    class="toned bad clip"
+    title=${above.map((r) => `${r.name}: ${levelText(r.level)}, ${levelText(boundOf(r))} is allowed`).join('; ')}
+  >
+    ${above[0].name} ${levelText(above[0].level)}${above.length > 1 && `, ${count(above.length - 1)} more`}
+  </span>`
+
 /** @param {{ of: Operator }} props */
 const Theta = ({ of: o }) =>
   o.recent.thetas.length === 0
@@ -260,11 +276,12 @@ const Theta = ({ of: o }) =>
     : html`<div class="operators-theta">
         <${Bars} thetas=${o.recent.thetas} bound=${o.theta_max} label=${thetaWords(o)} />
         <span class="operators-now">
-          <strong class="toned ${isOver(o) ? 'bad' : 'good'}">${percent(thetaOf(o))}</strong>
-          <span class="muted nowrap">${isOver(o) ? 'above' : 'within'} ${percent(o.theta_max)}</span>
+          <strong class="toned ${isThetaOver(o) ? 'bad' : 'good'}">${percent(thetaOf(o))}</strong>
+          <span class="muted nowrap">${isThetaOver(o) ? 'above' : 'within'} ${percent(o.theta_max)}</span>
           <span class="muted nowrap operators-above" title=${realisedWords(o)}>
             above in ${percent(o.recent.realised.above)}
           </span>
+          <${Others} above=${aboveOf(o)} />
         </span>
       </div>`
 
