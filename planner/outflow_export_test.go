@@ -69,7 +69,7 @@ func tooRough(o *covering.Relaxation, root *covering.Node) bool {
 		return false
 	}
 	for i := range int32(o.X.Problem.Items.Len()) {
-		if o.X.Problem.IsHot(int(i)) || slices.Contains(o.Gone, i) {
+		if o.X.Problem.IsHot(int(i)) || slices.Contains(o.Gone, i) && !o.Returns(i) {
 			continue
 		}
 		for _, d := range o.X.Problem.Live {

@@ -84,3 +84,30 @@ func TestOutflowOfHeavyKeys(t *testing.T) {
 			p.Certificate, p.Moves)
 	}
 }
+
+// TestOutflowOfReturningKeys: the table may have one entry and has two. c has to return, and its home has no room for
+// both c and b, nor has the home of b for b: b has to go to a third instance, at 100 beside the 1 of c.
+func TestOutflowOfReturningKeys(t *testing.T) {
+	t.Parallel()
+	c := &plannertest.Case{Options: planner.Options{ThetaMax: 0.25, TableLimit: new(int64(1))}}
+	for id := range int32(3) {
+		c.Instances = append(c.Instances, planner.Instance{ID: id, Capacity: 1})
+	}
+	for _, k := range []plannertest.Item{
+		{Key: "a", Cost: 60, State: 1000, Hash: 0, Current: 0},
+		{Key: "b", Cost: 50, State: 100, Hash: 0, Current: 1},
+		{Key: "c", Cost: 45, State: 1, Hash: 1, Current: 2},
+		{Key: "d", Cost: 40, State: 1000, Hash: 1, Current: 1},
+		{Key: "e", Cost: 45, State: 1000, Hash: 2, Current: 2},
+	} {
+		if k.Count, k.Entry = 1, -1; k.Current != k.Hash {
+			k.Entry = k.Current
+		}
+		c.Items = append(c.Items, k)
+	}
+	c.Options.Certificate = planner.CertificateFast
+	p := run(t, planner.Mixed, c.Snapshot(), c.Options)
+	if p.Certificate.LowerBound != 101 {
+		t.Errorf("lower bound %v, want 101", p.Certificate.LowerBound)
+	}
+}

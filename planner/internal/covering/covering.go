@@ -17,9 +17,11 @@ import (
 //
 //	base(u,λ) + Σ_d min { Σ r_k z_k : Σ c_k z_k ≥ need_d, z binary },
 //
-// r_k being what the key's best way to leave costs beyond staying. As long as the
-// keys that leave do not find room, the costliest of them is branched on: it stays,
-// or it goes to one of the instances, from which others may have to leave then.
+// r_k being what the key's best way to leave costs beyond staying. A key that does best
+// by going home, as where its entry is dear, counts as being there: it is its home that
+// others have to leave then, or it does not return, at what that costs beyond returning.
+// As long as the keys that leave do not find room, the costliest of them is branched on:
+// it stays, or it goes to one of the instances, from which others may have to leave then.
 type Relaxation struct {
 	X         *relaxation.Relaxation
 	y         relaxation.Prices
@@ -39,6 +41,7 @@ type Relaxation struct {
 	initial []covered // of the root
 	view    coveringView
 	Work    int // leavers that may still be looked at
+	granted int // those that a search may look at
 }
 
 const (
@@ -56,13 +59,16 @@ const (
 func New(x *relaxation.Relaxation, y *relaxation.Prices, work int) *Relaxation {
 	p := x.Problem
 	o := &Relaxation{
-		X: x, y: y.Clone(), receivers: x.CheapestReceivers(y), known: map[string]covered{}, Work: work,
+		X: x, y: y.Clone(), receivers: x.CheapestReceivers(y), known: map[string]covered{}, Work: work, granted: work,
 		need: make([]int64, len(x.Excess)), leavers: make([][]knapsack.Item, len(x.Excess)),
 	}
 	o.Covers = knapsack.Solver{States: coverStates, Splits: coverSplits, Canonical: o.canonical}
 	o.looked, o.ratio = make([]bool, len(x.Excess)), slices.Repeat([]float64{math.MaxFloat64}, len(x.Excess))
 	for _, d := range p.Live {
 		o.need[d] = x.Load[d] - p.Limit[d]
+	}
+	o.sendBack()
+	for _, d := range p.Live {
 		o.looked[d] = o.need[d] > 0
 	}
 	free := x.Base(&o.y)
@@ -89,6 +95,63 @@ func New(x *relaxation.Relaxation, y *relaxation.Prices, work int) *Relaxation {
 	o.forced = o.forced[:min(len(o.forced), mostForced)]
 	o.fixed = free.Floor()
 	return o
+}
+
+// basis is the instance on which a key counts as being, in whose cover it is: where it is, or its home if it
+// returns; none where it has to leave and does not return. There it costs so much more than if it stays where it
+// is; to be elsewhere adds the weight at least. Both are rounded down.
+type basis struct {
+	at           int32
+	cost, weight float64
+}
+
+func (o *Relaxation) basisOf(k *relaxation.Choice) basis {
+	_, home, away := k.Costs(&o.y, o.receivers)
+	if home >= away || home >= 0 && !k.MustLeave {
+		if k.MustLeave {
+			return basis{assign.None, o.below(k, away), 0}
+		}
+		return basis{k.From, 0, o.below(k, min(home, away))}
+	}
+	b := basis{at: k.Home, cost: o.below(k, home)}
+	if away = o.below(k, away); !k.MustLeave {
+		away = min(away, 0)
+	}
+	b.weight = knapsack.AddDown(away, -b.cost)
+	return b
+}
+
+// Returns reports whether a key that is elsewhere counts as being at home.
+func (o *Relaxation) Returns(item int32) bool {
+	k := o.X.ChoiceOf(int(item))
+	at := o.basisOf(&k).at
+	return at != k.From && at != assign.None
+}
+
+// sendBack has the keys that return be at home, not where they are.
+func (o *Relaxation) sendBack() {
+	p, s := o.X.Problem, o.X.Problem.Items
+	parts := make([][]int64, assign.MostParts)
+	assign.InParts(s.Len(), func(part, from, to int) {
+		change := make([]int64, len(o.need))
+		for i := from; i < to; i++ {
+			if s.Current[i] == s.Home[i] || s.Cost[i] == 0 || p.IsHot(i) {
+				continue
+			}
+			k := o.X.ChoiceOf(i)
+			if b := o.basisOf(&k); b.at != k.From && b.at != assign.None {
+				load := p.Cost.Fixed(s.Cost[i]) * s.UnitsOf(i)
+				change[k.From] -= load
+				change[b.at] += load
+			}
+		}
+		parts[part] = change
+	})
+	for _, change := range parts {
+		for d, load := range change {
+			o.need[d] += load
+		}
+	}
 }
 
 // coveringPart is what some of the items add to a covering relaxation.
@@ -127,11 +190,24 @@ func (o *Relaxation) part(first, end int) coveringPart {
 
 // sort notes whether a key leaves in any case, or is one that may.
 func (o *Relaxation) sort(q *coveringPart, k *relaxation.Choice, cost, units int64) {
-	r := o.toLeave(k)
+	b := o.basisOf(k)
+	r := b.weight
 	switch {
-	case k.MustLeave && math.IsInf(r, 1):
+	case b.at == assign.None && math.IsInf(b.cost, 1):
 		q.barred = true
+	case b.at != k.From && b.at != assign.None:
+		q.free.Add(k.Units*b.cost, k.Units*math.Abs(b.cost))
+		q.gone = append(q.gone, k.Item)
+		if cost > 0 && !math.IsInf(r, 1) {
+			q.ratio[b.at] = min(q.ratio[b.at], max(0, r/float64(cost)))
+			if o.looked[b.at] {
+				q.leavers[b.at] = o.appendLeaver(q.leavers[b.at], k, cost, r)
+			}
+		}
 	case k.MustLeave || r < 0 && (cost == 0 || !o.looked[k.From]): // it leaves in any case
+		if k.MustLeave {
+			r = b.cost
+		}
 		q.free.Add(k.Units*r, k.Units*math.Abs(r))
 		q.leaving[k.From] += cost * units
 		q.gone = append(q.gone, k.Item)
@@ -162,13 +238,6 @@ func (o *Relaxation) take(q *coveringPart) {
 			o.leavers[d] = append(o.leavers[d], list...)
 		}
 	}
-}
-
-// toLeave is what the best way to leave costs a unit beyond staying, rounded
-// down.
-func (o *Relaxation) toLeave(k *relaxation.Choice) float64 {
-	_, home, away := k.Costs(&o.y, o.receivers)
-	return o.below(k, min(home, away))
 }
 
 // below is less than r, which k costs somewhere, by more than rounding can have
@@ -264,7 +333,7 @@ func (o *Relaxation) Without(d int32, items []int32) []knapsack.Item {
 func (o *Relaxation) Decided(d int32) []int32 {
 	var items []int32
 	for _, x := range o.view.placed {
-		if o.X.Problem.Items.Current[x.Item] == d {
+		if k := o.X.ChoiceOf(int(x.Item)); o.basisOf(&k).at == d {
 			items = append(items, x.Item)
 		}
 	}
@@ -272,39 +341,44 @@ func (o *Relaxation) Decided(d int32) []int32 {
 	return items
 }
 
-// Decisions are what a node stands for: the keys that were placed, and by item how
-// many units leave.
-func (o *Relaxation) Decisions(n *Node) (placed []Placement, leaving []int64) {
+// Decisions are what a node stands for: the keys that were placed, and by item how many units of the others go
+// home, and how many elsewhere: those that leave in any case, and what the covers take.
+func (o *Relaxation) Decisions(n *Node) (placed []Placement, home, elsewhere []int64) {
 	o.Show(n)
-	return o.view.placed, o.leaving()
-}
-
-// GoesHome reports whether a key that leaves does best by going home, and where that
-// is.
-func (o *Relaxation) GoesHome(item int32) (home int32, cheaper bool) {
-	k := o.X.ChoiceOf(int(item))
-	_, atHome, away := k.Costs(&o.y, o.receivers)
-	return k.Home, atHome < away
-}
-
-// leaving returns by item how many units leave in the node on view: those that
-// leave in any case, and what the covers take.
-func (o *Relaxation) leaving() []int64 {
-	s, cost := o.X.Problem.Items, o.X.Problem.Cost
-	units := make([]int64, s.Len())
-	for _, i := range o.Gone {
-		units[i] = s.UnitsOf(int(i))
+	p := o.X.Problem
+	home, elsewhere = make([]int64, p.Items.Len()), make([]int64, p.Items.Len())
+	leave := func(k *relaxation.Choice, units int64) {
+		if _, there, away := k.Costs(&o.y, o.receivers); there < away {
+			home[k.Item] += units
+		} else {
+			elsewhere[k.Item] += units
+		}
 	}
-	for _, d := range o.X.Problem.Live {
+	for _, i := range o.Gone {
+		k := o.X.ChoiceOf(int(i))
+		leave(&k, p.Items.UnitsOf(int(i)))
+	}
+	for _, d := range p.Live {
 		for _, x := range o.view.covered[d].taken {
-			if item := o.itemOf(x.ID); o.Item == nil {
-				units[item] = 1
-			} else {
-				units[item] += x.Cost / cost.Fixed(s.Cost[item])
+			item, n := o.itemOf(x.ID), int64(1)
+			if o.Item != nil {
+				n = x.Cost / p.Cost.Fixed(p.Items.Cost[item])
+			}
+			k := o.X.ChoiceOf(int(item))
+			if !o.Returns(item) {
+				leave(&k, n)
+				continue
+			}
+			home[item] -= n
+			if k.MustLeave {
+				elsewhere[item] += n
 			}
 		}
 	}
-	return units
+	for _, x := range o.view.placed {
+		home[x.Item], elsewhere[x.Item] = 0, 0
+	}
+	return o.view.placed, home, elsewhere
 }
 
 // Look makes sure that the leavers of an instance are known.
@@ -316,12 +390,12 @@ func (o *Relaxation) Look(d int32) {
 	o.looked[d] = true
 	list := assign.Collect(s.Len(), func(from, to int) (e []knapsack.Item) {
 		for i, at := range s.Current[from:to] {
-			if i += from; at != d || s.Cost[i] == 0 || o.X.Problem.IsHot(i) {
+			if i += from; at != d && s.Home[i] != d || s.Cost[i] == 0 || o.X.Problem.IsHot(i) {
 				continue
 			}
 			k := o.X.ChoiceOf(i)
-			if r := o.toLeave(&k); !k.MustLeave && r >= 0 && !math.IsInf(r, 1) { // others are dealt with
-				e = o.appendLeaver(e, &k, o.X.Problem.Cost.Fixed(s.Cost[i]), r)
+			if b := o.basisOf(&k); b.at == d && b.weight >= 0 && !math.IsInf(b.weight, 1) { // others are dealt with
+				e = o.appendLeaver(e, &k, o.X.Problem.Cost.Fixed(s.Cost[i]), b.weight)
 			}
 		}
 		return e
@@ -331,8 +405,11 @@ func (o *Relaxation) Look(d int32) {
 	o.take(&q)
 }
 
-// at is what going to an instance costs a key beyond staying, rounded down.
+// at is what being on an instance costs a key beyond staying where it is, rounded down.
 func (o *Relaxation) at(k *relaxation.Choice, d int32) float64 {
+	if d == k.From {
+		return 0
+	}
 	r := k.Weight - float64(o.y.Load[k.From]*k.Cost) + float64(o.y.Load[d]*k.Cost)
 	if k.HasEntry {
 		r -= o.y.Table

@@ -124,6 +124,36 @@ func (o *Relaxation) Search(root *Node) (leaf *Node, bound float64) {
 	}
 }
 
+// Dive goes on from a node to the best part of it, as it seems at each key, until the keys that leave find room, or as
+// much work is used up as the search was granted. It returns the last part that is possible.
+func (o *Relaxation) Dive(n *Node) *Node {
+	for o.Work = o.granted; o.Work > 0 && !o.X.Problem.Stopped(); {
+		o.Show(n)
+		o.Work -= nodeWork + (workPerInstance+childWork)*len(o.X.Problem.Live)
+		item, ok := o.branchingKey()
+		if !ok {
+			break
+		}
+		parts := exact.Heap[*Node]{Before: func(a, b *Node) bool { return a.bound < b.bound }}
+		for _, d := range o.X.Problem.Live {
+			if c := o.Place(n, item, d); c != nil {
+				parts.Push(c)
+			}
+		}
+		for len(parts.E) > 0 {
+			if o.Show(parts.E[0]); !o.refine(parts.E[0]) {
+				break
+			}
+			parts.Sink(0)
+		}
+		if len(parts.E) == 0 || math.IsInf(parts.E[0].bound, 1) {
+			break
+		}
+		n = parts.E[0]
+	}
+	return n
+}
+
 // refine solves what is rough about the node on view. It reports whether there
 // was anything.
 func (o *Relaxation) refine(n *Node) bool {
@@ -158,14 +188,14 @@ func (o *Relaxation) Place(n *Node, item, d int32) *Node {
 		return nil
 	}
 	c := &Node{parent: n, placed: Placement{item, d}, sum: n.sum, Depth: n.Depth + 1}
-	was := adjustment{At: assign.None}
-	c.Adjusted = [2]adjustment{was, was}
-	here := o.view.covered[k.From].Bound
-	if !k.MustLeave {
-		c.Adjusted[0] = adjustment{k.From, o.view.need[k.From], covered{Bound: here, rough: true}}
+	b := o.basisOf(&k)
+	c.Adjusted = [2]adjustment{{At: assign.None}, {At: assign.None}}
+	here := 0.0
+	if b.at != assign.None {
+		here = o.view.covered[b.at].Bound
+		c.Adjusted[0] = adjustment{b.at, o.view.need[b.at], covered{Bound: here, rough: true}}
 	}
-	if d != k.From {
-		r, least := o.at(&k, d), o.toLeave(&k)
+	if d != b.at {
 		there := o.view.covered[d].Bound
 		x := adjustment{d, o.view.need[d] + cost, covered{Bound: there, rough: true}}
 		if o.ratio[d] > 0 { // else keys that leave for less than nothing are on it
@@ -173,15 +203,13 @@ func (o *Relaxation) Place(n *Node, item, d int32) *Node {
 		}
 		c.Adjusted[1] = x
 		c.replace(there, x.Bound)
-		if k.MustLeave {
-			c.sum = knapsack.AddDown(knapsack.AddDown(c.sum, r), -least)
-		} else {
+		if b.at != assign.None {
 			// Together with the key, what covers the rest covers all.
 			c.Adjusted[0].Need -= cost
-			c.Adjusted[0].Bound = knapsack.AddDown(here, -least)
+			c.Adjusted[0].Bound = knapsack.AddDown(here, -b.weight)
 			c.replace(here, c.Adjusted[0].Bound)
-			c.sum = knapsack.AddDown(c.sum, r)
 		}
+		c.sum = knapsack.AddDown(knapsack.AddDown(c.sum, o.at(&k, d)), -b.cost)
 	}
 	c.bound = max(n.bound, c.sum)
 	return c
@@ -218,10 +246,11 @@ func (o *Relaxation) branchingKey() (int32, bool) {
 	slices.SortFunc(leaving, s.HeavierFirst)
 	for _, item := range leaving {
 		k := o.X.ChoiceOf(int(item))
-		r, best := o.toLeave(&k), assign.None
+		b, best := o.basisOf(&k), assign.None
+		r := knapsack.AddDown(b.cost, b.weight)
 		for _, d := range o.X.Problem.Live {
-			if d != k.From && o.X.Problem.IsOpen(item, d) && (best == assign.None || rooms[d] > rooms[best]) &&
-				o.at(&k, d) <= r+float64(1e-9*math.Abs(r)) {
+			if d != b.at && !(d == k.From && k.MustLeave) && o.X.Problem.IsOpen(item, d) &&
+				(best == assign.None || rooms[d] > rooms[best]) && o.at(&k, d) <= r+float64(1e-9*math.Abs(r)) {
 				best = d
 			}
 		}
@@ -267,20 +296,18 @@ func (w *WholeKeys) SetSlope() { w.Slope = w.Relaxation.entriesOver(w.Leaf) }
 
 // entriesOver is by how many entries the table exceeds its limit in a node.
 func (o *Relaxation) entriesOver(n *Node) float64 {
-	placed, leaving := o.Decisions(n)
+	placed, home, elsewhere := o.Decisions(n)
 	over, s := o.X.TableExcess, o.X.Problem.Items
 	for _, x := range placed {
-		leaving[x.Item] = 0 // a key that cannot stay is among them
 		over -= relaxation.Indicator(s.Current[x.Item] != s.Home[x.Item])
 		over += relaxation.Indicator(x.At != s.Home[x.Item])
 	}
-	for i, units := range leaving {
-		if units == 0 {
-			continue
+	for i, units := range home {
+		if s.Current[i] != s.Home[i] { // else it is elsewhere that they go
+			over -= float64(units)
+		} else {
+			over += float64(elsewhere[i])
 		}
-		k := o.X.ChoiceOf(i)
-		_, home, away := k.Costs(&o.y, o.receivers)
-		over += float64(float64(units) * (relaxation.Indicator(home >= away) - relaxation.Indicator(k.HasEntry)))
 	}
 	return over
 }

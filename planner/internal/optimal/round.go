@@ -75,14 +75,14 @@ func whole(f *bound.Proof, w *covering.WholeKeys) *assign.Assignment {
 	if w == nil || f.Infeasible() || !p.Meter.Spend(int64(p.Items.Len()/assign.ItemsPerWorkUnit)+1) {
 		return nil
 	}
-	return Assemble(p, w.Relaxation, w.Leaf)
+	return Assemble(p, w.Relaxation, w.Relaxation.Dive(w.Leaf))
 }
 
 // Assemble makes the assignment that a node stands for: what is placed, and what
 // the covers take: they go home if that is cheaper, else to where there is room.
 func Assemble(p *assign.Problem, o *covering.Relaxation, n *covering.Node) *assign.Assignment {
 	a := assign.NewAssignment(p)
-	placed, leaving := o.Decisions(n)
+	placed, home, elsewhere := o.Decisions(n)
 	for _, x := range placed {
 		if x.At != p.Items.Current[x.Item] {
 			a.Move(x.Item, x.At)
@@ -91,20 +91,23 @@ func Assemble(p *assign.Problem, o *covering.Relaxation, n *covering.Node) *assi
 	var queue []leavingPiece
 	for piece := range int32(len(a.At)) {
 		item := a.Item(piece)
-		units := leaving[item]
-		if units == 0 || a.At[piece] != p.Items.Current[item] || p.IsHot(int(item)) {
+		if a.At[piece] != p.Items.Current[item] || p.IsHot(int(item)) {
 			continue
 		}
-		part := piece
-		if units < a.Count(piece) {
-			part = a.Split(piece, units)
+		take := func(units int64) int32 {
+			if units < a.Count(piece) {
+				return a.Split(piece, units)
+			}
+			return piece
 		}
-		if home, cheaper := o.GoesHome(item); cheaper {
-			a.Move(part, home)
-			continue
+		if units := elsewhere[item]; units > 0 {
+			part := take(units)
+			a.Move(part, assign.Nowhere)
+			queue = append(queue, leavingPiece{part, a.UnitCost(part)})
 		}
-		a.Move(part, assign.Nowhere)
-		queue = append(queue, leavingPiece{part, a.UnitCost(part)})
+		if units := home[item]; units > 0 {
+			a.Move(take(units), p.Items.Home[item])
+		}
 	}
 	placeByRoom(a, queue)
 	return a
