@@ -19,4 +19,4 @@ package planner
 
 // Revision names the decisions of this package. It changes whenever the same
 // input may lead to another plan, and is stored with every plan.
-const Revision = "11"
+const Revision = "12"
