@@ -110,7 +110,7 @@ func (s *Statistics) AmountsOf(of Resource) (Amounts, error) {
 		case i >= 0:
 			a.Rows = s.Costs[i].Rows
 			copy(a.Residual, s.Costs[i].Residual)
-		case s.Len() > 0:
+		case !s.Tells(of):
 			return a, Invalid("Costs", "no row says how much it takes of resource "+of.Name)
 		}
 	}
@@ -118,6 +118,12 @@ func (s *Statistics) AmountsOf(of Resource) (Amounts, error) {
 		a.Rows = slices.Repeat([]float64{1}, s.Len())
 	}
 	return a, nil
+}
+
+// Tells reports whether rows have the amounts of a resource; those from state and counts they always have.
+func (s *Statistics) Tells(of Resource) bool {
+	return of.From != "" || s.Len() == 0 ||
+		slices.ContainsFunc(s.Costs, func(x Amounts) bool { return x.Name == of.Name })
 }
 
 // validateCosts checks that there is an amount for each row.

@@ -1,11 +1,15 @@
 package operator
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -193,6 +197,29 @@ func (c Configuration) BoundOf(i int) float64 {
 	default:
 		return *r.ThetaMax
 	}
+}
+
+// ResourceBounds is a digest of what bounds plans beside θ_max; "": there is cost alone. It is of the resources beside
+// cost: of the bound of each, and with a limit of what the instances have of it. What an instance has under a tolerance
+// only says what is fair, as its capacity does; and a name that rows do not use is for people.
+func (c Configuration) ResourceBounds() string {
+	if len(c.Resources) < 2 {
+		return ""
+	}
+	var all []string
+	for i, r := range c.Resources[1:] {
+		of, has := cmp.Or(string(r.From), "row "+r.Name), []float64(nil)
+		if r.Limit {
+			for _, d := range c.Instances {
+				has = append(has, d.Capacities[r.Name])
+			}
+			slices.Sort(has)
+		}
+		all = append(all, fmt.Sprint(of, " ", c.BoundOf(i+1), " ", has))
+	}
+	slices.Sort(all)
+	sum := sha256.Sum256([]byte(strings.Join(all, "\n")))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Beside are the resources beside cost, as plans are made on them.

@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -73,6 +74,50 @@ func TestResources(t *testing.T) {
 			c.Resources.Cost() != "cpu" {
 			t.Errorf("%s: %+v, %v", text, c.Resources, err)
 		}
+	}
+}
+
+// TestResourceBounds: what changes the bounds of plans changes the digest, and nothing else does.
+func TestResourceBounds(t *testing.T) {
+	const resources = `{"name":"cpu"},{"name":"memory","from":"state","limit":true},{"name":"network","theta_max":0.1}`
+	digest := func(resources, instances string) string {
+		t.Helper()
+		var list []string
+		for i, has := range strings.Split(instances, ";") {
+			list = append(list, fmt.Sprintf(`{"id":%d,%s}`, i, has))
+		}
+		c, err := placed(`{"theta_max":0.05,"instances":[` + strings.Join(list, ",") + `],"resources":[` + resources + `]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.ResourceBounds()
+	}
+	const two = `"capacities":{"memory":3};"capacities":{"memory":4}`
+	own := digest(resources, two)
+	renamed := strings.ReplaceAll(resources, "memory", "disk")
+	for _, c := range []struct {
+		what, resources, instances string
+		same                       bool
+	}{
+		{"the order of instances", resources, `"capacities":{"memory":4};"capacities":{"memory":3}`, true},
+		{"what is fair", resources, `"capacity":2,"capacities":{"memory":3,"network":7};"capacities":{"memory":4}`, true},
+		{"a name", renamed, strings.ReplaceAll(two, "memory", "disk"), true},
+		{"the name of cost", strings.ReplaceAll(resources, "cpu", "work"), two, true},
+		{"the order", `{"name":"cpu"},{"name":"network","theta_max":0.1},{"name":"memory","from":"state","limit":true}`, two, true},
+		{"a name that rows use", strings.ReplaceAll(resources, "network", "net"), two, false},
+		{"a tolerance", strings.ReplaceAll(resources, "0.1", "0.2"), two, false},
+		{"a capacity", resources, `"capacities":{"memory":3};"capacities":{"memory":5}`, false},
+		{"an instance", resources, two + `;"capacities":{"memory":4}`, false},
+		{"another resource", resources + `,{"name":"keys","from":"count","theta_max":1}`, two, false},
+		{"another kind of bound", strings.ReplaceAll(resources, `"limit":true`, `"theta_max":1`), two, false},
+	} {
+		if got := digest(c.resources, c.instances); (got == own) != c.same {
+			t.Errorf("%s: %s, and %s before", c.what, got, own)
+		}
+	}
+	alone := digest(`{"name":"cpu"}`, `"capacity":2;"capacity":3`)
+	if len(own) != 16 || alone != "" {
+		t.Errorf("%q; of cost alone: %q", own, alone)
 	}
 }
 

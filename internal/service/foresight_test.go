@@ -337,6 +337,87 @@ func TestChosenPolicy(t *testing.T) {
 	}
 }
 
+// TestChosenUnderOtherBounds: where the bounds of resources change the policy stays, and what all cost is counted anew
+// over the kept intervals; where rows begin to tell a resource, over those that have it.
+func TestChosenUnderOtherBounds(t *testing.T) {
+	e := newEnv(t)
+	c := foresighted(operator.PolicyChoice{Auto: true})
+	const kept = 14
+	c.Retention.Inputs, c.Strategy = kept, planner.Mixed
+	configure := func(memory float64, names ...string) string {
+		t.Helper()
+		c.Resources = operator.Resources{{Name: "cpu"}, {Name: names[0], From: planner.FromState, Limit: true}}
+		for _, name := range names[1:] {
+			c.Resources = append(c.Resources, operator.Resource{Name: name, ThetaMax: new(0.5)})
+		}
+		for d := range c.Instances {
+			c.Instances[d].Capacities = map[string]float64{names[0]: memory}
+		}
+		return e.configure("clicks", c).Configuration.ResourceBounds()
+	}
+	next := int64(0)
+	interval := func() *scheme.Foresight {
+		t.Helper()
+		next++
+		st := wave(next)
+		if len(c.Resources) > 2 {
+			st.Costs = []planner.Amounts{{Name: "network", Rows: slices.Clone(st.State)}}
+		}
+		told := e.told(e.carriedOut("clicks", st))
+		if err := e.ChooseDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return told
+	}
+	weight := func(intervals int) float64 { // each counts 0.95 times as much as the next one
+		return (1 - math.Pow(0.95, float64(intervals))) / 0.05
+	}
+	held := func(what string, was, is *scheme.Foresight) {
+		t.Helper()
+		if is.Chosen == nil || is.Chosen.Bounds != was.Chosen.Bounds || is.Chosen.Age != was.Chosen.Age+1 ||
+			!reflect.DeepEqual(is.Policy, was.Policy) {
+			t.Fatalf("%s: %+v, %+v", what, is, is.Chosen)
+		}
+	}
+	counted := func(what string, told *scheme.Foresight, bounds string, intervals int) {
+		t.Helper()
+		if x := told.Chosen; x.Bounds != bounds || x.Age != 0 || x.Intervals != intervals || len(x.Tried) == 0 ||
+			math.Abs(x.Weight-weight(intervals-backtest.Warmup)) > 1e-9 {
+			t.Fatalf("%s: %+v, want it by %d intervals under %s", what, x, intervals, bounds)
+		}
+	}
+	tight := configure(26, "memory") // all keys together have more
+	var first *scheme.Foresight
+	for next < 22 || first.Chosen.Age > 0 { // some intervals of the ledger are not kept any more
+		first = interval()
+	}
+	if x := first.Chosen; x.Bounds != tight || x.Intervals != kept || x.Weight < weight(kept) {
+		t.Fatalf("%+v", x)
+	}
+	wide := configure(80, "memory")
+	second := interval()
+	held("with more memory", first, second)
+	third := interval()
+	counted("with more memory", third, wide, kept)
+	if third.Chosen.Tried[0].Cost >= first.Chosen.Tried[0].Cost {
+		t.Errorf("with more memory policies cost %+v, and before %+v", third.Chosen.Tried, first.Chosen.Tried)
+	}
+	configure(80, "disk")
+	fourth := interval()
+	held("with another name", third, fourth)
+	held("with another name, later", fourth, interval())
+	network := configure(80, "disk", "network")
+	begin := next
+	fifth := interval()
+	for fifth.Chosen.Bounds != network || fifth.Chosen.Intervals < backtest.LeastIntervals {
+		if !reflect.DeepEqual(fifth.Policy, fourth.Policy) || fifth.Chosen.Bounds == network && len(fifth.Chosen.Tried) > 0 {
+			t.Fatalf("interval %d: %+v, %+v", next, fifth, fifth.Chosen)
+		}
+		fifth = interval()
+	}
+	counted("with network", fifth, network, min(kept, int(next-1-begin)))
+}
+
 // TestNothingToChooseBy: without stored statistics nothing is chosen, and why is told.
 func TestNothingToChooseBy(t *testing.T) {
 	e := newEnv(t)

@@ -36,6 +36,8 @@ type Backtest struct {
 	Memory   *admission.Lease
 	// Progress is told how many intervals were planned, under all policies.
 	Progress func(done, total int64)
+
+	resources []planner.Resource // beside cost, that rows have to tell
 }
 
 // BacktestReport is what became of them.
@@ -54,7 +56,7 @@ func (s *Backtester) Backtest(ctx context.Context, name string, in Backtest) (*B
 	if op.Configuration.Scheme != operator.SchemeTable {
 		return nil, refusal.New(refusal.NoRoutingTable, "A backtest plans routing tables.")
 	}
-	h, first, _, err := s.history(ctx, name, in)
+	h, first, _, err := s.history(ctx, op, in)
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +165,11 @@ func (x stored) needKeys() error {
 }
 
 // history reads the stored intervals, oldest first. It returns the plans of the first one and of the newest, too.
-func (s *Backtester) history(ctx context.Context, name string, in Backtest) (
+func (s *Backtester) history(ctx context.Context, op reading.Operator, in Backtest) (
 	h *backtest.History, first string, newest store.Plan, err error,
 ) {
-	intervals, err := s.storedIntervals(ctx, name, in, math.MaxInt)
+	in.resources = op.Configuration.Resources.Beside()
+	intervals, err := s.storedIntervals(ctx, op.Name, in, math.MaxInt)
 	if err != nil {
 		return nil, "", newest, err
 	}
@@ -188,8 +191,8 @@ func (s *Backtester) history(ctx context.Context, name string, in Backtest) (
 }
 
 // storedIntervals are the newest plans of the intervals whose statistics are kept, oldest
-// first, so many at most. One that is not kept ends them, as does one of other routed keys: those before it
-// are not followed by the next.
+// first, so many at most. One that is not kept ends them, as does one of other routed keys, or one without amounts of a
+// resource: those before it are not followed by the next.
 func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backtest, most int) ([]stored, error) {
 	var out []stored
 	filter := store.PlanFilter{Operator: name, Limit: scheme.PlansAtATime}
@@ -210,7 +213,7 @@ func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backte
 			if more = len(out) < most && (in.From == nil || p.Interval >= *in.From); !more {
 				break
 			}
-			stats, err := s.inputBefore(ctx, out, p, in.Memory)
+			stats, err := s.inputBefore(ctx, out, p, in)
 			if more = !intake.IsPurged(err); !more {
 				break
 			} else if err != nil {
@@ -228,20 +231,25 @@ func (s *Backtester) storedIntervals(ctx context.Context, name string, in Backte
 }
 
 // inputBefore reads the statistics of a plan before others, newest first. Those of other routed keys count as not
-// kept.
-func (s *Backtester) inputBefore(ctx context.Context, others []stored, p store.Plan, memory *admission.Lease) (
+// kept, and so do those from before a resource was there whose amounts rows tell.
+func (s *Backtester) inputBefore(ctx context.Context, others []stored, p store.Plan, in Backtest) (
 	*scheme.Statistics, error,
 ) {
-	if len(others) > 0 {
-		now, err := s.AffinityOf(ctx, others[0].Plan)
-		if err != nil {
-			return nil, err
-		}
-		if then, err := s.AffinityOf(ctx, p); err != nil || then != now {
-			return nil, cmp.Or(err, refusal.New(refusal.Purged, "They are of other routed keys."))
-		}
+	if len(others) == 0 {
+		return s.InputOf(ctx, p, in.Memory)
 	}
-	return s.InputOf(ctx, p, memory)
+	now, err := s.AffinityOf(ctx, others[0].Plan)
+	if err != nil {
+		return nil, err
+	}
+	if then, err := s.AffinityOf(ctx, p); err != nil || then != now {
+		return nil, cmp.Or(err, refusal.New(refusal.Purged, "They are of other routed keys."))
+	}
+	st, err := s.InputOf(ctx, p, in.Memory)
+	if err == nil && slices.ContainsFunc(in.resources, func(r planner.Resource) bool { return !st.Tells(r) }) {
+		err = refusal.New(refusal.Purged, "They do not tell all resources.")
+	}
+	return st, err
 }
 
 // Backtester runs policies over intervals, stored ones or others.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,7 +58,8 @@ func (c *chooser) inEffect(b *scheme.Base, before *scheme.Foresight) (policy.Pol
 	return before.Policy, &choice
 }
 
-// fits reports whether a choice is for the tolerance, and the worth of balance, of a configuration.
+// fits reports whether a choice is for the tolerance, and the worth of balance, of a configuration: policies are made
+// for these. Where resources have other bounds a policy stays in effect until another one is chosen.
 func fits(c *scheme.Choice, of operator.Configuration) bool {
 	return c != nil && c.ThetaMax == of.ThetaMax && c.BalanceWorth == of.BalanceWorth
 }
@@ -75,7 +77,7 @@ func (c *chooser) planned(b *scheme.Base) {
 		delete(c.made, b.Op.Name)
 		known = false
 	}
-	fresh := f.Chosen != nil && f.Chosen.Age < backtest.ChooseEvery
+	fresh := f.Chosen != nil && f.Chosen.Age < backtest.ChooseEvery && f.Chosen.Bounds == b.Newest.ResourceBounds()
 	if known || fresh || f.State.Intervals() < backtest.LeastIntervals {
 		return
 	}
@@ -143,7 +145,7 @@ func (s *Forecaster) chooseOne(ctx context.Context, name string) (p policy.Polic
 		return p, nil, err
 	}
 	c := op.Configuration
-	made = &scheme.Choice{ThetaMax: c.ThetaMax, BalanceWorth: c.BalanceWorth}
+	made = &scheme.Choice{ThetaMax: c.ThetaMax, BalanceWorth: c.BalanceWorth, Bounds: c.ResourceBounds()}
 	p, err = s.pick(ctx, op, made, memory)
 	var refused *refusal.Error
 	switch {
@@ -182,16 +184,25 @@ func (s *Forecaster) pick(ctx context.Context, op reading.Operator, made *scheme
 ) {
 	ctx, cancel := context.WithTimeout(ctx, (1+restsPerWork)*s.Longest)
 	defer cancel()
-	h, first, newest, err := s.history(ctx, op.Name, Backtest{Memory: memory})
+	h, first, newest, err := s.history(ctx, op, Backtest{Memory: memory})
 	if err != nil {
 		return p, err
 	}
 	made.Intervals = h.Len()
 	made.Interval = h.Number(h.Len() - 1)
+	family := policy.DefaultGrid().Policies(made.ThetaMax, made.BalanceWorth)
+	ledger, through, held, err := lastChoice(newest, made, family)
+	if err != nil {
+		return p, err
+	}
 	switch {
 	case h.Len() < backtest.LeastIntervals:
 		made.Reason = fmt.Sprintf("the statistics of %d intervals are kept without a gap, and a policy is chosen by %d at "+
 			"least", h.Len(), backtest.LeastIntervals)
+		if held >= 0 {
+			made.Reason += ": until then the policy stays"
+			return family[held], nil
+		}
 		return operator.OnLast, nil
 	case h.Rows() > mostChoosingRows:
 		made.Reason = fmt.Sprintf("the kept intervals have %d rows: too many for running policies over them, so it is one "+
@@ -203,14 +214,9 @@ func (s *Forecaster) pick(ctx context.Context, op reading.Operator, made *scheme
 		return p, err
 	}
 	run.Rest = rests(ctx)
-	family := policy.DefaultGrid().Policies(made.ThetaMax, made.BalanceWorth)
 	candidates := backtest.Candidates(family)
 	for i := range candidates {
 		candidates[i].Strategy = op.Configuration.Strategy
-	}
-	ledger, through, held, err := lastChoice(newest, made, family)
-	if err != nil {
-		return p, err
 	}
 	chosen, reason, err := backtest.Pick(ctx, h, run, candidates, &ledger, through, held)
 	if err != nil {
@@ -224,23 +230,20 @@ func (s *Forecaster) pick(ctx context.Context, op reading.Operator, made *scheme
 }
 
 // lastChoice is what the policies of a family had cost when the one was chosen that a plan was made by, up to which
-// interval, and which one that is. The ledger is empty, and held below 0, where that was a choice from others.
+// interval, and which one that is; below 0: none of them. The ledger is empty where that was a choice from others, or
+// under other bounds: what the policies cost then is no measure of what they cost now.
 func lastChoice(p store.Plan, made *scheme.Choice, family []policy.Policy) (
 	l policy.Ledger, through int64, held int, err error,
 ) {
 	told, err := scheme.ForesightOf(p)
 	if err != nil || told == nil || told.Chosen == nil || told.Chosen.ThetaMax != made.ThetaMax ||
-		told.Chosen.BalanceWorth != made.BalanceWorth || len(told.Chosen.Tried) != len(family) {
+		told.Chosen.BalanceWorth != made.BalanceWorth {
 		return policy.Ledger{}, 0, -1, err
 	}
-	held = -1
-	for i, t := range told.Chosen.Tried {
-		if !reflect.DeepEqual(t.Policy, family[i]) {
-			return policy.Ledger{}, 0, -1, nil
-		}
-		if reflect.DeepEqual(told.Policy, family[i]) {
-			held = i
-		}
+	held = slices.IndexFunc(family, func(p policy.Policy) bool { return reflect.DeepEqual(p, told.Policy) })
+	tried := func(t scheme.Tried, p policy.Policy) bool { return reflect.DeepEqual(t.Policy, p) }
+	if told.Chosen.Bounds != made.Bounds || !slices.EqualFunc(told.Chosen.Tried, family, tried) {
+		return policy.Ledger{}, 0, held, nil
 	}
 	return told.Chosen.Ledger(), told.Chosen.Interval, held, nil
 }

@@ -216,11 +216,11 @@ func (c *Client) ApprovePlan(
 // strategy `mixed` on the last interval.
 //
 // It begins with what the plan of the first interval ran on, under the newest configuration, and
-// takes the newest intervals of which the statistics are kept (`retention`). Statistics in compact
-// form do not name all keys (`keys_not_known`); if no statistics are kept any more the answer is 410,
-// and if the operator has none yet it is 404 (`interval_not_found`). With `Accept:
-// application/x-ndjson` the answer tells how far the backtest is. It ends when the client hangs up,
-// or with `unfinished` when it takes longer than a plan may.
+// takes the newest intervals of which the statistics are kept (`retention`) and tell each of the
+// operator's `resources`. Statistics in compact form do not name all keys (`keys_not_known`); if no
+// statistics are kept any more the answer is 410, and if the operator has none yet it is 404
+// (`interval_not_found`). With `Accept: application/x-ndjson` the answer tells how far the backtest
+// is. It ends when the client hangs up, or with `unfinished` when it takes longer than a plan may.
 //
 // It calls POST /v1/operators/{operator}/backtest.
 func (c *Client) BacktestOperator(

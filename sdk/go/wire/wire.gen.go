@@ -4838,6 +4838,9 @@ type PolicyChosen struct {
 	// BalanceWorth That of the operator; 0: its default.
 	BalanceWorth float64 `json:"balance_worth"`
 
+	// Bounds A digest of the bounds of all `resources`, and of what instances have of those with a `limit`, that it was chosen for. Absent where cost is all that counts.
+	Bounds *string `json:"bounds,omitempty"`
+
 	// Interval The newest of these.
 	Interval int64 `json:"interval"`
 
@@ -4850,7 +4853,7 @@ type PolicyChosen struct {
 	// ThetaMax The tolerance that it was chosen for.
 	ThetaMax float64 `json:"theta_max"`
 
-	// Tried The policies that it was chosen from. Empty or null: none were run, as `reason` says.
+	// Tried The policies that it was chosen from, with what they cost under `theta_max`, `balance_worth` and `bounds`: where these change, the kept intervals are run anew. Empty or null: none were run, as `reason` says.
 	Tried *[]struct {
 		// Cost What an interval cost on the average, in θ: its excess over θ_max, half of it as it was and half as it was expected, and the state that moved by 0.01 / `balance_worth`.
 		Cost float64 `json:"cost"`

@@ -1231,6 +1231,7 @@ PolicyChoice: TypeAlias = 'Literal["auto"] | Policy'
 class PolicyChosen(TypedDict):
     age: int
     balance_worth: float
+    bounds: NotRequired[str]
     interval: int
     intervals: int
     reason: str
