@@ -81,7 +81,7 @@ func ExampleRun_mixed() {
 	limit := int64(2)
 	show(planner.Mixed, planner.Options{TableLimit: &limit})
 	// Output:
-	// θ 0.6 → 0, table 2 → 2, keys moved 4, state moved 12 (proven: at least 10)
+	// θ 0.6 → 0, table 2 → 2, keys moved 4, state moved 12 (proven: at least 12)
 	// move k3 2 → 1: move_back
 	// move k4 2 → 1: exchange
 	// move k2 1 → 2: overload
@@ -97,7 +97,7 @@ func ExampleRun_mixedBruteForce() {
 	limit := int64(2)
 	show(planner.MixedBruteForce, planner.Options{TableLimit: &limit})
 	// Output:
-	// θ 0.6 → 0, table 2 → 2, keys moved 4, state moved 12 (proven: at least 10)
+	// θ 0.6 → 0, table 2 → 2, keys moved 4, state moved 12 (proven: at least 12)
 	// move k3 2 → 1: move_back
 	// move k4 2 → 1: exchange
 	// move k2 1 → 2: overload

@@ -35,7 +35,8 @@ type part struct {
 const (
 	mostPriced = 8192 // keys that have prices of their own, of those that may stay
 	rootSteps  = 10_000
-	coarsePart = 4 // of the work: for coming near the maximum
+	coarsePart = 4  // of the work: for coming near the maximum
+	startPart  = 16 // of the work: for each start
 	childSteps = 40
 	// throughKeys is the work of choosing the keys that have prices, for each key.
 	throughKeys = 4
@@ -111,20 +112,9 @@ func (s *branching) reached() float64 {
 	return float64(best*s.x.UnitWeight) * (1 - closedGap)
 }
 
-// whole is the whole problem, at good prices. It starts as in a covering problem, where only
-// entries have a price, the one under which whole keys cost most.
+// whole is the whole problem, at good prices.
 func (s *branching) whole() *part {
-	free := relaxation.Prices{Load: make([]float64, len(s.x.Excess)), Table: s.f.Y.Table}
-	if w := s.f.Whole; w != nil {
-		free.Table = w.Price
-	}
-	if s.f.prices != nil {
-		free.Table = s.f.prices.table
-	}
-	n := &part{bound: math.Inf(-1), y: *s.leaving(&free)}
-	if s.f.prices != nil {
-		s.f.prices.recall(s.keys[:s.priced], &n.y)
-	}
+	n := s.start()
 	for _, by := range [...]method{coarse, fine} {
 		if s.work >= s.most {
 			break
@@ -139,6 +129,36 @@ func (s *branching) whole() *part {
 		n.y.set(&c.at)
 	}
 	s.f.prices = s.known(&n.y)
+	return n
+}
+
+// start is the problem at prices as in a covering problem, where only entries have one. Of those of the relaxation and
+// of whole keys, the better one after some steps: with whole keys an entry can be worth much more than where all keys
+// find room by parts, or just as much.
+func (s *branching) start() (n *part) {
+	prices := []float64{s.f.Y.Table}
+	switch w := s.f.Whole; {
+	case s.f.prices != nil:
+		prices[0] = s.f.prices.table
+	case w != nil && w.Price != prices[0]:
+		prices = append(prices, w.Price)
+	}
+	for _, price := range prices {
+		free := relaxation.Prices{Load: make([]float64, len(s.x.Excess)), Table: price}
+		m := &part{bound: math.Inf(-1), y: *s.leaving(&free)}
+		if s.f.prices != nil {
+			s.f.prices.recall(s.keys[:s.priced], &m.y)
+		}
+		if len(prices) > 1 {
+			c := s.newAscent(coarse, &m.y)
+			c.climb(rootSteps, s.reached(), s.work+s.most/startPart)
+			m.bound = c.best
+			m.y.set(&c.at)
+		}
+		if n == nil || m.bound > n.bound {
+			n = m
+		}
+	}
 	return n
 }
 

@@ -11,27 +11,30 @@ const (
 	entryPrices     = 12   // that are tried between two
 	dearer          = 4    // times the price, until there are few enough entries
 	entryPriceWork  = 2    // times the work of one search, for all prices together
-	entryPriceClose = 1e-4 // a bound that is so close to the best that may be is good enough
+	entryPricePart  = 8    // of that work is for one price at first
+	entryPriceClose = 1e-2 // a bound that is so close to the best that may be is good enough
+	slightlyDearer  = 1.5  // times the price, while whole keys cost more
 )
 
 // priceEntries looks for the price of an entry under which whole keys cost most, where
 // the lines cross that support the cost at a lower and at a higher price (Kelley 1960).
 // The prices that maximise the Lagrangian need not be good ones here: that divides the
-// heavy keys of which few instances have to shed one, so that entries seem to suffice. It
-// returns what whole keys come to under a price that makes them keep to the table limit;
-// nil where it did not look for one.
+// heavy keys of which few instances have to shed one, so that entries seem to suffice. Each
+// price gets a part of the work. Where that cuts a search short, the rest goes to the best
+// price, and to dearer ones while these are better. It returns what whole keys come to under
+// a price that makes them keep to the table limit; nil where it found none.
 func (f *Proof) priceEntries() (lean *covering.WholeKeys) {
 	x := f.Relaxation
 	if !x.Limited {
 		return nil
 	}
 	f.Whole.SetSlope()
-	left := entryPriceWork * f.wholeWork()
+	left, grant := entryPriceWork*f.wholeWork(), f.workOfPrice()
 	at := func(price float64) *covering.WholeKeys {
 		if left <= 0 || x.Problem.Stopped() {
 			return nil
 		}
-		o := covering.New(x, &relaxation.Prices{Load: make([]float64, len(x.Excess)), Table: price}, min(left, f.wholeWork()))
+		o := covering.New(x, &relaxation.Prices{Load: make([]float64, len(x.Excess)), Table: price}, min(left, grant))
 		if o == nil {
 			return nil
 		}
@@ -42,28 +45,49 @@ func (f *Proof) priceEntries() (lean *covering.WholeKeys) {
 		f.keep(w)
 		return w
 	}
+	lean = f.cross(at)
+	if !f.Whole.Cut() && !lean.Cut() {
+		return lean
+	}
+	price := f.Whole.Price
+	if !f.Whole.Cut() {
+		price *= slightlyDearer
+	}
+	for grant = f.wholeWork() / entryPriceWork; ; price *= slightlyDearer {
+		w := at(price)
+		if w != nil && w.Slope <= 0 {
+			lean = w
+		}
+		if w == nil || w.Slope <= 0 || w != f.Whole {
+			return lean
+		}
+	}
+}
+
+// cross tries prices where lines cross, and returns what whole keys come to under the dearer of the last two.
+func (f *Proof) cross(at func(price float64) *covering.WholeKeys) (high *covering.WholeKeys) {
 	low, high := f.bracket(at)
 	for range entryPrices {
 		if low == nil || high == nil {
-			return lean
+			break
 		}
-		lean = high
 		cross := (high.Value - low.Value + float64(low.Slope*low.Price) - float64(high.Slope*high.Price)) /
 			(low.Slope - high.Slope)
 		if !(cross > low.Price && cross < high.Price) {
-			return lean
+			break
 		}
 		most := low.Value + float64(low.Slope*(cross-low.Price))
-		switch mid := at(cross); {
-		case mid == nil || mid.Value >= most*(1-entryPriceClose):
-			return lean
-		case mid.Slope > 0:
+		mid := at(cross)
+		if mid == nil || mid.Value >= most*(1-entryPriceClose) {
+			break
+		}
+		if mid.Slope > 0 {
 			low = mid
-		default:
+		} else {
 			high = mid
 		}
 	}
-	return lean
+	return high
 }
 
 // bracket finds a price under which whole keys need too many entries and one under which

@@ -85,7 +85,7 @@ func (f *Proof) DemandWhole() {
 			return
 		}
 	}
-	o := covering.New(x, &relaxation.Prices{Load: make([]float64, len(x.Excess)), Table: f.Y.Table}, f.wholeWork())
+	o := covering.New(x, &relaxation.Prices{Load: make([]float64, len(x.Excess)), Table: f.Y.Table}, f.workOfPrice())
 	if o == nil {
 		f.disprove()
 		return
@@ -94,10 +94,11 @@ func (f *Proof) DemandWhole() {
 	f.keep(first)
 	lean := f.priceEntries()
 	f.Starts = []*covering.WholeKeys{f.Whole}
-	for _, w := range []*covering.WholeKeys{lean, first} {
-		if w != nil && !slices.Contains(f.Starts, w) {
-			f.Starts = append(f.Starts, w)
-		}
+	if lean == nil {
+		lean = first
+	}
+	if lean != f.Whole {
+		f.Starts = append(f.Starts, lean)
 	}
 	if f.Whole.Value > x.Surely() {
 		f.disprove()
@@ -119,6 +120,14 @@ func (f *Proof) wholeWork() int {
 		return max(items, min(1_000_000+600*items, plannedWork/(items+1)))
 	}
 	return max(items, min(1_000_000+600*items, 20_000_000, tightWork/(items+1)))
+}
+
+// workOfPrice is how much the search may look at under a price of an entry that need not be the best.
+func (f *Proof) workOfPrice() int {
+	if f.Relaxation.Limited {
+		return max(f.Relaxation.Problem.Items.Len(), f.wholeWork()/entryPricePart)
+	}
+	return f.wholeWork()
 }
 
 // They bound the work, times items, at the levels: each search looks at all of them.

@@ -291,6 +291,9 @@ func (o *Relaxation) WholeKeys() *WholeKeys {
 	return &WholeKeys{Relaxation: o, Leaf: leaf, Price: o.y.Table, Value: value}
 }
 
+// Cut reports whether the work ended a search.
+func (w *WholeKeys) Cut() bool { return w != nil && w.Relaxation.Work <= 0 }
+
 // SetSlope finds the slope.
 func (w *WholeKeys) SetSlope() { w.Slope = w.Relaxation.entriesOver(w.Leaf) }
 

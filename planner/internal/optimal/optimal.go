@@ -224,12 +224,16 @@ func (b *primal) try(a *assign.Assignment, y *relaxation.Prices) {
 }
 
 // tryWhole improves what whole keys come to, and, where that takes too many entries, what
-// they come to when entries are dearer.
+// they come to when entries are dearer: from where the search of covers ended, and from all of the problem, which
+// leads elsewhere.
 func (b *primal) tryWhole() {
 	f := b.proof
 	for _, w := range f.Starts {
 		if !b.closed() {
-			b.try(whole(f, w), &f.Y)
+			b.try(whole(f, w, w.Leaf), &f.Y)
+		}
+		if b.worthwhile() && b.p.Items.Len() <= mostPrioritised {
+			b.try(whole(f, w, w.Relaxation.Root()), &f.Y)
 		}
 	}
 }
@@ -316,7 +320,8 @@ func evaluations(p *assign.Problem) int64 {
 // limit: one moves less, the other needs fewer entries.
 var priorities = [...]float64{1, 2.5}
 
-// mostPrioritised is up to how many items they are tried on: beyond that they take much of the time.
+// mostPrioritised is up to how many items they, and a second start from the covers, are tried on: beyond that they take
+// much of the time.
 const mostPrioritised = 1 << 18
 
 // tryPriorities improves what mixed comes to by other priorities of keys. On few items the local search finds as much

@@ -68,14 +68,14 @@ func placeByRoom(a *assign.Assignment, queue []leavingPiece) {
 	}
 }
 
-// whole is an assignment of the bound that whole keys make, nearly a plan; nil if
+// whole is an assignment of the bound that whole keys make, nearly a plan, that lies in a part of the problem; nil if
 // there is none or the meter ran out.
-func whole(f *bound.Proof, w *covering.WholeKeys) *assign.Assignment {
+func whole(f *bound.Proof, w *covering.WholeKeys, n *covering.Node) *assign.Assignment {
 	p := f.Relaxation.Problem
 	if w == nil || f.Infeasible() || !p.Meter.Spend(int64(p.Items.Len()/assign.ItemsPerWorkUnit)+1) {
 		return nil
 	}
-	return Assemble(p, w.Relaxation, w.Relaxation.Dive(w.Leaf))
+	return Assemble(p, w.Relaxation, w.Relaxation.Dive(n))
 }
 
 // Assemble makes the assignment that a node stands for: what is placed, and what
