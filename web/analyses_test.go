@@ -17,7 +17,7 @@ const answered = ".analyses-answer .stats"
 
 func TestAnalysesLook(t *testing.T) {
 	t.Parallel()
-	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
 	for n, x := range []struct{ view, place, ready string }{
 		{"analyses-ring", "/#/analyses/ring?sample=zipf&nodes=6&plan=true&join=1", answered},
 		{"analyses", "/#/analyses", ".analyses-index"},
@@ -25,7 +25,7 @@ func TestAnalysesLook(t *testing.T) {
 		{"analyses-ranges", "/#/analyses/ranges?operator=files&interval=3", answered},
 		{"analyses-schemes", "/#/analyses/schemes?sample=skewed", answered},
 	} {
-		t.Run(x.view, func(t *testing.T) { glance(t, n, site.URL, x.place, x.view, x.ready) })
+		glance(t, n, p, x.place, x.view, x.ready)
 	}
 }
 

@@ -121,7 +121,8 @@ func TestBacktest(t *testing.T) {
 	if !slices.IsSortedFunc(medians, func(a, b string) int { return int(1e4 * (percentOf(t, a) - percentOf(t, b))) }) {
 		t.Errorf("not sorted by the median: %v", medians)
 	}
-	look(t, site.URL, "/#/operators/noisy/backtest?theta_max=0.06", "backtest", backtestRows)
+	look(t, p, "/#/operators/noisy/backtest?theta_max=0.06", "backtest", backtestRows)
+	widen(p)
 
 	// The recommended policy leads to a command that sets it, and nothing else.
 	p.Click(".analyses-recommended a.button")

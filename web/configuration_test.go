@@ -13,10 +13,10 @@ import (
 
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
-	site := browsertest.Filled(t)
-	look(t, site.URL, "/#/operators/clicks/configuration", "configuration", ".operator-settings")
-	look(t, site.URL, "/#/operators/clicks/key?key=asia%2Farticle-0000", "key", ".operator-story")
-	glance(t, 1, site.URL, "/#/operators/functions/configuration", "configuration-capacities", ".operator-settings")
+	p := browsertest.Start(t).Page(t, browsertest.Filled(t).URL)
+	look(t, p, "/#/operators/clicks/configuration", "configuration", ".operator-settings")
+	look(t, p, "/#/operators/clicks/key?key=asia%2Farticle-0000", "key", ".operator-story")
+	glance(t, 1, p, "/#/operators/functions/configuration", "configuration-capacities", ".operator-settings")
 }
 
 // TestConfigurationRequest: the command is accepted, and gives the same configuration. It is not run beside other
@@ -208,5 +208,5 @@ func TestConfigurationReports(t *testing.T) {
 	renew(p)
 	p.WaitText("main", "1 of 3 instances have reported. Missing: 0, 2.")
 	p.WaitText("main h2", "Reports of interval 42")
-	glance(t, 1, site.URL, "/#/operators/reporting/configuration", "configuration-reports", ".waiting")
+	glance(t, 1, p, "/#/operators/reporting/configuration", "configuration-reports", ".waiting")
 }

@@ -29,6 +29,7 @@ func TestHostileLinks(t *testing.T) {
 	site := browsertest.Filled(t)
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 4\d\d`)
+	p.Goto("/")
 	plan := "#/plans/" + site.Plans.Rescaled
 	for place, shown := range map[string]string{
 		plan + "?by=__proto__":                                   ".plan-said",
@@ -43,7 +44,8 @@ func TestHostileLinks(t *testing.T) {
 		"#/analyses/ring?sample=zipf&join=1&nodes=1000000000000": ".trouble",
 		"#/what-if?csv=AAAA":                                     ".stale",
 	} {
-		p.Goto("/")
+		p.Goto("/#/")
+		p.WaitFor(".operators")
 		p.Goto("/" + place)
 		p.WaitFor("main " + shown)
 		if p.Count("main .trouble-foot, main .empty, main .stale, main .plan-said") == 0 {

@@ -71,12 +71,16 @@ func filled(index int) string {
 // openMigrations opens the migrations of a plan.
 func openMigrations(t testing.TB, site *browsertest.Site, plan, query string) *browsertest.Page {
 	t.Helper()
-	p := browsertest.Start(t).Page(t, site.URL)
-	p.Viewport(1280, 900, false)
-	p.Goto("/#/plans/" + plan + query)
+	p := widen(browsertest.Start(t).Page(t, site.URL))
+	enterMigrations(p, plan, query)
+	return p
+}
+
+// enterMigrations shows the migrations of another plan in a page.
+func enterMigrations(p *browsertest.Page, plan, query string) {
+	enter(p, "/#/plans/"+plan+query)
 	p.WaitFor(".migrations .vtable-rows .vrow:not(.blank)")
 	p.WaitUntil(filled(-1))
-	return p
 }
 
 // group writes a number as the page does.
@@ -111,6 +115,7 @@ func equalRows(t *testing.T, p *browsertest.Page, site *browsertest.Site, plan, 
 func TestMigrationsLooks(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
 	for n, c := range []struct{ view, plan, query, ready string }{
 		{"migrations", site.Plans.Big, "", ".migrations .vtable-rows .vrow:not(.blank)"},
 		{"migrations-of-classes", site.Plans.Classes, "", ".migrations .vtable-rows .vrow:not(.blank)"},
@@ -118,7 +123,7 @@ func TestMigrationsLooks(t *testing.T) {
 		{"table-changes", site.Plans.Rescaled, "?list=table-changes", ".migrations .vtable-rows .vrow:not(.blank)"},
 		{"no-migrations", site.Plans.Rescaled, "?key_prefix=no%20such%20key", ".migrations .empty"},
 	} {
-		t.Run(c.view, func(t *testing.T) { glance(t, n, site.URL, "/#/plans/"+c.plan+c.query, c.view, c.ready) })
+		glance(t, n, p, "/#/plans/"+c.plan+c.query, c.view, c.ready)
 	}
 }
 
@@ -191,6 +196,7 @@ func countMigrations(p *browsertest.Page) int {
 func TestMigrationsOfKinds(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
+	p := widen(browsertest.Start(t).Page(t, site.URL))
 	for _, c := range []struct{ plan, sort, first, unit string }{
 		{site.Plans.Classes, "cost", "0", "migrations"}, {site.Plans.Ring, "from", "arc", "arcs"}, {site.Plans.Ranges, "count", "range", "ranges"},
 	} {
@@ -199,7 +205,7 @@ func TestMigrationsOfKinds(t *testing.T) {
 			Total      int               `json:"total_size"`
 		}
 		ask(t, site.URL+"/v1/plans/"+c.plan+"/migrations?sort="+c.sort, "", &list)
-		p := openMigrations(t, site, c.plan, "?sort="+c.sort)
+		enterMigrations(p, c.plan, "?sort="+c.sort)
 		p.WaitText(".migrations-count", fmt.Sprintf("%d %s", list.Total, c.unit))
 		if n := len(rowsInView(p)); n != list.Total {
 			t.Errorf("%d rows of %d", n, list.Total)
@@ -565,18 +571,19 @@ func TestTableChanges(t *testing.T) {
 		{site.Plans.Classes, "table_not_held", "engine holds the routing table"},
 		{site.Plans.Rescaled, "purged", "no longer kept"},
 	} {
-		p := browsertest.Start(t).Page(t, site.URL)
+		undo := func() {}
 		if c.code != "" {
 			status := int64(http.StatusConflict)
 			if c.code == "purged" {
 				status = http.StatusGone
 			}
 			p.Expect("status of 4")
-			p.Answer("/routing-table", status,
+			undo = p.Answer("/routing-table", status,
 				fmt.Sprintf(`{"type":"about:blank","title":"No","status":%d,"code":%q,"detail":"No."}`, status, c.code))
 		}
-		p.Goto("/#/plans/" + c.plan + "?list=table-changes")
+		enter(p, "/#/plans/"+c.plan+"?list=table-changes")
 		p.WaitText(".migrations .empty", c.want)
 		p.Axe()
+		undo()
 	}
 }

@@ -59,16 +59,16 @@ func TestNames(t *testing.T) {
 	page.WaitText(".migrations-count", "match")
 	page.Fill(".migrations-text input", "worker-b")
 	page.WaitText(".migrations-wrong", "the name of one of this plan")
-	look(t, server.URL, place, "plan-names", ".migrations .instance")
-	glance(t, 1, server.URL, place+"?flow=matrix&loads=absolute&list=table-changes", "plan-names-matrix", ".migrations .instance")
+	look(t, page, place, "plan-names", ".migrations .instance")
+	glance(t, 1, page, place+"?flow=matrix&loads=absolute&list=table-changes", "plan-names-matrix", ".migrations .instance")
 
-	page.Goto("/#/operators/named/configuration")
+	widen(page).Goto("/#/operators/named/configuration")
 	page.WaitText("main", "Missing: <img src=x")
 	page.WaitText("main", `"worker-a"`)
-	glance(t, 1, server.URL, "/#/operators/named/configuration", "configuration-names", ".instance")
-	page.Goto("/#/operators/named/key?key=key-0-1")
+	glance(t, 1, page, "/#/operators/named/configuration", "configuration-names", ".instance")
+	widen(page).Goto("/#/operators/named/key?key=key-0-1")
 	page.WaitText("main", "goes to instance")
-	glance(t, 1, server.URL, "/#/operators/named/key?key=key-3-1", "key-names", ".operator-story")
+	glance(t, 1, page, "/#/operators/named/key?key=key-3-1", "key-names", ".operator-story")
 	if title := browsertest.Eval[string](page, "document.title"); title == "taken" || page.Count("main img") > 0 {
 		t.Error("a name was interpreted")
 	}

@@ -92,11 +92,11 @@ func TestOperatorHistoryFits(t *testing.T) {
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
-	look(t, site.URL, "/#/operators/clicks", "operator", historyCard+" tbody")
+	p := browsertest.Start(t).Page(t, site.URL)
+	look(t, p, "/#/operators/clicks", "operator", historyCard+" tbody")
 
 	plans := operatorPlans(t, site.URL, "clicks", "")
-	p := browsertest.Start(t).Page(t, site.URL)
-	p.Goto("/#/operators/clicks")
+	enter(widen(p), "/#/operators/clicks")
 	waitRows(p, len(plans))
 	for i, row := range tableRows(p, historyCard) {
 		want := plans[i]
@@ -261,14 +261,16 @@ func TestOperatorHistory(t *testing.T) {
 	p.WaitUntil(`document.querySelectorAll('.chart-data tbody tr').length === 30`)
 	p.Fill(".card-aside select", "100")
 	p.WaitUntil(`document.querySelectorAll('.chart-data tbody tr').length === 71`)
-	glance(t, 1, site.URL, "/#/operators/long", "operator-epochs", historyCard+" tbody")
+	glance(t, 1, p, "/#/operators/long", "operator-epochs", historyCard+" tbody")
 }
 
 // TestOperatorEmpty: what the page of a new operator says is what brings its first plan.
 func TestOperatorEmpty(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
-	look(t, site.URL, "/#/operators/idle", "operator-empty", ".code")
+	p := browsertest.Start(t).Page(t, site.URL)
+	look(t, p, "/#/operators/idle", "operator-empty", ".code")
+	widen(p)
 	for name, configuration := range map[string]object{
 		"first":          {"instances": 2},
 		"first-engine":   {"instances": 3, "table_owner": "engine"},
@@ -277,15 +279,13 @@ func TestOperatorEmpty(t *testing.T) {
 		"first-ranges":   {"instances": 2, "scheme": "ranges"},
 		"first-pkg":      {"instances": 2, "scheme": "pkg"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			tell(t, http.MethodPut, site.URL+"/v1/operators/"+name, "", configuration, nil)
-			p := browsertest.Start(t).Page(t, site.URL)
-			p.Goto("/#/operators/" + name)
-			bash(t, p.Text(".code code"))
-			renew(p)
-			waitRows(p, 1)
-			p.WaitText(".stats", "interval 1")
-		})
+		t.Log(name)
+		tell(t, http.MethodPut, site.URL+"/v1/operators/"+name, "", configuration, nil)
+		enter(p, "/#/operators/"+name)
+		bash(t, p.Text(".code code"))
+		renew(p)
+		waitRows(p, 1)
+		p.WaitText(".stats", "interval 1")
 	}
 }
 
@@ -294,12 +294,13 @@ func TestOperatorEmpty(t *testing.T) {
 func TestOperatorGone(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
-	look(t, site.URL, "/#/operators/nobody", "operator-unknown", "main [role=alert]",
-		func(p *browsertest.Page) { p.Expect(`status of 404`) })
+	p := browsertest.Start(t).Page(t, site.URL)
+	p.Expect(`status of 404`)
+	look(t, p, "/#/operators/nobody", "operator-unknown", "main [role=alert]")
 
 	tell(t, http.MethodPut, site.URL+"/v1/operators/short-lived", "", object{"instances": 2}, nil)
 	quietInterval(t, site.URL, "short-lived", 0, 1)
-	p := browsertest.Start(t).Page(t, site.URL)
+	p = browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 4(04|10)`)
 	p.Goto("/#/operators/short-lived")
 	waitRows(p, 1)

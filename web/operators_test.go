@@ -18,7 +18,8 @@ func names(p *browsertest.Page) []string {
 // TestOperators: it runs before the tests that run side by side, as some of these add operators.
 func TestOperators(t *testing.T) {
 	site := browsertest.Filled(t)
-	look(t, site.URL, "/", "operators", ".operators")
+	p := browsertest.Start(t).Page(t, site.URL)
+	look(t, p, "/", "operators", ".operators")
 
 	var list struct {
 		Operators []struct {
@@ -39,9 +40,7 @@ func TestOperators(t *testing.T) {
 		t.Fatalf("%v wait for approval", waiting)
 	}
 
-	p := browsertest.Start(t).Page(t, site.URL)
-	p.Viewport(1280, 900, false)
-	p.Goto("/")
+	widen(p).Goto("/")
 	p.WaitFor(".operators")
 	got := names(p)
 	if !slices.Equal(got[:len(waiting)], waiting) {
@@ -138,9 +137,9 @@ func TestManyOperators(t *testing.T) {
 func TestEmptyServer(t *testing.T) {
 	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
-	look(t, server.URL, "/", "empty", ".code")
 	p := browsertest.Start(t).Page(t, server.URL)
-	p.Goto("/")
+	look(t, p, "/", "empty", ".code")
+	widen(p).Goto("/")
 	p.WaitFor(".code")
 	for _, command := range browsertest.Eval[[]string](p,
 		`[...document.querySelectorAll('.code code')].map((c) => c.textContent)`) {

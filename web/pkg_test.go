@@ -34,7 +34,6 @@ func TestPkg(t *testing.T) {
 			tell(t, http.MethodPost, site.URL+"/v1/plans/"+p.ID+"/commit", "", object{"stopped": true}, nil)
 		}
 	}
-	glance(t, 1, site.URL, "/#/plans/"+p.ID, "plan-pkg", ".plan")
 	page := open(t, site.URL, "/#/plans/"+p.ID, ".plan-owners")
 	page.WaitText(".plan-owners", "second")
 	page.WaitText(".plan-owners", "2, as others")
@@ -42,9 +41,10 @@ func TestPkg(t *testing.T) {
 	page.WaitText("main", "However routers send messages to the candidates of their keys")
 	page.Goto("/#/plans/" + p.ID + "?list=table-changes")
 	page.WaitText("main", "their numbers of candidates")
+	glance(t, 1, page, "/#/plans/"+p.ID, "plan-pkg", ".plan")
 
-	glance(t, 1, site.URL, "/#/operators/grouped", "operator-pkg", historyCard+" tbody")
-	page.Goto("/#/operators/grouped/key?key=first")
+	glance(t, 1, page, "/#/operators/grouped", "operator-pkg", historyCard+" tbody")
+	widen(page).Goto("/#/operators/grouped/key?key=first")
 	var route struct{ Candidates []int }
 	ask(t, api+"/route?key=first", "", &route)
 	text := fmt.Sprint(route.Candidates[0])

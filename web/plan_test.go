@@ -59,11 +59,12 @@ func propose(t *testing.T, server, token, operator string) planned {
 func TestPlanLooks(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
+	p := browsertest.Start(t).Page(t, site.URL)
 	for n, c := range []struct{ name, id string }{
 		{"proposed", site.Plans.Proposed}, {"hot-keys", site.Plans.HotKeys}, {"applying", site.Plans.Applying},
 		{"ring", site.Plans.Ring}, {"ranges", site.Plans.Ranges},
 	} {
-		t.Run(c.name, func(t *testing.T) { glance(t, n, site.URL, "/#/plans/"+c.id, "plan-"+c.name, ".plan") })
+		glance(t, n, p, "/#/plans/"+c.id, "plan-"+c.name, ".plan")
 	}
 }
 
@@ -85,39 +86,40 @@ func TestPicture(t *testing.T) {
 func TestPlanFigures(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Filled(t)
+	p := widen(browsertest.Start(t).Page(t, site.URL))
 	for name, id := range map[string]string{"proposed": site.Plans.Proposed, "rescaled": site.Plans.Rescaled,
 		"hot keys": site.Plans.HotKeys, "classes": site.Plans.Classes} {
-		t.Run(name, func(t *testing.T) {
-			var want planned
-			ask(t, site.URL+"/v1/plans/"+id, "", &want)
-			p := open(t, site.URL, "/#/plans/"+id, ".plan-head")
-			p.WaitText("h1", fmt.Sprintf("Plan of interval %d", want.Interval))
-			p.WaitText(".stats", fmt.Sprintf("%d keys", want.Migration.Keys))
-			if name == "rescaled" { // its instances changed, and the next interval is expected to miss the limit
-				p.WaitText(".plan-headline.warn", "Needed, as instances or their hash changed, but the limit ")
-			} else if bad := p.Count(".stat.bad") > 0; bad == want.Balanced {
-				t.Errorf("balanced is %t, and shown so: %t", want.Balanced, !bad)
+		t.Log(name)
+		var want planned
+		ask(t, site.URL+"/v1/plans/"+id, "", &want)
+		enter(p, "/#/plans/"+id)
+		p.WaitFor(".plan-head")
+		p.WaitText("h1", fmt.Sprintf("Plan of interval %d", want.Interval))
+		p.WaitText(".stats", fmt.Sprintf("%d keys", want.Migration.Keys))
+		if name == "rescaled" { // its instances changed, and the next interval is expected to miss the limit
+			p.WaitText(".plan-headline.warn", "Needed, as instances or their hash changed, but the limit ")
+		} else if bad := p.Count(".stat.bad") > 0; bad == want.Balanced {
+			t.Errorf("balanced is %t, and shown so: %t", want.Balanced, !bad)
+		}
+		p.WaitFor(".chart-place canvas")
+		p.Click(".plan-loads .chart-data summary")
+		p.WaitFor(".plan-loads .chart-data table")
+		var ids, before, after []string
+		for _, i := range want.Instances {
+			ids = append(ids, strconv.Itoa(int(i.ID)))
+			before, after = append(before, grouped(i.LoadBefore)), append(after, grouped(i.LoadAfter))
+		}
+		caption := "Load of " + strconv.Itoa(len(ids))
+		for n, w := range map[int][]string{0: ids, 2: before, 3: after} {
+			if got := column(p, caption, n); !slices.Equal(got, w) {
+				t.Errorf("column %d is %v, want %v", n, got, w)
 			}
-			p.WaitFor(".chart-place canvas")
-			p.Click(".plan-loads .chart-data summary")
-			p.WaitFor(".plan-loads .chart-data table")
-			var ids, before, after []string
-			for _, i := range want.Instances {
-				ids = append(ids, strconv.Itoa(int(i.ID)))
-				before, after = append(before, grouped(i.LoadBefore)), append(after, grouped(i.LoadAfter))
+		}
+		if len(want.HotKeys) > 0 {
+			if got := column(p, "Hot keys", 0); got[0] != want.HotKeys[0].Key || len(got) != len(want.HotKeys) {
+				t.Errorf("hot keys are %v", got)
 			}
-			caption := "Load of " + strconv.Itoa(len(ids))
-			for n, w := range map[int][]string{0: ids, 2: before, 3: after} {
-				if got := column(p, caption, n); !slices.Equal(got, w) {
-					t.Errorf("column %d is %v, want %v", n, got, w)
-				}
-			}
-			if len(want.HotKeys) > 0 {
-				if got := column(p, "Hot keys", 0); got[0] != want.HotKeys[0].Key || len(got) != len(want.HotKeys) {
-					t.Errorf("hot keys are %v", got)
-				}
-			}
-		})
+		}
 	}
 }
 

@@ -25,14 +25,15 @@ func TestQueues(t *testing.T) {
 	queues(1, 310, 305, 300, 298)
 	still := p.ID
 	queues(2, 310, 900, 305, 298)
-	glance(t, 1, site.URL, "/#/plans/"+p.ID, "plan-queues", ".plan")
 	page := open(t, site.URL, "/#/plans/"+p.ID, ".plan-headline")
 	page.WaitText(".plan-headline", "Relieves instance 1: it gives up half of its tokens")
 	page.WaitText(".plan", "its queue of 900 is longer than 372")
 	page.WaitText(".plan", "Not known")
+	glance(t, 1, page, "/#/plans/"+p.ID, "plan-queues", ".plan")
+	widen(page)
 	page.Goto("/#/plans/" + still)
 	page.WaitText(".plan-headline", "Leaves the ring as it is")
-	glance(t, 1, site.URL, "/#/operators/reducers", "operator-queues", historyCard+" tbody")
-	page.Goto("/#/operators/reducers")
+	glance(t, 1, page, "/#/operators/reducers", "operator-queues", historyCard+" tbody")
+	enter(widen(page), "/#/operators/reducers")
 	page.WaitText("main", "queues alone")
 }

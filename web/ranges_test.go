@@ -46,5 +46,5 @@ func TestRanges(t *testing.T) {
 	plan(3)
 	step("start", object{"executor": "shuffler"})
 	step("acks", object{"instances": []int{0, 3}})
-	glance(t, 1, site.URL, "/#/plans/"+p.ID, "plan-ranges-join", ".plan")
+	glance(t, 1, page, "/#/plans/"+p.ID, "plan-ranges-join", ".plan")
 }

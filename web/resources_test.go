@@ -54,16 +54,16 @@ func TestResourcesOfPlans(t *testing.T) {
 	if got := column(p, "memory on 2 instances", 3); got[1] != "178 %" {
 		t.Errorf("of capacities %q are taken before", got)
 	}
-	look(t, server.URL, "/#/plans/"+helped.ID, "plan-resources", ".plan-loads canvas")
+	look(t, p, "/#/plans/"+helped.ID, "plan-resources", ".plan-loads canvas")
 
-	p.Goto("/#/plans/" + lost.ID)
+	widen(p).Goto("/#/plans/" + lost.ID)
 	p.WaitText(".plan-headline", "but a limit does not hold.")
 	p.WaitText("main", "memory: no plan keeps within the capacities; at least 1")
 	p.WaitText("main", "memory: after the plan w")
 	p.WaitText(".stats .stat.bad", "above what each instance has")
-	glance(t, 1, server.URL, "/#/plans/"+lost.ID+"?loads=absolute", "plan-resources-lost", ".plan-loads canvas")
+	glance(t, 1, p, "/#/plans/"+lost.ID+"?loads=absolute", "plan-resources-lost", ".plan-loads canvas")
 
-	p.Goto("/#/operators/sessions")
+	widen(p).Goto("/#/operators/sessions")
 	p.WaitText(".stats", "memory, of the fullest instance")
 	p.WaitText(".stats", "memory: in 2 of 2 intervals; filling realised ")
 	p.WaitFor(".operator-charts canvas")
@@ -77,7 +77,8 @@ func TestResourcesOfPlans(t *testing.T) {
 	if got := column(p, "memory: fullest instance, as it was realised", 2); len(got) != 2 || got[1] != "178 %" {
 		t.Errorf("memory came to %q", got)
 	}
-	look(t, server.URL, "/#/operators/sessions", "operator-resources", ".operator-charts canvas")
+	look(t, p, "/#/operators/sessions", "operator-resources", ".operator-charts canvas")
+	widen(p)
 	p.WaitText(".operator-does", "above its bound: memory, w")
 	p.Goto("/#/")
 	p.WaitText(".operators-plan", "above its bound: memory, w")
@@ -121,7 +122,7 @@ func TestResourcesExpected(t *testing.T) {
 			t.Errorf("%q is expected", x)
 		}
 	}
-	look(t, server.URL, "/#/plans/"+plan.ID, "plan-resources-expected", ".plan-expected table")
+	look(t, p, "/#/plans/"+plan.ID, "plan-resources-expected", ".plan-expected table")
 }
 
 // TestResourcesOfHotKeys: a key that no instance has room for is told with its resource.
@@ -172,7 +173,7 @@ func TestResourcesBesideEachOther(t *testing.T) {
 	p.Fill(other+" textarea", `[{"name":"cpu"},{"name":"keys","from":"count","theta_max":"100%"}]`)
 	p.Click(whatIfRun)
 	p.WaitText(".whatif-table", "θ of keys after")
-	look(t, server.URL, place, "whatif-resources", ".whatif-table table")
+	look(t, p, place, "whatif-resources", ".whatif-table table")
 }
 
 // TestResourcesOfConfigurations: resources and what instances have of them can be read, are in the request that
@@ -201,7 +202,8 @@ func TestResourcesOfConfigurations(t *testing.T) {
 	if ask(t, server.URL+"/v1/operators/sessions", "", &now); now.Version != 1 {
 		t.Error("the command made another configuration")
 	}
-	look(t, server.URL, place, "configuration-resources", ".operator-resources")
+	look(t, p, place, "configuration-resources", ".operator-resources")
+	widen(p)
 
 	tell(t, http.MethodPut, server.URL+"/v1/operators/new", "", object{"instances": 2,
 		"resources": []any{object{"name": "cpu"}, object{"name": "network", "theta_max": "100%"}}}, nil)

@@ -12,11 +12,11 @@ import (
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	site := browsertest.Secured(t)
-	look(t, site.URL, "/", "sign-in", "dialog[open]", func(p *browsertest.Page) { p.Expect(`status of 401`) })
-
 	p := browsertest.Start(t).Page(t, site.URL)
 	p.Expect(`status of 401`)
-	p.Goto("/")
+	look(t, p, "/", "sign-in", "dialog[open]")
+
+	widen(p).Goto("/")
 	p.WaitFor("dialog[open]")
 	p.Fill("#token", "none-of-its-tokens")
 	p.Press("Enter")

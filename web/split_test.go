@@ -23,7 +23,6 @@ func TestSplitKeys(t *testing.T) {
 	tell(t, http.MethodPost, api+"/plans", "", object{"interval": 1, "keys": keys}, &p)
 	tell(t, http.MethodPost, site.URL+"/v1/plans/"+p.ID+"/commit", "", object{"stopped": true}, nil)
 
-	glance(t, 1, site.URL, "/#/plans/"+p.ID, "plan-split", ".plan")
 	page := open(t, site.URL, "/#/plans/"+p.ID, ".plan")
 	page.WaitText("main", "Split keys")
 	page.WaitText("main", "1 merge an interval")
@@ -31,11 +30,12 @@ func TestSplitKeys(t *testing.T) {
 	page.WaitText(".plan-facts", "at most 4")
 	page.Goto("/#/plans/" + p.ID + "?list=table-changes")
 	page.WaitText("main", "%)")
+	glance(t, 1, page, "/#/plans/"+p.ID, "plan-split", ".plan")
 
-	page.Goto("/#/operators/counted/key?key=airport")
+	widen(page).Goto("/#/operators/counted/key?key=airport")
 	page.WaitText("main", "split")
 	page.WaitText("main", "it was split over instances")
-	glance(t, 1, site.URL, "/#/operators/counted/key?key=airport", "key-split", ".operator-story")
+	glance(t, 1, page, "/#/operators/counted/key?key=airport", "key-split", ".operator-story")
 }
 
 // TestCheaperSplit: the page of a plan says why a key is split that would fit whole.

@@ -191,7 +191,7 @@ func TestWhatIfLink(t *testing.T) {
 	if again := whatIfTable(t, other); !slices.Equal(again, shown) {
 		t.Errorf("the link shows\n%v\nnot\n%v", again, shown)
 	}
-	look(t, site.URL, "/"+hash, "what-if", ".whatif-open h2")
+	look(t, other, "/"+hash, "what-if", ".whatif-open h2")
 }
 
 // TestWhatIfRules: an interval is planned under other rules, and a CSV with keys that stay together, as the
@@ -314,7 +314,7 @@ func TestWhatIfFile(t *testing.T) {
 	whatIfGive(other, name, content.String())
 	other.WaitGone(".stale")
 	other.WaitFor(whatIfRows)
-	look(t, site.URL, whatIfCSV+"&file=big.csv&bytes=12&rows=3&cost=4.5", "what-if-csv", ".stale")
+	look(t, other, whatIfCSV+"&file=big.csv&bytes=12&rows=3&cost=4.5", "what-if-csv", ".stale")
 }
 
 // TestWhatIfRefused: what the API refuses is said by the lines of the file.
@@ -434,7 +434,7 @@ func TestWhatIfColumnsFile(t *testing.T) {
 	other := open(t, site.URL, place, "h1")
 	other.Fill(".whatif-csv", "user_id;number of events;size in bytes;comment\nu1;5;100;none\nu2;4;2000;a long one\n")
 	other.WaitFor(".whatif-columns")
-	look(t, site.URL, "/"+browsertest.Eval[string](other, "location.hash"), "what-if-columns", ".whatif-columns")
+	look(t, other, "/"+browsertest.Eval[string](other, "location.hash"), "what-if-columns", ".whatif-columns")
 }
 
 // TestWhatIfTrouble: what cannot be planned again is said before or after, in words.
@@ -479,8 +479,9 @@ func TestWhatIfTrouble(t *testing.T) {
 func TestWhatIfEmpty(t *testing.T) {
 	t.Parallel()
 	server := browsertest.NewEmpty(t, false)
-	look(t, server.URL, "/#/what-if", "what-if-empty", ".empty a")
 	p := open(t, server.URL, "/#/what-if", "h1")
+	look(t, p, "/#/what-if", "what-if-empty", ".empty a")
+	widen(p)
 	p.Click(".empty a")
 	p.WaitFor(".whatif-csv")
 }

@@ -30,14 +30,18 @@ const Require = "PLANNERD_REQUIRE_CHROMIUM"
 var names = []string{"chromium", "chromium-browser", "google-chrome"}
 
 // unneeded are features of Chromium that cost each page more than the page itself does: processes
-// that draw the browser's own buttons and menus, which nobody sees, or that wait for other sites.
-const unneeded = "Translate,BlinkGenPropertyTrees,InitialWebUI,PreloadTopChromeWebUI,SpareRendererForSitePerProcess," +
-	"WebUIOmniboxAimPopup,WebUIOmniboxPopup,WebUIReloadButton"
+// that draw the browser's own buttons and menus, which nobody sees, or that wait for other sites, or
+// that keep what a page was for whoever goes back.
+const unneeded = "BackForwardCache,Translate,BlinkGenPropertyTrees,InitialWebUI,PreloadTopChromeWebUI," +
+	"SpareRendererForSitePerProcess,WebUIOmniboxAimPopup,WebUIOmniboxPopup,WebUIReloadButton"
 
 // Browser is a running Chromium.
 type Browser struct {
 	ctx    context.Context // of chromedp
 	cancel context.CancelFunc
+
+	mu   sync.Mutex
+	idle []*tab // that no page uses
 }
 
 // binary is what the tests of a binary share.

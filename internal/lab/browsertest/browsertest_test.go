@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"image/png"
@@ -232,16 +233,42 @@ func TestActions(t *testing.T) {
 	p.WaitUntil(`document.querySelector("#name").value === "before"`)
 }
 
-// TestNothingShared: what a page stores, no other finds.
+// TestNothingShared: what a page stores, and where it was, no other finds, nor the next one in its tab;
+// and what went wrong in a page is of that one alone.
 func TestNothingShared(t *testing.T) {
-	server := site(t, map[string]string{"/": document("")})
-	const count = `localStorage.n = +(localStorage.n ?? 0) + 1, sessionStorage.n = +(sessionStorage.n ?? 0) + 1, [+localStorage.n, +sessionStorage.n]`
-	for range 2 {
-		p := Start(t).Page(t, server)
-		p.Goto("/")
-		if got := Eval[[]int](p, count); !slices.Equal(got, []int{1, 1}) {
-			t.Errorf("counts %v", got)
-		}
+	server := site(t, map[string]string{"/": document(`<script src="/page.js"></script>`),
+		"/page.js": `addEventListener("mousemove", () => { window.moved = true })`})
+	const count = `document.cookie = "n=1", localStorage.n = +(localStorage.n ?? 0) + 1, sessionStorage.n = ` +
+		`+(sessionStorage.n ?? 0) + 1, [+localStorage.n, +sessionStorage.n, history.length, window.moved ? 1 : 0]`
+	var tabs []context.Context
+	for i := range 3 {
+		t.Run("", func(t *testing.T) {
+			p := Start(t).Page(t, server)
+			beside := Start(t).Page(t, server)
+			tabs = append(tabs, p.ctx)
+			if i == 2 {
+				p.Expect("after two")
+			}
+			for _, p := range []*Page{p, beside} {
+				if p.Goto("/"); Eval[bool](p, `document.cookie !== ""`) {
+					t.Error("there are cookies")
+				}
+				if got := Eval[[]int](p, count); !slices.Equal(got, []int{1, 1, 2, 0}) {
+					t.Errorf("counts %v", got)
+				}
+				Eval[any](p, `document.cookie = "n=; max-age=0"`)
+			}
+			p.Goto("/#/elsewhere")
+			p.ClickAt(100, 100)
+			if i == 2 {
+				Eval[any](p, `console.error("after two")`)
+			} else if len(p.Problems()) > 0 {
+				t.Errorf("problems %q", p.Problems())
+			}
+		})
+	}
+	if !slices.Contains(tabs[1:], tabs[0]) {
+		t.Error("no tab was used again")
 	}
 }
 

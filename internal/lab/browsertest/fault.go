@@ -16,8 +16,9 @@ import (
 
 // faults decide about the requests of a page.
 type faults struct {
-	mu    sync.Mutex
-	rules []*rule // the newest last
+	mu         sync.Mutex
+	rules      []*rule // the newest last
+	interfered bool    // whether there ever were any, or the page was off the network
 }
 
 // rule is what becomes of requests whose URL matches.
@@ -62,6 +63,7 @@ func (p *Page) Refuse(pattern string) (undo func()) {
 // Offline takes the page off the network, or back.
 func (p *Page) Offline(offline bool) {
 	p.t.Helper()
+	p.interfered = true
 	p.do("offline", func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		var all []*network.Conditions
 		if offline {
@@ -93,7 +95,7 @@ func (p *Page) intercept(r *rule) (undo func()) {
 	p.t.Helper()
 	p.faults.mu.Lock()
 	first := p.rules == nil
-	p.rules = append(p.rules, r)
+	p.rules, p.interfered = append(p.rules, r), true
 	p.faults.mu.Unlock()
 	if first {
 		p.interpose()

@@ -11,19 +11,15 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/fetch"
-	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
 // Patience is how long a page may take for anything.
 const Patience = 20 * time.Second
 
-// Page is a tab in a browser context of its own: without cookies, storage and
-// cache of others. All methods fail the test when they cannot do what they say;
-// those that act on an element wait until there is one that a user could act on.
-// It is for one goroutine.
+// Page is a tab in a browser context of its own: without cookies and storage of others. All methods
+// fail the test when they cannot do what they say; those that act on an element wait until there is
+// one that a user could act on. It is for one goroutine.
 type Page struct {
 	t      testing.TB
 	ctx    context.Context // of the tab
@@ -42,47 +38,23 @@ func (b *Browser) Page(t testing.TB, server string) *Page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
-	p := &Page{t: t, ctx: ctx, origin: origin}
-	p.records.origin = origin.Scheme + "://" + origin.Host
-	if err = chromedp.Do(ctx); err == nil {
-		err = p.listen()
-	}
+	tab, err := b.tab()
 	if err != nil {
-		cancel()
 		t.Fatalf("no page: %v", err)
 	}
+	p := &Page{t: t, ctx: tab.ctx, origin: origin}
+	p.records.origin = origin.Scheme + "://" + origin.Host
+	tab.page.Store(p)
 	t.Cleanup(func() {
 		t.Helper()
 		p.finish()
-		cancel()
+		b.giveBack(tab, p)
 	})
 	p.Viewport(1280, 800, false)
 	return p
 }
 
-// listen begins to record.
-func (p *Page) listen() error {
-	if err := chromedp.Listen(p.ctx, func(event any) {
-		p.note(event)
-		p.pass(p.ctx, event)
-	}); err != nil {
-		return err
-	}
-	// Of the windows of pages that tests look at side by side one alone has the focus.
-	if err := call(p.ctx, emulation.SetFocusEmulationEnabled,
-		emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
-		return err
-	}
-	if err := call(p.ctx, runtime.AddBinding, runtime.AddBindingParams{Name: violationBinding}); err != nil {
-		return err
-	}
-	return call(p.ctx, page.AddScriptToEvaluateOnNewDocument,
-		page.AddScriptToEvaluateOnNewDocumentParams{Source: violationScript})
-}
-
-// finish says what went wrong, and ends the requests that still run: a tab that
-// has some is long in closing.
+// finish says what went wrong.
 func (p *Page) finish() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, Patience)
@@ -91,9 +63,6 @@ func (p *Page) finish() {
 		p.t.Errorf("the page does not answer: %v", err)
 	}
 	p.verdict(p.t)
-	// Errors do not matter any more.
-	_ = call(ctx, fetch.Disable, cdp.Empty{})
-	_ = call(ctx, page.Navigate, page.NavigateParams{URL: "about:blank"})
 }
 
 // call calls a command for its effect.
