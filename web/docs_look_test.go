@@ -22,6 +22,10 @@ func TestDocs(t *testing.T) {
 			t.Logf("%s is %s", place, l.name)
 			p.Goto(place)
 			p.WaitFor("h1")
+			if l.width > 400 && place != "/docs/api" && !deep.On() {
+				p.AxeColours() // the style sheet of the guides is the same for every width: the narrow look has the rest
+				continue
+			}
 			p.AxeAll()
 		}
 	}

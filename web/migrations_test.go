@@ -281,9 +281,13 @@ func TestMigrationsScrolled(t *testing.T) {
 	plan := site.Plans.Big
 	total := migrationsOf(t, site, plan, "page_size=1").Total
 	p := openMigrations(t, site, plan, "")
+	// Without being asked for, what comes next is there: how long the server takes is not looked at.
+	p.WaitUntil(`performance.getEntriesByType('resource').filter((r) => /\/migrations\?.*page_size=500/.test(r.name)).length >= 3`)
 	for _, step := range []int{100, -60} {
-		if s := scroll(p, step, 200); s.Blank > 0 || s.Open > 0 || s.Most > 120 {
-			t.Errorf("by %d pixels a frame: %+v", step, s)
+		for range 8 { // on a machine that does much else, all frames at once would take longer than a script may
+			if s := scroll(p, step, 25); s.Blank > 0 || s.Open > 0 || s.Most > 120 {
+				t.Errorf("by %d pixels a frame: %+v", step, s)
+			}
 		}
 	}
 	equalRows(t, p, site, plan, "sort=state")
