@@ -202,7 +202,7 @@ func (c Configuration) BoundOf(i int) float64 {
 // ResourceBounds is a digest of what bounds plans beside θ_max; "": there is cost alone. It is of the resources beside
 // cost: of the bound of each, and with a limit of what the instances have of it. What an instance has under a tolerance
 // only says what is fair, as its capacity does; and a name that rows do not use is for people.
-func (c Configuration) ResourceBounds() string {
+func ResourceBounds(c Configuration) string {
 	if len(c.Resources) < 2 {
 		return ""
 	}

@@ -90,7 +90,7 @@ func TestResourceBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c.ResourceBounds()
+		return operator.ResourceBounds(c)
 	}
 	const two = `"capacities":{"memory":3};"capacities":{"memory":4}`
 	own := digest(resources, two)

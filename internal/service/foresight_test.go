@@ -353,7 +353,7 @@ func TestChosenUnderOtherBounds(t *testing.T) {
 		for d := range c.Instances {
 			c.Instances[d].Capacities = map[string]float64{names[0]: memory}
 		}
-		return e.configure("clicks", c).Configuration.ResourceBounds()
+		return operator.ResourceBounds(e.configure("clicks", c).Configuration)
 	}
 	next := int64(0)
 	interval := func() *scheme.Foresight {

@@ -77,7 +77,7 @@ func (c *chooser) planned(b *scheme.Base) {
 		delete(c.made, b.Op.Name)
 		known = false
 	}
-	fresh := f.Chosen != nil && f.Chosen.Age < backtest.ChooseEvery && f.Chosen.Bounds == b.Newest.ResourceBounds()
+	fresh := f.Chosen != nil && f.Chosen.Age < backtest.ChooseEvery && f.Chosen.Bounds == operator.ResourceBounds(b.Newest.Configuration)
 	if known || fresh || f.State.Intervals() < backtest.LeastIntervals {
 		return
 	}
@@ -145,7 +145,7 @@ func (s *Forecaster) chooseOne(ctx context.Context, name string) (p policy.Polic
 		return p, nil, err
 	}
 	c := op.Configuration
-	made = &scheme.Choice{ThetaMax: c.ThetaMax, BalanceWorth: c.BalanceWorth, Bounds: c.ResourceBounds()}
+	made = &scheme.Choice{ThetaMax: c.ThetaMax, BalanceWorth: c.BalanceWorth, Bounds: operator.ResourceBounds(c)}
 	p, err = s.pick(ctx, op, made, memory)
 	var refused *refusal.Error
 	switch {
