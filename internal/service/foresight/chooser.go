@@ -77,7 +77,8 @@ func (c *chooser) planned(b *scheme.Base) {
 		delete(c.made, b.Op.Name)
 		known = false
 	}
-	fresh := f.Chosen != nil && f.Chosen.Age < backtest.ChooseEvery && f.Chosen.Bounds == operator.ResourceBounds(b.Newest.Configuration)
+	fresh := f.Chosen != nil && f.Chosen.Age < backtest.ChooseEvery &&
+		f.Chosen.Bounds == operator.ResourceBounds(b.Newest.Configuration)
 	if known || fresh || f.State.Intervals() < backtest.LeastIntervals {
 		return
 	}
