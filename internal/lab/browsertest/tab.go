@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -20,6 +22,7 @@ type tab struct {
 	ctx    context.Context // of chromedp
 	cancel context.CancelFunc
 	page   atomic.Pointer[Page] // that uses it; nil between two of them
+	icon   atomic.Value         // the URL, a string, of the icon that the browser looks for where nothing was
 }
 
 // tab returns one that no page uses.
@@ -47,7 +50,7 @@ func (b *Browser) tab() (*tab, error) {
 // listen begins to tell the tab's pages of events.
 func (t *tab) listen() error {
 	if err := chromedp.Listen(t.ctx, func(event any) {
-		if p := t.page.Load(); p != nil {
+		if p := t.page.Load(); p != nil && !t.late(event) {
 			p.note(event)
 			p.pass(t.ctx, event)
 		}
@@ -64,6 +67,17 @@ func (t *tab) listen() error {
 	}
 	return call(t.ctx, page.AddScriptToEvaluateOnNewDocument,
 		page.AddScriptToEvaluateOnNewDocumentParams{Source: violationScript})
+}
+
+// late reports whether an event is of the icon that a tab without a page has asked for.
+func (t *tab) late(event any) bool {
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		return e.Entry.URL == t.icon.Load()
+	case *network.EventRequestWillBeSent:
+		return e.Request.URL == t.icon.Load()
+	}
+	return false
 }
 
 // giveBack keeps the tab of a page that has ended for the next page, if nothing of it can be left
@@ -97,6 +111,7 @@ func (t *tab) clear(ctx context.Context, origin string) bool {
 		return false
 	}
 	t.page.Store(nil) // what comes from now on belongs to no page
+	t.icon.Store(origin + "/favicon.ico")
 	if err := chromedp.Do(ctx, chromedp.Navigate(origin+nothing)); err != nil {
 		return false
 	}
