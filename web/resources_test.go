@@ -88,7 +88,7 @@ func TestResourcesOfPlans(t *testing.T) {
 	p.WaitText(".bar [role=status]", "1 operator above a limit")
 	p.Goto("/#/?theta=within")
 	p.WaitText(".operators", "No operator is like that")
-	look(t, server.URL, "/#/?theta=above", "operators-resources", ".operators-now .toned.bad")
+	look(t, p, "/#/?theta=above", "operators-resources", ".operators-now .toned.bad")
 }
 
 // TestResourcesExpected: a plan tells what came of each resource, and what to expect of it and of all bounds together.
