@@ -174,7 +174,7 @@ type Choice struct {
 	Reason   string  `json:"reason"` // in words
 	// BalanceWorth is what balance was worth, see [policy.Price].
 	BalanceWorth float64 `json:"balance_worth"`
-	// Bounds are those of resources, as [operator.Configuration.ResourceBounds] has them.
+	// Bounds are those of resources, as [operator.ResourceBounds] has them.
 	Bounds string `json:"bounds,omitzero"`
 	// Tried are the policies that it was chosen from, with what they cost. Empty: none could be run.
 	Tried []Tried `json:"tried"`

@@ -27,20 +27,13 @@ export const beside = ({ resources = [] }) => resources.slice(1)
 
 /** @typedef {Pick<Resource, 'theta_max'> & { limit?: boolean }} Bound */
 
-/**
- * The highest level that is allowed.
- *
- * @param {Bound} resource
- */
+/** The highest level that is allowed. */
+/** @type {(of: Bound) => number} */
 export const boundOf = ({ limit, theta_max: tolerance = 0 }) => (limit ? 1 : tolerance)
 
-/**
- * A level as a part of what it may be.
- *
- * @param {Bound} resource
- * @param {number} level
- */
-const share = (resource, level) => (resource.limit ? level : (1 + level) / (1 + boundOf(resource)))
+/** A level as a part of what it may be. */
+/** @type {(of: Bound, level: number) => number} */
+export const share = (resource, level) => (resource.limit ? level : (1 + level) / (1 + boundOf(resource)))
 
 /**
  * The resources of a plan, those first whose bound was broken most before it, then by how full they are after it.
@@ -125,13 +118,8 @@ export function decidesWords(plan) {
   )
 }
 
-/**
- * A resource as a plan leaves it: "w1 holds 112 % of what it has".
- *
- * @param {Bound} of
- * @param {number} level
- * @param {API['WorstInstance']} worst
- */
+/** A resource as a plan leaves it: "w1 holds 112 % of what it has". */
+/** @type {(of: Bound, level: number, worst: API['WorstInstance']) => string} */
 const left = (of, level, worst) => `${instance(worst)} ${fullness(of, level, ['holds', 'is'])}${allowed(of)}`
 
 /**
@@ -155,7 +143,7 @@ export function lacking({ resources, balanced, theta, parameters, forecast }) {
   const above = resources
     ? beside({ resources }).flatMap((r) => (r.balanced ? [] : [{ ...r, level: r.level.after }]))
     : balanced === false
-      ? (forecast?.planned ?? []).slice(1).filter((r) => isBounded(r) && !isWithin(r.level, boundOf(r)))
+      ? (forecast?.planned ?? []).slice(1).filter((r) => !isWithin(r.level, r.limit ? 1 : (r.theta_max ?? Infinity)))
       : []
   if (above.length === 0)
     return !resources && balanced === false && isWithin(theta.after, parameters.theta_max) ? ['another resource'] : []
@@ -172,9 +160,8 @@ export const aboveOf = ({ resources = [], recent: { realised } }) =>
     .map((of, i) => ({ ...of, level: realised.resources?.[i].level?.last ?? 0 }))
     .filter((of, i) => i > 0 && !isWithin(of.level, boundOf(of)))
     .toSorted((a, b) => share(b, b.level) - share(a, a.level))
-
-/** @param {Bound} of */
-const isBounded = ({ limit, theta_max: tolerance }) => limit === true || tolerance !== undefined
+    .map((of) => `${of.name} ${levelText(of.level)}`)
+    .join(', ')
 
 /**
  * The worst of the resources beside cost as a figure; nothing of a plan that has cost alone.

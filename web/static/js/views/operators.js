@@ -2,11 +2,11 @@
 
 import { useList } from '../api.js'
 import { Bars } from '../bars.js'
-import { count, counted, levelText, percent } from '../format.js'
+import { count, counted, percent } from '../format.js'
 import { html, useMemo } from '../html.js'
 import { isWithin, outlook } from '../judge.js'
 import { Card, choose, Code, Empty, loaded, Status, Time, useTitle } from '../parts.js'
-import { aboveOf, boundOf } from '../resources.js'
+import { aboveOf } from '../resources.js'
 import { link, setQuery } from '../route.js'
 import { commandOf } from '../shell.js'
 import { strategyTitle } from '../strategies.js'
@@ -52,7 +52,7 @@ const expiryOf = (o) => Date.parse((waits(o) && currentOf(o)?.expires_at) || '99
 const isThetaOver = (o) => !isWithin(thetaOf(o), o.theta_max)
 
 /** @param {Operator} o */
-const isOver = (o) => isThetaOver(o) || aboveOf(o).length > 0
+const isOver = (o) => isThetaOver(o) || aboveOf(o) !== ''
 
 /** @type {Record<string, (a: Operator, b: Operator) => number>} */
 const orders = {
@@ -255,20 +255,6 @@ function realisedWords({ recent: { realised: r }, theta_max: bound }) {
   )
 }
 
-/**
- * The resources beside cost that are above their bounds; there is room for the worst of them.
- *
- * @param {{ above: ReturnType<typeof aboveOf> }} props
- */
-const Others = ({ above }) =>
-  above.length > 0 &&
-  html`<span
-    class="toned bad clip"
-    title=${above.map((r) => `${r.name}: ${levelText(r.level)}, ${levelText(boundOf(r))} is allowed`).join('; ')}
-  >
-    ${above[0].name} ${levelText(above[0].level)}${above.length > 1 && `, ${count(above.length - 1)} more`}
-  </span>`
-
 /** @param {{ of: Operator }} props */
 const Theta = ({ of: o }) =>
   o.recent.thetas.length === 0
@@ -281,7 +267,7 @@ const Theta = ({ of: o }) =>
           <span class="muted nowrap operators-above" title=${realisedWords(o)}>
             above in ${percent(o.recent.realised.above)}
           </span>
-          <${Others} above=${aboveOf(o)} />
+          <span class="toned bad" title=${aboveOf(o)}>${aboveOf(o)}</span>
         </span>
       </div>`
 

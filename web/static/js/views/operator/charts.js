@@ -16,6 +16,7 @@ import {
 import { html, useMemo, useRef, useState } from '../../html.js'
 import { fits, isWithin } from '../../judge.js'
 import { Card, dataOf, Empty, Status } from '../../parts.js'
+import { share } from '../../resources.js'
 import { link } from '../../route.js'
 import { certificate, statusWords, tableOf } from '../../words.js'
 import { intervalWords } from './plans.js'
@@ -448,10 +449,8 @@ function measuresOf({ resources = [] }, intervals) {
       bound: () => (limit ? 1 : tolerance),
     }
   })
-  const taken = (/** @type {Measure} */ m) => {
-    const level = m.came(newest) ?? 0
-    return m.most === 'Capacity' ? level : (1 + level) / (1 + m.bound(newest))
-  }
+  const taken = (/** @type {Measure} */ m) =>
+    share({ limit: m.most === 'Capacity', theta_max: m.bound(newest) }, m.came(newest) ?? 0)
   return all.length === 0 ? [ofCost] : all.toSorted((a, b) => taken(b) - taken(a))
 }
 
