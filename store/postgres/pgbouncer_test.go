@@ -3,38 +3,14 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
 
-	"plannerd/internal/lab/deep"
-	"plannerd/internal/lab/pgserver"
 	"plannerd/internal/lab/pgtest"
 	"plannerd/store"
 	"plannerd/store/postgres"
-	"plannerd/store/storetest"
 )
-
-// pooler starts a connection pooler before the server of a database, and returns the URL of the
-// database through it.
-func pooler(t testing.TB, mode, database string) string {
-	t.Helper()
-	p, err := pgserver.StartPooler(t.Context(), mode, database)
-	if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") != "true" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p.URL()
-}
 
 // TestPooler: through a connection pooler in either mode a store migrates, answers many at once,
 // and learns what others have committed; by a URL past the pooler, as soon as the server tells.
@@ -51,34 +27,21 @@ func TestPooler(t *testing.T) {
 			if c.past {
 				options = append(options, store.WithListenURL(direct))
 			}
-			through := pooler(t, c.mode, direct)
+			through := pgtest.Pooler(t, c.mode, direct)
 			s, other := opener(through)(t, options...), opener(through)(t)
 			defer s.Close()
 			defer other.Close()
-			if !s.(*postgres.Store).Pooled() || opener(direct)(t).(*postgres.Store).Pooled() {
+			if !s.Pooled() || opener(direct)(t).Pooled() {
 				t.Error("the pooler is not noticed, or one that is not there")
 			}
 			migrateTogether(t, s, other)
 			writeTogether(t, s, other)
 			watched(t, s, direct, c.most)
-			if !deep.On() || c.mode == "transaction" && !c.past { // who looks now and then sees changes of all operators
-				return
-			}
-			storetest.Run(t, func(t testing.TB) storetest.Open {
-				direct := pgtest.NewDatabase(t)
-				open := opener(pooler(t, c.mode, direct))
-				return func(t testing.TB, options ...store.Option) storetest.Store {
-					if c.past {
-						options = append(options, store.WithListenURL(direct))
-					}
-					return open(t, options...)
-				}
-			})
 		})
 	}
 }
 
-func writeTogether(t *testing.T, stores ...storetest.Store) {
+func writeTogether(t *testing.T, stores ...*postgres.Store) {
 	t.Helper()
 	var all sync.WaitGroup
 	for i := range 16 {
@@ -99,7 +62,7 @@ func writeTogether(t *testing.T, stores ...storetest.Store) {
 }
 
 // watched waits until s has heard of what another process commits in a database.
-func watched(t *testing.T, s storetest.Store, database string, most time.Duration) {
+func watched(t *testing.T, s *postgres.Store, database string, most time.Duration) {
 	t.Helper()
 	events, err := s.Watch(t.Context())
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 	"plannerd/migrations"
 	"plannerd/store"
 	"plannerd/store/postgres"
-	"plannerd/store/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-func TestStore(t *testing.T) { storetest.Run(t, fresh) }
+// opening opens a store on one database, which may be open several times at once.
+type opening func(t testing.TB, options ...store.Option) *postgres.Store
 
-func fresh(t testing.TB) storetest.Open { return opener(pgtest.NewDatabase(t)) }
+func fresh(t testing.TB) opening { return opener(pgtest.NewDatabase(t)) }
 
-func opener(url string) storetest.Open {
-	return func(t testing.TB, options ...store.Option) storetest.Store {
+func opener(url string) opening {
+	return func(t testing.TB, options ...store.Option) *postgres.Store {
 		t.Helper()
 		s, err := postgres.Open(t.Context(), url, options...)
 		if err != nil {
@@ -41,14 +41,14 @@ func opener(url string) storetest.Open {
 // Replicas start together and each migrates.
 func TestMigratingTogether(t *testing.T) {
 	open := fresh(t)
-	stores := []storetest.Store{open(t), open(t), open(t)}
+	stores := []*postgres.Store{open(t), open(t), open(t)}
 	for _, s := range stores {
 		defer s.Close()
 	}
 	migrateTogether(t, stores...)
 }
 
-func migrateTogether(t *testing.T, stores ...storetest.Store) {
+func migrateTogether(t *testing.T, stores ...*postgres.Store) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, s := range stores {
@@ -183,7 +183,7 @@ func TestOpenWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func migrated(t *testing.T, url string) storetest.Store {
+func migrated(t *testing.T, url string) *postgres.Store {
 	t.Helper()
 	s := opener(url)(t)
 	t.Cleanup(func() {

@@ -18,7 +18,6 @@ import (
 	"plannerd/store"
 	"plannerd/store/internal/engine"
 	"plannerd/store/sqlite"
-	"plannerd/store/storetest"
 )
 
 // crashing is set in the process that TestCrash starts, to the file it fills.
@@ -32,12 +31,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestStore(t *testing.T) { storetest.Run(t, fresh) }
+// opening opens a store on one database, which may be open several times at once.
+type opening func(t testing.TB, options ...store.Option) *sqlite.Store
 
-func fresh(t testing.TB) storetest.Open { return opener(filepath.Join(t.TempDir(), "plannerd.db")) }
+func fresh(t testing.TB) opening { return opener(filepath.Join(t.TempDir(), "plannerd.db")) }
 
-func opener(path string) storetest.Open {
-	return func(t testing.TB, options ...store.Option) storetest.Store {
+func opener(path string) opening {
+	return func(t testing.TB, options ...store.Option) *sqlite.Store {
 		t.Helper()
 		s, err := sqlite.Open(t.Context(), path, options...)
 		if err != nil {
@@ -48,7 +48,7 @@ func opener(path string) storetest.Open {
 }
 
 // migrated opens a store that has a schema and an operator.
-func migrated(t *testing.T, path string) storetest.Store {
+func migrated(t *testing.T, path string) *sqlite.Store {
 	t.Helper()
 	s := opener(path)(t)
 	t.Cleanup(func() {

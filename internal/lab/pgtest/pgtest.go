@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -86,4 +87,23 @@ func Main(m *testing.M) int {
 
 func required() bool {
 	return os.Getenv("CI") == "true" || os.Getenv("PLANNERD_REQUIRE_POSTGRES") == "1"
+}
+
+// Pooler starts a connection pooler before the server of a database, and returns the URL of the
+// database through it.
+func Pooler(t testing.TB, mode, database string) string {
+	t.Helper()
+	p, err := pgserver.StartPooler(t.Context(), mode, database)
+	if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p.URL()
 }

@@ -1,5 +1,3 @@
-// Package storetest holds what every [store.Store] must do, as one suite of
-// tests that each implementation runs on its own database.
 package storetest
 
 import (
@@ -7,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -16,7 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"plannerd/internal/lab/deep"
+	"plannerd/internal/lab/pgtest"
 	"plannerd/store"
+	"plannerd/store/postgres"
+	"plannerd/store/sqlite"
 )
 
 // Store is what is tested.
@@ -29,10 +33,49 @@ type Store interface {
 // The test closes it.
 type Open func(t testing.TB, options ...store.Option) Store
 
-// Run tests the stores of one kind. fresh is called for each case; it makes an
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	run(t, func(t testing.TB) Open {
+		path := filepath.Join(t.TempDir(), "plannerd.db")
+		return func(t testing.TB, options ...store.Option) Store {
+			t.Helper()
+			return must(sqlite.Open(t.Context(), path, options...))(t)
+		}
+	})
+}
+
+func TestPostgres(t *testing.T) {
+	run(t, func(t testing.TB) Open { return opener(pgtest.NewDatabase(t)) })
+}
+
+// TestPooled does what TestPostgres does through a connection pooler, where there is time.
+func TestPooled(t *testing.T) {
+	if !deep.On() {
+		return
+	}
+	run(t, func(t testing.TB) Open { return opener(pgtest.Pooler(t, "session", pgtest.NewDatabase(t))) })
+	run(t, func(t testing.TB) Open {
+		direct := pgtest.NewDatabase(t)
+		open := opener(pgtest.Pooler(t, "transaction", direct))
+		return func(t testing.TB, options ...store.Option) Store {
+			return open(t, append(options, store.WithListenURL(direct))...)
+		}
+	})
+}
+
+func opener(url string) Open {
+	return func(t testing.TB, options ...store.Option) Store {
+		t.Helper()
+		return must(postgres.Open(t.Context(), url, options...))(t)
+	}
+}
+
+// run tests the stores of one kind. fresh is called for each case; it makes an
 // empty database without any schema and returns what opens it. Cases in which several goroutines
 // use a store are in the group "together", which the race detector watches; the others are in "alone".
-func Run(t *testing.T, fresh func(t testing.TB) Open) {
+func run(t *testing.T, fresh func(t testing.TB) Open) {
 	alone := slices.Concat(operatorCases, planCases, freezeCases, reviewCases,
 		lifecycleCases, verbCases, pendingCases, tableCases, classCases,
 		batchCases, retentionCases, webhookCases, damageCases, schemaCases)
