@@ -72,11 +72,6 @@ func rivals(o Options) optimal.Rivals {
 			}
 			return mixed(p, o)
 		},
-		MixedBy: func(p *assign.Problem, beta float64) *assign.Assignment {
-			by := o
-			by.Beta = &beta
-			return mixed(p, by)
-		},
 		MinTable: func(p *assign.Problem) *assign.Assignment { return minTable(p, o) },
 		MinMig:   func(p *assign.Problem) *assign.Assignment { return minMig(p, o) },
 		Fit:      func(a *assign.Assignment) *assign.Assignment { return leastLoadFit(a, largestGamma(o)) },

@@ -217,39 +217,3 @@ func saveEntries(a *assign.Assignment) (saved bool) {
 	}
 	return saved
 }
-
-// shedEntries sends pieces home until the table is within its limit, those first that add the least to
-// the objective, as long as there is room for them.
-func shedEntries(a *assign.Assignment) {
-	p := a.Problem
-	excess := p.TableExcess(a.Tally().Table)
-	if excess <= 0 {
-		return
-	}
-	var guests []assign.Ranked
-	for piece, d := range a.At {
-		piece := int32(piece)
-		home, item := a.Hash(piece), a.Item(piece)
-		if d == home || !p.IsLive[home] || p.IsHot(int(item)) || a.Count(piece) == 0 {
-			continue
-		}
-		added := 0.0 // what moves anyway adds nothing
-		if d == p.Items.Current[item] {
-			added = p.Weight(item)
-		}
-		guests = append(guests, a.RankedPiece(piece, ^assign.Descending(added)))
-	}
-	slices.SortFunc(guests, a.CompareChunks)
-	for _, x := range guests {
-		home, cost, units := a.Hash(x.Piece), a.UnitCost(x.Piece), min(a.Count(x.Piece), excess)
-		if cost > 0 {
-			units = min(units, (p.Limit[home]-a.Load[home])/cost)
-		}
-		if units > 0 && a.Fits(a.Item(x.Piece), home, assign.None) {
-			a.MoveUnits(x.Piece, units, home)
-			if excess -= units; excess == 0 {
-				return
-			}
-		}
-	}
-}

@@ -15,8 +15,6 @@ import (
 // meter ran out.
 type Rivals struct {
 	Mixed, MinTable, MinMig func(*assign.Problem) *assign.Assignment
-	// MixedBy is mixed with another exponent β of a key's cost in its priority γ.
-	MixedBy func(p *assign.Problem, beta float64) *assign.Assignment
 	// Fit makes an assignment keep to the loads, by Phases II and III of MinMig; nil when the meter ran out.
 	Fit func(*assign.Assignment) *assign.Assignment
 	// Others are tried where, of several resources, no plan is found that meets all constraints.
@@ -100,7 +98,6 @@ func (b *primal) deepen(effort assign.Effort, r Rivals) {
 func (b *primal) search(r Rivals) {
 	if f := b.proof; !b.closed() && f.Y.Table > 0 &&
 		(b.Score.Violated > 0 || b.Score.Objective > wideGap*f.LowerBound()) {
-		b.tryPriorities(r)
 		b.trySmallTable(r)
 	}
 	if b.enough == 0 && b.worthwhile() {
@@ -232,7 +229,7 @@ func (b *primal) tryWhole() {
 		if !b.closed() {
 			b.try(whole(f, w, w.Leaf), &f.Y)
 		}
-		if b.worthwhile() && b.p.Items.Len() <= mostPrioritised {
+		if b.worthwhile() && b.p.Items.Len() <= mostTwice {
 			b.try(whole(f, w, w.Relaxation.Root()), &f.Y)
 		}
 	}
@@ -289,9 +286,10 @@ func start(p *assign.Problem, algorithms ...func(*assign.Problem) *assign.Assign
 }
 
 const (
-	certainly  = 2    // times the price of its load is no reason for a key to leave, then it stays
-	searchSize = 4096 // pieces that the local search looks at
-	wideGap    = 1.1  // times the bound: worth another start
+	certainly  = 2       // times the price of its load is no reason for a key to leave, then it stays
+	searchSize = 4096    // pieces that the local search looks at
+	mostTwice  = 1 << 18 // up to so many items plans begin from covers twice: beyond that it takes much of the time
+	wideGap    = 1.1     // times the bound: worth another start
 	// gapClosed is a gap that ends the search, and gapPerItem one that does on many items, up to gapOfMany.
 	gapClosed, gapPerItem, gapOfMany = 1e-7, 1e-10, 1e-4
 )
@@ -314,32 +312,6 @@ var branchingWork = [...]int{assign.Fast: 2_000_000, assign.Normal: 12_000_000, 
 func evaluations(p *assign.Problem) int64 {
 	n := int64(p.Items.Len())
 	return min(1_000_000, 5_000+200*n, max(100_000, 50_000_000_000/(n+1)))
-}
-
-// priorities are exponents β of costs in γ = c^β / S by which mixed is tried again where the table is at its
-// limit: one moves less, the other needs fewer entries.
-var priorities = [...]float64{1, 2.5}
-
-// mostPrioritised is up to how many items they, and a second start from the covers, are tried on: beyond that they take
-// much of the time.
-const mostPrioritised = 1 << 18
-
-// tryPriorities improves what mixed comes to by other priorities of keys. On few items the local search finds as much
-// from other starts; of more it sees a part.
-func (b *primal) tryPriorities(r Rivals) {
-	if n := b.p.Items.Len(); n <= searchSize || n > mostPrioritised {
-		return
-	}
-	for _, beta := range priorities {
-		if b.closed() || b.p.Meter.End != assign.Running {
-			return
-		}
-		if a := r.MixedBy(b.p, beta); a != nil {
-			shedEntries(a)
-			b.improve(a, b.proof.Relaxation, &b.proof.Y)
-			b.Offer(a) // what is worse than the best is no start for others
-		}
-	}
 }
 
 // trySmallTable improves an assignment of about the fewest table entries, if there is one.
