@@ -34,29 +34,31 @@ var rooms = []room{
 	// 895 more: names of instances in rows of all formats, columns over HTTP, rules on where keys may be, keys
 	// that stay together. 580 lines of options of analyses that only studies asked for went.
 	// Amounts of resources in all formats, in reports and in what is stored; their figures: 990.
-	{"internal", 22_770, true},
+	{"internal", 22_790, true},
 	// 2 325 more: collect (1 850), names, undo, kafka-group (670). The second way to the trade-off of θ went (300).
 	// --resource and --capacity, and plans under several resources in words: 265. Sizes of stores of Kafka Streams: 125.
 	{"internal/cli", 10_710, true},
 	{"internal/input/internal/inputtest", 245, false}, // in the place of 500 lines of copies in tests
-	{"internal/lab", 11_890, false},                   // the choice of policies, measured: 310; clients generated: 140
+	// The choice of policies, measured: 310; clients generated: 140; tabs that pages share: 125.
+	{"internal/lab", 12_015, false},
 	// 620 more: diffs, changes, windows, two approvers, names, rules, affinity.
 	// Hindsight and advice under rules, figures of resources, advice on what limits demand: 180. What policies cost: 65.
-	{"internal/service", 13_475, true}, // the last 170: what each resource came to, beside what was expected
+	// The last 235: what each resource came to, beside what was expected, and events about it.
+	{"internal/service", 13_540, true},
 	{"migrations", 40, true},
 	// 970 more: where keys may be, fair loads under rules, and their proofs. 2 820 more: several resources, of which
 	// 700 are their proofs, 380 the search for plans, 430 hindsight under rules. 1 110 more: their forecasts (690), hot
 	// keys that are split beside them (390), covers that are solved at the same time (30). The relaxation and the covers
-	// as packages of their own: 65. Plans where the table is at its limit: 70.
-	{"planner", 31_900, true},
-	{"planner/plannertest", 3_335, false}, // the same, a second time
+	// as packages of their own: 65. Bounds and plans where the table is at its limit: 175.
+	{"planner", 32_005, true},
+	{"planner/plannertest", 3_345, false}, // the same, a second time
 	{"plannerdtest", 200, false},
 	// 1 175 more: names of instances, what is new in reviews, rules and affinity in routers, the assignor of
 	// Kafka's groups (450).
 	{"sdk", 7_415, true}, // the last 80: amounts of resources in rows
 	// 440 more: names that are kept for ever, comments, approvals, the trail of configurations.
 	{"store", 8_145, true},
-	{"store/storetest", 6_255, false}, // the same, in cases
+	{"store/storetest", 2, false},
 	{"tools", 490, false},
 	{"examples", 6_420, false}, // 1 030 more: a consumer group of Kafka, policies compared, streams replayed
 	{"web", 120, true},
@@ -68,8 +70,8 @@ const (
 	// and reviews brought 6 000 lines, and 4 200 went; rules on where keys may be, keys that stay together and
 	// Kafka's own groups brought 4 900, several resources 6 500, and nothing went for them. That is a debt: whole
 	// features have to go.
-	allLines     = 132_790
-	productLines = 103_975
+	allLines     = 126_860
+	productLines = 104_165
 	// Of JavaScript and CSS that are written here. 390 more: plans compared, comments, what changed, names, rules.
 	// 695 more: several resources, other rules in what-ifs. 80: what policies cost. 25: forecasts of
 	// resources. 630: a form for resources, what each came to, and which is above its bound.
@@ -86,10 +88,8 @@ const (
 // larger are the packages and types that may exceed these limits, and why. "Not divided yet" is a
 // debt: the next change of such a place divides it.
 var larger = map[string]string{
-	"store/storetest":         "a suite that every store passes; its cases share one fixture",
-	"store/storetest.fixture": "the same",
-	"sdk/go/client.Client":    "a method for each operation of the contract",
-	"sdk/go/sketch.Sketch":    "implements the encodings beside what sketches do; engines use it as it is",
+	"sdk/go/client.Client": "a method for each operation of the contract",
+	"sdk/go/sketch.Sketch": "implements the encodings beside what sketches do; engines use it as it is",
 
 	"store/internal/engine.Store": "implements store.Store",
 

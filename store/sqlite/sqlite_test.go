@@ -34,8 +34,6 @@ func TestMain(m *testing.M) {
 // opening opens a store on one database, which may be open several times at once.
 type opening func(t testing.TB, options ...store.Option) *sqlite.Store
 
-func fresh(t testing.TB) opening { return opener(filepath.Join(t.TempDir(), "plannerd.db")) }
-
 func opener(path string) opening {
 	return func(t testing.TB, options ...store.Option) *sqlite.Store {
 		t.Helper()
