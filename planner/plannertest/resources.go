@@ -297,7 +297,7 @@ func AddResources(r *rand.Rand, c *Case) {
 		}
 	}
 	for d := range c.Instances {
-		if in := &c.Instances[d]; in.ResidualState < resolved*states {
+		if in := &c.Instances[d]; in.ResidualState < resolved*states || c.NoState && 1 < resolved*states {
 			in.ResidualState = 0
 		}
 	}
