@@ -50,6 +50,18 @@ type Placement struct{ Item, At int32 }
 func (o *Relaxation) Root() *Node {
 	n := &Node{placed: Placement{assign.None, assign.None}, sum: o.fixed}
 	o.view = coveringView{need: slices.Clone(o.need), covered: make([]covered, len(o.need))}
+	if o.initial == nil {
+		o.solveInitial()
+	}
+	for _, d := range o.X.Problem.Live {
+		n.sum = knapsack.AddDown(n.sum, o.initial[d].Bound)
+	}
+	n.bound = max(0, n.sum)
+	return n
+}
+
+// solveInitial solves the covers of the instances whose leavers are known, side by side.
+func (o *Relaxation) solveInitial() {
 	o.initial = make([]covered, len(o.need))
 	p := o.X.Problem
 	assign.Each(len(p.Live), p.Items.Len(), func() func(int) {
@@ -63,11 +75,8 @@ func (o *Relaxation) Root() *Node {
 	for _, d := range p.Live {
 		if o.looked[d] {
 			o.keep(o.nameOf(nil, d, nil), d, o.initial[d])
-			n.sum = knapsack.AddDown(n.sum, o.initial[d].Bound)
 		}
 	}
-	n.bound = max(0, n.sum)
-	return n
 }
 
 // Show spells a node out in o.view.
