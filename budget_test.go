@@ -50,7 +50,7 @@ var rooms = []room{
 	// 700 are their proofs, 380 the search for plans, 430 hindsight under rules. 1 110 more: their forecasts (690), hot
 	// keys that are split beside them (390), covers that are solved at the same time (30). The relaxation and the covers
 	// as packages of their own: 65. Bounds and plans where the table is at its limit: 175.
-	{"planner", 32_005, true},
+	{"planner", 32_015, true},
 	{"planner/plannertest", 3_345, false}, // the same, a second time
 	{"plannerdtest", 200, false},
 	// 1 175 more: names of instances, what is new in reviews, rules and affinity in routers, the assignor of
@@ -70,8 +70,8 @@ const (
 	// and reviews brought 6 000 lines, and 4 200 went; rules on where keys may be, keys that stay together and
 	// Kafka's own groups brought 4 900, several resources 6 500, and nothing went for them. That is a debt: whole
 	// features have to go.
-	allLines     = 126_860
-	productLines = 104_165
+	allLines     = 126_870
+	productLines = 104_175
 	// Of JavaScript and CSS that are written here. 390 more: plans compared, comments, what changed, names, rules.
 	// 695 more: several resources, other rules in what-ifs. 80: what policies cost. 25: forecasts of
 	// resources. 630: a form for resources, what each came to, and which is above its bound.
