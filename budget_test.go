@@ -58,7 +58,6 @@ var rooms = []room{
 	{"sdk", 7_415, true}, // the last 80: amounts of resources in rows
 	// 440 more: names that are kept for ever, comments, approvals, the trail of configurations.
 	{"store", 8_145, true},
-	{"store/storetest", 2, false},
 	{"tools", 490, false},
 	{"examples", 6_420, false}, // 1 030 more: a consumer group of Kafka, policies compared, streams replayed
 	{"web", 120, true},

@@ -50,7 +50,8 @@ func TestPostgres(t *testing.T) {
 	run(t, func(t testing.TB) Open { return opener(pgtest.NewDatabase(t)) })
 }
 
-// TestPooled does what TestPostgres does through a connection pooler, where there is time.
+// TestPooled does what TestPostgres does through a connection pooler, where there is time: in transaction mode with a
+// URL past the pooler to listen by, without which a store hears only now and then of what others commit.
 func TestPooled(t *testing.T) {
 	if !deep.On() {
 		return

@@ -11,7 +11,8 @@ const (
 	entryPrices     = 12   // that are tried between two
 	dearer          = 4    // times the price, until there are few enough entries
 	entryPriceWork  = 2    // times the work of one search, for all prices together
-	entryPricePart  = 8    // of that work is for one price at first
+	entryPricePart  = 8    // into so many parts the work of one search is divided, one for each price at first
+	entryPriceRest  = 2    // and into so many afterwards
 	entryPriceClose = 1e-2 // a bound that is so close to the best that may be is good enough
 	slightlyDearer  = 1.5  // times the price, while whole keys cost more
 )
@@ -53,7 +54,7 @@ func (f *Proof) priceEntries() (lean *covering.WholeKeys) {
 	if !f.Whole.Cut() {
 		price *= slightlyDearer
 	}
-	for grant = f.wholeWork() / entryPriceWork; ; price *= slightlyDearer {
+	for grant = f.wholeWork() / entryPriceRest; ; price *= slightlyDearer {
 		w := at(price)
 		if w != nil && w.Slope <= 0 {
 			lean = w

@@ -97,35 +97,35 @@ func New(x *relaxation.Relaxation, y *relaxation.Prices, work int) *Relaxation {
 	return o
 }
 
-// basis is the instance on which a key counts as being, in whose cover it is: where it is, or its home if it
-// returns; none where it has to leave and does not return. There it costs so much more than if it stays where it
-// is; to be elsewhere adds the weight at least. Both are rounded down.
+// basis is the instance on which a key counts as being, in whose cover it is: its home if it returns there, else where
+// it is; none where it has to leave and does not return. cost is what being there costs beyond staying where it is, and
+// weight the least that being anywhere else adds to that, both scaled and rounded down.
 type basis struct {
 	at           int32
+	returns      bool
 	cost, weight float64
 }
 
 func (o *Relaxation) basisOf(k *relaxation.Choice) basis {
 	_, home, away := k.Costs(&o.y, o.receivers)
-	if home >= away || home >= 0 && !k.MustLeave {
-		if k.MustLeave {
-			return basis{assign.None, o.below(k, away), 0}
+	switch {
+	case home < away && (home < 0 || k.MustLeave):
+		b := basis{at: k.Home, returns: true, cost: o.below(k, home)}
+		if away = o.below(k, away); !k.MustLeave {
+			away = min(away, 0)
 		}
-		return basis{k.From, 0, o.below(k, min(home, away))}
+		b.weight = knapsack.AddDown(away, -b.cost)
+		return b
+	case k.MustLeave:
+		return basis{at: assign.None, cost: o.below(k, away)}
 	}
-	b := basis{at: k.Home, cost: o.below(k, home)}
-	if away = o.below(k, away); !k.MustLeave {
-		away = min(away, 0)
-	}
-	b.weight = knapsack.AddDown(away, -b.cost)
-	return b
+	return basis{at: k.From, weight: o.below(k, min(home, away))}
 }
 
 // Returns reports whether a key that is elsewhere counts as being at home.
 func (o *Relaxation) Returns(item int32) bool {
 	k := o.X.ChoiceOf(int(item))
-	at := o.basisOf(&k).at
-	return at != k.From && at != assign.None
+	return o.basisOf(&k).returns
 }
 
 // sendBack has the keys that return be at home, not where they are.
@@ -139,7 +139,7 @@ func (o *Relaxation) sendBack() {
 				continue
 			}
 			k := o.X.ChoiceOf(i)
-			if b := o.basisOf(&k); b.at != k.From && b.at != assign.None {
+			if b := o.basisOf(&k); b.returns {
 				load := p.Cost.Fixed(s.Cost[i]) * s.UnitsOf(i)
 				change[k.From] -= load
 				change[b.at] += load
@@ -195,7 +195,7 @@ func (o *Relaxation) sort(q *coveringPart, k *relaxation.Choice, cost, units int
 	switch {
 	case b.at == assign.None && math.IsInf(b.cost, 1):
 		q.barred = true
-	case b.at != k.From && b.at != assign.None:
+	case b.returns:
 		q.free.Add(k.Units*b.cost, k.Units*math.Abs(b.cost))
 		q.gone = append(q.gone, k.Item)
 		if cost > 0 && !math.IsInf(r, 1) {
